@@ -1,0 +1,95 @@
+/* The compiler: a serialized training graph in, a plan out. No MLIR types. */
+#ifndef ZB_COMPILER_H
+#define ZB_COMPILER_H
+
+#include "zb/schedule.h"
+#include "zb/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct zb_compile_params {
+  const char *model;          /* .onnx or .mlir */
+  const char *output;         /* folder to write; created. Nothing is left half written. NULL: compile only */
+  const char *weights;        /* safetensors for .mlir models, or NULL */
+  int ranks;                  /* P >= 1 */
+  int chunks;                 /* v >= 1 */
+  int micro_batches;          /* M >= 1 */
+  const char *schedule;       /* "zb-h1"; NULL: that */
+  const char *placement;      /* "plain", "looped"; NULL: plain for chunks 1, else looped */
+  const char *optimizer;      /* "adamw:lr=1e-3,..." or "sgd:lr=..."; NULL: the default line */
+  const char *const *train;   /* globs */
+  int train_count;
+  const char *const *freeze;
+  int freeze_count;
+  const char *loss;           /* name of the output to minimize; NULL: the only scalar one */
+  uint64_t memory_limit;      /* bytes per rank; 0: none */
+  const char *cuts;           /* names of nodes or values after which a stage ends, comma separated; NULL: chosen by cost */
+  bool no_raise;
+  const char *dump_directory; /* IR after each pass, or NULL */
+  const char *pipeline;       /* NULL: the default one */
+  /* Diagnostics as text, one call each; NULL: standard error. */
+  void (*diagnostic)(void *context, const char *text);
+  void *diagnostic_context;
+} zb_compile_params;
+#define ZB_COMPILE_PARAMS_INIT {.ranks = 1, .chunks = 1, .micro_batches = 1}
+
+typedef struct zb_stage_summary {
+  int rank, chunk, layers_first_op, ops;
+  uint64_t parameter_bytes, parameters;
+  double f_seconds, b_seconds, w_seconds;
+  double f_product_flops, b_product_flops, w_product_flops;
+  uint64_t fb_bytes, fw_bytes, bw_bytes;
+  const char *first, *last;   /* module paths or node names of its first and last op */
+} zb_stage_summary;
+
+typedef struct zb_rank_summary {
+  uint64_t peak_bytes;
+  double idle_share;
+} zb_rank_summary;
+
+/* What a compile found out; owned by the caller, zb_compile_summary_destroy. */
+typedef struct zb_compile_summary {
+  int ranks, stages;
+  zb_stage_summary *stage;
+  zb_rank_summary *rank;
+  double step_seconds, bubble_barrier, bubble_stage, lower_bound_seconds;
+  char **trained, **frozen;   /* names of parameters */
+  int trained_count, frozen_count;
+  double compile_seconds;
+  int ops;                    /* after the split */
+} zb_compile_summary;
+
+/* Compiles. INVALID after diagnostics; INFEASIBLE for a limit that cannot be met, saying how much is needed and where. */
+ZB_API zb_status zb_compile(const zb_compile_params *params, zb_compile_summary **out) ZB_MUST_USE;
+ZB_API void zb_compile_summary_destroy(zb_compile_summary *summary);
+
+/* Timeline of the simulated step of a written plan, as SVG or Chrome trace (by the ending .svg or .json). */
+ZB_API zb_status zb_plan_timeline_file(const char *directory, const char *path) ZB_MUST_USE;
+
+/* zb-opt: reads MLIR text, runs passes, prints. */
+typedef struct zb_opt_params {
+  const char *input;          /* path, or "-" */
+  const char *pipeline;       /* "builtin.module(zb-dce,zb-partition{stages=4})"; NULL: parse and print only */
+  bool split_input_file, verify_diagnostics, emit_bytecode, allow_unregistered_dialect, timing, print_after_all, no_verify;
+  void (*write)(void *context, const char *text, size_t bytes);
+  void *context;
+} zb_opt_params;
+ZB_API zb_status zb_opt(const zb_opt_params *params) ZB_MUST_USE;
+
+/* The passes, for --help and for embedders. */
+typedef struct zb_pass_info {
+  const char *name, *summary, *options, *requires_level, *ensures_level;
+} zb_pass_info;
+ZB_API int zb_pass_count(void);
+ZB_API zb_pass_info zb_pass_info_at(int index);
+/* The IRDL text of the dialect; static. */
+ZB_API const char *zb_irdl_text(void);
+/* Text of the default pipeline. */
+ZB_API const char *zb_default_pipeline(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

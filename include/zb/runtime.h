@@ -1,0 +1,68 @@
+/* Running plans: what zb-run is made of. No MLIR.
+ *
+ * Thread-safety: a session is used by one thread at a time; different sessions are independent.
+ */
+#ifndef ZB_RUNTIME_H
+#define ZB_RUNTIME_H
+
+#include "zb/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct zb_session zb_session;
+
+typedef struct zb_session_params {
+  const char *directory;  /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
+  const char *data;       /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: inputs come from zb_session_set_input */
+  const char *device;     /* "cpu" (NULL), "sim" */
+  const char *resume;     /* folder of a checkpoint, or NULL */
+  int threads;            /* per rank; 0: 1 */
+  uint64_t seed;          /* sim: delays of messages; 0: none */
+  bool no_kernels;        /* sim: run the plan alone */
+  bool reference;         /* cpu: reference kernels only */
+  bool trace;             /* record job times */
+  int64_t timeout_ms;     /* 0: 60,000 */
+  /* Called for a batch when data is NULL: fill `to` (contiguous, bytes) with the input of that micro-batch. */
+  zb_status (*input)(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes);
+  void *input_context;
+} zb_session_params;
+
+typedef struct zb_step_result {
+  int64_t step;            /* from 0 */
+  double loss;             /* fp64 sum of micro-batch losses in order / M */
+  double seconds;          /* real, or virtual on sim */
+  double idle_share;       /* mean over ranks: 1 - compute time / step time */
+  double tokens;           /* elements of the first input, all micro-batches */
+  const double *micro_losses; /* M of them, valid until the next step */
+  int micro_batches;
+} zb_step_result;
+
+/* Loads, checks, verifies; starts the ranks. On failure *out is NULL. */
+ZB_API zb_status zb_session_create(const zb_session_params *params, zb_session **out) ZB_MUST_USE;
+ZB_API void zb_session_destroy(zb_session *session);
+/* One step. RUNTIME when the loss is not a finite number (weights are then those before the step's update is saved by nobody). */
+ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MUST_USE;
+/* Steps done so far, those before a resume included. */
+ZB_API int64_t zb_session_steps(const zb_session *session);
+/* Saves weights, optimizer state, step and data position: FOLDER/weights.safetensors, FOLDER/optimizer.safetensors. Atomic. */
+ZB_API zb_status zb_session_save(const zb_session *session, const char *folder) ZB_MUST_USE;
+/* L2 norm of the gradient of each trained parameter of the last step (fp64, after division by M). Calls visit by name in order. */
+ZB_API zb_status zb_session_gradient_norms(const zb_session *session, void (*visit)(void *context, const char *name, double norm),
+                                           void *context) ZB_MUST_USE;
+/* Timeline of the last step as SVG / Chrome trace, when params.trace was set. */
+ZB_API zb_status zb_session_timeline(const zb_session *session, const char *path_svg) ZB_MUST_USE;
+ZB_API zb_status zb_session_trace(const zb_session *session, const char *path_json) ZB_MUST_USE;
+/* Bytes of arena of a rank, and the plan's number of it. */
+ZB_API uint64_t zb_session_arena_bytes(const zb_session *session, int rank);
+/* Asks a running step to end (from a signal handler or another thread): the step returns INTERRUPTED. */
+ZB_API void zb_session_interrupt(zb_session *session);
+/* Reads DIR/plan.zb, checks it and prints it as text. */
+ZB_API zb_status zb_plan_print_file(const char *directory, void (*write)(void *context, const char *text, size_t bytes),
+                                    void *context) ZB_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,118 @@
+/* The schedule library: problem in, order out. No MLIR, nothing of the rest of zbc: usable and linkable alone.
+ *
+ * A problem says how many ranks, micro-batches and virtual stages there are, how long F, B and W of each stage take, what memory each
+ * keeps or frees, and how long messages take. An order is, per rank, the list of its compute jobs. Times are int64_t picoseconds, exact.
+ *
+ * Text of a job: "0F2" = virtual stage 0, forward, micro-batch 2; B (PyTorch: I) and W likewise.
+ */
+#ifndef ZB_SCHEDULE_H
+#define ZB_SCHEDULE_H
+
+#include "zb/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum zb_kind { ZB_F, ZB_B, ZB_W, ZB_KIND_COUNT } zb_kind;
+
+typedef struct zb_stage_cost {
+  int64_t time_ps[ZB_KIND_COUNT];
+  /* Change of live bytes by each job: F +fb +fw, B +bw -fb, W -fw -bw. The peak of B counts bw before fb is freed. */
+  int64_t keep_bytes[ZB_KIND_COUNT];  /* added at the start of the job, >= 0 */
+  int64_t free_bytes[ZB_KIND_COUNT];  /* removed at its end, >= 0 */
+} zb_stage_cost;
+
+/* Values of producer stage `source` are used by stage `destination` > source: one message a micro-batch forward and one back. */
+typedef struct zb_edge {
+  int source, destination;
+  int64_t forward_bytes, backward_bytes; /* backward 0: no gradient returns */
+} zb_edge;
+
+typedef struct zb_problem {
+  int ranks, micro_batches, stages;  /* stages: virtual stages, a multiple of ranks */
+  const int *stage_rank;             /* [stages] placement: which rank owns each virtual stage */
+  const zb_stage_cost *costs;        /* [stages] */
+  const zb_edge *edges;              /* NULL: one edge s -> s+1 each way with 0 bytes */
+  int edge_count;
+  int64_t link_latency_ps;           /* between different ranks; messages inside a rank are free */
+  double link_ps_per_byte;
+  const int64_t *base_bytes;         /* [ranks] weights, optimizer state, ...; NULL: 0 */
+  const int64_t *optimizer_ps;       /* [ranks]; NULL: 0 */
+  int64_t memory_limit_bytes;        /* per rank; 0: none */
+} zb_problem;
+
+typedef struct zb_job {
+  int32_t stage;
+  int32_t micro_batch;
+  zb_kind kind;
+} zb_job;
+
+/* jobs[r] has counts[r] entries. Created and grown by the library. */
+typedef struct zb_order {
+  int ranks;
+  zb_job **jobs;
+  int *counts;
+  int *capacities;
+} zb_order;
+
+/* One published schedule: a row of passes/schedule/schedules.def. */
+typedef struct zb_schedule_def {
+  const char *name;        /* "zb-h1" */
+  const char *summary;     /* one line with the source (paper, section) */
+  int chunks_max;          /* most chunks a rank: 1, or INT_MAX */
+  bool splits_backward;    /* false: each W directly follows its B (one backward job in the paper's terms) */
+  /* Fills the order. USAGE with what is defined, where the rule is not defined for this problem. */
+  zb_status (*emit)(const zb_problem *problem, zb_order *out);
+  /* Bound on the peak of a rank in units of one micro-batch's F memory, as the paper states it; < 0: none stated. */
+  double (*memory_bound)(const zb_problem *problem, int rank);
+} zb_schedule_def;
+
+ZB_API int zb_schedule_count(void);
+ZB_API const zb_schedule_def *zb_schedule_at(int index);
+/* NULL if unknown; *nearest (may be NULL) gets the most similar name. */
+ZB_API const zb_schedule_def *zb_schedule_find(const char *name, const char **nearest);
+
+/* Checks the problem, emits, validates. The order is released with zb_order_deinit. */
+ZB_API zb_status zb_schedule_run(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) ZB_MUST_USE;
+ZB_API void zb_order_deinit(zb_order *order);
+/* Appends a job to a rank's list (for generators). */
+ZB_API zb_status zb_order_add(zb_order *order, int rank, int stage, zb_kind kind, int micro_batch) ZB_MUST_USE;
+ZB_API zb_status zb_order_init(zb_order *order, int ranks) ZB_MUST_USE;
+
+/* Every job once, on its rank; F before B before W; W of a stage in rising micro-batch order (they are numbered by it); no cycle
+ * between ranks. INVALID prints the chart with the offending cell marked. */
+ZB_API zb_status zb_order_validate(const zb_problem *problem, const zb_order *order) ZB_MUST_USE;
+
+typedef struct zb_job_times {
+  int64_t start_ps, end_ps;
+} zb_job_times;
+
+typedef struct zb_simulation {
+  int ranks;
+  zb_job_times **jobs;         /* [rank][index in order] */
+  int64_t *optimizer_start_ps; /* [ranks] end of the last job */
+  int64_t *peak_bytes;         /* [ranks] base + most live at any time */
+  int64_t step_ps;             /* barrier: global end (optimizer included) - global start */
+  int64_t stage_ps;            /* longest rank: its end - its start */
+  double bubble_barrier, bubble_stage;
+} zb_simulation;
+
+/* Exact to the picosecond: a job starts when its rank is free and its inputs have arrived. TIMEOUT where the order cannot finish, with who
+ * waits for what. O(jobs + edges*micro_batches). */
+ZB_API zb_status zb_simulate(const zb_problem *problem, const zb_order *order, zb_simulation *out) ZB_MUST_USE;
+ZB_API void zb_simulation_deinit(zb_simulation *simulation);
+
+/* Proven lower bound of the barrier step time of any order of this problem. The argument is in passes/schedule/bounds.c. */
+ZB_API int64_t zb_lower_bound_ps(const zb_problem *problem);
+
+/* Terminal chart (one line a rank), as text owned by the caller (zb_free). simulation may be NULL: unit columns. */
+ZB_API char *zb_order_chart(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, int columns);
+
+/* Placements: fills stage_rank[ranks*chunks] for "plain" (chunks 1), "looped", "v" (chunks 2), "wave". USAGE for others. */
+ZB_API zb_status zb_placement(const char *name, int ranks, int chunks, int *stage_rank) ZB_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,32 @@
+/* safetensors: 8 bytes of header length, a JSON header, then the tensors. Read by mmap, written atomically.
+ * Format: https://github.com/huggingface/safetensors (README, "Format"). */
+#ifndef ZB_BASE_SAFETENSORS_H
+#define ZB_BASE_SAFETENSORS_H
+
+#include "zb/status.h"
+
+typedef struct zb_stored_tensor {
+  const char *name;
+  zb_shape shape;
+  const void *data;   /* contiguous, little-endian; may be unaligned */
+  uint64_t bytes;
+} zb_stored_tensor;
+
+/* A set of named tensors: from a file (mapped) or put together in memory. Used by importers, weights, constants, checkpoints. */
+typedef struct zb_store zb_store;
+zb_store *zb_store_create(void) ZB_MUST_USE;
+void zb_store_destroy(zb_store *store);
+/* INVALID with what and where for a damaged file: every offset, shape and length is checked. */
+zb_status zb_store_open(const char *path, zb_store **out) ZB_MUST_USE;
+int zb_store_count(const zb_store *store);
+const zb_stored_tensor *zb_store_at(const zb_store *store, int index);
+const zb_stored_tensor *zb_store_find(const zb_store *store, const char *name); /* O(1); NULL if absent */
+/* Adds a tensor; data is copied if `copy`, else borrowed and must outlive the store. USAGE for a name that is there. */
+zb_status zb_store_add(zb_store *store, const char *name, const zb_shape *shape, const void *data, bool copy) ZB_MUST_USE;
+/* Metadata of the header ("__metadata__"): text by key. */
+const char *zb_store_metadata(const zb_store *store, const char *key);
+zb_status zb_store_set_metadata(zb_store *store, const char *key, const char *value) ZB_MUST_USE;
+/* Writes all tensors, in order, atomically (temporary file, sync, rename). A full disk gives IO and leaves the old file. */
+zb_status zb_store_write(const zb_store *store, const char *path) ZB_MUST_USE;
+
+#endif
