@@ -18,7 +18,7 @@ extern "C" {
 
 #define ZB_VERSION "0.1.0"
 #define ZB_API __attribute__((visibility("default")))
-#define ZB_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define ZB_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #define ZB_MUST_USE __attribute__((warn_unused_result))
 
 /* Most dimensions a tensor may have, anywhere. */

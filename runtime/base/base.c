@@ -1,0 +1,119 @@
+/* Allocation, element types and shapes: include/zb/base.h.
+ *
+ * The only state of the process is two atomic numbers: how many allocations were asked for so far, and which one (by that
+ * number) is to fail. Both are safe to use from every thread.
+ *
+ * Tests: test/runtime/base/base_test.c
+ */
+#include "zb/base.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_uint_fast64_t allocation_count;
+static atomic_uint_fast64_t allocation_to_fail; /* absolute number; 0: none */
+
+/* Counts one allocation; false if it is the one that must fail. */
+static bool count_allocation(void) {
+  uint64_t number = atomic_fetch_add_explicit(&allocation_count, 1, memory_order_relaxed) + 1;
+  return number != atomic_load_explicit(&allocation_to_fail, memory_order_relaxed);
+}
+
+void *zb_alloc(size_t bytes) {
+  if (!count_allocation()) return NULL;
+  return calloc(1, bytes > 0 ? bytes : 1);
+}
+
+void *zb_realloc(void *memory, size_t bytes) {
+  if (!count_allocation()) return NULL;
+  return realloc(memory, bytes > 0 ? bytes : 1);
+}
+
+void *zb_alloc_aligned(size_t bytes, size_t alignment) {
+  if (!count_allocation()) return NULL;
+  if (alignment < sizeof(void *)) alignment = sizeof(void *);
+  void *memory = NULL;
+  if (posix_memalign(&memory, alignment, bytes > 0 ? bytes : 1) != 0) return NULL;
+  memset(memory, 0, bytes);
+  return memory;
+}
+
+void zb_free(void *memory) { free(memory); }
+
+uint64_t zb_allocation_count(void) { return atomic_load_explicit(&allocation_count, memory_order_relaxed); }
+
+void zb_allocation_fail_at(uint64_t n) {
+  uint64_t number = n == 0 ? 0 : zb_allocation_count() + n;
+  atomic_store_explicit(&allocation_to_fail, number, memory_order_relaxed);
+}
+
+char *zb_strdup(const char *text) {
+  size_t bytes = strlen(text) + 1;
+  char *copy = zb_alloc(bytes);
+  if (copy) memcpy(copy, text, bytes);
+  return copy;
+}
+
+static const struct dtype_row {
+  const char *name;
+  size_t bytes;
+  const char *safetensors;
+} dtype_rows[] = {
+#define ZB_DTYPE(ID, name, bytes, safetensors, onnx) {name, bytes, safetensors},
+#include "zb/dtypes.def"
+#undef ZB_DTYPE
+};
+
+const char *zb_dtype_name(zb_dtype dtype) {
+  return (unsigned)dtype < ZB_DTYPE_COUNT ? dtype_rows[dtype].name : "invalid";
+}
+
+size_t zb_dtype_bytes(zb_dtype dtype) { return (unsigned)dtype < ZB_DTYPE_COUNT ? dtype_rows[dtype].bytes : 0; }
+
+const char *zb_dtype_safetensors(zb_dtype dtype) {
+  return (unsigned)dtype < ZB_DTYPE_COUNT ? dtype_rows[dtype].safetensors : "INVALID";
+}
+
+bool zb_dtype_parse(const char *name, zb_dtype *out) {
+  for (int i = 0; i < ZB_DTYPE_COUNT; ++i) {
+    if (strcmp(dtype_rows[i].name, name) != 0 && strcmp(dtype_rows[i].safetensors, name) != 0) continue;
+    *out = (zb_dtype)i;
+    return true;
+  }
+  return false;
+}
+
+int64_t zb_shape_elements(const zb_shape *shape) {
+  int64_t elements = 1;
+  for (int i = 0; i < shape->rank; ++i)
+    if (shape->dims[i] < 0 || __builtin_mul_overflow(elements, shape->dims[i], &elements)) return -1;
+  return elements;
+}
+
+int64_t zb_shape_bytes(const zb_shape *shape) {
+  int64_t elements = zb_shape_elements(shape), bytes = 0;
+  if (elements < 0 || __builtin_mul_overflow(elements, (int64_t)zb_dtype_bytes(shape->dtype), &bytes)) return -1;
+  return bytes;
+}
+
+bool zb_shape_equal(const zb_shape *a, const zb_shape *b) {
+  if (a->dtype != b->dtype || a->rank != b->rank) return false;
+  for (int i = 0; i < a->rank; ++i)
+    if (a->dims[i] != b->dims[i]) return false;
+  return true;
+}
+
+const char *zb_shape_text(const zb_shape *shape, char text[96]) {
+  enum { TEXT_BYTES = 96 };
+  size_t length = 0;
+  text[0] = '\0';
+  for (int i = 0; i < shape->rank && length < TEXT_BYTES; ++i) {
+    int written = snprintf(text + length, TEXT_BYTES - length, "%lldx", (long long)shape->dims[i]);
+    if (written > 0) length += (size_t)written;
+  }
+  /* Eight dimensions of 19 digits do not fit: such a shape loses its end, never the terminator. */
+  if (length < TEXT_BYTES) snprintf(text + length, TEXT_BYTES - length, "%s", zb_dtype_name(shape->dtype));
+  return text;
+}

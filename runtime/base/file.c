@@ -1,0 +1,199 @@
+/* Whole files in, whole files out: runtime/base/text.h and runtime/base/file.h.
+ *
+ * What is written is never half there: a temporary file beside the final one is written, synced and renamed over it, then the
+ * folder is synced. EINTR is retried everywhere.
+ *
+ * Tests: test/runtime/base/file_test.c
+ */
+#include "runtime/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/text.h"
+
+static int open_file(const char *path, int flags) {
+  int descriptor;
+  do descriptor = open(path, flags | O_CLOEXEC, 0666);
+  while (descriptor < 0 && errno == EINTR);
+  return descriptor;
+}
+
+static zb_status io_error(const char *what, const char *path, int error) {
+  return ZB_ERROR(IO, "cannot %s '%s': %s", what, path, strerror(error));
+}
+
+/* Reads to the end of the file. */
+static zb_status read_all(int descriptor, const char *path, uint64_t limit_bytes, char **data, size_t *capacity,
+                          size_t *length) {
+  for (;;) {
+    if (!zb_grow((void **)data, capacity, *length + 2, 1)) return ZB_OUT_OF_MEMORY();
+    ssize_t got = read(descriptor, *data + *length, *capacity - *length - 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return io_error("read", path, errno);
+    if (got == 0) return NULL;
+    *length += (size_t)got;
+    if (limit_bytes > 0 && *length > limit_bytes)
+      return ZB_ERROR(INVALID, "'%s' is larger than the limit of %llu bytes", path, (unsigned long long)limit_bytes);
+  }
+}
+
+zb_status zb_file_read(const char *path, uint64_t limit_bytes, char **out, size_t *out_bytes) {
+  zb_status status = NULL;
+  char *data = NULL;
+  size_t capacity = 0, length = 0;
+  int descriptor = open_file(path, O_RDONLY);
+  if (descriptor < 0) return io_error("open", path, errno);
+  struct stat about;
+  if (fstat(descriptor, &about) != 0) {
+    status = io_error("read", path, errno);
+    goto cleanup;
+  }
+  if (S_ISDIR(about.st_mode)) {
+    status = ZB_ERROR(IO, "'%s' is a folder, expected a file", path);
+    goto cleanup;
+  }
+  if (S_ISREG(about.st_mode) && about.st_size > 0) {
+    uint64_t size = (uint64_t)about.st_size;
+    if (limit_bytes > 0 && size > limit_bytes) {
+      status = ZB_ERROR(INVALID, "'%s' has %llu bytes, more than the limit of %llu", path, (unsigned long long)size,
+                        (unsigned long long)limit_bytes);
+      goto cleanup;
+    }
+    capacity = (size_t)size + 2; /* the NUL, and one byte for the read that finds the end */
+    data = zb_alloc(capacity);
+    if (!data) {
+      status = ZB_OUT_OF_MEMORY();
+      goto cleanup;
+    }
+  }
+  ZB_TRY_GOTO(read_all(descriptor, path, limit_bytes, &data, &capacity, &length));
+  data[length] = '\0';
+  *out = data;
+  *out_bytes = length;
+  data = NULL;
+
+cleanup:
+  zb_free(data);
+  close(descriptor);
+  return status;
+}
+
+static void forget(zb_file_writer *writer) {
+  if (writer->descriptor >= 0) close(writer->descriptor);
+  zb_free(writer->path);
+  zb_free(writer->temporary);
+  *writer = (zb_file_writer){.descriptor = -1};
+}
+
+zb_status zb_file_writer_open(zb_file_writer *writer, const char *path) {
+  *writer = (zb_file_writer){.descriptor = -1};
+  zb_text name;
+  zb_text_init(&name);
+  zb_text_add(&name, "%s.tmp.%ld", path, (long)getpid());
+  writer->temporary = zb_text_take(&name);
+  writer->path = zb_strdup(path);
+  if (!writer->temporary || !writer->path) {
+    forget(writer);
+    return ZB_OUT_OF_MEMORY();
+  }
+  writer->descriptor = open_file(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC);
+  if (writer->descriptor >= 0) return NULL;
+  zb_status status = io_error("write", path, errno);
+  forget(writer);
+  return status;
+}
+
+zb_status zb_file_writer_add(zb_file_writer *writer, const void *bytes, size_t count) {
+  const char *at = bytes;
+  while (count > 0) {
+    ssize_t written = write(writer->descriptor, at, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return io_error("write", writer->path, errno);
+    at += written;
+    count -= (size_t)written;
+  }
+  return NULL;
+}
+
+/* Makes the rename durable. Some file systems cannot sync a folder (EINVAL): then there is nothing more to do. */
+static zb_status sync_folder(const char *path) {
+  const char *slash = strrchr(path, '/');
+  char *folder = slash ? zb_strdup(path) : zb_strdup(".");
+  if (!folder) return ZB_OUT_OF_MEMORY();
+  if (slash) folder[slash == path ? 1 : slash - path] = '\0';
+  zb_status status = NULL;
+  int descriptor = open_file(folder, O_RDONLY | O_DIRECTORY);
+  if (descriptor >= 0) {
+    if (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS) status = io_error("sync the folder of", path, errno);
+    close(descriptor);
+  }
+  zb_free(folder);
+  return status;
+}
+
+zb_status zb_file_writer_commit(zb_file_writer *writer) {
+  zb_status status = NULL;
+  if (fsync(writer->descriptor) != 0 && errno != EINVAL) {
+    status = io_error("sync", writer->path, errno);
+    goto cleanup;
+  }
+  int closed = close(writer->descriptor);
+  writer->descriptor = -1;
+  if (closed != 0 && errno != EINTR) {
+    status = io_error("write", writer->path, errno);
+    goto cleanup;
+  }
+  if (rename(writer->temporary, writer->path) != 0) {
+    status = io_error("write", writer->path, errno);
+    goto cleanup;
+  }
+  status = sync_folder(writer->path);
+  forget(writer);
+  return status;
+
+cleanup:
+  zb_file_writer_abandon(writer);
+  return status;
+}
+
+void zb_file_writer_abandon(zb_file_writer *writer) {
+  if (writer->temporary) unlink(writer->temporary);
+  forget(writer);
+}
+
+zb_status zb_file_write_atomic(const char *path, const void *bytes, size_t count) {
+  zb_file_writer writer;
+  ZB_TRY(zb_file_writer_open(&writer, path));
+  zb_status status = zb_file_writer_add(&writer, bytes, count);
+  if (!status) return zb_file_writer_commit(&writer);
+  zb_file_writer_abandon(&writer);
+  return status;
+}
+
+zb_status zb_make_folder(const char *path) {
+  zb_status status = NULL;
+  char *prefix = zb_strdup(path);
+  if (!prefix) return ZB_OUT_OF_MEMORY();
+  size_t length = strlen(prefix);
+  for (size_t i = 1; i <= length; ++i) {
+    if (path[i] != '/' && path[i] != '\0') continue;
+    prefix[i] = '\0';
+    if (mkdir(prefix, 0777) != 0 && errno != EEXIST) {
+      status = io_error("create the folder", prefix, errno);
+      goto cleanup;
+    }
+    prefix[i] = path[i];
+  }
+  struct stat about;
+  if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode))
+    status = ZB_ERROR(IO, "'%s' exists and is not a folder", path);
+
+cleanup:
+  zb_free(prefix);
+  return status;
+}

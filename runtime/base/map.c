@@ -1,0 +1,110 @@
+/* Hash maps from text or pointers to int64_t: runtime/base/text.h. Open addressing, linear probing, at most 3/4 full.
+ *
+ * There is no way to walk a map: what must be walked is kept in an array, whose order is known.
+ *
+ * Tests: test/runtime/base/text_test.c
+ */
+#include <string.h>
+
+#include "runtime/base/text.h"
+
+typedef struct map_entry {
+  const void *key; /* NULL: empty */
+  uint64_t hash;
+  int64_t value;
+} map_entry;
+
+struct zb_map {
+  bool text_keys;
+  bool has_null;      /* the NULL pointer is a key of pointer maps */
+  int64_t null_value;
+  size_t count;       /* without NULL */
+  size_t capacity;    /* a power of two, or 0 */
+  map_entry *entries;
+};
+
+static zb_map *create(bool text_keys) {
+  zb_map *map = zb_alloc(sizeof *map);
+  if (map) map->text_keys = text_keys;
+  return map;
+}
+
+zb_map *zb_map_create(void) { return create(true); }
+
+zb_map *zb_map_create_pointer(void) { return create(false); }
+
+void zb_map_destroy(zb_map *map) {
+  if (!map) return;
+  for (size_t i = 0; map->text_keys && i < map->capacity; ++i) zb_free((void *)(uintptr_t)map->entries[i].key);
+  zb_free(map->entries);
+  zb_free(map);
+}
+
+static uint64_t hash_of(const zb_map *map, const void *key) {
+  if (map->text_keys) return zb_fnv1a(ZB_FNV_START, key, strlen(key));
+  uint64_t bits = (uint64_t)(uintptr_t)key;
+  bits = (bits ^ (bits >> 32)) * UINT64_C(0x9e3779b97f4a7c15); /* golden ratio: spreads the zero low bits */
+  return bits ^ (bits >> 29);
+}
+
+/* The entry of the key, or the empty one where it belongs. capacity > 0. */
+static map_entry *find(const zb_map *map, const void *key, uint64_t hash) {
+  size_t mask = map->capacity - 1;
+  for (size_t i = (size_t)hash & mask;; i = (i + 1) & mask) {
+    map_entry *entry = &map->entries[i];
+    if (!entry->key) return entry;
+    if (entry->hash != hash) continue;
+    if (map->text_keys ? strcmp(entry->key, key) == 0 : entry->key == key) return entry;
+  }
+}
+
+static bool grow(zb_map *map) {
+  zb_map bigger = *map;
+  bigger.capacity = map->capacity ? map->capacity * 2 : 16;
+  if (bigger.capacity > SIZE_MAX / sizeof *bigger.entries) return false;
+  bigger.entries = zb_alloc(bigger.capacity * sizeof *bigger.entries);
+  if (!bigger.entries) return false;
+  for (size_t i = 0; i < map->capacity; ++i)
+    if (map->entries[i].key) *find(&bigger, map->entries[i].key, map->entries[i].hash) = map->entries[i];
+  zb_free(map->entries);
+  *map = bigger;
+  return true;
+}
+
+bool zb_map_set(zb_map *map, const void *key, int64_t value) {
+  if (!key) {
+    map->has_null = true;
+    map->null_value = value;
+    return true;
+  }
+  if (map->count + 1 > map->capacity / 4 * 3 && !grow(map)) return false;
+  uint64_t hash = hash_of(map, key);
+  map_entry *entry = find(map, key, hash);
+  if (!entry->key) {
+    const void *kept = map->text_keys ? zb_strdup(key) : key;
+    if (!kept) return false;
+    *entry = (map_entry){.key = kept, .hash = hash};
+    ++map->count;
+  }
+  entry->value = value;
+  return true;
+}
+
+bool zb_map_get(const zb_map *map, const void *key, int64_t *out) {
+  if (!key) {
+    if (map->has_null && out) *out = map->null_value;
+    return map->has_null;
+  }
+  if (map->capacity == 0) return false;
+  const map_entry *entry = find(map, key, hash_of(map, key));
+  if (!entry->key) return false;
+  if (out) *out = entry->value;
+  return true;
+}
+
+int64_t zb_map_get_or(const zb_map *map, const void *key, int64_t fallback) {
+  int64_t value = fallback;
+  return zb_map_get(map, key, &value) ? value : fallback;
+}
+
+int64_t zb_map_count(const zb_map *map) { return (int64_t)map->count + (map->has_null ? 1 : 0); }

@@ -1,0 +1,356 @@
+/* Sets of named tensors and their file form: runtime/base/safetensors.h.
+ *
+ * Reading maps the file and checks every number of the header before it is used: known dtype, rank, no overflow, length equal to
+ * the shape's, and tensors that fill the data without hole or overlap, as the format's reference reader does. Tensors come in the
+ * order of their data. Writing pads the header with spaces so that data starts at a multiple of 64 bytes, and streams.
+ *
+ * Tests: test/runtime/base/safetensors_test.c
+ */
+#include "runtime/base/safetensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/file.h"
+#include "runtime/base/text.h"
+
+enum { LENGTH_BYTES = 8, HEADER_BYTES_MAX = 100 * 1000 * 1000 }; /* the limit of the reference reader */
+
+struct zb_store {
+  zb_stored_tensor *items;
+  bool *owned; /* [count] whether items[i].data is ours */
+  size_t count, capacity, owned_capacity;
+  zb_map *by_name;
+  char **metadata; /* key, value, key, value */
+  size_t metadata_count, metadata_capacity;
+  void *mapping;
+  size_t mapping_bytes;
+};
+
+zb_store *zb_store_create(void) {
+  zb_store *store = zb_alloc(sizeof *store);
+  if (!store) return NULL;
+  store->by_name = zb_map_create();
+  if (store->by_name) return store;
+  zb_free(store);
+  return NULL;
+}
+
+void zb_store_destroy(zb_store *store) {
+  if (!store) return;
+  for (size_t i = 0; i < store->count; ++i) {
+    zb_free((void *)(uintptr_t)store->items[i].name);
+    if (store->owned[i]) zb_free((void *)(uintptr_t)store->items[i].data);
+  }
+  for (size_t i = 0; i < store->metadata_count; ++i) zb_free(store->metadata[i]);
+  zb_free(store->items);
+  zb_free(store->owned);
+  zb_free(store->metadata);
+  zb_map_destroy(store->by_name);
+  if (store->mapping) munmap(store->mapping, store->mapping_bytes);
+  zb_free(store);
+}
+
+int zb_store_count(const zb_store *store) { return (int)store->count; }
+
+const zb_stored_tensor *zb_store_at(const zb_store *store, int index) {
+  if (index < 0 || (size_t)index >= store->count) return NULL;
+  return &store->items[index];
+}
+
+const zb_stored_tensor *zb_store_find(const zb_store *store, const char *name) {
+  return zb_store_at(store, (int)zb_map_get_or(store->by_name, name, -1));
+}
+
+zb_status zb_store_add(zb_store *store, const char *name, const zb_shape *shape, const void *data, bool copy) {
+  int64_t bytes = zb_shape_bytes(shape);
+  if (shape->rank < 0 || shape->rank > ZB_RANK_MAX || bytes < 0)
+    return ZB_ERROR(USAGE, "tensor '%s' has no valid shape", name);
+  if (zb_map_get(store->by_name, name, NULL)) return ZB_ERROR(USAGE, "there are two tensors named '%s'", name);
+  if (store->count >= INT32_MAX) return ZB_ERROR(USAGE, "too many tensors");
+  if (!zb_grow((void **)&store->items, &store->capacity, store->count + 1, sizeof *store->items) ||
+      !zb_grow((void **)&store->owned, &store->owned_capacity, store->count + 1, sizeof *store->owned))
+    return ZB_OUT_OF_MEMORY();
+  char *name_copy = zb_strdup(name);
+  void *data_copy = copy ? zb_alloc((size_t)bytes) : NULL;
+  if (!name_copy || (copy && !data_copy) || !zb_map_set(store->by_name, name, (int64_t)store->count)) {
+    zb_free(name_copy);
+    zb_free(data_copy);
+    return ZB_OUT_OF_MEMORY();
+  }
+  if (copy && bytes > 0) memcpy(data_copy, data, (size_t)bytes);
+  store->items[store->count] = (zb_stored_tensor){
+      .name = name_copy, .shape = *shape, .data = copy ? data_copy : data, .bytes = (uint64_t)bytes};
+  store->owned[store->count] = copy;
+  ++store->count;
+  return NULL;
+}
+
+const char *zb_store_metadata(const zb_store *store, const char *key) {
+  for (size_t i = 0; i < store->metadata_count; i += 2)
+    if (strcmp(store->metadata[i], key) == 0) return store->metadata[i + 1];
+  return NULL;
+}
+
+zb_status zb_store_set_metadata(zb_store *store, const char *key, const char *value) {
+  char *value_copy = zb_strdup(value);
+  if (!value_copy) return ZB_OUT_OF_MEMORY();
+  for (size_t i = 0; i < store->metadata_count; i += 2) {
+    if (strcmp(store->metadata[i], key) != 0) continue;
+    zb_free(store->metadata[i + 1]);
+    store->metadata[i + 1] = value_copy;
+    return NULL;
+  }
+  char *key_copy = zb_strdup(key);
+  if (!key_copy || !zb_grow((void **)&store->metadata, &store->metadata_capacity, store->metadata_count + 2,
+                            sizeof *store->metadata)) {
+    zb_free(key_copy);
+    zb_free(value_copy);
+    return ZB_OUT_OF_MEMORY();
+  }
+  store->metadata[store->metadata_count++] = key_copy;
+  store->metadata[store->metadata_count++] = value_copy;
+  return NULL;
+}
+
+/* ---- Reading ---- */
+
+/* A tensor of the header before it is checked against its neighbours. */
+typedef struct header_entry {
+  const char *name;
+  zb_shape shape;
+  uint64_t begin, end;
+  size_t order; /* in the header: ties of empty tensors keep it */
+} header_entry;
+
+static int compare_entries(const void *a, const void *b) {
+  const header_entry *left = a, *right = b;
+  if (left->begin != right->begin) return left->begin < right->begin ? -1 : 1;
+  if (left->end != right->end) return left->end < right->end ? -1 : 1;
+  return left->order < right->order ? -1 : left->order > right->order;
+}
+
+static zb_status parse_shape(const char *path, const char *name, const json_t *value, zb_shape *out) {
+  const char *dtype = json_string_value(json_object_get(value, "dtype"));
+  if (!dtype) return ZB_ERROR(INVALID, "%s: tensor '%s': \"dtype\" is missing or no text", path, name);
+  if (!zb_dtype_parse(dtype, &out->dtype) || strcmp(zb_dtype_safetensors(out->dtype), dtype) != 0)
+    return zb_status_hint(ZB_ERROR(INVALID, "%s: tensor '%s': dtype \"%s\" is not known", path, name, dtype),
+                          "known are F32, F64, BF16, F16, I64, I32, BOOL: cast the tensor before saving it");
+  const json_t *dims = json_object_get(value, "shape");
+  if (!json_is_array(dims)) return ZB_ERROR(INVALID, "%s: tensor '%s': \"shape\" is missing or no list", path, name);
+  if (json_array_size(dims) > ZB_RANK_MAX)
+    return ZB_ERROR(INVALID, "%s: tensor '%s' has %zu dimensions, at most %d are supported", path, name,
+                    json_array_size(dims), ZB_RANK_MAX);
+  out->rank = (int)json_array_size(dims);
+  for (int i = 0; i < out->rank; ++i) {
+    const json_t *dim = json_array_get(dims, (size_t)i);
+    if (!json_is_integer(dim) || json_integer_value(dim) < 0)
+      return ZB_ERROR(INVALID, "%s: tensor '%s': dimension %d is not an integer >= 0", path, name, i);
+    out->dims[i] = json_integer_value(dim);
+  }
+  return NULL;
+}
+
+static zb_status parse_entry(const char *path, const char *name, const json_t *value, uint64_t data_bytes,
+                             header_entry *out) {
+  if (!json_is_object(value)) return ZB_ERROR(INVALID, "%s: the entry of tensor '%s' is not an object", path, name);
+  out->name = name;
+  ZB_TRY(parse_shape(path, name, value, &out->shape));
+  int64_t bytes = zb_shape_bytes(&out->shape);
+  if (bytes < 0) return ZB_ERROR(INVALID, "%s: tensor '%s': the size of its shape overflows", path, name);
+  const json_t *offsets = json_object_get(value, "data_offsets");
+  const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
+  if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end) ||
+      json_integer_value(begin) < 0 || json_integer_value(end) < json_integer_value(begin))
+    return ZB_ERROR(INVALID, "%s: tensor '%s': \"data_offsets\" is not [begin, end] with 0 <= begin <= end", path, name);
+  out->begin = (uint64_t)json_integer_value(begin);
+  out->end = (uint64_t)json_integer_value(end);
+  if (out->end > data_bytes)
+    return ZB_ERROR(INVALID, "%s: tensor '%s' ends at byte %" PRIu64 " of the data, which has %" PRIu64, path, name,
+                    out->end, data_bytes);
+  if (out->end - out->begin != (uint64_t)bytes)
+    return ZB_ERROR(INVALID, "%s: tensor '%s' has %" PRIu64 " bytes of data, its shape needs %" PRId64, path, name,
+                    out->end - out->begin, bytes);
+  return NULL;
+}
+
+static zb_status read_metadata(zb_store *store, const char *path, json_t *metadata) {
+  if (!json_is_object(metadata)) return ZB_ERROR(INVALID, "%s: \"__metadata__\" is not an object", path);
+  const char *key;
+  json_t *value;
+  json_object_foreach(metadata, key, value) {
+    if (!json_is_string(value)) return ZB_ERROR(INVALID, "%s: metadata '%s' is not text", path, key);
+    ZB_TRY(zb_store_set_metadata(store, key, json_string_value(value)));
+  }
+  return NULL;
+}
+
+/* Adds the tensors of the header to the store. */
+static zb_status read_entries(zb_store *store, const char *path, json_t *header, const char *data, uint64_t data_bytes) {
+  zb_status status = NULL;
+  size_t count = 0;
+  header_entry *entries = zb_alloc((json_object_size(header) + 1) * sizeof *entries);
+  if (!entries) return ZB_OUT_OF_MEMORY();
+  const char *key;
+  json_t *value;
+  json_object_foreach(header, key, value) {
+    if (strcmp(key, "__metadata__") == 0) {
+      ZB_TRY_GOTO(read_metadata(store, path, value));
+      continue;
+    }
+    entries[count].order = count;
+    ZB_TRY_GOTO(parse_entry(path, key, value, data_bytes, &entries[count]));
+    ++count;
+  }
+  qsort(entries, count, sizeof *entries, compare_entries);
+  uint64_t at = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (entries[i].begin != at) {
+      status = ZB_ERROR(INVALID, "%s: tensor '%s' begins at byte %" PRIu64 " of the data, expected %" PRIu64 " (no %s)", path,
+                        entries[i].name, entries[i].begin, at, entries[i].begin < at ? "overlaps" : "holes");
+      goto cleanup;
+    }
+    at = entries[i].end;
+    ZB_TRY_GOTO(zb_store_add(store, entries[i].name, &entries[i].shape, data + entries[i].begin, false));
+  }
+  if (at != data_bytes)
+    status = ZB_ERROR(INVALID, "%s: the tensors fill %" PRIu64 " bytes of data, the file has %" PRIu64, path, at, data_bytes);
+
+cleanup:
+  zb_free(entries);
+  return status;
+}
+
+static zb_status read_mapping(zb_store *store, const char *path) {
+  const unsigned char *bytes = store->mapping;
+  uint64_t header_bytes = 0;
+  for (int i = LENGTH_BYTES - 1; i >= 0; --i) header_bytes = header_bytes << 8 | bytes[i];
+  uint64_t rest = store->mapping_bytes - LENGTH_BYTES;
+  if (header_bytes > rest || header_bytes > HEADER_BYTES_MAX)
+    return zb_status_hint(ZB_ERROR(INVALID, "%s: the header would have %" PRIu64 " bytes, but %" PRIu64 " follow (limit %d)",
+                                   path, header_bytes, rest, HEADER_BYTES_MAX),
+                          "the file is cut off, or it is not a safetensors file");
+  const char *header_text = (const char *)bytes + LENGTH_BYTES;
+  json_error_t error;
+  json_t *header = json_loadb(header_text, (size_t)header_bytes, JSON_REJECT_DUPLICATES, &error);
+  if (!header) return ZB_ERROR(INVALID, "%s: header byte %d: %s", path, error.position, error.text);
+  zb_status status = json_is_object(header)
+                         ? read_entries(store, path, header, header_text + header_bytes, rest - header_bytes)
+                         : ZB_ERROR(INVALID, "%s: the header is not a JSON object", path);
+  json_decref(header);
+  return status;
+}
+
+zb_status zb_store_open(const char *path, zb_store **out) {
+  zb_status status = NULL;
+  zb_store *store = NULL;
+  *out = NULL;
+  int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return ZB_ERROR(IO, "cannot open '%s': %s", path, strerror(errno));
+  struct stat about;
+  if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
+    status = ZB_ERROR(IO, "'%s' is not a file", path);
+    goto cleanup;
+  }
+  if (about.st_size < LENGTH_BYTES) {
+    status = ZB_ERROR(INVALID, "%s: %lld bytes are too few for a safetensors file", path, (long long)about.st_size);
+    goto cleanup;
+  }
+  store = zb_store_create();
+  if (!store) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  void *mapping = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (mapping == MAP_FAILED) {
+    status = ZB_ERROR(IO, "cannot map '%s': %s", path, strerror(errno));
+    goto cleanup;
+  }
+  store->mapping = mapping;
+  store->mapping_bytes = (size_t)about.st_size;
+  ZB_TRY_GOTO(read_mapping(store, path));
+  *out = store;
+  store = NULL;
+
+cleanup:
+  zb_store_destroy(store);
+  close(descriptor);
+  return status;
+}
+
+/* ---- Writing ---- */
+
+static json_t *entry_to_json(const zb_stored_tensor *tensor, uint64_t begin) {
+  json_t *dims = json_array();
+  for (int i = 0; i < tensor->shape.rank; ++i)
+    if (json_array_append_new(dims, json_integer(tensor->shape.dims[i])) != 0) {
+      json_decref(dims);
+      return NULL;
+    }
+  return json_pack("{s:s, s:o, s:[I, I]}", "dtype", zb_dtype_safetensors(tensor->shape.dtype), "shape", dims, "data_offsets",
+                   (json_int_t)begin, (json_int_t)(begin + tensor->bytes));
+}
+
+/* The header as JSON; NULL when out of memory or when a name is not UTF-8. */
+static json_t *make_header(const zb_store *store) {
+  json_t *header = json_object();
+  if (!header) return NULL;
+  if (store->metadata_count > 0) {
+    json_t *metadata = json_object();
+    if (json_object_set_new(header, "__metadata__", metadata) != 0) goto failed;
+    for (size_t i = 0; i < store->metadata_count; i += 2)
+      if (json_object_set_new(metadata, store->metadata[i], json_string(store->metadata[i + 1])) != 0) goto failed;
+  }
+  uint64_t at = 0;
+  for (size_t i = 0; i < store->count; ++i) {
+    if (json_object_set_new(header, store->items[i].name, entry_to_json(&store->items[i], at)) != 0) goto failed;
+    at += store->items[i].bytes;
+  }
+  return header;
+
+failed:
+  json_decref(header);
+  return NULL;
+}
+
+/* Length, header and padding, as the file starts. */
+static zb_status make_start(const zb_store *store, const char *path, zb_text *start) {
+  json_t *header = make_header(store);
+  char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
+  json_decref(header);
+  if (!text) return ZB_ERROR(INVALID, "cannot write '%s': a name or metadata is not UTF-8 text, or memory is out", path);
+  size_t length = strlen(text);
+  size_t padded = (size_t)zb_align(LENGTH_BYTES + length) - LENGTH_BYTES;
+  char length_bytes[LENGTH_BYTES];
+  for (int i = 0; i < LENGTH_BYTES; ++i) length_bytes[i] = (char)(unsigned char)((uint64_t)padded >> (8 * i) & 0xff);
+  zb_text_add_bytes(start, length_bytes, LENGTH_BYTES);
+  zb_text_add_bytes(start, text, length);
+  for (size_t i = length; i < padded; ++i) zb_text_add_bytes(start, " ", 1);
+  free(text); /* jansson's */
+  return start->failed ? ZB_OUT_OF_MEMORY() : NULL;
+}
+
+zb_status zb_store_write(const zb_store *store, const char *path) {
+  zb_status status = NULL;
+  zb_file_writer writer = {.descriptor = -1};
+  zb_text start;
+  zb_text_init(&start);
+  ZB_TRY_GOTO(make_start(store, path, &start));
+  ZB_TRY_GOTO(zb_file_writer_open(&writer, path));
+  ZB_TRY_GOTO(zb_file_writer_add(&writer, start.data, start.length));
+  for (size_t i = 0; i < store->count; ++i)
+    ZB_TRY_GOTO(zb_file_writer_add(&writer, store->items[i].data, (size_t)store->items[i].bytes));
+  status = zb_file_writer_commit(&writer);
+
+cleanup:
+  if (status) zb_file_writer_abandon(&writer);
+  zb_text_deinit(&start);
+  return status;
+}

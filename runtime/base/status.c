@@ -1,0 +1,134 @@
+/* Status records: include/zb/status.h.
+ *
+ * A record is one allocation for the struct and one for each text. When even that fails there is one static record, so that
+ * making a status never fails; notes and hints on it are dropped, and freeing it does nothing.
+ *
+ * Tests: test/runtime/base/base_test.c
+ */
+#include "zb/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/text.h"
+
+struct zb_status_record {
+  zb_code code;
+  char *message;
+  char *hint;
+  zb_text notes; /* "  note: ...\n" each */
+  char *text;    /* made by zb_status_text */
+};
+
+static struct zb_status_record out_of_memory = {.code = ZB_MEMORY};
+static const char out_of_memory_message[] = "out of memory";
+
+static const struct code_row {
+  const char *name;
+  int exit_status;
+} code_rows[] = {
+#define ZB_CODE(ID, exit_code, help) {#ID, exit_code},
+#include "zb/status.def"
+#undef ZB_CODE
+};
+
+/* Formats into fresh memory; NULL when out of memory. */
+static char *format_text(const char *format, va_list arguments) {
+  va_list measured;
+  va_copy(measured, arguments);
+  int length = vsnprintf(NULL, 0, format, measured);
+  va_end(measured);
+  if (length < 0) return zb_strdup(format);
+  char *text = zb_alloc((size_t)length + 1);
+  if (text) vsnprintf(text, (size_t)length + 1, format, arguments);
+  return text;
+}
+
+zb_status zb_status_make(zb_code code, const char *file, int line, const char *format, ...) {
+  (void)file; /* for a debugger: the message is for users */
+  (void)line;
+  zb_status status = zb_alloc(sizeof *status);
+  if (!status) return &out_of_memory;
+  status->code = code;
+  zb_text_init(&status->notes);
+  va_list arguments;
+  va_start(arguments, format);
+  status->message = format_text(format, arguments);
+  va_end(arguments);
+  if (status->message) return status;
+  zb_free(status);
+  return &out_of_memory;
+}
+
+/* The text that was made before does not hold what is added now. */
+static void forget_text(zb_status status) {
+  zb_free(status->text);
+  status->text = NULL;
+}
+
+zb_status zb_status_note(zb_status status, const char *format, ...) {
+  if (!status || status == &out_of_memory) return status;
+  va_list arguments;
+  va_start(arguments, format);
+  char *note = format_text(format, arguments);
+  va_end(arguments);
+  if (note) zb_text_add(&status->notes, "  note: %s\n", note);
+  zb_free(note);
+  forget_text(status);
+  return status;
+}
+
+zb_status zb_status_hint(zb_status status, const char *format, ...) {
+  if (!status || status == &out_of_memory) return status;
+  va_list arguments;
+  va_start(arguments, format);
+  char *hint = format_text(format, arguments);
+  va_end(arguments);
+  if (hint) {
+    zb_free(status->hint);
+    status->hint = hint;
+  }
+  forget_text(status);
+  return status;
+}
+
+zb_code zb_status_code(zb_status status) { return status ? status->code : ZB_OK_CODE; }
+
+const char *zb_status_message(zb_status status) {
+  if (!status) return "";
+  return status->message ? status->message : out_of_memory_message;
+}
+
+const char *zb_status_hint_text(zb_status status) { return status ? status->hint : NULL; }
+
+const char *zb_status_text(zb_status status) {
+  if (!status) return "";
+  if (status == &out_of_memory) return "error: out of memory\n";
+  if (status->text) return status->text;
+  zb_text text;
+  zb_text_init(&text);
+  zb_text_add(&text, "error: %s\n", status->message);
+  zb_text_add_bytes(&text, status->notes.data ? status->notes.data : "", status->notes.length);
+  if (status->hint) zb_text_add(&text, "  hint: %s\n", status->hint);
+  status->text = zb_text_take(&text);
+  return status->text ? status->text : status->message;
+}
+
+int zb_status_exit(zb_status status) {
+  zb_code code = zb_status_code(status);
+  return (unsigned)code < ZB_CODE_COUNT ? code_rows[code].exit_status : 1;
+}
+
+const char *zb_code_name(zb_code code) {
+  if (code == ZB_OK_CODE) return "OK";
+  return (unsigned)code < ZB_CODE_COUNT ? code_rows[code].name : "invalid";
+}
+
+void zb_status_free(zb_status status) {
+  if (!status || status == &out_of_memory) return;
+  zb_free(status->message);
+  zb_free(status->hint);
+  zb_text_deinit(&status->notes);
+  zb_free(status->text);
+  zb_free(status);
+}
