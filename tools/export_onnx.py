@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Exports a PyTorch model with its loss as an ONNX file that zbc can train.
+
+    export_onnx.py gpt2 gpt2.onnx --layers 8 --dim 128 --heads 4 --seq 128 --batch 4
+    export_onnx.py my_package.my_model:make mine.onnx --input x:int64:4x128 --input y:int64:4x128
+
+A family (gpt2, llama), or MODULE:FACTORY: FACTORY() gives a torch.nn.Module whose forward takes the inputs and gives a scalar
+loss. MODULE is a module name or a path to a .py file. Every --input is NAME:DTYPE:SHAPE for one micro-batch; shapes are static.
+
+Why not torch.onnx.export with its defaults: its optimizer takes parameters for constants. Equal initial values become one
+initializer (all LayerNorm scales, which are ones), biases of zero are dropped, transposed weights become new, unnamed constants:
+such a file computes the right loss and cannot be trained. So the graph is exported unoptimized, the parameters are turned into
+graph inputs, the graph is optimized, and they are turned back. --raw stops after the first step (a larger file, the same program).
+
+In the file, parameters have the names of named_parameters(); a tied weight has the first of its names. Other tensors (rotary
+tables, masks) have no dot in their names, which is how zbc tells them from parameters. Paths of this machine are removed.
+"""
+import argparse
+import importlib
+import importlib.util
+import logging
+import os
+import sys
+import warnings
+
+import models
+
+try:
+    import torch
+    import onnxscript  # noqa: F401  (torch.onnx.export needs it; say so before the work starts)
+except ImportError as e:
+    sys.exit(f"error: the Python package '{e.name}' is not installed\n  hint: pip install -r "
+             f"{os.path.join(os.path.dirname(os.path.relpath(__file__)), 'requirements.txt')}")
+
+warnings.simplefilter("ignore")  # those of the exporter about itself
+logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+
+DTYPES = dict(int64=torch.int64, int32=torch.int32, float32=torch.float32, bool=torch.bool)
+KEPT_METADATA = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy")
+
+
+def fail(message, hint=None):
+    sys.exit(f"error: {message}" + (f"\n  hint: {hint}" if hint else ""))
+
+
+def parse_input(text):
+    """NAME:DTYPE:SHAPE -> (name, example tensor)."""
+    parts = text.split(":")
+    hint = "write NAME:DTYPE:SHAPE, for example x:int64:4x128 (a scalar: s:float32:)"
+    if len(parts) != 3 or not parts[0]:
+        fail(f"--input '{text}' is not NAME:DTYPE:SHAPE", hint)
+    if parts[1] not in DTYPES:
+        fail(f"--input '{text}': unknown dtype '{parts[1]}'", "one of " + ", ".join(DTYPES))
+    try:
+        shape = [int(d) for d in parts[2].split("x")] if parts[2] else []
+    except ValueError:
+        shape = [-1]
+    if any(d < 1 for d in shape):
+        fail(f"--input '{text}': '{parts[2]}' is no static shape", hint)
+    dtype = DTYPES[parts[1]]
+    # Tensors of their own for every input: one tensor given twice makes the exporter read only one of the inputs.
+    return parts[0], torch.rand(shape) if dtype.is_floating_point else torch.zeros(shape, dtype=dtype)
+
+
+def load_factory(name):
+    module_name, _, function = name.partition(":")
+    try:
+        if module_name.endswith(".py"):
+            spec = importlib.util.spec_from_file_location("zb_user_model", module_name)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        else:
+            sys.path.insert(0, os.getcwd())
+            module = importlib.import_module(module_name)
+    except (ImportError, FileNotFoundError) as e:
+        fail(f"cannot load module '{module_name}': {e}")
+    factory = getattr(module, function, None)
+    if not callable(factory):
+        fail(f"module '{module_name}' has no function '{function}'", "MODULE:FACTORY, where FACTORY() gives a torch.nn.Module")
+    model = factory()
+    if not isinstance(model, torch.nn.Module):
+        fail(f"'{name}' gave a {type(model).__name__}, not a torch.nn.Module")
+    return model
+
+
+def first_names(model):
+    """Every name of a parameter -> the first name of that parameter."""
+    first, names = {}, {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        names[name] = first.setdefault(id(parameter), name)
+    return names
+
+
+def rename(graph, value, name):
+    graph.initializers.pop(value.name)
+    value.name = name
+    graph.initializers[name] = value
+
+
+def name_initializers(graph, names):
+    """Parameters get their first name; anything else a name without a dot."""
+    taken = {v.name for v in graph.initializers.values()} | {v.name for v in graph.inputs}
+    for value in list(graph.initializers.values()):
+        if value.name in names:
+            if names[value.name] != value.name:
+                rename(graph, value, names[value.name])
+        elif "." in value.name:
+            name = value.name.replace(".", "_")
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            rename(graph, value, name)
+
+
+def optimize(model, names):
+    """onnxscript's optimizer, with the parameters out of its sight."""
+    import onnxscript.optimizer
+    graph = model.graph
+    kept = {v.name: v.const_value for v in graph.initializers.values() if v.name in names}
+    for name in kept:
+        value = graph.initializers.pop(name)
+        value.const_value = None  # else a bias of zeros is removed
+        graph.inputs.append(value)
+    onnxscript.optimizer.optimize_ir(model)
+    for value in list(graph.inputs):
+        if value.name in kept:
+            graph.inputs.remove(value)
+            value.const_value = kept[value.name]
+            graph.initializers[value.name] = value
+
+
+def strip(model):
+    """Removes what names files of this machine; keeps the module path of each node."""
+    for owner in [model, model.graph, *model.graph, *model.functions.values()]:
+        for key in list(owner.metadata_props):
+            if key not in KEPT_METADATA:
+                owner.metadata_props.pop(key)
+        owner.doc_string = None
+    for node in model.graph:
+        for value in node.outputs:
+            value.metadata_props.clear()
+    for value in [*model.graph.inputs, *model.graph.initializers.values()]:
+        value.metadata_props.clear()
+
+
+def check(graph, input_names, wanted):
+    """What would make the file useless, found before the user finds it in training."""
+    unused = [v.name for v in graph.inputs if not v.uses()]
+    if unused:
+        fail(f"the loss does not depend on input {', '.join(unused)}", "drop it from --input and from forward()")
+    if [v.name for v in graph.inputs] != input_names:
+        fail(f"the exported graph has the inputs {[v.name for v in graph.inputs]}, expected {input_names}")
+    missing = sorted(wanted - {v.name for v in graph.initializers.values()})
+    if missing:
+        print(f"warning: {len(missing)} parameters are not used by the loss and not in the file: {', '.join(missing[:5])}",
+              file=sys.stderr)
+
+
+def export(model, inputs, out, raw):
+    names = first_names(model)
+    with torch.no_grad():
+        loss = model(*[t for _, t in inputs])
+    if not isinstance(loss, torch.Tensor) or loss.dim() != 0 or not loss.dtype.is_floating_point:
+        what = f"a tensor of shape {list(loss.shape)}" if isinstance(loss, torch.Tensor) else type(loss).__name__
+        fail(f"forward() gave {what}, not a scalar float loss", "return the mean loss of the micro-batch, nothing else")
+    program = torch.onnx.export(model, tuple(t for _, t in inputs), dynamo=True, optimize=False,
+                                input_names=[n for n, _ in inputs], output_names=["loss"], verbose=False)
+    graph = program.model.graph
+    name_initializers(graph, names)
+    if not raw:
+        optimize(program.model, names)
+    strip(program.model)
+    check(graph, [n for n, _ in inputs], {names[n] for n, p in model.named_parameters() if p.requires_grad})
+    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
+    size = sum(p.numel() * p.element_size() for p in model.parameters())
+    program.save(out, external_data=size > (1 << 30))  # a protobuf message ends at 2 GiB
+    return len(list(graph)), size
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="family (" + ", ".join(models.FAMILIES) + ") or MODULE:FACTORY")
+    parser.add_argument("out", metavar="OUT.onnx")
+    parser.add_argument("--input", action="append", default=[], metavar="NAME:DTYPE:SHAPE")
+    parser.add_argument("--raw", action="store_true", help="leave the graph as the exporter writes it")
+    models.add_options(parser)
+    options = parser.parse_args()
+    if options.model in models.FAMILIES:
+        if options.input:
+            fail("--input is for MODULE:FACTORY; a family has x and y", "use --batch and --seq")
+        shape = f"{options.batch}x{options.seq}"
+        inputs = [parse_input(f"{name}:int64:{shape}") for name in "xy"]
+        model = models.build(options.model, options)
+    elif ":" in options.model:
+        if not options.input:
+            fail("MODULE:FACTORY needs its inputs", "--input x:int64:4x128 for every argument of forward()")
+        inputs = [parse_input(text) for text in options.input]
+        torch.manual_seed(options.seed)
+        model = load_factory(options.model)
+    else:
+        fail(f"unknown family '{options.model}'", "one of " + ", ".join(models.FAMILIES) + ", or MODULE:FACTORY")
+    nodes, size = export(model, inputs, options.out, options.raw)
+    print(f"{options.out}: {nodes} nodes, {len(list(model.parameters()))} parameters, {size:,} bytes of weights")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Trains a family of models.py with PyTorch on one CPU thread and records what every other engine must reproduce.
+
+    reference.py gpt2 test/data/corpus.txt test/data/gpt2.reference.json [--steps 20] [--layers 8 ...]
+
+Batches:    row r of micro-batch i of step k starts at byte ((k*M + i)*B + r)*T mod (N - T - 1) of the text;
+            x = bytes [start, start+T), y = bytes [start+1, start+T+1).
+Gradient:   mean over the M micro-batches of the gradient of each micro-batch's mean loss.
+Loss:       of a step: mean of the micro-batch losses, before the update.
+Optimizer:  AdamW, constant rate, decoupled decay on parameters of rank >= 2 only, no clipping.
+Saved:      bytes that autograd keeps from the forward pass of one micro-batch, per layer: unique storages, parameters left out,
+            counted where they are saved first.
+"""
+import argparse
+import json
+import sys
+
+import models
+
+try:
+    import torch
+except ImportError:
+    sys.exit("error: the Python package 'torch' is not installed\n  hint: pip install -r tools/requirements.txt")
+
+ADAMW = dict(lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
+DECAY = 0.1
+
+
+def batch(text, o, step, micro):
+    starts = [((step * o.micro_batches + micro) * o.batch + r) * o.seq % (len(text) - o.seq - 1) for r in range(o.batch)]
+    return (torch.stack([text[s:s + o.seq] for s in starts]), torch.stack([text[s + 1:s + o.seq + 1] for s in starts]))
+
+
+def train(text, o, dtype):
+    model = models.build(o.family, o).to(dtype)
+    named = dict(model.named_parameters())
+    optimizer = torch.optim.AdamW([
+        dict(params=[p for p in named.values() if p.dim() >= 2], weight_decay=DECAY),
+        dict(params=[p for p in named.values() if p.dim() < 2], weight_decay=0.0)], **ADAMW)
+    losses, first, gradient = [], [], None
+    for step in range(o.steps):
+        optimizer.zero_grad()
+        micro = []
+        for i in range(o.micro_batches):
+            loss = model(*batch(text, o, step, i))
+            (loss / o.micro_batches).backward()
+            micro.append(loss.item())
+        losses.append(sum(micro) / o.micro_batches)
+        if step == 0:
+            first = micro
+            gradient = {n: p.grad.double().norm().item() for n, p in named.items()}
+        optimizer.step()
+    weights = {n: p.detach().double().norm().item() for n, p in named.items()}
+    return dict(losses=losses, first_step_micro_losses=first, first_step_gradient_norm=gradient, final_weight_norm=weights)
+
+
+def saved_bytes(text, o):
+    """[bytes of layer 0, layer 1, ...], bytes outside the layers."""
+    model = models.build(o.family, o)
+    counted = {p.untyped_storage().data_ptr() for p in model.parameters()}
+    layers = model.get_submodule(models.FAMILIES[o.family]["layers"])
+    per_layer, outside, current, alive = [0] * len(layers), [0], [None], []
+
+    def enter(index):
+        current[0] = index
+
+    for index, layer in enumerate(layers):
+        layer.register_forward_pre_hook(lambda *_, i=index: enter(i))
+        layer.register_forward_hook(lambda *_: enter(None))
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in counted:
+            counted.add(storage.data_ptr())
+            alive.append(tensor)  # keeps the storage, so that its address is not used again
+            if current[0] is None:
+                outside[0] += storage.nbytes()
+            else:
+                per_layer[current[0]] += storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        model(*batch(text, o, 0, 0))
+    return per_layer, outside[0]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("family", choices=list(models.FAMILIES))
+    parser.add_argument("corpus")
+    parser.add_argument("out")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--micro-batches", type=int, default=8)
+    models.add_options(parser)
+    o = parser.parse_args()
+    torch.set_num_threads(1)
+    with open(o.corpus, "rb") as file:
+        text = torch.tensor(list(file.read()), dtype=torch.int64)
+    single, double = train(text, o, torch.float32), train(text, o, torch.float64)
+    spread = max(abs(s - d) / d for s, d in zip(single["losses"], double["losses"]))
+    layers, outside = saved_bytes(text, o)
+    options = {name: getattr(o, name) for name in models.OPTIONS}
+    with open(o.out, "w") as file:
+        json.dump(dict(family=o.family, **options, micro_batches=o.micro_batches, steps=o.steps,
+                       adamw=dict(ADAMW, weight_decay=DECAY), torch=torch.__version__.split("+")[0], fp32=single, fp64=double,
+                       fp32_vs_fp64=spread, saved_bytes_per_layer=layers, saved_bytes_outside_layers=outside), file, indent=1)
+        file.write("\n")
+    print(f"{o.out}: loss {single['losses'][0]:.6f} -> {single['losses'][-1]:.6f}, fp32 against fp64 {spread:.1e}, "
+          f"saved bytes a layer {layers[1]:,}")
+
+
+if __name__ == "__main__":
+    main()
