@@ -12,7 +12,22 @@ typedef struct zb_device_params {
   int threads;        /* per rank */
   bool no_kernels;    /* sim: skip the arithmetic */
   bool reference;     /* cpu: reference kernels only */
+  bool profile;       /* count time by category of instruction: two clock readings an instruction */
 } zb_device_params;
+
+/* Where the time of kernels goes; the rows are in profile.def. */
+typedef enum zb_profile_category {
+#define ZB_PROFILE(ID, name, help) ZB_PROFILE_##ID,
+#include "runtime/device/profile.def"
+#undef ZB_PROFILE
+  ZB_PROFILE_COUNT
+} zb_profile_category;
+
+typedef struct zb_device_profile {
+  int64_t ps[ZB_PROFILE_COUNT];
+  uint64_t calls[ZB_PROFILE_COUNT];
+  double flops[ZB_PROFILE_COUNT];
+} zb_device_profile;
 
 typedef struct zb_device_def {
   const char *name;    /* "cpu" */
@@ -32,10 +47,17 @@ typedef struct zb_device_def {
   /* Runs one job: bases are arena offsets of bases 1... Never allocates. */
   zb_status (*launch)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);
   zb_status (*synchronize)(zb_device *device);
+  /* What launches took since the device was opened; all zero unless params.profile was set. */
+  void (*profile)(const zb_device *device, zb_device_profile *out);
 } zb_device_def;
 
 int zb_device_count(void);
 const zb_device_def *zb_device_at(int index);
+/* NULL if there is none of that name; *nearest (may be NULL) is then the closest name, or NULL. */
 const zb_device_def *zb_device_find(const char *name, const char **nearest);
+/* Category of an instruction of a subprogram, and its row. */
+zb_profile_category zb_profile_of(const zb_plan_subprogram *subprogram, const zb_plan_instruction *instruction);
+const char *zb_profile_name(zb_profile_category category);
+const char *zb_profile_help(zb_profile_category category);
 
 #endif

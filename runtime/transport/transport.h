@@ -8,6 +8,7 @@ typedef struct zb_transport zb_transport;
 
 typedef struct zb_transport_params {
   const zb_plan *plan;
+  uint64_t seed;          /* virtual: random delays of messages; 0: none */
   int64_t timeout_ms;     /* a wait that takes longer gives TIMEOUT naming rank, message, peer */
 } zb_transport_params;
 
@@ -28,10 +29,13 @@ typedef struct zb_transport_def {
   zb_status (*reset)(zb_transport *transport);
   /* Makes every wait of every rank fail with PEER and this reason. Thread-safe. */
   void (*abort)(zb_transport *transport, int rank, const char *reason);
+  /* When a message that is complete became so: ps of the monotonic clock, or of the virtual one. For timelines. */
+  int64_t (*complete_ps)(zb_transport *transport, int rank, int message);
 } zb_transport_def;
 
 int zb_transport_count(void);
 const zb_transport_def *zb_transport_at(int index);
+/* NULL if there is none of that name; *nearest (may be NULL) is then the closest name, or NULL. */
 const zb_transport_def *zb_transport_find(const char *name, const char **nearest);
 
 #endif

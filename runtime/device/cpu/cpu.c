@@ -1,0 +1,243 @@
+/* The cpu device: the calling thread of a rank runs the kernels, with threads of its own beside it.
+ *
+ * prepare() chooses a kernel for each instruction and builds its call once; launch() only writes data pointers (arena + base +
+ * offset) and calls. A program belongs to one rank and is not shared, so the templates may be patched in place.
+ * Tests: test/runtime/exec.
+ */
+#include "runtime/device/cpu/cpu.h"
+
+#include "runtime/base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct zb_device {
+  zb_device_params params;
+  zb_threads *threads; /* NULL: the caller alone */
+  zb_device_profile profile;
+};
+
+/* Where the data of one tensor of a call lies. */
+typedef struct place {
+  zb_tensor *tensor;
+  uint64_t offset;
+  uint32_t base; /* 0: the arena */
+} place;
+
+typedef struct prepared {
+  const zb_plan_instruction *instruction;
+  zb_kernel_run run;
+  zb_kernel_call call;
+  place *places;
+  int place_count;
+  zb_profile_category category;
+} prepared;
+
+struct zb_device_program {
+  const zb_plan_subprogram *subprogram;
+  prepared *items;
+  int item_count;
+  zb_tensor *tensors; /* of all calls, in order */
+  place *places;
+};
+
+zb_status zb_cpu_open(const zb_device_params *params, zb_device **out) {
+  *out = NULL;
+  zb_device *device = zb_alloc(sizeof *device);
+  if (!device) return ZB_OUT_OF_MEMORY();
+  device->params = *params;
+  if (params->threads > 1) {
+    device->threads = zb_threads_create(params->threads);
+    if (!device->threads) {
+      zb_free(device);
+      return ZB_ERROR(RUNTIME, "cannot start %d threads for rank %d", params->threads, params->rank);
+    }
+  }
+  *out = device;
+  return NULL;
+}
+
+void zb_cpu_close(zb_device *device) {
+  if (!device) return;
+  if (device->threads) zb_threads_destroy(device->threads);
+  zb_free(device);
+}
+
+zb_status zb_cpu_alloc(zb_device *device, uint64_t bytes, void **out_arena) {
+  *out_arena = zb_alloc_aligned(bytes > 0 ? bytes : ZB_ALIGNMENT, ZB_ALIGNMENT);
+  if (*out_arena) return NULL;
+  return zb_status_hint(ZB_ERROR(MEMORY, "rank %d needs an arena of %llu bytes, which this machine does not give",
+                                 device->params.rank, (unsigned long long)bytes),
+                        "compile with more ranks or a smaller --memory-limit");
+}
+
+void zb_cpu_release(zb_device *device, void *arena) {
+  (void)device;
+  zb_free(arena);
+}
+
+zb_status zb_cpu_copy(zb_device *device, void *to, const void *from, uint64_t bytes) {
+  (void)device;
+  if (bytes > 0) memcpy(to, from, bytes);
+  return NULL;
+}
+
+zb_status zb_cpu_zero(zb_device *device, void *in_arena, uint64_t bytes) {
+  (void)device;
+  if (bytes > 0) memset(in_arena, 0, bytes);
+  return NULL;
+}
+
+void zb_cpu_release_program(zb_device *device, zb_device_program *program) {
+  (void)device;
+  if (!program) return;
+  zb_free(program->items);
+  zb_free(program->tensors);
+  zb_free(program->places);
+  zb_free(program);
+}
+
+/* "gather at lm.transformer.wte (node_12)" for messages. */
+static const char *where(const zb_plan_instruction *instruction, char *text, size_t size) {
+  const char *location = instruction->location && instruction->location[0] ? instruction->location : NULL;
+  snprintf(text, size, "%s%s%s", instruction->op, location ? " at " : "", location ? location : "");
+  return text;
+}
+
+static void make_tensor(const zb_plan_operand *operand, zb_tensor *tensor, prepared *item) {
+  *tensor = (zb_tensor){.dtype = operand->dtype, .rank = operand->rank};
+  if (operand->rank < 0) return;
+  for (int i = 0; i < operand->rank; ++i) {
+    tensor->shape[i] = operand->shape[i];
+    tensor->strides[i] = operand->strides[i];
+  }
+  item->places[item->place_count++] = (place){tensor, operand->offset, operand->base};
+}
+
+static zb_status choose_kernel(const zb_device *device, prepared *item) {
+  const zb_plan_instruction *instruction = item->instruction;
+  const zb_kernel *kernel = device->params.reference ? zb_kernel_reference(instruction->op)
+                                                     : zb_kernel_cpu(instruction->op, &item->call);
+  char text[512];
+  if (!kernel)
+    return zb_status_hint(ZB_ERROR(INVALID, "the device has no kernel for %s", where(instruction, text, sizeof text)),
+                          "the plan was made by another version of zbc: compile the model again");
+  item->run = kernel->run;
+  return NULL;
+}
+
+static zb_status prepare_one(const zb_device *device, zb_device_program *program, int index, zb_tensor **tensors,
+                             place **places) {
+  const zb_plan_instruction *instruction = &program->subprogram->instructions[index];
+  prepared *item = &program->items[index];
+  item->instruction = instruction;
+  item->places = *places;
+  item->category = zb_profile_of(program->subprogram, instruction);
+  zb_tensor *inputs = *tensors, *outputs = inputs + instruction->input_count;
+  for (int i = 0; i < instruction->input_count; ++i) make_tensor(&instruction->inputs[i], &inputs[i], item);
+  for (int i = 0; i < instruction->output_count; ++i) make_tensor(&instruction->outputs[i], &outputs[i], item);
+  *tensors = outputs + instruction->output_count;
+  *places += item->place_count;
+  item->call = (zb_kernel_call){
+      .inputs = inputs,
+      .input_count = instruction->input_count,
+      .outputs = outputs,
+      .output_count = instruction->output_count,
+      .attrs = {instruction->attrs, instruction->attr_count},
+      .accumulate = instruction->accumulate,
+      .threads = device->threads,
+  };
+  return choose_kernel(device, item);
+}
+
+zb_status zb_cpu_prepare(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out) {
+  *out = NULL;
+  zb_status status = NULL;
+  size_t operands = 0;
+  for (int i = 0; i < subprogram->instruction_count; ++i)
+    operands += (size_t)(subprogram->instructions[i].input_count + subprogram->instructions[i].output_count);
+  zb_device_program *program = zb_alloc(sizeof *program);
+  if (!program) return ZB_OUT_OF_MEMORY();
+  program->subprogram = subprogram;
+  program->item_count = subprogram->instruction_count;
+  program->items = zb_alloc(sizeof(prepared) * ((size_t)subprogram->instruction_count + 1));
+  program->tensors = zb_alloc(sizeof(zb_tensor) * (operands + 1));
+  program->places = zb_alloc(sizeof(place) * (operands + 1));
+  if (!program->items || !program->tensors || !program->places) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  zb_tensor *tensors = program->tensors;
+  place *places = program->places;
+  for (int i = 0; i < program->item_count; ++i) ZB_TRY_GOTO(prepare_one(device, program, i, &tensors, &places));
+  *out = program;
+cleanup:
+  if (status) {
+    zb_cpu_release_program(device, program);
+    status = zb_status_note(status, "preparing subprogram %s of rank %d", subprogram->name, device->params.rank);
+  }
+  return status;
+}
+
+static int64_t now_ps(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) * 1000;
+}
+
+static void count(zb_device *device, const prepared *item, int64_t ps) {
+  device->profile.ps[item->category] += ps;
+  device->profile.calls[item->category] += 1;
+  device->profile.flops[item->category] += item->instruction->flops;
+}
+
+static zb_status kernel_failed(const prepared *item, const char *what) {
+  char text[512];
+  return ZB_ERROR(RUNTIME, "%s: %s", where(item->instruction, text, sizeof text), what);
+}
+
+zb_status zb_cpu_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) {
+  if (device->params.no_kernels) return NULL;
+  unsigned char *bytes = arena;
+  bool profile = device->params.profile;
+  for (int i = 0; i < program->item_count; ++i) {
+    prepared *item = &program->items[i];
+    for (int k = 0; k < item->place_count; ++k) {
+      const place *p = &item->places[k];
+      p->tensor->data = bytes + p->offset + (p->base > 0 ? bases[p->base - 1] : 0);
+    }
+    item->call.workspace = item->instruction->scratch_bytes > 0 ? bytes + item->instruction->scratch_offset : NULL;
+    int64_t start = profile ? now_ps() : 0;
+    const char *error = item->run(&item->call);
+    if (profile) count(device, item, now_ps() - start);
+    if (error) return kernel_failed(item, error);
+  }
+  return NULL;
+}
+
+zb_status zb_cpu_synchronize(zb_device *device) {
+  (void)device;
+  return NULL; /* launch returns when the kernels have */
+}
+
+void zb_cpu_profile(const zb_device *device, zb_device_profile *out) { *out = device->profile; }
+
+extern const zb_device_def zb_device_cpu;
+
+const zb_device_def zb_device_cpu = {
+    .name = "cpu",
+    .summary = "this machine's processor: a thread (or several, with --threads) per rank",
+    .open = zb_cpu_open,
+    .close = zb_cpu_close,
+    .alloc = zb_cpu_alloc,
+    .release = zb_cpu_release,
+    .upload = zb_cpu_copy,
+    .download = zb_cpu_copy,
+    .zero = zb_cpu_zero,
+    .prepare = zb_cpu_prepare,
+    .release_program = zb_cpu_release_program,
+    .launch = zb_cpu_launch,
+    .synchronize = zb_cpu_synchronize,
+    .profile = zb_cpu_profile,
+};

@@ -1,0 +1,20 @@
+/* The functions of the cpu device that sim shares: it computes the same bits with the same kernels. */
+#ifndef ZB_RUNTIME_DEVICE_CPU_H
+#define ZB_RUNTIME_DEVICE_CPU_H
+
+#include "runtime/device/device.h"
+
+/* All as documented in zb_device_def. */
+zb_status zb_cpu_open(const zb_device_params *params, zb_device **out) ZB_MUST_USE;
+void zb_cpu_close(zb_device *device);
+zb_status zb_cpu_alloc(zb_device *device, uint64_t bytes, void **out_arena) ZB_MUST_USE;
+void zb_cpu_release(zb_device *device, void *arena);
+zb_status zb_cpu_copy(zb_device *device, void *to, const void *from, uint64_t bytes) ZB_MUST_USE; /* upload and download */
+zb_status zb_cpu_zero(zb_device *device, void *in_arena, uint64_t bytes) ZB_MUST_USE;
+zb_status zb_cpu_prepare(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out) ZB_MUST_USE;
+void zb_cpu_release_program(zb_device *device, zb_device_program *program);
+zb_status zb_cpu_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) ZB_MUST_USE;
+zb_status zb_cpu_synchronize(zb_device *device) ZB_MUST_USE;
+void zb_cpu_profile(const zb_device *device, zb_device_profile *out);
+
+#endif
