@@ -54,6 +54,9 @@ typedef struct zb_order {
   zb_job **jobs;
   int *counts;
   int *capacities;
+  /* Each W directly follows its B and the gradient leaves when both are done: one backward job, as papers and frameworks time schedules
+   * that do not split it. Set by zb_schedule_run from splits_backward; cleared, the gradient leaves when B ends. */
+  bool whole_backward;
 } zb_order;
 
 /* One published schedule: a row of passes/schedule/schedules.def. */
@@ -73,12 +76,21 @@ ZB_API const zb_schedule_def *zb_schedule_at(int index);
 /* NULL if unknown; *nearest (may be NULL) gets the most similar name. */
 ZB_API const zb_schedule_def *zb_schedule_find(const char *name, const char **nearest);
 
-/* Checks the problem, emits, validates. The order is released with zb_order_deinit. */
+/* Checks the problem: INVALID with the field, what was expected and what was got. Every function below that takes a problem and returns a
+ * status does this first. */
+ZB_API zb_status zb_problem_check(const zb_problem *problem) ZB_MUST_USE;
+/* Checks the problem, emits, validates, and checks the memory limit: INFEASIBLE with how much is needed on which rank. The order is
+ * released with zb_order_deinit; on failure it is empty. */
 ZB_API zb_status zb_schedule_run(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) ZB_MUST_USE;
 ZB_API void zb_order_deinit(zb_order *order);
 /* Appends a job to a rank's list (for generators). */
 ZB_API zb_status zb_order_add(zb_order *order, int rank, int stage, zb_kind kind, int micro_batch) ZB_MUST_USE;
 ZB_API zb_status zb_order_init(zb_order *order, int ranks) ZB_MUST_USE;
+
+/* Writes "0F2" to text (at most 31 characters); returns text. */
+ZB_API const char *zb_job_text(zb_job job, char text[32]);
+/* Reads "0F2", strictly: no blanks, no sign, nothing after it. I is B. False for anything else. */
+ZB_API bool zb_job_parse(const char *text, zb_job *out);
 
 /* Every job once, on its rank; F before B before W; W of a stage in rising micro-batch order (they are numbered by it); no cycle
  * between ranks. INVALID prints the chart with the offending cell marked. */
@@ -103,12 +115,35 @@ typedef struct zb_simulation {
 ZB_API zb_status zb_simulate(const zb_problem *problem, const zb_order *order, zb_simulation *out) ZB_MUST_USE;
 ZB_API void zb_simulation_deinit(zb_simulation *simulation);
 
-/* Proven lower bound of the barrier step time of any order of this problem. The argument is in passes/schedule/bounds.c. */
-ZB_API int64_t zb_lower_bound_ps(const zb_problem *problem);
+/* Most live bytes of each rank, base included: peak[ranks]. Exact, and needs no simulation: the jobs of a rank run one after the other.
+ * The order must be valid. */
+ZB_API void zb_order_peaks(const zb_problem *problem, const zb_order *order, int64_t *peak);
 
-/* Terminal chart (one line a rank), as text owned by the caller (zb_free). simulation may be NULL: unit columns. */
+/* Proven lower bound of the barrier step time of any order of this problem that keeps its memory limit. The argument is in
+ * passes/schedule/bounds.c. 0, which is always true, for a problem that zb_problem_check rejects and when out of memory. */
+ZB_API int64_t zb_lower_bound_ps(const zb_problem *problem);
+/* The same for the stage metric (zb_simulation.stage_ps). */
+ZB_API int64_t zb_lower_bound_stage_ps(const zb_problem *problem);
+
+/* Terminal chart (one line a rank), as text owned by the caller (zb_free); NULL when out of memory. simulation may be NULL: every job is one
+ * column wide (of an order that cannot finish: the lists as they are). With one: times to scale, at most `columns` characters wide
+ * (0: 100). */
 ZB_API char *zb_order_chart(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, int columns);
 
+/* Writes the simulated step as SVG or Chrome trace, by the ending (.svg, .json; USAGE for others). simulation is that of this order. title
+ * may be NULL. */
+ZB_API zb_status zb_order_timeline(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, const char *title,
+                                   const char *path) ZB_MUST_USE;
+
+/* One way to give virtual stages to ranks. */
+typedef struct zb_placement_def {
+  const char *name;    /* "looped" */
+  const char *summary;
+  int chunks_min, chunks_max;
+  int (*rank)(int ranks, int stage); /* rank of a virtual stage */
+} zb_placement_def;
+ZB_API int zb_placement_count(void);
+ZB_API const zb_placement_def *zb_placement_at(int index);
 /* Placements: fills stage_rank[ranks*chunks] for "plain" (chunks 1), "looped", "v" (chunks 2), "wave". USAGE for others. */
 ZB_API zb_status zb_placement(const char *name, int ranks, int chunks, int *stage_rank) ZB_MUST_USE;
 

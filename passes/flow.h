@@ -1,0 +1,34 @@
+/* Dataflow facts that partition and classify share: what an op depends on and leads to. By dataflow alone, for any dialect's ops. */
+#ifndef ZB_PASSES_FLOW_H
+#define ZB_PASSES_FLOW_H
+
+#include "passes/graph.h"
+#include "passes/pass.h"
+
+enum {
+  ZB_FLOW_INPUT = 1 << 0,       /* depends on an input of the model */
+  ZB_FLOW_PARAMETER = 1 << 1,   /* depends on a parameter, frozen parameter or optimizer state */
+  ZB_FLOW_TRAINED = 1 << 2,     /* depends on a trained parameter */
+  ZB_FLOW_LOAD = 1 << 3,        /* pure, and depends on constants only: runs once when the plan is loaded */
+  ZB_FLOW_FORWARD = 1 << 4,     /* the loss or another plain output depends on it */
+  ZB_FLOW_ACCUMULATE = 1 << 5,  /* is an accumulate */
+  ZB_FLOW_OPTIMIZE = 1 << 6,    /* depends on an accumulate */
+  ZB_FLOW_BACKWARD = 1 << 7,    /* leads to an accumulate, not forward */
+  ZB_FLOW_CHAIN = 1 << 8,       /* forward, pure, from parameters and constants alone: cloned into whoever reads it */
+  ZB_FLOW_VIEW = 1 << 9,        /* moves no data */
+  ZB_FLOW_LOSS = 1 << 10,       /* leads to an output without an update mark */
+};
+
+typedef struct zb_flow {
+  unsigned *nodes;              /* flags per node */
+  unsigned *arguments;          /* INPUT, PARAMETER, TRAINED of each argument */
+} zb_flow;
+
+zb_status zb_flow_build(const zb_graph *graph, zb_flow *out) ZB_MUST_USE;
+void zb_flow_deinit(zb_flow *flow);
+/* Flags of the producer of a value (of its argument). */
+unsigned zb_flow_value(const zb_graph *graph, const zb_flow *flow, int value);
+/* An activation: a forward value that depends on an input. */
+bool zb_flow_is_activation(const zb_graph *graph, const zb_flow *flow, int value);
+
+#endif

@@ -1,0 +1,178 @@
+// Functions built argument by argument, and attribute helpers: see passes/function.h.
+
+#include "passes/function.h"
+
+#include "runtime/base/text.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
+#include <string.h>
+
+static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
+
+void zb_function_begin(zb_function_builder *f, MlirContext context, MlirLocation location) {
+  *f = (zb_function_builder){.context = context, .location = location, .block = mlirBlockCreate(0, NULL, NULL)};
+}
+
+MlirValue zb_function_argument(zb_function_builder *f, MlirType type, MlirAttribute attributes) {
+  if (!zb_grow((void **)&f->argument_attributes, &f->argument_capacity, f->argument_count + 1, sizeof attributes))
+    f->failed = true;
+  else
+    f->argument_attributes[f->argument_count++] = attributes;
+  return mlirBlockAddArgument(f->block, type, f->location);
+}
+
+void zb_function_result(zb_function_builder *f, MlirValue value, MlirAttribute attributes) {
+  if (!zb_grow((void **)&f->results, &f->result_capacity, f->result_count + 1, sizeof value) ||
+      !zb_grow((void **)&f->result_attributes, &f->result_attribute_capacity, f->result_count + 1, sizeof attributes)) {
+    f->failed = true;
+    return;
+  }
+  f->results[f->result_count] = value;
+  f->result_attributes[f->result_count++] = attributes;
+}
+
+static MlirAttribute attribute_array(MlirContext context, MlirAttribute *items, size_t count) {
+  MlirAttribute empty = mlirDictionaryAttrGet(context, 0, NULL);
+  for (size_t i = 0; i < count; ++i)
+    if (mlirAttributeIsNull(items[i])) items[i] = empty;
+  return mlirArrayAttrGet(context, (intptr_t)count, items);
+}
+
+static MlirAttribute function_type(zb_function_builder *f) {
+  MlirType *types = zb_alloc((f->argument_count + f->result_count + 1) * sizeof *types);
+  if (!types) return (MlirAttribute){0};
+  for (size_t i = 0; i < f->argument_count; ++i)
+    types[i] = mlirValueGetType(mlirBlockGetArgument(f->block, (intptr_t)i));
+  for (size_t i = 0; i < f->result_count; ++i) types[f->argument_count + i] = mlirValueGetType(f->results[i]);
+  MlirType type = mlirFunctionTypeGet(f->context, (intptr_t)f->argument_count, types, (intptr_t)f->result_count,
+                                      types + f->argument_count);
+  zb_free(types);
+  return mlirTypeAttrGet(type);
+}
+
+static void append_return(zb_function_builder *f) {
+  MlirOperationState state = mlirOperationStateGet(text_ref("func.return"), f->location);
+  mlirOperationStateAddOperands(&state, (intptr_t)f->result_count, f->results);
+  mlirBlockAppendOwnedOperation(f->block, mlirOperationCreate(&state));
+}
+
+MlirOperation zb_function_finish(zb_function_builder *f, MlirBlock parent, const char *name, bool is_public,
+                                 const MlirNamedAttribute *attributes, int attribute_count) {
+  MlirOperation op = {0};
+  MlirAttribute type = f->failed ? (MlirAttribute){0} : function_type(f);
+  if (mlirAttributeIsNull(type)) {
+    zb_function_abandon(f);
+    return op;
+  }
+  append_return(f);
+  MlirOperationState state = mlirOperationStateGet(text_ref("func.func"), f->location);
+  MlirNamedAttribute own[5] = {
+      zb_named(f->context, "sym_name", zb_mlir_string(f->context, name)),
+      zb_named(f->context, "function_type", type),
+      zb_named(f->context, "arg_attrs", attribute_array(f->context, f->argument_attributes, f->argument_count)),
+      zb_named(f->context, "res_attrs", attribute_array(f->context, f->result_attributes, f->result_count)),
+  };
+  int own_count = 4;
+  if (!is_public) own[own_count++] = zb_named(f->context, "sym_visibility", zb_mlir_string(f->context, "private"));
+  mlirOperationStateAddAttributes(&state, own_count, own);
+  if (attribute_count) mlirOperationStateAddAttributes(&state, attribute_count, attributes);
+  MlirRegion region = mlirRegionCreate();
+  mlirRegionAppendOwnedBlock(region, f->block);
+  mlirOperationStateAddOwnedRegions(&state, 1, &region);
+  op = mlirOperationCreate(&state);
+  f->block = (MlirBlock){0};
+  mlirBlockAppendOwnedOperation(parent, op);
+  zb_function_abandon(f);
+  return op;
+}
+
+void zb_function_abandon(zb_function_builder *f) {
+  if (!mlirBlockIsNull(f->block)) mlirBlockDestroy(f->block);
+  zb_free(f->argument_attributes);
+  zb_free(f->results);
+  zb_free(f->result_attributes);
+  *f = (zb_function_builder){0};
+}
+
+MlirAttribute zb_dictionary(MlirContext context, const char *name, MlirAttribute value, const char *name2, MlirAttribute value2) {
+  MlirNamedAttribute entries[2] = {zb_named(context, name, value)};
+  if (name2) entries[1] = zb_named(context, name2, value2);
+  return mlirDictionaryAttrGet(context, name2 ? 2 : 1, entries);
+}
+
+static MlirAttribute list_entry(MlirOperation function, const char *list, int index) {
+  MlirAttribute array = mlirOperationGetAttributeByName(function, text_ref(list));
+  if (mlirAttributeIsNull(array) || index >= mlirArrayAttrGetNumElements(array)) return (MlirAttribute){0};
+  return mlirArrayAttrGetElement(array, index);
+}
+
+MlirAttribute zb_argument_dictionary(MlirOperation function, int index) { return list_entry(function, "arg_attrs", index); }
+MlirAttribute zb_result_dictionary(MlirOperation function, int index) { return list_entry(function, "res_attrs", index); }
+
+static MlirAttribute dictionary_get(MlirAttribute dictionary, const char *name) {
+  if (mlirAttributeIsNull(dictionary)) return dictionary;
+  return mlirDictionaryAttrGetElementByName(dictionary, text_ref(name));
+}
+
+int64_t zb_dictionary_i64(MlirAttribute dictionary, const char *name, int64_t fallback) {
+  MlirAttribute value = dictionary_get(dictionary, name);
+  return mlirAttributeIsNull(value) || !mlirAttributeIsAInteger(value) ? fallback : mlirIntegerAttrGetValueInt(value);
+}
+
+const char *zb_dictionary_string(MlirAttribute dictionary, const char *name) {
+  MlirAttribute value = dictionary_get(dictionary, name);
+  return mlirAttributeIsNull(value) || !mlirAttributeIsAString(value) ? NULL : mlirStringAttrGetValue(value).data;
+}
+
+bool zb_dictionary_has(MlirAttribute dictionary, const char *name) {
+  return !mlirAttributeIsNull(dictionary_get(dictionary, name));
+}
+
+void zb_set_i64(MlirOperation op, const char *name, int64_t value) {
+  mlirOperationSetAttributeByName(op, text_ref(name), zb_mlir_i64(mlirOperationGetContext(op), value));
+}
+
+void zb_set_string(MlirOperation op, const char *name, const char *value) {
+  mlirOperationSetAttributeByName(op, text_ref(name), zb_mlir_string(mlirOperationGetContext(op), value));
+}
+
+void zb_set_ints(MlirOperation op, const char *name, const int64_t *values, int count) {
+  mlirOperationSetAttributeByName(op, text_ref(name), mlirDenseI64ArrayGet(mlirOperationGetContext(op), count, values));
+}
+
+static MlirAttribute ints_attribute(MlirOperation op, const char *name) {
+  MlirAttribute value = mlirOperationGetAttributeByName(op, text_ref(name));
+  if (mlirAttributeIsNull(value) || !mlirAttributeIsADenseI64Array(value)) return (MlirAttribute){0};
+  return value;
+}
+
+int zb_get_ints_count(MlirOperation op, const char *name) {
+  MlirAttribute value = ints_attribute(op, name);
+  return mlirAttributeIsNull(value) ? 0 : (int)mlirDenseArrayGetNumElements(value);
+}
+
+int64_t zb_get_ints(MlirOperation op, const char *name, int index) {
+  MlirAttribute value = ints_attribute(op, name);
+  ZB_ASSERT(!mlirAttributeIsNull(value) && index < mlirDenseArrayGetNumElements(value));
+  return mlirDenseI64ArrayGetElement(value, index);
+}
+
+bool zb_op_is(MlirOperation op, const char *full_name) {
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  return name.length == strlen(full_name) && memcmp(name.data, full_name, name.length) == 0;
+}
+
+const char *zb_symbol_name(MlirOperation op) { return zb_get_string(op, "sym_name"); }
+
+MlirOperation zb_symbol_in(MlirBlock block, const char *op_name, const char *symbol) {
+  ZB_FOR_EACH_OP(op, block) {
+    const char *name = zb_op_is(op, op_name) ? zb_symbol_name(op) : NULL;
+    if (name && strcmp(name, symbol) == 0) return op;
+  }
+  return (MlirOperation){0};
+}
+
+MlirBlock zb_function_block(MlirOperation function) {
+  return mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
+}

@@ -1,0 +1,57 @@
+/* Building functions whose arguments and results become known one by one, and small attribute helpers of the structure passes. */
+#ifndef ZB_PASSES_FUNCTION_H
+#define ZB_PASSES_FUNCTION_H
+
+#include "ir/builder.h"
+#include "ir/dialect.h"
+
+typedef struct zb_function_builder {
+  MlirContext context;
+  MlirLocation location;
+  MlirBlock block;             /* ops are appended here */
+  MlirAttribute *argument_attributes;
+  size_t argument_count, argument_capacity;
+  MlirValue *results;
+  size_t result_count, result_capacity;
+  MlirAttribute *result_attributes;
+  size_t result_attribute_capacity;
+  bool failed;                 /* out of memory */
+} zb_function_builder;
+
+void zb_function_begin(zb_function_builder *f, MlirContext context, MlirLocation location);
+/* Adds an argument with its dictionary of attributes (null: none). */
+MlirValue zb_function_argument(zb_function_builder *f, MlirType type, MlirAttribute attributes);
+void zb_function_result(zb_function_builder *f, MlirValue value, MlirAttribute attributes);
+/* Appends func.return, makes the func.func (private unless `public`) with extra attributes, appends it to parent. Frees the builder. */
+MlirOperation zb_function_finish(zb_function_builder *f, MlirBlock parent, const char *name, bool is_public,
+                                 const MlirNamedAttribute *attributes, int attribute_count);
+/* Frees a builder that was not finished. */
+void zb_function_abandon(zb_function_builder *f);
+
+/* {name = value}; with a second entry when name2 is not NULL. */
+MlirAttribute zb_dictionary(MlirContext context, const char *name, MlirAttribute value, const char *name2, MlirAttribute value2);
+/* Attribute dictionary of argument/result `index` ("arg_attrs" / "res_attrs"); null if there is none. */
+MlirAttribute zb_argument_dictionary(MlirOperation function, int index);
+MlirAttribute zb_result_dictionary(MlirOperation function, int index);
+int64_t zb_dictionary_i64(MlirAttribute dictionary, const char *name, int64_t fallback);
+const char *zb_dictionary_string(MlirAttribute dictionary, const char *name);
+bool zb_dictionary_has(MlirAttribute dictionary, const char *name);
+
+void zb_set_i64(MlirOperation op, const char *name, int64_t value);
+void zb_set_string(MlirOperation op, const char *name, const char *value);
+void zb_set_ints(MlirOperation op, const char *name, const int64_t *values, int count);
+/* array<i64: ...> attribute of an op: number of entries (0 if absent), entry i. */
+int zb_get_ints_count(MlirOperation op, const char *name);
+int64_t zb_get_ints(MlirOperation op, const char *name, int index);
+
+bool zb_op_is(MlirOperation op, const char *full_name);
+/* The function (or nested module) `name` in a block; null if absent. */
+MlirOperation zb_symbol_in(MlirBlock block, const char *op_name, const char *symbol);
+const char *zb_symbol_name(MlirOperation op);
+MlirBlock zb_function_block(MlirOperation function);
+
+#define ZB_FOR_EACH_OP(op, block)                                                              \
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);         \
+       op = mlirOperationGetNextInBlock(op))
+
+#endif

@@ -1,0 +1,177 @@
+// A function as plain arrays of ops and values: see passes/graph.h. Tested through every pass.
+
+#include "passes/graph.h"
+
+#include "passes/pass.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <stdio.h>
+
+static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
+
+typedef struct totals {
+  size_t nodes, operands, results;
+} totals;
+
+static totals count_ops(MlirBlock block, MlirOperation *out_terminator) {
+  totals total = {0};
+  MlirOperation terminator = mlirBlockGetTerminator(block);
+  *out_terminator = terminator;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    if (mlirOperationEqual(op, terminator)) continue;
+    ++total.nodes;
+    total.operands += (size_t)mlirOperationGetNumOperands(op);
+    total.results += (size_t)mlirOperationGetNumResults(op);
+  }
+  return total;
+}
+
+static void add_value(zb_graph *graph, MlirValue value, int producer, int index, bool *failed) {
+  int number = graph->value_count++;
+  graph->values[number] = (zb_value){.value = value, .producer = producer, .index = index};
+  *failed |= !zb_map_set(graph->numbers, value.ptr, number);
+}
+
+static void fill_node(zb_graph *graph, MlirOperation op, int *operand_count, bool *failed) {
+  int number = graph->node_count++;
+  zb_node *node = &graph->nodes[number];
+  *node = (zb_node){.op = op, .def = zb_op_find(op)};
+  node->operand_begin = *operand_count;
+  node->operand_count = (int)mlirOperationGetNumOperands(op);
+  for (int i = 0; i < node->operand_count; ++i) {
+    int value = zb_graph_value(graph, mlirOperationGetOperand(op, i));
+    ZB_ASSERT(value >= 0); // the verifier has shown that operands are defined before
+    graph->operands[(*operand_count)++] = value;
+    ++graph->values[value].use_count;
+  }
+  node->result_begin = graph->value_count;
+  node->result_count = (int)mlirOperationGetNumResults(op);
+  for (int i = 0; i < node->result_count; ++i) add_value(graph, mlirOperationGetResult(op, i), number, i, failed);
+  *failed |= !zb_map_set(graph->node_numbers, op.ptr, number);
+}
+
+// Uses come out in program order because nodes are visited in it.
+static void fill_uses(zb_graph *graph) {
+  int begin = 0;
+  for (int v = 0; v < graph->value_count; ++v) {
+    graph->values[v].use_begin = begin;
+    begin += graph->values[v].use_count;
+    graph->values[v].use_count = 0;
+  }
+  for (int n = 0; n < graph->node_count; ++n) {
+    const zb_node *node = &graph->nodes[n];
+    for (int i = 0; i < node->operand_count; ++i) {
+      zb_value *value = &graph->values[graph->operands[node->operand_begin + i]];
+      graph->uses[value->use_begin + value->use_count++] = n;
+    }
+  }
+}
+
+static void fill_returned(zb_graph *graph) {
+  for (int i = 0; i < graph->returned_count; ++i) {
+    int value = zb_graph_value(graph, mlirOperationGetOperand(graph->terminator, i));
+    ZB_ASSERT(value >= 0);
+    graph->returned[i] = value;
+    graph->values[value].returned = true;
+  }
+}
+
+zb_status zb_graph_build(MlirOperation function, zb_graph *out) {
+  *out = (zb_graph){.function = function};
+  zb_status status = NULL;
+  bool failed = false;
+  int operand_count = 0;
+  out->block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
+  totals total = count_ops(out->block, &out->terminator);
+  out->argument_count = (int)mlirBlockGetNumArguments(out->block);
+  out->returned_count = mlirOperationIsNull(out->terminator) ? 0 : (int)mlirOperationGetNumOperands(out->terminator);
+  out->nodes = zb_alloc((total.nodes + 1) * sizeof *out->nodes);
+  out->values = zb_alloc((total.results + (size_t)out->argument_count + 1) * sizeof *out->values);
+  out->operands = zb_alloc((total.operands + 1) * sizeof *out->operands);
+  out->uses = zb_alloc((total.operands + 1) * sizeof *out->uses);
+  out->returned = zb_alloc(((size_t)out->returned_count + 1) * sizeof *out->returned);
+  out->numbers = zb_map_create_pointer();
+  out->node_numbers = zb_map_create_pointer();
+  if (!out->nodes || !out->values || !out->operands || !out->uses || !out->returned || !out->numbers ||
+      !out->node_numbers)
+    ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  for (int i = 0; i < out->argument_count; ++i) add_value(out, mlirBlockGetArgument(out->block, i), -1, i, &failed);
+  for (MlirOperation op = mlirBlockGetFirstOperation(out->block); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op))
+    if (!mlirOperationEqual(op, out->terminator)) fill_node(out, op, &operand_count, &failed);
+  if (failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  fill_uses(out);
+  fill_returned(out);
+cleanup:
+  if (status) zb_graph_deinit(out);
+  return status;
+}
+
+void zb_graph_deinit(zb_graph *graph) {
+  zb_free(graph->nodes);
+  zb_free(graph->values);
+  zb_free(graph->operands);
+  zb_free(graph->uses);
+  zb_free(graph->returned);
+  if (graph->numbers) zb_map_destroy(graph->numbers);
+  if (graph->node_numbers) zb_map_destroy(graph->node_numbers);
+  *graph = (zb_graph){0};
+}
+
+int zb_graph_value(const zb_graph *graph, MlirValue value) {
+  return (int)zb_map_get_or(graph->numbers, value.ptr, -1);
+}
+
+// Element `index` of an array of dictionaries ("arg_attrs", "res_attrs"), entry `name`; null if absent.
+static MlirAttribute dictionary_entry(MlirOperation function, const char *list, int index, const char *name) {
+  MlirAttribute array = mlirOperationGetAttributeByName(function, text_ref(list));
+  if (mlirAttributeIsNull(array) || !mlirAttributeIsAArray(array) || index >= mlirArrayAttrGetNumElements(array))
+    return (MlirAttribute){0};
+  MlirAttribute dictionary = mlirArrayAttrGetElement(array, index);
+  if (!mlirAttributeIsADictionary(dictionary)) return (MlirAttribute){0};
+  return mlirDictionaryAttrGetElementByName(dictionary, text_ref(name));
+}
+
+static const char *entry_string(MlirAttribute entry) {
+  if (mlirAttributeIsNull(entry) || !mlirAttributeIsAString(entry)) return NULL;
+  return mlirStringAttrGetValue(entry).data; // MLIR ends uniqued strings with a NUL
+}
+
+const char *zb_argument_string(MlirOperation function, int index, const char *name) {
+  return entry_string(dictionary_entry(function, "arg_attrs", index, name));
+}
+
+bool zb_argument_has(MlirOperation function, int index, const char *name) {
+  return !mlirAttributeIsNull(dictionary_entry(function, "arg_attrs", index, name));
+}
+
+const char *zb_result_string(MlirOperation function, int index, const char *name) {
+  return entry_string(dictionary_entry(function, "res_attrs", index, name));
+}
+
+bool zb_result_has(MlirOperation function, int index, const char *name) {
+  return !mlirAttributeIsNull(dictionary_entry(function, "res_attrs", index, name));
+}
+
+zb_result zb_pass_function(MlirModule module, MlirOperation *out_function, MlirBlock *out_block) {
+  MlirOperation found = {0};
+  int count = 0;
+  MlirBlock body = mlirModuleGetBody(module);
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+    if (!mlirStringRefEqual(name, text_ref("func.func"))) continue;
+    if (mlirRegionIsNull(mlirOperationGetRegion(op, 0)) ||
+        mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0))))
+      continue;
+    found = op;
+    ++count;
+  }
+  if (count != 1)
+    return zb_op_error_at(mlirModuleGetOperation(module), "a program is one func.func on one micro-batch",
+                          "expected exactly one function with a body, got %d", count);
+  *out_function = found;
+  *out_block = mlirRegionGetFirstBlock(mlirOperationGetRegion(found, 0));
+  return ZB_OK;
+}

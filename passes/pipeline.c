@@ -1,0 +1,294 @@
+// The pass table, pipeline text, and the loop that runs passes and checks levels.
+// Tests: test/passes/pipeline.mlir, test/passes/pipeline_test.c.
+
+#include "passes/pipeline.h"
+
+#include "runtime/base/text.h"
+#include "runtime/plan/plan.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ZB_PASS(c_name) extern const zb_pass_def zb_pass_##c_name;
+#include "passes/passes.def"
+#undef ZB_PASS
+
+static const zb_pass_def *const passes[] = {
+#define ZB_PASS(c_name) &zb_pass_##c_name,
+#include "passes/passes.def"
+#undef ZB_PASS
+};
+enum { PASS_COUNT = sizeof passes / sizeof passes[0] };
+
+static const char *const levels[] = {
+#define ZB_LEVEL(name) #name,
+    ZB_LEVELS(ZB_LEVEL)
+#undef ZB_LEVEL
+};
+enum { LEVEL_COUNT = sizeof levels / sizeof levels[0] };
+
+static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
+
+const zb_pass_def *zb_pass_find(const char *name) {
+  for (int i = 0; i < PASS_COUNT; ++i)
+    if (strcmp(passes[i]->name, name) == 0) return passes[i];
+  return NULL;
+}
+
+int zb_level_index(const char *level) {
+  for (int i = 0; i < LEVEL_COUNT; ++i)
+    if (strcmp(levels[i], level) == 0) return i;
+  return -1;
+}
+
+int zb_module_level(MlirModule module) {
+  const char *level = zb_get_string(mlirModuleGetOperation(module), "zb.level");
+  int index = level ? zb_level_index(level) : 0;
+  return index < 0 ? 0 : index;
+}
+
+void zb_module_set_level(MlirModule module, const char *level) {
+  MlirOperation op = mlirModuleGetOperation(module);
+  mlirOperationSetAttributeByName(op, text_ref("zb.level"), zb_mlir_string(mlirOperationGetContext(op), level));
+}
+
+// ---- Public table ----
+
+int zb_pass_count(void) { return PASS_COUNT; }
+
+// "stages=N (default 1): how many; ..." is put together once a row, in static storage: the table is constant.
+static const char *options_text(int index) {
+  static char texts[PASS_COUNT][1024];
+  char *text = texts[index];
+  if (text[0] || !passes[index]->options) return text;
+  size_t length = 0;
+  for (const zb_option_def *option = passes[index]->options; option->name; ++option) {
+    int wrote = snprintf(text + length, sizeof texts[0] - length, "%s%s=%s  %s", length ? "\n" : "", option->name,
+                         option->default_value[0] ? option->default_value : "...", option->help);
+    if (wrote < 0 || (size_t)wrote >= sizeof texts[0] - length) break;
+    length += (size_t)wrote;
+  }
+  return text;
+}
+
+zb_pass_info zb_pass_info_at(int index) {
+  const zb_pass_def *def = passes[index];
+  return (zb_pass_info){.name = def->name, .summary = def->summary, .options = options_text(index),
+                        .requires_level = def->requires_level ? def->requires_level : "any",
+                        .ensures_level = def->ensures_level ? def->ensures_level : "unchanged"};
+}
+
+// ---- Options ----
+
+static int option_index(const zb_pass_def *def, const char *name) {
+  for (int i = 0; def->options && def->options[i].name; ++i)
+    if (strcmp(def->options[i].name, name) == 0) return i;
+  return -1;
+}
+
+static zb_status unknown_option(const zb_pass_def *def, const char *name) {
+  const char *names[ZB_PASS_OPTIONS_MAX];
+  int count = 0;
+  for (; def->options && def->options[count].name; ++count) names[count] = def->options[count].name;
+  const char *nearest = zb_nearest(name, names, count);
+  zb_status status = ZB_ERROR(USAGE, "pass %s has no option '%s'", def->name, name);
+  if (nearest) return zb_status_hint(status, "did you mean '%s'?", nearest);
+  return count ? status : zb_status_hint(status, "it takes no options");
+}
+
+static zb_status set_option(zb_pipeline_entry *entry, const char *name, const char *value) {
+  int index = option_index(entry->def, name);
+  if (index < 0) return unknown_option(entry->def, name);
+  zb_free(entry->values[index]);
+  entry->values[index] = zb_strdup(value);
+  return entry->values[index] ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+// Options: key=value separated by blanks or commas; a value may stand in double quotes. Changes `text`.
+static zb_status parse_options(zb_pipeline_entry *entry, char *text) {
+  while (*text) {
+    text += strspn(text, " ,");
+    if (!*text) break;
+    char *name = text;
+    text += strcspn(text, "=, ");
+    if (*text != '=')
+      return zb_status_hint(ZB_ERROR(USAGE, "option '%.*s' of pass %s has no value", (int)(text - name), name,
+                                     entry->def->name),
+                            "write %s{name=value}; quote values that hold commas: name=\"a,b\"", entry->def->name);
+    *text++ = '\0';
+    char *value = text;
+    if (*text == '"') {
+      value = ++text;
+      text += strcspn(text, "\"");
+      if (!*text) return ZB_ERROR(USAGE, "option '%s' of pass %s: missing closing quote", name, entry->def->name);
+    } else {
+      text += strcspn(text, ", ");
+    }
+    bool more = *text != '\0';
+    *text = '\0';
+    ZB_TRY(set_option(entry, name, value));
+    if (more) ++text;
+  }
+  return NULL;
+}
+
+zb_status zb_pipeline_add(zb_pipeline *pipeline, const char *name, const char *options) {
+  const zb_pass_def *def = zb_pass_find(name);
+  if (!def) {
+    const char *names[PASS_COUNT];
+    for (int i = 0; i < PASS_COUNT; ++i) names[i] = passes[i]->name;
+    const char *nearest = zb_nearest(name, names, PASS_COUNT);
+    zb_status status = ZB_ERROR(USAGE, "unknown pass '%s'", name);
+    return nearest ? zb_status_hint(status, "did you mean '%s'?", nearest)
+                   : zb_status_hint(status, "zb-opt --list-passes shows all");
+  }
+  if (pipeline->count == ZB_PIPELINE_MAX) return ZB_ERROR(USAGE, "a pipeline has at most %d passes", ZB_PIPELINE_MAX);
+  zb_pipeline_entry *entry = &pipeline->entries[pipeline->count++];
+  *entry = (zb_pipeline_entry){.def = def};
+  for (int i = 0; def->options && def->options[i].name; ++i) {
+    ZB_ASSERT(i < ZB_PASS_OPTIONS_MAX);
+    entry->values[i] = zb_strdup(def->options[i].default_value);
+    if (!entry->values[i]) return ZB_OUT_OF_MEMORY();
+  }
+  if (!options) return NULL;
+  char *copy = zb_strdup(options);
+  if (!copy) return ZB_OUT_OF_MEMORY();
+  zb_status status = parse_options(entry, copy);
+  zb_free(copy);
+  return status;
+}
+
+// One element "name" or "name{options}" that starts at text; *out_end is what follows it.
+static zb_status parse_element(zb_pipeline *pipeline, const char *text, const char **out_end) {
+  char name[64];
+  size_t length = strcspn(text, "{,) \t\n");
+  if (length == 0 || length >= sizeof name)
+    return ZB_ERROR(USAGE, "pipeline: expected a pass name at '%.20s'", text);
+  memcpy(name, text, length);
+  name[length] = '\0';
+  text += length;
+  if (*text != '{') {
+    *out_end = text;
+    return zb_pipeline_add(pipeline, name, NULL);
+  }
+  const char *begin = ++text;
+  bool quoted = false;
+  while (*text && (quoted || *text != '}')) quoted ^= *text++ == '"';
+  if (!*text) return ZB_ERROR(USAGE, "pipeline: missing '}' after %s{", name);
+  zb_text options;
+  zb_text_init(&options);
+  zb_text_add_bytes(&options, begin, (size_t)(text - begin));
+  zb_status status = options.failed ? ZB_OUT_OF_MEMORY() : zb_pipeline_add(pipeline, name, options.data ? options.data : "");
+  zb_text_deinit(&options);
+  *out_end = text + 1;
+  return status;
+}
+
+zb_status zb_pipeline_parse(const char *text, zb_pipeline *out) {
+  *out = (zb_pipeline){0};
+  static const char anchor[] = "builtin.module(";
+  text += strspn(text, " \t\n");
+  bool anchored = strncmp(text, anchor, strlen(anchor)) == 0;
+  if (anchored) text += strlen(anchor);
+  zb_status status = NULL;
+  for (;;) {
+    text += strspn(text, " \t\n,");
+    if (!*text || *text == ')') break;
+    ZB_TRY_GOTO(parse_element(out, text, &text));
+  }
+  if (anchored && *text != ')') ZB_TRY_GOTO(ZB_ERROR(USAGE, "pipeline: missing ')' at the end"));
+cleanup:
+  if (status) zb_pipeline_deinit(out);
+  return status;
+}
+
+void zb_pipeline_deinit(zb_pipeline *pipeline) {
+  for (int i = 0; i < pipeline->count; ++i)
+    for (int k = 0; k < ZB_PASS_OPTIONS_MAX; ++k) zb_free(pipeline->entries[i].values[k]);
+  pipeline->count = 0;
+}
+
+const char *zb_pass_option(const zb_pass *pass, const char *name) {
+  int index = option_index(pass->def, name);
+  ZB_ASSERT(index >= 0);
+  return pass->option_values[index];
+}
+
+int64_t zb_pass_option_int(const zb_pass *pass, const char *name, int64_t fallback) {
+  const char *text = zb_pass_option(pass, name);
+  if (!*text) return fallback;
+  char *end = NULL;
+  long long value = strtoll(text, &end, 10);
+  return *end ? fallback : (int64_t)value;
+}
+
+zb_result zb_pass_fail(zb_pass *pass, zb_status status) {
+  zb_compile_state *state = pass->shared;
+  if (state && !state->status) {
+    state->status = status;
+    return ZB_FAIL;
+  }
+  zb_op_error_at(mlirModuleGetOperation(pass->program->module), zb_status_hint_text(status), "%s",
+                 zb_status_message(status));
+  zb_status_free(status);
+  return ZB_FAIL;
+}
+
+// ---- Running ----
+
+static zb_result check_level(const zb_pass_def *def, MlirModule module) {
+  if (!def->requires_level) return ZB_OK;
+  int have = zb_module_level(module), first = zb_level_index(def->requires_level);
+  int last = def->last_level ? zb_level_index(def->last_level) : first;
+  ZB_ASSERT(first >= 0 && last >= first);
+  if (have >= first && have <= last) return ZB_OK;
+  char hint[256];
+  const char *before = NULL;
+  for (int i = 0; i < PASS_COUNT && have < first; ++i)
+    if (passes[i]->ensures_level && strcmp(passes[i]->ensures_level, def->requires_level) == 0) before = passes[i]->name;
+  if (before) snprintf(hint, sizeof hint, "run %s before it", before);
+  else snprintf(hint, sizeof hint, "run it earlier: zb-opt --list-passes shows the order");
+  return zb_op_error_at(mlirModuleGetOperation(module), hint, "%s needs a program at level '%s'%s%s%s, got level '%s'",
+                        def->name, levels[first], last > first ? " to '" : "", last > first ? levels[last] : "",
+                        last > first ? "'" : "", levels[have]);
+}
+
+static double now_seconds(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_compile_state *state,
+                         const zb_pipeline_hooks *hooks) {
+  const zb_pass_def *def = entry->def;
+  if (!check_level(def, program->module)) return ZB_FAIL;
+  double start = now_seconds();
+  zb_pass pass = {.def = def, .program = program, .option_values = (const char *const *)entry->values, .shared = state};
+  if (!def->run(&pass, program->module)) return ZB_FAIL;
+  if (def->ensures_level) zb_module_set_level(program->module, def->ensures_level);
+  double seconds = now_seconds() - start;
+  MlirOperation module = mlirModuleGetOperation(program->module);
+  if (hooks && hooks->verify && (!mlirOperationVerify(module) || !zb_verify_module(module)))
+    return zb_op_error_at(module, "this is a bug of the pass: please report it with the input",
+                          "the program is wrong after %s", def->name);
+  if (hooks && hooks->after) hooks->after(hooks->context, def, program->module, pass.changes, seconds);
+  return ZB_OK;
+}
+
+zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_compile_state *state,
+                          const zb_pipeline_hooks *hooks) {
+  for (int i = 0; i < pipeline->count; ++i) {
+    if (run_one(&pipeline->entries[i], program, state, hooks)) continue;
+    if (state && state->status) {
+      zb_status status = state->status;
+      state->status = NULL;
+      return status;
+    }
+    return ZB_ERROR(INVALID, "%s failed", pipeline->entries[i].def->name);
+  }
+  return NULL;
+}

@@ -1,0 +1,57 @@
+/* Pipelines: text -> list of passes with options -> run with level checks. */
+#ifndef ZB_PASSES_PIPELINE_H
+#define ZB_PASSES_PIPELINE_H
+
+#include "passes/pass.h"
+#include "zb/compiler.h"
+
+enum { ZB_PASS_OPTIONS_MAX = 16, ZB_PIPELINE_MAX = 64 };
+
+typedef struct zb_pipeline_entry {
+  const zb_pass_def *def;
+  char *values[ZB_PASS_OPTIONS_MAX]; /* owned; one a row of def->options */
+} zb_pipeline_entry;
+
+typedef struct zb_pipeline {
+  zb_pipeline_entry entries[ZB_PIPELINE_MAX];
+  int count;
+} zb_pipeline;
+
+/* What the passes of a whole compile leave for the one who called. */
+typedef struct zb_compile_state {
+  struct zb_plan *plan;       /* set by zb-verify-plan; owned by the state */
+  zb_compile_summary *summary;/* filled as facts become known; may be NULL */
+  zb_status status;           /* set when a pass failed with more than a wrong program (INFEASIBLE, MEMORY) */
+} zb_compile_state;
+
+typedef struct zb_pipeline_hooks {
+  /* After each pass; may be NULL. seconds: what the pass took. */
+  void (*after)(void *context, const zb_pass_def *def, MlirModule module, int64_t changes, double seconds);
+  void *context;
+  bool verify; /* zb_verify_module and MLIR's verifier after each pass */
+} zb_pipeline_hooks;
+
+/* Parses "builtin.module(zb-a{x=1 y="a,b"},zb-b)" or the part inside. USAGE for unknown passes (nearest) and options. */
+zb_status zb_pipeline_parse(const char *text, zb_pipeline *out) ZB_MUST_USE;
+/* Adds one pass: options as "x=1,y=2" or NULL. */
+zb_status zb_pipeline_add(zb_pipeline *pipeline, const char *name, const char *options) ZB_MUST_USE;
+void zb_pipeline_deinit(zb_pipeline *pipeline);
+/* Runs all passes. INVALID after diagnostics; state->status if a pass set it. */
+zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_compile_state *state,
+                          const zb_pipeline_hooks *hooks) ZB_MUST_USE;
+
+const zb_pass_def *zb_pass_find(const char *name);
+int zb_level_index(const char *level); /* -1 for an unknown name */
+/* The module's level; 0 (graph) where no attribute says so. */
+int zb_module_level(MlirModule module);
+void zb_module_set_level(MlirModule module, const char *level);
+
+/* A pass reports a failure of the world (out of memory, infeasible) with this: remembers it and returns ZB_FAIL. */
+zb_result zb_pass_fail(zb_pass *pass, zb_status status);
+#define ZB_PASS_TRY(pass, expression)                       \
+  do {                                                      \
+    zb_status zb_pass_status = (expression);                \
+    if (zb_pass_status) return zb_pass_fail(pass, zb_pass_status); \
+  } while (0)
+
+#endif
