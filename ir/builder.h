@@ -45,6 +45,11 @@ MlirValue zb_build_scalar(zb_builder *b, zb_dtype dtype, double value);         
 MlirValue zb_build_splat(zb_builder *b, const zb_shape *shape, double value);      /* scalar constant + zb.expand */
 MlirValue zb_build_reshape(zb_builder *b, MlirValue x, const int64_t *dims, int rank); /* x itself when already that shape */
 MlirValue zb_build_sum_to(zb_builder *b, MlirValue x, const zb_shape *shape);      /* sums over what was broadcast; x itself if nothing was */
+/* Concatenates any tensors along an axis (values[0] itself for one). IRDL makes the third and later operands of one zb.concat have one
+ * type (ir/README.md), so other lists become a chain. */
+MlirValue zb_build_concat(zb_builder *b, const MlirValue *values, int count, int64_t axis);
+/* Cuts x along an axis into out[0..count-1]: one zb.split where the third and later sizes are equal, else zb.slice each. */
+void zb_build_split(zb_builder *b, MlirValue x, int64_t axis, const int64_t *sizes, int count, MlirValue *out);
 
 /* MLIR attribute of a zb_attr, and named attributes. */
 MlirAttribute zb_attr_to_mlir(MlirContext context, const zb_attr *attr);

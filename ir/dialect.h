@@ -11,6 +11,12 @@
  * failure. Destroy with mlirContextDestroy. The IRDL text is made from the op table once a process. */
 MlirContext zb_context_create(bool allow_unregistered);
 
+/* IRDL text of the dialect with all rows (only < 0) or with that of one row, so that a test can load each alone. The caller frees it
+ * with zb_free; NULL when out of memory. zb_irdl_text() in zb/compiler.h is the text that contexts load. */
+char *zb_irdl_make(int only) ZB_MUST_USE;
+/* Loads IRDL text into a context that has irdl loaded. False if it does not parse, verify or load (diagnostics say why). */
+bool zb_irdl_load(MlirContext context, const char *text);
+
 /* A program on its way through the passes. */
 typedef struct zb_module {
   MlirContext context;
@@ -49,7 +55,9 @@ typedef struct zb_import_params {
   int freeze_count;
 } zb_import_params;
 zb_status zb_import_onnx(MlirContext context, const zb_import_params *params, zb_module *out) ZB_MUST_USE;
-/* Reads .mlir text. */
+/* Reads .mlir text (never bytecode, at most ZB_MLIR_BYTES_MAX) and verifies it. What is wrong was reported as diagnostics; the status
+ * then only says that it was. out->context is set in any case and stays the caller's to destroy on failure. */
+#define ZB_MLIR_BYTES_MAX (1L << 30)
 zb_status zb_import_mlir(MlirContext context, const char *path, zb_module *out) ZB_MUST_USE;
 
 /* Attaches the handler that prints "file:line:col: error: ..." with source line, caret and hint through write (NULL: standard error). */

@@ -6,6 +6,7 @@
 #include "zb/kernel.h"
 #include "zb/status.h"
 
+#include <math.h>
 #include <mlir-c/IR.h>
 
 typedef enum zb_result { ZB_FAIL = 0, ZB_OK = 1 } zb_result;
@@ -21,6 +22,13 @@ enum {
   ZB_TRAIT_ZERO_GRADIENT = 1 << 5,/* differentiable with gradient zero, or integer valued: autodiff stops here silently */
   ZB_TRAIT_UPDATE = 1 << 6,       /* an optimizer update: results alias operands (see `alias`) */
 };
+
+/* Kind of an attribute that only the IR has (`value` of zb.constant): any elements attribute. Never in a zb_op_view. */
+#define ZB_ATTR_ELEMENTS ((zb_attr_kind)(ZB_ATTR_STRING + 1))
+
+/* default_number of an optional attribute without a default: when absent it is absent from the view too. Optional INTS and STRING
+ * attributes never have a default. */
+#define ZB_NO_DEFAULT NAN
 
 /* An attribute an op may carry. Required unless `optional`; a default applies when an optional one is absent. */
 typedef struct zb_attr_def {
@@ -98,7 +106,26 @@ const zb_op_def *zb_op_at(int index); /* in the order of ops.def, then the regis
 /* The row must live as long as the process. Fails with USAGE if the name is taken. */
 zb_status zb_op_register(const zb_op_def *def) ZB_MUST_USE;
 
-/* The op as plain data. Fills shapes (room for ZB_VIEW_OPERANDS operands) and attrs; memory is in *storage. False if an operand is no
+/* Number of rows of ops.def: rows 0..n-1 are zb ops, the others were registered. */
+int zb_op_builtin_count(void);
+
+/* Entry `index` of an operand or result list of a row ("x, scale, bias?"); the text is not NUL-terminated. False past the end. */
+typedef struct zb_op_name {
+  const char *text;
+  int length;
+  bool optional, variadic;
+} zb_op_name;
+bool zb_op_name_at(const char *names, int index, zb_op_name *out);
+/* How many entries such a list has. At most one entry is optional or variadic; it may stand anywhere (`-1`: there is none). */
+typedef struct zb_op_arity {
+  int named;              /* entries */
+  int least;              /* values an op has at least: entries that are neither optional nor variadic */
+  int optional, variadic; /* their index */
+} zb_op_arity;
+zb_op_arity zb_op_names_arity(const char *names);
+
+/* The op as plain data. An absent optional operand has rank -1 at its named place, so operand numbers of a view are those of the row (in
+ * the IR the operands after it are one lower). Fills shapes (room for ZB_VIEW_OPERANDS operands) and attrs; memory is in *storage. False if an operand is no
  * ranked static tensor of a known element type (frames, foreign types). */
 enum { ZB_VIEW_OPERANDS = 64, ZB_VIEW_ATTRS = 24, ZB_VIEW_INTS = 256 };
 typedef struct zb_op_view_storage {
@@ -112,6 +139,9 @@ bool zb_op_view_get(MlirOperation op, zb_op_view *view, zb_op_view_storage *stor
 /* Shape of a value or type; false if it is no ranked static tensor of a known element type. */
 bool zb_type_shape(MlirType type, zb_shape *out);
 MlirType zb_shape_type(MlirContext context, const zb_shape *shape);
+/* !zb.frame<"fb", 192>: kind is "fb", "fw" or "bw". zb_type_frame: false if the type is no frame. */
+MlirType zb_frame_type(MlirContext context, const char *kind, uint64_t bytes);
+bool zb_type_frame(MlirType type, char kind[3], uint64_t *bytes);
 /* Bytes of a value of any type: tensors by shape (contiguous, not rounded), zb.frame by its size, else 0. */
 uint64_t zb_type_bytes(MlirType type);
 

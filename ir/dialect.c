@@ -1,0 +1,144 @@
+/* The dialect zb in a context: IRDL text made from the op rows, loaded with mlirLoadIRDLDialects.
+ *
+ * Operand and result lists of a row become one fresh `irdl.base "!builtin.tensor"` each: one variable used twice would demand
+ * equal types. What IRDL cannot say (optional attributes, shapes, defaults) is checked by zb_verify_module.
+ *
+ * Tests: test/ir/dialect_test.c, test/ir/mlir_quirks_test.c.
+ */
+#include "ir/dialect.h"
+
+#include "runtime/base/text.h"
+#include "zb/compiler.h"
+
+#include <mlir-c/Dialect/Func.h>
+#include <mlir-c/Dialect/IRDL.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- The IRDL text ---- */
+
+static const char frame_type[] = "  irdl.type @frame {\n"
+                                 "    %fb = irdl.is \"fb\"\n"
+                                 "    %fw = irdl.is \"fw\"\n"
+                                 "    %bw = irdl.is \"bw\"\n"
+                                 "    %kind = irdl.any_of(%fb, %fw, %bw)\n"
+                                 "    %bytes = irdl.base \"#builtin.integer\"\n"
+                                 "    irdl.parameters(kind: %kind, bytes: %bytes)\n"
+                                 "  }\n";
+
+/* Results are numbered apart from operands, since an op may read and return `parameter`. */
+static void add_variables(zb_text *text, const char *names, char prefix) {
+  zb_op_name name;
+  for (int i = 0; zb_op_name_at(names, i, &name); ++i)
+    zb_text_add(text, "    %%%c%d = irdl.base \"!builtin.tensor\"\n", prefix, i);
+}
+
+static void add_list(zb_text *text, const char *keyword, const char *names, char prefix) {
+  zb_op_name name;
+  if (!zb_op_name_at(names, 0, &name)) return;
+  zb_text_add(text, "    irdl.%s(", keyword);
+  for (int i = 0; zb_op_name_at(names, i, &name); ++i)
+    zb_text_add(text, "%s%.*s: %s%%%c%d", i ? ", " : "", name.length, name.text,
+                name.optional ? "optional " : name.variadic ? "variadic " : "", prefix, i);
+  zb_text_add(text, ")\n");
+}
+
+static void add_operation(zb_text *text, const zb_op_def *def) {
+  zb_text_add(text, "  irdl.operation @%s {\n", def->name);
+  if (def->irdl) {
+    zb_text_add(text, "%s", def->irdl);
+  } else {
+    add_variables(text, def->operands, 'o');
+    add_variables(text, def->results, 'r');
+    add_list(text, "operands", def->operands, 'o');
+    add_list(text, "results", def->results, 'r');
+  }
+  zb_text_add(text, "  }\n");
+}
+
+char *zb_irdl_make(int only) {
+  zb_text text;
+  zb_text_init(&text);
+  zb_text_add(&text, "irdl.dialect @zb {\n%s", frame_type);
+  for (int i = 0; i < zb_op_builtin_count(); ++i)
+    if (only < 0 || i == only) add_operation(&text, zb_op_at(i));
+  zb_text_add(&text, "}\n");
+  return zb_text_take(&text);
+}
+
+static char *irdl_text;
+static pthread_once_t irdl_once = PTHREAD_ONCE_INIT;
+
+static void make_irdl_text(void) {
+  irdl_text = zb_irdl_make(-1);
+}
+
+const char *zb_irdl_text(void) {
+  pthread_once(&irdl_once, make_irdl_text);
+  return irdl_text ? irdl_text : "";
+}
+
+/* ---- Contexts ---- */
+
+bool zb_irdl_load(MlirContext context, const char *text) {
+  MlirModule module = mlirModuleCreateParse(context, mlirStringRefCreateFromCString(text));
+  if (mlirModuleIsNull(module)) return false;
+  MlirLogicalResult loaded = mlirLoadIRDLDialects(module);
+  mlirModuleDestroy(module);
+  return mlirLogicalResultIsSuccess(loaded);
+}
+
+MlirContext zb_context_create(bool allow_unregistered) {
+  MlirContext context = mlirContextCreateWithThreading(false);
+  if (mlirContextIsNull(context)) return context;
+  mlirDialectHandleLoadDialect(mlirGetDialectHandle__func__(), context);
+  mlirDialectHandleLoadDialect(mlirGetDialectHandle__irdl__(), context);
+  if (!zb_irdl_load(context, zb_irdl_text())) {
+    mlirContextDestroy(context);
+    return (MlirContext){NULL};
+  }
+  mlirContextSetAllowUnregisteredDialects(context, allow_unregistered);
+  return context;
+}
+
+/* ---- Modules ---- */
+
+void zb_module_deinit(zb_module *module) {
+  if (!mlirModuleIsNull(module->module)) mlirModuleDestroy(module->module);
+  if (!mlirContextIsNull(module->context)) mlirContextDestroy(module->context);
+  zb_store_destroy(module->weights);
+  zb_store_destroy(module->constants);
+  *module = (zb_module){.weights = NULL};
+}
+
+/* Refuses what must not reach MLIR's parsers: bytecode (its reader crashes on damaged input) and giants. */
+static zb_status check_source(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return zb_status_hint(ZB_ERROR(IO, "cannot open '%s'", path), "check the path and its permissions");
+  char magic[4] = {0};
+  size_t got = fread(magic, 1, sizeof magic, file);
+  long bytes = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+  fclose(file);
+  if (bytes < 0) return ZB_ERROR(IO, "cannot read '%s': it is no regular file", path);
+  if (got == sizeof magic && memcmp(magic, "ML\xEFR", sizeof magic) == 0)
+    return zb_status_hint(ZB_ERROR(INVALID, "'%s' is MLIR bytecode, and only MLIR text is read", path),
+                          "print it as text with `mlir-opt %s -o FILE.mlir`", path);
+  if (bytes > ZB_MLIR_BYTES_MAX)
+    return zb_status_hint(ZB_ERROR(INVALID, "'%s' has %ld bytes, and at most %ld are read", path, bytes, ZB_MLIR_BYTES_MAX),
+                          "keep weights out of the IR: pass them as safetensors");
+  return NULL;
+}
+
+zb_status zb_import_mlir(MlirContext context, const char *path, zb_module *out) {
+  *out = (zb_module){.context = context};
+  ZB_TRY(check_source(path));
+  MlirModule module = mlirModuleCreateParseFromFile(context, mlirStringRefCreateFromCString(path));
+  if (mlirModuleIsNull(module)) return ZB_ERROR(INVALID, "'%s' could not be parsed", path);
+  if (!zb_verify_module(mlirModuleGetOperation(module))) {
+    mlirModuleDestroy(module);
+    return ZB_ERROR(INVALID, "'%s' is not a valid program", path);
+  }
+  out->module = module;
+  return NULL;
+}

@@ -1,0 +1,284 @@
+/* Ops and types as plain data: MLIR in, zb_op_view and zb_shape out; and the errors that point at ops.
+ *
+ * Attributes are looked up by name and read leniently (any width of integer or float, a unit attribute as true), because
+ * the IR may come from a person or from another tool. They are written in one form only (ir/builder.c).
+ *
+ * Tests: test/ir/op_table_test.c, test/ir/dialect_test.c.
+ */
+#include "ir/op.h"
+
+#include "ir/op_view.h"
+#include "runtime/base/text.h"
+
+#include <inttypes.h>
+#include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
+#include <mlir-c/Diagnostics.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Errors ---- */
+
+zb_result zb_op_fail(zb_op_error *error, const char *hint, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(error->text, sizeof error->text, format, arguments);
+  va_end(arguments);
+  snprintf(error->hint, sizeof error->hint, "%s", hint ? hint : "");
+  return ZB_FAIL;
+}
+
+static void emit_error(MlirLocation location, const char *hint, const char *format, va_list arguments) {
+  char text[1024];
+  int length = vsnprintf(text, sizeof text, format, arguments);
+  size_t used = length < 0 ? 0 : (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
+  if (hint && *hint) snprintf(text + used, sizeof text - used, "\nhint: %s", hint);
+  mlirEmitError(location, text);
+}
+
+zb_result zb_op_error_at(MlirOperation op, const char *hint, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  emit_error(mlirOperationGetLocation(op), hint, format, arguments);
+  va_end(arguments);
+  return ZB_FAIL;
+}
+
+zb_result zb_location_error(MlirLocation location, const char *hint, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  emit_error(location, hint, format, arguments);
+  va_end(arguments);
+  return ZB_FAIL;
+}
+
+/* ---- Types ---- */
+
+static bool element_dtype(MlirType type, zb_dtype *out) {
+  if (mlirTypeIsAF32(type)) return *out = ZB_F32, true;
+  if (mlirTypeIsAInteger(type)) {
+    if (!mlirIntegerTypeIsSignless(type)) return false;
+    switch (mlirIntegerTypeGetWidth(type)) {
+    case 64: return *out = ZB_I64, true;
+    case 32: return *out = ZB_I32, true;
+    case 1: return *out = ZB_I1, true;
+    default: return false;
+    }
+  }
+  if (mlirTypeIsABF16(type)) return *out = ZB_BF16, true;
+  if (mlirTypeIsAF16(type)) return *out = ZB_F16, true;
+  if (mlirTypeIsAF64(type)) return *out = ZB_F64, true;
+  return false;
+}
+
+static MlirType dtype_type(MlirContext context, zb_dtype dtype) {
+  switch (dtype) {
+  case ZB_F32: return mlirF32TypeGet(context);
+  case ZB_F64: return mlirF64TypeGet(context);
+  case ZB_BF16: return mlirBF16TypeGet(context);
+  case ZB_F16: return mlirF16TypeGet(context);
+  case ZB_I64: return mlirIntegerTypeGet(context, 64);
+  case ZB_I32: return mlirIntegerTypeGet(context, 32);
+  case ZB_I1: return mlirIntegerTypeGet(context, 1);
+  case ZB_DTYPE_COUNT: break;
+  }
+  ZB_ASSERT(!"a dtype without an MLIR type");
+  return (MlirType){NULL};
+}
+
+bool zb_type_shape(MlirType type, zb_shape *out) {
+  if (!mlirTypeIsARankedTensor(type)) return false;
+  int64_t rank = mlirShapedTypeGetRank(type);
+  if (rank > ZB_RANK_MAX || !mlirShapedTypeHasStaticShape(type)) return false;
+  if (!element_dtype(mlirShapedTypeGetElementType(type), &out->dtype)) return false;
+  if (!mlirAttributeIsNull(mlirRankedTensorTypeGetEncoding(type))) return false;
+  out->rank = (int)rank;
+  for (int i = 0; i < out->rank; ++i) out->dims[i] = mlirShapedTypeGetDimSize(type, i);
+  return zb_shape_bytes(out) >= 0;
+}
+
+MlirType zb_shape_type(MlirContext context, const zb_shape *shape) {
+  return mlirRankedTensorTypeGet(shape->rank, shape->dims, dtype_type(context, shape->dtype), mlirAttributeGetNull());
+}
+
+/* A fixed buffer that takes the beginning of what MLIR prints. */
+typedef struct short_text {
+  char data[96];
+  size_t length;
+} short_text;
+
+static void append_chunk(MlirStringRef chunk, void *user) {
+  short_text *text = user;
+  size_t room = sizeof text->data - 1 - text->length;
+  size_t count = chunk.length < room ? chunk.length : room;
+  memcpy(text->data + text->length, chunk.data, count);
+  text->length += count;
+}
+
+/* IRDL types have no accessors in the C API, so their parameters are read from what they print as. */
+bool zb_type_frame(MlirType type, char kind[3], uint64_t *bytes) {
+  MlirStringRef dialect = mlirDialectGetNamespace(mlirTypeGetDialect(type));
+  if (dialect.length != 2 || memcmp(dialect.data, "zb", 2) != 0) return false;
+  short_text text = {.length = 0};
+  mlirTypePrint(type, append_chunk, &text);
+  text.data[text.length] = '\0';
+  uint64_t size = 0;
+  char name[3] = "";
+  if (sscanf(text.data, "!zb.frame<\"%2[a-z]\", %" SCNu64, name, &size) != 2) return false;
+  if (kind) memcpy(kind, name, sizeof name);
+  if (bytes) *bytes = size;
+  return true;
+}
+
+MlirType zb_frame_type(MlirContext context, const char *kind, uint64_t bytes) {
+  char text[64];
+  snprintf(text, sizeof text, "!zb.frame<\"%s\", %" PRIu64 ">", kind, bytes);
+  return mlirTypeParseGet(context, mlirStringRefCreateFromCString(text));
+}
+
+uint64_t zb_type_bytes(MlirType type) {
+  zb_shape shape;
+  if (zb_type_shape(type, &shape)) return (uint64_t)zb_shape_bytes(&shape);
+  uint64_t bytes = 0;
+  return zb_type_frame(type, NULL, &bytes) ? bytes : 0;
+}
+
+/* ---- Attributes ---- */
+
+const char *zb_attr_kind_text(zb_attr_kind kind) {
+  switch (kind) {
+  case ZB_ATTR_BOOL: return "a bool (true or false)";
+  case ZB_ATTR_INT: return "an integer (2 : i64)";
+  case ZB_ATTR_FLOAT: return "a float (1.0e-05 : f64)";
+  case ZB_ATTR_INTS: return "a list of integers (array<i64: 0, 1>)";
+  case ZB_ATTR_STRING: return "a string";
+  }
+  return "elements (dense<1.0> : tensor<f32>)";
+}
+
+bool zb_attr_default(const zb_attr_def *def, zb_attr *out) {
+  if (!def->optional || isnan(def->default_number)) return false;
+  if (def->kind == ZB_ATTR_INTS || def->kind == ZB_ATTR_STRING || def->kind == ZB_ATTR_ELEMENTS) return false;
+  *out = (zb_attr){.name = def->name, .kind = def->kind};
+  if (def->kind == ZB_ATTR_FLOAT) out->f = def->default_number;
+  else out->i = (int64_t)def->default_number;
+  return true;
+}
+
+static bool read_integer(MlirAttribute attribute, int64_t *out) {
+  if (!mlirAttributeIsAInteger(attribute)) return false;
+  MlirType type = mlirAttributeGetType(attribute);
+  if (mlirTypeIsAIndex(type)) return *out = mlirIntegerAttrGetValueInt(attribute), true;
+  if (mlirIntegerTypeGetWidth(type) > 64) return false;
+  if (mlirIntegerTypeIsSignless(type)) *out = mlirIntegerAttrGetValueInt(attribute);
+  else if (mlirIntegerTypeIsSigned(type)) *out = mlirIntegerAttrGetValueSInt(attribute);
+  else *out = (int64_t)mlirIntegerAttrGetValueUInt(attribute);
+  return true;
+}
+
+/* Reads a list into storage->ints from *used on. */
+static bool read_integers(MlirAttribute attribute, zb_op_view_storage *storage, int *used, zb_attr *out) {
+  bool is_i64 = mlirAttributeIsADenseI64Array(attribute), is_i32 = !is_i64 && mlirAttributeIsADenseI32Array(attribute);
+  bool is_array = !is_i64 && !is_i32 && mlirAttributeIsAArray(attribute);
+  if (!is_i64 && !is_i32 && !is_array) return false;
+  intptr_t count = is_array ? mlirArrayAttrGetNumElements(attribute) : mlirDenseArrayGetNumElements(attribute);
+  if (count > ZB_VIEW_INTS - *used) return false;
+  int64_t *values = storage->ints + *used;
+  for (intptr_t i = 0; i < count; ++i) {
+    if (is_i64) values[i] = mlirDenseI64ArrayGetElement(attribute, i);
+    else if (is_i32) values[i] = mlirDenseI32ArrayGetElement(attribute, i);
+    else if (!read_integer(mlirArrayAttrGetElement(attribute, i), &values[i])) return false;
+  }
+  out->ints = values;
+  out->count = (int)count;
+  *used += (int)count;
+  return true;
+}
+
+static bool read_attribute(MlirAttribute attribute, const zb_attr_def *def, zb_op_view_storage *storage, int *used,
+                           zb_attr *out) {
+  *out = (zb_attr){.name = def->name, .kind = def->kind};
+  switch (def->kind) {
+  case ZB_ATTR_BOOL:
+    if (mlirAttributeIsAUnit(attribute)) return out->i = 1, true;
+    if (!mlirAttributeIsABool(attribute)) return false;
+    out->i = mlirBoolAttrGetValue(attribute);
+    return true;
+  case ZB_ATTR_INT: return read_integer(attribute, &out->i);
+  case ZB_ATTR_FLOAT:
+    if (mlirAttributeIsAFloat(attribute)) return out->f = mlirFloatAttrGetValueDouble(attribute), true;
+    if (!read_integer(attribute, &out->i)) return false;
+    out->f = (double)out->i;
+    return true;
+  case ZB_ATTR_INTS: return read_integers(attribute, storage, used, out);
+  case ZB_ATTR_STRING:
+    if (!mlirAttributeIsAString(attribute)) return false;
+    /* Uniqued strings end with a NUL; the empty one may have no data. */
+    MlirStringRef text = mlirStringAttrGetValue(attribute);
+    out->s = text.length ? text.data : "";
+    return true;
+  }
+  return mlirAttributeIsAElements(attribute);
+}
+
+/* Fills view->attrs. */
+static bool read_attributes(MlirOperation op, const zb_op_def *def, zb_op_view *view, zb_op_view_storage *storage,
+                            zb_op_error *error) {
+  int count = 0, used_ints = 0;
+  for (const zb_attr_def *row = def->attrs; row && row->name; ++row) {
+    ZB_ASSERT(count < ZB_VIEW_ATTRS);
+    zb_attr *attr = &storage->attrs[count];
+    MlirAttribute attribute = mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(row->name));
+    if (mlirAttributeIsNull(attribute)) {
+      if (zb_attr_default(row, attr)) ++count;
+      else if (!row->optional)
+        return zb_op_fail(error, row->help, "attribute '%s' is missing: expected %s", row->name,
+                          zb_attr_kind_text(row->kind));
+    } else if (!read_attribute(attribute, row, storage, &used_ints, attr)) {
+      return zb_op_fail(error, row->help, "attribute '%s' has the wrong kind: expected %s", row->name,
+                        zb_attr_kind_text(row->kind));
+    } else if (row->kind != ZB_ATTR_ELEMENTS) {
+      ++count;
+    }
+  }
+  view->attrs = (zb_attrs){.items = storage->attrs, .count = count};
+  return true;
+}
+
+/* ---- The view ---- */
+
+static bool check_operand_count(const zb_op_def *def, intptr_t count, zb_op_arity arity, zb_op_error *error) {
+  if (count > ZB_VIEW_OPERANDS || count < arity.least || (count > arity.named && arity.variadic < 0))
+    return zb_op_fail(error, NULL, "expected operands (%s), got %" PRIdPTR " operands", def->operands ? def->operands : "",
+                      count);
+  return true;
+}
+
+zb_view_state zb_op_view_read(MlirOperation op, const zb_op_def *def, zb_op_view *view, zb_op_view_storage *storage,
+                              zb_op_error *error) {
+  intptr_t count = mlirOperationGetNumOperands(op);
+  zb_op_arity arity = zb_op_names_arity(def->operands);
+  if (!check_operand_count(def, count, arity, error)) return ZB_VIEW_INVALID;
+  *view = (zb_op_view){.def = def, .operands = storage->shapes};
+  if (!read_attributes(op, def, view, storage, error)) return ZB_VIEW_INVALID;
+  int place = 0;
+  for (intptr_t i = 0; i < count; ++i) {
+    if (place == arity.optional && count == arity.least) storage->shapes[place++].rank = -1;
+    if (!zb_type_shape(mlirValueGetType(mlirOperationGetOperand(op, i)), &storage->shapes[place])) {
+      zb_op_fail(error, "zb knows ranked static tensors of f32, f64, bf16, f16, i64, i32 and i1 with at most 8 dimensions",
+                 "operand %" PRIdPTR " is no tensor that zb knows", i);
+      return ZB_VIEW_OPAQUE;
+    }
+    ++place;
+  }
+  if (place == arity.optional && count == arity.least) storage->shapes[place++].rank = -1;
+  view->operand_count = place;
+  return ZB_VIEW_READ;
+}
+
+bool zb_op_view_get(MlirOperation op, zb_op_view *view, zb_op_view_storage *storage) {
+  const zb_op_def *def = zb_op_find(op);
+  zb_op_error error;
+  return def && zb_op_view_read(op, def, view, storage, &error) == ZB_VIEW_READ;
+}

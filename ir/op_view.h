@@ -1,0 +1,22 @@
+/* Reading an op into a zb_op_view with the reason why it cannot be read. For ir/ only; passes use zb_op_view_get (ir/op.h). */
+#ifndef ZB_IR_OP_VIEW_H
+#define ZB_IR_OP_VIEW_H
+
+#include "ir/op.h"
+
+typedef enum zb_view_state {
+  ZB_VIEW_READ,    /* the view is whole */
+  ZB_VIEW_OPAQUE,  /* an operand is no tensor that zb knows (a frame, a foreign type); text says which */
+  ZB_VIEW_INVALID, /* operand count or attributes do not fit the row; text says why */
+} zb_view_state;
+
+/* Reads op, whose row is def. Thread-safe for different storage. */
+zb_view_state zb_op_view_read(MlirOperation op, const zb_op_def *def, zb_op_view *view, zb_op_view_storage *storage,
+                              zb_op_error *error);
+
+/* Whether an absent attribute of this row gets a value from the row; writes it. */
+bool zb_attr_default(const zb_attr_def *def, zb_attr *out);
+/* "a bool", "an integer", ...: for messages. */
+const char *zb_attr_kind_text(zb_attr_kind kind);
+
+#endif

@@ -1,0 +1,245 @@
+/* zb_verify_module: what IRDL cannot say. Every zb op against its row, and the zb.* attributes of functions.
+ *
+ * One walk; all errors are reported, each at its op. Attributes of an op are enumerated here (zb ops are registered, so MLIR lists
+ * them all), which is how a misspelt one is found.
+ *
+ * Tests: test/ir/verify_test.c, test/ir/verify.mlir, test/ir/ops/ (one case a constraint).
+ */
+#include "ir/builder.h"
+#include "ir/dialect.h"
+#include "ir/op_view.h"
+#include "runtime/base/text.h"
+
+#include <inttypes.h>
+#include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RESULTS_MAX = 64, CANDIDATES_MAX = 64 };
+
+typedef struct verify_state {
+  int errors;
+  bool strict_functions; /* the program was written by a person or an importer: unknown zb.* attributes are typos */
+} verify_state;
+
+static bool starts_with(MlirStringRef text, const char *prefix) {
+  size_t length = strlen(prefix);
+  return text.length >= length && memcmp(text.data, prefix, length) == 0;
+}
+
+static bool equals(MlirStringRef text, const char *word) {
+  return text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;
+}
+
+/* ---- Ops ---- */
+
+static bool row_has_attribute(const zb_op_def *def, MlirStringRef name) {
+  for (const zb_attr_def *row = def->attrs; row && row->name; ++row)
+    if (equals(name, row->name)) return true;
+  return false;
+}
+
+static zb_result report_unknown_attribute(MlirOperation op, const zb_op_def *def, MlirStringRef name) {
+  const char *candidates[CANDIDATES_MAX];
+  int count = 0;
+  for (const zb_attr_def *row = def->attrs; row && row->name && count < CANDIDATES_MAX; ++row)
+    candidates[count++] = row->name;
+  char word[64], hint[160];
+  snprintf(word, sizeof word, "%.*s", (int)(name.length < 63 ? name.length : 63), name.data);
+  const char *nearest = zb_nearest(word, candidates, count);
+  if (nearest) snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
+  else snprintf(hint, sizeof hint, "attributes of your own start with 'zb.' or stand on the function");
+  return zb_op_error_at(op, hint, "zb.%s has no attribute '%s'", def->name, word);
+}
+
+static zb_result check_attribute_names(MlirOperation op, const zb_op_def *def) {
+  intptr_t count = mlirOperationGetNumAttributes(op);
+  for (intptr_t i = 0; i < count; ++i) {
+    MlirStringRef name = mlirIdentifierStr(mlirOperationGetAttribute(op, i).name);
+    if (starts_with(name, "zb.") || row_has_attribute(def, name)) continue;
+    return report_unknown_attribute(op, def, name);
+  }
+  return ZB_OK;
+}
+
+static zb_result check_result_types(MlirOperation op, const zb_op_def *def, const zb_shape *expected, int count) {
+  for (int i = 0; i < count; ++i) {
+    zb_shape got;
+    MlirType type = mlirValueGetType(mlirOperationGetResult(op, i));
+    if (!zb_type_shape(type, &got))
+      return zb_op_error_at(op, "zb knows ranked static tensors of f32, f64, bf16, f16, i64, i32 and i1 with at most 8 dimensions",
+                            "zb.%s: result %d is no tensor that zb knows", def->name, i);
+    if (zb_shape_equal(&got, &expected[i])) continue;
+    char expected_text[96], got_text[96];
+    return zb_op_error_at(op, "result types follow from the operands and attributes",
+                          "zb.%s: the type of result %d is wrong: expected tensor<%s>, got tensor<%s>", def->name, i,
+                          zb_shape_text(&expected[i], expected_text), zb_shape_text(&got, got_text));
+  }
+  return ZB_OK;
+}
+
+static zb_result check_result_count(MlirOperation op, const zb_op_def *def, intptr_t count) {
+  zb_op_arity arity = zb_op_names_arity(def->results);
+  if (count >= arity.least && count <= RESULTS_MAX && (count <= arity.named || arity.variadic >= 0)) return ZB_OK;
+  return zb_op_error_at(op, NULL, "zb.%s: expected results (%s), got %" PRIdPTR " results", def->name,
+                        def->results ? def->results : "", count);
+}
+
+static zb_result check_op(MlirOperation op, const zb_op_def *def, bool foreign) {
+  zb_op_view view;
+  zb_op_view_storage storage;
+  zb_op_error error = {.text = ""};
+  if (!foreign && !check_attribute_names(op, def)) return ZB_FAIL;
+  zb_view_state state = zb_op_view_read(op, def, &view, &storage, &error);
+  if (state == ZB_VIEW_OPAQUE && (foreign || !def->infer)) return ZB_OK;
+  if (state != ZB_VIEW_READ)
+    return zb_op_error_at(op, error.hint, "%s%s: %s", foreign ? "" : "zb.", def->name, error.text);
+  if (!def->infer) return ZB_OK;
+  intptr_t count = mlirOperationGetNumResults(op);
+  if (!check_result_count(op, def, count)) return ZB_FAIL;
+  zb_shape results[RESULTS_MAX];
+  if (!def->infer(&view, results, (int)count, &error))
+    return zb_op_error_at(op, error.hint, "%s%s: %s", foreign ? "" : "zb.", def->name, error.text);
+  return check_result_types(op, def, results, (int)count);
+}
+
+/* ---- Functions ---- */
+
+typedef enum value_kind { KIND_STRING, KIND_UNIT, KIND_INTEGER } value_kind;
+
+/* The attributes that arguments and results may carry in a program that a person or an importer wrote. */
+static const struct attribute_rule {
+  const char *name;
+  bool on_result;
+  value_kind kind;
+  const char *example;
+} attribute_rules[] = {
+    {ZB_ATTR_INPUT, false, KIND_STRING, "zb.input = \"x\""},
+    {ZB_ATTR_PARAM, false, KIND_STRING, "zb.param = \"layer.weight\""},
+    {ZB_ATTR_FROZEN, false, KIND_STRING, "zb.frozen = \"layer.weight\""},
+    {ZB_ATTR_STATE, false, KIND_STRING, "zb.state = \"layer.weight.exp_avg\""},
+    {ZB_ATTR_CONSTANT, false, KIND_STRING, "zb.constant = \"mask\""},
+    {ZB_ATTR_STEP, false, KIND_UNIT, "zb.step"},
+    {"zb.micro_batch", false, KIND_INTEGER, "zb.micro_batch = 0"},
+    {ZB_ATTR_LOSS, true, KIND_UNIT, "zb.loss"},
+    {ZB_ATTR_UPDATE, true, KIND_STRING, "zb.update = \"layer.weight\""},
+};
+enum { RULE_COUNT = sizeof attribute_rules / sizeof attribute_rules[0] };
+
+static bool has_kind(MlirAttribute value, value_kind kind) {
+  switch (kind) {
+  case KIND_STRING: return mlirAttributeIsAString(value);
+  case KIND_UNIT: return mlirAttributeIsAUnit(value);
+  case KIND_INTEGER: return mlirAttributeIsAInteger(value);
+  }
+  return false;
+}
+
+static zb_result check_value_attribute(MlirOperation function, bool on_result, intptr_t index,
+                                       MlirNamedAttribute attribute, bool strict) {
+  MlirStringRef name = mlirIdentifierStr(attribute.name);
+  if (!starts_with(name, "zb.")) return ZB_OK;
+  const char *where = on_result ? "result" : "argument", *candidates[RULE_COUNT];
+  int count = 0;
+  for (int i = 0; i < RULE_COUNT; ++i) {
+    const struct attribute_rule *rule = &attribute_rules[i];
+    if (rule->on_result != on_result) continue;
+    candidates[count++] = rule->name;
+    if (!equals(name, rule->name)) continue;
+    if (has_kind(attribute.attribute, rule->kind)) return ZB_OK;
+    char hint[96];
+    snprintf(hint, sizeof hint, "write it as {%s}", rule->example);
+    return zb_op_error_at(function, hint, "attribute '%s' of %s %" PRIdPTR " has the wrong kind", rule->name, where, index);
+  }
+  if (!strict) return ZB_OK;
+  char word[64], hint[96] = "";
+  snprintf(word, sizeof word, "%.*s", (int)(name.length < 63 ? name.length : 63), name.data);
+  const char *nearest = zb_nearest(word, candidates, count);
+  if (nearest) snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
+  return zb_op_error_at(function, hint, "unknown attribute '%s' on %s %" PRIdPTR, word, where, index);
+}
+
+static int check_value_attributes(MlirOperation function, const char *list_name, bool on_result, bool strict) {
+  MlirAttribute list = mlirOperationGetAttributeByName(function, mlirStringRefCreateFromCString(list_name));
+  if (mlirAttributeIsNull(list) || !mlirAttributeIsAArray(list)) return 0;
+  int errors = 0;
+  intptr_t values = mlirArrayAttrGetNumElements(list);
+  for (intptr_t i = 0; i < values; ++i) {
+    MlirAttribute dictionary = mlirArrayAttrGetElement(list, i);
+    if (!mlirAttributeIsADictionary(dictionary)) continue;
+    intptr_t count = mlirDictionaryAttrGetNumElements(dictionary);
+    for (intptr_t j = 0; j < count; ++j)
+      errors += !check_value_attribute(function, on_result, i, mlirDictionaryAttrGetElement(dictionary, j), strict);
+  }
+  return errors;
+}
+
+/* The string of attribute `name` in entry `index` of a list of dictionaries, or NULL. */
+static const char *entry_string(MlirAttribute list, intptr_t index, const char *name) {
+  MlirAttribute value =
+      mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(list, index), mlirStringRefCreateFromCString(name));
+  if (mlirAttributeIsNull(value) || !mlirAttributeIsAString(value)) return NULL;
+  MlirStringRef text = mlirStringAttrGetValue(value);
+  return text.length ? text.data : "";
+}
+
+/* Each parameter, frozen parameter, state and constant is one argument (inputs may come once a micro-batch); every update names one. */
+static int check_argument_names(MlirOperation function) {
+  static const char *const unique[] = {ZB_ATTR_PARAM, ZB_ATTR_FROZEN, ZB_ATTR_STATE, ZB_ATTR_CONSTANT};
+  MlirAttribute arguments = mlirOperationGetAttributeByName(function, mlirStringRefCreateFromCString("arg_attrs"));
+  MlirAttribute results = mlirOperationGetAttributeByName(function, mlirStringRefCreateFromCString("res_attrs"));
+  zb_map *names = zb_map_create();
+  int errors = 0;
+  if (!names) return zb_op_error_at(function, NULL, "out of memory"), 1;
+  intptr_t count = mlirAttributeIsNull(arguments) ? 0 : mlirArrayAttrGetNumElements(arguments);
+  for (intptr_t i = 0; i < count; ++i)
+    for (size_t kind = 0; kind < sizeof unique / sizeof unique[0]; ++kind) {
+      const char *name = entry_string(arguments, i, unique[kind]);
+      if (!name) continue;
+      if (zb_map_get(names, name, NULL)) {
+        zb_op_error_at(function, "a name stands for one argument", "two arguments are named '%s'", name);
+        ++errors;
+      } else if (!zb_map_set(names, name, i)) {
+        zb_op_error_at(function, NULL, "out of memory");
+        ++errors;
+      }
+    }
+  count = mlirAttributeIsNull(results) ? 0 : mlirArrayAttrGetNumElements(results);
+  for (intptr_t i = 0; i < count; ++i) {
+    const char *name = entry_string(results, i, ZB_ATTR_UPDATE);
+    if (!name || zb_map_get(names, name, NULL)) continue;
+    zb_op_error_at(function, "it must name a zb.param or zb.state argument",
+                   "result %" PRIdPTR " updates '%s', but no argument has that name", i, name);
+    ++errors;
+  }
+  zb_map_destroy(names);
+  return errors;
+}
+
+/* ---- The walk ---- */
+
+static MlirWalkResult check(MlirOperation op, void *user) {
+  verify_state *state = user;
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  if (equals(name, "func.func")) {
+    state->errors += check_value_attributes(op, "arg_attrs", false, state->strict_functions);
+    state->errors += check_value_attributes(op, "res_attrs", true, state->strict_functions);
+    state->errors += check_argument_names(op);
+    return MlirWalkResultAdvance;
+  }
+  const zb_op_def *def = zb_op_find(op);
+  if (def) state->errors += !check_op(op, def, !starts_with(name, "zb."));
+  return MlirWalkResultAdvance;
+}
+
+zb_result zb_verify_module(MlirOperation module) {
+  const char *level = zb_get_string(module, "zb.level");
+  static const char *const written_by_people[] = {"graph", "differentiated", "split"};
+  verify_state state = {.strict_functions = !level};
+  for (size_t i = 0; level && i < sizeof written_by_people / sizeof written_by_people[0]; ++i)
+    state.strict_functions = state.strict_functions || strcmp(level, written_by_people[i]) == 0;
+  if (!mlirOperationVerify(module)) return ZB_FAIL;
+  mlirOperationWalk(module, check, &state, MlirWalkPreOrder);
+  return state.errors == 0 ? ZB_OK : ZB_FAIL;
+}
