@@ -1,0 +1,219 @@
+/* Inputs of micro-batches: see data.h for the rule. Tests: test/runtime/exec/data_test.c. */
+#include "runtime/exec/data.h"
+
+#include "runtime/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What an input gets. */
+typedef enum role { ROLE_NONE, ROLE_TOKENS, ROLE_SHIFTED } role;
+
+struct zb_data {
+  zb_data_params params;
+  role *roles; /* an input of the plan each */
+  const uint8_t *bytes;
+  uint64_t byte_count;
+  int token_bytes;
+  int64_t tokens, rows, length; /* N, B, T */
+};
+
+/* How a source is spelled: SOURCE(prefix, suffix, bytes of a token). The longest suffix that matches counts. */
+typedef struct format {
+  const char *prefix, *suffix;
+  int token_bytes;
+} format;
+static const format formats[] = {
+    {"text:", "", 1},
+    {"tokens:", ":u16", 2},
+    {"tokens:", ":u32", 4},
+    {"tokens:", "", 2},
+};
+
+static const char hint_sources[] = "write text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)";
+
+static bool ends_with(const char *text, const char *suffix) {
+  size_t length = strlen(text), tail = strlen(suffix);
+  return length >= tail && strcmp(text + length - tail, suffix) == 0;
+}
+
+/* Splits a source into format and path (zb_free). */
+static zb_status parse_source(const char *source, const format **out_format, char **out_path) {
+  for (size_t i = 0; i < sizeof formats / sizeof formats[0]; ++i) {
+    const format *f = &formats[i];
+    size_t prefix = strlen(f->prefix), suffix = strlen(f->suffix);
+    if (strncmp(source, f->prefix, prefix) != 0 || !ends_with(source + prefix, f->suffix)) continue;
+    size_t length = strlen(source) - prefix - suffix;
+    if (length == 0) break;
+    char *path = zb_strdup(source + prefix);
+    if (!path) return ZB_OUT_OF_MEMORY();
+    path[length] = '\0';
+    *out_format = f;
+    *out_path = path;
+    return NULL;
+  }
+  return zb_status_hint(ZB_ERROR(USAGE, "cannot read data from '%s'", source), "%s", hint_sources);
+}
+
+static zb_status map_file(zb_data *data, const char *path) {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return ZB_ERROR(IO, "cannot open the data file '%s': %s", path, strerror(errno));
+  zb_status status = NULL;
+  struct stat info;
+  if (fstat(file, &info) != 0) {
+    status = ZB_ERROR(IO, "cannot read the data file '%s': %s", path, strerror(errno));
+  } else if (!S_ISREG(info.st_mode)) {
+    status = ZB_ERROR(IO, "the data file '%s' is no regular file", path);
+  } else if (info.st_size > 0) {
+    void *memory = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (memory == MAP_FAILED)
+      status = ZB_ERROR(IO, "cannot map the data file '%s': %s", path, strerror(errno));
+    else
+      data->bytes = memory, data->byte_count = (uint64_t)info.st_size;
+  }
+  close(file);
+  return status;
+}
+
+static bool is_integer(const zb_plan_input *input) {
+  return input->shape.dtype == ZB_I64 || input->shape.dtype == ZB_I32;
+}
+
+/* The integer input called `name`; else the first that is neither `taken` nor called `reserved`; -1 if none. */
+static int find_input(const zb_plan *plan, const char *name, const char *reserved, int taken) {
+  int first = -1;
+  for (int i = 0; i < plan->input_count; ++i) {
+    if (i == taken || !is_integer(&plan->inputs[i])) continue;
+    if (strcmp(plan->inputs[i].name, name) == 0) return i;
+    if (first < 0 && strcmp(plan->inputs[i].name, reserved) != 0) first = i;
+  }
+  return first;
+}
+
+static zb_status unsupported(const zb_plan_input *input, const char *why) {
+  char shape[96];
+  return zb_status_hint(
+      ZB_ERROR(INVALID, "the input '%s' (%s) cannot be filled from text or tokens: %s", input->name,
+               zb_shape_text(&input->shape, shape), why),
+      "supported are two inputs of shape [rows, tokens] and type i64 or i32: 'x' (or the first) gets the tokens, 'y' (or the second) "
+      "the tokens shifted by one; for other inputs use zb_session_params.input");
+}
+
+static zb_status assign_roles(zb_data *data) {
+  const zb_plan *plan = data->params.plan;
+  int tokens = find_input(plan, "x", "y", -1), shifted = find_input(plan, "y", "x", tokens);
+  if (tokens >= 0) data->roles[tokens] = ROLE_TOKENS;
+  if (shifted >= 0) data->roles[shifted] = ROLE_SHIFTED;
+  for (int i = 0; i < plan->input_count; ++i) {
+    const zb_plan_input *input = &plan->inputs[i];
+    if (!is_integer(input)) return unsupported(input, "it is no integer input");
+    if (data->roles[i] == ROLE_NONE) return unsupported(input, "there are two already");
+    if (input->shape.rank != 2) return unsupported(input, "its shape is not [rows, tokens]");
+    if (input->shape.dims[0] < 1 || input->shape.dims[1] < 1) return unsupported(input, "it is empty");
+    if (i > 0 && (input->shape.dims[0] != data->rows || input->shape.dims[1] != data->length))
+      return unsupported(input, "its shape differs from that of the first input");
+    data->rows = input->shape.dims[0];
+    data->length = input->shape.dims[1];
+  }
+  return NULL;
+}
+
+static zb_status open_corpus(zb_data *data) {
+  const format *f = NULL;
+  char *path = NULL;
+  ZB_TRY(parse_source(data->params.source, &f, &path));
+  zb_status status = NULL;
+  ZB_TRY_GOTO(map_file(data, path));
+  data->token_bytes = f->token_bytes;
+  if (data->byte_count % (uint64_t)f->token_bytes != 0) {
+    status = zb_status_hint(ZB_ERROR(INVALID, "'%s' has %llu bytes, which is no whole number of tokens of %d bytes", path,
+                                     (unsigned long long)data->byte_count, f->token_bytes),
+                            "%s", hint_sources);
+    goto cleanup;
+  }
+  data->tokens = (int64_t)(data->byte_count / (uint64_t)f->token_bytes);
+  if (data->params.plan->input_count > 0 && data->tokens < data->length + 2)
+    status = zb_status_hint(ZB_ERROR(INVALID, "'%s' holds %lld tokens, but one row of the model needs %lld", path,
+                                     (long long)data->tokens, (long long)data->length + 2),
+                            "give a longer file");
+cleanup:
+  zb_free(path);
+  return status;
+}
+
+zb_status zb_data_create(const zb_data_params *params, zb_data **out) {
+  *out = NULL;
+  zb_status status = NULL;
+  const zb_plan *plan = params->plan;
+  zb_data *data = zb_alloc(sizeof *data);
+  if (!data) return ZB_OUT_OF_MEMORY();
+  data->params = *params;
+  data->roles = zb_alloc(sizeof(role) * (size_t)(plan->input_count + 1));
+  if (!data->roles) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  if (params->source) {
+    ZB_TRY_GOTO(assign_roles(data));
+    ZB_TRY_GOTO(open_corpus(data));
+  } else if (!params->input && plan->input_count > 0) {
+    status = zb_status_hint(ZB_ERROR(USAGE, "the model reads the input '%s', but no data is given", plan->inputs[0].name),
+                            "pass --data: %s", hint_sources);
+    goto cleanup;
+  }
+  *out = data;
+cleanup:
+  if (status) zb_data_destroy(data);
+  return status;
+}
+
+void zb_data_destroy(zb_data *data) {
+  if (!data) return;
+  if (data->bytes) munmap((void *)(uintptr_t)data->bytes, (size_t)data->byte_count);
+  zb_free(data->roles);
+  zb_free(data);
+}
+
+static int64_t token_at(const zb_data *data, int64_t index) {
+  const uint8_t *at = data->bytes + (uint64_t)index * (uint64_t)data->token_bytes;
+  uint32_t value = 0;
+  for (int k = 0; k < data->token_bytes; ++k) value |= (uint32_t)at[k] << (8 * k);
+  return (int64_t)value;
+}
+
+zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_batch, void *to) {
+  const zb_plan_input *spec = &data->params.plan->inputs[input];
+  if (!data->params.source)
+    return data->params.input(data->params.input_context, spec->name, step, micro_batch, to,
+                              (uint64_t)zb_shape_bytes(&spec->shape));
+  int64_t micro_batches = data->params.plan->micro_batches;
+  int64_t batch = (step - data->params.first_step) * micro_batches + micro_batch;
+  int64_t shift = data->roles[input] == ROLE_SHIFTED ? 1 : 0;
+  bool wide = spec->shape.dtype == ZB_I64;
+  int64_t *wide_out = to;
+  int32_t *narrow_out = to;
+  for (int64_t row = 0; row < data->rows; ++row) {
+    int64_t index = data->params.first_row + batch * data->rows + row;
+    int64_t start = (int64_t)((uint64_t)index * (uint64_t)data->length % (uint64_t)(data->tokens - data->length - 1));
+    for (int64_t t = 0; t < data->length; ++t) {
+      int64_t token = token_at(data, start + t + shift);
+      if (wide)
+        wide_out[row * data->length + t] = token;
+      else if (token > INT32_MAX)
+        return ZB_ERROR(INVALID, "the token %lld at place %lld does not fit the i32 input '%s'", (long long)token,
+                        (long long)(start + t + shift), spec->name);
+      else
+        narrow_out[row * data->length + t] = (int32_t)token;
+    }
+  }
+  return NULL;
+}
+
+int64_t zb_data_position(const zb_data *data, int64_t steps) {
+  if (!data->params.source) return 0;
+  return data->params.first_row + (steps - data->params.first_step) * data->params.plan->micro_batches * data->rows;
+}

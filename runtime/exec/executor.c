@@ -1,0 +1,250 @@
+/* The executor of one rank: see executor.h. Tests: test/runtime/exec. */
+#include "runtime/exec/executor.h"
+
+#include "runtime/base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { POISON = 0xFF, TEXT_BYTES = 128 };
+
+int64_t zb_monotonic_ps(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) * 1000;
+}
+
+static int64_t now_ps(const zb_executor *e) { return e->virtual_now_ps ? *e->virtual_now_ps : zb_monotonic_ps(); }
+
+const char *zb_job_text(const zb_plan *plan, int rank, int job, char *text, size_t size) {
+  const zb_plan_rank *program = &plan->ranks[rank];
+  const zb_plan_job *j = &program->jobs[job];
+  const char *kind = zb_job_mnemonic(j->kind);
+  if (j->kind == ZB_JOB_SEND || j->kind == ZB_JOB_RECV) {
+    const zb_plan_message *m = &plan->messages[j->message];
+    bool sends = j->kind == ZB_JOB_SEND;
+    snprintf(text, size, "%s of message %d %s rank %d", kind, j->message, sends ? "to" : "from",
+             sends ? m->destination : m->source);
+  } else if (j->kind == ZB_JOB_READ) {
+    snprintf(text, size, "%s of '%s' for micro-batch %d", kind, plan->inputs[j->input].name, j->micro_batch);
+  } else if (j->stage < 0) {
+    snprintf(text, size, "%s", j->subprogram >= 0 ? program->subprograms[j->subprogram].name : kind);
+  } else if (j->micro_batch < 0) {
+    snprintf(text, size, "%d%s", j->stage, kind);
+  } else {
+    snprintf(text, size, "%d%s%d", j->stage, kind, j->micro_batch);
+  }
+  return text;
+}
+
+const char *zb_executor_position(const zb_executor *e, char *text, size_t size) {
+  const zb_plan *plan = e->params.plan;
+  char job[TEXT_BYTES] = "the end of its jobs";
+  if (e->job < e->end) zb_job_text(plan, e->params.rank, e->job, job, sizeof job);
+  int length = snprintf(text, size, "rank %d is at %s (job %d of %d)", e->params.rank, job, e->job, e->end);
+  if (e->blocked_on < 0 || length < 0 || (size_t)length >= size) return text;
+  const zb_plan_message *m = &plan->messages[e->blocked_on];
+  bool receives = m->destination == e->params.rank;
+  snprintf(text + length, size - (size_t)length, ", waiting for message %d %s rank %d", e->blocked_on,
+           receives ? "from" : "to", receives ? m->source : m->destination);
+  return text;
+}
+
+static uint64_t largest_input(const zb_plan *plan) {
+  uint64_t largest = 0;
+  for (int i = 0; i < plan->input_count; ++i) {
+    int64_t bytes = zb_shape_bytes(&plan->inputs[i].shape);
+    if (bytes > 0 && (uint64_t)bytes > largest) largest = (uint64_t)bytes;
+  }
+  return largest;
+}
+
+zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
+  zb_status status = NULL;
+  memset(e, 0, sizeof *e);
+  e->params = *params;
+  e->program = &params->plan->ranks[params->rank];
+  e->blocked_on = -1;
+  ZB_TRY_GOTO(params->device->open(&params->device_params, &e->device));
+  void *arena = NULL;
+  ZB_TRY_GOTO(params->device->alloc(e->device, e->program->arena_bytes, &arena));
+  e->arena = arena;
+  e->programs = zb_alloc(sizeof(zb_device_program *) * (size_t)(e->program->subprogram_count + 1));
+  e->staging = zb_alloc((size_t)largest_input(params->plan) + 1);
+  if (params->trace) e->times = zb_alloc(sizeof(zb_job_times) * (size_t)(e->program->job_count + 1));
+  if (!e->programs || !e->staging || (params->trace && !e->times)) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  for (int i = 0; i < e->program->subprogram_count; ++i)
+    ZB_TRY_GOTO(params->device->prepare(e->device, &e->program->subprograms[i], &e->programs[i]));
+  if (params->poison) ZB_TRY_GOTO(zb_liveness_init(params->plan, params->rank, &e->liveness));
+cleanup:
+  if (status) zb_executor_deinit(e);
+  return status;
+}
+
+void zb_executor_deinit(zb_executor *e) {
+  if (!e->device) return;
+  for (int i = 0; e->programs && i < e->program->subprogram_count; ++i)
+    e->params.device->release_program(e->device, e->programs[i]);
+  if (e->arena) e->params.device->release(e->device, e->arena);
+  e->params.device->close(e->device);
+  zb_liveness_deinit(&e->liveness);
+  zb_free(e->programs);
+  zb_free(e->staging);
+  zb_free(e->times);
+  memset(e, 0, sizeof *e);
+}
+
+static void begin(zb_executor *e, int first, int end) {
+  e->job = first;
+  e->end = end;
+  e->wait = 0;
+  e->drain = first;
+  e->blocked_on = -1;
+  e->compute_ps = 0;
+  e->waiting_ps = 0;
+}
+
+zb_status zb_executor_begin_load(zb_executor *e) {
+  begin(e, 0, e->program->load_count);
+  return NULL;
+}
+
+zb_status zb_executor_begin_step(zb_executor *e, int64_t step) {
+  const zb_device_def *device = e->params.device;
+  const zb_plan_range *gradients = &e->program->regions[ZB_REGION_GRADIENTS];
+  const zb_plan_range *counter = &e->program->regions[ZB_REGION_STEP];
+  begin(e, e->program->load_count, e->program->job_count);
+  e->step = step;
+  ZB_TRY(device->zero(e->device, e->arena + gradients->offset, gradients->bytes));
+  int64_t number = step + 1;
+  if (counter->bytes >= sizeof number)
+    ZB_TRY(device->upload(e->device, e->arena + counter->offset, &number, sizeof number));
+  if (e->times) memset(e->times, 0, sizeof(zb_job_times) * (size_t)e->program->job_count);
+  return NULL;
+}
+
+static zb_status run_compute(zb_executor *e, const zb_plan_job *job) {
+  const zb_plan_subprogram *subprogram = &e->program->subprograms[job->subprogram];
+  const zb_plan_range *workspace = &e->program->regions[ZB_REGION_WORKSPACE];
+  if (e->params.poison) memset(e->arena + workspace->offset, POISON, workspace->bytes);
+  int64_t start = now_ps(e);
+  zb_status status = e->params.device->launch(e->device, e->programs[job->subprogram], e->arena,
+                                              e->program->pool_u64 + job->bases.begin);
+  if (status) return status;
+  int64_t end = e->virtual_now_ps ? start + subprogram->time_ps : zb_monotonic_ps();
+  e->compute_ps += end - start;
+  if (e->times) e->times[e->job] = (zb_job_times){start, end};
+  return NULL;
+}
+
+static zb_status run_post(zb_executor *e, const zb_plan_job *job) {
+  const zb_transport_def *def = e->params.transport_def;
+  const zb_plan_range *parts = e->program->pool_ranges + job->parts.begin;
+  if (e->times) e->times[e->job].start_ps = e->times[e->job].end_ps = now_ps(e);
+  if (e->params.poison && job->kind == ZB_JOB_RECV) /* what was there before must not pass for what was received */
+    for (uint32_t i = 0; i < job->parts.count; ++i) memset(e->arena + parts[i].offset, POISON, parts[i].bytes);
+  return (job->kind == ZB_JOB_SEND ? def->post_send : def->post_recv)(e->params.transport, e->params.rank, job->message, e->arena,
+                                                                      parts, (int)job->parts.count);
+}
+
+static zb_status run_read(zb_executor *e, const zb_plan_job *job) {
+  if (!e->params.data) return NULL;
+  uint64_t bytes = (uint64_t)zb_shape_bytes(&e->params.plan->inputs[job->input].shape);
+  ZB_TRY(zb_data_read(e->params.data, job->input, e->step, job->micro_batch, e->staging));
+  for (uint32_t i = 0; i < job->parts.count; ++i) /* every part is a home of the whole input */
+    ZB_TRY(e->params.device->upload(e->device, e->arena + e->program->pool_ranges[job->parts.begin + i].offset, e->staging, bytes));
+  return NULL;
+}
+
+static zb_status run_report(zb_executor *e, const zb_plan_job *job) {
+  float loss = 0;
+  ZB_TRY(e->params.device->download(e->device, &loss, e->arena + e->program->pool_ranges[job->parts.begin].offset, sizeof loss));
+  e->params.micro_losses[job->micro_batch] = (double)loss;
+  if (isfinite(loss) || e->params.device_params.no_kernels) return NULL;
+  return zb_status_hint(ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step, job->micro_batch,
+                                 isnan(loss) ? "not a number" : "infinite"),
+                        "lower the learning rate, or look at the data of that step; the last saved checkpoint is whole");
+}
+
+static zb_status run_job(zb_executor *e, const zb_plan_job *job) {
+  if (zb_job_is_compute(job->kind)) return run_compute(e, job);
+  switch (job->kind) {
+  case ZB_JOB_SEND:
+  case ZB_JOB_RECV: return run_post(e, job);
+  case ZB_JOB_READ: return run_read(e, job);
+  case ZB_JOB_REPORT: return run_report(e, job);
+  default: return ZB_ERROR(INVALID, "the interpreter cannot run a job of kind %s", zb_job_mnemonic(job->kind));
+  }
+}
+
+/* Poison: nobody may have written where nothing lives, and what has become free is filled. */
+static zb_status check_and_fill(zb_executor *e) {
+  const zb_liveness *l = &e->liveness;
+  const zb_plan_slice quiet = l->quiet[e->job], free_after = l->free_after[e->job];
+  for (uint32_t i = 0; e->poisoned && i < quiet.count; ++i) {
+    const zb_plan_range *range = &l->ranges[quiet.begin + i];
+    for (uint64_t k = 0; k < range->bytes; ++k)
+      if (e->arena[range->offset + k] != POISON)
+        return ZB_ERROR(RUNTIME, "byte %llu of the arena was written, which the plan calls free",
+                        (unsigned long long)(range->offset + k));
+  }
+  for (uint32_t i = 0; i < free_after.count; ++i) {
+    const zb_plan_range *range = &l->ranges[free_after.begin + i];
+    memset(e->arena + range->offset, POISON, range->bytes);
+  }
+  e->poisoned = true;
+  return NULL;
+}
+
+static zb_status name_job(const zb_executor *e, zb_status status) {
+  char job[TEXT_BYTES];
+  return zb_status_note(status, "rank %d, %s (job %d of %d)", e->params.rank,
+                        zb_job_text(e->params.plan, e->params.rank, e->job, job, sizeof job), e->job, e->end);
+}
+
+static bool complete(zb_executor *e, int message) {
+  bool done = e->params.transport_def->test(e->params.transport, e->params.rank, message);
+  e->blocked_on = done ? -1 : message;
+  return done;
+}
+
+/* All jobs are done: what was posted must complete before the step ends. */
+static zb_executor_state drain(zb_executor *e) {
+  for (; e->drain < e->end; ++e->drain) {
+    const zb_plan_job *job = &e->program->jobs[e->drain];
+    if ((job->kind == ZB_JOB_SEND || job->kind == ZB_JOB_RECV) && !complete(e, job->message)) return ZB_EXECUTOR_BLOCKED;
+  }
+  return ZB_EXECUTOR_DONE;
+}
+
+zb_status zb_executor_advance(zb_executor *e, zb_executor_state *out_state) {
+  if (atomic_load_explicit(e->params.interrupted, memory_order_relaxed)) return ZB_ERROR(INTERRUPTED, "the step was interrupted");
+  if (e->job >= e->end) {
+    *out_state = drain(e);
+    return *out_state == ZB_EXECUTOR_DONE ? e->params.device->synchronize(e->device) : NULL;
+  }
+  const zb_plan_job *job = &e->program->jobs[e->job];
+  for (; e->wait < job->waits.count; ++e->wait) {
+    const zb_plan_job *other = &e->program->jobs[e->program->pool_u32[job->waits.begin + e->wait]];
+    if (complete(e, other->message)) continue;
+    *out_state = ZB_EXECUTOR_BLOCKED;
+    return NULL;
+  }
+  zb_status status = run_job(e, job);
+  if (!status && e->params.poison && e->job >= e->program->load_count) status = check_and_fill(e);
+  if (status) return name_job(e, status);
+  ++e->job;
+  e->wait = 0;
+  *out_state = ZB_EXECUTOR_RAN;
+  return NULL;
+}
+
+const zb_plan_subprogram *zb_executor_last_compute(const zb_executor *e) {
+  const zb_plan_job *job = &e->program->jobs[e->job - 1];
+  return zb_job_is_compute(job->kind) ? &e->program->subprograms[job->subprogram] : NULL;
+}

@@ -1,0 +1,80 @@
+/* The executor of one rank: a state machine over its job list, driven by a thread that blocks or by a virtual clock that does not.
+ *
+ * zb_executor_advance does at most one job and never blocks. A driver (driver.h) calls it again and again, and when it is blocked
+ * lets time pass: a thread waits for the message, the virtual clock goes on to the next event. Nothing is allocated between
+ * zb_executor_begin and ZB_EXECUTOR_DONE.
+ */
+#ifndef ZB_EXEC_EXECUTOR_H
+#define ZB_EXEC_EXECUTOR_H
+
+#include "runtime/device/device.h"
+#include "runtime/exec/data.h"
+#include "runtime/exec/liveness.h"
+#include "runtime/transport/transport.h"
+
+#include <stdatomic.h>
+
+typedef struct zb_executor_params {
+  const zb_plan *plan;
+  int rank;
+  const zb_device_def *device;
+  zb_device_params device_params;
+  const zb_transport_def *transport_def;
+  zb_transport *transport;
+  const zb_data *data;            /* NULL with no_kernels: inputs are not read */
+  double *micro_losses;           /* REPORT jobs write here, one a micro-batch, shared by all ranks */
+  const atomic_int *interrupted;  /* nonzero: the next advance gives INTERRUPTED */
+  bool trace;                     /* keep the times of jobs */
+  bool poison;                    /* fill what is free with 0xFF after each job, and check that nobody wrote there */
+} zb_executor_params;
+
+typedef enum zb_executor_state {
+  ZB_EXECUTOR_RAN,     /* one job was done */
+  ZB_EXECUTOR_BLOCKED, /* the message `blocked_on` is not complete */
+  ZB_EXECUTOR_DONE,    /* all jobs are done and all communication is complete */
+} zb_executor_state;
+
+typedef struct zb_job_times {
+  int64_t start_ps, end_ps; /* of the clock of the driver; compute jobs, and posts of SEND and RECV */
+} zb_job_times;
+
+typedef struct zb_executor {
+  zb_executor_params params;
+  const zb_plan_rank *program;
+  zb_device *device;
+  zb_device_program **programs; /* one a subprogram */
+  unsigned char *arena;
+  unsigned char *staging;       /* the largest input */
+  zb_job_times *times;          /* one a job, if trace */
+  zb_liveness liveness;         /* if poison */
+  /* Where it is. */
+  int64_t step;                 /* from 0 */
+  int job, end;
+  uint32_t wait;                /* how many waits of the job are over */
+  int drain;                    /* after the last job: next communication job to wait for */
+  int blocked_on;               /* message, while BLOCKED */
+  bool poisoned;                /* the ranges that were free before this job are filled */
+  /* What a step took, of the clock of the driver. */
+  int64_t compute_ps, waiting_ps;
+  const int64_t *virtual_now_ps; /* NULL: the monotonic clock */
+} zb_executor;
+
+/* Opens the device, makes the arena and prepares all subprograms. On failure nothing is left. Release with zb_executor_deinit. */
+zb_status zb_executor_init(zb_executor *executor, const zb_executor_params *params) ZB_MUST_USE;
+void zb_executor_deinit(zb_executor *executor);
+/* Starts the LOAD jobs, or a step (zeroes the gradients and writes the step number). */
+zb_status zb_executor_begin_load(zb_executor *executor) ZB_MUST_USE;
+zb_status zb_executor_begin_step(zb_executor *executor, int64_t step) ZB_MUST_USE;
+/* Does the next job if it can. Errors name rank and job; the executor is then of no more use. */
+zb_status zb_executor_advance(zb_executor *executor, zb_executor_state *out_state) ZB_MUST_USE;
+/* The compute job that advance has just done, or NULL if the last one was another. */
+const zb_plan_subprogram *zb_executor_last_compute(const zb_executor *executor);
+/* Where the executor is: "at 0F2 (job 14 of 80), waiting for message 5 from rank 1". */
+const char *zb_executor_position(const zb_executor *executor, char *text, size_t size);
+
+/* Text of a job: "0F2", "3OPT", "send of message 5 to rank 1". */
+const char *zb_job_text(const zb_plan *plan, int rank, int job, char *text, size_t size);
+/* Now, in ps of the monotonic clock. */
+int64_t zb_monotonic_ps(void);
+
+#endif
