@@ -1,0 +1,229 @@
+/* Data movement, casts, and constants that are computed: slice_grad, concat, contiguous, gather and its relatives, cast, iota, triangle,
+ * accumulate_add. */
+#include "kernels/cpu/ref/ref.h"
+
+static void zero_fill(const zb_tensor *tensor) {
+  memset(tensor->data, 0, (size_t)zb_ref_elements(tensor) * zb_dtype_bytes(tensor->dtype));
+}
+
+/* Copies x to `to`, whose shape it has and whose data lies at any strides. */
+static void copy_all(const zb_tensor *to, const zb_tensor *x) {
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, to);
+  (void)zb_ref_walk_add(&walk, x);
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) zb_ref_copy(to, walk.offset[0], x, walk.offset[1]);
+}
+
+/* The part of a contiguous result from element `offset` on. */
+static void move_start(zb_tensor *tensor, int64_t offset) {
+  tensor->data = (char *)tensor->data + offset * (int64_t)zb_dtype_bytes(tensor->dtype);
+}
+
+const char *zb_ref_contiguous(const zb_kernel_call *call) {
+  const char *error = zb_ref_check(call, 1, 1, false);
+  if (error) return error;
+  if (call->inputs[0].dtype != call->outputs[0].dtype) return ZB_REF_BAD_TYPE;
+  if (!zb_ref_same_shape(&call->inputs[0], &call->outputs[0])) return ZB_REF_BAD_SHAPE;
+  copy_all(&call->outputs[0], &call->inputs[0]);
+  return NULL;
+}
+
+const char *zb_ref_accumulate_add(const zb_kernel_call *call) {
+  const char *error = zb_ref_check(call, 1, 1, true);
+  if (error) return error;
+  const zb_tensor *value = &call->inputs[0], *sum = &call->outputs[0];
+  if (!zb_ref_is_float(value->dtype) || !zb_ref_is_float(sum->dtype)) return ZB_REF_BAD_TYPE;
+  if (!zb_ref_same_shape(value, sum)) return ZB_REF_BAD_SHAPE;
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, sum);
+  (void)zb_ref_walk_add(&walk, value);
+  for (; walk.left > 0; zb_ref_walk_next(&walk))
+    zb_ref_put(sum, walk.offset[0], zb_ref_get(value, walk.offset[1]), call->accumulate);
+  return NULL;
+}
+
+const char *zb_ref_cast(const zb_kernel_call *call) {
+  const char *error = zb_ref_check(call, 1, 1, false);
+  if (error) return error;
+  const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  const char *name = zb_attr_string(&call->attrs, "dtype", zb_dtype_name(out->dtype));
+  zb_dtype dtype;
+  if (!zb_dtype_parse(name, &dtype) || dtype != out->dtype) return "the result is not of the type that the cast names";
+  if (!zb_ref_same_shape(x, out)) return ZB_REF_BAD_SHAPE;
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, out);
+  (void)zb_ref_walk_add(&walk, x);
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    if (zb_ref_is_float(x->dtype))
+      zb_ref_set(out, walk.offset[0], zb_ref_get(x, walk.offset[1]));
+    else
+      zb_ref_set_int(out, walk.offset[0], zb_ref_get_int(x, walk.offset[1]));
+  }
+  return NULL;
+}
+
+const char *zb_ref_concat(const zb_kernel_call *call) {
+  const char *error = zb_ref_check(call, 1, 1, false);
+  if (error) return error;
+  const zb_tensor *out = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", -1), place = 0;
+  if (axis < 0 || axis >= out->rank) return ZB_REF_BAD_AXIS;
+  for (int i = 0; i < call->input_count; i++) {
+    const zb_tensor *x = &call->inputs[i];
+    if (x->rank != out->rank) return ZB_REF_BAD_SHAPE;
+    if (x->dtype != out->dtype) return ZB_REF_BAD_TYPE;
+    zb_tensor part = *out;
+    part.shape[axis] = x->shape[axis];
+    if (place + x->shape[axis] > out->shape[axis] || !zb_ref_same_shape(x, &part)) return ZB_REF_BAD_SHAPE;
+    move_start(&part, place * out->strides[axis]);
+    copy_all(&part, x);
+    place += x->shape[axis];
+  }
+  return place == out->shape[axis] ? NULL : ZB_REF_BAD_SHAPE;
+}
+
+const char *zb_ref_slice_grad(const zb_kernel_call *call) {
+  const char *error = zb_ref_check(call, 1, 1, false);
+  if (error) return error;
+  const zb_tensor *dout = &call->inputs[0], *dx = &call->outputs[0];
+  int start_count = 0, step_count = 0;
+  const int64_t *starts = zb_ref_ints(call, "starts", &start_count), *steps = zb_ref_ints(call, "steps", &step_count);
+  if (start_count != dx->rank || step_count != dx->rank || dout->rank != dx->rank) return ZB_REF_BAD_SHAPE;
+  if (dout->dtype != dx->dtype) return ZB_REF_BAD_TYPE;
+  zb_tensor part = *dx;
+  int64_t offset = 0;
+  for (int i = 0; i < dx->rank; i++) {
+    int64_t size = dout->shape[i];
+    if (starts[i] < 0 || steps[i] < 1 || (size > 0 && starts[i] + (size - 1) * steps[i] >= dx->shape[i]))
+      return "the slice does not lie inside of its operand";
+    part.shape[i] = size;
+    part.strides[i] = dx->strides[i] * steps[i];
+    offset += starts[i] * dx->strides[i];
+  }
+  zero_fill(dx);
+  move_start(&part, offset);
+  copy_all(&part, dout);
+  return NULL;
+}
+
+/* ---- gather: (data, indices) {axis} -> (out) of shape data[:axis] + indices + data[axis+1:] ---- */
+
+/* Makes `data` look like `out`: its dimension `axis` becomes the dimensions of the indices, all with stride 0, because the index itself is
+ * added by hand.
+ * `positions` are the indices in the same shape. False where the rank would be too high. */
+static bool spread_axis(const zb_tensor *data, const zb_tensor *indices, int64_t axis, zb_tensor *spread,
+                        zb_tensor *positions) {
+  int rank = data->rank - 1 + indices->rank;
+  if (rank > ZB_RANK_MAX) return false;
+  *spread = *positions = (zb_tensor){.data = data->data, .dtype = data->dtype, .rank = rank};
+  positions->data = indices->data;
+  positions->dtype = indices->dtype;
+  for (int i = 0; i < rank; i++) {
+    int inside = i - (int)axis;
+    if (inside >= 0 && inside < indices->rank) {
+      spread->shape[i] = positions->shape[i] = indices->shape[inside];
+      positions->strides[i] = indices->strides[inside];
+    } else {
+      int from = inside < 0 ? i : i - indices->rank + 1;
+      spread->shape[i] = positions->shape[i] = data->shape[from];
+      spread->strides[i] = data->strides[from];
+    }
+  }
+  return true;
+}
+
+/* The place that an index names, counting negative ones from the end; -1 when it is out of range. */
+static int64_t wrap_index(int64_t index, int64_t size) {
+  if (index < -size || index >= size) return -1;
+  return index < 0 ? index + size : index;
+}
+
+#define BAD_INDEX "an index is out of range"
+
+/* Copies out of data, or adds dout into it; both walk the elements of `selected` (out or dout) in row-major order, so gradients of rows that
+ * occur several times are added in the order of the indices. */
+static const char *run_gather(const zb_tensor *data, const zb_tensor *indices, const zb_tensor *selected, int64_t axis,
+                              bool by_element, bool add) {
+  if (axis < 0 || axis >= data->rank) return ZB_REF_BAD_AXIS;
+  if (!zb_ref_is_integer(indices->dtype) || data->dtype != selected->dtype) return ZB_REF_BAD_TYPE;
+  zb_tensor spread, positions;
+  if (by_element) {
+    if (data->rank != indices->rank) return ZB_REF_BAD_SHAPE;
+    for (int i = 0; i < data->rank; i++)
+      if (i != axis && indices->shape[i] > data->shape[i]) return ZB_REF_BAD_SHAPE;
+    spread = *data;
+    positions = *indices;
+    memcpy(spread.shape, indices->shape, sizeof spread.shape);
+    spread.strides[axis] = 0;
+  } else if (!spread_axis(data, indices, axis, &spread, &positions)) {
+    return ZB_REF_BAD_SHAPE;
+  }
+  if (!zb_ref_same_shape(&spread, selected)) return ZB_REF_BAD_SHAPE;
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, selected);
+  (void)zb_ref_walk_add(&walk, &spread);
+  (void)zb_ref_walk_add(&walk, &positions);
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    int64_t place = wrap_index(zb_ref_get_int(indices, walk.offset[2]), data->shape[axis]);
+    if (place < 0) return BAD_INDEX;
+    int64_t element = walk.offset[1] + place * data->strides[axis];
+    if (add)
+      zb_ref_put(data, element, zb_ref_get(selected, walk.offset[0]), true);
+    else
+      zb_ref_copy(selected, walk.offset[0], data, element);
+  }
+  return NULL;
+}
+
+static const char *gather_forward(const zb_kernel_call *call, bool by_element) {
+  const char *error = zb_ref_check(call, 2, 1, false);
+  if (error) return error;
+  return run_gather(&call->inputs[0], &call->inputs[1], &call->outputs[0], zb_attr_int(&call->attrs, "axis", 0),
+                    by_element, false);
+}
+
+static const char *gather_gradient(const zb_kernel_call *call, bool by_element) {
+  const char *error = zb_ref_check(call, 2, 1, true);
+  if (error) return error;
+  const zb_tensor *ddata = &call->outputs[0];
+  if (!zb_ref_is_float(ddata->dtype)) return ZB_REF_BAD_TYPE;
+  if (!call->accumulate) zero_fill(ddata);
+  return run_gather(ddata, &call->inputs[0], &call->inputs[1], zb_attr_int(&call->attrs, "axis", 0), by_element, true);
+}
+
+const char *zb_ref_gather(const zb_kernel_call *call) { return gather_forward(call, false); }
+const char *zb_ref_gather_grad(const zb_kernel_call *call) { return gather_gradient(call, false); }
+const char *zb_ref_gather_elements(const zb_kernel_call *call) { return gather_forward(call, true); }
+const char *zb_ref_gather_elements_grad(const zb_kernel_call *call) { return gather_gradient(call, true); }
+
+/* ---- Constants ---- */
+
+const char *zb_ref_iota(const zb_kernel_call *call) {
+  const char *error = zb_ref_check(call, 0, 1, false);
+  if (error) return error;
+  const zb_tensor *out = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
+  if (axis < 0 || axis >= out->rank) return ZB_REF_BAD_AXIS;
+  double start = zb_ref_number(call, "start", 0), step = zb_ref_number(call, "step", 1);
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, out);
+  for (; walk.left > 0; zb_ref_walk_next(&walk))
+    zb_ref_set(out, walk.offset[0], start + step * (double)walk.index[axis]);
+  return NULL;
+}
+
+const char *zb_ref_triangle(const zb_kernel_call *call) {
+  const char *error = zb_ref_check(call, 0, 1, false);
+  if (error) return error;
+  const zb_tensor *out = &call->outputs[0];
+  if (out->rank < 2) return "a triangle needs rank 2 or more";
+  int64_t diagonal = zb_attr_int(&call->attrs, "diagonal", 0);
+  double lower = zb_ref_number(call, "lower", 0), upper = zb_ref_number(call, "upper", 0);
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, out);
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    int64_t i = walk.index[out->rank - 2], j = walk.index[out->rank - 1];
+    zb_ref_set(out, walk.offset[0], j <= i + diagonal ? lower : upper);
+  }
+  return NULL;
+}

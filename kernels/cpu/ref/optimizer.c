@@ -1,0 +1,87 @@
+/* Optimizer updates, in place: torch.optim.AdamW and torch.optim.SGD.
+ *
+ * Results alias operands. An element's new values are computed in double from the old ones, before any of them is stored. */
+#include "kernels/cpu/ref/ref.h"
+
+#include <math.h>
+
+/* Walks over the shape of the parameter: operand 0 is result 0, then the operands; results are written at the offset of result 0, which is
+ * right for all of them because results are contiguous and have one shape. */
+static const char *start_update(const zb_kernel_call *call, int tensors, zb_ref_walk *walk) {
+  const zb_tensor *parameter = &call->outputs[0];
+  zb_ref_walk_init(walk, parameter);
+  for (int i = 0; i < tensors; i++) {
+    const zb_tensor *operand = zb_ref_optional(call, i);
+    if (operand && !zb_ref_is_float(operand->dtype)) return ZB_REF_BAD_TYPE;
+    if (operand && !zb_ref_same_shape(operand, parameter)) return ZB_REF_BAD_SHAPE;
+    (void)zb_ref_walk_add(walk, operand);
+  }
+  for (int i = 0; i < call->output_count; i++) {
+    const zb_tensor *result = &call->outputs[i];
+    if (result->rank >= 0 && !zb_ref_same_shape(result, parameter)) return ZB_REF_BAD_SHAPE;
+  }
+  return NULL;
+}
+
+static const char *read_step(const zb_tensor *step, int64_t *out) {
+  if (!zb_ref_is_integer(step->dtype) || zb_ref_elements(step) != 1) return "the step is no single integer";
+  *out = zb_ref_get_int(step, 0);
+  return *out >= 1 ? NULL : "the step counts from 1";
+}
+
+const char *zb_ref_adamw(const zb_kernel_call *call) {
+  const char *error = zb_ref_check(call, 5, 3, false);
+  if (error) return error;
+  const zb_tensor *in = call->inputs, *out = call->outputs;
+  int64_t step;
+  error = read_step(&in[4], &step);
+  if (error) return error;
+  zb_ref_walk walk;
+  error = start_update(call, 4, &walk);
+  if (error) return error;
+  double lr = zb_ref_number(call, "lr", 1e-3), weight_decay = zb_ref_number(call, "weight_decay", 0.01);
+  double beta1 = zb_ref_number(call, "beta1", 0.9), beta2 = zb_ref_number(call, "beta2", 0.999);
+  double eps = zb_ref_number(call, "eps", 1e-8), gradient_scale = zb_ref_number(call, "gradient_scale", 1);
+  double step_size = lr / (1 - pow(beta1, (double)step)), root = sqrt(1 - pow(beta2, (double)step));
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    double p = zb_ref_get(&in[0], walk.offset[1]), g = zb_ref_get(&in[1], walk.offset[2]) * gradient_scale;
+    double m = beta1 * zb_ref_get(&in[2], walk.offset[3]) + (1 - beta1) * g;
+    double v = beta2 * zb_ref_get(&in[3], walk.offset[4]) + (1 - beta2) * g * g;
+    p -= lr * weight_decay * p;
+    p -= step_size * m / (sqrt(v) / root + eps);
+    zb_ref_set(&out[0], walk.offset[0], p);
+    zb_ref_set(&out[1], walk.offset[0], m);
+    zb_ref_set(&out[2], walk.offset[0], v);
+  }
+  return NULL;
+}
+
+const char *zb_ref_sgd(const zb_kernel_call *call) {
+  const char *error = zb_ref_check(call, 2, 1, false);
+  if (error) return error;
+  if (call->input_count != 4) return "sgd takes four operands: parameter, gradient, momentum_buffer (may be absent), step";
+  const zb_tensor *in = call->inputs, *out = call->outputs, *buffer = zb_ref_optional(call, 2);
+  int64_t step;
+  error = read_step(&in[3], &step);
+  if (error) return error;
+  double lr = zb_ref_number(call, "lr", 1e-3), momentum = zb_ref_number(call, "momentum", 0);
+  double dampening = zb_ref_number(call, "dampening", 0), weight_decay = zb_ref_number(call, "weight_decay", 0);
+  double gradient_scale = zb_ref_number(call, "gradient_scale", 1);
+  bool nesterov = zb_attr_bool(&call->attrs, "nesterov", false);
+  if ((momentum != 0) != (buffer != NULL)) return "sgd has a momentum buffer if and only if momentum is not 0";
+  if (buffer && (call->output_count < 2 || out[1].rank < 0)) return "a result is missing";
+  zb_ref_walk walk;
+  error = start_update(call, 3, &walk);
+  if (error) return error;
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    double p = zb_ref_get(&in[0], walk.offset[1]);
+    double g = zb_ref_get(&in[1], walk.offset[2]) * gradient_scale + weight_decay * p;
+    if (buffer) {
+      double kept = step == 1 ? g : momentum * zb_ref_get(buffer, walk.offset[3]) + (1 - dampening) * g;
+      g = nesterov ? g + momentum * kept : kept;
+      zb_ref_set(&out[1], walk.offset[0], kept);
+    }
+    zb_ref_set(&out[0], walk.offset[0], p - lr * g);
+  }
+  return NULL;
+}

@@ -1,0 +1,161 @@
+/* Reductions, softmax and log-softmax. Sums and products are taken in double, in row-major order, and rounded once. */
+#include "kernels/cpu/ref/ref.h"
+
+#include <math.h>
+
+/* ---- Reductions: (x) {axes, keepdims} -> (out) ---- */
+
+typedef struct reduction {
+  bool floats_only;
+  double start;
+  double (*real)(double total, double x);
+  double (*finish)(double total, double count); /* NULL: the total */
+  int64_t integer_start;
+  int64_t (*integer)(int64_t total, int64_t x);
+} reduction;
+
+static double add_real(double total, double x) { return total + x; }
+static double multiply_real(double total, double x) { return total * x; }
+static double larger_real(double total, double x) { return x > total || isnan(x) ? x : total; }
+static double smaller_real(double total, double x) { return x < total || isnan(x) ? x : total; }
+static double divide_real(double total, double count) { return total / count; }
+static int64_t add_integer(int64_t total, int64_t x) { return (int64_t)((uint64_t)total + (uint64_t)x); }
+static int64_t multiply_integer(int64_t total, int64_t x) { return (int64_t)((uint64_t)total * (uint64_t)x); }
+static int64_t larger_integer(int64_t total, int64_t x) { return x > total ? x : total; }
+static int64_t smaller_integer(int64_t total, int64_t x) { return x < total ? x : total; }
+
+/* The bit set of the reduced dimensions: all of them for an empty list. */
+static const char *reduced_dimensions(const zb_kernel_call *call, unsigned *out) {
+  int rank = call->inputs[0].rank, count = 0;
+  const int64_t *axes = zb_ref_ints(call, "axes", &count);
+  *out = count ? 0 : (1u << rank) - 1;
+  for (int i = 0; i < count; i++) {
+    if (axes[i] < 0 || axes[i] >= rank) return ZB_REF_BAD_AXIS;
+    *out |= 1u << axes[i];
+  }
+  return NULL;
+}
+
+static const char *run_reduction(const zb_kernel_call *call, const reduction *op) {
+  const char *error = zb_ref_check(call, 1, 1, false);
+  if (error) return error;
+  const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  bool real = zb_ref_is_float(x->dtype);
+  if (x->dtype != out->dtype || !(real || (zb_ref_is_integer(x->dtype) && !op->floats_only))) return ZB_REF_BAD_TYPE;
+  unsigned dimensions;
+  error = reduced_dimensions(call, &dimensions);
+  if (error) return error;
+  zb_ref_walk whole, kept, reduced;
+  zb_ref_walk_init(&whole, x);
+  zb_ref_walk_split(&whole, dimensions, &kept, &reduced);
+  if (kept.total != zb_ref_elements(out)) return ZB_REF_BAD_SHAPE;
+  /* Kept dimensions come in the order of the result, so its elements are met one after the other. */
+  for (int64_t to = 0; kept.left > 0; zb_ref_walk_next(&kept), to++) {
+    double total = op->start;
+    int64_t integer_total = op->integer_start;
+    for (zb_ref_walk_again(&reduced); reduced.left > 0; zb_ref_walk_next(&reduced)) {
+      int64_t from = kept.offset[0] + reduced.offset[0];
+      if (real)
+        total = op->real(total, zb_ref_get(x, from));
+      else
+        integer_total = op->integer(integer_total, zb_ref_get_int(x, from));
+    }
+    if (real)
+      zb_ref_set(out, to, op->finish ? op->finish(total, (double)reduced.total) : total);
+    else
+      zb_ref_set_int(out, to, integer_total);
+  }
+  return NULL;
+}
+
+const char *zb_ref_reduce_sum(const zb_kernel_call *call) {
+  static const reduction op = {false, 0, add_real, NULL, 0, add_integer};
+  return run_reduction(call, &op);
+}
+
+const char *zb_ref_reduce_mean(const zb_kernel_call *call) {
+  static const reduction op = {true, 0, add_real, divide_real, 0, NULL};
+  return run_reduction(call, &op);
+}
+
+const char *zb_ref_reduce_max(const zb_kernel_call *call) {
+  static const reduction op = {false, -(double)INFINITY, larger_real, NULL, INT64_MIN, larger_integer};
+  return run_reduction(call, &op);
+}
+
+const char *zb_ref_reduce_min(const zb_kernel_call *call) {
+  static const reduction op = {false, (double)INFINITY, smaller_real, NULL, INT64_MAX, smaller_integer};
+  return run_reduction(call, &op);
+}
+
+const char *zb_ref_reduce_prod(const zb_kernel_call *call) {
+  static const reduction op = {false, 1, multiply_real, NULL, 1, multiply_integer};
+  return run_reduction(call, &op);
+}
+
+/* ---- Along one axis ---- */
+
+/* Walks over the rows (outer) and along the axis (inner) of result 0 and of the operands, which have its shape. */
+static const char *start_rows(const zb_kernel_call *call, int inputs, zb_ref_walk *rows, zb_ref_walk *along) {
+  const char *error = zb_ref_check(call, inputs, 1, false);
+  if (error) return error;
+  const zb_tensor *out = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
+  if (axis < 0 || axis >= out->rank) return ZB_REF_BAD_AXIS;
+  zb_ref_walk whole;
+  zb_ref_walk_init(&whole, out);
+  for (int i = 0; i < inputs; i++) {
+    if (!zb_ref_is_float(call->inputs[i].dtype) || call->inputs[i].dtype != out->dtype) return ZB_REF_BAD_TYPE;
+    if (!zb_ref_same_shape(&call->inputs[i], out)) return ZB_REF_BAD_SHAPE;
+    if (!zb_ref_walk_add(&whole, &call->inputs[i])) return ZB_REF_BAD_SHAPE;
+  }
+  zb_ref_walk_split(&whole, 1u << axis, rows, along);
+  return NULL;
+}
+
+static const char *run_softmax(const zb_kernel_call *call, bool logarithm) {
+  zb_ref_walk rows, along;
+  const char *error = start_rows(call, 1, &rows, &along);
+  if (error) return error;
+  const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  for (; rows.left > 0; zb_ref_walk_next(&rows)) {
+    double largest = -(double)INFINITY, total = 0;
+    for (zb_ref_walk_again(&along); along.left > 0; zb_ref_walk_next(&along))
+      largest = larger_real(largest, zb_ref_get(x, rows.offset[1] + along.offset[1]));
+    for (zb_ref_walk_again(&along); along.left > 0; zb_ref_walk_next(&along))
+      total += exp(zb_ref_get(x, rows.offset[1] + along.offset[1]) - largest);
+    double shift = log(total);
+    for (zb_ref_walk_again(&along); along.left > 0; zb_ref_walk_next(&along)) {
+      double centered = zb_ref_get(x, rows.offset[1] + along.offset[1]) - largest;
+      zb_ref_set(out, rows.offset[0] + along.offset[0], logarithm ? centered - shift : exp(centered) / total);
+    }
+  }
+  return NULL;
+}
+
+const char *zb_ref_softmax(const zb_kernel_call *call) { return run_softmax(call, false); }
+const char *zb_ref_log_softmax(const zb_kernel_call *call) { return run_softmax(call, true); }
+
+/* (out, dout) -> (dx): softmax out * (dout - sum(dout*out)), log-softmax dout - exp(out)*sum(dout). */
+static const char *run_softmax_grad(const zb_kernel_call *call, bool logarithm) {
+  zb_ref_walk rows, along;
+  const char *error = start_rows(call, 2, &rows, &along);
+  if (error) return error;
+  const zb_tensor *out = &call->inputs[0], *dout = &call->inputs[1], *dx = &call->outputs[0];
+  for (; rows.left > 0; zb_ref_walk_next(&rows)) {
+    double total = 0;
+    for (zb_ref_walk_again(&along); along.left > 0; zb_ref_walk_next(&along)) {
+      double d = zb_ref_get(dout, rows.offset[2] + along.offset[2]);
+      total += logarithm ? d : d * zb_ref_get(out, rows.offset[1] + along.offset[1]);
+    }
+    for (zb_ref_walk_again(&along); along.left > 0; zb_ref_walk_next(&along)) {
+      double d = zb_ref_get(dout, rows.offset[2] + along.offset[2]);
+      double value = zb_ref_get(out, rows.offset[1] + along.offset[1]);
+      zb_ref_set(dx, rows.offset[0] + along.offset[0], logarithm ? d - exp(value) * total : value * (d - total));
+    }
+  }
+  return NULL;
+}
+
+const char *zb_ref_softmax_grad(const zb_kernel_call *call) { return run_softmax_grad(call, false); }
+const char *zb_ref_log_softmax_grad(const zb_kernel_call *call) { return run_softmax_grad(call, true); }

@@ -1,0 +1,182 @@
+/* Elementwise ops of one operand and their gradients; the formulas are in unary.def. */
+#include "kernels/cpu/ref/ref.h"
+
+#include <tgmath.h>
+
+typedef struct parameter {
+  const char *name;
+  double fallback;
+} parameter;
+
+/* One op: its attributes and its function for each kind of number; integer is NULL where there is none. */
+typedef struct unary {
+  parameter a, b;
+  float (*f32)(float x, float a, float b);
+  double (*f64)(double x, double a, double b);
+  int64_t (*integer)(int64_t x, double a, double b);
+} unary;
+
+#define NONE ((parameter){NULL, 0})
+#define PARAMETER(name, fallback) ((parameter){name, fallback})
+#define C(value) ((T)(value))
+#define CLIP(x, low, high) (((x) < (low) ? (low) : (x)) > (high) ? (high) : ((x) < (low) ? (low) : (x)))
+#define SIGMOID(x) (1 / (1 + exp(-(x))))
+#define SOFTPLUS(x) (((x) > 0 ? (x) : 0) + log1p(exp(-fabs(x))))
+/* 0.5 (1 + erf(x / sqrt 2)) without the cancellation left of 0. */
+#define NORMAL_CDF(x) (C(0.5) * erfc((x) * C(-0.70710678118654752440)))
+#define NORMAL_DENSITY(x) (C(0.39894228040143267794) * exp(C(-0.5) * (x) * (x)))
+/* 0.5 (1 + tanh u) = sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3), and the derivative of 2u. */
+#define GELU_GATE(x) SIGMOID(C(1.5957691216057307117) * (x) * (1 + C(0.044715) * (x) * (x)))
+#define GELU_ARGUMENT_SLOPE(x) (C(1.5957691216057307117) * (1 + C(0.134145) * (x) * (x)))
+#define WRAPPED_NEGATIVE(x) ((int64_t)(0 - (uint64_t)(x)))
+
+#define DEFINE(type, function, variable, expression)                                                                   \
+  static type function(type variable, type a, type b) {                                                                \
+    typedef type T;                                                                                                    \
+    (void)variable, (void)a, (void)b;                                                                                  \
+    return (T)(expression);                                                                                            \
+  }
+
+/* The functions of all rows. An op without a row for integers gets NULL in integer_functions. */
+#define ZB_REF_UNARY(name, saved, a, b, forward, slope)                                                                \
+  DEFINE(float, name##_f32, x, forward)                                                                                \
+  DEFINE(double, name##_f64, x, forward)                                                                               \
+  DEFINE(float, name##_slope_f32, saved, slope)                                                                        \
+  DEFINE(double, name##_slope_f64, saved, slope)
+#define ZB_REF_UNARY_FLAT(name, a, b, forward)                                                                         \
+  DEFINE(float, name##_f32, x, forward)                                                                                \
+  DEFINE(double, name##_f64, x, forward)
+#define ZB_REF_UNARY_INTEGER(name, forward)                                                                            \
+  static int64_t name##_integer(int64_t x, double a, double b) {                                                       \
+    (void)a, (void)b;                                                                                                  \
+    return forward;                                                                                                    \
+  }
+#include "kernels/cpu/ref/unary.def"
+
+typedef enum row_number {
+#define ZB_REF_UNARY(name, saved, a, b, forward, slope) ROW_##name,
+#define ZB_REF_UNARY_FLAT(name, a, b, forward) ROW_##name,
+#define ZB_REF_UNARY_INTEGER(name, forward)
+#include "kernels/cpu/ref/unary.def"
+  ROW_COUNT
+} row_number;
+
+static int64_t (*const integer_functions[ROW_COUNT])(int64_t x, double a, double b) = {
+#define ZB_REF_UNARY(name, saved, a, b, forward, slope)
+#define ZB_REF_UNARY_FLAT(name, a, b, forward)
+#define ZB_REF_UNARY_INTEGER(name, forward) [ROW_##name] = name##_integer,
+#include "kernels/cpu/ref/unary.def"
+};
+
+static const char *run_forward(const zb_kernel_call *call, const unary *op) {
+  const char *error = zb_ref_check(call, 1, 1, false);
+  if (error) return error;
+  const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  if (x->dtype != out->dtype) return ZB_REF_BAD_TYPE;
+  if (!zb_ref_is_float(x->dtype) && !(zb_ref_is_integer(x->dtype) && op->integer)) return ZB_REF_BAD_TYPE;
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, out);
+  if (!zb_ref_walk_add(&walk, x)) return ZB_REF_BAD_SHAPE;
+  double a = op->a.name ? zb_ref_number(call, op->a.name, op->a.fallback) : 0;
+  double b = op->b.name ? zb_ref_number(call, op->b.name, op->b.fallback) : 0;
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    int64_t from = walk.offset[1], to = walk.offset[0];
+    if (zb_ref_is_integer(x->dtype))
+      zb_ref_set_int(out, to, op->integer(zb_ref_get_int(x, from), a, b));
+    else if (x->dtype == ZB_F64)
+      zb_ref_set(out, to, op->f64(zb_ref_get(x, from), a, b));
+    else
+      zb_ref_set(out, to, (double)op->f32((float)zb_ref_get(x, from), (float)a, (float)b));
+  }
+  return NULL;
+}
+
+/* (saved, dout) -> (dx) = slope(saved) * dout. */
+static const char *run_gradient(const zb_kernel_call *call, const unary *op) {
+  const char *error = zb_ref_check(call, 2, 1, false);
+  if (error) return error;
+  const zb_tensor *saved = &call->inputs[0], *dout = &call->inputs[1], *dx = &call->outputs[0];
+  if (!zb_ref_is_float(saved->dtype) || saved->dtype != dx->dtype || dout->dtype != dx->dtype) return ZB_REF_BAD_TYPE;
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, dx);
+  if (!zb_ref_walk_add(&walk, saved) || !zb_ref_walk_add(&walk, dout)) return ZB_REF_BAD_SHAPE;
+  double a = op->a.name ? zb_ref_number(call, op->a.name, op->a.fallback) : 0;
+  double b = op->b.name ? zb_ref_number(call, op->b.name, op->b.fallback) : 0;
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    double value = zb_ref_get(saved, walk.offset[1]), d = zb_ref_get(dout, walk.offset[2]);
+    if (dx->dtype == ZB_F64)
+      zb_ref_set(dx, walk.offset[0], op->f64(value, a, b) * d);
+    else
+      zb_ref_set(dx, walk.offset[0], (double)(op->f32((float)value, (float)a, (float)b) * (float)d));
+  }
+  return NULL;
+}
+
+#define FORWARD(name, a, b)                                                                                            \
+  const char *zb_ref_##name(const zb_kernel_call *call) {                                                              \
+    const unary op = {a, b, name##_f32, name##_f64, integer_functions[ROW_##name]};                                    \
+    return run_forward(call, &op);                                                                                     \
+  }
+#define ZB_REF_UNARY(name, saved, a, b, forward, slope)                                                                \
+  FORWARD(name, a, b)                                                                                                  \
+  const char *zb_ref_##name##_grad(const zb_kernel_call *call) {                                                       \
+    const unary op = {a, b, name##_slope_f32, name##_slope_f64, NULL};                                                 \
+    return run_gradient(call, &op);                                                                                    \
+  }
+#define ZB_REF_UNARY_FLAT(name, a, b, forward) FORWARD(name, a, b)
+#define ZB_REF_UNARY_INTEGER(name, forward)
+#include "kernels/cpu/ref/unary.def"
+
+/* ---- Ops whose result has another type, or that are defined on integers only ---- */
+
+static const char *start_unary(const zb_kernel_call *call, zb_ref_walk *walk) {
+  const char *error = zb_ref_check(call, 1, 1, false);
+  if (error) return error;
+  zb_ref_walk_init(walk, &call->outputs[0]);
+  return zb_ref_walk_add(walk, &call->inputs[0]) ? NULL : ZB_REF_BAD_SHAPE;
+}
+
+const char *zb_ref_is_inf(const zb_kernel_call *call) {
+  zb_ref_walk walk;
+  const char *error = start_unary(call, &walk);
+  if (error) return error;
+  if (!zb_ref_is_float(call->inputs[0].dtype) || call->outputs[0].dtype != ZB_I1) return ZB_REF_BAD_TYPE;
+  bool negative = zb_ref_number(call, "detect_negative", 1) != 0;
+  bool positive = zb_ref_number(call, "detect_positive", 1) != 0;
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    double x = zb_ref_get(&call->inputs[0], walk.offset[1]);
+    zb_ref_set_int(&call->outputs[0], walk.offset[0], isinf(x) && (x < 0 ? negative : positive));
+  }
+  return NULL;
+}
+
+const char *zb_ref_is_nan(const zb_kernel_call *call) {
+  zb_ref_walk walk;
+  const char *error = start_unary(call, &walk);
+  if (error) return error;
+  if (!zb_ref_is_float(call->inputs[0].dtype) || call->outputs[0].dtype != ZB_I1) return ZB_REF_BAD_TYPE;
+  for (; walk.left > 0; zb_ref_walk_next(&walk))
+    zb_ref_set_int(&call->outputs[0], walk.offset[0], isnan(zb_ref_get(&call->inputs[0], walk.offset[1])));
+  return NULL;
+}
+
+const char *zb_ref_not(const zb_kernel_call *call) {
+  zb_ref_walk walk;
+  const char *error = start_unary(call, &walk);
+  if (error) return error;
+  if (call->inputs[0].dtype != ZB_I1 || call->outputs[0].dtype != ZB_I1) return ZB_REF_BAD_TYPE;
+  for (; walk.left > 0; zb_ref_walk_next(&walk))
+    zb_ref_set_int(&call->outputs[0], walk.offset[0], !zb_ref_get_int(&call->inputs[0], walk.offset[1]));
+  return NULL;
+}
+
+const char *zb_ref_bitwise_not(const zb_kernel_call *call) {
+  zb_ref_walk walk;
+  const char *error = start_unary(call, &walk);
+  if (error) return error;
+  zb_dtype dtype = call->inputs[0].dtype;
+  if (!zb_ref_is_integer(dtype) || call->outputs[0].dtype != dtype) return ZB_REF_BAD_TYPE;
+  for (; walk.left > 0; zb_ref_walk_next(&walk))
+    zb_ref_set_int(&call->outputs[0], walk.offset[0], ~zb_ref_get_int(&call->inputs[0], walk.offset[1]));
+  return NULL;
+}
