@@ -1,0 +1,253 @@
+/* Proven lower bounds of the step time of any order.
+ *
+ * Both take nothing for granted about the order but what every order obeys: a rank runs one job at a time; F of a stage needs the F of the
+ * stages that send to it, B needs its F and the B of the stages that send gradients to it, W needs its B; a message between ranks takes its
+ * time; the optimizer of a rank starts after all its jobs; live bytes stay within the limit. All costs may differ, edges may skip, placement
+ * is any. Time 0 is the start of the first job of all.
+ *
+ * head(j): longest chain of jobs and messages of one micro-batch that must be over before j starts, so j starts at head(j) or later.
+ * tail(j): longest chain that can only start when j has ended (for W: the optimizer), so the step ends tail(j) after j's end or later.
+ * All micro-batches are alike, so there are 3 classes of m jobs each a stage.
+ *
+ * 1. Chain. head(j) + time(j) + tail(j) <= step, for every j.
+ * 2. One rank. For a set S of jobs of one rank: the first of them starts at min head(S) or later, they take the sum of their times one after
+ *    the other, and after the last of them at least min tail(S) passes. So min head(S) + sum time(S) + min tail(S) <= step. For given
+ *    thresholds (a, b) the best S is {j: head(j) >= a, tail(j) >= b}; heads and tails take 3v values each, so all sets that matter are tried.
+ *    It contains m(F+B+W) + (p-1)(F/v+c) (all jobs of the last rank), (m+p-1)(F+B)+W+2(p-1)c (its F and B), and m(B+W) after the first
+ *    backward has come back to rank 0.
+ * 3. One rank with a memory limit. Let H be the least head of a B of rank r. Before H the rank can run F jobs only (every other job needs a B
+ *    of this rank first). Each started F of stage s leaves keep-free bytes until its B, so the F jobs started before the first B satisfy
+ *    sum n_s (keep_s - free_s) <= limit - base - (the last of them keeps its free bytes until its end, which only adds), n_s <= m. Let X be the
+ *    most F time such n_s allow: the fractional knapsack, an upper bound of the whole-number one. At most X of the rank's work is over by H, so
+ *    H + (m sum(F+B+W) - X) + optimizer <= step. Without a limit X is all F time and this is the set {B, W} of 2.
+ *
+ * Stage metric: time from the start of a rank's first job to its end. The first B of rank r, of stage s and micro-batch i, starts after F of s
+ * and i has started and the chain from there back to the B has run: D(s) after that start, and the rank started no later. With D = min D(s)
+ * over its stages, its span is at least D + (m sum(F+B+W) - X) + optimizer, and at least m sum(F+B+W) + optimizer.
+ *
+ * Tests: test/passes/schedule/bounds_test.c compares with exhaustive search and with every simulated order.
+ */
+#include <stdlib.h>
+
+#include "passes/schedule/model.h"
+
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+typedef struct chains {
+  const zb_model *model;
+  int64_t *head; /* [stages * kinds] */
+  int64_t *tail;
+  int64_t *loop; /* [stages] D(s): start of F to start of B of one micro-batch */
+} chains;
+
+static int64_t optimizer_ps(const zb_problem *p, int rank) { return p->optimizer_ps ? p->optimizer_ps[rank] : 0; }
+
+/* Longest way, over all receivers of (stage, kind), of message + then[receiver]; 0 if there is none. */
+static int64_t longest_link(const zb_model *model, zb_kind kind, int stage, const int64_t *receiver_time) {
+  int64_t longest = 0;
+  for (int i = model->link_begin[kind][stage]; i < model->link_begin[kind][stage + 1]; ++i) {
+    const zb_link *link = &model->links[kind][i];
+    longest = max64(longest, link->time_ps + receiver_time[link->stage * ZB_KIND_COUNT + (int)kind]);
+  }
+  return longest;
+}
+
+static void push_heads(const chains *c, zb_kind kind, int stage) {
+  const zb_model *model = c->model;
+  const int64_t end = c->head[stage * ZB_KIND_COUNT + (int)kind] + model->problem->costs[stage].time_ps[kind];
+  for (int i = model->link_begin[kind][stage]; i < model->link_begin[kind][stage + 1]; ++i) {
+    const zb_link *link = &model->links[kind][i];
+    int64_t *head = &c->head[link->stage * ZB_KIND_COUNT + (int)kind];
+    *head = max64(*head, end + link->time_ps);
+  }
+}
+
+/* Forward edges go up in stage number and backward edges down, so one sweep each way visits every chain in order. */
+static void fill_heads(const chains *c) {
+  const zb_problem *p = c->model->problem;
+  for (int stage = 0; stage < p->stages; ++stage)
+    push_heads(c, ZB_F, stage);
+  for (int stage = p->stages - 1; stage >= 0; --stage) {
+    int64_t *head = &c->head[stage * ZB_KIND_COUNT];
+    head[ZB_B] = max64(head[ZB_B], head[ZB_F] + p->costs[stage].time_ps[ZB_F]);
+    head[ZB_W] = head[ZB_B] + p->costs[stage].time_ps[ZB_B];
+    push_heads(c, ZB_B, stage);
+  }
+}
+
+/* `through` holds time + tail, what longest_link adds up. */
+static void fill_tails(const chains *c, int64_t *through) {
+  const zb_problem *p = c->model->problem;
+  for (int stage = 0; stage < p->stages; ++stage) {
+    int64_t *tail = &c->tail[stage * ZB_KIND_COUNT], *sum = &through[stage * ZB_KIND_COUNT];
+    tail[ZB_W] = optimizer_ps(p, p->stage_rank[stage]);
+    sum[ZB_W] = p->costs[stage].time_ps[ZB_W] + tail[ZB_W];
+    tail[ZB_B] = max64(sum[ZB_W], longest_link(c->model, ZB_B, stage, through));
+    sum[ZB_B] = p->costs[stage].time_ps[ZB_B] + tail[ZB_B];
+  }
+  for (int stage = p->stages - 1; stage >= 0; --stage) {
+    int64_t *tail = &c->tail[stage * ZB_KIND_COUNT], *sum = &through[stage * ZB_KIND_COUNT];
+    tail[ZB_F] = max64(sum[ZB_B], longest_link(c->model, ZB_F, stage, through));
+    sum[ZB_F] = p->costs[stage].time_ps[ZB_F] + tail[ZB_F];
+  }
+}
+
+/* Chains that start at F of one stage: heads again, with everything before that stage left out. `way` is scratch, [stages * kinds]. */
+static void fill_loop(const chains *c, int from, int64_t *way) {
+  const zb_model *model = c->model;
+  const zb_problem *p = model->problem;
+  for (int i = 0; i < p->stages * ZB_KIND_COUNT; ++i)
+    way[i] = -1;
+  way[from * ZB_KIND_COUNT + ZB_F] = 0;
+  for (int stage = from; stage < p->stages; ++stage) {
+    const int64_t start = way[stage * ZB_KIND_COUNT + ZB_F];
+    for (int i = model->link_begin[ZB_F][stage]; start >= 0 && i < model->link_begin[ZB_F][stage + 1]; ++i) {
+      const zb_link *link = &model->links[ZB_F][i];
+      int64_t *to = &way[link->stage * ZB_KIND_COUNT + ZB_F];
+      *to = max64(*to, start + p->costs[stage].time_ps[ZB_F] + link->time_ps);
+    }
+  }
+  for (int stage = p->stages - 1; stage >= from; --stage) {
+    int64_t *start = &way[stage * ZB_KIND_COUNT + ZB_B];
+    if (way[stage * ZB_KIND_COUNT + ZB_F] >= 0)
+      *start = max64(*start, way[stage * ZB_KIND_COUNT + ZB_F] + p->costs[stage].time_ps[ZB_F]);
+    for (int i = model->link_begin[ZB_B][stage]; *start >= 0 && i < model->link_begin[ZB_B][stage + 1]; ++i) {
+      const zb_link *link = &model->links[ZB_B][i];
+      int64_t *to = &way[link->stage * ZB_KIND_COUNT + ZB_B];
+      *to = max64(*to, *start + p->costs[stage].time_ps[ZB_B] + link->time_ps);
+    }
+  }
+  c->loop[from] = way[from * ZB_KIND_COUNT + ZB_B];
+}
+
+static void chains_deinit(chains *c) {
+  zb_free(c->head);
+  zb_free(c->tail);
+  zb_free(c->loop);
+}
+
+static bool chains_init(chains *c, const zb_model *model, bool loops) {
+  const size_t entries = (size_t)model->problem->stages * ZB_KIND_COUNT;
+  *c = (chains){.model = model};
+  c->head = zb_alloc(entries * sizeof(int64_t));
+  c->tail = zb_alloc(entries * sizeof(int64_t));
+  c->loop = zb_alloc((size_t)model->problem->stages * sizeof(int64_t));
+  int64_t *scratch = zb_alloc(entries * sizeof(int64_t));
+  const bool ok = c->head && c->tail && c->loop && scratch;
+  if (ok) {
+    fill_heads(c);
+    fill_tails(c, scratch);
+    for (int stage = 0; loops && stage < model->problem->stages; ++stage)
+      fill_loop(c, stage, scratch);
+  }
+  zb_free(scratch);
+  return ok;
+}
+
+/* Bound 1, and bound 2 of one rank. */
+static int64_t bound_rank(const chains *c, int rank) {
+  const zb_model *model = c->model;
+  const zb_problem *p = model->problem;
+  const int *stages = &model->rank_stages[rank * model->chunks];
+  const int classes = model->chunks * ZB_KIND_COUNT;
+  int64_t best = 0;
+  for (int i = 0; i < classes; ++i) {
+    const int at = stages[i / ZB_KIND_COUNT] * ZB_KIND_COUNT + i % ZB_KIND_COUNT;
+    best = max64(best, c->head[at] + p->costs[at / ZB_KIND_COUNT].time_ps[at % ZB_KIND_COUNT] + c->tail[at]);
+    for (int j = 0; j < classes; ++j) {
+      const int64_t least_head = c->head[at];
+      const int64_t least_tail = c->tail[stages[j / ZB_KIND_COUNT] * ZB_KIND_COUNT + j % ZB_KIND_COUNT];
+      int64_t sum = 0;
+      for (int k = 0; k < classes; ++k) {
+        const int other = stages[k / ZB_KIND_COUNT] * ZB_KIND_COUNT + k % ZB_KIND_COUNT;
+        if (c->head[other] >= least_head && c->tail[other] >= least_tail)
+          sum += p->micro_batches * p->costs[other / ZB_KIND_COUNT].time_ps[other % ZB_KIND_COUNT];
+      }
+      if (sum > 0) best = max64(best, least_head + sum + least_tail);
+    }
+  }
+  return best;
+}
+
+/* X: most F time of a rank before its first B, at least the true one. Stages with the most time a byte first; the last one in part. Chunks are
+ * few, so the best one is searched anew each time. */
+static int64_t most_forward(const zb_model *model, int rank) {
+  const zb_problem *p = model->problem;
+  const int *stages = &model->rank_stages[rank * model->chunks];
+  int64_t all = 0;
+  for (int k = 0; k < model->chunks; ++k)
+    all += p->micro_batches * p->costs[stages[k]].time_ps[ZB_F];
+  if (p->memory_limit_bytes == 0) return all;
+  double room = (double)(p->memory_limit_bytes - (p->base_bytes ? p->base_bytes[rank] : 0)), time = 0, last_rate = -1;
+  int last = -1;
+  for (int round = 0; round < model->chunks; ++round) {
+    int best = -1;
+    double best_rate = -1;
+    for (int k = 0; k < model->chunks; ++k) {
+      const zb_stage_cost *cost = &p->costs[stages[k]];
+      const int64_t bytes = cost->keep_bytes[ZB_F] - cost->free_bytes[ZB_F];
+      const double rate = bytes > 0 ? (double)cost->time_ps[ZB_F] / (double)bytes : 1e300;
+      const bool taken = last >= 0 && (rate > last_rate || (rate == last_rate && k <= last));
+      if (!taken && rate > best_rate) {
+        best_rate = rate;
+        best = k;
+      }
+    }
+    if (best < 0) break;
+    const zb_stage_cost *cost = &p->costs[stages[best]];
+    const double bytes = (double)(cost->keep_bytes[ZB_F] - cost->free_bytes[ZB_F]) * p->micro_batches;
+    const double share = bytes > 0 && bytes > room ? (room > 0 ? room / bytes : 0) : 1;
+    time += share * (double)cost->time_ps[ZB_F] * p->micro_batches;
+    room -= share * bytes;
+    last = best;
+    last_rate = best_rate;
+  }
+  /* Rounded up generously: doubles have 53 bits, and too large an X only weakens the bound. */
+  const double rounded = time * (1 + 1e-12) + 1;
+  return rounded >= (double)all ? all : (int64_t)rounded;
+}
+
+static int64_t total_work(const zb_model *model, int rank) {
+  const zb_problem *p = model->problem;
+  int64_t work = 0;
+  for (int k = 0; k < model->chunks; ++k)
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
+      work += p->micro_batches * p->costs[model->rank_stages[rank * model->chunks + k]].time_ps[kind];
+  return work;
+}
+
+/* Bound 3 (barrier) or the stage bound of a rank: least start of its first B, then what is left. */
+static int64_t bound_memory(const chains *c, int rank, bool stage_metric) {
+  const zb_model *model = c->model;
+  int64_t first_b = INT64_MAX;
+  for (int k = 0; k < model->chunks; ++k) {
+    const int stage = model->rank_stages[rank * model->chunks + k];
+    const int64_t start = stage_metric ? c->loop[stage] : c->head[stage * ZB_KIND_COUNT + ZB_B];
+    if (start < first_b) first_b = start;
+  }
+  const int64_t work = total_work(model, rank), end = optimizer_ps(model->problem, rank);
+  const int64_t after = first_b + work - most_forward(model, rank);
+  return max64(after, work) + end;
+}
+
+static int64_t lower_bound(const zb_problem *problem, bool stage_metric) {
+  zb_model model;
+  zb_status status = zb_model_init(problem, &model);
+  if (status) {
+    zb_status_free(status);
+    return 0;
+  }
+  chains c;
+  int64_t best = 0;
+  if (chains_init(&c, &model, stage_metric))
+    for (int rank = 0; rank < problem->ranks; ++rank) {
+      if (!stage_metric) best = max64(best, bound_rank(&c, rank));
+      best = max64(best, bound_memory(&c, rank, stage_metric));
+    }
+  chains_deinit(&c);
+  zb_model_deinit(&model);
+  return best;
+}
+
+int64_t zb_lower_bound_ps(const zb_problem *problem) { return lower_bound(problem, false); }
+int64_t zb_lower_bound_stage_ps(const zb_problem *problem) { return lower_bound(problem, true); }

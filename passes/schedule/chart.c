@@ -1,0 +1,181 @@
+/* Terminal charts: one line a rank, what test files and error messages show.
+ *
+ *   F0 F1 F2 .. .. B0 W0 F3        one column a job (or a common unit of time), ".." is idle
+ *   F0--F1--F2--......B0--W0--     times to scale where they do not fit such columns
+ *   0F0 [0B0] 0F1                  the lists as they stand, a cell marked
+ *
+ * With one chunk a rank a cell leaves the stage out, as it is the line. Tests: test/passes/schedule/chart_test.c, charts/.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "passes/schedule/model.h"
+#include "runtime/base/text.h"
+
+/* Cells of a marked chart to the left and to the right of the mark. */
+enum { MARK_WINDOW = 10, COLUMNS_DEFAULT = 100 };
+
+static void label(const zb_problem *problem, zb_job job, char text[32]) {
+  if (problem->stages == problem->ranks)
+    snprintf(text, 32, "%c%d", zb_kind_letter(job.kind), job.micro_batch);
+  else
+    zb_job_text(job, text);
+}
+
+static int label_width(const zb_problem *problem, const zb_order *order) {
+  int width = 2;
+  char text[32];
+  for (int rank = 0; rank < order->ranks; ++rank)
+    for (int i = 0; i < order->counts[rank]; ++i) {
+      label(problem, order->jobs[rank][i], text);
+      if ((int)strlen(text) > width) width = (int)strlen(text);
+    }
+  return width;
+}
+
+static int64_t gcd(int64_t a, int64_t b) {
+  while (b) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/* The longest time of which all starts and ends are multiples. */
+static int64_t common_unit(const zb_order *order, const zb_simulation *simulation) {
+  int64_t unit = simulation->step_ps;
+  for (int rank = 0; rank < order->ranks; ++rank)
+    for (int i = 0; i < order->counts[rank] && unit > 1; ++i)
+      unit = gcd(gcd(unit, simulation->jobs[rank][i].start_ps), simulation->jobs[rank][i].end_ps);
+  return unit > 0 ? unit : 1;
+}
+
+static void trim(zb_text *text) {
+  while (text->length && text->data && text->data[text->length - 1] == ' ')
+    text->data[--text->length] = '\0';
+}
+
+/* Cells of equal time: a job over several of them is filled up with dashes. */
+static void add_cells(zb_text *out, const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, int64_t unit,
+                      int width) {
+  const int cells = (int)(simulation->step_ps / unit);
+  for (int rank = 0; rank < order->ranks; ++rank) {
+    int cell = 0;
+    for (int i = 0; i < order->counts[rank]; ++i) {
+      const int start = (int)(simulation->jobs[rank][i].start_ps / unit), end = (int)(simulation->jobs[rank][i].end_ps / unit);
+      char text[32];
+      for (; cell < start; ++cell)
+        zb_text_add(out, "..%*s", width - 1, "");
+      if (end == start) continue; /* takes no time */
+      label(problem, order->jobs[rank][i], text);
+      zb_text_add(out, "%s", text);
+      const int fill = (end - start) * (width + 1) - 1 - (int)strlen(text);
+      for (int k = 0; k < fill; ++k)
+        zb_text_add(out, end - start > 1 ? "-" : " ");
+      zb_text_add(out, " ");
+      cell = end;
+    }
+    for (; cell < cells; ++cell)
+      zb_text_add(out, "..%*s", width - 1, "");
+    trim(out);
+    zb_text_add(out, "\n");
+  }
+}
+
+static void add_scaled(zb_text *out, const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, int columns) {
+  char *line = zb_alloc((size_t)columns + 1);
+  if (!line) {
+    out->failed = true;
+    return;
+  }
+  const double scale = columns / (double)simulation->step_ps;
+  for (int rank = 0; rank < order->ranks; ++rank) {
+    memset(line, '.', (size_t)columns);
+    for (int i = 0; i < order->counts[rank]; ++i) {
+      const int start = (int)((double)simulation->jobs[rank][i].start_ps * scale);
+      int end = (int)((double)simulation->jobs[rank][i].end_ps * scale);
+      char text[32];
+      if (end > columns) end = columns;
+      label(problem, order->jobs[rank][i], text);
+      for (int k = start; k < end; ++k)
+        line[k] = (size_t)(k - start) < strlen(text) ? text[k - start] : '-';
+    }
+    zb_text_add(out, "%s\n", line);
+  }
+  zb_free(line);
+}
+
+static void add_time(zb_text *out, int64_t ps) {
+  static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
+  double value = (double)ps;
+  int unit = 0;
+  while (value >= 1000 && unit < 4) {
+    value /= 1000;
+    ++unit;
+  }
+  zb_text_add(out, "%.*f %s", unit ? 3 : 0, value, units[unit]);
+}
+
+/* Jobs of one unit, messages free: one column a job. False if the order cannot finish or memory is out. */
+static bool simulate_units(const zb_problem *problem, const zb_order *order, zb_simulation *out) {
+  zb_stage_cost *costs = zb_alloc((size_t)problem->stages * sizeof *costs);
+  if (!costs) return false;
+  for (int stage = 0; stage < problem->stages; ++stage)
+    costs[stage] = (zb_stage_cost){.time_ps = {1, 1, 1}};
+  zb_problem units = *problem;
+  units.costs = costs;
+  units.link_latency_ps = 0;
+  units.link_ps_per_byte = 0;
+  units.optimizer_ps = NULL;
+  zb_status status = zb_simulate(&units, order, out);
+  zb_free(costs);
+  const bool ok = !status;
+  zb_status_free(status);
+  return ok;
+}
+
+char *zb_order_chart(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, int columns) {
+  zb_simulation units = {0};
+  const bool timed = simulation != NULL;
+  if (!timed) {
+    if (!simulate_units(problem, order, &units)) return zb_order_chart_marked(order, -1, -1);
+    simulation = &units;
+  }
+  zb_text out;
+  zb_text_init(&out);
+  if (columns <= 0) columns = COLUMNS_DEFAULT;
+  const int width = label_width(problem, order);
+  const int64_t unit = timed ? common_unit(order, simulation) : 1;
+  if (!timed || simulation->step_ps / unit <= columns / (width + 1))
+    add_cells(&out, problem, order, simulation, unit, width);
+  else
+    add_scaled(&out, problem, order, simulation, columns);
+  zb_text_add(&out, "step=");
+  if (timed) add_time(&out, simulation->step_ps);
+  else zb_text_add(&out, "%lld", (long long)simulation->step_ps);
+  zb_text_add(&out, " barrier bubble=%.1f%% stage bubble=%.1f%%\n", 100 * simulation->bubble_barrier, 100 * simulation->bubble_stage);
+  zb_simulation_deinit(&units);
+  return zb_text_take(&out);
+}
+
+char *zb_order_chart_marked(const zb_order *order, int rank, int index) {
+  zb_text out;
+  zb_text_init(&out);
+  char text[32];
+  const bool window = index > MARK_WINDOW;
+  const int begin = window ? index - MARK_WINDOW : 0;
+  for (int r = 0; r < order->ranks; ++r) {
+    zb_text_add(&out, "rank %d:%s", r, window ? " .." : "");
+    for (int i = begin; i < order->counts[r]; ++i) {
+      if (index >= 0 && i > begin + 2 * MARK_WINDOW) {
+        zb_text_add(&out, " ..");
+        break;
+      }
+      const bool marked = r == rank && i == index;
+      zb_text_add(&out, "%s%s%s", marked ? " [" : " ", zb_job_text(order->jobs[r][i], text), marked ? "]" : "");
+    }
+    zb_text_add(&out, "\n");
+  }
+  return zb_text_take(&out);
+}

@@ -1,0 +1,81 @@
+/* The cursor that schedule files emit with. Tests: test/passes/schedule/schedules_test.c. */
+#include "passes/schedule/emit.h"
+
+#include <string.h>
+
+void zb_emit_init(zb_emitter *emitter, const zb_problem *problem, zb_order *order) {
+  *emitter = (zb_emitter){.problem = problem, .order = order, .ranks = problem->ranks, .micro_batches = problem->micro_batches};
+  emitter->chunks = problem->stages / problem->ranks;
+  const size_t chunks = (size_t)emitter->chunks;
+  emitter->stage_of_chunk = zb_alloc((size_t)problem->stages * sizeof(int));
+  emitter->next = zb_alloc(((size_t)problem->ranks + chunks * ZB_KIND_COUNT) * sizeof(int));
+  emitter->pending = zb_alloc(chunks * (size_t)problem->micro_batches * sizeof(int));
+  if (!emitter->stage_of_chunk || !emitter->next || !emitter->pending) {
+    emitter->status = ZB_OUT_OF_MEMORY();
+    return;
+  }
+  int *filled = emitter->next; /* borrowed until the first rank starts */
+  for (int stage = 0; stage < problem->stages; ++stage) {
+    const int rank = problem->stage_rank[stage];
+    emitter->stage_of_chunk[rank * emitter->chunks + filled[rank]++] = stage;
+  }
+  zb_emit_rank(emitter, 0);
+}
+
+void zb_emit_rank(zb_emitter *emitter, int rank) {
+  if (emitter->status) return;
+  emitter->rank = rank;
+  memset(emitter->next, 0, (size_t)emitter->chunks * ZB_KIND_COUNT * sizeof(int));
+  emitter->pending_begin = emitter->pending_end = 0;
+}
+
+void zb_emit(zb_emitter *emitter, int chunk, zb_kind kind) {
+  if (emitter->status || zb_emit_left(emitter, chunk, kind) == 0) return;
+  const int micro_batch = emitter->next[chunk * ZB_KIND_COUNT + (int)kind]++;
+  const int stage = emitter->stage_of_chunk[emitter->rank * emitter->chunks + chunk];
+  if (kind == ZB_B) emitter->pending[emitter->pending_end++] = chunk;
+  emitter->status = zb_order_add(emitter->order, emitter->rank, stage, kind, micro_batch);
+}
+
+void zb_emit_backward(zb_emitter *emitter, int chunk) {
+  if (emitter->status || zb_emit_left(emitter, chunk, ZB_B) == 0) return;
+  zb_emit(emitter, chunk, ZB_B);
+  zb_emit_oldest_w(emitter);
+}
+
+void zb_emit_oldest_w(zb_emitter *emitter) {
+  if (emitter->status || emitter->pending_begin == emitter->pending_end) return;
+  zb_emit(emitter, emitter->pending[emitter->pending_begin++], ZB_W);
+}
+
+void zb_emit_rest_w(zb_emitter *emitter) {
+  while (!emitter->status && emitter->pending_begin < emitter->pending_end)
+    zb_emit_oldest_w(emitter);
+}
+
+int zb_emit_left(const zb_emitter *emitter, int chunk, zb_kind kind) {
+  return emitter->status ? 0 : emitter->micro_batches - emitter->next[chunk * ZB_KIND_COUNT + (int)kind];
+}
+
+zb_status zb_emit_finish(zb_emitter *emitter) {
+  zb_free(emitter->stage_of_chunk);
+  zb_free(emitter->next);
+  zb_free(emitter->pending);
+  zb_status status = emitter->status;
+  *emitter = (zb_emitter){0};
+  return status;
+}
+
+int64_t zb_memory_after_f(const zb_problem *problem, int rank) {
+  int64_t bytes = 0;
+  for (int stage = 0; stage < problem->stages; ++stage)
+    if (problem->stage_rank[stage] == rank) bytes += problem->costs[stage].keep_bytes[ZB_F] - problem->costs[stage].free_bytes[ZB_F];
+  return bytes;
+}
+
+int64_t zb_memory_after_b(const zb_problem *problem, int rank) {
+  int64_t bytes = zb_memory_after_f(problem, rank);
+  for (int stage = 0; stage < problem->stages; ++stage)
+    if (problem->stage_rank[stage] == rank) bytes += problem->costs[stage].keep_bytes[ZB_B] - problem->costs[stage].free_bytes[ZB_B];
+  return bytes;
+}

@@ -1,0 +1,161 @@
+/* Orders: the growing lists of jobs, the text of a job, exact peaks, and running a row of schedules.def.
+ * Tests: test/passes/schedule/order_test.c, schedules_test.c.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "passes/schedule/emit.h"
+#include "runtime/base/text.h"
+
+zb_status zb_order_init(zb_order *order, int ranks) {
+  *order = (zb_order){0};
+  if (ranks < 1) return ZB_ERROR(INVALID, "ranks: expected 1 or more, got %d", ranks);
+  order->ranks = ranks;
+  order->jobs = zb_alloc((size_t)ranks * sizeof *order->jobs);
+  order->counts = zb_alloc((size_t)ranks * sizeof *order->counts);
+  order->capacities = zb_alloc((size_t)ranks * sizeof *order->capacities);
+  if (order->jobs && order->counts && order->capacities) return NULL;
+  zb_order_deinit(order);
+  return ZB_OUT_OF_MEMORY();
+}
+
+void zb_order_deinit(zb_order *order) {
+  for (int rank = 0; order->jobs && rank < order->ranks; ++rank)
+    zb_free(order->jobs[rank]);
+  zb_free(order->jobs);
+  zb_free(order->counts);
+  zb_free(order->capacities);
+  *order = (zb_order){0};
+}
+
+zb_status zb_order_add(zb_order *order, int rank, int stage, zb_kind kind, int micro_batch) {
+  if (rank < 0 || rank >= order->ranks)
+    return ZB_ERROR(INVALID, "expected a rank of 0..%d, got %d", order->ranks - 1, rank);
+  if (order->counts[rank] == order->capacities[rank]) {
+    if (order->capacities[rank] > INT_MAX / 2) return ZB_OUT_OF_MEMORY();
+    const int capacity = order->capacities[rank] ? order->capacities[rank] * 2 : 64;
+    zb_job *jobs = zb_realloc(order->jobs[rank], (size_t)capacity * sizeof *jobs);
+    if (!jobs) return ZB_OUT_OF_MEMORY();
+    order->jobs[rank] = jobs;
+    order->capacities[rank] = capacity;
+  }
+  order->jobs[rank][order->counts[rank]++] = (zb_job){stage, micro_batch, kind};
+  return NULL;
+}
+
+const char *zb_job_text(zb_job job, char text[32]) {
+  const bool known = job.kind >= 0 && job.kind < ZB_KIND_COUNT;
+  snprintf(text, 32, "%d%c%d", job.stage, known ? zb_kind_letter(job.kind) : '?', job.micro_batch);
+  return text;
+}
+
+/* Reads digits up to INT_MAX; NULL where there are none. */
+static const char *parse_number(const char *text, int32_t *out) {
+  int64_t value = 0;
+  const char *start = text;
+  for (; *text >= '0' && *text <= '9'; ++text) {
+    value = value * 10 + (*text - '0');
+    if (value > INT32_MAX) return NULL;
+  }
+  *out = (int32_t)value;
+  return text == start ? NULL : text;
+}
+
+bool zb_job_parse(const char *text, zb_job *out) {
+  zb_job job;
+  text = parse_number(text, &job.stage);
+  if (!text) return false;
+  switch (*text++) {
+  case 'F': job.kind = ZB_F; break;
+  case 'I':
+  case 'B': job.kind = ZB_B; break;
+  case 'W': job.kind = ZB_W; break;
+  default: return false;
+  }
+  text = parse_number(text, &job.micro_batch);
+  if (!text || *text) return false;
+  *out = job;
+  return true;
+}
+
+void zb_order_peaks(const zb_problem *problem, const zb_order *order, int64_t *peak) {
+  for (int rank = 0; rank < order->ranks; ++rank) {
+    int64_t live = problem->base_bytes ? problem->base_bytes[rank] : 0;
+    peak[rank] = live;
+    for (int i = 0; i < order->counts[rank]; ++i) {
+      const zb_job job = order->jobs[rank][i];
+      live += problem->costs[job.stage].keep_bytes[job.kind];
+      if (live > peak[rank]) peak[rank] = live;
+      live -= problem->costs[job.stage].free_bytes[job.kind];
+    }
+  }
+}
+
+/* ---- The table of schedules ---- */
+
+static const zb_schedule_def *const schedules[] = {
+#define ZB_SCHEDULE(c_name) &zb_schedule_##c_name,
+#include "passes/schedule/schedules.def"
+#undef ZB_SCHEDULE
+};
+enum { SCHEDULE_COUNT = sizeof schedules / sizeof *schedules };
+
+int zb_schedule_count(void) { return SCHEDULE_COUNT; }
+
+const zb_schedule_def *zb_schedule_at(int index) { return index >= 0 && index < SCHEDULE_COUNT ? schedules[index] : NULL; }
+
+const zb_schedule_def *zb_schedule_find(const char *name, const char **nearest) {
+  const char *names[SCHEDULE_COUNT];
+  if (nearest) *nearest = NULL;
+  for (int i = 0; i < SCHEDULE_COUNT; ++i) {
+    if (!strcmp(schedules[i]->name, name)) return schedules[i];
+    names[i] = schedules[i]->name;
+  }
+  if (nearest) *nearest = zb_nearest(name, names, SCHEDULE_COUNT);
+  return NULL;
+}
+
+/* INFEASIBLE names the rank that is furthest above the limit, so that one retry with that number succeeds. */
+static zb_status check_memory(const zb_schedule_def *schedule, const zb_problem *problem, const zb_order *order) {
+  if (problem->memory_limit_bytes == 0) return NULL;
+  int64_t *peak = zb_alloc((size_t)problem->ranks * sizeof *peak);
+  if (!peak) return ZB_OUT_OF_MEMORY();
+  zb_order_peaks(problem, order, peak);
+  int worst = 0, above = 0;
+  for (int rank = 0; rank < problem->ranks; ++rank) {
+    if (peak[rank] > peak[worst]) worst = rank;
+    above += peak[rank] > problem->memory_limit_bytes;
+  }
+  zb_status status = NULL;
+  if (above)
+    status = zb_status_hint(ZB_ERROR(INFEASIBLE, "%s needs %lld bytes on rank %d, and the limit is %lld (%d of %d ranks need more than that)",
+                                     schedule->name, (long long)peak[worst], worst, (long long)problem->memory_limit_bytes, above,
+                                     problem->ranks),
+                            "give %lld bytes or more a rank, or use a schedule or micro-batch size that keeps less",
+                            (long long)peak[worst]);
+  zb_free(peak);
+  return status;
+}
+
+static zb_status check_schedule(const zb_schedule_def *schedule, const zb_problem *problem) {
+  const int chunks = problem->stages / problem->ranks;
+  if (chunks <= schedule->chunks_max) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE, "%s is defined for at most %d chunk%s a rank, got %d", schedule->name, schedule->chunks_max,
+                                 schedule->chunks_max == 1 ? "" : "s", chunks),
+                        "give every rank %d virtual stage%s, or use a schedule for several chunks (fthenb)", schedule->chunks_max,
+                        schedule->chunks_max == 1 ? "" : "s");
+}
+
+zb_status zb_schedule_run(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) {
+  *out = (zb_order){0};
+  ZB_TRY(zb_problem_check(problem));
+  ZB_TRY(check_schedule(schedule, problem));
+  ZB_TRY(zb_order_init(out, problem->ranks));
+  out->whole_backward = !schedule->splits_backward;
+  zb_status status = schedule->emit(problem, out);
+  if (!status) status = zb_order_validate(problem, out);
+  if (!status) status = check_memory(schedule, problem, out);
+  if (status) zb_order_deinit(out);
+  return status;
+}

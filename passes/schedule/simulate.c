@@ -1,0 +1,243 @@
+/* Exact simulation: every job starts when its rank is free and its inputs are there, to the picosecond.
+ *
+ * A message is sent when its producer ends, waits until its channel (ordered pair of ranks) is free, and takes latency + bytes *
+ * ps_per_byte; receivers do not wait for anything but the data they need. What a channel carries, and in which order, is decided by the
+ * sending rank's list alone, so the times do not depend on the order in which ranks are visited here: no event queue is needed, each rank
+ * runs until it lacks an input and is visited again when that input is known. O(jobs + edges * micro_batches).
+ * Tests: test/passes/schedule/simulate_test.c.
+ */
+#include <string.h>
+
+#include "passes/schedule/model.h"
+
+typedef struct engine {
+  const zb_model *model;
+  const zb_order *order;
+  int *done;                        /* [ranks] jobs run */
+  zb_job_times **times;             /* may be NULL */
+  int64_t *clock;                   /* [ranks] end of the last job */
+  int64_t *channel;                 /* [ranks * ranks] when it is free */
+  int32_t *missing[ZB_LINK_KINDS];  /* [stages * micro_batches] inputs that are not known yet */
+  int64_t *ready[ZB_LINK_KINDS];    /* when the last of the known ones arrives */
+  bool *ran;                        /* by job number */
+  int *queue;                       /* ranks to visit, a stack */
+  bool *queued;
+  int queue_count;
+} engine;
+
+static void engine_deinit(engine *e) {
+  zb_free(e->clock);
+  zb_free(e->channel);
+  zb_free(e->ran);
+  zb_free(e->queue);
+  zb_free(e->queued);
+  for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
+    zb_free(e->missing[kind]);
+    zb_free(e->ready[kind]);
+  }
+}
+
+static bool engine_init(engine *e) {
+  const zb_problem *p = e->model->problem;
+  const size_t ranks = (size_t)p->ranks, pairs = (size_t)p->stages * (size_t)p->micro_batches;
+  e->clock = zb_alloc(ranks * sizeof *e->clock);
+  e->channel = zb_alloc(ranks * ranks * sizeof *e->channel);
+  e->ran = zb_alloc(zb_model_jobs(e->model) * sizeof *e->ran);
+  e->queue = zb_alloc(ranks * sizeof *e->queue);
+  e->queued = zb_alloc(ranks * sizeof *e->queued);
+  bool ok = e->clock && e->channel && e->ran && e->queue && e->queued;
+  for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
+    e->missing[kind] = zb_alloc(pairs * sizeof *e->missing[kind]);
+    e->ready[kind] = zb_alloc(pairs * sizeof *e->ready[kind]);
+    ok = ok && e->missing[kind] && e->ready[kind];
+    for (size_t i = 0; ok && i < pairs; ++i)
+      e->missing[kind][i] = e->model->input_counts[kind][i / (size_t)p->micro_batches];
+  }
+  for (int rank = p->ranks - 1; ok && rank >= 0; --rank) {
+    e->queue[e->queue_count++] = rank;
+    e->queued[rank] = true;
+    e->done[rank] = 0;
+  }
+  return ok;
+}
+
+static size_t pair(const engine *e, int stage, int micro_batch) {
+  return (size_t)stage * (size_t)e->model->problem->micro_batches + (size_t)micro_batch;
+}
+
+static bool can_run(const engine *e, zb_job job) {
+  const size_t at = pair(e, job.stage, job.micro_batch);
+  if (job.kind == ZB_W) return e->ran[at * ZB_KIND_COUNT + ZB_B];
+  if (job.kind == ZB_B && !e->ran[at * ZB_KIND_COUNT + ZB_F]) return false;
+  return e->missing[job.kind][at] == 0;
+}
+
+/* Hands the results of (stage, kind, micro_batch) to their receivers. */
+static void deliver(engine *e, int stage, zb_kind kind, int micro_batch, int64_t end_ps) {
+  const zb_model *model = e->model;
+  for (int i = model->link_begin[kind][stage]; i < model->link_begin[kind][stage + 1]; ++i) {
+    const zb_link *link = &model->links[kind][i];
+    int64_t arrival = end_ps;
+    if (link->channel >= 0) {
+      int64_t *free_ps = &e->channel[link->channel];
+      arrival = *free_ps = (*free_ps > end_ps ? *free_ps : end_ps) + link->time_ps;
+    }
+    const size_t to = pair(e, link->stage, micro_batch);
+    if (arrival > e->ready[kind][to]) e->ready[kind][to] = arrival;
+    const int rank = model->problem->stage_rank[link->stage];
+    if (--e->missing[kind][to] == 0 && !e->queued[rank]) {
+      e->queued[rank] = true;
+      e->queue[e->queue_count++] = rank;
+    }
+  }
+}
+
+/* Whether the job is a B whose gradient waits for the W that follows: see zb_order.whole_backward. */
+static bool is_whole(const zb_order *order, int rank, int index) {
+  if (!order->whole_backward || index < 0 || index + 1 >= order->counts[rank]) return false;
+  const zb_job job = order->jobs[rank][index], next = order->jobs[rank][index + 1];
+  return job.kind == ZB_B && next.kind == ZB_W && next.stage == job.stage && next.micro_batch == job.micro_batch;
+}
+
+static void run_rank(engine *e, int rank) {
+  const zb_order *order = e->order;
+  for (int i = e->done[rank]; i < order->counts[rank]; ++i) {
+    const zb_job job = order->jobs[rank][i];
+    if (!can_run(e, job)) return;
+    const size_t at = pair(e, job.stage, job.micro_batch);
+    int64_t start = e->clock[rank];
+    if (job.kind != ZB_W && e->ready[job.kind][at] > start) start = e->ready[job.kind][at];
+    const int64_t end = start + e->model->problem->costs[job.stage].time_ps[job.kind];
+    if (e->times) e->times[rank][i] = (zb_job_times){start, end};
+    e->clock[rank] = end;
+    e->ran[at * ZB_KIND_COUNT + (size_t)job.kind] = true;
+    e->done[rank] = i + 1;
+    if (job.kind == ZB_W && is_whole(order, rank, i - 1)) deliver(e, job.stage, ZB_B, job.micro_batch, end);
+    if (job.kind != ZB_W && !is_whole(order, rank, i)) deliver(e, job.stage, job.kind, job.micro_batch, end);
+  }
+}
+
+bool zb_order_run(const zb_model *model, const zb_order *order, int *done, zb_job_times **times) {
+  engine e = {.model = model, .order = order, .done = done, .times = times};
+  const bool ok = engine_init(&e);
+  while (ok && e.queue_count > 0) {
+    const int rank = e.queue[--e.queue_count];
+    e.queued[rank] = false;
+    run_rank(&e, rank);
+  }
+  engine_deinit(&e);
+  return ok;
+}
+
+/* ---- Messages, for timelines: the same rule for channels, read off the finished times ---- */
+
+static zb_status visit_links(const zb_model *model, int64_t *channel, zb_kind kind, zb_job job, int64_t sent_ps, zb_message_visit visit,
+                             void *context) {
+  for (int i = model->link_begin[kind][job.stage]; i < model->link_begin[kind][job.stage + 1]; ++i) {
+    const zb_link *link = &model->links[kind][i];
+    if (link->channel < 0) continue;
+    zb_message_times message = {.kind = kind, .source = job.stage, .destination = link->stage, .micro_batch = job.micro_batch};
+    message.bytes = link->bytes;
+    message.sent_ps = sent_ps;
+    message.start_ps = channel[link->channel] > sent_ps ? channel[link->channel] : sent_ps;
+    message.end_ps = channel[link->channel] = message.start_ps + link->time_ps;
+    ZB_TRY(visit(context, &message));
+  }
+  return NULL;
+}
+
+zb_status zb_order_messages(const zb_model *model, const zb_order *order, const zb_simulation *simulation, zb_message_visit visit,
+                            void *context) {
+  const size_t ranks = (size_t)order->ranks;
+  int64_t *channel = zb_alloc(ranks * ranks * sizeof *channel);
+  if (!channel) return ZB_OUT_OF_MEMORY();
+  zb_status status = NULL;
+  for (int rank = 0; rank < order->ranks; ++rank)
+    for (int i = 0; i < order->counts[rank]; ++i) {
+      const zb_job job = order->jobs[rank][i];
+      const int64_t end = simulation->jobs[rank][i].end_ps;
+      if (job.kind == ZB_W && is_whole(order, rank, i - 1)) ZB_TRY_GOTO(visit_links(model, channel, ZB_B, job, end, visit, context));
+      if (job.kind != ZB_W && !is_whole(order, rank, i)) ZB_TRY_GOTO(visit_links(model, channel, job.kind, job, end, visit, context));
+    }
+cleanup:
+  zb_free(channel);
+  return status;
+}
+
+/* ---- The public simulation ---- */
+
+void zb_simulation_deinit(zb_simulation *simulation) {
+  for (int rank = 0; simulation->jobs && rank < simulation->ranks; ++rank)
+    zb_free(simulation->jobs[rank]);
+  zb_free(simulation->jobs);
+  zb_free(simulation->optimizer_start_ps);
+  zb_free(simulation->peak_bytes);
+  *simulation = (zb_simulation){0};
+}
+
+static zb_status allocate(const zb_order *order, zb_simulation *out) {
+  const size_t ranks = (size_t)order->ranks;
+  out->ranks = order->ranks;
+  out->jobs = zb_alloc(ranks * sizeof *out->jobs);
+  out->optimizer_start_ps = zb_alloc(ranks * sizeof *out->optimizer_start_ps);
+  out->peak_bytes = zb_alloc(ranks * sizeof *out->peak_bytes);
+  if (!out->jobs || !out->optimizer_start_ps || !out->peak_bytes) return ZB_OUT_OF_MEMORY();
+  for (int rank = 0; rank < order->ranks; ++rank) {
+    out->jobs[rank] = zb_alloc(((size_t)order->counts[rank] + 1) * sizeof **out->jobs);
+    if (!out->jobs[rank]) return ZB_OUT_OF_MEMORY();
+  }
+  return NULL;
+}
+
+/* Both metrics are idle shares of compute time, averaged over the ranks: with equal stages 1 - m(F+B+W) / time, as papers state them. */
+static void summarize(const zb_problem *problem, const zb_order *order, zb_simulation *out) {
+  int64_t first = INT64_MAX, last = 0;
+  double busy = 0;
+  for (int rank = 0; rank < order->ranks; ++rank) {
+    const int count = order->counts[rank];
+    const int64_t optimizer = problem->optimizer_ps ? problem->optimizer_ps[rank] : 0;
+    const int64_t start = count ? out->jobs[rank][0].start_ps : 0;
+    out->optimizer_start_ps[rank] = count ? out->jobs[rank][count - 1].end_ps : 0;
+    const int64_t end = out->optimizer_start_ps[rank] + optimizer;
+    if (start < first) first = start;
+    if (end > last) last = end;
+    if (end - start > out->stage_ps) out->stage_ps = end - start;
+    busy += (double)optimizer;
+    for (int i = 0; i < count; ++i)
+      busy += (double)(out->jobs[rank][i].end_ps - out->jobs[rank][i].start_ps);
+  }
+  out->step_ps = last - first;
+  busy /= order->ranks;
+  out->bubble_barrier = out->step_ps > 0 ? 1 - busy / (double)out->step_ps : 0;
+  out->bubble_stage = out->stage_ps > 0 ? 1 - busy / (double)out->stage_ps : 0;
+}
+
+zb_status zb_simulate(const zb_problem *problem, const zb_order *order, zb_simulation *out) {
+  *out = (zb_simulation){0};
+  zb_model model;
+  int32_t *index = NULL;
+  int *done = NULL;
+  ZB_TRY(zb_model_init(problem, &model));
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_order_index(&model, order, &index));
+  ZB_TRY_GOTO(allocate(order, out));
+  done = zb_alloc((size_t)order->ranks * sizeof *done);
+  if (!done || !zb_order_run(&model, order, done, out->jobs)) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  for (int rank = 0; rank < order->ranks; ++rank)
+    if (done[rank] < order->counts[rank]) {
+      status = ZB_ERROR(TIMEOUT, "this order cannot finish: some ranks wait for ever");
+      status = zb_order_explain(status, &model, order, done, index);
+      goto cleanup;
+    }
+  summarize(problem, order, out);
+  zb_order_peaks(problem, order, out->peak_bytes);
+cleanup:
+  zb_free(done);
+  zb_free(index);
+  zb_model_deinit(&model);
+  if (status) zb_simulation_deinit(out);
+  return status;
+}
