@@ -1,0 +1,39 @@
+/* The three parts of zb-autodiff: chains (before), sweep (autodiff.c), optimizer (after). */
+#ifndef ZB_PASSES_AUTODIFF_PARTS_H
+#define ZB_PASSES_AUTODIFF_PARTS_H
+
+#include "passes/pipeline.h"
+#include "passes/rewrite.h"
+
+/* ---- Chains: what is computed from parameters and constants alone ---- */
+
+/* Gives every reader of a parameter chain a chain of its own, directly before the reader, by moving or cloning. A chain is made of the
+ * pure ops whose operands depend on parameters and constants alone; its reader is an op that is not part of a chain, or
+ * the terminator. Adds the number of clones to *changes. O(ops + clones). */
+zb_status zb_autodiff_own_chains(MlirOperation function, int64_t *changes) ZB_MUST_USE;
+
+/* ---- Optimizer ---- */
+
+enum { ZB_OPTIMIZER_KEYS = 8 };
+/* "adamw:lr=1e-3,beta1=0.9" as numbers: values[i] belongs to key i of the row. */
+typedef struct zb_optimizer {
+  const struct zb_optimizer_def *def;
+  double values[ZB_OPTIMIZER_KEYS];
+} zb_optimizer;
+
+/* Reads the text; an unknown optimizer or key is an error at `location` that names the nearest, and so is a value out of range. */
+zb_result zb_optimizer_parse(const char *text, MlirLocation location, zb_optimizer *out);
+
+/* The accumulates of one parameter, last use first, as the sweep made them. */
+typedef struct zb_parameter_uses {
+  int argument;
+  MlirOperation *accumulates;
+  size_t count, capacity;
+} zb_parameter_uses;
+
+/* Adds, before the terminator: the sum of the uses of each parameter, its update, the arguments for state and step and the results
+ * {zb.update}. Parameters without uses become frozen (their argument then has zb.frozen instead of zb.param). */
+zb_status zb_autodiff_optimize(MlirOperation function, const zb_optimizer *optimizer, int64_t micro_batches,
+                               const zb_parameter_uses *parameters, int parameter_count) ZB_MUST_USE;
+
+#endif

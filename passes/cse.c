@@ -1,0 +1,170 @@
+// zb-cse: merges pure ops that compute the same: same name, operands, attributes and result types. The first one stays.
+//
+//   %a = exp(%x)          %a = exp(%x)
+//   %b = exp(%x)    ->    %c = add(%a, %a)
+//   %c = add(%a, %b)
+//
+// Never merged: an op computed from parameters and constants alone, for a use of a parameter is one chain of its own (DESIGN, "What is a
+// parameter"); ops with different zb.of, for they may end in different stages; ops of dialects that the context does not know, for
+// their attributes cannot be listed (reference/mlir.md section 4). The number of a forward op (zb.id) and locations do not count.
+// Merging is part of the program's meaning (it decides the order of sums), so it happens before partition.
+//
+// Tests: test/passes/cse.mlir.
+
+#include "passes/pipeline.h"
+#include "passes/rewrite.h"
+
+
+typedef struct table {
+  MlirOperation *slots; // open addressing
+  uint64_t *hashes;
+  size_t mask;
+} table;
+
+static uint64_t mix(uint64_t hash, const void *pointer) { return zb_fnv1a(hash, &pointer, sizeof pointer); }
+
+static bool counts(MlirNamedAttribute attribute) {
+  MlirStringRef name = mlirIdentifierStr(attribute.name);
+  return !mlirStringRefEqual(name, mlirStringRefCreateFromCString(ZB_ATTR_ID));
+}
+
+// Operands in the order of comparison: of a commutative op of two the smaller pointer first. Only equality depends on it.
+static void ordered_operands(MlirOperation op, bool commutative, MlirValue out[2]) {
+  out[0] = mlirOperationGetOperand(op, 0);
+  out[1] = mlirOperationGetOperand(op, 1);
+  if (!commutative || (uintptr_t)out[0].ptr <= (uintptr_t)out[1].ptr) return;
+  MlirValue first = out[0];
+  out[0] = out[1];
+  out[1] = first;
+}
+
+static bool swaps(MlirOperation op) {
+  return mlirOperationGetNumOperands(op) == 2 && zb_has_trait(zb_op_find(op), ZB_TRAIT_COMMUTATIVE);
+}
+
+// MLIR makes names, attributes and types unique within a context: equal ones have equal pointers.
+static uint64_t hash_op(MlirOperation op) {
+  uint64_t hash = mix(ZB_FNV_START, mlirOperationGetName(op).ptr);
+  MlirValue pair[2];
+  intptr_t operands = mlirOperationGetNumOperands(op);
+  if (operands == 2) ordered_operands(op, swaps(op), pair);
+  for (intptr_t i = 0; i < operands; ++i) hash = mix(hash, operands == 2 ? pair[i].ptr : mlirOperationGetOperand(op, i).ptr);
+  for (intptr_t i = 0; i < mlirOperationGetNumAttributes(op); ++i) {
+    MlirNamedAttribute attribute = mlirOperationGetAttribute(op, i);
+    if (counts(attribute)) hash = mix(mix(hash, attribute.name.ptr), attribute.attribute.ptr);
+  }
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
+    hash = mix(hash, mlirValueGetType(mlirOperationGetResult(op, i)).ptr);
+  return hash;
+}
+
+static bool equal_operands(MlirOperation a, MlirOperation b) {
+  intptr_t count = mlirOperationGetNumOperands(a);
+  if (count != mlirOperationGetNumOperands(b)) return false;
+  if (count == 2) {
+    MlirValue left[2], right[2];
+    ordered_operands(a, swaps(a), left);
+    ordered_operands(b, swaps(b), right);
+    return mlirValueEqual(left[0], right[0]) && mlirValueEqual(left[1], right[1]);
+  }
+  for (intptr_t i = 0; i < count; ++i)
+    if (!mlirValueEqual(mlirOperationGetOperand(a, i), mlirOperationGetOperand(b, i))) return false;
+  return true;
+}
+
+static bool equal_results(MlirOperation a, MlirOperation b) {
+  intptr_t count = mlirOperationGetNumResults(a);
+  if (count != mlirOperationGetNumResults(b)) return false;
+  for (intptr_t i = 0; i < count; ++i)
+    if (!mlirTypeEqual(mlirValueGetType(mlirOperationGetResult(a, i)), mlirValueGetType(mlirOperationGetResult(b, i)))) return false;
+  return true;
+}
+
+static intptr_t counted_attributes(MlirOperation op) {
+  intptr_t count = 0;
+  for (intptr_t i = 0; i < mlirOperationGetNumAttributes(op); ++i) count += counts(mlirOperationGetAttribute(op, i));
+  return count;
+}
+
+static bool equal_attributes(MlirOperation a, MlirOperation b) {
+  if (counted_attributes(a) != counted_attributes(b)) return false;
+  for (intptr_t i = 0; i < mlirOperationGetNumAttributes(a); ++i) {
+    MlirNamedAttribute attribute = mlirOperationGetAttribute(a, i);
+    if (!counts(attribute)) continue;
+    MlirAttribute other = mlirOperationGetAttributeByName(b, mlirIdentifierStr(attribute.name));
+    if (mlirAttributeIsNull(other) || !mlirAttributeEqual(other, attribute.attribute)) return false;
+  }
+  return true;
+}
+
+static bool same(MlirOperation a, MlirOperation b) {
+  return mlirIdentifierEqual(mlirOperationGetName(a), mlirOperationGetName(b)) && equal_operands(a, b) && equal_results(a, b) &&
+         equal_attributes(a, b);
+}
+
+// The op that computes the same, or null after entering this one.
+static MlirOperation find_or_enter(table *t, MlirOperation op) {
+  uint64_t hash = hash_op(op);
+  size_t slot = (size_t)hash & t->mask;
+  for (; !mlirOperationIsNull(t->slots[slot]); slot = (slot + 1) & t->mask)
+    if (t->hashes[slot] == hash && same(t->slots[slot], op)) return t->slots[slot];
+  t->slots[slot] = op;
+  t->hashes[slot] = hash;
+  return (MlirOperation){0};
+}
+
+static bool may_merge(const zb_graph *graph, const uint8_t *depends, const zb_node *node) {
+  if (!zb_has_trait(node->def, ZB_TRAIT_PURE) || mlirOperationGetNumRegions(node->op) > 0) return false;
+  if (node->def->op_class == ZB_CLASS_FOREIGN &&
+      !mlirContextIsRegisteredOperation(mlirOperationGetContext(node->op), mlirIdentifierStr(mlirOperationGetName(node->op))))
+    return false;
+  unsigned bits = zb_node_depends(graph, depends, node);
+  return !((bits & ZB_DEPENDS_WEIGHT) && !(bits & ZB_DEPENDS_DATA));
+}
+
+static zb_status merge_all(MlirOperation function, int64_t *changes) {
+  zb_graph graph = {0};
+  table t = {0};
+  uint8_t *depends = NULL;
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_graph_build(function, &graph));
+  size_t size = 16;
+  while (size < (size_t)graph.node_count * 2) size *= 2;
+  t.slots = zb_alloc(size * sizeof *t.slots);
+  t.hashes = zb_alloc(size * sizeof *t.hashes);
+  t.mask = size - 1;
+  depends = zb_graph_depends(&graph);
+  if (!t.slots || !t.hashes || !depends) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  for (int n = 0; n < graph.node_count; ++n) {
+    MlirOperation op = graph.nodes[n].op;
+    if (!may_merge(&graph, depends, &graph.nodes[n])) continue;
+    MlirOperation first = find_or_enter(&t, op);
+    if (mlirOperationIsNull(first)) continue;
+    for (intptr_t r = 0; r < mlirOperationGetNumResults(op); ++r)
+      mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, r), mlirOperationGetResult(first, r));
+    zb_erase_op(op);
+    ++*changes;
+  }
+cleanup:
+  zb_graph_deinit(&graph);
+  zb_free(t.slots);
+  zb_free(t.hashes);
+  zb_free(depends);
+  return status;
+}
+
+static zb_result run(zb_pass *pass, MlirModule module) {
+  MlirOperation function;
+  MlirBlock block;
+  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
+  ZB_PASS_TRY(pass, merge_all(function, &pass->changes));
+  return ZB_OK;
+}
+
+const zb_pass_def zb_pass_cse = {
+    .name = "zb-cse",
+    .summary = "merge pure ops that compute the same, except uses of parameters",
+    .requires_level = "graph",
+    .last_level = "split",
+    .run = run,
+};

@@ -1,0 +1,257 @@
+// zb-layout: decides which views are strides, and puts zb.contiguous where a reader needs its data dense.
+//
+//   %t = transpose(%x) [0, 2, 1, 3]          %t = transpose(%x) [0, 2, 1, 3]      strides, no data moves
+//   %r = reshape(%t) [8, 64]           ->    %c = contiguous(%t)
+//                                            %r = reshape(%c) [8, 64]
+//
+// Every value has a layout: results of kernels and arguments are contiguous, views follow from their row (`view`). After this
+// pass every view can be expressed by strides over its base, and every reader takes the strides that it gets. It also decides
+// whether the product that feeds a zb.accumulate adds into the sum itself (unit attribute zb.fold): if nobody else reads it
+// and its row ACCUMULATES. Reshapes between the two are looked through: they are the same bytes. Both decisions can change bits, so they are
+// made here, on the whole program, before partition.
+//
+// A copy that a gradient op needs carries the op's zb.of, so that it lands in its stage; copies are shared by the forward readers of a
+// value, and by gradient ops of one zb.of. A gradient op also takes the copy that the op it differentiates read.
+//
+// Tests: test/passes/layout.mlir.
+
+#include "passes/pipeline.h"
+#include "passes/rewrite.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <string.h>
+
+typedef struct value_state {
+  zb_layout layout;
+  bool strided;              // known shape, not contiguous
+  MlirValue forward_copy;    // what forward readers take, or null
+  MlirValue gradient_copy;   // what gradient ops of number gradient_of take, or null
+  int64_t gradient_of;
+} value_state;
+
+typedef struct layouts {
+  zb_graph graph;
+  value_state *values;
+  MlirOperation *forward_ops; // by zb.id
+  int64_t id_count;
+  int64_t changes;
+} layouts;
+
+// ---- Layouts ----
+
+static void contiguous_layout(const zb_shape *shape, zb_layout *out) {
+  *out = (zb_layout){0};
+  int64_t stride = 1;
+  for (int i = shape->rank - 1; i >= 0; --i) {
+    out->strides[i] = stride;
+    stride *= shape->dims[i] > 0 ? shape->dims[i] : 1;
+  }
+}
+
+// The stride of a dimension of one element never counts; the offset does not matter to a reader.
+static bool is_contiguous(const zb_shape *shape, const zb_layout *layout) {
+  zb_layout dense;
+  contiguous_layout(shape, &dense);
+  if (zb_shape_elements(shape) == 0) return true;
+  for (int i = 0; i < shape->rank; ++i)
+    if (shape->dims[i] != 1 && layout->strides[i] != dense.strides[i]) return false;
+  return true;
+}
+
+// ---- What readers take ----
+
+// A matrix operand: one of the last two strides is 1 and the other steps over a whole row (or column), as sgemm asks.
+static bool takes_matrix(const zb_shape *shape, const zb_layout *layout) {
+  if (shape->rank < 2) return is_contiguous(shape, layout);
+  int64_t rows = shape->dims[shape->rank - 2], columns = shape->dims[shape->rank - 1];
+  int64_t row = layout->strides[shape->rank - 2], column = layout->strides[shape->rank - 1];
+  bool row_major = (column == 1 || columns == 1) && (row >= columns || rows == 1);
+  bool column_major = (row == 1 || rows == 1) && (column >= rows || columns == 1);
+  return row_major || column_major;
+}
+
+static bool takes_dense_last(const zb_shape *shape, const zb_layout *layout) {
+  return shape->rank == 0 || shape->dims[shape->rank - 1] == 1 || layout->strides[shape->rank - 1] == 1;
+}
+
+// Ops that take strides, but not all.
+static const struct {
+  const char *op;
+  bool (*takes)(const zb_shape *shape, const zb_layout *layout);
+} conditions[] = {
+    {"matmul", takes_matrix},
+    {"attention", takes_dense_last},
+    {"attention_grad", takes_dense_last},
+};
+
+static bool reader_takes(const zb_op_def *def, const zb_shape *shape, const zb_layout *layout) {
+  if (!zb_has_trait(def, ZB_TRAIT_STRIDED)) return false;
+  for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; ++i)
+    if (strcmp(conditions[i].op, def->name) == 0) return conditions[i].takes(shape, layout);
+  return true;
+}
+
+// ---- Copies ----
+
+// The copy that the forward op `of` read of this value, if it did.
+static MlirValue copy_of_forward_op(const layouts *l, const value_state *state, int64_t of) {
+  if (mlirValueIsNull(state->forward_copy) || of >= l->id_count || mlirOperationIsNull(l->forward_ops[of])) return (MlirValue){0};
+  MlirOperation op = l->forward_ops[of];
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
+    if (mlirValueEqual(mlirOperationGetOperand(op, i), state->forward_copy)) return state->forward_copy;
+  return (MlirValue){0};
+}
+
+// A contiguous copy of the value for `reader`, an earlier one if it serves. Null after an error.
+static MlirValue contiguous_for(layouts *l, int value, MlirOperation reader) {
+  value_state *state = &l->values[value];
+  int64_t of = zb_get_i64(reader, ZB_ATTR_OF, -1);
+  if (of < 0 && !mlirValueIsNull(state->forward_copy)) return state->forward_copy;
+  if (of >= 0 && !mlirValueIsNull(state->gradient_copy) && state->gradient_of == of) return state->gradient_copy;
+  if (of >= 0) {
+    MlirValue shared = copy_of_forward_op(l, state, of);
+    if (!mlirValueIsNull(shared)) return shared;
+  }
+  MlirNamedAttribute mark;
+  zb_builder builder = zb_builder_marked(reader, reader, &mark);
+  MlirValue copy = zb_build1(&builder, "contiguous", l->graph.values[value].value);
+  if (builder.failed) return (MlirValue){0};
+  ++l->changes;
+  if (of < 0) {
+    state->forward_copy = copy;
+  } else {
+    state->gradient_copy = copy;
+    state->gradient_of = of;
+  }
+  return copy;
+}
+
+// ---- The walk ----
+
+static zb_result visit_reader(layouts *l, MlirOperation op, const zb_op_def *def, const int *operands, int operand_count) {
+  for (int i = 0; i < operand_count; ++i) {
+    const value_state *state = &l->values[operands[i]];
+    zb_shape shape;
+    if (!state->strided || !zb_type_shape(mlirValueGetType(l->graph.values[operands[i]].value), &shape)) continue;
+    if (reader_takes(def, &shape, &state->layout)) continue;
+    MlirValue copy = contiguous_for(l, operands[i], op);
+    if (mlirValueIsNull(copy)) return ZB_FAIL;
+    mlirOperationSetOperand(op, i, copy);
+  }
+  return ZB_OK;
+}
+
+// Layouts of the results over that of operand 0. False if strides cannot express one of them.
+static bool view_results(layouts *l, const zb_node *node, const zb_op_view *view, const zb_layout *in) {
+  for (int r = 0; r < node->result_count; ++r) {
+    int value = node->result_begin + r;
+    value_state *state = &l->values[value];
+    zb_shape shape;
+    if (!zb_type_shape(mlirValueGetType(l->graph.values[value].value), &shape)) return false;
+    if (!node->def->view(view, in, r, &shape, &state->layout)) return false;
+    state->strided = !is_contiguous(&shape, &state->layout);
+  }
+  return true;
+}
+
+static zb_result visit_view(layouts *l, const zb_node *node) {
+  zb_op_view view;
+  zb_op_view_storage storage;
+  zb_layout dense;
+  int operand = l->graph.operands[node->operand_begin];
+  if (!zb_op_view_get(node->op, &view, &storage)) return visit_reader(l, node->op, NULL, &operand, 1);
+  if (view_results(l, node, &view, &l->values[operand].layout)) return ZB_OK;
+  MlirValue copy = contiguous_for(l, operand, node->op);
+  if (mlirValueIsNull(copy)) return ZB_FAIL;
+  mlirOperationSetOperand(node->op, 0, copy);
+  contiguous_layout(&view.operands[0], &dense);
+  if (view_results(l, node, &view, &dense)) return ZB_OK;
+  return zb_op_error_at(node->op, "mend the `view` of its row", "'%s' is no view even of contiguous data", node->def->name);
+}
+
+static bool is_view(const zb_node *node) {
+  return node->def && node->def->op_class == ZB_CLASS_VIEW && node->def->view && node->operand_count == 1;
+}
+
+static zb_result visit_all(layouts *l) {
+  for (int n = 0; n < l->graph.node_count; ++n) {
+    const zb_node *node = &l->graph.nodes[n];
+    zb_result result = is_view(node) ? visit_view(l, node)
+                                     : visit_reader(l, node->op, node->def, l->graph.operands + node->operand_begin,
+                                                    node->operand_count);
+    if (!result) return ZB_FAIL;
+  }
+  return visit_reader(l, l->graph.terminator, NULL, l->graph.returned, l->graph.returned_count);
+}
+
+// ---- Folding ----
+
+static bool folds(const zb_graph *graph, const zb_node *accumulate) {
+  int number = graph->operands[accumulate->operand_begin];
+  for (;;) {
+    const zb_value *value = &graph->values[number];
+    if (value->producer < 0 || value->use_count != 1 || value->returned || value->index != 0) return false;
+    const zb_node *producer = &graph->nodes[value->producer];
+    if (!zb_op_is(producer->op, "zb.reshape")) return zb_has_trait(producer->def, ZB_TRAIT_ACCUMULATES);
+    number = graph->operands[producer->operand_begin];
+  }
+}
+
+static void decide_folds(layouts *l) {
+  MlirStringRef name = mlirStringRefCreateFromCString(ZB_ATTR_FOLD);
+  for (int n = 0; n < l->graph.node_count; ++n) {
+    const zb_node *node = &l->graph.nodes[n];
+    if (!zb_op_is(node->op, "zb.accumulate") || node->operand_count != 1 || !folds(&l->graph, node)) continue;
+    if (!mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, name))) continue;
+    mlirOperationSetAttributeByName(node->op, name, mlirUnitAttrGet(mlirOperationGetContext(node->op)));
+    ++l->changes;
+  }
+}
+
+// ---- The pass ----
+
+static zb_status layouts_init(MlirOperation function, layouts *l) {
+  ZB_TRY(zb_graph_build(function, &l->graph));
+  for (int n = 0; n < l->graph.node_count; ++n) {
+    int64_t id = zb_get_i64(l->graph.nodes[n].op, ZB_ATTR_ID, -1);
+    if (id >= l->id_count && id < INT32_MAX) l->id_count = id + 1;
+  }
+  l->values = zb_alloc(((size_t)l->graph.value_count + 1) * sizeof *l->values);
+  l->forward_ops = zb_alloc(((size_t)l->id_count + 1) * sizeof *l->forward_ops);
+  if (!l->values || !l->forward_ops) return ZB_OUT_OF_MEMORY();
+  for (int n = 0; n < l->graph.node_count; ++n) {
+    int64_t id = zb_get_i64(l->graph.nodes[n].op, ZB_ATTR_ID, -1);
+    if (id >= 0 && id < l->id_count) l->forward_ops[id] = l->graph.nodes[n].op;
+  }
+  for (int v = 0; v < l->graph.value_count; ++v) {
+    zb_shape shape;
+    if (zb_type_shape(mlirValueGetType(l->graph.values[v].value), &shape)) contiguous_layout(&shape, &l->values[v].layout);
+  }
+  return NULL;
+}
+
+static zb_result run(zb_pass *pass, MlirModule module) {
+  layouts l = {0};
+  MlirOperation function;
+  MlirBlock block;
+  zb_status status = NULL;
+  zb_result result = ZB_FAIL;
+  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
+  ZB_TRY_GOTO(layouts_init(function, &l));
+  if (!visit_all(&l)) goto cleanup;
+  decide_folds(&l);
+  pass->changes = l.changes;
+  result = ZB_OK;
+cleanup:
+  zb_graph_deinit(&l.graph);
+  zb_free(l.values);
+  zb_free(l.forward_ops);
+  return status ? zb_pass_fail(pass, status) : result;
+}
+
+const zb_pass_def zb_pass_layout = {
+    .name = "zb-layout",
+    .summary = "make views strides, copy where a reader needs dense data, fold accumulates into products",
+    .requires_level = "split",
+    .run = run,
+};

@@ -1,0 +1,230 @@
+// Helpers of the passes that rewrite ops: see passes/rewrite.h. Tested through every pass.
+
+#include "passes/rewrite.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
+#include <string.h>
+
+static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
+
+// ---- Ops and values ----
+
+MlirOperation zb_producer(MlirValue value) {
+  if (mlirValueIsNull(value) || !mlirValueIsAOpResult(value)) return (MlirOperation){0};
+  return mlirOpResultGetOwner(value);
+}
+
+bool zb_op_is(MlirOperation op, const char *full_name) {
+  if (mlirOperationIsNull(op)) return false;
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  return name.length == strlen(full_name) && memcmp(name.data, full_name, name.length) == 0;
+}
+
+MlirOperation zb_producer_named(MlirValue value, const char *name) {
+  MlirOperation op = zb_producer(value);
+  return zb_op_is(op, name) ? op : (MlirOperation){0};
+}
+
+bool zb_has_trait(const zb_op_def *def, unsigned trait) { return def && (def->traits & trait) != 0; }
+
+int zb_value_uses(MlirValue value, int limit) {
+  int count = 0;
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use) && count < limit;
+       use = mlirOpOperandGetNextUse(use))
+    ++count;
+  return count;
+}
+
+bool zb_value_unused(MlirValue value) { return mlirOpOperandIsNull(mlirValueGetFirstUse(value)); }
+
+bool zb_value_used_once(MlirValue value) { return zb_value_uses(value, 2) == 1; }
+
+MlirValue zb_operand_or_null(MlirOperation op, intptr_t index) {
+  return index < mlirOperationGetNumOperands(op) ? mlirOperationGetOperand(op, index) : (MlirValue){0};
+}
+
+zb_status zb_op_list_collect(MlirBlock block, zb_op_list *out) {
+  *out = (zb_op_list){0};
+  MlirOperation terminator = mlirBlockGetTerminator(block);
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    if (mlirOperationEqual(op, terminator)) continue;
+    if (!zb_grow((void **)&out->ops, &out->capacity, out->count + 1, sizeof out->ops[0])) {
+      zb_op_list_deinit(out);
+      return ZB_OUT_OF_MEMORY();
+    }
+    out->ops[out->count++] = op;
+  }
+  return NULL;
+}
+
+void zb_op_list_deinit(zb_op_list *list) {
+  zb_free(list->ops);
+  *list = (zb_op_list){0};
+}
+
+// ---- Attributes ----
+
+int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_RANK_MAX]) {
+  MlirAttribute attribute = mlirOperationGetAttributeByName(op, text_ref(name));
+  if (mlirAttributeIsNull(attribute) || !mlirAttributeIsADenseI64Array(attribute)) return -1;
+  intptr_t count = mlirDenseArrayGetNumElements(attribute);
+  if (count > ZB_RANK_MAX) return -1;
+  for (intptr_t i = 0; i < count; ++i) out[i] = mlirDenseI64ArrayGetElement(attribute, i);
+  return (int)count;
+}
+
+void zb_set_ints(MlirOperation op, const char *name, const int64_t *values, int count) {
+  mlirOperationSetAttributeByName(op, text_ref(name),
+                                  mlirDenseI64ArrayGet(mlirOperationGetContext(op), count, values));
+}
+
+bool zb_get_flag(MlirOperation op, const char *name) {
+  MlirAttribute attribute = mlirOperationGetAttributeByName(op, text_ref(name));
+  if (mlirAttributeIsNull(attribute)) return false;
+  return mlirAttributeIsABool(attribute) ? mlirBoolAttrGetValue(attribute) : mlirAttributeIsAUnit(attribute);
+}
+
+void zb_set_flag(MlirOperation op, const char *name, bool value) {
+  if (value) mlirOperationSetAttributeByName(op, text_ref(name), mlirBoolAttrGet(mlirOperationGetContext(op), 1));
+  else mlirOperationRemoveAttributeByName(op, text_ref(name));
+}
+
+// ---- Constants ----
+
+bool zb_dense_element(MlirAttribute elements, zb_dtype dtype, int64_t index, double *out_float, int64_t *out_int) {
+  if (mlirAttributeIsNull(elements) || !mlirAttributeIsADenseElements(elements)) return false;
+  bool splat = mlirDenseElementsAttrIsSplat(elements);
+  switch (dtype) {
+    case ZB_F32:
+      *out_float = (double)(splat ? mlirDenseElementsAttrGetFloatSplatValue(elements)
+                                  : mlirDenseElementsAttrGetFloatValue(elements, index));
+      *out_int = 0;
+      return true;
+    case ZB_F64:
+      *out_float = splat ? mlirDenseElementsAttrGetDoubleSplatValue(elements)
+                         : mlirDenseElementsAttrGetDoubleValue(elements, index);
+      *out_int = 0;
+      return true;
+    case ZB_I64:
+      *out_int = splat ? mlirDenseElementsAttrGetInt64SplatValue(elements)
+                       : mlirDenseElementsAttrGetInt64Value(elements, index);
+      break;
+    case ZB_I32:
+      *out_int = splat ? mlirDenseElementsAttrGetInt32SplatValue(elements)
+                       : mlirDenseElementsAttrGetInt32Value(elements, index);
+      break;
+    case ZB_I1:
+      *out_int = splat ? mlirDenseElementsAttrGetBoolSplatValue(elements)
+                       : mlirDenseElementsAttrGetBoolValue(elements, index);
+      break;
+    default: return false;
+  }
+  *out_float = (double)*out_int;
+  return true;
+}
+
+// Views that repeat or rearrange keep the property "all elements are equal".
+static MlirOperation behind_views(MlirValue value) {
+  for (int depth = 0; depth < 8; ++depth) {
+    MlirOperation op = zb_producer(value);
+    if (!zb_op_is(op, "zb.expand") && !zb_op_is(op, "zb.reshape")) return op;
+    value = mlirOperationGetOperand(op, 0);
+  }
+  return (MlirOperation){0};
+}
+
+bool zb_scalar_constant(MlirValue value, double *out) {
+  MlirOperation op = behind_views(value);
+  zb_shape shape;
+  int64_t integer;
+  if (!zb_op_is(op, "zb.constant") || !zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &shape)) return false;
+  MlirAttribute elements = mlirOperationGetAttributeByName(op, text_ref("value"));
+  if (mlirAttributeIsNull(elements) || !mlirAttributeIsADenseElements(elements)) return false;
+  if (!mlirDenseElementsAttrIsSplat(elements) && zb_shape_elements(&shape) != 1) return false;
+  return zb_dense_element(elements, shape.dtype, 0, out, &integer);
+}
+
+// ---- Building and erasing ----
+
+zb_builder zb_builder_marked(MlirOperation op, MlirOperation mark, MlirNamedAttribute *storage) {
+  zb_builder builder = zb_builder_before(op);
+  MlirAttribute of = mlirOperationGetAttributeByName(mark, text_ref(ZB_ATTR_OF));
+  if (mlirAttributeIsNull(of)) return builder;
+  *storage = zb_named(builder.context, ZB_ATTR_OF, of);
+  builder.marks = storage;
+  builder.mark_count = 1;
+  return builder;
+}
+
+MlirValue zb_build_transpose(zb_builder *b, MlirValue x, const int64_t *permutation, int rank) {
+  int64_t inner[ZB_RANK_MAX], composed[ZB_RANK_MAX];
+  MlirOperation producer = zb_producer_named(x, "zb.transpose");
+  bool compose = !mlirOperationIsNull(producer) && zb_get_ints(producer, "permutation", inner) == rank;
+  bool identity = true;
+  for (int i = 0; i < rank; ++i) {
+    composed[i] = compose ? inner[permutation[i]] : permutation[i];
+    identity = identity && composed[i] == i;
+  }
+  if (compose) x = mlirOperationGetOperand(producer, 0);
+  if (identity) return x;
+  zb_attr attribute = zb_ints("permutation", composed, rank);
+  return zb_build(b, "transpose", &x, 1, &attribute, 1);
+}
+
+void zb_erase_op(MlirOperation op) {
+  mlirOperationRemoveFromParent(op);
+  mlirOperationDestroy(op);
+}
+
+void zb_replace_op(MlirOperation op, MlirValue value) {
+  mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), value);
+  zb_erase_op(op);
+}
+
+static bool is_dead(MlirOperation op) {
+  if (!zb_has_trait(zb_op_find(op), ZB_TRAIT_PURE)) return false;
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
+    if (!zb_value_unused(mlirOperationGetResult(op, i))) return false;
+  return true;
+}
+
+zb_status zb_erase_dead(MlirBlock block, int64_t *erased) {
+  zb_op_list list;
+  *erased = 0;
+  ZB_TRY(zb_op_list_collect(block, &list));
+  for (size_t i = list.count; i-- > 0;) {
+    if (!is_dead(list.ops[i])) continue;
+    zb_erase_op(list.ops[i]);
+    ++*erased;
+  }
+  zb_op_list_deinit(&list);
+  return NULL;
+}
+
+// ---- What a value depends on ----
+
+static uint8_t argument_depends(MlirOperation function, int index) {
+  if (zb_argument_has(function, index, ZB_ATTR_PARAM)) return ZB_DEPENDS_TRAINED;
+  if (zb_argument_has(function, index, ZB_ATTR_FROZEN)) return ZB_DEPENDS_FROZEN;
+  return zb_argument_has(function, index, ZB_ATTR_CONSTANT) ? 0 : ZB_DEPENDS_DATA;
+}
+
+unsigned zb_node_depends(const zb_graph *graph, const uint8_t *depends, const zb_node *node) {
+  unsigned bits = zb_has_trait(node->def, ZB_TRAIT_PURE) ? 0 : ZB_DEPENDS_DATA;
+  for (int i = 0; i < node->operand_count; ++i) bits |= depends[graph->operands[node->operand_begin + i]];
+  return bits;
+}
+
+uint8_t *zb_graph_depends(const zb_graph *graph) {
+  uint8_t *depends = zb_alloc((size_t)graph->value_count + 1);
+  if (!depends) return NULL;
+  for (int i = 0; i < graph->argument_count; ++i) depends[i] = argument_depends(graph->function, i);
+  for (int n = 0; n < graph->node_count; ++n) {
+    const zb_node *node = &graph->nodes[n];
+    unsigned bits = zb_node_depends(graph, depends, node);
+    for (int r = 0; r < node->result_count; ++r) depends[node->result_begin + r] = (uint8_t)bits;
+  }
+  return depends;
+}
