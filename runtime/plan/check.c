@@ -1,0 +1,294 @@
+/* Well-formedness of plans: runtime/plan/check.h.
+ *
+ * Every number of a plan that is later used as an index, a count or an address is compared here with what it refers to. The checks
+ * are in the order in which they need each other: header, regions, tensors, subprograms, jobs.
+ *
+ * Tests: test/runtime/plan/reader_test.c (mutated files), test/runtime/plan/verifier_test.c
+ */
+#include "runtime/plan/check.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "runtime/plan/container.h"
+
+/* Fails with "rank 1: ..." and the rule's name. */
+#define MALFORMED(rank, ...) zb_status_note(ZB_ERROR(INVALID, __VA_ARGS__), "rank %d of the plan, rule \"structure\"", rank)
+
+int64_t zb_operand_extent(const zb_plan_operand *operand) {
+  if (operand->rank < 0) return 0;
+  int64_t last = 0;
+  for (int i = 0; i < operand->rank; ++i) {
+    if (operand->shape[i] == 0) return 0;
+    int64_t step = 0;
+    if (__builtin_mul_overflow(operand->shape[i] - 1, operand->strides[i], &step) ||
+        __builtin_add_overflow(last, step, &last))
+      return -1;
+  }
+  int64_t extent = 0;
+  if (__builtin_add_overflow(last, 1, &last) ||
+      __builtin_mul_overflow(last, (int64_t)zb_dtype_bytes(operand->dtype), &extent))
+    return -1;
+  return extent;
+}
+
+bool zb_operand_is_contiguous(const zb_plan_operand *operand) {
+  int64_t stride = 1;
+  for (int i = operand->rank - 1; i >= 0; --i) {
+    if (operand->shape[i] != 1 && operand->strides[i] != stride) return operand->shape[i] == 0;
+    if (__builtin_mul_overflow(stride, operand->shape[i], &stride)) return false;
+  }
+  return true;
+}
+
+const char *zb_plan_job_text(const zb_plan *plan, int rank, int job, char text[ZB_JOB_TEXT_BYTES]) {
+  const zb_plan_job *it = &plan->ranks[rank].jobs[job];
+  char detail[64] = "";
+  if (it->message >= 0) snprintf(detail, sizeof detail, " of message #%d", it->message);
+  else if (it->stage >= 0 && it->micro_batch >= 0)
+    snprintf(detail, sizeof detail, " of stage %d, micro-batch %d", it->stage, it->micro_batch);
+  else if (it->stage >= 0) snprintf(detail, sizeof detail, " of stage %d", it->stage);
+  else if (it->micro_batch >= 0) snprintf(detail, sizeof detail, " of micro-batch %d", it->micro_batch);
+  snprintf(text, ZB_JOB_TEXT_BYTES, "rank %d job %d (%s%s)", rank, job, zb_job_mnemonic(it->kind), detail);
+  return text;
+}
+
+zb_region_kind zb_plan_region_of(const zb_plan_rank *rank, uint64_t offset, uint64_t bytes) {
+  for (int i = 0; i < ZB_REGION_COUNT; ++i) {
+    zb_plan_range region = rank->regions[i];
+    if (offset < region.offset || bytes > region.bytes || offset - region.offset > region.bytes - bytes) continue;
+    if (bytes == 0 && offset == region.offset + region.bytes && region.bytes > 0) continue; /* the next one's start */
+    return (zb_region_kind)i;
+  }
+  return ZB_REGION_COUNT;
+}
+
+static bool fits(uint64_t offset, uint64_t bytes, uint64_t limit) { return bytes <= limit && offset <= limit - bytes; }
+
+static bool shape_is_valid(const zb_shape *shape) {
+  if ((unsigned)shape->dtype >= ZB_DTYPE_COUNT || shape->rank < 0 || shape->rank > ZB_RANK_MAX) return false;
+  return zb_shape_bytes(shape) >= 0;
+}
+
+static bool number_is_valid(double value) { return isfinite(value) && value >= 0; }
+
+static zb_status check_messages(const zb_plan *plan) {
+  for (int i = 0; i < plan->message_count; ++i) {
+    const zb_plan_message *message = &plan->messages[i];
+    bool ranks_fit = message->source >= 0 && message->source < plan->rank_count && message->destination >= 0 &&
+                     message->destination < plan->rank_count && message->source != message->destination;
+    bool stages_fit = message->source_stage >= -1 && message->source_stage < plan->stage_count &&
+                      message->destination_stage >= -1 && message->destination_stage < plan->stage_count;
+    bool rest_fits = message->micro_batch >= -1 && message->micro_batch < plan->micro_batches && message->part_count >= 1 &&
+                     (message->kind == 'F' || message->kind == 'B' || message->kind == 'G');
+    if (!ranks_fit || !stages_fit || !rest_fits)
+      return ZB_ERROR(INVALID, "message #%d is malformed: %s", i,
+                      !ranks_fit    ? "its ranks must be two different ones of the plan"
+                      : !stages_fit ? "its stages are not of the plan"
+                                    : "micro-batch, kind (F, B, G) or number of parts is out of range");
+  }
+  return NULL;
+}
+
+zb_status zb_plan_check_header(const zb_plan *plan) {
+  if (plan->rank_count < 1 || plan->rank_count > ZB_PLAN_RANKS_MAX)
+    return ZB_ERROR(INVALID, "the plan has %d ranks, expected 1 to %d", plan->rank_count, ZB_PLAN_RANKS_MAX);
+  if (plan->stage_count < 1 || plan->micro_batches < 1 || plan->chunk_count < 1)
+    return ZB_ERROR(INVALID, "the plan has %d stages, %d chunks, %d micro-batches: each must be at least 1",
+                    plan->stage_count, plan->chunk_count, plan->micro_batches);
+  for (int i = 0; i < plan->stage_count; ++i)
+    if (plan->stage_rank[i] < 0 || plan->stage_rank[i] >= plan->rank_count)
+      return ZB_ERROR(INVALID, "stage %d is on rank %d, the plan has %d ranks", i, plan->stage_rank[i], plan->rank_count);
+  for (int i = 0; i < plan->input_count; ++i)
+    if (!shape_is_valid(&plan->inputs[i].shape))
+      return ZB_ERROR(INVALID, "input '%s' has no valid shape", plan->inputs[i].name);
+  if (plan->link_latency_ps < 0 || !number_is_valid(plan->link_ps_per_byte))
+    return ZB_ERROR(INVALID, "the cost of a message must be numbers >= 0");
+  return check_messages(plan);
+}
+
+/* ---- One rank ---- */
+
+static zb_status check_regions(const zb_plan_rank *rank) {
+  if (rank->arena_bytes > INT64_MAX) return MALFORMED(rank->rank, "the arena is larger than 2^63 bytes");
+  for (int i = 0; i < ZB_REGION_COUNT; ++i)
+    if (!fits(rank->regions[i].offset, rank->regions[i].bytes, rank->arena_bytes))
+      return MALFORMED(rank->rank, "the region %s ends outside of the arena of %" PRIu64 " bytes",
+                       zb_region_name((zb_region_kind)i), rank->arena_bytes);
+  return NULL;
+}
+
+static zb_status check_tensor(const zb_plan_rank *rank, const zb_plan_tensor *tensor) {
+  if (!shape_is_valid(&tensor->shape)) return MALFORMED(rank->rank, "tensor '%s' has no valid shape", tensor->name);
+  if (!fits(tensor->offset, (uint64_t)zb_shape_bytes(&tensor->shape), rank->arena_bytes))
+    return MALFORMED(rank->rank, "tensor '%s' ends outside of the arena", tensor->name);
+  return NULL;
+}
+
+static zb_status check_tensors(const zb_plan_rank *rank) {
+  for (int i = 0; i < rank->state_count; ++i) ZB_TRY(check_tensor(rank, &rank->states[i]));
+  for (int i = 0; i < rank->parameter_count; ++i) {
+    const zb_plan_parameter *parameter = &rank->parameters[i];
+    ZB_TRY(check_tensor(rank, &parameter->tensor));
+    if (parameter->state_begin < 0 || parameter->state_count < 0 ||
+        parameter->state_begin > rank->state_count - parameter->state_count)
+      return MALFORMED(rank->rank, "parameter '%s' refers to states that are not there", parameter->tensor.name);
+    uint64_t bytes = (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
+    if (parameter->gradient_offset < -1 ||
+        (parameter->gradient_offset >= 0 && !fits((uint64_t)parameter->gradient_offset, bytes, rank->arena_bytes)))
+      return MALFORMED(rank->rank, "the gradient of parameter '%s' is outside of the arena", parameter->tensor.name);
+  }
+  for (int i = 0; i < rank->constant_count; ++i) {
+    const zb_plan_constant *constant = &rank->constants[i];
+    ZB_TRY(check_tensor(rank, &constant->tensor));
+    if (constant->bytes && constant->byte_count != (uint64_t)zb_shape_bytes(&constant->tensor.shape))
+      return MALFORMED(rank->rank, "constant '%s' has %" PRIu64 " bytes, its shape needs %" PRId64, constant->tensor.name,
+                       constant->byte_count, zb_shape_bytes(&constant->tensor.shape));
+  }
+  return NULL;
+}
+
+static const char *operand_fault(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram,
+                                 const zb_plan_operand *operand, bool is_output) {
+  if (operand->rank == -1) return is_output ? "a result is absent" : NULL;
+  if ((unsigned)operand->dtype >= ZB_DTYPE_COUNT) return "an operand's dtype is not known";
+  if (operand->rank < 0 || operand->rank > ZB_RANK_MAX) return "an operand's rank is out of range";
+  for (int i = 0; i < operand->rank; ++i)
+    if (operand->shape[i] < 0 || operand->strides[i] < 0) return "an operand has a negative dimension or stride";
+  if (operand->base > (uint32_t)subprogram->base_count) return "an operand refers to a base that is not there";
+  int64_t extent = zb_operand_extent(operand);
+  uint64_t limit = operand->base == 0 ? rank->arena_bytes : subprogram->base_bytes[operand->base - 1];
+  if (extent < 0 || !fits(operand->offset, (uint64_t)extent, limit)) return "an operand ends outside of its base";
+  int64_t elements = 1; /* a broadcast can have more elements than any memory */
+  for (int i = 0; i < operand->rank; ++i)
+    if (__builtin_mul_overflow(elements, operand->shape[i], &elements)) return "an operand's size overflows";
+  if (is_output && !zb_operand_is_contiguous(operand)) return "a result is not contiguous";
+  return operand->offset % zb_dtype_bytes(operand->dtype) == 0 ? NULL : "an operand is not aligned to its element";
+}
+
+static const char *instruction_fault(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram,
+                                     const zb_plan_instruction *instruction) {
+  if (instruction->op[0] == '\0') return "an instruction has no op";
+  for (int i = 0; i < instruction->input_count; ++i) {
+    const char *fault = operand_fault(rank, subprogram, &instruction->inputs[i], false);
+    if (fault) return fault;
+  }
+  for (int i = 0; i < instruction->output_count; ++i) {
+    const char *fault = operand_fault(rank, subprogram, &instruction->outputs[i], true);
+    if (fault) return fault;
+  }
+  for (int i = 0; i < instruction->attr_count; ++i) {
+    const zb_attr *attr = &instruction->attrs[i];
+    if (attr->kind > ZB_ATTR_STRING || attr->count < 0) return "an attribute has no valid kind";
+  }
+  if (instruction->accumulate && instruction->output_count < 1) return "it accumulates but has no result";
+  if (!number_is_valid(instruction->flops) || !number_is_valid(instruction->product_flops)) return "flops must be >= 0";
+  if (!fits(instruction->scratch_offset, instruction->scratch_bytes, rank->arena_bytes)) return "its scratch is outside of the arena";
+  return NULL;
+}
+
+static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_subprogram *subprogram) {
+  if (!zb_job_is_compute(subprogram->kind))
+    return MALFORMED(rank->rank, "subprogram %s is of the kind %s, which does not compute", subprogram->name,
+                     zb_job_mnemonic(subprogram->kind));
+  if (subprogram->stage < -1 || subprogram->stage >= plan->stage_count)
+    return MALFORMED(rank->rank, "subprogram %s is of stage %d, the plan has %d", subprogram->name, subprogram->stage,
+                     plan->stage_count);
+  if (subprogram->time_ps < 0 || !number_is_valid(subprogram->flops) || !number_is_valid(subprogram->product_flops))
+    return MALFORMED(rank->rank, "subprogram %s: time and flops must be numbers >= 0", subprogram->name);
+  for (int i = 0; i < subprogram->base_count; ++i)
+    if (subprogram->base_bytes[i] > rank->arena_bytes)
+      return MALFORMED(rank->rank, "subprogram %s: base '%s' is larger than the arena", subprogram->name, subprogram->bases[i]);
+  for (int i = 0; i < subprogram->instruction_count; ++i) {
+    const zb_plan_instruction *instruction = &subprogram->instructions[i];
+    const char *fault = instruction_fault(rank, subprogram, instruction);
+    if (fault)
+      return MALFORMED(rank->rank, "subprogram %s, instruction %d (%s, %s): %s", subprogram->name, i, instruction->op,
+                       instruction->location[0] ? instruction->location : "no location", fault);
+  }
+  return NULL;
+}
+
+static bool slice_fits(zb_plan_slice slice, uint32_t count) { return fits(slice.begin, slice.count, count); }
+
+static const char *compute_job_fault(const zb_plan_rank *rank, const zb_plan_job *job) {
+  if (job->subprogram < 0 || job->subprogram >= rank->subprogram_count) return "its subprogram is not there";
+  const zb_plan_subprogram *subprogram = &rank->subprograms[job->subprogram];
+  if (subprogram->kind != job->kind) return "its subprogram is of another kind";
+  if (subprogram->stage != job->stage) return "its subprogram is of another stage";
+  if (job->bases.count != (uint32_t)subprogram->base_count) return "it does not bring one address a base";
+  for (uint32_t i = 0; i < job->bases.count; ++i)
+    if (!fits(rank->pool_u64[job->bases.begin + i], subprogram->base_bytes[i], rank->arena_bytes))
+      return "a base ends outside of the arena";
+  return job->parts.count == 0 ? NULL : "a compute job has no parts";
+}
+
+static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job) {
+  if (job->subprogram != -1 || job->bases.count != 0) return "only compute jobs have a subprogram and bases";
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < job->parts.count; ++i) {
+    zb_plan_range part = rank->pool_ranges[job->parts.begin + i];
+    if (!fits(part.offset, part.bytes, rank->arena_bytes)) return "a part ends outside of the arena";
+    total += part.bytes;
+    if (total > INT64_MAX) return "its parts are too large";
+    if (job->kind == ZB_JOB_READ && part.bytes < (uint64_t)zb_shape_bytes(&plan->inputs[job->input].shape))
+      return "a part is smaller than the input";
+  }
+  if (job->kind == ZB_JOB_READ) return job->parts.count >= 1 ? NULL : "it reads into no part";
+  if (job->kind == ZB_JOB_REPORT)
+    return job->parts.count == 1 && total >= sizeof(float) ? NULL : "it must have one part of at least 4 bytes";
+  const zb_plan_message *message = &plan->messages[job->message];
+  if (rank->rank != (job->kind == ZB_JOB_SEND ? message->source : message->destination)) return "its message is of other ranks";
+  if (job->parts.count != (uint32_t)message->part_count || total != message->bytes)
+    return "its parts are not those of its message";
+  return NULL;
+}
+
+static const char *job_fault(const zb_plan *plan, const zb_plan_rank *rank, int index) {
+  const zb_plan_job *job = &rank->jobs[index];
+  if ((unsigned)job->kind >= ZB_JOB_KIND_COUNT) return "its kind is not known";
+  if (job->stage < -1 || job->stage >= plan->stage_count) return "its stage is not of the plan";
+  if (job->micro_batch < -1 || job->micro_batch >= plan->micro_batches) return "its micro-batch is not of the plan";
+  if (!slice_fits(job->bases, rank->pool_u64_count) || !slice_fits(job->parts, rank->pool_range_count) ||
+      !slice_fits(job->waits, rank->pool_u32_count))
+    return "a slice ends outside of its pool";
+  bool has_message = job->kind == ZB_JOB_SEND || job->kind == ZB_JOB_RECV;
+  if (has_message ? job->message < 0 || job->message >= plan->message_count : job->message != -1)
+    return "its message is not there";
+  if (job->kind == ZB_JOB_READ ? job->input < 0 || job->input >= plan->input_count : job->input != -1)
+    return "its input is not there";
+  for (uint32_t i = 0; i < job->waits.count; ++i) {
+    uint32_t waited = rank->pool_u32[job->waits.begin + i];
+    if (waited >= (uint32_t)index) return "it waits for a job that is not before it";
+    zb_job_kind kind = rank->jobs[waited].kind;
+    if (kind != ZB_JOB_SEND && kind != ZB_JOB_RECV) return "it waits for a job that is neither SEND nor RECV";
+  }
+  if ((index < rank->load_count) != (job->kind == ZB_JOB_LOAD)) return "LOAD jobs come first, and are load_count many";
+  return zb_job_is_compute(job->kind) ? compute_job_fault(rank, job) : other_job_fault(plan, rank, job);
+}
+
+zb_status zb_plan_check_rank(const zb_plan *plan, int index) {
+  const zb_plan_rank *rank = &plan->ranks[index];
+  if (rank->rank != index) return MALFORMED(index, "it calls itself rank %d", rank->rank);
+  ZB_TRY(check_regions(rank));
+  ZB_TRY(check_tensors(rank));
+  for (int i = 0; i < rank->subprogram_count; ++i) ZB_TRY(check_subprogram(plan, rank, &rank->subprograms[i]));
+  if (rank->load_count < 0 || rank->load_count > rank->job_count)
+    return MALFORMED(index, "%d of %d jobs are said to be LOAD", rank->load_count, rank->job_count);
+  for (int i = 0; i < rank->job_count; ++i) {
+    const char *fault = job_fault(plan, rank, i);
+    if (fault) return MALFORMED(index, "job %d (%s): %s", i, zb_job_mnemonic(rank->jobs[i].kind), fault);
+  }
+  return NULL;
+}
+
+zb_status zb_plan_check(const zb_plan *plan) {
+  ZB_TRY(zb_plan_check_header(plan));
+  for (int i = 0; i < plan->rank_count; ++i) {
+    if (!plan->ranks[i].jobs)
+      return zb_status_hint(ZB_ERROR(INVALID, "rank %d of the plan has no jobs", i), "read the plan for all ranks");
+    ZB_TRY(zb_plan_check_rank(plan, i));
+  }
+  return NULL;
+}

@@ -1,0 +1,108 @@
+/* Plans in memory: creation, their memory, names of kinds and regions: runtime/plan/plan.h.
+ *
+ * All memory of a plan comes from one list of blocks and is freed at once. Blocks grow, so that a plan of any size takes few.
+ *
+ * Tests: test/runtime/plan/plan_test.c
+ */
+#include "runtime/plan/plan.h"
+
+#include <string.h>
+
+#include "runtime/base/text.h"
+
+enum { FIRST_BLOCK_BYTES = 16 << 10, LARGEST_BLOCK_BYTES = 4 << 20, BLOCK_ALIGNMENT = 16 };
+
+typedef struct plan_block {
+  struct plan_block *next;
+  size_t used, bytes; /* of what follows the struct */
+} plan_block;
+
+struct zb_plan_arena {
+  plan_block *blocks;
+  size_t next_bytes;
+};
+
+_Static_assert(sizeof(plan_block) % 8 == 0, "memory after a block's head is aligned by rounding up to 16");
+
+const char *zb_job_mnemonic(zb_job_kind kind) {
+  static const char *const mnemonics[] = {
+#define ZB_JOB(ID, mnemonic, compute, help) mnemonic,
+#include "zb/jobs.def"
+#undef ZB_JOB
+  };
+  return (unsigned)kind < ZB_JOB_KIND_COUNT ? mnemonics[kind] : "invalid";
+}
+
+bool zb_job_is_compute(zb_job_kind kind) {
+  static const bool is_compute[] = {
+#define ZB_JOB(ID, mnemonic, compute, help) compute,
+#include "zb/jobs.def"
+#undef ZB_JOB
+  };
+  return (unsigned)kind < ZB_JOB_KIND_COUNT && is_compute[kind];
+}
+
+const char *zb_region_name(zb_region_kind kind) {
+  static const char *const names[ZB_REGION_COUNT] = {
+      [ZB_REGION_PARAMETERS] = "parameters", [ZB_REGION_STATE] = "state", [ZB_REGION_GRADIENTS] = "gradients",
+      [ZB_REGION_CONSTANTS] = "constants",   [ZB_REGION_STEP] = "step",   [ZB_REGION_SLOTS] = "slots",
+      [ZB_REGION_WORKSPACE] = "workspace"};
+  return (unsigned)kind < ZB_REGION_COUNT ? names[kind] : "invalid";
+}
+
+zb_plan *zb_plan_create(void) {
+  zb_plan *plan = zb_alloc(sizeof *plan);
+  if (!plan) return NULL;
+  plan->arena = zb_alloc(sizeof *plan->arena);
+  if (!plan->arena) {
+    zb_free(plan);
+    return NULL;
+  }
+  plan->arena->next_bytes = FIRST_BLOCK_BYTES;
+  plan->producer = plan->model = plan->schedule = plan->placement = plan->optimizer = "";
+  return plan;
+}
+
+void zb_plan_destroy(zb_plan *plan) {
+  if (!plan) return;
+  plan_block *block = plan->arena->blocks;
+  while (block) {
+    plan_block *next = block->next;
+    zb_free(block);
+    block = next;
+  }
+  zb_free(plan->arena);
+  zb_free(plan);
+}
+
+/* Bytes from the start of the block's memory to the next aligned address. */
+static size_t aligned_use(const plan_block *block) {
+  uintptr_t start = (uintptr_t)(block + 1);
+  uintptr_t at = (start + block->used + (BLOCK_ALIGNMENT - 1)) & ~(uintptr_t)(BLOCK_ALIGNMENT - 1);
+  return (size_t)(at - start);
+}
+
+void *zb_plan_alloc(zb_plan *plan, size_t bytes) {
+  struct zb_plan_arena *arena = plan->arena;
+  plan_block *block = arena->blocks;
+  if (!block || aligned_use(block) > block->bytes || block->bytes - aligned_use(block) < bytes) {
+    if (bytes > SIZE_MAX / 2) return NULL;
+    size_t block_bytes = bytes + BLOCK_ALIGNMENT > arena->next_bytes ? bytes + BLOCK_ALIGNMENT : arena->next_bytes;
+    plan_block *fresh = zb_alloc(sizeof *fresh + block_bytes);
+    if (!fresh) return NULL;
+    fresh->bytes = block_bytes;
+    fresh->next = block;
+    arena->blocks = block = fresh;
+    if (arena->next_bytes < LARGEST_BLOCK_BYTES) arena->next_bytes *= 2;
+  }
+  size_t at = aligned_use(block);
+  block->used = at + bytes;
+  return (char *)(block + 1) + at;
+}
+
+const char *zb_plan_strdup(zb_plan *plan, const char *text) {
+  size_t bytes = strlen(text) + 1;
+  char *copy = zb_plan_alloc(plan, bytes);
+  if (copy) memcpy(copy, text, bytes);
+  return copy;
+}
