@@ -23,6 +23,7 @@ typedef struct zb_session_params {
   bool no_kernels;        /* sim: run the plan alone */
   bool reference;         /* cpu: reference kernels only */
   bool trace;             /* record job times */
+  bool profile;           /* count the time of kernels by category: zb_session_profile */
   int64_t timeout_ms;     /* 0: 60,000 */
   /* Called for a batch when data is NULL: fill `to` (contiguous, bytes) with the input of that micro-batch. */
   zb_status (*input)(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes);
@@ -48,6 +49,9 @@ ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MU
 ZB_API int64_t zb_session_steps(const zb_session *session);
 /* Saves weights, optimizer state, step and data position: FOLDER/weights.safetensors, FOLDER/optimizer.safetensors. Atomic. */
 ZB_API zb_status zb_session_save(const zb_session *session, const char *folder) ZB_MUST_USE;
+/* Whether a save to this folder could work, to be asked before hours of training: USAGE for a folder that holds other files (a save
+ * replaces the folder as a whole), IO if it cannot be written. Makes missing parents. */
+ZB_API zb_status zb_session_save_check(const char *folder) ZB_MUST_USE;
 /* L2 norm of the gradient of each trained parameter of the last step (fp64, after division by M). Calls visit by name in order. */
 ZB_API zb_status zb_session_gradient_norms(const zb_session *session, void (*visit)(void *context, const char *name, double norm),
                                            void *context) ZB_MUST_USE;
@@ -56,6 +60,32 @@ ZB_API zb_status zb_session_timeline(const zb_session *session, const char *path
 ZB_API zb_status zb_session_trace(const zb_session *session, const char *path_json) ZB_MUST_USE;
 /* Bytes of arena of a rank, and the plan's number of it. */
 ZB_API uint64_t zb_session_arena_bytes(const zb_session *session, int rank);
+/* The most bytes of the arena of a rank that are in use at any time of a step (fixed regions, live slots, workspace of the running
+ * job), from what the instructions and messages of its jobs really touch; 0 when out of memory. At most the plan's peak. */
+ZB_API uint64_t zb_session_arena_high_water(const zb_session *session, int rank);
+
+/* What is being run; texts live as long as the session. */
+typedef struct zb_session_info {
+  const char *model, *schedule, *optimizer, *device;
+  int ranks, stages, micro_batches, threads;
+} zb_session_info;
+ZB_API zb_session_info zb_session_describe(const zb_session *session);
+
+/* One row of the time profile, summed over ranks and over the steps of this session. The shares of all rows add up to at most 1: what is
+ * left is the interpreter and the copying of messages. */
+typedef struct zb_profile_row {
+  const char *category, *help; /* "products", "attention", "other kernels", "optimizer", "waiting" */
+  double seconds, share;       /* of ranks x step time */
+  uint64_t calls;
+  double flops;
+} zb_profile_row;
+/* Calls visit for each category. USAGE unless params.profile was set. Times are real on every device; waiting is of the device's clock. */
+ZB_API zb_status zb_session_profile(const zb_session *session, void (*visit)(void *context, const zb_profile_row *row),
+                                    void *context) ZB_MUST_USE;
+
+/* The devices and ways to launch ranks, for --help: name and one line; false past the end. */
+ZB_API bool zb_runtime_device_at(int index, const char **name, const char **summary);
+ZB_API bool zb_runtime_launch_at(int index, const char **name, const char **summary);
 /* Asks a running step to end (from a signal handler or another thread): the step returns INTERRUPTED. */
 ZB_API void zb_session_interrupt(zb_session *session);
 /* Reads DIR/plan.zb, checks it and prints it as text. */

@@ -1,0 +1,170 @@
+/* One thread a rank. Tests: test/runtime/exec. */
+#include "runtime/base/text.h"
+#include "runtime/exec/driver.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+enum { POSITION_BYTES = 256 };
+static const long poll_ns = 50 * 1000 * 1000; /* how often a waiting caller looks at the interrupt flag */
+
+typedef struct worker {
+  zb_driver *driver;
+  zb_executor *executor;
+  pthread_t thread;
+} worker;
+
+struct zb_driver {
+  zb_driver_params params;
+  worker *workers;
+  int started;
+  pthread_mutex_t mutex; /* guards all below */
+  pthread_cond_t go, done;
+  uint64_t generation; /* of runs; a change lets the workers start */
+  int running;
+  bool stopping;
+  zb_status failure;   /* the first */
+};
+
+zb_status zb_driver_note_positions(const zb_driver_params *params, zb_status status) {
+  char text[POSITION_BYTES];
+  for (int i = 0; i < params->count; ++i)
+    status = zb_status_note(status, "%s", zb_executor_position(&params->executors[i], text, sizeof text));
+  return status;
+}
+
+static zb_status run_executor(const zb_driver *driver, zb_executor *e) {
+  for (;;) {
+    zb_executor_state state = ZB_EXECUTOR_DONE;
+    ZB_TRY(zb_executor_advance(e, &state));
+    if (state == ZB_EXECUTOR_DONE) return NULL;
+    if (state != ZB_EXECUTOR_BLOCKED) continue;
+    int64_t start = zb_monotonic_ps();
+    ZB_TRY(driver->params.transport_def->wait(driver->params.transport, e->params.rank, e->blocked_on));
+    e->waiting_ps += zb_monotonic_ps() - start;
+    e->blocked_on = -1;
+  }
+}
+
+/* Keeps the first failure, and stops the others. */
+static void fail(zb_driver *driver, const zb_executor *e, zb_status status) {
+  pthread_mutex_lock(&driver->mutex);
+  bool first = driver->failure == NULL;
+  if (first) driver->failure = status;
+  pthread_mutex_unlock(&driver->mutex);
+  if (first)
+    driver->params.transport_def->abort(driver->params.transport, e->params.rank, zb_status_message(status));
+  else
+    zb_status_free(status);
+}
+
+static void *work(void *argument) {
+  worker *w = argument;
+  zb_driver *driver = w->driver;
+  uint64_t seen = 0;
+  pthread_mutex_lock(&driver->mutex);
+  for (;;) {
+    while (driver->generation == seen && !driver->stopping) pthread_cond_wait(&driver->go, &driver->mutex);
+    if (driver->stopping) break;
+    seen = driver->generation;
+    pthread_mutex_unlock(&driver->mutex);
+    zb_status status = run_executor(driver, w->executor);
+    if (status) fail(driver, w->executor, status);
+    pthread_mutex_lock(&driver->mutex);
+    if (--driver->running == 0) pthread_cond_signal(&driver->done);
+  }
+  pthread_mutex_unlock(&driver->mutex);
+  return NULL;
+}
+
+static void threads_stop(zb_driver *driver) {
+  if (!driver) return;
+  pthread_mutex_lock(&driver->mutex);
+  driver->stopping = true;
+  pthread_cond_broadcast(&driver->go);
+  pthread_mutex_unlock(&driver->mutex);
+  for (int i = 0; i < driver->started; ++i) pthread_join(driver->workers[i].thread, NULL);
+  pthread_cond_destroy(&driver->go);
+  pthread_cond_destroy(&driver->done);
+  pthread_mutex_destroy(&driver->mutex);
+  zb_status_free(driver->failure);
+  zb_free(driver->workers);
+  zb_free(driver);
+}
+
+/* Starts the workers with all signals blocked, so that handlers run on the threads of the program. */
+static zb_status start_workers(zb_driver *driver) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int error = 0;
+  for (int i = 0; i < driver->params.count && !error; ++i) {
+    driver->workers[i] = (worker){.driver = driver, .executor = &driver->params.executors[i]};
+    error = pthread_create(&driver->workers[i].thread, NULL, work, &driver->workers[i]);
+    if (!error) ++driver->started;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return error ? ZB_ERROR(RUNTIME, "cannot start a thread for rank %d: %s", driver->started, strerror(error)) : NULL;
+}
+
+static zb_status threads_start(const zb_driver_params *params, zb_driver **out) {
+  *out = NULL;
+  zb_driver *driver = zb_alloc(sizeof *driver);
+  if (!driver) return ZB_OUT_OF_MEMORY();
+  driver->params = *params;
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_mutex_init(&driver->mutex, NULL);
+  pthread_cond_init(&driver->go, NULL);
+  pthread_cond_init(&driver->done, &attributes);
+  pthread_condattr_destroy(&attributes);
+  driver->workers = zb_alloc(sizeof(worker) * (size_t)params->count);
+  zb_status status = driver->workers ? start_workers(driver) : ZB_OUT_OF_MEMORY();
+  if (status)
+    threads_stop(driver);
+  else
+    *out = driver;
+  return status;
+}
+
+/* Sleeps until all workers are done. A rank looks at the interrupt flag between jobs; one that waits for a message is woken here. */
+static void wait_for_workers(zb_driver *driver) {
+  bool told = false;
+  while (driver->running > 0) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += poll_ns;
+    if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, ++until.tv_sec;
+    if (pthread_cond_timedwait(&driver->done, &driver->mutex, &until) != ETIMEDOUT) continue;
+    if (told || !atomic_load(driver->params.interrupted)) continue;
+    told = true;
+    if (!driver->failure) driver->failure = ZB_ERROR(INTERRUPTED, "the step was interrupted");
+    pthread_mutex_unlock(&driver->mutex);
+    driver->params.transport_def->abort(driver->params.transport, 0, "interrupted");
+    pthread_mutex_lock(&driver->mutex);
+  }
+}
+
+static zb_status threads_run(zb_driver *driver, int64_t *out_ps) {
+  int64_t start = zb_monotonic_ps();
+  pthread_mutex_lock(&driver->mutex);
+  driver->running = driver->params.count;
+  ++driver->generation;
+  pthread_cond_broadcast(&driver->go);
+  wait_for_workers(driver);
+  zb_status status = driver->failure;
+  driver->failure = NULL;
+  pthread_mutex_unlock(&driver->mutex);
+  *out_ps = zb_monotonic_ps() - start;
+  return zb_status_code(status) == ZB_TIMEOUT ? zb_driver_note_positions(&driver->params, status) : status;
+}
+
+const zb_driver_def zb_driver_threads = {
+    .name = "threads",
+    .start = threads_start,
+    .run = threads_run,
+    .stop = threads_stop,
+};

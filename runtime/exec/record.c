@@ -1,0 +1,112 @@
+/* Timelines of real and simulated runs: what the executors recorded, as events of runtime/base/timeline.h. Tests: test/runtime/exec. */
+#include "runtime/base/text.h"
+#include "runtime/base/timeline.h"
+#include "runtime/exec/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* How jobs are drawn: ROW(kind, lane, letter). Kinds that are not here are not drawn. */
+static const struct {
+  zb_job_kind kind;
+  zb_lane lane;
+  char letter;
+} drawn[] = {
+    {ZB_JOB_F, ZB_LANE_COMPUTE, 'F'},   {ZB_JOB_B, ZB_LANE_COMPUTE, 'B'}, {ZB_JOB_W, ZB_LANE_COMPUTE, 'W'},
+    {ZB_JOB_OPT, ZB_LANE_COMPUTE, 'O'}, {ZB_JOB_SEND, ZB_LANE_SEND, 'S'}, {ZB_JOB_RECV, ZB_LANE_RECV, 'R'},
+};
+
+typedef struct recording {
+  zb_event *events;
+  size_t event_count, event_capacity;
+  zb_memory_sample *memory;
+  size_t memory_count, memory_capacity;
+} recording;
+
+static int chunk_of(const zb_plan *plan, int stage) {
+  int chunk = 0;
+  for (int i = 0; i < stage; ++i)
+    if (plan->stage_rank[i] == plan->stage_rank[stage]) ++chunk;
+  return chunk;
+}
+
+static zb_status add_event(const zb_session *session, const zb_executor *e, int index, recording *r) {
+  const zb_plan *plan = session->plan;
+  const zb_plan_job *job = &e->program->jobs[index];
+  size_t row = 0, rows = sizeof drawn / sizeof drawn[0];
+  while (row < rows && drawn[row].kind != job->kind) ++row;
+  if (row == rows) return NULL;
+  if (!zb_grow((void **)&r->events, &r->event_capacity, r->event_count + 1, sizeof(zb_event))) return ZB_OUT_OF_MEMORY();
+  const zb_plan_message *message = job->message >= 0 ? &plan->messages[job->message] : NULL;
+  int64_t end = message ? session->transport_def->complete_ps(session->transport, e->params.rank, job->message)
+                        : e->times[index].end_ps;
+  r->events[r->event_count++] = (zb_event){
+      .rank = e->params.rank,
+      .lane = drawn[row].lane,
+      .kind = drawn[row].letter,
+      .stage = job->stage,
+      .chunk = job->stage >= 0 ? chunk_of(plan, job->stage) : 0,
+      .micro_batch = job->micro_batch,
+      .message = job->message,
+      .start_ps = e->times[index].start_ps - session->step_start_ps,
+      .end_ps = end - session->step_start_ps,
+      .bytes = message ? message->bytes : 0,
+      .flops = job->subprogram >= 0 ? e->program->subprograms[job->subprogram].flops : 0,
+  };
+  return NULL;
+}
+
+static zb_status add_rank(const zb_session *session, const zb_executor *e, recording *r) {
+  zb_liveness liveness;
+  ZB_TRY(zb_liveness_init(session->plan, e->params.rank, &liveness));
+  zb_status status = NULL;
+  for (int i = e->program->load_count; i < e->program->job_count; ++i) {
+    ZB_TRY_GOTO(add_event(session, e, i, r));
+    if (!zb_job_is_compute(e->program->jobs[i].kind)) continue;
+    if (!zb_grow((void **)&r->memory, &r->memory_capacity, r->memory_count + 1, sizeof(zb_memory_sample))) {
+      status = ZB_OUT_OF_MEMORY();
+      goto cleanup;
+    }
+    r->memory[r->memory_count++] =
+        (zb_memory_sample){e->params.rank, e->times[i].start_ps - session->step_start_ps, liveness.use_bytes[i]};
+  }
+cleanup:
+  zb_liveness_deinit(&liveness);
+  return status;
+}
+
+static zb_status write_timeline(const zb_session *session, const char *path,
+                                zb_status (*write)(const zb_timeline *timeline, const char *path)) {
+  if (!session->params.trace) return ZB_ERROR(USAGE, "the session records no times: set trace in its parameters");
+  if (session->steps_here == 0 || session->failed) return ZB_ERROR(USAGE, "there is no timeline before a step");
+  zb_status status = NULL;
+  recording r = {0};
+  char title[256], note[256];
+  snprintf(title, sizeof title, "%s, %d ranks, %d micro-batches (%s, step %lld)", session->plan->schedule ? session->plan->schedule : "plan",
+           session->plan->rank_count, session->plan->micro_batches, session->device->name, (long long)(session->steps - 1));
+  snprintf(note, sizeof note, "%s, zb %s", session->device->virtual_clock ? "virtual clock" : "one monotonic clock for all ranks", ZB_VERSION);
+  for (int i = 0; i < session->executor_count; ++i) ZB_TRY_GOTO(add_rank(session, &session->executors[i], &r));
+  zb_timeline timeline = {
+      .title = title,
+      .note = note,
+      .ranks = session->plan->rank_count,
+      .chunks = session->plan->chunk_count,
+      .events = r.events,
+      .event_count = (int64_t)r.event_count,
+      .memory = r.memory,
+      .memory_count = (int64_t)r.memory_count,
+  };
+  status = write(&timeline, path);
+cleanup:
+  zb_free(r.events);
+  zb_free(r.memory);
+  return status;
+}
+
+zb_status zb_session_timeline(const zb_session *session, const char *path_svg) {
+  return write_timeline(session, path_svg, zb_timeline_svg);
+}
+
+zb_status zb_session_trace(const zb_session *session, const char *path_json) {
+  return write_timeline(session, path_json, zb_timeline_chrome);
+}

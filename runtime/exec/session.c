@@ -1,0 +1,396 @@
+/* Sessions: from a folder to ranks that run, and steps. Tests: test/runtime/exec. */
+#include "runtime/exec/session.h"
+
+#include "runtime/base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS_MAX = 1024, TIMEOUT_MS = 60000 };
+
+static char *join(const char *folder, const char *name) {
+  size_t bytes = strlen(folder) + strlen(name) + 2;
+  char *path = zb_alloc(bytes);
+  if (path) snprintf(path, bytes, "%s/%s", folder, name);
+  return path;
+}
+
+/* ---- What can be known before anything is made ---- */
+
+static zb_status choose_device(zb_session *session, const zb_session_params *params) {
+  const char *name = params->device ? params->device : "cpu", *nearest = NULL;
+  session->device = zb_device_find(name, &nearest);
+  if (!session->device) {
+    zb_status status = ZB_ERROR(USAGE, "there is no device '%s'", name);
+    return nearest ? zb_status_hint(status, "did you mean '%s'?", nearest) : status;
+  }
+  if (params->no_kernels && !session->device->virtual_clock)
+    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' cannot run a plan without its kernels", name), "use the device sim");
+  if (params->seed != 0 && !session->device->virtual_clock)
+    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' has no delays to seed", name), "use the device sim");
+  if (params->threads < 0 || params->threads > THREADS_MAX)
+    return ZB_ERROR(USAGE, "%d threads per rank: expected 1 to %d", params->threads, THREADS_MAX);
+  if (params->timeout_ms < 0) return ZB_ERROR(USAGE, "the time-out is %lld ms: expected more than 0", (long long)params->timeout_ms);
+  bool virtual_clock = session->device->virtual_clock;
+  session->transport_def = zb_transport_find(virtual_clock ? "virtual" : "threads", NULL);
+  session->driver_def = virtual_clock ? &zb_driver_virtual : &zb_driver_threads;
+  return NULL;
+}
+
+/* Every micro-batch has one loss, each a scalar: else the loss of a step is no number. */
+static zb_status check_reports(const zb_plan *plan) {
+  int *seen = zb_alloc(sizeof(int) * (size_t)(plan->micro_batches + 1));
+  if (!seen) return ZB_OUT_OF_MEMORY();
+  zb_status status = NULL;
+  for (int rank = 0; rank < plan->rank_count && !status; ++rank) {
+    for (int i = 0; i < plan->ranks[rank].job_count && !status; ++i) {
+      const zb_plan_job *job = &plan->ranks[rank].jobs[i];
+      if (job->kind != ZB_JOB_REPORT) continue;
+      bool fits = job->micro_batch >= 0 && job->micro_batch < plan->micro_batches && job->parts.count == 1 &&
+                  plan->ranks[rank].pool_ranges[job->parts.begin].bytes >= sizeof(float);
+      if (!fits || seen[job->micro_batch]++)
+        status = ZB_ERROR(INVALID, "rank %d, job %d reports the loss of micro-batch %d, which is not one scalar reported once", rank, i,
+                          job->micro_batch);
+    }
+  }
+  for (int i = 0; i < plan->micro_batches && !status; ++i)
+    if (!seen[i]) status = ZB_ERROR(INVALID, "no job of the plan reports the loss of micro-batch %d", i);
+  zb_free(seen);
+  return status;
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const zb_owned_parameter *)a)->name, ((const zb_owned_parameter *)b)->name);
+}
+
+static zb_status list_owned(zb_session *session) {
+  int count = 0;
+  for (int rank = 0; rank < session->plan->rank_count; ++rank) count += session->plan->ranks[rank].parameter_count;
+  session->owned = zb_alloc(sizeof(zb_owned_parameter) * (size_t)(count + 1));
+  if (!session->owned) return ZB_OUT_OF_MEMORY();
+  for (int rank = 0; rank < session->plan->rank_count; ++rank) {
+    for (int i = 0; i < session->plan->ranks[rank].parameter_count; ++i) {
+      const zb_plan_parameter *parameter = &session->plan->ranks[rank].parameters[i];
+      if (parameter->owner)
+        session->owned[session->owned_count++] = (zb_owned_parameter){rank, i, parameter->tensor.name};
+    }
+  }
+  qsort(session->owned, (size_t)session->owned_count, sizeof *session->owned, by_name);
+  return NULL;
+}
+
+/* ---- Values into arenas ---- */
+
+static zb_status missing(const zb_store *store, const char *what, const char *name) {
+  zb_status status = ZB_ERROR(INVALID, "there is no value for the %s '%s'", what, name);
+  int count = store ? zb_store_count(store) : 0;
+  const char **names = zb_alloc(sizeof(char *) * (size_t)(count + 1));
+  for (int i = 0; names && i < count; ++i) names[i] = zb_store_at(store, i)->name;
+  const char *nearest = names ? zb_nearest(name, names, count) : NULL;
+  if (nearest) status = zb_status_hint(status, "the nearest name that is there is '%s'", nearest);
+  zb_free(names);
+  return status;
+}
+
+static zb_status load_tensor(zb_executor *e, const zb_store *store, const char *what, const zb_plan_tensor *tensor) {
+  const zb_stored_tensor *stored = store ? zb_store_find(store, tensor->name) : NULL;
+  char expected[96], got[96];
+  if (!stored) return missing(store, what, tensor->name);
+  if (!zb_shape_equal(&stored->shape, &tensor->shape))
+    return ZB_ERROR(INVALID, "the %s '%s' is %s: expected %s", what, tensor->name, zb_shape_text(&stored->shape, got),
+                    zb_shape_text(&tensor->shape, expected));
+  return e->params.device->upload(e->device, e->arena + tensor->offset, stored->data, stored->bytes);
+}
+
+static zb_status load_constant(zb_executor *e, const zb_store *store, const zb_plan_constant *constant) {
+  if (constant->computed) return NULL;
+  if (!constant->bytes) return load_tensor(e, store, "constant", &constant->tensor);
+  return e->params.device->upload(e->device, e->arena + constant->tensor.offset, constant->bytes, constant->byte_count);
+}
+
+/* Parameters, constants and, after a resume, optimizer state (which starts at zero otherwise). */
+static zb_status load_values(zb_executor *e, const zb_session_sources *sources, const zb_checkpoint *checkpoint) {
+  const zb_store *weights = checkpoint ? checkpoint->weights : sources->weights;
+  for (int i = 0; i < e->program->parameter_count && weights; ++i)
+    ZB_TRY(load_tensor(e, weights, "parameter", &e->program->parameters[i].tensor));
+  for (int i = 0; i < e->program->state_count && checkpoint; ++i)
+    ZB_TRY(load_tensor(e, checkpoint->optimizer, "optimizer state", &e->program->states[i]));
+  for (int i = 0; i < e->program->constant_count && !e->params.device_params.no_kernels; ++i)
+    ZB_TRY(load_constant(e, sources->constants, &e->program->constants[i]));
+  return NULL;
+}
+
+/* ---- Making a session ---- */
+
+static zb_status make_data(zb_session *session, const zb_session_params *params, const zb_checkpoint *checkpoint) {
+  if (params->no_kernels) return NULL;
+  zb_data_params data = {
+      .plan = session->plan,
+      .source = params->data,
+      .input = params->input,
+      .input_context = params->input_context,
+      .first_step = checkpoint ? checkpoint->step : 0,
+      .first_row = checkpoint ? checkpoint->data_position : 0,
+  };
+  return zb_data_create(&data, &session->data);
+}
+
+static zb_status make_executors(zb_session *session, const zb_session_params *params, bool poison) {
+  session->executors = zb_alloc(sizeof(zb_executor) * (size_t)session->plan->rank_count);
+  session->micro_losses = zb_alloc(sizeof(double) * (size_t)session->plan->micro_batches);
+  if (!session->executors || !session->micro_losses) return ZB_OUT_OF_MEMORY();
+  for (int rank = 0; rank < session->plan->rank_count; ++rank) {
+    zb_executor_params executor = {
+        .plan = session->plan,
+        .rank = rank,
+        .device = session->device,
+        .device_params = {.rank = rank,
+                          .threads = params->threads > 0 ? params->threads : 1,
+                          .no_kernels = params->no_kernels,
+                          .reference = params->reference,
+                          .profile = params->profile},
+        .transport_def = session->transport_def,
+        .transport = session->transport,
+        .data = session->data,
+        .micro_losses = session->micro_losses,
+        .interrupted = &session->interrupted,
+        .trace = params->trace,
+        .poison = poison && !params->no_kernels,
+    };
+    ZB_TRY(zb_executor_init(&session->executors[rank], &executor));
+    ++session->executor_count;
+  }
+  return NULL;
+}
+
+static zb_status run_load_jobs(zb_session *session) {
+  int64_t took_ps = 0;
+  for (int i = 0; i < session->executor_count; ++i) ZB_TRY(zb_executor_begin_load(&session->executors[i]));
+  zb_status status = session->driver_def->run(session->driver, &took_ps);
+  return status ? zb_status_note(status, "running what depends on constants only") : NULL;
+}
+
+static zb_status make_all(zb_session *session, const zb_session_params *params, const zb_session_sources *sources,
+                          const zb_checkpoint *checkpoint) {
+  bool poison = sources->poison;
+#ifdef ZB_POISON
+  poison = true;
+#endif
+  ZB_TRY(check_reports(session->plan));
+  ZB_TRY(list_owned(session));
+  ZB_TRY(make_data(session, params, checkpoint));
+  zb_transport_params transport = {.plan = session->plan,
+                                   .seed = params->seed,
+                                   .timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS};
+  ZB_TRY(session->transport_def->open(&transport, &session->transport));
+  ZB_TRY(make_executors(session, params, poison));
+  for (int i = 0; i < session->executor_count; ++i) ZB_TRY(load_values(&session->executors[i], sources, checkpoint));
+  zb_driver_params driver = {.executors = session->executors,
+                             .count = session->executor_count,
+                             .transport_def = session->transport_def,
+                             .transport = session->transport,
+                             .interrupted = &session->interrupted};
+  ZB_TRY(session->driver_def->start(&driver, &session->driver));
+  return run_load_jobs(session);
+}
+
+zb_status zb_session_create_from(const zb_session_params *params, const zb_session_sources *sources, zb_session **out) {
+  *out = NULL;
+  zb_status status = NULL;
+  zb_checkpoint checkpoint = {0};
+  zb_session *session = zb_alloc(sizeof *session);
+  if (!session) {
+    zb_plan_destroy(sources->plan);
+    return ZB_OUT_OF_MEMORY();
+  }
+  session->plan = sources->plan;
+  session->params = *params;
+  session->params.directory = session->params.data = session->params.device = session->params.resume = NULL;
+  ZB_TRY_GOTO(choose_device(session, params));
+  if (params->resume) {
+    if (params->no_kernels) {
+      status = ZB_ERROR(USAGE, "a run without kernels has nothing to resume");
+      goto cleanup;
+    }
+    ZB_TRY_GOTO(zb_checkpoint_open(params->resume, session->plan, &checkpoint));
+    session->steps = checkpoint.step;
+  }
+  ZB_TRY_GOTO(make_all(session, params, sources, params->resume ? &checkpoint : NULL));
+  *out = session;
+cleanup:
+  zb_checkpoint_close(&checkpoint);
+  if (status) zb_session_destroy(session);
+  return status;
+}
+
+static zb_status open_optional(const char *folder, const char *name, bool needed, zb_store **out) {
+  *out = NULL;
+  if (!needed) return NULL;
+  char *path = join(folder, name);
+  if (!path) return ZB_OUT_OF_MEMORY();
+  zb_status status = zb_store_open(path, out);
+  zb_free(path);
+  return status;
+}
+
+static bool needs_constants(const zb_plan *plan) {
+  for (int rank = 0; rank < plan->rank_count; ++rank)
+    for (int i = 0; i < plan->ranks[rank].constant_count; ++i)
+      if (!plan->ranks[rank].constants[i].computed && !plan->ranks[rank].constants[i].bytes) return true;
+  return false;
+}
+
+static zb_status read_plan(const char *directory, zb_plan **out) {
+  char *path = join(directory, "plan.zb");
+  if (!path) return ZB_OUT_OF_MEMORY();
+  zb_status status = zb_plan_read(path, -1, out);
+  zb_free(path);
+  if (status) return zb_status_note(status, "opening the plan in '%s' (expected: a folder that zbc wrote)", directory);
+  return NULL;
+}
+
+zb_status zb_session_create(const zb_session_params *params, zb_session **out) {
+  *out = NULL;
+  zb_status status = NULL;
+  zb_plan *plan = NULL;
+  zb_store *weights = NULL, *constants = NULL;
+  if (!params->directory) return ZB_ERROR(USAGE, "no folder of a plan is given");
+  ZB_TRY_GOTO(read_plan(params->directory, &plan));
+  ZB_TRY_GOTO(zb_plan_verify(plan));
+  ZB_TRY_GOTO(open_optional(params->directory, "weights.safetensors", !params->no_kernels && !params->resume, &weights));
+  ZB_TRY_GOTO(open_optional(params->directory, "constants.safetensors", !params->no_kernels && needs_constants(plan), &constants));
+  zb_session_sources sources = {.plan = plan, .weights = weights, .constants = constants};
+  plan = NULL; /* taken */
+  status = zb_session_create_from(params, &sources, out);
+cleanup:
+  zb_store_destroy(weights);
+  zb_store_destroy(constants);
+  zb_plan_destroy(plan);
+  return status;
+}
+
+void zb_session_destroy(zb_session *session) {
+  if (!session) return;
+  if (session->driver) session->driver_def->stop(session->driver);
+  for (int i = 0; i < session->executor_count; ++i) zb_executor_deinit(&session->executors[i]);
+  if (session->transport) session->transport_def->close(session->transport);
+  zb_data_destroy(session->data);
+  zb_plan_destroy(session->plan);
+  zb_free(session->executors);
+  zb_free(session->owned);
+  zb_free(session->micro_losses);
+  zb_free(session);
+}
+
+/* ---- Steps ---- */
+
+static zb_status run_step(zb_session *session, int64_t *out_ps) {
+  ZB_TRY(session->transport_def->reset(session->transport));
+  session->step_start_ps = session->device->virtual_clock ? 0 : zb_monotonic_ps();
+  for (int i = 0; i < session->executor_count; ++i) ZB_TRY(zb_executor_begin_step(&session->executors[i], session->steps));
+  return session->driver_def->run(session->driver, out_ps);
+}
+
+static void fill_result(const zb_session *session, int64_t took_ps, zb_step_result *out) {
+  const zb_plan *plan = session->plan;
+  double sum = 0, idle = 0;
+  for (int i = 0; i < plan->micro_batches; ++i) sum += session->micro_losses[i];
+  for (int i = 0; i < session->executor_count && took_ps > 0; ++i)
+    idle += 1.0 - (double)session->executors[i].compute_ps / (double)took_ps;
+  int64_t elements = plan->input_count > 0 ? zb_shape_elements(&plan->inputs[0].shape) : 0;
+  *out = (zb_step_result){
+      .step = session->steps,
+      .loss = session->params.no_kernels ? (double)NAN : sum / plan->micro_batches,
+      .seconds = (double)took_ps / 1e12,
+      .idle_share = session->executor_count > 0 ? idle / session->executor_count : 0,
+      .tokens = (double)elements * plan->micro_batches,
+      .micro_losses = session->micro_losses,
+      .micro_batches = plan->micro_batches,
+  };
+}
+
+zb_status zb_session_step(zb_session *session, zb_step_result *out) {
+  memset(out, 0, sizeof *out);
+  if (session->failed)
+    return zb_status_hint(ZB_ERROR(RUNTIME, "this session ended with a failed step"), "resume from the last checkpoint");
+  if (atomic_load(&session->interrupted)) return ZB_ERROR(INTERRUPTED, "interrupted before step %lld", (long long)session->steps);
+  int64_t took_ps = 0;
+  zb_status status = run_step(session, &took_ps);
+  if (status) {
+    session->failed = true;
+    return zb_status_note(status, "step %lld", (long long)session->steps);
+  }
+  fill_result(session, took_ps, out);
+  ++session->steps;
+  ++session->steps_here;
+  session->ran_ps += took_ps;
+  for (int i = 0; i < session->executor_count; ++i) session->waiting_ps += session->executors[i].waiting_ps;
+  return NULL;
+}
+
+int64_t zb_session_steps(const zb_session *session) { return session->steps; }
+
+void zb_session_interrupt(zb_session *session) { atomic_store(&session->interrupted, 1); }
+
+uint64_t zb_session_arena_bytes(const zb_session *session, int rank) {
+  return rank >= 0 && rank < session->plan->rank_count ? session->plan->ranks[rank].arena_bytes : 0;
+}
+
+uint64_t zb_session_arena_high_water(const zb_session *session, int rank) {
+  if (rank < 0 || rank >= session->plan->rank_count) return 0;
+  zb_liveness liveness;
+  zb_status status = zb_liveness_init(session->plan, rank, &liveness);
+  if (status) {
+    zb_status_free(status);
+    return 0;
+  }
+  uint64_t bytes = liveness.high_water_bytes;
+  zb_liveness_deinit(&liveness);
+  return bytes;
+}
+
+zb_session_info zb_session_describe(const zb_session *session) {
+  const zb_plan *plan = session->plan;
+  return (zb_session_info){
+      .model = plan->model ? plan->model : "",
+      .schedule = plan->schedule ? plan->schedule : "",
+      .optimizer = plan->optimizer ? plan->optimizer : "",
+      .device = session->device->name,
+      .ranks = plan->rank_count,
+      .stages = plan->stage_count,
+      .micro_batches = plan->micro_batches,
+      .threads = session->params.threads > 0 ? session->params.threads : 1,
+  };
+}
+
+/* ---- Questions that need no session ---- */
+
+zb_status zb_plan_print_file(const char *directory, void (*write)(void *context, const char *text, size_t bytes), void *context) {
+  zb_plan *plan = NULL;
+  ZB_TRY(read_plan(directory, &plan));
+  zb_status status = zb_plan_verify(plan);
+  if (!status) zb_plan_print(plan, write, context);
+  zb_plan_destroy(plan);
+  return status;
+}
+
+bool zb_runtime_device_at(int index, const char **name, const char **summary) {
+  if (index < 0 || index >= zb_device_count()) return false;
+  *name = zb_device_at(index)->name;
+  *summary = zb_device_at(index)->summary;
+  return true;
+}
+
+/* The virtual transport belongs to the sim device and is no way to launch ranks. */
+bool zb_runtime_launch_at(int index, const char **name, const char **summary) {
+  for (int i = 0; i < zb_transport_count(); ++i) {
+    const zb_transport_def *def = zb_transport_at(i);
+    if (def->on_virtual_clock || index-- > 0) continue;
+    *name = def->name;
+    *summary = def->summary;
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,49 @@
+/* A session from the inside: what session.c, session_save.c and record.c share. Tests make sessions of hand-written plans with
+ * zb_session_create_from. */
+#ifndef ZB_EXEC_SESSION_H
+#define ZB_EXEC_SESSION_H
+
+#include "runtime/base/safetensors.h"
+#include "runtime/exec/checkpoint.h"
+#include "runtime/exec/driver.h"
+#include "zb/runtime.h"
+
+/* A parameter that a rank writes to checkpoints. */
+typedef struct zb_owned_parameter {
+  int rank, index; /* of plan.ranks[rank].parameters */
+  const char *name;
+} zb_owned_parameter;
+
+struct zb_session {
+  zb_session_params params; /* texts are not kept */
+  zb_plan *plan;
+  const zb_device_def *device;
+  const zb_transport_def *transport_def;
+  zb_transport *transport;
+  const zb_driver_def *driver_def;
+  zb_driver *driver;
+  zb_executor *executors; /* one a rank */
+  int executor_count;     /* how many are initialized */
+  zb_data *data;          /* NULL with no_kernels */
+  zb_owned_parameter *owned; /* sorted by name */
+  int owned_count;
+  double *micro_losses;
+  int64_t steps;          /* done, those before a resume included */
+  int64_t steps_here;     /* done by this session */
+  int64_t ran_ps, waiting_ps; /* of all steps here: length, and waiting summed over ranks */
+  int64_t step_start_ps;  /* of the last step, on the driver's clock */
+  bool failed;            /* a step failed: the weights are of no step */
+  atomic_int interrupted;
+};
+
+typedef struct zb_session_sources {
+  zb_plan *plan;             /* taken, also on failure */
+  const zb_store *weights;   /* initial values of parameters; NULL: zeros (no_kernels) */
+  const zb_store *constants; /* may be NULL if no constant needs it */
+  bool poison;               /* fill free ranges with 0xFF; always on in a build with ZB_POISON */
+} zb_session_sources;
+
+/* A session of a plan in memory, not verified here. params->directory is not used. */
+zb_status zb_session_create_from(const zb_session_params *params, const zb_session_sources *sources, zb_session **out) ZB_MUST_USE;
+
+#endif
