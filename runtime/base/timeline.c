@@ -1,0 +1,461 @@
+/* Timelines as SVG: a row of boxes and a memory curve a rank, one self-contained file without scripts.
+ *
+ * All coordinates are printed as rounded integers of a hundredth of a pixel, so that the same timeline gives the same bytes on every machine
+ * and in every locale. The drawing is as wide as the shortest usual job needs for its label. The Chrome trace is timeline_chrome.c.
+ * Tests: test/runtime/base/timeline_test.c.
+ */
+#include "runtime/base/timeline.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/text.h"
+
+/* Pixels. */
+enum {
+  MARGIN = 24,
+  LEFT = 112,       /* start of the plot: rank and its peak stand left of it */
+  RIGHT = 88,       /* from the end of the plot: idle share */
+  TOP = 104,        /* title, note, legend */
+  BOX = 30,         /* height of a row of jobs */
+  CURVE = 20,       /* height of its memory curve */
+  GAP = 14,         /* between ranks */
+  AXIS = 48,
+  PLOT_MIN = 1040,
+  PLOT_MAX = 9000,
+  LABEL_WIDTH = 16, /* of a box in which two digits are legible */
+  ARROWS_MAX = 160, /* more messages than this would hide the boxes */
+};
+
+/* How a kind of job looks; chunk 0 is drawn so, later chunks lighter. */
+typedef struct style {
+  char kind;
+  const char *help;
+  int red, green, blue;
+  bool hatched;
+} style;
+
+static const style styles[] = {
+    {'F', "F forward", 52, 104, 214, false},
+    {'B', "B gradient of the input", 20, 158, 168, false},
+    {'W', "W gradient of the parameters", 138, 196, 132, true},
+    {'O', "optimizer", 236, 140, 48, false},
+    {0, "other", 140, 140, 150, false},
+};
+enum { STYLE_COUNT = sizeof styles / sizeof *styles, SHADES = 4 };
+
+static int style_of(char kind) {
+  int i = 0;
+  while (i < STYLE_COUNT - 1 && styles[i].kind != kind)
+    ++i;
+  return i;
+}
+
+typedef struct picture {
+  const zb_timeline *timeline;
+  zb_text *out;
+  int64_t start_ps, end_ps;
+  double scale;               /* pixels a ps */
+  int plot_width;
+  int64_t *busy_ps;           /* [ranks] */
+  uint64_t *peak;             /* [ranks] */
+  uint64_t most_bytes;
+  bool drawn[STYLE_COUNT];
+} picture;
+
+/* ---- Numbers and text ---- */
+
+static void add_number(zb_text *out, double value) {
+  const long long hundredths = llround(value * 100);
+  const long long size = hundredths < 0 ? -hundredths : hundredths;
+  zb_text_add(out, "%s%lld", hundredths < 0 ? "-" : "", size / 100);
+  if (size % 100) zb_text_add(out, size % 10 ? ".%02lld" : ".%lld", size % 10 ? size % 100 : size % 100 / 10);
+}
+
+/* name="value" */
+static void add_attribute(zb_text *out, const char *name, double value) {
+  zb_text_add(out, " %s=\"", name);
+  add_number(out, value);
+  zb_text_add(out, "\"");
+}
+
+static void add_escaped(zb_text *out, const char *text) {
+  for (; *text; ++text) {
+    switch (*text) {
+    case '<': zb_text_add(out, "&lt;"); break;
+    case '>': zb_text_add(out, "&gt;"); break;
+    case '&': zb_text_add(out, "&amp;"); break;
+    case '"': zb_text_add(out, "&quot;"); break;
+    default:
+      if ((unsigned char)*text >= ' ') zb_text_add_bytes(out, text, 1);
+    }
+  }
+}
+
+/* Units of time and of memory: the largest of which the value has at least one. */
+typedef struct unit {
+  const char *name;
+  double size;
+} unit;
+static const unit time_units[] = {{"ps", 1}, {"ns", 1e3}, {"\xc2\xb5s", 1e6}, {"ms", 1e9}, {"s", 1e12}};
+static const unit byte_units[] = {{"B", 1}, {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
+
+static const unit *pick_unit(const unit *units, int count, double value) {
+  int i = count - 1;
+  while (i > 0 && units[i].size > value)
+    --i;
+  return &units[i];
+}
+
+/* A value with three digits or more, in its unit: 1.25 ms, 840 MiB. Plain integers inside, for the same bytes in every locale. */
+static void add_quantity(zb_text *out, double value, const unit *u) {
+  const double scaled = value / u->size;
+  const int decimals = u->size <= 1 || scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2;
+  const long long power = decimals == 0 ? 1 : decimals == 1 ? 10 : 100;
+  const long long rounded = llround(scaled * (double)power);
+  zb_text_add(out, "%lld", rounded / power);
+  if (decimals) zb_text_add(out, ".%0*lld", decimals, rounded % power);
+  zb_text_add(out, " %s", u->name);
+}
+
+static void add_time(zb_text *out, int64_t ps) { add_quantity(out, (double)ps, pick_unit(time_units, 5, (double)ps)); }
+static void add_bytes(zb_text *out, uint64_t bytes) { add_quantity(out, (double)bytes, pick_unit(byte_units, 5, (double)bytes)); }
+
+/* 0.157 as 15.7%. */
+static void add_share(zb_text *out, double share) {
+  const long long tenths = llround(fmax(share, 0) * 1000);
+  zb_text_add(out, "%lld.%lld%%", tenths / 10, tenths % 10);
+}
+
+/* ---- Geometry ---- */
+
+static double x_of(const picture *p, int64_t time_ps) { return LEFT + (double)(time_ps - p->start_ps) * p->scale; }
+static int row_of(int rank) { return TOP + rank * (BOX + CURVE + GAP); }
+static int bottom_of(const picture *p) { return row_of(p->timeline->ranks) - GAP; }
+
+static int compare_times(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Pixels such that a quarter of the compute jobs, at most, is too narrow for its label. */
+static bool choose_width(picture *p) {
+  const zb_timeline *t = p->timeline;
+  int64_t *times = zb_alloc(((size_t)t->event_count + 1) * sizeof *times);
+  if (!times) return false;
+  size_t count = 0;
+  for (int64_t i = 0; i < t->event_count; ++i)
+    if (t->events[i].lane == ZB_LANE_COMPUTE && t->events[i].end_ps > t->events[i].start_ps)
+      times[count++] = t->events[i].end_ps - t->events[i].start_ps;
+  double width = PLOT_MIN;
+  if (count) {
+    qsort(times, count, sizeof *times, compare_times);
+    width = LABEL_WIDTH * ((double)(p->end_ps - p->start_ps) / (double)times[count / 4]);
+  }
+  zb_free(times);
+  p->plot_width = width < PLOT_MIN ? PLOT_MIN : width > PLOT_MAX ? PLOT_MAX : (int)ceil(width);
+  p->scale = p->plot_width / (double)(p->end_ps - p->start_ps);
+  return true;
+}
+
+static zb_status check(const zb_timeline *t) {
+  if (t->ranks < 1) return ZB_ERROR(INVALID, "timeline: expected 1 rank or more, got %d", t->ranks);
+  for (int64_t i = 0; i < t->event_count; ++i)
+    if (t->events[i].rank < 0 || t->events[i].rank >= t->ranks || t->events[i].end_ps < t->events[i].start_ps)
+      return ZB_ERROR(INVALID, "timeline: event %lld: expected a rank of 0..%d and an end after the start, got rank %d, %lld to %lld ps",
+                      (long long)i, t->ranks - 1, t->events[i].rank, (long long)t->events[i].start_ps, (long long)t->events[i].end_ps);
+  for (int64_t i = 0; i < t->memory_count; ++i)
+    if (t->memory[i].rank < 0 || t->memory[i].rank >= t->ranks)
+      return ZB_ERROR(INVALID, "timeline: memory sample %lld: expected a rank of 0..%d, got %d", (long long)i, t->ranks - 1,
+                      t->memory[i].rank);
+  return NULL;
+}
+
+static zb_status measure(picture *p) {
+  const zb_timeline *t = p->timeline;
+  p->busy_ps = zb_alloc((size_t)t->ranks * sizeof *p->busy_ps);
+  p->peak = zb_alloc((size_t)t->ranks * sizeof *p->peak);
+  if (!p->busy_ps || !p->peak) return ZB_OUT_OF_MEMORY();
+  p->start_ps = t->event_count ? INT64_MAX : 0;
+  p->end_ps = t->event_count ? INT64_MIN : 1;
+  for (int64_t i = 0; i < t->event_count; ++i) {
+    const zb_event *event = &t->events[i];
+    if (event->start_ps < p->start_ps) p->start_ps = event->start_ps;
+    if (event->end_ps > p->end_ps) p->end_ps = event->end_ps;
+    if (event->lane == ZB_LANE_COMPUTE) p->busy_ps[event->rank] += event->end_ps - event->start_ps;
+  }
+  if (p->end_ps <= p->start_ps) p->end_ps = p->start_ps + 1;
+  for (int64_t i = 0; i < t->memory_count; ++i) {
+    const zb_memory_sample *sample = &t->memory[i];
+    if (sample->bytes > p->peak[sample->rank]) p->peak[sample->rank] = sample->bytes;
+    if (sample->bytes > p->most_bytes) p->most_bytes = sample->bytes;
+  }
+  return choose_width(p) ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+/* ---- Parts of the drawing ---- */
+
+/* Towards white, a step a chunk. */
+static void add_colour(zb_text *out, const style *s, int shade, double more) {
+  const double white = fmin(0.75, 0.22 * shade + more);
+  zb_text_add(out, "#%02x%02x%02x", (unsigned)lround(s->red + (255 - s->red) * white), (unsigned)lround(s->green + (255 - s->green) * white),
+              (unsigned)lround(s->blue + (255 - s->blue) * white));
+}
+
+static int shade_of(int chunk) { return chunk < 0 ? 0 : chunk < SHADES ? chunk : SHADES - 1; }
+
+static void add_styles(picture *p) {
+  zb_text *out = p->out;
+  zb_text_add(out, "<style>\n"
+                   "text{font-family:'Helvetica Neue',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#27303f}\n"
+                   ".h{font-size:18px;font-weight:600}.n{font-size:12px;fill:#667085}.r{font-size:13px;font-weight:600}\n"
+                   ".s{font-size:10.5px;fill:#667085}.a{font-size:11px;fill:#667085;text-anchor:middle}.i{font-size:13px;text-anchor:end}\n"
+                   ".b text{font-size:10.5px;text-anchor:middle;fill:#fff}.b .d{fill:#1d3b26}\n"
+                   ".g{stroke:#e4e7ec;stroke-width:1}.m{fill:#dfe5f0;stroke:#7f8ea8;stroke-width:.9}.w{fill:#fff;stroke:#d0d5dd;stroke-width:.8}\n"
+                   ".l{stroke:#475467;stroke-width:.7;opacity:.55;fill:none;marker-end:url(#head)}\n");
+  for (int i = 0; i < STYLE_COUNT; ++i)
+    for (int shade = 0; shade < SHADES; ++shade) {
+      zb_text_add(out, ".k%d%d{", i, shade);
+      if (styles[i].hatched) {
+        zb_text_add(out, "fill:url(#hatch%d);stroke:", shade);
+        add_colour(out, &styles[i], shade, 0);
+        zb_text_add(out, ";stroke-width:.8}\n");
+      } else {
+        zb_text_add(out, "fill:");
+        add_colour(out, &styles[i], shade, 0);
+        zb_text_add(out, "}\n");
+      }
+    }
+  zb_text_add(out, "</style>\n<defs><marker id=\"head\" viewBox=\"0 0 6 6\" refX=\"5.4\" refY=\"3\" markerWidth=\"6\" markerHeight=\"6\" "
+                   "orient=\"auto\"><path d=\"M0 0.6L6 3L0 5.4z\" fill=\"#475467\"/></marker>\n");
+  for (int shade = 0; shade < SHADES; ++shade) {
+    const style *w = &styles[style_of('W')];
+    zb_text_add(out, "<pattern id=\"hatch%d\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+                     "<rect width=\"5\" height=\"5\" fill=\"", shade);
+    add_colour(out, w, shade, 0.62);
+    zb_text_add(out, "\"/><rect width=\"1.6\" height=\"5\" fill=\"");
+    add_colour(out, w, shade, 0.3);
+    zb_text_add(out, "\"/></pattern>\n");
+  }
+  zb_text_add(out, "</defs>\n");
+}
+
+static void add_header(picture *p) {
+  zb_text *out = p->out;
+  const zb_timeline *t = p->timeline;
+  double idle = 0;
+  for (int rank = 0; rank < t->ranks; ++rank)
+    idle += 1 - (double)p->busy_ps[rank] / (double)(p->end_ps - p->start_ps);
+  zb_text_add(out, "<text class=\"h\" x=\"%d\" y=\"36\">", MARGIN);
+  add_escaped(out, t->title ? t->title : "timeline");
+  zb_text_add(out, "</text>\n<text class=\"n\" x=\"%d\" y=\"57\">step ", MARGIN);
+  add_time(out, p->end_ps - p->start_ps);
+  zb_text_add(out, ", idle ");
+  add_share(out, idle / t->ranks);
+  zb_text_add(out, " (mean over ranks)");
+  if (t->note) {
+    zb_text_add(out, "; ");
+    add_escaped(out, t->note);
+  }
+  zb_text_add(out, "</text>\n");
+}
+
+/* One line under the note: what is in the picture, and nothing else. */
+static void add_legend(picture *p) {
+  zb_text *out = p->out;
+  int x = MARGIN;
+  const int y = TOP - 28;
+  for (int i = 0; i < STYLE_COUNT; ++i) {
+    if (!p->drawn[i]) continue;
+    zb_text_add(out, "<rect class=\"k%d0\" x=\"%d\" y=\"%d\" width=\"14\" height=\"12\" rx=\"2\"/><text class=\"n\" x=\"%d\" y=\"%d\">%s</text>\n", i,
+                x, y, x + 20, y + 10, styles[i].help);
+    x += 44 + 7 * (int)strlen(styles[i].help);
+  }
+  if (p->timeline->memory_count) {
+    zb_text_add(out, "<path class=\"m\" d=\"M%d %dv-8h5v-3h5v6h4v5z\"/><text class=\"n\" x=\"%d\" y=\"%d\">memory, same scale on all ranks</text>\n", x,
+                y + 12, x + 20, y + 10);
+    x += 44 + 7 * 31;
+  }
+  if (p->timeline->chunks > 1)
+    zb_text_add(out, "<text class=\"n\" x=\"%d\" y=\"%d\">lighter: later chunk of the rank</text>\n", x, y + 10);
+}
+
+/* Ticks at 1, 2 or 5 times a power of ten, about one in 110 pixels. */
+static void add_axis(picture *p) {
+  zb_text *out = p->out;
+  const double span = (double)(p->end_ps - p->start_ps);
+  const unit *u = pick_unit(time_units, 5, span);
+  const double wanted = span / u->size * 110 / p->plot_width;
+  double step = pow(10, floor(log10(wanted)));
+  if (step * 5 < wanted) step *= 10;
+  else if (step * 2 < wanted) step *= 5;
+  else if (step < wanted) step *= 2;
+  int decimals = 0;
+  for (double s = step; s < 0.999 && decimals < 6; s *= 10)
+    ++decimals;
+  const int bottom = bottom_of(p), ticks = (int)floor(span / u->size / step + 1e-9);
+  long long power = 1;
+  for (int i = 0; i < decimals; ++i)
+    power *= 10;
+  for (int i = 0; i <= ticks; ++i) {
+    const double x = LEFT + i * step * u->size * p->scale;
+    const long long value = llround(i * step * (double)power);
+    zb_text_add(out, "<path class=\"g\" d=\"M");
+    add_number(out, x);
+    zb_text_add(out, " %dV%d\"/><text class=\"a\"", TOP - 6, bottom + 6);
+    add_attribute(out, "x", x);
+    zb_text_add(out, " y=\"%d\">%lld", bottom + 21, value / power);
+    if (decimals) zb_text_add(out, ".%0*lld", decimals, value % power);
+    zb_text_add(out, "</text>\n");
+  }
+  zb_text_add(out, "<text class=\"a\" x=\"%d\" y=\"%d\">time (%s)</text>\n", LEFT + p->plot_width / 2, bottom + 39, u->name);
+}
+
+static void add_rank(picture *p, int rank) {
+  zb_text *out = p->out;
+  const int y = row_of(rank);
+  const double idle = 1 - (double)p->busy_ps[rank] / (double)(p->end_ps - p->start_ps);
+  zb_text_add(out, "<text class=\"r\" x=\"%d\" y=\"%d\">rank %d</text>\n", MARGIN, y + 20, rank);
+  zb_text_add(out, "<rect class=\"w\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", LEFT, y, p->plot_width, BOX);
+  zb_text_add(out, "<text class=\"i\" x=\"%d\" y=\"%d\">", LEFT + p->plot_width + RIGHT - MARGIN, y + 20);
+  add_share(out, idle);
+  zb_text_add(out, "</text>\n");
+  if (rank == 0)
+    zb_text_add(out, "<text class=\"i\" x=\"%d\" y=\"%d\" style=\"font-size:11px;fill:#667085\">idle</text>\n",
+                LEFT + p->plot_width + RIGHT - MARGIN, y - 8);
+  if (p->timeline->memory_count) {
+    zb_text_add(out, "<text class=\"s\" x=\"%d\" y=\"%d\">", MARGIN, y + BOX + 14);
+    add_bytes(out, p->peak[rank]);
+    zb_text_add(out, "</text>\n");
+  }
+}
+
+static double curve_y(const picture *p, int rank, uint64_t bytes) {
+  const int base = row_of(rank) + BOX + CURVE;
+  return p->most_bytes ? base - (CURVE - 3) * ((double)bytes / (double)p->most_bytes) : base;
+}
+
+/* Samples are by rank and time; each value holds until the next one. */
+static void add_curves(picture *p) {
+  const zb_timeline *t = p->timeline;
+  zb_text *out = p->out;
+  for (int64_t i = 0; i < t->memory_count;) {
+    const int rank = t->memory[i].rank, base = row_of(rank) + BOX + CURVE;
+    zb_text_add(out, "<path class=\"m\" d=\"M");
+    add_number(out, x_of(p, t->memory[i].time_ps));
+    zb_text_add(out, " %d", base);
+    for (; i < t->memory_count && t->memory[i].rank == rank; ++i) {
+      zb_text_add(out, "H");
+      add_number(out, x_of(p, t->memory[i].time_ps));
+      zb_text_add(out, "V");
+      add_number(out, curve_y(p, rank, t->memory[i].bytes));
+    }
+    zb_text_add(out, "H%d", LEFT + p->plot_width);
+    zb_text_add(out, "V%dz\"><title>rank %d: peak ", base, rank);
+    add_bytes(out, p->peak[rank]);
+    zb_text_add(out, "</title></path>\n");
+  }
+}
+
+static void add_tooltip(zb_text *out, const zb_event *event) {
+  const unit *u = pick_unit(time_units, 5, (double)(event->end_ps - event->start_ps));
+  zb_text_add(out, "<title>");
+  if (event->kind == 'O') zb_text_add(out, "optimizer");
+  else zb_text_add(out, "%c%d", event->kind, event->micro_batch);
+  zb_text_add(out, ", rank %d", event->rank);
+  if (event->stage >= 0) zb_text_add(out, ", stage %d", event->stage);
+  zb_text_add(out, ": %lld to %lld ps, ", (long long)event->start_ps, (long long)event->end_ps);
+  add_quantity(out, (double)(event->end_ps - event->start_ps), u);
+  zb_text_add(out, "</title>");
+}
+
+static void add_box(picture *p, const zb_event *event) {
+  zb_text *out = p->out;
+  const int kind = style_of(event->kind), shade = shade_of(event->chunk), y = row_of(event->rank);
+  const double x = x_of(p, event->start_ps), width = x_of(p, event->end_ps) - x;
+  const double inset = width > 6 ? 0.5 : 0;
+  p->drawn[kind] = true;
+  zb_text_add(out, "<rect class=\"k%d%d\"", kind, shade);
+  add_attribute(out, "x", x + inset);
+  add_attribute(out, "y", y + 1);
+  add_attribute(out, "width", fmax(width - 2 * inset, 0.3));
+  add_attribute(out, "height", BOX - 2);
+  zb_text_add(out, "%s>", width > 6 ? " rx=\"2\"" : "");
+  add_tooltip(out, event);
+  zb_text_add(out, "</rect>\n");
+  char label[16];
+  snprintf(label, sizeof label, event->kind == 'O' ? "opt" : "%d", event->micro_batch);
+  if (width < 2.5 + 6.2 * (double)strlen(label) || (event->micro_batch < 0 && event->kind != 'O')) return;
+  zb_text_add(out, "<text%s", styles[kind].hatched || shade > 1 ? " class=\"d\"" : "");
+  add_attribute(out, "x", x + width / 2);
+  zb_text_add(out, " y=\"%d\" pointer-events=\"none\">%s</text>\n", y + BOX / 2 + 4, label);
+}
+
+/* Joins both ends of every message; `send` is indexed by message number. */
+static zb_status add_arrows(picture *p) {
+  const zb_timeline *t = p->timeline;
+  int64_t sends = 0;
+  int32_t most = -1;
+  for (int64_t i = 0; i < t->event_count; ++i) {
+    sends += t->events[i].lane == ZB_LANE_SEND;
+    if (t->events[i].lane == ZB_LANE_SEND && t->events[i].message > most) most = t->events[i].message;
+  }
+  if (sends > ARROWS_MAX || most < 0 || most > 1000 * ARROWS_MAX) return NULL;
+  const zb_event **send = zb_alloc(((size_t)most + 1) * sizeof *send);
+  if (!send) return ZB_OUT_OF_MEMORY();
+  for (int64_t i = 0; i < t->event_count; ++i)
+    if (t->events[i].lane == ZB_LANE_SEND && t->events[i].message >= 0) send[t->events[i].message] = &t->events[i];
+  for (int64_t i = 0; i < t->event_count; ++i) {
+    const zb_event *to = &t->events[i];
+    if (to->lane != ZB_LANE_RECV || to->message < 0 || to->message > most || !send[to->message]) continue;
+    const zb_event *from = send[to->message];
+    const bool down = from->rank < to->rank;
+    zb_text_add(p->out, "<path class=\"l\" d=\"M");
+    add_number(p->out, x_of(p, from->start_ps));
+    zb_text_add(p->out, " %dL", down ? row_of(from->rank) + BOX : row_of(from->rank));
+    add_number(p->out, x_of(p, to->end_ps));
+    zb_text_add(p->out, " %d\"/>\n", down ? row_of(to->rank) : row_of(to->rank) + BOX);
+  }
+  zb_free(send);
+  return NULL;
+}
+
+static zb_status draw(picture *p) {
+  const zb_timeline *t = p->timeline;
+  zb_text *out = p->out;
+  const int width = LEFT + p->plot_width + RIGHT, height = bottom_of(p) + AXIS + 8;
+  zb_text_add(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", width, height, width, height);
+  add_styles(p);
+  zb_text_add(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
+  add_header(p);
+  for (int rank = 0; rank < t->ranks; ++rank)
+    add_rank(p, rank);
+  add_axis(p);
+  add_curves(p);
+  zb_text_add(out, "<g class=\"b\">\n");
+  for (int64_t i = 0; i < t->event_count; ++i)
+    if (t->events[i].lane == ZB_LANE_COMPUTE && t->events[i].end_ps > t->events[i].start_ps) add_box(p, &t->events[i]);
+  zb_text_add(out, "</g>\n");
+  ZB_TRY(add_arrows(p));
+  add_legend(p);
+  zb_text_add(out, "</svg>\n");
+  return out->failed ? ZB_OUT_OF_MEMORY() : NULL;
+}
+
+zb_status zb_timeline_svg(const zb_timeline *timeline, const char *path) {
+  ZB_TRY(check(timeline));
+  zb_text text;
+  zb_text_init(&text);
+  picture p = {.timeline = timeline, .out = &text};
+  zb_status status = NULL;
+  ZB_TRY_GOTO(measure(&p));
+  ZB_TRY_GOTO(draw(&p));
+  ZB_TRY_GOTO(zb_file_write_atomic(path, text.data, text.length));
+cleanup:
+  zb_free(p.busy_ps);
+  zb_free(p.peak);
+  zb_text_deinit(&text);
+  return status;
+}
