@@ -1,0 +1,49 @@
+/* What all CPU kernels share: questions about operands, and loops collapsed to few dimensions. Thread-safe. */
+#ifndef ZB_KERNELS_CPU_COMMON_H
+#define ZB_KERNELS_CPU_COMMON_H
+
+#include "zb/kernel.h"
+
+/* Elements of cheap work a tile: below it an op is one tile, which the caller runs without waking a thread. */
+enum { ZB_TILE_ELEMENTS = 16384 };
+
+static inline int64_t zb_min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t zb_max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t zb_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Number of elements, 1 for rank 0. */
+int64_t zb_tensor_elements(const zb_tensor *x);
+static inline bool zb_tensor_present(const zb_tensor *x) { return x->rank >= 0; }
+/* Input or output i, or NULL if the call has none or it is absent. */
+const zb_tensor *zb_call_input(const zb_kernel_call *call, int i);
+const zb_tensor *zb_call_output(const zb_kernel_call *call, int i);
+/* Whether elements lie one after the other (strides of dimensions of size 1 do not matter). */
+bool zb_tensor_contiguous(const zb_tensor *x);
+/* All present operands and results are contiguous. */
+bool zb_call_contiguous(const zb_kernel_call *call);
+/* All present operands and results are f32 and contiguous. */
+bool zb_call_dense_f32(const zb_kernel_call *call);
+/* Products of the shape: dimensions first..last-1. */
+int64_t zb_shape_product(const zb_tensor *x, int first, int last);
+/* The rows of an op over the last dimensions: elements before `axis` and from it on. */
+static inline int64_t zb_outer(const zb_tensor *x, int64_t axis) { return zb_shape_product(x, 0, (int)axis); }
+static inline int64_t zb_inner(const zb_tensor *x, int64_t axis) { return zb_shape_product(x, (int)axis, x->rank); }
+/* How many rows of `width` elements make a tile; at least 1. */
+static inline int64_t zb_tile_rows(int64_t width) { return zb_max64(1, ZB_TILE_ELEMENTS / zb_max64(1, width)); }
+
+/* An index space with the strides of up to ZB_LOOP_OPERANDS operands, broadcast to it, with dimensions of size 1 dropped and
+ * neighbours merged where all operands allow. */
+enum { ZB_LOOP_OPERANDS = 4 };
+typedef struct zb_loop {
+  int rank;
+  int operand_count;
+  int64_t elements;
+  int64_t shape[ZB_RANK_MAX];
+  int64_t strides[ZB_LOOP_OPERANDS][ZB_RANK_MAX];
+} zb_loop;
+/* `space` gives the shape; operands broadcast to it as NumPy does. False if one does not. */
+bool zb_loop_init(zb_loop *loop, const zb_tensor *space, const zb_tensor *const *operands, int operand_count);
+/* Offset of operand `operand` at the row-major position of dimensions 0..rank_used-1. */
+int64_t zb_loop_offset(const zb_loop *loop, int operand, int rank_used, int64_t position);
+
+#endif

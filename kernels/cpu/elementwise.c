@@ -1,0 +1,283 @@
+/* Elementwise kernels on f32: any strides and broadcasting, one vector expression an op (elementwise.def).
+ *
+ * The index space is cut into tiles of ZB_TILE_ELEMENTS, and these into segments on which every operand is dense: operands that lie so
+ * are read in place, others (scalars, broadcast rows, transposes) are first laid out in scratch. So an expression is compiled once
+ * and an element's bits do not depend on its place: the tail of a segment is a vector with unused lanes.
+ * Tests: test/kernels/fast_elementwise_test.c, test/kernels/fast_math_test.c
+ */
+#ifndef ZB_ISA_LEVEL
+#include "kernels/cpu/common.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/kernels.h"
+
+#include <math.h>
+
+enum { OPERANDS_MAX = 3, SEGMENT = 512, SHORT_ROW = 48 };
+
+/* out[i] = f(in[0][i], in[1][i], ...) for i < count; a and b are attributes. */
+typedef void (*map_run)(float *out, const void *const *in, int64_t count, float a, float b);
+
+typedef struct map_context {
+  zb_loop loop; /* of the operands; the result is contiguous */
+  const char *data[OPERANDS_MAX];
+  int element_bytes[OPERANDS_MAX];
+  float *out;
+  map_run run;
+  float a, b;
+} map_context;
+
+#define ZB_ISA_BODY "kernels/cpu/elementwise.c"
+#include "kernels/cpu/isa_each.h"
+
+/* Copies elements position..position+count of the operand's broadcast form. */
+static void lay_out(const map_context *map, int operand, int64_t position, int64_t count, char *to) {
+  const zb_loop *loop = &map->loop;
+  int last = loop->rank - 1;
+  int64_t inner = last < 0 ? 1 : loop->shape[last], stride = last < 0 ? 0 : loop->strides[operand][last];
+  int bytes = map->element_bytes[operand];
+  while (count > 0) {
+    int64_t column = position % inner, length = zb_min64(inner - column, count);
+    int64_t offset = zb_loop_offset(loop, operand, last < 0 ? 0 : last, position / inner) + column * stride;
+    if (bytes == 1) {
+      for (int64_t i = 0; i < length; i++) to[i] = map->data[operand][offset + i * stride];
+    } else {
+      const float *from = (const float *)(const void *)map->data[operand] + offset;
+      float *dense = (float *)(void *)to;
+      for (int64_t i = 0; i < length; i++) dense[i] = from[i * stride];
+    }
+    to += length * bytes;
+    position += length;
+    count -= length;
+  }
+}
+
+/* Whether the operand is dense over a whole segment: over rows when segments stay in a row, else everywhere. */
+static bool is_dense(const zb_loop *loop, int operand, bool by_row) {
+  int last = loop->rank - 1;
+  if (last < 0 || loop->strides[operand][last] != 1) return loop->elements == 1;
+  int64_t expected = loop->shape[last];
+  for (int d = last - 1; d >= 0 && !by_row; d--) {
+    if (loop->strides[operand][d] != expected) return false;
+    expected *= loop->shape[d];
+  }
+  return true;
+}
+
+static void map_tile(void *context, int64_t tile, void *scratch) {
+  const map_context *map = context;
+  const zb_loop *loop = &map->loop;
+  int last = loop->rank - 1;
+  int64_t inner = last < 0 ? 1 : loop->shape[last];
+  bool by_row = last > 0 && inner >= SHORT_ROW;
+  bool dense[OPERANDS_MAX], all_dense = true;
+  for (int k = 0; k < loop->operand_count; k++) {
+    dense[k] = is_dense(loop, k, by_row);
+    all_dense &= dense[k];
+  }
+  char *buffer = scratch;
+  int64_t constant_length[OPERANDS_MAX] = {0}; /* how much of the buffer of an operand that is one value is filled */
+  int64_t position = tile * ZB_TILE_ELEMENTS, end = zb_min64(position + ZB_TILE_ELEMENTS, loop->elements);
+  while (position < end) {
+    int64_t length = end - position;
+    if (by_row) length = zb_min64(length, inner - position % inner);
+    if (!all_dense) length = zb_min64(length, SEGMENT);
+    const void *in[OPERANDS_MAX];
+    for (int k = 0; k < loop->operand_count; k++) {
+      char *own = buffer + k * SEGMENT * (int)sizeof(float);
+      in[k] = own;
+      if (dense[k] && by_row) {
+        int64_t offset = zb_loop_offset(loop, k, last, position / inner) + position % inner;
+        in[k] = map->data[k] + offset * map->element_bytes[k];
+      } else if (dense[k]) {
+        in[k] = map->data[k] + position * map->element_bytes[k];
+      } else if (loop->rank != 1 || loop->strides[k][0] != 0 || constant_length[k] < length) {
+        lay_out(map, k, position, length, own);
+        constant_length[k] = length;
+      }
+    }
+    map->run(map->out + position, in, length, map->a, map->b);
+    position += length;
+  }
+}
+
+static const char *run_map(const zb_kernel_call *call, map_run run, const zb_tensor *const *operands, int count, float a,
+                           float b) {
+  map_context map = {.out = call->outputs[0].data, .run = run, .a = a, .b = b};
+  for (int k = 0; k < count; k++) {
+    map.data[k] = operands[k]->data;
+    map.element_bytes[k] = operands[k]->dtype == ZB_I1 ? 1 : (int)sizeof(float);
+  }
+  if (!zb_loop_init(&map.loop, &call->outputs[0], operands, count)) return "the operands do not broadcast to the result";
+  zb_parallel_for(call->threads, zb_ceil_div(map.loop.elements, ZB_TILE_ELEMENTS), map_tile, &map);
+  return NULL;
+}
+
+#define ZB_MAP(name, operands, attribute_a, default_a, attribute_b, default_b, expression)                             \
+  const char *zb_cpu_##name(const zb_kernel_call *call) {                                                             \
+    static const map_run rows[] = ZB_ISA_ROW(map_##name);                                                             \
+    const char *const names[2] = {attribute_a, attribute_b};                                                          \
+    float a = names[0] ? (float)zb_attr_float(&call->attrs, names[0], default_a) : 0.0f;                               \
+    float b = names[1] ? (float)zb_attr_float(&call->attrs, names[1], default_b) : 0.0f;                               \
+    const zb_tensor *const tensors[2] = {&call->inputs[0], &call->inputs[(operands) - 1]};                             \
+    return run_map(call, rows[zb_isa()], tensors, operands, a, b);                                                    \
+  }
+#include "kernels/cpu/elementwise.def"
+
+const char *zb_cpu_where(const zb_kernel_call *call) {
+  static const map_run rows[] = ZB_ISA_ROW(map_where);
+  const zb_tensor *const operands[3] = {&call->inputs[0], &call->inputs[1], &call->inputs[2]};
+  return run_map(call, rows[zb_isa()], operands, 3, 0.0f, 0.0f);
+}
+
+const char *zb_cpu_accumulate_add(const zb_kernel_call *call) {
+  static const map_run add[] = ZB_ISA_ROW(map_add), copy[] = ZB_ISA_ROW(map_copy);
+  const zb_tensor *const operands[2] = {&call->inputs[0], &call->outputs[0]};
+  if (!call->accumulate) return run_map(call, copy[zb_isa()], operands, 1, 0.0f, 0.0f);
+  return run_map(call, add[zb_isa()], operands, 2, 0.0f, 0.0f);
+}
+
+/* The exponents 2 and 3 are products, which are nearer to the exact power than powf needs to be. */
+const char *zb_cpu_pow(const zb_kernel_call *call) {
+  static const map_run square[] = ZB_ISA_ROW(map_mul), cube[] = ZB_ISA_ROW(map_cube), general[] = ZB_ISA_ROW(map_pow);
+  const zb_tensor *x = &call->inputs[0], *y = &call->inputs[1];
+  const zb_tensor *const operands[2] = {x, y}, *const twice[2] = {x, x};
+  bool one_exponent = zb_tensor_elements(y) == 1 && zb_tensor_elements(&call->outputs[0]) > 0;
+  float exponent = one_exponent ? *(const float *)y->data : 0.0f;
+  if (exponent == 2.0f) return run_map(call, square[zb_isa()], twice, 2, 0.0f, 0.0f);
+  if (exponent == 3.0f) return run_map(call, cube[zb_isa()], operands, 1, 0.0f, 0.0f);
+  return run_map(call, general[zb_isa()], operands, 2, 0.0f, 0.0f);
+}
+
+static bool all_f32(const zb_kernel_call *call, int first) {
+  for (int i = first; i < call->input_count; i++)
+    if (call->inputs[i].dtype != ZB_F32) return false;
+  return call->outputs[0].dtype == ZB_F32;
+}
+
+bool zb_cpu_map_matches(const zb_kernel_call *call) { return all_f32(call, 0); }
+bool zb_cpu_where_matches(const zb_kernel_call *call) { return all_f32(call, 1) && call->inputs[0].dtype == ZB_I1; }
+bool zb_cpu_gelu_erf_matches(const zb_kernel_call *call) {
+  return all_f32(call, 0) && !zb_attr_bool(&call->attrs, "tanh", false);
+}
+bool zb_cpu_gelu_tanh_matches(const zb_kernel_call *call) {
+  return all_f32(call, 0) && zb_attr_bool(&call->attrs, "tanh", false);
+}
+
+#else /* ---- The expressions, for one instruction set ---- */
+
+/* exp(x) - 1 for x <= 0. */
+V_INLINE vf ZB_ISA(expm1_of)(vf x) {
+  vf n, clamped = v_max(v_set(-30.0f), x);
+  vf p = v_exp_part(clamped, &n);
+  vf power = v_float((v_to_int(n) + 127) << 23);
+  return v_fma(p, power, power - v_set(1));
+}
+
+/* exp(-x^2 / 2), with the rounding error of the square put right where there is a fused multiply-add. */
+V_INLINE vf ZB_ISA(bell)(vf x) {
+  vf square = v_min(v_set(1e4f), x * x), error = v_fma(x, x, -(x * x));
+  vf e = v_exp(square * v_set(-0.5f));
+  return v_select(v_lt(square, v_set(1e3f)), v_fma(e * v_set(-0.5f), error, e), e);
+}
+
+/* The normal distribution function from bell(x): no cancellation for negative x. */
+V_INLINE vf ZB_ISA(normal_cdf)(vf x, vf bell_x) {
+  vf t = v_min(v_set(1e4f), v_abs(x) * v_set(0.707106781f));
+  vf tail = v_set(0.5f) * bell_x * v_erfcx(t);
+  return v_select(v_lt(v_set(0), x), v_set(1) - tail, tail);
+}
+
+V_INLINE vf ZB_ISA(gelu_erf)(vf x) { return x * ZB_ISA(normal_cdf)(x, ZB_ISA(bell)(x)); }
+
+V_INLINE vf ZB_ISA(gelu_erf_slope)(vf x) {
+  vf bell_x = ZB_ISA(bell)(x);
+  return v_fma(x * v_set(0.398942280f), bell_x, ZB_ISA(normal_cdf)(x, bell_x));
+}
+
+/* (1 + tanh(u)) / 2 = sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3). */
+V_INLINE vf ZB_ISA(gelu_gate)(vf x) {
+  return v_sigmoid(v_set(1.59576912f) * x * v_fma(v_set(0.044715f) * x, x, v_set(1)));
+}
+
+V_INLINE vf ZB_ISA(gelu_tanh_slope)(vf x) {
+  vf gate = ZB_ISA(gelu_gate)(x);
+  vf argument_slope = v_set(1.59576912f) * v_fma(v_set(0.134145f) * x, x, v_set(1));
+  return gate * v_fma(x * (v_set(1) - gate), argument_slope, v_set(1));
+}
+
+V_INLINE vf ZB_ISA(silu_slope)(vf x, vf alpha) {
+  vf gate = v_sigmoid(alpha * x);
+  return gate * v_fma(alpha * x, v_set(1) - gate, v_set(1));
+}
+
+/* max(x, 0) + log(1 + exp(-|x|)): log(1 + e) = log(s) e / (s - 1) with s = 1 + e rounded keeps small e (Kahan). */
+V_INLINE vf ZB_ISA(softplus)(vf x) {
+  vf e = v_exp(-v_abs(x)), s = v_set(1) + e;
+  vf rounded = s - v_set(1);
+  vf log_part = v_select(v_lt(v_set(0), rounded), v_log(s) * (e / rounded), e);
+  return v_max(v_set(0), x) + log_part;
+}
+
+#define expm1_of ZB_ISA(expm1_of)
+#define gelu_erf ZB_ISA(gelu_erf)
+#define gelu_erf_slope ZB_ISA(gelu_erf_slope)
+#define gelu_gate ZB_ISA(gelu_gate)
+#define gelu_tanh_slope ZB_ISA(gelu_tanh_slope)
+#define silu_slope ZB_ISA(silu_slope)
+#define softplus ZB_ISA(softplus)
+
+#define ZB_MAP_READ_1(part) vf x = part(0);
+#define ZB_MAP_READ_2(part) vf x = part(0), y = part(1);
+#define ZB_MAP_WHOLE(k) v_load((const float *)in[k] + i)
+#define ZB_MAP_PART(k) v_load_part((const float *)in[k] + i, count - i)
+
+#define ZB_MAP(name, operands, attribute_a, default_a, attribute_b, default_b, expression)                             \
+  static void ZB_ISA(map_##name)(float *out, const void *const *in, int64_t count, float a_value, float b_value) {    \
+    const vf a = v_set(a_value), b = v_set(b_value);                                                                  \
+    (void)a, (void)b;                                                                                                 \
+    int64_t i = 0;                                                                                                    \
+    for (; i + V_LANES <= count; i += V_LANES) {                                                                      \
+      ZB_MAP_READ_##operands(ZB_MAP_WHOLE) v_store(out + i, (expression));                                            \
+    }                                                                                                                 \
+    if (i < count) {                                                                                                  \
+      ZB_MAP_READ_##operands(ZB_MAP_PART) v_store_part(out + i, (expression), count - i);                             \
+    }                                                                                                                 \
+  }
+#include "kernels/cpu/elementwise.def"
+
+static void ZB_ISA(map_where)(float *out, const void *const *in, int64_t count, float a, float b) {
+  const uint8_t *condition = in[0];
+  const float *yes = in[1], *no = in[2];
+  (void)a, (void)b;
+  for (int64_t i = 0; i < count; i++) out[i] = condition[i] ? yes[i] : no[i];
+}
+
+static void ZB_ISA(map_copy)(float *out, const void *const *in, int64_t count, float a, float b) {
+  (void)a, (void)b;
+  memcpy(out, in[0], (size_t)count * sizeof *out);
+}
+
+static void ZB_ISA(map_cube)(float *out, const void *const *in, int64_t count, float a, float b) {
+  const float *x = in[0];
+  (void)a, (void)b;
+  for (int64_t i = 0; i < count; i++) out[i] = x[i] * x[i] * x[i];
+}
+
+static void ZB_ISA(map_pow)(float *out, const void *const *in, int64_t count, float a, float b) {
+  const float *x = in[0], *y = in[1];
+  (void)a, (void)b;
+  for (int64_t i = 0; i < count; i++) out[i] = powf(x[i], y[i]);
+}
+
+#undef expm1_of
+#undef gelu_erf
+#undef gelu_erf_slope
+#undef gelu_gate
+#undef gelu_tanh_slope
+#undef silu_slope
+#undef softplus
+#undef ZB_MAP_READ_1
+#undef ZB_MAP_READ_2
+#undef ZB_MAP_WHOLE
+#undef ZB_MAP_PART
+#endif

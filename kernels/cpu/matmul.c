@@ -1,0 +1,136 @@
+/* Matrix products: strided operands, broadcast batches, tiles of dnnl_sgemm.
+ *
+ * The tile grid depends on shapes only. Large products are cut so that several threads find work; small batched ones are grouped.
+ * Tests: test/kernels/fast_matmul_test.c
+ */
+#include "kernels/cpu/common.h"
+#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/sgemm.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+typedef struct product {
+  int64_t m, n, k;
+  zb_matrix lhs, rhs;
+  float *out;
+  bool accumulate;
+  zb_loop batch;                       /* of the leading dimensions; operands: lhs, rhs */
+  int64_t tile_m, tile_n, tiles_m, tiles_n;
+  int64_t group;                       /* batches a tile, when tiles_m == tiles_n == 1 */
+  atomic_bool failed;
+} product;
+
+/* The last two dimensions of an operand, as they are read. */
+static void read_matrix(const zb_tensor *x, bool transpose, zb_matrix *matrix, int64_t *rows, int64_t *columns) {
+  int row = x->rank - (transpose ? 1 : 2), column = x->rank - (transpose ? 2 : 1);
+  *matrix = (zb_matrix){x->data, x->strides[row], x->strides[column]};
+  *rows = x->shape[row];
+  *columns = x->shape[column];
+}
+
+static zb_tensor leading_dimensions(const zb_tensor *x) {
+  zb_tensor leading = *x;
+  leading.rank -= 2;
+  return leading;
+}
+
+/* Leading dimensions become rows of one product where the rhs has none and those of the lhs lie one after the other. */
+static void fold_batch(product *p) {
+  zb_loop *batch = &p->batch;
+  if (batch->rank != 1 || batch->strides[1][0] != 0) return;
+  if (p->m == 1) p->lhs.row_stride = batch->strides[0][0];
+  else if (batch->strides[0][0] != p->m * p->lhs.row_stride) return;
+  if (!zb_sgemm_readable(p->m * batch->shape[0], p->k, p->lhs.row_stride, p->lhs.column_stride)) return;
+  p->m *= batch->shape[0];
+  batch->rank = 0;
+  batch->elements = 1;
+}
+
+static bool product_init(product *p, const zb_kernel_call *call) {
+  const zb_tensor *lhs = &call->inputs[0], *rhs = &call->inputs[1], *out = &call->outputs[0];
+  int64_t rhs_k;
+  if (lhs->rank < 2 || rhs->rank < 2 || out->rank < 2) return false;
+  read_matrix(lhs, zb_attr_bool(&call->attrs, "transpose_lhs", false), &p->lhs, &p->m, &p->k);
+  read_matrix(rhs, zb_attr_bool(&call->attrs, "transpose_rhs", false), &p->rhs, &rhs_k, &p->n);
+  if (rhs_k != p->k) return false;
+  zb_tensor space = leading_dimensions(out), left = leading_dimensions(lhs), right = leading_dimensions(rhs);
+  const zb_tensor *const operands[2] = {&left, &right};
+  if (!zb_loop_init(&p->batch, &space, operands, 2)) return false;
+  p->out = out->data;
+  p->accumulate = call->accumulate;
+  if (!zb_sgemm_readable(p->m, p->k, p->lhs.row_stride, p->lhs.column_stride)) return false;
+  if (!zb_sgemm_readable(p->k, p->n, p->rhs.row_stride, p->rhs.column_stride)) return false;
+  fold_batch(p);
+  return true;
+}
+
+bool zb_cpu_matmul_matches(const zb_kernel_call *call) {
+  product p;
+  if (call->inputs[0].dtype != ZB_F32 || call->inputs[1].dtype != ZB_F32 || call->outputs[0].dtype != ZB_F32) return false;
+  return product_init(&p, call);
+}
+
+/* Sizes measured on AVX-512: dnnl_sgemm is at its best where a tile of the result is about TILE_M x TILE_N (its inner blocks are 48 wide), and
+ * loses a few percent below. TILE_FLOPS keeps the cost of handing out tiles small. */
+enum { TILE_M = 256, TILE_N = 384, TILE_M_LEAST = 64, TILE_N_LEAST = 96, TILES_WANTED = 8 };
+static const double tile_flops = 4e6;
+
+/* Cuts `size` into equal parts of at most `most`, rounded up to `unit`. */
+static int64_t part_size(int64_t size, int64_t most, int64_t unit) {
+  int64_t parts = zb_ceil_div(size, most);
+  return zb_min64(size, zb_ceil_div(zb_ceil_div(size, parts), unit) * unit);
+}
+
+static void choose_tiles(product *p) {
+  int64_t most_m = TILE_M, most_n = TILE_N;
+  double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k;
+  int64_t wanted = (int64_t)(flops / tile_flops);
+  if (wanted > TILES_WANTED) wanted = TILES_WANTED;
+  wanted = zb_ceil_div(wanted, zb_max64(1, p->batch.elements));
+  if (wanted < 1) wanted = 1;
+  for (;;) {
+    p->tile_m = part_size(p->m, most_m, 16);
+    p->tile_n = part_size(p->n, most_n, 48);
+    p->tiles_m = zb_ceil_div(p->m, p->tile_m);
+    p->tiles_n = zb_ceil_div(p->n, p->tile_n);
+    if (p->tiles_m * p->tiles_n >= wanted) break;
+    if (p->tile_m > TILE_M_LEAST && p->tile_m * 2 >= p->tile_n) most_m = zb_max64(TILE_M_LEAST, p->tile_m / 2);
+    else if (p->tile_n > TILE_N_LEAST) most_n = zb_max64(TILE_N_LEAST, p->tile_n / 2);
+    else if (p->tile_m > TILE_M_LEAST) most_m = zb_max64(TILE_M_LEAST, p->tile_m / 2);
+    else break;
+  }
+  p->group = 1;
+  if (p->tiles_m * p->tiles_n == 1) p->group = zb_max64(1, (int64_t)(tile_flops / (flops > 1 ? flops : 1)));
+}
+
+static void product_tile(void *context, int64_t tile, void *scratch) {
+  product *p = context;
+  int64_t in_batch = p->tiles_m * p->tiles_n;
+  int64_t first = tile / in_batch * p->group, end = zb_min64(first + p->group, p->batch.elements);
+  int64_t row = tile % in_batch / p->tiles_n * p->tile_m, column = tile % p->tiles_n * p->tile_n;
+  int64_t m = zb_min64(p->tile_m, p->m - row), n = zb_min64(p->tile_n, p->n - column);
+  (void)scratch;
+  for (int64_t i = first; i < end; i++) {
+    zb_matrix lhs = p->lhs, rhs = p->rhs;
+    lhs.data += zb_loop_offset(&p->batch, 0, p->batch.rank, i) + row * lhs.row_stride;
+    rhs.data += zb_loop_offset(&p->batch, 1, p->batch.rank, i) + column * rhs.column_stride;
+    float *out = p->out + (i * p->m + row) * p->n + column;
+    if (!zb_sgemm(m, n, p->k, 1.0f, lhs, rhs, p->accumulate, out, p->n)) atomic_store(&p->failed, true);
+  }
+}
+
+const char *zb_cpu_matmul(const zb_kernel_call *call) {
+  product p;
+  if (!product_init(&p, call)) return "the operands of the product do not fit";
+  if (p.m == 0 || p.n == 0 || p.batch.elements == 0) return NULL;
+  if (p.k == 0) {
+    if (!p.accumulate) memset(p.out, 0, (size_t)(p.batch.elements * p.m * p.n) * sizeof *p.out);
+    return NULL;
+  }
+  choose_tiles(&p);
+  atomic_init(&p.failed, false);
+  int64_t groups = zb_ceil_div(p.batch.elements, p.group);
+  zb_parallel_for(call->threads, groups * p.tiles_m * p.tiles_n, product_tile, &p);
+  return atomic_load(&p.failed) ? "the matrix product ran out of memory" : NULL;
+}

@@ -1,0 +1,162 @@
+/* AdamW and SGD: one fused pass over parameter, gradient and state, in place.
+ * Constants of the step are computed in double, as torch.optim does. Tests: test/kernels/fast_optimizer_test.c */
+#ifndef ZB_ISA_LEVEL
+#include "kernels/cpu/common.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct update {
+  float *parameter, *first, *second; /* second: AdamW only; first: exp_avg or momentum buffer (NULL: none) */
+  const float *gradient;
+  int64_t elements;
+  float gradient_scale, decay;       /* AdamW: the factor 1 - lr * weight_decay; SGD: weight_decay */
+  float beta1, one_minus_beta1, beta2, one_minus_beta2;
+  float step_size, root_correction, eps;
+  float lr, momentum, gradient_share; /* SGD; gradient_share is 1 - dampening */
+  bool first_step, nesterov;
+} update;
+
+#define ZB_ISA_BODY "kernels/cpu/optimizer.c"
+#include "kernels/cpu/isa_each.h"
+
+/* The plan lets result `out` share the memory of operand `in`; where it does not, the operand is copied first. */
+static float *updated(const zb_kernel_call *call, int out, int in) {
+  const zb_tensor *to = &call->outputs[out], *from = &call->inputs[in];
+  if (to->data != from->data) memcpy(to->data, from->data, (size_t)zb_tensor_elements(from) * sizeof(float));
+  return to->data;
+}
+
+static int64_t step_number(const zb_tensor *step) {
+  return step->dtype == ZB_I64 ? *(const int64_t *)step->data : *(const int32_t *)step->data;
+}
+
+const char *zb_cpu_adamw(const zb_kernel_call *call) {
+  static const zb_tile_run tiles[] = ZB_ISA_ROW(adamw_tile);
+  const zb_attrs *attrs = &call->attrs;
+  double lr = zb_attr_float(attrs, "lr", 1e-3), eps = zb_attr_float(attrs, "eps", 1e-8);
+  double beta1 = zb_attr_float(attrs, "beta1", 0.9), beta2 = zb_attr_float(attrs, "beta2", 0.999);
+  double step = (double)step_number(&call->inputs[4]);
+  update u = {
+      .parameter = updated(call, 0, 0),
+      .first = updated(call, 1, 2),
+      .second = updated(call, 2, 3),
+      .gradient = call->inputs[1].data,
+      .elements = zb_tensor_elements(&call->inputs[0]),
+      .gradient_scale = (float)zb_attr_float(attrs, "gradient_scale", 1),
+      .decay = (float)(1 - lr * zb_attr_float(attrs, "weight_decay", 0.01)),
+      .beta1 = (float)beta1,
+      .one_minus_beta1 = (float)(1 - beta1),
+      .beta2 = (float)beta2,
+      .one_minus_beta2 = (float)(1 - beta2),
+      .step_size = (float)(lr / (1 - pow(beta1, step))),
+      .root_correction = (float)(1 / sqrt(1 - pow(beta2, step))),
+      .eps = (float)eps,
+  };
+  zb_parallel_for(call->threads, zb_ceil_div(u.elements, ZB_TILE_ELEMENTS), tiles[zb_isa()], &u);
+  return NULL;
+}
+
+const char *zb_cpu_sgd(const zb_kernel_call *call) {
+  static const zb_tile_run tiles[] = ZB_ISA_ROW(sgd_tile);
+  const zb_attrs *attrs = &call->attrs;
+  const zb_tensor *buffer = zb_call_output(call, 1), *step = zb_call_input(call, 3);
+  update u = {
+      .parameter = updated(call, 0, 0),
+      .first = buffer ? updated(call, 1, 2) : NULL,
+      .gradient = call->inputs[1].data,
+      .elements = zb_tensor_elements(&call->inputs[0]),
+      .gradient_scale = (float)zb_attr_float(attrs, "gradient_scale", 1),
+      .decay = (float)zb_attr_float(attrs, "weight_decay", 0),
+      .lr = (float)zb_attr_float(attrs, "lr", 1e-3),
+      .momentum = (float)zb_attr_float(attrs, "momentum", 0),
+      .gradient_share = (float)(1 - zb_attr_float(attrs, "dampening", 0)),
+      .first_step = step && step_number(step) <= 1,
+      .nesterov = zb_attr_bool(attrs, "nesterov", false),
+  };
+  zb_parallel_for(call->threads, zb_ceil_div(u.elements, ZB_TILE_ELEMENTS), tiles[zb_isa()], &u);
+  return NULL;
+}
+
+/* All but the step number are f32 and contiguous. */
+static bool dense_but_step(const zb_kernel_call *call, int step) {
+  for (int i = 0; i < call->input_count; i++) {
+    const zb_tensor *x = zb_call_input(call, i);
+    if (!x) continue;
+    bool good = i == step ? x->dtype == ZB_I64 || x->dtype == ZB_I32 : x->dtype == ZB_F32 && zb_tensor_contiguous(x);
+    if (!good) return false;
+  }
+  for (int i = 0; i < call->output_count; i++) {
+    const zb_tensor *x = zb_call_output(call, i);
+    if (x && (x->dtype != ZB_F32 || !zb_tensor_contiguous(x))) return false;
+  }
+  return true;
+}
+
+bool zb_cpu_adamw_matches(const zb_kernel_call *call) {
+  return call->input_count == 5 && call->output_count == 3 && dense_but_step(call, 4);
+}
+
+bool zb_cpu_sgd_matches(const zb_kernel_call *call) {
+  bool has_buffer = zb_call_output(call, 1) != NULL;
+  if (has_buffer != (zb_attr_float(&call->attrs, "momentum", 0) != 0.0)) return false;
+  return call->input_count == 4 && dense_but_step(call, 3);
+}
+
+#else /* ---- One tile, for one instruction set ---- */
+
+V_INLINE void ZB_ISA(adamw_step)(const update *u, vf gradient, vf *parameter, vf *first, vf *second) {
+  vf g = gradient * v_set(u->gradient_scale);
+  vf m = v_fma(v_set(u->one_minus_beta1), g, v_set(u->beta1) * *first);
+  vf v = v_fma(v_set(u->one_minus_beta2) * g, g, v_set(u->beta2) * *second);
+  vf denominator = v_fma(v_sqrt(v), v_set(u->root_correction), v_set(u->eps));
+  *parameter = v_fma(v_set(-u->step_size), m / denominator, *parameter * v_set(u->decay));
+  *first = m;
+  *second = v;
+}
+
+static void ZB_ISA(adamw_tile)(void *context, int64_t tile, void *scratch) {
+  const update copy = *(const update *)context, *u = &copy; /* stores to the tensors cannot change it */
+  int64_t i = tile * ZB_TILE_ELEMENTS, end = zb_min64(i + ZB_TILE_ELEMENTS, u->elements);
+  (void)scratch;
+  for (; i + V_LANES <= end; i += V_LANES) {
+    vf p = v_load(u->parameter + i), m = v_load(u->first + i), v = v_load(u->second + i);
+    ZB_ISA(adamw_step)(u, v_load(u->gradient + i), &p, &m, &v);
+    v_store(u->parameter + i, p);
+    v_store(u->first + i, m);
+    v_store(u->second + i, v);
+  }
+  int64_t left = end - i;
+  if (left <= 0) return;
+  vf p = v_load_part(u->parameter + i, left), m = v_load_part(u->first + i, left), v = v_load_part(u->second + i, left);
+  ZB_ISA(adamw_step)(u, v_load_part(u->gradient + i, left), &p, &m, &v);
+  v_store_part(u->parameter + i, p, left);
+  v_store_part(u->first + i, m, left);
+  v_store_part(u->second + i, v, left);
+}
+
+V_INLINE void ZB_ISA(sgd_step)(const update *u, vf gradient, vf *parameter, vf *buffer) {
+  vf g = v_fma(v_set(u->decay), *parameter, gradient * v_set(u->gradient_scale)), direction = g;
+  if (u->first) {
+    *buffer = u->first_step ? g : v_fma(v_set(u->gradient_share), g, v_set(u->momentum) * *buffer);
+    direction = u->nesterov ? v_fma(v_set(u->momentum), *buffer, g) : *buffer;
+  }
+  *parameter = v_fma(v_set(-u->lr), direction, *parameter);
+}
+
+static void ZB_ISA(sgd_tile)(void *context, int64_t tile, void *scratch) {
+  const update copy = *(const update *)context, *u = &copy; /* stores to the tensors cannot change it */
+  int64_t i = tile * ZB_TILE_ELEMENTS, end = zb_min64(i + ZB_TILE_ELEMENTS, u->elements);
+  (void)scratch;
+  for (; i < end; i += V_LANES) {
+    int64_t n = zb_min64(V_LANES, end - i);
+    vf p = v_load_part(u->parameter + i, n), b = v_set(0);
+    if (u->first) b = v_load_part(u->first + i, n);
+    ZB_ISA(sgd_step)(u, v_load_part(u->gradient + i, n), &p, &b);
+    v_store_part(u->parameter + i, p, n);
+    if (u->first) v_store_part(u->first + i, b, n);
+  }
+}
+#endif
