@@ -52,6 +52,7 @@ typedef struct outline {
   MlirValue *locals;
   size_t local_count, local_capacity;
   bool *crosses;         // per value: a result of its function
+  zb_map *load_needs;    // (LOAD function, value): a rank needs a value of its LOAD
   int *stack;            // of values, for resolve
   size_t stack_capacity;
 } outline;
@@ -126,8 +127,10 @@ static MlirAttribute argument_attributes(outline *o, int sub, int value) {
   }
   unsigned flags = o->flow.nodes[v->producer];
   if (flags & ZB_FLOW_LOAD) {
+    int load = load_sub(o, o->subs[sub].rank);
     o->crosses[value] = true;
-    start(o, load_sub(o, o->subs[sub].rank));
+    start(o, load);
+    if (!zb_map_set(o->load_needs, memo_key(o, load, value), 1)) o->subs[sub].f.failed = true;
     return i64_entry(o, "zb.load", value);
   }
   if (flags & ZB_FLOW_ACCUMULATE) return sum_attributes(o, o->graph.nodes[v->producer].op);
@@ -328,7 +331,7 @@ static zb_result place_results(outline *o) {
     if (o->flow.nodes[producer] & ZB_FLOW_LOAD) {
       for (int rank = 0; rank < o->ranks; ++rank) {
         int sub = load_sub(o, rank);
-        if (!o->subs[sub].started) continue;
+        if (!zb_map_get(o->load_needs, memo_key(o, sub, v), NULL)) continue;
         if (!resolve(o, sub, v) || !lookup(o, sub, v, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
         zb_function_result(&o->subs[sub].f, local, i64_entry(o, "zb.load", v));
       }
@@ -426,7 +429,8 @@ static zb_result outline_graph(outline *o) {
   o->group = zb_alloc(nodes * sizeof *o->group);
   o->crosses = zb_alloc(values * sizeof *o->crosses);
   o->memo = zb_map_create_pointer();
-  if (!o->stage || !o->class_index || !o->group || !o->crosses || !o->memo) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  o->load_needs = zb_map_create_pointer();
+  if (!o->stage || !o->class_index || !o->group || !o->crosses || !o->memo || !o->load_needs) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if (!read_marks(o)) return ZB_FAIL;
   ZB_PASS_TRY(pass, find_groups(o));
   if (!make_subs(o)) return ZB_FAIL;
@@ -452,6 +456,7 @@ static void deinit(outline *o) {
   zb_free(o->stack);
   zb_free(o->stage_rank);
   if (o->memo) zb_map_destroy(o->memo);
+  if (o->load_needs) zb_map_destroy(o->load_needs);
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
