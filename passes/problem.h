@@ -1,0 +1,45 @@
+/* The schedule problem of a framed module: what zb-schedule, zb-insert-comm and the summary count with. */
+#ifndef ZB_PASSES_PROBLEM_H
+#define ZB_PASSES_PROBLEM_H
+
+#include "passes/pass.h"
+#include "runtime/base/text.h"
+#include "zb/schedule.h"
+
+enum { ZB_CLASS_INDEX_F, ZB_CLASS_INDEX_B, ZB_CLASS_INDEX_W, ZB_CLASS_INDEX_COUNT };
+
+/* One hop of values from stage to stage: what one message a micro-batch carries. */
+typedef struct zb_hop {
+  int source, destination;  /* stages; forward: source < destination, backward: source > destination */
+  int64_t *values;          /* value ids, ascending: the parts */
+  size_t value_count, value_capacity;
+  int64_t bytes;
+} zb_hop;
+
+typedef struct zb_module_problem {
+  zb_problem problem;       /* pointers into the arrays below */
+  int *stage_rank;
+  zb_stage_cost *costs;
+  zb_edge *edges;
+  int64_t *base_bytes, *optimizer_ps;
+  zb_hop *hops;             /* forward and backward ones, by (source, destination) */
+  size_t hop_count, hop_capacity;
+  MlirOperation *ranks;     /* the nested modules by rank */
+  MlirOperation *functions; /* [stage * ZB_CLASS_INDEX_COUNT + class] */
+} zb_module_problem;
+
+/* Reads a module of level framed or later. micro_batches may be 0 (not known yet). */
+zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_module_problem *out) ZB_MUST_USE;
+void zb_module_problem_deinit(zb_module_problem *problem);
+
+/* Frame bytes of a stage from its functions' results: kind "fb", "fw" or "bw". */
+int64_t zb_frame_bytes(MlirOperation function, const char *kind);
+
+
+/* Order of a rank as text "0F0 0F1 0B0" and back. */
+char *zb_order_text(const zb_order *order, int rank) ZB_MUST_USE;
+zb_status zb_order_parse(const char *text, int rank, zb_order *order) ZB_MUST_USE;
+/* The order that zb-schedule wrote on the rank modules. Release with zb_order_deinit. */
+zb_status zb_module_order(const zb_module_problem *problem, zb_order *out) ZB_MUST_USE;
+
+#endif
