@@ -21,6 +21,8 @@
 #include <mlir-c/BuiltinAttributes.h>
 #include <string.h>
 
+enum { IDS_MAX = 1 << 24 }; // far above what zb-autodiff gives; a larger zb.id only shares no copies
+
 typedef struct value_state {
   zb_layout layout;
   bool strided;              // known shape, not contiguous
@@ -214,7 +216,7 @@ static zb_status layouts_init(MlirOperation function, layouts *l) {
   ZB_TRY(zb_graph_build(function, &l->graph));
   for (int n = 0; n < l->graph.node_count; ++n) {
     int64_t id = zb_get_i64(l->graph.nodes[n].op, ZB_ATTR_ID, -1);
-    if (id >= l->id_count && id < INT32_MAX) l->id_count = id + 1;
+    if (id >= l->id_count && id < IDS_MAX) l->id_count = id + 1;
   }
   l->values = zb_alloc(((size_t)l->graph.value_count + 1) * sizeof *l->values);
   l->forward_ops = zb_alloc(((size_t)l->id_count + 1) * sizeof *l->forward_ops);

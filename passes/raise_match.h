@@ -1,0 +1,56 @@
+/* What the patterns of zb-raise share: one function a pattern, and small matchers. */
+#ifndef ZB_PASSES_RAISE_MATCH_H
+#define ZB_PASSES_RAISE_MATCH_H
+
+#include "passes/rewrite.h"
+
+typedef enum zb_raised {
+  ZB_RAISED_NOT,    /* the pattern is not there */
+  ZB_RAISED,        /* the root was replaced; it stays, without operands, until dead ops are erased */
+  ZB_RAISED_FAILED, /* an error was reported */
+} zb_raised;
+
+/* What patterns may ask about the whole program. */
+typedef struct zb_raise_context {
+  const zb_graph *graph;   /* of the program before the pass */
+  const uint8_t *depends;
+} zb_raise_context;
+/* Whether a gradient may be asked of this value: it depends on a trained parameter, or was made by this pass. */
+bool zb_raise_trainable(const zb_raise_context *context, MlirValue value);
+
+/* A pattern tries to replace the op `root`; tried on every op in program order. */
+typedef zb_raised (*zb_raise_pattern)(const zb_raise_context *context, MlirOperation root);
+zb_raised zb_raise_gelu(const zb_raise_context *context, MlirOperation root);
+zb_raised zb_raise_silu(const zb_raise_context *context, MlirOperation root);
+zb_raised zb_raise_rms_norm(const zb_raise_context *context, MlirOperation root);
+zb_raised zb_raise_layer_norm(const zb_raise_context *context, MlirOperation root);
+zb_raised zb_raise_norm_bias(const zb_raise_context *context, MlirOperation root);
+zb_raised zb_raise_attention(const zb_raise_context *context, MlirOperation root);
+zb_raised zb_raise_power(const zb_raise_context *context, MlirOperation root);
+
+/* Replaces the root by a value; RAISED, or FAILED where the builder failed. */
+zb_raised zb_raise_finish(const zb_builder *b, MlirOperation root, MlirValue value);
+
+/* Constants written in decimal by exporters: equal within 1e-5 relative. */
+bool zb_near(double a, double b);
+
+/* The producer of a value if it is `name` and the value has no other reader, else null: what lies inside of a pattern. */
+MlirOperation zb_inner(MlirValue value, const char *name);
+/* An op "name"(x, constant) or, for either order, "name"(constant, x): gives x and the number. `value` must have no other reader. */
+bool zb_inner_with_scalar(MlirValue value, const char *name, bool either_order, MlirValue *x, double *number);
+/* The operand of a binary op beside `known`, or null if `known` is none of the two. */
+MlirValue zb_other_operand(MlirOperation op, MlirValue known);
+
+/* A value as polynomial in x of degree 3 at most, c[0] + c[1] x + ...; every value between must have one reader. */
+enum { ZB_POLYNOMIAL_DEGREE = 3 };
+typedef struct zb_polynomial {
+  double c[ZB_POLYNOMIAL_DEGREE + 1];
+} zb_polynomial;
+bool zb_polynomial_of(MlirValue value, MlirValue x, int depth, zb_polynomial *out);
+
+/* x*x as mul(x, x) or pow(x, 2), read once. */
+bool zb_is_square(MlirValue value, MlirValue x);
+/* The x of such a value, or null. */
+MlirValue zb_square_root_of(MlirValue value);
+
+#endif
