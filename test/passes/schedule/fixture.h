@@ -1,0 +1,95 @@
+/* Small problems for the tests of the schedule library, a seeded generator, and what the suites share. */
+#ifndef ZB_TEST_PASSES_SCHEDULE_FIXTURE_H
+#define ZB_TEST_PASSES_SCHEDULE_FIXTURE_H
+
+#include <CUnit/Basic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "zb/schedule.h"
+
+enum { FIXTURE_STAGES = 64, FIXTURE_EDGES = 128 };
+
+typedef struct fixture {
+  zb_problem problem;
+  int stage_rank[FIXTURE_STAGES];
+  zb_stage_cost costs[FIXTURE_STAGES];
+  zb_edge edges[FIXTURE_EDGES];
+  int64_t base[FIXTURE_STAGES], optimizer[FIXTURE_STAGES];
+} fixture;
+
+/* The chunks of a rank together take f, b, w; comm between ranks; memory as the papers have it: F keeps 1000, B leaves `ratio` of it to W. */
+static inline void fixture_uniform(fixture *x, const char *placement, int ranks, int chunks, int micro_batches, int64_t f, int64_t b, int64_t w,
+                                   int64_t comm, double ratio) {
+  memset(x, 0, sizeof *x);
+  x->problem = (zb_problem){.ranks = ranks, .micro_batches = micro_batches, .stages = ranks * chunks, .stage_rank = x->stage_rank,
+                            .costs = x->costs, .link_latency_ps = comm};
+  zb_status status = zb_placement(placement, ranks, chunks, x->stage_rank);
+  CU_ASSERT_PTR_NULL_FATAL(status);
+  for (int stage = 0; stage < ranks * chunks; ++stage) {
+    const int64_t keep = 1000, keep_w = (int64_t)(1000 * ratio);
+    x->costs[stage] = (zb_stage_cost){.time_ps = {f / chunks, b / chunks, w / chunks}, .keep_bytes = {keep, 0, 0},
+                                      .free_bytes = {0, keep - keep_w, keep_w}};
+  }
+}
+
+/* Reproducible numbers: a 64-bit linear congruential generator (Knuth's constants), high bits. */
+static inline int64_t fixture_random(uint64_t *state, int64_t below) {
+  *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (int64_t)((*state >> 33) % (uint64_t)below);
+}
+
+/* Every stage its own times and memory, skip edges, optimizer, base memory, messages that cost bytes. */
+static inline void fixture_uneven(fixture *x, uint64_t *seed, const char *placement, int ranks, int chunks, int micro_batches) {
+  fixture_uniform(x, placement, ranks, chunks, micro_batches, 0, 0, 0, fixture_random(seed, 4), 0);
+  int edges = 0;
+  for (int stage = 0; stage < x->problem.stages; ++stage) {
+    const int64_t fb = fixture_random(seed, 100), fw = fixture_random(seed, 100), bw = fixture_random(seed, 50);
+    x->costs[stage] = (zb_stage_cost){
+        .time_ps = {fixture_random(seed, 20), fixture_random(seed, 20), fixture_random(seed, 20)},
+        .keep_bytes = {fb + fw, bw, 0},
+        .free_bytes = {0, fb, fw + bw}};
+    for (int to = stage + 1; to < x->problem.stages; ++to)
+      if (to == stage + 1 || fixture_random(seed, 5) == 0)
+        x->edges[edges++] = (zb_edge){stage, to, fixture_random(seed, 8), to == stage + 1 ? 1 + fixture_random(seed, 8) : fixture_random(seed, 3)};
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    x->base[rank] = fixture_random(seed, 100);
+    x->optimizer[rank] = fixture_random(seed, 10);
+  }
+  x->problem.edges = x->edges;
+  x->problem.edge_count = edges;
+  x->problem.link_ps_per_byte = (double)fixture_random(seed, 4) / 2;
+  x->problem.base_bytes = x->base;
+  x->problem.optimizer_ps = x->optimizer;
+}
+
+/* Fails the test with the text of the status, if there is one. */
+static inline void expect_ok(zb_status status) {
+  if (status) fprintf(stderr, "\n%s", zb_status_text(status));
+  CU_ASSERT_PTR_NULL(status);
+  zb_status_free(status);
+}
+
+/* The status has this code, and its text says this. */
+static inline void expect_status(zb_status status, zb_code code, const char *part) {
+  CU_ASSERT_PTR_NOT_NULL(status);
+  CU_ASSERT_EQUAL(zb_status_code(status), code);
+  const bool found = status && strstr(zb_status_text(status), part);
+  if (!found) fprintf(stderr, "\nexpected '%s' in: %s", part, status ? zb_status_text(status) : "success\n");
+  CU_ASSERT(found);
+  zb_status_free(status);
+}
+
+/* Runs one suite; the exit status of its program. */
+static inline int run_suite(const char *name, const CU_TestInfo *tests) {
+  CU_SuiteInfo suites[] = {{.pName = name, .pTests = (CU_TestInfo *)(uintptr_t)tests}, CU_SUITE_INFO_NULL};
+  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 1;
+  CU_basic_run_tests();
+  const unsigned failed = CU_get_number_of_failures();
+  CU_cleanup_registry();
+  return failed != 0;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* The published bubble rates of the zero-bubble paper, to the printed digit: 12 settings, 1F1B and ZB-H1. */
+#include <jansson.h>
+#include <math.h>
+
+#include "fixture.h"
+
+static int64_t ps(const json_t *setting, const char *key) { return llround(json_number_value(json_object_get(setting, key)) * 1e9); }
+
+static void check_setting(const json_t *setting, const char *name) {
+  fixture x;
+  zb_order order;
+  zb_simulation simulation;
+  const int ranks = (int)json_integer_value(json_object_get(setting, "ranks"));
+  const double ratio = json_number_value(json_object_get(setting, "memory_ratio"));
+  fixture_uniform(&x, "plain", ranks, 1, (int)json_integer_value(json_object_get(setting, "micro_batches")), ps(setting, "f"), ps(setting, "b"),
+                  ps(setting, "w"), ps(setting, "comm"), ratio);
+  expect_ok(zb_schedule_run(zb_schedule_find(name, NULL), &x.problem, &order));
+  expect_ok(zb_simulate(&x.problem, &order, &simulation));
+  const double published = json_number_value(json_object_get(setting, name));
+  CU_ASSERT(published > 0.01);
+  CU_ASSERT_EQUAL(llround(simulation.bubble_stage * 1e4), llround(published * 1e4));
+  CU_ASSERT_EQUAL(llround(simulation.bubble_barrier * 1e4), llround(published * 1e4));
+  /* Section 2.2 of the paper: the memory of 1F1B, p micro-batches on the first rank. */
+  CU_ASSERT_EQUAL(simulation.peak_bytes[0], 1000 * ranks);
+  CU_ASSERT(zb_lower_bound_ps(&x.problem) <= simulation.step_ps);
+  zb_simulation_deinit(&simulation);
+  zb_order_deinit(&order);
+}
+
+static void test_published(void) {
+  json_error_t error;
+  json_t *root = json_load_file(ZB_SOURCE_DIR "/test/passes/schedule/iclr24.json", 0, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(root);
+  const json_t *settings = json_object_get(root, "settings");
+  CU_ASSERT_EQUAL(json_array_size(settings), 12);
+  for (size_t i = 0; i < json_array_size(settings); ++i) {
+    check_setting(json_array_get(settings, i), "1f1b");
+    check_setting(json_array_get(settings, i), "zb-h1");
+  }
+  json_decref(root);
+}
+
+int main(void) {
+  static const CU_TestInfo tests[] = {{"Table 5: 1F1B and ZB-H1", test_published}, CU_TEST_INFO_NULL};
+  return run_suite("iclr24", tests);
+}
