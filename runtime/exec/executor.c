@@ -125,6 +125,8 @@ zb_status zb_executor_begin_step(zb_executor *e, int64_t step) {
   if (counter->bytes >= sizeof number)
     ZB_TRY(device->upload(e->device, e->arena + counter->offset, &number, sizeof number));
   if (e->times) memset(e->times, 0, sizeof(zb_job_times) * (size_t)e->program->job_count);
+  const zb_plan_range *slots = &e->program->regions[ZB_REGION_SLOTS];
+  if (e->params.poison) memset(e->arena + slots->offset, POISON, slots->bytes); /* nothing in a slot outlives a step */
   return NULL;
 }
 
@@ -186,7 +188,7 @@ static zb_status run_job(zb_executor *e, const zb_plan_job *job) {
 static zb_status check_and_fill(zb_executor *e) {
   const zb_liveness *l = &e->liveness;
   const zb_plan_slice quiet = l->quiet[e->job], free_after = l->free_after[e->job];
-  for (uint32_t i = 0; e->poisoned && i < quiet.count; ++i) {
+  for (uint32_t i = 0; i < quiet.count; ++i) {
     const zb_plan_range *range = &l->ranges[quiet.begin + i];
     for (uint64_t k = 0; k < range->bytes; ++k)
       if (e->arena[range->offset + k] != POISON)
@@ -197,7 +199,6 @@ static zb_status check_and_fill(zb_executor *e) {
     const zb_plan_range *range = &l->ranges[free_after.begin + i];
     memset(e->arena + range->offset, POISON, range->bytes);
   }
-  e->poisoned = true;
   return NULL;
 }
 

@@ -53,7 +53,6 @@ typedef struct zb_executor {
   uint32_t wait;                /* how many waits of the job are over */
   int drain;                    /* after the last job: next communication job to wait for */
   int blocked_on;               /* message, while BLOCKED */
-  bool poisoned;                /* the ranges that were free before this job are filled */
   /* What a step took, of the clock of the driver. */
   int64_t compute_ps, waiting_ps;
   const int64_t *virtual_now_ps; /* NULL: the monotonic clock */
