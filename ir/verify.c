@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RESULTS_MAX = 64, CANDIDATES_MAX = 64 };
+enum { RESULTS_MAX = 64, CANDIDATES_MAX = 64, CONSTANT_BYTES_MAX = 1024 };
 
 typedef struct verify_state {
   int errors;
@@ -86,16 +86,49 @@ static zb_result check_result_count(MlirOperation op, const zb_op_def *def, intp
                         def->results ? def->results : "", count);
 }
 
+/* zb.constant C1, C2: the value has the type of the result and is small. */
+static zb_result check_elements(MlirOperation op, const zb_op_def *def) {
+  for (const zb_attr_def *row = def->attrs; row && row->name; ++row) {
+    if (row->kind != ZB_ATTR_ELEMENTS) continue;
+    MlirAttribute value = mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(row->name));
+    MlirType type = mlirValueGetType(mlirOperationGetResult(op, 0));
+    if (!mlirTypeEqual(mlirAttributeGetType(value), type))
+      return zb_op_error_at(op, "write the same type after dense<...> and as result",
+                            "zb.%s: the type of %s differs from the type of the result (C1)", def->name, row->name);
+    if (zb_type_bytes(type) > CONSTANT_BYTES_MAX)
+      return zb_op_error_at(op, "make it an argument with {zb.constant = \"name\"} and store it as safetensors",
+                            "zb.%s: %s is too large: expected at most %d bytes, got %" PRIu64 " (C2)", def->name, row->name,
+                            CONSTANT_BYTES_MAX, zb_type_bytes(type));
+  }
+  return ZB_OK;
+}
+
+extern const zb_op_def zb_op_put, zb_op_get;
+
+/* zb.put C1, zb.get C1: the value lies within the frame. */
+static zb_result check_frame_place(MlirOperation op, const zb_op_def *def) {
+  if (def != &zb_op_put && def != &zb_op_get) return ZB_OK;
+  MlirValue value = def == &zb_op_put ? mlirOperationGetOperand(op, 1) : mlirOperationGetResult(op, 0);
+  uint64_t frame_bytes = 0, bytes = zb_type_bytes(mlirValueGetType(value));
+  int64_t offset = zb_get_i64(op, "offset", -1);
+  zb_type_frame(mlirValueGetType(mlirOperationGetOperand(op, 0)), NULL, &frame_bytes);
+  if (offset >= 0 && bytes <= frame_bytes && (uint64_t)offset <= frame_bytes - bytes) return ZB_OK;
+  return zb_op_error_at(op, "frames are laid out by zb-memory",
+                        "zb.%s: the value leaves the frame: expected offset + %" PRIu64 " to be at most %" PRIu64
+                        ", got offset %" PRId64 " (C1)",
+                        def->name, bytes, frame_bytes, offset);
+}
+
 static zb_result check_op(MlirOperation op, const zb_op_def *def, bool foreign) {
   zb_op_view view;
   zb_op_view_storage storage;
   zb_op_error error = {.text = ""};
   if (!foreign && !check_attribute_names(op, def)) return ZB_FAIL;
   zb_view_state state = zb_op_view_read(op, def, &view, &storage, &error);
-  if (state == ZB_VIEW_OPAQUE && (foreign || !def->infer)) return ZB_OK;
-  if (state != ZB_VIEW_READ)
+  if (state == ZB_VIEW_OPAQUE && foreign) return ZB_OK;
+  if (state == ZB_VIEW_INVALID || (state == ZB_VIEW_OPAQUE && def->infer))
     return zb_op_error_at(op, error.hint, "%s%s: %s", foreign ? "" : "zb.", def->name, error.text);
-  if (!def->infer) return ZB_OK;
+  if (!def->infer) return foreign || (check_elements(op, def) && check_frame_place(op, def)) ? ZB_OK : ZB_FAIL;
   intptr_t count = mlirOperationGetNumResults(op);
   if (!check_result_count(op, def, count)) return ZB_FAIL;
   zb_shape results[RESULTS_MAX];

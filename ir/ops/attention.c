@@ -1,0 +1,149 @@
+/* zb.attention: softmax(scale * q k^T + mask) v, token-major, with fewer key/value heads allowed; and its gradient.
+ *
+ * The gradient recomputes the probabilities from lse, so F keeps no [tq, tk] matrix. Its one workspace is a row of sums a query (the
+ * "delta" of FlashAttention, Dao 2022, section B.4).
+ *
+ * Tests: test/ir/ops/attention.mlir.
+ */
+#include "ir/ops/support.h"
+
+#include <inttypes.h>
+
+enum { Q, K, V, MASK, OUT, LSE, DOUT };
+enum { BATCH, TOKENS, HEADS, WIDTH };
+
+/* C1 to C5 on the first four operands of both ops. */
+static zb_result check_operands(const zb_op_view *op, zb_op_error *error) {
+  const zb_shape *q = &op->operands[Q], *k = &op->operands[K], *mask = &op->operands[MASK];
+  if (q->rank != 4 || k->rank != 4)
+    return zb_op_fail(error, "q is [batch, tokens, heads, width]; k and v are [batch, tokens, kv_heads, width]",
+                      "q, k and v need rank 4: expected 4, got %d and %d (C1)", q->rank, k->rank);
+  if (!zb_check_dtype(op, Q, ZB_REALS, "C2", error) || !zb_check_same_dtype(op, K, Q, "C2", error)) return ZB_FAIL;
+  if (k->dims[BATCH] != q->dims[BATCH] || k->dims[WIDTH] != q->dims[WIDTH])
+    return zb_op_fail(error, NULL,
+                      "k does not fit q: expected batch %" PRId64 " and width %" PRId64 ", got %" PRId64 " and %" PRId64 " (C3)",
+                      q->dims[BATCH], q->dims[WIDTH], k->dims[BATCH], k->dims[WIDTH]);
+  if (k->dims[HEADS] < 1 || q->dims[HEADS] % k->dims[HEADS] != 0)
+    return zb_op_fail(error, "each key/value head serves heads / kv_heads query heads",
+                      "the heads do not divide: expected a divisor of %" PRId64 " heads of q, got %" PRId64 " heads of k (C4)",
+                      q->dims[HEADS], k->dims[HEADS]);
+  if (!zb_check_same_type(op, V, K, "C5", error)) return ZB_FAIL;
+  if (mask->rank < 0) return ZB_OK;
+  zb_shape scores = {q->dtype, 4, {q->dims[BATCH], q->dims[HEADS], q->dims[TOKENS], k->dims[TOKENS]}}, both = scores;
+  char expected[96], got[96];
+  if (mask->dtype == q->dtype && zb_broadcast(mask, &scores, &both) && zb_shape_equal(&both, &scores)) return ZB_OK;
+  return zb_op_fail(error, "the mask is added to the scores [batch, heads, q tokens, k tokens]",
+                    "the mask does not broadcast to the scores: expected %s, got %s (C6)", zb_shape_text(&scores, expected),
+                    zb_shape_text(mask, got));
+}
+
+static zb_shape lse_shape(const zb_shape *q) {
+  return (zb_shape){q->dtype, 3, {q->dims[BATCH], q->dims[HEADS], q->dims[TOKENS]}};
+}
+
+static zb_result infer(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  if (!check_operands(op, error)) return ZB_FAIL;
+  results[0] = op->operands[Q];
+  results[1] = lse_shape(&op->operands[Q]);
+  return ZB_OK;
+}
+
+/* Query/key pairs that are computed, over batch and heads: causal rows stop at the diagonal. */
+static double visible_pairs(const zb_op_view *op) {
+  const zb_shape *q = &op->operands[Q];
+  int64_t tq = q->dims[TOKENS], tk = op->operands[K].dims[TOKENS];
+  double pairs = (double)tq * (double)tk;
+  if (zb_attr_bool(&op->attrs, "causal", false)) {
+    /* Row i sees i + 1 + tk - tq keys, if positive. */
+    double first = (double)(tk - tq + 1 > 0 ? tk - tq + 1 : 1), rows = (double)(tk < tq ? tk : tq);
+    pairs = rows * (first + (double)tk) / 2;
+  }
+  return pairs * (double)q->dims[BATCH] * (double)q->dims[HEADS];
+}
+
+/* Two products and the softmax. */
+static zb_cost cost(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)results, (void)count;
+  double pairs = visible_pairs(op), product = 4 * pairs * (double)op->operands[Q].dims[WIDTH];
+  return (zb_cost){.flops = product + 12 * pairs, .product_flops = product};
+}
+
+/* Five products: scores again, dv, dp, dq, dk. */
+static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)results, (void)count;
+  double pairs = visible_pairs(op), product = 10 * pairs * (double)op->operands[Q].dims[WIDTH];
+  return (zb_cost){.flops = product + 14 * pairs, .product_flops = product};
+}
+
+static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+  zb_op_view view;
+  zb_op_view_storage storage;
+  bool has_mask = mlirOperationGetNumOperands(op) == 4;
+  if (!zb_check_no_gradient(op, dout, 1)) return ZB_FAIL;
+  if (has_mask && needs[MASK])
+    return zb_op_error_at(op, "compile with --no-raise, or freeze what the mask is computed from",
+                          "zb.attention gives no gradient for its mask, but a trained parameter leads to it");
+  if (mlirValueIsNull(dout[0])) return ZB_OK;
+  if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
+  MlirValue operands[7];
+  int count = 0;
+  for (int i = 0; i < (has_mask ? 4 : 3); ++i) operands[count++] = zb_operand(op, i);
+  operands[count++] = zb_result_value(op, 0);
+  operands[count++] = zb_result_value(op, 1);
+  operands[count++] = dout[0];
+  return zb_build_grad_op(b, "attention_grad", operands, count, view.attrs.items, view.attrs.count, 3, needs, din);
+}
+
+#define ATTENTION_ATTRS                                                                                                \
+  ZB_ATTRS({"scale", ZB_ATTR_FLOAT, false, 0, "factor of the scores: scale = 0.125 : f64"},                            \
+           {"causal", ZB_ATTR_BOOL, true, 0, "key j is visible to query i iff j <= i + tk - tq"})
+#define OPERANDS_DOC                                                                                                   \
+  "C1: q, k and v have rank 4. C2: they have one float type. C3: batch and width of q and k are equal. C4: the heads " \
+  "of k divide those of q. C5: v has the type of k. C6: the mask has that element type and broadcasts to the scores."
+
+const zb_op_def zb_op_attention = {
+    .name = "attention",
+    .summary = "softmax(scale * q k^T + mask) v, token-major; lse is the logarithm of the softmax denominators.",
+    .doc = OPERANDS_DOC "\n",
+    .operands = "q, k, v, mask?",
+    .results = "out, lse",
+    .attrs = ATTENTION_ATTRS,
+    .op_class = ZB_CLASS_KERNEL,
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
+    .infer = infer,
+    .cost = cost,
+    .grad = grad,
+};
+
+static zb_result infer_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  const zb_shape *q = &op->operands[Q];
+  if (!check_operands(op, error)) return ZB_FAIL;
+  if (!zb_check_same_type(op, OUT, Q, "C7", error) || !zb_check_same_type(op, DOUT, Q, "C7", error)) return ZB_FAIL;
+  zb_shape lse = lse_shape(q);
+  if (!zb_check_type(op, LSE, &lse, "batch, heads and tokens of q", "C8", error)) return ZB_FAIL;
+  for (int i = 0; i < 3; ++i) results[i] = op->operands[i];
+  return ZB_OK;
+}
+
+/* One f32 a query and head: the sum of dout * out over its width. */
+static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)results, (void)count;
+  const zb_shape *q = &op->operands[Q];
+  return zb_align((uint64_t)q->dims[BATCH] * (uint64_t)q->dims[HEADS] * (uint64_t)q->dims[TOKENS] * 4);
+}
+
+const zb_op_def zb_op_attention_grad = {
+    .name = "attention_grad",
+    .summary = "Gradients of zb.attention for q, k and v; the mask has none.",
+    .doc = OPERANDS_DOC " C7: out and dout have the type of q. C8: lse has the shape [batch, heads, tokens] of q.\n",
+    .operands = "q, k, v, mask?, out, lse, dout",
+    .results = "dq, dk, dv",
+    .attrs = ATTENTION_ATTRS,
+    .op_class = ZB_CLASS_KERNEL,
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
+    .infer = infer_grad,
+    .cost = cost_grad,
+    .scratch_bytes = scratch_bytes,
+};

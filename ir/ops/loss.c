@@ -1,0 +1,172 @@
+/* zb.cross_entropy and zb.nll_loss over the last dimension, and their gradients.
+ *
+ * Tests: test/ir/ops/loss.mlir.
+ */
+#include "ir/ops/support.h"
+
+#include <string.h>
+
+/* C1 to C3: scores [.., C] of a float type, labels [..] of an integer type. */
+static zb_result check_labels(const zb_op_view *op, int scores, int labels, zb_op_error *error) {
+  const zb_shape *x = &op->operands[scores];
+  if (!zb_check_dtype(op, scores, ZB_REALS, "C1", error)) return ZB_FAIL;
+  if (x->rank < 1) return zb_op_fail(error, NULL, "the scores need a class dimension: expected rank 1 or more, got 0 (C1)");
+  if (!zb_check_dtype(op, labels, ZB_INTEGERS, "C2", error)) return ZB_FAIL;
+  zb_shape expected = zb_subshape(x, 0, x->rank - 1);
+  expected.dtype = op->operands[labels].dtype;
+  return zb_check_type(op, labels, &expected, "the scores without the class dimension", "C3", error);
+}
+
+/* C4. The type of the loss over labels of this shape. */
+static zb_result loss_shape(const zb_op_view *op, const zb_shape *labels, zb_dtype dtype, zb_shape *out, zb_op_error *error) {
+  const char *reduction = zb_attr_string(&op->attrs, "reduction", "");
+  *out = zb_scalar_shape(dtype);
+  if (strcmp(reduction, "mean") == 0 || strcmp(reduction, "sum") == 0) return ZB_OK;
+  if (strcmp(reduction, "none") != 0)
+    return zb_op_fail(error, "use \"mean\", \"sum\" or \"none\"", "unknown reduction '%.40s' (C4)", reduction);
+  *out = *labels;
+  out->dtype = dtype;
+  return ZB_OK;
+}
+
+static zb_cost cost_scores(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)results, (void)count;
+  return zb_cost_per_element(&op->operands[0], 12);
+}
+
+static zb_cost cost_labels(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)results, (void)count;
+  return zb_cost_per_element(&op->operands[1], 2);
+}
+
+static zb_cost cost_result(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)op, (void)count;
+  return zb_cost_per_element(&results[0], 10);
+}
+
+#define LOSS_ATTRS                                                                                                     \
+  {"reduction", ZB_ATTR_STRING, false, 0, "reduction = \"mean\", \"sum\" or \"none\""}, {                              \
+    "ignore_index", ZB_ATTR_INT, true, ZB_NO_DEFAULT, "label of rows that count neither in the sum nor in the mean"    \
+  }
+#define C1_TO_C4(SCORES)                                                                                               \
+  "C1: " SCORES " has a float type and a class dimension, the last. C2: labels are i64 or i32. C3: labels have the "   \
+  "shape of " SCORES " without it. C4: reduction is mean, sum or none."
+
+/* ---- cross_entropy ---- */
+
+static zb_result infer_cross_entropy(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  if (!check_labels(op, 0, 1, error)) return ZB_FAIL;
+  results[1] = op->operands[1];
+  results[1].dtype = op->operands[0].dtype;
+  return loss_shape(op, &op->operands[1], op->operands[0].dtype, &results[0], error);
+}
+
+static zb_result grad_cross_entropy(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+  if (!zb_check_no_gradient(op, dout, 1)) return ZB_FAIL;
+  if (!needs[0] || mlirValueIsNull(dout[0])) return ZB_OK;
+  MlirValue operands[] = {zb_operand(op, 0), zb_operand(op, 1), zb_result_value(op, 1), dout[0]};
+  din[0] = zb_build_grad1(b, op, operands, 4);
+  return zb_builder_result(b);
+}
+
+const zb_op_def zb_op_cross_entropy = {
+    .name = "cross_entropy",
+    .summary = "-log softmax(logits)[label], reduced over rows; lse is log(sum(exp(logits))).",
+    .doc = C1_TO_C4("logits") "\n",
+    .operands = "logits, labels",
+    .results = "loss, lse",
+    .attrs = ZB_ATTRS(LOSS_ATTRS),
+    .op_class = ZB_CLASS_KERNEL,
+    .traits = ZB_TRAIT_PURE,
+    .infer = infer_cross_entropy,
+    .cost = cost_scores,
+    .grad = grad_cross_entropy,
+};
+
+static zb_result infer_cross_entropy_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  zb_shape loss, lse = op->operands[1];
+  if (!check_labels(op, 0, 1, error)) return ZB_FAIL;
+  if (!loss_shape(op, &op->operands[1], op->operands[0].dtype, &loss, error)) return ZB_FAIL;
+  lse.dtype = op->operands[0].dtype;
+  if (!zb_check_type(op, 2, &lse, "the shape of labels, the element type of logits", "C5", error)) return ZB_FAIL;
+  results[0] = op->operands[0];
+  return zb_check_type(op, 3, &loss, "the type of the loss", "C6", error);
+}
+
+const zb_op_def zb_op_cross_entropy_grad = {
+    .name = "cross_entropy_grad",
+    .summary = "Gradient of zb.cross_entropy: (exp(logits - lse) - one_hot(label)) * dloss, scaled as reduced.",
+    .doc = C1_TO_C4("logits") " C5: lse has the shape of labels. C6: dloss has the type of the loss.\n",
+    .operands = "logits, labels, lse, dloss",
+    .results = "dlogits",
+    .attrs = ZB_ATTRS(LOSS_ATTRS),
+    .op_class = ZB_CLASS_KERNEL,
+    .traits = ZB_TRAIT_PURE,
+    .infer = infer_cross_entropy_grad,
+    .cost = cost_result,
+};
+
+/* ---- nll_loss ---- */
+
+static zb_result infer_nll_loss(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  if (!check_labels(op, 0, 1, error)) return ZB_FAIL;
+  return loss_shape(op, &op->operands[1], op->operands[0].dtype, &results[0], error);
+}
+
+static zb_result grad_nll_loss(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+  zb_op_view view;
+  zb_op_view_storage storage;
+  if (!needs[0]) return ZB_OK;
+  if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
+  zb_attr attrs[3];
+  int count = 0;
+  for (; count < view.attrs.count; ++count) attrs[count] = view.attrs.items[count];
+  attrs[count++] = zb_ints("shape", view.operands[0].dims, view.operands[0].rank);
+  din[0] = zb_build(b, "nll_loss_grad", (MlirValue[]){zb_operand(op, 1), dout[0]}, 2, attrs, count);
+  return zb_builder_result(b);
+}
+
+const zb_op_def zb_op_nll_loss = {
+    .name = "nll_loss",
+    .summary = "-log_probabilities[label], reduced over rows.",
+    .doc = C1_TO_C4("log_probabilities") "\n",
+    .operands = "log_probabilities, labels",
+    .results = "loss",
+    .attrs = ZB_ATTRS(LOSS_ATTRS),
+    .op_class = ZB_CLASS_KERNEL,
+    .traits = ZB_TRAIT_PURE,
+    .infer = infer_nll_loss,
+    .cost = cost_labels,
+    .grad = grad_nll_loss,
+};
+
+static zb_result infer_nll_loss_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  zb_shape loss;
+  if (!zb_check_shape_attr(op, "shape", op->operands[1].dtype, &results[0], "C1", error)) return ZB_FAIL;
+  if (!zb_check_dtype(op, 0, ZB_INTEGERS, "C2", error)) return ZB_FAIL;
+  if (results[0].rank < 1) return zb_op_fail(error, NULL, "shape needs a class dimension: expected rank 1 or more, got 0 (C1)");
+  zb_shape labels = zb_subshape(&results[0], 0, results[0].rank - 1);
+  labels.dtype = op->operands[0].dtype;
+  if (!zb_check_type(op, 0, &labels, "shape without the class dimension", "C3", error)) return ZB_FAIL;
+  if (!loss_shape(op, &labels, op->operands[1].dtype, &loss, error)) return ZB_FAIL;
+  if (!zb_check_dtype(op, 1, ZB_REALS, "C5", error)) return ZB_FAIL;
+  return zb_check_type(op, 1, &loss, "the type of the loss", "C5", error);
+}
+
+const zb_op_def zb_op_nll_loss_grad = {
+    .name = "nll_loss_grad",
+    .summary = "Gradient of zb.nll_loss: -dloss at the label, scaled as reduced.",
+    .doc = "C1: shape has a class dimension, the last. C2: labels are i64 or i32. C3: labels have that shape without it. C4: reduction "
+           "is mean, sum or none. C5: dloss has the type of the loss.\n",
+    .operands = "labels, dloss",
+    .results = "dlog_probabilities",
+    .attrs = ZB_ATTRS(LOSS_ATTRS, {"shape", ZB_ATTR_INTS, false, 0, "shape of log_probabilities"}),
+    .op_class = ZB_CLASS_KERNEL,
+    .traits = ZB_TRAIT_PURE,
+    .infer = infer_nll_loss_grad,
+    .cost = cost_result,
+};

@@ -1,0 +1,154 @@
+/* Gradient accumulation and the optimizer updates, which work in place: results alias operands.
+ *
+ * Tests: test/ir/ops/optimizer.mlir, test/ir/op_table_test.c (aliases).
+ */
+#include "ir/ops/support.h"
+
+/* C3: the step number. */
+static zb_result check_step(const zb_op_view *op, int operand, zb_op_error *error) {
+  zb_shape step = zb_scalar_shape(ZB_I64);
+  return zb_check_type(op, operand, &step, "the number of the step, from 1", "C3", error);
+}
+
+/* ---- accumulate ---- */
+
+static zb_result infer_accumulate(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  enum { SUM, VALUE };
+  if (!zb_check_dtype(op, VALUE, ZB_REALS, "C1", error)) return ZB_FAIL;
+  results[0] = op->operands[VALUE];
+  return op->operands[SUM].rank < 0 ? ZB_OK : zb_check_same_type(op, SUM, VALUE, "C2", error);
+}
+
+/* After zb-outline the sum goes in and comes out at one place. */
+static int alias_accumulate(const zb_op_view *op, int result) {
+  (void)result;
+  return op->operands[0].rank < 0 ? -1 : 0;
+}
+
+static zb_cost cost_add(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)op, (void)count;
+  return zb_cost_per_element(&results[0], 1);
+}
+
+const zb_op_def zb_op_accumulate = {
+    .name = "accumulate",
+    .summary = "The sum of value over micro-batches: the edge between once a micro-batch and once a step.",
+    .doc = "C1: value has a float type. C2: sum, if it is there, has the type of value.\n",
+    .operands = "sum?, value",
+    .results = "out",
+    .attrs = ZB_ATTRS({"parameter", ZB_ATTR_STRING, true, ZB_NO_DEFAULT, "parameter whose gradient it is"},
+                      {"use", ZB_ATTR_INT, true, ZB_NO_DEFAULT, "which of its uses, from 0"}),
+    .op_class = ZB_CLASS_STRUCTURE,
+    .infer = infer_accumulate,
+    .cost = cost_add,
+    .alias = alias_accumulate,
+};
+
+static zb_result infer_accumulate_add(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  results[0] = op->operands[0];
+  return zb_check_dtype(op, 0, ZB_REALS, "C1", error);
+}
+
+const zb_op_def zb_op_accumulate_add = {
+    .name = "accumulate_add",
+    .summary = "sum += value: a zb.accumulate whose producer cannot add itself.",
+    .doc = "C1: value has a float type.\n",
+    .operands = "value",
+    .results = "sum",
+    .op_class = ZB_CLASS_KERNEL,
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_ACCUMULATES,
+    .infer = infer_accumulate_add,
+    .cost = cost_add,
+};
+
+/* ---- adamw ---- */
+
+static zb_result infer_adamw(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  enum { PARAMETER, GRADIENT, EXP_AVG, EXP_AVG_SQ, STEP };
+  if (!zb_check_dtype(op, PARAMETER, ZB_REALS, "C1", error)) return ZB_FAIL;
+  for (int i = GRADIENT; i <= EXP_AVG_SQ; ++i)
+    if (!zb_check_same_type(op, i, PARAMETER, "C2", error)) return ZB_FAIL;
+  for (int i = 0; i < 3; ++i) results[i] = op->operands[PARAMETER];
+  return check_step(op, STEP, error);
+}
+
+static int alias_adamw(const zb_op_view *op, int result) {
+  static const int operands[] = {0, 2, 3};
+  (void)op;
+  return operands[result];
+}
+
+static zb_cost cost_adamw(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)op, (void)count;
+  return zb_cost_per_element(&results[0], 16);
+}
+
+#define UPDATE_ATTRS                                                                                                   \
+  {"lr", ZB_ATTR_FLOAT, false, 0, "learning rate: lr = 0.001 : f64"}, {                                                \
+    "gradient_scale", ZB_ATTR_FLOAT, true, 1, "factor of the gradient: 1 / micro-batches"                              \
+  }
+
+const zb_op_def zb_op_adamw = {
+    .name = "adamw",
+    .summary = "One step of torch.optim.AdamW, in place.",
+    .doc = "C1: parameter has a float type. C2: gradient, exp_avg and exp_avg_sq have its type. C3: step is an i64 scalar.\n",
+    .operands = "parameter, gradient, exp_avg, exp_avg_sq, step",
+    .results = "parameter, exp_avg, exp_avg_sq",
+    .attrs = ZB_ATTRS(UPDATE_ATTRS, {"beta1", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg: beta1 = 0.9 : f64"},
+                      {"beta2", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg_sq: beta2 = 0.95 : f64"},
+                      {"eps", ZB_ATTR_FLOAT, false, 0, "eps = 1.0e-08 : f64"},
+                      {"weight_decay", ZB_ATTR_FLOAT, false, 0, "weight_decay = 0.1 : f64"}),
+    .op_class = ZB_CLASS_KERNEL,
+    .traits = ZB_TRAIT_UPDATE,
+    .infer = infer_adamw,
+    .cost = cost_adamw,
+    .alias = alias_adamw,
+};
+
+/* ---- sgd ---- */
+
+static zb_result infer_sgd(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  enum { PARAMETER, GRADIENT, BUFFER, STEP };
+  if (!zb_check_dtype(op, PARAMETER, ZB_REALS, "C1", error)) return ZB_FAIL;
+  if (!zb_check_same_type(op, GRADIENT, PARAMETER, "C2", error)) return ZB_FAIL;
+  bool has_buffer = op->operands[BUFFER].rank >= 0, has_momentum = zb_attr_float(&op->attrs, "momentum", 0) != 0;
+  if (has_buffer && !zb_check_same_type(op, BUFFER, PARAMETER, "C2", error)) return ZB_FAIL;
+  if (!check_step(op, STEP, error)) return ZB_FAIL;
+  if (has_buffer != has_momentum || count != (has_momentum ? 2 : 1))
+    return zb_op_fail(error, "momentum_buffer goes in and comes out iff momentum is not 0",
+                      "momentum and momentum_buffer do not fit: expected %s (C4)",
+                      has_momentum ? "4 operands and 2 results" : "3 operands and 1 result");
+  for (int i = 0; i < count; ++i) results[i] = op->operands[PARAMETER];
+  return ZB_OK;
+}
+
+static int alias_sgd(const zb_op_view *op, int result) {
+  (void)op;
+  return result == 0 ? 0 : 2;
+}
+
+static zb_cost cost_sgd(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)op, (void)count;
+  return zb_cost_per_element(&results[0], 6);
+}
+
+const zb_op_def zb_op_sgd = {
+    .name = "sgd",
+    .summary = "One step of torch.optim.SGD, in place.",
+    .doc = "C1: parameter has a float type. C2: gradient and momentum_buffer have its type. C3: step is an i64 scalar. C4: "
+           "momentum_buffer is there, as operand and as result, iff momentum is not 0.\n",
+    .operands = "parameter, gradient, momentum_buffer?, step",
+    .results = "parameter, momentum_buffer?",
+    .attrs = ZB_ATTRS(UPDATE_ATTRS, {"momentum", ZB_ATTR_FLOAT, true, 0, "momentum = 0.9 : f64"},
+                      {"dampening", ZB_ATTR_FLOAT, true, 0, "dampening = 0.0 : f64"},
+                      {"nesterov", ZB_ATTR_BOOL, true, 0, "nesterov = true"},
+                      {"weight_decay", ZB_ATTR_FLOAT, true, 0, "weight_decay = 0.1 : f64"}),
+    .op_class = ZB_CLASS_KERNEL,
+    .traits = ZB_TRAIT_UPDATE,
+    .infer = infer_sgd,
+    .cost = cost_sgd,
+    .alias = alias_sgd,
+};

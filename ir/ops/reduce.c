@@ -1,0 +1,185 @@
+/* Reductions over axes, one row each, and their COMPOSITE gradients.
+ *
+ * A gradient first gets the shape that keeps the reduced dimensions (a view), so that the ops after it broadcast it.
+ *
+ * Tests: test/ir/ops/reduce.mlir, test/ir/split_test.c.
+ */
+#include "ir/ops/support.h"
+
+#include <inttypes.h>
+
+/* Reads axes into one flag a dimension (empty axes: all). C2. */
+static zb_result reduced_dimensions(const zb_op_view *op, bool reduced[ZB_RANK_MAX], zb_op_error *error) {
+  const zb_attr *axes = zb_attr_ints(op, "axes");
+  int rank = op->operands[0].rank;
+  for (int i = 0; i < ZB_RANK_MAX; ++i) reduced[i] = axes->count == 0;
+  for (int i = 0; i < axes->count; ++i) {
+    int64_t axis = axes->ints[i];
+    if (axis < 0 || axis >= rank)
+      return zb_op_fail(error, "axes are counted from 0; add the rank to a negative one",
+                        "an axis is out of range: expected 0 to %d, got %" PRId64 " (C2)", rank - 1, axis);
+    if (reduced[axis]) return zb_op_fail(error, NULL, "axis %" PRId64 " is named twice (C2)", axis);
+    reduced[axis] = true;
+  }
+  return ZB_OK;
+}
+
+static zb_result reduced_shape(const zb_op_view *op, bool keepdims, zb_shape *out, zb_op_error *error) {
+  bool reduced[ZB_RANK_MAX];
+  if (!reduced_dimensions(op, reduced, error)) return ZB_FAIL;
+  const zb_shape *x = &op->operands[0];
+  *out = (zb_shape){.dtype = x->dtype};
+  for (int i = 0; i < x->rank; ++i)
+    if (!reduced[i]) out->dims[out->rank++] = x->dims[i];
+    else if (keepdims) out->dims[out->rank++] = 1;
+  return ZB_OK;
+}
+
+static zb_result infer_numbers(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  if (!zb_check_dtype(op, 0, ZB_REALS | ZB_INTEGERS, "C1", error)) return ZB_FAIL;
+  return reduced_shape(op, zb_attr_bool(&op->attrs, "keepdims", false), &results[0], error);
+}
+
+static zb_result infer_reals(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error)) return ZB_FAIL;
+  return reduced_shape(op, zb_attr_bool(&op->attrs, "keepdims", false), &results[0], error);
+}
+
+static zb_result infer_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  zb_shape out;
+  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error)) return ZB_FAIL;
+  if (!reduced_shape(op, zb_attr_bool(&op->attrs, "keepdims", false), &out, error)) return ZB_FAIL;
+  if (!zb_check_type(op, 1, &out, "the type of the reduced x", "C3", error)) return ZB_FAIL;
+  if (!zb_check_type(op, 2, &out, "the type of the reduced x", "C3", error)) return ZB_FAIL;
+  results[0] = op->operands[0];
+  return ZB_OK;
+}
+
+static zb_cost cost(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)results, (void)count;
+  return zb_cost_per_element(&op->operands[0], 1);
+}
+
+static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)results, (void)count;
+  return zb_cost_per_element(&op->operands[0], 2);
+}
+
+static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+  if (!needs[0]) return ZB_OK;
+  MlirValue operands[] = {zb_operand(op, 0), zb_result_value(op, 0), dout[0]};
+  din[0] = zb_build_grad1(b, op, operands, 3);
+  return zb_builder_result(b);
+}
+
+/* ---- Split rules ---- */
+
+/* The operands of a gradient op: x, and out and dout in the shape that keeps the reduced dimensions. */
+typedef struct parts {
+  zb_builder *b;
+  MlirOperation op;
+  MlirValue x;
+  zb_shape shape, kept; /* of x; of the reduced x with its dimensions kept */
+  zb_op_view view;
+  zb_op_view_storage storage;
+} parts;
+
+static bool read_parts(parts *p, zb_builder *b, MlirOperation op) {
+  zb_op_error error;
+  p->b = b;
+  p->op = op;
+  p->x = zb_operand(op, 0);
+  if (!zb_op_view_get(op, &p->view, &p->storage)) return false;
+  p->shape = p->view.operands[0];
+  return reduced_shape(&p->view, true, &p->kept, &error) && !b->failed;
+}
+
+static MlirValue kept(const parts *p, int operand) {
+  return zb_build_reshape(p->b, zb_operand(p->op, operand), p->kept.dims, p->kept.rank);
+}
+
+static MlirValue expand_to_x(const parts *p, MlirValue value) {
+  if (p->b->failed || zb_shape_equal(&p->kept, &p->shape)) return value;
+  zb_attr shape = zb_ints("shape", p->shape.dims, p->shape.rank);
+  return zb_build(p->b, "expand", &value, 1, &shape, 1);
+}
+
+static MlirValue split_sum(const parts *p) {
+  return expand_to_x(p, kept(p, 2));
+}
+
+static MlirValue split_mean(const parts *p) {
+  double count = zb_elements(&p->shape) / zb_elements(&p->kept);
+  MlirValue dout = kept(p, 2);
+  return expand_to_x(p, zb_build2(p->b, "mul", dout, zb_build_scalar(p->b, p->shape.dtype, 1 / count)));
+}
+
+/* The elements that are the extreme share the gradient evenly. */
+static MlirValue split_extreme(const parts *p) {
+  MlirValue out = kept(p, 1), dout = kept(p, 2);
+  zb_attr dtype = zb_string("dtype", zb_dtype_name(p->shape.dtype));
+  MlirValue is_extreme = zb_build2(p->b, "equal", p->x, out);
+  MlirValue mask = zb_build(p->b, "cast", &is_extreme, 1, &dtype, 1);
+  const zb_attr *axes = zb_attr_ints(&p->view, "axes");
+  zb_attr attrs[] = {zb_ints("axes", axes->ints, axes->count), zb_bool("keepdims", true)};
+  MlirValue count = zb_build(p->b, "reduce_sum", &mask, 1, attrs, 2);
+  return zb_build2(p->b, "mul", mask, zb_build2(p->b, "div", dout, count));
+}
+
+/* dout * out / x, where x is not 0. */
+static MlirValue split_prod(const parts *p) {
+  MlirValue out = kept(p, 1), dout = kept(p, 2);
+  return zb_build2(p->b, "div", zb_build2(p->b, "mul", dout, out), p->x);
+}
+
+/* X(name, kinds, split rule, meaning) */
+#define REDUCE_OPS(X)                                                                                                  \
+  X(reduce_sum, numbers, split_sum, "Sum over axes, in a fixed tree that depends on the shape only.")                  \
+  X(reduce_mean, reals, split_mean, "Mean over axes.")                                                                 \
+  X(reduce_max, numbers, split_extreme, "Greatest element over axes; equal ones share the gradient evenly.")           \
+  X(reduce_min, numbers, split_extreme, "Smallest element over axes; equal ones share the gradient evenly.")           \
+  X(reduce_prod, numbers, split_prod, "Product over axes; its gradient is dout * out / x, for x != 0.")
+
+#define DOC_numbers "C1: the element type of x is a float type, i64 or i32."
+#define DOC_reals "C1: the element type of x is a float type."
+#define AXES_ATTRS                                                                                                     \
+  ZB_ATTRS({"axes", ZB_ATTR_INTS, false, 0, "dimensions to reduce; empty: all. axes = array<i64: 1>"},                 \
+           {"keepdims", ZB_ATTR_BOOL, true, 0, "whether the reduced dimensions stay as 1"})
+
+#define REDUCE_ROWS(NAME, KINDS, RULE, MEANING)                                                                        \
+  static MlirValue split_##NAME(zb_builder *b, MlirOperation op, int result) {                                         \
+    parts p;                                                                                                           \
+    (void)result;                                                                                                      \
+    return read_parts(&p, b, op) ? RULE(&p) : (MlirValue){NULL};                                                       \
+  }                                                                                                                    \
+  const zb_op_def zb_op_##NAME = {                                                                                     \
+      .name = #NAME,                                                                                                   \
+      .summary = MEANING,                                                                                              \
+      .doc = DOC_##KINDS " C2: axes are dimensions of x, each once.\n",                                                \
+      .operands = "x",                                                                                                 \
+      .results = "out",                                                                                                \
+      .attrs = AXES_ATTRS,                                                                                             \
+      .op_class = ZB_CLASS_KERNEL,                                                                                     \
+      .traits = ZB_TRAIT_PURE,                                                                                         \
+      .infer = infer_##KINDS,                                                                                          \
+      .cost = cost,                                                                                                    \
+      .grad = grad,                                                                                                    \
+  };                                                                                                                   \
+  const zb_op_def zb_op_##NAME##_grad = {                                                                              \
+      .name = #NAME "_grad",                                                                                           \
+      .summary = "Gradient of zb." #NAME ".",                                                                          \
+      .doc = "C1: the element type of x is a float type. C2: axes are dimensions of x, each once. C3: out and dout "   \
+             "have the type of the reduced x.\n",                                                                      \
+      .operands = "x, out, dout",                                                                                      \
+      .results = "dx",                                                                                                 \
+      .attrs = AXES_ATTRS,                                                                                             \
+      .op_class = ZB_CLASS_COMPOSITE,                                                                                  \
+      .traits = ZB_TRAIT_PURE,                                                                                         \
+      .infer = infer_grad,                                                                                             \
+      .cost = cost_grad,                                                                                               \
+      .split = split_##NAME,                                                                                           \
+  };
+REDUCE_OPS(REDUCE_ROWS)
