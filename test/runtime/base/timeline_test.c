@@ -1,0 +1,180 @@
+/* Timelines: well-formed, complete, the same bytes each time, and the lanes of a Chrome trace do not overlap. */
+#include "runtime/base/timeline.h"
+
+#include <CUnit/Basic.h>
+#include <jansson.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/text.h"
+
+/* Rank 0 sends two messages at once to ranks 1 and 2. */
+static const zb_event events[] = {
+    {0, ZB_LANE_COMPUTE, 'F', 0, 0, 0, -1, 0, 1000000, 0, 5e9},
+    {0, ZB_LANE_COMPUTE, 'W', 3, 1, 11, -1, 1000000, 2500000, 0, 0},
+    {0, ZB_LANE_COMPUTE, 'O', -1, 0, -1, -1, 2500000, 4000001, 0, 0},
+    {0, ZB_LANE_SEND, 'S', 0, 0, 0, 0, 1000000, 1400000, 64, 0},
+    {0, ZB_LANE_SEND, 'S', 0, 0, 0, 1, 1000000, 1500000, 128, 0},
+    {1, ZB_LANE_RECV, 'R', 1, 0, 0, 0, 200000, 1400000, 64, 0},
+    {2, ZB_LANE_RECV, 'R', 2, 0, 0, 1, 1000000, 1500000, 128, 0},
+    {1, ZB_LANE_COMPUTE, 'B', 1, 0, 0, -1, 1400000, 2000000, 0, 0},
+};
+static const zb_memory_sample memory[] = {{0, 0, 100}, {0, 1000000, 3000}, {1, 0, 50}, {1, 1400000, 2048}};
+
+static zb_timeline make(void) {
+  return (zb_timeline){.title = "a <b> & \"c\"", .note = "note \\ \n", .ranks = 3, .chunks = 2, .events = events,
+                       .event_count = sizeof events / sizeof *events, .memory = memory, .memory_count = 4};
+}
+
+static char *write_and_read(zb_status (*write)(const zb_timeline *, const char *), const zb_timeline *timeline) {
+  char *text = NULL;
+  size_t bytes = 0;
+  zb_status status = write(timeline, "timeline_test.out");
+  CU_ASSERT_PTR_NULL(status);
+  if (!status) status = zb_file_read("timeline_test.out", 0, &text, &bytes);
+  CU_ASSERT_PTR_NULL(status);
+  zb_status_free(status);
+  remove("timeline_test.out");
+  return text;
+}
+
+static int count(const char *text, const char *part) {
+  int found = 0;
+  for (; (text = strstr(text, part)); text += strlen(part))
+    ++found;
+  return found;
+}
+
+/* Every tag is closed, in order: enough of an XML parser for what is written here. */
+static bool is_well_formed(const char *text) {
+  char stack[64][16];
+  int depth = 0;
+  while ((text = strchr(text, '<'))) {
+    const char *end = strchr(text, '>');
+    if (!end) return false;
+    char name[16] = "";
+    const bool closing = text[1] == '/';
+    sscanf(text + 1 + closing, "%15[a-zA-Z]", name);
+    if (closing) {
+      if (depth == 0 || strcmp(stack[--depth], name)) return false;
+    } else if (end[-1] != '/') {
+      if (depth == 64) return false;
+      memcpy(stack[depth++], name, sizeof name);
+    }
+    text = end;
+  }
+  return depth == 0;
+}
+
+static void test_svg(void) {
+  const zb_timeline timeline = make();
+  char *svg = write_and_read(zb_timeline_svg, &timeline);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(svg);
+  CU_ASSERT(is_well_formed(svg));
+  CU_ASSERT_PTR_NOT_NULL(strstr(svg, "a &lt;b&gt; &amp; &quot;c&quot;"));
+  CU_ASSERT_EQUAL(count(svg, "class=\"r\""), 3);        /* rank names */
+  CU_ASSERT_EQUAL(count(svg, "class=\"l\""), 2);        /* arrows */
+  CU_ASSERT_EQUAL(count(svg, "class=\"m\" d="), 2 + 1); /* curves and their sign in the legend */
+  CU_ASSERT_EQUAL(count(svg, "ps, "), 4);               /* tooltips of jobs */
+  CU_ASSERT_PTR_NOT_NULL(strstr(svg, "W11, rank 0, stage 3: 1000000 to 2500000 ps, 1.50"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(svg, ">opt</text>"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(svg, ">100.0%</text>")); /* rank 2 idles */
+  CU_ASSERT_PTR_NOT_NULL(strstr(svg, "peak 2.93 KiB"));
+  char *again = write_and_read(zb_timeline_svg, &timeline);
+  CU_ASSERT_STRING_EQUAL(svg, again);
+  zb_free(again);
+  zb_free(svg);
+}
+
+static double number(const json_t *object, const char *key) { return json_number_value(json_object_get(object, key)); }
+static const char *string(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+
+static void test_chrome(void) {
+  const zb_timeline timeline = make();
+  char *text = write_and_read(zb_timeline_chrome, &timeline);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+  json_error_t error;
+  json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(root);
+  CU_ASSERT_STRING_EQUAL(string(root, "displayTimeUnit"), "ms");
+  CU_ASSERT_STRING_EQUAL(string(json_object_get(root, "otherData"), "title"), "a <b> & \"c\"");
+  const json_t *list = json_object_get(root, "traceEvents");
+  int slices = 0, counters = 0, starts = 0, ends = 0;
+  for (size_t i = 0; i < json_array_size(list); ++i) {
+    const json_t *a = json_array_get(list, i);
+    const char phase = string(a, "ph")[0];
+    slices += phase == 'X';
+    counters += phase == 'C';
+    starts += phase == 's';
+    ends += phase == 'f';
+    for (size_t k = 0; k < i && phase == 'X'; ++k) {
+      const json_t *b = json_array_get(list, k);
+      if (string(b, "ph")[0] != 'X' || number(a, "pid") != number(b, "pid") || number(a, "tid") != number(b, "tid")) continue;
+      CU_ASSERT(number(a, "ts") >= number(b, "ts") + number(b, "dur") - 1e-9 || number(b, "ts") >= number(a, "ts") + number(a, "dur") - 1e-9);
+    }
+    /* The receive was posted before the send: the arrow ends where it may. */
+    if (phase == 'f' && number(a, "pid") == 1) CU_ASSERT_DOUBLE_EQUAL(number(a, "ts"), 1.0, 1e-9);
+  }
+  CU_ASSERT_EQUAL(slices, 8);
+  CU_ASSERT_EQUAL(counters, 4);
+  CU_ASSERT_EQUAL(starts, 2);
+  CU_ASSERT_EQUAL(ends, 2);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"dur\":1.500001")); /* exact picoseconds */
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"name\":\"rank 0 (stage 0,3)\""));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"name\":\"W11\""));
+  json_decref(root);
+  zb_free(text);
+}
+
+/* No jobs, no memory, no names; and wrong ones. */
+static void test_edges(void) {
+  zb_timeline timeline = {.ranks = 1, .chunks = 1};
+  char *svg = write_and_read(zb_timeline_svg, &timeline), *chrome = write_and_read(zb_timeline_chrome, &timeline);
+  CU_ASSERT(svg && is_well_formed(svg));
+  json_error_t error;
+  json_t *root = json_loads(chrome, 0, &error);
+  CU_ASSERT_PTR_NOT_NULL(root);
+  json_decref(root);
+  zb_free(svg);
+  zb_free(chrome);
+  zb_event wrong = events[0];
+  timeline.events = &wrong;
+  timeline.event_count = 1;
+  wrong.rank = 1;
+  zb_status status = zb_timeline_svg(&timeline, "timeline_test.out");
+  CU_ASSERT_EQUAL(zb_status_code(status), ZB_INVALID);
+  zb_status_free(status);
+  status = zb_timeline_chrome(&timeline, "timeline_test.out");
+  CU_ASSERT_EQUAL(zb_status_code(status), ZB_INVALID);
+  zb_status_free(status);
+  wrong.rank = 0;
+  status = zb_timeline_svg(&timeline, "no-such-folder/timeline.svg");
+  CU_ASSERT_EQUAL(zb_status_code(status), ZB_IO);
+  zb_status_free(status);
+}
+
+/* A step from picoseconds to hours has sensible ticks. */
+static void test_scales(void) {
+  for (int64_t length = 1; length < INT64_C(1000000000000000); length *= 7) {
+    const zb_event event = {0, ZB_LANE_COMPUTE, 'F', 0, 0, 0, -1, 0, length, 0, 0};
+    const zb_timeline timeline = {.title = "t", .ranks = 1, .chunks = 1, .events = &event, .event_count = 1};
+    char *svg = write_and_read(zb_timeline_svg, &timeline);
+    CU_ASSERT(svg && is_well_formed(svg));
+    const int ticks = svg ? count(svg, "class=\"g\"") : 0;
+    CU_ASSERT(ticks >= 2 && ticks <= 24);
+    zb_free(svg);
+  }
+}
+
+int main(void) {
+  CU_TestInfo tests[] = {{"SVG", test_svg}, {"Chrome trace", test_chrome}, {"nothing to draw, wrong events", test_edges},
+                         {"time scales", test_scales}, CU_TEST_INFO_NULL};
+  CU_SuiteInfo suites[] = {{.pName = "timeline", .pTests = tests}, CU_SUITE_INFO_NULL};
+  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 1;
+  CU_basic_run_tests();
+  const unsigned failed = CU_get_number_of_failures();
+  CU_cleanup_registry();
+  return failed != 0;
+}
