@@ -27,7 +27,7 @@ static const char frame_type[] = "  irdl.type @frame {\n"
                                  "    irdl.parameters(kind: %kind, bytes: %bytes)\n"
                                  "  }\n";
 
-/* Results are numbered apart from operands, since an op may read and return `parameter`. */
+/* Variables are numbered, o0.. and r0.. (IRDL wants the names of operands and results to differ too; the rows see to that). */
 static void add_variables(zb_text *text, const char *names, char prefix) {
   zb_op_name name;
   for (int i = 0; zb_op_name_at(names, i, &name); ++i)

@@ -96,7 +96,7 @@ const zb_op_def zb_op_adamw = {
     .summary = "One step of torch.optim.AdamW, in place.",
     .doc = "C1: parameter has a float type. C2: gradient, exp_avg and exp_avg_sq have its type. C3: step is an i64 scalar.\n",
     .operands = "parameter, gradient, exp_avg, exp_avg_sq, step",
-    .results = "parameter, exp_avg, exp_avg_sq",
+    .results = "new_parameter, new_exp_avg, new_exp_avg_sq",
     .attrs = ZB_ATTRS(UPDATE_ATTRS, {"beta1", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg: beta1 = 0.9 : f64"},
                       {"beta2", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg_sq: beta2 = 0.95 : f64"},
                       {"eps", ZB_ATTR_FLOAT, false, 0, "eps = 1.0e-08 : f64"},
@@ -141,7 +141,7 @@ const zb_op_def zb_op_sgd = {
     .doc = "C1: parameter has a float type. C2: gradient and momentum_buffer have its type. C3: step is an i64 scalar. C4: "
            "momentum_buffer is there, as operand and as result, iff momentum is not 0.\n",
     .operands = "parameter, gradient, momentum_buffer?, step",
-    .results = "parameter, momentum_buffer?",
+    .results = "new_parameter, new_momentum_buffer?",
     .attrs = ZB_ATTRS(UPDATE_ATTRS, {"momentum", ZB_ATTR_FLOAT, true, 0, "momentum = 0.9 : f64"},
                       {"dampening", ZB_ATTR_FLOAT, true, 0, "dampening = 0.0 : f64"},
                       {"nesterov", ZB_ATTR_BOOL, true, 0, "nesterov = true"},
