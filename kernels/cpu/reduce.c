@@ -1,0 +1,144 @@
+/* Sums and means over neighbouring axes of contiguous f32: rows (last axes), columns (leading axes, as bias gradients), or the middle.
+ *
+ * The tree is fixed by the shape: a row is cut into chunks of ROW_CHUNK, each summed in four vectors, and the chunks are added in order; columns are
+ * summed in blocks of BLOCK_ROWS rows that are added in order. Tests: test/kernels/fast_reduce_test.c
+ */
+#ifndef ZB_ISA_LEVEL
+#include "kernels/cpu/common.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/kernels.h"
+
+#include <string.h>
+
+/* PARTS_MAX: how many tiles share one long row. */
+enum { ROW_CHUNK = 4096, BLOCK_ROWS = 64, TILE_COLUMNS = 128, PARTS_MAX = 64 };
+
+/* The operand as [outer, count, inner]; the middle is summed. */
+typedef struct reduction {
+  int64_t outer, count, inner;
+  const float *x;
+  float *out;
+  float factor;             /* 1, or 1 / count */
+  int64_t tile_rows;        /* rows: how many a tile; 0: a row is split */
+  int64_t parts, part_size; /* split row: elements a part */
+  float partial[PARTS_MAX];
+} reduction;
+
+#define ZB_ISA_BODY "kernels/cpu/reduce.c"
+#include "kernels/cpu/isa_each.h"
+
+/* False if the reduced axes are not neighbours, or the operand is not contiguous. */
+static bool reduction_init(reduction *r, const zb_kernel_call *call) {
+  const zb_tensor *x = &call->inputs[0];
+  const zb_attr *axes = zb_attr_find(&call->attrs, "axes");
+  bool reduced[ZB_RANK_MAX] = {false};
+  int count = axes ? axes->count : 0;
+  for (int i = 0; i < count; i++) {
+    if (axes->ints[i] < 0 || axes->ints[i] >= x->rank) return false;
+    reduced[axes->ints[i]] = true;
+  }
+  if (count == 0) memset(reduced, true, sizeof reduced);
+  if (x->dtype != ZB_F32 || call->outputs[0].dtype != ZB_F32 || !zb_tensor_contiguous(x)) return false;
+  int first = 0, end, last;
+  while (first < x->rank && !(reduced[first] && x->shape[first] != 1)) first++;
+  for (end = first; end < x->rank && (reduced[end] || x->shape[end] == 1); end++) continue;
+  for (last = end; last < x->rank; last++)
+    if (reduced[last] && x->shape[last] != 1) return false;
+  while (end > first && !reduced[end - 1]) end--; /* kept dimensions of size 1 at the end: either side is right */
+  r->outer = zb_shape_product(x, 0, first);
+  r->count = zb_shape_product(x, first, end);
+  r->inner = zb_shape_product(x, end, x->rank);
+  r->x = x->data;
+  r->out = call->outputs[0].data;
+  return true;
+}
+
+static const char *reduce(const zb_kernel_call *call, bool mean) {
+  static const zb_tile_run rows[] = ZB_ISA_ROW(rows_tile), columns[] = ZB_ISA_ROW(columns_tile), parts[] = ZB_ISA_ROW(part_tile);
+  reduction r;
+  if (!reduction_init(&r, call)) return "the axes or strides are not supported";
+  if (r.outer == 0 || r.inner == 0) return NULL;
+  r.factor = mean ? 1.0f / (float)r.count : 1.0f;
+  zb_isa_level isa = zb_isa();
+  if (r.inner > 1) {
+    zb_parallel_for(call->threads, r.outer * zb_ceil_div(r.inner, TILE_COLUMNS), columns[isa], &r);
+  } else if (r.outer > 4 || r.count < 4 * ZB_TILE_ELEMENTS) {
+    r.tile_rows = zb_tile_rows(r.count);
+    zb_parallel_for(call->threads, zb_ceil_div(r.outer, r.tile_rows), rows[isa], &r);
+  } else {
+    r.part_size = zb_ceil_div(zb_ceil_div(r.count, PARTS_MAX), ROW_CHUNK) * ROW_CHUNK;
+    r.parts = zb_ceil_div(r.count, r.part_size);
+    const float *x = r.x;
+    for (int64_t i = 0; i < r.outer; i++) {
+      r.x = x + i * r.count;
+      zb_parallel_for(call->threads, r.parts, parts[isa], &r);
+      float sum = 0;
+      for (int64_t k = 0; k < r.parts; k++) sum += r.partial[k];
+      r.out[i] = sum * r.factor;
+    }
+  }
+  return NULL;
+}
+
+const char *zb_cpu_reduce_sum(const zb_kernel_call *call) { return reduce(call, false); }
+const char *zb_cpu_reduce_mean(const zb_kernel_call *call) { return reduce(call, true); }
+
+bool zb_cpu_reduce_matches(const zb_kernel_call *call) {
+  reduction r;
+  return reduction_init(&r, call);
+}
+
+#else /* ---- Tiles, for one instruction set ---- */
+
+static float ZB_ISA(chunk_sum)(const float *x, int64_t count) {
+  vf sum[4] = {v_set(0), v_set(0), v_set(0), v_set(0)};
+  int64_t i = 0;
+  for (; i + 4 * V_LANES <= count; i += 4 * V_LANES)
+    for (int k = 0; k < 4; k++) sum[k] = sum[k] + v_load(x + i + k * V_LANES);
+  for (; i < count; i += V_LANES) sum[0] = sum[0] + v_take(x, i, count);
+  return v_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+static float ZB_ISA(long_sum)(const float *x, int64_t count) {
+  float sum = 0;
+  for (int64_t i = 0; i < count; i += ROW_CHUNK) sum += ZB_ISA(chunk_sum)(x + i, zb_min64(ROW_CHUNK, count - i));
+  return sum;
+}
+
+static void ZB_ISA(rows_tile)(void *context, int64_t tile, void *scratch) {
+  const reduction *r = context;
+  int64_t end = zb_min64((tile + 1) * r->tile_rows, r->outer);
+  (void)scratch;
+  for (int64_t i = tile * r->tile_rows; i < end; i++) r->out[i] = ZB_ISA(long_sum)(r->x + i * r->count, r->count) * r->factor;
+}
+
+static void ZB_ISA(part_tile)(void *context, int64_t tile, void *scratch) {
+  reduction *r = context;
+  int64_t first = tile * r->part_size;
+  (void)scratch;
+  r->partial[tile] = ZB_ISA(long_sum)(r->x + first, zb_min64(r->part_size, r->count - first));
+}
+
+static void ZB_ISA(columns_tile)(void *context, int64_t tile, void *scratch) {
+  const reduction *r = context;
+  int64_t tiles = zb_ceil_div(r->inner, TILE_COLUMNS), outer = tile / tiles, first = tile % tiles * TILE_COLUMNS;
+  int64_t width = zb_min64(TILE_COLUMNS, r->inner - first);
+  const float *x = r->x + outer * r->count * r->inner + first;
+  vf total[TILE_COLUMNS / V_LANES], part[TILE_COLUMNS / V_LANES];
+  (void)scratch;
+  for (int v = 0; v < TILE_COLUMNS / V_LANES; v++) total[v] = v_set(0);
+  for (int64_t start = 0; start < r->count; start += BLOCK_ROWS) {
+    int64_t end = zb_min64(start + BLOCK_ROWS, r->count);
+    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++) part[v] = v_set(0);
+    for (int64_t i = start; i < end; i++) {
+      if (width == TILE_COLUMNS)
+        for (int v = 0; v < TILE_COLUMNS / V_LANES; v++) part[v] = part[v] + v_load(x + i * r->inner + v * V_LANES);
+      else
+        for (int v = 0; v * V_LANES < width; v++) part[v] = part[v] + v_take(x + i * r->inner, v * V_LANES, width);
+    }
+    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++) total[v] = total[v] + part[v];
+  }
+  float *out = r->out + outer * r->inner + first;
+  for (int v = 0; v * V_LANES < width; v++) v_give(out, total[v] * v_set(r->factor), v * V_LANES, width);
+}
+#endif
