@@ -1,5 +1,5 @@
-/* zb-sched: pipeline schedules without a model. Costs in, the order of every rank out, with exact time and memory, both bubbles, a proven
- * lower bound, a chart, a timeline.
+/* zb-sched: pipeline schedules without a model. Costs in, the order of every rank out, with exact time and memory, both
+ * bubbles, a proven lower bound, a chart, a timeline.
  *
  * Uses include/zb only. Tests: test/tools/zb-sched.mlir and test/passes/schedule.
  */
@@ -36,14 +36,18 @@ static const option options[] = {
     {"--ranks", "P", "ranks of the pipeline", OPTION_COUNT, offsetof(settings, ranks)},
     {"--micro-batches", "M", "micro-batches a step", OPTION_COUNT, offsetof(settings, micro_batches)},
     {"--schedule", "NAME", "which schedule (see --list)", OPTION_TEXT, offsetof(settings, schedule)},
-    {"--costs", "SPEC", "f=1,b=1,w=1,comm=0,opt=0,mem=1,mem_w=1,base=0 (the defaults)", OPTION_TEXT, offsetof(settings, costs)},
+    {"--costs", "SPEC", "f=1,b=1,w=1,comm=0,opt=0,mem=1,mem_w=1,base=0 (the defaults)", OPTION_TEXT,
+     offsetof(settings, costs)},
     {"--chunks", "V", "virtual stages a rank [1]", OPTION_COUNT, offsetof(settings, chunks)},
-    {"--placement", "NAME", "plain, looped, v or wave [plain; looped for several chunks]", OPTION_TEXT, offsetof(settings, placement)},
+    {"--placement", "NAME", "plain, looped, v or wave [plain; looped for several chunks]", OPTION_TEXT,
+     offsetof(settings, placement)},
     {"--memory-limit", "BYTES", "per rank, with K, M or G; exit status 3 if the schedule needs more", OPTION_BYTES,
      offsetof(settings, memory_limit)},
-    {"--metric", "NAME", "barrier or stage: which bubble and bound the summary states [barrier]", OPTION_TEXT, offsetof(settings, metric)},
+    {"--metric", "NAME", "barrier or stage: which bubble and bound the summary states [barrier]", OPTION_TEXT,
+     offsetof(settings, metric)},
     {"--timeline", "F.svg", "write the step as a picture", OPTION_TEXT, offsetof(settings, timeline)},
-    {"--trace", "F.json", "write the step as a Chrome trace (opens in Perfetto)", OPTION_TEXT, offsetof(settings, trace)},
+    {"--trace", "F.json", "write the step as a Chrome trace (opens in Perfetto)", OPTION_TEXT,
+     offsetof(settings, trace)},
     {"--chart", NULL, "print the order as a chart", OPTION_FLAG, offsetof(settings, chart)},
     {"--json", NULL, "print one JSON object, times in ms, and nothing else", OPTION_FLAG, offsetof(settings, json)},
     {"--list", NULL, "list schedules and placements", OPTION_FLAG, offsetof(settings, list)},
@@ -57,17 +61,23 @@ static void print_help(void) {
          "usage: zb-sched --ranks P --micro-batches M --schedule NAME [options]\n\n");
   for (int i = 0; i < OPTION_ROWS; ++i) {
     char left[40];
-    snprintf(left, sizeof left, "%s%s%s", options[i].name, options[i].value ? " " : "", options[i].value ? options[i].value : "");
+    snprintf(left, sizeof left, "%s%s%s", options[i].name, options[i].value ? " " : "",
+             options[i].value ? options[i].value : "");
     printf("  %-22s %s\n", left, options[i].help);
   }
-  printf("\nCOSTS: f, b, w: ms of one micro-batch on one rank (a chunk takes a V-th); comm: ms of a message between ranks; opt: ms of the\n"
-         "optimizer; mem: MiB that a micro-batch keeps on a rank from F to B, mem_w: how many of them until W; base: MiB always there.\n"
-         "The barrier bubble counts the whole step, the stage bubble the longest rank (optimizers that need not wait for each other).\n"
+  printf("\nCOSTS: f, b, w: ms of one micro-batch on one rank (a chunk takes a V-th); comm: ms of a message between "
+         "ranks; opt: ms of the\n"
+         "optimizer; mem: MiB that a micro-batch keeps on a rank from F to B, mem_w: how many of them until W; base: "
+         "MiB always there.\n"
+         "The barrier bubble counts the whole step, the stage bubble the longest rank (optimizers that need not wait "
+         "for each other).\n"
          "\nexamples:\n"
          "  zb-sched --ranks 4 --micro-batches 8 --schedule zb-h1 --chart\n"
-         "  zb-sched --ranks 8 --micro-batches 24 --schedule 1f1b --costs f=18.522,b=18.086,w=9.337,comm=0.601 --timeline step.svg\n"
+         "  zb-sched --ranks 8 --micro-batches 24 --schedule 1f1b --costs f=18.522,b=18.086,w=9.337,comm=0.601 "
+         "--timeline step.svg\n"
          "  zb-sched --ranks 4 --micro-batches 8 --schedule fthenb --chunks 2 --json\n"
-         "\nexit status: 0 done, 1 wrong input, 2 wrong command line, 3 memory limit too small, 4 file or memory trouble\n");
+         "\nexit status: 0 done, 1 wrong input, 2 wrong command line, 3 memory limit too small, 4 file or memory "
+         "trouble\n");
 }
 
 static void print_list(void) {
@@ -81,7 +91,9 @@ static void print_list(void) {
 
 /* ---- Reading the command line ---- */
 
-static zb_status see_help(zb_status status) { return zb_status_hint(status, "zb-sched --help lists the options"); }
+static zb_status see_help(zb_status status) {
+  return zb_status_hint(status, "zb-sched --help lists the options");
+}
 
 /* Letters that both words share at their start and end: enough to find a mistyped option. */
 static int similarity(const char *a, const char *b) {
@@ -134,10 +146,16 @@ static zb_status parse_bytes(const char *name, const char *text, int64_t *out) {
 static zb_status set_option(const option *row, const char *value, settings *out) {
   void *field = (char *)out + row->offset;
   switch (row->kind) {
-  case OPTION_COUNT: return parse_count(row->name, value, field);
-  case OPTION_BYTES: return parse_bytes(row->name, value, field);
-  case OPTION_TEXT: *(const char **)field = value; return NULL;
-  case OPTION_FLAG: *(bool *)field = true; return NULL;
+  case OPTION_COUNT:
+    return parse_count(row->name, value, field);
+  case OPTION_BYTES:
+    return parse_bytes(row->name, value, field);
+  case OPTION_TEXT:
+    *(const char **)field = value;
+    return NULL;
+  case OPTION_FLAG:
+    *(bool *)field = true;
+    return NULL;
   }
   return NULL;
 }
@@ -152,7 +170,8 @@ static zb_status parse_arguments(int count, char **words, settings *out) {
       if (strlen(options[k].name) == length && !strncmp(options[k].name, words[i], length)) row = &options[k];
     if (!row) return unknown_option(words[i]);
     if (row->kind == OPTION_FLAG && equals) return see_help(ZB_ERROR(USAGE, "%s takes no value", row->name));
-    if (row->kind != OPTION_FLAG && !equals && i + 1 >= count) return see_help(ZB_ERROR(USAGE, "%s needs a value", row->name));
+    if (row->kind != OPTION_FLAG && !equals && i + 1 >= count)
+      return see_help(ZB_ERROR(USAGE, "%s needs a value", row->name));
     const char *value = equals ? equals + 1 : row->kind == OPTION_FLAG ? NULL : words[++i];
     ZB_TRY(set_option(row, value, out));
   }
@@ -169,8 +188,9 @@ static const struct {
   const char *name;
   size_t offset;
 } cost_keys[] = {
-    {"f", offsetof(costs, f)},     {"b", offsetof(costs, b)},     {"w", offsetof(costs, w)},         {"comm", offsetof(costs, comm)},
-    {"opt", offsetof(costs, opt)}, {"mem", offsetof(costs, mem)}, {"mem_w", offsetof(costs, mem_w)}, {"base", offsetof(costs, base)},
+    {"f", offsetof(costs, f)},         {"b", offsetof(costs, b)},       {"w", offsetof(costs, w)},
+    {"comm", offsetof(costs, comm)},   {"opt", offsetof(costs, opt)},   {"mem", offsetof(costs, mem)},
+    {"mem_w", offsetof(costs, mem_w)}, {"base", offsetof(costs, base)},
 };
 enum { COST_KEYS = sizeof cost_keys / sizeof *cost_keys };
 
@@ -217,41 +237,54 @@ static void problem_free(problem_memory *memory) {
 static zb_status make_problem(const settings *s, problem_memory *memory, zb_problem *out) {
   costs c;
   ZB_TRY(parse_costs(s->costs, &c));
-  if (s->ranks > INT_MAX / s->chunks) return ZB_ERROR(USAGE, "%d ranks x %d chunks are too many virtual stages", s->ranks, s->chunks);
+  if (s->ranks > INT_MAX / s->chunks)
+    return ZB_ERROR(USAGE, "%d ranks x %d chunks are too many virtual stages", s->ranks, s->chunks);
   const size_t stages = (size_t)s->ranks * (size_t)s->chunks;
   memory->stage_rank = zb_alloc(stages * sizeof *memory->stage_rank);
   memory->costs = zb_alloc(stages * sizeof *memory->costs);
   memory->base = zb_alloc((size_t)s->ranks * sizeof *memory->base);
   memory->optimizer = zb_alloc((size_t)s->ranks * sizeof *memory->optimizer);
   if (!memory->stage_rank || !memory->costs || !memory->base || !memory->optimizer) return ZB_OUT_OF_MEMORY();
-  ZB_TRY(zb_placement(s->placement ? s->placement : s->chunks > 1 ? "looped" : "plain", s->ranks, s->chunks, memory->stage_rank));
+  ZB_TRY(zb_placement(s->placement    ? s->placement
+                      : s->chunks > 1 ? "looped"
+                                      : "plain",
+                      s->ranks, s->chunks, memory->stage_rank));
   const int64_t keep = llround(c.mem * UNIT_BYTES / s->chunks), keep_w = llround(c.mem_w * UNIT_BYTES / s->chunks);
-  const zb_stage_cost cost = {
-      .time_ps = {llround(c.f * UNIT_PS / s->chunks), llround(c.b * UNIT_PS / s->chunks), llround(c.w * UNIT_PS / s->chunks)},
-      .keep_bytes = {keep, 0, 0},
-      .free_bytes = {0, keep - keep_w, keep_w}};
+  const zb_stage_cost cost = {.time_ps = {llround(c.f * UNIT_PS / s->chunks), llround(c.b * UNIT_PS / s->chunks),
+                                          llround(c.w * UNIT_PS / s->chunks)},
+                              .keep_bytes = {keep, 0, 0},
+                              .free_bytes = {0, keep - keep_w, keep_w}};
   for (size_t stage = 0; stage < stages; ++stage)
     memory->costs[stage] = cost;
   for (int rank = 0; rank < s->ranks; ++rank) {
     memory->base[rank] = llround(c.base * UNIT_BYTES);
     memory->optimizer[rank] = llround(c.opt * UNIT_PS);
   }
-  *out = (zb_problem){.ranks = s->ranks, .micro_batches = s->micro_batches, .stages = (int)stages, .stage_rank = memory->stage_rank,
-                      .costs = memory->costs, .link_latency_ps = llround(c.comm * UNIT_PS), .base_bytes = memory->base,
-                      .optimizer_ps = memory->optimizer, .memory_limit_bytes = s->memory_limit};
+  *out = (zb_problem){.ranks = s->ranks,
+                      .micro_batches = s->micro_batches,
+                      .stages = (int)stages,
+                      .stage_rank = memory->stage_rank,
+                      .costs = memory->costs,
+                      .link_latency_ps = llround(c.comm * UNIT_PS),
+                      .base_bytes = memory->base,
+                      .optimizer_ps = memory->optimizer,
+                      .memory_limit_bytes = s->memory_limit};
   return NULL;
 }
 
 /* ---- Output ---- */
 
-static double ms(int64_t ps) { return (double)ps / 1e9; }
+static double ms(int64_t ps) {
+  return (double)ps / 1e9;
+}
 
-static void print_json(const settings *s, const zb_problem *problem, const zb_schedule_def *schedule, const zb_simulation *simulation,
-                       const char *placement) {
-  printf("{\"version\": \"%s\", \"schedule\": \"%s\", \"ranks\": %d, \"micro_batches\": %d, \"chunks\": %d, \"placement\": \"%s\", ",
+static void print_json(const settings *s, const zb_problem *problem, const zb_schedule_def *schedule,
+                       const zb_simulation *simulation, const char *placement) {
+  printf("{\"version\": \"%s\", \"schedule\": \"%s\", \"ranks\": %d, \"micro_batches\": %d, \"chunks\": %d, "
+         "\"placement\": \"%s\", ",
          ZB_VERSION, schedule->name, s->ranks, s->micro_batches, s->chunks, placement);
-  printf("\"time\": %.9f, \"stage_time\": %.9f, \"bubble\": {\"barrier\": %.9f, \"stage\": %.9f}, ", ms(simulation->step_ps),
-         ms(simulation->stage_ps), simulation->bubble_barrier, simulation->bubble_stage);
+  printf("\"time\": %.9f, \"stage_time\": %.9f, \"bubble\": {\"barrier\": %.9f, \"stage\": %.9f}, ",
+         ms(simulation->step_ps), ms(simulation->stage_ps), simulation->bubble_barrier, simulation->bubble_stage);
   printf("\"lower_bound\": %.9f, \"lower_bound_stage\": %.9f, \"memory\": [", ms(zb_lower_bound_ps(problem)),
          ms(zb_lower_bound_stage_ps(problem)));
   for (int rank = 0; rank < simulation->ranks; ++rank)
@@ -259,8 +292,8 @@ static void print_json(const settings *s, const zb_problem *problem, const zb_sc
   printf("]}\n");
 }
 
-static void print_summary(const settings *s, const zb_problem *problem, const zb_schedule_def *schedule, const zb_simulation *simulation,
-                          const char *placement) {
+static void print_summary(const settings *s, const zb_problem *problem, const zb_schedule_def *schedule,
+                          const zb_simulation *simulation, const char *placement) {
   const bool stage = !strcmp(s->metric, "stage");
   const int64_t time = stage ? simulation->stage_ps : simulation->step_ps;
   const int64_t bound = stage ? zb_lower_bound_stage_ps(problem) : zb_lower_bound_ps(problem);
@@ -269,10 +302,11 @@ static void print_summary(const settings *s, const zb_problem *problem, const zb
     if (simulation->peak_bytes[rank] < least) least = simulation->peak_bytes[rank];
     if (simulation->peak_bytes[rank] > most) most = simulation->peak_bytes[rank];
   }
-  printf("schedule     %s, %d ranks, %d micro-batches, %d chunk%s a rank (%s)\n", schedule->name, s->ranks, s->micro_batches, s->chunks,
-         s->chunks == 1 ? "" : "s", placement);
+  printf("schedule     %s, %d ranks, %d micro-batches, %d chunk%s a rank (%s)\n", schedule->name, s->ranks,
+         s->micro_batches, s->chunks, s->chunks == 1 ? "" : "s", placement);
   printf("time         %.3f ms (%s metric)\n", ms(time), s->metric);
-  printf("bubble       %.2f%% barrier, %.2f%% stage\n", 100 * simulation->bubble_barrier, 100 * simulation->bubble_stage);
+  printf("bubble       %.2f%% barrier, %.2f%% stage\n", 100 * simulation->bubble_barrier,
+         100 * simulation->bubble_stage);
   printf("lower bound  %.3f ms: no order is faster; this one is %.2f%% above\n", ms(bound),
          bound > 0 ? 100 * ((double)time / (double)bound - 1) : 0.0);
   printf("peak memory  %.3f to %.3f MiB a rank\n", (double)least / UNIT_BYTES, (double)most / UNIT_BYTES);
@@ -296,7 +330,8 @@ static zb_status run(const settings *s) {
   ZB_TRY_GOTO(make_problem(s, &memory, &problem));
   ZB_TRY_GOTO(zb_schedule_run(schedule, &problem, &order));
   ZB_TRY_GOTO(zb_simulate(&problem, &order, &simulation));
-  snprintf(title, sizeof title, "%s, %d ranks, %d micro-batches (simulated)", schedule->name, s->ranks, s->micro_batches);
+  snprintf(title, sizeof title, "%s, %d ranks, %d micro-batches (simulated)", schedule->name, s->ranks,
+           s->micro_batches);
   if (s->timeline) ZB_TRY_GOTO(zb_order_timeline(&problem, &order, &simulation, title, s->timeline));
   if (s->trace) ZB_TRY_GOTO(zb_order_timeline(&problem, &order, &simulation, title, s->trace));
   if (s->json) print_json(s, &problem, schedule, &simulation, placement);
@@ -341,9 +376,12 @@ int main(int count, char **words) {
   settings s = {.chunks = 1, .metric = "barrier"};
   zb_status status = parse_arguments(count, words, &s);
   if (!status && (s.help || s.version || s.list)) {
-    if (s.help) print_help();
-    else if (s.version) printf("zb-sched %s\n", ZB_VERSION);
-    else print_list();
+    if (s.help)
+      print_help();
+    else if (s.version)
+      printf("zb-sched %s\n", ZB_VERSION);
+    else
+      print_list();
     return 0;
   }
   if (!status) status = check_settings(&s);

@@ -1,37 +1,42 @@
 /* Proven lower bounds of the step time of any order.
  *
- * Both take nothing for granted about the order but what every order obeys: a rank runs one job at a time; F of a stage needs the F of the
- * stages that send to it, B needs its F and the B of the stages that send gradients to it, W needs its B; a message between ranks takes its
- * time; the optimizer of a rank starts after all its jobs; live bytes stay within the limit. All costs may differ, edges may skip, placement
- * is any. Time 0 is the start of the first job of all.
+ * Both take nothing for granted about the order but what every order obeys: a rank runs one job at a time; F of a stage
+ * needs the F of the stages that send to it, B needs its F and the B of the stages that send gradients to it, W needs
+ * its B; a message between ranks takes its time; the optimizer of a rank starts after all its jobs; live bytes stay
+ * within the limit. All costs may differ, edges may skip, placement is any. Time 0 is the start of the first job of
+ * all.
  *
- * head(j): longest chain of jobs and messages of one micro-batch that must be over before j starts, so j starts at head(j) or later.
- * tail(j): longest chain that can only start when j has ended (for W: the optimizer), so the step ends tail(j) after j's end or later.
- * All micro-batches are alike, so there are 3 classes of m jobs each a stage.
+ * head(j): longest chain of jobs and messages of one micro-batch that must be over before j starts, so j starts at
+ * head(j) or later. tail(j): longest chain that can only start when j has ended (for W: the optimizer), so the step
+ * ends tail(j) after j's end or later. All micro-batches are alike, so there are 3 classes of m jobs each a stage.
  *
  * 1. Chain. head(j) + time(j) + tail(j) <= step, for every j.
- * 2. One rank. For a set S of jobs of one rank: the first of them starts at min head(S) or later, they take the sum of their times one after
- *    the other, and after the last of them at least min tail(S) passes. So min head(S) + sum time(S) + min tail(S) <= step. For given
- *    thresholds (a, b) the best S is {j: head(j) >= a, tail(j) >= b}; heads and tails take 3v values each, so all sets that matter are tried.
- *    It contains m(F+B+W) + (p-1)(F/v+c) (all jobs of the last rank), (m+p-1)(F+B)+W+2(p-1)c (its F and B), and m(B+W) after the first
- *    backward has come back to rank 0.
- * 3. One rank with a memory limit. Let H be the least head of a B of rank r. Before H the rank can run F jobs only (every other job needs a B
- *    of this rank first). Each started F of stage s leaves keep-free bytes until its B, so the F jobs started before the first B satisfy
- *    sum n_s (keep_s - free_s) <= limit - base - (the last of them keeps its free bytes until its end, which only adds), n_s <= m. Let X be the
- *    most F time such n_s allow: the fractional knapsack, an upper bound of the whole-number one. At most X of the rank's work is over by H, so
- *    H + (m sum(F+B+W) - X) + optimizer <= step. Without a limit X is all F time and this is the set {B, W} of 2.
  *
- * Stage metric: time from the start of a rank's first job to its end. The first B of rank r, of stage s and micro-batch i, starts after F of s
- * and i has started and the chain from there back to the B has run: D(s) after that start, and the rank started no later. With D = min D(s)
- * over its stages, its span is at least D + (m sum(F+B+W) - X) + optimizer, and at least m sum(F+B+W) + optimizer.
+ * 2. One rank. For a set S of jobs of one rank: the first of them starts at min head(S) or later, they take the sum of
+ * their times one after the other, and after the last of them at least min tail(S) passes. So min head(S) + sum time(S)
+ * + min tail(S) <= step. For given thresholds (a, b) the best S is {j: head(j) >= a, tail(j) >= b}; heads and tails
+ * take 3v values each, so all sets that matter are tried. It contains m(F+B+W) + (p-1)(F/v+c) (all jobs of the last
+ * rank), (m+p-1)(F+B)+W+2(p-1)c (its F and B), and m(B+W) after the first backward has come back to rank 0.
+ *
+ * 3. One rank with a memory limit. Let H be the least head of a B of rank r. Before H the rank can run F jobs only
+ * (every other job needs a B of this rank first). Each started F of stage s leaves keep-free bytes until its B, so the
+ * F jobs started before the first B satisfy sum n_s (keep_s - free_s) <= limit - base - (the last of them keeps its
+ * free bytes until its end, which only adds), n_s <= m. Let X be the most F time such n_s allow: the fractional
+ * knapsack, an upper bound of the whole-number one. At most X of the rank's work is over by H, so H + (m sum(F+B+W) -
+ * X) + optimizer <= step. Without a limit X is all F time and this is the set {B, W} of 2.
+ *
+ * Stage metric: time from the start of a rank's first job to its end. The first B of rank r, of stage s and micro-batch
+ * i, starts after F of s and i has started and the chain from there back to the B has run: D(s) after that start, and
+ * the rank started no later. With D = min D(s) over its stages, its span is at least D + (m sum(F+B+W) - X) +
+ * optimizer, and at least m sum(F+B+W) + optimizer.
  *
  * Tests: test/passes/schedule/bounds_test.c compares with exhaustive search and with every simulated order.
  */
-#include <stdlib.h>
-
 #include "passes/schedule/model.h"
 
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t max64(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
 
 typedef struct chains {
   const zb_model *model;
@@ -40,7 +45,9 @@ typedef struct chains {
   int64_t *loop; /* [stages] D(s): start of F to start of B of one micro-batch */
 } chains;
 
-static int64_t optimizer_ps(const zb_problem *p, int rank) { return p->optimizer_ps ? p->optimizer_ps[rank] : 0; }
+static int64_t optimizer_ps(const zb_problem *p, int rank) {
+  return p->optimizer_ps ? p->optimizer_ps[rank] : 0;
+}
 
 /* Longest way, over all receivers of (stage, kind), of message + then[receiver]; 0 if there is none. */
 static int64_t longest_link(const zb_model *model, zb_kind kind, int stage, const int64_t *receiver_time) {
@@ -92,7 +99,8 @@ static void fill_tails(const chains *c, int64_t *through) {
   }
 }
 
-/* Chains that start at F of one stage: heads again, with everything before that stage left out. `way` is scratch, [stages * kinds]. */
+/* Chains that start at F of one stage: heads again, with everything before that stage left out. `way` is scratch,
+ * [stages * kinds]. */
 static void fill_loop(const chains *c, int from, int64_t *way) {
   const zb_model *model = c->model;
   const zb_problem *p = model->problem;
@@ -169,8 +177,8 @@ static int64_t bound_rank(const chains *c, int rank) {
   return best;
 }
 
-/* X: most F time of a rank before its first B, at least the true one. Stages with the most time a byte first; the last one in part. Chunks are
- * few, so the best one is searched anew each time. */
+/* X: most F time of a rank before its first B, at least the true one. Stages with the most time a byte first; the last
+ * one in part. Chunks are few, so the best one is searched anew each time. */
 static int64_t most_forward(const zb_model *model, int rank) {
   const zb_problem *p = model->problem;
   const int *stages = &model->rank_stages[rank * model->chunks];
@@ -249,5 +257,9 @@ static int64_t lower_bound(const zb_problem *problem, bool stage_metric) {
   return best;
 }
 
-int64_t zb_lower_bound_ps(const zb_problem *problem) { return lower_bound(problem, false); }
-int64_t zb_lower_bound_stage_ps(const zb_problem *problem) { return lower_bound(problem, true); }
+int64_t zb_lower_bound_ps(const zb_problem *problem) {
+  return lower_bound(problem, false);
+}
+int64_t zb_lower_bound_stage_ps(const zb_problem *problem) {
+  return lower_bound(problem, true);
+}

@@ -4,7 +4,8 @@
  *   F0--F1--F2--......B0--W0--     times to scale where they do not fit such columns
  *   0F0 [0B0] 0F1                  the lists as they stand, a cell marked
  *
- * With one chunk a rank a cell leaves the stage out, as it is the line. Tests: test/passes/schedule/chart_test.c, charts/.
+ * With one chunk a rank a cell leaves the stage out, as it is the line. Tests: test/passes/schedule/chart_test.c,
+ * charts/.
  */
 #include <stdio.h>
 #include <string.h>
@@ -57,13 +58,14 @@ static void trim(zb_text *text) {
 }
 
 /* Cells of equal time: a job over several of them is filled up with dashes. */
-static void add_cells(zb_text *out, const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, int64_t unit,
-                      int width) {
+static void add_cells(zb_text *out, const zb_problem *problem, const zb_order *order, const zb_simulation *simulation,
+                      int64_t unit, int width) {
   const int cells = (int)(simulation->step_ps / unit);
   for (int rank = 0; rank < order->ranks; ++rank) {
     int cell = 0;
     for (int i = 0; i < order->counts[rank]; ++i) {
-      const int start = (int)(simulation->jobs[rank][i].start_ps / unit), end = (int)(simulation->jobs[rank][i].end_ps / unit);
+      const int start = (int)(simulation->jobs[rank][i].start_ps / unit),
+                end = (int)(simulation->jobs[rank][i].end_ps / unit);
       char text[32];
       for (; cell < start; ++cell)
         zb_text_add(out, "..%*s", width - 1, "");
@@ -83,7 +85,8 @@ static void add_cells(zb_text *out, const zb_problem *problem, const zb_order *o
   }
 }
 
-static void add_scaled(zb_text *out, const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, int columns) {
+static void add_scaled(zb_text *out, const zb_problem *problem, const zb_order *order, const zb_simulation *simulation,
+                       int columns) {
   char *line = zb_alloc((size_t)columns + 1);
   if (!line) {
     out->failed = true;
@@ -152,9 +155,12 @@ char *zb_order_chart(const zb_problem *problem, const zb_order *order, const zb_
   else
     add_scaled(&out, problem, order, simulation, columns);
   zb_text_add(&out, "step=");
-  if (timed) add_time(&out, simulation->step_ps);
-  else zb_text_add(&out, "%lld", (long long)simulation->step_ps);
-  zb_text_add(&out, " barrier bubble=%.1f%% stage bubble=%.1f%%\n", 100 * simulation->bubble_barrier, 100 * simulation->bubble_stage);
+  if (timed)
+    add_time(&out, simulation->step_ps);
+  else
+    zb_text_add(&out, "%lld", (long long)simulation->step_ps);
+  zb_text_add(&out, " barrier bubble=%.1f%% stage bubble=%.1f%%\n", 100 * simulation->bubble_barrier,
+              100 * simulation->bubble_stage);
   zb_simulation_deinit(&units);
   return zb_text_take(&out);
 }

@@ -4,7 +4,8 @@
 #include <string.h>
 
 void zb_emit_init(zb_emitter *emitter, const zb_problem *problem, zb_order *order) {
-  *emitter = (zb_emitter){.problem = problem, .order = order, .ranks = problem->ranks, .micro_batches = problem->micro_batches};
+  *emitter = (zb_emitter){
+      .problem = problem, .order = order, .ranks = problem->ranks, .micro_batches = problem->micro_batches};
   emitter->chunks = problem->stages / problem->ranks;
   const size_t chunks = (size_t)emitter->chunks;
   emitter->stage_of_chunk = zb_alloc((size_t)problem->stages * sizeof(int));
@@ -69,13 +70,15 @@ zb_status zb_emit_finish(zb_emitter *emitter) {
 int64_t zb_memory_after_f(const zb_problem *problem, int rank) {
   int64_t bytes = 0;
   for (int stage = 0; stage < problem->stages; ++stage)
-    if (problem->stage_rank[stage] == rank) bytes += problem->costs[stage].keep_bytes[ZB_F] - problem->costs[stage].free_bytes[ZB_F];
+    if (problem->stage_rank[stage] == rank)
+      bytes += problem->costs[stage].keep_bytes[ZB_F] - problem->costs[stage].free_bytes[ZB_F];
   return bytes;
 }
 
 int64_t zb_memory_after_b(const zb_problem *problem, int rank) {
   int64_t bytes = zb_memory_after_f(problem, rank);
   for (int stage = 0; stage < problem->stages; ++stage)
-    if (problem->stage_rank[stage] == rank) bytes += problem->costs[stage].keep_bytes[ZB_B] - problem->costs[stage].free_bytes[ZB_B];
+    if (problem->stage_rank[stage] == rank)
+      bytes += problem->costs[stage].keep_bytes[ZB_B] - problem->costs[stage].free_bytes[ZB_B];
   return bytes;
 }

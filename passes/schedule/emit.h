@@ -1,8 +1,8 @@
 /* What a schedule file needs: one cursor a rank, which knows the next micro-batch of every (chunk, kind).
  *
- * A schedule is a file with one zb_schedule_def and one row in schedules.def. Its emit walks the ranks and says, job by job, "the next
- * forward of chunk 0"; numbers, stages and the queue of pending W are the cursor's business. Errors stick in the cursor, so that a rule
- * reads like the paper; zb_emit_finish returns the first one.
+ * A schedule is a file with one zb_schedule_def and one row in schedules.def. Its emit walks the ranks and says, job by
+ * job, "the next forward of chunk 0"; numbers, stages and the queue of pending W are the cursor's business. Errors
+ * stick in the cursor, so that a rule reads like the paper; zb_emit_finish returns the first one.
  */
 #ifndef ZB_PASSES_SCHEDULE_EMIT_H
 #define ZB_PASSES_SCHEDULE_EMIT_H
@@ -17,10 +17,10 @@ typedef struct zb_emitter {
   const zb_problem *problem;
   zb_order *order;
   int ranks, chunks, micro_batches;
-  int rank;                /* the rank that is being written */
-  int *stage_of_chunk;     /* [ranks * chunks] */
-  int *next;               /* [chunks * kinds] next micro-batch of the current rank */
-  int *pending;            /* chunks of emitted B whose W is still to come, oldest first */
+  int rank;            /* the rank that is being written */
+  int *stage_of_chunk; /* [ranks * chunks] */
+  int *next;           /* [chunks * kinds] next micro-batch of the current rank */
+  int *pending;        /* chunks of emitted B whose W is still to come, oldest first */
   int pending_begin, pending_end;
   zb_status status;
 } zb_emitter;
@@ -42,10 +42,15 @@ int zb_emit_left(const zb_emitter *emitter, int chunk, zb_kind kind);
 /* Releases the cursor; the first error. */
 zb_status zb_emit_finish(zb_emitter *emitter) ZB_MUST_USE;
 
-static inline int zb_min_int(int a, int b) { return a < b ? a : b; }
-static inline int zb_max_int(int a, int b) { return a > b ? a : b; }
+static inline int zb_min_int(int a, int b) {
+  return a < b ? a : b;
+}
+static inline int zb_max_int(int a, int b) {
+  return a > b ? a : b;
+}
 
-/* Bytes that one micro-batch keeps on a rank after its F (M_B of the papers), and between its B and W (M_W), over all chunks. */
+/* Bytes that one micro-batch keeps on a rank after its F (M_B of the papers), and between its B and W (M_W), over all
+ * chunks. */
 int64_t zb_memory_after_f(const zb_problem *problem, int rank);
 int64_t zb_memory_after_b(const zb_problem *problem, int rank);
 

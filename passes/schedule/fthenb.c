@@ -1,8 +1,8 @@
 /* GPipe: all forwards, then all backwards. With several chunks it is the looped breadth-first order.
  *
- * GPipe, Huang et al. 2019, arXiv 1811.06965; breadth-first with chunks, Lamy-Poirier 2023, arXiv 2211.05953. Papers run the backwards in
- * falling micro-batch order; here they rise, so that gradients accumulate in the order of every other schedule. Time and memory are the same.
- * Tests: test/passes/schedule/schedules_test.c, charts/fthenb*.txt.
+ * GPipe, Huang et al. 2019, arXiv 1811.06965; breadth-first with chunks, Lamy-Poirier 2023, arXiv 2211.05953. Papers
+ * run the backwards in falling micro-batch order; here they rise, so that gradients accumulate in the order of every
+ * other schedule. Time and memory are the same. Tests: test/passes/schedule/schedules_test.c, charts/fthenb*.txt.
  */
 #include <limits.h>
 
@@ -30,7 +30,8 @@ static double memory_bound(const zb_problem *problem, int rank) {
 
 const zb_schedule_def zb_schedule_fthenb = {
     .name = "fthenb",
-    .summary = "all forwards, then all backwards (GPipe, arXiv 1811.06965); with chunks breadth first (arXiv 2211.05953)",
+    .summary =
+        "all forwards, then all backwards (GPipe, arXiv 1811.06965); with chunks breadth first (arXiv 2211.05953)",
     .chunks_max = INT_MAX,
     .splits_backward = false,
     .emit = emit,

@@ -13,11 +13,14 @@ static const int64_t TOTAL_MAX = INT64_C(1) << 62;
 /* Most jobs of a problem: index arrays stay below 2^31 entries. */
 static const int64_t JOBS_MAX = INT64_C(1) << 28;
 
-char zb_kind_letter(zb_kind kind) { return "FBW"[kind]; }
+char zb_kind_letter(zb_kind kind) {
+  return "FBW"[kind];
+}
 
 static bool add_product(int64_t *total, int64_t a, int64_t b) {
   int64_t product;
-  return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*total, product, total) && *total <= TOTAL_MAX;
+  return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*total, product, total) &&
+         *total <= TOTAL_MAX;
 }
 
 static zb_status check_counts(const zb_problem *p) {
@@ -27,9 +30,10 @@ static zb_status check_counts(const zb_problem *p) {
     return zb_status_hint(ZB_ERROR(INVALID, "stages: expected a multiple of the %d ranks, got %d", p->ranks, p->stages),
                           "every rank owns the same number of virtual stages (its chunks)");
   if ((int64_t)p->stages * p->micro_batches * ZB_KIND_COUNT > JOBS_MAX)
-    return ZB_ERROR(INVALID, "too many jobs: %d stages x %d micro-batches, expected at most %lld jobs", p->stages, p->micro_batches,
-                    (long long)JOBS_MAX);
-  if (!p->stage_rank) return ZB_ERROR(INVALID, "stage_rank: expected a rank for each of the %d stages, got NULL", p->stages);
+    return ZB_ERROR(INVALID, "too many jobs: %d stages x %d micro-batches, expected at most %lld jobs", p->stages,
+                    p->micro_batches, (long long)JOBS_MAX);
+  if (!p->stage_rank)
+    return ZB_ERROR(INVALID, "stage_rank: expected a rank for each of the %d stages, got NULL", p->stages);
   if (!p->costs) return ZB_ERROR(INVALID, "costs: expected times of each of the %d stages, got NULL", p->stages);
   if (p->edge_count < 0) return ZB_ERROR(INVALID, "edge_count: expected 0 or more, got %d", p->edge_count);
   if (p->link_latency_ps < 0)
@@ -37,23 +41,28 @@ static zb_status check_counts(const zb_problem *p) {
   if (!isfinite(p->link_ps_per_byte) || p->link_ps_per_byte < 0)
     return ZB_ERROR(INVALID, "link_ps_per_byte: expected a finite number, 0 or more, got %g", p->link_ps_per_byte);
   if (p->memory_limit_bytes < 0)
-    return ZB_ERROR(INVALID, "memory_limit_bytes: expected 0 (none) or more, got %lld", (long long)p->memory_limit_bytes);
+    return ZB_ERROR(INVALID, "memory_limit_bytes: expected 0 (none) or more, got %lld",
+                    (long long)p->memory_limit_bytes);
   return NULL;
 }
 
-static zb_status check_cost(int stage, const zb_stage_cost *cost, int64_t micro_batches, int64_t *time, int64_t *bytes) {
+static zb_status check_cost(int stage, const zb_stage_cost *cost, int64_t micro_batches, int64_t *time,
+                            int64_t *bytes) {
   int64_t live = 0;
   for (int kind = 0; kind < ZB_KIND_COUNT; ++kind) {
     const char letter = zb_kind_letter((zb_kind)kind);
     if (cost->time_ps[kind] < 0)
-      return ZB_ERROR(INVALID, "stage %d: time of %c: expected 0 or more, got %lld ps", stage, letter, (long long)cost->time_ps[kind]);
+      return ZB_ERROR(INVALID, "stage %d: time of %c: expected 0 or more, got %lld ps", stage, letter,
+                      (long long)cost->time_ps[kind]);
     if (cost->keep_bytes[kind] < 0 || cost->free_bytes[kind] < 0)
-      return ZB_ERROR(INVALID, "stage %d: memory of %c: expected bytes kept and freed of 0 or more, got %lld and %lld", stage, letter,
-                      (long long)cost->keep_bytes[kind], (long long)cost->free_bytes[kind]);
+      return ZB_ERROR(INVALID, "stage %d: memory of %c: expected bytes kept and freed of 0 or more, got %lld and %lld",
+                      stage, letter, (long long)cost->keep_bytes[kind], (long long)cost->free_bytes[kind]);
     if (!add_product(time, micro_batches, cost->time_ps[kind]))
-      return ZB_ERROR(INVALID, "stage %d: time of %c: all times together exceed %lld ps", stage, letter, (long long)TOTAL_MAX);
+      return ZB_ERROR(INVALID, "stage %d: time of %c: all times together exceed %lld ps", stage, letter,
+                      (long long)TOTAL_MAX);
     if (!add_product(bytes, micro_batches, cost->keep_bytes[kind]))
-      return ZB_ERROR(INVALID, "stage %d: memory of %c: all bytes together exceed %lld", stage, letter, (long long)TOTAL_MAX);
+      return ZB_ERROR(INVALID, "stage %d: memory of %c: all bytes together exceed %lld", stage, letter,
+                      (long long)TOTAL_MAX);
     live += cost->keep_bytes[kind];
     if (cost->free_bytes[kind] > live)
       return ZB_ERROR(INVALID, "stage %d: %c frees %lld bytes, but only %lld are kept then", stage, letter,
@@ -76,16 +85,16 @@ static zb_status check_edges(const zb_problem *p, int64_t *time) {
   for (int i = 0; i < count; ++i) {
     const zb_edge edge = chain ? (zb_edge){i, i + 1, 0, 0} : p->edges[i];
     if (edge.source < 0 || edge.destination >= p->stages || edge.source >= edge.destination)
-      return ZB_ERROR(INVALID, "edge %d: expected 0 <= source < destination < %d stages, got %d -> %d", i, p->stages, edge.source,
-                      edge.destination);
+      return ZB_ERROR(INVALID, "edge %d: expected 0 <= source < destination < %d stages, got %d -> %d", i, p->stages,
+                      edge.source, edge.destination);
     if (edge.forward_bytes < 0 || edge.backward_bytes < 0)
-      return ZB_ERROR(INVALID, "edge %d (%d -> %d): expected bytes of 0 or more, got %lld forward and %lld backward", i, edge.source,
-                      edge.destination, (long long)edge.forward_bytes, (long long)edge.backward_bytes);
+      return ZB_ERROR(INVALID, "edge %d (%d -> %d): expected bytes of 0 or more, got %lld forward and %lld backward", i,
+                      edge.source, edge.destination, (long long)edge.forward_bytes, (long long)edge.backward_bytes);
     int64_t forward, backward;
     if (!message_time(p, edge.forward_bytes, &forward) || !message_time(p, edge.backward_bytes, &backward) ||
         !add_product(time, p->micro_batches, forward) || !add_product(time, p->micro_batches, backward))
-      return ZB_ERROR(INVALID, "edge %d (%d -> %d): the time of its messages, or of all together, exceeds %lld ps", i, edge.source,
-                      edge.destination, (long long)TOTAL_MAX);
+      return ZB_ERROR(INVALID, "edge %d (%d -> %d): the time of its messages, or of all together, exceeds %lld ps", i,
+                      edge.source, edge.destination, (long long)TOTAL_MAX);
   }
   return NULL;
 }
@@ -93,9 +102,11 @@ static zb_status check_edges(const zb_problem *p, int64_t *time) {
 static zb_status check_ranks(const zb_problem *p, int64_t *time, int64_t *bytes) {
   for (int rank = 0; rank < p->ranks; ++rank) {
     if (p->base_bytes && p->base_bytes[rank] < 0)
-      return ZB_ERROR(INVALID, "rank %d: base_bytes: expected 0 or more, got %lld", rank, (long long)p->base_bytes[rank]);
+      return ZB_ERROR(INVALID, "rank %d: base_bytes: expected 0 or more, got %lld", rank,
+                      (long long)p->base_bytes[rank]);
     if (p->optimizer_ps && p->optimizer_ps[rank] < 0)
-      return ZB_ERROR(INVALID, "rank %d: optimizer_ps: expected 0 or more, got %lld", rank, (long long)p->optimizer_ps[rank]);
+      return ZB_ERROR(INVALID, "rank %d: optimizer_ps: expected 0 or more, got %lld", rank,
+                      (long long)p->optimizer_ps[rank]);
     if (p->base_bytes && !add_product(bytes, 1, p->base_bytes[rank]))
       return ZB_ERROR(INVALID, "rank %d: base_bytes: all bytes together exceed %lld", rank, (long long)TOTAL_MAX);
     if (p->optimizer_ps && !add_product(time, 1, p->optimizer_ps[rank]))
@@ -132,7 +143,8 @@ static zb_status build_chunks(zb_model *model) {
       goto cleanup;
     }
     if (filled[rank] == model->chunks) {
-      status = ZB_ERROR(INVALID, "rank %d: expected %d virtual stages on every rank, got more (stage %d too)", rank, model->chunks, stage);
+      status = ZB_ERROR(INVALID, "rank %d: expected %d virtual stages on every rank, got more (stage %d too)", rank,
+                        model->chunks, stage);
       goto cleanup;
     }
     model->stage_chunk[stage] = filled[rank];
@@ -143,7 +155,9 @@ cleanup:
   return status;
 }
 
-static zb_edge edge_at(const zb_problem *p, int index) { return p->edges ? p->edges[index] : (zb_edge){index, index + 1, 0, 0}; }
+static zb_edge edge_at(const zb_problem *p, int index) {
+  return p->edges ? p->edges[index] : (zb_edge){index, index + 1, 0, 0};
+}
 
 static zb_link make_link(const zb_problem *p, int from, int to, int64_t bytes) {
   const int source = p->stage_rank[from], destination = p->stage_rank[to];
@@ -166,7 +180,8 @@ static zb_status build_links(zb_model *model, zb_kind kind) {
     for (int i = 0; i < edges; ++i) {
       const zb_edge edge = edge_at(p, i);
       if (kind == ZB_B && p->edges && edge.backward_bytes == 0) continue;
-      const int from = kind == ZB_F ? edge.source : edge.destination, to = kind == ZB_F ? edge.destination : edge.source;
+      const int from = kind == ZB_F ? edge.source : edge.destination,
+                to = kind == ZB_F ? edge.destination : edge.source;
       if (pass == 0) {
         ++begin[from + 2];
         ++inputs[to];
@@ -189,7 +204,8 @@ static zb_status check_duplicates(const zb_model *model) {
   for (int stage = 0; stage < stages && !status; ++stage)
     for (int i = model->link_begin[ZB_F][stage]; i < model->link_begin[ZB_F][stage + 1] && !status; ++i) {
       const int to = model->links[ZB_F][i].stage;
-      if (seen[to] == stage + 1) status = ZB_ERROR(INVALID, "edges: %d -> %d is given twice, expected one edge with all its bytes", stage, to);
+      if (seen[to] == stage + 1)
+        status = ZB_ERROR(INVALID, "edges: %d -> %d is given twice, expected one edge with all its bytes", stage, to);
       seen[to] = stage + 1;
     }
   zb_free(seen);

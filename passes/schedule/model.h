@@ -1,4 +1,5 @@
-/* A checked problem with what every part of the library asks of it: chunks of ranks, messages of jobs, how long each takes. */
+/* A checked problem with what every part of the library asks of it: chunks of ranks, messages of jobs, how long each
+ * takes. */
 #ifndef ZB_PASSES_SCHEDULE_MODEL_H
 #define ZB_PASSES_SCHEDULE_MODEL_H
 
@@ -6,8 +7,8 @@
 
 /* The result of a job that another stage waits for. Within a rank it is there at once (channel -1). */
 typedef struct zb_link {
-  int stage;        /* who receives */
-  int channel;      /* source rank * ranks + destination rank, or -1 */
+  int stage;   /* who receives */
+  int channel; /* source rank * ranks + destination rank, or -1 */
   int64_t time_ps;
   int64_t bytes;
 } zb_link;
@@ -25,7 +26,8 @@ typedef struct zb_model {
   int *input_counts[ZB_LINK_KINDS]; /* [stages] how many links arrive */
 } zb_model;
 
-/* Checks the problem (see zb_problem_check) and builds its model. The problem must outlive it. On failure *out is empty. */
+/* Checks the problem (see zb_problem_check) and builds its model. The problem must outlive it. On failure *out is
+ * empty. */
 zb_status zb_model_init(const zb_problem *problem, zb_model *out) ZB_MUST_USE;
 void zb_model_deinit(zb_model *model);
 
@@ -39,21 +41,23 @@ static inline size_t zb_model_jobs(const zb_model *model) {
 /* "FBW"[kind]. */
 char zb_kind_letter(zb_kind kind);
 
-/* Where each job stands in its rank's list: index[zb_model_job], -1 if nowhere. INVALID for a job that does not exist, stands on a rank that
- * does not own its stage, or stands twice. Release with zb_free. */
+/* Where each job stands in its rank's list: index[zb_model_job], -1 if nowhere. INVALID for a job that does not exist,
+ * stands on a rank that does not own its stage, or stands twice. Release with zb_free. */
 zb_status zb_order_index(const zb_model *model, const zb_order *order, int32_t **out) ZB_MUST_USE;
 
-/* Runs the jobs of every rank in order as far as they go. done[ranks] gets how many; times[rank][index] (may be NULL) when. False: out of
- * memory. The engine of simulation and of the proof that an order ends. */
+/* Runs the jobs of every rank in order as far as they go. done[ranks] gets how many; times[rank][index] (may be NULL)
+ * when. False: out of memory. The engine of simulation and of the proof that an order ends. */
 bool zb_order_run(const zb_model *model, const zb_order *order, int *done, zb_job_times **times) ZB_MUST_USE;
 
 /* Why a rank stands still at done[rank]: fills the job it waits for; false if it does not wait. */
-bool zb_order_blocker(const zb_model *model, const zb_order *order, const int *done, const int32_t *index, int rank, zb_job *out);
+bool zb_order_blocker(const zb_model *model, const zb_order *order, const int *done, const int32_t *index, int rank,
+                      zb_job *out);
 /* Adds a note a waiting rank, and the cycle if there is one. */
-zb_status zb_order_explain(zb_status status, const zb_model *model, const zb_order *order, const int *done, const int32_t *index);
+zb_status zb_order_explain(zb_status status, const zb_model *model, const zb_order *order, const int *done,
+                           const int32_t *index);
 
-/* Calls visit for every message between different ranks, in the order in which each rank sends. sent: handed to the channel; start and end:
- * on the wire. */
+/* Calls visit for every message between different ranks, in the order in which each rank sends. sent: handed to the
+ * channel; start and end: on the wire. */
 typedef struct zb_message_times {
   zb_kind kind;
   int source, destination; /* stages */
@@ -61,8 +65,8 @@ typedef struct zb_message_times {
   int64_t sent_ps, start_ps, end_ps, bytes;
 } zb_message_times;
 typedef zb_status (*zb_message_visit)(void *context, const zb_message_times *message);
-zb_status zb_order_messages(const zb_model *model, const zb_order *order, const zb_simulation *simulation, zb_message_visit visit,
-                            void *context) ZB_MUST_USE;
+zb_status zb_order_messages(const zb_model *model, const zb_order *order, const zb_simulation *simulation,
+                            zb_message_visit visit, void *context) ZB_MUST_USE;
 
 /* The lists as they stand, a cell marked with brackets: what error messages show. NULL when out of memory. */
 char *zb_order_chart_marked(const zb_order *order, int rank, int index);

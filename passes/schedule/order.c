@@ -67,11 +67,18 @@ bool zb_job_parse(const char *text, zb_job *out) {
   text = parse_number(text, &job.stage);
   if (!text) return false;
   switch (*text++) {
-  case 'F': job.kind = ZB_F; break;
+  case 'F':
+    job.kind = ZB_F;
+    break;
   case 'I':
-  case 'B': job.kind = ZB_B; break;
-  case 'W': job.kind = ZB_W; break;
-  default: return false;
+  case 'B':
+    job.kind = ZB_B;
+    break;
+  case 'W':
+    job.kind = ZB_W;
+    break;
+  default:
+    return false;
   }
   text = parse_number(text, &job.micro_batch);
   if (!text || *text) return false;
@@ -101,9 +108,13 @@ static const zb_schedule_def *const schedules[] = {
 };
 enum { SCHEDULE_COUNT = sizeof schedules / sizeof *schedules };
 
-int zb_schedule_count(void) { return SCHEDULE_COUNT; }
+int zb_schedule_count(void) {
+  return SCHEDULE_COUNT;
+}
 
-const zb_schedule_def *zb_schedule_at(int index) { return index >= 0 && index < SCHEDULE_COUNT ? schedules[index] : NULL; }
+const zb_schedule_def *zb_schedule_at(int index) {
+  return index >= 0 && index < SCHEDULE_COUNT ? schedules[index] : NULL;
+}
 
 const zb_schedule_def *zb_schedule_find(const char *name, const char **nearest) {
   const char *names[SCHEDULE_COUNT];
@@ -129,11 +140,13 @@ static zb_status check_memory(const zb_schedule_def *schedule, const zb_problem 
   }
   zb_status status = NULL;
   if (above)
-    status = zb_status_hint(ZB_ERROR(INFEASIBLE, "%s needs %lld bytes on rank %d, and the limit is %lld (%d of %d ranks need more than that)",
-                                     schedule->name, (long long)peak[worst], worst, (long long)problem->memory_limit_bytes, above,
-                                     problem->ranks),
-                            "give %lld bytes or more a rank, or use a schedule or micro-batch size that keeps less",
-                            (long long)peak[worst]);
+    status = zb_status_hint(
+        ZB_ERROR(INFEASIBLE,
+                 "%s needs %lld bytes on rank %d, and the limit is %lld (%d of %d ranks need more than that)",
+                 schedule->name, (long long)peak[worst], worst, (long long)problem->memory_limit_bytes, above,
+                 problem->ranks),
+        "give %lld bytes or more a rank, or use a schedule or micro-batch size that keeps less",
+        (long long)peak[worst]);
   zb_free(peak);
   return status;
 }
@@ -141,10 +154,10 @@ static zb_status check_memory(const zb_schedule_def *schedule, const zb_problem 
 static zb_status check_schedule(const zb_schedule_def *schedule, const zb_problem *problem) {
   const int chunks = problem->stages / problem->ranks;
   if (chunks <= schedule->chunks_max) return NULL;
-  return zb_status_hint(ZB_ERROR(USAGE, "%s is defined for at most %d chunk%s a rank, got %d", schedule->name, schedule->chunks_max,
-                                 schedule->chunks_max == 1 ? "" : "s", chunks),
-                        "give every rank %d virtual stage%s, or use a schedule for several chunks (fthenb)", schedule->chunks_max,
-                        schedule->chunks_max == 1 ? "" : "s");
+  return zb_status_hint(ZB_ERROR(USAGE, "%s is defined for at most %d chunk%s a rank, got %d", schedule->name,
+                                 schedule->chunks_max, schedule->chunks_max == 1 ? "" : "s", chunks),
+                        "give every rank %d virtual stage%s, or use a schedule for several chunks (fthenb)",
+                        schedule->chunks_max, schedule->chunks_max == 1 ? "" : "s");
 }
 
 zb_status zb_schedule_run(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) {

@@ -1,10 +1,10 @@
 /* Exact simulation: every job starts when its rank is free and its inputs are there, to the picosecond.
  *
- * A message is sent when its producer ends, waits until its channel (ordered pair of ranks) is free, and takes latency + bytes *
- * ps_per_byte; receivers do not wait for anything but the data they need. What a channel carries, and in which order, is decided by the
- * sending rank's list alone, so the times do not depend on the order in which ranks are visited here: no event queue is needed, each rank
- * runs until it lacks an input and is visited again when that input is known. O(jobs + edges * micro_batches).
- * Tests: test/passes/schedule/simulate_test.c.
+ * A message is sent when its producer ends, waits until its channel (ordered pair of ranks) is free, and takes latency
+ * + bytes * ps_per_byte; receivers do not wait for anything but the data they need. What a channel carries, and in
+ * which order, is decided by the sending rank's list alone, so the times do not depend on the order in which ranks are
+ * visited here: no event queue is needed, each rank runs until it lacks an input and is visited again when that input
+ * is known. O(jobs + edges * micro_batches). Tests: test/passes/schedule/simulate_test.c.
  */
 #include <string.h>
 
@@ -13,14 +13,14 @@
 typedef struct engine {
   const zb_model *model;
   const zb_order *order;
-  int *done;                        /* [ranks] jobs run */
-  zb_job_times **times;             /* may be NULL */
-  int64_t *clock;                   /* [ranks] end of the last job */
-  int64_t *channel;                 /* [ranks * ranks] when it is free */
-  int32_t *missing[ZB_LINK_KINDS];  /* [stages * micro_batches] inputs that are not known yet */
-  int64_t *ready[ZB_LINK_KINDS];    /* when the last of the known ones arrives */
-  bool *ran;                        /* by job number */
-  int *queue;                       /* ranks to visit, a stack */
+  int *done;                       /* [ranks] jobs run */
+  zb_job_times **times;            /* may be NULL */
+  int64_t *clock;                  /* [ranks] end of the last job */
+  int64_t *channel;                /* [ranks * ranks] when it is free */
+  int32_t *missing[ZB_LINK_KINDS]; /* [stages * micro_batches] inputs that are not known yet */
+  int64_t *ready[ZB_LINK_KINDS];   /* when the last of the known ones arrives */
+  bool *ran;                       /* by job number */
+  int *queue;                      /* ranks to visit, a stack */
   bool *queued;
   int queue_count;
 } engine;
@@ -131,12 +131,13 @@ bool zb_order_run(const zb_model *model, const zb_order *order, int *done, zb_jo
 
 /* ---- Messages, for timelines: the same rule for channels, read off the finished times ---- */
 
-static zb_status visit_links(const zb_model *model, int64_t *channel, zb_kind kind, zb_job job, int64_t sent_ps, zb_message_visit visit,
-                             void *context) {
+static zb_status visit_links(const zb_model *model, int64_t *channel, zb_kind kind, zb_job job, int64_t sent_ps,
+                             zb_message_visit visit, void *context) {
   for (int i = model->link_begin[kind][job.stage]; i < model->link_begin[kind][job.stage + 1]; ++i) {
     const zb_link *link = &model->links[kind][i];
     if (link->channel < 0) continue;
-    zb_message_times message = {.kind = kind, .source = job.stage, .destination = link->stage, .micro_batch = job.micro_batch};
+    zb_message_times message = {
+        .kind = kind, .source = job.stage, .destination = link->stage, .micro_batch = job.micro_batch};
     message.bytes = link->bytes;
     message.sent_ps = sent_ps;
     message.start_ps = channel[link->channel] > sent_ps ? channel[link->channel] : sent_ps;
@@ -146,8 +147,8 @@ static zb_status visit_links(const zb_model *model, int64_t *channel, zb_kind ki
   return NULL;
 }
 
-zb_status zb_order_messages(const zb_model *model, const zb_order *order, const zb_simulation *simulation, zb_message_visit visit,
-                            void *context) {
+zb_status zb_order_messages(const zb_model *model, const zb_order *order, const zb_simulation *simulation,
+                            zb_message_visit visit, void *context) {
   const size_t ranks = (size_t)order->ranks;
   int64_t *channel = zb_alloc(ranks * ranks * sizeof *channel);
   if (!channel) return ZB_OUT_OF_MEMORY();
@@ -156,8 +157,10 @@ zb_status zb_order_messages(const zb_model *model, const zb_order *order, const 
     for (int i = 0; i < order->counts[rank]; ++i) {
       const zb_job job = order->jobs[rank][i];
       const int64_t end = simulation->jobs[rank][i].end_ps;
-      if (job.kind == ZB_W && is_whole(order, rank, i - 1)) ZB_TRY_GOTO(visit_links(model, channel, ZB_B, job, end, visit, context));
-      if (job.kind != ZB_W && !is_whole(order, rank, i)) ZB_TRY_GOTO(visit_links(model, channel, job.kind, job, end, visit, context));
+      if (job.kind == ZB_W && is_whole(order, rank, i - 1))
+        ZB_TRY_GOTO(visit_links(model, channel, ZB_B, job, end, visit, context));
+      if (job.kind != ZB_W && !is_whole(order, rank, i))
+        ZB_TRY_GOTO(visit_links(model, channel, job.kind, job, end, visit, context));
     }
 cleanup:
   zb_free(channel);
@@ -189,7 +192,8 @@ static zb_status allocate(const zb_order *order, zb_simulation *out) {
   return NULL;
 }
 
-/* Both metrics are idle shares of compute time, averaged over the ranks: with equal stages 1 - m(F+B+W) / time, as papers state them. */
+/* Both metrics are idle shares of compute time, averaged over the ranks: with equal stages 1 - m(F+B+W) / time, as
+ * papers state them. */
 static void summarize(const zb_problem *problem, const zb_order *order, zb_simulation *out) {
   int64_t first = INT64_MAX, last = 0;
   double busy = 0;

@@ -1,5 +1,5 @@
-/* The simulated step as a timeline: jobs, optimizer, messages and live memory of every rank, in the form that real runs write too.
- * The writers are runtime/base/timeline.h. Tests: test/passes/schedule/chart_test.c.
+/* The simulated step as a timeline: jobs, optimizer, messages and live memory of every rank, in the form that real runs
+ * write too. The writers are runtime/base/timeline.h. Tests: test/passes/schedule/chart_test.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,14 +18,16 @@ typedef struct collection {
 } collection;
 
 static zb_status add_event(collection *c, zb_event event) {
-  if (!zb_grow((void **)&c->events, &c->event_capacity, c->event_count + 1, sizeof *c->events)) return ZB_OUT_OF_MEMORY();
+  if (!zb_grow((void **)&c->events, &c->event_capacity, c->event_count + 1, sizeof *c->events))
+    return ZB_OUT_OF_MEMORY();
   c->events[c->event_count++] = event;
   return NULL;
 }
 
 /* Samples at one time are one step of the curve: the first job of a rank does not start from a drop. */
 static zb_status add_memory(collection *c, int rank, int64_t time_ps, int64_t bytes) {
-  if (!zb_grow((void **)&c->memory, &c->memory_capacity, c->memory_count + 1, sizeof *c->memory)) return ZB_OUT_OF_MEMORY();
+  if (!zb_grow((void **)&c->memory, &c->memory_capacity, c->memory_count + 1, sizeof *c->memory))
+    return ZB_OUT_OF_MEMORY();
   c->memory[c->memory_count++] = (zb_memory_sample){rank, time_ps, (uint64_t)bytes};
   return NULL;
 }
@@ -39,9 +41,15 @@ static zb_status collect_jobs(collection *c, const zb_order *order, const zb_sim
       const zb_job job = order->jobs[rank][i];
       const zb_job_times times = simulation->jobs[rank][i];
       const zb_stage_cost *cost = &p->costs[job.stage];
-      ZB_TRY(add_event(c, (zb_event){.rank = rank, .lane = ZB_LANE_COMPUTE, .kind = zb_kind_letter(job.kind), .stage = job.stage,
-                                     .chunk = c->model->stage_chunk[job.stage], .micro_batch = job.micro_batch, .message = -1,
-                                     .start_ps = times.start_ps, .end_ps = times.end_ps}));
+      ZB_TRY(add_event(c, (zb_event){.rank = rank,
+                                     .lane = ZB_LANE_COMPUTE,
+                                     .kind = zb_kind_letter(job.kind),
+                                     .stage = job.stage,
+                                     .chunk = c->model->stage_chunk[job.stage],
+                                     .micro_batch = job.micro_batch,
+                                     .message = -1,
+                                     .start_ps = times.start_ps,
+                                     .end_ps = times.end_ps}));
       live += cost->keep_bytes[job.kind];
       if (cost->keep_bytes[job.kind]) ZB_TRY(add_memory(c, rank, times.start_ps, live));
       live -= cost->free_bytes[job.kind];
@@ -49,8 +57,14 @@ static zb_status collect_jobs(collection *c, const zb_order *order, const zb_sim
     }
     const int64_t optimizer = p->optimizer_ps ? p->optimizer_ps[rank] : 0, start = simulation->optimizer_start_ps[rank];
     if (optimizer)
-      ZB_TRY(add_event(c, (zb_event){.rank = rank, .lane = ZB_LANE_COMPUTE, .kind = 'O', .stage = -1, .micro_batch = -1, .message = -1,
-                                     .start_ps = start, .end_ps = start + optimizer}));
+      ZB_TRY(add_event(c, (zb_event){.rank = rank,
+                                     .lane = ZB_LANE_COMPUTE,
+                                     .kind = 'O',
+                                     .stage = -1,
+                                     .micro_batch = -1,
+                                     .message = -1,
+                                     .start_ps = start,
+                                     .end_ps = start + optimizer}));
   }
   return NULL;
 }
@@ -59,9 +73,16 @@ static zb_status collect_message(void *context, const zb_message_times *message)
   collection *c = context;
   const int *rank = c->model->problem->stage_rank, *chunk = c->model->stage_chunk;
   const int64_t start = message->start_ps, end = message->end_ps;
-  zb_event event = {.rank = rank[message->source], .lane = ZB_LANE_SEND, .kind = 'S', .stage = message->source,
-                    .chunk = chunk[message->source], .micro_batch = message->micro_batch, .message = c->messages++,
-                    .start_ps = start, .end_ps = end, .bytes = (uint64_t)message->bytes};
+  zb_event event = {.rank = rank[message->source],
+                    .lane = ZB_LANE_SEND,
+                    .kind = 'S',
+                    .stage = message->source,
+                    .chunk = chunk[message->source],
+                    .micro_batch = message->micro_batch,
+                    .message = c->messages++,
+                    .start_ps = start,
+                    .end_ps = end,
+                    .bytes = (uint64_t)message->bytes};
   ZB_TRY(add_event(c, event));
   event.rank = rank[message->destination];
   event.lane = ZB_LANE_RECV;
@@ -76,10 +97,11 @@ static bool ends_with(const char *text, const char *ending) {
   return length > wanted && !strcmp(text + length - wanted, ending);
 }
 
-zb_status zb_order_timeline(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, const char *title,
-                            const char *path) {
+zb_status zb_order_timeline(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation,
+                            const char *title, const char *path) {
   const bool svg = ends_with(path, ".svg");
-  if (!svg && !ends_with(path, ".json")) return ZB_ERROR(USAGE, "%s: expected a file name that ends in .svg or .json", path);
+  if (!svg && !ends_with(path, ".json"))
+    return ZB_ERROR(USAGE, "%s: expected a file name that ends in .svg or .json", path);
   zb_model model;
   ZB_TRY(zb_model_init(problem, &model));
   collection c = {.model = &model};

@@ -1,8 +1,9 @@
-/* Proof that an order is right: every job once, on its rank, after what it needs, W in micro-batch order, and no cycle between ranks.
+/* Proof that an order is right: every job once, on its rank, after what it needs, W in micro-batch order, and no cycle
+ * between ranks.
  *
- * A cycle is found by running the order: where every rank is in list order, it ends for some times if and only if it ends for all, so
- * one run is a proof. Messages show the job as text, who waits for what, and the lists around the place with the cell in brackets.
- * Tests: test/passes/schedule/order_test.c.
+ * A cycle is found by running the order: where every rank is in list order, it ends for some times if and only if it
+ * ends for all, so one run is a proof. Messages show the job as text, who waits for what, and the lists around the
+ * place with the cell in brackets. Tests: test/passes/schedule/order_test.c.
  */
 #include "passes/schedule/model.h"
 
@@ -16,7 +17,8 @@ static zb_status with_chart(zb_status status, const zb_order *order, int rank, i
 zb_status zb_order_index(const zb_model *model, const zb_order *order, int32_t **out) {
   const zb_problem *p = model->problem;
   *out = NULL;
-  if (order->ranks != p->ranks) return ZB_ERROR(INVALID, "the order has %d ranks, the problem has %d", order->ranks, p->ranks);
+  if (order->ranks != p->ranks)
+    return ZB_ERROR(INVALID, "the order has %d ranks, the problem has %d", order->ranks, p->ranks);
   const size_t jobs = zb_model_jobs(model);
   int32_t *index = zb_alloc(jobs * sizeof *index);
   if (!index) return ZB_OUT_OF_MEMORY();
@@ -29,22 +31,26 @@ zb_status zb_order_index(const zb_model *model, const zb_order *order, int32_t *
       const zb_job job = order->jobs[rank][i];
       if (job.kind < 0 || job.kind >= ZB_KIND_COUNT || job.stage < 0 || job.stage >= p->stages || job.micro_batch < 0 ||
           job.micro_batch >= p->micro_batches)
-        status = with_chart(ZB_ERROR(INVALID, "rank %d, job %d: there is no job %s: expected stages 0..%d, micro-batches 0..%d", rank, i,
-                                     zb_job_text(job, text), p->stages - 1, p->micro_batches - 1),
+        status = with_chart(ZB_ERROR(INVALID,
+                                     "rank %d, job %d: there is no job %s: expected stages 0..%d, micro-batches 0..%d",
+                                     rank, i, zb_job_text(job, text), p->stages - 1, p->micro_batches - 1),
                             order, rank, i);
       else if (p->stage_rank[job.stage] != rank)
         status = with_chart(ZB_ERROR(INVALID, "rank %d, job %d: %s belongs to rank %d, which owns stage %d", rank, i,
                                      zb_job_text(job, text), p->stage_rank[job.stage], job.stage),
                             order, rank, i);
       else if (index[zb_model_job(model, job.stage, job.kind, job.micro_batch)] >= 0)
-        status = with_chart(ZB_ERROR(INVALID, "rank %d, job %d: %s is there twice (job %d too)", rank, i, zb_job_text(job, text),
+        status = with_chart(ZB_ERROR(INVALID, "rank %d, job %d: %s is there twice (job %d too)", rank, i,
+                                     zb_job_text(job, text),
                                      index[zb_model_job(model, job.stage, job.kind, job.micro_batch)]),
                             order, rank, i);
       else
         index[zb_model_job(model, job.stage, job.kind, job.micro_batch)] = i;
     }
-  if (status) zb_free(index);
-  else *out = index;
+  if (status)
+    zb_free(index);
+  else
+    *out = index;
   return status;
 }
 
@@ -62,8 +68,8 @@ static zb_status check_jobs(const zb_model *model, const zb_order *order, const 
           return with_chart(ZB_ERROR(INVALID, "rank %d: %s is missing", rank, zb_job_text(job, text)), order, rank, -1);
         if (kind == 0 || index[zb_model_job(model, stage, (zb_kind)(kind - 1), micro_batch)] < at) continue;
         const zb_job before = {stage, micro_batch, (zb_kind)(kind - 1)};
-        return with_chart(ZB_ERROR(INVALID, "rank %d, job %d: %s stands before %s, which it needs", rank, at, zb_job_text(job, text),
-                                   zb_job_text(before, earlier)),
+        return with_chart(ZB_ERROR(INVALID, "rank %d, job %d: %s stands before %s, which it needs", rank, at,
+                                   zb_job_text(job, text), zb_job_text(before, earlier)),
                           order, rank, at);
       }
   return NULL;
@@ -77,11 +83,14 @@ static zb_status check_w_order(const zb_model *model, const zb_order *order, con
       const int32_t at = index[zb_model_job(model, stage, ZB_W, micro_batch)];
       if (index[zb_model_job(model, stage, ZB_W, micro_batch - 1)] < at) continue;
       const zb_job job = {stage, micro_batch, ZB_W}, before = {stage, micro_batch - 1, ZB_W};
-      return with_chart(zb_status_hint(ZB_ERROR(INVALID, "rank %d, job %d: %s stands before %s: expected W of a stage in rising micro-batch order",
-                                                p->stage_rank[stage], at, zb_job_text(job, text), zb_job_text(before, earlier)),
-                                       "gradients accumulate in this order, so that every schedule gives the same bits; number the "
-                                       "micro-batches by it"),
-                        order, p->stage_rank[stage], at);
+      return with_chart(
+          zb_status_hint(
+              ZB_ERROR(INVALID,
+                       "rank %d, job %d: %s stands before %s: expected W of a stage in rising micro-batch order",
+                       p->stage_rank[stage], at, zb_job_text(job, text), zb_job_text(before, earlier)),
+              "gradients accumulate in this order, so that every schedule gives the same bits; number the "
+              "micro-batches by it"),
+          order, p->stage_rank[stage], at);
     }
   return NULL;
 }
@@ -94,7 +103,8 @@ static zb_status check_whole(const zb_model *model, const zb_order *order, const
       const int32_t at = index[zb_model_job(model, stage, ZB_B, micro_batch)];
       if (index[zb_model_job(model, stage, ZB_W, micro_batch)] == at + 1) continue;
       const zb_job job = {stage, micro_batch, ZB_B};
-      return with_chart(ZB_ERROR(INVALID, "rank %d, job %d: %s is not followed by its W: expected whole backwards in this order",
+      return with_chart(ZB_ERROR(INVALID,
+                                 "rank %d, job %d: %s is not followed by its W: expected whole backwards in this order",
                                  p->stage_rank[stage], at, zb_job_text(job, text)),
                         order, p->stage_rank[stage], at);
     }
@@ -106,7 +116,8 @@ static bool is_done(const zb_model *model, const int *done, const int32_t *index
   return at >= 0 && at < done[model->problem->stage_rank[job.stage]];
 }
 
-bool zb_order_blocker(const zb_model *model, const zb_order *order, const int *done, const int32_t *index, int rank, zb_job *out) {
+bool zb_order_blocker(const zb_model *model, const zb_order *order, const int *done, const int32_t *index, int rank,
+                      zb_job *out) {
   if (done[rank] >= order->counts[rank]) return false;
   const zb_job job = order->jobs[rank][done[rank]];
   if (job.kind != ZB_F) {
@@ -123,21 +134,25 @@ bool zb_order_blocker(const zb_model *model, const zb_order *order, const int *d
   return false;
 }
 
-static zb_status note_wait(zb_status status, const zb_model *model, const zb_order *order, const int *done, const int32_t *index, int rank,
-                           zb_job blocker) {
+static zb_status note_wait(zb_status status, const zb_model *model, const zb_order *order, const int *done,
+                           const int32_t *index, int rank, zb_job blocker) {
   char text[32], waits[32], behind[32];
   const int owner = model->problem->stage_rank[blocker.stage];
   zb_job_text(order->jobs[rank][done[rank]], text);
   zb_job_text(blocker, waits);
   if (index[zb_model_job(model, blocker.stage, blocker.kind, blocker.micro_batch)] < 0)
-    return zb_status_note(status, "rank %d at %s (job %d) waits for %s, which is in no list", rank, text, done[rank], waits);
+    return zb_status_note(status, "rank %d at %s (job %d) waits for %s, which is in no list", rank, text, done[rank],
+                          waits);
   if (done[owner] >= order->counts[owner])
-    return zb_status_note(status, "rank %d at %s (job %d) waits for %s of rank %d", rank, text, done[rank], waits, owner);
-  return zb_status_note(status, "rank %d at %s (job %d) waits for %s of rank %d, which stands behind %s (job %d)", rank, text, done[rank],
-                        waits, owner, zb_job_text(order->jobs[owner][done[owner]], behind), done[owner]);
+    return zb_status_note(status, "rank %d at %s (job %d) waits for %s of rank %d", rank, text, done[rank], waits,
+                          owner);
+  return zb_status_note(status, "rank %d at %s (job %d) waits for %s of rank %d, which stands behind %s (job %d)", rank,
+                        text, done[rank], waits, owner, zb_job_text(order->jobs[owner][done[owner]], behind),
+                        done[owner]);
 }
 
-zb_status zb_order_explain(zb_status status, const zb_model *model, const zb_order *order, const int *done, const int32_t *index) {
+zb_status zb_order_explain(zb_status status, const zb_model *model, const zb_order *order, const int *done,
+                           const int32_t *index) {
   int first = -1;
   bool *seen = zb_alloc((size_t)order->ranks * sizeof *seen);
   if (!seen) return status;

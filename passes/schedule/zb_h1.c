@@ -1,8 +1,8 @@
 /* ZB-H1: 1F1B with the backward split; rank r holds back r W jobs and fills the tail of the step with them.
  *
- * Qi, Wan, Huang, Lin 2024, "Zero Bubble Pipeline Parallelism", arXiv 2401.10241, section 2.2 and figure 2. Bubble (p-1)(F+B-W) for m >= p;
- * memory of 1F1B on the first rank.
- * Tests: test/passes/schedule/schedules_test.c, charts/zb_h1*.txt.
+ * Qi, Wan, Huang, Lin 2024, "Zero Bubble Pipeline Parallelism", arXiv 2401.10241, section 2.2 and figure 2. Bubble
+ * (p-1)(F+B-W) for m >= p; memory of 1F1B on the first rank. Tests: test/passes/schedule/schedules_test.c,
+ * charts/zb_h1*.txt.
  */
 #include "passes/schedule/emit.h"
 
@@ -38,7 +38,8 @@ static double memory_bound(const zb_problem *problem, int rank) {
 
 const zb_schedule_def zb_schedule_zb_h1 = {
     .name = "zb-h1",
-    .summary = "1F1B with W held back to fill the tail, at the memory of 1F1B (Zero Bubble, arXiv 2401.10241, section 2.2); one chunk a rank",
+    .summary = "1F1B with W held back to fill the tail, at the memory of 1F1B (Zero Bubble, arXiv 2401.10241, section "
+               "2.2); one chunk a rank",
     .chunks_max = 1,
     .splits_backward = true,
     .emit = emit,

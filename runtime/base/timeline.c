@@ -1,8 +1,8 @@
 /* Timelines as SVG: a row of boxes and a memory curve a rank, one self-contained file without scripts.
  *
- * All coordinates are printed as rounded integers of a hundredth of a pixel, so that the same timeline gives the same bytes on every machine
- * and in every locale. The drawing is as wide as the shortest usual job needs for its label. The Chrome trace is timeline_chrome.c.
- * Tests: test/runtime/base/timeline_test.c.
+ * All coordinates are printed as rounded integers of a hundredth of a pixel, so that the same timeline gives the same
+ * bytes on every machine and in every locale. The drawing is as wide as the shortest usual job needs for its label. The
+ * Chrome trace is timeline_chrome.c. Tests: test/runtime/base/timeline_test.c.
  */
 #include "runtime/base/timeline.h"
 
@@ -16,12 +16,12 @@
 /* Pixels. */
 enum {
   MARGIN = 24,
-  LEFT = 112,       /* start of the plot: rank and its peak stand left of it */
-  RIGHT = 88,       /* from the end of the plot: idle share */
-  TOP = 104,        /* title, note, legend */
-  BOX = 30,         /* height of a row of jobs */
-  CURVE = 20,       /* height of its memory curve */
-  GAP = 14,         /* between ranks */
+  LEFT = 112, /* start of the plot: rank and its peak stand left of it */
+  RIGHT = 88, /* from the end of the plot: idle share */
+  TOP = 104,  /* title, note, legend */
+  BOX = 30,   /* height of a row of jobs */
+  CURVE = 20, /* height of its memory curve */
+  GAP = 14,   /* between ranks */
   AXIS = 48,
   PLOT_MIN = 1040,
   PLOT_MAX = 9000,
@@ -57,10 +57,10 @@ typedef struct picture {
   const zb_timeline *timeline;
   zb_text *out;
   int64_t start_ps, end_ps;
-  double scale;               /* pixels a ps */
+  double scale; /* pixels a ps */
   int plot_width;
-  int64_t *busy_ps;           /* [ranks] */
-  uint64_t *peak;             /* [ranks] */
+  int64_t *busy_ps; /* [ranks] */
+  uint64_t *peak;   /* [ranks] */
   uint64_t most_bytes;
   bool drawn[STYLE_COUNT];
 } picture;
@@ -84,10 +84,18 @@ static void add_attribute(zb_text *out, const char *name, double value) {
 static void add_escaped(zb_text *out, const char *text) {
   for (; *text; ++text) {
     switch (*text) {
-    case '<': zb_text_add(out, "&lt;"); break;
-    case '>': zb_text_add(out, "&gt;"); break;
-    case '&': zb_text_add(out, "&amp;"); break;
-    case '"': zb_text_add(out, "&quot;"); break;
+    case '<':
+      zb_text_add(out, "&lt;");
+      break;
+    case '>':
+      zb_text_add(out, "&gt;");
+      break;
+    case '&':
+      zb_text_add(out, "&amp;");
+      break;
+    case '"':
+      zb_text_add(out, "&quot;");
+      break;
     default:
       if ((unsigned char)*text >= ' ') zb_text_add_bytes(out, text, 1);
     }
@@ -100,7 +108,8 @@ typedef struct unit {
   double size;
 } unit;
 static const unit time_units[] = {{"ps", 1}, {"ns", 1e3}, {"\xc2\xb5s", 1e6}, {"ms", 1e9}, {"s", 1e12}};
-static const unit byte_units[] = {{"B", 1}, {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
+static const unit byte_units[] = {
+    {"B", 1}, {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
 
 static const unit *pick_unit(const unit *units, int count, double value) {
   int i = count - 1;
@@ -109,7 +118,8 @@ static const unit *pick_unit(const unit *units, int count, double value) {
   return &units[i];
 }
 
-/* A value with three digits or more, in its unit: 1.25 ms, 840 MiB. Plain integers inside, for the same bytes in every locale. */
+/* A value with three digits or more, in its unit: 1.25 ms, 840 MiB. Plain integers inside, for the same bytes in every
+ * locale. */
 static void add_quantity(zb_text *out, double value, const unit *u) {
   const double scaled = value / u->size;
   const int decimals = u->size <= 1 || scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2;
@@ -120,8 +130,12 @@ static void add_quantity(zb_text *out, double value, const unit *u) {
   zb_text_add(out, " %s", u->name);
 }
 
-static void add_time(zb_text *out, int64_t ps) { add_quantity(out, (double)ps, pick_unit(time_units, 5, (double)ps)); }
-static void add_bytes(zb_text *out, uint64_t bytes) { add_quantity(out, (double)bytes, pick_unit(byte_units, 5, (double)bytes)); }
+static void add_time(zb_text *out, int64_t ps) {
+  add_quantity(out, (double)ps, pick_unit(time_units, 5, (double)ps));
+}
+static void add_bytes(zb_text *out, uint64_t bytes) {
+  add_quantity(out, (double)bytes, pick_unit(byte_units, 5, (double)bytes));
+}
 
 /* 0.157 as 15.7%. */
 static void add_share(zb_text *out, double share) {
@@ -131,9 +145,15 @@ static void add_share(zb_text *out, double share) {
 
 /* ---- Geometry ---- */
 
-static double x_of(const picture *p, int64_t time_ps) { return LEFT + (double)(time_ps - p->start_ps) * p->scale; }
-static int row_of(int rank) { return TOP + rank * (BOX + CURVE + GAP); }
-static int bottom_of(const picture *p) { return row_of(p->timeline->ranks) - GAP; }
+static double x_of(const picture *p, int64_t time_ps) {
+  return LEFT + (double)(time_ps - p->start_ps) * p->scale;
+}
+static int row_of(int rank) {
+  return TOP + rank * (BOX + CURVE + GAP);
+}
+static int bottom_of(const picture *p) {
+  return row_of(p->timeline->ranks) - GAP;
+}
 
 static int compare_times(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -164,12 +184,15 @@ static zb_status check(const zb_timeline *t) {
   if (t->ranks < 1) return ZB_ERROR(INVALID, "timeline: expected 1 rank or more, got %d", t->ranks);
   for (int64_t i = 0; i < t->event_count; ++i)
     if (t->events[i].rank < 0 || t->events[i].rank >= t->ranks || t->events[i].end_ps < t->events[i].start_ps)
-      return ZB_ERROR(INVALID, "timeline: event %lld: expected a rank of 0..%d and an end after the start, got rank %d, %lld to %lld ps",
-                      (long long)i, t->ranks - 1, t->events[i].rank, (long long)t->events[i].start_ps, (long long)t->events[i].end_ps);
+      return ZB_ERROR(
+          INVALID,
+          "timeline: event %lld: expected a rank of 0..%d and an end after the start, got rank %d, %lld to %lld ps",
+          (long long)i, t->ranks - 1, t->events[i].rank, (long long)t->events[i].start_ps,
+          (long long)t->events[i].end_ps);
   for (int64_t i = 0; i < t->memory_count; ++i)
     if (t->memory[i].rank < 0 || t->memory[i].rank >= t->ranks)
-      return ZB_ERROR(INVALID, "timeline: memory sample %lld: expected a rank of 0..%d, got %d", (long long)i, t->ranks - 1,
-                      t->memory[i].rank);
+      return ZB_ERROR(INVALID, "timeline: memory sample %lld: expected a rank of 0..%d, got %d", (long long)i,
+                      t->ranks - 1, t->memory[i].rank);
   return NULL;
 }
 
@@ -200,21 +223,27 @@ static zb_status measure(picture *p) {
 /* Towards white, a step a chunk. */
 static void add_colour(zb_text *out, const style *s, int shade, double more) {
   const double white = fmin(0.75, 0.22 * shade + more);
-  zb_text_add(out, "#%02x%02x%02x", (unsigned)lround(s->red + (255 - s->red) * white), (unsigned)lround(s->green + (255 - s->green) * white),
+  zb_text_add(out, "#%02x%02x%02x", (unsigned)lround(s->red + (255 - s->red) * white),
+              (unsigned)lround(s->green + (255 - s->green) * white),
               (unsigned)lround(s->blue + (255 - s->blue) * white));
 }
 
-static int shade_of(int chunk) { return chunk < 0 ? 0 : chunk < SHADES ? chunk : SHADES - 1; }
+static int shade_of(int chunk) {
+  return chunk < 0 ? 0 : chunk < SHADES ? chunk : SHADES - 1;
+}
 
 static void add_styles(picture *p) {
   zb_text *out = p->out;
-  zb_text_add(out, "<style>\n"
-                   "text{font-family:'Helvetica Neue',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#27303f}\n"
-                   ".h{font-size:18px;font-weight:600}.n{font-size:12px;fill:#667085}.r{font-size:13px;font-weight:600}\n"
-                   ".s{font-size:10.5px;fill:#667085}.a{font-size:11px;fill:#667085;text-anchor:middle}.i{font-size:13px;text-anchor:end}\n"
-                   ".b text{font-size:10.5px;text-anchor:middle;fill:#fff}.b .d{fill:#1d3b26}\n"
-                   ".g{stroke:#e4e7ec;stroke-width:1}.m{fill:#dfe5f0;stroke:#7f8ea8;stroke-width:.9}.w{fill:#fff;stroke:#d0d5dd;stroke-width:.8}\n"
-                   ".l{stroke:#475467;stroke-width:.7;opacity:.55;fill:none;marker-end:url(#head)}\n");
+  zb_text_add(out,
+              "<style>\n"
+              "text{font-family:'Helvetica Neue',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#27303f}\n"
+              ".h{font-size:18px;font-weight:600}.n{font-size:12px;fill:#667085}.r{font-size:13px;font-weight:600}\n"
+              ".s{font-size:10.5px;fill:#667085}.a{font-size:11px;fill:#667085;text-anchor:middle}.i{font-size:13px;"
+              "text-anchor:end}\n"
+              ".b text{font-size:10.5px;text-anchor:middle;fill:#fff}.b .d{fill:#1d3b26}\n"
+              ".g{stroke:#e4e7ec;stroke-width:1}.m{fill:#dfe5f0;stroke:#7f8ea8;stroke-width:.9}.w{fill:#fff;stroke:#"
+              "d0d5dd;stroke-width:.8}\n"
+              ".l{stroke:#475467;stroke-width:.7;opacity:.55;fill:none;marker-end:url(#head)}\n");
   for (int i = 0; i < STYLE_COUNT; ++i)
     for (int shade = 0; shade < SHADES; ++shade) {
       zb_text_add(out, ".k%d%d{", i, shade);
@@ -228,12 +257,16 @@ static void add_styles(picture *p) {
         zb_text_add(out, "}\n");
       }
     }
-  zb_text_add(out, "</style>\n<defs><marker id=\"head\" viewBox=\"0 0 6 6\" refX=\"5.4\" refY=\"3\" markerWidth=\"6\" markerHeight=\"6\" "
+  zb_text_add(out, "</style>\n<defs><marker id=\"head\" viewBox=\"0 0 6 6\" refX=\"5.4\" refY=\"3\" markerWidth=\"6\" "
+                   "markerHeight=\"6\" "
                    "orient=\"auto\"><path d=\"M0 0.6L6 3L0 5.4z\" fill=\"#475467\"/></marker>\n");
   for (int shade = 0; shade < SHADES; ++shade) {
     const style *w = &styles[style_of('W')];
-    zb_text_add(out, "<pattern id=\"hatch%d\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
-                     "<rect width=\"5\" height=\"5\" fill=\"", shade);
+    zb_text_add(out,
+                "<pattern id=\"hatch%d\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
+                "patternTransform=\"rotate(45)\">"
+                "<rect width=\"5\" height=\"5\" fill=\"",
+                shade);
     add_colour(out, w, shade, 0.62);
     zb_text_add(out, "\"/><rect width=\"1.6\" height=\"5\" fill=\"");
     add_colour(out, w, shade, 0.3);
@@ -269,13 +302,17 @@ static void add_legend(picture *p) {
   const int y = TOP - 28;
   for (int i = 0; i < STYLE_COUNT; ++i) {
     if (!p->drawn[i]) continue;
-    zb_text_add(out, "<rect class=\"k%d0\" x=\"%d\" y=\"%d\" width=\"14\" height=\"12\" rx=\"2\"/><text class=\"n\" x=\"%d\" y=\"%d\">%s</text>\n", i,
-                x, y, x + 20, y + 10, styles[i].help);
+    zb_text_add(out,
+                "<rect class=\"k%d0\" x=\"%d\" y=\"%d\" width=\"14\" height=\"12\" rx=\"2\"/><text class=\"n\" "
+                "x=\"%d\" y=\"%d\">%s</text>\n",
+                i, x, y, x + 20, y + 10, styles[i].help);
     x += 44 + 7 * (int)strlen(styles[i].help);
   }
   if (p->timeline->memory_count) {
-    zb_text_add(out, "<path class=\"m\" d=\"M%d %dv-8h5v-3h5v6h4v5z\"/><text class=\"n\" x=\"%d\" y=\"%d\">memory, same scale on all ranks</text>\n", x,
-                y + 12, x + 20, y + 10);
+    zb_text_add(out,
+                "<path class=\"m\" d=\"M%d %dv-8h5v-3h5v6h4v5z\"/><text class=\"n\" x=\"%d\" y=\"%d\">memory, same "
+                "scale on all ranks</text>\n",
+                x, y + 12, x + 20, y + 10);
     x += 44 + 7 * 31;
   }
   if (p->timeline->chunks > 1)
@@ -289,9 +326,12 @@ static void add_axis(picture *p) {
   const unit *u = pick_unit(time_units, 5, span);
   const double wanted = span / u->size * 110 / p->plot_width;
   double step = pow(10, floor(log10(wanted)));
-  if (step * 5 < wanted) step *= 10;
-  else if (step * 2 < wanted) step *= 5;
-  else if (step < wanted) step *= 2;
+  if (step * 5 < wanted)
+    step *= 10;
+  else if (step * 2 < wanted)
+    step *= 5;
+  else if (step < wanted)
+    step *= 2;
   int decimals = 0;
   for (double s = step; s < 0.999 && decimals < 6; s *= 10)
     ++decimals;
@@ -310,7 +350,8 @@ static void add_axis(picture *p) {
     if (decimals) zb_text_add(out, ".%0*lld", decimals, value % power);
     zb_text_add(out, "</text>\n");
   }
-  zb_text_add(out, "<text class=\"a\" x=\"%d\" y=\"%d\">time (%s)</text>\n", LEFT + p->plot_width / 2, bottom + 39, u->name);
+  zb_text_add(out, "<text class=\"a\" x=\"%d\" y=\"%d\">time (%s)</text>\n", LEFT + p->plot_width / 2, bottom + 39,
+              u->name);
 }
 
 static void add_rank(picture *p, int rank) {
@@ -362,8 +403,10 @@ static void add_curves(picture *p) {
 static void add_tooltip(zb_text *out, const zb_event *event) {
   const unit *u = pick_unit(time_units, 5, (double)(event->end_ps - event->start_ps));
   zb_text_add(out, "<title>");
-  if (event->kind == 'O') zb_text_add(out, "optimizer");
-  else zb_text_add(out, "%c%d", event->kind, event->micro_batch);
+  if (event->kind == 'O')
+    zb_text_add(out, "optimizer");
+  else
+    zb_text_add(out, "%c%d", event->kind, event->micro_batch);
   zb_text_add(out, ", rank %d", event->rank);
   if (event->stage >= 0) zb_text_add(out, ", stage %d", event->stage);
   zb_text_add(out, ": %lld to %lld ps, ", (long long)event->start_ps, (long long)event->end_ps);
@@ -426,7 +469,8 @@ static zb_status draw(picture *p) {
   const zb_timeline *t = p->timeline;
   zb_text *out = p->out;
   const int width = LEFT + p->plot_width + RIGHT, height = bottom_of(p) + AXIS + 8;
-  zb_text_add(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", width, height, width, height);
+  zb_text_add(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n",
+              width, height, width, height);
   add_styles(p);
   zb_text_add(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
   add_header(p);

@@ -1,8 +1,8 @@
 /* Timelines as Chrome trace, object form, as Perfetto and chrome://tracing read it.
  *
- * A rank is a process, a lane is a thread. Slices of one thread must nest or not overlap, and messages of one rank to several peers do
- * overlap, so sends and receives are spread over as few threads as needed. Times are microseconds with six decimals: exact picoseconds.
- * Format: "Trace Event Format" (Google). Tests: test/runtime/base/timeline_test.c.
+ * A rank is a process, a lane is a thread. Slices of one thread must nest or not overlap, and messages of one rank to
+ * several peers do overlap, so sends and receives are spread over as few threads as needed. Times are microseconds with
+ * six decimals: exact picoseconds. Format: "Trace Event Format" (Google). Tests: test/runtime/base/timeline_test.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +35,12 @@ static int compare_events(const void *a, const void *b) {
 static void add_string(zb_text *out, const char *text) {
   zb_text_add(out, "\"");
   for (; *text; ++text) {
-    if (*text == '"' || *text == '\\') zb_text_add(out, "\\%c", *text);
-    else if ((unsigned char)*text < ' ') zb_text_add(out, "\\u%04x", (unsigned)(unsigned char)*text);
-    else zb_text_add_bytes(out, text, 1);
+    if (*text == '"' || *text == '\\')
+      zb_text_add(out, "\\%c", *text);
+    else if ((unsigned char)*text < ' ')
+      zb_text_add(out, "\\u%04x", (unsigned)(unsigned char)*text);
+    else
+      zb_text_add_bytes(out, text, 1);
   }
   zb_text_add(out, "\"");
 }
@@ -45,7 +48,8 @@ static void add_string(zb_text *out, const char *text) {
 /* Microseconds. */
 static void add_time(zb_text *out, int64_t ps) {
   const uint64_t size = ps < 0 ? (uint64_t)0 - (uint64_t)ps : (uint64_t)ps;
-  zb_text_add(out, "%s%llu.%06llu", ps < 0 ? "-" : "", (unsigned long long)(size / 1000000), (unsigned long long)(size % 1000000));
+  zb_text_add(out, "%s%llu.%06llu", ps < 0 ? "-" : "", (unsigned long long)(size / 1000000),
+              (unsigned long long)(size % 1000000));
 }
 
 static void next(trace *t) {
@@ -55,15 +59,17 @@ static void next(trace *t) {
 
 static void add_name(trace *t, const char *kind, int process, int thread, const char *name, int sort_index) {
   next(t);
-  zb_text_add(t->out, "{\"ph\":\"M\",\"name\":\"%s_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":", kind, process, thread);
+  zb_text_add(t->out, "{\"ph\":\"M\",\"name\":\"%s_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":", kind, process,
+              thread);
   add_string(t->out, name);
   zb_text_add(t->out, "}}");
   next(t);
-  zb_text_add(t->out, "{\"ph\":\"M\",\"name\":\"%s_sort_index\",\"pid\":%d,\"tid\":%d,\"args\":{\"sort_index\":%d}}", kind, process, thread,
-              sort_index);
+  zb_text_add(t->out, "{\"ph\":\"M\",\"name\":\"%s_sort_index\",\"pid\":%d,\"tid\":%d,\"args\":{\"sort_index\":%d}}",
+              kind, process, thread, sort_index);
 }
 
-/* Spreads the events of one rank and lane over threads: the first one that is free. Returns how many there are, 0 for too many. */
+/* Spreads the events of one rank and lane over threads: the first one that is free. Returns how many there are, 0 for
+ * too many. */
 static int spread(trace *t, int64_t begin, int64_t end) {
   int64_t free_at[LANE_THREADS];
   int used = 0;
@@ -93,8 +99,10 @@ static void name_rank(trace *t, int rank, int64_t begin, int64_t end) {
     if (!known) zb_text_add(&name, "%s%d", name.length == plain ? " (stage " : ",", event->stage);
   }
   if (name.length != plain) zb_text_add(&name, ")");
-  if (name.failed) t->out->failed = true;
-  else add_name(t, "process", rank, 0, name.data, rank);
+  if (name.failed)
+    t->out->failed = true;
+  else
+    add_name(t, "process", rank, 0, name.data, rank);
   zb_text_deinit(&name);
 }
 
@@ -112,9 +120,12 @@ static zb_status name_threads(trace *t) {
       while (lane_end < end && t->events[lane_end]->lane == lane)
         ++lane_end;
       const int threads = spread(t, begin, lane_end);
-      if (!threads) return ZB_ERROR(INVALID, "timeline: rank %d has more than %d %s events at a time", rank, LANE_THREADS, lane_names[lane]);
+      if (!threads)
+        return ZB_ERROR(INVALID, "timeline: rank %d has more than %d %s events at a time", rank, LANE_THREADS,
+                        lane_names[lane]);
       for (int thread = 0; thread < threads; ++thread)
-        add_name(t, "thread", rank, (int)lane * LANE_THREADS + thread, lane_names[lane], (int)lane * LANE_THREADS + thread);
+        add_name(t, "thread", rank, (int)lane * LANE_THREADS + thread, lane_names[lane],
+                 (int)lane * LANE_THREADS + thread);
       begin = lane_end;
     }
   }
@@ -125,16 +136,22 @@ static void add_slice(trace *t, const zb_event *event, int thread) {
   zb_text *out = t->out;
   next(t);
   zb_text_add(out, "{\"ph\":\"X\",\"name\":\"");
-  if (event->kind == 'O') zb_text_add(out, "OPT");
-  else if (event->micro_batch >= 0) zb_text_add(out, "%c%d", event->kind, event->micro_batch);
-  else zb_text_add(out, "%c", event->kind);
+  if (event->kind == 'O')
+    zb_text_add(out, "OPT");
+  else if (event->micro_batch >= 0)
+    zb_text_add(out, "%c%d", event->kind, event->micro_batch);
+  else
+    zb_text_add(out, "%c", event->kind);
   zb_text_add(out, "\",\"cat\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":", event->kind, event->rank, thread);
   add_time(out, event->start_ps);
   zb_text_add(out, ",\"dur\":");
   add_time(out, event->end_ps - event->start_ps);
-  zb_text_add(out, ",\"args\":{\"micro_batch\":%d,\"stage\":%d,\"chunk\":%d", event->micro_batch, event->stage, event->chunk);
-  if (event->lane != ZB_LANE_COMPUTE) zb_text_add(out, ",\"message\":%d,\"bytes\":%llu", event->message, (unsigned long long)event->bytes);
-  else zb_text_add(out, ",\"flops\":%.0f", event->flops);
+  zb_text_add(out, ",\"args\":{\"micro_batch\":%d,\"stage\":%d,\"chunk\":%d", event->micro_batch, event->stage,
+              event->chunk);
+  if (event->lane != ZB_LANE_COMPUTE)
+    zb_text_add(out, ",\"message\":%d,\"bytes\":%llu", event->message, (unsigned long long)event->bytes);
+  else
+    zb_text_add(out, ",\"flops\":%.0f", event->flops);
   zb_text_add(out, "}}");
 }
 
@@ -144,8 +161,8 @@ static void add_flow(trace *t, const zb_event *event, int thread, int64_t send_s
   int64_t at = event->start_ps;
   if (!send && at < send_start_ps) at = send_start_ps < event->end_ps ? send_start_ps : event->end_ps;
   next(t);
-  zb_text_add(t->out, "{\"ph\":\"%s,\"name\":\"message\",\"cat\":\"message\",\"id\":%d,\"pid\":%d,\"tid\":%d,\"ts\":", send ? "s\"" : "f\",\"bp\":\"e\"",
-              event->message, event->rank, thread);
+  zb_text_add(t->out, "{\"ph\":\"%s,\"name\":\"message\",\"cat\":\"message\",\"id\":%d,\"pid\":%d,\"tid\":%d,\"ts\":",
+              send ? "s\"" : "f\",\"bp\":\"e\"", event->message, event->rank, thread);
   add_time(t->out, at);
   zb_text_add(t->out, "}");
 }
@@ -158,7 +175,8 @@ static zb_status add_events(trace *t) {
   int64_t *sent = zb_alloc(((size_t)most + 2) * sizeof *sent);
   if (!sent) return ZB_OUT_OF_MEMORY();
   for (int64_t i = 0; i < count; ++i)
-    if (t->events[i]->lane == ZB_LANE_SEND && t->events[i]->message >= 0) sent[t->events[i]->message] = t->events[i]->start_ps;
+    if (t->events[i]->lane == ZB_LANE_SEND && t->events[i]->message >= 0)
+      sent[t->events[i]->message] = t->events[i]->start_ps;
   for (int64_t i = 0; i < count; ++i) {
     const zb_event *event = t->events[i];
     add_slice(t, event, t->threads[i]);
@@ -183,8 +201,10 @@ static zb_status check(const zb_timeline *timeline) {
     const zb_event *event = &timeline->events[i];
     if (event->rank < 0 || event->rank >= timeline->ranks || event->lane < 0 || event->lane >= ZB_LANE_COUNT ||
         event->end_ps < event->start_ps || event->message < -1)
-      return ZB_ERROR(INVALID, "timeline: event %lld: expected a rank of 0..%d, a lane, an end after the start and a message of -1 or more",
-                      (long long)i, timeline->ranks - 1);
+      return ZB_ERROR(
+          INVALID,
+          "timeline: event %lld: expected a rank of 0..%d, a lane, an end after the start and a message of -1 or more",
+          (long long)i, timeline->ranks - 1);
   }
   return NULL;
 }

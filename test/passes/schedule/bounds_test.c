@@ -1,4 +1,5 @@
-/* Lower bounds: never above the best of all orders (tried one by one for tiny problems), and as high as known formulas. */
+/* Lower bounds: never above the best of all orders (tried one by one for tiny problems), and as high as known formulas.
+ */
 #include "fixture.h"
 #include "random_order.h"
 
@@ -7,7 +8,7 @@
 typedef struct search {
   const zb_problem *problem;
   zb_order order;
-  bool done[512];     /* by job number */
+  bool done[512]; /* by job number */
   int64_t best, best_stage;
   int64_t tried;
 } search;
@@ -21,7 +22,8 @@ static void finish(search *s) {
   if (!status) {
     bool fits = true;
     for (int rank = 0; rank < s->problem->ranks; ++rank)
-      fits = fits && (s->problem->memory_limit_bytes == 0 || simulation.peak_bytes[rank] <= s->problem->memory_limit_bytes);
+      fits = fits &&
+             (s->problem->memory_limit_bytes == 0 || simulation.peak_bytes[rank] <= s->problem->memory_limit_bytes);
     if (fits && simulation.step_ps < s->best) s->best = simulation.step_ps;
     if (fits && simulation.stage_ps < s->best_stage) s->best_stage = simulation.stage_ps;
   }
@@ -42,7 +44,8 @@ static void visit_rank(search *s, int rank) {
     return;
   }
   for (int number = 0; number < p->stages * p->micro_batches * ZB_KIND_COUNT; ++number) {
-    const int stage = number / ZB_KIND_COUNT / p->micro_batches, micro_batch = number / ZB_KIND_COUNT % p->micro_batches;
+    const int stage = number / ZB_KIND_COUNT / p->micro_batches,
+              micro_batch = number / ZB_KIND_COUNT % p->micro_batches;
     const zb_kind kind = (zb_kind)(number % ZB_KIND_COUNT);
     if (p->stage_rank[stage] != rank || s->done[number]) continue;
     if (kind != ZB_F && !s->done[number - 1]) continue;
@@ -71,7 +74,7 @@ static void test_exhaustive(void) {
   static const struct {
     const char *placement;
     int ranks, chunks, micro_batches, rounds;
-  } rows[] = {{"plain", 1, 1, 3, 20}, {"plain", 2, 1, 1, 20}, {"plain", 2, 1, 2, 40}, {"plain", 2, 1, 3, 1},
+  } rows[] = {{"plain", 1, 1, 3, 20}, {"plain", 2, 1, 1, 20},  {"plain", 2, 1, 2, 40}, {"plain", 2, 1, 3, 1},
               {"v", 2, 2, 1, 10},     {"looped", 2, 2, 1, 10}, {"looped", 1, 2, 2, 1}};
   for (size_t row = 0; row < sizeof rows / sizeof *rows; ++row)
     for (int round = 0; round < rows[row].rounds; ++round) {
@@ -104,7 +107,8 @@ static void test_tight(void) {
   }
 }
 
-/* mT + (p-1)(F/v + c) for one chunk, V and looped; (m+p-1)(F+B)+W+2(p-1)c for few micro-batches; and the memory bound of the stage metric. */
+/* mT + (p-1)(F/v + c) for one chunk, V and looped; (m+p-1)(F+B)+W+2(p-1)c for few micro-batches; and the memory bound
+ * of the stage metric. */
 static void test_formulas(void) {
   const int64_t f = 18522, b = 18086, w = 9338, c = 601;
   static const struct {

@@ -27,7 +27,8 @@ static void check_golden(const char *file, const char *text) {
   char *golden = NULL;
   size_t bytes = 0;
   expect_ok(zb_file_read(path, 0, &golden, &bytes));
-  if (golden && strcmp(golden, text)) fprintf(stderr, "\n%s: expected\n%sgot\n%s(ZB_BLESS=1 rewrites it)\n", path, golden, text);
+  if (golden && strcmp(golden, text))
+    fprintf(stderr, "\n%s: expected\n%sgot\n%s(ZB_BLESS=1 rewrites it)\n", path, golden, text);
   CU_ASSERT(golden && !strcmp(golden, text));
   zb_free(golden);
 }
@@ -37,8 +38,8 @@ static void test_golden(void) {
     fixture x;
     zb_order order;
     zb_simulation simulation;
-    fixture_uniform(&x, rows[i].placement, rows[i].ranks, rows[i].chunks, rows[i].micro_batches, rows[i].f, rows[i].b, rows[i].w,
-                    rows[i].comm, 0.5);
+    fixture_uniform(&x, rows[i].placement, rows[i].ranks, rows[i].chunks, rows[i].micro_batches, rows[i].f, rows[i].b,
+                    rows[i].w, rows[i].comm, 0.5);
     expect_ok(zb_schedule_run(zb_schedule_find(rows[i].schedule, NULL), &x.problem, &order));
     expect_ok(zb_simulate(&x.problem, &order, &simulation));
     char *chart = zb_order_chart(&x.problem, &order, rows[i].columns ? &simulation : NULL, rows[i].columns);
@@ -103,12 +104,14 @@ static void test_timeline(void) {
   CU_ASSERT_PTR_NOT_NULL(strstr(svg, "rank 0: peak 5.86 KiB"));
   zb_free(svg);
   remove("chart_test.svg");
-  expect_status(zb_order_timeline(&x.problem, &order, &simulation, NULL, "chart.png"), ZB_USAGE, "ends in .svg or .json");
+  expect_status(zb_order_timeline(&x.problem, &order, &simulation, NULL, "chart.png"), ZB_USAGE,
+                "ends in .svg or .json");
   zb_simulation_deinit(&simulation);
   zb_order_deinit(&order);
 }
 
 int main(void) {
-  static const CU_TestInfo tests[] = {{"golden charts", test_golden}, {"lists", test_lists}, {"timeline", test_timeline}, CU_TEST_INFO_NULL};
+  static const CU_TestInfo tests[] = {
+      {"golden charts", test_golden}, {"lists", test_lists}, {"timeline", test_timeline}, CU_TEST_INFO_NULL};
   return run_suite("chart", tests);
 }

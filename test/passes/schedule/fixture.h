@@ -19,17 +19,23 @@ typedef struct fixture {
   int64_t base[FIXTURE_STAGES], optimizer[FIXTURE_STAGES];
 } fixture;
 
-/* The chunks of a rank together take f, b, w; comm between ranks; memory as the papers have it: F keeps 1000, B leaves `ratio` of it to W. */
-static inline void fixture_uniform(fixture *x, const char *placement, int ranks, int chunks, int micro_batches, int64_t f, int64_t b, int64_t w,
-                                   int64_t comm, double ratio) {
+/* The chunks of a rank together take f, b, w; comm between ranks; memory as the papers have it: F keeps 1000, B leaves
+ * `ratio` of it to W. */
+static inline void fixture_uniform(fixture *x, const char *placement, int ranks, int chunks, int micro_batches,
+                                   int64_t f, int64_t b, int64_t w, int64_t comm, double ratio) {
   memset(x, 0, sizeof *x);
-  x->problem = (zb_problem){.ranks = ranks, .micro_batches = micro_batches, .stages = ranks * chunks, .stage_rank = x->stage_rank,
-                            .costs = x->costs, .link_latency_ps = comm};
+  x->problem = (zb_problem){.ranks = ranks,
+                            .micro_batches = micro_batches,
+                            .stages = ranks * chunks,
+                            .stage_rank = x->stage_rank,
+                            .costs = x->costs,
+                            .link_latency_ps = comm};
   zb_status status = zb_placement(placement, ranks, chunks, x->stage_rank);
   CU_ASSERT_PTR_NULL_FATAL(status);
   for (int stage = 0; stage < ranks * chunks; ++stage) {
     const int64_t keep = 1000, keep_w = (int64_t)(1000 * ratio);
-    x->costs[stage] = (zb_stage_cost){.time_ps = {f / chunks, b / chunks, w / chunks}, .keep_bytes = {keep, 0, 0},
+    x->costs[stage] = (zb_stage_cost){.time_ps = {f / chunks, b / chunks, w / chunks},
+                                      .keep_bytes = {keep, 0, 0},
                                       .free_bytes = {0, keep - keep_w, keep_w}};
   }
 }
@@ -41,18 +47,20 @@ static inline int64_t fixture_random(uint64_t *state, int64_t below) {
 }
 
 /* Every stage its own times and memory, skip edges, optimizer, base memory, messages that cost bytes. */
-static inline void fixture_uneven(fixture *x, uint64_t *seed, const char *placement, int ranks, int chunks, int micro_batches) {
+static inline void fixture_uneven(fixture *x, uint64_t *seed, const char *placement, int ranks, int chunks,
+                                  int micro_batches) {
   fixture_uniform(x, placement, ranks, chunks, micro_batches, 0, 0, 0, fixture_random(seed, 4), 0);
   int edges = 0;
   for (int stage = 0; stage < x->problem.stages; ++stage) {
     const int64_t fb = fixture_random(seed, 100), fw = fixture_random(seed, 100), bw = fixture_random(seed, 50);
-    x->costs[stage] = (zb_stage_cost){
-        .time_ps = {fixture_random(seed, 20), fixture_random(seed, 20), fixture_random(seed, 20)},
-        .keep_bytes = {fb + fw, bw, 0},
-        .free_bytes = {0, fb, fw + bw}};
+    x->costs[stage] =
+        (zb_stage_cost){.time_ps = {fixture_random(seed, 20), fixture_random(seed, 20), fixture_random(seed, 20)},
+                        .keep_bytes = {fb + fw, bw, 0},
+                        .free_bytes = {0, fb, fw + bw}};
     for (int to = stage + 1; to < x->problem.stages; ++to)
       if (to == stage + 1 || fixture_random(seed, 5) == 0)
-        x->edges[edges++] = (zb_edge){stage, to, fixture_random(seed, 8), to == stage + 1 ? 1 + fixture_random(seed, 8) : fixture_random(seed, 3)};
+        x->edges[edges++] = (zb_edge){stage, to, fixture_random(seed, 8),
+                                      to == stage + 1 ? 1 + fixture_random(seed, 8) : fixture_random(seed, 3)};
   }
   for (int rank = 0; rank < ranks; ++rank) {
     x->base[rank] = fixture_random(seed, 100);

@@ -4,7 +4,9 @@
 
 #include "fixture.h"
 
-static int64_t ps(const json_t *setting, const char *key) { return llround(json_number_value(json_object_get(setting, key)) * 1e9); }
+static int64_t ps(const json_t *setting, const char *key) {
+  return llround(json_number_value(json_object_get(setting, key)) * 1e9);
+}
 
 static void check_setting(const json_t *setting, const char *name) {
   fixture x;
@@ -12,8 +14,8 @@ static void check_setting(const json_t *setting, const char *name) {
   zb_simulation simulation;
   const int ranks = (int)json_integer_value(json_object_get(setting, "ranks"));
   const double ratio = json_number_value(json_object_get(setting, "memory_ratio"));
-  fixture_uniform(&x, "plain", ranks, 1, (int)json_integer_value(json_object_get(setting, "micro_batches")), ps(setting, "f"), ps(setting, "b"),
-                  ps(setting, "w"), ps(setting, "comm"), ratio);
+  fixture_uniform(&x, "plain", ranks, 1, (int)json_integer_value(json_object_get(setting, "micro_batches")),
+                  ps(setting, "f"), ps(setting, "b"), ps(setting, "w"), ps(setting, "comm"), ratio);
   expect_ok(zb_schedule_run(zb_schedule_find(name, NULL), &x.problem, &order));
   expect_ok(zb_simulate(&x.problem, &order, &simulation));
   const double published = json_number_value(json_object_get(setting, name));

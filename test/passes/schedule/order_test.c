@@ -30,13 +30,19 @@ static const char good_first[] = "0F0 0F1 0B0 0W0 0B1 0W1", good_second[] = "1F0
 static void test_wrong_orders(void) {
   expect_ok(validate(good_first, good_second, false));
   expect_status(validate("0F0 0F1 0B0 0W0 0B1", good_second, false), ZB_INVALID, "rank 0: 0W1 is missing");
-  expect_status(validate("0F0 0F1 0B0 0W0 0B1 0W1 0B0", good_second, false), ZB_INVALID, "rank 0, job 6: 0B0 is there twice (job 2 too)");
-  expect_status(validate("0F0 0F1 0B0 0W0 0B1 1W1", good_second, false), ZB_INVALID, "rank 0, job 5: 1W1 belongs to rank 1");
-  expect_status(validate("0F0 0F2 0B0 0W0 0B1 0W1", good_second, false), ZB_INVALID, "rank 0, job 1: there is no job 0F2");
+  expect_status(validate("0F0 0F1 0B0 0W0 0B1 0W1 0B0", good_second, false), ZB_INVALID,
+                "rank 0, job 6: 0B0 is there twice (job 2 too)");
+  expect_status(validate("0F0 0F1 0B0 0W0 0B1 1W1", good_second, false), ZB_INVALID,
+                "rank 0, job 5: 1W1 belongs to rank 1");
+  expect_status(validate("0F0 0F2 0B0 0W0 0B1 0W1", good_second, false), ZB_INVALID,
+                "rank 0, job 1: there is no job 0F2");
   expect_status(validate("0F0 5F1 0B0 0W0 0B1 0W1", good_second, false), ZB_INVALID, "there is no job 5F1");
-  expect_status(validate("0F0 0B1 0B0 0W0 0F1 0W1", good_second, false), ZB_INVALID, "0B1 stands before 0F1, which it needs");
-  expect_status(validate(good_first, "1F0 1W0 1F1 1B1 1B0 1W1", false), ZB_INVALID, "1W0 stands before 1B0, which it needs");
-  expect_status(validate(good_first, "1F0 1B0 1F1 1B1 1W1 1W0", false), ZB_INVALID, "1W1 stands before 1W0: expected W of a stage in rising");
+  expect_status(validate("0F0 0B1 0B0 0W0 0F1 0W1", good_second, false), ZB_INVALID,
+                "0B1 stands before 0F1, which it needs");
+  expect_status(validate(good_first, "1F0 1W0 1F1 1B1 1B0 1W1", false), ZB_INVALID,
+                "1W0 stands before 1B0, which it needs");
+  expect_status(validate(good_first, "1F0 1B0 1F1 1B1 1W1 1W0", false), ZB_INVALID,
+                "1W1 stands before 1W0: expected W of a stage in rising");
   expect_status(validate(good_first, good_second, true), ZB_INVALID, "rank 1, job 1: 1B0 is not followed by its W");
 }
 
@@ -65,7 +71,8 @@ static void test_simulate_wrong(void) {
   expect_ok(zb_order_init(&order, 2));
   add_jobs(&order, 0, "0F0 0B0 0W0");
   add_jobs(&order, 1, "1B0 1W0");
-  expect_status(zb_simulate(&x.problem, &order, &simulation), ZB_TIMEOUT, "rank 1 at 1B0 (job 0) waits for 1F0, which is in no list");
+  expect_status(zb_simulate(&x.problem, &order, &simulation), ZB_TIMEOUT,
+                "rank 1 at 1B0 (job 0) waits for 1F0, which is in no list");
   CU_ASSERT_PTR_NULL(simulation.jobs);
   zb_order_deinit(&order);
   expect_ok(zb_order_init(&order, 1));
@@ -76,7 +83,8 @@ static void test_simulate_wrong(void) {
   expect_status(zb_order_init(&order, 0), ZB_INVALID, "expected 1 or more, got 0");
 }
 
-/* Every single exchange of two neighbours of a valid order is either still valid and simulates, or is rejected: never a hang. */
+/* Every single exchange of two neighbours of a valid order is either still valid and simulates, or is rejected: never a
+ * hang. */
 static void test_exchanges(void) {
   fixture x;
   zb_order order;
@@ -90,7 +98,8 @@ static void test_exchanges(void) {
         zb_simulation simulation;
         jobs[i] = jobs[k];
         jobs[k] = first;
-        zb_status valid = zb_order_validate(&x.problem, &order), simulated = zb_simulate(&x.problem, &order, &simulation);
+        zb_status valid = zb_order_validate(&x.problem, &order),
+                  simulated = zb_simulate(&x.problem, &order, &simulation);
         if (!valid) CU_ASSERT_PTR_NULL(simulated);
         if (simulated) CU_ASSERT_EQUAL(zb_status_code(simulated), ZB_TIMEOUT);
         rejected += valid != NULL;
@@ -114,7 +123,8 @@ static void test_job_text(void) {
   CU_ASSERT(zb_job_parse("12W345", &job));
   CU_ASSERT(job.stage == 12 && job.kind == ZB_W && job.micro_batch == 345);
   CU_ASSERT(zb_job_parse("0I7", &job) && job.kind == ZB_B);
-  static const char *const wrong[] = {"", "F", "0F", "F0", "0f0", "0F0x", " 0F0", "0F 0", "-1F0", "0F-1", "0X0", "99999999999F0", "0F2147483648", "0FF0"};
+  static const char *const wrong[] = {"",     "F",    "0F",   "F0",  "0f0",           "0F0x",         " 0F0",
+                                      "0F 0", "-1F0", "0F-1", "0X0", "99999999999F0", "0F2147483648", "0FF0"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
     CU_ASSERT_FALSE(zb_job_parse(wrong[i], &job));
 }

@@ -17,11 +17,11 @@ static void fresh(void) {
 }
 
 /* Sets one field of a good problem, checks the message, and takes the good problem again. */
-#define EXPECT(change, part)                                           \
-  do {                                                                 \
-    fresh();                                                           \
-    change;                                                            \
-    expect_status(zb_problem_check(&x.problem), ZB_INVALID, part);     \
+#define EXPECT(change, part)                                                                                           \
+  do {                                                                                                                 \
+    fresh();                                                                                                           \
+    change;                                                                                                            \
+    expect_status(zb_problem_check(&x.problem), ZB_INVALID, part);                                                     \
   } while (0)
 
 static void test_rejected(void) {
@@ -82,6 +82,7 @@ static void test_placements(void) {
 }
 
 int main(void) {
-  static const CU_TestInfo tests[] = {{"wrong problems", test_rejected}, {"placements", test_placements}, CU_TEST_INFO_NULL};
+  static const CU_TestInfo tests[] = {
+      {"wrong problems", test_rejected}, {"placements", test_placements}, CU_TEST_INFO_NULL};
   return run_suite("problem", tests);
 }

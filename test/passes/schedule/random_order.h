@@ -7,7 +7,7 @@
 /* Whether the job can come next, `done` being what came before. */
 static inline bool random_can_run(const zb_problem *p, const bool *done, zb_job job) {
   const int m = p->micro_batches;
-#define DONE(stage, kind, micro_batch) done[((stage) * m + (micro_batch)) * ZB_KIND_COUNT + (int)(kind)]
+#define DONE(stage, kind, micro_batch) done[((stage)*m + (micro_batch)) * ZB_KIND_COUNT + (int)(kind)]
   if (DONE(job.stage, job.kind, job.micro_batch)) return false;
   if (job.kind != ZB_F && !DONE(job.stage, job.kind - 1, job.micro_batch)) return false;
   if (job.kind == ZB_W) return job.micro_batch == 0 || DONE(job.stage, ZB_W, job.micro_batch - 1);
@@ -15,7 +15,9 @@ static inline bool random_can_run(const zb_problem *p, const bool *done, zb_job 
   for (int i = 0; i < count; ++i) {
     const zb_edge edge = p->edges ? p->edges[i] : (zb_edge){i, i + 1, 0, 1};
     if (job.kind == ZB_F && edge.destination == job.stage && !DONE(edge.source, ZB_F, job.micro_batch)) return false;
-    if (job.kind == ZB_B && edge.source == job.stage && edge.backward_bytes > 0 && !DONE(edge.destination, ZB_B, job.micro_batch)) return false;
+    if (job.kind == ZB_B && edge.source == job.stage && edge.backward_bytes > 0 &&
+        !DONE(edge.destination, ZB_B, job.micro_batch))
+      return false;
   }
 #undef DONE
   return true;
@@ -31,7 +33,8 @@ static inline void random_order(const zb_problem *p, uint64_t *seed, zb_order *o
     zb_job job;
     do {
       at = (at + 1) % jobs;
-      job = (zb_job){at / ZB_KIND_COUNT / p->micro_batches, at / ZB_KIND_COUNT % p->micro_batches, (zb_kind)(at % ZB_KIND_COUNT)};
+      job = (zb_job){at / ZB_KIND_COUNT / p->micro_batches, at / ZB_KIND_COUNT % p->micro_batches,
+                     (zb_kind)(at % ZB_KIND_COUNT)};
     } while (!random_can_run(p, done, job));
     done[at] = true;
     expect_ok(zb_order_add(out, p->stage_rank[job.stage], job.stage, job.kind, job.micro_batch));

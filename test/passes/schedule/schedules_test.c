@@ -1,4 +1,5 @@
-/* Every schedule for all small sizes: valid, bubble as its formula says, memory within its bound, no faster than the lower bound. */
+/* Every schedule for all small sizes: valid, bubble as its formula says, memory within its bound, no faster than the
+ * lower bound. */
 #include "fixture.h"
 
 /* Times of uniform stages that the formulas are checked with. */
@@ -30,16 +31,17 @@ static void release(outcome *out) {
 
 static void check_time(const fixture *x, const outcome *out, int64_t expected) {
   if (out->simulation.step_ps != expected)
-    fprintf(stderr, "\np %d m %d: expected %lld, got %lld", x->problem.ranks, x->problem.micro_batches, (long long)expected,
-            (long long)out->simulation.step_ps);
+    fprintf(stderr, "\np %d m %d: expected %lld, got %lld", x->problem.ranks, x->problem.micro_batches,
+            (long long)expected, (long long)out->simulation.step_ps);
   CU_ASSERT_EQUAL(out->simulation.step_ps, expected);
   const zb_stage_cost *cost = x->costs;
-  const double work = (double)(cost->time_ps[0] + cost->time_ps[1] + cost->time_ps[2]) * x->problem.micro_batches * x->problem.stages /
-                      x->problem.ranks;
+  const double work = (double)(cost->time_ps[0] + cost->time_ps[1] + cost->time_ps[2]) * x->problem.micro_batches *
+                      x->problem.stages / x->problem.ranks;
   CU_ASSERT_DOUBLE_EQUAL(out->simulation.bubble_barrier, 1 - work / (double)expected, 1e-12);
 }
 
-/* (p-1)T in all; with v chunks (p-1)T/v, and a chunk of fewer micro-batches than ranks waits for its predecessor to come round. */
+/* (p-1)T in all; with v chunks (p-1)T/v, and a chunk of fewer micro-batches than ranks waits for its predecessor to
+ * come round. */
 static void test_fthenb(void) {
   for (size_t row = 0; row < 3; ++row)
     for (int p = 1; p <= 8; ++p)
@@ -91,14 +93,17 @@ static void test_zb_h1(void) {
         const int64_t f = cost_rows[row][0], b = cost_rows[row][1], w = cost_rows[row][2];
         fixture_uniform(&x, "plain", p, 1, m, f, b, w, 0, 0.5);
         run("zb-h1", &x, &out);
-        if (m >= p) check_time(&x, &out, m * (f + b + w) + (p - 1) * (f + b - w));
-        else check_time(&x, &out, (m + p - 1) * (f + b) + w);
+        if (m >= p)
+          check_time(&x, &out, m * (f + b + w) + (p - 1) * (f + b - w));
+        else
+          check_time(&x, &out, (m + p - 1) * (f + b) + w);
         CU_ASSERT(out.simulation.peak_bytes[0] == 1000 * (m < p ? m : p));
         release(&out);
       }
 }
 
-/* Uneven stages, skips, optimizer, any placement that the schedule takes: valid, within memory limit when given its own peak. */
+/* Uneven stages, skips, optimizer, any placement that the schedule takes: valid, within memory limit when given its own
+ * peak. */
 static void test_uneven(void) {
   uint64_t seed = 1;
   static const char *const placements[] = {"plain", "looped", "v", "wave"};
@@ -173,8 +178,10 @@ static void test_one_chunk_only(void) {
   fixture x;
   zb_order order;
   fixture_uniform(&x, "looped", 2, 2, 4, 6, 6, 6, 0, 0.5);
-  expect_status(zb_schedule_run(zb_schedule_find("1f1b", NULL), &x.problem, &order), ZB_USAGE, "at most 1 chunk a rank, got 2");
-  expect_status(zb_schedule_run(zb_schedule_find("zb-h1", NULL), &x.problem, &order), ZB_USAGE, "at most 1 chunk a rank, got 2");
+  expect_status(zb_schedule_run(zb_schedule_find("1f1b", NULL), &x.problem, &order), ZB_USAGE,
+                "at most 1 chunk a rank, got 2");
+  expect_status(zb_schedule_run(zb_schedule_find("zb-h1", NULL), &x.problem, &order), ZB_USAGE,
+                "at most 1 chunk a rank, got 2");
 }
 
 /* Large problems stay near-linear: jobs, not ranks squared or micro-batches squared. */

@@ -1,10 +1,12 @@
-/* Simulation: numbers worked out by hand, and a second simulator that shares no code, on random problems and random orders. */
+/* Simulation: numbers worked out by hand, and a second simulator that shares no code, on random problems and random
+ * orders. */
 #include <math.h>
 
 #include "fixture.h"
 #include "random_order.h"
 
-static void expect_times(const zb_order *order, const zb_simulation *simulation, int rank, int index, const char *job, int64_t start, int64_t end) {
+static void expect_times(const zb_order *order, const zb_simulation *simulation, int rank, int index, const char *job,
+                         int64_t start, int64_t end) {
   char text[32];
   CU_ASSERT_STRING_EQUAL(zb_job_text(order->jobs[rank][index], text), job);
   CU_ASSERT_EQUAL(simulation->jobs[rank][index].start_ps, start);
@@ -116,7 +118,8 @@ typedef struct reference {
   int64_t end[FIXTURE_STAGES][16][ZB_KIND_COUNT];
 } reference;
 
-/* When the result of (stage, kind, micro_batch) is at stage `to`: all earlier messages of that channel, in list order, go first. */
+/* When the result of (stage, kind, micro_batch) is at stage `to`: all earlier messages of that channel, in list order,
+ * go first. */
 static int64_t arrival(const reference *r, int stage, zb_kind kind, int micro_batch, int to) {
   const zb_problem *p = r->problem;
   const int source = p->stage_rank[stage], destination = p->stage_rank[to];
@@ -145,7 +148,8 @@ static int64_t ready(const reference *r, zb_job job) {
   for (int e = 0; e < p->edge_count; ++e) {
     const zb_edge edge = p->edges[e];
     int64_t there = 0;
-    if (job.kind == ZB_F && edge.destination == job.stage) there = arrival(r, edge.source, ZB_F, job.micro_batch, job.stage);
+    if (job.kind == ZB_F && edge.destination == job.stage)
+      there = arrival(r, edge.source, ZB_F, job.micro_batch, job.stage);
     if (job.kind == ZB_B && edge.source == job.stage && edge.backward_bytes > 0)
       there = arrival(r, edge.destination, ZB_B, job.micro_batch, job.stage);
     if (there > at) at = there;
@@ -173,11 +177,14 @@ static void test_against_reference(void) {
   uint64_t seed = 7;
   static const char *const placements[] = {"plain", "looped", "v", "wave"};
   for (int round = 0; round < 120; ++round) {
-    const int kind = (int)fixture_random(&seed, 4), chunks = kind == 0 ? 1 : kind == 2 ? 2 : 1 + (int)fixture_random(&seed, 2);
+    const int kind = (int)fixture_random(&seed, 4), chunks = kind == 0   ? 1
+                                                             : kind == 2 ? 2
+                                                                         : 1 + (int)fixture_random(&seed, 2);
     fixture x;
     zb_order order;
     zb_simulation s;
-    fixture_uneven(&x, &seed, placements[kind], 1 + (int)fixture_random(&seed, 4), chunks, 1 + (int)fixture_random(&seed, 4));
+    fixture_uneven(&x, &seed, placements[kind], 1 + (int)fixture_random(&seed, 4), chunks,
+                   1 + (int)fixture_random(&seed, 4));
     random_order(&x.problem, &seed, &order);
     expect_ok(zb_order_validate(&x.problem, &order));
     expect_ok(zb_simulate(&x.problem, &order, &s));

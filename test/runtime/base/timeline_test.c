@@ -24,8 +24,14 @@ static const zb_event events[] = {
 static const zb_memory_sample memory[] = {{0, 0, 100}, {0, 1000000, 3000}, {1, 0, 50}, {1, 1400000, 2048}};
 
 static zb_timeline make(void) {
-  return (zb_timeline){.title = "a <b> & \"c\"", .note = "note \\ \n", .ranks = 3, .chunks = 2, .events = events,
-                       .event_count = sizeof events / sizeof *events, .memory = memory, .memory_count = 4};
+  return (zb_timeline){.title = "a <b> & \"c\"",
+                       .note = "note \\ \n",
+                       .ranks = 3,
+                       .chunks = 2,
+                       .events = events,
+                       .event_count = sizeof events / sizeof *events,
+                       .memory = memory,
+                       .memory_count = 4};
 }
 
 static char *write_and_read(zb_status (*write)(const zb_timeline *, const char *), const zb_timeline *timeline) {
@@ -88,8 +94,12 @@ static void test_svg(void) {
   zb_free(svg);
 }
 
-static double number(const json_t *object, const char *key) { return json_number_value(json_object_get(object, key)); }
-static const char *string(const json_t *object, const char *key) { return json_string_value(json_object_get(object, key)); }
+static double number(const json_t *object, const char *key) {
+  return json_number_value(json_object_get(object, key));
+}
+static const char *string(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
 
 static void test_chrome(void) {
   const zb_timeline timeline = make();
@@ -111,8 +121,10 @@ static void test_chrome(void) {
     ends += phase == 'f';
     for (size_t k = 0; k < i && phase == 'X'; ++k) {
       const json_t *b = json_array_get(list, k);
-      if (string(b, "ph")[0] != 'X' || number(a, "pid") != number(b, "pid") || number(a, "tid") != number(b, "tid")) continue;
-      CU_ASSERT(number(a, "ts") >= number(b, "ts") + number(b, "dur") - 1e-9 || number(b, "ts") >= number(a, "ts") + number(a, "dur") - 1e-9);
+      if (string(b, "ph")[0] != 'X' || number(a, "pid") != number(b, "pid") || number(a, "tid") != number(b, "tid"))
+        continue;
+      CU_ASSERT(number(a, "ts") >= number(b, "ts") + number(b, "dur") - 1e-9 ||
+                number(b, "ts") >= number(a, "ts") + number(a, "dur") - 1e-9);
     }
     /* The receive was posted before the send: the arrow ends where it may. */
     if (phase == 'f' && number(a, "pid") == 1) CU_ASSERT_DOUBLE_EQUAL(number(a, "ts"), 1.0, 1e-9);
@@ -169,8 +181,11 @@ static void test_scales(void) {
 }
 
 int main(void) {
-  CU_TestInfo tests[] = {{"SVG", test_svg}, {"Chrome trace", test_chrome}, {"nothing to draw, wrong events", test_edges},
-                         {"time scales", test_scales}, CU_TEST_INFO_NULL};
+  CU_TestInfo tests[] = {{"SVG", test_svg},
+                         {"Chrome trace", test_chrome},
+                         {"nothing to draw, wrong events", test_edges},
+                         {"time scales", test_scales},
+                         CU_TEST_INFO_NULL};
   CU_SuiteInfo suites[] = {{.pName = "timeline", .pTests = tests}, CU_SUITE_INFO_NULL};
   if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 1;
   CU_basic_run_tests();
