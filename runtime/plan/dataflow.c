@@ -1,0 +1,523 @@
+/* Who wrote the bytes that a job reads: rule "dataflow" of the verifier (README.md), for one rank.
+ *
+ * The slots are cut into cells at every address where anything that some job reads or writes begins or ends. So a job touches whole
+ * cells, and each cell remembers its last writer and what is in flight there. Walking the jobs in order then shows for every read:
+ *   - the bytes were written before, in this step;
+ *   - by a job of the same micro-batch (so nobody overwrote them in between);
+ *   - by the same kind of writer, through the same base, at the same distance, as for every other micro-batch;
+ *   - the message that brings them was waited for;
+ * and for every write that no message in flight reads or fills the bytes.
+ * The third is the proof that needs no names: micro-batches go through the same subprograms, so where their values come from
+ * can differ only by mistake.
+ *
+ * Cost: jobs x cells a job touches, a handful; the cells are found once for each pair of subprogram base and address.
+ *
+ * Tests: test/runtime/plan/verifier_test.c
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/text.h"
+#include "runtime/plan/verifier.h"
+
+enum { NOBODY = -1 };
+
+/* A piece of the slots; it ends where the next one begins. */
+typedef struct cell {
+  uint64_t begin;
+  uint64_t source;      /* what kind of writer: see source_of_* */
+  uint64_t writer_base; /* address that the writer counts from */
+  int32_t writer;       /* job */
+  int32_t filling;      /* RECV that is in flight */
+  int32_t sending;      /* number of SENDs in flight */
+  int32_t touched_by;   /* job that last used it, and through which base, to find bases that share bytes */
+  int32_t touched_base;
+  bool touched_writing;
+} cell;
+
+/* Where base `base` of subprogram `subprogram` begins when a job puts it at `address`. */
+typedef struct home {
+  uint64_t address;
+  uint32_t id; /* 1 + row of `first_read`; 0: empty entry */
+  uint32_t first_cell;
+} home;
+
+/* How the reads of one (subprogram, base), or of one kind of message, were satisfied the first time. */
+typedef struct signature {
+  uint64_t hash;
+  int32_t job; /* NOBODY: not yet */
+} signature;
+
+/* A message in fixed memory (gradients), not in the slots. */
+typedef struct fixed_message {
+  uint64_t begin, end;
+  int32_t job;
+  bool is_send, in_flight;
+} fixed_message;
+
+typedef struct message_signature {
+  char kind;
+  int32_t source_stage, destination_stage, part;
+  signature found;
+} message_signature;
+
+typedef struct dataflow {
+  const zb_plan *plan;
+  const zb_plan_rank *rank;
+  const zb_access *accesses;
+  zb_plan_range slots, gradients, workspace;
+  cell *cells;
+  size_t cell_count;
+  home *homes;          /* open addressing */
+  size_t home_capacity; /* a power of two */
+  size_t home_count;
+  uint32_t *first_id;   /* [subprogram_count] id of its base 1 */
+  signature *signatures; /* [id] */
+  message_signature *message_signatures;
+  size_t message_signature_count, message_signature_capacity;
+  fixed_message *fixed;
+  size_t fixed_count, fixed_capacity;
+  bool *waited;         /* [job_count] */
+  int32_t *first_run;   /* [subprogram_count] first job in the step, NOBODY */
+  int32_t last_compute; /* NOBODY: none yet */
+} dataflow;
+
+static void dataflow_deinit(dataflow *it) {
+  zb_free(it->cells);
+  zb_free(it->homes);
+  zb_free(it->first_id);
+  zb_free(it->signatures);
+  zb_free(it->message_signatures);
+  zb_free(it->fixed);
+  zb_free(it->waited);
+  zb_free(it->first_run);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+  return hash ^ (hash >> 29);
+}
+
+/* ---- Homes and cells ---- */
+
+static home *find_home(const dataflow *it, uint32_t id, uint64_t address) {
+  size_t mask = it->home_capacity - 1;
+  for (size_t i = (size_t)mix(address, id) & mask;; i = (i + 1) & mask) {
+    home *entry = &it->homes[i];
+    if (entry->id == 0 || (entry->id == id && entry->address == address)) return entry;
+  }
+}
+
+static bool grow_homes(dataflow *it) {
+  dataflow bigger = *it;
+  bigger.home_capacity = it->home_capacity * 2;
+  bigger.homes = zb_alloc(bigger.home_capacity * sizeof *bigger.homes);
+  if (!bigger.homes) return false;
+  for (size_t i = 0; i < it->home_capacity; ++i)
+    if (it->homes[i].id) *find_home(&bigger, it->homes[i].id, it->homes[i].address) = it->homes[i];
+  zb_free(it->homes);
+  *it = bigger;
+  return true;
+}
+
+typedef struct boundaries {
+  uint64_t *items;
+  size_t count, capacity;
+  bool failed;
+} boundaries;
+
+static void add_boundary(boundaries *it, uint64_t at) {
+  if (!zb_grow((void **)&it->items, &it->capacity, it->count + 1, sizeof *it->items)) it->failed = true;
+  if (!it->failed) it->items[it->count++] = at;
+}
+
+static bool in_slots(const dataflow *it, uint64_t offset, uint64_t bytes) {
+  return offset >= it->slots.offset && bytes <= it->slots.bytes && offset - it->slots.offset <= it->slots.bytes - bytes;
+}
+
+static void add_access_boundaries(boundaries *to, const zb_segments *ranges, uint64_t address) {
+  for (size_t i = 0; i < ranges->count; ++i) {
+    add_boundary(to, address + ranges->items[i].begin);
+    add_boundary(to, address + ranges->items[i].end);
+  }
+}
+
+static zb_status note_bases(dataflow *it, int index, boundaries *to) {
+  const zb_plan_job *job = &it->rank->jobs[index];
+  const zb_plan_subprogram *subprogram = &it->rank->subprograms[job->subprogram];
+  const zb_access *access = &it->accesses[job->subprogram];
+  char text[ZB_JOB_TEXT_BYTES];
+  for (uint32_t i = 0; i < job->bases.count; ++i) {
+    uint64_t address = it->rank->pool_u64[job->bases.begin + i];
+    if (subprogram->base_bytes[i] == 0) continue; /* nothing can be there */
+    if (!in_slots(it, address, subprogram->base_bytes[i]))
+      return ZB_RULE("ranges", "%s: base '%s' at %" PRIu64 " does not lie in the slots",
+                     zb_plan_job_text(it->plan, it->rank->rank, index, text), subprogram->bases[i], address);
+    if (address % sizeof(int64_t) != 0)
+      return ZB_RULE("ranges", "%s: base '%s' at %" PRIu64 " is not aligned to 8 bytes",
+                     zb_plan_job_text(it->plan, it->rank->rank, index, text), subprogram->bases[i], address);
+    if (it->home_count >= it->home_capacity / 2 && !grow_homes(it)) return ZB_OUT_OF_MEMORY();
+    uint32_t id = it->first_id[job->subprogram] + i;
+    home *entry = find_home(it, id, address);
+    if (entry->id) continue;
+    *entry = (home){.address = address, .id = id};
+    ++it->home_count;
+    add_boundary(to, address);
+    add_access_boundaries(to, &access->reads[i + 1], address);
+    add_access_boundaries(to, &access->writes[i + 1], address);
+  }
+  return NULL;
+}
+
+static int compare_u64(const void *a, const void *b) {
+  uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+  return left < right ? -1 : left > right;
+}
+
+/* Index of the cell that begins at `at`, which is a boundary. */
+static size_t cell_at(const dataflow *it, uint64_t at) {
+  size_t low = 0, high = it->cell_count;
+  while (low + 1 < high) {
+    size_t middle = low + (high - low) / 2;
+    if (it->cells[middle].begin <= at) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+static zb_status make_cells(dataflow *it) {
+  zb_status status = NULL;
+  boundaries all = {0};
+  add_boundary(&all, it->slots.offset);
+  add_boundary(&all, it->slots.offset + it->slots.bytes);
+  for (int i = 0; i < it->rank->job_count; ++i) {
+    const zb_plan_job *job = &it->rank->jobs[i];
+    if (job->subprogram >= 0) ZB_TRY_GOTO(note_bases(it, i, &all));
+    for (uint32_t p = 0; p < job->parts.count; ++p) {
+      zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
+      if (!in_slots(it, part.offset, part.bytes)) continue;
+      add_boundary(&all, part.offset);
+      add_boundary(&all, part.offset + part.bytes);
+    }
+  }
+  if (all.failed || !(it->cells = zb_alloc(all.count * sizeof *it->cells))) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  qsort(all.items, all.count, sizeof *all.items, compare_u64);
+  for (size_t i = 0; i < all.count; ++i) {
+    if (i > 0 && all.items[i] == all.items[i - 1]) continue;
+    it->cells[it->cell_count++] = (cell){.begin = all.items[i], .writer = NOBODY, .filling = NOBODY, .touched_by = NOBODY};
+  }
+  for (size_t i = 0; i < it->home_capacity; ++i)
+    if (it->homes[i].id) it->homes[i].first_cell = (uint32_t)cell_at(it, it->homes[i].address);
+
+cleanup:
+  zb_free(all.items);
+  return status;
+}
+
+static zb_status dataflow_init(dataflow *it, const zb_plan *plan, int rank, const zb_access *accesses) {
+  *it = (dataflow){.plan = plan, .rank = &plan->ranks[rank], .accesses = accesses, .last_compute = NOBODY};
+  it->slots = it->rank->regions[ZB_REGION_SLOTS];
+  it->gradients = it->rank->regions[ZB_REGION_GRADIENTS];
+  it->workspace = it->rank->regions[ZB_REGION_WORKSPACE];
+  size_t subprograms = (size_t)it->rank->subprogram_count;
+  it->home_capacity = 1024;
+  it->homes = zb_alloc(it->home_capacity * sizeof *it->homes);
+  it->first_id = zb_alloc(subprograms * sizeof *it->first_id);
+  it->first_run = zb_alloc(subprograms * sizeof *it->first_run);
+  it->waited = zb_alloc((size_t)it->rank->job_count * sizeof *it->waited);
+  if (!it->homes || !it->first_id || !it->first_run || !it->waited) return ZB_OUT_OF_MEMORY();
+  uint32_t next_id = 1;
+  for (size_t i = 0; i < subprograms; ++i) {
+    it->first_run[i] = NOBODY;
+    it->first_id[i] = next_id;
+    next_id += (uint32_t)it->rank->subprograms[i].base_count;
+  }
+  it->signatures = zb_alloc((size_t)next_id * sizeof *it->signatures);
+  if (!it->signatures) return ZB_OUT_OF_MEMORY();
+  for (uint32_t i = 0; i < next_id; ++i) it->signatures[i].job = NOBODY;
+  return make_cells(it);
+}
+
+/* ---- Errors ---- */
+
+static zb_status violation(const dataflow *it, int job, const char *verb, uint64_t at, const char *base, const char *problem, int other) {
+  char text[ZB_JOB_TEXT_BYTES], other_text[ZB_JOB_TEXT_BYTES];
+  zb_region_kind region = zb_plan_region_of(it->rank, at, 1);
+  uint64_t offset = region == ZB_REGION_COUNT ? at : at - it->rank->regions[region].offset;
+  return ZB_RULE("dataflow", "%s %s %s+%" PRIu64 "%s%s%s, %s%s", zb_plan_job_text(it->plan, it->rank->rank, job, text), verb,
+                 region == ZB_REGION_COUNT ? "arena" : zb_region_name(region), offset, base ? " (base '" : "", base ? base : "",
+                 base ? "')" : "", problem, other == NOBODY ? "" : zb_plan_job_text(it->plan, it->rank->rank, other, other_text));
+}
+
+/* ---- Reads and writes of cells ---- */
+
+/* One job that uses cells through one base, or one part. */
+typedef struct use {
+  int job;
+  int32_t micro_batch; /* -1: any */
+  uint64_t address;    /* that the ranges count from */
+  const char *base;    /* name for errors, or NULL */
+  int32_t base_index;  /* -1: a part */
+  uint64_t hash;       /* of where its reads come from */
+  uint64_t run_source, run_begin, run_end; /* the stretch that is not in the hash yet */
+} use;
+
+static void end_run(use *by) {
+  if (by->run_end > by->run_begin) by->hash = mix(mix(mix(by->hash, by->run_begin), by->run_end), by->run_source);
+  by->run_begin = by->run_end = 0;
+}
+
+static zb_status read_cell(dataflow *it, use *by, size_t index) {
+  cell *at = &it->cells[index];
+  uint64_t end = it->cells[index + 1].begin;
+  if (at->filling != NOBODY) return violation(it, by->job, "reads", at->begin, by->base, "which is being received, without waiting for ", at->filling);
+  if (at->writer == NOBODY) return violation(it, by->job, "reads", at->begin, by->base, "which no job wrote before", NOBODY);
+  int32_t writer_batch = it->rank->jobs[at->writer].micro_batch;
+  if (it->rank->jobs[at->writer].message >= 0) writer_batch = it->plan->messages[it->rank->jobs[at->writer].message].micro_batch;
+  if (by->micro_batch >= 0 && writer_batch != by->micro_batch)
+    return violation(it, by->job, "reads", at->begin, by->base, "which was last written for another micro-batch by ", at->writer);
+  if (at->touched_by == by->job && at->touched_writing && at->touched_base != by->base_index)
+    return violation(it, by->job, "reads", at->begin, by->base, "which it writes through another base too", NOBODY);
+  at->touched_by = by->job;
+  at->touched_base = by->base_index;
+  at->touched_writing = false;
+  uint64_t source = mix(at->source, by->address - at->writer_base);
+  if (by->run_end != at->begin - by->address || by->run_source != source) {
+    end_run(by);
+    by->run_begin = at->begin - by->address;
+    by->run_source = source;
+  }
+  by->run_end = end - by->address;
+  return NULL;
+}
+
+static zb_status write_cell(dataflow *it, const use *by, size_t index, uint64_t source) {
+  cell *at = &it->cells[index];
+  if (at->filling != NOBODY) return violation(it, by->job, "writes", at->begin, by->base, "which is being received, without waiting for ", at->filling);
+  if (at->sending > 0) return violation(it, by->job, "writes", at->begin, by->base, "which a SEND still reads that was not waited for", NOBODY);
+  if (at->touched_by == by->job && at->touched_base != by->base_index)
+    return violation(it, by->job, "writes", at->begin, by->base, "which it uses through another base too", NOBODY);
+  at->touched_by = by->job;
+  at->touched_base = by->base_index;
+  at->touched_writing = true;
+  at->writer = by->job;
+  at->source = source;
+  at->writer_base = by->address;
+  return NULL;
+}
+
+/* Checks that the reads came from where they came from the first time. */
+static zb_status compare(dataflow *it, use *by, signature *first) {
+  end_run(by);
+  if (first->job == NOBODY) {
+    *first = (signature){.hash = by->hash, .job = by->job};
+    return NULL;
+  }
+  if (first->hash == by->hash) return NULL;
+  return violation(it, by->job, "reads", by->address, by->base, "whose bytes come from other writers or places than for ", first->job);
+}
+
+static zb_status run_base_reads(dataflow *it, int index, uint32_t i) {
+  const zb_plan_job *job = &it->rank->jobs[index];
+  const zb_segments *reads = &it->accesses[job->subprogram].reads[i + 1];
+  if (reads->count == 0) return NULL;
+  uint32_t id = it->first_id[job->subprogram] + i;
+  use by = {.job = index,
+            .micro_batch = job->micro_batch,
+            .address = it->rank->pool_u64[job->bases.begin + i],
+            .base = it->rank->subprograms[job->subprogram].bases[i],
+            .base_index = (int32_t)i};
+  size_t at = find_home(it, id, by.address)->first_cell;
+  for (size_t r = 0; r < reads->count; ++r) {
+    while (it->cells[at].begin < by.address + reads->items[r].begin) ++at;
+    for (; it->cells[at].begin < by.address + reads->items[r].end; ++at) ZB_TRY(read_cell(it, &by, at));
+  }
+  return compare(it, &by, &it->signatures[id]);
+}
+
+static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
+  const zb_plan_job *job = &it->rank->jobs[index];
+  const zb_segments *writes = &it->accesses[job->subprogram].writes[i + 1];
+  if (writes->count == 0) return NULL;
+  uint32_t id = it->first_id[job->subprogram] + i;
+  use by = {.job = index,
+            .address = it->rank->pool_u64[job->bases.begin + i],
+            .base = it->rank->subprograms[job->subprogram].bases[i],
+            .base_index = (int32_t)i};
+  uint64_t source = mix(mix(1, (uint64_t)job->subprogram), i);
+  size_t at = find_home(it, id, by.address)->first_cell;
+  for (size_t w = 0; w < writes->count; ++w) {
+    while (it->cells[at].begin < by.address + writes->items[w].begin) ++at;
+    for (; it->cells[at].begin < by.address + writes->items[w].end; ++at) ZB_TRY(write_cell(it, &by, at, source));
+  }
+  return NULL;
+}
+
+/* ---- Messages in fixed memory ---- */
+
+static zb_status check_fixed(const dataflow *it, int index) {
+  const zb_plan_job *job = &it->rank->jobs[index];
+  const zb_access *access = &it->accesses[job->subprogram];
+  for (size_t i = 0; i < it->fixed_count; ++i) {
+    const fixed_message *message = &it->fixed[i];
+    bool writes = zb_segments_overlap(&access->writes[0], message->begin, message->end);
+    bool reads = zb_segments_overlap(&access->reads[0], message->begin, message->end);
+    if (!writes && !reads) continue;
+    if (!message->is_send && message->in_flight)
+      return violation(it, index, "uses", message->begin, NULL, "which is being received, without waiting for ", message->job);
+    if (message->is_send && writes && message->in_flight)
+      return violation(it, index, "writes", message->begin, NULL, "without waiting for the end of ", message->job);
+    if (message->is_send && writes && job->kind != ZB_JOB_OPT)
+      return violation(it, index, "changes", message->begin, NULL, "a sum that was already sent by ", message->job);
+  }
+  return NULL;
+}
+
+static zb_status post_fixed(dataflow *it, int index, zb_plan_range part) {
+  bool is_send = it->rank->jobs[index].kind == ZB_JOB_SEND;
+  uint64_t end = part.offset + part.bytes;
+  for (size_t i = 0; i < it->fixed_count; ++i) {
+    const fixed_message *other = &it->fixed[i];
+    if (!other->in_flight || part.offset >= other->end || other->begin >= end || (is_send && other->is_send)) continue;
+    return violation(it, index, "uses", part.offset, NULL, "which is in flight in ", other->job);
+  }
+  for (int s = 0; !is_send && s < it->rank->subprogram_count; ++s)
+    if (it->first_run[s] != NOBODY && (zb_segments_overlap(&it->accesses[s].reads[0], part.offset, end) ||
+                                       zb_segments_overlap(&it->accesses[s].writes[0], part.offset, end)))
+      return violation(it, index, "fills", part.offset, NULL, "which was used before it came, by ", it->first_run[s]);
+  if (!zb_grow((void **)&it->fixed, &it->fixed_capacity, it->fixed_count + 1, sizeof *it->fixed)) return ZB_OUT_OF_MEMORY();
+  it->fixed[it->fixed_count++] = (fixed_message){part.offset, end, index, is_send, true};
+  return NULL;
+}
+
+/* ---- Jobs ---- */
+
+static void finish_wait(dataflow *it, uint32_t waited) {
+  if (it->waited[waited]) return;
+  it->waited[waited] = true;
+  const zb_plan_job *job = &it->rank->jobs[waited];
+  for (uint32_t p = 0; p < job->parts.count; ++p) {
+    zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
+    if (part.bytes == 0 || !in_slots(it, part.offset, part.bytes)) continue;
+    for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at) {
+      if (job->kind == ZB_JOB_SEND) --it->cells[at].sending;
+      else it->cells[at].filling = NOBODY;
+    }
+  }
+  for (size_t i = 0; i < it->fixed_count; ++i)
+    if (it->fixed[i].job == (int32_t)waited) it->fixed[i].in_flight = false;
+}
+
+static zb_status run_compute(dataflow *it, int index) {
+  const zb_plan_job *job = &it->rank->jobs[index];
+  for (uint32_t i = 0; i < job->bases.count; ++i) ZB_TRY(run_base_reads(it, index, i));
+  for (uint32_t i = 0; i < job->bases.count; ++i) ZB_TRY(run_base_writes(it, index, i));
+  if (it->fixed_count > 0) ZB_TRY(check_fixed(it, index));
+  if (it->first_run[job->subprogram] == NOBODY) it->first_run[job->subprogram] = index;
+  it->last_compute = index;
+  return NULL;
+}
+
+static message_signature *find_signature(dataflow *it, const zb_plan_message *message, uint32_t part) {
+  for (size_t i = 0; i < it->message_signature_count; ++i) {
+    message_signature *one = &it->message_signatures[i];
+    if (one->kind == message->kind && one->source_stage == message->source_stage &&
+        one->destination_stage == message->destination_stage && one->part == (int32_t)part)
+      return one;
+  }
+  if (!zb_grow((void **)&it->message_signatures, &it->message_signature_capacity, it->message_signature_count + 1,
+               sizeof *it->message_signatures))
+    return NULL;
+  message_signature *fresh = &it->message_signatures[it->message_signature_count++];
+  *fresh = (message_signature){message->kind, message->source_stage, message->destination_stage, (int32_t)part, {0, NOBODY}};
+  return fresh;
+}
+
+static zb_status run_send_part(dataflow *it, int index, uint32_t p, zb_plan_range part) {
+  const zb_plan_message *message = &it->plan->messages[it->rank->jobs[index].message];
+  use by = {.job = index, .micro_batch = message->micro_batch, .address = part.offset, .base_index = -1};
+  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at) {
+    ZB_TRY(read_cell(it, &by, at));
+    ++it->cells[at].sending;
+  }
+  message_signature *first = find_signature(it, message, p);
+  return first ? compare(it, &by, &first->found) : ZB_OUT_OF_MEMORY();
+}
+
+/* RECV and READ. */
+static zb_status run_filling_part(dataflow *it, int index, uint32_t p, zb_plan_range part) {
+  const zb_plan_job *job = &it->rank->jobs[index];
+  use by = {.job = index, .address = part.offset, .base_index = -1};
+  uint64_t source = mix(mix(2, (uint64_t)job->input), p);
+  if (job->kind == ZB_JOB_RECV) {
+    const zb_plan_message *message = &it->plan->messages[job->message];
+    source = mix(mix(mix(mix(3, (uint64_t)message->kind), (uint64_t)message->source_stage), (uint64_t)message->destination_stage), p);
+  }
+  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at) {
+    ZB_TRY(write_cell(it, &by, at, source));
+    if (job->kind == ZB_JOB_RECV) it->cells[at].filling = index;
+  }
+  return NULL;
+}
+
+/* A REPORT reads what is in the slots, or what the job before it left in the workspace. */
+static zb_status run_report(dataflow *it, int index, zb_plan_range part) {
+  int32_t micro_batch = it->rank->jobs[index].micro_batch;
+  if (in_slots(it, part.offset, part.bytes)) {
+    use by = {.job = index, .micro_batch = micro_batch, .address = part.offset, .base_index = -1};
+    for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at)
+      ZB_TRY(read_cell(it, &by, at));
+    return NULL;
+  }
+  if (zb_plan_region_of(it->rank, part.offset, part.bytes) != ZB_REGION_WORKSPACE)
+    return violation(it, index, "reads", part.offset, NULL, "which is neither in the slots nor in the workspace", NOBODY);
+  const zb_plan_job *before = it->last_compute == NOBODY ? NULL : &it->rank->jobs[it->last_compute];
+  if (!before || before->micro_batch != micro_batch ||
+      !zb_segments_cover(&it->accesses[before->subprogram].workspace, part.offset, part.offset + sizeof(float)))
+    return violation(it, index, "reads", part.offset, NULL, "which the compute job before it did not leave there for this micro-batch",
+                     NOBODY);
+  return NULL;
+}
+
+static zb_status run_parts(dataflow *it, int index) {
+  const zb_plan_job *job = &it->rank->jobs[index];
+  char text[ZB_JOB_TEXT_BYTES];
+  for (uint32_t p = 0; p < job->parts.count; ++p) {
+    zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
+    if (part.bytes == 0) continue;
+    bool slots = in_slots(it, part.offset, part.bytes);
+    if (job->kind == ZB_JOB_REPORT) {
+      ZB_TRY(run_report(it, index, part));
+    } else if (slots && job->kind == ZB_JOB_SEND) {
+      ZB_TRY(run_send_part(it, index, p, part));
+    } else if (slots) {
+      ZB_TRY(run_filling_part(it, index, p, part));
+    } else if (job->kind != ZB_JOB_READ && zb_plan_region_of(it->rank, part.offset, part.bytes) == ZB_REGION_GRADIENTS) {
+      ZB_TRY(post_fixed(it, index, part));
+    } else {
+      return ZB_RULE("ranges", "%s: its part %u lies neither in the slots nor, as a message may, in the gradients",
+                     zb_plan_job_text(it->plan, it->rank->rank, index, text), p);
+    }
+  }
+  return NULL;
+}
+
+zb_status zb_verify_dataflow(const zb_plan *plan, int rank, const zb_access *accesses) {
+  zb_status status = NULL;
+  dataflow it;
+  ZB_TRY_GOTO(dataflow_init(&it, plan, rank, accesses));
+  for (int i = it.rank->load_count; i < it.rank->job_count; ++i) {
+    const zb_plan_job *job = &it.rank->jobs[i];
+    for (uint32_t w = 0; w < job->waits.count; ++w) finish_wait(&it, it.rank->pool_u32[job->waits.begin + w]);
+    if (job->subprogram >= 0) ZB_TRY_GOTO(run_compute(&it, i));
+    else ZB_TRY_GOTO(run_parts(&it, i));
+  }
+
+cleanup:
+  dataflow_deinit(&it);
+  return status;
+}

@@ -1,0 +1,422 @@
+/* A plan on a virtual clock: zb_plan_simulate of runtime/plan/plan.h.
+ *
+ * Ranks run their jobs in list order: a job starts when the job before it ended and what it waits for is complete. SEND and RECV
+ * take no time of the rank. A message moves when both sides are posted and its channel (ordered pair of ranks) is free, for
+ * latency + bytes x ps_per_byte. Both sides of a channel post in the same order, so when the second side of a message is posted
+ * its time is final: no queue of events is needed, only a stack of ranks that can go on. Times are integers and exact; a sum
+ * beyond 2^63 ps is an error.
+ *
+ * Memory is counted in list order, which is time order on a rank. A home (what a base or a part spans) is held from its first
+ * write, or the posting of its RECV, to its last use before it is written anew, and while a SEND of it is not waited for.
+ *
+ * Tests: test/runtime/plan/simulator_test.c
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/text.h"
+#include "runtime/plan/access.h"
+#include "runtime/plan/check.h"
+
+enum { NO_JOB = -1 };
+
+typedef struct message_state {
+  int send, recv; /* jobs that posted it, NO_JOB */
+  int channel;
+  int64_t complete_ps; /* once both are there */
+} message_state;
+
+typedef struct simulator {
+  const zb_plan *plan;
+  zb_plan_simulation *out;
+  message_state *messages;
+  int64_t *channel_free_ps;
+  int *next;       /* [rank] next job */
+  int64_t *now_ps; /* [rank] */
+  int *blocked_on; /* [rank] message, -1 */
+  int *ready;      /* stack of ranks */
+  int ready_count;
+  bool overflow;
+} simulator;
+
+static int64_t add_time(simulator *it, int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  it->overflow = true;
+  return INT64_MAX;
+}
+
+static int64_t max_time(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static int64_t transfer_time(simulator *it, uint64_t bytes) {
+  double moving = (double)bytes * it->plan->link_ps_per_byte;
+  if (moving < 9e18) return add_time(it, it->plan->link_latency_ps, (int64_t)llround(moving));
+  it->overflow = true;
+  return INT64_MAX;
+}
+
+/* ---- Setting up ---- */
+
+static int compare_keys(const void *a, const void *b) {
+  uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+  return left < right ? -1 : left > right;
+}
+
+static uint64_t channel_key(const zb_plan_message *message) {
+  return (uint64_t)(uint32_t)message->source << 32 | (uint32_t)message->destination;
+}
+
+/* Numbers the channels and gives each message its own. */
+static zb_status number_channels(simulator *it) {
+  size_t count = (size_t)it->plan->message_count, channels = 0;
+  uint64_t *keys = zb_alloc(count * sizeof *keys);
+  if (!keys) return ZB_OUT_OF_MEMORY();
+  for (size_t i = 0; i < count; ++i) keys[i] = channel_key(&it->plan->messages[i]);
+  qsort(keys, count, sizeof *keys, compare_keys);
+  for (size_t i = 0; i < count; ++i)
+    if (i == 0 || keys[i] != keys[channels - 1]) keys[channels++] = keys[i];
+  it->channel_free_ps = zb_alloc(channels * sizeof *it->channel_free_ps);
+  for (size_t i = 0; it->channel_free_ps && i < count; ++i) {
+    uint64_t key = channel_key(&it->plan->messages[i]);
+    const uint64_t *found = bsearch(&key, keys, channels, sizeof *keys, compare_keys);
+    it->messages[i] = (message_state){.send = NO_JOB, .recv = NO_JOB, .channel = (int)(found - keys)};
+  }
+  zb_free(keys);
+  return it->channel_free_ps ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+static void simulator_deinit(simulator *it) {
+  zb_free(it->messages);
+  zb_free(it->channel_free_ps);
+  zb_free(it->next);
+  zb_free(it->now_ps);
+  zb_free(it->blocked_on);
+  zb_free(it->ready);
+}
+
+static zb_status simulator_init(simulator *it, const zb_plan *plan, zb_plan_simulation *out) {
+  size_t ranks = (size_t)plan->rank_count;
+  *it = (simulator){.plan = plan, .out = out};
+  it->messages = zb_alloc((size_t)plan->message_count * sizeof *it->messages);
+  it->next = zb_alloc(ranks * sizeof *it->next);
+  it->now_ps = zb_alloc(ranks * sizeof *it->now_ps);
+  it->blocked_on = zb_alloc(ranks * sizeof *it->blocked_on);
+  it->ready = zb_alloc(ranks * sizeof *it->ready);
+  out->rank_count = plan->rank_count;
+  out->ranks = zb_alloc(ranks * sizeof *out->ranks);
+  out->jobs = zb_alloc(ranks * sizeof *out->jobs);
+  if (!it->messages || !it->next || !it->now_ps || !it->blocked_on || !it->ready || !out->ranks || !out->jobs)
+    return ZB_OUT_OF_MEMORY();
+  for (size_t r = 0; r < ranks; ++r) {
+    out->jobs[r] = zb_alloc((size_t)plan->ranks[r].job_count * sizeof **out->jobs);
+    if (!out->jobs[r]) return ZB_OUT_OF_MEMORY();
+  }
+  return number_channels(it);
+}
+
+/* ---- Time ---- */
+
+/* Posts one side; when it is the second, the message's time is known and whoever waits for it can go on. */
+static zb_status post(simulator *it, int r, int index) {
+  const zb_plan_job *job = &it->plan->ranks[r].jobs[index];
+  const zb_plan_message *about = &it->plan->messages[job->message];
+  message_state *message = &it->messages[job->message];
+  int *side = job->kind == ZB_JOB_SEND ? &message->send : &message->recv;
+  if (*side != NO_JOB) return ZB_ERROR(INVALID, "rank %d job %d posts message #%d a second time", r, index, job->message);
+  *side = index;
+  if (message->send == NO_JOB || message->recv == NO_JOB) return NULL;
+  zb_plan_times *send = &it->out->jobs[about->source][message->send], *recv = &it->out->jobs[about->destination][message->recv];
+  int64_t start = max_time(it->channel_free_ps[message->channel], max_time(send->start_ps, recv->start_ps));
+  message->complete_ps = add_time(it, start, transfer_time(it, about->bytes));
+  it->channel_free_ps[message->channel] = send->end_ps = recv->end_ps = message->complete_ps;
+  int peer = r == about->source ? about->destination : about->source;
+  if (it->blocked_on[peer] != job->message) return NULL;
+  it->blocked_on[peer] = -1;
+  it->ready[it->ready_count++] = peer;
+  return NULL;
+}
+
+static void count_compute(zb_plan_rank_result *result, zb_job_kind kind, int64_t time) {
+  switch (kind) {
+  case ZB_JOB_F: result->f_ps += time; break;
+  case ZB_JOB_B: result->b_ps += time; break;
+  case ZB_JOB_W: result->w_ps += time; break;
+  default: result->opt_ps += time; break;
+  }
+  result->busy_ps += time; /* cannot overflow: the rank's clock, which was checked, is never before it */
+}
+
+/* Runs jobs of the rank until it must wait for a message that is not on its way. */
+static zb_status run_until_blocked(simulator *it, int r) {
+  const zb_plan_rank *rank = &it->plan->ranks[r];
+  zb_plan_rank_result *result = &it->out->ranks[r];
+  for (; it->next[r] < rank->job_count; ++it->next[r]) {
+    int index = it->next[r];
+    const zb_plan_job *job = &rank->jobs[index];
+    int64_t start = it->now_ps[r];
+    for (uint32_t i = 0; i < job->waits.count; ++i) {
+      int waited = rank->jobs[rank->pool_u32[job->waits.begin + i]].message;
+      const message_state *message = &it->messages[waited];
+      if (message->send == NO_JOB || message->recv == NO_JOB) {
+        it->blocked_on[r] = waited;
+        return NULL;
+      }
+      start = max_time(start, message->complete_ps);
+    }
+    int64_t time = job->subprogram >= 0 ? rank->subprograms[job->subprogram].time_ps : 0;
+    int64_t end = add_time(it, start, time);
+    if (it->overflow) return NULL;
+    it->now_ps[r] = end;
+    it->out->jobs[r][index] = (zb_plan_times){start, end};
+    if (job->message >= 0) ZB_TRY(post(it, r, index));
+    if (job->subprogram < 0) continue;
+    if (result->busy_ps == 0 && result->end_ps == 0) result->start_ps = start;
+    result->end_ps = end;
+    count_compute(result, job->kind, time);
+  }
+  return NULL;
+}
+
+static zb_status stuck(const simulator *it) {
+  zb_status status = ZB_ERROR(TIMEOUT, "the plan cannot finish: ranks wait for messages that nobody posts");
+  int told = 0;
+  for (int r = 0; r < it->plan->rank_count && told < 8; ++r) {
+    if (it->next[r] >= it->plan->ranks[r].job_count) continue;
+    char text[ZB_JOB_TEXT_BYTES];
+    const zb_plan_message *message = &it->plan->messages[it->blocked_on[r]];
+    status = zb_status_note(status, "%s waits for message #%d from rank %d to rank %d, which rank %d did not post",
+                            zb_plan_job_text(it->plan, r, it->next[r], text), it->blocked_on[r], message->source,
+                            message->destination, message->source == r ? message->destination : message->source);
+    ++told;
+  }
+  return status;
+}
+
+static zb_status run_all(simulator *it) {
+  const zb_plan *plan = it->plan;
+  for (int r = plan->rank_count - 1; r >= 0; --r) {
+    it->blocked_on[r] = -1;
+    it->next[r] = plan->ranks[r].load_count; /* LOAD is before the step */
+    it->ready[it->ready_count++] = r;
+  }
+  while (it->ready_count > 0 && !it->overflow) ZB_TRY(run_until_blocked(it, it->ready[--it->ready_count]));
+  if (it->overflow) return ZB_ERROR(INVALID, "the plan's times add up to more than 2^63 ps");
+  for (int r = 0; r < plan->rank_count; ++r)
+    if (it->next[r] < plan->ranks[r].job_count) return stuck(it);
+  return NULL;
+}
+
+/* ---- Memory ---- */
+
+/* A piece of the slots between two addresses where homes begin or end. */
+typedef struct piece {
+  uint64_t begin;
+  int32_t first, last; /* jobs of what is there now, NO_JOB */
+  int32_t micro_batch;
+} piece;
+
+typedef struct memory {
+  const zb_plan *plan;
+  const zb_plan_rank *rank;
+  const zb_access *accesses;
+  piece *pieces;
+  size_t piece_count;
+  uint64_t *set; /* of addresses, open addressing; 0: empty, address + 1 else */
+  size_t set_capacity, set_count;
+  int64_t *change; /* [job_count + 1] live bytes at the start of the job minus those at the one before */
+  int32_t *released; /* [job_count] SEND: job that waits for it */
+} memory;
+
+static size_t set_slot(const memory *it, uint64_t key) {
+  size_t mask = it->set_capacity - 1, i = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & mask;
+  while (it->set[i] != 0 && it->set[i] != key) i = (i + 1) & mask;
+  return i;
+}
+
+static bool add_address(memory *it, uint64_t address) {
+  if (it->set_count >= it->set_capacity / 2) {
+    memory bigger = *it;
+    bigger.set_capacity = it->set_capacity ? it->set_capacity * 2 : 256;
+    bigger.set = zb_alloc(bigger.set_capacity * sizeof *bigger.set);
+    if (!bigger.set) return false;
+    for (size_t i = 0; i < it->set_capacity; ++i)
+      if (it->set[i]) bigger.set[set_slot(&bigger, it->set[i])] = it->set[i];
+    zb_free(it->set);
+    *it = bigger;
+  }
+  size_t slot = set_slot(it, address + 1);
+  it->set_count += it->set[slot] == 0;
+  it->set[slot] = address + 1;
+  return true;
+}
+
+static bool in_slots(const memory *it, uint64_t offset, uint64_t bytes) {
+  return bytes > 0 && zb_plan_region_of(it->rank, offset, bytes) == ZB_REGION_SLOTS;
+}
+
+static zb_status make_pieces(memory *it) {
+  const zb_plan_rank *rank = it->rank;
+  bool ok = add_address(it, rank->regions[ZB_REGION_SLOTS].offset + rank->regions[ZB_REGION_SLOTS].bytes);
+  for (int i = rank->load_count; ok && i < rank->job_count; ++i) {
+    const zb_plan_job *job = &rank->jobs[i];
+    for (uint32_t b = 0; ok && b < job->bases.count; ++b) {
+      uint64_t at = rank->pool_u64[job->bases.begin + b], bytes = rank->subprograms[job->subprogram].base_bytes[b];
+      if (in_slots(it, at, bytes)) ok = add_address(it, at) && add_address(it, at + bytes);
+    }
+    for (uint32_t p = 0; ok && p < job->parts.count; ++p) {
+      zb_plan_range part = rank->pool_ranges[job->parts.begin + p];
+      if (in_slots(it, part.offset, part.bytes)) ok = add_address(it, part.offset) && add_address(it, part.offset + part.bytes);
+    }
+  }
+  if (!ok || !(it->pieces = zb_alloc(it->set_count * sizeof *it->pieces))) return ZB_OUT_OF_MEMORY();
+  size_t count = 0;
+  for (size_t i = 0; i < it->set_capacity; ++i)
+    if (it->set[i]) it->set[count++] = it->set[i] - 1;
+  qsort(it->set, count, sizeof *it->set, compare_keys);
+  for (size_t i = 0; i < count; ++i) it->pieces[i] = (piece){.begin = it->set[i], .first = NO_JOB, .last = NO_JOB};
+  it->piece_count = count;
+  return NULL;
+}
+
+static piece *piece_at(const memory *it, uint64_t address) {
+  size_t low = 0, high = it->piece_count;
+  while (low + 1 < high) {
+    size_t middle = low + (high - low) / 2;
+    if (it->pieces[middle].begin <= address) low = middle;
+    else high = middle;
+  }
+  return &it->pieces[low];
+}
+
+/* Counts what was in the piece, from its first to its last use. */
+static void close_piece(memory *it, piece *at) {
+  if (at->first == NO_JOB) return;
+  int64_t bytes = (int64_t)((at + 1)->begin - at->begin);
+  it->change[at->first] += bytes;
+  it->change[at->last + 1] -= bytes;
+  at->first = NO_JOB;
+}
+
+static void touch(memory *it, piece *at, int32_t job, int32_t until, int32_t micro_batch, bool reads) {
+  if (at->first != NO_JOB && !reads && at->micro_batch != micro_batch) close_piece(it, at);
+  if (at->first == NO_JOB) *at = (piece){.begin = at->begin, .first = job, .last = job, .micro_batch = micro_batch};
+  if (until > at->last) at->last = until;
+}
+
+static void touch_bases(memory *it, int index) {
+  const zb_plan_job *job = &it->rank->jobs[index];
+  const zb_access *access = &it->accesses[job->subprogram];
+  for (uint32_t b = 0; b < job->bases.count; ++b) {
+    uint64_t base = it->rank->pool_u64[job->bases.begin + b], bytes = it->rank->subprograms[job->subprogram].base_bytes[b];
+    if (!in_slots(it, base, bytes)) continue;
+    for (piece *at = piece_at(it, base); at->begin < base + bytes; ++at) {
+      uint64_t begin = at->begin - base, end = (at + 1)->begin - base;
+      bool reads = zb_segments_overlap(&access->reads[b + 1], begin, end);
+      bool writes = zb_segments_overlap(&access->writes[b + 1], begin, end);
+      if (reads || writes) touch(it, at, index, index, job->micro_batch, reads);
+    }
+  }
+}
+
+static void touch_parts(memory *it, int index) {
+  const zb_plan_job *job = &it->rank->jobs[index];
+  int32_t micro_batch = job->message >= 0 ? it->plan->messages[job->message].micro_batch : job->micro_batch;
+  bool reads = job->kind == ZB_JOB_SEND || job->kind == ZB_JOB_REPORT;
+  int32_t until = job->kind == ZB_JOB_SEND ? it->released[index] - 1 : index;
+  for (uint32_t p = 0; p < job->parts.count; ++p) {
+    zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
+    if (!in_slots(it, part.offset, part.bytes)) continue;
+    for (piece *at = piece_at(it, part.offset); at->begin < part.offset + part.bytes; ++at)
+      touch(it, at, index, until, micro_batch, reads);
+  }
+}
+
+static uint64_t find_peak(memory *it) {
+  const zb_plan_rank *rank = it->rank;
+  uint64_t fixed = 0, peak = 0;
+  for (int i = 0; i < ZB_REGION_COUNT; ++i)
+    if (i != ZB_REGION_SLOTS && i != ZB_REGION_WORKSPACE) fixed += rank->regions[i].bytes;
+  int64_t live = 0;
+  for (int i = 0; i < rank->job_count; ++i) {
+    live += it->change[i];
+    uint64_t workspace = rank->jobs[i].subprogram >= 0 ? rank->subprograms[rank->jobs[i].subprogram].workspace_bytes : 0;
+    uint64_t used = fixed + (uint64_t)live + workspace;
+    if (used > peak) peak = used;
+  }
+  return peak > fixed ? peak : fixed;
+}
+
+static zb_status measure_memory(const zb_plan *plan, int r, uint64_t *peak) {
+  zb_status status = NULL;
+  const zb_plan_rank *rank = &plan->ranks[r];
+  zb_access *accesses = NULL;
+  memory it = {.plan = plan, .rank = rank};
+  ZB_TRY_GOTO(zb_access_create_all(rank, &accesses));
+  it.accesses = accesses;
+  it.change = zb_alloc(((size_t)rank->job_count + 1) * sizeof *it.change);
+  it.released = zb_alloc((size_t)rank->job_count * sizeof *it.released);
+  if (!it.change || !it.released) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  ZB_TRY_GOTO(make_pieces(&it));
+  for (int i = 0; i < rank->job_count; ++i) it.released[i] = rank->job_count;
+  for (int i = rank->job_count - 1; i >= 0; --i) /* backwards: the first that waits stays */
+    for (uint32_t w = 0; w < rank->jobs[i].waits.count; ++w) it.released[rank->pool_u32[rank->jobs[i].waits.begin + w]] = i;
+  for (int i = rank->load_count; i < rank->job_count; ++i) {
+    if (rank->jobs[i].subprogram >= 0) touch_bases(&it, i);
+    else touch_parts(&it, i);
+  }
+  for (size_t i = 0; i < it.piece_count; ++i) close_piece(&it, &it.pieces[i]);
+  *peak = find_peak(&it);
+
+cleanup:
+  zb_access_destroy_all(accesses, rank->subprogram_count);
+  zb_free(it.pieces);
+  zb_free(it.set);
+  zb_free(it.change);
+  zb_free(it.released);
+  return status;
+}
+
+/* ---- Results ---- */
+
+static void summarize(zb_plan_simulation *out) {
+  int64_t start = INT64_MAX, end = 0, longest = 0;
+  double busy = 0;
+  for (int r = 0; r < out->rank_count; ++r) {
+    const zb_plan_rank_result *rank = &out->ranks[r];
+    start = rank->start_ps < start ? rank->start_ps : start;
+    end = max_time(end, rank->end_ps);
+    longest = max_time(longest, rank->end_ps - rank->start_ps);
+    busy += (double)rank->busy_ps / out->rank_count;
+  }
+  out->step_ps = end - start;
+  out->bubble_barrier = out->step_ps > 0 ? 1 - busy / (double)out->step_ps : 0;
+  out->bubble_stage = longest > 0 ? 1 - busy / (double)longest : 0;
+}
+
+zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {
+  zb_status status = NULL;
+  simulator it = {0};
+  *out = (zb_plan_simulation){0};
+  ZB_TRY_GOTO(zb_plan_check(plan));
+  ZB_TRY_GOTO(simulator_init(&it, plan, out));
+  ZB_TRY_GOTO(run_all(&it));
+  for (int r = 0; r < plan->rank_count; ++r) ZB_TRY_GOTO(measure_memory(plan, r, &out->ranks[r].peak_bytes));
+  summarize(out);
+
+cleanup:
+  simulator_deinit(&it);
+  if (status) zb_plan_simulation_free(out);
+  return status;
+}
+
+void zb_plan_simulation_free(zb_plan_simulation *simulation) {
+  for (int r = 0; simulation->jobs && r < simulation->rank_count; ++r) zb_free(simulation->jobs[r]);
+  zb_free(simulation->jobs);
+  zb_free(simulation->ranks);
+  *simulation = (zb_plan_simulation){0};
+}
