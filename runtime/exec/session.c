@@ -19,13 +19,25 @@ static char *join(const char *folder, const char *name) {
 
 /* ---- What can be known before anything is made ---- */
 
+static zb_status unknown_name(const char *what, const char *name, const char *nearest) {
+  zb_status status = ZB_ERROR(USAGE, "there is no %s '%s'", what, name);
+  return nearest ? zb_status_hint(status, "did you mean '%s'?", nearest) : status;
+}
+
+/* How the ranks of a real device are launched; on a virtual clock they all run in the caller. */
+static zb_status choose_transport(zb_session *session, const zb_session_params *params) {
+  const char *launch = params->launch ? params->launch : "threads", *nearest = NULL;
+  session->transport_def = zb_transport_find(launch, &nearest);
+  if (!session->transport_def || session->transport_def->on_virtual_clock) return unknown_name("way to launch ranks", launch, nearest);
+  if (session->device->virtual_clock) session->transport_def = zb_transport_find("virtual", NULL);
+  session->driver_def = session->device->virtual_clock ? &zb_driver_virtual : &zb_driver_threads;
+  return NULL;
+}
+
 static zb_status choose_device(zb_session *session, const zb_session_params *params) {
   const char *name = params->device ? params->device : "cpu", *nearest = NULL;
   session->device = zb_device_find(name, &nearest);
-  if (!session->device) {
-    zb_status status = ZB_ERROR(USAGE, "there is no device '%s'", name);
-    return nearest ? zb_status_hint(status, "did you mean '%s'?", nearest) : status;
-  }
+  if (!session->device) return unknown_name("device", name, nearest);
   if (params->no_kernels && !session->device->virtual_clock)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' cannot run a plan without its kernels", name), "use the device sim");
   if (params->seed != 0 && !session->device->virtual_clock)
@@ -33,10 +45,7 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
   if (params->threads < 0 || params->threads > THREADS_MAX)
     return ZB_ERROR(USAGE, "%d threads per rank: expected 1 to %d", params->threads, THREADS_MAX);
   if (params->timeout_ms < 0) return ZB_ERROR(USAGE, "the time-out is %lld ms: expected more than 0", (long long)params->timeout_ms);
-  bool virtual_clock = session->device->virtual_clock;
-  session->transport_def = zb_transport_find(virtual_clock ? "virtual" : "threads", NULL);
-  session->driver_def = virtual_clock ? &zb_driver_virtual : &zb_driver_threads;
-  return NULL;
+  return choose_transport(session, params);
 }
 
 /* Every micro-batch has one loss, each a scalar: else the loss of a step is no number. */
@@ -207,7 +216,7 @@ zb_status zb_session_create_from(const zb_session_params *params, const zb_sessi
   }
   session->plan = sources->plan;
   session->params = *params;
-  session->params.directory = session->params.data = session->params.device = session->params.resume = NULL;
+  session->params.directory = session->params.data = session->params.device = session->params.resume = session->params.launch = NULL;
   ZB_TRY_GOTO(choose_device(session, params));
   if (params->resume) {
     if (params->no_kernels) {

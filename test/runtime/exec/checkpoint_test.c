@@ -1,0 +1,218 @@
+/* Save and resume: bitwise, atomic, and only for the same model. */
+#include "test/runtime/exec/tiny.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static void run(zb_session *session, int steps, double *losses) {
+  for (int i = 0; i < steps; ++i) {
+    zb_step_result result;
+    TINY_OK(zb_session_step(session, &result));
+    losses[i] = result.loss;
+  }
+}
+
+static bool same_file(const char *a, const char *b) {
+  char *left = NULL, *right = NULL;
+  size_t left_bytes = 0, right_bytes = 0;
+  TINY_OK(zb_file_read(a, 0, &left, &left_bytes));
+  TINY_OK(zb_file_read(b, 0, &right, &right_bytes));
+  bool same = left_bytes == right_bytes && memcmp(left, right, left_bytes) == 0;
+  zb_free(left);
+  zb_free(right);
+  return same;
+}
+
+static bool same_checkpoint(const char *a, const char *b) {
+  static const char *const files[] = {"weights.safetensors", "optimizer.safetensors"};
+  char left[700], right[700];
+  for (int i = 0; i < 2; ++i) {
+    snprintf(left, sizeof left, "%s/%s", a, files[i]);
+    snprintf(right, sizeof right, "%s/%s", b, files[i]);
+    if (!same_file(left, right)) return false;
+  }
+  return true;
+}
+
+static bool exists(const char *path, const char *suffix) {
+  char text[700];
+  struct stat info;
+  snprintf(text, sizeof text, "%s%s", path, suffix);
+  return stat(text, &info) == 0;
+}
+
+static void test_resume_is_bitwise(void) {
+  char half[600], full[600], other[600];
+  double losses[6], resumed[6];
+  zb_session *session = NULL;
+  zb_session_params params = {.data = tiny_data()};
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  run(session, 3, losses);
+  TINY_OK(zb_session_save(session, tiny_path(half, "half/")));
+  run(session, 3, losses + 3);
+  TINY_OK(zb_session_save(session, tiny_path(full, "deep/er/full")));
+  zb_session_destroy(session);
+  params.resume = half;
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  CU_ASSERT_EQUAL(zb_session_steps(session), 3);
+  run(session, 3, resumed + 3);
+  CU_ASSERT_EQUAL(memcmp(losses + 3, resumed + 3, sizeof(double) * 3), 0);
+  TINY_OK(zb_session_save(session, tiny_path(other, "other")));
+  zb_session_destroy(session);
+  CU_ASSERT(same_checkpoint(full, other));
+  CU_ASSERT_FALSE(same_checkpoint(full, half));
+}
+
+static void test_names_and_metadata(void) {
+  char folder[600], path[700];
+  double losses[2];
+  zb_session *session = NULL;
+  zb_session_params params = {.data = tiny_data()};
+  zb_plan *plan = tiny_plan();
+  plan->ranks[0].parameters[1].trained = false; /* frozen parameters are saved, too */
+  plan->ranks[0].parameters[0].owner = false;   /* a copy of what another rank owns is not */
+  TINY_OK(tiny_session(&params, plan, false, &session));
+  run(session, 2, losses);
+  TINY_OK(zb_session_save(session, tiny_path(folder, "names")));
+  zb_session_destroy(session);
+  zb_store *store = NULL;
+  snprintf(path, sizeof path, "%s/weights.safetensors", folder);
+  TINY_OK(zb_store_open(path, &store));
+  CU_ASSERT_EQUAL(zb_store_count(store), 2);
+  CU_ASSERT_STRING_EQUAL(zb_store_at(store, 0)->name, "head.weight");
+  CU_ASSERT_STRING_EQUAL(zb_store_at(store, 1)->name, "mid.weight");
+  CU_ASSERT_STRING_EQUAL(zb_store_metadata(store, "zb.step"), "2");
+  zb_store_destroy(store);
+  snprintf(path, sizeof path, "%s/optimizer.safetensors", folder);
+  TINY_OK(zb_store_open(path, &store));
+  CU_ASSERT_PTR_NOT_NULL(zb_store_find(store, "head.weight.exp_avg_sq"));
+  CU_ASSERT_PTR_NULL(zb_store_find(store, "wte.exp_avg"));
+  CU_ASSERT_STRING_EQUAL(zb_store_metadata(store, "zb.data_position"), "16");
+  zb_store_destroy(store);
+}
+
+/* A file-size limit stands for a full disk: the write of a tensor fails halfway. */
+static void test_full_disk_leaves_the_old_one(void) {
+  char folder[600], copy[600];
+  double losses[2];
+  zb_session *session = NULL;
+  zb_session_params params = {.data = tiny_data()};
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  run(session, 1, losses);
+  TINY_OK(zb_session_save(session, tiny_path(folder, "disk")));
+  TINY_OK(zb_session_save(session, tiny_path(copy, "disk-copy")));
+  run(session, 1, losses);
+  struct rlimit before, limit;
+  CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+  static const rlim_t limits[] = {100, 10000, 20000, 40000}; /* in the first file, and in the second */
+  int failures = 0;
+  for (size_t i = 0; i < sizeof limits / sizeof limits[0]; ++i) {
+    signal(SIGXFSZ, SIG_IGN);
+    limit = before;
+    limit.rlim_cur = limits[i];
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    zb_status status = zb_session_save(session, folder);
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &before), 0);
+    if (!status) continue;
+    ++failures;
+    tiny_expect(status, ZB_IO, "what was there before is untouched");
+    CU_ASSERT(same_checkpoint(folder, copy));
+    CU_ASSERT_FALSE(exists(folder, ".tmp"));
+    CU_ASSERT_FALSE(exists(folder, ".old"));
+  }
+  CU_ASSERT(failures >= 3);
+  TINY_OK(zb_session_save(session, folder)); /* and with room again it works */
+  CU_ASSERT_FALSE(same_checkpoint(folder, copy));
+  CU_ASSERT_FALSE(exists(folder, ".old"));
+  zb_session_destroy(session);
+}
+
+/* What a crash can leave: a half-written FOLDER.tmp, or FOLDER.old without FOLDER. */
+static void test_after_a_crash(void) {
+  char folder[600], old[700], temporary[700], junk[800];
+  double losses[1];
+  zb_session *session = NULL;
+  zb_session_params params = {.data = tiny_data()};
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  run(session, 1, losses);
+  TINY_OK(zb_session_save(session, tiny_path(folder, "crash")));
+  snprintf(old, sizeof old, "%s.old", folder);
+  snprintf(temporary, sizeof temporary, "%s.tmp", folder);
+  CU_ASSERT_EQUAL(rename(folder, old), 0);
+  CU_ASSERT_EQUAL(mkdir(temporary, 0777), 0);
+  snprintf(junk, sizeof junk, "%s/weights.safetensors", temporary);
+  tiny_write(junk, "half", 4);
+  zb_session *resumed = NULL;
+  params.resume = folder;
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &resumed));
+  CU_ASSERT_EQUAL(zb_session_steps(resumed), 1);
+  run(resumed, 1, losses);
+  TINY_OK(zb_session_save(resumed, folder));
+  CU_ASSERT(exists(folder, "/optimizer.safetensors"));
+  CU_ASSERT_FALSE(exists(folder, ".tmp"));
+  TINY_OK(zb_session_save(resumed, folder)); /* .old is gone at the latest with the next save */
+  CU_ASSERT_FALSE(exists(folder, ".old"));
+  zb_session_destroy(resumed);
+  zb_session_destroy(session);
+}
+
+static void test_folder_with_other_files(void) {
+  char folder[600], path[700];
+  tiny_path(folder, "mine");
+  TINY_OK(zb_make_folder(folder));
+  TINY_OK(zb_session_save_check(folder));
+  snprintf(path, sizeof path, "%s/plan.zb", folder);
+  tiny_write(path, "x", 1);
+  tiny_expect(zb_session_save_check(folder), ZB_USAGE, "holds other files ('plan.zb')");
+  tiny_expect(zb_session_save_check(path), ZB_USAGE, "it is a file");
+  CU_ASSERT(exists(path, ""));
+}
+
+static void test_checkpoint_of_another_model(void) {
+  char folder[600], path[700];
+  double losses[1];
+  zb_session *session = NULL;
+  zb_session_params params = {.data = tiny_data()};
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  run(session, 1, losses);
+  TINY_OK(zb_session_save(session, tiny_path(folder, "model")));
+  zb_session_destroy(session);
+  params.resume = folder;
+  zb_plan *plan = tiny_plan();
+  plan->model_hash = 1;
+  plan->ranks[0].parameters[1].tensor.name = "middle.weight";
+  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "it has no parameter 'middle.weight'");
+  plan = tiny_plan();
+  plan->model_hash = 1;
+  plan->ranks[0].parameters[1].tensor.shape.dims[0] = 4;
+  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "its parameter 'mid.weight' is 8x8xf32, the model's is 4x8xf32");
+  plan = tiny_plan();
+  plan->model_hash = 1;
+  plan->ranks[1].parameter_count = 0;
+  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "the model has no parameter 'head.weight'");
+  plan = tiny_plan();
+  plan->model_hash = 1;
+  plan->optimizer = "sgd:lr=1";
+  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "its optimizer is 'adamw:lr=0.01', the plan's is 'sgd:lr=1'");
+  char missing[600];
+  params.resume = tiny_path(missing, "no-such-folder");
+  tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_IO, "no such folder");
+  params.resume = folder;
+  snprintf(path, sizeof path, "%s/optimizer.safetensors", folder);
+  CU_ASSERT_EQUAL(truncate(path, 1000), 0);
+  tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_INVALID, "optimizer.safetensors");
+}
+
+int main(void) {
+  static CU_TestInfo tests[] = {
+      {"resume is bitwise", test_resume_is_bitwise},
+      {"names and metadata", test_names_and_metadata},
+      {"a full disk leaves the old one", test_full_disk_leaves_the_old_one},
+      {"after a crash", test_after_a_crash},
+      {"a folder with other files", test_folder_with_other_files},
+      {"a checkpoint of another model", test_checkpoint_of_another_model},
+      CU_TEST_INFO_NULL,
+  };
+  return tiny_run("checkpoint", tests);
+}
