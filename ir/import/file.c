@@ -1,0 +1,255 @@
+/* Opens an ONNX file: maps it, takes the raw data of initializers out of it, and parses what is left with protobuf-c.
+ *
+ * protobuf-c copies every byte field. Weights are nearly all of a model, so they are cut out first: a short walk over the wire format
+ * copies everything else into a skeleton and notes where each initializer's raw_data (field 9) lies in the mapping. The walk checks
+ * every length against the file, so a damaged file is reported with the byte where it stops making sense.
+ * Wire format: https://protobuf.dev/programming-guides/encoding. Tests: test/ir/import/file_test.c, mutate_test.c.
+ */
+#include "ir/import/import.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+enum { FIELD_GRAPH = 7, FIELD_INITIALIZER = 5, FIELD_RAW_DATA = 9 };
+
+/* A part of the file that is being walked. */
+typedef struct reader {
+  const uint8_t *data; /* of the whole file */
+  size_t at, end;
+} reader;
+
+typedef struct field {
+  uint32_t number;
+  size_t start;         /* of its tag */
+  size_t value, length; /* of a byte field: its content */
+  size_t end;
+} field;
+
+static void *allocate(void *data, size_t size) {
+  (void)data;
+  return zb_alloc(size ? size : 1);
+}
+
+static void release(void *data, void *memory) {
+  (void)data;
+  zb_free(memory);
+}
+
+static ProtobufCAllocator allocator = {.alloc = allocate, .free = release, .allocator_data = NULL};
+
+zb_status zb_mapping_open(const char *path, const char *name, zb_mapping *out) {
+  *out = (zb_mapping){0};
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return ZB_ERROR(IO, "cannot open '%s': %s", path, strerror(errno));
+  zb_status status = NULL;
+  struct stat info;
+  if (fstat(file, &info) != 0) {
+    status = ZB_ERROR(IO, "cannot read '%s': %s", path, strerror(errno));
+  } else if (!S_ISREG(info.st_mode)) {
+    status = ZB_ERROR(IO, "'%s' is not a regular file", path);
+  } else if (info.st_size > 0) {
+    out->bytes = (size_t)info.st_size;
+    void *data = mmap(NULL, out->bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    if (data == MAP_FAILED) status = ZB_ERROR(IO, "cannot map '%s': %s", path, strerror(errno));
+    else out->data = data;
+  }
+  close(file);
+  if (!status && name) {
+    out->name = zb_strdup(name);
+    if (!out->name) status = ZB_OUT_OF_MEMORY();
+  }
+  if (status) zb_mapping_close(out);
+  return status;
+}
+
+void zb_mapping_close(zb_mapping *mapping) {
+  if (mapping->data) munmap((void *)(uintptr_t)mapping->data, mapping->bytes);
+  zb_free(mapping->name);
+  *mapping = (zb_mapping){0};
+}
+
+static bool read_varint(reader *r, uint64_t *out) {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    if (r->at >= r->end) return false;
+    uint8_t byte = r->data[r->at++];
+    value |= (uint64_t)(byte & 0x7f) << shift;
+    if (!(byte & 0x80)) {
+      *out = value;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Reads one field, leaving r->at behind it; false where the bytes are no field (r->at is then near the place). */
+static bool read_field(reader *r, field *out) {
+  uint64_t tag, value;
+  out->start = r->at;
+  if (!read_varint(r, &tag) || tag >> 3 == 0 || tag >> 3 > UINT32_MAX) return false;
+  out->number = (uint32_t)(tag >> 3);
+  out->value = r->at;
+  out->length = 0;
+  switch (tag & 7) {
+    case WIRE_VARINT:
+      if (!read_varint(r, &value)) return false;
+      break;
+    case WIRE_64:
+    case WIRE_32:
+      value = (tag & 7) == WIRE_64 ? 8 : 4;
+      if (r->end - r->at < value) return false;
+      r->at += value;
+      break;
+    case WIRE_BYTES:
+      if (!read_varint(r, &value) || value > r->end - r->at) return false;
+      out->value = r->at;
+      out->length = (size_t)value;
+      r->at += out->length;
+      break;
+    default:
+      return false;
+  }
+  out->end = r->at;
+  return true;
+}
+
+static void put_varint(zb_text *out, uint64_t value) {
+  char bytes[10];
+  size_t count = 0;
+  do {
+    bytes[count++] = (char)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
+    value >>= 7;
+  } while (value);
+  zb_text_add_bytes(out, bytes, count);
+}
+
+static void put_message(zb_text *out, uint32_t number, const zb_text *content) {
+  put_varint(out, (uint64_t)number << 3 | WIRE_BYTES);
+  put_varint(out, content->length);
+  if (content->length) zb_text_add_bytes(out, content->data, content->length);
+}
+
+static void put_field(zb_text *out, const reader *r, const field *f) {
+  zb_text_add_bytes(out, (const char *)r->data + f->start, f->end - f->start);
+}
+
+static bool is_bytes(const field *f) { return f->end != f->value && f->value + f->length == f->end; }
+
+/* TensorProto without its raw data, whose place goes into *raw. */
+static bool strip_tensor(reader *r, zb_text *out, zb_onnx_range *raw) {
+  while (r->at < r->end) {
+    field f;
+    if (!read_field(r, &f)) return false;
+    if (f.number == FIELD_RAW_DATA && (f.value + f.length == f.end)) {
+      *raw = (zb_onnx_range){f.value, f.length, true};
+    } else {
+      put_field(out, r, &f);
+    }
+  }
+  return true;
+}
+
+static bool strip_graph(reader *r, zb_text *out, zb_onnx_file *file) {
+  while (r->at < r->end) {
+    field f;
+    if (!read_field(r, &f)) return false;
+    if (f.number != FIELD_INITIALIZER || !is_bytes(&f)) {
+      put_field(out, r, &f);
+      continue;
+    }
+    zb_onnx_range raw = {0};
+    zb_text tensor;
+    zb_text_init(&tensor);
+    reader inner = {r->data, f.value, f.end};
+    bool good = strip_tensor(&inner, &tensor, &raw);
+    if (!good) r->at = inner.at;
+    if (good) put_message(out, FIELD_INITIALIZER, &tensor);
+    good = good && !tensor.failed &&
+           zb_grow((void **)&file->raw, &file->raw_capacity, file->raw_count + 1, sizeof *file->raw);
+    if (good) file->raw[file->raw_count++] = raw;
+    zb_text_deinit(&tensor);
+    if (!good) return false;
+  }
+  return true;
+}
+
+/* The whole file without raw data. On failure r->at is the byte where it went wrong. */
+static bool strip_model(reader *r, zb_text *out, zb_onnx_file *file) {
+  bool seen = false;
+  while (r->at < r->end) {
+    field f;
+    if (!read_field(r, &f)) return false;
+    if (f.number != FIELD_GRAPH || !is_bytes(&f)) {
+      put_field(out, r, &f);
+      continue;
+    }
+    if (seen) return false; /* two graphs would be merged by protobuf, and the raw data counted wrongly */
+    seen = true;
+    zb_text graph;
+    zb_text_init(&graph);
+    reader inner = {r->data, f.value, f.end};
+    bool good = strip_graph(&inner, &graph, file);
+    if (!good) r->at = inner.at;
+    if (good) put_message(out, FIELD_GRAPH, &graph);
+    good = good && !graph.failed;
+    zb_text_deinit(&graph);
+    if (!good) return false;
+  }
+  return true;
+}
+
+/* Whether the start of the file looks like something a person would read. */
+static bool looks_like_text(const zb_mapping *map) {
+  size_t count = map->bytes < 64 ? map->bytes : 64;
+  for (size_t i = 0; i < count; i++) {
+    uint8_t c = map->data[i];
+    if (c != '\n' && c != '\r' && c != '\t' && (c < 0x20 || c > 0x7e)) return false;
+  }
+  return true;
+}
+
+static zb_status not_onnx(const char *path, const zb_mapping *map, size_t byte) {
+  zb_status status;
+  if (looks_like_text(map)) {
+    status = ZB_ERROR(INVALID, "'%s' is a text file, not an ONNX model", path);
+    return zb_status_hint(status, "expected the binary file that torch.onnx.export or tools/export_onnx.py writes; MLIR text ends in .mlir");
+  }
+  status = ZB_ERROR(INVALID, "'%s' is damaged or not an ONNX model: it makes no sense from byte %zu of %zu on", path, byte, map->bytes);
+  return zb_status_hint(status, "was it copied completely? export it again");
+}
+
+zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
+  *out = (zb_onnx_file){0};
+  ZB_TRY(zb_mapping_open(path, NULL, &out->map));
+  if (out->map.bytes == 0) return ZB_ERROR(INVALID, "'%s' is empty, not an ONNX model", path);
+  zb_text skeleton;
+  zb_text_init(&skeleton);
+  zb_status status = NULL;
+  reader r = {out->map.data, 0, out->map.bytes};
+  if (!strip_model(&r, &skeleton, out)) {
+    status = skeleton.failed ? ZB_OUT_OF_MEMORY() : not_onnx(path, &out->map, r.at);
+  } else if (skeleton.failed) {
+    status = ZB_OUT_OF_MEMORY();
+  } else {
+    out->model = onnx__model_proto__unpack(&allocator, skeleton.length, (const uint8_t *)skeleton.data);
+    if (!out->model) {
+      status = ZB_ERROR(INVALID, "'%s' is damaged or not an ONNX model: a message in it cannot be decoded", path);
+    } else if (!out->model->has_ir_version || !out->model->graph || out->raw_count != out->model->graph->n_initializer) {
+      status = not_onnx(path, &out->map, 0);
+    }
+  }
+  zb_text_deinit(&skeleton);
+  return status;
+}
+
+void zb_onnx_file_close(zb_onnx_file *file) {
+  if (file->model) onnx__model_proto__free_unpacked(file->model, &allocator);
+  zb_free(file->raw);
+  zb_mapping_close(&file->map);
+  *file = (zb_onnx_file){0};
+}

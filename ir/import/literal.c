@@ -1,0 +1,192 @@
+/* Constants that are left after folding, as IR by their structure: what repeats is expanded, small ones are dense attributes, causal
+ * masks are zb.triangle, ranges are zb.iota, and the rest are arguments whose data stays out of the IR.
+ * Tests: test/ir/import/import_test.c (constants). */
+#include "ir/import/import.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static MlirValue build_dense(zb_onnx *im, const zb_const *c) {
+  MlirType type = zb_shape_type(im->context, &c->shape);
+  MlirAttribute value;
+  switch (c->shape.dtype) {
+    case ZB_F32: value = mlirDenseElementsAttrFloatGet(type, c->elements, c->data); break;
+    case ZB_I64: value = mlirDenseElementsAttrInt64Get(type, c->elements, c->data); break;
+    case ZB_I32: value = mlirDenseElementsAttrInt32Get(type, c->elements, c->data); break;
+    default: {
+      int bits[ZB_ONNX_DENSE_BYTES];
+      for (int64_t i = 0; i < c->elements; i++) bits[i] = ((const uint8_t *)c->data)[i];
+      value = mlirDenseElementsAttrBoolGet(type, c->elements, bits);
+      break;
+    }
+  }
+  MlirNamedAttribute attribute = zb_named(im->context, "value", value);
+  MlirOperation op = zb_build_any(&im->builder, "zb.constant", NULL, 0, &type, 1, &attribute, 1);
+  return mlirOperationIsNull(op) ? (MlirValue){NULL} : mlirOperationGetResult(op, 0);
+}
+
+/* Whether all slices along a dimension are bitwise equal. */
+static bool repeats_along(const zb_const *c, int dim) {
+  int64_t inner = (int64_t)zb_dtype_bytes(c->shape.dtype), outer = 1;
+  for (int i = dim + 1; i < c->shape.rank; i++) inner *= c->shape.dims[i];
+  for (int i = 0; i < dim; i++) outer *= c->shape.dims[i];
+  int64_t count = c->shape.dims[dim];
+  for (int64_t o = 0; o < outer; o++) {
+    const char *slices = (const char *)c->data + o * count * inner;
+    if (memcmp(slices, slices + inner, (size_t)((count - 1) * inner)) != 0) return false;
+  }
+  return true;
+}
+
+/* The constant with every dimension that repeats cut to 1. */
+static const zb_const *compress(zb_onnx *im, const zb_const *c) {
+  for (int dim = 0; dim < c->shape.rank; dim++) {
+    if (c->shape.dims[dim] == 1 || !repeats_along(c, dim)) continue;
+    zb_shape shape = c->shape;
+    int64_t strides[ZB_RANK_MAX];
+    zb_shape_strides(&shape, strides);
+    shape.dims[dim] = 1;
+    c = zb_const_strided(im, c, &shape, 0, strides);
+    if (!c) return NULL;
+  }
+  return c;
+}
+
+/* Bitwise, so that -0.0 and NaN are kept apart. */
+static bool same(const zb_const *c, int64_t a, int64_t b) {
+  size_t width = zb_dtype_bytes(c->shape.dtype);
+  const char *data = c->data;
+  return memcmp(data + (size_t)a * width, data + (size_t)b * width, width) == 0;
+}
+
+/* Whether an f64 attribute gives back exactly this element. */
+static bool exact(const zb_const *c, int64_t index) {
+  if (zb_const_is_float(c)) return !isnan(zb_const_real(c, index));
+  int64_t value = zb_const_integer(c, index);
+  return value >= -(INT64_C(1) << 53) && value <= INT64_C(1) << 53;
+}
+
+/* Only the last two dimensions are more than 1, and element [i,j] is one value for j <= i + diagonal and another elsewhere. */
+static bool is_triangle(const zb_const *c, int64_t *diagonal, double *lower, double *upper) {
+  int rank = c->shape.rank;
+  if (rank < 2) return false;
+  int64_t rows = c->shape.dims[rank - 2], columns = c->shape.dims[rank - 1];
+  if (rows < 2 || columns < 2 || rows * columns != c->elements) return false;
+  int64_t low = (rows - 1) * columns, high = columns - 1;
+  if (same(c, low, high) || !exact(c, low) || !exact(c, high)) return false;
+  bool found = false;
+  for (int64_t i = 0; i < rows && !found; i++) {
+    int64_t count = 0;
+    while (count < columns && same(c, i * columns + count, low)) count++;
+    if (count == 0 || count == columns) continue;
+    *diagonal = count - 1 - i;
+    found = true;
+  }
+  if (!found) return false;
+  for (int64_t i = 0; i < rows; i++) {
+    for (int64_t j = 0; j < columns; j++) {
+      if (!same(c, i * columns + j, j <= i + *diagonal ? low : high)) return false;
+    }
+  }
+  *lower = zb_const_real(c, low);
+  *upper = zb_const_real(c, high);
+  return true;
+}
+
+/* Only one dimension is more than 1, and element i is start + step*i, exactly. */
+static bool is_range(const zb_const *c, int *axis, double *start, double *step) {
+  *axis = -1;
+  for (int i = 0; i < c->shape.rank; i++) {
+    if (c->shape.dims[i] == 1) continue;
+    if (*axis >= 0) return false;
+    *axis = i;
+  }
+  if (*axis < 0 || c->elements < 2 || c->shape.dtype == ZB_I1 || !exact(c, 0) || !exact(c, 1)) return false;
+  *start = zb_const_real(c, 0);
+  *step = zb_const_real(c, 1) - *start;
+  for (int64_t i = 0; i < c->elements; i++) {
+    double value = *start + *step * (double)i;
+    if (!exact(c, i)) return false;
+    if (c->shape.dtype == ZB_F32 ? (float)value != ((const float *)c->data)[i] : value != zb_const_real(c, i)) return false;
+  }
+  return true;
+}
+
+static MlirValue build_triangle(zb_onnx *im, const zb_const *c, int64_t diagonal, double lower, double upper) {
+  zb_attr attrs[] = {zb_ints("shape", c->shape.dims, c->shape.rank), zb_int("diagonal", diagonal), zb_float("lower", lower),
+                     zb_float("upper", upper), zb_string("dtype", zb_dtype_name(c->shape.dtype))};
+  return zb_build(&im->builder, "triangle", NULL, 0, attrs, 5);
+}
+
+static MlirValue build_iota(zb_onnx *im, const zb_const *c, int axis, double start, double step) {
+  zb_attr attrs[] = {zb_ints("shape", c->shape.dims, c->shape.rank), zb_int("axis", axis), zb_float("start", start),
+                     zb_float("step", step), zb_string("dtype", zb_dtype_name(c->shape.dtype))};
+  return zb_build(&im->builder, "iota", NULL, 0, attrs, 5);
+}
+
+/* An argument; constants of equal content share one. */
+static MlirValue build_argument(zb_onnx *im, const zb_const *c, const char *name) {
+  uint64_t bytes = (uint64_t)zb_shape_bytes(&c->shape);
+  uint64_t hash = zb_fnv1a(zb_fnv1a(ZB_FNV_START, &c->shape, sizeof c->shape), c->data, (size_t)bytes);
+  char key[24], unique[256];
+  snprintf(key, sizeof key, "%016" PRIx64, hash);
+  int64_t index = zb_map_get_or(im->literals, key, -1);
+  const zb_stored_tensor *stored = index >= 0 ? zb_store_at(im->stored_constants, (int)index) : NULL;
+  if (stored && zb_shape_equal(&stored->shape, &c->shape) && memcmp(stored->data, c->data, bytes) == 0) {
+    return mlirBlockGetArgument(im->builder.block, (intptr_t)(im->input_count + im->parameter_count) + (intptr_t)index);
+  }
+  if (!*name) name = "constant";
+  snprintf(unique, sizeof unique, "%s", name);
+  for (int k = 1; zb_store_find(im->stored_constants, unique); k++) snprintf(unique, sizeof unique, "%.230s.%d", name, k);
+  int place = zb_store_count(im->stored_constants);
+  zb_status status = zb_store_add(im->stored_constants, unique, &c->shape, c->data, true);
+  if (status || !zb_map_set(im->literals, key, place)) {
+    zb_status_free(status);
+    zb_onnx_memory(im);
+    return (MlirValue){NULL};
+  }
+  return zb_onnx_constant_argument(im, unique, &c->shape);
+}
+
+static MlirValue build_compressed(zb_onnx *im, const zb_const *c, const char *name) {
+  int64_t diagonal;
+  double a, b;
+  int axis;
+  if (zb_shape_bytes(&c->shape) <= ZB_ONNX_DENSE_BYTES) return build_dense(im, c);
+  if (is_triangle(c, &diagonal, &a, &b)) return build_triangle(im, c, diagonal, a, b);
+  if (is_range(c, &axis, &a, &b)) return build_iota(im, c, axis, a, b);
+  return build_argument(im, c, name);
+}
+
+MlirValue zb_onnx_literal(zb_onnx *im, const zb_const *c, const char *name) {
+  char text[96];
+  if (c->shape.dtype == ZB_F64) {
+    im->failed = true;
+    zb_location_error(im->builder.location, "export the model in float32 (model.float())",
+                      "constant '%s' is a %s: double precision is supported only where it is folded away", name,
+                      zb_shape_text(&c->shape, text));
+    return (MlirValue){NULL};
+  }
+  if (c->elements == 0) {
+    im->failed = true;
+    zb_location_error(im->builder.location, NULL, "constant '%s' is a %s: an empty tensor is used in the computation", name,
+                      zb_shape_text(&c->shape, text));
+    return (MlirValue){NULL};
+  }
+  const zb_const *small = compress(im, c);
+  if (!small) return (MlirValue){NULL};
+  zb_const scalar = *small;
+  if (small->elements == 1 && c->elements > 1) scalar.shape.rank = 0;
+  MlirValue value = build_compressed(im, &scalar, name);
+  if (!value.ptr) {
+    im->failed = true;
+    return value;
+  }
+  if (zb_shape_equal(&scalar.shape, &c->shape)) return value;
+  zb_attr shape = zb_ints("shape", c->shape.dims, c->shape.rank);
+  return zb_build(&im->builder, "expand", &value, 1, &shape, 1);
+}

@@ -1,0 +1,234 @@
+/* Which initializers are parameters (the project's rule: "What is a parameter").
+ *
+ * A float initializer of rank >= 1 that the loss can be differentiated by is trained if its name has a dot (a module path); if no float
+ * initializer of rank >= 1 has one, each is. --train and --freeze name others; of two patterns that match one name the one with more
+ * literal characters holds. A dotted initializer that meets only constants on its way into a Cos or Sin is a table of rotary
+ * frequencies, a buffer of its module and no parameter. Tests: test/ir/import/parameters_test.c. */
+#include "ir/import/import.h"
+
+#include <string.h>
+
+enum { LIST_MAX = 6 };
+
+static bool is_float_tensor(const Onnx__TensorProto *t) { return (t->data_type == 1 || t->data_type == 11) && t->n_dims > 0; }
+
+static zb_onnx_value *value_of(const zb_onnx *im, const char *name) {
+  int64_t index;
+  return *name && zb_map_get(im->names, name, &index) ? im->values[index] : NULL;
+}
+
+static size_t value_index(const zb_onnx *im, const char *name) { return (size_t)zb_map_get_or(im->names, name, 0); }
+
+static bool gradient_flows(const zb_onnx_op *row, const Onnx__NodeProto *node, size_t input) {
+  if (strcmp(node->op_type, "Cast") == 0) {
+    for (size_t i = 0; i < node->n_attribute; i++) {
+      if (node->attribute[i]->name && strcmp(node->attribute[i]->name, "to") == 0) return node->attribute[i]->i == 1;
+    }
+  }
+  return (row->gradient >> (input < 31 ? input : 31)) & 1;
+}
+
+/* Marks the values that a gradient of the loss reaches: nodes are sorted, so one walk from the end is enough. */
+static void mark_gradients(const zb_onnx *im, const char *loss, bool *reached) {
+  reached[value_index(im, loss)] = true;
+  for (size_t k = im->graph->n_node; k-- > 0;) {
+    const Onnx__NodeProto *node = im->graph->node[k];
+    bool any = false;
+    for (size_t o = 0; o < node->n_output; o++) any = any || (*node->output[o] && reached[value_index(im, node->output[o])]);
+    if (!any || !im->needed[k]) continue;
+    for (size_t i = 0; i < node->n_input; i++) {
+      if (*node->input[i] && gradient_flows(im->rows[k], node, i)) reached[value_index(im, node->input[i])] = true;
+    }
+  }
+}
+
+/* Marks the values that depend on an input of the model, or on an initializer other than `table`. */
+static void mark_dependent(const zb_onnx *im, const zb_onnx_value *table, bool *dependent) {
+  for (size_t i = 0; i < im->value_count; i++) {
+    const zb_onnx_value *v = im->values[i];
+    dependent[i] = v->kind == ZB_VALUE_INPUT ||
+                   (v->kind == ZB_VALUE_INITIALIZER && v != table && is_float_tensor(im->graph->initializer[v->index]));
+  }
+  for (size_t k = 0; k < im->graph->n_node; k++) {
+    const Onnx__NodeProto *node = im->graph->node[k];
+    if (strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0) continue;
+    bool any = false;
+    for (size_t i = 0; i < node->n_input; i++) any = any || (*node->input[i] && dependent[value_index(im, node->input[i])]);
+    for (size_t o = 0; any && o < node->n_output; o++) {
+      if (*node->output[o]) dependent[value_index(im, node->output[o])] = true;
+    }
+  }
+}
+
+/* Whether every path from the initializer ends in a Cos or Sin before it meets an input or another parameter. */
+static bool is_frequency_table(const zb_onnx *im, const zb_onnx_value *table, bool *dependent, bool *touched) {
+  bool ends = false;
+  mark_dependent(im, table, dependent);
+  memset(touched, 0, im->value_count * sizeof *touched);
+  touched[value_index(im, table->name)] = true;
+  for (size_t k = 0; k < im->graph->n_node; k++) {
+    const Onnx__NodeProto *node = im->graph->node[k];
+    bool uses = false, mixes = false;
+    for (size_t i = 0; i < node->n_input; i++) {
+      if (!*node->input[i]) continue;
+      uses = uses || touched[value_index(im, node->input[i])];
+      mixes = mixes || dependent[value_index(im, node->input[i])];
+    }
+    if (!uses || !im->needed[k]) continue;
+    if (mixes) return false;
+    if (strcmp(node->op_type, "Cos") == 0 || strcmp(node->op_type, "Sin") == 0) {
+      ends = true;
+      continue;
+    }
+    for (size_t o = 0; o < node->n_output; o++) {
+      if (*node->output[o]) touched[value_index(im, node->output[o])] = true;
+    }
+  }
+  return ends;
+}
+
+/* The best of the patterns that match: its number of literal characters plus 1; 0 if none matches. */
+static int match(const char *const *globs, int count, const char *name, bool *used) {
+  int best = 0;
+  for (int i = 0; i < count; i++) {
+    if (!zb_glob(globs[i], name)) continue;
+    used[i] = true;
+    int literal = 1;
+    for (const char *c = globs[i]; *c; c++) literal += *c != '*' && *c != '?';
+    if (literal > best) best = literal;
+  }
+  return best;
+}
+
+static zb_result report_unused(zb_onnx *im, const char *option, const char *const *globs, int count, const bool *used) {
+  for (int g = 0; g < count; g++) {
+    if (used[g]) continue;
+    const char **names = zb_alloc((im->graph->n_initializer + 1) * sizeof *names);
+    if (!names) return zb_onnx_memory(im);
+    int found = 0;
+    for (size_t i = 0; i < im->graph->n_initializer; i++) {
+      if (is_float_tensor(im->graph->initializer[i])) names[found++] = im->graph->initializer[i]->name;
+    }
+    const char *near = zb_nearest(globs[g], names, found);
+    zb_text hint;
+    zb_text_init(&hint);
+    if (near) zb_text_add(&hint, "did you mean '%s'?", near);
+    else {
+      zb_text_add(&hint, "the model has");
+      for (int i = 0; i < found && i < LIST_MAX; i++) zb_text_add(&hint, "%s %s", i ? "," : "", names[i]);
+      if (found > LIST_MAX) zb_text_add(&hint, " and %d more", found - LIST_MAX);
+    }
+    zb_onnx_fail(im, hint.data, "%s '%s' matches no float initializer of rank 1 or more that the loss depends on", option, globs[g]);
+    zb_text_deinit(&hint);
+    zb_free(names);
+    return ZB_FAIL;
+  }
+  return ZB_OK;
+}
+
+typedef struct marks {
+  bool *reached, *read, *dependent, *touched; /* one a value */
+  bool *train_used, *freeze_used;             /* one a pattern */
+} marks;
+
+static zb_result choose_one(zb_onnx *im, zb_onnx_value *value, bool any_dot, marks *m) {
+  const zb_import_params *p = im->params;
+  size_t index = value_index(im, value->name);
+  if (!m->read[index]) return ZB_OK;
+  bool differentiable = m->reached[index], dot = strchr(value->name, '.') != NULL;
+  bool parameter = differentiable && (dot || !any_dot);
+  if (parameter && dot && is_frequency_table(im, value, m->dependent, m->touched)) parameter = false;
+  int train = match(p->train, p->train_count, value->name, m->train_used);
+  int freeze = match(p->freeze, p->freeze_count, value->name, m->freeze_used);
+  if (train && train == freeze) {
+    return zb_onnx_fail(im, "make one of the two patterns more exact", "both --train and --freeze match '%s'", value->name);
+  }
+  if (train > freeze && !differentiable) {
+    return zb_onnx_fail(im, "leave it out of --train", "--train names '%s', but no gradient of the loss flows to it", value->name);
+  }
+  if (train > freeze) value->role = ZB_ROLE_TRAINED;
+  else if (freeze) value->role = ZB_ROLE_FROZEN;
+  else if (parameter) value->role = ZB_ROLE_TRAINED;
+  return ZB_OK;
+}
+
+static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
+  bool any_dot = false;
+  mark_gradients(im, loss, m->reached);
+  for (size_t k = 0; k < im->graph->n_node; k++) {
+    const Onnx__NodeProto *node = im->graph->node[k];
+    for (size_t i = 0; im->needed[k] && i < node->n_input; i++) {
+      if (*node->input[i]) m->read[value_index(im, node->input[i])] = true;
+    }
+  }
+  for (size_t i = 0; i < im->graph->n_initializer; i++) {
+    const Onnx__TensorProto *t = im->graph->initializer[i];
+    any_dot = any_dot || (is_float_tensor(t) && strchr(t->name, '.'));
+  }
+  int trained = 0;
+  for (size_t i = 0; i < im->value_count; i++) {
+    zb_onnx_value *value = im->values[i];
+    if (value->kind != ZB_VALUE_INITIALIZER || !is_float_tensor(im->graph->initializer[value->index])) continue;
+    if (!choose_one(im, value, any_dot, m)) return ZB_FAIL;
+    trained += value->role == ZB_ROLE_TRAINED;
+  }
+  if (!report_unused(im, "--train", im->params->train, im->params->train_count, m->train_used) ||
+      !report_unused(im, "--freeze", im->params->freeze, im->params->freeze_count, m->freeze_used)) {
+    return ZB_FAIL;
+  }
+  if (trained > 0) return ZB_OK;
+  return zb_onnx_fail(im, "torch.onnx.export needs export_params=True and optimize=False: see tools/export_onnx.py; or name them with --train",
+                      "no parameter: none of the %zu initializers is a float tensor of rank 1 or more that gets a gradient and is to be trained",
+                      im->graph->n_initializer);
+}
+
+zb_result zb_onnx_choose_parameters(zb_onnx *im, const char *loss) {
+  size_t values = im->value_count + 1;
+  size_t patterns = (size_t)(im->params->train_count + im->params->freeze_count) + 1;
+  bool *memory = zb_alloc(4 * values + patterns);
+  if (!memory) return zb_onnx_memory(im);
+  marks m = {memory, memory + values, memory + 2 * values, memory + 3 * values, memory + 4 * values,
+             memory + 4 * values + im->params->train_count};
+  zb_result result = choose(im, loss, &m);
+  zb_free(memory);
+  return result;
+}
+
+/* ---- Files whose parameters were merged ---- */
+
+/* Whether the module that owns the parameter is on the node's path: then the model itself shares it. */
+static bool owns(const char *path, const char *parameter) {
+  const char *dot = strrchr(parameter, '.');
+  size_t length = dot ? (size_t)(dot - parameter) : 0;
+  return path && length && strncmp(path, parameter, length) == 0 && (path[length] == '\0' || path[length] == '.');
+}
+
+zb_result zb_onnx_check_merged(zb_onnx *im) {
+  for (size_t i = 0; i < im->graph->n_initializer; i++) {
+    const char *name = im->graph->initializer[i]->name;
+    const zb_onnx_value *value = value_of(im, name);
+    int uses = 0, foreign = 0, first = -1, second = -1;
+    for (size_t k = 0; value && k < im->graph->n_node; k++) {
+      const Onnx__NodeProto *node = im->graph->node[k];
+      bool norm = strcmp(node->op_type, "LayerNormalization") == 0 || strcmp(node->op_type, "RMSNormalization") == 0;
+      if (!im->needed[k] || !norm || node->n_input < 2 || strcmp(node->input[1], name) != 0) continue;
+      uses++;
+      foreign += !owns(im->paths[k], name);
+      if (first < 0) first = (int)k;
+      else if (second < 0) second = (int)k;
+    }
+    bool wanted = false, used[1];
+    for (int g = 0; g < im->params->train_count + im->params->freeze_count; g++) {
+      int own = g - im->params->train_count;
+      wanted = wanted || match(own < 0 ? &im->params->train[g] : &im->params->freeze[own], 1, name, used) > 0;
+    }
+    if (uses < 2 || !foreign || wanted) continue;
+    const char *a = im->graph->node[first]->name, *b = im->graph->node[second]->name;
+    return zb_onnx_fail(im, "export with tools/export_onnx.py, or with torch.onnx.export(..., optimize=False); if the model really shares it, "
+                            "name it with --train",
+                        "initializer '%s' is the scale of %d normalizations ('%s', '%s'%s): the exporter merged parameters of equal "
+                        "initial value, so this file cannot be trained",
+                        name, uses, a ? a : "", b ? b : "", uses > 2 ? ", ..." : "");
+  }
+  return ZB_OK;
+}

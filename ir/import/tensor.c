@@ -1,0 +1,201 @@
+/* Reads TensorProto: its shape, and its data from wherever the format may keep it: raw bytes, typed fields, or a file beside the
+ * model. Sizes are checked before memory is taken; a path that leaves the model's folder is refused.
+ * Tests: test/ir/import/file_test.c. */
+#include "ir/import/import.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names of all element types of the format, for messages; those of zbc are rows of zb/dtypes.def. */
+static const char *const type_names[] = {
+    "undefined", "float32", "uint8",  "int8",   "uint16",    "int16",      "int32",    "int64",        "string",
+    "bool",      "float16", "double", "uint32", "uint64",    "complex64",  "complex128", "bfloat16",   "float8e4m3fn",
+    "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1", "float8e8m0", "uint2", "int2"};
+
+bool zb_onnx_dtype(int32_t number, zb_dtype *out) {
+  switch (number) {
+#define ZB_DTYPE(ID, name, bytes, safetensors, onnx) \
+  case onnx:                                         \
+    *out = ZB_##ID;                                  \
+    return true;
+#include "zb/dtypes.def"
+#undef ZB_DTYPE
+    default:
+      return false;
+  }
+}
+
+const char *zb_onnx_dtype_text(int32_t number) {
+  if (number < 0 || number >= (int32_t)(sizeof type_names / sizeof *type_names)) return "unknown";
+  return type_names[number];
+}
+
+#define TENSOR_FAIL(hint, ...) zb_location_error(location, hint, __VA_ARGS__)
+
+static zb_result read_shape(const Onnx__TensorProto *tensor, MlirLocation location, const char *what, zb_shape *shape) {
+  const char *name = tensor->name ? tensor->name : "";
+  zb_dtype dtype;
+  if (!zb_onnx_dtype(tensor->data_type, &dtype) || dtype == ZB_F16 || dtype == ZB_BF16) {
+    return TENSOR_FAIL("export the model in float32 (model.float()); f32, f64, i64, i32 and bool are supported",
+                       "%s '%s' has the element type %s (%d), which is not supported", what, name,
+                       zb_onnx_dtype_text(tensor->data_type), tensor->data_type);
+  }
+  if (tensor->n_dims > ZB_RANK_MAX) {
+    return TENSOR_FAIL(NULL, "%s '%s' has %zu dimensions; at most %d are supported", what, name, tensor->n_dims, ZB_RANK_MAX);
+  }
+  *shape = (zb_shape){.dtype = dtype, .rank = (int)tensor->n_dims};
+  for (int i = 0; i < shape->rank; i++) {
+    if (tensor->dims[i] < 0) {
+      return TENSOR_FAIL(NULL, "%s '%s' has the negative dimension %" PRId64, what, name, tensor->dims[i]);
+    }
+    shape->dims[i] = tensor->dims[i];
+  }
+  if (zb_shape_bytes(shape) < 0) return TENSOR_FAIL(NULL, "%s '%s' is too large: its size overflows", what, name);
+  return ZB_OK;
+}
+
+static const char *external_value(const Onnx__TensorProto *tensor, const char *key) {
+  for (size_t i = 0; i < tensor->n_external_data; i++) {
+    const Onnx__StringStringEntryProto *entry = tensor->external_data[i];
+    if (entry->key && strcmp(entry->key, key) == 0) return entry->value;
+  }
+  return NULL;
+}
+
+/* A decimal number without sign; false for anything else. */
+static bool parse_size(const char *text, uint64_t *out) {
+  if (!text || *text < '0' || *text > '9') return false;
+  char *end;
+  errno = 0;
+  *out = strtoull(text, &end, 10);
+  return errno == 0 && *end == '\0';
+}
+
+/* Whether a relative path stays in its folder by its spelling. */
+static bool stays_inside(const char *path) {
+  if (!*path || *path == '/' || strchr(path, '\\')) return false;
+  for (const char *part = path; part; part = strchr(part, '/')) {
+    while (*part == '/') part++;
+    if (part[0] == '.' && part[1] == '.' && (part[2] == '/' || part[2] == '\0')) return false;
+  }
+  return true;
+}
+
+/* Full name of LOCATION in the model's folder, links resolved; false if it is not there or lies elsewhere. */
+static bool resolve_external(const char *model, const char *name, char *out) {
+  char folder[PATH_MAX], joined[PATH_MAX], root[PATH_MAX];
+  const char *slash = strrchr(model, '/');
+  int length = slash ? (int)(slash - model) : 0;
+  int written = snprintf(folder, sizeof folder, "%.*s", length, model);
+  if (written < 0 || written >= (int)sizeof folder) return false;
+  const char *base = slash ? (length ? folder : "/") : ".";
+  written = snprintf(joined, sizeof joined, "%s/%s", base, name);
+  if (written < 0 || written >= (int)sizeof joined) return false;
+  if (!realpath(base, root) || !realpath(joined, out)) return false;
+  size_t bytes = strlen(root);
+  return strncmp(root, out, bytes) == 0 && (out[bytes] == '/' || strcmp(root, "/") == 0);
+}
+
+static const zb_mapping *open_external(zb_onnx *im, const char *name, const char *path, MlirLocation location) {
+  for (size_t i = 0; i < im->external_count; i++) {
+    if (strcmp(im->externals[i].name, name) == 0) return &im->externals[i];
+  }
+  if (!zb_grow((void **)&im->externals, &im->external_capacity, im->external_count + 1, sizeof *im->externals)) {
+    zb_onnx_memory(im);
+    return NULL;
+  }
+  zb_status status = zb_mapping_open(path, name, &im->externals[im->external_count]);
+  if (status) {
+    TENSOR_FAIL(NULL, "%s", zb_status_message(status));
+    zb_status_free(status);
+    return NULL;
+  }
+  return &im->externals[im->external_count++];
+}
+
+static zb_result read_external(zb_onnx *im, const Onnx__TensorProto *tensor, MlirLocation location, const char *what,
+                               uint64_t bytes, const void **data) {
+  const char *name = tensor->name ? tensor->name : "";
+  const char *file = external_value(tensor, "location"), *text = external_value(tensor, "offset");
+  const char *hint = "keep the data files that the exporter wrote in the folder of the model";
+  uint64_t offset = 0, length = bytes;
+  char path[PATH_MAX];
+  if (!file || !stays_inside(file)) {
+    return TENSOR_FAIL(hint, "%s '%s': external data in '%s': expected a relative path inside the folder of the model", what, name,
+                       file ? file : "");
+  }
+  if (text && !parse_size(text, &offset)) return TENSOR_FAIL(NULL, "%s '%s': offset '%s' is no number", what, name, text);
+  text = external_value(tensor, "length");
+  if (text && !parse_size(text, &length)) return TENSOR_FAIL(NULL, "%s '%s': length '%s' is no number", what, name, text);
+  if (length != bytes) {
+    return TENSOR_FAIL(NULL, "%s '%s': its external data has %" PRIu64 " bytes, its shape needs %" PRIu64, what, name, length, bytes);
+  }
+  if (!resolve_external(im->params->path, file, path)) {
+    return TENSOR_FAIL(hint, "%s '%s': external data file '%s' is not in the folder of the model", what, name, file);
+  }
+  const zb_mapping *map = open_external(im, file, path, location);
+  if (!map) return ZB_FAIL;
+  if (offset > map->bytes || bytes > map->bytes - offset) {
+    return TENSOR_FAIL("was the data file copied completely?",
+                       "%s '%s': bytes %" PRIu64 " to %" PRIu64 " of external data file '%s', which has %zu", what, name, offset,
+                       offset + bytes, file, map->bytes);
+  }
+  *data = map->bytes ? map->data + offset : (const void *)"";
+  return ZB_OK;
+}
+
+/* Data in typed fields. */
+static zb_result read_typed(zb_onnx *im, const Onnx__TensorProto *tensor, MlirLocation location, const char *what,
+                            const zb_shape *shape, const void **data) {
+  const struct {
+    zb_dtype dtype;
+    size_t count;
+    const void *data;
+  } fields[] = {{ZB_F32, tensor->n_float_data, tensor->float_data},
+                {ZB_F64, tensor->n_double_data, tensor->double_data},
+                {ZB_I64, tensor->n_int64_data, tensor->int64_data},
+                {ZB_I32, tensor->n_int32_data, tensor->int32_data},
+                {ZB_I1, tensor->n_int32_data, tensor->int32_data}};
+  int64_t elements = zb_shape_elements(shape);
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    if (fields[i].dtype != shape->dtype) continue;
+    if ((uint64_t)fields[i].count != (uint64_t)elements) {
+      char text[96];
+      return TENSOR_FAIL(NULL, "%s '%s': its shape %s needs %" PRId64 " elements, its data has %zu", what, tensor->name ? tensor->name : "",
+                         zb_shape_text(shape, text), elements, fields[i].count);
+    }
+    *data = elements ? fields[i].data : "";
+    if (shape->dtype != ZB_I1) return ZB_OK;
+    zb_const *c = zb_const_new(im, shape);
+    if (!c) return ZB_FAIL;
+    for (int64_t k = 0; k < elements; k++) ((uint8_t *)c->data)[k] = tensor->int32_data[k] != 0;
+    *data = c->data;
+    return ZB_OK;
+  }
+  return TENSOR_FAIL(NULL, "%s '%s' has no data", what, tensor->name ? tensor->name : "");
+}
+
+zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, const zb_onnx_range *raw, MlirLocation location,
+                              const char *what, zb_shape *shape, const void **data) {
+  if (!read_shape(tensor, location, what, shape)) return ZB_FAIL;
+  const char *name = tensor->name ? tensor->name : "";
+  if (tensor->segment.len || tensor->n_string_data) {
+    return TENSOR_FAIL(NULL, "%s '%s' is stored in segments or strings, which are not supported", what, name);
+  }
+  uint64_t bytes = (uint64_t)zb_shape_bytes(shape);
+  if (tensor->data_location == 1) return read_external(im, tensor, location, what, bytes, data);
+  bool in_map = raw && raw->present, in_message = tensor->has_raw_data;
+  if (!in_map && !in_message) return read_typed(im, tensor, location, what, shape, data);
+  size_t have = in_map ? raw->bytes : tensor->raw_data.len;
+  if (have != bytes) {
+    char text[96];
+    return TENSOR_FAIL(NULL, "%s '%s': its shape %s needs %" PRIu64 " bytes, its data has %zu", what, name, zb_shape_text(shape, text),
+                       bytes, have);
+  }
+  *data = in_map ? im->file.map.data + raw->offset : (bytes ? tensor->raw_data.data : (const void *)"");
+  return ZB_OK;
+}
