@@ -1,0 +1,207 @@
+/* See evaluate.h. */
+#include "test/ir/evaluate.h"
+
+#include "runtime/base/text.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VALUES_MAX = 4096 };
+
+/* A value under evaluation: a buffer, which views share, and where its elements lie in it. */
+typedef struct evaluated {
+  zb_shape shape;
+  void *data;
+  zb_layout layout;
+} evaluated;
+
+typedef struct evaluator {
+  zb_map *numbers; /* MlirValue.ptr -> index */
+  evaluated values[VALUES_MAX];
+  int count;
+  void *buffers[VALUES_MAX];
+  int buffer_count;
+} evaluator;
+
+static char message[512];
+
+static const char *complain(MlirOperation op, const char *what) {
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  snprintf(message, sizeof message, "%.*s: %s", (int)name.length, name.data, what);
+  return message;
+}
+
+static zb_layout contiguous_layout(const zb_shape *shape) {
+  zb_layout layout = {.offset = 0};
+  int64_t stride = 1;
+  for (int i = shape->rank - 1; i >= 0; --i) {
+    layout.strides[i] = stride;
+    stride *= shape->dims[i];
+  }
+  return layout;
+}
+
+static void *new_buffer(evaluator *e, uint64_t bytes) {
+  void *buffer = zb_alloc(bytes + 1);
+  ZB_ASSERT(buffer && e->buffer_count < VALUES_MAX);
+  return e->buffers[e->buffer_count++] = buffer;
+}
+
+static void define(evaluator *e, MlirValue value, evaluated what) {
+  ZB_ASSERT(e->count < VALUES_MAX);
+  bool set = zb_map_set(e->numbers, value.ptr, e->count);
+  ZB_ASSERT(set);
+  e->values[e->count++] = what;
+}
+
+static const evaluated *look_up(const evaluator *e, MlirValue value) {
+  int64_t number = zb_map_get_or(e->numbers, value.ptr, -1);
+  ZB_ASSERT(number >= 0);
+  return &e->values[number];
+}
+
+static zb_tensor as_tensor(const evaluated *value) {
+  zb_tensor tensor = {.dtype = value->shape.dtype, .rank = value->shape.rank};
+  tensor.data = (char *)value->data + value->layout.offset * (int64_t)zb_dtype_bytes(value->shape.dtype);
+  for (int i = 0; i < tensor.rank; ++i) {
+    tensor.shape[i] = value->shape.dims[i];
+    tensor.strides[i] = value->layout.strides[i];
+  }
+  return tensor;
+}
+
+/* Copies a value of any layout to contiguous memory. */
+static void pack(const evaluated *value, void *to) {
+  size_t bytes = zb_dtype_bytes(value->shape.dtype);
+  int64_t total = zb_shape_elements(&value->shape), index[ZB_RANK_MAX] = {0};
+  for (int64_t n = 0; n < total; ++n) {
+    int64_t at = value->layout.offset;
+    for (int i = 0; i < value->shape.rank; ++i) at += index[i] * value->layout.strides[i];
+    memcpy((char *)to + n * (int64_t)bytes, (const char *)value->data + at * (int64_t)bytes, bytes);
+    for (int i = value->shape.rank - 1; i >= 0 && ++index[i] == value->shape.dims[i]; --i) index[i] = 0;
+  }
+}
+
+static evaluated packed(evaluator *e, const evaluated *value) {
+  evaluated copy = {.shape = value->shape, .layout = contiguous_layout(&value->shape)};
+  copy.data = new_buffer(e, (uint64_t)zb_shape_bytes(&value->shape));
+  pack(value, copy.data);
+  return copy;
+}
+
+static const char *run_view(evaluator *e, MlirOperation op, const zb_op_view *view) {
+  evaluated source = *look_up(e, mlirOperationGetOperand(op, 0));
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
+    MlirValue result = mlirOperationGetResult(op, i);
+    evaluated out = {.data = source.data};
+    if (!zb_type_shape(mlirValueGetType(result), &out.shape)) return complain(op, "result is no tensor");
+    if (!view->def->view(view, &source.layout, (int)i, &out.shape, &out.layout)) {
+      source = packed(e, &source);
+      out.data = source.data;
+      if (!view->def->view(view, &source.layout, (int)i, &out.shape, &out.layout))
+        return complain(op, "no view of a contiguous operand");
+    }
+    define(e, result, out);
+  }
+  return NULL;
+}
+
+static const char *run_constant(evaluator *e, MlirOperation op) {
+  MlirAttribute value = mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("value"));
+  evaluated out;
+  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &out.shape)) return complain(op, "result is no tensor");
+  out.layout = contiguous_layout(&out.shape);
+  out.data = new_buffer(e, (uint64_t)zb_shape_bytes(&out.shape));
+  size_t bytes = zb_dtype_bytes(out.shape.dtype);
+  int64_t total = zb_shape_elements(&out.shape);
+  const char *raw = mlirDenseElementsAttrGetRawData(value);
+  bool splat = mlirDenseElementsAttrIsSplat(value);
+  for (int64_t i = 0; i < total; ++i)
+    memcpy((char *)out.data + i * (int64_t)bytes, raw + (splat ? 0 : i) * (int64_t)bytes, bytes);
+  define(e, mlirOperationGetResult(op, 0), out);
+  return NULL;
+}
+
+static const char *run_kernel(evaluator *e, MlirOperation op, const zb_op_view *view) {
+  const zb_kernel *kernel = zb_kernel_reference(view->def->name);
+  if (!kernel) return complain(op, "no reference kernel");
+  zb_tensor inputs[ZB_VIEW_OPERANDS], outputs[ZB_VIEW_OPERANDS];
+  zb_shape shapes[ZB_VIEW_OPERANDS];
+  int taken = 0, results = (int)mlirOperationGetNumResults(op);
+  for (int i = 0; i < view->operand_count; ++i) {
+    if (view->operands[i].rank < 0) inputs[i] = (zb_tensor){.data = NULL, .rank = -1};
+    else inputs[i] = as_tensor(look_up(e, mlirOperationGetOperand(op, taken++)));
+  }
+  for (int i = 0; i < results; ++i) {
+    evaluated out;
+    if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, i)), &out.shape)) return complain(op, "result is no tensor");
+    out.layout = contiguous_layout(&out.shape);
+    out.data = new_buffer(e, (uint64_t)zb_shape_bytes(&out.shape));
+    define(e, mlirOperationGetResult(op, i), out);
+    outputs[i] = as_tensor(&out);
+    shapes[i] = out.shape;
+  }
+  uint64_t scratch = view->def->scratch_bytes ? view->def->scratch_bytes(view, shapes, results) : 0;
+  zb_kernel_call call = {.inputs = inputs,
+                         .input_count = view->operand_count,
+                         .outputs = outputs,
+                         .output_count = results,
+                         .attrs = view->attrs,
+                         .workspace = scratch ? new_buffer(e, scratch) : NULL};
+  const char *error = kernel->run(&call);
+  return error ? complain(op, error) : NULL;
+}
+
+static const char *run_op(evaluator *e, MlirOperation op) {
+  zb_op_view view;
+  static zb_op_view_storage storage;
+  if (!zb_op_view_get(op, &view, &storage)) return complain(op, "cannot be read");
+  switch (view.def->op_class) {
+  case ZB_CLASS_KERNEL: return run_kernel(e, op, &view);
+  case ZB_CLASS_VIEW: return run_view(e, op, &view);
+  case ZB_CLASS_STRUCTURE: return strcmp(view.def->name, "constant") == 0 ? run_constant(e, op) : complain(op, "cannot run");
+  case ZB_CLASS_COMPOSITE: return complain(op, "is COMPOSITE: split it first");
+  case ZB_CLASS_FOREIGN: break;
+  }
+  return complain(op, "is of a foreign dialect");
+}
+
+const char *zb_evaluate(MlirBlock block, const zb_array *inputs, const MlirValue *wanted, int wanted_count, zb_array *out) {
+  static evaluator e;
+  const char *error = NULL;
+  e = (evaluator){.numbers = zb_map_create_pointer()};
+  ZB_ASSERT(e.numbers);
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
+    evaluated value = {.shape = inputs[i].shape, .data = inputs[i].data, .layout = contiguous_layout(&inputs[i].shape)};
+    define(&e, mlirBlockGetArgument(block, i), value);
+  }
+  MlirOperation terminator = mlirBlockGetTerminator(block);
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !error && !mlirOperationEqual(op, terminator);
+       op = mlirOperationGetNextInBlock(op))
+    error = run_op(&e, op);
+  for (int i = 0; !error && i < wanted_count; ++i) {
+    const evaluated *value = look_up(&e, wanted[i]);
+    out[i] = (zb_array){.shape = value->shape, .data = zb_alloc((size_t)zb_shape_bytes(&value->shape) + 1)};
+    ZB_ASSERT(out[i].data);
+    pack(value, out[i].data);
+  }
+  for (int i = 0; i < e.buffer_count; ++i) zb_free(e.buffers[i]);
+  zb_map_destroy(e.numbers);
+  return error;
+}
+
+double zb_array_get(const zb_array *array, int64_t element) {
+  if (array->shape.dtype == ZB_F64) return ((const double *)array->data)[element];
+  ZB_ASSERT(array->shape.dtype == ZB_F32);
+  return (double)((const float *)array->data)[element];
+}
+
+void zb_array_set(zb_array *array, int64_t element, double value) {
+  if (array->shape.dtype == ZB_F64) {
+    ((double *)array->data)[element] = value;
+    return;
+  }
+  ZB_ASSERT(array->shape.dtype == ZB_F32);
+  ((float *)array->data)[element] = (float)value;
+}
