@@ -601,9 +601,9 @@ cleanup:
 
 // ---- The pass ----
 
-// (source, destination, source stage, destination stage, micro-batch, kind, bytes) of every message, in one attribute.
+// (source, destination, source stage, destination stage, micro-batch, kind, bytes, complete at) of every message, in one attribute.
 static zb_status write_messages(connector *c) {
-  enum { COLUMNS = 7 };
+  enum { COLUMNS = 8 };
   int64_t *table = zb_alloc((c->message_count * COLUMNS + 1) * sizeof *table);
   if (!table) return ZB_OUT_OF_MEMORY();
   for (size_t i = 0; i < c->message_count; ++i) {
@@ -618,9 +618,24 @@ static zb_status write_messages(connector *c) {
     row[4] = m->micro_batch;
     row[5] = m->hop < 0 ? 'G' : m->source_stage < m->destination_stage ? 'F' : 'B';
     row[6] = bytes;
+    row[7] = m->time + c->p.problem.link_latency_ps + (int64_t)(c->p.problem.link_ps_per_byte * (double)bytes);
   }
   zb_set_ints(mlirModuleGetOperation(c->pass->program->module), "zb.messages", table, (int)(c->message_count * COLUMNS));
   zb_free(table);
+  return NULL;
+}
+
+// (start, end) of every job of the rank in the simulated schedule: zb-allocate holds memory by them.
+static zb_status write_times(connector *c, int rank) {
+  int count = c->order.counts[rank];
+  int64_t *times = zb_alloc(((size_t)count * 2 + 1) * sizeof *times);
+  if (!times) return ZB_OUT_OF_MEMORY();
+  for (int j = 0; j < count; ++j) {
+    times[2 * j] = c->simulation.jobs[rank][j].start_ps;
+    times[2 * j + 1] = c->simulation.jobs[rank][j].end_ps;
+  }
+  zb_set_ints(c->p.ranks[rank], "zb.times", times, 2 * count);
+  zb_free(times);
   return NULL;
 }
 
@@ -653,7 +668,10 @@ static zb_status connect_all(connector *c, MlirModule module) {
   ZB_TRY(find_exchanges(c));
   ZB_TRY(number_messages(c));
   ZB_TRY(write_messages(c));
-  for (int rank = 0; rank < c->p.problem.ranks; ++rank) ZB_TRY(connect_rank(c, rank));
+  for (int rank = 0; rank < c->p.problem.ranks; ++rank) {
+    ZB_TRY(write_times(c, rank));
+    ZB_TRY(connect_rank(c, rank));
+  }
   return NULL;
 }
 

@@ -1,0 +1,540 @@
+// zb-allocate: gives every buffer its address in the arena of its rank.
+//
+//   before                                          after
+//     %fb, %fw = call @s1_F(%p, %a) ...               ... {zb.at = array<i64: 4096, 4288>}      addresses of the bases of @s1_F
+//     zb.send(%x) {message = 3, ...}                  ... {zb.at = array<i64: 5120, 256>, zb.waits = array<i64: 1>}
+//
+// The arena is parameters, state, gradients, constants, step, slots, workspace. Slots hold frames and values on the way, packed offline:
+// each for as long as it is needed in the simulated schedule, at the lowest address that is free then. A value that is kept has its
+// home in its frame, also while it arrives. Memory that a send reads is held until the transfer is done; where it is used again, the job
+// or receive that writes there waits for the send, and a job waits for the messages that it reads. Waits are message numbers.
+//
+// The limit of memory is checked against the packed arena.
+//
+// Tests: test/passes/allocate.mlir.
+
+#include "passes/addresses.h"
+#include "passes/function.h"
+#include "passes/pipeline.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MESSAGE_COLUMNS = 8, MESSAGE_COMPLETE = 7 };
+
+// A piece of the slots region: a frame of one micro-batch or a value on its way.
+typedef struct item {
+  uint64_t bytes, offset;
+  int start, end; // nodes of @main, both included
+} item;
+
+typedef struct home {
+  int item;         // -1: fixed
+  uint64_t offset;  // in the item; arena offset when fixed
+} home;
+
+typedef struct pending_send {
+  uint64_t offset, bytes;
+  int message;
+} pending_send;
+
+typedef struct allocator {
+  zb_pass *pass;
+  MlirOperation module, rank_op;
+  int rank;
+  zb_subprogram_info *infos;
+  int info_count;
+  zb_map *info_index;       // symbol -> infos
+  zb_graph graph;           // of @main
+  int *info_of;             // per node of @main: callee, -1
+  home *homes;              // per value of @main
+  int64_t *node_time;       // per node: when it happens in the simulated schedule
+  item *items;
+  size_t item_count, item_capacity;
+  zb_plan_range regions[ZB_REGION_COUNT];
+  uint64_t slot_bytes;
+  pending_send *pending;
+  size_t pending_count, pending_capacity;
+  bool *received;           // per message: not waited for yet
+  int message_count;
+  int64_t *numbers;         // scratch for attributes
+  size_t number_capacity;
+} allocator;
+
+static bool is_frame(const zb_graph *g, int value) {
+  zb_shape shape;
+  return !zb_type_shape(mlirValueGetType(g->values[value].value), &shape);
+}
+
+static uint64_t value_bytes(const zb_graph *g, int value) { return zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value))); }
+
+// ---- Subprograms ----
+
+static zb_status read_subprograms(allocator *a) {
+  MlirBlock body = zb_function_block(a->rank_op);
+  int count = 0;
+  ZB_FOR_EACH_OP(f, body) count += zb_op_is(f, "func.func");
+  a->infos = zb_alloc(((size_t)count + 1) * sizeof *a->infos);
+  a->info_index = zb_map_create();
+  if (!a->infos || !a->info_index) return ZB_OUT_OF_MEMORY();
+  ZB_FOR_EACH_OP(f, body) {
+    if (!zb_op_is(f, "func.func") || strcmp(zb_symbol_name(f), "main") == 0) continue;
+    ZB_TRY(zb_subprogram_info_build(f, &a->infos[a->info_count]));
+    if (!zb_map_set(a->info_index, zb_symbol_name(f), a->info_count++)) return ZB_OUT_OF_MEMORY();
+  }
+  return NULL;
+}
+
+static int callee(const allocator *a, MlirOperation op) {
+  MlirAttribute symbol = mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("callee"));
+  if (mlirAttributeIsNull(symbol)) return -1;
+  return (int)zb_map_get_or(a->info_index, mlirFlatSymbolRefAttrGetValue(symbol).data, -1);
+}
+
+// ---- Regions ----
+
+static uint64_t pool_bytes(const allocator *a, zb_region_kind region) {
+  for (int i = 0; i < a->info_count; ++i) {
+    const zb_graph *g = &a->infos[i].workspace.graph;
+    for (int k = 0; k < a->infos[i].argument_count; ++k)
+      if (zb_argument_region(a->infos[i].function, k) == region) return zb_align(zb_type_bytes(mlirValueGetType(g->values[k].value)));
+  }
+  return 0;
+}
+
+// Inline constants stand after the constants frame; equal ones share a place. Bytes they take.
+static zb_status place_constants(allocator *a, uint64_t begin, uint64_t *out_bytes) {
+  zb_map *seen = zb_map_create_pointer();
+  uint64_t bytes = 0;
+  if (!seen) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < a->info_count; ++i) {
+    const zb_graph *g = &a->infos[i].workspace.graph;
+    for (int n = 0; n < g->node_count; ++n) {
+      if (!zb_op_is(g->nodes[n].op, "zb.constant")) continue;
+      MlirAttribute value = mlirOperationGetAttributeByName(g->nodes[n].op, mlirStringRefCreateFromCString("value"));
+      int64_t offset = zb_map_get_or(seen, value.ptr, -1);
+      if (offset < 0) {
+        offset = (int64_t)(begin + bytes);
+        bytes += value_bytes(g, g->nodes[n].result_begin);
+        if (!zb_map_set(seen, value.ptr, offset)) {
+          zb_map_destroy(seen);
+          return ZB_OUT_OF_MEMORY();
+        }
+      }
+      zb_set_ints(g->nodes[n].op, ZB_ATTR_AT, &offset, 1);
+    }
+  }
+  zb_map_destroy(seen);
+  *out_bytes = bytes;
+  return NULL;
+}
+
+static zb_status place_regions(allocator *a) {
+  uint64_t offset = 0, inline_bytes = 0, workspace = 0;
+  for (int r = ZB_REGION_PARAMETERS; r <= ZB_REGION_CONSTANTS; ++r) {
+    a->regions[r] = (zb_plan_range){.offset = offset, .bytes = pool_bytes(a, (zb_region_kind)r)};
+    offset += a->regions[r].bytes;
+  }
+  ZB_TRY(place_constants(a, offset, &inline_bytes));
+  a->regions[ZB_REGION_CONSTANTS].bytes += inline_bytes;
+  offset += inline_bytes;
+  a->regions[ZB_REGION_STEP] = (zb_plan_range){.offset = offset, .bytes = ZB_ALIGNMENT};
+  offset += ZB_ALIGNMENT;
+  for (int i = 0; i < a->info_count; ++i)
+    if (a->infos[i].workspace.bytes > workspace) workspace = a->infos[i].workspace.bytes;
+  a->regions[ZB_REGION_SLOTS] = (zb_plan_range){.offset = offset};
+  a->regions[ZB_REGION_WORKSPACE] = (zb_plan_range){.bytes = workspace};
+  return NULL;
+}
+
+// ---- Homes of the values of @main ----
+
+static zb_status new_item(allocator *a, uint64_t bytes, int node, int *out) {
+  if (!zb_grow((void **)&a->items, &a->item_capacity, a->item_count + 1, sizeof *a->items)) return ZB_OUT_OF_MEMORY();
+  *out = (int)a->item_count;
+  a->items[a->item_count++] = (item){.bytes = bytes, .start = node, .end = node};
+  return NULL;
+}
+
+// A frame made by a call is an item; frames of pools are handed through and need none.
+static zb_status make_frame_items(allocator *a) {
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    if (a->info_of[n] < 0) continue;
+    const zb_subprogram_info *info = &a->infos[a->info_of[n]];
+    for (int r = 0; r < a->graph.nodes[n].result_count; ++r) {
+      int value = a->graph.nodes[n].result_begin + r;
+      if (is_frame(&a->graph, value) && info->base_of[info->argument_count + r])
+        ZB_TRY(new_item(a, value_bytes(&a->graph, value), n, &a->homes[value].item));
+    }
+  }
+  return NULL;
+}
+
+// A job that takes the value straight into one of its frames: then that is its home.
+static bool home_in_reader(allocator *a, int value) {
+  const zb_value *v = &a->graph.values[value];
+  for (int u = 0; u < v->use_count; ++u) {
+    int n = a->graph.uses[v->use_begin + u];
+    if (a->info_of[n] < 0) continue;
+    const zb_subprogram_info *info = &a->infos[a->info_of[n]];
+    for (int i = 0; i < a->graph.nodes[n].operand_count; ++i) {
+      if (a->graph.operands[a->graph.nodes[n].operand_begin + i] != value) continue;
+      const zb_home *inner = &info->workspace.homes[i];
+      if (inner->base < info->argument_count) continue;
+      int frame = a->graph.nodes[n].result_begin + inner->base - info->argument_count;
+      a->homes[value] = (home){.item = a->homes[frame].item, .offset = inner->offset};
+      return true;
+    }
+  }
+  return false;
+}
+
+static zb_status find_home(allocator *a, int value, int node) {
+  int info_index = a->info_of[node];
+  if (info_index >= 0) {
+    const zb_subprogram_info *info = &a->infos[info_index];
+    int result = a->graph.values[value].index;
+    const zb_home *inner = &info->workspace.homes[info->workspace.graph.returned[result]];
+    if (inner->base >= info->argument_count && inner->base != info->argument_count + result) {
+      int frame = a->graph.nodes[node].result_begin + inner->base - info->argument_count;
+      a->homes[value] = (home){.item = a->homes[frame].item, .offset = inner->offset};
+      return NULL;
+    }
+  }
+  if (home_in_reader(a, value)) return NULL;
+  a->homes[value].offset = 0;
+  return new_item(a, value_bytes(&a->graph, value), node, &a->homes[value].item);
+}
+
+static zb_status find_homes(allocator *a) {
+  for (int v = 0; v < a->graph.value_count; ++v) a->homes[v] = (home){.item = -1};
+  ZB_TRY(make_frame_items(a));
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    const zb_node *node = &a->graph.nodes[n];
+    if (zb_op_is(node->op, "zb.get")) { // accumulators that are sent: they stay where they are
+      a->homes[node->result_begin].offset = a->regions[ZB_REGION_GRADIENTS].offset + (uint64_t)zb_get_i64(node->op, "offset", 0);
+      continue;
+    }
+    for (int r = 0; r < node->result_count; ++r)
+      if (!is_frame(&a->graph, node->result_begin + r)) ZB_TRY(find_home(a, node->result_begin + r, n));
+  }
+  return NULL;
+}
+
+// ---- Lifetimes ----
+
+static int64_t message_complete(const allocator *a, int message) {
+  return zb_get_ints(a->module, "zb.messages", message * MESSAGE_COLUMNS + MESSAGE_COMPLETE);
+}
+
+// When each op of @main happens: a job at its start, what is posted before it when the job before it ended.
+static zb_status time_nodes(allocator *a) {
+  int jobs = zb_get_ints_count(a->rank_op, "zb.times") / 2, job = 0;
+  a->node_time = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->node_time);
+  if (!a->node_time) return ZB_OUT_OF_MEMORY();
+  int64_t before = 0;
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    bool counted = a->info_of[n] >= 0 && zb_get_i64(a->graph.nodes[n].op, "zb.micro_batch", -1) >= 0 && job < jobs;
+    a->node_time[n] = counted ? zb_get_ints(a->rank_op, "zb.times", 2 * job) : before;
+    if (counted) before = zb_get_ints(a->rank_op, "zb.times", 2 * job++ + 1);
+  }
+  return NULL;
+}
+
+// Last node that happens before the transfer is complete.
+static int held_until(const allocator *a, int node, int64_t complete) {
+  int low = node, high = a->graph.node_count - 1;
+  while (low < high) {
+    int middle = low + (high - low + 1) / 2;
+    if (a->node_time[middle] < complete) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+static void touch(allocator *a, int value, int from, int to) {
+  if (a->homes[value].item < 0) return;
+  item *it = &a->items[a->homes[value].item];
+  if (from < it->start) it->start = from;
+  if (to > it->end) it->end = to;
+}
+
+static void find_lifetimes(allocator *a) {
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    const zb_node *node = &a->graph.nodes[n];
+    for (int r = 0; r < node->result_count; ++r) touch(a, node->result_begin + r, n, n);
+    int until = n;
+    if (zb_op_is(node->op, "zb.send")) until = held_until(a, n, message_complete(a, (int)zb_get_i64(node->op, "message", 0)));
+    for (int i = 0; i < node->operand_count; ++i) touch(a, a->graph.operands[node->operand_begin + i], n, until);
+  }
+}
+
+// ---- Packing ----
+
+static item *sort_items; // qsort has no context; set and used by one thread inside pack_slots
+static int compare_items(const void *x, const void *y) {
+  const item *a = &sort_items[*(const int *)x], *b = &sort_items[*(const int *)y];
+  if (a->start != b->start) return a->start - b->start;
+  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+  return *(const int *)x - *(const int *)y;
+}
+
+// First fit: items by start, each at the lowest address that is free for its whole life.
+static zb_status pack_slots(allocator *a) {
+  size_t live_count = 0;
+  int *order = zb_alloc((a->item_count + 1) * sizeof *order), *live = zb_alloc((a->item_count + 1) * sizeof *live);
+  if (!order || !live) {
+    zb_free(order);
+    zb_free(live);
+    return ZB_OUT_OF_MEMORY();
+  }
+  for (size_t i = 0; i < a->item_count; ++i) order[i] = (int)i;
+  sort_items = a->items;
+  qsort(order, a->item_count, sizeof *order, compare_items);
+  for (size_t i = 0; i < a->item_count; ++i) {
+    item *it = &a->items[order[i]];
+    size_t kept = 0, at = 0;
+    uint64_t offset = 0;
+    for (size_t k = 0; k < live_count; ++k)
+      if (a->items[live[k]].end >= it->start) live[kept++] = live[k];
+    live_count = kept;
+    for (; at < live_count && a->items[live[at]].offset < offset + it->bytes; ++at) offset = a->items[live[at]].offset + a->items[live[at]].bytes;
+    memmove(&live[at + 1], &live[at], (live_count - at) * sizeof *live);
+    live[at] = order[i];
+    ++live_count;
+    it->offset = offset;
+    if (offset + it->bytes > a->slot_bytes) a->slot_bytes = offset + it->bytes;
+  }
+  zb_free(order);
+  zb_free(live);
+  return NULL;
+}
+
+static uint64_t address(const allocator *a, int value) {
+  const home *h = &a->homes[value];
+  return h->item < 0 ? h->offset : a->regions[ZB_REGION_SLOTS].offset + a->items[h->item].offset + h->offset;
+}
+
+// ---- Waits and addresses on the ops ----
+
+typedef struct wait_list {
+  int64_t numbers[256];
+  int count;
+} wait_list;
+
+static void add_wait(wait_list *waits, int message) {
+  for (int i = 0; i < waits->count; ++i)
+    if (waits->numbers[i] == message) return;
+  ZB_ASSERT(waits->count < (int)(sizeof waits->numbers / sizeof waits->numbers[0]));
+  waits->numbers[waits->count++] = message;
+}
+
+// Who writes a range waits for the sends that still read it.
+static void wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, wait_list *waits) {
+  size_t kept = 0;
+  for (size_t i = 0; i < a->pending_count; ++i) {
+    pending_send p = a->pending[i];
+    if (p.offset < offset + bytes && offset < p.offset + p.bytes) add_wait(waits, p.message);
+    else a->pending[kept++] = p;
+  }
+  a->pending_count = kept;
+}
+
+// Who reads a received value waits for it, the first time.
+static void wait_for_recv(allocator *a, int value, wait_list *waits) {
+  int producer = a->graph.values[value].producer;
+  if (producer < 0 || !zb_op_is(a->graph.nodes[producer].op, "zb.recv")) return;
+  int message = (int)zb_get_i64(a->graph.nodes[producer].op, "message", 0);
+  if (!a->received[message]) return;
+  a->received[message] = false;
+  add_wait(waits, message);
+}
+
+static zb_status call_addresses(allocator *a, int n, wait_list *waits) {
+  const zb_node *node = &a->graph.nodes[n];
+  const zb_subprogram_info *info = &a->infos[a->info_of[n]];
+  if (!zb_grow((void **)&a->numbers, &a->number_capacity, (size_t)info->base_count + 1, sizeof *a->numbers)) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < node->operand_count; ++i) wait_for_recv(a, a->graph.operands[node->operand_begin + i], waits);
+  for (int b = 0; b < info->base_count; ++b) {
+    int position = info->base_position[b];
+    bool result = position >= info->argument_count;
+    int value = result ? node->result_begin + position - info->argument_count : a->graph.operands[node->operand_begin + position];
+    a->numbers[b] = (int64_t)address(a, value);
+    if (result) wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), waits);
+  }
+  // A result that lies in a frame of a later job is written here as well.
+  for (int r = 0; r < node->result_count; ++r) {
+    int value = node->result_begin + r;
+    if (a->homes[value].item >= 0) wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), waits);
+  }
+  // The optimizer of a tied parameter sums in place what it has sent.
+  const char *class_name = zb_get_string(info->function, ZB_ATTR_CLASS);
+  if (class_name && strcmp(class_name, "OPT") == 0)
+    wait_for_sends(a, a->regions[ZB_REGION_GRADIENTS].offset, a->regions[ZB_REGION_GRADIENTS].bytes, waits);
+  zb_set_ints(node->op, ZB_ATTR_AT, a->numbers, info->base_count);
+  return NULL;
+}
+
+static zb_status communication_address(allocator *a, int n, wait_list *waits) {
+  const zb_node *node = &a->graph.nodes[n];
+  bool gives = node->result_count == 1;
+  int value = gives ? node->result_begin : a->graph.operands[node->operand_begin];
+  zb_shape shape;
+  if (!zb_type_shape(mlirValueGetType(a->graph.values[value].value), &shape)) return NULL;
+  uint64_t offset = address(a, value), bytes = (uint64_t)zb_shape_bytes(&shape);
+  if (gives) wait_for_sends(a, offset, bytes, waits);
+  else wait_for_recv(a, value, waits);
+  if (zb_op_is(node->op, "zb.send")) {
+    if (!zb_grow((void **)&a->pending, &a->pending_capacity, a->pending_count + 1, sizeof *a->pending)) return ZB_OUT_OF_MEMORY();
+    a->pending[a->pending_count++] = (pending_send){.offset = offset, .bytes = bytes, .message = (int)zb_get_i64(node->op, "message", 0)};
+  }
+  if (zb_op_is(node->op, "zb.recv")) a->received[zb_get_i64(node->op, "message", 0)] = true;
+  int64_t range[2] = {(int64_t)offset, (int64_t)bytes};
+  zb_set_ints(node->op, ZB_ATTR_AT, range, 2);
+  return NULL;
+}
+
+static zb_status write_main(allocator *a) {
+  a->message_count = zb_get_ints_count(a->module, "zb.messages") / MESSAGE_COLUMNS;
+  a->received = zb_alloc(((size_t)a->message_count + 1) * sizeof *a->received);
+  if (!a->received) return ZB_OUT_OF_MEMORY();
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    const zb_node *node = &a->graph.nodes[n];
+    wait_list waits = {.count = 0};
+    if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get")) continue;
+    if (a->info_of[n] >= 0) ZB_TRY(call_addresses(a, n, &waits));
+    else ZB_TRY(communication_address(a, n, &waits));
+    if (waits.count) zb_set_ints(node->op, "zb.waits", waits.numbers, waits.count);
+    ++a->pass->changes;
+  }
+  return NULL;
+}
+
+// (base, offset) of every result of every op in the functions, for people and for golden tests.
+static void write_functions(allocator *a) {
+  for (int i = 0; i < a->info_count; ++i) {
+    const zb_subprogram_info *info = &a->infos[i];
+    const zb_workspace *w = &info->workspace;
+    int64_t positions[512];
+    int count = info->base_count < 512 ? info->base_count : 512;
+    for (int b = 0; b < count; ++b) positions[b] = info->base_position[b];
+    zb_set_ints(info->function, "zb.bases", positions, count);
+    for (int n = 0; n < w->graph.node_count; ++n) {
+      const zb_node *node = &w->graph.nodes[n];
+      int64_t at[2 * 8];
+      if (w->skipped[n] || node->result_count > 8) continue;
+      for (int r = 0; r < node->result_count; ++r) {
+        uint32_t base = 0;
+        uint64_t offset = 0;
+        const zb_home *h = &w->homes[node->result_begin + r];
+        if (h->base != ZB_BASE_NONE) zb_home_address(info, h, a->regions, &base, &offset);
+        at[2 * r] = base;
+        at[2 * r + 1] = (int64_t)offset;
+      }
+      zb_set_ints(node->op, ZB_ATTR_AT, at, 2 * node->result_count);
+    }
+  }
+}
+
+static void write_regions(allocator *a) {
+  int64_t numbers[2 * ZB_REGION_COUNT];
+  uint64_t total = 0;
+  for (int r = 0; r < ZB_REGION_COUNT; ++r) {
+    numbers[2 * r] = (int64_t)a->regions[r].offset;
+    numbers[2 * r + 1] = (int64_t)a->regions[r].bytes;
+    total += a->regions[r].bytes;
+  }
+  zb_set_ints(a->rank_op, "zb.regions", numbers, 2 * ZB_REGION_COUNT);
+  zb_set_i64(a->rank_op, "zb.arena", (int64_t)total);
+}
+
+// ---- The pass ----
+
+static zb_status allocate_rank(allocator *a) {
+  MlirOperation main = zb_symbol_in(zb_function_block(a->rank_op), "func.func", "main");
+  if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "rank %d has no @main: run zb-insert-comm", a->rank);
+  ZB_TRY(read_subprograms(a));
+  ZB_TRY(zb_graph_build(main, &a->graph));
+  a->info_of = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->info_of);
+  a->homes = zb_alloc(((size_t)a->graph.value_count + 1) * sizeof *a->homes);
+  if (!a->info_of || !a->homes) return ZB_OUT_OF_MEMORY();
+  for (int n = 0; n < a->graph.node_count; ++n) a->info_of[n] = zb_op_is(a->graph.nodes[n].op, "func.call") ? callee(a, a->graph.nodes[n].op) : -1;
+  ZB_TRY(place_regions(a));
+  ZB_TRY(find_homes(a));
+  ZB_TRY(time_nodes(a));
+  find_lifetimes(a);
+  ZB_TRY(pack_slots(a));
+  a->regions[ZB_REGION_SLOTS].bytes = a->slot_bytes;
+  a->regions[ZB_REGION_WORKSPACE].offset = a->regions[ZB_REGION_SLOTS].offset + a->slot_bytes;
+  ZB_TRY(write_main(a));
+  write_functions(a);
+  write_regions(a);
+  return NULL;
+}
+
+static void deinit(allocator *a) {
+  for (int i = 0; i < a->info_count; ++i) zb_subprogram_info_deinit(&a->infos[i]);
+  zb_free(a->infos);
+  if (a->info_index) zb_map_destroy(a->info_index);
+  zb_graph_deinit(&a->graph);
+  zb_free(a->info_of);
+  zb_free(a->homes);
+  zb_free(a->node_time);
+  zb_free(a->items);
+  zb_free(a->pending);
+  zb_free(a->received);
+  zb_free(a->numbers);
+}
+
+static zb_status over_limit(const allocator *a, uint64_t limit, uint64_t need) {
+  zb_status status = ZB_ERROR(INFEASIBLE, "rank %d needs %llu bytes, the limit is %llu", a->rank, (unsigned long long)need, (unsigned long long)limit);
+  for (int r = 0; r < ZB_REGION_COUNT; ++r)
+    if (a->regions[r].bytes) status = zb_status_note(status, "%s: %llu bytes", zb_region_name((zb_region_kind)r), (unsigned long long)a->regions[r].bytes);
+  return zb_status_hint(status, "give at least %llu bytes, use more ranks, smaller micro-batches, or a schedule that keeps less (1f1b, zb-h1)",
+                        (unsigned long long)need);
+}
+
+// "2G", "512M", "64K" or bytes; 0 for an empty text.
+static bool parse_bytes(const char *text, uint64_t *out) {
+  char *end = NULL;
+  *out = 0;
+  if (!*text) return true;
+  double value = strtod(text, &end);
+  int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+  if (end == text || value < 0 || (*end && (!shift || end[1]))) return false;
+  *out = (uint64_t)(value * (double)(UINT64_C(1) << shift));
+  return true;
+}
+
+static zb_result run(zb_pass *pass, MlirModule module) {
+  MlirOperation top = mlirModuleGetOperation(module);
+  uint64_t limit = 0;
+  if (!parse_bytes(zb_pass_option(pass, "memory-limit"), &limit))
+    return zb_op_error_at(top, "memory-limit=2G", "expected bytes with K, M or G, got '%s'", zb_pass_option(pass, "memory-limit"));
+  ZB_FOR_EACH_OP(rank, mlirModuleGetBody(module)) {
+    if (!zb_op_is(rank, "builtin.module")) continue;
+    allocator a = {.pass = pass, .module = top, .rank_op = rank, .rank = (int)zb_get_i64(rank, "zb.rank", -1)};
+    zb_status status = allocate_rank(&a);
+    uint64_t need = a.regions[ZB_REGION_WORKSPACE].offset + a.regions[ZB_REGION_WORKSPACE].bytes;
+    if (!status && limit && need > limit) status = over_limit(&a, limit, need);
+    deinit(&a);
+    if (status) return zb_pass_fail(pass, status);
+  }
+  return ZB_OK;
+}
+
+static const zb_option_def options[] = {
+    {"memory-limit", "", "bytes a rank may take, with K, M or G (default: no limit)"},
+    {0},
+};
+
+const zb_pass_def zb_pass_allocate = {
+    .name = "zb-allocate",
+    .summary = "Give every buffer its address; pack slots by their lifetimes; place waits.",
+    .options = options,
+    .requires_level = "connected",
+    .ensures_level = "allocated",
+    .run = run,
+};
