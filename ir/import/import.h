@@ -75,6 +75,12 @@ typedef struct zb_onnx_argument {
   MlirLocation location;
 } zb_onnx_argument;
 
+/* A constant that has become IR. */
+typedef struct zb_onnx_literal_entry {
+  const zb_const *constant;
+  MlirValue value;
+} zb_onnx_literal_entry;
+
 typedef struct zb_onnx {
   MlirContext context;
   const zb_import_params *params;
@@ -93,7 +99,9 @@ typedef struct zb_onnx {
   size_t external_count, external_capacity;
   zb_onnx_argument *arguments; /* inputs, then parameters, then constants: as in the block */
   size_t argument_count, argument_capacity, input_count, parameter_count;
-  zb_map *literals; /* content hash -> index of an argument (constants) */
+  zb_map *literals; /* content hash -> index in literal */
+  zb_onnx_literal_entry *literal;
+  size_t literal_count, literal_capacity;
   zb_store *weights, *stored_constants;
   zb_builder builder;
   bool failed; /* an error was reported */

@@ -128,23 +128,14 @@ static MlirValue build_iota(zb_onnx *im, const zb_const *c, int axis, double sta
   return zb_build(&im->builder, "iota", NULL, 0, attrs, 5);
 }
 
-/* An argument; constants of equal content share one. */
+/* An argument, its data in the store of constants. */
 static MlirValue build_argument(zb_onnx *im, const zb_const *c, const char *name) {
-  uint64_t bytes = (uint64_t)zb_shape_bytes(&c->shape);
-  uint64_t hash = zb_fnv1a(zb_fnv1a(ZB_FNV_START, &c->shape, sizeof c->shape), c->data, (size_t)bytes);
-  char key[24], unique[256];
-  snprintf(key, sizeof key, "%016" PRIx64, hash);
-  int64_t index = zb_map_get_or(im->literals, key, -1);
-  const zb_stored_tensor *stored = index >= 0 ? zb_store_at(im->stored_constants, (int)index) : NULL;
-  if (stored && zb_shape_equal(&stored->shape, &c->shape) && memcmp(stored->data, c->data, bytes) == 0) {
-    return mlirBlockGetArgument(im->builder.block, (intptr_t)(im->input_count + im->parameter_count) + (intptr_t)index);
-  }
+  char unique[256];
   if (!*name) name = "constant";
   snprintf(unique, sizeof unique, "%s", name);
   for (int k = 1; zb_store_find(im->stored_constants, unique); k++) snprintf(unique, sizeof unique, "%.230s.%d", name, k);
-  int place = zb_store_count(im->stored_constants);
   zb_status status = zb_store_add(im->stored_constants, unique, &c->shape, c->data, true);
-  if (status || !zb_map_set(im->literals, key, place)) {
+  if (status) {
     zb_status_free(status);
     zb_onnx_memory(im);
     return (MlirValue){NULL};
@@ -162,31 +153,46 @@ static MlirValue build_compressed(zb_onnx *im, const zb_const *c, const char *na
   return build_argument(im, c, name);
 }
 
-MlirValue zb_onnx_literal(zb_onnx *im, const zb_const *c, const char *name) {
-  char text[96];
-  if (c->shape.dtype == ZB_F64) {
-    im->failed = true;
-    zb_location_error(im->builder.location, "export the model in float32 (model.float())",
-                      "constant '%s' is a %s: double precision is supported only where it is folded away", name,
-                      zb_shape_text(&c->shape, text));
-    return (MlirValue){NULL};
-  }
-  if (c->elements == 0) {
-    im->failed = true;
-    zb_location_error(im->builder.location, NULL, "constant '%s' is a %s: an empty tensor is used in the computation", name,
-                      zb_shape_text(&c->shape, text));
-    return (MlirValue){NULL};
-  }
+/* Repeats cut away, then built, then expanded to the whole shape. */
+static MlirValue build_literal(zb_onnx *im, const zb_const *c, const char *name) {
   const zb_const *small = compress(im, c);
   if (!small) return (MlirValue){NULL};
   zb_const scalar = *small;
   if (small->elements == 1 && c->elements > 1) scalar.shape.rank = 0;
   MlirValue value = build_compressed(im, &scalar, name);
+  if (!value.ptr || zb_shape_equal(&scalar.shape, &c->shape)) return value;
+  zb_attr shape = zb_ints("shape", c->shape.dims, c->shape.rank);
+  return zb_build(&im->builder, "expand", &value, 1, &shape, 1);
+}
+
+/* Constants of equal type and content are one value: raw exports repeat each in every layer. */
+MlirValue zb_onnx_literal(zb_onnx *im, const zb_const *c, const char *name) {
+  char text[96], key[24];
+  if (c->shape.dtype == ZB_F64 || c->elements == 0) {
+    bool empty = c->elements == 0;
+    im->failed = true;
+    zb_location_error(im->builder.location, empty ? NULL : "export the model in float32 (model.float())",
+                      "constant '%s' is a %s: %s", name, zb_shape_text(&c->shape, text),
+                      empty ? "an empty tensor is used in the computation" : "double precision is supported only where it is folded away");
+    return (MlirValue){NULL};
+  }
+  size_t bytes = (size_t)zb_shape_bytes(&c->shape);
+  snprintf(key, sizeof key, "%016" PRIx64, zb_fnv1a(zb_fnv1a(ZB_FNV_START, &c->shape, sizeof c->shape), c->data, bytes));
+  int64_t index = zb_map_get_or(im->literals, key, -1);
+  if (index >= 0) {
+    const zb_onnx_literal_entry *known = &im->literal[index];
+    if (zb_shape_equal(&known->constant->shape, &c->shape) && memcmp(known->constant->data, c->data, bytes) == 0) return known->value;
+  }
+  MlirValue value = build_literal(im, c, name);
   if (!value.ptr) {
     im->failed = true;
     return value;
   }
-  if (zb_shape_equal(&scalar.shape, &c->shape)) return value;
-  zb_attr shape = zb_ints("shape", c->shape.dims, c->shape.rank);
-  return zb_build(&im->builder, "expand", &value, 1, &shape, 1);
+  if (!zb_grow((void **)&im->literal, &im->literal_capacity, im->literal_count + 1, sizeof *im->literal) ||
+      !zb_map_set(im->literals, key, (int64_t)im->literal_count)) {
+    zb_onnx_memory(im);
+    return (MlirValue){NULL};
+  }
+  im->literal[im->literal_count++] = (zb_onnx_literal_entry){c, value};
+  return value;
 }

@@ -539,6 +539,7 @@ static void deinit(zb_onnx *im) {
   zb_free(im->needed);
   zb_map_destroy(im->names);
   zb_map_destroy(im->literals);
+  zb_free(im->literal);
   restore_absent_texts(im->graph);
   zb_onnx_file_close(&im->file);
 }
