@@ -80,6 +80,30 @@ static void test_sim_clock(void) {
   CU_ASSERT(isnan(plain.loss));
 }
 
+/* The plan's own simulator shares no code with the virtual clock and the liveness of this room; they agree to the ps and the byte. */
+static void test_agrees_with_the_simulator(void) {
+  zb_session_params params = {.device = "sim", .data = tiny_data()};
+  zb_session *session = NULL;
+  zb_step_result result;
+  zb_plan_simulation simulation;
+  zb_plan *plan = tiny_plan();
+  TINY_OK(zb_plan_simulate(plan, &simulation));
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  TINY_OK(zb_session_step(session, &result));
+  CU_ASSERT_EQUAL((int64_t)(result.seconds * 1e12 + 0.5), simulation.step_ps);
+  for (int rank = 0; rank < 2; ++rank) {
+    CU_ASSERT_EQUAL(session->executors[rank].compute_ps, simulation.ranks[rank].busy_ps);
+    if (zb_session_arena_high_water(session, rank) != simulation.ranks[rank].peak_bytes)
+      printf("\nrank %d: %llu and %llu", rank, (unsigned long long)zb_session_arena_high_water(session, rank),
+             (unsigned long long)simulation.ranks[rank].peak_bytes);
+    CU_ASSERT(zb_session_arena_high_water(session, rank) <= simulation.ranks[rank].peak_bytes);
+    CU_ASSERT(simulation.ranks[rank].peak_bytes <= zb_session_arena_bytes(session, rank));
+  }
+  zb_session_destroy(session);
+  zb_plan_simulation_free(&simulation);
+  zb_plan_destroy(plan);
+}
+
 static void test_no_allocation_in_a_step(void) {
   const char *devices[] = {"cpu", "sim"};
   for (int d = 0; d < 2; ++d) {
@@ -367,6 +391,7 @@ int main(void) {
       {"the plan by hand verifies", test_plan_verifies},
       {"same bits on cpu and sim, seeds and poison", test_same_bits_on_cpu_and_sim},
       {"virtual clock", test_sim_clock},
+      {"agrees with the simulator of the plan", test_agrees_with_the_simulator},
       {"no allocation in a step", test_no_allocation_in_a_step},
       {"out of memory at every allocation", test_out_of_memory},
       {"a kernel that fails names rank and job", test_kernel_failure_names_rank_and_job},

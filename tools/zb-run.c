@@ -1,0 +1,411 @@
+/* zb-run: trains with a plan that zbc wrote. Only the public API: what this tool needs, an embedder has.
+ *
+ * Standard output: a line a step, or with --json an object a line and nothing else. Standard error: everything else.
+ * Tests: test/runtime/exec/zb_run_test.c.
+ */
+#include "zb/runtime.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ROW(option, field, kind, argument, lowest, highest, help). */
+#define OPTIONS(ROW)                                                                                                      \
+  ROW("--data", data, TEXT, "SOURCE", 0, 0, "text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)")      \
+  ROW("--steps", steps, NUMBER, "N", 1, INT64_MAX / 2, "how many steps to make (after --resume: how many more)")          \
+  ROW("--device", device, TEXT, "NAME", 0, 0, "what runs the ranks, see below (default: cpu)")                            \
+  ROW("--launch", launch, TEXT, "NAME", 0, 0, "how the ranks run: threads (default)")                                     \
+  ROW("--threads", threads, NUMBER, "N", 1, 1024, "threads per rank (default: 1); the results do not depend on it")       \
+  ROW("--save", save, TEXT, "FOLDER", 0, 0, "save weights and optimizer at the end (safetensors, replaced atomically)")   \
+  ROW("--save-every", save_every, NUMBER, "N", 1, INT64_MAX / 2, "and after every N steps")                               \
+  ROW("--resume", resume, TEXT, "FOLDER", 0, 0, "go on from a saved FOLDER, bitwise as if never stopped")                 \
+  ROW("--timeline", timeline, TEXT, "FILE.svg", 0, 0, "draw the last step")                                               \
+  ROW("--trace", trace, TEXT, "FILE.json", 0, 0, "the last step for chrome://tracing or Perfetto")                        \
+  ROW("--grad-norms", grad_norms, FLAG, "", 0, 0, "the norm of every parameter's gradient, each step")                    \
+  ROW("--profile-ops", profile_ops, FLAG, "", 0, 0, "where the time went, at the end")                                    \
+  ROW("--seed", seed, NUMBER, "N", 0, INT64_MAX, "sim: delay messages at random (0: not)")                                \
+  ROW("--no-kernels", no_kernels, FLAG, "", 0, 0, "sim: run the plan without computing")                                  \
+  ROW("--reference", reference, FLAG, "", 0, 0, "cpu, sim: the slow scalar kernels that define every op")                 \
+  ROW("--timeout", timeout, NUMBER, "SECONDS", 1, 1000000, "give up when a message takes longer (default: 60)")           \
+  ROW("--print-plan", print_plan, FLAG, "", 0, 0, "print the plan as text and exit")                                      \
+  ROW("--json", json, FLAG, "", 0, 0, "one JSON object a line on standard output, and nothing else there")                \
+  ROW("--quiet", quiet, FLAG, "", 0, 0, "print the last step only")                                                       \
+  ROW("--help", help, FLAG, "", 0, 0, "print this and exit")                                                              \
+  ROW("--version", version, FLAG, "", 0, 0, "print the version and exit")
+
+typedef const char *field_TEXT;
+typedef int64_t field_NUMBER;
+typedef bool field_FLAG;
+typedef enum kind { TEXT, NUMBER, FLAG } kind;
+
+typedef struct arguments {
+  const char *directory;
+#define ROW(option, field, kind, argument, lowest, highest, help) field_##kind field;
+  OPTIONS(ROW)
+#undef ROW
+} arguments;
+
+typedef struct option_row {
+  const char *option, *argument, *help;
+  kind kind;
+  size_t offset;
+  int64_t lowest, highest;
+} option_row;
+
+static const option_row rows[] = {
+#define ROW(option, field, kind, argument, lowest, highest, help) \
+  {option, argument, help, kind, offsetof(arguments, field), lowest, highest},
+    OPTIONS(ROW)
+#undef ROW
+};
+enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
+
+/* For the nearest option of a wrong one. */
+static const char option_names[] =
+#define ROW(option, field, kind, argument, lowest, highest, help) option " "
+    OPTIONS(ROW)
+#undef ROW
+    ;
+
+/* What signals change: the handler may touch nothing else. */
+static volatile sig_atomic_t signals_seen;
+static zb_session *volatile running_session;
+
+static void on_signal(int number) {
+  static const char text[] = "zb-run: finishing this step; a second signal abandons it\n";
+  (void)number;
+  int kept = errno;
+  if (++signals_seen == 1) {
+    if (running_session && write(STDERR_FILENO, text, sizeof text - 1) < 0) errno = kept;
+  } else if (running_session) {
+    zb_session_interrupt(running_session);
+  }
+  errno = kept;
+}
+
+static void catch_signals(void) {
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- The command line ---- */
+
+static void print_help(void) {
+  printf("zb-run DIR --data SOURCE --steps N [options]\n\n"
+         "Trains with the plan in DIR (written by zbc): one line a step.\n\noptions:\n");
+  for (int i = 0; i < ROW_COUNT; ++i) {
+    char left[40];
+    snprintf(left, sizeof left, "%s %s", rows[i].option, rows[i].argument);
+    printf("  %-22s %s\n", left, rows[i].help);
+  }
+  printf("\ndevices:\n");
+  const char *name = NULL, *summary = NULL;
+  for (int i = 0; zb_runtime_device_at(i, &name, &summary); ++i) printf("  %-22s %s\n", name, summary);
+  printf("\nexamples:\n"
+         "  zb-run model --data text:corpus.txt --steps 100\n"
+         "  zb-run model --data tokens:train.bin:u16 --steps 1000 --threads 4 --save checkpoint --save-every 100\n"
+         "  zb-run model --data tokens:train.bin:u16 --steps 1000 --resume checkpoint --save checkpoint --json\n"
+         "  zb-run model --device sim --no-kernels --steps 1 --timeline step.svg\n"
+         "\nexit status:\n");
+#define ZB_CODE(ID, exit_code, help) printf("  %-4d %s\n", exit_code, help);
+#include "zb/status.def"
+#undef ZB_CODE
+}
+
+static zb_status wrong_option(const char *argument) {
+  char nearest[64];
+  zb_status status = ZB_ERROR(USAGE, "unknown option '%s'", argument);
+  if (zb_nearest_option(option_names, argument, nearest)) return zb_status_hint(status, "did you mean '%s'?", nearest);
+  return zb_status_hint(status, "zb-run --help lists the options");
+}
+
+static zb_status parse_number(const option_row *row, const char *value, int64_t *out) {
+  char *end = NULL;
+  errno = 0;
+  long long number = strtoll(value, &end, 10);
+  if (end == value || *end || errno || number < row->lowest || number > row->highest) {
+    if (row->highest > 1000000)
+      return ZB_ERROR(USAGE, "%s '%s': expected a whole number of at least %lld", row->option, value, (long long)row->lowest);
+    return ZB_ERROR(USAGE, "%s '%s': expected a whole number from %lld to %lld", row->option, value, (long long)row->lowest,
+                    (long long)row->highest);
+  }
+  *out = number;
+  return NULL;
+}
+
+/* Takes one option, "--name", "--name value" or "--name=value"; *index ends on its last word. */
+static zb_status parse_option(int count, char **words, int *index, arguments *out) {
+  const char *word = words[*index], *equals = strchr(word, '=');
+  size_t length = equals ? (size_t)(equals - word) : strlen(word);
+  for (int i = 0; i < ROW_COUNT; ++i) {
+    const option_row *row = &rows[i];
+    if (strlen(row->option) != length || strncmp(row->option, word, length) != 0) continue;
+    void *field = (char *)out + row->offset;
+    if (row->kind == FLAG) {
+      if (equals) return ZB_ERROR(USAGE, "%s takes no value, got '%s'", row->option, equals + 1);
+      *(bool *)field = true;
+      return NULL;
+    }
+    const char *value = equals ? equals + 1 : *index + 1 < count ? words[++*index] : NULL;
+    if (!value || !value[0]) return ZB_ERROR(USAGE, "%s needs a value: %s %s", row->option, row->option, row->argument);
+    if (row->kind == NUMBER) return parse_number(row, value, field);
+    *(const char **)field = value;
+    return NULL;
+  }
+  return wrong_option(word);
+}
+
+static zb_status parse(int count, char **words, arguments *out) {
+  for (int i = 1; i < count; ++i) {
+    if (words[i][0] == '-' && words[i][1]) {
+      ZB_TRY(parse_option(count, words, &i, out));
+    } else if (out->directory) {
+      return ZB_ERROR(USAGE, "two folders of a plan are given: '%s' and '%s'", out->directory, words[i]);
+    } else {
+      out->directory = words[i];
+    }
+  }
+  if (out->help || out->version) return NULL;
+  if (!out->directory)
+    return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"), "zb-run DIR --data text:FILE --steps N; zb-run --help says more");
+  if (out->print_plan) return NULL;
+  if (!out->steps) return zb_status_hint(ZB_ERROR(USAGE, "the number of steps is not given"), "add --steps N");
+  if (out->save_every && !out->save) return zb_status_hint(ZB_ERROR(USAGE, "--save-every without --save"), "add --save FOLDER");
+  if (out->no_kernels && (out->save || out->resume || out->grad_norms || out->profile_ops || out->data))
+    return ZB_ERROR(USAGE, "--no-kernels computes nothing: it cannot go with --data, --save, --resume, --grad-norms or --profile-ops");
+  return NULL;
+}
+
+/* ---- Output ---- */
+
+static void print_json_text(const char *text) {
+  putchar('"');
+  for (const unsigned char *c = (const unsigned char *)text; *c; ++c) {
+    if (*c == '"' || *c == '\\')
+      printf("\\%c", *c);
+    else if (*c < 0x20)
+      printf("\\u%04x", *c);
+    else
+      putchar(*c);
+  }
+  putchar('"');
+}
+
+/* ,"key":number with 17 digits; null for what is no number. */
+static void print_json_number(const char *key, double value) {
+  printf(",\"%s\":", key);
+  if (isfinite(value))
+    printf("%.17g", value);
+  else
+    printf("null");
+}
+
+static void json_norm(void *context, const char *name, double norm) {
+  bool *first = context;
+  if (!*first) putchar(',');
+  *first = false;
+  print_json_text(name);
+  if (isfinite(norm))
+    printf(":%.17g", norm);
+  else
+    printf(":null");
+}
+
+static void text_norm(void *context, const char *name, double norm) {
+  (void)context;
+  printf("  gradient norm %12.6g  %s\n", norm, name);
+}
+
+static double tokens_per_second(const zb_step_result *result) {
+  return result->seconds > 0 ? result->tokens / result->seconds : (double)NAN;
+}
+
+static zb_status print_step_json(const zb_session *session, const arguments *args, const zb_step_result *result) {
+  printf("{\"step\":%lld", (long long)result->step);
+  print_json_number("loss", result->loss);
+  print_json_number("seconds", result->seconds);
+  print_json_number("tokens_per_second", tokens_per_second(result));
+  print_json_number("idle", result->idle_share);
+  zb_status status = NULL;
+  if (args->grad_norms) {
+    bool first = true;
+    printf(",\"gradient_norms\":{");
+    status = zb_session_gradient_norms(session, json_norm, &first);
+    putchar('}');
+  }
+  printf("}\n");
+  return status;
+}
+
+/* "41.0k": three digits that a person can read. */
+static const char *short_number(double value, char text[32]) {
+  static const char *const units[] = {"", "k", "M", "G", "T"};
+  size_t unit = 0;
+  if (!isfinite(value)) return "-";
+  while (value >= 999.95 && unit + 1 < sizeof units / sizeof units[0]) value /= 1000, ++unit;
+  snprintf(text, 32, "%.1f%s", value, units[unit]);
+  return text;
+}
+
+static const char *short_time(double seconds, char text[32]) {
+  if (seconds >= 0.9995)
+    snprintf(text, 32, "%.2f s", seconds);
+  else if (seconds >= 0.9995e-3)
+    snprintf(text, 32, "%.2f ms", seconds * 1e3);
+  else
+    snprintf(text, 32, "%.2f us", seconds * 1e6);
+  return text;
+}
+
+static zb_status print_step_text(const zb_session *session, const arguments *args, const zb_step_result *result, int64_t last) {
+  char rate[32], time[32], loss[32] = "-";
+  if (isfinite(result->loss)) snprintf(loss, sizeof loss, "%.6f", result->loss);
+  printf("step %lld/%lld  loss %s  %s  %s tokens/s  idle %.1f%%\n", (long long)result->step + 1, (long long)last, loss,
+         short_time(result->seconds, time), short_number(tokens_per_second(result), rate), 100 * result->idle_share);
+  return args->grad_norms ? zb_session_gradient_norms(session, text_norm, NULL) : NULL;
+}
+
+/* Standard output that cannot be written is a failure: a full disk must not look like a run that went well. */
+static zb_status flush_output(void) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return NULL;
+  return ZB_ERROR(IO, "cannot write to standard output: %s", strerror(errno));
+}
+
+static void json_row(void *context, const zb_profile_row *row) {
+  bool *first = context;
+  printf("%s{\"category\":", *first ? "" : ",");
+  *first = false;
+  print_json_text(row->category);
+  print_json_number("seconds", row->seconds);
+  print_json_number("share", row->share);
+  printf(",\"calls\":%llu", (unsigned long long)row->calls);
+  print_json_number("flops", row->flops);
+  putchar('}');
+}
+
+static void text_row(void *context, const zb_profile_row *row) {
+  char time[32], rate[32] = "";
+  (void)context;
+  if (row->flops > 0 && row->seconds > 0) short_number(row->flops / row->seconds, rate);
+  printf("  %-14s %10s %6.1f%% %10llu calls %9s%-6s  %s\n", row->category, short_time(row->seconds, time), 100 * row->share,
+         (unsigned long long)row->calls, rate, rate[0] ? "FLOP/s" : "", row->help);
+}
+
+static zb_status print_profile(const zb_session *session, const arguments *args) {
+  bool first = true;
+  printf(args->json ? "{\"profile\":[" : "where the time of all ranks went:\n");
+  zb_status status = zb_session_profile(session, args->json ? json_row : text_row, &first);
+  if (args->json) printf("]}\n");
+  return status;
+}
+
+static void print_header(const zb_session *session, const arguments *args) {
+  if (args->json || args->quiet) return;
+  zb_session_info info = zb_session_describe(session);
+  uint64_t largest = 0;
+  char bytes[32];
+  for (int rank = 0; rank < info.ranks; ++rank)
+    if (zb_session_arena_bytes(session, rank) > largest) largest = zb_session_arena_bytes(session, rank);
+  printf("%s: %s, %d ranks on %s, %d threads each, %d stages, %d micro-batches, at most %sB a rank\n", info.model, info.schedule,
+         info.ranks, info.device, info.threads, info.stages, info.micro_batches, short_number((double)largest, bytes));
+  if (args->resume) printf("resumed after step %lld\n", (long long)zb_session_steps(session));
+}
+
+/* ---- Running ---- */
+
+static zb_status save(const zb_session *session, const arguments *args) {
+  ZB_TRY(zb_session_save(session, args->save));
+  if (!args->json && !args->quiet) printf("saved step %lld to %s\n", (long long)zb_session_steps(session), args->save);
+  return NULL;
+}
+
+static zb_status interrupted(const zb_session *session, const arguments *args, bool saved) {
+  zb_status status = ZB_ERROR(INTERRUPTED, "stopped by a signal after %lld steps", (long long)zb_session_steps(session));
+  if (saved) return zb_status_note(status, "saved: --resume '%s' goes on from there", args->save);
+  return zb_status_note(status, args->save ? "nothing was saved: no step was made" : "nothing was saved: no --save was given");
+}
+
+static zb_status make_steps(zb_session *session, const arguments *args) {
+  int64_t last = zb_session_steps(session) + args->steps;
+  while (zb_session_steps(session) < last && !signals_seen) {
+    zb_step_result result;
+    ZB_TRY(zb_session_step(session, &result));
+    bool final = zb_session_steps(session) == last || signals_seen;
+    if (!args->quiet || final)
+      ZB_TRY(args->json ? print_step_json(session, args, &result) : print_step_text(session, args, &result, last));
+    if (args->save && !final && args->save_every && zb_session_steps(session) % args->save_every == 0) ZB_TRY(save(session, args));
+    ZB_TRY(flush_output());
+  }
+  return NULL;
+}
+
+static zb_status finish(zb_session *session, const arguments *args, int64_t first) {
+  bool any = zb_session_steps(session) > first;
+  if (any && args->save) ZB_TRY(save(session, args));
+  if (any && args->timeline) ZB_TRY(zb_session_timeline(session, args->timeline));
+  if (any && args->trace) ZB_TRY(zb_session_trace(session, args->trace));
+  if (any && args->profile_ops) ZB_TRY(print_profile(session, args));
+  ZB_TRY(flush_output());
+  return signals_seen ? interrupted(session, args, any && args->save) : NULL;
+}
+
+static zb_status train(const arguments *args) {
+  zb_session *session = NULL;
+  zb_session_params params = {
+      .directory = args->directory,
+      .data = args->data,
+      .device = args->device,
+      .launch = args->launch,
+      .resume = args->resume,
+      .threads = (int)args->threads,
+      .seed = (uint64_t)args->seed,
+      .no_kernels = args->no_kernels,
+      .reference = args->reference,
+      .trace = args->timeline || args->trace,
+      .profile = args->profile_ops,
+      .timeout_ms = args->timeout * 1000,
+  };
+  if (args->save) ZB_TRY(zb_session_save_check(args->save));
+  catch_signals();
+  ZB_TRY(zb_session_create(&params, &session));
+  int64_t first = zb_session_steps(session);
+  running_session = session;
+  print_header(session, args);
+  zb_status status = make_steps(session, args);
+  if (!status) status = finish(session, args, first);
+  running_session = NULL;
+  zb_session_destroy(session);
+  return status;
+}
+
+static void write_text(void *context, const char *text, size_t bytes) { fwrite(text, 1, bytes, context); }
+
+int main(int argument_count, char **words) {
+  arguments args = {0};
+  zb_status status = parse(argument_count, words, &args);
+  if (!status && args.help) {
+    print_help();
+    status = flush_output();
+  } else if (!status && args.version) {
+    printf("zb-run %s\n", ZB_VERSION);
+    status = flush_output();
+  } else if (!status && args.print_plan) {
+    status = zb_plan_print_file(args.directory, write_text, stdout);
+    if (!status) status = flush_output();
+  } else if (!status) {
+    status = train(&args);
+  }
+  int exit_status = zb_status_exit(status);
+  if (status) {
+    fflush(stdout);
+    fprintf(stderr, "zb-run: %s", zb_status_text(status));
+  }
+  zb_status_free(status);
+  return exit_status;
+}
