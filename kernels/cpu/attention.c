@@ -153,18 +153,23 @@ V_INLINE void ZB_ISA(scale_row)(float *row, float factor, int64_t count) {
 }
 
 /* Scores of one row become exp(score - maximum); joins them to the row's running maximum and sum, and scales what the row has so far. */
-static void ZB_ISA(join_row)(float *scores, int64_t visible, int64_t count, float *highest, float *sum, float *out, int64_t d) {
+static void ZB_ISA(join_row)(float *scores, int64_t visible, int64_t count, float *highest, float *sum, float *out,
+                             int64_t d) {
   float block_highest = v_row_highest(scores, visible);
   float joined = *highest > block_highest ? *highest : block_highest;
   if (joined == -INFINITY) {
     memset(scores, 0, (size_t)count * sizeof *scores);
     return;
   }
-  float factor = expf(*highest - joined);
-  if (factor != 1.0f && *sum != 0.0f) ZB_ISA(scale_row)(out, factor, d);
-  *sum = *sum * factor + v_row_exp(scores, visible, joined, scores);
+  float block_sum = v_row_exp(scores, visible, joined, scores);
+  if (*sum != 0.0f && joined != *highest) {
+    float factor = expf(*highest - joined);
+    ZB_ISA(scale_row)(out, factor, d);
+    *sum *= factor;
+  }
+  *sum += block_sum;
   *highest = joined;
-  memset(scores + visible, 0, (size_t)(count - visible) * sizeof *scores);
+  for (int64_t j = visible; j < count; j += V_LANES) v_give(scores, v_set(0), j, count);
 }
 
 static void ZB_ISA(attention_tile)(void *context, int64_t tile, void *scratch) {
@@ -210,8 +215,10 @@ static void ZB_ISA(grad_row)(float *scores, float *dp, int64_t visible, int64_t 
     v_give(dp, p * (v_take(dp, j, visible) - v_set(delta)) * v_set(scale), j, visible);
     v_give(scores, p, j, visible);
   }
-  memset(scores + visible, 0, (size_t)(count - visible) * sizeof *scores);
-  memset(dp + visible, 0, (size_t)(count - visible) * sizeof *dp);
+  for (int64_t j = visible; j < count; j += V_LANES) {
+    v_give(scores, v_set(0), j, count);
+    v_give(dp, v_set(0), j, count);
+  }
 }
 
 /* Adds what GRAD_QUERIES queries of one head give, for one block of keys. */

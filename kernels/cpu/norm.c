@@ -108,10 +108,7 @@ V_INLINE float ZB_ISA(row_moment)(const float *x, int64_t width, float center, b
     }
   }
   for (; i < width; i += V_LANES) {
-    int64_t n = zb_min64(V_LANES, width - i);
-    float center_lanes[V_LANES];
-    v_store(center_lanes, c);
-    vf d = v_load_part(x + i, n) - v_load_part(center_lanes, n);
+    vf d = v_fill(v_take(x, i, width) - c, width - i, 0.0f);
     sum[0] = squared ? v_fma(d, d, sum[0]) : sum[0] + d;
   }
   return v_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { CHUNK = 2048 }; /* elements, stays in the first cache */
+
 typedef struct rows_context {
   int64_t rows, width, tile_rows;
   const float *x, *dout;
@@ -178,8 +180,17 @@ static void ZB_ISA(log_softmax_grad_tile)(void *context, int64_t tile, void *scr
 static void ZB_ISA(lse_tile)(void *context, int64_t tile, void *scratch) {
   FOR_ROWS(c) {
     const float *x = c.x + r * c.width;
-    float highest = v_row_highest(x, c.width);
-    c.lse_out[r] = highest + logf(v_row_exp(x, c.width, highest, NULL));
+    float highest = -INFINITY, sum = 0.0f;
+    for (int64_t i = 0; i < c.width; i += CHUNK) { /* each chunk is read from memory once, with the maximum so far */
+      int64_t count = zb_min64(CHUNK, c.width - i);
+      float chunk_highest = v_row_highest(x + i, count);
+      float joined = highest > chunk_highest ? highest : chunk_highest;
+      if (joined == -INFINITY) continue;
+      if (highest != joined && sum != 0.0f) sum *= expf(highest - joined);
+      sum += v_row_exp(x + i, count, joined, NULL);
+      highest = joined;
+    }
+    c.lse_out[r] = highest + logf(sum);
   }
 }
 

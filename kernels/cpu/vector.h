@@ -41,6 +41,7 @@
 #define v_abs ZB_ISA(v_abs)
 #define v_copysign ZB_ISA(v_copysign)
 #define v_sum ZB_ISA(v_sum)
+#define v_fill ZB_ISA(v_fill)
 #define v_highest ZB_ISA(v_highest)
 #define v_exp_part ZB_ISA(v_exp_part)
 #define v_exp ZB_ISA(v_exp)
@@ -165,18 +166,39 @@ V_INLINE vf v_scale(vf x, vf n) {
 
 /* Sum and maximum of the lanes, over a fixed tree. */
 V_INLINE float v_sum(vf x) {
-  float lane[V_LANES];
-  v_store(lane, x);
-  for (int width = V_LANES / 2; width > 0; width /= 2)
-    for (int i = 0; i < width; i++) lane[i] += lane[i + width];
-  return lane[0];
+#if ZB_ISA_LEVEL == 2
+  return _mm512_reduce_add_ps(x);
+#elif ZB_ISA_LEVEL == 1
+  __m128 half = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  half = _mm_add_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(half) + _mm_cvtss_f32(_mm_movehdup_ps(half));
+#else
+  return (x[0] + x[2]) + (x[1] + x[3]);
+#endif
 }
 V_INLINE float v_highest(vf x) {
+#if ZB_ISA_LEVEL == 2
+  return _mm512_reduce_max_ps(x);
+#else
   float lane[V_LANES];
   v_store(lane, x);
   for (int width = V_LANES / 2; width > 0; width /= 2)
-    for (int i = 0; i < width; i++) lane[i] = lane[i] > lane[i + width] || lane[i] != lane[i] ? lane[i] : lane[i + width];
+    for (int i = 0; i < width; i++) lane[i] = lane[i] > lane[i + width] ? lane[i] : lane[i + width];
   return lane[0];
+#endif
+}
+
+/* Lanes n.. (n >= 1) become `value`. */
+V_INLINE vf v_fill(vf x, int64_t n, float value) {
+#if ZB_ISA_LEVEL == 2
+  return v_select(n >= V_LANES ? (vm)0xffff : (vm)((1u << n) - 1), x, v_set(value));
+#elif ZB_ISA_LEVEL == 1
+  vi lane = {0, 1, 2, 3, 4, 5, 6, 7};
+  return v_select((vf)(lane < (int32_t)n), x, v_set(value));
+#else
+  vi lane = {0, 1, 2, 3};
+  return v_select(lane < (int32_t)n, x, v_set(value));
+#endif
 }
 
 /* x = n ln 2 + r with |r| <= ln 2 / 2 (1 %% more by rounding); returns exp(r) - 1. |x| <= 2^16. */
@@ -259,7 +281,7 @@ V_INLINE vf v_erf(vf x) {
   return v_select(v_nan(x), x, result);
 }
 
-/* Largest of `width` elements (-inf for none). */
+/* Largest of `width` elements (-inf for none); where there is a NaN, anything. */
 static inline __attribute__((unused)) float v_row_highest(const float *x, int64_t width) {
   vf high[2] = {v_set(-INFINITY), v_set(-INFINITY)};
   int64_t i = 0;
@@ -267,9 +289,8 @@ static inline __attribute__((unused)) float v_row_highest(const float *x, int64_
     high[0] = v_max(high[0], v_load(x + i));
     high[1] = v_max(high[1], v_load(x + i + V_LANES));
   }
-  float highest = v_highest(v_max(high[0], high[1]));
-  for (; i < width; i++) highest = x[i] > highest || x[i] != x[i] ? x[i] : highest;
-  return highest;
+  for (; i < width; i += V_LANES) high[0] = v_max(high[0], v_fill(v_take(x, i, width), width - i, -INFINITY));
+  return v_highest(v_max(high[0], high[1]));
 }
 
 /* Sum of exp(x - highest); writes the terms to out unless it is NULL. out may be x. */
@@ -278,17 +299,16 @@ static inline __attribute__((unused)) float v_row_exp(const float *x, int64_t wi
   int64_t i = 0;
   for (; i + 2 * V_LANES <= width; i += 2 * V_LANES) {
     for (int k = 0; k < 2; k++) {
+      __builtin_prefetch(x + i + k * V_LANES + 2048); /* the next chunk of a long row (softmax.c) */
       vf e = v_exp(v_load(x + i + k * V_LANES) - h);
       if (out) v_store(out + i + k * V_LANES, e);
       sum[k] = sum[k] + e;
     }
   }
   for (; i < width; i += V_LANES) {
-    int64_t n = zb_min64(V_LANES, width - i);
-    float terms[V_LANES];
-    v_store(terms, v_exp(v_load_part(x + i, n) - h));
-    if (out) memcpy(out + i, terms, (size_t)n * sizeof *out);
-    sum[0] = sum[0] + v_load_part(terms, n);
+    vf e = v_fill(v_exp(v_take(x, i, width) - h), width - i, 0.0f);
+    if (out) v_give(out, e, i, width);
+    sum[0] = sum[0] + e;
   }
   return v_sum(sum[0] + sum[1]);
 }
