@@ -1,7 +1,9 @@
-/* Every kernel against numbers of other programs: the reference of each op against test/kernels/cases/OP.safetensors, and the kernel that
- * the CPU table chooses against the reference, on every instruction set of the machine, with one thread and with three (equal bits).
+/* Every kernel against numbers of other programs: the reference of each op against test/kernels/cases/OP.safetensors,
+ * and the kernel that the CPU table chooses against the reference, on every instruction set of the machine, with one
+ * thread and with three (equal bits).
  *
- * The cases are written by test/kernels/make_cases.py, which describes the files. An op of class KERNEL without cases fails. */
+ * The cases are written by test/kernels/make_cases.py, which describes the files. An op of class KERNEL without cases
+ * fails. */
 #include <CUnit/Basic.h>
 #include <jansson.h>
 #include <math.h>
@@ -96,7 +98,8 @@ typedef struct prepared {
 static bool prepare(const case_file *file, json_t *row, prepared *out);
 
 static void release(prepared *p) {
-  for (int i = 0; i < p->owned_count; i++) zb_free(p->owned[i]);
+  for (int i = 0; i < p->owned_count; i++)
+    zb_free(p->owned[i]);
   p->owned_count = 0;
 }
 
@@ -110,7 +113,8 @@ static void *own(prepared *p, size_t bytes) {
 
 static int64_t elements_of(const zb_tensor *tensor) {
   int64_t count = 1;
-  for (int i = 0; i < tensor->rank; i++) count *= tensor->shape[i];
+  for (int i = 0; i < tensor->rank; i++)
+    count *= tensor->shape[i];
   return count;
 }
 
@@ -136,7 +140,8 @@ static void read_attrs(json_t *object, prepared *p) {
     else {
       attr->kind = ZB_ATTR_INTS;
       attr->count = (int)json_array_size(value);
-      for (int i = 0; i < attr->count; i++) p->ints[count][i] = json_integer_value(json_array_get(value, (size_t)i));
+      for (int i = 0; i < attr->count; i++)
+        p->ints[count][i] = json_integer_value(json_array_get(value, (size_t)i));
       attr->ints = p->ints[count];
     }
     count++;
@@ -145,7 +150,8 @@ static void read_attrs(json_t *object, prepared *p) {
 }
 
 static void read_dims(json_t *array, int64_t *out) {
-  for (size_t i = 0; i < json_array_size(array); i++) out[i] = json_integer_value(json_array_get(array, i));
+  for (size_t i = 0; i < json_array_size(array); i++)
+    out[i] = json_integer_value(json_array_get(array, i));
 }
 
 static void make_contiguous(zb_tensor *tensor) {
@@ -172,10 +178,18 @@ static void fill_random(json_t *operand, uint64_t seed, zb_tensor *tensor, int64
     double share = (double)(next_random(&seed) >> 11) * 0x1p-53, value = low + (high - low) * share;
     bool hidden = mask && next_random(&seed) % 3 == 0;
     switch (tensor->dtype) {
-    case ZB_F32: ((float *)tensor->data)[i] = hidden ? -INFINITY : (float)value; break;
-    case ZB_I64: ((int64_t *)tensor->data)[i] = (int64_t)floor(value); break;
-    case ZB_I32: ((int32_t *)tensor->data)[i] = (int32_t)floor(value); break;
-    default: ((uint8_t *)tensor->data)[i] = (uint8_t)floor(value); break;
+    case ZB_F32:
+      ((float *)tensor->data)[i] = hidden ? -INFINITY : (float)value;
+      break;
+    case ZB_I64:
+      ((int64_t *)tensor->data)[i] = (int64_t)floor(value);
+      break;
+    case ZB_I32:
+      ((int32_t *)tensor->data)[i] = (int32_t)floor(value);
+      break;
+    default:
+      ((uint8_t *)tensor->data)[i] = (uint8_t)floor(value);
+      break;
     }
   }
 }
@@ -186,9 +200,11 @@ static bool compute_operand(json_t *operand, prepared *p, zb_tensor *out) {
   json_t *from = json_object_get(operand, "from");
   zb_tensor inputs[OPERANDS_MAX], outputs[RESULTS_MAX];
   int count = (int)json_array_size(from), wanted = (int)json_integer_value(json_object_get(operand, "output"));
-  for (int i = 0; i < count; i++) inputs[i] = p->inputs[json_integer_value(json_array_get(from, (size_t)i))];
+  for (int i = 0; i < count; i++)
+    inputs[i] = p->inputs[json_integer_value(json_array_get(from, (size_t)i))];
   const zb_tensor *first = &inputs[0];
-  bool attention = first->rank == 4 && count >= 3; /* (out like q, lse [batch, heads, tq]); else (loss, lse like labels) */
+  bool attention =
+      first->rank == 4 && count >= 3; /* (out like q, lse [batch, heads, tq]); else (loss, lse like labels) */
   outputs[0] = outputs[1] = attention ? *first : inputs[1];
   outputs[0].dtype = outputs[1].dtype = ZB_F32;
   if (attention) {
@@ -203,7 +219,8 @@ static bool compute_operand(json_t *operand, prepared *p, zb_tensor *out) {
     make_contiguous(&outputs[i]);
     outputs[i].data = own(i == wanted ? p : &scratch, bytes_of(&outputs[i]));
   }
-  zb_kernel_call call = {.inputs = inputs, .input_count = count, .outputs = outputs, .output_count = 2, .attrs = p->call.attrs};
+  zb_kernel_call call = {
+      .inputs = inputs, .input_count = count, .outputs = outputs, .output_count = 2, .attrs = p->call.attrs};
   const char *error = kernel->run(&call);
   if (error) fprintf(stderr, "an operand cannot be computed: %s\n", error);
   release(&scratch);
@@ -242,7 +259,8 @@ static bool read_operand(const case_file *file, json_t *operand, uint64_t seed, 
     return true;
   }
   int64_t span = 1;
-  for (int i = 0; i < out->rank; i++) span += out->strides[i] * (out->shape[i] - 1);
+  for (int i = 0; i < out->rank; i++)
+    span += out->strides[i] * (out->shape[i] - 1);
   if (!zb_dtype_parse(json_string_value(json_object_get(operand, "dtype")), &out->dtype)) return false;
   out->data = own(p, (size_t)span * zb_dtype_bytes(out->dtype));
   fill_random(operand, seed, out, span);
@@ -323,9 +341,12 @@ static bool guards_hold(const prepared *p) {
 
 static double element(const zb_tensor *tensor, int64_t i) {
   switch (tensor->dtype) {
-  case ZB_F32: return (double)((const float *)tensor->data)[i];
-  case ZB_F64: return ((const double *)tensor->data)[i];
-  default: return NAN;
+  case ZB_F32:
+    return (double)((const float *)tensor->data)[i];
+  case ZB_F64:
+    return ((const double *)tensor->data)[i];
+  default:
+    return NAN;
   }
 }
 
@@ -339,7 +360,8 @@ static int64_t first_difference(const zb_tensor *got, const zb_tensor *want, bou
     if (isfinite(element(want, i))) largest = fmax(largest, fabs(element(want, i)));
   for (int64_t i = 0; i < count; i++) {
     if (!real) {
-      if (memcmp((const char *)got->data + i * (int64_t)size, (const char *)want->data + i * (int64_t)size, size)) return i;
+      if (memcmp((const char *)got->data + i * (int64_t)size, (const char *)want->data + i * (int64_t)size, size))
+        return i;
       continue;
     }
     double x = element(got, i), y = element(want, i);
@@ -364,8 +386,8 @@ static void check_tensor(const case_file *file, json_t *row, const char *what, i
   int64_t place = first_difference(got, want, allowed);
   if (place < 0) return;
   char text[128];
-  snprintf(text, sizeof text, "result %d, element %lld is %.9g, expected %.9g", index, (long long)place, element(got, place),
-           element(want, place));
+  snprintf(text, sizeof text, "result %d, element %lld is %.9g, expected %.9g", index, (long long)place,
+           element(got, place), element(want, place));
   report(file, row, what, text);
 }
 
@@ -411,7 +433,9 @@ static void check_reference(const case_file *file, json_t *row) {
   release(&p);
 }
 
-static void reference_matches_other_programs(void) { for_each_case(check_reference); }
+static void reference_matches_other_programs(void) {
+  for_each_case(check_reference);
+}
 
 static zb_threads *three_threads;
 static int fast_cases;
@@ -501,7 +525,8 @@ static void every_op_refuses_a_call_without_operands(void) {
 
 /* Element types are refused, not read as others: no op takes i1 as a real number and none adds i1 up. */
 static void wrong_types_are_refused(void) {
-  static const char *const real_ops[] = {"exp", "tanh_grad", "add", "pow", "softmax", "reduce_sum", "matmul", "accumulate_add"};
+  static const char *const real_ops[] = {"exp",     "tanh_grad",  "add",    "pow",
+                                         "softmax", "reduce_sum", "matmul", "accumulate_add"};
   uint8_t bytes[4] = {0};
   zb_tensor x = {.data = bytes, .dtype = ZB_I1, .rank = 2, .shape = {2, 2}, .strides = {2, 1}};
   zb_tensor inputs[2] = {x, x};

@@ -2,16 +2,17 @@
 
 Usage: python make_cases.py [FOLDER]      (needs numpy, torch, onnx, onnxruntime, ml_dtypes; deterministic)
 
-The expected numbers come from programs that share nothing with zbc: onnxruntime runs a model of one node where ONNX has the op,
-else PyTorch computes in float64 (gradients by its autograd, updates by its optimizers). Operands are NumPy arrays; a transposed,
-sliced or broadcast one is stored as its base with strides, so that kernels get the strides.
+The expected numbers come from programs that share nothing with zbc: onnxruntime runs a model of one node where ONNX
+has the op, else PyTorch computes in float64 (gradients by its autograd, updates by its optimizers). Operands are NumPy
+arrays; a transposed, sliced or broadcast one is stored as its base with strides, so that kernels get the strides.
 
 A file holds several cases. Its metadata has the keys
-  "cases"      a JSON array, see case() below; a tensor is named where it is used as it is stored, or is an object with its view;
-  "tolerance"  {"reference": [relative, scaled, absolute], "fast": [relative, scaled, absolute]}: a result is right where
-               |got - want| <= relative*|want| + scaled*(largest finite |want| of the tensor) + absolute.
-Cases without expected results ("random") say only shapes and how operands are filled; the fast kernels are compared with the
-reference on them.
+  "cases"      a JSON array, see case() below; a tensor is named where it is used as it is stored, or is an object with
+               its view;
+  "tolerance"  {"reference": [relative, scaled, absolute], "fast": [relative, scaled, absolute]}: a result is right
+               where |got - want| <= relative*|want| + scaled*(largest finite |want| of the tensor) + absolute.
+Cases without expected results ("random") say only shapes and how operands are filled; the fast kernels are compared
+with the reference on them.
 """
 
 import json
@@ -34,8 +35,7 @@ OPSET = 24
 files = {}
 random = np.random.Generator(np.random.PCG64(20240607))
 
-
-# ---- Cases -------------------------------------------------------------------------------------------------------------------
+# ---- Cases ---------------------------------------------------------------------------------------
 
 
 def file_of(op):
@@ -64,8 +64,9 @@ def plain_attrs(attrs):
 
 
 def case(op, name, inputs, expected, attrs=None, accumulate=None, alias=None, error=False):
-    """One call. inputs: arrays, None for an absent one. expected: arrays (with error: their dtype and shape are all that counts; the
-    kernel must refuse the values, or with "shape" the reference must refuse the call). accumulate: result 0 before the call. alias: [k, ...], result i is operand k in place."""
+    """One call. inputs: arrays, None for an absent one. expected: arrays (with error: their dtype and shape are all
+    that counts; the kernel must refuse the values, or with "shape" the reference must refuse the call). accumulate: result 0
+    before the call. alias: [k, ...], result i is operand k in place."""
     file = file_of(op)
     number = len(file["cases"])
 
@@ -95,20 +96,21 @@ def case(op, name, inputs, expected, attrs=None, accumulate=None, alias=None, er
 
 
 def R(*shape, low=-2.0, high=2.0, dtype="f32", layout="plain", fill="uniform"):
-    """An operand of a random case. layout: plain, transposed (stored with dimensions reversed), spaced (every other element of the
-    last dimension). fill: uniform in low..high (integers: below high), or mask (a third of it -infinity)."""
+    """An operand of a random case. layout: plain, transposed (stored with dimensions reversed), spaced (every other
+    element of the last dimension). fill: uniform in low..high (integers: below high), or mask (a third of it
+    -infinity)."""
     shape = list(shape)
     strides = [1] * len(shape)
     order = range(len(shape)) if layout == "transposed" else range(len(shape) - 1, -1, -1)
     step = 2 if layout == "spaced" else 1
     for i in order:
         strides[i], step = step, step * shape[i]
-    return {"dtype": dtype, "shape": shape, "strides": strides, "offset": 0, "fill": fill, "low": low, "high": high,
-            "elements": max(step, 1)}
+    return {"dtype": dtype, "shape": shape, "strides": strides, "offset": 0, "fill": fill, "low": low, "high": high}
 
 
 def result_of(op, inputs, output):
-    """An operand that is a result of the reference kernel of op on operands (by number) of the same case, with its attributes."""
+    """An operand that is a result of the reference kernel of op on operands (by number) of the same case, with its
+    attributes."""
     return {"result_of": op, "from": inputs, "output": output}
 
 
@@ -137,21 +139,24 @@ APPROXIMATED = ((2e-6, 1e-6, 1e-7), (1e-5, 1e-6, 0))
 # A row that sees one key has a gradient of exactly 0, as a difference of two equal sums.
 DIFFERENCES = ((2e-6, 4e-6, 1e-9), (2e-5, 1e-5, 3e-7))
 
-
-# ---- Sources of numbers ------------------------------------------------------------------------------------------------------
+# ---- Sources of numbers --------------------------------------------------------------------------
 
 
 def onnx_run(op, inputs, attrs=None, outputs=1):
     """Runs a model of one node. None is an absent operand."""
     names = ["" if a is None else f"x{i}" for i, a in enumerate(inputs)]
     node = helper.make_node(op, names, [f"y{i}" for i in range(outputs)], **(attrs or {}))
-    values = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
-              for n, a in zip(names, inputs) if a is not None]
+    values = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+        for n, a in zip(names, inputs) if a is not None
+    ]
     results = [helper.make_empty_tensor_value_info(f"y{i}") for i in range(outputs)]
     graph = helper.make_graph([node], "one", values, results)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return session.run(None, {n: np.ascontiguousarray(a).reshape(a.shape) for n, a in zip(names, inputs) if a is not None})
+    return session.run(None,
+                       {n: np.ascontiguousarray(a).reshape(a.shape)
+                        for n, a in zip(names, inputs) if a is not None})
 
 
 def wide(array):
@@ -169,7 +174,9 @@ def gradients(function, inputs, dout):
     tensors = [wide(a) for a in inputs]
     out = function(*tensors)
     real = [t for t in tensors if t.requires_grad]
-    return [narrow(g) for g in torch.autograd.grad(out, real, torch.from_numpy(np.array(dout)).double(), allow_unused=False)]
+    return [
+        narrow(g) for g in torch.autograd.grad(out, real, torch.from_numpy(np.array(dout)).double(), allow_unused=False)
+    ]
 
 
 def real(*shape, low=-2.0, high=2.0):
@@ -184,7 +191,7 @@ def truth(*shape):
     return random.integers(0, 2, shape).astype(BOOL)
 
 
-# ---- Elementwise, one operand ------------------------------------------------------------------------------------------------
+# ---- Elementwise, one operand --------------------------------------------------------------------
 
 T = torch
 sigmoid = T.sigmoid
@@ -206,8 +213,8 @@ UNARY = {
     "elu": ("Elu", lambda x, alpha=1.0: T.nn.functional.elu(x, alpha), None, "x", {"alpha": 1.7}),
     "erf": ("Erf", T.erf, None, "x"),
     "exp": ("Exp", T.exp, None, "out"),
-    "gelu": ("Gelu", lambda x, tanh=False: T.nn.functional.gelu(x, approximate="tanh" if tanh else "none"), (-4, 4), "x",
-             {"tanh": True}),
+    "gelu": ("Gelu", lambda x, tanh=False: T.nn.functional.gelu(x, approximate="tanh"
+                                                                if tanh else "none"), (-4, 4), "x", {"tanh": True}),
     "hard_sigmoid": ("HardSigmoid", lambda x, alpha=0.2, beta=0.5: T.clip(alpha * x + beta, 0, 1), (-4, 4), "x",
                      {"alpha": 0.3, "beta": 0.4}),
     "hard_swish": ("HardSwish", T.nn.functional.hardswish, (-4, 4), "x"),
@@ -218,10 +225,11 @@ UNARY = {
     "reciprocal": ("Reciprocal", T.reciprocal, (0.3, 3), "out"),
     "relu": ("Relu", T.relu, None, "out"),
     "rsqrt": (None, T.rsqrt, (0.1, 5), "out"),
-    "selu": ("Selu", lambda x, alpha=1.67326319217681884765625, gamma=1.05070102214813232421875:
-             gamma * T.where(x > 0, x, alpha * T.expm1(x)), None, "x", {"alpha": 1.5, "gamma": 0.9}),
-    "shrink": ("Shrink", lambda x, bias=0.0, lambd=0.5: T.where(x < -lambd, x + bias, T.where(x > lambd, x - bias, 0 * x)),
-               None, "x", {"bias": 0.3, "lambd": 0.8}),
+    "selu": ("Selu", lambda x, alpha=1.67326319217681884765625, gamma=1.05070102214813232421875: gamma * T.where(
+        x > 0, x, alpha * T.expm1(x)), None, "x", {"alpha": 1.5, "gamma": 0.9}),
+    "shrink":
+    ("Shrink", lambda x, bias=0.0, lambd=0.5: T.where(x < -lambd, x + bias, T.where(x > lambd, x - bias, 0 * x)), None,
+     "x", {"bias": 0.3, "lambd": 0.8}),
     "sigmoid": ("Sigmoid", T.sigmoid, (-6, 6), "out"),
     "silu": ("Swish", lambda x, alpha=1.0: x * sigmoid(alpha * x), (-6, 6), "x", {"alpha": 1.7}),
     "sin": ("Sin", T.sin, None, "x"),
@@ -231,7 +239,8 @@ UNARY = {
     "sqrt": ("Sqrt", T.sqrt, (0.1, 5), "out"),
     "tan": ("Tan", T.tan, (-1.2, 1.2), "x"),
     "tanh": ("Tanh", T.tanh, None, "out"),
-    "thresholded_relu": ("ThresholdedRelu", lambda x, alpha=1.0: T.where(x > alpha, x, 0 * x), None, "x", {"alpha": 0.4}),
+    "thresholded_relu":
+    ("ThresholdedRelu", lambda x, alpha=1.0: T.where(x > alpha, x, 0 * x), None, "x", {"alpha": 0.4}),
     "ceil": ("Ceil", T.ceil, (-3, 3), None),
     "floor": ("Floor", T.floor, (-3, 3), None),
     "round": ("Round", T.round, (-3, 3), None),
@@ -239,15 +248,46 @@ UNARY = {
 }
 INF = float("inf")
 SPECIAL = {
-    "abs": [-INF, INF, -0.0], "acos": [1, -1, 0], "acosh": [1, 1e6], "asin": [1, -1, 0], "asinh": [0, 1e6], "atan": [INF, -INF, 0],
-    "atanh": [0, 0.999], "cos": [0, 30], "cosh": [0, 80, -80], "celu": [0, -INF, 50], "clip": [1e30, -1e30, 0], "elu": [0, -INF, 50],
-    "erf": [INF, -INF, 0, 3], "exp": [INF, -INF, 0, 88, -80], "gelu": [0, 30, -30, 1e-6], "hard_sigmoid": [0, 1e6, -1e6],
-    "hard_swish": [0, 3, -3, 1e6, -1e6], "leaky_relu": [0, -INF, INF], "log": [0, INF, 1, 1e-30], "mish": [0, 50, -50],
-    "neg": [0, INF, -INF], "reciprocal": [INF, -INF, 1e-30], "relu": [0, -INF, INF], "rsqrt": [INF, 1e-20, 1e20], "selu": [0, -INF, 50],
-    "shrink": [0, 1e6, -1e6], "sigmoid": [INF, -INF, 0, 30, -80], "silu": [0, 50, -50], "sin": [0, 30], "sinh": [0, 80, -80],
-    "softplus": [0, 80, -80], "softsign": [0, 1e6, -1e6], "sqrt": [0, INF, 1e-30], "tan": [0], "tanh": [INF, -INF, 0, 20, 1e-6],
-    "thresholded_relu": [0, 1e6], "ceil": [INF, -0.5, 2.0, 1e9], "floor": [-INF, -0.5, 2.0, 1e9],
-    "round": [0.5, 1.5, 2.5, -0.5, -1.5, 1e9, INF], "sign": [0, -0.0, INF, -INF],
+    "abs": [-INF, INF, -0.0],
+    "acos": [1, -1, 0],
+    "acosh": [1, 1e6],
+    "asin": [1, -1, 0],
+    "asinh": [0, 1e6],
+    "atan": [INF, -INF, 0],
+    "atanh": [0, 0.999],
+    "cos": [0, 30],
+    "cosh": [0, 80, -80],
+    "celu": [0, -INF, 50],
+    "clip": [1e30, -1e30, 0],
+    "elu": [0, -INF, 50],
+    "erf": [INF, -INF, 0, 3],
+    "exp": [INF, -INF, 0, 88, -80],
+    "gelu": [0, 30, -30, 1e-6],
+    "hard_sigmoid": [0, 1e6, -1e6],
+    "hard_swish": [0, 3, -3, 1e6, -1e6],
+    "leaky_relu": [0, -INF, INF],
+    "log": [0, INF, 1, 1e-30],
+    "mish": [0, 50, -50],
+    "neg": [0, INF, -INF],
+    "reciprocal": [INF, -INF, 1e-30],
+    "relu": [0, -INF, INF],
+    "rsqrt": [INF, 1e-20, 1e20],
+    "selu": [0, -INF, 50],
+    "shrink": [0, 1e6, -1e6],
+    "sigmoid": [INF, -INF, 0, 30, -80],
+    "silu": [0, 50, -50],
+    "sin": [0, 30],
+    "sinh": [0, 80, -80],
+    "softplus": [0, 80, -80],
+    "softsign": [0, 1e6, -1e6],
+    "sqrt": [0, INF, 1e-30],
+    "tan": [0],
+    "tanh": [INF, -INF, 0, 20, 1e-6],
+    "thresholded_relu": [0, 1e6],
+    "ceil": [INF, -0.5, 2.0, 1e9],
+    "floor": [-INF, -0.5, 2.0, 1e9],
+    "round": [0.5, 1.5, 2.5, -0.5, -1.5, 1e9, INF],
+    "sign": [0, -0.0, INF, -INF],
 }
 
 
@@ -273,9 +313,11 @@ def unary():
         attrs = row[4] if len(row) > 4 else {}
         tolerance(name, *(APPROXIMATED if name in ("gelu", "sigmoid", "silu") else ELEMENTWISE))
         r = lambda *shape: real(*shape, low=low, high=high)
-        shapes = {"rank 0": r(), "rank 1": r(17), "transposed": r(3, 5, 4).T, "rank 5": r(2, 1, 3, 2, 2), "no elements": r(0, 3),
-                  "expanded": np.broadcast_to(r(3, 1), (2, 3, 4)), "spaced": r(4, 10)[:, ::2],
-                  "special values": np.array(SPECIAL[name], F32)}
+        shapes = {
+            "rank 0": r(), "rank 1": r(17), "transposed": r(3, 5, 4).T, "rank 5": r(2, 1, 3, 2, 2), "no elements":
+            r(0, 3), "expanded": np.broadcast_to(r(3, 1), (2, 3, 4)), "spaced": r(4, 10)[:, ::2], "special values":
+            np.array(SPECIAL[name], F32)
+        }
         for title, x in shapes.items():
             case(name, title, [x], [unary_forward(name, x, {})])
         if attrs:
@@ -289,7 +331,8 @@ def unary():
         tolerance(grad, *ELEMENTWISE)
         for title, a in (("defaults", {}), ("attributes", attrs)):
             for layout, x, dout in (("plain", r(31), real(31)), ("transposed", r(5, 4).T, real(4, 5)),
-                                    ("expanded", r(2, 3, 4), np.broadcast_to(real(1), (2, 3, 4))), ("rank 0", r(), real())):
+                                    ("expanded", r(2, 3, 4), np.broadcast_to(real(1),
+                                                                             (2, 3, 4))), ("rank 0", r(), real())):
                 out = narrow(function(wide(x), **a))
                 dx, = gradients(lambda t: function(t, **a), [x], dout)
                 case(grad, f"{layout}, {title}", [x if saved == "x" else out, dout], [dx], ours(a))
@@ -314,7 +357,8 @@ def unary_rest():
     values = np.array([0, 1, -INF, INF, np.nan, -3e38], F32)
     for name, onnx_op in (("is_inf", "IsInf"), ("is_nan", "IsNaN")):
         tolerance(name, *EXACT)
-        for title, x in (("values", values), ("transposed", np.tile(values, (3, 1)).T), ("rank 0", values[3:4].reshape(()))):
+        for title, x in (("values", values), ("transposed", np.tile(values, (3, 1)).T), ("rank 0", values[3:4].reshape(
+            ()))):
             case(name, title, [x], onnx_run(onnx_op, [x]))
         random_case(name, "large", [R(37, 211, fill="mask")], [O(37, 211, dtype="i1")])
     for negative, positive in ((1, 0), (0, 1), (0, 0)):
@@ -332,18 +376,32 @@ def unary_rest():
     random_case("bitwise_not", "large", [R(37, 211, dtype="i64", low=-99, high=99)], [O(37, 211, dtype="i64")])
 
 
-# ---- Elementwise, two operands -----------------------------------------------------------------------------------------------
+# ---- Elementwise, two operands -------------------------------------------------------------------
 
-PAIRS = [((), ()), ((3,), (2, 3)), ((2, 3), (3,)), ((4, 1, 3), (2, 1)), ((2, 1, 3, 1), (1, 4, 1, 2)), ((1,), (2, 1, 3, 2, 2)), ((), (2, 3)),
-         ((0, 3), (1, 3)), ((2, 3), ())]
+PAIRS = [((), ()), ((3, ), (2, 3)), ((2, 3), (3, )), ((4, 1, 3), (2, 1)), ((2, 1, 3, 1), (1, 4, 1, 2)),
+         ((1, ), (2, 1, 3, 2, 2)), ((), (2, 3)), ((0, 3), (1, 3)), ((2, 3), ())]
 # name: (ONNX op, kinds of elements, ONNX attributes, range of floats of lhs, of rhs)
 BINARY = {
-    "add": ("Add", "fi"), "sub": ("Sub", "fi"), "mul": ("Mul", "fi"), "div": ("Div", "fi"), "pow": ("Pow", "f", (0.1, 3), (-2, 3)),
-    "max": ("Max", "fi"), "min": ("Min", "fi"), "prelu": ("PRelu", "f"), "mod": ("Mod", "fi"),
-    "and": ("And", "b"), "or": ("Or", "b"), "xor": ("Xor", "b"),
-    "bitwise_and": ("BitwiseAnd", "i"), "bitwise_or": ("BitwiseOr", "i"), "bitwise_xor": ("BitwiseXor", "i"),
+    "add": ("Add", "fi"),
+    "sub": ("Sub", "fi"),
+    "mul": ("Mul", "fi"),
+    "div": ("Div", "fi"),
+    "pow": ("Pow", "f", (0.1, 3), (-2, 3)),
+    "max": ("Max", "fi"),
+    "min": ("Min", "fi"),
+    "prelu": ("PRelu", "f"),
+    "mod": ("Mod", "fi"),
+    "and": ("And", "b"),
+    "or": ("Or", "b"),
+    "xor": ("Xor", "b"),
+    "bitwise_and": ("BitwiseAnd", "i"),
+    "bitwise_or": ("BitwiseOr", "i"),
+    "bitwise_xor": ("BitwiseXor", "i"),
     "bit_shift": (None, "i"),
-    "equal": ("Equal", "fib"), "greater": ("Greater", "fi"), "greater_equal": ("GreaterOrEqual", "fi"), "less": ("Less", "fi"),
+    "equal": ("Equal", "fib"),
+    "greater": ("Greater", "fi"),
+    "greater_equal": ("GreaterOrEqual", "fi"),
+    "less": ("Less", "fi"),
     "less_equal": ("LessOrEqual", "fi"),
 }
 KINDS = {"f": [F32], "i": [I64, I32], "b": [BOOL]}
@@ -388,49 +446,67 @@ def binary():
             for kind in row[1]:
                 for dtype in KINDS[kind]:
                     title = SHORT[dtype] + "".join(f" {k}={v}" for k, v in attrs.items())
-                    operands = [(str(s), binary_operand(name, 0, dtype, s[0]), binary_operand(name, 1, dtype, s[1])) for s in (PAIRS[::4] if dtype == I32 else PAIRS)]
-                    operands += [("transposed", binary_operand(name, 0, dtype, (3, 4)).T, binary_operand(name, 1, dtype, (4, 3))),
-                                 ("rhs spaced", binary_operand(name, 0, dtype, (3, 4)), binary_operand(name, 1, dtype, (3, 8))[:, ::2]),
-                                 ("expanded", np.broadcast_to(binary_operand(name, 0, dtype, (3, 1)), (2, 3, 4)),
-                                  binary_operand(name, 1, dtype, (2, 3, 4)))]
+                    operands = [(str(s), binary_operand(name, 0, dtype, s[0]), binary_operand(name, 1, dtype, s[1]))
+                                for s in (PAIRS[::4] if dtype == I32 else PAIRS)]
+                    operands += [("transposed", binary_operand(name, 0, dtype,
+                                                               (3, 4)).T, binary_operand(name, 1, dtype, (4, 3))),
+                                 ("rhs spaced", binary_operand(name, 0, dtype,
+                                                               (3, 4)), binary_operand(name, 1, dtype, (3, 8))[:, ::2]),
+                                 ("expanded", np.broadcast_to(binary_operand(name, 0, dtype, (3, 1)),
+                                                              (2, 3, 4)), binary_operand(name, 1, dtype, (2, 3, 4)))]
                     for shapes, x, y in operands:
                         case(name, f"{title} {shapes}", [x, y], [binary_expected(name, x, y, attrs)], attrs)
-                    result = "i1" if row[0] in ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual") else SHORT[dtype]
-                    low, high = (row[2][0], row[2][1]) if kind == "f" and len(row) > 2 else {"f": (-2, 2), "i": (0, 9), "b": (0, 2)}[kind]
+                    result = "i1" if row[0] in ("Equal", "Greater", "GreaterOrEqual", "Less",
+                                                "LessOrEqual") else SHORT[dtype]
+                    low, high = (
+                        row[2][0],
+                        row[2][1]) if kind == "f" and len(row) > 2 else {"f": (-2, 2), "i": (0, 9), "b": (0, 2)}[kind]
                     bounds = dict(low=low, high=high, dtype=SHORT[dtype])
                     divisor = dict(bounds, low=0.3 if kind == "f" else 1) if name in ("div", "mod") else bounds
-                    for shapes in (((37, 211), (37, 211)), ((37, 211), (211,)), ((37, 1), (5, 37, 211)), ((37, 211), ())):
+                    for shapes in (((37, 211), (37, 211)), ((37, 211), (211, )), ((37, 1), (5, 37, 211)), ((37, 211),
+                                                                                                           ())):
                         out = np.broadcast_shapes(*shapes)
-                        random_case(name, f"large {title} {shapes}", [R(*shapes[0], **bounds), R(*shapes[1], **divisor)],
-                                    [O(*out, dtype=result)], attrs)
+                        random_case(name, f"large {title} {shapes}",
+                                    [R(*shapes[0], **bounds), R(*shapes[1], **divisor)], [O(*out, dtype=result)], attrs)
     infinite = np.array([INF, -INF, 0.0, np.nan], F32)
     for name in ("add", "mul", "max", "min", "less", "equal"):
         x, y = np.repeat(infinite, 4), np.tile(infinite, 4)
-        case(name, "infinities and NaN", [x, y], onnx_run(BINARY[name][0], [x, y]) if name not in ("max", "min") else
-             [np.maximum(x, y) if name == "max" else np.minimum(x, y)])
+        case(
+            name, "infinities and NaN", [x, y],
+            onnx_run(BINARY[name][0], [x, y])
+            if name not in ("max", "min") else [np.maximum(x, y) if name == "max" else np.minimum(x, y)])
     for name, dtype in (("add", I64), ("mul", I64), ("sub", I32), ("mul", I32)):
         edge = np.array([np.iinfo(dtype).max, np.iinfo(dtype).min, -1, 2], dtype)
         x, y = np.repeat(edge, 4), np.tile(edge, 4)
-        case(name, f"{SHORT[dtype]} wraps", [x, y], [{"add": np.add, "mul": np.multiply, "sub": np.subtract}[name](x, y)])
+        case(name, f"{SHORT[dtype]} wraps", [x, y],
+             [{"add": np.add, "mul": np.multiply, "sub": np.subtract}[name](x, y)])
     big = np.array([np.iinfo(I64).max, np.iinfo(I64).max - 1], I64)
     case("equal", "i64 beyond 2^53", [big, np.array([big[1], big[1]])], [np.array([False, True])])
     for name in ("div", "mod"):
         for dtype in (I64, I32):
-            case(name, f"{SHORT[dtype]} by zero", [whole(3, dtype=dtype), np.array([1, 0, 2], dtype)], [whole(3, dtype=dtype)], error=True)
-            case(name, f"{SHORT[dtype]} least by -1", [np.array([np.iinfo(dtype).min], dtype), np.array([-1], dtype)],
+            case(name,
+                 f"{SHORT[dtype]} by zero", [whole(3, dtype=dtype), np.array([1, 0, 2], dtype)],
+                 [whole(3, dtype=dtype)],
+                 error=True)
+            case(name, f"{SHORT[dtype]} least by -1",
+                 [np.array([np.iinfo(dtype).min], dtype), np.array([-1], dtype)],
                  [np.array([np.iinfo(dtype).min if name == "div" else 0], dtype)])
     case("bit_shift", "by a negative amount", [whole(3), np.array([1, -1, 2])], [whole(3)], {"left": True}, error=True)
-    case("pow", "negative base", [np.array([-2, -2, 0, -1, 2], F32), np.array([2, 3, 0, 5, -1], F32)],
-         onnx_run("Pow", [np.array([-2, -2, 0, -1, 2], F32), np.array([2, 3, 0, 5, -1], F32)]))
+    case("pow", "negative base",
+         [np.array([-2, -2, 0, -1, 2], F32), np.array([2, 3, 0, 5, -1], F32)],
+         onnx_run(
+             "Pow",
+             [np.array([-2, -2, 0, -1, 2], F32), np.array([2, 3, 0, 5, -1], F32)]))
 
 
 def where_and_cast():
     tolerance("where", *EXACT)
     for dtype in (F32, I64, I32, BOOL):
         make = {F32: real, BOOL: truth}.get(dtype, lambda *s: whole(*s, dtype=dtype))
-        for shapes in (((3, 4),) * 3, ((4,), (3, 4), (1,)), ((3, 1), (2, 1, 4), (4,)), ((2, 3, 4), (1,), (1,))):
+        for shapes in (((3, 4), ) * 3, ((4, ), (3, 4), (1, )), ((3, 1), (2, 1, 4), (4, )), ((2, 3, 4), (1, ), (1, ))):
             c, x, y = truth(*shapes[0]), make(*shapes[1]), make(*shapes[2])
-            case("where", f"{SHORT[dtype]} {shapes}", [c, x, y], [np.where(c, x, y)] if dtype == BOOL else onnx_run("Where", [c, x, y]))
+            case("where", f"{SHORT[dtype]} {shapes}", [c, x, y],
+                 [np.where(c, x, y)] if dtype == BOOL else onnx_run("Where", [c, x, y]))
     c, x, y = truth(4, 3).T, real(4, 3).T, real(3, 8)[:, ::2]
     case("where", "strided", [c, x, y], onnx_run("Where", [c, x, y]))
     c, x, y = np.array(True), real(), real()
@@ -442,37 +518,44 @@ def where_and_cast():
     for source in STORED:
         for target in STORED:
             x = np.abs(values).astype(source) if source == BOOL else values.astype(source)
-            expected = x.astype(F32).astype(target) if BF16 in (source, target) and F64 not in (source, target) else x.astype(target)
+            expected = x.astype(F32).astype(target) if BF16 in (source,
+                                                                target) and F64 not in (source,
+                                                                                        target) else x.astype(target)
             case("cast", f"{SHORT[source]} to {SHORT[target]}", [x], [expected], {"dtype": SHORT[target]})
-    edges = np.array([65504, 65519, 65520, 1e5, 6e-8, 2e-8, 3e-8, 1e-7, INF, -INF, np.nan, 1.00048828125, 3.3e38, 1e-40], F32)
+    edges = np.array(
+        [65504, 65519, 65520, 1e5, 6e-8, 2e-8, 3e-8, 1e-7, INF, -INF, np.nan, 1.00048828125, 3.3e38, 1e-40], F32)
     with np.errstate(over="ignore"):
         for target in (F16, BF16):
             case("cast", f"edges of {SHORT[target]}", [edges], [edges.astype(target)], {"dtype": SHORT[target]})
     x = real(3, 4, low=-9, high=9).T
     case("cast", "transposed", [x], [x.astype(I32)], {"dtype": "i32"})
-    case("cast", "i64 beyond 2^53", [np.array([2**53 + 1, -2**62 - 1])], [np.array([2**53 + 1, -2**62 - 1])], {"dtype": "i64"})
+    case("cast", "i64 beyond 2^53", [np.array([2**53 + 1, -2**62 - 1])], [np.array([2**53 + 1, -2**62 - 1])],
+         {"dtype": "i64"})
     random_case("cast", "large", [R(37, 211)], [O(37, 211, dtype="i64")], {"dtype": "i64"})
     random_case("cast", "large, from i1", [R(37, 211, dtype="i1", low=0, high=2)], [O(37, 211)], {"dtype": "f32"})
     random_case("cast", "large, from i64", [R(37, 211, dtype="i64", low=-99, high=99)], [O(37, 211)], {"dtype": "f32"})
 
 
-# ---- Reductions --------------------------------------------------------------------------------------------------------------
+# ---- Reductions ----------------------------------------------------------------------------------
 
 
 def reductions():
-    names = {"reduce_sum": "ReduceSum", "reduce_mean": "ReduceMean", "reduce_max": "ReduceMax", "reduce_min": "ReduceMin",
-             "reduce_prod": "ReduceProd"}
+    names = {
+        "reduce_sum": "ReduceSum", "reduce_mean": "ReduceMean", "reduce_max": "ReduceMax", "reduce_min": "ReduceMin",
+        "reduce_prod": "ReduceProd"
+    }
     for name, onnx_op in names.items():
         tolerance(name, *(EXACT if name in ("reduce_max", "reduce_min") else SUMS))
 
         def reduced(title, x, axes, keepdims):
             operands = [x, np.array(axes, I64)] if axes else [x]
-            case(name, f"{title} axes {axes} keepdims {keepdims}", [x], onnx_run(onnx_op, operands, {"keepdims": int(keepdims)}),
-                 {"axes": axes, "keepdims": keepdims})
+            case(name, f"{title} axes {axes} keepdims {keepdims}", [x],
+                 onnx_run(onnx_op, operands, {"keepdims": int(keepdims)}), {"axes": axes, "keepdims": keepdims})
 
         for keepdims in (False, True):
-            for shape, axes in (((), []), ((7,), [0]), ((7,), []), ((3, 4), [0]), ((3, 4), [1]), ((2, 3, 4), []), ((2, 3, 4), [0, 2]),
-                                ((2, 3, 4), [1]), ((2, 3, 4), [0, 1]), ((2, 1, 3, 2, 2), [1, 3]), ((2, 1, 3, 2, 2), [0, 1, 2, 3, 4])):
+            for shape, axes in (((), []), ((7, ), [0]), ((7, ), []), ((3, 4), [0]), ((3, 4), [1]), ((2, 3, 4), []),
+                                ((2, 3, 4), [0, 2]), ((2, 3, 4), [1]), ((2, 3, 4), [0, 1]), ((2, 1, 3, 2, 2), [1, 3]),
+                                ((2, 1, 3, 2, 2), [0, 1, 2, 3, 4])):
                 reduced(f"{shape}", real(*shape), axes, keepdims)
             reduced("transposed", real(4, 3, 2).T, [0, 2], keepdims)
             reduced("expanded", np.broadcast_to(real(3, 1), (2, 3, 4)), [1, 2], keepdims)
@@ -481,14 +564,18 @@ def reductions():
                     reduced(SHORT[dtype], whole(3, 5, dtype=dtype), [1], keepdims)
         reduced("no rows", real(0, 3), [1], False)
         if name in ("reduce_sum", "reduce_prod"):
-            case(name, "of no elements", [real(2, 0)], [np.full(2, 1 if name == "reduce_prod" else 0, F32)], {"axes": [1], "keepdims": False})
+            case(name, "of no elements", [real(2, 0)], [np.full(2, 1 if name == "reduce_prod" else 0, F32)],
+                 {"axes": [1], "keepdims": False})
         if name in ("reduce_max", "reduce_min"):
             reduced("infinities", np.array([[INF, -INF, 0], [-INF, -INF, -INF]], F32), [1], False)
         low, high = (0.8, 1.2) if name == "reduce_prod" else (-2, 2)
-        for shape, axes in (((37, 211), [1]), ((37, 211), [0]), ((37, 211), []), ((5, 37, 53), [0, 2]), ((5, 37, 53), [0, 1]), ((1031,), [0])):
+        for shape, axes in (((37, 211), [1]), ((37, 211), [0]), ((37, 211), []), ((5, 37, 53), [0, 2]),
+                            ((5, 37, 53), [0, 1]), ((1031, ), [0])):
             out = tuple(n for i, n in enumerate(shape) if axes and i not in axes)
-            random_case(name, f"large {shape} axes {axes}", [R(*shape, low=low, high=high)], [O(*out)], {"axes": axes, "keepdims": False})
-        random_case(name, "large, transposed", [R(37, 53, low=low, high=high, layout="transposed")], [O(37)], {"axes": [1], "keepdims": False})
+            random_case(name, f"large {shape} axes {axes}", [R(*shape, low=low, high=high)], [O(*out)],
+                        {"axes": axes, "keepdims": False})
+        random_case(name, "large, transposed", [R(37, 53, low=low, high=high, layout="transposed")], [O(37)],
+                    {"axes": [1], "keepdims": False})
 
 
 def softmaxes():
@@ -496,9 +583,10 @@ def softmaxes():
         grad = name + "_grad"
         tolerance(name, *SUMS)
         tolerance(grad, *SUMS)
-        operands = [(f"{s} axis {axis}", real(*s), axis) for s in ((7,), (3, 5), (2, 3, 4), (2, 1, 3, 2, 3)) for axis in range(len(s))]
-        operands += [("transposed", real(4, 3).T, 1), ("expanded", np.broadcast_to(real(3, 1), (2, 3, 4)), 1), ("large values", 300 * real(3, 5), 1),
-                     ("one class", real(3, 1), 1), ("no rows", real(0, 3), 1)]
+        operands = [(f"{s} axis {axis}", real(*s), axis) for s in ((7, ), (3, 5), (2, 3, 4), (2, 1, 3, 2, 3))
+                    for axis in range(len(s))]
+        operands += [("transposed", real(4, 3).T, 1), ("expanded", np.broadcast_to(real(3, 1), (2, 3, 4)), 1),
+                     ("large values", 300 * real(3, 5), 1), ("one class", real(3, 1), 1), ("no rows", real(0, 3), 1)]
         if name == "softmax":
             operands.append(("-infinity", np.array([[0, -INF, 1], [-INF, 2, -INF]], F32), 1))
         for title, x, axis in operands:
@@ -513,11 +601,12 @@ def softmaxes():
         case(grad, "dout transposed", [narrow(function(wide(x), 1)), dout], [dx], {"axis": 1})
         for shape, axis in (((37, 211), 1), ((37, 211), 0), ((5, 37, 53), 1), ((3, 1031), 1)):
             random_case(name, f"large {shape} axis {axis}", [R(*shape, low=-9, high=9)], [O(*shape)], {"axis": axis})
-            random_case(grad, f"large {shape} axis {axis}", [R(*shape, low=0, high=0.02) if name == "softmax" else R(*shape, low=-9, high=-2), R(*shape)],
-                        [O(*shape)], {"axis": axis})
+            random_case(grad, f"large {shape} axis {axis}",
+                        [R(*shape, low=0, high=0.02) if name == "softmax" else R(*shape, low=-9, high=-2),
+                         R(*shape)], [O(*shape)], {"axis": axis})
 
 
-# ---- Normalization -----------------------------------------------------------------------------------------------------------
+# ---- Normalization -------------------------------------------------------------------------------
 
 
 def layer_norm64(x, scale, bias, axis, epsilon):
@@ -538,12 +627,16 @@ def statistics(x, axis, epsilon, centered):
 
 
 def norms():
-    for name in ("layer_norm", "rms_norm", "layer_norm_grad_x", "rms_norm_grad_x", "layer_norm_grad_scale", "rms_norm_grad_scale"):
+    for name in ("layer_norm", "rms_norm", "layer_norm_grad_x", "rms_norm_grad_x", "layer_norm_grad_scale",
+                 "rms_norm_grad_scale"):
         tolerance(name, *SUMS)
     operands = [(f"{s} axis {axis}", real(*s), real(*s[axis:]), real(*s[axis:]), axis)
-                for s, axis in (((7,), 0), ((3, 5), 1), ((3, 5), 0), ((2, 3, 4), 2), ((2, 3, 4), 1), ((2, 1, 3, 2, 3), 3))]
-    operands += [("transposed", real(4, 3).T, real(4), real(4), 1), ("scale spaced", real(3, 4), real(8)[::2], real(8)[::2], 1),
-                 ("scale expanded", real(3, 4), np.broadcast_to(real(1), (4,)), real(4), 1), ("far from zero", real(3, 8) + 50, real(8), real(8), 1)]
+                for s, axis in (((7, ), 0), ((3, 5), 1), ((3, 5), 0), ((2, 3, 4), 2), ((2, 3, 4), 1), ((2, 1, 3, 2, 3),
+                                                                                                       3))]
+    operands += [("transposed", real(4, 3).T, real(4), real(4), 1),
+                 ("scale spaced", real(3, 4), real(8)[::2], real(8)[::2], 1),
+                 ("scale expanded", real(3, 4), np.broadcast_to(real(1), (4, )), real(4), 1),
+                 ("far from zero", real(3, 8) + 50, real(8), real(8), 1)]
     for title, x, scale, bias, axis in operands:
         dout = real(*x.shape[::-1]).T if title == "transposed" else real(*x.shape)
         for epsilon in (1e-5, 0.1):
@@ -557,28 +650,36 @@ def norms():
             before = real(*scale.shape)
             case("layer_norm_grad_x", text, [x, scale, mean, rstd, dout], [dx], {"axis": axis})
             case("layer_norm_grad_scale", text, [x, mean, rstd, dout], [dscale], {"axis": axis})
-            case("layer_norm_grad_scale", text + " accumulate", [x, mean, rstd, dout], [before + dscale], {"axis": axis}, accumulate=before)
+            case("layer_norm_grad_scale",
+                 text + " accumulate", [x, mean, rstd, dout], [before + dscale], {"axis": axis},
+                 accumulate=before)
             _, rstd = statistics(x, axis, epsilon, False)
             case("rms_norm", text, [x, scale], onnx_run("RMSNormalization", [x, scale], attrs) + [rstd], attrs)
             dx, dscale = gradients(lambda a, b: rms_norm64(a, b, axis, epsilon), [x, scale], dout)
             case("rms_norm_grad_x", text, [x, scale, rstd, dout], [dx], {"axis": axis})
             case("rms_norm_grad_scale", text, [x, rstd, dout], [dscale], {"axis": axis})
-            case("rms_norm_grad_scale", text + " accumulate", [x, rstd, dout], [before + dscale], {"axis": axis}, accumulate=before)
+            case("rms_norm_grad_scale",
+                 text + " accumulate", [x, rstd, dout], [before + dscale], {"axis": axis},
+                 accumulate=before)
     for shape, axis in (((37, 211), 1), ((3, 29, 768), 2), ((5, 7, 9, 11), 2), ((130, 5), 1)):
-        attrs, inner, stats = {"axis": axis, "epsilon": 1e-5}, shape[axis:], shape[:axis] + (1,) * (len(shape) - axis)
+        attrs, inner, stats = {"axis": axis, "epsilon": 1e-5}, shape[axis:], shape[:axis] + (1, ) * (len(shape) - axis)
         text = f"large {shape} axis {axis}"
         random_case("layer_norm", text, [R(*shape), R(*inner), R(*inner)], [O(*shape), O(*stats), O(*stats)], attrs)
-        random_case("layer_norm", text + " no bias", [R(*shape), R(*inner), None], [O(*shape), O(*stats), O(*stats)], attrs)
+        random_case("layer_norm", text + " no bias", [R(*shape), R(*inner), None],
+                    [O(*shape), O(*stats), O(*stats)], attrs)
         random_case("rms_norm", text, [R(*shape), R(*inner)], [O(*shape), O(*stats)], attrs)
         mean, rstd = R(*stats, low=-0.5, high=0.5), R(*stats, low=0.5, high=2)
-        random_case("layer_norm_grad_x", text, [R(*shape), R(*inner), mean, rstd, R(*shape)], [O(*shape)], {"axis": axis})
+        random_case("layer_norm_grad_x", text,
+                    [R(*shape), R(*inner), mean, rstd, R(*shape)], [O(*shape)], {"axis": axis})
         random_case("rms_norm_grad_x", text, [R(*shape), R(*inner), rstd, R(*shape)], [O(*shape)], {"axis": axis})
         for accumulate in (False, True):
-            random_case("layer_norm_grad_scale", f"{text} {accumulate}", [R(*shape), mean, rstd, R(*shape)], [O(*inner)], {"axis": axis}, accumulate)
-            random_case("rms_norm_grad_scale", f"{text} {accumulate}", [R(*shape), rstd, R(*shape)], [O(*inner)], {"axis": axis}, accumulate)
+            random_case("layer_norm_grad_scale", f"{text} {accumulate}",
+                        [R(*shape), mean, rstd, R(*shape)], [O(*inner)], {"axis": axis}, accumulate)
+            random_case("rms_norm_grad_scale", f"{text} {accumulate}", [R(*shape), rstd, R(*shape)], [O(*inner)],
+                        {"axis": axis}, accumulate)
 
 
-# ---- Products ----------------------------------------------------------------------------------------------------------------
+# ---- Products ------------------------------------------------------------------------------------
 
 
 def stored(x, transposed):
@@ -588,8 +689,9 @@ def stored(x, transposed):
 
 def matmuls():
     tolerance("matmul", *SUMS)
-    shapes = [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((5, 7), (7, 1)), ((2, 3, 4), (2, 4, 5)), ((2, 3, 4), (4, 5)), ((3, 4), (2, 4, 5)),
-              ((2, 1, 3, 4), (1, 3, 4, 2)), ((2, 1, 1, 2, 3), (3, 1, 3, 2)), ((3, 0), (0, 2)), ((0, 3), (3, 2))]
+    shapes = [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((5, 7), (7, 1)), ((2, 3, 4), (2, 4, 5)), ((2, 3, 4), (4, 5)),
+              ((3, 4), (2, 4, 5)), ((2, 1, 3, 4), (1, 3, 4, 2)), ((2, 1, 1, 2, 3), (3, 1, 3, 2)), ((3, 0), (0, 2)),
+              ((0, 3), (3, 2))]
     for transpose_lhs in (False, True):
         for transpose_rhs in (False, True):
             attrs = {"transpose_lhs": transpose_lhs, "transpose_rhs": transpose_rhs}
@@ -604,12 +706,15 @@ def matmuls():
             for k, (m, n) in ((97, (33, 65)), (513, (29, 7)), (1, (31, 64)), (768, (1, 51))):
                 lhs, rhs = ((k, m) if transpose_lhs else (m, k)), ((n, k) if transpose_rhs else (k, n))
                 for accumulate in (False, True):
-                    random_case("matmul", f"large {m}x{n}x{k} {transpose_lhs} {transpose_rhs} {accumulate}", [R(*lhs), R(*rhs)], [O(m, n)],
-                                attrs, accumulate)
-            lhs, rhs = ((2, 3, 37, 17) if transpose_lhs else (2, 3, 17, 37)), ((1, 3, 19, 37) if transpose_rhs else (1, 3, 37, 19))
-            random_case("matmul", f"large batches {transpose_lhs} {transpose_rhs}", [R(*lhs), R(*rhs)], [O(2, 3, 17, 19)], attrs)
+                    random_case("matmul", f"large {m}x{n}x{k} {transpose_lhs} {transpose_rhs} {accumulate}",
+                                [R(*lhs), R(*rhs)], [O(m, n)], attrs, accumulate)
+            lhs, rhs = ((2, 3, 37, 17) if transpose_lhs else (2, 3, 17, 37)), ((1, 3, 19, 37) if transpose_rhs else
+                                                                               (1, 3, 37, 19))
+            random_case("matmul", f"large batches {transpose_lhs} {transpose_rhs}", [R(*lhs), R(*rhs)],
+                        [O(2, 3, 17, 19)], attrs)
             lhs, rhs = ((4, 37, 17) if transpose_lhs else (4, 17, 37)), ((19, 37) if transpose_rhs else (37, 19))
-            random_case("matmul", f"large, rhs shared {transpose_lhs} {transpose_rhs}", [R(*lhs), R(*rhs)], [O(4, 17, 19)], attrs)
+            random_case("matmul", f"large, rhs shared {transpose_lhs} {transpose_rhs}", [R(*lhs), R(*rhs)],
+                        [O(4, 17, 19)], attrs)
     x, y = real(4, 6, 3).transpose(1, 2, 0), real(5, 4).T
     case("matmul", "strided", [x, y], onnx_run("MatMul", [x, y]))
     x, y = real(3, 8)[:, ::2], real(8, 5)[::2]
@@ -618,11 +723,12 @@ def matmuls():
     case("matmul", "expanded", [x, y], onnx_run("MatMul", [x, y]))
     x, y = real(2, 5, 3, 4).transpose(0, 2, 1, 3), real(2, 5, 3, 4).transpose(0, 2, 3, 1)
     case("matmul", "heads of token-major operands", [x, y], onnx_run("MatMul", [x, y]))
-    random_case("matmul", "large, transposed by strides", [R(33, 97, layout="transposed"), R(97, 65, layout="transposed")], [O(33, 65)])
+    random_case("matmul", "large, transposed by strides",
+                [R(33, 97, layout="transposed"), R(97, 65, layout="transposed")], [O(33, 65)])
     random_case("matmul", "large, spaced", [R(33, 97, layout="spaced"), R(97, 65, layout="spaced")], [O(33, 65)])
 
 
-# ---- Data movement -----------------------------------------------------------------------------------------------------------
+# ---- Data movement -------------------------------------------------------------------------------
 
 
 def movement():
@@ -631,7 +737,8 @@ def movement():
     tolerance("accumulate_add", *ELEMENTWISE)
     for dtype in STORED:
         x = real(3, 4, 2).astype(dtype)
-        for title, view in (("plain", x), ("transposed", x.T), ("permuted", x.transpose(1, 0, 2)), ("spaced", x[:, ::2]),
+        for title, view in (("plain", x), ("transposed", x.T), ("permuted", x.transpose(1, 0,
+                                                                                        2)), ("spaced", x[:, ::2]),
                             ("expanded", np.broadcast_to(x[:, :1], (3, 5, 2))), ("rank 0", x[2, 1, 1:].reshape(()))):
             case("contiguous", f"{SHORT[dtype]} {title}", [view], [view])
     case("contiguous", "no elements", [real(0, 3)], [real(0, 3)])
@@ -640,7 +747,8 @@ def movement():
     for shape in ((37, 211), (5, 37, 53)):
         for layout in ("plain", "transposed", "spaced"):
             random_case("contiguous", f"large {shape} {layout}", [R(*shape, layout=layout)], [O(*shape)])
-    random_case("contiguous", "large i64", [R(37, 53, dtype="i64", low=-99, high=99, layout="transposed")], [O(37, 53, dtype="i64")])
+    random_case("contiguous", "large i64", [R(37, 53, dtype="i64", low=-99, high=99, layout="transposed")],
+                [O(37, 53, dtype="i64")])
 
     for title, x in (("plain", real(3, 5)), ("transposed", real(5, 3).T), ("rank 0", real())):
         before = real(*x.shape)
@@ -663,35 +771,46 @@ def movement():
     random_case("concat", "large", [R(37, 21), R(37, 53, layout="transposed"), R(37, 1)], [O(37, 75)], {"axis": 1})
     random_case("concat", "large axis 0", [R(3, 37, 5), R(1, 37, 5)], [O(4, 37, 5)], {"axis": 0})
 
-    for shape, starts, sizes, steps in (((7,), [1], [3], [2]), ((4, 5), [0, 1], [4, 2], [1, 3]), ((3, 4, 5), [1, 0, 2], [2, 2, 3], [1, 2, 1]),
-                                        ((3,), [3], [0], [1]), ((), [], [], [])):
+    for shape, starts, sizes, steps in (((7, ), [1], [3], [2]), ((4, 5), [0, 1], [4, 2], [1, 3]),
+                                        ((3, 4, 5), [1, 0, 2], [2, 2,
+                                                                3], [1, 2,
+                                                                     1]), ((3, ), [3], [0], [1]), ((), [], [], [])):
+
         def taken(x):
             return x[tuple(slice(b, b + (n - 1) * s + 1 if n else b, s) for b, n, s in zip(starts, sizes, steps))]
 
         x, dout = real(*shape), real(*sizes)
         dx, = gradients(lambda t: taken(t) * 1.0, [x], dout)
-        case("slice_grad", f"{shape} {starts} {sizes} {steps}", [dout], [dx], {"starts": starts, "steps": steps, "shape": list(shape)})
+        case("slice_grad", f"{shape} {starts} {sizes} {steps}", [dout], [dx],
+             {"starts": starts, "steps": steps, "shape": list(shape)})
     dout = real(2, 3).T
     dx = np.zeros((5, 4), F32)
     dx[1:4, 0:3:2] = dout
     case("slice_grad", "transposed", [dout], [dx], {"starts": [1, 0], "steps": [1, 2], "shape": [5, 4]})
     case("slice_grad", "outside", [dout], [dx], {"starts": [3, 0], "steps": [1, 2], "shape": [5, 4]}, error="shape")
-    random_case("slice_grad", "large", [R(30, 101)], [O(37, 211)], {"starts": [3, 7], "steps": [1, 2], "shape": [37, 211]})
+    random_case("slice_grad", "large", [R(30, 101)], [O(37, 211)],
+                {"starts": [3, 7], "steps": [1, 2], "shape": [37, 211]})
 
     for dtype in (F32, I64, I32):
         attrs = {"shape": [3, 4], "axis": 1, "start": 2.0, "step": -3.0, "dtype": SHORT[dtype]}
         case("iota", SHORT[dtype], [], [np.broadcast_to(2 - 3 * np.arange(4), (3, 4)).astype(dtype)], attrs)
-    case("iota", "axis 0 of 3", [], [np.broadcast_to((0.5 + 0.25 * np.arange(2)).reshape(2, 1, 1), (2, 3, 2)).astype(F32)],
+    case("iota", "axis 0 of 3", [],
+         [np.broadcast_to((0.5 + 0.25 * np.arange(2)).reshape(2, 1, 1), (2, 3, 2)).astype(F32)],
          {"shape": [2, 3, 2], "axis": 0, "start": 0.5, "step": 0.25, "dtype": "f32"})
-    random_case("iota", "large", [], [O(37, 211)], {"shape": [37, 211], "axis": 1, "start": 0.0, "step": 0.1, "dtype": "f32"})
+    random_case("iota", "large", [], [O(37, 211)],
+                {"shape": [37, 211], "axis": 1, "start": 0.0, "step": 0.1, "dtype": "f32"})
     for dtype, lower, upper in ((F32, 0.0, -INF), (F32, 1.0, 0.0), (I64, 7.0, -2.0), (BOOL, 1.0, 0.0)):
         for shape in ((4, 4), (2, 3, 5)):
             for diagonal in (-1, 0, 2):
                 expected = np.where(np.tri(*shape[-2:], diagonal, dtype=BOOL), lower, upper)
-                case("triangle", f"{SHORT[dtype]} {shape} {diagonal} {upper}", [], [np.broadcast_to(expected, shape).astype(dtype)],
-                     {"shape": list(shape), "diagonal": diagonal, "lower": lower, "upper": -1e300 if upper == -INF else upper,
-                      "dtype": SHORT[dtype]})
-    random_case("triangle", "large", [], [O(37, 211)], {"shape": [37, 211], "diagonal": 3, "lower": 0.0, "upper": -1e9, "dtype": "f32"})
+                case(
+                    "triangle", f"{SHORT[dtype]} {shape} {diagonal} {upper}", [],
+                    [np.broadcast_to(expected, shape).astype(dtype)], {
+                        "shape": list(shape), "diagonal": diagonal, "lower": lower, "upper":
+                        -1e300 if upper == -INF else upper, "dtype": SHORT[dtype]
+                    })
+    random_case("triangle", "large", [], [O(37, 211)],
+                {"shape": [37, 211], "diagonal": 3, "lower": 0.0, "upper": -1e9, "dtype": "f32"})
 
 
 def gathers():
@@ -706,11 +825,14 @@ def gathers():
             case("gather", text, [data, indices], expected, {"axis": axis})
             dout = real(*expected[0].shape)
             flat = torch.from_numpy(np.mod(indices, data.shape[axis]).astype(I64).reshape(-1))
-            ddata, = gradients(lambda t: t.index_select(axis, flat), [data], dout.reshape(data.shape[:axis] + (-1,) + data.shape[axis + 1:]))
+            ddata, = gradients(lambda t: t.index_select(axis, flat), [data],
+                               dout.reshape(data.shape[:axis] + (-1, ) + data.shape[axis + 1:]))
             attrs, before = {"axis": axis, "shape": [3, 4, 5]}, real(3, 4, 5)
             case("gather_grad", text, [indices, dout], [ddata], attrs)
             case("gather_grad", text + " accumulate", [indices, dout], [before + ddata], attrs, accumulate=before)
-        indices = whole(*[2 if i == axis else n for i, n in enumerate(data.shape)], low=-data.shape[axis], high=data.shape[axis])
+        indices = whole(*[2 if i == axis else n for i, n in enumerate(data.shape)],
+                        low=-data.shape[axis],
+                        high=data.shape[axis])
         for dtype in (I64, I32):
             expected = onnx_run("GatherElements", [data, indices.astype(dtype)], {"axis": axis})
             text = f"axis {axis} {SHORT[dtype]}"
@@ -720,12 +842,16 @@ def gathers():
             ddata, = gradients(lambda t: t.gather(axis, places), [data], dout)
             attrs, before = {"axis": axis, "shape": [3, 4, 5]}, real(3, 4, 5)
             case("gather_elements_grad", text, [indices.astype(dtype), dout], [ddata], attrs)
-            case("gather_elements_grad", text + " accumulate", [indices.astype(dtype), dout], [before + ddata], attrs, accumulate=before)
+            case("gather_elements_grad",
+                 text + " accumulate", [indices.astype(dtype), dout], [before + ddata],
+                 attrs,
+                 accumulate=before)
     for dtype in (I64, I32, BOOL):
         data, indices = whole(4, 3, low=0, high=2, dtype=dtype), whole(5, low=-4, high=4)
         case("gather", f"data {SHORT[dtype]}", [data, indices], [data[indices]], {"axis": 0})
         places = whole(2, 3, low=-4, high=4)
-        case("gather_elements", f"data {SHORT[dtype]}", [data, places], [np.take_along_axis(data, places, 0)], {"axis": 0})
+        case("gather_elements", f"data {SHORT[dtype]}", [data, places], [np.take_along_axis(data, places, 0)],
+             {"axis": 0})
     data, indices = real(5, 4).T, whole(3, 2, low=0, high=4).T
     case("gather", "strided", [data, indices], onnx_run("Gather", [data, indices], {"axis": 0}), {"axis": 0})
     dout = real(5, 3, 2).T
@@ -733,15 +859,20 @@ def gathers():
     np.add.at(ddata, indices, dout.astype(F64))
     case("gather_grad", "strided", [indices, dout], [ddata.astype(F32)], {"axis": 0, "shape": [4, 5]})
     data, indices = real(5, 4).T, whole(5, 2, low=0, high=4).T
-    case("gather_elements", "strided", [data, indices], onnx_run("GatherElements", [data, indices], {"axis": 0}), {"axis": 0})
+    case("gather_elements", "strided", [data, indices], onnx_run("GatherElements", [data, indices], {"axis": 0}),
+         {"axis": 0})
     for value in (4, -5):
         bad = np.array([0, value])
         case("gather", f"index {value} of 4", [real(4, 3), bad], [real(2, 3)], {"axis": 0}, error=True)
-        case("gather_grad", f"index {value} of 4", [bad, real(2, 3)], [real(4, 3)], {"axis": 0, "shape": [4, 3]}, error=True)
+        case("gather_grad",
+             f"index {value} of 4", [bad, real(2, 3)], [real(4, 3)], {"axis": 0, "shape": [4, 3]},
+             error=True)
         places = np.array([[0, value, 1]])
         case("gather_elements", f"index {value} of 4", [real(4, 3), places], [real(1, 3)], {"axis": 0}, error=True)
-        case("gather_elements_grad", f"index {value} of 4", [places, real(1, 3)], [real(4, 3)], {"axis": 0, "shape": [4, 3]}, error=True)
-    for data, indices, axis in (((211, 37), (3, 19), 0), ((5, 53, 7), (29,), 1), ((9, 131), (31,), 1)):
+        case("gather_elements_grad",
+             f"index {value} of 4", [places, real(1, 3)], [real(4, 3)], {"axis": 0, "shape": [4, 3]},
+             error=True)
+    for data, indices, axis in (((211, 37), (3, 19), 0), ((5, 53, 7), (29, ), 1), ((9, 131), (31, ), 1)):
         out = data[:axis] + indices + data[axis + 1:]
         index = R(*indices, dtype="i64", low=-data[axis], high=data[axis])
         random_case("gather", f"large {data} {indices} {axis}", [R(*data), index], [O(*out)], {"axis": axis})
@@ -750,18 +881,19 @@ def gathers():
                         {"axis": axis, "shape": list(data)}, accumulate)
     index = R(37, 19, dtype="i64", low=0, high=211)
     random_case("gather_elements", "large", [R(37, 211), index], [O(37, 19)], {"axis": 1})
-    random_case("gather_elements_grad", "large", [index, R(37, 19)], [O(37, 211)], {"axis": 1, "shape": [37, 211]}, True)
+    random_case("gather_elements_grad", "large", [index, R(37, 19)], [O(37, 211)], {"axis": 1, "shape": [37, 211]},
+                True)
 
 
-# ---- Losses ------------------------------------------------------------------------------------------------------------------
+# ---- Losses --------------------------------------------------------------------------------------
 
 
 def losses():
     for name in ("cross_entropy", "cross_entropy_grad", "nll_loss", "nll_loss_grad"):
         tolerance(name, *SUMS)
     for reduction in ("mean", "sum", "none"):
-        for shape, classes in (((), 5), ((7,), 5), ((2, 3), 4), ((2, 3, 2), 3), ((3,), 1)):
-            for dtype in (I64, I32) if shape == (2, 3) else (I64,):
+        for shape, classes in (((), 5), ((7, ), 5), ((2, 3), 4), ((2, 3, 2), 3), ((3, ), 1)):
+            for dtype in (I64, I32) if shape == (2, 3) else (I64, ):
                 labels = whole(*shape, low=0, high=classes, dtype=dtype)
                 one_loss(f"{shape} {classes} {SHORT[dtype]}", real(*shape, classes), labels, reduction, None)
         labels = whole(7, low=0, high=5)
@@ -772,9 +904,9 @@ def losses():
         if reduction != "mean":
             one_loss("all ignored", real(3, 5), np.full(3, -100), reduction, -100)
         one_loss("transposed", real(5, 7).T, labels, reduction, None)
-        one_loss("labels expanded", real(7, 5), np.broadcast_to(labels[:1], (7,)), reduction, None)
+        one_loss("labels expanded", real(7, 5), np.broadcast_to(labels[:1], (7, )), reduction, None)
         one_loss("large values", 5 * real(4, 5), whole(4, low=0, high=5), reduction, None)
-        for rows, classes in (((3, 29), 211), ((17,), 1031), ((64,), 7)):
+        for rows, classes in (((3, 29), 211), ((17, ), 1031), ((64, ), 7)):
             large_loss(rows, classes, reduction)
     for bad, ignore in ((5, None), (-1, None), (-1, -100), (7, 7000)):
         attrs = {"reduction": "mean"} | ({} if ignore is None else {"ignore_index": ignore})
@@ -808,7 +940,8 @@ def one_loss(title, logits, labels, reduction, ignore):
     case("cross_entropy_grad", text, [logits, labels, lse, dloss], [dlogits], attrs)
     if reduction == "none" and labels.ndim == 1:
         spread = np.broadcast_to(real(1), labels.shape)
-        case("cross_entropy_grad", text + " dloss expanded", [logits, labels, lse, spread], gradients(entropy, [logits], spread), attrs)
+        case("cross_entropy_grad", text + " dloss expanded", [logits, labels, lse, spread],
+             gradients(entropy, [logits], spread), attrs)
     scores = narrow(T.log_softmax(wide(logits), -1))
     if "transposed" in title:
         scores = np.ascontiguousarray(scores.T).T
@@ -822,12 +955,14 @@ def large_loss(rows, classes, reduction):
     out = rows if reduction == "none" else ()
     attrs, text = {"reduction": reduction, "ignore_index": 3}, f"large {rows} {classes} {reduction}"
     random_case("cross_entropy", text, [logits, labels], [O(*out), O(*rows)], attrs)
-    random_case("cross_entropy_grad", text, [logits, labels, result_of("cross_entropy", [0, 1], 1), R(*out)], [O(*rows, classes)], attrs)
+    random_case("cross_entropy_grad", text,
+                [logits, labels, result_of("cross_entropy", [0, 1], 1),
+                 R(*out)], [O(*rows, classes)], attrs)
     random_case("nll_loss", text, [logits, labels], [O(*out)], attrs)
     random_case("nll_loss_grad", text, [labels, R(*out)], [O(*rows, classes)], attrs | {"shape": [*rows, classes]})
 
 
-# ---- Attention ---------------------------------------------------------------------------------------------------------------
+# ---- Attention -----------------------------------------------------------------------------------
 
 
 def visible(tq, tk):
@@ -854,33 +989,42 @@ def attention64(q, k, v, mask, scale, causal):
 def attentions():
     tolerance("attention", *SUMS)
     tolerance("attention_grad", *DIFFERENCES)
-    shapes = [(1, 1, 1, 1, 1, 2), (2, 3, 3, 2, 2, 4), (1, 5, 5, 4, 2, 3), (2, 2, 5, 4, 1, 4), (1, 5, 2, 2, 2, 3), (1, 1, 6, 3, 1, 5), (1, 4, 4, 1, 1, 70)]
+    shapes = [(1, 1, 1, 1, 1, 2), (2, 3, 3, 2, 2, 4), (1, 5, 5, 4, 2, 3), (2, 2, 5, 4, 1, 4), (1, 5, 2, 2, 2, 3),
+              (1, 1, 6, 3, 1, 5), (1, 4, 4, 1, 1, 70)]
     for batch, tq, tk, heads, kv_heads, width in shapes:
         for causal in (False, True):
             for masked in (None, (1, 1, tq, tk), (batch, 1, 1, tk), (batch, heads, tq, tk), (tq, tk)):
                 if masked and (width == 70 or masked != (batch, heads, tq, tk) and (batch, causal) != (2, True)):
                     continue
-                q, k, v = real(batch, tq, heads, width), real(batch, tk, kv_heads, width), real(batch, tk, kv_heads, width)
+                q, k, v = real(batch, tq, heads, width), real(batch, tk, kv_heads,
+                                                              width), real(batch, tk, kv_heads, width)
                 mask = None
                 if masked:
                     mask = real(*masked)
                     mask[random.uniform(size=masked) < 0.3] = -INF
                 one_attention(f"{(batch, tq, tk, heads, kv_heads, width)} mask {masked}", q, k, v, mask, 0.3, causal)
-    q, k, v = real(2, 2, 3, 4).transpose(0, 2, 1, 3), real(2, 2, 3, 4).transpose(0, 2, 1, 3), real(2, 3, 2, 8)[:, :, :, :4]
+    q, k, v = real(2, 2, 3, 4).transpose(0, 2, 1, 3), real(2, 2, 3, 4).transpose(0, 2, 1, 3), real(2, 3, 2,
+                                                                                                   8)[:, :, :, :4]
     one_attention("strided", q, k, v, None, 0.5, False)
     joined = real(2, 3, 3, 2, 4)
     one_attention("slices of one product", *[joined[:, :, i] for i in range(3)], None, 0.5, True)
-    one_attention("mask expanded", real(2, 3, 2, 4), real(2, 3, 2, 4), real(2, 3, 2, 4), np.broadcast_to(real(3, 1), (2, 2, 3, 3)), 0.5, False)
-    for batch, tq, tk, heads, kv_heads, width in ((2, 37, 37, 4, 2, 16), (1, 65, 65, 2, 2, 64), (1, 19, 67, 3, 1, 24), (1, 53, 21, 2, 1, 8), (1, 131, 131, 1, 1, 40)):
+    one_attention("mask expanded", real(2, 3, 2, 4), real(2, 3, 2, 4), real(2, 3, 2, 4),
+                  np.broadcast_to(real(3, 1), (2, 2, 3, 3)), 0.5, False)
+    for batch, tq, tk, heads, kv_heads, width in ((2, 37, 37, 4, 2, 16), (1, 65, 65, 2, 2, 64), (1, 19, 67, 3, 1, 24),
+                                                  (1, 53, 21, 2, 1, 8), (1, 131, 131, 1, 1, 40)):
         for causal in (False, True):
             for masked in (None, (1, 1, tq, tk), (batch, heads, tq, tk)):
                 q, k, v = R(batch, tq, heads, width), R(batch, tk, kv_heads, width), R(batch, tk, kv_heads, width)
                 mask = None if masked is None else R(*masked, fill="mask")
-                attrs, text = {"scale": width**-0.5, "causal": causal}, f"large {(batch, tq, tk, heads, kv_heads, width)} {causal} {masked}"
-                random_case("attention", text, [q, k, v, mask], [O(batch, tq, heads, width), O(batch, heads, tq)], attrs)
+                attrs, text = {"scale": width**-0.5, "causal":
+                               causal}, f"large {(batch, tq, tk, heads, kv_heads, width)} {causal} {masked}"
+                random_case("attention", text, [q, k, v, mask],
+                            [O(batch, tq, heads, width), O(batch, heads, tq)], attrs)
                 saved = [result_of("attention", [0, 1, 2, 3], i) for i in range(2)]
                 random_case("attention_grad", text, [q, k, v, mask] + saved + [R(batch, tq, heads, width)],
-                            [O(batch, tq, heads, width), O(batch, tk, kv_heads, width), O(batch, tk, kv_heads, width)], attrs)
+                            [O(batch, tq, heads, width),
+                             O(batch, tk, kv_heads, width),
+                             O(batch, tk, kv_heads, width)], attrs)
 
 
 def one_attention(title, q, k, v, mask, scale, causal):
@@ -893,31 +1037,46 @@ def one_attention(title, q, k, v, mask, scale, causal):
     case("attention_grad", text, [q, k, v, mask, narrow(out), narrow(lse), dout], grads, attrs)
 
 
-# ---- Optimizers --------------------------------------------------------------------------------------------------------------
+# ---- Optimizers ----------------------------------------------------------------------------------
 
 
 def optimizers():
     tolerance("adamw", *ELEMENTWISE)
     tolerance("sgd", *ELEMENTWISE)
-    for shape, steps in (((), (1,)), ((7,), (1, 2, 1000)), ((3, 5), (3,))):
+    for shape, steps in (((), (1, )), ((7, ), (1, 2, 1000)), ((3, 5), (3, ))):
         for step in steps:
-            for attrs in ({"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01, "gradient_scale": 1.0},
-                          {"lr": 0.1, "beta1": 0.8, "beta2": 0.95, "eps": 1e-3, "weight_decay": 0.3, "gradient_scale": 0.25},
-                          {"lr": 1e-2, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.0, "gradient_scale": 1.0}):
+            for attrs in ({
+                    "lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01, "gradient_scale": 1.0
+            }, {"lr": 0.1, "beta1": 0.8, "beta2": 0.95, "eps": 1e-3, "weight_decay": 0.3, "gradient_scale": 0.25
+                }, {"lr": 1e-2, "beta1": 0.9, "beta2": 0.95, "eps": 1e-8, "weight_decay": 0.0, "gradient_scale": 1.0}):
                 adamw_case(shape, step, attrs)
-            for momentum, dampening, nesterov in ((0.0, 0.0, False), (0.9, 0.0, False), (0.9, 0.3, False), (0.8, 0.0, True)):
+            for momentum, dampening, nesterov in ((0.0, 0.0, False), (0.9, 0.0, False), (0.9, 0.3, False), (0.8, 0.0,
+                                                                                                            True)):
                 for weight_decay, scale in ((0.0, 1.0), (0.1, 0.5)):
-                    sgd_case(shape, step, {"lr": 0.1, "momentum": momentum, "dampening": dampening, "nesterov": nesterov,
-                                           "weight_decay": weight_decay, "gradient_scale": scale})
+                    sgd_case(
+                        shape, step, {
+                            "lr": 0.1, "momentum": momentum, "dampening": dampening, "nesterov": nesterov,
+                            "weight_decay": weight_decay, "gradient_scale": scale
+                        })
     attrs = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01, "gradient_scale": 0.125}
-    for shape in ((37, 211), (4099,)):
-        state = [R(*shape), R(*shape), R(*shape, low=-0.1, high=0.1), R(*shape, low=0, high=0.1), R(dtype="i64", low=7, high=8)]
+    for shape in ((37, 211), (4099, )):
+        state = [
+            R(*shape),
+            R(*shape),
+            R(*shape, low=-0.1, high=0.1),
+            R(*shape, low=0, high=0.1),
+            R(dtype="i64", low=7, high=8)
+        ]
         random_case("adamw", f"large {shape}", state, [O(*shape)] * 3, attrs, alias=[0, 2, 3])
         for momentum in (0.0, 0.9):
             buffer = R(*shape) if momentum else None
-            random_case("sgd", f"large {shape} {momentum}", [R(*shape), R(*shape), buffer, R(dtype="i64", low=7, high=8)],
-                        [O(*shape)] * (2 if momentum else 1),
-                        {"lr": 0.1, "momentum": momentum, "dampening": 0.0, "nesterov": bool(momentum), "weight_decay": 0.1, "gradient_scale": 0.5},
+            random_case("sgd",
+                        f"large {shape} {momentum}",
+                        [R(*shape), R(*shape), buffer, R(dtype="i64", low=7, high=8)],
+                        [O(*shape)] * (2 if momentum else 1), {
+                            "lr": 0.1, "momentum": momentum, "dampening": 0.0, "nesterov": bool(momentum),
+                            "weight_decay": 0.1, "gradient_scale": 0.5
+                        },
                         alias=[0, 2] if momentum else [0])
 
 
@@ -927,42 +1086,66 @@ def adamw_case(shape, step, attrs):
         m, v = np.zeros(shape, F32), np.zeros(shape, F32)
     m, v = np.asarray(m, F32), np.asarray(v, F32)
     parameter = wide(p)
-    optimizer = torch.optim.AdamW([parameter], lr=attrs["lr"], betas=(attrs["beta1"], attrs["beta2"]), eps=attrs["eps"],
-                                  weight_decay=attrs["weight_decay"], foreach=False)
-    optimizer.state[parameter] = {"step": torch.tensor(float(step - 1)), "exp_avg": wide(m).detach(), "exp_avg_sq": wide(v).detach()}
+    optimizer = torch.optim.AdamW([parameter],
+                                  lr=attrs["lr"],
+                                  betas=(attrs["beta1"], attrs["beta2"]),
+                                  eps=attrs["eps"],
+                                  weight_decay=attrs["weight_decay"],
+                                  foreach=False)
+    optimizer.state[parameter] = {
+        "step": torch.tensor(float(step - 1)), "exp_avg": wide(m).detach(), "exp_avg_sq": wide(v).detach()
+    }
     parameter.grad = wide(g).detach() * attrs["gradient_scale"]
     optimizer.step()
     state = optimizer.state[parameter]
-    case("adamw", f"{shape} step {step} lr {attrs['lr']}", [p, g, m, v, np.array(step)],
-         [narrow(parameter), narrow(state["exp_avg"]), narrow(state["exp_avg_sq"])], attrs, alias=[0, 2, 3])
+    case("adamw",
+         f"{shape} step {step} lr {attrs['lr']}", [p, g, m, v, np.array(step)],
+         [narrow(parameter), narrow(state["exp_avg"]),
+          narrow(state["exp_avg_sq"])],
+         attrs,
+         alias=[0, 2, 3])
 
 
 def sgd_case(shape, step, attrs):
     p, g, buffer = real(*shape), real(*shape), real(*shape)
     parameter = wide(p)
-    optimizer = torch.optim.SGD([parameter], lr=attrs["lr"], momentum=attrs["momentum"], dampening=attrs["dampening"],
-                                nesterov=attrs["nesterov"], weight_decay=attrs["weight_decay"], foreach=False)
+    optimizer = torch.optim.SGD([parameter],
+                                lr=attrs["lr"],
+                                momentum=attrs["momentum"],
+                                dampening=attrs["dampening"],
+                                nesterov=attrs["nesterov"],
+                                weight_decay=attrs["weight_decay"],
+                                foreach=False)
     if step > 1 and attrs["momentum"]:
         optimizer.state[parameter]["momentum_buffer"] = wide(buffer).detach()
     parameter.grad = wide(g).detach() * attrs["gradient_scale"]
     optimizer.step()
     text = " ".join(f"{k} {v}" for k, v in attrs.items() if v)
     if attrs["momentum"]:
-        case("sgd", f"{shape} step {step} {text}", [p, g, buffer, np.array(step)],
-             [narrow(parameter), narrow(optimizer.state[parameter]["momentum_buffer"])], attrs, alias=[0, 2])
+        case("sgd",
+             f"{shape} step {step} {text}", [p, g, buffer, np.array(step)],
+             [narrow(parameter), narrow(optimizer.state[parameter]["momentum_buffer"])],
+             attrs,
+             alias=[0, 2])
     else:
         case("sgd", f"{shape} step {step} {text}", [p, g, None, np.array(step)], [narrow(parameter)], attrs, alias=[0])
 
 
-# ---- Files -------------------------------------------------------------------------------------------------------------------
+# ---- Files ---------------------------------------------------------------------------------------
 
 
 def write(folder, op, file):
-    header = {"__metadata__": {"cases": json.dumps(file["cases"], separators=(",", ":")), "tolerance": json.dumps(file["tolerance"])}}
+    header = {
+        "__metadata__":
+        {"cases": json.dumps(file["cases"], separators=(",", ":")), "tolerance": json.dumps(file["tolerance"])}
+    }
     data = b""
     for key, array in file["tensors"].items():
         raw = array.tobytes()
-        header[key] = {"dtype": STORED[array.dtype], "shape": list(array.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        header[key] = {
+            "dtype": STORED[array.dtype], "shape": list(array.shape), "data_offsets": [len(data),
+                                                                                       len(data) + len(raw)]
+        }
         data += raw
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
@@ -972,8 +1155,8 @@ def write(folder, op, file):
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "cases")
     folder.mkdir(parents=True, exist_ok=True)
-    for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers, losses, attentions,
-                 optimizers):
+    for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
+                 losses, attentions, optimizers):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

@@ -1,7 +1,7 @@
 /* Attention, token-major, with grouped key/value heads, an added mask and the causal limit; and its gradient.
  *
- * Nothing of size tq x tk is stored: a score is computed again where it is needed. Results are made in blocks of columns whose sums live
- * on the stack, so that no workspace is needed. */
+ * Nothing of size tq x tk is stored: a score is computed again where it is needed. Results are made in blocks of
+ * columns whose sums live on the stack, so that no workspace is needed. */
 #include "kernels/cpu/ref/ref.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ enum { BLOCK = 64 }; /* columns of a head whose sums are held at a time */
 typedef struct attention {
   const zb_tensor *q, *k, *v, *mask; /* mask may be NULL */
   int64_t batch, queries, keys, heads, kv_heads, group, width, value_width;
-  int64_t mask_strides[4];           /* over [batch, heads, tq, tk] */
+  int64_t mask_strides[4]; /* over [batch, heads, tq, tk] */
   double scale;
   bool causal;
 } attention;
@@ -63,18 +63,27 @@ static double score(const attention *a, int64_t b, int64_t h, int64_t i, int64_t
 /* log(sum over j of exp(score)); -infinity for a row that sees nothing. */
 static double log_sum(const attention *a, int64_t b, int64_t h, int64_t i) {
   double largest = -(double)INFINITY, sum = 0;
-  for (int64_t j = 0; j < a->keys; j++) largest = fmax(largest, score(a, b, h, i, j));
+  for (int64_t j = 0; j < a->keys; j++) {
+    double value = score(a, b, h, i, j);
+    if (value > largest || isnan(value)) largest = value; /* NaN must not look like a row that sees nothing */
+  }
   if (largest == -(double)INFINITY) return largest;
-  for (int64_t j = 0; j < a->keys; j++) sum += exp(score(a, b, h, i, j) - largest);
+  for (int64_t j = 0; j < a->keys; j++)
+    sum += exp(score(a, b, h, i, j) - largest);
   return largest + log(sum);
 }
 
-static double share(double one_score, double lse) { return lse == -(double)INFINITY ? 0 : exp(one_score - lse); }
+static double share(double one_score, double lse) {
+  return lse == -(double)INFINITY ? 0 : exp(one_score - lse);
+}
 
-static int64_t block_size(int64_t begin, int64_t end) { return end - begin < BLOCK ? end - begin : BLOCK; }
+static int64_t block_size(int64_t begin, int64_t end) {
+  return end - begin < BLOCK ? end - begin : BLOCK;
+}
 
 static void store_block(const zb_tensor *to, int64_t element, const double *sums, int64_t count) {
-  for (int64_t c = 0; c < count; c++) zb_ref_set(to, element + c, sums[c]);
+  for (int64_t c = 0; c < count; c++)
+    zb_ref_set(to, element + c, sums[c]);
 }
 
 static void attend_row(const attention *a, int64_t b, int64_t h, int64_t i, double lse, const zb_tensor *out) {
@@ -83,7 +92,8 @@ static void attend_row(const attention *a, int64_t b, int64_t h, int64_t i, doub
     double sums[BLOCK] = {0};
     for (int64_t j = 0; j < a->keys; j++) {
       double p = share(score(a, b, h, i, j), lse);
-      for (int64_t c = 0; c < count; c++) sums[c] += p * zb_ref_get(a->v, at(a->v, b, j, h / a->group, begin + c));
+      for (int64_t c = 0; c < count; c++)
+        sums[c] += p * zb_ref_get(a->v, at(a->v, b, j, h / a->group, begin + c));
     }
     store_block(out, at(out, b, i, h, begin), sums, count);
   }
@@ -169,7 +179,8 @@ static void key_gradient(const attention_gradient *g, int64_t b, int64_t kv_head
 }
 
 const char *zb_ref_attention_grad(const zb_kernel_call *call) {
-  if (call->input_count != 7) return "attention_grad takes seven operands: q, k, v, mask (may be absent), out, lse, dout";
+  if (call->input_count != 7)
+    return "attention_grad takes seven operands: q, k, v, mask (may be absent), out, lse, dout";
   const char *error = zb_ref_check(call, 3, 3, false);
   if (error) return error;
   attention_gradient g = {.out = &call->inputs[4], .lse = &call->inputs[5], .dout = &call->inputs[6]};
@@ -183,7 +194,8 @@ const char *zb_ref_attention_grad(const zb_kernel_call *call) {
     if (!zb_ref_same_shape(&call->outputs[i], &call->inputs[i])) return ZB_REF_BAD_SHAPE;
   for (int64_t b = 0; b < a->batch; b++) {
     for (int64_t h = 0; h < a->heads; h++)
-      for (int64_t i = 0; i < a->queries; i++) query_gradient(&g, b, h, i, &call->outputs[0]);
+      for (int64_t i = 0; i < a->queries; i++)
+        query_gradient(&g, b, h, i, &call->outputs[0]);
     for (int64_t h = 0; h < a->kv_heads; h++)
       for (int64_t j = 0; j < a->keys; j++) {
         key_gradient(&g, b, h, j, false, &call->outputs[1]);

@@ -17,7 +17,7 @@ typedef struct binary {
 } binary;
 
 /* Arithmetic modulo 2^64: signed overflow is undefined in C. */
-#define WRAPPED(x, operation, y) ((int64_t)((uint64_t)(x) operation (uint64_t)(y)))
+#define WRAPPED(x, operation, y) ((int64_t)((uint64_t)(x)operation(uint64_t)(y)))
 /* The remainder with the sign of the divisor, from the one with the sign of the dividend. */
 #define FLOORED(remainder, y) ((remainder) != 0 && ((remainder) < 0) != ((y) < 0) ? (remainder) + (y) : (remainder))
 
@@ -31,8 +31,12 @@ typedef struct binary {
   DEFINE(double, name##_f64, real)                                                                                     \
   DEFINE(int64_t, name##_integer, integer)
 #define ZB_REF_COMPARE(name, operator)                                                                                 \
-  static bool name##_real(double x, double y) { return x operator y; }                                                 \
-  static bool name##_integer(int64_t x, int64_t y) { return x operator y; }
+  static bool name##_real(double x, double y) {                                                                        \
+    return x operator y;                                                                                               \
+  }                                                                                                                    \
+  static bool name##_integer(int64_t x, int64_t y) {                                                                   \
+    return x operator y;                                                                                               \
+  }
 #include "kernels/cpu/ref/binary.def"
 
 static const char *start_binary(const zb_kernel_call *call, zb_ref_walk *walk) {
@@ -91,7 +95,9 @@ static const char *run_comparison(const zb_kernel_call *call, bool (*real)(doubl
     return run_binary(call, &op);                                                                                      \
   }
 #define ZB_REF_COMPARE(name, operator)                                                                                 \
-  const char *zb_ref_##name(const zb_kernel_call *call) { return run_comparison(call, name##_real, name##_integer); }
+  const char *zb_ref_##name(const zb_kernel_call *call) {                                                              \
+    return run_comparison(call, name##_real, name##_integer);                                                          \
+  }
 #include "kernels/cpu/ref/binary.def"
 
 const char *zb_ref_where(const zb_kernel_call *call) {

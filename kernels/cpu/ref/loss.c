@@ -1,7 +1,8 @@
-/* Losses over the last axis: cross entropy of logits, negative log-likelihood of log-probabilities, and their gradients.
+/* Losses over the last axis: cross entropy of logits, negative log-likelihood of log-probabilities, and their
+ * gradients.
  *
- * A row is one label. Rows whose label is ignore_index count neither in the sum nor in the mean; the mean over no rows is NaN (as in
- * PyTorch) and its gradient zero. */
+ * A row is one label. Rows whose label is ignore_index count neither in the sum nor in the mean; the mean over no rows
+ * is NaN (as in PyTorch) and its gradient zero. */
 #include "kernels/cpu/ref/ref.h"
 
 #include <math.h>
@@ -12,12 +13,12 @@ typedef enum reduction { MEAN, SUM, NONE } reduction;
 
 typedef struct loss {
   const zb_tensor *labels;
-  zb_ref_walk rows, classes; /* operand numbers: 0 the scores (or their gradient), 1 labels, then as each op adds them */
+  zb_ref_walk rows, classes; /* operands: 0 scores (or their gradient), 1 labels, then as each op adds them */
   int64_t class_count, class_stride;
   reduction reduction;
   bool ignores;
   int64_t ignore_index;
-  double weight;             /* of one row in the loss: 1, or 1 / rows that count */
+  double weight; /* of one row in the loss: 1, or 1 / rows that count */
 } loss;
 
 static const char *read_reduction(const zb_kernel_call *call, reduction *out) {
@@ -28,7 +29,9 @@ static const char *read_reduction(const zb_kernel_call *call, reduction *out) {
   return "reduction is none of mean, sum, none";
 }
 
-static bool is_ignored(const loss *l, int64_t label) { return l->ignores && label == l->ignore_index; }
+static bool is_ignored(const loss *l, int64_t label) {
+  return l->ignores && label == l->ignore_index;
+}
 
 /* The class of the row where `rows` stands, or -1 for a row that is ignored. Labels were checked by start_loss. */
 static int64_t label_of(const loss *l) {
@@ -36,7 +39,8 @@ static int64_t label_of(const loss *l) {
   return is_ignored(l, label) ? -1 : label;
 }
 
-/* Checks the labels, counts the rows and makes the walks. Up to two more operands have the shape of labels, or rank 0. */
+/* Checks the labels, counts the rows and makes the walks. Up to two more operands have the shape of labels, or rank 0.
+ */
 static const char *start_loss(const zb_kernel_call *call, loss *l, const zb_tensor *scores, const zb_tensor *labels,
                               const zb_tensor *third, const zb_tensor *fourth) {
   const zb_attr *ignore = zb_attr_find(&call->attrs, "ignore_index");

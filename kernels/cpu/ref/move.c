@@ -1,5 +1,5 @@
-/* Data movement, casts, and constants that are computed: slice_grad, concat, contiguous, gather and its relatives, cast, iota, triangle,
- * accumulate_add. */
+/* Data movement, casts, and constants that are computed: slice_grad, concat, contiguous, gather and its relatives,
+ * cast, iota, triangle, accumulate_add. */
 #include "kernels/cpu/ref/ref.h"
 
 static void zero_fill(const zb_tensor *tensor) {
@@ -11,7 +11,8 @@ static void copy_all(const zb_tensor *to, const zb_tensor *x) {
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, to);
   (void)zb_ref_walk_add(&walk, x);
-  for (; walk.left > 0; zb_ref_walk_next(&walk)) zb_ref_copy(to, walk.offset[0], x, walk.offset[1]);
+  for (; walk.left > 0; zb_ref_walk_next(&walk))
+    zb_ref_copy(to, walk.offset[0], x, walk.offset[1]);
 }
 
 /* The part of a contiguous result from element `offset` on. */
@@ -108,9 +109,9 @@ const char *zb_ref_slice_grad(const zb_kernel_call *call) {
 
 /* ---- gather: (data, indices) {axis} -> (out) of shape data[:axis] + indices + data[axis+1:] ---- */
 
-/* Makes `data` look like `out`: its dimension `axis` becomes the dimensions of the indices, all with stride 0, because the index itself is
- * added by hand.
- * `positions` are the indices in the same shape. False where the rank would be too high. */
+/* Makes `data` look like `out`: its dimension `axis` becomes the dimensions of the indices, all with stride 0, because
+ * the index itself is added by hand. `positions` are the indices in the same shape. False where the rank would be too
+ * high. */
 static bool spread_axis(const zb_tensor *data, const zb_tensor *indices, int64_t axis, zb_tensor *spread,
                         zb_tensor *positions) {
   int rank = data->rank - 1 + indices->rank;
@@ -140,8 +141,8 @@ static int64_t wrap_index(int64_t index, int64_t size) {
 
 #define BAD_INDEX "an index is out of range"
 
-/* Copies out of data, or adds dout into it; both walk the elements of `selected` (out or dout) in row-major order, so gradients of rows that
- * occur several times are added in the order of the indices. */
+/* Copies out of data, or adds dout into it; both walk the elements of `selected` (out or dout) in row-major order, so
+ * gradients of rows that occur several times are added in the order of the indices. */
 static const char *run_gather(const zb_tensor *data, const zb_tensor *indices, const zb_tensor *selected, int64_t axis,
                               bool by_element, bool add) {
   if (axis < 0 || axis >= data->rank) return ZB_REF_BAD_AXIS;
@@ -191,10 +192,18 @@ static const char *gather_gradient(const zb_kernel_call *call, bool by_element) 
   return run_gather(ddata, &call->inputs[0], &call->inputs[1], zb_attr_int(&call->attrs, "axis", 0), by_element, true);
 }
 
-const char *zb_ref_gather(const zb_kernel_call *call) { return gather_forward(call, false); }
-const char *zb_ref_gather_grad(const zb_kernel_call *call) { return gather_gradient(call, false); }
-const char *zb_ref_gather_elements(const zb_kernel_call *call) { return gather_forward(call, true); }
-const char *zb_ref_gather_elements_grad(const zb_kernel_call *call) { return gather_gradient(call, true); }
+const char *zb_ref_gather(const zb_kernel_call *call) {
+  return gather_forward(call, false);
+}
+const char *zb_ref_gather_grad(const zb_kernel_call *call) {
+  return gather_gradient(call, false);
+}
+const char *zb_ref_gather_elements(const zb_kernel_call *call) {
+  return gather_forward(call, true);
+}
+const char *zb_ref_gather_elements_grad(const zb_kernel_call *call) {
+  return gather_gradient(call, true);
+}
 
 /* ---- Constants ---- */
 

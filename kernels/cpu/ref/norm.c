@@ -1,6 +1,7 @@
 /* Layer and RMS normalization over the dimensions axis..rank-1, and their gradients by x and by scale.
  *
- * mean and rstd have the shape x[:axis] + ones and scale and bias the shape x[axis:], so NumPy's broadcasting puts each beside x. */
+ * mean and rstd have the shape x[:axis] + ones and scale and bias the shape x[axis:], so NumPy's broadcasting puts each
+ * beside x. */
 #include "kernels/cpu/ref/ref.h"
 
 #include <math.h>
@@ -48,7 +49,8 @@ static const char *run_norm(const zb_kernel_call *call, bool centered) {
   double epsilon = zb_ref_number(call, "epsilon", 1e-5);
   for (; n.rows.left > 0; zb_ref_walk_next(&n.rows)) {
     double sum = 0, squares = 0;
-    for (zb_ref_walk_again(&n.along); centered && n.along.left > 0; zb_ref_walk_next(&n.along)) sum += get(&n, X);
+    for (zb_ref_walk_again(&n.along); centered && n.along.left > 0; zb_ref_walk_next(&n.along))
+      sum += get(&n, X);
     double average = sum / n.count;
     for (zb_ref_walk_again(&n.along); n.along.left > 0; zb_ref_walk_next(&n.along)) {
       double difference = get(&n, X) - average;
@@ -65,8 +67,12 @@ static const char *run_norm(const zb_kernel_call *call, bool centered) {
   return NULL;
 }
 
-const char *zb_ref_layer_norm(const zb_kernel_call *call) { return run_norm(call, true); }
-const char *zb_ref_rms_norm(const zb_kernel_call *call) { return run_norm(call, false); }
+const char *zb_ref_layer_norm(const zb_kernel_call *call) {
+  return run_norm(call, true);
+}
+const char *zb_ref_rms_norm(const zb_kernel_call *call) {
+  return run_norm(call, false);
+}
 
 /* x normalized, before scale and bias. */
 static double normalized(const norm *n) {
@@ -117,7 +123,8 @@ static const char *run_norm_grad_scale(const zb_kernel_call *call, norm *n) {
   if (n->along.total != zb_ref_elements(n->tensors[OUT])) return ZB_REF_BAD_SHAPE;
   for (; n->along.left > 0; zb_ref_walk_next(&n->along)) {
     double total = 0;
-    for (zb_ref_walk_again(&n->rows); n->rows.left > 0; zb_ref_walk_next(&n->rows)) total += get(n, DOUT) * normalized(n);
+    for (zb_ref_walk_again(&n->rows); n->rows.left > 0; zb_ref_walk_next(&n->rows))
+      total += get(n, DOUT) * normalized(n);
     zb_ref_put(n->tensors[OUT], n->along.offset[OUT], total, call->accumulate);
   }
   return NULL;

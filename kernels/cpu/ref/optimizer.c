@@ -1,12 +1,13 @@
 /* Optimizer updates, in place: torch.optim.AdamW and torch.optim.SGD.
  *
- * Results alias operands. An element's new values are computed in double from the old ones, before any of them is stored. */
+ * Results alias operands. An element's new values are computed in double from the old ones, before any of them is
+ * stored. */
 #include "kernels/cpu/ref/ref.h"
 
 #include <math.h>
 
-/* Walks over the shape of the parameter: operand 0 is result 0, then the operands; results are written at the offset of result 0, which is
- * right for all of them because results are contiguous and have one shape. */
+/* Walks over the shape of the parameter: operand 0 is result 0, then the operands; results are written at the offset of
+ * result 0, which is right for all of them because results are contiguous and have one shape. */
 static const char *start_update(const zb_kernel_call *call, int tensors, zb_ref_walk *walk) {
   const zb_tensor *parameter = &call->outputs[0];
   zb_ref_walk_init(walk, parameter);
@@ -59,7 +60,8 @@ const char *zb_ref_adamw(const zb_kernel_call *call) {
 const char *zb_ref_sgd(const zb_kernel_call *call) {
   const char *error = zb_ref_check(call, 2, 1, false);
   if (error) return error;
-  if (call->input_count != 4) return "sgd takes four operands: parameter, gradient, momentum_buffer (may be absent), step";
+  if (call->input_count != 4)
+    return "sgd takes four operands: parameter, gradient, momentum_buffer (may be absent), step";
   const zb_tensor *in = call->inputs, *out = call->outputs, *buffer = zb_ref_optional(call, 2);
   int64_t step;
   error = read_step(&in[3], &step);

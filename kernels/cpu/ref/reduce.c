@@ -14,15 +14,33 @@ typedef struct reduction {
   int64_t (*integer)(int64_t total, int64_t x);
 } reduction;
 
-static double add_real(double total, double x) { return total + x; }
-static double multiply_real(double total, double x) { return total * x; }
-static double larger_real(double total, double x) { return x > total || isnan(x) ? x : total; }
-static double smaller_real(double total, double x) { return x < total || isnan(x) ? x : total; }
-static double divide_real(double total, double count) { return total / count; }
-static int64_t add_integer(int64_t total, int64_t x) { return (int64_t)((uint64_t)total + (uint64_t)x); }
-static int64_t multiply_integer(int64_t total, int64_t x) { return (int64_t)((uint64_t)total * (uint64_t)x); }
-static int64_t larger_integer(int64_t total, int64_t x) { return x > total ? x : total; }
-static int64_t smaller_integer(int64_t total, int64_t x) { return x < total ? x : total; }
+static double add_real(double total, double x) {
+  return total + x;
+}
+static double multiply_real(double total, double x) {
+  return total * x;
+}
+static double larger_real(double total, double x) {
+  return x > total || isnan(x) ? x : total;
+}
+static double smaller_real(double total, double x) {
+  return x < total || isnan(x) ? x : total;
+}
+static double divide_real(double total, double count) {
+  return total / count;
+}
+static int64_t add_integer(int64_t total, int64_t x) {
+  return (int64_t)((uint64_t)total + (uint64_t)x);
+}
+static int64_t multiply_integer(int64_t total, int64_t x) {
+  return (int64_t)((uint64_t)total * (uint64_t)x);
+}
+static int64_t larger_integer(int64_t total, int64_t x) {
+  return x > total ? x : total;
+}
+static int64_t smaller_integer(int64_t total, int64_t x) {
+  return x < total ? x : total;
+}
 
 /* The bit set of the reduced dimensions: all of them for an empty list. */
 static const char *reduced_dimensions(const zb_kernel_call *call, unsigned *out) {
@@ -133,8 +151,12 @@ static const char *run_softmax(const zb_kernel_call *call, bool logarithm) {
   return NULL;
 }
 
-const char *zb_ref_softmax(const zb_kernel_call *call) { return run_softmax(call, false); }
-const char *zb_ref_log_softmax(const zb_kernel_call *call) { return run_softmax(call, true); }
+const char *zb_ref_softmax(const zb_kernel_call *call) {
+  return run_softmax(call, false);
+}
+const char *zb_ref_log_softmax(const zb_kernel_call *call) {
+  return run_softmax(call, true);
+}
 
 /* (out, dout) -> (dx): softmax out * (dout - sum(dout*out)), log-softmax dout - exp(out)*sum(dout). */
 static const char *run_softmax_grad(const zb_kernel_call *call, bool logarithm) {
@@ -157,5 +179,9 @@ static const char *run_softmax_grad(const zb_kernel_call *call, bool logarithm) 
   return NULL;
 }
 
-const char *zb_ref_softmax_grad(const zb_kernel_call *call) { return run_softmax_grad(call, false); }
-const char *zb_ref_log_softmax_grad(const zb_kernel_call *call) { return run_softmax_grad(call, true); }
+const char *zb_ref_softmax_grad(const zb_kernel_call *call) {
+  return run_softmax_grad(call, false);
+}
+const char *zb_ref_log_softmax_grad(const zb_kernel_call *call) {
+  return run_softmax_grad(call, true);
+}

@@ -8,7 +8,9 @@ bool zb_ref_is_float(zb_dtype dtype) {
   return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
 }
 
-bool zb_ref_is_integer(zb_dtype dtype) { return dtype == ZB_I64 || dtype == ZB_I32; }
+bool zb_ref_is_integer(zb_dtype dtype) {
+  return dtype == ZB_I64 || dtype == ZB_I32;
+}
 
 double zb_ref_from_bf16(uint16_t bits) {
   uint32_t wide = (uint32_t)bits << 16;
@@ -96,7 +98,8 @@ const int64_t *zb_ref_ints(const zb_kernel_call *call, const char *name, int *co
 
 int64_t zb_ref_elements(const zb_tensor *tensor) {
   int64_t count = 1;
-  for (int i = 0; i < tensor->rank; i++) count *= tensor->shape[i];
+  for (int i = 0; i < tensor->rank; i++)
+    count *= tensor->shape[i];
   return count;
 }
 
@@ -134,11 +137,13 @@ void zb_ref_walk_next(zb_ref_walk *walk) {
   walk->left--;
   for (int i = walk->rank - 1; i >= 0; i--) {
     if (++walk->index[i] < walk->shape[i]) {
-      for (int k = 0; k < walk->operand_count; k++) walk->offset[k] += walk->strides[k][i];
+      for (int k = 0; k < walk->operand_count; k++)
+        walk->offset[k] += walk->strides[k][i];
       return;
     }
     walk->index[i] = 0;
-    for (int k = 0; k < walk->operand_count; k++) walk->offset[k] -= walk->strides[k][i] * (walk->shape[i] - 1);
+    for (int k = 0; k < walk->operand_count; k++)
+      walk->offset[k] -= walk->strides[k][i] * (walk->shape[i] - 1);
   }
 }
 
@@ -149,7 +154,8 @@ void zb_ref_walk_split(const zb_ref_walk *walk, unsigned inner_dimensions, zb_re
     int at = to->rank++;
     to->shape[at] = walk->shape[i];
     to->total *= walk->shape[i];
-    for (int k = 0; k < walk->operand_count; k++) to->strides[k][at] = walk->strides[k][i];
+    for (int k = 0; k < walk->operand_count; k++)
+      to->strides[k][at] = walk->strides[k][i];
   }
   outer->left = outer->total;
   inner->left = inner->total;

@@ -9,7 +9,8 @@
  * A result may share memory with an operand where zb/ops.def says so (optimizers) and for elementwise ops when that
  * operand is contiguous and has the shape of the result: each element is read before it is written.
  *
- * Tests: test/kernels/conformance_test.c (numbers of other programs), test/kernels/gradient_test.c (finite differences).
+ * Tests: test/kernels/conformance_test.c (numbers of other programs), test/kernels/gradient_test.c (finite
+ * differences).
  */
 #ifndef ZB_KERNELS_CPU_REF_H
 #define ZB_KERNELS_CPU_REF_H
@@ -50,60 +51,98 @@ int64_t zb_ref_to_i64(double value);
 /* Any type as double; an i64 beyond 2^53 is rounded. */
 static inline double zb_ref_get(const zb_tensor *tensor, int64_t element) {
   switch (tensor->dtype) {
-  case ZB_F32: return (double)((const float *)tensor->data)[element];
-  case ZB_F64: return ((const double *)tensor->data)[element];
-  case ZB_BF16: return zb_ref_from_bf16(((const uint16_t *)tensor->data)[element]);
-  case ZB_F16: return zb_ref_from_f16(((const uint16_t *)tensor->data)[element]);
-  case ZB_I64: return (double)((const int64_t *)tensor->data)[element];
-  case ZB_I32: return (double)((const int32_t *)tensor->data)[element];
-  default: return (double)((const uint8_t *)tensor->data)[element];
+  case ZB_F32:
+    return (double)((const float *)tensor->data)[element];
+  case ZB_F64:
+    return ((const double *)tensor->data)[element];
+  case ZB_BF16:
+    return zb_ref_from_bf16(((const uint16_t *)tensor->data)[element]);
+  case ZB_F16:
+    return zb_ref_from_f16(((const uint16_t *)tensor->data)[element]);
+  case ZB_I64:
+    return (double)((const int64_t *)tensor->data)[element];
+  case ZB_I32:
+    return (double)((const int32_t *)tensor->data)[element];
+  default:
+    return (double)((const uint8_t *)tensor->data)[element];
   }
 }
 
 /* An integer or i1 element; float types are truncated. */
 static inline int64_t zb_ref_get_int(const zb_tensor *tensor, int64_t element) {
   switch (tensor->dtype) {
-  case ZB_I64: return ((const int64_t *)tensor->data)[element];
-  case ZB_I32: return (int64_t)((const int32_t *)tensor->data)[element];
-  case ZB_I1: return (int64_t)((const uint8_t *)tensor->data)[element];
-  default: return zb_ref_to_i64(zb_ref_get(tensor, element));
+  case ZB_I64:
+    return ((const int64_t *)tensor->data)[element];
+  case ZB_I32:
+    return (int64_t)((const int32_t *)tensor->data)[element];
+  case ZB_I1:
+    return (int64_t)((const uint8_t *)tensor->data)[element];
+  default:
+    return zb_ref_to_i64(zb_ref_get(tensor, element));
   }
 }
 
 /* Stores an integer; i32 keeps the low 32 bits (arithmetic wraps), i1 is whether it is not 0. */
 static inline void zb_ref_set_int(const zb_tensor *tensor, int64_t element, int64_t value) {
   switch (tensor->dtype) {
-  case ZB_F32: ((float *)tensor->data)[element] = (float)value; break;
-  case ZB_F64: ((double *)tensor->data)[element] = (double)value; break;
-  case ZB_BF16: ((uint16_t *)tensor->data)[element] = zb_ref_to_bf16((double)value); break;
-  case ZB_F16: ((uint16_t *)tensor->data)[element] = zb_ref_to_f16((double)value); break;
-  case ZB_I64: ((int64_t *)tensor->data)[element] = value; break;
-  case ZB_I32: ((int32_t *)tensor->data)[element] = (int32_t)(uint32_t)value; break;
-  default: ((uint8_t *)tensor->data)[element] = value != 0; break;
+  case ZB_F32:
+    ((float *)tensor->data)[element] = (float)value;
+    break;
+  case ZB_F64:
+    ((double *)tensor->data)[element] = (double)value;
+    break;
+  case ZB_BF16:
+    ((uint16_t *)tensor->data)[element] = zb_ref_to_bf16((double)value);
+    break;
+  case ZB_F16:
+    ((uint16_t *)tensor->data)[element] = zb_ref_to_f16((double)value);
+    break;
+  case ZB_I64:
+    ((int64_t *)tensor->data)[element] = value;
+    break;
+  case ZB_I32:
+    ((int32_t *)tensor->data)[element] = (int32_t)(uint32_t)value;
+    break;
+  default:
+    ((uint8_t *)tensor->data)[element] = value != 0;
+    break;
   }
 }
 
 /* Rounds to the element type once; integers as zb_ref_to_i64 (i32: the nearest end of its own range), i1 != 0. */
 static inline void zb_ref_set(const zb_tensor *tensor, int64_t element, double value) {
   switch (tensor->dtype) {
-  case ZB_F32: ((float *)tensor->data)[element] = (float)value; break;
-  case ZB_F64: ((double *)tensor->data)[element] = value; break;
-  case ZB_BF16: ((uint16_t *)tensor->data)[element] = zb_ref_to_bf16(value); break;
-  case ZB_F16: ((uint16_t *)tensor->data)[element] = zb_ref_to_f16(value); break;
-  case ZB_I64: ((int64_t *)tensor->data)[element] = zb_ref_to_i64(value); break;
+  case ZB_F32:
+    ((float *)tensor->data)[element] = (float)value;
+    break;
+  case ZB_F64:
+    ((double *)tensor->data)[element] = value;
+    break;
+  case ZB_BF16:
+    ((uint16_t *)tensor->data)[element] = zb_ref_to_bf16(value);
+    break;
+  case ZB_F16:
+    ((uint16_t *)tensor->data)[element] = zb_ref_to_f16(value);
+    break;
+  case ZB_I64:
+    ((int64_t *)tensor->data)[element] = zb_ref_to_i64(value);
+    break;
   case ZB_I32: {
     int64_t wide = zb_ref_to_i64(value);
     ((int32_t *)tensor->data)[element] = (int32_t)(wide > INT32_MAX ? INT32_MAX : wide < INT32_MIN ? INT32_MIN : wide);
     break;
   }
-  default: ((uint8_t *)tensor->data)[element] = value != 0; break;
+  default:
+    ((uint8_t *)tensor->data)[element] = value != 0;
+    break;
   }
 }
 
 /* The same bits; both tensors have the same element type. */
 static inline void zb_ref_copy(const zb_tensor *to, int64_t to_element, const zb_tensor *from, int64_t from_element) {
   size_t bytes = zb_dtype_bytes(to->dtype);
-  memcpy((char *)to->data + to_element * (int64_t)bytes, (const char *)from->data + from_element * (int64_t)bytes, bytes);
+  memcpy((char *)to->data + to_element * (int64_t)bytes, (const char *)from->data + from_element * (int64_t)bytes,
+         bytes);
 }
 
 /* result = value, or result += value when accumulate. */
@@ -113,8 +152,8 @@ static inline void zb_ref_put(const zb_tensor *tensor, int64_t element, double v
 
 /* ---- Calls ---- */
 
-/* NULL when the call has that many operands and results at least, each present, and does not ask an op that cannot to add into its
- * result. Optional operands are not counted. */
+/* NULL when the call has that many operands and results at least, each present, and does not ask an op that cannot to
+ * add into its result. Optional operands are not counted. */
 const char *zb_ref_check(const zb_kernel_call *call, int inputs, int outputs, bool accumulates);
 /* Operand `index`, or NULL where it is absent (not given, or rank -1). */
 const zb_tensor *zb_ref_optional(const zb_kernel_call *call, int index);
@@ -131,24 +170,26 @@ enum { ZB_REF_WALK_MAX = 8 };
 
 typedef struct zb_ref_walk {
   int rank, operand_count;
-  int64_t total, left;                 /* elements in all, and from the current one on */
+  int64_t total, left; /* elements in all, and from the current one on */
   int64_t shape[ZB_RANK_MAX];
   int64_t index[ZB_RANK_MAX];
   int64_t strides[ZB_REF_WALK_MAX][ZB_RANK_MAX];
-  int64_t offset[ZB_REF_WALK_MAX];     /* of the current element, in elements, by operand */
+  int64_t offset[ZB_REF_WALK_MAX]; /* of the current element, in elements, by operand */
 } zb_ref_walk;
 
 /* Starts at the first element of the shape of `space`, which becomes operand 0. */
 void zb_ref_walk_init(zb_ref_walk *walk, const zb_tensor *space);
-/* Adds an operand that is broadcast to the space as NumPy does; false where it cannot be. A NULL tensor gets offset 0 everywhere, so that
- * absent operands keep the numbering. */
+/* Adds an operand that is broadcast to the space as NumPy does; false where it cannot be. A NULL tensor gets offset 0
+ * everywhere, so that absent operands keep the numbering. */
 bool zb_ref_walk_add(zb_ref_walk *walk, const zb_tensor *tensor);
 /* To the next element. After the last one the walk is at the first again, with left == 0. */
 void zb_ref_walk_next(zb_ref_walk *walk);
 /* Makes a finished walk ready for another round. */
-static inline void zb_ref_walk_again(zb_ref_walk *walk) { walk->left = walk->total; }
-/* Splits the dimensions of a fresh walk in two: those of the bit set `inner_dimensions`, and the others. An element's offset is the sum of
- * both walks' offsets. */
+static inline void zb_ref_walk_again(zb_ref_walk *walk) {
+  walk->left = walk->total;
+}
+/* Splits the dimensions of a fresh walk in two: those of the bit set `inner_dimensions`, and the others. An element's
+ * offset is the sum of both walks' offsets. */
 void zb_ref_walk_split(const zb_ref_walk *walk, unsigned inner_dimensions, zb_ref_walk *outer, zb_ref_walk *inner);
 
 /* The tensor with a dimension of size 1 and stride 0 put in at the end (labels [..] beside logits [..,C]). */

@@ -23,7 +23,7 @@ typedef struct unary {
 #define SIGMOID(x) (1 / (1 + exp(-(x))))
 #define SOFTPLUS(x) (((x) > 0 ? (x) : 0) + log1p(exp(-fabs(x))))
 /* 0.5 (1 + erf(x / sqrt 2)) without the cancellation left of 0. */
-#define NORMAL_CDF(x) (C(0.5) * erfc((x) * C(-0.70710678118654752440)))
+#define NORMAL_CDF(x) (C(0.5) * erfc((x)*C(-0.70710678118654752440)))
 #define NORMAL_DENSITY(x) (C(0.39894228040143267794) * exp(C(-0.5) * (x) * (x)))
 /* 0.5 (1 + tanh u) = sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3), and the derivative of 2u. */
 #define GELU_GATE(x) SIGMOID(C(1.5957691216057307117) * (x) * (1 + C(0.044715) * (x) * (x)))
