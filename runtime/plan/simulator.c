@@ -172,7 +172,7 @@ static zb_status run_until_blocked(simulator *it, int r) {
     it->out->jobs[r][index] = (zb_plan_times){start, end};
     if (job->message >= 0) ZB_TRY(post(it, r, index));
     if (job->subprogram < 0) continue;
-    if (result->busy_ps == 0 && result->end_ps == 0) result->start_ps = start;
+    if (result->start_ps < 0) result->start_ps = start;
     result->end_ps = end;
     count_compute(result, job->kind, time);
   }
@@ -199,12 +199,15 @@ static zb_status run_all(simulator *it) {
   for (int r = plan->rank_count - 1; r >= 0; --r) {
     it->blocked_on[r] = -1;
     it->next[r] = plan->ranks[r].load_count; /* LOAD is before the step */
+    it->out->ranks[r].start_ps = -1; /* until its first compute job */
     it->ready[it->ready_count++] = r;
   }
   while (it->ready_count > 0 && !it->overflow) ZB_TRY(run_until_blocked(it, it->ready[--it->ready_count]));
   if (it->overflow) return ZB_ERROR(INVALID, "the plan's times add up to more than 2^63 ps");
-  for (int r = 0; r < plan->rank_count; ++r)
+  for (int r = 0; r < plan->rank_count; ++r) {
     if (it->next[r] < plan->ranks[r].job_count) return stuck(it);
+    if (it->out->ranks[r].start_ps < 0) it->out->ranks[r].start_ps = 0;
+  }
   return NULL;
 }
 
