@@ -57,13 +57,15 @@ static int key_index(const zb_optimizer_def *def, const char *name) {
 
 // ---- The text ----
 
-static zb_result unknown_name(MlirLocation location, const char *what, const char *name, const char *const *names, int count) {
+// what: "key"; owner: " of optimizer 'adamw'".
+static zb_result unknown_name(MlirLocation location, const char *what, const char *name, const char *owner,
+                              const char *const *names, int count) {
   char hint[160];
   const char *nearest = zb_nearest(name, names, count);
   int length = snprintf(hint, sizeof hint, nearest ? "did you mean '%s'? known: " : "%sknown: ", nearest ? nearest : "");
   for (int i = 0; i < count && length > 0 && (size_t)length < sizeof hint; ++i)
     length += snprintf(hint + length, sizeof hint - (size_t)length, "%s%s", i ? ", " : "", names[i]);
-  return zb_location_error(location, hint, "unknown %s '%s'", what, name);
+  return zb_location_error(location, hint, "unknown %s '%s'%s", what, name, owner);
 }
 
 static zb_result unknown_key(MlirLocation location, const zb_optimizer_def *def, const char *name) {
@@ -73,9 +75,9 @@ static zb_result unknown_key(MlirLocation location, const zb_optimizer_def *def,
     names[count] = def->keys[count].name;
     ++count;
   }
-  char what[64];
-  snprintf(what, sizeof what, "key of optimizer '%s'", def->name);
-  return unknown_name(location, what, name, names, count);
+  char owner[64];
+  snprintf(owner, sizeof owner, " of optimizer '%s'", def->name);
+  return unknown_name(location, "key", name, owner, names, count);
 }
 
 static zb_result parse_value(MlirLocation location, const zb_optimizer_def *def, const key_def *key, const char *text, double *out) {
@@ -115,7 +117,7 @@ zb_result zb_optimizer_parse(const char *text, MlirLocation location, zb_optimiz
   char *pairs = strchr(copy, ':');
   if (pairs) *pairs++ = '\0';
   *out = (zb_optimizer){.def = find_optimizer(copy)};
-  if (!out->def) return unknown_name(location, "optimizer", copy, names, OPTIMIZER_COUNT);
+  if (!out->def) return unknown_name(location, "optimizer", copy, "", names, OPTIMIZER_COUNT);
   for (int i = 0; out->def->keys[i].name; ++i) out->values[i] = out->def->keys[i].default_number;
   while (pairs && *pairs) {
     char *next = strchr(pairs, ',');

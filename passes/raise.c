@@ -23,9 +23,12 @@ static const struct {
   zb_raise_pattern pattern;
   bool last;
 } patterns[] = {
-    {"gelu", zb_raise_gelu, false},           {"silu", zb_raise_silu, false},
-    {"norm", zb_raise_rms_norm, false},       {"norm", zb_raise_layer_norm, false},
-    {"norm", zb_raise_norm_bias, false},      {"attention", zb_raise_attention, false},
+    {"gelu", zb_raise_gelu, false},
+    {"silu", zb_raise_silu, false},
+    {"norm", zb_raise_layer_norm, false}, // before rms_norm: it is one of x - mean(x)
+    {"norm", zb_raise_rms_norm, false},
+    {"norm", zb_raise_norm_bias, false},
+    {"attention", zb_raise_attention, false},
     {"power", zb_raise_power, true},
 };
 enum { PATTERN_COUNT = sizeof patterns / sizeof patterns[0] };

@@ -1,0 +1,23 @@
+// Wrong options of zb-autodiff are errors that name the nearest right one.
+// RUN: not zb-opt --zb-autodiff=optimizer=adam:lr=1 %s 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not zb-opt --zb-autodiff=optimizer=adamw:beta3=1 %s 2>&1 | FileCheck %s --check-prefix=KEY
+// RUN: not zb-opt --zb-autodiff=optimizer=adamw:beta1=1 %s 2>&1 | FileCheck %s --check-prefix=RANGE
+// RUN: not zb-opt --zb-autodiff=optimizer=sgd:lr=fast %s 2>&1 | FileCheck %s --check-prefix=NUMBER
+// RUN: not zb-opt --zb-autodiff=optimizer=sgd:lr %s 2>&1 | FileCheck %s --check-prefix=VALUE
+// RUN: not zb-opt --zb-autodiff=micro-batches=0 %s 2>&1 | FileCheck %s --check-prefix=MICRO
+
+// NAME: autodiff-options.mlir:[[#@LINE+10]]:1: error: unknown optimizer 'adam'
+// NAME: hint: did you mean 'adamw'? known: adamw, sgd
+// KEY: error: unknown key 'beta3' of optimizer 'adamw'
+// KEY: hint: did you mean 'beta1'?
+// RANGE: error: optimizer 'adamw': beta1 must be a number from 0 to below 1, got '1'
+// NUMBER: error: optimizer 'sgd': lr must be a number from 0, got 'fast'
+// VALUE: error: optimizer 'sgd': 'lr' has no value
+// VALUE: hint: write key=value
+// MICRO: error: micro-batches: expected a number from 1, got '0'
+
+func.func @model(%x: tensor<4xf32> {zb.input = "x"}, %w: tensor<4xf32> {zb.param = "a.w"}) -> (tensor<f32> {zb.loss}) {
+  %h = "zb.mul"(%x, %w) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %l = "zb.reduce_sum"(%h) {axes = array<i64>} : (tensor<4xf32>) -> tensor<f32>
+  return %l : tensor<f32>
+}

@@ -1,0 +1,131 @@
+// zb-raise: attention.
+// RUN: zb-opt --zb-canonicalize --zb-raise --zb-canonicalize --split-input-file %s | FileCheck %s
+
+// As Hugging Face's GPT-2 exports it: keys transposed twice at once, scale after the product, a causal mask that the importer folded. All
+// transposes cancel: attention reads the token-major values of the projection.
+// CHECK-LABEL: func.func @gpt2
+// CHECK-SAME: (%[[Q:[a-z0-9]+]]: {{[^,]*}}, %[[K:[a-z0-9]+]]: {{[^,]*}}, %[[V:[a-z0-9]+]]:
+// CHECK-NEXT: %[[O:.*]]:2 = "zb.attention"(%[[Q]], %[[K]], %[[V]]) {causal = true, scale = 5.000000e-01 : f64}
+// CHECK-NEXT: return %[[O]]#0
+func.func @gpt2(%q: tensor<2x5x3x4xf32> {zb.input = "q"}, %k: tensor<2x5x3x4xf32> {zb.input = "k"},
+                %v: tensor<2x5x3x4xf32> {zb.input = "v"}) -> tensor<2x5x3x4xf32> {
+  %mask = "zb.triangle"() {shape = array<i64: 2, 1, 5, 5>, diagonal = 0 : i64, lower = 0.0 : f64, upper = -3.4028234663852886e+38 : f64, dtype = "f32"}
+    : () -> tensor<2x1x5x5xf32>
+  %scale = "zb.constant"() {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %vt = "zb.transpose"(%v) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x5x3x4xf32>) -> tensor<2x3x5x4xf32>
+  %qt = "zb.transpose"(%q) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x5x3x4xf32>) -> tensor<2x3x5x4xf32>
+  %kt = "zb.transpose"(%k) {permutation = array<i64: 0, 2, 3, 1>} : (tensor<2x5x3x4xf32>) -> tensor<2x3x4x5xf32>
+  %s = "zb.matmul"(%qt, %kt) : (tensor<2x3x5x4xf32>, tensor<2x3x4x5xf32>) -> tensor<2x3x5x5xf32>
+  %c = "zb.mul"(%s, %scale) : (tensor<2x3x5x5xf32>, tensor<f32>) -> tensor<2x3x5x5xf32>
+  %m = "zb.add"(%c, %mask) : (tensor<2x3x5x5xf32>, tensor<2x1x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %p = "zb.softmax"(%m) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %o = "zb.matmul"(%p, %vt) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  %r = "zb.transpose"(%o) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x3x5x4xf32>) -> tensor<2x5x3x4xf32>
+  return %r : tensor<2x5x3x4xf32>
+}
+
+// -----
+
+// As Hugging Face's Llama exports it: keys and values repeated over groups of heads, queries and keys after the rotary embedding, so that
+// one transpose of each stays.
+// CHECK-LABEL: func.func @llama
+// CHECK-SAME: (%[[Q:[a-z0-9]+]]: {{[^,]*}}, %[[K:[a-z0-9]+]]: {{[^,]*}}, %[[V:[a-z0-9]+]]: {{[^,]*}}, %[[COS:[a-z0-9]+]]:
+// CHECK: %[[QT:.*]] = "zb.transpose"(%{{.*}}) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x4x5x8xf32>) -> tensor<2x5x4x8xf32>
+// CHECK: %[[KT:.*]] = "zb.transpose"(%{{.*}}) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x2x5x8xf32>) -> tensor<2x5x2x8xf32>
+// CHECK: %[[O:.*]]:2 = "zb.attention"(%[[QT]], %[[KT]], %[[V]]) {causal = true, scale = 5.000000e-01 : f64}
+// CHECK-NEXT: return %[[O]]#0
+func.func @llama(%q: tensor<2x5x4x8xf32> {zb.input = "q"}, %k: tensor<2x5x2x8xf32> {zb.input = "k"},
+                 %v: tensor<2x5x2x8xf32> {zb.input = "v"}, %cos: tensor<1x1x5x8xf32> {zb.constant = "cos"}) -> tensor<2x5x4x8xf32> {
+  %causal = "zb.triangle"() {shape = array<i64: 2, 1, 5, 5>, diagonal = 0 : i64, lower = 1.0 : f64, upper = 0.0 : f64, dtype = "i1"}
+    : () -> tensor<2x1x5x5xi1>
+  %zero = "zb.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %least = "zb.constant"() {value = dense<-3.4028234663852886e+38> : tensor<f32>} : () -> tensor<f32>
+  %mask = "zb.where"(%causal, %zero, %least) : (tensor<2x1x5x5xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x5x5xf32>
+  %scale = "zb.constant"() {value = dense<2.0> : tensor<f32>} : () -> tensor<f32>
+  %qt = "zb.transpose"(%q) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x5x4x8xf32>) -> tensor<2x4x5x8xf32>
+  %qr = "zb.mul"(%qt, %cos) : (tensor<2x4x5x8xf32>, tensor<1x1x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %kt = "zb.transpose"(%k) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x8xf32>) -> tensor<2x2x5x8xf32>
+  %kr = "zb.mul"(%kt, %cos) : (tensor<2x2x5x8xf32>, tensor<1x1x5x8xf32>) -> tensor<2x2x5x8xf32>
+  %k1 = "zb.reshape"(%kr) {shape = array<i64: 2, 2, 1, 5, 8>} : (tensor<2x2x5x8xf32>) -> tensor<2x2x1x5x8xf32>
+  %k2 = "zb.expand"(%k1) {shape = array<i64: 2, 2, 2, 5, 8>} : (tensor<2x2x1x5x8xf32>) -> tensor<2x2x2x5x8xf32>
+  %k4 = "zb.reshape"(%k2) {shape = array<i64: 2, 4, 5, 8>} : (tensor<2x2x2x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %vt = "zb.transpose"(%v) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x8xf32>) -> tensor<2x2x5x8xf32>
+  %v1 = "zb.reshape"(%vt) {shape = array<i64: 2, 2, 1, 5, 8>} : (tensor<2x2x5x8xf32>) -> tensor<2x2x1x5x8xf32>
+  %v2 = "zb.expand"(%v1) {shape = array<i64: 2, 2, 2, 5, 8>} : (tensor<2x2x1x5x8xf32>) -> tensor<2x2x2x5x8xf32>
+  %v4 = "zb.reshape"(%v2) {shape = array<i64: 2, 4, 5, 8>} : (tensor<2x2x2x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %kc = "zb.transpose"(%k4) {permutation = array<i64: 0, 1, 3, 2>} : (tensor<2x4x5x8xf32>) -> tensor<2x4x8x5xf32>
+  %s = "zb.matmul"(%qr, %kc) : (tensor<2x4x5x8xf32>, tensor<2x4x8x5xf32>) -> tensor<2x4x5x5xf32>
+  %c = "zb.div"(%s, %scale) : (tensor<2x4x5x5xf32>, tensor<f32>) -> tensor<2x4x5x5xf32>
+  %m = "zb.add"(%c, %mask) : (tensor<2x4x5x5xf32>, tensor<2x1x5x5xf32>) -> tensor<2x4x5x5xf32>
+  %p = "zb.softmax"(%m) {axis = 3 : i64} : (tensor<2x4x5x5xf32>) -> tensor<2x4x5x5xf32>
+  %o = "zb.matmul"(%p, %v4) : (tensor<2x4x5x5xf32>, tensor<2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %r = "zb.transpose"(%o) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x4x5x8xf32>) -> tensor<2x5x4x8xf32>
+  return %r : tensor<2x5x4x8xf32>
+}
+
+// -----
+
+// Scales on q and k (PyTorch's scaled_dot_product_attention), a causal mask selected by zb.where, a padding mask that is data, and the guard
+// against rows of NaN.
+// CHECK-LABEL: func.func @sdpa
+// CHECK-SAME: %[[PAD:[a-z0-9]+]]: tensor<2x1x1x5xf32>
+// CHECK: "zb.attention"(%{{.*}}, %{{.*}}, %{{.*}}, %[[PAD]]) {causal = true, scale = 2.500000e-01 : f64}
+// CHECK-NOT: zb.softmax
+func.func @sdpa(%q: tensor<2x3x5x4xf32> {zb.input = "q"}, %k: tensor<2x3x5x4xf32> {zb.input = "k"},
+                %v: tensor<2x3x5x4xf32> {zb.input = "v"}, %pad: tensor<2x1x1x5xf32> {zb.input = "pad"}) -> tensor<2x3x5x4xf32> {
+  %hidden = "zb.triangle"() {shape = array<i64: 5, 5>, diagonal = 0 : i64, lower = 0.0 : f64, upper = 1.0 : f64, dtype = "i1"} : () -> tensor<5x5xi1>
+  %half = "zb.constant"() {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %zero = "zb.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %least = "zb.constant"() {value = dense<-1.0e+30> : tensor<f32>} : () -> tensor<f32>
+  %qs = "zb.mul"(%q, %half) : (tensor<2x3x5x4xf32>, tensor<f32>) -> tensor<2x3x5x4xf32>
+  %kt = "zb.transpose"(%k) {permutation = array<i64: 0, 1, 3, 2>} : (tensor<2x3x5x4xf32>) -> tensor<2x3x4x5xf32>
+  %ks = "zb.mul"(%kt, %half) : (tensor<2x3x4x5xf32>, tensor<f32>) -> tensor<2x3x4x5xf32>
+  %s = "zb.matmul"(%qs, %ks) : (tensor<2x3x5x4xf32>, tensor<2x3x4x5xf32>) -> tensor<2x3x5x5xf32>
+  %a = "zb.add"(%pad, %s) : (tensor<2x1x1x5xf32>, tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %w = "zb.where"(%hidden, %least, %a) : (tensor<5x5xi1>, tensor<f32>, tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %p = "zb.softmax"(%w) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %nan = "zb.is_nan"(%p) : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xi1>
+  %g = "zb.where"(%nan, %zero, %p) : (tensor<2x3x5x5xi1>, tensor<f32>, tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %o = "zb.matmul"(%g, %v) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  return %o : tensor<2x3x5x4xf32>
+}
+
+// -----
+
+// Probabilities that somebody else reads, a mask that is trained, a mask that is scaled with the scores: not raised.
+// CHECK-LABEL: func.func @no_attention
+// CHECK-NOT: zb.attention
+// CHECK: return
+func.func @no_attention(%q: tensor<2x3x5x4xf32> {zb.input = "q"}, %k: tensor<2x3x5x4xf32> {zb.input = "k"},
+                        %bias: tensor<3x5x5xf32> {zb.param = "a.bias"}, %pad: tensor<5xf32> {zb.input = "pad"})
+    -> (tensor<2x3x5x4xf32>, tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) {
+  %half = "zb.constant"() {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %s = "zb.matmul"(%q, %k) {transpose_rhs = true} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x5xf32>
+  %p = "zb.softmax"(%s) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %o = "zb.matmul"(%p, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  %s2 = "zb.matmul"(%q, %k) {transpose_rhs = true} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x5xf32>
+  %m2 = "zb.add"(%s2, %bias) : (tensor<2x3x5x5xf32>, tensor<3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %p2 = "zb.softmax"(%m2) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %o2 = "zb.matmul"(%p2, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  %s3 = "zb.matmul"(%q, %k) {transpose_rhs = true} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x5xf32>
+  %m3 = "zb.add"(%s3, %pad) : (tensor<2x3x5x5xf32>, tensor<5xf32>) -> tensor<2x3x5x5xf32>
+  %c3 = "zb.mul"(%m3, %half) : (tensor<2x3x5x5xf32>, tensor<f32>) -> tensor<2x3x5x5xf32>
+  %p3 = "zb.softmax"(%c3) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %o3 = "zb.matmul"(%p3, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  return %o, %p, %o2, %o3 : tensor<2x3x5x4xf32>, tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>
+}
+
+// -----
+
+// A triangle with another diagonal hides other keys: it is passed as a mask.
+// CHECK-LABEL: func.func @other_diagonal
+// CHECK: %[[M:.*]] = "zb.triangle"
+// CHECK: "zb.attention"(%{{.*}}, %{{.*}}, %{{.*}}, %[[M]]) {scale = 1.000000e+00 : f64}
+func.func @other_diagonal(%q: tensor<2x3x5x4xf32> {zb.input = "q"}, %k: tensor<2x3x6x4xf32> {zb.input = "k"}) -> tensor<2x3x5x4xf32> {
+  %mask = "zb.triangle"() {shape = array<i64: 5, 6>, diagonal = 0 : i64, lower = 0.0 : f64, upper = -1.0e+30 : f64, dtype = "f32"} : () -> tensor<5x6xf32>
+  %s = "zb.matmul"(%q, %k) {transpose_rhs = true} : (tensor<2x3x5x4xf32>, tensor<2x3x6x4xf32>) -> tensor<2x3x5x6xf32>
+  %m = "zb.add"(%s, %mask) : (tensor<2x3x5x6xf32>, tensor<5x6xf32>) -> tensor<2x3x5x6xf32>
+  %p = "zb.softmax"(%m) {axis = 3 : i64} : (tensor<2x3x5x6xf32>) -> tensor<2x3x5x6xf32>
+  %o = "zb.matmul"(%p, %k) : (tensor<2x3x5x6xf32>, tensor<2x3x6x4xf32>) -> tensor<2x3x5x4xf32>
+  return %o : tensor<2x3x5x4xf32>
+}
