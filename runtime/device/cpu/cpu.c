@@ -14,7 +14,7 @@
 
 struct zb_device {
   zb_device_params params;
-  zb_threads *threads; /* NULL: the caller alone */
+  zb_threads *threads;
   zb_device_profile profile;
 };
 
@@ -47,12 +47,10 @@ zb_status zb_cpu_open(const zb_device_params *params, zb_device **out) {
   zb_device *device = zb_alloc(sizeof *device);
   if (!device) return ZB_OUT_OF_MEMORY();
   device->params = *params;
-  if (params->threads > 1) {
-    device->threads = zb_threads_create(params->threads);
-    if (!device->threads) {
-      zb_free(device);
-      return ZB_ERROR(RUNTIME, "cannot start %d threads for rank %d", params->threads, params->rank);
-    }
+  device->threads = zb_threads_create(params->threads > 1 ? params->threads : 1); /* of one, too: it owns the scratch of kernels */
+  if (!device->threads) {
+    zb_free(device);
+    return ZB_ERROR(MEMORY, "no memory for %d threads of rank %d", params->threads, params->rank);
   }
   *out = device;
   return NULL;
@@ -60,7 +58,7 @@ zb_status zb_cpu_open(const zb_device_params *params, zb_device **out) {
 
 void zb_cpu_close(zb_device *device) {
   if (!device) return;
-  if (device->threads) zb_threads_destroy(device->threads);
+  zb_threads_destroy(device->threads);
   zb_free(device);
 }
 
