@@ -246,7 +246,7 @@ UNARY = {
     "round": ("Round", T.round, (-3, 3), None),
     "sign": ("Sign", T.sign, None, None),
 }
-INF = float("inf")
+INF, NAN = float("inf"), float("nan")
 SPECIAL = {
     "abs": [-INF, INF, -0.0],
     "acos": [1, -1, 0],
@@ -320,6 +320,9 @@ def unary():
         }
         for title, x in shapes.items():
             case(name, title, [x], [unary_forward(name, x, {})])
+        if saved is not None:
+            x = np.array([NAN, low], F32)
+            case(name, "NaN", [x], [narrow(function(wide(x)))])
         if attrs:
             x = r(29)
             case(name, "attributes", [x], [unary_forward(name, x, attrs)], ours(attrs))
@@ -568,6 +571,10 @@ def reductions():
                  {"axes": [1], "keepdims": False})
         if name in ("reduce_max", "reduce_min"):
             reduced("infinities", np.array([[INF, -INF, 0], [-INF, -INF, -INF]], F32), [1], False)
+        x = np.array([[1, NAN, 2, 0, 1], [NAN, -INF, 1, 2, 3], [3, 2, 1, -1, 0]], F32)
+        for axis in (0, 1):
+            expected = getattr(np, name.removeprefix("reduce_"))(x, axis)
+            case(name, f"NaN, axis {axis}", [x], [expected], {"axes": [axis], "keepdims": False})
         low, high = (0.8, 1.2) if name == "reduce_prod" else (-2, 2)
         for shape, axes in (((37, 211), [1]), ((37, 211), [0]), ((37, 211), []), ((5, 37, 53), [0, 2]),
                             ((5, 37, 53), [0, 1]), ((1031, ), [0])):
@@ -589,6 +596,8 @@ def softmaxes():
                      ("large values", 300 * real(3, 5), 1), ("one class", real(3, 1), 1), ("no rows", real(0, 3), 1)]
         if name == "softmax":
             operands.append(("-infinity", np.array([[0, -INF, 1], [-INF, 2, -INF]], F32), 1))
+        x = np.array([[0, NAN, 1], [1, 2, 3]], F32)
+        case(name, "NaN", [x], [narrow(function(wide(x), 1))], {"axis": 1})
         for title, x, axis in operands:
             case(name, title, [x], onnx_run(onnx_op, [x], {"axis": axis}), {"axis": axis})
             if title in ("-infinity", "large values", "no rows"):
@@ -908,6 +917,10 @@ def losses():
         one_loss("large values", 5 * real(4, 5), whole(4, low=0, high=5), reduction, None)
         for rows, classes in (((3, 29), 211), ((17, ), 1031), ((64, ), 7)):
             large_loss(rows, classes, reduction)
+    logits, labels = real(3, 5), whole(3, low=0, high=5)
+    logits[1, 2] = NAN
+    for reduction in ("mean", "sum", "none"):
+        one_loss("NaN", logits, labels, reduction, None)
     for bad, ignore in ((5, None), (-1, None), (-1, -100), (7, 7000)):
         attrs = {"reduction": "mean"} | ({} if ignore is None else {"ignore_index": ignore})
         labels, text = np.array([0, bad, 2]), f"label {bad} of 5, ignore_index {ignore}"
@@ -1008,6 +1021,9 @@ def attentions():
     one_attention("strided", q, k, v, None, 0.5, False)
     joined = real(2, 3, 3, 2, 4)
     one_attention("slices of one product", *[joined[:, :, i] for i in range(3)], None, 0.5, True)
+    q, k, v = real(2, 3, 2, 4), real(2, 3, 2, 4), real(2, 3, 2, 4)
+    k[1, 1, 0, 2] = NAN
+    one_attention("NaN", q, k, v, None, 0.5, False)
     one_attention("mask expanded", real(2, 3, 2, 4), real(2, 3, 2, 4), real(2, 3, 2, 4),
                   np.broadcast_to(real(3, 1), (2, 2, 3, 3)), 0.5, False)
     for batch, tq, tk, heads, kv_heads, width in ((2, 37, 37, 4, 2, 16), (1, 65, 65, 2, 2, 64), (1, 19, 67, 3, 1, 24),
