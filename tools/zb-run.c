@@ -14,27 +14,28 @@
 #include <unistd.h>
 
 /* ROW(option, field, kind, argument, lowest, highest, help). */
-#define OPTIONS(ROW)                                                                                                      \
-  ROW("--data", data, TEXT, "SOURCE", 0, 0, "text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)")      \
-  ROW("--steps", steps, NUMBER, "N", 1, INT64_MAX / 2, "how many steps to make (after --resume: how many more)")          \
-  ROW("--device", device, TEXT, "NAME", 0, 0, "what runs the ranks, see below (default: cpu)")                            \
-  ROW("--launch", launch, TEXT, "NAME", 0, 0, "how the ranks run: threads (default)")                                     \
-  ROW("--threads", threads, NUMBER, "N", 1, 1024, "threads per rank (default: 1); the results do not depend on it")       \
-  ROW("--save", save, TEXT, "FOLDER", 0, 0, "save weights and optimizer at the end (safetensors, replaced atomically)")   \
-  ROW("--save-every", save_every, NUMBER, "N", 1, INT64_MAX / 2, "and after every N steps")                               \
-  ROW("--resume", resume, TEXT, "FOLDER", 0, 0, "go on from a saved FOLDER, bitwise as if never stopped")                 \
-  ROW("--timeline", timeline, TEXT, "FILE.svg", 0, 0, "draw the last step")                                               \
-  ROW("--trace", trace, TEXT, "FILE.json", 0, 0, "the last step for chrome://tracing or Perfetto")                        \
-  ROW("--grad-norms", grad_norms, FLAG, "", 0, 0, "the norm of every parameter's gradient, each step")                    \
-  ROW("--profile-ops", profile_ops, FLAG, "", 0, 0, "where the time went, at the end")                                    \
-  ROW("--seed", seed, NUMBER, "N", 0, INT64_MAX, "sim: delay messages at random (0: not)")                                \
-  ROW("--no-kernels", no_kernels, FLAG, "", 0, 0, "sim: run the plan without computing")                                  \
-  ROW("--reference", reference, FLAG, "", 0, 0, "cpu, sim: the slow scalar kernels that define every op")                 \
-  ROW("--timeout", timeout, NUMBER, "SECONDS", 1, 1000000, "give up when a message takes longer (default: 60)")           \
-  ROW("--print-plan", print_plan, FLAG, "", 0, 0, "print the plan as text and exit")                                      \
-  ROW("--json", json, FLAG, "", 0, 0, "one JSON object a line on standard output, and nothing else there")                \
-  ROW("--quiet", quiet, FLAG, "", 0, 0, "print the last step only")                                                       \
-  ROW("--help", help, FLAG, "", 0, 0, "print this and exit")                                                              \
+#define OPTIONS(ROW)                                                                                                   \
+  ROW("--data", data, TEXT, "SOURCE", 0, 0, "text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)")   \
+  ROW("--steps", steps, NUMBER, "N", 1, INT64_MAX / 2, "how many steps to make (after --resume: how many more)")       \
+  ROW("--device", device, TEXT, "NAME", 0, 0, "what runs the ranks, see below (default: cpu)")                         \
+  ROW("--launch", launch, TEXT, "NAME", 0, 0, "how the ranks run: threads (default)")                                  \
+  ROW("--threads", threads, NUMBER, "N", 1, 1024, "threads per rank (default: 1); the results do not depend on it")    \
+  ROW("--save", save, TEXT, "FOLDER", 0, 0,                                                                            \
+      "save weights and optimizer at the end (safetensors, replaced atomically)")                                      \
+  ROW("--save-every", save_every, NUMBER, "N", 1, INT64_MAX / 2, "and after every N steps")                            \
+  ROW("--resume", resume, TEXT, "FOLDER", 0, 0, "go on from a saved FOLDER, bitwise as if never stopped")              \
+  ROW("--timeline", timeline, TEXT, "FILE.svg", 0, 0, "draw the last step")                                            \
+  ROW("--trace", trace, TEXT, "FILE.json", 0, 0, "the last step for chrome://tracing or Perfetto")                     \
+  ROW("--grad-norms", grad_norms, FLAG, "", 0, 0, "the norm of every parameter's gradient, each step")                 \
+  ROW("--profile-ops", profile_ops, FLAG, "", 0, 0, "where the time went, at the end")                                 \
+  ROW("--seed", seed, NUMBER, "N", 0, INT64_MAX, "sim: delay messages at random (0: not)")                             \
+  ROW("--no-kernels", no_kernels, FLAG, "", 0, 0, "sim: run the plan without computing")                               \
+  ROW("--reference", reference, FLAG, "", 0, 0, "cpu, sim: the slow scalar kernels that define every op")              \
+  ROW("--timeout", timeout, NUMBER, "SECONDS", 1, 1000000, "give up when a message takes longer (default: 60)")        \
+  ROW("--print-plan", print_plan, FLAG, "", 0, 0, "print the plan as text and exit")                                   \
+  ROW("--json", json, FLAG, "", 0, 0, "one JSON object a line on standard output, and nothing else there")             \
+  ROW("--quiet", quiet, FLAG, "", 0, 0, "print the last step only")                                                    \
+  ROW("--help", help, FLAG, "", 0, 0, "print this and exit")                                                           \
   ROW("--version", version, FLAG, "", 0, 0, "print the version and exit")
 
 typedef const char *field_TEXT;
@@ -57,7 +58,7 @@ typedef struct option_row {
 } option_row;
 
 static const option_row rows[] = {
-#define ROW(option, field, kind, argument, lowest, highest, help) \
+#define ROW(option, field, kind, argument, lowest, highest, help)                                                      \
   {option, argument, help, kind, offsetof(arguments, field), lowest, highest},
     OPTIONS(ROW)
 #undef ROW
@@ -106,7 +107,8 @@ static void print_help(void) {
   }
   printf("\ndevices:\n");
   const char *name = NULL, *summary = NULL;
-  for (int i = 0; zb_runtime_device_at(i, &name, &summary); ++i) printf("  %-22s %s\n", name, summary);
+  for (int i = 0; zb_runtime_device_at(i, &name, &summary); ++i)
+    printf("  %-22s %s\n", name, summary);
   printf("\nexamples:\n"
          "  zb-run model --data text:corpus.txt --steps 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --threads 4 --save checkpoint --save-every 100\n"
@@ -131,9 +133,10 @@ static zb_status parse_number(const option_row *row, const char *value, int64_t 
   long long number = strtoll(value, &end, 10);
   if (end == value || *end || errno || number < row->lowest || number > row->highest) {
     if (row->highest > 1000000)
-      return ZB_ERROR(USAGE, "%s '%s': expected a whole number of at least %lld", row->option, value, (long long)row->lowest);
-    return ZB_ERROR(USAGE, "%s '%s': expected a whole number from %lld to %lld", row->option, value, (long long)row->lowest,
-                    (long long)row->highest);
+      return ZB_ERROR(USAGE, "%s '%s': expected a whole number of at least %lld", row->option, value,
+                      (long long)row->lowest);
+    return ZB_ERROR(USAGE, "%s '%s': expected a whole number from %lld to %lld", row->option, value,
+                    (long long)row->lowest, (long long)row->highest);
   }
   *out = number;
   return NULL;
@@ -173,12 +176,16 @@ static zb_status parse(int count, char **words, arguments *out) {
   }
   if (out->help || out->version) return NULL;
   if (!out->directory)
-    return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"), "zb-run DIR --data text:FILE --steps N; zb-run --help says more");
+    return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"),
+                          "zb-run DIR --data text:FILE --steps N; zb-run --help says more");
   if (out->print_plan) return NULL;
   if (!out->steps) return zb_status_hint(ZB_ERROR(USAGE, "the number of steps is not given"), "add --steps N");
-  if (out->save_every && !out->save) return zb_status_hint(ZB_ERROR(USAGE, "--save-every without --save"), "add --save FOLDER");
+  if (out->save_every && !out->save)
+    return zb_status_hint(ZB_ERROR(USAGE, "--save-every without --save"), "add --save FOLDER");
   if (out->no_kernels && (out->save || out->resume || out->grad_norms || out->profile_ops || out->data))
-    return ZB_ERROR(USAGE, "--no-kernels computes nothing: it cannot go with --data, --save, --resume, --grad-norms or --profile-ops");
+    return ZB_ERROR(
+        USAGE,
+        "--no-kernels computes nothing: it cannot go with --data, --save, --resume, --grad-norms or --profile-ops");
   return NULL;
 }
 
@@ -248,7 +255,8 @@ static const char *short_number(double value, char text[32]) {
   static const char *const units[] = {"", "k", "M", "G", "T"};
   size_t unit = 0;
   if (!isfinite(value)) return "-";
-  while (value >= 999.95 && unit + 1 < sizeof units / sizeof units[0]) value /= 1000, ++unit;
+  while (value >= 999.95 && unit + 1 < sizeof units / sizeof units[0])
+    value /= 1000, ++unit;
   snprintf(text, 32, "%.1f%s", value, units[unit]);
   return text;
 }
@@ -263,7 +271,8 @@ static const char *short_time(double seconds, char text[32]) {
   return text;
 }
 
-static zb_status print_step_text(const zb_session *session, const arguments *args, const zb_step_result *result, int64_t last) {
+static zb_status print_step_text(const zb_session *session, const arguments *args, const zb_step_result *result,
+                                 int64_t last) {
   char rate[32], time[32], loss[32] = "-";
   if (isfinite(result->loss)) snprintf(loss, sizeof loss, "%.6f", result->loss);
   printf("step %lld/%lld  loss %s  %s  %s tokens/s  idle %.1f%%\n", (long long)result->step + 1, (long long)last, loss,
@@ -293,8 +302,8 @@ static void text_row(void *context, const zb_profile_row *row) {
   char time[32], rate[32] = "";
   (void)context;
   if (row->flops > 0 && row->seconds > 0) short_number(row->flops / row->seconds, rate);
-  printf("  %-14s %10s %6.1f%% %10llu calls %9s%-6s  %s\n", row->category, short_time(row->seconds, time), 100 * row->share,
-         (unsigned long long)row->calls, rate, rate[0] ? "FLOP/s" : "", row->help);
+  printf("  %-14s %10s %6.1f%% %10llu calls %9s%-6s  %s\n", row->category, short_time(row->seconds, time),
+         100 * row->share, (unsigned long long)row->calls, rate, rate[0] ? "FLOP/s" : "", row->help);
 }
 
 static zb_status print_profile(const zb_session *session, const arguments *args) {
@@ -312,8 +321,9 @@ static void print_header(const zb_session *session, const arguments *args) {
   char bytes[32];
   for (int rank = 0; rank < info.ranks; ++rank)
     if (zb_session_arena_bytes(session, rank) > largest) largest = zb_session_arena_bytes(session, rank);
-  printf("%s: %s, %d ranks on %s, %d threads each, %d stages, %d micro-batches, at most %sB a rank\n", info.model, info.schedule,
-         info.ranks, info.device, info.threads, info.stages, info.micro_batches, short_number((double)largest, bytes));
+  printf("%s: %s, %d ranks on %s, %d threads each, %d stages, %d micro-batches, at most %sB a rank\n", info.model,
+         info.schedule, info.ranks, info.device, info.threads, info.stages, info.micro_batches,
+         short_number((double)largest, bytes));
   if (args->resume) printf("resumed after step %lld\n", (long long)zb_session_steps(session));
 }
 
@@ -326,9 +336,11 @@ static zb_status save(const zb_session *session, const arguments *args) {
 }
 
 static zb_status interrupted(const zb_session *session, const arguments *args, bool saved) {
-  zb_status status = ZB_ERROR(INTERRUPTED, "stopped by a signal after %lld steps", (long long)zb_session_steps(session));
+  zb_status status =
+      ZB_ERROR(INTERRUPTED, "stopped by a signal after %lld steps", (long long)zb_session_steps(session));
   if (saved) return zb_status_note(status, "saved: --resume '%s' goes on from there", args->save);
-  return zb_status_note(status, args->save ? "nothing was saved: no step was made" : "nothing was saved: no --save was given");
+  return zb_status_note(status,
+                        args->save ? "nothing was saved: no step was made" : "nothing was saved: no --save was given");
 }
 
 static zb_status make_steps(zb_session *session, const arguments *args) {
@@ -339,7 +351,8 @@ static zb_status make_steps(zb_session *session, const arguments *args) {
     bool final = zb_session_steps(session) == last || signals_seen;
     if (!args->quiet || final)
       ZB_TRY(args->json ? print_step_json(session, args, &result) : print_step_text(session, args, &result, last));
-    if (args->save && !final && args->save_every && zb_session_steps(session) % args->save_every == 0) ZB_TRY(save(session, args));
+    if (args->save && !final && args->save_every && zb_session_steps(session) % args->save_every == 0)
+      ZB_TRY(save(session, args));
     ZB_TRY(flush_output());
   }
   return NULL;
@@ -384,7 +397,9 @@ static zb_status train(const arguments *args) {
   return status;
 }
 
-static void write_text(void *context, const char *text, size_t bytes) { fwrite(text, 1, bytes, context); }
+static void write_text(void *context, const char *text, size_t bytes) {
+  fwrite(text, 1, bytes, context);
+}
 
 int main(int argument_count, char **words) {
   arguments args = {0};

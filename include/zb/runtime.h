@@ -1,6 +1,6 @@
 /* Running plans: what zb-run is made of. No MLIR.
  *
- * Thread-safety: a session is used by one thread at a time; different sessions are independent.
+ * Thread-safety: a session is used by one thread at a time, but for zb_session_interrupt; different sessions are independent.
  */
 #ifndef ZB_RUNTIME_H
 #define ZB_RUNTIME_H
@@ -26,7 +26,8 @@ typedef struct zb_session_params {
   bool trace;             /* record job times */
   bool profile;           /* count the time of kernels by category: zb_session_profile */
   int64_t timeout_ms;     /* 0: 60,000 */
-  /* Called for a batch when data is NULL: fill `to` (contiguous, bytes) with the input of that micro-batch. */
+  /* Called for a batch when data is NULL: fill `to` (contiguous, bytes) with the input of that micro-batch. Ranks that are threads
+   * call it at the same time. */
   zb_status (*input)(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes);
   void *input_context;
 } zb_session_params;

@@ -16,7 +16,9 @@ static const zb_device_def *const devices[] = {
 };
 enum { DEVICE_COUNT = sizeof devices / sizeof devices[0] };
 
-int zb_device_count(void) { return DEVICE_COUNT; }
+int zb_device_count(void) {
+  return DEVICE_COUNT;
+}
 
 const zb_device_def *zb_device_at(int index) {
   ZB_ASSERT(index >= 0 && index < DEVICE_COUNT);

@@ -41,7 +41,8 @@ static char *resolve(const char *folder) {
   char *real = realpath(folder, NULL);
   char *path = zb_strdup(real ? real : folder);
   free(real); /* libc's, not ours */
-  for (size_t length = path ? strlen(path) : 0; length > 1 && path[length - 1] == '/'; --length) path[length - 1] = '\0';
+  for (size_t length = path ? strlen(path) : 0; length > 1 && path[length - 1] == '/'; --length)
+    path[length - 1] = '\0';
   return path;
 }
 
@@ -54,7 +55,8 @@ static char *parent_of(const char *path) {
 }
 
 static bool is_ours(const char *name) {
-  return strncmp(name, WEIGHTS_FILE, sizeof WEIGHTS_FILE - 1) == 0 || strncmp(name, OPTIMIZER_FILE, sizeof OPTIMIZER_FILE - 1) == 0;
+  return strncmp(name, WEIGHTS_FILE, sizeof WEIGHTS_FILE - 1) == 0 ||
+         strncmp(name, OPTIMIZER_FILE, sizeof OPTIMIZER_FILE - 1) == 0;
 }
 
 /* Calls visit for each entry of a folder; stops when it returns false. */
@@ -81,7 +83,8 @@ static bool remove_ours(void *context, const char *name) {
   return true;
 }
 
-/* Removes a folder with what a save has put there; nothing else in it is touched (then the folder stays, with an error). */
+/* Removes a folder with what a save has put there; nothing else in it is touched (then the folder stays, with an
+ * error). */
 static zb_status remove_folder(const char *folder) {
   if (!is_folder(folder)) return NULL;
   ZB_TRY(each_entry(folder, remove_ours, (void *)(uintptr_t)folder));
@@ -110,9 +113,10 @@ static zb_status check_resolved(const char *path, const char *parent) {
   char foreign[NAME_MAX + 1] = "";
   ZB_TRY(each_entry(path, find_foreign, foreign));
   if (!foreign[0]) return NULL;
-  return zb_status_hint(ZB_ERROR(USAGE, "cannot save to '%s': it holds other files ('%s'), and a save replaces the folder as a whole", path,
-                                 foreign),
-                        "give a folder of its own, for example '%s/checkpoint'", path);
+  return zb_status_hint(
+      ZB_ERROR(USAGE, "cannot save to '%s': it holds other files ('%s'), and a save replaces the folder as a whole",
+               path, foreign),
+      "give a folder of its own, for example '%s/checkpoint'", path);
 }
 
 zb_status zb_checkpoint_check_folder(const char *folder) {
@@ -140,7 +144,8 @@ static zb_status set_metadata(zb_store *store, const zb_plan *plan, const zb_che
       {"zb.step", step},
       {"zb.data_position", position},
   };
-  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i) ZB_TRY(zb_store_set_metadata(store, pairs[i][0], pairs[i][1]));
+  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i)
+    ZB_TRY(zb_store_set_metadata(store, pairs[i][0], pairs[i][1]));
   return NULL;
 }
 
@@ -165,7 +170,8 @@ static zb_status swap(const char *temporary, const char *path, const char *old, 
   }
   zb_status status = move(temporary, path);
   if (status) {
-    if (!is_folder(path) && rename(old, path) != 0) status = zb_status_note(status, "the last checkpoint is in '%s'", old);
+    if (!is_folder(path) && rename(old, path) != 0)
+      status = zb_status_note(status, "the last checkpoint is in '%s'", old);
     return status;
   }
   ZB_TRY(sync_folder(parent));
@@ -221,7 +227,8 @@ static zb_status number_of(const zb_store *store, const char *key, const char *f
   errno = 0;
   long long value = text ? strtoll(text, &end, 10) : -1;
   if (!text || end == text || *end || errno || value < 0)
-    return ZB_ERROR(INVALID, "the checkpoint in '%s' has no valid '%s': got '%s'", folder, key, text ? text : "nothing");
+    return ZB_ERROR(INVALID, "the checkpoint in '%s' has no valid '%s': got '%s'", folder, key,
+                    text ? text : "nothing");
   *out = value;
   return NULL;
 }
@@ -229,7 +236,8 @@ static zb_status number_of(const zb_store *store, const char *key, const char *f
 static const zb_plan_tensor *find_parameter(const zb_plan *plan, const char *name) {
   for (int rank = 0; rank < plan->rank_count; ++rank)
     for (int i = 0; i < plan->ranks[rank].parameter_count; ++i)
-      if (strcmp(plan->ranks[rank].parameters[i].tensor.name, name) == 0) return &plan->ranks[rank].parameters[i].tensor;
+      if (strcmp(plan->ranks[rank].parameters[i].tensor.name, name) == 0)
+        return &plan->ranks[rank].parameters[i].tensor;
   return NULL;
 }
 
@@ -245,8 +253,8 @@ static void find_difference(const zb_plan *plan, const zb_checkpoint *checkpoint
         return;
       }
       if (zb_shape_equal(&stored->shape, &tensor->shape)) continue;
-      zb_text_add(out, "its parameter '%s' is %s, the model's is %s", tensor->name, zb_shape_text(&stored->shape, there),
-                  zb_shape_text(&tensor->shape, here));
+      zb_text_add(out, "its parameter '%s' is %s, the model's is %s", tensor->name,
+                  zb_shape_text(&stored->shape, there), zb_shape_text(&tensor->shape, here));
       return;
     }
   }
@@ -267,10 +275,11 @@ static zb_status check_model(const char *folder, const zb_plan *plan, const zb_c
   snprintf(hash, sizeof hash, "%016" PRIx64, plan->model_hash);
   bool same = true;
   for (int i = 0; i < 2; ++i) {
-    const char *format = zb_store_metadata(stores[i], "zb.format"), *stored = zb_store_metadata(stores[i], "zb.model_hash");
+    const char *format = zb_store_metadata(stores[i], "zb.format"),
+               *stored = zb_store_metadata(stores[i], "zb.model_hash");
     if (!format || strcmp(format, FORMAT) != 0)
-      return zb_status_hint(ZB_ERROR(INVALID, "'%s' holds no checkpoint of zb-run: zb.format is '%s', expected '%s'", folder,
-                                     format ? format : "not given", FORMAT),
+      return zb_status_hint(ZB_ERROR(INVALID, "'%s' holds no checkpoint of zb-run: zb.format is '%s', expected '%s'",
+                                     folder, format ? format : "not given", FORMAT),
                             "give the folder of an earlier --save");
     same = same && stored && strcmp(stored, hash) == 0;
   }
@@ -293,8 +302,9 @@ static zb_status open_from(const char *folder, const zb_plan *plan, zb_checkpoin
   ZB_TRY(number_of(out->optimizer, "zb.step", folder, &optimizer_step));
   ZB_TRY(number_of(out->optimizer, "zb.data_position", folder, &out->data_position));
   if (out->step == optimizer_step) return NULL;
-  return ZB_ERROR(INVALID, "the two files in '%s' do not belong together: weights of step %" PRId64 ", optimizer of step %" PRId64,
-                  folder, out->step, optimizer_step);
+  return ZB_ERROR(
+      INVALID, "the two files in '%s' do not belong together: weights of step %" PRId64 ", optimizer of step %" PRId64,
+      folder, out->step, optimizer_step);
 }
 
 zb_status zb_checkpoint_open(const char *folder, const zb_plan *plan, zb_checkpoint *out) {

@@ -1,7 +1,8 @@
 /* Checkpoints: FOLDER/weights.safetensors and FOLDER/optimizer.safetensors, one consistent pair at any moment.
  *
- * A save writes both files into FOLDER.tmp, syncs, moves an older FOLDER to FOLDER.old, moves FOLDER.tmp to FOLDER and removes
- * FOLDER.old. Whatever stops it leaves a whole pair in FOLDER or, between the two moves, in FOLDER.old, where opening looks too.
+ * A save writes both files into FOLDER.tmp, syncs, moves an older FOLDER to FOLDER.old, moves FOLDER.tmp to FOLDER and
+ * removes FOLDER.old. Whatever stops it leaves a whole pair in FOLDER or, between the two moves, in FOLDER.old, where
+ * opening looks too.
  */
 #ifndef ZB_EXEC_CHECKPOINT_H
 #define ZB_EXEC_CHECKPOINT_H
@@ -15,15 +16,15 @@ typedef struct zb_checkpoint {
   int64_t data_position; /* rows taken from the data */
 } zb_checkpoint;
 
-/* Opens a checkpoint of the model of the plan. INVALID, naming what differs, for one of another model or a pair that does not belong
- * together. Release with zb_checkpoint_close. */
+/* Opens a checkpoint of the model of the plan. INVALID, naming what differs, for one of another model or a pair that
+ * does not belong together. Release with zb_checkpoint_close. */
 zb_status zb_checkpoint_open(const char *folder, const zb_plan *plan, zb_checkpoint *out) ZB_MUST_USE;
 void zb_checkpoint_close(zb_checkpoint *checkpoint);
 
 /* Writes the tensors of both stores with step, position and the model of the plan as metadata. */
 zb_status zb_checkpoint_write(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint) ZB_MUST_USE;
-/* Whether a save to this folder could work: USAGE if it is no folder or holds other files (it will be replaced as a whole), IO if its
- * parent cannot be written. Makes missing parents. */
+/* Whether a save to this folder could work: USAGE if it is no folder or holds other files (it will be replaced as a
+ * whole), IO if its parent cannot be written. Makes missing parents. */
 zb_status zb_checkpoint_check_folder(const char *folder) ZB_MUST_USE;
 
 #endif

@@ -96,11 +96,11 @@ static int find_input(const zb_plan *plan, const char *name, const char *reserve
 
 static zb_status unsupported(const zb_plan_input *input, const char *why) {
   char shape[96];
-  return zb_status_hint(
-      ZB_ERROR(INVALID, "the input '%s' (%s) cannot be filled from text or tokens: %s", input->name,
-               zb_shape_text(&input->shape, shape), why),
-      "supported are two inputs of shape [rows, tokens] and type i64 or i32: 'x' (or the first) gets the tokens, 'y' (or the second) "
-      "the tokens shifted by one; for other inputs use zb_session_params.input");
+  return zb_status_hint(ZB_ERROR(INVALID, "the input '%s' (%s) cannot be filled from text or tokens: %s", input->name,
+                                 zb_shape_text(&input->shape, shape), why),
+                        "supported are two inputs of shape [rows, tokens] and type i64 or i32: 'x' (or the first) gets "
+                        "the tokens, 'y' (or the second) "
+                        "the tokens shifted by one; for other inputs use zb_session_params.input");
 }
 
 static zb_status assign_roles(zb_data *data) {
@@ -130,8 +130,8 @@ static zb_status open_corpus(zb_data *data) {
   ZB_TRY_GOTO(map_file(data, path));
   data->token_bytes = f->token_bytes;
   if (data->byte_count % (uint64_t)f->token_bytes != 0) {
-    status = zb_status_hint(ZB_ERROR(INVALID, "'%s' has %llu bytes, which is no whole number of tokens of %d bytes", path,
-                                     (unsigned long long)data->byte_count, f->token_bytes),
+    status = zb_status_hint(ZB_ERROR(INVALID, "'%s' has %llu bytes, which is no whole number of tokens of %d bytes",
+                                     path, (unsigned long long)data->byte_count, f->token_bytes),
                             "%s", hint_sources);
     goto cleanup;
   }
@@ -161,8 +161,9 @@ zb_status zb_data_create(const zb_data_params *params, zb_data **out) {
     ZB_TRY_GOTO(assign_roles(data));
     ZB_TRY_GOTO(open_corpus(data));
   } else if (!params->input && plan->input_count > 0) {
-    status = zb_status_hint(ZB_ERROR(USAGE, "the model reads the input '%s', but no data is given", plan->inputs[0].name),
-                            "pass --data: %s", hint_sources);
+    status =
+        zb_status_hint(ZB_ERROR(USAGE, "the model reads the input '%s', but no data is given", plan->inputs[0].name),
+                       "pass --data: %s", hint_sources);
     goto cleanup;
   }
   *out = data;
@@ -181,7 +182,8 @@ void zb_data_destroy(zb_data *data) {
 static int64_t token_at(const zb_data *data, int64_t index) {
   const uint8_t *at = data->bytes + (uint64_t)index * (uint64_t)data->token_bytes;
   uint32_t value = 0;
-  for (int k = 0; k < data->token_bytes; ++k) value |= (uint32_t)at[k] << (8 * k);
+  for (int k = 0; k < data->token_bytes; ++k)
+    value |= (uint32_t)at[k] << (8 * k);
   return (int64_t)value;
 }
 

@@ -1,7 +1,7 @@
 /* Inputs of micro-batches from a file of text or tokens, or from the embedder.
  *
- * A corpus is N tokens. Row r of micro-batch i of step k starts at token ((k*M + i)*B + r)*T mod (N - T - 1); y is x shifted by one.
- * So the only position to save is the number of rows taken so far.
+ * A corpus is N tokens. Row r of micro-batch i of step k starts at token ((k*M + i)*B + r)*T mod (N - T - 1); y is x
+ * shifted by one. So the only position to save is the number of rows taken so far.
  */
 #ifndef ZB_EXEC_DATA_H
 #define ZB_EXEC_DATA_H
@@ -12,19 +12,19 @@
 typedef struct zb_data zb_data;
 
 typedef struct zb_data_params {
-  const zb_plan *plan;      /* outlives the data */
-  const char *source;       /* "text:FILE", "tokens:FILE[:u16|u32]", or NULL: `input` is asked */
+  const zb_plan *plan; /* outlives the data */
+  const char *source;  /* "text:FILE", "tokens:FILE[:u16|u32]", or NULL: `input` is asked */
   zb_status (*input)(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes);
   void *input_context;
-  int64_t first_step;       /* steps done before this run */
-  int64_t first_row;        /* rows taken before this run */
+  int64_t first_step; /* steps done before this run */
+  int64_t first_row;  /* rows taken before this run */
 } zb_data_params;
 
 /* Opens the corpus and checks that it fits the inputs of the plan. Release with zb_data_destroy. */
 zb_status zb_data_create(const zb_data_params *params, zb_data **out) ZB_MUST_USE;
 void zb_data_destroy(zb_data *data);
-/* Writes an input of a micro-batch, contiguous, to `to` (the bytes of its shape). Thread-safe for a file; never allocates then. An
- * embedder's callback is called by the thread of the rank that reads. */
+/* Writes an input of a micro-batch, contiguous, to `to` (the bytes of its shape). Thread-safe for a file; never
+ * allocates then. An embedder's callback is called by the thread of the rank that reads. */
 zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_batch, void *to) ZB_MUST_USE;
 /* Rows taken after so many steps; 0 when the data is no file. */
 int64_t zb_data_position(const zb_data *data, int64_t steps);

@@ -1,4 +1,5 @@
-/* Drivers run the executors of all ranks of this process to their ends: one thread a rank, or all on a virtual clock. */
+/* Drivers run the executors of all ranks of this process to their ends: one thread a rank, or all on a virtual clock.
+ */
 #ifndef ZB_EXEC_DRIVER_H
 #define ZB_EXEC_DRIVER_H
 
@@ -7,7 +8,7 @@
 typedef struct zb_driver zb_driver;
 
 typedef struct zb_driver_params {
-  zb_executor *executors;  /* one a rank of the plan; outlive the driver */
+  zb_executor *executors; /* one a rank of the plan; outlive the driver */
   int count;
   const zb_transport_def *transport_def;
   zb_transport *transport;
@@ -17,15 +18,17 @@ typedef struct zb_driver_params {
 typedef struct zb_driver_def {
   const char *name;
   zb_status (*start)(const zb_driver_params *params, zb_driver **out);
-  /* Advances every executor until all are done; each must have begun. After the first failure of a rank the others are stopped
-   * (transport->abort), and that failure is what comes back. out_ps: how long it took, on the driver's clock. */
+  /* Advances every executor until all are done; each must have begun. After the first failure of a rank the others are
+   * stopped (transport->abort), and that failure is what comes back. out_ps: how long it took, on the driver's clock.
+   */
   zb_status (*run)(zb_driver *driver, int64_t *out_ps);
   void (*stop)(zb_driver *driver);
 } zb_driver_def;
 
 /* A thread a rank, started once, asleep between steps. Times are real. */
 extern const zb_driver_def zb_driver_threads;
-/* One thread, the caller; times are those of the plan's cost model. A plan that cannot go on gives TIMEOUT with who waits for what. */
+/* One thread, the caller; times are those of the plan's cost model. A plan that cannot go on gives TIMEOUT with who
+ * waits for what. */
 extern const zb_driver_def zb_driver_virtual;
 
 /* Adds to a failure where every rank is, one note each. */

@@ -25,7 +25,7 @@ struct zb_driver {
   uint64_t generation; /* of runs; a change lets the workers start */
   int running;
   bool stopping;
-  zb_status failure;   /* the first */
+  zb_status failure; /* the first */
 };
 
 zb_status zb_driver_note_positions(const zb_driver_params *params, zb_status status) {
@@ -66,7 +66,8 @@ static void *work(void *argument) {
   uint64_t seen = 0;
   pthread_mutex_lock(&driver->mutex);
   for (;;) {
-    while (driver->generation == seen && !driver->stopping) pthread_cond_wait(&driver->go, &driver->mutex);
+    while (driver->generation == seen && !driver->stopping)
+      pthread_cond_wait(&driver->go, &driver->mutex);
     if (driver->stopping) break;
     seen = driver->generation;
     pthread_mutex_unlock(&driver->mutex);
@@ -85,7 +86,8 @@ static void threads_stop(zb_driver *driver) {
   driver->stopping = true;
   pthread_cond_broadcast(&driver->go);
   pthread_mutex_unlock(&driver->mutex);
-  for (int i = 0; i < driver->started; ++i) pthread_join(driver->workers[i].thread, NULL);
+  for (int i = 0; i < driver->started; ++i)
+    pthread_join(driver->workers[i].thread, NULL);
   pthread_cond_destroy(&driver->go);
   pthread_cond_destroy(&driver->done);
   pthread_mutex_destroy(&driver->mutex);
@@ -130,7 +132,8 @@ static zb_status threads_start(const zb_driver_params *params, zb_driver **out) 
   return status;
 }
 
-/* Sleeps until all workers are done. A rank looks at the interrupt flag between jobs; one that waits for a message is woken here. */
+/* Sleeps until all workers are done. A rank looks at the interrupt flag between jobs; one that waits for a message is
+ * woken here. */
 static void wait_for_workers(zb_driver *driver) {
   bool told = false;
   while (driver->running > 0) {

@@ -1,7 +1,7 @@
 /* All ranks on one thread and a virtual clock: a discrete-event loop over jobs that end and messages that arrive.
  *
- * Events are taken in order of time; of events at the same time, messages first (by number), then ranks (by number). So a run is
- * a function of the plan and the seed alone. Tests: test/runtime/exec.
+ * Events are taken in order of time; of events at the same time, messages first (by number), then ranks (by number). So
+ * a run is a function of the plan and the seed alone. Tests: test/runtime/exec.
  */
 #include "runtime/base/text.h"
 #include "runtime/device/sim/sim.h"
@@ -21,7 +21,8 @@ struct zb_driver {
 
 static void virtual_stop(zb_driver *driver) {
   if (!driver) return;
-  for (int i = 0; i < driver->params.count; ++i) driver->params.executors[i].virtual_now_ps = NULL;
+  for (int i = 0; i < driver->params.count; ++i)
+    driver->params.executors[i].virtual_now_ps = NULL;
   zb_free(driver->ranks);
   zb_free(driver);
 }
@@ -36,7 +37,8 @@ static zb_status virtual_start(const zb_driver_params *params, zb_driver **out) 
     zb_free(driver);
     return ZB_OUT_OF_MEMORY();
   }
-  for (int i = 0; i < params->count; ++i) params->executors[i].virtual_now_ps = &driver->now_ps;
+  for (int i = 0; i < params->count; ++i)
+    params->executors[i].virtual_now_ps = &driver->now_ps;
   *out = driver;
   return NULL;
 }
@@ -86,21 +88,24 @@ static bool all_done(const zb_driver *driver) {
 }
 
 static zb_status hangs(const zb_driver *driver) {
-  zb_status status = ZB_ERROR(TIMEOUT, "the plan hangs at virtual time %.6f s: every rank waits and no message is on its way",
-                              (double)driver->now_ps / 1e12);
+  zb_status status =
+      ZB_ERROR(TIMEOUT, "the plan hangs at virtual time %.6f s: every rank waits and no message is on its way",
+               (double)driver->now_ps / 1e12);
   for (int i = 0; i < driver->params.count; ++i) {
     char text[256];
     int message = driver->params.executors[i].blocked_on;
     status = zb_status_note(status, "%s", zb_executor_position(&driver->params.executors[i], text, sizeof text));
     if (message >= 0)
-      status = zb_status_note(status, "%s", zb_virtual_state_text(driver->params.transport, message, text, sizeof text));
+      status =
+          zb_status_note(status, "%s", zb_virtual_state_text(driver->params.transport, message, text, sizeof text));
   }
   return status;
 }
 
 static zb_status virtual_run(zb_driver *driver, int64_t *out_ps) {
   driver->now_ps = 0;
-  for (int i = 0; i < driver->params.count; ++i) driver->ranks[i] = (virtual_rank){0};
+  for (int i = 0; i < driver->params.count; ++i)
+    driver->ranks[i] = (virtual_rank){0};
   while (!all_done(driver)) {
     int64_t arrival_ps = 0;
     int message = -1, rank = first_ready(driver);

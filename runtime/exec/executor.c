@@ -16,7 +16,9 @@ int64_t zb_monotonic_ps(void) {
   return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) * 1000;
 }
 
-static int64_t now_ps(const zb_executor *e) { return e->virtual_now_ps ? *e->virtual_now_ps : zb_monotonic_ps(); }
+static int64_t now_ps(const zb_executor *e) {
+  return e->virtual_now_ps ? *e->virtual_now_ps : zb_monotonic_ps();
+}
 
 const char *zb_job_text(const zb_plan *plan, int rank, int job, char *text, size_t size) {
   const zb_plan_rank *program = &plan->ranks[rank];
@@ -149,9 +151,10 @@ static zb_status run_post(zb_executor *e, const zb_plan_job *job) {
   const zb_plan_range *parts = e->program->pool_ranges + job->parts.begin;
   if (e->times) e->times[e->job].start_ps = e->times[e->job].end_ps = now_ps(e);
   if (e->params.poison && job->kind == ZB_JOB_RECV) /* what was there before must not pass for what was received */
-    for (uint32_t i = 0; i < job->parts.count; ++i) memset(e->arena + parts[i].offset, POISON, parts[i].bytes);
-  return (job->kind == ZB_JOB_SEND ? def->post_send : def->post_recv)(e->params.transport, e->params.rank, job->message, e->arena,
-                                                                      parts, (int)job->parts.count);
+    for (uint32_t i = 0; i < job->parts.count; ++i)
+      memset(e->arena + parts[i].offset, POISON, parts[i].bytes);
+  return (job->kind == ZB_JOB_SEND ? def->post_send : def->post_recv)(e->params.transport, e->params.rank, job->message,
+                                                                      e->arena, parts, (int)job->parts.count);
 }
 
 static zb_status run_read(zb_executor *e, const zb_plan_job *job) {
@@ -159,28 +162,35 @@ static zb_status run_read(zb_executor *e, const zb_plan_job *job) {
   uint64_t bytes = (uint64_t)zb_shape_bytes(&e->params.plan->inputs[job->input].shape);
   ZB_TRY(zb_data_read(e->params.data, job->input, e->step, job->micro_batch, e->staging));
   for (uint32_t i = 0; i < job->parts.count; ++i) /* every part is a home of the whole input */
-    ZB_TRY(e->params.device->upload(e->device, e->arena + e->program->pool_ranges[job->parts.begin + i].offset, e->staging, bytes));
+    ZB_TRY(e->params.device->upload(e->device, e->arena + e->program->pool_ranges[job->parts.begin + i].offset,
+                                    e->staging, bytes));
   return NULL;
 }
 
 static zb_status run_report(zb_executor *e, const zb_plan_job *job) {
   float loss = 0;
-  ZB_TRY(e->params.device->download(e->device, &loss, e->arena + e->program->pool_ranges[job->parts.begin].offset, sizeof loss));
+  ZB_TRY(e->params.device->download(e->device, &loss, e->arena + e->program->pool_ranges[job->parts.begin].offset,
+                                    sizeof loss));
   e->params.micro_losses[job->micro_batch] = (double)loss;
   if (isfinite(loss) || e->params.device_params.no_kernels) return NULL;
-  return zb_status_hint(ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step, job->micro_batch,
-                                 isnan(loss) ? "not a number" : "infinite"),
-                        "lower the learning rate, or look at the data of that step; the last saved checkpoint is whole");
+  return zb_status_hint(
+      ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step, job->micro_batch,
+               isnan(loss) ? "not a number" : "infinite"),
+      "lower the learning rate, or look at the data of that step; the last saved checkpoint is whole");
 }
 
 static zb_status run_job(zb_executor *e, const zb_plan_job *job) {
   if (zb_job_is_compute(job->kind)) return run_compute(e, job);
   switch (job->kind) {
   case ZB_JOB_SEND:
-  case ZB_JOB_RECV: return run_post(e, job);
-  case ZB_JOB_READ: return run_read(e, job);
-  case ZB_JOB_REPORT: return run_report(e, job);
-  default: return ZB_ERROR(INVALID, "the interpreter cannot run a job of kind %s", zb_job_mnemonic(job->kind));
+  case ZB_JOB_RECV:
+    return run_post(e, job);
+  case ZB_JOB_READ:
+    return run_read(e, job);
+  case ZB_JOB_REPORT:
+    return run_report(e, job);
+  default:
+    return ZB_ERROR(INVALID, "the interpreter cannot run a job of kind %s", zb_job_mnemonic(job->kind));
   }
 }
 
@@ -218,13 +228,15 @@ static bool complete(zb_executor *e, int message) {
 static zb_executor_state drain(zb_executor *e) {
   for (; e->drain < e->end; ++e->drain) {
     const zb_plan_job *job = &e->program->jobs[e->drain];
-    if ((job->kind == ZB_JOB_SEND || job->kind == ZB_JOB_RECV) && !complete(e, job->message)) return ZB_EXECUTOR_BLOCKED;
+    if ((job->kind == ZB_JOB_SEND || job->kind == ZB_JOB_RECV) && !complete(e, job->message))
+      return ZB_EXECUTOR_BLOCKED;
   }
   return ZB_EXECUTOR_DONE;
 }
 
 zb_status zb_executor_advance(zb_executor *e, zb_executor_state *out_state) {
-  if (atomic_load_explicit(e->params.interrupted, memory_order_relaxed)) return ZB_ERROR(INTERRUPTED, "the step was interrupted");
+  if (atomic_load_explicit(e->params.interrupted, memory_order_relaxed))
+    return ZB_ERROR(INTERRUPTED, "the step was interrupted");
   if (e->job >= e->end) {
     *out_state = drain(e);
     return *out_state == ZB_EXECUTOR_DONE ? e->params.device->synchronize(e->device) : NULL;

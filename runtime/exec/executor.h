@@ -1,8 +1,9 @@
-/* The executor of one rank: a state machine over its job list, driven by a thread that blocks or by a virtual clock that does not.
+/* The executor of one rank: a state machine over its job list, driven by a thread that blocks or by a virtual clock
+ * that does not.
  *
- * zb_executor_advance does at most one job and never blocks. A driver (driver.h) calls it again and again, and when it is blocked
- * lets time pass: a thread waits for the message, the virtual clock goes on to the next event. Nothing is allocated between
- * zb_executor_begin and ZB_EXECUTOR_DONE.
+ * zb_executor_advance does at most one job and never blocks. A driver (driver.h) calls it again and again, and when it
+ * is blocked lets time pass: a thread waits for the message, the virtual clock goes on to the next event. Nothing is
+ * allocated between zb_executor_begin and ZB_EXECUTOR_DONE.
  */
 #ifndef ZB_EXEC_EXECUTOR_H
 #define ZB_EXEC_EXECUTOR_H
@@ -21,11 +22,11 @@ typedef struct zb_executor_params {
   zb_device_params device_params;
   const zb_transport_def *transport_def;
   zb_transport *transport;
-  const zb_data *data;            /* NULL with no_kernels: inputs are not read */
-  double *micro_losses;           /* REPORT jobs write here, one a micro-batch, shared by all ranks */
-  const atomic_int *interrupted;  /* nonzero: the next advance gives INTERRUPTED */
-  bool trace;                     /* keep the times of jobs */
-  bool poison;                    /* fill what is free with 0xFF after each job, and check that nobody wrote there */
+  const zb_data *data;           /* NULL with no_kernels: inputs are not read */
+  double *micro_losses;          /* REPORT jobs write here, one a micro-batch, shared by all ranks */
+  const atomic_int *interrupted; /* nonzero: the next advance gives INTERRUPTED */
+  bool trace;                    /* keep the times of jobs */
+  bool poison;                   /* fill what is free with 0xFF after each job, and check that nobody wrote there */
 } zb_executor_params;
 
 typedef enum zb_executor_state {
@@ -44,21 +45,22 @@ typedef struct zb_executor {
   zb_device *device;
   zb_device_program **programs; /* one a subprogram */
   unsigned char *arena;
-  unsigned char *staging;       /* the largest input */
-  zb_job_times *times;          /* one a job, if trace */
-  zb_liveness liveness;         /* if poison */
+  unsigned char *staging; /* the largest input */
+  zb_job_times *times;    /* one a job, if trace */
+  zb_liveness liveness;   /* if poison */
   /* Where it is. */
-  int64_t step;                 /* from 0 */
+  int64_t step; /* from 0 */
   int job, end;
-  uint32_t wait;                /* how many waits of the job are over */
-  int drain;                    /* after the last job: next communication job to wait for */
-  int blocked_on;               /* message, while BLOCKED */
+  uint32_t wait;  /* how many waits of the job are over */
+  int drain;      /* after the last job: next communication job to wait for */
+  int blocked_on; /* message, while BLOCKED */
   /* What a step took, of the clock of the driver. */
   int64_t compute_ps, waiting_ps;
   const int64_t *virtual_now_ps; /* NULL: the monotonic clock */
 } zb_executor;
 
-/* Opens the device, makes the arena and prepares all subprograms. On failure nothing is left. Release with zb_executor_deinit. */
+/* Opens the device, makes the arena and prepares all subprograms. On failure nothing is left. Release with
+ * zb_executor_deinit. */
 zb_status zb_executor_init(zb_executor *executor, const zb_executor_params *params) ZB_MUST_USE;
 void zb_executor_deinit(zb_executor *executor);
 /* Starts the LOAD jobs, or a step (zeroes the gradients and writes the step number). */

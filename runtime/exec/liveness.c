@@ -1,8 +1,8 @@
 /* Liveness of the slots region, backwards over the jobs of a rank.
  *
- * A byte is live after a job if a later job reads it before any writes it. The parts of a message are held as well, from the posting
- * until the first job that waits for it (or the end of the step): the other side may still read or write them. What is neither live
- * nor held is free. Tests: test/runtime/exec/liveness_test.c.
+ * A byte is live after a job if a later job reads it before any writes it. The parts of a message are held as well,
+ * from the posting until the first job that waits for it (or the end of the step): the other side may still read or
+ * write them. What is neither live nor held is free. Tests: test/runtime/exec/liveness_test.c.
  */
 #include "runtime/exec/liveness.h"
 
@@ -81,7 +81,8 @@ static void take(interval_set *set, interval away) {
 }
 
 static void add_all(interval_set *set, const interval_set *others) {
-  for (size_t i = 0; i < others->count; ++i) add(set, others->items[i]);
+  for (size_t i = 0; i < others->count; ++i)
+    add(set, others->items[i]);
 }
 
 /* The part of a range that lies in the slots region. */
@@ -144,7 +145,8 @@ static void step_back(walk *w, const zb_plan_job *job) {
   }
 }
 
-/* Adds the parts of messages that are on their way once job `index` has run, or, if `waiting`, while it still waits to start. */
+/* Adds the parts of messages that are on their way once job `index` has run, or, if `waiting`, while it still waits to
+ * start. */
 static void add_held(walk *w, interval_set *set, int index, bool waiting) {
   for (int p = w->rank->load_count; p <= index; ++p) {
     const zb_plan_job *job = &w->rank->jobs[p];
@@ -187,10 +189,12 @@ static uint64_t rounded_bytes(const interval_set *set) {
 }
 
 static void find_releases(walk *w) {
-  for (int i = 0; i < w->rank->job_count; ++i) w->released[i] = w->rank->job_count;
+  for (int i = 0; i < w->rank->job_count; ++i)
+    w->released[i] = w->rank->job_count;
   for (int i = w->rank->job_count - 1; i >= 0; --i) {
     const zb_plan_slice *waits = &w->rank->jobs[i].waits;
-    for (uint32_t k = 0; k < waits->count; ++k) w->released[w->rank->pool_u32[waits->begin + k]] = i;
+    for (uint32_t k = 0; k < waits->count; ++k)
+      w->released[w->rank->pool_u32[waits->begin + k]] = i;
   }
 }
 
@@ -234,7 +238,8 @@ zb_status zb_liveness_init(const zb_plan *plan, int rank, zb_liveness *out) {
     goto cleanup;
   }
   find_releases(&w);
-  for (int i = program->job_count - 1; i >= program->load_count; --i) visit(&w, i, out);
+  for (int i = program->job_count - 1; i >= program->load_count; --i)
+    visit(&w, i, out);
   if (w.failed || w.live.failed || w.touched.failed || w.use.failed) status = ZB_OUT_OF_MEMORY();
   out->ranges = w.pool;
 cleanup:

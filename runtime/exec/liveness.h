@@ -1,7 +1,7 @@
 /* What of the slots region is in use when, derived from what the instructions and messages of a plan touch.
  *
- * Used by the poison build and by zb_session_arena_high_water. It shares no code with the allocator, the verifier or the simulator,
- * so it can disagree with them.
+ * Used by the poison build and by zb_session_arena_high_water. It shares no code with the allocator, the verifier or
+ * the simulator, so it can disagree with them.
  */
 #ifndef ZB_EXEC_LIVENESS_H
 #define ZB_EXEC_LIVENESS_H

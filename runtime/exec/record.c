@@ -1,4 +1,5 @@
-/* Timelines of real and simulated runs: what the executors recorded, as events of runtime/base/timeline.h. Tests: test/runtime/exec. */
+/* Timelines of real and simulated runs: what the executors recorded, as events of runtime/base/timeline.h. Tests:
+ * test/runtime/exec. */
 #include "runtime/base/text.h"
 #include "runtime/base/timeline.h"
 #include "runtime/exec/session.h"
@@ -34,9 +35,11 @@ static zb_status add_event(const zb_session *session, const zb_executor *e, int 
   const zb_plan *plan = session->plan;
   const zb_plan_job *job = &e->program->jobs[index];
   size_t row = 0, rows = sizeof drawn / sizeof drawn[0];
-  while (row < rows && drawn[row].kind != job->kind) ++row;
+  while (row < rows && drawn[row].kind != job->kind)
+    ++row;
   if (row == rows) return NULL;
-  if (!zb_grow((void **)&r->events, &r->event_capacity, r->event_count + 1, sizeof(zb_event))) return ZB_OUT_OF_MEMORY();
+  if (!zb_grow((void **)&r->events, &r->event_capacity, r->event_count + 1, sizeof(zb_event)))
+    return ZB_OUT_OF_MEMORY();
   const zb_plan_message *message = job->message >= 0 ? &plan->messages[job->message] : NULL;
   int64_t end = message ? session->transport_def->complete_ps(session->transport, e->params.rank, job->message)
                         : e->times[index].end_ps;
@@ -82,10 +85,13 @@ static zb_status write_timeline(const zb_session *session, const char *path,
   zb_status status = NULL;
   recording r = {0};
   char title[256], note[256];
-  snprintf(title, sizeof title, "%s, %d ranks, %d micro-batches (%s, step %lld)", session->plan->schedule ? session->plan->schedule : "plan",
-           session->plan->rank_count, session->plan->micro_batches, session->device->name, (long long)(session->steps - 1));
-  snprintf(note, sizeof note, "%s, zb %s", session->device->virtual_clock ? "virtual clock" : "one monotonic clock for all ranks", ZB_VERSION);
-  for (int i = 0; i < session->executor_count; ++i) ZB_TRY_GOTO(add_rank(session, &session->executors[i], &r));
+  snprintf(title, sizeof title, "%s, %d ranks, %d micro-batches (%s, step %lld)",
+           session->plan->schedule ? session->plan->schedule : "plan", session->plan->rank_count,
+           session->plan->micro_batches, session->device->name, (long long)(session->steps - 1));
+  snprintf(note, sizeof note, "%s, zb %s",
+           session->device->virtual_clock ? "virtual clock" : "one monotonic clock for all ranks", ZB_VERSION);
+  for (int i = 0; i < session->executor_count; ++i)
+    ZB_TRY_GOTO(add_rank(session, &session->executors[i], &r));
   zb_timeline timeline = {
       .title = title,
       .note = note,

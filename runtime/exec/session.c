@@ -28,7 +28,8 @@ static zb_status unknown_name(const char *what, const char *name, const char *ne
 static zb_status choose_transport(zb_session *session, const zb_session_params *params) {
   const char *launch = params->launch ? params->launch : "threads", *nearest = NULL;
   session->transport_def = zb_transport_find(launch, &nearest);
-  if (!session->transport_def || session->transport_def->on_virtual_clock) return unknown_name("way to launch ranks", launch, nearest);
+  if (!session->transport_def || session->transport_def->on_virtual_clock)
+    return unknown_name("way to launch ranks", launch, nearest);
   if (session->device->virtual_clock) session->transport_def = zb_transport_find("virtual", NULL);
   session->driver_def = session->device->virtual_clock ? &zb_driver_virtual : &zb_driver_threads;
   return NULL;
@@ -39,12 +40,14 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
   session->device = zb_device_find(name, &nearest);
   if (!session->device) return unknown_name("device", name, nearest);
   if (params->no_kernels && !session->device->virtual_clock)
-    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' cannot run a plan without its kernels", name), "use the device sim");
+    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' cannot run a plan without its kernels", name),
+                          "use the device sim");
   if (params->seed != 0 && !session->device->virtual_clock)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' has no delays to seed", name), "use the device sim");
   if (params->threads < 0 || params->threads > THREADS_MAX)
     return ZB_ERROR(USAGE, "%d threads per rank: expected 1 to %d", params->threads, THREADS_MAX);
-  if (params->timeout_ms < 0) return ZB_ERROR(USAGE, "the time-out is %lld ms: expected more than 0", (long long)params->timeout_ms);
+  if (params->timeout_ms < 0)
+    return ZB_ERROR(USAGE, "the time-out is %lld ms: expected more than 0", (long long)params->timeout_ms);
   return choose_transport(session, params);
 }
 
@@ -60,8 +63,9 @@ static zb_status check_reports(const zb_plan *plan) {
       bool fits = job->micro_batch >= 0 && job->micro_batch < plan->micro_batches && job->parts.count == 1 &&
                   plan->ranks[rank].pool_ranges[job->parts.begin].bytes >= sizeof(float);
       if (!fits || seen[job->micro_batch]++)
-        status = ZB_ERROR(INVALID, "rank %d, job %d reports the loss of micro-batch %d, which is not one scalar reported once", rank, i,
-                          job->micro_batch);
+        status = ZB_ERROR(INVALID,
+                          "rank %d, job %d reports the loss of micro-batch %d, which is not one scalar reported once",
+                          rank, i, job->micro_batch);
     }
   }
   for (int i = 0; i < plan->micro_batches && !status; ++i)
@@ -76,7 +80,8 @@ static int by_name(const void *a, const void *b) {
 
 static zb_status list_owned(zb_session *session) {
   int count = 0;
-  for (int rank = 0; rank < session->plan->rank_count; ++rank) count += session->plan->ranks[rank].parameter_count;
+  for (int rank = 0; rank < session->plan->rank_count; ++rank)
+    count += session->plan->ranks[rank].parameter_count;
   session->owned = zb_alloc(sizeof(zb_owned_parameter) * (size_t)(count + 1));
   if (!session->owned) return ZB_OUT_OF_MEMORY();
   for (int rank = 0; rank < session->plan->rank_count; ++rank) {
@@ -96,7 +101,8 @@ static zb_status missing(const zb_store *store, const char *what, const char *na
   zb_status status = ZB_ERROR(INVALID, "there is no value for the %s '%s'", what, name);
   int count = store ? zb_store_count(store) : 0;
   const char **names = zb_alloc(sizeof(char *) * (size_t)(count + 1));
-  for (int i = 0; names && i < count; ++i) names[i] = zb_store_at(store, i)->name;
+  for (int i = 0; names && i < count; ++i)
+    names[i] = zb_store_at(store, i)->name;
   const char *nearest = names ? zb_nearest(name, names, count) : NULL;
   if (nearest) status = zb_status_hint(status, "the nearest name that is there is '%s'", nearest);
   zb_free(names);
@@ -176,7 +182,8 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
 
 static zb_status run_load_jobs(zb_session *session) {
   int64_t took_ps = 0;
-  for (int i = 0; i < session->executor_count; ++i) ZB_TRY(zb_executor_begin_load(&session->executors[i]));
+  for (int i = 0; i < session->executor_count; ++i)
+    ZB_TRY(zb_executor_begin_load(&session->executors[i]));
   zb_status status = session->driver_def->run(session->driver, &took_ps);
   return status ? zb_status_note(status, "running what depends on constants only") : NULL;
 }
@@ -195,7 +202,8 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
                                    .timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS};
   ZB_TRY(session->transport_def->open(&transport, &session->transport));
   ZB_TRY(make_executors(session, params, poison));
-  for (int i = 0; i < session->executor_count; ++i) ZB_TRY(load_values(&session->executors[i], sources, checkpoint));
+  for (int i = 0; i < session->executor_count; ++i)
+    ZB_TRY(load_values(&session->executors[i], sources, checkpoint));
   zb_driver_params driver = {.executors = session->executors,
                              .count = session->executor_count,
                              .transport_def = session->transport_def,
@@ -216,7 +224,8 @@ zb_status zb_session_create_from(const zb_session_params *params, const zb_sessi
   }
   session->plan = sources->plan;
   session->params = *params;
-  session->params.directory = session->params.data = session->params.device = session->params.resume = session->params.launch = NULL;
+  session->params.directory = session->params.data = session->params.device = session->params.resume =
+      session->params.launch = NULL;
   ZB_TRY_GOTO(choose_device(session, params));
   if (params->resume) {
     if (params->no_kernels) {
@@ -268,8 +277,10 @@ zb_status zb_session_create(const zb_session_params *params, zb_session **out) {
   if (!params->directory) return ZB_ERROR(USAGE, "no folder of a plan is given");
   ZB_TRY_GOTO(read_plan(params->directory, &plan));
   ZB_TRY_GOTO(zb_plan_verify(plan));
-  ZB_TRY_GOTO(open_optional(params->directory, "weights.safetensors", !params->no_kernels && !params->resume, &weights));
-  ZB_TRY_GOTO(open_optional(params->directory, "constants.safetensors", !params->no_kernels && needs_constants(plan), &constants));
+  ZB_TRY_GOTO(
+      open_optional(params->directory, "weights.safetensors", !params->no_kernels && !params->resume, &weights));
+  ZB_TRY_GOTO(open_optional(params->directory, "constants.safetensors", !params->no_kernels && needs_constants(plan),
+                            &constants));
   zb_session_sources sources = {.plan = plan, .weights = weights, .constants = constants};
   plan = NULL; /* taken */
   status = zb_session_create_from(params, &sources, out);
@@ -283,7 +294,8 @@ cleanup:
 void zb_session_destroy(zb_session *session) {
   if (!session) return;
   if (session->driver) session->driver_def->stop(session->driver);
-  for (int i = 0; i < session->executor_count; ++i) zb_executor_deinit(&session->executors[i]);
+  for (int i = 0; i < session->executor_count; ++i)
+    zb_executor_deinit(&session->executors[i]);
   if (session->transport) session->transport_def->close(session->transport);
   zb_data_destroy(session->data);
   zb_plan_destroy(session->plan);
@@ -298,14 +310,16 @@ void zb_session_destroy(zb_session *session) {
 static zb_status run_step(zb_session *session, int64_t *out_ps) {
   ZB_TRY(session->transport_def->reset(session->transport));
   session->step_start_ps = session->device->virtual_clock ? 0 : zb_monotonic_ps();
-  for (int i = 0; i < session->executor_count; ++i) ZB_TRY(zb_executor_begin_step(&session->executors[i], session->steps));
+  for (int i = 0; i < session->executor_count; ++i)
+    ZB_TRY(zb_executor_begin_step(&session->executors[i], session->steps));
   return session->driver_def->run(session->driver, out_ps);
 }
 
 static void fill_result(const zb_session *session, int64_t took_ps, zb_step_result *out) {
   const zb_plan *plan = session->plan;
   double sum = 0, idle = 0;
-  for (int i = 0; i < plan->micro_batches; ++i) sum += session->micro_losses[i];
+  for (int i = 0; i < plan->micro_batches; ++i)
+    sum += session->micro_losses[i];
   for (int i = 0; i < session->executor_count && took_ps > 0; ++i)
     idle += 1.0 - (double)session->executors[i].compute_ps / (double)took_ps;
   int64_t elements = plan->input_count > 0 ? zb_shape_elements(&plan->inputs[0].shape) : 0;
@@ -323,8 +337,10 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
 zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   memset(out, 0, sizeof *out);
   if (session->failed)
-    return zb_status_hint(ZB_ERROR(RUNTIME, "this session ended with a failed step"), "resume from the last checkpoint");
-  if (atomic_load(&session->interrupted)) return ZB_ERROR(INTERRUPTED, "interrupted before step %lld", (long long)session->steps);
+    return zb_status_hint(ZB_ERROR(RUNTIME, "this session ended with a failed step"),
+                          "resume from the last checkpoint");
+  if (atomic_load(&session->interrupted))
+    return ZB_ERROR(INTERRUPTED, "interrupted before step %lld", (long long)session->steps);
   int64_t took_ps = 0;
   zb_status status = run_step(session, &took_ps);
   if (status) {
@@ -335,13 +351,18 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   ++session->steps;
   ++session->steps_here;
   session->ran_ps += took_ps;
-  for (int i = 0; i < session->executor_count; ++i) session->waiting_ps += session->executors[i].waiting_ps;
+  for (int i = 0; i < session->executor_count; ++i)
+    session->waiting_ps += session->executors[i].waiting_ps;
   return NULL;
 }
 
-int64_t zb_session_steps(const zb_session *session) { return session->steps; }
+int64_t zb_session_steps(const zb_session *session) {
+  return session->steps;
+}
 
-void zb_session_interrupt(zb_session *session) { atomic_store(&session->interrupted, 1); }
+void zb_session_interrupt(zb_session *session) {
+  atomic_store(&session->interrupted, 1);
+}
 
 uint64_t zb_session_arena_bytes(const zb_session *session, int rank) {
   return rank >= 0 && rank < session->plan->rank_count ? session->plan->ranks[rank].arena_bytes : 0;
@@ -376,7 +397,8 @@ zb_session_info zb_session_describe(const zb_session *session) {
 
 /* ---- Questions that need no session ---- */
 
-zb_status zb_plan_print_file(const char *directory, void (*write)(void *context, const char *text, size_t bytes), void *context) {
+zb_status zb_plan_print_file(const char *directory, void (*write)(void *context, const char *text, size_t bytes),
+                             void *context) {
   zb_plan *plan = NULL;
   ZB_TRY(read_plan(directory, &plan));
   zb_status status = zb_plan_verify(plan);

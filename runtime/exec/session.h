@@ -1,5 +1,5 @@
-/* A session from the inside: what session.c, session_save.c and record.c share. Tests make sessions of hand-written plans with
- * zb_session_create_from. */
+/* A session from the inside: what session.c, session_save.c and record.c share. Tests make sessions of hand-written
+ * plans with zb_session_create_from. */
 #ifndef ZB_EXEC_SESSION_H
 #define ZB_EXEC_SESSION_H
 
@@ -22,17 +22,17 @@ struct zb_session {
   zb_transport *transport;
   const zb_driver_def *driver_def;
   zb_driver *driver;
-  zb_executor *executors; /* one a rank */
-  int executor_count;     /* how many are initialized */
-  zb_data *data;          /* NULL with no_kernels */
+  zb_executor *executors;    /* one a rank */
+  int executor_count;        /* how many are initialized */
+  zb_data *data;             /* NULL with no_kernels */
   zb_owned_parameter *owned; /* sorted by name */
   int owned_count;
   double *micro_losses;
-  int64_t steps;          /* done, those before a resume included */
-  int64_t steps_here;     /* done by this session */
+  int64_t steps;              /* done, those before a resume included */
+  int64_t steps_here;         /* done by this session */
   int64_t ran_ps, waiting_ps; /* of all steps here: length, and waiting summed over ranks */
-  int64_t step_start_ps;  /* of the last step, on the driver's clock */
-  bool failed;            /* a step failed: the weights are of no step */
+  int64_t step_start_ps;      /* of the last step, on the driver's clock */
+  bool failed;                /* a step failed: the weights are of no step */
   atomic_int interrupted;
 };
 
@@ -44,6 +44,7 @@ typedef struct zb_session_sources {
 } zb_session_sources;
 
 /* A session of a plan in memory, not verified here. params->directory is not used. */
-zb_status zb_session_create_from(const zb_session_params *params, const zb_session_sources *sources, zb_session **out) ZB_MUST_USE;
+zb_status zb_session_create_from(const zb_session_params *params, const zb_session_sources *sources,
+                                 zb_session **out) ZB_MUST_USE;
 
 #endif

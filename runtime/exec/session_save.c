@@ -13,7 +13,8 @@ typedef struct copies {
 } copies;
 
 static void free_copies(copies *c) {
-  for (size_t i = 0; i < c->count; ++i) zb_free(c->items[i]);
+  for (size_t i = 0; i < c->count; ++i)
+    zb_free(c->items[i]);
   zb_free(c->items);
 }
 
@@ -27,7 +28,8 @@ static zb_status add_tensor(const zb_executor *e, const zb_plan_tensor *tensor, 
   return zb_store_add(store, tensor->name, &tensor->shape, copy, false);
 }
 
-/* Parameters, and the state of the trained ones, in the order of names: the files do not depend on ranks or schedule. */
+/* Parameters, and the state of the trained ones, in the order of names: the files do not depend on ranks or schedule.
+ */
 static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, copies *c) {
   for (int i = 0; i < session->owned_count; ++i) {
     const zb_executor *e = &session->executors[session->owned[i].rank];
@@ -62,17 +64,20 @@ cleanup:
   return status;
 }
 
-zb_status zb_session_save_check(const char *folder) { return zb_checkpoint_check_folder(folder); }
+zb_status zb_session_save_check(const char *folder) {
+  return zb_checkpoint_check_folder(folder);
+}
 
 /* L2 norm over f32 elements, in order, in fp64. */
 static double norm_of(const float *values, int64_t count) {
   double sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += (double)values[i] * (double)values[i];
+  for (int64_t i = 0; i < count; ++i)
+    sum += (double)values[i] * (double)values[i];
   return sqrt(sum);
 }
 
-zb_status zb_session_gradient_norms(const zb_session *session, void (*visit)(void *context, const char *name, double norm),
-                                    void *context) {
+zb_status zb_session_gradient_norms(const zb_session *session,
+                                    void (*visit)(void *context, const char *name, double norm), void *context) {
   if (session->steps_here == 0 || session->failed) return ZB_ERROR(USAGE, "there are no gradients before a step");
   if (session->params.no_kernels) return ZB_ERROR(USAGE, "a run without kernels has no gradients");
   for (int i = 0; i < session->owned_count; ++i) {
@@ -91,8 +96,10 @@ zb_status zb_session_gradient_norms(const zb_session *session, void (*visit)(voi
   return NULL;
 }
 
-zb_status zb_session_profile(const zb_session *session, void (*visit)(void *context, const zb_profile_row *row), void *context) {
-  if (!session->params.profile) return ZB_ERROR(USAGE, "the session does not count the time of kernels: set profile in its parameters");
+zb_status zb_session_profile(const zb_session *session, void (*visit)(void *context, const zb_profile_row *row),
+                             void *context) {
+  if (!session->params.profile)
+    return ZB_ERROR(USAGE, "the session does not count the time of kernels: set profile in its parameters");
   zb_device_profile total = {0};
   for (int rank = 0; rank < session->executor_count; ++rank) {
     zb_device_profile one = {0};

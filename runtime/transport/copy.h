@@ -11,8 +11,8 @@ typedef struct zb_transport_side {
   int part_count;
 } zb_transport_side;
 
-/* Copies the bytes of the sender's parts, in order, to the receiver's. The parts of both have equal totals (the plan was verified);
- * should they not, the shorter total is copied. */
+/* Copies the bytes of the sender's parts, in order, to the receiver's. The parts of both have equal totals (the plan
+ * was verified); should they not, the shorter total is copied. */
 void zb_transport_copy(const zb_transport_side *from, const zb_transport_side *to);
 
 #endif

@@ -16,7 +16,9 @@ static const zb_transport_def *const transports[] = {
 };
 enum { TRANSPORT_COUNT = sizeof transports / sizeof transports[0] };
 
-int zb_transport_count(void) { return TRANSPORT_COUNT; }
+int zb_transport_count(void) {
+  return TRANSPORT_COUNT;
+}
 
 const zb_transport_def *zb_transport_at(int index) {
   ZB_ASSERT(index >= 0 && index < TRANSPORT_COUNT);

@@ -8,25 +8,29 @@ typedef struct zb_transport zb_transport;
 
 typedef struct zb_transport_params {
   const zb_plan *plan;
-  uint64_t seed;          /* virtual: random delays of messages; 0: none */
-  int64_t timeout_ms;     /* a wait that takes longer gives TIMEOUT naming rank, message, peer */
+  uint64_t seed;      /* virtual: random delays of messages; 0: none */
+  int64_t timeout_ms; /* a wait that takes longer gives TIMEOUT naming rank, message, peer */
 } zb_transport_params;
 
-/* A transport is shared by the ranks of a process; calls name the rank they act for, and each rank's calls come from one thread. */
+/* A transport is shared by the ranks of a process; calls name the rank they act for, and each rank's calls come from
+ * one thread. */
 typedef struct zb_transport_def {
-  const char *name;       /* "threads" */
+  const char *name; /* "threads" */
   const char *summary;
   bool on_virtual_clock; /* belongs to a device with a virtual clock; no way to launch ranks */
   zb_status (*open)(const zb_transport_params *params, zb_transport **out);
   void (*close)(zb_transport *transport);
   /* Posts; never blocks, never allocates. parts are ranges of `arena`; the memory must stay valid until complete. */
-  zb_status (*post_send)(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count);
-  zb_status (*post_recv)(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count);
+  zb_status (*post_send)(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                         int part_count);
+  zb_status (*post_recv)(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                         int part_count);
   /* Blocks until the message that this rank posted is complete on its side. PEER or TIMEOUT on failure. */
   zb_status (*wait)(zb_transport *transport, int rank, int message);
   /* Whether it is complete, without blocking. */
   bool (*test)(zb_transport *transport, int rank, int message);
-  /* All messages of the step are complete on all ranks: makes ready for the next step. Called by one thread between steps. */
+  /* All messages of the step are complete on all ranks: makes ready for the next step. Called by one thread between
+   * steps. */
   zb_status (*reset)(zb_transport *transport);
   /* Makes every wait of every rank fail with PEER and this reason. Thread-safe. */
   void (*abort)(zb_transport *transport, int rank, const char *reason);

@@ -1,7 +1,7 @@
 /* The cpu device: the calling thread of a rank runs the kernels, with threads of its own beside it.
  *
- * prepare() chooses a kernel for each instruction and builds its call once; launch() only writes data pointers (arena + base +
- * offset) and calls. A program belongs to one rank and is not shared, so the templates may be patched in place.
+ * prepare() chooses a kernel for each instruction and builds its call once; launch() only writes data pointers (arena +
+ * base + offset) and calls. A program belongs to one rank and is not shared, so the templates may be patched in place.
  * Tests: test/runtime/exec.
  */
 #include "runtime/device/cpu/cpu.h"
@@ -47,7 +47,8 @@ zb_status zb_cpu_open(const zb_device_params *params, zb_device **out) {
   zb_device *device = zb_alloc(sizeof *device);
   if (!device) return ZB_OUT_OF_MEMORY();
   device->params = *params;
-  device->threads = zb_threads_create(params->threads > 1 ? params->threads : 1); /* of one, too: it owns the scratch of kernels */
+  device->threads =
+      zb_threads_create(params->threads > 1 ? params->threads : 1); /* of one, too: it owns the scratch of kernels */
   if (!device->threads) {
     zb_free(device);
     return ZB_ERROR(MEMORY, "no memory for %d threads of rank %d", params->threads, params->rank);
@@ -115,8 +116,8 @@ static void make_tensor(const zb_plan_operand *operand, zb_tensor *tensor, prepa
 
 static zb_status choose_kernel(const zb_device *device, prepared *item) {
   const zb_plan_instruction *instruction = item->instruction;
-  const zb_kernel *kernel = device->params.reference ? zb_kernel_reference(instruction->op)
-                                                     : zb_kernel_cpu(instruction->op, &item->call);
+  const zb_kernel *kernel =
+      device->params.reference ? zb_kernel_reference(instruction->op) : zb_kernel_cpu(instruction->op, &item->call);
   char text[512];
   if (!kernel)
     return zb_status_hint(ZB_ERROR(INVALID, "the device has no kernel for %s", where(instruction, text, sizeof text)),
@@ -133,8 +134,10 @@ static zb_status prepare_one(const zb_device *device, zb_device_program *program
   item->places = *places;
   item->category = zb_profile_of(program->subprogram, instruction);
   zb_tensor *inputs = *tensors, *outputs = inputs + instruction->input_count;
-  for (int i = 0; i < instruction->input_count; ++i) make_tensor(&instruction->inputs[i], &inputs[i], item);
-  for (int i = 0; i < instruction->output_count; ++i) make_tensor(&instruction->outputs[i], &outputs[i], item);
+  for (int i = 0; i < instruction->input_count; ++i)
+    make_tensor(&instruction->inputs[i], &inputs[i], item);
+  for (int i = 0; i < instruction->output_count; ++i)
+    make_tensor(&instruction->outputs[i], &outputs[i], item);
   *tensors = outputs + instruction->output_count;
   *places += item->place_count;
   item->call = (zb_kernel_call){
@@ -168,7 +171,8 @@ zb_status zb_cpu_prepare(zb_device *device, const zb_plan_subprogram *subprogram
   }
   zb_tensor *tensors = program->tensors;
   place *places = program->places;
-  for (int i = 0; i < program->item_count; ++i) ZB_TRY_GOTO(prepare_one(device, program, i, &tensors, &places));
+  for (int i = 0; i < program->item_count; ++i)
+    ZB_TRY_GOTO(prepare_one(device, program, i, &tensors, &places));
   *out = program;
 cleanup:
   if (status) {
@@ -219,7 +223,9 @@ zb_status zb_cpu_synchronize(zb_device *device) {
   return NULL; /* launch returns when the kernels have */
 }
 
-void zb_cpu_profile(const zb_device *device, zb_device_profile *out) { *out = device->profile; }
+void zb_cpu_profile(const zb_device *device, zb_device_profile *out) {
+  *out = device->profile;
+}
 
 extern const zb_device_def zb_device_cpu;
 

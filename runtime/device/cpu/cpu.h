@@ -9,7 +9,8 @@ zb_status zb_cpu_open(const zb_device_params *params, zb_device **out) ZB_MUST_U
 void zb_cpu_close(zb_device *device);
 zb_status zb_cpu_alloc(zb_device *device, uint64_t bytes, void **out_arena) ZB_MUST_USE;
 void zb_cpu_release(zb_device *device, void *arena);
-zb_status zb_cpu_copy(zb_device *device, void *to, const void *from, uint64_t bytes) ZB_MUST_USE; /* upload and download */
+zb_status zb_cpu_copy(zb_device *device, void *to, const void *from,
+                      uint64_t bytes) ZB_MUST_USE; /* upload and download */
 zb_status zb_cpu_zero(zb_device *device, void *in_arena, uint64_t bytes) ZB_MUST_USE;
 zb_status zb_cpu_prepare(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out) ZB_MUST_USE;
 void zb_cpu_release_program(zb_device *device, zb_device_program *program);

@@ -1,9 +1,10 @@
-/* Messages on a virtual clock: a transfer starts when both sides have posted, and takes latency + bytes * ps per byte of the plan.
+/* Messages on a virtual clock: a transfer starts when both sides have posted, and takes latency + bytes * ps per byte
+ * of the plan.
  *
- * With a seed, each message is delayed further, by up to DELAY_JOBS times the longest job, but never so that it overtakes another on
- * its channel (ordered pair of ranks). Bytes are copied when the message arrives, not when it is posted: a plan that overwrites a home
- * too early computes something else here, which the bitwise comparison with cpu shows. One thread only; nothing is allocated
- * after open. Tests: test/runtime/exec.
+ * With a seed, each message is delayed further, by up to DELAY_JOBS times the longest job, but never so that it
+ * overtakes another on its channel (ordered pair of ranks). Bytes are copied when the message arrives, not when it is
+ * posted: a plan that overwrites a home too early computes something else here, which the bitwise comparison with cpu
+ * shows. One thread only; nothing is allocated after open. Tests: test/runtime/exec.
  */
 #include "runtime/base/text.h"
 #include "runtime/device/sim/sim.h"
@@ -89,7 +90,8 @@ static void depart(zb_transport *transport, int message) {
   const zb_plan_message *m = &transport->plan->messages[message];
   parcel *p = &transport->parcels[message];
   int64_t flight = transport->plan->link_latency_ps + (int64_t)((double)m->bytes * transport->plan->link_ps_per_byte);
-  int64_t *channel = &transport->channel_ps[(size_t)m->source * (size_t)transport->plan->rank_count + (size_t)m->destination];
+  int64_t *channel =
+      &transport->channel_ps[(size_t)m->source * (size_t)transport->plan->rank_count + (size_t)m->destination];
   int64_t arrival = transport->now_ps + flight + delay_ps(transport, message);
   if (arrival < *channel) arrival = *channel;
   *channel = arrival;
@@ -136,7 +138,8 @@ static zb_status transport_wait(zb_transport *transport, int rank, int message) 
 static zb_status transport_reset(zb_transport *transport) {
   for (int message = 0; message < transport->plan->message_count; ++message) {
     state s = transport->parcels[message].state;
-    if (s != IDLE && s != COMPLETE) return ZB_ERROR(RUNTIME, "message %d is not complete at the end of a step", message);
+    if (s != IDLE && s != COMPLETE)
+      return ZB_ERROR(RUNTIME, "message %d is not complete at the end of a step", message);
     transport->parcels[message].state = IDLE;
   }
   size_t ranks = (size_t)transport->plan->rank_count;

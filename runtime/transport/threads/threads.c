@@ -1,8 +1,9 @@
 /* Transport between ranks that are threads of one process: one mailbox a message, made when the plan is loaded.
  *
- * Both sides post where their bytes lie; whoever comes second copies. So there is no buffer in between, a post never blocks, and a
- * message is complete on both sides at the same moment. A rank that waits spins for some microseconds when there is a core for every
- * rank, then sleeps on a condition of its own. Tests: test/runtime/exec/transport_test.c.
+ * Both sides post where their bytes lie; whoever comes second copies. So there is no buffer in between, a post never
+ * blocks, and a message is complete on both sides at the same moment. A rank that waits spins for some microseconds
+ * when there is a core for every rank, then sleeps on a condition of its own. Tests:
+ * test/runtime/exec/transport_test.c.
  */
 #include "runtime/base/text.h"
 #include "runtime/transport/copy.h"
@@ -91,7 +92,8 @@ static zb_status transport_open(const zb_transport_params *params, zb_transport 
     status = ZB_OUT_OF_MEMORY();
     goto cleanup;
   }
-  for (int rank = 0; rank < plan->rank_count; ++rank) ZB_TRY_GOTO(sleeper_init(&transport->sleepers[rank]));
+  for (int rank = 0; rank < plan->rank_count; ++rank)
+    ZB_TRY_GOTO(sleeper_init(&transport->sleepers[rank]));
   *out = transport;
 cleanup:
   if (status) transport_close(transport);
@@ -100,8 +102,8 @@ cleanup:
 
 static void wake(zb_transport *transport, int rank) {
   sleeper *s = &transport->sleepers[rank];
-  /* Sequentially consistent, as are the state before it and both in sleep_until_over: either that rank sees the state, or we see
-   * it asleep. */
+  /* Sequentially consistent, as are the state before it and both in sleep_until_over: either that rank sees the state,
+   * or we see it asleep. */
   if (!atomic_load(&s->asleep)) return;
   pthread_mutex_lock(&s->mutex);
   pthread_cond_broadcast(&s->wake);
@@ -141,7 +143,8 @@ static bool transport_test(zb_transport *transport, int rank, int message) {
 
 static zb_status aborted_status(zb_transport *transport, int rank) {
   pthread_mutex_lock(&transport->abort_mutex);
-  zb_status status = ZB_ERROR(PEER, "rank %d stops because rank %d gave up: %s", rank, transport->abort_rank, transport->reason);
+  zb_status status =
+      ZB_ERROR(PEER, "rank %d stops because rank %d gave up: %s", rank, transport->abort_rank, transport->reason);
   pthread_mutex_unlock(&transport->abort_mutex);
   return status;
 }
@@ -193,7 +196,8 @@ static zb_status transport_wait(zb_transport *transport, int rank, int message) 
 static zb_status transport_reset(zb_transport *transport) {
   for (int message = 0; message < transport->plan->message_count; ++message) {
     int state = atomic_load_explicit(&transport->boxes[message].state, memory_order_acquire);
-    if (state != 0 && !(state & COMPLETE)) return ZB_ERROR(RUNTIME, "message %d is not complete at the end of a step", message);
+    if (state != 0 && !(state & COMPLETE))
+      return ZB_ERROR(RUNTIME, "message %d is not complete at the end of a step", message);
     atomic_store_explicit(&transport->boxes[message].state, 0, memory_order_release);
   }
   return NULL;
@@ -207,7 +211,8 @@ static void transport_abort(zb_transport *transport, int rank, const char *reaso
     atomic_store(&transport->aborted, true);
   }
   pthread_mutex_unlock(&transport->abort_mutex);
-  for (int i = 0; i < transport->plan->rank_count; ++i) wake(transport, i);
+  for (int i = 0; i < transport->plan->rank_count; ++i)
+    wake(transport, i);
 }
 
 static int64_t complete_ps(zb_transport *transport, int rank, int message) {

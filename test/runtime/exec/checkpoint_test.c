@@ -186,7 +186,8 @@ static void test_checkpoint_of_another_model(void) {
   plan = tiny_plan();
   plan->model_hash = 1;
   plan->ranks[0].parameters[1].tensor.shape.dims[0] = 4;
-  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "its parameter 'mid.weight' is 8x8xf32, the model's is 4x8xf32");
+  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID,
+              "its parameter 'mid.weight' is 8x8xf32, the model's is 4x8xf32");
   plan = tiny_plan();
   plan->model_hash = 1;
   plan->ranks[1].parameter_count = 0;
@@ -194,7 +195,8 @@ static void test_checkpoint_of_another_model(void) {
   plan = tiny_plan();
   plan->model_hash = 1;
   plan->optimizer = "sgd:lr=1";
-  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "its optimizer is 'adamw:lr=0.01', the plan's is 'sgd:lr=1'");
+  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID,
+              "its optimizer is 'adamw:lr=0.01', the plan's is 'sgd:lr=1'");
   char missing[600];
   params.resume = tiny_path(missing, "no-such-folder");
   tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_IO, "no such folder");

@@ -12,7 +12,8 @@ static zb_plan *plan_with(int count, const zb_plan_input *inputs) {
   return plan;
 }
 
-#define INPUT(name, type, ...) ((zb_plan_input){name, {.dtype = type, .rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), .dims = {__VA_ARGS__}}})
+#define INPUT(name, type, ...)                                                                                         \
+  ((zb_plan_input){name, {.dtype = type, .rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), .dims = {__VA_ARGS__}}})
 
 static const char *source(char text[700], const char *prefix, const char *name, const char *suffix) {
   char path[600];
@@ -34,10 +35,12 @@ static void test_rows_of_text(void) {
   enum { N = 50, T = 5, B = 2, M = 3 };
   unsigned char corpus[N];
   char text[700];
-  for (int i = 0; i < N; ++i) corpus[i] = (unsigned char)(250 - 3 * i); /* bytes above 127 too */
+  for (int i = 0; i < N; ++i)
+    corpus[i] = (unsigned char)(250 - 3 * i); /* bytes above 127 too */
   char path[600];
   tiny_write(tiny_path(path, "rows.txt"), corpus, N);
-  zb_plan *plan = plan_with(2, (zb_plan_input[]){INPUT("y", ZB_I32, B, T), INPUT("x", ZB_I64, B, T)}); /* found by name */
+  zb_plan *plan =
+      plan_with(2, (zb_plan_input[]){INPUT("y", ZB_I32, B, T), INPUT("x", ZB_I64, B, T)}); /* found by name */
   zb_data *data = NULL;
   zb_data_params params = {.plan = plan, .source = source(text, "text:", "rows.txt", "")};
   TINY_OK(zb_data_create(&params, &data));
@@ -77,7 +80,8 @@ static void test_tokens(void) {
   static const unsigned char bytes[] = {0x34, 0x12, 0xff, 0xff, 1, 0, 0, 0x80, 5, 0, 6, 0};
   char text[700], path[600];
   tiny_write(tiny_path(path, "tokens.bin"), bytes, sizeof bytes);
-  zb_plan *plan = plan_with(2, (zb_plan_input[]){INPUT("input_ids", ZB_I64, 1, 1), INPUT("labels", ZB_I64, 1, 1)}); /* by order */
+  zb_plan *plan =
+      plan_with(2, (zb_plan_input[]){INPUT("input_ids", ZB_I64, 1, 1), INPUT("labels", ZB_I64, 1, 1)}); /* by order */
   int64_t x = 0, y = 0;
   zb_data *data = NULL;
   zb_data_params params = {.plan = plan, .source = source(text, "tokens:", "tokens.bin", "")};
@@ -108,11 +112,14 @@ static void test_what_is_wrong_with_a_corpus(void) {
   const zb_plan_input good[] = {INPUT("x", ZB_I64, 2, 5), INPUT("y", ZB_I64, 2, 5)};
   char text[700], path[600];
   tiny_write(tiny_path(path, "short.txt"), "123456", 6);
-  expect_failure(2, good, source(text, "text:", "short.txt", ""), ZB_INVALID, "holds 6 tokens, but one row of the model needs 7");
+  expect_failure(2, good, source(text, "text:", "short.txt", ""), ZB_INVALID,
+                 "holds 6 tokens, but one row of the model needs 7");
   expect_failure(2, good, source(text, "tokens:", "short.txt", ""), ZB_INVALID, "holds 3 tokens");
   tiny_write(tiny_path(path, "exact.txt"), "1234567", 7);
-  expect_failure(2, good, source(text, "tokens:", "exact.txt", ":u16"), ZB_INVALID, "no whole number of tokens of 2 bytes");
-  expect_failure(2, good, source(text, "tokens:", "exact.txt", ":u32"), ZB_INVALID, "no whole number of tokens of 4 bytes");
+  expect_failure(2, good, source(text, "tokens:", "exact.txt", ":u16"), ZB_INVALID,
+                 "no whole number of tokens of 2 bytes");
+  expect_failure(2, good, source(text, "tokens:", "exact.txt", ":u32"), ZB_INVALID,
+                 "no whole number of tokens of 4 bytes");
   tiny_write(tiny_path(path, "empty.txt"), "", 0);
   expect_failure(2, good, source(text, "text:", "empty.txt", ""), ZB_INVALID, "holds 0 tokens");
   expect_failure(2, good, source(text, "text:", "not-there.txt", ""), ZB_IO, "not-there.txt");
@@ -139,10 +146,12 @@ static void test_inputs_that_tokens_cannot_fill(void) {
   const char *from = source(text, "text:", "good.txt", "");
   expect_failure(2, (zb_plan_input[]){INPUT("x", ZB_I64, 2, 5), INPUT("mask", ZB_F32, 2, 5)}, from, ZB_INVALID,
                  "the input 'mask' (2x5xf32) cannot be filled from text or tokens: it is no integer input");
-  expect_failure(3, (zb_plan_input[]){INPUT("x", ZB_I64, 2, 5), INPUT("y", ZB_I64, 2, 5), INPUT("z", ZB_I64, 2, 5)}, from, ZB_INVALID,
+  expect_failure(3, (zb_plan_input[]){INPUT("x", ZB_I64, 2, 5), INPUT("y", ZB_I64, 2, 5), INPUT("z", ZB_I64, 2, 5)},
+                 from, ZB_INVALID,
                  "the input 'z' (2x5xi64) cannot be filled from text or tokens: there are two already");
   expect_failure(1, (zb_plan_input[]){INPUT("x", ZB_I64, 10)}, from, ZB_INVALID, "not [rows, tokens]");
-  expect_failure(2, (zb_plan_input[]){INPUT("x", ZB_I64, 2, 5), INPUT("y", ZB_I64, 5, 2)}, from, ZB_INVALID, "differs from that of the first");
+  expect_failure(2, (zb_plan_input[]){INPUT("x", ZB_I64, 2, 5), INPUT("y", ZB_I64, 5, 2)}, from, ZB_INVALID,
+                 "differs from that of the first");
 }
 
 int main(void) {

@@ -23,23 +23,38 @@ static void test_homes_of_rank_1(void) {
   TINY_OK(zb_liveness_init(plan, 1, &l));
   uint64_t fb = rank->regions[ZB_REGION_SLOTS].offset, fw = fb + TINY_FB1_BYTES, bw = fw + 256, dh = bw + 8192;
   int f = find_job(rank, ZB_JOB_F, 0), b = find_job(rank, ZB_JOB_B, 0), w = find_job(rank, ZB_JOB_W, 0);
-  int send = find_job(rank, ZB_JOB_SEND, 0), read = find_job(rank, ZB_JOB_READ, 0), report = find_job(rank, ZB_JOB_REPORT, 0);
+  int send = find_job(rank, ZB_JOB_SEND, 0), read = find_job(rank, ZB_JOB_READ, 0),
+      report = find_job(rank, ZB_JOB_REPORT, 0);
   const struct {
     uint64_t offset;
     int job;
     bool free;
   } rows[] = {
-      {fb + TINY_Y, read - 1, true},     {fb + TINY_Y, read, false},      {fb + TINY_Y, f, false},           {fb + TINY_Y, b, true},
-      {fb + TINY_LOGITS, f - 1, true},   {fb + TINY_LOGITS, f, false},    {fb + TINY_LOGITS + 8191, b, true}, {fb + TINY_LOSS, f, false},
-      {fb + TINY_LOSS, report, true},    {fw, rank->load_count, false}, /* posted, so held */
-      {fw, f, false},                    {fw, b, false},                  {fw, w, true},
-      {bw, f, true},                     {bw, b, false},                  {bw, w, true},
-      {dh, f, true},                     {dh, b, false},                  {dh, send, false}, /* held until B2 waits for it */
+      {fb + TINY_Y, read - 1, true},
+      {fb + TINY_Y, read, false},
+      {fb + TINY_Y, f, false},
+      {fb + TINY_Y, b, true},
+      {fb + TINY_LOGITS, f - 1, true},
+      {fb + TINY_LOGITS, f, false},
+      {fb + TINY_LOGITS + 8191, b, true},
+      {fb + TINY_LOSS, f, false},
+      {fb + TINY_LOSS, report, true},
+      {fw, rank->load_count, false}, /* posted, so held */
+      {fw, f, false},
+      {fw, b, false},
+      {fw, w, true},
+      {bw, f, true},
+      {bw, b, false},
+      {bw, w, true},
+      {dh, f, true},
+      {dh, b, false},
+      {dh, send, false}, /* held until B2 waits for it */
       {dh, find_job(rank, ZB_JOB_F, 2), false},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
     bool is_free = covers(&l, l.free_after[rows[i].job], rows[i].offset);
-    if (is_free != rows[i].free) printf("\nrow %zu: byte %llu after job %d", i, (unsigned long long)rows[i].offset, rows[i].job);
+    if (is_free != rows[i].free)
+      printf("\nrow %zu: byte %llu after job %d", i, (unsigned long long)rows[i].offset, rows[i].job);
     CU_ASSERT_EQUAL(is_free, rows[i].free);
   }
   for (int i = rank->load_count; i < rank->job_count; ++i) /* what is quiet during a job is free after it */
@@ -49,7 +64,8 @@ static void test_homes_of_rank_1(void) {
   zb_plan_destroy(plan);
 }
 
-/* The peak by hand. Rank 0, 1B... the most is when both sets of fw are kept, a message is held and the gradient has come. */
+/* The peak by hand. Rank 0, 1B... the most is when both sets of fw are kept, a message is held and the gradient has
+ * come. */
 static void test_use(void) {
   zb_plan *plan = tiny_plan();
   for (int r = 0; r < 2; ++r) {
@@ -62,8 +78,8 @@ static void test_use(void) {
       if (l.use_bytes[i] > most) most = l.use_bytes[i];
     }
     CU_ASSERT_EQUAL(l.high_water_bytes, most);
-    /* Rank 0, B of micro-batch 1: fw of 1 and 2, h of 1 and 2 on their way, bw of 1. Rank 1, B of 2: all of set 0; of set 1 h of
-     * micro-batch 3 (posted) and dh of micro-batch 1 (on its way). loss and, with B done, lse are over. */
+    /* Rank 0, B of micro-batch 1: fw of 1 and 2, h of 1 and 2 on their way, bw of 1. Rank 1, B of 2: all of set 0; of
+     * set 1 h of micro-batch 3 (posted) and dh of micro-batch 1 (on its way). loss and, with B done, lse are over. */
     uint64_t expected = r == 0 ? 2 * TINY_FW0_BYTES + 2 * 256 + TINY_BW0_BYTES : (TINY_SET1_BYTES - 64) + 256 + 256;
     CU_ASSERT_EQUAL(l.high_water_bytes, fixed + expected);
     zb_liveness_deinit(&l);

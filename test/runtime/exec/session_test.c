@@ -5,7 +5,8 @@
 
 enum { STEPS = 5 };
 
-/* Runs some steps; returns the losses, and all weights at the end if out_weights (two arenas' parameters, one after the other). */
+/* Runs some steps; returns the losses, and all weights at the end if out_weights (two arenas' parameters, one after the
+ * other). */
 static void train(const zb_session_params *params, bool poison, double losses[STEPS], float *out_weights) {
   zb_session *session = NULL;
   TINY_OK(tiny_session(params, tiny_plan(), poison, &session));
@@ -61,8 +62,8 @@ static void test_sim_clock(void) {
   TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
   TINY_OK(zb_session_step(session, &result));
   zb_session_destroy(session);
-  /* The critical path by hand: F0 (1 us), message (0.1256 us), then rank 1 does 12 jobs of 1 us; its last B is followed by a message,
-   * B and W of rank 0 and its optimizer (0.5 us); rank 1's own last W and optimizer are shorter. */
+  /* The critical path by hand: F0 (1 us), message (0.1256 us), then rank 1 does 12 jobs of 1 us; its last B is followed
+   * by a message, B and W of rank 0 and its optimizer (0.5 us); rank 1's own last W and optimizer are shorter. */
   CU_ASSERT_DOUBLE_EQUAL(result.seconds * 1e6, 1 + 0.1256 + 11 + 0.1256 + 2 + 0.5, 1e-9);
   CU_ASSERT_DOUBLE_EQUAL(result.idle_share, 1 - 12.5 / (result.seconds * 1e6), 1e-9);
   params.seed = 7;
@@ -80,7 +81,8 @@ static void test_sim_clock(void) {
   CU_ASSERT(isnan(plain.loss));
 }
 
-/* The plan's own simulator shares no code with the virtual clock and the liveness of this room; they agree to the ps and the byte. */
+/* The plan's own simulator shares no code with the virtual clock and the liveness of this room; they agree to the ps
+ * and the byte. */
 static void test_agrees_with_the_simulator(void) {
   zb_session_params params = {.device = "sim", .data = tiny_data()};
   zb_session *session = NULL;
@@ -112,13 +114,15 @@ static void test_no_allocation_in_a_step(void) {
     TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
     zb_step_result result;
     uint64_t before = zb_allocation_count();
-    for (int i = 0; i < 3; ++i) TINY_OK(zb_session_step(session, &result));
+    for (int i = 0; i < 3; ++i)
+      TINY_OK(zb_session_step(session, &result));
     CU_ASSERT_EQUAL(zb_allocation_count(), before);
     zb_session_destroy(session);
   }
 }
 
-/* Every allocation of making a session fails once: an error each time, and nothing leaks (the sanitizer build tells). */
+/* Every allocation of making a session fails once: an error each time, and nothing leaks (the sanitizer build tells).
+ */
 static void test_out_of_memory(void) {
   zb_session_params params = {.device = "sim", .data = tiny_data()};
   zb_store *weights = tiny_weights();
@@ -144,7 +148,8 @@ static void test_out_of_memory(void) {
 /* Fills the first input's tokens as the file would, but with a token that is out of range in one micro-batch. */
 static zb_status bad_input(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes) {
   int64_t *tokens = to;
-  for (uint64_t i = 0; i < bytes / 8; ++i) tokens[i] = (int64_t)i + micro_batch;
+  for (uint64_t i = 0; i < bytes / 8; ++i)
+    tokens[i] = (int64_t)i + micro_batch;
   if (name[0] == 'x' && step == 1 && micro_batch == 2) tokens[3] = *(int64_t *)context;
   return NULL;
 }
@@ -189,7 +194,8 @@ static zb_plan *plan_that_hangs(void) {
       rank->jobs[i].kind = ZB_JOB_READ; /* harmless: reads y into its own home */
       rank->jobs[i].input = 1;
       rank->jobs[i].message = -1;
-      for (int k = 0; k < rank->job_count; ++k) rank->jobs[k].waits.count *= rank->jobs[k].kind != ZB_JOB_B;
+      for (int k = 0; k < rank->job_count; ++k)
+        rank->jobs[k].waits.count *= rank->jobs[k].kind != ZB_JOB_B;
     }
   return plan;
 }
@@ -224,7 +230,8 @@ static void test_interrupt(void) {
   zb_session_destroy(session);
 }
 
-static zb_status interrupting_input(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes) {
+static zb_status interrupting_input(void *context, const char *name, int64_t step, int micro_batch, void *to,
+                                    uint64_t bytes) {
   (void)name;
   memset(to, 0, bytes);
   if (step == 1 && micro_batch == 1) zb_session_interrupt(*(zb_session **)context);
@@ -242,7 +249,8 @@ static void test_interrupt_within_a_step(void) {
   zb_session_destroy(session);
 }
 
-/* A job that reads a home which nobody wrote in this step gets poison: the labels of micro-batch 1 are read into another home. */
+/* A job that reads a home which nobody wrote in this step gets poison: the labels of micro-batch 1 are read into
+ * another home. */
 static void test_poison_shows_what_was_never_written(void) {
   zb_session_params params = {.device = "sim", .data = tiny_data()};
   for (int poison = 0; poison < 2; ++poison) {
@@ -308,7 +316,8 @@ static void test_bad_parameters(void) {
   tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "nearest name that is there is 'wte'");
   plan = tiny_plan();
   plan->ranks[1].parameters[0].tensor.shape.dims[0] = 9;
-  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "the parameter 'head.weight' is 8x256xf32: expected 9x256xf32");
+  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID,
+              "the parameter 'head.weight' is 8x256xf32: expected 9x256xf32");
   plan = tiny_plan();
   for (int i = 0; i < plan->ranks[1].job_count; ++i)
     if (plan->ranks[1].jobs[i].kind == ZB_JOB_REPORT) plan->ranks[1].jobs[i].micro_batch = 0;
@@ -344,9 +353,11 @@ static void test_norms_and_profile(void) {
   TINY_OK(zb_session_profile(session, check_row, &total));
   CU_ASSERT(total > 0 && total <= 1.001);
   /* The norm is that of the mean gradient: recompute one from the arena. */
-  const float *gradient = (const float *)(session->executors[1].arena + session->plan->ranks[1].parameters[0].gradient_offset);
+  const float *gradient =
+      (const float *)(session->executors[1].arena + session->plan->ranks[1].parameters[0].gradient_offset);
   double sum = 0;
-  for (int i = 0; i < 8 * TINY_VOCABULARY; ++i) sum += (double)gradient[i] * gradient[i];
+  for (int i = 0; i < 8 * TINY_VOCABULARY; ++i)
+    sum += (double)gradient[i] * gradient[i];
   CU_ASSERT(sum > 0);
   zb_session_destroy(session);
 }

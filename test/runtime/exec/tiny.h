@@ -1,4 +1,5 @@
-/* A small model and its plan, written by hand: two ranks, an embedding and a product on rank 0, a product and the loss on rank 1.
+/* A small model and its plan, written by hand: two ranks, an embedding and a product on rank 0, a product and the loss
+ * on rank 1.
  *
  *   F  rank 0: e = gather(wte, x); h = e mid            rank 1: logits = h head; loss, lse = cross_entropy(logits, y)
  *   B  rank 0: de = dh mid^T                            rank 1: dlogits = cross_entropy_grad(...); dh = dlogits head^T
@@ -21,12 +22,21 @@
 enum { TINY_ROWS = 2, TINY_LENGTH = 4, TINY_TOKENS = 8, TINY_VOCABULARY = 256, TINY_WIDTH = 8, TINY_MICRO_BATCHES = 4 };
 enum { TINY_JOBS = 96, TINY_POOL = 256, TINY_INSTRUCTIONS = 8 };
 
-/* Homes of a slot set, rank 0: fw {x, e}, h, bw {dh, de}; rank 1: fb {y, logits, lse, loss}, fw {h}, bw {dlogits}, dh. */
+/* Homes of a slot set, rank 0: fw {x, e}, h, bw {dh, de}; rank 1: fb {y, logits, lse, loss}, fw {h}, bw {dlogits}, dh.
+ */
 enum {
-  TINY_X = 0, TINY_E = 64, TINY_FW0_BYTES = 320,
-  TINY_DH = 0, TINY_DE = 256, TINY_BW0_BYTES = 512,
+  TINY_X = 0,
+  TINY_E = 64,
+  TINY_FW0_BYTES = 320,
+  TINY_DH = 0,
+  TINY_DE = 256,
+  TINY_BW0_BYTES = 512,
   TINY_SET0_BYTES = TINY_FW0_BYTES + 256 + TINY_BW0_BYTES,
-  TINY_Y = 0, TINY_LOGITS = 64, TINY_LSE = 64 + 8192, TINY_LOSS = 128 + 8192, TINY_FB1_BYTES = 192 + 8192,
+  TINY_Y = 0,
+  TINY_LOGITS = 64,
+  TINY_LSE = 64 + 8192,
+  TINY_LOSS = 128 + 8192,
+  TINY_FB1_BYTES = 192 + 8192,
   TINY_SET1_BYTES = TINY_FB1_BYTES + 256 + 8192 + 256,
 };
 
@@ -36,7 +46,8 @@ typedef struct tiny_builder {
   uint64_t slots; /* offset of the region */
 } tiny_builder;
 
-static inline zb_plan_operand tiny_operand(uint32_t base, uint64_t offset, zb_dtype dtype, int rank, const int64_t *shape) {
+static inline zb_plan_operand tiny_operand(uint32_t base, uint64_t offset, zb_dtype dtype, int rank,
+                                           const int64_t *shape) {
   zb_plan_operand operand = {.base = base, .offset = offset, .dtype = dtype, .rank = rank};
   int64_t stride = 1;
   for (int i = rank - 1; i >= 0; --i) {
@@ -46,12 +57,16 @@ static inline zb_plan_operand tiny_operand(uint32_t base, uint64_t offset, zb_dt
   }
   return operand;
 }
-#define TINY_SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
+#define TINY_SHAPE(...)                                                                                                \
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) {                                       \
+    __VA_ARGS__                                                                                                        \
+  }
 #define TINY_F32(base, offset, ...) tiny_operand(base, offset, ZB_F32, TINY_SHAPE(__VA_ARGS__))
 #define TINY_I64(base, offset, ...) tiny_operand(base, offset, ZB_I64, TINY_SHAPE(__VA_ARGS__))
 #define TINY_SCALAR(base, offset) tiny_operand(base, offset, ZB_F32, 0, NULL)
 
-static inline zb_plan_subprogram *tiny_subprogram(tiny_builder *b, const char *name, int stage, zb_job_kind kind, int64_t time_ps) {
+static inline zb_plan_subprogram *tiny_subprogram(tiny_builder *b, const char *name, int stage, zb_job_kind kind,
+                                                  int64_t time_ps) {
   zb_plan_subprogram *s = &b->rank->subprograms[b->rank->subprogram_count++];
   s->name = name;
   s->stage = stage;
@@ -69,8 +84,9 @@ static inline void tiny_base(tiny_builder *b, zb_plan_subprogram *s, const char 
 }
 
 /* inputs, then outputs; attrs are copied. */
-static inline zb_plan_instruction *tiny_add(tiny_builder *b, zb_plan_subprogram *s, const char *op, const char *location, int inputs,
-                                            int outputs, const zb_plan_operand *operands, int attr_count, const zb_attr *attrs) {
+static inline zb_plan_instruction *tiny_add(tiny_builder *b, zb_plan_subprogram *s, const char *op,
+                                            const char *location, int inputs, int outputs,
+                                            const zb_plan_operand *operands, int attr_count, const zb_attr *attrs) {
   zb_plan_instruction *i = &s->instructions[s->instruction_count++];
   size_t count = (size_t)(inputs + outputs);
   i->op = op;
@@ -115,14 +131,16 @@ static inline void tiny_job_wait(tiny_builder *b, zb_plan_job *job, int other) {
   ++job->waits.count;
 }
 
-static inline int tiny_message_job(tiny_builder *b, zb_job_kind kind, int message, int stage, int micro_batch, uint64_t offset) {
+static inline int tiny_message_job(tiny_builder *b, zb_job_kind kind, int message, int stage, int micro_batch,
+                                   uint64_t offset) {
   zb_plan_job *job = tiny_job(b, kind, -1, stage, micro_batch);
   job->message = message;
   tiny_job_part(b, job, offset, 256);
   return b->rank->job_count - 1;
 }
 
-static inline void tiny_rank_init(tiny_builder *b, zb_plan *plan, int rank, uint64_t parameters, uint64_t constants, uint64_t slots) {
+static inline void tiny_rank_init(tiny_builder *b, zb_plan *plan, int rank, uint64_t parameters, uint64_t constants,
+                                  uint64_t slots) {
   b->plan = plan;
   b->rank = &plan->ranks[rank];
   b->rank->rank = rank;
@@ -143,7 +161,8 @@ static inline void tiny_rank_init(tiny_builder *b, zb_plan *plan, int rank, uint
 }
 
 /* A parameter with its gradient and AdamW state at the next free place. */
-static inline zb_plan_parameter *tiny_parameter(tiny_builder *b, const char *name, int64_t rows, int64_t columns, uint64_t offset) {
+static inline zb_plan_parameter *tiny_parameter(tiny_builder *b, const char *name, int64_t rows, int64_t columns,
+                                                uint64_t offset) {
   zb_plan_parameter *p = &b->rank->parameters[b->rank->parameter_count++];
   zb_shape shape = {.dtype = ZB_F32, .rank = 2, .dims = {rows, columns}};
   uint64_t region = b->rank->regions[ZB_REGION_PARAMETERS].bytes;
@@ -166,10 +185,14 @@ static inline void tiny_adamw(tiny_builder *b, zb_plan_subprogram *s, const zb_p
   int64_t r = p->tensor.shape.dims[0], c = p->tensor.shape.dims[1];
   const zb_plan_tensor *m = &b->rank->states[p->state_begin], *v = m + 1;
   zb_plan_operand step = tiny_operand(0, b->rank->regions[ZB_REGION_STEP].offset, ZB_I64, 0, NULL);
-  const zb_plan_operand operands[] = {
-      TINY_F32(0, p->tensor.offset, r, c), TINY_F32(0, (uint64_t)p->gradient_offset, r, c), TINY_F32(0, m->offset, r, c),
-      TINY_F32(0, v->offset, r, c),        step,                                             TINY_F32(0, p->tensor.offset, r, c),
-      TINY_F32(0, m->offset, r, c),        TINY_F32(0, v->offset, r, c)};
+  const zb_plan_operand operands[] = {TINY_F32(0, p->tensor.offset, r, c),
+                                      TINY_F32(0, (uint64_t)p->gradient_offset, r, c),
+                                      TINY_F32(0, m->offset, r, c),
+                                      TINY_F32(0, v->offset, r, c),
+                                      step,
+                                      TINY_F32(0, p->tensor.offset, r, c),
+                                      TINY_F32(0, m->offset, r, c),
+                                      TINY_F32(0, v->offset, r, c)};
   const zb_attr attrs[] = {{.name = "lr", .kind = ZB_ATTR_FLOAT, .f = 0.01},
                            {.name = "beta1", .kind = ZB_ATTR_FLOAT, .f = 0.9},
                            {.name = "beta2", .kind = ZB_ATTR_FLOAT, .f = 0.95},
@@ -179,12 +202,17 @@ static inline void tiny_adamw(tiny_builder *b, zb_plan_subprogram *s, const zb_p
   tiny_add(b, s, "adamw", p->tensor.name, 5, 3, operands, 6, attrs);
 }
 
-static inline zb_attr tiny_true(const char *name) { return (zb_attr){.name = name, .kind = ZB_ATTR_BOOL, .i = 1}; }
-static inline zb_attr tiny_axis(int64_t axis) { return (zb_attr){.name = "axis", .kind = ZB_ATTR_INT, .i = axis}; }
+static inline zb_attr tiny_true(const char *name) {
+  return (zb_attr){.name = name, .kind = ZB_ATTR_BOOL, .i = 1};
+}
+static inline zb_attr tiny_axis(int64_t axis) {
+  return (zb_attr){.name = "axis", .kind = ZB_ATTR_INT, .i = axis};
+}
 
 static inline void tiny_rank0_programs(tiny_builder *b) {
   static const int64_t table[] = {TINY_VOCABULARY, TINY_WIDTH};
-  zb_plan_parameter *wte = tiny_parameter(b, "wte", TINY_VOCABULARY, 8, 0), *mid = tiny_parameter(b, "mid.weight", 8, 8, 8192);
+  zb_plan_parameter *wte = tiny_parameter(b, "wte", TINY_VOCABULARY, 8, 0),
+                    *mid = tiny_parameter(b, "mid.weight", 8, 8, 8192);
   zb_attr transpose_rhs = tiny_true("transpose_rhs"), transpose_lhs = tiny_true("transpose_lhs"), axis = tiny_axis(0);
   zb_attr grad_attrs[] = {axis, {.name = "shape", .kind = ZB_ATTR_INTS, .ints = table, .count = 2}};
 
@@ -192,14 +220,17 @@ static inline void tiny_rank0_programs(tiny_builder *b) {
   tiny_base(b, f, "fw", TINY_FW0_BYTES);
   tiny_base(b, f, "h", 256);
   tiny_add(b, f, "gather", "wte", 2, 1,
-           (zb_plan_operand[]){TINY_F32(0, 0, TINY_VOCABULARY, 8), TINY_I64(1, TINY_X, 8), TINY_F32(1, TINY_E, 8, 8)}, 1, &axis);
-  tiny_add(b, f, "matmul", "mid", 2, 1, (zb_plan_operand[]){TINY_F32(1, TINY_E, 8, 8), TINY_F32(0, 8192, 8, 8), TINY_F32(2, 0, 8, 8)},
-           0, NULL)->product_flops = 1024;
+           (zb_plan_operand[]){TINY_F32(0, 0, TINY_VOCABULARY, 8), TINY_I64(1, TINY_X, 8), TINY_F32(1, TINY_E, 8, 8)},
+           1, &axis);
+  tiny_add(b, f, "matmul", "mid", 2, 1,
+           (zb_plan_operand[]){TINY_F32(1, TINY_E, 8, 8), TINY_F32(0, 8192, 8, 8), TINY_F32(2, 0, 8, 8)}, 0, NULL)
+      ->product_flops = 1024;
 
   zb_plan_subprogram *bp = tiny_subprogram(b, "s0_B", 0, ZB_JOB_B, 1000000);
   tiny_base(b, bp, "bw", TINY_BW0_BYTES);
   tiny_add(b, bp, "matmul", "mid", 2, 1,
-           (zb_plan_operand[]){TINY_F32(1, TINY_DH, 8, 8), TINY_F32(0, 8192, 8, 8), TINY_F32(1, TINY_DE, 8, 8)}, 1, &transpose_rhs);
+           (zb_plan_operand[]){TINY_F32(1, TINY_DH, 8, 8), TINY_F32(0, 8192, 8, 8), TINY_F32(1, TINY_DE, 8, 8)}, 1,
+           &transpose_rhs);
 
   zb_plan_subprogram *w = tiny_subprogram(b, "s0_W", 0, ZB_JOB_W, 1000000);
   tiny_base(b, w, "fw", TINY_FW0_BYTES);
@@ -207,10 +238,13 @@ static inline void tiny_rank0_programs(tiny_builder *b) {
   tiny_add(b, w, "gather_grad", "wte", 2, 1,
            (zb_plan_operand[]){TINY_I64(1, TINY_X, 8), TINY_F32(2, TINY_DE, 8, 8),
                                TINY_F32(0, (uint64_t)wte->gradient_offset, TINY_VOCABULARY, 8)},
-           2, grad_attrs)->accumulate = true;
+           2, grad_attrs)
+      ->accumulate = true;
   tiny_add(b, w, "matmul", "mid", 2, 1,
-           (zb_plan_operand[]){TINY_F32(1, TINY_E, 8, 8), TINY_F32(2, TINY_DH, 8, 8), TINY_F32(0, (uint64_t)mid->gradient_offset, 8, 8)},
-           1, &transpose_lhs)->accumulate = true;
+           (zb_plan_operand[]){TINY_F32(1, TINY_E, 8, 8), TINY_F32(2, TINY_DH, 8, 8),
+                               TINY_F32(0, (uint64_t)mid->gradient_offset, 8, 8)},
+           1, &transpose_lhs)
+      ->accumulate = true;
 
   zb_plan_subprogram *opt = tiny_subprogram(b, "s0_OPT", 0, ZB_JOB_OPT, 500000);
   tiny_adamw(b, opt, wte);
@@ -258,11 +292,12 @@ static inline void tiny_rank1_programs(tiny_builder *b) {
   tiny_base(b, f, "fb", TINY_FB1_BYTES);
   tiny_base(b, f, "fw", 256);
   tiny_add(b, f, "matmul", "head", 2, 1,
-           (zb_plan_operand[]){TINY_F32(2, 0, 8, 8), TINY_F32(0, 0, 8, TINY_VOCABULARY), TINY_F32(1, TINY_LOGITS, 8, TINY_VOCABULARY)}, 0,
-           NULL);
+           (zb_plan_operand[]){TINY_F32(2, 0, 8, 8), TINY_F32(0, 0, 8, TINY_VOCABULARY),
+                               TINY_F32(1, TINY_LOGITS, 8, TINY_VOCABULARY)},
+           0, NULL);
   tiny_add(b, f, "cross_entropy", "loss", 2, 2,
-           (zb_plan_operand[]){TINY_F32(1, TINY_LOGITS, 8, TINY_VOCABULARY), TINY_I64(1, TINY_Y, 8), TINY_SCALAR(1, TINY_LOSS),
-                               TINY_F32(1, TINY_LSE, 8)},
+           (zb_plan_operand[]){TINY_F32(1, TINY_LOGITS, 8, TINY_VOCABULARY), TINY_I64(1, TINY_Y, 8),
+                               TINY_SCALAR(1, TINY_LOSS), TINY_F32(1, TINY_LSE, 8)},
            1, &mean);
 
   zb_plan_subprogram *bp = tiny_subprogram(b, "s1_B", 1, ZB_JOB_B, 1000000);
@@ -270,12 +305,13 @@ static inline void tiny_rank1_programs(tiny_builder *b) {
   tiny_base(b, bp, "bw", 8192);
   tiny_base(b, bp, "dh", 256);
   tiny_add(b, bp, "cross_entropy_grad", "loss", 4, 1,
-           (zb_plan_operand[]){TINY_F32(1, TINY_LOGITS, 8, TINY_VOCABULARY), TINY_I64(1, TINY_Y, 8), TINY_F32(1, TINY_LSE, 8),
-                               TINY_SCALAR(0, one), TINY_F32(2, 0, 8, TINY_VOCABULARY)},
+           (zb_plan_operand[]){TINY_F32(1, TINY_LOGITS, 8, TINY_VOCABULARY), TINY_I64(1, TINY_Y, 8),
+                               TINY_F32(1, TINY_LSE, 8), TINY_SCALAR(0, one), TINY_F32(2, 0, 8, TINY_VOCABULARY)},
            1, &mean);
-  tiny_add(b, bp, "matmul", "head", 2, 1,
-           (zb_plan_operand[]){TINY_F32(2, 0, 8, TINY_VOCABULARY), TINY_F32(0, 0, 8, TINY_VOCABULARY), TINY_F32(3, 0, 8, 8)}, 1,
-           &transpose_rhs);
+  tiny_add(
+      b, bp, "matmul", "head", 2, 1,
+      (zb_plan_operand[]){TINY_F32(2, 0, 8, TINY_VOCABULARY), TINY_F32(0, 0, 8, TINY_VOCABULARY), TINY_F32(3, 0, 8, 8)},
+      1, &transpose_rhs);
 
   zb_plan_subprogram *w = tiny_subprogram(b, "s1_W", 1, ZB_JOB_W, 1000000);
   tiny_base(b, w, "fw", 256);
@@ -283,7 +319,8 @@ static inline void tiny_rank1_programs(tiny_builder *b) {
   tiny_add(b, w, "matmul", "head", 2, 1,
            (zb_plan_operand[]){TINY_F32(1, 0, 8, 8), TINY_F32(2, 0, 8, TINY_VOCABULARY),
                                TINY_F32(0, (uint64_t)head->gradient_offset, 8, TINY_VOCABULARY)},
-           1, &transpose_lhs)->accumulate = true;
+           1, &transpose_lhs)
+      ->accumulate = true;
 
   tiny_adamw(b, tiny_subprogram(b, "s1_OPT", 1, ZB_JOB_OPT, 500000), head);
   zb_plan_subprogram *load = tiny_subprogram(b, "LOAD", -1, ZB_JOB_LOAD, 1000);
@@ -296,7 +333,8 @@ static inline void tiny_rank1_jobs(tiny_builder *b) {
   int receives[TINY_MICRO_BATCHES + 1], sends[TINY_MICRO_BATCHES];
   receives[0] = tiny_message_job(b, ZB_JOB_RECV, 0, 1, 0, b->slots + TINY_FB1_BYTES);
   for (int i = 0; i < TINY_MICRO_BATCHES; ++i) {
-    uint64_t fb = b->slots + (uint64_t)(i % 2) * TINY_SET1_BYTES, fw = fb + TINY_FB1_BYTES, bw = fw + 256, dh = bw + 8192;
+    uint64_t fb = b->slots + (uint64_t)(i % 2) * TINY_SET1_BYTES, fw = fb + TINY_FB1_BYTES, bw = fw + 256,
+             dh = bw + 8192;
     if (i + 1 < TINY_MICRO_BATCHES)
       receives[i + 1] = tiny_message_job(b, ZB_JOB_RECV, i == 0 ? 1 : 2 * i + 1, 1, i + 1,
                                          b->slots + (uint64_t)((i + 1) % 2) * TINY_SET1_BYTES + TINY_FB1_BYTES);
@@ -337,7 +375,8 @@ static inline zb_plan *tiny_plan(void) {
   plan->inputs = zb_plan_alloc(plan, sizeof(zb_plan_input) * 2);
   plan->input_count = 2;
   for (int i = 0; i < 2; ++i)
-    plan->inputs[i] = (zb_plan_input){i == 0 ? "x" : "y", {.dtype = ZB_I64, .rank = 2, .dims = {TINY_ROWS, TINY_LENGTH}}};
+    plan->inputs[i] =
+        (zb_plan_input){i == 0 ? "x" : "y", {.dtype = ZB_I64, .rank = 2, .dims = {TINY_ROWS, TINY_LENGTH}}};
   plan->message_count = 2 * TINY_MICRO_BATCHES;
   plan->messages = zb_plan_alloc(plan, sizeof(zb_plan_message) * (size_t)plan->message_count);
   static const struct {
@@ -346,9 +385,14 @@ static inline zb_plan *tiny_plan(void) {
   } order[] = {{'F', 0}, {'F', 1}, {'B', 0}, {'F', 2}, {'B', 1}, {'F', 3}, {'B', 2}, {'B', 3}};
   for (int i = 0; i < plan->message_count; ++i) {
     int source = order[i].kind == 'F' ? 0 : 1;
-    plan->messages[i] = (zb_plan_message){.source = source, .destination = 1 - source, .source_stage = source,
-                                          .destination_stage = 1 - source, .micro_batch = order[i].micro_batch,
-                                          .kind = order[i].kind, .bytes = 256, .part_count = 1};
+    plan->messages[i] = (zb_plan_message){.source = source,
+                                          .destination = 1 - source,
+                                          .source_stage = source,
+                                          .destination_stage = 1 - source,
+                                          .micro_batch = order[i].micro_batch,
+                                          .kind = order[i].kind,
+                                          .bytes = 256,
+                                          .part_count = 1};
   }
   plan->link_latency_ps = 100000;
   plan->link_ps_per_byte = 100;
@@ -428,7 +472,8 @@ static inline void tiny_write(const char *path, const void *bytes, size_t count)
 static inline const char *tiny_data(void) {
   static char source[640];
   char path[600], text[400];
-  for (size_t i = 0; i < sizeof text; ++i) text[i] = (char)('a' + (i * 7 + i / 9) % 26);
+  for (size_t i = 0; i < sizeof text; ++i)
+    text[i] = (char)('a' + (i * 7 + i / 9) % 26);
   tiny_write(tiny_path(path, "corpus.txt"), text, sizeof text);
   snprintf(source, sizeof source, "text:%s", path);
   return source;
@@ -443,18 +488,19 @@ static inline zb_status tiny_session(const zb_session_params *params, zb_plan *p
 }
 
 /* Prints and fails on a status that should be NULL. */
-#define TINY_OK(expression)                                        \
-  do {                                                             \
-    zb_status tiny_status = (expression);                          \
-    if (tiny_status) printf("\n%s", zb_status_text(tiny_status));  \
-    CU_ASSERT_PTR_NULL_FATAL(tiny_status);                         \
+#define TINY_OK(expression)                                                                                            \
+  do {                                                                                                                 \
+    zb_status tiny_status = (expression);                                                                              \
+    if (tiny_status) printf("\n%s", zb_status_text(tiny_status));                                                      \
+    CU_ASSERT_PTR_NULL_FATAL(tiny_status);                                                                             \
   } while (0)
 
 /* Checks code and that the whole text contains `word`; frees the status. */
 static inline void tiny_expect(zb_status status, zb_code code, const char *word) {
   CU_ASSERT_PTR_NOT_NULL_FATAL(status);
   if (zb_status_code(status) != code || !strstr(zb_status_text(status), word))
-    printf("\nexpected %s and '%s', got %s: %s", zb_code_name(code), word, zb_code_name(zb_status_code(status)), zb_status_text(status));
+    printf("\nexpected %s and '%s', got %s: %s", zb_code_name(code), word, zb_code_name(zb_status_code(status)),
+           zb_status_text(status));
   CU_ASSERT_EQUAL(zb_status_code(status), code);
   CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), word));
   zb_status_free(status);

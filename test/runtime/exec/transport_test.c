@@ -30,7 +30,8 @@ static void test_parts_split_differently(void) {
   zb_transport_params params = {.plan = plan, .timeout_ms = 1000};
   TINY_OK(def->open(&params, &transport));
   unsigned char from[200], to[200];
-  for (int i = 0; i < 200; ++i) from[i] = (unsigned char)i, to[i] = 255;
+  for (int i = 0; i < 200; ++i)
+    from[i] = (unsigned char)i, to[i] = 255;
   const zb_plan_range out[] = {{10, 30}, {100, 70}}, in[] = {{0, 64}, {64, 6}, {150, 30}};
   CU_ASSERT_FALSE(def->test(transport, 0, 0));
   TINY_OK(def->post_recv(transport, 1, 0, to, in, 3));
@@ -60,7 +61,8 @@ static void *answer(void *argument) {
   for (int i = 0; i < p->rounds && !p->status; ++i) {
     p->status = p->def->post_recv(p->transport, 1, 2 * i, p->arena, &part, 1);
     if (!p->status) p->status = p->def->wait(p->transport, 1, 2 * i);
-    for (int k = 0; k < 100; ++k) ++p->arena[k];
+    for (int k = 0; k < 100; ++k)
+      ++p->arena[k];
     if (!p->status) p->status = p->def->post_send(p->transport, 1, 2 * i + 1, p->arena, &part, 1);
     if (!p->status) p->status = p->def->wait(p->transport, 1, 2 * i + 1);
   }
@@ -130,8 +132,10 @@ static void test_tables(void) {
   CU_ASSERT_STRING_EQUAL(nearest, "threads");
   CU_ASSERT_PTR_NULL(zb_device_find("sin", &nearest));
   CU_ASSERT_STRING_EQUAL(nearest, "sim");
-  for (int i = 0; i < zb_transport_count(); ++i) CU_ASSERT_PTR_EQUAL(zb_transport_find(zb_transport_at(i)->name, NULL), zb_transport_at(i));
-  for (int i = 0; i < zb_device_count(); ++i) CU_ASSERT_PTR_EQUAL(zb_device_find(zb_device_at(i)->name, NULL), zb_device_at(i));
+  for (int i = 0; i < zb_transport_count(); ++i)
+    CU_ASSERT_PTR_EQUAL(zb_transport_find(zb_transport_at(i)->name, NULL), zb_transport_at(i));
+  for (int i = 0; i < zb_device_count(); ++i)
+    CU_ASSERT_PTR_EQUAL(zb_device_find(zb_device_at(i)->name, NULL), zb_device_at(i));
   const char *name = NULL, *summary = NULL;
   CU_ASSERT(zb_runtime_launch_at(0, &name, &summary));
   CU_ASSERT_STRING_EQUAL(name, "threads");

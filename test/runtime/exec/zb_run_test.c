@@ -1,4 +1,5 @@
-/* The program zb-run, as a user meets it: lines, exit statuses, what is on which stream. Runs build/bin/zb-run on the small plan. */
+/* The program zb-run, as a user meets it: lines, exit statuses, what is on which stream. Runs build/bin/zb-run on the
+ * small plan. */
 #include "test/runtime/exec/tiny.h"
 
 #include <jansson.h>
@@ -57,7 +58,8 @@ static bool has(const char *path, const char *word) {
 
 static int lines(const char *text) {
   int count = 0;
-  for (; *text; ++text) count += *text == '\n';
+  for (; *text; ++text)
+    count += *text == '\n';
   return count;
 }
 
@@ -100,9 +102,12 @@ static void test_json_and_resume(void) {
   CU_ASSERT_EQUAL(zb_run("'%s' --data %s --steps 6 --json --grad-norms", plan_folder, tiny_data()), 0);
   read_json(6, whole);
   CU_ASSERT(has(out_path, "\"gradient_norms\":{\"head.weight\":"));
-  CU_ASSERT_EQUAL(zb_run("'%s' --data %s --steps 3 --json --save '%s' --save-every 2", plan_folder, tiny_data(), folder), 0);
+  CU_ASSERT_EQUAL(
+      zb_run("'%s' --data %s --steps 3 --json --save '%s' --save-every 2", plan_folder, tiny_data(), folder), 0);
   read_json(3, first);
-  CU_ASSERT_EQUAL(zb_run("'%s' --data %s --steps 3 --json --device sim --seed 5 --resume '%s'", plan_folder, tiny_data(), folder), 0);
+  CU_ASSERT_EQUAL(
+      zb_run("'%s' --data %s --steps 3 --json --device sim --seed 5 --resume '%s'", plan_folder, tiny_data(), folder),
+      0);
   read_json(3, second);
   CU_ASSERT_EQUAL(memcmp(whole, first, sizeof first), 0);
   CU_ASSERT_EQUAL(memcmp(whole + 6, second, sizeof second), 0);
@@ -112,8 +117,9 @@ static void test_reports(void) {
   char svg[600], trace[600];
   CU_ASSERT_EQUAL(zb_run("'%s' --print-plan", plan_folder), 0);
   CU_ASSERT(has(out_path, "s1_F"));
-  CU_ASSERT_EQUAL(zb_run("'%s' --device sim --no-kernels --steps 1 --timeline '%s' --trace '%s'", plan_folder, tiny_path(svg, "s.svg"),
-                         tiny_path(trace, "t.json")), 0);
+  CU_ASSERT_EQUAL(zb_run("'%s' --device sim --no-kernels --steps 1 --timeline '%s' --trace '%s'", plan_folder,
+                         tiny_path(svg, "s.svg"), tiny_path(trace, "t.json")),
+                  0);
   CU_ASSERT(has(out_path, "loss -"));
   CU_ASSERT(has(svg, "</svg>"));
   json_t *json = json_load_file(trace, 0, NULL);
@@ -158,11 +164,13 @@ static void test_wrong_command_lines(void) {
     for (const char *at = bad[i].arguments; *at;) { /* DIR is the plan */
       const char *dir = strstr(at, "DIR");
       size_t length = dir ? (size_t)(dir - at) : strlen(at);
-      snprintf(arguments + strlen(arguments), sizeof arguments - strlen(arguments), "%.*s%s", (int)length, at, dir ? plan_folder : "");
+      snprintf(arguments + strlen(arguments), sizeof arguments - strlen(arguments), "%.*s%s", (int)length, at,
+               dir ? plan_folder : "");
       at += length + (dir ? 3 : 0);
     }
     int exit_status = zb_run("%s", arguments);
-    if (exit_status != bad[i].exit_status) printf("\n%s: exit status %d, %s", bad[i].arguments, exit_status, stream(error_path));
+    if (exit_status != bad[i].exit_status)
+      printf("\n%s: exit status %d, %s", bad[i].arguments, exit_status, stream(error_path));
     CU_ASSERT_EQUAL(exit_status, bad[i].exit_status);
     CU_ASSERT(has(error_path, bad[i].word));
     CU_ASSERT(has(error_path, "zb-run: error: "));
@@ -172,8 +180,8 @@ static void test_wrong_command_lines(void) {
 
 static void test_full_standard_output(void) {
   char command[2000];
-  snprintf(command, sizeof command, "'%s/bin/zb-run' '%s' --data %s --steps 2 >/dev/full 2>'%s'", ZB_BINARY_DIR, plan_folder, tiny_data(),
-           error_path);
+  snprintf(command, sizeof command, "'%s/bin/zb-run' '%s' --data %s --steps 2 >/dev/full 2>'%s'", ZB_BINARY_DIR,
+           plan_folder, tiny_data(), error_path);
   int status = system(command);
   CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 4);
   CU_ASSERT(has(error_path, "cannot write to standard output"));
@@ -188,7 +196,8 @@ static void test_signal(void) {
   pid_t child = fork();
   if (child == 0) {
     if (!freopen(out_path, "w", stdout) || !freopen(error_path, "w", stderr)) _exit(99);
-    execl(program, program, plan_folder, "--data", data, "--steps", "100000000", "--json", "--save", folder, (char *)NULL);
+    execl(program, program, plan_folder, "--data", data, "--steps", "100000000", "--json", "--save", folder,
+          (char *)NULL);
     _exit(98);
   }
   for (int i = 0; i < 500 && (access(out_path, R_OK) != 0 || !strstr(stream(out_path), "\"step\":1")); ++i)
