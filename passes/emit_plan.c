@@ -643,6 +643,9 @@ cleanup:
   zb_free(e.job_of_message);
   if (owners) zb_map_destroy(owners);
   if (e.input_index) zb_map_destroy(e.input_index);
-  if (e.plan) zb_plan_destroy(e.plan);
+  if (e.plan) {
+    zb_free(e.plan->inputs);
+    zb_plan_destroy(e.plan);
+  }
   return status;
 }

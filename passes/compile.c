@@ -1,0 +1,441 @@
+// zb_compile: a serialized graph in, a folder with plan and weights out; and the default pipeline, which reads like a page.
+// Tests: test/passes/compile_test.c, test/tools/zbc.mlir, test/e2e.
+
+#include "passes/function.h"
+#include "passes/pipeline.h"
+#include "passes/problem.h"
+#include "runtime/base/timeline.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/timeline.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+// ---- The default pipeline ----
+
+// $words are filled in from zb_compile_params.
+static const struct {
+  const char *pass, *options;
+} default_pipeline[] = {
+    {"zb-canonicalize", NULL},
+    {"zb-cse", NULL},
+    {"zb-dce", NULL},
+    {"zb-raise", NULL}, // left out by --no-raise
+    {"zb-canonicalize", NULL},
+    {"zb-cse", NULL},
+    {"zb-dce", NULL},
+    {"zb-autodiff", "optimizer=\"$optimizer\",micro-batches=$micro_batches"},
+    {"zb-split-grad", NULL},
+    {"zb-canonicalize", NULL},
+    {"zb-cse", NULL},
+    {"zb-dce", NULL},
+    {"zb-layout", NULL},
+    {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=$placement,cuts=\"$cuts\""},
+    {"zb-classify", NULL},
+    {"zb-outline", NULL},
+    {"zb-memory", NULL},
+    {"zb-schedule", "schedule=$schedule,micro-batches=$micro_batches"},
+    {"zb-insert-comm", NULL},
+    {"zb-allocate", "memory-limit=$memory_limit"},
+    {"zb-verify-plan", "model=\"$model\",optimizer=\"$optimizer\""},
+};
+enum { PIPELINE_LENGTH = sizeof default_pipeline / sizeof default_pipeline[0] };
+
+static const char default_optimizer[] = "adamw:lr=1e-3,beta1=0.9,beta2=0.95,eps=1e-8,weight_decay=0.1";
+
+const char *zb_default_pipeline(void) {
+  static char text[2048];
+  if (text[0]) return text;
+  size_t length = (size_t)snprintf(text, sizeof text, "builtin.module(");
+  for (int i = 0; i < PIPELINE_LENGTH; ++i) {
+    const char *options = default_pipeline[i].options;
+    length += (size_t)snprintf(text + length, sizeof text - length, "%s%s%s%s%s", i ? "," : "", default_pipeline[i].pass, options ? "{" : "",
+                               options ? options : "", options ? "}" : "");
+  }
+  snprintf(text + length, sizeof text - length, ")");
+  return text;
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+// Text of one $word.
+static void add_word(zb_text *text, const char *word, size_t length, const zb_compile_params *p) {
+#define WORD(name) (length == strlen(name) && memcmp(word, name, length) == 0)
+  if (WORD("optimizer")) zb_text_add(text, "%s", p->optimizer ? p->optimizer : default_optimizer);
+  else if (WORD("micro_batches")) zb_text_add(text, "%d", p->micro_batches);
+  else if (WORD("ranks")) zb_text_add(text, "%d", p->ranks);
+  else if (WORD("chunks")) zb_text_add(text, "%d", p->chunks);
+  else if (WORD("placement")) zb_text_add(text, "%s", p->placement ? p->placement : "");
+  else if (WORD("cuts")) zb_text_add(text, "%s", p->cuts ? p->cuts : "");
+  else if (WORD("schedule")) zb_text_add(text, "%s", p->schedule ? p->schedule : "zb-h1");
+  else if (WORD("memory_limit")) zb_text_add(text, "%llu", (unsigned long long)p->memory_limit);
+  else if (WORD("model")) zb_text_add(text, "%s", base_name(p->model));
+#undef WORD
+}
+
+static zb_status add_default(zb_pipeline *pipeline, const char *pass, const char *options, const zb_compile_params *p) {
+  zb_text text;
+  zb_text_init(&text);
+  for (const char *at = options; at && *at;) {
+    if (*at != '$') {
+      size_t plain = strcspn(at, "$");
+      zb_text_add_bytes(&text, at, plain);
+      at += plain;
+      continue;
+    }
+    size_t length = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz_");
+    add_word(&text, at + 1, length, p);
+    at += 1 + length;
+  }
+  zb_status status = text.failed ? ZB_OUT_OF_MEMORY() : zb_pipeline_add(pipeline, pass, text.data);
+  zb_text_deinit(&text);
+  return status;
+}
+
+static zb_status build_pipeline(const zb_compile_params *p, zb_pipeline *out) {
+  if (p->pipeline) return zb_pipeline_parse(p->pipeline, out);
+  for (int i = 0; i < PIPELINE_LENGTH; ++i) {
+    if (p->no_raise && strcmp(default_pipeline[i].pass, "zb-raise") == 0) continue;
+    ZB_TRY(add_default(out, default_pipeline[i].pass, default_pipeline[i].options, p));
+  }
+  return NULL;
+}
+
+// ---- Running it ----
+
+typedef struct run_context {
+  const zb_compile_params *params;
+  int passes_done;
+  int ops;
+  zb_status status;
+} run_context;
+
+static void add_chunk(MlirStringRef text, void *context) { zb_text_add_bytes(context, text.data, text.length); }
+
+static void after_pass(void *context, const zb_pass_def *def, MlirModule module, int64_t changes, double seconds) {
+  run_context *r = context;
+  (void)changes;
+  (void)seconds;
+  int number = r->passes_done++;
+  if (strcmp(def->name, "zb-layout") == 0) {
+    MlirOperation function;
+    MlirBlock block;
+    if (zb_pass_function(module, &function, &block))
+      for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) ++r->ops;
+  }
+  if (!r->params->dump_directory || r->status) return;
+  zb_text text, path;
+  zb_text_init(&text);
+  zb_text_init(&path);
+  mlirOperationPrint(mlirModuleGetOperation(module), add_chunk, &text);
+  zb_text_add(&path, "%s/%02d_%s.mlir", r->params->dump_directory, number, def->name);
+  r->status = text.failed || path.failed ? ZB_OUT_OF_MEMORY() : zb_make_folder(r->params->dump_directory);
+  if (!r->status) r->status = zb_file_write_atomic(path.data, text.data, text.length);
+  zb_text_deinit(&text);
+  zb_text_deinit(&path);
+}
+
+static bool ends_with(const char *text, const char *end) {
+  size_t length = strlen(text), end_length = strlen(end);
+  return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static zb_status import(const zb_compile_params *p, zb_module *program) {
+  if (ends_with(p->model, ".onnx")) {
+    zb_import_params params = {.path = p->model, .loss = p->loss, .train = p->train, .train_count = p->train_count, .freeze = p->freeze, .freeze_count = p->freeze_count};
+    return zb_import_onnx(program->context, &params, program);
+  }
+  if (ends_with(p->model, ".mlir")) {
+    ZB_TRY(zb_import_mlir(program->context, p->model, program));
+    if (!zb_verify_module(mlirModuleGetOperation(program->module))) return ZB_ERROR(INVALID, "%s does not verify", p->model);
+    return p->weights ? zb_store_open(p->weights, &program->weights) : NULL;
+  }
+  return zb_status_hint(ZB_ERROR(USAGE, "cannot tell the format of '%s'", p->model), "zbc reads .onnx and .mlir files");
+}
+
+static zb_status check_params(const zb_compile_params *p) {
+  if (!p->model) return ZB_ERROR(USAGE, "no model given");
+  if (p->ranks < 1 || p->chunks < 1) return ZB_ERROR(USAGE, "ranks and chunks must be at least 1, got %d and %d", p->ranks, p->chunks);
+  if (p->micro_batches < 1)
+    return zb_status_hint(ZB_ERROR(USAGE, "micro-batches must be at least 1, got %d", p->micro_batches), "use at least as many as ranks, for example --micro-batches 8");
+  const char *nearest = NULL;
+  if (p->schedule && !zb_schedule_find(p->schedule, &nearest)) {
+    zb_status status = ZB_ERROR(USAGE, "unknown schedule '%s'", p->schedule);
+    return nearest ? zb_status_hint(status, "did you mean '%s'?", nearest) : zb_status_hint(status, "zb-sched --list shows all");
+  }
+  return NULL;
+}
+
+// ---- Initial values of parameters that came without weights ----
+
+static uint64_t next_random(uint64_t *state) { // splitmix64
+  uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
+  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return z ^ (z >> 31);
+}
+
+static double uniform(uint64_t *state) { return ((double)(next_random(state) >> 11) + 0.5) / 9007199254740992.0; }
+
+// Rank >= 2: normal with deviation 0.02 (Box-Muller), drawn from the name alone; rank <= 1: zeros for biases, else ones.
+static zb_status draw(zb_store *store, const char *name, const zb_shape *shape) {
+  int64_t count = zb_shape_elements(shape);
+  if (shape->dtype != ZB_F32 || count < 0) return ZB_ERROR(INVALID, "parameter '%s' is no f32 tensor: give its values with --weights", name);
+  float *values = zb_alloc((size_t)count * sizeof *values + 1);
+  if (!values) return ZB_OUT_OF_MEMORY();
+  uint64_t state = zb_fnv1a(ZB_FNV_START, name, strlen(name));
+  const double pi = 3.14159265358979323846;
+  for (int64_t i = 0; i < count; ++i) {
+    double radius = sqrt(-2.0 * log(uniform(&state))), angle = 2.0 * pi * uniform(&state);
+    values[i] = shape->rank >= 2 ? (float)(0.02 * radius * cos(angle)) : ends_with(name, "bias") ? 0.0f : 1.0f;
+  }
+  zb_status status = zb_store_add(store, name, shape, values, true);
+  zb_free(values);
+  return status;
+}
+
+// The weights of the plan's parameters, under their names, from the importer's store or drawn.
+static zb_status gather_weights(const zb_plan *plan, const zb_store *given, zb_store *out) {
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i) {
+      const zb_plan_parameter *p = &plan->ranks[r].parameters[i];
+      const zb_stored_tensor *t = given ? zb_store_find(given, p->tensor.name) : NULL;
+      if (!p->owner) continue;
+      if (!t && given) return ZB_ERROR(INVALID, "the weights have no tensor '%s'", p->tensor.name);
+      if (!t) {
+        ZB_TRY(draw(out, p->tensor.name, &p->tensor.shape));
+        continue;
+      }
+      char want[96], got[96];
+      if (!zb_shape_equal(&t->shape, &p->tensor.shape))
+        return ZB_ERROR(INVALID, "parameter '%s': expected %s, the weights hold %s", p->tensor.name, zb_shape_text(&p->tensor.shape, want), zb_shape_text(&t->shape, got));
+      ZB_TRY(zb_store_add(out, p->tensor.name, &t->shape, t->data, false));
+    }
+  return NULL;
+}
+
+static zb_status write_store(const zb_store *store, const char *folder, const char *name) {
+  zb_text path;
+  zb_text_init(&path);
+  zb_text_add(&path, "%s/%s", folder, name);
+  zb_status status = path.failed ? ZB_OUT_OF_MEMORY() : zb_store_write(store, path.data);
+  zb_text_deinit(&path);
+  return status;
+}
+
+// The plan comes last: a folder with a plan is whole.
+static zb_status write_folder(const char *folder, const zb_plan *plan, const zb_module *program) {
+  zb_store *weights = zb_store_create(), *none = zb_store_create();
+  zb_text path;
+  zb_status status = NULL;
+  zb_text_init(&path);
+  if (!weights || !none) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(gather_weights(plan, program->weights, weights));
+  ZB_TRY_GOTO(zb_make_folder(folder));
+  zb_text_add(&path, "%s/plan.zb", folder);
+  if (path.failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  unlink(path.data); // an old plan does not fit the new weights
+  ZB_TRY_GOTO(write_store(weights, folder, "weights.safetensors"));
+  ZB_TRY_GOTO(write_store(program->constants ? program->constants : none, folder, "constants.safetensors"));
+  ZB_TRY_GOTO(zb_plan_write(plan, path.data));
+cleanup:
+  if (weights) zb_store_destroy(weights);
+  if (none) zb_store_destroy(none);
+  zb_text_deinit(&path);
+  return status;
+}
+
+// ---- Summary ----
+
+static zb_status add_name(char ***list, int *count, const char *name) {
+  char **grown = zb_realloc(*list, ((size_t)*count + 1) * sizeof **list);
+  if (!grown) return ZB_OUT_OF_MEMORY();
+  *list = grown;
+  grown[*count] = zb_strdup(name);
+  return grown[(*count)++] ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+// First and last named op of a stage's forward function.
+static void stage_names(MlirOperation function, zb_stage_summary *out) {
+  out->first = out->last = NULL;
+  MlirBlock block = zb_function_block(function);
+  ZB_FOR_EACH_OP(op, block) {
+    MlirLocation location = mlirOperationGetLocation(op);
+    const zb_op_def *def = zb_op_find(op);
+    if (zb_op_is(op, "func.return") || (def && def->op_class != ZB_CLASS_KERNEL)) continue;
+    ++out->ops;
+    if (!mlirLocationIsAName(location)) continue;
+    const char *name = mlirIdentifierStr(mlirLocationNameGetName(location)).data;
+    if (!out->first) out->first = name;
+    out->last = name;
+  }
+  out->first = zb_strdup(out->first ? out->first : "");
+  out->last = zb_strdup(out->last ? out->last : "");
+}
+
+static zb_status summarize_stages(const zb_module_problem *p, zb_compile_summary *out) {
+  for (int s = 0; s < out->stages; ++s) {
+    zb_stage_summary *stage = &out->stage[s];
+    const MlirOperation *f = &p->functions[s * ZB_CLASS_INDEX_COUNT];
+    stage->rank = p->stage_rank[s];
+    for (int k = 0; k < s; ++k) stage->chunk += p->stage_rank[k] == stage->rank;
+    stage->f_seconds = 1e-12 * (double)p->costs[s].time_ps[ZB_F];
+    stage->b_seconds = 1e-12 * (double)p->costs[s].time_ps[ZB_B];
+    stage->w_seconds = 1e-12 * (double)p->costs[s].time_ps[ZB_W];
+    stage->f_product_flops = (double)zb_get_i64(f[0], "zb.product_flops", 0);
+    stage->b_product_flops = (double)zb_get_i64(f[1], "zb.product_flops", 0);
+    stage->w_product_flops = (double)zb_get_i64(f[2], "zb.product_flops", 0);
+    stage->fb_bytes = (uint64_t)zb_frame_bytes(f[0], "fb");
+    stage->fw_bytes = (uint64_t)zb_frame_bytes(f[0], "fw");
+    stage->bw_bytes = (uint64_t)zb_frame_bytes(f[1], "bw");
+    stage_names(f[0], stage);
+    if (!stage->first || !stage->last) return ZB_OUT_OF_MEMORY();
+  }
+  return NULL;
+}
+
+// Parameters of a stage: those its F reads.
+static void count_parameters(const zb_plan *plan, zb_compile_summary *out) {
+  for (int r = 0; r < plan->rank_count; ++r) {
+    const zb_plan_rank *rank = &plan->ranks[r];
+    for (int i = 0; i < rank->subprogram_count; ++i) {
+      const zb_plan_subprogram *s = &rank->subprograms[i];
+      if (s->kind != ZB_JOB_F || s->stage < 0 || s->stage >= out->stages) continue;
+      for (int k = 0; k < rank->parameter_count; ++k) {
+        const zb_plan_tensor *t = &rank->parameters[k].tensor;
+        uint64_t bytes = (uint64_t)zb_shape_bytes(&t->shape);
+        bool read = false;
+        for (int n = 0; n < s->instruction_count && !read; ++n)
+          for (int o = 0; o < s->instructions[n].input_count && !read; ++o) {
+            const zb_plan_operand *operand = &s->instructions[n].inputs[o];
+            read = operand->rank >= 0 && operand->base == 0 && operand->offset >= t->offset && operand->offset < t->offset + bytes;
+          }
+        if (!read) continue;
+        out->stage[s->stage].parameter_bytes += bytes;
+        out->stage[s->stage].parameters += (uint64_t)zb_shape_elements(&t->shape);
+      }
+    }
+  }
+}
+
+static zb_status summarize_plan(const zb_plan *plan, zb_compile_summary *out) {
+  zb_plan_simulation simulation;
+  ZB_TRY(zb_plan_simulate(plan, &simulation));
+  out->step_seconds = 1e-12 * (double)simulation.step_ps;
+  out->bubble_barrier = simulation.bubble_barrier;
+  out->bubble_stage = simulation.bubble_stage;
+  for (int r = 0; r < out->ranks; ++r) {
+    out->rank[r].peak_bytes = plan->ranks[r].arena_bytes;
+    out->rank[r].idle_share = simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;
+  }
+  zb_plan_simulation_free(&simulation);
+  zb_status status = NULL;
+  for (int r = 0; r < plan->rank_count && !status; ++r)
+    for (int i = 0; i < plan->ranks[r].parameter_count && !status; ++i) {
+      const zb_plan_parameter *p = &plan->ranks[r].parameters[i];
+      if (!p->owner) continue;
+      status = p->trained ? add_name(&out->trained, &out->trained_count, p->tensor.name) : add_name(&out->frozen, &out->frozen_count, p->tensor.name);
+    }
+  count_parameters(plan, out);
+  return status;
+}
+
+static zb_status summarize(const zb_module *program, const zb_plan *plan, zb_compile_summary *out) {
+  zb_module_problem problem;
+  ZB_TRY(zb_module_problem_build(program->module, plan->micro_batches, &problem));
+  zb_status status = NULL;
+  out->ranks = plan->rank_count;
+  out->stages = plan->stage_count;
+  out->stage = zb_alloc(((size_t)out->stages + 1) * sizeof *out->stage);
+  out->rank = zb_alloc(((size_t)out->ranks + 1) * sizeof *out->rank);
+  if (!out->stage || !out->rank) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(summarize_stages(&problem, out));
+  out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
+  ZB_TRY_GOTO(summarize_plan(plan, out));
+cleanup:
+  zb_module_problem_deinit(&problem);
+  return status;
+}
+
+void zb_compile_summary_destroy(zb_compile_summary *summary) {
+  if (!summary) return;
+  for (int s = 0; summary->stage && s < summary->stages; ++s) {
+    zb_free((void *)(uintptr_t)summary->stage[s].first);
+    zb_free((void *)(uintptr_t)summary->stage[s].last);
+  }
+  for (int i = 0; i < summary->trained_count; ++i) zb_free(summary->trained[i]);
+  for (int i = 0; i < summary->frozen_count; ++i) zb_free(summary->frozen[i]);
+  zb_free(summary->trained);
+  zb_free(summary->frozen);
+  zb_free(summary->stage);
+  zb_free(summary->rank);
+  zb_free(summary);
+}
+
+// ---- zb_compile ----
+
+static double now_seconds(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void write_stderr(void *context, const char *text) {
+  (void)context;
+  fputs(text, stderr);
+}
+
+zb_status zb_compile(const zb_compile_params *params, zb_compile_summary **out) {
+  if (out) *out = NULL;
+  ZB_TRY(check_params(params));
+  double start = now_seconds();
+  zb_pipeline pipeline = {0};
+  zb_status status = build_pipeline(params, &pipeline);
+  zb_module program = {.context = {0}};
+  zb_compile_state state = {.summary = zb_alloc(sizeof *state.summary)};
+  run_context context = {.params = params};
+  zb_diagnostics diagnostics = {.write = params->diagnostic ? params->diagnostic : write_stderr, .context = params->diagnostic_context};
+  if (status) goto cleanup;
+  if (!state.summary) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  program.context = zb_context_create(params->pipeline != NULL);
+  if (mlirContextIsNull(program.context)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  zb_diagnostics_attach(program.context, &diagnostics);
+  ZB_TRY_GOTO(import(params, &program));
+  zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};
+  ZB_TRY_GOTO(zb_pipeline_run(&pipeline, &program, &state, &hooks));
+  ZB_TRY_GOTO(context.status);
+  context.status = NULL;
+  if (!state.plan) ZB_TRY_GOTO(zb_status_hint(ZB_ERROR(USAGE, "the pipeline makes no plan"), "end it with zb-verify-plan"));
+  state.summary->ops = context.ops;
+  ZB_TRY_GOTO(summarize(&program, state.plan, state.summary));
+  if (params->output) ZB_TRY_GOTO(write_folder(params->output, state.plan, &program));
+  state.summary->compile_seconds = now_seconds() - start;
+  if (out) {
+    *out = state.summary;
+    state.summary = NULL;
+  }
+cleanup:
+  zb_pipeline_deinit(&pipeline);
+  if (state.plan) zb_plan_destroy(state.plan);
+  zb_compile_summary_destroy(state.summary);
+  if (!mlirContextIsNull(program.context)) zb_module_deinit(&program);
+  return status;
+}
+
+zb_status zb_plan_timeline_file(const char *directory, const char *path) {
+  zb_plan *plan = NULL;
+  zb_text plan_path;
+  zb_text_init(&plan_path);
+  zb_text_add(&plan_path, "%s/plan.zb", directory);
+  zb_status status = plan_path.failed ? ZB_OUT_OF_MEMORY() : zb_plan_read(plan_path.data, -1, &plan);
+  if (!status) status = zb_plan_timeline(plan, path);
+  if (plan) zb_plan_destroy(plan);
+  zb_text_deinit(&plan_path);
+  return status;
+}
