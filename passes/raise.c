@@ -10,7 +10,7 @@
 // somebody else reads prevents it. What is left over without readers is erased. Raising changes rounding, so it is made on the whole
 // graph, and can be left out; run zb-canonicalize before it (it brings transposes into products) and after it (it cancels transposes).
 //
-// Tests: test/passes/raise-*.mlir; values: test/passes/gradient_raise_test.c.
+// Tests: test/passes/raise-*.mlir; values: test/passes/gradient_program_test.c.
 
 #include "passes/pipeline.h"
 #include "passes/raise_match.h"

@@ -86,7 +86,7 @@ static bool add_mask(const zb_raise_context *context, MlirValue mask, parts *p) 
     return true;
   }
   if (!mlirValueIsNull(p->mask) || zb_raise_trainable(context, mask)) return false;
-  if (!zb_type_shape(mlirValueGetType(mask), &shape) || shape.dtype != ZB_F32 || shape.rank > AXES) return false;
+  if (!zb_type_shape(mlirValueGetType(mask), &shape) || shape.dtype != p->scores.dtype || shape.rank > AXES) return false;
   p->mask = mask;
   return true;
 }
@@ -188,9 +188,9 @@ static void strip_operand(operand *o, double *scale) {
   }
 }
 
-// [batch, heads, t, d] of an operand after stripping; false for another rank or type.
+// [batch, heads, t, d] of an operand after stripping; false for another rank.
 static bool operand_shape(const operand *o, MlirValue value, zb_shape *out) {
-  if (!zb_type_shape(mlirValueGetType(value), out) || out->dtype != ZB_F32) return false;
+  if (!zb_type_shape(mlirValueGetType(value), out)) return false;
   if (out->rank == AXES + 1) { // before repeat_kv
     out->rank = AXES;
     out->dims[ROWS] = out->dims[ROWS + 1];
@@ -272,7 +272,7 @@ zb_raised zb_raise_attention(const zb_raise_context *context, MlirOperation root
   MlirOperation softmax = softmax_of(mlirOperationGetOperand(root, 0));
   if (mlirOperationIsNull(softmax)) return ZB_RAISED_NOT;
   if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(softmax, 0)), &p.scores) || p.scores.rank != AXES ||
-      p.scores.dtype != ZB_F32 || zb_get_i64(softmax, "axis", -1) != COLUMNS)
+      zb_get_i64(softmax, "axis", -1) != COLUMNS)
     return ZB_RAISED_NOT;
   if (!peel(context, mlirOperationGetOperand(softmax, 0), 0, &p)) return ZB_RAISED_NOT;
   operand q = {mlirOperationGetOperand(p.product, 0), zb_get_flag(p.product, "transpose_lhs")};

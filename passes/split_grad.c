@@ -7,7 +7,7 @@
 // only they kept alive. The new ops carry the zb.of of the op that they replace. A rule may build other composite
 // ops: these are split in the next round, and rounds end because rules only ever build simpler ops.
 //
-// Tests: test/passes/split-grad.mlir; values: test/passes/gradient_split_test.c.
+// Tests: test/passes/split-grad.mlir; values: test/passes/gradient_program_test.c.
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
