@@ -1,0 +1,87 @@
+/* Whole files, atomic writing, folders. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/file.h"
+#include "runtime/base/text.h"
+#include "test/runtime/base/suite.h"
+
+#define FOLDER ZB_BINARY_DIR "/test-files/file/a/b"
+
+static zb_code take_code(zb_status status) {
+  zb_code code = zb_status_code(status);
+  zb_status_free(status);
+  return code;
+}
+
+static void test_round_trip(void) {
+  CU_ASSERT_EQUAL_FATAL(take_code(zb_make_folder(FOLDER)), ZB_OK_CODE);
+  CU_ASSERT_EQUAL(take_code(zb_make_folder(FOLDER "/")), ZB_OK_CODE); /* it exists */
+  static char bytes[100000];
+  for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = (char)(i * 31 % 127);
+  const size_t sizes[] = {0, 1, 4096, sizeof bytes};
+  for (int i = 0; i < 4; ++i) {
+    char *back = NULL;
+    size_t count = 0;
+    CU_ASSERT_EQUAL(take_code(zb_file_write_atomic(FOLDER "/bytes", bytes, sizes[i])), ZB_OK_CODE);
+    CU_ASSERT_EQUAL_FATAL(take_code(zb_file_read(FOLDER "/bytes", 0, &back, &count)), ZB_OK_CODE);
+    CU_ASSERT_EQUAL(count, sizes[i]);
+    CU_ASSERT_EQUAL(memcmp(back, bytes, count), 0);
+    CU_ASSERT_EQUAL(back[count], '\0');
+    zb_free(back);
+  }
+}
+
+static void test_errors(void) {
+  char *back = NULL;
+  size_t count = 0;
+  CU_ASSERT_EQUAL(take_code(zb_file_read(FOLDER "/none", 0, &back, &count)), ZB_IO);
+  CU_ASSERT_EQUAL(take_code(zb_file_read(FOLDER, 0, &back, &count)), ZB_IO);
+  CU_ASSERT_EQUAL(take_code(zb_file_write_atomic(FOLDER "/four", "four", 4)), ZB_OK_CODE);
+  CU_ASSERT_EQUAL(take_code(zb_file_read(FOLDER "/four", 3, &back, &count)), ZB_INVALID);
+  CU_ASSERT_EQUAL(take_code(zb_make_folder(FOLDER "/four")), ZB_IO);
+  CU_ASSERT_EQUAL(take_code(zb_file_write_atomic(FOLDER "/none/file", "x", 1)), ZB_IO);
+  CU_ASSERT_PTR_NULL(back);
+  CU_ASSERT_EQUAL(take_code(zb_file_read(FOLDER "/four", 4, &back, &count)), ZB_OK_CODE);
+  CU_ASSERT_STRING_EQUAL(back, "four");
+  zb_free(back);
+}
+
+/* A write that is given up leaves the old file and no other. */
+static void test_abandon(void) {
+  zb_file_writer writer;
+  char *back = NULL, temporary[512];
+  size_t count = 0;
+  CU_ASSERT_EQUAL(take_code(zb_file_write_atomic(FOLDER "/kept", "old", 3)), ZB_OK_CODE);
+  CU_ASSERT_EQUAL_FATAL(take_code(zb_file_writer_open(&writer, FOLDER "/kept")), ZB_OK_CODE);
+  CU_ASSERT_EQUAL(take_code(zb_file_writer_add(&writer, "new", 3)), ZB_OK_CODE);
+  snprintf(temporary, sizeof temporary, "%s", writer.temporary);
+  CU_ASSERT_EQUAL(access(temporary, F_OK), 0);
+  zb_file_writer_abandon(&writer);
+  CU_ASSERT_NOT_EQUAL(access(temporary, F_OK), 0);
+  CU_ASSERT_EQUAL_FATAL(take_code(zb_file_read(FOLDER "/kept", 0, &back, &count)), ZB_OK_CODE);
+  CU_ASSERT_STRING_EQUAL(back, "old");
+  zb_free(back);
+}
+
+static void test_without_memory(void) {
+  for (uint64_t n = 1; n <= 4; ++n) {
+    char *back = NULL;
+    size_t count = 0;
+    zb_allocation_fail_at(n);
+    zb_status written = zb_file_write_atomic(FOLDER "/memory", "x", 1);
+    zb_allocation_fail_at(n);
+    zb_status read = zb_file_read(FOLDER "/four", 0, &back, &count);
+    zb_allocation_fail_at(0);
+    zb_code written_code = take_code(written), read_code = take_code(read);
+    CU_ASSERT_TRUE(written_code == ZB_OK_CODE || written_code == ZB_MEMORY);
+    CU_ASSERT_TRUE(read_code == ZB_OK_CODE || read_code == ZB_MEMORY);
+    CU_ASSERT_EQUAL(read_code == ZB_OK_CODE, back != NULL);
+    zb_free(back);
+  }
+}
+
+SUITE_MAIN("file", {"round trip", test_round_trip}, {"errors", test_errors}, {"abandon", test_abandon},
+           {"without memory", test_without_memory})
