@@ -1,8 +1,9 @@
 /* Attention and its gradient without the matrix of scores: blocks of queries times blocks of keys, in scratch.
  *
- * Forward: a tile is QUERIES queries of one head; a running maximum and sum join the blocks of keys (M. Milakov, N. Gimelshein,
+ * Forward: a tile is GROUP queries of one head; a running maximum and sum join the blocks of keys (M. Milakov, N. Gimelshein,
  * "Online normalizer calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022). Backward: a tile is one key/value head of one
  * batch entry, which owns its dk and dv and the dq of its query heads, so all sums have one order. Blocks that causality hides are skipped.
+ * Rows of a head lie heads * d apart, which caches and page tables serve badly, so a block is copied together before it is used.
  * No workspace: scores are computed again from q, k and lse, and the row sums of out * dout for each block of keys.
  * Tests: test/kernels/fast_attention_test.c
  */
@@ -16,9 +17,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { QUERIES = 64, KEYS = 512, GRAD_QUERIES = 64, GRAD_KEYS = 512 };
-_Static_assert((QUERIES * KEYS + 2 * QUERIES) * sizeof(float) <= ZB_SCRATCH_BYTES, "scores of a tile fit into scratch");
-_Static_assert(2 * GRAD_QUERIES * GRAD_KEYS * sizeof(float) <= ZB_SCRATCH_BYTES, "scores and their gradients fit into scratch");
+/* QUERIES a product, GROUP a forward tile; a block has KEYS keys, fewer for a large d: its k and v have BLOCK_ELEMENTS at most. */
+enum { AHEAD = 12 }; /* rows */
+enum { QUERIES = 64, GROUP = 256, KEYS = 512, KEYS_UNIT = 128, BLOCK_ELEMENTS = 32768, D_MAX = BLOCK_ELEMENTS / KEYS_UNIT };
+_Static_assert((2 * BLOCK_ELEMENTS + QUERIES * KEYS + (GROUP + QUERIES) * D_MAX + 2 * GROUP) * sizeof(float) <= ZB_SCRATCH_BYTES,
+               "forward: k, v, scores, results, q, row state");
+_Static_assert((4 * BLOCK_ELEMENTS + 2 * QUERIES * KEYS + 3 * QUERIES * D_MAX) * sizeof(float) <= ZB_SCRATCH_BYTES,
+               "gradient: k, v, dk, dv, scores, their gradients, q, dout, and out or dq");
 
 /* One operand of rank 4: [batch, time, heads, d]. */
 typedef struct heads {
@@ -27,7 +32,7 @@ typedef struct heads {
 } heads;
 
 typedef struct attention {
-  int64_t batch, tq, tk, heads, kv_heads, d, query_blocks;
+  int64_t batch, tq, tk, heads, kv_heads, d, groups, keys; /* groups of queries a head, keys a block */
   heads q, k, v, out, dout;  /* out, dout: gradient only */
   const float *mask;         /* NULL: none */
   int64_t mask_strides[4];   /* batch, head, query, key */
@@ -58,11 +63,10 @@ static const float *mask_row(const attention *a, int64_t batch, int64_t head, in
   return a->mask ? a->mask + batch * s[0] + head * s[1] + query * s[2] + key * s[3] : NULL;
 }
 
-/* scores[i, j] = scale q_i . k_j for a block; rows are KEYS apart. */
-static void block_product(attention *a, const float *left, int64_t left_stride, int64_t m, const float *right,
-                          int64_t right_stride, int64_t n, float scale, float *scores, int64_t stride) {
-  if (!zb_sgemm(m, n, a->d, scale, (zb_matrix){left, left_stride, 1}, (zb_matrix){right, 1, right_stride}, false, scores, stride))
-    atomic_store(&a->failed, true);
+/* out (+)= scale left right for matrices in scratch; a failure is kept for the caller of the kernel. */
+static void product(attention *a, int64_t m, int64_t n, int64_t k, float scale, zb_matrix left, zb_matrix right, bool accumulate,
+                    float *out, int64_t out_stride) {
+  if (!zb_sgemm(m, n, k, scale, left, right, accumulate, out, out_stride)) atomic_store(&a->failed, true);
 }
 
 #define ZB_ISA_BODY "kernels/cpu/attention.c"
@@ -75,7 +79,8 @@ static void attention_init(attention *a, const zb_kernel_call *call) {
                    .v = heads_of(&call->inputs[2])};
   a->scale = (float)zb_attr_float(&call->attrs, "scale", 1.0 / sqrt((double)zb_max64(1, a->d)));
   a->causal = zb_attr_bool(&call->attrs, "causal", false);
-  a->query_blocks = zb_ceil_div(a->tq, QUERIES);
+  a->groups = zb_ceil_div(a->tq, GROUP);
+  a->keys = zb_min64(KEYS, BLOCK_ELEMENTS / zb_max64(1, a->d) / KEYS_UNIT * KEYS_UNIT);
   atomic_init(&a->failed, false);
   if (!mask) return;
   a->mask = mask->data;
@@ -93,7 +98,7 @@ const char *zb_cpu_attention(const zb_kernel_call *call) {
   attention_init(&a, call);
   a.out_data = call->outputs[0].data;
   a.lse_data = call->outputs[1].data;
-  zb_parallel_for(call->threads, a.batch * a.heads * a.query_blocks, tiles[zb_isa()], &a);
+  zb_parallel_for(call->threads, a.batch * a.heads * a.groups, tiles[zb_isa()], &a);
   return failure(&a);
 }
 
@@ -111,18 +116,15 @@ const char *zb_cpu_attention_grad(const zb_kernel_call *call) {
   return failure(&a);
 }
 
-/* A head's matrix [time, d] that dnnl_sgemm reads: dense rows that do not overlap. */
 static bool readable(const zb_tensor *x) {
-  if (x->rank != 4 || x->dtype != ZB_F32) return false;
-  bool dense = x->strides[3] == 1 || x->shape[3] <= 1;
-  return dense && (x->strides[1] >= x->shape[3] || x->shape[1] <= 1);
+  return x->rank == 4 && x->dtype == ZB_F32 && (x->strides[3] == 1 || x->shape[3] <= 1);
 }
 
 static bool operands_match(const zb_kernel_call *call, int first, int count) {
   const zb_tensor *q = &call->inputs[0], *k = &call->inputs[1], *mask = zb_call_input(call, 3);
   for (int i = first; i < first + count; i++)
     if (!readable(&call->inputs[i])) return false;
-  if (k->shape[2] < 1 || q->shape[2] % k->shape[2] != 0) return false;
+  if (k->shape[2] < 1 || q->shape[2] % k->shape[2] != 0 || q->shape[3] > D_MAX) return false;
   return !mask || (mask->dtype == ZB_F32 && mask->rank <= 4);
 }
 
@@ -172,32 +174,57 @@ static void ZB_ISA(join_row)(float *scores, int64_t visible, int64_t count, floa
   for (int64_t j = visible; j < count; j += V_LANES) v_give(scores, v_set(0), j, count);
 }
 
+/* Rows of `d` elements. The hardware does not foresee rows that lie far apart, so they are asked for ahead. */
+static void ZB_ISA(copy_rows)(float *to, int64_t to_stride, const float *from, int64_t from_stride, int64_t rows, int64_t d) {
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t ahead = zb_min64(i + AHEAD, rows - 1);
+    for (int64_t j = 0; j < d; j += 16) {
+      __builtin_prefetch(from + ahead * from_stride + j);
+      __builtin_prefetch(to + ahead * to_stride + j, 1);
+    }
+    for (int64_t j = 0; j < d; j += V_LANES) v_give(to + i * to_stride, v_take(from + i * from_stride, j, d), j, d);
+  }
+}
+
+/* Joins one block of keys (k and v in scratch) to the queries first..first+rows of one head. */
+static void ZB_ISA(forward_block)(attention *a, int64_t batch, int64_t head, int64_t first, int64_t key, const float *k, const float *v,
+                                  float *q, float *scores, float *highest, float *sum, float *out) {
+  int64_t rows = zb_min64(QUERIES, a->tq - first), count = zb_min64(a->keys, visible_keys(a, first + rows - 1) - key);
+  if (count <= 0) return;
+  ZB_ISA(copy_rows)(q, a->d, at(a->q, batch, first, head), a->q.time, rows, a->d);
+  product(a, rows, count, a->d, a->scale, (zb_matrix){q, a->d, 1}, (zb_matrix){k, 1, a->d}, false, scores, a->keys);
+  for (int64_t i = 0; i < rows; i++) {
+    float *row = scores + i * a->keys;
+    int64_t visible = zb_min64(count, zb_max64(0, visible_keys(a, first + i) - key));
+    const float *mask = mask_row(a, batch, head, first + i, key);
+    if (mask) ZB_ISA(add_mask)(row, mask, a->mask_strides[3], visible);
+    ZB_ISA(join_row)(row, visible, count, &highest[i], &sum[i], out + i * a->d, a->d);
+  }
+  product(a, rows, a->d, count, 1.0f, (zb_matrix){scores, a->keys, 1}, (zb_matrix){v, a->d, 1}, key > 0, out, a->d);
+}
+
 static void ZB_ISA(attention_tile)(void *context, int64_t tile, void *scratch) {
   attention *a = context;
-  int64_t block = tile % a->query_blocks, head = tile / a->query_blocks % a->heads, batch = tile / a->query_blocks / a->heads;
-  int64_t first = block * QUERIES, rows = zb_min64(QUERIES, a->tq - first), kv_head = head / (a->heads / a->kv_heads);
-  int64_t out_stride = a->heads * a->d, visible_end = visible_keys(a, first + rows - 1);
-  float *scores = scratch, *highest = scores + QUERIES * KEYS, *sum = highest + QUERIES;
-  float *out = a->out_data + ((batch * a->tq + first) * a->heads + head) * a->d;
-  for (int64_t i = 0; i < rows; i++) highest[i] = -INFINITY, sum[i] = 0.0f;
-  for (int64_t key = 0; key < visible_end; key += KEYS) {
-    int64_t count = zb_min64(KEYS, visible_end - key);
-    block_product(a, at(a->q, batch, first, head), a->q.time, rows, at(a->k, batch, key, kv_head), a->k.time, count, a->scale,
-                  scores, KEYS);
-    for (int64_t i = 0; i < rows; i++) {
-      int64_t visible = zb_min64(count, zb_max64(0, visible_keys(a, first + i) - key));
-      const float *mask = mask_row(a, batch, head, first + i, key);
-      if (mask) ZB_ISA(add_mask)(scores + i * KEYS, mask, a->mask_strides[3], visible);
-      ZB_ISA(join_row)(scores + i * KEYS, visible, count, &highest[i], &sum[i], out + i * out_stride, key > 0 ? a->d : 0);
-    }
-    zb_matrix left = {scores, KEYS, 1}, right = {at(a->v, batch, key, kv_head), a->v.time, 1};
-    if (!zb_sgemm(rows, a->d, count, 1.0f, left, right, key > 0, out, out_stride)) atomic_store(&a->failed, true);
+  int64_t head = tile / a->groups % a->heads, batch = tile / a->groups / a->heads, kv_head = head / (a->heads / a->kv_heads);
+  int64_t first = tile % a->groups * GROUP, end = zb_min64(first + GROUP, a->tq), visible_end = visible_keys(a, end - 1);
+  float *k = scratch, *v = k + BLOCK_ELEMENTS, *scores = v + BLOCK_ELEMENTS, *highest = scores + QUERIES * KEYS;
+  float *sum = highest + GROUP, *q = sum + GROUP, *out = q + QUERIES * D_MAX;
+  for (int64_t i = 0; i < GROUP; i++) highest[i] = -INFINITY, sum[i] = 0.0f;
+  for (int64_t key = 0; key < visible_end; key += a->keys) {
+    int64_t count = zb_min64(a->keys, visible_end - key);
+    ZB_ISA(copy_rows)(k, a->d, at(a->k, batch, key, kv_head), a->k.time, count, a->d);
+    ZB_ISA(copy_rows)(v, a->d, at(a->v, batch, key, kv_head), a->v.time, count, a->d);
+    for (int64_t i = first; i < end; i += QUERIES)
+      ZB_ISA(forward_block)(a, batch, head, i, key, k, v, q, scores, highest + (i - first), sum + (i - first),
+                            out + (i - first) * a->d);
   }
   float *lse = a->lse_data + (batch * a->heads + head) * a->tq + first;
-  for (int64_t i = 0; i < rows; i++) {
+  float *to = a->out_data + ((batch * a->tq + first) * a->heads + head) * a->d;
+  for (int64_t i = 0; i < end - first; i++, to += a->heads * a->d) {
     lse[i] = highest[i] + logf(sum[i]); /* -inf for a row that sees nothing */
-    if (sum[i] > 0.0f) ZB_ISA(scale_row)(out + i * out_stride, 1.0f / sum[i], a->d);
-    else memset(out + i * out_stride, 0, (size_t)a->d * sizeof *out);
+    vf factor = v_set(1.0f / sum[i]);
+    for (int64_t j = 0; j < a->d; j += V_LANES)
+      v_give(to, sum[i] > 0.0f ? v_take(out + i * a->d, j, a->d) * factor : v_set(0), j, a->d);
   }
 }
 
@@ -221,48 +248,60 @@ static void ZB_ISA(grad_row)(float *scores, float *dp, int64_t visible, int64_t 
   }
 }
 
-/* Adds what GRAD_QUERIES queries of one head give, for one block of keys. */
-static void ZB_ISA(grad_block)(attention *a, int64_t batch, int64_t head, int64_t first, int64_t key, float *scores) {
-  int64_t rows = zb_min64(GRAD_QUERIES, a->tq - first), kv_head = head / (a->heads / a->kv_heads);
-  int64_t count = zb_min64(GRAD_KEYS, visible_keys(a, first + rows - 1) - key);
+/* What a gradient tile has in scratch. */
+typedef struct ZB_ISA(grad_scratch) {
+  float *k, *v, *dk, *dv; /* one block of keys */
+  float *scores, *dp, *q, *dout, *other; /* other: out, then dq */
+} ZB_ISA(grad_scratch);
+
+/* Adds what QUERIES queries of one head give, for one block of keys. */
+static void ZB_ISA(grad_block)(attention *a, int64_t batch, int64_t head, int64_t first, int64_t key, const ZB_ISA(grad_scratch) * s) {
+  int64_t rows = zb_min64(QUERIES, a->tq - first), count = zb_min64(a->keys, visible_keys(a, first + rows - 1) - key), d = a->d;
+  float *dq = a->dq + ((batch * a->tq + first) * a->heads + head) * d;
+  for (int64_t i = 0; i < rows && count <= 0 && key == 0; i++) /* these queries see nothing */
+    memset(dq + i * a->heads * d, 0, (size_t)d * sizeof *dq);
   if (count <= 0) return;
-  float *dp = scores + GRAD_QUERIES * GRAD_KEYS;
-  const float *q = at(a->q, batch, first, head), *k = at(a->k, batch, key, kv_head), *v = at(a->v, batch, key, kv_head);
-  const float *dout = at(a->dout, batch, first, head);
-  block_product(a, q, a->q.time, rows, k, a->k.time, count, a->scale, scores, GRAD_KEYS);
-  block_product(a, dout, a->dout.time, rows, v, a->v.time, count, 1.0f, dp, GRAD_KEYS);
+  ZB_ISA(copy_rows)(s->q, d, at(a->q, batch, first, head), a->q.time, rows, d);
+  ZB_ISA(copy_rows)(s->dout, d, at(a->dout, batch, first, head), a->dout.time, rows, d);
+  product(a, rows, count, d, a->scale, (zb_matrix){s->q, d, 1}, (zb_matrix){s->k, 1, d}, false, s->scores, a->keys);
+  product(a, rows, count, d, 1.0f, (zb_matrix){s->dout, d, 1}, (zb_matrix){s->v, 1, d}, false, s->dp, a->keys);
+  ZB_ISA(copy_rows)(s->other, d, at(a->out, batch, first, head), a->out.time, rows, d);
   const float *lse = a->lse + (batch * a->heads + head) * a->tq + first;
   for (int64_t i = 0; i < rows; i++) {
     int64_t visible = zb_min64(count, zb_max64(0, visible_keys(a, first + i) - key));
     const float *mask = mask_row(a, batch, head, first + i, key);
-    if (mask) ZB_ISA(add_mask)(scores + i * GRAD_KEYS, mask, a->mask_strides[3], visible);
-    float delta = ZB_ISA(dot)(at(a->out, batch, first + i, head), at(a->dout, batch, first + i, head), a->d);
-    ZB_ISA(grad_row)(scores + i * GRAD_KEYS, dp + i * GRAD_KEYS, visible, count, lse[i], delta, a->scale);
+    if (mask) ZB_ISA(add_mask)(s->scores + i * a->keys, mask, a->mask_strides[3], visible);
+    float delta = ZB_ISA(dot)(s->other + i * d, s->dout + i * d, d);
+    ZB_ISA(grad_row)(s->scores + i * a->keys, s->dp + i * a->keys, visible, count, lse[i], delta, a->scale);
   }
-  int64_t q_stride = a->heads * a->d, kv_stride = a->kv_heads * a->d;
-  float *dq = a->dq + ((batch * a->tq + first) * a->heads + head) * a->d;
-  float *dk = a->dk + ((batch * a->tk + key) * a->kv_heads + kv_head) * a->d;
-  float *dv = a->dv + ((batch * a->tk + key) * a->kv_heads + kv_head) * a->d;
-  bool good = zb_sgemm(rows, a->d, count, 1.0f, (zb_matrix){dp, GRAD_KEYS, 1}, (zb_matrix){k, a->k.time, 1}, key > 0, dq, q_stride);
-  good &= zb_sgemm(count, a->d, rows, 1.0f, (zb_matrix){dp, 1, GRAD_KEYS}, (zb_matrix){q, a->q.time, 1}, true, dk, kv_stride);
-  good &= zb_sgemm(count, a->d, rows, 1.0f, (zb_matrix){scores, 1, GRAD_KEYS}, (zb_matrix){dout, a->dout.time, 1}, true, dv,
-                   kv_stride);
-  if (!good) atomic_store(&a->failed, true);
+  if (key > 0) ZB_ISA(copy_rows)(s->other, d, dq, a->heads * d, rows, d);
+  product(a, rows, d, count, 1.0f, (zb_matrix){s->dp, a->keys, 1}, (zb_matrix){s->k, d, 1}, key > 0, s->other, d);
+  ZB_ISA(copy_rows)(dq, a->heads * d, s->other, d, rows, d);
+  product(a, count, d, rows, 1.0f, (zb_matrix){s->dp, 1, a->keys}, (zb_matrix){s->q, d, 1}, true, s->dk, d);
+  product(a, count, d, rows, 1.0f, (zb_matrix){s->scores, 1, a->keys}, (zb_matrix){s->dout, d, 1}, true, s->dv, d);
 }
 
 static void ZB_ISA(attention_grad_tile)(void *context, int64_t tile, void *scratch) {
   attention *a = context;
-  int64_t batch = tile / a->kv_heads, kv_head = tile % a->kv_heads, group = a->heads / a->kv_heads;
-  for (int64_t j = 0; j < a->tk; j++) {
-    int64_t row = ((batch * a->tk + j) * a->kv_heads + kv_head) * a->d;
-    memset(a->dk + row, 0, (size_t)a->d * sizeof *a->dk);
-    memset(a->dv + row, 0, (size_t)a->d * sizeof *a->dv);
-  }
-  for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head++) {
-    for (int64_t i = 0; i < a->tq; i++) /* rows that see nothing keep these zeros */
-      memset(a->dq + ((batch * a->tq + i) * a->heads + head) * a->d, 0, (size_t)a->d * sizeof *a->dq);
-    for (int64_t key = 0; key < a->tk; key += GRAD_KEYS)
-      for (int64_t first = 0; first < a->tq; first += GRAD_QUERIES) ZB_ISA(grad_block)(a, batch, head, first, key, scratch);
+  int64_t batch = tile / a->kv_heads, kv_head = tile % a->kv_heads, group = a->heads / a->kv_heads, d = a->d;
+  float *base = scratch;
+  ZB_ISA(grad_scratch) s = {.k = base, .v = base + BLOCK_ELEMENTS, .dk = base + 2 * BLOCK_ELEMENTS, .dv = base + 3 * BLOCK_ELEMENTS};
+  s.scores = base + 4 * BLOCK_ELEMENTS;
+  s.dp = s.scores + QUERIES * KEYS;
+  s.q = s.dp + QUERIES * KEYS;
+  s.dout = s.q + QUERIES * D_MAX;
+  s.other = s.dout + QUERIES * D_MAX;
+  for (int64_t key = 0; key < zb_max64(1, a->tk); key += a->keys) {
+    int64_t count = zb_min64(a->keys, a->tk - key);
+    ZB_ISA(copy_rows)(s.k, d, at(a->k, batch, key, kv_head), a->k.time, count, d);
+    ZB_ISA(copy_rows)(s.v, d, at(a->v, batch, key, kv_head), a->v.time, count, d);
+    memset(s.dk, 0, (size_t)(count * d) * sizeof *s.dk);
+    memset(s.dv, 0, (size_t)(count * d) * sizeof *s.dv);
+    for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head++)
+      for (int64_t first = 0; first < a->tq; first += QUERIES) ZB_ISA(grad_block)(a, batch, head, first, key, &s);
+    int64_t row = (batch * a->tk + key) * a->kv_heads + kv_head;
+    ZB_ISA(copy_rows)(a->dk + row * d, a->kv_heads * d, s.dk, d, count, d);
+    ZB_ISA(copy_rows)(a->dv + row * d, a->kv_heads * d, s.dv, d, count, d);
   }
 }
 #endif
