@@ -69,7 +69,7 @@ void zb_home_address(const zb_subprogram_info *info, const zb_home *home, const 
     return;
   }
   if (home->base == ZB_BASE_CONSTANT) {
-    *out_offset = (uint64_t)zb_get_ints(info->workspace.graph.nodes[home->constant].op, ZB_ATTR_AT, 0);
+    *out_offset = (uint64_t)zb_ints_at(info->workspace.graph.nodes[home->constant].op, ZB_ATTR_AT, 0);
     return;
   }
   ZB_ASSERT(home->base >= 0);

@@ -226,19 +226,19 @@ static zb_status find_homes(allocator *a) {
 // ---- Lifetimes ----
 
 static int64_t message_complete(const allocator *a, int message) {
-  return zb_get_ints(a->module, "zb.messages", message * MESSAGE_COLUMNS + MESSAGE_COMPLETE);
+  return zb_ints_at(a->module, "zb.messages", message * MESSAGE_COLUMNS + MESSAGE_COMPLETE);
 }
 
 // When each op of @main happens: a job at its start, what is posted before it when the job before it ended.
 static zb_status time_nodes(allocator *a) {
-  int jobs = zb_get_ints_count(a->rank_op, "zb.times") / 2, job = 0;
+  int jobs = zb_ints_count(a->rank_op, "zb.times") / 2, job = 0;
   a->node_time = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->node_time);
   if (!a->node_time) return ZB_OUT_OF_MEMORY();
   int64_t before = 0;
   for (int n = 0; n < a->graph.node_count; ++n) {
     bool counted = a->info_of[n] >= 0 && zb_get_i64(a->graph.nodes[n].op, "zb.micro_batch", -1) >= 0 && job < jobs;
-    a->node_time[n] = counted ? zb_get_ints(a->rank_op, "zb.times", 2 * job) : before;
-    if (counted) before = zb_get_ints(a->rank_op, "zb.times", 2 * job++ + 1);
+    a->node_time[n] = counted ? zb_ints_at(a->rank_op, "zb.times", 2 * job) : before;
+    if (counted) before = zb_ints_at(a->rank_op, "zb.times", 2 * job++ + 1);
   }
   return NULL;
 }
@@ -397,7 +397,7 @@ static zb_status communication_address(allocator *a, int n, wait_list *waits) {
 }
 
 static zb_status write_main(allocator *a) {
-  a->message_count = zb_get_ints_count(a->module, "zb.messages") / MESSAGE_COLUMNS;
+  a->message_count = zb_ints_count(a->module, "zb.messages") / MESSAGE_COLUMNS;
   a->received = zb_alloc(((size_t)a->message_count + 1) * sizeof *a->received);
   if (!a->received) return ZB_OUT_OF_MEMORY();
   for (int n = 0; n < a->graph.node_count; ++n) {

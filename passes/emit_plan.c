@@ -64,12 +64,12 @@ static zb_status emit_inputs(emitter *e) {
 
 static zb_status emit_messages(emitter *e) {
   zb_plan *plan = e->plan;
-  plan->message_count = zb_get_ints_count(e->module, "zb.messages") / MESSAGE_COLUMNS;
+  plan->message_count = zb_ints_count(e->module, "zb.messages") / MESSAGE_COLUMNS;
   plan->messages = PLAN_NEW(e, plan->message_count, zb_plan_message);
   if (!plan->messages) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < plan->message_count; ++i) {
     int64_t row[MESSAGE_COLUMNS];
-    for (int k = 0; k < MESSAGE_COLUMNS; ++k) row[k] = zb_get_ints(e->module, "zb.messages", i * MESSAGE_COLUMNS + k);
+    for (int k = 0; k < MESSAGE_COLUMNS; ++k) row[k] = zb_ints_at(e->module, "zb.messages", i * MESSAGE_COLUMNS + k);
     plan->messages[i] = (zb_plan_message){.source = (int32_t)row[0], .destination = (int32_t)row[1], .source_stage = (int32_t)row[2],
                                           .destination_stage = (int32_t)row[3], .micro_batch = (int32_t)row[4], .kind = (char)row[5]};
   }
@@ -85,7 +85,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->schedule = zb_plan_strdup(plan, schedule ? schedule : "");
   plan->placement = zb_plan_strdup(plan, placement ? placement : "");
   plan->rank_count = (int)zb_get_i64(e->module, "zb.ranks", 0);
-  plan->stage_count = zb_get_ints_count(e->module, "zb.stage_rank");
+  plan->stage_count = zb_ints_count(e->module, "zb.stage_rank");
   plan->chunk_count = (int)zb_get_i64(e->module, "zb.chunks", 1);
   plan->micro_batches = (int)zb_get_i64(e->module, "zb.micro_batches", 0);
   plan->link_latency_ps = ZB_COST_LINK_LATENCY_PS;
@@ -94,7 +94,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->stage_rank = PLAN_NEW(e, plan->stage_count, int);
   plan->ranks = PLAN_NEW(e, plan->rank_count, zb_plan_rank);
   if (!plan->stage_rank || !plan->ranks || !plan->model || !plan->optimizer || !plan->schedule || !plan->placement) return ZB_OUT_OF_MEMORY();
-  for (int s = 0; s < plan->stage_count; ++s) plan->stage_rank[s] = (int)zb_get_ints(e->module, "zb.stage_rank", s);
+  for (int s = 0; s < plan->stage_count; ++s) plan->stage_rank[s] = (int)zb_ints_at(e->module, "zb.stage_rank", s);
   ZB_TRY(emit_messages(e));
   return emit_inputs(e);
 }
@@ -244,7 +244,7 @@ static zb_status add_inline_constants(emitter *e, zb_map *seen) {
     for (int n = 0; n < e->infos[i].workspace.graph.node_count; ++n) {
       const zb_node *node = &e->infos[i].workspace.graph.nodes[n];
       if (!zb_op_is(node->op, "zb.constant")) continue;
-      int64_t offset = zb_get_ints(node->op, ZB_ATTR_AT, 0);
+      int64_t offset = zb_ints_at(node->op, ZB_ATTR_AT, 0);
       if (zb_map_get(seen, (void *)(uintptr_t)(offset + 1), NULL)) continue;
       if (!zb_map_set(seen, (void *)(uintptr_t)(offset + 1), 1)) return ZB_OUT_OF_MEMORY();
       zb_plan_constant *c = &e->rank->constants[e->rank->constant_count];
@@ -483,10 +483,10 @@ static zb_status emit_subprograms(emitter *e) {
 // ---- Jobs ----
 
 static zb_status add_waits(emitter *e, MlirOperation op, zb_plan_job *job) {
-  int count = zb_get_ints_count(op, "zb.waits");
+  int count = zb_ints_count(op, "zb.waits");
   if (!job->waits.count) job->waits.begin = e->rank->pool_u32_count;
   for (int i = 0; i < count; ++i) {
-    int64_t message = zb_get_ints(op, "zb.waits", i);
+    int64_t message = zb_ints_at(op, "zb.waits", i);
     if (message < 0 || message >= e->plan->message_count || e->job_of_message[message] < 0) return ZB_ERROR(INVALID, "wait for message %lld, which was not posted", (long long)message);
     if (!zb_grow((void **)&e->pool_u32, &e->pool_u32_capacity, (size_t)e->rank->pool_u32_count + 1, sizeof *e->pool_u32)) return ZB_OUT_OF_MEMORY();
     e->pool_u32[e->rank->pool_u32_count++] = (uint32_t)e->job_of_message[message];
@@ -499,7 +499,7 @@ static zb_status add_range(emitter *e, MlirOperation op, zb_plan_job *job) {
   if (!zb_grow((void **)&e->pool_ranges, &e->pool_range_capacity, (size_t)e->rank->pool_range_count + 1, sizeof *e->pool_ranges)) return ZB_OUT_OF_MEMORY();
   if (!job->parts.count) job->parts.begin = e->rank->pool_range_count;
   e->pool_ranges[e->rank->pool_range_count++] =
-      (zb_plan_range){.offset = (uint64_t)zb_get_ints(op, ZB_ATTR_AT, 0), .bytes = (uint64_t)zb_get_ints(op, ZB_ATTR_AT, 1)};
+      (zb_plan_range){.offset = (uint64_t)zb_ints_at(op, ZB_ATTR_AT, 0), .bytes = (uint64_t)zb_ints_at(op, ZB_ATTR_AT, 1)};
   ++job->parts.count;
   return NULL;
 }
@@ -513,7 +513,7 @@ static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
   job->subprogram = (int32_t)index;
   job->stage = s->stage;
   job->micro_batch = (int32_t)zb_get_i64(op, "zb.micro_batch", -1);
-  int count = zb_get_ints_count(op, ZB_ATTR_AT);
+  int count = zb_ints_count(op, ZB_ATTR_AT);
   if (count != s->base_count) return ZB_ERROR(INVALID, "%s: expected %d addresses, got %d", s->name, s->base_count, count);
   if (!zb_grow((void **)&e->pool_u64, &e->pool_u64_capacity, (size_t)e->rank->pool_u64_count + (size_t)count + 1, sizeof *e->pool_u64)) return ZB_OUT_OF_MEMORY();
   job->bases = (zb_plan_slice){.begin = e->rank->pool_u64_count, .count = (uint32_t)count};
@@ -532,7 +532,7 @@ static zb_status emit_communication(emitter *e, MlirOperation op, bool send, zb_
   job->stage = send ? m->source_stage : m->destination_stage;
   job->micro_batch = m->micro_batch;
   if (send) {
-    m->bytes += (uint64_t)zb_get_ints(op, ZB_ATTR_AT, 1);
+    m->bytes += (uint64_t)zb_ints_at(op, ZB_ATTR_AT, 1);
     ++m->part_count;
   }
   return add_range(e, op, job);
@@ -596,14 +596,14 @@ static void clear_rank(emitter *e) {
 
 static zb_status emit_rank(emitter *e, MlirOperation op, zb_map *owners) {
   int index = (int)zb_get_i64(op, "zb.rank", -1);
-  if (index < 0 || index >= e->plan->rank_count || zb_get_ints_count(op, "zb.regions") != 2 * ZB_REGION_COUNT)
+  if (index < 0 || index >= e->plan->rank_count || zb_ints_count(op, "zb.regions") != 2 * ZB_REGION_COUNT)
     return ZB_ERROR(INVALID, "a rank's module has no zb.rank or zb.regions: run zb-allocate");
   e->rank_op = op;
   e->rank = &e->plan->ranks[index];
   e->rank->rank = index;
   e->rank->arena_bytes = (uint64_t)zb_get_i64(op, "zb.arena", 0);
   for (int r = 0; r < ZB_REGION_COUNT; ++r)
-    e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)zb_get_ints(op, "zb.regions", 2 * r), .bytes = (uint64_t)zb_get_ints(op, "zb.regions", 2 * r + 1)};
+    e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)zb_ints_at(op, "zb.regions", 2 * r), .bytes = (uint64_t)zb_ints_at(op, "zb.regions", 2 * r + 1)};
   zb_status status = NULL;
   ZB_TRY_GOTO(emit_subprograms(e));
   ZB_TRY_GOTO(emit_tables(e, owners));
@@ -621,7 +621,7 @@ zb_status zb_emit_plan(MlirModule module, const char *model, const char *optimiz
   *out = NULL;
   e.plan = zb_plan_create();
   e.input_index = zb_map_create();
-  e.job_of_message = zb_alloc(((size_t)zb_get_ints_count(e.module, "zb.messages") / MESSAGE_COLUMNS + 1) * sizeof *e.job_of_message);
+  e.job_of_message = zb_alloc(((size_t)zb_ints_count(e.module, "zb.messages") / MESSAGE_COLUMNS + 1) * sizeof *e.job_of_message);
   if (!owners || !e.plan || !e.input_index || !e.job_of_message) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(emit_header(&e, model, optimizer));
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module)) {

@@ -147,18 +147,19 @@ static MlirAttribute ints_attribute(MlirOperation op, const char *name) {
   return value;
 }
 
-int zb_get_ints_count(MlirOperation op, const char *name) {
+int zb_ints_count(MlirOperation op, const char *name) {
   MlirAttribute value = ints_attribute(op, name);
   return mlirAttributeIsNull(value) ? 0 : (int)mlirDenseArrayGetNumElements(value);
 }
 
-int64_t zb_get_ints(MlirOperation op, const char *name, int index) {
+int64_t zb_ints_at(MlirOperation op, const char *name, int index) {
   MlirAttribute value = ints_attribute(op, name);
   ZB_ASSERT(!mlirAttributeIsNull(value) && index < mlirDenseArrayGetNumElements(value));
   return mlirDenseI64ArrayGetElement(value, index);
 }
 
 bool zb_op_is(MlirOperation op, const char *full_name) {
+  if (mlirOperationIsNull(op)) return false;
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
   return name.length == strlen(full_name) && memcmp(name.data, full_name, name.length) == 0;
 }

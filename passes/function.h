@@ -41,10 +41,10 @@ void zb_set_i64(MlirOperation op, const char *name, int64_t value);
 void zb_set_string(MlirOperation op, const char *name, const char *value);
 void zb_set_ints(MlirOperation op, const char *name, const int64_t *values, int count);
 /* array<i64: ...> attribute of an op: number of entries (0 if absent), entry i. */
-int zb_get_ints_count(MlirOperation op, const char *name);
-int64_t zb_get_ints(MlirOperation op, const char *name, int index);
+int zb_ints_count(MlirOperation op, const char *name);
+int64_t zb_ints_at(MlirOperation op, const char *name, int index);
 
-bool zb_op_is(MlirOperation op, const char *full_name);
+bool zb_op_is(MlirOperation op, const char *full_name); /* false for a null op */
 /* The function (or nested module) `name` in a block; null if absent. */
 MlirOperation zb_symbol_in(MlirBlock block, const char *op_name, const char *symbol);
 const char *zb_symbol_name(MlirOperation op);

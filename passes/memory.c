@@ -513,7 +513,7 @@ static zb_result frame_all(memory *m, MlirBlock top) {
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
-  memory m = {.pass = pass, .context = mlirOperationGetContext(top), .stage_count = zb_get_ints_count(top, "zb.stage_rank")};
+  memory m = {.pass = pass, .context = mlirOperationGetContext(top), .stage_count = zb_ints_count(top, "zb.stage_rank")};
   m.stages = zb_alloc(((size_t)m.stage_count + 1) * sizeof *m.stages);
   m.stage_rank = zb_alloc(((size_t)m.stage_count + 1) * sizeof *m.stage_rank);
   m.producers = zb_map_create_pointer();
@@ -521,7 +521,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   if (!m.stages || !m.stage_rank || !m.producers) {
     zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   } else {
-    for (int s = 0; s < m.stage_count; ++s) m.stage_rank[s] = (int)zb_get_ints(top, "zb.stage_rank", s);
+    for (int s = 0; s < m.stage_count; ++s) m.stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
     result = frame_all(&m, mlirModuleGetBody(module));
   }
   for (int s = 0; s < m.stage_count && m.stages; ++s) zb_free(m.stages[s].kept);

@@ -465,12 +465,12 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   outline o = {.pass = pass, .context = mlirOperationGetContext(top)};
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   o.ranks = (int)zb_get_i64(top, "zb.ranks", 0);
-  o.stages = zb_get_ints_count(top, "zb.stage_rank");
+  o.stages = zb_ints_count(top, "zb.stage_rank");
   if (o.ranks < 1 || o.stages < 1)
     return zb_op_error_at(top, "run zb-partition before zb-outline", "module needs zb.ranks and zb.stage_rank");
   o.stage_rank = zb_alloc((size_t)o.stages * sizeof *o.stage_rank);
   if (!o.stage_rank) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
-  for (int s = 0; s < o.stages; ++s) o.stage_rank[s] = (int)zb_get_ints(top, "zb.stage_rank", s);
+  for (int s = 0; s < o.stages; ++s) o.stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
   zb_status status = zb_graph_build(function, &o.graph);
   zb_result result = status ? zb_pass_fail(pass, status) : outline_graph(&o);
   deinit(&o);

@@ -190,7 +190,7 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   zb_map *producers = zb_map_create_pointer();
   zb_problem *problem = &out->problem;
   problem->ranks = (int)zb_get_i64(top, "zb.ranks", 0);
-  problem->stages = zb_get_ints_count(top, "zb.stage_rank");
+  problem->stages = zb_ints_count(top, "zb.stage_rank");
   problem->micro_batches = micro_batches;
   problem->link_latency_ps = ZB_COST_LINK_LATENCY_PS;
   problem->link_ps_per_byte = ZB_COST_LINK_PS_PER_BYTE;
@@ -203,7 +203,7 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   out->functions = zb_alloc(stages * ZB_CLASS_INDEX_COUNT * sizeof *out->functions);
   if (!producers || !out->stage_rank || !out->costs || !out->base_bytes || !out->optimizer_ps || !out->ranks || !out->functions)
     ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  for (int s = 0; s < problem->stages; ++s) out->stage_rank[s] = (int)zb_get_ints(top, "zb.stage_rank", s);
+  for (int s = 0; s < problem->stages; ++s) out->stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module)) {
     int rank = (int)zb_get_i64(op, "zb.rank", -1);
     if (rank < 0 || rank >= problem->ranks || !zb_op_is(op, "builtin.module")) continue;

@@ -15,12 +15,6 @@ MlirOperation zb_producer(MlirValue value) {
   return mlirOpResultGetOwner(value);
 }
 
-bool zb_op_is(MlirOperation op, const char *full_name) {
-  if (mlirOperationIsNull(op)) return false;
-  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
-  return name.length == strlen(full_name) && memcmp(name.data, full_name, name.length) == 0;
-}
-
 MlirOperation zb_producer_named(MlirValue value, const char *name) {
   MlirOperation op = zb_producer(value);
   return zb_op_is(op, name) ? op : (MlirOperation){0};
@@ -73,11 +67,6 @@ int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_RANK_MAX]) {
   if (count > ZB_RANK_MAX) return -1;
   for (intptr_t i = 0; i < count; ++i) out[i] = mlirDenseI64ArrayGetElement(attribute, i);
   return (int)count;
-}
-
-void zb_set_ints(MlirOperation op, const char *name, const int64_t *values, int count) {
-  mlirOperationSetAttributeByName(op, text_ref(name),
-                                  mlirDenseI64ArrayGet(mlirOperationGetContext(op), count, values));
 }
 
 bool zb_get_flag(MlirOperation op, const char *name) {

@@ -2,6 +2,7 @@
 #ifndef ZB_PASSES_REWRITE_H
 #define ZB_PASSES_REWRITE_H
 
+#include "passes/function.h"
 #include "passes/graph.h"
 #include "passes/pass.h"
 
@@ -13,7 +14,6 @@
 MlirOperation zb_producer(MlirValue value);
 /* The op that makes a value if its full name is `name` ("zb.transpose"), else null. */
 MlirOperation zb_producer_named(MlirValue value, const char *name);
-bool zb_op_is(MlirOperation op, const char *full_name);
 bool zb_has_trait(const zb_op_def *def, unsigned trait); /* false for NULL */
 bool zb_value_unused(MlirValue value);
 bool zb_value_used_once(MlirValue value); /* by one operand of one op, the terminator included */
@@ -32,7 +32,6 @@ void zb_op_list_deinit(zb_op_list *list);
 
 /* Array attribute (array<i64: ...>) of an op: its length, values in `out` (room for ZB_RANK_MAX). -1 if absent, too long or of another kind. */
 int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_RANK_MAX]);
-void zb_set_ints(MlirOperation op, const char *name, const int64_t *values, int count);
 /* Boolean attribute: a bool, or a unit attribute (true); false when absent. */
 bool zb_get_flag(MlirOperation op, const char *name);
 /* Sets a flag to true, or takes the attribute away. */
