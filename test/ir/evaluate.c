@@ -117,8 +117,13 @@ static const char *run_constant(evaluator *e, MlirOperation op) {
   int64_t total = zb_shape_elements(&out.shape);
   const char *raw = mlirDenseElementsAttrGetRawData(value);
   bool splat = mlirDenseElementsAttrIsSplat(value);
-  for (int64_t i = 0; i < total; ++i)
+  for (int64_t i = 0; i < total; ++i) {
+    if (out.shape.dtype == ZB_I1) { /* raw data of i1 is packed, eight elements a byte */
+      ((uint8_t *)out.data)[i] = splat ? mlirDenseElementsAttrGetBoolSplatValue(value) != 0 : mlirDenseElementsAttrGetBoolValue(value, (intptr_t)i);
+      continue;
+    }
     memcpy((char *)out.data + i * (int64_t)bytes, raw + (splat ? 0 : i) * (int64_t)bytes, bytes);
+  }
   define(e, mlirOperationGetResult(op, 0), out);
   return NULL;
 }
