@@ -1,23 +1,25 @@
-/* Operands and attributes of data movement as the ONNX operator specification defines them, normalized: non-negative axes, whole
- * shapes, one entry a dimension. The same code serves constants and computed values, so both follow one reading of the specification.
- * https://onnx.ai/onnx/operators. Tests: test/ir/import/import_test.c. */
+/* Operands and attributes of data movement as the ONNX operator specification defines them, normalized: non-negative
+ * axes, whole shapes, one entry a dimension. The same code serves constants and computed values, so both follow one
+ * reading of the specification. https://onnx.ai/onnx/operators. Tests: test/ir/import/import_test.c. */
 #include "ir/import/fold.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-static bool report(zb_node *n, const char *text) {
-  zb_node_fail(n, NULL, "%s", text);
+static bool report(zb_onnx_node *n, const char *text) {
+  zb_onnx_node_fail(n, NULL, "%s", text);
   return false;
 }
 
-static bool is(const zb_node *n, const char *name) { return strcmp(n->proto->op_type, name) == 0; }
+static bool is(const zb_onnx_node *n, const char *name) {
+  return strcmp(n->proto->op_type, name) == 0;
+}
 
-static bool reshape(zb_node *n, const zb_shape *in, zb_shape *out) {
+static bool reshape(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
   int64_t wanted[ZB_RANK_MAX], known = 1;
   int count, infer = -1;
-  if (!zb_node_ints(n, 1, "the shape", wanted, ZB_RANK_MAX, &count)) return false;
-  bool allow_zero = zb_node_int(n, "allowzero", 0) != 0;
+  if (!zb_onnx_node_ints(n, 1, "the shape", wanted, ZB_RANK_MAX, &count)) return false;
+  bool allow_zero = zb_onnx_node_int(n, "allowzero", 0) != 0;
   out->rank = count;
   for (int i = 0; i < count; i++) {
     if (wanted[i] == -1) {
@@ -41,22 +43,24 @@ static bool reshape(zb_node *n, const zb_shape *in, zb_shape *out) {
   }
   if (known == elements) return true;
   char text[96];
-  zb_node_fail(n, "a batch size that was a number at export time can be frozen into the shape: export with the shapes to train with",
-               "cannot reshape %s to %" PRId64 " elements", zb_shape_text(in, text), known);
+  zb_onnx_node_fail(n,
+                    "a batch size that was a number at export time can be frozen into the shape: export with the "
+                    "shapes to train with",
+                    "cannot reshape %s to %" PRId64 " elements", zb_shape_text(in, text), known);
   return false;
 }
 
-static bool squeeze(zb_node *n, const zb_shape *in, zb_shape *out) {
+static bool squeeze(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
   int64_t axes[ZB_RANK_MAX];
   bool removed[ZB_RANK_MAX] = {false};
   int count = 0;
-  bool all = !zb_node_has(n, 1);
-  if (!all && !zb_node_ints(n, 1, "the axes", axes, ZB_RANK_MAX, &count)) return false;
+  bool all = !zb_onnx_node_has(n, 1);
+  if (!all && !zb_onnx_node_ints(n, 1, "the axes", axes, ZB_RANK_MAX, &count)) return false;
   for (int i = 0; i < count; i++) {
     int axis;
-    if (!zb_node_axis(n, axes[i], in->rank, &axis)) return false;
+    if (!zb_onnx_node_axis(n, axes[i], in->rank, &axis)) return false;
     if (in->dims[axis] != 1) {
-      zb_node_fail(n, NULL, "dimension %d is %" PRId64 ", expected 1", axis, in->dims[axis]);
+      zb_onnx_node_fail(n, NULL, "dimension %d is %" PRId64 ", expected 1", axis, in->dims[axis]);
       return false;
     }
     removed[axis] = true;
@@ -68,34 +72,36 @@ static bool squeeze(zb_node *n, const zb_shape *in, zb_shape *out) {
   return true;
 }
 
-static bool unsqueeze(zb_node *n, const zb_shape *in, zb_shape *out) {
+static bool unsqueeze(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
   int64_t axes[ZB_RANK_MAX];
   bool added[ZB_RANK_MAX] = {false};
   int count;
-  if (!zb_node_ints(n, 1, "the axes", axes, ZB_RANK_MAX, &count)) return false;
+  if (!zb_onnx_node_ints(n, 1, "the axes", axes, ZB_RANK_MAX, &count)) return false;
   out->rank = in->rank + count;
   if (out->rank > ZB_RANK_MAX) return report(n, "the result has more than 8 dimensions");
   for (int i = 0; i < count; i++) {
     int axis;
-    if (!zb_node_axis(n, axes[i], out->rank, &axis)) return false;
+    if (!zb_onnx_node_axis(n, axes[i], out->rank, &axis)) return false;
     if (added[axis]) return report(n, "an axis is named twice");
     added[axis] = true;
   }
-  for (int i = 0, k = 0; i < out->rank; i++) out->dims[i] = added[i] ? 1 : in->dims[k++];
+  for (int i = 0, k = 0; i < out->rank; i++)
+    out->dims[i] = added[i] ? 1 : in->dims[k++];
   return true;
 }
 
-static bool flatten(zb_node *n, const zb_shape *in, zb_shape *out) {
-  int64_t axis = zb_node_int(n, "axis", 1);
+static bool flatten(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
+  int64_t axis = zb_onnx_node_int(n, "axis", 1);
   if (axis < -in->rank || axis > in->rank) return report(n, "axis is out of range");
   if (axis < 0) axis += in->rank;
   out->rank = 2;
   out->dims[0] = out->dims[1] = 1;
-  for (int i = 0; i < in->rank; i++) out->dims[i >= axis] *= in->dims[i];
+  for (int i = 0; i < in->rank; i++)
+    out->dims[i >= axis] *= in->dims[i];
   return true;
 }
 
-bool zb_arguments_reshape(zb_node *n, const zb_shape *in, zb_shape *out) {
+bool zb_onnx_arguments_reshape(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
   *out = (zb_shape){.dtype = in->dtype};
   if (is(n, "Squeeze")) return squeeze(n, in, out);
   if (is(n, "Unsqueeze")) return unsqueeze(n, in, out);
@@ -103,31 +109,33 @@ bool zb_arguments_reshape(zb_node *n, const zb_shape *in, zb_shape *out) {
   return reshape(n, in, out);
 }
 
-bool zb_arguments_transpose(zb_node *n, const zb_shape *in, int64_t *permutation) {
+bool zb_onnx_arguments_transpose(zb_onnx_node *n, const zb_shape *in, int64_t *permutation) {
   int count = in->rank;
   bool seen[ZB_RANK_MAX] = {false};
-  if (!zb_node_attr_ints(n, "perm", permutation, ZB_RANK_MAX, &count)) {
+  if (!zb_onnx_node_attr_ints(n, "perm", permutation, ZB_RANK_MAX, &count)) {
     if (n->im->failed) return false;
-    for (int i = 0; i < in->rank; i++) permutation[i] = in->rank - 1 - i;
+    for (int i = 0; i < in->rank; i++)
+      permutation[i] = in->rank - 1 - i;
     return true;
   }
   for (int i = 0; i < count; i++) {
-    if (permutation[i] < 0 || permutation[i] >= in->rank || seen[permutation[i]]) return report(n, "perm is no permutation");
+    if (permutation[i] < 0 || permutation[i] >= in->rank || seen[permutation[i]])
+      return report(n, "perm is no permutation");
     seen[permutation[i]] = true;
   }
   return count == in->rank || report(n, "perm has not one entry a dimension");
 }
 
-bool zb_arguments_expand(zb_node *n, const zb_shape *in, zb_shape *out) {
+bool zb_onnx_arguments_expand(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
   zb_shape wanted = {.dtype = in->dtype};
-  if (!zb_node_ints(n, 1, "the shape", wanted.dims, ZB_RANK_MAX, &wanted.rank)) return false;
+  if (!zb_onnx_node_ints(n, 1, "the shape", wanted.dims, ZB_RANK_MAX, &wanted.rank)) return false;
   for (int i = 0; i < wanted.rank; i++) {
     if (wanted.dims[i] < 0) return report(n, "the shape has a negative dimension");
   }
   const zb_shape *both[] = {in, &wanted};
-  if (zb_shape_broadcast(both, 2, out)) return true;
+  if (zb_onnx_broadcast(both, 2, out)) return true;
   char a[96], b[96];
-  zb_node_fail(n, NULL, "cannot broadcast %s to %s", zb_shape_text(in, a), zb_shape_text(&wanted, b));
+  zb_onnx_node_fail(n, NULL, "cannot broadcast %s to %s", zb_shape_text(in, a), zb_shape_text(&wanted, b));
   return false;
 }
 
@@ -146,19 +154,24 @@ static int64_t slice_size(int64_t dim, int64_t *start, int64_t end, int64_t step
   return span > 0 ? (span - 1) / stride + 1 : 0;
 }
 
-bool zb_arguments_slice(zb_node *n, const zb_shape *in, int64_t *starts, int64_t *steps, int64_t *sizes) {
+bool zb_onnx_arguments_slice(zb_onnx_node *n, const zb_shape *in, int64_t *starts, int64_t *steps, int64_t *sizes) {
   int64_t first[ZB_RANK_MAX], last[ZB_RANK_MAX], axes[ZB_RANK_MAX], stride[ZB_RANK_MAX];
   int count, ends, axis_count, step_count;
-  if (!zb_node_ints(n, 1, "starts", first, ZB_RANK_MAX, &count) || !zb_node_ints(n, 2, "ends", last, ZB_RANK_MAX, &ends)) return false;
+  if (!zb_onnx_node_ints(n, 1, "starts", first, ZB_RANK_MAX, &count) ||
+      !zb_onnx_node_ints(n, 2, "ends", last, ZB_RANK_MAX, &ends))
+    return false;
   axis_count = step_count = count;
-  for (int i = 0; i < ZB_RANK_MAX; i++) axes[i] = i, stride[i] = 1;
-  if (zb_node_has(n, 3) && !zb_node_ints(n, 3, "axes", axes, ZB_RANK_MAX, &axis_count)) return false;
-  if (zb_node_has(n, 4) && !zb_node_ints(n, 4, "steps", stride, ZB_RANK_MAX, &step_count)) return false;
-  if (ends != count || axis_count != count || step_count != count) return report(n, "starts, ends, axes and steps differ in length");
-  for (int i = 0; i < in->rank; i++) starts[i] = 0, steps[i] = 1, sizes[i] = in->dims[i];
+  for (int i = 0; i < ZB_RANK_MAX; i++)
+    axes[i] = i, stride[i] = 1;
+  if (zb_onnx_node_has(n, 3) && !zb_onnx_node_ints(n, 3, "axes", axes, ZB_RANK_MAX, &axis_count)) return false;
+  if (zb_onnx_node_has(n, 4) && !zb_onnx_node_ints(n, 4, "steps", stride, ZB_RANK_MAX, &step_count)) return false;
+  if (ends != count || axis_count != count || step_count != count)
+    return report(n, "starts, ends, axes and steps differ in length");
+  for (int i = 0; i < in->rank; i++)
+    starts[i] = 0, steps[i] = 1, sizes[i] = in->dims[i];
   for (int i = 0; i < count; i++) {
     int axis;
-    if (!zb_node_axis(n, axes[i], in->rank, &axis)) return false;
+    if (!zb_onnx_node_axis(n, axes[i], in->rank, &axis)) return false;
     if (stride[i] == 0) return report(n, "a step is 0");
     starts[axis] = first[i];
     steps[axis] = stride[i];
@@ -168,21 +181,22 @@ bool zb_arguments_slice(zb_node *n, const zb_shape *in, int64_t *starts, int64_t
   return true;
 }
 
-bool zb_arguments_split(zb_node *n, const zb_shape *in, int *axis, int64_t *sizes, int *count) {
-  if (!zb_node_axis(n, zb_node_int(n, "axis", 0), in->rank, axis)) return false;
+bool zb_onnx_arguments_split(zb_onnx_node *n, const zb_shape *in, int *axis, int64_t *sizes, int *count) {
+  if (!zb_onnx_node_axis(n, zb_onnx_node_int(n, "axis", 0), in->rank, axis)) return false;
   int64_t dim = in->dims[*axis], sum = 0;
   bool sequence = is(n, "SplitToSequence");
-  if (zb_node_has(n, 1)) {
-    const zb_const *c = zb_node_constant(n, 1);
-    if (!zb_node_ints(n, 1, "the sizes", sizes, ZB_SPLIT_MAX, count)) return false;
+  if (zb_onnx_node_has(n, 1)) {
+    const zb_onnx_const *c = zb_onnx_node_constant(n, 1);
+    if (!zb_onnx_node_ints(n, 1, "the sizes", sizes, ZB_SPLIT_MAX, count)) return false;
     if (sequence && c && c->shape.rank == 0) { /* one size for all parts; the last may be smaller */
       int64_t size = sizes[0];
       if (size < 1 || (dim - 1) / size + 1 > ZB_SPLIT_MAX) return report(n, "the split size is out of range");
       *count = (int)((dim - 1) / size + 1);
-      for (int i = 0; i < *count; i++) sizes[i] = i + 1 < *count ? size : dim - size * i;
+      for (int i = 0; i < *count; i++)
+        sizes[i] = i + 1 < *count ? size : dim - size * i;
     }
   } else {
-    int64_t parts = sequence ? dim : zb_node_int(n, "num_outputs", (int64_t)n->proto->n_output);
+    int64_t parts = sequence ? dim : zb_onnx_node_int(n, "num_outputs", (int64_t)n->proto->n_output);
     if (parts < 1 || parts > ZB_SPLIT_MAX) return report(n, "the number of parts is out of range");
     *count = (int)parts;
     int64_t size = (dim + parts - 1) / parts;
@@ -196,33 +210,35 @@ bool zb_arguments_split(zb_node *n, const zb_shape *in, int *axis, int64_t *size
     sum += sizes[i];
   }
   if (sum == dim && (sequence || *count == (int)n->proto->n_output)) return true;
-  zb_node_fail(n, NULL, "%d sizes that sum to %" PRId64 ", expected %zu that sum to %" PRId64, *count, sum, n->proto->n_output, dim);
+  zb_onnx_node_fail(n, NULL, "%d sizes that sum to %" PRId64 ", expected %zu that sum to %" PRId64, *count, sum,
+                    n->proto->n_output, dim);
   return false;
 }
 
-bool zb_arguments_axes(zb_node *n, int rank, bool *reduced, bool *keepdims, bool *identity) {
+bool zb_onnx_arguments_axes(zb_onnx_node *n, int rank, bool *reduced, bool *keepdims, bool *identity) {
   int64_t axes[ZB_RANK_MAX];
   int count = 0;
-  *keepdims = zb_node_int(n, "keepdims", 1) != 0;
-  bool noop = zb_node_int(n, "noop_with_empty_axes", 0) != 0;
-  if (zb_node_has(n, 1)) {
-    if (!zb_node_ints(n, 1, "the axes", axes, ZB_RANK_MAX, &count)) return false;
-  } else if (!zb_node_attr_ints(n, "axes", axes, ZB_RANK_MAX, &count) && n->im->failed) {
+  *keepdims = zb_onnx_node_int(n, "keepdims", 1) != 0;
+  bool noop = zb_onnx_node_int(n, "noop_with_empty_axes", 0) != 0;
+  if (zb_onnx_node_has(n, 1)) {
+    if (!zb_onnx_node_ints(n, 1, "the axes", axes, ZB_RANK_MAX, &count)) return false;
+  } else if (!zb_onnx_node_attr_ints(n, "axes", axes, ZB_RANK_MAX, &count) && n->im->failed) {
     return false;
   }
   *identity = count == 0 && noop;
-  for (int i = 0; i < rank; i++) reduced[i] = count == 0 && !noop;
+  for (int i = 0; i < rank; i++)
+    reduced[i] = count == 0 && !noop;
   for (int i = 0; i < count; i++) {
     int axis;
-    if (!zb_node_axis(n, axes[i], rank, &axis)) return false;
+    if (!zb_onnx_node_axis(n, axes[i], rank, &axis)) return false;
     reduced[axis] = true;
   }
   return true;
 }
 
-bool zb_arguments_tile(zb_node *n, const zb_shape *in, int64_t *repeats) {
+bool zb_onnx_arguments_tile(zb_onnx_node *n, const zb_shape *in, int64_t *repeats) {
   int count;
-  if (!zb_node_ints(n, 1, "the repeats", repeats, ZB_RANK_MAX, &count)) return false;
+  if (!zb_onnx_node_ints(n, 1, "the repeats", repeats, ZB_RANK_MAX, &count)) return false;
   if (count != in->rank) return report(n, "the repeats have not one entry a dimension");
   for (int i = 0; i < count; i++) {
     if (repeats[i] < 0) return report(n, "a repeat is negative");
@@ -230,40 +246,42 @@ bool zb_arguments_tile(zb_node *n, const zb_shape *in, int64_t *repeats) {
   return true;
 }
 
-bool zb_arguments_pad(zb_node *n, const zb_shape *in, int64_t *before, int64_t *after) {
+bool zb_onnx_arguments_pad(zb_onnx_node *n, const zb_shape *in, int64_t *before, int64_t *after) {
   int64_t pads[2 * ZB_RANK_MAX], axes[ZB_RANK_MAX];
   int count, axis_count = in->rank;
-  if (!zb_node_string_is(n, "mode", "constant", "constant")) {
-    zb_node_fail(n, "only mode 'constant' is supported", "the mode is not supported");
+  if (!zb_onnx_node_string_is(n, "mode", "constant", "constant")) {
+    zb_onnx_node_fail(n, "only mode 'constant' is supported", "the mode is not supported");
     return false;
   }
-  for (int i = 0; i < ZB_RANK_MAX; i++) axes[i] = i, before[i] = after[i] = 0;
-  if (!zb_node_ints(n, 1, "the pads", pads, 2 * ZB_RANK_MAX, &count)) return false;
-  if (zb_node_has(n, 3) && !zb_node_ints(n, 3, "the axes", axes, ZB_RANK_MAX, &axis_count)) return false;
+  for (int i = 0; i < ZB_RANK_MAX; i++)
+    axes[i] = i, before[i] = after[i] = 0;
+  if (!zb_onnx_node_ints(n, 1, "the pads", pads, 2 * ZB_RANK_MAX, &count)) return false;
+  if (zb_onnx_node_has(n, 3) && !zb_onnx_node_ints(n, 3, "the axes", axes, ZB_RANK_MAX, &axis_count)) return false;
   if (count != 2 * axis_count) return report(n, "the pads have not two entries a dimension");
   for (int i = 0; i < axis_count; i++) {
     int axis;
-    if (!zb_node_axis(n, axes[i], in->rank, &axis)) return false;
+    if (!zb_onnx_node_axis(n, axes[i], in->rank, &axis)) return false;
     before[axis] = pads[i];
     after[axis] = pads[i + axis_count];
     if (pads[i] < 0 || pads[i + axis_count] < 0) {
-      zb_node_fail(n, "cut with Slice instead", "a pad is negative");
+      zb_onnx_node_fail(n, "cut with Slice instead", "a pad is negative");
       return false;
     }
   }
   return true;
 }
 
-bool zb_arguments_cast(zb_node *n, zb_dtype *out) {
+bool zb_onnx_arguments_cast(zb_onnx_node *n, zb_dtype *out) {
   if (is(n, "CastLike")) {
     zb_shape like;
-    if (!zb_node_shape(n, 1, &like)) return false;
+    if (!zb_onnx_node_shape(n, 1, &like)) return false;
     *out = like.dtype;
     return true;
   }
-  int64_t to = zb_node_int(n, "to", 0);
+  int64_t to = zb_onnx_node_int(n, "to", 0);
   if (to > 0 && to < INT32_MAX && zb_onnx_dtype((int32_t)to, out) && *out != ZB_F16 && *out != ZB_BF16) return true;
-  zb_node_fail(n, "f32, f64 (constants only), i64, i32 and bool are supported; export the model in float32 (model.float())",
-               "cast to %s (%" PRId64 ") is not supported", zb_onnx_dtype_text((int32_t)to), to);
+  zb_onnx_node_fail(
+      n, "f32, f64 (constants only), i64, i32 and bool are supported; export the model in float32 (model.float())",
+      "cast to %s (%" PRId64 ") is not supported", zb_onnx_dtype_text((int32_t)to), to);
   return false;
 }

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-static zb_const *link_const(zb_onnx *im, const zb_shape *shape) {
-  zb_const *c = zb_alloc(sizeof *c);
+static zb_onnx_const *link_const(zb_onnx *im, const zb_shape *shape) {
+  zb_onnx_const *c = zb_alloc(sizeof *c);
   if (!c) {
     zb_onnx_memory(im);
     return NULL;
@@ -18,17 +18,17 @@ static zb_const *link_const(zb_onnx *im, const zb_shape *shape) {
   return c;
 }
 
-zb_const *zb_const_new(zb_onnx *im, const zb_shape *shape) {
+zb_onnx_const *zb_onnx_const_new(zb_onnx *im, const zb_shape *shape) {
   int64_t elements = zb_shape_elements(shape), bytes = zb_shape_bytes(shape);
   if (elements < 0 || elements > ZB_ONNX_FOLD_ELEMENTS || im->constant_bytes + (uint64_t)bytes > ZB_ONNX_FOLD_BYTES) {
     char text[96];
     zb_location_error(im->builder.location, "compute it from smaller parts, or make it an input of the model",
-                      "a constant of the graph is too large: %s (at most %lld elements are folded)", zb_shape_text(shape, text),
-                      (long long)ZB_ONNX_FOLD_ELEMENTS);
+                      "a constant of the graph is too large: %s (at most %lld elements are folded)",
+                      zb_shape_text(shape, text), (long long)ZB_ONNX_FOLD_ELEMENTS);
     im->failed = true;
     return NULL;
   }
-  zb_const *c = link_const(im, shape);
+  zb_onnx_const *c = link_const(im, shape);
   if (!c) return NULL;
   c->data = zb_alloc(bytes ? (size_t)bytes : 1);
   c->owned = true;
@@ -40,31 +40,32 @@ zb_const *zb_const_new(zb_onnx *im, const zb_shape *shape) {
   return c;
 }
 
-zb_const *zb_const_alias(zb_onnx *im, const zb_const *of, const zb_shape *shape) {
-  zb_const *c = link_const(im, shape);
+zb_onnx_const *zb_onnx_const_alias(zb_onnx *im, const zb_onnx_const *of, const zb_shape *shape) {
+  zb_onnx_const *c = link_const(im, shape);
   if (c) c->data = of->data;
   return c;
 }
 
-zb_const *zb_const_copy(zb_onnx *im, const zb_shape *shape, const void *data) {
-  zb_const *c = zb_const_new(im, shape);
+zb_onnx_const *zb_onnx_const_copy(zb_onnx *im, const zb_shape *shape, const void *data) {
+  zb_onnx_const *c = zb_onnx_const_new(im, shape);
   if (!c) return NULL;
   memcpy(c->data, data, (size_t)zb_shape_bytes(shape));
   if (shape->dtype == ZB_I1) { /* any other byte than 0 and 1 would be a value that no kernel expects */
-    for (int64_t i = 0; i < c->elements; i++) ((uint8_t *)c->data)[i] = ((uint8_t *)c->data)[i] != 0;
+    for (int64_t i = 0; i < c->elements; i++)
+      ((uint8_t *)c->data)[i] = ((uint8_t *)c->data)[i] != 0;
   }
   return c;
 }
 
-zb_const *zb_const_ints(zb_onnx *im, const int64_t *values, int64_t count) {
+zb_onnx_const *zb_onnx_const_ints(zb_onnx *im, const int64_t *values, int64_t count) {
   zb_shape shape = {.dtype = ZB_I64, .rank = 1, .dims = {count}};
-  zb_const *c = zb_const_new(im, &shape);
+  zb_onnx_const *c = zb_onnx_const_new(im, &shape);
   if (c && count) memcpy(c->data, values, (size_t)count * sizeof *values);
   return c;
 }
 
-void zb_const_free_all(zb_onnx *im) {
-  for (zb_const *c = im->constants, *next; c; c = next) {
+void zb_onnx_const_free_all(zb_onnx *im) {
+  for (zb_onnx_const *c = im->constants, *next; c; c = next) {
     next = c->next;
     if (c->owned) zb_free(c->data);
     zb_free(c);
@@ -72,13 +73,18 @@ void zb_const_free_all(zb_onnx *im) {
   im->constants = NULL;
 }
 
-bool zb_const_is_float(const zb_const *c) { return c->shape.dtype == ZB_F32 || c->shape.dtype == ZB_F64; }
+bool zb_onnx_const_is_float(const zb_onnx_const *c) {
+  return c->shape.dtype == ZB_F32 || c->shape.dtype == ZB_F64;
+}
 
-double zb_const_real(const zb_const *c, int64_t index) {
+double zb_onnx_const_real(const zb_onnx_const *c, int64_t index) {
   switch (c->shape.dtype) {
-    case ZB_F32: return (double)((const float *)c->data)[index];
-    case ZB_F64: return ((const double *)c->data)[index];
-    default: return (double)zb_const_integer(c, index);
+  case ZB_F32:
+    return (double)((const float *)c->data)[index];
+  case ZB_F64:
+    return ((const double *)c->data)[index];
+  default:
+    return (double)zb_onnx_const_integer(c, index);
   }
 }
 
@@ -90,41 +96,61 @@ static int64_t truncate_real(double value) {
   return (int64_t)value;
 }
 
-int64_t zb_const_integer(const zb_const *c, int64_t index) {
+int64_t zb_onnx_const_integer(const zb_onnx_const *c, int64_t index) {
   switch (c->shape.dtype) {
-    case ZB_I64: return ((const int64_t *)c->data)[index];
-    case ZB_I32: return ((const int32_t *)c->data)[index];
-    case ZB_I1: return ((const uint8_t *)c->data)[index];
-    default: return truncate_real(zb_const_real(c, index));
+  case ZB_I64:
+    return ((const int64_t *)c->data)[index];
+  case ZB_I32:
+    return ((const int32_t *)c->data)[index];
+  case ZB_I1:
+    return ((const uint8_t *)c->data)[index];
+  default:
+    return truncate_real(zb_onnx_const_real(c, index));
   }
 }
 
-void zb_const_set_real(zb_const *c, int64_t index, double value) {
+void zb_onnx_const_set_real(zb_onnx_const *c, int64_t index, double value) {
   switch (c->shape.dtype) {
-    case ZB_F32: ((float *)c->data)[index] = (float)value; break;
-    case ZB_F64: ((double *)c->data)[index] = value; break;
-    case ZB_I1: ((uint8_t *)c->data)[index] = value != 0; break;
-    default: zb_const_set_integer(c, index, truncate_real(value)); break;
+  case ZB_F32:
+    ((float *)c->data)[index] = (float)value;
+    break;
+  case ZB_F64:
+    ((double *)c->data)[index] = value;
+    break;
+  case ZB_I1:
+    ((uint8_t *)c->data)[index] = value != 0;
+    break;
+  default:
+    zb_onnx_const_set_integer(c, index, truncate_real(value));
+    break;
   }
 }
 
-void zb_const_set_integer(zb_const *c, int64_t index, int64_t value) {
+void zb_onnx_const_set_integer(zb_onnx_const *c, int64_t index, int64_t value) {
   switch (c->shape.dtype) {
-    case ZB_I64: ((int64_t *)c->data)[index] = value; break;
-    case ZB_I32: ((int32_t *)c->data)[index] = (int32_t)(uint32_t)(uint64_t)value; break;
-    case ZB_I1: ((uint8_t *)c->data)[index] = value != 0; break;
-    default: zb_const_set_real(c, index, (double)value); break;
+  case ZB_I64:
+    ((int64_t *)c->data)[index] = value;
+    break;
+  case ZB_I32:
+    ((int32_t *)c->data)[index] = (int32_t)(uint32_t)(uint64_t)value;
+    break;
+  case ZB_I1:
+    ((uint8_t *)c->data)[index] = value != 0;
+    break;
+  default:
+    zb_onnx_const_set_real(c, index, (double)value);
+    break;
   }
 }
 
-bool zb_const_all_equal(const zb_const *c) {
+bool zb_onnx_const_all_equal(const zb_onnx_const *c) {
   size_t width = zb_dtype_bytes(c->shape.dtype);
   if (c->elements == 0) return false;
   const char *data = c->data;
   return memcmp(data, data + width, ((size_t)c->elements - 1) * width) == 0;
 }
 
-void zb_shape_strides(const zb_shape *shape, int64_t *strides) {
+void zb_onnx_strides(const zb_shape *shape, int64_t *strides) {
   int64_t step = 1;
   for (int i = shape->rank - 1; i >= 0; i--) {
     strides[i] = step;
@@ -132,7 +158,7 @@ void zb_shape_strides(const zb_shape *shape, int64_t *strides) {
   }
 }
 
-bool zb_shape_broadcast(const zb_shape *const *shapes, int count, zb_shape *out) {
+bool zb_onnx_broadcast(const zb_shape *const *shapes, int count, zb_shape *out) {
   *out = (zb_shape){.dtype = shapes[0]->dtype};
   for (int k = 0; k < count; k++) {
     if (shapes[k]->rank > out->rank) out->rank = shapes[k]->rank;
@@ -151,48 +177,55 @@ bool zb_shape_broadcast(const zb_shape *const *shapes, int count, zb_shape *out)
   return zb_shape_elements(out) >= 0;
 }
 
-void zb_broadcast_strides(const zb_shape *in, const zb_shape *out, int64_t *strides) {
+void zb_onnx_broadcast_strides(const zb_shape *in, const zb_shape *out, int64_t *strides) {
   int64_t own[ZB_RANK_MAX];
-  zb_shape_strides(in, own);
+  zb_onnx_strides(in, own);
   for (int i = 0; i < out->rank; i++) {
     int k = i - (out->rank - in->rank);
     strides[i] = k < 0 || in->dims[k] == 1 ? 0 : own[k];
   }
 }
 
-void zb_odometer_next(int rank, const int64_t *dims, int64_t *index, int count, int64_t strides[][ZB_RANK_MAX], int64_t *offsets) {
+void zb_onnx_odometer_next(int rank, const int64_t *dims, int64_t *index, int count, int64_t strides[][ZB_RANK_MAX],
+                           int64_t *offsets) {
   for (int d = rank - 1; d >= 0; d--) {
     index[d]++;
-    for (int k = 0; k < count; k++) offsets[k] += strides[k][d];
+    for (int k = 0; k < count; k++)
+      offsets[k] += strides[k][d];
     if (index[d] < dims[d]) return;
-    for (int k = 0; k < count; k++) offsets[k] -= strides[k][d] * dims[d];
+    for (int k = 0; k < count; k++)
+      offsets[k] -= strides[k][d] * dims[d];
     index[d] = 0;
   }
 }
 
-zb_const *zb_const_strided(zb_onnx *im, const zb_const *in, const zb_shape *shape, int64_t offset, const int64_t *strides) {
-  zb_const *out = zb_const_new(im, shape);
+zb_onnx_const *zb_onnx_const_strided(zb_onnx *im, const zb_onnx_const *in, const zb_shape *shape, int64_t offset,
+                                     const int64_t *strides) {
+  zb_onnx_const *out = zb_onnx_const_new(im, shape);
   if (!out) return NULL;
   size_t width = zb_dtype_bytes(shape->dtype);
   int64_t index[ZB_RANK_MAX] = {0}, table[1][ZB_RANK_MAX] = {{0}}, offsets[1] = {offset};
-  for (int i = 0; i < shape->rank; i++) table[0][i] = strides[i];
+  for (int i = 0; i < shape->rank; i++)
+    table[0][i] = strides[i];
   for (int64_t i = 0; i < out->elements; i++) {
     memcpy((char *)out->data + (size_t)i * width, (const char *)in->data + (size_t)offsets[0] * width, width);
-    zb_odometer_next(shape->rank, shape->dims, index, 1, table, offsets);
+    zb_onnx_odometer_next(shape->rank, shape->dims, index, 1, table, offsets);
   }
   return out;
 }
 
-zb_const *zb_const_cast(zb_onnx *im, const zb_const *in, zb_dtype dtype) {
+zb_onnx_const *zb_onnx_const_cast(zb_onnx *im, const zb_onnx_const *in, zb_dtype dtype) {
   zb_shape shape = in->shape;
   shape.dtype = dtype;
-  if (dtype == in->shape.dtype) return zb_const_alias(im, in, &shape);
-  zb_const *out = zb_const_new(im, &shape);
+  if (dtype == in->shape.dtype) return zb_onnx_const_alias(im, in, &shape);
+  zb_onnx_const *out = zb_onnx_const_new(im, &shape);
   if (!out) return NULL;
-  bool real = zb_const_is_float(in);
+  bool real = zb_onnx_const_is_float(in);
   for (int64_t i = 0; i < out->elements; i++) {
-    if (real) zb_const_set_real(out, i, zb_const_real(in, i));
-    else zb_const_set_integer(out, i, zb_const_integer(in, i));
+    if (real)
+      zb_onnx_const_set_real(out, i, zb_onnx_const_real(in, i));
+    else
+      zb_onnx_const_set_integer(out, i, zb_onnx_const_integer(in, i));
   }
   return out;
 }

@@ -1,9 +1,10 @@
 /* Opens an ONNX file: maps it, takes the raw data of initializers out of it, and parses what is left with protobuf-c.
  *
- * protobuf-c copies every byte field. Weights are nearly all of a model, so they are cut out first: a short walk over the wire format
- * copies everything else into a skeleton and notes where each initializer's raw_data (field 9) lies in the mapping. The walk checks
- * every length against the file, so a damaged file is reported with the byte where it stops making sense.
- * Wire format: https://protobuf.dev/programming-guides/encoding. Tests: test/ir/import/file_test.c, mutate_test.c.
+ * protobuf-c copies every byte field. Weights are nearly all of a model, so they are cut out first: a short walk over
+ * the wire format copies everything else into a skeleton and notes where each initializer's raw_data (field 9) lies in
+ * the mapping. The walk checks every length against the file, so a damaged file is reported with the byte where it
+ * stops making sense. Wire format: https://protobuf.dev/programming-guides/encoding. Tests: test/ir/import/file_test.c,
+ * mutate_test.c.
  */
 #include "ir/import/import.h"
 
@@ -42,8 +43,8 @@ static void release(void *data, void *memory) {
 
 static ProtobufCAllocator allocator = {.alloc = allocate, .free = release, .allocator_data = NULL};
 
-zb_status zb_mapping_open(const char *path, const char *name, zb_mapping *out) {
-  *out = (zb_mapping){0};
+zb_status zb_onnx_mapping_open(const char *path, const char *name, zb_onnx_mapping *out) {
+  *out = (zb_onnx_mapping){0};
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return ZB_ERROR(IO, "cannot open '%s': %s", path, strerror(errno));
   zb_status status = NULL;
@@ -55,22 +56,24 @@ zb_status zb_mapping_open(const char *path, const char *name, zb_mapping *out) {
   } else if (info.st_size > 0) {
     out->bytes = (size_t)info.st_size;
     void *data = mmap(NULL, out->bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    if (data == MAP_FAILED) status = ZB_ERROR(IO, "cannot map '%s': %s", path, strerror(errno));
-    else out->data = data;
+    if (data == MAP_FAILED)
+      status = ZB_ERROR(IO, "cannot map '%s': %s", path, strerror(errno));
+    else
+      out->data = data;
   }
   close(file);
   if (!status && name) {
     out->name = zb_strdup(name);
     if (!out->name) status = ZB_OUT_OF_MEMORY();
   }
-  if (status) zb_mapping_close(out);
+  if (status) zb_onnx_mapping_close(out);
   return status;
 }
 
-void zb_mapping_close(zb_mapping *mapping) {
+void zb_onnx_mapping_close(zb_onnx_mapping *mapping) {
   if (mapping->data) munmap((void *)(uintptr_t)mapping->data, mapping->bytes);
   zb_free(mapping->name);
-  *mapping = (zb_mapping){0};
+  *mapping = (zb_onnx_mapping){0};
 }
 
 static bool read_varint(reader *r, uint64_t *out) {
@@ -96,23 +99,23 @@ static bool read_field(reader *r, field *out) {
   out->value = r->at;
   out->length = 0;
   switch (tag & 7) {
-    case WIRE_VARINT:
-      if (!read_varint(r, &value)) return false;
-      break;
-    case WIRE_64:
-    case WIRE_32:
-      value = (tag & 7) == WIRE_64 ? 8 : 4;
-      if (r->end - r->at < value) return false;
-      r->at += value;
-      break;
-    case WIRE_BYTES:
-      if (!read_varint(r, &value) || value > r->end - r->at) return false;
-      out->value = r->at;
-      out->length = (size_t)value;
-      r->at += out->length;
-      break;
-    default:
-      return false;
+  case WIRE_VARINT:
+    if (!read_varint(r, &value)) return false;
+    break;
+  case WIRE_64:
+  case WIRE_32:
+    value = (tag & 7) == WIRE_64 ? 8 : 4;
+    if (r->end - r->at < value) return false;
+    r->at += value;
+    break;
+  case WIRE_BYTES:
+    if (!read_varint(r, &value) || value > r->end - r->at) return false;
+    out->value = r->at;
+    out->length = (size_t)value;
+    r->at += out->length;
+    break;
+  default:
+    return false;
   }
   out->end = r->at;
   return true;
@@ -138,7 +141,9 @@ static void put_field(zb_text *out, const reader *r, const field *f) {
   zb_text_add_bytes(out, (const char *)r->data + f->start, f->end - f->start);
 }
 
-static bool is_bytes(const field *f) { return f->end != f->value && f->value + f->length == f->end; }
+static bool is_bytes(const field *f) {
+  return f->end != f->value && f->value + f->length == f->end;
+}
 
 /* TensorProto without its raw data, whose place goes into *raw. */
 static bool strip_tensor(reader *r, zb_text *out, zb_onnx_range *raw) {
@@ -204,7 +209,7 @@ static bool strip_model(reader *r, zb_text *out, zb_onnx_file *file) {
 }
 
 /* Whether the start of the file looks like something a person would read. */
-static bool looks_like_text(const zb_mapping *map) {
+static bool looks_like_text(const zb_onnx_mapping *map) {
   size_t count = map->bytes < 64 ? map->bytes : 64;
   for (size_t i = 0; i < count; i++) {
     uint8_t c = map->data[i];
@@ -213,19 +218,22 @@ static bool looks_like_text(const zb_mapping *map) {
   return true;
 }
 
-static zb_status not_onnx(const char *path, const zb_mapping *map, size_t byte) {
+static zb_status not_onnx(const char *path, const zb_onnx_mapping *map, size_t byte) {
   zb_status status;
   if (looks_like_text(map)) {
     status = ZB_ERROR(INVALID, "'%s' is a text file, not an ONNX model", path);
-    return zb_status_hint(status, "expected the binary file that torch.onnx.export or tools/export_onnx.py writes; MLIR text ends in .mlir");
+    return zb_status_hint(
+        status,
+        "expected the binary file that torch.onnx.export or tools/export_onnx.py writes; MLIR text ends in .mlir");
   }
-  status = ZB_ERROR(INVALID, "'%s' is damaged or not an ONNX model: it makes no sense from byte %zu of %zu on", path, byte, map->bytes);
+  status = ZB_ERROR(INVALID, "'%s' is damaged or not an ONNX model: it makes no sense from byte %zu of %zu on", path,
+                    byte, map->bytes);
   return zb_status_hint(status, "was it copied completely? export it again");
 }
 
 zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
   *out = (zb_onnx_file){0};
-  ZB_TRY(zb_mapping_open(path, NULL, &out->map));
+  ZB_TRY(zb_onnx_mapping_open(path, NULL, &out->map));
   if (out->map.bytes == 0) return ZB_ERROR(INVALID, "'%s' is empty, not an ONNX model", path);
   zb_text skeleton;
   zb_text_init(&skeleton);
@@ -239,7 +247,8 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
     out->model = onnx__model_proto__unpack(&allocator, skeleton.length, (const uint8_t *)skeleton.data);
     if (!out->model) {
       status = ZB_ERROR(INVALID, "'%s' is damaged or not an ONNX model: a message in it cannot be decoded", path);
-    } else if (!out->model->has_ir_version || !out->model->graph || out->raw_count != out->model->graph->n_initializer) {
+    } else if (!out->model->has_ir_version || !out->model->graph ||
+               out->raw_count != out->model->graph->n_initializer) {
       status = not_onnx(path, &out->map, 0);
     }
   }
@@ -250,6 +259,6 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
 void zb_onnx_file_close(zb_onnx_file *file) {
   if (file->model) onnx__model_proto__free_unpacked(file->model, &allocator);
   zb_free(file->raw);
-  zb_mapping_close(&file->map);
+  zb_onnx_mapping_close(&file->map);
   *file = (zb_onnx_file){0};
 }

@@ -1,7 +1,7 @@
 /* What the functions that fold and build nodes use: inputs, outputs, attributes, errors with the node's place.
  *
- * Nothing is taken silently: an attribute of the wrong kind, an input that must be constant and is not, an axis out of range are
- * errors at the node. Tests: test/ir/import/import_test.c. */
+ * Nothing is taken silently: an attribute of the wrong kind, an input that must be constant and is not, an axis out of
+ * range are errors at the node. Tests: test/ir/import/import_test.c. */
 #include "ir/import/import.h"
 
 #include <inttypes.h>
@@ -19,7 +19,8 @@ MlirLocation zb_onnx_file_location(const zb_onnx *im) {
   return mlirLocationFileLineColGet(im->context, mlirStringRefCreateFromCString(im->params->path), 0, 0);
 }
 
-/* "module.path (node name)" over FILE, with the node's number where a column would be: a binary file has no lines to show. */
+/* "module.path (node name)" over FILE, with the node's number where a column would be: a binary file has no lines to
+ * show. */
 MlirLocation zb_onnx_node_location(const zb_onnx *im, int node) {
   const char *name = im->graph->node[node]->name, *path = im->paths[node];
   char number[24];
@@ -28,9 +29,12 @@ MlirLocation zb_onnx_node_location(const zb_onnx *im, int node) {
     name = number;
   }
   char text[512];
-  if (path && *path) snprintf(text, sizeof text, "%s (%s)", path, name);
-  else snprintf(text, sizeof text, "(%s)", name);
-  MlirLocation file = mlirLocationFileLineColGet(im->context, mlirStringRefCreateFromCString(im->params->path), 0, (unsigned)node);
+  if (path && *path)
+    snprintf(text, sizeof text, "%s (%s)", path, name);
+  else
+    snprintf(text, sizeof text, "(%s)", name);
+  MlirLocation file =
+      mlirLocationFileLineColGet(im->context, mlirStringRefCreateFromCString(im->params->path), 0, (unsigned)node);
   return mlirLocationNameGet(im->context, mlirStringRefCreateFromCString(text), file);
 }
 
@@ -44,7 +48,7 @@ zb_result zb_onnx_fail(zb_onnx *im, const char *hint, const char *format, ...) {
   return zb_location_error(zb_onnx_file_location(im), hint, "%s", text);
 }
 
-zb_result zb_node_fail(zb_node *n, const char *hint, const char *format, ...) {
+zb_result zb_onnx_node_fail(zb_onnx_node *n, const char *hint, const char *format, ...) {
   char text[768];
   va_list arguments;
   va_start(arguments, format);
@@ -74,15 +78,18 @@ zb_onnx_value *zb_onnx_value_new(zb_onnx *im, const char *name, zb_onnx_kind kin
 }
 
 /* Adds an argument to the block, behind the others of its kind. Takes name. */
-static MlirValue add_argument(zb_onnx *im, const char *attribute, const char *name, const zb_shape *shape, size_t place) {
+static MlirValue add_argument(zb_onnx *im, const char *attribute, const char *name, const zb_shape *shape,
+                              size_t place) {
   char *copy = zb_strdup(name);
-  if (!copy || !zb_grow((void **)&im->arguments, &im->argument_capacity, im->argument_count + 1, sizeof *im->arguments)) {
+  if (!copy ||
+      !zb_grow((void **)&im->arguments, &im->argument_capacity, im->argument_count + 1, sizeof *im->arguments)) {
     zb_free(copy);
     zb_onnx_memory(im);
     return (MlirValue){NULL};
   }
   memmove(&im->arguments[place + 1], &im->arguments[place], (im->argument_count - place) * sizeof *im->arguments);
-  MlirLocation location = mlirLocationNameGet(im->context, mlirStringRefCreateFromCString(name), zb_onnx_file_location(im));
+  MlirLocation location =
+      mlirLocationNameGet(im->context, mlirStringRefCreateFromCString(name), zb_onnx_file_location(im));
   im->arguments[place] = (zb_onnx_argument){attribute, copy, location};
   im->argument_count++;
   return mlirBlockInsertArgument(im->builder.block, (intptr_t)place, zb_shape_type(im->context, shape), location);
@@ -92,8 +99,8 @@ static MlirValue add_argument(zb_onnx *im, const char *attribute, const char *na
 static MlirValue parameter_argument(zb_onnx *im, zb_onnx_value *value) {
   zb_shape shape;
   const void *data;
-  if (!zb_onnx_tensor_read(im, im->graph->initializer[value->index], &im->file.raw[value->index], zb_onnx_file_location(im),
-                           "initializer", &shape, &data)) {
+  if (!zb_onnx_tensor_read(im, im->graph->initializer[value->index], &im->file.raw[value->index],
+                           zb_onnx_file_location(im), "initializer", &shape, &data)) {
     im->failed = true;
     return (MlirValue){NULL};
   }
@@ -115,17 +122,17 @@ MlirValue zb_onnx_input_argument(zb_onnx *im, const char *name, const zb_shape *
   return add_argument(im, ZB_ATTR_INPUT, name, shape, im->input_count++);
 }
 
-zb_result zb_onnx_value_constant(zb_onnx *im, zb_onnx_value *value, zb_const **out) {
+zb_result zb_onnx_value_constant(zb_onnx *im, zb_onnx_value *value, zb_onnx_const **out) {
   *out = NULL;
   if (value->kind == ZB_VALUE_INITIALIZER && value->role == ZB_ROLE_CONSTANT && !value->constant) {
     zb_shape shape;
     const void *data;
-    if (!zb_onnx_tensor_read(im, im->graph->initializer[value->index], &im->file.raw[value->index], zb_onnx_file_location(im),
-                             "initializer", &shape, &data)) {
+    if (!zb_onnx_tensor_read(im, im->graph->initializer[value->index], &im->file.raw[value->index],
+                             zb_onnx_file_location(im), "initializer", &shape, &data)) {
       im->failed = true;
       return ZB_FAIL;
     }
-    value->constant = zb_const_copy(im, &shape, data);
+    value->constant = zb_onnx_const_copy(im, &shape, data);
     if (!value->constant) return ZB_FAIL;
   }
   *out = value->constant;
@@ -134,44 +141,49 @@ zb_result zb_onnx_value_constant(zb_onnx *im, zb_onnx_value *value, zb_const **o
 
 MlirValue zb_onnx_value_ir(zb_onnx *im, zb_onnx_value *value) {
   if (value->value.ptr || im->failed) return value->value;
-  zb_const *constant;
+  zb_onnx_const *constant;
   if (!zb_onnx_value_constant(im, value, &constant)) return (MlirValue){NULL};
-  if (constant) value->value = zb_onnx_literal(im, constant, value->name);
-  else if (value->kind == ZB_VALUE_INITIALIZER) value->value = parameter_argument(im, value);
+  if (constant)
+    value->value = zb_onnx_literal(im, constant, value->name);
+  else if (value->kind == ZB_VALUE_INITIALIZER)
+    value->value = parameter_argument(im, value);
   return value->value;
 }
 
 /* ---- Inputs and outputs ---- */
 
-int zb_node_inputs(const zb_node *n) {
+int zb_onnx_node_inputs(const zb_onnx_node *n) {
   size_t count = n->proto->n_input;
-  while (count > 0 && !*n->proto->input[count - 1]) count--;
+  while (count > 0 && !*n->proto->input[count - 1])
+    count--;
   return (int)count;
 }
 
-bool zb_node_has(const zb_node *n, int input) { return input < (int)n->proto->n_input && *n->proto->input[input]; }
+bool zb_onnx_node_has(const zb_onnx_node *n, int input) {
+  return input < (int)n->proto->n_input && *n->proto->input[input];
+}
 
-bool zb_node_output_used(const zb_node *n, int output) {
+bool zb_onnx_node_output_used(const zb_onnx_node *n, int output) {
   return output < (int)n->proto->n_output && *n->proto->output[output];
 }
 
-zb_onnx_value *zb_node_input(const zb_node *n, int input) {
+zb_onnx_value *zb_onnx_node_input(const zb_onnx_node *n, int input) {
   int64_t index;
-  if (!zb_node_has(n, input) || !zb_map_get(n->im->names, n->proto->input[input], &index)) return NULL;
+  if (!zb_onnx_node_has(n, input) || !zb_map_get(n->im->names, n->proto->input[input], &index)) return NULL;
   return n->im->values[index];
 }
 
-const zb_const *zb_node_constant(const zb_node *n, int input) {
-  zb_onnx_value *value = zb_node_input(n, input);
-  zb_const *c = NULL;
+const zb_onnx_const *zb_onnx_node_constant(const zb_onnx_node *n, int input) {
+  zb_onnx_value *value = zb_onnx_node_input(n, input);
+  zb_onnx_const *c = NULL;
   if (!value || !zb_onnx_value_constant(n->im, value, &c)) return NULL;
   return c;
 }
 
-MlirValue zb_node_value(zb_node *n, int input) {
-  zb_onnx_value *value = zb_node_input(n, input);
+MlirValue zb_onnx_node_value(zb_onnx_node *n, int input) {
+  zb_onnx_value *value = zb_onnx_node_input(n, input);
   if (!value || value->kind == ZB_VALUE_SEQUENCE) {
-    zb_node_fail(n, NULL, "input %d is %s, expected a tensor", input, value ? "a sequence" : "missing");
+    zb_onnx_node_fail(n, NULL, "input %d is %s, expected a tensor", input, value ? "a sequence" : "missing");
     n->b->failed = true;
     return (MlirValue){NULL};
   }
@@ -180,44 +192,46 @@ MlirValue zb_node_value(zb_node *n, int input) {
   return ir;
 }
 
-bool zb_node_value_shape(zb_node *n, MlirValue value, zb_shape *out) {
+bool zb_onnx_node_value_shape(zb_onnx_node *n, MlirValue value, zb_shape *out) {
   if (value.ptr && zb_type_shape(mlirValueGetType(value), out)) return true;
   n->im->failed = n->b->failed = true;
   return false;
 }
 
-bool zb_node_shape(zb_node *n, int input, zb_shape *out) {
-  const zb_const *c = zb_node_constant(n, input);
+bool zb_onnx_node_shape(zb_onnx_node *n, int input, zb_shape *out) {
+  const zb_onnx_const *c = zb_onnx_node_constant(n, input);
   if (c) *out = c->shape;
-  return c || zb_node_value_shape(n, zb_node_value(n, input), out);
+  return c || zb_onnx_node_value_shape(n, zb_onnx_node_value(n, input), out);
 }
 
-bool zb_node_ints(zb_node *n, int input, const char *what, int64_t *out, int room, int *count) {
-  const zb_const *c = zb_node_constant(n, input);
+bool zb_onnx_node_ints(zb_onnx_node *n, int input, const char *what, int64_t *out, int room, int *count) {
+  const zb_onnx_const *c = zb_onnx_node_constant(n, input);
   if (!c) {
     if (n->im->failed) return false;
-    zb_node_fail(n, "shapes, axes and bounds must not depend on the inputs of the model; export with static shapes",
-                 "%s (input %d) is not a constant", what, input);
+    zb_onnx_node_fail(n,
+                      "shapes, axes and bounds must not depend on the inputs of the model; export with static shapes",
+                      "%s (input %d) is not a constant", what, input);
     return false;
   }
-  if (c->shape.rank > 1 || c->elements > room || zb_const_is_float(c)) {
+  if (c->shape.rank > 1 || c->elements > room || zb_onnx_const_is_float(c)) {
     char text[96];
-    zb_node_fail(n, NULL, "%s (input %d) is a %s, expected a list of at most %d integers", what, input, zb_shape_text(&c->shape, text),
-                 room);
+    zb_onnx_node_fail(n, NULL, "%s (input %d) is a %s, expected a list of at most %d integers", what, input,
+                      zb_shape_text(&c->shape, text), room);
     return false;
   }
   *count = (int)c->elements;
-  for (int i = 0; i < *count; i++) out[i] = zb_const_integer(c, i);
+  for (int i = 0; i < *count; i++)
+    out[i] = zb_onnx_const_integer(c, i);
   return true;
 }
 
-static zb_onnx_value *output_value(zb_node *n, int output) {
+static zb_onnx_value *output_value(zb_onnx_node *n, int output) {
   int64_t index;
-  if (!zb_node_output_used(n, output) || !zb_map_get(n->im->names, n->proto->output[output], &index)) return NULL;
+  if (!zb_onnx_node_output_used(n, output) || !zb_map_get(n->im->names, n->proto->output[output], &index)) return NULL;
   return n->im->values[index];
 }
 
-zb_result zb_node_set(zb_node *n, int output, MlirValue value) {
+zb_result zb_onnx_node_set(zb_onnx_node *n, int output, MlirValue value) {
   if (!value.ptr) {
     n->im->failed = true;
     return ZB_FAIL;
@@ -227,7 +241,7 @@ zb_result zb_node_set(zb_node *n, int output, MlirValue value) {
   return ZB_OK;
 }
 
-zb_result zb_node_set_constant(zb_node *n, int output, zb_const *c) {
+zb_result zb_onnx_node_set_constant(zb_onnx_node *n, int output, zb_onnx_const *c) {
   if (!c) {
     n->im->failed = true;
     return ZB_FAIL;
@@ -237,7 +251,7 @@ zb_result zb_node_set_constant(zb_node *n, int output, zb_const *c) {
   return ZB_OK;
 }
 
-zb_result zb_node_set_sequence(zb_node *n, int output, zb_onnx_value **items, int count) {
+zb_result zb_onnx_node_set_sequence(zb_onnx_node *n, int output, zb_onnx_value **items, int count) {
   zb_onnx_value *out = output_value(n, output);
   if (!out) {
     zb_free(items);
@@ -250,29 +264,29 @@ zb_result zb_node_set_sequence(zb_node *n, int output, zb_onnx_value **items, in
   return ZB_OK;
 }
 
-zb_result zb_node_set_like(zb_node *n, int output, const zb_onnx_value *source) {
+zb_result zb_onnx_node_set_like(zb_onnx_node *n, int output, const zb_onnx_value *source) {
   zb_onnx_value *out = output_value(n, output);
   if (!out) return ZB_OK;
   if (source->kind == ZB_VALUE_SEQUENCE) {
     zb_onnx_value **items = zb_alloc((size_t)source->item_count * sizeof *items + 1);
     if (!items) return zb_onnx_memory(n->im);
     memcpy(items, source->items, (size_t)source->item_count * sizeof *items);
-    return zb_node_set_sequence(n, output, items, source->item_count);
+    return zb_onnx_node_set_sequence(n, output, items, source->item_count);
   }
   if (source->kind == ZB_VALUE_INITIALIZER) { /* loads it, or makes its argument, through the original */
-    zb_const *c;
+    zb_onnx_const *c;
     zb_onnx_value *original = n->im->values[zb_map_get_or(n->im->names, source->name, 0)];
     if (!zb_onnx_value_constant(n->im, original, &c)) return ZB_FAIL;
-    if (c) return zb_node_set_constant(n, output, c);
-    return zb_node_set(n, output, zb_onnx_value_ir(n->im, original));
+    if (c) return zb_onnx_node_set_constant(n, output, c);
+    return zb_onnx_node_set(n, output, zb_onnx_value_ir(n->im, original));
   }
-  if (source->constant) return zb_node_set_constant(n, output, source->constant);
-  return zb_node_set(n, output, source->value);
+  if (source->constant) return zb_onnx_node_set_constant(n, output, source->constant);
+  return zb_onnx_node_set(n, output, source->value);
 }
 
 /* ---- Attributes ---- */
 
-const Onnx__AttributeProto *zb_node_attr(const zb_node *n, const char *name) {
+const Onnx__AttributeProto *zb_onnx_node_attr(const zb_onnx_node *n, const char *name) {
   for (size_t i = 0; i < n->proto->n_attribute; i++) {
     const Onnx__AttributeProto *attr = n->proto->attribute[i];
     if (attr->name && strcmp(attr->name, name) == 0) return attr;
@@ -280,56 +294,60 @@ const Onnx__AttributeProto *zb_node_attr(const zb_node *n, const char *name) {
   return NULL;
 }
 
-/* The attribute if it has the kind; reported if it has another. Old files leave the type out: then the field says it. */
-static const Onnx__AttributeProto *typed(zb_node *n, const char *name, int kind, bool present) {
-  const Onnx__AttributeProto *attr = zb_node_attr(n, name);
+/* The attribute if it has the kind; reported if it has another. Old files leave the type out: then the field says it.
+ */
+static const Onnx__AttributeProto *typed(zb_onnx_node *n, const char *name, int kind, bool present) {
+  const Onnx__AttributeProto *attr = zb_onnx_node_attr(n, name);
   if (!attr) return NULL;
   if ((attr->has_type && attr->type == kind) || (!attr->has_type && present)) return attr;
-  zb_node_fail(n, NULL, "attribute '%s' has the wrong type (%d, expected %d)", name, attr->type, kind);
+  zb_onnx_node_fail(n, NULL, "attribute '%s' has the wrong type (%d, expected %d)", name, attr->type, kind);
   return NULL;
 }
 
-int64_t zb_node_int(zb_node *n, const char *name, int64_t fallback) {
-  const Onnx__AttributeProto *attr = zb_node_attr(n, name);
+int64_t zb_onnx_node_int(zb_onnx_node *n, const char *name, int64_t fallback) {
+  const Onnx__AttributeProto *attr = zb_onnx_node_attr(n, name);
   attr = typed(n, name, ATTR_INT, attr && attr->has_i);
   return attr ? attr->i : fallback;
 }
 
-double zb_node_float(zb_node *n, const char *name, double fallback) {
-  const Onnx__AttributeProto *attr = zb_node_attr(n, name);
+double zb_onnx_node_float(zb_onnx_node *n, const char *name, double fallback) {
+  const Onnx__AttributeProto *attr = zb_onnx_node_attr(n, name);
   attr = typed(n, name, ATTR_FLOAT, attr && attr->has_f);
   return attr ? (double)attr->f : fallback;
 }
 
-void zb_node_string(zb_node *n, const char *name, const char *fallback, char *out, size_t room) {
-  const Onnx__AttributeProto *attr = zb_node_attr(n, name);
+void zb_onnx_node_string(zb_onnx_node *n, const char *name, const char *fallback, char *out, size_t room) {
+  const Onnx__AttributeProto *attr = zb_onnx_node_attr(n, name);
   attr = typed(n, name, ATTR_STRING, attr && attr->has_s);
-  if (attr) snprintf(out, room, "%.*s", (int)(attr->s.len < room ? attr->s.len : room - 1), (const char *)attr->s.data);
-  else snprintf(out, room, "%s", fallback);
+  if (attr)
+    snprintf(out, room, "%.*s", (int)(attr->s.len < room ? attr->s.len : room - 1), (const char *)attr->s.data);
+  else
+    snprintf(out, room, "%s", fallback);
 }
 
-bool zb_node_string_is(zb_node *n, const char *name, const char *fallback, const char *value) {
+bool zb_onnx_node_string_is(zb_onnx_node *n, const char *name, const char *fallback, const char *value) {
   char text[64];
-  zb_node_string(n, name, fallback, text, sizeof text);
+  zb_onnx_node_string(n, name, fallback, text, sizeof text);
   return strcmp(text, value) == 0;
 }
 
-bool zb_node_attr_ints(zb_node *n, const char *name, int64_t *out, int room, int *count) {
-  const Onnx__AttributeProto *attr = zb_node_attr(n, name);
+bool zb_onnx_node_attr_ints(zb_onnx_node *n, const char *name, int64_t *out, int room, int *count) {
+  const Onnx__AttributeProto *attr = zb_onnx_node_attr(n, name);
   attr = typed(n, name, ATTR_INTS, attr && attr->n_ints);
   if (!attr) return false;
   if (attr->n_ints > (size_t)room) {
-    zb_node_fail(n, NULL, "attribute '%s' has %zu entries, expected at most %d", name, attr->n_ints, room);
+    zb_onnx_node_fail(n, NULL, "attribute '%s' has %zu entries, expected at most %d", name, attr->n_ints, room);
     return false;
   }
   *count = (int)attr->n_ints;
-  for (int i = 0; i < *count; i++) out[i] = attr->ints[i];
+  for (int i = 0; i < *count; i++)
+    out[i] = attr->ints[i];
   return true;
 }
 
-bool zb_node_axis(zb_node *n, int64_t axis, int rank, int *out) {
+bool zb_onnx_node_axis(zb_onnx_node *n, int64_t axis, int rank, int *out) {
   if (axis < -rank || axis >= rank) {
-    zb_node_fail(n, NULL, "axis %" PRId64 " is out of range: expected %d to %d", axis, -rank, rank - 1);
+    zb_onnx_node_fail(n, NULL, "axis %" PRId64 " is out of range: expected %d to %d", axis, -rank, rank - 1);
     return false;
   }
   *out = (int)(axis < 0 ? axis + rank : axis);

@@ -1,8 +1,8 @@
 /* zb_import_onnx: an ONNX file becomes a module with one function on one micro-batch.
  *
- * Order: open, check versions, index names, find the loss, mark the nodes it needs, check their rows, choose parameters, then fold or
- * build node after node; at the end dead ops go and the function gets its type. Outputs other than the loss are not computed.
- * Tests: test/ir/import. */
+ * Order: open, check versions, index names, find the loss, mark the nodes it needs, check their rows, choose
+ * parameters, then fold or build node after node; at the end dead ops go and the function gets its type. Outputs other
+ * than the loss are not computed. Tests: test/ir/import. */
 #include "ir/import/build.h"
 
 #include <inttypes.h>
@@ -12,15 +12,19 @@
 #include <string.h>
 
 static const zb_onnx_op rows[] = {
-#define ZB_ONNX(Name, attributes, min, max, outputs, gradient, build, op, fold, shape_only) \
+#define ZB_ONNX(Name, attributes, min, max, outputs, gradient, build, op, fold, shape_only)                            \
   {#Name, attributes, min, max, outputs, gradient, build, op, fold, shape_only},
 #include "ir/import/onnx_ops.def"
 #undef ZB_ONNX
 };
 
-int zb_onnx_op_count(void) { return (int)(sizeof rows / sizeof *rows); }
+int zb_onnx_op_count(void) {
+  return (int)(sizeof rows / sizeof *rows);
+}
 
-const zb_onnx_op *zb_onnx_op_at(int index) { return &rows[index]; }
+const zb_onnx_op *zb_onnx_op_at(int index) {
+  return &rows[index];
+}
 
 const zb_onnx_op *zb_onnx_op_find(const char *name) {
   for (int i = 0; i < zb_onnx_op_count(); i++) {
@@ -50,7 +54,8 @@ static zb_result check_model(zb_onnx *im) {
   }
   if (!found) return zb_onnx_fail(im, versions, "the model names no opset of the default domain");
   if (model->n_training_info) {
-    return zb_onnx_fail(im, "leave training_info out: zbc differentiates the forward graph itself", "training_info is not supported");
+    return zb_onnx_fail(im, "leave training_info out: zbc differentiates the forward graph itself",
+                        "training_info is not supported");
   }
   if (im->graph->n_sparse_initializer || im->graph->n_quantization_annotation) {
     return zb_onnx_fail(im, "export in float32", "sparse and quantized tensors are not supported");
@@ -60,9 +65,12 @@ static zb_result check_model(zb_onnx *im) {
 
 /* ---- Names ---- */
 
-static const char *text_or_empty(char *text) { return text ? text : ""; }
+static const char *text_or_empty(char *text) {
+  return text ? text : "";
+}
 
-/* protobuf-c leaves absent strings NULL: make them empty once, so that nobody has to ask. The static text is never freed by it. */
+/* protobuf-c leaves absent strings NULL: make them empty once, so that nobody has to ask. The static text is never
+ * freed by it. */
 static void fill_absent_texts(Onnx__GraphProto *graph) {
   static char empty[] = "";
   for (size_t k = 0; k < graph->n_node; k++) {
@@ -99,7 +107,8 @@ static char *module_path(const Onnx__NodeProto *node) {
   return NULL;
 }
 
-/* The optimizer of the exporter makes nodes without a path: they get that of the node that makes their first computed input. */
+/* The optimizer of the exporter makes nodes without a path: they get that of the node that makes their first computed
+ * input. */
 static void inherit_path(zb_onnx *im, size_t node) {
   const Onnx__NodeProto *proto = im->graph->node[node];
   for (size_t i = 0; i < proto->n_input && !im->paths[node]; i++) {
@@ -114,7 +123,8 @@ static zb_result index_initializers_and_inputs(zb_onnx *im) {
   for (size_t i = 0; i < im->graph->n_initializer; i++) {
     Onnx__TensorProto *tensor = im->graph->initializer[i];
     if (!tensor->name || !*tensor->name) return zb_onnx_fail(im, NULL, "initializer %zu has no name", i);
-    if (zb_map_get(im->names, tensor->name, NULL)) return zb_onnx_fail(im, NULL, "two initializers are named '%s'", tensor->name);
+    if (zb_map_get(im->names, tensor->name, NULL))
+      return zb_onnx_fail(im, NULL, "two initializers are named '%s'", tensor->name);
     zb_onnx_value *value = zb_onnx_value_new(im, tensor->name, ZB_VALUE_INITIALIZER);
     if (!value) return ZB_FAIL;
     value->index = (int)i;
@@ -126,7 +136,8 @@ static zb_result index_initializers_and_inputs(zb_onnx *im) {
     int64_t index;
     if (!*name) return zb_onnx_fail(im, NULL, "input %zu has no name", i);
     if (zb_map_get(im->names, name, &index)) {
-      if (im->values[index]->kind == ZB_VALUE_INITIALIZER) continue; /* an input with a default value: as older exporters list weights */
+      if (im->values[index]->kind == ZB_VALUE_INITIALIZER)
+        continue; /* an input with a default value: as older exporters list weights */
       return zb_onnx_fail(im, NULL, "two inputs are named '%s'", name);
     }
     zb_onnx_value *value = zb_onnx_value_new(im, name, ZB_VALUE_INPUT);
@@ -148,7 +159,7 @@ static bool has_producer(const zb_onnx *im, const char *name) {
 }
 
 static zb_result index_nodes(zb_onnx *im) {
-  zb_node n = {.im = im, .b = &im->builder};
+  zb_onnx_node n = {.im = im, .b = &im->builder};
   for (size_t k = 0; k < im->graph->n_node; k++) {
     n.proto = im->graph->node[k];
     im->paths[k] = module_path(n.proto);
@@ -158,15 +169,17 @@ static zb_result index_nodes(zb_onnx *im) {
       const char *name = n.proto->input[i];
       if (!*name || zb_map_get(im->names, name, NULL)) continue;
       if (has_producer(im, name)) {
-        return zb_node_fail(&n, "the exporter must sort nodes: producers first", "input '%s' is made by this or a later node: the graph is cyclic or not sorted",
-                            name);
+        return zb_onnx_node_fail(&n, "the exporter must sort nodes: producers first",
+                                 "input '%s' is made by this or a later node: the graph is cyclic or not sorted", name);
       }
-      return zb_node_fail(&n, NULL, "input '%s' is neither an input of the model, nor an initializer, nor made by a node", name);
+      return zb_onnx_node_fail(
+          &n, NULL, "input '%s' is neither an input of the model, nor an initializer, nor made by a node", name);
     }
     for (size_t o = 0; o < n.proto->n_output; o++) {
       const char *name = n.proto->output[o];
       if (!*name) continue;
-      if (zb_map_get(im->names, name, NULL)) return zb_node_fail(&n, NULL, "output '%s' is the name of another value, too", name);
+      if (zb_map_get(im->names, name, NULL))
+        return zb_onnx_node_fail(&n, NULL, "output '%s' is the name of another value, too", name);
       zb_onnx_value *value = zb_onnx_value_new(im, name, ZB_VALUE_NODE);
       if (!value) return ZB_FAIL;
       value->producer = (int)k;
@@ -191,8 +204,10 @@ static void describe_outputs(const zb_onnx *im, zb_text *text) {
     zb_text_add(text, "%s'%s' (", i ? ", " : "", text_or_empty(output->name));
     for (size_t d = 0; tensor && tensor->shape && d < tensor->shape->n_dim; d++) {
       const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[d];
-      if (dim->dim_param) zb_text_add(text, "%sx", dim->dim_param);
-      else zb_text_add(text, "%" PRId64 "x", dim->dim_value);
+      if (dim->dim_param)
+        zb_text_add(text, "%sx", dim->dim_param);
+      else
+        zb_text_add(text, "%" PRId64 "x", dim->dim_value);
     }
     zb_text_add(text, "%s)", tensor ? zb_onnx_dtype_text(tensor->elem_type) : "unknown type");
   }
@@ -212,10 +227,12 @@ static const char *find_loss(zb_onnx *im) {
   zb_text_init(&list);
   describe_outputs(im, &list);
   const char *all = list.data ? list.data : "none";
-  if (!found && wanted) zb_onnx_fail(im, "pass one of them to --loss", "no output is named '%s': the outputs are %s", wanted, all);
+  if (!found && wanted)
+    zb_onnx_fail(im, "pass one of them to --loss", "no output is named '%s': the outputs are %s", wanted, all);
   else if (!found) {
-    zb_onnx_fail(im, "export a model whose forward() returns the mean loss of the micro-batch, as tools/export_onnx.py does",
-                 "no scalar float output to minimize: the outputs are %s", all);
+    zb_onnx_fail(
+        im, "export a model whose forward() returns the mean loss of the micro-batch, as tools/export_onnx.py does",
+        "no scalar float output to minimize: the outputs are %s", all);
   } else if (candidates > 1 && !wanted) {
     zb_onnx_fail(im, "say which one with --loss NAME", "%d outputs may be the loss: %s", candidates, all);
     found = NULL;
@@ -230,7 +247,8 @@ static const char *find_loss(zb_onnx *im) {
 static void mark_needed(zb_onnx *im, const char *loss) {
   bool *needed = im->needed;
   int64_t index;
-  if (zb_map_get(im->names, loss, &index) && im->values[index]->producer >= 0) needed[im->values[index]->producer] = true;
+  if (zb_map_get(im->names, loss, &index) && im->values[index]->producer >= 0)
+    needed[im->values[index]->producer] = true;
   for (size_t k = im->graph->n_node; k-- > 0;) {
     const Onnx__NodeProto *node = im->graph->node[k];
     for (size_t i = 0; needed[k] && i < node->n_input; i++) {
@@ -253,45 +271,52 @@ static bool is_listed(const char *list, const char *name) {
   return false;
 }
 
-static zb_result unknown_op(zb_node *n) {
+static zb_result unknown_op(zb_onnx_node *n) {
   const char *names[sizeof rows / sizeof *rows];
-  for (int i = 0; i < zb_onnx_op_count(); i++) names[i] = rows[i].name;
+  for (int i = 0; i < zb_onnx_op_count(); i++)
+    names[i] = rows[i].name;
   const char *near = zb_nearest(n->proto->op_type, names, zb_onnx_op_count());
   char hint[192] = "write it with supported operators (ir/import/onnx_ops.def lists them)";
   if (near) snprintf(hint, sizeof hint, "the nearest supported operator is %s; ir/import/onnx_ops.def lists all", near);
-  return zb_node_fail(n, hint, "operator '%s' is not supported", n->proto->op_type);
+  return zb_onnx_node_fail(n, hint, "operator '%s' is not supported", n->proto->op_type);
 }
 
-static zb_result check_node(zb_node *n) {
+static zb_result check_node(zb_onnx_node *n) {
   const Onnx__NodeProto *proto = n->proto;
   const char *domain = text_or_empty(proto->domain);
   if (*domain && strcmp(domain, "ai.onnx") != 0) {
     bool local = n->im->file.model->n_functions > 0;
-    return zb_node_fail(n, local ? "inline the functions of the model first (onnx.inliner.inline_local_functions)"
+    return zb_onnx_node_fail(n,
+                             local
+                                 ? "inline the functions of the model first (onnx.inliner.inline_local_functions)"
                                  : "export with operators of the default domain only (no runtime's own optimizations)",
-                        "operator of domain '%s' is not supported", domain);
+                             "operator of domain '%s' is not supported", domain);
   }
   if (!n->row) return unknown_op(n);
-  int inputs = zb_node_inputs(n);
+  int inputs = zb_onnx_node_inputs(n);
   if (inputs < n->row->min_inputs || (n->row->max_inputs >= 0 && inputs > n->row->max_inputs)) {
-    return zb_node_fail(n, NULL, "it has %d inputs, expected %d to %d", inputs, n->row->min_inputs, n->row->max_inputs);
+    return zb_onnx_node_fail(n, NULL, "it has %d inputs, expected %d to %d", inputs, n->row->min_inputs,
+                             n->row->max_inputs);
   }
   for (int i = 0; i < (n->row->max_inputs < 0 ? inputs : n->row->min_inputs); i++) {
-    if (!zb_node_has(n, i)) return zb_node_fail(n, NULL, "input %d is missing", i);
+    if (!zb_onnx_node_has(n, i)) return zb_onnx_node_fail(n, NULL, "input %d is missing", i);
   }
   if (proto->n_output < 1 || (n->row->max_outputs >= 0 && (int)proto->n_output > n->row->max_outputs)) {
-    return zb_node_fail(n, NULL, "it has %zu outputs, expected 1 to %d", proto->n_output, n->row->max_outputs);
+    return zb_onnx_node_fail(n, NULL, "it has %zu outputs, expected 1 to %d", proto->n_output, n->row->max_outputs);
   }
-  if (proto->base.n_unknown_fields) return zb_node_fail(n, NULL, "it has fields that are not understood");
+  if (proto->base.n_unknown_fields) return zb_onnx_node_fail(n, NULL, "it has fields that are not understood");
   for (size_t i = 0; i < proto->n_attribute; i++) {
     const Onnx__AttributeProto *attr = proto->attribute[i];
     const char *name = attr->name ? attr->name : "";
     if (!is_listed(n->row->attributes, name)) {
       char hint[192];
-      snprintf(hint, sizeof hint, *n->row->attributes ? "understood: %s" : "it has no attributes that are understood", n->row->attributes);
-      return zb_node_fail(n, hint, "attribute '%s' is not understood", name);
+      snprintf(hint, sizeof hint, *n->row->attributes ? "understood: %s" : "it has no attributes that are understood",
+               n->row->attributes);
+      return zb_onnx_node_fail(n, hint, "attribute '%s' is not understood", name);
     }
-    if (attr->ref_attr_name && *attr->ref_attr_name) return zb_node_fail(n, "inline the functions of the model first", "attribute '%s' refers to a function", name);
+    if (attr->ref_attr_name && *attr->ref_attr_name)
+      return zb_onnx_node_fail(n, "inline the functions of the model first", "attribute '%s' refers to a function",
+                               name);
   }
   return ZB_OK;
 }
@@ -303,7 +328,7 @@ static zb_result check_nodes(zb_onnx *im) {
   if (!reported) return zb_onnx_memory(im);
   int reports = 0;
   for (size_t k = 0; k < im->graph->n_node && reports < REPORTS_MAX; k++) {
-    zb_node n = {im, im->graph->node[k], zb_onnx_op_find(im->graph->node[k]->op_type), &im->builder};
+    zb_onnx_node n = {im, im->graph->node[k], zb_onnx_op_find(im->graph->node[k]->op_type), &im->builder};
     im->rows[k] = n.row;
     if (!im->needed[k] || zb_map_get(reported, n.proto->op_type, NULL)) continue;
     im->builder.location = zb_onnx_node_location(im, (int)k);
@@ -318,19 +343,21 @@ static zb_result check_nodes(zb_onnx *im) {
 /* ---- Inputs ---- */
 
 static zb_result input_shape(zb_onnx *im, const Onnx__ValueInfoProto *input, zb_shape *out) {
-  const char *static_hint = "export with static shapes (no dynamic_shapes or dynamic_axes): zbc compiles for one micro-batch size; "
-                            "tools/export_onnx.py takes --batch and --seq";
+  const char *static_hint =
+      "export with static shapes (no dynamic_shapes or dynamic_axes): zbc compiles for one micro-batch size; "
+      "tools/export_onnx.py takes --batch and --seq";
   const Onnx__TypeProto__Tensor *tensor = input->type ? input->type->tensor_type : NULL;
   if (!tensor) return zb_onnx_fail(im, NULL, "input '%s' is no tensor", input->name);
   *out = (zb_shape){.dtype = ZB_F32};
   bool known = zb_onnx_dtype(tensor->elem_type, &out->dtype);
   if (!known || (out->dtype != ZB_F32 && out->dtype != ZB_I64 && out->dtype != ZB_I32 && out->dtype != ZB_I1)) {
-    return zb_onnx_fail(im, "float32, int64, int32 and bool are supported", "input '%s' has the element type %s", input->name,
-                        zb_onnx_dtype_text(tensor->elem_type));
+    return zb_onnx_fail(im, "float32, int64, int32 and bool are supported", "input '%s' has the element type %s",
+                        input->name, zb_onnx_dtype_text(tensor->elem_type));
   }
   if (!tensor->shape) return zb_onnx_fail(im, static_hint, "input '%s' has no shape", input->name);
   if (tensor->shape->n_dim > ZB_RANK_MAX) {
-    return zb_onnx_fail(im, NULL, "input '%s' has %zu dimensions, at most %d are supported", input->name, tensor->shape->n_dim, ZB_RANK_MAX);
+    return zb_onnx_fail(im, NULL, "input '%s' has %zu dimensions, at most %d are supported", input->name,
+                        tensor->shape->n_dim, ZB_RANK_MAX);
   }
   out->rank = (int)tensor->shape->n_dim;
   for (int d = 0; d < out->rank; d++) {
@@ -359,7 +386,7 @@ static zb_result add_inputs(zb_onnx *im) {
 
 /* ---- Nodes ---- */
 
-static bool all_outputs_defined(const zb_node *n) {
+static bool all_outputs_defined(const zb_onnx_node *n) {
   for (size_t o = 0; o < n->proto->n_output; o++) {
     int64_t index;
     if (!*n->proto->output[o] || !zb_map_get(n->im->names, n->proto->output[o], &index)) continue;
@@ -368,16 +395,16 @@ static bool all_outputs_defined(const zb_node *n) {
   return true;
 }
 
-static bool is_foldable(const zb_node *n) {
+static bool is_foldable(const zb_onnx_node *n) {
   if (!n->row->fold) return false;
-  for (int i = 0; !n->row->shape_only && i < zb_node_inputs(n); i++) {
-    if (zb_node_has(n, i) && !zb_node_constant(n, i)) return false;
+  for (int i = 0; !n->row->shape_only && i < zb_onnx_node_inputs(n); i++) {
+    if (zb_onnx_node_has(n, i) && !zb_onnx_node_constant(n, i)) return false;
   }
   return !n->im->failed;
 }
 
 static zb_result import_node(zb_onnx *im, int k) {
-  zb_node n = {im, im->graph->node[k], im->rows[k], &im->builder};
+  zb_onnx_node n = {im, im->graph->node[k], im->rows[k], &im->builder};
   im->builder.location = zb_onnx_node_location(im, k);
   if (is_foldable(&n)) {
     if (!n.row->fold(&n)) return ZB_FAIL;
@@ -385,13 +412,15 @@ static zb_result import_node(zb_onnx *im, int k) {
   }
   if (im->failed) return ZB_FAIL;
   if (!n.row->build) {
-    return zb_node_fail(&n, "its inputs must not depend on the inputs of the model", "it is supported on constants only");
+    return zb_onnx_node_fail(&n, "its inputs must not depend on the inputs of the model",
+                             "it is supported on constants only");
   }
   if (!n.row->build(&n) || im->failed || im->builder.failed) {
     im->failed = true;
     return ZB_FAIL;
   }
-  return all_outputs_defined(&n) ? ZB_OK : zb_node_fail(&n, "leave the output out", "an output of it is not supported");
+  return all_outputs_defined(&n) ? ZB_OK
+                                 : zb_onnx_node_fail(&n, "leave the output out", "an output of it is not supported");
 }
 
 static zb_result import_nodes(zb_onnx *im) {
@@ -441,7 +470,8 @@ static zb_result find_loss_value(zb_onnx *im, const char *loss, MlirValue *out) 
   zb_shape shape;
   char text[96];
   if (value->kind == ZB_VALUE_INPUT || value->kind == ZB_VALUE_INITIALIZER || value->constant) {
-    return zb_onnx_fail(im, "export the model with its loss: forward() returns it", "output '%s' is not computed from the inputs", loss);
+    return zb_onnx_fail(im, "export the model with its loss: forward() returns it",
+                        "output '%s' is not computed from the inputs", loss);
   }
   if (!value->value.ptr || !zb_type_shape(mlirValueGetType(value->value), &shape)) {
     return zb_onnx_fail(im, NULL, "output '%s' is no tensor", loss);
@@ -479,12 +509,14 @@ static zb_result build_function(zb_onnx *im, MlirBlock block, MlirValue loss, Ml
   MlirAttribute loss_mark = dictionary(context, ZB_ATTR_LOSS, mlirUnitAttrGet(context));
   MlirNamedAttribute named[] = {
       zb_named(context, "sym_name", zb_mlir_string(context, "model")),
-      zb_named(context, "function_type", mlirTypeAttrGet(mlirFunctionTypeGet(context, (intptr_t)count, types, 1, &result))),
+      zb_named(context, "function_type",
+               mlirTypeAttrGet(mlirFunctionTypeGet(context, (intptr_t)count, types, 1, &result))),
       zb_named(context, "arg_attrs", mlirArrayAttrGet(context, (intptr_t)count, attributes)),
       zb_named(context, "res_attrs", mlirArrayAttrGet(context, 1, &loss_mark))};
   MlirRegion region = mlirRegionCreate();
   mlirRegionAppendOwnedBlock(region, block);
-  MlirOperationState state = mlirOperationStateGet(mlirStringRefCreateFromCString("func.func"), zb_onnx_file_location(im));
+  MlirOperationState state =
+      mlirOperationStateGet(mlirStringRefCreateFromCString("func.func"), zb_onnx_file_location(im));
   mlirOperationStateAddAttributes(&state, 4, named);
   mlirOperationStateAddOwnedRegions(&state, 1, &region);
   MlirOperation function = mlirOperationCreate(&state);
@@ -504,7 +536,8 @@ static zb_result finish(zb_onnx *im, MlirBlock *block, const char *loss, zb_modu
   erase_dead_arguments(im, *block);
   out->module = mlirModuleCreateEmpty(zb_onnx_file_location(im));
   MlirOperation module = mlirModuleGetOperation(out->module);
-  mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString("zb.level"), zb_mlir_string(im->context, "graph"));
+  mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString("zb.level"),
+                                  zb_mlir_string(im->context, "graph"));
   MlirBlock body = *block;
   *block = (MlirBlock){NULL};
   if (!build_function(im, body, value, out->module)) return ZB_FAIL;
@@ -528,12 +561,15 @@ static void deinit(zb_onnx *im) {
     zb_free(im->values[i]);
   }
   zb_free(im->values);
-  zb_const_free_all(im);
-  for (size_t i = 0; i < im->argument_count; i++) zb_free(im->arguments[i].name);
+  zb_onnx_const_free_all(im);
+  for (size_t i = 0; i < im->argument_count; i++)
+    zb_free(im->arguments[i].name);
   zb_free(im->arguments);
-  for (size_t i = 0; i < im->external_count; i++) zb_mapping_close(&im->externals[i]);
+  for (size_t i = 0; i < im->external_count; i++)
+    zb_onnx_mapping_close(&im->externals[i]);
   zb_free(im->externals);
-  for (size_t k = 0; im->paths && im->graph && k < im->graph->n_node; k++) zb_free(im->paths[k]);
+  for (size_t k = 0; im->paths && im->graph && k < im->graph->n_node; k++)
+    zb_free(im->paths[k]);
   zb_free(im->paths);
   zb_free(im->rows);
   zb_free(im->needed);
@@ -571,7 +607,8 @@ zb_status zb_import_onnx(MlirContext context, const zb_import_params *params, zb
     block = mlirBlockCreate(0, NULL, NULL);
     im.builder = zb_builder_at_end(block, zb_onnx_file_location(&im));
     result = import_graph(&im, &block, out);
-    if (!result) status = im.out_of_memory ? ZB_OUT_OF_MEMORY() : ZB_ERROR(INVALID, "'%s' was not imported", params->path);
+    if (!result)
+      status = im.out_of_memory ? ZB_OUT_OF_MEMORY() : ZB_ERROR(INVALID, "'%s' was not imported", params->path);
   }
   if (result) {
     out->weights = im.weights;

@@ -1,23 +1,28 @@
 /* Which initializers are parameters (the project's rule: "What is a parameter").
  *
- * A float initializer of rank >= 1 that the loss can be differentiated by is trained if its name has a dot (a module path); if no float
- * initializer of rank >= 1 has one, each is. --train and --freeze name others; of two patterns that match one name the one with more
- * literal characters holds. A dotted initializer that meets only constants on its way into a Cos or Sin is a table of rotary
- * frequencies, a buffer of its module and no parameter. Tests: test/ir/import/parameters_test.c. */
+ * A float initializer of rank >= 1 that the loss can be differentiated by is trained if its name has a dot (a module
+ * path); if no float initializer of rank >= 1 has one, each is. --train and --freeze name others; of two patterns that
+ * match one name the one with more literal characters holds. A dotted initializer that meets only constants on its way
+ * into a Cos or Sin is a table of rotary frequencies, a buffer of its module and no parameter. Tests:
+ * test/ir/import/parameters_test.c. */
 #include "ir/import/import.h"
 
 #include <string.h>
 
 enum { LIST_MAX = 6 };
 
-static bool is_float_tensor(const Onnx__TensorProto *t) { return (t->data_type == 1 || t->data_type == 11) && t->n_dims > 0; }
+static bool is_float_tensor(const Onnx__TensorProto *t) {
+  return (t->data_type == 1 || t->data_type == 11) && t->n_dims > 0;
+}
 
 static zb_onnx_value *value_of(const zb_onnx *im, const char *name) {
   int64_t index;
   return *name && zb_map_get(im->names, name, &index) ? im->values[index] : NULL;
 }
 
-static size_t value_index(const zb_onnx *im, const char *name) { return (size_t)zb_map_get_or(im->names, name, 0); }
+static size_t value_index(const zb_onnx *im, const char *name) {
+  return (size_t)zb_map_get_or(im->names, name, 0);
+}
 
 static bool gradient_flows(const zb_onnx_op *row, const Onnx__NodeProto *node, size_t input) {
   if (strcmp(node->op_type, "Cast") == 0) {
@@ -34,7 +39,8 @@ static void mark_gradients(const zb_onnx *im, const char *loss, bool *reached) {
   for (size_t k = im->graph->n_node; k-- > 0;) {
     const Onnx__NodeProto *node = im->graph->node[k];
     bool any = false;
-    for (size_t o = 0; o < node->n_output; o++) any = any || (*node->output[o] && reached[value_index(im, node->output[o])]);
+    for (size_t o = 0; o < node->n_output; o++)
+      any = any || (*node->output[o] && reached[value_index(im, node->output[o])]);
     if (!any || !im->needed[k]) continue;
     for (size_t i = 0; i < node->n_input; i++) {
       if (*node->input[i] && gradient_flows(im->rows[k], node, i)) reached[value_index(im, node->input[i])] = true;
@@ -42,18 +48,20 @@ static void mark_gradients(const zb_onnx *im, const char *loss, bool *reached) {
   }
 }
 
-/* Marks the values that depend on an input of the model, or on an initializer other than `table`. */
+/* Marks the values that depend on an input of the model, or on a dotted float initializer other than `table`. */
 static void mark_dependent(const zb_onnx *im, const zb_onnx_value *table, bool *dependent) {
   for (size_t i = 0; i < im->value_count; i++) {
     const zb_onnx_value *v = im->values[i];
-    dependent[i] = v->kind == ZB_VALUE_INPUT ||
-                   (v->kind == ZB_VALUE_INITIALIZER && v != table && is_float_tensor(im->graph->initializer[v->index]));
+    dependent[i] =
+        v->kind == ZB_VALUE_INPUT || (v->kind == ZB_VALUE_INITIALIZER && v != table && strchr(v->name, '.') &&
+                                      is_float_tensor(im->graph->initializer[v->index]));
   }
   for (size_t k = 0; k < im->graph->n_node; k++) {
     const Onnx__NodeProto *node = im->graph->node[k];
     if (strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0) continue;
     bool any = false;
-    for (size_t i = 0; i < node->n_input; i++) any = any || (*node->input[i] && dependent[value_index(im, node->input[i])]);
+    for (size_t i = 0; i < node->n_input; i++)
+      any = any || (*node->input[i] && dependent[value_index(im, node->input[i])]);
     for (size_t o = 0; any && o < node->n_output; o++) {
       if (*node->output[o]) dependent[value_index(im, node->output[o])] = true;
     }
@@ -94,7 +102,8 @@ static int match(const char *const *globs, int count, const char *name, bool *us
     if (!zb_glob(globs[i], name)) continue;
     used[i] = true;
     int literal = 1;
-    for (const char *c = globs[i]; *c; c++) literal += *c != '*' && *c != '?';
+    for (const char *c = globs[i]; *c; c++)
+      literal += *c != '*' && *c != '?';
     if (literal > best) best = literal;
   }
   return best;
@@ -112,13 +121,16 @@ static zb_result report_unused(zb_onnx *im, const char *option, const char *cons
     const char *near = zb_nearest(globs[g], names, found);
     zb_text hint;
     zb_text_init(&hint);
-    if (near) zb_text_add(&hint, "did you mean '%s'?", near);
+    if (near)
+      zb_text_add(&hint, "did you mean '%s'?", near);
     else {
       zb_text_add(&hint, "the model has");
-      for (int i = 0; i < found && i < LIST_MAX; i++) zb_text_add(&hint, "%s %s", i ? "," : "", names[i]);
+      for (int i = 0; i < found && i < LIST_MAX; i++)
+        zb_text_add(&hint, "%s %s", i ? "," : "", names[i]);
       if (found > LIST_MAX) zb_text_add(&hint, " and %d more", found - LIST_MAX);
     }
-    zb_onnx_fail(im, hint.data, "%s '%s' matches no float initializer of rank 1 or more that the loss depends on", option, globs[g]);
+    zb_onnx_fail(im, hint.data, "%s '%s' matches no float initializer of rank 1 or more that the loss depends on",
+                 option, globs[g]);
     zb_text_deinit(&hint);
     zb_free(names);
     return ZB_FAIL;
@@ -141,14 +153,19 @@ static zb_result choose_one(zb_onnx *im, zb_onnx_value *value, bool any_dot, mar
   int train = match(p->train, p->train_count, value->name, m->train_used);
   int freeze = match(p->freeze, p->freeze_count, value->name, m->freeze_used);
   if (train && train == freeze) {
-    return zb_onnx_fail(im, "make one of the two patterns more exact", "both --train and --freeze match '%s'", value->name);
+    return zb_onnx_fail(im, "make one of the two patterns more exact", "both --train and --freeze match '%s'",
+                        value->name);
   }
   if (train > freeze && !differentiable) {
-    return zb_onnx_fail(im, "leave it out of --train", "--train names '%s', but no gradient of the loss flows to it", value->name);
+    return zb_onnx_fail(im, "leave it out of --train", "--train names '%s', but no gradient of the loss flows to it",
+                        value->name);
   }
-  if (train > freeze) value->role = ZB_ROLE_TRAINED;
-  else if (freeze) value->role = ZB_ROLE_FROZEN;
-  else if (parameter) value->role = ZB_ROLE_TRAINED;
+  if (train > freeze)
+    value->role = ZB_ROLE_TRAINED;
+  else if (freeze)
+    value->role = ZB_ROLE_FROZEN;
+  else if (parameter)
+    value->role = ZB_ROLE_TRAINED;
   return ZB_OK;
 }
 
@@ -177,8 +194,11 @@ static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
     return ZB_FAIL;
   }
   if (trained > 0) return ZB_OK;
-  return zb_onnx_fail(im, "torch.onnx.export needs export_params=True and optimize=False: see tools/export_onnx.py; or name them with --train",
-                      "no parameter: none of the %zu initializers is a float tensor of rank 1 or more that gets a gradient and is to be trained",
+  return zb_onnx_fail(im,
+                      "torch.onnx.export needs export_params=True and optimize=False: see tools/export_onnx.py; or "
+                      "name them with --train",
+                      "no parameter: none of the %zu initializers is a float tensor of rank 1 or more that gets a "
+                      "gradient and is to be trained",
                       im->graph->n_initializer);
 }
 
@@ -187,7 +207,11 @@ zb_result zb_onnx_choose_parameters(zb_onnx *im, const char *loss) {
   size_t patterns = (size_t)(im->params->train_count + im->params->freeze_count) + 1;
   bool *memory = zb_alloc(4 * values + patterns);
   if (!memory) return zb_onnx_memory(im);
-  marks m = {memory, memory + values, memory + 2 * values, memory + 3 * values, memory + 4 * values,
+  marks m = {memory,
+             memory + values,
+             memory + 2 * values,
+             memory + 3 * values,
+             memory + 4 * values,
              memory + 4 * values + im->params->train_count};
   zb_result result = choose(im, loss, &m);
   zb_free(memory);
@@ -214,8 +238,10 @@ zb_result zb_onnx_check_merged(zb_onnx *im) {
       if (!im->needed[k] || !norm || node->n_input < 2 || strcmp(node->input[1], name) != 0) continue;
       uses++;
       foreign += !owns(im->paths[k], name);
-      if (first < 0) first = (int)k;
-      else if (second < 0) second = (int)k;
+      if (first < 0)
+        first = (int)k;
+      else if (second < 0)
+        second = (int)k;
     }
     bool wanted = false, used[1];
     for (int g = 0; g < im->params->train_count + im->params->freeze_count; g++) {
@@ -224,11 +250,14 @@ zb_result zb_onnx_check_merged(zb_onnx *im) {
     }
     if (uses < 2 || !foreign || wanted) continue;
     const char *a = im->graph->node[first]->name, *b = im->graph->node[second]->name;
-    return zb_onnx_fail(im, "export with tools/export_onnx.py, or with torch.onnx.export(..., optimize=False); if the model really shares it, "
-                            "name it with --train",
-                        "initializer '%s' is the scale of %d normalizations ('%s', '%s'%s): the exporter merged parameters of equal "
-                        "initial value, so this file cannot be trained",
-                        name, uses, a ? a : "", b ? b : "", uses > 2 ? ", ..." : "");
+    return zb_onnx_fail(
+        im,
+        "export with tools/export_onnx.py, or with torch.onnx.export(..., optimize=False); if the model really shares "
+        "it, "
+        "name it with --train",
+        "initializer '%s' is the scale of %d normalizations ('%s', '%s'%s): the exporter merged parameters of equal "
+        "initial value, so this file cannot be trained",
+        name, uses, a ? a : "", b ? b : "", uses > 2 ? ", ..." : "");
   }
   return ZB_OK;
 }

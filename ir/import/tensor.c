@@ -1,6 +1,6 @@
-/* Reads TensorProto: its shape, and its data from wherever the format may keep it: raw bytes, typed fields, or a file beside the
- * model. Sizes are checked before memory is taken; a path that leaves the model's folder is refused.
- * Tests: test/ir/import/file_test.c. */
+/* Reads TensorProto: its shape, and its data from wherever the format may keep it: raw bytes, typed fields, or a file
+ * beside the model. Sizes are checked before memory is taken; a path that leaves the model's folder is refused. Tests:
+ * test/ir/import/file_test.c. */
 #include "ir/import/import.h"
 
 #include <errno.h>
@@ -12,20 +12,21 @@
 
 /* Names of all element types of the format, for messages; those of zbc are rows of zb/dtypes.def. */
 static const char *const type_names[] = {
-    "undefined", "float32", "uint8",  "int8",   "uint16",    "int16",      "int32",    "int64",        "string",
-    "bool",      "float16", "double", "uint32", "uint64",    "complex64",  "complex128", "bfloat16",   "float8e4m3fn",
-    "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1", "float8e8m0", "uint2", "int2"};
+    "undefined", "float32",    "uint8",      "int8",         "uint16",         "int16",      "int32",
+    "int64",     "string",     "bool",       "float16",      "double",         "uint32",     "uint64",
+    "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+    "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2"};
 
 bool zb_onnx_dtype(int32_t number, zb_dtype *out) {
   switch (number) {
-#define ZB_DTYPE(ID, name, bytes, safetensors, onnx) \
-  case onnx:                                         \
-    *out = ZB_##ID;                                  \
+#define ZB_DTYPE(ID, name, bytes, safetensors, onnx)                                                                   \
+  case onnx:                                                                                                           \
+    *out = ZB_##ID;                                                                                                    \
     return true;
 #include "zb/dtypes.def"
 #undef ZB_DTYPE
-    default:
-      return false;
+  default:
+    return false;
   }
 }
 
@@ -45,7 +46,8 @@ static zb_result read_shape(const Onnx__TensorProto *tensor, MlirLocation locati
                        zb_onnx_dtype_text(tensor->data_type), tensor->data_type);
   }
   if (tensor->n_dims > ZB_RANK_MAX) {
-    return TENSOR_FAIL(NULL, "%s '%s' has %zu dimensions; at most %d are supported", what, name, tensor->n_dims, ZB_RANK_MAX);
+    return TENSOR_FAIL(NULL, "%s '%s' has %zu dimensions; at most %d are supported", what, name, tensor->n_dims,
+                       ZB_RANK_MAX);
   }
   *shape = (zb_shape){.dtype = dtype, .rank = (int)tensor->n_dims};
   for (int i = 0; i < shape->rank; i++) {
@@ -79,7 +81,8 @@ static bool parse_size(const char *text, uint64_t *out) {
 static bool stays_inside(const char *path) {
   if (!*path || *path == '/' || strchr(path, '\\')) return false;
   for (const char *part = path; part; part = strchr(part, '/')) {
-    while (*part == '/') part++;
+    while (*part == '/')
+      part++;
     if (part[0] == '.' && part[1] == '.' && (part[2] == '/' || part[2] == '\0')) return false;
   }
   return true;
@@ -100,7 +103,7 @@ static bool resolve_external(const char *model, const char *name, char *out) {
   return strncmp(root, out, bytes) == 0 && (out[bytes] == '/' || strcmp(root, "/") == 0);
 }
 
-static const zb_mapping *open_external(zb_onnx *im, const char *name, const char *path, MlirLocation location) {
+static const zb_onnx_mapping *open_external(zb_onnx *im, const char *name, const char *path, MlirLocation location) {
   for (size_t i = 0; i < im->external_count; i++) {
     if (strcmp(im->externals[i].name, name) == 0) return &im->externals[i];
   }
@@ -108,7 +111,7 @@ static const zb_mapping *open_external(zb_onnx *im, const char *name, const char
     zb_onnx_memory(im);
     return NULL;
   }
-  zb_status status = zb_mapping_open(path, name, &im->externals[im->external_count]);
+  zb_status status = zb_onnx_mapping_open(path, name, &im->externals[im->external_count]);
   if (status) {
     TENSOR_FAIL(NULL, "%s", zb_status_message(status));
     zb_status_free(status);
@@ -125,24 +128,27 @@ static zb_result read_external(zb_onnx *im, const Onnx__TensorProto *tensor, Mli
   uint64_t offset = 0, length = bytes;
   char path[PATH_MAX];
   if (!file || !stays_inside(file)) {
-    return TENSOR_FAIL(hint, "%s '%s': external data in '%s': expected a relative path inside the folder of the model", what, name,
-                       file ? file : "");
+    return TENSOR_FAIL(hint, "%s '%s': external data in '%s': expected a relative path inside the folder of the model",
+                       what, name, file ? file : "");
   }
-  if (text && !parse_size(text, &offset)) return TENSOR_FAIL(NULL, "%s '%s': offset '%s' is no number", what, name, text);
+  if (text && !parse_size(text, &offset))
+    return TENSOR_FAIL(NULL, "%s '%s': offset '%s' is no number", what, name, text);
   text = external_value(tensor, "length");
-  if (text && !parse_size(text, &length)) return TENSOR_FAIL(NULL, "%s '%s': length '%s' is no number", what, name, text);
+  if (text && !parse_size(text, &length))
+    return TENSOR_FAIL(NULL, "%s '%s': length '%s' is no number", what, name, text);
   if (length != bytes) {
-    return TENSOR_FAIL(NULL, "%s '%s': its external data has %" PRIu64 " bytes, its shape needs %" PRIu64, what, name, length, bytes);
+    return TENSOR_FAIL(NULL, "%s '%s': its external data has %" PRIu64 " bytes, its shape needs %" PRIu64, what, name,
+                       length, bytes);
   }
   if (!resolve_external(im->params->path, file, path)) {
     return TENSOR_FAIL(hint, "%s '%s': external data file '%s' is not in the folder of the model", what, name, file);
   }
-  const zb_mapping *map = open_external(im, file, path, location);
+  const zb_onnx_mapping *map = open_external(im, file, path, location);
   if (!map) return ZB_FAIL;
   if (offset > map->bytes || bytes > map->bytes - offset) {
     return TENSOR_FAIL("was the data file copied completely?",
-                       "%s '%s': bytes %" PRIu64 " to %" PRIu64 " of external data file '%s', which has %zu", what, name, offset,
-                       offset + bytes, file, map->bytes);
+                       "%s '%s': bytes %" PRIu64 " to %" PRIu64 " of external data file '%s', which has %zu", what,
+                       name, offset, offset + bytes, file, map->bytes);
   }
   *data = map->bytes ? map->data + offset : (const void *)"";
   return ZB_OK;
@@ -165,22 +171,23 @@ static zb_result read_typed(zb_onnx *im, const Onnx__TensorProto *tensor, MlirLo
     if (fields[i].dtype != shape->dtype) continue;
     if ((uint64_t)fields[i].count != (uint64_t)elements) {
       char text[96];
-      return TENSOR_FAIL(NULL, "%s '%s': its shape %s needs %" PRId64 " elements, its data has %zu", what, tensor->name ? tensor->name : "",
-                         zb_shape_text(shape, text), elements, fields[i].count);
+      return TENSOR_FAIL(NULL, "%s '%s': its shape %s needs %" PRId64 " elements, its data has %zu", what,
+                         tensor->name ? tensor->name : "", zb_shape_text(shape, text), elements, fields[i].count);
     }
     *data = elements ? fields[i].data : "";
     if (shape->dtype != ZB_I1) return ZB_OK;
-    zb_const *c = zb_const_new(im, shape);
+    zb_onnx_const *c = zb_onnx_const_new(im, shape);
     if (!c) return ZB_FAIL;
-    for (int64_t k = 0; k < elements; k++) ((uint8_t *)c->data)[k] = tensor->int32_data[k] != 0;
+    for (int64_t k = 0; k < elements; k++)
+      ((uint8_t *)c->data)[k] = tensor->int32_data[k] != 0;
     *data = c->data;
     return ZB_OK;
   }
   return TENSOR_FAIL(NULL, "%s '%s' has no data", what, tensor->name ? tensor->name : "");
 }
 
-zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, const zb_onnx_range *raw, MlirLocation location,
-                              const char *what, zb_shape *shape, const void **data) {
+zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, const zb_onnx_range *raw,
+                              MlirLocation location, const char *what, zb_shape *shape, const void **data) {
   if (!read_shape(tensor, location, what, shape)) return ZB_FAIL;
   const char *name = tensor->name ? tensor->name : "";
   if (tensor->segment.len || tensor->n_string_data) {
@@ -193,8 +200,8 @@ zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, cons
   size_t have = in_map ? raw->bytes : tensor->raw_data.len;
   if (have != bytes) {
     char text[96];
-    return TENSOR_FAIL(NULL, "%s '%s': its shape %s needs %" PRIu64 " bytes, its data has %zu", what, name, zb_shape_text(shape, text),
-                       bytes, have);
+    return TENSOR_FAIL(NULL, "%s '%s': its shape %s needs %" PRIu64 " bytes, its data has %zu", what, name,
+                       zb_shape_text(shape, text), bytes, have);
   }
   *data = in_map ? im->file.map.data + raw->offset : (bytes ? tensor->raw_data.data : (const void *)"");
   return ZB_OK;
