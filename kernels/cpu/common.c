@@ -91,3 +91,12 @@ int64_t zb_loop_offset(const zb_loop *loop, int operand, int rank_used, int64_t 
   }
   return offset;
 }
+
+void zb_cursor_init(zb_cursor *cursor, const zb_loop *loop, int rank, int64_t position) {
+  cursor->rank = rank;
+  for (int k = 0; k < loop->operand_count; k++) cursor->offset[k] = zb_loop_offset(loop, k, rank, position);
+  for (int d = rank - 1; d >= 0; d--) {
+    cursor->index[d] = position % loop->shape[d];
+    position /= loop->shape[d];
+  }
+}

@@ -46,4 +46,21 @@ bool zb_loop_init(zb_loop *loop, const zb_tensor *space, const zb_tensor *const 
 /* Offset of operand `operand` at the row-major position of dimensions 0..rank_used-1. */
 int64_t zb_loop_offset(const zb_loop *loop, int operand, int rank_used, int64_t position);
 
+/* A place in the dimensions 0..rank-1 of a loop, with every operand's offset; stepping on costs no division. */
+typedef struct zb_cursor {
+  int rank;
+  int64_t index[ZB_RANK_MAX];
+  int64_t offset[ZB_LOOP_OPERANDS];
+} zb_cursor;
+void zb_cursor_init(zb_cursor *cursor, const zb_loop *loop, int rank, int64_t position);
+static inline void zb_cursor_next(zb_cursor *cursor, const zb_loop *loop) {
+  for (int d = cursor->rank - 1; d >= 0; d--) {
+    bool carry = ++cursor->index[d] == loop->shape[d];
+    int64_t steps = carry ? 1 - loop->shape[d] : 1;
+    for (int k = 0; k < loop->operand_count; k++) cursor->offset[k] += steps * loop->strides[k][d];
+    if (!carry) return;
+    cursor->index[d] = 0;
+  }
+}
+
 #endif

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { OPERANDS_MAX = 3, SEGMENT = 512, SHORT_ROW = 48 };
+enum { OPERANDS_MAX = 3, SEGMENT = 512, SHORT_ROW = 16 };
 
 /* out[i] = f(in[0][i], in[1][i], ...) for i < count; a and b are attributes. */
 typedef void (*map_run)(float *out, const void *const *in, int64_t count, float a, float b);
@@ -63,41 +63,67 @@ static bool is_dense(const zb_loop *loop, int operand, bool by_row) {
   return true;
 }
 
-static void map_tile(void *context, int64_t tile, void *scratch) {
-  const map_context *map = context;
+/* Segments that cross rows: operands that are not dense throughout are laid out. */
+static void map_flat(const map_context *map, int64_t position, int64_t end, char *buffer) {
   const zb_loop *loop = &map->loop;
-  int last = loop->rank - 1;
-  int64_t inner = last < 0 ? 1 : loop->shape[last];
-  bool by_row = last > 0 && inner >= SHORT_ROW;
   bool dense[OPERANDS_MAX], all_dense = true;
   for (int k = 0; k < loop->operand_count; k++) {
-    dense[k] = is_dense(loop, k, by_row);
+    dense[k] = is_dense(loop, k, false);
     all_dense &= dense[k];
   }
-  char *buffer = scratch;
-  int64_t constant_length[OPERANDS_MAX] = {0}; /* how much of the buffer of an operand that is one value is filled */
-  int64_t position = tile * ZB_TILE_ELEMENTS, end = zb_min64(position + ZB_TILE_ELEMENTS, loop->elements);
+  int64_t filled[OPERANDS_MAX] = {0}; /* how much of the buffer of an operand that is one value has it */
   while (position < end) {
-    int64_t length = end - position;
-    if (by_row) length = zb_min64(length, inner - position % inner);
-    if (!all_dense) length = zb_min64(length, SEGMENT);
+    int64_t length = all_dense ? end - position : zb_min64(end - position, SEGMENT);
     const void *in[OPERANDS_MAX];
     for (int k = 0; k < loop->operand_count; k++) {
       char *own = buffer + k * SEGMENT * (int)sizeof(float);
-      in[k] = own;
-      if (dense[k] && by_row) {
-        int64_t offset = zb_loop_offset(loop, k, last, position / inner) + position % inner;
-        in[k] = map->data[k] + offset * map->element_bytes[k];
-      } else if (dense[k]) {
-        in[k] = map->data[k] + position * map->element_bytes[k];
-      } else if (loop->rank != 1 || loop->strides[k][0] != 0 || constant_length[k] < length) {
-        lay_out(map, k, position, length, own);
-        constant_length[k] = length;
-      }
+      in[k] = dense[k] ? map->data[k] + position * map->element_bytes[k] : own;
+      bool one_value = loop->rank == 1 && loop->strides[k][0] == 0;
+      if (dense[k] || (one_value && filled[k] >= length)) continue;
+      lay_out(map, k, position, length, own);
+      filled[k] = length;
     }
     map->run(map->out + position, in, length, map->a, map->b);
     position += length;
   }
+}
+
+/* Segments within rows: an operand that is dense in its rows is read in place. */
+static void map_rows(const map_context *map, int64_t position, int64_t end, char *buffer) {
+  const zb_loop *loop = &map->loop;
+  int last = loop->rank - 1;
+  int64_t inner = loop->shape[last], column = position % inner;
+  bool dense[OPERANDS_MAX], all_dense = true;
+  for (int k = 0; k < loop->operand_count; k++) {
+    dense[k] = is_dense(loop, k, true);
+    all_dense &= dense[k];
+  }
+  zb_cursor row;
+  zb_cursor_init(&row, loop, last, position / inner);
+  while (position < end) {
+    int64_t length = zb_min64(end - position, inner - column);
+    if (!all_dense) length = zb_min64(length, SEGMENT);
+    const void *in[OPERANDS_MAX];
+    for (int k = 0; k < loop->operand_count; k++) {
+      char *own = buffer + k * SEGMENT * (int)sizeof(float);
+      in[k] = dense[k] ? map->data[k] + (row.offset[k] + column) * map->element_bytes[k] : own;
+      if (!dense[k]) lay_out(map, k, position, length, own);
+    }
+    map->run(map->out + position, in, length, map->a, map->b);
+    position += length;
+    column += length;
+    if (column < inner) continue;
+    column = 0;
+    zb_cursor_next(&row, loop);
+  }
+}
+
+static void map_tile(void *context, int64_t tile, void *scratch) {
+  const map_context *map = context;
+  int last = map->loop.rank - 1;
+  int64_t position = tile * ZB_TILE_ELEMENTS, end = zb_min64(position + ZB_TILE_ELEMENTS, map->loop.elements);
+  if (last > 0 && map->loop.shape[last] >= SHORT_ROW) map_rows(map, position, end, scratch);
+  else map_flat(map, position, end, scratch);
 }
 
 static const char *run_map(const zb_kernel_call *call, map_run run, const zb_tensor *const *operands, int count, float a,

@@ -48,10 +48,10 @@ static void copy_rows_tile(void *context, int64_t tile, void *scratch) {
   int64_t to_stride = last < 0 ? 1 : loop->strides[0][last], from_stride = last < 0 ? 1 : loop->strides[1][last];
   int64_t end = zb_min64((tile + 1) * c->tile_rows, rows);
   (void)scratch;
-  for (int64_t row = tile * c->tile_rows; row < end; row++) {
-    int64_t to = zb_loop_offset(loop, 0, last < 0 ? 0 : last, row), from = zb_loop_offset(loop, 1, last < 0 ? 0 : last, row);
-    copy_run(c->to + to * c->bytes, to_stride, c->from + from * c->bytes, from_stride, length, c->bytes);
-  }
+  zb_cursor cursor;
+  zb_cursor_init(&cursor, loop, last < 0 ? 0 : last, tile * c->tile_rows);
+  for (int64_t row = tile * c->tile_rows; row < end; row++, zb_cursor_next(&cursor, loop))
+    copy_run(c->to + cursor.offset[0] * c->bytes, to_stride, c->from + cursor.offset[1] * c->bytes, from_stride, length, c->bytes);
 }
 
 /* A BLOCK x BLOCK block of 4-byte elements, read along one dimension and written along the other. */
@@ -84,9 +84,11 @@ static void copy_cross_tile(void *context, int64_t tile, void *scratch) {
   }
   uint32_t *out = (uint32_t *)(void *)c->to + to;
   const uint32_t *in = (const uint32_t *)(const void *)c->from + from;
-  for (int64_t j = 0; j < length; j += BLOCK)
-    cross_block(out + j, loop->strides[0][c->crossing], in + j * loop->strides[1][last], loop->strides[1][last], across,
-                zb_min64(BLOCK, length - j));
+  int64_t along = loop->strides[1][last];
+  for (int64_t j = 0; j < length; j += BLOCK) {
+    for (int64_t k = j + BLOCK; k < zb_min64(j + 2 * BLOCK, length); k++) __builtin_prefetch(in + k * along); /* far apart: not foreseen */
+    cross_block(out + j, loop->strides[0][c->crossing], in + j * along, along, across, zb_min64(BLOCK, length - j));
+  }
 }
 
 /* A long run is cut into pieces, so that one big dense copy has tiles. */

@@ -19,7 +19,7 @@ typedef struct reduction {
   const float *x;
   float *out;
   float factor;             /* 1, or 1 / count */
-  int64_t tile_rows;        /* rows: how many a tile; 0: a row is split */
+  int64_t tile_rows;        /* how many of `outer` a tile */
   int64_t parts, part_size; /* split row: elements a part */
   float partial[PARTS_MAX];
 } reduction;
@@ -61,7 +61,8 @@ static const char *reduce(const zb_kernel_call *call, bool mean) {
   r.factor = mean ? 1.0f / (float)r.count : 1.0f;
   zb_isa_level isa = zb_isa();
   if (r.inner > 1) {
-    zb_parallel_for(call->threads, r.outer * zb_ceil_div(r.inner, TILE_COLUMNS), columns[isa], &r);
+    r.tile_rows = zb_tile_rows(r.count * zb_min64(r.inner, TILE_COLUMNS));
+    zb_parallel_for(call->threads, zb_ceil_div(r.outer, r.tile_rows) * zb_ceil_div(r.inner, TILE_COLUMNS), columns[isa], &r);
   } else if (r.outer > 4 || r.count < 4 * ZB_TILE_ELEMENTS) {
     r.tile_rows = zb_tile_rows(r.count);
     zb_parallel_for(call->threads, zb_ceil_div(r.outer, r.tile_rows), rows[isa], &r);
@@ -119,13 +120,11 @@ static void ZB_ISA(part_tile)(void *context, int64_t tile, void *scratch) {
   r->partial[tile] = ZB_ISA(long_sum)(r->x + first, zb_min64(r->part_size, r->count - first));
 }
 
-static void ZB_ISA(columns_tile)(void *context, int64_t tile, void *scratch) {
-  const reduction *r = context;
-  int64_t tiles = zb_ceil_div(r->inner, TILE_COLUMNS), outer = tile / tiles, first = tile % tiles * TILE_COLUMNS;
+/* TILE_COLUMNS columns from `first` of one entry of `outer`. */
+static void ZB_ISA(column_sums)(const reduction *r, int64_t outer, int64_t first) {
   int64_t width = zb_min64(TILE_COLUMNS, r->inner - first);
   const float *x = r->x + outer * r->count * r->inner + first;
   vf total[TILE_COLUMNS / V_LANES], part[TILE_COLUMNS / V_LANES];
-  (void)scratch;
   for (int v = 0; v < TILE_COLUMNS / V_LANES; v++) total[v] = v_set(0);
   for (int64_t start = 0; start < r->count; start += BLOCK_ROWS) {
     int64_t end = zb_min64(start + BLOCK_ROWS, r->count);
@@ -140,5 +139,13 @@ static void ZB_ISA(columns_tile)(void *context, int64_t tile, void *scratch) {
   }
   float *out = r->out + outer * r->inner + first;
   for (int v = 0; v * V_LANES < width; v++) v_give(out, total[v] * v_set(r->factor), v * V_LANES, width);
+}
+
+static void ZB_ISA(columns_tile)(void *context, int64_t tile, void *scratch) {
+  const reduction *r = context;
+  int64_t tiles = zb_ceil_div(r->inner, TILE_COLUMNS), first = tile / tiles * r->tile_rows;
+  (void)scratch;
+  for (int64_t i = first; i < zb_min64(first + r->tile_rows, r->outer); i++)
+    ZB_ISA(column_sums)(r, i, tile % tiles * TILE_COLUMNS);
 }
 #endif
