@@ -2,6 +2,8 @@
 #include "test/runtime/exec/tiny.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <time.h>
 
 enum { STEPS = 5 };
 
@@ -230,6 +232,27 @@ static void test_interrupt(void) {
   zb_session_destroy(session);
 }
 
+static void *interrupt_soon(void *session) {
+  nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+  zb_session_interrupt(session);
+  return NULL;
+}
+
+/* Ranks that wait for a message that never comes are woken by an interrupt, long before the time-out. */
+static void test_interrupt_of_a_hang(void) {
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 60000};
+  zb_session *session = NULL;
+  zb_step_result result;
+  pthread_t thread;
+  TINY_OK(tiny_session(&params, plan_that_hangs(), false, &session));
+  CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, interrupt_soon, session), 0);
+  int64_t start = zb_monotonic_ps();
+  tiny_expect(zb_session_step(session, &result), ZB_INTERRUPTED, "step 0");
+  CU_ASSERT(zb_monotonic_ps() - start < INT64_C(20000000000000));
+  pthread_join(thread, NULL);
+  zb_session_destroy(session);
+}
+
 static zb_status interrupting_input(void *context, const char *name, int64_t step, int micro_batch, void *to,
                                     uint64_t bytes) {
   (void)name;
@@ -409,6 +432,7 @@ int main(void) {
       {"a loss that is no number", test_loss_that_is_no_number},
       {"a hang is told", test_hang_is_told},
       {"interrupt", test_interrupt},
+      {"interrupt of a hang", test_interrupt_of_a_hang},
       {"interrupt within a step", test_interrupt_within_a_step},
       {"poison shows what was never written", test_poison_shows_what_was_never_written},
       {"poison finds a stray write", test_poison_finds_a_stray_write},
