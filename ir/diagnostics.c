@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NOTE_BYTES_MAX = 400, LINE_BYTES_MAX = 200 };
+enum { NOTE_BYTES_MAX = 400, LINE_BYTES_MAX = 200, NAMES_MAX = 512 };
 
 typedef struct handler_state {
   zb_diagnostics *diagnostics;
@@ -98,6 +98,21 @@ static const char *severity_text(MlirDiagnosticSeverity severity) {
   return "error";
 }
 
+/* MLIR's parser says that an op of zb does not exist; the nearest name is the hint. */
+static void add_nearest_op(const char *body, zb_text *hint) {
+  static const char before[] = "unregistered operation 'zb.";
+  const char *begin = strstr(body, before), *end = begin ? strchr(begin + sizeof before - 1, '\'') : NULL;
+  char word[64];
+  if (!end || (size_t)(end - begin) - (sizeof before - 1) >= sizeof word) return;
+  begin += sizeof before - 1;
+  snprintf(word, sizeof word, "%.*s", (int)(end - begin), begin);
+  const char *names[NAMES_MAX];
+  int count = zb_op_builtin_count() < NAMES_MAX ? zb_op_builtin_count() : NAMES_MAX;
+  for (int i = 0; i < count; ++i) names[i] = zb_op_at(i)->name;
+  const char *nearest = zb_nearest(word, names, count);
+  if (nearest) zb_text_add(hint, "did you mean 'zb.%s'?", nearest);
+}
+
 /* One diagnostic without its notes. `hint` gets what follows "\nhint: ", to be printed after the notes. */
 static void add_diagnostic(zb_text *text, handler_state *state, MlirDiagnostic diagnostic, bool is_note, zb_text *hint) {
   place at = {.line = 0};
@@ -115,7 +130,10 @@ static void add_diagnostic(zb_text *text, handler_state *state, MlirDiagnostic d
               severity_text(mlirDiagnosticGetSeverity(diagnostic)), (int)(cut ? NOTE_BYTES_MAX : length), body,
               cut ? " ..." : "");
   if (split) zb_text_add(hint, "%s", split + strlen("\nhint: "));
-  if (!is_note) add_source_line(text, state, &at);
+  if (!is_note) {
+    add_nearest_op(body, hint);
+    add_source_line(text, state, &at);
+  }
   zb_text_deinit(&message);
   zb_text_deinit(&prefix);
 }

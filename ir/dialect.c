@@ -18,11 +18,16 @@
 
 /* ---- The IRDL text ---- */
 
+/* Kinds of frames: what a stage keeps between jobs, and what lives for the whole run. */
 static const char frame_type[] = "  irdl.type @frame {\n"
                                  "    %fb = irdl.is \"fb\"\n"
                                  "    %fw = irdl.is \"fw\"\n"
                                  "    %bw = irdl.is \"bw\"\n"
-                                 "    %kind = irdl.any_of(%fb, %fw, %bw)\n"
+                                 "    %parameters = irdl.is \"parameters\"\n"
+                                 "    %state = irdl.is \"state\"\n"
+                                 "    %gradients = irdl.is \"gradients\"\n"
+                                 "    %constants = irdl.is \"constants\"\n"
+                                 "    %kind = irdl.any_of(%fb, %fw, %bw, %parameters, %state, %gradients, %constants)\n"
                                  "    %bytes = irdl.base \"#builtin.integer\"\n"
                                  "    irdl.parameters(kind: %kind, bytes: %bytes)\n"
                                  "  }\n";

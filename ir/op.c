@@ -117,15 +117,15 @@ static void append_chunk(MlirStringRef chunk, void *user) {
 }
 
 /* IRDL types have no accessors in the C API, so their parameters are read from what they print as. */
-bool zb_type_frame(MlirType type, char kind[3], uint64_t *bytes) {
+bool zb_type_frame(MlirType type, char kind[ZB_FRAME_KIND_BYTES], uint64_t *bytes) {
   MlirStringRef dialect = mlirDialectGetNamespace(mlirTypeGetDialect(type));
   if (dialect.length != 2 || memcmp(dialect.data, "zb", 2) != 0) return false;
   short_text text = {.length = 0};
   mlirTypePrint(type, append_chunk, &text);
   text.data[text.length] = '\0';
   uint64_t size = 0;
-  char name[3] = "";
-  if (sscanf(text.data, "!zb.frame<\"%2[a-z]\", %" SCNu64, name, &size) != 2) return false;
+  char name[ZB_FRAME_KIND_BYTES] = "";
+  if (sscanf(text.data, "!zb.frame<\"%15[a-z]\", %" SCNu64, name, &size) != 2) return false;
   if (kind) memcpy(kind, name, sizeof name);
   if (bytes) *bytes = size;
   return true;

@@ -139,9 +139,10 @@ bool zb_op_view_get(MlirOperation op, zb_op_view *view, zb_op_view_storage *stor
 /* Shape of a value or type; false if it is no ranked static tensor of a known element type. */
 bool zb_type_shape(MlirType type, zb_shape *out);
 MlirType zb_shape_type(MlirContext context, const zb_shape *shape);
-/* !zb.frame<"fb", 192>: kind is "fb", "fw" or "bw". zb_type_frame: false if the type is no frame. */
+enum { ZB_FRAME_KIND_BYTES = 16 };
+/* !zb.frame<"fb", 192>: kind is "fb", "fw", "bw", or a pool: "parameters", "state", "gradients", "constants". zb_type_frame: false if the type is no frame. */
 MlirType zb_frame_type(MlirContext context, const char *kind, uint64_t bytes);
-bool zb_type_frame(MlirType type, char kind[3], uint64_t *bytes);
+bool zb_type_frame(MlirType type, char kind[ZB_FRAME_KIND_BYTES], uint64_t *bytes);
 /* Bytes of a value of any type: tensors by shape (contiguous, not rounded), zb.frame by its size, else 0. */
 uint64_t zb_type_bytes(MlirType type);
 

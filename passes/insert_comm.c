@@ -264,8 +264,7 @@ static port read_port(MlirAttribute attributes, MlirType type) {
     out.kind = PORT_INPUT;
   } else if (zb_dictionary_has(attributes, ZB_ATTR_LOSS) || zb_dictionary_has(attributes, "zb.report")) {
     out.kind = PORT_LOSS;
-    const char *name = zb_dictionary_string(attributes, ZB_ATTR_LOSS);
-    out.input = name ? name : zb_dictionary_string(attributes, "zb.report");
+    out.input = zb_dictionary_string(attributes, "zb.report");
     if (!out.input) out.input = "loss";
   }
   return out;

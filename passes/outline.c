@@ -314,9 +314,10 @@ static zb_result place_returned(outline *o, int index) {
                           "result %d of the program cannot be reported", index);
   if (!resolve(o, sub, value) || !lookup(o, sub, value, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
   char name[32];
-  snprintf(name, sizeof name, loss ? "loss" : "output%d", index);
+  snprintf(name, sizeof name, "output%d", index);
   zb_function_result(&o->subs[sub].f, local,
-                     zb_dictionary(o->context, loss ? "zb.loss" : "zb.report", zb_mlir_string(o->context, name), NULL, (MlirAttribute){0}));
+                     loss ? zb_dictionary(o->context, ZB_ATTR_LOSS, mlirUnitAttrGet(o->context), NULL, (MlirAttribute){0})
+                          : zb_dictionary(o->context, "zb.report", zb_mlir_string(o->context, name), NULL, (MlirAttribute){0}));
   return ZB_OK;
 }
 

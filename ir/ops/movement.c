@@ -374,6 +374,8 @@ static zb_result infer_concat(const zb_op_view *op, zb_shape *results, int count
       return zb_op_fail(error, "concatenate them in two steps",
                         "the third and later operands differ in type: expected %s, got %s (C4)",
                         zb_shape_text(&op->operands[2], expected), zb_shape_text(x, got));
+    if (x->dims[axis] > INT64_MAX - results[0].dims[axis])
+      return zb_op_fail(error, NULL, "the result has more than 2^63 elements (C3)");
     results[0].dims[axis] += x->dims[axis];
   }
   return ZB_OK;

@@ -52,9 +52,11 @@ const zb_op_def zb_op_get = {
 
 const zb_op_def zb_op_zeros = {
     .name = "zeros",
-    .summary = "An accumulator before the first micro-batch.",
+    .summary = "The accumulators of a rank before the first micro-batch.",
     .doc = "",
     .results = "out",
+    .irdl = "    %out = irdl.any\n"
+            "    irdl.results(out: %out)\n",
     .op_class = ZB_CLASS_STRUCTURE,
 };
 
