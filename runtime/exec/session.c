@@ -198,6 +198,7 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
   ZB_TRY(list_owned(session));
   ZB_TRY(make_data(session, params, checkpoint));
   zb_transport_params transport = {.plan = session->plan,
+                                   .threads = params->threads,
                                    .seed = params->seed,
                                    .timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS};
   ZB_TRY(session->transport_def->open(&transport, &session->transport));

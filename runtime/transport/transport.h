@@ -8,6 +8,7 @@ typedef struct zb_transport zb_transport;
 
 typedef struct zb_transport_params {
   const zb_plan *plan;
+  int threads;        /* that each rank computes with: a rank spins only if there is a core for all of them */
   uint64_t seed;      /* virtual: random delays of messages; 0: none */
   int64_t timeout_ms; /* a wait that takes longer gives TIMEOUT naming rank, message, peer */
 } zb_transport_params;

@@ -84,7 +84,8 @@ static zb_status transport_open(const zb_transport_params *params, zb_transport 
   if (!transport) return ZB_OUT_OF_MEMORY();
   transport->plan = plan;
   transport->timeout_ms = params->timeout_ms;
-  transport->spin = sysconf(_SC_NPROCESSORS_ONLN) >= plan->rank_count;
+  transport->spin =
+      sysconf(_SC_NPROCESSORS_ONLN) >= (long)plan->rank_count * (params->threads > 1 ? params->threads : 1);
   pthread_mutex_init(&transport->abort_mutex, NULL);
   transport->boxes = zb_alloc(sizeof(mailbox) * (size_t)(plan->message_count + 1));
   transport->sleepers = zb_alloc(sizeof(sleeper) * (size_t)plan->rank_count);
