@@ -159,11 +159,8 @@ static void ZB_ISA(join_row)(float *scores, int64_t visible, int64_t count, floa
                              int64_t d) {
   float block_highest = v_row_highest(scores, visible);
   float joined = *highest > block_highest ? *highest : block_highest;
-  if (joined == -INFINITY) {
-    memset(scores, 0, (size_t)count * sizeof *scores);
-    return;
-  }
-  float block_sum = v_row_exp(scores, visible, joined, scores);
+  float base = joined == -INFINITY ? 0.0f : joined; /* a row that sees nothing sums to 0; a NaN shows up in the sum */
+  float block_sum = v_row_exp(scores, visible, base, scores);
   if (*sum != 0.0f && joined != *highest) {
     float factor = expf(*highest - joined);
     ZB_ISA(scale_row)(out, factor, d);
@@ -224,7 +221,7 @@ static void ZB_ISA(attention_tile)(void *context, int64_t tile, void *scratch) {
     lse[i] = highest[i] + logf(sum[i]); /* -inf for a row that sees nothing */
     vf factor = v_set(1.0f / sum[i]);
     for (int64_t j = 0; j < a->d; j += V_LANES)
-      v_give(to, sum[i] > 0.0f ? v_take(out + i * a->d, j, a->d) * factor : v_set(0), j, a->d);
+      v_give(to, sum[i] != 0.0f ? v_take(out + i * a->d, j, a->d) * factor : v_set(0), j, a->d);
   }
 }
 

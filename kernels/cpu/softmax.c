@@ -185,9 +185,8 @@ static void ZB_ISA(lse_tile)(void *context, int64_t tile, void *scratch) {
       int64_t count = zb_min64(CHUNK, c.width - i);
       float chunk_highest = v_row_highest(x + i, count);
       float joined = highest > chunk_highest ? highest : chunk_highest;
-      if (joined == -INFINITY) continue;
       if (highest != joined && sum != 0.0f) sum *= expf(highest - joined);
-      sum += v_row_exp(x + i, count, joined, NULL);
+      sum += v_row_exp(x + i, count, joined == -INFINITY ? 0.0f : joined, NULL);
       highest = joined;
     }
     c.lse_out[r] = highest + logf(sum);
