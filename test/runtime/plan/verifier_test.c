@@ -1,0 +1,321 @@
+/* The verifier: right plans of many sizes pass; for each rule, plans that break that rule are refused by that rule. */
+#include "test/runtime/plan/sample_plan.h"
+
+#include <stdio.h>
+
+#include "test/runtime/base/suite.h"
+
+static void test_right_plans(void) {
+  for (int ranks = 1; ranks <= 6; ++ranks)
+    for (int micro_batches = 1; micro_batches <= 9; ++micro_batches)
+      for (int depth = 0; depth <= 1; ++depth) {
+        zb_plan *plan = sample_plan(ranks, micro_batches, depth * (ranks + 2));
+        zb_status status = zb_plan_verify(plan);
+        if (status) printf("\n  %d ranks, %d micro-batches: %s", ranks, micro_batches, zb_status_text(status));
+        CU_ASSERT_PTR_NULL(status);
+        zb_status_free(status);
+        zb_plan_destroy(plan);
+      }
+}
+
+/* ---- Ways to break the plan of 3 ranks, 4 micro-batches, one slot a micro-batch ---- */
+
+static zb_plan_job *job(zb_plan *plan, int rank, zb_job_kind kind, int micro_batch) {
+  return &plan->ranks[rank].jobs[sample_find(plan, rank, kind, micro_batch)];
+}
+
+static uint64_t *base_of(zb_plan *plan, int rank, zb_job_kind kind, int micro_batch, uint32_t base) {
+  return &plan->ranks[rank].pool_u64[job(plan, rank, kind, micro_batch)->bases.begin + base];
+}
+
+static zb_plan_range *part_of(zb_plan *plan, int rank, zb_job_kind kind, int micro_batch, uint32_t part) {
+  return &plan->ranks[rank].pool_ranges[job(plan, rank, kind, micro_batch)->parts.begin + part];
+}
+
+static zb_plan_instruction *instruction(zb_plan *plan, int rank, int subprogram, int index) {
+  return &plan->ranks[rank].subprograms[subprogram].instructions[index];
+}
+
+/* Swaps two jobs of a rank and what waits for them. */
+static void swap_jobs(zb_plan *plan, int rank, int a, int b) {
+  zb_plan_rank *it = &plan->ranks[rank];
+  zb_plan_job kept = it->jobs[a];
+  it->jobs[a] = it->jobs[b];
+  it->jobs[b] = kept;
+  for (uint32_t i = 0; i < it->pool_u32_count; ++i) {
+    if (it->pool_u32[i] == (uint32_t)a) it->pool_u32[i] = (uint32_t)b;
+    else if (it->pool_u32[i] == (uint32_t)b) it->pool_u32[i] = (uint32_t)a;
+  }
+}
+
+/* Takes a job away; nothing may wait for it. */
+static void remove_job(zb_plan *plan, int rank, int index) {
+  zb_plan_rank *it = &plan->ranks[rank];
+  for (int i = index; i + 1 < it->job_count; ++i) swap_jobs(plan, rank, i, i + 1);
+  --it->job_count;
+}
+
+/* Moves a job to the place of another; the ones between close up. */
+static void move_job(zb_plan *plan, int rank, int from, int to) {
+  for (; from < to; ++from) swap_jobs(plan, rank, from, from + 1);
+  for (; from > to; --from) swap_jobs(plan, rank, from, from - 1);
+}
+
+/* Puts a copy of a job right after it. */
+static void copy_job(zb_plan *plan, int rank, int index) {
+  zb_plan_rank *it = &plan->ranks[rank];
+  it->jobs[it->job_count++] = it->jobs[index]; /* the sample has room for more jobs */
+  move_job(plan, rank, it->job_count - 1, index + 1);
+}
+
+/* Makes a job wait for another one alone. */
+static void wait_for(zb_plan *plan, int rank, int index, int waited) {
+  zb_plan_rank *it = &plan->ranks[rank];
+  it->jobs[index].waits = (zb_plan_slice){it->pool_u32_count, 1};
+  it->pool_u32[it->pool_u32_count++] = (uint32_t)waited;
+}
+
+static void region_over_another(zb_plan *p) { p->ranks[0].regions[ZB_REGION_SLOTS].offset -= 64; }
+static void odd_region(zb_plan *p) { p->ranks[0].regions[ZB_REGION_GRADIENTS].offset += 8; }
+static void no_step(zb_plan *p) { p->ranks[0].regions[ZB_REGION_STEP].bytes = 0; }
+static void region_outside(zb_plan *p) { p->ranks[0].regions[ZB_REGION_WORKSPACE].bytes += 1; }
+static void parameter_outside(zb_plan *p) { p->ranks[0].parameters[0].tensor.offset += 576; }
+static void parameters_overlap(zb_plan *p) { p->ranks[0].parameters[1].tensor.offset -= 32; }
+static void gradient_outside(zb_plan *p) { p->ranks[0].parameters[0].gradient_offset = 0; }
+static void w_twice(zb_plan *p) { job(p, 1, ZB_JOB_W, 1)->micro_batch = 0; }
+static void no_w(zb_plan *p) { remove_job(p, 1, sample_find(p, 1, ZB_JOB_W, 3)); }
+static void no_opt(zb_plan *p) { remove_job(p, 1, sample_find(p, 1, ZB_JOB_OPT, -1)); }
+static void no_load(zb_plan *p) { remove_job(p, 1, 0), p->ranks[1].load_count = 0; }
+static void foreign_stage(zb_plan *p) {
+  for (int i = 0; i < p->ranks[1].job_count; ++i)
+    if (p->ranks[1].jobs[i].kind == ZB_JOB_W) p->ranks[1].jobs[i].stage = 2;
+  p->ranks[1].subprograms[SAMPLE_W].stage = 2;
+}
+static void two_of_a_kind(zb_plan *p) {
+  p->ranks[1].subprograms[p->ranks[1].subprogram_count++] = p->ranks[1].subprograms[SAMPLE_W];
+}
+static void opt_of_a_micro_batch(zb_plan *p) { job(p, 1, ZB_JOB_OPT, -1)->micro_batch = 0; }
+static void w_falls(zb_plan *p) { move_job(p, 1, sample_find(p, 1, ZB_JOB_W, 2), sample_find(p, 1, ZB_JOB_W, 3)); }
+static void w_before_b(zb_plan *p) { swap_jobs(p, 2, sample_find(p, 2, ZB_JOB_B, 1), sample_find(p, 2, ZB_JOB_W, 1)); }
+static void b_before_f(zb_plan *p) { swap_jobs(p, 2, sample_find(p, 2, ZB_JOB_F, 0), sample_find(p, 2, ZB_JOB_B, 0)); }
+static void early_opt(zb_plan *p) { swap_jobs(p, 1, sample_find(p, 1, ZB_JOB_W, 3), sample_find(p, 1, ZB_JOB_OPT, -1)); }
+static void early_opt_without_stage(zb_plan *p) { /* found by what it reads, not by its stage */
+  p->ranks[1].subprograms[SAMPLE_OPT].stage = -1;
+  job(p, 1, ZB_JOB_OPT, -1)->stage = -1;
+  early_opt(p);
+}
+static void frozen_updated(zb_plan *p) { p->ranks[1].parameters[0].trained = false; }
+static void never_updated(zb_plan *p) {
+  instruction(p, 1, SAMPLE_OPT, 0)->outputs[0].shape[0] = 7; /* not on its input any more, so the input must shrink too */
+  instruction(p, 1, SAMPLE_OPT, 0)->inputs[0].shape[0] = 7;
+}
+static void updated_twice(zb_plan *p) {
+  instruction(p, 0, SAMPLE_TIED, 1)->outputs[0].offset -= 32;
+  instruction(p, 0, SAMPLE_TIED, 1)->inputs[0].offset -= 32;
+}
+static void constant_never_computed(zb_plan *p) { instruction(p, 0, SAMPLE_LOAD, 0)->outputs[0].shape[0] = 4; }
+static void constant_not_computed(zb_plan *p) { p->ranks[0].constants[1].computed = false; }
+static void constant_read_early(zb_plan *p) {
+  zb_plan_instruction *it = instruction(p, 0, SAMPLE_LOAD, 0);
+  it->accumulate = true;
+}
+static void f_writes_parameters(zb_plan *p) {
+  instruction(p, 1, SAMPLE_F, 1)->outputs[0] = sample_operand(0, p->ranks[1].regions[ZB_REGION_PARAMETERS].offset, ZB_F32, 4, 16);
+}
+static void base_zero_in_slots(zb_plan *p) {
+  instruction(p, 1, SAMPLE_F, 0)->inputs[1].offset = p->ranks[1].regions[ZB_REGION_SLOTS].offset;
+}
+static void unwritten_workspace(zb_plan *p) { instruction(p, 1, SAMPLE_B, 1)->inputs[1].offset += 64; }
+static void result_over_input(zb_plan *p) {
+  instruction(p, 1, SAMPLE_B, 1)->outputs[0] = sample_operand(0, p->ranks[1].regions[ZB_REGION_WORKSPACE].offset + 64, ZB_F32, 4, 8);
+}
+static void clobbered_workspace(zb_plan *p) { /* the scratch of a product lies where a result waits to be read */
+  zb_plan_instruction *gradient = instruction(p, 1, SAMPLE_B, 1), *product = instruction(p, 1, SAMPLE_B, 2);
+  uint64_t workspace = p->ranks[1].regions[ZB_REGION_WORKSPACE].offset;
+  gradient->inputs[1] = gradient->inputs[0];
+  gradient->scratch_offset = workspace + 64;
+  gradient->scratch_bytes = 64;
+  product->inputs[0] = sample_operand(0, workspace, ZB_F32, 4, 8);
+}
+static void scratch_on_operand(zb_plan *p) {
+  instruction(p, 1, SAMPLE_B, 1)->scratch_offset = p->ranks[1].regions[ZB_REGION_WORKSPACE].offset;
+  instruction(p, 1, SAMPLE_B, 1)->scratch_bytes = 64;
+}
+static void results_overlap(zb_plan *p) { instruction(p, 1, SAMPLE_OPT, 0)->outputs[1] = instruction(p, 1, SAMPLE_OPT, 0)->outputs[0]; }
+static void small_workspace(zb_plan *p) { p->ranks[1].subprograms[SAMPLE_F].workspace_bytes = 128; }
+static void base_outside_slots(zb_plan *p) { *base_of(p, 1, ZB_JOB_F, 0, 0) = 0; }
+static void base_odd(zb_plan *p) { *base_of(p, 1, ZB_JOB_F, 0, 0) += 4; }
+static void operand_outside_base(zb_plan *p) { instruction(p, 1, SAMPLE_F, 0)->inputs[0].offset = 4; }
+static void part_in_parameters(zb_plan *p) { part_of(p, 0, ZB_JOB_READ, 0, 0)->offset = 0; }
+static void recv_not_waited(zb_plan *p) { job(p, 1, ZB_JOB_F, 2)->waits.count = 0; }
+static void exchange_not_waited(zb_plan *p) { p->ranks[0].jobs[p->ranks[0].job_count - 1].waits.count = 0; }
+static void send_before_write(zb_plan *p) {
+  int send = sample_find(p, 0, ZB_JOB_SEND, 0);
+  swap_jobs(p, 0, send, send - 1);
+}
+static void changes_what_is_sent(zb_plan *p) {
+  swap_jobs(p, 0, sample_find(p, 0, ZB_JOB_W, 3), sample_find(p, 0, ZB_JOB_SEND, -1));
+}
+static void changes_what_was_sent(zb_plan *p) {
+  changes_what_is_sent(p);
+  wait_for(p, 0, sample_find(p, 0, ZB_JOB_W, 3), sample_find(p, 0, ZB_JOB_SEND, -1));
+}
+static void recv_after_use(zb_plan *p) { /* the tied OPT reads zeros, and the other rank's sums come too late */
+  zb_plan_rank *rank = &p->ranks[0];
+  rank->jobs[rank->job_count - 1].waits.count = 0;
+  move_job(p, 0, sample_find(p, 0, ZB_JOB_RECV, -1), rank->job_count - 1);
+}
+static void other_micro_batch(zb_plan *p) { *base_of(p, 1, ZB_JOB_B, 2, 0) = *base_of(p, 1, ZB_JOB_B, 1, 0); }
+static void overwritten(zb_plan *p) { *base_of(p, 1, ZB_JOB_F, 1, 0) = *base_of(p, 1, ZB_JOB_F, 0, 0); }
+static void recv_over_live(zb_plan *p) {
+  zb_plan_rank *rank = &p->ranks[1];
+  for (int i = 0; i < rank->job_count; ++i)
+    if (rank->jobs[i].kind == ZB_JOB_RECV && p->messages[rank->jobs[i].message].kind == 'B' && rank->jobs[i].micro_batch == 0)
+      rank->pool_ranges[rank->jobs[i].parts.begin].offset = *base_of(p, 1, ZB_JOB_F, 0, 1);
+}
+static void swapped_parts(zb_plan *p) { /* right sizes, right micro-batch, wrong order, in one micro-batch only */
+  zb_plan_range *first = part_of(p, 1, ZB_JOB_RECV, 2, 0), *second = part_of(p, 1, ZB_JOB_RECV, 2, 1);
+  uint64_t home = first->offset;
+  first->offset = home + 192;
+  second->offset = home;
+}
+static void shared_bytes(zb_plan *p) { *base_of(p, 1, ZB_JOB_B, 1, 1) = *base_of(p, 1, ZB_JOB_B, 1, 0); }
+static void report_of_another(zb_plan *p) {
+  job(p, 2, ZB_JOB_REPORT, 1)->micro_batch = 7; /* freed for the swap */
+  job(p, 2, ZB_JOB_REPORT, 2)->micro_batch = 1;
+  job(p, 2, ZB_JOB_REPORT, 7)->micro_batch = 2;
+}
+static void report_missing(zb_plan *p) { remove_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, 3)); }
+static void report_twice(zb_plan *p) { copy_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, 3)); }
+static void no_send(zb_plan *p) { remove_job(p, 2, sample_find(p, 2, ZB_JOB_SEND, 3)); }
+static void sent_twice(zb_plan *p) { copy_job(p, 2, sample_find(p, 2, ZB_JOB_SEND, 2)); }
+static void unequal_parts(zb_plan *p) {
+  for (int m = 0; m < 4; ++m) {
+    part_of(p, 1, ZB_JOB_RECV, m, 0)->bytes = 128;
+    part_of(p, 1, ZB_JOB_RECV, m, 1)->offset += 64;
+    part_of(p, 1, ZB_JOB_RECV, m, 1)->bytes = 128;
+  }
+}
+static void parts_of_other_size(zb_plan *p) { part_of(p, 1, ZB_JOB_RECV, 1, 1)->bytes -= 64; }
+static void numbers_fall(zb_plan *p) { /* on the channel from rank 0 to rank 1 */
+  move_job(p, 0, sample_find(p, 0, ZB_JOB_SEND, 0), sample_find(p, 0, ZB_JOB_SEND, 1));
+}
+/* Rank 0 computes F1 only when message #0 is taken; rank 1 takes it only after the message that F1 gives. */
+static void hangs(zb_plan *p) {
+  wait_for(p, 0, sample_find(p, 0, ZB_JOB_F, 1), sample_find(p, 0, ZB_JOB_SEND, 0));
+  int first = sample_find(p, 1, ZB_JOB_RECV, 0);
+  move_job(p, 1, sample_find(p, 1, ZB_JOB_RECV, 1), first);
+  wait_for(p, 1, first + 1, first);
+}
+static void bad_job_kind(zb_plan *p) { p->ranks[0].jobs[1].kind = ZB_JOB_KIND_COUNT; }
+static void wait_forward(zb_plan *p) { p->ranks[1].pool_u32[job(p, 1, ZB_JOB_F, 0)->waits.begin] = 60; }
+
+static const struct breakage {
+  const char *name;
+  void (*make)(zb_plan *plan);
+  const char *rule, *message;
+} breakages[] = {
+    {"region over another", region_over_another, "regions", "the region slots starts at 1792, before the end 1856"},
+    {"region not aligned", odd_region, "regions", "gradients starts at"},
+    {"no room for the step", no_step, "regions", "no room for the step number"},
+    {"region outside", region_outside, "structure", "workspace ends outside of the arena"},
+    {"parameter outside", parameter_outside, "regions", "'w' at 576 does not lie in the region parameters"},
+    {"parameters overlap", parameters_overlap, "regions", "'tied' at 480 overlaps"},
+    {"gradient outside", gradient_outside, "regions", "the gradient of 'w'"},
+    {"a W twice", w_twice, "complete", "rank 1 job"},
+    {"a W missing", no_w, "complete", "subprogram W runs 3 times, expected 4"},
+    {"an OPT missing", no_opt, "complete", "subprogram OPT runs 0 times"},
+    {"a LOAD missing", no_load, "load", "no LOAD computes the constant 'ramp'"},
+    {"a stage of another rank", foreign_stage, "complete", "is of stage 2, which is on rank 2"},
+    {"two subprograms of a kind", two_of_a_kind, "complete", "stage 1 has two subprograms of the kind W"},
+    {"OPT of a micro-batch", opt_of_a_micro_batch, "complete", "LOAD and OPT are not"},
+    {"W falls", w_falls, "order", "adds to gradients before micro-batch 2"},
+    {"W before B", w_before_b, "order", "(W of stage 2, micro-batch 1) comes before its B"},
+    {"B before F", b_before_f, "order", "(B of stage 2, micro-batch 0) comes before its F"},
+    {"OPT before W", early_opt, "optimizer", "runs before the last W of its stage"},
+    {"OPT of no stage before W", early_opt_without_stage, "optimizer", "runs before the last run of W"},
+    {"frozen parameter updated", frozen_updated, "optimizer", "an OPT updates the frozen parameter 'w'"},
+    {"parameter never updated", never_updated, "optimizer", "no OPT updates the trained parameter 'w'"},
+    {"parameter updated twice", updated_twice, "optimizer", "both update arena byte"},
+    {"constant never computed", constant_never_computed, "load", "no LOAD computes the constant 'ramp'"},
+    {"constant that is not computed", constant_not_computed, "load", "where no constant is computed"},
+    {"constant read early", constant_read_early, "load", "before it is computed"},
+    {"F writes parameters", f_writes_parameters, "ranges", "a F may not write to the region parameters"},
+    {"slots without a base", base_zero_in_slots, "ranges", "lies in the slots, which only bases may address"},
+    {"workspace that nobody wrote", unwritten_workspace, "ranges", "one of them was overwritten, or never whole"},
+    {"workspace overwritten", clobbered_workspace, "ranges", "one of them was overwritten, or never whole"},
+    {"result over an input", result_over_input, "ranges", "overlaps an input without lying exactly on it"},
+    {"scratch on an operand", scratch_on_operand, "ranges", "its scratch overlaps its operands"},
+    {"results overlap", results_overlap, "ranges", "two of its results overlap"},
+    {"workspace too small", small_workspace, "ranges", "outside of the subprogram's workspace"},
+    {"base outside of the slots", base_outside_slots, "ranges", "base 'fb' at 0 does not lie in the slots"},
+    {"base not aligned", base_odd, "ranges", "not aligned to 8 bytes"},
+    {"operand outside of its base", operand_outside_base, "structure", "ends outside of its base"},
+    {"part in the parameters", part_in_parameters, "ranges", "its part 0 lies neither in the slots"},
+    {"RECV not waited for", recv_not_waited, "dataflow", "which is being received, without waiting for rank 1 job"},
+    {"exchange not waited for", exchange_not_waited, "dataflow", "which is being received, without waiting for rank 0 job"},
+    {"SEND before the value is there", send_before_write, "dataflow", "which no job wrote before"},
+    {"sum changed while it is sent", changes_what_is_sent, "dataflow", "without waiting for the end of rank 0 job"},
+    {"sums received after their use", recv_after_use, "dataflow", "which was used before it came"},
+    {"sum changed after it was sent", changes_what_was_sent, "dataflow", "a sum that was already sent by"},
+    {"another micro-batch's frame", other_micro_batch, "dataflow", "written for another micro-batch by"},
+    {"live frame overwritten", overwritten, "dataflow", "written for another micro-batch by"},
+    {"RECV over live bytes", recv_over_live, "dataflow", "rank 1 job"},
+    {"parts swapped once", swapped_parts, "dataflow", "come from other writers or places than for"},
+    {"two bases share bytes", shared_bytes, "dataflow", "which it uses through another base too"},
+    {"report of another micro-batch", report_of_another, "dataflow", "did not leave there for this micro-batch"},
+    {"report missing", report_missing, "reports", "3 of 4 micro-batches are reported"},
+    {"report twice", report_twice, "reports", "there is one for each"},
+    {"SEND missing", no_send, "messages", "has no SEND"},
+    {"SEND twice", sent_twice, "messages", "the same side of the message is posted twice"},
+    {"parts of unequal size", unequal_parts, "messages", "part 0 is sent as 64 bytes and received as 128"},
+    {"parts not the message's", parts_of_other_size, "structure", "its parts are not those of its message"},
+    {"numbers fall", numbers_fall, "messages", "numbers must rise on every"},
+    {"ranks wait for each other", hangs, "deadlock", "without buffering the ranks wait for each other: rank"},
+    {"unknown kind", bad_job_kind, "structure", "its kind is not known"},
+    {"waits for a later job", wait_forward, "structure", "it waits for a job that is not before it"},
+};
+
+static void test_broken_plans(void) {
+  for (size_t i = 0; i < sizeof breakages / sizeof breakages[0]; ++i) {
+    const struct breakage *it = &breakages[i];
+    char rule[64];
+    zb_plan *plan = sample_plan(3, 4, 0);
+    it->make(plan);
+    zb_status status = zb_plan_verify(plan);
+    snprintf(rule, sizeof rule, "rule \"%s\"", it->rule);
+    bool right = zb_status_code(status) == ZB_INVALID && strstr(zb_status_text(status), rule) && strstr(zb_status_text(status), it->message);
+    if (!right) printf("\n  %s: expected %s and '%s', got: %s", it->name, rule, it->message, status ? zb_status_text(status) : "no error\n");
+    CU_ASSERT_TRUE(right);
+    zb_status_free(status);
+    zb_plan_destroy(plan);
+  }
+}
+
+/* Slots used in turn: whoever writes a slot again must wait for the SEND that read it. */
+static void test_send_not_waited(void) {
+  zb_plan *plan = sample_plan(2, 8, 4);
+  zb_plan_job *f = job(plan, 0, ZB_JOB_F, 4);
+  CU_ASSERT_EQUAL_FATAL(f->waits.count, 1);
+  f->waits.count = 0;
+  zb_status status = zb_plan_verify(plan);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(status);
+  CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "which a SEND still reads that was not waited for"));
+  zb_status_free(status);
+  zb_plan_destroy(plan);
+}
+
+/* Too few slots: a frame is overwritten while it lives. */
+static void test_too_few_slots(void) {
+  for (int ranks = 2; ranks <= 4; ++ranks) {
+    zb_plan *plan = sample_plan(ranks, 6, 1);
+    zb_status status = zb_plan_verify(plan);
+    CU_ASSERT_EQUAL(zb_status_code(status), ZB_INVALID);
+    CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "rule \"dataflow\""));
+    zb_status_free(status);
+    zb_plan_destroy(plan);
+  }
+}
+
+SUITE_MAIN("verifier", {"right plans", test_right_plans}, {"broken plans", test_broken_plans},
+           {"send not waited for", test_send_not_waited}, {"too few slots", test_too_few_slots})
