@@ -28,6 +28,18 @@ static zb_status add_tensor(const zb_executor *e, const zb_plan_tensor *tensor, 
   return zb_store_add(store, tensor->name, &tensor->shape, copy, false);
 }
 
+/* The k-th state tensor of a parameter in the order of names. Plans list the few that there are in any order. */
+static const zb_plan_tensor *state_by_name(const zb_plan_rank *rank, const zb_plan_parameter *parameter, int k) {
+  const zb_plan_tensor *states = rank->states + parameter->state_begin;
+  for (int i = 0; i < parameter->state_count; ++i) {
+    int before = 0;
+    for (int other = 0; other < parameter->state_count; ++other)
+      before += strcmp(states[other].name, states[i].name) < 0;
+    if (before == k) return &states[i];
+  }
+  return &states[k]; /* two of one name: zb_store_add refuses them */
+}
+
 /* Parameters, and the state of the trained ones, in the order of names: the files do not depend on ranks or schedule.
  */
 static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, copies *c) {
@@ -36,7 +48,7 @@ static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, c
     const zb_plan_parameter *parameter = &e->program->parameters[session->owned[i].index];
     ZB_TRY(add_tensor(e, &parameter->tensor, checkpoint->weights, c));
     for (int k = 0; k < parameter->state_count; ++k)
-      ZB_TRY(add_tensor(e, &e->program->states[parameter->state_begin + k], checkpoint->optimizer, c));
+      ZB_TRY(add_tensor(e, state_by_name(e->program, parameter, k), checkpoint->optimizer, c));
   }
   return NULL;
 }
