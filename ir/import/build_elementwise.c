@@ -1,5 +1,5 @@
 /* Elementwise operators, reductions, softmax: ONNX names and defaults to zb ops.
- * Tests: test/ir/import/import_test.c, test/ir/import/numeric_test.c. */
+ * Tests: test/ir/import/import_test.c. */
 #include "ir/import/build.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Normalization and losses. Tests: test/ir/import/import_test.c, test/ir/import/numeric_test.c. */
+/* Normalization and losses. Tests: test/ir/import/import_test.c. */
 #include "ir/import/build.h"
 
 #include <inttypes.h>

@@ -1,5 +1,4 @@
-/* Matrix products, Einsum in its product forms, Attention. Tests: test/ir/import/import_test.c,
- * test/ir/import/numeric_test.c. */
+/* Matrix products, Einsum in its product forms, Attention. Tests: test/ir/import/import_test.c. */
 #include "ir/import/build.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* Tensors on the host while a graph is imported: allocation, element access, broadcasting, strided copies.
- * Tests: test/ir/import/fold_test.c (through graphs). */
+ * Tests: test/ir/import/import_test.c (through graphs). */
 #include "ir/import/import.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * path); if no float initializer of rank >= 1 has one, each is. --train and --freeze name others; of two patterns that
  * match one name the one with more literal characters holds. A dotted initializer that meets only constants on its way
  * into a Cos or Sin is a table of rotary frequencies, a buffer of its module and no parameter. Tests:
- * test/ir/import/parameters_test.c. */
+ * test/ir/import/import_test.c. */
 #include "ir/import/import.h"
 
 #include <string.h>

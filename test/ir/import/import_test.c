@@ -357,6 +357,57 @@ static void test_llama(void) {
   run_shipped("llama-small", 75, 73);
 }
 
+static void add_chunk(MlirStringRef chunk, void *text) { zb_text_add_bytes(text, chunk.data, chunk.length); }
+
+/* The module as text, constants of more than a few elements left out. */
+static zb_text print_graph(const char *name) {
+  char path[512];
+  zb_text text;
+  zb_text_init(&text);
+  snprintf(path, sizeof path, "%s/test/data/%s.onnx", ZB_SOURCE_DIR, name);
+  zb_import_params params = {.path = path};
+  zb_module module;
+  zb_status status = zb_import_onnx(context, &params, &module);
+  CU_ASSERT_PTR_NULL_FATAL(status);
+  MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
+  mlirOpPrintingFlagsElideLargeElementsAttrs(flags, 4);
+  mlirOperationPrintWithFlags(mlirModuleGetOperation(module.module), flags, add_chunk, &text);
+  mlirOpPrintingFlagsDestroy(flags);
+  release(&module);
+  return text;
+}
+
+/* What the exporter leaves to be folded (--raw) makes no difference. */
+static void test_raw(void) {
+  static const char *const names[][2] = {{"gpt2-tiny", "gpt2-tiny-raw"}, {"llama-tiny", "llama-tiny-raw"}};
+  for (int i = 0; i < 2; i++) {
+    zb_text tidy = print_graph(names[i][0]), raw = print_graph(names[i][1]);
+    check(tidy.length > 1000 && strcmp(tidy.data, raw.data) == 0, names[i][1], "differs from the tidy export");
+    zb_text_deinit(&tidy);
+    zb_text_deinit(&raw);
+  }
+}
+
+/* Ops point at their node: "module path (node name)" in the file. */
+static void test_locations(void) {
+  zb_import_params params = {.path = ZB_SOURCE_DIR "/test/data/gpt2-tiny.onnx"};
+  zb_module module;
+  zb_status status = zb_import_onnx(context, &params, &module);
+  CU_ASSERT_PTR_NULL_FATAL(status);
+  bool norm = false, split = false;
+  for (MlirOperation op = mlirBlockGetFirstOperation(body_of(&module)); op.ptr; op = mlirOperationGetNextInBlock(op)) {
+    zb_text text;
+    zb_text_init(&text);
+    mlirLocationPrint(mlirOperationGetLocation(op), add_chunk, &text);
+    norm = norm || strstr(text.data, "lm.transformer.h.1.ln_2 (node_layer_norm_3)");
+    split = split || strstr(text.data, "lm.transformer.h.1.attn.c_attn (node_Split"); /* has no path of its own */
+    CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "gpt2-tiny.onnx"));
+    zb_text_deinit(&text);
+  }
+  CU_ASSERT(norm && split);
+  release(&module);
+}
+
 int main(void) {
   if (CU_initialize_registry() != CUE_SUCCESS) return 1;
   CU_pSuite suite = CU_add_suite("import", set_up, tear_down);
@@ -365,6 +416,8 @@ int main(void) {
   CU_add_test(suite, "every operator has a case", test_complete);
   CU_add_test(suite, "GPT-2", test_gpt2);
   CU_add_test(suite, "Llama", test_llama);
+  CU_add_test(suite, "raw exports", test_raw);
+  CU_add_test(suite, "locations", test_locations);
   CU_basic_run_tests();
   unsigned failures = CU_get_number_of_failures();
   CU_cleanup_registry();

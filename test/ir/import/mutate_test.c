@@ -1,0 +1,141 @@
+/* Damaged ONNX files: 1,000 seeded mutations of a small good one. Each must be imported or refused with a message; none may crash,
+ * hang or, under the address sanitizer, touch memory that is not its own. */
+#include "ir/dialect.h"
+#include "runtime/base/text.h"
+
+#include <CUnit/Basic.h>
+#include <CUnit/CUnit.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MUTATIONS = 1000 };
+
+static MlirContext context;
+static char *good;
+static size_t good_bytes;
+static uint64_t state = 20240607;
+
+static void ignore(void *user, const char *text) {
+  int *count = user;
+  *count += text[0] != '\0';
+}
+
+static int reported;
+
+static int set_up(void) {
+  static zb_diagnostics diagnostics = {.write = ignore, .context = &reported};
+  context = zb_context_create(false);
+  zb_diagnostics_attach(context, &diagnostics);
+  zb_status status = zb_file_read(ZB_SOURCE_DIR "/test/data/gpt2-tiny.onnx", 0, &good, &good_bytes);
+  return status != NULL;
+}
+
+static int tear_down(void) {
+  zb_free(good);
+  mlirContextDestroy(context);
+  return 0;
+}
+
+static uint64_t next(void) { /* xorshift64* */
+  state ^= state >> 12;
+  state ^= state << 25;
+  state ^= state >> 27;
+  return state * UINT64_C(2685821657736338717);
+}
+
+/* One mutation of bytes[0..*count): room for twice the size. */
+static void mutate(char *bytes, size_t *count) {
+  size_t at = (size_t)(next() % *count), span = (size_t)(next() % 64) + 1;
+  if (span > *count - at) span = *count - at;
+  switch (next() % 6) {
+  case 0: bytes[at] = (char)(bytes[at] ^ (1 << (next() % 8))); break;
+  case 1: bytes[at] = (char)next(); break;
+  case 2: *count = at + 1; break; /* cut */
+  case 3:                         /* take a span out */
+    if (span == *count) span--;
+    memmove(bytes + at, bytes + at + span, *count - at - span);
+    *count -= span;
+    break;
+  case 4: /* repeat a span */
+    memmove(bytes + at + span, bytes + at, *count - at);
+    *count += span;
+    break;
+  default: /* large numbers, where lengths, dimensions and types stand */
+    for (size_t i = 0; i < span && i < 8; i++) bytes[at + i] = (char)(i + 1 < span && i < 7 ? 0xff : 0x7f);
+    break;
+  }
+}
+
+static void import_bytes(const char *bytes, size_t count, int *imported, int *refused) {
+  const char *path = ZB_BINARY_DIR "/mutated.onnx";
+  FILE *file = fopen(path, "wb");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+  CU_ASSERT_EQUAL_FATAL(fwrite(bytes, 1, count, file), count);
+  fclose(file);
+  zb_module module;
+  zb_import_params params = {.path = path};
+  reported = 0;
+  zb_status status = zb_import_onnx(context, &params, &module);
+  if (!status) {
+    ++*imported;
+    mlirModuleDestroy(module.module);
+    zb_store_destroy(module.weights);
+    zb_store_destroy(module.constants);
+    return;
+  }
+  ++*refused;
+  CU_ASSERT(*zb_status_message(status) != '\0');
+  CU_ASSERT(reported > 0 || strstr(zb_status_message(status), "mutated.onnx") || zb_status_code(status) == ZB_MEMORY);
+  CU_ASSERT(module.module.ptr == NULL && module.weights == NULL && module.constants == NULL);
+  zb_status_free(status);
+}
+
+static void test_mutations(void) {
+  char *bytes = zb_alloc(2 * good_bytes + 4096);
+  int imported = 0, refused = 0;
+  CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+  import_bytes(good, good_bytes, &imported, &refused);
+  CU_ASSERT_EQUAL(imported, 1);
+  for (int i = 0; i < MUTATIONS; i++) {
+    size_t count = good_bytes;
+    memcpy(bytes, good, good_bytes);
+    for (uint64_t k = next() % 3 + 1; k > 0; k--) mutate(bytes, &count);
+    import_bytes(bytes, count, &imported, &refused);
+  }
+  CU_ASSERT(imported > MUTATIONS / 50);
+  CU_ASSERT(refused > MUTATIONS / 4);
+  zb_free(bytes);
+}
+
+/* Every allocation fails once: the import ends with an error, and nothing is lost (the leak sanitizer sees to that). */
+static void test_memory(void) {
+  zb_import_params params = {.path = ZB_SOURCE_DIR "/test/data/gpt2-tiny.onnx"};
+  int failures = 0;
+  for (uint64_t n = 1;; n += 1 + n / 8) {
+    zb_module module;
+    zb_allocation_fail_at(n);
+    zb_status status = zb_import_onnx(context, &params, &module);
+    zb_allocation_fail_at(0);
+    if (!status) {
+      mlirModuleDestroy(module.module);
+      zb_store_destroy(module.weights);
+      zb_store_destroy(module.constants);
+      break;
+    }
+    failures++;
+    zb_status_free(status);
+    CU_ASSERT_FATAL(n < UINT64_C(1) << 24);
+  }
+  CU_ASSERT(failures > 20);
+}
+
+int main(void) {
+  if (CU_initialize_registry() != CUE_SUCCESS) return 1;
+  CU_pSuite suite = CU_add_suite("damaged files", set_up, tear_down);
+  CU_add_test(suite, "mutations", test_mutations);
+  CU_add_test(suite, "out of memory", test_memory);
+  CU_basic_run_tests();
+  unsigned failures = CU_get_number_of_failures();
+  CU_cleanup_registry();
+  return failures ? 1 : 0;
+}
