@@ -481,7 +481,9 @@ typedef struct post {
 
 static int compare_posts(const void *a, const void *b) {
   const post *x = a, *y = b;
-  return x->position != y->position ? x->position - y->position : x->message - y->message;
+  if (x->position != y->position) return x->position - y->position;
+  if (x->send != y->send) return x->send ? -1 : 1; // a receive may have to wait for memory: a send does not stand behind it
+  return x->message - y->message;
 }
 
 static void begin_main(connector *c, zb_function_builder *f) {

@@ -145,7 +145,7 @@ typedef struct zb_plan_rank {
   uint32_t pool_u32_count;
 } zb_plan_rank;
 
-/* One transfer. Messages are numbered in one global order in which no rank's order of posting ever goes back; on a channel
+/* One transfer. Messages are numbered in one global order, by the time their transfer can start in the simulated schedule; on a channel
  * (ordered pair of ranks) both sides post in this order. */
 typedef struct zb_plan_message {
   int32_t source, destination; /* ranks, different */
