@@ -69,6 +69,7 @@ ZB_API uint64_t zb_session_arena_high_water(const zb_session *session, int rank)
 /* What is being run; texts live as long as the session. */
 typedef struct zb_session_info {
   const char *model, *schedule, *optimizer, *device;
+  const char *instruction_set; /* "avx512": within one, results are bitwise the same; machines of two differ in the last bits */
   int ranks, stages, micro_batches, threads;
 } zb_session_info;
 ZB_API zb_session_info zb_session_describe(const zb_session *session);

@@ -49,6 +49,8 @@ typedef struct zb_device_def {
   zb_status (*synchronize)(zb_device *device);
   /* What launches took since the device was opened; all zero unless params.profile was set. */
   void (*profile)(const zb_device *device, zb_device_profile *out);
+  /* What fixes the bits of its results beside the plan: "avx512". */
+  const char *(*instruction_set)(void);
 } zb_device_def;
 
 int zb_device_count(void);

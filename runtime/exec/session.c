@@ -389,6 +389,7 @@ zb_session_info zb_session_describe(const zb_session *session) {
       .schedule = plan->schedule ? plan->schedule : "",
       .optimizer = plan->optimizer ? plan->optimizer : "",
       .device = session->device->name,
+      .instruction_set = session->device->instruction_set(),
       .ranks = plan->rank_count,
       .stages = plan->stage_count,
       .micro_batches = plan->micro_batches,

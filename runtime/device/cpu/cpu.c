@@ -6,6 +6,7 @@
  */
 #include "runtime/device/cpu/cpu.h"
 
+#include "kernels/cpu/isa.h"
 #include "runtime/base/text.h"
 
 #include <stdio.h>
@@ -227,6 +228,10 @@ void zb_cpu_profile(const zb_device *device, zb_device_profile *out) {
   *out = device->profile;
 }
 
+const char *zb_cpu_instruction_set(void) {
+  return zb_isa_name();
+}
+
 extern const zb_device_def zb_device_cpu;
 
 const zb_device_def zb_device_cpu = {
@@ -244,4 +249,5 @@ const zb_device_def zb_device_cpu = {
     .launch = zb_cpu_launch,
     .synchronize = zb_cpu_synchronize,
     .profile = zb_cpu_profile,
+    .instruction_set = zb_cpu_instruction_set,
 };

@@ -25,4 +25,5 @@ const zb_device_def zb_device_sim = {
     .launch = zb_cpu_launch,
     .synchronize = zb_cpu_synchronize,
     .profile = zb_cpu_profile,
+    .instruction_set = zb_cpu_instruction_set,
 };
