@@ -8,7 +8,8 @@
 // One walk in program order: operands are in their final form when an op is met, so one walk is enough. Rules are rows of a
 // table by op name; a rule changes its op in place, replaces it, or leaves it. Ops that nobody reads any more are erased at the end.
 // Values keep their bits: x + 0 stays (it turns -0 into +0), x - 0, x * 1 and x / 1 go. Constants are folded only where one
-// rounding of the same operation gives the result (canonicalize_fold.c).
+// rounding of the same operation gives the result (canonicalize_fold.c). Forward ops of a differentiated program stay as they are: gradient
+// ops name them by number (zb.id, zb.of).
 //
 // Tests: test/passes/canonicalize.mlir.
 
@@ -109,7 +110,7 @@ static zb_outcome fold_transpose(MlirOperation op, int side) {
   permutation[rank - 1] = permutation[rank - 2];
   permutation[rank - 2] = last;
   MlirNamedAttribute mark;
-  zb_builder builder = zb_builder_marked(op, producer, &mark);
+  zb_builder builder = zb_builder_marked(op, op, &mark);
   MlirValue x = zb_build_transpose(&builder, mlirOperationGetOperand(producer, 0), permutation, rank);
   if (builder.failed) return ZB_FAILED;
   mlirOperationSetOperand(op, side, x);
@@ -237,7 +238,7 @@ static zb_outcome apply_once(MlirOperation op, const zb_op_def *def) {
 
 static zb_result canonicalize_op(zb_pass *pass, MlirOperation op) {
   const zb_op_def *def = zb_op_find(op);
-  if (!def || def->op_class == ZB_CLASS_FOREIGN) return ZB_OK;
+  if (!def || def->op_class == ZB_CLASS_FOREIGN || zb_is_numbered(op)) return ZB_OK;
   for (int tries = 0; tries < TRIES_MAX; ++tries) {
     zb_outcome outcome = apply_once(op, def);
     if (outcome == ZB_FAILED) return ZB_FAIL;

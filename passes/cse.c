@@ -5,8 +5,9 @@
 //   %c = add(%a, %b)
 //
 // Never merged: an op computed from parameters and constants alone, for a use of a parameter is one chain of its own (DESIGN, "What is a
-// parameter"); ops with different zb.of, for they may end in different stages; ops of dialects that the context does not know, for
-// their attributes cannot be listed (reference/mlir.md section 4). The number of a forward op (zb.id) and locations do not count.
+// parameter"); ops with different zb.of, for they may end in different stages; numbered forward ops of a differentiated program, for gradient
+// ops name them (zb.id, zb.of); ops of dialects that the context does not know, for their attributes cannot be listed. Locations do
+// not count.
 // Merging is part of the program's meaning (it decides the order of sums), so it happens before partition.
 //
 // Tests: test/passes/cse.mlir.
@@ -22,11 +23,6 @@ typedef struct table {
 } table;
 
 static uint64_t mix(uint64_t hash, const void *pointer) { return zb_fnv1a(hash, &pointer, sizeof pointer); }
-
-static bool counts(MlirNamedAttribute attribute) {
-  MlirStringRef name = mlirIdentifierStr(attribute.name);
-  return !mlirStringRefEqual(name, mlirStringRefCreateFromCString(ZB_ATTR_ID));
-}
 
 // Operands in the order of comparison: of a commutative op of two the smaller pointer first. Only equality depends on it.
 static void ordered_operands(MlirOperation op, bool commutative, MlirValue out[2]) {
@@ -51,7 +47,7 @@ static uint64_t hash_op(MlirOperation op) {
   for (intptr_t i = 0; i < operands; ++i) hash = mix(hash, operands == 2 ? pair[i].ptr : mlirOperationGetOperand(op, i).ptr);
   for (intptr_t i = 0; i < mlirOperationGetNumAttributes(op); ++i) {
     MlirNamedAttribute attribute = mlirOperationGetAttribute(op, i);
-    if (counts(attribute)) hash = mix(mix(hash, attribute.name.ptr), attribute.attribute.ptr);
+    hash = mix(mix(hash, attribute.name.ptr), attribute.attribute.ptr);
   }
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
     hash = mix(hash, mlirValueGetType(mlirOperationGetResult(op, i)).ptr);
@@ -80,17 +76,10 @@ static bool equal_results(MlirOperation a, MlirOperation b) {
   return true;
 }
 
-static intptr_t counted_attributes(MlirOperation op) {
-  intptr_t count = 0;
-  for (intptr_t i = 0; i < mlirOperationGetNumAttributes(op); ++i) count += counts(mlirOperationGetAttribute(op, i));
-  return count;
-}
-
 static bool equal_attributes(MlirOperation a, MlirOperation b) {
-  if (counted_attributes(a) != counted_attributes(b)) return false;
+  if (mlirOperationGetNumAttributes(a) != mlirOperationGetNumAttributes(b)) return false;
   for (intptr_t i = 0; i < mlirOperationGetNumAttributes(a); ++i) {
     MlirNamedAttribute attribute = mlirOperationGetAttribute(a, i);
-    if (!counts(attribute)) continue;
     MlirAttribute other = mlirOperationGetAttributeByName(b, mlirIdentifierStr(attribute.name));
     if (mlirAttributeIsNull(other) || !mlirAttributeEqual(other, attribute.attribute)) return false;
   }
@@ -114,7 +103,8 @@ static MlirOperation find_or_enter(table *t, MlirOperation op) {
 }
 
 static bool may_merge(const zb_graph *graph, const uint8_t *depends, const zb_node *node) {
-  if (!zb_has_trait(node->def, ZB_TRAIT_PURE) || mlirOperationGetNumRegions(node->op) > 0) return false;
+  if (!zb_has_trait(node->def, ZB_TRAIT_PURE) || mlirOperationGetNumRegions(node->op) > 0 || zb_is_numbered(node->op))
+    return false;
   if (node->def->op_class == ZB_CLASS_FOREIGN &&
       !mlirContextIsRegisteredOperation(mlirOperationGetContext(node->op), mlirIdentifierStr(mlirOperationGetName(node->op))))
     return false;

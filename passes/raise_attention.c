@@ -4,7 +4,7 @@
 //   %p = softmax(%s * scale + %mask)       ->    %o, %lse = attention(%qt, %kt, %vt, %mask?) {scale, causal}
 //   %o = matmul(%p, %v)                          transpose(%o) (0, 2, 1, 3)
 //
-// The transposes meet those of the exporter: zb_build_transpose and zb-canonicalize cancel them. Taken apart are: the scale before or after
+// The transposes meet those of the exporter and cancel, also through a rotary embedding (raise_hoist.c). Taken apart are: the scale before or after
 // the product, on q or on k; a mask that is added or selected by zb.where; key and value heads repeated for groups of query heads; the
 // guard against rows of NaN that PyTorch's exporter writes around the softmax. Not raised: a mask that needs a gradient, probabilities with
 // another reader (dropout, attention maps that are returned).
@@ -225,7 +225,7 @@ static MlirValue token_major(zb_builder *b, const operand *o) {
                         direct.dims[0] == dims[0] && direct.dims[1] == dims[1] && direct.dims[2] == dims[2];
     x = is_unsqueeze ? before : zb_build_reshape(b, x, dims, AXES);
   }
-  return b->failed ? x : zb_build_transpose(b, x, o->swapped ? crossed : straight, AXES);
+  return b->failed ? x : zb_raise_transposed(b, x, o->swapped ? crossed : straight, AXES);
 }
 
 // ---- The pattern ----

@@ -31,6 +31,10 @@ zb_raised zb_raise_power(const zb_raise_context *context, MlirOperation root);
 /* Replaces the root by a value; RAISED, or FAILED where the builder failed. */
 zb_raised zb_raise_finish(const zb_builder *b, MlirOperation root, MlirValue value);
 
+/* transpose(value): composed with a transpose that makes it; or, where that makes all transposes above it cancel, through the elementwise ops,
+ * slices and concats between (raise_hoist.c). At most one op may read `value`. Null and b->failed on failure. */
+MlirValue zb_raise_transposed(zb_builder *b, MlirValue value, const int64_t *permutation, int rank);
+
 /* Constants written in decimal by exporters: equal within 1e-5 relative. */
 bool zb_near(double a, double b);
 

@@ -58,6 +58,10 @@ void zb_op_list_deinit(zb_op_list *list) {
   *list = (zb_op_list){0};
 }
 
+bool zb_is_numbered(MlirOperation op) {
+  return !mlirAttributeIsNull(mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_ID)));
+}
+
 // ---- Attributes ----
 
 int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_RANK_MAX]) {

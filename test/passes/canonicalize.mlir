@@ -146,3 +146,21 @@ func.func @no_change(%x: tensor<4x8xf32> {zb.input = "x"}) -> tensor<32xf32> {
   %r = "zb.reshape"(%t) {shape = array<i64: 32>} : (tensor<8x4xf32>) -> tensor<32xf32>
   return %r : tensor<32xf32>
 }
+
+// -----
+
+// Forward ops of a differentiated program stay, for gradient ops name them; a transpose that is folded into the product of a gradient op
+// keeps its rest in that op's stage.
+// CHECK-LABEL: func.func @numbered
+// CHECK: "zb.reshape"(%{{[a-z0-9]+}}) {shape = array<i64: 2, 5, 3, 4>, zb.id = 0 : i64}
+// CHECK: %[[T:.*]] = "zb.transpose"(%{{[a-z0-9]+}}) {permutation = array<i64: 0, 2, 1, 3>, zb.of = 2 : i64}
+// CHECK: "zb.matmul"(%{{[a-z0-9]+}}, %[[T]]) {transpose_rhs = true, zb.of = 2 : i64}
+module attributes {zb.level = "split"} {
+  func.func @numbered(%q: tensor<2x3x5x4xf32> {zb.input = "q"}, %k: tensor<2x5x3x4xf32> {zb.input = "k"})
+      -> (tensor<2x3x5x5xf32>, tensor<2x5x3x4xf32>) {
+    %r = "zb.reshape"(%k) {shape = array<i64: 2, 5, 3, 4>, zb.id = 0 : i64} : (tensor<2x5x3x4xf32>) -> tensor<2x5x3x4xf32>
+    %t = "zb.transpose"(%r) {permutation = array<i64: 0, 2, 3, 1>, zb.id = 1 : i64} : (tensor<2x5x3x4xf32>) -> tensor<2x3x4x5xf32>
+    %s = "zb.matmul"(%q, %t) {zb.of = 2 : i64} : (tensor<2x3x5x4xf32>, tensor<2x3x4x5xf32>) -> tensor<2x3x5x5xf32>
+    return %s, %r : tensor<2x3x5x5xf32>, tensor<2x5x3x4xf32>
+  }
+}

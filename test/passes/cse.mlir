@@ -1,7 +1,7 @@
 // zb-cse merges pure ops that compute the same, except uses of parameters.
 // RUN: zb-opt --zb-cse --allow-unregistered-dialect --split-input-file %s | FileCheck %s --enable-var-scope
 
-// Merging one pair makes the next one equal; a commutative op is the same in both orders; zb.id and locations do not count.
+// Merging one pair makes the next one equal; a commutative op is the same in both orders; locations do not count.
 // CHECK-LABEL: func.func @merge
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
 // CHECK-NEXT: %[[A:.*]] = "zb.exp"(%[[X]])
@@ -9,8 +9,8 @@
 // CHECK-NEXT: %[[D:.*]] = "zb.mul"(%[[C]], %[[C]])
 // CHECK-NEXT: return %[[D]]
 func.func @merge(%x: tensor<4xf32> {zb.input = "x"}) -> tensor<4xf32> {
-  %a = "zb.exp"(%x) {zb.id = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
-  %b = "zb.exp"(%x) {zb.id = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32> loc("other")
+  %a = "zb.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %b = "zb.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("other")
   %c = "zb.add"(%a, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %d = "zb.add"(%x, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %e = "zb.mul"(%c, %d) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -55,13 +55,18 @@ func.func @parameter_chains(%x: tensor<4x4xf32> {zb.input = "x"}, %w: tensor<4x4
 
 // -----
 
-// Gradient ops of different forward ops stay apart, those of one are merged. Ops that nobody described are never merged.
+// Gradient ops of different forward ops stay apart, those of one are merged; numbered forward ops stay. Ops that nobody described are never
+// merged.
 // CHECK-LABEL: func.func @marks
+// CHECK-COUNT-1: "zb.tanh"(%{{.*}}) {zb.id = 1 : i64}
+// CHECK-COUNT-1: "zb.tanh"(%{{.*}}) {zb.id = 2 : i64}
 // CHECK-COUNT-1: "zb.exp"(%{{.*}}) {zb.of = 1 : i64}
 // CHECK-COUNT-1: "zb.exp"(%{{.*}}) {zb.of = 2 : i64}
 // CHECK-COUNT-2: "foreign.noise"
 func.func @marks(%x: tensor<4xf32> {zb.input = "x"})
     -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %f = "zb.tanh"(%x) {zb.id = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %g = "zb.tanh"(%x) {zb.id = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   %a = "zb.exp"(%x) {zb.of = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   %b = "zb.exp"(%x) {zb.of = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   %c = "zb.exp"(%x) {zb.of = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>

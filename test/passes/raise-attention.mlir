@@ -26,13 +26,20 @@ func.func @gpt2(%q: tensor<2x5x3x4xf32> {zb.input = "q"}, %k: tensor<2x5x3x4xf32
 
 // -----
 
-// As Hugging Face's Llama exports it: keys and values repeated over groups of heads, queries and keys after the rotary embedding, so that
-// one transpose of each stays.
+// As Hugging Face's Llama exports it: keys and values repeated over groups of heads; queries and keys go through the rotary embedding, which is
+// computed token-major, so that no transpose is left.
 // CHECK-LABEL: func.func @llama
 // CHECK-SAME: (%[[Q:[a-z0-9]+]]: {{[^,]*}}, %[[K:[a-z0-9]+]]: {{[^,]*}}, %[[V:[a-z0-9]+]]: {{[^,]*}}, %[[COS:[a-z0-9]+]]:
-// CHECK: %[[QT:.*]] = "zb.transpose"(%{{.*}}) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x4x5x8xf32>) -> tensor<2x5x4x8xf32>
-// CHECK: %[[KT:.*]] = "zb.transpose"(%{{.*}}) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x2x5x8xf32>) -> tensor<2x5x2x8xf32>
-// CHECK: %[[O:.*]]:2 = "zb.attention"(%[[QT]], %[[KT]], %[[V]]) {causal = true, scale = 5.000000e-01 : f64}
+// CHECK-NOT: zb.transpose
+// CHECK-DAG: %[[C1:.*]] = "zb.reshape"(%[[COS]]) {shape = array<i64: 1, 5, 1, 8>}
+// CHECK-DAG: %[[QC:.*]] = "zb.mul"(%[[Q]], %[[C1]]) : (tensor<2x5x4x8xf32>, tensor<1x5x1x8xf32>) -> tensor<2x5x4x8xf32>
+// CHECK-DAG: %[[Q0:.*]] = "zb.slice"(%[[Q]]) {sizes = array<i64: 2, 5, 4, 4>, starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>}
+// CHECK-DAG: %[[Q1:.*]] = "zb.slice"(%[[Q]]) {sizes = array<i64: 2, 5, 4, 4>, starts = array<i64: 0, 0, 0, 4>, steps = array<i64: 1, 1, 1, 1>}
+// CHECK-DAG: %[[QN:.*]] = "zb.neg"(%[[Q1]])
+// CHECK-DAG: %[[QJ:.*]] = "zb.concat"(%[[QN]], %[[Q0]]) {axis = 3 : i64}
+// CHECK-DAG: %[[QR:.*]] = "zb.add"(%[[QC]], %[[QJ]]) : (tensor<2x5x4x8xf32>
+// CHECK-DAG: %[[KR:.*]] = "zb.mul"(%[[K]], %{{.*}}) : (tensor<2x5x2x8xf32>
+// CHECK: %[[O:.*]]:2 = "zb.attention"(%[[QR]], %[[KR]], %[[V]]) {causal = true, scale = 5.000000e-01 : f64}
 // CHECK-NEXT: return %[[O]]#0
 func.func @llama(%q: tensor<2x5x4x8xf32> {zb.input = "q"}, %k: tensor<2x5x2x8xf32> {zb.input = "k"},
                  %v: tensor<2x5x2x8xf32> {zb.input = "v"}, %cos: tensor<1x1x5x8xf32> {zb.constant = "cos"}) -> tensor<2x5x4x8xf32> {
@@ -43,7 +50,14 @@ func.func @llama(%q: tensor<2x5x4x8xf32> {zb.input = "q"}, %k: tensor<2x5x2x8xf3
   %mask = "zb.where"(%causal, %zero, %least) : (tensor<2x1x5x5xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x5x5xf32>
   %scale = "zb.constant"() {value = dense<2.0> : tensor<f32>} : () -> tensor<f32>
   %qt = "zb.transpose"(%q) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x5x4x8xf32>) -> tensor<2x4x5x8xf32>
-  %qr = "zb.mul"(%qt, %cos) : (tensor<2x4x5x8xf32>, tensor<1x1x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %qc = "zb.mul"(%qt, %cos) : (tensor<2x4x5x8xf32>, tensor<1x1x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %q0 = "zb.slice"(%qt) {starts = array<i64: 0, 0, 0, 0>, sizes = array<i64: 2, 4, 5, 4>, steps = array<i64: 1, 1, 1, 1>}
+    : (tensor<2x4x5x8xf32>) -> tensor<2x4x5x4xf32>
+  %q1 = "zb.slice"(%qt) {starts = array<i64: 0, 0, 0, 4>, sizes = array<i64: 2, 4, 5, 4>, steps = array<i64: 1, 1, 1, 1>}
+    : (tensor<2x4x5x8xf32>) -> tensor<2x4x5x4xf32>
+  %qn = "zb.neg"(%q1) : (tensor<2x4x5x4xf32>) -> tensor<2x4x5x4xf32>
+  %qj = "zb.concat"(%qn, %q0) {axis = 3 : i64} : (tensor<2x4x5x4xf32>, tensor<2x4x5x4xf32>) -> tensor<2x4x5x8xf32>
+  %qr = "zb.add"(%qc, %qj) : (tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
   %kt = "zb.transpose"(%k) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x8xf32>) -> tensor<2x2x5x8xf32>
   %kr = "zb.mul"(%kt, %cos) : (tensor<2x2x5x8xf32>, tensor<1x1x5x8xf32>) -> tensor<2x2x5x8xf32>
   %k1 = "zb.reshape"(%kr) {shape = array<i64: 2, 2, 1, 5, 8>} : (tensor<2x2x5x8xf32>) -> tensor<2x2x1x5x8xf32>
@@ -128,4 +142,21 @@ func.func @other_diagonal(%q: tensor<2x3x5x4xf32> {zb.input = "q"}, %k: tensor<2
   %p = "zb.softmax"(%m) {axis = 3 : i64} : (tensor<2x3x5x6xf32>) -> tensor<2x3x5x6xf32>
   %o = "zb.matmul"(%p, %k) : (tensor<2x3x5x6xf32>, tensor<2x3x6x4xf32>) -> tensor<2x3x5x4xf32>
   return %o : tensor<2x3x5x4xf32>
+}
+
+// -----
+
+// A rotated value with another reader is needed heads-major anyway: it is transposed, as a view.
+// CHECK-LABEL: func.func @shared_rotation
+// CHECK: %[[A:.*]] = "zb.mul"(%{{.*}}, %{{.*}}) : (tensor<2x3x5x4xf32>, tensor<5x4xf32>)
+// CHECK: %[[T:.*]] = "zb.transpose"(%[[A]]) {permutation = array<i64: 0, 2, 1, 3>}
+// CHECK: "zb.attention"(%[[T]],
+func.func @shared_rotation(%q: tensor<2x5x3x4xf32> {zb.input = "q"}, %k: tensor<2x3x5x4xf32> {zb.input = "k"}, %cos: tensor<5x4xf32> {zb.constant = "cos"})
+    -> (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) {
+  %t = "zb.transpose"(%q) {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x5x3x4xf32>) -> tensor<2x3x5x4xf32>
+  %a = "zb.mul"(%t, %cos) : (tensor<2x3x5x4xf32>, tensor<5x4xf32>) -> tensor<2x3x5x4xf32>
+  %s = "zb.matmul"(%a, %k) {transpose_rhs = true} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x5xf32>
+  %p = "zb.softmax"(%s) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %o = "zb.matmul"(%p, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  return %o, %a : tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>
 }
