@@ -1,11 +1,11 @@
 /* Attention and its gradient without the matrix of scores: blocks of queries times blocks of keys, in scratch.
  *
- * Forward: a tile is GROUP queries of one head; a running maximum and sum join the blocks of keys (M. Milakov, N. Gimelshein,
- * "Online normalizer calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022). Backward: a tile is one key/value head of one
- * batch entry, which owns its dk and dv and the dq of its query heads, so all sums have one order. Blocks that causality hides are skipped.
- * Rows of a head lie heads * d apart, which caches and page tables serve badly, so a block is copied together before it is used.
- * No workspace: scores are computed again from q, k and lse, and the row sums of out * dout for each block of keys.
- * Tests: test/kernels/fast_attention_test.c
+ * Forward: a tile is GROUP queries of one head; a running maximum and sum join the blocks of keys (M. Milakov, N.
+ * Gimelshein, "Online normalizer calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022). Backward: a
+ * tile is one key/value head of one batch entry, which owns its dk and dv and the dq of its query heads, so all sums
+ * have one order. Blocks that causality hides are skipped. Rows of a head lie heads * d apart, which caches and page
+ * tables serve badly, so a block is copied together before it is used. No workspace: scores are computed again from q,
+ * k and lse, and the row sums of out * dout for each block of keys. Tests: test/kernels/fast_attention_test.c
  */
 #ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/common.h"
@@ -17,10 +17,19 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* QUERIES a product, GROUP a forward tile; a block has KEYS keys, fewer for a large d: its k and v have BLOCK_ELEMENTS at most. */
-enum { AHEAD = 12 }; /* rows */
-enum { QUERIES = 64, GROUP = 256, KEYS = 512, KEYS_UNIT = 128, BLOCK_ELEMENTS = 32768, D_MAX = BLOCK_ELEMENTS / KEYS_UNIT };
-_Static_assert((2 * BLOCK_ELEMENTS + QUERIES * KEYS + (GROUP + QUERIES) * D_MAX + 2 * GROUP) * sizeof(float) <= ZB_SCRATCH_BYTES,
+/* QUERIES a product, GROUP a forward tile; a block has KEYS keys, fewer for a large d: its k and v have BLOCK_ELEMENTS
+ * at most. */
+enum { AHEAD = 12 /* rows */, TILE_FLOPS = 1000000 };
+enum {
+  QUERIES = 64,
+  GROUP = 256,
+  KEYS = 512,
+  KEYS_UNIT = 128,
+  BLOCK_ELEMENTS = 32768,
+  D_MAX = BLOCK_ELEMENTS / KEYS_UNIT
+};
+_Static_assert((2 * BLOCK_ELEMENTS + QUERIES * KEYS + (GROUP + QUERIES) * D_MAX + 2 * GROUP) * sizeof(float) <=
+                   ZB_SCRATCH_BYTES,
                "forward: k, v, scores, results, q, row state");
 _Static_assert((4 * BLOCK_ELEMENTS + 2 * QUERIES * KEYS + 3 * QUERIES * D_MAX) * sizeof(float) <= ZB_SCRATCH_BYTES,
                "gradient: k, v, dk, dv, scores, their gradients, q, dout, and out or dq");
@@ -32,15 +41,17 @@ typedef struct heads {
 } heads;
 
 typedef struct attention {
-  int64_t batch, tq, tk, heads, kv_heads, d, groups, keys; /* groups of queries a head, keys a block */
+  int64_t batch, tq, tk, heads, kv_heads, d;
+  int64_t groups, keys;      /* groups of queries a head; keys a block */
+  int64_t units, unit_count; /* a unit is a tile, but small units are put together, unit_count a tile */
   heads q, k, v, out, dout;  /* out, dout: gradient only */
   const float *mask;         /* NULL: none */
   int64_t mask_strides[4];   /* batch, head, query, key */
   const float *lse;
   float scale;
   bool causal;
-  float *out_data, *lse_data;    /* forward */
-  float *dq, *dk, *dv;           /* gradient */
+  float *out_data, *lse_data; /* forward */
+  float *dq, *dk, *dv;        /* gradient */
   atomic_bool failed;
 } attention;
 
@@ -64,8 +75,8 @@ static const float *mask_row(const attention *a, int64_t batch, int64_t head, in
 }
 
 /* out (+)= scale left right for matrices in scratch; a failure is kept for the caller of the kernel. */
-static void product(attention *a, int64_t m, int64_t n, int64_t k, float scale, zb_matrix left, zb_matrix right, bool accumulate,
-                    float *out, int64_t out_stride) {
+static void product(attention *a, int64_t m, int64_t n, int64_t k, float scale, zb_matrix left, zb_matrix right,
+                    bool accumulate, float *out, int64_t out_stride) {
   if (!zb_sgemm(m, n, k, scale, left, right, accumulate, out, out_stride)) atomic_store(&a->failed, true);
 }
 
@@ -74,8 +85,14 @@ static void product(attention *a, int64_t m, int64_t n, int64_t k, float scale, 
 
 static void attention_init(attention *a, const zb_kernel_call *call) {
   const zb_tensor *q = &call->inputs[0], *k = &call->inputs[1], *mask = zb_call_input(call, 3);
-  *a = (attention){.batch = q->shape[0], .tq = q->shape[1], .heads = q->shape[2], .d = q->shape[3],
-                   .tk = k->shape[1], .kv_heads = k->shape[2], .q = heads_of(q), .k = heads_of(k),
+  *a = (attention){.batch = q->shape[0],
+                   .tq = q->shape[1],
+                   .heads = q->shape[2],
+                   .d = q->shape[3],
+                   .tk = k->shape[1],
+                   .kv_heads = k->shape[2],
+                   .q = heads_of(q),
+                   .k = heads_of(k),
                    .v = heads_of(&call->inputs[2])};
   a->scale = (float)zb_attr_float(&call->attrs, "scale", 1.0 / sqrt((double)zb_max64(1, a->d)));
   a->causal = zb_attr_bool(&call->attrs, "causal", false);
@@ -90,7 +107,17 @@ static void attention_init(attention *a, const zb_kernel_call *call) {
   }
 }
 
-static const char *failure(attention *a) { return atomic_load(&a->failed) ? "the matrix product ran out of memory" : NULL; }
+/* Tiles of at least TILE_FLOPS; work is flops / (keys * d) of a unit. */
+static void over_units(const zb_kernel_call *call, attention *a, int64_t units, int64_t work, zb_tile_run run) {
+  int64_t flops = work * a->tk * a->d;
+  a->units = units;
+  a->unit_count = zb_max64(1, TILE_FLOPS / zb_max64(1, flops));
+  zb_parallel_for(call->threads, zb_ceil_div(units, a->unit_count), run, a);
+}
+
+static const char *failure(attention *a) {
+  return atomic_load(&a->failed) ? "the matrix product ran out of memory" : NULL;
+}
 
 const char *zb_cpu_attention(const zb_kernel_call *call) {
   static const zb_tile_run tiles[] = ZB_ISA_ROW(attention_tile);
@@ -98,7 +125,7 @@ const char *zb_cpu_attention(const zb_kernel_call *call) {
   attention_init(&a, call);
   a.out_data = call->outputs[0].data;
   a.lse_data = call->outputs[1].data;
-  zb_parallel_for(call->threads, a.batch * a.heads * a.groups, tiles[zb_isa()], &a);
+  over_units(call, &a, a.batch * a.heads * a.groups, 4 * zb_min64(GROUP, a.tq), tiles[zb_isa()]);
   return failure(&a);
 }
 
@@ -112,7 +139,7 @@ const char *zb_cpu_attention_grad(const zb_kernel_call *call) {
   a.dq = call->outputs[0].data;
   a.dk = call->outputs[1].data;
   a.dv = call->outputs[2].data;
-  zb_parallel_for(call->threads, a.batch * a.kv_heads, tiles[zb_isa()], &a);
+  over_units(call, &a, a.batch * a.kv_heads, 10 * a.heads / zb_max64(1, a.kv_heads) * a.tq, tiles[zb_isa()]);
   return failure(&a);
 }
 
@@ -134,7 +161,8 @@ bool zb_cpu_attention_matches(const zb_kernel_call *call) {
 }
 
 bool zb_cpu_attention_grad_matches(const zb_kernel_call *call) {
-  if (call->input_count != 7 || !operands_match(call, 0, 3) || !readable(&call->inputs[4]) || !readable(&call->inputs[6]))
+  if (call->input_count != 7 || !operands_match(call, 0, 3) || !readable(&call->inputs[4]) ||
+      !readable(&call->inputs[6]))
     return false;
   return call->inputs[5].dtype == ZB_F32 && zb_tensor_contiguous(&call->inputs[5]) && call->outputs[0].dtype == ZB_F32;
 }
@@ -146,15 +174,18 @@ V_INLINE void ZB_ISA(add_mask)(float *scores, const float *mask, int64_t stride,
     for (int64_t j = 0; j < count; j += V_LANES)
       v_give(scores, v_take(scores, j, count) + v_take(mask, j, count), j, count);
   } else {
-    for (int64_t j = 0; j < count; j++) scores[j] += mask[j * stride];
+    for (int64_t j = 0; j < count; j++)
+      scores[j] += mask[j * stride];
   }
 }
 
 V_INLINE void ZB_ISA(scale_row)(float *row, float factor, int64_t count) {
-  for (int64_t j = 0; j < count; j += V_LANES) v_give(row, v_take(row, j, count) * v_set(factor), j, count);
+  for (int64_t j = 0; j < count; j += V_LANES)
+    v_give(row, v_take(row, j, count) * v_set(factor), j, count);
 }
 
-/* Scores of one row become exp(score - maximum); joins them to the row's running maximum and sum, and scales what the row has so far. */
+/* Scores of one row become exp(score - maximum); joins them to the row's running maximum and sum, and scales what the
+ * row has so far. */
 static void ZB_ISA(join_row)(float *scores, int64_t visible, int64_t count, float *highest, float *sum, float *out,
                              int64_t d) {
   float block_highest = v_row_highest(scores, visible);
@@ -168,24 +199,27 @@ static void ZB_ISA(join_row)(float *scores, int64_t visible, int64_t count, floa
   }
   *sum += block_sum;
   *highest = joined;
-  for (int64_t j = visible; j < count; j += V_LANES) v_give(scores, v_set(0), j, count);
+  for (int64_t j = visible; j < count; j += V_LANES)
+    v_give(scores, v_set(0), j, count);
 }
 
 /* Rows of `d` elements. The hardware does not foresee rows that lie far apart, so they are asked for ahead. */
-static void ZB_ISA(copy_rows)(float *to, int64_t to_stride, const float *from, int64_t from_stride, int64_t rows, int64_t d) {
+static void ZB_ISA(copy_rows)(float *to, int64_t to_stride, const float *from, int64_t from_stride, int64_t rows,
+                              int64_t d) {
   for (int64_t i = 0; i < rows; i++) {
     int64_t ahead = zb_min64(i + AHEAD, rows - 1);
     for (int64_t j = 0; j < d; j += 16) {
       __builtin_prefetch(from + ahead * from_stride + j);
       __builtin_prefetch(to + ahead * to_stride + j, 1);
     }
-    for (int64_t j = 0; j < d; j += V_LANES) v_give(to + i * to_stride, v_take(from + i * from_stride, j, d), j, d);
+    for (int64_t j = 0; j < d; j += V_LANES)
+      v_give(to + i * to_stride, v_take(from + i * from_stride, j, d), j, d);
   }
 }
 
 /* Joins one block of keys (k and v in scratch) to the queries first..first+rows of one head. */
-static void ZB_ISA(forward_block)(attention *a, int64_t batch, int64_t head, int64_t first, int64_t key, const float *k, const float *v,
-                                  float *q, float *scores, float *highest, float *sum, float *out) {
+static void ZB_ISA(forward_block)(attention *a, int64_t batch, int64_t head, int64_t first, int64_t key, const float *k,
+                                  const float *v, float *q, float *scores, float *highest, float *sum, float *out) {
   int64_t rows = zb_min64(QUERIES, a->tq - first), count = zb_min64(a->keys, visible_keys(a, first + rows - 1) - key);
   if (count <= 0) return;
   ZB_ISA(copy_rows)(q, a->d, at(a->q, batch, first, head), a->q.time, rows, a->d);
@@ -200,20 +234,23 @@ static void ZB_ISA(forward_block)(attention *a, int64_t batch, int64_t head, int
   product(a, rows, a->d, count, 1.0f, (zb_matrix){scores, a->keys, 1}, (zb_matrix){v, a->d, 1}, key > 0, out, a->d);
 }
 
-static void ZB_ISA(attention_tile)(void *context, int64_t tile, void *scratch) {
-  attention *a = context;
-  int64_t head = tile / a->groups % a->heads, batch = tile / a->groups / a->heads, kv_head = head / (a->heads / a->kv_heads);
-  int64_t first = tile % a->groups * GROUP, end = zb_min64(first + GROUP, a->tq), visible_end = visible_keys(a, end - 1);
+/* GROUP queries of one head. */
+static void ZB_ISA(forward_unit)(attention *a, int64_t unit, void *scratch) {
+  int64_t head = unit / a->groups % a->heads, batch = unit / a->groups / a->heads,
+          kv_head = head / (a->heads / a->kv_heads);
+  int64_t first = unit % a->groups * GROUP, end = zb_min64(first + GROUP, a->tq),
+          visible_end = visible_keys(a, end - 1);
   float *k = scratch, *v = k + BLOCK_ELEMENTS, *scores = v + BLOCK_ELEMENTS, *highest = scores + QUERIES * KEYS;
   float *sum = highest + GROUP, *q = sum + GROUP, *out = q + QUERIES * D_MAX;
-  for (int64_t i = 0; i < GROUP; i++) highest[i] = -INFINITY, sum[i] = 0.0f;
+  for (int64_t i = 0; i < GROUP; i++)
+    highest[i] = -INFINITY, sum[i] = 0.0f;
   for (int64_t key = 0; key < visible_end; key += a->keys) {
     int64_t count = zb_min64(a->keys, visible_end - key);
     ZB_ISA(copy_rows)(k, a->d, at(a->k, batch, key, kv_head), a->k.time, count, a->d);
     ZB_ISA(copy_rows)(v, a->d, at(a->v, batch, key, kv_head), a->v.time, count, a->d);
     for (int64_t i = first; i < end; i += QUERIES)
-      ZB_ISA(forward_block)(a, batch, head, i, key, k, v, q, scores, highest + (i - first), sum + (i - first),
-                            out + (i - first) * a->d);
+      ZB_ISA(forward_block)
+    (a, batch, head, i, key, k, v, q, scores, highest + (i - first), sum + (i - first), out + (i - first) * a->d);
   }
   float *lse = a->lse_data + (batch * a->heads + head) * a->tq + first;
   float *to = a->out_data + ((batch * a->tq + first) * a->heads + head) * a->d;
@@ -225,14 +262,23 @@ static void ZB_ISA(attention_tile)(void *context, int64_t tile, void *scratch) {
   }
 }
 
+static void ZB_ISA(attention_tile)(void *context, int64_t tile, void *scratch) {
+  attention *a = context;
+  int64_t end = zb_min64((tile + 1) * a->unit_count, a->units);
+  for (int64_t unit = tile * a->unit_count; unit < end; unit++)
+    ZB_ISA(forward_unit)(a, unit, scratch);
+}
+
 V_INLINE float ZB_ISA(dot)(const float *x, const float *y, int64_t count) {
   vf sum = v_set(0);
-  for (int64_t j = 0; j < count; j += V_LANES) sum = v_fma(v_take(x, j, count), v_take(y, j, count), sum);
+  for (int64_t j = 0; j < count; j += V_LANES)
+    sum = v_fma(v_take(x, j, count), v_take(y, j, count), sum);
   return v_sum(sum);
 }
 
 /* One row of a block: p = exp(score - lse) replaces scores, scale p (dp - delta) replaces dp. */
-static void ZB_ISA(grad_row)(float *scores, float *dp, int64_t visible, int64_t count, float lse, float delta, float scale) {
+static void ZB_ISA(grad_row)(float *scores, float *dp, int64_t visible, int64_t count, float lse, float delta,
+                             float scale) {
   if (lse == -INFINITY) visible = 0;
   for (int64_t j = 0; j < visible; j += V_LANES) {
     vf p = v_exp(v_take(scores, j, visible) - v_set(lse));
@@ -247,13 +293,15 @@ static void ZB_ISA(grad_row)(float *scores, float *dp, int64_t visible, int64_t 
 
 /* What a gradient tile has in scratch. */
 typedef struct ZB_ISA(grad_scratch) {
-  float *k, *v, *dk, *dv; /* one block of keys */
+  float *k, *v, *dk, *dv;                /* one block of keys */
   float *scores, *dp, *q, *dout, *other; /* other: out, then dq */
 } ZB_ISA(grad_scratch);
 
 /* Adds what QUERIES queries of one head give, for one block of keys. */
-static void ZB_ISA(grad_block)(attention *a, int64_t batch, int64_t head, int64_t first, int64_t key, const ZB_ISA(grad_scratch) * s) {
-  int64_t rows = zb_min64(QUERIES, a->tq - first), count = zb_min64(a->keys, visible_keys(a, first + rows - 1) - key), d = a->d;
+static void ZB_ISA(grad_block)(attention *a, int64_t batch, int64_t head, int64_t first, int64_t key,
+                               const ZB_ISA(grad_scratch) * s) {
+  int64_t rows = zb_min64(QUERIES, a->tq - first), count = zb_min64(a->keys, visible_keys(a, first + rows - 1) - key),
+          d = a->d;
   float *dq = a->dq + ((batch * a->tq + first) * a->heads + head) * d;
   for (int64_t i = 0; i < rows && count <= 0 && key == 0; i++) /* these queries see nothing */
     memset(dq + i * a->heads * d, 0, (size_t)d * sizeof *dq);
@@ -278,11 +326,12 @@ static void ZB_ISA(grad_block)(attention *a, int64_t batch, int64_t head, int64_
   product(a, count, d, rows, 1.0f, (zb_matrix){s->scores, 1, a->keys}, (zb_matrix){s->dout, d, 1}, true, s->dv, d);
 }
 
-static void ZB_ISA(attention_grad_tile)(void *context, int64_t tile, void *scratch) {
-  attention *a = context;
-  int64_t batch = tile / a->kv_heads, kv_head = tile % a->kv_heads, group = a->heads / a->kv_heads, d = a->d;
+/* One key/value head of one batch entry. */
+static void ZB_ISA(gradient_unit)(attention *a, int64_t unit, void *scratch) {
+  int64_t batch = unit / a->kv_heads, kv_head = unit % a->kv_heads, group = a->heads / a->kv_heads, d = a->d;
   float *base = scratch;
-  ZB_ISA(grad_scratch) s = {.k = base, .v = base + BLOCK_ELEMENTS, .dk = base + 2 * BLOCK_ELEMENTS, .dv = base + 3 * BLOCK_ELEMENTS};
+  ZB_ISA(grad_scratch)
+  s = {.k = base, .v = base + BLOCK_ELEMENTS, .dk = base + 2 * BLOCK_ELEMENTS, .dv = base + 3 * BLOCK_ELEMENTS};
   s.scores = base + 4 * BLOCK_ELEMENTS;
   s.dp = s.scores + QUERIES * KEYS;
   s.q = s.dp + QUERIES * KEYS;
@@ -295,10 +344,18 @@ static void ZB_ISA(attention_grad_tile)(void *context, int64_t tile, void *scrat
     memset(s.dk, 0, (size_t)(count * d) * sizeof *s.dk);
     memset(s.dv, 0, (size_t)(count * d) * sizeof *s.dv);
     for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head++)
-      for (int64_t first = 0; first < a->tq; first += QUERIES) ZB_ISA(grad_block)(a, batch, head, first, key, &s);
+      for (int64_t first = 0; first < a->tq; first += QUERIES)
+        ZB_ISA(grad_block)(a, batch, head, first, key, &s);
     int64_t row = (batch * a->tk + key) * a->kv_heads + kv_head;
     ZB_ISA(copy_rows)(a->dk + row * d, a->kv_heads * d, s.dk, d, count, d);
     ZB_ISA(copy_rows)(a->dv + row * d, a->kv_heads * d, s.dv, d, count, d);
   }
+}
+
+static void ZB_ISA(attention_grad_tile)(void *context, int64_t tile, void *scratch) {
+  attention *a = context;
+  int64_t end = zb_min64((tile + 1) * a->unit_count, a->units);
+  for (int64_t unit = tile * a->unit_count; unit < end; unit++)
+    ZB_ISA(gradient_unit)(a, unit, scratch);
 }
 #endif

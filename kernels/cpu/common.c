@@ -3,11 +3,14 @@
 
 int64_t zb_shape_product(const zb_tensor *x, int first, int last) {
   int64_t product = 1;
-  for (int i = first; i < last; i++) product *= x->shape[i];
+  for (int i = first; i < last; i++)
+    product *= x->shape[i];
   return product;
 }
 
-int64_t zb_tensor_elements(const zb_tensor *x) { return zb_shape_product(x, 0, x->rank); }
+int64_t zb_tensor_elements(const zb_tensor *x) {
+  return zb_shape_product(x, 0, x->rank);
+}
 
 const zb_tensor *zb_call_input(const zb_kernel_call *call, int i) {
   return i < call->input_count && zb_tensor_present(&call->inputs[i]) ? &call->inputs[i] : NULL;
@@ -55,7 +58,8 @@ static void drop(zb_loop *loop, int i) {
   loop->rank--;
   for (int d = i; d < loop->rank; d++) {
     loop->shape[d] = loop->shape[d + 1];
-    for (int k = 0; k < loop->operand_count; k++) loop->strides[k][d] = loop->strides[k][d + 1];
+    for (int k = 0; k < loop->operand_count; k++)
+      loop->strides[k][d] = loop->strides[k][d + 1];
   }
 }
 
@@ -63,7 +67,8 @@ bool zb_loop_init(zb_loop *loop, const zb_tensor *space, const zb_tensor *const 
   loop->rank = space->rank;
   loop->operand_count = operand_count;
   loop->elements = zb_tensor_elements(space);
-  for (int d = 0; d < space->rank; d++) loop->shape[d] = space->shape[d];
+  for (int d = 0; d < space->rank; d++)
+    loop->shape[d] = space->shape[d];
   for (int k = 0; k < operand_count; k++) {
     int shift = space->rank - operands[k]->rank;
     if (shift < 0) return false;
@@ -94,7 +99,8 @@ int64_t zb_loop_offset(const zb_loop *loop, int operand, int rank_used, int64_t 
 
 void zb_cursor_init(zb_cursor *cursor, const zb_loop *loop, int rank, int64_t position) {
   cursor->rank = rank;
-  for (int k = 0; k < loop->operand_count; k++) cursor->offset[k] = zb_loop_offset(loop, k, rank, position);
+  for (int k = 0; k < loop->operand_count; k++)
+    cursor->offset[k] = zb_loop_offset(loop, k, rank, position);
   for (int d = rank - 1; d >= 0; d--) {
     cursor->index[d] = position % loop->shape[d];
     position /= loop->shape[d];

@@ -7,13 +7,21 @@
 /* Elements of cheap work a tile: below it an op is one tile, which the caller runs without waking a thread. */
 enum { ZB_TILE_ELEMENTS = 16384 };
 
-static inline int64_t zb_min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t zb_max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t zb_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t zb_min64(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static inline int64_t zb_max64(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+static inline int64_t zb_ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
 /* Number of elements, 1 for rank 0. */
 int64_t zb_tensor_elements(const zb_tensor *x);
-static inline bool zb_tensor_present(const zb_tensor *x) { return x->rank >= 0; }
+static inline bool zb_tensor_present(const zb_tensor *x) {
+  return x->rank >= 0;
+}
 /* Input or output i, or NULL if the call has none or it is absent. */
 const zb_tensor *zb_call_input(const zb_kernel_call *call, int i);
 const zb_tensor *zb_call_output(const zb_kernel_call *call, int i);
@@ -26,13 +34,19 @@ bool zb_call_dense_f32(const zb_kernel_call *call);
 /* Products of the shape: dimensions first..last-1. */
 int64_t zb_shape_product(const zb_tensor *x, int first, int last);
 /* The rows of an op over the last dimensions: elements before `axis` and from it on. */
-static inline int64_t zb_outer(const zb_tensor *x, int64_t axis) { return zb_shape_product(x, 0, (int)axis); }
-static inline int64_t zb_inner(const zb_tensor *x, int64_t axis) { return zb_shape_product(x, (int)axis, x->rank); }
+static inline int64_t zb_outer(const zb_tensor *x, int64_t axis) {
+  return zb_shape_product(x, 0, (int)axis);
+}
+static inline int64_t zb_inner(const zb_tensor *x, int64_t axis) {
+  return zb_shape_product(x, (int)axis, x->rank);
+}
 /* How many rows of `width` elements make a tile; at least 1. */
-static inline int64_t zb_tile_rows(int64_t width) { return zb_max64(1, ZB_TILE_ELEMENTS / zb_max64(1, width)); }
+static inline int64_t zb_tile_rows(int64_t width) {
+  return zb_max64(1, ZB_TILE_ELEMENTS / zb_max64(1, width));
+}
 
-/* An index space with the strides of up to ZB_LOOP_OPERANDS operands, broadcast to it, with dimensions of size 1 dropped and
- * neighbours merged where all operands allow. */
+/* An index space with the strides of up to ZB_LOOP_OPERANDS operands, broadcast to it, with dimensions of size 1
+ * dropped and neighbours merged where all operands allow. */
 enum { ZB_LOOP_OPERANDS = 4 };
 typedef struct zb_loop {
   int rank;
@@ -57,7 +71,8 @@ static inline void zb_cursor_next(zb_cursor *cursor, const zb_loop *loop) {
   for (int d = cursor->rank - 1; d >= 0; d--) {
     bool carry = ++cursor->index[d] == loop->shape[d];
     int64_t steps = carry ? 1 - loop->shape[d] : 1;
-    for (int k = 0; k < loop->operand_count; k++) cursor->offset[k] += steps * loop->strides[k][d];
+    for (int k = 0; k < loop->operand_count; k++)
+      cursor->offset[k] += steps * loop->strides[k][d];
     if (!carry) return;
     cursor->index[d] = 0;
   }

@@ -1,9 +1,9 @@
 /* Elementwise kernels on f32: any strides and broadcasting, one vector expression an op (elementwise.def).
  *
- * The index space is cut into tiles of ZB_TILE_ELEMENTS, and these into segments on which every operand is dense: operands that lie so
- * are read in place, others (scalars, broadcast rows, transposes) are first laid out in scratch. So an expression is compiled once
- * and an element's bits do not depend on its place: the tail of a segment is a vector with unused lanes.
- * Tests: test/kernels/fast_elementwise_test.c, test/kernels/fast_math_test.c
+ * The index space is cut into tiles of ZB_TILE_ELEMENTS, and these into segments on which every operand is dense:
+ * operands that lie so are read in place, others (scalars, broadcast rows, transposes) are first laid out in scratch.
+ * So an expression is compiled once and an element's bits do not depend on its place: the tail of a segment is a vector
+ * with unused lanes. Tests: test/kernels/fast_elementwise_test.c, test/kernels/fast_math_test.c
  */
 #ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/common.h"
@@ -39,11 +39,13 @@ static void lay_out(const map_context *map, int operand, int64_t position, int64
     int64_t column = position % inner, length = zb_min64(inner - column, count);
     int64_t offset = zb_loop_offset(loop, operand, last < 0 ? 0 : last, position / inner) + column * stride;
     if (bytes == 1) {
-      for (int64_t i = 0; i < length; i++) to[i] = map->data[operand][offset + i * stride];
+      for (int64_t i = 0; i < length; i++)
+        to[i] = map->data[operand][offset + i * stride];
     } else {
       const float *from = (const float *)(const void *)map->data[operand] + offset;
       float *dense = (float *)(void *)to;
-      for (int64_t i = 0; i < length; i++) dense[i] = from[i * stride];
+      for (int64_t i = 0; i < length; i++)
+        dense[i] = from[i * stride];
     }
     to += length * bytes;
     position += length;
@@ -122,30 +124,33 @@ static void map_tile(void *context, int64_t tile, void *scratch) {
   const map_context *map = context;
   int last = map->loop.rank - 1;
   int64_t position = tile * ZB_TILE_ELEMENTS, end = zb_min64(position + ZB_TILE_ELEMENTS, map->loop.elements);
-  if (last > 0 && map->loop.shape[last] >= SHORT_ROW) map_rows(map, position, end, scratch);
-  else map_flat(map, position, end, scratch);
+  if (last > 0 && map->loop.shape[last] >= SHORT_ROW)
+    map_rows(map, position, end, scratch);
+  else
+    map_flat(map, position, end, scratch);
 }
 
-static const char *run_map(const zb_kernel_call *call, map_run run, const zb_tensor *const *operands, int count, float a,
-                           float b) {
+static const char *run_map(const zb_kernel_call *call, map_run run, const zb_tensor *const *operands, int count,
+                           float a, float b) {
   map_context map = {.out = call->outputs[0].data, .run = run, .a = a, .b = b};
   for (int k = 0; k < count; k++) {
     map.data[k] = operands[k]->data;
     map.element_bytes[k] = operands[k]->dtype == ZB_I1 ? 1 : (int)sizeof(float);
   }
-  if (!zb_loop_init(&map.loop, &call->outputs[0], operands, count)) return "the operands do not broadcast to the result";
+  if (!zb_loop_init(&map.loop, &call->outputs[0], operands, count))
+    return "the operands do not broadcast to the result";
   zb_parallel_for(call->threads, zb_ceil_div(map.loop.elements, ZB_TILE_ELEMENTS), map_tile, &map);
   return NULL;
 }
 
 #define ZB_MAP(name, operands, attribute_a, default_a, attribute_b, default_b, expression)                             \
-  const char *zb_cpu_##name(const zb_kernel_call *call) {                                                             \
-    static const map_run rows[] = ZB_ISA_ROW(map_##name);                                                             \
-    const char *const names[2] = {attribute_a, attribute_b};                                                          \
+  const char *zb_cpu_##name(const zb_kernel_call *call) {                                                              \
+    static const map_run rows[] = ZB_ISA_ROW(map_##name);                                                              \
+    const char *const names[2] = {attribute_a, attribute_b};                                                           \
     float a = names[0] ? (float)zb_attr_float(&call->attrs, names[0], default_a) : 0.0f;                               \
     float b = names[1] ? (float)zb_attr_float(&call->attrs, names[1], default_b) : 0.0f;                               \
-    const zb_tensor *const tensors[2] = {&call->inputs[0], &call->inputs[(operands) - 1]};                             \
-    return run_map(call, rows[zb_isa()], tensors, operands, a, b);                                                    \
+    const zb_tensor *const tensors[2] = {&call->inputs[0], &call->inputs[(operands)-1]};                               \
+    return run_map(call, rows[zb_isa()], tensors, operands, a, b);                                                     \
   }
 #include "kernels/cpu/elementwise.def"
 
@@ -180,8 +185,12 @@ static bool all_f32(const zb_kernel_call *call, int first) {
   return call->outputs[0].dtype == ZB_F32;
 }
 
-bool zb_cpu_map_matches(const zb_kernel_call *call) { return all_f32(call, 0); }
-bool zb_cpu_where_matches(const zb_kernel_call *call) { return all_f32(call, 1) && call->inputs[0].dtype == ZB_I1; }
+bool zb_cpu_map_matches(const zb_kernel_call *call) {
+  return all_f32(call, 0);
+}
+bool zb_cpu_where_matches(const zb_kernel_call *call) {
+  return all_f32(call, 1) && call->inputs[0].dtype == ZB_I1;
+}
 bool zb_cpu_gelu_erf_matches(const zb_kernel_call *call) {
   return all_f32(call, 0) && !zb_attr_bool(&call->attrs, "tanh", false);
 }
@@ -213,7 +222,9 @@ V_INLINE vf ZB_ISA(normal_cdf)(vf x, vf bell_x) {
   return v_select(v_lt(v_set(0), x), v_set(1) - tail, tail);
 }
 
-V_INLINE vf ZB_ISA(gelu_erf)(vf x) { return x * ZB_ISA(normal_cdf)(x, ZB_ISA(bell)(x)); }
+V_INLINE vf ZB_ISA(gelu_erf)(vf x) {
+  return x * ZB_ISA(normal_cdf)(x, ZB_ISA(bell)(x));
+}
 
 V_INLINE vf ZB_ISA(gelu_erf_slope)(vf x) {
   vf bell_x = ZB_ISA(bell)(x);
@@ -258,16 +269,16 @@ V_INLINE vf ZB_ISA(softplus)(vf x) {
 #define ZB_MAP_PART(k) v_load_part((const float *)in[k] + i, count - i)
 
 #define ZB_MAP(name, operands, attribute_a, default_a, attribute_b, default_b, expression)                             \
-  static void ZB_ISA(map_##name)(float *out, const void *const *in, int64_t count, float a_value, float b_value) {    \
-    const vf a = v_set(a_value), b = v_set(b_value);                                                                  \
-    (void)a, (void)b;                                                                                                 \
-    int64_t i = 0;                                                                                                    \
-    for (; i + V_LANES <= count; i += V_LANES) {                                                                      \
-      ZB_MAP_READ_##operands(ZB_MAP_WHOLE) v_store(out + i, (expression));                                            \
-    }                                                                                                                 \
-    if (i < count) {                                                                                                  \
-      ZB_MAP_READ_##operands(ZB_MAP_PART) v_store_part(out + i, (expression), count - i);                             \
-    }                                                                                                                 \
+  static void ZB_ISA(map_##name)(float *out, const void *const *in, int64_t count, float a_value, float b_value) {     \
+    const vf a = v_set(a_value), b = v_set(b_value);                                                                   \
+    (void)a, (void)b;                                                                                                  \
+    int64_t i = 0;                                                                                                     \
+    for (; i + V_LANES <= count; i += V_LANES) {                                                                       \
+      ZB_MAP_READ_##operands(ZB_MAP_WHOLE) v_store(out + i, (expression));                                             \
+    }                                                                                                                  \
+    if (i < count) {                                                                                                   \
+      ZB_MAP_READ_##operands(ZB_MAP_PART) v_store_part(out + i, (expression), count - i);                              \
+    }                                                                                                                  \
   }
 #include "kernels/cpu/elementwise.def"
 
@@ -275,7 +286,8 @@ static void ZB_ISA(map_where)(float *out, const void *const *in, int64_t count, 
   const uint8_t *condition = in[0];
   const float *yes = in[1], *no = in[2];
   (void)a, (void)b;
-  for (int64_t i = 0; i < count; i++) out[i] = condition[i] ? yes[i] : no[i];
+  for (int64_t i = 0; i < count; i++)
+    out[i] = condition[i] ? yes[i] : no[i];
 }
 
 static void ZB_ISA(map_copy)(float *out, const void *const *in, int64_t count, float a, float b) {
@@ -286,13 +298,15 @@ static void ZB_ISA(map_copy)(float *out, const void *const *in, int64_t count, f
 static void ZB_ISA(map_cube)(float *out, const void *const *in, int64_t count, float a, float b) {
   const float *x = in[0];
   (void)a, (void)b;
-  for (int64_t i = 0; i < count; i++) out[i] = x[i] * x[i] * x[i];
+  for (int64_t i = 0; i < count; i++)
+    out[i] = x[i] * x[i] * x[i];
 }
 
 static void ZB_ISA(map_pow)(float *out, const void *const *in, int64_t count, float a, float b) {
   const float *x = in[0], *y = in[1];
   (void)a, (void)b;
-  for (int64_t i = 0; i < count; i++) out[i] = powf(x[i], y[i]);
+  for (int64_t i = 0; i < count; i++)
+    out[i] = powf(x[i], y[i]);
 }
 
 #undef expm1_of

@@ -1,5 +1,5 @@
-/* Includes the file ZB_ISA_BODY once an instruction set, after the vector helpers (vector.h) for it. No include guard: one
- * inclusion a kernel file. See isa.h. */
+/* Includes the file ZB_ISA_BODY once an instruction set, after the vector helpers (vector.h) for it. No include guard:
+ * one inclusion a kernel file. See isa.h. */
 #ifndef ZB_ISA_BODY
 #error "define ZB_ISA_BODY as the file to include before including isa_each.h"
 #endif

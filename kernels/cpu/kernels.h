@@ -8,7 +8,8 @@
 #define ZB_KERNEL(op, function, matches) const char *function(const zb_kernel_call *call);
 #include "kernels/cpu/kernels.def"
 
-/* Whether the kernel can run the call: element types, strides, attributes; data may be NULL. Several kernels may share one. */
+/* Whether the kernel can run the call: element types, strides, attributes; data may be NULL. Several kernels may share
+ * one. */
 #define ZB_KERNEL(op, function, matches) bool matches(const zb_kernel_call *call);
 #include "kernels/cpu/kernels.def"
 

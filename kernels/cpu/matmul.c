@@ -1,7 +1,7 @@
 /* Matrix products: strided operands, broadcast batches, tiles of dnnl_sgemm.
  *
- * The tile grid depends on shapes only. Large products are cut so that several threads find work; small batched ones are grouped.
- * Tests: test/kernels/fast_matmul_test.c
+ * The tile grid depends on shapes only. Large products are cut so that several threads find work; small batched ones
+ * are grouped. Tests: test/kernels/fast_matmul_test.c
  */
 #include "kernels/cpu/common.h"
 #include "kernels/cpu/kernels.h"
@@ -15,9 +15,9 @@ typedef struct product {
   zb_matrix lhs, rhs;
   float *out;
   bool accumulate;
-  zb_loop batch;                       /* of the leading dimensions; operands: lhs, rhs */
+  zb_loop batch; /* of the leading dimensions; operands: lhs, rhs */
   int64_t tile_m, tile_n, tiles_m, tiles_n;
-  int64_t group;                       /* batches a tile, when tiles_m == tiles_n == 1 */
+  int64_t group; /* batches a tile, when tiles_m == tiles_n == 1 */
   atomic_bool failed;
 } product;
 
@@ -39,8 +39,10 @@ static zb_tensor leading_dimensions(const zb_tensor *x) {
 static void fold_batch(product *p) {
   zb_loop *batch = &p->batch;
   if (batch->rank != 1 || batch->strides[1][0] != 0) return;
-  if (p->m == 1) p->lhs.row_stride = batch->strides[0][0];
-  else if (batch->strides[0][0] != p->m * p->lhs.row_stride) return;
+  if (p->m == 1)
+    p->lhs.row_stride = batch->strides[0][0];
+  else if (batch->strides[0][0] != p->m * p->lhs.row_stride)
+    return;
   if (!zb_sgemm_readable(p->m * batch->shape[0], p->k, p->lhs.row_stride, p->lhs.column_stride)) return;
   p->m *= batch->shape[0];
   batch->rank = 0;
@@ -67,12 +69,14 @@ static bool product_init(product *p, const zb_kernel_call *call) {
 
 bool zb_cpu_matmul_matches(const zb_kernel_call *call) {
   product p;
-  if (call->inputs[0].dtype != ZB_F32 || call->inputs[1].dtype != ZB_F32 || call->outputs[0].dtype != ZB_F32) return false;
+  if (call->inputs[0].dtype != ZB_F32 || call->inputs[1].dtype != ZB_F32 || call->outputs[0].dtype != ZB_F32)
+    return false;
   return product_init(&p, call);
 }
 
-/* Measured on AVX-512: a call of dnnl_sgemm packs its operands again, so large tiles are faster (128 x 384 loses 2 % to 512 x 768, 32 x 384 a
- * third), and most of all where the rhs is read transposed, which wants tall tiles. TILE_FLOPS is 0.1 ms, GROUP_FLOPS the same for small products. */
+/* Measured on AVX-512: a call of dnnl_sgemm packs its operands again, so large tiles are faster (128 x 384 loses 2 % to
+ * 512 x 768, 32 x 384 a third), and most of all where the rhs is read transposed, which wants tall tiles. TILE_FLOPS is
+ * 0.1 ms, GROUP_FLOPS the same for small products. */
 enum { TILE_M = 256, TILE_N = 768, TILE_M_LEAST = 128, TILE_N_LEAST = 192, TILES_WANTED = 8 };
 static const double tile_flops = 16e6, group_flops = 4e6;
 
@@ -97,8 +101,10 @@ static void choose_tiles(product *p) {
     bool can_m = p->tile_m > TILE_M_LEAST, can_n = p->tile_n > TILE_N_LEAST;
     if (p->tiles_m * p->tiles_n >= wanted || (!can_m && !can_n)) break;
     bool wide = p->tile_n > (rhs_transposed ? p->tile_m : 3 * p->tile_m);
-    if (can_n && (wide || !can_m)) most_n = zb_max64(TILE_N_LEAST, zb_ceil_div(p->tile_n, 2));
-    else most_m = zb_max64(TILE_M_LEAST, zb_ceil_div(p->tile_m, 2));
+    if (can_n && (wide || !can_m))
+      most_n = zb_max64(TILE_N_LEAST, zb_ceil_div(p->tile_n, 2));
+    else
+      most_m = zb_max64(TILE_M_LEAST, zb_ceil_div(p->tile_m, 2));
   }
   p->group = 1;
   if (p->tiles_m * p->tiles_n == 1) p->group = zb_max64(1, (int64_t)(group_flops / (flops > 1 ? flops : 1)));

@@ -1,7 +1,7 @@
 /* Data movement: contiguous, concat, slice_grad, gather and its gradient, for any element type.
  *
- * A strided copy is a loop over runs: dense runs are memcpy, a dense dimension that is not the last one is copied by square
- * blocks, so that both sides use whole cache lines. Tests: test/kernels/fast_move_test.c
+ * A strided copy is a loop over runs: dense runs are memcpy, a dense dimension that is not the last one is copied by
+ * square blocks, so that both sides use whole cache lines. Tests: test/kernels/fast_move_test.c
  */
 #include "kernels/cpu/common.h"
 #include "kernels/cpu/kernels.h"
@@ -13,11 +13,11 @@ enum { BLOCK = 16 };
 /* ---- Strided copies: both sides may have strides ---- */
 
 typedef struct copy {
-  zb_loop loop;  /* operands: to, from */
+  zb_loop loop; /* operands: to, from */
   char *to;
   const char *from;
-  int bytes;     /* of an element */
-  int crossing;  /* dimension where `from` is dense while the last one is not, or -1 */
+  int bytes;             /* of an element */
+  int crossing;          /* dimension where `from` is dense while the last one is not, or -1 */
   int64_t blocks_across; /* blocks of the crossing dimension */
   int64_t tile_rows;
 } copy;
@@ -29,12 +29,21 @@ static void copy_run(char *to, int64_t to_stride, const char *from, int64_t from
     return;
   }
 #define COPY_AS(type)                                                                                                  \
-  for (int64_t i = 0; i < count; i++) memcpy(to + i * to_stride * (int64_t)sizeof(type), from + i * from_stride * (int64_t)sizeof(type), sizeof(type))
+  for (int64_t i = 0; i < count; i++)                                                                                  \
+  memcpy(to + i * to_stride * (int64_t)sizeof(type), from + i * from_stride * (int64_t)sizeof(type), sizeof(type))
   switch (bytes) {
-  case 1: COPY_AS(uint8_t); break;
-  case 2: COPY_AS(uint16_t); break;
-  case 4: COPY_AS(uint32_t); break;
-  default: COPY_AS(uint64_t); break;
+  case 1:
+    COPY_AS(uint8_t);
+    break;
+  case 2:
+    COPY_AS(uint16_t);
+    break;
+  case 4:
+    COPY_AS(uint32_t);
+    break;
+  default:
+    COPY_AS(uint64_t);
+    break;
   }
 #undef COPY_AS
 }
@@ -51,20 +60,25 @@ static void copy_rows_tile(void *context, int64_t tile, void *scratch) {
   zb_cursor cursor;
   zb_cursor_init(&cursor, loop, last < 0 ? 0 : last, tile * c->tile_rows);
   for (int64_t row = tile * c->tile_rows; row < end; row++, zb_cursor_next(&cursor, loop))
-    copy_run(c->to + cursor.offset[0] * c->bytes, to_stride, c->from + cursor.offset[1] * c->bytes, from_stride, length, c->bytes);
+    copy_run(c->to + cursor.offset[0] * c->bytes, to_stride, c->from + cursor.offset[1] * c->bytes, from_stride, length,
+             c->bytes);
 }
 
 /* A BLOCK x BLOCK block of 4-byte elements, read along one dimension and written along the other. */
-static void cross_block(uint32_t *to, int64_t to_stride, const uint32_t *from, int64_t from_stride, int64_t across, int64_t along) {
+static void cross_block(uint32_t *to, int64_t to_stride, const uint32_t *from, int64_t from_stride, int64_t across,
+                        int64_t along) {
   if (across == BLOCK && along == BLOCK) {
     uint32_t block[BLOCK][BLOCK];
     for (int j = 0; j < BLOCK; j++)
-      for (int i = 0; i < BLOCK; i++) block[i][j] = from[j * from_stride + i];
-    for (int i = 0; i < BLOCK; i++) memcpy(to + i * to_stride, block[i], sizeof block[i]);
+      for (int i = 0; i < BLOCK; i++)
+        block[i][j] = from[j * from_stride + i];
+    for (int i = 0; i < BLOCK; i++)
+      memcpy(to + i * to_stride, block[i], sizeof block[i]);
     return;
   }
   for (int64_t i = 0; i < across; i++)
-    for (int64_t j = 0; j < along; j++) to[i * to_stride + j] = from[j * from_stride + i];
+    for (int64_t j = 0; j < along; j++)
+      to[i * to_stride + j] = from[j * from_stride + i];
 }
 
 /* A tile: BLOCK positions of the crossing dimension, for one position of the others, all along the last dimension. */
@@ -86,7 +100,8 @@ static void copy_cross_tile(void *context, int64_t tile, void *scratch) {
   const uint32_t *in = (const uint32_t *)(const void *)c->from + from;
   int64_t along = loop->strides[1][last];
   for (int64_t j = 0; j < length; j += BLOCK) {
-    for (int64_t k = j + BLOCK; k < zb_min64(j + 2 * BLOCK, length); k++) __builtin_prefetch(in + k * along); /* far apart: not foreseen */
+    for (int64_t k = j + BLOCK; k < zb_min64(j + 2 * BLOCK, length); k++)
+      __builtin_prefetch(in + k * along); /* far apart: not foreseen */
     cross_block(out + j, loop->strides[0][c->crossing], in + j * along, along, across, zb_min64(BLOCK, length - j));
   }
 }
@@ -148,7 +163,8 @@ static zb_tensor part_of(const zb_tensor *x, const int64_t *starts, const int64_
 const char *zb_cpu_concat(const zb_kernel_call *call) {
   const zb_tensor *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0), starts[ZB_RANK_MAX] = {0}, steps[ZB_RANK_MAX];
-  for (int d = 0; d < ZB_RANK_MAX; d++) steps[d] = 1;
+  for (int d = 0; d < ZB_RANK_MAX; d++)
+    steps[d] = 1;
   for (int i = 0; i < call->input_count; i++) {
     zb_tensor part = part_of(out, starts, steps, call->inputs[i].shape);
     copy_strided(call->threads, &part, &call->inputs[i]);
@@ -233,11 +249,16 @@ static void gather_tile(void *context, int64_t tile, void *scratch) {
   }
 }
 
-static bool is_index(const zb_tensor *x) { return x->dtype == ZB_I64 || x->dtype == ZB_I32; }
+static bool is_index(const zb_tensor *x) {
+  return x->dtype == ZB_I64 || x->dtype == ZB_I32;
+}
 
 static void gather_init(gather *g, const zb_tensor *data, const zb_tensor *indices, int64_t axis) {
-  *g = (gather){.outer = zb_shape_product(data, 0, (int)axis), .size = data->shape[axis], .indices = indices,
-                .inner = zb_shape_product(data, (int)axis + 1, data->rank), .count = zb_tensor_elements(indices),
+  *g = (gather){.outer = zb_shape_product(data, 0, (int)axis),
+                .size = data->shape[axis],
+                .indices = indices,
+                .inner = zb_shape_product(data, (int)axis + 1, data->rank),
+                .count = zb_tensor_elements(indices),
                 .bytes = (int)zb_dtype_bytes(data->dtype)};
   g->tile_rows = zb_tile_rows(g->inner);
 }
@@ -248,7 +269,8 @@ const char *zb_cpu_gather(const zb_kernel_call *call) {
   g.from = call->inputs[0].data;
   g.to = call->outputs[0].data;
   const char *error = check_indices(&g);
-  if (!error && g.inner > 0) zb_parallel_for(call->threads, zb_ceil_div(g.outer * g.count, g.tile_rows), gather_tile, &g);
+  if (!error && g.inner > 0)
+    zb_parallel_for(call->threads, zb_ceil_div(g.outer * g.count, g.tile_rows), gather_tile, &g);
   return error;
 }
 
@@ -269,7 +291,8 @@ static void gather_grad_tile(void *context, int64_t tile, void *scratch) {
   for (int64_t row = 0; row < g->outer * g->count; row++) {
     float *to = ddata + (row / g->count * g->size + index_at(g, row % g->count)) * g->inner;
     const float *from = dout + row * g->inner;
-    for (int64_t i = 0; i < width; i++) to[i] += from[i];
+    for (int64_t i = 0; i < width; i++)
+      to[i] += from[i];
   }
 }
 

@@ -1,8 +1,8 @@
 /* Layer norm and RMS norm over the last dimensions, and their gradients.
  *
- * A row is read two or three times while it is in the first cache. Row sums have four accumulators of vectors that are added in a
- * fixed order; sums over rows (the gradient of scale) go down columns in blocks of BLOCK_ROWS, so that their error stays small.
- * Tests: test/kernels/fast_norm_test.c
+ * A row is read two or three times while it is in the first cache. Row sums have four accumulators of vectors that are
+ * added in a fixed order; sums over rows (the gradient of scale) go down columns in blocks of BLOCK_ROWS, so that their
+ * error stays small. Tests: test/kernels/fast_norm_test.c
  */
 #ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/common.h"
@@ -29,12 +29,18 @@ static norm norm_init(const zb_kernel_call *call) {
   const zb_tensor *x = &call->inputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", x->rank - 1);
   int64_t width = zb_inner(x, axis);
-  return (norm){.rows = zb_outer(x, axis), .width = width, .tile_rows = zb_tile_rows(width), .x = x->data,
-                .epsilon = (float)zb_attr_float(&call->attrs, "epsilon", 1e-5), .out = call->outputs[0].data,
+  return (norm){.rows = zb_outer(x, axis),
+                .width = width,
+                .tile_rows = zb_tile_rows(width),
+                .x = x->data,
+                .epsilon = (float)zb_attr_float(&call->attrs, "epsilon", 1e-5),
+                .out = call->outputs[0].data,
                 .accumulate = call->accumulate};
 }
 
-static const float *data_of(const zb_tensor *x) { return x ? x->data : NULL; }
+static const float *data_of(const zb_tensor *x) {
+  return x ? x->data : NULL;
+}
 
 static const char *over_rows(const zb_kernel_call *call, const norm *n, zb_tile_run run) {
   norm copy = *n;
@@ -92,8 +98,12 @@ static const char *grad_scale(const zb_kernel_call *call, bool centered) {
   return NULL;
 }
 
-const char *zb_cpu_layer_norm_grad_scale(const zb_kernel_call *call) { return grad_scale(call, true); }
-const char *zb_cpu_rms_norm_grad_scale(const zb_kernel_call *call) { return grad_scale(call, false); }
+const char *zb_cpu_layer_norm_grad_scale(const zb_kernel_call *call) {
+  return grad_scale(call, true);
+}
+const char *zb_cpu_rms_norm_grad_scale(const zb_kernel_call *call) {
+  return grad_scale(call, false);
+}
 
 #else /* ---- Tiles, for one instruction set ---- */
 
@@ -163,9 +173,11 @@ static void ZB_ISA(norm_scale_tile)(void *context, int64_t tile, void *scratch) 
   int64_t first = tile * TILE_COLUMNS, width = zb_min64(TILE_COLUMNS, n.width - first);
   vf total[TILE_COLUMNS / V_LANES], part[TILE_COLUMNS / V_LANES];
   (void)scratch;
-  for (int v = 0; v < TILE_COLUMNS / V_LANES; v++) total[v] = v_set(0);
+  for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+    total[v] = v_set(0);
   for (int64_t start = 0; start < n.rows; start += BLOCK_ROWS) {
-    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++) part[v] = v_set(0);
+    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+      part[v] = v_set(0);
     int64_t end = zb_min64(start + BLOCK_ROWS, n.rows);
     for (int64_t r = start; r < end; r++) {
       const float *x = n.x + r * n.width + first, *dout = n.dout + r * n.width + first;
@@ -173,7 +185,8 @@ static void ZB_ISA(norm_scale_tile)(void *context, int64_t tile, void *scratch) 
       for (int v = 0; v * V_LANES < width; v++)
         part[v] = v_fma(v_take(dout, v * V_LANES, width), (v_take(x, v * V_LANES, width) - mean) * rstd, part[v]);
     }
-    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++) total[v] = total[v] + part[v];
+    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+      total[v] = total[v] + part[v];
   }
   float *out = n.out + first;
   for (int v = 0; v * V_LANES < width; v++) {

@@ -12,7 +12,7 @@ typedef struct update {
   float *parameter, *first, *second; /* second: AdamW only; first: exp_avg or momentum buffer (NULL: none) */
   const float *gradient;
   int64_t elements;
-  float gradient_scale, decay;       /* AdamW: the factor 1 - lr * weight_decay; SGD: weight_decay */
+  float gradient_scale, decay; /* AdamW: the factor 1 - lr * weight_decay; SGD: weight_decay */
   float beta1, one_minus_beta1, beta2, one_minus_beta2;
   float step_size, root_correction, eps;
   float lr, momentum, gradient_share; /* SGD; gradient_share is 1 - dampening */

@@ -1,7 +1,9 @@
-/* Sums and means over neighbouring axes of contiguous f32: rows (last axes), columns (leading axes, as bias gradients), or the middle.
+/* Sums and means over neighbouring axes of contiguous f32: rows (last axes), columns (leading axes, as bias gradients),
+ * or the middle.
  *
- * The tree is fixed by the shape: a row is cut into chunks of ROW_CHUNK, each summed in four vectors, and the chunks are added in order; columns are
- * summed in blocks of BLOCK_ROWS rows that are added in order. Tests: test/kernels/fast_reduce_test.c
+ * The tree is fixed by the shape: a row is cut into chunks of ROW_CHUNK, each summed in four vectors, and the chunks
+ * are added in order; columns are summed in blocks of BLOCK_ROWS rows that are added in order. Tests:
+ * test/kernels/fast_reduce_test.c
  */
 #ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/common.h"
@@ -40,11 +42,14 @@ static bool reduction_init(reduction *r, const zb_kernel_call *call) {
   if (count == 0) memset(reduced, true, sizeof reduced);
   if (x->dtype != ZB_F32 || call->outputs[0].dtype != ZB_F32 || !zb_tensor_contiguous(x)) return false;
   int first = 0, end, last;
-  while (first < x->rank && !(reduced[first] && x->shape[first] != 1)) first++;
-  for (end = first; end < x->rank && (reduced[end] || x->shape[end] == 1); end++) continue;
+  while (first < x->rank && !(reduced[first] && x->shape[first] != 1))
+    first++;
+  for (end = first; end < x->rank && (reduced[end] || x->shape[end] == 1); end++)
+    continue;
   for (last = end; last < x->rank; last++)
     if (reduced[last] && x->shape[last] != 1) return false;
-  while (end > first && !reduced[end - 1]) end--; /* kept dimensions of size 1 at the end: either side is right */
+  while (end > first && !reduced[end - 1])
+    end--; /* kept dimensions of size 1 at the end: either side is right */
   r->outer = zb_shape_product(x, 0, first);
   r->count = zb_shape_product(x, first, end);
   r->inner = zb_shape_product(x, end, x->rank);
@@ -54,7 +59,8 @@ static bool reduction_init(reduction *r, const zb_kernel_call *call) {
 }
 
 static const char *reduce(const zb_kernel_call *call, bool mean) {
-  static const zb_tile_run rows[] = ZB_ISA_ROW(rows_tile), columns[] = ZB_ISA_ROW(columns_tile), parts[] = ZB_ISA_ROW(part_tile);
+  static const zb_tile_run rows[] = ZB_ISA_ROW(rows_tile), columns[] = ZB_ISA_ROW(columns_tile),
+                           parts[] = ZB_ISA_ROW(part_tile);
   reduction r;
   if (!reduction_init(&r, call)) return "the axes or strides are not supported";
   if (r.outer == 0 || r.inner == 0) return NULL;
@@ -62,7 +68,8 @@ static const char *reduce(const zb_kernel_call *call, bool mean) {
   zb_isa_level isa = zb_isa();
   if (r.inner > 1) {
     r.tile_rows = zb_tile_rows(r.count * zb_min64(r.inner, TILE_COLUMNS));
-    zb_parallel_for(call->threads, zb_ceil_div(r.outer, r.tile_rows) * zb_ceil_div(r.inner, TILE_COLUMNS), columns[isa], &r);
+    zb_parallel_for(call->threads, zb_ceil_div(r.outer, r.tile_rows) * zb_ceil_div(r.inner, TILE_COLUMNS), columns[isa],
+                    &r);
   } else if (r.outer > 4 || r.count < 4 * ZB_TILE_ELEMENTS) {
     r.tile_rows = zb_tile_rows(r.count);
     zb_parallel_for(call->threads, zb_ceil_div(r.outer, r.tile_rows), rows[isa], &r);
@@ -74,15 +81,20 @@ static const char *reduce(const zb_kernel_call *call, bool mean) {
       r.x = x + i * r.count;
       zb_parallel_for(call->threads, r.parts, parts[isa], &r);
       float sum = 0;
-      for (int64_t k = 0; k < r.parts; k++) sum += r.partial[k];
+      for (int64_t k = 0; k < r.parts; k++)
+        sum += r.partial[k];
       r.out[i] = sum * r.factor;
     }
   }
   return NULL;
 }
 
-const char *zb_cpu_reduce_sum(const zb_kernel_call *call) { return reduce(call, false); }
-const char *zb_cpu_reduce_mean(const zb_kernel_call *call) { return reduce(call, true); }
+const char *zb_cpu_reduce_sum(const zb_kernel_call *call) {
+  return reduce(call, false);
+}
+const char *zb_cpu_reduce_mean(const zb_kernel_call *call) {
+  return reduce(call, true);
+}
 
 bool zb_cpu_reduce_matches(const zb_kernel_call *call) {
   reduction r;
@@ -95,14 +107,17 @@ static float ZB_ISA(chunk_sum)(const float *x, int64_t count) {
   vf sum[4] = {v_set(0), v_set(0), v_set(0), v_set(0)};
   int64_t i = 0;
   for (; i + 4 * V_LANES <= count; i += 4 * V_LANES)
-    for (int k = 0; k < 4; k++) sum[k] = sum[k] + v_load(x + i + k * V_LANES);
-  for (; i < count; i += V_LANES) sum[0] = sum[0] + v_take(x, i, count);
+    for (int k = 0; k < 4; k++)
+      sum[k] = sum[k] + v_load(x + i + k * V_LANES);
+  for (; i < count; i += V_LANES)
+    sum[0] = sum[0] + v_take(x, i, count);
   return v_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
 static float ZB_ISA(long_sum)(const float *x, int64_t count) {
   float sum = 0;
-  for (int64_t i = 0; i < count; i += ROW_CHUNK) sum += ZB_ISA(chunk_sum)(x + i, zb_min64(ROW_CHUNK, count - i));
+  for (int64_t i = 0; i < count; i += ROW_CHUNK)
+    sum += ZB_ISA(chunk_sum)(x + i, zb_min64(ROW_CHUNK, count - i));
   return sum;
 }
 
@@ -110,7 +125,8 @@ static void ZB_ISA(rows_tile)(void *context, int64_t tile, void *scratch) {
   const reduction *r = context;
   int64_t end = zb_min64((tile + 1) * r->tile_rows, r->outer);
   (void)scratch;
-  for (int64_t i = tile * r->tile_rows; i < end; i++) r->out[i] = ZB_ISA(long_sum)(r->x + i * r->count, r->count) * r->factor;
+  for (int64_t i = tile * r->tile_rows; i < end; i++)
+    r->out[i] = ZB_ISA(long_sum)(r->x + i * r->count, r->count) * r->factor;
 }
 
 static void ZB_ISA(part_tile)(void *context, int64_t tile, void *scratch) {
@@ -125,20 +141,26 @@ static void ZB_ISA(column_sums)(const reduction *r, int64_t outer, int64_t first
   int64_t width = zb_min64(TILE_COLUMNS, r->inner - first);
   const float *x = r->x + outer * r->count * r->inner + first;
   vf total[TILE_COLUMNS / V_LANES], part[TILE_COLUMNS / V_LANES];
-  for (int v = 0; v < TILE_COLUMNS / V_LANES; v++) total[v] = v_set(0);
+  for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+    total[v] = v_set(0);
   for (int64_t start = 0; start < r->count; start += BLOCK_ROWS) {
     int64_t end = zb_min64(start + BLOCK_ROWS, r->count);
-    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++) part[v] = v_set(0);
+    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+      part[v] = v_set(0);
     for (int64_t i = start; i < end; i++) {
       if (width == TILE_COLUMNS)
-        for (int v = 0; v < TILE_COLUMNS / V_LANES; v++) part[v] = part[v] + v_load(x + i * r->inner + v * V_LANES);
+        for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+          part[v] = part[v] + v_load(x + i * r->inner + v * V_LANES);
       else
-        for (int v = 0; v * V_LANES < width; v++) part[v] = part[v] + v_take(x + i * r->inner, v * V_LANES, width);
+        for (int v = 0; v * V_LANES < width; v++)
+          part[v] = part[v] + v_take(x + i * r->inner, v * V_LANES, width);
     }
-    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++) total[v] = total[v] + part[v];
+    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+      total[v] = total[v] + part[v];
   }
   float *out = r->out + outer * r->inner + first;
-  for (int v = 0; v * V_LANES < width; v++) v_give(out, total[v] * v_set(r->factor), v * V_LANES, width);
+  for (int v = 0; v * V_LANES < width; v++)
+    v_give(out, total[v] * v_set(r->factor), v * V_LANES, width);
 }
 
 static void ZB_ISA(columns_tile)(void *context, int64_t tile, void *scratch) {

@@ -17,17 +17,19 @@ typedef struct rows_context {
   const zb_tensor *labels;
   const float *lse_in;
   float *lse_out;
-  const float *dloss;      /* one value, or one a row when per_row */
+  const float *dloss; /* one value, or one a row when per_row */
   bool per_row, has_ignored;
   int64_t ignored;
-  float factor;            /* 1 / number of rows that count ("mean"), else 1 */
+  float factor; /* 1 / number of rows that count ("mean"), else 1 */
 } rows_context;
 
 static int64_t label_at(const zb_tensor *labels, int64_t row) {
   return labels->dtype == ZB_I64 ? ((const int64_t *)labels->data)[row] : ((const int32_t *)labels->data)[row];
 }
 
-static bool counts(const rows_context *c, int64_t label) { return !c->has_ignored || label != c->ignored; }
+static bool counts(const rows_context *c, int64_t label) {
+  return !c->has_ignored || label != c->ignored;
+}
 
 #define ZB_ISA_BODY "kernels/cpu/softmax.c"
 #include "kernels/cpu/isa_each.h"
@@ -35,7 +37,10 @@ static bool counts(const rows_context *c, int64_t label) { return !c->has_ignore
 static rows_context rows_init(const zb_kernel_call *call) {
   const zb_tensor *x = &call->inputs[0];
   int64_t width = x->shape[x->rank - 1];
-  return (rows_context){.rows = zb_outer(x, x->rank - 1), .width = width, .tile_rows = zb_tile_rows(width), .x = x->data,
+  return (rows_context){.rows = zb_outer(x, x->rank - 1),
+                        .width = width,
+                        .tile_rows = zb_tile_rows(width),
+                        .x = x->data,
                         .out = call->outputs[0].data};
 }
 
@@ -44,12 +49,12 @@ static void over_rows(const zb_kernel_call *call, rows_context *c, zb_tile_run r
 }
 
 #define ROW_KERNEL(name, has_dout)                                                                                     \
-  const char *zb_cpu_##name(const zb_kernel_call *call) {                                                             \
-    static const zb_tile_run tiles[] = ZB_ISA_ROW(name##_tile);                                                       \
-    rows_context c = rows_init(call);                                                                                 \
-    if (has_dout) c.dout = call->inputs[1].data;                                                                      \
-    over_rows(call, &c, tiles[zb_isa()]);                                                                             \
-    return NULL;                                                                                                      \
+  const char *zb_cpu_##name(const zb_kernel_call *call) {                                                              \
+    static const zb_tile_run tiles[] = ZB_ISA_ROW(name##_tile);                                                        \
+    rows_context c = rows_init(call);                                                                                  \
+    if (has_dout) c.dout = call->inputs[1].data;                                                                       \
+    over_rows(call, &c, tiles[zb_isa()]);                                                                              \
+    return NULL;                                                                                                       \
   }
 ROW_KERNEL(softmax, false)
 ROW_KERNEL(softmax_grad, true)
@@ -129,19 +134,18 @@ bool zb_cpu_cross_entropy_matches(const zb_kernel_call *call) {
 #else /* ---- Tiles, for one instruction set ---- */
 
 #define FOR_ROWS(c)                                                                                                    \
-  const rows_context c = *(const rows_context *)context;                                                              \
-  int64_t end = zb_min64((tile + 1) * c.tile_rows, c.rows);                                                           \
-  (void)scratch;                                                                                                      \
+  const rows_context c = *(const rows_context *)context;                                                               \
+  int64_t end = zb_min64((tile + 1) * c.tile_rows, c.rows);                                                            \
+  (void)scratch;                                                                                                       \
   for (int64_t r = tile * c.tile_rows; r < end; r++)
-
-#define FOR_LANES(i, width) for (int64_t i = 0; i < (width); i += V_LANES)
 
 static void ZB_ISA(softmax_tile)(void *context, int64_t tile, void *scratch) {
   FOR_ROWS(c) {
     const float *x = c.x + r * c.width;
     float *out = c.out + r * c.width;
     float sum = v_row_exp(x, c.width, v_row_highest(x, c.width), out);
-    FOR_LANES(i, c.width) v_give(out, v_take(out, i, c.width) / v_set(sum), i, c.width);
+    for (int64_t i = 0; i < c.width; i += V_LANES)
+      v_give(out, v_take(out, i, c.width) / v_set(sum), i, c.width);
   }
 }
 
@@ -150,8 +154,8 @@ static void ZB_ISA(log_softmax_tile)(void *context, int64_t tile, void *scratch)
     const float *x = c.x + r * c.width;
     float *out = c.out + r * c.width, highest = v_row_highest(x, c.width);
     float log_sum = logf(v_row_exp(x, c.width, highest, NULL));
-    FOR_LANES(i, c.width)
-    v_give(out, (v_take(x, i, c.width) - v_set(highest)) - v_set(log_sum), i, c.width);
+    for (int64_t i = 0; i < c.width; i += V_LANES)
+      v_give(out, (v_take(x, i, c.width) - v_set(highest)) - v_set(log_sum), i, c.width);
   }
 }
 
@@ -159,10 +163,11 @@ static void ZB_ISA(softmax_grad_tile)(void *context, int64_t tile, void *scratch
   FOR_ROWS(c) {
     const float *y = c.x + r * c.width, *dout = c.dout + r * c.width;
     vf dot = v_set(0);
-    FOR_LANES(i, c.width) dot = v_fma(v_take(y, i, c.width), v_take(dout, i, c.width), dot);
+    for (int64_t i = 0; i < c.width; i += V_LANES)
+      dot = v_fma(v_take(y, i, c.width), v_take(dout, i, c.width), dot);
     vf sum = v_set(v_sum(dot));
-    FOR_LANES(i, c.width)
-    v_give(c.out + r * c.width, v_take(y, i, c.width) * (v_take(dout, i, c.width) - sum), i, c.width);
+    for (int64_t i = 0; i < c.width; i += V_LANES)
+      v_give(c.out + r * c.width, v_take(y, i, c.width) * (v_take(dout, i, c.width) - sum), i, c.width);
   }
 }
 
@@ -170,10 +175,11 @@ static void ZB_ISA(log_softmax_grad_tile)(void *context, int64_t tile, void *scr
   FOR_ROWS(c) {
     const float *y = c.x + r * c.width, *dout = c.dout + r * c.width;
     vf lanes = v_set(0);
-    FOR_LANES(i, c.width) lanes = lanes + v_take(dout, i, c.width);
+    for (int64_t i = 0; i < c.width; i += V_LANES)
+      lanes = lanes + v_take(dout, i, c.width);
     vf sum = v_set(v_sum(lanes));
-    FOR_LANES(i, c.width)
-    v_give(c.out + r * c.width, v_take(dout, i, c.width) - v_exp(v_take(y, i, c.width)) * sum, i, c.width);
+    for (int64_t i = 0; i < c.width; i += V_LANES)
+      v_give(c.out + r * c.width, v_take(dout, i, c.width) - v_exp(v_take(y, i, c.width)) * sum, i, c.width);
   }
 }
 
@@ -205,10 +211,10 @@ static void ZB_ISA(cross_entropy_grad_tile)(void *context, int64_t tile, void *s
     }
     float scale = c.dloss[c.per_row ? r : 0] * c.factor, at_label = (expf(x[label] - c.lse_in[r]) - 1.0f) * scale;
     vf lse = v_set(c.lse_in[r]), s = v_set(scale);
-    FOR_LANES(i, c.width) v_give(out, v_exp(v_take(x, i, c.width) - lse) * s, i, c.width);
+    for (int64_t i = 0; i < c.width; i += V_LANES)
+      v_give(out, v_exp(v_take(x, i, c.width) - lse) * s, i, c.width);
     out[label] = at_label;
   }
 }
 #undef FOR_ROWS
-#undef FOR_LANES
 #endif

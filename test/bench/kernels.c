@@ -35,7 +35,8 @@ static double now(void) {
 
 static int64_t elements(const zb_tensor *x) {
   int64_t n = 1;
-  for (int i = 0; i < x->rank; i++) n *= x->shape[i];
+  for (int i = 0; i < x->rank; i++)
+    n *= x->shape[i];
   return n;
 }
 
@@ -49,15 +50,24 @@ static zb_tensor tensor(zb_dtype dtype, int rank, const int64_t *shape) {
   }
   x.data = zb_alloc_aligned((size_t)n * zb_dtype_bytes(dtype), 64);
   if (!x.data) abort();
-  for (int64_t i = 0; i < n && dtype == ZB_F32; i++) ((float *)x.data)[i] = (float)((i * 7919) % 1000) / 500.0f - 1.0f;
-  for (int64_t i = 0; i < n && dtype == ZB_I64; i++) ((int64_t *)x.data)[i] = (i * 7919) % 50;
+  for (int64_t i = 0; i < n && dtype == ZB_F32; i++)
+    ((float *)x.data)[i] = (float)((i * 7919) % 1000) / 500.0f - 1.0f;
+  for (int64_t i = 0; i < n && dtype == ZB_I64; i++)
+    ((int64_t *)x.data)[i] = (i * 7919) % 50;
   return x;
 }
-#define SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+#define SHAPE(...)                                                                                                     \
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) {                                             \
+    __VA_ARGS__                                                                                                        \
+  }
 #define F32(...) tensor(ZB_F32, SHAPE(__VA_ARGS__))
 
-static void input(bench *b, zb_tensor x) { b->inputs[b->input_count++] = x; }
-static void output(bench *b, zb_tensor x) { b->outputs[b->output_count++] = x; }
+static void input(bench *b, zb_tensor x) {
+  b->inputs[b->input_count++] = x;
+}
+static void output(bench *b, zb_tensor x) {
+  b->outputs[b->output_count++] = x;
+}
 static void flag(bench *b, const char *name, bool value) {
   b->attrs[b->attr_count++] = (zb_attr){.name = name, .kind = ZB_ATTR_BOOL, .i = value};
 }
@@ -85,14 +95,20 @@ static double median_seconds(const zb_kernel *kernel, const zb_kernel_call *call
 }
 
 static void run(bench *b) {
-  zb_kernel_call call = {.inputs = b->inputs, .input_count = b->input_count, .outputs = b->outputs, .output_count = b->output_count,
-                         .attrs = {b->attrs, b->attr_count}, .accumulate = b->accumulate, .threads = threads};
+  zb_kernel_call call = {.inputs = b->inputs,
+                         .input_count = b->input_count,
+                         .outputs = b->outputs,
+                         .output_count = b->output_count,
+                         .attrs = {b->attrs, b->attr_count},
+                         .accumulate = b->accumulate,
+                         .threads = threads};
   if (!only || strcmp(only, b->op) == 0) {
     const zb_kernel *kernel = zb_kernel_cpu(b->op, &call);
     double seconds = median_seconds(kernel, &call), bytes = 0;
     for (int i = 0; i < b->input_count; i++)
       if (b->inputs[i].rank >= 0) bytes += (double)elements(&b->inputs[i]) * (double)zb_dtype_bytes(b->inputs[i].dtype);
-    for (int i = 0; i < b->output_count; i++) bytes += (double)elements(&b->outputs[i]) * (double)zb_dtype_bytes(b->outputs[i].dtype);
+    for (int i = 0; i < b->output_count; i++)
+      bytes += (double)elements(&b->outputs[i]) * (double)zb_dtype_bytes(b->outputs[i].dtype);
     printf("%-22s %-26s %9.4f ms %8.1f %s%s\n", b->op, b->shape, seconds * 1e3,
            (b->flops > 0 ? b->flops : bytes) / seconds * 1e-9, b->flops > 0 ? "GFLOP/s" : "GB/s",
            kernel == zb_kernel_reference(b->op) ? " (reference)" : "");
@@ -100,7 +116,8 @@ static void run(bench *b) {
   }
   for (int i = 0; i < b->input_count; i++)
     if (b->inputs[i].rank >= 0) zb_free(b->inputs[i].data);
-  for (int i = 0; i < b->output_count; i++) zb_free(b->outputs[i].data);
+  for (int i = 0; i < b->output_count; i++)
+    zb_free(b->outputs[i].data);
 }
 
 static void products(void) {
@@ -152,9 +169,12 @@ static void attentions(void) {
     int64_t batch, t, heads, kv_heads, d;
     bool causal;
   } rows[] = {
-      {"4x128x4x32 causal", 4, 128, 4, 4, 32, true},     {"4x256x8x64 causal", 4, 256, 8, 8, 64, true},
-      {"1x1024x12x64 causal", 1, 1024, 12, 12, 64, true}, {"2x1024x8/2x64 causal", 2, 1024, 8, 2, 64, true},
-      {"4x256x8x64", 4, 256, 8, 8, 64, false},           {"1x2048x8x64 causal", 1, 2048, 8, 8, 64, true},
+      {"4x128x4x32 causal", 4, 128, 4, 4, 32, true},
+      {"4x256x8x64 causal", 4, 256, 8, 8, 64, true},
+      {"1x1024x12x64 causal", 1, 1024, 12, 12, 64, true},
+      {"2x1024x8/2x64 causal", 2, 1024, 8, 2, 64, true},
+      {"4x256x8x64", 4, 256, 8, 8, 64, false},
+      {"1x2048x8x64 causal", 1, 2048, 8, 8, 64, true},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     for (int gradient = 0; gradient < 2; gradient++) {
@@ -168,14 +188,18 @@ static void attentions(void) {
         input(&b, F32(batch, t, heads, d));
         input(&b, F32(batch, heads, t));
         input(&b, F32(batch, t, heads, d));
-        for (int64_t k = 0; k < batch * heads * t; k++) ((float *)b.inputs[5].data)[k] = 6.0f;
+        for (int64_t k = 0; k < batch * heads * t; k++)
+          ((float *)b.inputs[5].data)[k] = 6.0f;
       }
       output(&b, F32(batch, t, heads, d));
-      if (gradient) output(&b, F32(batch, t, kv, d)), output(&b, F32(batch, t, kv, d));
-      else output(&b, F32(batch, heads, t));
+      if (gradient)
+        output(&b, F32(batch, t, kv, d)), output(&b, F32(batch, t, kv, d));
+      else
+        output(&b, F32(batch, heads, t));
       b.attrs[b.attr_count++] = (zb_attr){.name = "scale", .kind = ZB_ATTR_FLOAT, .f = 0.125};
       flag(&b, "causal", rows[i].causal);
-      b.flops = (gradient ? 10.0 : 4.0) * (double)(batch * heads) * (double)(t * t) * (double)d * (rows[i].causal ? 0.5 : 1.0);
+      b.flops = (gradient ? 10.0 : 4.0) * (double)(batch * heads) * (double)(t * t) * (double)d *
+                (rows[i].causal ? 0.5 : 1.0);
       run(&b);
     }
   }
@@ -186,12 +210,14 @@ static void elementwise(void) {
     const char *op;
     int operands;
     bool tanh_form;
-  } rows[] = {{"add", 2, false}, {"mul", 2, false}, {"exp", 1, false}, {"tanh", 1, false}, {"sigmoid", 1, false}, {"silu", 1, false},
-              {"silu_grad", 2, false}, {"gelu", 1, true}, {"gelu_grad", 2, true}, {"gelu", 1, false}, {"gelu_grad", 2, false},
-              {"erf", 1, false}, {"log", 1, false}};
+  } rows[] = {{"add", 2, false},      {"mul", 2, false},  {"exp", 1, false},       {"tanh", 1, false},
+              {"sigmoid", 1, false},  {"silu", 1, false}, {"silu_grad", 2, false}, {"gelu", 1, true},
+              {"gelu_grad", 2, true}, {"gelu", 1, false}, {"gelu_grad", 2, false}, {"erf", 1, false},
+              {"log", 1, false}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     bench b = {.op = rows[i].op, .shape = rows[i].tanh_form ? "512x2048 (tanh form)" : "512x2048"};
-    for (int k = 0; k < rows[i].operands; k++) input(&b, F32(512, 2048));
+    for (int k = 0; k < rows[i].operands; k++)
+      input(&b, F32(512, 2048));
     output(&b, F32(512, 2048));
     flag(&b, "tanh", rows[i].tanh_form);
     run(&b);
@@ -223,8 +249,10 @@ static void norms(void) {
     input(&r, F32(512, width)), input(&r, F32(width)), output(&r, F32(512, width)), output(&r, F32(512, 1));
     integer(&r, "axis", 1);
     run(&r);
-    bench x = {.op = "layer_norm_grad_x", .shape = shape}, s = {.op = "layer_norm_grad_scale", .shape = shape, .accumulate = true};
-    input(&x, F32(512, width)), input(&x, F32(width)), input(&x, F32(512, 1)), input(&x, F32(512, 1)), input(&x, F32(512, width));
+    bench x = {.op = "layer_norm_grad_x", .shape = shape},
+          s = {.op = "layer_norm_grad_scale", .shape = shape, .accumulate = true};
+    input(&x, F32(512, width)), input(&x, F32(width)), input(&x, F32(512, 1)), input(&x, F32(512, 1)),
+        input(&x, F32(512, width));
     output(&x, F32(512, width));
     integer(&x, "axis", 1);
     run(&x);
@@ -237,7 +265,8 @@ static void norms(void) {
 
 static void reductions(void) {
   static const int64_t leading[] = {0}, last[] = {1};
-  bench columns = {.op = "reduce_sum", .shape = "512x2048, columns"}, rows = {.op = "reduce_sum", .shape = "512x2048, rows"};
+  bench columns = {.op = "reduce_sum", .shape = "512x2048, columns"},
+        rows = {.op = "reduce_sum", .shape = "512x2048, rows"};
   columns.attrs[columns.attr_count++] = (zb_attr){.name = "axes", .kind = ZB_ATTR_INTS, .ints = leading, .count = 1};
   rows.attrs[rows.attr_count++] = (zb_attr){.name = "axes", .kind = ZB_ATTR_INTS, .ints = last, .count = 1};
   input(&columns, F32(512, 2048)), output(&columns, F32(2048));
@@ -252,15 +281,18 @@ static void losses(void) {
   integer(&s, "axis", 1);
   run(&s);
   bench f = {.op = "cross_entropy", .shape = "512x50304"}, g = {.op = "cross_entropy_grad", .shape = "512x50304"};
-  input(&f, F32(512, 50304)), input(&f, tensor(ZB_I64, SHAPE(512))), output(&f, tensor(ZB_F32, 0, NULL)), output(&f, F32(512));
+  input(&f, F32(512, 50304)), input(&f, tensor(ZB_I64, SHAPE(512))), output(&f, tensor(ZB_F32, 0, NULL)),
+      output(&f, F32(512));
   run(&f);
-  input(&g, F32(512, 50304)), input(&g, tensor(ZB_I64, SHAPE(512))), input(&g, F32(512)), input(&g, tensor(ZB_F32, 0, NULL));
+  input(&g, F32(512, 50304)), input(&g, tensor(ZB_I64, SHAPE(512))), input(&g, F32(512)),
+      input(&g, tensor(ZB_F32, 0, NULL));
   output(&g, F32(512, 50304));
   run(&g);
 }
 
 static void moves(void) {
-  bench t = {.op = "contiguous", .shape = "2048x512 transposed"}, h = {.op = "contiguous", .shape = "4x256x8x64 heads first"};
+  bench t = {.op = "contiguous", .shape = "2048x512 transposed"},
+        h = {.op = "contiguous", .shape = "4x256x8x64 heads first"};
   zb_tensor x = F32(512, 2048), y = F32(4, 256, 8, 64);
   x.shape[0] = 2048, x.shape[1] = 512, x.strides[0] = 1, x.strides[1] = 2048;
   input(&t, x), output(&t, F32(2048, 512));
@@ -268,7 +300,8 @@ static void moves(void) {
   y.shape[1] = 8, y.strides[1] = 64, y.shape[2] = 256, y.strides[2] = 512;
   input(&h, y), output(&h, F32(4, 8, 256, 64));
   run(&h);
-  bench g = {.op = "gather", .shape = "50304x768, 1024"}, d = {.op = "gather_grad", .shape = "50304x768, 1024", .accumulate = true};
+  bench g = {.op = "gather", .shape = "50304x768, 1024"},
+        d = {.op = "gather_grad", .shape = "50304x768, 1024", .accumulate = true};
   input(&g, F32(50304, 768)), input(&g, tensor(ZB_I64, SHAPE(1024))), output(&g, F32(1024, 768));
   run(&g);
   input(&d, tensor(ZB_I64, SHAPE(1024))), input(&d, F32(1024, 768)), output(&d, F32(50304, 768));
@@ -277,17 +310,23 @@ static void moves(void) {
 
 static void optimizers(void) {
   bench b = {.op = "adamw", .shape = "8M"};
-  for (int i = 0; i < 4; i++) input(&b, F32(8 << 20));
+  for (int i = 0; i < 4; i++)
+    input(&b, F32(8 << 20));
   input(&b, tensor(ZB_I64, 0, NULL));
   *(int64_t *)b.inputs[4].data = 10;
-  for (int64_t i = 0; i < 8 << 20; i++) ((float *)b.inputs[3].data)[i] = 0.5f;
-  for (int i = 0; i < 3; i++) output(&b, b.inputs[i ? i + 1 : 0]);
-  zb_kernel_call call = {.inputs = b.inputs, .input_count = 5, .outputs = b.outputs, .output_count = 3, .threads = threads};
+  for (int64_t i = 0; i < 8 << 20; i++)
+    ((float *)b.inputs[3].data)[i] = 0.5f;
+  for (int i = 0; i < 3; i++)
+    output(&b, b.inputs[i ? i + 1 : 0]);
+  zb_kernel_call call = {
+      .inputs = b.inputs, .input_count = 5, .outputs = b.outputs, .output_count = 3, .threads = threads};
   if (!only || strcmp(only, "adamw") == 0) {
     double seconds = median_seconds(zb_kernel_cpu("adamw", &call), &call);
-    printf("%-22s %-26s %9.4f ms %8.1f GB/s\n", b.op, b.shape, seconds * 1e3, 7 * 4 * (double)(8 << 20) / seconds * 1e-9);
+    printf("%-22s %-26s %9.4f ms %8.1f GB/s\n", b.op, b.shape, seconds * 1e3,
+           7 * 4 * (double)(8 << 20) / seconds * 1e-9);
   }
-  for (int i = 0; i < 5; i++) zb_free(b.inputs[i].data);
+  for (int i = 0; i < 5; i++)
+    zb_free(b.inputs[i].data);
 }
 
 int main(int argc, char **argv) {

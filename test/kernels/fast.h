@@ -1,5 +1,6 @@
-/* What the tests of the fast CPU kernels share: operands of made-up values, and one check: the fast kernel must be the one that is chosen,
- * agree with the reference on every instruction set of the machine, and give the same bits on one thread and on several. */
+/* What the tests of the fast CPU kernels share: operands of made-up values, and one check: the fast kernel must be the
+ * one that is chosen, agree with the reference on every instruction set of the machine, and give the same bits on one
+ * thread and on several. */
 #ifndef ZB_TEST_KERNELS_FAST_H
 #define ZB_TEST_KERNELS_FAST_H
 
@@ -35,7 +36,8 @@ static inline float fast_random(float low, float high) {
 
 static inline int64_t fast_elements(const zb_tensor *x) {
   int64_t n = 1;
-  for (int i = 0; i < x->rank; i++) n *= x->shape[i];
+  for (int i = 0; i < x->rank; i++)
+    n *= x->shape[i];
   return n;
 }
 
@@ -53,12 +55,16 @@ static inline zb_tensor fast_tensor(zb_dtype dtype, int rank, const int64_t *sha
   return x;
 }
 
-#define FAST_SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+#define FAST_SHAPE(...)                                                                                                \
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) {                                             \
+    __VA_ARGS__                                                                                                        \
+  }
 
 static inline zb_tensor fast_uniform(float low, float high, int rank, const int64_t *shape) {
   zb_tensor x = fast_tensor(ZB_F32, rank, shape);
   int64_t n = fast_elements(&x);
-  for (int64_t i = 0; i < n; i++) ((float *)x.data)[i] = fast_random(low, high);
+  for (int64_t i = 0; i < n; i++)
+    ((float *)x.data)[i] = fast_random(low, high);
   return x;
 }
 
@@ -72,9 +78,15 @@ static inline zb_tensor fast_swap(zb_tensor x, int a, int b) {
   return x;
 }
 
-static inline zb_tensor fast_absent(void) { return (zb_tensor){.rank = -1}; }
-static inline void fast_input(fast_call *c, zb_tensor x) { c->inputs[c->input_count++] = x; }
-static inline void fast_output(fast_call *c, zb_tensor x) { c->outputs[c->output_count++] = x; }
+static inline zb_tensor fast_absent(void) {
+  return (zb_tensor){.rank = -1};
+}
+static inline void fast_input(fast_call *c, zb_tensor x) {
+  c->inputs[c->input_count++] = x;
+}
+static inline void fast_output(fast_call *c, zb_tensor x) {
+  c->outputs[c->output_count++] = x;
+}
 static inline void fast_int(fast_call *c, const char *name, int64_t value) {
   c->attrs[c->attr_count++] = (zb_attr){.name = name, .kind = ZB_ATTR_INT, .i = value};
 }
@@ -91,11 +103,13 @@ static inline void fast_ints(fast_call *c, const char *name, int count, const in
   c->attrs[c->attr_count++] = (zb_attr){.name = name, .kind = ZB_ATTR_INTS, .ints = values, .count = count};
 }
 
-/* Frees operands and results. Views must share the memory of no other operand that is freed; pass those as `borrowed` bits of inputs. */
+/* Frees operands and results. Views must share the memory of no other operand that is freed; pass those as `borrowed`
+ * bits of inputs. */
 static inline void fast_free(fast_call *c, unsigned borrowed) {
   for (int i = 0; i < c->input_count; i++)
     if (!(borrowed >> i & 1)) free(c->inputs[i].data);
-  for (int i = 0; i < c->output_count; i++) free(c->outputs[i].data);
+  for (int i = 0; i < c->output_count; i++)
+    free(c->outputs[i].data);
 }
 
 /* Results of one run, in their own memory. */
@@ -104,12 +118,19 @@ typedef struct fast_results {
   const char *error;
 } fast_results;
 
-static inline size_t fast_bytes(const zb_tensor *x) { return (size_t)fast_elements(x) * zb_dtype_bytes(x->dtype); }
+static inline size_t fast_bytes(const zb_tensor *x) {
+  return (size_t)fast_elements(x) * zb_dtype_bytes(x->dtype);
+}
 
 static inline fast_results fast_run(const fast_call *c, bool reference, zb_threads *threads) {
   fast_results r = {.error = NULL};
-  zb_kernel_call call = {.inputs = c->inputs, .input_count = c->input_count, .outputs = r.tensor, .output_count = c->output_count,
-                         .attrs = {c->attrs, c->attr_count}, .accumulate = c->accumulate, .threads = threads};
+  zb_kernel_call call = {.inputs = c->inputs,
+                         .input_count = c->input_count,
+                         .outputs = r.tensor,
+                         .output_count = c->output_count,
+                         .attrs = {c->attrs, c->attr_count},
+                         .accumulate = c->accumulate,
+                         .threads = threads};
   for (int i = 0; i < c->output_count; i++) {
     r.tensor[i] = c->outputs[i];
     if (c->outputs[i].rank < 0) continue;
@@ -119,19 +140,24 @@ static inline fast_results fast_run(const fast_call *c, bool reference, zb_threa
     memset((char *)r.tensor[i].data + fast_bytes(&c->outputs[i]), 0x5a, 64);
   }
   const zb_kernel *kernel = reference ? zb_kernel_reference(c->op) : zb_kernel_cpu(c->op, &call);
-  if (!kernel || (!reference && kernel == zb_kernel_reference(c->op))) r.error = "no fast kernel matches";
-  else r.error = kernel->run(&call);
+  if (!kernel || (!reference && kernel == zb_kernel_reference(c->op)))
+    r.error = "no fast kernel matches";
+  else
+    r.error = kernel->run(&call);
   for (int i = 0; i < c->output_count && !r.error; i++)
     for (int k = 0; k < 64 && c->outputs[i].rank >= 0; k++)
-      if (((unsigned char *)r.tensor[i].data)[fast_bytes(&c->outputs[i]) + (size_t)k] != 0x5a) r.error = "wrote beyond the result";
+      if (((unsigned char *)r.tensor[i].data)[fast_bytes(&c->outputs[i]) + (size_t)k] != 0x5a)
+        r.error = "wrote beyond the result";
   return r;
 }
 
 static inline void fast_results_free(fast_results *r) {
-  for (int i = 0; i < FAST_RESULTS; i++) free(r->tensor[i].data);
+  for (int i = 0; i < FAST_RESULTS; i++)
+    free(r->tensor[i].data);
 }
 
-/* |got - wanted| <= absolute + relative * |wanted| for f32, equality for other types; NaN equals NaN. Returns what differs, or -1. */
+/* |got - wanted| <= absolute + relative * |wanted| for f32, equality for other types; NaN equals NaN. Returns what
+ * differs, or -1. */
 static inline int64_t fast_difference(const zb_tensor *got, const zb_tensor *wanted, float absolute, float relative) {
   if (got->rank < 0) return -1;
   if (got->dtype != ZB_F32) return memcmp(got->data, wanted->data, fast_bytes(got)) == 0 ? -1 : 0;
@@ -144,8 +170,8 @@ static inline int64_t fast_difference(const zb_tensor *got, const zb_tensor *wan
 }
 
 /* Prints the place of a difference and fails the test. */
-static inline void fast_compare(const fast_call *c, const char *what, const fast_results *got, const fast_results *wanted,
-                                float absolute, float relative) {
+static inline void fast_compare(const fast_call *c, const char *what, const fast_results *got,
+                                const fast_results *wanted, float absolute, float relative) {
   for (int i = 0; i < c->output_count; i++) {
     int64_t place = fast_difference(&got->tensor[i], &wanted->tensor[i], absolute, relative);
     if (place < 0) continue;

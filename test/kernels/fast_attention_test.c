@@ -1,4 +1,5 @@
-/* Attention on the CPU against the reference: blocks of queries and keys, grouped heads, causality, masks, strides, gradients. */
+/* Attention on the CPU against the reference: blocks of queries and keys, grouped heads, causality, masks, strides,
+ * gradients. */
 #include "test/kernels/fast.h"
 
 typedef struct sizes {
@@ -26,7 +27,8 @@ static void make_operands(fast_call *c, const sizes *s) {
                 : s->mask == 1 ? fast_uniform(-2, 2, FAST_SHAPE(s->tq, s->tk))
                                : fast_uniform(-2, 2, FAST_SHAPE(s->batch, 1, 1, s->tk)));
   if (s->mask == 3)
-    for (int64_t i = 0; i < s->batch * s->tk; i += 2) ((float *)c->inputs[3].data)[i] = -INFINITY;
+    for (int64_t i = 0; i < s->batch * s->tk; i += 2)
+      ((float *)c->inputs[3].data)[i] = -INFINITY;
   fast_float(c, "scale", 0.25);
   fast_bool(c, "causal", s->causal);
 }
@@ -38,11 +40,13 @@ static void check_attention(sizes s) {
   fast_output(&c, fast_tensor(ZB_F32, FAST_SHAPE(s.batch, s.heads, s.tq)));
   fast_check(&c, 3e-6f, 3e-6f);
   fast_results forward = fast_run(&c, true, NULL);
-  for (int i = 0; i < 4; i++) fast_input(&g, c.inputs[i]);
+  for (int i = 0; i < 4; i++)
+    fast_input(&g, c.inputs[i]);
   fast_input(&g, forward.tensor[0]);
   fast_input(&g, forward.tensor[1]);
   fast_input(&g, fast_uniform(-1, 1, FAST_SHAPE(s.batch, s.tq, s.heads, s.d)));
-  for (int i = 0; i < 3; i++) fast_output(&g, fast_uniform(5, 6, 4, c.inputs[i].shape));
+  for (int i = 0; i < 3; i++)
+    fast_output(&g, fast_uniform(5, 6, 4, c.inputs[i].shape));
   memcpy(g.attrs, c.attrs, sizeof g.attrs);
   g.attr_count = c.attr_count;
   fast_check(&g, 2e-5f, 1e-5f);
@@ -53,11 +57,14 @@ static void check_attention(sizes s) {
 
 static void test_sizes(void) {
   static const sizes all[] = {
-      {1, 1, 1, 1, 1, 1, false, false, 0},   {2, 3, 5, 2, 1, 4, false, false, 0},   {2, 17, 17, 4, 2, 8, true, false, 0},
-      {1, 70, 70, 2, 2, 20, true, true, 0},  {1, 64, 128, 2, 1, 16, true, false, 0}, {1, 90, 40, 2, 2, 16, true, false, 0},
-      {1, 20, 600, 2, 1, 8, false, false, 0}, {1, 600, 600, 1, 1, 8, true, false, 0}, {2, 65, 65, 3, 3, 32, false, true, 0},
+      {1, 1, 1, 1, 1, 1, false, false, 0},    {2, 3, 5, 2, 1, 4, false, false, 0},
+      {2, 17, 17, 4, 2, 8, true, false, 0},   {1, 70, 70, 2, 2, 20, true, true, 0},
+      {1, 64, 128, 2, 1, 16, true, false, 0}, {1, 90, 40, 2, 2, 16, true, false, 0},
+      {1, 20, 600, 2, 1, 8, false, false, 0}, {1, 600, 600, 1, 1, 8, true, false, 0},
+      {2, 65, 65, 3, 3, 32, false, true, 0},
   };
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) check_attention(all[i]);
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    check_attention(all[i]);
 }
 
 static void test_masks(void) {

@@ -62,8 +62,10 @@ static fast_call call_of(const row *r, zb_tensor x, zb_tensor y, zb_tensor out) 
   fast_input(&c, x);
   if (r->operands == 2) fast_input(&c, y);
   fast_output(&c, out);
-  if (r->attribute && r->is_bool) fast_bool(&c, r->attribute, r->value != 0);
-  else if (r->attribute) fast_float(&c, r->attribute, r->value);
+  if (r->attribute && r->is_bool)
+    fast_bool(&c, r->attribute, r->value != 0);
+  else if (r->attribute)
+    fast_float(&c, r->attribute, r->value);
   return c;
 }
 
@@ -114,15 +116,18 @@ static void check_binary(const char *op, zb_tensor x, zb_tensor y, int rank, con
 
 static void test_broadcast(void) {
   for (int64_t n = 1; n < 200; n += n < 20 ? 3 : 37) {
-    check_binary("add", fast_uniform(-1, 1, FAST_SHAPE(5, 7, n)), fast_uniform(-1, 1, FAST_SHAPE(n)), FAST_SHAPE(5, 7, n));
-    check_binary("sub", fast_uniform(-1, 1, FAST_SHAPE(5, 1, n)), fast_uniform(-1, 1, FAST_SHAPE(7, 1)), FAST_SHAPE(5, 7, n));
+    check_binary("add", fast_uniform(-1, 1, FAST_SHAPE(5, 7, n)), fast_uniform(-1, 1, FAST_SHAPE(n)),
+                 FAST_SHAPE(5, 7, n));
+    check_binary("sub", fast_uniform(-1, 1, FAST_SHAPE(5, 1, n)), fast_uniform(-1, 1, FAST_SHAPE(7, 1)),
+                 FAST_SHAPE(5, 7, n));
     check_binary("mul", fast_uniform(-1, 1, 0, NULL), fast_uniform(-1, 1, FAST_SHAPE(7, n)), FAST_SHAPE(7, n));
     check_binary("div", fast_swap(fast_uniform(-1, 1, FAST_SHAPE(n, 33)), 0, 1), fast_uniform(1, 2, FAST_SHAPE(33, n)),
                  FAST_SHAPE(33, n));
-    check_binary("max", fast_swap(fast_uniform(-1, 1, FAST_SHAPE(4, 11, n)), 0, 1), fast_uniform(-1, 1, FAST_SHAPE(4, 1)),
-                 FAST_SHAPE(11, 4, n));
+    check_binary("max", fast_swap(fast_uniform(-1, 1, FAST_SHAPE(4, 11, n)), 0, 1),
+                 fast_uniform(-1, 1, FAST_SHAPE(4, 1)), FAST_SHAPE(11, 4, n));
   }
-  check_binary("add", fast_uniform(-1, 1, FAST_SHAPE(40, 700)), fast_uniform(-1, 1, FAST_SHAPE(700)), FAST_SHAPE(40, 700));
+  check_binary("add", fast_uniform(-1, 1, FAST_SHAPE(40, 700)), fast_uniform(-1, 1, FAST_SHAPE(700)),
+               FAST_SHAPE(40, 700));
   check_binary("mul", fast_uniform(-1, 1, 0, NULL), fast_uniform(-1, 1, 0, NULL), 0, NULL);
   check_binary("mul", fast_uniform(-1, 1, FAST_SHAPE(0, 3)), fast_uniform(-1, 1, FAST_SHAPE(3)), FAST_SHAPE(0, 3));
 }
@@ -138,7 +143,8 @@ static void test_pow_and_where(void) {
   }
   fast_call c = {.op = "where"};
   fast_input(&c, fast_tensor(ZB_I1, FAST_SHAPE(1, 60, 60)));
-  for (int i = 0; i < 3600; i++) ((uint8_t *)c.inputs[0].data)[i] = i % 60 <= i / 60;
+  for (int i = 0; i < 3600; i++)
+    ((uint8_t *)c.inputs[0].data)[i] = i % 60 <= i / 60;
   fast_input(&c, fast_uniform(-1, 1, FAST_SHAPE(9, 60, 60)));
   fast_input(&c, fast_uniform(-1, 1, 0, NULL));
   fast_output(&c, fast_tensor(ZB_F32, FAST_SHAPE(9, 60, 60)));

@@ -1,4 +1,5 @@
-/* The vector functions of the CPU kernels (exp, log, tanh, sigmoid, erf, gelu): relative errors over the floats, and special values. */
+/* The vector functions of the CPU kernels (exp, log, tanh, sigmoid, erf, gelu): relative errors over the floats, and
+ * special values. */
 #include "test/kernels/fast.h"
 
 enum { COUNT = 1 << 16 };
@@ -6,13 +7,17 @@ enum { COUNT = 1 << 16 };
 typedef struct function {
   const char *op;
   double (*exact)(double x);
-  float low, high;    /* interval in which the relative error is bounded */
+  float low, high; /* interval in which the relative error is bounded */
   double bound;
   double at_minus_inf, at_inf;
 } function;
 
-static double exact_sigmoid(double x) { return 1 / (1 + exp(-x)); }
-static double exact_gelu(double x) { return 0.5 * x * erfc(-x * 0.70710678118654752440); }
+static double exact_sigmoid(double x) {
+  return 1 / (1 + exp(-x));
+}
+static double exact_gelu(double x) {
+  return 0.5 * x * erfc(-x * 0.70710678118654752440);
+}
 
 static const function functions[] = {
     {"exp", exp, -87, 88.7f, 1.2e-7, 0, INFINITY},
@@ -42,7 +47,8 @@ static void fill(float *x, const function *f) {
     float value = from_bits(i * 131071u);
     x[i] = value >= f->low && value <= f->high ? value : f->high / (float)(i + 1);
   }
-  for (int i = COUNT / 2; i < COUNT; i++) x[i] = f->low + (f->high - f->low) * ((float)(i - COUNT / 2) / (float)(COUNT / 2));
+  for (int i = COUNT / 2; i < COUNT; i++)
+    x[i] = f->low + (f->high - f->low) * ((float)(i - COUNT / 2) / (float)(COUNT / 2));
 }
 
 static void test_errors(void) {
@@ -63,7 +69,8 @@ static void test_errors(void) {
         if (!(error <= worst)) worst = error, place = (double)in[i];
       }
       if (worst > functions[k].bound || isnan(worst))
-        fprintf(stderr, "%s (%s): relative error %.3g at %.9g, allowed %.3g\n", functions[k].op, zb_isa_name(), worst, place, functions[k].bound);
+        fprintf(stderr, "%s (%s): relative error %.3g at %.9g, allowed %.3g\n", functions[k].op, zb_isa_name(), worst,
+                place, functions[k].bound);
       CU_ASSERT(worst <= functions[k].bound);
     }
   }
@@ -81,7 +88,8 @@ static void test_special_values(void) {
       in[0] = -INFINITY, in[1] = INFINITY, in[2] = NAN;
       apply(functions[k].op, x, out);
       CU_ASSERT(isnan(got[2]));
-      for (int i = 0; i < 2; i++) CU_ASSERT(isnan(limits[i]) || (double)got[i] == limits[i]);
+      for (int i = 0; i < 2; i++)
+        CU_ASSERT(isnan(limits[i]) || (double)got[i] == limits[i]);
     }
     in[0] = 0, in[1] = -1, in[2] = from_bits(1);
     apply("log", x, out);

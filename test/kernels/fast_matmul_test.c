@@ -1,4 +1,5 @@
-/* Matrix products on the CPU against the reference: transposes, strides, broadcast batches, accumulation, tile edges. */
+/* Matrix products on the CPU against the reference: transposes, strides, broadcast batches, accumulation, tile edges.
+ */
 #include "test/kernels/fast.h"
 
 typedef struct shape {
@@ -11,7 +12,8 @@ static zb_tensor matrix(int64_t batch, int64_t rows, int64_t columns, bool swapp
   return batch > 0 ? fast_uniform(-1, 1, 3, dims) : fast_uniform(-1, 1, 2, dims + 1);
 }
 
-static void check_product(zb_tensor lhs, zb_tensor rhs, bool transpose_lhs, bool transpose_rhs, zb_tensor out, bool accumulate) {
+static void check_product(zb_tensor lhs, zb_tensor rhs, bool transpose_lhs, bool transpose_rhs, zb_tensor out,
+                          bool accumulate) {
   fast_call c = {.op = "matmul", .accumulate = accumulate};
   fast_input(&c, lhs);
   fast_input(&c, rhs);
@@ -23,7 +25,8 @@ static void check_product(zb_tensor lhs, zb_tensor rhs, bool transpose_lhs, bool
 }
 
 static void test_shapes(void) {
-  static const shape shapes[] = {{1, 1, 1}, {1, 7, 5}, {7, 1, 5}, {5, 7, 1}, {3, 50, 17}, {65, 97, 33}, {257, 390, 20}, {40, 1000, 64}, {300, 200, 150}};
+  static const shape shapes[] = {{1, 1, 1},    {1, 7, 5},      {7, 1, 5},      {5, 7, 1},      {3, 50, 17},
+                                 {65, 97, 33}, {257, 390, 20}, {40, 1000, 64}, {300, 200, 150}};
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
     for (int bits = 0; bits < 8; bits++) {
       shape s = shapes[i];
@@ -46,16 +49,21 @@ static void test_batches(void) {
 
 /* Heads that are a stride: [batch, time, heads, d] read as [batch, heads, time, d]. */
 static void test_strides(void) {
-  zb_tensor q = fast_swap(fast_uniform(-1, 1, FAST_SHAPE(2, 30, 5, 16)), 1, 2), k = fast_swap(fast_uniform(-1, 1, FAST_SHAPE(2, 40, 5, 16)), 1, 2);
+  zb_tensor q = fast_swap(fast_uniform(-1, 1, FAST_SHAPE(2, 30, 5, 16)), 1, 2),
+            k = fast_swap(fast_uniform(-1, 1, FAST_SHAPE(2, 40, 5, 16)), 1, 2);
   check_product(q, k, false, true, fast_tensor(ZB_F32, FAST_SHAPE(2, 5, 30, 40)), false);
-  zb_tensor lhs = fast_swap(fast_uniform(-1, 1, FAST_SHAPE(3, 20, 8)), 1, 2); /* a transpose as a stride, batches fold not */
-  check_product(lhs, fast_uniform(-1, 1, FAST_SHAPE(20, 6)), false, false, fast_tensor(ZB_F32, FAST_SHAPE(3, 8, 6)), false);
+  zb_tensor lhs =
+      fast_swap(fast_uniform(-1, 1, FAST_SHAPE(3, 20, 8)), 1, 2); /* a transpose as a stride, batches fold not */
+  check_product(lhs, fast_uniform(-1, 1, FAST_SHAPE(20, 6)), false, false, fast_tensor(ZB_F32, FAST_SHAPE(3, 8, 6)),
+                false);
   zb_tensor wide = fast_uniform(-1, 1, FAST_SHAPE(3, 20, 30)); /* a slice of columns */
   wide.shape[2] = 10;
-  check_product(wide, fast_uniform(-1, 1, FAST_SHAPE(10, 6)), false, false, fast_tensor(ZB_F32, FAST_SHAPE(3, 20, 6)), false);
+  check_product(wide, fast_uniform(-1, 1, FAST_SHAPE(10, 6)), false, false, fast_tensor(ZB_F32, FAST_SHAPE(3, 20, 6)),
+                false);
   zb_tensor one = fast_uniform(-1, 1, FAST_SHAPE(7, 1, 12)); /* rows from a batch */
   one.strides[1] = 999;
-  check_product(one, fast_uniform(-1, 1, FAST_SHAPE(12, 6)), false, false, fast_tensor(ZB_F32, FAST_SHAPE(7, 1, 6)), false);
+  check_product(one, fast_uniform(-1, 1, FAST_SHAPE(12, 6)), false, false, fast_tensor(ZB_F32, FAST_SHAPE(7, 1, 6)),
+                false);
 }
 
 static void test_empty(void) {
@@ -69,7 +77,8 @@ static void test_empty(void) {
 
 /* No unit stride: the fast kernel must decline. */
 static void test_declines(void) {
-  zb_tensor x = fast_uniform(-1, 1, FAST_SHAPE(8, 8)), y = fast_uniform(-1, 1, FAST_SHAPE(4, 8)), out = fast_tensor(ZB_F32, FAST_SHAPE(4, 8));
+  zb_tensor x = fast_uniform(-1, 1, FAST_SHAPE(8, 8)), y = fast_uniform(-1, 1, FAST_SHAPE(4, 8)),
+            out = fast_tensor(ZB_F32, FAST_SHAPE(4, 8));
   zb_tensor spread = x, broadcast = x;
   spread.shape[0] = spread.shape[1] = 4, spread.strides[0] = 16, spread.strides[1] = 2;
   broadcast.shape[0] = broadcast.shape[1] = 4, broadcast.strides[0] = 0, broadcast.strides[1] = 1;
@@ -82,7 +91,7 @@ static void test_declines(void) {
 }
 
 int main(void) {
-  CU_TestInfo tests[] = {{"shapes", test_shapes}, {"batches", test_batches}, {"strides", test_strides},
-                         {"empty", test_empty}, {"declines", test_declines}, CU_TEST_INFO_NULL};
+  CU_TestInfo tests[] = {{"shapes", test_shapes}, {"batches", test_batches},   {"strides", test_strides},
+                         {"empty", test_empty},   {"declines", test_declines}, CU_TEST_INFO_NULL};
   return fast_main("fast matrix products", tests);
 }

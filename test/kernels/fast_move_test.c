@@ -3,7 +3,8 @@
 
 static zb_tensor bytes_of(zb_dtype dtype, int rank, const int64_t *shape) {
   zb_tensor x = fast_tensor(dtype, rank, shape);
-  for (size_t i = 0; i < fast_bytes(&x); i++) ((uint8_t *)x.data)[i] = (uint8_t)(dtype == ZB_I1 ? i & 1 : i * 37 % 120);
+  for (size_t i = 0; i < fast_bytes(&x); i++)
+    ((uint8_t *)x.data)[i] = (uint8_t)(dtype == ZB_I1 ? i & 1 : i * 37 % 120);
   return x;
 }
 
@@ -22,7 +23,8 @@ static void test_contiguous(void) {
       zb_tensor x = bytes_of(types[k], FAST_SHAPE(3, 5, n, 18));
       check_contiguous(x);
       for (int a = 0; a < 4; a++)
-        for (int b = a + 1; b < 4; b++) check_contiguous(fast_swap(x, a, b));
+        for (int b = a + 1; b < 4; b++)
+          check_contiguous(fast_swap(x, a, b));
       check_contiguous(fast_swap(fast_swap(x, 0, 3), 1, 2));
       zb_tensor slice = x, spread = x;
       slice.shape[3] = 7;
@@ -80,13 +82,16 @@ static void test_slice_grad(void) {
 static void check_gather(zb_dtype type, int axis, int64_t width, int accumulate) {
   const int64_t shape[3] = {5, 11, width};
   int64_t out[4] = {shape[0], shape[1], shape[2], 0};
-  for (int d = 3; d > axis + 1; d--) out[d] = shape[d - 1];
+  for (int d = 3; d > axis + 1; d--)
+    out[d] = shape[d - 1];
   out[axis] = 3, out[axis + 1] = 4;
   zb_tensor indices = fast_tensor(type, FAST_SHAPE(3, 4));
   for (int64_t i = 0; i < 12; i++) {
     int64_t index = i * 7 % shape[axis] - (i % 2) * shape[axis];
-    if (type == ZB_I64) ((int64_t *)indices.data)[i] = index;
-    else ((int32_t *)indices.data)[i] = (int32_t)index;
+    if (type == ZB_I64)
+      ((int64_t *)indices.data)[i] = index;
+    else
+      ((int32_t *)indices.data)[i] = (int32_t)index;
   }
   fast_call c = {.op = "gather"}, g = {.op = "gather_grad", .accumulate = accumulate == 1};
   fast_input(&c, fast_uniform(-1, 1, 3, shape));
@@ -107,7 +112,8 @@ static void check_gather(zb_dtype type, int axis, int64_t width, int accumulate)
 static void test_gather(void) {
   for (int axis = 0; axis < 3; axis++)
     for (int64_t width = 11; width < 300; width += 96)
-      for (int k = 0; k < 4; k++) check_gather(k & 1 ? ZB_I64 : ZB_I32, axis, width, k >> 1);
+      for (int k = 0; k < 4; k++)
+        check_gather(k & 1 ? ZB_I64 : ZB_I32, axis, width, k >> 1);
 }
 
 static void test_bad_index(void) {
@@ -125,7 +131,8 @@ static void test_bad_index(void) {
 }
 
 int main(void) {
-  CU_TestInfo tests[] = {{"contiguous", test_contiguous}, {"concat", test_concat}, {"slice_grad", test_slice_grad},
-                         {"gather", test_gather}, {"bad index", test_bad_index}, CU_TEST_INFO_NULL};
+  CU_TestInfo tests[] = {{"contiguous", test_contiguous}, {"concat", test_concat},
+                         {"slice_grad", test_slice_grad}, {"gather", test_gather},
+                         {"bad index", test_bad_index},   CU_TEST_INFO_NULL};
   return fast_main("fast data movement", tests);
 }

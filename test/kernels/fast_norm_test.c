@@ -16,7 +16,8 @@ static void check_norm(bool centered, bool bias, int64_t rows, int64_t width) {
 }
 
 static void check_gradient(bool centered, bool of_scale, bool accumulate, int64_t rows, int64_t width) {
-  static const char *const names[2][2] = {{"rms_norm_grad_x", "rms_norm_grad_scale"}, {"layer_norm_grad_x", "layer_norm_grad_scale"}};
+  static const char *const names[2][2] = {{"rms_norm_grad_x", "rms_norm_grad_scale"},
+                                          {"layer_norm_grad_x", "layer_norm_grad_scale"}};
   fast_call c = {.op = names[centered][of_scale], .accumulate = accumulate};
   fast_input(&c, fast_uniform(-2, 3, FAST_SHAPE(rows, width)));
   if (!of_scale) fast_input(&c, fast_uniform(0.5f, 2, FAST_SHAPE(width)));
@@ -31,7 +32,8 @@ static void check_gradient(bool centered, bool of_scale, bool accumulate, int64_
 
 static void test_widths(void) {
   for (int64_t width = 1; width <= 67; width++)
-    for (int kind = 0; kind < 3; kind++) check_norm(kind > 0, kind > 1, 3, width);
+    for (int kind = 0; kind < 3; kind++)
+      check_norm(kind > 0, kind > 1, 3, width);
   for (int kind = 0; kind < 3; kind++) {
     check_norm(kind > 0, kind > 1, 100, 768);
     check_norm(kind > 0, kind > 1, 0, 8);
@@ -41,7 +43,8 @@ static void test_widths(void) {
 static void test_gradients(void) {
   for (int kind = 0; kind < 8; kind++) {
     bool of_scale = kind & 2, accumulate = of_scale && (kind & 4);
-    for (int64_t width = 1; width <= 67; width += 3) check_gradient(kind & 1, of_scale, accumulate, 5, width);
+    for (int64_t width = 1; width <= 67; width += 3)
+      check_gradient(kind & 1, of_scale, accumulate, 5, width);
     check_gradient(kind & 1, of_scale, accumulate, 200, 300);
   }
 }

@@ -4,7 +4,11 @@
 static void check_rows(const char *op, bool gradient, int64_t rows, int64_t width) {
   bool of_softmax = strcmp(op, "softmax_grad") == 0; /* its operand is a distribution */
   fast_call c = {.op = op};
-  fast_input(&c, fast_uniform(of_softmax ? 0 : -4, of_softmax ? 2.0f / (float)width : gradient ? 0 : 9, FAST_SHAPE(2, rows, width)));
+  fast_input(&c, fast_uniform(of_softmax ? 0 : -4,
+                              of_softmax ? 2.0f / (float)width
+                              : gradient ? 0
+                                         : 9,
+                              FAST_SHAPE(2, rows, width)));
   if (gradient) fast_input(&c, fast_uniform(-1, 1, FAST_SHAPE(2, rows, width)));
   fast_output(&c, fast_tensor(ZB_F32, FAST_SHAPE(2, rows, width)));
   fast_int(&c, "axis", 2);
@@ -15,19 +19,23 @@ static void check_rows(const char *op, bool gradient, int64_t rows, int64_t widt
 static void test_softmax(void) {
   static const char *const ops[] = {"softmax", "log_softmax", "softmax_grad", "log_softmax_grad"};
   for (int k = 0; k < 4; k++) {
-    for (int64_t width = 1; width <= 67; width += 2) check_rows(ops[k], k >= 2, 3, width);
+    for (int64_t width = 1; width <= 67; width += 2)
+      check_rows(ops[k], k >= 2, 3, width);
     check_rows(ops[k], k >= 2, 60, 500);
   }
 }
 
-static fast_call losses(const char *op, int64_t rows, int64_t width, const char *reduction, bool ignore, zb_dtype labels) {
+static fast_call losses(const char *op, int64_t rows, int64_t width, const char *reduction, bool ignore,
+                        zb_dtype labels) {
   fast_call c = {.op = op};
   fast_input(&c, fast_uniform(-5, 5, FAST_SHAPE(rows, width)));
   fast_input(&c, fast_tensor(labels, FAST_SHAPE(rows)));
   for (int64_t i = 0; i < rows; i++) {
     int64_t label = ignore && i % 3 == 1 ? -100 : (i * 7919) % width;
-    if (labels == ZB_I64) ((int64_t *)c.inputs[1].data)[i] = label;
-    else ((int32_t *)c.inputs[1].data)[i] = (int32_t)label;
+    if (labels == ZB_I64)
+      ((int64_t *)c.inputs[1].data)[i] = label;
+    else
+      ((int32_t *)c.inputs[1].data)[i] = (int32_t)label;
   }
   fast_string(&c, "reduction", reduction);
   if (ignore) fast_int(&c, "ignore_index", -100);
@@ -56,7 +64,8 @@ static void check_loss(int64_t rows, int64_t width, const char *reduction, bool 
 static void test_cross_entropy(void) {
   static const char *const reductions[] = {"mean", "sum", "none"};
   for (int k = 0; k < 3; k++) {
-    for (int64_t width = 1; width <= 67; width += 5) check_loss(7, width, reductions[k], width % 2, width % 4 < 2 ? ZB_I64 : ZB_I32);
+    for (int64_t width = 1; width <= 67; width += 5)
+      check_loss(7, width, reductions[k], width % 2, width % 4 < 2 ? ZB_I64 : ZB_I32);
     check_loss(50, 1000, reductions[k], true, ZB_I64);
   }
 }
@@ -75,6 +84,9 @@ static void test_bad_label(void) {
 }
 
 int main(void) {
-  CU_TestInfo tests[] = {{"softmax", test_softmax}, {"cross entropy", test_cross_entropy}, {"bad label", test_bad_label}, CU_TEST_INFO_NULL};
+  CU_TestInfo tests[] = {{"softmax", test_softmax},
+                         {"cross entropy", test_cross_entropy},
+                         {"bad label", test_bad_label},
+                         CU_TEST_INFO_NULL};
   return fast_main("fast softmax and losses", tests);
 }

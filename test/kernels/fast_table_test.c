@@ -1,4 +1,5 @@
-/* The table of the CPU kernels: every row names an op that has a reference, and calls nobody is fast at get the reference. */
+/* The table of the CPU kernels: every row names an op that has a reference, and calls nobody is fast at get the
+ * reference. */
 #include "test/kernels/fast.h"
 
 static const char *const ops[] = {
@@ -34,6 +35,7 @@ static void test_instruction_set(void) {
 }
 
 int main(void) {
-  CU_TestInfo tests[] = {{"rows", test_rows}, {"fallback", test_fallback}, {"instruction set", test_instruction_set}, CU_TEST_INFO_NULL};
+  CU_TestInfo tests[] = {
+      {"rows", test_rows}, {"fallback", test_fallback}, {"instruction set", test_instruction_set}, CU_TEST_INFO_NULL};
   return fast_main("table of CPU kernels", tests);
 }
