@@ -58,6 +58,15 @@ static void test_notes(void) {
   fixture_deinit(&f);
 }
 
+static void test_nearest_op(void) {
+  fixture f;
+  fixture_init(&f);
+  MlirModule module = parse(&f, "func.func @f(%a: tensor<3xf32>) { %0 = \"zb.rellu\"(%a) : (tensor<3xf32>) -> tensor<3xf32> return }");
+  CU_ASSERT(mlirModuleIsNull(module));
+  CU_ASSERT(says(&f, "  hint: did you mean 'zb.relu'?\n"));
+  fixture_deinit(&f);
+}
+
 static void test_long_texts(void) {
   fixture f;
   fixture_init(&f);
@@ -78,6 +87,7 @@ int main(void) {
       {"source line and hint", test_source_line_and_hint},
       {"places", test_places},
       {"notes", test_notes},
+      {"nearest op", test_nearest_op},
       {"long texts", test_long_texts},
       {NULL, NULL},
   };

@@ -42,7 +42,7 @@ static void test_frames(void) {
   fixture_init(&f);
   static const char *const kinds[] = {"fb", "fw", "bw"};
   for (int i = 0; i < 3; ++i) {
-    char kind[3] = "";
+    char kind[ZB_FRAME_KIND_BYTES] = "";
     uint64_t bytes = 0;
     MlirType type = zb_frame_type(f.context, kinds[i], UINT64_C(1) << 40);
     CU_ASSERT_FATAL(!mlirTypeIsNull(type));
@@ -185,6 +185,66 @@ static void test_import(void) {
   check_refused("module {", 8, "could not be parsed");
 }
 
+/* ---- Damaged programs ---- */
+
+static uint64_t random_state = 7;
+
+static size_t random_below(size_t n) {
+  random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (size_t)(random_state >> 33) % n;
+}
+
+/* One edit: a byte replaced by one that means something, a piece removed, or a number made extreme. */
+static void damage(char *text) {
+  static const char bytes[] = "0123456789x?<>(){}:,-\"%@f i";
+  static const char *const numbers[] = {"9223372036854775807", "-9223372036854775808", "4294967296", "-1", "0"};
+  size_t length = strlen(text), at = random_below(length);
+  switch (random_below(3)) {
+  case 0: text[at] = bytes[random_below(sizeof bytes - 1)]; return;
+  case 1: {
+    size_t count = 1 + random_below(8);
+    if (at + count < length) memmove(text + at, text + at + count, length - at - count + 1);
+    return;
+  }
+  default: break;
+  }
+  const char *number = numbers[random_below(5)];
+  size_t from = at, old = 0;
+  while (text[from] && (text[from] < '0' || text[from] > '9')) ++from;
+  while (text[from + old] >= '0' && text[from + old] <= '9') ++old;
+  memmove(text + from + strlen(number), text + from + old, length - from - old + 1);
+  memcpy(text + from, number, strlen(number));
+}
+
+/* Each round: one function of the examples with one to three edits, parsed and verified; any outcome but a crash will do. */
+static void test_damaged_programs(void) {
+  const char *given = getenv("ZB_TEST_ROUNDS");
+  long rounds = given ? strtol(given, NULL, 10) : 3000, parsed = 0, valid = 0;
+  char *source = read_source("test/ir/examples.mlir"), *begins[512], text[4096];
+  int count = 0;
+  for (char *at = source; count < 511 && (at = strstr(at, "  func.func")); ++at) begins[count++] = at;
+  begins[count] = source + strlen(source) - strlen("}\n");
+  CU_ASSERT_FATAL(count >= zb_op_builtin_count());
+  fixture f;
+  fixture_init(&f);
+  for (long round = 0; round < rounds; ++round) {
+    size_t which = random_below((size_t)count), length = (size_t)(begins[which + 1] - begins[which]);
+    CU_ASSERT_FATAL(length + 128 < sizeof text);
+    snprintf(text, sizeof text, "%.*s", (int)length, begins[which]);
+    for (size_t edits = 1 + random_below(3); edits > 0; --edits) damage(text);
+    MlirModule module = parse(&f, text);
+    if (mlirModuleIsNull(module)) continue;
+    ++parsed;
+    valid += zb_verify_module(mlirModuleGetOperation(module));
+    mlirModuleDestroy(module);
+  }
+  /* Some survive the parser, and of these some are wrong: otherwise the edits test nothing. */
+  CU_ASSERT(parsed > rounds / 50);
+  CU_ASSERT(valid < parsed);
+  zb_free(source);
+  fixture_deinit(&f);
+}
+
 static void test_irdl_text(void) {
   CU_ASSERT_PTR_EQUAL(zb_irdl_text(), zb_irdl_text());
   CU_ASSERT_PTR_NOT_NULL(strstr(zb_irdl_text(), "irdl.dialect @zb {"));
@@ -200,6 +260,7 @@ int main(void) {
       {"lenient attributes", test_lenient_attributes},
       {"defaults", test_defaults},
       {"import", test_import},
+      {"damaged programs", test_damaged_programs},
       {"IRDL text", test_irdl_text},
       {NULL, NULL},
   };

@@ -58,7 +58,7 @@ module {
 
 module {
   func.func @wrong_operand_count(%a: tensor<2xf32>) {
-    // expected-error@+1 {{expects 2 operands but 1 provided}}
+    // expected-error@+1 {{op expects exactly 2 operands, but got 1}}
     %0 = "zb.add"(%a) : (tensor<2xf32>) -> tensor<2xf32>
     return
   }
@@ -68,7 +68,7 @@ module {
 
 module {
   func.func @unknown_op(%a: tensor<2xf32>) {
-    // expected-error@+1 {{zb.rellu}}
+    // expected-error@+1 {{unregistered operation 'zb.rellu' found in dialect ('zb')}}
     %0 = "zb.rellu"(%a) : (tensor<2xf32>) -> tensor<2xf32>
     return
   }

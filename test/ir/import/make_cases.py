@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""make_cases.py: writes cases.json, which import_test.c runs: small models (base64) and what must come of them. Needs onnx and
-onnxruntime.
+"""make_cases.py: writes cases.json, which import_test.c runs: small models (base64) and what must come of them.
+Needs onnx and onnxruntime.
 
-Every good case is one operator (or a few) between an input x and loss = sum(y * w) * m.scale, and has the loss that onnxruntime gives
-(ONNX's own reference evaluator where that has no kernel). A case whose x is float and constant-foldable is written twice: computed
-(x is an input) and folded (x is an initializer). Bad cases have the text that the error must contain. Small random numbers, fixed seed.
-"""
+Every good case is one operator (or a few) between an input x and loss = sum(y * w) * m.scale, and has the loss that
+onnxruntime gives (ONNX's own reference evaluator where that has no kernel). A case whose x is float and
+constant-foldable is written twice: computed (x is an input) and folded (x is an initializer). Bad cases have the
+text that the error must contain. Small random numbers, fixed seed."""
+
 import base64
 import json
 import os
@@ -25,17 +26,23 @@ def numbers(*shape, low=-1.0, high=1.0):
 
 
 def node(op, inputs, outputs, **attributes):
-    return helper.make_node(op, inputs.split(), outputs.split(), name="n_" + op.lower() + "_" + outputs.split()[0], **attributes)
+    return helper.make_node(
+        op, inputs.split(), outputs.split(), name="n_" + op.lower() + "_" + outputs.split()[0], **attributes
+    )
 
 
 def evaluate(model, feeds):
     try:
         import onnxruntime
+
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
-        return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, feeds)
+        return onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        ).run(None, feeds)
     except Exception:
         from onnx.reference import ReferenceEvaluator
+
         return ReferenceEvaluator(model).run(None, feeds)
 
 
@@ -48,10 +55,15 @@ def build(nodes, inputs, constants, outputs, opset, ir=10):
         n.input[:] = absent(n.input)
         n.output[:] = absent(n.output)
     graph = helper.make_graph(
-        nodes, "case",
-        [helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for k, v in inputs.items()],
+        nodes,
+        "case",
+        [
+            helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
+            for k, v in inputs.items()
+        ],
         [helper.make_tensor_value_info(k, t, s) for k, t, s in outputs],
-        [numpy_helper.from_array(np.array(v), k) for k, v in constants.items()])
+        [numpy_helper.from_array(np.array(v), k) for k, v in constants.items()],
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], producer_name="make_cases")
     model.ir_version = ir
     return model
@@ -66,7 +78,9 @@ def save(name, model, **row):
 
 def array(value):
     kind = {"float32": "f32", "int64": "i64", "int32": "i32", "bool": "i1"}[str(value.dtype)]
-    return dict(dtype=kind, shape=list(value.shape), values=[float(v) if kind == "f32" else int(v) for v in value.reshape(-1)])
+    return dict(
+        dtype=kind, shape=list(value.shape), values=[float(v) if kind == "f32" else int(v) for v in value.reshape(-1)]
+    )
 
 
 def good(name, nodes, inputs, constants=None, opset=20, y="y", fold=False, **row):
@@ -80,8 +94,12 @@ def good(name, nodes, inputs, constants=None, opset=20, y="y", fold=False, **row
         last = "y_float"
     constants["w"] = numbers(*found.shape)
     constants["m.scale"] = np.array([1.5], F)
-    tail += [node("Mul", last + " w", "y_w"), node("ReduceSum", "y_w", "y_sum", keepdims=0), node("Mul", "y_sum m.scale", "y_scaled"),
-             node("ReduceSum", "y_scaled", "loss", keepdims=0)]
+    tail += [
+        node("Mul", last + " w", "y_w"),
+        node("ReduceSum", "y_w", "y_sum", keepdims=0),
+        node("Mul", "y_sum m.scale", "y_scaled"),
+        node("ReduceSum", "y_scaled", "loss", keepdims=0),
+    ]
     for suffix, own, extra in [("", inputs, {})] + ([("-folded", {}, inputs)] if fold else []):
         model = build(list(nodes) + tail, own, {**constants, **extra}, [("loss", TensorProto.FLOAT, [])], opset)
         loss = float(evaluate(model, own)[0])
@@ -92,12 +110,16 @@ def typed_output(nodes, inputs, constants, y, opset):
     """A model whose output is y, with the type that shape inference finds."""
     model = build(list(nodes), inputs, constants, [], opset)
     inferred = onnx.shape_inference.infer_shapes(model)
-    kinds = {v.name: v for v in list(inferred.graph.value_info) + list(inferred.graph.output) + list(inferred.graph.input)}
+    kinds = {
+        v.name: v for v in list(inferred.graph.value_info) + list(inferred.graph.output) + list(inferred.graph.input)
+    }
     model.graph.output.append(kinds[y] if y in kinds else helper.make_tensor_value_info(y, TensorProto.FLOAT, None))
     return model
 
 
-def one(name, op, x, extra="", constants=None, fold=True, opset=20, inputs=None, outputs="y", label=None, **attributes):
+def one(
+    name, op, x, extra="", constants=None, fold=True, opset=20, inputs=None, outputs="y", label=None, **attributes
+):
     """One node: op(x, extra...) -> y."""
     own = {"x": x, **(inputs or {})}
     good(label or name, [node(op, ("x " + extra).strip(), outputs, **attributes)], own, constants, opset, fold=fold)
@@ -106,16 +128,30 @@ def one(name, op, x, extra="", constants=None, fold=True, opset=20, inputs=None,
 # ---- Elementwise ----
 def elementwise():
     x = numbers(2, 3)
-    small, positive, wide = numbers(2, 3, low=-0.9, high=0.9), numbers(2, 3, low=0.2, high=2), numbers(2, 3, low=-4, high=4)
-    for op in "Abs Asinh Atan Cos Cosh Erf Exp HardSwish Mish Neg Relu Sigmoid Sin Sinh Softplus Softsign Tan Tanh Ceil Floor Round Sign".split():
+    small, positive, wide = (
+        numbers(2, 3, low=-0.9, high=0.9),
+        numbers(2, 3, low=0.2, high=2),
+        numbers(2, 3, low=-4, high=4),
+    )
+    for op in (
+        "Abs Asinh Atan Cos Cosh Erf Exp HardSwish Mish Neg Relu "
+        "Sigmoid Sin Sinh Softplus Softsign Tan Tanh Ceil Floor Round Sign"
+    ).split():
         one(op.lower(), op, wide if op not in ("Tan",) else small)
     for op in "Acos Asin Atanh".split():
         one(op.lower(), op, small)
     for op in "Log Sqrt Reciprocal".split():
         one(op.lower(), op, positive)
     one("acosh", "Acosh", positive + F(1))
-    for op, attributes in dict(Celu=dict(alpha=0.7), Elu=dict(alpha=0.6), HardSigmoid=dict(alpha=0.3, beta=0.4), LeakyRelu=dict(alpha=0.2),
-                               Selu=dict(alpha=1.2, gamma=0.9), Shrink=dict(bias=0.1, lambd=0.3), ThresholdedRelu=dict(alpha=0.5)).items():
+    for op, attributes in dict(
+        Celu=dict(alpha=0.7),
+        Elu=dict(alpha=0.6),
+        HardSigmoid=dict(alpha=0.3, beta=0.4),
+        LeakyRelu=dict(alpha=0.2),
+        Selu=dict(alpha=1.2, gamma=0.9),
+        Shrink=dict(bias=0.1, lambd=0.3),
+        ThresholdedRelu=dict(alpha=0.5),
+    ).items():
         one(op.lower(), op, wide, **attributes)
         one(op.lower() + "-default", op, wide)
     one("swish", "Swish", wide, opset=24, alpha=1.3)
@@ -148,7 +184,9 @@ def elementwise():
         one(op.lower(), op, np.array([12, 10], I), "b", dict(b=np.array([10, 6], I)))
     one("isnan", "IsNaN", x)
     one("isinf", "IsInf", x)
-    good("isinf-positive", [node("IsInf", "c", "y", detect_negative=0)], {}, dict(c=np.array([np.inf, -np.inf, 1], F)))
+    good(
+        "isinf-positive", [node("IsInf", "c", "y", detect_negative=0)], {}, dict(c=np.array([np.inf, -np.inf, 1], F))
+    )
     one("shift-left", "BitShift", np.array([12, 10], I), "b", dict(b=np.array([1, 2], I)), direction="LEFT")
     one("shift-right", "BitShift", np.array([12, 10], I), "b", dict(b=np.array([1, 2], I)), direction="RIGHT")
     one("bitwise-not", "BitwiseNot", np.array([12, -10], I))
@@ -163,7 +201,10 @@ def elementwise():
 
 def reductions():
     x = numbers(2, 3, 4, low=0.2, high=1.5)
-    for op in "ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare".split():
+    for op in (
+        "ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd "
+        "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare"
+    ).split():
         one(op.lower(), op, x, "axes", dict(axes=np.array([1, -1], I)), keepdims=0)
         one(op.lower() + "-all", op, x)
         if op != "ReduceSum":
@@ -177,7 +218,12 @@ def reductions():
     one("layer-norm-no-bias", "LayerNormalization", x, "m.s", {"m.s": scale}, axis=2)
     one("layer-norm-2", "LayerNormalization", x, "m.s m.b", {"m.s": numbers(3, 4), "m.b": numbers(3, 4)}, axis=1)
     one("layer-norm-broadcast", "LayerNormalization", x, "m.s", {"m.s": numbers(4)}, axis=1)
-    good("layer-norm-mean", [node("LayerNormalization", "x m.s", "o mean rstd"), node("Add", "mean rstd", "y")], {"x": x}, {"m.s": scale})
+    good(
+        "layer-norm-mean",
+        [node("LayerNormalization", "x m.s", "o mean rstd"), node("Add", "mean rstd", "y")],
+        {"x": x},
+        {"m.s": scale},
+    )
     one("rms-norm", "RMSNormalization", x, "m.s", {"m.s": scale}, opset=23, epsilon=1e-4)
 
 
@@ -192,16 +238,52 @@ def products():
     m = numbers(3, 4)
     one("gemm", "Gemm", m, "m.b m.c", {"m.b": b, "m.c": numbers(5)})
     one("gemm-no-c", "Gemm", m, "m.b", {"m.b": b})
-    one("gemm-all", "Gemm", m, "m.b m.c", {"m.b": numbers(6, 3), "m.c": numbers(4, 1)}, transA=1, transB=1, alpha=0.5, beta=0.25)
-    for i, (equation, left, right) in enumerate([("bij,bjk->bik", (2, 3, 4), (2, 4, 5)), ("bqhd,bkhd->bhqk", (2, 3, 2, 4), (2, 5, 2, 4)),
-                                                 ("ij,kj->ki", (3, 4), (5, 4)), ("i,j->ij", (3,), (4,))]):
+    one(
+        "gemm-all",
+        "Gemm",
+        m,
+        "m.b m.c",
+        {"m.b": numbers(6, 3), "m.c": numbers(4, 1)},
+        transA=1,
+        transB=1,
+        alpha=0.5,
+        beta=0.25,
+    )
+    for i, (equation, left, right) in enumerate(
+        [
+            ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
+            ("bqhd,bkhd->bhqk", (2, 3, 2, 4), (2, 5, 2, 4)),
+            ("ij,kj->ki", (3, 4), (5, 4)),
+            ("i,j->ij", (3,), (4,)),
+        ]
+    ):
         one(f"einsum-{i}", "Einsum", numbers(*left), "m.b", {"m.b": numbers(*right)}, fold=False, equation=equation)
     q, k, v = numbers(2, 4, 3, 6), numbers(2, 2, 3, 6), numbers(2, 2, 3, 6)
     one("attention", "Attention", q, "k v", fold=False, opset=23, inputs=dict(k=k, v=v))
-    one("attention-causal", "Attention", q, "k v", fold=False, opset=23, inputs=dict(k=k, v=v), is_causal=1, scale=0.3)
-    one("attention-mask", "Attention", q, "k v mask", dict(mask=np.tril(np.ones((3, 3), B))), fold=False, opset=23, inputs=dict(k=k, v=v))
-    one("attention-3d", "Attention", numbers(2, 3, 8), "k v", fold=False, opset=23, inputs=dict(k=numbers(2, 3, 4), v=numbers(2, 3, 4)),
-        q_num_heads=4, kv_num_heads=2)
+    one(
+        "attention-causal", "Attention", q, "k v", fold=False, opset=23, inputs=dict(k=k, v=v), is_causal=1, scale=0.3
+    )
+    one(
+        "attention-mask",
+        "Attention",
+        q,
+        "k v mask",
+        dict(mask=np.tril(np.ones((3, 3), B))),
+        fold=False,
+        opset=23,
+        inputs=dict(k=k, v=v),
+    )
+    one(
+        "attention-3d",
+        "Attention",
+        numbers(2, 3, 8),
+        "k v",
+        fold=False,
+        opset=23,
+        inputs=dict(k=numbers(2, 3, 4), v=numbers(2, 3, 4)),
+        q_num_heads=4,
+        kv_num_heads=2,
+    )
 
 
 def movement():
@@ -215,28 +297,80 @@ def movement():
     one("flatten", "Flatten", x, axis=2)
     one("transpose", "Transpose", x, perm=[1, 2, 0])
     one("transpose-default", "Transpose", x)
-    good("transpose-twice", [node("Transpose", "x", "t", perm=[1, 2, 0]), node("Transpose", "t", "y", perm=[1, 0, 2])], {"x": x}, fold=True)
+    good(
+        "transpose-twice",
+        [node("Transpose", "x", "t", perm=[1, 2, 0]), node("Transpose", "t", "y", perm=[1, 0, 2])],
+        {"x": x},
+        fold=True,
+    )
     one("expand", "Expand", numbers(3, 1), "s", dict(s=ints(2, 1, 4)))
     one("slice", "Slice", x, "st en ax sp", dict(st=ints(1, -3), en=ints(2**62, -1), ax=ints(1, 2), sp=ints(1, 2)))
     one("slice-plain", "Slice", x, "st en", dict(st=ints(0, 1), en=ints(1, 3)))
-    good("slice-reverse", [node("Slice", "c st en ax sp", "y")], {}, dict(c=x, st=ints(-1), en=ints(-2**62), ax=ints(2), sp=ints(-2)))
+    good(
+        "slice-reverse",
+        [node("Slice", "c st en ax sp", "y")],
+        {},
+        dict(c=x, st=ints(-1), en=ints(-(2**62)), ax=ints(2), sp=ints(-2)),
+    )
     one("concat", "Concat", x, "b c", dict(b=numbers(2, 1, 4), c=numbers(2, 2, 4)), axis=-2)
-    good("split", [node("Split", "x s", "a b", axis=1), node("Concat", "b a", "y", axis=1)],
-         {"x": x}, dict(s=ints(1, 2)), fold=True)
-    good("split-even", [node("Split", "x", "a b c", axis=2, num_outputs=3), node("Concat", "c a b", "y", axis=2)], {"x": numbers(2, 2, 5)}, fold=True)
-    good("split-sequence", [node("SplitToSequence", "x s", "q", axis=1), node("SequenceAt", "q i", "a"), node("SequenceAt", "q j", "b"),
-                            node("Concat", "b a", "y", axis=1)], {"x": numbers(2, 5)}, dict(s=I(2), i=I(0), j=I(-1)), fold=True)
-    good("construct-sequence", [node("SequenceConstruct", "x c", "q"), node("SequenceLength", "q", "n"), node("Sub", "n one", "last"),
-                                node("SequenceAt", "q last", "d"), node("SequenceAt", "q zero", "e"), node("Mul", "d e", "y")],
-         {"x": numbers(2, 3)}, dict(c=numbers(2, 3), one=I(1), zero=I(0)))
-    good("stack-sequence", [node("SplitToSequence", "x", "q", axis=1, keepdims=0), node("ConcatFromSequence", "q", "y", axis=0, new_axis=1)],
-         {"x": numbers(2, 3)}, fold=True)
+    good(
+        "split",
+        [node("Split", "x s", "a b", axis=1), node("Concat", "b a", "y", axis=1)],
+        {"x": x},
+        dict(s=ints(1, 2)),
+        fold=True,
+    )
+    good(
+        "split-even",
+        [node("Split", "x", "a b c", axis=2, num_outputs=3), node("Concat", "c a b", "y", axis=2)],
+        {"x": numbers(2, 2, 5)},
+        fold=True,
+    )
+    good(
+        "split-sequence",
+        [
+            node("SplitToSequence", "x s", "q", axis=1),
+            node("SequenceAt", "q i", "a"),
+            node("SequenceAt", "q j", "b"),
+            node("Concat", "b a", "y", axis=1),
+        ],
+        {"x": numbers(2, 5)},
+        dict(s=I(2), i=I(0), j=I(-1)),
+        fold=True,
+    )
+    good(
+        "construct-sequence",
+        [
+            node("SequenceConstruct", "x c", "q"),
+            node("SequenceLength", "q", "n"),
+            node("Sub", "n one", "last"),
+            node("SequenceAt", "q last", "d"),
+            node("SequenceAt", "q zero", "e"),
+            node("Mul", "d e", "y"),
+        ],
+        {"x": numbers(2, 3)},
+        dict(c=numbers(2, 3), one=I(1), zero=I(0)),
+    )
+    good(
+        "stack-sequence",
+        [
+            node("SplitToSequence", "x", "q", axis=1, keepdims=0),
+            node("ConcatFromSequence", "q", "y", axis=0, new_axis=1),
+        ],
+        {"x": numbers(2, 3)},
+        fold=True,
+    )
     one("gather", "Gather", x, "i", dict(i=ints(2, 0, -1).reshape(3, 1)), axis=1)
     one("gather-scalar", "Gather", x, "i", dict(i=I(1)))
     one("gather-i32", "Gather", x, "i", dict(i=np.array([1, 0], I32)), axis=2)
     one("gather-elements", "GatherElements", x, "i", dict(i=random.integers(0, 3, (2, 2, 4)).astype(I)), axis=1)
     one("gather-nd", "GatherND", x, "i", dict(i=ints(1, 0, 1).reshape(3, 1)))
-    good("gather-nd-constant", [node("GatherND", "c i", "y", batch_dims=1)], {}, dict(c=x, i=random.integers(0, 3, (2, 2, 1)).astype(I)))
+    good(
+        "gather-nd-constant",
+        [node("GatherND", "c i", "y", batch_dims=1)],
+        {},
+        dict(c=x, i=random.integers(0, 3, (2, 2, 1)).astype(I)),
+    )
     good("gather-nd-deep", [node("GatherND", "c i", "y")], {}, dict(c=x, i=ints(1, 2, 0, 1, -1, -1).reshape(2, 3)))
     one("tile", "Tile", numbers(2, 3), "r", dict(r=ints(2, 3)))
     one("pad", "Pad", numbers(2, 3), "p v", dict(p=ints(1, 0, 0, 2), v=F(0.5)))
@@ -249,33 +383,100 @@ def folding():
     """What exists on constants only, and constants by structure."""
     x = {"x": numbers(2, 3)}
     ints = lambda *v: np.array(v, I)
-    good("constant-kinds", [node("Constant", "", "a", value_floats=[1.0, 2.0, 3.0]), node("Constant", "", "b", value_int=2),
-                            node("CastLike", "b a", "c"), node("Constant", "", "d", value_float=0.5), node("Mul", "a c", "e"),
-                            node("Mul", "e d", "f"), node("Mul", "x f", "y")], x)
-    good("range", [node("Range", "a b c", "r"), node("Cast", "r", "f", to=1), node("Mul", "x f", "y")], x, dict(a=I(3), b=I(-3), c=I(-2)))
+    good(
+        "constant-kinds",
+        [
+            node("Constant", "", "a", value_floats=[1.0, 2.0, 3.0]),
+            node("Constant", "", "b", value_int=2),
+            node("CastLike", "b a", "c"),
+            node("Constant", "", "d", value_float=0.5),
+            node("Mul", "a c", "e"),
+            node("Mul", "e d", "f"),
+            node("Mul", "x f", "y"),
+        ],
+        x,
+    )
+    good(
+        "range",
+        [node("Range", "a b c", "r"), node("Cast", "r", "f", to=1), node("Mul", "x f", "y")],
+        x,
+        dict(a=I(3), b=I(-3), c=I(-2)),
+    )
     good("range-float", [node("Range", "a b c", "r"), node("Mul", "x r", "y")], x, dict(a=F(0), b=F(1), c=F(0.4)))
     good("shape", [node("Shape", "x", "s", start=-1), node("Cast", "s", "f", to=1), node("Mul", "x f", "y")], x)
     good("size", [node("Size", "x", "s"), node("Cast", "s", "f", to=1), node("Mul", "x f", "y")], x)
-    good("constant-of-shape", [node("ConstantOfShape", "s", "c", value=helper.make_tensor("v", 1, [1], [0.25])), node("Mul", "x c", "y")], x,
-         dict(s=ints(2, 3)))
-    good("cumsum", [node("CumSum", "c k", "s"), node("CumSum", "c k", "t", exclusive=1, reverse=1), node("Sub", "s t", "u"), node("Mul", "x u", "y")], x,
-         dict(c=numbers(2, 3), k=I(1)))
+    good(
+        "constant-of-shape",
+        [node("ConstantOfShape", "s", "c", value=helper.make_tensor("v", 1, [1], [0.25])), node("Mul", "x c", "y")],
+        x,
+        dict(s=ints(2, 3)),
+    )
+    good(
+        "cumsum",
+        [
+            node("CumSum", "c k", "s"),
+            node("CumSum", "c k", "t", exclusive=1, reverse=1),
+            node("Sub", "s t", "u"),
+            node("Mul", "x u", "y"),
+        ],
+        x,
+        dict(c=numbers(2, 3), k=I(1)),
+    )
     good("eye-like", [node("EyeLike", "x", "e", k=1), node("Mul", "x e", "y")], x)
-    good("causal-mask", [node("Range", "a b c", "r"), node("Unsqueeze", "r one", "rows"), node("LessOrEqual", "r rows", "le"),
-                         node("Where", "le zero low", "m"), node("Expand", "m s", "mask"), node("Add", "x mask", "z"), node("Softmax", "z", "y")],
-         {"x": numbers(2, 1, 24, 24)}, dict(a=I(0), b=I(24), c=I(1), one=ints(1), zero=F(0), low=F(-1e9), s=ints(2, 1, 24, 24)),
-         ops={"zb.triangle": 1, "zb.expand": 1, "zb.constant": 0}, stored=1)
-    good("causal-mask-offset", [node("Trilu", "ones k", "t", upper=1), node("Mul", "x t", "y")], {"x": numbers(20, 30)},
-         dict(ones=np.full((20, 30), 2, F), k=I(5)), ops={"zb.triangle": 1})
-    good("iota", [node("Range", "a b c", "r"), node("Mul", "x r", "y")], {"x": numbers(2, 300)}, dict(a=F(1), b=F(76), c=F(0.25)), ops={"zb.iota": 1})
-    good("table", [node("Sin", "t", "s"), node("Mul", "x s", "y")], {"x": numbers(20, 20)}, dict(t=numbers(20, 20)), stored=2)
-    good("repeated-table", [node("Expand", "t s", "e"), node("Mul", "x e", "y")], {"x": numbers(3, 20, 20)},
-         dict(t=numbers(20, 20), s=ints(3, 20, 20)), stored=2, ops={"zb.expand": 1})
+    good(
+        "causal-mask",
+        [
+            node("Range", "a b c", "r"),
+            node("Unsqueeze", "r one", "rows"),
+            node("LessOrEqual", "r rows", "le"),
+            node("Where", "le zero low", "m"),
+            node("Expand", "m s", "mask"),
+            node("Add", "x mask", "z"),
+            node("Softmax", "z", "y"),
+        ],
+        {"x": numbers(2, 1, 24, 24)},
+        dict(a=I(0), b=I(24), c=I(1), one=ints(1), zero=F(0), low=F(-1e9), s=ints(2, 1, 24, 24)),
+        ops={"zb.triangle": 1, "zb.expand": 1, "zb.constant": 0},
+        stored=1,
+    )
+    good(
+        "causal-mask-offset",
+        [node("Trilu", "ones k", "t", upper=1), node("Mul", "x t", "y")],
+        {"x": numbers(20, 30)},
+        dict(ones=np.full((20, 30), 2, F), k=I(5)),
+        ops={"zb.triangle": 1},
+    )
+    good(
+        "iota",
+        [node("Range", "a b c", "r"), node("Mul", "x r", "y")],
+        {"x": numbers(2, 300)},
+        dict(a=F(1), b=F(76), c=F(0.25)),
+        ops={"zb.iota": 1},
+    )
+    good(
+        "table",
+        [node("Sin", "t", "s"), node("Mul", "x s", "y")],
+        {"x": numbers(20, 20)},
+        dict(t=numbers(20, 20)),
+        stored=2,
+    )
+    good(
+        "repeated-table",
+        [node("Expand", "t s", "e"), node("Mul", "x e", "y")],
+        {"x": numbers(3, 20, 20)},
+        dict(t=numbers(20, 20), s=ints(3, 20, 20)),
+        stored=2,
+        ops={"zb.expand": 1},
+    )
     good("typed-fields", [node("Mul", "x t", "y")], x, dict(t=numbers(3)))
     # The same model with its data in typed fields instead of raw_data.
     model = onnx.load_from_string(base64.b64decode(table[-1]["model"]))
     for tensor in model.graph.initializer:
-        tensor.CopyFrom(helper.make_tensor(tensor.name, tensor.data_type, tensor.dims, numpy_helper.to_array(tensor).reshape(-1).tolist()))
+        tensor.CopyFrom(
+            helper.make_tensor(
+                tensor.name, tensor.data_type, tensor.dims, numpy_helper.to_array(tensor).reshape(-1).tolist()
+            )
+        )
     table[-1]["model"] = base64.b64encode(model.SerializeToString()).decode()
 
 
@@ -287,8 +488,21 @@ def losses():
             one(f"{tag}-{reduction}", op, s, "l", fold=False, inputs=dict(l=l), reduction=reduction)
         one(f"{tag}-ignore", op, s, "l", fold=False, inputs=dict(l=l), ignore_index=2)
         one(f"{tag}-deep", op, deep, "l", fold=False, inputs=dict(l=deep_labels))
-        one(f"{tag}-deep-none", op, deep, "l", fold=False, inputs=dict(l=deep_labels), reduction="none", ignore_index=4)
-    good("cross-entropy-log-prob", [node("SoftmaxCrossEntropyLoss", "x l", "a lp"), node("Add", "lp a", "y")], dict(x=deep, l=deep_labels))
+        one(
+            f"{tag}-deep-none",
+            op,
+            deep,
+            "l",
+            fold=False,
+            inputs=dict(l=deep_labels),
+            reduction="none",
+            ignore_index=4,
+        )
+    good(
+        "cross-entropy-log-prob",
+        [node("SoftmaxCrossEntropyLoss", "x l", "a lp"), node("Add", "lp a", "y")],
+        dict(x=deep, l=deep_labels),
+    )
 
 
 # ---- Parameters ----
@@ -305,21 +519,65 @@ def parameter_cases():
     write("parameters-dots", two, weights, trained=["a.w", "b.bias"], frozen=[])
     write("parameters-freeze", two, weights, freeze=["a.*"], trained=["b.bias"], frozen=["a.w"])
     write("parameters-train", two, weights, train=["table"], trained=["a.w", "b.bias", "table"], frozen=[])
-    write("parameters-freeze-all-but", two, weights, freeze=["*"], train=["b.*"], trained=["b.bias"], frozen=["a.w", "table"])
-    plain = [node("Mul", "x w", "t"), node("Add", "t bias", "u"), node("Greater", "u limit", "g"), node("Where", "g u zero", "y")] + tail
-    write("parameters-no-dots", plain, dict(w=numbers(3), bias=numbers(3), limit=numbers(3), zero=F(0)), trained=["w", "bias"], frozen=[])
-    rotary = [node("Mul", "positions m.inv_freq", "angle"), node("Cos", "angle", "table"), node("Mul", "x table", "t"), node("Mul", "t m.w", "y")] + tail
-    write("parameters-rotary", rotary, {"positions": numbers(2, 1), "m.inv_freq": numbers(3), "m.w": numbers(3)}, trained=["m.w"], frozen=[])
-    write("parameters-rotary-trained", rotary, {"positions": numbers(2, 1), "m.inv_freq": numbers(3), "m.w": numbers(3)}, train=["m.inv_freq"],
-          trained=["m.inv_freq", "m.w"], frozen=[])
+    write(
+        "parameters-freeze-all-but",
+        two,
+        weights,
+        freeze=["*"],
+        train=["b.*"],
+        trained=["b.bias"],
+        frozen=["a.w", "table"],
+    )
+    plain = [
+        node("Mul", "x w", "t"),
+        node("Add", "t bias", "u"),
+        node("Greater", "u limit", "g"),
+        node("Where", "g u zero", "y"),
+    ] + tail
+    write(
+        "parameters-no-dots",
+        plain,
+        dict(w=numbers(3), bias=numbers(3), limit=numbers(3), zero=F(0)),
+        trained=["w", "bias"],
+        frozen=[],
+    )
+    rotary = [
+        node("Mul", "positions m.inv_freq", "angle"),
+        node("Cos", "angle", "table"),
+        node("Mul", "x table", "t"),
+        node("Mul", "t m.w", "y"),
+    ] + tail
+    write(
+        "parameters-rotary",
+        rotary,
+        {"positions": numbers(2, 1), "m.inv_freq": numbers(3), "m.w": numbers(3)},
+        trained=["m.w"],
+        frozen=[],
+    )
+    write(
+        "parameters-rotary-trained",
+        rotary,
+        {"positions": numbers(2, 1), "m.inv_freq": numbers(3), "m.w": numbers(3)},
+        train=["m.inv_freq"],
+        trained=["m.inv_freq", "m.w"],
+        frozen=[],
+    )
     tied = [node("Mul", "x m.w", "t"), node("Transpose", "m.w", "v", perm=[1, 0]), node("MatMul", "t v", "y")] + tail
     write("parameters-tied", tied, {"m.w": numbers(2, 3)}, trained=["m.w"], frozen=[])
-    for name, row, text in [("train-nothing", dict(train=["a.x"]), "matches no float initializer"),
-                            ("train-and-freeze", dict(train=["a.w"], freeze=["a.w"]), "both --train and --freeze match 'a.w'"),
-                            ("loss-name", dict(wanted_loss="lss"), "no output is named 'lss'")]:
+    for name, row, text in [
+        ("train-nothing", dict(train=["a.x"]), "matches no float initializer"),
+        ("train-and-freeze", dict(train=["a.w"], freeze=["a.w"]), "both --train and --freeze match 'a.w'"),
+        ("loss-name", dict(wanted_loss="lss"), "no output is named 'lss'"),
+    ]:
         model = build(two, {"x": x}, weights, [("loss", TensorProto.FLOAT, [])], 20)
         save("bad-" + name, model, error=[text], **row)
-    model = build(two + [node("ReduceMean", "u", "other", keepdims=0)], {"x": x}, weights, [("loss", TensorProto.FLOAT, []), ("other", TensorProto.FLOAT, [])], 20)
+    model = build(
+        two + [node("ReduceMean", "u", "other", keepdims=0)],
+        {"x": x},
+        weights,
+        [("loss", TensorProto.FLOAT, []), ("other", TensorProto.FLOAT, [])],
+        20,
+    )
     save("bad-two-losses", model, error=["2 outputs may be the loss", "'other'", "--loss"])
     save("loss-by-name", model, wanted_loss="other", inputs={"x": array(x)}, loss=float(evaluate(model, {"x": x})[1]))
 
@@ -340,9 +598,22 @@ def errors():
 
     plain = lambda: model([node("Relu", "x", "y")])
     scoped = model([node("Reluu", "x", "y")])
-    scoped.graph.node[0].metadata_props.add(key="pkg.torch.onnx.name_scopes", value="['', 'lm', 'lm.block.3', 'relu']")
-    bad("unknown-op", scoped, "lm.block.3 (n_reluu_y)", "operator 'Reluu' is not supported", "nearest supported operator is Relu")
-    bad("two-unknown-ops", model([node("TopK", "x k", "t i"), node("NonMaxSuppression", "t i", "y")], dict(k=np.array([1], I))), "'TopK'", "'NonMaxSuppression'")
+    scoped.graph.node[0].metadata_props.add(
+        key="pkg.torch.onnx.name_scopes", value="['', 'lm', 'lm.block.3', 'relu']"
+    )
+    bad(
+        "unknown-op",
+        scoped,
+        "lm.block.3 (n_reluu_y)",
+        "operator 'Reluu' is not supported",
+        "nearest supported operator is Relu",
+    )
+    bad(
+        "two-unknown-ops",
+        model([node("TopK", "x k", "t i"), node("NonMaxSuppression", "t i", "y")], dict(k=np.array([1], I))),
+        "'TopK'",
+        "'NonMaxSuppression'",
+    )
     m = plain()
     m.graph.node[0].domain = "com.microsoft"
     bad("domain", m, "n_relu_y", "Relu: operator of domain 'com.microsoft' is not supported")
@@ -360,12 +631,26 @@ def errors():
     m = plain()
     m.graph.input[0].type.tensor_type.elem_type = TensorProto.FLOAT16
     bad("float16-input", m, "input 'x' has the element type float16")
-    bad("float16-weight", model([node("Mul", "x m.h", "y")], {"m.h": np.ones(3, np.float16)}), "'m.h' has the element type float16", "model.float()")
+    bad(
+        "float16-weight",
+        model([node("Mul", "x m.h", "y")], {"m.h": np.ones(3, np.float16)}),
+        "'m.h' has the element type float16",
+        "model.float()",
+    )
     bad("double", model([node("Cast", "x", "d", to=TensorProto.DOUBLE), node("Cast", "d", "y", to=1)]), "double")
     bad("missing-input", model([node("Add", "x nothing", "y")]), "input 'nothing' is neither")
-    bad("unsorted", model([node("Relu", "t", "y"), node("Relu", "x", "t")]), "input 't' is made by this or a later node", "not sorted")
+    bad(
+        "unsorted",
+        model([node("Relu", "t", "y"), node("Relu", "x", "t")]),
+        "input 't' is made by this or a later node",
+        "not sorted",
+    )
     bad("cyclic", model([node("Add", "x y", "y")]), "cyclic")
-    bad("duplicate-value", model([node("Relu", "x", "y"), node("Neg", "x", "y")]), "output 'y' is the name of another value")
+    bad(
+        "duplicate-value",
+        model([node("Relu", "x", "y"), node("Neg", "x", "y")]),
+        "output 'y' is the name of another value",
+    )
     m = plain()
     m.graph.initializer.append(m.graph.initializer[0])
     bad("duplicate-initializer", m, "two initializers are named 'm.s'")
@@ -376,20 +661,58 @@ def errors():
     m = plain()
     m.ir_version = 99
     bad("ir-99", m, "IR version 99 is not supported")
-    bad("no-scalar", build([node("Mul", "x m.s", "y")], {"x": x}, scale, [("y", TensorProto.FLOAT, [2, 3])], 20), "no scalar float output", "'y' (2x3xfloat32)")
-    bad("constant-loss", build([node("ReduceSum", "c", "loss", keepdims=0)], {"x": x}, {**scale, "c": numbers(3)}, out, 20), "no parameter")
+    bad(
+        "no-scalar",
+        build([node("Mul", "x m.s", "y")], {"x": x}, scale, [("y", TensorProto.FLOAT, [2, 3])], 20),
+        "no scalar float output",
+        "'y' (2x3xfloat32)",
+    )
+    bad(
+        "constant-loss",
+        build([node("ReduceSum", "c", "loss", keepdims=0)], {"x": x}, {**scale, "c": numbers(3)}, out, 20),
+        "no parameter",
+    )
     norm = {"m.n": np.ones(3, F)}
-    bad("merged", model([node("LayerNormalization", "x m.n", "a"), node("LayerNormalization", "a m.n", "y")], norm),
-        "merged parameters", "tools/export_onnx.py", "'m.n'")
-    bad("dropout", model([node("Dropout", "x r t", "y")], dict(r=F(0.1), t=np.array(True))), "dropout of 0.1 in training mode")
-    bad("class-weights", model([node("SoftmaxCrossEntropyLoss", "x l cw", "y")], {"cw": np.ones(3, F)}, dict(x=x, l=np.array([0, 1], I))),
-        "class weights are not supported")
+    bad(
+        "merged",
+        model([node("LayerNormalization", "x m.n", "a"), node("LayerNormalization", "a m.n", "y")], norm),
+        "merged parameters",
+        "tools/export_onnx.py",
+        "'m.n'",
+    )
+    bad(
+        "dropout",
+        model([node("Dropout", "x r t", "y")], dict(r=F(0.1), t=np.array(True))),
+        "dropout of 0.1 in training mode",
+    )
+    bad(
+        "class-weights",
+        model(
+            [node("SoftmaxCrossEntropyLoss", "x l cw", "y")], {"cw": np.ones(3, F)}, dict(x=x, l=np.array([0, 1], I))
+        ),
+        "class weights are not supported",
+    )
     bad("reshape", model([node("Reshape", "x s", "y")], dict(s=np.array([4, -1], I))), "does not come out even")
-    bad("reshape-dynamic", model([node("Cast", "x", "s", to=7), node("Reshape", "x s", "y")]), "the shape (input 1) is", "")
+    bad(
+        "reshape-dynamic",
+        model([node("Cast", "x", "s", to=7), node("Reshape", "x s", "y")]),
+        "the shape (input 1) is",
+        "",
+    )
     bad("matmul", model([node("MatMul", "x m.b", "y")], {"m.b": numbers(4, 2)}), "matmul")
-    bad("slice-reverse", model([node("Slice", "x a b c d", "y")], dict(a=np.array([-1], I), b=np.array([-9], I), c=np.array([0], I), d=np.array([-1], I))),
-        "step -1 of a computed value")
-    bad("range", model([node("ReduceMax", "x", "r", keepdims=0), node("Range", "zero r one", "y")], dict(zero=F(0), one=F(1))), "supported on constants only")
+    bad(
+        "slice-reverse",
+        model(
+            [node("Slice", "x a b c d", "y")],
+            dict(a=np.array([-1], I), b=np.array([-9], I), c=np.array([0], I), d=np.array([-1], I)),
+        ),
+        "step -1 of a computed value",
+    )
+    bad(
+        "range",
+        model([node("ReduceMax", "x", "r", keepdims=0), node("Range", "zero r one", "y")], dict(zero=F(0), one=F(1))),
+        "supported on constants only",
+    )
     m = plain()
     m.graph.initializer[0].raw_data = b"\0" * 7
     bad("short-data", m, "'m.s'", "needs 4 bytes, its data has 7")
@@ -397,9 +720,16 @@ def errors():
     m.training_info.add()
     bad("training-info", m, "training_info is not supported")
     body = helper.make_graph([node("Relu", "x", "o")], "body", [], [helper.make_tensor_value_info("o", 1, [2, 3])])
-    bad("if", model([node("If", "c", "y", then_branch=body, else_branch=body)], dict(c=np.array(True))), "operator 'If' is not supported")
-    for tag, place, text in [("outside", "../weights.bin", "inside the folder of the model"), ("absolute", "/etc/passwd", "inside the folder of the model"),
-                             ("absent", "absent.bin", "is not in the folder of the model")]:
+    bad(
+        "if",
+        model([node("If", "c", "y", then_branch=body, else_branch=body)], dict(c=np.array(True))),
+        "operator 'If' is not supported",
+    )
+    for tag, place, text in [
+        ("outside", "../weights.bin", "inside the folder of the model"),
+        ("absolute", "/etc/passwd", "inside the folder of the model"),
+        ("absent", "absent.bin", "is not in the folder of the model"),
+    ]:
         m = plain()
         t = m.graph.initializer[0]
         t.ClearField("raw_data")
@@ -414,13 +744,19 @@ def errors():
     for key, value in dict(location="external.bin", offset="8", length="4").items():
         t.external_data.add(key=key, value=value)
     loss = float(1.5 * np.maximum(x, 0).sum(dtype=np.float64))
-    save("external", m, inputs={"x": array(x)}, loss=loss, beside={"external.bin": base64.b64encode(b"\0" * 8 + data).decode()})
+    save(
+        "external",
+        m,
+        inputs={"x": array(x)},
+        loss=loss,
+        beside={"external.bin": base64.b64encode(b"\0" * 8 + data).decode()},
+    )
     t.external_data[1].value = "9"
     bad("external-short", m, "bytes 9 to 13", "which has 12")
     bad("empty", b"", "is empty")
     bad("text", b"module {\n  func.func @main() { return }\n}\n" * 3, "is a text file")
     whole = plain().SerializeToString()
-    bad("truncated", whole[:len(whole) // 2], "damaged")
+    bad("truncated", whole[: len(whole) // 2], "damaged")
     bad("random", bytes(random.integers(0, 256, 200, dtype=np.uint8)), "not an ONNX model")
 
 

@@ -1,5 +1,5 @@
-/* Damaged ONNX files: 1,000 seeded mutations of a small good one. Each must be imported or refused with a message; none may crash,
- * hang or, under the address sanitizer, touch memory that is not its own. */
+/* Damaged ONNX files: 1,000 seeded mutations of a small good one. Each must be imported or refused with a message; none
+ * may crash, hang or, under the address sanitizer, touch memory that is not its own. */
 #include "ir/dialect.h"
 #include "runtime/base/text.h"
 
