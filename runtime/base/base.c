@@ -1,7 +1,7 @@
 /* Allocation, element types and shapes: include/zb/base.h.
  *
- * The only state of the process is two atomic numbers: how many allocations were asked for so far, and which one (by that
- * number) is to fail. Both are safe to use from every thread.
+ * The only state of the process is two atomic numbers: how many allocations were asked for so far, and which one (by
+ * that number) is to fail. Both are safe to use from every thread.
  *
  * Tests: test/runtime/base/base_test.c
  */
@@ -40,9 +40,13 @@ void *zb_alloc_aligned(size_t bytes, size_t alignment) {
   return memory;
 }
 
-void zb_free(void *memory) { free(memory); }
+void zb_free(void *memory) {
+  free(memory);
+}
 
-uint64_t zb_allocation_count(void) { return atomic_load_explicit(&allocation_count, memory_order_relaxed); }
+uint64_t zb_allocation_count(void) {
+  return atomic_load_explicit(&allocation_count, memory_order_relaxed);
+}
 
 void zb_allocation_fail_at(uint64_t n) {
   uint64_t number = n == 0 ? 0 : zb_allocation_count() + n;
@@ -70,7 +74,9 @@ const char *zb_dtype_name(zb_dtype dtype) {
   return (unsigned)dtype < ZB_DTYPE_COUNT ? dtype_rows[dtype].name : "invalid";
 }
 
-size_t zb_dtype_bytes(zb_dtype dtype) { return (unsigned)dtype < ZB_DTYPE_COUNT ? dtype_rows[dtype].bytes : 0; }
+size_t zb_dtype_bytes(zb_dtype dtype) {
+  return (unsigned)dtype < ZB_DTYPE_COUNT ? dtype_rows[dtype].bytes : 0;
+}
 
 const char *zb_dtype_safetensors(zb_dtype dtype) {
   return (unsigned)dtype < ZB_DTYPE_COUNT ? dtype_rows[dtype].safetensors : "INVALID";

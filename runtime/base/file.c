@@ -1,7 +1,7 @@
 /* Whole files in, whole files out: runtime/base/text.h and runtime/base/file.h.
  *
- * What is written is never half there: a temporary file beside the final one is written, synced and renamed over it, then the
- * folder is synced. EINTR is retried everywhere.
+ * What is written is never half there: a temporary file beside the final one is written, synced and renamed over it,
+ * then the folder is synced. EINTR is retried everywhere.
  *
  * Tests: test/runtime/base/file_test.c
  */
@@ -18,7 +18,8 @@
 
 static int open_file(const char *path, int flags) {
   int descriptor;
-  do descriptor = open(path, flags | O_CLOEXEC, 0666);
+  do
+    descriptor = open(path, flags | O_CLOEXEC, 0666);
   while (descriptor < 0 && errno == EINTR);
   return descriptor;
 }
@@ -129,7 +130,8 @@ static zb_status sync_folder(const char *path) {
   zb_status status = NULL;
   int descriptor = open_file(folder, O_RDONLY | O_DIRECTORY);
   if (descriptor >= 0) {
-    if (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS) status = io_error("sync the folder of", path, errno);
+    if (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS)
+      status = io_error("sync the folder of", path, errno);
     close(descriptor);
   }
   zb_free(folder);

@@ -1,4 +1,5 @@
-/* Atomic writing of a file in pieces: for files that are too large to be put together in memory first. Not thread-safe. */
+/* Atomic writing of a file in pieces: for files that are too large to be put together in memory first. Not thread-safe.
+ */
 #ifndef ZB_BASE_FILE_H
 #define ZB_BASE_FILE_H
 

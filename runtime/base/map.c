@@ -16,10 +16,10 @@ typedef struct map_entry {
 
 struct zb_map {
   bool text_keys;
-  bool has_null;      /* the NULL pointer is a key of pointer maps */
+  bool has_null; /* the NULL pointer is a key of pointer maps */
   int64_t null_value;
-  size_t count;       /* without NULL */
-  size_t capacity;    /* a power of two, or 0 */
+  size_t count;    /* without NULL */
+  size_t capacity; /* a power of two, or 0 */
   map_entry *entries;
 };
 
@@ -29,13 +29,18 @@ static zb_map *create(bool text_keys) {
   return map;
 }
 
-zb_map *zb_map_create(void) { return create(true); }
+zb_map *zb_map_create(void) {
+  return create(true);
+}
 
-zb_map *zb_map_create_pointer(void) { return create(false); }
+zb_map *zb_map_create_pointer(void) {
+  return create(false);
+}
 
 void zb_map_destroy(zb_map *map) {
   if (!map) return;
-  for (size_t i = 0; map->text_keys && i < map->capacity; ++i) zb_free((void *)(uintptr_t)map->entries[i].key);
+  for (size_t i = 0; map->text_keys && i < map->capacity; ++i)
+    zb_free((void *)(uintptr_t)map->entries[i].key);
   zb_free(map->entries);
   zb_free(map);
 }
@@ -107,4 +112,6 @@ int64_t zb_map_get_or(const zb_map *map, const void *key, int64_t fallback) {
   return zb_map_get(map, key, &value) ? value : fallback;
 }
 
-int64_t zb_map_count(const zb_map *map) { return (int64_t)map->count + (map->has_null ? 1 : 0); }
+int64_t zb_map_count(const zb_map *map) {
+  return (int64_t)map->count + (map->has_null ? 1 : 0);
+}

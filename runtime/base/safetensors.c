@@ -1,8 +1,9 @@
 /* Sets of named tensors and their file form: runtime/base/safetensors.h.
  *
- * Reading maps the file and checks every number of the header before it is used: known dtype, rank, no overflow, length equal to
- * the shape's, and tensors that fill the data without hole or overlap, as the format's reference reader does. Tensors come in the
- * order of their data. Writing pads the header with spaces so that data starts at a multiple of 64 bytes, and streams.
+ * Reading maps the file and checks every number of the header before it is used: known dtype, rank, no overflow, length
+ * equal to the shape's, and tensors that fill the data without hole or overlap, as the format's reference reader does.
+ * Tensors come in the order of their data. Writing pads the header with spaces so that data starts at a multiple of 64
+ * bytes, and streams.
  *
  * Tests: test/runtime/base/safetensors_test.c
  */
@@ -49,7 +50,8 @@ void zb_store_destroy(zb_store *store) {
     zb_free((void *)(uintptr_t)store->items[i].name);
     if (store->owned[i]) zb_free((void *)(uintptr_t)store->items[i].data);
   }
-  for (size_t i = 0; i < store->metadata_count; ++i) zb_free(store->metadata[i]);
+  for (size_t i = 0; i < store->metadata_count; ++i)
+    zb_free(store->metadata[i]);
   zb_free(store->items);
   zb_free(store->owned);
   zb_free(store->metadata);
@@ -58,7 +60,9 @@ void zb_store_destroy(zb_store *store) {
   zb_free(store);
 }
 
-int zb_store_count(const zb_store *store) { return (int)store->count; }
+int zb_store_count(const zb_store *store) {
+  return (int)store->count;
+}
 
 const zb_stored_tensor *zb_store_at(const zb_store *store, int index) {
   if (index < 0 || (size_t)index >= store->count) return NULL;
@@ -86,8 +90,8 @@ zb_status zb_store_add(zb_store *store, const char *name, const zb_shape *shape,
     return ZB_OUT_OF_MEMORY();
   }
   if (copy && bytes > 0) memcpy(data_copy, data, (size_t)bytes);
-  store->items[store->count] = (zb_stored_tensor){
-      .name = name_copy, .shape = *shape, .data = copy ? data_copy : data, .bytes = (uint64_t)bytes};
+  store->items[store->count] =
+      (zb_stored_tensor){.name = name_copy, .shape = *shape, .data = copy ? data_copy : data, .bytes = (uint64_t)bytes};
   store->owned[store->count] = copy;
   ++store->count;
   return NULL;
@@ -169,7 +173,8 @@ static zb_status parse_entry(const char *path, const char *name, const json_t *v
   const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
   if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end) ||
       json_integer_value(begin) < 0 || json_integer_value(end) < json_integer_value(begin))
-    return ZB_ERROR(INVALID, "%s: tensor '%s': \"data_offsets\" is not [begin, end] with 0 <= begin <= end", path, name);
+    return ZB_ERROR(INVALID, "%s: tensor '%s': \"data_offsets\" is not [begin, end] with 0 <= begin <= end", path,
+                    name);
   out->begin = (uint64_t)json_integer_value(begin);
   out->end = (uint64_t)json_integer_value(end);
   if (out->end > data_bytes)
@@ -193,7 +198,8 @@ static zb_status read_metadata(zb_store *store, const char *path, json_t *metada
 }
 
 /* Adds the tensors of the header to the store. */
-static zb_status read_entries(zb_store *store, const char *path, json_t *header, const char *data, uint64_t data_bytes) {
+static zb_status read_entries(zb_store *store, const char *path, json_t *header, const char *data,
+                              uint64_t data_bytes) {
   zb_status status = NULL;
   size_t count = 0;
   header_entry *entries = zb_alloc((json_object_size(header) + 1) * sizeof *entries);
@@ -213,15 +219,16 @@ static zb_status read_entries(zb_store *store, const char *path, json_t *header,
   uint64_t at = 0;
   for (size_t i = 0; i < count; ++i) {
     if (entries[i].begin != at) {
-      status = ZB_ERROR(INVALID, "%s: tensor '%s' begins at byte %" PRIu64 " of the data, expected %" PRIu64 " (no %s)", path,
-                        entries[i].name, entries[i].begin, at, entries[i].begin < at ? "overlaps" : "holes");
+      status = ZB_ERROR(INVALID, "%s: tensor '%s' begins at byte %" PRIu64 " of the data, expected %" PRIu64 " (no %s)",
+                        path, entries[i].name, entries[i].begin, at, entries[i].begin < at ? "overlaps" : "holes");
       goto cleanup;
     }
     at = entries[i].end;
     ZB_TRY_GOTO(zb_store_add(store, entries[i].name, &entries[i].shape, data + entries[i].begin, false));
   }
   if (at != data_bytes)
-    status = ZB_ERROR(INVALID, "%s: the tensors fill %" PRIu64 " bytes of data, the file has %" PRIu64, path, at, data_bytes);
+    status = ZB_ERROR(INVALID, "%s: the tensors fill %" PRIu64 " bytes of data, the file has %" PRIu64, path, at,
+                      data_bytes);
 
 cleanup:
   zb_free(entries);
@@ -231,10 +238,12 @@ cleanup:
 static zb_status read_mapping(zb_store *store, const char *path) {
   const unsigned char *bytes = store->mapping;
   uint64_t header_bytes = 0;
-  for (int i = LENGTH_BYTES - 1; i >= 0; --i) header_bytes = header_bytes << 8 | bytes[i];
+  for (int i = LENGTH_BYTES - 1; i >= 0; --i)
+    header_bytes = header_bytes << 8 | bytes[i];
   uint64_t rest = store->mapping_bytes - LENGTH_BYTES;
   if (header_bytes > rest || header_bytes > HEADER_BYTES_MAX)
-    return zb_status_hint(ZB_ERROR(INVALID, "%s: the header would have %" PRIu64 " bytes, but %" PRIu64 " follow (limit %d)",
+    return zb_status_hint(ZB_ERROR(INVALID,
+                                   "%s: the header would have %" PRIu64 " bytes, but %" PRIu64 " follow (limit %d)",
                                    path, header_bytes, rest, HEADER_BYTES_MAX),
                           "the file is cut off, or it is not a safetensors file");
   const char *header_text = (const char *)bytes + LENGTH_BYTES;
@@ -294,8 +303,8 @@ static json_t *entry_to_json(const zb_stored_tensor *tensor, uint64_t begin) {
       json_decref(dims);
       return NULL;
     }
-  return json_pack("{s:s, s:o, s:[I, I]}", "dtype", zb_dtype_safetensors(tensor->shape.dtype), "shape", dims, "data_offsets",
-                   (json_int_t)begin, (json_int_t)(begin + tensor->bytes));
+  return json_pack("{s:s, s:o, s:[I, I]}", "dtype", zb_dtype_safetensors(tensor->shape.dtype), "shape", dims,
+                   "data_offsets", (json_int_t)begin, (json_int_t)(begin + tensor->bytes));
 }
 
 /* The header as JSON; NULL when out of memory or when a name is not UTF-8. */
@@ -325,14 +334,17 @@ static zb_status make_start(const zb_store *store, const char *path, zb_text *st
   json_t *header = make_header(store);
   char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
   json_decref(header);
-  if (!text) return ZB_ERROR(INVALID, "cannot write '%s': a name or metadata is not UTF-8 text, or memory is out", path);
+  if (!text)
+    return ZB_ERROR(INVALID, "cannot write '%s': a name or metadata is not UTF-8 text, or memory is out", path);
   size_t length = strlen(text);
   size_t padded = (size_t)zb_align(LENGTH_BYTES + length) - LENGTH_BYTES;
   char length_bytes[LENGTH_BYTES];
-  for (int i = 0; i < LENGTH_BYTES; ++i) length_bytes[i] = (char)(unsigned char)((uint64_t)padded >> (8 * i) & 0xff);
+  for (int i = 0; i < LENGTH_BYTES; ++i)
+    length_bytes[i] = (char)(unsigned char)((uint64_t)padded >> (8 * i) & 0xff);
   zb_text_add_bytes(start, length_bytes, LENGTH_BYTES);
   zb_text_add_bytes(start, text, length);
-  for (size_t i = length; i < padded; ++i) zb_text_add_bytes(start, " ", 1);
+  for (size_t i = length; i < padded; ++i)
+    zb_text_add_bytes(start, " ", 1);
   free(text); /* jansson's */
   return start->failed ? ZB_OUT_OF_MEMORY() : NULL;
 }

@@ -1,7 +1,7 @@
 /* Status records: include/zb/status.h.
  *
- * A record is one allocation for the struct and one for each text. When even that fails there is one static record, so that
- * making a status never fails; notes and hints on it are dropped, and freeing it does nothing.
+ * A record is one allocation for the struct and one for each text. When even that fails there is one static record, so
+ * that making a status never fails; notes and hints on it are dropped, and freeing it does nothing.
  *
  * Tests: test/runtime/base/base_test.c
  */
@@ -92,14 +92,18 @@ zb_status zb_status_hint(zb_status status, const char *format, ...) {
   return status;
 }
 
-zb_code zb_status_code(zb_status status) { return status ? status->code : ZB_OK_CODE; }
+zb_code zb_status_code(zb_status status) {
+  return status ? status->code : ZB_OK_CODE;
+}
 
 const char *zb_status_message(zb_status status) {
   if (!status) return "";
   return status->message ? status->message : out_of_memory_message;
 }
 
-const char *zb_status_hint_text(zb_status status) { return status ? status->hint : NULL; }
+const char *zb_status_hint_text(zb_status status) {
+  return status ? status->hint : NULL;
+}
 
 const char *zb_status_text(zb_status status) {
   if (!status) return "";

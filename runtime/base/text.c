@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void zb_text_init(zb_text *text) { *text = (zb_text){0}; }
+void zb_text_init(zb_text *text) {
+  *text = (zb_text){0};
+}
 
 void zb_text_deinit(zb_text *text) {
   zb_free(text->data);
@@ -65,7 +67,8 @@ enum { WORD_MAX = 127 }; /* longer names are compared by their first bytes */
 static int edit_distance(const char *a, const char *b) {
   int rows[3][WORD_MAX + 1];
   int a_length = (int)strnlen(a, WORD_MAX), b_length = (int)strnlen(b, WORD_MAX);
-  for (int j = 0; j <= b_length; ++j) rows[0][j] = j;
+  for (int j = 0; j <= b_length; ++j)
+    rows[0][j] = j;
   for (int i = 1; i <= a_length; ++i) {
     int *now = rows[i % 3], *before = rows[(i + 2) % 3], *two_before = rows[(i + 1) % 3];
     now[0] = i;
@@ -110,7 +113,8 @@ bool zb_glob(const char *pattern, const char *text) {
       return false;
     }
   }
-  while (*pattern == '*') ++pattern;
+  while (*pattern == '*')
+    ++pattern;
   return *pattern == '\0';
 }
 
@@ -122,7 +126,8 @@ static void fill_crc_tables(void) {
   const uint32_t polynomial = 0x82f63b78u; /* Castagnoli, bits reversed */
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) ? (crc >> 1) ^ polynomial : crc >> 1;
+    for (int bit = 0; bit < 8; ++bit)
+      crc = (crc & 1) ? (crc >> 1) ^ polynomial : crc >> 1;
     crc_tables[0][i] = crc;
   }
   for (int slice = 1; slice < 8; ++slice)
@@ -140,13 +145,15 @@ uint32_t zb_crc32c(uint32_t seed, const void *bytes, size_t count) {
           crc_tables[4][crc >> 24] ^ crc_tables[3][at[4]] ^ crc_tables[2][at[5]] ^ crc_tables[1][at[6]] ^
           crc_tables[0][at[7]];
   }
-  for (; count > 0; --count, ++at) crc = (crc >> 8) ^ crc_tables[0][(crc ^ *at) & 0xff];
+  for (; count > 0; --count, ++at)
+    crc = (crc >> 8) ^ crc_tables[0][(crc ^ *at) & 0xff];
   return ~crc;
 }
 
 uint64_t zb_fnv1a(uint64_t hash, const void *bytes, size_t count) {
   const unsigned char *at = bytes;
-  for (size_t i = 0; i < count; ++i) hash = (hash ^ at[i]) * UINT64_C(1099511628211);
+  for (size_t i = 0; i < count; ++i)
+    hash = (hash ^ at[i]) * UINT64_C(1099511628211);
   return hash;
 }
 

@@ -1,9 +1,10 @@
 /* A pool of threads that takes tiles: zb_parallel_for of include/zb/kernel.h.
  *
- * One word, `state`, says all: bit 32 and up count the calls (odd: a call is open), the low 32 bits count the workers inside it.
- * A worker enters an open call by adding 1 and then takes tiles from `next_tile`; the caller takes tiles too, closes the call
- * when there are none left, and waits until nobody is inside. A worker that wakes late finds the call closed and costs nothing.
- * Idle workers spin for a few microseconds, since kernels follow each other closely, and then sleep.
+ * One word, `state`, says all: bit 32 and up count the calls (odd: a call is open), the low 32 bits count the workers
+ * inside it. A worker enters an open call by adding 1 and then takes tiles from `next_tile`; the caller takes tiles
+ * too, closes the call when there are none left, and waits until nobody is inside. A worker that wakes late finds the
+ * call closed and costs nothing. Idle workers spin for a few microseconds, since kernels follow each other closely, and
+ * then sleep.
  *
  * Tests: test/runtime/base/threads_test.c
  */
@@ -50,7 +51,9 @@ static void pause_a_little(void) {
 #endif
 }
 
-static bool is_open(uint64_t state) { return (state & ONE_CALL) != 0; }
+static bool is_open(uint64_t state) {
+  return (state & ONE_CALL) != 0;
+}
 
 static void take_tiles(zb_threads *pool, void *scratch) {
   inside_tile = true;
@@ -112,7 +115,8 @@ static void wait_until_empty(zb_threads *pool) {
   }
   pthread_mutex_lock(&pool->mutex);
   atomic_store(&pool->caller_sleeps, true);
-  while ((atomic_load(&pool->state) & INSIDE_MASK) != 0) pthread_cond_wait(&pool->done, &pool->mutex);
+  while ((atomic_load(&pool->state) & INSIDE_MASK) != 0)
+    pthread_cond_wait(&pool->done, &pool->mutex);
   atomic_store(&pool->caller_sleeps, false);
   pthread_mutex_unlock(&pool->mutex);
 }
@@ -127,7 +131,9 @@ static _Thread_local void *inline_scratch;
 static pthread_mutex_t spare_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Alignas(ZB_ALIGNMENT) unsigned char spare_scratch[ZB_SCRATCH_BYTES];
 
-static void make_inline_key(void) { inline_key_made = pthread_key_create(&inline_key, zb_free) == 0; }
+static void make_inline_key(void) {
+  inline_key_made = pthread_key_create(&inline_key, zb_free) == 0;
+}
 
 /* Scratch of the calling thread, allocated once and freed when the thread ends; NULL when out of memory. */
 static void *get_inline_scratch(void) {
@@ -146,7 +152,8 @@ static void *get_inline_scratch(void) {
 
 static void run_inline(int64_t tile_count, zb_tile_run run, void *context, void *scratch) {
   inside_tile = true;
-  for (int64_t tile = 0; tile < tile_count; ++tile) run(context, tile, scratch);
+  for (int64_t tile = 0; tile < tile_count; ++tile)
+    run(context, tile, scratch);
   inside_tile = false;
 }
 
@@ -221,8 +228,10 @@ void zb_threads_destroy(zb_threads *threads) {
   atomic_store(&threads->stop, true);
   pthread_cond_broadcast(&threads->work);
   pthread_mutex_unlock(&threads->mutex);
-  for (int i = 1; i <= threads->started; ++i) pthread_join(threads->workers[i].thread, NULL);
-  for (int i = 0; threads->workers && i < threads->count; ++i) zb_free(threads->workers[i].scratch);
+  for (int i = 1; i <= threads->started; ++i)
+    pthread_join(threads->workers[i].thread, NULL);
+  for (int i = 0; threads->workers && i < threads->count; ++i)
+    zb_free(threads->workers[i].scratch);
   zb_free(threads->workers);
   pthread_cond_destroy(&threads->work);
   pthread_cond_destroy(&threads->done);
@@ -230,4 +239,6 @@ void zb_threads_destroy(zb_threads *threads) {
   zb_free(threads);
 }
 
-int zb_threads_count(const zb_threads *threads) { return threads ? threads->count : 1; }
+int zb_threads_count(const zb_threads *threads) {
+  return threads ? threads->count : 1;
+}

@@ -1,8 +1,8 @@
 /* What subprograms read and write: runtime/plan/access.h.
  *
- * For each base a list of who wrote which bytes last is kept while the instructions are followed. An operand that is read must
- * lie in one region, and its bytes must all come from one place: from one instruction before it, or all from outside. That finds
- * a result that was overwritten, in part, by another one before it was read.
+ * For each base a list of who wrote which bytes last is kept while the instructions are followed. An operand that is
+ * read must lie in one region, and its bytes must all come from one place: from one instruction before it, or all from
+ * outside. That finds a result that was overwritten, in part, by another one before it was read.
  *
  * Tests: test/runtime/plan/verifier_test.c
  */
@@ -27,7 +27,9 @@ static span span_of(const zb_plan_operand *operand) {
   return (span){operand->offset, operand->offset + (uint64_t)zb_operand_extent(operand)};
 }
 
-static bool is_empty(span it) { return it.begin >= it.end; }
+static bool is_empty(span it) {
+  return it.begin >= it.end;
+}
 
 static bool in_workspace(const walk *it, const zb_plan_operand *operand) {
   return operand->base == 0 && operand->offset >= it->workspace.offset &&
@@ -66,7 +68,8 @@ static const char *overlap_fault(const zb_plan_instruction *instruction) {
   span scratch = {instruction->scratch_offset, instruction->scratch_offset + instruction->scratch_bytes};
   for (int i = 0; i < instruction->input_count + instruction->output_count; ++i) {
     bool is_output = i >= instruction->input_count;
-    const zb_plan_operand *one = is_output ? &instruction->outputs[i - instruction->input_count] : &instruction->inputs[i];
+    const zb_plan_operand *one =
+        is_output ? &instruction->outputs[i - instruction->input_count] : &instruction->inputs[i];
     span a = span_of(one);
     if (one->rank < 0 || is_empty(a)) continue;
     if (one->base == 0 && a.begin < scratch.end && scratch.begin < a.end) return "its scratch overlaps its operands";
@@ -114,8 +117,10 @@ static const char *follow(walk *it, int index) {
 }
 
 void zb_access_deinit(zb_access *access) {
-  for (int i = 0; access->reads && i < access->base_count; ++i) zb_segments_deinit(&access->reads[i]);
-  for (int i = 0; access->writes && i < access->base_count; ++i) zb_segments_deinit(&access->writes[i]);
+  for (int i = 0; access->reads && i < access->base_count; ++i)
+    zb_segments_deinit(&access->reads[i]);
+  for (int i = 0; access->writes && i < access->base_count; ++i)
+    zb_segments_deinit(&access->writes[i]);
   zb_segments_deinit(&access->workspace);
   zb_free(access->reads);
   zb_free(access->writes);
@@ -130,7 +135,8 @@ static bool finish(walk *it) {
   for (size_t i = zb_segments_find(all, it->workspace.offset); i < all->count && all->items[i].begin < end; ++i)
     zb_segments_assign(&out->workspace, all->items[i].begin, all->items[i].end, all->items[i].writer);
   bool failed = out->workspace.failed;
-  for (int i = 0; i < out->base_count; ++i) failed |= out->reads[i].failed || out->writes[i].failed || it->written[i].failed;
+  for (int i = 0; i < out->base_count; ++i)
+    failed |= out->reads[i].failed || out->writes[i].failed || it->written[i].failed;
   return !failed;
 }
 
@@ -154,7 +160,8 @@ zb_status zb_access_compute(const zb_plan_rank *rank, const zb_plan_subprogram *
   if (!finish(&it)) status = ZB_OUT_OF_MEMORY();
 
 cleanup:
-  for (size_t i = 0; it.written && i < count; ++i) zb_segments_deinit(&it.written[i]);
+  for (size_t i = 0; it.written && i < count; ++i)
+    zb_segments_deinit(&it.written[i]);
   zb_free(it.written);
   if (status) zb_access_deinit(out);
   return status;
@@ -174,6 +181,7 @@ zb_status zb_access_create_all(const zb_plan_rank *rank, zb_access **out) {
 }
 
 void zb_access_destroy_all(zb_access *accesses, int count) {
-  for (int i = 0; accesses && i < count; ++i) zb_access_deinit(&accesses[i]);
+  for (int i = 0; accesses && i < count; ++i)
+    zb_access_deinit(&accesses[i]);
   zb_free(accesses);
 }

@@ -1,5 +1,5 @@
-/* What a subprogram reads and writes, as byte ranges of its bases; private to runtime/plan. Computed once a subprogram, so that
- * verifier and simulator cost what jobs cost, not what instructions cost. */
+/* What a subprogram reads and writes, as byte ranges of its bases; private to runtime/plan. Computed once a subprogram,
+ * so that verifier and simulator cost what jobs cost, not what instructions cost. */
 #ifndef ZB_PLAN_ACCESS_H
 #define ZB_PLAN_ACCESS_H
 
@@ -7,10 +7,12 @@
 #include "runtime/plan/segments.h"
 
 typedef struct zb_access {
-  int base_count;        /* with base 0: subprogram.base_count + 1 */
-  zb_segments *reads;    /* [base_count] bytes read before the subprogram itself wrote them. Base 0: without the workspace */
-  zb_segments *writes;   /* [base_count] bytes written. Base 0: without the workspace */
-  zb_segments workspace; /* arena ranges of the workspace that hold results at the end; writer: index of the instruction */
+  int base_count; /* with base 0: subprogram.base_count + 1 */
+  zb_segments
+      *reads; /* [base_count] bytes read before the subprogram itself wrote them. Base 0: without the workspace */
+  zb_segments *writes; /* [base_count] bytes written. Base 0: without the workspace */
+  zb_segments
+      workspace; /* arena ranges of the workspace that hold results at the end; writer: index of the instruction */
   /* The first instruction that breaks a rule inside of the subprogram, and the rule; NULL if there is none. */
   const char *fault;
   int fault_instruction;

@@ -1,7 +1,7 @@
 /* Well-formedness of plans: runtime/plan/check.h.
  *
- * Every number of a plan that is later used as an index, a count or an address is compared here with what it refers to. The checks
- * are in the order in which they need each other: header, regions, tensors, subprograms, jobs.
+ * Every number of a plan that is later used as an index, a count or an address is compared here with what it refers to.
+ * The checks are in the order in which they need each other: header, regions, tensors, subprograms, jobs.
  *
  * Tests: test/runtime/plan/reader_test.c (mutated files), test/runtime/plan/verifier_test.c
  */
@@ -14,7 +14,8 @@
 #include "runtime/plan/container.h"
 
 /* Fails with "rank 1: ..." and the rule's name. */
-#define MALFORMED(rank, ...) zb_status_note(ZB_ERROR(INVALID, __VA_ARGS__), "rank %d of the plan, rule \"structure\"", rank)
+#define MALFORMED(rank, ...)                                                                                           \
+  zb_status_note(ZB_ERROR(INVALID, __VA_ARGS__), "rank %d of the plan, rule \"structure\"", rank)
 
 int64_t zb_operand_extent(const zb_plan_operand *operand) {
   if (operand->rank < 0) return 0;
@@ -45,11 +46,14 @@ bool zb_operand_is_contiguous(const zb_plan_operand *operand) {
 const char *zb_plan_job_text(const zb_plan *plan, int rank, int job, char text[ZB_JOB_TEXT_BYTES]) {
   const zb_plan_job *it = &plan->ranks[rank].jobs[job];
   char detail[64] = "";
-  if (it->message >= 0) snprintf(detail, sizeof detail, " of message #%d", it->message);
+  if (it->message >= 0)
+    snprintf(detail, sizeof detail, " of message #%d", it->message);
   else if (it->stage >= 0 && it->micro_batch >= 0)
     snprintf(detail, sizeof detail, " of stage %d, micro-batch %d", it->stage, it->micro_batch);
-  else if (it->stage >= 0) snprintf(detail, sizeof detail, " of stage %d", it->stage);
-  else if (it->micro_batch >= 0) snprintf(detail, sizeof detail, " of micro-batch %d", it->micro_batch);
+  else if (it->stage >= 0)
+    snprintf(detail, sizeof detail, " of stage %d", it->stage);
+  else if (it->micro_batch >= 0)
+    snprintf(detail, sizeof detail, " of micro-batch %d", it->micro_batch);
   snprintf(text, ZB_JOB_TEXT_BYTES, "rank %d job %d (%s%s)", rank, job, zb_job_mnemonic(it->kind), detail);
   return text;
 }
@@ -64,14 +68,18 @@ zb_region_kind zb_plan_region_of(const zb_plan_rank *rank, uint64_t offset, uint
   return ZB_REGION_COUNT;
 }
 
-static bool fits(uint64_t offset, uint64_t bytes, uint64_t limit) { return bytes <= limit && offset <= limit - bytes; }
+static bool fits(uint64_t offset, uint64_t bytes, uint64_t limit) {
+  return bytes <= limit && offset <= limit - bytes;
+}
 
 static bool shape_is_valid(const zb_shape *shape) {
   if ((unsigned)shape->dtype >= ZB_DTYPE_COUNT || shape->rank < 0 || shape->rank > ZB_RANK_MAX) return false;
   return zb_shape_bytes(shape) >= 0;
 }
 
-static bool number_is_valid(double value) { return isfinite(value) && value >= 0; }
+static bool number_is_valid(double value) {
+  return isfinite(value) && value >= 0;
+}
 
 static zb_status check_messages(const zb_plan *plan) {
   for (int i = 0; i < plan->message_count; ++i) {
@@ -80,8 +88,8 @@ static zb_status check_messages(const zb_plan *plan) {
                      message->destination < plan->rank_count && message->source != message->destination;
     bool stages_fit = message->source_stage >= -1 && message->source_stage < plan->stage_count &&
                       message->destination_stage >= -1 && message->destination_stage < plan->stage_count;
-    bool rest_fits = message->micro_batch >= -1 && message->micro_batch < plan->micro_batches && message->part_count >= 1 &&
-                     (message->kind == 'F' || message->kind == 'B' || message->kind == 'G');
+    bool rest_fits = message->micro_batch >= -1 && message->micro_batch < plan->micro_batches &&
+                     message->part_count >= 1 && (message->kind == 'F' || message->kind == 'B' || message->kind == 'G');
     if (!ranks_fit || !stages_fit || !rest_fits)
       return ZB_ERROR(INVALID, "message #%d is malformed: %s", i,
                       !ranks_fit    ? "its ranks must be two different ones of the plan"
@@ -99,7 +107,8 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
                     plan->stage_count, plan->chunk_count, plan->micro_batches);
   for (int i = 0; i < plan->stage_count; ++i)
     if (plan->stage_rank[i] < 0 || plan->stage_rank[i] >= plan->rank_count)
-      return ZB_ERROR(INVALID, "stage %d is on rank %d, the plan has %d ranks", i, plan->stage_rank[i], plan->rank_count);
+      return ZB_ERROR(INVALID, "stage %d is on rank %d, the plan has %d ranks", i, plan->stage_rank[i],
+                      plan->rank_count);
   for (int i = 0; i < plan->input_count; ++i)
     if (!shape_is_valid(&plan->inputs[i].shape))
       return ZB_ERROR(INVALID, "input '%s' has no valid shape", plan->inputs[i].name);
@@ -127,7 +136,8 @@ static zb_status check_tensor(const zb_plan_rank *rank, const zb_plan_tensor *te
 }
 
 static zb_status check_tensors(const zb_plan_rank *rank) {
-  for (int i = 0; i < rank->state_count; ++i) ZB_TRY(check_tensor(rank, &rank->states[i]));
+  for (int i = 0; i < rank->state_count; ++i)
+    ZB_TRY(check_tensor(rank, &rank->states[i]));
   for (int i = 0; i < rank->parameter_count; ++i) {
     const zb_plan_parameter *parameter = &rank->parameters[i];
     ZB_TRY(check_tensor(rank, &parameter->tensor));
@@ -143,8 +153,8 @@ static zb_status check_tensors(const zb_plan_rank *rank) {
     const zb_plan_constant *constant = &rank->constants[i];
     ZB_TRY(check_tensor(rank, &constant->tensor));
     if (constant->bytes && constant->byte_count != (uint64_t)zb_shape_bytes(&constant->tensor.shape))
-      return MALFORMED(rank->rank, "constant '%s' has %" PRIu64 " bytes, its shape needs %" PRId64, constant->tensor.name,
-                       constant->byte_count, zb_shape_bytes(&constant->tensor.shape));
+      return MALFORMED(rank->rank, "constant '%s' has %" PRIu64 " bytes, its shape needs %" PRId64,
+                       constant->tensor.name, constant->byte_count, zb_shape_bytes(&constant->tensor.shape));
   }
   return NULL;
 }
@@ -184,7 +194,8 @@ static const char *instruction_fault(const zb_plan_rank *rank, const zb_plan_sub
   }
   if (instruction->accumulate && instruction->output_count < 1) return "it accumulates but has no result";
   if (!number_is_valid(instruction->flops) || !number_is_valid(instruction->product_flops)) return "flops must be >= 0";
-  if (!fits(instruction->scratch_offset, instruction->scratch_bytes, rank->arena_bytes)) return "its scratch is outside of the arena";
+  if (!fits(instruction->scratch_offset, instruction->scratch_bytes, rank->arena_bytes))
+    return "its scratch is outside of the arena";
   return NULL;
 }
 
@@ -199,7 +210,8 @@ static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank,
     return MALFORMED(rank->rank, "subprogram %s: time and flops must be numbers >= 0", subprogram->name);
   for (int i = 0; i < subprogram->base_count; ++i)
     if (subprogram->base_bytes[i] > rank->arena_bytes)
-      return MALFORMED(rank->rank, "subprogram %s: base '%s' is larger than the arena", subprogram->name, subprogram->bases[i]);
+      return MALFORMED(rank->rank, "subprogram %s: base '%s' is larger than the arena", subprogram->name,
+                       subprogram->bases[i]);
   for (int i = 0; i < subprogram->instruction_count; ++i) {
     const zb_plan_instruction *instruction = &subprogram->instructions[i];
     const char *fault = instruction_fault(rank, subprogram, instruction);
@@ -210,7 +222,9 @@ static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank,
   return NULL;
 }
 
-static bool slice_fits(zb_plan_slice slice, uint32_t count) { return fits(slice.begin, slice.count, count); }
+static bool slice_fits(zb_plan_slice slice, uint32_t count) {
+  return fits(slice.begin, slice.count, count);
+}
 
 static const char *compute_job_fault(const zb_plan_rank *rank, const zb_plan_job *job) {
   if (job->subprogram < 0 || job->subprogram >= rank->subprogram_count) return "its subprogram is not there";
@@ -239,7 +253,8 @@ static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank
   if (job->kind == ZB_JOB_REPORT)
     return job->parts.count == 1 && total >= sizeof(float) ? NULL : "it must have one part of at least 4 bytes";
   const zb_plan_message *message = &plan->messages[job->message];
-  if (rank->rank != (job->kind == ZB_JOB_SEND ? message->source : message->destination)) return "its message is of other ranks";
+  if (rank->rank != (job->kind == ZB_JOB_SEND ? message->source : message->destination))
+    return "its message is of other ranks";
   if (job->parts.count != (uint32_t)message->part_count || total != message->bytes)
     return "its parts are not those of its message";
   return NULL;
@@ -273,7 +288,8 @@ zb_status zb_plan_check_rank(const zb_plan *plan, int index) {
   if (rank->rank != index) return MALFORMED(index, "it calls itself rank %d", rank->rank);
   ZB_TRY(check_regions(rank));
   ZB_TRY(check_tensors(rank));
-  for (int i = 0; i < rank->subprogram_count; ++i) ZB_TRY(check_subprogram(plan, rank, &rank->subprograms[i]));
+  for (int i = 0; i < rank->subprogram_count; ++i)
+    ZB_TRY(check_subprogram(plan, rank, &rank->subprograms[i]));
   if (rank->load_count < 0 || rank->load_count > rank->job_count)
     return MALFORMED(index, "%d of %d jobs are said to be LOAD", rank->load_count, rank->job_count);
   for (int i = 0; i < rank->job_count; ++i) {

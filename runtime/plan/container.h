@@ -26,19 +26,23 @@ enum {
 #define ZB_PLAN_BYTES_MAX (UINT64_C(1) << 30)
 
 static inline void zb_put_u32(unsigned char *to, uint32_t value) {
-  for (int i = 0; i < 4; ++i) to[i] = (unsigned char)(value >> (8 * i) & 0xff);
+  for (int i = 0; i < 4; ++i)
+    to[i] = (unsigned char)(value >> (8 * i) & 0xff);
 }
 static inline void zb_put_u64(unsigned char *to, uint64_t value) {
-  for (int i = 0; i < 8; ++i) to[i] = (unsigned char)(value >> (8 * i) & 0xff);
+  for (int i = 0; i < 8; ++i)
+    to[i] = (unsigned char)(value >> (8 * i) & 0xff);
 }
 static inline uint32_t zb_get_u32(const unsigned char *from) {
   uint32_t value = 0;
-  for (int i = 3; i >= 0; --i) value = value << 8 | from[i];
+  for (int i = 3; i >= 0; --i)
+    value = value << 8 | from[i];
   return value;
 }
 static inline uint64_t zb_get_u64(const unsigned char *from) {
   uint64_t value = 0;
-  for (int i = 7; i >= 0; --i) value = value << 8 | from[i];
+  for (int i = 7; i >= 0; --i)
+    value = value << 8 | from[i];
   return value;
 }
 

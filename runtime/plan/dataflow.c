@@ -1,14 +1,15 @@
 /* Who wrote the bytes that a job reads: rule "dataflow" of the verifier (README.md), for one rank.
  *
- * The slots are cut into cells at every address where anything that some job reads or writes begins or ends. So a job touches whole
- * cells, and each cell remembers its last writer and what is in flight there. Walking the jobs in order then shows for every read:
+ * The slots are cut into cells at every address where anything that some job reads or writes begins or ends. So a job
+ * touches whole cells, and each cell remembers its last writer and what is in flight there. Walking the jobs in order
+ * then shows for every read:
  *   - the bytes were written before, in this step;
  *   - by a job of the same micro-batch (so nobody overwrote them in between);
  *   - by the same kind of writer, through the same base, at the same distance, as for every other micro-batch;
  *   - the message that brings them was waited for;
  * and for every write that no message in flight reads or fills the bytes.
- * The third is the proof that needs no names: micro-batches go through the same subprograms, so where their values come from
- * can differ only by mistake.
+ * The third is the proof that needs no names: micro-batches go through the same subprograms, so where their values come
+ * from can differ only by mistake.
  *
  * Cost: jobs x cells a job touches, a handful; the cells are found once for each pair of subprogram base and address.
  *
@@ -72,7 +73,7 @@ typedef struct dataflow {
   home *homes;          /* open addressing */
   size_t home_capacity; /* a power of two */
   size_t home_count;
-  uint32_t *first_id;   /* [subprogram_count] id of its base 1 */
+  uint32_t *first_id;    /* [subprogram_count] id of its base 1 */
   signature *signatures; /* [id] */
   message_signature *message_signatures;
   size_t message_signature_count, message_signature_capacity;
@@ -180,8 +181,10 @@ static size_t cell_at(const dataflow *it, uint64_t at) {
   size_t low = 0, high = it->cell_count;
   while (low + 1 < high) {
     size_t middle = low + (high - low) / 2;
-    if (it->cells[middle].begin <= at) low = middle;
-    else high = middle;
+    if (it->cells[middle].begin <= at)
+      low = middle;
+    else
+      high = middle;
   }
   return low;
 }
@@ -208,7 +211,8 @@ static zb_status make_cells(dataflow *it) {
   qsort(all.items, all.count, sizeof *all.items, compare_u64);
   for (size_t i = 0; i < all.count; ++i) {
     if (i > 0 && all.items[i] == all.items[i - 1]) continue;
-    it->cells[it->cell_count++] = (cell){.begin = all.items[i], .writer = NOBODY, .filling = NOBODY, .touched_by = NOBODY};
+    it->cells[it->cell_count++] =
+        (cell){.begin = all.items[i], .writer = NOBODY, .filling = NOBODY, .touched_by = NOBODY};
   }
   for (size_t i = 0; i < it->home_capacity; ++i)
     if (it->homes[i].id) it->homes[i].first_cell = (uint32_t)cell_at(it, it->homes[i].address);
@@ -238,19 +242,22 @@ static zb_status dataflow_init(dataflow *it, const zb_plan *plan, int rank, cons
   }
   it->signatures = zb_alloc((size_t)next_id * sizeof *it->signatures);
   if (!it->signatures) return ZB_OUT_OF_MEMORY();
-  for (uint32_t i = 0; i < next_id; ++i) it->signatures[i].job = NOBODY;
+  for (uint32_t i = 0; i < next_id; ++i)
+    it->signatures[i].job = NOBODY;
   return make_cells(it);
 }
 
 /* ---- Errors ---- */
 
-static zb_status violation(const dataflow *it, int job, const char *verb, uint64_t at, const char *base, const char *problem, int other) {
+static zb_status violation(const dataflow *it, int job, const char *verb, uint64_t at, const char *base,
+                           const char *problem, int other) {
   char text[ZB_JOB_TEXT_BYTES], other_text[ZB_JOB_TEXT_BYTES];
   zb_region_kind region = zb_plan_region_of(it->rank, at, 1);
   uint64_t offset = region == ZB_REGION_COUNT ? at : at - it->rank->regions[region].offset;
-  return ZB_RULE("dataflow", "%s %s %s+%" PRIu64 "%s%s%s, %s%s", zb_plan_job_text(it->plan, it->rank->rank, job, text), verb,
-                 region == ZB_REGION_COUNT ? "arena" : zb_region_name(region), offset, base ? " (base '" : "", base ? base : "",
-                 base ? "')" : "", problem, other == NOBODY ? "" : zb_plan_job_text(it->plan, it->rank->rank, other, other_text));
+  return ZB_RULE("dataflow", "%s %s %s+%" PRIu64 "%s%s%s, %s%s", zb_plan_job_text(it->plan, it->rank->rank, job, text),
+                 verb, region == ZB_REGION_COUNT ? "arena" : zb_region_name(region), offset, base ? " (base '" : "",
+                 base ? base : "", base ? "')" : "", problem,
+                 other == NOBODY ? "" : zb_plan_job_text(it->plan, it->rank->rank, other, other_text));
 }
 
 /* ---- Reads and writes of cells ---- */
@@ -258,11 +265,11 @@ static zb_status violation(const dataflow *it, int job, const char *verb, uint64
 /* One job that uses cells through one base, or one part. */
 typedef struct use {
   int job;
-  int32_t micro_batch; /* -1: any */
-  uint64_t address;    /* that the ranges count from */
-  const char *base;    /* name for errors, or NULL */
-  int32_t base_index;  /* -1: a part */
-  uint64_t hash;       /* of where its reads come from */
+  int32_t micro_batch;                     /* -1: any */
+  uint64_t address;                        /* that the ranges count from */
+  const char *base;                        /* name for errors, or NULL */
+  int32_t base_index;                      /* -1: a part */
+  uint64_t hash;                           /* of where its reads come from */
   uint64_t run_source, run_begin, run_end; /* the stretch that is not in the hash yet */
 } use;
 
@@ -274,12 +281,17 @@ static void end_run(use *by) {
 static zb_status read_cell(dataflow *it, use *by, size_t index) {
   cell *at = &it->cells[index];
   uint64_t end = it->cells[index + 1].begin;
-  if (at->filling != NOBODY) return violation(it, by->job, "reads", at->begin, by->base, "which is being received, without waiting for ", at->filling);
-  if (at->writer == NOBODY) return violation(it, by->job, "reads", at->begin, by->base, "which no job wrote before", NOBODY);
+  if (at->filling != NOBODY)
+    return violation(it, by->job, "reads", at->begin, by->base, "which is being received, without waiting for ",
+                     at->filling);
+  if (at->writer == NOBODY)
+    return violation(it, by->job, "reads", at->begin, by->base, "which no job wrote before", NOBODY);
   int32_t writer_batch = it->rank->jobs[at->writer].micro_batch;
-  if (it->rank->jobs[at->writer].message >= 0) writer_batch = it->plan->messages[it->rank->jobs[at->writer].message].micro_batch;
+  if (it->rank->jobs[at->writer].message >= 0)
+    writer_batch = it->plan->messages[it->rank->jobs[at->writer].message].micro_batch;
   if (by->micro_batch >= 0 && writer_batch != by->micro_batch)
-    return violation(it, by->job, "reads", at->begin, by->base, "which was last written for another micro-batch by ", at->writer);
+    return violation(it, by->job, "reads", at->begin, by->base, "which was last written for another micro-batch by ",
+                     at->writer);
   if (at->touched_by == by->job && at->touched_writing && at->touched_base != by->base_index)
     return violation(it, by->job, "reads", at->begin, by->base, "which it writes through another base too", NOBODY);
   at->touched_by = by->job;
@@ -297,8 +309,12 @@ static zb_status read_cell(dataflow *it, use *by, size_t index) {
 
 static zb_status write_cell(dataflow *it, const use *by, size_t index, uint64_t source) {
   cell *at = &it->cells[index];
-  if (at->filling != NOBODY) return violation(it, by->job, "writes", at->begin, by->base, "which is being received, without waiting for ", at->filling);
-  if (at->sending > 0) return violation(it, by->job, "writes", at->begin, by->base, "which a SEND still reads that was not waited for", NOBODY);
+  if (at->filling != NOBODY)
+    return violation(it, by->job, "writes", at->begin, by->base, "which is being received, without waiting for ",
+                     at->filling);
+  if (at->sending > 0)
+    return violation(it, by->job, "writes", at->begin, by->base, "which a SEND still reads that was not waited for",
+                     NOBODY);
   if (at->touched_by == by->job && at->touched_base != by->base_index)
     return violation(it, by->job, "writes", at->begin, by->base, "which it uses through another base too", NOBODY);
   at->touched_by = by->job;
@@ -318,7 +334,8 @@ static zb_status compare(dataflow *it, use *by, signature *first) {
     return NULL;
   }
   if (first->hash == by->hash) return NULL;
-  return violation(it, by->job, "reads", by->address, by->base, "whose bytes come from other writers or places than for ", first->job);
+  return violation(it, by->job, "reads", by->address, by->base,
+                   "whose bytes come from other writers or places than for ", first->job);
 }
 
 static zb_status run_base_reads(dataflow *it, int index, uint32_t i) {
@@ -333,8 +350,10 @@ static zb_status run_base_reads(dataflow *it, int index, uint32_t i) {
             .base_index = (int32_t)i};
   size_t at = find_home(it, id, by.address)->first_cell;
   for (size_t r = 0; r < reads->count; ++r) {
-    while (it->cells[at].begin < by.address + reads->items[r].begin) ++at;
-    for (; it->cells[at].begin < by.address + reads->items[r].end; ++at) ZB_TRY(read_cell(it, &by, at));
+    while (it->cells[at].begin < by.address + reads->items[r].begin)
+      ++at;
+    for (; it->cells[at].begin < by.address + reads->items[r].end; ++at)
+      ZB_TRY(read_cell(it, &by, at));
   }
   return compare(it, &by, &it->signatures[id]);
 }
@@ -351,8 +370,10 @@ static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
   uint64_t source = mix(mix(1, (uint64_t)job->subprogram), i);
   size_t at = find_home(it, id, by.address)->first_cell;
   for (size_t w = 0; w < writes->count; ++w) {
-    while (it->cells[at].begin < by.address + writes->items[w].begin) ++at;
-    for (; it->cells[at].begin < by.address + writes->items[w].end; ++at) ZB_TRY(write_cell(it, &by, at, source));
+    while (it->cells[at].begin < by.address + writes->items[w].begin)
+      ++at;
+    for (; it->cells[at].begin < by.address + writes->items[w].end; ++at)
+      ZB_TRY(write_cell(it, &by, at, source));
   }
   return NULL;
 }
@@ -368,7 +389,8 @@ static zb_status check_fixed(const dataflow *it, int index) {
     bool reads = zb_segments_overlap(&access->reads[0], message->begin, message->end);
     if (!writes && !reads) continue;
     if (!message->is_send && message->in_flight)
-      return violation(it, index, "uses", message->begin, NULL, "which is being received, without waiting for ", message->job);
+      return violation(it, index, "uses", message->begin, NULL, "which is being received, without waiting for ",
+                       message->job);
     if (message->is_send && writes && message->in_flight)
       return violation(it, index, "writes", message->begin, NULL, "without waiting for the end of ", message->job);
     if (message->is_send && writes && job->kind != ZB_JOB_OPT)
@@ -389,7 +411,8 @@ static zb_status post_fixed(dataflow *it, int index, zb_plan_range part) {
     if (it->first_run[s] != NOBODY && (zb_segments_overlap(&it->accesses[s].reads[0], part.offset, end) ||
                                        zb_segments_overlap(&it->accesses[s].writes[0], part.offset, end)))
       return violation(it, index, "fills", part.offset, NULL, "which was used before it came, by ", it->first_run[s]);
-  if (!zb_grow((void **)&it->fixed, &it->fixed_capacity, it->fixed_count + 1, sizeof *it->fixed)) return ZB_OUT_OF_MEMORY();
+  if (!zb_grow((void **)&it->fixed, &it->fixed_capacity, it->fixed_count + 1, sizeof *it->fixed))
+    return ZB_OUT_OF_MEMORY();
   it->fixed[it->fixed_count++] = (fixed_message){part.offset, end, index, is_send, true};
   return NULL;
 }
@@ -404,8 +427,10 @@ static void finish_wait(dataflow *it, uint32_t waited) {
     zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
     if (part.bytes == 0 || !in_slots(it, part.offset, part.bytes)) continue;
     for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at) {
-      if (job->kind == ZB_JOB_SEND) --it->cells[at].sending;
-      else it->cells[at].filling = NOBODY;
+      if (job->kind == ZB_JOB_SEND)
+        --it->cells[at].sending;
+      else
+        it->cells[at].filling = NOBODY;
     }
   }
   for (size_t i = 0; i < it->fixed_count; ++i)
@@ -414,8 +439,10 @@ static void finish_wait(dataflow *it, uint32_t waited) {
 
 static zb_status run_compute(dataflow *it, int index) {
   const zb_plan_job *job = &it->rank->jobs[index];
-  for (uint32_t i = 0; i < job->bases.count; ++i) ZB_TRY(run_base_reads(it, index, i));
-  for (uint32_t i = 0; i < job->bases.count; ++i) ZB_TRY(run_base_writes(it, index, i));
+  for (uint32_t i = 0; i < job->bases.count; ++i)
+    ZB_TRY(run_base_reads(it, index, i));
+  for (uint32_t i = 0; i < job->bases.count; ++i)
+    ZB_TRY(run_base_writes(it, index, i));
   if (it->fixed_count > 0) ZB_TRY(check_fixed(it, index));
   if (it->first_run[job->subprogram] == NOBODY) it->first_run[job->subprogram] = index;
   it->last_compute = index;
@@ -433,7 +460,8 @@ static message_signature *find_signature(dataflow *it, const zb_plan_message *me
                sizeof *it->message_signatures))
     return NULL;
   message_signature *fresh = &it->message_signatures[it->message_signature_count++];
-  *fresh = (message_signature){message->kind, message->source_stage, message->destination_stage, (int32_t)part, {0, NOBODY}};
+  *fresh =
+      (message_signature){message->kind, message->source_stage, message->destination_stage, (int32_t)part, {0, NOBODY}};
   return fresh;
 }
 
@@ -455,7 +483,9 @@ static zb_status run_filling_part(dataflow *it, int index, uint32_t p, zb_plan_r
   uint64_t source = mix(mix(2, (uint64_t)job->input), p);
   if (job->kind == ZB_JOB_RECV) {
     const zb_plan_message *message = &it->plan->messages[job->message];
-    source = mix(mix(mix(mix(3, (uint64_t)message->kind), (uint64_t)message->source_stage), (uint64_t)message->destination_stage), p);
+    source = mix(mix(mix(mix(3, (uint64_t)message->kind), (uint64_t)message->source_stage),
+                     (uint64_t)message->destination_stage),
+                 p);
   }
   for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at) {
     ZB_TRY(write_cell(it, &by, at, source));
@@ -474,12 +504,13 @@ static zb_status run_report(dataflow *it, int index, zb_plan_range part) {
     return NULL;
   }
   if (zb_plan_region_of(it->rank, part.offset, part.bytes) != ZB_REGION_WORKSPACE)
-    return violation(it, index, "reads", part.offset, NULL, "which is neither in the slots nor in the workspace", NOBODY);
+    return violation(it, index, "reads", part.offset, NULL, "which is neither in the slots nor in the workspace",
+                     NOBODY);
   const zb_plan_job *before = it->last_compute == NOBODY ? NULL : &it->rank->jobs[it->last_compute];
   if (!before || before->micro_batch != micro_batch ||
       !zb_segments_cover(&it->accesses[before->subprogram].workspace, part.offset, part.offset + sizeof(float)))
-    return violation(it, index, "reads", part.offset, NULL, "which the compute job before it did not leave there for this micro-batch",
-                     NOBODY);
+    return violation(it, index, "reads", part.offset, NULL,
+                     "which the compute job before it did not leave there for this micro-batch", NOBODY);
   return NULL;
 }
 
@@ -496,7 +527,8 @@ static zb_status run_parts(dataflow *it, int index) {
       ZB_TRY(run_send_part(it, index, p, part));
     } else if (slots) {
       ZB_TRY(run_filling_part(it, index, p, part));
-    } else if (job->kind != ZB_JOB_READ && zb_plan_region_of(it->rank, part.offset, part.bytes) == ZB_REGION_GRADIENTS) {
+    } else if (job->kind != ZB_JOB_READ &&
+               zb_plan_region_of(it->rank, part.offset, part.bytes) == ZB_REGION_GRADIENTS) {
       ZB_TRY(post_fixed(it, index, part));
     } else {
       return ZB_RULE("ranges", "%s: its part %u lies neither in the slots nor, as a message may, in the gradients",
@@ -512,9 +544,12 @@ zb_status zb_verify_dataflow(const zb_plan *plan, int rank, const zb_access *acc
   ZB_TRY_GOTO(dataflow_init(&it, plan, rank, accesses));
   for (int i = it.rank->load_count; i < it.rank->job_count; ++i) {
     const zb_plan_job *job = &it.rank->jobs[i];
-    for (uint32_t w = 0; w < job->waits.count; ++w) finish_wait(&it, it.rank->pool_u32[job->waits.begin + w]);
-    if (job->subprogram >= 0) ZB_TRY_GOTO(run_compute(&it, i));
-    else ZB_TRY_GOTO(run_parts(&it, i));
+    for (uint32_t w = 0; w < job->waits.count; ++w)
+      finish_wait(&it, it.rank->pool_u32[job->waits.begin + w]);
+    if (job->subprogram >= 0)
+      ZB_TRY_GOTO(run_compute(&it, i));
+    else
+      ZB_TRY_GOTO(run_parts(&it, i));
   }
 
 cleanup:

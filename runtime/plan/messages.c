@@ -1,8 +1,9 @@
 /* What the ranks of a plan do together: rules "messages", "reports" and "deadlock" of the verifier (README.md).
  *
- * Freedom from deadlock is shown for zero buffering: a SEND is complete only when its RECV is posted, and the other way round.
- * Ranks are run in their list order as far as they get; whoever waits for a message is woken when its other side is posted. If
- * that stops early, each stopped rank waits for one that is stopped too, so there is a cycle, which is the error message.
+ * Freedom from deadlock is shown for zero buffering: a SEND is complete only when its RECV is posted, and the other way
+ * round. Ranks are run in their list order as far as they get; whoever waits for a message is woken when its other side
+ * is posted. If that stops early, each stopped rank waits for one that is stopped too, so there is a cycle, which is
+ * the error message.
  *
  * Tests: test/runtime/plan/verifier_test.c
  */
@@ -33,8 +34,8 @@ static zb_status match_sides(const zb_plan *plan, message_ends *ends) {
   return NULL;
 }
 
-/* Numbers rise on every channel (ordered pair of ranks) on both sides: then both post in the same order, which is what in-order
- * transports need. Between channels a rank may post in any order: verify_progress shows that nothing hangs. */
+/* Numbers rise on every channel (ordered pair of ranks) on both sides: then both post in the same order, which is what
+ * in-order transports need. Between channels a rank may post in any order: verify_progress shows that nothing hangs. */
 static zb_status verify_rising(const zb_plan *plan) {
   char text[ZB_JOB_TEXT_BYTES];
   zb_status status = NULL;
@@ -42,7 +43,8 @@ static zb_status verify_rising(const zb_plan *plan) {
   if (!last) return ZB_OUT_OF_MEMORY();
   for (int r = 0; r < plan->rank_count; ++r) {
     const zb_plan_rank *rank = &plan->ranks[r];
-    for (int p = 0; p < plan->rank_count * 2; ++p) last[p] = -1;
+    for (int p = 0; p < plan->rank_count * 2; ++p)
+      last[p] = -1;
     for (int i = 0; i < rank->job_count; ++i) {
       const zb_plan_job *job = &rank->jobs[i];
       if (job->message < 0) continue;
@@ -63,15 +65,15 @@ static zb_status compare_sides(const zb_plan *plan, const message_ends *ends) {
   for (int m = 0; m < plan->message_count; ++m) {
     const zb_plan_message *message = &plan->messages[m];
     if (ends[m].send < 0 || ends[m].recv < 0)
-      return ZB_RULE("messages", "message #%d from rank %d to rank %d has no %s", m, message->source, message->destination,
-                     ends[m].send < 0 ? "SEND" : "RECV");
+      return ZB_RULE("messages", "message #%d from rank %d to rank %d has no %s", m, message->source,
+                     message->destination, ends[m].send < 0 ? "SEND" : "RECV");
     const zb_plan_rank *source = &plan->ranks[message->source], *destination = &plan->ranks[message->destination];
     const zb_plan_range *sent = &source->pool_ranges[source->jobs[ends[m].send].parts.begin];
     const zb_plan_range *received = &destination->pool_ranges[destination->jobs[ends[m].recv].parts.begin];
     for (int part = 0; part < message->part_count; ++part)
       if (sent[part].bytes != received[part].bytes)
-        return ZB_RULE("messages", "message #%d: part %d is sent as %" PRIu64 " bytes and received as %" PRIu64, m, part,
-                       sent[part].bytes, received[part].bytes);
+        return ZB_RULE("messages", "message #%d: part %d is sent as %" PRIu64 " bytes and received as %" PRIu64, m,
+                       part, sent[part].bytes, received[part].bytes);
   }
   return NULL;
 }
@@ -162,7 +164,9 @@ static zb_status describe_cycle(const progress *it, int start) {
                 zb_plan_job_text(plan, at, it->next[at], job), waited, peer);
     at = peer;
   } while (at != slow);
-  zb_status status = text.failed ? ZB_OUT_OF_MEMORY() : ZB_RULE("deadlock", "without buffering the ranks wait for each other: %s", text.data);
+  zb_status status = text.failed
+                         ? ZB_OUT_OF_MEMORY()
+                         : ZB_RULE("deadlock", "without buffering the ranks wait for each other: %s", text.data);
   zb_text_deinit(&text);
   return status;
 }
@@ -183,7 +187,8 @@ static zb_status verify_progress(const zb_plan *plan) {
     it.blocked_on[r] = -1;
     it.ready[it.ready_count++] = r;
   }
-  while (it.ready_count > 0) run_until_blocked(&it, it.ready[--it.ready_count]);
+  while (it.ready_count > 0)
+    run_until_blocked(&it, it.ready[--it.ready_count]);
   for (int r = 0; r < plan->rank_count && !status; ++r)
     if (it.next[r] < plan->ranks[r].job_count) status = describe_cycle(&it, r);
 
@@ -198,7 +203,8 @@ cleanup:
 zb_status zb_verify_messages(const zb_plan *plan) {
   message_ends *ends = zb_alloc((size_t)plan->message_count * sizeof *ends);
   if (!ends) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < plan->message_count; ++i) ends[i] = (message_ends){-1, -1};
+  for (int i = 0; i < plan->message_count; ++i)
+    ends[i] = (message_ends){-1, -1};
   zb_status status = match_sides(plan, ends);
   if (!status) status = compare_sides(plan, ends);
   zb_free(ends);

@@ -1,6 +1,7 @@
 /* Plans in memory: creation, their memory, names of kinds and regions: runtime/plan/plan.h.
  *
- * All memory of a plan comes from one list of blocks and is freed at once. Blocks grow, so that a plan of any size takes few.
+ * All memory of a plan comes from one list of blocks and is freed at once. Blocks grow, so that a plan of any size
+ * takes few.
  *
  * Tests: test/runtime/plan/plan_test.c
  */

@@ -1,8 +1,9 @@
 /* Plans as text: zb_plan_print of runtime/plan/plan.h.
  *
- * Deterministic and diffable: no addresses of this process, one thing a line. Places in an arena are printed as region + offset
- * ("parameters+64"), operands of other bases by the base's name ("fw+128"). Sizes of totals have thousands separators. Nothing is
- * allocated. An operand is PLACE:SHAPE, with {strides} where it is not contiguous.
+ * Deterministic and diffable: no addresses of this process, one thing a line. Places in an arena are printed as region
+ * + offset
+ * ("parameters+64"), operands of other bases by the base's name ("fw+128"). Sizes of totals have thousands separators.
+ * Nothing is allocated. An operand is PLACE:SHAPE, with {strides} where it is not contiguous.
  *
  * Tests: test/runtime/plan/plan_test.c
  */
@@ -70,12 +71,15 @@ static void say_number(printer *it, const char *before, uint64_t number, const c
 /* "slots+192"; "arena+N" where no region holds it. */
 static void say_place(printer *it, const zb_plan_rank *rank, uint64_t offset, uint64_t bytes) {
   zb_region_kind region = zb_plan_region_of(rank, offset, bytes);
-  if (region == ZB_REGION_COUNT) say(it, "arena+%" PRIu64, offset);
-  else say(it, "%s+%" PRIu64, zb_region_name(region), offset - rank->regions[region].offset);
+  if (region == ZB_REGION_COUNT)
+    say(it, "arena+%" PRIu64, offset);
+  else
+    say(it, "%s+%" PRIu64, zb_region_name(region), offset - rank->regions[region].offset);
 }
 
 static void say_shape(printer *it, const zb_shape *shape) {
-  for (int i = 0; i < shape->rank; ++i) say(it, "%" PRId64 "x", shape->dims[i]);
+  for (int i = 0; i < shape->rank; ++i)
+    say(it, "%" PRId64 "x", shape->dims[i]);
   put(it, zb_dtype_name(shape->dtype));
 }
 
@@ -96,16 +100,23 @@ static void say_operand(printer *it, const zb_plan_rank *rank, const zb_plan_sub
   memcpy(shape.dims, operand->shape, sizeof shape.dims);
   say_shape(it, &shape);
   if (zb_operand_is_contiguous(operand)) return;
-  for (int i = 0; i < operand->rank; ++i) say(it, "%s%" PRId64, i == 0 ? "{" : ",", operand->strides[i]);
+  for (int i = 0; i < operand->rank; ++i)
+    say(it, "%s%" PRId64, i == 0 ? "{" : ",", operand->strides[i]);
   put(it, "}");
 }
 
 static void say_attr(printer *it, const zb_attr *attr) {
   put(it, attr->name);
   switch (attr->kind) {
-  case ZB_ATTR_BOOL: put(it, attr->i ? " = true" : " = false"); break;
-  case ZB_ATTR_INT: say(it, " = %" PRId64, attr->i); break;
-  case ZB_ATTR_FLOAT: say(it, " = %.17g", attr->f); break;
+  case ZB_ATTR_BOOL:
+    put(it, attr->i ? " = true" : " = false");
+    break;
+  case ZB_ATTR_INT:
+    say(it, " = %" PRId64, attr->i);
+    break;
+  case ZB_ATTR_FLOAT:
+    say(it, " = %.17g", attr->f);
+    break;
   case ZB_ATTR_STRING:
     put(it, " = \"");
     put(it, attr->s);
@@ -113,7 +124,8 @@ static void say_attr(printer *it, const zb_attr *attr) {
     break;
   case ZB_ATTR_INTS:
     put(it, " = [");
-    for (int i = 0; i < attr->count; ++i) say(it, "%s%" PRId64, i == 0 ? "" : ", ", attr->ints[i]);
+    for (int i = 0; i < attr->count; ++i)
+      say(it, "%s%" PRId64, i == 0 ? "" : ", ", attr->ints[i]);
     put(it, "]");
     break;
   }
@@ -165,7 +177,8 @@ static void say_subprogram(printer *it, const zb_plan_rank *rank, const zb_plan_
     put(it, subprogram->bases[i]);
     say_number(it, " ", subprogram->base_bytes[i], i + 1 == subprogram->base_count ? "\n" : "");
   }
-  for (int i = 0; i < subprogram->instruction_count; ++i) say_instruction(it, rank, subprogram, &subprogram->instructions[i]);
+  for (int i = 0; i < subprogram->instruction_count; ++i)
+    say_instruction(it, rank, subprogram, &subprogram->instructions[i]);
 }
 
 static void say_tensors(printer *it, const zb_plan_rank *rank) {
@@ -184,7 +197,8 @@ static void say_tensors(printer *it, const zb_plan_rank *rank) {
       put(it, ", gradient at ");
       say_place(it, rank, (uint64_t)parameter->gradient_offset, bytes);
     }
-    if (parameter->state_count > 0) say(it, ", states %d..%d", parameter->state_begin, parameter->state_begin + parameter->state_count - 1);
+    if (parameter->state_count > 0)
+      say(it, ", states %d..%d", parameter->state_begin, parameter->state_begin + parameter->state_count - 1);
     put(it, "\n");
   }
   for (int i = 0; i < rank->state_count; ++i) {
@@ -209,7 +223,8 @@ static void say_constants(printer *it, const zb_plan_rank *rank) {
     say_place(it, rank, constant->tensor.offset, (uint64_t)zb_shape_bytes(&constant->tensor.shape));
     put(it, constant->computed ? " computed" : constant->bytes ? " inline" : " from file");
     if (constant->bytes) put(it, " ");
-    for (uint64_t byte = 0; constant->bytes && byte < constant->byte_count; ++byte) say(it, "%02x", constant->bytes[byte]);
+    for (uint64_t byte = 0; constant->bytes && byte < constant->byte_count; ++byte)
+      say(it, "%02x", constant->bytes[byte]);
     put(it, "\n");
   }
 }
@@ -242,13 +257,15 @@ static void say_job(printer *it, const zb_plan *plan, const zb_plan_rank *rank, 
     say_place(it, rank, part.offset, part.bytes);
     say_number(it, " (", part.bytes, ")");
   }
-  for (uint32_t i = 0; i < job->waits.count; ++i) say(it, "%s%u", i == 0 ? "  after " : ", ", rank->pool_u32[job->waits.begin + i]);
+  for (uint32_t i = 0; i < job->waits.count; ++i)
+    say(it, "%s%u", i == 0 ? "  after " : ", ", rank->pool_u32[job->waits.begin + i]);
   put(it, "\n");
 }
 
 static void say_rank(printer *it, const zb_plan *plan, const zb_plan_rank *rank) {
   int messages = 0;
-  for (int i = 0; i < rank->job_count; ++i) messages += rank->jobs[i].message >= 0;
+  for (int i = 0; i < rank->job_count; ++i)
+    messages += rank->jobs[i].message >= 0;
   say_number(it, "", (uint64_t)rank->rank, ": ");
   say_number(it, "", (uint64_t)rank->job_count, " jobs, ");
   say_number(it, "", (uint64_t)messages, " messages, ");
@@ -260,9 +277,11 @@ static void say_rank(printer *it, const zb_plan *plan, const zb_plan_rank *rank)
   }
   say_tensors(it, rank);
   say_constants(it, rank);
-  for (int i = 0; i < rank->subprogram_count; ++i) say_subprogram(it, rank, &rank->subprograms[i]);
+  for (int i = 0; i < rank->subprogram_count; ++i)
+    say_subprogram(it, rank, &rank->subprograms[i]);
   put(it, "  jobs\n");
-  for (int i = 0; i < rank->job_count; ++i) say_job(it, plan, rank, i);
+  for (int i = 0; i < rank->job_count; ++i)
+    say_job(it, plan, rank, i);
 }
 
 static void say_header(printer *it, const zb_plan *plan) {
@@ -277,9 +296,10 @@ static void say_header(printer *it, const zb_plan *plan) {
     put(it, texts[i].label);
     put(it, texts[i].text);
   }
-  say(it, "\nranks %d, stages %d, chunks %d, micro-batches %d\n", plan->rank_count, plan->stage_count, plan->chunk_count,
-      plan->micro_batches);
-  for (int i = 0; i < plan->stage_count; ++i) say(it, "stage %d on rank %d\n", i, plan->stage_rank[i]);
+  say(it, "\nranks %d, stages %d, chunks %d, micro-batches %d\n", plan->rank_count, plan->stage_count,
+      plan->chunk_count, plan->micro_batches);
+  for (int i = 0; i < plan->stage_count; ++i)
+    say(it, "stage %d on rank %d\n", i, plan->stage_rank[i]);
   say(it, "model hash %016" PRIx64 "\n", plan->model_hash);
   say(it, "link %" PRId64 " ps + %.17g ps a byte\n", plan->link_latency_ps, plan->link_ps_per_byte);
   for (int i = 0; i < plan->input_count; ++i) {

@@ -1,9 +1,10 @@
 /* Reading plan files: zb_plan_read of runtime/plan/plan.h. The layout is in plan.proto and container.h.
  *
- * Trust grows in steps, and nothing is used before its step: size, magic, version, checksums; then protobuf-c parses a section
- * with an allocator that has a limit (a few times the section, so that a small file cannot ask for much memory); then this file
- * copies it into a plan, checking texts and the lengths of columns; then zb_plan_check_* compares every number with what it
- * indexes. Checksums only find accidents: each later step is safe on bytes that somebody made up.
+ * Trust grows in steps, and nothing is used before its step: size, magic, version, checksums; then protobuf-c parses a
+ * section with an allocator that has a limit (a few times the section, so that a small file cannot ask for much
+ * memory); then this file copies it into a plan, checking texts and the lengths of columns; then zb_plan_check_*
+ * compares every number with what it indexes. Checksums only find accidents: each later step is safe on bytes that
+ * somebody made up.
  *
  * Tests: test/runtime/plan/reader_test.c
  */
@@ -112,7 +113,8 @@ static void get_shape(reader *it, uint32_t dtype, const uint64_t *dims, size_t r
 }
 
 /* The tables of the file must be ours, or numbers would change their meaning. */
-static void check_table(reader *it, const uint32_t *offsets, size_t count, int expected_count, const char *(*name_of)(int)) {
+static void check_table(reader *it, const uint32_t *offsets, size_t count, int expected_count,
+                        const char *(*name_of)(int)) {
   if (count != (size_t)expected_count) {
     fail(it, "it was written by a version with other tables (dtypes, job kinds or regions)");
     return;
@@ -122,9 +124,15 @@ static void check_table(reader *it, const uint32_t *offsets, size_t count, int e
       fail(it, "it was written by a version with other tables (dtypes, job kinds or regions)");
 }
 
-static const char *dtype_name(int i) { return zb_dtype_name((zb_dtype)i); }
-static const char *job_name(int i) { return zb_job_mnemonic((zb_job_kind)i); }
-static const char *region_name(int i) { return zb_region_name((zb_region_kind)i); }
+static const char *dtype_name(int i) {
+  return zb_dtype_name((zb_dtype)i);
+}
+static const char *job_name(int i) {
+  return zb_job_mnemonic((zb_job_kind)i);
+}
+static const char *region_name(int i) {
+  return zb_region_name((zb_region_kind)i);
+}
 
 static void read_messages(reader *it, const Zb__Plan__Header *header) {
   size_t count = header->n_message_source;
@@ -181,7 +189,8 @@ static void read_header(reader *it, const ProtobufCMessage *message) {
   plan->micro_batches = get_count(it, header->micro_batches);
   plan->stage_count = get_count(it, header->n_stage_rank);
   plan->stage_rank = take(it, header->n_stage_rank, sizeof *plan->stage_rank);
-  for (int i = 0; !it->fault && i < plan->stage_count; ++i) plan->stage_rank[i] = get_count(it, header->stage_rank[i]);
+  for (int i = 0; !it->fault && i < plan->stage_count; ++i)
+    plan->stage_rank[i] = get_count(it, header->stage_rank[i]);
   plan->link_latency_ps = header->link_latency_ps;
   plan->link_ps_per_byte = header->link_ps_per_byte;
   plan->model_hash = header->model_hash;
@@ -234,13 +243,16 @@ static void read_tensors(reader *it, const Zb__Plan__Rank *from, zb_plan_rank *r
     rank->parameters[i].state_count = get_count(it, parameter->state_count);
     rank->parameters[i].gradient_offset = parameter->gradient_offset;
   }
-  for (size_t i = 0; !it->fault && i < from->n_states; ++i) read_tensor(it, from->states[i], &rank->states[i]);
-  for (size_t i = 0; !it->fault && i < from->n_constants; ++i) read_constant(it, from->constants[i], &rank->constants[i]);
+  for (size_t i = 0; !it->fault && i < from->n_states; ++i)
+    read_tensor(it, from->states[i], &rank->states[i]);
+  for (size_t i = 0; !it->fault && i < from->n_constants; ++i)
+    read_constant(it, from->constants[i], &rank->constants[i]);
 }
 
 static void read_operand(reader *it, const Zb__Plan__Operand *from, zb_plan_operand *out) {
   check_known(it, &from->base);
-  if (from->dtype >= ZB_DTYPE_COUNT || from->n_dims > ZB_RANK_MAX || (from->n_strides != 0 && from->n_strides != from->n_dims)) {
+  if (from->dtype >= ZB_DTYPE_COUNT || from->n_dims > ZB_RANK_MAX ||
+      (from->n_strides != 0 && from->n_strides != from->n_dims)) {
     fail(it, "an operand has an unknown dtype, too many dimensions, or not one stride a dimension");
     return;
   }
@@ -264,7 +276,8 @@ static void read_operand(reader *it, const Zb__Plan__Operand *from, zb_plan_oper
 static zb_plan_operand *read_operands(reader *it, Zb__Plan__Operand **from, size_t count, int *out_count) {
   *out_count = get_count(it, count);
   zb_plan_operand *operands = take(it, count, sizeof *operands);
-  for (size_t i = 0; !it->fault && i < count; ++i) read_operand(it, from[i], &operands[i]);
+  for (size_t i = 0; !it->fault && i < count; ++i)
+    read_operand(it, from[i], &operands[i]);
   return operands;
 }
 
@@ -293,7 +306,8 @@ static void read_instruction(reader *it, const Zb__Plan__Instruction *from, zb_p
   out->product_flops = from->product_flops;
   out->attr_count = get_count(it, from->n_attrs);
   out->attrs = take(it, from->n_attrs, sizeof *out->attrs);
-  for (size_t i = 0; !it->fault && i < from->n_attrs; ++i) read_attr(it, from->attrs[i], &out->attrs[i]);
+  for (size_t i = 0; !it->fault && i < from->n_attrs; ++i)
+    read_attr(it, from->attrs[i], &out->attrs[i]);
 }
 
 static void read_subprogram(reader *it, const Zb__Plan__Subprogram *from, zb_plan_subprogram *out) {
@@ -334,7 +348,8 @@ static void read_pools(reader *it, const Zb__Plan__Rank *from, zb_plan_rank *ran
   if (from->n_pool_u64 > 0) memcpy(rank->pool_u64, from->pool_u64, from->n_pool_u64 * sizeof *rank->pool_u64);
   if (from->n_pool_u32 > 0) memcpy(rank->pool_u32, from->pool_u32, from->n_pool_u32 * sizeof *rank->pool_u32);
   for (uint32_t i = 0; i < rank->pool_range_count; ++i)
-    rank->pool_ranges[i] = (zb_plan_range){.offset = from->pool_ranges[2 * (size_t)i], .bytes = from->pool_ranges[2 * (size_t)i + 1]};
+    rank->pool_ranges[i] =
+        (zb_plan_range){.offset = from->pool_ranges[2 * (size_t)i], .bytes = from->pool_ranges[2 * (size_t)i + 1]};
 }
 
 static void read_jobs(reader *it, const Zb__Plan__Rank *from, zb_plan_rank *rank) {
@@ -395,11 +410,12 @@ static zb_status damaged(const reader *it, const char *what) {
 static zb_status check_container(const reader *it, uint32_t *section_count) {
   if (it->byte_count < ZB_PLAN_START_BYTES) return damaged(it, "the file is too short");
   if (it->byte_count > ZB_PLAN_BYTES_MAX) return damaged(it, "the file is larger than 1 GiB");
-  if (memcmp(it->bytes, ZB_PLAN_MAGIC, ZB_PLAN_MAGIC_BYTES) != 0) return damaged(it, "it does not start with the magic of plans");
+  if (memcmp(it->bytes, ZB_PLAN_MAGIC, ZB_PLAN_MAGIC_BYTES) != 0)
+    return damaged(it, "it does not start with the magic of plans");
   uint32_t version = zb_get_u32(it->bytes + 8);
   if (version != ZB_PLAN_VERSION)
-    return zb_status_hint(ZB_ERROR(INVALID, "%s: the plan is of format version %u, this program reads version %d", it->name,
-                                   version, ZB_PLAN_VERSION),
+    return zb_status_hint(ZB_ERROR(INVALID, "%s: the plan is of format version %u, this program reads version %d",
+                                   it->name, version, ZB_PLAN_VERSION),
                           "compile the model again with this version of zbc");
   uint32_t count = zb_get_u32(it->bytes + 12);
   if (count < 2 || count > ZB_PLAN_RANKS_MAX + 1) return damaged(it, "its number of sections is out of range");
@@ -411,7 +427,8 @@ static zb_status check_container(const reader *it, uint32_t *section_count) {
   for (uint32_t i = 0; i < count; ++i) {
     const unsigned char *entry = it->bytes + ZB_PLAN_START_BYTES + (size_t)i * ZB_PLAN_ENTRY_BYTES;
     uint64_t bytes = zb_get_u64(entry + 8);
-    if (zb_get_u64(entry) != at || bytes > it->byte_count - at) return damaged(it, "a section lies outside of the file");
+    if (zb_get_u64(entry) != at || bytes > it->byte_count - at)
+      return damaged(it, "a section lies outside of the file");
     at += bytes;
   }
   if (at != it->byte_count) return damaged(it, "the file has bytes after its last section");
@@ -434,13 +451,16 @@ static zb_status read_section(reader *it, uint32_t index, const ProtobufCMessage
   ProtobufCAllocator allocator = {.alloc = parse_alloc, .free = parse_free, .allocator_data = &memory};
   ProtobufCMessage *message = protobuf_c_message_unpack(descriptor, &allocator, bytes, at);
   it->fault = NULL;
-  if (message) read_message(it, message);
-  else fail(it, "a section cannot be parsed");
+  if (message)
+    read_message(it, message);
+  else
+    fail(it, "a section cannot be parsed");
   zb_plan_destroy(memory.scratch);
   if (it->out_of_memory) return ZB_OUT_OF_MEMORY();
   if (!it->fault) return NULL;
   zb_status status = damaged(it, it->fault);
-  return index == 0 ? zb_status_note(status, "in its header") : zb_status_note(status, "in the section of rank %u", index - 1);
+  return index == 0 ? zb_status_note(status, "in its header")
+                    : zb_status_note(status, "in the section of rank %u", index - 1);
 }
 
 static zb_status read_plan(reader *it, int rank) {
@@ -454,7 +474,8 @@ static zb_status read_plan(reader *it, int rank) {
     return ZB_ERROR(USAGE, "%s: the plan is for %d ranks, there is no rank %d", it->name, plan->rank_count, rank);
   plan->ranks = zb_plan_alloc(plan, (size_t)plan->rank_count * sizeof *plan->ranks);
   if (!plan->ranks) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < plan->rank_count; ++i) plan->ranks[i].rank = i;
+  for (int i = 0; i < plan->rank_count; ++i)
+    plan->ranks[i].rank = i;
   for (int i = 0; i < plan->rank_count; ++i) {
     if (rank >= 0 && rank != i) continue;
     ZB_TRY(read_section(it, (uint32_t)i + 1, &zb__plan__rank__descriptor, read_rank));

@@ -17,8 +17,10 @@ size_t zb_segments_find(const zb_segments *segments, uint64_t position) {
   size_t low = 0, high = segments->count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (segments->items[middle].end > position) high = middle;
-    else low = middle + 1;
+    if (segments->items[middle].end > position)
+      high = middle;
+    else
+      low = middle + 1;
   }
   return low;
 }
@@ -31,7 +33,8 @@ static void splice(zb_segments *segments, size_t first, size_t last, const zb_se
     return;
   }
   if (segments->count > last && count != last - first)
-    memmove(segments->items + first + count, segments->items + last, (segments->count - last) * sizeof *segments->items);
+    memmove(segments->items + first + count, segments->items + last,
+            (segments->count - last) * sizeof *segments->items);
   if (count > 0) memcpy(segments->items + first, others, count * sizeof *others);
   segments->count = kept + count;
 }
@@ -42,7 +45,8 @@ static void replace(zb_segments *segments, uint64_t begin, uint64_t end, const z
   zb_segment others[3];
   size_t count = 0;
   size_t first = zb_segments_find(segments, begin), last = first;
-  while (last < segments->count && segments->items[last].begin < end) ++last;
+  while (last < segments->count && segments->items[last].begin < end)
+    ++last;
   if (first < last && segments->items[first].begin < begin) {
     others[count] = segments->items[first];
     others[count++].end = begin;
@@ -73,7 +77,9 @@ void zb_segments_assign(zb_segments *segments, uint64_t begin, uint64_t end, int
   join(segments, index);
 }
 
-void zb_segments_remove(zb_segments *segments, uint64_t begin, uint64_t end) { replace(segments, begin, end, NULL); }
+void zb_segments_remove(zb_segments *segments, uint64_t begin, uint64_t end) {
+  replace(segments, begin, end, NULL);
+}
 
 bool zb_segments_overlap(const zb_segments *segments, uint64_t begin, uint64_t end) {
   if (begin >= end) return false;
@@ -96,8 +102,10 @@ bool zb_segments_meet(const zb_segments *a, const zb_segments *b, uint64_t *wher
       *where = begin;
       return true;
     }
-    if (a->items[i].end <= b->items[j].end) ++i;
-    else ++j;
+    if (a->items[i].end <= b->items[j].end)
+      ++i;
+    else
+      ++j;
   }
   return false;
 }

@@ -1,13 +1,14 @@
 /* A plan on a virtual clock: zb_plan_simulate of runtime/plan/plan.h.
  *
- * Ranks run their jobs in list order: a job starts when the job before it ended and what it waits for is complete. SEND and RECV
- * take no time of the rank. A message moves when both sides are posted and its channel (ordered pair of ranks) is free, for
- * latency + bytes x ps_per_byte. Both sides of a channel post in the same order, so when the second side of a message is posted
- * its time is final: no queue of events is needed, only a stack of ranks that can go on. Times are integers and exact; a sum
- * beyond 2^63 ps is an error.
+ * Ranks run their jobs in list order: a job starts when the job before it ended and what it waits for is complete. SEND
+ * and RECV take no time of the rank. A message moves when both sides are posted and its channel (ordered pair of ranks)
+ * is free, for latency + bytes x ps_per_byte. Both sides of a channel post in the same order, so when the second side
+ * of a message is posted its time is final: no queue of events is needed, only a stack of ranks that can go on. Times
+ * are integers and exact; a sum beyond 2^63 ps is an error.
  *
- * Memory is counted in list order, which is time order on a rank. A home (what a base or a part spans) is held from its first
- * write, or the posting of its RECV, to its last use before it is written anew, and while a SEND of it is not waited for.
+ * Memory is counted in list order, which is time order on a rank. A home (what a base or a part spans) is held from its
+ * first write, or the posting of its RECV, to its last use before it is written anew, and while a SEND of it is not
+ * waited for.
  *
  * Tests: test/runtime/plan/simulator_test.c
  */
@@ -48,7 +49,9 @@ static int64_t add_time(simulator *it, int64_t a, int64_t b) {
   return INT64_MAX;
 }
 
-static int64_t max_time(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t max_time(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
 
 static int64_t transfer_time(simulator *it, uint64_t bytes) {
   double moving = (double)bytes * it->plan->link_ps_per_byte;
@@ -73,7 +76,8 @@ static zb_status number_channels(simulator *it) {
   size_t count = (size_t)it->plan->message_count, channels = 0;
   uint64_t *keys = zb_alloc(count * sizeof *keys);
   if (!keys) return ZB_OUT_OF_MEMORY();
-  for (size_t i = 0; i < count; ++i) keys[i] = channel_key(&it->plan->messages[i]);
+  for (size_t i = 0; i < count; ++i)
+    keys[i] = channel_key(&it->plan->messages[i]);
   qsort(keys, count, sizeof *keys, compare_keys);
   for (size_t i = 0; i < count; ++i)
     if (i == 0 || keys[i] != keys[channels - 1]) keys[channels++] = keys[i];
@@ -124,10 +128,12 @@ static zb_status post(simulator *it, int r, int index) {
   const zb_plan_message *about = &it->plan->messages[job->message];
   message_state *message = &it->messages[job->message];
   int *side = job->kind == ZB_JOB_SEND ? &message->send : &message->recv;
-  if (*side != NO_JOB) return ZB_ERROR(INVALID, "rank %d job %d posts message #%d a second time", r, index, job->message);
+  if (*side != NO_JOB)
+    return ZB_ERROR(INVALID, "rank %d job %d posts message #%d a second time", r, index, job->message);
   *side = index;
   if (message->send == NO_JOB || message->recv == NO_JOB) return NULL;
-  zb_plan_times *send = &it->out->jobs[about->source][message->send], *recv = &it->out->jobs[about->destination][message->recv];
+  zb_plan_times *send = &it->out->jobs[about->source][message->send],
+                *recv = &it->out->jobs[about->destination][message->recv];
   int64_t start = max_time(it->channel_free_ps[message->channel], max_time(send->start_ps, recv->start_ps));
   message->complete_ps = add_time(it, start, transfer_time(it, about->bytes));
   it->channel_free_ps[message->channel] = send->end_ps = recv->end_ps = message->complete_ps;
@@ -140,10 +146,18 @@ static zb_status post(simulator *it, int r, int index) {
 
 static void count_compute(zb_plan_rank_result *result, zb_job_kind kind, int64_t time) {
   switch (kind) {
-  case ZB_JOB_F: result->f_ps += time; break;
-  case ZB_JOB_B: result->b_ps += time; break;
-  case ZB_JOB_W: result->w_ps += time; break;
-  default: result->opt_ps += time; break;
+  case ZB_JOB_F:
+    result->f_ps += time;
+    break;
+  case ZB_JOB_B:
+    result->b_ps += time;
+    break;
+  case ZB_JOB_W:
+    result->w_ps += time;
+    break;
+  default:
+    result->opt_ps += time;
+    break;
   }
   result->busy_ps += time; /* cannot overflow: the rank's clock, which was checked, is never before it */
 }
@@ -199,10 +213,11 @@ static zb_status run_all(simulator *it) {
   for (int r = plan->rank_count - 1; r >= 0; --r) {
     it->blocked_on[r] = -1;
     it->next[r] = plan->ranks[r].load_count; /* LOAD is before the step */
-    it->out->ranks[r].start_ps = -1; /* until its first compute job */
+    it->out->ranks[r].start_ps = -1;         /* until its first compute job */
     it->ready[it->ready_count++] = r;
   }
-  while (it->ready_count > 0 && !it->overflow) ZB_TRY(run_until_blocked(it, it->ready[--it->ready_count]));
+  while (it->ready_count > 0 && !it->overflow)
+    ZB_TRY(run_until_blocked(it, it->ready[--it->ready_count]));
   if (it->overflow) return ZB_ERROR(INVALID, "the plan's times add up to more than 2^63 ps");
   for (int r = 0; r < plan->rank_count; ++r) {
     if (it->next[r] < plan->ranks[r].job_count) return stuck(it);
@@ -228,13 +243,14 @@ typedef struct memory {
   size_t piece_count;
   uint64_t *set; /* of addresses, open addressing; 0: empty, address + 1 else */
   size_t set_capacity, set_count;
-  int64_t *change; /* [job_count + 1] live bytes at the start of the job minus those at the one before */
+  int64_t *change;   /* [job_count + 1] live bytes at the start of the job minus those at the one before */
   int32_t *released; /* [job_count] SEND: job that waits for it */
 } memory;
 
 static size_t set_slot(const memory *it, uint64_t key) {
   size_t mask = it->set_capacity - 1, i = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & mask;
-  while (it->set[i] != 0 && it->set[i] != key) i = (i + 1) & mask;
+  while (it->set[i] != 0 && it->set[i] != key)
+    i = (i + 1) & mask;
   return i;
 }
 
@@ -270,7 +286,8 @@ static zb_status make_pieces(memory *it) {
     }
     for (uint32_t p = 0; ok && p < job->parts.count; ++p) {
       zb_plan_range part = rank->pool_ranges[job->parts.begin + p];
-      if (in_slots(it, part.offset, part.bytes)) ok = add_address(it, part.offset) && add_address(it, part.offset + part.bytes);
+      if (in_slots(it, part.offset, part.bytes))
+        ok = add_address(it, part.offset) && add_address(it, part.offset + part.bytes);
     }
   }
   if (!ok || !(it->pieces = zb_alloc(it->set_count * sizeof *it->pieces))) return ZB_OUT_OF_MEMORY();
@@ -278,7 +295,8 @@ static zb_status make_pieces(memory *it) {
   for (size_t i = 0; i < it->set_capacity; ++i)
     if (it->set[i]) it->set[count++] = it->set[i] - 1;
   qsort(it->set, count, sizeof *it->set, compare_keys);
-  for (size_t i = 0; i < count; ++i) it->pieces[i] = (piece){.begin = it->set[i], .first = NO_JOB, .last = NO_JOB};
+  for (size_t i = 0; i < count; ++i)
+    it->pieces[i] = (piece){.begin = it->set[i], .first = NO_JOB, .last = NO_JOB};
   it->piece_count = count;
   return NULL;
 }
@@ -287,8 +305,10 @@ static piece *piece_at(const memory *it, uint64_t address) {
   size_t low = 0, high = it->piece_count;
   while (low + 1 < high) {
     size_t middle = low + (high - low) / 2;
-    if (it->pieces[middle].begin <= address) low = middle;
-    else high = middle;
+    if (it->pieces[middle].begin <= address)
+      low = middle;
+    else
+      high = middle;
   }
   return &it->pieces[low];
 }
@@ -312,7 +332,8 @@ static void touch_bases(memory *it, int index) {
   const zb_plan_job *job = &it->rank->jobs[index];
   const zb_access *access = &it->accesses[job->subprogram];
   for (uint32_t b = 0; b < job->bases.count; ++b) {
-    uint64_t base = it->rank->pool_u64[job->bases.begin + b], bytes = it->rank->subprograms[job->subprogram].base_bytes[b];
+    uint64_t base = it->rank->pool_u64[job->bases.begin + b],
+             bytes = it->rank->subprograms[job->subprogram].base_bytes[b];
     if (!in_slots(it, base, bytes)) continue;
     for (piece *at = piece_at(it, base); at->begin < base + bytes; ++at) {
       uint64_t begin = at->begin - base, end = (at + 1)->begin - base;
@@ -344,7 +365,8 @@ static uint64_t find_peak(memory *it) {
   int64_t live = 0;
   for (int i = 0; i < rank->job_count; ++i) {
     live += it->change[i];
-    uint64_t workspace = rank->jobs[i].subprogram >= 0 ? rank->subprograms[rank->jobs[i].subprogram].workspace_bytes : 0;
+    uint64_t workspace =
+        rank->jobs[i].subprogram >= 0 ? rank->subprograms[rank->jobs[i].subprogram].workspace_bytes : 0;
     uint64_t used = fixed + (uint64_t)live + workspace;
     if (used > peak) peak = used;
   }
@@ -365,14 +387,19 @@ static zb_status measure_memory(const zb_plan *plan, int r, uint64_t *peak) {
     goto cleanup;
   }
   ZB_TRY_GOTO(make_pieces(&it));
-  for (int i = 0; i < rank->job_count; ++i) it.released[i] = rank->job_count;
+  for (int i = 0; i < rank->job_count; ++i)
+    it.released[i] = rank->job_count;
   for (int i = rank->job_count - 1; i >= 0; --i) /* backwards: the first that waits stays */
-    for (uint32_t w = 0; w < rank->jobs[i].waits.count; ++w) it.released[rank->pool_u32[rank->jobs[i].waits.begin + w]] = i;
+    for (uint32_t w = 0; w < rank->jobs[i].waits.count; ++w)
+      it.released[rank->pool_u32[rank->jobs[i].waits.begin + w]] = i;
   for (int i = rank->load_count; i < rank->job_count; ++i) {
-    if (rank->jobs[i].subprogram >= 0) touch_bases(&it, i);
-    else touch_parts(&it, i);
+    if (rank->jobs[i].subprogram >= 0)
+      touch_bases(&it, i);
+    else
+      touch_parts(&it, i);
   }
-  for (size_t i = 0; i < it.piece_count; ++i) close_piece(&it, &it.pieces[i]);
+  for (size_t i = 0; i < it.piece_count; ++i)
+    close_piece(&it, &it.pieces[i]);
   *peak = find_peak(&it);
 
 cleanup:
@@ -408,7 +435,8 @@ zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {
   ZB_TRY_GOTO(zb_plan_check(plan));
   ZB_TRY_GOTO(simulator_init(&it, plan, out));
   ZB_TRY_GOTO(run_all(&it));
-  for (int r = 0; r < plan->rank_count; ++r) ZB_TRY_GOTO(measure_memory(plan, r, &out->ranks[r].peak_bytes));
+  for (int r = 0; r < plan->rank_count; ++r)
+    ZB_TRY_GOTO(measure_memory(plan, r, &out->ranks[r].peak_bytes));
   summarize(out);
 
 cleanup:
@@ -418,7 +446,8 @@ cleanup:
 }
 
 void zb_plan_simulation_free(zb_plan_simulation *simulation) {
-  for (int r = 0; simulation->jobs && r < simulation->rank_count; ++r) zb_free(simulation->jobs[r]);
+  for (int r = 0; simulation->jobs && r < simulation->rank_count; ++r)
+    zb_free(simulation->jobs[r]);
   zb_free(simulation->jobs);
   zb_free(simulation->ranks);
   *simulation = (zb_plan_simulation){0};

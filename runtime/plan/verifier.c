@@ -1,6 +1,6 @@
-/* The proof that a plan is right: zb_plan_verify of runtime/plan/plan.h, and its rules for one rank alone. The list of rules is in
- * README.md; dataflow.c and messages.c hold the others. Nothing here is shared with the scheduler or the allocator: every fact
- * is found again from the plan.
+/* The proof that a plan is right: zb_plan_verify of runtime/plan/plan.h, and its rules for one rank alone. The list of
+ * rules is in README.md; dataflow.c and messages.c hold the others. Nothing here is shared with the scheduler or the
+ * allocator: every fact is found again from the plan.
  *
  * Tests: test/runtime/plan/verifier_test.c (a plan for each rule that breaks only that rule)
  */
@@ -18,10 +18,11 @@ static zb_status verify_regions(const zb_plan_rank *rank) {
     zb_plan_range region = rank->regions[i];
     const char *name = zb_region_name((zb_region_kind)i);
     if (region.offset % ZB_ALIGNMENT != 0)
-      return ZB_RULE("regions", "rank %d: the region %s starts at %" PRIu64 ", not at a multiple of %d", rank->rank, name,
-                     region.offset, ZB_ALIGNMENT);
+      return ZB_RULE("regions", "rank %d: the region %s starts at %" PRIu64 ", not at a multiple of %d", rank->rank,
+                     name, region.offset, ZB_ALIGNMENT);
     if (region.offset < end)
-      return ZB_RULE("regions", "rank %d: the region %s starts at %" PRIu64 ", before the end %" PRIu64 " of the one before it",
+      return ZB_RULE("regions",
+                     "rank %d: the region %s starts at %" PRIu64 ", before the end %" PRIu64 " of the one before it",
                      rank->rank, name, region.offset, end);
     end = region.offset + region.bytes;
   }
@@ -31,15 +32,15 @@ static zb_status verify_regions(const zb_plan_rank *rank) {
 }
 
 /* Places a tensor in its region, where nothing else may be. */
-static zb_status place_tensor(const zb_plan_rank *rank, zb_segments *used, const char *name, uint64_t offset, int64_t bytes,
-                              zb_region_kind expected) {
+static zb_status place_tensor(const zb_plan_rank *rank, zb_segments *used, const char *name, uint64_t offset,
+                              int64_t bytes, zb_region_kind expected) {
   if (bytes == 0) return NULL;
   if (zb_plan_region_of(rank, offset, (uint64_t)bytes) != expected)
     return ZB_RULE("regions", "rank %d: '%s' at %" PRIu64 " does not lie in the region %s", rank->rank, name, offset,
                    zb_region_name(expected));
   if (zb_segments_overlap(used, offset, offset + (uint64_t)bytes))
-    return ZB_RULE("regions", "rank %d: '%s' at %" PRIu64 " overlaps another tensor of the region %s", rank->rank, name, offset,
-                   zb_region_name(expected));
+    return ZB_RULE("regions", "rank %d: '%s' at %" PRIu64 " overlaps another tensor of the region %s", rank->rank, name,
+                   offset, zb_region_name(expected));
   zb_segments_assign(used, offset, offset + (uint64_t)bytes, 0);
   return used->failed ? ZB_OUT_OF_MEMORY() : NULL;
 }
@@ -53,16 +54,19 @@ static zb_status verify_tensors(const zb_plan_rank *rank) {
     ZB_TRY_GOTO(place_tensor(rank, &used, tensor->name, tensor->offset, bytes, ZB_REGION_PARAMETERS));
     if (gradient < 0 || !rank->parameters[i].trained || bytes == 0) continue;
     if (zb_plan_region_of(rank, (uint64_t)gradient, (uint64_t)bytes) == ZB_REGION_GRADIENTS) continue;
-    status = ZB_RULE("regions", "rank %d: the gradient of '%s' does not lie in the region gradients", rank->rank, tensor->name);
+    status = ZB_RULE("regions", "rank %d: the gradient of '%s' does not lie in the region gradients", rank->rank,
+                     tensor->name);
     goto cleanup;
   }
   for (int i = 0; i < rank->state_count; ++i) {
     const zb_plan_tensor *tensor = &rank->states[i];
-    ZB_TRY_GOTO(place_tensor(rank, &used, tensor->name, tensor->offset, zb_shape_bytes(&tensor->shape), ZB_REGION_STATE));
+    ZB_TRY_GOTO(
+        place_tensor(rank, &used, tensor->name, tensor->offset, zb_shape_bytes(&tensor->shape), ZB_REGION_STATE));
   }
   for (int i = 0; i < rank->constant_count; ++i) {
     const zb_plan_tensor *tensor = &rank->constants[i].tensor;
-    ZB_TRY_GOTO(place_tensor(rank, &used, tensor->name, tensor->offset, zb_shape_bytes(&tensor->shape), ZB_REGION_CONSTANTS));
+    ZB_TRY_GOTO(
+        place_tensor(rank, &used, tensor->name, tensor->offset, zb_shape_bytes(&tensor->shape), ZB_REGION_CONSTANTS));
   }
 
 cleanup:
@@ -75,42 +79,48 @@ cleanup:
 /* Whether a subprogram of this kind may write to the region through base 0. */
 static bool may_write(zb_job_kind kind, zb_region_kind region) {
   switch (kind) {
-  case ZB_JOB_LOAD: return region == ZB_REGION_CONSTANTS;
-  case ZB_JOB_OPT: return region == ZB_REGION_PARAMETERS || region == ZB_REGION_STATE || region == ZB_REGION_GRADIENTS;
-  default: return region == ZB_REGION_GRADIENTS;
+  case ZB_JOB_LOAD:
+    return region == ZB_REGION_CONSTANTS;
+  case ZB_JOB_OPT:
+    return region == ZB_REGION_PARAMETERS || region == ZB_REGION_STATE || region == ZB_REGION_GRADIENTS;
+  default:
+    return region == ZB_REGION_GRADIENTS;
   }
 }
 
-static zb_status verify_subprogram(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram, const zb_access *access) {
+static zb_status verify_subprogram(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram,
+                                   const zb_access *access) {
   if (access->fault) {
     const zb_plan_instruction *instruction =
         subprogram->instruction_count > 0 ? &subprogram->instructions[access->fault_instruction] : NULL;
     return ZB_RULE("ranges", "rank %d, subprogram %s, instruction %d (%s%s%s): %s", rank->rank, subprogram->name,
                    access->fault_instruction, instruction ? instruction->op : "none",
-                   instruction && instruction->location[0] ? ", " : "", instruction ? instruction->location : "", access->fault);
+                   instruction && instruction->location[0] ? ", " : "", instruction ? instruction->location : "",
+                   access->fault);
   }
   const zb_segments *writes = &access->writes[0];
   for (int region = 0; region < ZB_REGION_COUNT; ++region) {
     zb_plan_range range = rank->regions[region];
     if (may_write(subprogram->kind, (zb_region_kind)region) || region == ZB_REGION_WORKSPACE) continue;
     if (zb_segments_overlap(writes, range.offset, range.offset + range.bytes))
-      return ZB_RULE("ranges", "rank %d, subprogram %s: a %s may not write to the region %s", rank->rank, subprogram->name,
-                     zb_job_mnemonic(subprogram->kind), zb_region_name((zb_region_kind)region));
+      return ZB_RULE("ranges", "rank %d, subprogram %s: a %s may not write to the region %s", rank->rank,
+                     subprogram->name, zb_job_mnemonic(subprogram->kind), zb_region_name((zb_region_kind)region));
   }
   return NULL;
 }
 
 /* ---- Rules "complete" and "order" ---- */
 
-/* Where the jobs of one rank stand: for each kind F, B, W, stage and micro-batch the index of the job, -1 if there is none. */
+/* Where the jobs of one rank stand: for each kind F, B, W, stage and micro-batch the index of the job, -1 if there is
+ * none. */
 typedef struct positions {
   const zb_plan *plan;
   const zb_plan_rank *rank;
   int *row_of_stage; /* [stage_count] row of the stages of this rank, -1 for others */
   int rows;
-  int *at;           /* [3][rows][micro_batches] */
-  int *subprograms;  /* [3][rows] */
-  int *runs;         /* [subprogram_count] how often each ran */
+  int *at;          /* [3][rows][micro_batches] */
+  int *subprograms; /* [3][rows] */
+  int *runs;        /* [subprogram_count] how often each ran */
 } positions;
 
 static const zb_job_kind batch_kinds[] = {ZB_JOB_F, ZB_JOB_B, ZB_JOB_W};
@@ -123,7 +133,8 @@ static int batch_row(zb_job_kind kind) {
 }
 
 static int *position(const positions *it, int kind_row, int row, int micro_batch) {
-  return &it->at[((size_t)kind_row * (size_t)it->rows + (size_t)row) * (size_t)it->plan->micro_batches + (size_t)micro_batch];
+  return &it->at[((size_t)kind_row * (size_t)it->rows + (size_t)row) * (size_t)it->plan->micro_batches +
+                 (size_t)micro_batch];
 }
 
 static void positions_deinit(positions *it) {
@@ -140,7 +151,8 @@ static zb_status positions_init(positions *it, const zb_plan *plan, const zb_pla
   for (int stage = 0; stage < plan->stage_count; ++stage)
     it->row_of_stage[stage] = plan->stage_rank[stage] == rank->rank ? it->rows++ : -1;
   size_t subprogram_rows = (size_t)BATCH_KIND_COUNT * (size_t)it->rows, count = 0;
-  if (!__builtin_mul_overflow(subprogram_rows, (size_t)plan->micro_batches, &count) && count <= SIZE_MAX / sizeof *it->at)
+  if (!__builtin_mul_overflow(subprogram_rows, (size_t)plan->micro_batches, &count) &&
+      count <= SIZE_MAX / sizeof *it->at)
     it->at = zb_alloc(count * sizeof *it->at);
   it->subprograms = zb_alloc(subprogram_rows * sizeof *it->subprograms);
   it->runs = zb_alloc((size_t)rank->subprogram_count * sizeof *it->runs);
@@ -162,8 +174,8 @@ static zb_status note_subprograms(const positions *it) {
       return ZB_RULE("complete", "rank %d: subprogram %s has no stage", rank->rank, subprogram->name);
     int row = subprogram->stage >= 0 ? it->row_of_stage[subprogram->stage] : -1;
     if (subprogram->stage >= 0 && row < 0)
-      return ZB_RULE("complete", "rank %d: subprogram %s is of stage %d, which is on rank %d", rank->rank, subprogram->name,
-                     subprogram->stage, it->plan->stage_rank[subprogram->stage]);
+      return ZB_RULE("complete", "rank %d: subprogram %s is of stage %d, which is on rank %d", rank->rank,
+                     subprogram->name, subprogram->stage, it->plan->stage_rank[subprogram->stage]);
     if (kind_row < 0) continue;
     int *entry = &it->subprograms[kind_row * it->rows + row];
     if (*entry >= 0)
@@ -183,11 +195,13 @@ static zb_status note_jobs(const positions *it) {
     ++it->runs[job->subprogram];
     int kind_row = batch_row(job->kind);
     if ((kind_row >= 0) != (job->micro_batch >= 0))
-      return ZB_RULE("complete", "%s: F, B and W are of a micro-batch, LOAD and OPT are not", zb_plan_job_text(it->plan, rank->rank, i, text));
+      return ZB_RULE("complete", "%s: F, B and W are of a micro-batch, LOAD and OPT are not",
+                     zb_plan_job_text(it->plan, rank->rank, i, text));
     if (kind_row < 0) continue;
     int *at = position(it, kind_row, it->row_of_stage[job->stage], job->micro_batch);
     if (*at >= 0)
-      return ZB_RULE("complete", "%s: the same job is there twice, first as job %d", zb_plan_job_text(it->plan, rank->rank, i, text), *at);
+      return ZB_RULE("complete", "%s: the same job is there twice, first as job %d",
+                     zb_plan_job_text(it->plan, rank->rank, i, text), *at);
     *at = i;
   }
   return NULL;
@@ -201,7 +215,8 @@ static zb_status verify_complete(const positions *it) {
     const zb_plan_subprogram *subprogram = &rank->subprograms[i];
     int expected = batch_row(subprogram->kind) >= 0 ? it->plan->micro_batches : 1;
     if (it->runs[i] != expected)
-      return ZB_RULE("complete", "rank %d: subprogram %s runs %d times, expected %d", rank->rank, subprogram->name, it->runs[i], expected);
+      return ZB_RULE("complete", "rank %d: subprogram %s runs %d times, expected %d", rank->rank, subprogram->name,
+                     it->runs[i], expected);
   }
   for (int stage = 0; stage < it->plan->stage_count; ++stage)
     if (it->row_of_stage[stage] >= 0 && it->subprograms[it->row_of_stage[stage]] < 0)
@@ -209,7 +224,8 @@ static zb_status verify_complete(const positions *it) {
   return NULL;
 }
 
-/* F before B before W of a stage and micro-batch; W, and whatever else adds to gradients, in rising micro-batch order. */
+/* F before B before W of a stage and micro-batch; W, and whatever else adds to gradients, in rising micro-batch order.
+ */
 static zb_status verify_order(const positions *it, const zb_access *accesses) {
   char text[ZB_JOB_TEXT_BYTES];
   zb_plan_range gradients = it->rank->regions[ZB_REGION_GRADIENTS];
@@ -217,7 +233,8 @@ static zb_status verify_order(const positions *it, const zb_access *accesses) {
     for (int kind_row = 0; kind_row < BATCH_KIND_COUNT; ++kind_row) {
       int subprogram = it->subprograms[kind_row * it->rows + row];
       if (subprogram < 0) continue;
-      bool adds = zb_segments_overlap(&accesses[subprogram].writes[0], gradients.offset, gradients.offset + gradients.bytes);
+      bool adds =
+          zb_segments_overlap(&accesses[subprogram].writes[0], gradients.offset, gradients.offset + gradients.bytes);
       for (int micro_batch = 0; micro_batch < it->plan->micro_batches; ++micro_batch) {
         int at = *position(it, kind_row, row, micro_batch);
         for (int before = 0; before < kind_row; ++before)
@@ -226,8 +243,8 @@ static zb_status verify_order(const positions *it, const zb_access *accesses) {
                            zb_job_mnemonic(batch_kinds[before]));
         bool rises = micro_batch == 0 || *position(it, kind_row, row, micro_batch - 1) < at;
         if (!rises && (adds || batch_kinds[kind_row] == ZB_JOB_W))
-          return ZB_RULE("order", "%s adds to gradients before micro-batch %d does", zb_plan_job_text(it->plan, it->rank->rank, at, text),
-                         micro_batch - 1);
+          return ZB_RULE("order", "%s adds to gradients before micro-batch %d does",
+                         zb_plan_job_text(it->plan, it->rank->rank, at, text), micro_batch - 1);
       }
     }
   }
@@ -253,12 +270,13 @@ static zb_status verify_one_optimizer(const positions *it, const zb_access *acce
     }
     if (last_run[i] < at) continue;
     if (job->stage >= 0 && job->stage == other->stage)
-      return ZB_RULE("optimizer", "%s runs before the last %s of its stage (job %d)", text, zb_job_mnemonic(other->kind), last_run[i]);
+      return ZB_RULE("optimizer", "%s runs before the last %s of its stage (job %d)", text,
+                     zb_job_mnemonic(other->kind), last_run[i]);
     if (zb_segments_meet(&own->writes[0], &accesses[i].reads[0], &where) ||
         zb_segments_meet(&own->writes[0], &accesses[i].writes[0], &where) ||
         zb_segments_meet(&own->reads[0], &accesses[i].writes[0], &where))
-      return ZB_RULE("optimizer", "%s runs before the last run of %s (job %d), which uses arena byte %" PRIu64 " too", text,
-                     other->name, last_run[i], where);
+      return ZB_RULE("optimizer", "%s runs before the last run of %s (job %d), which uses arena byte %" PRIu64 " too",
+                     text, other->name, last_run[i], where);
   }
   return NULL;
 }
@@ -275,9 +293,11 @@ static zb_status verify_updates(const zb_plan_rank *rank, const zb_access *acces
       touched |= zb_segments_overlap(&accesses[i].writes[0], begin, end);
     }
     if (parameter->trained && parameter->gradient_offset >= 0 && !covered)
-      return ZB_RULE("optimizer", "rank %d: no OPT updates the trained parameter '%s'", rank->rank, parameter->tensor.name);
+      return ZB_RULE("optimizer", "rank %d: no OPT updates the trained parameter '%s'", rank->rank,
+                     parameter->tensor.name);
     if (!parameter->trained && touched)
-      return ZB_RULE("optimizer", "rank %d: an OPT updates the frozen parameter '%s'", rank->rank, parameter->tensor.name);
+      return ZB_RULE("optimizer", "rank %d: an OPT updates the frozen parameter '%s'", rank->rank,
+                     parameter->tensor.name);
   }
   return NULL;
 }
@@ -340,7 +360,8 @@ static zb_status verify_load(const zb_plan *plan, const zb_plan_rank *rank, cons
       zb_segments_remove(&waiting, write.begin, write.end);
     }
   }
-  if (waiting.failed) status = ZB_OUT_OF_MEMORY();
+  if (waiting.failed)
+    status = ZB_OUT_OF_MEMORY();
   else if (waiting.count > 0)
     status = ZB_RULE("load", "rank %d: no LOAD computes the constant '%s'", rank->rank,
                      rank->constants[waiting.items[0].writer].tensor.name);
@@ -356,7 +377,8 @@ zb_status zb_verify_rank(const zb_plan *plan, int index, const zb_access *access
   const zb_plan_rank *rank = &plan->ranks[index];
   ZB_TRY(verify_regions(rank));
   ZB_TRY(verify_tensors(rank));
-  for (int i = 0; i < rank->subprogram_count; ++i) ZB_TRY(verify_subprogram(rank, &rank->subprograms[i], &accesses[i]));
+  for (int i = 0; i < rank->subprogram_count; ++i)
+    ZB_TRY(verify_subprogram(rank, &rank->subprograms[i], &accesses[i]));
   ZB_TRY(verify_load(plan, rank, accesses));
   positions it;
   ZB_TRY(positions_init(&it, plan, rank));

@@ -1,7 +1,7 @@
 /* Writing plan files: zb_plan_write of runtime/plan/plan.h. The layout is in plan.proto and container.h.
  *
- * Each section is put together as a protobuf message whose arrays live in a scratch plan (its memory is freed at once), packed,
- * and appended. The same plan always gives the same bytes.
+ * Each section is put together as a protobuf message whose arrays live in a scratch plan (its memory is freed at once),
+ * packed, and appended. The same plan always gives the same bytes.
  *
  * Tests: test/runtime/plan/reader_test.c
  */
@@ -55,18 +55,20 @@ static ProtobufCBinaryData text_blob(const section *it) {
 }
 
 /* Columns: COLUMN(it, n, to, type, expression in i) allocates message->to and n_to, and fills it. */
-#define COLUMN(it, count, message, field, type, expression)            \
-  do {                                                                 \
-    type *column = take((it), (size_t)(count), sizeof(type));          \
-    for (size_t i = 0; column && i < (size_t)(count); ++i) column[i] = (type)(expression); \
-    (message)->field = column;                                         \
-    (message)->n_##field = (size_t)(count);                            \
+#define COLUMN(it, count, message, field, type, expression)                                                            \
+  do {                                                                                                                 \
+    type *column = take((it), (size_t)(count), sizeof(type));                                                          \
+    for (size_t i = 0; column && i < (size_t)(count); ++i)                                                             \
+      column[i] = (type)(expression);                                                                                  \
+    (message)->field = column;                                                                                         \
+    (message)->n_##field = (size_t)(count);                                                                            \
   } while (0)
 
 static void pack_dims(section *it, const zb_shape *shape, uint64_t **dims, size_t *count) {
   *count = (size_t)shape->rank;
   *dims = take(it, *count, sizeof **dims);
-  for (size_t i = 0; *dims && i < *count; ++i) (*dims)[i] = (uint64_t)shape->dims[i];
+  for (size_t i = 0; *dims && i < *count; ++i)
+    (*dims)[i] = (uint64_t)shape->dims[i];
 }
 
 static void pack_messages(section *it, const zb_plan *plan, Zb__Plan__Header *header) {
@@ -81,7 +83,8 @@ static void pack_messages(section *it, const zb_plan *plan, Zb__Plan__Header *he
   COLUMN(it, count, header, message_parts, uint32_t, messages[i].part_count);
   header->message_kind.data = take(it, (size_t)count, 1);
   header->message_kind.len = (size_t)count;
-  for (int i = 0; header->message_kind.data && i < count; ++i) header->message_kind.data[i] = (uint8_t)messages[i].kind;
+  for (int i = 0; header->message_kind.data && i < count; ++i)
+    header->message_kind.data[i] = (uint8_t)messages[i].kind;
 }
 
 static void pack_inputs(section *it, const zb_plan *plan, Zb__Plan__Header *header) {
@@ -168,7 +171,8 @@ static void pack_tensors(section *it, const zb_plan_rank *rank, Zb__Plan__Rank *
     constants[i].computed = constant->computed;
     constants[i].is_inline = constant->bytes != NULL;
     if (constant->bytes)
-      constants[i].data = (ProtobufCBinaryData){.len = (size_t)constant->byte_count, .data = (uint8_t *)(uintptr_t)constant->bytes};
+      constants[i].data =
+          (ProtobufCBinaryData){.len = (size_t)constant->byte_count, .data = (uint8_t *)(uintptr_t)constant->bytes};
     out->constants[i] = &constants[i];
   }
 }
@@ -190,7 +194,8 @@ static void pack_operand(section *it, const zb_plan_operand *operand, Zb__Plan__
   if (!dense) COLUMN(it, operand->rank, out, strides, uint64_t, operand->strides[i]);
 }
 
-static void pack_operands(section *it, const zb_plan_operand *operands, int count, Zb__Plan__Operand ***out, size_t *out_count) {
+static void pack_operands(section *it, const zb_plan_operand *operands, int count, Zb__Plan__Operand ***out,
+                          size_t *out_count) {
   *out = take(it, (size_t)count, sizeof **out);
   Zb__Plan__Operand *packed = take(it, (size_t)count, sizeof *packed);
   for (int i = 0; !it->failed && i < count; ++i) {
@@ -255,7 +260,8 @@ static void pack_jobs(section *it, const zb_plan_rank *rank, Zb__Plan__Rank *out
   out->load_count = (uint32_t)rank->load_count;
   out->job_kind.len = (size_t)count;
   out->job_kind.data = take(it, (size_t)count, 1);
-  for (int i = 0; out->job_kind.data && i < count; ++i) out->job_kind.data[i] = (uint8_t)jobs[i].kind;
+  for (int i = 0; out->job_kind.data && i < count; ++i)
+    out->job_kind.data[i] = (uint8_t)jobs[i].kind;
   COLUMN(it, count, out, job_subprogram, int32_t, jobs[i].subprogram);
   COLUMN(it, count, out, job_stage, int32_t, jobs[i].stage);
   COLUMN(it, count, out, job_micro_batch, int32_t, jobs[i].micro_batch);
@@ -301,7 +307,8 @@ static void pack_rank(section *it, const zb_plan_rank *rank, Zb__Plan__Rank *out
 static bool append(zb_text *file, const ProtobufCMessage *message, unsigned char entry[ZB_PLAN_ENTRY_BYTES]) {
   size_t bytes = protobuf_c_message_get_packed_size(message);
   size_t at = file->length;
-  if (bytes > ZB_PLAN_BYTES_MAX - at || !zb_grow((void **)&file->data, &file->capacity, at + bytes + 1, 1)) return false;
+  if (bytes > ZB_PLAN_BYTES_MAX - at || !zb_grow((void **)&file->data, &file->capacity, at + bytes + 1, 1))
+    return false;
   protobuf_c_message_pack(message, (uint8_t *)file->data + at);
   file->length = at + bytes;
   zb_put_u64(entry, at);

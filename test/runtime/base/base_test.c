@@ -10,7 +10,8 @@ static void test_allocation(void) {
   uint64_t before = zb_allocation_count();
   unsigned char *memory = zb_alloc(100);
   CU_ASSERT_PTR_NOT_NULL_FATAL(memory);
-  for (int i = 0; i < 100; ++i) CU_ASSERT_EQUAL(memory[i], 0);
+  for (int i = 0; i < 100; ++i)
+    CU_ASSERT_EQUAL(memory[i], 0);
   memory = zb_realloc(memory, 200);
   CU_ASSERT_PTR_NOT_NULL(memory);
   zb_free(memory);
@@ -75,7 +76,8 @@ static void test_shapes(void) {
   CU_ASSERT_EQUAL(zb_shape_elements(&huge), -1);
   CU_ASSERT_EQUAL(zb_shape_elements(&wide), INT64_MAX / 4);
   CU_ASSERT_EQUAL(zb_shape_bytes(&wide), -1);
-  zb_shape longest = {ZB_F32, 8, {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}};
+  zb_shape longest = {
+      ZB_F32, 8, {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}};
   CU_ASSERT_EQUAL(strlen(zb_shape_text(&longest, text)), 95);
   zb_shape other = shape;
   CU_ASSERT_TRUE(zb_shape_equal(&shape, &other));
@@ -97,8 +99,9 @@ static void test_status(void) {
   status = zb_status_note(status, "loading stage %d", 1);
   status = zb_status_note(status, "reading '%s'", "a");
   status = zb_status_hint(status, "pass --memory-limit %s", "2G");
-  CU_ASSERT_STRING_EQUAL(zb_status_text(status), "error: rank 3 needs 2G\n  note: loading stage 1\n  note: reading 'a'\n"
-                                                 "  hint: pass --memory-limit 2G\n");
+  CU_ASSERT_STRING_EQUAL(zb_status_text(status),
+                         "error: rank 3 needs 2G\n  note: loading stage 1\n  note: reading 'a'\n"
+                         "  hint: pass --memory-limit 2G\n");
   CU_ASSERT_STRING_EQUAL(zb_status_message(status), "rank 3 needs 2G");
   CU_ASSERT_STRING_EQUAL(zb_status_hint_text(status), "pass --memory-limit 2G");
   CU_ASSERT_EQUAL(zb_status_code(status), ZB_INFEASIBLE);

@@ -20,7 +20,8 @@ static void test_round_trip(void) {
   CU_ASSERT_EQUAL_FATAL(take_code(zb_make_folder(FOLDER)), ZB_OK_CODE);
   CU_ASSERT_EQUAL(take_code(zb_make_folder(FOLDER "/")), ZB_OK_CODE); /* it exists */
   static char bytes[100000];
-  for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = (char)(i * 31 % 127);
+  for (size_t i = 0; i < sizeof bytes; ++i)
+    bytes[i] = (char)(i * 31 % 127);
   const size_t sizes[] = {0, 1, 4096, sizeof bytes};
   for (int i = 0; i < 4; ++i) {
     char *back = NULL;

@@ -21,7 +21,8 @@ static zb_store *make_store(void) {
   static const int64_t step = 42;
   zb_store *store = zb_store_create();
   CU_ASSERT_PTR_NOT_NULL_FATAL(store);
-  zb_shape matrix = {ZB_F32, 2, {2, 3}}, flags = {ZB_I1, 1, {3}}, scalar = {ZB_I64, 0, {0}}, empty = {ZB_BF16, 2, {0, 5}};
+  zb_shape matrix = {ZB_F32, 2, {2, 3}}, flags = {ZB_I1, 1, {3}}, scalar = {ZB_I64, 0, {0}},
+           empty = {ZB_BF16, 2, {0, 5}};
   CU_ASSERT_EQUAL(take_code(zb_store_add(store, "net.\"quoted\" w\n", &matrix, weights, true)), ZB_OK_CODE);
   CU_ASSERT_EQUAL(take_code(zb_store_add(store, "mask", &flags, mask, false)), ZB_OK_CODE);
   CU_ASSERT_EQUAL(take_code(zb_store_add(store, "empty", &empty, NULL, true)), ZB_OK_CODE);
@@ -64,14 +65,17 @@ static void check_header(const char *header, size_t data_bytes, zb_code code, co
   zb_text file;
   zb_text_init(&file);
   size_t length = strlen(header);
-  for (int i = 0; i < 8; ++i) zb_text_add_bytes(&file, (char[1]){(char)(length >> (8 * i) & 0xff)}, 1);
+  for (int i = 0; i < 8; ++i)
+    zb_text_add_bytes(&file, (char[1]){(char)(length >> (8 * i) & 0xff)}, 1);
   zb_text_add_bytes(&file, header, length);
-  for (size_t i = 0; i < data_bytes; ++i) zb_text_add_bytes(&file, "x", 1);
+  for (size_t i = 0; i < data_bytes; ++i)
+    zb_text_add_bytes(&file, "x", 1);
   CU_ASSERT_EQUAL(take_code(zb_file_write_atomic(FOLDER "/b.safetensors", file.data, file.length)), ZB_OK_CODE);
   zb_store *store = NULL;
   zb_status status = zb_store_open(FOLDER "/b.safetensors", &store);
   CU_ASSERT_EQUAL(zb_status_code(status), code);
-  if (expected && !strstr(zb_status_text(status), expected)) printf("\n  expected '%s' in: %s", expected, zb_status_text(status));
+  if (expected && !strstr(zb_status_text(status), expected))
+    printf("\n  expected '%s' in: %s", expected, zb_status_text(status));
   if (expected) CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), expected));
   CU_ASSERT_EQUAL(store == NULL, code != ZB_OK_CODE);
   zb_status_free(status);
@@ -86,7 +90,9 @@ static void test_headers(void) {
     const char *expected; /* NULL: fine */
   } rows[] = {
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, NULL},
-      {"{\"b\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[4,8]},\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}   ", 8, NULL},
+      {"{\"b\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[4,8]},\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_"
+       "offsets\":[0,4]}}   ",
+       8, NULL},
       {"{}", 0, NULL},
       {"{}", 1, "the tensors fill 0 bytes"},
       {"[]", 0, "not a JSON object"},
@@ -104,8 +110,12 @@ static void test_headers(void) {
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0]}}", 8, "\"data_offsets\""},
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 4, "ends at byte 8"},
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}", 12, "no holes"},
-      {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "no overlaps"},
-      {"{\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0, "duplicate"},
+      {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_"
+       "offsets\":[0,4]}}",
+       4, "no overlaps"},
+      {"{\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_"
+       "offsets\":[0,0]}}",
+       0, "duplicate"},
       {"{\"__metadata__\":{\"a\":1}}", 0, "is not text"},
       {"{\"__metadata__\":1}", 0, "\"__metadata__\" is not an object"},
   };
@@ -151,7 +161,8 @@ static void test_mutated(void) {
     zb_code code = take_code(zb_store_open(FOLDER "/c.safetensors", &store));
     CU_ASSERT_TRUE(code == ZB_OK_CODE || code == ZB_INVALID);
     for (int t = 0; store && t < zb_store_count(store); ++t)
-      for (uint64_t b = 0; b < zb_store_at(store, t)->bytes; ++b) sum += ((const unsigned char *)zb_store_at(store, t)->data)[b];
+      for (uint64_t b = 0; b < zb_store_at(store, t)->bytes; ++b)
+        sum += ((const unsigned char *)zb_store_at(store, t)->data)[b];
     zb_store_destroy(store);
     bytes[at] = old;
   }

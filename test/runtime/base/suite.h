@@ -16,11 +16,11 @@ static inline int run_suite(CU_SuiteInfo *suites) {
   return failures == 0 && ran ? 0 : 1;
 }
 
-#define SUITE_MAIN(name, ...)                                           \
-  int main(void) {                                                      \
-    static CU_TestInfo tests[] = {__VA_ARGS__, CU_TEST_INFO_NULL};      \
-    static CU_SuiteInfo suites[] = {{name, NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL}; \
-    return run_suite(suites);                                           \
+#define SUITE_MAIN(name, ...)                                                                                          \
+  int main(void) {                                                                                                     \
+    static CU_TestInfo tests[] = {__VA_ARGS__, CU_TEST_INFO_NULL};                                                     \
+    static CU_SuiteInfo suites[] = {{name, NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};                        \
+    return run_suite(suites);                                                                                          \
   }
 
 #endif

@@ -9,7 +9,8 @@
 static void test_text(void) {
   zb_text text;
   zb_text_init(&text);
-  for (int i = 0; i < 1000; ++i) zb_text_add(&text, "%d,", i);
+  for (int i = 0; i < 1000; ++i)
+    zb_text_add(&text, "%d,", i);
   zb_text_add_bytes(&text, "a\0b", 3);
   CU_ASSERT_EQUAL(text.length, 10 * 2 + 90 * 3 + 900 * 4 + 3);
   CU_ASSERT_NSTRING_EQUAL(text.data, "0,1,2,", 6);
@@ -60,9 +61,11 @@ static void test_pointer_map(void) {
   zb_map *map = zb_map_create_pointer();
   CU_ASSERT_PTR_NOT_NULL_FATAL(map);
   CU_ASSERT_FALSE(zb_map_get(map, NULL, NULL));
-  for (int i = 0; i < 1000; ++i) CU_ASSERT_TRUE(zb_map_set(map, &objects[i], i));
+  for (int i = 0; i < 1000; ++i)
+    CU_ASSERT_TRUE(zb_map_set(map, &objects[i], i));
   CU_ASSERT_TRUE(zb_map_set(map, NULL, -5));
-  for (int i = 0; i < 1000; ++i) CU_ASSERT_EQUAL(zb_map_get_or(map, &objects[i], -1), i);
+  for (int i = 0; i < 1000; ++i)
+    CU_ASSERT_EQUAL(zb_map_get_or(map, &objects[i], -1), i);
   CU_ASSERT_EQUAL(zb_map_get_or(map, NULL, 0), -5);
   CU_ASSERT_EQUAL(zb_map_count(map), 1001);
   CU_ASSERT_FALSE(zb_map_get(map, &map, NULL));
@@ -97,10 +100,12 @@ static void test_glob(void) {
   static const struct {
     const char *pattern, *text;
     bool matches;
-  } rows[] = {{"*", "", true},         {"h.*.w", "h.0.w", true},    {"h.*.w", "h.0.attn.w", true}, {"h.*.w", "h.0.b", false},
-              {"h.?.w", "h.0.w", true}, {"h.?.w", "h.10.w", false}, {"a*b*c", "aXbYbZc", true},    {"a*b*c", "aXbYbZ", false},
-              {"", "", true},           {"", "a", false},           {"***", "abc", true},          {"abc", "ab", false}};
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) CU_ASSERT_EQUAL(zb_glob(rows[i].pattern, rows[i].text), rows[i].matches);
+  } rows[] = {
+      {"*", "", true},          {"h.*.w", "h.0.w", true},   {"h.*.w", "h.0.attn.w", true}, {"h.*.w", "h.0.b", false},
+      {"h.?.w", "h.0.w", true}, {"h.?.w", "h.10.w", false}, {"a*b*c", "aXbYbZc", true},    {"a*b*c", "aXbYbZ", false},
+      {"", "", true},           {"", "a", false},           {"***", "abc", true},          {"abc", "ab", false}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
+    CU_ASSERT_EQUAL(zb_glob(rows[i].pattern, rows[i].text), rows[i].matches);
 }
 
 /* RFC 3720, appendix B.4. */
@@ -111,7 +116,8 @@ static void test_crc32c(void) {
   CU_ASSERT_EQUAL(zb_crc32c(0, bytes, 32), 0x8a9136aau);
   memset(bytes, 0xff, 32);
   CU_ASSERT_EQUAL(zb_crc32c(0, bytes, 32), 0x62a8ab43u);
-  for (int i = 0; i < 32; ++i) bytes[i] = (unsigned char)i;
+  for (int i = 0; i < 32; ++i)
+    bytes[i] = (unsigned char)i;
   CU_ASSERT_EQUAL(zb_crc32c(0, bytes, 32), 0x46dd794eu);
   for (size_t cut = 0; cut <= 32; ++cut)
     CU_ASSERT_EQUAL(zb_crc32c(zb_crc32c(0, bytes, cut), bytes + cut, 32 - cut), 0x46dd794eu);
@@ -136,6 +142,7 @@ static void test_grow(void) {
   zb_free(array);
 }
 
-SUITE_MAIN("text", {"text", test_text}, {"text without memory", test_text_without_memory}, {"map of texts", test_text_map},
-           {"map of pointers", test_pointer_map}, {"map without memory", test_map_without_memory}, {"nearest", test_nearest},
-           {"glob", test_glob}, {"crc32c", test_crc32c}, {"fnv1a", test_fnv1a}, {"grow", test_grow})
+SUITE_MAIN("text", {"text", test_text}, {"text without memory", test_text_without_memory},
+           {"map of texts", test_text_map}, {"map of pointers", test_pointer_map},
+           {"map without memory", test_map_without_memory}, {"nearest", test_nearest}, {"glob", test_glob},
+           {"crc32c", test_crc32c}, {"fnv1a", test_fnv1a}, {"grow", test_grow})

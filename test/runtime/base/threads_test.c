@@ -17,9 +17,11 @@ static void run_tile(void *context, int64_t tile, void *scratch) {
   work *it = context;
   double *values = scratch;
   enum { COUNT = 512 };
-  for (int i = 0; i < COUNT; ++i) values[i] = 1.0 / (double)(tile * COUNT + i + 1);
+  for (int i = 0; i < COUNT; ++i)
+    values[i] = 1.0 / (double)(tile * COUNT + i + 1);
   double sum = 0;
-  for (int i = 0; i < COUNT; ++i) sum += values[i];
+  for (int i = 0; i < COUNT; ++i)
+    sum += values[i];
   ++it->runs[tile];
   it->sums[tile] = sum;
 }
@@ -28,7 +30,8 @@ static void run_checked(zb_threads *threads, const work *expected) {
   work *it = zb_alloc(sizeof *it);
   CU_ASSERT_PTR_NOT_NULL_FATAL(it);
   zb_parallel_for(threads, TILES, run_tile, it);
-  for (int i = 0; i < TILES; ++i) CU_ASSERT_EQUAL(it->runs[i], 1);
+  for (int i = 0; i < TILES; ++i)
+    CU_ASSERT_EQUAL(it->runs[i], 1);
   CU_ASSERT_EQUAL(memcmp(it->sums, expected->sums, sizeof it->sums), 0);
   zb_free(it);
 }
@@ -41,7 +44,8 @@ static void test_thread_counts(void) {
     zb_threads *threads = zb_threads_create(count);
     CU_ASSERT_PTR_NOT_NULL_FATAL(threads);
     CU_ASSERT_EQUAL(zb_threads_count(threads), count);
-    for (int repeat = 0; repeat < 50; ++repeat) run_checked(threads, expected);
+    for (int repeat = 0; repeat < 50; ++repeat)
+      run_checked(threads, expected);
     zb_threads_destroy(threads);
   }
   CU_ASSERT_EQUAL(zb_threads_count(NULL), 1);
@@ -62,7 +66,8 @@ static void test_many_short_loops(void) {
   for (int loop = 0; loop < 20000; ++loop) {
     int tiles = loop * 7 % 9;
     zb_parallel_for(threads, tiles, count_tile, counts);
-    for (int i = 0; i < tiles; ++i) ++expected[i];
+    for (int i = 0; i < tiles; ++i)
+      ++expected[i];
   }
   CU_ASSERT_EQUAL(zb_allocation_count(), before);
   CU_ASSERT_EQUAL(memcmp(counts, expected, sizeof counts), 0);

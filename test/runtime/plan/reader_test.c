@@ -1,5 +1,6 @@
-/* Plan files: round trip, one rank alone, damage of every sort. A mutated file is refused or gives a plan that every later room can
- * walk through: print, verify and simulate run on it (a sanitizer build shows reads outside of arrays). */
+/* Plan files: round trip, one rank alone, damage of every sort. A mutated file is refused or gives a plan that every
+ * later room can walk through: print, verify and simulate run on it (a sanitizer build shows reads outside of arrays).
+ */
 #include "test/runtime/plan/sample_plan.h"
 
 #include <stdio.h>
@@ -170,8 +171,10 @@ static void mutate(bool mended) {
     memcpy(copy, bytes, count);
     for (uint32_t k = 0, flips = 1 + next_random(&random) % 3; k < flips; ++k) {
       size_t at = next_random(&random) % count;
-      if (next_random(&random) % 2) copy[at] = (char)(copy[at] ^ (1 << next_random(&random) % 8));
-      else copy[at] = (char)next_random(&random);
+      if (next_random(&random) % 2)
+        copy[at] = (char)(copy[at] ^ (1 << next_random(&random) % 8));
+      else
+        copy[at] = (char)next_random(&random);
     }
     if (mended) mend(copy, count);
     accepted += walk(copy, count);
@@ -183,8 +186,12 @@ static void mutate(bool mended) {
   zb_plan_destroy(plan);
 }
 
-static void test_mutated(void) { mutate(false); }
-static void test_mutated_with_checksum(void) { mutate(true); }
+static void test_mutated(void) {
+  mutate(false);
+}
+static void test_mutated_with_checksum(void) {
+  mutate(true);
+}
 
 static void test_without_memory(void) {
   zb_plan *plan = sample_plan(2, 1, 0);

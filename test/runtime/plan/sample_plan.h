@@ -1,9 +1,10 @@
 /* A small pipeline as a plan, made by hand for the tests of runtime/plan: no compiler, no scheduler.
  *
- * Stage s on rank s. A stage computes z = a.w (F), gets dz and gives dx (B), adds a.dz to the sum of w (W), and updates w (OPT). `a` is
- * read (stage 0) or received in two parts into the frame fw; z and, on the last stage, the labels live in fb; dz lives in bw. With two
- * or more ranks the first and the last share a tied parameter: they exchange its sums at the end of a step. A constant is computed at
- * load time. Each rank runs 1F1B with W right after B. Every kind of home has `depth` slots, used in turn.
+ * Stage s on rank s. A stage computes z = a.w (F), gets dz and gives dx (B), adds a.dz to the sum of w (W), and updates
+ * w (OPT). `a` is read (stage 0) or received in two parts into the frame fw; z and, on the last stage, the labels live
+ * in fb; dz lives in bw. With two or more ranks the first and the last share a tied parameter: they exchange its sums
+ * at the end of a step. A constant is computed at load time. Each rank runs 1F1B with W right after B. Every kind of
+ * home has `depth` slots, used in turn.
  */
 #ifndef ZB_TEST_SAMPLE_PLAN_H
 #define ZB_TEST_SAMPLE_PLAN_H
@@ -15,16 +16,22 @@
 #include "runtime/plan/plan.h"
 
 enum {
-  SAMPLE_FB = 192, SAMPLE_FW = 256, SAMPLE_BW = 128, SAMPLE_VALUE = 256,
-  SAMPLE_F_PS = 10, SAMPLE_B_PS = 20, SAMPLE_W_PS = 30, SAMPLE_OPT_PS = 5
+  SAMPLE_FB = 192,
+  SAMPLE_FW = 256,
+  SAMPLE_BW = 128,
+  SAMPLE_VALUE = 256,
+  SAMPLE_F_PS = 10,
+  SAMPLE_B_PS = 20,
+  SAMPLE_W_PS = 30,
+  SAMPLE_OPT_PS = 5
 };
 
 typedef struct sample {
   zb_plan *plan;
   int ranks, micro_batches, depth;
-  int *f_end, *b_end;          /* [rank * M + i] unit time at which a job ends: orders the messages */
-  int *f_message, *b_message;  /* [rank * M + i] message that brings its input */
-  int tied_message[2];         /* from the first to the last rank, and back */
+  int *f_end, *b_end;         /* [rank * M + i] unit time at which a job ends: orders the messages */
+  int *f_message, *b_message; /* [rank * M + i] message that brings its input */
+  int tied_message[2];        /* from the first to the last rank, and back */
 } sample;
 
 static inline void *sample_take(sample *it, size_t count, size_t bytes) {
@@ -35,12 +42,20 @@ static inline void *sample_take(sample *it, size_t count, size_t bytes) {
 
 /* ---- Subprograms ---- */
 
-static inline zb_plan_operand sample_operand(uint32_t base, uint64_t offset, zb_dtype dtype, int64_t rows, int64_t columns) {
-  return (zb_plan_operand){.base = base, .offset = offset, .dtype = dtype, .rank = columns ? 2 : rows ? 1 : 0,
-                           .shape = {rows, columns}, .strides = {columns ? columns : 1, 1}};
+static inline zb_plan_operand sample_operand(uint32_t base, uint64_t offset, zb_dtype dtype, int64_t rows,
+                                             int64_t columns) {
+  return (zb_plan_operand){.base = base,
+                           .offset = offset,
+                           .dtype = dtype,
+                           .rank = columns ? 2
+                                   : rows  ? 1
+                                           : 0,
+                           .shape = {rows, columns},
+                           .strides = {columns ? columns : 1, 1}};
 }
 
-static inline zb_plan_instruction *sample_add(sample *it, zb_plan_subprogram *to, const char *op, int inputs, int outputs) {
+static inline zb_plan_instruction *sample_add(sample *it, zb_plan_subprogram *to, const char *op, int inputs,
+                                              int outputs) {
   zb_plan_instruction *instruction = &to->instructions[to->instruction_count++];
   instruction->op = op;
   instruction->location = "sample";
@@ -52,10 +67,11 @@ static inline zb_plan_instruction *sample_add(sample *it, zb_plan_subprogram *to
   return instruction;
 }
 
-static inline zb_plan_subprogram *sample_subprogram(sample *it, zb_plan_rank *rank, const char *name, int stage, zb_job_kind kind,
-                                                    int64_t time_ps) {
+static inline zb_plan_subprogram *sample_subprogram(sample *it, zb_plan_rank *rank, const char *name, int stage,
+                                                    zb_job_kind kind, int64_t time_ps) {
   zb_plan_subprogram *subprogram = &rank->subprograms[rank->subprogram_count++];
-  *subprogram = (zb_plan_subprogram){.name = name, .stage = stage, .kind = kind, .time_ps = time_ps, .workspace_bytes = 256};
+  *subprogram =
+      (zb_plan_subprogram){.name = name, .stage = stage, .kind = kind, .time_ps = time_ps, .workspace_bytes = 256};
   subprogram->bases = sample_take(it, 4, sizeof *subprogram->bases);
   subprogram->base_bytes = sample_take(it, 4, sizeof *subprogram->base_bytes);
   subprogram->instructions = sample_take(it, 4, sizeof *subprogram->instructions);
@@ -70,7 +86,9 @@ static inline uint32_t sample_base(zb_plan_subprogram *subprogram, const char *n
 
 enum { SAMPLE_LOAD, SAMPLE_F, SAMPLE_B, SAMPLE_W, SAMPLE_OPT, SAMPLE_TIED, SAMPLE_SUBPROGRAMS };
 
-static inline uint64_t sample_at(const zb_plan_rank *rank, zb_region_kind region) { return rank->regions[region].offset; }
+static inline uint64_t sample_at(const zb_plan_rank *rank, zb_region_kind region) {
+  return rank->regions[region].offset;
+}
 
 static inline void sample_forward(sample *it, zb_plan_rank *rank) {
   uint64_t workspace = sample_at(rank, ZB_REGION_WORKSPACE), w = sample_at(rank, ZB_REGION_PARAMETERS);
@@ -137,7 +155,9 @@ static inline void sample_backward(sample *it, zb_plan_rank *rank) {
   product->outputs[0] = sample_operand(dx, 0, ZB_F32, 4, 16);
 }
 
-static inline bool sample_is_tied(const sample *it, int rank) { return it->ranks > 1 && (rank == 0 || rank == it->ranks - 1); }
+static inline bool sample_is_tied(const sample *it, int rank) {
+  return it->ranks > 1 && (rank == 0 || rank == it->ranks - 1);
+}
 
 static inline void sample_weights(sample *it, zb_plan_rank *rank) {
   uint64_t parameters = sample_at(rank, ZB_REGION_PARAMETERS), gradients = sample_at(rank, ZB_REGION_GRADIENTS),
@@ -186,26 +206,31 @@ static inline void sample_memory(sample *it, zb_plan_rank *rank) {
   }
   rank->parameter_count = sample_is_tied(it, rank->rank) ? 2 : 1;
   rank->parameters = sample_take(it, 2, sizeof *rank->parameters);
-  rank->parameters[0] = (zb_plan_parameter){.tensor = {"w", {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_PARAMETERS)},
-                                            .trained = true,
-                                            .owner = true,
-                                            .state_count = 1,
-                                            .gradient_offset = (int64_t)sample_at(rank, ZB_REGION_GRADIENTS)};
-  rank->parameters[1] = (zb_plan_parameter){.tensor = {"tied", {ZB_F32, 1, {16}}, sample_at(rank, ZB_REGION_PARAMETERS) + 512},
-                                            .trained = true,
-                                            .owner = rank->rank == 0,
-                                            .gradient_offset = (int64_t)sample_at(rank, ZB_REGION_GRADIENTS) + 512};
+  rank->parameters[0] =
+      (zb_plan_parameter){.tensor = {"w", {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_PARAMETERS)},
+                          .trained = true,
+                          .owner = true,
+                          .state_count = 1,
+                          .gradient_offset = (int64_t)sample_at(rank, ZB_REGION_GRADIENTS)};
+  rank->parameters[1] =
+      (zb_plan_parameter){.tensor = {"tied", {ZB_F32, 1, {16}}, sample_at(rank, ZB_REGION_PARAMETERS) + 512},
+                          .trained = true,
+                          .owner = rank->rank == 0,
+                          .gradient_offset = (int64_t)sample_at(rank, ZB_REGION_GRADIENTS) + 512};
   rank->state_count = 1;
   rank->states = sample_take(it, 1, sizeof *rank->states);
   rank->states[0] = (zb_plan_tensor){"w.momentum", {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_STATE)};
   rank->constant_count = 2;
   rank->constants = sample_take(it, 2, sizeof *rank->constants);
   static const uint8_t one[4] = {0, 0, 0x80, 0x3f};
-  rank->constants[0] = (zb_plan_constant){.tensor = {"one", {ZB_F32, 0, {0}}, sample_at(rank, ZB_REGION_CONSTANTS)}, .bytes = one, .byte_count = 4};
-  rank->constants[1] = (zb_plan_constant){.tensor = {"ramp", {ZB_F32, 1, {8}}, sample_at(rank, ZB_REGION_CONSTANTS) + 32}, .computed = true};
+  rank->constants[0] = (zb_plan_constant){
+      .tensor = {"one", {ZB_F32, 0, {0}}, sample_at(rank, ZB_REGION_CONSTANTS)}, .bytes = one, .byte_count = 4};
+  rank->constants[1] = (zb_plan_constant){
+      .tensor = {"ramp", {ZB_F32, 1, {8}}, sample_at(rank, ZB_REGION_CONSTANTS) + 32}, .computed = true};
   rank->subprograms = sample_take(it, SAMPLE_SUBPROGRAMS, sizeof *rank->subprograms);
   zb_plan_subprogram *load = sample_subprogram(it, rank, "LOAD", -1, ZB_JOB_LOAD, 0);
-  sample_add(it, load, "iota", 0, 1)->outputs[0] = sample_operand(0, sample_at(rank, ZB_REGION_CONSTANTS) + 32, ZB_F32, 8, 0);
+  sample_add(it, load, "iota", 0, 1)->outputs[0] =
+      sample_operand(0, sample_at(rank, ZB_REGION_CONSTANTS) + 32, ZB_F32, 8, 0);
   sample_forward(it, rank);
   sample_backward(it, rank);
   sample_weights(it, rank);
@@ -234,13 +259,16 @@ static inline void sample_times(sample *it) {
   size_t jobs = (size_t)it->ranks * (size_t)m;
   it->f_end = sample_take(it, jobs, sizeof(int));
   it->b_end = sample_take(it, jobs, sizeof(int));
-  int *next = sample_take(it, (size_t)it->ranks, sizeof(int)), *free_at = sample_take(it, (size_t)it->ranks, sizeof(int));
+  int *next = sample_take(it, (size_t)it->ranks, sizeof(int)),
+      *free_at = sample_take(it, (size_t)it->ranks, sizeof(int));
   for (int left = it->ranks; left > 0;) {
     for (int r = 0; r < it->ranks; ++r) {
       int i = 0;
       while (next[r] < 3 * m) {
         zb_job_kind kind = sample_nth(it, r, next[r], &i);
-        int input = kind == ZB_JOB_F && r > 0 ? it->f_end[(r - 1) * m + i] : kind == ZB_JOB_B && r + 1 < it->ranks ? it->b_end[(r + 1) * m + i] : 1;
+        int input = kind == ZB_JOB_F && r > 0               ? it->f_end[(r - 1) * m + i]
+                    : kind == ZB_JOB_B && r + 1 < it->ranks ? it->b_end[(r + 1) * m + i]
+                                                            : 1;
         if (input == 0) break;
         free_at[r] = (input > free_at[r] ? input : free_at[r]) + 1;
         if (kind == ZB_JOB_F) it->f_end[r * m + i] = free_at[r];
@@ -278,17 +306,26 @@ static inline void sample_messages(sample *it) {
   for (int k = 0; k < count; ++k) {
     int to = all[k].forward ? all[k].source + 1 : all[k].source - 1;
     (all[k].forward ? it->f_message : it->b_message)[to * m + all[k].micro_batch] = k;
-    it->plan->messages[k] = (zb_plan_message){.source = all[k].source, .destination = to, .source_stage = all[k].source,
-                                              .destination_stage = to, .micro_batch = all[k].micro_batch,
-                                              .kind = all[k].forward ? 'F' : 'B', .bytes = SAMPLE_VALUE,
+    it->plan->messages[k] = (zb_plan_message){.source = all[k].source,
+                                              .destination = to,
+                                              .source_stage = all[k].source,
+                                              .destination_stage = to,
+                                              .micro_batch = all[k].micro_batch,
+                                              .kind = all[k].forward ? 'F' : 'B',
+                                              .bytes = SAMPLE_VALUE,
                                               .part_count = all[k].forward ? 2 : 1};
   }
   it->plan->message_count = count;
   for (int k = 0; it->ranks > 1 && k < 2; ++k) {
     it->tied_message[k] = it->plan->message_count;
-    it->plan->messages[it->plan->message_count++] =
-        (zb_plan_message){.source = k ? it->ranks - 1 : 0, .destination = k ? 0 : it->ranks - 1, .source_stage = -1,
-                          .destination_stage = -1, .micro_batch = -1, .kind = 'G', .bytes = 64, .part_count = 1};
+    it->plan->messages[it->plan->message_count++] = (zb_plan_message){.source = k ? it->ranks - 1 : 0,
+                                                                      .destination = k ? 0 : it->ranks - 1,
+                                                                      .source_stage = -1,
+                                                                      .destination_stage = -1,
+                                                                      .micro_batch = -1,
+                                                                      .kind = 'G',
+                                                                      .bytes = 64,
+                                                                      .part_count = 1};
   }
 }
 
@@ -300,7 +337,8 @@ enum { HOME_FB, HOME_FW, HOME_BW, HOME_OUT, HOME_DOUT, HOME_DX };
 static inline uint64_t sample_home(const sample *it, const zb_plan_rank *rank, int kind, int micro_batch) {
   static const uint64_t sizes[] = {SAMPLE_FB, SAMPLE_FW, SAMPLE_BW, SAMPLE_VALUE, SAMPLE_VALUE, SAMPLE_VALUE};
   uint64_t at = sample_at(rank, ZB_REGION_SLOTS);
-  for (int i = 0; i < kind; ++i) at += sizes[i] * (uint64_t)it->depth;
+  for (int i = 0; i < kind; ++i)
+    at += sizes[i] * (uint64_t)it->depth;
   return at + sizes[kind] * (uint64_t)(micro_batch % it->depth);
 }
 
@@ -313,7 +351,8 @@ typedef struct sample_rank {
 
 static inline zb_plan_job *sample_job(sample_rank *at, zb_job_kind kind, int micro_batch) {
   zb_plan_job *job = &at->rank->jobs[at->rank->job_count++];
-  *job = (zb_plan_job){.kind = kind, .subprogram = -1, .stage = at->rank->rank, .micro_batch = micro_batch, .message = -1, .input = -1};
+  *job = (zb_plan_job){
+      .kind = kind, .subprogram = -1, .stage = at->rank->rank, .micro_batch = micro_batch, .message = -1, .input = -1};
   job->bases.begin = at->rank->pool_u64_count;
   job->parts.begin = at->rank->pool_range_count;
   job->waits.begin = at->rank->pool_u32_count;
@@ -348,7 +387,11 @@ static inline void sample_post(sample_rank *at, int number) {
     return;
   }
   bool forward = message->kind == 'F';
-  uint64_t home = sample_home(at->it, at->rank, sends ? (forward ? HOME_OUT : HOME_DX) : forward ? HOME_FW : HOME_DOUT, i);
+  uint64_t home = sample_home(at->it, at->rank,
+                              sends     ? (forward ? HOME_OUT : HOME_DX)
+                              : forward ? HOME_FW
+                                        : HOME_DOUT,
+                              i);
   if (forward) {
     sample_part(at, job, home, 64);
     sample_part(at, job, home + 64, SAMPLE_VALUE - 64);
@@ -376,7 +419,9 @@ static inline void sample_run(sample_rank *at, zb_job_kind kind, int i) {
   zb_plan_rank *rank = at->rank;
   int r = rank->rank, m = it->micro_batches, old = i - it->depth;
   bool first = r == 0, last = r == it->ranks - 1;
-  int needed = kind == ZB_JOB_F && !first ? it->f_message[r * m + i] : kind == ZB_JOB_B && !last ? it->b_message[r * m + i] : -1;
+  int needed = kind == ZB_JOB_F && !first  ? it->f_message[r * m + i]
+               : kind == ZB_JOB_B && !last ? it->b_message[r * m + i]
+                                           : -1;
   sample_post_until(at, needed);
   if (kind == ZB_JOB_F && first) sample_read(at, i, 0, sample_home(it, rank, HOME_FW, i), 256);
   if (kind == ZB_JOB_F && last) sample_read(at, i, 1, sample_home(it, rank, HOME_FB, i) + 128, 64);
@@ -398,7 +443,8 @@ static inline void sample_run(sample_rank *at, zb_job_kind kind, int i) {
     sample_wait(at, job, old >= 0 ? it->b_message[(r - 1) * m + old] : -1);
     sent = it->b_message[(r - 1) * m + i];
   }
-  if (kind == ZB_JOB_F && last) sample_part(at, sample_job(at, ZB_JOB_REPORT, i), sample_at(rank, ZB_REGION_WORKSPACE), 4);
+  if (kind == ZB_JOB_F && last)
+    sample_part(at, sample_job(at, ZB_JOB_REPORT, i), sample_at(rank, ZB_REGION_WORKSPACE), 4);
   sample_post_until(at, sent);
 }
 
@@ -410,7 +456,8 @@ static inline void sample_jobs(sample *it, zb_plan_rank *rank) {
   rank->pool_ranges = sample_take(it, jobs * 2, sizeof *rank->pool_ranges);
   sample_rank at = {.it = it, .rank = rank};
   at.posted_at = sample_take(it, (size_t)it->plan->message_count, sizeof(int));
-  for (int i = 0; i < it->plan->message_count; ++i) at.posted_at[i] = -1;
+  for (int i = 0; i < it->plan->message_count; ++i)
+    at.posted_at[i] = -1;
   zb_plan_job *load = sample_job(&at, ZB_JOB_LOAD, -1);
   load->subprogram = SAMPLE_LOAD;
   load->stage = -1;
@@ -432,7 +479,8 @@ static inline void sample_jobs(sample *it, zb_plan_rank *rank) {
 
 /* depth 0: as many slots as micro-batches. The caller destroys the plan. */
 static inline zb_plan *sample_plan(int ranks, int micro_batches, int depth) {
-  sample it = {.plan = zb_plan_create(), .ranks = ranks, .micro_batches = micro_batches, .depth = depth ? depth : micro_batches};
+  sample it = {
+      .plan = zb_plan_create(), .ranks = ranks, .micro_batches = micro_batches, .depth = depth ? depth : micro_batches};
   ZB_ASSERT(it.plan);
   zb_plan *plan = it.plan;
   plan->producer = "test";
@@ -472,7 +520,9 @@ static inline int sample_find(const zb_plan *plan, int rank, zb_job_kind kind, i
 }
 
 /* The plan as text (zb_free). */
-static inline void sample_collect(void *context, const char *text, size_t bytes) { zb_text_add_bytes(context, text, bytes); }
+static inline void sample_collect(void *context, const char *text, size_t bytes) {
+  zb_text_add_bytes(context, text, bytes);
+}
 
 static inline char *sample_print(const zb_plan *plan) {
   zb_text text;

@@ -22,7 +22,8 @@ static void compare(const zb_segments *segments, const int *model) {
       zb_segment before = segments->items[i - 1];
       CU_ASSERT_TRUE(before.end < one.begin || (before.end == one.begin && before.writer != one.writer));
     }
-    for (uint64_t b = one.begin; b < one.end; ++b) found[b] = one.writer;
+    for (uint64_t b = one.begin; b < one.end; ++b)
+      found[b] = one.writer;
   }
   CU_ASSERT_EQUAL(memcmp(found, model, sizeof found), 0);
 }
@@ -36,9 +37,12 @@ static void test_against_bytes(void) {
     for (int step = 0; step < 40; ++step) {
       uint64_t begin = next_random(&random) % BYTES, end = begin + next_random(&random) % (BYTES + 1 - begin);
       int writer = (int)(next_random(&random) % 4) - 1;
-      if (writer < 0) zb_segments_remove(&segments, begin, end);
-      else zb_segments_assign(&segments, begin, end, writer);
-      for (uint64_t b = begin; b < end; ++b) model[b] = writer;
+      if (writer < 0)
+        zb_segments_remove(&segments, begin, end);
+      else
+        zb_segments_assign(&segments, begin, end, writer);
+      for (uint64_t b = begin; b < end; ++b)
+        model[b] = writer;
       compare(&segments, model);
       bool any = false, all = true;
       uint64_t from = next_random(&random) % BYTES, to = from + next_random(&random) % (BYTES + 1 - from);
@@ -81,4 +85,5 @@ static void test_without_memory(void) {
   zb_segments_deinit(&segments);
 }
 
-SUITE_MAIN("segments", {"against bytes", test_against_bytes}, {"meet", test_meet}, {"without memory", test_without_memory})
+SUITE_MAIN("segments", {"against bytes", test_against_bytes}, {"meet", test_meet},
+           {"without memory", test_without_memory})

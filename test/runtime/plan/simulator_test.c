@@ -11,7 +11,8 @@ static void simulate(const zb_plan *plan, zb_plan_simulation *out) {
   CU_ASSERT_PTR_NULL_FATAL(status);
 }
 
-/* One rank, three micro-batches: no waiting. F, B, W of a micro-batch use fb 192, fw 256, bw 128; one micro-batch lives at a time. */
+/* One rank, three micro-batches: no waiting. F, B, W of a micro-batch use fb 192, fw 256, bw 128; one micro-batch lives
+ * at a time. */
 static void test_one_rank(void) {
   zb_plan *plan = sample_plan(1, 3, 0);
   zb_plan_simulation it;
@@ -30,17 +31,17 @@ static void test_one_rank(void) {
   zb_plan_destroy(plan);
 }
 
-/* Two ranks, one micro-batch: F0 10, message 3 + 2, F1 10, B1 20, message 5 beside W1 30, B0 20, W0 30; the exchange of the tied
- * sums ends 5 after the later W; OPT 5 in between. By hand:
- *   rank 0: F 0-10, B 50-70 (dx leaves rank 1 at 45), W 70-100, OPT 100-105, tied OPT from 105 or the messages, + 5
- *   rank 1: F 15-25, B 25-45, W 45-75, OPT 75-80, tied OPT after both messages
- *   messages: #2 (rank 0's sums) posted 100 and 75: 100-103.5 -> 104 (64 bytes x 0.0078125 = 0.5, rounded to 1: 3 + 1);
- *             #3 (rank 1's sums) posted 75 and 100: 100-104 */
+/* Two ranks, one micro-batch: F0 10, message 3 + 2, F1 10, B1 20, message 5 beside W1 30, B0 20, W0 30; the exchange of
+ * the tied sums ends 5 after the later W; OPT 5 in between. By hand: rank 0: F 0-10, B 50-70 (dx leaves rank 1 at 45),
+ * W 70-100, OPT 100-105, tied OPT from 105 or the messages, + 5 rank 1: F 15-25, B 25-45, W 45-75, OPT 75-80, tied OPT
+ * after both messages messages: #2 (rank 0's sums) posted 100 and 75: 100-103.5 -> 104 (64 bytes x 0.0078125 = 0.5,
+ * rounded to 1: 3 + 1); #3 (rank 1's sums) posted 75 and 100: 100-104 */
 static void test_two_ranks(void) {
   zb_plan *plan = sample_plan(2, 1, 0);
   zb_plan_simulation it;
   simulate(plan, &it);
-  int f0 = sample_find(plan, 0, ZB_JOB_F, 0), b0 = sample_find(plan, 0, ZB_JOB_B, 0), f1 = sample_find(plan, 1, ZB_JOB_F, 0);
+  int f0 = sample_find(plan, 0, ZB_JOB_F, 0), b0 = sample_find(plan, 0, ZB_JOB_B, 0),
+      f1 = sample_find(plan, 1, ZB_JOB_F, 0);
   int recv = sample_find(plan, 1, ZB_JOB_RECV, 0), send = sample_find(plan, 0, ZB_JOB_SEND, 0);
   int exchange = sample_find(plan, 1, ZB_JOB_SEND, -1);
   CU_ASSERT_EQUAL(it.jobs[0][f0].start_ps, 0);
@@ -65,8 +66,8 @@ static void test_two_ranks(void) {
   zb_plan_destroy(plan);
 }
 
-/* With messages that take no time, 1F1B of equal stages ends at (M + P - 1) x (F + B) plus what W adds: here all W follow their B,
- * so a rank's step is the known M x (F+B+W) + (P-1) x (F+B), and the OPTs. */
+/* With messages that take no time, 1F1B of equal stages ends at (M + P - 1) x (F + B) plus what W adds: here all W
+ * follow their B, so a rank's step is the known M x (F+B+W) + (P-1) x (F+B), and the OPTs. */
 static void test_known_bubble(void) {
   for (int ranks = 2; ranks <= 5; ++ranks) {
     zb_plan *plan = sample_plan(ranks, 8, 0);
@@ -77,7 +78,8 @@ static void test_known_bubble(void) {
     CU_ASSERT_EQUAL(it.ranks[0].start_ps, 0);
     CU_ASSERT_EQUAL(it.ranks[ranks - 1].start_ps, 10 * (ranks - 1));
     CU_ASSERT_EQUAL(it.ranks[0].end_ps - it.ranks[0].opt_ps, 8 * 60 + (ranks - 1) * (10 + 20));
-    for (int r = 0; r < ranks; ++r) CU_ASSERT_EQUAL(it.ranks[r].busy_ps - it.ranks[r].opt_ps, 8 * 60);
+    for (int r = 0; r < ranks; ++r)
+      CU_ASSERT_EQUAL(it.ranks[r].busy_ps - it.ranks[r].opt_ps, 8 * 60);
     zb_plan_simulation_free(&it);
     zb_plan_destroy(plan);
   }
@@ -108,7 +110,8 @@ static void test_memory(void) {
     zb_plan_simulation it;
     simulate(plan, &it);
     peaks[i] = it.ranks[3].peak_bytes;
-    for (int r = 0; r < 4; ++r) CU_ASSERT_TRUE(it.ranks[r].peak_bytes <= plan->ranks[r].arena_bytes);
+    for (int r = 0; r < 4; ++r)
+      CU_ASSERT_TRUE(it.ranks[r].peak_bytes <= plan->ranks[r].arena_bytes);
     CU_ASSERT_TRUE(it.ranks[0].peak_bytes > it.ranks[3].peak_bytes); /* more micro-batches in flight */
     zb_plan_simulation_free(&it);
     zb_plan_destroy(plan);
@@ -130,7 +133,9 @@ static void expect_failure(zb_plan *plan, zb_code code, const char *expected) {
 static void test_failures(void) {
   zb_plan *plan = sample_plan(2, 1, 0); /* the last rank ends before it posts anything */
   plan->ranks[1].job_count = plan->ranks[1].load_count;
-  expect_failure(plan, ZB_TIMEOUT, "rank 0 job 5 (B of stage 0, micro-batch 0) waits for message #1 from rank 1 to rank 0, which rank 1 did not post");
+  expect_failure(plan, ZB_TIMEOUT,
+                 "rank 0 job 5 (B of stage 0, micro-batch 0) waits for message #1 from rank 1 to rank 0, which rank 1 "
+                 "did not post");
   plan = sample_plan(1, 3, 0);
   plan->ranks[0].subprograms[SAMPLE_W].time_ps = INT64_MAX / 2;
   expect_failure(plan, ZB_INVALID, "2^63 ps");

@@ -43,22 +43,27 @@ static void swap_jobs(zb_plan *plan, int rank, int a, int b) {
   it->jobs[a] = it->jobs[b];
   it->jobs[b] = kept;
   for (uint32_t i = 0; i < it->pool_u32_count; ++i) {
-    if (it->pool_u32[i] == (uint32_t)a) it->pool_u32[i] = (uint32_t)b;
-    else if (it->pool_u32[i] == (uint32_t)b) it->pool_u32[i] = (uint32_t)a;
+    if (it->pool_u32[i] == (uint32_t)a)
+      it->pool_u32[i] = (uint32_t)b;
+    else if (it->pool_u32[i] == (uint32_t)b)
+      it->pool_u32[i] = (uint32_t)a;
   }
 }
 
 /* Takes a job away; nothing may wait for it. */
 static void remove_job(zb_plan *plan, int rank, int index) {
   zb_plan_rank *it = &plan->ranks[rank];
-  for (int i = index; i + 1 < it->job_count; ++i) swap_jobs(plan, rank, i, i + 1);
+  for (int i = index; i + 1 < it->job_count; ++i)
+    swap_jobs(plan, rank, i, i + 1);
   --it->job_count;
 }
 
 /* Moves a job to the place of another; the ones between close up. */
 static void move_job(zb_plan *plan, int rank, int from, int to) {
-  for (; from < to; ++from) swap_jobs(plan, rank, from, from + 1);
-  for (; from > to; --from) swap_jobs(plan, rank, from, from - 1);
+  for (; from < to; ++from)
+    swap_jobs(plan, rank, from, from + 1);
+  for (; from > to; --from)
+    swap_jobs(plan, rank, from, from - 1);
 }
 
 /* Puts a copy of a job right after it. */
@@ -75,17 +80,39 @@ static void wait_for(zb_plan *plan, int rank, int index, int waited) {
   it->pool_u32[it->pool_u32_count++] = (uint32_t)waited;
 }
 
-static void region_over_another(zb_plan *p) { p->ranks[0].regions[ZB_REGION_SLOTS].offset -= 64; }
-static void odd_region(zb_plan *p) { p->ranks[0].regions[ZB_REGION_GRADIENTS].offset += 8; }
-static void no_step(zb_plan *p) { p->ranks[0].regions[ZB_REGION_STEP].bytes = 0; }
-static void region_outside(zb_plan *p) { p->ranks[0].regions[ZB_REGION_WORKSPACE].bytes += 1; }
-static void parameter_outside(zb_plan *p) { p->ranks[0].parameters[0].tensor.offset += 576; }
-static void parameters_overlap(zb_plan *p) { p->ranks[0].parameters[1].tensor.offset -= 32; }
-static void gradient_outside(zb_plan *p) { p->ranks[0].parameters[0].gradient_offset = 0; }
-static void w_twice(zb_plan *p) { job(p, 1, ZB_JOB_W, 1)->micro_batch = 0; }
-static void no_w(zb_plan *p) { remove_job(p, 1, sample_find(p, 1, ZB_JOB_W, 3)); }
-static void no_opt(zb_plan *p) { remove_job(p, 1, sample_find(p, 1, ZB_JOB_OPT, -1)); }
-static void no_load(zb_plan *p) { remove_job(p, 1, 0), p->ranks[1].load_count = 0; }
+static void region_over_another(zb_plan *p) {
+  p->ranks[0].regions[ZB_REGION_SLOTS].offset -= 64;
+}
+static void odd_region(zb_plan *p) {
+  p->ranks[0].regions[ZB_REGION_GRADIENTS].offset += 8;
+}
+static void no_step(zb_plan *p) {
+  p->ranks[0].regions[ZB_REGION_STEP].bytes = 0;
+}
+static void region_outside(zb_plan *p) {
+  p->ranks[0].regions[ZB_REGION_WORKSPACE].bytes += 1;
+}
+static void parameter_outside(zb_plan *p) {
+  p->ranks[0].parameters[0].tensor.offset += 576;
+}
+static void parameters_overlap(zb_plan *p) {
+  p->ranks[0].parameters[1].tensor.offset -= 32;
+}
+static void gradient_outside(zb_plan *p) {
+  p->ranks[0].parameters[0].gradient_offset = 0;
+}
+static void w_twice(zb_plan *p) {
+  job(p, 1, ZB_JOB_W, 1)->micro_batch = 0;
+}
+static void no_w(zb_plan *p) {
+  remove_job(p, 1, sample_find(p, 1, ZB_JOB_W, 3));
+}
+static void no_opt(zb_plan *p) {
+  remove_job(p, 1, sample_find(p, 1, ZB_JOB_OPT, -1));
+}
+static void no_load(zb_plan *p) {
+  remove_job(p, 1, 0), p->ranks[1].load_count = 0;
+}
 static void foreign_stage(zb_plan *p) {
   for (int i = 0; i < p->ranks[1].job_count; ++i)
     if (p->ranks[1].jobs[i].kind == ZB_JOB_W) p->ranks[1].jobs[i].stage = 2;
@@ -94,40 +121,61 @@ static void foreign_stage(zb_plan *p) {
 static void two_of_a_kind(zb_plan *p) {
   p->ranks[1].subprograms[p->ranks[1].subprogram_count++] = p->ranks[1].subprograms[SAMPLE_W];
 }
-static void opt_of_a_micro_batch(zb_plan *p) { job(p, 1, ZB_JOB_OPT, -1)->micro_batch = 0; }
-static void w_falls(zb_plan *p) { move_job(p, 1, sample_find(p, 1, ZB_JOB_W, 2), sample_find(p, 1, ZB_JOB_W, 3)); }
-static void w_before_b(zb_plan *p) { swap_jobs(p, 2, sample_find(p, 2, ZB_JOB_B, 1), sample_find(p, 2, ZB_JOB_W, 1)); }
-static void b_before_f(zb_plan *p) { swap_jobs(p, 2, sample_find(p, 2, ZB_JOB_F, 0), sample_find(p, 2, ZB_JOB_B, 0)); }
-static void early_opt(zb_plan *p) { swap_jobs(p, 1, sample_find(p, 1, ZB_JOB_W, 3), sample_find(p, 1, ZB_JOB_OPT, -1)); }
+static void opt_of_a_micro_batch(zb_plan *p) {
+  job(p, 1, ZB_JOB_OPT, -1)->micro_batch = 0;
+}
+static void w_falls(zb_plan *p) {
+  move_job(p, 1, sample_find(p, 1, ZB_JOB_W, 2), sample_find(p, 1, ZB_JOB_W, 3));
+}
+static void w_before_b(zb_plan *p) {
+  swap_jobs(p, 2, sample_find(p, 2, ZB_JOB_B, 1), sample_find(p, 2, ZB_JOB_W, 1));
+}
+static void b_before_f(zb_plan *p) {
+  swap_jobs(p, 2, sample_find(p, 2, ZB_JOB_F, 0), sample_find(p, 2, ZB_JOB_B, 0));
+}
+static void early_opt(zb_plan *p) {
+  swap_jobs(p, 1, sample_find(p, 1, ZB_JOB_W, 3), sample_find(p, 1, ZB_JOB_OPT, -1));
+}
 static void early_opt_without_stage(zb_plan *p) { /* found by what it reads, not by its stage */
   p->ranks[1].subprograms[SAMPLE_OPT].stage = -1;
   job(p, 1, ZB_JOB_OPT, -1)->stage = -1;
   early_opt(p);
 }
-static void frozen_updated(zb_plan *p) { p->ranks[1].parameters[0].trained = false; }
+static void frozen_updated(zb_plan *p) {
+  p->ranks[1].parameters[0].trained = false;
+}
 static void never_updated(zb_plan *p) {
-  instruction(p, 1, SAMPLE_OPT, 0)->outputs[0].shape[0] = 7; /* not on its input any more, so the input must shrink too */
+  instruction(p, 1, SAMPLE_OPT, 0)->outputs[0].shape[0] =
+      7; /* not on its input any more, so the input must shrink too */
   instruction(p, 1, SAMPLE_OPT, 0)->inputs[0].shape[0] = 7;
 }
 static void updated_twice(zb_plan *p) {
   instruction(p, 0, SAMPLE_TIED, 1)->outputs[0].offset -= 32;
   instruction(p, 0, SAMPLE_TIED, 1)->inputs[0].offset -= 32;
 }
-static void constant_never_computed(zb_plan *p) { instruction(p, 0, SAMPLE_LOAD, 0)->outputs[0].shape[0] = 4; }
-static void constant_not_computed(zb_plan *p) { p->ranks[0].constants[1].computed = false; }
+static void constant_never_computed(zb_plan *p) {
+  instruction(p, 0, SAMPLE_LOAD, 0)->outputs[0].shape[0] = 4;
+}
+static void constant_not_computed(zb_plan *p) {
+  p->ranks[0].constants[1].computed = false;
+}
 static void constant_read_early(zb_plan *p) {
   zb_plan_instruction *it = instruction(p, 0, SAMPLE_LOAD, 0);
   it->accumulate = true;
 }
 static void f_writes_parameters(zb_plan *p) {
-  instruction(p, 1, SAMPLE_F, 1)->outputs[0] = sample_operand(0, p->ranks[1].regions[ZB_REGION_PARAMETERS].offset, ZB_F32, 4, 16);
+  instruction(p, 1, SAMPLE_F, 1)->outputs[0] =
+      sample_operand(0, p->ranks[1].regions[ZB_REGION_PARAMETERS].offset, ZB_F32, 4, 16);
 }
 static void base_zero_in_slots(zb_plan *p) {
   instruction(p, 1, SAMPLE_F, 0)->inputs[1].offset = p->ranks[1].regions[ZB_REGION_SLOTS].offset;
 }
-static void unwritten_workspace(zb_plan *p) { instruction(p, 1, SAMPLE_B, 1)->inputs[1].offset += 64; }
+static void unwritten_workspace(zb_plan *p) {
+  instruction(p, 1, SAMPLE_B, 1)->inputs[1].offset += 64;
+}
 static void result_over_input(zb_plan *p) {
-  instruction(p, 1, SAMPLE_B, 1)->outputs[0] = sample_operand(0, p->ranks[1].regions[ZB_REGION_WORKSPACE].offset + 64, ZB_F32, 4, 8);
+  instruction(p, 1, SAMPLE_B, 1)->outputs[0] =
+      sample_operand(0, p->ranks[1].regions[ZB_REGION_WORKSPACE].offset + 64, ZB_F32, 4, 8);
 }
 static void clobbered_workspace(zb_plan *p) { /* the scratch of a product lies where a result waits to be read */
   zb_plan_instruction *gradient = instruction(p, 1, SAMPLE_B, 1), *product = instruction(p, 1, SAMPLE_B, 2);
@@ -141,14 +189,30 @@ static void scratch_on_operand(zb_plan *p) {
   instruction(p, 1, SAMPLE_B, 1)->scratch_offset = p->ranks[1].regions[ZB_REGION_WORKSPACE].offset;
   instruction(p, 1, SAMPLE_B, 1)->scratch_bytes = 64;
 }
-static void results_overlap(zb_plan *p) { instruction(p, 1, SAMPLE_OPT, 0)->outputs[1] = instruction(p, 1, SAMPLE_OPT, 0)->outputs[0]; }
-static void small_workspace(zb_plan *p) { p->ranks[1].subprograms[SAMPLE_F].workspace_bytes = 128; }
-static void base_outside_slots(zb_plan *p) { *base_of(p, 1, ZB_JOB_F, 0, 0) = 0; }
-static void base_odd(zb_plan *p) { *base_of(p, 1, ZB_JOB_F, 0, 0) += 4; }
-static void operand_outside_base(zb_plan *p) { instruction(p, 1, SAMPLE_F, 0)->inputs[0].offset = 4; }
-static void part_in_parameters(zb_plan *p) { part_of(p, 0, ZB_JOB_READ, 0, 0)->offset = 0; }
-static void recv_not_waited(zb_plan *p) { job(p, 1, ZB_JOB_F, 2)->waits.count = 0; }
-static void exchange_not_waited(zb_plan *p) { p->ranks[0].jobs[p->ranks[0].job_count - 1].waits.count = 0; }
+static void results_overlap(zb_plan *p) {
+  instruction(p, 1, SAMPLE_OPT, 0)->outputs[1] = instruction(p, 1, SAMPLE_OPT, 0)->outputs[0];
+}
+static void small_workspace(zb_plan *p) {
+  p->ranks[1].subprograms[SAMPLE_F].workspace_bytes = 128;
+}
+static void base_outside_slots(zb_plan *p) {
+  *base_of(p, 1, ZB_JOB_F, 0, 0) = 0;
+}
+static void base_odd(zb_plan *p) {
+  *base_of(p, 1, ZB_JOB_F, 0, 0) += 4;
+}
+static void operand_outside_base(zb_plan *p) {
+  instruction(p, 1, SAMPLE_F, 0)->inputs[0].offset = 4;
+}
+static void part_in_parameters(zb_plan *p) {
+  part_of(p, 0, ZB_JOB_READ, 0, 0)->offset = 0;
+}
+static void recv_not_waited(zb_plan *p) {
+  job(p, 1, ZB_JOB_F, 2)->waits.count = 0;
+}
+static void exchange_not_waited(zb_plan *p) {
+  p->ranks[0].jobs[p->ranks[0].job_count - 1].waits.count = 0;
+}
 static void send_before_write(zb_plan *p) {
   int send = sample_find(p, 0, ZB_JOB_SEND, 0);
   swap_jobs(p, 0, send, send - 1);
@@ -165,12 +229,17 @@ static void recv_after_use(zb_plan *p) { /* the tied OPT reads zeros, and the ot
   rank->jobs[rank->job_count - 1].waits.count = 0;
   move_job(p, 0, sample_find(p, 0, ZB_JOB_RECV, -1), rank->job_count - 1);
 }
-static void other_micro_batch(zb_plan *p) { *base_of(p, 1, ZB_JOB_B, 2, 0) = *base_of(p, 1, ZB_JOB_B, 1, 0); }
-static void overwritten(zb_plan *p) { *base_of(p, 1, ZB_JOB_F, 1, 0) = *base_of(p, 1, ZB_JOB_F, 0, 0); }
+static void other_micro_batch(zb_plan *p) {
+  *base_of(p, 1, ZB_JOB_B, 2, 0) = *base_of(p, 1, ZB_JOB_B, 1, 0);
+}
+static void overwritten(zb_plan *p) {
+  *base_of(p, 1, ZB_JOB_F, 1, 0) = *base_of(p, 1, ZB_JOB_F, 0, 0);
+}
 static void recv_over_live(zb_plan *p) {
   zb_plan_rank *rank = &p->ranks[1];
   for (int i = 0; i < rank->job_count; ++i)
-    if (rank->jobs[i].kind == ZB_JOB_RECV && p->messages[rank->jobs[i].message].kind == 'B' && rank->jobs[i].micro_batch == 0)
+    if (rank->jobs[i].kind == ZB_JOB_RECV && p->messages[rank->jobs[i].message].kind == 'B' &&
+        rank->jobs[i].micro_batch == 0)
       rank->pool_ranges[rank->jobs[i].parts.begin].offset = *base_of(p, 1, ZB_JOB_F, 0, 1);
 }
 static void swapped_parts(zb_plan *p) { /* right sizes, right micro-batch, wrong order, in one micro-batch only */
@@ -179,16 +248,26 @@ static void swapped_parts(zb_plan *p) { /* right sizes, right micro-batch, wrong
   first->offset = home + 192;
   second->offset = home;
 }
-static void shared_bytes(zb_plan *p) { *base_of(p, 1, ZB_JOB_B, 1, 1) = *base_of(p, 1, ZB_JOB_B, 1, 0); }
+static void shared_bytes(zb_plan *p) {
+  *base_of(p, 1, ZB_JOB_B, 1, 1) = *base_of(p, 1, ZB_JOB_B, 1, 0);
+}
 static void report_of_another(zb_plan *p) {
   job(p, 2, ZB_JOB_REPORT, 1)->micro_batch = 7; /* freed for the swap */
   job(p, 2, ZB_JOB_REPORT, 2)->micro_batch = 1;
   job(p, 2, ZB_JOB_REPORT, 7)->micro_batch = 2;
 }
-static void report_missing(zb_plan *p) { remove_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, 3)); }
-static void report_twice(zb_plan *p) { copy_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, 3)); }
-static void no_send(zb_plan *p) { remove_job(p, 2, sample_find(p, 2, ZB_JOB_SEND, 3)); }
-static void sent_twice(zb_plan *p) { copy_job(p, 2, sample_find(p, 2, ZB_JOB_SEND, 2)); }
+static void report_missing(zb_plan *p) {
+  remove_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, 3));
+}
+static void report_twice(zb_plan *p) {
+  copy_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, 3));
+}
+static void no_send(zb_plan *p) {
+  remove_job(p, 2, sample_find(p, 2, ZB_JOB_SEND, 3));
+}
+static void sent_twice(zb_plan *p) {
+  copy_job(p, 2, sample_find(p, 2, ZB_JOB_SEND, 2));
+}
 static void unequal_parts(zb_plan *p) {
   for (int m = 0; m < 4; ++m) {
     part_of(p, 1, ZB_JOB_RECV, m, 0)->bytes = 128;
@@ -196,7 +275,9 @@ static void unequal_parts(zb_plan *p) {
     part_of(p, 1, ZB_JOB_RECV, m, 1)->bytes = 128;
   }
 }
-static void parts_of_other_size(zb_plan *p) { part_of(p, 1, ZB_JOB_RECV, 1, 1)->bytes -= 64; }
+static void parts_of_other_size(zb_plan *p) {
+  part_of(p, 1, ZB_JOB_RECV, 1, 1)->bytes -= 64;
+}
 static void numbers_fall(zb_plan *p) { /* on the channel from rank 0 to rank 1 */
   move_job(p, 0, sample_find(p, 0, ZB_JOB_SEND, 0), sample_find(p, 0, ZB_JOB_SEND, 1));
 }
@@ -207,8 +288,12 @@ static void hangs(zb_plan *p) {
   move_job(p, 1, sample_find(p, 1, ZB_JOB_RECV, 1), first);
   wait_for(p, 1, first + 1, first);
 }
-static void bad_job_kind(zb_plan *p) { p->ranks[0].jobs[1].kind = ZB_JOB_KIND_COUNT; }
-static void wait_forward(zb_plan *p) { p->ranks[1].pool_u32[job(p, 1, ZB_JOB_F, 0)->waits.begin] = 60; }
+static void bad_job_kind(zb_plan *p) {
+  p->ranks[0].jobs[1].kind = ZB_JOB_KIND_COUNT;
+}
+static void wait_forward(zb_plan *p) {
+  p->ranks[1].pool_u32[job(p, 1, ZB_JOB_F, 0)->waits.begin] = 60;
+}
 
 static const struct breakage {
   const char *name;
@@ -253,7 +338,8 @@ static const struct breakage {
     {"operand outside of its base", operand_outside_base, "structure", "ends outside of its base"},
     {"part in the parameters", part_in_parameters, "ranges", "its part 0 lies neither in the slots"},
     {"RECV not waited for", recv_not_waited, "dataflow", "which is being received, without waiting for rank 1 job"},
-    {"exchange not waited for", exchange_not_waited, "dataflow", "which is being received, without waiting for rank 0 job"},
+    {"exchange not waited for", exchange_not_waited, "dataflow",
+     "which is being received, without waiting for rank 0 job"},
     {"SEND before the value is there", send_before_write, "dataflow", "which no job wrote before"},
     {"sum changed while it is sent", changes_what_is_sent, "dataflow", "without waiting for the end of rank 0 job"},
     {"sums received after their use", recv_after_use, "dataflow", "which was used before it came"},
@@ -284,8 +370,11 @@ static void test_broken_plans(void) {
     it->make(plan);
     zb_status status = zb_plan_verify(plan);
     snprintf(rule, sizeof rule, "rule \"%s\"", it->rule);
-    bool right = zb_status_code(status) == ZB_INVALID && strstr(zb_status_text(status), rule) && strstr(zb_status_text(status), it->message);
-    if (!right) printf("\n  %s: expected %s and '%s', got: %s", it->name, rule, it->message, status ? zb_status_text(status) : "no error\n");
+    bool right = zb_status_code(status) == ZB_INVALID && strstr(zb_status_text(status), rule) &&
+                 strstr(zb_status_text(status), it->message);
+    if (!right)
+      printf("\n  %s: expected %s and '%s', got: %s", it->name, rule, it->message,
+             status ? zb_status_text(status) : "no error\n");
     CU_ASSERT_TRUE(right);
     zb_status_free(status);
     zb_plan_destroy(plan);
