@@ -4,17 +4,21 @@
     export_onnx.py gpt2 gpt2.onnx --layers 8 --dim 128 --heads 4 --seq 128 --batch 4
     export_onnx.py my_package.my_model:make mine.onnx --input x:int64:4x128 --input y:int64:4x128
 
-A family (gpt2, llama), or MODULE:FACTORY: FACTORY() gives a torch.nn.Module whose forward takes the inputs and gives a scalar
-loss. MODULE is a module name or a path to a .py file. Every --input is NAME:DTYPE:SHAPE for one micro-batch; shapes are static.
+A family (gpt2, llama), or MODULE:FACTORY: FACTORY() gives a torch.nn.Module whose forward takes the inputs and
+gives a scalar loss. MODULE is a module name or a path to a .py file. Every --input is NAME:DTYPE:SHAPE for one
+micro-batch; shapes are static.
 
-Why not torch.onnx.export with its defaults: its optimizer takes parameters for constants. Equal initial values become one
-initializer (all LayerNorm scales, which are ones), biases of zero are dropped, transposed weights become new, unnamed constants:
-such a file computes the right loss and cannot be trained. So the graph is exported unoptimized, the parameters are turned into
-graph inputs, the graph is optimized, and they are turned back. --raw stops after the first step (a larger file, the same program).
+Why not torch.onnx.export with its defaults: its optimizer takes parameters for constants. Equal initial values
+become one initializer (all LayerNorm scales, which are ones), biases of zero are dropped, transposed weights become
+new, unnamed constants: such a file computes the right loss and cannot be trained. So the graph is exported
+unoptimized, the parameters are turned into graph inputs, the graph is optimized, and they are turned back. --raw
+stops after the first step (a larger file, the same program).
 
-In the file, parameters have the names of named_parameters(); a tied weight has the first of its names. Other tensors (rotary
-tables, masks) have no dot in their names, which is how zbc tells them from parameters. Paths of this machine are removed.
+In the file, parameters have the names of named_parameters(); a tied weight has the first of its names. Other
+tensors (rotary tables, masks) have no dot in their names, which is how zbc tells them from parameters. Paths of
+this machine are removed.
 """
+
 import argparse
 import importlib
 import importlib.util
@@ -29,8 +33,10 @@ try:
     import torch
     import onnxscript  # noqa: F401  (torch.onnx.export needs it; say so before the work starts)
 except ImportError as e:
-    sys.exit(f"error: the Python package '{e.name}' is not installed\n  hint: pip install -r "
-             f"{os.path.join(os.path.dirname(os.path.relpath(__file__)), 'requirements.txt')}")
+    sys.exit(
+        f"error: the Python package '{e.name}' is not installed\n  hint: pip install -r "
+        f"{os.path.join(os.path.dirname(os.path.relpath(__file__)), 'requirements.txt')}"
+    )
 
 warnings.simplefilter("ignore")  # those of the exporter about itself
 logging.getLogger("torch.onnx").setLevel(logging.ERROR)
@@ -76,7 +82,10 @@ def load_factory(name):
         fail(f"cannot load module '{module_name}': {e}")
     factory = getattr(module, function, None)
     if not callable(factory):
-        fail(f"module '{module_name}' has no function '{function}'", "MODULE:FACTORY, where FACTORY() gives a torch.nn.Module")
+        fail(
+            f"module '{module_name}' has no function '{function}'",
+            "MODULE:FACTORY, where FACTORY() gives a torch.nn.Module",
+        )
     model = factory()
     if not isinstance(model, torch.nn.Module):
         fail(f"'{name}' gave a {type(model).__name__}, not a torch.nn.Module")
@@ -115,6 +124,7 @@ def name_initializers(graph, names):
 def optimize(model, names):
     """onnxscript's optimizer, with the parameters out of its sight."""
     import onnxscript.optimizer
+
     graph = model.graph
     kept = {v.name: v.const_value for v in graph.initializers.values() if v.name in names}
     for name in kept:
@@ -152,8 +162,11 @@ def check(graph, input_names, wanted):
         fail(f"the exported graph has the inputs {[v.name for v in graph.inputs]}, expected {input_names}")
     missing = sorted(wanted - {v.name for v in graph.initializers.values()})
     if missing:
-        print(f"warning: {len(missing)} parameters are not used by the loss and not in the file: {', '.join(missing[:5])}",
-              file=sys.stderr)
+        print(
+            f"warning: {len(missing)} parameters are not used by the loss and not in the file: "
+            + ", ".join(missing[:5]),
+            file=sys.stderr,
+        )
 
 
 def export(model, inputs, out, raw):
@@ -162,9 +175,18 @@ def export(model, inputs, out, raw):
         loss = model(*[t for _, t in inputs])
     if not isinstance(loss, torch.Tensor) or loss.dim() != 0 or not loss.dtype.is_floating_point:
         what = f"a tensor of shape {list(loss.shape)}" if isinstance(loss, torch.Tensor) else type(loss).__name__
-        fail(f"forward() gave {what}, not a scalar float loss", "return the mean loss of the micro-batch, nothing else")
-    program = torch.onnx.export(model, tuple(t for _, t in inputs), dynamo=True, optimize=False,
-                                input_names=[n for n, _ in inputs], output_names=["loss"], verbose=False)
+        fail(
+            f"forward() gave {what}, not a scalar float loss", "return the mean loss of the micro-batch, nothing else"
+        )
+    program = torch.onnx.export(
+        model,
+        tuple(t for _, t in inputs),
+        dynamo=True,
+        optimize=False,
+        input_names=[n for n, _ in inputs],
+        output_names=["loss"],
+        verbose=False,
+    )
     graph = program.model.graph
     name_initializers(graph, names)
     if not raw:

@@ -1,26 +1,51 @@
-"""The model families that export_onnx.py and reference.py know by name: GPT-2 and Llama as Hugging Face defines them, each
-with a training loss, forward(x, y) -> scalar.
+"""The model families that export_onnx.py and reference.py know by name: GPT-2 and Llama as Hugging Face defines
+them, each with a training loss, forward(x, y) -> scalar.
 
-Random initial weights from a fixed seed, no dropout, a byte vocabulary by default. FAMILIES is the one list: a family is a
-row {builder, path of its list of layers}.
+Random initial weights from a fixed seed, no dropout, a byte vocabulary by default. FAMILIES is the one list: a
+family is a row {builder, path of its list of layers}.
 """
 
 
 def gpt2(o):
     """Tied embedding, fused query/key/value, tanh-GELU, LayerNorm, learned positions."""
     from transformers import GPT2Config, GPT2LMHeadModel
-    return GPT2LMHeadModel(GPT2Config(
-        vocab_size=o.vocab, n_layer=o.layers, n_embd=o.dim, n_head=o.heads, n_positions=o.seq, resid_pdrop=0.0,
-        embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=0, attn_implementation="eager"))
+
+    return GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=o.vocab,
+            n_layer=o.layers,
+            n_embd=o.dim,
+            n_head=o.heads,
+            n_positions=o.seq,
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            bos_token_id=0,
+            eos_token_id=0,
+            attn_implementation="eager",
+        )
+    )
 
 
 def llama(o):
     """Untied embedding, grouped-query attention, rotary positions, SwiGLU, RMSNorm, no biases."""
     from transformers import LlamaConfig, LlamaForCausalLM
-    return LlamaForCausalLM(LlamaConfig(
-        vocab_size=o.vocab, num_hidden_layers=o.layers, hidden_size=o.dim, intermediate_size=max(32, o.dim * 8 // 3 // 32 * 32),
-        num_attention_heads=o.heads, num_key_value_heads=max(1, o.heads // 2), max_position_embeddings=o.seq,
-        tie_word_embeddings=False, bos_token_id=0, eos_token_id=0, attn_implementation="eager"))
+
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=o.vocab,
+            num_hidden_layers=o.layers,
+            hidden_size=o.dim,
+            intermediate_size=max(32, o.dim * 8 // 3 // 32 * 32),
+            num_attention_heads=o.heads,
+            num_key_value_heads=max(1, o.heads // 2),
+            max_position_embeddings=o.seq,
+            tie_word_embeddings=False,
+            bos_token_id=0,
+            eos_token_id=0,
+            attn_implementation="eager",
+        )
+    )
 
 
 FAMILIES = {

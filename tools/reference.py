@@ -3,14 +3,15 @@
 
     reference.py gpt2 test/data/corpus.txt test/data/gpt2.reference.json [--steps 20] [--layers 8 ...]
 
-Batches:    row r of micro-batch i of step k starts at byte ((k*M + i)*B + r)*T mod (N - T - 1) of the text;
-            x = bytes [start, start+T), y = bytes [start+1, start+T+1).
+Batches:    row r of micro-batch i of step k starts at byte ((k*M + i)*B + r)*T mod (N - T - 1) of the text; x =
+            bytes [start, start+T), y = bytes [start+1, start+T+1).
 Gradient:   mean over the M micro-batches of the gradient of each micro-batch's mean loss.
 Loss:       of a step: mean of the micro-batch losses, before the update.
 Optimizer:  AdamW, constant rate, decoupled decay on parameters of rank >= 2 only, no clipping.
-Saved:      bytes that autograd keeps from the forward pass of one micro-batch, per layer: unique storages, parameters left out,
-            counted where they are saved first.
+Saved:      bytes that autograd keeps from the forward pass of one micro-batch, per layer: unique storages,
+            parameters left out, counted where they are saved first.
 """
+
 import argparse
 import json
 import sys
@@ -27,16 +28,25 @@ DECAY = 0.1
 
 
 def batch(text, o, step, micro):
-    starts = [((step * o.micro_batches + micro) * o.batch + r) * o.seq % (len(text) - o.seq - 1) for r in range(o.batch)]
-    return (torch.stack([text[s:s + o.seq] for s in starts]), torch.stack([text[s + 1:s + o.seq + 1] for s in starts]))
+    starts = [
+        ((step * o.micro_batches + micro) * o.batch + r) * o.seq % (len(text) - o.seq - 1) for r in range(o.batch)
+    ]
+    return (
+        torch.stack([text[s : s + o.seq] for s in starts]),
+        torch.stack([text[s + 1 : s + o.seq + 1] for s in starts]),
+    )
 
 
 def train(text, o, dtype):
     model = models.build(o.family, o).to(dtype)
     named = dict(model.named_parameters())
-    optimizer = torch.optim.AdamW([
-        dict(params=[p for p in named.values() if p.dim() >= 2], weight_decay=DECAY),
-        dict(params=[p for p in named.values() if p.dim() < 2], weight_decay=0.0)], **ADAMW)
+    optimizer = torch.optim.AdamW(
+        [
+            dict(params=[p for p in named.values() if p.dim() >= 2], weight_decay=DECAY),
+            dict(params=[p for p in named.values() if p.dim() < 2], weight_decay=0.0),
+        ],
+        **ADAMW,
+    )
     losses, first, gradient = [], [], None
     for step in range(o.steps):
         optimizer.zero_grad()
@@ -51,7 +61,9 @@ def train(text, o, dtype):
             gradient = {n: p.grad.double().norm().item() for n, p in named.items()}
         optimizer.step()
     weights = {n: p.detach().double().norm().item() for n, p in named.items()}
-    return dict(losses=losses, first_step_micro_losses=first, first_step_gradient_norm=gradient, final_weight_norm=weights)
+    return dict(
+        losses=losses, first_step_micro_losses=first, first_step_gradient_norm=gradient, final_weight_norm=weights
+    )
 
 
 def saved_bytes(text, o):
@@ -101,12 +113,28 @@ def main():
     layers, outside = saved_bytes(text, o)
     options = {name: getattr(o, name) for name in models.OPTIONS}
     with open(o.out, "w") as file:
-        json.dump(dict(family=o.family, **options, micro_batches=o.micro_batches, steps=o.steps,
-                       adamw=dict(ADAMW, weight_decay=DECAY), torch=torch.__version__.split("+")[0], fp32=single, fp64=double,
-                       fp32_vs_fp64=spread, saved_bytes_per_layer=layers, saved_bytes_outside_layers=outside), file, indent=1)
+        json.dump(
+            dict(
+                family=o.family,
+                **options,
+                micro_batches=o.micro_batches,
+                steps=o.steps,
+                adamw=dict(ADAMW, weight_decay=DECAY),
+                torch=torch.__version__.split("+")[0],
+                fp32=single,
+                fp64=double,
+                fp32_vs_fp64=spread,
+                saved_bytes_per_layer=layers,
+                saved_bytes_outside_layers=outside,
+            ),
+            file,
+            indent=1,
+        )
         file.write("\n")
-    print(f"{o.out}: loss {single['losses'][0]:.6f} -> {single['losses'][-1]:.6f}, fp32 against fp64 {spread:.1e}, "
-          f"saved bytes a layer {layers[1]:,}")
+    print(
+        f"{o.out}: loss {single['losses'][0]:.6f} -> {single['losses'][-1]:.6f}, fp32 against fp64 {spread:.1e}, "
+        f"saved bytes a layer {layers[1]:,}"
+    )
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
  * protobuf-c copies every byte field. Weights are nearly all of a model, so they are cut out first: a short walk over
  * the wire format copies everything else into a skeleton and notes where each initializer's raw_data (field 9) lies in
  * the mapping. The walk checks every length against the file, so a damaged file is reported with the byte where it
- * stops making sense. Wire format: https://protobuf.dev/programming-guides/encoding. Tests: test/ir/import/import_test.c,
- * mutate_test.c.
+ * stops making sense. Wire format: https://protobuf.dev/programming-guides/encoding.
+ * Tests: test/ir/import/import_test.c, mutate_test.c.
  */
 #include "ir/import/import.h"
 

@@ -120,7 +120,9 @@ zb_result zb_onnx_fold_eye_like(zb_onnx_node *n) {
 /* ---- Elementwise ---- */
 
 #define ZB_FOLD_UNARY(name, formula)                                                                                   \
-  static double unary_##name(double x) { return (double)(formula); }
+  static double unary_##name(double x) {                                                                               \
+    return (double)(formula);                                                                                          \
+  }
 #define ZB_FOLD_BINARY(name, logic, real, integer)
 #include "ir/import/fold.def"
 #undef ZB_FOLD_UNARY
@@ -196,7 +198,9 @@ static int64_t divide(int64_t a, int64_t b) {
     (void)b;                                                                                                           \
     return (double)(real);                                                                                             \
   }                                                                                                                    \
-  static int64_t integer_##name(int64_t a, int64_t b) { return (int64_t)(integer); }
+  static int64_t integer_##name(int64_t a, int64_t b) {                                                                \
+    return (int64_t)(integer);                                                                                         \
+  }
 #include "ir/import/fold.def"
 #undef ZB_FOLD_BINARY
 typedef struct binary_row {

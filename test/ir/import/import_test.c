@@ -357,7 +357,9 @@ static void test_llama(void) {
   run_shipped("llama-small", 75, 73);
 }
 
-static void add_chunk(MlirStringRef chunk, void *text) { zb_text_add_bytes(text, chunk.data, chunk.length); }
+static void add_chunk(MlirStringRef chunk, void *text) {
+  zb_text_add_bytes(text, chunk.data, chunk.length);
+}
 
 /* The module as text, constants of more than a few elements left out. */
 static zb_text print_graph(const char *name) {

@@ -5,7 +5,8 @@ Needs onnx and onnxruntime.
 Every good case is one operator (or a few) between an input x and loss = sum(y * w) * m.scale, and has the loss that
 onnxruntime gives (ONNX's own reference evaluator where that has no kernel). A case whose x is float and
 constant-foldable is written twice: computed (x is an input) and folded (x is an initializer). Bad cases have the
-text that the error must contain. Small random numbers, fixed seed."""
+text that the error must contain. Small random numbers, fixed seed.
+"""
 
 import base64
 import json

@@ -48,10 +48,16 @@ static void mutate(char *bytes, size_t *count) {
   size_t at = (size_t)(next() % *count), span = (size_t)(next() % 64) + 1;
   if (span > *count - at) span = *count - at;
   switch (next() % 6) {
-  case 0: bytes[at] = (char)(bytes[at] ^ (1 << (next() % 8))); break;
-  case 1: bytes[at] = (char)next(); break;
-  case 2: *count = at + 1; break; /* cut */
-  case 3:                         /* take a span out */
+  case 0:
+    bytes[at] = (char)(bytes[at] ^ (1 << (next() % 8)));
+    break;
+  case 1:
+    bytes[at] = (char)next();
+    break;
+  case 2:
+    *count = at + 1;
+    break; /* cut */
+  case 3:  /* take a span out */
     if (span == *count) span--;
     memmove(bytes + at, bytes + at + span, *count - at - span);
     *count -= span;
@@ -61,7 +67,8 @@ static void mutate(char *bytes, size_t *count) {
     *count += span;
     break;
   default: /* large numbers, where lengths, dimensions and types stand */
-    for (size_t i = 0; i < span && i < 8; i++) bytes[at + i] = (char)(i + 1 < span && i < 7 ? 0xff : 0x7f);
+    for (size_t i = 0; i < span && i < 8; i++)
+      bytes[at + i] = (char)(i + 1 < span && i < 7 ? 0xff : 0x7f);
     break;
   }
 }
@@ -99,7 +106,8 @@ static void test_mutations(void) {
   for (int i = 0; i < MUTATIONS; i++) {
     size_t count = good_bytes;
     memcpy(bytes, good, good_bytes);
-    for (uint64_t k = next() % 3 + 1; k > 0; k--) mutate(bytes, &count);
+    for (uint64_t k = next() % 3 + 1; k > 0; k--)
+      mutate(bytes, &count);
     import_bytes(bytes, count, &imported, &refused);
   }
   CU_ASSERT(imported > MUTATIONS / 50);
