@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""Builds one preset, runs every test of it and counts: the part of tools/test.sh that is not shell.
+
+Three kinds of tests. CUnit programs (test/**/*_test.c, one program each, built by the target zb-tests) count by the summary that
+CUnit prints. lit tests (test/**/*.mlir and *.test) count one each. Scripts (SCRIPTS below) print one line a check, "ok - NAME" or
+"not ok - NAME", with what is wrong below it; "ok - NAME # SKIP REASON" was skipped.
+
+A program that ends without a summary, an exit status that disagrees with the counts, a test that has no program and a time-out are
+failures too.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TEST = os.path.join(ROOT, "test")
+LLVM = os.environ.get("ZB_LLVM", "/usr/lib/llvm-22")
+PRESETS = {"release": "build", "dev": "build-dev", "asan": "build-asan", "tsan": "build-tsan"}
+TIME_LIMIT_SECONDS = {"release": 240, "dev": 400, "asan": 600, "tsan": 600}
+# Name, command. {build} is the build folder.
+SCRIPTS = [
+    ("layers", ["python3", "test/layers/layers.py"]),
+    ("tidy", ["python3", "test/tidy/tidy.py"]),
+    ("headers", ["python3", "test/headers/headers.py"]),
+    ("links", ["python3", "test/layers/links.py", "{build}"]),
+    ("install", ["python3", "test/install/install.py", "{build}"]),
+]
+SANITIZER_ENVIRONMENT = {
+    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
+    "LSAN_OPTIONS": "suppressions=%s:print_suppressions=0" % os.path.join(TEST, "lsan.supp"),
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1:suppressions=%s" % os.path.join(TEST, "tsan.supp"),
+}
+
+
+class Result:
+    def __init__(self, name, passed=0, failed=0, skipped=0, text="", seconds=0.0):
+        self.name, self.passed, self.failed, self.skipped = name, passed, failed, skipped
+        self.text, self.seconds = text, seconds
+
+
+def run(command, limit_seconds, environment=None, cwd=ROOT):
+    """Runs in a process group of its own; (exit status or None after a time-out, output, seconds)."""
+    start = time.monotonic()
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen(command, cwd=cwd, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                   env=environment, start_new_session=True)
+        try:
+            status = process.wait(limit_seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            status = None
+        out.seek(0)
+        text = out.read().decode(errors="replace")
+    return status, text, time.monotonic() - start
+
+
+def ending(status, limit_seconds):
+    if status is None:
+        return "still running after %d seconds, stopped" % limit_seconds
+    return "ended by signal %s" % signal.Signals(-status).name if status < 0 else "exit status %d" % status
+
+
+def count_cunit(name, status, text, seconds, limit_seconds):
+    """CUnit's row: 'tests  Total  Ran  Passed  Failed  Inactive'."""
+    row = re.findall(r"^\s*tests\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s*$", text, re.M)
+    suites = re.findall(r"^Run Summary:.*\n\s*suites\s+\d+\s+\d+\s+\S+\s+(\d+)\s+\d+\s*$", text, re.M)
+    if not row:
+        return Result(name, failed=1, text="%s\n%s without a summary\n" % (text, ending(status, limit_seconds)), seconds=seconds)
+    total, _, passed, failed, inactive = (int(x) for x in row[-1])
+    suites_failed = int(suites[-1]) if suites else 0
+    notes = []
+    if suites_failed:  # a suite that could not start: none of its tests ran
+        notes.append("%d suites could not start" % suites_failed)
+    if total == 0:
+        notes.append("the program has no tests")
+    if passed + failed + inactive < total:
+        notes.append("%d tests did not run" % (total - passed - failed - inactive))
+    if status != 0 and failed == 0:
+        notes.append("all tests passed, but " + ending(status, limit_seconds))
+    if status == 0 and failed:
+        notes.append("tests failed, but exit status 0")
+    return Result(name, passed, failed + len(notes), inactive, text + "".join(n + "\n" for n in notes), seconds)
+
+
+def count_script(name, status, text, seconds, limit_seconds):
+    passed = len(re.findall(r"^ok - (?!.*# SKIP)", text, re.M))
+    skipped = len(re.findall(r"^ok - .*# SKIP", text, re.M))
+    failed = len(re.findall(r"^not ok - ", text, re.M))
+    if (status != 0) != (failed > 0) or passed + skipped + failed == 0:
+        failed += 1
+        text += "%s, with %d checks\n" % (ending(status, limit_seconds), passed + skipped + failed - 1)
+    return Result(name, passed, failed, skipped, text, seconds)
+
+
+def cunit_programs():
+    """(name, source) of every CUnit program, by the rule of test/CMakeLists.txt."""
+    found = []
+    for folder, folders, files in os.walk(TEST):
+        folders.sort()
+        place = os.path.relpath(folder, TEST)
+        for file in sorted(files):
+            if file.endswith("_test.c"):
+                prefix = "" if place == "." else place.replace(os.sep, "-") + "-"
+                found.append((prefix + file[:-2], os.path.join("test", place, file)))
+    return found
+
+
+def lit_tests():
+    """Names, relative to the root, by the rule of lit.cfg.py."""
+    found = []
+    for folder, folders, files in os.walk(TEST):
+        folders[:] = sorted(f for f in folders if f not in ("data", "bench", "Inputs"))
+        found += [os.path.relpath(os.path.join(folder, f), ROOT) for f in sorted(files) if f.endswith((".mlir", ".test"))]
+    return found
+
+
+def read_left_out(modes):
+    """[(pattern, reason)] of the rows of these modes."""
+    rows = []
+    with open(os.path.join(TEST, "left_out.txt")) as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                mode, pattern, reason = line.split(None, 2)
+                if mode in modes:
+                    rows.append((pattern, reason.strip()))
+    return rows
+
+
+class Report:
+    """Prints results as they come, and adds up."""
+
+    def __init__(self, verbose):
+        self.verbose, self.passed, self.failed, self.skipped = verbose, 0, 0, 0
+        self.failures = []
+
+    def add(self, result):
+        self.passed += result.passed
+        self.failed += result.failed
+        self.skipped += result.skipped
+        if result.failed:
+            self.failures.append(result)
+            print("FAIL %s: %d failed, %d passed\n%s" % (result.name, result.failed, result.passed, indent(result.text)), flush=True)
+        elif self.verbose or result.seconds > 30:
+            print("ok   %s: %d passed, %.1f s" % (result.name, result.passed, result.seconds), flush=True)
+
+    def skip(self, name, reason):
+        self.skipped += 1
+        print("skip %s: %s" % (name, reason), flush=True)
+
+    def finish(self):
+        if self.failures:
+            print("\nfailed:\n" + "".join("  %s (%d)\n" % (r.name, r.failed) for r in self.failures))
+        print("%d passed, %d failed" % (self.passed, self.failed) + (", %d skipped" % self.skipped if self.skipped else ""), flush=True)
+        return 1 if self.failed or self.passed == 0 else 0
+
+
+def indent(text, lines_max=400):
+    lines = text.rstrip("\n").split("\n")
+    if len(lines) > lines_max:
+        lines = lines[: lines_max // 2] + ["... %d lines left out ..." % (len(lines) - lines_max)] + lines[-lines_max // 2 :]
+    return "".join("    " + line + "\n" for line in lines)
+
+
+def build(preset, folder, report):
+    """Configures and builds all programs and tests, as far as they build. False if nothing can be run."""
+    print("building preset %s in %s/" % (preset, os.path.relpath(folder, ROOT)), flush=True)
+    start = time.monotonic()
+    # Configured each time: test programs are found by name, and this is quick.
+    status, text, seconds = run(["cmake", "--preset", preset], 600)
+    if status != 0:
+        report.add(Result("configure", failed=1, text=text, seconds=seconds))
+        return False
+    status, text, seconds = run(["ninja", "-C", folder, "-k", "0", "all", "zb-tests"], 3600)
+    if status != 0:
+        lines = [l for l in text.split("\n") if not re.match(r"\[\d+/\d+\] (Building|Linking|Generating|Running)", l)]
+        report.add(Result("build", failed=1, text="\n".join(lines), seconds=seconds))
+    elif "warning:" in text:
+        lines = [l for l in text.split("\n") if not re.match(r"\[\d+/\d+\]", l)]
+        report.add(Result("build without warnings", failed=1, text="\n".join(lines), seconds=seconds))
+    print("built in %.0f s" % (time.monotonic() - start), flush=True)
+    return True
+
+
+def up_to_date(folder, target):
+    """Whether a program exists and is newer than its sources; asked only after a build that failed."""
+    status, text, _ = run(["ninja", "-C", folder, "-n", target], 60)
+    return status == 0 and "no work to do" in text
+
+
+def run_lit(tests, folder, jobs, environment, limit_seconds, report):
+    """One lit process for all tests."""
+    out = os.path.join(folder, "lit.json")
+    if os.path.exists(out):
+        os.remove(out)
+    command = [sys.executable, os.path.join(LLVM, "bin", "lit"), "-j", str(jobs), "-v", "-o", out] + tests
+    status, text, seconds = run(command, limit_seconds * 4, dict(environment, ZB_BUILD=folder))
+    if not os.path.exists(out):
+        report.add(Result("lit", failed=1, text="%s\n%s without a result\n" % (text, ending(status, limit_seconds * 4)), seconds=seconds))
+        return
+    with open(out) as file:
+        rows = json.load(file)["tests"]
+    results = {row["name"].split(" :: ", 1)[1]: row for row in rows}
+    for test in tests:
+        row = results.pop(os.path.relpath(test, "test"), None)
+        code = row["code"] if row else "NOT RUN"
+        if code in ("PASS", "XFAIL"):
+            report.add(Result(test, passed=1, seconds=row.get("elapsed") or 0))
+        elif code == "UNSUPPORTED":
+            report.skip(test, "lit says unsupported")
+        else:
+            report.add(Result(test, failed=1, text="%s\n%s" % (code, row["output"] if row else text)))
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/test.sh")
+    parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--filter", metavar="NAME", default="")
+    parser.add_argument("--preset", choices=sorted(PRESETS), default="release")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+
+    start = time.monotonic()
+    report = Report(options.verbose)
+    folder = os.path.join(ROOT, PRESETS[options.preset])
+    limit = TIME_LIMIT_SECONDS[options.preset]
+    left_out = read_left_out({options.preset} | ({"fast"} if options.fast else set()))
+    environment = dict(os.environ)
+    for name, value in SANITIZER_ENVIRONMENT.items():
+        environment.setdefault(name, value)
+
+    def wanted(name, source=None):
+        if options.filter not in name and options.filter not in (source or name):
+            return False
+        for pattern, reason in left_out:
+            if any(pathlib.PurePath(text).match(pattern) for text in (name, source or name)):
+                report.skip(name, reason)
+                return False
+        return True
+
+    if not build(options.preset, folder, report):
+        return report.finish()
+    broken = report.failed > 0
+
+    def run_cunit(item):
+        name, source = item
+        program = os.path.join(folder, "test", name)
+        if broken and not up_to_date(folder, "test/" + name):
+            return Result(name, failed=1, text="%s does not build\n" % source)
+        if not os.path.exists(program):
+            return Result(name, failed=1, text="%s: no program; hint: add zb_tests(%s ROOMS) to test/CMakeLists.txt\n" %
+                          (source, os.path.dirname(os.path.relpath(source, "test"))))
+        return count_cunit(name, *run([program], limit, environment), limit)
+
+    def run_script(item):
+        name, command = item
+        return count_script(name, *run([word.format(build=folder) for word in command], limit, environment), limit)
+
+    cunit = [item for item in cunit_programs() if wanted(*item)]
+    lit = [test for test in lit_tests() if wanted(test)]
+    scripts = [item for item in SCRIPTS if wanted(item[0])]
+    with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        waiting = [pool.submit(run_cunit, item) for item in cunit] + [pool.submit(run_script, item) for item in scripts]
+        for future in concurrent.futures.as_completed(waiting):
+            report.add(future.result())
+    if lit:
+        run_lit(lit, folder, options.jobs, environment, limit, report)
+    print("%.0f s in all" % (time.monotonic() - start))
+    if not cunit and not lit and not scripts:
+        print("no test has '%s' in its name" % options.filter)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

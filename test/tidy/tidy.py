@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""The style of the source text as a test: banned calls with what to use instead, limits of lines, functions and files, machine paths,
+a README in every folder.
+
+usage: tidy.py [ROOT]      checks a tree; ends with checks of itself on made-up text
+       tidy.py --update    writes test/tidy/long_functions.txt anew (only to remove rows or lower numbers; reviewers see it grow)
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+COLUMNS_MAX = 160
+FILE_LINES_MAX = 900
+FUNCTION_LINES_MAX = 90
+LONG_FUNCTIONS = os.path.join(HERE, "long_functions.txt")
+ROOMS = r"(include|ir|passes|runtime|kernels)/"
+ABOVE_BASE = r"(?!runtime/base/)" + ROOMS + r".*\.(c|h|cu)$"
+C_FILES = (".c", ".h", ".def", ".cu", ".cuh")
+TEXT_FILES = C_FILES + (".py", ".sh", ".md", ".txt", ".cmake", ".json", ".in", ".mlir", ".test", ".proto")
+# What a file name must match, what must not be in its code, what to do instead. Comments and strings of C are not code.
+BANS = [
+    (ABOVE_BASE, r"\b(malloc|calloc|realloc|strdup|strndup|aligned_alloc|posix_memalign)\(",
+     "zb_alloc, zb_realloc, zb_strdup: they count, and tests make them fail"),
+    (ABOVE_BASE, r"(?<![\w.>])free\(", "zb_free, or say in a comment on the line that the memory is libc's"),
+    (ROOMS + r".*\.(c|h|cu)$", r"\bstrtok\(", "strcspn and strspn; strtok keeps state"),
+    (r".*\.(c|h|cu)$", r"\b(strcpy|strcat|sprintf|vsprintf|gets)\(", "snprintf with a size, or zb_text of runtime/base/text.h"),
+    (ROOMS + r".*\.(c|h|cu)$", r"\bassert\(", "a zb_status or a diagnostic that says what was expected and got; _Static_assert for constants"),
+    (ABOVE_BASE, r"(?<![\w.>])(abort|exit|_exit|quick_exit)\(", "return a zb_status; only programs in tools/ end the process"),
+    (ROOMS + r".*\.(c|h|cu)$", r"\bgetenv\(", "a field of the params struct; the tools read the command line"),
+    (ROOMS + r".*\.(c|h|cu)$", r"\b(rand|srand|random|drand48)\(", "a generator with a seed that the caller gives"),
+    (r".*\.(c|h|cu)$", r"\balloca\(", "a fixed array with a named limit, or zb_alloc"),
+]
+# The same for the whole text of a file, comments and all.
+TEXT_BANS = [
+    (r"\b(TODO|FIXME|XXX|HACK)\b", "do it, or write the decision not to into the README of the folder"),
+    (r"(?<![\w.}/%)*-])/(work|root|home|tmp)(?=/|\b)", "a path relative to the repository, the build folder, or a temporary folder from the system"),
+    (r"[ \t]+$", "no blanks at the end of a line"),
+]
+# May have long lines: data, and what other programs wrote.
+WIDE = r"(test/.*\.(json|txt|mlir)|.*\.def|LICENSE)$"
+
+
+def files_of(root):
+    """Files that git knows or would take; without git, all but build folders."""
+    git = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, text=True)
+    if git.returncode == 0 and git.stdout:
+        names = [name for name in git.stdout.split("\0") if name and os.path.isfile(os.path.join(root, name))]
+    else:
+        names = []
+        for place, folders, files in os.walk(root):
+            folders[:] = [f for f in folders if not re.match(r"build|out$|\.git$|\.cache$|__pycache__$", f)]
+            names += [os.path.relpath(os.path.join(place, f), root) for f in files if not f.endswith(".pyc")]
+    return sorted(names)
+
+
+def without_comments(text):
+    """C text of the same lines with comments and the contents of strings blanked."""
+    pattern = r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+    return re.sub(pattern, lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.S)
+
+
+def functions_of(text):
+    """[(name, first line, lines)] of the C functions, by the layout that clang-format gives: the body ends with } in column 0."""
+    found, lines, start = [], text.split("\n"), None
+    for number, line in enumerate(lines):
+        if start is None and re.match(r"[A-Za-z_]", line) and not line.startswith(("typedef", "enum", "struct ", "union ", "#")):
+            start = number
+        if start is not None and line.endswith(";") and not any(l.endswith("{") for l in lines[start : number + 1]):
+            start = None
+        if line.startswith("}"):
+            if start is not None and line.rstrip() == "}":
+                head = " ".join(lines[start : number + 1])
+                name = re.match(r"[^({=]*?(\w+)\s*\(", head)
+                if name:
+                    found.append((name[1], start + 1, number - start + 1))
+            start = None
+    return found
+
+
+def read_long_functions():
+    """{(file, function): lines}."""
+    rows = {}
+    if os.path.exists(LONG_FUNCTIONS):
+        with open(LONG_FUNCTIONS) as file:
+            for line in file:
+                if line.strip() and not line.startswith("#"):
+                    path, name, lines = line.split()
+                    rows[path, name] = int(lines)
+    return rows
+
+
+def check_file(path, text, allowed, long_found):
+    """{check: [messages]} of one file; adds long functions to long_found."""
+    out = {}
+
+    def say(check, line, what, hint):
+        out.setdefault(check, []).append("%s:%d: error: %s; hint: %s" % (path, line, what, hint))
+
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        for pattern, hint in TEXT_BANS:
+            match = re.search(pattern, line)
+            if match and path != "test/tidy/tidy.py":
+                say("banned text", number, "'%s'" % match[0], hint)
+        if "\t" in line:
+            say("tabs", number, "a tab", "two spaces")
+        if len(line) > COLUMNS_MAX and not re.match(WIDE, path) and not line.startswith("| "):
+            say("long lines", number, "%d columns, at most %d" % (len(line), COLUMNS_MAX), "break the line; 100 to 120 are good to read")
+    if not path.endswith(C_FILES):
+        return out
+    if len(lines) > FILE_LINES_MAX:
+        say("long files", 1, "%d lines, at most %d" % (len(lines), FILE_LINES_MAX), "split the file by what a reader looks for")
+    code = without_comments(text)
+    for names, pattern, hint in BANS:
+        if re.match(names, path):
+            for match in re.finditer(pattern, code):
+                if "libc's" in lines[code.count("\n", 0, match.start())]:
+                    continue
+                say("banned calls", code.count("\n", 0, match.start()) + 1, "'%s'" % match[0].rstrip("("), "use " + hint)
+    if path.endswith((".c", ".cu", ".h")):
+        for name, line, count in functions_of(code):
+            if count > FUNCTION_LINES_MAX:
+                long_found[path, name] = count
+                limit = allowed.get((path, name), FUNCTION_LINES_MAX)
+                if count > limit:
+                    say("long functions", line, "%s has %d lines, at most %d" % (name, count, limit), "give a part of it a name and a function")
+    return out
+
+
+def check_readmes(names):
+    """Folders with sources: those two levels deep at most need a README.md, deeper ones that or a mention above."""
+    have = {os.path.dirname(name) for name in names if os.path.basename(name) == "README.md"}
+    folders = {os.path.dirname(name) for name in names if re.match(r"(include|ir|passes|runtime|kernels|tools|test)/", name)
+               and name.endswith(C_FILES + (".py", ".sh", ".mlir"))}
+    folders |= {os.path.dirname(folder) for folder in folders}
+    wrong = []
+    for folder in sorted(f for f in folders if f):
+        if folder in have or folder.startswith("test/") or folder == "include":
+            continue
+        if folder.count("/") >= 2 and os.path.dirname(folder) in have:
+            continue
+        wrong.append("%s/README.md:1: error: missing; hint: purpose, invariants, decisions (what, because, rejected), in a page" % folder)
+    return wrong
+
+
+CHECKS = ["banned calls", "banned text", "tabs", "long lines", "long files", "long functions"]
+
+
+def check_tree(root, allowed):
+    """([(check, messages)], {long functions})."""
+    names = files_of(root)
+    found, long_found = {check: [] for check in CHECKS}, {}
+    for name in names:
+        base = os.path.basename(name)
+        if name.startswith("test/data/") or not (name.endswith(TEXT_FILES) or base.startswith(".") or "." not in base) or name == "LICENSE":
+            continue
+        with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
+            for check, messages in check_file(name, file.read(), allowed, long_found).items():
+                found[check] += messages
+    found["a README in every folder"] = check_readmes(names)
+    return list(found.items()), long_found
+
+
+# Made-up files: path, text, parts of messages that must come (none: nothing may).
+EXAMPLES = [
+    ("passes/a.c", "void *f(void) {\n  return malloc(3);\n}\n", ["passes/a.c:2: error: 'malloc'; hint: use zb_alloc"]),
+    ("ir/b.c", 'int f(char *a) {\n  free(a);\n  zb_free(a);\n  table->free(a);\n  return puts("free(x)"); // free(y)\n  free(b); // libc\'s\n}\n', ["ir/b.c:2: error: 'free'"]),
+    ("runtime/base/c.c", "void *f(void) {\n  return malloc(3);\n}\n", []),
+    ("tools/d.c", "int main(void) {\n  exit(2);\n}\n", []),
+    ("runtime/exec/e.c", "void f(void) {\n  assert(1);\n  exit(1);\n  abort();\n  sprintf(a, b);\n  my_exit(1);\n}\n",
+     ["'assert'", "'exit'", "'abort'", "'sprintf'"]),
+    ("kernels/f.c", "// TO" + "DO: later\n\tint a;\nint b; \n", ["'TO" + "DO'", "a tab", "no blanks at the end"]),
+    ("ir/g.c", "// in /ho" + "me/x, and/or home/x, a/tmp\n", ["ir/g.c:1: error: '/ho" + "me'"]),
+    ("ir/h.c", "int a; //" + "x" * COLUMNS_MAX + "\n", ["columns, at most"]),
+    ("ir/i.c", "int a;\n" * (FILE_LINES_MAX + 1), ["ir/i.c:1: error: 902 lines"]),
+    ("ir/j.c", "static int short_one(int a) {\n  return a;\n}\n\nint long_one(int a,\n  int b) {\n" + "  a += b;\n" * 90 + "  return a;\n}\n",
+     ["ir/j.c:5: error: long_one has 94 lines, at most 90"]),
+    ("ir/k.c", "static const int table[] = {\n" + "  1,\n" * 100 + "};\n", []),
+]
+
+
+def check_itself():
+    wrong = []
+    for path, text, expected in EXAMPLES:
+        messages = [m for rows in check_file(path, text, {}, {}).values() for m in rows]
+        if len(messages) != len(expected) or not all(any(part in m for m in messages) for part in expected):
+            wrong.append("%s: expected %s, got %s" % (path, expected, messages))
+    if check_file("ir/j.c", EXAMPLES[-2][1], {("ir/j.c", "long_one"): 94}, {}) or not check_file("ir/j.c", EXAMPLES[-2][1], {("ir/j.c", "long_one"): 93}, {}):
+        wrong.append("the list of long functions does not work")
+    with tempfile.TemporaryDirectory() as root:
+        os.makedirs(os.path.join(root, "ir", "ops"))
+        for name in ("ir/a.c", "ir/ops/b.c", "ir/README.md"):
+            with open(os.path.join(root, name), "w") as file:
+                file.write("int a;\n")
+        checks, _ = check_tree(root, {})
+        if [m.split(":")[0] for _, messages in checks for m in messages] != ["ir/ops/README.md"]:
+            wrong.append("READMEs: got %s" % checks)
+    return wrong
+
+
+def update(found):
+    allowed = read_long_functions()
+    with open(LONG_FUNCTIONS, "w") as file:
+        file.write("# Functions of more than %d lines, from before the limit: FILE FUNCTION LINES. Rows may only leave, numbers only fall.\n"
+                   "# test/tidy/tidy.py --update removes and lowers what it can.\n" % FUNCTION_LINES_MAX)
+        for (path, name), lines in sorted(found.items()):
+            file.write("%s %s %d\n" % (path, name, min(lines, allowed.get((path, name), lines))))
+
+
+def main():
+    root = os.path.dirname(os.path.dirname(HERE))
+    arguments = [a for a in sys.argv[1:] if a != "--update"]
+    allowed = read_long_functions()
+    checks, found = check_tree(arguments[0] if arguments else root, allowed)
+    if "--update" in sys.argv:
+        update(found)
+        return 0
+    checks.append(("finds what it should find", check_itself()))
+    for name, messages in checks:
+        print("%s - tidy: %s" % ("not ok" if messages else "ok", name))
+        for message in messages:
+            print("  " + message)
+    for (path, name), lines in sorted(allowed.items()):
+        if found.get((path, name), 0) < lines:
+            print("  note: %s of %s is shorter now; test/tidy/tidy.py --update" % (name, path))
+    return 1 if any(messages for _, messages in checks) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
