@@ -1,6 +1,7 @@
 /* Building ops: operands and plain attributes in, an op with inferred result types out.
  *
- * An attribute equal to the default of its row is not written, so that equal ops have equal attributes (CSE compares them).
+ * An attribute equal to the default of its row is not written, so that equal ops have equal attributes (CSE compares
+ * them).
  *
  * Tests: test/ir/builder_test.c.
  */
@@ -59,11 +60,16 @@ MlirAttribute zb_mlir_string(MlirContext context, const char *value) {
 
 MlirAttribute zb_attr_to_mlir(MlirContext context, const zb_attr *attr) {
   switch (attr->kind) {
-  case ZB_ATTR_BOOL: return mlirBoolAttrGet(context, attr->i != 0);
-  case ZB_ATTR_INT: return zb_mlir_i64(context, attr->i);
-  case ZB_ATTR_FLOAT: return mlirFloatAttrDoubleGet(context, mlirF64TypeGet(context), attr->f);
-  case ZB_ATTR_INTS: return mlirDenseI64ArrayGet(context, attr->count, attr->ints);
-  case ZB_ATTR_STRING: return zb_mlir_string(context, attr->s);
+  case ZB_ATTR_BOOL:
+    return mlirBoolAttrGet(context, attr->i != 0);
+  case ZB_ATTR_INT:
+    return zb_mlir_i64(context, attr->i);
+  case ZB_ATTR_FLOAT:
+    return mlirFloatAttrDoubleGet(context, mlirF64TypeGet(context), attr->f);
+  case ZB_ATTR_INTS:
+    return mlirDenseI64ArrayGet(context, attr->count, attr->ints);
+  case ZB_ATTR_STRING:
+    return zb_mlir_string(context, attr->s);
   }
   ZB_ASSERT(!"an attribute kind that only the IR has");
   return mlirAttributeGetNull();
@@ -103,8 +109,10 @@ static MlirOperation insert(zb_builder *b, MlirOperationState *state) {
     b->failed = true;
     return op;
   }
-  if (b->before.ptr) mlirBlockInsertOwnedOperationBefore(b->block, b->before, op);
-  else mlirBlockAppendOwnedOperation(b->block, op);
+  if (b->before.ptr)
+    mlirBlockInsertOwnedOperationBefore(b->block, b->before, op);
+  else
+    mlirBlockAppendOwnedOperation(b->block, op);
   return op;
 }
 
@@ -171,8 +179,10 @@ static zb_result take_attributes(zb_builder *b, build_state *state, const zb_att
   for (const zb_attr_def *row = state->view.def->attrs; row && row->name; ++row) {
     const zb_attr *attr = find_given(given, given_count, row->name);
     if (!attr) {
-      if (zb_attr_default(row, &state->attrs[count])) ++count;
-      else if (!row->optional) return zb_op_fail(error, row->help, "attribute '%s' is missing", row->name);
+      if (zb_attr_default(row, &state->attrs[count]))
+        ++count;
+      else if (!row->optional)
+        return zb_op_fail(error, row->help, "attribute '%s' is missing", row->name);
       continue;
     }
     if (attr->kind != row->kind)
@@ -202,10 +212,12 @@ MlirOperation zb_build_op(zb_builder *b, const char *name, const MlirValue *oper
   }
   if (result_count < 0) result_count = zb_op_names_arity(state.view.def->results).least;
   ZB_ASSERT(result_count <= BUILD_RESULTS);
-  if (!take_operands(&state, operands, operand_count, &error) || !take_attributes(b, &state, attrs, attr_count, &error) ||
+  if (!take_operands(&state, operands, operand_count, &error) ||
+      !take_attributes(b, &state, attrs, attr_count, &error) ||
       !state.view.def->infer(&state.view, results, result_count, &error))
     return fail(b, name, &error);
-  for (int i = 0; i < result_count; ++i) types[i] = zb_shape_type(b->context, &results[i]);
+  for (int i = 0; i < result_count; ++i)
+    types[i] = zb_shape_type(b->context, &results[i]);
   char full_name[80];
   snprintf(full_name, sizeof full_name, "%s%s", strchr(name, '.') ? "" : "zb.", name);
   return zb_build_any(b, full_name, state.operands, state.operand_count, types, result_count, state.named,
@@ -286,10 +298,11 @@ MlirValue zb_build_concat(zb_builder *b, const MlirValue *values, int count, int
   return whole;
 }
 
-static void build_slices(zb_builder *b, MlirValue x, const zb_shape *shape, int64_t axis, const int64_t *sizes, int count,
-                         MlirValue *out) {
+static void build_slices(zb_builder *b, MlirValue x, const zb_shape *shape, int64_t axis, const int64_t *sizes,
+                         int count, MlirValue *out) {
   int64_t starts[ZB_RANK_MAX] = {0}, steps[ZB_RANK_MAX], lengths[ZB_RANK_MAX];
-  for (int i = 0; i < shape->rank; ++i) steps[i] = 1, lengths[i] = shape->dims[i];
+  for (int i = 0; i < shape->rank; ++i)
+    steps[i] = 1, lengths[i] = shape->dims[i];
   for (int i = 0; i < count; ++i) {
     lengths[axis] = sizes[i];
     zb_attr attrs[] = {zb_ints("starts", starts, shape->rank), zb_ints("sizes", lengths, shape->rank),
@@ -300,20 +313,25 @@ static void build_slices(zb_builder *b, MlirValue x, const zb_shape *shape, int6
 }
 
 void zb_build_split(zb_builder *b, MlirValue x, int64_t axis, const int64_t *sizes, int count, MlirValue *out) {
-  for (int i = 0; i < count; ++i) out[i] = (MlirValue){NULL};
+  for (int i = 0; i < count; ++i)
+    out[i] = (MlirValue){NULL};
   zb_shape shape;
   if (b->failed || !zb_type_shape(mlirValueGetType(x), &shape)) {
     b->failed = true;
     return;
   }
   bool same = count >= 2 && count <= BUILD_RESULTS;
-  for (int i = 3; i < count; ++i) same = same && sizes[i] == sizes[2];
+  for (int i = 3; i < count; ++i)
+    same = same && sizes[i] == sizes[2];
   if (!same || axis < 0 || axis >= shape.rank) {
-    if (axis >= 0 && axis < shape.rank) build_slices(b, x, &shape, axis, sizes, count, out);
-    else b->failed = true;
+    if (axis >= 0 && axis < shape.rank)
+      build_slices(b, x, &shape, axis, sizes, count, out);
+    else
+      b->failed = true;
     return;
   }
   zb_attr attrs[] = {zb_int("axis", axis), zb_ints("sizes", sizes, count)};
   MlirOperation op = zb_build_op(b, "split", &x, 1, attrs, 2, count);
-  for (int i = 0; i < count && !mlirOperationIsNull(op); ++i) out[i] = mlirOperationGetResult(op, i);
+  for (int i = 0; i < count && !mlirOperationIsNull(op); ++i)
+    out[i] = mlirOperationGetResult(op, i);
 }

@@ -4,8 +4,8 @@
 
 #include "ir/op.h"
 
-/* Where ops go: before `before` if it is not null, else at the end of `block`. New ops get `location`, and every attribute in
- * `marks` (such as zb.of) is put on them. Bits of a builder may be changed freely between builds. */
+/* Where ops go: before `before` if it is not null, else at the end of `block`. New ops get `location`, and every
+ * attribute in `marks` (such as zb.of) is put on them. Bits of a builder may be changed freely between builds. */
 struct zb_builder {
   MlirContext context;
   MlirBlock block;
@@ -16,7 +16,7 @@ struct zb_builder {
   bool failed; /* set when a build failed (the error was reported); all later builds return null */
 };
 
-zb_builder zb_builder_before(MlirOperation op);   /* same block and location as op */
+zb_builder zb_builder_before(MlirOperation op); /* same block and location as op */
 zb_builder zb_builder_at_end(MlirBlock block, MlirLocation location);
 
 /* Attribute literals for zb_build_op. */
@@ -26,14 +26,14 @@ zb_attr zb_float(const char *name, double value);
 zb_attr zb_ints(const char *name, const int64_t *values, int count);
 zb_attr zb_string(const char *name, const char *value);
 
-/* Builds "zb.<name>" with the inferred result types (result_count results; -1: as many as the row names without optional and variadic
- * ones). Null operands at the end are left out (absent optionals). On failure reports at the builder's location,
- * sets b->failed and returns a null op. */
+/* Builds "zb.<name>" with the inferred result types (result_count results; -1: as many as the row names without
+ * optional and variadic ones). Null operands at the end are left out (absent optionals). On failure reports at the
+ * builder's location, sets b->failed and returns a null op. */
 MlirOperation zb_build_op(zb_builder *b, const char *name, const MlirValue *operands, int operand_count,
                           const zb_attr *attrs, int attr_count, int result_count);
 /* The same for ops of one result; returns result 0 (null on failure). */
-MlirValue zb_build(zb_builder *b, const char *name, const MlirValue *operands, int operand_count,
-                   const zb_attr *attrs, int attr_count);
+MlirValue zb_build(zb_builder *b, const char *name, const MlirValue *operands, int operand_count, const zb_attr *attrs,
+                   int attr_count);
 /* Any op with given result types (for put, get, recv, accumulate and foreign ops), full name with dialect. */
 MlirOperation zb_build_any(zb_builder *b, const char *full_name, const MlirValue *operands, int operand_count,
                            const MlirType *results, int result_count, const MlirNamedAttribute *attrs, int attr_count);
@@ -41,14 +41,17 @@ MlirOperation zb_build_any(zb_builder *b, const char *full_name, const MlirValue
 /* Short forms used everywhere. */
 MlirValue zb_build1(zb_builder *b, const char *name, MlirValue x);
 MlirValue zb_build2(zb_builder *b, const char *name, MlirValue lhs, MlirValue rhs);
-MlirValue zb_build_scalar(zb_builder *b, zb_dtype dtype, double value);            /* zb.constant of rank 0 */
-MlirValue zb_build_splat(zb_builder *b, const zb_shape *shape, double value);      /* scalar constant + zb.expand */
-MlirValue zb_build_reshape(zb_builder *b, MlirValue x, const int64_t *dims, int rank); /* x itself when already that shape */
-MlirValue zb_build_sum_to(zb_builder *b, MlirValue x, const zb_shape *shape);      /* sums over what was broadcast; x itself if nothing was */
-/* Concatenates any tensors along an axis (values[0] itself for one). IRDL makes the third and later operands of one zb.concat have one
- * type (ir/README.md), so other lists become a chain. */
+MlirValue zb_build_scalar(zb_builder *b, zb_dtype dtype, double value);       /* zb.constant of rank 0 */
+MlirValue zb_build_splat(zb_builder *b, const zb_shape *shape, double value); /* scalar constant + zb.expand */
+MlirValue zb_build_reshape(zb_builder *b, MlirValue x, const int64_t *dims,
+                           int rank); /* x itself when already that shape */
+MlirValue zb_build_sum_to(zb_builder *b, MlirValue x,
+                          const zb_shape *shape); /* sums over what was broadcast; x itself if nothing was */
+/* Concatenates any tensors along an axis (values[0] itself for one). IRDL makes the third and later operands of one
+ * zb.concat have one type (ir/README.md), so other lists become a chain. */
 MlirValue zb_build_concat(zb_builder *b, const MlirValue *values, int count, int64_t axis);
-/* Cuts x along an axis into out[0..count-1]: one zb.split where the third and later sizes are equal, else zb.slice each. */
+/* Cuts x along an axis into out[0..count-1]: one zb.split where the third and later sizes are equal, else zb.slice
+ * each. */
 void zb_build_split(zb_builder *b, MlirValue x, int64_t axis, const int64_t *sizes, int count, MlirValue *out);
 
 /* MLIR attribute of a zb_attr, and named attributes. */
@@ -56,8 +59,8 @@ MlirAttribute zb_attr_to_mlir(MlirContext context, const zb_attr *attr);
 MlirNamedAttribute zb_named(MlirContext context, const char *name, MlirAttribute value);
 MlirAttribute zb_mlir_i64(MlirContext context, int64_t value);
 MlirAttribute zb_mlir_string(MlirContext context, const char *value);
-/* Integer (or string) attribute of an op by name; fallback / NULL when absent. The string is borrowed from the context and, as MLIR
- * guarantees for uniqued string attributes, NUL-terminated. */
+/* Integer (or string) attribute of an op by name; fallback / NULL when absent. The string is borrowed from the context
+ * and, as MLIR guarantees for uniqued string attributes, NUL-terminated. */
 int64_t zb_get_i64(MlirOperation op, const char *name, int64_t fallback);
 const char *zb_get_string(MlirOperation op, const char *name);
 

@@ -1,7 +1,7 @@
 /* The diagnostic handler: file:line:col: error: text, the source line, a caret, then notes and the hint.
  *
- * An error of zb is one MLIR diagnostic whose text ends with "\nhint: ..." (ir/op.c), since mlirEmitError takes no notes.
- * The last source file is kept in memory with its line offsets, so that a thousand errors read it once.
+ * An error of zb is one MLIR diagnostic whose text ends with "\nhint: ..." (ir/op.c), since mlirEmitError takes no
+ * notes. The last source file is kept in memory with its line offsets, so that a thousand errors read it once.
  *
  * Tests: test/ir/diagnostics_test.c.
  */
@@ -84,16 +84,21 @@ static void add_source_line(zb_text *text, handler_state *state, const place *at
   if (from > length) return;
   size_t shown = length - from < LINE_BYTES_MAX ? length - from : LINE_BYTES_MAX;
   zb_text_add(text, "  %.*s\n  ", (int)shown, line + from);
-  for (size_t i = from; i < column; ++i) zb_text_add(text, "%c", i < length && line[i] == '\t' ? '\t' : ' ');
+  for (size_t i = from; i < column; ++i)
+    zb_text_add(text, "%c", i < length && line[i] == '\t' ? '\t' : ' ');
   zb_text_add(text, "^\n");
 }
 
 static const char *severity_text(MlirDiagnosticSeverity severity) {
   switch (severity) {
-  case MlirDiagnosticError: return "error";
-  case MlirDiagnosticWarning: return "warning";
-  case MlirDiagnosticNote: return "note";
-  case MlirDiagnosticRemark: return "remark";
+  case MlirDiagnosticError:
+    return "error";
+  case MlirDiagnosticWarning:
+    return "warning";
+  case MlirDiagnosticNote:
+    return "note";
+  case MlirDiagnosticRemark:
+    return "remark";
   }
   return "error";
 }
@@ -108,13 +113,15 @@ static void add_nearest_op(const char *body, zb_text *hint) {
   snprintf(word, sizeof word, "%.*s", (int)(end - begin), begin);
   const char *names[NAMES_MAX];
   int count = zb_op_builtin_count() < NAMES_MAX ? zb_op_builtin_count() : NAMES_MAX;
-  for (int i = 0; i < count; ++i) names[i] = zb_op_at(i)->name;
+  for (int i = 0; i < count; ++i)
+    names[i] = zb_op_at(i)->name;
   const char *nearest = zb_nearest(word, names, count);
   if (nearest) zb_text_add(hint, "did you mean 'zb.%s'?", nearest);
 }
 
 /* One diagnostic without its notes. `hint` gets what follows "\nhint: ", to be printed after the notes. */
-static void add_diagnostic(zb_text *text, handler_state *state, MlirDiagnostic diagnostic, bool is_note, zb_text *hint) {
+static void add_diagnostic(zb_text *text, handler_state *state, MlirDiagnostic diagnostic, bool is_note,
+                           zb_text *hint) {
   place at = {.line = 0};
   resolve(mlirDiagnosticGetLocation(diagnostic), &at, 0);
   zb_text message, prefix;
@@ -146,11 +153,14 @@ static MlirLogicalResult handle(MlirDiagnostic diagnostic, void *user) {
   if (mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticError) ++state->diagnostics->errors;
   add_diagnostic(&text, state, diagnostic, false, &hint);
   intptr_t notes = mlirDiagnosticGetNumNotes(diagnostic);
-  for (intptr_t i = 0; i < notes; ++i) add_diagnostic(&text, state, mlirDiagnosticGetNote(diagnostic, i), true, &hint);
+  for (intptr_t i = 0; i < notes; ++i)
+    add_diagnostic(&text, state, mlirDiagnosticGetNote(diagnostic, i), true, &hint);
   if (hint.length) zb_text_add(&text, "  hint: %s\n", hint.data);
   const char *shown = text.failed || !text.data ? "error: out of memory while reporting an error\n" : text.data;
-  if (state->diagnostics->write) state->diagnostics->write(state->diagnostics->context, shown);
-  else fputs(shown, stderr);
+  if (state->diagnostics->write)
+    state->diagnostics->write(state->diagnostics->context, shown);
+  else
+    fputs(shown, stderr);
   zb_text_deinit(&text);
   zb_text_deinit(&hint);
   return mlirLogicalResultSuccess();

@@ -1,7 +1,7 @@
 /* The dialect zb in a context: IRDL text made from the op rows, loaded with mlirLoadIRDLDialects.
  *
- * Operand and result lists of a row become one fresh `irdl.base "!builtin.tensor"` each: one variable used twice would demand
- * equal types. What IRDL cannot say (optional attributes, shapes, defaults) is checked by zb_verify_module.
+ * Operand and result lists of a row become one fresh `irdl.base "!builtin.tensor"` each: one variable used twice would
+ * demand equal types. What IRDL cannot say (optional attributes, shapes, defaults) is checked by zb_verify_module.
  *
  * Tests: test/ir/dialect_test.c, test/ir/mlir_quirks_test.c.
  */
@@ -32,7 +32,8 @@ static const char frame_type[] = "  irdl.type @frame {\n"
                                  "    irdl.parameters(kind: %kind, bytes: %bytes)\n"
                                  "  }\n";
 
-/* Variables are numbered, o0.. and r0.. (IRDL wants the names of operands and results to differ too; the rows see to that). */
+/* Variables are numbered, o0.. and r0.. (IRDL wants the names of operands and results to differ too; the rows see to
+ * that). */
 static void add_variables(zb_text *text, const char *names, char prefix) {
   zb_op_name name;
   for (int i = 0; zb_op_name_at(names, i, &name); ++i)
@@ -45,7 +46,10 @@ static void add_list(zb_text *text, const char *keyword, const char *names, char
   zb_text_add(text, "    irdl.%s(", keyword);
   for (int i = 0; zb_op_name_at(names, i, &name); ++i)
     zb_text_add(text, "%s%.*s: %s%%%c%d", i ? ", " : "", name.length, name.text,
-                name.optional ? "optional " : name.variadic ? "variadic " : "", prefix, i);
+                name.optional   ? "optional "
+                : name.variadic ? "variadic "
+                                : "",
+                prefix, i);
   zb_text_add(text, ")\n");
 }
 
@@ -130,8 +134,9 @@ static zb_status check_source(const char *path) {
     return zb_status_hint(ZB_ERROR(INVALID, "'%s' is MLIR bytecode, and only MLIR text is read", path),
                           "print it as text with `mlir-opt %s -o FILE.mlir`", path);
   if (bytes > ZB_MLIR_BYTES_MAX)
-    return zb_status_hint(ZB_ERROR(INVALID, "'%s' has %ld bytes, and at most %ld are read", path, bytes, ZB_MLIR_BYTES_MAX),
-                          "keep weights out of the IR: pass them as safetensors");
+    return zb_status_hint(
+        ZB_ERROR(INVALID, "'%s' has %ld bytes, and at most %ld are read", path, bytes, ZB_MLIR_BYTES_MAX),
+        "keep weights out of the IR: pass them as safetensors");
   return NULL;
 }
 

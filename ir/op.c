@@ -1,7 +1,7 @@
 /* Ops and types as plain data: MLIR in, zb_op_view and zb_shape out; and the errors that point at ops.
  *
- * Attributes are looked up by name and read leniently (any width of integer or float, a unit attribute as true), because
- * the IR may come from a person or from another tool. They are written in one form only (ir/builder.c).
+ * Attributes are looked up by name and read leniently (any width of integer or float, a unit attribute as true),
+ * because the IR may come from a person or from another tool. They are written in one form only (ir/builder.c).
  *
  * Tests: test/ir/op_table_test.c, test/ir/dialect_test.c.
  */
@@ -60,10 +60,14 @@ static bool element_dtype(MlirType type, zb_dtype *out) {
   if (mlirTypeIsAInteger(type)) {
     if (!mlirIntegerTypeIsSignless(type)) return false;
     switch (mlirIntegerTypeGetWidth(type)) {
-    case 64: return *out = ZB_I64, true;
-    case 32: return *out = ZB_I32, true;
-    case 1: return *out = ZB_I1, true;
-    default: return false;
+    case 64:
+      return *out = ZB_I64, true;
+    case 32:
+      return *out = ZB_I32, true;
+    case 1:
+      return *out = ZB_I1, true;
+    default:
+      return false;
     }
   }
   if (mlirTypeIsABF16(type)) return *out = ZB_BF16, true;
@@ -74,14 +78,22 @@ static bool element_dtype(MlirType type, zb_dtype *out) {
 
 static MlirType dtype_type(MlirContext context, zb_dtype dtype) {
   switch (dtype) {
-  case ZB_F32: return mlirF32TypeGet(context);
-  case ZB_F64: return mlirF64TypeGet(context);
-  case ZB_BF16: return mlirBF16TypeGet(context);
-  case ZB_F16: return mlirF16TypeGet(context);
-  case ZB_I64: return mlirIntegerTypeGet(context, 64);
-  case ZB_I32: return mlirIntegerTypeGet(context, 32);
-  case ZB_I1: return mlirIntegerTypeGet(context, 1);
-  case ZB_DTYPE_COUNT: break;
+  case ZB_F32:
+    return mlirF32TypeGet(context);
+  case ZB_F64:
+    return mlirF64TypeGet(context);
+  case ZB_BF16:
+    return mlirBF16TypeGet(context);
+  case ZB_F16:
+    return mlirF16TypeGet(context);
+  case ZB_I64:
+    return mlirIntegerTypeGet(context, 64);
+  case ZB_I32:
+    return mlirIntegerTypeGet(context, 32);
+  case ZB_I1:
+    return mlirIntegerTypeGet(context, 1);
+  case ZB_DTYPE_COUNT:
+    break;
   }
   ZB_ASSERT(!"a dtype without an MLIR type");
   return (MlirType){NULL};
@@ -94,7 +106,8 @@ bool zb_type_shape(MlirType type, zb_shape *out) {
   if (!element_dtype(mlirShapedTypeGetElementType(type), &out->dtype)) return false;
   if (!mlirAttributeIsNull(mlirRankedTensorTypeGetEncoding(type))) return false;
   out->rank = (int)rank;
-  for (int i = 0; i < out->rank; ++i) out->dims[i] = mlirShapedTypeGetDimSize(type, i);
+  for (int i = 0; i < out->rank; ++i)
+    out->dims[i] = mlirShapedTypeGetDimSize(type, i);
   return zb_shape_bytes(out) >= 0;
 }
 
@@ -148,11 +161,16 @@ uint64_t zb_type_bytes(MlirType type) {
 
 const char *zb_attr_kind_text(zb_attr_kind kind) {
   switch (kind) {
-  case ZB_ATTR_BOOL: return "a bool (true or false)";
-  case ZB_ATTR_INT: return "an integer (2 : i64)";
-  case ZB_ATTR_FLOAT: return "a float (1.0e-05 : f64)";
-  case ZB_ATTR_INTS: return "a list of integers (array<i64: 0, 1>)";
-  case ZB_ATTR_STRING: return "a string";
+  case ZB_ATTR_BOOL:
+    return "a bool (true or false)";
+  case ZB_ATTR_INT:
+    return "an integer (2 : i64)";
+  case ZB_ATTR_FLOAT:
+    return "a float (1.0e-05 : f64)";
+  case ZB_ATTR_INTS:
+    return "a list of integers (array<i64: 0, 1>)";
+  case ZB_ATTR_STRING:
+    return "a string";
   }
   return "elements (dense<1.0> : tensor<f32>)";
 }
@@ -161,8 +179,10 @@ bool zb_attr_default(const zb_attr_def *def, zb_attr *out) {
   if (!def->optional || isnan(def->default_number)) return false;
   if (def->kind == ZB_ATTR_INTS || def->kind == ZB_ATTR_STRING || def->kind == ZB_ATTR_ELEMENTS) return false;
   *out = (zb_attr){.name = def->name, .kind = def->kind};
-  if (def->kind == ZB_ATTR_FLOAT) out->f = def->default_number;
-  else out->i = (int64_t)def->default_number;
+  if (def->kind == ZB_ATTR_FLOAT)
+    out->f = def->default_number;
+  else
+    out->i = (int64_t)def->default_number;
   return true;
 }
 
@@ -171,9 +191,12 @@ static bool read_integer(MlirAttribute attribute, int64_t *out) {
   MlirType type = mlirAttributeGetType(attribute);
   if (mlirTypeIsAIndex(type)) return *out = mlirIntegerAttrGetValueInt(attribute), true;
   if (mlirIntegerTypeGetWidth(type) > 64) return false;
-  if (mlirIntegerTypeIsSignless(type)) *out = mlirIntegerAttrGetValueInt(attribute);
-  else if (mlirIntegerTypeIsSigned(type)) *out = mlirIntegerAttrGetValueSInt(attribute);
-  else *out = (int64_t)mlirIntegerAttrGetValueUInt(attribute);
+  if (mlirIntegerTypeIsSignless(type))
+    *out = mlirIntegerAttrGetValueInt(attribute);
+  else if (mlirIntegerTypeIsSigned(type))
+    *out = mlirIntegerAttrGetValueSInt(attribute);
+  else
+    *out = (int64_t)mlirIntegerAttrGetValueUInt(attribute);
   return true;
 }
 
@@ -186,9 +209,12 @@ static bool read_integers(MlirAttribute attribute, zb_op_view_storage *storage, 
   if (count > ZB_VIEW_INTS - *used) return false;
   int64_t *values = storage->ints + *used;
   for (intptr_t i = 0; i < count; ++i) {
-    if (is_i64) values[i] = mlirDenseI64ArrayGetElement(attribute, i);
-    else if (is_i32) values[i] = mlirDenseI32ArrayGetElement(attribute, i);
-    else if (!read_integer(mlirArrayAttrGetElement(attribute, i), &values[i])) return false;
+    if (is_i64)
+      values[i] = mlirDenseI64ArrayGetElement(attribute, i);
+    else if (is_i32)
+      values[i] = mlirDenseI32ArrayGetElement(attribute, i);
+    else if (!read_integer(mlirArrayAttrGetElement(attribute, i), &values[i]))
+      return false;
   }
   out->ints = values;
   out->count = (int)count;
@@ -205,13 +231,15 @@ static bool read_attribute(MlirAttribute attribute, const zb_attr_def *def, zb_o
     if (!mlirAttributeIsABool(attribute)) return false;
     out->i = mlirBoolAttrGetValue(attribute);
     return true;
-  case ZB_ATTR_INT: return read_integer(attribute, &out->i);
+  case ZB_ATTR_INT:
+    return read_integer(attribute, &out->i);
   case ZB_ATTR_FLOAT:
     if (mlirAttributeIsAFloat(attribute)) return out->f = mlirFloatAttrGetValueDouble(attribute), true;
     if (!read_integer(attribute, &out->i)) return false;
     out->f = (double)out->i;
     return true;
-  case ZB_ATTR_INTS: return read_integers(attribute, storage, used, out);
+  case ZB_ATTR_INTS:
+    return read_integers(attribute, storage, used, out);
   case ZB_ATTR_STRING:
     if (!mlirAttributeIsAString(attribute)) return false;
     /* Uniqued strings end with a NUL; the empty one may have no data. */
@@ -231,7 +259,8 @@ static bool read_attributes(MlirOperation op, const zb_op_def *def, zb_op_view *
     zb_attr *attr = &storage->attrs[count];
     MlirAttribute attribute = mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(row->name));
     if (mlirAttributeIsNull(attribute)) {
-      if (zb_attr_default(row, attr)) ++count;
+      if (zb_attr_default(row, attr))
+        ++count;
       else if (!row->optional)
         return zb_op_fail(error, row->help, "attribute '%s' is missing: expected %s", row->name,
                           zb_attr_kind_text(row->kind));
@@ -250,8 +279,8 @@ static bool read_attributes(MlirOperation op, const zb_op_def *def, zb_op_view *
 
 static bool check_operand_count(const zb_op_def *def, intptr_t count, zb_op_arity arity, zb_op_error *error) {
   if (count > ZB_VIEW_OPERANDS || count < arity.least || (count > arity.named && arity.variadic < 0))
-    return zb_op_fail(error, NULL, "expected operands (%s), got %" PRIdPTR " operands", def->operands ? def->operands : "",
-                      count);
+    return zb_op_fail(error, NULL, "expected operands (%s), got %" PRIdPTR " operands",
+                      def->operands ? def->operands : "", count);
   return true;
 }
 
@@ -266,7 +295,8 @@ zb_view_state zb_op_view_read(MlirOperation op, const zb_op_def *def, zb_op_view
   for (intptr_t i = 0; i < count; ++i) {
     if (place == arity.optional && count == arity.least) storage->shapes[place++].rank = -1;
     if (!zb_type_shape(mlirValueGetType(mlirOperationGetOperand(op, i)), &storage->shapes[place])) {
-      zb_op_fail(error, "zb knows ranked static tensors of f32, f64, bf16, f16, i64, i32 and i1 with at most 8 dimensions",
+      zb_op_fail(error,
+                 "zb knows ranked static tensors of f32, f64, bf16, f16, i64, i32 and i1 with at most 8 dimensions",
                  "operand %" PRIdPTR " is no tensor that zb knows", i);
       return ZB_VIEW_OPAQUE;
     }

@@ -11,23 +11,29 @@
 
 typedef enum zb_result { ZB_FAIL = 0, ZB_OK = 1 } zb_result;
 
-typedef enum zb_op_class { ZB_CLASS_KERNEL, ZB_CLASS_VIEW, ZB_CLASS_COMPOSITE, ZB_CLASS_STRUCTURE, ZB_CLASS_FOREIGN } zb_op_class;
+typedef enum zb_op_class {
+  ZB_CLASS_KERNEL,
+  ZB_CLASS_VIEW,
+  ZB_CLASS_COMPOSITE,
+  ZB_CLASS_STRUCTURE,
+  ZB_CLASS_FOREIGN
+} zb_op_class;
 
 enum {
-  ZB_TRAIT_PURE = 1 << 0,         /* no effect beside its results: may be erased, merged, cloned */
-  ZB_TRAIT_ELEMENTWISE = 1 << 1,  /* result element i reads operand element i (broadcast) only: may run in place */
+  ZB_TRAIT_PURE = 1 << 0,        /* no effect beside its results: may be erased, merged, cloned */
+  ZB_TRAIT_ELEMENTWISE = 1 << 1, /* result element i reads operand element i (broadcast) only: may run in place */
   ZB_TRAIT_COMMUTATIVE = 1 << 2,
-  ZB_TRAIT_ACCUMULATES = 1 << 3,  /* its kernels can add into result 0 */
-  ZB_TRAIT_STRIDED = 1 << 4,      /* its kernels take operands of any strides (matmul, attention: one unit stride) */
-  ZB_TRAIT_ZERO_GRADIENT = 1 << 5,/* differentiable with gradient zero, or integer valued: autodiff stops here silently */
-  ZB_TRAIT_UPDATE = 1 << 6,       /* an optimizer update: results alias operands (see `alias`) */
+  ZB_TRAIT_ACCUMULATES = 1 << 3,   /* its kernels can add into result 0 */
+  ZB_TRAIT_STRIDED = 1 << 4,       /* its kernels take operands of any strides (matmul, attention: one unit stride) */
+  ZB_TRAIT_ZERO_GRADIENT = 1 << 5, /* gradient zero, or integer valued: autodiff stops here silently */
+  ZB_TRAIT_UPDATE = 1 << 6,        /* an optimizer update: results alias operands (see `alias`) */
 };
 
 /* Kind of an attribute that only the IR has (`value` of zb.constant): any elements attribute. Never in a zb_op_view. */
 #define ZB_ATTR_ELEMENTS ((zb_attr_kind)(ZB_ATTR_STRING + 1))
 
-/* default_number of an optional attribute without a default: when absent it is absent from the view too. Optional INTS and STRING
- * attributes never have a default. */
+/* default_number of an optional attribute without a default: when absent it is absent from the view too. Optional INTS
+ * and STRING attributes never have a default. */
 #define ZB_NO_DEFAULT NAN
 
 /* An attribute an op may carry. Required unless `optional`; a default applies when an optional one is absent. */
@@ -70,17 +76,17 @@ typedef struct zb_layout {
 typedef struct zb_builder zb_builder; /* ir/builder.h */
 
 typedef struct zb_op_def {
-  const char *name;      /* "matmul" (without "zb."), or with its dialect for foreign ops: "pd_op.matmul" */
-  const char *summary;   /* one line */
-  const char *doc;       /* constraints labelled C1:, C2:, ...; each label is named in an error text and in a test */
-  const char *operands;  /* "lhs, rhs", "x, scale, bias?" (optional: last ones only), "first, second, rest*" */
-  const char *results;   /* "out, mean, rstd"; "frame"; NULL or "" for none */
-  const char *irdl;      /* NULL: made from operands and results, all tensors; else the body of irdl.operation */
+  const char *name;         /* "matmul" (without "zb."), or with its dialect for foreign ops: "pd_op.matmul" */
+  const char *summary;      /* one line */
+  const char *doc;          /* constraints labelled C1:, C2:, ...; each label is named in an error text and in a test */
+  const char *operands;     /* "lhs, rhs"; "x, scale, bias?" (one optional, anywhere); "first, second, rest*" */
+  const char *results;      /* "out, mean, rstd"; "frame"; NULL or "" for none */
+  const char *irdl;         /* NULL: made from operands and results, all tensors; else the body of irdl.operation */
   const zb_attr_def *attrs; /* ends with a row whose name is NULL; NULL for none */
   zb_op_class op_class;
   unsigned traits;
-  /* Result shapes from operand shapes and attributes, checking all constraints; results has result_count entries, which the
-   * op has (given for ops with a variable number). NULL: results may have any type. */
+  /* Result shapes from operand shapes and attributes, checking all constraints; results has result_count entries, which
+   * the op has (given for ops with a variable number). NULL: results may have any type. */
   zb_result (*infer)(const zb_op_view *op, zb_shape *results, int result_count, zb_op_error *error);
   /* NULL: 0 flops, bytes from the types. */
   zb_cost (*cost)(const zb_op_view *op, const zb_shape *results, int result_count);
@@ -88,16 +94,18 @@ typedef struct zb_op_def {
   uint64_t (*scratch_bytes)(const zb_op_view *op, const zb_shape *results, int result_count);
   /* Which operand's buffer result i updates in place (-1: none). NULL: none. */
   int (*alias)(const zb_op_view *op, int result);
-  /* VIEW: layout of result i over the operand's layout; false where strides cannot express it (then a copy is needed). */
+  /* VIEW: layout of result i over the operand's layout; false where strides cannot express it (then a copy is needed).
+   */
   bool (*view)(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *result_shape, zb_layout *out);
-  /* Gradients: dout[i] is the gradient of result i or null; sets din[k] for each operand k with needs[k] (left null: zero).
-   * Emits zb.<name>_grad or simpler ops at the builder's place. NULL: "not differentiable" error. */
+  /* Gradients: dout[i] is the gradient of result i or null; sets din[k] for each operand k with needs[k] (left null:
+   * zero). Emits zb.<name>_grad or simpler ops at the builder's place. NULL: "not differentiable" error. */
   zb_result (*grad)(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din);
   /* COMPOSITE gradient ops with several results: builds result i alone from other ops. NULL: the op stays whole. */
   MlirValue (*split)(zb_builder *b, MlirOperation op, int result);
 } zb_op_def;
 
-/* ---- The registry: built-in rows (zb/ops.def) and rows of embedders. Reading is thread-safe, registering is not. ---- */
+/* ---- The registry: built-in rows (zb/ops.def) and rows of embedders. Reading is thread-safe, registering is not. ----
+ */
 /* The row of an op, or NULL for an op nobody described (the safe default: not pure, no views, never split). */
 const zb_op_def *zb_op_find(MlirOperation op);
 const zb_op_def *zb_op_find_name(const char *full_name); /* "zb.matmul", "pd_op.matmul"; also "matmul" for zb ops */
@@ -109,14 +117,16 @@ zb_status zb_op_register(const zb_op_def *def) ZB_MUST_USE;
 /* Number of rows of ops.def: rows 0..n-1 are zb ops, the others were registered. */
 int zb_op_builtin_count(void);
 
-/* Entry `index` of an operand or result list of a row ("x, scale, bias?"); the text is not NUL-terminated. False past the end. */
+/* Entry `index` of an operand or result list of a row ("x, scale, bias?"); the text is not NUL-terminated. False past
+ * the end. */
 typedef struct zb_op_name {
   const char *text;
   int length;
   bool optional, variadic;
 } zb_op_name;
 bool zb_op_name_at(const char *names, int index, zb_op_name *out);
-/* How many entries such a list has. At most one entry is optional or variadic; it may stand anywhere (`-1`: there is none). */
+/* How many entries such a list has. At most one entry is optional or variadic; it may stand anywhere (`-1`: there is
+ * none). */
 typedef struct zb_op_arity {
   int named;              /* entries */
   int least;              /* values an op has at least: entries that are neither optional nor variadic */
@@ -124,9 +134,10 @@ typedef struct zb_op_arity {
 } zb_op_arity;
 zb_op_arity zb_op_names_arity(const char *names);
 
-/* The op as plain data. An absent optional operand has rank -1 at its named place, so operand numbers of a view are those of the row (in
- * the IR the operands after it are one lower). Fills shapes (room for ZB_VIEW_OPERANDS operands) and attrs; memory is in *storage. False if an operand is no
- * ranked static tensor of a known element type (frames, foreign types). */
+/* The op as plain data. An absent optional operand has rank -1 at its named place, so operand numbers of a view are
+ * those of the row (in the IR the operands after it are one lower). Fills shapes (room for ZB_VIEW_OPERANDS operands)
+ * and attrs; memory is in *storage. False if an operand is no ranked static tensor of a known element type (frames,
+ * foreign types). */
 enum { ZB_VIEW_OPERANDS = 64, ZB_VIEW_ATTRS = 24, ZB_VIEW_INTS = 256 };
 typedef struct zb_op_view_storage {
   zb_shape shapes[ZB_VIEW_OPERANDS];
@@ -140,19 +151,20 @@ bool zb_op_view_get(MlirOperation op, zb_op_view *view, zb_op_view_storage *stor
 bool zb_type_shape(MlirType type, zb_shape *out);
 MlirType zb_shape_type(MlirContext context, const zb_shape *shape);
 enum { ZB_FRAME_KIND_BYTES = 16 };
-/* !zb.frame<"fb", 192>: kind is "fb", "fw", "bw", or a pool: "parameters", "state", "gradients", "constants". zb_type_frame: false if the type is no frame. */
+/* !zb.frame<"fb", 192>: kind is "fb", "fw", "bw", or a pool: "parameters", "state", "gradients", "constants".
+ * zb_type_frame: false if the type is no frame. */
 MlirType zb_frame_type(MlirContext context, const char *kind, uint64_t bytes);
 bool zb_type_frame(MlirType type, char kind[ZB_FRAME_KIND_BYTES], uint64_t *bytes);
 /* Bytes of a value of any type: tensors by shape (contiguous, not rounded), zb.frame by its size, else 0. */
 uint64_t zb_type_bytes(MlirType type);
 
-/* Reports an error at the op through MLIR's diagnostics, with the hint (may be NULL) after it; returns ZB_FAIL. The driver's
- * diagnostic handler prints file, line, source line, caret and hint (ir/diagnostics.h). */
+/* Reports an error at the op through MLIR's diagnostics, with the hint (may be NULL) after it; returns ZB_FAIL. The
+ * driver's diagnostic handler prints file, line, source line, caret and hint (ir/diagnostics.h). */
 zb_result zb_op_error_at(MlirOperation op, const char *hint, const char *format, ...) ZB_PRINTF(3, 4);
 zb_result zb_location_error(MlirLocation location, const char *hint, const char *format, ...) ZB_PRINTF(3, 4);
 
-/* Checks a module: every zb op against its row (operand counts, attributes known and of the right kind, infer gives the result types),
- * attributes of functions and arguments (zb.*). All errors are reported, each at its op. */
+/* Checks a module: every zb op against its row (operand counts, attributes known and of the right kind, infer gives the
+ * result types), attributes of functions and arguments (zb.*). All errors are reported, each at its op. */
 zb_result zb_verify_module(MlirOperation module);
 
 #endif

@@ -1,7 +1,7 @@
 /* The registry of op descriptions: the rows of zb/ops.def, then what embedders registered.
  *
- * Rows are found through one open-addressing hash of the name, where zb ops are entered without "zb.". Foreign rows have a
- * dialect, hence a dot, so the two never meet. Reading is thread-safe; zb_op_register is not.
+ * Rows are found through one open-addressing hash of the name, where zb ops are entered without "zb.". Foreign rows
+ * have a dialect, hence a dot, so the two never meet. Reading is thread-safe; zb_op_register is not.
  *
  * Tests: test/ir/op_table_test.c.
  */
@@ -32,8 +32,8 @@ enum { BUILTIN_COUNT = sizeof builtin / sizeof builtin[0] };
 static struct {
   const zb_op_def **rows; /* builtin ones first; NULL until an embedder registers (then a copy that grows) */
   size_t count, capacity;
-  int32_t *slots; /* row number + 1, 0 = free */
-  size_t slot_count;  /* a power of two, at least twice `count` */
+  int32_t *slots;    /* row number + 1, 0 = free */
+  size_t slot_count; /* a power of two, at least twice `count` */
   int32_t first_slots[1024];
 } registry;
 static pthread_once_t registry_once = PTHREAD_ONCE_INIT;
@@ -66,7 +66,8 @@ static void build_registry(void) {
   registry.slots = registry.first_slots;
   registry.slot_count = sizeof registry.first_slots / sizeof registry.first_slots[0];
   ZB_ASSERT(registry.count * 2 <= registry.slot_count);
-  for (size_t row = 0; row < registry.count; ++row) enter(row);
+  for (size_t row = 0; row < registry.count; ++row)
+    enter(row);
 }
 
 static const zb_op_def *find(const char *name, size_t length) {
@@ -97,7 +98,9 @@ const zb_op_def *zb_op_at(int index) {
   return row_at((size_t)index);
 }
 
-int zb_op_builtin_count(void) { return BUILTIN_COUNT; }
+int zb_op_builtin_count(void) {
+  return BUILTIN_COUNT;
+}
 
 /* Grows the table by one row, moving the builtin rows to the heap the first time. */
 static zb_status reserve_row(void) {
@@ -112,7 +115,8 @@ static zb_status reserve_row(void) {
   if (registry.slots != registry.first_slots) zb_free(registry.slots);
   registry.slots = slots;
   registry.slot_count = slot_count;
-  for (size_t row = 0; row < registry.count; ++row) enter(row);
+  for (size_t row = 0; row < registry.count; ++row)
+    enter(row);
   return NULL;
 }
 
@@ -134,9 +138,11 @@ bool zb_op_name_at(const char *names, int index, zb_op_name *out) {
   if (!names) return false;
   const char *at = names;
   for (int i = 0; *at; ++i) {
-    while (*at == ' ' || *at == ',') ++at;
+    while (*at == ' ' || *at == ',')
+      ++at;
     const char *end = at;
-    while (*end && *end != ',') ++end;
+    while (*end && *end != ',')
+      ++end;
     if (i == index && end > at) {
       char last = end[-1];
       out->optional = last == '?';

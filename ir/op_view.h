@@ -1,4 +1,5 @@
-/* Reading an op into a zb_op_view with the reason why it cannot be read. For ir/ only; passes use zb_op_view_get (ir/op.h). */
+/* Reading an op into a zb_op_view with the reason why it cannot be read. For ir/ only; passes use zb_op_view_get
+ * (ir/op.h). */
 #ifndef ZB_IR_OP_VIEW_H
 #define ZB_IR_OP_VIEW_H
 

@@ -1,7 +1,7 @@
 /* zb_verify_module: what IRDL cannot say. Every zb op against its row, and the zb.* attributes of functions.
  *
- * One walk; all errors are reported, each at its op. Attributes of an op are enumerated here (zb ops are registered, so MLIR lists
- * them all), which is how a misspelt one is found.
+ * One walk; all errors are reported, each at its op. Attributes of an op are enumerated here (zb ops are registered, so
+ * MLIR lists them all), which is how a misspelt one is found.
  *
  * Tests: test/ir/verify_test.c, test/ir/verify.mlir, test/ir/ops/ (one case a constraint).
  */
@@ -48,8 +48,10 @@ static zb_result report_unknown_attribute(MlirOperation op, const zb_op_def *def
   char word[64], hint[160];
   snprintf(word, sizeof word, "%.*s", (int)(name.length < 63 ? name.length : 63), name.data);
   const char *nearest = zb_nearest(word, candidates, count);
-  if (nearest) snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
-  else snprintf(hint, sizeof hint, "attributes of your own start with 'zb.' or stand on the function");
+  if (nearest)
+    snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
+  else
+    snprintf(hint, sizeof hint, "attributes of your own start with 'zb.' or stand on the function");
   return zb_op_error_at(op, hint, "zb.%s has no attribute '%s'", def->name, word);
 }
 
@@ -68,8 +70,9 @@ static zb_result check_result_types(MlirOperation op, const zb_op_def *def, cons
     zb_shape got;
     MlirType type = mlirValueGetType(mlirOperationGetResult(op, i));
     if (!zb_type_shape(type, &got))
-      return zb_op_error_at(op, "zb knows ranked static tensors of f32, f64, bf16, f16, i64, i32 and i1 with at most 8 dimensions",
-                            "zb.%s: result %d is no tensor that zb knows", def->name, i);
+      return zb_op_error_at(
+          op, "zb knows ranked static tensors of f32, f64, bf16, f16, i64, i32 and i1 with at most 8 dimensions",
+          "zb.%s: result %d is no tensor that zb knows", def->name, i);
     if (zb_shape_equal(&got, &expected[i])) continue;
     char expected_text[96], got_text[96];
     return zb_op_error_at(op, "result types follow from the operands and attributes",
@@ -97,8 +100,8 @@ static zb_result check_elements(MlirOperation op, const zb_op_def *def) {
                             "zb.%s: the type of %s differs from the type of the result (C1)", def->name, row->name);
     if (zb_type_bytes(type) > CONSTANT_BYTES_MAX)
       return zb_op_error_at(op, "make it an argument with {zb.constant = \"name\"} and store it as safetensors",
-                            "zb.%s: %s is too large: expected at most %d bytes, got %" PRIu64 " (C2)", def->name, row->name,
-                            CONSTANT_BYTES_MAX, zb_type_bytes(type));
+                            "zb.%s: %s is too large: expected at most %d bytes, got %" PRIu64 " (C2)", def->name,
+                            row->name, CONSTANT_BYTES_MAX, zb_type_bytes(type));
   }
   return ZB_OK;
 }
@@ -162,9 +165,12 @@ enum { RULE_COUNT = sizeof attribute_rules / sizeof attribute_rules[0] };
 
 static bool has_kind(MlirAttribute value, value_kind kind) {
   switch (kind) {
-  case KIND_STRING: return mlirAttributeIsAString(value);
-  case KIND_UNIT: return mlirAttributeIsAUnit(value);
-  case KIND_INTEGER: return mlirAttributeIsAInteger(value);
+  case KIND_STRING:
+    return mlirAttributeIsAString(value);
+  case KIND_UNIT:
+    return mlirAttributeIsAUnit(value);
+  case KIND_INTEGER:
+    return mlirAttributeIsAInteger(value);
   }
   return false;
 }
@@ -183,7 +189,8 @@ static zb_result check_value_attribute(MlirOperation function, bool on_result, i
     if (has_kind(attribute.attribute, rule->kind)) return ZB_OK;
     char hint[96];
     snprintf(hint, sizeof hint, "write it as {%s}", rule->example);
-    return zb_op_error_at(function, hint, "attribute '%s' of %s %" PRIdPTR " has the wrong kind", rule->name, where, index);
+    return zb_op_error_at(function, hint, "attribute '%s' of %s %" PRIdPTR " has the wrong kind", rule->name, where,
+                          index);
   }
   if (!strict) return ZB_OK;
   char word[64], hint[96] = "";
@@ -217,7 +224,8 @@ static const char *entry_string(MlirAttribute list, intptr_t index, const char *
   return text.length ? text.data : "";
 }
 
-/* Each parameter, frozen parameter, state and constant is one argument (inputs may come once a micro-batch); every update names one. */
+/* Each parameter, frozen parameter, state and constant is one argument (inputs may come once a micro-batch); every
+ * update names one. */
 static int check_argument_names(MlirOperation function) {
   static const char *const unique[] = {ZB_ATTR_PARAM, ZB_ATTR_FROZEN, ZB_ATTR_STATE, ZB_ATTR_CONSTANT};
   MlirAttribute arguments = mlirOperationGetAttributeByName(function, mlirStringRefCreateFromCString("arg_attrs"));

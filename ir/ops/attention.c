@@ -1,7 +1,7 @@
 /* zb.attention: softmax(scale * q k^T + mask) v, token-major, with fewer key/value heads allowed; and its gradient.
  *
- * The gradient recomputes the probabilities from lse, so F keeps no [tq, tk] matrix. Its one workspace is a row of sums a query (the
- * "delta" of FlashAttention, Dao 2022, section B.4).
+ * The gradient recomputes the probabilities from lse, so F keeps no [tq, tk] matrix. Its one workspace is a row of sums
+ * a query (the "delta" of FlashAttention, Dao 2022, section B.4).
  *
  * Tests: test/ir/ops/attention.mlir.
  */
@@ -21,11 +21,13 @@ static zb_result check_operands(const zb_op_view *op, zb_op_error *error) {
   if (!zb_check_dtype(op, Q, ZB_REALS, "C2", error) || !zb_check_same_dtype(op, K, Q, "C2", error)) return ZB_FAIL;
   if (k->dims[BATCH] != q->dims[BATCH] || k->dims[WIDTH] != q->dims[WIDTH])
     return zb_op_fail(error, NULL,
-                      "k does not fit q: expected batch %" PRId64 " and width %" PRId64 ", got %" PRId64 " and %" PRId64 " (C3)",
+                      "k does not fit q: expected batch %" PRId64 " and width %" PRId64 ", got %" PRId64 " and %" PRId64
+                      " (C3)",
                       q->dims[BATCH], q->dims[WIDTH], k->dims[BATCH], k->dims[WIDTH]);
   if (k->dims[HEADS] < 1 || q->dims[HEADS] % k->dims[HEADS] != 0)
     return zb_op_fail(error, "each key/value head serves heads / kv_heads query heads",
-                      "the heads do not divide: expected a divisor of %" PRId64 " heads of q, got %" PRId64 " heads of k (C4)",
+                      "the heads do not divide: expected a divisor of %" PRId64 " heads of q, got %" PRId64
+                      " heads of k (C4)",
                       q->dims[HEADS], k->dims[HEADS]);
   if (!zb_check_same_type(op, V, K, "C5", error)) return ZB_FAIL;
   if (mask->rank < 0) return ZB_OK;
@@ -33,8 +35,8 @@ static zb_result check_operands(const zb_op_view *op, zb_op_error *error) {
   char expected[96], got[96];
   if (mask->dtype == q->dtype && zb_broadcast(mask, &scores, &both) && zb_shape_equal(&both, &scores)) return ZB_OK;
   return zb_op_fail(error, "the mask is added to the scores [batch, heads, q tokens, k tokens]",
-                    "the mask does not broadcast to the scores: expected %s, got %s (C6)", zb_shape_text(&scores, expected),
-                    zb_shape_text(mask, got));
+                    "the mask does not broadcast to the scores: expected %s, got %s (C6)",
+                    zb_shape_text(&scores, expected), zb_shape_text(mask, got));
 }
 
 static zb_shape lse_shape(const zb_shape *q) {
@@ -88,7 +90,8 @@ static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, co
   if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
   MlirValue operands[7];
   int count = 0;
-  for (int i = 0; i < (has_mask ? 4 : 3); ++i) operands[count++] = zb_operand(op, i);
+  for (int i = 0; i < (has_mask ? 4 : 3); ++i)
+    operands[count++] = zb_operand(op, i);
   operands[count++] = zb_result_value(op, 0);
   operands[count++] = zb_result_value(op, 1);
   operands[count++] = dout[0];
@@ -123,7 +126,8 @@ static zb_result infer_grad(const zb_op_view *op, zb_shape *results, int count, 
   if (!zb_check_same_type(op, OUT, Q, "C7", error) || !zb_check_same_type(op, DOUT, Q, "C7", error)) return ZB_FAIL;
   zb_shape lse = lse_shape(q);
   if (!zb_check_type(op, LSE, &lse, "batch, heads and tokens of q", "C8", error)) return ZB_FAIL;
-  for (int i = 0; i < 3; ++i) results[i] = op->operands[i];
+  for (int i = 0; i < 3; ++i)
+    results[i] = op->operands[i];
   return ZB_OK;
 }
 

@@ -7,7 +7,8 @@
 const zb_op_def zb_op_constant = {
     .name = "constant",
     .summary = "A small constant; larger ones are zb.constant arguments, by name, beside the IR.",
-    .doc = "C1: value has the type of the result. C2: it has at most 1024 bytes.\n", /* checked by ir/verify.c: values are no plain data */
+    .doc = "C1: value has the type of the result. C2: it has at most 1024 bytes.\n", /* checked by ir/verify.c: values
+                                                                                        are no plain data */
     .operands = "",
     .results = "out",
     .attrs = ZB_ATTRS({"value", ZB_ATTR_ELEMENTS, false, 0, "value = dense<1.0> : tensor<f32>"}),
@@ -18,7 +19,8 @@ const zb_op_def zb_op_constant = {
 static zb_result check_number_dtype(const zb_op_view *op, zb_dtype *out, const char *label, zb_op_error *error) {
   if (!zb_check_dtype_attr(op, out, label, error)) return ZB_FAIL;
   if (*out != ZB_I1) return ZB_OK;
-  return zb_op_fail(error, "compare the numbers with zb.greater or zb.equal", "expected a number type, got i1 (%s)", label);
+  return zb_op_fail(error, "compare the numbers with zb.greater or zb.equal", "expected a number type, got i1 (%s)",
+                    label);
 }
 
 static zb_result infer_iota(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
@@ -37,7 +39,8 @@ static zb_cost cost(const zb_op_view *op, const zb_shape *results, int count) {
 const zb_op_def zb_op_iota = {
     .name = "iota",
     .summary = "start + step * index along an axis.",
-    .doc = "C1: dtype names a number type. C2: shape has at most 8 entries, each >= 0. C3: axis is one of its dimensions.\n",
+    .doc = "C1: dtype names a number type. C2: shape has at most 8 entries, each >= 0. C3: axis is one of its "
+           "dimensions.\n",
     .operands = "",
     .results = "out",
     .attrs = ZB_ATTRS({"shape", ZB_ATTR_INTS, false, 0, "shape of the result: shape = array<i64: 16>"},
@@ -57,7 +60,8 @@ static zb_result infer_triangle(const zb_op_view *op, zb_shape *results, int cou
   if (!zb_check_dtype_attr(op, &dtype, "C1", error)) return ZB_FAIL;
   if (!zb_check_shape_attr(op, "shape", dtype, &results[0], "C2", error)) return ZB_FAIL;
   if (results[0].rank >= 2) return ZB_OK;
-  return zb_op_fail(error, NULL, "a triangle needs rows and columns: expected rank 2 or more, got %d (C2)", results[0].rank);
+  return zb_op_fail(error, NULL, "a triangle needs rows and columns: expected rank 2 or more, got %d (C2)",
+                    results[0].rank);
 }
 
 const zb_op_def zb_op_triangle = {

@@ -1,7 +1,8 @@
-/* Elementwise ops of one and of two operands, zb.where and zb.cast, with their gradients: one row of the tables below an op.
+/* Elementwise ops of one and of two operands, zb.where and zb.cast, with their gradients: one row of the tables below
+ * an op.
  *
- * A unary gradient is one kernel that reads what F keeps: the operand or the result, whichever its formula needs. A binary gradient is
- * COMPOSITE: each result is built from other ops and summed over what was broadcast.
+ * A unary gradient is one kernel that reads what F keeps: the operand or the result, whichever its formula needs. A
+ * binary gradient is COMPOSITE: each result is built from other ops and summed over what was broadcast.
  *
  * Tests: test/ir/ops/elementwise.mlir, test/ir/split_test.c.
  */
@@ -57,11 +58,13 @@ static zb_result unary_grad(zb_builder *b, MlirOperation op, MlirValue saved, co
   return zb_builder_result(b);
 }
 
-static zb_result grad_from_x(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_from_x(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                             MlirValue *din) {
   return unary_grad(b, op, zb_operand(op, 0), dout, needs, din);
 }
 
-static zb_result grad_from_out(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_from_out(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                               MlirValue *din) {
   return unary_grad(b, op, zb_result_value(op, 0), dout, needs, din);
 }
 
@@ -72,10 +75,12 @@ static zb_result grad_neg(zb_builder *b, MlirOperation op, const MlirValue *dout
   return zb_builder_result(b);
 }
 
-#define OPTIONAL_FLOAT(NAME, DEFAULT, HELP) {NAME, ZB_ATTR_FLOAT, true, DEFAULT, HELP}
+#define OPTIONAL_FLOAT(NAME, DEFAULT, HELP)                                                                            \
+  { NAME, ZB_ATTR_FLOAT, true, DEFAULT, HELP }
 #define NO_ATTRS NULL
 
-/* X(name, kinds, saved, gradient, flops, attributes, meaning). flops: per element, transcendental functions count as 8. */
+/* X(name, kinds, saved, gradient, flops, attributes, meaning). flops: per element, transcendental functions count as 8.
+ */
 #define UNARY_OPS(X)                                                                                                   \
   X(abs, numbers, x, grad_from_x, 1, NO_ATTRS, "|x|; gradient 0 at 0.")                                                \
   X(acos, reals, x, grad_from_x, 8, NO_ATTRS, "Inverse cosine.")                                                       \
@@ -86,23 +91,23 @@ static zb_result grad_neg(zb_builder *b, MlirOperation op, const MlirValue *dout
   X(atanh, reals, x, grad_from_x, 8, NO_ATTRS, "Inverse hyperbolic tangent.")                                          \
   X(cos, reals, x, grad_from_x, 8, NO_ATTRS, "Cosine.")                                                                \
   X(cosh, reals, x, grad_from_x, 8, NO_ATTRS, "Hyperbolic cosine.")                                                    \
-  X(celu, reals, x, grad_from_x, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "slope scale left of 0")),                       \
+  X(celu, reals, x, grad_from_x, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "slope scale left of 0")),                    \
     "max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).")                                                               \
   X(clip, numbers, x, grad_from_x, 2,                                                                                  \
-    ZB_ATTRS(OPTIONAL_FLOAT("min", -INFINITY, "lower bound"), OPTIONAL_FLOAT("max", INFINITY, "upper bound")),            \
+    ZB_ATTRS(OPTIONAL_FLOAT("min", -INFINITY, "lower bound"), OPTIONAL_FLOAT("max", INFINITY, "upper bound")),         \
     "min(max(x, min), max); the gradient passes where min <= x <= max.")                                               \
-  X(elu, reals, x, grad_from_x, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "scale left of 0")),                              \
+  X(elu, reals, x, grad_from_x, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "scale left of 0")),                           \
     "x > 0 ? x : alpha * (exp(x) - 1).")                                                                               \
   X(erf, reals, x, grad_from_x, 8, NO_ATTRS, "Error function.")                                                        \
   X(exp, reals, out, grad_from_out, 8, NO_ATTRS, "e to the power of x.")                                               \
   X(gelu, reals, x, grad_from_x, 14,                                                                                   \
-    ZB_ATTRS({"tanh", ZB_ATTR_BOOL, true, 0, "true: the tanh approximation; false: erf"}),                                \
+    ZB_ATTRS({"tanh", ZB_ATTR_BOOL, true, 0, "true: the tanh approximation; false: erf"}),                             \
     "0.5 x (1 + erf(x / sqrt 2)), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).")                                \
   X(hard_sigmoid, reals, x, grad_from_x, 4,                                                                            \
-    ZB_ATTRS(OPTIONAL_FLOAT("alpha", 0.2, "slope"), OPTIONAL_FLOAT("beta", 0.5, "value at 0")),                           \
+    ZB_ATTRS(OPTIONAL_FLOAT("alpha", 0.2, "slope"), OPTIONAL_FLOAT("beta", 0.5, "value at 0")),                        \
     "max(0, min(1, alpha * x + beta)).")                                                                               \
   X(hard_swish, reals, x, grad_from_x, 5, NO_ATTRS, "x * max(0, min(1, x / 6 + 0.5)).")                                \
-  X(leaky_relu, reals, x, grad_from_x, 2, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 0.01, "slope left of 0")),                     \
+  X(leaky_relu, reals, x, grad_from_x, 2, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 0.01, "slope left of 0")),                  \
     "x < 0 ? alpha * x : x.")                                                                                          \
   X(log, reals, x, grad_from_x, 8, NO_ATTRS, "Natural logarithm.")                                                     \
   X(mish, reals, x, grad_from_x, 18, NO_ATTRS, "x * tanh(softplus(x)).")                                               \
@@ -111,14 +116,15 @@ static zb_result grad_neg(zb_builder *b, MlirOperation op, const MlirValue *dout
   X(relu, numbers, out, grad_from_out, 1, NO_ATTRS, "max(0, x); gradient 0 at 0.")                                     \
   X(rsqrt, reals, out, grad_from_out, 2, NO_ATTRS, "1 / sqrt(x).")                                                     \
   X(selu, reals, x, grad_from_x, 10,                                                                                   \
-    ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1.67326319217681884765625, "scale left of 0"),                                       \
-          OPTIONAL_FLOAT("gamma", 1.05070102214813232421875, "scale of all")),                                         \
+    ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1.67326319217681884765625, "scale left of 0"),                                    \
+             OPTIONAL_FLOAT("gamma", 1.05070102214813232421875, "scale of all")),                                      \
     "gamma * (x > 0 ? x : alpha * (exp(x) - 1)).")                                                                     \
   X(shrink, reals, x, grad_from_x, 3,                                                                                  \
-    ZB_ATTRS(OPTIONAL_FLOAT("bias", 0, "moved towards 0 by this"), OPTIONAL_FLOAT("lambda", 0.5, "half width of the dead zone")), \
+    ZB_ATTRS(OPTIONAL_FLOAT("bias", 0, "moved towards 0 by this"),                                                     \
+             OPTIONAL_FLOAT("lambda", 0.5, "half width of the dead zone")),                                            \
     "x < -lambda ? x + bias : x > lambda ? x - bias : 0.")                                                             \
   X(sigmoid, reals, out, grad_from_out, 10, NO_ATTRS, "1 / (1 + exp(-x)).")                                            \
-  X(silu, reals, x, grad_from_x, 12, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "factor inside the sigmoid")),                   \
+  X(silu, reals, x, grad_from_x, 12, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "factor inside the sigmoid")),                \
     "x * sigmoid(alpha * x).")                                                                                         \
   X(sin, reals, x, grad_from_x, 8, NO_ATTRS, "Sine.")                                                                  \
   X(sinh, reals, x, grad_from_x, 8, NO_ATTRS, "Hyperbolic sine.")                                                      \
@@ -178,8 +184,8 @@ UNARY_OPS(UNARY_ROWS)
   X(round, reals, NO_ATTRS, "Nearest integer, half to even.")                                                          \
   X(sign, numbers, NO_ATTRS, "-1, 0 or 1.")                                                                            \
   X(is_inf, classified,                                                                                                \
-    ZB_ATTRS({"detect_negative", ZB_ATTR_BOOL, true, 1, "whether -inf counts"},                                           \
-          {"detect_positive", ZB_ATTR_BOOL, true, 1, "whether +inf counts"}),                                          \
+    ZB_ATTRS({"detect_negative", ZB_ATTR_BOOL, true, 1, "whether -inf counts"},                                        \
+             {"detect_positive", ZB_ATTR_BOOL, true, 1, "whether +inf counts"}),                                       \
     "Whether x is infinite.")                                                                                          \
   X(is_nan, classified, NO_ATTRS, "Whether x is not a number.")                                                        \
   X(not, logic, NO_ATTRS, "Logical not.")                                                                              \
@@ -262,7 +268,8 @@ static zb_result infer_binary_grad(const zb_op_view *op, zb_shape *results, int 
   return ZB_OK;
 }
 
-static zb_result grad_binary(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_binary(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                             MlirValue *din) {
   char name[64];
   zb_op_grad_name(op, name, sizeof name);
   MlirValue operands[] = {zb_operand(op, 0), zb_operand(op, 1), dout[0]};
@@ -304,8 +311,8 @@ static MlirValue split_div(const binary *g, int result) {
   return zb_build1(g->b, "neg", zb_build2(g->b, "mul", g->dout, quotient));
 }
 
-/* dlhs = dout * rhs * lhs^(rhs - 1), 0 where rhs is 0; drhs = dout * lhs^rhs * log(lhs), 0 where lhs <= 0. The untaken side of
- * zb.where may be NaN: it selects. */
+/* dlhs = dout * rhs * lhs^(rhs - 1), 0 where rhs is 0; drhs = dout * lhs^rhs * log(lhs), 0 where lhs <= 0. The untaken
+ * side of zb.where may be NaN: it selects. */
 static MlirValue split_pow(const binary *g, int result) {
   MlirValue zero = scalar(g, 0);
   if (result == 0) {
@@ -404,9 +411,10 @@ static MlirValue split_binary(zb_builder *b, MlirOperation op, int result, MlirV
   };
 BINARY_OPS(BINARY_ROWS)
 
-/* X(name, kinds, traits, attributes, meaning). zb.mod of floats has a gradient that is not written, so it has no ZERO_GRADIENT. */
+/* X(name, kinds, traits, attributes, meaning). zb.mod of floats has a gradient that is not written, so it has no
+ * ZERO_GRADIENT. */
 #define BINARY_FLAT_OPS(X)                                                                                             \
-  X(mod, numbers, 0, ZB_ATTRS({"fmod", ZB_ATTR_BOOL, true, 0, "true: sign of the dividend; false: of the divisor"}),      \
+  X(mod, numbers, 0, ZB_ATTRS({"fmod", ZB_ATTR_BOOL, true, 0, "true: sign of the dividend; false: of the divisor"}),   \
     "Remainder of lhs / rhs.")                                                                                         \
   X(and, logic, ZB_TRAIT_COMMUTATIVE | ZB_TRAIT_ZERO_GRADIENT, NO_ATTRS, "Logical and.")                               \
   X(or, logic, ZB_TRAIT_COMMUTATIVE | ZB_TRAIT_ZERO_GRADIENT, NO_ATTRS, "Logical or.")                                 \
@@ -414,7 +422,7 @@ BINARY_OPS(BINARY_ROWS)
   X(bitwise_and, integers, ZB_TRAIT_COMMUTATIVE | ZB_TRAIT_ZERO_GRADIENT, NO_ATTRS, "Bitwise and.")                    \
   X(bitwise_or, integers, ZB_TRAIT_COMMUTATIVE | ZB_TRAIT_ZERO_GRADIENT, NO_ATTRS, "Bitwise or.")                      \
   X(bitwise_xor, integers, ZB_TRAIT_COMMUTATIVE | ZB_TRAIT_ZERO_GRADIENT, NO_ATTRS, "Bitwise exclusive or.")           \
-  X(bit_shift, integers, ZB_TRAIT_ZERO_GRADIENT, ZB_ATTRS({"left", ZB_ATTR_BOOL, true, 0, "true: to the left"}),          \
+  X(bit_shift, integers, ZB_TRAIT_ZERO_GRADIENT, ZB_ATTRS({"left", ZB_ATTR_BOOL, true, 0, "true: to the left"}),       \
     "lhs shifted by rhs bits, to the right unless `left`.")
 
 #define BINARY_FLAT_ROWS(NAME, KINDS, TRAITS, ATTRIBUTES, MEANING)                                                     \
@@ -472,7 +480,8 @@ static zb_result infer_where(const zb_op_view *op, zb_shape *results, int count,
 static zb_result grad_where(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
   zb_shape lhs = zb_value_shape(zb_operand(op, 1)), rhs = zb_value_shape(zb_operand(op, 2));
   zb_attr attrs[] = {zb_ints("lhs_shape", lhs.dims, lhs.rank), zb_ints("rhs_shape", rhs.dims, rhs.rank)};
-  return zb_build_grad_op(b, "where_grad", (MlirValue[]){zb_operand(op, 0), dout[0]}, 2, attrs, 2, 2, needs + 1, din + 1);
+  return zb_build_grad_op(b, "where_grad", (MlirValue[]){zb_operand(op, 0), dout[0]}, 2, attrs, 2, 2, needs + 1,
+                          din + 1);
 }
 
 const zb_op_def zb_op_where = {
@@ -515,11 +524,13 @@ static MlirValue split_where(zb_builder *b, MlirOperation op, int result) {
 const zb_op_def zb_op_where_grad = {
     .name = "where_grad",
     .summary = "Gradients of zb.where: dout where the condition chose that operand, else 0.",
-    .doc = "C1: condition is i1. C2: dout has a float type. C3: lhs_shape, rhs_shape and the condition broadcast to the shape of "
+    .doc = "C1: condition is i1. C2: dout has a float type. C3: lhs_shape, rhs_shape and the condition broadcast to "
+           "the shape of "
            "dout.\n",
     .operands = "condition, dout",
     .results = "dlhs, drhs",
-    .attrs = ZB_ATTRS({"lhs_shape", ZB_ATTR_INTS, false, 0, "shape of lhs"}, {"rhs_shape", ZB_ATTR_INTS, false, 0, "shape of rhs"}),
+    .attrs = ZB_ATTRS({"lhs_shape", ZB_ATTR_INTS, false, 0, "shape of lhs"},
+                      {"rhs_shape", ZB_ATTR_INTS, false, 0, "shape of rhs"}),
     .op_class = ZB_CLASS_COMPOSITE,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_where_grad,

@@ -10,7 +10,8 @@
 static zb_result check_labels(const zb_op_view *op, int scores, int labels, zb_op_error *error) {
   const zb_shape *x = &op->operands[scores];
   if (!zb_check_dtype(op, scores, ZB_REALS, "C1", error)) return ZB_FAIL;
-  if (x->rank < 1) return zb_op_fail(error, NULL, "the scores need a class dimension: expected rank 1 or more, got 0 (C1)");
+  if (x->rank < 1)
+    return zb_op_fail(error, NULL, "the scores need a class dimension: expected rank 1 or more, got 0 (C1)");
   if (!zb_check_dtype(op, labels, ZB_INTEGERS, "C2", error)) return ZB_FAIL;
   zb_shape expected = zb_subshape(x, 0, x->rank - 1);
   expected.dtype = op->operands[labels].dtype;
@@ -18,7 +19,8 @@ static zb_result check_labels(const zb_op_view *op, int scores, int labels, zb_o
 }
 
 /* C4. The type of the loss over labels of this shape. */
-static zb_result loss_shape(const zb_op_view *op, const zb_shape *labels, zb_dtype dtype, zb_shape *out, zb_op_error *error) {
+static zb_result loss_shape(const zb_op_view *op, const zb_shape *labels, zb_dtype dtype, zb_shape *out,
+                            zb_op_error *error) {
   const char *reduction = zb_attr_string(&op->attrs, "reduction", "");
   *out = zb_scalar_shape(dtype);
   if (strcmp(reduction, "mean") == 0 || strcmp(reduction, "sum") == 0) return ZB_OK;
@@ -62,7 +64,8 @@ static zb_result infer_cross_entropy(const zb_op_view *op, zb_shape *results, in
   return loss_shape(op, &op->operands[1], op->operands[0].dtype, &results[0], error);
 }
 
-static zb_result grad_cross_entropy(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_cross_entropy(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                                    MlirValue *din) {
   if (!zb_check_no_gradient(op, dout, 1)) return ZB_FAIL;
   if (!needs[0] || mlirValueIsNull(dout[0])) return ZB_OK;
   MlirValue operands[] = {zb_operand(op, 0), zb_operand(op, 1), zb_result_value(op, 1), dout[0]};
@@ -116,14 +119,16 @@ static zb_result infer_nll_loss(const zb_op_view *op, zb_shape *results, int cou
   return loss_shape(op, &op->operands[1], op->operands[0].dtype, &results[0], error);
 }
 
-static zb_result grad_nll_loss(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_nll_loss(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                               MlirValue *din) {
   zb_op_view view;
   zb_op_view_storage storage;
   if (!needs[0]) return ZB_OK;
   if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
   zb_attr attrs[3];
   int count = 0;
-  for (; count < view.attrs.count; ++count) attrs[count] = view.attrs.items[count];
+  for (; count < view.attrs.count; ++count)
+    attrs[count] = view.attrs.items[count];
   attrs[count++] = zb_ints("shape", view.operands[0].dims, view.operands[0].rank);
   din[0] = zb_build(b, "nll_loss_grad", (MlirValue[]){zb_operand(op, 1), dout[0]}, 2, attrs, count);
   return zb_builder_result(b);
@@ -148,7 +153,8 @@ static zb_result infer_nll_loss_grad(const zb_op_view *op, zb_shape *results, in
   zb_shape loss;
   if (!zb_check_shape_attr(op, "shape", op->operands[1].dtype, &results[0], "C1", error)) return ZB_FAIL;
   if (!zb_check_dtype(op, 0, ZB_INTEGERS, "C2", error)) return ZB_FAIL;
-  if (results[0].rank < 1) return zb_op_fail(error, NULL, "shape needs a class dimension: expected rank 1 or more, got 0 (C1)");
+  if (results[0].rank < 1)
+    return zb_op_fail(error, NULL, "shape needs a class dimension: expected rank 1 or more, got 0 (C1)");
   zb_shape labels = zb_subshape(&results[0], 0, results[0].rank - 1);
   labels.dtype = op->operands[0].dtype;
   if (!zb_check_type(op, 0, &labels, "shape without the class dimension", "C3", error)) return ZB_FAIL;
@@ -160,7 +166,8 @@ static zb_result infer_nll_loss_grad(const zb_op_view *op, zb_shape *results, in
 const zb_op_def zb_op_nll_loss_grad = {
     .name = "nll_loss_grad",
     .summary = "Gradient of zb.nll_loss: -dloss at the label, scaled as reduced.",
-    .doc = "C1: shape has a class dimension, the last. C2: labels are i64 or i32. C3: labels have that shape without it. C4: reduction "
+    .doc = "C1: shape has a class dimension, the last. C2: labels are i64 or i32. C3: labels have that shape without "
+           "it. C4: reduction "
            "is mean, sum or none. C5: dloss has the type of the loss.\n",
     .operands = "labels, dloss",
     .results = "dlog_probabilities",

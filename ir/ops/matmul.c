@@ -1,7 +1,8 @@
-/* zb.matmul: out[.., m, n] = sum over k of lhs[.., m, k] * rhs[.., k, n], leading dimensions broadcast; and its gradient.
+/* zb.matmul: out[.., m, n] = sum over k of lhs[.., m, k] * rhs[.., k, n], leading dimensions broadcast; and its
+ * gradient.
  *
- * A transposed operand is an attribute, so every product of the gradient is one zb.matmul on the values as they are stored:
- * no zb.transpose is ever needed.
+ * A transposed operand is an attribute, so every product of the gradient is one zb.matmul on the values as they are
+ * stored: no zb.transpose is ever needed.
  *
  * Tests: test/ir/ops/matmul.mlir, test/ir/split_test.c.
  */
@@ -23,7 +24,8 @@ static zb_result check_product(const zb_op_view *op, product *p, zb_op_error *er
     return zb_op_fail(error, "reshape a vector to a matrix first",
                       "operands must be matrices or batches of them: expected rank 2 or more, got ranks %d and %d (C1)",
                       lhs->rank, rhs->rank);
-  if (!zb_check_dtype(op, LHS, ZB_REALS, "C2", error) || !zb_check_same_dtype(op, RHS, LHS, "C2", error)) return ZB_FAIL;
+  if (!zb_check_dtype(op, LHS, ZB_REALS, "C2", error) || !zb_check_same_dtype(op, RHS, LHS, "C2", error))
+    return ZB_FAIL;
   bool transpose_lhs = zb_attr_bool(&op->attrs, "transpose_lhs", false);
   bool transpose_rhs = zb_attr_bool(&op->attrs, "transpose_rhs", false);
   const int64_t *l = lhs->dims + lhs->rank - 2, *r = rhs->dims + rhs->rank - 2;
@@ -33,7 +35,8 @@ static zb_result check_product(const zb_op_view *op, product *p, zb_op_error *er
   int64_t rhs_k = r[transpose_rhs ? 1 : 0];
   if (p->k != rhs_k)
     return zb_op_fail(error, "set transpose_lhs or transpose_rhs if an operand is stored transposed",
-                      "the inner dimensions differ: expected equal ones, got %" PRId64 " of lhs and %" PRId64 " of rhs (C3)",
+                      "the inner dimensions differ: expected equal ones, got %" PRId64 " of lhs and %" PRId64
+                      " of rhs (C3)",
                       p->k, rhs_k);
   zb_shape lhs_batch = zb_subshape(lhs, 0, lhs->rank - 2), rhs_batch = zb_subshape(rhs, 0, rhs->rank - 2);
   char a[96], b[96];
@@ -119,12 +122,13 @@ static MlirValue multiply(zb_builder *b, MlirValue lhs, bool transpose_lhs, Mlir
 static MlirValue fold(zb_builder *b, MlirValue x) {
   zb_shape shape = zb_value_shape(x);
   int64_t dims[] = {1, shape.dims[shape.rank - 1]};
-  for (int i = 0; i + 1 < shape.rank; ++i) dims[0] *= shape.dims[i];
+  for (int i = 0; i + 1 < shape.rank; ++i)
+    dims[0] *= shape.dims[i];
   return zb_build_reshape(b, x, dims, 2);
 }
 
-/* With A and B for the operands as multiplied and D for dout: dA = D B^T and dB = A^T D, each transposed if its operand is stored so. What
- * a flag says of a stored operand is inverted where the formula transposes it. */
+/* With A and B for the operands as multiplied and D for dout: dA = D B^T and dB = A^T D, each transposed if its operand
+ * is stored so. What a flag says of a stored operand is inverted where the formula transposes it. */
 static MlirValue split(zb_builder *b, MlirOperation op, int result) {
   zb_op_view view;
   zb_op_view_storage storage;
@@ -136,7 +140,8 @@ static MlirValue split(zb_builder *b, MlirOperation op, int result) {
   if (result == 0) {
     whole = ta ? multiply(b, rhs, tb, dout, true) : multiply(b, dout, false, rhs, !tb);
   } else {
-    /* One matrix of weights under a batch: the sum over the batch is part of the product, when lhs can be read as one matrix. */
+    /* One matrix of weights under a batch: the sum over the batch is part of the product, when lhs can be read as one
+     * matrix. */
     if (view.operands[RHS].rank == 2 && view.operands[LHS].rank > 2 && !ta) {
       lhs = fold(b, lhs);
       dout = fold(b, dout);

@@ -1,6 +1,8 @@
-/* Ops that move data or only say that it lies differently: views (reshape, transpose, slice, expand, split), concat, contiguous, gather.
+/* Ops that move data or only say that it lies differently: views (reshape, transpose, slice, expand, split), concat,
+ * contiguous, gather.
  *
- * The views are stride arithmetic over the operand's layout; only zb.reshape can fail, and then zb-layout puts a copy before it.
+ * The views are stride arithmetic over the operand's layout; only zb.reshape can fail, and then zb-layout puts a copy
+ * before it.
  *
  * Tests: test/ir/ops/movement.mlir, test/ir/view_test.c (against brute force).
  */
@@ -20,7 +22,8 @@ static zb_result infer_reshape(const zb_op_view *op, zb_shape *results, int coun
   if (!zb_check_shape_attr(op, "shape", op->operands[0].dtype, &results[0], "C1", error)) return ZB_FAIL;
   int64_t expected = zb_shape_elements(&op->operands[0]), got = zb_shape_elements(&results[0]);
   if (expected == got) return ZB_OK;
-  return zb_op_fail(error, NULL, "the number of elements changes: expected %" PRId64 ", got %" PRId64 " (C2)", expected, got);
+  return zb_op_fail(error, NULL, "the number of elements changes: expected %" PRId64 ", got %" PRId64 " (C2)", expected,
+                    got);
 }
 
 static zb_result grad_to_operand_shape(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
@@ -51,8 +54,8 @@ static int find_runs(const zb_shape *shape, const int64_t *strides, run runs[ZB_
   return count;
 }
 
-/* A dimension of the result has one stride, so it lies within one run: the result is a view iff its dimensions, from the last, fill the runs
- * exactly. */
+/* A dimension of the result has one stride, so it lies within one run: the result is a view iff its dimensions, from
+ * the last, fill the runs exactly. */
 static bool view_reshape(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *shape, zb_layout *out) {
   (void)result;
   run runs[ZB_RANK_MAX];
@@ -60,7 +63,8 @@ static bool view_reshape(const zb_op_view *op, const zb_layout *in, int result, 
   int64_t stride = 1;
   *out = layout_at(in->offset);
   if (zb_shape_elements(shape) == 0) {
-    for (; dim >= 0; --dim) out->strides[dim] = 1; /* no element is ever read */
+    for (; dim >= 0; --dim)
+      out->strides[dim] = 1; /* no element is ever read */
     return true;
   }
   for (int r = find_runs(&op->operands[0], in->strides, runs) - 1; r >= 0; --r) {
@@ -73,7 +77,8 @@ static bool view_reshape(const zb_op_view *op, const zb_layout *in, int result, 
       left /= shape->dims[dim];
     }
   }
-  for (; dim >= 0; --dim) out->strides[dim] = stride; /* only ones are left */
+  for (; dim >= 0; --dim)
+    out->strides[dim] = stride; /* only ones are left */
   return true;
 }
 
@@ -113,22 +118,26 @@ static zb_result infer_transpose(const zb_op_view *op, zb_shape *results, int co
   return ZB_OK;
 }
 
-static bool view_transpose(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *shape, zb_layout *out) {
+static bool view_transpose(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *shape,
+                           zb_layout *out) {
   (void)result;
   const zb_attr *permutation = zb_attr_ints(op, "permutation");
   *out = layout_at(in->offset);
-  for (int i = 0; i < shape->rank; ++i) out->strides[i] = in->strides[permutation->ints[i]];
+  for (int i = 0; i < shape->rank; ++i)
+    out->strides[i] = in->strides[permutation->ints[i]];
   return true;
 }
 
-static zb_result grad_transpose(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_transpose(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                                MlirValue *din) {
   zb_op_view view;
   zb_op_view_storage storage;
   if (!needs[0]) return ZB_OK;
   if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
   const zb_attr *permutation = zb_attr_ints(&view, "permutation");
   int64_t inverse[ZB_RANK_MAX];
-  for (int i = 0; i < permutation->count; ++i) inverse[permutation->ints[i]] = i;
+  for (int i = 0; i < permutation->count; ++i)
+    inverse[permutation->ints[i]] = i;
   zb_attr attr = zb_ints("permutation", inverse, permutation->count);
   din[0] = zb_build(b, "transpose", dout, 1, &attr, 1);
   return zb_builder_result(b);
@@ -159,17 +168,18 @@ static bool slice_fits(int64_t start, int64_t size, int64_t step, int64_t dim) {
 static zb_result infer_slice(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
   (void)count;
   const zb_shape *x = &op->operands[0];
-  const zb_attr *starts = zb_attr_ints(op, "starts"), *sizes = zb_attr_ints(op, "sizes"), *steps = zb_attr_ints(op, "steps");
+  const zb_attr *starts = zb_attr_ints(op, "starts"), *sizes = zb_attr_ints(op, "sizes"),
+                *steps = zb_attr_ints(op, "steps");
   if (starts->count != x->rank || sizes->count != x->rank || steps->count != x->rank)
     return zb_op_fail(error, "write every dimension: start 0, its size, step 1 for a whole one",
-                      "starts, sizes and steps need one entry a dimension: expected %d, got %d, %d and %d (C1)", x->rank,
-                      starts->count, sizes->count, steps->count);
+                      "starts, sizes and steps need one entry a dimension: expected %d, got %d, %d and %d (C1)",
+                      x->rank, starts->count, sizes->count, steps->count);
   results[0] = *x;
   for (int i = 0; i < x->rank; ++i) {
     if (!slice_fits(starts->ints[i], sizes->ints[i], steps->ints[i], x->dims[i]))
       return zb_op_fail(error, "starts are >= 0 and steps >= 1",
-                        "the slice leaves dimension %d: expected indices 0 to %" PRId64 ", got start %" PRId64 ", size %" PRId64
-                        ", step %" PRId64 " (C2)",
+                        "the slice leaves dimension %d: expected indices 0 to %" PRId64 ", got start %" PRId64
+                        ", size %" PRId64 ", step %" PRId64 " (C2)",
                         i, x->dims[i] - 1, starts->ints[i], sizes->ints[i], steps->ints[i]);
     results[0].dims[i] = sizes->ints[i];
   }
@@ -201,7 +211,8 @@ static zb_result grad_slice(zb_builder *b, MlirOperation op, const MlirValue *do
 const zb_op_def zb_op_slice = {
     .name = "slice",
     .summary = "Elements starts, starts + steps, ... (sizes of them) along every dimension.",
-    .doc = "C1: starts, sizes and steps have one entry a dimension. C2: starts >= 0, steps >= 1, and every index is within x.\n",
+    .doc = "C1: starts, sizes and steps have one entry a dimension. C2: starts >= 0, steps >= 1, and every index is "
+           "within x.\n",
     .operands = "x",
     .results = "out",
     .attrs = ZB_ATTRS({"starts", ZB_ATTR_INTS, false, 0, "first index along each dimension: starts = array<i64: 0, 2>"},
@@ -220,7 +231,8 @@ static zb_result infer_slice_grad(const zb_op_view *op, zb_shape *results, int c
   const zb_attr *starts = zb_attr_ints(op, "starts"), *steps = zb_attr_ints(op, "steps");
   if (!zb_check_shape_attr(op, "shape", dout->dtype, &results[0], "C1", error)) return ZB_FAIL;
   if (results[0].rank != dout->rank || starts->count != dout->rank || steps->count != dout->rank)
-    return zb_op_fail(error, NULL, "starts, steps and shape need one entry a dimension: expected %d, got %d, %d and %d (C2)",
+    return zb_op_fail(error, NULL,
+                      "starts, steps and shape need one entry a dimension: expected %d, got %d, %d and %d (C2)",
                       dout->rank, starts->count, steps->count, results[0].rank);
   for (int i = 0; i < dout->rank; ++i)
     if (!slice_fits(starts->ints[i], dout->dims[i], steps->ints[i], results[0].dims[i]))
@@ -234,11 +246,13 @@ static zb_result infer_slice_grad(const zb_op_view *op, zb_shape *results, int c
 const zb_op_def zb_op_slice_grad = {
     .name = "slice_grad",
     .summary = "Gradient of zb.slice: zeros with dout written into the slice.",
-    .doc = "C1: shape has at most 8 entries, each >= 0. C2: starts, steps and shape have one entry a dimension. C3: dout fits.\n",
+    .doc = "C1: shape has at most 8 entries, each >= 0. C2: starts, steps and shape have one entry a dimension. C3: "
+           "dout fits.\n",
     .operands = "dout",
     .results = "dx",
-    .attrs = ZB_ATTRS({"starts", ZB_ATTR_INTS, false, 0, "as in zb.slice"}, {"steps", ZB_ATTR_INTS, false, 0, "as in zb.slice"},
-                      {"shape", ZB_ATTR_INTS, false, 0, "shape of x"}),
+    .attrs =
+        ZB_ATTRS({"starts", ZB_ATTR_INTS, false, 0, "as in zb.slice"},
+                 {"steps", ZB_ATTR_INTS, false, 0, "as in zb.slice"}, {"shape", ZB_ATTR_INTS, false, 0, "shape of x"}),
     .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_slice_grad,
@@ -254,8 +268,8 @@ static zb_result infer_expand(const zb_op_view *op, zb_shape *results, int count
   both = results[0];
   if (zb_broadcast(&op->operands[0], &results[0], &both) && zb_shape_equal(&both, &results[0])) return ZB_OK;
   return zb_op_fail(error, "dimensions are aligned at the end; only those of size 1 grow",
-                    "x does not broadcast to shape: expected dimensions of %s, got %s (C2)", zb_shape_text(&results[0], to),
-                    zb_shape_text(&op->operands[0], from));
+                    "x does not broadcast to shape: expected dimensions of %s, got %s (C2)",
+                    zb_shape_text(&results[0], to), zb_shape_text(&op->operands[0], from));
 }
 
 static bool view_expand(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *shape, zb_layout *out) {
@@ -268,7 +282,8 @@ static bool view_expand(const zb_op_view *op, const zb_layout *in, int result, c
   return true;
 }
 
-static zb_result grad_expand(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_expand(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                             MlirValue *din) {
   if (!needs[0]) return ZB_OK;
   zb_shape shape = zb_value_shape(zb_operand(op, 0));
   din[0] = zb_build_sum_to(b, dout[0], &shape);
@@ -296,11 +311,14 @@ static zb_result infer_split(const zb_op_view *op, zb_shape *results, int count,
   const zb_attr *sizes = zb_attr_ints(op, "sizes");
   if (!zb_check_axis(op, "axis", x->rank, "C1", error)) return ZB_FAIL;
   if (sizes->count != count)
-    return zb_op_fail(error, NULL, "wrong number of sizes: expected one a result (%d), got %d (C2)", count, sizes->count);
+    return zb_op_fail(error, NULL, "wrong number of sizes: expected one a result (%d), got %d (C2)", count,
+                      sizes->count);
   int64_t axis = zb_attr_int(&op->attrs, "axis", 0), left = x->dims[axis];
   for (int i = 0; i < count; ++i) {
     if (sizes->ints[i] < 0 || sizes->ints[i] > left)
-      return zb_op_fail(error, NULL, "the sizes do not add up to dimension %" PRId64 ": size %d is %" PRId64 ", %" PRId64 " left (C3)",
+      return zb_op_fail(error, NULL,
+                        "the sizes do not add up to dimension %" PRId64 ": size %d is %" PRId64 ", %" PRId64
+                        " left (C3)",
                         axis, i, sizes->ints[i], left);
     if (i > 2 && sizes->ints[i] != sizes->ints[2])
       return zb_op_fail(error, "use zb.slice for other sizes",
@@ -311,7 +329,8 @@ static zb_result infer_split(const zb_op_view *op, zb_shape *results, int count,
     results[i].dims[axis] = sizes->ints[i];
   }
   if (left == 0) return ZB_OK;
-  return zb_op_fail(error, NULL, "the sizes do not add up to dimension %" PRId64 ": %" PRId64 " of %" PRId64 " left over (C3)", axis,
+  return zb_op_fail(error, NULL,
+                    "the sizes do not add up to dimension %" PRId64 ": %" PRId64 " of %" PRId64 " left over (C3)", axis,
                     left, x->dims[axis]);
 }
 
@@ -320,7 +339,8 @@ static bool view_split(const zb_op_view *op, const zb_layout *in, int result, co
   int64_t stride = in->strides[zb_attr_int(&op->attrs, "axis", 0)];
   (void)shape;
   *out = *in;
-  for (int i = 0; i < result; ++i) out->offset += sizes->ints[i] * stride;
+  for (int i = 0; i < result; ++i)
+    out->offset += sizes->ints[i] * stride;
   return true;
 }
 
@@ -342,7 +362,8 @@ static zb_result grad_split(zb_builder *b, MlirOperation op, const MlirValue *do
 const zb_op_def zb_op_split = {
     .name = "split",
     .summary = "x cut along an axis into parts of given sizes.",
-    .doc = "C1: axis is a dimension of x. C2: there is one size a result. C3: sizes are >= 0 and add up to the dimension. C4: the third "
+    .doc = "C1: axis is a dimension of x. C2: there is one size a result. C3: sizes are >= 0 and add up to the "
+           "dimension. C4: the third "
            "and later sizes are equal (IRDL knows no lists of different types).\n",
     .operands = "x",
     .results = "first, second, rest*",
@@ -365,11 +386,12 @@ static zb_result infer_concat(const zb_op_view *op, zb_shape *results, int count
     const zb_shape *x = &op->operands[i];
     if (!zb_check_same_dtype(op, i, 0, "C2", error)) return ZB_FAIL;
     bool fits = x->rank == first->rank;
-    for (int d = 0; fits && d < x->rank; ++d) fits = d == axis || x->dims[d] == first->dims[d];
+    for (int d = 0; fits && d < x->rank; ++d)
+      fits = d == axis || x->dims[d] == first->dims[d];
     char expected[96], got[96];
     if (!fits)
-      return zb_op_fail(error, NULL, "wrong shape of operand %d: expected %s up to dimension %" PRId64 ", got %s (C3)", i,
-                        zb_shape_text(first, expected), axis, zb_shape_text(x, got));
+      return zb_op_fail(error, NULL, "wrong shape of operand %d: expected %s up to dimension %" PRId64 ", got %s (C3)",
+                        i, zb_shape_text(first, expected), axis, zb_shape_text(x, got));
     if (i > 2 && !zb_shape_equal(x, &op->operands[2]))
       return zb_op_fail(error, "concatenate them in two steps",
                         "the third and later operands differ in type: expected %s, got %s (C4)",
@@ -381,11 +403,13 @@ static zb_result infer_concat(const zb_op_view *op, zb_shape *results, int count
   return ZB_OK;
 }
 
-static zb_result grad_concat(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_concat(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                             MlirValue *din) {
   int64_t axis = zb_get_i64(op, "axis", 0), sizes[ZB_VIEW_OPERANDS];
   MlirValue parts[ZB_VIEW_OPERANDS];
   int count = (int)mlirOperationGetNumOperands(op);
-  for (int i = 0; i < count; ++i) sizes[i] = zb_value_shape(zb_operand(op, i)).dims[axis];
+  for (int i = 0; i < count; ++i)
+    sizes[i] = zb_value_shape(zb_operand(op, i)).dims[axis];
   zb_build_split(b, dout[0], axis, sizes, count, parts);
   for (int i = 0; i < count; ++i)
     if (needs[i]) din[i] = parts[i];
@@ -395,7 +419,8 @@ static zb_result grad_concat(zb_builder *b, MlirOperation op, const MlirValue *d
 const zb_op_def zb_op_concat = {
     .name = "concat",
     .summary = "Operands one after the other along an axis.",
-    .doc = "C1: axis is a dimension. C2: one element type. C3: shapes are equal up to the axis. C4: the third and later operands have "
+    .doc = "C1: axis is a dimension. C2: one element type. C3: shapes are equal up to the axis. C4: the third and "
+           "later operands have "
            "one type (IRDL knows no lists of different types).\n",
     .operands = "first, second, rest*",
     .results = "out",
@@ -414,7 +439,8 @@ static zb_result infer_contiguous(const zb_op_view *op, zb_shape *results, int c
   return ZB_OK;
 }
 
-static zb_result grad_contiguous(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_contiguous(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                                 MlirValue *din) {
   (void)op;
   if (needs[0]) din[0] = dout[0];
   return zb_builder_result(b);
@@ -439,13 +465,16 @@ static zb_result gathered_shape(const zb_shape *data, const zb_shape *indices, i
                                 const char *label, zb_op_error *error) {
   int rank = data->rank + indices->rank - 1;
   if (rank > ZB_RANK_MAX)
-    return zb_op_fail(error, NULL, "the result has too many dimensions: expected at most %d, got %d (%s)", ZB_RANK_MAX, rank,
-                      label);
+    return zb_op_fail(error, NULL, "the result has too many dimensions: expected at most %d, got %d (%s)", ZB_RANK_MAX,
+                      rank, label);
   *out = (zb_shape){.dtype = data->dtype, .rank = rank};
   for (int i = 0; i < rank; ++i) {
-    if (i < axis) out->dims[i] = data->dims[i];
-    else if (i < axis + indices->rank) out->dims[i] = indices->dims[i - axis];
-    else out->dims[i] = data->dims[i - indices->rank + 1];
+    if (i < axis)
+      out->dims[i] = data->dims[i];
+    else if (i < axis + indices->rank)
+      out->dims[i] = indices->dims[i - axis];
+    else
+      out->dims[i] = data->dims[i - indices->rank + 1];
   }
   return ZB_OK;
 }
@@ -454,11 +483,13 @@ static zb_result infer_gather(const zb_op_view *op, zb_shape *results, int count
   (void)count;
   if (!zb_check_axis(op, "axis", op->operands[0].rank, "C1", error)) return ZB_FAIL;
   if (!zb_check_dtype(op, 1, ZB_INTEGERS, "C2", error)) return ZB_FAIL;
-  return gathered_shape(&op->operands[0], &op->operands[1], zb_attr_int(&op->attrs, "axis", 0), &results[0], "C3", error);
+  return gathered_shape(&op->operands[0], &op->operands[1], zb_attr_int(&op->attrs, "axis", 0), &results[0], "C3",
+                        error);
 }
 
 /* NAME_grad(indices, dout) {axis, shape}, for both gathers. */
-static zb_result grad_gather(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_gather(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                             MlirValue *din) {
   if (!needs[0]) return ZB_OK;
   char name[64];
   zb_shape data = zb_value_shape(zb_operand(op, 0));
@@ -467,8 +498,10 @@ static zb_result grad_gather(zb_builder *b, MlirOperation op, const MlirValue *d
   return zb_builder_result(b);
 }
 
-#define AXIS_ATTR {"axis", ZB_ATTR_INT, false, 0, "dimension of data that indices choose from, from 0: axis = 0 : i64"}
-#define DATA_SHAPE_ATTR {"shape", ZB_ATTR_INTS, false, 0, "shape of data: shape = array<i64: 256, 64>"}
+#define AXIS_ATTR                                                                                                      \
+  { "axis", ZB_ATTR_INT, false, 0, "dimension of data that indices choose from, from 0: axis = 0 : i64" }
+#define DATA_SHAPE_ATTR                                                                                                \
+  { "shape", ZB_ATTR_INTS, false, 0, "shape of data: shape = array<i64: 256, 64>" }
 
 const zb_op_def zb_op_gather = {
     .name = "gather",
@@ -495,7 +528,8 @@ static zb_result infer_gather_grad(const zb_op_view *op, zb_shape *results, int 
   (void)count;
   zb_shape out;
   if (!check_gather_grad(op, &results[0], error)) return ZB_FAIL;
-  if (!gathered_shape(&results[0], &op->operands[0], zb_attr_int(&op->attrs, "axis", 0), &out, "C4", error)) return ZB_FAIL;
+  if (!gathered_shape(&results[0], &op->operands[0], zb_attr_int(&op->attrs, "axis", 0), &out, "C4", error))
+    return ZB_FAIL;
   return zb_check_type(op, 1, &out, "the gathered shape", "C4", error);
 }
 
@@ -507,7 +541,8 @@ static zb_cost cost_scatter(const zb_op_view *op, const zb_shape *results, int c
 const zb_op_def zb_op_gather_grad = {
     .name = "gather_grad",
     .summary = "Gradient of zb.gather for data: dout added where indices point, in index order.",
-    .doc = "C1: shape is a shape and axis one of its dimensions. C2: indices are i64 or i32. C3: dout has a float type. C4: dout has the "
+    .doc = "C1: shape is a shape and axis one of its dimensions. C2: indices are i64 or i32. C3: dout has a float "
+           "type. C4: dout has the "
            "shape shape[:axis] + indices + shape[axis+1:].\n",
     .operands = "indices, dout",
     .results = "ddata",
@@ -522,10 +557,12 @@ const zb_op_def zb_op_gather_grad = {
 static zb_result check_element_indices(const zb_shape *data, const zb_shape *indices, int64_t axis, const char *label,
                                        zb_op_error *error) {
   bool fits = data->rank == indices->rank;
-  for (int i = 0; fits && i < data->rank; ++i) fits = i == axis || indices->dims[i] <= data->dims[i];
+  for (int i = 0; fits && i < data->rank; ++i)
+    fits = i == axis || indices->dims[i] <= data->dims[i];
   char expected[96], got[96];
   if (fits) return ZB_OK;
-  return zb_op_fail(error, NULL, "indices do not fit data: expected at most %s but in dimension %" PRId64 ", got %s (%s)",
+  return zb_op_fail(error, NULL,
+                    "indices do not fit data: expected at most %s but in dimension %" PRId64 ", got %s (%s)",
                     zb_shape_text(data, expected), axis, zb_shape_text(indices, got), label);
 }
 
@@ -543,7 +580,8 @@ static zb_result infer_gather_elements(const zb_op_view *op, zb_shape *results, 
 const zb_op_def zb_op_gather_elements = {
     .name = "gather_elements",
     .summary = "Element [.., indices[i, j, ..], ..] of data for every element of indices.",
-    .doc = "C1: axis is a dimension of data. C2: indices are i64 or i32. C3: indices have the rank of data and fit into it but in the "
+    .doc = "C1: axis is a dimension of data. C2: indices are i64 or i32. C3: indices have the rank of data and fit "
+           "into it but in the "
            "axis.\n",
     .operands = "data, indices",
     .results = "out",
@@ -557,7 +595,8 @@ const zb_op_def zb_op_gather_elements = {
 static zb_result infer_gather_elements_grad(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
   (void)count;
   if (!check_gather_grad(op, &results[0], error)) return ZB_FAIL;
-  if (!check_element_indices(&results[0], &op->operands[0], zb_attr_int(&op->attrs, "axis", 0), "C4", error)) return ZB_FAIL;
+  if (!check_element_indices(&results[0], &op->operands[0], zb_attr_int(&op->attrs, "axis", 0), "C4", error))
+    return ZB_FAIL;
   zb_shape out = op->operands[0];
   out.dtype = op->operands[1].dtype;
   return zb_check_type(op, 1, &out, "the shape of indices", "C4", error);
@@ -566,7 +605,8 @@ static zb_result infer_gather_elements_grad(const zb_op_view *op, zb_shape *resu
 const zb_op_def zb_op_gather_elements_grad = {
     .name = "gather_elements_grad",
     .summary = "Gradient of zb.gather_elements for data, added in index order.",
-    .doc = "C1: shape is a shape and axis one of its dimensions. C2: indices are i64 or i32. C3: dout has a float type. C4: indices fit "
+    .doc = "C1: shape is a shape and axis one of its dimensions. C2: indices are i64 or i32. C3: dout has a float "
+           "type. C4: indices fit "
            "into shape, and dout has their shape.\n",
     .operands = "indices, dout",
     .results = "ddata",

@@ -1,4 +1,5 @@
-/* zb.layer_norm and zb.rms_norm over the dimensions axis..rank-1, and their gradients, which split into one op a result.
+/* zb.layer_norm and zb.rms_norm over the dimensions axis..rank-1, and their gradients, which split into one op a
+ * result.
  *
  * mean and rstd keep the rank of x (x[:axis] followed by ones), as ONNX. scale and bias have the shape x[axis:].
  *
@@ -13,7 +14,8 @@ static int64_t axis_of(const zb_op_view *op) {
 /* Shape of mean and rstd: x[:axis] + ones. */
 static zb_shape statistic_shape(const zb_shape *x, int64_t axis) {
   zb_shape out = *x;
-  for (int64_t i = axis; i < x->rank; ++i) out.dims[i] = 1;
+  for (int64_t i = axis; i < x->rank; ++i)
+    out.dims[i] = 1;
   return out;
 }
 
@@ -56,8 +58,10 @@ static zb_cost cost_grad_scale(const zb_op_view *op, const zb_shape *results, in
   return zb_cost_per_element(&op->operands[0], 4);
 }
 
-#define AXIS_ATTR {"axis", ZB_ATTR_INT, false, 0, "first normalized dimension, from 0: axis = 2 : i64"}
-#define EPSILON_ATTR {"epsilon", ZB_ATTR_FLOAT, true, 1e-5, "added to the variance"}
+#define AXIS_ATTR                                                                                                      \
+  { "axis", ZB_ATTR_INT, false, 0, "first normalized dimension, from 0: axis = 2 : i64" }
+#define EPSILON_ATTR                                                                                                   \
+  { "epsilon", ZB_ATTR_FLOAT, true, 1e-5, "added to the variance" }
 #define C1_C2 "C1: the element type of x is a float type. C2: axis is a dimension of x."
 #define C3_SCALE " C3: scale has the type of x[axis:]."
 #define C4(WHAT) " C4: " WHAT " of x[:axis] followed by ones."
@@ -74,11 +78,13 @@ static zb_result infer_layer_norm(const zb_op_view *op, zb_shape *results, int c
   return ZB_OK;
 }
 
-static zb_result grad_layer_norm(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_layer_norm(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                                 MlirValue *din) {
   if (!zb_check_no_gradient(op, dout, 1)) return ZB_FAIL;
   if (mlirValueIsNull(dout[0])) return ZB_OK;
   bool bias = mlirOperationGetNumOperands(op) == 3;
-  MlirValue operands[] = {zb_operand(op, 0), zb_operand(op, 1), zb_result_value(op, 1), zb_result_value(op, 2), dout[0]};
+  MlirValue operands[] = {zb_operand(op, 0), zb_operand(op, 1), zb_result_value(op, 1), zb_result_value(op, 2),
+                          dout[0]};
   zb_attr attrs[] = {zb_int("axis", zb_get_i64(op, "axis", 0)), zb_bool("bias", bias)};
   return zb_build_grad_op(b, "layer_norm_grad", operands, 5, attrs, 2, bias ? 3 : 2, needs, din);
 }
@@ -119,7 +125,8 @@ static zb_result infer_layer_norm_grad(const zb_op_view *op, zb_shape *results, 
 /* Sum over the leading dimensions; with axis 0 there are none (empty axes would mean all). */
 static MlirValue sum_leading(zb_builder *b, MlirValue dout, int64_t axis) {
   int64_t axes[ZB_RANK_MAX];
-  for (int64_t i = 0; i < axis; ++i) axes[i] = i;
+  for (int64_t i = 0; i < axis; ++i)
+    axes[i] = i;
   zb_attr attr = zb_ints("axes", axes, (int)axis);
   return axis == 0 ? dout : zb_build(b, "reduce_sum", &dout, 1, &attr, 1);
 }
@@ -197,7 +204,8 @@ static zb_result infer_rms_norm(const zb_op_view *op, zb_shape *results, int cou
   return ZB_OK;
 }
 
-static zb_result grad_rms_norm(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_rms_norm(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                               MlirValue *din) {
   if (!zb_check_no_gradient(op, dout, 1)) return ZB_FAIL;
   if (mlirValueIsNull(dout[0])) return ZB_OK;
   MlirValue operands[] = {zb_operand(op, 0), zb_operand(op, 1), zb_result_value(op, 1), dout[0]};

@@ -71,7 +71,8 @@ static zb_result infer_adamw(const zb_op_view *op, zb_shape *results, int count,
   if (!zb_check_dtype(op, PARAMETER, ZB_REALS, "C1", error)) return ZB_FAIL;
   for (int i = GRADIENT; i <= EXP_AVG_SQ; ++i)
     if (!zb_check_same_type(op, i, PARAMETER, "C2", error)) return ZB_FAIL;
-  for (int i = 0; i < 3; ++i) results[i] = op->operands[PARAMETER];
+  for (int i = 0; i < 3; ++i)
+    results[i] = op->operands[PARAMETER];
   return check_step(op, STEP, error);
 }
 
@@ -94,7 +95,8 @@ static zb_cost cost_adamw(const zb_op_view *op, const zb_shape *results, int cou
 const zb_op_def zb_op_adamw = {
     .name = "adamw",
     .summary = "One step of torch.optim.AdamW, in place.",
-    .doc = "C1: parameter has a float type. C2: gradient, exp_avg and exp_avg_sq have its type. C3: step is an i64 scalar.\n",
+    .doc = "C1: parameter has a float type. C2: gradient, exp_avg and exp_avg_sq have its type. C3: step is an i64 "
+           "scalar.\n",
     .operands = "parameter, gradient, exp_avg, exp_avg_sq, step",
     .results = "new_parameter, new_exp_avg, new_exp_avg_sq",
     .attrs = ZB_ATTRS(UPDATE_ATTRS, {"beta1", ZB_ATTR_FLOAT, false, 0, "decay of exp_avg: beta1 = 0.9 : f64"},
@@ -121,7 +123,8 @@ static zb_result infer_sgd(const zb_op_view *op, zb_shape *results, int count, z
     return zb_op_fail(error, "momentum_buffer goes in and comes out iff momentum is not 0",
                       "momentum and momentum_buffer do not fit: expected %s (C4)",
                       has_momentum ? "4 operands and 2 results" : "3 operands and 1 result");
-  for (int i = 0; i < count; ++i) results[i] = op->operands[PARAMETER];
+  for (int i = 0; i < count; ++i)
+    results[i] = op->operands[PARAMETER];
   return ZB_OK;
 }
 
@@ -138,7 +141,8 @@ static zb_cost cost_sgd(const zb_op_view *op, const zb_shape *results, int count
 const zb_op_def zb_op_sgd = {
     .name = "sgd",
     .summary = "One step of torch.optim.SGD, in place.",
-    .doc = "C1: parameter has a float type. C2: gradient and momentum_buffer have its type. C3: step is an i64 scalar. C4: "
+    .doc = "C1: parameter has a float type. C2: gradient and momentum_buffer have its type. C3: step is an i64 scalar. "
+           "C4: "
            "momentum_buffer is there, as operand and as result, iff momentum is not 0.\n",
     .operands = "parameter, gradient, momentum_buffer?, step",
     .results = "new_parameter, new_momentum_buffer?",

@@ -12,7 +12,8 @@
 static zb_result reduced_dimensions(const zb_op_view *op, bool reduced[ZB_RANK_MAX], zb_op_error *error) {
   const zb_attr *axes = zb_attr_ints(op, "axes");
   int rank = op->operands[0].rank;
-  for (int i = 0; i < ZB_RANK_MAX; ++i) reduced[i] = axes->count == 0;
+  for (int i = 0; i < ZB_RANK_MAX; ++i)
+    reduced[i] = axes->count == 0;
   for (int i = 0; i < axes->count; ++i) {
     int64_t axis = axes->ints[i];
     if (axis < 0 || axis >= rank)
@@ -30,8 +31,10 @@ static zb_result reduced_shape(const zb_op_view *op, bool keepdims, zb_shape *ou
   const zb_shape *x = &op->operands[0];
   *out = (zb_shape){.dtype = x->dtype};
   for (int i = 0; i < x->rank; ++i)
-    if (!reduced[i]) out->dims[out->rank++] = x->dims[i];
-    else if (keepdims) out->dims[out->rank++] = 1;
+    if (!reduced[i])
+      out->dims[out->rank++] = x->dims[i];
+    else if (keepdims)
+      out->dims[out->rank++] = 1;
   return ZB_OK;
 }
 

@@ -52,7 +52,8 @@ static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results, int coun
   const zb_op_def zb_op_##NAME##_grad = {                                                                              \
       .name = #NAME "_grad",                                                                                           \
       .summary = "Gradient of zb." #NAME ": " GRADIENT ".",                                                            \
-      .doc = "C1: the element type of out is a float type. C2: axis is a dimension of out. C3: dout has the type of out.\n", \
+      .doc = "C1: the element type of out is a float type. C2: axis is a dimension of out. C3: dout has the type of "  \
+             "out.\n",                                                                                                 \
       .operands = "out, dout",                                                                                         \
       .results = "dx",                                                                                                 \
       .attrs = AXIS_ATTRS,                                                                                             \

@@ -20,15 +20,18 @@ static const char *operand_name(const zb_op_view *op, int operand, char text[40]
   zb_op_name name;
   zb_op_arity arity = zb_op_names_arity(op->def->operands);
   int index = operand < arity.named ? operand : arity.named - 1;
-  if (!zb_op_name_at(op->def->operands, index, &name)) snprintf(text, 40, "operand %d", operand);
-  else if (name.variadic) snprintf(text, 40, "operand %d", operand);
-  else snprintf(text, 40, "%.*s", name.length < 32 ? name.length : 32, name.text);
+  if (!zb_op_name_at(op->def->operands, index, &name))
+    snprintf(text, 40, "operand %d", operand);
+  else if (name.variadic)
+    snprintf(text, 40, "operand %d", operand);
+  else
+    snprintf(text, 40, "%.*s", name.length < 32 ? name.length : 32, name.text);
   return text;
 }
 
 zb_result zb_check_dtype(const zb_op_view *op, int operand, int kinds, const char *label, zb_op_error *error) {
-  static const char *const kind_texts[] = {"any", "a float type", "i64 or i32", "a float type, i64 or i32", "i1",
-                                           "a float type or i1", "an integer type", "any type"};
+  static const char *const kind_texts[] = {"any", "a float type",       "i64 or i32",      "a float type, i64 or i32",
+                                           "i1",  "a float type or i1", "an integer type", "any type"};
   zb_dtype dtype = op->operands[operand].dtype;
   int kind = zb_dtype_is_float(dtype) ? ZB_REALS : zb_dtype_is_integer(dtype) ? ZB_INTEGERS : ZB_LOGIC;
   char name[40];
@@ -37,8 +40,8 @@ zb_result zb_check_dtype(const zb_op_view *op, int operand, int kinds, const cha
                     operand_name(op, operand, name), kind_texts[kinds], zb_dtype_name(dtype), label);
 }
 
-zb_result zb_check_type(const zb_op_view *op, int operand, const zb_shape *expected, const char *what, const char *label,
-                        zb_op_error *error) {
+zb_result zb_check_type(const zb_op_view *op, int operand, const zb_shape *expected, const char *what,
+                        const char *label, zb_op_error *error) {
   char name[40], expected_text[96], got[96];
   if (zb_shape_equal(&op->operands[operand], expected)) return ZB_OK;
   return zb_op_fail(error, NULL, "wrong type of %s: expected tensor<%s> (%s), got tensor<%s> (%s)",
@@ -65,7 +68,8 @@ zb_result zb_check_axis(const zb_op_view *op, const char *name, int rank, const 
   int64_t axis = zb_attr_int(&op->attrs, name, -1);
   if (axis >= 0 && axis < rank) return ZB_OK;
   return zb_op_fail(error, "axes are counted from 0; add the rank to a negative one",
-                    "attribute '%s' is out of range: expected 0 to %d, got %" PRId64 " (%s)", name, rank - 1, axis, label);
+                    "attribute '%s' is out of range: expected 0 to %d, got %" PRId64 " (%s)", name, rank - 1, axis,
+                    label);
 }
 
 zb_result zb_check_shape_attr(const zb_op_view *op, const char *name, zb_dtype dtype, zb_shape *out, const char *label,
@@ -120,7 +124,8 @@ zb_shape zb_scalar_shape(zb_dtype dtype) {
 
 zb_shape zb_subshape(const zb_shape *x, int from, int to) {
   zb_shape out = {.dtype = x->dtype, .rank = to - from};
-  for (int i = from; i < to; ++i) out.dims[i - from] = x->dims[i];
+  for (int i = from; i < to; ++i)
+    out.dims[i - from] = x->dims[i];
   return out;
 }
 

@@ -1,7 +1,8 @@
-/* Shared by the op rows: checks with labelled messages, broadcasting, and short forms for reading the op whose gradient is built.
+/* Shared by the op rows: checks with labelled messages, broadcasting, and short forms for reading the op whose gradient
+ * is built.
  *
- * Checks take the label of the constraint ("C1") as it stands in the row's doc; it ends every message, so that one grep goes from an
- * error to its rule. They return ZB_FAIL after setting *error.
+ * Checks take the label of the constraint ("C1") as it stands in the row's doc; it ends every message, so that one grep
+ * goes from an error to its rule. They return ZB_FAIL after setting *error.
  */
 #ifndef ZB_IR_OPS_SUPPORT_H
 #define ZB_IR_OPS_SUPPORT_H
@@ -18,8 +19,8 @@ bool zb_dtype_is_integer(zb_dtype dtype); /* i64 and i32, not i1 */
 enum { ZB_REALS = 1, ZB_INTEGERS = 2, ZB_LOGIC = 4, ZB_ANY_DTYPE = 7 };
 zb_result zb_check_dtype(const zb_op_view *op, int operand, int kinds, const char *label, zb_op_error *error);
 /* Operand has exactly this type. `what` says where it comes from: "the type of x". */
-zb_result zb_check_type(const zb_op_view *op, int operand, const zb_shape *expected, const char *what, const char *label,
-                        zb_op_error *error);
+zb_result zb_check_type(const zb_op_view *op, int operand, const zb_shape *expected, const char *what,
+                        const char *label, zb_op_error *error);
 /* Both operands have one type. */
 zb_result zb_check_same_type(const zb_op_view *op, int operand, int reference, const char *label, zb_op_error *error);
 zb_result zb_check_same_dtype(const zb_op_view *op, int operand, int reference, const char *label, zb_op_error *error);
@@ -34,8 +35,9 @@ zb_result zb_check_dtype_attr(const zb_op_view *op, zb_dtype *out, const char *l
 bool zb_broadcast(const zb_shape *a, const zb_shape *b, zb_shape *out);
 
 /* ---- Reading ---- */
-const zb_attr *zb_attr_ints(const zb_op_view *op, const char *name); /* never NULL for a required attribute of a checked op */
-double zb_elements(const zb_shape *shape);                           /* as a double, for costs */
+const zb_attr *zb_attr_ints(const zb_op_view *op,
+                            const char *name); /* never NULL for a required attribute of a checked op */
+double zb_elements(const zb_shape *shape);     /* as a double, for costs */
 zb_shape zb_scalar_shape(zb_dtype dtype);
 /* The shape of dims [from, to) of x. */
 zb_shape zb_subshape(const zb_shape *x, int from, int to);
@@ -47,12 +49,14 @@ MlirValue zb_result_value(MlirOperation op, int index);
 zb_shape zb_value_shape(MlirValue value);
 /* "NAME_grad" of the op's row. */
 const char *zb_op_grad_name(MlirOperation op, char *text, size_t bytes);
-/* Builds "NAME_grad" of the op's row with its attributes and these operands, one result; its result, null on failure. */
+/* Builds "NAME_grad" of the op's row with its attributes and these operands, one result; its result, null on failure.
+ */
 MlirValue zb_build_grad1(zb_builder *b, MlirOperation op, const MlirValue *operands, int count);
 /* The same with several results: din[k] = result k where needs[k]. */
 zb_result zb_build_grad_op(zb_builder *b, const char *name, const MlirValue *operands, int operand_count,
                            const zb_attr *attrs, int attr_count, int result_count, const bool *needs, MlirValue *din);
-/* Fails if any of dout[first..] is there: results that only save something for the gradient (mean, rstd, lse) have none. */
+/* Fails if any of dout[first..] is there: results that only save something for the gradient (mean, rstd, lse) have
+ * none. */
 zb_result zb_check_no_gradient(MlirOperation op, const MlirValue *dout, int first);
 /* ZB_OK unless the builder failed. */
 zb_result zb_builder_result(const zb_builder *b);

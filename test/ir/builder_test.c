@@ -3,9 +3,10 @@
 
 #include <mlir-c/BuiltinAttributes.h>
 
-static const char function_text[] = "func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>, %s: tensor<8xf32>, %i: tensor<4x8xi64>) {\n"
-                                    "  return\n"
-                                    "}\n";
+static const char function_text[] =
+    "func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x3xf32>, %s: tensor<8xf32>, %i: tensor<4x8xi64>) {\n"
+    "  return\n"
+    "}\n";
 
 typedef struct scene {
   fixture f;
@@ -96,7 +97,8 @@ static void test_optional_operands(void) {
   CU_ASSERT_EQUAL(mlirOperationGetNumOperands(op), 3);
   /* An optional one in the middle (sgd: parameter, gradient, momentum_buffer?, step), null or left out. */
   zb_attr lr = zb_float("lr", 0.1);
-  MlirValue step = zb_build_scalar(&s.b, ZB_I64, 1), with_null[] = {s.a, s.a, {NULL}, step}, without[] = {s.a, s.a, step};
+  MlirValue step = zb_build_scalar(&s.b, ZB_I64, 1), with_null[] = {s.a, s.a, {NULL}, step},
+            without[] = {s.a, s.a, step};
   CU_ASSERT_EQUAL(mlirOperationGetNumOperands(zb_build_op(&s.b, "sgd", with_null, 4, &lr, 1, 1)), 3);
   op = zb_build_op(&s.b, "sgd", without, 3, &lr, 1, 1);
   CU_ASSERT_EQUAL(mlirOperationGetNumOperands(op), 3);

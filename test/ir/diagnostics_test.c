@@ -17,7 +17,8 @@ static void test_source_line_and_hint(void) {
   close(file);
   fixture f;
   fixture_init(&f);
-  CU_ASSERT_EQUAL(zb_location_error(mlirLocationFileLineColGet(f.context, ref(path), 2, 5), "try this", "wrong: %d", 7), ZB_FAIL);
+  CU_ASSERT_EQUAL(zb_location_error(mlirLocationFileLineColGet(f.context, ref(path), 2, 5), "try this", "wrong: %d", 7),
+                  ZB_FAIL);
   snprintf(expected, sizeof expected, "%s:2:5: error: wrong: 7\n  \tsecond line\n  \t   ^\n  hint: try this\n", path);
   CU_ASSERT_STRING_EQUAL(f.said.data, expected);
   CU_ASSERT_EQUAL(f.diagnostics.errors, 1);
@@ -51,7 +52,8 @@ static void test_places(void) {
 static void test_notes(void) {
   fixture f;
   fixture_init(&f);
-  MlirModule module = parse(&f, "func.func @f(%a: tensor<3xf32>) { %0 = \"zb.add\"(%a) : (tensor<3xf32>) -> tensor<3xf32> return }");
+  MlirModule module =
+      parse(&f, "func.func @f(%a: tensor<3xf32>) { %0 = \"zb.add\"(%a) : (tensor<3xf32>) -> tensor<3xf32> return }");
   CU_ASSERT(mlirModuleIsNull(module));
   CU_ASSERT(says(&f, "error: "));
   CU_ASSERT(says(&f, "note: see current operation"));
@@ -61,7 +63,8 @@ static void test_notes(void) {
 static void test_nearest_op(void) {
   fixture f;
   fixture_init(&f);
-  MlirModule module = parse(&f, "func.func @f(%a: tensor<3xf32>) { %0 = \"zb.rellu\"(%a) : (tensor<3xf32>) -> tensor<3xf32> return }");
+  MlirModule module =
+      parse(&f, "func.func @f(%a: tensor<3xf32>) { %0 = \"zb.rellu\"(%a) : (tensor<3xf32>) -> tensor<3xf32> return }");
   CU_ASSERT(mlirModuleIsNull(module));
   CU_ASSERT(says(&f, "  hint: did you mean 'zb.relu'?\n"));
   fixture_deinit(&f);

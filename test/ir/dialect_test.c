@@ -1,4 +1,5 @@
-/* The dialect in a context: every op has an example that parses, verifies and prints as it was read; frames; reading attributes. */
+/* The dialect in a context: every op has an example that parses, verifies and prints as it was read; frames; reading
+ * attributes. */
 #include "test/ir/test.h"
 
 #include "zb/compiler.h"
@@ -64,9 +65,18 @@ static void test_types(void) {
     const char *text;
     bool known;
   } cases[] = {
-      {"tensor<f32>", true},          {"tensor<2x3xf64>", true}, {"tensor<0x3xi1>", true},        {"tensor<1x1x1x1x1x1x1x1xi64>", true},
-      {"tensor<1x1x1x1x1x1x1x1x1xf32>", false}, {"tensor<?xf32>", false},  {"tensor<*xf32>", false}, {"tensor<4xi8>", false},
-      {"tensor<4xsi32>", false},      {"tensor<4xindex>", false}, {"vector<4xf32>", false},       {"f32", false},
+      {"tensor<f32>", true},
+      {"tensor<2x3xf64>", true},
+      {"tensor<0x3xi1>", true},
+      {"tensor<1x1x1x1x1x1x1x1xi64>", true},
+      {"tensor<1x1x1x1x1x1x1x1x1xf32>", false},
+      {"tensor<?xf32>", false},
+      {"tensor<*xf32>", false},
+      {"tensor<4xi8>", false},
+      {"tensor<4xsi32>", false},
+      {"tensor<4xindex>", false},
+      {"vector<4xf32>", false},
+      {"f32", false},
       {"tensor<4294967296x4294967296x4xf32>", false},
   };
   fixture f;
@@ -116,17 +126,18 @@ static void test_lenient_attributes(void) {
 
 /* Defaults are in the view; an optional attribute without one is not. */
 static void test_defaults(void) {
-  static const char text[] =
-      "func.func @f(%a: tensor<3x4xf32>, %y: tensor<3xi64>) {\n"
-      "  %0 = \"zb.selu\"(%a) : (tensor<3x4xf32>) -> tensor<3x4xf32>\n"
-      "  %1:2 = \"zb.cross_entropy\"(%a, %y) {reduction = \"sum\"} : (tensor<3x4xf32>, tensor<3xi64>) -> (tensor<f32>, tensor<3xf32>)\n"
-      "  return\n"
-      "}\n";
+  static const char text[] = "func.func @f(%a: tensor<3x4xf32>, %y: tensor<3xi64>) {\n"
+                             "  %0 = \"zb.selu\"(%a) : (tensor<3x4xf32>) -> tensor<3x4xf32>\n"
+                             "  %1:2 = \"zb.cross_entropy\"(%a, %y) {reduction = \"sum\"} : (tensor<3x4xf32>, "
+                             "tensor<3xi64>) -> (tensor<f32>, tensor<3xf32>)\n"
+                             "  return\n"
+                             "}\n";
   fixture f;
   fixture_init(&f);
   MlirModule module = parse(&f, text);
   CU_ASSERT_FATAL(!mlirModuleIsNull(module));
-  MlirOperation selu = mlirBlockGetFirstOperation(body_of(first_function(module))), loss = mlirOperationGetNextInBlock(selu);
+  MlirOperation selu = mlirBlockGetFirstOperation(body_of(first_function(module))),
+                loss = mlirOperationGetNextInBlock(selu);
   zb_op_view view;
   zb_op_view_storage storage;
   CU_ASSERT_FATAL(zb_op_view_get(selu, &view, &storage));
@@ -166,8 +177,10 @@ static void check_refused(const char *bytes, size_t count, const char *text) {
 
 static void test_import(void) {
   static const char good[] = "func.func @f(%a: tensor<3xf32>) { return }\n";
-  static const char typo[] = "func.func @f(%a: tensor<3xf32>) { %0 = \"zb.rellu\"(%a) : (tensor<3xf32>) -> tensor<3xf32> return }\n";
-  static const char wrong[] = "func.func @f(%a: tensor<3xf32>) { %0 = \"zb.relu\"(%a) : (tensor<3xf32>) -> tensor<4xf32> return }\n";
+  static const char typo[] =
+      "func.func @f(%a: tensor<3xf32>) { %0 = \"zb.rellu\"(%a) : (tensor<3xf32>) -> tensor<3xf32> return }\n";
+  static const char wrong[] =
+      "func.func @f(%a: tensor<3xf32>) { %0 = \"zb.relu\"(%a) : (tensor<3xf32>) -> tensor<4xf32> return }\n";
   fixture f;
   fixture_init(&f);
   zb_module module;
@@ -200,29 +213,36 @@ static void damage(char *text) {
   static const char *const numbers[] = {"9223372036854775807", "-9223372036854775808", "4294967296", "-1", "0"};
   size_t length = strlen(text), at = random_below(length);
   switch (random_below(3)) {
-  case 0: text[at] = bytes[random_below(sizeof bytes - 1)]; return;
+  case 0:
+    text[at] = bytes[random_below(sizeof bytes - 1)];
+    return;
   case 1: {
     size_t count = 1 + random_below(8);
     if (at + count < length) memmove(text + at, text + at + count, length - at - count + 1);
     return;
   }
-  default: break;
+  default:
+    break;
   }
   const char *number = numbers[random_below(5)];
   size_t from = at, old = 0;
-  while (text[from] && (text[from] < '0' || text[from] > '9')) ++from;
-  while (text[from + old] >= '0' && text[from + old] <= '9') ++old;
+  while (text[from] && (text[from] < '0' || text[from] > '9'))
+    ++from;
+  while (text[from + old] >= '0' && text[from + old] <= '9')
+    ++old;
   memmove(text + from + strlen(number), text + from + old, length - from - old + 1);
   memcpy(text + from, number, strlen(number));
 }
 
-/* Each round: one function of the examples with one to three edits, parsed and verified; any outcome but a crash will do. */
+/* Each round: one function of the examples with one to three edits, parsed and verified; any outcome but a crash will
+ * do. */
 static void test_damaged_programs(void) {
   const char *given = getenv("ZB_TEST_ROUNDS");
   long rounds = given ? strtol(given, NULL, 10) : 3000, parsed = 0, valid = 0;
   char *source = read_source("test/ir/examples.mlir"), *begins[512], text[4096];
   int count = 0;
-  for (char *at = source; count < 511 && (at = strstr(at, "  func.func")); ++at) begins[count++] = at;
+  for (char *at = source; count < 511 && (at = strstr(at, "  func.func")); ++at)
+    begins[count++] = at;
   begins[count] = source + strlen(source) - strlen("}\n");
   CU_ASSERT_FATAL(count >= zb_op_builtin_count());
   fixture f;
@@ -231,7 +251,8 @@ static void test_damaged_programs(void) {
     size_t which = random_below((size_t)count), length = (size_t)(begins[which + 1] - begins[which]);
     CU_ASSERT_FATAL(length + 128 < sizeof text);
     snprintf(text, sizeof text, "%.*s", (int)length, begins[which]);
-    for (size_t edits = 1 + random_below(3); edits > 0; --edits) damage(text);
+    for (size_t edits = 1 + random_below(3); edits > 0; --edits)
+      damage(text);
     MlirModule module = parse(&f, text);
     if (mlirModuleIsNull(module)) continue;
     ++parsed;

@@ -77,9 +77,11 @@ static void pack(const evaluated *value, void *to) {
   int64_t total = zb_shape_elements(&value->shape), index[ZB_RANK_MAX] = {0};
   for (int64_t n = 0; n < total; ++n) {
     int64_t at = value->layout.offset;
-    for (int i = 0; i < value->shape.rank; ++i) at += index[i] * value->layout.strides[i];
+    for (int i = 0; i < value->shape.rank; ++i)
+      at += index[i] * value->layout.strides[i];
     memcpy((char *)to + n * (int64_t)bytes, (const char *)value->data + at * (int64_t)bytes, bytes);
-    for (int i = value->shape.rank - 1; i >= 0 && ++index[i] == value->shape.dims[i]; --i) index[i] = 0;
+    for (int i = value->shape.rank - 1; i >= 0 && ++index[i] == value->shape.dims[i]; --i)
+      index[i] = 0;
   }
 }
 
@@ -110,7 +112,8 @@ static const char *run_view(evaluator *e, MlirOperation op, const zb_op_view *vi
 static const char *run_constant(evaluator *e, MlirOperation op) {
   MlirAttribute value = mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("value"));
   evaluated out;
-  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &out.shape)) return complain(op, "result is no tensor");
+  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &out.shape))
+    return complain(op, "result is no tensor");
   out.layout = contiguous_layout(&out.shape);
   out.data = new_buffer(e, (uint64_t)zb_shape_bytes(&out.shape));
   size_t bytes = zb_dtype_bytes(out.shape.dtype);
@@ -119,7 +122,8 @@ static const char *run_constant(evaluator *e, MlirOperation op) {
   bool splat = mlirDenseElementsAttrIsSplat(value);
   for (int64_t i = 0; i < total; ++i) {
     if (out.shape.dtype == ZB_I1) { /* raw data of i1 is packed, eight elements a byte */
-      ((uint8_t *)out.data)[i] = splat ? mlirDenseElementsAttrGetBoolSplatValue(value) != 0 : mlirDenseElementsAttrGetBoolValue(value, (intptr_t)i);
+      ((uint8_t *)out.data)[i] = splat ? mlirDenseElementsAttrGetBoolSplatValue(value) != 0
+                                       : mlirDenseElementsAttrGetBoolValue(value, (intptr_t)i);
       continue;
     }
     memcpy((char *)out.data + i * (int64_t)bytes, raw + (splat ? 0 : i) * (int64_t)bytes, bytes);
@@ -135,12 +139,15 @@ static const char *run_kernel(evaluator *e, MlirOperation op, const zb_op_view *
   zb_shape shapes[ZB_VIEW_OPERANDS];
   int taken = 0, results = (int)mlirOperationGetNumResults(op);
   for (int i = 0; i < view->operand_count; ++i) {
-    if (view->operands[i].rank < 0) inputs[i] = (zb_tensor){.data = NULL, .rank = -1};
-    else inputs[i] = as_tensor(look_up(e, mlirOperationGetOperand(op, taken++)));
+    if (view->operands[i].rank < 0)
+      inputs[i] = (zb_tensor){.data = NULL, .rank = -1};
+    else
+      inputs[i] = as_tensor(look_up(e, mlirOperationGetOperand(op, taken++)));
   }
   for (int i = 0; i < results; ++i) {
     evaluated out;
-    if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, i)), &out.shape)) return complain(op, "result is no tensor");
+    if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, i)), &out.shape))
+      return complain(op, "result is no tensor");
     out.layout = contiguous_layout(&out.shape);
     out.data = new_buffer(e, (uint64_t)zb_shape_bytes(&out.shape));
     define(e, mlirOperationGetResult(op, i), out);
@@ -163,16 +170,22 @@ static const char *run_op(evaluator *e, MlirOperation op) {
   static zb_op_view_storage storage;
   if (!zb_op_view_get(op, &view, &storage)) return complain(op, "cannot be read");
   switch (view.def->op_class) {
-  case ZB_CLASS_KERNEL: return run_kernel(e, op, &view);
-  case ZB_CLASS_VIEW: return run_view(e, op, &view);
-  case ZB_CLASS_STRUCTURE: return strcmp(view.def->name, "constant") == 0 ? run_constant(e, op) : complain(op, "cannot run");
-  case ZB_CLASS_COMPOSITE: return complain(op, "is COMPOSITE: split it first");
-  case ZB_CLASS_FOREIGN: break;
+  case ZB_CLASS_KERNEL:
+    return run_kernel(e, op, &view);
+  case ZB_CLASS_VIEW:
+    return run_view(e, op, &view);
+  case ZB_CLASS_STRUCTURE:
+    return strcmp(view.def->name, "constant") == 0 ? run_constant(e, op) : complain(op, "cannot run");
+  case ZB_CLASS_COMPOSITE:
+    return complain(op, "is COMPOSITE: split it first");
+  case ZB_CLASS_FOREIGN:
+    break;
   }
   return complain(op, "is of a foreign dialect");
 }
 
-const char *zb_evaluate(MlirBlock block, const zb_array *inputs, const MlirValue *wanted, int wanted_count, zb_array *out) {
+const char *zb_evaluate(MlirBlock block, const zb_array *inputs, const MlirValue *wanted, int wanted_count,
+                        zb_array *out) {
   static evaluator e;
   const char *error = NULL;
   e = (evaluator){.numbers = zb_map_create_pointer()};
@@ -191,7 +204,8 @@ const char *zb_evaluate(MlirBlock block, const zb_array *inputs, const MlirValue
     ZB_ASSERT(out[i].data);
     pack(value, out[i].data);
   }
-  for (int i = 0; i < e.buffer_count; ++i) zb_free(e.buffers[i]);
+  for (int i = 0; i < e.buffer_count; ++i)
+    zb_free(e.buffers[i]);
   zb_map_destroy(e.numbers);
   return error;
 }

@@ -37,11 +37,14 @@ static bool accepts(const char *dialect_body, const char *program) {
   return accepted;
 }
 
-#define TWO_OPERANDS "func.func @f(%a: tensor<2xf32>, %b: tensor<3xf32>) { \"t.op\"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> () return }"
+#define TWO_OPERANDS                                                                                                   \
+  "func.func @f(%a: tensor<2xf32>, %b: tensor<3xf32>) { \"t.op\"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> () "      \
+  "return }"
 
 /* One IRDL variable for two operands demands equal types; hence one variable each in ir/dialect.c. */
 static void test_variables_unify(void) {
-  CU_ASSERT_FALSE(accepts("irdl.operation @op { %t = irdl.base \"!builtin.tensor\" irdl.operands(a: %t, b: %t) }", TWO_OPERANDS));
+  CU_ASSERT_FALSE(
+      accepts("irdl.operation @op { %t = irdl.base \"!builtin.tensor\" irdl.operands(a: %t, b: %t) }", TWO_OPERANDS));
   CU_ASSERT(accepts("irdl.operation @op { %t = irdl.base \"!builtin.tensor\" %u = irdl.base \"!builtin.tensor\" "
                     "irdl.operands(a: %t, b: %u) }",
                     TWO_OPERANDS));
@@ -63,7 +66,8 @@ static void test_optional_in_the_middle(void) {
 
 /* Operands and results of one IRDL op must have different names; hence new_parameter in ir/ops/optimizer.c. */
 static void test_names_differ(void) {
-  CU_ASSERT_FALSE(accepts("irdl.operation @op { %a = irdl.any irdl.operands(x: %a) irdl.results(x: %a) }", "module {}"));
+  CU_ASSERT_FALSE(
+      accepts("irdl.operation @op { %a = irdl.any irdl.operands(x: %a) irdl.results(x: %a) }", "module {}"));
 }
 
 /* Attributes that IRDL does not declare are accepted unchecked; hence check_attribute_names in ir/verify.c. */
@@ -85,8 +89,9 @@ static void test_unknown_ops(void) {
 static void test_attributes_enumerate(void) {
   fixture f;
   fixture_init(&f);
-  MlirModule module = parse(&f, "func.func @f(%a: tensor<2xf32>) {\n  %0 = \"zb.elu\"(%a) {alpha = 1.0 : f64, zb.id = 1 : i64} : "
-                                "(tensor<2xf32>) -> tensor<2xf32>\n  return\n}");
+  MlirModule module =
+      parse(&f, "func.func @f(%a: tensor<2xf32>) {\n  %0 = \"zb.elu\"(%a) {alpha = 1.0 : f64, zb.id = 1 : i64} : "
+                "(tensor<2xf32>) -> tensor<2xf32>\n  return\n}");
   MlirOperation op = mlirBlockGetFirstOperation(body_of(first_function(module)));
   CU_ASSERT_EQUAL(mlirOperationGetNumAttributes(op), 2);
   mlirModuleDestroy(module);

@@ -44,12 +44,14 @@ static void check_row(const zb_op_def *def) {
   if (def->traits & ZB_TRAIT_ZERO_GRADIENT) CU_ASSERT_PTR_NULL(def->grad);
   CU_ASSERT_EQUAL(def->op_class == ZB_CLASS_KERNEL, zb_kernel_reference(def->name) != NULL);
   int attrs = 0;
-  for (const zb_attr_def *row = def->attrs; row && row->name; ++row, ++attrs) CU_ASSERT_PTR_NOT_NULL(row->help);
+  for (const zb_attr_def *row = def->attrs; row && row->name; ++row, ++attrs)
+    CU_ASSERT_PTR_NOT_NULL(row->help);
   CU_ASSERT(attrs <= ZB_VIEW_ATTRS);
 }
 
 static void test_rows_are_whole(void) {
-  for (int i = 0; i < zb_op_builtin_count(); ++i) check_row(zb_op_at(i));
+  for (int i = 0; i < zb_op_builtin_count(); ++i)
+    check_row(zb_op_at(i));
 }
 
 /* Each row alone in a fresh context, so that a mistake in its IRDL names the op. */
@@ -76,7 +78,8 @@ static void test_finding(void) {
   CU_ASSERT_PTR_NULL(zb_op_find_name("zb.matmull"));
   CU_ASSERT_PTR_NULL(zb_op_find_name("func.func"));
   CU_ASSERT_PTR_NULL(zb_op_find_name(""));
-  for (int i = 0; i < zb_op_builtin_count(); ++i) CU_ASSERT_PTR_EQUAL(zb_op_find_name(zb_op_at(i)->name), zb_op_at(i));
+  for (int i = 0; i < zb_op_builtin_count(); ++i)
+    CU_ASSERT_PTR_EQUAL(zb_op_find_name(zb_op_at(i)->name), zb_op_at(i));
 }
 
 static void test_registering(void) {
@@ -90,7 +93,8 @@ static void test_registering(void) {
     CU_ASSERT_PTR_NULL(zb_op_register(&rows[i]));
   }
   CU_ASSERT_EQUAL(zb_op_count(), before + FOREIGN);
-  for (int i = 0; i < FOREIGN; ++i) CU_ASSERT_PTR_EQUAL(zb_op_find_name(names[i]), &rows[i]);
+  for (int i = 0; i < FOREIGN; ++i)
+    CU_ASSERT_PTR_EQUAL(zb_op_find_name(names[i]), &rows[i]);
   CU_ASSERT_STRING_EQUAL(zb_op_find_name("zb.add")->name, "add");
   zb_status taken = zb_op_register(&rows[0]);
   CU_ASSERT_EQUAL(zb_status_code(taken), ZB_USAGE);
@@ -185,7 +189,8 @@ static const zb_shape matrix = {ZB_F32, 2, {8, 4}};
 
 static void test_aliases(void) {
   const zb_shape step = {ZB_I64, 0, {0}}, absent = {.rank = -1};
-  zb_shape adamw[] = {matrix, matrix, matrix, matrix, step}, sgd[] = {matrix, matrix, absent, step}, sums[] = {absent, matrix};
+  zb_shape adamw[] = {matrix, matrix, matrix, matrix, step}, sgd[] = {matrix, matrix, absent, step},
+           sums[] = {absent, matrix};
   zb_op_view view = {.def = zb_op_find_name("adamw"), .operands = adamw, .operand_count = 5};
   CU_ASSERT_EQUAL(view.def->alias(&view, 0), 0);
   CU_ASSERT_EQUAL(view.def->alias(&view, 1), 2);
@@ -216,7 +221,8 @@ static void test_costs(void) {
   CU_ASSERT_EQUAL(cost_of(&view, 2).product_flops, 4.0 * 5 * 2 * 3 * 4);
 
   /* 3 queries, 5 keys: causal rows see 3, 4 and 5 keys. */
-  const zb_shape q = {ZB_F32, 4, {2, 3, 4, 8}}, k = {ZB_F32, 4, {2, 5, 4, 8}}, absent = {.rank = -1}, lse = {ZB_F32, 3, {2, 4, 3}};
+  const zb_shape q = {ZB_F32, 4, {2, 3, 4, 8}}, k = {ZB_F32, 4, {2, 5, 4, 8}}, absent = {.rank = -1},
+                 lse = {ZB_F32, 3, {2, 4, 3}};
   zb_shape attention[] = {q, k, k, absent, q, lse, q};
   zb_attr attrs[] = {zb_float("scale", 1), zb_bool("causal", false)};
   view = (zb_op_view){zb_op_find_name("attention"), attention, 4, {attrs, 2}};

@@ -1,8 +1,9 @@
 /* Gradients and split rules of all rows against central finite differences.
  *
- * One row of `cases` is one forward op. In f64, the test builds it, lets its row's `grad` emit the gradient, splits every COMPOSITE op
- * that this gave by its row's `split`, verifies the module, runs all of it with the reference kernels, and compares the
- * gradient of sum(out * dout) for every operand with (f(x+h) - f(x-h)) / 2h. A row of ops.def with a gradient that has no case here fails.
+ * One row of `cases` is one forward op. In f64, the test builds it, lets its row's `grad` emit the gradient, splits
+ * every COMPOSITE op that this gave by its row's `split`, verifies the module, runs all of it with the reference
+ * kernels, and compares the gradient of sum(out * dout) for every operand with (f(x+h) - f(x-h)) / 2h. A row of ops.def
+ * with a gradient that has no case here fails.
  */
 #include "ir/builder.h"
 #include "ir/dialect.h"
@@ -31,22 +32,33 @@ typedef struct gradient_case {
   int result_count; /* 0: as the row says */
 } gradient_case;
 
-#define N(dims) {dims, 'd', -2, 2}
-#define POSITIVE(dims) {dims, 'd', 0.5, 2}
-#define RANGE(dims, low, high) {dims, 'd', low, high}
-#define FIXED(dims) {dims, 'f', -2, 2}
-#define INDEX(dims, below) {dims, 'i', 0, below}
-#define TRUTH(dims) {dims, 'b', 0, 2}
-#define BOOL(NAME) {.name = NAME, .kind = ZB_ATTR_BOOL, .i = 1}
-#define INT(NAME, VALUE) {.name = NAME, .kind = ZB_ATTR_INT, .i = VALUE}
-#define FLOAT(NAME, VALUE) {.name = NAME, .kind = ZB_ATTR_FLOAT, .f = VALUE}
-#define STRING(NAME, VALUE) {.name = NAME, .kind = ZB_ATTR_STRING, .s = VALUE}
+#define N(dims)                                                                                                        \
+  { dims, 'd', -2, 2 }
+#define POSITIVE(dims)                                                                                                 \
+  { dims, 'd', 0.5, 2 }
+#define RANGE(dims, low, high)                                                                                         \
+  { dims, 'd', low, high }
+#define FIXED(dims)                                                                                                    \
+  { dims, 'f', -2, 2 }
+#define INDEX(dims, below)                                                                                             \
+  { dims, 'i', 0, below }
+#define TRUTH(dims)                                                                                                    \
+  { dims, 'b', 0, 2 }
+#define BOOL(NAME)                                                                                                     \
+  { .name = NAME, .kind = ZB_ATTR_BOOL, .i = 1 }
+#define INT(NAME, VALUE)                                                                                               \
+  { .name = NAME, .kind = ZB_ATTR_INT, .i = VALUE }
+#define FLOAT(NAME, VALUE)                                                                                             \
+  { .name = NAME, .kind = ZB_ATTR_FLOAT, .f = VALUE }
+#define STRING(NAME, VALUE)                                                                                            \
+  { .name = NAME, .kind = ZB_ATTR_STRING, .s = VALUE }
 #define INTS(NAME, ...)                                                                                                \
-  {.name = NAME,                                                                                                       \
-   .kind = ZB_ATTR_INTS,                                                                                               \
-   .ints = (const int64_t[]){__VA_ARGS__},                                                                             \
-   .count = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)}
-#define NO_AXES {.name = "axes", .kind = ZB_ATTR_INTS}
+  {                                                                                                                    \
+    .name = NAME, .kind = ZB_ATTR_INTS, .ints = (const int64_t[]){__VA_ARGS__},                                        \
+    .count = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)                                                  \
+  }
+#define NO_AXES                                                                                                        \
+  { .name = "axes", .kind = ZB_ATTR_INTS }
 #define TA BOOL("transpose_lhs")
 #define TB BOOL("transpose_rhs")
 
@@ -130,17 +142,19 @@ static const gradient_case cases[] = {
 
 #define PRODUCTS(LHS, LHS_T, RHS, RHS_T)                                                                               \
   {"matmul", {N(LHS), N(RHS)}, {{0}}, 0}, {"matmul", {N(LHS_T), N(RHS)}, {TA}, 0},                                     \
-      {"matmul", {N(LHS), N(RHS_T)}, {TB}, 0}, {"matmul", {N(LHS_T), N(RHS_T)}, {TA, TB}, 0},
-    PRODUCTS("2x3", "3x2", "3x4", "4x3")
-    PRODUCTS("5x2x3", "5x3x2", "3x4", "4x3")
-    PRODUCTS("2x2x2x3", "2x2x3x2", "3x4", "4x3")
-    PRODUCTS("5x2x3", "5x3x2", "5x3x4", "5x4x3")
-    PRODUCTS("2x2x2x3", "2x2x3x2", "2x2x3x4", "2x2x4x3")
-    PRODUCTS("2x3", "3x2", "5x3x4", "5x4x3")
-    PRODUCTS("1x2x3", "1x3x2", "5x3x4", "5x4x3")
-    PRODUCTS("5x2x3", "5x3x2", "1x3x4", "1x4x3")
-    PRODUCTS("2x1x2x3", "2x1x3x2", "3x3x4", "3x4x3")
-    PRODUCTS("3x2x3", "3x3x2", "2x1x3x4", "2x1x4x3")
+      {"matmul", {N(LHS), N(RHS_T)}, {TB}, 0}, {                                                                       \
+    "matmul", {N(LHS_T), N(RHS_T)}, {TA, TB}, 0                                                                        \
+  }
+    PRODUCTS("2x3", "3x2", "3x4", "4x3"),
+    PRODUCTS("5x2x3", "5x3x2", "3x4", "4x3"),
+    PRODUCTS("2x2x2x3", "2x2x3x2", "3x4", "4x3"),
+    PRODUCTS("5x2x3", "5x3x2", "5x3x4", "5x4x3"),
+    PRODUCTS("2x2x2x3", "2x2x3x2", "2x2x3x4", "2x2x4x3"),
+    PRODUCTS("2x3", "3x2", "5x3x4", "5x4x3"),
+    PRODUCTS("1x2x3", "1x3x2", "5x3x4", "5x4x3"),
+    PRODUCTS("5x2x3", "5x3x2", "1x3x4", "1x4x3"),
+    PRODUCTS("2x1x2x3", "2x1x3x2", "3x3x4", "3x4x3"),
+    PRODUCTS("3x2x3", "3x3x2", "2x1x3x4", "2x1x4x3"),
 
     {"reshape", {N("2x6")}, {INTS("shape", 3, 4)}, 0},
     {"transpose", {N("2x3x4")}, {INTS("permutation", 2, 0, 1)}, 0},
@@ -195,9 +209,12 @@ static zb_array make_operand(const operand *o) {
   array.data = zb_alloc((size_t)zb_shape_bytes(&array.shape) + 1);
   for (int64_t i = 0; i < count; ++i) {
     double value = random_between(o->low, o->high);
-    if (o->kind == 'i') ((int64_t *)array.data)[i] = (int64_t)value;
-    else if (o->kind == 'b') ((uint8_t *)array.data)[i] = value >= 1;
-    else ((double *)array.data)[i] = value;
+    if (o->kind == 'i')
+      ((int64_t *)array.data)[i] = (int64_t)value;
+    else if (o->kind == 'b')
+      ((uint8_t *)array.data)[i] = value >= 1;
+    else
+      ((double *)array.data)[i] = value;
   }
   return array;
 }
@@ -241,7 +258,7 @@ static void erase_composites(MlirBlock block) {
 typedef struct built {
   MlirModule module;
   MlirBlock block;
-  int operand_count, result_count; /* results that get a dout */
+  int operand_count, result_count;             /* results that get a dout */
   zb_array inputs[OPERANDS_MAX + RESULTS_MAX]; /* operands, then douts */
   MlirValue results[RESULTS_MAX], gradients[OPERANDS_MAX];
 } built;
@@ -258,13 +275,16 @@ static bool build_case(const gradient_case *c, built *out) {
     out->inputs[out->operand_count] = make_operand(&c->operands[out->operand_count]);
     ++out->operand_count;
   }
-  while (attrs < ATTRS_MAX && c->attrs[attrs].name) ++attrs;
+  while (attrs < ATTRS_MAX && c->attrs[attrs].name)
+    ++attrs;
   /* The result types are known only after a first build, in a module of its own. */
   MlirModule trial = make_function(out->inputs, out->operand_count, &out->block);
   zb_builder b = zb_builder_before(mlirBlockGetTerminator(out->block));
   MlirValue operands[OPERANDS_MAX];
-  for (int i = 0; i < out->operand_count; ++i) operands[i] = mlirBlockGetArgument(out->block, i);
-  MlirOperation op = zb_build_op(&b, c->op, operands, out->operand_count, c->attrs, attrs, c->result_count ? c->result_count : -1);
+  for (int i = 0; i < out->operand_count; ++i)
+    operands[i] = mlirBlockGetArgument(out->block, i);
+  MlirOperation op =
+      zb_build_op(&b, c->op, operands, out->operand_count, c->attrs, attrs, c->result_count ? c->result_count : -1);
   if (mlirOperationIsNull(op)) return mlirModuleDestroy(trial), false;
   out->result_count = differentiable_results(c);
   total = out->operand_count;
@@ -282,7 +302,8 @@ static bool build_case(const gradient_case *c, built *out) {
 
   out->module = make_function(out->inputs, total, &out->block);
   b = zb_builder_before(mlirBlockGetTerminator(out->block));
-  for (int i = 0; i < out->operand_count; ++i) operands[i] = mlirBlockGetArgument(out->block, i);
+  for (int i = 0; i < out->operand_count; ++i)
+    operands[i] = mlirBlockGetArgument(out->block, i);
   op = zb_build_op(&b, c->op, operands, out->operand_count, c->attrs, attrs, c->result_count ? c->result_count : -1);
   MlirValue dout[RESULTS_MAX] = {{NULL}};
   bool needs[OPERANDS_MAX];
@@ -290,18 +311,21 @@ static bool build_case(const gradient_case *c, built *out) {
     out->results[i] = mlirOperationGetResult(op, i);
     dout[i] = mlirBlockGetArgument(out->block, out->operand_count + i);
   }
-  for (int i = 0; i < out->operand_count; ++i) needs[i] = c->operands[i].kind == 'd';
+  for (int i = 0; i < out->operand_count; ++i)
+    needs[i] = c->operands[i].kind == 'd';
   const zb_op_def *def = zb_op_find(op);
   CU_ASSERT_PTR_NOT_NULL_FATAL(def->grad);
   if (!def->grad(&b, op, dout, needs, out->gradients)) return false;
   CU_ASSERT(zb_verify_module(mlirModuleGetOperation(out->module)));
-  for (int i = 0; i < out->operand_count; ++i) out->gradients[i] = split_value(&b, out->gradients[i]);
+  for (int i = 0; i < out->operand_count; ++i)
+    out->gradients[i] = split_value(&b, out->gradients[i]);
   erase_composites(out->block);
   return !b.failed && zb_verify_module(mlirModuleGetOperation(out->module));
 }
 
 static void destroy_case(built *c) {
-  for (int i = 0; i < OPERANDS_MAX + RESULTS_MAX; ++i) zb_free(c->inputs[i].data);
+  for (int i = 0; i < OPERANDS_MAX + RESULTS_MAX; ++i)
+    zb_free(c->inputs[i].data);
   if (c->module.ptr) mlirModuleDestroy(c->module);
 }
 
@@ -319,7 +343,8 @@ static double objective(const built *c) {
   }
   for (int i = 0; i < c->result_count; ++i) {
     const zb_array *dout = &c->inputs[c->operand_count + i];
-    for (int64_t n = zb_shape_elements(&out[i].shape) - 1; n >= 0; --n) sum += zb_array_get(&out[i], n) * zb_array_get(dout, n);
+    for (int64_t n = zb_shape_elements(&out[i].shape) - 1; n >= 0; --n)
+      sum += zb_array_get(&out[i], n) * zb_array_get(dout, n);
     zb_free(out[i].data);
   }
   return sum;
@@ -345,8 +370,8 @@ static void check_operand(const gradient_case *c, built *built_case, int k) {
     zb_array_set(x, n, value);
     double expected = (above - below) / (2 * h), got = zb_array_get(&gradient, n);
     if (fabs(expected - got) <= 1e-6 * (1 + fabs(expected))) continue;
-    fprintf(stderr, "\nzb.%s (case %d), operand %d, element %lld: finite difference %.9g, gradient %.9g\n", c->op, (int)(c - cases), k,
-            (long long)n, expected, got);
+    fprintf(stderr, "\nzb.%s (case %d), operand %d, element %lld: finite difference %.9g, gradient %.9g\n", c->op,
+            (int)(c - cases), k, (long long)n, expected, got);
     CU_FAIL("a gradient differs from its finite difference");
     break;
   }
@@ -384,7 +409,8 @@ static void test_all_gradients_have_a_case(void) {
     }
     if (!def->grad && !composite) continue;
     bool found = false;
-    for (int i = 0; i < CASE_COUNT; ++i) found = found || strcmp(cases[i].op, forward) == 0;
+    for (int i = 0; i < CASE_COUNT; ++i)
+      found = found || strcmp(cases[i].op, forward) == 0;
     if (!found) fprintf(stderr, "\nzb.%s has no case in test/ir/split_test.c\n", def->name);
     CU_ASSERT(found);
   }
@@ -411,8 +437,10 @@ static void check_exact(const exact_case *c) {
   const char *error = zb_evaluate(built_case.block, built_case.inputs, built_case.gradients, 2, gradients);
   CU_ASSERT_PTR_NULL_FATAL(error);
   for (int k = 0; k < 2; ++k)
-    for (int i = 0; i < 4; ++i) CU_ASSERT_DOUBLE_EQUAL(zb_array_get(&gradients[k], i), c->expected[k][i], 1e-12);
-  for (int k = 0; k < 2; ++k) zb_free(gradients[k].data);
+    for (int i = 0; i < 4; ++i)
+      CU_ASSERT_DOUBLE_EQUAL(zb_array_get(&gradients[k], i), c->expected[k][i], 1e-12);
+  for (int k = 0; k < 2; ++k)
+    zb_free(gradients[k].data);
   destroy_case(&built_case);
 }
 
@@ -424,7 +452,8 @@ static void test_edges(void) {
       {"pow", {0, 0, -2, 2}, {0, 2, 3, 0}, {{0, 0, 36, 0}, {0, 0, 0, 4 * 0.69314718055994530942}}},
       {"prelu", {0, -1, 2, -3}, {5, 6, 7, 8}, {{1, 12, 3, 32}, {0, -2, 0, -12}}},
   };
-  for (size_t i = 0; i < sizeof edges / sizeof edges[0]; ++i) check_exact(&edges[i]);
+  for (size_t i = 0; i < sizeof edges / sizeof edges[0]; ++i)
+    check_exact(&edges[i]);
 }
 
 /* Equal extremes share evenly. */
@@ -435,12 +464,14 @@ static void test_reduce_ties(void) {
     built built_case;
     CU_ASSERT_FATAL(build_case(&shape_case, &built_case));
     double sign = o == 0 ? 1 : -1, x[] = {5, 5, 1, 2, 2, 2}, expected[] = {1, 1, 0, 2, 2, 2};
-    for (int i = 0; i < 6; ++i) zb_array_set(&built_case.inputs[0], i, sign * x[i]);
+    for (int i = 0; i < 6; ++i)
+      zb_array_set(&built_case.inputs[0], i, sign * x[i]);
     zb_array_set(&built_case.inputs[1], 0, 2);
     zb_array_set(&built_case.inputs[1], 1, 6);
     zb_array gradient;
     CU_ASSERT_PTR_NULL_FATAL(zb_evaluate(built_case.block, built_case.inputs, built_case.gradients, 1, &gradient));
-    for (int i = 0; i < 6; ++i) CU_ASSERT_DOUBLE_EQUAL(zb_array_get(&gradient, i), expected[i], 1e-12);
+    for (int i = 0; i < 6; ++i)
+      CU_ASSERT_DOUBLE_EQUAL(zb_array_get(&gradient, i), expected[i], 1e-12);
     zb_free(gradient.data);
     destroy_case(&built_case);
   }

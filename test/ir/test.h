@@ -20,7 +20,8 @@ typedef struct test_row {
 static inline int run_tests(const char *suite_name, const test_row *rows) {
   if (CU_initialize_registry() != CUE_SUCCESS) return 1;
   CU_pSuite suite = CU_add_suite(suite_name, NULL, NULL);
-  for (; rows->name; ++rows) CU_add_test(suite, rows->name, rows->run);
+  for (; rows->name; ++rows)
+    CU_add_test(suite, rows->name, rows->run);
   CU_basic_set_mode(CU_BRM_NORMAL);
   CU_basic_run_tests();
   unsigned failures = CU_get_number_of_failures();

@@ -1,7 +1,7 @@
 /* view() of the view ops against brute force: where every element of the result lies, element by element.
  *
- * A buffer is walked through random chains of views. For zb.reshape the brute force also decides whether any strides could express the
- * result, so that both a wrong layout and a needless copy fail.
+ * A buffer is walked through random chains of views. For zb.reshape the brute force also decides whether any strides
+ * could express the result, so that both a wrong layout and a needless copy fail.
  */
 #include "test/ir/test.h"
 
@@ -20,8 +20,10 @@ static int64_t addresses(const zb_shape *shape, const zb_layout *layout, int64_t
   CU_ASSERT_FATAL(total <= ELEMENTS_MAX);
   for (int64_t n = 0; n < total; ++n) {
     out[n] = layout->offset;
-    for (int i = 0; i < shape->rank; ++i) out[n] += index[i] * layout->strides[i];
-    for (int i = shape->rank - 1; i >= 0 && ++index[i] == shape->dims[i]; --i) index[i] = 0;
+    for (int i = 0; i < shape->rank; ++i)
+      out[n] += index[i] * layout->strides[i];
+    for (int i = shape->rank - 1; i >= 0 && ++index[i] == shape->dims[i]; --i)
+      index[i] = 0;
   }
   return total;
 }
@@ -80,7 +82,8 @@ static int64_t expected[ELEMENTS_MAX], before[ELEMENTS_MAX];
 
 static void step_transpose(zb_shape *x, zb_layout *layout) {
   subject s = {.def = zb_op_find_name("transpose")};
-  for (int i = 0; i < x->rank; ++i) s.ints[0][i] = i;
+  for (int i = 0; i < x->rank; ++i)
+    s.ints[0][i] = i;
   for (int i = x->rank - 1; i > 0; --i) {
     int64_t j = random_below(i + 1), swap = s.ints[0][i];
     s.ints[0][i] = s.ints[0][j];
@@ -88,12 +91,15 @@ static void step_transpose(zb_shape *x, zb_layout *layout) {
   }
   add_ints(&s, "permutation", x->rank);
   int64_t total = addresses(x, layout, before), strides[ZB_RANK_MAX], index[ZB_RANK_MAX] = {0}, stride = 1;
-  for (int i = x->rank - 1; i >= 0; --i) strides[i] = stride, stride *= x->dims[i];
+  for (int i = x->rank - 1; i >= 0; --i)
+    strides[i] = stride, stride *= x->dims[i];
   for (int64_t n = 0; n < total; ++n) {
     int64_t from = 0;
-    for (int i = 0; i < x->rank; ++i) from += index[i] * strides[s.ints[0][i]];
+    for (int i = 0; i < x->rank; ++i)
+      from += index[i] * strides[s.ints[0][i]];
     expected[n] = before[from];
-    for (int i = x->rank - 1; i >= 0 && ++index[i] == x->dims[s.ints[0][i]]; --i) index[i] = 0;
+    for (int i = x->rank - 1; i >= 0 && ++index[i] == x->dims[s.ints[0][i]]; --i)
+      index[i] = 0;
   }
   apply(&s, x, layout, expected, total);
 }
@@ -111,13 +117,16 @@ static void step_slice(zb_shape *x, zb_layout *layout) {
   add_ints(&s, "starts", x->rank);
   add_ints(&s, "sizes", x->rank);
   add_ints(&s, "steps", x->rank);
-  for (int i = x->rank - 1; i >= 0; --i) strides[i] = stride, stride *= x->dims[i];
+  for (int i = x->rank - 1; i >= 0; --i)
+    strides[i] = stride, stride *= x->dims[i];
   total = zb_shape_elements(&result);
   for (int64_t n = 0; n < total; ++n) {
     int64_t from = 0;
-    for (int i = 0; i < x->rank; ++i) from += (s.ints[0][i] + index[i] * s.ints[2][i]) * strides[i];
+    for (int i = 0; i < x->rank; ++i)
+      from += (s.ints[0][i] + index[i] * s.ints[2][i]) * strides[i];
     expected[n] = before[from];
-    for (int i = x->rank - 1; i >= 0 && ++index[i] == result.dims[i]; --i) index[i] = 0;
+    for (int i = x->rank - 1; i >= 0 && ++index[i] == result.dims[i]; --i)
+      index[i] = 0;
   }
   apply(&s, x, layout, expected, total);
 }
@@ -133,13 +142,16 @@ static void step_expand(zb_shape *x, zb_layout *layout) {
     result.dims[i] = s.ints[0][i] = i < extra || x->dims[i - extra] == 1 ? 1 + random_below(3) : x->dims[i - extra];
   if (zb_shape_elements(&result) > ELEMENTS_MAX) return;
   add_ints(&s, "shape", result.rank);
-  for (int i = x->rank - 1; i >= 0; --i) strides[i] = stride, stride *= x->dims[i];
+  for (int i = x->rank - 1; i >= 0; --i)
+    strides[i] = stride, stride *= x->dims[i];
   total = zb_shape_elements(&result);
   for (int64_t n = 0; n < total; ++n) {
     int64_t from = 0;
-    for (int i = 0; i < x->rank; ++i) from += (x->dims[i] == 1 ? 0 : index[i + extra]) * strides[i];
+    for (int i = 0; i < x->rank; ++i)
+      from += (x->dims[i] == 1 ? 0 : index[i + extra]) * strides[i];
     expected[n] = before[from];
-    for (int i = result.rank - 1; i >= 0 && ++index[i] == result.dims[i]; --i) index[i] = 0;
+    for (int i = result.rank - 1; i >= 0 && ++index[i] == result.dims[i]; --i)
+      index[i] = 0;
   }
   apply(&s, x, layout, expected, total);
 }
@@ -149,7 +161,8 @@ static int random_factors(int64_t left, int64_t dims[ZB_RANK_MAX]) {
   int rank = 0;
   while (rank < 6 && (left > 1 || random_below(3) == 0)) {
     int64_t divisor = 1 + random_below(left);
-    while (left % divisor != 0) --divisor;
+    while (left % divisor != 0)
+      --divisor;
     if (rank == 5) divisor = left;
     dims[rank++] = divisor;
     left /= divisor;
@@ -181,14 +194,17 @@ static void step_reshape(zb_shape *x, zb_layout *layout) {
 }
 
 static void test_chains(void) {
-  void (*const steps[])(zb_shape *, zb_layout *) = {step_transpose, step_slice, step_expand, step_reshape, step_reshape};
+  void (*const steps[])(zb_shape *, zb_layout *) = {step_transpose, step_slice, step_expand, step_reshape,
+                                                    step_reshape};
   for (int round = 0; round < 4000; ++round) {
     zb_shape x = {.dtype = ZB_F32};
     zb_layout layout = {.offset = random_below(5)};
     int64_t stride = 1;
     x.rank = random_factors(1 + random_below(96), x.dims);
-    for (int i = x.rank - 1; i >= 0; --i) layout.strides[i] = stride, stride *= x.dims[i];
-    for (int step = 0; step < 6; ++step) steps[random_below(5)](&x, &layout);
+    for (int i = x.rank - 1; i >= 0; --i)
+      layout.strides[i] = stride, stride *= x.dims[i];
+    for (int step = 0; step < 6; ++step)
+      steps[random_below(5)](&x, &layout);
   }
   /* Both outcomes must have been seen often. */
   CU_ASSERT(views_made > 1000);
@@ -220,16 +236,16 @@ static void test_reshape_by_hand(void) {
     bool possible;
   } cases[] = {
       {2, 1, {4, 6}, {6, 1}, {24}, true},
-      {2, 1, {4, 6}, {1, 4}, {24}, false},          /* transposed */
-      {2, 3, {4, 6}, {1, 4}, {2, 2, 6}, true},      /* splitting a transposed dimension is fine */
-      {2, 1, {4, 6}, {0, 0}, {24}, true},           /* one element, broadcast */
+      {2, 1, {4, 6}, {1, 4}, {24}, false},     /* transposed */
+      {2, 3, {4, 6}, {1, 4}, {2, 2, 6}, true}, /* splitting a transposed dimension is fine */
+      {2, 1, {4, 6}, {0, 0}, {24}, true},      /* one element, broadcast */
       {2, 1, {4, 6}, {0, 1}, {24}, false},
       {2, 3, {4, 6}, {0, 1}, {2, 2, 6}, true},
       {3, 2, {4, 1, 6}, {6, 999, 1}, {4, 6}, true}, /* the stride of a 1 has no say */
       {2, 4, {4, 6}, {8, 1}, {4, 1, 2, 3}, true},
-      {2, 1, {4, 6}, {8, 1}, {24}, false},          /* rows of a wider matrix */
+      {2, 1, {4, 6}, {8, 1}, {24}, false}, /* rows of a wider matrix */
       {0, 2, {0}, {0}, {1, 1}, true},
-      {2, 2, {0, 6}, {1, 4}, {3, 0}, true},         /* no elements */
+      {2, 2, {0, 6}, {1, 4}, {3, 0}, true}, /* no elements */
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     zb_shape x = {.dtype = ZB_F32, .rank = cases[i].rank}, result;
