@@ -75,6 +75,36 @@ static void test_empty(void) {
                 fast_tensor(ZB_F32, FAST_SHAPE(0, 5)), false);
 }
 
+/* The bits do not depend on where operands lie: a plan may place the same product anywhere in the arena. */
+static void test_addresses(void) {
+  static const shape shapes[] = {{64, 128, 32}, {17, 33, 70}, {64, 64, 1024}};
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    shape s = shapes[i];
+    fast_results first = {.error = NULL};
+    for (int64_t shift = 0; shift < 40; shift += 5) {
+      zb_tensor lhs = fast_tensor(ZB_F32, FAST_SHAPE(s.m * s.k + shift));
+      zb_tensor rhs = fast_tensor(ZB_F32, FAST_SHAPE(s.k * s.n + 2 * shift));
+      fast_call c = {.op = "matmul"};
+      fast_input(&c, (zb_tensor){(float *)lhs.data + shift, ZB_F32, 2, {s.m, s.k}, {s.k, 1}});
+      fast_input(&c, (zb_tensor){(float *)rhs.data + 2 * shift, ZB_F32, 2, {s.k, s.n}, {s.n, 1}});
+      for (int64_t k = 0; k < s.m * s.k; k++)
+        ((float *)c.inputs[0].data)[k] = (float)(k * 7919 % 1000) * 0.001f;
+      for (int64_t k = 0; k < s.k * s.n; k++)
+        ((float *)c.inputs[1].data)[k] = (float)(k * 104729 % 1000) * 0.001f;
+      fast_output(&c, fast_tensor(ZB_F32, FAST_SHAPE(s.m, s.n)));
+      fast_results results = fast_run(&c, false, NULL);
+      CU_ASSERT(results.error == NULL);
+      if (shift == 0)
+        first = results;
+      else
+        CU_ASSERT(memcmp(results.tensor[0].data, first.tensor[0].data, fast_bytes(&first.tensor[0])) == 0);
+      if (shift != 0) fast_results_free(&results);
+      free(lhs.data), free(rhs.data), free(c.outputs[0].data);
+    }
+    fast_results_free(&first);
+  }
+}
+
 /* No unit stride: the fast kernel must decline. */
 static void test_declines(void) {
   zb_tensor x = fast_uniform(-1, 1, FAST_SHAPE(8, 8)), y = fast_uniform(-1, 1, FAST_SHAPE(4, 8)),
@@ -91,7 +121,8 @@ static void test_declines(void) {
 }
 
 int main(void) {
-  CU_TestInfo tests[] = {{"shapes", test_shapes}, {"batches", test_batches},   {"strides", test_strides},
-                         {"empty", test_empty},   {"declines", test_declines}, CU_TEST_INFO_NULL};
+  CU_TestInfo tests[] = {{"shapes", test_shapes}, {"batches", test_batches},     {"strides", test_strides},
+                         {"empty", test_empty},   {"addresses", test_addresses}, {"declines", test_declines},
+                         CU_TEST_INFO_NULL};
   return fast_main("fast matrix products", tests);
 }
