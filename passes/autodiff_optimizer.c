@@ -113,7 +113,7 @@ zb_result zb_optimizer_parse(const char *text, MlirLocation location, zb_optimiz
   for (int i = 0; i < OPTIMIZER_COUNT; ++i) names[i] = optimizers[i].name;
   char copy[512];
   if (strlen(text) >= sizeof copy) return zb_location_error(location, NULL, "the optimizer line is too long");
-  strcpy(copy, text);
+  snprintf(copy, sizeof copy, "%s", text);
   char *pairs = strchr(copy, ':');
   if (pairs) *pairs++ = '\0';
   *out = (zb_optimizer){.def = find_optimizer(copy)};

@@ -148,7 +148,8 @@ static bool ends_with(const char *text, const char *end) {
 
 static zb_status import(const zb_compile_params *p, zb_module *program) {
   if (ends_with(p->model, ".onnx")) {
-    zb_import_params params = {.path = p->model, .loss = p->loss, .train = p->train, .train_count = p->train_count, .freeze = p->freeze, .freeze_count = p->freeze_count};
+    zb_import_params params = {.path = p->model, .loss = p->loss, .train = p->train, .train_count = p->train_count,
+                               .freeze = p->freeze, .freeze_count = p->freeze_count};
     return zb_import_onnx(program->context, &params, program);
   }
   if (ends_with(p->model, ".mlir")) {
@@ -163,7 +164,8 @@ static zb_status check_params(const zb_compile_params *p) {
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
   if (p->ranks < 1 || p->chunks < 1) return ZB_ERROR(USAGE, "ranks and chunks must be at least 1, got %d and %d", p->ranks, p->chunks);
   if (p->micro_batches < 1)
-    return zb_status_hint(ZB_ERROR(USAGE, "micro-batches must be at least 1, got %d", p->micro_batches), "use at least as many as ranks, for example --micro-batches 8");
+    return zb_status_hint(ZB_ERROR(USAGE, "micro-batches must be at least 1, got %d", p->micro_batches),
+                          "use at least as many as ranks, for example --micro-batches 8");
   const char *nearest = NULL;
   if (p->schedule && !zb_schedule_find(p->schedule, &nearest)) {
     zb_status status = ZB_ERROR(USAGE, "unknown schedule '%s'", p->schedule);
@@ -214,7 +216,8 @@ static zb_status gather_weights(const zb_plan *plan, const zb_store *given, zb_s
       }
       char want[96], got[96];
       if (!zb_shape_equal(&t->shape, &p->tensor.shape))
-        return ZB_ERROR(INVALID, "parameter '%s': expected %s, the weights hold %s", p->tensor.name, zb_shape_text(&p->tensor.shape, want), zb_shape_text(&t->shape, got));
+        return ZB_ERROR(INVALID, "parameter '%s': expected %s, the weights hold %s", p->tensor.name,
+                        zb_shape_text(&p->tensor.shape, want), zb_shape_text(&t->shape, got));
       ZB_TRY(zb_store_add(out, p->tensor.name, &t->shape, t->data, false));
     }
   return NULL;

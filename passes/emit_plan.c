@@ -487,7 +487,8 @@ static zb_status add_waits(emitter *e, MlirOperation op, zb_plan_job *job) {
   if (!job->waits.count) job->waits.begin = e->rank->pool_u32_count;
   for (int i = 0; i < count; ++i) {
     int64_t message = zb_ints_at(op, "zb.waits", i);
-    if (message < 0 || message >= e->plan->message_count || e->job_of_message[message] < 0) return ZB_ERROR(INVALID, "wait for message %lld, which was not posted", (long long)message);
+    if (message < 0 || message >= e->plan->message_count || e->job_of_message[message] < 0)
+      return ZB_ERROR(INVALID, "wait for message %lld, which was not posted", (long long)message);
     if (!zb_grow((void **)&e->pool_u32, &e->pool_u32_capacity, (size_t)e->rank->pool_u32_count + 1, sizeof *e->pool_u32)) return ZB_OUT_OF_MEMORY();
     e->pool_u32[e->rank->pool_u32_count++] = (uint32_t)e->job_of_message[message];
     ++job->waits.count;
@@ -515,7 +516,8 @@ static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
   job->micro_batch = (int32_t)zb_get_i64(op, "zb.micro_batch", -1);
   int count = zb_ints_count(op, ZB_ATTR_AT);
   if (count != s->base_count) return ZB_ERROR(INVALID, "%s: expected %d addresses, got %d", s->name, s->base_count, count);
-  if (!zb_grow((void **)&e->pool_u64, &e->pool_u64_capacity, (size_t)e->rank->pool_u64_count + (size_t)count + 1, sizeof *e->pool_u64)) return ZB_OUT_OF_MEMORY();
+  if (!zb_grow((void **)&e->pool_u64, &e->pool_u64_capacity, (size_t)e->rank->pool_u64_count + (size_t)count + 1, sizeof *e->pool_u64))
+    return ZB_OUT_OF_MEMORY();
   job->bases = (zb_plan_slice){.begin = e->rank->pool_u64_count, .count = (uint32_t)count};
   MlirAttribute at = mlirOperationGetAttributeByName(op, text_ref(ZB_ATTR_AT));
   for (int i = 0; i < count; ++i) e->pool_u64[e->rank->pool_u64_count++] = (uint64_t)mlirDenseI64ArrayGetElement(at, i);

@@ -497,7 +497,8 @@ static zb_result frame_all(memory *m, MlirBlock top) {
   for (int s = 0; s < m->stage_count; ++s) {
     for (int c = 0; c < CLASS_COUNT; ++c)
       if (mlirOperationIsNull(m->stages[s].functions[c]))
-        return zb_op_error_at(mlirModuleGetOperation(pass->program->module), "run zb-outline before zb-memory", "stage %d has no function of class %c", s, "FBW"[c]);
+        return zb_op_error_at(mlirModuleGetOperation(pass->program->module), "run zb-outline before zb-memory",
+                              "stage %d has no function of class %c", s, "FBW"[c]);
     ZB_PASS_TRY(pass, find_kept(m, &m->stages[s]));
   }
   zb_map *leaving = zb_map_create_pointer();

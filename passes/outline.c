@@ -400,7 +400,8 @@ static zb_result read_marks(outline *o) {
       if (strcmp(name, class_names[c]) == 0) o->class_index[n] = c;
     bool stage_ok = o->stage[n] < o->stages && (o->stage[n] >= 0 || o->class_index[n] == CLASS_LOAD || o->class_index[n] == CLASS_OPT);
     if (o->class_index[n] < 0 || !stage_ok)
-      return zb_op_error_at(op, "run zb-partition and zb-classify before zb-outline", "op needs zb.class (F, B, W, OPT, LOAD) and a zb.stage below %d", o->stages);
+      return zb_op_error_at(op, "run zb-partition and zb-classify before zb-outline",
+                            "op needs zb.class (F, B, W, OPT, LOAD) and a zb.stage below %d", o->stages);
   }
   return ZB_OK;
 }

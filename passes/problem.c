@@ -211,7 +211,8 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
     read_rank(out, op, rank);
   }
   for (int i = 0; i < problem->stages * ZB_CLASS_INDEX_COUNT; ++i)
-    if (mlirOperationIsNull(out->functions[i])) ZB_TRY_GOTO(ZB_ERROR(INVALID, "stage %d has no function of class %c", i / ZB_CLASS_INDEX_COUNT, "FBW"[i % ZB_CLASS_INDEX_COUNT]));
+    if (mlirOperationIsNull(out->functions[i]))
+      ZB_TRY_GOTO(ZB_ERROR(INVALID, "stage %d has no function of class %c", i / ZB_CLASS_INDEX_COUNT, "FBW"[i % ZB_CLASS_INDEX_COUNT]));
   read_costs(out);
   ZB_TRY_GOTO(read_producers(out, producers));
   ZB_TRY_GOTO(build_hops(out, producers));

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A vector on the left is a row, on the right a column; the added dimension is taken out of the result. */
@@ -99,8 +100,7 @@ static MlirValue arrange(zb_onnx_node *n, const einsum *e, MlirValue x, const ch
   char order[3 * ZB_RANK_MAX + 1];
   int64_t permutation[ZB_RANK_MAX], dims[ZB_RANK_MAX];
   int rank = 0;
-  order[0] = '\0';
-  strcat(strcat(strcat(order, batch), rows), columns);
+  snprintf(order, sizeof order, "%s%s%s", batch, rows, columns);
   for (int i = 0; order[i]; i++)
     permutation[i] = strchr(have, order[i]) - have;
   for (const char *c = batch; *c; c++)
@@ -135,7 +135,7 @@ zb_result zb_onnx_build_einsum(zb_onnx_node *n) {
   pick(inner, shared, shared, e.term[2]);
   pick(left, e.term[0], e.term[2], e.term[1]);
   pick(right, e.term[1], e.term[2], e.term[0]);
-  strcat(strcat(strcat(flat, batch), left), right);
+  snprintf(flat, sizeof flat, "%s%s%s", batch, left, right);
   bool complete = strlen(batch) + strlen(left) + strlen(inner) == strlen(e.term[0]) &&
                   strlen(batch) + strlen(right) + strlen(inner) == strlen(e.term[1]) &&
                   strlen(flat) == strlen(e.term[2]) && strlen(batch) + 2 <= ZB_RANK_MAX;

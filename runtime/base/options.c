@@ -3,6 +3,7 @@
 #include "runtime/base/text.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { OPTIONS_MAX = 128, OPTION_BYTES = 64 };
@@ -29,6 +30,6 @@ bool zb_nearest_option(const char *help, const char *argument, char out[64]) {
   word[length] = '\0';
   const char *nearest = zb_nearest(word, candidates, count);
   if (!nearest) return false;
-  strcpy(out, nearest);
+  snprintf(out, OPTION_BYTES, "%s", nearest);
   return true;
 }

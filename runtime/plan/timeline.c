@@ -20,7 +20,8 @@ static int chunk_of(const zb_plan *plan, int stage) {
 }
 
 static bool event_of(const zb_plan *plan, const int *chunks, int rank, const zb_plan_job *job, const zb_plan_times *times, zb_event *out) {
-  static const char kinds[ZB_JOB_KIND_COUNT] = {[ZB_JOB_F] = 'F', [ZB_JOB_B] = 'B', [ZB_JOB_W] = 'W', [ZB_JOB_OPT] = 'O', [ZB_JOB_SEND] = 'S', [ZB_JOB_RECV] = 'R'};
+  static const char kinds[ZB_JOB_KIND_COUNT] = {[ZB_JOB_F] = 'F', [ZB_JOB_B] = 'B', [ZB_JOB_W] = 'W',
+                                                   [ZB_JOB_OPT] = 'O', [ZB_JOB_SEND] = 'S', [ZB_JOB_RECV] = 'R'};
   if (!kinds[job->kind]) return false;
   *out = (zb_event){.rank = rank, .kind = kinds[job->kind], .stage = job->stage, .micro_batch = job->micro_batch, .message = job->message,
                     .start_ps = times->start_ps, .end_ps = times->end_ps};

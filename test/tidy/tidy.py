@@ -167,7 +167,9 @@ def check_tree(root, allowed):
 # Made-up files: path, text, parts of messages that must come (none: nothing may).
 EXAMPLES = [
     ("passes/a.c", "void *f(void) {\n  return malloc(3);\n}\n", ["passes/a.c:2: error: 'malloc'; hint: use zb_alloc"]),
-    ("ir/b.c", 'int f(char *a) {\n  free(a);\n  zb_free(a);\n  table->free(a);\n  return puts("free(x)"); // free(y)\n  free(b); // libc\'s\n}\n', ["ir/b.c:2: error: 'free'"]),
+    ("ir/b.c",
+     'int f(char *a) {\n  free(a);\n  zb_free(a);\n  table->free(a);\n  return puts("free(x)"); // free(y)\n  free(b); // libc\'s\n}\n',
+     ["ir/b.c:2: error: 'free'"]),
     ("runtime/base/c.c", "void *f(void) {\n  return malloc(3);\n}\n", []),
     ("tools/d.c", "int main(void) {\n  exit(2);\n}\n", []),
     ("runtime/exec/e.c", "void f(void) {\n  assert(1);\n  exit(1);\n  abort();\n  sprintf(a, b);\n  my_exit(1);\n}\n",
