@@ -2,15 +2,17 @@
 #
 # Alone: lit-22 test/passes (uses build/; another build folder by ZB_BUILD=build-asan lit-22 test/passes).
 import os
+import sys
 
-import lit.formats
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lit_shell import Shell, quoted
 
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 build = os.path.join(root, os.environ.get("ZB_BUILD", "build"))
 llvm = os.environ.get("ZB_LLVM", "/usr/lib/llvm-22")
 
 config.name = "zb"
-config.test_format = lit.formats.ShTest(execute_external=False)
+config.test_format = Shell()
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["data", "bench", "Inputs"]
 config.test_source_root = os.path.join(root, "test")
@@ -20,7 +22,7 @@ for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 # For inputs and outputs: RUN: zbc %data/gpt2-small.onnx -o %t
-config.substitutions.append(("%data", os.path.join(root, "test", "data")))
-config.substitutions.append(("%root", root))
+config.substitutions.append(("%data", quoted(os.path.join(root, "test", "data"))))
+config.substitutions.append(("%root", quoted(root)))
 if not os.path.exists(os.path.join(build, "bin", "zb-opt")):
     lit_config.fatal("no programs in %s/bin; hint: cmake --preset release && ninja -C build" % build)

@@ -6,9 +6,9 @@
 # Debian 12 (bookworm) with LLVM's packages of version 22. Uses sudo when it is not root. quickstart.sh and test.sh call it.
 set -eu
 
-# compiler and build; MLIR, with what its CMake files ask for; libraries; tests
+# compiler and build (g++ for libstdc++, which MLIR needs); MLIR; libraries; tests
 packages="gcc g++ cmake ninja-build pkg-config
-  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools zlib1g-dev libzstd-dev libxml2-dev
+  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   libdnnl-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev
   libcunit1-dev python3"
 
