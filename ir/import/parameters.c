@@ -48,51 +48,60 @@ static void mark_gradients(const zb_onnx *im, const char *loss, bool *reached) {
   }
 }
 
-/* Marks the values that depend on an input of the model, or on a dotted float initializer other than `table`. */
-static void mark_dependent(const zb_onnx *im, const zb_onnx_value *table, bool *dependent) {
-  for (size_t i = 0; i < im->value_count; i++) {
-    const zb_onnx_value *v = im->values[i];
-    dependent[i] =
-        v->kind == ZB_VALUE_INPUT || (v->kind == ZB_VALUE_INITIALIZER && v != table && strchr(v->name, '.') &&
-                                      is_float_tensor(im->graph->initializer[v->index]));
+/* Who a value depends on: nobody, one dotted float initializer (its index + 1), or more than that or an input. */
+enum { OWNER_NONE = 0, OWNER_MANY = -1 };
+
+static bool is_cos_or_sin(const Onnx__NodeProto *node) {
+  return strcmp(node->op_type, "Cos") == 0 || strcmp(node->op_type, "Sin") == 0;
+}
+
+/* One node of the walk below. */
+static void follow_tables(const zb_onnx *im, const Onnx__NodeProto *node, int *owner, bool *mixed, bool *ends) {
+  int all = OWNER_NONE;
+  for (size_t i = 0; i < node->n_input; i++) {
+    int own = *node->input[i] ? owner[value_index(im, node->input[i])] : OWNER_NONE;
+    if (own != OWNER_NONE) all = all == OWNER_NONE || all == own ? own : OWNER_MANY;
   }
-  for (size_t k = 0; k < im->graph->n_node; k++) {
-    const Onnx__NodeProto *node = im->graph->node[k];
-    if (strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0) continue;
-    bool any = false;
-    for (size_t i = 0; i < node->n_input; i++)
-      any = any || (*node->input[i] && dependent[value_index(im, node->input[i])]);
-    for (size_t o = 0; any && o < node->n_output; o++) {
-      if (*node->output[o]) dependent[value_index(im, node->output[o])] = true;
-    }
+  for (size_t i = 0; i < node->n_input && all == OWNER_MANY; i++) {
+    int own = *node->input[i] ? owner[value_index(im, node->input[i])] : OWNER_NONE;
+    if (own > 0) mixed[own - 1] = true;
+  }
+  bool shape_only = strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0;
+  if (is_cos_or_sin(node) && all > 0) {
+    ends[all - 1] = true;
+    shape_only = true; /* a finished table is as good as a constant */
+  }
+  for (size_t o = 0; o < node->n_output; o++) {
+    if (*node->output[o]) owner[value_index(im, node->output[o])] = shape_only ? OWNER_NONE : all;
   }
 }
 
-/* Whether every path from the initializer ends in a Cos or Sin before it meets an input or another parameter. */
-static bool is_frequency_table(const zb_onnx *im, const zb_onnx_value *table, bool *dependent, bool *touched) {
-  bool ends = false;
-  mark_dependent(im, table, dependent);
-  memset(touched, 0, im->value_count * sizeof *touched);
-  touched[value_index(im, table->name)] = true;
-  for (size_t k = 0; k < im->graph->n_node; k++) {
-    const Onnx__NodeProto *node = im->graph->node[k];
-    bool uses = false, mixes = false;
-    for (size_t i = 0; i < node->n_input; i++) {
-      if (!*node->input[i]) continue;
-      uses = uses || touched[value_index(im, node->input[i])];
-      mixes = mixes || dependent[value_index(im, node->input[i])];
-    }
-    if (!uses || !im->needed[k]) continue;
-    if (mixes) return false;
-    if (strcmp(node->op_type, "Cos") == 0 || strcmp(node->op_type, "Sin") == 0) {
-      ends = true;
-      continue;
-    }
-    for (size_t o = 0; o < node->n_output; o++) {
-      if (*node->output[o]) touched[value_index(im, node->output[o])] = true;
+/* tables[i]: value i is an initializer all of whose paths end in a Cos or Sin before they meet an input or another
+ * parameter. */
+static zb_result find_frequency_tables(zb_onnx *im, bool *tables) {
+  size_t count = im->value_count + 1;
+  int *owner = zb_alloc(count * sizeof *owner);
+  bool *mixed = zb_alloc(count);
+  if (!owner || !mixed) {
+    zb_free(owner);
+    zb_free(mixed);
+    return zb_onnx_memory(im);
+  }
+  for (size_t i = 0; i < im->value_count; i++) {
+    const zb_onnx_value *v = im->values[i];
+    if (v->kind == ZB_VALUE_INPUT) owner[i] = OWNER_MANY;
+    if (v->kind == ZB_VALUE_INITIALIZER && strchr(v->name, '.') && is_float_tensor(im->graph->initializer[v->index])) {
+      owner[i] = (int)i + 1;
     }
   }
-  return ends;
+  for (size_t k = 0; k < im->graph->n_node; k++) {
+    if (im->needed[k]) follow_tables(im, im->graph->node[k], owner, mixed, tables);
+  }
+  for (size_t i = 0; i < im->value_count; i++)
+    tables[i] = tables[i] && !mixed[i];
+  zb_free(owner);
+  zb_free(mixed);
+  return ZB_OK;
 }
 
 /* The best of the patterns that match: its number of literal characters plus 1; 0 if none matches. */
@@ -139,8 +148,8 @@ static zb_result report_unused(zb_onnx *im, const char *option, const char *cons
 }
 
 typedef struct marks {
-  bool *reached, *read, *dependent, *touched; /* one a value */
-  bool *train_used, *freeze_used;             /* one a pattern */
+  bool *reached, *read, *tables;  /* one a value */
+  bool *train_used, *freeze_used; /* one a pattern */
 } marks;
 
 static zb_result choose_one(zb_onnx *im, zb_onnx_value *value, bool any_dot, marks *m) {
@@ -149,7 +158,7 @@ static zb_result choose_one(zb_onnx *im, zb_onnx_value *value, bool any_dot, mar
   if (!m->read[index]) return ZB_OK;
   bool differentiable = m->reached[index], dot = strchr(value->name, '.') != NULL;
   bool parameter = differentiable && (dot || !any_dot);
-  if (parameter && dot && is_frequency_table(im, value, m->dependent, m->touched)) parameter = false;
+  if (m->tables[index]) parameter = false;
   int train = match(p->train, p->train_count, value->name, m->train_used);
   int freeze = match(p->freeze, p->freeze_count, value->name, m->freeze_used);
   if (train && train == freeze) {
@@ -172,6 +181,7 @@ static zb_result choose_one(zb_onnx *im, zb_onnx_value *value, bool any_dot, mar
 static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
   bool any_dot = false;
   mark_gradients(im, loss, m->reached);
+  if (!find_frequency_tables(im, m->tables)) return ZB_FAIL;
   for (size_t k = 0; k < im->graph->n_node; k++) {
     const Onnx__NodeProto *node = im->graph->node[k];
     for (size_t i = 0; im->needed[k] && i < node->n_input; i++) {
@@ -205,14 +215,10 @@ static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
 zb_result zb_onnx_choose_parameters(zb_onnx *im, const char *loss) {
   size_t values = im->value_count + 1;
   size_t patterns = (size_t)(im->params->train_count + im->params->freeze_count) + 1;
-  bool *memory = zb_alloc(4 * values + patterns);
+  bool *memory = zb_alloc(3 * values + patterns);
   if (!memory) return zb_onnx_memory(im);
-  marks m = {memory,
-             memory + values,
-             memory + 2 * values,
-             memory + 3 * values,
-             memory + 4 * values,
-             memory + 4 * values + im->params->train_count};
+  bool *per_pattern = memory + 3 * values;
+  marks m = {memory, memory + values, memory + 2 * values, per_pattern, per_pattern + im->params->train_count};
   zb_result result = choose(im, loss, &m);
   zb_free(memory);
   return result;
