@@ -20,7 +20,7 @@ static int64_t now_ps(const zb_executor *e) {
   return e->virtual_now_ps ? *e->virtual_now_ps : zb_monotonic_ps();
 }
 
-const char *zb_job_text(const zb_plan *plan, int rank, int job, char *text, size_t size) {
+const char *zb_executor_job_text(const zb_plan *plan, int rank, int job, char *text, size_t size) {
   const zb_plan_rank *program = &plan->ranks[rank];
   const zb_plan_job *j = &program->jobs[job];
   const char *kind = zb_job_mnemonic(j->kind);
@@ -44,7 +44,7 @@ const char *zb_job_text(const zb_plan *plan, int rank, int job, char *text, size
 const char *zb_executor_position(const zb_executor *e, char *text, size_t size) {
   const zb_plan *plan = e->params.plan;
   char job[TEXT_BYTES] = "the end of its jobs";
-  if (e->job < e->end) zb_job_text(plan, e->params.rank, e->job, job, sizeof job);
+  if (e->job < e->end) zb_executor_job_text(plan, e->params.rank, e->job, job, sizeof job);
   int length = snprintf(text, size, "rank %d is at %s (job %d of %d)", e->params.rank, job, e->job, e->end);
   if (e->blocked_on < 0 || length < 0 || (size_t)length >= size) return text;
   const zb_plan_message *m = &plan->messages[e->blocked_on];
@@ -215,7 +215,7 @@ static zb_status check_and_fill(zb_executor *e) {
 static zb_status name_job(const zb_executor *e, zb_status status) {
   char job[TEXT_BYTES];
   return zb_status_note(status, "rank %d, %s (job %d of %d)", e->params.rank,
-                        zb_job_text(e->params.plan, e->params.rank, e->job, job, sizeof job), e->job, e->end);
+                        zb_executor_job_text(e->params.plan, e->params.rank, e->job, job, sizeof job), e->job, e->end);
 }
 
 static bool complete(zb_executor *e, int message) {

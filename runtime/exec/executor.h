@@ -74,7 +74,7 @@ const zb_plan_subprogram *zb_executor_last_compute(const zb_executor *executor);
 const char *zb_executor_position(const zb_executor *executor, char *text, size_t size);
 
 /* Text of a job: "0F2", "3OPT", "send of message 5 to rank 1". */
-const char *zb_job_text(const zb_plan *plan, int rank, int job, char *text, size_t size);
+const char *zb_executor_job_text(const zb_plan *plan, int rank, int job, char *text, size_t size);
 /* Now, in ps of the monotonic clock. */
 int64_t zb_monotonic_ps(void);
 

@@ -17,7 +17,7 @@ function(zb_shared name)
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib INSTALL_RPATH_USE_LINK_PATH ON)
   target_include_directories(${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${name} PRIVATE PkgConfig::JANSSON PkgConfig::PROTOBUFC Threads::Threads OpenMP::OpenMP_C ${DNNL} ${SHARED_LINK} m)
-  target_link_options(${name} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/tools/install/exports.map
+  target_link_options(${name} PRIVATE $<$<BOOL:${ZB_GOLD}>:-fuse-ld=gold> -Wl,--version-script=${PROJECT_SOURCE_DIR}/tools/install/exports.map
     $<$<NOT:$<BOOL:${ZB_SANITIZE}>>:-Wl,-z,defs>)
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/tools/install/exports.map)
   install(TARGETS ${name} EXPORT zb LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -44,8 +44,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zb DESTINATION ${CMAKE_INSTALL_I
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(ZB_COMPILER)
-  zb_shared(zb ROOMS ${runtime_rooms} zb_onnx_proto zb_ir zb_passes
-    LINK MLIRCAPIIR MLIRCAPIIRDL MLIRCAPITransforms MLIRCAPIFunc MLIR stdc++)
+  zb_shared(zb ROOMS ${runtime_rooms} zb_onnx_proto zb_ir zb_passes LINK ${ZB_MLIR})
   zb_pkg_config(zb "Compiler and runtime for zero-bubble pipeline-parallel training")
   set_target_properties(zbc zb-opt PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS zbc zb-opt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
