@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""Wrong input to zbc and zb-run: each ends with its exit status, a message that names the place, a hint, and no partial files.
+
+    bad_input.py [--bin BUILD/bin]
+
+Broken models are made here, by a small writer of ONNX's protobuf wire format. One line a case, then "N passed, N failed".
+"""
+import os
+import re
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+import common
+
+GPT2 = os.path.join(common.DATA, "gpt2-small.onnx")
+
+
+# ---- ONNX files ----
+
+def varint(value):
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def value_info(name, dims, dtype=1):
+    shape = b"".join(field(1, field(2, d) if isinstance(d, str) else field(1, d)) for d in dims)
+    return field(1, name) + field(2, field(1, field(1, dtype) + field(2, shape)))
+
+
+def tensor(name, dims):
+    count = 1
+    for d in dims:
+        count *= d
+    return b"".join(field(1, d) for d in dims) + field(2, 1) + field(8, name) + field(9, struct.pack(f"<{count}f", *[0.01 * (i % 7) for i in range(count)]))
+
+
+def node(op, name, inputs, outputs, attributes=b""):
+    return b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(3, name) + field(4, op) + attributes
+
+
+NO_DIMS = field(5, field(1, "keepdims") + field(20, 2) + field(3, 0))
+
+
+def model(op="MatMul", x=(4, 8), weight=(8, 8), reduce=True, opset=20):
+    """x -> product with m.w -> sum: good with the defaults."""
+    nodes = [node(op, "first_node", ["x", "m.w"], ["y" if reduce else "loss"])]
+    if reduce:
+        nodes.append(node("ReduceSum", "sum_node", ["y"], ["loss"], NO_DIMS))
+    graph = b"".join(field(1, n) for n in nodes) + field(2, "g") + field(5, tensor("m.w", weight)) + field(11, value_info("x", x))
+    graph += field(12, value_info("loss", [] if reduce else [4, 8]))
+    return field(1, 10) + field(7, graph) + field(8, field(1, "") + field(2, opset))
+
+
+def crc32c(data):
+    table = []
+    for i in range(256):
+        for _ in range(8):
+            i = i >> 1 ^ (0x82F63B78 if i & 1 else 0)
+        table.append(i)
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ table[(crc ^ byte) & 255]
+    return crc ^ 0xFFFFFFFF
+
+
+def mutate_plan(data, section, offset, value, repair):
+    """The plan file with one byte of a section changed; with `repair` the checksums are made right again."""
+    data = bytearray(data)
+    count = struct.unpack_from("<I", data, 12)[0]
+    entry = 16 + 24 * section
+    start, size = struct.unpack_from("<QQ", data, entry)
+    data[start + offset % size] = value
+    if repair:
+        struct.pack_into("<I", data, entry + 16, crc32c(data[start:start + size]))
+        struct.pack_into("<I", data, 16 + 24 * count, crc32c(data[:16 + 24 * count]))
+    return bytes(data)
+
+
+# ---- Checking ----
+
+class Cases:
+    def __init__(self, suite, folder):
+        self.suite, self.folder = suite, folder
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode())
+        return self.path(name)
+
+    def expect(self, name, process, status, *texts, hint=True):
+        """texts: regular expressions that standard error must contain."""
+        problems = []
+        if process.returncode != status:
+            problems.append(f"exit {process.returncode} instead of {status}")
+        problems += [f"no '{t}'" for t in texts if not re.search(t, process.stderr)]
+        if hint and "hint:" not in process.stderr:
+            problems.append("no hint")
+        good = self.suite.check(not problems, f"{name}: {'; '.join(problems)}; it said:\n    " + process.stderr.strip()[:900].replace("\n", "\n    "))
+        if good:
+            print(f"ok   {name}: {process.stderr.strip().splitlines()[0][-150:] if process.stderr.strip() else ''}", flush=True)
+
+    def no_files(self, name, *folders):
+        left = [os.path.join(root, f) for folder in folders for root, _, files in os.walk(folder) for f in files]
+        self.suite.check(not left, f"{name}: files are left: {left[:4]}")
+
+    def zbc(self, name, model_path, status, *texts, options=(), hint=True):
+        out = self.path("out-" + re.sub(r"\W+", "-", name))
+        self.expect(f"zbc: {name}", self.suite.run("zbc", model_path, "-o", out, *options), status, *texts, hint=hint)
+        self.no_files(f"zbc: {name}", out)
+
+    def zb_run(self, name, status, *words, texts=(), hint=True, **options):
+        self.expect(f"zb-run: {name}", self.suite.run("zb-run", *words, **options), status, *texts, hint=hint)
+
+
+def bad_models(c):
+    with open(GPT2, "rb") as file:
+        good = file.read()
+    c.suite.check(c.suite.run("zbc", c.write("good.onnx", model()), "-o", c.path("good")).returncode == 0, "the model that cases are made of compiles")
+    for cut in (1, 100, len(good) // 2, len(good) - 1):
+        c.zbc(f"ONNX file cut to {cut} bytes", c.write("cut.onnx", good[:cut]), 1, r"cut\.onnx")
+    c.zbc("empty file", c.write("empty.onnx", b""), 1, r"empty\.onnx.*is empty", hint=False)
+    c.zbc("text as ONNX", c.write("text.onnx", "this is no protobuf\n" * 20), 1, r"text\.onnx")
+    c.zbc("a folder as ONNX", c.folder + "/folder.onnx" if not os.makedirs(c.path("folder.onnx"), exist_ok=True) else "", 4, r"folder\.onnx", hint=False)
+    c.zbc("text as MLIR", c.write("text.mlir", "this is no MLIR\n"), 1, r"text\.mlir:1:1", hint=False)
+    c.zbc("missing model", c.path("missing.onnx"), 4, r"missing\.onnx.*No such file", hint=False)
+    c.zbc("unknown format", c.write("model.bin", b"1234"), 2, r"model\.bin", r"\.onnx")
+    c.zbc("unknown operator", c.write("op.onnx", model(op="MatMull")), 1, "MatMull", "first_node", r"nearest.*MatMul")
+    c.zbc("dynamic dimension", c.write("dynamic.onnx", model(x=("batch", 8))), 1, "batch", "'x'|x")
+    c.zbc("rank of a weight", c.write("rank.onnx", model(weight=(8,), op="Gemm")), 1, "first_node|m.w", hint=False)
+    c.zbc("shape of a weight", c.write("shape.onnx", model(weight=(9, 8))), 1, "first_node", "9", hint=False)
+    c.zbc("no scalar output", c.write("scalar.onnx", model(reduce=False)), 1, "scalar")
+    c.zbc("opset of the future", c.write("opset.onnx", model(opset=99)), 1, "99")
+
+
+def bad_options(c):
+    c.zbc("more stages than can be cut", c.path("good.onnx"), 1, "64", options=("--ranks", 64))
+    c.zbc("no micro-batches", GPT2, 2, "micro-batches", options=("--micro-batches", 0))
+    c.zbc("micro-batches that are no number", GPT2, 2, "eight", options=("--micro-batches", "eight"))
+    c.zbc("no ranks", GPT2, 2, "ranks", options=("--ranks", 0), hint=False)
+    c.zbc("unknown schedule", GPT2, 2, "zb-h2", "did you mean.*zb-h1", options=("--schedule", "zb-h2"))
+    c.zbc("unknown option", GPT2, 2, "--rank", "did you mean.*--ranks", options=("--rank", 4))
+    c.zbc("unknown optimizer", GPT2, 1, "adam", "adamw", options=("--optimizer", "adam:lr=1"))
+    c.zbc("wrong setting of an optimizer", GPT2, 1, "learning_rate", options=("--optimizer", "adamw:learning_rate=1"))
+    c.zbc("a glob that trains nothing", GPT2, 1, "no parameter", "--train", options=("--freeze", "*"))
+    c.zbc("a cut that is not there", GPT2, 1, "no.such.place", options=("--ranks", 2, "--cuts", "no.such.place"))
+    c.zbc("memory limit that cannot be met", GPT2, 3, r"rank \d", r"\d", options=("--ranks", 4, "--micro-batches", 8, "--memory-limit", "100K"))
+    c.zbc("chunks with zb-h1", GPT2, 2, "chunks", "fthenb", options=("--ranks", 2, "--chunks", 2, "--schedule", "zb-h1", "--micro-batches", 4))
+    c.write("occupied", "a file, not a folder\n")
+    process = c.suite.run("zbc", GPT2, "-o", c.path("occupied"))
+    c.expect("zbc: output folder is a file", process, 4, "occupied", hint=False)
+    process = c.suite.run("zbc", GPT2, "-o", "/proc/nothing/here")
+    c.expect("zbc: output folder cannot be made", process, 4, "/proc/nothing", hint=False)
+
+
+def bad_runs(c):
+    plan = c.path("plan")
+    c.suite.compile(GPT2, plan, "--ranks", 2, "--micro-batches", 4)
+    text = "text:" + common.CORPUS
+    c.zb_run("no folder", 2, "--steps", 1)
+    c.zb_run("missing folder", 4, c.path("nowhere"), "--data", text, "--steps", 1, texts=("nowhere", "expected: a folder that zbc wrote"), hint=False)
+    c.zb_run("no data", 2, plan, "--steps", 1, texts=("data",))
+    c.zb_run("no steps", 2, plan, "--data", text, texts=("steps",))
+    c.zb_run("unknown option", 2, plan, "--data", text, "--step", 1, texts=("--step", "did you mean.*--steps"))
+    c.zb_run("unknown device", 2, plan, "--data", text, "--steps", 1, "--device", "gpu", texts=("gpu",))
+    c.zb_run("missing corpus", 4, plan, "--data", "text:" + c.path("none.txt"), "--steps", 1, texts=(r"none\.txt",), hint=False)
+    c.zb_run("corpus shorter than a row", 1, plan, "--data", "text:" + c.write("short.txt", "too short"), "--steps", 1, texts=(r"short\.txt", "9"))
+    c.zb_run("token outside the vocabulary", 4, plan, "--data", "tokens:" + c.write("tokens.bin", b"\xff\xff" * 4000), "--steps", 1, texts=("out of range", "step 0"), hint=False)
+    c.zb_run("resume from nothing", 4, plan, "--data", text, "--steps", 1, "--resume", c.path("never"), texts=("never",), hint=False)
+    process = c.suite.run("zb-run", plan, "--data", text, "--steps", 1, "--save", "/proc/nothing/here")
+    c.expect("zb-run: save folder cannot be made", process, 4, "/proc/nothing", hint=False)
+
+
+def not_a_number(c):
+    plan, saved = c.path("nan"), c.path("nan-saved")
+    c.suite.compile(GPT2, plan, "--ranks", 2, "--micro-batches", 4, "--optimizer", "sgd:lr=1e30")
+    process = c.suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 10, "--json", "--save", saved)
+    c.expect("zb-run: loss that becomes NaN", process, 4, r"step \d", "loss")
+    c.suite.check(len(process.stdout.splitlines()) < 10, "zb-run: stops at the step whose loss is no number")
+    c.no_files("zb-run: loss that becomes NaN", saved)
+
+
+def interrupted(c):
+    plan, saved = c.path("plan"), c.path("interrupted")
+    process = subprocess.Popen([c.suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "1000000", "--json", "--save", saved,
+                                "--save-every", "3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = [process.stdout.readline() for _ in range(4)]
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    rest, errors = process.communicate(timeout=60)
+    c.expect("zb-run: Ctrl-C", subprocess.CompletedProcess([], process.returncode, "", errors), 130, "signal|interrupt", hint=False)
+    c.suite.check(time.monotonic() - begin < 30, "zb-run: Ctrl-C ends within seconds")
+    steps = [row["step"] for row in common.json_lines("".join(lines) + rest)]
+    tensors, metadata = common.read_safetensors(os.path.join(saved, "weights.safetensors"))
+    c.suite.check(tensors and metadata.get("zb.step") == str(steps[-1] + 1), f"zb-run: Ctrl-C saves its last step {steps[-1] + 1}, got {metadata}")
+    resumed = c.suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 1, "--json", "--resume", saved)
+    c.suite.check(resumed.returncode == 0 and common.json_lines(resumed.stdout)[0]["step"] == steps[-1] + 1, "zb-run: goes on after Ctrl-C")
+
+
+def full_disk(c):
+    """A limit on file sizes instead of a full disk: both make writes fail half-way."""
+    plan, saved = c.path("plan"), c.path("full")
+    words = (plan, "--data", "text:" + common.CORPUS, "--steps", 1, "--save", saved)
+    c.suite.check(c.suite.run("zb-run", *words).returncode == 0, "zb-run: a save")
+    before = common.read_checkpoint(saved)
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))
+
+    process = c.suite.run("zb-run", *words, "--resume", saved, preexec_fn=limit)
+    c.expect("zb-run: no room for a save", process, 4, "full", hint=False)
+    c.suite.check(common.read_checkpoint(saved) == before, "zb-run: no room for a save: the old one stays")
+    left = [f for f in os.listdir(c.folder) if f.startswith("full") and f != "full"] + [f for f in os.listdir(saved) if not f.endswith(".safetensors")]
+    c.suite.check(not left, f"zb-run: no room for a save: {left} is left")
+    out = c.path("full-plan")
+    process = c.suite.run("zbc", GPT2, "-o", out, preexec_fn=limit)
+    c.expect("zbc: no room for the plan", process, 4, "full-plan", hint=False)
+    c.no_files("zbc: no room for the plan", out)
+
+
+def broken_plans(c):
+    with open(c.path("plan/plan.zb"), "rb") as file:
+        good = file.read()
+    broken = c.path("broken")
+    shutil.copytree(c.path("plan"), broken)
+    words = (broken, "--data", "text:" + common.CORPUS, "--steps", 1, "--timeout", 5)
+
+    def damage(name, data, statuses=(1, 4), texts=(r"plan\.zb",)):
+        c.write("broken/plan.zb", data)
+        process = c.suite.run("zb-run", *words)
+        status = process.returncode if process.returncode in statuses else statuses[0]
+        c.expect(f"zb-run: {name}", process, status, *texts, hint=False)
+
+    for cut in (0, 7, 40, len(good) // 2, len(good) - 1):
+        damage(f"plan cut to {cut} of {len(good)} bytes", good[:cut])
+    damage("plan with bytes after its end", good + b"more")
+    damage("plan with a wrong magic", b"X" + good[1:])
+    damage("plan with a flipped byte", mutate_plan(good, 1, 1000, 0xA5, False), texts=(r"plan\.zb", "CRC|checksum"))
+    crashed = accepted = 0
+    for i in range(40):  # with right checksums: refused, or a plan that still runs; never a crash or a hang
+        position = i * 2654435761 % 1000003
+        c.write("broken/plan.zb", mutate_plan(good, i % 3, position, i * 37 + 11 & 255, True))
+        process = c.suite.run("zb-run", *words)
+        crashed += process.returncode < 0 or process.returncode not in (0, 1, 4, 5)
+        accepted += process.returncode == 0
+        if process.returncode < 0 or process.returncode not in (0, 1, 4, 5):
+            print(f"     mutation {i} of section {i % 3} at {position}: exit {process.returncode}: {process.stderr[:200]}")
+    c.suite.check(not crashed, f"zb-run: {crashed} of 40 plans with one wrong byte and right checksums crash it")
+    print(f"ok   zb-run: 40 plans with one wrong byte and right checksums: {accepted} still run, the others are refused")
+    shutil.copy(c.path("plan/plan.zb"), c.path("broken/plan.zb"))
+    with open(c.path("plan/weights.safetensors"), "rb") as file:
+        weights = file.read()
+    for name, data in (("cut weights", weights[:-5]), ("empty weights", b""), ("weights with a huge header", b"\xff" * 8 + weights[8:])):
+        c.write("broken/weights.safetensors", data)
+        c.expect(f"zb-run: {name}", c.suite.run("zb-run", *words), 1, "weights", hint=False)
+    os.remove(c.path("broken/weights.safetensors"))
+    c.expect("zb-run: no weights", c.suite.run("zb-run", *words), 4, "weights", hint=False)
+
+
+def main():
+    groups = (bad_models, bad_options, bad_runs, not_a_number, interrupted, full_disk, broken_plans)
+    options = common.arguments(__doc__)
+    suite = common.Suite(options.bin)
+    with common.scratch() as folder:
+        cases = Cases(suite, folder)
+        for group in groups:
+            try:
+                group(cases)
+            except (common.Failure, OSError, subprocess.TimeoutExpired, ValueError, IndexError) as failure:
+                suite.check(False, f"{group.__name__}: {failure}")
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
