@@ -169,6 +169,22 @@ def check(graph, input_names, wanted):
         )
 
 
+def compare(out, inputs, loss):
+    """The file must compute what the model does: exporters drop arguments that they do not know (label smoothing)."""
+    try:
+        import onnxruntime
+    except ImportError:
+        print("note: onnxruntime is not installed, so the file was not compared with the model", file=sys.stderr)
+        return
+    session = onnxruntime.InferenceSession(out, providers=["CPUExecutionProvider"])
+    found = float(session.run(["loss"], {n: t.numpy() for n, t in inputs})[0])
+    if not abs(found - loss) <= 1e-4 * max(1.0, abs(loss)):
+        fail(
+            f"the exported graph computes the loss {found:.6f}, the model {loss:.6f}",
+            "the exporter does not know something the model does (label_smoothing of cross_entropy?); write it out",
+        )
+
+
 def export(model, inputs, out, raw):
     names = first_names(model)
     with torch.no_grad():
@@ -196,6 +212,8 @@ def export(model, inputs, out, raw):
     os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
     size = sum(p.numel() * p.element_size() for p in model.parameters())
     program.save(out, external_data=size > (1 << 30))  # a protobuf message ends at 2 GiB
+    if not any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in model.modules() if m.training):
+        compare(out, inputs, loss.item())
     return len(list(graph)), size
 
 

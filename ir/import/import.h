@@ -133,7 +133,7 @@ typedef struct zb_onnx_op {
   const char *argument;                /* for functions that serve a family: the zb op */
   zb_result (*fold)(
       zb_onnx_node *n); /* NULL: constants are given to build. May leave outputs undefined: then build runs */
-  bool shape_only;      /* fold needs the shapes of its inputs, not their values */
+  unsigned types;       /* bit i: fold needs the type of input i, not its value */
 } zb_onnx_op;
 const zb_onnx_op *zb_onnx_op_find(const char *name);
 int zb_onnx_op_count(void);

@@ -12,8 +12,8 @@
 #include <string.h>
 
 static const zb_onnx_op rows[] = {
-#define ZB_ONNX(Name, attributes, min, max, outputs, gradient, build, op, fold, shape_only)                            \
-  {#Name, attributes, min, max, outputs, gradient, build, op, fold, shape_only},
+#define ZB_ONNX(Name, attributes, min, max, outputs, gradient, build, op, fold, types)                                 \
+  {#Name, attributes, min, max, outputs, gradient, build, op, fold, types},
 #include "ir/import/onnx_ops.def"
 #undef ZB_ONNX
 };
@@ -397,8 +397,9 @@ static bool all_outputs_defined(const zb_onnx_node *n) {
 
 static bool is_foldable(const zb_onnx_node *n) {
   if (!n->row->fold) return false;
-  for (int i = 0; !n->row->shape_only && i < zb_onnx_node_inputs(n); i++) {
-    if (zb_onnx_node_has(n, i) && !zb_onnx_node_constant(n, i)) return false;
+  for (int i = 0; i < zb_onnx_node_inputs(n); i++) {
+    bool type_only = i < 31 && (n->row->types >> i & 1);
+    if (!type_only && zb_onnx_node_has(n, i) && !zb_onnx_node_constant(n, i)) return false;
   }
   return !n->im->failed;
 }

@@ -55,24 +55,31 @@ static bool is_cos_or_sin(const Onnx__NodeProto *node) {
   return strcmp(node->op_type, "Cos") == 0 || strcmp(node->op_type, "Sin") == 0;
 }
 
+/* Of an input of a node; nobody where only its type matters. */
+static int owner_of(const zb_onnx *im, size_t node, size_t input, const int *owner) {
+  const char *name = im->graph->node[node]->input[input];
+  bool type_only = input < 31 && (im->rows[node]->types >> input & 1);
+  return *name && !type_only ? owner[value_index(im, name)] : OWNER_NONE;
+}
+
 /* One node of the walk below. */
-static void follow_tables(const zb_onnx *im, const Onnx__NodeProto *node, int *owner, bool *mixed, bool *ends) {
+static void follow_tables(const zb_onnx *im, size_t k, int *owner, bool *mixed, bool *ends) {
+  const Onnx__NodeProto *node = im->graph->node[k];
   int all = OWNER_NONE;
   for (size_t i = 0; i < node->n_input; i++) {
-    int own = *node->input[i] ? owner[value_index(im, node->input[i])] : OWNER_NONE;
+    int own = owner_of(im, k, i, owner);
     if (own != OWNER_NONE) all = all == OWNER_NONE || all == own ? own : OWNER_MANY;
   }
   for (size_t i = 0; i < node->n_input && all == OWNER_MANY; i++) {
-    int own = *node->input[i] ? owner[value_index(im, node->input[i])] : OWNER_NONE;
+    int own = owner_of(im, k, i, owner);
     if (own > 0) mixed[own - 1] = true;
   }
-  bool shape_only = strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0;
   if (is_cos_or_sin(node) && all > 0) {
     ends[all - 1] = true;
-    shape_only = true; /* a finished table is as good as a constant */
+    all = OWNER_NONE; /* a finished table is as good as a constant */
   }
   for (size_t o = 0; o < node->n_output; o++) {
-    if (*node->output[o]) owner[value_index(im, node->output[o])] = shape_only ? OWNER_NONE : all;
+    if (*node->output[o]) owner[value_index(im, node->output[o])] = all;
   }
 }
 
@@ -95,7 +102,7 @@ static zb_result find_frequency_tables(zb_onnx *im, bool *tables) {
     }
   }
   for (size_t k = 0; k < im->graph->n_node; k++) {
-    if (im->needed[k]) follow_tables(im, im->graph->node[k], owner, mixed, tables);
+    if (im->needed[k]) follow_tables(im, k, owner, mixed, tables);
   }
   for (size_t i = 0; i < im->value_count; i++)
     tables[i] = tables[i] && !mixed[i];

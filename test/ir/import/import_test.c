@@ -292,7 +292,7 @@ static void test_bad(void) {
  * ones. */
 static void test_complete(void) {
   static const char *const names[] = {
-#define ZB_ONNX(Name, attributes, min, max, outputs, gradient, build, op, fold, shape_only) #Name,
+#define ZB_ONNX(Name, attributes, min, max, outputs, gradient, build, op, fold, types) #Name,
 #include "ir/import/onnx_ops.def"
 #undef ZB_ONNX
   };

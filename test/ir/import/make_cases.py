@@ -196,6 +196,13 @@ def elementwise():
     one("cast-bool", "Cast", np.array([0, 1, 5], I), to=TensorProto.BOOL)
     one("castlike", "CastLike", np.array([0, 1, 5], I), "like", dict(like=F(0)))
     one("identity", "Identity", x)
+    good(
+        "castlike-type-only",
+        [node("CastLike", "c x", "d"), node("Sqrt", "d", "e"), node("Mul", "x e", "y")],
+        {"x": x},
+        dict(c=np.array([4], I)),
+        ops={"zb.sqrt": 0, "zb.cast": 0},
+    )
     one("dropout", "Dropout", x, "ratio", dict(ratio=F(0.4)))
     one("dropout-training-0", "Dropout", x, "ratio training", dict(ratio=F(0), training=np.array(True)))
 
