@@ -64,13 +64,13 @@ static int lines(const char *text) {
 }
 
 static void test_lines(void) {
-  CU_ASSERT_EQUAL(zb_run("'%s' --data %s --steps 3", plan_folder, tiny_data()), 0);
+  CU_ASSERT_EQUAL(zb_run("'%s' --data '%s' --steps 3", plan_folder, tiny_data()), 0);
   CU_ASSERT(has(out_path, "tiny: by-hand, 2 ranks on cpu"));
   CU_ASSERT(has(out_path, "step 3/3  loss 5."));
   CU_ASSERT(has(out_path, "tokens/s  idle "));
   CU_ASSERT_EQUAL(lines(stream(out_path)), 4);
   CU_ASSERT_EQUAL(stream(error_path)[0], '\0');
-  CU_ASSERT_EQUAL(zb_run("'%s' --data=%s --steps=3 --quiet --threads 2", plan_folder, tiny_data()), 0);
+  CU_ASSERT_EQUAL(zb_run("'%s' '--data=%s' --steps=3 --quiet --threads 2", plan_folder, tiny_data()), 0);
   CU_ASSERT_EQUAL(lines(stream(out_path)), 1);
 }
 
@@ -99,14 +99,14 @@ static void test_json_and_resume(void) {
   double whole[12], first[6], second[6];
   char folder[600];
   tiny_path(folder, "checkpoint");
-  CU_ASSERT_EQUAL(zb_run("'%s' --data %s --steps 6 --json --grad-norms", plan_folder, tiny_data()), 0);
+  CU_ASSERT_EQUAL(zb_run("'%s' --data '%s' --steps 6 --json --grad-norms", plan_folder, tiny_data()), 0);
   read_json(6, whole);
   CU_ASSERT(has(out_path, "\"gradient_norms\":{\"head.weight\":"));
   CU_ASSERT_EQUAL(
-      zb_run("'%s' --data %s --steps 3 --json --save '%s' --save-every 2", plan_folder, tiny_data(), folder), 0);
+      zb_run("'%s' --data '%s' --steps 3 --json --save '%s' --save-every 2", plan_folder, tiny_data(), folder), 0);
   read_json(3, first);
   CU_ASSERT_EQUAL(
-      zb_run("'%s' --data %s --steps 3 --json --device sim --seed 5 --resume '%s'", plan_folder, tiny_data(), folder),
+      zb_run("'%s' --data '%s' --steps 3 --json --device sim --seed 5 --resume '%s'", plan_folder, tiny_data(), folder),
       0);
   read_json(3, second);
   CU_ASSERT_EQUAL(memcmp(whole, first, sizeof first), 0);
@@ -125,9 +125,9 @@ static void test_reports(void) {
   json_t *json = json_load_file(trace, 0, NULL);
   CU_ASSERT(json_array_size(json_object_get(json, "traceEvents")) > 20);
   json_decref(json);
-  CU_ASSERT_EQUAL(zb_run("'%s' --data %s --steps 2 --profile-ops", plan_folder, tiny_data()), 0);
+  CU_ASSERT_EQUAL(zb_run("'%s' --data '%s' --steps 2 --profile-ops", plan_folder, tiny_data()), 0);
   CU_ASSERT(has(out_path, "waiting for messages of other ranks"));
-  CU_ASSERT_EQUAL(zb_run("'%s' --data %s --steps 2 --profile-ops --json --quiet", plan_folder, tiny_data()), 0);
+  CU_ASSERT_EQUAL(zb_run("'%s' --data '%s' --steps 2 --profile-ops --json --quiet", plan_folder, tiny_data()), 0);
   CU_ASSERT(has(out_path, "{\"profile\":[{\"category\":\"products\""));
   CU_ASSERT_EQUAL(zb_run("--help"), 0);
   CU_ASSERT(has(out_path, "--save-every N"));
@@ -164,8 +164,8 @@ static void test_wrong_command_lines(void) {
     for (const char *at = bad[i].arguments; *at;) { /* DIR is the plan */
       const char *dir = strstr(at, "DIR");
       size_t length = dir ? (size_t)(dir - at) : strlen(at);
-      snprintf(arguments + strlen(arguments), sizeof arguments - strlen(arguments), "%.*s%s", (int)length, at,
-               dir ? plan_folder : "");
+      snprintf(arguments + strlen(arguments), sizeof arguments - strlen(arguments), "%.*s%s%s%s", (int)length, at,
+               dir ? "'" : "", dir ? plan_folder : "", dir ? "'" : "");
       at += length + (dir ? 3 : 0);
     }
     int exit_status = zb_run("%s", arguments);
@@ -180,7 +180,7 @@ static void test_wrong_command_lines(void) {
 
 static void test_full_standard_output(void) {
   char command[2000];
-  snprintf(command, sizeof command, "'%s/bin/zb-run' '%s' --data %s --steps 2 >/dev/full 2>'%s'", ZB_BINARY_DIR,
+  snprintf(command, sizeof command, "'%s/bin/zb-run' '%s' --data '%s' --steps 2 >/dev/full 2>'%s'", ZB_BINARY_DIR,
            plan_folder, tiny_data(), error_path);
   int status = system(command);
   CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 4);
@@ -207,7 +207,7 @@ static void test_signal(void) {
   CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
   CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 130);
   CU_ASSERT(has(error_path, "stopped by a signal"));
-  CU_ASSERT_EQUAL(zb_run("'%s' --data %s --steps 1 --resume '%s'", plan_folder, data, folder), 0);
+  CU_ASSERT_EQUAL(zb_run("'%s' --data '%s' --steps 1 --resume '%s'", plan_folder, data, folder), 0);
   CU_ASSERT(has(out_path, "resumed after step"));
 }
 
