@@ -7,6 +7,7 @@ usage: tidy.py [ROOT]      checks a tree; ends with checks of itself on made-up 
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,11 +46,11 @@ WIDE = r"(test/.*\.(json|txt|mlir)|.*\.def|LICENSE)$"
 
 def files_of(root):
     """Files that git knows or would take; without git, all but build folders."""
-    git = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, text=True)
-    if git.returncode == 0 and git.stdout:
-        names = [name for name in git.stdout.split("\0") if name and os.path.isfile(os.path.join(root, name))]
-    else:
-        names = []
+    listed = ""
+    if shutil.which("git"):
+        listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, text=True).stdout
+    names = [name for name in listed.split("\0") if name and os.path.isfile(os.path.join(root, name))]
+    if not names:
         for place, folders, files in os.walk(root):
             folders[:] = [f for f in folders if not re.match(r"build|out$|\.git$|\.cache$|__pycache__$", f)]
             names += [os.path.relpath(os.path.join(place, f), root) for f in files if not f.endswith(".pyc")]
