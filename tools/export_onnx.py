@@ -179,6 +179,7 @@ def compare(out, inputs, loss):
     session = onnxruntime.InferenceSession(out, providers=["CPUExecutionProvider"])
     found = float(session.run(["loss"], {n: t.numpy() for n, t in inputs})[0])
     if not abs(found - loss) <= 1e-4 * max(1.0, abs(loss)):
+        os.remove(out)
         fail(
             f"the exported graph computes the loss {found:.6f}, the model {loss:.6f}",
             "the exporter does not know something the model does (label_smoothing of cross_entropy?); write it out",
