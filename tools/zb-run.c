@@ -28,6 +28,7 @@
   ROW("--trace", trace, TEXT, "FILE.json", 0, 0, "the last step for chrome://tracing or Perfetto")                     \
   ROW("--grad-norms", grad_norms, FLAG, "", 0, 0, "the norm of every parameter's gradient, each step")                 \
   ROW("--profile-ops", profile_ops, FLAG, "", 0, 0, "where the time went, at the end")                                 \
+  ROW("--memory", memory, FLAG, "", 0, 0, "the arena of every rank and its most used bytes, at the end")                \
   ROW("--seed", seed, NUMBER, "N", 0, INT64_MAX, "sim: delay messages at random (0: not)")                             \
   ROW("--no-kernels", no_kernels, FLAG, "", 0, 0, "sim: run the plan without computing")                               \
   ROW("--reference", reference, FLAG, "", 0, 0, "cpu, sim: the slow scalar kernels that define every op")              \
@@ -314,6 +315,20 @@ static zb_status print_profile(const zb_session *session, const arguments *args)
   return status;
 }
 
+/* What each rank was given and what its jobs touch at the worst time. */
+static void print_memory(const zb_session *session, const arguments *args) {
+  int ranks = zb_session_describe(session).ranks;
+  if (args->json) printf("{\"memory\":[");
+  for (int rank = 0; rank < ranks; ++rank) {
+    unsigned long long arena = zb_session_arena_bytes(session, rank), used = zb_session_arena_high_water(session, rank);
+    if (args->json)
+      printf("%s{\"rank\":%d,\"arena\":%llu,\"high_water\":%llu}", rank ? "," : "", rank, arena, used);
+    else
+      printf("rank %d: arena of %llu bytes, at most %llu used at a time\n", rank, arena, used);
+  }
+  if (args->json) printf("]}\n");
+}
+
 static void print_header(const zb_session *session, const arguments *args) {
   if (args->json || args->quiet) return;
   zb_session_info info = zb_session_describe(session);
@@ -364,6 +379,7 @@ static zb_status finish(zb_session *session, const arguments *args, int64_t firs
   if (any && args->timeline) ZB_TRY(zb_session_timeline(session, args->timeline));
   if (any && args->trace) ZB_TRY(zb_session_trace(session, args->trace));
   if (any && args->profile_ops) ZB_TRY(print_profile(session, args));
+  if (any && args->memory) print_memory(session, args);
   ZB_TRY(flush_output());
   return signals_seen ? interrupted(session, args, any && args->save) : NULL;
 }

@@ -44,7 +44,7 @@ class Suite:
 
     def run(self, name, *arguments, **options):
         """CompletedProcess of one tool; never raises for its exit status."""
-        options.setdefault("timeout", 300)
+        options.setdefault("timeout", 1800)
         options.setdefault("errors", "backslashreplace")
         return subprocess.run([self.tool(name), *map(str, arguments)], capture_output=True, text=True, **options)
 

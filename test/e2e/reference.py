@@ -109,12 +109,13 @@ def compare(suite, folder, model, corpus, steps, exact, plan_arguments):
 
 
 def main():
-    options = common.arguments(__doc__, ("--graphs", dict(metavar="FOLDER")), ("--steps", dict(type=int, default=50)))
+    options = common.arguments(__doc__, ("--graphs", dict(metavar="FOLDER")), ("--steps", dict(type=int, default=50)),
+                               ("--only", dict(default="gpt2,llama", help="which graphs of FOLDER")))
     suite = common.Suite(options.bin)
     with common.scratch() as folder:
         if options.graphs:
             corpus = os.path.join(options.graphs, "corpus.txt")
-            for graph in ("gpt2", "llama"):
+            for graph in options.only.split(","):
                 compare(suite, folder, os.path.join(options.graphs, graph + ".onnx"), corpus, options.steps, graph != "gpt2",
                         ("--ranks", 4, "--schedule", "zb-h1"))
         else:
