@@ -178,19 +178,29 @@ static bool alias_home(packer *p, const zb_node *node, int node_index) {
   return all;
 }
 
-// The sum of the uses of a parameter goes into the accumulator of the last use.
+// Whether a value of the shape of the result lies in the accumulators of this rank and is read here only.
+static bool owned_accumulator(packer *p, int value, const zb_shape *result) {
+  const zb_graph *g = &p->w->graph;
+  const zb_home *home = &p->w->homes[value];
+  zb_shape shape;
+  if (home->base < 0 || home->base >= g->argument_count || g->values[value].use_count != 1) return false;
+  const char *kind = zb_argument_string(g->function, home->base, "zb.frame");
+  return kind && strcmp(kind, "gradients") == 0 && value_shape(g, value, &shape) && zb_shape_equal(&shape, result);
+}
+
+// The sum of the uses of a parameter goes into the accumulator of the last use that this rank owns.
 static bool in_gradient(packer *p, const zb_node *node) {
   const zb_graph *g = &p->w->graph;
-  if (!node_is(node, "zb.add") || node->operand_count != 2) return false;
-  int lhs = g->operands[node->operand_begin];
-  const zb_home *home = &p->w->homes[lhs];
-  if (home->base < 0 || home->base >= g->argument_count || g->values[lhs].use_count != 1) return false;
-  const char *kind = zb_argument_string(g->function, home->base, "zb.frame");
-  zb_shape a, b;
-  if (!kind || strcmp(kind, "gradients") != 0 || !value_shape(g, lhs, &a) || !value_shape(g, node->result_begin, &b) || !zb_shape_equal(&a, &b)) return false;
-  p->w->homes[node->result_begin] = *home;
-  p->root[node->result_begin] = p->root[lhs];
-  return true;
+  zb_shape result;
+  if (!node_is(node, "zb.add") || node->operand_count != 2 || !value_shape(g, node->result_begin, &result)) return false;
+  for (int i = 0; i < 2; ++i) {
+    int operand = g->operands[node->operand_begin + i];
+    if (!owned_accumulator(p, operand, &result)) continue;
+    p->w->homes[node->result_begin] = p->w->homes[operand];
+    p->root[node->result_begin] = p->root[operand];
+    return true;
+  }
+  return false;
 }
 
 // ---- Workspace ----
