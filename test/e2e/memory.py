@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Exact memory, and the right work in the right job.
+
+    memory.py [--bin BUILD/bin] [--poison POISON_BUILD/bin]
+
+For GPT-2 and Llama of test/data, 1, 2, 4 and 8 ranks, ZB-H1 and 1F1B, 8 micro-batches:
+  arena        the peak that zbc prints is, to the byte, the arena that zb-run takes, and the sum of the plan's regions
+  high water   what the jobs really touch at the worst time never exceeds it; below it only by what packing costs, which is printed
+               and may be at most a quarter
+  poison       with every free byte overwritten between jobs, losses, weights and optimizer state are the same (a build with
+               -DZB_POISON=ON; skipped when there is none)
+  frames       what one layer keeps from F (fb + fw) is at most what PyTorch's autograd keeps for it (stages cut after each layer)
+  ZB-H1        slots in use on rank r of P <= (P - r) (fb + fw) + r (fw + bw) + bw, the published peak ((P - r) M_B + r M_W) counted with
+               this program's frames while B runs, + two messages of each channel and two inputs; 1F1B: (P - r) (fb + fw) + bw + the same
+  W            the flops of products in W of every stage, the first included, are those of all its weight gradients:
+               2 * rows * in * out for each matrix parameter of the stage, counted here from the shapes alone
+"""
+import json
+import os
+import re
+import sys
+
+import common
+
+MICRO_BATCHES = 8
+PACKING = 0.25
+LAYERS = {"gpt2-small": "lm.transformer.h", "llama-small": "lm.model.layers"}
+LOOKED_UP = ("lm.transformer.wte.weight", "lm.transformer.wpe.weight", "lm.model.embed_tokens.weight")  # by gather: no product
+TIED = "lm.transformer.wte.weight"  # looked up by the first stage, multiplied by the last
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+def read_plan(text):
+    """Per rank of zb-run --print-plan: regions {name: bytes}, parameters {name: shape}, messages [bytes], inputs [bytes]."""
+    ranks = []
+    for line in text.splitlines():
+        if re.match(r"  parameters [\d,]+ +state ", line):
+            ranks.append(dict(regions={k: number(v) for k, v in re.findall(r"(\w+) ([\d,]+)", line)}, parameters={}, messages={}, inputs=[]))
+            continue
+        parameter = re.match(r"  parameter (\S+) ([\dx]+)xf32 at ", line)
+        job = re.match(r" +\d+ +(SEND|RECV|READ) ", line)
+        if parameter:
+            ranks[-1]["parameters"][parameter[1]] = [int(d) for d in parameter[2].split("x")]
+        elif job:
+            sizes = [number(n) for n in re.findall(r"\(([\d,]+)\)", line)]
+            if job[1] == "READ":
+                ranks[-1]["inputs"].append(max(sizes, default=0))
+            elif " stage " in line:
+                channel = (job[1], re.search(r"(?:to|from) (\d+)", line)[1])
+                ranks[-1]["messages"][channel] = max(ranks[-1]["messages"].get(channel, 0), sum(sizes))
+    return ranks
+
+
+def weight_gradient_flops(parameters, rows, last):
+    """Of all weight gradients of a stage that are products."""
+    return sum(2 * rows * shape[0] * shape[1] for name, shape in parameters.items()
+               if len(shape) == 2 and (name not in LOOKED_UP or (name == TIED and last)))
+
+
+class Memory:
+    def __init__(self, suite, folder, graph, poison):
+        self.suite, self.folder, self.graph, self.poison = suite, folder, graph, poison
+        self.model = os.path.join(common.DATA, graph + ".onnx")
+        with open(os.path.join(common.DATA, graph + ".reference.json")) as file:
+            self.reference = json.load(file)
+
+    def plan(self, ranks, schedule):
+        name = f"{self.graph} {schedule} on {ranks}"
+        out = os.path.join(self.folder, f"{self.graph}-{schedule}-{ranks}")
+        summary = self.suite.compile(self.model, out, "--ranks", ranks, "--schedule", schedule, "--micro-batches", MICRO_BATCHES)
+        printed = read_plan(self.suite.must("zb-run", out, "--print-plan"))
+        rows = self.suite.train(out, 2, "--memory", "--save", out + ".saved")
+        used = rows.pop()["memory"]
+        self.suite.check(len(printed) == len(used) == ranks, f"{name}: the plan has {len(printed)} ranks")
+        worst = 0.0
+        for r in range(ranks):
+            arena, high, regions = used[r]["arena"], used[r]["high_water"], printed[r]["regions"]
+            self.suite.check(summary["memory"][r] == arena == sum(regions.values()),
+                             f"{name}, rank {r}: zbc says {summary['memory'][r]} bytes, the arena has {arena}, the regions {sum(regions.values())}")
+            packing = (arena - high) / regions["slots"]
+            worst = max(worst, packing)
+            self.suite.check(0 <= packing <= PACKING, f"{name}, rank {r}: {high} of {arena} bytes are used, packing costs {packing:.0%} of the slots")
+            self.slots(name, r, ranks, schedule, summary["stages"][r], printed[r], regions["slots"] - (arena - high))
+            wanted = weight_gradient_flops(printed[r]["parameters"], self.reference["batch"] * self.reference["seq"], r == ranks - 1)
+            got = summary["stages"][r]["w_product_flops"]
+            self.suite.check(got == wanted, f"{name}, stage {r}: W has {got:.0f} flops of products, its weight gradients {wanted}")
+        self.poisoned(name, out, [row["loss"] for row in rows])
+        print(f"{name}: peak {max(summary['memory']):,} bytes, packing costs at most {worst:.1%} of the slots", flush=True)
+
+    def slots(self, name, r, ranks, schedule, stage, plan, live):
+        fb, fw, bw = stage["fb_bytes"], stage["fw_bytes"], stage["bw_bytes"]
+        frames = (ranks - r) * (fb + fw) + bw + (r * (fw + bw) if schedule == "zb-h1" else 0)
+        extra = 2 * sum(plan["messages"].values()) + 2 * 2 * max(plan["inputs"], default=0)
+        self.suite.check(live <= frames + extra, f"{name}, rank {r}: {live} bytes of slots are in use, the formula gives {frames} + {extra}")
+
+    def poisoned(self, name, out, losses):
+        if not self.poison:
+            return
+        rows = self.poison.train(out, 2, "--save", out + ".poisoned")
+        difference = common.first_difference(common.read_checkpoint(out + ".saved"), common.read_checkpoint(out + ".poisoned"))
+        self.suite.check([row["loss"] for row in rows] == losses and not difference, f"{name}: poison changes the results: {difference}")
+
+    def frames(self):
+        """One stage a layer; the last also has the head and is left out."""
+        limits, ranks = self.reference["saved_bytes_per_layer"], self.reference["layers"]
+        cuts = ",".join(f"{LAYERS[self.graph]}.{i}" for i in range(ranks - 1))
+        stages = self.suite.compile(self.model, os.path.join(self.folder, "layers"), "--ranks", ranks, "--cuts", cuts, "--micro-batches", 8)["stages"]
+        for i, stage in enumerate(stages[:-1]):
+            kept = stage["fb_bytes"] + stage["fw_bytes"]
+            self.suite.check(kept <= limits[i], f"{self.graph}: layer {i} keeps {kept} bytes, PyTorch {limits[i]}")
+        print(f"{self.graph}: a layer keeps {kept:,} bytes from F, PyTorch {limits[1]:,} ({kept / limits[1]:.0%})", flush=True)
+
+
+def main():
+    options = common.arguments(__doc__, ("--poison", dict(default=os.path.join(common.SOURCE, "build-dev", "bin"), metavar="BIN")))
+    suite, poison = common.Suite(options.bin), None
+    if os.path.exists(os.path.join(options.poison, "zb-run")):
+        poison = common.Suite(options.poison)
+    else:
+        print(f"SKIP poison: no zb-run in '{options.poison}' (cmake -DZB_POISON=ON; --poison BIN)")
+    with common.scratch() as folder:
+        for graph in LAYERS:
+            memory = Memory(suite, folder, graph, poison)
+            tasks = [lambda p=p, s=s: memory.plan(p, s) for p in (1, 2, 4, 8) for s in ("zb-h1", "1f1b")] + [memory.frames]
+            for task in tasks:
+                try:
+                    task()
+                except common.Failure as failure:
+                    suite.check(False, f"{graph}: {failure}")
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
