@@ -3,7 +3,7 @@
 
 Three kinds of tests. CUnit programs (test/**/*_test.c, one program each, built by the target zb-tests) count by the summary that
 CUnit prints. lit tests (test/**/*.mlir and *.test) count one each. Scripts (SCRIPTS below) print one line a check, "ok - NAME" or
-"not ok - NAME", with what is wrong below it; "ok - NAME # SKIP REASON" was skipped.
+"not ok - NAME", with what is wrong below it; "ok - NAME # SKIP REASON" was skipped. Or their last line is "N passed, N failed".
 
 A program that ends without a summary, an exit status that disagrees with the counts, a test that has no program and a time-out are
 failures too.
@@ -32,6 +32,9 @@ SCRIPTS = [
     ("headers", ["python3", "test/headers/headers.py"]),
     ("links", ["python3", "test/layers/links.py", "{build}"]),
     ("install", ["python3", "test/install/install.py", "{build}"]),
+    ("e2e-bad_input", ["python3", "test/e2e/bad_input.py", "--bin", "{build}/bin"]),
+    ("e2e-reference", ["python3", "test/e2e/reference.py", "--bin", "{build}/bin"]),
+    ("e2e-bitwise", ["python3", "test/e2e/bitwise.py", "--bin", "{build}/bin", "--jobs", "1"]),
 ]
 SANITIZER_ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
@@ -96,6 +99,9 @@ def count_script(name, status, text, seconds, limit_seconds):
     passed = len(re.findall(r"^ok - (?!.*# SKIP)", text, re.M))
     skipped = len(re.findall(r"^ok - .*# SKIP", text, re.M))
     failed = len(re.findall(r"^not ok - ", text, re.M))
+    total = re.findall(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", text, re.M)
+    if total:
+        passed, failed, skipped = (int(count or 0) for count in total[-1])
     if (status != 0) != (failed > 0) or passed + skipped + failed == 0:
         failed += 1
         text += "%s, with %d checks\n" % (ending(status, limit_seconds), passed + skipped + failed - 1)
