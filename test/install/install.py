@@ -103,7 +103,7 @@ def main():
                 check("pkg-config %s: %s gives zb-run's losses" % (name, source),
                       ok and got == expected and got and all(math.isfinite(x) for x in got), "%sexpected %s" % (text, expected))
 
-        ok, _, text = run(["cmake", "-S", project, "-B", os.path.join(project, "build"), "-DCMAKE_PREFIX_PATH=" + prefix], environment, project)
+        ok, _, text = run(["cmake", "-G", "Ninja", "-S", project, "-B", os.path.join(project, "build"), "-DCMAKE_PREFIX_PATH=" + prefix], environment, project)
         check("find_package(zb)", ok, text)
         if ok:
             ok, _, text = run(["cmake", "--build", os.path.join(project, "build")], environment, project)
