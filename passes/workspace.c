@@ -140,7 +140,8 @@ static zb_status view_home(packer *p, const zb_node *node) {
     zb_shape shape;
     zb_layout layout;
     if (!value_shape(g, value, &shape) || !node->def->view(&view, &p->w->homes[operand].layout, r, &shape, &layout)) {
-      zb_op_error_at(node->op, "run zb-layout before zb-memory: it copies where strides do not reach", "zb.%s cannot be a view of its operand", node->def->name);
+      zb_op_error_at(node->op, "run zb-layout before zb-memory: it copies where strides do not reach",
+                     "zb.%s cannot be a view of its operand", node->def->name);
       return ZB_ERROR(INVALID, "a view cannot be a stride");
     }
     p->w->homes[value] = p->w->homes[operand];

@@ -182,7 +182,8 @@ def bad_runs(c):
     c.zb_run("unknown device", 2, plan, "--data", text, "--steps", 1, "--device", "gpu", texts=("gpu",))
     c.zb_run("missing corpus", 4, plan, "--data", "text:" + c.path("none.txt"), "--steps", 1, texts=(r"none\.txt",), hint=False)
     c.zb_run("corpus shorter than a row", 1, plan, "--data", "text:" + c.write("short.txt", "too short"), "--steps", 1, texts=(r"short\.txt", "9"))
-    c.zb_run("token outside the vocabulary", 4, plan, "--data", "tokens:" + c.write("tokens.bin", b"\xff\xff" * 4000), "--steps", 1, texts=("out of range", "step 0"), hint=False)
+    c.zb_run("token outside the vocabulary", 4, plan, "--data", "tokens:" + c.write("tokens.bin", b"\xff\xff" * 4000), "--steps", 1,
+             texts=("out of range", "step 0"), hint=False)
     c.zb_run("resume from nothing", 4, plan, "--data", text, "--steps", 1, "--resume", c.path("never"), texts=("never",), hint=False)
     process = c.suite.run("zb-run", plan, "--data", text, "--steps", 1, "--save", "/proc/nothing/here")
     c.expect("zb-run: save folder cannot be made", process, 4, "/proc/nothing", hint=False)

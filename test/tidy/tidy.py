@@ -40,8 +40,8 @@ TEXT_BANS = [
     (r"(?<![\w.}/%)*-])/(work|root|home|tmp)(?=/|\b)", "a path relative to the repository, the build folder, or a temporary folder from the system"),
     (r"[ \t]+$", "no blanks at the end of a line"),
 ]
-# May have long lines: data, and what other programs wrote.
-WIDE = r"(test/.*\.(json|txt|mlir)|.*\.def|LICENSE)$"
+# May have long lines: data, what other programs wrote, and prose.
+WIDE = r"(test/.*\.(json|txt|mlir)|.*\.(def|md)|LICENSE)$"
 
 
 def files_of(root):
@@ -108,7 +108,7 @@ def check_file(path, text, allowed, long_found):
                 say("banned text", number, "'%s'" % match[0], hint)
         if "\t" in line:
             say("tabs", number, "a tab", "two spaces")
-        if len(line) > COLUMNS_MAX and not re.match(WIDE, path) and not line.startswith("| "):
+        if len(line) > COLUMNS_MAX and not re.match(WIDE, path):
             say("long lines", number, "%d columns, at most %d" % (len(line), COLUMNS_MAX), "break the line; 100 to 120 are good to read")
     if not path.endswith(C_FILES):
         return out
