@@ -130,14 +130,14 @@ class Bench:
                     rss=usage.ru_maxrss * 1024, plan=os.path.getsize(os.path.join(out, "plan.zb")))
 
     def passes(self, blocks, ranks, micro_batches):
-        """Seconds of each pass, as zb-opt --timing prints them."""
-        words = dict(optimizer="adamw:lr=1e-3,beta1=0.9,beta2=0.95,eps=1e-8,weight_decay=0.1", micro_batches=micro_batches, ranks=ranks,
-                     chunks=1, placement="", cuts="", schedule=self.schedule, memory_limit=0, model="model")
-        pipeline = subprocess.run([self.zbc, "--help-passes"], capture_output=True, text=True).stdout
-        line = next((l.strip() for l in pipeline.splitlines() if l.strip().startswith("builtin.module(")), "")
-        for name, value in sorted(words.items(), key=lambda w: -len(w[0])):
+        """Seconds of each pass, as zb-opt --mlir-timing prints them."""
+        words = dict(optimizer="sgd:lr=1e-2,momentum=0.9", micro_batches=micro_batches, ranks=ranks, chunks=1, placement="", cuts="",
+                     schedule=self.schedule, memory_limit="", model="model")
+        line = subprocess.run([self.zb_opt, "--default-pipeline"], capture_output=True, text=True, check=True).stdout.strip()
+        for name, value in sorted(words.items(), key=lambda word: -len(word[0])):
             line = line.replace("$" + name, str(value))
-        run = subprocess.run([self.zb_opt, "--timing", "--pass-pipeline=" + line, self.write(blocks)], capture_output=True, text=True)
+        run = subprocess.run([self.zb_opt, "--mlir-timing", "--pass-pipeline=" + line, self.write(blocks)], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True)
         return run.stderr
 
 
