@@ -38,9 +38,9 @@ SCRIPTS = [
 ]
 SANITIZER_ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
-    "LSAN_OPTIONS": "suppressions=%s:print_suppressions=0" % os.path.join(TEST, "lsan.supp"),
+    "LSAN_OPTIONS": "suppressions='%s':print_suppressions=0" % os.path.join(TEST, "lsan.supp"),
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": "halt_on_error=1:suppressions=%s" % os.path.join(TEST, "tsan.supp"),
+    "TSAN_OPTIONS": "halt_on_error=1:suppressions='%s'" % os.path.join(TEST, "tsan.supp"),
 }
 
 
