@@ -42,9 +42,13 @@ zb_status zb_subprogram_info_build(MlirOperation function, zb_subprogram_info *o
   int positions = out->argument_count + out->result_count;
   out->base_of = zb_alloc(((size_t)positions + 1) * sizeof *out->base_of);
   out->base_position = zb_alloc(((size_t)positions + 1) * sizeof *out->base_position);
-  if (!out->base_of || !out->base_position) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  out->base_bytes = zb_alloc(((size_t)positions + 1) * sizeof *out->base_bytes);
+  if (!out->base_of || !out->base_position || !out->base_bytes) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int p = 0; p < positions; ++p) {
     if (!needs_base(out, p)) continue;
+    const zb_graph *g = &out->workspace.graph;
+    int value = p < out->argument_count ? p : g->returned[p - out->argument_count];
+    out->base_bytes[out->base_count] = zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value)));
     out->base_position[out->base_count] = p;
     out->base_of[p] = ++out->base_count;
   }
@@ -57,6 +61,7 @@ void zb_subprogram_info_deinit(zb_subprogram_info *info) {
   zb_workspace_deinit(&info->workspace);
   zb_free(info->base_of);
   zb_free(info->base_position);
+  zb_free(info->base_bytes);
   *info = (zb_subprogram_info){0};
 }
 

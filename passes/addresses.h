@@ -14,6 +14,7 @@ typedef struct zb_subprogram_info {
   int *base_of;       /* per position (argument i, or argument_count + result k): base number >= 1, or 0: none */
   int base_count;
   int *base_position; /* [base number - 1] -> position */
+  uint64_t *base_bytes; /* [base number - 1] -> rounded bytes of what lies there */
 } zb_subprogram_info;
 
 zb_status zb_subprogram_info_build(MlirOperation function, zb_subprogram_info *out) ZB_MUST_USE;

@@ -1,13 +1,17 @@
 // zb-allocate: gives every buffer its address in the arena of its rank.
 //
 //   before                                          after
-//     %fb, %fw = call @s1_F(%p, %a) ...               ... {zb.at = array<i64: 4096, 4288>}      addresses of the bases of @s1_F
-//     zb.send(%x) {message = 3, ...}                  ... {zb.at = array<i64: 5120, 256>, zb.waits = array<i64: 1>}
+//     module @rank1 {                                 module @rank1 {zb.addresses = array<i64: 4096, 4288, 5120, 256>, zb.waits = array<i64: 1, 0>}
+//       %fb, %fw = call @s1_F(%p, %a)                   addresses of the bases of @s1_F: 4096, 4288
+//       zb.send(%x)                                     its memory: 256 bytes at 5120; op 1 waits for message 0
+//
+// Addresses of the ops of @main stand in program order: a call has one a base, communication an address and a size. zb.waits are pairs of
+// the number of an op of @main and a message.
 //
 // The arena is parameters, state, gradients, constants, step, slots, workspace. Slots hold frames and values on the way, packed offline:
 // each for as long as it is needed in the simulated schedule, at the lowest address that is free then. A value that is kept has its
 // home in its frame, also while it arrives. Memory that a send reads is held until the transfer is done; where it is used again, the job
-// or receive that writes there waits for the send, and a job waits for the messages that it reads. Waits are message numbers.
+// or receive that writes there waits for the send, and a job waits for the messages that it reads.
 //
 // The limit of memory is checked against the packed arena.
 //
@@ -59,8 +63,11 @@ typedef struct allocator {
   size_t pending_count, pending_capacity;
   bool *received;           // per message: not waited for yet
   int message_count;
-  int64_t *numbers;         // scratch for attributes
-  size_t number_capacity;
+  int *message_of;          // per node of @main: the message it posts, -1
+  int64_t *numbers;         // zb.addresses
+  size_t number_count, number_capacity;
+  int64_t *waits;           // zb.waits
+  size_t wait_count, wait_capacity;
 } allocator;
 
 static bool is_frame(const zb_graph *g, int value) {
@@ -83,6 +90,23 @@ static zb_status read_subprograms(allocator *a) {
     if (!zb_op_is(f, "func.func") || strcmp(zb_symbol_name(f), "main") == 0) continue;
     ZB_TRY(zb_subprogram_info_build(f, &a->infos[a->info_count]));
     if (!zb_map_set(a->info_index, zb_symbol_name(f), a->info_count++)) return ZB_OUT_OF_MEMORY();
+  }
+  return NULL;
+}
+
+// The message that each send and receive posts, from the table of the rank in program order.
+static zb_status read_posts(allocator *a) {
+  int posts = zb_ints_count(a->rank_op, "zb.posts"), at = 0;
+  MlirAttribute table = mlirOperationGetAttributeByName(a->rank_op, mlirStringRefCreateFromCString("zb.posts"));
+  a->message_of = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->message_of);
+  if (!a->message_of) return ZB_OUT_OF_MEMORY();
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    MlirOperation op = a->graph.nodes[n].op;
+    a->message_of[n] = -1;
+    if (a->info_of[n] >= 0 || (!zb_op_is(op, "zb.send") && !zb_op_is(op, "zb.recv"))) continue;
+    if (at == posts) return ZB_ERROR(INVALID, "rank %d posts more messages than zb.posts names", a->rank);
+    a->message_of[n] = (int)mlirDenseI64ArrayGetElement(table, at++);
+    if (a->message_of[n] < 0 || a->message_of[n] >= a->message_count) return ZB_ERROR(INVALID, "rank %d posts message %d, which is not in zb.messages", a->rank, a->message_of[n]);
   }
   return NULL;
 }
@@ -158,6 +182,9 @@ static zb_status new_item(allocator *a, uint64_t bytes, int node, int *out) {
   return NULL;
 }
 
+// Bytes of what lies at a base, from the subprogram: there are few of them, while each frame type of @main would have to be printed to be read.
+static uint64_t info_base_bytes(const zb_subprogram_info *info, int base) { return info->base_bytes[base]; }
+
 // A frame made by a call is an item; frames of pools are handed through and need none.
 static zb_status make_frame_items(allocator *a) {
   for (int n = 0; n < a->graph.node_count; ++n) {
@@ -166,7 +193,7 @@ static zb_status make_frame_items(allocator *a) {
     for (int r = 0; r < a->graph.nodes[n].result_count; ++r) {
       int value = a->graph.nodes[n].result_begin + r;
       if (is_frame(&a->graph, value) && info->base_of[info->argument_count + r])
-        ZB_TRY(new_item(a, value_bytes(&a->graph, value), n, &a->homes[value].item));
+        ZB_TRY(new_item(a, info_base_bytes(info, info->base_of[info->argument_count + r] - 1), n, &a->homes[value].item));
     }
   }
   return NULL;
@@ -266,7 +293,7 @@ static void find_lifetimes(allocator *a) {
     const zb_node *node = &a->graph.nodes[n];
     for (int r = 0; r < node->result_count; ++r) touch(a, node->result_begin + r, n, n);
     int until = n;
-    if (zb_op_is(node->op, "zb.send")) until = held_until(a, n, message_complete(a, (int)zb_get_i64(node->op, "message", 0)));
+    if (zb_op_is(node->op, "zb.send")) until = held_until(a, n, message_complete(a, a->message_of[n]));
     for (int i = 0; i < node->operand_count; ++i) touch(a, a->graph.operands[node->operand_begin + i], n, until);
   }
 }
@@ -346,34 +373,38 @@ static void wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, wait_l
 static void wait_for_recv(allocator *a, int value, wait_list *waits) {
   int producer = a->graph.values[value].producer;
   if (producer < 0 || !zb_op_is(a->graph.nodes[producer].op, "zb.recv")) return;
-  int message = (int)zb_get_i64(a->graph.nodes[producer].op, "message", 0);
+  int message = a->message_of[producer];
   if (!a->received[message]) return;
   a->received[message] = false;
   add_wait(waits, message);
 }
 
+static zb_status add_address(allocator *a, uint64_t number) {
+  if (!zb_grow((void **)&a->numbers, &a->number_capacity, a->number_count + 1, sizeof *a->numbers)) return ZB_OUT_OF_MEMORY();
+  a->numbers[a->number_count++] = (int64_t)number;
+  return NULL;
+}
+
 static zb_status call_addresses(allocator *a, int n, wait_list *waits) {
   const zb_node *node = &a->graph.nodes[n];
   const zb_subprogram_info *info = &a->infos[a->info_of[n]];
-  if (!zb_grow((void **)&a->numbers, &a->number_capacity, (size_t)info->base_count + 1, sizeof *a->numbers)) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < node->operand_count; ++i) wait_for_recv(a, a->graph.operands[node->operand_begin + i], waits);
   for (int b = 0; b < info->base_count; ++b) {
     int position = info->base_position[b];
     bool result = position >= info->argument_count;
     int value = result ? node->result_begin + position - info->argument_count : a->graph.operands[node->operand_begin + position];
-    a->numbers[b] = (int64_t)address(a, value);
-    if (result) wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), waits);
+    ZB_TRY(add_address(a, address(a, value)));
+    if (result) wait_for_sends(a, address(a, value), info_base_bytes(info, b), waits);
   }
   // A result that lies in a frame of a later job is written here as well.
   for (int r = 0; r < node->result_count; ++r) {
     int value = node->result_begin + r;
-    if (a->homes[value].item >= 0) wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), waits);
+    if (a->homes[value].item >= 0 && !info->base_of[info->argument_count + r]) wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), waits);
   }
   // The optimizer of a tied parameter sums in place what it has sent.
   const char *class_name = zb_get_string(info->function, ZB_ATTR_CLASS);
   if (class_name && strcmp(class_name, "OPT") == 0)
     wait_for_sends(a, a->regions[ZB_REGION_GRADIENTS].offset, a->regions[ZB_REGION_GRADIENTS].bytes, waits);
-  zb_set_ints(node->op, ZB_ATTR_AT, a->numbers, info->base_count);
   return NULL;
 }
 
@@ -388,16 +419,14 @@ static zb_status communication_address(allocator *a, int n, wait_list *waits) {
   else wait_for_recv(a, value, waits);
   if (zb_op_is(node->op, "zb.send")) {
     if (!zb_grow((void **)&a->pending, &a->pending_capacity, a->pending_count + 1, sizeof *a->pending)) return ZB_OUT_OF_MEMORY();
-    a->pending[a->pending_count++] = (pending_send){.offset = offset, .bytes = bytes, .message = (int)zb_get_i64(node->op, "message", 0)};
+    a->pending[a->pending_count++] = (pending_send){.offset = offset, .bytes = bytes, .message = a->message_of[n]};
   }
-  if (zb_op_is(node->op, "zb.recv")) a->received[zb_get_i64(node->op, "message", 0)] = true;
-  int64_t range[2] = {(int64_t)offset, (int64_t)bytes};
-  zb_set_ints(node->op, ZB_ATTR_AT, range, 2);
-  return NULL;
+  if (zb_op_is(node->op, "zb.recv")) a->received[a->message_of[n]] = true;
+  ZB_TRY(add_address(a, offset));
+  return add_address(a, bytes);
 }
 
 static zb_status write_main(allocator *a) {
-  a->message_count = zb_ints_count(a->module, "zb.messages") / MESSAGE_COLUMNS;
   a->received = zb_alloc(((size_t)a->message_count + 1) * sizeof *a->received);
   if (!a->received) return ZB_OUT_OF_MEMORY();
   for (int n = 0; n < a->graph.node_count; ++n) {
@@ -406,9 +435,15 @@ static zb_status write_main(allocator *a) {
     if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get")) continue;
     if (a->info_of[n] >= 0) ZB_TRY(call_addresses(a, n, &waits));
     else ZB_TRY(communication_address(a, n, &waits));
-    if (waits.count) zb_set_ints(node->op, "zb.waits", waits.numbers, waits.count);
+    for (int i = 0; i < waits.count; ++i) {
+      if (!zb_grow((void **)&a->waits, &a->wait_capacity, a->wait_count + 2, sizeof *a->waits)) return ZB_OUT_OF_MEMORY();
+      a->waits[a->wait_count++] = n;
+      a->waits[a->wait_count++] = waits.numbers[i];
+    }
     ++a->pass->changes;
   }
+  zb_set_ints(a->rank_op, "zb.addresses", a->numbers, (int)a->number_count);
+  zb_set_ints(a->rank_op, "zb.waits", a->waits, (int)a->wait_count);
   return NULL;
 }
 
@@ -461,6 +496,8 @@ static zb_status allocate_rank(allocator *a) {
   a->homes = zb_alloc(((size_t)a->graph.value_count + 1) * sizeof *a->homes);
   if (!a->info_of || !a->homes) return ZB_OUT_OF_MEMORY();
   for (int n = 0; n < a->graph.node_count; ++n) a->info_of[n] = zb_op_is(a->graph.nodes[n].op, "func.call") ? callee(a, a->graph.nodes[n].op) : -1;
+  a->message_count = zb_ints_count(a->module, "zb.messages") / MESSAGE_COLUMNS;
+  ZB_TRY(read_posts(a));
   ZB_TRY(place_regions(a));
   ZB_TRY(find_homes(a));
   ZB_TRY(time_nodes(a));
@@ -485,7 +522,9 @@ static void deinit(allocator *a) {
   zb_free(a->items);
   zb_free(a->pending);
   zb_free(a->received);
+  zb_free(a->message_of);
   zb_free(a->numbers);
+  zb_free(a->waits);
 }
 
 static zb_status over_limit(const allocator *a, uint64_t limit, uint64_t need) {

@@ -35,6 +35,8 @@ typedef struct emitter {
   uint32_t *pool_u32;
   size_t pool_u32_capacity;
   int32_t *job_of_message;  // index of the job of this rank that posts it
+  MlirAttribute addresses, waits, posts; // tables of the rank at hand; how far they are read:
+  int address_at, address_count, wait_at, wait_count, post_at, post_count;
 } emitter;
 
 static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
@@ -482,11 +484,13 @@ static zb_status emit_subprograms(emitter *e) {
 
 // ---- Jobs ----
 
-static zb_status add_waits(emitter *e, MlirOperation op, zb_plan_job *job) {
-  int count = zb_ints_count(op, "zb.waits");
+static int64_t table_number(MlirAttribute table, int index) { return mlirDenseI64ArrayGetElement(table, index); }
+
+// Waits of op number `op_number` of @main: the table goes by op.
+static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
   if (!job->waits.count) job->waits.begin = e->rank->pool_u32_count;
-  for (int i = 0; i < count; ++i) {
-    int64_t message = zb_ints_at(op, "zb.waits", i);
+  for (; e->wait_at + 1 < e->wait_count && table_number(e->waits, e->wait_at) == op_number; e->wait_at += 2) {
+    int64_t message = table_number(e->waits, e->wait_at + 1);
     if (message < 0 || message >= e->plan->message_count || e->job_of_message[message] < 0)
       return ZB_ERROR(INVALID, "wait for message %lld, which was not posted", (long long)message);
     if (!zb_grow((void **)&e->pool_u32, &e->pool_u32_capacity, (size_t)e->rank->pool_u32_count + 1, sizeof *e->pool_u32)) return ZB_OUT_OF_MEMORY();
@@ -496,12 +500,16 @@ static zb_status add_waits(emitter *e, MlirOperation op, zb_plan_job *job) {
   return NULL;
 }
 
-static zb_status add_range(emitter *e, MlirOperation op, zb_plan_job *job) {
+// The next (address, bytes) of the table becomes a part of the job.
+static zb_status add_range(emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
+  if (e->address_at + 2 > e->address_count) return ZB_ERROR(INVALID, "zb.addresses is too short for @main");
   if (!zb_grow((void **)&e->pool_ranges, &e->pool_range_capacity, (size_t)e->rank->pool_range_count + 1, sizeof *e->pool_ranges)) return ZB_OUT_OF_MEMORY();
   if (!job->parts.count) job->parts.begin = e->rank->pool_range_count;
-  e->pool_ranges[e->rank->pool_range_count++] =
-      (zb_plan_range){.offset = (uint64_t)zb_ints_at(op, ZB_ATTR_AT, 0), .bytes = (uint64_t)zb_ints_at(op, ZB_ATTR_AT, 1)};
+  zb_plan_range range = {.offset = (uint64_t)table_number(e->addresses, e->address_at), .bytes = (uint64_t)table_number(e->addresses, e->address_at + 1)};
+  e->pool_ranges[e->rank->pool_range_count++] = range;
+  e->address_at += 2;
   ++job->parts.count;
+  *out_bytes = range.bytes;
   return NULL;
 }
 
@@ -514,64 +522,82 @@ static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
   job->subprogram = (int32_t)index;
   job->stage = s->stage;
   job->micro_batch = (int32_t)zb_get_i64(op, "zb.micro_batch", -1);
-  int count = zb_ints_count(op, ZB_ATTR_AT);
-  if (count != s->base_count) return ZB_ERROR(INVALID, "%s: expected %d addresses, got %d", s->name, s->base_count, count);
+  int count = s->base_count;
+  if (e->address_at + count > e->address_count) return ZB_ERROR(INVALID, "%s: zb.addresses is too short for @main", s->name);
   if (!zb_grow((void **)&e->pool_u64, &e->pool_u64_capacity, (size_t)e->rank->pool_u64_count + (size_t)count + 1, sizeof *e->pool_u64))
     return ZB_OUT_OF_MEMORY();
   job->bases = (zb_plan_slice){.begin = e->rank->pool_u64_count, .count = (uint32_t)count};
-  MlirAttribute at = mlirOperationGetAttributeByName(op, text_ref(ZB_ATTR_AT));
-  for (int i = 0; i < count; ++i) e->pool_u64[e->rank->pool_u64_count++] = (uint64_t)mlirDenseI64ArrayGetElement(at, i);
+  for (int i = 0; i < count; ++i) e->pool_u64[e->rank->pool_u64_count++] = (uint64_t)table_number(e->addresses, e->address_at++);
   if (job->kind == ZB_JOB_LOAD) ++e->rank->load_count;
   return NULL;
 }
 
-static zb_status emit_communication(emitter *e, MlirOperation op, bool send, zb_plan_job *job) {
-  int64_t message = zb_get_i64(op, "message", -1);
-  if (message < 0 || message >= e->plan->message_count) return ZB_ERROR(INVALID, "message %lld is not in the table", (long long)message);
+static zb_status emit_communication(emitter *e, int64_t message, bool send, zb_plan_job *job) {
   zb_plan_message *m = &e->plan->messages[message];
+  uint64_t bytes = 0;
   job->kind = send ? ZB_JOB_SEND : ZB_JOB_RECV;
   job->message = (int32_t)message;
   job->stage = send ? m->source_stage : m->destination_stage;
   job->micro_batch = m->micro_batch;
+  ZB_TRY(add_range(e, job, &bytes));
   if (send) {
-    m->bytes += (uint64_t)zb_ints_at(op, ZB_ATTR_AT, 1);
+    m->bytes += bytes;
     ++m->part_count;
   }
-  return add_range(e, op, job);
+  return NULL;
+}
+
+// The message of the next send or receive.
+static zb_status next_post(emitter *e, int64_t *out) {
+  if (e->post_at >= e->post_count) return ZB_ERROR(INVALID, "zb.posts is too short for @main");
+  *out = table_number(e->posts, e->post_at++);
+  return *out >= 0 && *out < e->plan->message_count ? NULL : ZB_ERROR(INVALID, "message %lld is not in the table", (long long)*out);
 }
 
 // One op of @main: a job of its own, or one more part of the message before it.
-static zb_status emit_job(emitter *e, MlirOperation op) {
+static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   bool send = zb_op_is(op, "zb.send"), recv = zb_op_is(op, "zb.recv"), read = zb_op_is(op, "zb.read"), report = zb_op_is(op, "zb.report");
   bool call = zb_op_is(op, "func.call");
   if (!send && !recv && !read && !report && !call) return NULL;
   size_t count = (size_t)e->rank->job_count;
-  int64_t message = zb_get_i64(op, "message", -1);
+  int64_t message = -1;
+  if (send || recv) ZB_TRY(next_post(e, &message));
   if ((send || recv) && count && e->jobs[count - 1].message == message) {
-    ZB_TRY(emit_communication(e, op, send, &e->jobs[count - 1]));
-    return add_waits(e, op, &e->jobs[count - 1]);
+    ZB_TRY(emit_communication(e, message, send, &e->jobs[count - 1]));
+    return add_waits(e, op_number, &e->jobs[count - 1]);
   }
   if (!zb_grow((void **)&e->jobs, &e->job_capacity, count + 1, sizeof *e->jobs)) return ZB_OUT_OF_MEMORY();
   zb_plan_job *job = &e->jobs[count];
   *job = (zb_plan_job){.subprogram = -1, .stage = -1, .micro_batch = (int32_t)zb_get_i64(op, "zb.micro_batch", -1), .message = -1, .input = -1};
   if (call) ZB_TRY(emit_call(e, op, job));
-  if (send || recv) ZB_TRY(emit_communication(e, op, send, job));
+  if (send || recv) ZB_TRY(emit_communication(e, message, send, job));
   if (read || report) {
+    uint64_t bytes = 0;
     job->kind = read ? ZB_JOB_READ : ZB_JOB_REPORT;
     if (read) job->input = (int32_t)zb_map_get_or(e->input_index, zb_get_string(op, "input"), -1);
-    ZB_TRY(add_range(e, op, job));
+    ZB_TRY(add_range(e, job, &bytes));
   }
-  ZB_TRY(add_waits(e, op, job));
+  ZB_TRY(add_waits(e, op_number, job));
   if (send || recv) e->job_of_message[message] = (int32_t)count;
   ++e->rank->job_count;
   return NULL;
+}
+
+static MlirAttribute number_table(const emitter *e, const char *name, int *out_count) {
+  *out_count = zb_ints_count(e->rank_op, name);
+  return mlirOperationGetAttributeByName(e->rank_op, text_ref(name));
 }
 
 static zb_status emit_jobs(emitter *e) {
   MlirOperation main = zb_symbol_in(zb_function_block(e->rank_op), "func.func", "main");
   if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "a rank has no @main");
   for (int i = 0; i < e->plan->message_count; ++i) e->job_of_message[i] = -1;
-  ZB_FOR_EACH_OP(op, zb_function_block(main)) ZB_TRY(emit_job(e, op));
+  e->addresses = number_table(e, "zb.addresses", &e->address_count);
+  e->waits = number_table(e, "zb.waits", &e->wait_count);
+  e->posts = number_table(e, "zb.posts", &e->post_count);
+  e->address_at = e->wait_at = e->post_at = 0;
+  int op_number = 0;
+  ZB_FOR_EACH_OP(op, zb_function_block(main)) ZB_TRY(emit_job(e, op, op_number++));
   zb_plan_rank *rank = e->rank;
   rank->jobs = PLAN_NEW(e, rank->job_count, zb_plan_job);
   rank->pool_u64 = PLAN_NEW(e, rank->pool_u64_count, uint64_t);

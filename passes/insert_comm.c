@@ -3,7 +3,7 @@
 //   before                                         after
 //     module @rank1 {zb.order = "1F0 1B0 1W0"}       func.func @main(%p, %s, %k, %t) {
 //                                                      %g = zb.zeros
-//                                                      %a = zb.recv {peer = 0, message = 0, part = 0}
+//                                                      %a = zb.recv {peer = 0, part = 0}
 //                                                      %loss, %fb, %fw = call @s1_F(%p, %a, ...) {zb.micro_batch = 0} ...
 //
 // One message a hop (stage -> stage on another rank) and micro-batch, with a part a value. A transfer can start when its producer has
@@ -11,6 +11,9 @@
 // is posted right before its consumer, a send right after its producer unless a message of the same channel with a lower number is
 // posted later: so both sides of a channel post in the same order, and a receive never blocks unrelated work. All edges of the plan go
 // forward in the simulated time, which is why it cannot deadlock, with zero buffering too (zb-verify-plan shows it again).
+//
+// The number of the message of every zb.send and zb.recv stands in zb.posts of the rank's module, in program order: MLIR keeps every
+// distinct attribute dictionary for good, and one for each of some hundred thousand messages would cost more than the rest of a compile.
 //
 // Accumulators of a parameter that several ranks hold are exchanged once a step, after the last W and before its optimizer.
 //
@@ -98,6 +101,8 @@ typedef struct connector {
   size_t local_count, local_capacity;
   MlirValue *operands;
   size_t operand_capacity;
+  int64_t *posts;          // message of every send and receive, in program order
+  size_t post_count, post_capacity;
   bool failed;
 } connector;
 
@@ -412,10 +417,11 @@ static void call(connector *c, const signature *s, int stage, int m, zb_map *sum
   for (int i = 0; i < s->result_count && !c->failed; ++i) take_result(c, &s->results[i], stage, m, mlirOperationGetResult(op, i));
 }
 
-static void message_attributes(connector *c, const message *m, bool send, int part, MlirNamedAttribute out[3]) {
+static void message_attributes(connector *c, const message *m, bool send, int part, MlirNamedAttribute out[2]) {
   out[0] = i64_named(c, "peer", send ? m->destination : m->source);
-  out[1] = i64_named(c, "message", m->number);
-  out[2] = i64_named(c, "part", part);
+  out[1] = i64_named(c, "part", part);
+  if (!zb_grow((void **)&c->posts, &c->post_capacity, c->post_count + 1, sizeof *c->posts)) c->failed = true;
+  else c->posts[c->post_count++] = m->number;
 }
 
 static MlirValue gradient_part(connector *c, const exchange *e, size_t part) {
@@ -427,12 +433,12 @@ static MlirValue gradient_part(connector *c, const exchange *e, size_t part) {
 static void build_send(connector *c, const message *m) {
   size_t count = m->hop >= 0 ? c->p.hops[m->hop].value_count : c->exchanges[m->group].count;
   for (size_t part = 0; part < count && !c->failed; ++part) {
-    MlirNamedAttribute attributes[3];
+    MlirNamedAttribute attributes[2];
     MlirValue value = m->hop >= 0 ? find_value(c, c->p.hops[m->hop].values[part], m->source_stage, m->micro_batch)
                                   : gradient_part(c, &c->exchanges[m->group], part);
     if (c->failed) return;
     message_attributes(c, m, true, (int)part, attributes);
-    append(c, "zb.send", &value, 1, NULL, 0, attributes, 3);
+    append(c, "zb.send", &value, 1, NULL, 0, attributes, 2);
   }
 }
 
@@ -449,14 +455,14 @@ static MlirType value_type(const connector *c, int stage, int64_t id) {
 static void build_recv(connector *c, const message *m, zb_map *sums) {
   size_t count = m->hop >= 0 ? c->p.hops[m->hop].value_count : c->exchanges[m->group].count;
   for (size_t part = 0; part < count && !c->failed; ++part) {
-    MlirNamedAttribute attributes[3];
+    MlirNamedAttribute attributes[2];
     MlirType type = m->hop >= 0 ? value_type(c, m->destination_stage, c->p.hops[m->hop].values[part]) : c->exchanges[m->group].types[part];
     if (mlirTypeIsNull(type)) {
       c->failed = true;
       return;
     }
     message_attributes(c, m, false, (int)part, attributes);
-    MlirOperation op = append(c, "zb.recv", NULL, 0, &type, 1, attributes, 3);
+    MlirOperation op = append(c, "zb.recv", NULL, 0, &type, 1, attributes, 2);
     if (c->failed) return;
     MlirValue value = mlirOperationGetResult(op, 0);
     if (m->hop >= 0) {
@@ -579,6 +585,7 @@ static zb_status connect_rank(connector *c, int rank) {
   c->rank = rank;
   c->values = zb_map_create_pointer();
   c->local_count = 0;
+  c->post_count = 0;
   c->location = mlirOperationGetLocation(c->p.ranks[rank]);
   zb_function_begin(&f, c->context, c->location);
   c->block = f.block;
@@ -590,6 +597,7 @@ static zb_status connect_rank(connector *c, int rank) {
     if (mlirValueIsNull(c->pools[i]) || (i != POOL_PARAMETERS && i != POOL_STATE)) continue;
     zb_function_result(&f, c->pools[i], zb_dictionary(c->context, "zb.frame", zb_mlir_string(c->context, pool_names[i]), NULL, (MlirAttribute){0}));
   }
+  zb_set_ints(c->p.ranks[rank], "zb.posts", c->posts, (int)c->post_count);
   if (mlirOperationIsNull(zb_function_finish(&f, zb_function_block(c->p.ranks[rank]), "main", true, NULL, 0))) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
 cleanup:
   if (status) zb_function_abandon(&f);
@@ -691,6 +699,7 @@ static void deinit(connector *c) {
   zb_free(c->frames);
   zb_free(c->locals);
   zb_free(c->operands);
+  zb_free(c->posts);
   if (c->sources) zb_map_destroy(c->sources);
   zb_simulation_deinit(&c->simulation);
   zb_order_deinit(&c->order);

@@ -155,9 +155,16 @@ static bool set_operands(outline *o, int sub, const zb_node *node, MlirOperation
   return true;
 }
 
+// The marks of zb-autodiff have done their work. Without them the attributes of equal layers are equal again, which MLIR keeps once.
+static void drop_marks(MlirOperation op) {
+  mlirOperationRemoveAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_ID));
+  mlirOperationRemoveAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_OF));
+}
+
 static bool clone_into(outline *o, int sub, int node_index) {
   const zb_node *node = &o->graph.nodes[node_index];
   MlirOperation op = mlirOperationClone(node->op);
+  drop_marks(op);
   mlirBlockAppendOwnedOperation(o->subs[sub].f.block, op);
   if (!set_operands(o, sub, node, op)) return false;
   for (int r = 0; r < node->result_count; ++r)
@@ -216,6 +223,7 @@ static bool move_accumulate(outline *o, int sub, const zb_node *node) {
 static bool move_op(outline *o, int sub, int node_index) {
   const zb_node *node = &o->graph.nodes[node_index];
   start(o, sub);
+  drop_marks(node->op);
   for (int i = 0; i < node->operand_count; ++i)
     if (!resolve(o, sub, o->graph.operands[node->operand_begin + i])) return false;
   mlirOperationRemoveFromParent(node->op);

@@ -23,17 +23,17 @@
 module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "plain", zb.ranks = 2 : i64, zb.stage_rank = array<i64: 0, 1>} {
   module @rank0 attributes {zb.rank = 0 : i64} {
     func.func private @s0_F(%arg0: tensor<4x8xf32> {zb.input = "x", zb.value = 0 : i64}, %arg1: tensor<8x16xf32> {zb.param = "net.w0"}) -> (tensor<4x16xf32> {zb.value = 10 : i64}) attributes {zb.class = "F", zb.stage = 0 : i64} {
-      %0 = "zb.matmul"(%arg0, %arg1) {zb.class = "F", zb.id = 0 : i64, zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
-      %1 = "zb.relu"(%0) {zb.class = "F", zb.id = 1 : i64, zb.stage = 0 : i64} : (tensor<4x16xf32>) -> tensor<4x16xf32>
+      %0 = "zb.matmul"(%arg0, %arg1) {zb.class = "F", zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+      %1 = "zb.relu"(%0) {zb.class = "F", zb.stage = 0 : i64} : (tensor<4x16xf32>) -> tensor<4x16xf32>
       return %1 : tensor<4x16xf32>
     }
     func.func private @s0_B(%arg0: tensor<4x16xf32> {zb.value = 10 : i64}, %arg1: tensor<4x16xf32> {zb.value = 16 : i64}) -> (tensor<4x16xf32> {zb.value = 19 : i64}) attributes {zb.class = "B", zb.stage = 0 : i64} {
-      %0 = "zb.relu_grad"(%arg0, %arg1) {zb.class = "B", zb.of = 1 : i64, zb.stage = 0 : i64} : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+      %0 = "zb.relu_grad"(%arg0, %arg1) {zb.class = "B", zb.stage = 0 : i64} : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
       return %0 : tensor<4x16xf32>
     }
     func.func private @s0_W(%arg0: tensor<4x8xf32> {zb.input = "x", zb.value = 0 : i64}, %arg1: tensor<4x16xf32> {zb.value = 19 : i64}, %arg2: tensor<8x16xf32> {zb.sum = "net.w0", zb.use = 0 : i64}) -> (tensor<8x16xf32> {zb.sum = "net.w0", zb.use = 0 : i64}) attributes {zb.class = "W", zb.stage = 0 : i64} {
-      %0 = "zb.matmul"(%arg0, %arg1) {transpose_lhs = true, zb.class = "W", zb.of = 0 : i64, zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
-      %1 = "zb.accumulate"(%arg2, %0) {parameter = "net.w0", use = 0 : i64, zb.class = "W", zb.fold, zb.of = 0 : i64, zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+      %0 = "zb.matmul"(%arg0, %arg1) {transpose_lhs = true, zb.class = "W", zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+      %1 = "zb.accumulate"(%arg2, %0) {parameter = "net.w0", use = 0 : i64, zb.class = "W", zb.fold, zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
       return %1 : tensor<8x16xf32>
     }
     func.func private @s0_OPT(%arg0: tensor<8x16xf32> {zb.param = "net.w0"}, %arg1: tensor<8x16xf32> {zb.sum = "net.w0", zb.use = 0 : i64}, %arg2: tensor<8x16xf32> {zb.state = "net.w0.exp_avg"}, %arg3: tensor<8x16xf32> {zb.state = "net.w0.exp_avg_sq"}, %arg4: tensor<i64> {zb.step}) -> (tensor<8x16xf32> {zb.update = "net.w0"}, tensor<8x16xf32> {zb.update = "net.w0.exp_avg"}, tensor<8x16xf32> {zb.update = "net.w0.exp_avg_sq"}) attributes {zb.class = "OPT", zb.stage = 0 : i64} {
@@ -43,19 +43,19 @@ module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "p
   }
   module @rank1 attributes {zb.rank = 1 : i64} {
     func.func private @s1_F(%arg0: tensor<4x16xf32> {zb.value = 10 : i64}, %arg1: tensor<16x8xf32> {zb.param = "net.w1"}, %arg2: tensor<4xi64> {zb.input = "y", zb.value = 1 : i64}) -> (tensor<f32> {zb.loss}, tensor<4x8xf32> {zb.value = 11 : i64}, tensor<4xf32> {zb.value = 13 : i64}) attributes {zb.class = "F", zb.stage = 1 : i64} {
-      %0 = "zb.matmul"(%arg0, %arg1) {zb.class = "F", zb.id = 2 : i64, zb.stage = 1 : i64} : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
-      %1:2 = "zb.cross_entropy"(%0, %arg2) {reduction = "mean", zb.class = "F", zb.id = 3 : i64, zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>)
+      %0 = "zb.matmul"(%arg0, %arg1) {zb.class = "F", zb.stage = 1 : i64} : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+      %1:2 = "zb.cross_entropy"(%0, %arg2) {reduction = "mean", zb.class = "F", zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>)
       return %1#0, %0, %1#1 : tensor<f32>, tensor<4x8xf32>, tensor<4xf32>
     }
     func.func private @s1_B(%arg0: tensor<4x8xf32> {zb.value = 11 : i64}, %arg1: tensor<4xi64> {zb.input = "y", zb.value = 1 : i64}, %arg2: tensor<4xf32> {zb.value = 13 : i64}, %arg3: tensor<16x8xf32> {zb.param = "net.w1"}) -> (tensor<4x8xf32> {zb.value = 15 : i64}, tensor<4x16xf32> {zb.value = 16 : i64}) attributes {zb.class = "B", zb.stage = 1 : i64} {
-      %0 = "zb.constant"() {value = dense<1.000000e+00> : tensor<f32>, zb.class = "LOAD", zb.of = 3 : i64} : () -> tensor<f32>
-      %1 = "zb.cross_entropy_grad"(%arg0, %arg1, %arg2, %0) {reduction = "mean", zb.class = "B", zb.of = 3 : i64, zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<4xi64>, tensor<4xf32>, tensor<f32>) -> tensor<4x8xf32>
-      %2 = "zb.matmul"(%1, %arg3) {transpose_rhs = true, zb.class = "B", zb.of = 2 : i64, zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+      %0 = "zb.constant"() {value = dense<1.000000e+00> : tensor<f32>, zb.class = "LOAD"} : () -> tensor<f32>
+      %1 = "zb.cross_entropy_grad"(%arg0, %arg1, %arg2, %0) {reduction = "mean", zb.class = "B", zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<4xi64>, tensor<4xf32>, tensor<f32>) -> tensor<4x8xf32>
+      %2 = "zb.matmul"(%1, %arg3) {transpose_rhs = true, zb.class = "B", zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
       return %1, %2 : tensor<4x8xf32>, tensor<4x16xf32>
     }
     func.func private @s1_W(%arg0: tensor<4x16xf32> {zb.value = 10 : i64}, %arg1: tensor<4x8xf32> {zb.value = 15 : i64}, %arg2: tensor<16x8xf32> {zb.sum = "net.w1", zb.use = 0 : i64}) -> (tensor<16x8xf32> {zb.sum = "net.w1", zb.use = 0 : i64}) attributes {zb.class = "W", zb.stage = 1 : i64} {
-      %0 = "zb.matmul"(%arg0, %arg1) {transpose_lhs = true, zb.class = "W", zb.of = 2 : i64, zb.stage = 1 : i64} : (tensor<4x16xf32>, tensor<4x8xf32>) -> tensor<16x8xf32>
-      %1 = "zb.accumulate"(%arg2, %0) {parameter = "net.w1", use = 0 : i64, zb.class = "W", zb.fold, zb.of = 2 : i64, zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
+      %0 = "zb.matmul"(%arg0, %arg1) {transpose_lhs = true, zb.class = "W", zb.stage = 1 : i64} : (tensor<4x16xf32>, tensor<4x8xf32>) -> tensor<16x8xf32>
+      %1 = "zb.accumulate"(%arg2, %0) {parameter = "net.w1", use = 0 : i64, zb.class = "W", zb.fold, zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
       return %1 : tensor<16x8xf32>
     }
     func.func private @s1_OPT(%arg0: tensor<16x8xf32> {zb.param = "net.w1"}, %arg1: tensor<16x8xf32> {zb.sum = "net.w1", zb.use = 0 : i64}, %arg2: tensor<16x8xf32> {zb.state = "net.w1.exp_avg"}, %arg3: tensor<16x8xf32> {zb.state = "net.w1.exp_avg_sq"}, %arg4: tensor<i64> {zb.step}) -> (tensor<16x8xf32> {zb.update = "net.w1"}, tensor<16x8xf32> {zb.update = "net.w1.exp_avg"}, tensor<16x8xf32> {zb.update = "net.w1.exp_avg_sq"}) attributes {zb.class = "OPT", zb.stage = 1 : i64} {

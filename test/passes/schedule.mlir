@@ -19,8 +19,8 @@ module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "pla
   module @rank0 attributes {zb.constants = [], zb.gradients = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.sum = "net.w0", zb.use = 0 : i64}], zb.parameters = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.param = "net.w0"}], zb.rank = 0 : i64, zb.states = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.state = "net.w0.exp_avg"}, {offset = 512 : i64, type = tensor<8x16xf32>, zb.state = "net.w0.exp_avg_sq"}]} {
     func.func private @s0_F(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: tensor<4x8xf32> {zb.input = "x", zb.value = 0 : i64}) -> (!zb.frame<"fb", 256 : i64> {zb.frame = "fb"}, !zb.frame<"fw", 128 : i64> {zb.frame = "fw"}, tensor<4x16xf32> {zb.value = 10 : i64}) attributes {zb.class = "F", zb.flops = 1088 : i64, zb.product_flops = 1024 : i64, zb.stage = 0 : i64, zb.time_ps = 1151040 : i64, zb.workspace = 256 : i64} {
       %0 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>) -> tensor<8x16xf32>
-      %1 = "zb.matmul"(%arg1, %0) {zb.class = "F", zb.id = 0 : i64, zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
-      %2 = "zb.relu"(%1) {zb.class = "F", zb.id = 1 : i64, zb.stage = 0 : i64} : (tensor<4x16xf32>) -> tensor<4x16xf32>
+      %1 = "zb.matmul"(%arg1, %0) {zb.class = "F", zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+      %2 = "zb.relu"(%1) {zb.class = "F", zb.stage = 0 : i64} : (tensor<4x16xf32>) -> tensor<4x16xf32>
       %3 = "zb.empty_frame"() : () -> !zb.frame<"fb", 256 : i64>
       %4 = "zb.empty_frame"() : () -> !zb.frame<"fw", 128 : i64>
       %5 = "zb.put"(%4, %arg1) {offset = 0 : i64} : (!zb.frame<"fw", 128 : i64>, tensor<4x8xf32>) -> !zb.frame<"fw", 128 : i64>
@@ -29,7 +29,7 @@ module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "pla
     }
     func.func private @s0_B(%arg0: !zb.frame<"fb", 256 : i64> {zb.frame = "fb"}, %arg1: tensor<4x16xf32> {zb.value = 16 : i64}) -> (!zb.frame<"bw", 256 : i64> {zb.frame = "bw"}) attributes {zb.class = "B", zb.flops = 192 : i64, zb.product_flops = 0 : i64, zb.stage = 0 : i64, zb.time_ps = 576800 : i64, zb.workspace = 0 : i64} {
       %0 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"fb", 256 : i64>) -> tensor<4x16xf32>
-      %1 = "zb.relu_grad"(%0, %arg1) {zb.class = "B", zb.of = 1 : i64, zb.stage = 0 : i64} : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+      %1 = "zb.relu_grad"(%0, %arg1) {zb.class = "B", zb.stage = 0 : i64} : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
       %2 = "zb.empty_frame"() : () -> !zb.frame<"bw", 256 : i64>
       %3 = "zb.put"(%2, %1) {offset = 0 : i64} : (!zb.frame<"bw", 256 : i64>, tensor<4x16xf32>) -> !zb.frame<"bw", 256 : i64>
       return %3 : !zb.frame<"bw", 256 : i64>
@@ -38,8 +38,8 @@ module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "pla
       %0 = "zb.get"(%arg1) {offset = 0 : i64} : (!zb.frame<"fw", 128 : i64>) -> tensor<4x8xf32>
       %1 = "zb.get"(%arg2) {offset = 0 : i64} : (!zb.frame<"bw", 256 : i64>) -> tensor<4x16xf32>
       %2 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>) -> tensor<8x16xf32>
-      %3 = "zb.matmul"(%0, %1) {transpose_lhs = true, zb.class = "W", zb.of = 0 : i64, zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
-      %4 = "zb.accumulate"(%2, %3) {parameter = "net.w0", use = 0 : i64, zb.class = "W", zb.fold, zb.of = 0 : i64, zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+      %3 = "zb.matmul"(%0, %1) {transpose_lhs = true, zb.class = "W", zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+      %4 = "zb.accumulate"(%2, %3) {parameter = "net.w0", use = 0 : i64, zb.class = "W", zb.fold, zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
       %5 = "zb.put"(%arg0, %4) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>, tensor<8x16xf32>) -> !zb.frame<"gradients", 512 : i64>
       return %5 : !zb.frame<"gradients", 512 : i64>
     }
@@ -58,8 +58,8 @@ module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "pla
   module @rank1 attributes {zb.constants = [], zb.gradients = [{offset = 0 : i64, type = tensor<16x8xf32>, zb.sum = "net.w1", zb.use = 0 : i64}], zb.parameters = [{offset = 0 : i64, type = tensor<16x8xf32>, zb.param = "net.w1"}], zb.rank = 1 : i64, zb.states = [{offset = 0 : i64, type = tensor<16x8xf32>, zb.state = "net.w1.exp_avg"}, {offset = 512 : i64, type = tensor<16x8xf32>, zb.state = "net.w1.exp_avg_sq"}]} {
     func.func private @s1_F(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: tensor<4x16xf32> {zb.value = 10 : i64}, %arg2: tensor<4xi64> {zb.input = "y", zb.value = 1 : i64}) -> (!zb.frame<"fb", 256 : i64> {zb.frame = "fb"}, !zb.frame<"fw", 256 : i64> {zb.frame = "fw"}, tensor<f32> {zb.loss}) attributes {zb.class = "F", zb.flops = 1408 : i64, zb.product_flops = 1024 : i64, zb.stage = 1 : i64, zb.time_ps = 1117840 : i64, zb.workspace = 0 : i64} {
       %0 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>) -> tensor<16x8xf32>
-      %1 = "zb.matmul"(%arg1, %0) {zb.class = "F", zb.id = 2 : i64, zb.stage = 1 : i64} : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
-      %2:2 = "zb.cross_entropy"(%1, %arg2) {reduction = "mean", zb.class = "F", zb.id = 3 : i64, zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>)
+      %1 = "zb.matmul"(%arg1, %0) {zb.class = "F", zb.stage = 1 : i64} : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+      %2:2 = "zb.cross_entropy"(%1, %arg2) {reduction = "mean", zb.class = "F", zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>)
       %3 = "zb.empty_frame"() : () -> !zb.frame<"fb", 256 : i64>
       %4 = "zb.empty_frame"() : () -> !zb.frame<"fw", 256 : i64>
       %5 = "zb.put"(%3, %arg2) {offset = 0 : i64} : (!zb.frame<"fb", 256 : i64>, tensor<4xi64>) -> !zb.frame<"fb", 256 : i64>
@@ -73,9 +73,9 @@ module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "pla
       %1 = "zb.get"(%arg1) {offset = 0 : i64} : (!zb.frame<"fb", 256 : i64>) -> tensor<4xi64>
       %2 = "zb.get"(%arg1) {offset = 192 : i64} : (!zb.frame<"fb", 256 : i64>) -> tensor<4xf32>
       %3 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>) -> tensor<16x8xf32>
-      %4 = "zb.constant"() {value = dense<1.000000e+00> : tensor<f32>, zb.class = "LOAD", zb.of = 3 : i64} : () -> tensor<f32>
-      %5 = "zb.cross_entropy_grad"(%0, %1, %2, %4) {reduction = "mean", zb.class = "B", zb.of = 3 : i64, zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<4xi64>, tensor<4xf32>, tensor<f32>) -> tensor<4x8xf32>
-      %6 = "zb.matmul"(%5, %3) {transpose_rhs = true, zb.class = "B", zb.of = 2 : i64, zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+      %4 = "zb.constant"() {value = dense<1.000000e+00> : tensor<f32>, zb.class = "LOAD"} : () -> tensor<f32>
+      %5 = "zb.cross_entropy_grad"(%0, %1, %2, %4) {reduction = "mean", zb.class = "B", zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<4xi64>, tensor<4xf32>, tensor<f32>) -> tensor<4x8xf32>
+      %6 = "zb.matmul"(%5, %3) {transpose_rhs = true, zb.class = "B", zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
       %7 = "zb.empty_frame"() : () -> !zb.frame<"bw", 128 : i64>
       %8 = "zb.put"(%7, %5) {offset = 0 : i64} : (!zb.frame<"bw", 128 : i64>, tensor<4x8xf32>) -> !zb.frame<"bw", 128 : i64>
       return %8, %6 : !zb.frame<"bw", 128 : i64>, tensor<4x16xf32>
@@ -84,8 +84,8 @@ module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "pla
       %0 = "zb.get"(%arg1) {offset = 0 : i64} : (!zb.frame<"fw", 256 : i64>) -> tensor<4x16xf32>
       %1 = "zb.get"(%arg2) {offset = 0 : i64} : (!zb.frame<"bw", 128 : i64>) -> tensor<4x8xf32>
       %2 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>) -> tensor<16x8xf32>
-      %3 = "zb.matmul"(%0, %1) {transpose_lhs = true, zb.class = "W", zb.of = 2 : i64, zb.stage = 1 : i64} : (tensor<4x16xf32>, tensor<4x8xf32>) -> tensor<16x8xf32>
-      %4 = "zb.accumulate"(%2, %3) {parameter = "net.w1", use = 0 : i64, zb.class = "W", zb.fold, zb.of = 2 : i64, zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
+      %3 = "zb.matmul"(%0, %1) {transpose_lhs = true, zb.class = "W", zb.stage = 1 : i64} : (tensor<4x16xf32>, tensor<4x8xf32>) -> tensor<16x8xf32>
+      %4 = "zb.accumulate"(%2, %3) {parameter = "net.w1", use = 0 : i64, zb.class = "W", zb.fold, zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
       %5 = "zb.put"(%arg0, %4) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>, tensor<16x8xf32>) -> !zb.frame<"gradients", 512 : i64>
       return %5 : !zb.frame<"gradients", 512 : i64>
     }
