@@ -106,7 +106,8 @@ static zb_status read_posts(allocator *a) {
     if (a->info_of[n] >= 0 || (!zb_op_is(op, "zb.send") && !zb_op_is(op, "zb.recv"))) continue;
     if (at == posts) return ZB_ERROR(INVALID, "rank %d posts more messages than zb.posts names", a->rank);
     a->message_of[n] = (int)mlirDenseI64ArrayGetElement(table, at++);
-    if (a->message_of[n] < 0 || a->message_of[n] >= a->message_count) return ZB_ERROR(INVALID, "rank %d posts message %d, which is not in zb.messages", a->rank, a->message_of[n]);
+    if (a->message_of[n] < 0 || a->message_of[n] >= a->message_count)
+      return ZB_ERROR(INVALID, "rank %d posts message %d, which is not in zb.messages", a->rank, a->message_of[n]);
   }
   return NULL;
 }
@@ -319,7 +320,7 @@ static zb_status pack_slots(allocator *a) {
   }
   for (size_t i = 0; i < a->item_count; ++i) order[i] = (int)i;
   sort_items = a->items;
-  qsort(order, a->item_count, sizeof *order, compare_items);
+  if (a->item_count) qsort(order, a->item_count, sizeof *order, compare_items);
   for (size_t i = 0; i < a->item_count; ++i) {
     item *it = &a->items[order[i]];
     size_t kept = 0, at = 0;

@@ -79,7 +79,7 @@ static void find_chain(chains *c, const int *operands, int operand_count, int re
     c->found[c->found_count++] = n;
     for (int i = 0; i < node->operand_count; ++i) push(c, c->graph.operands[node->operand_begin + i], reader, &depth);
   }
-  qsort(c->found, (size_t)c->found_count, sizeof c->found[0], compare_ints);
+  if (c->found_count) qsort(c->found, (size_t)c->found_count, sizeof c->found[0], compare_ints);
 }
 
 // Makes operand `index` of `op` read the current chain's copy of the value.

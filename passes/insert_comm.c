@@ -156,7 +156,7 @@ static zb_status number_messages(connector *c) {
   zb_map *channel = zb_map_create_pointer(); // (source, destination) -> last send position
   zb_status status = NULL;
   if (!channel) return ZB_OUT_OF_MEMORY();
-  qsort(c->messages, c->message_count, c->message_count ? sizeof *c->messages : 1, compare_messages);
+  if (c->message_count) qsort(c->messages, c->message_count, sizeof *c->messages, compare_messages);
   for (size_t i = 0; i < c->message_count; ++i) {
     message *m = &c->messages[i];
     void *key = (void *)((uintptr_t)m->source * (uintptr_t)ranks + (uintptr_t)m->destination + 1);
@@ -525,7 +525,7 @@ static zb_status collect_posts(connector *c, post **out, size_t *out_count) {
     if (m->source == c->rank) posts[count++] = (post){.position = m->send_position, .message = (int)i, .send = true};
     if (m->destination == c->rank) posts[count++] = (post){.position = m->recv_position, .message = (int)i, .send = false};
   }
-  qsort(posts, count, count ? sizeof *posts : 1, compare_posts);
+  if (count) qsort(posts, count, sizeof *posts, compare_posts);
   *out = posts;
   *out_count = count;
   return NULL;

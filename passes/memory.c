@@ -193,7 +193,7 @@ static zb_status find_kept(memory *m, stage_info *s) {
     if (producer % CLASS_COUNT == CLASS_F)
       ZB_TRY_GOTO(keep(s, id, FRAME_FB, mlirValueGetType(mlirBlockGetArgument(zb_function_block(b), i))));
   }
-  qsort(s->kept, s->kept_count, sizeof *s->kept, compare_kept);
+  if (s->kept_count) qsort(s->kept, s->kept_count, sizeof *s->kept, compare_kept);
   for (size_t i = 0; i < s->kept_count; ++i) {
     uint64_t *bytes = &s->frame_bytes[s->kept[i].frame];
     s->kept[i].offset = *bytes;

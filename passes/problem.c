@@ -117,7 +117,7 @@ static zb_status find_travels(zb_module_problem *p, const zb_map *producers, tra
                                  .bytes = (int64_t)zb_type_bytes(mlirValueGetType(mlirBlockGetArgument(block, i)))};
       }
     }
-  qsort(list, count, count ? sizeof *list : 1, compare_travel);
+  if (count) qsort(list, count, sizeof *list, compare_travel);
   *out = list;
   *out_count = count;
   return NULL;
@@ -216,7 +216,7 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   read_costs(out);
   ZB_TRY_GOTO(read_producers(out, producers));
   ZB_TRY_GOTO(build_hops(out, producers));
-  qsort(out->hops, out->hop_count, out->hop_count ? sizeof *out->hops : 1, compare_hops);
+  if (out->hop_count) qsort(out->hops, out->hop_count, sizeof *out->hops, compare_hops);
   ZB_TRY_GOTO(build_edges(out));
   problem->stage_rank = out->stage_rank;
   problem->costs = out->costs;

@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -178,14 +179,14 @@ def indent(text, lines_max=400):
 
 
 def build(preset, folder, report):
-    """Configures and builds all programs and tests, as far as they build. False if nothing can be run."""
+    """Configures, and builds all programs and tests as far as they build. (whether tests can be run, whether all was built)."""
     print("building preset %s in %s/" % (preset, os.path.relpath(folder, ROOT)), flush=True)
     start = time.monotonic()
     # Configured each time: test programs are found by name, and this is quick.
     status, text, seconds = run(["cmake", "--preset", preset], 600)
     if status != 0:
         report.add(Result("configure", failed=1, text=text, seconds=seconds))
-        return False
+        return False, False
     status, text, seconds = run(["ninja", "-C", folder, "-k", "0", "all", "zb-tests"], 3600)
     if status != 0:
         lines = [l for l in text.split("\n") if not re.match(r"\[\d+/\d+\] (Building|Linking|Generating|Running)", l)]
@@ -194,13 +195,12 @@ def build(preset, folder, report):
         lines = [l for l in text.split("\n") if not re.match(r"\[\d+/\d+\]", l)]
         report.add(Result("build without warnings", failed=1, text="\n".join(lines), seconds=seconds))
     print("built in %.0f s" % (time.monotonic() - start), flush=True)
-    return True
+    return True, status == 0
 
 
-def up_to_date(folder, target):
-    """Whether a program exists and is newer than its sources; asked only after a build that failed."""
-    status, text, _ = run(["ninja", "-C", folder, "-n", target], 60)
-    return status == 0 and "no work to do" in text
+def builds(folder, target):
+    """Whether this program builds; asked only after a build of all that failed."""
+    return run(["ninja", "-C", folder, target], 600)[0] == 0
 
 
 def run_lit(tests, folder, jobs, environment, limit_seconds, report):
@@ -254,14 +254,17 @@ def main():
                 return False
         return True
 
-    if not build(options.preset, folder, report):
+    can_run, whole = build(options.preset, folder, report)
+    if not can_run:
         return report.finish()
-    broken = report.failed > 0
+    build_lock = threading.Lock()
 
     def run_cunit(item):
         name, source = item
         program = os.path.join(folder, "test", name)
-        if broken and not up_to_date(folder, "test/" + name):
+        with build_lock:
+            good = whole or builds(folder, "test/" + name)
+        if not good:
             return Result(name, failed=1, text="%s does not build\n" % source)
         if not os.path.exists(program):
             return Result(name, failed=1, text="%s: no program; hint: add zb_tests(%s ROOMS) to test/CMakeLists.txt\n" %

@@ -275,7 +275,7 @@ V_INLINE float v_highest(vf x) {
 /* Lanes n.. (n >= 1) become `value`. */
 V_INLINE vf v_fill(vf x, int64_t n, float value) {
 #if ZB_ISA_LEVEL == 2
-  return v_select(n >= V_LANES ? (vm)0xffff : (vm)((1u << n) - 1), x, v_set(value));
+  return v_select((vm)(n >= V_LANES ? 0xffffu : (1u << n) - 1u), x, v_set(value));
 #elif ZB_ISA_LEVEL == 1
   vi lane = {0, 1, 2, 3, 4, 5, 6, 7};
   return v_select((vf)(lane < (int32_t)n), x, v_set(value));

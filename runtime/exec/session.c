@@ -91,7 +91,7 @@ static zb_status list_owned(zb_session *session) {
         session->owned[session->owned_count++] = (zb_owned_parameter){rank, i, parameter->tensor.name};
     }
   }
-  qsort(session->owned, (size_t)session->owned_count, sizeof *session->owned, by_name);
+  if (session->owned_count) qsort(session->owned, (size_t)session->owned_count, sizeof *session->owned, by_name);
   return NULL;
 }
 
