@@ -9,7 +9,7 @@
 // the number of an op of @main and a message.
 //
 // The arena is parameters, state, gradients, constants, step, slots, workspace. Slots hold frames and values on the way, packed offline:
-// each for as long as it is needed in the simulated schedule, at the lowest address that is free then. A value that is kept has its
+// each for as long as it is needed in the simulated schedule. A value that is kept has its
 // home in its frame, also while it arrives. Memory that a send reads is held until the transfer is done; where it is used again, the job
 // or receive that writes there waits for the send, and a job waits for the messages that it reads.
 //
@@ -302,41 +302,91 @@ static void find_lifetimes(allocator *a) {
 // ---- Packing ----
 
 static item *sort_items; // qsort has no context; set and used by one thread inside pack_slots
-static int compare_items(const void *x, const void *y) {
+static int compare_starts(const void *x, const void *y) {
   const item *a = &sort_items[*(const int *)x], *b = &sort_items[*(const int *)y];
   if (a->start != b->start) return a->start - b->start;
   if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
   return *(const int *)x - *(const int *)y;
 }
 
-// First fit: items by start, each at the lowest address that is free for its whole life.
-static zb_status pack_slots(allocator *a) {
+static int compare_sizes(const void *x, const void *y) {
+  const item *a = &sort_items[*(const int *)x], *b = &sort_items[*(const int *)y];
+  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+  return compare_starts(x, y);
+}
+
+// Lowest address for `it` among blocks sorted by address; *out_at is its place in the list.
+static uint64_t lowest_gap(const allocator *a, const int *blocks, size_t count, uint64_t bytes, size_t *out_at) {
+  uint64_t offset = 0;
+  size_t at = 0;
+  for (; at < count && a->items[blocks[at]].offset < offset + bytes; ++at) {
+    uint64_t end = a->items[blocks[at]].offset + a->items[blocks[at]].bytes;
+    if (end > offset) offset = end;
+  }
+  *out_at = at;
+  return offset;
+}
+
+static void insert_at(int *list, size_t *count, size_t at, int value) {
+  memmove(&list[at + 1], &list[at], (*count - at) * sizeof *list);
+  list[at] = value;
+  ++*count;
+}
+
+// First fit: items by start, each at the lowest address that is free at its start. O(items x live items). Bytes in all.
+static uint64_t pack_by_start(allocator *a, int *order, int *live) {
   size_t live_count = 0;
-  int *order = zb_alloc((a->item_count + 1) * sizeof *order), *live = zb_alloc((a->item_count + 1) * sizeof *live);
-  if (!order || !live) {
+  uint64_t total = 0;
+  qsort(order, a->item_count, a->item_count ? sizeof *order : 1, compare_starts);
+  for (size_t i = 0; i < a->item_count; ++i) {
+    item *it = &a->items[order[i]];
+    size_t kept = 0, at = 0;
+    for (size_t k = 0; k < live_count; ++k)
+      if (a->items[live[k]].end >= it->start) live[kept++] = live[k];
+    live_count = kept;
+    it->offset = lowest_gap(a, live, live_count, it->bytes, &at);
+    insert_at(live, &live_count, at, order[i]);
+    if (it->offset + it->bytes > total) total = it->offset + it->bytes;
+  }
+  return total;
+}
+
+// Largest items first, each at the lowest address that is free for its whole life. O(items^2): for short steps, where it leaves fewer holes.
+static uint64_t pack_by_size(allocator *a, int *order, int *overlapping) {
+  size_t placed_count = 0;
+  uint64_t total = 0;
+  int *placed = overlapping + a->item_count; // the second half of the array: by address
+  qsort(order, a->item_count, a->item_count ? sizeof *order : 1, compare_sizes);
+  for (size_t i = 0; i < a->item_count; ++i) {
+    item *it = &a->items[order[i]];
+    size_t count = 0, at = 0;
+    for (size_t k = 0; k < placed_count; ++k)
+      if (a->items[placed[k]].start <= it->end && a->items[placed[k]].end >= it->start) overlapping[count++] = placed[k];
+    it->offset = lowest_gap(a, overlapping, count, it->bytes, &at);
+    for (at = 0; at < placed_count && a->items[placed[at]].offset <= it->offset;) ++at;
+    insert_at(placed, &placed_count, at, order[i]);
+    if (it->offset + it->bytes > total) total = it->offset + it->bytes;
+  }
+  return total;
+}
+
+// The smaller of both packings.
+static zb_status pack_slots(allocator *a) {
+  enum { SORTED_ITEMS_MAX = 1024 };
+  int *order = zb_alloc((a->item_count + 1) * sizeof *order), *list = zb_alloc((2 * a->item_count + 2) * sizeof *list);
+  if (!order || !list) {
     zb_free(order);
-    zb_free(live);
+    zb_free(list);
     return ZB_OUT_OF_MEMORY();
   }
   for (size_t i = 0; i < a->item_count; ++i) order[i] = (int)i;
   sort_items = a->items;
-  if (a->item_count) qsort(order, a->item_count, sizeof *order, compare_items);
-  for (size_t i = 0; i < a->item_count; ++i) {
-    item *it = &a->items[order[i]];
-    size_t kept = 0, at = 0;
-    uint64_t offset = 0;
-    for (size_t k = 0; k < live_count; ++k)
-      if (a->items[live[k]].end >= it->start) live[kept++] = live[k];
-    live_count = kept;
-    for (; at < live_count && a->items[live[at]].offset < offset + it->bytes; ++at) offset = a->items[live[at]].offset + a->items[live[at]].bytes;
-    memmove(&live[at + 1], &live[at], (live_count - at) * sizeof *live);
-    live[at] = order[i];
-    ++live_count;
-    it->offset = offset;
-    if (offset + it->bytes > a->slot_bytes) a->slot_bytes = offset + it->bytes;
-  }
+  bool small = a->item_count <= SORTED_ITEMS_MAX;
+  uint64_t by_size = small ? pack_by_size(a, order, list) : UINT64_MAX;
+  a->slot_bytes = pack_by_start(a, order, list);
+  if (by_size < a->slot_bytes) a->slot_bytes = pack_by_size(a, order, list);
   zb_free(order);
-  zb_free(live);
+  zb_free(list);
   return NULL;
 }
 
