@@ -294,6 +294,34 @@ static void stage_forward(partition *p) {
   }
 }
 
+// The stage of an accumulate is that of its parameter, by name, or the one its optimizer updates with it.
+static zb_status stage_accumulates(const partition *p, const int *parameter, int *known) {
+  zb_map *names = zb_map_create();
+  zb_status status = NULL;
+  if (!names) return ZB_OUT_OF_MEMORY();
+  for (int a = 0; a < p->graph.argument_count; ++a) {
+    const char *name = zb_argument_string(p->graph.function, a, ZB_ATTR_PARAM);
+    if (name && !zb_map_set(names, name, a)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  }
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    if (!(p->flow.nodes[n] & ZB_FLOW_ACCUMULATE)) continue;
+    const char *name = zb_get_string(p->graph.nodes[n].op, "parameter");
+    int64_t argument = name ? zb_map_get_or(names, name, -1) : -1;
+    const zb_value *sum = &p->graph.values[p->graph.nodes[n].result_begin];
+    for (int u = 0; u < sum->use_count && argument < 0; ++u) {
+      const zb_node *user = &p->graph.nodes[p->graph.uses[sum->use_begin + u]];
+      for (int i = 0; i < user->operand_count && argument < 0; ++i) {
+        const zb_value *operand = &p->graph.values[p->graph.operands[user->operand_begin + i]];
+        if (operand->producer < 0 && (p->flow.arguments[operand->index] & ZB_FLOW_TRAINED)) argument = operand->index;
+      }
+    }
+    if (argument >= 0 && parameter[argument] > known[n]) known[n] = parameter[argument];
+  }
+cleanup:
+  zb_map_destroy(names);
+  return status;
+}
+
 // Latest stage among the parameters that a backward op reads (their first forward reader) and the accumulates it leads to.
 static zb_status stage_unmarked(partition *p) {
   int *parameter = zb_alloc(((size_t)p->graph.argument_count + 1) * sizeof *parameter);
@@ -320,6 +348,7 @@ static zb_status stage_unmarked(partition *p) {
       if (from > known[n]) known[n] = from;
     }
   }
+  ZB_TRY_GOTO(stage_accumulates(p, parameter, known));
   for (int n = p->graph.node_count - 1; n >= 0; --n) { // what it leads to
     if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD)) continue;
     const zb_node *node = &p->graph.nodes[n];
