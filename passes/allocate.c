@@ -315,6 +315,12 @@ static int compare_sizes(const void *x, const void *y) {
   return compare_starts(x, y);
 }
 
+static int compare_lives(const void *x, const void *y) {
+  const item *a = &sort_items[*(const int *)x], *b = &sort_items[*(const int *)y];
+  int life = (b->end - b->start) - (a->end - a->start);
+  return life ? life : compare_sizes(x, y);
+}
+
 // Lowest address for `it` among blocks sorted by address; *out_at is its place in the list.
 static uint64_t lowest_gap(const allocator *a, const int *blocks, size_t count, uint64_t bytes, size_t *out_at) {
   uint64_t offset = 0;
@@ -351,12 +357,13 @@ static uint64_t pack_by_start(allocator *a, int *order, int *live) {
   return total;
 }
 
-// Largest items first, each at the lowest address that is free for its whole life. O(items^2): for short steps, where it leaves fewer holes.
-static uint64_t pack_by_size(allocator *a, int *order, int *overlapping) {
+// Items in the order of `compare` (largest first, longest first), each at the lowest address that is free for its whole life. O(items^2): for
+// short steps, where it leaves fewer holes.
+static uint64_t pack_sorted(allocator *a, int (*compare)(const void *, const void *), int *order, int *overlapping) {
   size_t placed_count = 0;
   uint64_t total = 0;
   int *placed = overlapping + a->item_count; // the second half of the array: by address
-  qsort(order, a->item_count, a->item_count ? sizeof *order : 1, compare_sizes);
+  qsort(order, a->item_count, a->item_count ? sizeof *order : 1, compare);
   for (size_t i = 0; i < a->item_count; ++i) {
     item *it = &a->items[order[i]];
     size_t count = 0, at = 0;
@@ -370,7 +377,7 @@ static uint64_t pack_by_size(allocator *a, int *order, int *overlapping) {
   return total;
 }
 
-// The smaller of both packings.
+// The smallest of three packings.
 static zb_status pack_slots(allocator *a) {
   enum { SORTED_ITEMS_MAX = 1024 };
   int *order = zb_alloc((a->item_count + 1) * sizeof *order), *list = zb_alloc((2 * a->item_count + 2) * sizeof *list);
@@ -382,9 +389,11 @@ static zb_status pack_slots(allocator *a) {
   for (size_t i = 0; i < a->item_count; ++i) order[i] = (int)i;
   sort_items = a->items;
   bool small = a->item_count <= SORTED_ITEMS_MAX;
-  uint64_t by_size = small ? pack_by_size(a, order, list) : UINT64_MAX;
+  uint64_t by_size = small ? pack_sorted(a, compare_sizes, order, list) : UINT64_MAX;
+  uint64_t by_life = small ? pack_sorted(a, compare_lives, order, list) : UINT64_MAX;
   a->slot_bytes = pack_by_start(a, order, list);
-  if (by_size < a->slot_bytes) a->slot_bytes = pack_by_size(a, order, list);
+  if (by_size < a->slot_bytes && by_size <= by_life) a->slot_bytes = pack_sorted(a, compare_sizes, order, list);
+  else if (by_life < a->slot_bytes) a->slot_bytes = pack_sorted(a, compare_lives, order, list);
   zb_free(order);
   zb_free(list);
   return NULL;

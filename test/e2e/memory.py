@@ -6,7 +6,7 @@
 For GPT-2 and Llama of test/data, 1, 2, 4 and 8 ranks, ZB-H1 and 1F1B, 8 micro-batches:
   arena        the peak that zbc prints is, to the byte, the arena that zb-run takes, and the sum of the plan's regions
   high water   what the jobs really touch at the worst time never exceeds it; below it only by what packing costs, which is printed
-               and may be at most a quarter
+               and may be at most a hundredth of the slots (0 almost everywhere)
   poison       with every free byte overwritten between jobs, losses, weights and optimizer state are the same (a build with
                -DZB_POISON=ON; skipped when there is none)
   frames       what one layer keeps from F (fb + fw) is at most what PyTorch's autograd keeps for it (stages cut after each layer)
@@ -23,7 +23,7 @@ import sys
 import common
 
 MICRO_BATCHES = 8
-PACKING = 0.25
+PACKING = 0.01
 LAYERS = {"gpt2-small": "lm.transformer.h", "llama-small": "lm.model.layers"}
 LOOKED_UP = ("lm.transformer.wte.weight", "lm.transformer.wpe.weight", "lm.model.embed_tokens.weight")  # by gather: no product
 TIED = "lm.transformer.wte.weight"  # looked up by the first stage, multiplied by the last
