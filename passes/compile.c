@@ -193,9 +193,11 @@ static zb_status draw(zb_store *store, const char *name, const zb_shape *shape) 
   if (!values) return ZB_OUT_OF_MEMORY();
   uint64_t state = zb_fnv1a(ZB_FNV_START, name, strlen(name));
   const double pi = 3.14159265358979323846;
-  for (int64_t i = 0; i < count; ++i) {
-    double radius = sqrt(-2.0 * log(uniform(&state))), angle = 2.0 * pi * uniform(&state);
-    values[i] = shape->rank >= 2 ? (float)(0.02 * radius * cos(angle)) : ends_with(name, "bias") ? 0.0f : 1.0f;
+  for (int64_t i = 0; i < count && shape->rank < 2; ++i) values[i] = ends_with(name, "bias") ? 0.0f : 1.0f;
+  for (int64_t i = 0; i < count && shape->rank >= 2; i += 2) { // a pair a draw
+    double radius = 0.02 * sqrt(-2.0 * log(uniform(&state))), angle = 2.0 * pi * uniform(&state);
+    values[i] = (float)(radius * cos(angle));
+    if (i + 1 < count) values[i + 1] = (float)(radius * sin(angle));
   }
   zb_status status = zb_store_add(store, name, shape, values, true);
   zb_free(values);

@@ -121,20 +121,25 @@ static zb_status fill_tensor(emitter *e, MlirAttribute entry, const char *name, 
   return entry_shape(entry, &out->shape) ? NULL : ZB_ERROR(INVALID, "%s is no static tensor", name);
 }
 
-// The final gradient of a parameter: the accumulator of its last use (zb-autodiff sums from the last use to the first, in place).
-static int64_t gradient_offset(const emitter *e, const char *parameter) {
+// Where the final gradient of each parameter lies: in the accumulator of its last use on this rank (zb-autodiff sums from the last use to the
+// first, zb-memory in place). Name -> arena offset.
+static zb_status map_gradients(const emitter *e, zb_map *offsets) {
   intptr_t count;
+  zb_status status = NULL;
   MlirAttribute gradients = table(e, "zb.gradients", &count);
-  int64_t best_use = -1, offset = -1;
+  zb_map *last_use = zb_map_create();
+  if (!last_use) return ZB_OUT_OF_MEMORY();
   for (intptr_t i = 0; i < count; ++i) {
     MlirAttribute entry = mlirArrayAttrGetElement(gradients, i);
     const char *name = zb_dictionary_string(entry, "zb.sum");
     int64_t use = zb_dictionary_i64(entry, "zb.use", 0);
-    if (!name || strcmp(name, parameter) != 0 || use < best_use) continue;
-    best_use = use;
-    offset = (int64_t)e->rank->regions[ZB_REGION_GRADIENTS].offset + zb_dictionary_i64(entry, "offset", 0);
+    if (!name || use < zb_map_get_or(last_use, name, -1)) continue;
+    int64_t offset = (int64_t)e->rank->regions[ZB_REGION_GRADIENTS].offset + zb_dictionary_i64(entry, "offset", 0);
+    if (!zb_map_set(last_use, name, use) || !zb_map_set(offsets, name, offset)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   }
-  return offset;
+cleanup:
+  zb_map_destroy(last_use);
+  return status;
 }
 
 static zb_status emit_states(emitter *e) {
@@ -192,7 +197,7 @@ static zb_status emit_parameters(emitter *e, zb_map *owners, const zb_map *first
       e->plan->model_hash += own; // a sum: the order of the ranks does not matter
     }
     find_states(e->rank, p->tensor.name, first_state, p);
-    p->gradient_offset = zb_map_get(gradients, p->tensor.name, NULL) ? gradient_offset(e, p->tensor.name) : -1;
+    p->gradient_offset = zb_map_get_or(gradients, p->tensor.name, -1);
   }
   return NULL;
 }
@@ -201,12 +206,7 @@ static zb_status emit_tables(emitter *e, zb_map *owners) {
   zb_map *first_state = zb_map_create(), *gradients = zb_map_create();
   zb_status status = NULL;
   if (!first_state || !gradients) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  intptr_t count;
-  MlirAttribute sums = table(e, "zb.gradients", &count);
-  for (intptr_t i = 0; i < count; ++i) {
-    const char *name = zb_dictionary_string(mlirArrayAttrGetElement(sums, i), "zb.sum");
-    if (name && !zb_map_set(gradients, name, 1)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  }
+  ZB_TRY_GOTO(map_gradients(e, gradients));
   ZB_TRY_GOTO(emit_states(e));
   ZB_TRY_GOTO(map_states(e->rank, first_state));
   ZB_TRY_GOTO(emit_parameters(e, owners, first_state, gradients));
@@ -321,7 +321,7 @@ static zb_status emit_attributes(emitter *e, MlirOperation op, zb_plan_instructi
   if (!out->attrs) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < view.attrs.count; ++i) {
     zb_attr attr = view.attrs.items[i];
-    attr.name = zb_plan_strdup(e->plan, attr.name);
+    // The name is of the op's row, which lives as long as the process.
     if (attr.kind == ZB_ATTR_STRING) attr.s = zb_plan_strdup(e->plan, attr.s);
     if (attr.kind == ZB_ATTR_INTS) {
       int64_t *ints = PLAN_NEW(e, attr.count, int64_t);
@@ -329,7 +329,6 @@ static zb_status emit_attributes(emitter *e, MlirOperation op, zb_plan_instructi
       if (attr.count) memcpy(ints, attr.ints, (size_t)attr.count * sizeof *ints);
       attr.ints = ints;
     }
-    if (!attr.name) return ZB_OUT_OF_MEMORY();
     out->attrs[out->attr_count++] = attr;
   }
   return NULL;

@@ -48,7 +48,6 @@ static void fill_node(zb_graph *graph, MlirOperation op, int *operand_count, boo
   node->result_begin = graph->value_count;
   node->result_count = (int)mlirOperationGetNumResults(op);
   for (int i = 0; i < node->result_count; ++i) add_value(graph, mlirOperationGetResult(op, i), number, i, failed);
-  *failed |= !zb_map_set(graph->node_numbers, op.ptr, number);
 }
 
 // Uses come out in program order because nodes are visited in it.
@@ -92,9 +91,8 @@ zb_status zb_graph_build(MlirOperation function, zb_graph *out) {
   out->uses = zb_alloc((total.operands + 1) * sizeof *out->uses);
   out->returned = zb_alloc(((size_t)out->returned_count + 1) * sizeof *out->returned);
   out->numbers = zb_map_create_pointer();
-  out->node_numbers = zb_map_create_pointer();
   if (!out->nodes || !out->values || !out->operands || !out->uses || !out->returned || !out->numbers ||
-      !out->node_numbers)
+      !zb_map_reserve(out->numbers, total.results + (size_t)out->argument_count))
     ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int i = 0; i < out->argument_count; ++i) add_value(out, mlirBlockGetArgument(out->block, i), -1, i, &failed);
   for (MlirOperation op = mlirBlockGetFirstOperation(out->block); !mlirOperationIsNull(op);
@@ -115,7 +113,6 @@ void zb_graph_deinit(zb_graph *graph) {
   zb_free(graph->uses);
   zb_free(graph->returned);
   if (graph->numbers) zb_map_destroy(graph->numbers);
-  if (graph->node_numbers) zb_map_destroy(graph->node_numbers);
   *graph = (zb_graph){0};
 }
 

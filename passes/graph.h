@@ -34,7 +34,6 @@ typedef struct zb_graph {
   int *returned;             /* value numbers of the terminator's operands */
   int returned_count;
   zb_map *numbers;           /* MlirValue.ptr -> value number */
-  zb_map *node_numbers;      /* MlirOperation.ptr -> node number */
 } zb_graph;
 
 /* Out of memory gives MEMORY. Release with zb_graph_deinit. */

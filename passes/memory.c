@@ -46,6 +46,8 @@ typedef struct kept {
   int frame;
   uint64_t offset;
   MlirType type;
+  MlirValue value;  // while the function that puts it is rebuilt
+  bool incoming;    // it came in: no op of that function makes it
 } kept;
 
 typedef struct stage_info {
@@ -312,6 +314,34 @@ static bool kept_by_sender(rebuild *r, int64_t id) {
   return false;
 }
 
+// Finds every kept value among the results and arguments of the function: one walk over each.
+static void find_kept_values(rebuild *r) {
+  MlirOperation end = terminator(r->old);
+  for (size_t i = 0; i < r->stage->kept_count; ++i) r->stage->kept[i].value = (MlirValue){0};
+  for (size_t n = 0; n < r->f.argument_count; ++n) {
+    kept *k = find(r->stage, zb_dictionary_i64(r->f.argument_attributes[n], "zb.value", -1));
+    if (!k) continue;
+    k->value = mlirBlockGetArgument(r->f.block, (intptr_t)n);
+    k->incoming = true;
+  }
+  for (intptr_t n = 0; n < mlirOperationGetNumOperands(end); ++n) {
+    kept *k = find(r->stage, result_id(r->old, (int)n));
+    if (!k) continue;
+    k->value = mlirOperationGetOperand(end, n);
+    k->incoming = false;
+  }
+}
+
+// A kept value that only a later class reads comes in here to be kept.
+static void take_in(rebuild *r, kept *k) {
+  MlirAttribute id = zb_dictionary(r->m->context, "zb.value", zb_mlir_i64(r->m->context, k->id), NULL, (MlirAttribute){0});
+  MlirOperation reader = r->stage->functions[k->frame == FRAME_FB ? CLASS_B : CLASS_W];
+  for (intptr_t n = 0; n < argument_count(reader); ++n)
+    if (argument_id(reader, (int)n) == k->id) id = zb_argument_dictionary(reader, (int)n);
+  k->value = zb_function_argument(&r->f, k->type, id);
+  k->incoming = true;
+}
+
 // Puts every kept value of the frames that this function makes: results, and what came in.
 static void put_kept(rebuild *r) {
   if (!r->stage) return;
@@ -320,28 +350,12 @@ static void put_kept(rebuild *r) {
     r->frames[frame] = (MlirValue){0};
     frame_under_construction(r, frame);
   }
+  find_kept_values(r);
   for (size_t i = 0; i < r->stage->kept_count; ++i) {
     kept *k = &r->stage->kept[i];
     if (!writes_frame(r->class_index, k->frame)) continue;
-    MlirValue value = {0};
-    bool incoming = false;
-    MlirOperation end = terminator(r->old);
-    for (intptr_t n = 0; n < mlirOperationGetNumOperands(end); ++n)
-      if (result_id(r->old, (int)n) == k->id) value = mlirOperationGetOperand(end, n);
-    for (size_t n = 0; n < r->f.argument_count && mlirValueIsNull(value); ++n)
-      if (zb_dictionary_i64(r->f.argument_attributes[n], "zb.value", -1) == k->id) {
-        value = mlirBlockGetArgument(r->f.block, (intptr_t)n);
-        incoming = true;
-      }
-    if (mlirValueIsNull(value)) { // only a later class reads it: it comes in here to be kept
-      MlirAttribute id = zb_dictionary(r->m->context, "zb.value", zb_mlir_i64(r->m->context, k->id), NULL, (MlirAttribute){0});
-      MlirOperation reader = r->stage->functions[k->frame == FRAME_FB ? CLASS_B : CLASS_W];
-      for (intptr_t n = 0; n < argument_count(reader); ++n)
-        if (argument_id(reader, (int)n) == k->id) id = zb_argument_dictionary(reader, (int)n);
-      value = zb_function_argument(&r->f, k->type, id);
-      incoming = true;
-    }
-    r->frames[k->frame] = build_put(r, r->frames[k->frame], value, k->offset, incoming && kept_by_sender(r, k->id));
+    if (mlirValueIsNull(k->value)) take_in(r, k);
+    r->frames[k->frame] = build_put(r, r->frames[k->frame], k->value, k->offset, k->incoming && kept_by_sender(r, k->id));
   }
 }
 

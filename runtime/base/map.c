@@ -63,9 +63,9 @@ static map_entry *find(const zb_map *map, const void *key, uint64_t hash) {
   }
 }
 
-static bool grow(zb_map *map) {
+static bool grow_to(zb_map *map, size_t capacity) {
   zb_map bigger = *map;
-  bigger.capacity = map->capacity ? map->capacity * 2 : 16;
+  bigger.capacity = capacity;
   if (bigger.capacity > SIZE_MAX / sizeof *bigger.entries) return false;
   bigger.entries = zb_alloc(bigger.capacity * sizeof *bigger.entries);
   if (!bigger.entries) return false;
@@ -74,6 +74,19 @@ static bool grow(zb_map *map) {
   zb_free(map->entries);
   *map = bigger;
   return true;
+}
+
+static bool grow(zb_map *map) {
+  return grow_to(map, map->capacity ? map->capacity * 2 : 16);
+}
+
+bool zb_map_reserve(zb_map *map, size_t count) {
+  size_t capacity = map->capacity ? map->capacity : 16;
+  while (capacity / 4 * 3 < count) {
+    if (capacity > SIZE_MAX / 2) return false;
+    capacity *= 2;
+  }
+  return capacity == map->capacity || grow_to(map, capacity);
 }
 
 bool zb_map_set(zb_map *map, const void *key, int64_t value) {
