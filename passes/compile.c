@@ -162,7 +162,9 @@ static zb_status import(const zb_compile_params *p, zb_module *program) {
 
 static zb_status check_params(const zb_compile_params *p) {
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
-  if (p->ranks < 1 || p->chunks < 1) return ZB_ERROR(USAGE, "ranks and chunks must be at least 1, got %d and %d", p->ranks, p->chunks);
+  if (p->ranks < 1 || p->chunks < 1)
+    return zb_status_hint(ZB_ERROR(USAGE, "ranks and chunks must be at least 1, got %d and %d", p->ranks, p->chunks),
+                          "--ranks is how many executors train together, for example --ranks 4");
   if (p->micro_batches < 1)
     return zb_status_hint(ZB_ERROR(USAGE, "micro-batches must be at least 1, got %d", p->micro_batches),
                           "use at least as many as ranks, for example --micro-batches 8");

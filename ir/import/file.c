@@ -46,7 +46,8 @@ static ProtobufCAllocator allocator = {.alloc = allocate, .free = release, .allo
 zb_status zb_onnx_mapping_open(const char *path, const char *name, zb_onnx_mapping *out) {
   *out = (zb_onnx_mapping){0};
   int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return ZB_ERROR(IO, "cannot open '%s': %s", path, strerror(errno));
+  if (file < 0)
+    return zb_status_hint(ZB_ERROR(IO, "cannot open '%s': %s", path, strerror(errno)), "check the path and its permissions");
   zb_status status = NULL;
   struct stat info;
   if (fstat(file, &info) != 0) {
@@ -234,7 +235,8 @@ static zb_status not_onnx(const char *path, const zb_onnx_mapping *map, size_t b
 zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
   *out = (zb_onnx_file){0};
   ZB_TRY(zb_onnx_mapping_open(path, NULL, &out->map));
-  if (out->map.bytes == 0) return ZB_ERROR(INVALID, "'%s' is empty, not an ONNX model", path);
+  if (out->map.bytes == 0)
+    return zb_status_hint(ZB_ERROR(INVALID, "'%s' is empty, not an ONNX model", path), "was it copied completely? export it again");
   zb_text skeleton;
   zb_text_init(&skeleton);
   zb_status status = NULL;

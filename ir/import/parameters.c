@@ -211,6 +211,9 @@ static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
     return ZB_FAIL;
   }
   if (trained > 0) return ZB_OK;
+  if (im->params->freeze_count > 0)
+    return zb_onnx_fail(im, "take a --freeze pattern back, or name what is to be trained with --train",
+                        "no parameter is left to train: --freeze leaves none of the %zu initializers", im->graph->n_initializer);
   return zb_onnx_fail(im,
                       "torch.onnx.export needs export_params=True and optimize=False: see tools/export_onnx.py; or "
                       "name them with --train",

@@ -504,7 +504,8 @@ zb_status zb_plan_read(const char *path, int rank, zb_plan **out) {
   size_t bytes = 0;
   *out = NULL;
   int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return ZB_ERROR(IO, "cannot open the plan '%s': %s", path, strerror(errno));
+  if (descriptor < 0)
+    return zb_status_hint(ZB_ERROR(IO, "cannot open the plan '%s': %s", path, strerror(errno)), "give the folder that zbc wrote with -o");
   struct stat about;
   if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
     status = ZB_ERROR(IO, "'%s' is not a file", path);
