@@ -18,16 +18,16 @@
 
 /* ---- The IRDL text ---- */
 
-/* Kinds of frames: what a stage keeps between jobs, and what lives for the whole run. */
+/* The type of frames: its kinds are the rows of ir/frames.def. */
 static const char frame_type[] = "  irdl.type @frame {\n"
-                                 "    %fb = irdl.is \"fb\"\n"
-                                 "    %fw = irdl.is \"fw\"\n"
-                                 "    %bw = irdl.is \"bw\"\n"
-                                 "    %parameters = irdl.is \"parameters\"\n"
-                                 "    %state = irdl.is \"state\"\n"
-                                 "    %gradients = irdl.is \"gradients\"\n"
-                                 "    %constants = irdl.is \"constants\"\n"
-                                 "    %kind = irdl.any_of(%fb, %fw, %bw, %parameters, %state, %gradients, %constants)\n"
+#define ZB_FRAME(ID, name) "    %" name " = irdl.is \"" name "\"\n"
+#define ZB_POOL(ID, name) ZB_FRAME(ID, name)
+#include "ir/frames.def"
+                                 "    %kind = irdl.any_of(%fb" /* again among the rows: it only starts the list */
+#define ZB_FRAME(ID, name) ", %" name
+#define ZB_POOL(ID, name) ZB_FRAME(ID, name)
+#include "ir/frames.def"
+                                 ")\n"
                                  "    %bytes = irdl.base \"#builtin.integer\"\n"
                                  "    irdl.parameters(kind: %kind, bytes: %bytes)\n"
                                  "  }\n";

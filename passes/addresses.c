@@ -10,7 +10,10 @@ zb_region_kind zb_argument_region(MlirOperation function, int argument) {
   static const struct {
     const char *frame;
     zb_region_kind region;
-  } pools[] = {{"parameters", ZB_REGION_PARAMETERS}, {"state", ZB_REGION_STATE}, {"gradients", ZB_REGION_GRADIENTS}, {"constants", ZB_REGION_CONSTANTS}};
+  } pools[] = {
+#define ZB_POOL(ID, name) {name, ZB_REGION_##ID},
+#include "ir/frames.def"
+  };
   MlirAttribute attributes = zb_argument_dictionary(function, argument);
   if (zb_dictionary_has(attributes, ZB_ATTR_STEP)) return ZB_REGION_STEP;
   const char *frame = zb_dictionary_string(attributes, "zb.frame");

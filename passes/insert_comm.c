@@ -19,6 +19,7 @@
 //
 // Tests: test/passes/insert-comm.mlir.
 
+#include "passes/frames.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
 #include "passes/problem.h"
@@ -29,10 +30,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POOL_PARAMETERS, POOL_STATE, POOL_GRADIENTS, POOL_CONSTANTS, POOL_COUNT };
-static const char *const pool_names[POOL_COUNT] = {"parameters", "state", "gradients", "constants"};
-enum { FRAME_FB, FRAME_FW, FRAME_BW, FRAME_COUNT };
-static const char *const frame_names[FRAME_COUNT] = {"fb", "fw", "bw"};
 enum { GRADIENT_HOP = -1 };
 
 typedef struct message {

@@ -14,6 +14,7 @@
 
 #include "passes/cost.h"
 #include "passes/flow.h"
+#include "passes/frames.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
 #include "passes/workspace.h"
@@ -24,19 +25,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Frames of a rank that live for the whole run, by the argument attributes that name their entries.
-enum { POOL_PARAMETERS, POOL_STATE, POOL_GRADIENTS, POOL_CONSTANTS, POOL_COUNT };
-static const char *const pool_names[POOL_COUNT] = {"parameters", "state", "gradients", "constants"};
-
 typedef struct pool {
   zb_map *offsets;          // key text -> offset
   MlirAttribute *entries;   // {name, offset, type, ...} for the module's table
   size_t count, capacity;
   uint64_t bytes;
 } pool;
-
-enum { FRAME_FB, FRAME_FW, FRAME_BW, FRAME_COUNT };
-static const char *const frame_names[FRAME_COUNT] = {"fb", "fw", "bw"};
 
 enum { CLASS_F, CLASS_B, CLASS_W, CLASS_COUNT };
 

@@ -3,6 +3,7 @@
 #include "passes/problem.h"
 
 #include "passes/cost.h"
+#include "passes/frames.h"
 #include "passes/function.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -33,15 +34,14 @@ static int class_index(MlirOperation function) {
 }
 
 static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
-  static const char *const pools[] = {"parameters", "state", "gradients", "constants"};
-  int64_t pool_bytes[4] = {0}, workspace = 0;
+  int64_t pool_bytes[POOL_COUNT] = {0}, workspace = 0;
   ZB_FOR_EACH_OP(function, zb_function_block(module)) {
     int stage = (int)zb_get_i64(function, ZB_ATTR_STAGE, -1), c = class_index(function);
     const char *name = zb_get_string(function, ZB_ATTR_CLASS);
     if (!name) continue; // @main
     if (stage >= 0 && stage < p->problem.stages && c >= 0) p->functions[stage * ZB_CLASS_INDEX_COUNT + c] = function;
-    for (int i = 0; i < 4; ++i) {
-      int64_t bytes = zb_frame_bytes(function, pools[i]);
+    for (int i = 0; i < POOL_COUNT; ++i) {
+      int64_t bytes = zb_frame_bytes(function, pool_names[i]);
       if (bytes > pool_bytes[i]) pool_bytes[i] = bytes;
     }
     int64_t own = zb_get_i64(function, "zb.workspace", 0);
@@ -49,13 +49,14 @@ static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
     if (strcmp(name, "OPT") == 0) p->optimizer_ps[rank] += zb_get_i64(function, "zb.time_ps", 0);
   }
   p->base_bytes[rank] = workspace + (int64_t)zb_align(8);
-  for (int i = 0; i < 4; ++i) p->base_bytes[rank] += pool_bytes[i];
+  for (int i = 0; i < POOL_COUNT; ++i) p->base_bytes[rank] += pool_bytes[i];
 }
 
 static void read_costs(zb_module_problem *p) {
   for (int s = 0; s < p->problem.stages; ++s) {
     const MlirOperation *f = &p->functions[s * ZB_CLASS_INDEX_COUNT];
-    int64_t fb = zb_frame_bytes(f[0], "fb"), fw = zb_frame_bytes(f[0], "fw"), bw = zb_frame_bytes(f[1], "bw");
+    int64_t fb = zb_frame_bytes(f[0], frame_names[FRAME_FB]), fw = zb_frame_bytes(f[0], frame_names[FRAME_FW]);
+    int64_t bw = zb_frame_bytes(f[1], frame_names[FRAME_BW]);
     zb_stage_cost *cost = &p->costs[s];
     for (int c = 0; c < ZB_CLASS_INDEX_COUNT; ++c) cost->time_ps[c] = zb_get_i64(f[c], "zb.time_ps", 1);
     cost->keep_bytes[ZB_F] = fb + fw;

@@ -1,0 +1,27 @@
+/* The kinds of frames as numbers and names: ir/frames.def. */
+#ifndef ZB_PASSES_FRAMES_H
+#define ZB_PASSES_FRAMES_H
+
+enum {
+#define ZB_FRAME(ID, name) FRAME_##ID,
+#include "ir/frames.def"
+  FRAME_COUNT
+};
+
+enum {
+#define ZB_POOL(ID, name) POOL_##ID,
+#include "ir/frames.def"
+  POOL_COUNT
+};
+
+static const char *const frame_names[FRAME_COUNT] = {
+#define ZB_FRAME(ID, name) name,
+#include "ir/frames.def"
+};
+
+static const char *const pool_names[POOL_COUNT] = {
+#define ZB_POOL(ID, name) name,
+#include "ir/frames.def"
+};
+
+#endif
