@@ -301,7 +301,7 @@ static void find_lifetimes(allocator *a) {
 
 // ---- Packing ----
 
-static item *sort_items; // qsort has no context; set and used by one thread inside pack_slots
+static _Thread_local item *sort_items; // qsort has no context; set and used inside pack_slots
 static int compare_starts(const void *x, const void *y) {
   const item *a = &sort_items[*(const int *)x], *b = &sort_items[*(const int *)y];
   if (a->start != b->start) return a->start - b->start;
@@ -406,37 +406,36 @@ static uint64_t address(const allocator *a, int value) {
 
 // ---- Waits and addresses on the ops ----
 
-typedef struct wait_list {
-  int64_t numbers[256];
-  int count;
-} wait_list;
-
-static void add_wait(wait_list *waits, int message) {
-  for (int i = 0; i < waits->count; ++i)
-    if (waits->numbers[i] == message) return;
-  ZB_ASSERT(waits->count < (int)(sizeof waits->numbers / sizeof waits->numbers[0]));
-  waits->numbers[waits->count++] = message;
+// Op `node` of @main waits for the message. Waits of an op stand together at the end of the table.
+static zb_status add_wait(allocator *a, int node, int message) {
+  for (size_t i = a->wait_count; i >= 2 && a->waits[i - 2] == node; i -= 2)
+    if (a->waits[i - 1] == message) return NULL;
+  if (!zb_grow((void **)&a->waits, &a->wait_capacity, a->wait_count + 2, sizeof *a->waits)) return ZB_OUT_OF_MEMORY();
+  a->waits[a->wait_count++] = node;
+  a->waits[a->wait_count++] = message;
+  return NULL;
 }
 
 // Who writes a range waits for the sends that still read it.
-static void wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, wait_list *waits) {
+static zb_status wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int node) {
   size_t kept = 0;
   for (size_t i = 0; i < a->pending_count; ++i) {
     pending_send p = a->pending[i];
-    if (p.offset < offset + bytes && offset < p.offset + p.bytes) add_wait(waits, p.message);
+    if (p.offset < offset + bytes && offset < p.offset + p.bytes) ZB_TRY(add_wait(a, node, p.message));
     else a->pending[kept++] = p;
   }
   a->pending_count = kept;
+  return NULL;
 }
 
 // Who reads a received value waits for it, the first time.
-static void wait_for_recv(allocator *a, int value, wait_list *waits) {
+static zb_status wait_for_recv(allocator *a, int value, int node) {
   int producer = a->graph.values[value].producer;
-  if (producer < 0 || !zb_op_is(a->graph.nodes[producer].op, "zb.recv")) return;
+  if (producer < 0 || !zb_op_is(a->graph.nodes[producer].op, "zb.recv")) return NULL;
   int message = a->message_of[producer];
-  if (!a->received[message]) return;
+  if (!a->received[message]) return NULL;
   a->received[message] = false;
-  add_wait(waits, message);
+  return add_wait(a, node, message);
 }
 
 static zb_status add_address(allocator *a, uint64_t number) {
@@ -445,38 +444,38 @@ static zb_status add_address(allocator *a, uint64_t number) {
   return NULL;
 }
 
-static zb_status call_addresses(allocator *a, int n, wait_list *waits) {
+static zb_status call_addresses(allocator *a, int n) {
   const zb_node *node = &a->graph.nodes[n];
   const zb_subprogram_info *info = &a->infos[a->info_of[n]];
-  for (int i = 0; i < node->operand_count; ++i) wait_for_recv(a, a->graph.operands[node->operand_begin + i], waits);
+  for (int i = 0; i < node->operand_count; ++i) ZB_TRY(wait_for_recv(a, a->graph.operands[node->operand_begin + i], n));
   for (int b = 0; b < info->base_count; ++b) {
     int position = info->base_position[b];
     bool result = position >= info->argument_count;
     int value = result ? node->result_begin + position - info->argument_count : a->graph.operands[node->operand_begin + position];
     ZB_TRY(add_address(a, address(a, value)));
-    if (result) wait_for_sends(a, address(a, value), info_base_bytes(info, b), waits);
+    if (result) ZB_TRY(wait_for_sends(a, address(a, value), info_base_bytes(info, b), n));
   }
   // A result that lies in a frame of a later job is written here as well.
   for (int r = 0; r < node->result_count; ++r) {
     int value = node->result_begin + r;
-    if (a->homes[value].item >= 0 && !info->base_of[info->argument_count + r]) wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), waits);
+    if (a->homes[value].item >= 0 && !info->base_of[info->argument_count + r]) ZB_TRY(wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), n));
   }
   // The optimizer of a tied parameter sums in place what it has sent.
   const char *class_name = zb_get_string(info->function, ZB_ATTR_CLASS);
   if (class_name && strcmp(class_name, "OPT") == 0)
-    wait_for_sends(a, a->regions[ZB_REGION_GRADIENTS].offset, a->regions[ZB_REGION_GRADIENTS].bytes, waits);
+    ZB_TRY(wait_for_sends(a, a->regions[ZB_REGION_GRADIENTS].offset, a->regions[ZB_REGION_GRADIENTS].bytes, n));
   return NULL;
 }
 
-static zb_status communication_address(allocator *a, int n, wait_list *waits) {
+static zb_status communication_address(allocator *a, int n) {
   const zb_node *node = &a->graph.nodes[n];
   bool gives = node->result_count == 1;
   int value = gives ? node->result_begin : a->graph.operands[node->operand_begin];
   zb_shape shape;
   if (!zb_type_shape(mlirValueGetType(a->graph.values[value].value), &shape)) return NULL;
   uint64_t offset = address(a, value), bytes = (uint64_t)zb_shape_bytes(&shape);
-  if (gives) wait_for_sends(a, offset, bytes, waits);
-  else wait_for_recv(a, value, waits);
+  if (gives) ZB_TRY(wait_for_sends(a, offset, bytes, n));
+  else ZB_TRY(wait_for_recv(a, value, n));
   if (zb_op_is(node->op, "zb.send")) {
     if (!zb_grow((void **)&a->pending, &a->pending_capacity, a->pending_count + 1, sizeof *a->pending)) return ZB_OUT_OF_MEMORY();
     a->pending[a->pending_count++] = (pending_send){.offset = offset, .bytes = bytes, .message = a->message_of[n]};
@@ -491,15 +490,9 @@ static zb_status write_main(allocator *a) {
   if (!a->received) return ZB_OUT_OF_MEMORY();
   for (int n = 0; n < a->graph.node_count; ++n) {
     const zb_node *node = &a->graph.nodes[n];
-    wait_list waits = {.count = 0};
     if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get")) continue;
-    if (a->info_of[n] >= 0) ZB_TRY(call_addresses(a, n, &waits));
-    else ZB_TRY(communication_address(a, n, &waits));
-    for (int i = 0; i < waits.count; ++i) {
-      if (!zb_grow((void **)&a->waits, &a->wait_capacity, a->wait_count + 2, sizeof *a->waits)) return ZB_OUT_OF_MEMORY();
-      a->waits[a->wait_count++] = n;
-      a->waits[a->wait_count++] = waits.numbers[i];
-    }
+    if (a->info_of[n] >= 0) ZB_TRY(call_addresses(a, n));
+    else ZB_TRY(communication_address(a, n));
     ++a->pass->changes;
   }
   zb_set_ints(a->rank_op, "zb.addresses", a->numbers, (int)a->number_count);
@@ -508,14 +501,15 @@ static zb_status write_main(allocator *a) {
 }
 
 // (base, offset) of every result of every op in the functions, for people and for golden tests.
-static void write_functions(allocator *a) {
+static zb_status write_functions(allocator *a) {
   for (int i = 0; i < a->info_count; ++i) {
     const zb_subprogram_info *info = &a->infos[i];
     const zb_workspace *w = &info->workspace;
-    int64_t positions[512];
-    int count = info->base_count < 512 ? info->base_count : 512;
-    for (int b = 0; b < count; ++b) positions[b] = info->base_position[b];
-    zb_set_ints(info->function, "zb.bases", positions, count);
+    int64_t *positions = zb_alloc(((size_t)info->base_count + 1) * sizeof *positions);
+    if (!positions) return ZB_OUT_OF_MEMORY();
+    for (int b = 0; b < info->base_count; ++b) positions[b] = info->base_position[b];
+    zb_set_ints(info->function, "zb.bases", positions, info->base_count);
+    zb_free(positions);
     for (int n = 0; n < w->graph.node_count; ++n) {
       const zb_node *node = &w->graph.nodes[n];
       int64_t at[2 * 8];
@@ -531,6 +525,7 @@ static void write_functions(allocator *a) {
       zb_set_ints(node->op, ZB_ATTR_AT, at, 2 * node->result_count);
     }
   }
+  return NULL;
 }
 
 static void write_regions(allocator *a) {
@@ -566,7 +561,7 @@ static zb_status allocate_rank(allocator *a) {
   a->regions[ZB_REGION_SLOTS].bytes = a->slot_bytes;
   a->regions[ZB_REGION_WORKSPACE].offset = a->regions[ZB_REGION_SLOTS].offset + a->slot_bytes;
   ZB_TRY(write_main(a));
-  write_functions(a);
+  ZB_TRY(write_functions(a));
   write_regions(a);
   return NULL;
 }

@@ -58,7 +58,7 @@ typedef struct port {
   int kind;      // PORT_*
   int index;     // pool or frame
   int64_t id;    // value
-  char key[160]; // accumulators
+  char key[512]; // accumulators
   const char *input;
   MlirType type;
 } port;
@@ -175,7 +175,7 @@ static bool find_gradient(MlirOperation rank, const char *key, int64_t *out_offs
   if (mlirAttributeIsNull(table)) return false;
   for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(table); ++i) {
     MlirAttribute entry = mlirArrayAttrGetElement(table, i);
-    char own[160];
+    char own[512];
     const char *name = zb_dictionary_string(entry, "zb.sum");
     snprintf(own, sizeof own, "%s#%lld", name ? name : "", (long long)zb_dictionary_i64(entry, "zb.use", 0));
     if (strcmp(own, key) != 0) continue;
@@ -217,7 +217,7 @@ static zb_status find_exchanges(connector *c) {
         MlirAttribute attributes = zb_argument_dictionary(function, (int)i);
         const char *name = zb_dictionary_string(attributes, "zb.sum");
         if (!name) continue;
-        char key[160];
+        char key[512];
         snprintf(key, sizeof key, "%s#%lld", name, (long long)zb_dictionary_i64(attributes, "zb.use", 0));
         bool found = false;
         for (int source = 0; source < c->p.problem.ranks && !found; ++source) {
