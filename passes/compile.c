@@ -168,11 +168,8 @@ static zb_status check_params(const zb_compile_params *p) {
   if (p->micro_batches < 1)
     return zb_status_hint(ZB_ERROR(USAGE, "micro-batches must be at least 1, got %d", p->micro_batches),
                           "use at least as many as ranks, for example --micro-batches 8");
-  const char *nearest = NULL;
-  if (p->schedule && !zb_schedule_find(p->schedule, &nearest)) {
-    zb_status status = ZB_ERROR(USAGE, "unknown schedule '%s'", p->schedule);
-    return nearest ? zb_status_hint(status, "did you mean '%s'?", nearest) : zb_status_hint(status, "zb-sched --list shows all");
-  }
+  zb_schedule_choice choice;
+  if (p->schedule) ZB_TRY(zb_schedule_parse(p->schedule, &choice));
   return NULL;
 }
 

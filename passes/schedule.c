@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static zb_status schedule_module(zb_pass *pass, MlirModule module, const zb_schedule_def *schedule, int micro_batches) {
+static zb_status schedule_module(zb_pass *pass, MlirModule module, const zb_schedule_choice *choice, int micro_batches) {
   zb_module_problem problem;
   zb_order order = {0};
   zb_status status = NULL;
   ZB_TRY(zb_module_problem_build(module, micro_batches, &problem));
-  ZB_TRY_GOTO(zb_schedule_run(schedule, &problem.problem, &order));
+  ZB_TRY_GOTO(zb_schedule_run_choice(choice, &problem.problem, &order));
   for (int rank = 0; rank < problem.problem.ranks; ++rank) {
     char *text = zb_order_text(&order, rank);
     if (!text) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -27,7 +27,7 @@ static zb_status schedule_module(zb_pass *pass, MlirModule module, const zb_sche
     zb_free(text);
     ++pass->changes;
   }
-  zb_set_string(mlirModuleGetOperation(module), "zb.schedule", schedule->name);
+  zb_set_string(mlirModuleGetOperation(module), "zb.schedule", choice->schedule->name);
   zb_set_i64(mlirModuleGetOperation(module), "zb.micro_batches", micro_batches);
 cleanup:
   zb_order_deinit(&order);
@@ -40,19 +40,14 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   int64_t micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
   if (micro_batches < 1 || micro_batches > 1 << 20)
     return zb_op_error_at(top, "micro-batches=8", "expected 1 to 1048576 micro-batches, got '%s'", zb_pass_option(pass, "micro-batches"));
-  const char *name = zb_pass_option(pass, "schedule"), *nearest = NULL;
-  const zb_schedule_def *schedule = zb_schedule_find(name, &nearest);
-  if (!schedule) {
-    zb_status status = ZB_ERROR(USAGE, "unknown schedule '%s'", name);
-    return zb_pass_fail(pass, nearest ? zb_status_hint(status, "did you mean '%s'?", nearest)
-                                      : zb_status_hint(status, "zb-sched --list shows all"));
-  }
-  ZB_PASS_TRY(pass, schedule_module(pass, module, schedule, (int)micro_batches));
+  zb_schedule_choice choice;
+  ZB_PASS_TRY(pass, zb_schedule_parse(zb_pass_option(pass, "schedule"), &choice));
+  ZB_PASS_TRY(pass, schedule_module(pass, module, &choice, (int)micro_batches));
   return ZB_OK;
 }
 
 static const zb_option_def options[] = {
-    {"schedule", "zb-h1", "name of a schedule (zb-sched --list)"},
+    {"schedule", "zb-h1", "name of a schedule (zb-sched --list), with its options: NAME:option=number,..."},
     {"micro-batches", "1", "micro-batches a step"},
     {0},
 };

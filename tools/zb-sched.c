@@ -313,13 +313,9 @@ static void print_summary(const settings *s, const zb_problem *problem, const zb
 }
 
 static zb_status run(const settings *s) {
-  const char *nearest;
-  const zb_schedule_def *schedule = zb_schedule_find(s->schedule, &nearest);
-  if (!schedule) {
-    zb_status status = nearest ? ZB_ERROR(USAGE, "unknown schedule '%s', did you mean '%s'?", s->schedule, nearest)
-                               : ZB_ERROR(USAGE, "unknown schedule '%s'", s->schedule);
-    return zb_status_hint(status, "zb-sched --list names them all");
-  }
+  zb_schedule_choice choice;
+  ZB_TRY(zb_schedule_parse(s->schedule, &choice));
+  const zb_schedule_def *schedule = choice.schedule;
   const char *placement = s->placement ? s->placement : s->chunks > 1 ? "looped" : "plain";
   problem_memory memory = {0};
   zb_problem problem;
@@ -328,7 +324,7 @@ static zb_status run(const settings *s) {
   char title[160];
   zb_status status = NULL;
   ZB_TRY_GOTO(make_problem(s, &memory, &problem));
-  ZB_TRY_GOTO(zb_schedule_run(schedule, &problem, &order));
+  ZB_TRY_GOTO(zb_schedule_run_choice(&choice, &problem, &order));
   ZB_TRY_GOTO(zb_simulate(&problem, &order, &simulation));
   snprintf(title, sizeof title, "%s, %d ranks, %d micro-batches (simulated)", schedule->name, s->ranks,
            s->micro_batches);

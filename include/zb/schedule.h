@@ -29,6 +29,10 @@ typedef struct zb_edge {
   int64_t forward_bytes, backward_bytes; /* backward 0: no gradient returns */
 } zb_edge;
 
+/* What a step is judged by. BARRIER: global end - global start, for a step that ends with something that waits for all ranks. STAGE: the
+ * longest rank's end - start, for optimizers that need not wait for each other. */
+typedef enum zb_metric { ZB_METRIC_BARRIER, ZB_METRIC_STAGE } zb_metric;
+
 typedef struct zb_problem {
   int ranks, micro_batches, stages;  /* stages: virtual stages, a multiple of ranks */
   const int *stage_rank;             /* [stages] placement: which rank owns each virtual stage */
@@ -40,6 +44,9 @@ typedef struct zb_problem {
   const int64_t *base_bytes;         /* [ranks] weights, optimizer state, ...; NULL: 0 */
   const int64_t *optimizer_ps;       /* [ranks]; NULL: 0 */
   int64_t memory_limit_bytes;        /* per rank; 0: none */
+  const int64_t *rank_limit_bytes;   /* [ranks] instead of memory_limit_bytes where ranks differ, 0: none; NULL: all alike */
+  zb_metric metric;                  /* what searching schedules minimize */
+  bool whole_backward;               /* B and W are one job: W directly follows its B, and the gradient leaves when both are done */
 } zb_problem;
 
 typedef struct zb_job {
@@ -59,14 +66,28 @@ typedef struct zb_order {
   bool whole_backward;
 } zb_order;
 
-/* One published schedule: a row of passes/schedule/schedules.def. */
+/* A whole number that a schedule can be given: "interleaved-1f1b:group=4". */
+typedef struct zb_schedule_option {
+  const char *name;
+  int64_t value; /* where none is given */
+  int64_t least, most;
+  const char *help;
+} zb_schedule_option;
+enum { ZB_SCHEDULE_OPTIONS_MAX = 8 };
+
+/* One schedule: a row of passes/schedule/schedules.def. */
 typedef struct zb_schedule_def {
   const char *name;        /* "zb-h1" */
   const char *summary;     /* one line with the source (paper, section) */
-  int chunks_max;          /* most chunks a rank: 1, or INT_MAX */
+  const char *placement;   /* the one it is made for: what to use where none is named */
+  int chunks_min;          /* fewest chunks a rank: what to use where none is named */
+  int chunks_max;          /* most: 1, 2, or INT_MAX */
   bool splits_backward;    /* false: each W directly follows its B (one backward job in the paper's terms) */
-  /* Fills the order. USAGE with what is defined, where the rule is not defined for this problem. */
-  zb_status (*emit)(const zb_problem *problem, zb_order *out);
+  bool two_pipelines;      /* every stage on two ranks: stages s < p and 2p-1-s are copies, edges form two chains, micro_batches are those
+                              of one direction (DualPipe). To be simulated, not trained. */
+  const zb_schedule_option *options; /* ends with a row without a name; NULL: none */
+  /* Fills the order. USAGE with what is defined, where the rule is not defined for this problem. options: one value a row. */
+  zb_status (*emit)(const zb_problem *problem, const int64_t *options, zb_order *out);
   /* Bound on the peak of a rank in units of one micro-batch's F memory, as the paper states it; < 0: none stated. */
   double (*memory_bound)(const zb_problem *problem, int rank);
 } zb_schedule_def;
@@ -76,12 +97,22 @@ ZB_API const zb_schedule_def *zb_schedule_at(int index);
 /* NULL if unknown; *nearest (may be NULL) gets the most similar name. */
 ZB_API const zb_schedule_def *zb_schedule_find(const char *name, const char **nearest);
 
+/* A schedule and the values of its options. */
+typedef struct zb_schedule_choice {
+  const zb_schedule_def *schedule;
+  int64_t options[ZB_SCHEDULE_OPTIONS_MAX];
+} zb_schedule_choice;
+/* Reads NAME or NAME:option=number,...: USAGE names the nearest schedule or the options there are. */
+ZB_API zb_status zb_schedule_parse(const char *text, zb_schedule_choice *out) ZB_MUST_USE;
+
 /* Checks the problem: INVALID with the field, what was expected and what was got. Every function below that takes a problem and returns a
  * status does this first. */
 ZB_API zb_status zb_problem_check(const zb_problem *problem) ZB_MUST_USE;
 /* Checks the problem, emits, validates, and checks the memory limit: INFEASIBLE with how much is needed on which rank. The order is
  * released with zb_order_deinit; on failure it is empty. */
 ZB_API zb_status zb_schedule_run(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) ZB_MUST_USE;
+/* The same with values for its options (zb_schedule_run: the defaults). */
+ZB_API zb_status zb_schedule_run_choice(const zb_schedule_choice *choice, const zb_problem *problem, zb_order *out) ZB_MUST_USE;
 ZB_API void zb_order_deinit(zb_order *order);
 /* Appends a job to a rank's list (for generators). */
 ZB_API zb_status zb_order_add(zb_order *order, int rank, int stage, zb_kind kind, int micro_batch) ZB_MUST_USE;

@@ -10,7 +10,8 @@ static int warmup(const zb_problem *problem, int stage) {
   return zb_min_int(problem->stages - stage, problem->micro_batches);
 }
 
-static zb_status emit(const zb_problem *problem, zb_order *out) {
+static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
+  (void)options;
   zb_emitter emitter;
   zb_emit_init(&emitter, problem, out);
   for (int stage = 0; stage < problem->stages; ++stage) {
@@ -36,6 +37,8 @@ const zb_schedule_def zb_schedule_1f1b = {
     .name = "1f1b",
     .summary = "one forward, one backward after a short warm-up (PipeDream-Flush, arXiv 2006.09503, section 3.2); one "
                "chunk a rank",
+    .placement = "plain",
+    .chunks_min = 1,
     .chunks_max = 1,
     .splits_backward = false,
     .emit = emit,

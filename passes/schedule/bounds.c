@@ -185,8 +185,9 @@ static int64_t most_forward(const zb_model *model, int rank) {
   int64_t all = 0;
   for (int k = 0; k < model->chunks; ++k)
     all += p->micro_batches * p->costs[stages[k]].time_ps[ZB_F];
-  if (p->memory_limit_bytes == 0) return all;
-  double room = (double)(p->memory_limit_bytes - (p->base_bytes ? p->base_bytes[rank] : 0)), time = 0, last_rate = -1;
+  const int64_t limit = zb_rank_limit(p, rank);
+  if (limit == 0) return all;
+  double room = (double)(limit - (p->base_bytes ? p->base_bytes[rank] : 0)), time = 0, last_rate = -1;
   int last = -1;
   for (int round = 0; round < model->chunks; ++round) {
     int best = -1;

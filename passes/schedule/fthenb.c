@@ -8,7 +8,8 @@
 
 #include "passes/schedule/emit.h"
 
-static zb_status emit(const zb_problem *problem, zb_order *out) {
+static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
+  (void)options;
   zb_emitter emitter;
   zb_emit_init(&emitter, problem, out);
   for (int rank = 0; rank < problem->ranks; ++rank) {
@@ -32,6 +33,8 @@ const zb_schedule_def zb_schedule_fthenb = {
     .name = "fthenb",
     .summary =
         "all forwards, then all backwards (GPipe, arXiv 1811.06965); with chunks breadth first (arXiv 2211.05953)",
+    .placement = "looped",
+    .chunks_min = 1,
     .chunks_max = INT_MAX,
     .splits_backward = false,
     .emit = emit,

@@ -43,6 +43,10 @@ static zb_status check_counts(const zb_problem *p) {
   if (p->memory_limit_bytes < 0)
     return ZB_ERROR(INVALID, "memory_limit_bytes: expected 0 (none) or more, got %lld",
                     (long long)p->memory_limit_bytes);
+  for (int rank = 0; p->rank_limit_bytes && rank < p->ranks; ++rank)
+    if (p->rank_limit_bytes[rank] < 0)
+      return ZB_ERROR(INVALID, "rank_limit_bytes[%d]: expected 0 (none) or more, got %lld", rank,
+                      (long long)p->rank_limit_bytes[rank]);
   return NULL;
 }
 

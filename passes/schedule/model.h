@@ -31,6 +31,11 @@ typedef struct zb_model {
 zb_status zb_model_init(const zb_problem *problem, zb_model *out) ZB_MUST_USE;
 void zb_model_deinit(zb_model *model);
 
+/* Bytes that a rank may hold, 0: no limit. */
+static inline int64_t zb_rank_limit(const zb_problem *problem, int rank) {
+  return problem->rank_limit_bytes ? problem->rank_limit_bytes[rank] : problem->memory_limit_bytes;
+}
+
 /* Number of a job, 0..zb_model_jobs-1. */
 static inline size_t zb_model_job(const zb_model *model, int stage, zb_kind kind, int micro_batch) {
   return ((size_t)stage * (size_t)model->problem->micro_batches + (size_t)micro_batch) * ZB_KIND_COUNT + (size_t)kind;

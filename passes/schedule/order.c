@@ -1,8 +1,10 @@
 /* Orders: the growing lists of jobs, the text of a job, exact peaks, and running a row of schedules.def.
  * Tests: test/passes/schedule/order_test.c, schedules_test.c.
  */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "passes/schedule/emit.h"
@@ -127,23 +129,106 @@ const zb_schedule_def *zb_schedule_find(const char *name, const char **nearest) 
   return NULL;
 }
 
-/* INFEASIBLE names the rank that is furthest above the limit, so that one retry with that number succeeds. */
+/* ---- NAME:option=number,... ---- */
+
+static int option_count(const zb_schedule_def *schedule) {
+  int count = 0;
+  while (count < ZB_SCHEDULE_OPTIONS_MAX && schedule->options && schedule->options[count].name)
+    ++count;
+  return count;
+}
+
+static zb_status unknown_option(const zb_schedule_def *schedule, const char *text, size_t length) {
+  zb_status status = ZB_ERROR(USAGE, "%s has no option '%.*s'", schedule->name, (int)length, text);
+  const int count = option_count(schedule);
+  if (!count) return zb_status_hint(status, "it takes none");
+  for (int i = 0; i < count; ++i) {
+    const zb_schedule_option *option = &schedule->options[i];
+    status = zb_status_hint(status, "%s: %s, %lld to %lld [%lld]", option->name, option->help,
+                            (long long)option->least, (long long)option->most, (long long)option->value);
+  }
+  return status;
+}
+
+/* Reads one "name=number"; *text moves behind it. */
+static zb_status parse_option(zb_schedule_choice *out, const char **text) {
+  const zb_schedule_def *schedule = out->schedule;
+  const size_t length = strcspn(*text, "=,");
+  int index = 0;
+  const int count = option_count(schedule);
+  while (index < count && (strlen(schedule->options[index].name) != length ||
+                           strncmp(schedule->options[index].name, *text, length) != 0))
+    ++index;
+  if (index == count) return unknown_option(schedule, *text, length);
+  const zb_schedule_option *option = &schedule->options[index];
+  const char *digits = *text + length + ((*text)[length] == '=');
+  char *end = NULL;
+  errno = 0;
+  const long long value = *digits >= '0' && *digits <= '9' ? strtoll(digits, &end, 10) : 0;
+  if (!end || errno || (*end && *end != ',') || value < option->least || value > option->most)
+    return ZB_ERROR(USAGE, "%s: %s: expected a whole number of %lld to %lld, got '%.*s'", schedule->name, option->name,
+                    (long long)option->least, (long long)option->most, (int)strcspn(digits, ","), digits);
+  out->options[index] = value;
+  *text = *end ? end + 1 : end;
+  if (*end && !**text) return ZB_ERROR(USAGE, "%s: expected name=number after the last comma", schedule->name);
+  return NULL;
+}
+
+static void default_options(const zb_schedule_def *schedule, zb_schedule_choice *out) {
+  *out = (zb_schedule_choice){.schedule = schedule};
+  const int count = option_count(schedule);
+  for (int i = 0; i < count; ++i)
+    out->options[i] = schedule->options[i].value;
+}
+
+zb_status zb_schedule_parse(const char *text, zb_schedule_choice *out) {
+  *out = (zb_schedule_choice){0};
+  const size_t length = strcspn(text, ":");
+  char *name = zb_strdup(text);
+  if (!name) return ZB_OUT_OF_MEMORY();
+  name[length] = '\0';
+  const char *nearest = NULL;
+  const zb_schedule_def *schedule = zb_schedule_find(name, &nearest);
+  zb_status status = NULL;
+  if (!schedule)
+    status = zb_status_hint(ZB_ERROR(USAGE, "unknown schedule '%s'%s%s%s", name, nearest ? ", did you mean '" : "",
+                                     nearest ? nearest : "", nearest ? "'?" : ""),
+                            "zb-sched --list names them all");
+  zb_free(name);
+  if (status) return status;
+  zb_schedule_choice choice;
+  default_options(schedule, &choice);
+  if (text[length] == ':') {
+    const char *at = text + length + 1;
+    do
+      ZB_TRY(parse_option(&choice, &at));
+    while (*at);
+  }
+  *out = choice;
+  return NULL;
+}
+
+/* ---- Running a row ---- */
+
+/* INFEASIBLE names the rank that is furthest above its limit, so that one retry with that number succeeds. */
 static zb_status check_memory(const zb_schedule_def *schedule, const zb_problem *problem, const zb_order *order) {
-  if (problem->memory_limit_bytes == 0) return NULL;
+  if (problem->memory_limit_bytes == 0 && !problem->rank_limit_bytes) return NULL;
   int64_t *peak = zb_alloc((size_t)problem->ranks * sizeof *peak);
   if (!peak) return ZB_OUT_OF_MEMORY();
   zb_order_peaks(problem, order, peak);
-  int worst = 0, above = 0;
+  int worst = -1, above = 0;
   for (int rank = 0; rank < problem->ranks; ++rank) {
-    if (peak[rank] > peak[worst]) worst = rank;
-    above += peak[rank] > problem->memory_limit_bytes;
+    const int64_t limit = zb_rank_limit(problem, rank);
+    if (limit == 0 || peak[rank] <= limit) continue;
+    ++above;
+    if (worst < 0 || peak[rank] - limit > peak[worst] - zb_rank_limit(problem, worst)) worst = rank;
   }
   zb_status status = NULL;
   if (above)
     status = zb_status_hint(
         ZB_ERROR(INFEASIBLE,
                  "%s needs %lld bytes on rank %d, and the limit is %lld (%d of %d ranks need more than that)",
-                 schedule->name, (long long)peak[worst], worst, (long long)problem->memory_limit_bytes, above,
+                 schedule->name, (long long)peak[worst], worst, (long long)zb_rank_limit(problem, worst), above,
                  problem->ranks),
         "give %lld bytes or more a rank, or use a schedule or micro-batch size that keeps less",
         (long long)peak[worst]);
@@ -153,22 +238,35 @@ static zb_status check_memory(const zb_schedule_def *schedule, const zb_problem 
 
 static zb_status check_schedule(const zb_schedule_def *schedule, const zb_problem *problem) {
   const int chunks = problem->stages / problem->ranks;
-  if (chunks <= schedule->chunks_max) return NULL;
-  return zb_status_hint(ZB_ERROR(USAGE, "%s is defined for at most %d chunk%s a rank, got %d", schedule->name,
-                                 schedule->chunks_max, schedule->chunks_max == 1 ? "" : "s", chunks),
-                        "give every rank %d virtual stage%s, or use a schedule for several chunks (fthenb)",
-                        schedule->chunks_max, schedule->chunks_max == 1 ? "" : "s");
+  if (chunks > schedule->chunks_max)
+    return zb_status_hint(ZB_ERROR(USAGE, "%s is defined for at most %d chunk%s a rank, got %d", schedule->name,
+                                   schedule->chunks_max, schedule->chunks_max == 1 ? "" : "s", chunks),
+                          "give every rank %d virtual stage%s, or use a schedule for several chunks (fthenb)",
+                          schedule->chunks_max, schedule->chunks_max == 1 ? "" : "s");
+  if (chunks < schedule->chunks_min)
+    return zb_status_hint(ZB_ERROR(USAGE, "%s needs %d chunks a rank, got %d", schedule->name, schedule->chunks_min,
+                                   chunks),
+                          "give every rank %d virtual stages (--chunks %d), placed as '%s'", schedule->chunks_min,
+                          schedule->chunks_min, schedule->placement);
+  return NULL;
 }
 
-zb_status zb_schedule_run(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) {
+zb_status zb_schedule_run_choice(const zb_schedule_choice *choice, const zb_problem *problem, zb_order *out) {
+  const zb_schedule_def *schedule = choice->schedule;
   *out = (zb_order){0};
   ZB_TRY(zb_problem_check(problem));
   ZB_TRY(check_schedule(schedule, problem));
   ZB_TRY(zb_order_init(out, problem->ranks));
   out->whole_backward = !schedule->splits_backward;
-  zb_status status = schedule->emit(problem, out);
+  zb_status status = schedule->emit(problem, choice->options, out);
   if (!status) status = zb_order_validate(problem, out);
   if (!status) status = check_memory(schedule, problem, out);
   if (status) zb_order_deinit(out);
   return status;
+}
+
+zb_status zb_schedule_run(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) {
+  zb_schedule_choice choice;
+  default_options(schedule, &choice);
+  return zb_schedule_run_choice(&choice, problem, out);
 }

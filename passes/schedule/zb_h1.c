@@ -6,7 +6,8 @@
  */
 #include "passes/schedule/emit.h"
 
-static zb_status emit(const zb_problem *problem, zb_order *out) {
+static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
+  (void)options;
   zb_emitter emitter;
   zb_emit_init(&emitter, problem, out);
   for (int stage = 0; stage < problem->stages; ++stage) {
@@ -40,6 +41,8 @@ const zb_schedule_def zb_schedule_zb_h1 = {
     .name = "zb-h1",
     .summary = "1F1B with W held back to fill the tail, at the memory of 1F1B (Zero Bubble, arXiv 2401.10241, section "
                "2.2); one chunk a rank",
+    .placement = "plain",
+    .chunks_min = 1,
     .chunks_max = 1,
     .splits_backward = true,
     .emit = emit,

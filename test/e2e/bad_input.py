@@ -155,7 +155,7 @@ def bad_options(c):
     c.zbc("no micro-batches", GPT2, 2, "micro-batches", options=("--micro-batches", 0))
     c.zbc("micro-batches that are no number", GPT2, 2, "eight", options=("--micro-batches", "eight"))
     c.zbc("no ranks", GPT2, 2, "ranks", options=("--ranks", 0))
-    c.zbc("unknown schedule", GPT2, 2, "zb-h2", "did you mean.*zb-h1", options=("--schedule", "zb-h2"))
+    c.zbc("unknown schedule", GPT2, 2, "zb-h1x", "did you mean.*zb-h1", options=("--schedule", "zb-h1x"))
     c.zbc("unknown option", GPT2, 2, "--rank", "did you mean.*--ranks", options=("--rank", 4))
     c.zbc("unknown optimizer", GPT2, 1, "adam", "adamw", options=("--optimizer", "adam:lr=1"))
     c.zbc("wrong setting of an optimizer", GPT2, 1, "learning_rate", options=("--optimizer", "adamw:learning_rate=1"))

@@ -11,8 +11,7 @@
 // ONE: module @rank0 {{.*}}zb.order = "0F0 0F1 0B0 0W0 0B1 0W1"
 // ONE: module @rank1 {{.*}}zb.order = "1F0 1B0 1W0 1F1 1B1 1W1"
 // ALL: module @rank1 {{.*}}zb.order = "1F0 1F1 1B0 1W0 1B1 1W1"
-// NEAR: error: unknown schedule 'zbh1'
-// NEAR: hint: did you mean 'zb-h1'?
+// NEAR: error: unknown schedule 'zbh1', did you mean 'zb-h1'?
 // ZERO: error: expected 1 to 1048576 micro-batches, got '0'
 
 module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "plain", zb.ranks = 2 : i64, zb.stage_rank = array<i64: 0, 1>} {
