@@ -175,8 +175,12 @@ typedef struct zb_placement_def {
 } zb_placement_def;
 ZB_API int zb_placement_count(void);
 ZB_API const zb_placement_def *zb_placement_at(int index);
-/* Placements: fills stage_rank[ranks*chunks] for "plain" (chunks 1), "looped", "v" (chunks 2), "wave". USAGE for others. */
+/* Placements: fills stage_rank[ranks*chunks] for "plain" (chunks 1), "looped", "v" (chunks 2), "wave", or a list "0,1,1,0": the rank of every
+ * virtual stage, each rank `chunks` times. USAGE for others. */
 ZB_API zb_status zb_placement(const char *name, int ranks, int chunks, int *stage_rank) ZB_MUST_USE;
+/* Fills in what a user left open: *placement NULL, *chunks 0 become what the schedule is made for, as far as the one that is named allows.
+ * USAGE where these chunks do not fit the schedule or the placement. */
+ZB_API zb_status zb_schedule_layout(const zb_schedule_def *schedule, int ranks, const char **placement, int *chunks) ZB_MUST_USE;
 
 #ifdef __cplusplus
 }

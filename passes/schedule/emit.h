@@ -42,6 +42,9 @@ int zb_emit_left(const zb_emitter *emitter, int chunk, zb_kind kind);
 /* Releases the cursor; the first error. */
 zb_status zb_emit_finish(zb_emitter *emitter) ZB_MUST_USE;
 
+/* USAGE where a schedule does not take that many chunks a rank. */
+zb_status zb_schedule_check_chunks(const zb_schedule_def *schedule, int chunks) ZB_MUST_USE;
+
 static inline int zb_min_int(int a, int b) {
   return a < b ? a : b;
 }

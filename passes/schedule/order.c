@@ -236,8 +236,7 @@ static zb_status check_memory(const zb_schedule_def *schedule, const zb_problem 
   return status;
 }
 
-static zb_status check_schedule(const zb_schedule_def *schedule, const zb_problem *problem) {
-  const int chunks = problem->stages / problem->ranks;
+zb_status zb_schedule_check_chunks(const zb_schedule_def *schedule, int chunks) {
   if (chunks > schedule->chunks_max)
     return zb_status_hint(ZB_ERROR(USAGE, "%s is defined for at most %d chunk%s a rank, got %d", schedule->name,
                                    schedule->chunks_max, schedule->chunks_max == 1 ? "" : "s", chunks),
@@ -255,7 +254,7 @@ zb_status zb_schedule_run_choice(const zb_schedule_choice *choice, const zb_prob
   const zb_schedule_def *schedule = choice->schedule;
   *out = (zb_order){0};
   ZB_TRY(zb_problem_check(problem));
-  ZB_TRY(check_schedule(schedule, problem));
+  ZB_TRY(zb_schedule_check_chunks(schedule, problem->stages / problem->ranks));
   ZB_TRY(zb_order_init(out, problem->ranks));
   out->whole_backward = !schedule->splits_backward;
   zb_status status = schedule->emit(problem, choice->options, out);

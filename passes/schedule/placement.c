@@ -4,12 +4,14 @@
  *   looped   round after round: s mod p
  *   v        down the ranks, then up again
  *   wave     down and up any number of times
+ *   0,1,1,0  a list: the rank of every virtual stage
  *
  * Tests: test/passes/schedule/problem_test.c.
  */
-#include "passes/schedule/model.h"
+#include "passes/schedule/emit.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/text.h"
@@ -47,15 +49,57 @@ static const zb_placement_def *find(const char *name, const char **nearest) {
   return NULL;
 }
 
+/* ---- Lists ---- */
+
+static bool is_list(const char *text) {
+  return *text >= '0' && *text <= '9';
+}
+
+static zb_status wrong_list(int ranks, int chunks) {
+  return zb_status_hint(ZB_ERROR(USAGE, "placement: expected the ranks of %d virtual stages, each of 0..%d %d time%s",
+                                 ranks * chunks, ranks - 1, chunks, chunks == 1 ? "" : "s"),
+                        "for example 0,1,1,0: two ranks with two chunks each");
+}
+
+static zb_status read_list(const char *text, int ranks, int chunks, int *stage_rank) {
+  int *left = zb_alloc((size_t)ranks * sizeof *left);
+  if (!left) return ZB_OUT_OF_MEMORY();
+  for (int rank = 0; rank < ranks; ++rank)
+    left[rank] = chunks;
+  int stage = 0;
+  for (; stage < ranks * chunks && is_list(text); ++stage) {
+    char *end = NULL;
+    const long rank = strtol(text, &end, 10);
+    if (rank >= ranks || left[rank]-- == 0 || (*end && *end != ',')) break;
+    stage_rank[stage] = (int)rank;
+    text = end + (*end == ',' && end[1]);
+  }
+  zb_free(left);
+  return stage < ranks * chunks || *text ? wrong_list(ranks, chunks) : NULL;
+}
+
+static int list_length(const char *text) {
+  int count = 1;
+  for (; *text; ++text)
+    count += *text == ',';
+  return count;
+}
+
+/* ---- Names ---- */
+
+static zb_status unknown_placement(const char *name, const char *nearest) {
+  return zb_status_hint(ZB_ERROR(USAGE, "unknown placement '%s'%s%s%s", name, nearest ? ", did you mean '" : "",
+                                 nearest ? nearest : "", nearest ? "'?" : ""),
+                        "placements are plain, looped, v and wave, or a list of ranks like 0,1,1,0");
+}
+
 zb_status zb_placement(const char *name, int ranks, int chunks, int *stage_rank) {
-  const char *nearest = NULL;
-  const zb_placement_def *placement = find(name, &nearest);
-  if (!placement)
-    return zb_status_hint(ZB_ERROR(USAGE, "unknown placement '%s'%s%s%s", name, nearest ? ", did you mean '" : "",
-                                   nearest ? nearest : "", nearest ? "'?" : ""),
-                          "placements are plain, looped, v and wave");
   if (ranks < 1 || chunks < 1 || ranks > INT_MAX / chunks)
     return ZB_ERROR(USAGE, "expected 1 rank and 1 chunk or more, got %d and %d", ranks, chunks);
+  if (is_list(name)) return read_list(name, ranks, chunks, stage_rank);
+  const char *nearest = NULL;
+  const zb_placement_def *placement = find(name, &nearest);
+  if (!placement) return unknown_placement(name, nearest);
   if (chunks < placement->chunks_min || chunks > placement->chunks_max)
     return zb_status_hint(ZB_ERROR(USAGE, "placement %s: expected %d chunk%s a rank, got %d", name,
                                    placement->chunks_min, placement->chunks_min == 1 ? "" : "s", chunks),
@@ -63,4 +107,24 @@ zb_status zb_placement(const char *name, int ranks, int chunks, int *stage_rank)
   for (int stage = 0; stage < ranks * chunks; ++stage)
     stage_rank[stage] = placement->rank(ranks, stage);
   return NULL;
+}
+
+/* ---- What a schedule is made for ---- */
+
+static bool takes(const zb_placement_def *placement, int chunks) {
+  return chunks >= placement->chunks_min && chunks <= placement->chunks_max;
+}
+
+zb_status zb_schedule_layout(const zb_schedule_def *schedule, int ranks, const char **placement, int *chunks) {
+  const char *nearest = NULL;
+  if (*placement && is_list(*placement)) {
+    const int count = list_length(*placement);
+    if (!*chunks) *chunks = ranks > 0 && count >= ranks ? count / ranks : 1;
+    return zb_schedule_check_chunks(schedule, *chunks);
+  }
+  const zb_placement_def *def = find(*placement ? *placement : schedule->placement, &nearest);
+  if (!def) return unknown_placement(*placement ? *placement : schedule->placement, nearest);
+  if (!*chunks) *chunks = schedule->chunks_min > def->chunks_min ? schedule->chunks_min : def->chunks_min;
+  if (!*placement) *placement = takes(def, *chunks) ? schedule->placement : "looped";
+  return zb_schedule_check_chunks(schedule, *chunks);
 }

@@ -71,7 +71,13 @@ static void test_placements(void) {
   check_placement("looped", 3, 2, (int[]){0, 1, 2, 0, 1, 2});
   check_placement("v", 3, 2, (int[]){0, 1, 2, 2, 1, 0});
   check_placement("wave", 2, 4, (int[]){0, 1, 1, 0, 0, 1, 1, 0});
+  check_placement("0,1,1,0", 2, 2, (int[]){0, 1, 1, 0});
   int got[16];
+  static const char *const wrong[] = {"0,1,1",  "0,1,1,0,", "0,1,1,0,0", "0,1,1,1",  "0,1,1,2",
+                                      "0,1,,1", "0,1,1,-1", "0 1 1 0",   "0,1,1,0x", "99999999999999999999"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
+    expect_status(zb_placement(wrong[i], 2, 2, got), ZB_USAGE,
+                  "expected the ranks of 4 virtual stages, each of 0..1 2 times");
   expect_status(zb_placement("plain", 3, 2, got), ZB_USAGE, "placement plain: expected 1 chunk a rank, got 2");
   expect_status(zb_placement("v", 3, 1, got), ZB_USAGE, "placement v: expected 2 chunks a rank, got 1");
   expect_status(zb_placement("loopd", 3, 2, got), ZB_USAGE, "did you mean 'looped'?");
@@ -81,8 +87,36 @@ static void test_placements(void) {
   CU_ASSERT_PTR_NULL(zb_placement_at(4));
 }
 
+static void check_layout(const zb_schedule_def *schedule, const char *placement, int chunks, const char *expected,
+                         int expected_chunks) {
+  expect_ok(zb_schedule_layout(schedule, 3, &placement, &chunks));
+  CU_ASSERT_STRING_EQUAL(placement, expected);
+  CU_ASSERT_EQUAL(chunks, expected_chunks);
+}
+
+static void test_layouts(void) {
+  const zb_schedule_def any = {.name = "any", .placement = "plain", .chunks_min = 1, .chunks_max = INT_MAX};
+  const zb_schedule_def two = {.name = "two", .placement = "v", .chunks_min = 2, .chunks_max = 2};
+  check_layout(&any, NULL, 0, "plain", 1);
+  check_layout(&any, NULL, 3, "looped", 3);
+  check_layout(&any, "v", 0, "v", 2);
+  check_layout(&any, "wave", 4, "wave", 4);
+  check_layout(&any, "0,1,2,2,1,0", 0, "0,1,2,2,1,0", 2);
+  check_layout(&two, NULL, 0, "v", 2);
+  check_layout(&two, NULL, 2, "v", 2);
+  check_layout(&two, "looped", 0, "looped", 2);
+  const char *placement = NULL;
+  int chunks = 1;
+  expect_status(zb_schedule_layout(&two, 3, &placement, &chunks), ZB_USAGE, "two needs 2 chunks a rank, got 1");
+  placement = "loopd";
+  expect_status(zb_schedule_layout(&two, 3, &placement, &chunks), ZB_USAGE, "did you mean 'looped'?");
+  placement = "0,1,2";
+  chunks = 0;
+  expect_status(zb_schedule_layout(&two, 3, &placement, &chunks), ZB_USAGE, "two needs 2 chunks a rank, got 1");
+}
+
 int main(void) {
   static const CU_TestInfo tests[] = {
-      {"wrong problems", test_rejected}, {"placements", test_placements}, CU_TEST_INFO_NULL};
+      {"wrong problems", test_rejected}, {"placements", test_placements}, {"layouts", test_layouts}, CU_TEST_INFO_NULL};
   return run_suite("problem", tests);
 }
