@@ -166,6 +166,86 @@ ZB_API char *zb_order_chart(const zb_problem *problem, const zb_order *order, co
 ZB_API zb_status zb_order_timeline(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, const char *title,
                                    const char *path) ZB_MUST_USE;
 
+/* ---- Communication ---- */
+
+/* One message between two ranks: what stage `source` hands to stage `destination` when its F or B of the micro-batch is done. */
+typedef struct zb_transfer {
+  int32_t source, destination; /* virtual stages of different ranks */
+  int32_t micro_batch;
+  zb_kind kind;                /* ZB_F: an activation, ZB_B: a gradient */
+  int32_t send_at, receive_at; /* how many jobs of the sending and of the receiving rank's list stand before it */
+  int64_t ready_ps;            /* simulated end of the job that makes it */
+} zb_transfer;
+
+/* All messages of a step in one global order. The list of a rank, with communication, is its jobs and, before job i, its sends and receives
+ * with send_at or receive_at i, in this order. */
+typedef struct zb_lowering {
+  zb_transfer *transfers;
+  size_t count;
+} zb_lowering;
+
+/* Places the sends and receives of a valid order, by the simulated end of their producers. These lists cannot deadlock, with no buffering
+ * at all: not where a rank's communication is one in-order stream, nor where sends and receives block. Where messages are free they add no
+ * bubble to an in-order stream, even one whose operations wait for all jobs before them. The argument is in passes/schedule/lower.c.
+ * TIMEOUT for an order that cannot finish. O(n log n) in jobs and messages. Release with zb_lowering_deinit; on failure *out is empty. */
+ZB_API zb_status zb_order_lower(const zb_problem *problem, const zb_order *order, zb_lowering *out) ZB_MUST_USE;
+ZB_API void zb_lowering_deinit(zb_lowering *lowering);
+
+/* ---- Orders as files ---- */
+
+/* A line a rank in all of them. COMPUTE_ONLY and COMPUTE_COMMS are the two forms of PyTorch's torch.distributed.pipelining: cells with commas
+ * between, "0F0,0F1,,0I0,0W0"; I is our B, B is B and W as one job; the second form has sends and receives too. TEXT is ours: jobs with
+ * blanks between, "0F0 0F1 0B0 0W0", and "0BW0" for B and W as one job. */
+typedef enum zb_order_form { ZB_FORM_TEXT, ZB_FORM_COMPUTE_ONLY, ZB_FORM_COMPUTE_COMMS, ZB_FORM_COUNT } zb_order_form;
+
+/* What a caller knows of a file; 0 and NULL: whatever the file says. */
+typedef struct zb_order_expected {
+  int ranks, stages, micro_batches;
+  const int *stage_rank; /* [stages], needs stages */
+} zb_order_expected;
+
+typedef struct zb_order_cells zb_order_cells;
+
+/* An order from outside. Its own. */
+typedef struct zb_order_file {
+  zb_order order;            /* whole_backward where the file has no backward in two parts */
+  int stages, micro_batches; /* ranks: order.ranks */
+  int *stage_rank;           /* [stages]: placement, from the lines on which the stages stand */
+  zb_order_form form;
+  /* [micro_batches]: the number that the file gives micro-batch i of order. NULL where W of every stage rise in the file: they must in
+   * ours, so that LoopedBFS, which runs them backwards, is renumbered. */
+  int32_t *file_micro_batch;
+  zb_order_cells *cells;     /* every cell, idle ones too */
+} zb_order_file;
+
+/* Reads an order in any of the three forms (what it holds decides which), and proves that it can run: every job once, in an order that
+ * respects what it needs, no deadlock, every stage on one rank, every rank with as many stages as the others; with communication, every
+ * message once at both ends, in the same order at both, and no deadlock without buffers. UNSHARD, RESHARD and REDUCE_GRAD are read and
+ * have no meaning here. OVERLAP_F_B is its parts one after the other. Tokens of 2024 (B and BW where today I and B stand) are understood.
+ * INVALID names FILE:LINE:COLUMN, what was expected and what was got. `name` is what messages call the text. Release with
+ * zb_order_file_deinit; on failure *out is empty. expected may be NULL. Linear in the text. */
+ZB_API zb_status zb_order_read(const char *name, const char *text, size_t bytes, const zb_order_expected *expected,
+                               zb_order_file *out) ZB_MUST_USE;
+/* The same from a file; IO where it cannot be read. */
+ZB_API zb_status zb_order_read_file(const char *path, const zb_order_expected *expected, zb_order_file *out) ZB_MUST_USE;
+ZB_API void zb_order_file_deinit(zb_order_file *file);
+/* The file as it was, cell by cell: the same bytes for what PyTorch prints. Owned by the caller (zb_free); NULL when out of memory. */
+ZB_API char *zb_order_file_text(const zb_order_file *file);
+
+/* How an order is written. */
+typedef struct zb_order_style {
+  zb_order_form form;
+  bool whole_backward; /* one cell where W directly follows its B; always where order.whole_backward is set */
+  bool idle_cells;     /* COMPUTE_ONLY: a column is a time step, and a job stands after what it needs, with empty cells before it, as
+                          PyTorch's PipelineScheduleMulti executes it; its other runtime drops them */
+} zb_order_style;
+
+/* Writes a valid order, with the line ends that PyTorch writes (CR LF; TEXT: LF). With communication, by zb_order_lower: USAGE for edges that
+ * PyTorch's runtime does not know (from a stage to another than the next, or without a gradient). *out is owned by the caller (zb_free). */
+ZB_API zb_status zb_order_write(const zb_problem *problem, const zb_order *order, const zb_order_style *style, char **out) ZB_MUST_USE;
+ZB_API zb_status zb_order_write_file(const zb_problem *problem, const zb_order *order, const zb_order_style *style,
+                                     const char *path) ZB_MUST_USE;
+
 /* One way to give virtual stages to ranks. */
 typedef struct zb_placement_def {
   const char *name;    /* "looped" */
