@@ -82,6 +82,7 @@ typedef struct zb_schedule_def {
   const char *placement;   /* the one it is made for: what to use where none is named */
   int chunks_min;          /* fewest chunks a rank: what to use where none is named */
   int chunks_max;          /* most: 1, 2, or INT_MAX */
+  bool any_placement;      /* takes every placement with that many chunks; false: `placement` only, with ranks named in any order */
   bool splits_backward;    /* false: each W directly follows its B (one backward job in the paper's terms) */
   bool two_pipelines;      /* every stage on two ranks: stages s < p and 2p-1-s are copies, edges form two chains, micro_batches are those
                               of one direction (DualPipe). To be simulated, not trained. */

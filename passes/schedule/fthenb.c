@@ -36,6 +36,7 @@ const zb_schedule_def zb_schedule_fthenb = {
     .placement = "looped",
     .chunks_min = 1,
     .chunks_max = INT_MAX,
+    .any_placement = true,
     .splits_backward = false,
     .emit = emit,
     .memory_bound = memory_bound,

@@ -236,6 +236,25 @@ static zb_status check_memory(const zb_schedule_def *schedule, const zb_problem 
   return status;
 }
 
+/* A rule for one placement goes by the order of the stages: ranks may have any names, but later chunks must stand where
+ * the placement has them. All placements start down the ranks, so stage s < ranks names position s. */
+static zb_status check_placement(const zb_schedule_def *schedule, const zb_problem *problem) {
+  const zb_placement_def *placement = NULL;
+  for (int i = 0; !schedule->any_placement && i < zb_placement_count(); ++i)
+    if (!strcmp(zb_placement_at(i)->name, schedule->placement)) placement = zb_placement_at(i);
+  for (int stage = 0; placement && stage < problem->stages; ++stage) {
+    const int first = placement->rank(problem->ranks, stage);
+    if (problem->stage_rank[stage] != problem->stage_rank[first])
+      return zb_status_hint(ZB_ERROR(USAGE,
+                                     "%s is defined for placement %s only: expected virtual stage %d on the rank of "
+                                     "stage %d (%d), got rank %d",
+                                     schedule->name, schedule->placement, stage, first, problem->stage_rank[first],
+                                     problem->stage_rank[stage]),
+                            "place the stages as '%s'", schedule->placement);
+  }
+  return NULL;
+}
+
 zb_status zb_schedule_check_chunks(const zb_schedule_def *schedule, int chunks) {
   if (chunks > schedule->chunks_max)
     return zb_status_hint(ZB_ERROR(USAGE, "%s is defined for at most %d chunk%s a rank, got %d", schedule->name,
@@ -255,6 +274,7 @@ zb_status zb_schedule_run_choice(const zb_schedule_choice *choice, const zb_prob
   *out = (zb_order){0};
   ZB_TRY(zb_problem_check(problem));
   ZB_TRY(zb_schedule_check_chunks(schedule, problem->stages / problem->ranks));
+  ZB_TRY(check_placement(schedule, problem));
   ZB_TRY(zb_order_init(out, problem->ranks));
   out->whole_backward = !schedule->splits_backward;
   zb_status status = schedule->emit(problem, choice->options, out);

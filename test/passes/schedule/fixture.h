@@ -9,7 +9,7 @@
 
 #include "zb/schedule.h"
 
-enum { FIXTURE_STAGES = 64, FIXTURE_EDGES = 128 };
+enum { FIXTURE_STAGES = 256, FIXTURE_EDGES = 512 };
 
 typedef struct fixture {
   zb_problem problem;
@@ -71,6 +71,37 @@ static inline void fixture_uneven(fixture *x, uint64_t *seed, const char *placem
   x->problem.link_ps_per_byte = (double)fixture_random(seed, 4) / 2;
   x->problem.base_bytes = x->base;
   x->problem.optimizer_ps = x->optimizer;
+}
+
+/* The edges of a schedule that runs two pipelines at once: none from a stage of the first to one of the second. */
+static inline void fixture_two_chains(fixture *x) {
+  zb_problem *p = &x->problem;
+  int kept = 0;
+  const int count = p->edges ? p->edge_count : p->stages - 1;
+  for (int i = 0; i < count; ++i) {
+    const zb_edge edge = p->edges ? x->edges[i] : (zb_edge){i, i + 1, 0, 1};
+    if (edge.source >= p->ranks || edge.destination < p->ranks) x->edges[kept++] = edge;
+  }
+  p->edges = x->edges;
+  p->edge_count = kept;
+}
+
+/* As the row is made for: its own placement and pipelines. */
+static inline void fixture_for(fixture *x, const zb_schedule_def *schedule, int ranks, int chunks, int micro_batches,
+                               int64_t f, int64_t b, int64_t w, int64_t comm, double ratio) {
+  fixture_uniform(x, schedule->placement, ranks, chunks, micro_batches, f, b, w, comm, ratio);
+  if (schedule->two_pipelines) fixture_two_chains(x);
+}
+static inline void fixture_uneven_for(fixture *x, const zb_schedule_def *schedule, uint64_t *seed, int ranks,
+                                      int chunks, int micro_batches) {
+  fixture_uneven(x, seed, schedule->placement, ranks, chunks, micro_batches);
+  if (schedule->two_pipelines) fixture_two_chains(x);
+}
+
+/* What one micro-batch keeps on a rank of fixture_uniform after F: the unit of zb_schedule_def.memory_bound. Of two
+ * pipelines a micro-batch passes one. */
+static inline double fixture_unit(const zb_schedule_def *schedule, const zb_problem *problem) {
+  return 1000.0 * problem->stages / problem->ranks / (schedule->two_pipelines ? 2 : 1);
 }
 
 /* Fails the test with the text of the status, if there is one. */

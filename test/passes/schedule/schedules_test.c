@@ -1,6 +1,9 @@
 /* Every schedule for all small sizes: valid, bubble as its formula says, memory within its bound, no faster than the
  * lower bound. */
 #include "fixture.h"
+#include "zero_buffer.h"
+
+enum { ROWS_MAX = 64 };
 
 /* Times of uniform stages that the formulas are checked with. */
 static const int64_t cost_rows[][3] = {{6, 6, 6}, {18522, 18084, 9336}, {18, 24, 12}};
@@ -18,9 +21,8 @@ static void run(const char *name, const fixture *x, outcome *out) {
   CU_ASSERT(zb_lower_bound_ps(&x->problem) <= out->simulation.step_ps);
   CU_ASSERT(zb_lower_bound_stage_ps(&x->problem) <= out->simulation.stage_ps);
   for (int rank = 0; rank < x->problem.ranks; ++rank) {
-    const double bound = schedule->memory_bound(&x->problem, rank);
-    const double unit = 1000.0 * x->problem.stages / x->problem.ranks;
-    CU_ASSERT((double)out->simulation.peak_bytes[rank] <= bound * unit + 0.5);
+    const double bound = schedule->memory_bound(&x->problem, rank), unit = fixture_unit(schedule, &x->problem);
+    CU_ASSERT(bound < 0 || (double)out->simulation.peak_bytes[rank] <= bound * unit + 0.5);
   }
 }
 
@@ -102,56 +104,166 @@ static void test_zb_h1(void) {
       }
 }
 
-/* Uneven stages, skips, optimizer, any placement that the schedule takes: valid, within memory limit when given its own
- * peak. */
+/* A rule that is not defined for this problem says so, and nothing else. Whether there is an order. */
+static bool run_or_usage(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *order) {
+  zb_status status = zb_schedule_run(schedule, problem, order);
+  if (!status) return true;
+  const bool usage = zb_status_code(status) == ZB_USAGE && strlen(zb_status_text(status)) > 20;
+  if (!usage)
+    fprintf(stderr, "\n%s, p %d m %d v %d: %s", schedule->name, problem->ranks, problem->micro_batches,
+            problem->stages / problem->ranks, zb_status_text(status));
+  CU_ASSERT(usage);
+  CU_ASSERT_PTR_NULL(order->jobs);
+  zb_status_free(status);
+  return false;
+}
+
+/* Every row of the table, all small sizes of its own placement: valid (zb_schedule_run proves it), memory within its
+ * bound, no faster than the lower bounds, no deadlock with zero buffering. */
+static void check_row(const zb_schedule_def *schedule, int p, int m, int v, int *defined) {
+  fixture x;
+  outcome out;
+  fixture_for(&x, schedule, p, v, m, 12, 18, 6, 0, 0.5);
+  if (!run_or_usage(schedule, &x.problem, &out.order)) return;
+  ++*defined;
+  expect_ok(zb_simulate(&x.problem, &out.order, &out.simulation));
+  CU_ASSERT(zb_lower_bound_ps(&x.problem) <= out.simulation.step_ps);
+  CU_ASSERT(zb_lower_bound_stage_ps(&x.problem) <= out.simulation.stage_ps);
+  CU_ASSERT(zero_buffer_ends(&x.problem, &out.order, &out.simulation));
+  for (int rank = 0; rank < p; ++rank) {
+    const double bound = schedule->memory_bound(&x.problem, rank);
+    const double peak = (double)out.simulation.peak_bytes[rank] / fixture_unit(schedule, &x.problem);
+    if (bound >= 0 && peak > bound + 1e-9)
+      fprintf(stderr, "\n%s, p %d m %d v %d: rank %d keeps %g micro-batches, its bound is %g", schedule->name, p, m, v,
+              rank, peak, bound);
+    CU_ASSERT(bound < 0 || peak <= bound + 1e-9);
+  }
+  release(&out);
+}
+
+static void test_all_small(void) {
+  for (int i = 0; i < zb_schedule_count(); ++i) {
+    const zb_schedule_def *schedule = zb_schedule_at(i);
+    int defined = 0;
+    for (int p = 1; p <= 8; ++p)
+      for (int m = 1; m <= 16; ++m)
+        for (int v = schedule->chunks_min; v <= 3 && v <= schedule->chunks_max; ++v)
+          check_row(schedule, p, m, v, &defined);
+    CU_ASSERT(defined > 10);
+  }
+}
+
+/* A row that takes other placements is drawn with them too. */
+static const char *draw_placement(const zb_schedule_def *schedule, uint64_t *seed, int chunks) {
+  if (!schedule->any_placement || fixture_random(seed, 2) == 0) return schedule->placement;
+  const zb_placement_def *placement = zb_placement_at((int)fixture_random(seed, zb_placement_count()));
+  return chunks >= placement->chunks_min && chunks <= placement->chunks_max ? placement->name : schedule->placement;
+}
+
+static int64_t most_bytes(const zb_problem *problem, const zb_order *order) {
+  int64_t peak[FIXTURE_STAGES], most = 0;
+  zb_order_peaks(problem, order, peak);
+  for (int rank = 0; rank < problem->ranks; ++rank)
+    most = peak[rank] > most ? peak[rank] : most;
+  return most;
+}
+
+/* Given its own peak the schedule still exists; given a byte less it keeps that too, or says what it needs. */
+static void check_limit(const zb_schedule_def *schedule, fixture *x, int64_t most) {
+  zb_order order;
+  x->problem.memory_limit_bytes = most;
+  if (most > 0) {
+    expect_ok(zb_schedule_run(schedule, &x->problem, &order));
+    CU_ASSERT(!order.jobs || most_bytes(&x->problem, &order) <= most);
+    zb_order_deinit(&order);
+  }
+  if (most <= 1) return;
+  x->problem.memory_limit_bytes = most - 1;
+  zb_status status = zb_schedule_run(schedule, &x->problem, &order);
+  if (status) {
+    CU_ASSERT_PTR_NULL(order.jobs);
+    expect_status(status, ZB_INFEASIBLE, " bytes");
+  } else {
+    CU_ASSERT(most_bytes(&x->problem, &order) < most);
+  }
+  zb_order_deinit(&order);
+}
+
+/* Uneven stages, skips, optimizer, messages: 10,000 problems over all rows. */
 static void test_uneven(void) {
   uint64_t seed = 1;
-  static const char *const placements[] = {"plain", "looped", "v", "wave"};
+  int drawn[ROWS_MAX] = {0}, defined[ROWS_MAX] = {0};
+  CU_ASSERT_FATAL(zb_schedule_count() <= ROWS_MAX);
+  for (int round = 0; round < 10000; ++round) {
+    const int row = (int)fixture_random(&seed, zb_schedule_count());
+    const zb_schedule_def *schedule = zb_schedule_at(row);
+    const int most_chunks = schedule->chunks_max < 3 ? schedule->chunks_max : 3;
+    const int p = 1 + (int)fixture_random(&seed, 6), m = 1 + (int)fixture_random(&seed, 12);
+    const int v = schedule->chunks_min + (int)fixture_random(&seed, most_chunks - schedule->chunks_min + 1);
+    fixture x;
+    outcome out;
+    fixture_uneven_for(&x, schedule, &seed, p, v, m);
+    expect_ok(zb_placement(draw_placement(schedule, &seed, v), p, v, x.stage_rank));
+    ++drawn[row];
+    if (!run_or_usage(schedule, &x.problem, &out.order)) continue;
+    ++defined[row];
+    expect_ok(zb_simulate(&x.problem, &out.order, &out.simulation));
+    CU_ASSERT(zb_lower_bound_ps(&x.problem) <= out.simulation.step_ps);
+    CU_ASSERT(zb_lower_bound_stage_ps(&x.problem) <= out.simulation.stage_ps);
+    CU_ASSERT(zero_buffer_ends(&x.problem, &out.order, &out.simulation));
+    const int64_t most = most_bytes(&x.problem, &out.order);
+    release(&out);
+    check_limit(schedule, &x, most);
+  }
   for (int i = 0; i < zb_schedule_count(); ++i)
-    for (int round = 0; round < 200; ++round) {
-      const zb_schedule_def *schedule = zb_schedule_at(i);
-      const int p = 1 + (int)fixture_random(&seed, 6), m = 1 + (int)fixture_random(&seed, 9);
-      const int kind = schedule->chunks_max > 1 ? (int)fixture_random(&seed, 4) : 0;
-      const int v = kind == 0 ? 1 : kind == 2 ? 2 : 1 + (int)fixture_random(&seed, 3);
-      fixture x;
-      zb_order order;
-      zb_simulation simulation;
-      fixture_uneven(&x, &seed, placements[kind], p, v, m);
-      expect_ok(zb_schedule_run(schedule, &x.problem, &order));
-      expect_ok(zb_simulate(&x.problem, &order, &simulation));
-      int64_t most = 0;
-      for (int rank = 0; rank < p; ++rank)
-        most = simulation.peak_bytes[rank] > most ? simulation.peak_bytes[rank] : most;
-      x.problem.memory_limit_bytes = most;
-      CU_ASSERT(zb_lower_bound_ps(&x.problem) <= simulation.step_ps);
-      CU_ASSERT(zb_lower_bound_stage_ps(&x.problem) <= simulation.stage_ps);
-      zb_order_deinit(&order);
-      if (most > 0) expect_ok(zb_schedule_run(schedule, &x.problem, &order));
-      zb_order_deinit(&order);
-      if (most > 1) {
-        x.problem.memory_limit_bytes = most - 1;
-        char needed[64];
-        snprintf(needed, sizeof needed, "needs %lld bytes on rank", (long long)most);
-        expect_status(zb_schedule_run(schedule, &x.problem, &order), ZB_INFEASIBLE, needed);
-        CU_ASSERT_PTR_NULL(order.jobs);
-      }
-      zb_simulation_deinit(&simulation);
-    }
+    CU_ASSERT(defined[i] * 20 > drawn[i]);
+}
+
+/* A row with a fixed rule says exactly what it needs. */
+static void test_limit_text(void) {
+  static const char *const names[] = {"fthenb", "1f1b", "zb-h1"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    fixture x;
+    zb_order order;
+    fixture_uniform(&x, "plain", 4, 1, 8, 6, 6, 6, 0, 0.5);
+    const int64_t most = i == 0 ? 8000 : 4000;
+    x.problem.memory_limit_bytes = most - 1;
+    char needed[64];
+    snprintf(needed, sizeof needed, "needs %lld bytes on rank", (long long)most);
+    expect_status(zb_schedule_run(zb_schedule_find(names[i], NULL), &x.problem, &order), ZB_INFEASIBLE, needed);
+  }
 }
 
 /* A stage may stand on any rank: the pipeline goes by stages. */
 static void test_permuted(void) {
-  fixture x;
-  outcome plain, permuted;
+  static const int ranks[] = {2, 0, 3, 1};
   for (int i = 0; i < zb_schedule_count(); ++i) {
-    fixture_uniform(&x, "plain", 4, 1, 6, 10, 11, 7, 1, 0.5);
-    run(zb_schedule_at(i)->name, &x, &plain);
-    const int ranks[] = {2, 0, 3, 1};
-    memcpy(x.stage_rank, ranks, sizeof ranks);
-    run(zb_schedule_at(i)->name, &x, &permuted);
+    const zb_schedule_def *schedule = zb_schedule_at(i);
+    fixture x;
+    outcome plain, permuted;
+    fixture_for(&x, schedule, 4, schedule->chunks_min, 12, 12, 14, 8, 1, 0.5);
+    run(schedule->name, &x, &plain);
+    for (int stage = 0; stage < x.problem.stages; ++stage)
+      x.stage_rank[stage] = ranks[x.stage_rank[stage]];
+    run(schedule->name, &x, &permuted);
     CU_ASSERT_EQUAL(plain.simulation.step_ps, permuted.simulation.step_ps);
     release(&plain);
     release(&permuted);
+  }
+}
+
+/* A schedule for one placement refuses others, and a placement that is none of ours. */
+static void test_other_placement(void) {
+  for (int i = 0; i < zb_schedule_count(); ++i) {
+    const zb_schedule_def *schedule = zb_schedule_at(i);
+    if (schedule->any_placement || schedule->chunks_max < 2) continue;
+    fixture x;
+    zb_order order;
+    fixture_for(&x, schedule, 3, 2, 12, 6, 6, 6, 0, 0.5);
+    const int swapped = x.stage_rank[3];
+    x.stage_rank[3] = x.stage_rank[4];
+    x.stage_rank[4] = swapped;
+    expect_status(zb_schedule_run(schedule, &x.problem, &order), ZB_USAGE, "is defined for placement");
   }
 }
 
@@ -162,7 +274,9 @@ static void test_table(void) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
     CU_ASSERT_PTR_EQUAL(zb_schedule_find(schedule->name, NULL), schedule);
     CU_ASSERT(strlen(schedule->summary) > 20);
-    CU_ASSERT(schedule->chunks_max >= 1);
+    CU_ASSERT(schedule->chunks_min >= 1 && schedule->chunks_max >= schedule->chunks_min);
+    int stage_rank[16];
+    if (schedule->chunks_min <= 4) expect_ok(zb_placement(schedule->placement, 4, schedule->chunks_min, stage_rank));
   }
   CU_ASSERT_PTR_NULL(zb_schedule_at(-1));
   CU_ASSERT_PTR_NULL(zb_schedule_at(zb_schedule_count()));
@@ -184,44 +298,77 @@ static void test_one_chunk_only(void) {
                 "at most 1 chunk a rank, got 2");
 }
 
-/* Large problems stay near-linear: jobs, not ranks squared or micro-batches squared. */
+/* Large problems: every row ends, with every job. */
 static void test_large(void) {
   for (int i = 0; i < zb_schedule_count(); ++i) {
+    const zb_schedule_def *schedule = zb_schedule_at(i);
     fixture x;
     outcome out;
-    fixture_uniform(&x, "plain", 64, 1, 512, 10, 10, 10, 1, 0.5);
-    run(zb_schedule_at(i)->name, &x, &out);
+    fixture_for(&x, schedule, 64, schedule->chunks_min, 512, 12, 12, 12, 1, 0.5);
+    run(schedule->name, &x, &out);
     int64_t jobs = 0;
     for (int rank = 0; rank < 64; ++rank)
       jobs += out.order.counts[rank];
-    CU_ASSERT_EQUAL(jobs, 64 * 512 * 3);
+    CU_ASSERT_EQUAL(jobs, (int64_t)x.problem.stages * 512 * 3);
     release(&out);
   }
 }
 
-/* Each allocation fails once: a clean MEMORY status and nothing kept. */
+/* One run with the n-th allocation failing: a clean MEMORY status and nothing kept. True when there is no n-th. */
+static bool survives(const zb_schedule_def *schedule, const zb_problem *problem, uint64_t n) {
+  zb_order order = {0};
+  zb_simulation simulation = {0};
+  zb_allocation_fail_at(n);
+  zb_status status = zb_schedule_run(schedule, problem, &order);
+  if (!status) status = zb_simulate(problem, &order, &simulation);
+  char *chart = status ? NULL : zb_order_chart(problem, &order, &simulation, 80);
+  zb_allocation_fail_at(0);
+  const bool done = chart != NULL;
+  if (status) CU_ASSERT_EQUAL(zb_status_code(status), ZB_MEMORY);
+  zb_free(chart);
+  zb_status_free(status);
+  zb_simulation_deinit(&simulation);
+  zb_order_deinit(&order);
+  return done;
+}
+
+/* Each of the first 200 allocations fails once, then ever fewer of them: a search makes many. */
 static void test_out_of_memory(void) {
-  fixture x;
-  fixture_uniform(&x, "looped", 2, 2, 3, 6, 6, 6, 1, 0.5);
-  int failures = 0;
-  for (uint64_t n = 1; n < 1000; ++n) {
-    zb_order order = {0};
-    zb_simulation simulation = {0};
-    zb_allocation_fail_at(n);
-    zb_status status = zb_schedule_run(zb_schedule_find("fthenb", NULL), &x.problem, &order);
-    if (!status) status = zb_simulate(&x.problem, &order, &simulation);
-    char *chart = status ? NULL : zb_order_chart(&x.problem, &order, &simulation, 80);
-    zb_allocation_fail_at(0);
-    const bool done = chart != NULL;
-    if (status) CU_ASSERT_EQUAL(zb_status_code(status), ZB_MEMORY);
-    failures += !done;
-    zb_free(chart);
-    zb_status_free(status);
-    zb_simulation_deinit(&simulation);
-    zb_order_deinit(&order);
-    if (done) break;
+  for (int i = 0; i < zb_schedule_count(); ++i) {
+    const zb_schedule_def *schedule = zb_schedule_at(i);
+    fixture x;
+    fixture_for(&x, schedule, 2, schedule->chunks_min, 4, 6, 6, 6, 1, 0.5);
+    uint64_t n = 1;
+    while (n < 1000000 && !survives(schedule, &x.problem, n))
+      n += 1 + n / 200;
+    CU_ASSERT(n > 10 && n < 1000000);
   }
-  CU_ASSERT(failures > 10 && failures < 999);
+}
+
+/* The checker itself: the textbook lowering of 1F1B, where each send stands behind its job and each receive before,
+ * blocks for ever without buffers; with the sends of both ranks in one order it ends. */
+static void test_zero_buffer(void) {
+  enum { F0, F1, B0, B1 };
+  const zero_buffer_event messages[] = {{.source = 0, .destination = 1}, {.source = 0, .destination = 1},
+                                        {.source = 1, .destination = 0}, {.source = 1, .destination = 0}};
+  int first[] = {F0, F1, B0, B1}, naive[] = {F0, B0, F1, B1}, ordered[] = {F0, F1, B0, B1};
+  int *const blocked[] = {first, naive}, *const good[] = {first, ordered};
+  const int counts[] = {4, 4}, fewer[] = {4, 3};
+  CU_ASSERT_FALSE(zero_buffer_run(2, messages, blocked, counts));
+  CU_ASSERT(zero_buffer_run(2, messages, good, counts));
+  CU_ASSERT_FALSE(zero_buffer_run(2, messages, good, fewer));
+  fixture x;
+  outcome out;
+  fixture_uniform(&x, "plain", 2, 1, 2, 6, 6, 6, 0, 0.5);
+  run("1f1b", &x, &out);
+  CU_ASSERT(zero_buffer_ends(&x.problem, &out.order, &out.simulation));
+  /* F0 B0 W0 F1 against F0 F1 B0: each waits for the other. */
+  const zb_job wrong[] = {{0, 0, ZB_F}, {0, 0, ZB_B}, {0, 0, ZB_W}, {0, 1, ZB_F}, {0, 1, ZB_B}, {0, 1, ZB_W}};
+  const zb_job late[] = {{1, 0, ZB_F}, {1, 1, ZB_F}, {1, 0, ZB_B}, {1, 0, ZB_W}, {1, 1, ZB_B}, {1, 1, ZB_W}};
+  memcpy(out.order.jobs[0], wrong, sizeof wrong);
+  memcpy(out.order.jobs[1], late, sizeof late);
+  CU_ASSERT_FALSE(zero_buffer_ends(&x.problem, &out.order, &out.simulation));
+  release(&out);
 }
 
 int main(void) {
@@ -229,7 +376,11 @@ int main(void) {
                                       {"fthenb, all small sizes", test_fthenb},
                                       {"1f1b, all small sizes", test_1f1b},
                                       {"zb-h1, all small sizes", test_zb_h1},
-                                      {"uneven stages, skips, memory limits", test_uneven},
+                                      {"every schedule, all small sizes", test_all_small},
+                                      {"10,000 uneven problems", test_uneven},
+                                      {"what a limit below the need says", test_limit_text},
+                                      {"other placements are refused", test_other_placement},
+                                      {"the judge of zero buffering", test_zero_buffer},
                                       {"permuted ranks", test_permuted},
                                       {"one chunk only", test_one_chunk_only},
                                       {"64 ranks, 512 micro-batches", test_large},
