@@ -84,6 +84,7 @@ typedef struct zb_schedule_def {
   int chunks_max;          /* most: 1, 2, or INT_MAX */
   bool any_placement;      /* takes every placement with that many chunks; false: `placement` only, with ranks named in any order */
   bool splits_backward;    /* false: each W directly follows its B (one backward job in the paper's terms) */
+  bool searches;           /* runs the other schedules itself: not a start of a search */
   bool two_pipelines;      /* every stage on two ranks: stages s < p and 2p-1-s are copies, edges form two chains, micro_batches are those
                               of one direction (DualPipe). To be simulated, not trained. */
   const zb_schedule_option *options; /* ends with a row without a name; NULL: none */
@@ -246,6 +247,37 @@ typedef struct zb_order_style {
 ZB_API zb_status zb_order_write(const zb_problem *problem, const zb_order *order, const zb_order_style *style, char **out) ZB_MUST_USE;
 ZB_API zb_status zb_order_write_file(const zb_problem *problem, const zb_order *order, const zb_order_style *style,
                                      const char *path) ZB_MUST_USE;
+
+/* ---- Search ---- */
+
+typedef struct zb_search_params {
+  int64_t budget; /* evaluations (orders built or timed) for each memory limit that is tried; 0: by the size of the problem */
+  uint64_t seed;  /* the same problem, budget and seed give the same order on every machine */
+} zb_search_params;
+
+typedef struct zb_search_report {
+  int64_t evaluations; /* orders built or timed in all */
+  char start[32];      /* the schedule that the best start came from, "" where none fits the memory limit */
+  int64_t start_ps;    /* its time by the metric of the problem; 0: none */
+  int64_t best_ps;     /* the time of the answer */
+  int64_t bound_ps;    /* no order takes less: zb_lower_bound_ps or zb_lower_bound_stage_ps */
+  double gap;          /* (best - bound) / best */
+  char placement[32];  /* zb_search_placement: the one taken, "given" for that of the problem */
+  char summary[256];   /* what was done, in words */
+} zb_search_report;
+
+/* The best order found for the metric of the problem within its memory limit. It starts from every row of schedules.def that fits and is
+ * never worse than one of them; more memory on any rank, or a larger budget with the same seed, never gives a worse time. An order of a
+ * problem with whole_backward keeps every W right behind its B. params NULL: all defaults; report may be NULL. INFEASIBLE, with the bytes
+ * that one micro-batch needs, where no order fits. Release the order with zb_order_deinit; on failure it is empty.
+ * O(budget * jobs) for each memory limit tried. */
+ZB_API zb_status zb_search(const zb_problem *problem, const zb_search_params *params, zb_order *order,
+                           zb_search_report *report) ZB_MUST_USE;
+/* The same over placements: the given one and the named ones for that many chunks. stage_rank[stages] gets the placement of the answer.
+ * base_bytes and optimizer_ps belong to ranks and stay as they are: where they differ between ranks, only the given placement is tried,
+ * for they would change with the stages of a rank. */
+ZB_API zb_status zb_search_placement(const zb_problem *problem, const zb_search_params *params, int *stage_rank, zb_order *order,
+                                     zb_search_report *report) ZB_MUST_USE;
 
 /* One way to give virtual stages to ranks. */
 typedef struct zb_placement_def {
