@@ -590,23 +590,10 @@ static zb_status over_limit(const allocator *a, uint64_t limit, uint64_t need) {
                         (unsigned long long)need);
 }
 
-// "2G", "512M", "64K" or bytes; 0 for an empty text.
-static bool parse_bytes(const char *text, uint64_t *out) {
-  char *end = NULL;
-  *out = 0;
-  if (!*text) return true;
-  double value = strtod(text, &end);
-  int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-  if (end == text || value < 0 || (*end && (!shift || end[1]))) return false;
-  *out = (uint64_t)(value * (double)(UINT64_C(1) << shift));
-  return true;
-}
-
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
   uint64_t limit = 0;
-  if (!parse_bytes(zb_pass_option(pass, "memory-limit"), &limit))
-    return zb_op_error_at(top, "memory-limit=2G", "expected bytes with K, M or G, got '%s'", zb_pass_option(pass, "memory-limit"));
+  if (!zb_pass_option_bytes(pass, "memory-limit", &limit)) return ZB_FAIL;
   ZB_FOR_EACH_OP(rank, mlirModuleGetBody(module)) {
     if (!zb_op_is(rank, "builtin.module")) continue;
     allocator a = {.pass = pass, .module = top, .rank_op = rank, .rank = (int)zb_get_i64(rank, "zb.rank", -1)};

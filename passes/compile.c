@@ -33,11 +33,11 @@ static const struct {
     {"zb-cse", NULL},
     {"zb-dce", NULL},
     {"zb-layout", NULL},
-    {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=$placement,cuts=\"$cuts\""},
+    {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\""},
     {"zb-classify", NULL},
     {"zb-outline", NULL},
     {"zb-memory", NULL},
-    {"zb-schedule", "schedule=$schedule,micro-batches=$micro_batches"},
+    {"zb-schedule", "schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,metric=$metric"},
     {"zb-insert-comm", NULL},
     {"zb-allocate", "memory-limit=$memory_limit"},
     {"zb-verify-plan", "model=\"$model\",optimizer=\"$optimizer\""},
@@ -71,9 +71,10 @@ static void add_word(zb_text *text, const char *word, size_t length, const zb_co
   else if (WORD("micro_batches")) zb_text_add(text, "%d", p->micro_batches);
   else if (WORD("ranks")) zb_text_add(text, "%d", p->ranks);
   else if (WORD("chunks")) zb_text_add(text, "%d", p->chunks);
-  else if (WORD("placement")) zb_text_add(text, "%s", p->placement ? p->placement : "");
+  else if (WORD("placement")) zb_text_add(text, "%s", p->placement);
   else if (WORD("cuts")) zb_text_add(text, "%s", p->cuts ? p->cuts : "");
-  else if (WORD("schedule")) zb_text_add(text, "%s", p->schedule ? p->schedule : "zb-h1");
+  else if (WORD("schedule")) zb_text_add(text, "%s", p->schedule);
+  else if (WORD("metric")) zb_text_add(text, "%s", p->metric ? p->metric : "barrier");
   else if (WORD("memory_limit")) zb_text_add(text, "%llu", (unsigned long long)p->memory_limit);
   else if (WORD("model")) zb_text_add(text, "%s", base_name(p->model));
 #undef WORD
@@ -160,17 +161,21 @@ static zb_status import(const zb_compile_params *p, zb_module *program) {
   return zb_status_hint(ZB_ERROR(USAGE, "cannot tell the format of '%s'", p->model), "zbc reads .onnx and .mlir files");
 }
 
-static zb_status check_params(const zb_compile_params *p) {
+// Checks them and fills in what is left open.
+static zb_status complete_params(zb_compile_params *p) {
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
-  if (p->ranks < 1 || p->chunks < 1)
+  if (p->ranks < 0 || p->chunks < 0)
     return zb_status_hint(ZB_ERROR(USAGE, "ranks and chunks must be at least 1, got %d and %d", p->ranks, p->chunks),
                           "--ranks is how many executors train together, for example --ranks 4");
-  if (p->micro_batches < 1)
+  if (p->micro_batches < 0)
     return zb_status_hint(ZB_ERROR(USAGE, "micro-batches must be at least 1, got %d", p->micro_batches),
                           "use at least as many as ranks, for example --micro-batches 8");
   zb_schedule_choice choice;
-  if (p->schedule) ZB_TRY(zb_schedule_parse(p->schedule, &choice));
-  return NULL;
+  if (!p->ranks) p->ranks = 1;
+  if (!p->micro_batches) p->micro_batches = 1;
+  if (!p->schedule) p->schedule = "zb-h1";
+  ZB_TRY(zb_schedule_to_train(p->schedule, &choice));
+  return zb_schedule_layout(choice.schedule, p->ranks, &p->placement, &p->chunks);
 }
 
 // ---- Initial values of parameters that came without weights ----
@@ -395,9 +400,11 @@ static void write_stderr(void *context, const char *text) {
   fputs(text, stderr);
 }
 
-zb_status zb_compile(const zb_compile_params *params, zb_compile_summary **out) {
+zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   if (out) *out = NULL;
-  ZB_TRY(check_params(params));
+  zb_compile_params completed = *given;
+  const zb_compile_params *params = &completed;
+  ZB_TRY(complete_params(&completed));
   double start = now_seconds();
   zb_pipeline pipeline = {0};
   zb_status status = build_pipeline(params, &pipeline);

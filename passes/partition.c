@@ -490,7 +490,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
 static const zb_option_def options[] = {
     {"ranks", "1", "how many ranks"},
     {"chunks", "1", "virtual stages a rank"},
-    {"placement", "", "plain, looped, v or wave (default: plain, looped for more chunks)"},
+    {"placement", "", "plain, looped, v, wave, or the rank of every virtual stage: 0,1,1,0 (default: plain, looped for more chunks)"},
     {"cuts", "", "names of nodes after which a stage ends, comma separated (default: chosen by cost and bytes)"},
     {0},
 };

@@ -35,6 +35,8 @@ void zb_module_problem_deinit(zb_module_problem *problem);
 /* Frame bytes of a stage from its functions' results: kind "fb", "fw" or "bw". */
 int64_t zb_frame_bytes(MlirOperation function, const char *kind);
 
+/* A schedule and its options as zb_schedule_parse reads them. USAGE too for one that can only be simulated. */
+zb_status zb_schedule_to_train(const char *text, zb_schedule_choice *out) ZB_MUST_USE;
 
 /* Order of a rank as text "0F0 0F1 0B0" and back. */
 char *zb_order_text(const zb_order *order, int rank) ZB_MUST_USE;

@@ -5,7 +5,12 @@
 //
 // The problem is read off the framed functions: times, frame bytes, edges between stages, memory that is always there.
 //
-// Tests: test/passes/schedule.mlir.
+// A schedule that looks for an order within a memory limit is told what is left for frames. What messages, inputs and packing take on top
+// depends on the order, so the order is laid out as the plan will be (zb-insert-comm and zb-allocate on a copy), and a rank that is over the
+// limit is searched again with that much less. Where nothing fits, the order is one micro-batch at a time, the least any can need:
+// zb-allocate then says how much that is, and where.
+//
+// Tests: test/passes/schedule.mlir, test/passes/schedule-limit.test.
 
 #include "passes/function.h"
 #include "passes/pipeline.h"
@@ -14,21 +19,119 @@
 #include <stdlib.h>
 #include <string.h>
 
-static zb_status schedule_module(zb_pass *pass, MlirModule module, const zb_schedule_choice *choice, int micro_batches) {
+// ---- The order on the module ----
+
+static MlirOperation rank_module(MlirModule module, int rank) {
+  ZB_FOR_EACH_OP(op, mlirModuleGetBody(module))
+    if (zb_op_is(op, "builtin.module") && zb_get_i64(op, "zb.rank", -1) == rank) return op;
+  return (MlirOperation){0};
+}
+
+static zb_status write_order(MlirModule module, const zb_order *order, const char *name, int micro_batches) {
+  for (int rank = 0; rank < order->ranks; ++rank) {
+    char *text = zb_order_text(order, rank);
+    if (!text) return ZB_OUT_OF_MEMORY();
+    zb_set_string(rank_module(module, rank), "zb.order", text);
+    zb_free(text);
+  }
+  zb_set_string(mlirModuleGetOperation(module), "zb.schedule", name);
+  zb_set_i64(mlirModuleGetOperation(module), "zb.micro_batches", micro_batches);
+  return NULL;
+}
+
+// ---- Within a memory limit ----
+
+// Bytes of the arena of every rank with this order: the plan is laid out on a copy.
+static zb_status find_arenas(zb_pass *pass, MlirModule module, const zb_order *order, int micro_batches, int64_t *arena) {
+  zb_module copy = {.context = pass->program->context,
+                    .module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(module)))};
+  zb_pipeline pipeline = {0};
+  zb_status status = NULL;
+  if (mlirModuleIsNull(copy.module)) return ZB_OUT_OF_MEMORY();
+  zb_compile_state state = {0};
+  zb_module_set_level(copy.module, "scheduled");
+  ZB_TRY_GOTO(write_order(copy.module, order, "", micro_batches));
+  ZB_TRY_GOTO(zb_pipeline_add(&pipeline, "zb-insert-comm", NULL));
+  ZB_TRY_GOTO(zb_pipeline_add(&pipeline, "zb-allocate", NULL));
+  ZB_TRY_GOTO(zb_pipeline_run(&pipeline, &copy, &state, NULL));
+  for (int rank = 0; rank < order->ranks; ++rank) arena[rank] = zb_get_i64(rank_module(copy.module, rank), "zb.arena", 0);
+cleanup:
+  zb_pipeline_deinit(&pipeline);
+  mlirModuleDestroy(copy.module);
+  return status;
+}
+
+// One micro-batch at a time.
+static zb_status emit_serial(const zb_problem *problem, zb_order *out) {
+  ZB_TRY(zb_order_init(out, problem->ranks));
+  for (int m = 0; m < problem->micro_batches; ++m) {
+    for (int s = 0; s < problem->stages; ++s) ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_F, m));
+    for (int s = problem->stages - 1; s >= 0; --s) {
+      ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_B, m));
+      ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_W, m));
+    }
+  }
+  return NULL;
+}
+
+// Makes the limits of the ranks that are over it smaller by what their arena has beside the frames; true if none is. Each such rank gets
+// less than it took, so that the same order does not come again.
+static bool within(const zb_problem *problem, const zb_order *order, const int64_t *arena, int64_t limit, int64_t *peak, int64_t *rank_limit) {
+  bool fits = true;
+  zb_order_peaks(problem, order, peak);
+  for (int rank = 0; rank < problem->ranks; ++rank) {
+    if (arena[rank] <= limit) continue;
+    fits = false;
+    rank_limit[rank] = limit - (arena[rank] - peak[rank]);
+    if (rank_limit[rank] < 1) rank_limit[rank] = 1;
+  }
+  return fits;
+}
+
+static zb_status fit(zb_pass *pass, MlirModule module, const zb_schedule_choice *choice, zb_problem problem, int64_t limit, zb_order *out) {
+  enum { ATTEMPTS = 16 };
+  size_t ranks = (size_t)problem.ranks;
+  int64_t *memory = zb_alloc(3 * ranks * sizeof *memory);
+  zb_status status = NULL;
+  bool fits = false;
+  if (!memory) return ZB_OUT_OF_MEMORY();
+  int64_t *rank_limit = memory, *arena = memory + ranks, *peak = memory + 2 * ranks;
+  for (size_t r = 0; r < ranks; ++r) rank_limit[r] = limit;
+  problem.rank_limit_bytes = rank_limit;
+  for (int i = 0; i < ATTEMPTS && !fits && !status; ++i) {
+    zb_order_deinit(out);
+    status = zb_schedule_run_choice(choice, &problem, out);
+    if (!status) status = find_arenas(pass, module, out, problem.micro_batches, arena);
+    if (!status) fits = within(&problem, out, arena, limit, peak, rank_limit);
+  }
+  if (fits || (status && zb_status_code(status) != ZB_INFEASIBLE)) goto cleanup;
+  zb_status_free(status);
+  zb_order_deinit(out);
+  status = emit_serial(&problem, out);
+cleanup:
+  zb_free(memory);
+  return status;
+}
+
+// ---- The pass ----
+
+typedef struct settings {
+  zb_schedule_choice choice;
+  int micro_batches;
+  uint64_t limit;
+  zb_metric metric;
+} settings;
+
+static zb_status schedule_module(zb_pass *pass, MlirModule module, const settings *s) {
   zb_module_problem problem;
   zb_order order = {0};
   zb_status status = NULL;
-  ZB_TRY(zb_module_problem_build(module, micro_batches, &problem));
-  ZB_TRY_GOTO(zb_schedule_run_choice(choice, &problem.problem, &order));
-  for (int rank = 0; rank < problem.problem.ranks; ++rank) {
-    char *text = zb_order_text(&order, rank);
-    if (!text) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-    zb_set_string(problem.ranks[rank], "zb.order", text);
-    zb_free(text);
-    ++pass->changes;
-  }
-  zb_set_string(mlirModuleGetOperation(module), "zb.schedule", choice->schedule->name);
-  zb_set_i64(mlirModuleGetOperation(module), "zb.micro_batches", micro_batches);
+  ZB_TRY(zb_module_problem_build(module, s->micro_batches, &problem));
+  problem.problem.metric = s->metric;
+  if (s->limit && s->choice.schedule->keeps_limit) ZB_TRY_GOTO(fit(pass, module, &s->choice, problem.problem, (int64_t)s->limit, &order));
+  else ZB_TRY_GOTO(zb_schedule_run_choice(&s->choice, &problem.problem, &order));
+  ZB_TRY_GOTO(write_order(module, &order, s->choice.schedule->name, s->micro_batches));
+  pass->changes += order.ranks;
 cleanup:
   zb_order_deinit(&order);
   zb_module_problem_deinit(&problem);
@@ -37,18 +140,27 @@ cleanup:
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
+  settings s;
   int64_t micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
   if (micro_batches < 1 || micro_batches > 1 << 20)
     return zb_op_error_at(top, "micro-batches=8", "expected 1 to 1048576 micro-batches, got '%s'", zb_pass_option(pass, "micro-batches"));
-  zb_schedule_choice choice;
-  ZB_PASS_TRY(pass, zb_schedule_parse(zb_pass_option(pass, "schedule"), &choice));
-  ZB_PASS_TRY(pass, schedule_module(pass, module, &choice, (int)micro_batches));
+  s.micro_batches = (int)micro_batches;
+  if (!zb_pass_option_bytes(pass, "memory-limit", &s.limit)) return ZB_FAIL;
+  const char *metric = zb_pass_option(pass, "metric");
+  if (strcmp(metric, "barrier") != 0 && strcmp(metric, "stage") != 0)
+    ZB_PASS_TRY(pass, zb_status_hint(ZB_ERROR(USAGE, "expected metric barrier or stage, got '%s'", metric),
+                                     "barrier counts the whole step, stage the longest rank alone"));
+  s.metric = strcmp(metric, "stage") == 0 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+  ZB_PASS_TRY(pass, zb_schedule_to_train(zb_pass_option(pass, "schedule"), &s.choice));
+  ZB_PASS_TRY(pass, schedule_module(pass, module, &s));
   return ZB_OK;
 }
 
 static const zb_option_def options[] = {
     {"schedule", "zb-h1", "name of a schedule (zb-sched --list), with its options: NAME:option=number,..."},
     {"micro-batches", "1", "micro-batches a step"},
+    {"memory-limit", "", "bytes a rank may take, with K, M or G: schedules that search look for the fastest order within it"},
+    {"metric", "barrier", "barrier or stage: what schedules that search make short"},
     {0},
 };
 

@@ -14,10 +14,11 @@ static const char usage[] =
     "  -o DIR                 folder for plan.zb, weights.safetensors, constants.safetensors\n"
     "  --ranks P              executors, one device each (default 1)\n"
     "  --micro-batches M      micro-batches a step (default 1)\n"
-    "  --schedule NAME        zb-h1 (default), 1f1b, fthenb; zb-sched --list shows all\n"
-    "  --chunks V             virtual stages a rank (default 1; more: schedule fthenb)\n"
-    "  --placement NAME       plain, looped, v, wave (default plain, looped for more chunks)\n"
-    "  --memory-limit BYTES   a rank's memory, with K, M or G\n"
+    "  --schedule NAME[:O=N]  zb-h1 (default), 1f1b, zb-v, search, ...; zb-sched --list shows all, with their options\n"
+    "  --chunks V             virtual stages a rank (default: what the schedule is made for)\n"
+    "  --placement NAME       plain, looped, v, wave, or the rank of every virtual stage like 0,1,1,0 (default: the schedule's own)\n"
+    "  --memory-limit BYTES   a rank's memory, with K, M or G; --schedule search looks for the fastest order within it\n"
+    "  --metric NAME          barrier (default) or stage: what search makes short, the whole step or the longest rank\n"
     "  --optimizer LINE       adamw:lr=1e-3,beta1=0.9,beta2=0.95,eps=1e-8,weight_decay=0.1 (default)\n"
     "                         sgd:lr=1e-2,momentum=0.9\n"
     "  --train GLOB           train these parameters (repeat for more); --freeze GLOB: leave these\n"
@@ -58,11 +59,17 @@ static int bad_usage(const char *text, const char *argument) {
   return 2;
 }
 
-static bool parse_int(const char *text, int *out) {
+static bool parse_count(const char *text, int *out) {
   char *end = NULL;
   long value = strtol(text, &end, 10);
   *out = (int)value;
-  return end != text && !*end && value >= -1000000000 && value <= 1000000000;
+  return end != text && !*end && value >= 1 && value <= 1000000000;
+}
+
+static int bad_count(const char *name, const char *value) {
+  char text[96];
+  snprintf(text, sizeof text, "%s: expected a whole number of 1 or more, got", name);
+  return bad_usage(text, value);
 }
 
 static bool parse_bytes(const char *text, uint64_t *out) {
@@ -187,12 +194,12 @@ static int take_value(options *o, const char *name, const char *value) {
       {"-o", &p->output, NULL}, {"--ranks", NULL, &p->ranks}, {"--micro-batches", NULL, &p->micro_batches}, {"--chunks", NULL, &p->chunks},
       {"--schedule", &p->schedule, NULL}, {"--placement", &p->placement, NULL}, {"--optimizer", &p->optimizer, NULL}, {"--loss", &p->loss, NULL},
       {"--cuts", &p->cuts, NULL}, {"--weights", &p->weights, NULL}, {"--timeline", &o->timeline, NULL}, {"--dump-ir", &p->dump_directory, NULL},
-      {"--pass-pipeline", &p->pipeline, NULL},
+      {"--pass-pipeline", &p->pipeline, NULL}, {"--metric", &p->metric, NULL},
   };
   for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {
     if (strcmp(name, table[i].name) != 0) continue;
     if (table[i].text) *table[i].text = value;
-    else if (!parse_int(value, table[i].number)) return bad_usage("expected a whole number, got", value);
+    else if (!parse_count(value, table[i].number)) return bad_count(name, value);
     return 0;
   }
   if (strcmp(name, "--memory-limit") == 0) return parse_bytes(value, &p->memory_limit) ? 0 : bad_usage("expected bytes with K, M or G, got", value);

@@ -13,11 +13,12 @@ typedef struct zb_compile_params {
   const char *model;          /* .onnx or .mlir */
   const char *output;         /* folder to write; created. Nothing is left half written. NULL: compile only */
   const char *weights;        /* safetensors for .mlir models, or NULL */
-  int ranks;                  /* P >= 1 */
-  int chunks;                 /* v >= 1 */
-  int micro_batches;          /* M >= 1 */
-  const char *schedule;       /* "zb-h1"; NULL: that */
-  const char *placement;      /* "plain", "looped"; NULL: plain for chunks 1, else looped */
+  int ranks;                  /* P; 0: 1 */
+  int chunks;                 /* v; 0: as many as the schedule is made for */
+  int micro_batches;          /* M; 0: 1 */
+  const char *schedule;       /* "zb-h1", "NAME:option=number,..."; NULL: zb-h1 */
+  const char *placement;      /* "plain", "looped", "v", "wave", "0,1,1,0"; NULL: what the schedule is made for, looped for other chunks */
+  const char *metric;         /* "barrier" or "stage": what schedules that search make short; NULL: barrier */
   const char *optimizer;      /* "adamw:lr=1e-3,..." or "sgd:lr=..."; NULL: the default line */
   const char *const *train;   /* globs */
   int train_count;
@@ -33,7 +34,7 @@ typedef struct zb_compile_params {
   void (*diagnostic)(void *context, const char *text);
   void *diagnostic_context;
 } zb_compile_params;
-#define ZB_COMPILE_PARAMS_INIT {.ranks = 1, .chunks = 1, .micro_batches = 1}
+#define ZB_COMPILE_PARAMS_INIT {.ranks = 0}
 
 typedef struct zb_stage_summary {
   int rank, chunk, layers_first_op, ops;

@@ -87,6 +87,7 @@ typedef struct zb_schedule_def {
   bool searches;           /* runs the other schedules itself: not a start of a search */
   bool two_pipelines;      /* every stage on two ranks: stages s < p and 2p-1-s are copies, edges form two chains, micro_batches are those
                               of one direction (DualPipe). To be simulated, not trained. */
+  bool keeps_limit;        /* looks for an order within the problem's memory limit: other schedules only say that they need more */
   const zb_schedule_option *options; /* ends with a row without a name; NULL: none */
   /* Fills the order. USAGE with what is defined, where the rule is not defined for this problem. options: one value a row. */
   zb_status (*emit)(const zb_problem *problem, const int64_t *options, zb_order *out);
