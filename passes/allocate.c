@@ -20,6 +20,7 @@
 #include "passes/addresses.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
+#include "zb/schedule.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
@@ -582,27 +583,46 @@ static void deinit(allocator *a) {
   zb_free(a->waits);
 }
 
-static zb_status over_limit(const allocator *a, uint64_t limit, uint64_t need) {
-  zb_status status = ZB_ERROR(INFEASIBLE, "rank %d needs %llu bytes, the limit is %llu", a->rank, (unsigned long long)need, (unsigned long long)limit);
+// The rank that needs most: one retry with that number succeeds.
+typedef struct worst_rank {
+  uint64_t need;
+  int rank, above; // above: how many ranks need more than the limit
+  zb_plan_range regions[ZB_REGION_COUNT];
+} worst_rank;
+
+static zb_status over_limit(const worst_rank *worst, int ranks, uint64_t limit, const char *schedule) {
+  const zb_schedule_def *def = schedule ? zb_schedule_find(schedule, NULL) : NULL;
+  zb_status status = ZB_ERROR(INFEASIBLE, "rank %d needs %llu bytes, the limit is %llu (%d of %d ranks need more than that)", worst->rank,
+                              (unsigned long long)worst->need, (unsigned long long)limit, worst->above, ranks);
   for (int r = 0; r < ZB_REGION_COUNT; ++r)
-    if (a->regions[r].bytes) status = zb_status_note(status, "%s: %llu bytes", zb_region_name((zb_region_kind)r), (unsigned long long)a->regions[r].bytes);
-  return zb_status_hint(status, "give at least %llu bytes, use more ranks, smaller micro-batches, or a schedule that keeps less (1f1b, zb-h1)",
-                        (unsigned long long)need);
+    if (worst->regions[r].bytes)
+      status = zb_status_note(status, "%s: %llu bytes", zb_region_name((zb_region_kind)r), (unsigned long long)worst->regions[r].bytes);
+  return zb_status_hint(status, "give at least %llu bytes, use more ranks or smaller micro-batches%s", (unsigned long long)worst->need,
+                        def && def->keeps_limit ? "" : ", or look for an order within the limit (schedule search)");
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
   uint64_t limit = 0;
   if (!zb_pass_option_bytes(pass, "memory-limit", &limit)) return ZB_FAIL;
+  worst_rank worst = {0};
+  int ranks = 0;
   ZB_FOR_EACH_OP(rank, mlirModuleGetBody(module)) {
     if (!zb_op_is(rank, "builtin.module")) continue;
+    ++ranks;
     allocator a = {.pass = pass, .module = top, .rank_op = rank, .rank = (int)zb_get_i64(rank, "zb.rank", -1)};
     zb_status status = allocate_rank(&a);
     uint64_t need = a.regions[ZB_REGION_WORKSPACE].offset + a.regions[ZB_REGION_WORKSPACE].bytes;
-    if (!status && limit && need > limit) status = over_limit(&a, limit, need);
+    worst.above += need > limit;
+    if (need > worst.need) {
+      worst.need = need;
+      worst.rank = a.rank;
+      memcpy(worst.regions, a.regions, sizeof worst.regions);
+    }
     deinit(&a);
     if (status) return zb_pass_fail(pass, status);
   }
+  if (limit && worst.above) return zb_pass_fail(pass, over_limit(&worst, ranks, limit, zb_get_string(top, "zb.schedule")));
   return ZB_OK;
 }
 

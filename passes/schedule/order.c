@@ -255,12 +255,24 @@ static zb_status check_placement(const zb_schedule_def *schedule, const zb_probl
   return NULL;
 }
 
+/* With the schedules that do take that many as a hint. */
+static zb_status too_many_chunks(const zb_schedule_def *schedule, int chunks) {
+  zb_status status = ZB_ERROR(USAGE, "%s is defined for at most %d chunk%s a rank, got %d", schedule->name,
+                              schedule->chunks_max, schedule->chunks_max == 1 ? "" : "s", chunks);
+  zb_text names;
+  zb_text_init(&names);
+  for (int i = 0; i < SCHEDULE_COUNT; ++i)
+    if (chunks >= schedules[i]->chunks_min && chunks <= schedules[i]->chunks_max && !schedules[i]->two_pipelines)
+      zb_text_add(&names, "%s%s", names.length ? ", " : "", schedules[i]->name);
+  if (!names.failed)
+    status = zb_status_hint(status, "give every rank %d virtual stage%s; schedules for %d chunks: %s", schedule->chunks_max,
+                            schedule->chunks_max == 1 ? "" : "s", chunks, names.data);
+  zb_text_deinit(&names);
+  return status;
+}
+
 zb_status zb_schedule_check_chunks(const zb_schedule_def *schedule, int chunks) {
-  if (chunks > schedule->chunks_max)
-    return zb_status_hint(ZB_ERROR(USAGE, "%s is defined for at most %d chunk%s a rank, got %d", schedule->name,
-                                   schedule->chunks_max, schedule->chunks_max == 1 ? "" : "s", chunks),
-                          "give every rank %d virtual stage%s, or use a schedule for several chunks (fthenb)",
-                          schedule->chunks_max, schedule->chunks_max == 1 ? "" : "s");
+  if (chunks > schedule->chunks_max) return too_many_chunks(schedule, chunks);
   if (chunks < schedule->chunks_min)
     return zb_status_hint(ZB_ERROR(USAGE, "%s needs %d chunks a rank, got %d", schedule->name, schedule->chunks_min,
                                    chunks),

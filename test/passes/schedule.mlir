@@ -5,6 +5,10 @@
 // RUN: zb-opt --zb-schedule=micro-batches=2,schedule=fthenb %s | FileCheck %s --check-prefix=ALL
 // RUN: not zb-opt --zb-schedule=micro-batches=2,schedule=zbh1 %s 2>&1 | FileCheck %s --check-prefix=NEAR
 // RUN: not zb-opt --zb-schedule=micro-batches=0 %s 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not zb-opt --zb-schedule=micro-batches=2,metric=best %s 2>&1 | FileCheck %s --check-prefix=METRIC
+// RUN: not zb-opt --zb-schedule=micro-batches=2,memory-limit=2T %s 2>&1 | FileCheck %s --check-prefix=BYTES
+// A schedule that does not search leaves the limit to zb-allocate, which knows the exact need.
+// RUN: zb-opt --zb-schedule=micro-batches=2,metric=stage,memory-limit=1K %s | FileCheck %s --check-prefix=H1
 // H1: zb.level = "scheduled", zb.micro_batches = 2 : i64{{.*}}zb.schedule = "zb-h1"
 // H1: module @rank0 {{.*}}zb.order = "0F0 0F1 0B0 0W0 0B1 0W1"
 // H1: module @rank1 {{.*}}zb.order = "1F0 1B0 1F1 1B1 1W0 1W1"
@@ -12,6 +16,9 @@
 // ONE: module @rank1 {{.*}}zb.order = "1F0 1B0 1W0 1F1 1B1 1W1"
 // ALL: module @rank1 {{.*}}zb.order = "1F0 1F1 1B0 1W0 1B1 1W1"
 // NEAR: error: unknown schedule 'zbh1', did you mean 'zb-h1'?
+// METRIC: error: expected metric barrier or stage, got 'best'
+// METRIC: hint: barrier counts the whole step
+// BYTES: error: expected bytes with K, M or G, got '2T'
 // ZERO: error: expected 1 to 1048576 micro-batches, got '0'
 
 module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "plain", zb.ranks = 2 : i64, zb.stage_rank = array<i64: 0, 1>} {
