@@ -111,6 +111,33 @@ ZB_API zb_status zb_schedule_parse(const char *text, zb_schedule_choice *out) ZB
 /* Checks the problem: INVALID with the field, what was expected and what was got. Every function below that takes a problem and returns a
  * status does this first. */
 ZB_API zb_status zb_problem_check(const zb_problem *problem) ZB_MUST_USE;
+/* A problem together with the arrays it points to: read from JSON, or filled by a program. The problem's const pointers are these. */
+typedef struct zb_problem_data {
+  zb_problem problem;
+  int *stage_rank;      /* [stages] */
+  zb_stage_cost *costs; /* [stages] */
+  zb_edge *edges;       /* [problem.edge_count], or NULL */
+  int64_t *base_bytes, *optimizer_ps; /* [ranks] */
+  int64_t *rank_limit_bytes;          /* [ranks], or NULL: all ranks have memory_limit_bytes */
+} zb_problem_data;
+/* A problem of ranks x chunks stages whose costs are 0, placed "plain" or, for several chunks, "looped". USAGE for counts out of range.
+ * Released with zb_problem_data_deinit; on failure it is empty. */
+ZB_API zb_status zb_problem_data_init(zb_problem_data *data, int ranks, int chunks, int micro_batches) ZB_MUST_USE;
+ZB_API void zb_problem_data_deinit(zb_problem_data *data);
+/* Edges and limits of ranks are made where they are wanted, all 0: *data's edges [count], rank_limit_bytes [ranks]. */
+ZB_API zb_status zb_problem_data_edges(zb_problem_data *data, int count) ZB_MUST_USE;
+ZB_API zb_status zb_problem_data_limits(zb_problem_data *data) ZB_MUST_USE;
+
+/* Problems as JSON: passes/schedule/README.md says what the keys are. Reads strictly and checks the problem: INVALID names the file, the
+ * path in it ("stages[2].time_ms[1]"), what was expected and what was got. Released with zb_problem_data_deinit; on failure it is empty.
+ * O(length). */
+ZB_API zb_status zb_problem_read(const char *path, zb_problem_data *out) ZB_MUST_USE;
+/* The same from memory; name is what errors call it. */
+ZB_API zb_status zb_problem_parse(const char *text, size_t bytes, const char *name, zb_problem_data *out) ZB_MUST_USE;
+/* The problem as such a text, all numbers exact: reading it gives the same problem. Owned by the caller (zb_free); NULL when out of
+ * memory. */
+ZB_API char *zb_problem_json(const zb_problem *problem) ZB_MUST_USE;
+
 /* Checks the problem, emits, validates, and checks the memory limit: INFEASIBLE with how much is needed on which rank. The order is
  * released with zb_order_deinit; on failure it is empty. */
 ZB_API zb_status zb_schedule_run(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) ZB_MUST_USE;
@@ -152,6 +179,28 @@ ZB_API void zb_simulation_deinit(zb_simulation *simulation);
 /* Most live bytes of each rank, base included: peak[ranks]. Exact, and needs no simulation: the jobs of a rank run one after the other.
  * The order must be valid. */
 ZB_API void zb_order_peaks(const zb_problem *problem, const zb_order *order, int64_t *peak);
+
+/* One piece of the critical path: a job, a message between ranks, or the optimizer of a rank. */
+typedef enum zb_path_kind { ZB_PATH_JOB, ZB_PATH_MESSAGE, ZB_PATH_OPTIMIZER } zb_path_kind;
+typedef struct zb_path_step {
+  zb_path_kind kind;
+  int rank;    /* who runs it, or sends it */
+  int to_rank; /* MESSAGE: who receives; else rank */
+  zb_job job;  /* JOB: it. MESSAGE: the job whose result it carries (stage, B or F, micro-batch). OPTIMIZER: unset */
+  int64_t start_ps, end_ps;
+} zb_path_step;
+typedef struct zb_path {
+  zb_path_step *steps; /* from the start of the step to its end: each starts when the one before it ends */
+  int count;
+} zb_path;
+/* Why the step takes as long as it does: a chain of jobs and messages without a gap, from 0 to the end of the rank that ends last (the
+ * barrier metric); its length is step_ps. Where several jobs are to blame, the rank's own job before it is named. simulation is that of this
+ * order. O(jobs + edges*micro_batches). */
+ZB_API zb_status zb_critical_path(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, zb_path *out) ZB_MUST_USE;
+ZB_API void zb_path_deinit(zb_path *path);
+/* The path in words, a line a stretch on one rank or along the ranks ("rank 0: F of micro-batches 0-3"), at most `lines` of them (0: all;
+ * the middle is left out and counted). Owned by the caller (zb_free); NULL when out of memory. */
+ZB_API char *zb_path_text(const zb_problem *problem, const zb_path *path, int lines) ZB_MUST_USE;
 
 /* Proven lower bound of the barrier step time of any order of this problem that keeps its memory limit. The argument is in
  * passes/schedule/bounds.c. 0, which is always true, for a problem that zb_problem_check rejects and when out of memory. */

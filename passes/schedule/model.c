@@ -12,6 +12,8 @@
 static const int64_t TOTAL_MAX = INT64_C(1) << 62;
 /* Most jobs of a problem: index arrays stay below 2^31 entries. */
 static const int64_t JOBS_MAX = INT64_C(1) << 28;
+/* Most ranks: a channel (an ordered pair of them) has an int as its number. */
+enum { RANKS_MAX = 32768 };
 
 char zb_kind_letter(zb_kind kind) {
   return "FBW"[kind];
@@ -23,15 +25,22 @@ static bool add_product(int64_t *total, int64_t a, int64_t b) {
          *total <= TOTAL_MAX;
 }
 
+zb_status zb_check_size(int ranks, int64_t stages, int micro_batches) {
+  if (ranks < 1) return ZB_ERROR(INVALID, "ranks: expected 1 or more, got %d", ranks);
+  if (ranks > RANKS_MAX) return ZB_ERROR(INVALID, "ranks: expected at most %d, got %d", RANKS_MAX, ranks);
+  if (micro_batches < 1) return ZB_ERROR(INVALID, "micro_batches: expected 1 or more, got %d", micro_batches);
+  if (stages < 1 || stages % ranks)
+    return zb_status_hint(
+        ZB_ERROR(INVALID, "stages: expected a multiple of the %d ranks, got %lld", ranks, (long long)stages),
+        "every rank owns the same number of virtual stages (its chunks)");
+  if (stages > JOBS_MAX / ZB_KIND_COUNT / micro_batches)
+    return ZB_ERROR(INVALID, "too many jobs: %lld stages x %d micro-batches, expected at most %lld jobs",
+                    (long long)stages, micro_batches, (long long)JOBS_MAX);
+  return NULL;
+}
+
 static zb_status check_counts(const zb_problem *p) {
-  if (p->ranks < 1) return ZB_ERROR(INVALID, "ranks: expected 1 or more, got %d", p->ranks);
-  if (p->micro_batches < 1) return ZB_ERROR(INVALID, "micro_batches: expected 1 or more, got %d", p->micro_batches);
-  if (p->stages < 1 || p->stages % p->ranks)
-    return zb_status_hint(ZB_ERROR(INVALID, "stages: expected a multiple of the %d ranks, got %d", p->ranks, p->stages),
-                          "every rank owns the same number of virtual stages (its chunks)");
-  if ((int64_t)p->stages * p->micro_batches * ZB_KIND_COUNT > JOBS_MAX)
-    return ZB_ERROR(INVALID, "too many jobs: %d stages x %d micro-batches, expected at most %lld jobs", p->stages,
-                    p->micro_batches, (long long)JOBS_MAX);
+  ZB_TRY(zb_check_size(p->ranks, p->stages, p->micro_batches));
   if (!p->stage_rank)
     return ZB_ERROR(INVALID, "stage_rank: expected a rank for each of the %d stages, got NULL", p->stages);
   if (!p->costs) return ZB_ERROR(INVALID, "costs: expected times of each of the %d stages, got NULL", p->stages);

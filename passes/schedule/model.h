@@ -31,6 +31,10 @@ typedef struct zb_model {
 zb_status zb_model_init(const zb_problem *problem, zb_model *out) ZB_MUST_USE;
 void zb_model_deinit(zb_model *model);
 
+/* Whether a problem of these sizes may be: what zb_problem_check says first, for those who allocate before they know
+ * more. */
+zb_status zb_check_size(int ranks, int64_t stages, int micro_batches) ZB_MUST_USE;
+
 /* Bytes that a rank may hold, 0: no limit. */
 static inline int64_t zb_rank_limit(const zb_problem *problem, int rank) {
   return problem->rank_limit_bytes ? problem->rank_limit_bytes[rank] : problem->memory_limit_bytes;

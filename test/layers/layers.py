@@ -33,7 +33,7 @@ FOLDERS = {
     "ir/ops": ["zb/", "runtime/base/", "ir/", "mlir-c"],
     "ir/import": ["zb/", "runtime/base/", "ir/", "mlir-c", "onnx.pb-c.h", "protobuf-c"],
     "passes": ["zb/", "runtime/base/", "runtime/plan/", "passes/schedule/", "ir/", "mlir-c"],
-    "passes/schedule": ["zb/", "runtime/base/"],
+    "passes/schedule": ["zb/", "runtime/base/", "jansson"],
 }
 # Libraries, by their headers in angle brackets.
 LIBRARIES = {

@@ -1,0 +1,181 @@
+/* The critical path of a simulated step: which jobs and messages decide when it ends, and the same in words.
+ *
+ * A job starts when its rank is free and its inputs are there, so it starts at 0 or exactly when the job before it on
+ * the rank or one of its messages ends; a message starts when its job ends or when the one before it on its channel
+ * does. Going back from the rank that ends last along what ends exactly then gives a chain without a gap. Every piece
+ * goes back along a dependency of the simulation, so the walk ends even where jobs take no time.
+ * Tests: test/passes/schedule/critical_test.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "passes/schedule/model.h"
+#include "runtime/base/text.h"
+
+/* ---- Messages by who waits for them ---- */
+
+typedef struct wire {
+  zb_message_times times;
+  int32_t before;   /* on its channel; -1 none */
+  int sender_index; /* in the order of the sending rank: the job whose end sends it */
+} wire;
+
+typedef struct wires {
+  const zb_model *model;
+  const int32_t *index; /* of zb_order_index */
+  const zb_order *order;
+  wire *list;
+  size_t count, capacity;
+  int32_t *last;                   /* [ranks * ranks] the newest of a channel, + 1 */
+  int32_t *arrival[ZB_LINK_KINDS]; /* [stages * micro_batches] the latest that arrives, + 1 */
+} wires;
+
+static void wires_deinit(wires *w) {
+  zb_free(w->list);
+  zb_free(w->last);
+  zb_free(w->arrival[ZB_F]);
+  zb_free(w->arrival[ZB_B]);
+}
+
+static size_t pair(const zb_model *model, int stage, int micro_batch) {
+  return (size_t)stage * (size_t)model->problem->micro_batches + (size_t)micro_batch;
+}
+
+/* A whole backward sends when its W ends. */
+static int sender_of(const wires *w, const zb_message_times *message) {
+  const zb_model *model = w->model;
+  const int rank = model->problem->stage_rank[message->source];
+  const int at = w->index[zb_model_job(model, message->source, message->kind, message->micro_batch)];
+  if (message->kind != ZB_B || !w->order->whole_backward || at + 1 >= w->order->counts[rank]) return at;
+  const zb_job next = w->order->jobs[rank][at + 1];
+  const bool whole = next.kind == ZB_W && next.stage == message->source && next.micro_batch == message->micro_batch;
+  return whole ? at + 1 : at;
+}
+
+static zb_status collect(void *context, const zb_message_times *message) {
+  wires *w = context;
+  const zb_problem *p = w->model->problem;
+  if (!zb_grow((void **)&w->list, &w->capacity, w->count + 1, sizeof *w->list)) return ZB_OUT_OF_MEMORY();
+  const size_t channel =
+      (size_t)p->stage_rank[message->source] * (size_t)p->ranks + (size_t)p->stage_rank[message->destination];
+  w->list[w->count] = (wire){*message, w->last[channel] - 1, sender_of(w, message)};
+  int32_t *arrival = &w->arrival[message->kind][pair(w->model, message->destination, message->micro_batch)];
+  if (!*arrival || w->list[*arrival - 1].times.end_ps < message->end_ps) *arrival = (int32_t)w->count + 1;
+  w->last[channel] = (int32_t)++w->count;
+  return NULL;
+}
+
+static zb_status wires_init(wires *w, const zb_simulation *simulation) {
+  const zb_problem *p = w->model->problem;
+  const size_t pairs = (size_t)p->stages * (size_t)p->micro_batches, ranks = (size_t)p->ranks;
+  w->last = zb_alloc(ranks * ranks * sizeof *w->last);
+  w->arrival[ZB_F] = zb_alloc(pairs * sizeof(int32_t));
+  w->arrival[ZB_B] = zb_alloc(pairs * sizeof(int32_t));
+  if (!w->last || !w->arrival[ZB_F] || !w->arrival[ZB_B]) return ZB_OUT_OF_MEMORY();
+  return zb_order_messages(w->model, w->order, simulation, collect, w);
+}
+
+/* ---- The walk ---- */
+
+typedef struct walk {
+  const wires *wires;
+  const zb_simulation *simulation;
+  zb_path *path;
+  size_t capacity;
+} walk;
+
+static zb_status add(walk *k, zb_path_step step) {
+  if (!zb_grow((void **)&k->path->steps, &k->capacity, (size_t)k->path->count + 1, sizeof *k->path->steps))
+    return ZB_OUT_OF_MEMORY();
+  k->path->steps[k->path->count++] = step;
+  return NULL;
+}
+
+/* Adds a message and, before it, those that its channel had to carry first; gives the job that sent the earliest. */
+static zb_status add_messages(walk *k, int32_t at, int *rank, int *index) {
+  const zb_problem *p = k->wires->model->problem;
+  for (;;) {
+    const wire *message = &k->wires->list[at];
+    const zb_message_times *times = &message->times;
+    *rank = p->stage_rank[times->source];
+    *index = message->sender_index;
+    ZB_TRY(add(k, (zb_path_step){.kind = ZB_PATH_MESSAGE,
+                                 .rank = *rank,
+                                 .to_rank = p->stage_rank[times->destination],
+                                 .job = {times->source, times->micro_batch, times->kind},
+                                 .start_ps = times->start_ps,
+                                 .end_ps = times->end_ps}));
+    if (times->start_ps == times->sent_ps) return NULL;
+    at = message->before;
+  }
+}
+
+/* From the job at (rank, index) back to time 0. */
+static zb_status add_jobs(walk *k, int rank, int index) {
+  const wires *w = k->wires;
+  for (;;) {
+    const zb_job job = w->order->jobs[rank][index];
+    const zb_job_times times = k->simulation->jobs[rank][index];
+    ZB_TRY(add(k, (zb_path_step){ZB_PATH_JOB, rank, rank, job, times.start_ps, times.end_ps}));
+    if (times.start_ps == 0) return NULL;
+    if (index > 0 && k->simulation->jobs[rank][index - 1].end_ps == times.start_ps) {
+      --index;
+      continue;
+    }
+    const int32_t arrival = job.kind == ZB_W ? 0 : w->arrival[job.kind][pair(w->model, job.stage, job.micro_batch)];
+    if (!arrival || w->list[arrival - 1].times.end_ps != times.start_ps)
+      return ZB_ERROR(INVALID, "rank %d: job %d starts at %lld ps for no reason: the simulation is of another order",
+                      rank, index, (long long)times.start_ps);
+    ZB_TRY(add_messages(k, arrival - 1, &rank, &index));
+  }
+}
+
+/* The rank that ends last, and its optimizer. */
+static zb_status add_all(walk *k) {
+  const zb_problem *p = k->wires->model->problem;
+  int last = 0;
+  int64_t last_ps = -1;
+  for (int rank = 0; rank < p->ranks; ++rank) {
+    const int64_t end = k->simulation->optimizer_start_ps[rank] + (p->optimizer_ps ? p->optimizer_ps[rank] : 0);
+    if (end <= last_ps) continue;
+    last = rank;
+    last_ps = end;
+  }
+  const int64_t start = k->simulation->optimizer_start_ps[last];
+  if (last_ps > start)
+    ZB_TRY(add(k, (zb_path_step){
+                      .kind = ZB_PATH_OPTIMIZER, .rank = last, .to_rank = last, .start_ps = start, .end_ps = last_ps}));
+  ZB_TRY(add_jobs(k, last, k->wires->order->counts[last] - 1));
+  for (int i = 0, j = k->path->count - 1; i < j; ++i, --j) {
+    const zb_path_step step = k->path->steps[i];
+    k->path->steps[i] = k->path->steps[j];
+    k->path->steps[j] = step;
+  }
+  return NULL;
+}
+
+zb_status zb_critical_path(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation,
+                           zb_path *out) {
+  *out = (zb_path){0};
+  zb_model model;
+  int32_t *index = NULL;
+  ZB_TRY(zb_model_init(problem, &model));
+  wires w = {.model = &model, .order = order};
+  walk k = {.wires = &w, .simulation = simulation, .path = out};
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_order_index(&model, order, &index));
+  w.index = index;
+  ZB_TRY_GOTO(wires_init(&w, simulation));
+  ZB_TRY_GOTO(add_all(&k));
+cleanup:
+  if (status) zb_path_deinit(out);
+  wires_deinit(&w);
+  zb_free(index);
+  zb_model_deinit(&model);
+  return status;
+}
+
+void zb_path_deinit(zb_path *path) {
+  zb_free(path->steps);
+  *path = (zb_path){0};
+}
