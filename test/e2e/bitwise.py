@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""The same bits, whatever the cut: losses, weights and optimizer state of every number of ranks, schedule, number of chunks, number of
-threads and device are those of one rank, byte for byte; and a run that was saved and resumed is the run that was not.
+"""The same bits, whatever the cut: losses, weights and optimizer state of every number of ranks, schedule, number of chunks, placement,
+number of threads and device are those of one rank, byte for byte; and a run that was saved and resumed is the run that was not.
 
     bitwise.py [--bin BUILD/bin] [--jobs 2] [--quick]
+
+Schedules are what `zb-sched --list` lists, each with its own placement and chunks, and with others. Where a schedule is not defined (for this
+number of micro-batches, for this placement) zbc must say so: exit status 2, an error, a hint. Every schedule must have trained
+somewhere, except those that zbc calls fit for simulation only.
 
 One line a group, then "N passed, N failed". --quick: one graph, fewer micro-batch counts.
 """
@@ -11,17 +15,36 @@ import sys
 
 import common
 
-SCHEDULES = ("fthenb", "1f1b", "zb-h1")
 STEPS = 3
+# Beside a schedule's own layout.
+LAYOUTS = (("--chunks", 2), ("--placement", "v"), ("--placement", "wave", "--chunks", 3), ("--placement", "1,0,0,1"))
+SIMULATED_ONLY = "it can be simulated (zb-sched), not trained"
 
 
-def plans():
-    """(ranks, schedule, chunks) of one group."""
-    return [(ranks, schedule, 1) for ranks in (1, 2, 4, 8) for schedule in SCHEDULES] + [(ranks, "fthenb", 2) for ranks in (1, 2, 4, 8)]
+def schedules(suite):
+    """Names of `zb-sched --list`."""
+    lines = suite.must("zb-sched", "--list").splitlines()
+    begin, end = lines.index("schedules:"), lines.index("placements:")
+    return [line.split()[0] for line in lines[begin + 1:end] if line.startswith("  ") and line[2] != " "]
+
+
+def plans(names, micro_batches):
+    """(ranks, schedule, further arguments of zbc) of one group."""
+    found = [(ranks, name, ()) for name in names for ranks in (2, 4)]
+    found += [(ranks, name, ()) for name in ("fthenb", "1f1b", "zb-h1") for ranks in (1, 8)]
+    if micro_batches == 3:
+        found += [(2, name, layout) for name in names for layout in LAYOUTS]
+    if micro_batches == 8:
+        found += [(ranks, "fthenb", ("--chunks", 2)) for ranks in (1, 4, 8)] + [(4, "fthenb", ("--placement", "wave", "--chunks", 2))]
+    return found
 
 
 def losses(rows):
     return [row["loss"] for row in rows]
+
+
+def plan_name(ranks, schedule, arguments):
+    return "-".join([schedule, str(ranks), *(str(a).strip("-").replace(",", "") for a in arguments)])
 
 
 class Group:
@@ -31,16 +54,28 @@ class Group:
         self.suite, self.graph, self.micro_batches = suite, graph, micro_batches
         self.name = f"{graph} M={micro_batches}"
         self.folder = os.path.join(folder, f"{graph}-{micro_batches}")
+        self.trained, self.simulated_only = set(), set()
         os.makedirs(self.folder)
-        self.compile("reference", 1, "fthenb", 1)
+        self.suite.must("zbc", *self.command("reference", 1, "fthenb", ()))
         self.wanted_losses, self.wanted = self.train("reference", STEPS)
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def compile(self, name, ranks, schedule, chunks):
-        self.suite.compile(os.path.join(common.DATA, self.graph + ".onnx"), self.path(name), "--ranks", ranks, "--schedule", schedule,
-                           "--chunks", chunks, "--micro-batches", self.micro_batches)
+    def command(self, name, ranks, schedule, arguments):
+        return (os.path.join(common.DATA, self.graph + ".onnx"), "-o", self.path(name), "--ranks", ranks, "--schedule", schedule,
+                "--micro-batches", self.micro_batches, *arguments)
+
+    def defined(self, name, ranks, schedule, arguments):
+        """Compiles; False where zbc says in words that this schedule is not defined here."""
+        process = self.suite.run("zbc", *self.command(name, ranks, schedule, arguments))
+        if process.returncode == 0:
+            return True
+        told = process.returncode == 2 and process.stderr.startswith("error: ") and "\n  hint: " in process.stderr
+        self.suite.check(told, f"{self.name} {name}: exit {process.returncode}, {process.stderr[-2000:]}")
+        if SIMULATED_ONLY in process.stderr:
+            self.simulated_only.add(schedule)
+        return False
 
     def train(self, name, steps, *arguments):
         """(losses, checkpoint) of a run."""
@@ -56,12 +91,14 @@ class Group:
             difference = f"losses {got_losses} instead of {wanted_losses}"
         self.suite.check(not difference, f"{self.name} {text}: {difference}")
 
-    def plan(self, ranks, schedule, chunks):
-        name = f"{schedule}-{ranks}x{chunks}"
+    def plan(self, ranks, schedule, arguments):
+        name = plan_name(ranks, schedule, arguments)
         try:
-            self.compile(name, ranks, schedule, chunks)
-            for threads in (1, 2):
+            if not self.defined(name, ranks, schedule, arguments):
+                return
+            for threads in (1, 2) if self.micro_batches == 8 and not arguments else (1,):
                 self.same(f"{name} on {threads} threads", self.train(name, STEPS, "--threads", threads))
+            self.trained.add(schedule)
         except common.Failure as failure:
             self.suite.check(False, f"{self.name} {name}: {failure}")
 
@@ -89,17 +126,23 @@ def main():
     options = common.arguments(__doc__, ("--quick", dict(action="store_true")))
     suite = common.Suite(options.bin)
     graphs = ("gpt2-small",) if options.quick else ("gpt2-small", "llama-small")
+    names, trained, simulated_only = schedules(suite), set(), set()
     with common.scratch() as folder:
         for graph in graphs:
-            for micro_batches in (3, 8) if options.quick else (1, 3, 6, 8):
+            for micro_batches in (3, 8) if options.quick else (1, 3, 8):
                 before = suite.passed, suite.failed
                 group = Group(suite, folder, graph, micro_batches)
-                common.run_parallel([lambda p=p: group.plan(*p) for p in plans()], options.jobs)
+                common.run_parallel([lambda p=p: group.plan(*p) for p in plans(names, micro_batches)], options.jobs)
                 if micro_batches == 8:
-                    common.run_parallel([lambda n=n: group.simulated(n) for n in ("zb-h1-8x1", "1f1b-4x1", "fthenb-4x2")], options.jobs)
-                    for first, second in (("zb-h1-4x1", "zb-h1-4x1"), ("zb-h1-4x1", "1f1b-2x1"), ("fthenb-1x1", "zb-h1-8x1"), ("fthenb-4x2", "1f1b-8x1")):
+                    common.run_parallel([lambda n=n: group.simulated(n) for n in ("zb-h1-8", "1f1b-4", "fthenb-4-placement-wave-chunks-2")], options.jobs)
+                    for first, second in (("zb-h1-4", "zb-h1-4"), ("zb-h1-4", "1f1b-2"), ("fthenb-1", "zb-h1-8"), ("fthenb-4-chunks-2", "1f1b-8")):
                         group.resumed(first, second)
+                trained |= group.trained
+                simulated_only |= group.simulated_only
                 print(f"{group.name}: {suite.passed - before[0]} passed, {suite.failed - before[1]} failed", flush=True)
+    for name in names:
+        suite.check((name in trained) != (name in simulated_only), f"{name} trained nowhere")
+    print(f"trained: {' '.join(n for n in names if n in trained)}; simulated only: {' '.join(sorted(simulated_only)) or 'none'}")
     return suite.finish()
 
 
