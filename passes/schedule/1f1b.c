@@ -27,10 +27,7 @@ static zb_status emit(const zb_problem *problem, const int64_t *options, zb_orde
 }
 
 static double memory_bound(const zb_problem *problem, int rank) {
-  int stage = 0;
-  while (problem->stage_rank[stage] != rank)
-    ++stage;
-  return warmup(problem, stage);
+  return warmup(problem, zb_rank_position(problem, rank));
 }
 
 const zb_schedule_def zb_schedule_1f1b = {

@@ -67,6 +67,29 @@ zb_status zb_emit_finish(zb_emitter *emitter) {
   return status;
 }
 
+zb_turns zb_turns_of_size(int micro_batches, int size) {
+  return (zb_turns){.size = size, .large = micro_batches / size, .rest = micro_batches % size};
+}
+
+zb_turns zb_turns_even(int micro_batches, int ranks) {
+  const int rounds = zb_max_int(1, micro_batches / ranks), size = micro_batches / rounds, more = micro_batches % rounds;
+  if (!more) return zb_turns_of_size(micro_batches, size);
+  return (zb_turns){.size = size + 1, .large = more, .rest = size};
+}
+
+int zb_turn(const zb_turns *turns, int chunks, int step) {
+  const int64_t large = (int64_t)turns->large * turns->size * chunks;
+  if (step < large) return step / turns->size % chunks;
+  return (int)(step - large) / turns->rest % chunks;
+}
+
+int zb_rank_position(const zb_problem *problem, int rank) {
+  int stage = 0;
+  while (problem->stage_rank[stage] != rank)
+    ++stage;
+  return stage;
+}
+
 int64_t zb_memory_after_f(const zb_problem *problem, int rank) {
   int64_t bytes = 0;
   for (int stage = 0; stage < problem->stages; ++stage)

@@ -42,6 +42,19 @@ int zb_emit_left(const zb_emitter *emitter, int chunk, zb_kind kind);
 /* Releases the cursor; the first error. */
 zb_status zb_emit_finish(zb_emitter *emitter) ZB_MUST_USE;
 
+/* Chunks take turns: each is given a group of micro-batches, then the next one is, round and round. First `large` groups
+ * of `size`, the most there is, then groups of `rest`. */
+typedef struct zb_turns {
+  int size, large, rest;
+} zb_turns;
+/* Groups of `size`, and a smaller last one of what is left over. */
+zb_turns zb_turns_of_size(int micro_batches, int size);
+/* max(1, micro_batches div ranks) groups, as even as can be, larger ones first: none is smaller than `ranks`, unless
+ * there are fewer micro-batches. */
+zb_turns zb_turns_even(int micro_batches, int ranks);
+/* The chunk whose turn it is at the step-th forward of a rank, from 0; a backward is on chunks - 1 - this. */
+int zb_turn(const zb_turns *turns, int chunks, int step);
+
 /* USAGE where a schedule does not take that many chunks a rank. */
 zb_status zb_schedule_check_chunks(const zb_schedule_def *schedule, int chunks) ZB_MUST_USE;
 
@@ -51,6 +64,9 @@ static inline int zb_min_int(int a, int b) {
 static inline int zb_max_int(int a, int b) {
   return a > b ? a : b;
 }
+
+/* The first stage of a rank: its place in the pipeline, whatever its number. Linear in ranks. */
+int zb_rank_position(const zb_problem *problem, int rank);
 
 /* Bytes that one micro-batch keeps on a rank after its F (M_B of the papers), and between its B and W (M_W), over all
  * chunks. */

@@ -26,9 +26,7 @@ static zb_status emit(const zb_problem *problem, const int64_t *options, zb_orde
 
 /* (p-r) M_B + r M_W, and never more than all micro-batches. */
 static double memory_bound(const zb_problem *problem, int rank) {
-  int stage = 0;
-  while (problem->stage_rank[stage] != rank)
-    ++stage;
+  const int stage = zb_rank_position(problem, rank);
   const int64_t after_f = zb_memory_after_f(problem, rank), after_b = zb_memory_after_b(problem, rank);
   if (after_f <= 0) return -1; /* no unit to state it in */
   const double ratio = (double)after_b / (double)after_f;
