@@ -19,8 +19,8 @@
 enum { GROUP, AHEAD };
 static const zb_schedule_option option_rows[] = {
     [GROUP] = {"group", 0, 0, INT_MAX,
-               "micro-batches that a chunk takes at a turn (Megatron-LM's microbatch_group_size_per_vp_stage); 0: as many "
-               "as ranks, or few more"},
+               "micro-batches that a chunk takes at a turn; 0: as many as ranks, or few more (Megatron-LM's "
+               "microbatch_group_size_per_vp_stage)"},
     [AHEAD] = {"ahead", 0, 0, INT_MAX,
                "further forwards before the first backward (Megatron-LM with overlapped all-to-all: 1; PaddlePaddle's VPP "
                "for as many micro-batches as ranks: all)"},

@@ -144,14 +144,14 @@ static zb_status unknown_option(const zb_schedule_def *schedule, const char *tex
   if (!count) return zb_status_hint(status, "it takes none");
   for (int i = 0; i < count; ++i) {
     const zb_schedule_option *option = &schedule->options[i];
-    status = zb_status_hint(status, "%s: %s, %lld to %lld [%lld]", option->name, option->help,
+    status = zb_status_note(status, "%s: %s, %lld to %lld [%lld]", option->name, option->help,
                             (long long)option->least, (long long)option->most, (long long)option->value);
   }
   return status;
 }
 
-/* Reads one "name=number"; *text moves behind it. */
-static zb_status parse_option(zb_schedule_choice *out, const char **text) {
+/* Reads one "name=number"; *text moves behind it. given[option]: it was there before. */
+static zb_status parse_option(zb_schedule_choice *out, bool *given, const char **text) {
   const zb_schedule_def *schedule = out->schedule;
   const size_t length = strcspn(*text, "=,");
   int index = 0;
@@ -168,6 +168,8 @@ static zb_status parse_option(zb_schedule_choice *out, const char **text) {
   if (!end || errno || (*end && *end != ',') || value < option->least || value > option->most)
     return ZB_ERROR(USAGE, "%s: %s: expected a whole number of %lld to %lld, got '%.*s'", schedule->name, option->name,
                     (long long)option->least, (long long)option->most, (int)strcspn(digits, ","), digits);
+  if (given[index]) return ZB_ERROR(USAGE, "%s: %s is given twice", schedule->name, option->name);
+  given[index] = true;
   out->options[index] = value;
   *text = *end ? end + 1 : end;
   if (*end && !**text) return ZB_ERROR(USAGE, "%s: expected name=number after the last comma", schedule->name);
@@ -197,11 +199,12 @@ zb_status zb_schedule_parse(const char *text, zb_schedule_choice *out) {
   zb_free(name);
   if (status) return status;
   zb_schedule_choice choice;
+  bool given[ZB_SCHEDULE_OPTIONS_MAX] = {false};
   default_options(schedule, &choice);
   if (text[length] == ':') {
     const char *at = text + length + 1;
     do
-      ZB_TRY(parse_option(&choice, &at));
+      ZB_TRY(parse_option(&choice, given, &at));
     while (*at);
   }
   *out = choice;
