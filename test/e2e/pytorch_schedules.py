@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""Orders as files against PyTorch itself (torch.distributed.pipelining): what it prints is read, scored and printed again byte for byte, and
+what we write it loads, lowers, simulates and prints again byte for byte.
+
+    pytorch_schedules.py [--tool BUILD/test/order_files]   (passes/schedule/order_files.c)
+
+ZB_PYTHON: a Python with torch (default python3); without one the script says so and skips. No process group is made: PyTorch's schedule
+classes get stages that only know their numbers. One line a check, "ok - NAME" or "not ok - NAME".
+"""
+import argparse
+import csv
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import types
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROBE = "import torch.distributed.pipelining.schedules, torch; print(torch.__version__)"
+# Ranks, micro-batches.
+SIZES = [(1, 4), (2, 4), (2, 6), (3, 6), (4, 8), (4, 12), (8, 16)]
+
+
+def torch_version(python):
+    """The version of torch that this Python has, or why it has none."""
+    try:
+        probe = subprocess.run([python, "-c", PROBE], capture_output=True, text=True, timeout=300)
+    except OSError as error:
+        return None, str(error)
+    if probe.returncode:
+        return None, probe.stderr.strip().split("\n")[-1]
+    return probe.stdout.strip(), None
+
+
+class Checks:
+    """Counts the cases of one check; prints its line."""
+
+    def __init__(self):
+        self.failed = False
+
+    def line(self, name, cases, wrong):
+        if cases == 0:
+            wrong = ["no cases"]
+        print("%s - %s (%d files)" % ("not ok" if wrong else "ok", name, cases), flush=True)
+        for text in wrong[:5]:
+            print("    " + text.replace("\n", "\n    "), flush=True)
+        self.failed |= bool(wrong)
+
+
+class Tool:
+    """test/passes/schedule/order_files.c in a folder of its own."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self, *words):
+        return subprocess.run([self.program, *map(str, words)], capture_output=True, text=True, timeout=60)
+
+    def read(self, data):
+        """(what it says of a file, what it prints of it again), or (None, error)."""
+        with open(self.path("in.csv"), "wb") as file:
+            file.write(data)
+        result = self.run("read", self.path("in.csv"), self.path("out.csv"))
+        if result.returncode:
+            return None, result.stderr
+        with open(self.path("out.csv"), "rb") as file:
+            words = result.stdout.split()
+            return dict(word.split("=") for word in words[1:]) | {"form": words[0]}, file.read()
+
+
+# ---- PyTorch's side ----
+
+def stages(ranks, chunks):
+    return [types.SimpleNamespace(num_stages=ranks * chunks, group_size=ranks, group_rank=0, stage_index=i * ranks, submod=None) for i in range(chunks)]
+
+
+def printed(rows):
+    """Rows as PyTorch's _dump_csv writes them."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    for row in rows:
+        writer.writerow(row)
+    return out.getvalue().encode()
+
+
+def dumped(schedule, form, tool):
+    path = tool.path("dump.csv")
+    schedule._dump_csv(path, format=form)
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def check_printed(checks, tool, torch_schedules):
+    """What the classes that print themselves print."""
+    classes = [("LoopedBFS", (1, 2, 3), False), ("Interleaved1F1B", (1, 2, 3), False), ("InterleavedZeroBubble", (1, 2, 3), True),
+               ("ZBVZeroBubble", (2,), True), ("DualPipeV", (2,), True)]
+    for name, chunk_counts, split in classes:
+        cases, wrong = 0, []
+        for ranks, micro_batches in SIZES:
+            for chunks in chunk_counts:
+                schedule = torch_schedules.get_schedule_class(name)(stages(ranks, chunks), micro_batches)
+                for form in ("compute_only", "compute_comms"):
+                    data = dumped(schedule, form, tool)
+                    about, again = tool.read(data)
+                    cases += 1
+                    place = "%s %s p=%d v=%d m=%d: " % (name, form, ranks, chunks, micro_batches)
+                    if about is None:
+                        wrong.append(place + again)
+                        continue
+                    wanted = {"ranks": ranks, "stages": ranks * chunks, "micro_batches": micro_batches, "whole": int(not split),
+                              "renumbered": int(name == "LoopedBFS" and micro_batches > 1)}
+                    got = {key: int(about[key]) for key in wanted}
+                    # One rank has no messages: both forms are the same kind of file then.
+                    if got != wanted or (ranks > 1 and about["form"] != ("only" if form == "compute_only" else "comms")):
+                        wrong.append(place + "expected %s, got %s" % (wanted, about))
+                    if not 0 <= float(about["bubble"]) < 1:
+                        wrong.append(place + "bubble " + about["bubble"])
+                    if again != data:
+                        wrong.append(place + "printed otherwise: %r... instead of %r..." % (again[:100], data[:100]))
+        checks.line("reads what %s prints, and prints it again byte for byte" % name, cases, wrong)
+
+
+def check_single(checks, tool, torch_schedules):
+    """1F1B and GPipe do not print themselves, but give the rows. The last rank of 1F1B counts its forwards from 1 in some versions: that
+    must be found, at its cell."""
+    for name in ("1F1B", "GPipe"):
+        cases, wrong = 0, []
+        for ranks, micro_batches in SIZES:
+            schedule = torch_schedules.get_schedule_class(name)(stages(ranks, 1)[0], micro_batches)
+            rows = [schedule.pipeline_order[rank] for rank in range(ranks)]
+            data = printed(rows)
+            about, again = tool.read(data)
+            cases += 1
+            if about is None and name == "1F1B" and rows[-1][0].microbatch_index == 1:
+                last = "%dF%d" % (ranks - 1, micro_batches)
+                if ":%d:" % ranks not in again or last not in again and "F0 is missing" not in again:
+                    wrong.append("p=%d: expected an error at %s of line %d, got %s" % (ranks, last, ranks, again))
+                rows[-1] = [a._replace(microbatch_index=a.microbatch_index - 1) if a and str(a.computation_type.value) == "F" else a for a in rows[-1]]
+                data = printed(rows)
+                about, again = tool.read(data)
+                cases += 1
+            if about is None or again != data or int(about["whole"]) != 1:
+                wrong.append("%s p=%d m=%d: %s" % (name, ranks, micro_batches, again if about is None else "printed otherwise"))
+        checks.line("reads the rows of %s, and prints them again byte for byte" % name, cases, wrong)
+
+
+# ---- Our side ----
+
+def time_steps_fit(rows, stage_count):
+    """Whether every cell stands in a column after those of what it needs, as PipelineScheduleMulti executes them. The first that does not."""
+    step = {}
+    for row in rows:
+        for column, action in enumerate(row):
+            if action is not None:
+                kind = action.computation_type.value
+                for k in ("I", "W") if kind == "B" else (kind,):
+                    step[action.stage_index, k, action.microbatch_index] = column
+    for (stage, kind, micro_batch), column in step.items():
+        before = {"F": (stage - 1, "F"), "I": (stage + 1, "I"), "W": (stage, "F")}[kind]
+        if 0 <= before[0] < stage_count and step[before + (micro_batch,)] >= column:
+            return "%d%s%d" % (stage, kind, micro_batch)
+    return None
+
+
+def load(tool, torch_schedules, data, form, ranks, chunks, micro_batches):
+    """A runtime that has loaded the file."""
+    path = tool.path("load.csv")
+    with open(path, "wb") as file:
+        file.write(data)
+    runtime = torch_schedules._PipelineScheduleRuntime(stages(ranks, chunks), micro_batches)
+    runtime._load_csv(path, format=form)
+    rows = {rank: [a for a in row if a.computation_type.value not in ("UNSHARD", "RESHARD", "REDUCE_GRAD")]
+            for rank, row in runtime.pipeline_order_with_comms.items()}
+    # Its own simulation: raises where sends and receives do not fit together.
+    torch_schedules._simulate_comms_compute(rows, lambda s: runtime.stage_index_to_group_rank[s], ranks * chunks)
+    return runtime
+
+
+def check_exported_file(tool, torch_schedules, name, placement, ranks, chunks, micro_batches, form, style):
+    """None, or what is wrong; False where the schedule is not defined."""
+    out = tool.path("ours.csv")
+    result = tool.run("write", name, placement, ranks, chunks, micro_batches, form, style, out)
+    if result.returncode == 3:
+        return False
+    if result.returncode:
+        return result.stderr
+    with open(out, "rb") as file:
+        data = file.read()
+    torch_form = {"only": "compute_only", "comms": "compute_comms"}[form]
+    try:
+        runtime = load(tool, torch_schedules, data, torch_form, ranks, chunks, micro_batches)
+    except Exception as error:
+        return "PyTorch: %s" % error
+    if dumped(runtime, torch_form, tool) != data:
+        return "PyTorch prints it otherwise"
+    about, again = tool.read(data)
+    if about is None or again != data:
+        return "ours: " + (again if about is None else "printed otherwise")
+    if form == "only":
+        about, again = tool.read(dumped(runtime, "compute_comms", tool))
+        if about is None:
+            return "what PyTorch makes of it: " + again
+    if "i" in style:
+        late = time_steps_fit([runtime.pipeline_order[rank] for rank in range(ranks)], ranks * chunks)
+        if late:
+            return "%s stands in too early a column" % late
+    return None
+
+
+def check_exported(checks, tool, torch_schedules):
+    listed = tool.run("list").stdout.split("\n")
+    for row in filter(None, listed):
+        name, placement, least, most, two_pipelines = row.split()
+        if int(two_pipelines):
+            print("ok - PyTorch loads %s # SKIP every stage is on two ranks: its files cannot say that" % name)
+            continue
+        cases, wrong = 0, []
+        for ranks, micro_batches in SIZES:
+            for chunks in sorted({int(least), min(int(most), 2), min(int(most), 3)}):
+                for form, style in [("only", "-"), ("only", "w"), ("only", "i"), ("only", "wi"), ("comms", "-"), ("comms", "w")]:
+                    own = "v" if placement == "v" else "plain" if chunks == 1 else placement if placement != "plain" else "looped"
+                    problem = check_exported_file(tool, torch_schedules, name, own, ranks, chunks, micro_batches, form, style)
+                    if problem is False:
+                        continue
+                    cases += 1
+                    if problem:
+                        wrong.append("%s %s p=%d v=%d m=%d %s %s: %s" % (name, own, ranks, chunks, micro_batches, form, style, problem))
+        checks.line("PyTorch loads, lowers, simulates and prints again what %s writes" % name, cases, wrong)
+
+
+def inside(program):
+    import logging
+    logging.disable(logging.WARNING)
+    import torch.distributed.pipelining.schedules as torch_schedules
+    checks = Checks()
+    with tempfile.TemporaryDirectory() as folder:
+        tool = Tool(program, folder)
+        check_printed(checks, tool, torch_schedules)
+        check_single(checks, tool, torch_schedules)
+        check_exported(checks, tool, torch_schedules)
+    return 1 if checks.failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tool", default=os.path.join(ROOT, "build", "test", "order_files"))
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        return inside(options.tool)
+    python = os.environ.get("ZB_PYTHON", "python3")
+    version, reason = torch_version(python)
+    if not version:
+        print("ok - pytorch_schedules # SKIP no torch.distributed.pipelining in %s (%s); set ZB_PYTHON" % (python, reason))
+        return 0
+    print("torch %s" % version, flush=True)
+    return subprocess.run([python, os.path.abspath(__file__), "--inside", "--tool", os.path.abspath(options.tool)]).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
