@@ -26,6 +26,7 @@ static void run(const char *text, int p, int v, int m, const int64_t *cost, int6
   fixture_uniform(&out->x, choice.schedule->placement, p, v, m, cost[0], cost[1], cost[2], comm, 0.5);
   expect_ok(zb_schedule_run_choice(&choice, &out->x.problem, &out->order));
   expect_ok(zb_simulate(&out->x.problem, &out->order, &out->simulation));
+  CU_ASSERT_PTR_NOT_NULL_FATAL(out->simulation.jobs);
 }
 
 static void release(outcome *out) {

@@ -40,6 +40,7 @@ static bool run_column(const json_t *column, const json_t *setting, measured *ou
   out->x.problem.memory_limit_bytes = llround(limit * ranks * 1000 * chunks);
   expect_ok(zb_schedule_run_choice(&choice, &out->x.problem, &out->order));
   expect_ok(zb_simulate(&out->x.problem, &out->order, &out->simulation));
+  CU_ASSERT_PTR_NOT_NULL_FATAL(out->simulation.jobs);
   return true;
 }
 

@@ -18,6 +18,7 @@ static void run(const char *name, const fixture *x, outcome *out) {
   CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
   expect_ok(zb_schedule_run(schedule, &x->problem, &out->order));
   expect_ok(zb_simulate(&x->problem, &out->order, &out->simulation));
+  CU_ASSERT_PTR_NOT_NULL_FATAL(out->simulation.jobs);
   CU_ASSERT(zb_lower_bound_ps(&x->problem) <= out->simulation.step_ps);
   CU_ASSERT(zb_lower_bound_stage_ps(&x->problem) <= out->simulation.stage_ps);
   for (int rank = 0; rank < x->problem.ranks; ++rank) {
@@ -81,6 +82,7 @@ static void test_1f1b(void) {
         expect_ok(zb_schedule_run(zb_schedule_find("1f1b", NULL), &x.problem, &out.order));
         out.order.whole_backward = false;
         expect_ok(zb_simulate(&x.problem, &out.order, &out.simulation));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(out.simulation.jobs);
         check_time(&x, &out, m * (f + b + w) + (p - 1) * (f + b));
         release(&out);
       }
@@ -127,6 +129,7 @@ static void check_row(const zb_schedule_def *schedule, int p, int m, int v, int 
   if (!run_or_usage(schedule, &x.problem, &out.order)) return;
   ++*defined;
   expect_ok(zb_simulate(&x.problem, &out.order, &out.simulation));
+  CU_ASSERT_PTR_NOT_NULL_FATAL(out.simulation.jobs);
   CU_ASSERT(zb_lower_bound_ps(&x.problem) <= out.simulation.step_ps);
   CU_ASSERT(zb_lower_bound_stage_ps(&x.problem) <= out.simulation.stage_ps);
   CU_ASSERT(zero_buffer_ends(&x.problem, &out.order, &out.simulation));
@@ -211,6 +214,7 @@ static void test_uneven(void) {
     if (!run_or_usage(schedule, &x.problem, &out.order)) continue;
     ++defined[row];
     expect_ok(zb_simulate(&x.problem, &out.order, &out.simulation));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out.simulation.jobs);
     CU_ASSERT(zb_lower_bound_ps(&x.problem) <= out.simulation.step_ps);
     CU_ASSERT(zb_lower_bound_stage_ps(&x.problem) <= out.simulation.stage_ps);
     CU_ASSERT(zero_buffer_ends(&x.problem, &out.order, &out.simulation));
