@@ -27,6 +27,7 @@
   ROW("--timeline", timeline, TEXT, "FILE.svg", 0, 0, "draw the last step")                                            \
   ROW("--trace", trace, TEXT, "FILE.json", 0, 0, "the last step for chrome://tracing or Perfetto")                     \
   ROW("--grad-norms", grad_norms, FLAG, "", 0, 0, "the norm of every parameter's gradient, each step")                 \
+  ROW("--profile", profile, TEXT, "FILE.json", 0, 0, "measure what this plan costs here, for zbc and zb-sched --costs")  \
   ROW("--profile-ops", profile_ops, FLAG, "", 0, 0, "where the time went, at the end")                                 \
   ROW("--memory", memory, FLAG, "", 0, 0, "the arena of every rank and its most used bytes, at the end")                \
   ROW("--seed", seed, NUMBER, "N", 0, INT64_MAX, "sim: delay messages at random (0: not)")                             \
@@ -240,6 +241,9 @@ static zb_status print_step_json(const zb_session *session, const arguments *arg
   print_json_number("seconds", result->seconds);
   print_json_number("tokens_per_second", tokens_per_second(result));
   print_json_number("idle", result->idle_share);
+  printf(",\"waiting\":[");
+  for (int rank = 0; rank < result->ranks; ++rank) printf("%s%.6g", rank ? "," : "", result->waiting_shares[rank]);
+  putchar(']');
   zb_status status = NULL;
   if (args->grad_norms) {
     bool first = true;
@@ -379,6 +383,7 @@ static zb_status finish(zb_session *session, const arguments *args, int64_t firs
   if (any && args->timeline) ZB_TRY(zb_session_timeline(session, args->timeline));
   if (any && args->trace) ZB_TRY(zb_session_trace(session, args->trace));
   if (any && args->profile_ops) ZB_TRY(print_profile(session, args));
+  if (any && args->profile) ZB_TRY(zb_session_write_costs(session, args->profile));
   if (any && args->memory) print_memory(session, args);
   ZB_TRY(flush_output());
   return signals_seen ? interrupted(session, args, any && args->save) : NULL;
@@ -398,6 +403,7 @@ static zb_status train(const arguments *args) {
       .reference = args->reference,
       .trace = args->timeline || args->trace,
       .profile = args->profile_ops,
+      .costs = args->profile != NULL,
       .timeout_ms = args->timeout * 1000,
   };
   if (args->save) ZB_TRY(zb_session_save_check(args->save));

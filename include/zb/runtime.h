@@ -25,6 +25,7 @@ typedef struct zb_session_params {
   bool reference;         /* cpu: reference kernels only */
   bool trace;             /* record job times */
   bool profile;           /* count the time of kernels by category: zb_session_profile */
+  bool costs;             /* measure subprograms, ops and messages: zb_session_write_costs */
   int64_t timeout_ms;     /* 0: 60,000 */
   /* Called for a batch when data is NULL: fill `to` (contiguous, bytes) with the input of that micro-batch. Ranks that are threads
    * call it at the same time. */
@@ -40,6 +41,8 @@ typedef struct zb_step_result {
   double tokens;           /* elements of the first input, all micro-batches */
   const double *micro_losses; /* M of them, valid until the next step */
   int micro_batches;
+  const double *waiting_shares; /* one a rank: waiting for messages, or at its end for the last rank, of the step's time; valid as above */
+  int ranks;
 } zb_step_result;
 
 /* Loads, checks, verifies; starts the ranks. On failure *out is NULL. */
@@ -85,6 +88,10 @@ typedef struct zb_profile_row {
 /* Calls visit for each category. USAGE unless params.profile was set. Times are real on every device; waiting is of the device's clock. */
 ZB_API zb_status zb_session_profile(const zb_session *session, void (*visit)(void *context, const zb_profile_row *row),
                                     void *context) ZB_MUST_USE;
+
+/* Writes what the steps of this session cost, as a file that zbc and zb-sched take (include/zb/costs.h). USAGE unless params.costs was set, and
+ * before there are enough steps (three, or one on a virtual clock). What is trained does not depend on measuring. */
+ZB_API zb_status zb_session_write_costs(const zb_session *session, const char *path) ZB_MUST_USE;
 
 /* The devices and ways to launch ranks, for --help: name and one line; false past the end. */
 ZB_API bool zb_runtime_device_at(int index, const char **name, const char **summary);

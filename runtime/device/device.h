@@ -13,6 +13,8 @@ typedef struct zb_device_params {
   bool no_kernels;    /* sim: skip the arithmetic */
   bool reference;     /* cpu: reference kernels only */
   bool profile;       /* count time by category of instruction: two clock readings an instruction */
+  bool op_times;      /* room for the times of single instructions: see op_times below */
+  int64_t (*now_ps)(void); /* the clock of both; NULL: the monotonic one. For tests */
 } zb_device_params;
 
 /* Where the time of kernels goes; the rows are in profile.def. */
@@ -28,6 +30,11 @@ typedef struct zb_device_profile {
   uint64_t calls[ZB_PROFILE_COUNT];
   double flops[ZB_PROFILE_COUNT];
 } zb_device_profile;
+
+/* What an instruction took, summed over its runs. */
+typedef struct zb_op_time {
+  int64_t ps, runs;
+} zb_op_time;
 
 typedef struct zb_device_def {
   const char *name;    /* "cpu" */
@@ -47,6 +54,10 @@ typedef struct zb_device_def {
   /* Runs one job: bases are arena offsets of bases 1... Never allocates. */
   zb_status (*launch)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);
   zb_status (*synchronize)(zb_device *device);
+  /* Switches the timing of single instructions on or off: needs params.op_times. */
+  void (*time_ops)(zb_device *device, bool on);
+  /* Times of the instructions of a program, in order, since the caller last zeroed them; NULL without params.op_times. */
+  zb_op_time *(*op_times)(zb_device_program *program);
   /* What launches took since the device was opened; all zero unless params.profile was set. */
   void (*profile)(const zb_device *device, zb_device_profile *out);
   /* What fixes the bits of its results beside the plan: "avx512". */

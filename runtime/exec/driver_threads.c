@@ -36,16 +36,18 @@ zb_status zb_driver_note_positions(const zb_driver_params *params, zb_status sta
 }
 
 static zb_status run_executor(const zb_driver *driver, zb_executor *e) {
+  e->started_ps = e->ended_ps = zb_monotonic_ps();
   for (;;) {
     zb_executor_state state = ZB_EXECUTOR_DONE;
     ZB_TRY(zb_executor_advance(e, &state));
-    if (state == ZB_EXECUTOR_DONE) return NULL;
+    if (state == ZB_EXECUTOR_DONE) break;
     if (state != ZB_EXECUTOR_BLOCKED) continue;
     int64_t start = zb_monotonic_ps();
     ZB_TRY(driver->params.transport_def->wait(driver->params.transport, e->params.rank, e->blocked_on));
-    e->waiting_ps += zb_monotonic_ps() - start;
-    e->blocked_on = -1;
+    zb_executor_waited(e, start, zb_monotonic_ps());
   }
+  e->ended_ps = zb_monotonic_ps();
+  return NULL;
 }
 
 /* Keeps the first failure, and stops the others. */

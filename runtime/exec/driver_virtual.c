@@ -60,9 +60,16 @@ static void deliver(zb_driver *driver, int message, int64_t arrival_ps) {
     virtual_rank *r = &driver->ranks[i];
     if (!r->blocked || driver->params.executors[i].blocked_on != message) continue;
     r->blocked = false;
-    r->ready_ps = arrival_ps;
-    driver->params.executors[i].waiting_ps += arrival_ps - r->blocked_ps;
+    r->ready_ps = arrival_ps + driver->params.executors[i].params.plan->link_wake_ps;
+    zb_executor_waited(&driver->params.executors[i], r->blocked_ps, r->ready_ps);
   }
+}
+
+/* What the job that has just run takes by the plan's costs, without the interpreter's part. */
+static int64_t time_of(const zb_driver *driver, const zb_executor *e, const zb_plan_job *job) {
+  if (job->subprogram >= 0) return e->program->subprograms[job->subprogram].time_ps;
+  if (job->kind == ZB_JOB_READ) return e->params.plan->read_ps;
+  return job->message >= 0 ? zb_virtual_copy_ps(driver->params.transport) : 0;
 }
 
 static zb_status step_rank(zb_driver *driver, int rank) {
@@ -72,11 +79,12 @@ static zb_status step_rank(zb_driver *driver, int rank) {
   zb_virtual_set_time(driver->params.transport, driver->now_ps);
   zb_executor_state state = ZB_EXECUTOR_DONE;
   ZB_TRY(zb_executor_advance(e, &state));
-  if (state == ZB_EXECUTOR_DONE) r->done = true;
+  if (state == ZB_EXECUTOR_DONE) r->done = true, e->ended_ps = r->ready_ps;
   if (state == ZB_EXECUTOR_BLOCKED) r->blocked = true, r->blocked_ps = r->ready_ps;
   if (state == ZB_EXECUTOR_RAN) {
-    const zb_plan_subprogram *subprogram = zb_executor_last_compute(e);
-    if (subprogram) r->ready_ps += subprogram->time_ps;
+    const int64_t end = r->ready_ps + time_of(driver, e, &e->program->jobs[e->job - 1]);
+    if (e->times) e->times[e->job - 1] = (zb_run_times){r->ready_ps, end};
+    r->ready_ps = end + e->params.plan->job_ps;
   }
   return NULL;
 }
@@ -104,8 +112,10 @@ static zb_status hangs(const zb_driver *driver) {
 
 static zb_status virtual_run(zb_driver *driver, int64_t *out_ps) {
   driver->now_ps = 0;
-  for (int i = 0; i < driver->params.count; ++i)
+  for (int i = 0; i < driver->params.count; ++i) {
     driver->ranks[i] = (virtual_rank){0};
+    driver->params.executors[i].started_ps = 0;
+  }
   while (!all_done(driver)) {
     int64_t arrival_ps = 0;
     int message = -1, rank = first_ready(driver);
@@ -124,6 +134,7 @@ static zb_status virtual_run(zb_driver *driver, int64_t *out_ps) {
   *out_ps = 0;
   for (int i = 0; i < driver->params.count; ++i)
     if (driver->ranks[i].ready_ps > *out_ps) *out_ps = driver->ranks[i].ready_ps;
+  *out_ps += driver->params.count > 0 ? driver->params.executors[0].params.plan->step_ps : 0;
   return NULL;
 }
 

@@ -75,7 +75,7 @@ zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
   e->arena = arena;
   e->programs = zb_alloc(sizeof(zb_device_program *) * (size_t)(e->program->subprogram_count + 1));
   e->staging = zb_alloc((size_t)largest_input(params->plan) + 1);
-  if (params->trace) e->times = zb_alloc(sizeof(zb_job_times) * (size_t)(e->program->job_count + 1));
+  if (params->trace) e->times = zb_alloc(sizeof(zb_run_times) * (size_t)(e->program->job_count + 1));
   if (!e->programs || !e->staging || (params->trace && !e->times)) {
     status = ZB_OUT_OF_MEMORY();
     goto cleanup;
@@ -126,7 +126,7 @@ zb_status zb_executor_begin_step(zb_executor *e, int64_t step) {
   int64_t number = step + 1;
   if (counter->bytes >= sizeof number)
     ZB_TRY(device->upload(e->device, e->arena + counter->offset, &number, sizeof number));
-  if (e->times) memset(e->times, 0, sizeof(zb_job_times) * (size_t)e->program->job_count);
+  if (e->times) memset(e->times, 0, sizeof(zb_run_times) * (size_t)e->program->job_count);
   const zb_plan_range *slots = &e->program->regions[ZB_REGION_SLOTS];
   if (e->params.poison) memset(e->arena + slots->offset, POISON, slots->bytes); /* nothing in a slot outlives a step */
   return NULL;
@@ -142,14 +142,13 @@ static zb_status run_compute(zb_executor *e, const zb_plan_job *job) {
   if (status) return status;
   int64_t end = e->virtual_now_ps ? start + subprogram->time_ps : zb_monotonic_ps();
   e->compute_ps += end - start;
-  if (e->times) e->times[e->job] = (zb_job_times){start, end};
+  if (e->times) e->times[e->job] = (zb_run_times){start, end};
   return NULL;
 }
 
 static zb_status run_post(zb_executor *e, const zb_plan_job *job) {
   const zb_transport_def *def = e->params.transport_def;
   const zb_plan_range *parts = e->program->pool_ranges + job->parts.begin;
-  if (e->times) e->times[e->job].start_ps = e->times[e->job].end_ps = now_ps(e);
   if (e->params.poison && job->kind == ZB_JOB_RECV) /* what was there before must not pass for what was received */
     for (uint32_t i = 0; i < job->parts.count; ++i)
       memset(e->arena + parts[i].offset, POISON, parts[i].bytes);
@@ -179,8 +178,7 @@ static zb_status run_report(zb_executor *e, const zb_plan_job *job) {
       "lower the learning rate, or look at the data of that step; the last saved checkpoint is whole");
 }
 
-static zb_status run_job(zb_executor *e, const zb_plan_job *job) {
-  if (zb_job_is_compute(job->kind)) return run_compute(e, job);
+static zb_status run_other(zb_executor *e, const zb_plan_job *job) {
   switch (job->kind) {
   case ZB_JOB_SEND:
   case ZB_JOB_RECV:
@@ -192,6 +190,15 @@ static zb_status run_job(zb_executor *e, const zb_plan_job *job) {
   default:
     return ZB_ERROR(INVALID, "the interpreter cannot run a job of kind %s", zb_job_mnemonic(job->kind));
   }
+}
+
+static zb_status run_job(zb_executor *e, const zb_plan_job *job) {
+  if (zb_job_is_compute(job->kind)) return run_compute(e, job);
+  if (!e->times) return run_other(e, job);
+  int64_t start = now_ps(e);
+  ZB_TRY(run_other(e, job));
+  e->times[e->job] = (zb_run_times){start, now_ps(e)}; /* on a virtual clock the driver knows when it ends */
+  return NULL;
 }
 
 /* Poison: nobody may have written where nothing lives, and what has become free is filled. */
@@ -257,7 +264,11 @@ zb_status zb_executor_advance(zb_executor *e, zb_executor_state *out_state) {
   return NULL;
 }
 
-const zb_plan_subprogram *zb_executor_last_compute(const zb_executor *e) {
-  const zb_plan_job *job = &e->program->jobs[e->job - 1];
-  return zb_job_is_compute(job->kind) ? &e->program->subprograms[job->subprogram] : NULL;
+void zb_executor_waited(zb_executor *e, int64_t start_ps, int64_t now) {
+  e->waiting_ps += now - start_ps;
+  if (e->params.resumed_ps) {
+    bool receives = e->params.plan->messages[e->blocked_on].destination == e->params.rank;
+    e->params.resumed_ps[2 * (size_t)e->blocked_on + receives] = now;
+  }
+  e->blocked_on = -1;
 }

@@ -26,6 +26,7 @@ typedef struct zb_executor_params {
   double *micro_losses;          /* REPORT jobs write here, one a micro-batch, shared by all ranks */
   const atomic_int *interrupted; /* nonzero: the next advance gives INTERRUPTED */
   bool trace;                    /* keep the times of jobs */
+  int64_t *resumed_ps;           /* [2 * message + (1: its receiver)]: when a rank that waited went on, else 0; NULL: not kept */
   bool poison;                   /* fill what is free with 0xFF after each job, and check that nobody wrote there */
 } zb_executor_params;
 
@@ -35,9 +36,9 @@ typedef enum zb_executor_state {
   ZB_EXECUTOR_DONE,    /* all jobs are done and all communication is complete */
 } zb_executor_state;
 
-typedef struct zb_job_times {
-  int64_t start_ps, end_ps; /* of the clock of the driver; compute jobs, and posts of SEND and RECV */
-} zb_job_times;
+typedef struct zb_run_times {
+  int64_t start_ps, end_ps; /* of the clock of the driver; compute jobs, reads, and posts of SEND and RECV */
+} zb_run_times;
 
 typedef struct zb_executor {
   zb_executor_params params;
@@ -46,7 +47,7 @@ typedef struct zb_executor {
   zb_device_program **programs; /* one a subprogram */
   unsigned char *arena;
   unsigned char *staging; /* the largest input */
-  zb_job_times *times;    /* one a job, if trace */
+  zb_run_times *times;    /* one a job, if trace */
   zb_liveness liveness;   /* if poison */
   /* Where it is. */
   int64_t step; /* from 0 */
@@ -56,6 +57,7 @@ typedef struct zb_executor {
   int blocked_on; /* message, while BLOCKED */
   /* What a step took, of the clock of the driver. */
   int64_t compute_ps, waiting_ps;
+  int64_t started_ps, ended_ps; /* by the driver: its first advance, and when all was done */
   const int64_t *virtual_now_ps; /* NULL: the monotonic clock */
 } zb_executor;
 
@@ -68,8 +70,8 @@ zb_status zb_executor_begin_load(zb_executor *executor) ZB_MUST_USE;
 zb_status zb_executor_begin_step(zb_executor *executor, int64_t step) ZB_MUST_USE;
 /* Does the next job if it can. Errors name rank and job; the executor is then of no more use. */
 zb_status zb_executor_advance(zb_executor *executor, zb_executor_state *out_state) ZB_MUST_USE;
-/* The compute job that advance has just done, or NULL if the last one was another. */
-const zb_plan_subprogram *zb_executor_last_compute(const zb_executor *executor);
+/* The driver was told to wait for blocked_on at start_ps, and goes on at now_ps. */
+void zb_executor_waited(zb_executor *executor, int64_t start_ps, int64_t now_ps);
 /* Where the executor is: "at 0F2 (job 14 of 80), waiting for message 5 from rank 1". */
 const char *zb_executor_position(const zb_executor *executor, char *text, size_t size);
 

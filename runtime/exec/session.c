@@ -155,7 +155,10 @@ static zb_status make_data(zb_session *session, const zb_session_params *params,
 static zb_status make_executors(zb_session *session, const zb_session_params *params, bool poison) {
   session->executors = zb_alloc(sizeof(zb_executor) * (size_t)session->plan->rank_count);
   session->micro_losses = zb_alloc(sizeof(double) * (size_t)session->plan->micro_batches);
-  if (!session->executors || !session->micro_losses) return ZB_OUT_OF_MEMORY();
+  session->waiting = zb_alloc(sizeof(double) * (size_t)session->plan->rank_count);
+  if (params->costs) session->resumed_ps = zb_alloc(2 * sizeof(int64_t) * ((size_t)session->plan->message_count + 1));
+  if (!session->executors || !session->micro_losses || !session->waiting || (params->costs && !session->resumed_ps))
+    return ZB_OUT_OF_MEMORY();
   for (int rank = 0; rank < session->plan->rank_count; ++rank) {
     zb_executor_params executor = {
         .plan = session->plan,
@@ -165,13 +168,15 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
                           .threads = params->threads > 0 ? params->threads : 1,
                           .no_kernels = params->no_kernels,
                           .reference = params->reference,
-                          .profile = params->profile},
+                          .profile = params->profile,
+                          .op_times = params->costs},
         .transport_def = session->transport_def,
         .transport = session->transport,
         .data = session->data,
         .micro_losses = session->micro_losses,
         .interrupted = &session->interrupted,
-        .trace = params->trace,
+        .trace = params->trace || params->costs,
+        .resumed_ps = session->resumed_ps,
         .poison = poison && !params->no_kernels,
     };
     ZB_TRY(zb_executor_init(&session->executors[rank], &executor));
@@ -211,7 +216,15 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
                              .transport = session->transport,
                              .interrupted = &session->interrupted};
   ZB_TRY(session->driver_def->start(&driver, &session->driver));
-  return run_load_jobs(session);
+  ZB_TRY(run_load_jobs(session));
+  if (!params->costs) return NULL;
+  zb_measure_params measure = {.plan = session->plan,
+                               .device = session->device,
+                               .transport_def = session->transport_def,
+                               .threads = params->threads > 0 ? params->threads : 1,
+                               .executors = session->executors,
+                               .resumed_ps = session->resumed_ps};
+  return zb_measure_create(&measure, &session->measure);
 }
 
 zb_status zb_session_create_from(const zb_session_params *params, const zb_session_sources *sources, zb_session **out) {
@@ -298,11 +311,14 @@ void zb_session_destroy(zb_session *session) {
   for (int i = 0; i < session->executor_count; ++i)
     zb_executor_deinit(&session->executors[i]);
   if (session->transport) session->transport_def->close(session->transport);
+  zb_measure_destroy(session->measure);
   zb_data_destroy(session->data);
   zb_plan_destroy(session->plan);
   zb_free(session->executors);
   zb_free(session->owned);
   zb_free(session->micro_losses);
+  zb_free(session->waiting);
+  zb_free(session->resumed_ps);
   zb_free(session);
 }
 
@@ -319,10 +335,17 @@ static zb_status run_step(zb_session *session, int64_t *out_ps) {
 static void fill_result(const zb_session *session, int64_t took_ps, zb_step_result *out) {
   const zb_plan *plan = session->plan;
   double sum = 0, idle = 0;
+  int64_t last_ps = INT64_MIN;
   for (int i = 0; i < plan->micro_batches; ++i)
     sum += session->micro_losses[i];
   for (int i = 0; i < session->executor_count && took_ps > 0; ++i)
     idle += 1.0 - (double)session->executors[i].compute_ps / (double)took_ps;
+  for (int i = 0; i < session->executor_count; ++i)
+    if (session->executors[i].ended_ps > last_ps) last_ps = session->executors[i].ended_ps;
+  for (int i = 0; i < session->executor_count; ++i) {
+    const zb_executor *e = &session->executors[i];
+    session->waiting[i] = took_ps > 0 ? (double)(e->waiting_ps + last_ps - e->ended_ps) / (double)took_ps : 0;
+  }
   int64_t elements = plan->input_count > 0 ? zb_shape_elements(&plan->inputs[0].shape) : 0;
   *out = (zb_step_result){
       .step = session->steps,
@@ -332,6 +355,8 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
       .tokens = (double)elements * plan->micro_batches,
       .micro_losses = session->micro_losses,
       .micro_batches = plan->micro_batches,
+      .waiting_shares = session->waiting,
+      .ranks = session->executor_count,
   };
 }
 
@@ -343,7 +368,9 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   if (atomic_load(&session->interrupted))
     return ZB_ERROR(INTERRUPTED, "interrupted before step %lld", (long long)session->steps);
   int64_t took_ps = 0;
+  if (session->measure) zb_measure_begin_step(session->measure);
   zb_status status = run_step(session, &took_ps);
+  if (!status && session->measure) status = zb_measure_end_step(session->measure, took_ps);
   if (status) {
     session->failed = true;
     return zb_status_note(status, "step %lld", (long long)session->steps);

@@ -6,6 +6,7 @@
 #include "runtime/base/safetensors.h"
 #include "runtime/exec/checkpoint.h"
 #include "runtime/exec/driver.h"
+#include "runtime/exec/measure.h"
 #include "zb/runtime.h"
 
 /* A parameter that a rank writes to checkpoints. */
@@ -28,6 +29,9 @@ struct zb_session {
   zb_owned_parameter *owned; /* sorted by name */
   int owned_count;
   double *micro_losses;
+  double *waiting;            /* [rank] share of the last step */
+  int64_t *resumed_ps;        /* if params.costs: see zb_executor_params */
+  zb_measure *measure;        /* if params.costs */
   int64_t steps;              /* done, those before a resume included */
   int64_t steps_here;         /* done by this session */
   int64_t ran_ps, waiting_ps; /* of all steps here: length, and waiting summed over ranks */

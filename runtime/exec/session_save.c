@@ -108,6 +108,15 @@ zb_status zb_session_gradient_norms(const zb_session *session,
   return NULL;
 }
 
+zb_status zb_session_write_costs(const zb_session *session, const char *path) {
+  zb_costs *costs = NULL;
+  if (!session->measure) return ZB_ERROR(USAGE, "the session measures no costs: set costs in its parameters");
+  ZB_TRY(zb_measure_costs(session->measure, &costs));
+  zb_status status = zb_costs_write(costs, path);
+  zb_costs_destroy(costs);
+  return status;
+}
+
 zb_status zb_session_profile(const zb_session *session, void (*visit)(void *context, const zb_profile_row *row),
                              void *context) {
   if (!session->params.profile)

@@ -112,8 +112,9 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
   for (int i = 0; i < plan->input_count; ++i)
     if (!shape_is_valid(&plan->inputs[i].shape))
       return ZB_ERROR(INVALID, "input '%s' has no valid shape", plan->inputs[i].name);
-  if (plan->link_latency_ps < 0 || !number_is_valid(plan->link_ps_per_byte))
-    return ZB_ERROR(INVALID, "the cost of a message must be numbers >= 0");
+  bool times = plan->link_latency_ps >= 0 && plan->link_wake_ps >= 0 && plan->job_ps >= 0 && plan->read_ps >= 0 && plan->step_ps >= 0;
+  if (!times || !number_is_valid(plan->link_ps_per_byte))
+    return ZB_ERROR(INVALID, "the costs of messages, jobs and steps must be numbers >= 0");
   return check_messages(plan);
 }
 

@@ -60,6 +60,7 @@ typedef struct zb_plan_instruction {
   uint64_t scratch_bytes;
   double flops;
   double product_flops;
+  const char *cost_op;            /* what it is in a file of costs (include/zb/costs.h); "": nothing */
 } zb_plan_instruction;
 
 typedef struct zb_plan_subprogram {
@@ -74,6 +75,7 @@ typedef struct zb_plan_subprogram {
   uint64_t workspace_bytes;       /* of this subprogram; the region holds the largest */
   int64_t time_ps;                /* expected, from the cost model or a profile */
   double flops, product_flops;
+  uint64_t key;                   /* of its ops: what it is in a file of costs */
 } zb_plan_subprogram;
 
 /* A range of the arena. */
@@ -175,6 +177,10 @@ typedef struct zb_plan {
   int message_count;
   int64_t link_latency_ps;     /* the cost model of a message: latency + bytes * ps_per_byte */
   double link_ps_per_byte;
+  bool link_copies;            /* the side that posts second moves the bytes itself, and does nothing else meanwhile */
+  int64_t link_wake_ps;        /* until a rank that waited goes on after its message is complete */
+  int64_t job_ps, read_ps;     /* what the interpreter takes: every job; a READ beside it */
+  int64_t step_ps;             /* to start all ranks and to hear that they are done, once a step */
   uint64_t model_hash;         /* FNV-1a of names and shapes of parameters and optimizer: a checkpoint of another model is refused */
   zb_plan_rank *ranks;         /* rank_count, or fewer when read for some ranks only: ranks[i].job_count == 0 and jobs == NULL then */
   struct zb_plan_arena *arena; /* owns everything above */
@@ -211,12 +217,13 @@ typedef struct zb_plan_times {
 
 typedef struct zb_plan_rank_result {
   int64_t start_ps, end_ps;   /* of its first and last compute job */
+  int64_t waiting_ps;         /* for messages, and after its end for the last rank */
   int64_t busy_ps, f_ps, b_ps, w_ps, opt_ps;
   uint64_t peak_bytes;        /* highest arena use at any time: fixed regions + live slots + workspace of the running job */
 } zb_plan_rank_result;
 
 typedef struct zb_plan_simulation {
-  int64_t step_ps;            /* barrier: global end - global start */
+  int64_t step_ps;            /* barrier: the last rank's end, and plan.step_ps */
   double bubble_barrier, bubble_stage; /* shares of compute time F+B+W+OPT, mean over ranks: DESIGN section 2 */
   zb_plan_rank_result *ranks;
   zb_plan_times **jobs;       /* [rank][job]; for SEND and RECV: from posted to complete */

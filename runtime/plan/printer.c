@@ -301,7 +301,12 @@ static void say_header(printer *it, const zb_plan *plan) {
   for (int i = 0; i < plan->stage_count; ++i)
     say(it, "stage %d on rank %d\n", i, plan->stage_rank[i]);
   say(it, "model hash %016" PRIx64 "\n", plan->model_hash);
-  say(it, "link %" PRId64 " ps + %.17g ps a byte\n", plan->link_latency_ps, plan->link_ps_per_byte);
+  say(it, "link %" PRId64 " ps + %.17g ps a byte", plan->link_latency_ps, plan->link_ps_per_byte);
+  if (plan->link_copies || plan->link_wake_ps)
+    say(it, "%s, %" PRId64 " ps to wake", plan->link_copies ? ", moved by the side that posts second" : "", plan->link_wake_ps);
+  put(it, "\n");
+  if (plan->job_ps || plan->read_ps || plan->step_ps)
+    say(it, "overheads %" PRId64 " ps a job, %" PRId64 " ps a read, %" PRId64 " ps a step\n", plan->job_ps, plan->read_ps, plan->step_ps);
   for (int i = 0; i < plan->input_count; ++i) {
     put(it, "input ");
     put(it, plan->inputs[i].name);

@@ -193,6 +193,11 @@ static void read_header(reader *it, const ProtobufCMessage *message) {
     plan->stage_rank[i] = get_count(it, header->stage_rank[i]);
   plan->link_latency_ps = header->link_latency_ps;
   plan->link_ps_per_byte = header->link_ps_per_byte;
+  plan->link_copies = header->link_copies;
+  plan->link_wake_ps = header->link_wake_ps;
+  plan->job_ps = header->job_ps;
+  plan->read_ps = header->read_ps;
+  plan->step_ps = header->step_ps;
   plan->model_hash = header->model_hash;
   read_inputs(it, header);
   read_messages(it, header);
@@ -304,6 +309,7 @@ static void read_instruction(reader *it, const Zb__Plan__Instruction *from, zb_p
   out->scratch_bytes = from->scratch_bytes;
   out->flops = from->flops;
   out->product_flops = from->product_flops;
+  out->cost_op = get_text(it, from->cost_op);
   out->attr_count = get_count(it, from->n_attrs);
   out->attrs = take(it, from->n_attrs, sizeof *out->attrs);
   for (size_t i = 0; !it->fault && i < from->n_attrs; ++i)
@@ -330,6 +336,7 @@ static void read_subprogram(reader *it, const Zb__Plan__Subprogram *from, zb_pla
   out->time_ps = from->time_ps;
   out->flops = from->flops;
   out->product_flops = from->product_flops;
+  out->key = from->key;
   out->instruction_count = get_count(it, from->n_instructions);
   out->instructions = take(it, from->n_instructions, sizeof *out->instructions);
   for (size_t i = 0; !it->fault && i < from->n_instructions; ++i)

@@ -1,10 +1,13 @@
 /* A plan on a virtual clock: zb_plan_simulate of runtime/plan/plan.h.
  *
- * Ranks run their jobs in list order: a job starts when the job before it ended and what it waits for is complete. SEND
- * and RECV take no time of the rank. A message moves when both sides are posted and its channel (ordered pair of ranks)
- * is free, for latency + bytes x ps_per_byte. Both sides of a channel post in the same order, so when the second side
- * of a message is posted its time is final: no queue of events is needed, only a stack of ranks that can go on. Times
- * are integers and exact; a sum beyond 2^63 ps is an error.
+ * Ranks run their jobs in list order: a job starts when the job before it ended and what it waits for is complete; a rank
+ * that had to wait goes on link_wake_ps later. Every job takes job_ps of the interpreter after it, a READ read_ps. A message
+ * moves when both sides are posted and its channel (ordered pair of ranks) is free, for latency + bytes x ps_per_byte. With
+ * link_copies the side that posts second moves it, and is busy meanwhile (no channel: each side copies at its own time);
+ * else SEND and RECV take no time of the rank. Both sides of a channel post in the same order, so when the second side
+ * of a message is posted its time is final. Jobs run in order of their times, of equal times by rank (a heap of ranks
+ * that can go on): so the side that posts second is the one that is later. Times are integers and exact; a sum beyond
+ * 2^63 ps is an error.
  *
  * Memory is counted in list order, which is time order on a rank. A home (what a base or a part spans) is held from its
  * first write, or the posting of its RECV, to its last use before it is written anew, and while a SEND of it is not
@@ -37,7 +40,8 @@ typedef struct simulator {
   int *next;       /* [rank] next job */
   int64_t *now_ps; /* [rank] */
   int *blocked_on; /* [rank] message, -1 */
-  int *ready;      /* stack of ranks */
+  int64_t *start_ps; /* [rank] of its next job, while it can go on */
+  int *ready;        /* heap of the ranks that can, by (start_ps, rank) */
   int ready_count;
   bool overflow;
 } simulator;
@@ -97,6 +101,7 @@ static void simulator_deinit(simulator *it) {
   zb_free(it->next);
   zb_free(it->now_ps);
   zb_free(it->blocked_on);
+  zb_free(it->start_ps);
   zb_free(it->ready);
 }
 
@@ -107,17 +112,64 @@ static zb_status simulator_init(simulator *it, const zb_plan *plan, zb_plan_simu
   it->next = zb_alloc(ranks * sizeof *it->next);
   it->now_ps = zb_alloc(ranks * sizeof *it->now_ps);
   it->blocked_on = zb_alloc(ranks * sizeof *it->blocked_on);
+  it->start_ps = zb_alloc(ranks * sizeof *it->start_ps);
   it->ready = zb_alloc(ranks * sizeof *it->ready);
   out->rank_count = plan->rank_count;
   out->ranks = zb_alloc(ranks * sizeof *out->ranks);
   out->jobs = zb_alloc(ranks * sizeof *out->jobs);
-  if (!it->messages || !it->next || !it->now_ps || !it->blocked_on || !it->ready || !out->ranks || !out->jobs)
+  if (!it->messages || !it->next || !it->now_ps || !it->blocked_on || !it->start_ps || !it->ready || !out->ranks || !out->jobs)
     return ZB_OUT_OF_MEMORY();
   for (size_t r = 0; r < ranks; ++r) {
     out->jobs[r] = zb_alloc((size_t)plan->ranks[r].job_count * sizeof **out->jobs);
     if (!out->jobs[r]) return ZB_OUT_OF_MEMORY();
   }
   return number_channels(it);
+}
+
+/* ---- Ranks that can go on ---- */
+
+static bool earlier(const simulator *it, int a, int b) {
+  if (it->start_ps[a] != it->start_ps[b]) return it->start_ps[a] < it->start_ps[b];
+  return a < b;
+}
+
+static void push_ready(simulator *it, int rank) {
+  int at = it->ready_count++;
+  for (int up = (at - 1) / 2; at > 0 && earlier(it, rank, it->ready[up]); at = up, up = (at - 1) / 2)
+    it->ready[at] = it->ready[up];
+  it->ready[at] = rank;
+}
+
+static int pop_ready(simulator *it) {
+  int first = it->ready[0], moved = it->ready[--it->ready_count], at = 0;
+  for (int down = 1; down < it->ready_count; down = 2 * at + 1) {
+    if (down + 1 < it->ready_count && earlier(it, it->ready[down + 1], it->ready[down])) ++down;
+    if (!earlier(it, it->ready[down], moved)) break;
+    it->ready[at] = it->ready[down];
+    at = down;
+  }
+  it->ready[at] = moved;
+  return first;
+}
+
+/* Lets the rank go on at the time its next job can start, or remembers which message it lacks. */
+static void schedule(simulator *it, int r) {
+  const zb_plan_rank *rank = &it->plan->ranks[r];
+  it->blocked_on[r] = -1;
+  if (it->next[r] >= rank->job_count) return;
+  const zb_plan_job *job = &rank->jobs[it->next[r]];
+  int64_t start = it->now_ps[r];
+  for (uint32_t i = 0; i < job->waits.count; ++i) {
+    int waited = rank->jobs[rank->pool_u32[job->waits.begin + i]].message;
+    const message_state *message = &it->messages[waited];
+    if (message->send == NO_JOB || message->recv == NO_JOB) {
+      it->blocked_on[r] = waited;
+      return;
+    }
+    if (message->complete_ps > start) start = add_time(it, message->complete_ps, it->plan->link_wake_ps);
+  }
+  it->start_ps[r] = start;
+  push_ready(it, r);
 }
 
 /* ---- Time ---- */
@@ -134,13 +186,13 @@ static zb_status post(simulator *it, int r, int index) {
   if (message->send == NO_JOB || message->recv == NO_JOB) return NULL;
   zb_plan_times *send = &it->out->jobs[about->source][message->send],
                 *recv = &it->out->jobs[about->destination][message->recv];
-  int64_t start = max_time(it->channel_free_ps[message->channel], max_time(send->start_ps, recv->start_ps));
+  int64_t start = max_time(send->start_ps, recv->start_ps);
+  if (!it->plan->link_copies) start = max_time(it->channel_free_ps[message->channel], start);
   message->complete_ps = add_time(it, start, transfer_time(it, about->bytes));
   it->channel_free_ps[message->channel] = send->end_ps = recv->end_ps = message->complete_ps;
+  if (it->plan->link_copies) it->now_ps[r] = add_time(it, message->complete_ps, it->plan->job_ps);
   int peer = r == about->source ? about->destination : about->source;
-  if (it->blocked_on[peer] != job->message) return NULL;
-  it->blocked_on[peer] = -1;
-  it->ready[it->ready_count++] = peer;
+  if (it->blocked_on[peer] == job->message) schedule(it, peer);
   return NULL;
 }
 
@@ -162,34 +214,26 @@ static void count_compute(zb_plan_rank_result *result, zb_job_kind kind, int64_t
   result->busy_ps += time; /* cannot overflow: the rank's clock, which was checked, is never before it */
 }
 
-/* Runs jobs of the rank until it must wait for a message that is not on its way. */
-static zb_status run_until_blocked(simulator *it, int r) {
+/* Runs the next job of the rank, at its start_ps. */
+static zb_status run_job(simulator *it, int r) {
   const zb_plan_rank *rank = &it->plan->ranks[r];
   zb_plan_rank_result *result = &it->out->ranks[r];
-  for (; it->next[r] < rank->job_count; ++it->next[r]) {
-    int index = it->next[r];
-    const zb_plan_job *job = &rank->jobs[index];
-    int64_t start = it->now_ps[r];
-    for (uint32_t i = 0; i < job->waits.count; ++i) {
-      int waited = rank->jobs[rank->pool_u32[job->waits.begin + i]].message;
-      const message_state *message = &it->messages[waited];
-      if (message->send == NO_JOB || message->recv == NO_JOB) {
-        it->blocked_on[r] = waited;
-        return NULL;
-      }
-      start = max_time(start, message->complete_ps);
-    }
-    int64_t time = job->subprogram >= 0 ? rank->subprograms[job->subprogram].time_ps : 0;
-    int64_t end = add_time(it, start, time);
-    if (it->overflow) return NULL;
-    it->now_ps[r] = end;
-    it->out->jobs[r][index] = (zb_plan_times){start, end};
-    if (job->message >= 0) ZB_TRY(post(it, r, index));
-    if (job->subprogram < 0) continue;
+  int index = it->next[r]++;
+  const zb_plan_job *job = &rank->jobs[index];
+  int64_t start = it->start_ps[r], time = job->kind == ZB_JOB_READ ? it->plan->read_ps : 0;
+  if (job->subprogram >= 0) time = rank->subprograms[job->subprogram].time_ps;
+  int64_t end = add_time(it, start, time);
+  if (it->overflow) return NULL;
+  result->waiting_ps += start - it->now_ps[r];
+  it->now_ps[r] = add_time(it, end, it->plan->job_ps);
+  it->out->jobs[r][index] = (zb_plan_times){start, end};
+  if (job->message >= 0) ZB_TRY(post(it, r, index));
+  if (job->subprogram >= 0) {
     if (result->start_ps < 0) result->start_ps = start;
     result->end_ps = end;
     count_compute(result, job->kind, time);
   }
+  schedule(it, r);
   return NULL;
 }
 
@@ -211,13 +255,14 @@ static zb_status stuck(const simulator *it) {
 static zb_status run_all(simulator *it) {
   const zb_plan *plan = it->plan;
   for (int r = plan->rank_count - 1; r >= 0; --r) {
-    it->blocked_on[r] = -1;
     it->next[r] = plan->ranks[r].load_count; /* LOAD is before the step */
     it->out->ranks[r].start_ps = -1;         /* until its first compute job */
-    it->ready[it->ready_count++] = r;
+    schedule(it, r);
   }
   while (it->ready_count > 0 && !it->overflow)
-    ZB_TRY(run_until_blocked(it, it->ready[--it->ready_count]));
+    ZB_TRY(run_job(it, pop_ready(it)));
+  for (int r = 0; r < plan->rank_count; ++r)
+    add_time(it, it->now_ps[r], plan->step_ps);
   if (it->overflow) return ZB_ERROR(INVALID, "the plan's times add up to more than 2^63 ps");
   for (int r = 0; r < plan->rank_count; ++r) {
     if (it->next[r] < plan->ranks[r].job_count) return stuck(it);
@@ -413,17 +458,18 @@ cleanup:
 
 /* ---- Results ---- */
 
-static void summarize(zb_plan_simulation *out) {
-  int64_t start = INT64_MAX, end = 0, longest = 0;
+static void summarize(const simulator *it, zb_plan_simulation *out) {
+  int64_t end = 0, longest = 0;
   double busy = 0;
   for (int r = 0; r < out->rank_count; ++r) {
     const zb_plan_rank_result *rank = &out->ranks[r];
-    start = rank->start_ps < start ? rank->start_ps : start;
-    end = max_time(end, rank->end_ps);
+    end = max_time(end, it->now_ps[r]);
     longest = max_time(longest, rank->end_ps - rank->start_ps);
     busy += (double)rank->busy_ps / out->rank_count;
   }
-  out->step_ps = end - start;
+  for (int r = 0; r < out->rank_count; ++r)
+    out->ranks[r].waiting_ps += end - it->now_ps[r];
+  out->step_ps = end + it->plan->step_ps; /* checked by run_all */
   out->bubble_barrier = out->step_ps > 0 ? 1 - busy / (double)out->step_ps : 0;
   out->bubble_stage = longest > 0 ? 1 - busy / (double)longest : 0;
 }
@@ -437,7 +483,7 @@ zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {
   ZB_TRY_GOTO(run_all(&it));
   for (int r = 0; r < plan->rank_count; ++r)
     ZB_TRY_GOTO(measure_memory(plan, r, &out->ranks[r].peak_bytes));
-  summarize(out);
+  summarize(&it, out);
 
 cleanup:
   simulator_deinit(&it);

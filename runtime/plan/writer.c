@@ -118,6 +118,11 @@ static void pack_header(section *it, const zb_plan *plan, Zb__Plan__Header *head
   COLUMN(it, plan->stage_count, header, stage_rank, uint32_t, plan->stage_rank[i]);
   header->link_latency_ps = plan->link_latency_ps;
   header->link_ps_per_byte = plan->link_ps_per_byte;
+  header->link_copies = plan->link_copies;
+  header->link_wake_ps = plan->link_wake_ps;
+  header->job_ps = plan->job_ps;
+  header->read_ps = plan->read_ps;
+  header->step_ps = plan->step_ps;
   header->model_hash = plan->model_hash;
   pack_inputs(it, plan, header);
   pack_messages(it, plan, header);
@@ -216,6 +221,7 @@ static void pack_instruction(section *it, const zb_plan_instruction *instruction
   out->scratch_bytes = instruction->scratch_bytes;
   out->flops = instruction->flops;
   out->product_flops = instruction->product_flops;
+  out->cost_op = intern(it, instruction->cost_op ? instruction->cost_op : "");
   size_t count = (size_t)instruction->attr_count;
   out->attrs = take(it, count, sizeof *out->attrs);
   Zb__Plan__Attr *attrs = take(it, count, sizeof *attrs);
@@ -244,6 +250,7 @@ static void pack_subprogram(section *it, const zb_plan_subprogram *subprogram, Z
   out->time_ps = subprogram->time_ps;
   out->flops = subprogram->flops;
   out->product_flops = subprogram->product_flops;
+  out->key = subprogram->key;
   size_t count = (size_t)subprogram->instruction_count;
   out->instructions = take(it, count, sizeof *out->instructions);
   Zb__Plan__Instruction *instructions = take(it, count, sizeof *instructions);

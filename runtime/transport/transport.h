@@ -18,6 +18,7 @@ typedef struct zb_transport_params {
 typedef struct zb_transport_def {
   const char *name; /* "threads" */
   const char *summary;
+  bool copies;           /* the side that posts second moves the bytes itself, and does nothing else meanwhile */
   bool on_virtual_clock; /* belongs to a device with a virtual clock; no way to launch ranks */
   zb_status (*open)(const zb_transport_params *params, zb_transport **out);
   void (*close)(zb_transport *transport);

@@ -17,6 +17,7 @@ struct zb_device {
   zb_device_params params;
   zb_threads *threads;
   zb_device_profile profile;
+  bool time_ops;
 };
 
 /* Where the data of one tensor of a call lies. */
@@ -41,6 +42,7 @@ struct zb_device_program {
   int item_count;
   zb_tensor *tensors; /* of all calls, in order */
   place *places;
+  zb_op_time *op_times; /* one an item, if params.op_times */
 };
 
 zb_status zb_cpu_open(const zb_device_params *params, zb_device **out) {
@@ -95,6 +97,7 @@ void zb_cpu_release_program(zb_device *device, zb_device_program *program) {
   zb_free(program->items);
   zb_free(program->tensors);
   zb_free(program->places);
+  zb_free(program->op_times);
   zb_free(program);
 }
 
@@ -166,7 +169,8 @@ zb_status zb_cpu_prepare(zb_device *device, const zb_plan_subprogram *subprogram
   program->items = zb_alloc(sizeof(prepared) * ((size_t)subprogram->instruction_count + 1));
   program->tensors = zb_alloc(sizeof(zb_tensor) * (operands + 1));
   program->places = zb_alloc(sizeof(place) * (operands + 1));
-  if (!program->items || !program->tensors || !program->places) {
+  if (device->params.op_times) program->op_times = zb_alloc(sizeof(zb_op_time) * ((size_t)subprogram->instruction_count + 1));
+  if (!program->items || !program->tensors || !program->places || (device->params.op_times && !program->op_times)) {
     status = ZB_OUT_OF_MEMORY();
     goto cleanup;
   }
@@ -183,13 +187,20 @@ cleanup:
   return status;
 }
 
-static int64_t now_ps(void) {
+static int64_t now_ps(const zb_device *device) {
   struct timespec now;
+  if (device->params.now_ps) return device->params.now_ps();
   clock_gettime(CLOCK_MONOTONIC, &now);
   return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) * 1000;
 }
 
-static void count(zb_device *device, const prepared *item, int64_t ps) {
+static void count(zb_device *device, zb_device_program *program, int index, int64_t ps) {
+  const prepared *item = &program->items[index];
+  if (device->time_ops) {
+    program->op_times[index].ps += ps;
+    program->op_times[index].runs += 1;
+  }
+  if (!device->params.profile) return;
   device->profile.ps[item->category] += ps;
   device->profile.calls[item->category] += 1;
   device->profile.flops[item->category] += item->instruction->flops;
@@ -203,7 +214,7 @@ static zb_status kernel_failed(const prepared *item, const char *what) {
 zb_status zb_cpu_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) {
   if (device->params.no_kernels) return NULL;
   unsigned char *bytes = arena;
-  bool profile = device->params.profile;
+  bool timed = device->params.profile || device->time_ops;
   for (int i = 0; i < program->item_count; ++i) {
     prepared *item = &program->items[i];
     for (int k = 0; k < item->place_count; ++k) {
@@ -211,12 +222,20 @@ zb_status zb_cpu_launch(zb_device *device, zb_device_program *program, void *are
       p->tensor->data = bytes + p->offset + (p->base > 0 ? bases[p->base - 1] : 0);
     }
     item->call.workspace = item->instruction->scratch_bytes > 0 ? bytes + item->instruction->scratch_offset : NULL;
-    int64_t start = profile ? now_ps() : 0;
+    int64_t start = timed ? now_ps(device) : 0;
     const char *error = item->run(&item->call);
-    if (profile) count(device, item, now_ps() - start);
+    if (timed) count(device, program, i, now_ps(device) - start);
     if (error) return kernel_failed(item, error);
   }
   return NULL;
+}
+
+void zb_cpu_time_ops(zb_device *device, bool on) {
+  device->time_ops = on && device->params.op_times;
+}
+
+zb_op_time *zb_cpu_op_times(zb_device_program *program) {
+  return program->op_times;
 }
 
 zb_status zb_cpu_synchronize(zb_device *device) {
@@ -248,6 +267,8 @@ const zb_device_def zb_device_cpu = {
     .release_program = zb_cpu_release_program,
     .launch = zb_cpu_launch,
     .synchronize = zb_cpu_synchronize,
+    .time_ops = zb_cpu_time_ops,
+    .op_times = zb_cpu_op_times,
     .profile = zb_cpu_profile,
     .instruction_set = zb_cpu_instruction_set,
 };

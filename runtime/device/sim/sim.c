@@ -24,6 +24,8 @@ const zb_device_def zb_device_sim = {
     .release_program = zb_cpu_release_program,
     .launch = zb_cpu_launch,
     .synchronize = zb_cpu_synchronize,
+    .time_ops = zb_cpu_time_ops,
+    .op_times = zb_cpu_op_times,
     .profile = zb_cpu_profile,
     .instruction_set = zb_cpu_instruction_set,
 };

@@ -8,6 +8,8 @@ extern const zb_transport_def zb_transport_virtual;
 
 /* Sets the time that posts happen at. Never goes back within a step. */
 void zb_virtual_set_time(zb_transport *transport, int64_t now_ps);
+/* How long the post before this call kept its rank busy. */
+int64_t zb_virtual_copy_ps(const zb_transport *transport);
 /* When the next message on its way arrives; false if none is. */
 bool zb_virtual_next(const zb_transport *transport, int64_t *out_ps, int *out_message);
 /* Lets that message arrive: its bytes are copied now, and both sides find it complete. */

@@ -1,5 +1,6 @@
 /* Messages on a virtual clock: a transfer starts when both sides have posted, and takes latency + bytes * ps per byte
- * of the plan.
+ * of the plan. With the plan's link_copies the side that posts second does it, as the transport of threads: the driver
+ * asks how long that was (zb_virtual_copy_ps).
  *
  * With a seed, each message is delayed further, by up to DELAY_JOBS times the longest job, but never so that it
  * overtakes another on its channel (ordered pair of ranks). Bytes are copied when the message arrives, not when it is
@@ -10,6 +11,7 @@
 #include "runtime/device/sim/sim.h"
 #include "runtime/transport/copy.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +29,7 @@ struct zb_transport {
   const zb_plan *plan;
   uint64_t seed, step;
   int64_t now_ps, delay_max_ps;
+  int64_t copy_ps; /* what the last post took its rank */
   parcel *parcels;
   int *flying; /* messages on their way, in no order */
   int flying_count;
@@ -89,12 +92,15 @@ static int64_t delay_ps(const zb_transport *transport, int message) {
 static void depart(zb_transport *transport, int message) {
   const zb_plan_message *m = &transport->plan->messages[message];
   parcel *p = &transport->parcels[message];
-  int64_t flight = transport->plan->link_latency_ps + (int64_t)((double)m->bytes * transport->plan->link_ps_per_byte);
+  int64_t flight = transport->plan->link_latency_ps + llround((double)m->bytes * transport->plan->link_ps_per_byte);
   int64_t *channel =
       &transport->channel_ps[(size_t)m->source * (size_t)transport->plan->rank_count + (size_t)m->destination];
-  int64_t arrival = transport->now_ps + flight + delay_ps(transport, message);
+  int64_t start = transport->now_ps;
+  if (!transport->plan->link_copies && start < *channel) start = *channel; /* one at a time */
+  int64_t arrival = start + flight + delay_ps(transport, message);
   if (arrival < *channel) arrival = *channel;
   *channel = arrival;
+  transport->copy_ps = transport->plan->link_copies ? flight : 0;
   p->arrival_ps = arrival;
   p->state = FLYING;
   transport->flying[transport->flying_count++] = message;
@@ -102,6 +108,7 @@ static void depart(zb_transport *transport, int message) {
 
 static zb_status arrive(zb_transport *transport, int rank, int message, state side) {
   parcel *p = &transport->parcels[message];
+  transport->copy_ps = 0;
   if (p->state == side || p->state == FLYING || p->state == COMPLETE)
     return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
   if (p->state == IDLE)
@@ -164,6 +171,10 @@ static int64_t complete_ps(zb_transport *transport, int rank, int message) {
 void zb_virtual_set_time(zb_transport *transport, int64_t now_ps) {
   ZB_ASSERT(now_ps >= transport->now_ps);
   transport->now_ps = now_ps;
+}
+
+int64_t zb_virtual_copy_ps(const zb_transport *transport) {
+  return transport->copy_ps;
 }
 
 bool zb_virtual_next(const zb_transport *transport, int64_t *out_ps, int *out_message) {

@@ -226,6 +226,7 @@ extern const zb_transport_def zb_transport_threads;
 const zb_transport_def zb_transport_threads = {
     .name = "threads",
     .summary = "ranks are threads of one process",
+    .copies = true,
     .open = transport_open,
     .close = transport_close,
     .post_send = post_send,
