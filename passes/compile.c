@@ -4,6 +4,7 @@
 #include "passes/function.h"
 #include "passes/pipeline.h"
 #include "passes/problem.h"
+#include "passes/schedule_file.h"
 #include "runtime/base/timeline.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/timeline.h"
@@ -161,8 +162,8 @@ static zb_status import(const zb_compile_params *p, zb_module *program) {
   return zb_status_hint(ZB_ERROR(USAGE, "cannot tell the format of '%s'", p->model), "zbc reads .onnx and .mlir files");
 }
 
-// Checks them and fills in what is left open.
-static zb_status complete_params(zb_compile_params *p) {
+// Checks them and fills in what is left open. *out_placement: text that they then point to, to be freed.
+static zb_status complete_params(zb_compile_params *p, char **out_placement) {
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
   if (p->ranks < 0 || p->chunks < 0)
     return zb_status_hint(ZB_ERROR(USAGE, "ranks and chunks must be at least 1, got %d and %d", p->ranks, p->chunks),
@@ -171,9 +172,11 @@ static zb_status complete_params(zb_compile_params *p) {
     return zb_status_hint(ZB_ERROR(USAGE, "micro-batches must be at least 1, got %d", p->micro_batches),
                           "use at least as many as ranks, for example --micro-batches 8");
   zb_schedule_choice choice;
+  if (!p->schedule) p->schedule = "zb-h1";
+  if (zb_schedule_is_file(p->schedule))
+    return zb_schedule_file_layout(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement, out_placement);
   if (!p->ranks) p->ranks = 1;
   if (!p->micro_batches) p->micro_batches = 1;
-  if (!p->schedule) p->schedule = "zb-h1";
   ZB_TRY(zb_schedule_to_train(p->schedule, &choice));
   return zb_schedule_layout(choice.schedule, p->ranks, &p->placement, &p->chunks);
 }
@@ -355,7 +358,18 @@ static zb_status summarize_plan(const zb_plan *plan, zb_compile_summary *out) {
   return status;
 }
 
-static zb_status summarize(const zb_module *program, const zb_plan *plan, zb_compile_summary *out) {
+// The order that the compile used. B and W are one cell where the schedule has one backward.
+static zb_status write_csv(const zb_module_problem *problem, const char *path) {
+  zb_order order;
+  ZB_TRY(zb_module_order(problem, &order));
+  const zb_order_style style = {.form = ZB_FORM_COMPUTE_ONLY};
+  order.whole_backward = zb_get_i64(problem->top, "zb.whole_backward", 0) != 0;
+  zb_status status = zb_order_write_file(&problem->problem, &order, &style, path);
+  zb_order_deinit(&order);
+  return status;
+}
+
+static zb_status summarize(const zb_module *program, const char *csv, const zb_plan *plan, zb_compile_summary *out) {
   zb_module_problem problem;
   ZB_TRY(zb_module_problem_build(program->module, plan->micro_batches, &problem));
   zb_status status = NULL;
@@ -367,6 +381,7 @@ static zb_status summarize(const zb_module *program, const zb_plan *plan, zb_com
   ZB_TRY_GOTO(summarize_stages(&problem, out));
   out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
   ZB_TRY_GOTO(summarize_plan(plan, out));
+  if (csv) ZB_TRY_GOTO(write_csv(&problem, csv));
 cleanup:
   zb_module_problem_deinit(&problem);
   return status;
@@ -404,7 +419,8 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   if (out) *out = NULL;
   zb_compile_params completed = *given;
   const zb_compile_params *params = &completed;
-  ZB_TRY(complete_params(&completed));
+  char *placement = NULL;
+  ZB_TRY(complete_params(&completed, &placement));
   double start = now_seconds();
   zb_pipeline pipeline = {0};
   zb_status status = build_pipeline(params, &pipeline);
@@ -424,7 +440,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   context.status = NULL;
   if (!state.plan) ZB_TRY_GOTO(zb_status_hint(ZB_ERROR(USAGE, "the pipeline makes no plan"), "end it with zb-verify-plan"));
   state.summary->ops = context.ops;
-  ZB_TRY_GOTO(summarize(&program, state.plan, state.summary));
+  ZB_TRY_GOTO(summarize(&program, params->csv, state.plan, state.summary));
   if (params->output) ZB_TRY_GOTO(write_folder(params->output, state.plan, &program));
   state.summary->compile_seconds = now_seconds() - start;
   if (out) {
@@ -432,6 +448,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
     state.summary = NULL;
   }
 cleanup:
+  zb_free(placement);
   zb_pipeline_deinit(&pipeline);
   if (state.plan) zb_plan_destroy(state.plan);
   zb_compile_summary_destroy(state.summary);

@@ -186,7 +186,7 @@ static zb_status read_producers(zb_module_problem *p, zb_map *producers) {
 
 zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_module_problem *out) {
   MlirOperation top = mlirModuleGetOperation(module);
-  *out = (zb_module_problem){0};
+  *out = (zb_module_problem){.top = top};
   zb_status status = NULL;
   zb_map *producers = zb_map_create_pointer();
   zb_problem *problem = &out->problem;

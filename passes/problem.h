@@ -24,6 +24,7 @@ typedef struct zb_module_problem {
   int64_t *base_bytes, *optimizer_ps;
   zb_hop *hops;             /* forward and backward ones, by (source, destination) */
   size_t hop_count, hop_capacity;
+  MlirOperation top;        /* the module */
   MlirOperation *ranks;     /* the nested modules by rank */
   MlirOperation *functions; /* [stage * ZB_CLASS_INDEX_COUNT + class] */
 } zb_module_problem;

@@ -10,11 +10,14 @@
 // limit is searched again with that much less. Where nothing fits, the order is one micro-batch at a time, the least any can need:
 // zb-allocate then says how much that is, and where.
 //
-// Tests: test/passes/schedule.mlir, test/passes/schedule-limit.test.
+// An order from outside (schedule=FILE.csv) is read and proven by the library; messages and memory are ours like for any other.
+//
+// Tests: test/passes/schedule.mlir, test/tools/zbc-schedule.test.
 
 #include "passes/function.h"
 #include "passes/pipeline.h"
 #include "passes/problem.h"
+#include "passes/schedule_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +37,11 @@ static zb_status write_order(MlirModule module, const zb_order *order, const cha
     zb_set_string(rank_module(module, rank), "zb.order", text);
     zb_free(text);
   }
-  zb_set_string(mlirModuleGetOperation(module), "zb.schedule", name);
-  zb_set_i64(mlirModuleGetOperation(module), "zb.micro_batches", micro_batches);
+  MlirOperation top = mlirModuleGetOperation(module);
+  const char *slash = strrchr(name, '/');
+  zb_set_string(top, "zb.schedule", slash ? slash + 1 : name);
+  zb_set_i64(top, "zb.micro_batches", micro_batches);
+  if (order->whole_backward) zb_set_i64(top, "zb.whole_backward", 1); // for who writes the order again: our passes send a gradient after its B
   return NULL;
 }
 
@@ -116,8 +122,9 @@ cleanup:
 // ---- The pass ----
 
 typedef struct settings {
+  const char *file; // NULL: choice
   zb_schedule_choice choice;
-  int micro_batches;
+  int micro_batches; // 0: those of the file
   uint64_t limit;
   zb_metric metric;
 } settings;
@@ -128,9 +135,10 @@ static zb_status schedule_module(zb_pass *pass, MlirModule module, const setting
   zb_status status = NULL;
   ZB_TRY(zb_module_problem_build(module, s->micro_batches, &problem));
   problem.problem.metric = s->metric;
-  if (s->limit && s->choice.schedule->keeps_limit) ZB_TRY_GOTO(fit(pass, module, &s->choice, problem.problem, (int64_t)s->limit, &order));
+  if (s->file) ZB_TRY_GOTO(zb_schedule_file_order(s->file, &problem.problem, &order));
+  else if (s->limit && s->choice.schedule->keeps_limit) ZB_TRY_GOTO(fit(pass, module, &s->choice, problem.problem, (int64_t)s->limit, &order));
   else ZB_TRY_GOTO(zb_schedule_run_choice(&s->choice, &problem.problem, &order));
-  ZB_TRY_GOTO(write_order(module, &order, s->choice.schedule->name, s->micro_batches));
+  ZB_TRY_GOTO(write_order(module, &order, s->file ? s->file : s->choice.schedule->name, problem.problem.micro_batches));
   pass->changes += order.ranks;
 cleanup:
   zb_order_deinit(&order);
@@ -140,25 +148,27 @@ cleanup:
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
-  settings s;
-  int64_t micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
+  settings s = {0};
+  const char *given = zb_pass_option(pass, "micro-batches"), *schedule = zb_pass_option(pass, "schedule");
+  int64_t micro_batches = *given ? zb_pass_option_int(pass, "micro-batches", 0) : 1;
   if (micro_batches < 1 || micro_batches > 1 << 20)
-    return zb_op_error_at(top, "micro-batches=8", "expected 1 to 1048576 micro-batches, got '%s'", zb_pass_option(pass, "micro-batches"));
-  s.micro_batches = (int)micro_batches;
+    return zb_op_error_at(top, "micro-batches=8", "expected 1 to 1048576 micro-batches, got '%s'", given);
+  s.file = zb_schedule_is_file(schedule) ? schedule : NULL;
+  s.micro_batches = s.file && !*given ? 0 : (int)micro_batches;
   if (!zb_pass_option_bytes(pass, "memory-limit", &s.limit)) return ZB_FAIL;
   const char *metric = zb_pass_option(pass, "metric");
   if (strcmp(metric, "barrier") != 0 && strcmp(metric, "stage") != 0)
     ZB_PASS_TRY(pass, zb_status_hint(ZB_ERROR(USAGE, "expected metric barrier or stage, got '%s'", metric),
                                      "barrier counts the whole step, stage the longest rank alone"));
   s.metric = strcmp(metric, "stage") == 0 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
-  ZB_PASS_TRY(pass, zb_schedule_to_train(zb_pass_option(pass, "schedule"), &s.choice));
+  if (!s.file) ZB_PASS_TRY(pass, zb_schedule_to_train(schedule, &s.choice));
   ZB_PASS_TRY(pass, schedule_module(pass, module, &s));
   return ZB_OK;
 }
 
 static const zb_option_def options[] = {
-    {"schedule", "zb-h1", "name of a schedule (zb-sched --list), with its options: NAME:option=number,..."},
-    {"micro-batches", "1", "micro-batches a step"},
+    {"schedule", "zb-h1", "name of a schedule (zb-sched --list), with its options: NAME:option=number,...; or FILE.csv, an order of PyTorch's pipelining"},
+    {"micro-batches", "", "micro-batches a step (default: 1, or those of the file)"},
     {"memory-limit", "", "bytes a rank may take, with K, M or G: schedules that search look for the fastest order within it"},
     {"metric", "barrier", "barrier or stage: what schedules that search make short"},
     {0},

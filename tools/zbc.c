@@ -15,6 +15,7 @@ static const char usage[] =
     "  --ranks P              executors, one device each (default 1)\n"
     "  --micro-batches M      micro-batches a step (default 1)\n"
     "  --schedule NAME[:O=N]  zb-h1 (default), 1f1b, zb-v, search, ...; zb-sched --list shows all, with their options\n"
+    "  --schedule FILE.csv    an order from outside (PyTorch's pipelining): ranks, chunks, placement, micro-batches come from it\n"
     "  --chunks V             virtual stages a rank (default: what the schedule is made for)\n"
     "  --placement NAME       plain, looped, v, wave, or the rank of every virtual stage like 0,1,1,0 (default: the schedule's own)\n"
     "  --memory-limit BYTES   a rank's memory, with K, M or G; --schedule search looks for the fastest order within it\n"
@@ -26,6 +27,7 @@ static const char usage[] =
     "  --cuts A,B,...         names of nodes or module paths after which a stage ends\n"
     "  --weights FILE         safetensors with the values of an .mlir model's parameters\n"
     "  --no-raise             keep GELU, RMSNorm and attention as the exporter took them apart\n"
+    "  --csv F.csv            write the order of the plan, as PyTorch's pipelining reads it\n"
     "  --timeline F.svg|.json picture of the simulated step\n"
     "  --dump-ir DIR          the program after each pass\n"
     "  --json                 one object on standard output instead of the table\n"
@@ -194,7 +196,7 @@ static int take_value(options *o, const char *name, const char *value) {
       {"-o", &p->output, NULL}, {"--ranks", NULL, &p->ranks}, {"--micro-batches", NULL, &p->micro_batches}, {"--chunks", NULL, &p->chunks},
       {"--schedule", &p->schedule, NULL}, {"--placement", &p->placement, NULL}, {"--optimizer", &p->optimizer, NULL}, {"--loss", &p->loss, NULL},
       {"--cuts", &p->cuts, NULL}, {"--weights", &p->weights, NULL}, {"--timeline", &o->timeline, NULL}, {"--dump-ir", &p->dump_directory, NULL},
-      {"--pass-pipeline", &p->pipeline, NULL}, {"--metric", &p->metric, NULL},
+      {"--pass-pipeline", &p->pipeline, NULL}, {"--metric", &p->metric, NULL}, {"--csv", &p->csv, NULL},
   };
   for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {
     if (strcmp(name, table[i].name) != 0) continue;

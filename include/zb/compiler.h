@@ -13,10 +13,11 @@ typedef struct zb_compile_params {
   const char *model;          /* .onnx or .mlir */
   const char *output;         /* folder to write; created. Nothing is left half written. NULL: compile only */
   const char *weights;        /* safetensors for .mlir models, or NULL */
-  int ranks;                  /* P; 0: 1 */
+  int ranks;                  /* P; 0: 1, or those of the schedule's file */
   int chunks;                 /* v; 0: as many as the schedule is made for */
-  int micro_batches;          /* M; 0: 1 */
-  const char *schedule;       /* "zb-h1", "NAME:option=number,..."; NULL: zb-h1 */
+  int micro_batches;          /* M; 0: 1, or those of the schedule's file */
+  const char *schedule;       /* "zb-h1", "NAME:option=number,...", or an order from a file: "F.csv" (PyTorch's pipelining; ranks, chunks, placement
+                                 and micro_batches come from it, and those that are given must be the same); NULL: zb-h1 */
   const char *placement;      /* "plain", "looped", "v", "wave", "0,1,1,0"; NULL: what the schedule is made for, looped for other chunks */
   const char *metric;         /* "barrier" or "stage": what schedules that search make short; NULL: barrier */
   const char *optimizer;      /* "adamw:lr=1e-3,..." or "sgd:lr=..."; NULL: the default line */
@@ -27,6 +28,7 @@ typedef struct zb_compile_params {
   const char *loss;           /* name of the output to minimize; NULL: the only scalar one */
   uint64_t memory_limit;      /* bytes per rank; 0: none */
   const char *cuts;           /* names of nodes or values after which a stage ends, comma separated; NULL: chosen by cost */
+  const char *csv;            /* file to write the order to that the plan has, or NULL */
   bool no_raise;
   const char *dump_directory; /* IR after each pass, or NULL */
   const char *pipeline;       /* NULL: the default one */

@@ -37,11 +37,13 @@ def number(text):
 
 
 def read_plan(text):
-    """Per rank of zb-run --print-plan: regions {name: bytes}, parameters {name: shape}, messages [bytes], inputs [bytes], jobs [(kind, stage, micro-batch, values)], values {id: bytes}."""
+    """Per rank of zb-run --print-plan: regions {name: bytes}, parameters {name: shape}, messages [bytes], inputs [bytes],
+    jobs [(kind, stage, micro-batch, values)], values {id: bytes}."""
     ranks = []
     for line in text.splitlines():
         if re.match(r"  parameters [\d,]+ +state ", line):
-            ranks.append(dict(regions={k: number(v) for k, v in re.findall(r"(\w+) ([\d,]+)", line)}, parameters={}, messages={}, inputs=[], jobs=[], values={}))
+            regions = {k: number(v) for k, v in re.findall(r"(\w+) ([\d,]+)", line)}
+            ranks.append(dict(regions=regions, parameters={}, messages={}, inputs=[], jobs=[], values={}))
             continue
         parameter = re.match(r"  parameter (\S+) ([\dx]+)xf32 at ", line)
         job = re.match(r" +\d+ +(SEND|RECV|READ) ", line)
@@ -123,7 +125,8 @@ class Memory:
                              f"{name}, rank {r}: zbc says {summary['memory'][r]} bytes, the arena has {arena}, the regions {sum(regions.values())}")
             chunks, packing = len(summary["stages"]) > ranks, (arena - high) / regions["slots"]
             worst = max(worst, packing)
-            self.suite.check(0 <= packing <= (1 if chunks else PACKING), f"{name}, rank {r}: {high} of {arena} bytes are used, packing costs {packing:.0%} of the slots")
+            self.suite.check(0 <= packing <= (1 if chunks else PACKING),
+                             f"{name}, rank {r}: {high} of {arena} bytes are used, packing costs {packing:.0%} of the slots")
             if chunks:
                 self.chunk_slots(f"{name}, rank {r}", summary, printed[r], regions["slots"])
                 continue
