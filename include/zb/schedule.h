@@ -80,7 +80,7 @@ typedef struct zb_schedule_def {
   const char *name;        /* "zb-h1" */
   const char *summary;     /* one line with the source (paper, section) */
   const char *placement;   /* the one it is made for: what to use where none is named */
-  int chunks_min;          /* fewest chunks a rank: what to use where none is named */
+  int chunks_min;          /* fewest chunks a rank; zb_schedule_layout says what to use where none is named */
   int chunks_max;          /* most: 1, 2, or INT_MAX */
   bool any_placement;      /* takes every placement with that many chunks; false: `placement` only, with ranks named in any order */
   bool splits_backward;    /* false: each W directly follows its B (one backward job in the paper's terms) */
@@ -341,7 +341,8 @@ ZB_API const zb_placement_def *zb_placement_at(int index);
 /* Placements: fills stage_rank[ranks*chunks] for "plain" (chunks 1), "looped", "v" (chunks 2), "wave", or a list "0,1,1,0": the rank of every
  * virtual stage, each rank `chunks` times. USAGE for others. */
 ZB_API zb_status zb_placement(const char *name, int ranks, int chunks, int *stage_rank) ZB_MUST_USE;
-/* Fills in what a user left open: *placement NULL, *chunks 0 become what the schedule is made for, as far as the one that is named allows.
+/* Fills in what a user left open: *placement NULL, *chunks 0 become what the schedule is made for (two chunks at least for a placement of
+ * several rounds), as far as the one that is named allows.
  * USAGE where these chunks do not fit the schedule or the placement. */
 ZB_API zb_status zb_schedule_layout(const zb_schedule_def *schedule, int ranks, const char **placement, int *chunks) ZB_MUST_USE;
 

@@ -115,6 +115,13 @@ static bool takes(const zb_placement_def *placement, int chunks) {
   return chunks >= placement->chunks_min && chunks <= placement->chunks_max;
 }
 
+/* Several rounds need two chunks: with one every placement is plain. */
+static int fewest_chunks(const zb_schedule_def *schedule, const zb_placement_def *placement) {
+  int chunks = zb_max_int(schedule->chunks_min, placement->chunks_min);
+  if (placement->chunks_max > 1) chunks = zb_max_int(chunks, 2);
+  return zb_max_int(schedule->chunks_min, zb_min_int(chunks, schedule->chunks_max));
+}
+
 zb_status zb_schedule_layout(const zb_schedule_def *schedule, int ranks, const char **placement, int *chunks) {
   const char *nearest = NULL;
   if (*placement && is_list(*placement)) {
@@ -124,7 +131,7 @@ zb_status zb_schedule_layout(const zb_schedule_def *schedule, int ranks, const c
   }
   const zb_placement_def *def = find(*placement ? *placement : schedule->placement, &nearest);
   if (!def) return unknown_placement(*placement ? *placement : schedule->placement, nearest);
-  if (!*chunks) *chunks = schedule->chunks_min > def->chunks_min ? schedule->chunks_min : def->chunks_min;
+  if (!*chunks) *chunks = fewest_chunks(schedule, def);
   if (!*placement) *placement = takes(def, *chunks) ? schedule->placement : "looped";
   return zb_schedule_check_chunks(schedule, *chunks);
 }

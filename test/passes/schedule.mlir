@@ -9,6 +9,10 @@
 // RUN: not zb-opt --zb-schedule=micro-batches=2,memory-limit=2T %s 2>&1 | FileCheck %s --check-prefix=BYTES
 // A schedule that does not search leaves the limit to zb-allocate, which knows the exact need.
 // RUN: zb-opt --zb-schedule=micro-batches=2,metric=stage,memory-limit=1K %s | FileCheck %s --check-prefix=H1
+// An order from a file, whose micro-batches it takes; and files that are not for this program.
+// RUN: zb-opt '--pass-pipeline=builtin.module(zb-schedule{schedule="%S/Inputs/order.csv"})' %s | FileCheck %s --check-prefix=ORDER
+// RUN: not zb-opt --zb-schedule=schedule=%S/Inputs/order.csv,micro-batches=3 %s 2>&1 | FileCheck %s --check-prefix=MORE
+// RUN: not zb-opt --zb-schedule=schedule=%S/Inputs/order-wrong.csv %s 2>&1 | FileCheck %s --check-prefix=LATE
 // H1: zb.level = "scheduled", zb.micro_batches = 2 : i64{{.*}}zb.schedule = "zb-h1"
 // H1: module @rank0 {{.*}}zb.order = "0F0 0F1 0B0 0W0 0B1 0W1"
 // H1: module @rank1 {{.*}}zb.order = "1F0 1B0 1F1 1B1 1W0 1W1"
@@ -16,6 +20,11 @@
 // ONE: module @rank1 {{.*}}zb.order = "1F0 1B0 1W0 1F1 1B1 1W1"
 // ALL: module @rank1 {{.*}}zb.order = "1F0 1F1 1B0 1W0 1B1 1W1"
 // NEAR: error: unknown schedule 'zbh1', did you mean 'zb-h1'?
+// ORDER: zb.micro_batches = 2 : i64{{.*}}zb.schedule = "order.csv"
+// ORDER: module @rank0 {{.*}}zb.order = "0F0 0F1 0B0 0B1 0W0 0W1"
+// ORDER: module @rank1 {{.*}}zb.order = "1F0 1F1 1B0 1W0 1B1 1W1"
+// MORE: error: {{.*}}order.csv:1:1: 0F2 is missing
+// LATE: error: {{.*}}order-wrong.csv:2:
 // METRIC: error: expected metric barrier or stage, got 'best'
 // METRIC: hint: barrier counts the whole step
 // BYTES: error: expected bytes with K, M or G, got '2T'

@@ -97,10 +97,17 @@ static void check_layout(const zb_schedule_def *schedule, const char *placement,
 
 static void test_layouts(void) {
   const zb_schedule_def any = {.name = "any", .placement = "plain", .chunks_min = 1, .chunks_max = INT_MAX};
+  const zb_schedule_def rounds = {.name = "rounds", .placement = "looped", .chunks_min = 1, .chunks_max = INT_MAX};
+  const zb_schedule_def one = {.name = "one", .placement = "plain", .chunks_min = 1, .chunks_max = 1};
   const zb_schedule_def two = {.name = "two", .placement = "v", .chunks_min = 2, .chunks_max = 2};
   check_layout(&any, NULL, 0, "plain", 1);
   check_layout(&any, NULL, 3, "looped", 3);
   check_layout(&any, "v", 0, "v", 2);
+  check_layout(&any, "plain", 0, "plain", 1);
+  check_layout(&any, "wave", 0, "wave", 2);
+  check_layout(&rounds, NULL, 0, "looped", 2);
+  check_layout(&rounds, NULL, 1, "looped", 1);
+  check_layout(&one, "wave", 0, "wave", 1);
   check_layout(&any, "wave", 4, "wave", 4);
   check_layout(&any, "0,1,2,2,1,0", 0, "0,1,2,2,1,0", 2);
   check_layout(&two, NULL, 0, "v", 2);
