@@ -47,6 +47,7 @@ typedef struct pending_send {
 
 typedef struct allocator {
   zb_pass *pass;
+  int64_t changes;
   MlirOperation module, rank_op;
   int rank;
   zb_subprogram_info *infos;
@@ -494,7 +495,7 @@ static zb_status write_main(allocator *a) {
     if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get")) continue;
     if (a->info_of[n] >= 0) ZB_TRY(call_addresses(a, n));
     else ZB_TRY(communication_address(a, n));
-    ++a->pass->changes;
+    ++a->changes;
   }
   zb_set_ints(a->rank_op, "zb.addresses", a->numbers, (int)a->number_count);
   zb_set_ints(a->rank_op, "zb.waits", a->waits, (int)a->wait_count);
@@ -583,21 +584,46 @@ static void deinit(allocator *a) {
   zb_free(a->waits);
 }
 
-// The rank that needs most: one retry with that number succeeds.
-typedef struct worst_rank {
-  uint64_t need;
-  int rank, above; // above: how many ranks need more than the limit
+typedef struct rank_need {
+  uint64_t bytes;
+  int rank;
   zb_plan_range regions[ZB_REGION_COUNT];
-} worst_rank;
+  int64_t changes;
+} rank_need;
 
-static zb_status over_limit(const worst_rank *worst, int ranks, uint64_t limit, const char *schedule) {
+typedef struct allocation {
+  zb_pass *pass;
+  MlirOperation module;
+  rank_need *needs; // [rank modules]
+} allocation;
+
+static zb_status allocate_one(void *context, MlirOperation rank, int index) {
+  allocation *all = context;
+  allocator a = {.pass = all->pass, .module = all->module, .rank_op = rank, .rank = (int)zb_get_i64(rank, "zb.rank", -1)};
+  zb_status status = allocate_rank(&a);
+  rank_need *need = &all->needs[index];
+  *need = (rank_need){.bytes = a.regions[ZB_REGION_WORKSPACE].offset + a.regions[ZB_REGION_WORKSPACE].bytes, .rank = a.rank, .changes = a.changes};
+  memcpy(need->regions, a.regions, sizeof need->regions);
+  deinit(&a);
+  return status;
+}
+
+// Names the rank that needs most: one retry with that number succeeds.
+static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, const char *schedule) {
+  const rank_need *worst = NULL;
+  int above = 0;
+  for (int i = 0; i < ranks; ++i) {
+    above += needs[i].bytes > limit;
+    if (!worst || needs[i].bytes > worst->bytes) worst = &needs[i];
+  }
+  if (!above) return NULL;
   const zb_schedule_def *def = schedule ? zb_schedule_find(schedule, NULL) : NULL;
   zb_status status = ZB_ERROR(INFEASIBLE, "rank %d needs %llu bytes, the limit is %llu (%d of %d ranks need more than that)", worst->rank,
-                              (unsigned long long)worst->need, (unsigned long long)limit, worst->above, ranks);
+                              (unsigned long long)worst->bytes, (unsigned long long)limit, above, ranks);
   for (int r = 0; r < ZB_REGION_COUNT; ++r)
     if (worst->regions[r].bytes)
       status = zb_status_note(status, "%s: %llu bytes", zb_region_name((zb_region_kind)r), (unsigned long long)worst->regions[r].bytes);
-  return zb_status_hint(status, "give at least %llu bytes, use more ranks or smaller micro-batches%s", (unsigned long long)worst->need,
+  return zb_status_hint(status, "give at least %llu bytes, use more ranks or smaller micro-batches%s", (unsigned long long)worst->bytes,
                         def && def->keeps_limit ? "" : ", or look for an order within the limit (schedule search)");
 }
 
@@ -605,24 +631,13 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
   uint64_t limit = 0;
   if (!zb_pass_option_bytes(pass, "memory-limit", &limit)) return ZB_FAIL;
-  worst_rank worst = {0};
-  int ranks = 0;
-  ZB_FOR_EACH_OP(rank, mlirModuleGetBody(module)) {
-    if (!zb_op_is(rank, "builtin.module")) continue;
-    ++ranks;
-    allocator a = {.pass = pass, .module = top, .rank_op = rank, .rank = (int)zb_get_i64(rank, "zb.rank", -1)};
-    zb_status status = allocate_rank(&a);
-    uint64_t need = a.regions[ZB_REGION_WORKSPACE].offset + a.regions[ZB_REGION_WORKSPACE].bytes;
-    worst.above += need > limit;
-    if (need > worst.need) {
-      worst.need = need;
-      worst.rank = a.rank;
-      memcpy(worst.regions, a.regions, sizeof worst.regions);
-    }
-    deinit(&a);
-    if (status) return zb_pass_fail(pass, status);
-  }
-  if (limit && worst.above) return zb_pass_fail(pass, over_limit(&worst, ranks, limit, zb_get_string(top, "zb.schedule")));
+  int ranks = zb_rank_count(module);
+  allocation all = {.pass = pass, .module = top, .needs = zb_alloc(((size_t)ranks + 1) * sizeof *all.needs)};
+  zb_status status = all.needs ? zb_for_each_rank(module, allocate_one, &all) : ZB_OUT_OF_MEMORY();
+  if (!status && limit) status = check_limit(all.needs, ranks, limit, zb_get_string(top, "zb.schedule"));
+  for (int i = 0; i < ranks && all.needs; ++i) pass->changes += all.needs[i].changes;
+  zb_free(all.needs);
+  if (status) return zb_pass_fail(pass, status);
   return ZB_OK;
 }
 

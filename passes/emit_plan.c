@@ -11,6 +11,7 @@
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,11 +20,13 @@ enum { MESSAGE_COLUMNS = 8 };
 typedef struct emitter {
   MlirOperation module, rank_op;
   zb_plan *plan;
+  zb_plan *memory;          // takes the allocations: the plan, or one whose memory the plan gets in the end
   zb_plan_rank *rank;
   zb_subprogram_info *infos;
   int info_count;
   zb_map *info_index;       // symbol -> subprogram
   zb_map *input_index;      // name -> plan.inputs
+  uint64_t model_hash;      // of the parameters that the rank owns
   size_t input_capacity;
   // Growing arrays of the rank at hand; copied into the plan at the end.
   zb_plan_job *jobs;
@@ -41,7 +44,7 @@ typedef struct emitter {
 
 static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
 
-#define PLAN_NEW(e, count, type) ((type *)zb_plan_alloc((e)->plan, ((size_t)(count) + 1) * sizeof(type)))
+#define PLAN_NEW(e, count, type) ((type *)zb_plan_alloc((e)->memory, ((size_t)(count) + 1) * sizeof(type)))
 
 // ---- Header ----
 
@@ -56,7 +59,7 @@ static zb_status emit_inputs(emitter *e) {
       if (zb_map_get(e->input_index, name, NULL)) continue;
       if (!zb_grow((void **)&e->plan->inputs, &e->input_capacity, (size_t)e->plan->input_count + 1, sizeof *e->plan->inputs)) return ZB_OUT_OF_MEMORY();
       zb_plan_input *input = &e->plan->inputs[e->plan->input_count];
-      input->name = zb_plan_strdup(e->plan, name);
+      input->name = zb_plan_strdup(e->memory, name);
       if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &input->shape)) return ZB_ERROR(INVALID, "input %s is no static tensor", name);
       if (!input->name || !zb_map_set(e->input_index, name, e->plan->input_count++)) return ZB_OUT_OF_MEMORY();
     }
@@ -82,10 +85,10 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   zb_plan *plan = e->plan;
   const char *schedule = zb_get_string(e->module, "zb.schedule"), *placement = zb_get_string(e->module, "zb.placement");
   plan->producer = "zbc " ZB_VERSION;
-  plan->model = zb_plan_strdup(plan, model ? model : "");
-  plan->optimizer = zb_plan_strdup(plan, optimizer ? optimizer : "");
-  plan->schedule = zb_plan_strdup(plan, schedule ? schedule : "");
-  plan->placement = zb_plan_strdup(plan, placement ? placement : "");
+  plan->model = zb_plan_strdup(e->memory, model ? model : "");
+  plan->optimizer = zb_plan_strdup(e->memory, optimizer ? optimizer : "");
+  plan->schedule = zb_plan_strdup(e->memory, schedule ? schedule : "");
+  plan->placement = zb_plan_strdup(e->memory, placement ? placement : "");
   plan->rank_count = (int)zb_get_i64(e->module, "zb.ranks", 0);
   plan->stage_count = zb_ints_count(e->module, "zb.stage_rank");
   plan->chunk_count = (int)zb_get_i64(e->module, "zb.chunks", 1);
@@ -115,7 +118,7 @@ static MlirAttribute table(const emitter *e, const char *name, intptr_t *out_cou
 }
 
 static zb_status fill_tensor(emitter *e, MlirAttribute entry, const char *name, zb_region_kind region, zb_plan_tensor *out) {
-  out->name = zb_plan_strdup(e->plan, name);
+  out->name = zb_plan_strdup(e->memory, name);
   out->offset = e->rank->regions[region].offset + (uint64_t)zb_dictionary_i64(entry, "offset", 0);
   if (!out->name) return ZB_OUT_OF_MEMORY();
   return entry_shape(entry, &out->shape) ? NULL : ZB_ERROR(INVALID, "%s is no static tensor", name);
@@ -176,7 +179,7 @@ static zb_status map_states(const zb_plan_rank *rank, zb_map *first_state) {
   return NULL;
 }
 
-static zb_status emit_parameters(emitter *e, zb_map *owners, const zb_map *first_state, const zb_map *gradients) {
+static zb_status emit_parameters(emitter *e, const zb_map *owners, const zb_map *first_state, const zb_map *gradients) {
   intptr_t count;
   MlirAttribute parameters = table(e, "zb.parameters", &count);
   e->rank->parameters = PLAN_NEW(e, count, zb_plan_parameter);
@@ -188,13 +191,12 @@ static zb_status emit_parameters(emitter *e, zb_map *owners, const zb_map *first
     p->trained = name != NULL;
     if (!name) name = zb_dictionary_string(entry, ZB_ATTR_FROZEN);
     ZB_TRY(fill_tensor(e, entry, name ? name : "", ZB_REGION_PARAMETERS, &p->tensor));
-    p->owner = !zb_map_get(owners, p->tensor.name, NULL);
+    p->owner = zb_map_get_or(owners, p->tensor.name, -1) == e->rank->rank;
     if (p->owner) {
-      if (!zb_map_set(owners, p->tensor.name, 1)) return ZB_OUT_OF_MEMORY();
       char shape[96];
       zb_shape_text(&p->tensor.shape, shape);
       uint64_t own = zb_fnv1a(zb_fnv1a(ZB_FNV_START, p->tensor.name, strlen(p->tensor.name)), shape, strlen(shape));
-      e->plan->model_hash += own; // a sum: the order of the ranks does not matter
+      e->model_hash += own; // a sum: the order of the ranks does not matter
     }
     find_states(e->rank, p->tensor.name, first_state, p);
     p->gradient_offset = zb_map_get_or(gradients, p->tensor.name, -1);
@@ -202,7 +204,7 @@ static zb_status emit_parameters(emitter *e, zb_map *owners, const zb_map *first
   return NULL;
 }
 
-static zb_status emit_tables(emitter *e, zb_map *owners) {
+static zb_status emit_tables(emitter *e, const zb_map *owners) {
   zb_map *first_state = zb_map_create(), *gradients = zb_map_create();
   zb_status status = NULL;
   if (!first_state || !gradients) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -221,7 +223,7 @@ cleanup:
 // Bytes of a dense attribute, a splat written out; i1 as bytes.
 static uint8_t *dense_bytes(emitter *e, MlirAttribute value, const zb_shape *shape) {
   size_t element = zb_dtype_bytes(shape->dtype), count = (size_t)zb_shape_elements(shape);
-  uint8_t *bytes = zb_plan_alloc(e->plan, element * count + 1);
+  uint8_t *bytes = zb_plan_alloc(e->memory, element * count + 1);
   if (!bytes || mlirAttributeIsNull(value) || !mlirAttributeIsADenseElements(value)) return NULL;
   bool splat = mlirDenseElementsAttrIsSplat(value);
   if (shape->dtype == ZB_I1) {
@@ -252,7 +254,7 @@ static zb_status add_inline_constants(emitter *e, zb_map *seen) {
       zb_plan_constant *c = &e->rank->constants[e->rank->constant_count];
       char name[32];
       snprintf(name, sizeof name, "inline%d", e->rank->constant_count++);
-      c->tensor.name = zb_plan_strdup(e->plan, name);
+      c->tensor.name = zb_plan_strdup(e->memory, name);
       c->tensor.offset = (uint64_t)offset;
       if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(node->op, 0)), &c->tensor.shape)) return ZB_ERROR(INVALID, "a constant is no static tensor");
       c->bytes = dense_bytes(e, mlirOperationGetAttributeByName(node->op, text_ref("value")), &c->tensor.shape);
@@ -307,7 +309,7 @@ static const char *location_text(emitter *e, MlirOperation op) {
   MlirLocation location = mlirOperationGetLocation(op);
   if (!mlirLocationIsAName(location)) return "";
   MlirStringRef name = mlirIdentifierStr(mlirLocationNameGetName(location));
-  char *text = zb_plan_alloc(e->plan, name.length + 1);
+  char *text = zb_plan_alloc(e->memory, name.length + 1);
   if (!text) return "";
   memcpy(text, name.data, name.length);
   return text;
@@ -322,7 +324,7 @@ static zb_status emit_attributes(emitter *e, MlirOperation op, zb_plan_instructi
   for (int i = 0; i < view.attrs.count; ++i) {
     zb_attr attr = view.attrs.items[i];
     // The name is of the op's row, which lives as long as the process.
-    if (attr.kind == ZB_ATTR_STRING) attr.s = zb_plan_strdup(e->plan, attr.s);
+    if (attr.kind == ZB_ATTR_STRING) attr.s = zb_plan_strdup(e->memory, attr.s);
     if (attr.kind == ZB_ATTR_INTS) {
       int64_t *ints = PLAN_NEW(e, attr.count, int64_t);
       if (!ints) return ZB_OUT_OF_MEMORY();
@@ -415,12 +417,12 @@ static const char *base_name(emitter *e, const zb_subprogram_info *info, int pos
   else if (sum) snprintf(text, sizeof text, "sum %s#%lld", sum, (long long)zb_dictionary_i64(attributes, "zb.use", 0));
   else if (zb_dictionary_has(attributes, ZB_ATTR_LOSS)) snprintf(text, sizeof text, "loss");
   else snprintf(text, sizeof text, "value %lld", (long long)zb_dictionary_i64(attributes, "zb.value", -1));
-  return zb_plan_strdup(e->plan, text);
+  return zb_plan_strdup(e->memory, text);
 }
 
 static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
   const zb_graph *g = &info->workspace.graph;
-  out->name = zb_plan_strdup(e->plan, info->name);
+  out->name = zb_plan_strdup(e->memory, info->name);
   out->stage = (int)zb_get_i64(info->function, ZB_ATTR_STAGE, -1);
   out->kind = kind_of(info->function);
   out->workspace_bytes = info->workspace.bytes;
@@ -616,12 +618,14 @@ static void clear_rank(emitter *e) {
   for (int i = 0; i < e->info_count; ++i) zb_subprogram_info_deinit(&e->infos[i]);
   zb_free(e->infos);
   if (e->info_index) zb_map_destroy(e->info_index);
-  e->infos = NULL;
-  e->info_index = NULL;
-  e->info_count = 0;
+  zb_free(e->jobs);
+  zb_free(e->pool_u64);
+  zb_free(e->pool_u32);
+  zb_free(e->pool_ranges);
+  zb_free(e->job_of_message);
 }
 
-static zb_status emit_rank(emitter *e, MlirOperation op, zb_map *owners) {
+static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
   int index = (int)zb_get_i64(op, "zb.rank", -1);
   if (index < 0 || index >= e->plan->rank_count || zb_ints_count(op, "zb.regions") != 2 * ZB_REGION_COUNT)
     return ZB_ERROR(INVALID, "a rank's module has no zb.rank or zb.regions: run zb-allocate");
@@ -631,44 +635,88 @@ static zb_status emit_rank(emitter *e, MlirOperation op, zb_map *owners) {
   e->rank->arena_bytes = (uint64_t)zb_get_i64(op, "zb.arena", 0);
   for (int r = 0; r < ZB_REGION_COUNT; ++r)
     e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)zb_ints_at(op, "zb.regions", 2 * r), .bytes = (uint64_t)zb_ints_at(op, "zb.regions", 2 * r + 1)};
-  zb_status status = NULL;
-  ZB_TRY_GOTO(emit_subprograms(e));
-  ZB_TRY_GOTO(emit_tables(e, owners));
-  ZB_TRY_GOTO(emit_constants(e));
-  ZB_TRY_GOTO(emit_jobs(e));
-cleanup:
-  clear_rank(e);
+  e->job_of_message = zb_alloc(((size_t)e->plan->message_count + 1) * sizeof *e->job_of_message);
+  if (!e->job_of_message) return ZB_OUT_OF_MEMORY();
+  ZB_TRY(emit_subprograms(e));
+  ZB_TRY(emit_tables(e, owners));
+  ZB_TRY(emit_constants(e));
+  return emit_jobs(e);
+}
+
+// What the ranks share.
+typedef struct emission {
+  const emitter *header; // plan and inputs
+  const zb_map *owners;  // parameter -> the first rank that holds it
+  zb_plan **memories;    // [rank modules]
+  atomic_uint_least64_t model_hash;
+} emission;
+
+static zb_status emit_one(void *context, MlirOperation op, int index) {
+  emission *all = context;
+  emitter e = {.module = all->header->module, .plan = all->header->plan, .input_index = all->header->input_index};
+  e.memory = all->memories[index] = zb_plan_create();
+  zb_status status = e.memory ? emit_rank(&e, op, all->owners) : ZB_OUT_OF_MEMORY();
+  atomic_fetch_add(&all->model_hash, e.model_hash);
+  clear_rank(&e);
   return status;
+}
+
+static zb_status map_owners(emitter *e, zb_map *owners) {
+  ZB_FOR_EACH_OP(op, zb_function_block(e->module)) {
+    if (!zb_op_is(op, "builtin.module")) continue;
+    intptr_t count;
+    e->rank_op = op;
+    MlirAttribute parameters = table(e, "zb.parameters", &count);
+    for (intptr_t i = 0; i < count; ++i) {
+      MlirAttribute entry = mlirArrayAttrGetElement(parameters, i);
+      const char *name = zb_dictionary_string(entry, ZB_ATTR_PARAM);
+      if (!name) name = zb_dictionary_string(entry, ZB_ATTR_FROZEN);
+      if (!name || zb_map_get(owners, name, NULL)) continue;
+      if (!zb_map_set(owners, name, zb_get_i64(op, "zb.rank", -1))) return ZB_OUT_OF_MEMORY();
+    }
+  }
+  return NULL;
+}
+
+static zb_status emit_ranks(emitter *e, MlirModule module) {
+  int modules = zb_rank_count(module);
+  zb_map *owners = zb_map_create();
+  emission all = {.header = e, .owners = owners, .memories = zb_alloc(((size_t)modules + 1) * sizeof *all.memories)};
+  zb_status status = NULL;
+  if (!owners || !all.memories) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(map_owners(e, owners));
+  status = zb_for_each_rank(module, emit_one, &all);
+  e->plan->model_hash += atomic_load(&all.model_hash);
+cleanup:
+  for (int i = 0; all.memories && i < modules; ++i) zb_plan_take_memory(e->plan, all.memories[i]);
+  zb_free(all.memories);
+  if (owners) zb_map_destroy(owners);
+  return status;
+}
+
+// Inputs grew outside of the plan's memory: hand them over.
+static zb_status hand_over_inputs(zb_plan *plan) {
+  zb_plan_input *inputs = zb_plan_alloc(plan, ((size_t)plan->input_count + 1) * sizeof *inputs);
+  if (!inputs) return ZB_OUT_OF_MEMORY();
+  if (plan->input_count) memcpy(inputs, plan->inputs, (size_t)plan->input_count * sizeof *inputs);
+  zb_free(plan->inputs);
+  plan->inputs = inputs;
+  return NULL;
 }
 
 zb_status zb_emit_plan(MlirModule module, const char *model, const char *optimizer, zb_plan **out) {
   emitter e = {.module = mlirModuleGetOperation(module)};
   zb_status status = NULL;
-  zb_map *owners = zb_map_create();
   *out = NULL;
-  e.plan = zb_plan_create();
+  e.plan = e.memory = zb_plan_create();
   e.input_index = zb_map_create();
-  e.job_of_message = zb_alloc(((size_t)zb_ints_count(e.module, "zb.messages") / MESSAGE_COLUMNS + 1) * sizeof *e.job_of_message);
-  if (!owners || !e.plan || !e.input_index || !e.job_of_message) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  if (!e.plan || !e.input_index) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(emit_header(&e, model, optimizer));
-  ZB_FOR_EACH_OP(op, mlirModuleGetBody(module)) {
-    if (zb_op_is(op, "builtin.module")) ZB_TRY_GOTO(emit_rank(&e, op, owners));
-  }
-  // Inputs grew outside of the plan's arena: hand them over.
-  zb_plan_input *inputs = zb_plan_alloc(e.plan, ((size_t)e.plan->input_count + 1) * sizeof *inputs);
-  if (!inputs) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  if (e.plan->input_count) memcpy(inputs, e.plan->inputs, (size_t)e.plan->input_count * sizeof *inputs);
-  zb_free(e.plan->inputs);
-  e.plan->inputs = inputs;
+  ZB_TRY_GOTO(emit_ranks(&e, module));
+  ZB_TRY_GOTO(hand_over_inputs(e.plan));
   *out = e.plan;
   e.plan = NULL;
 cleanup:
-  zb_free(e.jobs);
-  zb_free(e.pool_u64);
-  zb_free(e.pool_u32);
-  zb_free(e.pool_ranges);
-  zb_free(e.job_of_message);
-  if (owners) zb_map_destroy(owners);
   if (e.input_index) zb_map_destroy(e.input_index);
   if (e.plan) {
     zb_free(e.plan->inputs);

@@ -54,4 +54,13 @@ MlirBlock zb_function_block(MlirOperation function);
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);         \
        op = mlirOperationGetNextInBlock(op))
 
+/* How many modules of ranks an outlined program has. */
+int zb_rank_count(MlirModule module);
+
+/* Runs `run` once for the module of every rank of an outlined program, for many ranks on several threads: it may change its rank's module
+ * and rows of its own, and read everything else. index: number of the module in the program. The status of the lowest rank that failed
+ * comes back; those after it may have run or not. */
+typedef zb_status (*zb_rank_run)(void *context, MlirOperation rank, int index);
+zb_status zb_for_each_rank(MlirModule module, zb_rank_run run, void *context) ZB_MUST_USE;
+
 #endif

@@ -26,6 +26,7 @@
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +101,9 @@ typedef struct connector {
   size_t operand_capacity;
   int64_t *posts;          // message of every send and receive, in program order
   size_t post_count, post_capacity;
+  int64_t changes;
   bool failed;
+  atomic_int_least64_t *all_changes;
 } connector;
 
 static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
@@ -351,7 +354,7 @@ static MlirOperation append(connector *c, const char *name, const MlirValue *ope
     return op;
   }
   mlirBlockAppendOwnedOperation(c->block, op);
-  ++c->pass->changes;
+  ++c->changes;
   return op;
 }
 
@@ -581,8 +584,6 @@ static zb_status connect_rank(connector *c, int rank) {
   zb_map *sums = zb_map_create();
   c->rank = rank;
   c->values = zb_map_create_pointer();
-  c->local_count = 0;
-  c->post_count = 0;
   c->location = mlirOperationGetLocation(c->p.ranks[rank]);
   zb_function_begin(&f, c->context, c->location);
   c->block = f.block;
@@ -601,7 +602,9 @@ cleanup:
   zb_free(posts);
   if (sums) zb_map_destroy(sums);
   if (c->values) zb_map_destroy(c->values);
-  c->values = NULL;
+  zb_free(c->locals);
+  zb_free(c->operands);
+  zb_free(c->posts);
   return status;
 }
 
@@ -658,6 +661,17 @@ static zb_status index_jobs(connector *c) {
   return NULL;
 }
 
+// Frames are rows of the rank's stages; everything else of a rank is in its own copy.
+static zb_status connect_one(void *context, MlirOperation rank, int index) {
+  (void)index;
+  connector *all = context, c = *all;
+  int number = (int)zb_get_i64(rank, "zb.rank", -1);
+  ZB_TRY(write_times(&c, number));
+  zb_status status = connect_rank(&c, number);
+  atomic_fetch_add(all->all_changes, c.changes);
+  return status;
+}
+
 static zb_status connect_all(connector *c, MlirModule module) {
   ZB_TRY(zb_module_problem_build(module, c->micro_batches, &c->p));
   c->stages = c->p.problem.stages;
@@ -674,10 +688,7 @@ static zb_status connect_all(connector *c, MlirModule module) {
   ZB_TRY(find_exchanges(c));
   ZB_TRY(number_messages(c));
   ZB_TRY(write_messages(c));
-  for (int rank = 0; rank < c->p.problem.ranks; ++rank) {
-    ZB_TRY(write_times(c, rank));
-    ZB_TRY(connect_rank(c, rank));
-  }
+  ZB_TRY(zb_for_each_rank(module, connect_one, c));
   return NULL;
 }
 
@@ -694,9 +705,6 @@ static void deinit(connector *c) {
   zb_free(c->job_index);
   zb_free(c->messages);
   zb_free(c->frames);
-  zb_free(c->locals);
-  zb_free(c->operands);
-  zb_free(c->posts);
   if (c->sources) zb_map_destroy(c->sources);
   zb_simulation_deinit(&c->simulation);
   zb_order_deinit(&c->order);
@@ -705,9 +713,11 @@ static void deinit(connector *c) {
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
-  connector c = {.pass = pass, .context = mlirOperationGetContext(top), .micro_batches = (int)zb_get_i64(top, "zb.micro_batches", 0)};
+  atomic_int_least64_t changes = 0;
+  connector c = {.pass = pass, .all_changes = &changes, .context = mlirOperationGetContext(top), .micro_batches = (int)zb_get_i64(top, "zb.micro_batches", 0)};
   if (c.micro_batches < 1) return zb_op_error_at(top, "run zb-schedule before zb-insert-comm", "module needs zb.micro_batches");
   zb_status status = connect_all(&c, module);
+  pass->changes += atomic_load(&changes);
   deinit(&c);
   return status ? zb_pass_fail(pass, status) : ZB_OK;
 }

@@ -21,6 +21,7 @@
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +59,16 @@ typedef struct memory {
   int stage_count;
   int *stage_rank;
   zb_map *producers;        // value id + 1 -> stage * CLASS_COUNT + class; absent: input
-  pool pools[POOL_COUNT];   // of the rank at hand
+  pool pools[POOL_COUNT];   // of the rank at hand, as is:
+  int64_t changes;
 } memory;
+
+// What the ranks share while each is rebuilt.
+typedef struct framing {
+  const memory *memory;
+  const zb_map *leaving;
+  atomic_int_least64_t *changes;
+} framing;
 
 static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
 static void *id_key(int64_t id) { return (void *)(uintptr_t)(id + 1); }
@@ -399,7 +408,7 @@ static zb_op_cost total_cost(MlirBlock block) {
   return total;
 }
 
-static zb_result rebuild_function(memory *m, MlirBlock body, MlirOperation old, stage_info *stage, int class_index, const zb_map *leaving) {
+static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, stage_info *stage, int class_index, const zb_map *leaving) {
   rebuild r = {.m = m, .stage = stage, .class_index = class_index, .old = old};
   MlirBlock old_block = zb_function_block(old);
   zb_function_begin(&r.f, m->context, mlirOperationGetLocation(old));
@@ -418,7 +427,7 @@ static zb_result rebuild_function(memory *m, MlirBlock body, MlirOperation old, 
   put_pool_results(&r);
   add_results(&r, leaving);
   char *name = zb_strdup(zb_symbol_name(old)), class_text[8];
-  if (!name) return zb_pass_fail(m->pass, ZB_OUT_OF_MEMORY());
+  if (!name) return ZB_OUT_OF_MEMORY();
   snprintf(class_text, sizeof class_text, "%s", zb_get_string(old, ZB_ATTR_CLASS));
   MlirNamedAttribute attributes[5] = {
       zb_named(m->context, ZB_ATTR_CLASS, zb_mlir_string(m->context, class_text)),
@@ -429,15 +438,15 @@ static zb_result rebuild_function(memory *m, MlirBlock body, MlirOperation old, 
   };
   MlirOperation now = zb_function_finish(&r.f, body, name, false, attributes, 5);
   zb_free(name);
-  if (mlirOperationIsNull(now)) return zb_pass_fail(m->pass, ZB_OUT_OF_MEMORY());
-  ++m->pass->changes;
+  if (mlirOperationIsNull(now)) return ZB_OUT_OF_MEMORY();
+  ++m->changes;
   if (stage) stage->functions[class_index] = now;
   mlirOperationDestroy(old);
   zb_workspace workspace;
-  ZB_PASS_TRY(m->pass, zb_workspace_build(now, &workspace));
+  ZB_TRY(zb_workspace_build(now, &workspace));
   zb_set_i64(now, "zb.workspace", (int64_t)workspace.bytes);
   zb_workspace_deinit(&workspace);
-  return ZB_OK;
+  return NULL;
 }
 
 // ---- The pass ----
@@ -476,27 +485,37 @@ static zb_status find_leaving(memory *m, zb_map *leaving) {
   return NULL;
 }
 
-static zb_result rebuild_rank(memory *m, MlirOperation rank, const zb_map *leaving) {
-  MlirBlock body = zb_function_block(rank);
-  zb_result result = ZB_OK;
-  for (int i = 0; i < POOL_COUNT; ++i)
-    if (!(m->pools[i].offsets = zb_map_create())) result = zb_pass_fail(m->pass, ZB_OUT_OF_MEMORY());
-  zb_status status = result ? collect_pools(m, body) : NULL;
-  if (status) result = zb_pass_fail(m->pass, status);
+static zb_status rebuild_functions(memory *m, MlirBlock body, const zb_map *leaving) {
   MlirOperation last = {0};
   ZB_FOR_EACH_OP(function, body) last = function;
   MlirOperation op = mlirBlockGetFirstOperation(body);
-  while (result && !mlirOperationIsNull(last) && !mlirOperationIsNull(op)) {
+  while (!mlirOperationIsNull(last) && !mlirOperationIsNull(op)) {
     MlirOperation next = mlirOperationGetNextInBlock(op);
     bool is_last = mlirOperationEqual(op, last);
     int stage = (int)zb_get_i64(op, ZB_ATTR_STAGE, -1), c = class_index_of(op);
-    result = rebuild_function(m, body, op, stage >= 0 && c >= 0 ? &m->stages[stage] : NULL, c, leaving);
+    ZB_TRY(rebuild_function(m, body, op, stage >= 0 && c >= 0 ? &m->stages[stage] : NULL, c, leaving));
     if (is_last) break;
     op = next;
   }
-  if (result) write_pool_tables(m, rank);
-  clear_pools(m);
-  return result;
+  return NULL;
+}
+
+// A rank changes its own functions and the rows of its own stages; the rest is in its own copy.
+static zb_status rebuild_rank(void *context, MlirOperation rank, int index) {
+  (void)index;
+  const framing *all = context;
+  memory m = *all->memory;
+  MlirBlock body = zb_function_block(rank);
+  zb_status status = NULL;
+  for (int i = 0; i < POOL_COUNT; ++i)
+    if (!(m.pools[i].offsets = zb_map_create())) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(collect_pools(&m, body));
+  ZB_TRY_GOTO(rebuild_functions(&m, body, all->leaving));
+  write_pool_tables(&m, rank);
+  atomic_fetch_add(all->changes, m.changes);
+cleanup:
+  clear_pools(&m);
+  return status;
 }
 
 static zb_result frame_all(memory *m, MlirBlock top) {
@@ -512,12 +531,12 @@ static zb_result frame_all(memory *m, MlirBlock top) {
   zb_map *leaving = zb_map_create_pointer();
   if (!leaving) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   zb_status status = find_leaving(m, leaving);
-  zb_result result = status ? zb_pass_fail(pass, status) : ZB_OK;
-  ZB_FOR_EACH_OP(rank, top) {
-    if (result && zb_op_is(rank, "builtin.module")) result = rebuild_rank(m, rank, leaving);
-  }
+  atomic_int_least64_t changes = 0;
+  framing all = {.memory = m, .leaving = leaving, .changes = &changes};
+  if (!status) status = zb_for_each_rank(pass->program->module, rebuild_rank, &all);
+  pass->changes += atomic_load(&changes);
   zb_map_destroy(leaving);
-  return result;
+  return status ? zb_pass_fail(pass, status) : ZB_OK;
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {

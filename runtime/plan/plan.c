@@ -76,6 +76,15 @@ void zb_plan_destroy(zb_plan *plan) {
   zb_free(plan);
 }
 
+void zb_plan_take_memory(zb_plan *plan, zb_plan *other) {
+  if (!other) return;
+  plan_block **end = &plan->arena->blocks;
+  while (*end) end = &(*end)->next;
+  *end = other->arena->blocks;
+  other->arena->blocks = NULL;
+  zb_plan_destroy(other);
+}
+
 /* Bytes from the start of the block's memory to the next aligned address. */
 static size_t aligned_use(const plan_block *block) {
   uintptr_t start = (uintptr_t)(block + 1);

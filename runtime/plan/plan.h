@@ -191,6 +191,8 @@ zb_plan *zb_plan_create(void) ZB_MUST_USE;
 void zb_plan_destroy(zb_plan *plan);
 /* Memory that lives as long as the plan, zeroed; NULL when out of memory. */
 void *zb_plan_alloc(zb_plan *plan, size_t bytes) ZB_MUST_USE;
+/* What was allocated from `other` (NULL: nothing) belongs to `plan` from now on; `other` is destroyed. */
+void zb_plan_take_memory(zb_plan *plan, zb_plan *other);
 const char *zb_plan_strdup(zb_plan *plan, const char *text) ZB_MUST_USE;
 
 /* The file DIR/plan.zb: magic "ZBPLAN\0\1", version, one protobuf section for the header and one a rank, each with length and CRC32C
