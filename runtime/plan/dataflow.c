@@ -16,7 +16,6 @@
  * Tests: test/runtime/plan/verifier_test.c
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/text.h"
