@@ -451,6 +451,12 @@ static zb_result outline_graph(outline *o) {
   return ZB_OK;
 }
 
+// Half of the ops have moved and the others, the return too, still read them: nothing may point across when the parts are destroyed.
+static void drop_operands(outline *o) {
+  for (int n = 0; n < o->graph.node_count; ++n) mlirOperationSetOperands(o->graph.nodes[n].op, 0, NULL);
+  if (!mlirOperationIsNull(o->graph.terminator)) mlirOperationSetOperands(o->graph.terminator, 0, NULL);
+}
+
 static void deinit(outline *o) {
   for (int i = 0; i < o->sub_count && o->subs; ++i)
     if (o->subs[i].started) zb_function_abandon(&o->subs[i].f);
@@ -483,6 +489,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   for (int s = 0; s < o.stages; ++s) o.stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
   zb_status status = zb_graph_build(function, &o.graph);
   zb_result result = status ? zb_pass_fail(pass, status) : outline_graph(&o);
+  if (!result && !status) drop_operands(&o);
   deinit(&o);
   return result;
 }
