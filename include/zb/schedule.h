@@ -124,6 +124,8 @@ typedef struct zb_problem_data {
  * Released with zb_problem_data_deinit; on failure it is empty. */
 ZB_API zb_status zb_problem_data_init(zb_problem_data *data, int ranks, int chunks, int micro_batches) ZB_MUST_USE;
 ZB_API void zb_problem_data_deinit(zb_problem_data *data);
+/* A copy of a problem, which owns all it points to; the problem is checked first. */
+ZB_API zb_status zb_problem_data_copy(zb_problem_data *data, const zb_problem *problem) ZB_MUST_USE;
 /* Edges and limits of ranks are made where they are wanted, all 0: *data's edges [count], rank_limit_bytes [ranks]. */
 ZB_API zb_status zb_problem_data_edges(zb_problem_data *data, int count) ZB_MUST_USE;
 ZB_API zb_status zb_problem_data_limits(zb_problem_data *data) ZB_MUST_USE;

@@ -129,20 +129,27 @@ static void add_jobs(zb_text *out, const zb_problem *p, const zb_path_step *step
 
 /* ---- A micro-batch along the ranks ---- */
 
-/* Steps from `at` in which one kind of one micro-batch goes from rank to rank; *messages: how often. */
-static int length_along(const zb_path *path, int at, int *messages) {
+/* Steps in which one kind of one micro-batch goes from rank to rank; a backward that is whole takes its W along. */
+typedef struct along {
+  int count, messages;
+  bool whole;
+} along;
+
+static along find_along(const zb_path *path, int at) {
   const zb_job job = path->steps[at].job;
-  int end = at + 1;
-  *messages = 0;
-  while (end < path->count) {
-    const zb_path_step *next = &path->steps[end];
-    const bool message = next->kind == ZB_PATH_MESSAGE && end + 1 < path->count;
+  along out = {.count = 1};
+  while (at + out.count < path->count) {
+    const zb_path_step *next = &path->steps[at + out.count];
+    const bool more = at + out.count + 1 < path->count, message = next->kind == ZB_PATH_MESSAGE && more;
     if (message) ++next;
-    if (next->kind != ZB_PATH_JOB || !same_way(next->job, job)) break;
-    *messages += message;
-    end += message ? 2 : 1;
+    const bool w = next->kind == ZB_PATH_JOB && job.kind == ZB_B && next->job.kind == ZB_W && !message &&
+                   next->job.micro_batch == job.micro_batch && (out.whole || (more && next[1].kind == ZB_PATH_MESSAGE));
+    if (!w && (next->kind != ZB_PATH_JOB || !same_way(next->job, job))) break;
+    out.whole |= w;
+    out.messages += message;
+    out.count += message ? 2 : 1;
   }
-  return end - at;
+  return out;
 }
 
 /* "ranks 0 to 3, 2 to 0" */
@@ -165,7 +172,7 @@ static void add_ranks(zb_text *out, const zb_path_step *steps, int count) {
 /* ---- Lines ---- */
 
 /* The messages of the stretch that take time, if any. */
-static void add_messages(zb_text *out, const zb_path_step *steps, int count, bool along) {
+static void add_messages(zb_text *out, const zb_path_step *steps, int count, bool moves) {
   int messages = 0;
   int64_t time_ps = 0;
   for (int i = 0; i < count; ++i)
@@ -176,7 +183,7 @@ static void add_messages(zb_text *out, const zb_path_step *steps, int count, boo
   if (!time_ps) return;
   if (messages > 1) zb_text_add(out, ", %d messages", messages);
   if (messages == 1) zb_text_add(out, ", message");
-  if (!along) zb_text_add(out, " to rank %d", steps[count - 1].to_rank);
+  if (!moves) zb_text_add(out, " to rank %d", steps[count - 1].to_rank);
 }
 
 /* Adds the line of the stretch that starts at `at`; its number of steps. */
@@ -187,13 +194,15 @@ static int add_stretch(zb_text *out, const zb_problem *p, const zb_path *path, i
     zb_text_add(out, "rank %d: optimizer\n", steps->rank);
     return 1;
   }
-  int messages = 0, count = length_along(path, at, &messages);
-  const bool along = messages > 1;
-  if (along) {
+  const along way = find_along(path, at);
+  const bool moves = way.messages > 1;
+  int count = 0;
+  if (moves) {
+    count = way.count;
     add_ranks(out, steps, count);
-    zb_text_add(out, ": %c of micro-batch %d", zb_kind_letter(steps->job.kind), steps->job.micro_batch);
+    zb_text_add(out, ": %c%s of micro-batch %d", zb_kind_letter(steps->job.kind), way.whole ? " and W" : "",
+                steps->job.micro_batch);
   } else {
-    count = 0;
     while (at + count < path->count && steps[count].kind == ZB_PATH_JOB && steps[count].rank == steps->rank)
       ++count;
     zb_text_add(out, "rank %d: ", steps->rank);
@@ -201,7 +210,7 @@ static int add_stretch(zb_text *out, const zb_problem *p, const zb_path *path, i
   }
   while (at + count < path->count && steps[count].kind == ZB_PATH_MESSAGE)
     ++count;
-  add_messages(out, steps, count, along);
+  add_messages(out, steps, count, moves);
   zb_text_add(out, "\n");
   return count;
 }

@@ -213,6 +213,30 @@ zb_status zb_schedule_parse(const char *text, zb_schedule_choice *out) {
 
 /* ---- Running a row ---- */
 
+static bool has_edge(const zb_problem *problem, int stage) {
+  for (int i = 0; i < problem->edge_count; ++i)
+    if (problem->edges[i].source == stage && problem->edges[i].destination == stage + 1 &&
+        problem->edges[i].backward_bytes > 0)
+      return true;
+  return false;
+}
+
+/* What a rank holds when one micro-batch alone has passed its stages and comes back: no order needs less. Where stages
+ * do not form a chain, of the stage that keeps most. */
+static int64_t alone_bytes(const zb_problem *problem, int rank) {
+  const int64_t base = problem->base_bytes ? problem->base_bytes[rank] : 0;
+  int64_t live = base, most = base;
+  for (int stage = 0; stage < problem->stages; ++stage) {
+    if (problem->edges && stage > 0 && !has_edge(problem, stage - 1)) live = base;
+    if (problem->stage_rank[stage] != rank) continue;
+    const zb_stage_cost *cost = &problem->costs[stage];
+    if (live + cost->keep_bytes[ZB_F] > most) most = live + cost->keep_bytes[ZB_F];
+    live += cost->keep_bytes[ZB_F] - cost->free_bytes[ZB_F];
+    if (live + cost->keep_bytes[ZB_B] > most) most = live + cost->keep_bytes[ZB_B];
+  }
+  return most;
+}
+
 /* INFEASIBLE names the rank that is furthest above its limit, so that one retry with that number succeeds. */
 static zb_status check_memory(const zb_schedule_def *schedule, const zb_problem *problem, const zb_order *order) {
   if (problem->memory_limit_bytes == 0 && !problem->rank_limit_bytes) return NULL;
@@ -235,6 +259,10 @@ static zb_status check_memory(const zb_schedule_def *schedule, const zb_problem 
                  problem->ranks),
         "give %lld bytes or more a rank, or use a schedule or micro-batch size that keeps less",
         (long long)peak[worst]);
+  const int64_t alone = above ? alone_bytes(problem, worst) : 0;
+  if (above && alone > zb_rank_limit(problem, worst))
+    status = zb_status_note(status, "one micro-batch alone needs %lld bytes on rank %d: no schedule fits",
+                            (long long)alone, worst);
   zb_free(peak);
   return status;
 }

@@ -1,4 +1,6 @@
 /* Problems that own their arrays. Tests: test/passes/schedule/problem_json_test.c. */
+#include <string.h>
+
 #include "passes/schedule/model.h"
 
 zb_status zb_problem_data_init(zb_problem_data *data, int ranks, int chunks, int micro_batches) {
@@ -52,4 +54,35 @@ zb_status zb_problem_data_limits(zb_problem_data *data) {
   zb_free(data->rank_limit_bytes);
   data->problem.rank_limit_bytes = data->rank_limit_bytes = limits;
   return NULL;
+}
+
+static zb_status copy_arrays(zb_problem_data *data, const zb_problem *from) {
+  const size_t stages = (size_t)from->stages, ranks = (size_t)from->ranks;
+  memcpy(data->stage_rank, from->stage_rank, stages * sizeof *from->stage_rank);
+  memcpy(data->costs, from->costs, stages * sizeof *from->costs);
+  if (from->base_bytes) memcpy(data->base_bytes, from->base_bytes, ranks * sizeof *from->base_bytes);
+  if (from->optimizer_ps) memcpy(data->optimizer_ps, from->optimizer_ps, ranks * sizeof *from->optimizer_ps);
+  if (from->edges) {
+    ZB_TRY(zb_problem_data_edges(data, from->edge_count));
+    memcpy(data->edges, from->edges, (size_t)from->edge_count * sizeof *from->edges);
+  }
+  if (from->rank_limit_bytes) {
+    ZB_TRY(zb_problem_data_limits(data));
+    memcpy(data->rank_limit_bytes, from->rank_limit_bytes, ranks * sizeof *from->rank_limit_bytes);
+  }
+  return NULL;
+}
+
+zb_status zb_problem_data_copy(zb_problem_data *data, const zb_problem *problem) {
+  *data = (zb_problem_data){0};
+  ZB_TRY(zb_problem_check(problem));
+  ZB_TRY(zb_problem_data_init(data, problem->ranks, problem->stages / problem->ranks, problem->micro_batches));
+  zb_status status = copy_arrays(data, problem);
+  data->problem.link_latency_ps = problem->link_latency_ps;
+  data->problem.link_ps_per_byte = problem->link_ps_per_byte;
+  data->problem.memory_limit_bytes = problem->memory_limit_bytes;
+  data->problem.metric = problem->metric;
+  data->problem.whole_backward = problem->whole_backward;
+  if (status) zb_problem_data_deinit(data);
+  return status;
 }

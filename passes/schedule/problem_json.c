@@ -157,19 +157,24 @@ static zb_status unknown_key(const reader *r, const char *path, const char *name
   return status;
 }
 
-static zb_status read_object(reader *r, const json_t *value, const char *path, const key *keys) {
-  if (!json_is_object(value)) return wrong(r, value, *path ? path : "the file", "an object");
+static zb_status check_keys(const reader *r, const json_t *value, const char *path, const key *keys) {
   const char *name;
   json_t *member;
   json_object_foreach((json_t *)(uintptr_t)value, name, member) {
     int i = 0;
-    while (keys[i].name && strcmp(keys[i].name, name))
+    while (keys[i].name && strcmp(keys[i].name, name) != 0)
       ++i;
     if (!keys[i].name) return unknown_key(r, path, name, keys);
   }
+  return NULL;
+}
+
+static zb_status read_object(reader *r, const json_t *value, const char *path, const key *keys) {
+  if (!json_is_object(value)) return wrong(r, value, path, "an object");
+  ZB_TRY(check_keys(r, value, path, keys));
   for (int i = 0; keys[i].name; ++i) {
     char place[PATH_BYTES];
-    member = json_object_get(value, keys[i].name);
+    const json_t *member = json_object_get(value, keys[i].name);
     if (!member && keys[i].needed)
       return ZB_ERROR(INVALID, "%s: %s: expected this key, it is missing", r->name, join(place, path, keys[i].name));
     if (member && keys[i].read) ZB_TRY(keys[i].read(r, member, join(place, path, keys[i].name)));
@@ -436,6 +441,7 @@ static zb_status read_sizes(reader *r) {
 
 static zb_status read_problem(reader *r) {
   if (!json_is_object(r->root)) return wrong(r, r->root, "the file", "an object");
+  ZB_TRY(check_keys(r, r->root, "", problem_keys));
   ZB_TRY(read_sizes(r));
   ZB_TRY(zb_status_note(zb_problem_data_init(r->out, r->ranks, r->chunks, r->micro_batches), "in %s", r->name));
   ZB_TRY(read_object(r, r->root, "", problem_keys));

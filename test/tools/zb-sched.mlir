@@ -34,7 +34,7 @@
 // VERSION: zb-sched {{[0-9]+\.[0-9]+}}
 
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule zb-h2x 2>&1 | FileCheck %s --check-prefix=NAME
-// NAME: unknown schedule 'zb-h2x', did you mean 'zb-h
+// NAME: unknown schedule 'zb-h2x', did you mean 'zb-h2'?
 // RUN: not zb-sched --rank 4 2>&1 | FileCheck %s --check-prefix=OPTION
 // OPTION: unknown option '--rank', did you mean '--ranks'?
 // RUN: not zb-sched --ranks 0 --micro-batches 8 --schedule 1f1b 2>&1 | FileCheck %s --check-prefix=ZERO
@@ -49,3 +49,58 @@
 // FILE: no-such-folder/a.svg
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --metric best 2>&1 | FileCheck %s --check-prefix=METRIC
 // METRIC: --metric: expected barrier or stage, got 'best'
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --memory-limit 800000 2>&1 | FileCheck %s --check-prefix=ALONE
+// ALONE: 1f1b needs 4194304 bytes on rank 0, and the limit is 800000
+// ALONE: note: one micro-batch alone needs 1048576 bytes on rank 0: no schedule fits
+// RUN: not zb-sched --ranks 4 --micro-batches 0 --schedule 1f1b 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: --micro-batches: expected a whole number of 1 to 1000000, got '0'
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs f=inf 2>&1 | FileCheck %s --check-prefix=INFINITE
+// INFINITE: --costs: f: expected a number of 0 to 1e9, got 'inf'
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs g=1 2>&1 | FileCheck %s --check-prefix=KEY
+// KEY: --costs: expected name=number, got 'g=1'
+// KEY: hint: names are f, b, w, comm, opt, mem, mem_w and base
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --memory-limit 2X 2>&1 | FileCheck %s --check-prefix=BYTES
+// BYTES: --memory-limit: expected bytes like 800, 64M or 1.5G, or 1.25p, got '2X'
+// RUN: not zb-sched --ranks 4 --micro-batches 8 2>&1 | FileCheck %s --check-prefix=MISSING
+// MISSING: --schedule is missing
+// RUN: not zb-sched --ranks 4 --schedule 1f1b 2>&1 | FileCheck %s --check-prefix=MICRO
+// MICRO: --micro-batches is missing
+// RUN: not zb-sched 1f1b 2>&1 | FileCheck %s --check-prefix=WORD
+// WORD: expected an option, got '1f1b'
+
+// The critical path: down with the first micro-batch, back with the last.
+// RUN: zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs f=1,b=1,w=1,comm=0.5 | FileCheck %s --check-prefix=PATH
+// PATH: critical path of the step: 33.000 ms of jobs, 8.000 ms of messages
+// PATH-NEXT: 0.000 ms ranks 0 to 3: F of micro-batch 0, 3 messages
+// PATH-NEXT: 5.500 ms ranks 3 to 0: B and W of micro-batch 0, 3 messages
+// PATH-NEXT: 15.000 ms ranks 0 to 3: F of micro-batch 4, 3 messages
+// PATH-NEXT: 20.500 ms ranks 3 to 1: B and W of micro-batch 4, 2 messages
+// PATH-NEXT: 27.500 ms ranks 1 to 3: F of micro-batch 7, 2 messages
+// PATH-NEXT: 31.500 ms ranks 3 to 0: B and W of micro-batch 7, 3 messages
+// PATH-NOT: ms
+
+// Limits in units of what 1F1B needs, beside the base memory.
+// RUN: zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs base=100,mem=2 --memory-limit 1p | FileCheck %s --check-prefix=UNITS
+// UNITS: peak memory  102.000 to 108.000 MiB a rank
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs base=100,mem=2 --memory-limit 0.99p 2>&1 | FileCheck %s --check-prefix=BELOW
+// BELOW: 1f1b needs 113246208 bytes on rank 0, and the limit is 113162322
+
+// Tables: by time, and why a schedule is not in it.
+// RUN: zb-sched --ranks 4 --micro-batches 8 --compare fthenb,zb-h1,1f1b --memory-limit 1p | FileCheck %s --check-prefix=TABLE
+// TABLE: schedule placement chunks
+// TABLE-NEXT: zb-h1 plain 1 27.000
+// TABLE-NEXT: 1f1b plain 1 33.000 27.27% 27.27%
+// TABLE-NEXT: fthenb plain 1 -- needs 8388608 bytes on rank 0, and the limit is 4194304
+// RUN: zb-sched --ranks 4 --micro-batches 8 --schedule all --metric stage | FileCheck %s --check-prefix=ALL
+// ALL-DAG: 1f1b plain
+// ALL-DAG: fthenb looped
+// ALL: by the stage metric
+// RUN: zb-sched --ranks 2 --micro-batches 4 --compare zb-h1,fthenb --memory-limit 1p --json | FileCheck %s --check-prefix=LINES
+// LINES: {"version": "{{.*}}", "schedule": "zb-h1", "ranks": 2,{{.*}} "critical_path": [{"kind": "job", "rank": 0, "job": "0F0", "start": 0.000000000, "end": 1.000000000},{{.*}} "jobs": {{\[\[}}["0F0", 0.000000000, 1.000000000],
+// LINES-NEXT: {"version": "{{.*}}", "schedule": "fthenb", "chunks": 1, "placement": "plain", "error": "fthenb needs
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --compare fthenb,zbh1 2>&1 | FileCheck %s --check-prefix=ROWNAME
+// ROWNAME: unknown schedule 'zbh1', did you mean 'zb-h1'?
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule all --memory-limit 100 2>&1 | FileCheck %s --check-prefix=NOROW
+// NOROW: none of the {{[0-9]+}} schedules fits
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule all --chart 2>&1 | FileCheck %s --check-prefix=NOFILE
+// NOFILE: a table of several schedules writes no chart and no files

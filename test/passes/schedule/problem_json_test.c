@@ -63,11 +63,14 @@ static void test_round_trip(void) {
     expect_ok(parse(text, &data));
     if (!same(&x.problem, &data.problem)) fprintf(stderr, "\nnot the same: %s", text);
     CU_ASSERT(same(&x.problem, &data.problem));
-    char *again = zb_problem_json(&data.problem);
+    zb_problem_data copy;
+    expect_ok(zb_problem_data_copy(&copy, &data.problem));
+    zb_problem_data_deinit(&data);
+    char *again = zb_problem_json(&copy.problem);
     CU_ASSERT_STRING_EQUAL(text, again);
     zb_free(again);
+    zb_problem_data_deinit(&copy);
     zb_free(text);
-    zb_problem_data_deinit(&data);
   }
 }
 

@@ -1,0 +1,174 @@
+/* The command line of zb-sched: parsing, help and suggestions come from the rows of SCHED_OPTIONS. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/sched/sched.h"
+
+typedef enum option_kind { COUNT, TEXT, FLAG } option_kind;
+
+typedef struct option {
+  const char *group, *name, *value, *help;
+  option_kind kind;
+  size_t offset; /* of the field of sched_settings */
+} option;
+
+static const option options[] = {
+#define ROW(group, option, field, kind, value, help)                                                                   \
+  {group, option, value, help, kind, offsetof(sched_settings, field)},
+    SCHED_OPTIONS(ROW)
+#undef ROW
+};
+enum { OPTION_ROWS = sizeof options / sizeof *options };
+
+/* All names, for the nearest one to a wrong word. */
+static const char option_names[] =
+#define ROW(group, option, field, kind, value, help) option " "
+    SCHED_OPTIONS(ROW);
+#undef ROW
+
+void sched_print_help(void) {
+  printf("zb-sched: pipeline schedules without a model. Costs in; the order of F, B and W jobs of every rank out, with "
+         "exact\n"
+         "time and memory, both bubbles, a proven lower bound and the critical path\n\n"
+         "usage: zb-sched --ranks P --micro-batches M --schedule NAME [options]\n");
+  for (int i = 0; i < OPTION_ROWS; ++i) {
+    char left[40];
+    if (*options[i].group) printf("\n%s:\n", options[i].group);
+    snprintf(left, sizeof left, "%s%s%s", options[i].name, *options[i].value ? " " : "", options[i].value);
+    printf("  %-24s %s\n", left, options[i].help);
+  }
+  printf("\nSPEC: f=1,b=1,w=1,comm=0,opt=0,mem=1,mem_w=mem,base=0 (the defaults). f, b, w: ms of a micro-batch on a "
+         "rank, over all its\n"
+         "chunks; comm: ms of a message between ranks; opt: ms of the optimizer; mem: MiB that a micro-batch keeps on "
+         "a rank from F\n"
+         "to B, mem_w: how many of them until W; base: MiB always there.\n"
+         "\nexamples:\n"
+         "  zb-sched --ranks 4 --micro-batches 8 --schedule zb-h1 --chart\n"
+         "  zb-sched --ranks 8 --micro-batches 24 --schedule all --costs f=18.5,b=18.1,w=9.3,comm=0.6 --memory-limit "
+         "1.5p\n"
+         "  zb-sched --problem mine.json --schedule 1f1b --timeline step.svg\n"
+         "\nexit status: 0 done, 1 wrong input, 2 wrong command line, 3 memory limit too small, 4 file or memory "
+         "trouble\n");
+}
+
+static void print_options(const zb_schedule_def *schedule) {
+  for (int i = 0; schedule->options && i < ZB_SCHEDULE_OPTIONS_MAX && schedule->options[i].name; ++i) {
+    const zb_schedule_option *o = &schedule->options[i];
+    printf("  %-18s :%s=%lld  %s", "", o->name, (long long)o->value, o->help);
+    if (o->most < INT_MAX) printf(" (%lld to %lld)", (long long)o->least, (long long)o->most);
+    printf("\n");
+  }
+}
+
+void sched_print_list(void) {
+  printf("schedules:\n");
+  for (int i = 0; i < zb_schedule_count(); ++i) {
+    printf("  %-18s %s\n", zb_schedule_at(i)->name, zb_schedule_at(i)->summary);
+    print_options(zb_schedule_at(i));
+  }
+  printf("placements:\n");
+  for (int i = 0; i < zb_placement_count(); ++i)
+    printf("  %-18s %s\n", zb_placement_at(i)->name, zb_placement_at(i)->summary);
+}
+
+zb_status sched_see_help(zb_status status) {
+  return zb_status_hint(status, "zb-sched --help lists the options");
+}
+
+static zb_status unknown_option(const char *word) {
+  char nearest[64];
+  if (strncmp(word, "--", 2) != 0) return sched_see_help(ZB_ERROR(USAGE, "expected an option, got '%s'", word));
+  if (!zb_nearest_option(option_names, word, nearest))
+    return sched_see_help(ZB_ERROR(USAGE, "unknown option '%s'", word));
+  return sched_see_help(ZB_ERROR(USAGE, "unknown option '%s', did you mean '%s'?", word, nearest));
+}
+
+static zb_status parse_count(const char *name, const char *text, int *out) {
+  char *end;
+  errno = 0;
+  const long value = strtol(text, &end, 10);
+  if (end == text || *end || errno || value < 1 || value > 1000000)
+    return sched_see_help(ZB_ERROR(USAGE, "%s: expected a whole number of 1 to 1000000, got '%s'", name, text));
+  *out = (int)value;
+  return NULL;
+}
+
+static zb_status set_option(const option *row, const char *value, sched_settings *out) {
+  void *field = (char *)out + row->offset;
+  switch (row->kind) {
+  case COUNT:
+    return parse_count(row->name, value, field);
+  case TEXT:
+    if (!*value) return sched_see_help(ZB_ERROR(USAGE, "%s needs a value", row->name));
+    *(const char **)field = value;
+    return NULL;
+  case FLAG:
+    *(bool *)field = true;
+    return NULL;
+  }
+  return NULL;
+}
+
+static zb_status parse_words(int count, char **words, sched_settings *out) {
+  for (int i = 1; i < count; ++i) {
+    const char *equals = strchr(words[i], '=');
+    const size_t length = equals ? (size_t)(equals - words[i]) : strlen(words[i]);
+    const option *row = NULL;
+    for (int k = 0; k < OPTION_ROWS && !row; ++k)
+      if (strlen(options[k].name) == length && !strncmp(options[k].name, words[i], length)) row = &options[k];
+    if (!row) return unknown_option(words[i]);
+    if (row->kind == FLAG && equals) return sched_see_help(ZB_ERROR(USAGE, "%s takes no value", row->name));
+    if (row->kind != FLAG && !equals && i + 1 >= count)
+      return sched_see_help(ZB_ERROR(USAGE, "%s needs a value", row->name));
+    const char *value = equals ? equals + 1 : row->kind == FLAG ? NULL : words[++i];
+    ZB_TRY(set_option(row, value, out));
+  }
+  return NULL;
+}
+
+/* ---- What fits together ---- */
+
+static bool ends_with(const char *text, const char *ending) {
+  const size_t length = strlen(text), wanted = strlen(ending);
+  return length > wanted && !strcmp(text + length - wanted, ending);
+}
+
+static zb_status check_files(const sched_settings *s) {
+  if (s->timeline && !ends_with(s->timeline, ".svg"))
+    return zb_status_hint(ZB_ERROR(USAGE, "--timeline: expected a name that ends in .svg, got '%s'", s->timeline),
+                          "--trace writes a Chrome trace (.json)");
+  if (s->trace && !ends_with(s->trace, ".json"))
+    return zb_status_hint(ZB_ERROR(USAGE, "--trace: expected a name that ends in .json, got '%s'", s->trace),
+                          "--timeline writes a picture (.svg)");
+  return NULL;
+}
+
+static bool is_table(const sched_settings *s) {
+  return s->compare || (s->schedule && !strcmp(s->schedule, "all"));
+}
+
+static zb_status check(const sched_settings *s) {
+  if (s->schedule && s->compare) return sched_see_help(ZB_ERROR(USAGE, "expected one of --schedule and --compare"));
+  if (!s->schedule && !s->compare && !s->write_problem) return sched_see_help(ZB_ERROR(USAGE, "--schedule is missing"));
+  const bool file = s->problem || (s->costs && !strchr(s->costs, '='));
+  if (s->problem && s->costs) return sched_see_help(ZB_ERROR(USAGE, "expected one of --problem and --costs"));
+  if (file && (s->ranks || s->chunks))
+    return sched_see_help(ZB_ERROR(USAGE, "%s: %s says how many there are", s->ranks ? "--ranks" : "--chunks",
+                                   s->problem ? s->problem : s->costs));
+  if (!file && !s->ranks) return sched_see_help(ZB_ERROR(USAGE, "--ranks is missing"));
+  if (!file && !s->micro_batches) return sched_see_help(ZB_ERROR(USAGE, "--micro-batches is missing"));
+  if (s->metric && strcmp(s->metric, "barrier") && strcmp(s->metric, "stage"))
+    return ZB_ERROR(USAGE, "--metric: expected barrier or stage, got '%s'", s->metric);
+  if (is_table(s) && (s->chart || s->timeline || s->trace || s->write_problem))
+    return sched_see_help(ZB_ERROR(USAGE, "a table of several schedules writes no chart and no files"));
+  return check_files(s);
+}
+
+zb_status sched_parse(int count, char **words, sched_settings *out) {
+  *out = (sched_settings){0};
+  ZB_TRY(parse_words(count, words, out));
+  return out->help || out->version || out->list ? NULL : check(out);
+}

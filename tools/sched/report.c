@@ -1,0 +1,215 @@
+/* What zb-sched prints: summary, critical path, JSON, and the table of several schedules. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/sched/sched.h"
+
+static const double MIB = 1048576;
+enum { PATH_LINES = 12, NAME_COLUMNS = 28 };
+
+static double ms(int64_t ps) {
+  return (double)ps / 1e9;
+}
+
+/* Time and bound by the metric of the problem. */
+typedef struct score {
+  int64_t time_ps, bound_ps;
+  double above; /* time / bound - 1 */
+} score;
+
+static score score_of(const sched_case *c) {
+  const bool stage = c->data.problem.metric == ZB_METRIC_STAGE;
+  score out = {.time_ps = stage ? c->simulation.stage_ps : c->simulation.step_ps};
+  out.bound_ps = stage ? zb_lower_bound_stage_ps(&c->data.problem) : zb_lower_bound_ps(&c->data.problem);
+  if (out.bound_ps > 0) out.above = (double)out.time_ps / (double)out.bound_ps - 1;
+  return out;
+}
+
+static const char *metric_name(const sched_case *c) {
+  return c->data.problem.metric == ZB_METRIC_STAGE ? "stage" : "barrier";
+}
+
+static void peaks(const sched_case *c, int64_t *least, int64_t *most) {
+  *least = INT64_MAX;
+  *most = 0;
+  for (int rank = 0; rank < c->simulation.ranks; ++rank) {
+    const int64_t peak = c->simulation.peak_bytes[rank];
+    if (peak < *least) *least = peak;
+    if (peak > *most) *most = peak;
+  }
+}
+
+void sched_print_summary(const sched_case *c) {
+  const zb_problem *p = &c->data.problem;
+  const score s = score_of(c);
+  const int chunks = p->stages / p->ranks;
+  int64_t least, most;
+  peaks(c, &least, &most);
+  printf("schedule     %s, %d ranks, %d micro-batches, %d chunk%s a rank (%s)\n", c->name, p->ranks, c->micro_batches,
+         chunks, chunks == 1 ? "" : "s", c->placement);
+  printf("time         %.3f ms (%s metric)\n", ms(s.time_ps), metric_name(c));
+  printf("bubble       %.2f%% barrier, %.2f%% stage\n", 100 * c->simulation.bubble_barrier,
+         100 * c->simulation.bubble_stage);
+  printf("lower bound  %.3f ms: no order is faster; this one is %.2f%% above\n", ms(s.bound_ps), 100 * s.above);
+  printf("peak memory  %.3f to %.3f MiB a rank\n", (double)least / MIB, (double)most / MIB);
+  if (c->choice.schedule && c->choice.schedule->two_pipelines)
+    printf("note         two pipelines, %d micro-batches each: every stage, and its base memory, is on two ranks\n",
+           p->micro_batches);
+}
+
+/* ---- The critical path ---- */
+
+zb_status sched_print_path(const sched_case *c) {
+  zb_path path;
+  ZB_TRY(zb_critical_path(&c->data.problem, &c->order, &c->simulation, &path));
+  int64_t messages = 0;
+  for (int i = 0; i < path.count; ++i)
+    if (path.steps[i].kind == ZB_PATH_MESSAGE) messages += path.steps[i].end_ps - path.steps[i].start_ps;
+  char *text = zb_path_text(&c->data.problem, &path, PATH_LINES);
+  zb_path_deinit(&path);
+  if (!text) return ZB_OUT_OF_MEMORY();
+  printf("critical path of the step: %.3f ms of jobs, %.3f ms of messages\n%s", ms(c->simulation.step_ps - messages),
+         ms(messages), text);
+  zb_free(text);
+  return NULL;
+}
+
+/* ---- JSON ---- */
+
+static void print_string(const char *text) {
+  putchar('"');
+  for (; *text; ++text) {
+    if (*text == '"' || *text == '\\')
+      printf("\\%c", *text);
+    else if ((unsigned char)*text < ' ')
+      printf("\\u%04x", (unsigned)(unsigned char)*text);
+    else
+      putchar(*text);
+  }
+  putchar('"');
+}
+
+static zb_status print_json_path(const sched_case *c) {
+  static const char *const kinds[] = {
+      [ZB_PATH_JOB] = "job", [ZB_PATH_MESSAGE] = "message", [ZB_PATH_OPTIMIZER] = "optimizer"};
+  zb_path path;
+  ZB_TRY(zb_critical_path(&c->data.problem, &c->order, &c->simulation, &path));
+  printf(", \"critical_path\": [");
+  for (int i = 0; i < path.count; ++i) {
+    const zb_path_step *step = &path.steps[i];
+    char job[32];
+    printf("%s{\"kind\": \"%s\", \"rank\": %d, ", i ? ", " : "", kinds[step->kind], step->rank);
+    if (step->kind == ZB_PATH_MESSAGE) printf("\"to\": %d, ", step->to_rank);
+    if (step->kind != ZB_PATH_OPTIMIZER) printf("\"job\": \"%s\", ", zb_job_text(step->job, job));
+    printf("\"start\": %.9f, \"end\": %.9f}", ms(step->start_ps), ms(step->end_ps));
+  }
+  printf("]");
+  zb_path_deinit(&path);
+  return NULL;
+}
+
+/* Every job with its start and end, a list a rank. */
+static void print_json_jobs(const sched_case *c) {
+  printf(", \"jobs\": [");
+  for (int rank = 0; rank < c->order.ranks; ++rank) {
+    printf("%s[", rank ? ", " : "");
+    for (int i = 0; i < c->order.counts[rank]; ++i) {
+      char job[32];
+      const zb_job_times times = c->simulation.jobs[rank][i];
+      printf("%s[\"%s\", %.9f, %.9f]", i ? ", " : "", zb_job_text(c->order.jobs[rank][i], job), ms(times.start_ps),
+             ms(times.end_ps));
+    }
+    printf("]");
+  }
+  printf("]");
+}
+
+zb_status sched_print_json(const sched_case *c) {
+  const zb_problem *p = &c->data.problem;
+  printf("{\"version\": \"%s\", \"schedule\": ", ZB_VERSION);
+  print_string(c->name);
+  if (c->status) {
+    if (p->ranks) printf(", \"chunks\": %d, \"placement\": \"%s\"", p->stages / p->ranks, c->placement);
+    printf(", \"error\": ");
+    print_string(zb_status_message(c->status));
+    printf("}\n");
+    return NULL;
+  }
+  const score s = score_of(c);
+  printf(", \"ranks\": %d, \"micro_batches\": %d, \"chunks\": %d, \"placement\": \"%s\", ", p->ranks, c->micro_batches,
+         p->stages / p->ranks, c->placement);
+  printf("\"time\": %.9f, \"stage_time\": %.9f, \"bubble\": {\"barrier\": %.9f, \"stage\": %.9f}, ",
+         ms(c->simulation.step_ps), ms(c->simulation.stage_ps), c->simulation.bubble_barrier,
+         c->simulation.bubble_stage);
+  printf("\"lower_bound\": %.9f, \"lower_bound_stage\": %.9f, \"metric\": \"%s\", \"above_bound\": %.9f, \"memory\": [",
+         ms(zb_lower_bound_ps(p)), ms(zb_lower_bound_stage_ps(p)), metric_name(c), s.above);
+  for (int rank = 0; rank < c->simulation.ranks; ++rank)
+    printf("%s%lld", rank ? ", " : "", (long long)c->simulation.peak_bytes[rank]);
+  printf("]");
+  ZB_TRY(print_json_path(c));
+  print_json_jobs(c);
+  printf("}\n");
+  return NULL;
+}
+
+/* ---- The table ---- */
+
+typedef struct row {
+  const sched_case *c;
+  score score;
+  int index;
+} row;
+
+static int compare_rows(const void *a, const void *b) {
+  const row *x = a, *y = b;
+  if (!x->c->status != !y->c->status) return x->c->status ? 1 : -1;
+  if (!x->c->status && x->score.time_ps != y->score.time_ps) return x->score.time_ps < y->score.time_ps ? -1 : 1;
+  return x->index - y->index;
+}
+
+/* Why a schedule has no order, without its name again. */
+static const char *reason(const sched_case *c) {
+  const char *message = zb_status_message(c->status), *name = c->choice.schedule ? c->choice.schedule->name : c->name;
+  const size_t length = strlen(name);
+  if (strncmp(message, name, length) != 0) return message;
+  message += length;
+  return message + strspn(message, ": ");
+}
+
+zb_status sched_print_table(const sched_case *cases, int count) {
+  row *rows = zb_alloc((size_t)count * sizeof *rows);
+  if (!rows) return ZB_OUT_OF_MEMORY();
+  int width = (int)strlen("schedule");
+  const char *metric = "barrier";
+  for (int i = 0; i < count; ++i) {
+    rows[i] = (row){.c = &cases[i], .index = i};
+    if (!cases[i].status) rows[i].score = score_of(&cases[i]);
+    if (!cases[i].status) metric = metric_name(&cases[i]);
+    const int length = (int)strlen(cases[i].name);
+    if (length > width) width = length < NAME_COLUMNS ? length : NAME_COLUMNS;
+  }
+  qsort(rows, (size_t)count, sizeof *rows, compare_rows);
+  printf("%-*s  %-9s %6s %13s %9s %9s %13s %8s %12s\n", width, "schedule", "placement", "chunks", "time ms", "barrier",
+         "stage", "bound ms", "above", "peak MiB");
+  for (int i = 0; i < count; ++i) {
+    const sched_case *c = rows[i].c;
+    if (c->status) {
+      const zb_problem *p = &c->data.problem; /* empty where the problem itself cannot be made */
+      if (p->ranks)
+        printf("%-*s  %-9s %6d  -- %s\n", width, c->name, c->placement, p->stages / p->ranks, reason(c));
+      else
+        printf("%-*s  %-9s %6s  -- %s\n", width, c->name, "", "", reason(c));
+      continue;
+    }
+    int64_t least, most;
+    peaks(c, &least, &most);
+    printf("%-*s  %-9s %6d %13.3f %8.2f%% %8.2f%% %13.3f %7.2f%% %12.3f\n", width, c->name, c->placement,
+           c->data.problem.stages / c->data.problem.ranks, ms(rows[i].score.time_ps),
+           100 * c->simulation.bubble_barrier, 100 * c->simulation.bubble_stage, ms(rows[i].score.bound_ps),
+           100 * rows[i].score.above, (double)most / MIB);
+  }
+  printf("time, bound and order of the rows by the %s metric; a bound holds for the placement of its row\n", metric);
+  zb_free(rows);
+  return NULL;
+}

@@ -1,0 +1,85 @@
+/* The parts of zb-sched: options.c reads the command line, problem.c makes the problem of a schedule, report.c prints. */
+#ifndef ZB_TOOLS_SCHED_H
+#define ZB_TOOLS_SCHED_H
+
+#include "zb/schedule.h"
+
+/* ROW(group, option, field, kind, value, help). The order is that of --help. */
+#define SCHED_OPTIONS(ROW)                                                                                            \
+  ROW("the problem", "--ranks", ranks, COUNT, "P", "ranks of the pipeline")                                            \
+  ROW("", "--micro-batches", micro_batches, COUNT, "M", "micro-batches a step")                                        \
+  ROW("", "--costs", costs, TEXT, "SPEC", "uniform stages, see below; or the file of zb-run --profile")                \
+  ROW("", "--problem", problem, TEXT, "F.json", "all of it, every stage its own (passes/schedule/README.md)")          \
+  ROW("", "--chunks", chunks, COUNT, "V", "virtual stages a rank [what the schedule is made for]")                     \
+  ROW("", "--placement", placement, TEXT, "NAME", "plain, looped, v, wave or a list 0,1,1,0 [the schedule's]")         \
+  ROW("", "--memory-limit", memory_limit, TEXT, "BYTES", "a rank, with K, M, G; or 1.25p: times what 1F1B needs")      \
+  ROW("", "--metric", metric, TEXT, "NAME", "barrier (whole step) or stage (longest rank) [barrier]")                  \
+  ROW("the order", "--schedule", schedule, TEXT, "NAME", "see --list; NAME:option=n,...; all: a table of all")         \
+  ROW("", "--compare", compare, TEXT, "NAME,...", "a table of these schedules")                                        \
+  ROW("output", "--chart", chart, FLAG, "", "the order as a chart")                                                    \
+  ROW("", "--json", json, FLAG, "", "one JSON object a schedule, times in ms, and nothing else")                       \
+  ROW("", "--timeline", timeline, TEXT, "F.svg", "the step as a picture")                                              \
+  ROW("", "--trace", trace, TEXT, "F.json", "the step as a Chrome trace (opens in Perfetto)")                          \
+  ROW("", "--write-problem", write_problem, TEXT, "F.json", "the problem as --problem reads it")                       \
+  ROW("", "--list", list, FLAG, "", "schedules with their options and sources, placements")                            \
+  ROW("", "--help", help, FLAG, "", "this")                                                                            \
+  ROW("", "--version", version, FLAG, "", "the version")
+
+typedef int sched_COUNT; /* 0: open */
+typedef const char *sched_TEXT;
+typedef bool sched_FLAG;
+
+typedef struct sched_settings {
+#define ROW(group, option, field, kind, value, help) sched_##kind field;
+  SCHED_OPTIONS(ROW)
+#undef ROW
+} sched_settings;
+
+/* Reads --name value and --name=value, and checks what can be checked of the words alone. */
+zb_status sched_parse(int count, char **words, sched_settings *out) ZB_MUST_USE;
+void sched_print_help(void);
+void sched_print_list(void);
+/* Adds the hint that --help lists the options. */
+zb_status sched_see_help(zb_status status);
+
+/* --costs as numbers; times in ms, memory in MiB. */
+typedef struct sched_costs {
+  double f, b, w, comm, opt, mem, mem_w, base;
+} sched_costs;
+zb_status sched_parse_costs(const char *text, sched_costs *out) ZB_MUST_USE;
+
+/* Where problems come from: a file, which fixes ranks, stages and placement, or --costs for any of them. */
+typedef struct sched_source {
+  bool file;
+  zb_problem_data data; /* of the file */
+  sched_costs costs;
+} sched_source;
+zb_status sched_source_init(const sched_settings *s, sched_source *out) ZB_MUST_USE;
+void sched_source_deinit(sched_source *source);
+
+/* One schedule on its problem. */
+typedef struct sched_case {
+  char *name;            /* as the user wrote it */
+  const char *placement; /* its name; "given" for a list of ranks */
+  int chunks;            /* 0: what the command line says, or the schedule is made for */
+  int micro_batches;     /* of the whole step: of both directions where there are two */
+  zb_schedule_choice choice;
+  zb_problem_data data;
+  zb_order order;
+  zb_simulation simulation;
+  zb_status status; /* why there is no order: USAGE or INFEASIBLE */
+} sched_case;
+void sched_case_deinit(sched_case *c);
+
+/* Fills data, placement and micro_batches for a schedule. */
+zb_status sched_make_problem(const sched_settings *s, const sched_source *source, const zb_schedule_def *schedule,
+                             sched_case *c) ZB_MUST_USE;
+
+void sched_print_summary(const sched_case *c);
+/* Which jobs and messages make the step as long as it is. */
+zb_status sched_print_path(const sched_case *c) ZB_MUST_USE;
+zb_status sched_print_json(const sched_case *c) ZB_MUST_USE;
+/* A row a case, those that fit first, by time. */
+zb_status sched_print_table(const sched_case *cases, int count) ZB_MUST_USE;
+
+#endif
