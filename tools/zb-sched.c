@@ -24,6 +24,24 @@ static zb_status run_schedule(const sched_settings *s, const sched_source *sourc
   return zb_simulate(&c->data.problem, &c->order, &c->simulation);
 }
 
+/* An order from outside runs as it is, but a limit is a limit. */
+static zb_status check_limit(const sched_case *c) {
+  const zb_problem *p = &c->data.problem;
+  for (int rank = 0; rank < p->ranks; ++rank) {
+    const int64_t limit = p->rank_limit_bytes ? p->rank_limit_bytes[rank] : p->memory_limit_bytes;
+    if (limit && c->simulation.peak_bytes[rank] > limit)
+      return ZB_ERROR(INFEASIBLE, "%s needs %lld bytes on rank %d, and the limit is %lld", c->name,
+                      (long long)c->simulation.peak_bytes[rank], rank, (long long)limit);
+  }
+  return NULL;
+}
+
+static zb_status run_order(const sched_settings *s, const sched_source *source, sched_case *c) {
+  ZB_TRY(sched_read_order(s, source, c));
+  ZB_TRY(zb_simulate(&c->data.problem, &c->order, &c->simulation));
+  return check_limit(c);
+}
+
 /* ---- Files ---- */
 
 static zb_status write_problem(const zb_problem *problem, const char *path) {
@@ -42,10 +60,15 @@ static zb_status write_files(const sched_settings *s, const sched_case *c) {
   snprintf(title, sizeof title, "%.120s, %d ranks, %d micro-batches (simulated)", c->name, p->ranks, c->micro_batches);
   if (s->timeline) ZB_TRY(zb_order_timeline(p, &c->order, &c->simulation, title, s->timeline));
   if (s->trace) ZB_TRY(zb_order_timeline(p, &c->order, &c->simulation, title, s->trace));
+  const zb_order_style compute = {.form = ZB_FORM_COMPUTE_ONLY, .idle_cells = true};
+  const zb_order_style lowered = {.form = ZB_FORM_COMPUTE_COMMS}, text = {.form = ZB_FORM_TEXT};
+  if (s->csv) ZB_TRY(zb_order_write_file(p, &c->order, &compute, s->csv));
+  if (s->lowered) ZB_TRY(zb_order_write_file(p, &c->order, &lowered, s->lowered));
+  if (s->text) ZB_TRY(zb_order_write_file(p, &c->order, &text, s->text));
   return s->write_problem ? write_problem(p, s->write_problem) : NULL;
 }
 
-/* ---- One schedule ---- */
+/* ---- One schedule, or an order from outside ---- */
 
 static zb_status print_chart(const sched_case *c) {
   char *chart = zb_order_chart(&c->data.problem, &c->order, &c->simulation, 160);
@@ -66,8 +89,9 @@ static zb_status report(const sched_settings *s, const sched_case *c) {
 static zb_status run_one(const sched_settings *s, const sched_source *source) {
   sched_case c = {0};
   zb_status status = NULL;
-  ZB_TRY_GOTO(make_name(s->schedule, strlen(s->schedule), &c));
-  ZB_TRY_GOTO(run_schedule(s, source, &c));
+  const char *name = s->order ? s->order : s->schedule;
+  ZB_TRY_GOTO(make_name(name, strlen(name), &c));
+  ZB_TRY_GOTO(s->order ? run_order(s, source, &c) : run_schedule(s, source, &c));
   ZB_TRY_GOTO(report(s, &c));
 cleanup:
   sched_case_deinit(&c);
@@ -107,26 +131,14 @@ static int count_names(const char *text) {
   return count;
 }
 
+/* text NULL: all there are. */
 static zb_status name_cases(const char *text, sched_case *cases, int count) {
   for (int i = 0; i < count; ++i) {
-    const size_t length = next_name(text);
-    ZB_TRY(make_name(text, length, &cases[i]));
+    const char *name = text ? text : zb_schedule_at(i)->name;
+    const size_t length = text ? next_name(text) : strlen(name);
+    ZB_TRY(make_name(name, length, &cases[i]));
     ZB_TRY(zb_schedule_parse(cases[i].name, &cases[i].choice)); /* a wrong name is no row */
-    text += length + (text[length] == ',');
-  }
-  return NULL;
-}
-
-/* All schedules with the fewest chunks that they take; where that is one, and they take more, with two as well. */
-static zb_status name_all(const sched_settings *s, const sched_source *source, sched_case *cases, int *count) {
-  *count = 0;
-  for (int i = 0; i < zb_schedule_count(); ++i) {
-    const zb_schedule_def *schedule = zb_schedule_at(i);
-    const bool two = schedule->chunks_min == 1 && schedule->chunks_max > 1 && !s->chunks && !s->placement;
-    for (int chunks = 1; chunks <= (two && !source->file ? 2 : 1); ++chunks) {
-      cases[*count].chunks = chunks == 1 ? 0 : chunks;
-      ZB_TRY(make_name(schedule->name, strlen(schedule->name), &cases[(*count)++]));
-    }
+    if (text) text += length + (text[length] == ',');
   }
   return NULL;
 }
@@ -154,14 +166,13 @@ static zb_status run_cases(const sched_settings *s, const sched_source *source, 
 }
 
 static zb_status run_table(const sched_settings *s, const sched_source *source) {
-  int count = s->compare ? count_names(s->compare) : 2 * zb_schedule_count();
+  const int count = s->compare ? count_names(s->compare) : zb_schedule_count();
   if (!count) return sched_see_help(ZB_ERROR(USAGE, "--compare: expected names of schedules, got '%s'", s->compare));
   sched_case *cases = zb_alloc((size_t)count * sizeof *cases);
   if (!cases) return ZB_OUT_OF_MEMORY();
-  const int allocated = count;
-  zb_status status = s->compare ? name_cases(s->compare, cases, count) : name_all(s, source, cases, &count);
+  zb_status status = name_cases(s->compare, cases, count);
   if (!status) status = run_cases(s, source, cases, count);
-  for (int i = 0; i < allocated; ++i)
+  for (int i = 0; i < count; ++i)
     sched_case_deinit(&cases[i]);
   zb_free(cases);
   return status;
@@ -173,7 +184,7 @@ static zb_status run(const sched_settings *s) {
   if (!status) {
     if (s->compare || (s->schedule && !strcmp(s->schedule, "all")))
       status = run_table(s, &source);
-    else if (s->schedule)
+    else if (s->schedule || s->order)
       status = run_one(s, &source);
     else
       status = run_none(s, &source);

@@ -86,7 +86,7 @@
 // BELOW: 1f1b needs 113246208 bytes on rank 0, and the limit is 113162322
 
 // Tables: by time, and why a schedule is not in it.
-// RUN: zb-sched --ranks 4 --micro-batches 8 --compare fthenb,zb-h1,1f1b --memory-limit 1p | FileCheck %s --check-prefix=TABLE
+// RUN: zb-sched --ranks 4 --micro-batches 8 --compare fthenb,zb-h1,1f1b --chunks 1 --memory-limit 1p | FileCheck %s --check-prefix=TABLE
 // TABLE: schedule placement chunks
 // TABLE-NEXT: zb-h1 plain 1 27.000
 // TABLE-NEXT: 1f1b plain 1 33.000 27.27% 27.27%
@@ -97,7 +97,7 @@
 // ALL: by the stage metric
 // RUN: zb-sched --ranks 2 --micro-batches 4 --compare zb-h1,fthenb --memory-limit 1p --json | FileCheck %s --check-prefix=LINES
 // LINES: {"version": "{{.*}}", "schedule": "zb-h1", "ranks": 2,{{.*}} "critical_path": [{"kind": "job", "rank": 0, "job": "0F0", "start": 0.000000000, "end": 1.000000000},{{.*}} "jobs": {{\[\[}}["0F0", 0.000000000, 1.000000000],
-// LINES-NEXT: {"version": "{{.*}}", "schedule": "fthenb", "chunks": 1, "placement": "plain", "error": "fthenb needs
+// LINES-NEXT: {"version": "{{.*}}", "schedule": "fthenb", "chunks": 2, "placement": "looped", "error": "fthenb needs
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --compare fthenb,zbh1 2>&1 | FileCheck %s --check-prefix=ROWNAME
 // ROWNAME: unknown schedule 'zbh1', did you mean 'zb-h1'?
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule all --memory-limit 100 2>&1 | FileCheck %s --check-prefix=NOROW

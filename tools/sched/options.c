@@ -49,7 +49,8 @@ void sched_print_help(void) {
          "  zb-sched --ranks 4 --micro-batches 8 --schedule zb-h1 --chart\n"
          "  zb-sched --ranks 8 --micro-batches 24 --schedule all --costs f=18.5,b=18.1,w=9.3,comm=0.6 --memory-limit "
          "1.5p\n"
-         "  zb-sched --problem mine.json --schedule 1f1b --timeline step.svg\n"
+         "  zb-sched --problem mine.json --schedule 1f1b --timeline step.svg --csv step.csv\n"
+         "  zb-sched --order step.csv --costs f=2,b=2,w=1,comm=0.1\n"
          "\nexit status: 0 done, 1 wrong input, 2 wrong command line, 3 memory limit too small, 4 file or memory "
          "trouble\n");
 }
@@ -151,18 +152,22 @@ static bool is_table(const sched_settings *s) {
 }
 
 static zb_status check(const sched_settings *s) {
-  if (s->schedule && s->compare) return sched_see_help(ZB_ERROR(USAGE, "expected one of --schedule and --compare"));
-  if (!s->schedule && !s->compare && !s->write_problem) return sched_see_help(ZB_ERROR(USAGE, "--schedule is missing"));
+  const int orders = (s->schedule != NULL) + (s->compare != NULL) + (s->order != NULL);
+  if (orders > 1) return sched_see_help(ZB_ERROR(USAGE, "expected one of --schedule, --compare and --order"));
+  if (s->order && (s->chunks || s->placement))
+    return sched_see_help(
+        ZB_ERROR(USAGE, "%s: %s says where its stages stand", s->chunks ? "--chunks" : "--placement", s->order));
+  if (!orders && !s->write_problem) return sched_see_help(ZB_ERROR(USAGE, "--schedule is missing"));
   const bool file = s->problem || (s->costs && !strchr(s->costs, '='));
   if (s->problem && s->costs) return sched_see_help(ZB_ERROR(USAGE, "expected one of --problem and --costs"));
   if (file && (s->ranks || s->chunks))
     return sched_see_help(ZB_ERROR(USAGE, "%s: %s says how many there are", s->ranks ? "--ranks" : "--chunks",
                                    s->problem ? s->problem : s->costs));
-  if (!file && !s->ranks) return sched_see_help(ZB_ERROR(USAGE, "--ranks is missing"));
-  if (!file && !s->micro_batches) return sched_see_help(ZB_ERROR(USAGE, "--micro-batches is missing"));
+  if (!file && !s->order && !s->ranks) return sched_see_help(ZB_ERROR(USAGE, "--ranks is missing"));
+  if (!file && !s->order && !s->micro_batches) return sched_see_help(ZB_ERROR(USAGE, "--micro-batches is missing"));
   if (s->metric && strcmp(s->metric, "barrier") && strcmp(s->metric, "stage"))
     return ZB_ERROR(USAGE, "--metric: expected barrier or stage, got '%s'", s->metric);
-  if (is_table(s) && (s->chart || s->timeline || s->trace || s->write_problem))
+  if (is_table(s) && (s->chart || s->timeline || s->trace || s->csv || s->lowered || s->text || s->write_problem))
     return sched_see_help(ZB_ERROR(USAGE, "a table of several schedules writes no chart and no files"));
   return check_files(s);
 }

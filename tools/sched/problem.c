@@ -178,7 +178,7 @@ static zb_status set_rest(const sched_settings *s, bool two_pipelines, zb_proble
   return s->memory_limit ? set_limit(s->memory_limit, two_pipelines, data) : NULL;
 }
 
-/* ---- The problem of a schedule ---- */
+/* ---- The problem of a schedule or of an order ---- */
 
 static const char *placement_name(const zb_problem *p) {
   const int chunks = p->stages / p->ranks;
@@ -193,8 +193,7 @@ static const char *placement_name(const zb_problem *p) {
 }
 
 static zb_status make(const sched_settings *s, const sched_source *source, const zb_schedule_def *schedule,
-                      sched_case *c) {
-  zb_problem_data *out = &c->data;
+                      zb_problem_data *out) {
   if (source->file) {
     ZB_TRY(zb_problem_data_copy(out, &source->data.problem));
     if (s->micro_batches) out->problem.micro_batches = s->micro_batches;
@@ -204,7 +203,7 @@ static zb_status make(const sched_settings *s, const sched_source *source, const
   if (schedule && schedule->two_pipelines)
     return make_two_pipelines(source, s->ranks, s->micro_batches, schedule->name, out);
   const char *placement = s->placement;
-  int chunks = c->chunks ? c->chunks : s->chunks;
+  int chunks = s->chunks;
   if (schedule) ZB_TRY(zb_schedule_layout(schedule, s->ranks, &placement, &chunks));
   if (!chunks) chunks = 1;
   ZB_TRY(zb_problem_data_init(out, s->ranks, chunks, s->micro_batches));
@@ -216,8 +215,41 @@ static zb_status make(const sched_settings *s, const sched_source *source, const
 zb_status sched_make_problem(const sched_settings *s, const sched_source *source, const zb_schedule_def *schedule,
                              sched_case *c) {
   const bool two_pipelines = schedule && schedule->two_pipelines;
-  ZB_TRY(make(s, source, schedule, c));
+  ZB_TRY(make(s, source, schedule, &c->data));
   c->micro_batches = c->data.problem.micro_batches * (two_pipelines ? 2 : 1);
   c->placement = placement_name(&c->data.problem);
   return set_rest(s, two_pipelines, &c->data);
+}
+
+static zb_status make_for_order(const sched_source *source, const zb_order_file *file, zb_problem_data *out) {
+  if (source->file) {
+    ZB_TRY(zb_problem_data_copy(out, &source->data.problem));
+    out->problem.micro_batches = file->micro_batches;
+    return NULL;
+  }
+  const int chunks = file->stages / file->order.ranks;
+  ZB_TRY(zb_problem_data_init(out, file->order.ranks, chunks, file->micro_batches));
+  memcpy(out->stage_rank, file->stage_rank, (size_t)file->stages * sizeof *file->stage_rank);
+  fill_uniform(&source->costs, chunks, 1, out);
+  return NULL;
+}
+
+zb_status sched_read_order(const sched_settings *s, const sched_source *source, sched_case *c) {
+  zb_order_file file = {0};
+  zb_order_expected expected = {.ranks = s->ranks, .micro_batches = s->micro_batches};
+  if (source->file) {
+    expected.ranks = source->data.problem.ranks;
+    expected.stages = source->data.problem.stages;
+    expected.stage_rank = source->data.stage_rank;
+  }
+  ZB_TRY(zb_order_read_file(s->order, &expected, &file));
+  zb_status status = make_for_order(source, &file, &c->data);
+  c->order = file.order;
+  file.order = (zb_order){0};
+  c->micro_batches = file.micro_batches;
+  c->renumbered = file.file_micro_batch != NULL;
+  zb_order_file_deinit(&file);
+  if (status) return status;
+  c->placement = placement_name(&c->data.problem);
+  return set_rest(s, false, &c->data);
 }

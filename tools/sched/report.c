@@ -56,6 +56,7 @@ void sched_print_summary(const sched_case *c) {
   if (c->choice.schedule && c->choice.schedule->two_pipelines)
     printf("note         two pipelines, %d micro-batches each: every stage, and its base memory, is on two ranks\n",
            p->micro_batches);
+  if (c->renumbered) printf("note         micro-batches are numbered by the order of their W, not as in the file\n");
 }
 
 /* ---- The critical path ---- */

@@ -1,4 +1,4 @@
-/* The parts of zb-sched: options.c reads the command line, problem.c makes the problem of a schedule, report.c prints. */
+/* The parts of zb-sched: options.c reads the command line, problem.c makes the problem of a schedule or an order, report.c prints. */
 #ifndef ZB_TOOLS_SCHED_H
 #define ZB_TOOLS_SCHED_H
 
@@ -16,10 +16,14 @@
   ROW("", "--metric", metric, TEXT, "NAME", "barrier (whole step) or stage (longest rank) [barrier]")                  \
   ROW("the order", "--schedule", schedule, TEXT, "NAME", "see --list; NAME:option=n,...; all: a table of all")         \
   ROW("", "--compare", compare, TEXT, "NAME,...", "a table of these schedules")                                        \
+  ROW("", "--order", order, TEXT, "FILE", "an order from outside (PyTorch's CSV or text): checked and scored")         \
   ROW("output", "--chart", chart, FLAG, "", "the order as a chart")                                                    \
   ROW("", "--json", json, FLAG, "", "one JSON object a schedule, times in ms, and nothing else")                       \
   ROW("", "--timeline", timeline, TEXT, "F.svg", "the step as a picture")                                              \
   ROW("", "--trace", trace, TEXT, "F.json", "the step as a Chrome trace (opens in Perfetto)")                          \
+  ROW("", "--csv", csv, TEXT, "F.csv", "the order as PyTorch's pipelining reads it")                                   \
+  ROW("", "--lowered", lowered, TEXT, "F.csv", "the same with sends and receives")                                     \
+  ROW("", "--text", text, TEXT, "F.txt", "the order as text, a line of jobs a rank")                                   \
   ROW("", "--write-problem", write_problem, TEXT, "F.json", "the problem as --problem reads it")                       \
   ROW("", "--list", list, FLAG, "", "schedules with their options and sources, placements")                            \
   ROW("", "--help", help, FLAG, "", "this")                                                                            \
@@ -57,13 +61,13 @@ typedef struct sched_source {
 zb_status sched_source_init(const sched_settings *s, sched_source *out) ZB_MUST_USE;
 void sched_source_deinit(sched_source *source);
 
-/* One schedule on its problem. */
+/* One schedule, or one order from outside, on its problem. */
 typedef struct sched_case {
   char *name;            /* as the user wrote it */
   const char *placement; /* its name; "given" for a list of ranks */
-  int chunks;            /* 0: what the command line says, or the schedule is made for */
   int micro_batches;     /* of the whole step: of both directions where there are two */
-  zb_schedule_choice choice;
+  zb_schedule_choice choice; /* no schedule: an order from outside */
+  bool renumbered;           /* its micro-batches, by the order of W */
   zb_problem_data data;
   zb_order order;
   zb_simulation simulation;
@@ -74,6 +78,10 @@ void sched_case_deinit(sched_case *c);
 /* Fills data, placement and micro_batches for a schedule. */
 zb_status sched_make_problem(const sched_settings *s, const sched_source *source, const zb_schedule_def *schedule,
                              sched_case *c) ZB_MUST_USE;
+
+/* Reads an order from outside and makes its problem: with its numbers of ranks, stages and micro-batches, and its
+ * placement, or the problem of a file, which it then must fit. */
+zb_status sched_read_order(const sched_settings *s, const sched_source *source, sched_case *c) ZB_MUST_USE;
 
 void sched_print_summary(const sched_case *c);
 /* Which jobs and messages make the step as long as it is. */
