@@ -54,10 +54,18 @@ static zb_status write_problem(const zb_problem *problem, const char *path) {
   return NULL;
 }
 
+enum { TITLE_BYTES = 200 };
+
+static const char *make_title(const sched_case *c, char out[TITLE_BYTES]) {
+  snprintf(out, TITLE_BYTES, "%.120s, %d ranks, %d micro-batches (simulated)", c->name, c->data.problem.ranks,
+           c->micro_batches);
+  return out;
+}
+
 static zb_status write_files(const sched_settings *s, const sched_case *c) {
   const zb_problem *p = &c->data.problem;
-  char title[200];
-  snprintf(title, sizeof title, "%.120s, %d ranks, %d micro-batches (simulated)", c->name, p->ranks, c->micro_batches);
+  char title[TITLE_BYTES];
+  make_title(c, title);
   if (s->timeline) ZB_TRY(zb_order_timeline(p, &c->order, &c->simulation, title, s->timeline));
   if (s->trace) ZB_TRY(zb_order_timeline(p, &c->order, &c->simulation, title, s->trace));
   const zb_order_style compute = {.form = ZB_FORM_COMPUTE_ONLY, .idle_cells = true};
@@ -143,6 +151,26 @@ static zb_status name_cases(const char *text, sched_case *cases, int count) {
   return NULL;
 }
 
+/* Those that fit, the fastest first as in the table. */
+static zb_status write_pictures(const sched_case *cases, int count, const char *path) {
+  zb_order_picture *pictures = zb_alloc((size_t)count * sizeof *pictures);
+  char(*titles)[TITLE_BYTES] = zb_alloc((size_t)count * sizeof *titles);
+  int drawn = 0;
+  for (int i = 0; pictures && titles && i < count; ++i)
+    if (!cases[i].status) {
+      const sched_case *c = &cases[i];
+      pictures[drawn++] = (zb_order_picture){&c->data.problem, &c->order, &c->simulation, make_title(c, titles[i])};
+    }
+  zb_status status = NULL;
+  if (!pictures || !titles)
+    status = ZB_OUT_OF_MEMORY();
+  else if (drawn)
+    status = zb_order_pictures(pictures, drawn, path);
+  zb_free(pictures);
+  zb_free(titles);
+  return status;
+}
+
 /* A schedule that does not fit is a row; what would be wrong for all of them ends the run. */
 static bool is_row(zb_status status) {
   const zb_code code = zb_status_code(status);
@@ -157,9 +185,11 @@ static zb_status run_cases(const sched_settings *s, const sched_source *source, 
     cases[i].status = status;
     good += !status;
   }
+  sched_sort(cases, count);
   for (int i = 0; s->json && i < count; ++i)
     ZB_TRY(sched_print_json(&cases[i]));
-  if (!s->json) ZB_TRY(sched_print_table(cases, count));
+  if (!s->json) sched_print_table(cases, count);
+  if (s->timeline) ZB_TRY(write_pictures(cases, count, s->timeline));
   if (good) return NULL;
   return zb_status_hint(ZB_ERROR(INFEASIBLE, "none of the %d schedules fits", count),
                         "the table says what each needs; more memory, or other --ranks, --micro-batches, --chunks");

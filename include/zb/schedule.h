@@ -220,6 +220,15 @@ ZB_API char *zb_order_chart(const zb_problem *problem, const zb_order *order, co
 ZB_API zb_status zb_order_timeline(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, const char *title,
                                    const char *path) ZB_MUST_USE;
 
+/* Several steps under each other in one SVG, on one scale of time and one of memory, so that they compare. */
+typedef struct zb_order_picture {
+  const zb_problem *problem;
+  const zb_order *order;
+  const zb_simulation *simulation; /* of that order */
+  const char *title;               /* may be NULL */
+} zb_order_picture;
+ZB_API zb_status zb_order_pictures(const zb_order_picture *pictures, int count, const char *path) ZB_MUST_USE;
+
 /* ---- Communication ---- */
 
 /* One message between two ranks: what stage `source` hands to stage `destination` when its F or B of the micro-batch is done. */

@@ -97,29 +97,66 @@ static bool ends_with(const char *text, const char *ending) {
   return length > wanted && !strcmp(text + length - wanted, ending);
 }
 
+/* A timeline and what it points to. */
+typedef struct drawing {
+  zb_model model;
+  collection collected;
+} drawing;
+
+static void drawing_deinit(drawing *d) {
+  zb_free(d->collected.events);
+  zb_free(d->collected.memory);
+  zb_model_deinit(&d->model);
+}
+
+static zb_status draw(const zb_order_picture *picture, drawing *d, zb_timeline *out) {
+  ZB_TRY(zb_model_init(picture->problem, &d->model));
+  collection *c = &d->collected;
+  c->model = &d->model;
+  ZB_TRY(collect_jobs(c, picture->order, picture->simulation));
+  ZB_TRY(zb_order_messages(&d->model, picture->order, picture->simulation, collect_message, c));
+  *out = (zb_timeline){.title = picture->title ? picture->title : "schedule (simulated)",
+                       .note = "simulated, zb " ZB_VERSION,
+                       .ranks = picture->problem->ranks,
+                       .chunks = d->model.chunks,
+                       .events = c->events,
+                       .event_count = (int64_t)c->event_count,
+                       .memory = c->memory,
+                       .memory_count = (int64_t)c->memory_count};
+  return NULL;
+}
+
 zb_status zb_order_timeline(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation,
                             const char *title, const char *path) {
   const bool svg = ends_with(path, ".svg");
   if (!svg && !ends_with(path, ".json"))
     return ZB_ERROR(USAGE, "%s: expected a file name that ends in .svg or .json", path);
-  zb_model model;
-  ZB_TRY(zb_model_init(problem, &model));
-  collection c = {.model = &model};
+  const zb_order_picture picture = {problem, order, simulation, title};
+  drawing d = {0};
+  zb_timeline timeline;
+  zb_status status = draw(&picture, &d, &timeline);
+  if (!status) status = svg ? zb_timeline_svg(&timeline, path) : zb_timeline_chrome(&timeline, path);
+  drawing_deinit(&d);
+  return status;
+}
+
+zb_status zb_order_pictures(const zb_order_picture *pictures, int count, const char *path) {
+  if (count < 1) return ZB_ERROR(USAGE, "pictures: expected 1 or more, got %d", count);
+  if (!ends_with(path, ".svg")) return ZB_ERROR(USAGE, "%s: expected a file name that ends in .svg", path);
   zb_status status = NULL;
-  ZB_TRY_GOTO(collect_jobs(&c, order, simulation));
-  ZB_TRY_GOTO(zb_order_messages(&model, order, simulation, collect_message, &c));
-  zb_timeline timeline = {.title = title ? title : "schedule (simulated)",
-                          .note = "simulated, zb " ZB_VERSION,
-                          .ranks = problem->ranks,
-                          .chunks = model.chunks,
-                          .events = c.events,
-                          .event_count = (int64_t)c.event_count,
-                          .memory = c.memory,
-                          .memory_count = (int64_t)c.memory_count};
-  status = svg ? zb_timeline_svg(&timeline, path) : zb_timeline_chrome(&timeline, path);
+  drawing *drawings = zb_alloc((size_t)count * sizeof *drawings);
+  zb_timeline *timelines = zb_alloc((size_t)count * sizeof *timelines);
+  if (!drawings || !timelines) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  for (int i = 0; i < count; ++i)
+    ZB_TRY_GOTO(draw(&pictures[i], &drawings[i], &timelines[i]));
+  ZB_TRY_GOTO(zb_timeline_svg_all(timelines, count, path));
 cleanup:
-  zb_free(c.events);
-  zb_free(c.memory);
-  zb_model_deinit(&model);
+  for (int i = 0; drawings && i < count; ++i)
+    drawing_deinit(&drawings[i]);
+  zb_free(drawings);
+  zb_free(timelines);
   return status;
 }

@@ -1,8 +1,9 @@
-/* Timelines as SVG: a row of boxes and a memory curve a rank, one self-contained file without scripts.
+/* Timelines as SVG: a row of boxes and a memory curve a rank, one self-contained file without scripts. Several of them
+ * stand under each other, on one scale of time and one of memory.
  *
  * All coordinates are printed as rounded integers of a hundredth of a pixel, so that the same timeline gives the same
- * bytes on every machine and in every locale. The drawing is as wide as the shortest usual job needs for its label. The
- * Chrome trace is timeline_chrome.c. Tests: test/runtime/base/timeline_test.c.
+ * bytes on every machine and in every locale. The drawing is as wide as usual jobs need for their labels; in shorter
+ * ones labels stand upright. The Chrome trace is timeline_chrome.c. Tests: test/runtime/base/timeline_test.c.
  */
 #include "runtime/base/timeline.h"
 
@@ -25,8 +26,9 @@ enum {
   AXIS = 48,
   PLOT_MIN = 1040,
   PLOT_MAX = 9000,
-  LABEL_WIDTH = 16, /* of a box in which two digits are legible */
-  ARROWS_MAX = 160, /* more messages than this would hide the boxes */
+  LABEL_WIDTH = 15,  /* of a box in which two digits are legible */
+  UPRIGHT_WIDTH = 6, /* the same where they stand upright */
+  ARROWS_MAX = 160,  /* more messages than this would hide the boxes */
 };
 
 /* How a kind of job looks; chunk 0 is drawn so, later chunks lighter. */
@@ -57,12 +59,16 @@ typedef struct picture {
   const zb_timeline *timeline;
   zb_text *out;
   int64_t start_ps, end_ps;
-  double scale; /* pixels a ps */
-  int plot_width;
   int64_t *busy_ps; /* [ranks] */
   uint64_t *peak;   /* [ranks] */
-  uint64_t most_bytes;
+  int top;          /* where it starts in the drawing */
   bool drawn[STYLE_COUNT];
+  /* Common to all of a drawing. */
+  int64_t span_ps;
+  double scale; /* pixels a ps */
+  int plot_width;
+  uint64_t most_bytes;
+  double whiter; /* from chunk to chunk */
 } picture;
 
 /* ---- Numbers and text ---- */
@@ -148,11 +154,17 @@ static void add_share(zb_text *out, double share) {
 static double x_of(const picture *p, int64_t time_ps) {
   return LEFT + (double)(time_ps - p->start_ps) * p->scale;
 }
-static int row_of(int rank) {
-  return TOP + rank * (BOX + CURVE + GAP);
+static int row_of(const picture *p, int rank) {
+  return p->top + TOP + rank * (BOX + CURVE + GAP);
 }
 static int bottom_of(const picture *p) {
-  return row_of(p->timeline->ranks) - GAP;
+  return row_of(p, p->timeline->ranks) - GAP;
+}
+static int height_of(const picture *p) {
+  return bottom_of(p) + AXIS + 8 - p->top;
+}
+static int plot_end(const picture *p) {
+  return LEFT + (int)lround((double)(p->end_ps - p->start_ps) * p->scale);
 }
 
 static int compare_times(const void *a, const void *b) {
@@ -160,23 +172,42 @@ static int compare_times(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Pixels such that a quarter of the compute jobs, at most, is too narrow for its label. */
-static bool choose_width(picture *p) {
-  const zb_timeline *t = p->timeline;
+/* Time of the compute job in the middle; 0: there are none. False: out of memory. */
+static bool usual_time(const zb_timeline *t, int64_t *out) {
   int64_t *times = zb_alloc(((size_t)t->event_count + 1) * sizeof *times);
   if (!times) return false;
   size_t count = 0;
   for (int64_t i = 0; i < t->event_count; ++i)
     if (t->events[i].lane == ZB_LANE_COMPUTE && t->events[i].end_ps > t->events[i].start_ps)
       times[count++] = t->events[i].end_ps - t->events[i].start_ps;
-  double width = PLOT_MIN;
-  if (count) {
-    qsort(times, count, sizeof *times, compare_times);
-    width = LABEL_WIDTH * ((double)(p->end_ps - p->start_ps) / (double)times[count / 4]);
-  }
+  if (count) qsort(times, count, sizeof *times, compare_times);
+  *out = count ? times[count / 2] : 0;
   zb_free(times);
-  p->plot_width = width < PLOT_MIN ? PLOT_MIN : width > PLOT_MAX ? PLOT_MAX : (int)ceil(width);
-  p->scale = p->plot_width / (double)(p->end_ps - p->start_ps);
+  return true;
+}
+
+/* One scale for all pictures, at which half of the jobs have room for their label; of several pictures, where jobs are
+ * longest: the others have more chunks, and labels that stand upright. */
+static bool choose_scales(picture *pictures, int count) {
+  int64_t span = 1, usual = 0;
+  uint64_t most = 0;
+  for (int i = 0; i < count; ++i) {
+    const picture *p = &pictures[i];
+    int64_t time;
+    if (!usual_time(p->timeline, &time)) return false;
+    if (time > usual) usual = time;
+    if (p->end_ps - p->start_ps > span) span = p->end_ps - p->start_ps;
+    if (p->most_bytes > most) most = p->most_bytes;
+  }
+  const double wanted = usual ? LABEL_WIDTH * ((double)span / (double)usual) : 0;
+  const double width = fmin(fmax(wanted, PLOT_MIN), PLOT_MAX);
+  for (int i = 0; i < count; ++i) {
+    picture *p = &pictures[i];
+    p->plot_width = (int)ceil(width);
+    p->span_ps = span;
+    p->scale = p->plot_width / (double)span;
+    p->most_bytes = most;
+  }
   return true;
 }
 
@@ -215,14 +246,13 @@ static zb_status measure(picture *p) {
     if (sample->bytes > p->peak[sample->rank]) p->peak[sample->rank] = sample->bytes;
     if (sample->bytes > p->most_bytes) p->most_bytes = sample->bytes;
   }
-  return choose_width(p) ? NULL : ZB_OUT_OF_MEMORY();
+  return NULL;
 }
 
 /* ---- Parts of the drawing ---- */
 
-/* Towards white, a step a chunk. */
-static void add_colour(zb_text *out, const style *s, int shade, double more) {
-  const double white = fmin(0.75, 0.22 * shade + more);
+/* 0: the colour, 1: white. */
+static void add_colour(zb_text *out, const style *s, double white) {
   zb_text_add(out, "#%02x%02x%02x", (unsigned)lround(s->red + (255 - s->red) * white),
               (unsigned)lround(s->green + (255 - s->green) * white),
               (unsigned)lround(s->blue + (255 - s->blue) * white));
@@ -240,7 +270,8 @@ static void add_styles(picture *p) {
               ".h{font-size:18px;font-weight:600}.n{font-size:12px;fill:#667085}.r{font-size:13px;font-weight:600}\n"
               ".s{font-size:10.5px;fill:#667085}.a{font-size:11px;fill:#667085;text-anchor:middle}.i{font-size:13px;"
               "text-anchor:end}\n"
-              ".b text{font-size:10.5px;text-anchor:middle;fill:#fff}.b .d{fill:#1d3b26}\n"
+              ".b text{font-size:10.5px;text-anchor:middle;fill:#fff;pointer-events:none}.b .d{fill:#1b2a3d}\n"
+              ".b .u{font-size:8px;fill:#1b2a3d}.b .U{font-size:8px}\n"
               ".g{stroke:#e4e7ec;stroke-width:1}.m{fill:#dfe5f0;stroke:#7f8ea8;stroke-width:.9}.w{fill:#fff;stroke:#"
               "d0d5dd;stroke-width:.8}\n"
               ".l{stroke:#475467;stroke-width:.7;opacity:.55;fill:none;marker-end:url(#head)}\n");
@@ -249,11 +280,11 @@ static void add_styles(picture *p) {
       zb_text_add(out, ".k%d%d{", i, shade);
       if (styles[i].hatched) {
         zb_text_add(out, "fill:url(#hatch%d);stroke:", shade);
-        add_colour(out, &styles[i], shade, 0);
+        add_colour(out, &styles[i], p->whiter * shade);
         zb_text_add(out, ";stroke-width:.8}\n");
       } else {
         zb_text_add(out, "fill:");
-        add_colour(out, &styles[i], shade, 0);
+        add_colour(out, &styles[i], p->whiter * shade);
         zb_text_add(out, "}\n");
       }
     }
@@ -267,9 +298,9 @@ static void add_styles(picture *p) {
                 "patternTransform=\"rotate(45)\">"
                 "<rect width=\"5\" height=\"5\" fill=\"",
                 shade);
-    add_colour(out, w, shade, 0.62);
+    add_colour(out, w, 0.6 + p->whiter * shade / 3);
     zb_text_add(out, "\"/><rect width=\"1.6\" height=\"5\" fill=\"");
-    add_colour(out, w, shade, 0.3);
+    add_colour(out, w, 0.25 + p->whiter * shade / 1.5);
     zb_text_add(out, "\"/></pattern>\n");
   }
   zb_text_add(out, "</defs>\n");
@@ -281,9 +312,9 @@ static void add_header(picture *p) {
   double idle = 0;
   for (int rank = 0; rank < t->ranks; ++rank)
     idle += 1 - (double)p->busy_ps[rank] / (double)(p->end_ps - p->start_ps);
-  zb_text_add(out, "<text class=\"h\" x=\"%d\" y=\"36\">", MARGIN);
+  zb_text_add(out, "<text class=\"h\" x=\"%d\" y=\"%d\">", MARGIN, p->top + 36);
   add_escaped(out, t->title ? t->title : "timeline");
-  zb_text_add(out, "</text>\n<text class=\"n\" x=\"%d\" y=\"57\">step ", MARGIN);
+  zb_text_add(out, "</text>\n<text class=\"n\" x=\"%d\" y=\"%d\">step ", MARGIN, p->top + 57);
   add_time(out, p->end_ps - p->start_ps);
   zb_text_add(out, ", idle ");
   add_share(out, idle / t->ranks);
@@ -299,7 +330,7 @@ static void add_header(picture *p) {
 static void add_legend(picture *p) {
   zb_text *out = p->out;
   int x = MARGIN;
-  const int y = TOP - 28;
+  const int y = p->top + TOP - 28;
   for (int i = 0; i < STYLE_COUNT; ++i) {
     if (!p->drawn[i]) continue;
     zb_text_add(out,
@@ -315,14 +346,22 @@ static void add_legend(picture *p) {
                 x, y + 12, x + 20, y + 10);
     x += 44 + 7 * 31;
   }
-  if (p->timeline->chunks > 1)
-    zb_text_add(out, "<text class=\"n\" x=\"%d\" y=\"%d\">lighter: later chunk of the rank</text>\n", x, y + 10);
+  if (p->timeline->chunks < 2) return;
+  const int shades = p->timeline->chunks < SHADES ? p->timeline->chunks : SHADES;
+  zb_text_add(out, "<text class=\"n\" x=\"%d\" y=\"%d\">chunk</text>\n", x, y + 10);
+  x += 40;
+  for (int shade = 0; shade < shades; ++shade, x += 36)
+    zb_text_add(
+        out,
+        "<rect class=\"k0%d\" x=\"%d\" y=\"%d\" width=\"14\" height=\"12\" rx=\"2\"/><text class=\"n\" x=\"%d\" "
+        "y=\"%d\">%d%s</text>\n",
+        shade, x, y, x + 18, y + 10, shade, shade == SHADES - 1 && p->timeline->chunks > SHADES ? "+" : "");
 }
 
 /* Ticks at 1, 2 or 5 times a power of ten, about one in 110 pixels. */
 static void add_axis(picture *p) {
   zb_text *out = p->out;
-  const double span = (double)(p->end_ps - p->start_ps);
+  const double span = (double)p->span_ps;
   const unit *u = pick_unit(time_units, 5, span);
   const double wanted = span / u->size * 110 / p->plot_width;
   double step = pow(10, floor(log10(wanted)));
@@ -344,7 +383,7 @@ static void add_axis(picture *p) {
     const long long value = llround(i * step * (double)power);
     zb_text_add(out, "<path class=\"g\" d=\"M");
     add_number(out, x);
-    zb_text_add(out, " %dV%d\"/><text class=\"a\"", TOP - 6, bottom + 6);
+    zb_text_add(out, " %dV%d\"/><text class=\"a\"", p->top + TOP - 6, bottom + 6);
     add_attribute(out, "x", x);
     zb_text_add(out, " y=\"%d\">%lld", bottom + 21, value / power);
     if (decimals) zb_text_add(out, ".%0*lld", decimals, value % power);
@@ -356,10 +395,11 @@ static void add_axis(picture *p) {
 
 static void add_rank(picture *p, int rank) {
   zb_text *out = p->out;
-  const int y = row_of(rank);
+  const int y = row_of(p, rank);
   const double idle = 1 - (double)p->busy_ps[rank] / (double)(p->end_ps - p->start_ps);
   zb_text_add(out, "<text class=\"r\" x=\"%d\" y=\"%d\">rank %d</text>\n", MARGIN, y + 20, rank);
-  zb_text_add(out, "<rect class=\"w\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", LEFT, y, p->plot_width, BOX);
+  zb_text_add(out, "<rect class=\"w\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", LEFT, y, plot_end(p) - LEFT,
+              BOX);
   zb_text_add(out, "<text class=\"i\" x=\"%d\" y=\"%d\">", LEFT + p->plot_width + RIGHT - MARGIN, y + 20);
   add_share(out, idle);
   zb_text_add(out, "</text>\n");
@@ -374,7 +414,7 @@ static void add_rank(picture *p, int rank) {
 }
 
 static double curve_y(const picture *p, int rank, uint64_t bytes) {
-  const int base = row_of(rank) + BOX + CURVE;
+  const int base = row_of(p, rank) + BOX + CURVE;
   return p->most_bytes ? base - (CURVE - 3) * ((double)bytes / (double)p->most_bytes) : base;
 }
 
@@ -383,7 +423,7 @@ static void add_curves(picture *p) {
   const zb_timeline *t = p->timeline;
   zb_text *out = p->out;
   for (int64_t i = 0; i < t->memory_count;) {
-    const int rank = t->memory[i].rank, base = row_of(rank) + BOX + CURVE;
+    const int rank = t->memory[i].rank, base = row_of(p, rank) + BOX + CURVE;
     zb_text_add(out, "<path class=\"m\" d=\"M");
     add_number(out, x_of(p, t->memory[i].time_ps));
     zb_text_add(out, " %d", base);
@@ -393,7 +433,7 @@ static void add_curves(picture *p) {
       zb_text_add(out, "V");
       add_number(out, curve_y(p, rank, t->memory[i].bytes));
     }
-    zb_text_add(out, "H%d", LEFT + p->plot_width);
+    zb_text_add(out, "H%d", plot_end(p));
     zb_text_add(out, "V%dz\"><title>rank %d: peak ", base, rank);
     add_bytes(out, p->peak[rank]);
     zb_text_add(out, "</title></path>\n");
@@ -414,9 +454,30 @@ static void add_tooltip(zb_text *out, const zb_event *event) {
   zb_text_add(out, "</title>");
 }
 
+/* The micro-batch: smaller or upright in a narrow box, or not at all. */
+static void add_label(picture *p, const zb_event *event, double x, double width) {
+  zb_text *out = p->out;
+  if (width < UPRIGHT_WIDTH || (event->micro_batch < 0 && event->kind != 'O')) return;
+  const int y = row_of(p, event->rank) + BOX / 2;
+  const bool dark = styles[style_of(event->kind)].hatched || p->whiter * shade_of(event->chunk) > 0.3;
+  char label[16];
+  snprintf(label, sizeof label, event->kind == 'O' ? "opt" : "%d", event->micro_batch);
+  const double letters = (double)strlen(label);
+  const bool small = width < 2.5 + 6.2 * letters, upright = width < 1 + 4.8 * letters;
+  if (upright) {
+    zb_text_add(out, "<text class=\"%s\" transform=\"translate(", dark ? "u" : "U");
+    add_number(out, x + 2.8);
+    zb_text_add(out, " %d)rotate(-90)\">%s</text>\n", y, label);
+    return;
+  }
+  zb_text_add(out, "<text%s", small ? dark ? " class=\"u\"" : " class=\"U\"" : dark ? " class=\"d\"" : "");
+  add_attribute(out, "x", x);
+  zb_text_add(out, " y=\"%d\">%s</text>\n", y + (small ? 3 : 4), label);
+}
+
 static void add_box(picture *p, const zb_event *event) {
   zb_text *out = p->out;
-  const int kind = style_of(event->kind), shade = shade_of(event->chunk), y = row_of(event->rank);
+  const int kind = style_of(event->kind), shade = shade_of(event->chunk), y = row_of(p, event->rank);
   const double x = x_of(p, event->start_ps), width = x_of(p, event->end_ps) - x;
   const double inset = width > 6 ? 0.5 : 0;
   p->drawn[kind] = true;
@@ -428,12 +489,7 @@ static void add_box(picture *p, const zb_event *event) {
   zb_text_add(out, "%s>", width > 6 ? " rx=\"2\"" : "");
   add_tooltip(out, event);
   zb_text_add(out, "</rect>\n");
-  char label[16];
-  snprintf(label, sizeof label, event->kind == 'O' ? "opt" : "%d", event->micro_batch);
-  if (width < 2.5 + 6.2 * (double)strlen(label) || (event->micro_batch < 0 && event->kind != 'O')) return;
-  zb_text_add(out, "<text%s", styles[kind].hatched || shade > 1 ? " class=\"d\"" : "");
-  add_attribute(out, "x", x + width / 2);
-  zb_text_add(out, " y=\"%d\" pointer-events=\"none\">%s</text>\n", y + BOX / 2 + 4, label);
+  add_label(p, event, x + width / 2, width);
 }
 
 /* Joins both ends of every message; `send` is indexed by message number. */
@@ -457,9 +513,9 @@ static zb_status add_arrows(picture *p) {
     const bool down = from->rank < to->rank;
     zb_text_add(p->out, "<path class=\"l\" d=\"M");
     add_number(p->out, x_of(p, from->start_ps));
-    zb_text_add(p->out, " %dL", down ? row_of(from->rank) + BOX : row_of(from->rank));
+    zb_text_add(p->out, " %dL", down ? row_of(p, from->rank) + BOX : row_of(p, from->rank));
     add_number(p->out, x_of(p, to->end_ps));
-    zb_text_add(p->out, " %d\"/>\n", down ? row_of(to->rank) : row_of(to->rank) + BOX);
+    zb_text_add(p->out, " %d\"/>\n", down ? row_of(p, to->rank) : row_of(p, to->rank) + BOX);
   }
   zb_free(send);
   return NULL;
@@ -468,11 +524,6 @@ static zb_status add_arrows(picture *p) {
 static zb_status draw(picture *p) {
   const zb_timeline *t = p->timeline;
   zb_text *out = p->out;
-  const int width = LEFT + p->plot_width + RIGHT, height = bottom_of(p) + AXIS + 8;
-  zb_text_add(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n",
-              width, height, width, height);
-  add_styles(p);
-  zb_text_add(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
   add_header(p);
   for (int rank = 0; rank < t->ranks; ++rank)
     add_rank(p, rank);
@@ -484,22 +535,59 @@ static zb_status draw(picture *p) {
   zb_text_add(out, "</g>\n");
   ZB_TRY(add_arrows(p));
   add_legend(p);
+  return NULL;
+}
+
+static zb_status draw_all(picture *pictures, int count, zb_text *out) {
+  const picture *first = &pictures[0];
+  int height = 0, chunks = 1;
+  for (int i = 0; i < count; ++i) {
+    pictures[i].top = height;
+    height += height_of(&pictures[i]);
+    if (pictures[i].timeline->chunks > chunks) chunks = pictures[i].timeline->chunks;
+  }
+  for (int i = 0; i < count; ++i)
+    pictures[i].whiter = chunks > 3 ? 0.22 : chunks == 3 ? 0.3 : 0.42;
+  const int width = LEFT + first->plot_width + RIGHT;
+  zb_text_add(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n",
+              width, height, width, height);
+  add_styles(&pictures[0]);
+  zb_text_add(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n");
+  for (int i = 0; i < count; ++i)
+    ZB_TRY(draw(&pictures[i]));
   zb_text_add(out, "</svg>\n");
   return out->failed ? ZB_OUT_OF_MEMORY() : NULL;
 }
 
-zb_status zb_timeline_svg(const zb_timeline *timeline, const char *path) {
-  ZB_TRY(check(timeline));
+zb_status zb_timeline_svg_all(const zb_timeline *timelines, int count, const char *path) {
+  if (count < 1) return ZB_ERROR(INVALID, "timelines: expected 1 or more, got %d", count);
+  for (int i = 0; i < count; ++i)
+    ZB_TRY(check(&timelines[i]));
   zb_text text;
   zb_text_init(&text);
-  picture p = {.timeline = timeline, .out = &text};
   zb_status status = NULL;
-  ZB_TRY_GOTO(measure(&p));
-  ZB_TRY_GOTO(draw(&p));
+  picture *pictures = zb_alloc((size_t)count * sizeof *pictures);
+  if (!pictures) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < count; ++i) {
+    pictures[i] = (picture){.timeline = &timelines[i], .out = &text};
+    ZB_TRY_GOTO(measure(&pictures[i]));
+  }
+  if (!choose_scales(pictures, count)) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  ZB_TRY_GOTO(draw_all(pictures, count, &text));
   ZB_TRY_GOTO(zb_file_write_atomic(path, text.data, text.length));
 cleanup:
-  zb_free(p.busy_ps);
-  zb_free(p.peak);
+  for (int i = 0; i < count; ++i) {
+    zb_free(pictures[i].busy_ps);
+    zb_free(pictures[i].peak);
+  }
+  zb_free(pictures);
   zb_text_deinit(&text);
   return status;
+}
+
+zb_status zb_timeline_svg(const zb_timeline *timeline, const char *path) {
+  return zb_timeline_svg_all(timeline, 1, path);
 }

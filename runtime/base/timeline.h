@@ -38,6 +38,8 @@ typedef struct zb_timeline {
 /* One self-contained SVG: a row a rank, F/B/W in colours with W hatched and lighter, chunks shaded, idle white, time axis in real units,
  * memory curve beneath each rank, <title> tooltips, idle share at the right, legend. Legible at 8 ranks x 24 micro-batches. */
 zb_status zb_timeline_svg(const zb_timeline *timeline, const char *path) ZB_MUST_USE;
+/* Several under each other in one SVG, on one scale of time and one of memory, so that they compare. */
+zb_status zb_timeline_svg_all(const zb_timeline *timelines, int count, const char *path) ZB_MUST_USE;
 /* Chrome/Perfetto JSON, object form: process = rank, thread = lane, X events, flow arrows per message, memory counters. */
 zb_status zb_timeline_chrome(const zb_timeline *timeline, const char *path) ZB_MUST_USE;
 

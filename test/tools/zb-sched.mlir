@@ -98,9 +98,14 @@
 // RUN: zb-sched --ranks 2 --micro-batches 4 --compare zb-h1,fthenb --memory-limit 1p --json | FileCheck %s --check-prefix=LINES
 // LINES: {"version": "{{.*}}", "schedule": "zb-h1", "ranks": 2,{{.*}} "critical_path": [{"kind": "job", "rank": 0, "job": "0F0", "start": 0.000000000, "end": 1.000000000},{{.*}} "jobs": {{\[\[}}["0F0", 0.000000000, 1.000000000],
 // LINES-NEXT: {"version": "{{.*}}", "schedule": "fthenb", "chunks": 2, "placement": "looped", "error": "fthenb needs
+// RUN: zb-sched --ranks 4 --micro-batches 8 --compare 1f1b,fthenb,zb-h1 --memory-limit 1p --timeline %t.all.svg
+// RUN: FileCheck %s --check-prefix=PICTURES < %t.all.svg
+// PICTURES: >zb-h1, 4 ranks, 8 micro-batches (simulated)<
+// PICTURES-NOT: >fthenb
+// PICTURES: >1f1b, 4 ranks, 8 micro-batches (simulated)<
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --compare fthenb,zbh1 2>&1 | FileCheck %s --check-prefix=ROWNAME
 // ROWNAME: unknown schedule 'zbh1', did you mean 'zb-h1'?
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule all --memory-limit 100 2>&1 | FileCheck %s --check-prefix=NOROW
 // NOROW: none of the {{[0-9]+}} schedules fits
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule all --chart 2>&1 | FileCheck %s --check-prefix=NOFILE
-// NOFILE: a table of several schedules writes no chart and no files
+// NOFILE: a table of several schedules goes with --timeline and --json, not with other output

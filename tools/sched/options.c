@@ -167,8 +167,9 @@ static zb_status check(const sched_settings *s) {
   if (!file && !s->order && !s->micro_batches) return sched_see_help(ZB_ERROR(USAGE, "--micro-batches is missing"));
   if (s->metric && strcmp(s->metric, "barrier") && strcmp(s->metric, "stage"))
     return ZB_ERROR(USAGE, "--metric: expected barrier or stage, got '%s'", s->metric);
-  if (is_table(s) && (s->chart || s->timeline || s->trace || s->csv || s->lowered || s->text || s->write_problem))
-    return sched_see_help(ZB_ERROR(USAGE, "a table of several schedules writes no chart and no files"));
+  if (is_table(s) && (s->chart || s->trace || s->csv || s->lowered || s->text || s->write_problem))
+    return sched_see_help(
+        ZB_ERROR(USAGE, "a table of several schedules goes with --timeline and --json, not with other output"));
   return check_files(s);
 }
 

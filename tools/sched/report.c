@@ -12,6 +12,10 @@ static double ms(int64_t ps) {
   return (double)ps / 1e9;
 }
 
+static int64_t time_of(const sched_case *c) {
+  return c->data.problem.metric == ZB_METRIC_STAGE ? c->simulation.stage_ps : c->simulation.step_ps;
+}
+
 /* Time and bound by the metric of the problem. */
 typedef struct score {
   int64_t time_ps, bound_ps;
@@ -20,7 +24,7 @@ typedef struct score {
 
 static score score_of(const sched_case *c) {
   const bool stage = c->data.problem.metric == ZB_METRIC_STAGE;
-  score out = {.time_ps = stage ? c->simulation.stage_ps : c->simulation.step_ps};
+  score out = {.time_ps = time_of(c)};
   out.bound_ps = stage ? zb_lower_bound_stage_ps(&c->data.problem) : zb_lower_bound_ps(&c->data.problem);
   if (out.bound_ps > 0) out.above = (double)out.time_ps / (double)out.bound_ps - 1;
   return out;
@@ -156,17 +160,20 @@ zb_status sched_print_json(const sched_case *c) {
 
 /* ---- The table ---- */
 
-typedef struct row {
-  const sched_case *c;
-  score score;
-  int index;
-} row;
+static bool comes_before(const sched_case *a, const sched_case *b) {
+  if (!a->status != !b->status) return !a->status;
+  return !a->status && time_of(a) < time_of(b);
+}
 
-static int compare_rows(const void *a, const void *b) {
-  const row *x = a, *y = b;
-  if (!x->c->status != !y->c->status) return x->c->status ? 1 : -1;
-  if (!x->c->status && x->score.time_ps != y->score.time_ps) return x->score.time_ps < y->score.time_ps ? -1 : 1;
-  return x->index - y->index;
+/* By insertion: equal ones keep their order, and there are few. */
+void sched_sort(sched_case *cases, int count) {
+  for (int i = 1; i < count; ++i) {
+    const sched_case moved = cases[i];
+    int at = i;
+    for (; at > 0 && comes_before(&moved, &cases[at - 1]); --at)
+      cases[at] = cases[at - 1];
+    cases[at] = moved;
+  }
 }
 
 /* Why a schedule has no order, without its name again. */
@@ -178,39 +185,32 @@ static const char *reason(const sched_case *c) {
   return message + strspn(message, ": ");
 }
 
-zb_status sched_print_table(const sched_case *cases, int count) {
-  row *rows = zb_alloc((size_t)count * sizeof *rows);
-  if (!rows) return ZB_OUT_OF_MEMORY();
+void sched_print_table(const sched_case *cases, int count) {
   int width = (int)strlen("schedule");
   const char *metric = "barrier";
   for (int i = 0; i < count; ++i) {
-    rows[i] = (row){.c = &cases[i], .index = i};
-    if (!cases[i].status) rows[i].score = score_of(&cases[i]);
-    if (!cases[i].status) metric = metric_name(&cases[i]);
     const int length = (int)strlen(cases[i].name);
     if (length > width) width = length < NAME_COLUMNS ? length : NAME_COLUMNS;
+    if (!cases[i].status) metric = metric_name(&cases[i]);
   }
-  qsort(rows, (size_t)count, sizeof *rows, compare_rows);
   printf("%-*s  %-9s %6s %13s %9s %9s %13s %8s %12s\n", width, "schedule", "placement", "chunks", "time ms", "barrier",
          "stage", "bound ms", "above", "peak MiB");
   for (int i = 0; i < count; ++i) {
-    const sched_case *c = rows[i].c;
+    const sched_case *c = &cases[i];
+    const zb_problem *p = &c->data.problem; /* empty where the problem itself cannot be made */
+    if (p->ranks)
+      printf("%-*s  %-9s %6d ", width, c->name, c->placement, p->stages / p->ranks);
+    else
+      printf("%-*s  %-9s %6s ", width, c->name, "", "");
     if (c->status) {
-      const zb_problem *p = &c->data.problem; /* empty where the problem itself cannot be made */
-      if (p->ranks)
-        printf("%-*s  %-9s %6d  -- %s\n", width, c->name, c->placement, p->stages / p->ranks, reason(c));
-      else
-        printf("%-*s  %-9s %6s  -- %s\n", width, c->name, "", "", reason(c));
+      printf(" -- %s\n", reason(c));
       continue;
     }
+    const score s = score_of(c);
     int64_t least, most;
     peaks(c, &least, &most);
-    printf("%-*s  %-9s %6d %13.3f %8.2f%% %8.2f%% %13.3f %7.2f%% %12.3f\n", width, c->name, c->placement,
-           c->data.problem.stages / c->data.problem.ranks, ms(rows[i].score.time_ps),
-           100 * c->simulation.bubble_barrier, 100 * c->simulation.bubble_stage, ms(rows[i].score.bound_ps),
-           100 * rows[i].score.above, (double)most / MIB);
+    printf("%13.3f %8.2f%% %8.2f%% %13.3f %7.2f%% %12.3f\n", ms(s.time_ps), 100 * c->simulation.bubble_barrier,
+           100 * c->simulation.bubble_stage, ms(s.bound_ps), 100 * s.above, (double)most / MIB);
   }
   printf("time, bound and order of the rows by the %s metric; a bound holds for the placement of its row\n", metric);
-  zb_free(rows);
-  return NULL;
 }

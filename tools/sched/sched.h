@@ -19,7 +19,7 @@
   ROW("", "--order", order, TEXT, "FILE", "an order from outside (PyTorch's CSV or text): checked and scored")         \
   ROW("output", "--chart", chart, FLAG, "", "the order as a chart")                                                    \
   ROW("", "--json", json, FLAG, "", "one JSON object a schedule, times in ms, and nothing else")                       \
-  ROW("", "--timeline", timeline, TEXT, "F.svg", "the step as a picture")                                              \
+  ROW("", "--timeline", timeline, TEXT, "F.svg", "the step as a picture; of a table: all on one scale")                                  \
   ROW("", "--trace", trace, TEXT, "F.json", "the step as a Chrome trace (opens in Perfetto)")                          \
   ROW("", "--csv", csv, TEXT, "F.csv", "the order as PyTorch's pipelining reads it")                                   \
   ROW("", "--lowered", lowered, TEXT, "F.csv", "the same with sends and receives")                                     \
@@ -87,7 +87,9 @@ void sched_print_summary(const sched_case *c);
 /* Which jobs and messages make the step as long as it is. */
 zb_status sched_print_path(const sched_case *c) ZB_MUST_USE;
 zb_status sched_print_json(const sched_case *c) ZB_MUST_USE;
-/* A row a case, those that fit first, by time. */
-zb_status sched_print_table(const sched_case *cases, int count) ZB_MUST_USE;
+/* Those that fit first, by time; else as they were. */
+void sched_sort(sched_case *cases, int count);
+/* A row a case. */
+void sched_print_table(const sched_case *cases, int count);
 
 #endif

@@ -115,8 +115,49 @@ static void test_timeline(void) {
   zb_order_deinit(&order);
 }
 
+/* Two steps in one picture: one scale, so that the shorter one ends earlier; and every allocation fails once. */
+static void test_pictures(void) {
+  fixture x[2];
+  zb_order orders[2] = {0};
+  zb_simulation simulations[2] = {0};
+  zb_order_picture pictures[2];
+  for (int i = 0; i < 2; ++i) {
+    fixture_uniform(&x[i], "plain", 2, 1, 2, 1000000 << i, 1000000 << i, 1000000 << i, 0, 0.5);
+    expect_ok(zb_schedule_run(zb_schedule_find("zb-h1", NULL), &x[i].problem, &orders[i]));
+    expect_ok(zb_simulate(&x[i].problem, &orders[i], &simulations[i]));
+    pictures[i] = (zb_order_picture){&x[i].problem, &orders[i], &simulations[i], i ? "long" : NULL};
+  }
+  int failures = 0;
+  for (uint64_t n = 1; n < 1000; ++n) {
+    zb_allocation_fail_at(n);
+    zb_status status = zb_order_pictures(pictures, 2, "chart_test.svg");
+    zb_allocation_fail_at(0);
+    if (!status) break;
+    CU_ASSERT_EQUAL(zb_status_code(status), ZB_MEMORY);
+    zb_status_free(status);
+    ++failures;
+  }
+  CU_ASSERT(failures > 10 && failures < 999);
+  char *svg = NULL;
+  size_t bytes;
+  expect_ok(zb_file_read("chart_test.svg", 0, &svg, &bytes));
+  CU_ASSERT_PTR_NOT_NULL_FATAL(svg);
+  CU_ASSERT_PTR_NOT_NULL(strstr(svg, ">schedule (simulated)</text>"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(svg, ">long</text>"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(svg, "width=\"520\" height=\"30\"")); /* half of 1040 */
+  CU_ASSERT_PTR_NOT_NULL(strstr(svg, "width=\"1040\" height=\"30\""));
+  zb_free(svg);
+  remove("chart_test.svg");
+  expect_status(zb_order_pictures(pictures, 0, "chart_test.svg"), ZB_USAGE, "expected 1 or more, got 0");
+  expect_status(zb_order_pictures(pictures, 2, "chart_test.json"), ZB_USAGE, "ends in .svg");
+  for (int i = 0; i < 2; ++i) {
+    zb_simulation_deinit(&simulations[i]);
+    zb_order_deinit(&orders[i]);
+  }
+}
+
 int main(void) {
   static const CU_TestInfo tests[] = {
-      {"golden charts", test_golden}, {"lists", test_lists}, {"timeline", test_timeline}, CU_TEST_INFO_NULL};
+      {"golden charts", test_golden}, {"lists", test_lists}, {"timeline", test_timeline}, {"pictures", test_pictures}, CU_TEST_INFO_NULL};
   return run_suite("chart", tests);
 }
