@@ -168,7 +168,7 @@ static zb_status read_action(const scanner *s, const char *at, const char *end, 
   ZB_TRY(read_number(s, &at, end, "the number of a stage", &out->stage));
   out->action = find_action(at, end);
   if (out->action < 0 || (text && actions[out->action].action_class > ZB_ACTION_WHOLE))
-    return WRONG(at, "expected %s, got '%.*s'", expected, shown(start, end), start);
+    return WRONG(start, "expected %s, got '%.*s'", expected, shown(start, end), start);
   at += strlen(actions[out->action].token);
   if (actions[out->action].action_class == ZB_ACTION_NONE) {
     if (at < end)
@@ -183,6 +183,18 @@ static zb_status read_action(const scanner *s, const char *at, const char *end, 
   return NULL;
 }
 
+static bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+/* Moves both ends over blanks. */
+static void strip(const char **first, const char **last) {
+  while (*first < *last && is_blank(**first))
+    ++*first;
+  while (*last > *first && is_blank((*last)[-1]))
+    --*last;
+}
+
 /* (0F7;7B3)OVERLAP_F_B: parts that run one after the other. */
 static zb_status read_overlap(scanner *s, const char *at, const char *end) {
   static const char name[] = "OVERLAP_F_B";
@@ -195,10 +207,12 @@ static zb_status read_overlap(scanner *s, const char *at, const char *end) {
   for (const char *part = at + 1; part <= close;) {
     const char *stop = memchr(part, ';', (size_t)(close - part));
     if (!stop) stop = close;
+    const char *first = part, *last = stop;
+    strip(&first, &last);
     zb_cell cell;
-    ZB_TRY(read_action(s, part, stop, &cell));
+    ZB_TRY(read_action(s, first, last, &cell));
     if (actions[cell.action].action_class > ZB_ACTION_WHOLE)
-      return WRONG(part, "expected jobs (F, I, W, B) in %s, got '%.*s'", name, shown(part, stop), part);
+      return WRONG(first, "expected jobs (F, I, W, B) in %s, got '%.*s'", name, shown(first, last), first);
     ZB_TRY(zb_cells_add(s->out, cell));
     ++s->out->cells[head].micro_batch;
     part = stop + 1;
@@ -208,19 +222,12 @@ static zb_status read_overlap(scanner *s, const char *at, const char *end) {
 
 /* ---- Lines ---- */
 
-static bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
-
 static zb_status read_csv_line(scanner *s, const char *end) {
   for (const char *at = s->begin; at <= end;) {
     const char *stop = memchr(at, ',', (size_t)(end - at));
     if (!stop) stop = end;
     const char *first = at, *last = stop;
-    while (first < last && is_blank(*first))
-      ++first;
-    while (last > first && is_blank(last[-1]))
-      --last;
+    strip(&first, &last);
     zb_cell cell = {.column = column(s, first), .action = ZB_ACTION_IDLE};
     if (first < last && *first == '(') {
       ZB_TRY(read_overlap(s, first, last));
@@ -311,10 +318,10 @@ zb_status zb_cells_read(zb_source *source, zb_order_cells *out) {
   for (size_t line = 0; line < source->line_count; ++line) {
     scanner s = {.source = source, .out = out, .line = line, .begin = source->text + source->lines[line]};
     const char *end = s.begin + line_length(source, line);
-    const char *first = s.begin;
-    while (first < end && is_blank(*first))
-      ++first;
-    if (first == end) return zb_source_error(source, line, 1, "expected the jobs of rank %zu, got an empty line", line);
+    const char *first = s.begin, *last = end;
+    strip(&first, &last);
+    if (first == last)
+      return zb_source_error(source, line, 1, "expected the jobs of rank %zu, got an empty line", line);
     ZB_TRY(csv ? read_csv_line(&s, end) : read_text_line(&s, end));
     ZB_TRY(zb_cells_end_row(out));
   }
