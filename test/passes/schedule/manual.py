@@ -64,7 +64,7 @@ def main():
             return
         ok, text = run([target], work)
         check("it runs", ok, text)
-        check("it prints a chart of 4 ranks", len(re.findall(r"^[F. ].*F0.*B7", text, re.M)) == 4, text)
+        check("it prints a chart of 4 ranks", len(re.findall(r"^\.*F0.*B7", text, re.M)) == 4, text)
         times = re.search(r"([\d.]+) ms, no order takes less than ([\d.]+) ms", text)
         check("it prints a time that is not below the bound", bool(times) and float(times[1]) >= float(times[2]) > 0, text)
         svg = os.path.join(work, "step.svg")
