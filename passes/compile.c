@@ -34,10 +34,10 @@ static const struct {
     {"zb-cse", NULL},
     {"zb-dce", NULL},
     {"zb-layout", NULL},
-    {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\""},
+    {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\",costs=\"$costs\",micro-batches=$micro_batches"},
     {"zb-classify", NULL},
     {"zb-outline", NULL},
-    {"zb-memory", NULL},
+    {"zb-memory", "costs=\"$costs\""},
     {"zb-schedule", "schedule=\"$schedule\",micro-batches=$micro_batches,memory-limit=$memory_limit,metric=$metric"},
     {"zb-insert-comm", NULL},
     {"zb-allocate", "memory-limit=$memory_limit"},
@@ -74,6 +74,7 @@ static void add_word(zb_text *text, const char *word, size_t length, const zb_co
   else if (WORD("chunks")) zb_text_add(text, "%d", p->chunks);
   else if (WORD("placement")) zb_text_add(text, "%s", p->placement);
   else if (WORD("cuts")) zb_text_add(text, "%s", p->cuts ? p->cuts : "");
+  else if (WORD("costs")) zb_text_add(text, "%s", p->costs ? p->costs : "");
   else if (WORD("schedule")) zb_text_add(text, "%s", p->schedule);
   else if (WORD("metric")) zb_text_add(text, "%s", p->metric ? p->metric : "barrier");
   else if (WORD("memory_limit")) zb_text_add(text, "%llu", (unsigned long long)p->memory_limit);
@@ -101,6 +102,7 @@ static zb_status add_default(zb_pipeline *pipeline, const char *pass, const char
 }
 
 static zb_status build_pipeline(const zb_compile_params *p, zb_pipeline *out) {
+  if (p->costs && strchr(p->costs, '"')) return ZB_ERROR(USAGE, "the path of a file of costs cannot hold a double quote: %s", p->costs);
   if (p->pipeline) return zb_pipeline_parse(p->pipeline, out);
   for (int i = 0; i < PIPELINE_LENGTH; ++i) {
     if (p->no_raise && strcmp(default_pipeline[i].pass, "zb-raise") == 0) continue;
@@ -297,9 +299,9 @@ static zb_status summarize_stages(const zb_module_problem *p, zb_compile_summary
     const MlirOperation *f = &p->functions[s * ZB_CLASS_INDEX_COUNT];
     stage->rank = p->stage_rank[s];
     for (int k = 0; k < s; ++k) stage->chunk += p->stage_rank[k] == stage->rank;
-    stage->f_seconds = 1e-12 * (double)p->costs[s].time_ps[ZB_F];
-    stage->b_seconds = 1e-12 * (double)p->costs[s].time_ps[ZB_B];
-    stage->w_seconds = 1e-12 * (double)p->costs[s].time_ps[ZB_W];
+    stage->f_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_F] - p->job_ps);
+    stage->b_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_B] - p->job_ps);
+    stage->w_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_W] - p->job_ps);
     stage->f_product_flops = (double)zb_get_i64(f[0], "zb.product_flops", 0);
     stage->b_product_flops = (double)zb_get_i64(f[1], "zb.product_flops", 0);
     stage->w_product_flops = (double)zb_get_i64(f[2], "zb.product_flops", 0);

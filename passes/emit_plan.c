@@ -93,8 +93,14 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->stage_count = zb_ints_count(e->module, "zb.stage_rank");
   plan->chunk_count = (int)zb_get_i64(e->module, "zb.chunks", 1);
   plan->micro_batches = (int)zb_get_i64(e->module, "zb.micro_batches", 0);
-  plan->link_latency_ps = ZB_COST_LINK_LATENCY_PS;
-  plan->link_ps_per_byte = ZB_COST_LINK_PS_PER_BYTE;
+  zb_link_costs link = zb_link_costs_get(e->module);
+  plan->link_latency_ps = link.latency_ps;
+  plan->link_ps_per_byte = link.ps_per_byte;
+  plan->link_copies = link.copies;
+  plan->link_wake_ps = link.wake_ps;
+  plan->job_ps = link.job_ps;
+  plan->read_ps = link.read_ps;
+  plan->step_ps = link.step_ps;
   plan->model_hash = ZB_FNV_START;
   plan->stage_rank = PLAN_NEW(e, plan->stage_count, int);
   plan->ranks = PLAN_NEW(e, plan->rank_count, zb_plan_rank);
@@ -372,6 +378,8 @@ static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, in
   const zb_graph *g = &w->graph;
   const zb_node *node = &g->nodes[n];
   out->location = location_text(e, node->op);
+  char cost_op[ZB_COST_TEXT_BYTES];
+  if (zb_cost_text(node->op, node->def, cost_op)) out->cost_op = zb_plan_strdup(e->plan, cost_op);
   if (zb_op_is(node->op, "zb.accumulate")) return emit_accumulate(e, info, node, out);
   if (!node->def || node->def->op_class != ZB_CLASS_KERNEL) {
     MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(node->op));
@@ -394,7 +402,7 @@ static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, in
     // A folded product writes through reshapes into the accumulator; its own shape is what it computes.
     ZB_TRY(emit_operand(e, info, node->result_begin + r, &out->outputs[r]));
   }
-  zb_op_cost cost = zb_cost_of(node->op, node->def);
+  zb_op_cost cost = zb_cost_of(node->op, node->def, NULL);
   out->flops = cost.flops;
   out->product_flops = cost.product_flops;
   return emit_attributes(e, node->op, out);
@@ -427,6 +435,7 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
   out->kind = kind_of(info->function);
   out->workspace_bytes = info->workspace.bytes;
   out->time_ps = zb_get_i64(info->function, "zb.time_ps", 1);
+  zb_cost_of_block(zb_function_block(info->function), NULL, &out->key);
   out->base_count = info->base_count;
   out->bases = PLAN_NEW(e, info->base_count, const char *);
   out->base_bytes = PLAN_NEW(e, info->base_count, uint64_t);

@@ -61,6 +61,7 @@ typedef struct memory {
   zb_map *producers;        // value id + 1 -> stage * CLASS_COUNT + class; absent: input
   pool pools[POOL_COUNT];   // of the rank at hand, as is:
   int64_t changes;
+  zb_costs *costs;          // NULL: the model
 } memory;
 
 // What the ranks share while each is rebuilt.
@@ -396,16 +397,20 @@ static void add_results(rebuild *r, const zb_map *leaving) {
   }
 }
 
-static zb_op_cost total_cost(MlirBlock block) {
-  zb_op_cost total = {0};
-  ZB_FOR_EACH_OP(op, block) {
-    zb_op_cost cost = zb_cost_of(op, zb_op_find(op));
-    if (zb_op_is(op, "func.return")) continue;
-    total.time_ps += cost.time_ps;
-    total.flops += cost.flops;
-    total.product_flops += cost.product_flops;
-  }
-  return total;
+// As a whole if it was measured, which counts what ops do to each other's caches, else the sum of its ops.
+static zb_status function_cost(const memory *m, MlirOperation function, zb_op_cost *out) {
+  uint64_t key = 0;
+  const char *kind = zb_get_string(function, ZB_ATTR_CLASS);
+  *out = zb_cost_of_block(zb_function_block(function), m->costs, &key);
+  if (!m->costs || !m->costs->program.ranks) return NULL;
+  int64_t whole = zb_costs_subprogram(m->costs, kind, zb_get_i64(function, ZB_ATTR_STAGE, -1), key);
+  if (whole >= 0) out->time_ps = whole;
+  else if (!m->costs->op_count && strcmp(kind, "LOAD") != 0)
+    return zb_status_hint(ZB_ERROR(INVALID, "the costs know whole subprograms only, and %s is not among them: they were measured on '%s' with other "
+                                            "cuts or another number of ranks",
+                                   zb_symbol_name(function), m->costs->program.model),
+                          "measure on the device cpu: such a profile knows single ops, and serves any cuts");
+  return NULL;
 }
 
 static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, stage_info *stage, int class_index, const zb_map *leaving) {
@@ -413,7 +418,8 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, 
   MlirBlock old_block = zb_function_block(old);
   zb_function_begin(&r.f, m->context, mlirOperationGetLocation(old));
   r.builder = zb_builder_at_end(r.f.block, r.f.location);
-  zb_op_cost cost = total_cost(old_block);
+  zb_op_cost cost;
+  ZB_PASS_TRY(m->pass, function_cost(m, old, &cost));
   add_frame_arguments(&r);
   add_value_arguments(&r);
   MlirOperation end = terminator(old);
@@ -550,8 +556,12 @@ static zb_result run(zb_pass *pass, MlirModule module) {
     zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   } else {
     for (int s = 0; s < m.stage_count; ++s) m.stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
-    result = frame_all(&m, mlirModuleGetBody(module));
+    zb_status status = zb_pass_costs(pass, &m.costs);
+    const zb_link_costs link = zb_link_costs_of(m.costs);
+    if (m.costs) zb_link_costs_set(top, &link);
+    result = status ? zb_pass_fail(pass, status) : frame_all(&m, mlirModuleGetBody(module));
   }
+  zb_costs_destroy(m.costs);
   for (int s = 0; s < m.stage_count && m.stages; ++s) zb_free(m.stages[s].kept);
   zb_free(m.stages);
   zb_free(m.stage_rank);
@@ -559,9 +569,15 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   return result;
 }
 
+static const zb_option_def options[] = {
+    {"costs", "", "file of costs that zb-run --profile or --calibrate wrote (default: the built-in model)"},
+    {0},
+};
+
 const zb_pass_def zb_pass_memory = {
     .name = "zb-memory",
     .summary = "Pack what stages keep between jobs into frames; compute the bytes of each and the workspace.",
+    .options = options,
     .requires_level = "outlined",
     .ensures_level = "framed",
     .run = run,

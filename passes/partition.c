@@ -36,6 +36,8 @@ typedef struct partition {
   int64_t *cost;       // per entry of forward: its time and that of its gradient ops
   int64_t *cut_bytes;  // per entry: activation bytes alive after it
   int *cut_after;      // stages - 1 entries: index into forward after which a stage ends
+  zb_costs *costs;     // NULL: the model
+  int64_t micro_batches;
 } partition;
 
 static bool is_main_forward(const partition *p, int node) {
@@ -71,21 +73,62 @@ static zb_status id_map(const partition *p, zb_map **out) {
   return NULL;
 }
 
+// The optimizer runs once a step, so a micro-batch bears its part. An op of it counts where the first accumulate that it depends on was made.
+static zb_status add_optimizer(partition *p, const zb_map *ids) {
+  int64_t *entry = zb_alloc(((size_t)p->graph.node_count + 1) * sizeof *entry);
+  if (!entry) return ZB_OUT_OF_MEMORY();
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    const zb_node *node = &p->graph.nodes[n];
+    unsigned flags = p->flow.nodes[n];
+    entry[n] = -1;
+    if (flags & ZB_FLOW_ACCUMULATE) {
+      int64_t of = zb_get_i64(node->op, ZB_ATTR_OF, -1);
+      if (of >= 0) entry[n] = zb_map_get_or(ids, (void *)(uintptr_t)(of + 1), -1);
+    }
+    if (!(flags & ZB_FLOW_OPTIMIZE)) continue;
+    for (int i = 0; i < node->operand_count && entry[n] < 0; ++i) {
+      int producer = p->graph.values[p->graph.operands[node->operand_begin + i]].producer;
+      if (producer >= 0 && producer < n) entry[n] = entry[producer];
+    }
+    if (entry[n] >= 0) p->cost[entry[n]] += zb_cost_of(node->op, node->def, p->costs).time_ps / p->micro_batches;
+  }
+  zb_free(entry);
+  return NULL;
+}
+
+// A profile of another program knows few of these ops. Half is far from both: other shapes change nearly every op, other options few.
+static zb_status check_costs(const partition *p) {
+  int64_t known = 0, all = 0;
+  if (!p->costs || !p->costs->program.ranks) return NULL;
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    char text[ZB_COST_TEXT_BYTES];
+    const zb_node *node = &p->graph.nodes[n];
+    if ((p->flow.nodes[n] & ZB_FLOW_LOAD) || !zb_cost_text(node->op, node->def, text)) continue;
+    ++all;
+    known += zb_costs_op(p->costs, text) >= 0;
+  }
+  if (2 * known >= all) return NULL;
+  return zb_status_hint(ZB_ERROR(INVALID, "%s knows %lld of the %lld ops of this program: it was measured on '%s', another model or other shapes",
+                                 zb_pass_option(p->pass, "costs"), (long long)known, (long long)all, p->costs->program.model),
+                        "compile without --costs, measure that plan with zb-run --profile, and compile again");
+}
+
 static zb_status sum_costs(partition *p) {
   zb_map *ids = NULL;
   zb_status status = NULL;
   ZB_TRY_GOTO(id_map(p, &ids));
   for (int i = 0; i < p->forward_count; ++i) {
     const zb_node *node = &p->graph.nodes[p->forward[i]];
-    p->cost[i] = zb_cost_of(node->op, node->def).time_ps;
+    p->cost[i] = zb_cost_of(node->op, node->def, p->costs).time_ps;
   }
   for (int n = 0; n < p->graph.node_count; ++n) {
     if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD)) continue;
     const zb_node *node = &p->graph.nodes[n];
     int64_t of = zb_get_i64(node->op, ZB_ATTR_OF, -1), entry = -1;
     if (of >= 0) entry = zb_map_get_or(ids, (void *)(uintptr_t)(of + 1), -1);
-    if (entry >= 0) p->cost[entry] += zb_cost_of(node->op, node->def).time_ps;
+    if (entry >= 0) p->cost[entry] += zb_cost_of(node->op, node->def, p->costs).time_ps;
   }
+  if (p->costs) ZB_TRY_GOTO(add_optimizer(p, ids));
 cleanup:
   if (ids) zb_map_destroy(ids);
   return status;
@@ -210,7 +253,7 @@ static zb_status choose_cuts(partition *p) {
       if (p->cut_bytes[i] <= threshold) candidates[count++] = i;
     int64_t limit = bottleneck(p, candidates, prefix, count, total);
     if (limit == INT64_MAX) continue;
-    int64_t score = limit + (int64_t)(8.0 * ZB_COST_LINK_PS_PER_BYTE * (double)threshold);
+    int64_t score = limit + (int64_t)(8.0 * zb_link_costs_of(p->costs).ps_per_byte * (double)threshold);
     if (score < best) best = score, best_threshold = threshold, best_limit = limit;
   }
   ZB_ASSERT(best < INT64_MAX); // forward_count >= stages was checked, and the last threshold takes every place
@@ -444,6 +487,12 @@ static zb_result read_options(partition *p, int *stage_rank) {
 static zb_result partition_graph(partition *p) {
   zb_pass *pass = p->pass;
   ZB_PASS_TRY(pass, zb_flow_build(&p->graph, &p->flow));
+  ZB_PASS_TRY(pass, zb_pass_costs(pass, &p->costs));
+  if (p->costs && p->costs->program.ranks && !p->costs->op_count) { // whole subprograms only (sim): good for the cuts that they have
+    zb_costs_destroy(p->costs);
+    p->costs = NULL;
+  }
+  ZB_PASS_TRY(pass, check_costs(p));
   ZB_PASS_TRY(pass, collect_forward(p));
   if (p->forward_count < p->stages)
     return zb_op_error_at(p->graph.function, "use fewer ranks or chunks: each virtual stage needs at least one forward op",
@@ -463,11 +512,15 @@ static zb_result partition_graph(partition *p) {
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   partition p = {.pass = pass, .ranks = (int)zb_pass_option_int(pass, "ranks", 0), .chunks = (int)zb_pass_option_int(pass, "chunks", 0)};
+  p.micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
   MlirOperation function;
   MlirBlock block;
   if (p.ranks < 1 || p.chunks < 1 || p.ranks > 4096 || p.chunks > 256)
     return zb_op_error_at(mlirModuleGetOperation(module), "ranks=4 chunks=1", "expected ranks of 1 to 4096 and chunks of 1 to 256, got '%s' and '%s'",
                           zb_pass_option(pass, "ranks"), zb_pass_option(pass, "chunks"));
+  if (p.micro_batches < 1)
+    return zb_op_error_at(mlirModuleGetOperation(module), "micro-batches=8", "expected 1 or more micro-batches, got '%s'",
+                          zb_pass_option(pass, "micro-batches"));
   p.stages = p.ranks * p.chunks;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   int *stage_rank = zb_alloc((size_t)p.stages * sizeof *stage_rank);
@@ -483,6 +536,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   zb_free(p.cost);
   zb_free(p.cut_bytes);
   zb_free(p.cut_after);
+  zb_costs_destroy(p.costs);
   zb_free(stage_rank);
   return result;
 }
@@ -491,6 +545,8 @@ static const zb_option_def options[] = {
     {"ranks", "1", "how many ranks"},
     {"chunks", "1", "virtual stages a rank"},
     {"placement", "", "plain, looped, v, wave, or the rank of every virtual stage: 0,1,1,0 (default: plain, looped for more chunks)"},
+    {"costs", "", "file of costs that zb-run --profile or --calibrate wrote (default: the built-in model)"},
+    {"micro-batches", "1", "with costs: micro-batches that share an optimizer step"},
     {"cuts", "", "names of nodes after which a stage ends, comma separated (default: chosen by cost and bytes)"},
     {0},
 };

@@ -46,7 +46,7 @@ static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
     }
     int64_t own = zb_get_i64(function, "zb.workspace", 0);
     if (own > workspace) workspace = own;
-    if (strcmp(name, "OPT") == 0) p->optimizer_ps[rank] += zb_get_i64(function, "zb.time_ps", 0);
+    if (strcmp(name, "OPT") == 0) p->optimizer_ps[rank] += zb_get_i64(function, "zb.time_ps", 0) + p->job_ps;
   }
   p->base_bytes[rank] = workspace + (int64_t)zb_align(8);
   for (int i = 0; i < POOL_COUNT; ++i) p->base_bytes[rank] += pool_bytes[i];
@@ -58,7 +58,7 @@ static void read_costs(zb_module_problem *p) {
     int64_t fb = zb_frame_bytes(f[0], frame_names[FRAME_FB]), fw = zb_frame_bytes(f[0], frame_names[FRAME_FW]);
     int64_t bw = zb_frame_bytes(f[1], frame_names[FRAME_BW]);
     zb_stage_cost *cost = &p->costs[s];
-    for (int c = 0; c < ZB_CLASS_INDEX_COUNT; ++c) cost->time_ps[c] = zb_get_i64(f[c], "zb.time_ps", 1);
+    for (int c = 0; c < ZB_CLASS_INDEX_COUNT; ++c) cost->time_ps[c] = zb_get_i64(f[c], "zb.time_ps", 1) + p->job_ps;
     cost->keep_bytes[ZB_F] = fb + fw;
     cost->keep_bytes[ZB_B] = bw;
     cost->free_bytes[ZB_B] = fb;
@@ -193,8 +193,10 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   problem->ranks = (int)zb_get_i64(top, "zb.ranks", 0);
   problem->stages = zb_ints_count(top, "zb.stage_rank");
   problem->micro_batches = micro_batches;
-  problem->link_latency_ps = ZB_COST_LINK_LATENCY_PS;
-  problem->link_ps_per_byte = ZB_COST_LINK_PS_PER_BYTE;
+  const zb_link_costs link = zb_link_costs_get(top);
+  problem->link_latency_ps = link.latency_ps + link.wake_ps; // most receivers wait
+  problem->link_ps_per_byte = link.ps_per_byte;
+  out->job_ps = link.job_ps;
   size_t ranks = (size_t)problem->ranks + 1, stages = (size_t)problem->stages + 1;
   out->stage_rank = zb_alloc(stages * sizeof *out->stage_rank);
   out->costs = zb_alloc(stages * sizeof *out->costs);

@@ -22,6 +22,7 @@ typedef struct zb_module_problem {
   zb_stage_cost *costs;
   zb_edge *edges;
   int64_t *base_bytes, *optimizer_ps;
+  int64_t job_ps;           /* of the interpreter, in every time above */
   zb_hop *hops;             /* forward and backward ones, by (source, destination) */
   size_t hop_count, hop_capacity;
   MlirOperation top;        /* the module */

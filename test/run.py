@@ -37,6 +37,7 @@ SCRIPTS = [
     ("e2e-bad_input", ["python3", "test/e2e/bad_input.py", "--bin", "{build}/bin"]),
     ("e2e-reference", ["python3", "test/e2e/reference.py", "--bin", "{build}/bin"]),
     ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
+    ("e2e-costs", ["python3", "test/e2e/costs.py", "--bin", "{build}/bin"]),
     ("e2e-pytorch_schedules", ["python3", "test/e2e/pytorch_schedules.py", "--tool", "{build}/test/order_files"]),
     ("e2e-bitwise", ["python3", "test/e2e/bitwise.py", "--bin", "{build}/bin", "--jobs", "1"]),
 ]

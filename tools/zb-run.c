@@ -28,6 +28,7 @@
   ROW("--trace", trace, TEXT, "FILE.json", 0, 0, "the last step for chrome://tracing or Perfetto")                     \
   ROW("--grad-norms", grad_norms, FLAG, "", 0, 0, "the norm of every parameter's gradient, each step")                 \
   ROW("--profile", profile, TEXT, "FILE.json", 0, 0, "measure what this plan costs here, for zbc and zb-sched --costs")  \
+  ROW("--calibrate", calibrate, TEXT, "FILE.json", 0, 0, "without DIR: measure this machine alone, for zbc --costs")       \
   ROW("--profile-ops", profile_ops, FLAG, "", 0, 0, "where the time went, at the end")                                 \
   ROW("--memory", memory, FLAG, "", 0, 0, "the arena of every rank and its most used bytes, at the end")                \
   ROW("--seed", seed, NUMBER, "N", 0, INT64_MAX, "sim: delay messages at random (0: not)")                             \
@@ -115,6 +116,7 @@ static void print_help(void) {
          "  zb-run model --data text:corpus.txt --steps 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --threads 4 --save checkpoint --save-every 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --resume checkpoint --save checkpoint --json\n"
+         "  zb-run model --data text:corpus.txt --steps 20 --profile costs.json   (then zbc --costs costs.json)\n"
          "  zb-run model --device sim --no-kernels --steps 1 --timeline step.svg\n"
          "\nexit status:\n");
 #define ZB_CODE(ID, exit_code, help) printf("  %-4d %s\n", exit_code, help);
@@ -177,6 +179,10 @@ static zb_status parse(int count, char **words, arguments *out) {
     }
   }
   if (out->help || out->version) return NULL;
+  if (out->calibrate && (out->directory || out->steps || out->data))
+    return zb_status_hint(ZB_ERROR(USAGE, "--calibrate measures the machine alone: it takes no DIR, --data or --steps"),
+                          "--profile FILE.json measures a plan");
+  if (out->calibrate) return NULL;
   if (!out->directory)
     return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"),
                           "zb-run DIR --data text:FILE --steps N; zb-run --help says more");
@@ -432,6 +438,8 @@ int main(int argument_count, char **words) {
   } else if (!status && args.version) {
     printf("zb-run %s\n", ZB_VERSION);
     status = flush_output();
+  } else if (!status && args.calibrate) {
+    status = zb_calibrate(args.calibrate, (int)args.threads);
   } else if (!status && args.print_plan) {
     status = zb_plan_print_file(args.directory, write_text, stdout);
     if (!status) status = flush_output();

@@ -25,6 +25,8 @@ static const char usage[] =
     "  --train GLOB           train these parameters (repeat for more); --freeze GLOB: leave these\n"
     "  --loss NAME            output to minimize (default: the only scalar one)\n"
     "  --cuts A,B,...         names of nodes or module paths after which a stage ends\n"
+    "  --costs FILE           times that zb-run --profile or --calibrate measured, for cuts and schedule (default:\n"
+    "                         a model that is the same on every machine)\n"
     "  --weights FILE         safetensors with the values of an .mlir model's parameters\n"
     "  --no-raise             keep GELU, RMSNorm and attention as the exporter took them apart\n"
     "  --csv F.csv            write the order of the plan, as PyTorch's pipelining reads it\n"
@@ -136,7 +138,8 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   printf("\n");
   print_names("trained", s->trained, s->trained_count);
   if (s->frozen_count) print_names("frozen", s->frozen, s->frozen_count);
-  printf("step %s by the cost model, lower bound %s, bubble %.2f%% (barrier) %.2f%% (stage)\n", time_text(s->step_seconds, a),
+  printf("step %s by %s, lower bound %s, bubble %.2f%% (barrier) %.2f%% (stage)\n", time_text(s->step_seconds, a),
+         o->params.costs ? "measured costs" : "the cost model",
          time_text(s->lower_bound_seconds, b), 100 * s->bubble_barrier, 100 * s->bubble_stage);
   printf("%d ops compiled in %s%s%s\n", s->ops, time_text(s->compile_seconds, a), o->params.output ? " to " : "", o->params.output ? o->params.output : "");
 }
@@ -195,7 +198,8 @@ static int take_value(options *o, const char *name, const char *value) {
   } table[] = {
       {"-o", &p->output, NULL}, {"--ranks", NULL, &p->ranks}, {"--micro-batches", NULL, &p->micro_batches}, {"--chunks", NULL, &p->chunks},
       {"--schedule", &p->schedule, NULL}, {"--placement", &p->placement, NULL}, {"--optimizer", &p->optimizer, NULL}, {"--loss", &p->loss, NULL},
-      {"--cuts", &p->cuts, NULL}, {"--weights", &p->weights, NULL}, {"--timeline", &o->timeline, NULL}, {"--dump-ir", &p->dump_directory, NULL},
+      {"--cuts", &p->cuts, NULL}, {"--costs", &p->costs, NULL}, {"--weights", &p->weights, NULL}, {"--timeline", &o->timeline, NULL},
+      {"--dump-ir", &p->dump_directory, NULL},
       {"--pass-pipeline", &p->pipeline, NULL}, {"--metric", &p->metric, NULL}, {"--csv", &p->csv, NULL},
   };
   for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {

@@ -27,6 +27,7 @@ typedef struct zb_compile_params {
   int freeze_count;
   const char *loss;           /* name of the output to minimize; NULL: the only scalar one */
   uint64_t memory_limit;      /* bytes per rank; 0: none */
+  const char *costs;          /* file of zb-run --profile or --calibrate; NULL: the built-in model, the same on every machine */
   const char *cuts;           /* names of nodes or values after which a stage ends, comma separated; NULL: chosen by cost */
   const char *csv;            /* file to write the order to that the plan has, or NULL */
   bool no_raise;

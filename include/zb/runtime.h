@@ -93,6 +93,10 @@ ZB_API zb_status zb_session_profile(const zb_session *session, void (*visit)(voi
  * before there are enough steps (three, or one on a virtual clock). What is trained does not depend on measuring. */
 ZB_API zb_status zb_session_write_costs(const zb_session *session, const char *path) ZB_MUST_USE;
 
+/* Measures the machine alone, without a plan, in about a second: products by size, memory, messages between threads, with all cores busy.
+ * Writes a file of costs that has no program (include/zb/costs.h): zbc estimates ops by it that no profile knows. threads: per rank; 0: 1. */
+ZB_API zb_status zb_calibrate(const char *path, int threads) ZB_MUST_USE;
+
 /* The devices and ways to launch ranks, for --help: name and one line; false past the end. */
 ZB_API bool zb_runtime_device_at(int index, const char **name, const char **summary);
 ZB_API bool zb_runtime_launch_at(int index, const char **name, const char **summary);
