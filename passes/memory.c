@@ -416,10 +416,10 @@ static zb_status function_cost(const memory *m, MlirOperation function, zb_op_co
 static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, stage_info *stage, int class_index, const zb_map *leaving) {
   rebuild r = {.m = m, .stage = stage, .class_index = class_index, .old = old};
   MlirBlock old_block = zb_function_block(old);
+  zb_op_cost cost;
+  ZB_TRY(function_cost(m, old, &cost));
   zb_function_begin(&r.f, m->context, mlirOperationGetLocation(old));
   r.builder = zb_builder_at_end(r.f.block, r.f.location);
-  zb_op_cost cost;
-  ZB_PASS_TRY(m->pass, function_cost(m, old, &cost));
   add_frame_arguments(&r);
   add_value_arguments(&r);
   MlirOperation end = terminator(old);
