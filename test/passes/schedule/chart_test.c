@@ -23,6 +23,13 @@ static const struct {
     {"zb_h1", "zb-h1", "plain", 4, 1, 8, 1, 1, 1, 0, 0},
     {"zb_h1_few", "zb-h1", "plain", 5, 1, 3, 1, 1, 1, 0, 0},
     {"zb_h1_scaled", "zb-h1", "plain", 4, 1, 8, 18522000, 18086000, 9337000, 601000, 120},
+    {"zb_v", "zb-v", "v", 4, 2, 8, 2, 2, 2, 0, 0},
+    {"zb_v_few", "zb-v", "v", 3, 2, 2, 2, 2, 2, 0, 0},
+    {"v_min", "v-min", "v", 4, 2, 8, 2, 2, 2, 0, 0},
+    {"v_half", "v-half", "v", 4, 2, 8, 2, 2, 2, 0, 0},
+    {"v_zb", "v-zb", "v", 4, 2, 8, 2, 2, 2, 0, 0},
+    {"dualpipev", "dualpipev", "v", 4, 2, 8, 2, 2, 2, 0, 0},
+    {"dualpipe", "dualpipe", "v", 4, 2, 4, 2, 2, 2, 0, 0},
 };
 
 static void check_golden(const char *file, const char *text) {
@@ -45,7 +52,9 @@ static void test_golden(void) {
     zb_simulation simulation;
     fixture_uniform(&x, rows[i].placement, rows[i].ranks, rows[i].chunks, rows[i].micro_batches, rows[i].f, rows[i].b,
                     rows[i].w, rows[i].comm, 0.5);
-    expect_ok(zb_schedule_run(zb_schedule_find(rows[i].schedule, NULL), &x.problem, &order));
+    const zb_schedule_def *schedule = zb_schedule_find(rows[i].schedule, NULL);
+    if (schedule->two_pipelines) fixture_two_chains(&x);
+    expect_ok(zb_schedule_run(schedule, &x.problem, &order));
     expect_ok(zb_simulate(&x.problem, &order, &simulation));
     char *chart = zb_order_chart(&x.problem, &order, rows[i].columns ? &simulation : NULL, rows[i].columns);
     CU_ASSERT_PTR_NOT_NULL_FATAL(chart);
