@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Orders as files against PyTorch itself (torch.distributed.pipelining): what it prints is read, scored and printed again byte for byte, and
-what we write it loads, lowers, simulates and prints again byte for byte.
+what we write it loads, lowers, simulates, prints again byte for byte, and trains with: four processes run a step, and gradients are compared.
 
     pytorch_schedules.py [--tool BUILD/test/order_files]   (passes/schedule/order_files.c)
 
-ZB_PYTHON: a Python with torch (default python3); without one the script says so and skips. No process group is made: PyTorch's schedule
-classes get stages that only know their numbers. One line a check, "ok - NAME" or "not ok - NAME".
+ZB_PYTHON: a Python with torch (default python3); without one the script says so and skips. But for training no process group is made: PyTorch's
+schedule classes get stages that only know their numbers. One line a check, "ok - NAME" or "not ok - NAME".
 """
 import argparse
 import csv
@@ -232,6 +232,103 @@ def check_exported(checks, tool, torch_schedules):
         checks.line("PyTorch loads, lowers, simulates and prints again what %s writes" % name, cases, wrong)
 
 
+# ---- Training ----
+
+RUN_RANKS, RUN_MICRO_BATCHES, RUN_SECONDS = 4, 8, 120
+
+
+def make_layer(torch, stage):
+    generator = torch.Generator().manual_seed(stage)
+    layer = torch.nn.Linear(8, 8)
+    with torch.no_grad():
+        layer.weight.copy_(torch.randn(8, 8, generator=generator) * 0.3)
+        layer.bias.copy_(torch.randn(8, generator=generator) * 0.1)
+    return torch.nn.Sequential(layer, torch.nn.Tanh())
+
+
+def square_loss(y, target):
+    return ((y - target) ** 2).sum()
+
+
+def train_step(torch, torch_schedules, rank, job):
+    """Runs one step by the file; stages whose gradients are not those of the model on one rank."""
+    path, form, runtime_class, stage_rank = job
+    count, batches = len(stage_rank), RUN_MICRO_BATCHES
+    own = {s: make_layer(torch, s) for s in range(count) if stage_rank[s] == rank}
+    pipeline = [torch.distributed.pipelining.PipelineStage(own[s], s, count, torch.device("cpu")) for s in own]
+    schedule = getattr(torch_schedules, runtime_class)(pipeline, batches, loss_fn=square_loss)
+    schedule._load_csv(path, format=form)
+    generator = torch.Generator().manual_seed(99)
+    x, target = torch.randn(batches * 2, 8, generator=generator), torch.randn(batches * 2, 8, generator=generator)
+    schedule.step(*([x] if stage_rank[0] == rank else []), **({"target": target} if stage_rank[-1] == rank else {}))
+    model = torch.nn.Sequential(*[make_layer(torch, s) for s in range(count)])
+    for part, wanted in zip(x.chunk(batches), target.chunk(batches)):
+        (square_loss(model(part), wanted) / batches).backward()
+    return [s for s in own for a, b in zip(own[s].parameters(), model[s].parameters()) if not torch.allclose(a.grad, b.grad, rtol=1e-4, atol=1e-6)]
+
+
+def train_rank(rank, store, jobs, results):
+    import torch
+    import torch.distributed.pipelining.schedules as torch_schedules
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method="file://" + store, rank=rank, world_size=RUN_RANKS)
+    for name, *job in jobs:
+        try:
+            wrong = train_step(torch, torch_schedules, rank, job)
+            results.put((rank, name, "gradients differ on stages %s" % wrong if wrong else None))
+        except Exception as error:
+            results.put((rank, name, "%s: %s" % (type(error).__name__, error)))
+            return
+        torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+
+def jobs_to_train(tool):
+    """(name, path, form, class, stage_rank) of every schedule that is defined for these numbers."""
+    jobs, p = [], RUN_RANKS
+    places = {"plain": lambda s: s, "looped": lambda s: s % p, "v": lambda s: s if s < p else 2 * p - 1 - s}
+    for row in filter(None, tool.run("list").stdout.split("\n")):
+        name, placement, least, most, two_pipelines = row.split()
+        chunks = min(int(most), 2)
+        if int(two_pipelines) or placement not in places:
+            continue
+        own = "looped" if chunks > 1 and placement == "plain" else "plain" if chunks == 1 else placement
+        stage_rank = [places[own](s) for s in range(p * chunks)]
+        styles = [("comms", "-", "compute_comms", "_PipelineScheduleRuntime"), ("only", "w", "compute_only", "_PipelineScheduleRuntime")]
+        if own != "v":  # its executor of time steps has no stages next to each other on one rank
+            styles.append(("only", "i", "compute_only", "PipelineScheduleMulti"))
+        for form, style, torch_form, runtime_class in styles:
+            path = tool.path("run%d.csv" % len(jobs))
+            if tool.run("write", name, own, p, chunks, RUN_MICRO_BATCHES, form, style, path).returncode == 0:
+                jobs.append(("%s %s %s" % (name, form, style), path, torch_form, runtime_class, stage_rank))
+    return jobs
+
+
+def check_training(checks, tool):
+    import multiprocessing
+    import queue
+    jobs, wrong, done = jobs_to_train(tool), [], 0
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    processes = [context.Process(target=train_rank, args=(rank, tool.path("store"), jobs, results)) for rank in range(RUN_RANKS)]
+    for process in processes:
+        process.start()
+    try:
+        while done < len(jobs) * RUN_RANKS and not wrong:
+            rank, name, problem = results.get(timeout=RUN_SECONDS)
+            done += 1
+            if problem:
+                wrong.append("%s, rank %d: %s" % (name, rank, problem))
+    except queue.Empty:
+        wrong.append("nothing for %d seconds after %d steps" % (RUN_SECONDS, done))
+    for process in processes:
+        process.join(10 if not wrong else 1)
+        if process.is_alive():
+            process.kill()
+            process.join()
+    checks.line("PyTorch trains one step on %d processes with every schedule, and the gradients are those of one" % RUN_RANKS, len(jobs), wrong)
+
+
 def inside(program):
     import logging
     logging.disable(logging.WARNING)
@@ -242,6 +339,7 @@ def inside(program):
         check_printed(checks, tool, torch_schedules)
         check_single(checks, tool, torch_schedules)
         check_exported(checks, tool, torch_schedules)
+        check_training(checks, tool)
     return 1 if checks.failed else 0
 
 
