@@ -9,6 +9,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/plan/timeline.h"
 
+#include <mlir-c/BuiltinAttributes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -275,6 +276,13 @@ static zb_status add_name(char ***list, int *count, const char *name) {
   return grown[(*count)++] ? NULL : ZB_OUT_OF_MEMORY();
 }
 
+static zb_status list_untrained(MlirModule module, zb_compile_summary *out) {
+  MlirAttribute names = mlirOperationGetAttributeByName(mlirModuleGetOperation(module), mlirStringRefCreateFromCString(ZB_ATTR_UNTRAINED));
+  for (intptr_t i = 0; !mlirAttributeIsNull(names) && i < mlirArrayAttrGetNumElements(names); ++i)
+    ZB_TRY(add_name(&out->untrained, &out->untrained_count, mlirStringAttrGetValue(mlirArrayAttrGetElement(names, i)).data));
+  return NULL;
+}
+
 // First and last named op of a stage's forward function.
 static void stage_names(MlirOperation function, zb_stage_summary *out) {
   out->first = out->last = NULL;
@@ -397,6 +405,8 @@ void zb_compile_summary_destroy(zb_compile_summary *summary) {
   }
   for (int i = 0; i < summary->trained_count; ++i) zb_free(summary->trained[i]);
   for (int i = 0; i < summary->frozen_count; ++i) zb_free(summary->frozen[i]);
+  for (int i = 0; i < summary->untrained_count; ++i) zb_free(summary->untrained[i]);
+  zb_free(summary->untrained);
   zb_free(summary->trained);
   zb_free(summary->frozen);
   zb_free(summary->stage);
@@ -436,6 +446,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   if (mlirContextIsNull(program.context)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   zb_diagnostics_attach(program.context, &diagnostics);
   ZB_TRY_GOTO(import(params, &program));
+  ZB_TRY_GOTO(list_untrained(program.module, state.summary));
   zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};
   ZB_TRY_GOTO(zb_pipeline_run(&pipeline, &program, &state, &hooks));
   ZB_TRY_GOTO(context.status);

@@ -14,9 +14,9 @@ new, unnamed constants: such a file computes the right loss and cannot be traine
 unoptimized, the parameters are turned into graph inputs, the graph is optimized, and they are turned back. --raw
 stops after the first step (a larger file, the same program).
 
-In the file, parameters have the names of named_parameters(); a tied weight has the first of its names. Other
-tensors (rotary tables, masks) have no dot in their names, which is how zbc tells them from parameters. Paths of
-this machine are removed.
+In the file, parameters have the names of named_parameters(); a tied weight has the first of its names. The file's
+metadata lists those that require a gradient (zb.trained) and those that do not (zb.frozen), which is how zbc tells
+them from other tensors (rotary tables, masks). Paths of this machine are removed.
 """
 
 import argparse
@@ -153,6 +153,33 @@ def strip(model):
         value.metadata_props.clear()
 
 
+def list_parameters(model, graph, names):
+    """What is trained and what is not, a name a line, for zbc."""
+    present = {v.name for v in graph.initializers.values()}
+    rows = {"zb.trained": [], "zb.frozen": []}
+    for name, parameter in model.named_parameters():
+        if names[name] == name and name in present:
+            rows["zb.trained" if parameter.requires_grad else "zb.frozen"].append(name)
+    return {key: "\n".join(found) for key, found in rows.items()}
+
+
+def warn_of_rules(model):
+    """What PyTorch does outside of the graph, so that no file can say it."""
+    for name, module in model.named_modules():
+        rules = []
+        if getattr(module, "padding_idx", None) is not None:
+            rules.append(f"padding_idx={module.padding_idx} (PyTorch keeps that row as it is; here it is trained)")
+        if getattr(module, "max_norm", None) is not None:
+            rules.append(f"max_norm={module.max_norm} (PyTorch renormalizes rows as it reads them; here they are not)")
+        if getattr(module, "scale_grad_by_freq", False):
+            rules.append("scale_grad_by_freq (the gradient is not scaled here)")
+        for rule in rules:
+            print(f"warning: {name or 'the model'}: {rule}", file=sys.stderr)
+    hooked = [n for n, p in model.named_parameters() if p._backward_hooks or p._post_accumulate_grad_hooks]
+    if hooked:
+        print("warning: hooks on gradients are not in the file: " + ", ".join(hooked[:5]), file=sys.stderr)
+
+
 def check(graph, input_names, wanted):
     """What would make the file useless, found before the user finds it in training."""
     unused = [v.name for v in graph.inputs if not v.uses()]
@@ -209,6 +236,8 @@ def export(model, inputs, out, raw):
     if not raw:
         optimize(program.model, names)
     strip(program.model)
+    program.model.metadata_props.update(list_parameters(model, graph, names))
+    warn_of_rules(model)
     check(graph, [n for n, _ in inputs], {names[n] for n, p in model.named_parameters() if p.requires_grad})
     os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
     size = sum(p.numel() * p.element_size() for p in model.parameters())

@@ -138,6 +138,10 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   printf("\n");
   print_names("trained", s->trained, s->trained_count);
   if (s->frozen_count) print_names("frozen", s->frozen, s->frozen_count);
+  if (s->untrained_count) {
+    print_names("constants that a gradient reaches, not trained", s->untrained, s->untrained_count);
+    printf("  --train NAME trains them, --freeze NAME says that they stay\n");
+  }
   printf("step %s by %s, lower bound %s, bubble %.2f%% (barrier) %.2f%% (stage)\n", time_text(s->step_seconds, a),
          o->params.costs ? "measured costs" : "the cost model",
          time_text(s->lower_bound_seconds, b), 100 * s->bubble_barrier, 100 * s->bubble_stage);
@@ -177,6 +181,7 @@ static void print_json(const zb_compile_summary *s) {
          s->lower_bound_seconds, s->bubble_barrier, s->bubble_stage, s->compile_seconds, s->ops);
   print_json_names("trained", s->trained, s->trained_count);
   print_json_names("frozen", s->frozen, s->frozen_count);
+  print_json_names("untrained", s->untrained, s->untrained_count);
   printf("}\n");
 }
 

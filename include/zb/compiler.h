@@ -61,6 +61,8 @@ typedef struct zb_compile_summary {
   double step_seconds, bubble_barrier, bubble_stage, lower_bound_seconds;
   char **trained, **frozen;   /* names of parameters */
   int trained_count, frozen_count;
+  char **untrained;           /* constants that a gradient reaches: parameters, if the exporter lost their names */
+  int untrained_count;
   double compile_seconds;
   int ops;                    /* after the split */
 } zb_compile_summary;

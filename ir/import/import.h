@@ -72,6 +72,7 @@ typedef struct zb_onnx_value {
   struct zb_onnx_value **items;
   int item_count;
   bool defined;
+  bool untrained; /* a gradient reaches it, and nothing says that it is a parameter */
 } zb_onnx_value;
 
 /* An argument of the function. */

@@ -528,6 +528,20 @@ static zb_result build_function(zb_onnx *im, MlirBlock block, MlirValue loss, Ml
   return ZB_OK;
 }
 
+/* zb.untrained: initializers that a gradient reaches and that stay as they are, for who reads the summary. */
+static zb_result list_untrained(zb_onnx *im, MlirOperation module) {
+  MlirAttribute *names = zb_alloc((im->value_count + 1) * sizeof *names);
+  if (!names) return zb_onnx_memory(im);
+  intptr_t count = 0;
+  for (size_t i = 0; i < im->value_count; i++)
+    if (im->values[i]->untrained) names[count++] = zb_mlir_string(im->context, im->values[i]->name);
+  if (count)
+    mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString(ZB_ATTR_UNTRAINED),
+                                    mlirArrayAttrGet(im->context, count, names));
+  zb_free(names);
+  return ZB_OK;
+}
+
 static zb_result finish(zb_onnx *im, MlirBlock *block, const char *loss, zb_module *out) {
   MlirValue value;
   if (!find_loss_value(im, loss, &value)) return ZB_FAIL;
@@ -539,6 +553,7 @@ static zb_result finish(zb_onnx *im, MlirBlock *block, const char *loss, zb_modu
   MlirOperation module = mlirModuleGetOperation(out->module);
   mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString("zb.level"),
                                   zb_mlir_string(im->context, "graph"));
+  if (!list_untrained(im, module)) return ZB_FAIL;
   MlirBlock body = *block;
   *block = (MlirBlock){NULL};
   if (!build_function(im, body, value, out->module)) return ZB_FAIL;

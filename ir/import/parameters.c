@@ -1,18 +1,26 @@
 /* Which initializers are parameters (the project's rule: "What is a parameter").
  *
- * A float initializer of rank >= 1 that the loss can be differentiated by is trained if its name has a dot (a module
- * path); if no float initializer of rank >= 1 has one, each is. --train and --freeze name others; of two patterns that
- * match one name the one with more literal characters holds. A dotted initializer that meets only constants on its way
- * into a Cos or Sin is a table of rotary frequencies, a buffer of its module and no parameter. Tests:
- * test/ir/import/import_test.c. */
+ * tools/export_onnx.py writes the names of what requires a gradient, and of the other parameters, into the file's
+ * metadata (zb.trained, zb.frozen: a name a line): then they are trained and frozen, and nothing is guessed. In other
+ * files a float initializer of rank >= 1 that the loss can be differentiated by is trained if its name has a dot (a
+ * module path); if no float initializer of rank >= 1 has one, each is. A dotted initializer that meets only constants on
+ * its way into a Cos or Sin is a table of rotary frequencies, a buffer of its module and no parameter. What else a
+ * gradient reaches is listed (zb.untrained of the module), and an error where it multiplies activations.
+ *
+ * --train and --freeze come before all that; of two patterns that match one name the one with more literal characters
+ * holds. Tests: test/ir/import/import_test.c. */
 #include "ir/import/import.h"
 
 #include <string.h>
 
 enum { LIST_MAX = 6 };
 
+static bool is_float(const Onnx__TensorProto *t) {
+  return t->data_type == 1 || t->data_type == 11;
+}
+
 static bool is_float_tensor(const Onnx__TensorProto *t) {
-  return (t->data_type == 1 || t->data_type == 11) && t->n_dims > 0;
+  return is_float(t) && t->n_dims > 0;
 }
 
 static zb_onnx_value *value_of(const zb_onnx *im, const char *name) {
@@ -156,16 +164,95 @@ static zb_result report_unused(zb_onnx *im, const char *option, const char *cons
 
 typedef struct marks {
   bool *reached, *read, *tables;  /* one a value */
+  bool *activation, *multiplies;  /* one a value: depends on an input; is the other operand of its product */
   bool *train_used, *freeze_used; /* one a pattern */
+  zb_map *listed;                 /* name -> zb_onnx_role; NULL: the file says nothing of its parameters */
+  bool any_dot;
 } marks;
 
-static zb_result choose_one(zb_onnx *im, zb_onnx_value *value, bool any_dot, marks *m) {
+/* ---- What the file says of its parameters ---- */
+
+static const struct {
+  const char *key;
+  zb_onnx_role role;
+} listings[] = {{"zb.trained", ZB_ROLE_TRAINED}, {"zb.frozen", ZB_ROLE_FROZEN}};
+enum { LISTING_COUNT = sizeof listings / sizeof *listings };
+
+/* One name of a list: the initializer must be there, else a tool has changed the file after its export. */
+static zb_result list_name(zb_onnx *im, zb_map *listed, const char *key, const char *name, size_t length,
+                           zb_onnx_role role) {
+  char *copy = zb_alloc(length + 1);
+  if (!copy) return zb_onnx_memory(im);
+  memcpy(copy, name, length);
+  const zb_onnx_value *value = value_of(im, copy);
+  zb_result result = ZB_OK;
+  if (!value || value->kind != ZB_VALUE_INITIALIZER) {
+    result = zb_onnx_fail(im, "a tool changed the graph after the export: export again, and leave parameters as they are",
+                          "the file's metadata (%s) names the parameter '%s', but it has no such initializer", key,
+                          copy);
+  } else if (!zb_map_set(listed, copy, role)) {
+    result = zb_onnx_memory(im);
+  }
+  zb_free(copy);
+  return result;
+}
+
+static zb_result read_listings(zb_onnx *im, marks *m) {
+  const Onnx__ModelProto *model = im->file.model;
+  for (size_t i = 0; i < model->n_metadata_props; i++) {
+    const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
+    for (int k = 0; k < LISTING_COUNT && entry->key && entry->value; k++) {
+      if (strcmp(entry->key, listings[k].key) != 0) continue;
+      if (!m->listed && !(m->listed = zb_map_create())) return zb_onnx_memory(im);
+      for (const char *at = entry->value; *at;) {
+        size_t length = strcspn(at, "\n");
+        if (length && !list_name(im, m->listed, entry->key, at, length, listings[k].role)) return ZB_FAIL;
+        at += length + (at[length] == '\n');
+      }
+    }
+  }
+  return ZB_OK;
+}
+
+/* ---- The choice ---- */
+
+/* The exporter's optimizer made it out of a parameter: whoever trains this file would train the rest alone. */
+static zb_result refuse_folded(zb_onnx *im, const char *name) {
+  return zb_onnx_fail(im,
+                      "export with tools/export_onnx.py, or with torch.onnx.export(..., optimize=False, "
+                      "do_constant_folding=False); or say what it is with --train or --freeze",
+                      "initializer '%s' multiplies activations and gets a gradient, but is no parameter by its name: "
+                      "others have module paths as names, so the exporter folded a parameter into it",
+                      name);
+}
+
+/* What an initializer is if nobody names it on the command line. */
+static zb_onnx_role default_role(const zb_onnx *im, const zb_onnx_value *value, const marks *m) {
+  size_t index = value_index(im, value->name);
+  if (m->listed) return (zb_onnx_role)zb_map_get_or(m->listed, value->name, ZB_ROLE_CONSTANT);
+  bool dot = strchr(value->name, '.') != NULL, tensor = is_float_tensor(im->graph->initializer[value->index]);
+  bool parameter = tensor && m->reached[index] && (dot || !m->any_dot) && !m->tables[index];
+  return parameter ? ZB_ROLE_TRAINED : ZB_ROLE_CONSTANT;
+}
+
+/* Scalars are constants of formulas, unless the file or a pattern without wildcards names them. */
+static bool is_candidate(const zb_onnx *im, const zb_onnx_value *value, const marks *m) {
+  const zb_import_params *p = im->params;
+  const Onnx__TensorProto *tensor = im->graph->initializer[value->index];
+  if (!is_float(tensor) || !m->read[value_index(im, value->name)]) return false;
+  bool named = tensor->n_dims > 0 || (m->listed && zb_map_get(m->listed, value->name, NULL));
+  for (int i = 0; i < p->train_count && !named; i++)
+    named = strcmp(p->train[i], value->name) == 0;
+  for (int i = 0; i < p->freeze_count && !named; i++)
+    named = strcmp(p->freeze[i], value->name) == 0;
+  return named;
+}
+
+static zb_result choose_one(zb_onnx *im, zb_onnx_value *value, marks *m) {
   const zb_import_params *p = im->params;
   size_t index = value_index(im, value->name);
-  if (!m->read[index]) return ZB_OK;
-  bool differentiable = m->reached[index], dot = strchr(value->name, '.') != NULL;
-  bool parameter = differentiable && (dot || !any_dot);
-  if (m->tables[index]) parameter = false;
+  bool differentiable = m->reached[index];
+  zb_onnx_role role = default_role(im, value, m);
   int train = match(p->train, p->train_count, value->name, m->train_used);
   int freeze = match(p->freeze, p->freeze_count, value->name, m->freeze_used);
   if (train && train == freeze) {
@@ -180,30 +267,59 @@ static zb_result choose_one(zb_onnx *im, zb_onnx_value *value, bool any_dot, mar
     value->role = ZB_ROLE_TRAINED;
   else if (freeze)
     value->role = ZB_ROLE_FROZEN;
-  else if (parameter)
-    value->role = ZB_ROLE_TRAINED;
+  else
+    value->role = role == ZB_ROLE_TRAINED && !differentiable ? ZB_ROLE_FROZEN : role;
+  bool left = value->role == ZB_ROLE_CONSTANT && differentiable && !m->listed && !m->tables[index];
+  if (left && m->multiplies[index] && im->graph->initializer[value->index]->n_dims > 1)
+    return refuse_folded(im, value->name);
+  value->untrained = left && is_float_tensor(im->graph->initializer[value->index]);
   return ZB_OK;
 }
 
-static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
-  bool any_dot = false;
-  mark_gradients(im, loss, m->reached);
-  if (!find_frequency_tables(im, m->tables)) return ZB_FAIL;
+static bool is_product(const Onnx__NodeProto *node) {
+  return strcmp(node->op_type, "MatMul") == 0 || strcmp(node->op_type, "Gemm") == 0;
+}
+
+static void mark_activations(const zb_onnx *im, bool *activation) {
+  for (size_t i = 0; i < im->value_count; i++)
+    activation[i] = im->values[i]->kind == ZB_VALUE_INPUT;
+  for (size_t k = 0; k < im->graph->n_node; k++) {
+    const Onnx__NodeProto *node = im->graph->node[k];
+    bool any = false;
+    for (size_t i = 0; im->needed[k] && i < node->n_input; i++)
+      any = any || (*node->input[i] && activation[value_index(im, node->input[i])]);
+    for (size_t o = 0; any && o < node->n_output; o++)
+      if (*node->output[o]) activation[value_index(im, node->output[o])] = true;
+  }
+}
+
+static void mark_reads(const zb_onnx *im, marks *m) {
   for (size_t k = 0; k < im->graph->n_node; k++) {
     const Onnx__NodeProto *node = im->graph->node[k];
     for (size_t i = 0; im->needed[k] && i < node->n_input; i++) {
-      if (*node->input[i]) m->read[value_index(im, node->input[i])] = true;
+      if (!*node->input[i]) continue;
+      size_t index = value_index(im, node->input[i]);
+      m->read[index] = true;
+      bool beside_input = is_product(node) && i < 2 && node->n_input > 1 && m->activation[value_index(im, node->input[1 - i])];
+      m->multiplies[index] = m->multiplies[index] || beside_input;
     }
   }
+}
+
+static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
+  mark_gradients(im, loss, m->reached);
+  if (!read_listings(im, m) || !find_frequency_tables(im, m->tables)) return ZB_FAIL;
+  mark_activations(im, m->activation);
+  mark_reads(im, m);
   for (size_t i = 0; i < im->graph->n_initializer; i++) {
     const Onnx__TensorProto *t = im->graph->initializer[i];
-    any_dot = any_dot || (is_float_tensor(t) && strchr(t->name, '.'));
+    m->any_dot = m->any_dot || (is_float_tensor(t) && strchr(t->name, '.'));
   }
   int trained = 0;
   for (size_t i = 0; i < im->value_count; i++) {
     zb_onnx_value *value = im->values[i];
-    if (value->kind != ZB_VALUE_INITIALIZER || !is_float_tensor(im->graph->initializer[value->index])) continue;
-    if (!choose_one(im, value, any_dot, m)) return ZB_FAIL;
+    if (value->kind != ZB_VALUE_INITIALIZER || !is_candidate(im, value, m)) continue;
+    if (!choose_one(im, value, m)) return ZB_FAIL;
     trained += value->role == ZB_ROLE_TRAINED;
   }
   if (!report_unused(im, "--train", im->params->train, im->params->train_count, m->train_used) ||
@@ -225,11 +341,14 @@ static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
 zb_result zb_onnx_choose_parameters(zb_onnx *im, const char *loss) {
   size_t values = im->value_count + 1;
   size_t patterns = (size_t)(im->params->train_count + im->params->freeze_count) + 1;
-  bool *memory = zb_alloc(3 * values + patterns);
+  bool *memory = zb_alloc(5 * values + patterns);
   if (!memory) return zb_onnx_memory(im);
-  bool *per_pattern = memory + 3 * values;
-  marks m = {memory, memory + values, memory + 2 * values, per_pattern, per_pattern + im->params->train_count};
+  marks m = {.reached = memory, .read = memory + values, .tables = memory + 2 * values, .multiplies = memory + 3 * values,
+             .activation = memory + 4 * values,
+             .train_used = memory + 5 * values};
+  m.freeze_used = m.train_used + im->params->train_count;
   zb_result result = choose(im, loss, &m);
+  if (m.listed) zb_map_destroy(m.listed);
   zb_free(memory);
   return result;
 }
@@ -243,6 +362,17 @@ static bool owns(const char *path, const char *parameter) {
   return path && length && strncmp(path, parameter, length) == 0 && (path[length] == '\0' || path[length] == '.');
 }
 
+/* The initializer that a name stands for: exporters share one through Identity nodes. */
+static const char *source_name(const zb_onnx *im, const char *name) {
+  for (;;) {
+    const zb_onnx_value *value = value_of(im, name);
+    if (!value || value->producer < 0) return name;
+    const Onnx__NodeProto *node = im->graph->node[value->producer];
+    if (strcmp(node->op_type, "Identity") != 0 || node->n_input != 1) return name;
+    name = node->input[0];
+  }
+}
+
 zb_result zb_onnx_check_merged(zb_onnx *im) {
   for (size_t i = 0; i < im->graph->n_initializer; i++) {
     const char *name = im->graph->initializer[i]->name;
@@ -251,7 +381,7 @@ zb_result zb_onnx_check_merged(zb_onnx *im) {
     for (size_t k = 0; value && k < im->graph->n_node; k++) {
       const Onnx__NodeProto *node = im->graph->node[k];
       bool norm = strcmp(node->op_type, "LayerNormalization") == 0 || strcmp(node->op_type, "RMSNormalization") == 0;
-      if (!im->needed[k] || !norm || node->n_input < 2 || strcmp(node->input[1], name) != 0) continue;
+      if (!im->needed[k] || !norm || node->n_input < 2 || strcmp(source_name(im, node->input[1]), name) != 0) continue;
       uses++;
       foreign += !owns(im->paths[k], name);
       if (first < 0)

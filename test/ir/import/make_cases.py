@@ -238,7 +238,7 @@ def reductions():
 def products():
     a, b = numbers(2, 3, 4), numbers(4, 5)
     one("matmul", "MatMul", a, "m.b", {"m.b": b})
-    one("matmul-constant", "MatMul", a, "b", {"b": b})
+    one("matmul-constant", "MatMul", a, "b", {"b": b}, freeze=["b"])
     one("matmul-batch", "MatMul", a, "m.b", {"m.b": numbers(2, 4, 3)})
     one("matmul-left-vector", "MatMul", numbers(4), "m.b", {"m.b": numbers(2, 4, 3)})
     one("matmul-right-vector", "MatMul", a, "m.b", {"m.b": numbers(4)})
@@ -590,6 +590,45 @@ def parameter_cases():
     save("loss-by-name", model, wanted_loss="other", inputs={"x": array(x)}, loss=float(evaluate(model, {"x": x})[1]))
 
 
+def listed_cases():
+    """Files that say what their parameters are, and files whose exporter hid some."""
+    x = numbers(2, 3)
+    tail = [node("ReduceSum", "y", "loss", keepdims=0)]
+    nodes = [node("Mul", "x w", "t"), node("Add", "t m.b", "u"), node("Mul", "u gate", "v"), node("Mul", "v c", "y")]
+    weights = {"w": numbers(3), "m.b": numbers(3), "gate": F(1.5), "c": numbers(3)}
+
+    def write(name, metadata, nodes=nodes + tail, weights=weights, **row):
+        model = build(nodes, {"x": x}, weights, [("loss", TensorProto.FLOAT, [])], 20)
+        for key, value in metadata.items():
+            model.metadata_props.add(key=key, value=value)
+        if "error" not in row:
+            row.update(inputs={"x": array(x)}, loss=float(evaluate(model, {"x": x})[0]))
+        save(name, model, **row)
+
+    both = {"zb.trained": "w\ngate", "zb.frozen": "m.b"}
+    write("listed", both, trained=["w", "gate"], frozen=["m.b"], untrained=[])
+    write("listed-freeze", both, freeze=["w"], trained=["gate"], frozen=["w", "m.b"], untrained=[])
+    write("listed-train", both, train=["m.*"], trained=["w", "m.b", "gate"], frozen=[], untrained=[])
+    write("unlisted-rest", {}, trained=["m.b"], frozen=[], untrained=["w", "c"])
+    write("unlisted-scalar", {}, train=["gate"], trained=["m.b", "gate"], frozen=[], untrained=["w", "c"])
+    write("unlisted-wildcard", {}, train=["*"], trained=["w", "m.b", "c"], frozen=[], untrained=[])
+    write(
+        "bad-listed-missing",
+        {"zb.trained": "w\nm.v"},
+        error=["(zb.trained) names the parameter 'm.v', but it has no such initializer", "export again"],
+    )
+    folded = [node("MatMul", "x val_7", "t"), node("Add", "t m.b", "y")] + tail
+    matrix = {"val_7": numbers(3, 3), "m.b": numbers(3)}
+    write("bad-folded", {}, folded, matrix, error=["'val_7' multiplies activations", "--train or --freeze"])
+    write("folded-frozen", {}, folded, matrix, freeze=["val_7"], trained=["m.b"], frozen=["val_7"], untrained=[])
+    shared = [
+        node("Identity", "m.n", "n2"),
+        node("LayerNormalization", "x m.n", "a"),
+        node("LayerNormalization", "a n2", "y"),
+    ] + tail
+    write("bad-merged-identity", {}, shared, {"m.n": np.ones(3, F)}, error=["merged parameters", "'m.n'"])
+
+
 # ---- Errors ----
 def bad(name, model, *text):
     save("bad-" + name, model, error=list(text))
@@ -769,7 +808,7 @@ def errors():
 
 
 def main():
-    for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors):
+    for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors, listed_cases):
         make()
     with open(os.path.join(HERE, "cases.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in table) + "\n]\n")
