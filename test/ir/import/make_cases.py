@@ -238,7 +238,7 @@ def reductions():
 def products():
     a, b = numbers(2, 3, 4), numbers(4, 5)
     one("matmul", "MatMul", a, "m.b", {"m.b": b})
-    one("matmul-constant", "MatMul", a, "b", {"b": b}, freeze=["b"])
+    good("matmul-constant", [node("MatMul", "x b", "y")], {"x": a}, {"b": b}, fold=True, freeze=["b"])
     one("matmul-batch", "MatMul", a, "m.b", {"m.b": numbers(2, 4, 3)})
     one("matmul-left-vector", "MatMul", numbers(4), "m.b", {"m.b": numbers(2, 4, 3)})
     one("matmul-right-vector", "MatMul", a, "m.b", {"m.b": numbers(4)})
