@@ -85,8 +85,8 @@ typedef struct zb_schedule_def {
   bool any_placement;      /* takes every placement with that many chunks; false: `placement` only, with ranks named in any order */
   bool splits_backward;    /* false: each W directly follows its B (one backward job in the paper's terms) */
   bool searches;           /* runs the other schedules itself: not a start of a search */
-  bool two_pipelines;      /* every stage on two ranks: stages s < p and 2p-1-s are copies, edges form two chains, micro_batches are those
-                              of one direction (DualPipe). To be simulated, not trained. */
+  bool two_pipelines;      /* every stage on two ranks: stages s and p+s are copies, edges form the chains 0..p-1 and p..2p-1, placed as a
+                              V, micro_batches are those of one direction (DualPipe). To be simulated, not trained. */
   bool keeps_limit;        /* looks for an order within the problem's memory limit: other schedules only say that they need more */
   const zb_schedule_option *options; /* ends with a row without a name; NULL: none */
   /* Fills the order. USAGE with what is defined, where the rule is not defined for this problem. options: one value a row. */

@@ -78,11 +78,14 @@ zb_status zb_problem_data_copy(zb_problem_data *data, const zb_problem *problem)
   ZB_TRY(zb_problem_check(problem));
   ZB_TRY(zb_problem_data_init(data, problem->ranks, problem->stages / problem->ranks, problem->micro_batches));
   zb_status status = copy_arrays(data, problem);
-  data->problem.link_latency_ps = problem->link_latency_ps;
-  data->problem.link_ps_per_byte = problem->link_ps_per_byte;
-  data->problem.memory_limit_bytes = problem->memory_limit_bytes;
-  data->problem.metric = problem->metric;
-  data->problem.whole_backward = problem->whole_backward;
+  zb_problem copy = *problem; /* numbers as they are, pointers to what is owned */
+  copy.stage_rank = data->stage_rank;
+  copy.costs = data->costs;
+  copy.edges = data->edges;
+  copy.base_bytes = data->base_bytes;
+  copy.optimizer_ps = data->optimizer_ps;
+  copy.rank_limit_bytes = data->rank_limit_bytes;
+  data->problem = copy;
   if (status) zb_problem_data_deinit(data);
   return status;
 }

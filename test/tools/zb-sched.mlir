@@ -109,3 +109,14 @@
 // NOROW: none of the {{[0-9]+}} schedules fits
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule all --chart 2>&1 | FileCheck %s --check-prefix=NOFILE
 // NOFILE: a table of several schedules goes with --timeline and --json, not with other output
+
+// Two pipelines: half of the micro-batches in each direction, everything twice.
+// RUN: zb-sched --ranks 4 --micro-batches 8 --schedule dualpipe --costs base=10 | FileCheck %s --check-prefix=DUAL
+// DUAL: dualpipe, 4 ranks, 8 micro-batches, 2 chunks a rank (v)
+// DUAL: peak memory 25.000 to 25.000 MiB a rank
+// DUAL: two pipelines, 4 micro-batches each
+// RUN: not zb-sched --ranks 4 --micro-batches 9 --schedule dualpipe 2>&1 | FileCheck %s --check-prefix=ODD
+// ODD: dualpipe runs half of the micro-batches in each direction: expected an even number, got 9
+// RUN: zb-sched --ranks 4 --micro-batches 9 --compare dualpipe,dualpipev | FileCheck %s --check-prefix=ODDROW
+// ODDROW: dualpipev v 2
+// ODDROW: dualpipe -- runs half of the micro-batches
