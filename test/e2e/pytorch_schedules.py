@@ -19,7 +19,7 @@ import types
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROBE = "import torch.distributed.pipelining.schedules, torch; print(torch.__version__)"
 # Ranks, micro-batches.
-SIZES = [(1, 4), (2, 4), (2, 6), (3, 6), (4, 8), (4, 12), (8, 16)]
+SIZES = [(1, 4), (2, 4), (2, 6), (3, 6), (4, 8), (4, 10), (4, 12), (8, 16)]
 
 
 def torch_version(python):
@@ -232,6 +232,42 @@ def check_exported(checks, tool, torch_schedules):
         checks.line("PyTorch loads, lowers, simulates and prints again what %s writes" % name, cases, wrong)
 
 
+# ---- The same rules ----
+
+def jobs_of(rows):
+    """Jobs of every rank in order: B is I and W, the parts of one cell stand one after the other."""
+    out = []
+    for row in rows:
+        parts = [part for action in row if action is not None for part in action.sub_actions or (action,) if part.microbatch_index is not None]
+        out.append(["%d%s%d" % (a.stage_index, kind, a.microbatch_index) for a in parts
+                    for kind in (("I", "W") if a.computation_type.value == "B" else (a.computation_type.value,))])
+    return out
+
+
+def check_same_rules(checks, tool, torch_schedules):
+    """Rules that both have give the same order. (LoopedBFS is left out: ours runs backwards in rising order.)"""
+    pairs = [("Interleaved1F1B", "interleaved-1f1b", "looped", (1, 2, 3)), ("InterleavedZeroBubble", "interleaved-zb", "looped", (1, 2, 3)),
+             ("ZBVZeroBubble", "zb-v", "v", (2,)), ("DualPipeV", "dualpipev", "v", (2,))]
+    for name, ours, placement, chunk_counts in pairs:
+        cases, wrong = 0, []
+        for ranks, micro_batches in SIZES:
+            for chunks in chunk_counts:
+                out = tool.path("ours.csv")
+                result = tool.run("write", ours, placement if chunks > 1 else "plain", ranks, chunks, micro_batches, "only", "-", out)
+                theirs = torch_schedules.get_schedule_class(name)(stages(ranks, chunks), micro_batches).pipeline_order
+                cases += 1
+                place = "p=%d v=%d m=%d: " % (ranks, chunks, micro_batches)
+                if result.returncode:
+                    wrong.append(place + result.stderr)
+                    continue
+                with open(out, newline="") as file:
+                    rows = [[torch_schedules._Action.from_str(cell) for cell in row] for row in csv.reader(file)]
+                for rank, (one, other) in enumerate(zip(jobs_of(rows), jobs_of(theirs[rank] for rank in range(ranks)))):
+                    if one != other:
+                        wrong.append(place + "rank %d: %s, PyTorch: %s" % (rank, " ".join(one), " ".join(other)))
+        checks.line("%s is PyTorch's %s, job for job" % (ours, name), cases, wrong)
+
+
 # ---- Training ----
 
 RUN_RANKS, RUN_MICRO_BATCHES, RUN_SECONDS = 4, 8, 120
@@ -339,6 +375,7 @@ def inside(program):
         check_printed(checks, tool, torch_schedules)
         check_single(checks, tool, torch_schedules)
         check_exported(checks, tool, torch_schedules)
+        check_same_rules(checks, tool, torch_schedules)
         check_training(checks, tool)
     return 1 if checks.failed else 0
 
