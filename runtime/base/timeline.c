@@ -349,7 +349,7 @@ static void add_legend(picture *p) {
   if (p->timeline->chunks < 2) return;
   const int shades = p->timeline->chunks < SHADES ? p->timeline->chunks : SHADES;
   zb_text_add(out, "<text class=\"n\" x=\"%d\" y=\"%d\">chunk</text>\n", x, y + 10);
-  x += 40;
+  x += 44;
   for (int shade = 0; shade < shades; ++shade, x += 36)
     zb_text_add(
         out,
