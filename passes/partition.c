@@ -232,10 +232,11 @@ static int64_t bottleneck(const partition *p, const int *candidates, const int64
   return high;
 }
 
-// Tries byte thresholds from the fewest bytes up; keeps the candidate set with the best longest stage plus its transfers
-// (both ways, and twice over: what crosses is also kept on both sides).
+// Tries byte thresholds from the fewest bytes up; keeps the candidate set with the best longest stage plus its transfers: both ways, and by
+// the model four times over, because what crosses is also kept on both sides and the model's times are none of this machine.
 static zb_status choose_cuts(partition *p) {
   int last = p->forward_count - 1; // a cut after the last op is none
+  const double crossings = p->costs ? 2.0 : 8.0;
   int *candidates = zb_alloc(((size_t)p->forward_count + 1) * sizeof *candidates);
   int64_t *prefix = zb_alloc(((size_t)p->forward_count + 1) * sizeof *prefix);
   zb_status status = NULL;
@@ -253,7 +254,7 @@ static zb_status choose_cuts(partition *p) {
       if (p->cut_bytes[i] <= threshold) candidates[count++] = i;
     int64_t limit = bottleneck(p, candidates, prefix, count, total);
     if (limit == INT64_MAX) continue;
-    int64_t score = limit + (int64_t)(8.0 * zb_link_costs_of(p->costs).ps_per_byte * (double)threshold);
+    int64_t score = limit + (int64_t)(crossings * zb_link_costs_of(p->costs).ps_per_byte * (double)threshold);
     if (score < best) best = score, best_threshold = threshold, best_limit = limit;
   }
   ZB_ASSERT(best < INT64_MAX); // forward_count >= stages was checked, and the last threshold takes every place

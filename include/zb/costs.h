@@ -11,7 +11,8 @@
  *    "ranks": [{"rank": 0, "base_bytes": 65536}, ...],                           weights, optimizer state, workspace: what is always there
  *    "edges": [{"source": 0, "destination": 1, "forward_bytes": 4096, "backward_bytes": 4096}, ...],       between stages, a micro-batch
  *    "subprograms": [{"name": "s0_F", "rank": 0, "stage": 0, "kind": "F", "key": "9a...", "time_ps": 1000, "runs": 80}, ...],
- *    "ops": [{"op": "matmul 8x16xf32 16x4xf32", "time_ps": 700, "runs": 640}, ...],           by op, shapes and attributes, of all ranks
+ *    "ops": [{"op": "matmul 8x16xf32 16x4xf32", "time_ps": 700, "runs": 640}, ...],           by op, shapes and attributes, of all ranks,
+ *                                                                                   so that they add up to the subprograms
  *    "messages": [{"source": 0, "destination": 1, "bytes": 4096, "time_ps": 300, "runs": 80}, ...],        between ranks, by size
  *    "link": {"latency_ps": 100, "ps_per_byte": 0.05, "copies": true, "wake_ps": 20},
  *    "overheads": {"job_ps": 10, "read_ps": 50, "step_ps": 400},

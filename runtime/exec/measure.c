@@ -414,14 +414,31 @@ static zb_status fill_subprograms(const zb_measure *m, zb_costs *out) {
   return NULL;
 }
 
+/* How long a step's subprograms take against the sum of their ops: reading clocks twice an op is in the latter. */
+static double whole_by_ops(const zb_measure *m) {
+  const zb_plan *plan = m->params.plan;
+  double whole = 0, ops = 0;
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
+      const series *s = &m->all[m->subprogram_series[r] + i];
+      if (plan->ranks[r].subprograms[i].kind != ZB_JOB_LOAD) whole += (double)median(s) * (double)s->runs;
+    }
+  for (int i = 0; i < m->op_count; ++i) ops += (double)median(&m->all[m->op_first + i]) * (double)m->all[m->op_first + i].runs;
+  whole /= (double)m->counted_plain;
+  ops /= m->counted_ops > 0 ? (double)m->counted_ops : 1;
+  double ratio = ops > 0 ? whole / ops : 1;
+  return ratio > 0.5 && ratio < 2 ? ratio : 1;
+}
+
 static zb_status fill_ops(const zb_measure *m, zb_costs *out) {
+  const double ratio = whole_by_ops(m);
   out->ops = zb_alloc(((size_t)m->op_count + 1) * sizeof *out->ops);
   if (!out->ops) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < m->op_count; ++i) {
     const series *times = &m->all[m->op_first + i];
     if (times->runs == 0) continue;
     zb_cost_op *to = &out->ops[out->op_count++];
-    *to = (zb_cost_op){.time_ps = median(times), .runs = times->runs};
+    *to = (zb_cost_op){.time_ps = llround(ratio * (double)median(times)), .runs = times->runs};
     if (!set_text(&to->op, m->op_texts[i])) return ZB_OUT_OF_MEMORY();
   }
   return NULL;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Step times of zb-run and of PyTorch on the same graphs, one table a graph; called by step.sh, which makes the graphs.
 
-    step.py --cache FOLDER [--bin BUILD/bin] [--python PYTHON] [--steps 10] [--rounds 3] [--graphs gpt2,llama,gpt2-large]
+    step.py --cache FOLDER [--bin BUILD/bin] [--python PYTHON] [--steps 10] [--rounds 3] [--graphs gpt2,llama,gpt2-large] [--costs]
 
 Everything of a graph is measured in turn, --rounds times, and the best median counts: so that a busy moment of the machine does not
-meet one side only. Ratio: PyTorch's best time by this one (above 1: zb-run is faster). Then where the time of zb-run's ranks goes.
+meet one side only. Ratio: PyTorch's best time by this one (above 1: zb-run is faster). Then where the time of zb-run's ranks goes. --costs: every
+plan of several ranks also as zbc makes it with the costs that zb-run --profile measured of it, which evens out the stages.
 """
 import argparse
 import json
@@ -54,14 +55,25 @@ class Measurement:
                         "--micro-batches", MICRO_BATCHES, "--threads", 2, *model_options(self.model)]):
             self.note(f"PyTorch {row['mode']}, 2 threads", row["seconds"])
 
-    def plan(self, ranks, threads, schedule):
+    def compile(self, folder, ranks, schedule, *options):
+        run([os.path.join(self.o.bin, "zbc"), os.path.join(self.o.cache, self.graph + ".onnx"), "-o", folder, "--ranks", ranks,
+             "--micro-batches", MICRO_BATCHES, "--schedule", schedule, "--json", *options])
+
+    def train(self, folder, threads, *options):
+        return run([os.path.join(self.o.bin, "zb-run"), folder, "--data", "text:" + os.path.join(SOURCE, "test", "data", "corpus.txt"), "--steps",
+                    self.o.warmup + self.o.steps, "--threads", threads, "--json", *options])
+
+    def plan(self, ranks, threads, schedule, measured=False):
         folder = os.path.join(self.folder, f"{self.graph}-{ranks}-{schedule}")
         if not os.path.exists(folder):
-            run([os.path.join(self.o.bin, "zbc"), os.path.join(self.o.cache, self.graph + ".onnx"), "-o", folder, "--ranks", ranks,
-                 "--micro-batches", MICRO_BATCHES, "--schedule", schedule, "--json"])
-        rows = run([os.path.join(self.o.bin, "zb-run"), folder, "--data", "text:" + os.path.join(SOURCE, "test", "data", "corpus.txt"), "--steps",
-                    self.o.warmup + self.o.steps, "--threads", threads, "--json", "--profile-ops"])
-        name = f"zb-run {ranks} rank{'s' * (ranks > 1)} x {threads} thread{'s' * (threads > 1)}, {schedule}"
+            self.compile(folder, ranks, schedule)
+        if measured:
+            plain, costs, folder = folder, folder + ".json", folder + "-measured"
+            if not os.path.exists(folder):
+                self.train(plain, threads, "--profile", costs)
+                self.compile(folder, ranks, schedule, "--costs", costs)
+        rows = self.train(folder, threads, "--profile-ops")
+        name = f"zb-run {ranks} rank{'s' * (ranks > 1)} x {threads} thread{'s' * (threads > 1)}, {schedule}{' measured' * measured}"
         self.note(name, statistics.median(row["seconds"] for row in rows[self.o.warmup:] if "seconds" in row))
         self.profiles[name] = rows[-1]["profile"]
 
@@ -85,6 +97,7 @@ def main():
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--warmup", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--costs", action="store_true", help="also compile with measured costs")
     parser.add_argument("--graphs", default=",".join(GRAPHS))
     parser.add_argument("--list", action="store_true", help="print the options of tools/export_onnx.py for --graphs, and stop")
     o = parser.parse_args()
@@ -103,6 +116,8 @@ def main():
                 m.pytorch()
                 for plan in PLANS:
                     m.plan(*plan)
+                    if o.costs and plan[0] > 1:
+                        m.plan(*plan, measured=True)
             m.print()
 
 
