@@ -19,6 +19,7 @@
 
 #include "passes/addresses.h"
 #include "passes/function.h"
+#include "passes/pack.h"
 #include "passes/pipeline.h"
 #include "zb/schedule.h"
 
@@ -28,12 +29,6 @@
 #include <string.h>
 
 enum { MESSAGE_COLUMNS = 8, MESSAGE_COMPLETE = 7 };
-
-// A piece of the slots region: a frame of one micro-batch or a value on its way.
-typedef struct item {
-  uint64_t bytes, offset;
-  int start, end; // nodes of @main, both included
-} item;
 
 typedef struct home {
   int item;         // -1: fixed
@@ -57,8 +52,9 @@ typedef struct allocator {
   int *info_of;             // per node of @main: callee, -1
   home *homes;              // per value of @main
   int64_t *node_time;       // per node: when it happens in the simulated schedule
-  item *items;
+  zb_piece *items;          // pieces of the slots region: a frame of one micro-batch or a value on its way; times are nodes of @main
   size_t item_count, item_capacity;
+  int frame_items;          // the first of them are frames
   zb_plan_range regions[ZB_REGION_COUNT];
   uint64_t slot_bytes;
   pending_send *pending;
@@ -181,7 +177,7 @@ static zb_status place_regions(allocator *a) {
 static zb_status new_item(allocator *a, uint64_t bytes, int node, int *out) {
   if (!zb_grow((void **)&a->items, &a->item_capacity, a->item_count + 1, sizeof *a->items)) return ZB_OUT_OF_MEMORY();
   *out = (int)a->item_count;
-  a->items[a->item_count++] = (item){.bytes = bytes, .start = node, .end = node};
+  a->items[a->item_count++] = (zb_piece){.bytes = bytes, .first = node, .start = node, .end = node, .last = node};
   return NULL;
 }
 
@@ -241,6 +237,7 @@ static zb_status find_home(allocator *a, int value, int node) {
 static zb_status find_homes(allocator *a) {
   for (int v = 0; v < a->graph.value_count; ++v) a->homes[v] = (home){.item = -1};
   ZB_TRY(make_frame_items(a));
+  a->frame_items = (int)a->item_count;
   for (int n = 0; n < a->graph.node_count; ++n) {
     const zb_node *node = &a->graph.nodes[n];
     if (zb_op_is(node->op, "zb.get")) { // accumulators that are sent: they stay where they are
@@ -284,121 +281,54 @@ static int held_until(const allocator *a, int node, int64_t complete) {
   return low;
 }
 
-static void touch(allocator *a, int value, int from, int to) {
+// A value that lies in a frame: the frame itself is another value.
+static bool inside_frame(const allocator *a, int value) {
+  return a->homes[value].item >= 0 && a->homes[value].item < a->frame_items && !is_frame(&a->graph, value);
+}
+
+static void touch(allocator *a, int value, int node) {
+  if (a->homes[value].item < 0 || inside_frame(a, value)) return;
+  zb_piece *it = &a->items[a->homes[value].item];
+  if (node < it->start) it->start = it->first = node;
+  if (node > it->end) it->end = it->last = node;
+}
+
+static void grow_part(const allocator *a, zb_piece_part *part, int value) {
+  const home *h = &a->homes[value];
+  uint64_t end = h->offset + value_bytes(&a->graph, value);
+  if (part->begin == part->end) *part = (zb_piece_part){h->offset, end};
+  if (h->offset < part->begin) part->begin = h->offset;
+  if (end > part->end) part->end = end;
+}
+
+// What is held of a piece outside of its life: a value that is written into a frame before the job that makes the frame, or read out of one
+// after its last job, by a later job of the rank or by a transfer.
+static void touch_part(allocator *a, int value, int node) {
   if (a->homes[value].item < 0) return;
-  item *it = &a->items[a->homes[value].item];
-  if (from < it->start) it->start = from;
-  if (to > it->end) it->end = to;
+  zb_piece *it = &a->items[a->homes[value].item];
+  if (node < it->start) {
+    if (node < it->first) it->first = node;
+    grow_part(a, &it->before, value);
+  }
+  if (node > it->end) {
+    if (node > it->last) it->last = node;
+    grow_part(a, &it->after, value);
+  }
 }
 
 static void find_lifetimes(allocator *a) {
   for (int n = 0; n < a->graph.node_count; ++n) {
     const zb_node *node = &a->graph.nodes[n];
-    for (int r = 0; r < node->result_count; ++r) touch(a, node->result_begin + r, n, n);
-    int until = n;
-    if (zb_op_is(node->op, "zb.send")) until = held_until(a, n, message_complete(a, a->message_of[n]));
-    for (int i = 0; i < node->operand_count; ++i) touch(a, a->graph.operands[node->operand_begin + i], n, until);
+    for (int r = 0; r < node->result_count; ++r) touch(a, node->result_begin + r, n);
+    for (int i = 0; i < node->operand_count; ++i) touch(a, a->graph.operands[node->operand_begin + i], n);
   }
-}
-
-// ---- Packing ----
-
-static _Thread_local item *sort_items; // qsort has no context; set and used inside pack_slots
-static int compare_starts(const void *x, const void *y) {
-  const item *a = &sort_items[*(const int *)x], *b = &sort_items[*(const int *)y];
-  if (a->start != b->start) return a->start - b->start;
-  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-  return *(const int *)x - *(const int *)y;
-}
-
-static int compare_sizes(const void *x, const void *y) {
-  const item *a = &sort_items[*(const int *)x], *b = &sort_items[*(const int *)y];
-  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-  return compare_starts(x, y);
-}
-
-static int compare_lives(const void *x, const void *y) {
-  const item *a = &sort_items[*(const int *)x], *b = &sort_items[*(const int *)y];
-  int life = (b->end - b->start) - (a->end - a->start);
-  return life ? life : compare_sizes(x, y);
-}
-
-// Lowest address for `it` among blocks sorted by address; *out_at is its place in the list.
-static uint64_t lowest_gap(const allocator *a, const int *blocks, size_t count, uint64_t bytes, size_t *out_at) {
-  uint64_t offset = 0;
-  size_t at = 0;
-  for (; at < count && a->items[blocks[at]].offset < offset + bytes; ++at) {
-    uint64_t end = a->items[blocks[at]].offset + a->items[blocks[at]].bytes;
-    if (end > offset) offset = end;
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    const zb_node *node = &a->graph.nodes[n];
+    bool sends = zb_op_is(node->op, "zb.send");
+    int until = sends ? held_until(a, n, message_complete(a, a->message_of[n])) : n;
+    for (int r = 0; r < node->result_count; ++r) touch_part(a, node->result_begin + r, n);
+    for (int i = 0; i < node->operand_count; ++i) touch_part(a, a->graph.operands[node->operand_begin + i], until);
   }
-  *out_at = at;
-  return offset;
-}
-
-static void insert_at(int *list, size_t *count, size_t at, int value) {
-  memmove(&list[at + 1], &list[at], (*count - at) * sizeof *list);
-  list[at] = value;
-  ++*count;
-}
-
-// First fit: items by start, each at the lowest address that is free at its start. O(items x live items). Bytes in all.
-static uint64_t pack_by_start(allocator *a, int *order, int *live) {
-  size_t live_count = 0;
-  uint64_t total = 0;
-  qsort(order, a->item_count, a->item_count ? sizeof *order : 1, compare_starts);
-  for (size_t i = 0; i < a->item_count; ++i) {
-    item *it = &a->items[order[i]];
-    size_t kept = 0, at = 0;
-    for (size_t k = 0; k < live_count; ++k)
-      if (a->items[live[k]].end >= it->start) live[kept++] = live[k];
-    live_count = kept;
-    it->offset = lowest_gap(a, live, live_count, it->bytes, &at);
-    insert_at(live, &live_count, at, order[i]);
-    if (it->offset + it->bytes > total) total = it->offset + it->bytes;
-  }
-  return total;
-}
-
-// Items in the order of `compare` (largest first, longest first), each at the lowest address that is free for its whole life. O(items^2): for
-// short steps, where it leaves fewer holes.
-static uint64_t pack_sorted(allocator *a, int (*compare)(const void *, const void *), int *order, int *overlapping) {
-  size_t placed_count = 0;
-  uint64_t total = 0;
-  int *placed = overlapping + a->item_count; // the second half of the array: by address
-  qsort(order, a->item_count, a->item_count ? sizeof *order : 1, compare);
-  for (size_t i = 0; i < a->item_count; ++i) {
-    item *it = &a->items[order[i]];
-    size_t count = 0, at = 0;
-    for (size_t k = 0; k < placed_count; ++k)
-      if (a->items[placed[k]].start <= it->end && a->items[placed[k]].end >= it->start) overlapping[count++] = placed[k];
-    it->offset = lowest_gap(a, overlapping, count, it->bytes, &at);
-    for (at = 0; at < placed_count && a->items[placed[at]].offset <= it->offset;) ++at;
-    insert_at(placed, &placed_count, at, order[i]);
-    if (it->offset + it->bytes > total) total = it->offset + it->bytes;
-  }
-  return total;
-}
-
-// The smallest of three packings.
-static zb_status pack_slots(allocator *a) {
-  enum { SORTED_ITEMS_MAX = 1024 };
-  int *order = zb_alloc((a->item_count + 1) * sizeof *order), *list = zb_alloc((2 * a->item_count + 2) * sizeof *list);
-  if (!order || !list) {
-    zb_free(order);
-    zb_free(list);
-    return ZB_OUT_OF_MEMORY();
-  }
-  for (size_t i = 0; i < a->item_count; ++i) order[i] = (int)i;
-  sort_items = a->items;
-  bool small = a->item_count <= SORTED_ITEMS_MAX;
-  uint64_t by_size = small ? pack_sorted(a, compare_sizes, order, list) : UINT64_MAX;
-  uint64_t by_life = small ? pack_sorted(a, compare_lives, order, list) : UINT64_MAX;
-  a->slot_bytes = pack_by_start(a, order, list);
-  if (by_size < a->slot_bytes && by_size <= by_life) a->slot_bytes = pack_sorted(a, compare_sizes, order, list);
-  else if (by_life < a->slot_bytes) a->slot_bytes = pack_sorted(a, compare_lives, order, list);
-  zb_free(order);
-  zb_free(list);
-  return NULL;
 }
 
 static uint64_t address(const allocator *a, int value) {
@@ -559,7 +489,7 @@ static zb_status allocate_rank(allocator *a) {
   ZB_TRY(find_homes(a));
   ZB_TRY(time_nodes(a));
   find_lifetimes(a);
-  ZB_TRY(pack_slots(a));
+  ZB_TRY(zb_pack(a->items, a->item_count, &a->slot_bytes));
   a->regions[ZB_REGION_SLOTS].bytes = a->slot_bytes;
   a->regions[ZB_REGION_WORKSPACE].offset = a->regions[ZB_REGION_SLOTS].offset + a->slot_bytes;
   ZB_TRY(write_main(a));

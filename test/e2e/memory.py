@@ -6,12 +6,12 @@
 For GPT-2 and Llama of test/data, 1, 2, 4 and 8 ranks, ZB-H1 and 1F1B, 8 micro-batches; and on 2 and 4 ranks with chunks, looped, V and wave:
   arena        the peak that zbc prints is, to the byte, the arena that zb-run takes, and the sum of the plan's regions
   high water   what the jobs really touch at the worst time never exceeds it; below it only by what packing costs, which is printed
-               and may be at most a hundredth of the slots (0 almost everywhere; not with chunks, see there)
+               and may be at most a hundredth of the slots (0 almost everywhere; with chunks two hundredths)
   poison       with every free byte overwritten between jobs, losses, weights and optimizer state are the same (a build with
                -DZB_POISON=ON; skipped when there is none)
   frames       what one layer keeps from F (fb + fw) is at most what PyTorch's autograd keeps for it (stages cut after each layer)
   chunks       slots of a rank <= the frames and handed-over values that its list of jobs holds at the worst time (counted here from the printed
-               plan; a frame begins when the rank's own earlier stage writes into it) + messages and inputs as below + a hundredth
+               plan; a frame at most from when the rank's own earlier stage writes into it) + messages and inputs as below + a hundredth
   ZB-H1        slots in use on rank r of P <= (P - r) (fb + fw) + r (fw + bw) + bw, the published peak ((P - r) M_B + r M_W) counted with
                this program's frames while B runs, + two messages of each channel and two inputs; 1F1B: (P - r) (fb + fw) + bw + the same
   W            the flops of products in W of every stage, the first included, are those of all its weight gradients:
@@ -125,7 +125,7 @@ class Memory:
                              f"{name}, rank {r}: zbc says {summary['memory'][r]} bytes, the arena has {arena}, the regions {sum(regions.values())}")
             chunks, packing = len(summary["stages"]) > ranks, (arena - high) / regions["slots"]
             worst = max(worst, packing)
-            self.suite.check(0 <= packing <= (1 if chunks else PACKING),
+            self.suite.check(0 <= packing <= (2 if chunks else 1) * PACKING,
                              f"{name}, rank {r}: {high} of {arena} bytes are used, packing costs {packing:.0%} of the slots")
             if chunks:
                 self.chunk_slots(f"{name}, rank {r}", summary, printed[r], regions["slots"])

@@ -1,0 +1,138 @@
+// zb_pack: nothing overlaps, nothing is wasted where the answer is known, and random pieces stay near the bound that no packing can beat.
+
+#include "passes/pack.h"
+
+#include <CUnit/Basic.h>
+#include <stdlib.h>
+
+static zb_piece whole(uint64_t bytes, int start, int end) {
+  return (zb_piece){.bytes = bytes, .first = start, .start = start, .end = end, .last = end};
+}
+
+// Bytes [begin, end) of a piece that are held at a time; false if none.
+static bool held_at(const zb_piece *p, int time, uint64_t *begin, uint64_t *end) {
+  *begin = p->offset, *end = p->offset + p->bytes;
+  if (time >= p->start && time <= p->end) return true;
+  if (time < p->first || time > p->last) return false;
+  const zb_piece_part *part = time < p->start ? &p->before : &p->after;
+  *begin = p->offset + part->begin, *end = p->offset + part->end;
+  return true;
+}
+
+static void check_apart(const zb_piece *pieces, size_t count, uint64_t bytes) {
+  for (size_t i = 0; i < count; ++i) {
+    CU_ASSERT_FATAL(pieces[i].offset + pieces[i].bytes <= bytes);
+    for (size_t k = 0; k < i; ++k)
+      for (int t = pieces[i].first; t <= pieces[i].last; ++t) {
+        uint64_t b0, e0, b1, e1;
+        if (held_at(&pieces[i], t, &b0, &e0) && held_at(&pieces[k], t, &b1, &e1)) CU_ASSERT_FATAL(e0 <= b1 || e1 <= b0);
+      }
+  }
+}
+
+static uint64_t pack(zb_piece *pieces, size_t count) {
+  uint64_t bytes = 0;
+  CU_ASSERT_PTR_NULL_FATAL(zb_pack(pieces, count, &bytes));
+  check_apart(pieces, count, bytes);
+  CU_ASSERT(bytes >= zb_pack_bound(pieces, count));
+  return bytes;
+}
+
+static void test_known(void) {
+  CU_ASSERT_EQUAL(pack(NULL, 0), 0);
+  zb_piece alone[] = {whole(64, 3, 3)};
+  CU_ASSERT_EQUAL(pack(alone, 1), 64);
+  zb_piece after[] = {whole(64, 0, 1), whole(128, 2, 3), whole(64, 4, 4)};
+  CU_ASSERT_EQUAL(pack(after, 3), 128);
+  zb_piece together[] = {whole(64, 0, 2), whole(128, 2, 3), whole(64, 3, 4)};
+  CU_ASSERT_EQUAL(pack(together, 3), 192);
+  // By start alone the last piece would not fit into the hole that the second leaves.
+  zb_piece holes[] = {whole(64, 0, 1), whole(64, 0, 9), whole(128, 2, 9), whole(64, 2, 3)};
+  CU_ASSERT_EQUAL(pack(holes, 4), 256);
+}
+
+// Of a frame only the part that is written early, or still being sent, is in the way of others.
+static void test_parts(void) {
+  zb_piece early[] = {whole(256, 5, 9), whole(192, 0, 4)};
+  early[0].first = 0;
+  early[0].before = (zb_piece_part){192, 256};
+  CU_ASSERT_EQUAL(pack(early, 2), 256);
+  CU_ASSERT_EQUAL(early[0].offset, early[1].offset);
+  zb_piece late[] = {whole(256, 0, 4), whole(192, 5, 9)};
+  late[0].last = 7;
+  late[0].after = (zb_piece_part){0, 64};
+  CU_ASSERT_EQUAL(pack(late, 2), 256);
+  CU_ASSERT_EQUAL(late[1].offset, 64);
+  zb_piece middle[] = {whole(256, 0, 4), whole(192, 5, 9)};
+  middle[0].last = 5;
+  middle[0].after = (zb_piece_part){64, 128};
+  CU_ASSERT_EQUAL(pack(middle, 2), 320);
+}
+
+static uint64_t next(uint64_t *state) {
+  *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return *state >> 33;
+}
+
+static void random_pieces(uint64_t seed, zb_piece *pieces, size_t count, uint64_t times) {
+  for (size_t i = 0; i < count; ++i) {
+    int start = (int)(next(&seed) % times);
+    pieces[i] = whole(64 * (1 + next(&seed) % 16), start, start + (int)(next(&seed) % 12));
+    uint64_t begin = 64 * (next(&seed) % (pieces[i].bytes / 64));
+    if (next(&seed) % 4 == 0) {
+      pieces[i].first -= (int)(next(&seed) % 5);
+      pieces[i].before = (zb_piece_part){begin, begin + 64};
+    }
+    if (next(&seed) % 4 == 0) {
+      pieces[i].last += (int)(next(&seed) % 5);
+      pieces[i].after = (zb_piece_part){begin, pieces[i].bytes};
+    }
+  }
+}
+
+static void test_random(void) {
+  enum { COUNT = 120, SEEDS = 100 };
+  static zb_piece pieces[COUNT], again[COUNT];
+  double ratio = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; ++seed) {
+    random_pieces(seed, pieces, COUNT, 60);
+    random_pieces(seed, again, COUNT, 60);
+    uint64_t bytes = pack(pieces, COUNT);
+    ratio += (double)bytes / (double)zb_pack_bound(pieces, COUNT) / SEEDS;
+    CU_ASSERT_EQUAL(pack(again, COUNT), bytes);
+    for (size_t i = 0; i < COUNT; ++i) CU_ASSERT_EQUAL(pieces[i].offset, again[i].offset);
+  }
+  CU_ASSERT(ratio < 1.06);
+}
+
+static void test_many(void) {
+  enum { COUNT = 3000 };
+  static zb_piece pieces[COUNT];
+  random_pieces(7, pieces, COUNT, 1500);
+  uint64_t bytes = pack(pieces, COUNT);
+  CU_ASSERT(bytes < 2 * zb_pack_bound(pieces, COUNT));
+}
+
+static void test_out_of_memory(void) {
+  for (uint64_t n = 1; n <= 2; ++n) {
+    zb_piece pieces[] = {whole(64, 0, 2), whole(128, 2, 3)};
+    uint64_t bytes;
+    zb_allocation_fail_at(n);
+    zb_status status = zb_pack(pieces, 2, &bytes);
+    zb_allocation_fail_at(0);
+    CU_ASSERT_EQUAL(zb_status_code(status), ZB_MEMORY);
+    zb_status_free(status);
+  }
+}
+
+int main(void) {
+  static CU_TestInfo tests[] = {{"known answers", test_known}, {"parts of pieces", test_parts}, {"random pieces", test_random},
+                                {"many pieces", test_many}, {"out of memory", test_out_of_memory}, CU_TEST_INFO_NULL};
+  CU_SuiteInfo suites[] = {{"pack", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 1;
+  CU_basic_set_mode(CU_BRM_VERBOSE);
+  CU_basic_run_tests();
+  unsigned failed = CU_get_number_of_failures();
+  CU_cleanup_registry();
+  return failed ? 1 : 0;
+}
