@@ -280,7 +280,11 @@ static zb_result read_options(const zb_pass *pass, MlirOperation function, zb_op
   *micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
   if (*micro_batches < 1)
     return zb_op_error_at(function, NULL, "micro-batches: expected a number from 1, got '%s'", zb_pass_option(pass, "micro-batches"));
-  return zb_optimizer_parse(zb_pass_option(pass, "optimizer"), mlirOperationGetLocation(function), optimizer);
+  zb_status status = zb_optimizer_parse(zb_pass_option(pass, "optimizer"), optimizer);
+  if (!status) return ZB_OK;
+  zb_op_error_at(function, zb_status_hint_text(status), "%s", zb_status_message(status));
+  zb_status_free(status);
+  return ZB_FAIL;
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
@@ -307,7 +311,7 @@ cleanup:
 }
 
 static const zb_option_def options[] = {
-    {"optimizer", "adamw:lr=1e-3", "adamw:lr=,beta1=,beta2=,eps=,weight_decay= or sgd:lr=,momentum=,dampening=,nesterov=,weight_decay="},
+    {"optimizer", "adamw", "adamw:lr=,beta1=,beta2=,eps=,weight_decay= or sgd:lr=,momentum=,dampening=,nesterov=,weight_decay="},
     {"micro-batches", "1", "M: the sum of the gradients of a step is multiplied by 1/M"},
     {0},
 };

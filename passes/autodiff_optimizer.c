@@ -3,9 +3,13 @@
 //   %g = "zb.add"(%use2, %use1)             last use first
 //   %p, %m, %v = "zb.adamw"(%w, %g, %w.exp_avg, %w.exp_avg_sq, %step) {lr, ..., gradient_scale = 1/M}
 //
-// Formulas and defaults are those of torch.optim.AdamW and torch.optim.SGD.
+// Formulas are those of torch.optim.AdamW and torch.optim.SGD. Defaults: the rows below, the only place that has them. AdamW's are those that
+// language models are trained with (beta2 0.95, weight decay 0.1: Brown et al. 2020, appendix B), not those of PyTorch (0.999, 0.01).
+// Tests: test/passes/autodiff-optimizer.mlir, autodiff-options.mlir; test/tools/zbc-optimizer.test.
 
 #include "passes/autodiff_parts.h"
+
+#include "runtime/base/text.h"
 
 #include <math.h>
 #include <mlir-c/BuiltinAttributes.h>
@@ -30,13 +34,14 @@ typedef struct zb_optimizer_def {
   const char *states_need; // key that must not be 0 for the state to exist; NULL: always there
 } zb_optimizer_def;
 
+// The first is what trains when nothing is said.
 static const zb_optimizer_def optimizers[] = {
     {.name = "adamw",
      .keys = {{"lr", ZB_ATTR_FLOAT, 1e-3, 0, INFINITY},
               {"beta1", ZB_ATTR_FLOAT, 0.9, 0, 1},
-              {"beta2", ZB_ATTR_FLOAT, 0.999, 0, 1},
+              {"beta2", ZB_ATTR_FLOAT, 0.95, 0, 1},
               {"eps", ZB_ATTR_FLOAT, 1e-8, 0, INFINITY},
-              {"weight_decay", ZB_ATTR_FLOAT, 0.01, 0, INFINITY}},
+              {"weight_decay", ZB_ATTR_FLOAT, 0.1, 0, INFINITY}},
      .states = {"exp_avg", "exp_avg_sq"}},
     {.name = "sgd",
      .keys = {{"lr", ZB_ATTR_FLOAT, 1e-3, 0, INFINITY},
@@ -58,17 +63,18 @@ static int key_index(const zb_optimizer_def *def, const char *name) {
 // ---- The text ----
 
 // what: "key"; owner: " of optimizer 'adamw'".
-static zb_result unknown_name(MlirLocation location, const char *what, const char *name, const char *owner,
-                              const char *const *names, int count) {
-  char hint[160];
+static zb_status unknown_name(const char *what, const char *name, const char *owner, const char *const *names, int count) {
+  char known[160] = "";
   const char *nearest = zb_nearest(name, names, count);
-  int length = snprintf(hint, sizeof hint, nearest ? "did you mean '%s'? known: " : "%sknown: ", nearest ? nearest : "");
-  for (int i = 0; i < count && length > 0 && (size_t)length < sizeof hint; ++i)
-    length += snprintf(hint + length, sizeof hint - (size_t)length, "%s%s", i ? ", " : "", names[i]);
-  return zb_location_error(location, hint, "unknown %s '%s'%s", what, name, owner);
+  int length = 0;
+  for (int i = 0; i < count && length >= 0 && (size_t)length < sizeof known; ++i)
+    length += snprintf(known + length, sizeof known - (size_t)length, "%s%s", i ? ", " : "", names[i]);
+  zb_status status = ZB_ERROR(USAGE, "unknown %s '%s'%s", what, name, owner);
+  if (nearest) return zb_status_hint(status, "did you mean '%s'? known: %s", nearest, known);
+  return zb_status_hint(status, "known: %s", known);
 }
 
-static zb_result unknown_key(MlirLocation location, const zb_optimizer_def *def, const char *name) {
+static zb_status unknown_key(const zb_optimizer_def *def, const char *name) {
   const char *names[ZB_OPTIMIZER_KEYS];
   int count = 0;
   while (def->keys[count].name) {
@@ -77,29 +83,37 @@ static zb_result unknown_key(MlirLocation location, const zb_optimizer_def *def,
   }
   char owner[64];
   snprintf(owner, sizeof owner, " of optimizer '%s'", def->name);
-  return unknown_name(location, "key", name, owner, names, count);
+  return unknown_name("key", name, owner, names, count);
 }
 
-static zb_result parse_value(MlirLocation location, const zb_optimizer_def *def, const key_def *key, const char *text, double *out) {
+static zb_status parse_value(const zb_optimizer_def *def, const key_def *key, const char *text, double *out) {
   char *end = NULL;
   *out = strtod(text, &end);
-  if (key->kind == ZB_ATTR_BOOL && (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)) {
+  if (key->kind == ZB_ATTR_BOOL) {
     *out = strcmp(text, "true") == 0;
-    return ZB_OK;
+    if (*out != 0 || strcmp(text, "false") == 0) return NULL;
+    return ZB_ERROR(USAGE, "optimizer '%s': %s must be true or false, got '%s'", def->name, key->name, text);
   }
-  if (end != text && !*end && *out >= key->least && *out < key->below) return ZB_OK;
-  return zb_location_error(location, NULL, "optimizer '%s': %s must be a number from %g%s, got '%s'", def->name, key->name,
-                           key->least, key->below == 1 ? " to below 1" : "", text);
+  if (end != text && !*end && *out >= key->least && *out < key->below) return NULL;
+  return ZB_ERROR(USAGE, "optimizer '%s': %s must be a number from %g%s, got '%s'", def->name, key->name, key->least,
+                  key->below == 1 ? " to below 1" : "", text);
 }
 
-static zb_result parse_pair(MlirLocation location, zb_optimizer *out, char *pair) {
+// `given`: which keys the line has had so far.
+static zb_status parse_pair(zb_optimizer *out, char *pair, bool given[ZB_OPTIMIZER_KEYS]) {
   char *value = strchr(pair, '=');
+  if (!*pair)
+    return zb_status_hint(ZB_ERROR(USAGE, "optimizer '%s': a setting is missing after ':' or ','", out->def->name),
+                          "write %s:key=value,key=value", out->def->name);
   if (!value)
-    return zb_location_error(location, "write key=value", "optimizer '%s': '%s' has no value", out->def->name, pair);
+    return zb_status_hint(ZB_ERROR(USAGE, "optimizer '%s': '%s' has no value", out->def->name, pair), "write key=value");
   *value++ = '\0';
   int index = key_index(out->def, pair);
-  if (index < 0) return unknown_key(location, out->def, pair);
-  return parse_value(location, out->def, &out->def->keys[index], value, &out->values[index]);
+  if (index < 0) return unknown_key(out->def, pair);
+  if (given[index])
+    return zb_status_hint(ZB_ERROR(USAGE, "optimizer '%s': %s is given twice", out->def->name, pair), "leave one of them out");
+  given[index] = true;
+  return parse_value(out->def, &out->def->keys[index], value, &out->values[index]);
 }
 
 static const zb_optimizer_def *find_optimizer(const char *name) {
@@ -108,25 +122,66 @@ static const zb_optimizer_def *find_optimizer(const char *name) {
   return NULL;
 }
 
-zb_result zb_optimizer_parse(const char *text, MlirLocation location, zb_optimizer *out) {
+static void set_defaults(zb_optimizer *out) {
+  for (int i = 0; out->def->keys[i].name; ++i) out->values[i] = out->def->keys[i].default_number;
+}
+
+zb_status zb_optimizer_parse(const char *text, zb_optimizer *out) {
   const char *names[OPTIMIZER_COUNT];
   for (int i = 0; i < OPTIMIZER_COUNT; ++i) names[i] = optimizers[i].name;
   char copy[512];
-  if (strlen(text) >= sizeof copy) return zb_location_error(location, NULL, "the optimizer line is too long");
+  bool given[ZB_OPTIMIZER_KEYS] = {false};
+  if (strlen(text) >= sizeof copy) return ZB_ERROR(USAGE, "the optimizer line is too long");
   snprintf(copy, sizeof copy, "%s", text);
   char *pairs = strchr(copy, ':');
   if (pairs) *pairs++ = '\0';
   *out = (zb_optimizer){.def = find_optimizer(copy)};
-  if (!out->def) return unknown_name(location, "optimizer", copy, "", names, OPTIMIZER_COUNT);
-  for (int i = 0; out->def->keys[i].name; ++i) out->values[i] = out->def->keys[i].default_number;
-  while (pairs && *pairs) {
+  if (!out->def) return unknown_name("optimizer", copy, "", names, OPTIMIZER_COUNT);
+  set_defaults(out);
+  while (pairs) {
     char *next = strchr(pairs, ',');
     if (next) *next++ = '\0';
-    if (!parse_pair(location, out, pairs)) return ZB_FAIL;
+    ZB_TRY(parse_pair(out, pairs, given));
     pairs = next;
   }
-  return ZB_OK;
+  return NULL;
 }
+
+// The shortest text that reads back as the same number: "1e-3", "0.95".
+static void number_text(double value, char out[32]) {
+  int digits = 1;
+  do snprintf(out, 32, "%.*g", digits, value);
+  while (strtod(out, NULL) != value && ++digits <= 17);
+  char scientific[32];
+  snprintf(scientific, sizeof scientific, "%.*e", digits - 1, value);
+  char *exponent = strchr(scientific, 'e');
+  if (!exponent) return;
+  snprintf(exponent + 1, 8, "%d", atoi(exponent + 1)); // without leading zeros
+  if (strlen(scientific) < strlen(out)) memcpy(out, scientific, strlen(scientific) + 1);
+}
+
+static void add_line(const zb_optimizer *optimizer, zb_text *out) {
+  zb_text_add(out, "%s", optimizer->def->name);
+  for (int i = 0; optimizer->def->keys[i].name; ++i) {
+    char number[32];
+    number_text(optimizer->values[i], number);
+    bool is_bool = optimizer->def->keys[i].kind == ZB_ATTR_BOOL;
+    zb_text_add(out, "%c%s=%s", i ? ',' : ':', optimizer->def->keys[i].name, !is_bool ? number : optimizer->values[i] != 0 ? "true" : "false");
+  }
+}
+
+zb_status zb_optimizer_complete(const char *text, char **out) {
+  zb_optimizer optimizer;
+  zb_text line;
+  *out = NULL;
+  ZB_TRY(zb_optimizer_parse(text ? text : optimizers[0].name, &optimizer));
+  zb_text_init(&line);
+  add_line(&optimizer, &line);
+  *out = zb_text_take(&line);
+  return *out ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+const char *zb_optimizer_name(int index) { return index >= 0 && index < OPTIMIZER_COUNT ? optimizers[index].name : NULL; }
 
 // ---- Signature ----
 

@@ -21,8 +21,8 @@ typedef struct zb_optimizer {
   double values[ZB_OPTIMIZER_KEYS];
 } zb_optimizer;
 
-/* Reads the text; an unknown optimizer or key is an error at `location` that names the nearest, and so is a value out of range. */
-zb_result zb_optimizer_parse(const char *text, MlirLocation location, zb_optimizer *out);
+/* Reads the text. USAGE with a hint for an unknown optimizer or key (the nearest one), a key given twice or a value out of range. */
+zb_status zb_optimizer_parse(const char *text, zb_optimizer *out) ZB_MUST_USE;
 
 /* The accumulates of one parameter, last use first, as the sweep made them. */
 typedef struct zb_parameter_uses {

@@ -18,7 +18,7 @@
 
 // ---- The default pipeline ----
 
-// $words are filled in from zb_compile_params.
+// $words are filled in from zb_compile_params. An option of a pass that comes from an option of zbc has its name (zb_pass_option_error).
 static const struct {
   const char *pass, *options;
 } default_pipeline[] = {
@@ -46,8 +46,6 @@ static const struct {
 };
 enum { PIPELINE_LENGTH = sizeof default_pipeline / sizeof default_pipeline[0] };
 
-static const char default_optimizer[] = "adamw:lr=1e-3,beta1=0.9,beta2=0.95,eps=1e-8,weight_decay=0.1";
-
 const char *zb_default_pipeline(void) {
   static char text[2048];
   if (text[0]) return text;
@@ -66,40 +64,40 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-// Text of one $word.
-static void add_word(zb_text *text, const char *word, size_t length, const zb_compile_params *p) {
-#define WORD(name) (length == strlen(name) && memcmp(word, name, length) == 0)
-  if (WORD("optimizer")) zb_text_add(text, "%s", p->optimizer ? p->optimizer : default_optimizer);
-  else if (WORD("micro_batches")) zb_text_add(text, "%d", p->micro_batches);
-  else if (WORD("ranks")) zb_text_add(text, "%d", p->ranks);
-  else if (WORD("chunks")) zb_text_add(text, "%d", p->chunks);
-  else if (WORD("placement")) zb_text_add(text, "%s", p->placement);
-  else if (WORD("cuts")) zb_text_add(text, "%s", p->cuts ? p->cuts : "");
-  else if (WORD("costs")) zb_text_add(text, "%s", p->costs ? p->costs : "");
-  else if (WORD("schedule")) zb_text_add(text, "%s", p->schedule);
-  else if (WORD("metric")) zb_text_add(text, "%s", p->metric ? p->metric : "barrier");
-  else if (WORD("memory_limit")) zb_text_add(text, "%llu", (unsigned long long)p->memory_limit);
-  else if (WORD("model")) zb_text_add(text, "%s", base_name(p->model));
-#undef WORD
-}
-
-static zb_status add_default(zb_pipeline *pipeline, const char *pass, const char *options, const zb_compile_params *p) {
+// Text of one $word; *out is the caller's.
+static zb_status word_text(const char *word, const zb_compile_params *p, char **out) {
   zb_text text;
   zb_text_init(&text);
-  for (const char *at = options; at && *at;) {
-    if (*at != '$') {
-      size_t plain = strcspn(at, "$");
-      zb_text_add_bytes(&text, at, plain);
-      at += plain;
-      continue;
-    }
-    size_t length = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz_");
-    add_word(&text, at + 1, length, p);
-    at += 1 + length;
+#define WORD(name) (strcmp(word, "$" name) == 0)
+  if (WORD("optimizer")) zb_text_add(&text, "%s", p->optimizer);
+  else if (WORD("micro_batches")) zb_text_add(&text, "%d", p->micro_batches);
+  else if (WORD("ranks")) zb_text_add(&text, "%d", p->ranks);
+  else if (WORD("chunks")) zb_text_add(&text, "%d", p->chunks);
+  else if (WORD("placement")) zb_text_add(&text, "%s", p->placement);
+  else if (WORD("cuts")) zb_text_add(&text, "%s", p->cuts ? p->cuts : "");
+  else if (WORD("costs")) zb_text_add(&text, "%s", p->costs ? p->costs : "");
+  else if (WORD("schedule")) zb_text_add(&text, "%s", p->schedule);
+  else if (WORD("metric")) zb_text_add(&text, "%s", p->metric ? p->metric : "barrier");
+  else if (WORD("memory_limit")) zb_text_add(&text, "%llu", (unsigned long long)p->memory_limit);
+  else if (WORD("model")) zb_text_add(&text, "%s", base_name(p->model));
+  else ZB_ASSERT(!"a word of default_pipeline");
+#undef WORD
+  *out = zb_text_take(&text);
+  return *out ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+// Words are filled in as values, not as text of the pipeline: a quote in a name stays a quote.
+static zb_status add_default(zb_pipeline *pipeline, const char *pass, const char *options, const zb_compile_params *p) {
+  ZB_TRY(zb_pipeline_add(pipeline, pass, options));
+  zb_pipeline_entry *entry = &pipeline->entries[pipeline->count - 1];
+  for (int i = 0; i < ZB_PASS_OPTIONS_MAX; ++i) {
+    char *value = NULL;
+    if (!entry->values[i] || entry->values[i][0] != '$') continue;
+    ZB_TRY(word_text(entry->values[i], p, &value));
+    zb_free(entry->values[i]);
+    entry->values[i] = value;
   }
-  zb_status status = text.failed ? ZB_OUT_OF_MEMORY() : zb_pipeline_add(pipeline, pass, text.data);
-  zb_text_deinit(&text);
-  return status;
+  return NULL;
 }
 
 static zb_status build_pipeline(const zb_compile_params *p, zb_pipeline *out) {
@@ -165,19 +163,45 @@ static zb_status import(const zb_compile_params *p, zb_module *program) {
   return zb_status_hint(ZB_ERROR(USAGE, "cannot tell the format of '%s'", p->model), "zbc reads .onnx and .mlir files");
 }
 
-// Checks them and fills in what is left open. *out_placement: text that they then point to, to be freed.
-static zb_status complete_params(zb_compile_params *p, char **out_placement) {
+// What the completed params point to beside what was given.
+typedef struct owned_texts {
+  char *placement, *optimizer;
+} owned_texts;
+
+static zb_status count_error(const char *option, int most, int got, const char *hint) {
+  return zb_status_hint(ZB_ERROR(USAGE, "--%s: expected 1 to %d, got %d", option, most, got), "%s", hint);
+}
+
+// The numbers; 0 is what is left open.
+static zb_status check_counts(const zb_compile_params *p) {
+  if (p->ranks < 0 || p->ranks > ZB_RANKS_MAX)
+    return count_error("ranks", ZB_RANKS_MAX, p->ranks, "it is how many executors train together, for example --ranks 4");
+  if (p->chunks < 0 || p->chunks > ZB_CHUNKS_MAX)
+    return count_error("chunks", ZB_CHUNKS_MAX, p->chunks, "it is how many virtual stages a rank has, for example --chunks 2");
+  if (p->micro_batches < 0 || p->micro_batches > ZB_MICRO_BATCHES_MAX)
+    return count_error("micro-batches", ZB_MICRO_BATCHES_MAX, p->micro_batches, "use at least as many as ranks, for example --micro-batches 8");
+  return NULL;
+}
+
+static zb_status complete_optimizer(zb_compile_params *p, owned_texts *owned) {
+  zb_status status = zb_optimizer_complete(p->optimizer, &owned->optimizer), named = NULL;
+  if (!status) p->optimizer = owned->optimizer;
+  if (!status || zb_status_code(status) != ZB_USAGE) return status;
+  named = ZB_ERROR(USAGE, "--optimizer: %s", zb_status_message(status));
+  if (zb_status_hint_text(status)) named = zb_status_hint(named, "%s", zb_status_hint_text(status));
+  zb_status_free(status);
+  return named;
+}
+
+// Checks them and fills in what is left open.
+static zb_status complete_params(zb_compile_params *p, owned_texts *owned) {
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
-  if (p->ranks < 0 || p->chunks < 0)
-    return zb_status_hint(ZB_ERROR(USAGE, "ranks and chunks must be at least 1, got %d and %d", p->ranks, p->chunks),
-                          "--ranks is how many executors train together, for example --ranks 4");
-  if (p->micro_batches < 0)
-    return zb_status_hint(ZB_ERROR(USAGE, "micro-batches must be at least 1, got %d", p->micro_batches),
-                          "use at least as many as ranks, for example --micro-batches 8");
+  ZB_TRY(check_counts(p));
+  ZB_TRY(complete_optimizer(p, owned));
   zb_schedule_choice choice;
   if (!p->schedule) p->schedule = "zb-h1";
   if (zb_schedule_is_file(p->schedule))
-    return zb_schedule_file_layout(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement, out_placement);
+    return zb_schedule_file_layout(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement, &owned->placement);
   if (!p->ranks) p->ranks = 1;
   if (!p->micro_batches) p->micro_batches = 1;
   ZB_TRY(zb_schedule_to_train(p->schedule, &choice));
@@ -431,17 +455,17 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   if (out) *out = NULL;
   zb_compile_params completed = *given;
   const zb_compile_params *params = &completed;
-  char *placement = NULL;
-  ZB_TRY(complete_params(&completed, &placement));
+  owned_texts owned = {0};
+  zb_status status = NULL;
   double start = now_seconds();
   zb_pipeline pipeline = {0};
-  zb_status status = build_pipeline(params, &pipeline);
   zb_module program = {.context = {0}};
-  zb_compile_state state = {.summary = zb_alloc(sizeof *state.summary)};
+  zb_compile_state state = {.summary = zb_alloc(sizeof *state.summary), .options_of_zbc = !given->pipeline};
   run_context context = {.params = params};
   zb_diagnostics diagnostics = {.write = params->diagnostic ? params->diagnostic : write_stderr, .context = params->diagnostic_context};
-  if (status) goto cleanup;
   if (!state.summary) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(complete_params(&completed, &owned));
+  ZB_TRY_GOTO(build_pipeline(params, &pipeline));
   program.context = zb_context_create(params->pipeline != NULL);
   if (mlirContextIsNull(program.context)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   zb_diagnostics_attach(program.context, &diagnostics);
@@ -461,7 +485,8 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
     state.summary = NULL;
   }
 cleanup:
-  zb_free(placement);
+  zb_free(owned.placement);
+  zb_free(owned.optimizer);
   zb_pipeline_deinit(&pipeline);
   if (state.plan) zb_plan_destroy(state.plan);
   zb_compile_summary_destroy(state.summary);

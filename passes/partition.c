@@ -293,24 +293,27 @@ static bool name_matches(MlirOperation op, const char *word, size_t length) {
 // "a,b": a stage ends after the last op named a, and so on. A path also names every op below it.
 static zb_result user_cuts(partition *p, const char *text) {
   MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
+  const char *all = text;
   int cut = 0, previous = -1;
-  while (*text) {
+  for (bool more = true; more;) {
     size_t length = strcspn(text, ",");
     int found = -1;
+    if (!length) return zb_pass_option_error(p->pass, module, "cuts", "write A,B,...", "a name is missing in '%s'", all);
     for (int i = 0; i < p->forward_count; ++i)
       if (name_matches(p->graph.nodes[p->forward[i]].op, text, length)) found = i;
     if (found < 0)
-      return zb_op_error_at(module, "cuts are node names or module paths; the table after a compile shows them",
-                            "no op is named '%.*s' to cut after", (int)length, text);
+      return zb_pass_option_error(p->pass, module, "cuts", "cuts are node names or module paths; the table after a compile shows them",
+                                  "no op is named '%.*s' to cut after", (int)length, text);
     if (found <= previous || found + 1 == p->forward_count || cut == p->stages - 1)
-      return zb_op_error_at(module, "cuts stand in program order, one less than virtual stages",
-                            "cannot cut after '%.*s': expected %d cuts in program order", (int)length, text, p->stages - 1);
+      return zb_pass_option_error(p->pass, module, "cuts", "cuts stand in program order, one less than virtual stages",
+                                  "cannot cut after '%.*s': expected %d cuts in program order", (int)length, text, p->stages - 1);
     p->cut_after[cut++] = previous = found;
-    text += length + (text[length] == ',');
+    more = text[length] == ',';
+    text += length + more;
   }
   if (cut != p->stages - 1)
-    return zb_op_error_at(module, "give one cut less than there are virtual stages (ranks x chunks)",
-                          "expected %d cuts, got %d", p->stages - 1, cut);
+    return zb_pass_option_error(p->pass, module, "cuts", "give one cut less than there are virtual stages (ranks x chunks)",
+                                "expected %d cuts, got %d", p->stages - 1, cut);
   return ZB_OK;
 }
 
@@ -496,9 +499,9 @@ static zb_result partition_graph(partition *p) {
   ZB_PASS_TRY(pass, check_costs(p));
   ZB_PASS_TRY(pass, collect_forward(p));
   if (p->forward_count < p->stages)
-    return zb_op_error_at(p->graph.function, "use fewer ranks or chunks: each virtual stage needs at least one forward op",
-                          "cannot cut %d forward ops into %d virtual stages (%d ranks x %d chunks)", p->forward_count,
-                          p->stages, p->ranks, p->chunks);
+    return zb_pass_option_error(pass, p->graph.function, "ranks", "use fewer ranks or chunks: each virtual stage needs at least one forward op",
+                                "cannot cut %d forward ops into %d virtual stages (%d ranks x %d chunks)", p->forward_count,
+                                p->stages, p->ranks, p->chunks);
   ZB_PASS_TRY(pass, sum_costs(p));
   ZB_PASS_TRY(pass, sum_cut_bytes(p));
   const char *cuts = zb_pass_option(pass, "cuts");
@@ -516,9 +519,9 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   p.micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
   MlirOperation function;
   MlirBlock block;
-  if (p.ranks < 1 || p.chunks < 1 || p.ranks > 4096 || p.chunks > 256)
-    return zb_op_error_at(mlirModuleGetOperation(module), "ranks=4 chunks=1", "expected ranks of 1 to 4096 and chunks of 1 to 256, got '%s' and '%s'",
-                          zb_pass_option(pass, "ranks"), zb_pass_option(pass, "chunks"));
+  if (p.ranks < 1 || p.chunks < 1 || p.ranks > ZB_RANKS_MAX || p.chunks > ZB_CHUNKS_MAX)
+    return zb_op_error_at(mlirModuleGetOperation(module), "ranks=4 chunks=1", "expected ranks of 1 to %d and chunks of 1 to %d, got '%s' and '%s'",
+                          ZB_RANKS_MAX, ZB_CHUNKS_MAX, zb_pass_option(pass, "ranks"), zb_pass_option(pass, "chunks"));
   if (p.micro_batches < 1)
     return zb_op_error_at(mlirModuleGetOperation(module), "micro-batches=8", "expected 1 or more micro-batches, got '%s'",
                           zb_pass_option(pass, "micro-batches"));

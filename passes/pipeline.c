@@ -250,6 +250,19 @@ zb_result zb_pass_fail(zb_pass *pass, zb_status status) {
   return ZB_FAIL;
 }
 
+zb_result zb_pass_option_error(zb_pass *pass, MlirOperation at, const char *name, const char *hint, const char *format, ...) {
+  zb_compile_state *state = pass->shared;
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  if (!state || !state->options_of_zbc || state->status) return zb_op_error_at(at, hint, "%s", text);
+  state->status = ZB_ERROR(USAGE, "--%s: %s", name, text);
+  if (hint) state->status = zb_status_hint(state->status, "%s", hint);
+  return ZB_FAIL;
+}
+
 // ---- Running ----
 
 static zb_result check_level(const zb_pass_def *def, MlirModule module) {

@@ -22,6 +22,7 @@ typedef struct zb_compile_state {
   struct zb_plan *plan;       /* set by zb-verify-plan; owned by the state */
   zb_compile_summary *summary;/* filled as facts become known; may be NULL */
   zb_status status;           /* set when a pass failed with more than a wrong program (INFEASIBLE, MEMORY) */
+  bool options_of_zbc;        /* the options of the passes are those of zbc, under the same names; false: of a pipeline's text */
 } zb_compile_state;
 
 typedef struct zb_pipeline_hooks {
@@ -46,6 +47,9 @@ int zb_level_index(const char *level); /* -1 for an unknown name */
 int zb_module_level(MlirModule module);
 void zb_module_set_level(MlirModule module, const char *level);
 
+/* The value of an option is wrong: said where the option was written, as "--NAME: ..." with USAGE in a compile by zbc, else as a diagnostic
+ * at `at`. hint may be NULL. Returns ZB_FAIL. */
+zb_result zb_pass_option_error(zb_pass *pass, MlirOperation at, const char *name, const char *hint, const char *format, ...) ZB_PRINTF(5, 6);
 /* A pass reports a failure of the world (out of memory, infeasible) with this: remembers it and returns ZB_FAIL. */
 zb_result zb_pass_fail(zb_pass *pass, zb_status status);
 #define ZB_PASS_TRY(pass, expression)                       \

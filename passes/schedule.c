@@ -151,15 +151,15 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   settings s = {0};
   const char *given = zb_pass_option(pass, "micro-batches"), *schedule = zb_pass_option(pass, "schedule");
   int64_t micro_batches = *given ? zb_pass_option_int(pass, "micro-batches", 0) : 1;
-  if (micro_batches < 1 || micro_batches > 1 << 20)
-    return zb_op_error_at(top, "micro-batches=8", "expected 1 to 1048576 micro-batches, got '%s'", given);
+  if (micro_batches < 1 || micro_batches > ZB_MICRO_BATCHES_MAX)
+    return zb_op_error_at(top, "micro-batches=8", "expected 1 to %d micro-batches, got '%s'", ZB_MICRO_BATCHES_MAX, given);
   s.file = zb_schedule_is_file(schedule) ? schedule : NULL;
   s.micro_batches = s.file && !*given ? 0 : (int)micro_batches;
   if (!zb_pass_option_bytes(pass, "memory-limit", &s.limit)) return ZB_FAIL;
   const char *metric = zb_pass_option(pass, "metric");
   if (strcmp(metric, "barrier") != 0 && strcmp(metric, "stage") != 0)
-    ZB_PASS_TRY(pass, zb_status_hint(ZB_ERROR(USAGE, "expected metric barrier or stage, got '%s'", metric),
-                                     "barrier counts the whole step, stage the longest rank alone"));
+    return zb_pass_option_error(pass, top, "metric", "barrier counts the whole step, stage the longest rank alone",
+                                "expected barrier or stage, got '%s'", metric);
   s.metric = strcmp(metric, "stage") == 0 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
   if (!s.file) ZB_PASS_TRY(pass, zb_schedule_to_train(schedule, &s.choice));
   ZB_PASS_TRY(pass, schedule_module(pass, module, &s));

@@ -1,88 +1,124 @@
-// zbc: compiles a serialized training graph into a folder that zb-run trains.
+// zbc: compiles a serialized training graph into a folder that zb-run trains. Only the public API.
+// Tests: test/tools/zbc-*.test, test/e2e/bad_input.py.
 
 #include "zb/compiler.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "zbc " ZB_VERSION ": compiles a training graph into a pipeline-parallel plan with zero-bubble schedules\n"
-    "\n"
-    "usage: zbc MODEL.onnx|MODEL.mlir -o DIR --ranks P --micro-batches M [options]\n"
-    "\n"
-    "  -o DIR                 folder for plan.zb, weights.safetensors, constants.safetensors\n"
-    "  --ranks P              executors, one device each (default 1)\n"
-    "  --micro-batches M      micro-batches a step (default 1)\n"
-    "  --schedule NAME[:O=N]  zb-h1 (default), 1f1b, zb-v, search, ...; zb-sched --list shows all, with their options\n"
-    "  --schedule FILE.csv    an order from outside (PyTorch's pipelining): ranks, chunks, placement, micro-batches come from it\n"
-    "  --chunks V             virtual stages a rank (default: what the schedule is made for)\n"
-    "  --placement NAME       plain, looped, v, wave, or the rank of every virtual stage like 0,1,1,0 (default: the schedule's own)\n"
-    "  --memory-limit BYTES   a rank's memory, with K, M or G; --schedule search looks for the fastest order within it\n"
-    "  --metric NAME          barrier (default) or stage: what search makes short, the whole step or the longest rank\n"
-    "  --optimizer LINE       adamw:lr=1e-3,beta1=0.9,beta2=0.95,eps=1e-8,weight_decay=0.1 (default)\n"
-    "                         sgd:lr=1e-2,momentum=0.9\n"
-    "  --train GLOB           train these parameters (repeat for more); --freeze GLOB: leave these\n"
-    "  --loss NAME            output to minimize (default: the only scalar one)\n"
-    "  --cuts A,B,...         names of nodes or module paths after which a stage ends\n"
-    "  --costs FILE           times that zb-run --profile or --calibrate measured, for cuts and schedule (default:\n"
-    "                         a model that is the same on every machine)\n"
-    "  --weights FILE         safetensors with the values of an .mlir model's parameters\n"
-    "  --no-raise             keep GELU, RMSNorm and attention as the exporter took them apart\n"
-    "  --csv F.csv            write the order of the plan, as PyTorch's pipelining reads it\n"
-    "  --timeline F.svg|.json picture of the simulated step\n"
-    "  --dump-ir DIR          the program after each pass\n"
-    "  --json                 one object on standard output instead of the table\n"
-    "  --help-passes, --help, --version\n"
-    "\n"
-    "examples:\n"
-    "  zbc gpt2.onnx -o out/gpt2 --ranks 4 --micro-batches 8\n"
-    "  zbc gpt2.onnx -o out/lora --ranks 2 --micro-batches 4 --freeze '*' --train '*lora*'\n"
-    "\n"
-    "exit status: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 no plan keeps the limit, 4 a file or memory\n";
+enum { GLOBS_MAX = 256 };
+
+typedef struct globs {
+  const char *items[GLOBS_MAX];
+  int count;
+} globs;
+
+// ROW(option, kind, field of options, argument, help). What a new line of help starts with is indented by print_help.
+#define OPTIONS(ROW)                                                                                                                              \
+  ROW("-o", TEXT, params.output, "DIR", "folder for plan.zb, weights.safetensors, constants.safetensors")                                         \
+  ROW("--ranks", COUNT, params.ranks, "P", "executors, one device each (default 1)")                                                              \
+  ROW("--micro-batches", COUNT, params.micro_batches, "M", "micro-batches a step (default 1)")                                                    \
+  ROW("--schedule", TEXT, params.schedule, "NAME[:O=N]",                                                                                          \
+      "zb-h1 (default), 1f1b, zb-v, search, ...; zb-sched --list shows all, with their options\n"                                                 \
+      "FILE.csv: an order from outside (PyTorch's pipelining): ranks, chunks, placement, micro-batches come from it")                             \
+  ROW("--chunks", COUNT, params.chunks, "V", "virtual stages a rank (default: what the schedule is made for)")                                    \
+  ROW("--placement", TEXT, params.placement, "NAME",                                                                                              \
+      "plain, looped, v, wave, or the rank of every virtual stage like 0,1,1,0 (default: the schedule's own)")                                    \
+  ROW("--memory-limit", BYTES, params.memory_limit, "BYTES",                                                                                      \
+      "a rank's memory, with K, M or G; --schedule search looks for the fastest order within it")                                                 \
+  ROW("--metric", TEXT, params.metric, "NAME",                                                                                                    \
+      "barrier (default) or stage: what search makes short, the whole step or the longest rank")                                                  \
+  ROW("--optimizer", OPTIMIZER, params.optimizer, "LINE", "what is left out is as here:")                                                         \
+  ROW("--train", GLOB, train, "GLOB", "train these parameters (repeat for more)")                                                                 \
+  ROW("--freeze", GLOB, freeze, "GLOB", "leave these as they are (repeat for more)")                                                              \
+  ROW("--loss", TEXT, params.loss, "NAME", "output to minimize (default: the only scalar one)")                                                   \
+  ROW("--cuts", TEXT, params.cuts, "A,B,...", "names of nodes or module paths after which a stage ends")                                          \
+  ROW("--costs", TEXT, params.costs, "FILE",                                                                                                      \
+      "times that zb-run --profile or --calibrate measured, for cuts and schedule (default: a model that is the same on every machine)")          \
+  ROW("--weights", TEXT, params.weights, "FILE", "safetensors with the values of an .mlir model's parameters")                                    \
+  ROW("--no-raise", FLAG, params.no_raise, "", "keep GELU, RMSNorm and attention as the exporter took them apart")                                \
+  ROW("--csv", TEXT, params.csv, "F.csv", "write the order of the plan, as PyTorch's pipelining reads it")                                        \
+  ROW("--timeline", TEXT, timeline, "F.svg|.json", "picture of the simulated step")                                                               \
+  ROW("--dump-ir", TEXT, params.dump_directory, "DIR", "the program after each pass")                                                             \
+  ROW("--pass-pipeline", TEXT, params.pipeline, "TEXT", "these passes instead of those of --help-passes")                                         \
+  ROW("--json", FLAG, json, "", "one object on standard output instead of the table")                                                             \
+  ROW("--help-passes", FLAG, help_passes, "", "print the passes and the pipeline, and exit")                                                      \
+  ROW("--help", FLAG, help, "", "print this and exit")                                                                                            \
+  ROW("--version", FLAG, version, "", "print the version and exit")
 
 typedef struct options {
   zb_compile_params params;
-  const char *train[256], *freeze[256];
+  globs train, freeze;
   const char *timeline;
-  bool json;
+  bool json, help_passes, help, version;
 } options;
 
+typedef enum kind { TEXT, COUNT, BYTES, GLOB, OPTIMIZER, FLAG } kind;
+
+typedef struct option_row {
+  const char *option, *argument, *help;
+  kind kind;
+  size_t offset;
+} option_row;
+
+static const option_row rows[] = {
+#define ROW(option, kind, field, argument, help) {option, argument, help, kind, offsetof(options, field)},
+    OPTIONS(ROW)
+#undef ROW
+};
+enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
+
+// For the nearest option of a wrong one.
+static const char option_names[] =
+#define ROW(option, kind, field, argument, help) option " "
+    OPTIONS(ROW)
+#undef ROW
+    ;
+
 static int fail(zb_status status) {
-  fputs(zb_status_text(status), stderr);
+  fprintf(stderr, "zbc: %s", zb_status_text(status));
   int code = zb_status_exit(status);
   zb_status_free(status);
   return code;
 }
 
-static int bad_usage(const char *text, const char *argument) {
-  fprintf(stderr, "zbc: error: %s '%s'\n", text, argument);
-  char nearest[64];
-  if (argument[0] == '-' && zb_nearest_option(usage, argument, nearest)) fprintf(stderr, "  hint: did you mean '%s'?\n", nearest);
-  else fprintf(stderr, "  hint: zbc --help shows all options\n");
-  return 2;
+// ---- Help ----
+
+enum { HELP_COLUMN = 26 };
+
+static void print_option(const option_row *row) {
+  char left[HELP_COLUMN + 8];
+  snprintf(left, sizeof left, "%s %s", row->option, row->argument);
+  printf("  %-*s ", HELP_COLUMN - 3, left);
+  for (const char *at = row->help; *at; ++at) {
+    putchar(*at);
+    if (*at == '\n') printf("%*s", HELP_COLUMN, "");
+  }
+  putchar('\n');
+  for (int i = 0; row->kind == OPTIMIZER && zb_optimizer_name(i); ++i) {
+    char *line = NULL;
+    zb_status_free(zb_optimizer_complete(zb_optimizer_name(i), &line)); // a name is a good line; out of memory prints none
+    if (line) printf("%*s%s%s\n", HELP_COLUMN, "", line, i == 0 ? " (default)" : "");
+    zb_free(line);
+  }
 }
 
-static bool parse_count(const char *text, int *out) {
-  char *end = NULL;
-  long value = strtol(text, &end, 10);
-  *out = (int)value;
-  return end != text && !*end && value >= 1 && value <= 1000000000;
+static void print_help(void) {
+  printf("zbc " ZB_VERSION ": compiles a training graph into a pipeline-parallel plan with zero-bubble schedules\n\n"
+         "usage: zbc MODEL.onnx|MODEL.mlir -o DIR --ranks P --micro-batches M [options]\n\n");
+  for (int i = 0; i < ROW_COUNT; ++i) print_option(&rows[i]);
+  printf("\nexamples:\n"
+         "  zbc gpt2.onnx -o out/gpt2 --ranks 4 --micro-batches 8\n"
+         "  zbc gpt2.onnx -o out/lora --ranks 2 --micro-batches 4 --freeze '*' --train '*lora*'\n"
+         "\nexit status: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 no plan keeps the limit, 4 a file or memory\n");
 }
 
-static int bad_count(const char *name, const char *value) {
-  char text[96];
-  snprintf(text, sizeof text, "%s: expected a whole number of 1 or more, got", name);
-  return bad_usage(text, value);
-}
-
-static bool parse_bytes(const char *text, uint64_t *out) {
-  char *end = NULL;
-  double value = strtod(text, &end);
-  int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-  if (end == text || !(value > 0) || value > 1e18 || (*end && (!shift || end[1]))) return false;
-  *out = (uint64_t)(value * (double)(UINT64_C(1) << shift));
-  return true;
+static void print_passes(void) {
+  for (int i = 0; i < zb_pass_count(); ++i) printf("%-18s %s\n", zb_pass_info_at(i).name, zb_pass_info_at(i).summary);
+  printf("\n%s\n", zb_default_pipeline());
 }
 
 // ---- The table after a compile ----
@@ -187,86 +223,115 @@ static void print_json(const zb_compile_summary *s) {
 
 // ---- The command line ----
 
-static int help_passes(void) {
-  for (int i = 0; i < zb_pass_count(); ++i) printf("%-18s %s\n", zb_pass_info_at(i).name, zb_pass_info_at(i).summary);
-  printf("\n%s\n", zb_default_pipeline());
-  return 0;
+static zb_status wrong_option(const char *argument) {
+  char nearest[64];
+  zb_status status = ZB_ERROR(USAGE, "unknown option '%s'", argument);
+  if (zb_nearest_option(option_names, argument, nearest)) return zb_status_hint(status, "did you mean '%s'?", nearest);
+  return zb_status_hint(status, "zbc --help shows all options");
 }
 
-// Options with a value. 0: taken; else the exit status.
-static int take_value(options *o, const char *name, const char *value) {
-  zb_compile_params *p = &o->params;
-  const struct {
-    const char *name;
-    const char **text;
-    int *number;
-  } table[] = {
-      {"-o", &p->output, NULL}, {"--ranks", NULL, &p->ranks}, {"--micro-batches", NULL, &p->micro_batches}, {"--chunks", NULL, &p->chunks},
-      {"--schedule", &p->schedule, NULL}, {"--placement", &p->placement, NULL}, {"--optimizer", &p->optimizer, NULL}, {"--loss", &p->loss, NULL},
-      {"--cuts", &p->cuts, NULL}, {"--costs", &p->costs, NULL}, {"--weights", &p->weights, NULL}, {"--timeline", &o->timeline, NULL},
-      {"--dump-ir", &p->dump_directory, NULL},
-      {"--pass-pipeline", &p->pipeline, NULL}, {"--metric", &p->metric, NULL}, {"--csv", &p->csv, NULL},
-  };
-  for (size_t i = 0; i < sizeof table / sizeof table[0]; ++i) {
-    if (strcmp(name, table[i].name) != 0) continue;
-    if (table[i].text) *table[i].text = value;
-    else if (!parse_count(value, table[i].number)) return bad_count(name, value);
-    return 0;
+static zb_status parse_count(const char *option, const char *value, int *out) {
+  char *end = NULL;
+  long number = strtol(value, &end, 10);
+  if (number > INT_MAX && !*end) return zb_status_hint(ZB_ERROR(USAGE, "%s: '%s' is too large", option, value), "for example %s 4", option);
+  if (end == value || *end || number < 1)
+    return zb_status_hint(ZB_ERROR(USAGE, "%s: expected a whole number of 1 or more, got '%s'", option, value), "for example %s 4", option);
+  *out = (int)number;
+  return NULL;
+}
+
+static zb_status parse_bytes(const char *option, const char *value, uint64_t *out) {
+  char *end = NULL;
+  double number = strtod(value, &end);
+  int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+  double bytes = number * (double)(UINT64_C(1) << shift);
+  if (end == value || !(bytes >= 1) || bytes > 1e18 || (*end && (!shift || end[1])))
+    return zb_status_hint(ZB_ERROR(USAGE, "%s: expected a number of bytes, with K, M or G after it, got '%s'", option, value), "for example %s 2G", option);
+  *out = (uint64_t)bytes;
+  return NULL;
+}
+
+static zb_status set_value(const option_row *row, const char *value, void *field) {
+  if (!value || !value[0])
+    return zb_status_hint(ZB_ERROR(USAGE, "%s needs a value", row->option), "write %s %s; zbc --help says what it is", row->option, row->argument);
+  if (row->kind == COUNT) return parse_count(row->option, value, field);
+  if (row->kind == BYTES) return parse_bytes(row->option, value, field);
+  if (row->kind == GLOB) {
+    globs *list = field;
+    if (list->count == GLOBS_MAX)
+      return zb_status_hint(ZB_ERROR(USAGE, "%s is given more than %d times", row->option, GLOBS_MAX), "name more parameters at once with * and ?");
+    list->items[list->count++] = value;
+    return NULL;
   }
-  if (strcmp(name, "--memory-limit") == 0) return parse_bytes(value, &p->memory_limit) ? 0 : bad_usage("expected bytes with K, M or G, got", value);
-  if (strcmp(name, "--train") == 0 && p->train_count < 256) return o->train[p->train_count++] = value, 0;
-  if (strcmp(name, "--freeze") == 0 && p->freeze_count < 256) return o->freeze[p->freeze_count++] = value, 0;
-  return bad_usage("unknown option", name);
+  *(const char **)field = value;
+  return NULL;
 }
 
-static bool takes_no_value(options *o, const char *argument) {
-  if (strcmp(argument, "--json") == 0) return o->json = true;
-  if (strcmp(argument, "--no-raise") == 0) return o->params.no_raise = true;
-  return false;
+// Takes one option, "--name", "--name value" or "--name=value"; *index ends on its last word.
+static zb_status parse_option(int count, char **words, int *index, options *out) {
+  const char *word = words[*index], *equals = word[1] == '-' ? strchr(word, '=') : NULL;
+  size_t length = equals ? (size_t)(equals - word) : strlen(word);
+  if (strcmp(word, "-h") == 0) return out->help = true, NULL;
+  for (int i = 0; i < ROW_COUNT; ++i) {
+    const option_row *row = &rows[i];
+    if (strlen(row->option) != length || strncmp(row->option, word, length) != 0) continue;
+    void *field = (char *)out + row->offset;
+    if (row->kind != FLAG) return set_value(row, equals ? equals + 1 : *index + 1 < count ? words[++*index] : NULL, field);
+    if (equals) return zb_status_hint(ZB_ERROR(USAGE, "%s takes no value, got '%s'", row->option, equals + 1), "write %s alone", row->option);
+    *(bool *)field = true;
+    return NULL;
+  }
+  return wrong_option(word);
 }
 
-// -1: go on; else the exit status.
-static int parse(int count, char **arguments, options *o) {
+static zb_status parse(int count, char **words, options *out) {
   for (int i = 1; i < count; ++i) {
-    char *argument = arguments[i];
-    if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) return fputs(usage, stdout), 0;
-    if (strcmp(argument, "--version") == 0) return puts("zbc " ZB_VERSION), 0;
-    if (strcmp(argument, "--help-passes") == 0) return help_passes();
-    if (argument[0] != '-') {
-      if (o->params.model) return bad_usage("one model at a time, got also", argument);
-      o->params.model = argument;
-      continue;
+    if (words[i][0] == '-') {
+      ZB_TRY(parse_option(count, words, &i, out));
+    } else if (out->params.model) {
+      return zb_status_hint(ZB_ERROR(USAGE, "two models are given: '%s' and '%s'", out->params.model, words[i]), "one model at a time");
+    } else {
+      out->params.model = words[i];
     }
-    if (takes_no_value(o, argument)) continue;
-    char *equals = argument[1] == '-' ? strchr(argument, '=') : NULL;
-    if (equals) *equals = '\0';
-    const char *value = equals ? equals + 1 : i + 1 < count ? arguments[++i] : NULL;
-    if (!value) {
-      int known = take_value(o, argument, "1");
-      return known ? known : bad_usage("missing value after", argument);
-    }
-    int code = take_value(o, argument, value);
-    if (code) return code;
   }
-  if (!o->params.model) return bad_usage("no model given:", "MODEL.onnx");
-  if (!o->params.output && !o->timeline) return bad_usage("no folder given:", "-o");
-  return -1;
+  if (out->help || out->version || out->help_passes) return NULL;
+  if (!out->params.model) return zb_status_hint(ZB_ERROR(USAGE, "no model is given"), "zbc MODEL.onnx -o DIR; zbc --help says more");
+  if (!out->params.output && !out->timeline)
+    return zb_status_hint(ZB_ERROR(USAGE, "no folder to write to is given"), "add -o DIR");
+  return NULL;
 }
 
-int main(int count, char **arguments) {
-  options o = {.params = ZB_COMPILE_PARAMS_INIT};
-  int code = parse(count, arguments, &o);
-  if (code >= 0) return code;
-  o.params.train = o.train;
-  o.params.freeze = o.freeze;
+// Standard output that cannot be written is a failure: a full disk must not look like a compile that went well.
+static zb_status flush_output(void) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return NULL;
+  return ZB_ERROR(IO, "cannot write to standard output: %s", strerror(errno));
+}
+
+static zb_status compile(options *o) {
+  o->params.train = o->train.items;
+  o->params.train_count = o->train.count;
+  o->params.freeze = o->freeze.items;
+  o->params.freeze_count = o->freeze.count;
   zb_compile_summary *summary = NULL;
-  zb_status status = zb_compile(&o.params, &summary);
-  if (status && zb_status_code(status) == ZB_INVALID && !zb_status_hint_text(status) && strstr(zb_status_message(status), " failed"))
-    return zb_status_free(status), 1; // diagnostics have said it all
-  if (status) return fail(status);
-  if (o.json) print_json(summary);
-  else print_summary(summary, &o);
+  ZB_TRY(zb_compile(&o->params, &summary));
+  if (o->json) print_json(summary);
+  else print_summary(summary, o);
   zb_compile_summary_destroy(summary);
-  if (o.timeline && o.params.output) status = zb_plan_timeline_file(o.params.output, o.timeline);
-  return status ? fail(status) : 0;
+  return o->timeline && o->params.output ? zb_plan_timeline_file(o->params.output, o->timeline) : NULL;
+}
+
+int main(int count, char **words) {
+  options o = {.params = ZB_COMPILE_PARAMS_INIT};
+  zb_status status = parse(count, words, &o), written = NULL;
+  if (status) return fail(status);
+  if (o.help) print_help();
+  else if (o.version) puts("zbc " ZB_VERSION);
+  else if (o.help_passes) print_passes();
+  else status = compile(&o);
+  written = flush_output();
+  if (!status) return written ? fail(written) : 0;
+  zb_status_free(written);
+  if (zb_status_code(status) == ZB_INVALID && !zb_status_hint_text(status) && strstr(zb_status_message(status), " failed"))
+    return zb_status_free(status), 1; // diagnostics have said it all
+  return fail(status);
 }

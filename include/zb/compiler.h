@@ -20,7 +20,7 @@ typedef struct zb_compile_params {
                                  and micro_batches come from it, and those that are given must be the same); NULL: zb-h1 */
   const char *placement;      /* "plain", "looped", "v", "wave", "0,1,1,0"; NULL: what the schedule is made for, looped for other chunks */
   const char *metric;         /* "barrier" or "stage": what schedules that search make short; NULL: barrier */
-  const char *optimizer;      /* "adamw:lr=1e-3,..." or "sgd:lr=..."; NULL: the default line */
+  const char *optimizer;      /* "adamw:lr=1e-3,..." or "sgd:lr=..."; what is left out is as zb_optimizer_complete says; NULL: adamw */
   const char *const *train;   /* globs */
   int train_count;
   const char *const *freeze;
@@ -73,6 +73,13 @@ ZB_API void zb_compile_summary_destroy(zb_compile_summary *summary);
 
 /* Timeline of the simulated step of a written plan, as SVG or Chrome trace (by the ending .svg or .json). */
 ZB_API zb_status zb_plan_timeline_file(const char *directory, const char *path) ZB_MUST_USE;
+
+/* An optimizer line with everything that it leaves to the defaults: "adamw:lr=3e-4" gives
+ * "adamw:lr=3e-4,beta1=0.9,beta2=0.95,eps=1e-8,weight_decay=0.1". NULL: the optimizer that trains when none is named. *out is the caller's
+ * (zb_free). USAGE with a hint for a wrong line. */
+ZB_API zb_status zb_optimizer_complete(const char *line, char **out) ZB_MUST_USE;
+/* The names of the optimizers, for --help; NULL past the end. */
+ZB_API const char *zb_optimizer_name(int index);
 
 /* zb-opt: reads MLIR text, runs passes, prints. */
 typedef struct zb_opt_params {

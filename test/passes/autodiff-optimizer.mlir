@@ -2,6 +2,11 @@
 // RUN: zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="adamw:lr=0.5,beta1=0.25,beta2=0.125,eps=2,weight_decay=4"})' %s | FileCheck %s --check-prefix=ADAMW
 // RUN: zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:lr=0.5"})' %s | FileCheck %s --check-prefix=SGD
 // RUN: zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:lr=0.5,momentum=0.75,nesterov=true" micro-batches=8})' %s | FileCheck %s --check-prefix=MOMENTUM
+// What is left out is as in the help of zbc, and the same for a line that is not given.
+// RUN: zb-opt --zb-autodiff %s | FileCheck %s --check-prefix=DEFAULT
+// RUN: zb-opt --zb-autodiff=optimizer=adamw %s | FileCheck %s --check-prefix=DEFAULT
+// RUN: zb-opt --zb-autodiff=optimizer=adamw:lr=1e-3 %s | FileCheck %s --check-prefix=DEFAULT
+// DEFAULT: "zb.adamw"({{.*}}) {beta1 = 9.000000e-01 : f64, beta2 = 0.94999999999999996 : f64, eps = 1.000000e-08 : f64, {{.*}}lr = 1.000000e-03 : f64, weight_decay = 1.000000e-01 : f64}
 
 // ADAMW: "zb.adamw"({{.*}}) {beta1 = 2.500000e-01 : f64, beta2 = 1.250000e-01 : f64, eps = 2.000000e+00 : f64, {{.*}}lr = 5.000000e-01 : f64, weight_decay = 4.000000e+00 : f64}
 // SGD-NOT: zb.state

@@ -4,9 +4,13 @@
 // RUN: not zb-opt --zb-autodiff=optimizer=adamw:beta1=1 %s 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: not zb-opt --zb-autodiff=optimizer=sgd:lr=fast %s 2>&1 | FileCheck %s --check-prefix=NUMBER
 // RUN: not zb-opt --zb-autodiff=optimizer=sgd:lr %s 2>&1 | FileCheck %s --check-prefix=VALUE
+// RUN: not zb-opt --zb-autodiff=optimizer=adamw: %s 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:lr=1,"})' %s 2>&1 | FileCheck %s --check-prefix=COMMA
+// RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:lr=1,lr=2"})' %s 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:momentum=1,nesterov=0.5"})' %s 2>&1 | FileCheck %s --check-prefix=BOOL
 // RUN: not zb-opt --zb-autodiff=micro-batches=0 %s 2>&1 | FileCheck %s --check-prefix=MICRO
 
-// NAME: autodiff-options.mlir:[[#@LINE+10]]:1: error: unknown optimizer 'adam'
+// NAME: autodiff-options.mlir:[[#@LINE+14]]:1: error: unknown optimizer 'adam'
 // NAME: hint: did you mean 'adamw'? known: adamw, sgd
 // KEY: error: unknown key 'beta3' of optimizer 'adamw'
 // KEY: hint: did you mean 'beta1'?
@@ -14,6 +18,10 @@
 // NUMBER: error: optimizer 'sgd': lr must be a number from 0, got 'fast'
 // VALUE: error: optimizer 'sgd': 'lr' has no value
 // VALUE: hint: write key=value
+// NONE: error: optimizer 'adamw': a setting is missing after ':' or ','
+// COMMA: error: optimizer 'sgd': a setting is missing after ':' or ','
+// TWICE: error: optimizer 'sgd': lr is given twice
+// BOOL: error: optimizer 'sgd': nesterov must be true or false, got '0.5'
 // MICRO: error: micro-batches: expected a number from 1, got '0'
 
 func.func @model(%x: tensor<4xf32> {zb.input = "x"}, %w: tensor<4xf32> {zb.param = "a.w"}) -> (tensor<f32> {zb.loss}) {

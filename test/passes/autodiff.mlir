@@ -19,7 +19,7 @@
 // CHECK-NEXT: %[[GB:.*]] = "zb.accumulate"(%[[DADD]]#1) {parameter = "net.b", use = 0 : i64, zb.of = 1 : i64}
 // CHECK-NEXT: %[[DMAT:.*]]:2 = "zb.matmul_grad"(%[[X]], %[[W0]], %[[DADD]]#0) {zb.of = 0 : i64}
 // CHECK-NEXT: %[[G0:.*]] = "zb.accumulate"(%[[DMAT]]#1) {parameter = "net.w0", use = 0 : i64, zb.of = 0 : i64}
-// CHECK-NEXT: %[[U:.*]]:3 = "zb.adamw"(%[[W0]], %[[G0]], %[[M0]], %[[V0]], %[[T]]) {{{.*}}gradient_scale = 2.500000e-01 : f64{{.*}}weight_decay = 1.000000e-02 : f64}
+// CHECK-NEXT: %[[U:.*]]:3 = "zb.adamw"(%[[W0]], %[[G0]], %[[M0]], %[[V0]], %[[T]]) {{{.*}}gradient_scale = 2.500000e-01 : f64{{.*}}weight_decay = 1.000000e-01 : f64}
 // CHECK-NEXT: %[[UB:.*]]:3 = "zb.adamw"(%[[B]], %[[GB]], {{.*}}weight_decay = 0.000000e+00 : f64}
 // CHECK-NEXT: return %[[L]]#0, %[[U]]#0, %[[UB]]#0, %[[U]]#1, %[[U]]#2, %[[UB]]#1, %[[UB]]#2
 func.func @mlp(%x: tensor<4x8xf32> {zb.input = "x"}, %y: tensor<4xi64> {zb.input = "y"},

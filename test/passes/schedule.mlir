@@ -25,7 +25,7 @@
 // ORDER: module @rank1 {{.*}}zb.order = "1F0 1F1 1B0 1W0 1B1 1W1"
 // MORE: error: {{.*}}order.csv:1:1: 0F2 is missing
 // LATE: error: {{.*}}order-wrong.csv:2:
-// METRIC: error: expected metric barrier or stage, got 'best'
+// METRIC: error: expected barrier or stage, got 'best'
 // METRIC: hint: barrier counts the whole step
 // BYTES: error: expected bytes with K, M or G, got '2T'
 // ZERO: error: expected 1 to 1048576 micro-batches, got '0'
