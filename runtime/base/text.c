@@ -4,6 +4,7 @@
  */
 #include "runtime/base/text.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,11 @@ char *zb_text_take(zb_text *text) {
 
 enum { WORD_MAX = 127 }; /* longer names are compared by their first bytes */
 
-/* Edit distance: insert, delete, replace, and swap of neighbours (optimal string alignment). */
+static bool same_letter(char a, char b) {
+  return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Edit distance: insert, delete, replace, and swap of neighbours (optimal string alignment). The case of letters is no difference. */
 static int edit_distance(const char *a, const char *b) {
   int rows[3][WORD_MAX + 1];
   int a_length = (int)strnlen(a, WORD_MAX), b_length = (int)strnlen(b, WORD_MAX);
@@ -73,10 +78,10 @@ static int edit_distance(const char *a, const char *b) {
     int *now = rows[i % 3], *before = rows[(i + 2) % 3], *two_before = rows[(i + 1) % 3];
     now[0] = i;
     for (int j = 1; j <= b_length; ++j) {
-      int best = before[j - 1] + (a[i - 1] != b[j - 1]);
+      int best = before[j - 1] + !same_letter(a[i - 1], b[j - 1]);
       if (before[j] + 1 < best) best = before[j] + 1;
       if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
-      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      bool swapped = i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]);
       if (swapped && two_before[j - 2] + 1 < best) best = two_before[j - 2] + 1;
       now[j] = best;
     }

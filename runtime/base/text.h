@@ -29,7 +29,7 @@ bool zb_map_get(const zb_map *map, const void *key, int64_t *out);        /* fal
 int64_t zb_map_get_or(const zb_map *map, const void *key, int64_t fallback);
 int64_t zb_map_count(const zb_map *map);
 
-/* The candidate nearest to `word` by edit distance, or NULL if none is near (more than 1/2 of the length away). */
+/* The candidate nearest to `word` by edit distance (letters of either case are the same), or NULL if none is near (more than 1/2 of the length away). */
 const char *zb_nearest(const char *word, const char *const *candidates, int count);
 /* Glob match with * and ?. */
 bool zb_glob(const char *pattern, const char *text);

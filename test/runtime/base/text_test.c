@@ -92,6 +92,8 @@ static void test_nearest(void) {
   CU_ASSERT_STRING_EQUAL(zb_nearest("zbh2", names, 5), "zb-h2");
   CU_ASSERT_STRING_EQUAL(zb_nearest("fhtenb", names, 5), "fthenb");
   CU_ASSERT_STRING_EQUAL(zb_nearest("1F1b", names, 5), "1f1b");
+  CU_ASSERT_STRING_EQUAL(zb_nearest("ZB-H1", names, 5), "zb-h1");
+  CU_ASSERT_STRING_EQUAL(zb_nearest("FHTENB", names, 5), "fthenb");
   CU_ASSERT_PTR_NULL(zb_nearest("interleaved", names, 5));
   CU_ASSERT_PTR_NULL(zb_nearest("x", names, 0));
 }
