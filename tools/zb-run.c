@@ -325,18 +325,22 @@ static zb_status print_profile(const zb_session *session, const arguments *args)
   return status;
 }
 
-/* What each rank was given and what its jobs touch at the worst time. */
-static void print_memory(const zb_session *session, const arguments *args) {
+/* What each rank was given, how much of it its jobs touch, and how much is alive at the fullest moment. */
+static zb_status print_memory(const zb_session *session, const arguments *args) {
   int ranks = zb_session_describe(session).ranks;
   if (args->json) printf("{\"memory\":[");
   for (int rank = 0; rank < ranks; ++rank) {
-    unsigned long long arena = zb_session_arena_bytes(session, rank), used = zb_session_arena_high_water(session, rank);
+    zb_session_memory_use use;
+    ZB_TRY(zb_session_memory(session, rank, &use));
+    unsigned long long arena = use.arena_bytes, high = use.high_water_bytes, live = use.most_live_bytes;
     if (args->json)
-      printf("%s{\"rank\":%d,\"arena\":%llu,\"high_water\":%llu}", rank ? "," : "", rank, arena, used);
+      printf("%s{\"rank\":%d,\"arena\":%llu,\"high_water\":%llu,\"most_live\":%llu}", rank ? "," : "", rank, arena, high,
+             live);
     else
-      printf("rank %d: arena of %llu bytes, at most %llu used at a time\n", rank, arena, used);
+      printf("rank %d: arena of %llu bytes, used up to %llu, at most %llu alive at a time\n", rank, arena, high, live);
   }
   if (args->json) printf("]}\n");
+  return NULL;
 }
 
 static void print_header(const zb_session *session, const arguments *args) {
@@ -390,7 +394,7 @@ static zb_status finish(zb_session *session, const arguments *args, int64_t firs
   if (any && args->trace) ZB_TRY(zb_session_trace(session, args->trace));
   if (any && args->profile_ops) ZB_TRY(print_profile(session, args));
   if (any && args->profile) ZB_TRY(zb_session_write_costs(session, args->profile));
-  if (any && args->memory) print_memory(session, args);
+  if (any && args->memory) ZB_TRY(print_memory(session, args));
   ZB_TRY(flush_output());
   return signals_seen ? interrupted(session, args, any && args->save) : NULL;
 }

@@ -63,11 +63,16 @@ ZB_API zb_status zb_session_gradient_norms(const zb_session *session, void (*vis
 /* Timeline of the last step as SVG / Chrome trace, when params.trace was set. */
 ZB_API zb_status zb_session_timeline(const zb_session *session, const char *path_svg) ZB_MUST_USE;
 ZB_API zb_status zb_session_trace(const zb_session *session, const char *path_json) ZB_MUST_USE;
-/* Bytes of arena of a rank, and the plan's number of it. */
+/* Bytes of arena of a rank; 0 for a rank that there is not. */
 ZB_API uint64_t zb_session_arena_bytes(const zb_session *session, int rank);
-/* The most bytes of the arena of a rank that are in use at any time of a step (fixed regions, live slots, workspace of the running
- * job), from what the instructions and messages of its jobs really touch; 0 when out of memory. At most the plan's peak. */
-ZB_API uint64_t zb_session_arena_high_water(const zb_session *session, int rank);
+
+/* Memory of a rank, from what the instructions and messages of its jobs really touch (O(jobs)). */
+typedef struct zb_session_memory_use {
+  uint64_t arena_bytes;      /* what the plan asked for and the device gave */
+  uint64_t high_water_bytes; /* of it: fixed regions, slots up to the highest byte that any job touches or keeps, largest workspace */
+  uint64_t most_live_bytes;  /* fixed regions, live slots and workspace of the running job at the fullest moment of a step */
+} zb_session_memory_use;
+ZB_API zb_status zb_session_memory(const zb_session *session, int rank, zb_session_memory_use *out) ZB_MUST_USE;
 
 /* What is being run; texts live as long as the session. */
 typedef struct zb_session_info {

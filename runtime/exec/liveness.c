@@ -28,6 +28,7 @@ typedef struct walk {
   int *released; /* for SEND and RECV: the first job that waits for it, else job_count */
   zb_plan_range *pool;
   size_t pool_count, pool_capacity;
+  uint64_t highest, largest_workspace; /* end in the slots; bytes */
   bool failed;
 } walk;
 
@@ -217,8 +218,13 @@ static void visit(walk *w, int index, zb_liveness *out) {
   add_all(&w->use, &w->touched);
   uint64_t workspace = job->subprogram >= 0 ? w->rank->subprograms[job->subprogram].workspace_bytes : 0;
   out->use_bytes[index] = fixed_bytes(w->rank) + rounded_bytes(&w->use) + zb_align(workspace);
-  if (out->use_bytes[index] > out->high_water_bytes) out->high_water_bytes = out->use_bytes[index];
+  if (out->use_bytes[index] > out->most_live_bytes) out->most_live_bytes = out->use_bytes[index];
+  if (zb_align(workspace) > w->largest_workspace) w->largest_workspace = zb_align(workspace);
   add_held(w, &w->use, index, true);
+  uint64_t end = w->use.count ? zb_align(w->use.items[w->use.count - 1].end) : 0;
+  if (end > w->highest) w->highest = end;
+  uint64_t slots = w->highest > w->slots.begin ? w->highest - w->slots.begin : 0;
+  out->high_water_bytes = fixed_bytes(w->rank) + slots + w->largest_workspace;
   out->quiet[index] = gaps(w, &w->use);
 }
 

@@ -1,6 +1,6 @@
 /* What of the slots region is in use when, derived from what the instructions and messages of a plan touch.
  *
- * Used by the poison build and by zb_session_arena_high_water. It shares no code with the allocator, the verifier or
+ * Used by the poison build and by zb_session_memory. It shares no code with the allocator, the verifier or
  * the simulator, so it can disagree with them.
  */
 #ifndef ZB_EXEC_LIVENESS_H
@@ -13,7 +13,8 @@ typedef struct zb_liveness {
   zb_plan_slice *free_after; /* a job each: ranges of slots that hold nothing once the job has run */
   zb_plan_slice *quiet;      /* a job each: ranges that nothing touches and nothing keeps while the job runs */
   uint64_t *use_bytes;       /* a job each: fixed regions + slots in use while it runs + its workspace */
-  uint64_t high_water_bytes; /* the largest of them */
+  uint64_t most_live_bytes;  /* the largest of them */
+  uint64_t high_water_bytes; /* fixed regions + slots up to the highest byte that any job touches or keeps + the largest workspace */
 } zb_liveness;
 
 /* Fills *out for the jobs of a rank; O(jobs x ranges in use). Release with zb_liveness_deinit. */

@@ -396,17 +396,17 @@ uint64_t zb_session_arena_bytes(const zb_session *session, int rank) {
   return rank >= 0 && rank < session->plan->rank_count ? session->plan->ranks[rank].arena_bytes : 0;
 }
 
-uint64_t zb_session_arena_high_water(const zb_session *session, int rank) {
-  if (rank < 0 || rank >= session->plan->rank_count) return 0;
+zb_status zb_session_memory(const zb_session *session, int rank, zb_session_memory_use *out) {
+  *out = (zb_session_memory_use){0};
+  if (rank < 0 || rank >= session->plan->rank_count)
+    return ZB_ERROR(INVALID, "expected a rank of 0..%d, got %d", session->plan->rank_count - 1, rank);
   zb_liveness liveness;
-  zb_status status = zb_liveness_init(session->plan, rank, &liveness);
-  if (status) {
-    zb_status_free(status);
-    return 0;
-  }
-  uint64_t bytes = liveness.high_water_bytes;
+  ZB_TRY(zb_liveness_init(session->plan, rank, &liveness));
+  *out = (zb_session_memory_use){.arena_bytes = session->plan->ranks[rank].arena_bytes,
+                                 .high_water_bytes = liveness.high_water_bytes,
+                                 .most_live_bytes = liveness.most_live_bytes};
   zb_liveness_deinit(&liveness);
-  return bytes;
+  return NULL;
 }
 
 zb_session_info zb_session_describe(const zb_session *session) {

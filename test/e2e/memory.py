@@ -120,17 +120,19 @@ class Memory:
         self.suite.check(len(printed) == len(used) == ranks, f"{name}: the plan has {len(printed)} ranks")
         worst = 0.0
         for r in range(ranks):
-            arena, high, regions = used[r]["arena"], used[r]["high_water"], printed[r]["regions"]
+            arena, live, regions = used[r]["arena"], used[r]["most_live"], printed[r]["regions"]
             self.suite.check(summary["memory"][r] == arena == sum(regions.values()),
                              f"{name}, rank {r}: zbc says {summary['memory'][r]} bytes, the arena has {arena}, the regions {sum(regions.values())}")
-            chunks, packing = len(summary["stages"]) > ranks, (arena - high) / regions["slots"]
+            high = used[r]["high_water"]
+            self.suite.check(high == arena, f"{name}, rank {r}: the arena has {arena} bytes, {high} of them are ever used")
+            chunks, packing = len(summary["stages"]) > ranks, (arena - live) / regions["slots"]
             worst = max(worst, packing)
             self.suite.check(0 <= packing <= (2 if chunks else 1) * PACKING,
-                             f"{name}, rank {r}: {high} of {arena} bytes are used, packing costs {packing:.0%} of the slots")
+                             f"{name}, rank {r}: {live} of {arena} bytes are alive at a time, packing costs {packing:.0%} of the slots")
             if chunks:
                 self.chunk_slots(f"{name}, rank {r}", summary, printed[r], regions["slots"])
                 continue
-            self.slots(name, r, ranks, schedule, summary["stages"][r], printed[r], regions["slots"] - (arena - high))
+            self.slots(name, r, ranks, schedule, summary["stages"][r], printed[r], regions["slots"] - (arena - live))
             wanted = weight_gradient_flops(printed[r]["parameters"], self.reference["batch"] * self.reference["seq"], r == ranks - 1)
             got = summary["stages"][r]["w_product_flops"]
             self.suite.check(got == wanted, f"{name}, stage {r}: W has {got:.0f} flops of products, its weight gradients {wanted}")

@@ -77,11 +77,12 @@ static void test_use(void) {
       CU_ASSERT(l.use_bytes[i] >= fixed && l.use_bytes[i] <= rank->arena_bytes);
       if (l.use_bytes[i] > most) most = l.use_bytes[i];
     }
-    CU_ASSERT_EQUAL(l.high_water_bytes, most);
+    CU_ASSERT_EQUAL(l.most_live_bytes, most);
+    CU_ASSERT_EQUAL(l.high_water_bytes, rank->arena_bytes);
     /* Rank 0, B of micro-batch 1: fw of 1 and 2, h of 1 and 2 on their way, bw of 1. Rank 1, B of 2: all of set 0; of
      * set 1 h of micro-batch 3 (posted) and dh of micro-batch 1 (on its way). loss and, with B done, lse are over. */
     uint64_t expected = r == 0 ? 2 * TINY_FW0_BYTES + 2 * 256 + TINY_BW0_BYTES : (TINY_SET1_BYTES - 64) + 256 + 256;
-    CU_ASSERT_EQUAL(l.high_water_bytes, fixed + expected);
+    CU_ASSERT_EQUAL(l.most_live_bytes, fixed + expected);
     zb_liveness_deinit(&l);
   }
   zb_plan_destroy(plan);

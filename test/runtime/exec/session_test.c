@@ -97,10 +97,9 @@ static void test_agrees_with_the_simulator(void) {
   CU_ASSERT_EQUAL((int64_t)(result.seconds * 1e12 + 0.5), simulation.step_ps);
   for (int rank = 0; rank < 2; ++rank) {
     CU_ASSERT_EQUAL(session->executors[rank].compute_ps, simulation.ranks[rank].busy_ps);
-    if (zb_session_arena_high_water(session, rank) != simulation.ranks[rank].peak_bytes)
-      printf("\nrank %d: %llu and %llu", rank, (unsigned long long)zb_session_arena_high_water(session, rank),
-             (unsigned long long)simulation.ranks[rank].peak_bytes);
-    CU_ASSERT(zb_session_arena_high_water(session, rank) <= simulation.ranks[rank].peak_bytes);
+    zb_session_memory_use use;
+    TINY_OK(zb_session_memory(session, rank, &use));
+    CU_ASSERT(use.most_live_bytes <= simulation.ranks[rank].peak_bytes);
     CU_ASSERT(simulation.ranks[rank].peak_bytes <= zb_session_arena_bytes(session, rank));
   }
   zb_session_destroy(session);
@@ -390,9 +389,16 @@ static void test_arena(void) {
   zb_session *session = NULL;
   TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
   for (int rank = 0; rank < 2; ++rank) {
-    uint64_t arena = zb_session_arena_bytes(session, rank), high = zb_session_arena_high_water(session, rank);
-    CU_ASSERT(high > arena / 2 && high <= arena);
+    zb_session_memory_use use;
+    TINY_OK(zb_session_memory(session, rank, &use));
+    CU_ASSERT_EQUAL(use.arena_bytes, zb_session_arena_bytes(session, rank));
+    CU_ASSERT_EQUAL(use.high_water_bytes, use.arena_bytes);
+    CU_ASSERT(use.most_live_bytes > use.arena_bytes / 2 && use.most_live_bytes <= use.arena_bytes);
   }
+  zb_session_memory_use none;
+  zb_status status = zb_session_memory(session, 2, &none);
+  CU_ASSERT_EQUAL(zb_status_code(status), ZB_INVALID);
+  zb_status_free(status);
   CU_ASSERT_EQUAL(zb_session_arena_bytes(session, 2), 0);
   zb_session_destroy(session);
 }
