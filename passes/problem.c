@@ -259,8 +259,8 @@ char *zb_order_text(const zb_order *order, int rank) {
   zb_text text;
   zb_text_init(&text);
   for (int i = 0; i < order->counts[rank]; ++i) {
-    zb_job job = order->jobs[rank][i];
-    zb_text_add(&text, "%s%d%c%d", i ? " " : "", job.stage, "FBW"[job.kind], job.micro_batch);
+    char word[32];
+    zb_text_add(&text, "%s%s", i ? " " : "", zb_job_text(order->jobs[rank][i], word));
   }
   if (!text.data && !text.failed) zb_text_add(&text, "%s", "");
   char *out = text.failed ? NULL : zb_text_take(&text);
@@ -269,19 +269,14 @@ char *zb_order_text(const zb_order *order, int rank) {
 }
 
 zb_status zb_order_parse(const char *text, int rank, zb_order *order) {
-  while (*text) {
-    text += strspn(text, " ");
-    if (!*text) break;
-    char *end = NULL;
-    long stage = strtol(text, &end, 10);
-    static const char kinds[] = "FBW";
-    const char *kind = end == text || !*end ? NULL : strchr(kinds, *end);
-    if (!kind) return ZB_ERROR(INVALID, "order of rank %d: expected a job like 0F2 at '%.12s'", rank, text);
-    const char *number = end + 1;
-    long micro_batch = strtol(number, &end, 10);
-    if (end == number || (*end && *end != ' ')) return ZB_ERROR(INVALID, "order of rank %d: expected a job like 0F2 at '%.12s'", rank, text);
-    ZB_TRY(zb_order_add(order, rank, (int)stage, (zb_kind)(kind - kinds), (int)micro_batch));
-    text = end;
+  for (size_t length; *(text += strspn(text, " ")); text += length) {
+    char word[32];
+    zb_job job;
+    length = strcspn(text, " ");
+    snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word), text);
+    if (length >= sizeof word || !zb_job_parse(word, &job))
+      return ZB_ERROR(INVALID, "order of rank %d: expected a job like 0F2 at '%.12s'", rank, text);
+    ZB_TRY(zb_order_add(order, rank, job.stage, job.kind, job.micro_batch));
   }
   return NULL;
 }

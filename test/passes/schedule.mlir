@@ -13,6 +13,8 @@
 // RUN: zb-opt '--pass-pipeline=builtin.module(zb-schedule{schedule="%S/Inputs/order.csv"})' %s | FileCheck %s --check-prefix=ORDER
 // RUN: not zb-opt --zb-schedule=schedule=%S/Inputs/order.csv,micro-batches=3 %s 2>&1 | FileCheck %s --check-prefix=MORE
 // RUN: not zb-opt --zb-schedule=schedule=%S/Inputs/order-wrong.csv %s 2>&1 | FileCheck %s --check-prefix=LATE
+// RUN: zb-opt --zb-schedule=micro-batches=2 %s | sed 's/"0F0 /"0F0 +/' | not zb-opt --zb-insert-comm 2>&1 | FileCheck %s --check-prefix=JOB
+// JOB: order of rank 0: expected a job like 0F2 at '+
 // H1: zb.level = "scheduled", zb.micro_batches = 2 : i64{{.*}}zb.schedule = "zb-h1"
 // H1: module @rank0 {{.*}}zb.order = "0F0 0F1 0B0 0W0 0B1 0W1"
 // H1: module @rank1 {{.*}}zb.order = "1F0 1B0 1F1 1B1 1W0 1W1"
