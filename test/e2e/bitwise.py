@@ -71,7 +71,7 @@ class Group:
         process = self.suite.run("zbc", *self.command(name, ranks, schedule, arguments))
         if process.returncode == 0:
             return True
-        told = process.returncode == 2 and process.stderr.startswith("error: ") and "\n  hint: " in process.stderr
+        told = process.returncode == 2 and process.stderr.startswith("zbc: error: ") and "\n  hint: " in process.stderr
         self.suite.check(told, f"{self.name} {name}: exit {process.returncode}, {process.stderr[-2000:]}")
         if SIMULATED_ONLY in process.stderr:
             self.simulated_only.add(schedule)
