@@ -193,11 +193,23 @@ static zb_status complete_optimizer(zb_compile_params *p, owned_texts *owned) {
   return named;
 }
 
+// Whether what is to be written can be, before the work is done. The folder itself is made at the end.
+static zb_status check_outputs(const zb_compile_params *p) {
+  if (p->output && !*p->output) return ZB_ERROR(USAGE, "-o: the name of the folder is empty");
+  if (p->timeline) ZB_TRY(zb_output_check("--timeline", p->timeline, ".svg .json"));
+  if (p->csv) ZB_TRY(zb_output_check("--csv", p->csv, NULL));
+  return p->output ? zb_output_folder_check("-o", p->output) : NULL;
+}
+
 // Checks them and fills in what is left open.
 static zb_status complete_params(zb_compile_params *p, owned_texts *owned) {
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
   ZB_TRY(check_counts(p));
+  if (p->weights && ends_with(p->model, ".onnx"))
+    return zb_status_hint(ZB_ERROR(USAGE, "--weights: '%s' holds its own values; only .mlir models take them from a file", p->model),
+                          "leave --weights out");
   ZB_TRY(complete_optimizer(p, owned));
+  ZB_TRY(check_outputs(p));
   zb_schedule_choice choice;
   if (!p->schedule) p->schedule = "zb-h1";
   if (zb_schedule_is_file(p->schedule))
@@ -479,6 +491,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   state.summary->ops = context.ops;
   ZB_TRY_GOTO(summarize(&program, params->csv, state.plan, state.summary));
   if (params->output) ZB_TRY_GOTO(write_folder(params->output, state.plan, &program));
+  if (params->timeline) ZB_TRY_GOTO(zb_plan_timeline(state.plan, params->timeline));
   state.summary->compile_seconds = now_seconds() - start;
   if (out) {
     *out = state.summary;

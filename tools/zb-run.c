@@ -399,6 +399,15 @@ static zb_status finish(zb_session *session, const arguments *args, int64_t firs
   return signals_seen ? interrupted(session, args, any && args->save) : NULL;
 }
 
+/* Before the first step: a run of hours must not end with a picture that cannot be written. */
+static zb_status check_outputs(const arguments *args) {
+  if (args->timeline) ZB_TRY(zb_output_check("--timeline", args->timeline, ".svg"));
+  if (args->trace) ZB_TRY(zb_output_check("--trace", args->trace, ".json"));
+  if (args->profile) ZB_TRY(zb_output_check("--profile", args->profile, ".json"));
+  if (args->save) ZB_TRY(zb_session_save_check(args->save));
+  return NULL;
+}
+
 static zb_status train(const arguments *args) {
   zb_session *session = NULL;
   zb_session_params params = {
@@ -416,7 +425,7 @@ static zb_status train(const arguments *args) {
       .costs = args->profile != NULL,
       .timeout_ms = args->timeout * 1000,
   };
-  if (args->save) ZB_TRY(zb_session_save_check(args->save));
+  ZB_TRY(check_outputs(args));
   catch_signals();
   ZB_TRY(zb_session_create(&params, &session));
   int64_t first = zb_session_steps(session);
@@ -443,7 +452,8 @@ int main(int argument_count, char **words) {
     printf("zb-run %s\n", ZB_VERSION);
     status = flush_output();
   } else if (!status && args.calibrate) {
-    status = zb_calibrate(args.calibrate, (int)args.threads);
+    status = zb_output_check("--calibrate", args.calibrate, ".json");
+    if (!status) status = zb_calibrate(args.calibrate, (int)args.threads);
   } else if (!status && args.print_plan) {
     status = zb_plan_print_file(args.directory, write_text, stdout);
     if (!status) status = flush_output();

@@ -41,7 +41,7 @@ typedef struct globs {
   ROW("--weights", TEXT, params.weights, "FILE", "safetensors with the values of an .mlir model's parameters")                                    \
   ROW("--no-raise", FLAG, params.no_raise, "", "keep GELU, RMSNorm and attention as the exporter took them apart")                                \
   ROW("--csv", TEXT, params.csv, "F.csv", "write the order of the plan, as PyTorch's pipelining reads it")                                        \
-  ROW("--timeline", TEXT, timeline, "F.svg|.json", "picture of the simulated step")                                                               \
+  ROW("--timeline", TEXT, params.timeline, "F.svg|.json", "picture of the simulated step")                                                               \
   ROW("--dump-ir", TEXT, params.dump_directory, "DIR", "the program after each pass")                                                             \
   ROW("--pass-pipeline", TEXT, params.pipeline, "TEXT", "these passes instead of those of --help-passes")                                         \
   ROW("--json", FLAG, json, "", "one object on standard output instead of the table")                                                             \
@@ -52,7 +52,6 @@ typedef struct globs {
 typedef struct options {
   zb_compile_params params;
   globs train, freeze;
-  const char *timeline;
   bool json, help_passes, help, version;
 } options;
 
@@ -296,7 +295,7 @@ static zb_status parse(int count, char **words, options *out) {
   }
   if (out->help || out->version || out->help_passes) return NULL;
   if (!out->params.model) return zb_status_hint(ZB_ERROR(USAGE, "no model is given"), "zbc MODEL.onnx -o DIR; zbc --help says more");
-  if (!out->params.output && !out->timeline)
+  if (!out->params.output && !out->params.timeline && !out->params.csv)
     return zb_status_hint(ZB_ERROR(USAGE, "no folder to write to is given"), "add -o DIR");
   return NULL;
 }
@@ -317,7 +316,7 @@ static zb_status compile(options *o) {
   if (o->json) print_json(summary);
   else print_summary(summary, o);
   zb_compile_summary_destroy(summary);
-  return o->timeline && o->params.output ? zb_plan_timeline_file(o->params.output, o->timeline) : NULL;
+  return NULL;
 }
 
 int main(int count, char **words) {

@@ -30,6 +30,7 @@ typedef struct zb_compile_params {
   const char *costs;          /* file of zb-run --profile or --calibrate; NULL: the built-in model, the same on every machine */
   const char *cuts;           /* names of nodes or values after which a stage ends, comma separated; NULL: chosen by cost */
   const char *csv;            /* file to write the order to that the plan has, or NULL */
+  const char *timeline;       /* file to draw the simulated step to, SVG or Chrome trace by its ending .svg or .json, or NULL */
   bool no_raise;
   const char *dump_directory; /* IR after each pass, or NULL */
   const char *pipeline;       /* NULL: the default one */

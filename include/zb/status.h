@@ -56,6 +56,11 @@ ZB_API void zb_status_free(zb_status status);
     if (status) goto cleanup;     \
   } while (0)
 
+/* For command lines: whether a file could be written at `path`, to be asked before hours of work. `what` is how messages call it
+ * ("--timeline"), `endings` are those that its name may have (".svg .json"; NULL: any). USAGE for another ending, IO where it cannot be
+ * written. What is there stays as it is. */
+ZB_API zb_status zb_output_check(const char *what, const char *path, const char *endings) ZB_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

@@ -177,6 +177,34 @@ zb_status zb_file_write_atomic(const char *path, const void *bytes, size_t count
   return status;
 }
 
+/* Whether the name ends with one of the words of `endings`, which are separated by blanks. */
+static bool has_ending(const char *path, const char *endings) {
+  size_t length = strlen(path), count = 0;
+  for (const char *at = endings; *at; at += count + (at[count] == ' ')) {
+    count = strcspn(at, " ");
+    if (length > count && memcmp(path + length - count, at, count) == 0) return true;
+  }
+  return false;
+}
+
+zb_status zb_output_check(const char *what, const char *path, const char *endings) {
+  zb_file_writer writer;
+  struct stat about;
+  if (endings && !has_ending(path, endings))
+    return zb_status_hint(ZB_ERROR(USAGE, "%s: the name '%s' does not say what to write", what, path), "end it in %s%s",
+                          strchr(endings, ' ') ? "one of " : "", endings);
+  if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) return ZB_ERROR(IO, "%s: '%s' is a folder, expected a file", what, path);
+  zb_status status = zb_file_writer_open(&writer, path), named = NULL;
+  if (!status) {
+    zb_file_writer_abandon(&writer);
+    return NULL;
+  }
+  if (zb_status_code(status) != ZB_IO) return status;
+  named = zb_status_hint(ZB_ERROR(IO, "%s: %s", what, zb_status_message(status)), "name a file in a folder that exists and can be written");
+  zb_status_free(status);
+  return named;
+}
+
 zb_status zb_make_folder(const char *path) {
   zb_status status = NULL;
   char *prefix = zb_strdup(path);
@@ -197,5 +225,28 @@ zb_status zb_make_folder(const char *path) {
 
 cleanup:
   zb_free(prefix);
+  return status;
+}
+
+zb_status zb_output_folder_check(const char *what, const char *path) {
+  char *nearest = zb_alloc(strlen(path) + 2); /* room for "." */
+  if (!nearest) return ZB_OUT_OF_MEMORY();
+  memcpy(nearest, path, strlen(path) + 1);
+  struct stat about;
+  int error = 0;
+  while (stat(nearest, &about) != 0) { /* up to what exists */
+    error = errno;
+    char *slash = strrchr(nearest, '/');
+    if (error != ENOENT || strcmp(nearest, ".") == 0) break;
+    if (slash) slash[slash == nearest] = '\0';
+    else memcpy(nearest, ".", 2);
+    error = 0;
+  }
+  if (!error && !S_ISDIR(about.st_mode)) error = ENOTDIR;
+  if (!error && access(nearest, W_OK | X_OK) != 0) error = errno;
+  zb_status status = NULL;
+  if (error == ENOTDIR) status = ZB_ERROR(IO, "%s: '%s' exists and is not a folder", what, nearest);
+  else if (error) status = ZB_ERROR(IO, "%s: cannot write to the folder '%s': %s", what, nearest, strerror(error));
+  zb_free(nearest);
   return status;
 }

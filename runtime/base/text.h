@@ -47,6 +47,8 @@ zb_status zb_file_read(const char *path, uint64_t limit_bytes, char **out, size_
 /* Writes to PATH.tmp.PID, syncs, renames, syncs the folder: the old file stays on any failure. */
 zb_status zb_file_write_atomic(const char *path, const void *bytes, size_t count) ZB_MUST_USE;
 zb_status zb_make_folder(const char *path) ZB_MUST_USE; /* with parents; fine if it exists */
+/* Whether zb_make_folder(path) would work, and files could be written there; makes nothing. `what` as in zb_output_check. */
+zb_status zb_output_folder_check(const char *what, const char *path) ZB_MUST_USE;
 
 /* Bugs, on in release too; DASSERT only in debug builds (kernels, inner loops). */
 _Noreturn void zb_assert_failed(const char *file, int line, const char *text);

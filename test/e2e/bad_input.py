@@ -194,6 +194,13 @@ def bad_runs(c):
     c.zb_run("token outside the vocabulary", 4, plan, "--data", "tokens:" + c.write("tokens.bin", b"\xff\xff" * 4000), "--steps", 1,
              texts=("out of range", "step 0"), hint=False)
     c.zb_run("resume from nothing", 4, plan, "--data", text, "--steps", 1, "--resume", c.path("never"), texts=("never",), hint=False)
+    for option, bad in (("--timeline", "step.png"), ("--trace", "step.svg"), ("--profile", "costs.txt")):
+        c.zb_run(f"{option} with another ending", 2, plan, "--data", text, "--steps", 1, option, c.path(bad),
+                 texts=(f"{option}: .*{bad}", r"hint: .*\.(svg|json)"))
+        c.suite.check(not os.path.exists(c.path(bad)), f"zb-run: {option} {bad} is not written")
+    for option, bad in (("--timeline", "a.svg"), ("--trace", "a.json"), ("--profile", "a.json"), ("--calibrate", "a.json")):
+        words = () if option == "--calibrate" else (plan, "--data", text, "--steps", 100000000)
+        c.zb_run(f"{option} where no file can be", 4, *words, option, c.path("nowhere/" + bad), texts=(f"{option}: .*nowhere/{bad}",), timeout=60)
     process = c.suite.run("zb-run", plan, "--data", text, "--steps", 1, "--save", "/proc/nothing/here")
     c.expect("zb-run: save folder cannot be made", process, 4, "/proc/nothing", hint=False)
 

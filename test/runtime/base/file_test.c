@@ -50,6 +50,38 @@ static void test_errors(void) {
   zb_free(back);
 }
 
+/* Asking whether a file can be written changes nothing. */
+static void test_output_check(void) {
+  char *back = NULL;
+  size_t count = 0;
+  CU_ASSERT_EQUAL(take_code(zb_output_check("--picture", FOLDER "/new.svg", ".svg .json")), ZB_OK_CODE);
+  CU_ASSERT_EQUAL(take_code(zb_output_check("--picture", FOLDER "/new.json", ".svg .json")), ZB_OK_CODE);
+  CU_ASSERT_EQUAL(take_code(zb_output_check("--file", FOLDER "/new", NULL)), ZB_OK_CODE);
+  CU_ASSERT_NOT_EQUAL(access(FOLDER "/new", F_OK), 0);
+  CU_ASSERT_NOT_EQUAL(access(FOLDER "/new.svg", F_OK), 0);
+  CU_ASSERT_EQUAL(take_code(zb_file_write_atomic(FOLDER "/old.svg", "old", 3)), ZB_OK_CODE);
+  CU_ASSERT_EQUAL(take_code(zb_output_check("--picture", FOLDER "/old.svg", ".svg")), ZB_OK_CODE);
+  CU_ASSERT_EQUAL_FATAL(take_code(zb_file_read(FOLDER "/old.svg", 0, &back, &count)), ZB_OK_CODE);
+  CU_ASSERT_STRING_EQUAL(back, "old");
+  zb_free(back);
+  CU_ASSERT_EQUAL(take_code(zb_output_check("--picture", FOLDER "/new.png", ".svg .json")), ZB_USAGE);
+  CU_ASSERT_EQUAL(take_code(zb_output_check("--picture", ".svg", ".svg")), ZB_USAGE);
+  CU_ASSERT_EQUAL(take_code(zb_output_check("--picture", FOLDER "/none/new.svg", ".svg")), ZB_IO);
+  CU_ASSERT_EQUAL(take_code(zb_make_folder(FOLDER "/folder.svg")), ZB_OK_CODE);
+  CU_ASSERT_EQUAL(take_code(zb_output_check("--picture", FOLDER "/folder.svg", ".svg")), ZB_IO);
+  CU_ASSERT_EQUAL(take_code(zb_output_folder_check("-o", FOLDER "/some/where")), ZB_OK_CODE);
+  CU_ASSERT_NOT_EQUAL(access(FOLDER "/some", F_OK), 0);
+  CU_ASSERT_EQUAL(take_code(zb_output_folder_check("-o", FOLDER)), ZB_OK_CODE);
+  CU_ASSERT_EQUAL(take_code(zb_output_folder_check("-o", "/")), ZB_OK_CODE);
+  CU_ASSERT_EQUAL(take_code(zb_output_folder_check("-o", "none-of-that-name")), ZB_OK_CODE);
+  CU_ASSERT_EQUAL(take_code(zb_output_folder_check("-o", FOLDER "/old.svg")), ZB_IO);
+  CU_ASSERT_EQUAL(take_code(zb_output_folder_check("-o", FOLDER "/old.svg/below")), ZB_IO);
+  zb_status status = zb_output_check("--picture", FOLDER "/none/new.svg", ".svg");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(status);
+  CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_message(status), "--picture: cannot write"));
+  zb_status_free(status);
+}
+
 /* A write that is given up leaves the old file and no other. */
 static void test_abandon(void) {
   zb_file_writer writer;
@@ -84,5 +116,5 @@ static void test_without_memory(void) {
   }
 }
 
-SUITE_MAIN("file", {"round trip", test_round_trip}, {"errors", test_errors}, {"abandon", test_abandon},
+SUITE_MAIN("file", {"round trip", test_round_trip}, {"errors", test_errors}, {"output check", test_output_check}, {"abandon", test_abandon},
            {"without memory", test_without_memory})
