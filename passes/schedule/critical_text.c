@@ -20,7 +20,8 @@ static const double PS_PER_MS = 1e9;
 typedef struct group {
   zb_job first; /* kind and stage */
   char ranges[RANGE_BYTES];
-  bool merged; /* into the one before it: same micro-batches and stage, another kind */
+  bool merged; /* into group `into`: same micro-batches and stage, another kind */
+  int into;
 } group;
 
 static bool same_way(zb_job a, zb_job b) {
@@ -102,6 +103,23 @@ static void add_counts(zb_text *out, const zb_path_step *steps, int count) {
   zb_text_add(out, " of micro-batches %d-%d", r.least, r.most);
 }
 
+/* "F, B and W": the kinds of group `at` and of those with the same stage and micro-batches, which are merged into it.
+ */
+static void add_kinds(zb_text *out, group *groups, int found, int at) {
+  int left = 0;
+  for (int i = at + 1; i < found; ++i)
+    if (!groups[i].merged && groups[i].first.stage == groups[at].first.stage &&
+        !strcmp(groups[i].ranges, groups[at].ranges)) {
+      groups[i].merged = true;
+      groups[i].into = at;
+      ++left;
+    }
+  zb_text_add(out, "%c", zb_kind_letter(groups[at].first.kind));
+  for (int i = at + 1; i < found; ++i)
+    if (groups[i].merged && groups[i].into == at)
+      zb_text_add(out, "%s%c", --left ? ", " : " and ", zb_kind_letter(groups[i].first.kind));
+}
+
 static void add_jobs(zb_text *out, const zb_problem *p, const zb_path_step *steps, int count) {
   group groups[GROUPS_MAX];
   const int found = collect_groups(steps, count, groups);
@@ -112,14 +130,8 @@ static void add_jobs(zb_text *out, const zb_problem *p, const zb_path_step *step
   bool named = false;
   for (int i = 0; i < found; ++i) {
     if (groups[i].merged) continue;
-    zb_text_add(out, "%s%c", i ? ", " : "", zb_kind_letter(groups[i].first.kind));
-    for (int j = i + 1; j < found; ++j) {
-      if (groups[j].merged || groups[j].first.stage != groups[i].first.stage ||
-          strcmp(groups[j].ranges, groups[i].ranges) != 0)
-        continue;
-      groups[j].merged = true;
-      zb_text_add(out, " and %c", zb_kind_letter(groups[j].first.kind));
-    }
+    zb_text_add(out, "%s", i ? ", " : "");
+    add_kinds(out, groups, found, i);
     const bool several = groups[i].ranges[strspn(groups[i].ranges, "0123456789")] != '\0';
     zb_text_add(out, " of %s%s", named ? "" : several ? "micro-batches " : "micro-batch ", groups[i].ranges);
     if (p->stages > p->ranks) zb_text_add(out, " (stage %d)", groups[i].first.stage);

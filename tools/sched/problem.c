@@ -192,8 +192,9 @@ static const char *placement_name(const zb_problem *p) {
   return "given";
 }
 
+/* *name: of the placement, where one is named. */
 static zb_status make(const sched_settings *s, const sched_source *source, const zb_schedule_def *schedule,
-                      zb_problem_data *out) {
+                      zb_problem_data *out, const char **name) {
   if (source->file) {
     ZB_TRY(zb_problem_data_copy(out, &source->data.problem));
     if (s->micro_batches) out->problem.micro_batches = s->micro_batches;
@@ -206,6 +207,7 @@ static zb_status make(const sched_settings *s, const sched_source *source, const
   int chunks = s->chunks;
   if (schedule) ZB_TRY(zb_schedule_layout(schedule, s->ranks, &placement, &chunks));
   if (!chunks) chunks = 1;
+  if (placement && !isdigit((unsigned char)*placement)) *name = placement;
   ZB_TRY(zb_problem_data_init(out, s->ranks, chunks, s->micro_batches));
   if (placement) ZB_TRY(zb_placement(placement, s->ranks, chunks, out->stage_rank));
   fill_uniform(&source->costs, chunks, 1, out);
@@ -215,9 +217,10 @@ static zb_status make(const sched_settings *s, const sched_source *source, const
 zb_status sched_make_problem(const sched_settings *s, const sched_source *source, const zb_schedule_def *schedule,
                              sched_case *c) {
   const bool two_pipelines = schedule && schedule->two_pipelines;
-  ZB_TRY(make(s, source, schedule, &c->data));
+  const char *name = NULL;
+  ZB_TRY(make(s, source, schedule, &c->data, &name));
   c->micro_batches = c->data.problem.micro_batches * (two_pipelines ? 2 : 1);
-  c->placement = placement_name(&c->data.problem);
+  c->placement = name ? name : placement_name(&c->data.problem);
   return set_rest(s, two_pipelines, &c->data);
 }
 

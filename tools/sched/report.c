@@ -50,8 +50,9 @@ void sched_print_summary(const sched_case *c) {
   const int chunks = p->stages / p->ranks;
   int64_t least, most;
   peaks(c, &least, &most);
-  printf("schedule     %s, %d ranks, %d micro-batches, %d chunk%s a rank (%s)\n", c->name, p->ranks, c->micro_batches,
-         chunks, chunks == 1 ? "" : "s", c->placement);
+  printf("schedule     %s, %d rank%s, %d micro-batch%s, %d chunk%s a rank (%s)\n", c->name, p->ranks,
+         p->ranks == 1 ? "" : "s", c->micro_batches, c->micro_batches == 1 ? "" : "es", chunks, chunks == 1 ? "" : "s",
+         c->placement);
   printf("time         %.3f ms (%s metric)\n", ms(s.time_ps), metric_name(c));
   printf("bubble       %.2f%% barrier, %.2f%% stage\n", 100 * c->simulation.bubble_barrier,
          100 * c->simulation.bubble_stage);
