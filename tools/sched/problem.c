@@ -207,7 +207,7 @@ static zb_status make(const sched_settings *s, const sched_source *source, const
   int chunks = s->chunks;
   if (schedule) ZB_TRY(zb_schedule_layout(schedule, s->ranks, &placement, &chunks));
   if (!chunks) chunks = 1;
-  if (placement && !isdigit((unsigned char)*placement)) *name = placement;
+  if (placement && chunks > 1 && !isdigit((unsigned char)*placement)) *name = placement; /* one chunk: all are plain */
   ZB_TRY(zb_problem_data_init(out, s->ranks, chunks, s->micro_batches));
   if (placement) ZB_TRY(zb_placement(placement, s->ranks, chunks, out->stage_rank));
   fill_uniform(&source->costs, chunks, 1, out);
