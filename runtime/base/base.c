@@ -111,15 +111,35 @@ bool zb_shape_equal(const zb_shape *a, const zb_shape *b) {
   return true;
 }
 
+/* Appends a number and an 'x'; nothing of it where it does not fit before `limit`. Not snprintf: compiles write a shape for every operand. */
+static size_t add_dimension(char *text, size_t length, size_t limit, int64_t value) {
+  char digits[24];
+  size_t count = 0;
+  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  do
+    digits[count++] = (char)('0' + rest % 10);
+  while (rest /= 10);
+  if (value < 0) digits[count++] = '-';
+  if (length + count + 1 >= limit) return length;
+  while (count > 0)
+    text[length++] = digits[--count];
+  text[length++] = 'x';
+  return length;
+}
+
 const char *zb_shape_text(const zb_shape *shape, char text[96]) {
   enum { TEXT_BYTES = 96 };
   size_t length = 0;
-  text[0] = '\0';
-  for (int i = 0; i < shape->rank && length < TEXT_BYTES; ++i) {
-    int written = snprintf(text + length, TEXT_BYTES - length, "%lldx", (long long)shape->dims[i]);
-    if (written > 0) length += (size_t)written;
+  for (int i = 0; i < shape->rank; ++i) {
+    size_t before = length;
+    length = add_dimension(text, length, TEXT_BYTES, shape->dims[i]);
+    if (length == before) break;
   }
   /* Eight dimensions of 19 digits do not fit: such a shape loses its end, never the terminator. */
-  if (length < TEXT_BYTES) snprintf(text + length, TEXT_BYTES - length, "%s", zb_dtype_name(shape->dtype));
+  const char *name = zb_dtype_name(shape->dtype);
+  size_t bytes = strlen(name);
+  if (bytes > TEXT_BYTES - 1 - length) bytes = TEXT_BYTES - 1 - length;
+  memcpy(text + length, name, bytes);
+  text[length + bytes] = '\0';
   return text;
 }
