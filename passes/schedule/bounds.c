@@ -25,24 +25,42 @@
  * knapsack, an upper bound of the whole-number one. At most X of the rank's work is over by H, so H + (m sum(F+B+W) -
  * X) + optimizer <= step. Without a limit X is all F time and this is the set {B, W} of 2.
  *
+ * 4. One rank with a memory limit, from both ends. Let s be the stage of the rank's last F, and t when that starts. Its B
+ * starts at t + D(s) or later, where D(s) is the chain from there back. Until then the rank runs this F, and B and W jobs of
+ * micro-batches whose F was over: all of them live at t, in flight (keep_F - free_F bytes, B and W to do) or between B and W
+ * (what B left, W to do). With keep_F of this F they fit the limit, so their time is at most Y(s), again a fractional
+ * knapsack, and the rank is idle for D(s) - F(s) - Y(s) or more. Before its first B it is idle for D - X or more (3). If not all F
+ * of the rank fit at once, its last F comes after its first B, and the two times add up. The rank starts at its least head or later.
+ * For one chunk, F = B and limit p this is (p-1)(F+B-W) + 4(p-1)c: ZB-H1 cannot be beaten at its memory.
+ *
+ * Whole backwards: B takes the time of W too, and W is empty.
+ *
  * Stage metric: time from the start of a rank's first job to its end. The first B of rank r, of stage s and micro-batch
  * i, starts after F of s and i has started and the chain from there back to the B has run: D(s) after that start, and
  * the rank started no later. With D = min D(s) over its stages, its span is at least D + (m sum(F+B+W) - X) +
- * optimizer, and at least m sum(F+B+W) + optimizer.
+ * optimizer, and at least m sum(F+B+W) + optimizer; and 4.
  *
  * Tests: test/passes/schedule/bounds_test.c compares with exhaustive search and with every simulated order.
  */
 #include "passes/schedule/model.h"
 
+#include <math.h>
+
 static int64_t max64(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
+
+/* What a rank may hold of one stage: `count` items of so many bytes, each with so much work. */
+typedef struct item {
+  int64_t time, bytes;
+} item;
 
 typedef struct chains {
   const zb_model *model;
   int64_t *head; /* [stages * kinds] */
   int64_t *tail;
   int64_t *loop; /* [stages] D(s): start of F to start of B of one micro-batch */
+  item *items;    /* [2 * chunks] scratch */
 } chains;
 
 static int64_t optimizer_ps(const zb_problem *p, int rank) {
@@ -132,20 +150,22 @@ static void chains_deinit(chains *c) {
   zb_free(c->head);
   zb_free(c->tail);
   zb_free(c->loop);
+  zb_free(c->items);
 }
 
-static bool chains_init(chains *c, const zb_model *model, bool loops) {
+static bool chains_init(chains *c, const zb_model *model) {
   const size_t entries = (size_t)model->problem->stages * ZB_KIND_COUNT;
   *c = (chains){.model = model};
   c->head = zb_alloc(entries * sizeof(int64_t));
   c->tail = zb_alloc(entries * sizeof(int64_t));
   c->loop = zb_alloc((size_t)model->problem->stages * sizeof(int64_t));
+  c->items = zb_alloc(2 * (size_t)model->chunks * sizeof *c->items);
   int64_t *scratch = zb_alloc(entries * sizeof(int64_t));
-  const bool ok = c->head && c->tail && c->loop && scratch;
+  const bool ok = c->head && c->tail && c->loop && c->items && scratch;
   if (ok) {
     fill_heads(c);
     fill_tails(c, scratch);
-    for (int stage = 0; loops && stage < model->problem->stages; ++stage)
+    for (int stage = 0; stage < model->problem->stages; ++stage)
       fill_loop(c, stage, scratch);
   }
   zb_free(scratch);
@@ -177,43 +197,88 @@ static int64_t bound_rank(const chains *c, int rank) {
   return best;
 }
 
-/* X: most F time of a rank before its first B, at least the true one. Stages with the most time a byte first; the last
- * one in part. Chunks are few, so the best one is searched anew each time. */
-static int64_t most_forward(const zb_model *model, int rank) {
-  const zb_problem *p = model->problem;
-  const int *stages = &model->rank_stages[rank * model->chunks];
+/* The most work that items of at most `room` bytes have, `count` of each at most: the one with the most work a byte first, the last one
+ * in part. Items are few, so the best one is searched anew each time. Rounded up generously: doubles have 53 bits, and too much only
+ * weakens the bound. */
+static int64_t most_work(const item *items, int item_count, int64_t count, int64_t room_bytes) {
+  double room = (double)room_bytes, time = 0, last_rate = HUGE_VAL;
   int64_t all = 0;
-  for (int k = 0; k < model->chunks; ++k)
-    all += p->micro_batches * p->costs[stages[k]].time_ps[ZB_F];
-  const int64_t limit = zb_rank_limit(p, rank);
-  if (limit == 0) return all;
-  double room = (double)(limit - (p->base_bytes ? p->base_bytes[rank] : 0)), time = 0, last_rate = -1;
   int last = -1;
-  for (int round = 0; round < model->chunks; ++round) {
+  for (int i = 0; i < item_count; ++i)
+    all += count * items[i].time;
+  for (int round = 0; round < item_count; ++round) {
     int best = -1;
     double best_rate = -1;
-    for (int k = 0; k < model->chunks; ++k) {
-      const zb_stage_cost *cost = &p->costs[stages[k]];
-      const int64_t bytes = cost->keep_bytes[ZB_F] - cost->free_bytes[ZB_F];
-      const double rate = bytes > 0 ? (double)cost->time_ps[ZB_F] / (double)bytes : 1e300;
-      const bool taken = last >= 0 && (rate > last_rate || (rate == last_rate && k <= last));
-      if (!taken && rate > best_rate) {
-        best_rate = rate;
-        best = k;
-      }
+    for (int i = 0; i < item_count; ++i) {
+      const double rate = items[i].bytes > 0 ? (double)items[i].time / (double)items[i].bytes : 1e300;
+      const bool taken = last >= 0 && (rate > last_rate || (rate == last_rate && i <= last));
+      if (taken || rate <= best_rate) continue;
+      best_rate = rate;
+      best = i;
     }
     if (best < 0) break;
-    const zb_stage_cost *cost = &p->costs[stages[best]];
-    const double bytes = (double)(cost->keep_bytes[ZB_F] - cost->free_bytes[ZB_F]) * p->micro_batches;
+    const double bytes = (double)items[best].bytes * (double)count;
     const double share = bytes > 0 && bytes > room ? (room > 0 ? room / bytes : 0) : 1;
-    time += share * (double)cost->time_ps[ZB_F] * p->micro_batches;
+    time += share * (double)items[best].time * (double)count;
     room -= share * bytes;
     last = best;
     last_rate = best_rate;
   }
-  /* Rounded up generously: doubles have 53 bits, and too large an X only weakens the bound. */
   const double rounded = time * (1 + 1e-12) + 1;
   return rounded >= (double)all ? all : (int64_t)rounded;
+}
+
+static int64_t base_bytes(const zb_problem *p, int rank) {
+  return p->base_bytes ? p->base_bytes[rank] : 0;
+}
+
+static int64_t held_after(const zb_stage_cost *cost, zb_kind kind) {
+  int64_t bytes = cost->keep_bytes[ZB_F] - cost->free_bytes[ZB_F];
+  if (kind == ZB_B) bytes += cost->keep_bytes[ZB_B] - cost->free_bytes[ZB_B];
+  return bytes;
+}
+
+/* X: most F time of a rank before its first B, at least the true one. */
+static int64_t most_forward(const chains *c, int rank) {
+  const zb_problem *p = c->model->problem;
+  const int *stages = &c->model->rank_stages[rank * c->model->chunks];
+  for (int k = 0; k < c->model->chunks; ++k)
+    c->items[k] = (item){p->costs[stages[k]].time_ps[ZB_F], held_after(&p->costs[stages[k]], ZB_F)};
+  const int64_t limit = zb_rank_limit(p, rank);
+  return most_work(c->items, c->model->chunks, p->micro_batches, limit ? limit - base_bytes(p, rank) : INT64_MAX);
+}
+
+/* Least idle time between the start of the last F of a rank and its B. */
+static int64_t idle_after_last_f(const chains *c, int rank) {
+  const zb_problem *p = c->model->problem;
+  const int chunks = c->model->chunks;
+  const int *stages = &c->model->rank_stages[rank * chunks];
+  const int64_t limit = zb_rank_limit(p, rank);
+  if (limit == 0) return 0;
+  for (int k = 0; k < chunks; ++k) {
+    const zb_stage_cost *cost = &p->costs[stages[k]];
+    c->items[k] = (item){cost->time_ps[ZB_B] + cost->time_ps[ZB_W], held_after(cost, ZB_F)};
+    c->items[chunks + k] = (item){cost->time_ps[ZB_W], held_after(cost, ZB_B)};
+  }
+  int64_t least = INT64_MAX;
+  for (int k = 0; k < chunks; ++k) {
+    const zb_stage_cost *cost = &p->costs[stages[k]];
+    const int64_t room = limit - base_bytes(p, rank) - cost->keep_bytes[ZB_F];
+    const int64_t work = most_work(c->items, 2 * chunks, p->micro_batches, room);
+    const int64_t idle = c->loop[stages[k]] - cost->time_ps[ZB_F] - work;
+    if (idle < least) least = idle;
+  }
+  return max64(least, 0);
+}
+
+/* Whether all F of a rank fit its limit at once. */
+static bool all_forwards_fit(const chains *c, int rank) {
+  const zb_problem *p = c->model->problem;
+  const int64_t limit = zb_rank_limit(p, rank);
+  int64_t bytes = base_bytes(p, rank);
+  for (int k = 0; k < c->model->chunks; ++k)
+    bytes += p->micro_batches * held_after(&p->costs[c->model->rank_stages[rank * c->model->chunks + k]], ZB_F);
+  return limit == 0 || bytes <= limit;
 }
 
 static int64_t total_work(const zb_model *model, int rank) {
@@ -225,21 +290,31 @@ static int64_t total_work(const zb_model *model, int rank) {
   return work;
 }
 
-/* Bound 3 (barrier) or the stage bound of a rank: least start of its first B, then what is left. */
-static int64_t bound_memory(const chains *c, int rank, bool stage_metric) {
+/* The stage bound of a rank, without its optimizer. */
+static int64_t bound_span(const chains *c, int rank) {
   const zb_model *model = c->model;
+  const int *stages = &model->rank_stages[rank * model->chunks];
   int64_t first_b = INT64_MAX;
-  for (int k = 0; k < model->chunks; ++k) {
-    const int stage = model->rank_stages[rank * model->chunks + k];
-    const int64_t start = stage_metric ? c->loop[stage] : c->head[stage * ZB_KIND_COUNT + ZB_B];
-    if (start < first_b) first_b = start;
-  }
-  const int64_t work = total_work(model, rank), end = optimizer_ps(model->problem, rank);
-  const int64_t after = first_b + work - most_forward(model, rank);
-  return max64(after, work) + end;
+  for (int k = 0; k < model->chunks; ++k)
+    if (c->loop[stages[k]] < first_b) first_b = c->loop[stages[k]];
+  const int64_t before = max64(first_b - most_forward(c, rank), 0), after = idle_after_last_f(c, rank);
+  return total_work(model, rank) + (all_forwards_fit(c, rank) ? max64(before, after) : before + after);
 }
 
-static int64_t lower_bound(const zb_problem *problem, bool stage_metric) {
+/* Bounds 3 and 4 of a rank. */
+static int64_t bound_memory(const chains *c, int rank) {
+  const zb_model *model = c->model;
+  int64_t first_b = INT64_MAX, first = INT64_MAX;
+  for (int k = 0; k < model->chunks; ++k) {
+    const int64_t *head = &c->head[model->rank_stages[rank * model->chunks + k] * ZB_KIND_COUNT];
+    if (head[ZB_B] < first_b) first_b = head[ZB_B];
+    if (head[ZB_F] < first) first = head[ZB_F];
+  }
+  const int64_t after = first_b + total_work(model, rank) - most_forward(c, rank);
+  return max64(after, first + bound_span(c, rank)) + optimizer_ps(model->problem, rank);
+}
+
+static int64_t bound_of(const zb_problem *problem, bool stage_metric) {
   zb_model model;
   zb_status status = zb_model_init(problem, &model);
   if (status) {
@@ -248,14 +323,34 @@ static int64_t lower_bound(const zb_problem *problem, bool stage_metric) {
   }
   chains c;
   int64_t best = 0;
-  if (chains_init(&c, &model, stage_metric))
+  if (chains_init(&c, &model))
     for (int rank = 0; rank < problem->ranks; ++rank) {
-      if (!stage_metric) best = max64(best, bound_rank(&c, rank));
-      best = max64(best, bound_memory(&c, rank, stage_metric));
+      if (stage_metric)
+        best = max64(best, bound_span(&c, rank) + optimizer_ps(problem, rank));
+      else
+        best = max64(best, max64(bound_rank(&c, rank), bound_memory(&c, rank)));
     }
   chains_deinit(&c);
   zb_model_deinit(&model);
   return best;
+}
+
+static int64_t lower_bound(const zb_problem *problem, bool stage_metric) {
+  if (!problem->whole_backward) return bound_of(problem, stage_metric);
+  zb_status status = zb_problem_check(problem);
+  if (status) {
+    zb_status_free(status);
+    return 0;
+  }
+  zb_stage_cost *costs = zb_alloc((size_t)problem->stages * sizeof *costs);
+  if (!costs) return 0;
+  for (int stage = 0; stage < problem->stages; ++stage)
+    costs[stage] = zb_whole_cost(&problem->costs[stage]);
+  zb_problem whole = *problem;
+  whole.costs = costs;
+  const int64_t bound = bound_of(&whole, stage_metric);
+  zb_free(costs);
+  return bound;
 }
 
 int64_t zb_lower_bound_ps(const zb_problem *problem) {

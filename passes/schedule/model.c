@@ -19,6 +19,16 @@ char zb_kind_letter(zb_kind kind) {
   return "FBW"[kind];
 }
 
+zb_stage_cost zb_whole_cost(const zb_stage_cost *cost) {
+  zb_stage_cost whole = *cost;
+  const int64_t w_peak = cost->keep_bytes[ZB_B] - cost->free_bytes[ZB_B] + cost->keep_bytes[ZB_W];
+  whole.time_ps[ZB_B] += cost->time_ps[ZB_W];
+  if (w_peak > whole.keep_bytes[ZB_B]) whole.keep_bytes[ZB_B] = w_peak;
+  whole.free_bytes[ZB_B] = whole.keep_bytes[ZB_B] - (w_peak - cost->free_bytes[ZB_W]);
+  whole.time_ps[ZB_W] = whole.keep_bytes[ZB_W] = whole.free_bytes[ZB_W] = 0;
+  return whole;
+}
+
 static bool add_product(int64_t *total, int64_t a, int64_t b) {
   int64_t product;
   return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*total, product, total) &&

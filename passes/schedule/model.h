@@ -40,6 +40,9 @@ static inline int64_t zb_rank_limit(const zb_problem *problem, int rank) {
   return problem->rank_limit_bytes ? problem->rank_limit_bytes[rank] : problem->memory_limit_bytes;
 }
 
+/* B and W of a stage as one job: B has the time and the memory of both, W is empty. */
+zb_stage_cost zb_whole_cost(const zb_stage_cost *cost);
+
 /* Number of a job, 0..zb_model_jobs-1. */
 static inline size_t zb_model_job(const zb_model *model, int stage, zb_kind kind, int micro_batch) {
   return ((size_t)stage * (size_t)model->problem->micro_batches + (size_t)micro_batch) * ZB_KIND_COUNT + (size_t)kind;

@@ -1,0 +1,252 @@
+/* Local search on the critical path, with late acceptance.
+ *
+ * Only a job that starts the moment the job before it on its rank ends can be too late because of where it stands. Such places are found by
+ * walking back from the end of a rank: to the job before it where that ended last, else to the sender of the input that came last (as in
+ * the job shop: Nowicki and Smutnicki 1996). A move takes a job next to such a place to another place of its rank, mostly nearby. The new order is
+ * kept if it is not worse than the current one, or than the one of `history` moves ago (Burke and Bykov 2017, "The late acceptance hill-climbing
+ * heuristic"): no temperature to tune, and deterministic with a seed.
+ *
+ * The cost adds up the fourth powers of what each rank takes more than the reference, and of the worst one once more: with the worst
+ * alone, an order in which five of eight ranks are equally late would look the same until the last of the five is mended.
+ *
+ * Only additions, products and quotients of doubles, so that all machines decide alike. Tests: test/passes/schedule/search_test.c.
+ */
+#include "passes/schedule/improve.h"
+
+#include <string.h>
+
+zb_status zb_improver_init(zb_workshop *w, zb_improver *out) {
+  const size_t ranks = (size_t)w->ranks;
+  *out = (zb_improver){.workshop = w, .reference = 1};
+  for (int rank = 0; rank < w->ranks; ++rank)
+    if (w->work[rank] > out->reference) out->reference = w->work[rank];
+  out->current = zb_alloc(w->jobs * sizeof *out->current);
+  out->undo = zb_alloc((size_t)w->per_rank * sizeof *out->undo);
+  out->start = zb_alloc(w->jobs * sizeof *out->start);
+  out->start_next = zb_alloc(w->jobs * sizeof *out->start_next);
+  out->span = zb_alloc(ranks * sizeof *out->span);
+  out->span_next = zb_alloc(ranks * sizeof *out->span_next);
+  out->place = zb_alloc(w->jobs * sizeof *out->place);
+  out->path = zb_alloc(2 * w->jobs * sizeof *out->path);
+  out->history = zb_alloc(ZB_IMPROVE_HISTORY_MAX * sizeof *out->history);
+  if (out->current && out->undo && out->start && out->start_next && out->span && out->span_next &&
+      out->place && out->path && out->history)
+    return NULL;
+  zb_improver_deinit(out);
+  return ZB_OUT_OF_MEMORY();
+}
+
+void zb_improver_deinit(zb_improver *x) {
+  zb_free(x->current);
+  zb_free(x->undo);
+  zb_free(x->start);
+  zb_free(x->start_next);
+  zb_free(x->span);
+  zb_free(x->span_next);
+  zb_free(x->place);
+  zb_free(x->path);
+  zb_free(x->history);
+  *x = (zb_improver){0};
+}
+
+static double cost_of(const zb_improver *x, const int64_t *span) {
+  const int ranks = x->workshop->ranks;
+  double sum = 0, worst = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int64_t excess = span[rank] - x->reference;
+    const double share = excess > 0 ? (double)excess / (double)x->reference : 0;
+    const double fourth = share * share * share * share;
+    sum += fourth;
+    if (fourth > worst) worst = fourth;
+  }
+  return sum / ranks + worst / 4;
+}
+
+/* ---- The critical path ---- */
+
+static zb_slot *rank_slots(const zb_improver *x, int rank) {
+  return &x->current[(size_t)rank * (size_t)x->workshop->per_rank];
+}
+
+static int64_t start_of(const zb_improver *x, zb_slot slot) {
+  return x->start[(size_t)slot.class * (size_t)x->workshop->micro_batches + (size_t)slot.micro_batch];
+}
+
+static int mirrored(int class) {
+  return class - class % ZB_KIND_COUNT + ZB_KIND_COUNT - 1 - class % ZB_KIND_COUNT;
+}
+
+/* The class whose result came last of all that a job waits for, -1: none. The mirror knows who sends. */
+static int last_sender(const zb_improver *x, zb_slot slot) {
+  const zb_direction *d = &x->workshop->mirror;
+  const int class = mirrored(slot.class);
+  int64_t latest = -1;
+  int sender = -1;
+  for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
+    const int from = mirrored(d->links[i].stage);
+    const int64_t arrival = start_of(x, (zb_slot){from, slot.micro_batch}) + x->workshop->forwards.time_ps[from] +
+                            d->links[i].time_ps;
+    if (arrival <= latest) continue;
+    latest = arrival;
+    sender = from;
+  }
+  return sender;
+}
+
+static void fill_places(zb_improver *x) {
+  const zb_workshop *w = x->workshop;
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    const zb_slot *slots = rank_slots(x, rank);
+    for (int i = 0; i < w->per_rank; ++i)
+      x->place[(size_t)slots[i].class * (size_t)w->micro_batches + (size_t)slots[i].micro_batch] = i;
+  }
+}
+
+/* Of three random ranks the one that takes longest. */
+static int choose_rank(const zb_improver *x, uint64_t *seed) {
+  int rank = zb_random_below(seed, x->workshop->ranks);
+  for (int i = 0; i < 2; ++i) {
+    const int other = zb_random_below(seed, x->workshop->ranks);
+    if (x->span[other] > x->span[rank]) rank = other;
+  }
+  return rank;
+}
+
+static void trace(zb_improver *x, int rank) {
+  const zb_workshop *w = x->workshop;
+  x->path_length = 0;
+  for (int i = w->per_rank - 1; i > 0;) {
+    const zb_slot slot = rank_slots(x, rank)[i], before = rank_slots(x, rank)[i - 1];
+    if (start_of(x, before) + w->forwards.time_ps[before.class] == start_of(x, slot)) {
+      x->path[2 * x->path_length] = rank;
+      x->path[2 * x->path_length++ + 1] = i--;
+      continue;
+    }
+    const int sender = last_sender(x, slot);
+    if (sender < 0) return;
+    rank = w->model->problem->stage_rank[sender / ZB_KIND_COUNT];
+    i = x->place[(size_t)sender * (size_t)w->micro_batches + (size_t)slot.micro_batch];
+  }
+}
+
+/* ---- Moves ---- */
+
+typedef struct move {
+  int rank, from, to;
+} move;
+
+static int clamp(int value, int most) {
+  return value < 0 ? 0 : value > most ? most : value;
+}
+
+static move draw(const zb_improver *x, uint64_t *seed) {
+  const int last = x->workshop->per_rank - 1, at = zb_random_below(seed, x->path_length);
+  const int rank = x->path[2 * at], i = x->path[2 * at + 1];
+  int distance = 1;
+  while (zb_random_below(seed, 2) && distance < last)
+    ++distance;
+  if (zb_random_below(seed, 4) == 0) distance *= 3;
+  const int kind = zb_random_below(seed, 4);
+  if (kind < 2) return (move){rank, i, i - 1};
+  if (kind == 2) return (move){rank, i - 1, clamp(i - 1 + distance, last)};
+  return (move){rank, i, clamp(i - distance, last)};
+}
+
+/* Moves a slot, and numbers the micro-batches of its class anew between both places. */
+static void shift(zb_slot *slots, int from, int to) {
+  const zb_slot moved = slots[from];
+  const int low = from < to ? from : to, high = from < to ? to : from;
+  if (from < to)
+    memmove(&slots[from], &slots[from + 1], (size_t)(to - from) * sizeof *slots);
+  else
+    memmove(&slots[to + 1], &slots[to], (size_t)(from - to) * sizeof *slots);
+  slots[to] = moved;
+  int number = moved.micro_batch;
+  for (int i = low; i <= high; ++i)
+    if (slots[i].class == moved.class && slots[i].micro_batch < number) number = slots[i].micro_batch;
+  for (int i = low; i <= high; ++i)
+    if (slots[i].class == moved.class) slots[i].micro_batch = number++;
+}
+
+/* Whether the list of a rank still has F before B before W of a stage, and keeps its limit. */
+static bool is_valid(zb_workshop *w, const zb_slot *slots, int rank, int stage, int64_t limit) {
+  int count[ZB_KIND_COUNT] = {0};
+  int64_t live = w->base[rank], peak = live;
+  for (int i = 0; i < w->per_rank; ++i) {
+    const int class = slots[i].class;
+    if (class / ZB_KIND_COUNT == stage) {
+      ++count[class % ZB_KIND_COUNT];
+      if (count[ZB_F] < count[ZB_B] || count[ZB_B] < count[ZB_W]) return false;
+    }
+    live += w->forwards.keep[class];
+    if (live > peak) peak = live;
+    if (peak > limit) return false;
+    live -= w->forwards.release[class];
+  }
+  if (limit - peak < w->slack) w->slack = limit - peak;
+  return true;
+}
+
+static void swap(int64_t **a, int64_t **b) {
+  int64_t *const kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+/* Tries one move; true if it is kept, with *cost and *time of the new order. */
+static bool try_move(zb_improver *x, const zb_improve_params *params, const move *m, double late_cost, double *cost,
+                     int64_t *time) {
+  zb_workshop *w = x->workshop;
+  zb_slot *slots = rank_slots(x, m->rank);
+  const int class = slots[m->from].class;
+  if (m->from == m->to) return false;
+  if (slots[m->to].class == class && (m->from - m->to == 1 || m->to - m->from == 1)) return false;
+  memcpy(x->undo, slots, (size_t)w->per_rank * sizeof *slots);
+  shift(slots, m->from, m->to);
+  zb_timing timing;
+  if (is_valid(w, slots, m->rank, class / ZB_KIND_COUNT, params->limit[m->rank]) &&
+      zb_time_sequence(w, x->current, &timing, x->start_next, x->span_next)) {
+    const double next = cost_of(x, x->span_next);
+    if (next <= *cost || next <= late_cost) {
+      swap(&x->start, &x->start_next);
+      swap(&x->span, &x->span_next);
+      *cost = next;
+      *time = zb_judge(w, &timing);
+      return true;
+    }
+  }
+  memcpy(slots, x->undo, (size_t)w->per_rank * sizeof *slots);
+  return false;
+}
+
+int64_t zb_improve(zb_improver *x, const zb_improve_params *params, uint64_t *seed, zb_slot *sequence) {
+  zb_workshop *w = x->workshop;
+  zb_timing timing;
+  memcpy(x->current, sequence, w->jobs * sizeof *sequence);
+  if (!zb_time_sequence(w, x->current, &timing, x->start, x->span)) return INT64_MAX;
+  int64_t time = zb_judge(w, &timing), best = time;
+  double cost = cost_of(x, x->span), best_cost = cost;
+  for (int i = 0; i < params->history; ++i)
+    x->history[i] = cost;
+  fill_places(x);
+  bool moved = true;
+  for (int64_t i = 0; i < params->moves && best > params->target_ps && w->evaluations < params->evaluations; ++i) {
+    if (moved || i % 4 == 0) trace(x, choose_rank(x, seed));
+    if (x->path_length == 0) continue;
+    const move m = draw(x, seed);
+    double *late_cost = &x->history[i % params->history];
+    moved = try_move(x, params, &m, *late_cost, &cost, &time);
+    if (moved) {
+      const zb_slot *slots = rank_slots(x, m.rank);
+      for (int k = m.from < m.to ? m.from : m.to; k <= (m.from < m.to ? m.to : m.from); ++k)
+        x->place[(size_t)slots[k].class * (size_t)w->micro_batches + (size_t)slots[k].micro_batch] = k;
+    }
+    if (cost < *late_cost) *late_cost = cost;
+    if (moved && (time < best || (time == best && cost < best_cost))) {
+      best = time;
+      best_cost = cost;
+      memcpy(sequence, x->current, w->jobs * sizeof *sequence);
+    }
+  }
+  return best;
+}
