@@ -197,15 +197,19 @@ static int64_t bound_rank(const chains *c, int rank) {
   return best;
 }
 
+/* Work of an item of which only so many bytes fit, rounded up generously: doubles have 53 bits, and too much only weakens the bound. */
+static int64_t part(const item *x, int64_t bytes) {
+  if (bytes == 0) return 0;
+  const double work = (double)x->time * ((double)bytes / (double)x->bytes) * (1 + 1e-12) + 1;
+  return work >= (double)x->time ? x->time : (int64_t)work;
+}
+
 /* The most work that items of at most `room` bytes have, `count` of each at most: the one with the most work a byte first, the last one
- * in part. Items are few, so the best one is searched anew each time. Rounded up generously: doubles have 53 bits, and too much only
- * weakens the bound. */
-static int64_t most_work(const item *items, int item_count, int64_t count, int64_t room_bytes) {
-  double room = (double)room_bytes, time = 0, last_rate = HUGE_VAL;
-  int64_t all = 0;
+ * in part. Items are few, so the best one is searched anew each time. */
+static int64_t most_work(const item *items, int item_count, int64_t count, int64_t room) {
+  int64_t work = 0;
+  double last_rate = INFINITY;
   int last = -1;
-  for (int i = 0; i < item_count; ++i)
-    all += count * items[i].time;
   for (int round = 0; round < item_count; ++round) {
     int best = -1;
     double best_rate = -1;
@@ -217,15 +221,15 @@ static int64_t most_work(const item *items, int item_count, int64_t count, int64
       best = i;
     }
     if (best < 0) break;
-    const double bytes = (double)items[best].bytes * (double)count;
-    const double share = bytes > 0 && bytes > room ? (room > 0 ? room / bytes : 0) : 1;
-    time += share * (double)items[best].time * (double)count;
-    room -= share * bytes;
+    const item *x = &items[best];
+    const int64_t fit = x->bytes > 0 ? (room > 0 ? room / x->bytes : 0) : count;
+    work += (fit < count ? fit : count) * x->time;
+    if (fit < count) return work + part(x, room > 0 ? room % x->bytes : 0);
+    room -= count * x->bytes;
     last = best;
     last_rate = best_rate;
   }
-  const double rounded = time * (1 + 1e-12) + 1;
-  return rounded >= (double)all ? all : (int64_t)rounded;
+  return work;
 }
 
 static int64_t base_bytes(const zb_problem *p, int rank) {

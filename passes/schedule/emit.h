@@ -13,6 +13,15 @@
 #include "passes/schedule/schedules.def"
 #undef ZB_SCHEDULE
 
+/* The default options of a schedule. */
+void zb_schedule_default(const zb_schedule_def *schedule, zb_schedule_choice *out);
+/* Checks that the schedule takes the problem, which must be a right one, and emits: USAGE where not. Neither the order nor its memory is checked. On
+ * failure *out is empty. */
+zb_status zb_schedule_emit(const zb_schedule_choice *choice, const zb_problem *problem, zb_order *out) ZB_MUST_USE;
+/* The zb schedule within limits[ranks]: the best of a few rules by the stage metric, one micro-batch after the other where none of them can
+ * go on within the limits. */
+zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, zb_order *out) ZB_MUST_USE;
+
 typedef struct zb_emitter {
   const zb_problem *problem;
   zb_order *order;

@@ -176,7 +176,7 @@ static zb_status parse_option(zb_schedule_choice *out, bool *given, const char *
   return NULL;
 }
 
-static void default_options(const zb_schedule_def *schedule, zb_schedule_choice *out) {
+void zb_schedule_default(const zb_schedule_def *schedule, zb_schedule_choice *out) {
   *out = (zb_schedule_choice){.schedule = schedule};
   const int count = option_count(schedule);
   for (int i = 0; i < count; ++i)
@@ -200,7 +200,7 @@ zb_status zb_schedule_parse(const char *text, zb_schedule_choice *out) {
   if (status) return status;
   zb_schedule_choice choice;
   bool given[ZB_SCHEDULE_OPTIONS_MAX] = {false};
-  default_options(schedule, &choice);
+  zb_schedule_default(schedule, &choice);
   if (text[length] == ':') {
     const char *at = text + length + 1;
     do
@@ -312,23 +312,30 @@ zb_status zb_schedule_check_chunks(const zb_schedule_def *schedule, int chunks) 
   return NULL;
 }
 
-zb_status zb_schedule_run_choice(const zb_schedule_choice *choice, const zb_problem *problem, zb_order *out) {
+zb_status zb_schedule_emit(const zb_schedule_choice *choice, const zb_problem *problem, zb_order *out) {
   const zb_schedule_def *schedule = choice->schedule;
   *out = (zb_order){0};
-  ZB_TRY(zb_problem_check(problem));
   ZB_TRY(zb_schedule_check_chunks(schedule, problem->stages / problem->ranks));
   ZB_TRY(check_placement(schedule, problem));
   ZB_TRY(zb_order_init(out, problem->ranks));
   out->whole_backward = !schedule->splits_backward;
   zb_status status = schedule->emit(problem, choice->options, out);
-  if (!status) status = zb_order_validate(problem, out);
-  if (!status) status = check_memory(schedule, problem, out);
+  if (status) zb_order_deinit(out);
+  return status;
+}
+
+zb_status zb_schedule_run_choice(const zb_schedule_choice *choice, const zb_problem *problem, zb_order *out) {
+  *out = (zb_order){0};
+  ZB_TRY(zb_problem_check(problem));
+  ZB_TRY(zb_schedule_emit(choice, problem, out));
+  zb_status status = zb_order_validate(problem, out);
+  if (!status) status = check_memory(choice->schedule, problem, out);
   if (status) zb_order_deinit(out);
   return status;
 }
 
 zb_status zb_schedule_run(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) {
   zb_schedule_choice choice;
-  default_options(schedule, &choice);
+  zb_schedule_default(schedule, &choice);
   return zb_schedule_run_choice(&choice, problem, out);
 }
