@@ -25,13 +25,14 @@
  * knapsack, an upper bound of the whole-number one. At most X of the rank's work is over by H, so H + (m sum(F+B+W) -
  * X) + optimizer <= step. Without a limit X is all F time and this is the set {B, W} of 2.
  *
- * 4. One rank with a memory limit, from both ends. Let s be the stage of the rank's last F, and t when that starts. Its B
- * starts at t + D(s) or later, where D(s) is the chain from there back. Until then the rank runs this F, and B and W jobs of
- * micro-batches whose F was over: all of them live at t, in flight (keep_F - free_F bytes, B and W to do) or between B and W
- * (what B left, W to do). With keep_F of this F they fit the limit, so their time is at most Y(s), again a fractional
- * knapsack, and the rank is idle for D(s) - F(s) - Y(s) or more. Before its first B it is idle for D - X or more (3). If not all F
- * of the rank fit at once, its last F comes after its first B, and the two times add up. The rank starts at its least head or later.
- * For one chunk, F = B and limit p this is (p-1)(F+B-W) + 4(p-1)c: ZB-H1 cannot be beaten at its memory.
+ * 4. One rank with a memory limit, from both ends. Let s be the stage of the rank's last F, and t when that starts. Its
+ * B starts at t + D(s) or later, where D(s) is the chain from there back. Until then the rank runs this F, and B and W
+ * jobs of micro-batches whose F was over: all of them live at t, in flight (keep_F - free_F bytes, B and W to do) or
+ * between B and W (what B left, W to do). With keep_F of this F they fit the limit, so their time is at most Y(s),
+ * again a fractional knapsack, and the rank is idle for D(s) - F(s) - Y(s) or more. Before its first B it is idle for D
+ * - X or more (3). If not all F of the rank fit at once, its last F comes after its first B, and the two times add up.
+ * The rank starts at its least head or later. For one chunk, F = B and limit p this is (p-1)(F+B-W) + 4(p-1)c: ZB-H1
+ * cannot be beaten at its memory.
  *
  * Whole backwards: B takes the time of W too, and W is empty.
  *
@@ -60,7 +61,7 @@ typedef struct chains {
   int64_t *head; /* [stages * kinds] */
   int64_t *tail;
   int64_t *loop; /* [stages] D(s): start of F to start of B of one micro-batch */
-  item *items;    /* [2 * chunks] scratch */
+  item *items;   /* [2 * chunks] scratch */
 } chains;
 
 static int64_t optimizer_ps(const zb_problem *p, int rank) {
@@ -197,15 +198,16 @@ static int64_t bound_rank(const chains *c, int rank) {
   return best;
 }
 
-/* Work of an item of which only so many bytes fit, rounded up generously: doubles have 53 bits, and too much only weakens the bound. */
+/* Work of an item of which only so many bytes fit, rounded up generously: doubles have 53 bits, and too much only
+ * weakens the bound. */
 static int64_t part(const item *x, int64_t bytes) {
   if (bytes == 0) return 0;
   const double work = (double)x->time * ((double)bytes / (double)x->bytes) * (1 + 1e-12) + 1;
   return work >= (double)x->time ? x->time : (int64_t)work;
 }
 
-/* The most work that items of at most `room` bytes have, `count` of each at most: the one with the most work a byte first, the last one
- * in part. Items are few, so the best one is searched anew each time. */
+/* The most work that items of at most `room` bytes have, `count` of each at most: the one with the most work a byte
+ * first, the last one in part. Items are few, so the best one is searched anew each time. */
 static int64_t most_work(const item *items, int item_count, int64_t count, int64_t room) {
   int64_t work = 0;
   double last_rate = INFINITY;

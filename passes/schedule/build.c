@@ -1,15 +1,17 @@
 /* The list scheduler: every rank, whenever it is free, takes the most urgent job that can start and fits its memory.
  *
- * Ranks are visited in the order of their clocks, so what has arrived is known when a rank decides; what is on its way is known too, and a
- * rank may wait for it instead of starting something less urgent. Built backwards in time, in the mirror of the problem, the same rule
- * places every job as late as it can: building in both directions in turn is the forward-backward improvement of project scheduling (Li
- * and Willis 1992; Valls, Ballestin, Quintanilla 2005, "Justification and RCPSP").
+ * Ranks are visited in the order of their clocks, so what has arrived is known when a rank decides; what is on its way
+ * is known too, and a rank may wait for it instead of starting something less urgent. Built backwards in time, in the
+ * mirror of the problem, the same rule places every job as late as it can: building in both directions in turn is the
+ * forward-backward improvement of project scheduling (Li and Willis 1992; Valls, Ballestin, Quintanilla 2005,
+ * "Justification and RCPSP").
  *
- * Memory does not lock a build. A first job (F; in the mirror W) of stage s is taken only if, with all jobs of its rank done that free
- * memory, each later stage of that rank without a micro-batch in flight could still hold one. Let s be the last stage that has one in
- * flight: stage s + 1 has room on its rank, because everything there was taken with that room left, or has given it back since; so some
- * micro-batch always moves on, up to the last stage, where it turns round and frees. What a job needs for its own time is set aside too,
- * unless no more than one micro-batch of every stage is held. Tests: test/passes/schedule/search_test.c.
+ * Memory does not lock a build. A first job (F; in the mirror W) of stage s is taken only if, with all jobs of its rank
+ * done that free memory, each later stage of that rank without a micro-batch in flight could still hold one. Let s be
+ * the last stage that has one in flight: stage s + 1 has room on its rank, because everything there was taken with that
+ * room left, or has given it back since; so some micro-batch always moves on, up to the last stage, where it turns
+ * round and frees. What a job needs for its own time is set aside too, unless no more than one micro-batch of every
+ * stage is held. Tests: test/passes/schedule/search_test.c.
  */
 #include "passes/schedule/build.h"
 
@@ -87,11 +89,12 @@ static void direction_deinit(zb_direction *d) {
 }
 
 /* Every block of the workshop, to be allocated and freed in one place each. */
-#define WORKSHOP_BLOCKS(ROW)                                                                                              \
-  ROW(base, ranks) ROW(hold, stages) ROW(pad, ranks) ROW(one_each, ranks) ROW(work, ranks) ROW(optimizer, ranks)         \
-  ROW(ready, jobs) ROW(missing, jobs) ROW(missing_start[0], jobs) ROW(missing_start[1], jobs) ROW(next, classes)         \
-  ROW(done, ranks) ROW(clock, ranks) ROW(live, ranks) ROW(committed, ranks) ROW(due, ranks) ROW(idle, ranks)             \
-  ROW(channel, pairs) ROW(queue, ranks) ROW(queued, ranks)
+#define WORKSHOP_BLOCKS(ROW)                                                                                           \
+  ROW(base, ranks)                                                                                                     \
+  ROW(hold, stages) ROW(pad, ranks) ROW(one_each, ranks) ROW(work, ranks) ROW(optimizer, ranks) ROW(ready, jobs)       \
+      ROW(missing, jobs) ROW(missing_start[0], jobs) ROW(missing_start[1], jobs) ROW(next, classes) ROW(done, ranks)   \
+          ROW(clock, ranks) ROW(live, ranks) ROW(committed, ranks) ROW(due, ranks) ROW(idle, ranks)                    \
+              ROW(channel, pairs) ROW(queue, ranks) ROW(queued, ranks)
 
 static bool blocks_init(zb_workshop *w) {
   const size_t ranks = (size_t)w->ranks, stages = (size_t)w->stages, classes = (size_t)w->classes, jobs = w->jobs,
@@ -182,7 +185,7 @@ static void start_build(builder *b) {
 /* An input of (class, micro_batch) arrives at that time. */
 static void arrive(builder *b, int class, int micro_batch, int64_t time) {
   zb_workshop *w = b->w;
-  const size_t at = (size_t)class * (size_t)w->micro_batches + (size_t)micro_batch;
+  const size_t at = (size_t) class * (size_t)w->micro_batches + (size_t)micro_batch;
   if (time > w->ready[at]) w->ready[at] = time;
   if (--w->missing[at] > 0 || micro_batch != w->next[class]) return;
   const int rank = w->model->problem->stage_rank[class / ZB_KIND_COUNT];
@@ -226,7 +229,8 @@ static bool is_allowed(const builder *b, int rank, int chunk, int stage, int ste
          (step > 0 || leaves_room(b, rank, chunk));
 }
 
-/* The most urgent job that could start now, the most urgent of those on their way, and when the first of these is there. */
+/* The most urgent job that could start now, the most urgent of those on their way, and when the first of these is
+ * there. */
 static void choose(const builder *b, int rank, int64_t now, choice *best, choice *coming, int64_t *wake) {
   const zb_workshop *w = b->w;
   const zb_direction *d = b->d;
@@ -237,7 +241,7 @@ static void choose(const builder *b, int rank, int64_t now, choice *best, choice
     const int stage = w->model->rank_stages[rank * w->chunks + k];
     for (int step = 0; step < ZB_KIND_COUNT; ++step) {
       const int class = stage * ZB_KIND_COUNT + step, i = w->next[class];
-      const size_t at = (size_t)class * (size_t)m + (size_t)i;
+      const size_t at = (size_t) class * (size_t)m + (size_t)i;
       if (i == m || w->missing[at] > 0 || !is_allowed(b, rank, k, stage, step)) continue;
       const int64_t *row = &b->rule->priority[(size_t)real_class(d, class) * (size_t)m];
       const choice c = {class, i, w->ready[at], d->backwards ? -row[m - 1 - i] : row[i]};
@@ -329,7 +333,7 @@ static void run_sequence(zb_workshop *w, const zb_slot *sequence, int rank, int6
   int i = w->done[rank];
   for (; i < w->per_rank; ++i) {
     const int class = slots[i].class, micro_batch = slots[i].micro_batch;
-    const size_t at = (size_t)class * m + (size_t)micro_batch;
+    const size_t at = (size_t) class * m + (size_t)micro_batch;
     if (w->missing[at] > 0) break;
     const int64_t start = w->ready[at] > w->clock[rank] ? w->ready[at] : w->clock[rank];
     const int64_t end = w->clock[rank] = start + d->time_ps[class];
@@ -438,8 +442,8 @@ zb_status zb_sequence_write(const zb_workshop *w, const zb_slot *sequence, zb_or
   for (int rank = 0; rank < w->ranks && !status; ++rank)
     for (int i = 0; i < w->per_rank && !status; ++i) {
       const zb_slot slot = sequence[(size_t)rank * (size_t)w->per_rank + (size_t)i];
-      status = zb_order_add(out, rank, slot.class / ZB_KIND_COUNT, (zb_kind)(slot.class % ZB_KIND_COUNT),
-                            slot.micro_batch);
+      status =
+          zb_order_add(out, rank, slot.class / ZB_KIND_COUNT, (zb_kind)(slot.class % ZB_KIND_COUNT), slot.micro_batch);
     }
   if (status) zb_order_deinit(out);
   return status;

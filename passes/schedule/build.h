@@ -1,19 +1,22 @@
-/* Building and timing orders fast: the list scheduler and the timer that the zb schedules and the search are made of. */
+/* Building and timing orders fast: the list scheduler and the timer that the zb schedules and the search are made of.
+ */
 #ifndef ZB_PASSES_SCHEDULE_BUILD_H
 #define ZB_PASSES_SCHEDULE_BUILD_H
 
 #include "passes/schedule/model.h"
 
-/* A job of a sequence. A sequence is all jobs of a problem: those of rank r, in order, from r * per_rank on. Micro-batches of a stage
- * rise for every kind: they are all alike, so an order that numbers them otherwise is not faster. */
+/* A job of a sequence. A sequence is all jobs of a problem: those of rank r, in order, from r * per_rank on.
+ * Micro-batches of a stage rise for every kind: they are all alike, so an order that numbers them otherwise is not
+ * faster. */
 typedef struct zb_slot {
-  int32_t class;       /* stage * ZB_KIND_COUNT + kind */
+  int32_t class; /* stage * ZB_KIND_COUNT + kind */
   int32_t micro_batch;
 } zb_slot;
 
-/* A problem as a builder reads it, forwards in time or backwards. Backwards, an order is built from its last job to its first: W, then
- * B, then F of a stage, messages go from receiver to sender, and a job adds what it frees and frees what it keeps. Step 0, 1, 2 is the
- * first, second and third job of a stage and micro-batch: F, B, W forwards, W, B, F backwards; a class here is stage * 3 + step. */
+/* A problem as a builder reads it, forwards in time or backwards. Backwards, an order is built from its last job to its
+ * first: W, then B, then F of a stage, messages go from receiver to sender, and a job adds what it frees and frees what
+ * it keeps. Step 0, 1, 2 is the first, second and third job of a stage and micro-batch: F, B, W forwards, W, B, F
+ * backwards; a class here is stage * 3 + step. */
 typedef struct zb_direction {
   bool backwards;
   int64_t *time_ps, *keep, *release; /* [classes]; whole backwards: all in B, W is empty */
@@ -36,7 +39,8 @@ typedef struct zb_workshop {
   int64_t *work;      /* [ranks] time of all jobs and the optimizer */
   int64_t *optimizer; /* [ranks] */
   int64_t evaluations;
-  int64_t slack; /* least room left by any test of a limit that passed: with limits lowered by no more, all would have gone the same way */
+  int64_t slack; /* least room left by any test of a limit that passed: with limits lowered by no more, all would have
+                    gone the same way */
   /* scratch, by class * micro_batches + micro_batch or by rank */
   int64_t *ready;            /* when the inputs that are known are there */
   int32_t *missing;          /* inputs that are not known yet */
@@ -58,31 +62,33 @@ typedef struct zb_build_rule {
   const int64_t *limit;    /* [ranks] bytes */
   const int32_t *cap;      /* [stages] forwards: most micro-batches between F and B; NULL: no cap */
   const int64_t *release;  /* [ranks] no job of the rank starts earlier; NULL: 0 */
-  /* A job that would hold up a more urgent one that is about to arrive waits for that, if the gap is shorter than this share (in 1/256)
-   * of its time, */
+  /* A job that would hold up a more urgent one that is about to arrive waits for that, if the gap is shorter than this
+   * share (in 1/256) of its time, */
   int patience;
-  /* or if the rank has then been idle for no more than this; what it waits before its first job counts with count_start. */
+  /* or if the rank has then been idle for no more than this; what it waits before its first job counts with
+   * count_start. */
   int64_t idle;
   bool count_start;
   bool backwards;
 } zb_build_rule;
 
-/* Fills sequence[jobs], and start_ps[jobs] with when each job starts; backwards, counted from the end, so below 0. False: stuck, a rank
- * cannot go on within its limit. O(jobs * (chunks + ranks)). */
+/* Fills sequence[jobs], and start_ps[jobs] with when each job starts; backwards, counted from the end, so below 0.
+ * False: stuck, a rank cannot go on within its limit. O(jobs * (chunks + ranks)). */
 bool zb_build(zb_workshop *workshop, const zb_build_rule *rule, zb_slot *sequence, int64_t *start_ps) ZB_MUST_USE;
 
 typedef struct zb_timing {
   int64_t step_ps, stage_ps;
 } zb_timing;
-/* Times a sequence as zb_simulate does. start_ps[jobs] (may be NULL) gets the start of each job, span_ps[ranks] (may be NULL) start of the
- * rank (0 for the barrier metric) to its end. False: it cannot finish. O(jobs). */
+/* Times a sequence as zb_simulate does. start_ps[jobs] (may be NULL) gets the start of each job, span_ps[ranks] (may be
+ * NULL) start of the rank (0 for the barrier metric) to its end. False: it cannot finish. O(jobs). */
 bool zb_time_sequence(zb_workshop *workshop, const zb_slot *sequence, zb_timing *out, int64_t *start_ps,
                       int64_t *span_ps) ZB_MUST_USE;
 /* The time that the metric of the problem goes by. */
 int64_t zb_judge(const zb_workshop *workshop, const zb_timing *timing);
 /* Peak bytes of each rank. */
 void zb_sequence_peaks(const zb_workshop *workshop, const zb_slot *sequence, int64_t *peak);
-/* Renumbers the micro-batches of every class as they come, and, for whole backwards, puts every W right behind its B. scratch[per_rank]. */
+/* Renumbers the micro-batches of every class as they come, and, for whole backwards, puts every W right behind its B.
+ * scratch[per_rank]. */
 void zb_sequence_settle(zb_workshop *workshop, zb_slot *sequence, zb_slot *scratch);
 /* Takes the jobs of an order over, settled; the order must be valid but for the numbers of its micro-batches. */
 void zb_sequence_read(zb_workshop *workshop, const zb_order *order, zb_slot *sequence, zb_slot *scratch);

@@ -1,15 +1,18 @@
 /* Local search on the critical path, with late acceptance.
  *
- * Only a job that starts the moment the job before it on its rank ends can be too late because of where it stands. Such places are found by
- * walking back from the end of a rank: to the job before it where that ended last, else to the sender of the input that came last (as in
- * the job shop: Nowicki and Smutnicki 1996). A move takes a job next to such a place to another place of its rank, mostly nearby. The new order is
- * kept if it is not worse than the current one, or than the one of `history` moves ago (Burke and Bykov 2017, "The late acceptance hill-climbing
- * heuristic"): no temperature to tune, and deterministic with a seed.
+ * Only a job that starts the moment the job before it on its rank ends can be too late because of where it stands. Such
+ * places are found by walking back from the end of a rank: to the job before it where that ended last, else to the
+ * sender of the input that came last (as in the job shop: Nowicki and Smutnicki 1996). A move takes a job next to such
+ * a place to another place of its rank, mostly nearby. The new order is kept if it is not worse than the current one,
+ * or than the one of `history` moves ago (Burke and Bykov 2017, "The late acceptance hill-climbing heuristic"): no
+ * temperature to tune, and deterministic with a seed.
  *
- * The cost adds up the fourth powers of what each rank takes more than the reference, and of the worst one once more: with the worst
- * alone, an order in which five of eight ranks are equally late would look the same until the last of the five is mended.
+ * The cost adds up the fourth powers of what each rank takes more than the reference, and of the worst one once more:
+ * with the worst alone, an order in which five of eight ranks are equally late would look the same until the last of
+ * the five is mended.
  *
- * Only additions, products and quotients of doubles, so that all machines decide alike. Tests: test/passes/schedule/search_test.c.
+ * Only additions, products and quotients of doubles, so that all machines decide alike. Tests:
+ * test/passes/schedule/search_test.c.
  */
 #include "passes/schedule/improve.h"
 
@@ -29,8 +32,8 @@ zb_status zb_improver_init(zb_workshop *w, zb_improver *out) {
   out->place = zb_alloc(w->jobs * sizeof *out->place);
   out->path = zb_alloc(2 * w->jobs * sizeof *out->path);
   out->history = zb_alloc(ZB_IMPROVE_HISTORY_MAX * sizeof *out->history);
-  if (out->current && out->undo && out->start && out->start_next && out->span && out->span_next &&
-      out->place && out->path && out->history)
+  if (out->current && out->undo && out->start && out->start_next && out->span && out->span_next && out->place &&
+      out->path && out->history)
     return NULL;
   zb_improver_deinit(out);
   return ZB_OUT_OF_MEMORY();
@@ -84,8 +87,8 @@ static int last_sender(const zb_improver *x, zb_slot slot) {
   int sender = -1;
   for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
     const int from = mirrored(d->links[i].stage);
-    const int64_t arrival = start_of(x, (zb_slot){from, slot.micro_batch}) + x->workshop->forwards.time_ps[from] +
-                            d->links[i].time_ps;
+    const int64_t arrival =
+        start_of(x, (zb_slot){from, slot.micro_batch}) + x->workshop->forwards.time_ps[from] + d->links[i].time_ps;
     if (arrival <= latest) continue;
     latest = arrival;
     sender = from;

@@ -7,12 +7,12 @@
 /* Scratch memory for one workshop. */
 typedef struct zb_improver {
   zb_workshop *workshop;
-  int64_t reference;            /* time that no rank can go below: what a rank takes more counts */
+  int64_t reference; /* time that no rank can go below: what a rank takes more counts */
   zb_slot *current, *undo;
-  int64_t *start, *start_next;  /* [jobs] */
-  int64_t *span, *span_next;    /* [ranks] */
-  int32_t *place;               /* [jobs] index in its rank's list */
-  int32_t *path;                /* [2 * jobs] rank and index of jobs that start when the job before them ends */
+  int64_t *start, *start_next; /* [jobs] */
+  int64_t *span, *span_next;   /* [ranks] */
+  int32_t *place;              /* [jobs] index in its rank's list */
+  int32_t *path;               /* [2 * jobs] rank and index of jobs that start when the job before them ends */
   int path_length;
   double *history;
 } zb_improver;
@@ -27,10 +27,12 @@ typedef struct zb_improve_params {
   int64_t moves;        /* to try */
   int64_t evaluations;  /* of the workshop, at which to stop */
   int64_t target_ps;    /* stop at this time: it cannot be better */
-  int history;          /* how many accepted costs back a new order is compared with (late acceptance), at most ZB_IMPROVE_HISTORY_MAX */
+  int history;          /* how many accepted costs back a new order is compared with (late acceptance), at most
+                           ZB_IMPROVE_HISTORY_MAX */
 } zb_improve_params;
 
-/* Improves a settled sequence within the limits; *seed moves on. Returns its time by the metric of the problem, never more than before. */
+/* Improves a settled sequence within the limits; *seed moves on. Returns its time by the metric of the problem, never
+ * more than before. */
 int64_t zb_improve(zb_improver *improver, const zb_improve_params *params, uint64_t *seed, zb_slot *sequence);
 
 #endif

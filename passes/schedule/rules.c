@@ -16,9 +16,11 @@ zb_status zb_rulebook_init(zb_workshop *w, zb_rulebook *out) {
   for (int turn = 0; turn < 2; ++turn)
     for (int class = 0; class < w->classes; ++class) {
       const int kind = class % ZB_KIND_COUNT, behind = w->chunks - w->model->stage_chunk[class / ZB_KIND_COUNT];
-      const int64_t urgency = kind == ZB_B ? (turn ? behind : 0) : kind == ZB_F ? w->chunks + behind : 2 * w->chunks + 1;
+      const int64_t urgency = kind == ZB_B   ? (turn ? behind : 0)
+                              : kind == ZB_F ? w->chunks + behind
+                                             : 2 * w->chunks + 1;
       for (int i = 0; i < w->micro_batches; ++i)
-        out->priority[turn][(size_t)class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
+        out->priority[turn][(size_t) class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
     }
   return NULL;
 }
@@ -67,8 +69,8 @@ zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps) {
     int8_t turn_first, slope, shift;
     int16_t patience;
     int8_t idle_share; /* -1: none; else the idle time of the bound and so many 1/16 of it more */
-  } rows[ZB_RULES_FIXED] = {{1, 4, -1, 0, 0}, {1, 5, 0, 64, -1}, {1, 7, 2, 0, 0},  {0, 6, -1, 0, -1},
-                            {0, 0, 0, 64, -1}, {1, 8, 1, 0, 0},  {0, 0, 0, 0, -1}, {1, 9, 2, 0, 2}};
+  } rows[ZB_RULES_FIXED] = {{1, 4, -1, 0, 0},  {1, 5, 0, 64, -1}, {1, 7, 2, 0, 0},  {0, 6, -1, 0, -1},
+                            {0, 0, 0, 64, -1}, {1, 8, 1, 0, 0},   {0, 0, 0, 0, -1}, {1, 9, 2, 0, 2}};
   const int share = rows[index].idle_share;
   return (zb_rule_numbers){.turn_first = rows[index].turn_first,
                            .slope = rows[index].slope,
@@ -116,7 +118,8 @@ int64_t zb_level_most(const zb_workshop *w) {
     int64_t bytes = w->base[rank];
     for (int k = 0; k < w->chunks; ++k)
       for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
-        bytes += w->micro_batches * w->forwards.keep[w->model->rank_stages[rank * w->chunks + k] * ZB_KIND_COUNT + kind];
+        bytes +=
+            w->micro_batches * w->forwards.keep[w->model->rank_stages[rank * w->chunks + k] * ZB_KIND_COUNT + kind];
     if (bytes > most) most = bytes;
   }
   return most;

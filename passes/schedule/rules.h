@@ -6,11 +6,13 @@
 
 /* One way to build an order forwards, in numbers. */
 typedef struct zb_rule_numbers {
-  bool turn_first;  /* of several B that could start, that of the last chunk goes first; else that of the least micro-batch */
-  int slope;        /* in quarters: how many micro-batches more a stage may have in flight than the next one; 0: only memory counts */
-  int shift;        /* in halves: how many more every stage may have than what fills the memory */
-  int patience;     /* zb_build_rule.patience */
-  int64_t idle_ps;  /* zb_build_rule.idle; -1: none */
+  bool turn_first; /* of several B that could start, that of the last chunk goes first; else that of the least
+                      micro-batch */
+  int slope;    /* in quarters: how many micro-batches more a stage may have in flight than the next one; 0: only memory
+                   counts */
+  int shift;    /* in halves: how many more every stage may have than what fills the memory */
+  int patience; /* zb_build_rule.patience */
+  int64_t idle_ps; /* zb_build_rule.idle; -1: none */
 } zb_rule_numbers;
 
 /* Scratch memory to build by rules. */
@@ -26,17 +28,18 @@ void zb_rulebook_deinit(zb_rulebook *rulebook);
 /* The rule of these numbers for limits[ranks]; it points into the rulebook, until the next call. */
 zb_build_rule zb_rule_make(zb_rulebook *rulebook, const zb_rule_numbers *numbers, const int64_t *limit);
 
-/* The rules of the zb schedules: so many for every problem, few and good. idle_ps: what the lower bound of the problem leaves idle. */
+/* The rules of the zb schedules: so many for every problem, few and good. idle_ps: what the lower bound of the problem
+ * leaves idle. */
 enum { ZB_RULES_FIXED = 8 };
 zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps);
 
-/* The order that needs least memory, one micro-batch after the other: W right behind B or after all B, on each rank what needs less. least[ranks] gets
- * its peak: no order of a chain of stages needs less. other[ranks]: scratch. */
+/* The order that needs least memory, one micro-batch after the other: W right behind B or after all B, on each rank
+ * what needs less. least[ranks] gets its peak: no order of a chain of stages needs less. other[ranks]: scratch. */
 void zb_sequence_least(const zb_workshop *workshop, zb_slot *sequence, int64_t *least, int64_t *other);
 
-/* Memory limits that searching schedules try, rising from level 1 on, in eighths of what 1F1B needs (p micro-batches of the rank with
- * the largest), coarser beyond its double, and last what everything takes. Fixed for a problem whatever its limit is, so that more memory
- * adds levels and takes none away. */
+/* Memory limits that searching schedules try, rising from level 1 on, in eighths of what 1F1B needs (p micro-batches of
+ * the rank with the largest), coarser beyond its double, and last what everything takes. Fixed for a problem whatever
+ * its limit is, so that more memory adds levels and takes none away. */
 int64_t zb_level_bytes(const zb_workshop *workshop, int level);
 /* The most that any rank can ever hold. */
 int64_t zb_level_most(const zb_workshop *workshop);

@@ -1,14 +1,16 @@
 /* Search: the best order found, from every schedule that fits, within a memory limit.
  *
- * Two engines take turns. The list scheduler (build.c) builds orders by rules drawn from a few numbers (rules.c), and improves each by building
- * it backwards and forwards in turn; local search (improve.c) moves jobs of the best orders. Rounds double, so that a small budget is spent on breadth and a
- * large one on depth, and what a budget does is the start of what a larger one does.
+ * Two engines take turns. The list scheduler (build.c) builds orders by rules drawn from a few numbers (rules.c), and
+ * improves each by building it backwards and forwards in turn; local search (improve.c) moves jobs of the best orders.
+ * Rounds double, so that a small budget is spent on breadth and a large one on depth, and what a budget does is the
+ * start of what a larger one does.
  *
- * More memory never gives a worse answer, by construction. A run for a level of memory (rules.h) depends on that level alone, never on the
- * limit of the problem; the answer is the best of the runs for all levels within the limit. Going down from the highest, a level is run only if its lower bound
- * is below the best time, which changes nothing but the time it takes, and mostly leaves one or two. For small problems levels are exact: a run
- * records how much lower its limit could be for every decision to be the same, and the next one is for a byte less than that. Limits that differ between ranks
- * are lowered to the level where they are above it.
+ * More memory never gives a worse answer, by construction. A run for a level of memory (rules.h) depends on that level
+ * alone, never on the limit of the problem; the answer is the best of the runs for all levels within the limit. Going
+ * down from the highest, a level is run only if its lower bound is below the best time, which changes nothing but the
+ * time it takes, and mostly leaves one or two. For small problems levels are exact: a run records how much lower its
+ * limit could be for every decision to be the same, and the next one is for a byte less than that. Limits that differ
+ * between ranks are lowered to the level where they are above it.
  *
  * Tests: test/passes/schedule/search_test.c; quality and time: test/bench/schedule.c.
  */
@@ -54,10 +56,10 @@ typedef struct searcher {
   int start_count, best_start, rows, row_starts;
   /* the run */
   zb_slot *elite[ELITES];
-  int64_t elite_ps[ELITES];               /* rising, INT64_MAX: none */
-  int64_t bound_ps;                       /* of its limits */
-  int64_t idle_ps, stage_idle_ps;         /* what the bounds leave idle */
-  int64_t end;                            /* evaluations at which it ends */
+  int64_t elite_ps[ELITES];       /* rising, INT64_MAX: none */
+  int64_t bound_ps;               /* of its limits */
+  int64_t idle_ps, stage_idle_ps; /* what the bounds leave idle */
+  int64_t end;                    /* evaluations at which it ends */
   uint64_t random;
   int runs;
 } searcher;
@@ -100,8 +102,8 @@ static bool allocate(searcher *s) {
   s->scratch = zb_alloc((size_t)s->w.per_rank * sizeof *s->scratch);
   s->start = zb_alloc(jobs * sizeof *s->start);
   s->priority = zb_alloc(jobs * sizeof *s->priority);
-  bool ok = s->limit && s->least && s->level && s->shape && s->peak && s->release && s->span && s->sequence && s->best && s->scratch &&
-            s->start && s->priority;
+  bool ok = s->limit && s->least && s->level && s->shape && s->peak && s->release && s->span && s->sequence &&
+            s->best && s->scratch && s->start && s->priority;
   for (int i = 0; i < ELITES; ++i)
     ok = (s->elite[i] = zb_alloc(jobs * sizeof(zb_slot))) != NULL && ok;
   return ok;
@@ -187,13 +189,14 @@ static int64_t judge_sequence(searcher *s, bool with_start) {
   return time;
 }
 
-/* Builds backwards from the ends of jobs of the sequence just timed. A rank may end as late as the worst one of the metric does. */
+/* Builds backwards from the ends of jobs of the sequence just timed. A rank may end as late as the worst one of the
+ * metric does. */
 static int64_t refine_backwards(searcher *s, const zb_build_rule *forwards, int64_t time) {
   const zb_workshop *w = &s->w;
   const size_t m = (size_t)w->micro_batches;
   for (int class = 0; class < w->classes; ++class)
     for (size_t i = 0; i < m; ++i)
-      s->priority[(size_t)class * m + i] = s->start[(size_t)class * m + i] + w->forwards.time_ps[class];
+      s->priority[(size_t) class * m + i] = s->start[(size_t) class * m + i] + w->forwards.time_ps[class];
   int64_t latest = 0;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const zb_slot first = s->sequence[(size_t)rank * (size_t)w->per_rank];
@@ -240,7 +243,8 @@ static void try_rule(searcher *s, const zb_build_rule *rule) {
   if (time < INT64_MAX && is_promising(s, time)) refine(s, rule, time);
 }
 
-/* The rules of the zb schedules; those take the stage metric for their idle time, so both are tried where the problem has the other. */
+/* The rules of the zb schedules; those take the stage metric for their idle time, so both are tried where the problem
+ * has the other. */
 static void try_fixed_rules(searcher *s) {
   for (int i = 0; i < ZB_RULES_FIXED; ++i)
     for (int stage_metric = s->problem->metric == ZB_METRIC_STAGE; stage_metric < 2; ++stage_metric) {
@@ -252,7 +256,8 @@ static void try_fixed_rules(searcher *s) {
     }
 }
 
-/* A rule from random numbers. For exact levels nothing may depend on the limit but the limit itself, so the caps have another shape. */
+/* A rule from random numbers. For exact levels nothing may depend on the limit but the limit itself, so the caps have
+ * another shape. */
 static void try_random_rule(searcher *s) {
   static const int patiences[] = {0, 0, 64, 64, 128, 192};
   static const int shares[] = {-1, -1, 0, 0, 1, 2, 4, 8};
@@ -415,7 +420,8 @@ static zb_status add_rows(searcher *s) {
   return NULL;
 }
 
-/* The zb schedule for every level within the limits: what exact levels, whose rules do not know their limits, start from. */
+/* The zb schedule for every level within the limits: what exact levels, whose rules do not know their limits, start
+ * from. */
 static zb_status add_zb(searcher *s) {
   int64_t most = 0;
   for (int rank = 0; rank < s->w.ranks; ++rank)
@@ -439,7 +445,8 @@ static zb_status too_little(const searcher *s) {
         (worst < 0 || s->least[rank] - s->limit[rank] > s->least[worst] - s->limit[worst]))
       worst = rank;
   return zb_status_hint(
-      ZB_ERROR(INFEASIBLE, "no order fits: one micro-batch alone needs %" PRId64 " bytes on rank %d, and the limit is %" PRId64,
+      ZB_ERROR(INFEASIBLE,
+               "no order fits: one micro-batch alone needs %" PRId64 " bytes on rank %d, and the limit is %" PRId64,
                s->least[worst], worst, s->limit[worst]),
       "give %" PRId64 " bytes or more a rank, or use smaller micro-batches or more ranks", s->least[worst]);
 }
@@ -455,8 +462,8 @@ static void fill_report(const searcher *s, zb_search_report *report) {
   if (report->best_ps > 0) report->gap = (double)(report->best_ps - report->bound_ps) / (double)report->best_ps;
   snprintf(report->placement, sizeof report->placement, "given");
   snprintf(report->summary, sizeof report->summary,
-           "%d schedules defined, %d of them fit; %d memory limit%s searched; %" PRId64 " orders built or timed%s", s->rows,
-           s->row_starts, s->runs, s->runs == 1 ? "" : "s", s->w.evaluations,
+           "%d schedules defined, %d of them fit; %d memory limit%s searched; %" PRId64 " orders built or timed%s",
+           s->rows, s->row_starts, s->runs, s->runs == 1 ? "" : "s", s->w.evaluations,
            report->best_ps <= report->bound_ps ? "; no order is faster" : "");
 }
 
@@ -474,8 +481,8 @@ static zb_status search(searcher *s) {
     zb_problem unlimited = *s->problem;
     unlimited.rank_limit_bytes = NULL;
     unlimited.memory_limit_bytes = 0;
-    s->idle_ps = s->stage_idle_ps =
-        idle_of(s, s->problem->metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(&unlimited) : zb_lower_bound_ps(&unlimited));
+    s->idle_ps = s->stage_idle_ps = idle_of(
+        s, s->problem->metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(&unlimited) : zb_lower_bound_ps(&unlimited));
     run_exact_levels(s);
   } else {
     run_levels(s);
@@ -483,7 +490,8 @@ static zb_status search(searcher *s) {
   return NULL;
 }
 
-zb_status zb_search(const zb_problem *problem, const zb_search_params *params, zb_order *order, zb_search_report *report) {
+zb_status zb_search(const zb_problem *problem, const zb_search_params *params, zb_order *order,
+                    zb_search_report *report) {
   *order = (zb_order){0};
   searcher s;
   ZB_TRY(searcher_init(problem, params, &s));
@@ -504,8 +512,8 @@ static bool all_alike(const int64_t *values, int count) {
 }
 
 /* Searches one placement and keeps the answer if it is the best so far. */
-static zb_status search_one(const zb_problem *problem, const zb_search_params *params, const char *name, int *stage_rank,
-                            zb_order *order, zb_search_report *best) {
+static zb_status search_one(const zb_problem *problem, const zb_search_params *params, const char *name,
+                            int *stage_rank, zb_order *order, zb_search_report *best) {
   zb_order found;
   zb_search_report report;
   ZB_TRY(zb_search(problem, params, &found, &report));
@@ -523,8 +531,8 @@ static zb_status search_one(const zb_problem *problem, const zb_search_params *p
   return NULL;
 }
 
-zb_status zb_search_placement(const zb_problem *problem, const zb_search_params *params, int *stage_rank, zb_order *order,
-                              zb_search_report *report) {
+zb_status zb_search_placement(const zb_problem *problem, const zb_search_params *params, int *stage_rank,
+                              zb_order *order, zb_search_report *report) {
   *order = (zb_order){0};
   ZB_TRY(zb_problem_check(problem));
   const int chunks = problem->stages / problem->ranks;

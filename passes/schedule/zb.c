@@ -1,12 +1,13 @@
-/* ZB: the scheduler of the zero-bubble paper, which builds an order by simulated time within any memory limit; ZB-1p and ZB-2p are it at the
- * memory of 1F1B and at its double.
+/* ZB: the scheduler of the zero-bubble paper, which builds an order by simulated time within any memory limit; ZB-1p
+ * and ZB-2p are it at the memory of 1F1B and at its double.
  *
- * Qi, Wan, Huang, Lin 2024, "Zero Bubble Pipeline Parallelism", arXiv 2401.10241, section 3.1. As there: forwards as memory allows before
- * the first backward, each stage some ahead of the next; then B before F before W; a W where the gap is long enough, and in a smaller one
- * unless waiting would leave the rank idle for longer than allowed, or where memory asks for it; a few settings of these switches are tried,
- * and the one with the least time of the longest rank wins. Unlike there the lead of a stage over the next, the gap that is left to wait
- * and the idle time that is allowed are numbers (rules.c), stages may be uneven, and the tests of Table 5 ask for bubbles as low as
- * published or lower. Limits are rounded down to levels (zb_level_bytes). Tests: test/passes/schedule/iclr24_test.c, search_test.c.
+ * Qi, Wan, Huang, Lin 2024, "Zero Bubble Pipeline Parallelism", arXiv 2401.10241, section 3.1. As there: forwards as
+ * memory allows before the first backward, each stage some ahead of the next; then B before F before W; a W where the
+ * gap is long enough, and in a smaller one unless waiting would leave the rank idle for longer than allowed, or where
+ * memory asks for it; a few settings of these switches are tried, and the one with the least time of the longest rank
+ * wins. Unlike there the lead of a stage over the next, the gap that is left to wait and the idle time that is allowed
+ * are numbers (rules.c), stages may be uneven, and the tests of Table 5 ask for bubbles as low as published or lower.
+ * Limits are rounded down to levels (zb_level_bytes). Tests: test/passes/schedule/iclr24_test.c, search_test.c.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -49,7 +50,8 @@ static void heuristic_deinit(heuristic *h) {
   zb_model_deinit(&h->model);
 }
 
-/* The best of all rules by the longest rank, then by the step; one micro-batch after the other if none can go on within the limits. */
+/* The best of all rules by the longest rank, then by the step; one micro-batch after the other if none can go on within
+ * the limits. */
 static void build_best(heuristic *h, const int64_t *limits, int64_t bound) {
   int64_t work = 0;
   for (int rank = 0; rank < h->w.ranks; ++rank)
@@ -63,7 +65,8 @@ static void build_best(heuristic *h, const int64_t *limits, int64_t bound) {
     zb_timing timing;
     if (!zb_build(&h->w, &rule, h->sequence, h->start)) continue;
     if (!zb_time_sequence(&h->w, h->sequence, &timing, NULL, NULL)) continue;
-    if (timing.stage_ps > best.stage_ps || (timing.stage_ps == best.stage_ps && timing.step_ps >= best.step_ps)) continue;
+    if (timing.stage_ps > best.stage_ps || (timing.stage_ps == best.stage_ps && timing.step_ps >= best.step_ps))
+      continue;
     best = timing;
     memcpy(h->best, h->sequence, h->w.jobs * sizeof *h->best);
   }
@@ -169,15 +172,26 @@ static double bound_2p(const zb_problem *problem, int rank) {
 static const zb_schedule_option zb_options[] = {
     {"memory", 0, 0, 100000, "percent of p micro-batches, what 1F1B needs; 0: the memory limit of the problem"}, {0}};
 
-#define ZB_ROW(c_name, row_name, text, row_options, row_emit, row_bound)                                                  \
-  const zb_schedule_def zb_schedule_##c_name = {                                                                         \
-      .name = row_name, .summary = text, .placement = "plain", .chunks_min = 1, .chunks_max = 1, .any_placement = true,  \
-      .splits_backward = true, .keeps_limit = true, .searches = true, .options = row_options, .emit = row_emit, .memory_bound = row_bound}
+#define ZB_ROW(c_name, row_name, text, row_options, row_emit, row_bound)                                               \
+  const zb_schedule_def zb_schedule_##c_name = {.name = row_name,                                                      \
+                                                .summary = text,                                                       \
+                                                .placement = "plain",                                                  \
+                                                .chunks_min = 1,                                                       \
+                                                .chunks_max = 1,                                                       \
+                                                .any_placement = true,                                                 \
+                                                .splits_backward = true,                                               \
+                                                .keeps_limit = true,                                                   \
+                                                .searches = true,                                                      \
+                                                .options = row_options,                                                \
+                                                .emit = row_emit,                                                      \
+                                                .memory_bound = row_bound}
 ZB_ROW(zb, "zb",
-       "the zero-bubble scheduler: an order by simulated time for any memory limit (Zero Bubble, arXiv 2401.10241, section "
+       "the zero-bubble scheduler: an order by simulated time for any memory limit (Zero Bubble, arXiv 2401.10241, "
+       "section "
        "3.1); one chunk a rank",
        zb_options, emit_zb, bound_zb);
-ZB_ROW(zb_1p, "zb-1p", "zb at the memory of 1F1B, p micro-batches (Zero Bubble, arXiv 2401.10241, section 3.1); one chunk a rank",
-       NULL, emit_1p, bound_1p);
-ZB_ROW(zb_2p, "zb-2p", "zb at twice the memory of 1F1B (Zero Bubble, arXiv 2401.10241, section 3.1); one chunk a rank", NULL,
-       emit_2p, bound_2p);
+ZB_ROW(zb_1p, "zb-1p",
+       "zb at the memory of 1F1B, p micro-batches (Zero Bubble, arXiv 2401.10241, section 3.1); one chunk a rank", NULL,
+       emit_1p, bound_1p);
+ZB_ROW(zb_2p, "zb-2p", "zb at twice the memory of 1F1B (Zero Bubble, arXiv 2401.10241, section 3.1); one chunk a rank",
+       NULL, emit_2p, bound_2p);
