@@ -201,8 +201,9 @@ static zb_status check_outputs(const zb_compile_params *p) {
   return p->output ? zb_output_folder_check("-o", p->output) : NULL;
 }
 
-// Checks them and fills in what is left open.
-static zb_status complete_params(zb_compile_params *p, owned_texts *owned) {
+// Checks them and fills in what is left open. *out_open: the placement is left to the search, and what is filled in is its first.
+static zb_status complete_params(zb_compile_params *p, owned_texts *owned, bool *out_open) {
+  *out_open = false;
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
   ZB_TRY(check_counts(p));
   if (p->weights && ends_with(p->model, ".onnx"))
@@ -217,6 +218,7 @@ static zb_status complete_params(zb_compile_params *p, owned_texts *owned) {
   if (!p->ranks) p->ranks = 1;
   if (!p->micro_batches) p->micro_batches = 1;
   ZB_TRY(zb_schedule_to_train(p->schedule, &choice));
+  *out_open = choice.schedule->searches && choice.schedule->chunks_max > 1 && !p->placement && !p->chunks && !p->pipeline;
   return zb_schedule_layout(choice.schedule, p->ranks, &p->placement, &p->chunks);
 }
 
@@ -450,7 +452,111 @@ void zb_compile_summary_destroy(zb_compile_summary *summary) {
   zb_free(summary);
 }
 
+// ---- The placement of a schedule that searches ----
+
+// Costs, memory and messages of a stage depend on how many there are and where, so each placement is compiled to its plan.
+static const struct {
+  const char *placement;
+  int chunks;
+} searched_layouts[] = {{"plain", 1}, {"v", 2}, {"looped", 2}, {"looped", 4}};
+
+// The passes of a pipeline before (keep_before) or from zb-partition on; it owns nothing.
+static void split_pipeline(const zb_pipeline *pipeline, bool keep_before, zb_pipeline *out) {
+  int at = 0;
+  while (at < pipeline->count && strcmp(pipeline->entries[at].def->name, "zb-partition") != 0) ++at;
+  out->count = keep_before ? at : pipeline->count - at;
+  memcpy(out->entries, pipeline->entries + (keep_before ? 0 : at), (size_t)out->count * sizeof out->entries[0]);
+}
+
+static int64_t step_of(const zb_plan_simulation *simulation, bool stage_metric) {
+  if (!stage_metric) return simulation->step_ps;
+  int64_t longest = 0;
+  for (int r = 0; r < simulation->rank_count; ++r) {
+    int64_t time = simulation->ranks[r].end_ps - simulation->ranks[r].start_ps;
+    if (time > longest) longest = time;
+  }
+  return longest;
+}
+
+// Time of a step of the plan that becomes of a copy of the program; INT64_MAX where none does.
+static zb_status try_layout(const zb_compile_params *params, const zb_module *program, int64_t *out_ps) {
+  zb_pipeline pipeline = {0}, rest;
+  zb_compile_state state = {.options_of_zbc = true};
+  zb_module copy = *program;
+  *out_ps = INT64_MAX;
+  copy.module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(program->module)));
+  zb_status status = mlirModuleIsNull(copy.module) ? ZB_OUT_OF_MEMORY() : build_pipeline(params, &pipeline);
+  if (status) goto cleanup;
+  split_pipeline(&pipeline, false, &rest);
+  status = zb_pipeline_run(&rest, &copy, &state, NULL);
+  zb_code code = zb_status_code(status);
+  if (code == ZB_INVALID || code == ZB_INFEASIBLE || code == ZB_USAGE) {
+    zb_status_free(status); // not defined for these stages, or over the limit: other placements may do
+    status = NULL;
+  } else if (!status) {
+    zb_plan_simulation simulation;
+    ZB_TRY_GOTO(zb_plan_simulate(state.plan, &simulation));
+    *out_ps = step_of(&simulation, params->metric && strcmp(params->metric, "stage") == 0);
+    zb_plan_simulation_free(&simulation);
+  }
+cleanup:
+  zb_pipeline_deinit(&pipeline);
+  if (state.plan) zb_plan_destroy(state.plan);
+  if (!mlirModuleIsNull(copy.module)) mlirModuleDestroy(copy.module);
+  return status;
+}
+
+static void discard(void *context, const char *text) {
+  (void)context;
+  (void)text;
+}
+
+// Sets the placement and chunks of the shortest step; of equal ones the first. Unchanged where none makes a plan: the compile then says why.
+static zb_status search_layout(zb_compile_params *params, const zb_module *program, zb_diagnostics *diagnostics) {
+  zb_diagnostics spoken = *diagnostics;
+  int64_t best = INT64_MAX;
+  zb_compile_params candidate = *params;
+  zb_schedule_choice choice;
+  zb_status status = zb_schedule_parse(params->schedule, &choice);
+  diagnostics->write = discard;
+  for (size_t i = 0; i < sizeof searched_layouts / sizeof searched_layouts[0] && !status; ++i) {
+    int64_t time;
+    if (searched_layouts[i].chunks < choice.schedule->chunks_min || searched_layouts[i].chunks > choice.schedule->chunks_max) continue;
+    candidate.placement = searched_layouts[i].placement;
+    candidate.chunks = searched_layouts[i].chunks;
+    status = try_layout(&candidate, program, &time);
+    if (status || time >= best) continue;
+    best = time;
+    params->placement = candidate.placement;
+    params->chunks = candidate.chunks;
+  }
+  *diagnostics = spoken;
+  return status;
+}
+
 // ---- zb_compile ----
+
+// Runs the pipeline of the params; with an open placement the part before zb-partition, then the search, then the rest.
+static zb_status run_pipeline(zb_compile_params *params, bool open_layout, zb_module *program, zb_compile_state *state, zb_pipeline_hooks *hooks,
+                              zb_diagnostics *diagnostics) {
+  zb_pipeline pipeline = {0}, part;
+  zb_status status = build_pipeline(params, &pipeline);
+  if (!status && open_layout) {
+    split_pipeline(&pipeline, true, &part);
+    ZB_TRY_GOTO(zb_pipeline_run(&part, program, state, hooks));
+    ZB_TRY_GOTO(search_layout(params, program, diagnostics));
+    zb_pipeline_deinit(&pipeline);
+    pipeline = (zb_pipeline){0};
+    ZB_TRY_GOTO(build_pipeline(params, &pipeline));
+    split_pipeline(&pipeline, false, &part);
+    status = zb_pipeline_run(&part, program, state, hooks);
+  } else if (!status) {
+    status = zb_pipeline_run(&pipeline, program, state, hooks);
+  }
+cleanup:
+  zb_pipeline_deinit(&pipeline);
+  return status;
+}
 
 static double now_seconds(void) {
   struct timespec time;
@@ -470,21 +576,20 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   owned_texts owned = {0};
   zb_status status = NULL;
   double start = now_seconds();
-  zb_pipeline pipeline = {0};
+  bool open_layout = false;
   zb_module program = {.context = {0}};
   zb_compile_state state = {.summary = zb_alloc(sizeof *state.summary), .options_of_zbc = !given->pipeline};
   run_context context = {.params = params};
   zb_diagnostics diagnostics = {.write = params->diagnostic ? params->diagnostic : write_stderr, .context = params->diagnostic_context};
   if (!state.summary) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  ZB_TRY_GOTO(complete_params(&completed, &owned));
-  ZB_TRY_GOTO(build_pipeline(params, &pipeline));
+  ZB_TRY_GOTO(complete_params(&completed, &owned, &open_layout));
   program.context = zb_context_create(params->pipeline != NULL);
   if (mlirContextIsNull(program.context)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   zb_diagnostics_attach(program.context, &diagnostics);
   ZB_TRY_GOTO(import(params, &program));
   ZB_TRY_GOTO(list_untrained(program.module, state.summary));
   zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};
-  ZB_TRY_GOTO(zb_pipeline_run(&pipeline, &program, &state, &hooks));
+  ZB_TRY_GOTO(run_pipeline(&completed, open_layout, &program, &state, &hooks, &diagnostics));
   ZB_TRY_GOTO(context.status);
   context.status = NULL;
   if (!state.plan) ZB_TRY_GOTO(zb_status_hint(ZB_ERROR(USAGE, "the pipeline makes no plan"), "end it with zb-verify-plan"));
@@ -500,7 +605,6 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
 cleanup:
   zb_free(owned.placement);
   zb_free(owned.optimizer);
-  zb_pipeline_deinit(&pipeline);
   if (state.plan) zb_plan_destroy(state.plan);
   zb_compile_summary_destroy(state.summary);
   if (!mlirContextIsNull(program.context)) zb_module_deinit(&program);
