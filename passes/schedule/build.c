@@ -305,7 +305,7 @@ static void visit(builder *b, int rank, int64_t now) {
   run(b, rank, &best, now);
 }
 
-bool zb_build(zb_workshop *w, const zb_build_rule *rule, zb_slot *sequence, int64_t *start_ps) {
+bool zb_build_order(zb_workshop *w, const zb_build_rule *rule, zb_slot *sequence, int64_t *start_ps) {
   builder b = {.w = w, .d = rule->backwards ? &w->mirror : &w->forwards, .rule = rule, .sequence = sequence};
   b.start_ps = start_ps;
   ++w->evaluations;

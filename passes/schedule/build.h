@@ -74,7 +74,7 @@ typedef struct zb_build_rule {
 
 /* Fills sequence[jobs], and start_ps[jobs] with when each job starts; backwards, counted from the end, so below 0.
  * False: stuck, a rank cannot go on within its limit. O(jobs * (chunks + ranks)). */
-bool zb_build(zb_workshop *workshop, const zb_build_rule *rule, zb_slot *sequence, int64_t *start_ps) ZB_MUST_USE;
+bool zb_build_order(zb_workshop *workshop, const zb_build_rule *rule, zb_slot *sequence, int64_t *start_ps) ZB_MUST_USE;
 
 typedef struct zb_timing {
   int64_t step_ps, stage_ps;

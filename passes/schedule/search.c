@@ -212,7 +212,7 @@ static int64_t refine_backwards(searcher *s, const zb_build_rule *forwards, int6
   rule.cap = NULL;
   rule.release = s->release;
   rule.backwards = true;
-  return zb_build(&s->w, &rule, s->sequence, s->start) ? judge_sequence(s, false) : INT64_MAX;
+  return zb_build_order(&s->w, &rule, s->sequence, s->start) ? judge_sequence(s, false) : INT64_MAX;
 }
 
 /* Backwards and forwards in turn, from s->sequence and s->start, as long as it gets better. */
@@ -223,7 +223,7 @@ static void refine(searcher *s, const zb_build_rule *rule, int64_t time) {
     memcpy(s->priority, s->start, s->w.jobs * sizeof *s->start);
     zb_build_rule forwards = *rule;
     forwards.priority = s->priority;
-    if (!zb_build(&s->w, &forwards, s->sequence, s->start)) return;
+    if (!zb_build_order(&s->w, &forwards, s->sequence, s->start)) return;
     time = judge_sequence(s, true);
     if (time >= best && backwards >= best) return;
     best = time < backwards ? time : backwards;
@@ -238,7 +238,7 @@ static bool is_promising(const searcher *s, int64_t time) {
 }
 
 static void try_rule(searcher *s, const zb_build_rule *rule) {
-  if (is_spent(s) || !zb_build(&s->w, rule, s->sequence, s->start)) return;
+  if (is_spent(s) || !zb_build_order(&s->w, rule, s->sequence, s->start)) return;
   const int64_t time = judge_sequence(s, true);
   if (time < INT64_MAX && is_promising(s, time)) refine(s, rule, time);
 }

@@ -63,7 +63,7 @@ static void build_best(heuristic *h, const int64_t *limits, int64_t bound) {
     zb_build_rule rule = zb_rule_make(&h->rules, &numbers, limits);
     rule.count_start = false;
     zb_timing timing;
-    if (!zb_build(&h->w, &rule, h->sequence, h->start)) continue;
+    if (!zb_build_order(&h->w, &rule, h->sequence, h->start)) continue;
     if (!zb_time_sequence(&h->w, h->sequence, &timing, NULL, NULL)) continue;
     if (timing.stage_ps > best.stage_ps || (timing.stage_ps == best.stage_ps && timing.step_ps >= best.step_ps))
       continue;
