@@ -86,7 +86,7 @@ typedef struct zb_cost_link {
 typedef struct zb_cost_overheads {
   int64_t job_ps;  /* of the interpreter, each job */
   int64_t read_ps; /* beside it, each READ job */
-  int64_t step_ps; /* a step, to start all ranks and to hear that they are done */
+  int64_t step_ps; /* a step: to wake all ranks, clear gradients, and hear that all are done */
 } zb_cost_overheads;
 
 /* The analytic model: op_ps + the larger of moving its bytes and computing its products (by `products`). */

@@ -79,7 +79,7 @@ static bool make_rank(zb_plan *plan, int r) {
   if (r == 0) { /* a step has a loss: here a zero */
     rank->jobs[rank->job_count++] =
         (zb_plan_job){.kind = ZB_JOB_REPORT, .subprogram = -1, .stage = -1, .message = -1, .input = -1, .parts = {rank->pool_range_count, 1}};
-    rank->pool_ranges[rank->pool_range_count++] = (zb_plan_range){3 * tensor_bytes, sizeof(float)};
+    rank->pool_ranges[rank->pool_range_count++] = (zb_plan_range){0, sizeof(float)}; /* of the first operand, which nothing writes */
   }
   int first = (r / 2) * 2 * MESSAGE_COUNT;
   for (int i = 0; i < 2 * MESSAGE_COUNT; ++i) add_post(rank, (i % 2 == r % 2) ? ZB_JOB_SEND : ZB_JOB_RECV, first + i);

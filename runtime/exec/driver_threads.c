@@ -36,6 +36,7 @@ zb_status zb_driver_note_positions(const zb_driver_params *params, zb_status sta
 }
 
 static zb_status run_executor(const zb_driver *driver, zb_executor *e) {
+  ZB_TRY(zb_executor_clear(e));
   e->started_ps = e->ended_ps = zb_monotonic_ps();
   for (;;) {
     zb_executor_state state = ZB_EXECUTOR_DONE;

@@ -115,6 +115,7 @@ static zb_status virtual_run(zb_driver *driver, int64_t *out_ps) {
   for (int i = 0; i < driver->params.count; ++i) {
     driver->ranks[i] = (virtual_rank){0};
     driver->params.executors[i].started_ps = 0;
+    ZB_TRY(zb_executor_clear(&driver->params.executors[i]));
   }
   while (!all_done(driver)) {
     int64_t arrival_ps = 0;

@@ -111,19 +111,25 @@ static void begin(zb_executor *e, int first, int end) {
   e->waiting_ps = 0;
 }
 
-zb_status zb_executor_begin_load(zb_executor *e) {
+void zb_executor_begin_load(zb_executor *e) {
   begin(e, 0, e->program->load_count);
-  return NULL;
+  e->cleared = true;
 }
 
-zb_status zb_executor_begin_step(zb_executor *e, int64_t step) {
+void zb_executor_begin_step(zb_executor *e, int64_t step) {
+  begin(e, e->program->load_count, e->program->job_count);
+  e->step = step;
+  e->cleared = false;
+}
+
+zb_status zb_executor_clear(zb_executor *e) {
+  if (e->cleared) return NULL;
+  e->cleared = true;
   const zb_device_def *device = e->params.device;
   const zb_plan_range *gradients = &e->program->regions[ZB_REGION_GRADIENTS];
   const zb_plan_range *counter = &e->program->regions[ZB_REGION_STEP];
-  begin(e, e->program->load_count, e->program->job_count);
-  e->step = step;
   ZB_TRY(device->zero(e->device, e->arena + gradients->offset, gradients->bytes));
-  int64_t number = step + 1;
+  int64_t number = e->step + 1;
   if (counter->bytes >= sizeof number)
     ZB_TRY(device->upload(e->device, e->arena + counter->offset, &number, sizeof number));
   if (e->times) memset(e->times, 0, sizeof(zb_run_times) * (size_t)e->program->job_count);

@@ -3,7 +3,7 @@
  *
  * zb_executor_advance does at most one job and never blocks. A driver (driver.h) calls it again and again, and when it
  * is blocked lets time pass: a thread waits for the message, the virtual clock goes on to the next event. Nothing is
- * allocated between zb_executor_begin and ZB_EXECUTOR_DONE.
+ * allocated between zb_executor_clear and ZB_EXECUTOR_DONE.
  */
 #ifndef ZB_EXEC_EXECUTOR_H
 #define ZB_EXEC_EXECUTOR_H
@@ -51,13 +51,14 @@ typedef struct zb_executor {
   zb_liveness liveness;   /* if poison */
   /* Where it is. */
   int64_t step; /* from 0 */
+  bool cleared; /* zb_executor_clear was called */
   int job, end;
   uint32_t wait;  /* how many waits of the job are over */
   int drain;      /* after the last job: next communication job to wait for */
   int blocked_on; /* message, while BLOCKED */
   /* What a step took, of the clock of the driver. */
   int64_t compute_ps, waiting_ps;
-  int64_t started_ps, ended_ps; /* by the driver: its first advance, and when all was done */
+  int64_t started_ps, ended_ps; /* by the driver: before its first advance, and when all was done */
   const int64_t *virtual_now_ps; /* NULL: the monotonic clock */
 } zb_executor;
 
@@ -65,9 +66,11 @@ typedef struct zb_executor {
  * zb_executor_deinit. */
 zb_status zb_executor_init(zb_executor *executor, const zb_executor_params *params) ZB_MUST_USE;
 void zb_executor_deinit(zb_executor *executor);
-/* Starts the LOAD jobs, or a step (zeroes the gradients and writes the step number). */
-zb_status zb_executor_begin_load(zb_executor *executor) ZB_MUST_USE;
-zb_status zb_executor_begin_step(zb_executor *executor, int64_t step) ZB_MUST_USE;
+/* The next run is that of the LOAD jobs, or of a step. */
+void zb_executor_begin_load(zb_executor *executor);
+void zb_executor_begin_step(zb_executor *executor, int64_t step);
+/* By the driver, on the thread of the rank, before the first advance of a run: zeroes the gradients and writes the step number. */
+zb_status zb_executor_clear(zb_executor *executor) ZB_MUST_USE;
 /* Does the next job if it can. Errors name rank and job; the executor is then of no more use. */
 zb_status zb_executor_advance(zb_executor *executor, zb_executor_state *out_state) ZB_MUST_USE;
 /* The driver was told to wait for blocked_on at start_ps, and goes on at now_ps. */

@@ -180,7 +180,7 @@ typedef struct zb_plan {
   bool link_copies;            /* the side that posts second moves the bytes itself, and does nothing else meanwhile */
   int64_t link_wake_ps;        /* until a rank that waited goes on after its message is complete */
   int64_t job_ps, read_ps;     /* what the interpreter takes: every job; a READ beside it */
-  int64_t step_ps;             /* to start all ranks and to hear that they are done, once a step */
+  int64_t step_ps;             /* once a step: to wake all ranks, clear gradients, and hear that all are done */
   uint64_t model_hash;         /* FNV-1a of names and shapes of parameters and optimizer: a checkpoint of another model is refused */
   zb_plan_rank *ranks;         /* rank_count, or fewer when read for some ranks only: ranks[i].job_count == 0 and jobs == NULL then */
   struct zb_plan_arena *arena; /* owns everything above */
