@@ -435,6 +435,7 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
   out->kind = kind_of(info->function);
   out->workspace_bytes = info->workspace.bytes;
   out->time_ps = zb_get_i64(info->function, "zb.time_ps", 1);
+  out->first_ps = zb_get_i64(info->function, "zb.first_ps", 0);
   zb_cost_of_block(zb_function_block(info->function), NULL, &out->key);
   out->base_count = info->base_count;
   out->bases = PLAN_NEW(e, info->base_count, const char *);

@@ -398,13 +398,13 @@ static void add_results(rebuild *r, const zb_map *leaving) {
 }
 
 // As a whole if it was measured, which counts what ops do to each other's caches, else the sum of its ops.
-static zb_status function_cost(const memory *m, MlirOperation function, zb_op_cost *out) {
+static zb_status function_cost(const memory *m, MlirOperation function, zb_op_cost *out, int64_t *out_first_ps) {
   uint64_t key = 0;
   const char *kind = zb_get_string(function, ZB_ATTR_CLASS);
   *out = zb_cost_of_block(zb_function_block(function), m->costs, &key);
   if (!m->costs || !m->costs->program.ranks) return NULL;
-  int64_t whole = zb_costs_subprogram(m->costs, kind, zb_get_i64(function, ZB_ATTR_STAGE, -1), key);
-  if (whole >= 0) out->time_ps = whole;
+  const zb_cost_subprogram *whole = zb_costs_subprogram(m->costs, kind, zb_get_i64(function, ZB_ATTR_STAGE, -1), key);
+  if (whole) out->time_ps = whole->time_ps, *out_first_ps = whole->first_ps;
   else if (!m->costs->op_count && strcmp(kind, "LOAD") != 0)
     return zb_status_hint(ZB_ERROR(INVALID, "the costs know whole subprograms only, and %s is not among them: they were measured on '%s' with other "
                                             "cuts or another number of ranks",
@@ -417,7 +417,8 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, 
   rebuild r = {.m = m, .stage = stage, .class_index = class_index, .old = old};
   MlirBlock old_block = zb_function_block(old);
   zb_op_cost cost;
-  ZB_TRY(function_cost(m, old, &cost));
+  int64_t first_ps = 0; // 0: as the others
+  ZB_TRY(function_cost(m, old, &cost, &first_ps));
   zb_function_begin(&r.f, m->context, mlirOperationGetLocation(old));
   r.builder = zb_builder_at_end(r.f.block, r.f.location);
   add_frame_arguments(&r);
@@ -450,6 +451,7 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, 
   mlirOperationDestroy(old);
   zb_workspace workspace;
   ZB_TRY(zb_workspace_build(now, &workspace));
+  if (first_ps) zb_set_i64(now, "zb.first_ps", first_ps);
   zb_set_i64(now, "zb.workspace", (int64_t)workspace.bytes);
   zb_workspace_deinit(&workspace);
   return NULL;

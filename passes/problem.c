@@ -33,6 +33,12 @@ static int class_index(MlirOperation function) {
   return name[0] == 'F' ? ZB_CLASS_INDEX_F : name[0] == 'B' ? ZB_CLASS_INDEX_B : name[0] == 'W' ? ZB_CLASS_INDEX_W : -1;
 }
 
+// With the interpreter's part; the first run of a step is spread over all.
+static int64_t job_time(const zb_module_problem *p, MlirOperation function, int runs) {
+  int64_t time = zb_get_i64(function, "zb.time_ps", 1), first = zb_get_i64(function, "zb.first_ps", time);
+  return time + (runs > 0 ? (first - time) / runs : 0) + p->job_ps;
+}
+
 static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
   int64_t pool_bytes[POOL_COUNT] = {0}, workspace = 0;
   ZB_FOR_EACH_OP(function, zb_function_block(module)) {
@@ -46,7 +52,7 @@ static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
     }
     int64_t own = zb_get_i64(function, "zb.workspace", 0);
     if (own > workspace) workspace = own;
-    if (strcmp(name, "OPT") == 0) p->optimizer_ps[rank] += zb_get_i64(function, "zb.time_ps", 0) + p->job_ps;
+    if (strcmp(name, "OPT") == 0) p->optimizer_ps[rank] += job_time(p, function, 1);
   }
   p->base_bytes[rank] = workspace + (int64_t)zb_align(8);
   for (int i = 0; i < POOL_COUNT; ++i) p->base_bytes[rank] += pool_bytes[i];
@@ -58,7 +64,7 @@ static void read_costs(zb_module_problem *p) {
     int64_t fb = zb_frame_bytes(f[0], frame_names[FRAME_FB]), fw = zb_frame_bytes(f[0], frame_names[FRAME_FW]);
     int64_t bw = zb_frame_bytes(f[1], frame_names[FRAME_BW]);
     zb_stage_cost *cost = &p->costs[s];
-    for (int c = 0; c < ZB_CLASS_INDEX_COUNT; ++c) cost->time_ps[c] = zb_get_i64(f[c], "zb.time_ps", 1) + p->job_ps;
+    for (int c = 0; c < ZB_CLASS_INDEX_COUNT; ++c) cost->time_ps[c] = job_time(p, f[c], p->problem.micro_batches);
     cost->keep_bytes[ZB_F] = fb + fw;
     cost->keep_bytes[ZB_B] = bw;
     cost->free_bytes[ZB_B] = fb;

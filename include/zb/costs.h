@@ -10,7 +10,8 @@
  *    "stages": [{"stage": 0, "rank": 0, "fb_bytes": 0, "fw_bytes": 4096, "bw_bytes": 2048}, ...],
  *    "ranks": [{"rank": 0, "base_bytes": 65536}, ...],                           weights, optimizer state, workspace: what is always there
  *    "edges": [{"source": 0, "destination": 1, "forward_bytes": 4096, "backward_bytes": 4096}, ...],       between stages, a micro-batch
- *    "subprograms": [{"name": "s0_F", "rank": 0, "stage": 0, "kind": "F", "key": "9a...", "time_ps": 1000, "runs": 80}, ...],
+ *    "subprograms": [{"name": "s0_F", "rank": 0, "stage": 0, "kind": "F", "key": "9a...", "first_ps": 1100,
+ *                      "time_ps": 1000, "runs": 80}, ...],
  *    "ops": [{"op": "matmul 8x16xf32 16x4xf32", "time_ps": 700, "runs": 640}, ...],           by op, shapes and attributes, of all ranks,
  *                                                                                   so that they add up to the subprograms
  *    "messages": [{"source": 0, "destination": 1, "bytes": 4096, "time_ps": 300, "runs": 80}, ...],        between ranks, by size
@@ -63,7 +64,8 @@ typedef struct zb_cost_subprogram {
   int64_t rank, stage; /* stage -1: of no stage alone */
   char *kind;          /* "F", "B", "W", "OPT", "LOAD" */
   uint64_t key;        /* of its ops: the same subprogram in another plan has the same key */
-  int64_t time_ps, runs;
+  int64_t first_ps;    /* its first run of a step: the optimizer and the other jobs of a step leave cold caches */
+  int64_t time_ps, runs; /* the others; where there is one run a step, the same */
 } zb_cost_subprogram;
 
 typedef struct zb_cost_op {
@@ -131,8 +133,8 @@ ZB_API bool zb_costs_is(const char *path);
 
 /* Time of an op by its text, in ps; -1 if it was not measured. O(1). */
 ZB_API int64_t zb_costs_op(const zb_costs *costs, const char *op);
-/* Time of a subprogram, in ps: of this kind, stage and key, else of this kind and key on any stage; -1 if none was measured. O(subprograms). */
-ZB_API int64_t zb_costs_subprogram(const zb_costs *costs, const char *kind, int64_t stage, uint64_t key);
+/* A subprogram of this kind, stage and key, else of this kind and key on any stage; NULL if none was measured. O(subprograms). */
+ZB_API const zb_cost_subprogram *zb_costs_subprogram(const zb_costs *costs, const char *kind, int64_t stage, uint64_t key);
 /* Time of a product of so many flops by the calibration, between the two nearest sizes; -1 without one. O(products). */
 ZB_API int64_t zb_costs_product(const zb_costs *costs, double flops);
 

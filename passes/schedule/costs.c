@@ -25,12 +25,12 @@ static void fill_stages(const zb_costs *from, int *stage_rank, zb_stage_cost *co
   }
 }
 
-/* A job of the schedule is one of the plan and takes what the interpreter takes. */
-static void fill_times(const zb_costs *from, zb_stage_cost *costs, int64_t *optimizer_ps) {
+/* A job of the schedule is one of the plan and takes what the interpreter takes; the first of a step is spread over all. */
+static void fill_times(const zb_costs *from, int64_t micro_batches, zb_stage_cost *costs, int64_t *optimizer_ps) {
   static const char *const kinds[ZB_KIND_COUNT] = {[ZB_F] = "F", [ZB_B] = "B", [ZB_W] = "W"};
   for (int64_t i = 0; i < from->subprogram_count; ++i) {
     const zb_cost_subprogram *s = &from->subprograms[i];
-    int64_t time_ps = s->time_ps + from->overheads.job_ps;
+    int64_t time_ps = s->time_ps + (s->first_ps - s->time_ps) / micro_batches + from->overheads.job_ps;
     for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
       if (strcmp(s->kind, kinds[kind]) == 0) costs[s->stage].time_ps[kind] = time_ps;
     if (strcmp(s->kind, "OPT") == 0) optimizer_ps[s->rank] += time_ps;
@@ -66,7 +66,7 @@ zb_status zb_costs_problem(const zb_costs *costs, int micro_batches, zb_problem 
     return ZB_OUT_OF_MEMORY();
   }
   fill_stages(costs, stage_rank, stage_costs);
-  fill_times(costs, stage_costs, optimizer_ps);
+  fill_times(costs, out->micro_batches, stage_costs, optimizer_ps);
   for (size_t i = 0; i < edges; ++i)
     edge[i] = (zb_edge){(int)costs->edges[i].source, (int)costs->edges[i].destination, costs->edges[i].forward_bytes, costs->edges[i].backward_bytes};
   for (size_t r = 0; r < ranks; ++r) base_bytes[r] = costs->ranks[r].base_bytes;

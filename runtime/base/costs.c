@@ -89,6 +89,7 @@ static const field subprogram_fields[] = {
     F_INTEGER(zb_cost_subprogram, stage, -1, stage_last),
     F_TEXT(zb_cost_subprogram, kind),
     F_KEY(zb_cost_subprogram, key),
+    F_INTEGER(zb_cost_subprogram, first_ps, 0, time_most),
     F_INTEGER(zb_cost_subprogram, time_ps, 0, time_most),
     F_INTEGER(zb_cost_subprogram, runs, 1, count_most),
     {0},
@@ -501,13 +502,13 @@ int64_t zb_costs_op(const zb_costs *costs, const char *op) {
   return index < 0 ? -1 : costs->ops[index].time_ps;
 }
 
-int64_t zb_costs_subprogram(const zb_costs *costs, const char *kind, int64_t stage, uint64_t key) {
-  int64_t other = -1;
+const zb_cost_subprogram *zb_costs_subprogram(const zb_costs *costs, const char *kind, int64_t stage, uint64_t key) {
+  const zb_cost_subprogram *other = NULL;
   for (int64_t i = 0; i < costs->subprogram_count; ++i) {
     const zb_cost_subprogram *s = &costs->subprograms[i];
     if (s->key != key || strcmp(s->kind, kind) != 0) continue;
-    if (s->stage == stage) return s->time_ps;
-    if (other < 0) other = s->time_ps;
+    if (s->stage == stage) return s;
+    if (!other) other = s;
   }
   return other;
 }

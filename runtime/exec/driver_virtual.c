@@ -67,7 +67,7 @@ static void deliver(zb_driver *driver, int message, int64_t arrival_ps) {
 
 /* What the job that has just run takes by the plan's costs, without the interpreter's part. */
 static int64_t time_of(const zb_driver *driver, const zb_executor *e, const zb_plan_job *job) {
-  if (job->subprogram >= 0) return e->program->subprograms[job->subprogram].time_ps;
+  if (job->subprogram >= 0) return e->virtual_ps;
   if (job->kind == ZB_JOB_READ) return e->params.plan->read_ps;
   return job->message >= 0 ? zb_virtual_copy_ps(driver->params.transport) : 0;
 }

@@ -56,6 +56,8 @@ typedef struct zb_executor {
   uint32_t wait;  /* how many waits of the job are over */
   int drain;      /* after the last job: next communication job to wait for */
   int blocked_on; /* message, while BLOCKED */
+  bool *ran;          /* [subprogram] in this step */
+  int64_t virtual_ps; /* what the last compute job takes on a virtual clock */
   /* What a step took, of the clock of the driver. */
   int64_t compute_ps, waiting_ps;
   int64_t started_ps, ended_ps; /* by the driver: before its first advance, and when all was done */

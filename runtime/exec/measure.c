@@ -32,6 +32,8 @@ struct zb_measure {
   int **op_begin;         /* [rank][subprogram] */
   const char **op_texts;
   int op_count, op_first;
+  int first_runs; /* series of first runs in a step, in the order of the subprograms' */
+  bool *ran;      /* [subprogram of all ranks] in the step at hand */
   int *message_series;
   message_kind *message_kinds;
   int message_kind_count, message_first;
@@ -136,16 +138,22 @@ static zb_status keep(series *s) {
   return NULL;
 }
 
+/* A run of a subprogram, given by its series. */
+static void add_subprogram_run(zb_measure *m, int number, int64_t ps) {
+  bool *ran = &m->ran[number - FIXED_SERIES];
+  add_run(&m->all[*ran ? number : m->first_runs + number - FIXED_SERIES], ps);
+  *ran = true;
+}
+
 /* LOAD ran once, before the first step. */
 static zb_status sample_load(zb_measure *m) {
   for (int r = 0; r < m->params.plan->rank_count; ++r) {
     const zb_executor *e = &m->params.executors[r];
     for (int i = 0; i < e->program->load_count; ++i) {
-      series *s = &m->all[m->subprogram_series[r] + e->program->jobs[i].subprogram];
-      add_run(s, e->times[i].end_ps - e->times[i].start_ps);
-      ZB_TRY(keep(s));
+      add_subprogram_run(m, m->subprogram_series[r] + e->program->jobs[i].subprogram, e->times[i].end_ps - e->times[i].start_ps);
     }
   }
+  for (size_t i = 0; i < m->series_count; ++i) ZB_TRY(keep(&m->all[i]));
   return NULL;
 }
 
@@ -167,9 +175,11 @@ zb_status zb_measure_create(const zb_measure_params *params, zb_measure **out) {
   }
   m->op_first = (int)m->series_count;
   m->message_first = m->op_first + m->op_count;
-  m->series_count = (size_t)(m->message_first + m->message_kind_count);
+  m->first_runs = m->message_first + m->message_kind_count;
+  m->series_count = (size_t)(m->first_runs + m->op_first - FIXED_SERIES);
+  m->ran = zb_alloc((size_t)(m->op_first - FIXED_SERIES) + 1);
   m->all = zb_alloc(m->series_count * sizeof *m->all);
-  if (!m->all) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  if (!m->all || !m->ran) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(sample_load(m));
   *out = m;
   m = NULL;
@@ -187,6 +197,7 @@ void zb_measure_destroy(zb_measure *m) {
   }
   zb_free(m->all);
   zb_free(m->subprogram_series);
+  zb_free(m->ran);
   zb_free(m->op_series);
   zb_free(m->op_begin);
   zb_free(m->op_texts);
@@ -212,6 +223,7 @@ static int64_t length(zb_run_times times) { return times.end_ps - times.start_ps
 
 /* What ranks did beside waiting, and what is left for the interpreter. */
 static void sample_jobs(zb_measure *m) {
+  memset(m->ran, 0, (size_t)(m->op_first - FIXED_SERIES));
   const zb_plan *plan = m->params.plan;
   bool moves = copies(m);
   for (int r = 0; r < plan->rank_count; ++r) {
@@ -220,7 +232,7 @@ static void sample_jobs(zb_measure *m) {
     for (int i = e->program->load_count; i < e->program->job_count; ++i) {
       const zb_plan_job *job = &e->program->jobs[i];
       int64_t time = length(e->times[i]);
-      if (job->subprogram >= 0) add_run(&m->all[m->subprogram_series[r] + job->subprogram], time);
+      if (job->subprogram >= 0) add_subprogram_run(m, m->subprogram_series[r] + job->subprogram, time);
       if (job->kind == ZB_JOB_READ) add_run(&m->all[READ], time);
       bool second = false; /* whoever posts second copies */
       if (job->message >= 0 && moves) {
@@ -405,10 +417,12 @@ static zb_status fill_subprograms(const zb_measure *m, zb_costs *out) {
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
       const zb_plan_subprogram *s = &plan->ranks[r].subprograms[i];
-      const series *times = &m->all[m->subprogram_series[r] + i];
-      if (times->runs == 0) continue;
+      const series *others = &m->all[m->subprogram_series[r] + i];
+      const series *first = &m->all[m->first_runs + m->subprogram_series[r] - FIXED_SERIES + i];
+      if (first->runs == 0) continue;
       zb_cost_subprogram *to = &out->subprograms[out->subprogram_count++];
-      *to = (zb_cost_subprogram){.rank = r, .stage = s->stage, .key = s->key, .time_ps = median(times), .runs = times->runs};
+      *to = (zb_cost_subprogram){.rank = r, .stage = s->stage, .key = s->key, .first_ps = median(first),
+                                 .time_ps = median(others->runs ? others : first), .runs = first->runs + others->runs};
       if (!set_text(&to->name, s->name) || !set_text(&to->kind, zb_job_mnemonic(s->kind))) return ZB_OUT_OF_MEMORY();
     }
   return NULL;
@@ -420,8 +434,10 @@ static double whole_by_ops(const zb_measure *m) {
   double whole = 0, ops = 0;
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
-      const series *s = &m->all[m->subprogram_series[r] + i];
-      if (plan->ranks[r].subprograms[i].kind != ZB_JOB_LOAD) whole += (double)median(s) * (double)s->runs;
+      const series *others = &m->all[m->subprogram_series[r] + i];
+      const series *first = &m->all[m->first_runs + m->subprogram_series[r] - FIXED_SERIES + i];
+      if (plan->ranks[r].subprograms[i].kind == ZB_JOB_LOAD) continue;
+      whole += (double)median(others) * (double)others->runs + (double)median(first) * (double)first->runs;
     }
   for (int i = 0; i < m->op_count; ++i) ops += (double)median(&m->all[m->op_first + i]) * (double)m->all[m->op_first + i].runs;
   whole /= (double)m->counted_plain;

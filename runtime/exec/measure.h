@@ -2,7 +2,8 @@
  *
  * After each step the job times of all executors become one sample a kind: the mean of what that step ran of it. Means add up to a step as
  * medians of single runs would not; the median over steps then leaves out the steps that something else disturbed. Single ops are timed in
- * every other step only, so that reading clocks does not count as work of subprograms. The first step is not counted: its memory is cold.
+ * every other step only, so that reading clocks does not count as work of subprograms. The first step is not counted: its memory is
+ * new. Of a subprogram the first run in a step is a kind of its own: its caches are cold.
  */
 #ifndef ZB_EXEC_MEASURE_H
 #define ZB_EXEC_MEASURE_H

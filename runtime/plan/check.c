@@ -207,7 +207,7 @@ static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank,
   if (subprogram->stage < -1 || subprogram->stage >= plan->stage_count)
     return MALFORMED(rank->rank, "subprogram %s is of stage %d, the plan has %d", subprogram->name, subprogram->stage,
                      plan->stage_count);
-  if (subprogram->time_ps < 0 || !number_is_valid(subprogram->flops) || !number_is_valid(subprogram->product_flops))
+  if (subprogram->time_ps < 0 || subprogram->first_ps < 0 || !number_is_valid(subprogram->flops) || !number_is_valid(subprogram->product_flops))
     return MALFORMED(rank->rank, "subprogram %s: time and flops must be numbers >= 0", subprogram->name);
   for (int i = 0; i < subprogram->base_count; ++i)
     if (subprogram->base_bytes[i] > rank->arena_bytes)

@@ -74,6 +74,7 @@ typedef struct zb_plan_subprogram {
   int instruction_count;
   uint64_t workspace_bytes;       /* of this subprogram; the region holds the largest */
   int64_t time_ps;                /* expected, from the cost model or a profile */
+  int64_t first_ps;               /* of its first run in a step, when caches are cold; 0: time_ps */
   double flops, product_flops;
   uint64_t key;                   /* of its ops: what it is in a file of costs */
 } zb_plan_subprogram;

@@ -170,6 +170,7 @@ static void say_subprogram(printer *it, const zb_plan_rank *rank, const zb_plan_
   say(it, ": %s", zb_job_mnemonic(subprogram->kind));
   if (subprogram->stage >= 0) say(it, " of stage %d", subprogram->stage);
   say_number(it, ", time ", (uint64_t)subprogram->time_ps, " ps");
+  if (subprogram->first_ps) say_number(it, ", the first ", (uint64_t)subprogram->first_ps, " ps");
   say(it, ", flops %.17g, products %.17g", subprogram->flops, subprogram->product_flops);
   say_number(it, ", workspace ", subprogram->workspace_bytes, "\n");
   for (int i = 0; i < subprogram->base_count; ++i) {

@@ -334,6 +334,7 @@ static void read_subprogram(reader *it, const Zb__Plan__Subprogram *from, zb_pla
   }
   out->workspace_bytes = from->workspace_bytes;
   out->time_ps = from->time_ps;
+  out->first_ps = from->first_ps;
   out->flops = from->flops;
   out->product_flops = from->product_flops;
   out->key = from->key;

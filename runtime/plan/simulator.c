@@ -40,6 +40,7 @@ typedef struct simulator {
   int *next;       /* [rank] next job */
   int64_t *now_ps; /* [rank] */
   int *blocked_on; /* [rank] message, -1 */
+  bool **ran;        /* [rank][subprogram] in this step */
   int64_t *start_ps; /* [rank] of its next job, while it can go on */
   int *ready;        /* heap of the ranks that can, by (start_ps, rank) */
   int ready_count;
@@ -96,6 +97,9 @@ static zb_status number_channels(simulator *it) {
 }
 
 static void simulator_deinit(simulator *it) {
+  for (int r = 0; it->ran && r < it->plan->rank_count; ++r)
+    zb_free(it->ran[r]);
+  zb_free(it->ran);
   zb_free(it->messages);
   zb_free(it->channel_free_ps);
   zb_free(it->next);
@@ -112,16 +116,18 @@ static zb_status simulator_init(simulator *it, const zb_plan *plan, zb_plan_simu
   it->next = zb_alloc(ranks * sizeof *it->next);
   it->now_ps = zb_alloc(ranks * sizeof *it->now_ps);
   it->blocked_on = zb_alloc(ranks * sizeof *it->blocked_on);
+  it->ran = zb_alloc(ranks * sizeof *it->ran);
   it->start_ps = zb_alloc(ranks * sizeof *it->start_ps);
   it->ready = zb_alloc(ranks * sizeof *it->ready);
   out->rank_count = plan->rank_count;
   out->ranks = zb_alloc(ranks * sizeof *out->ranks);
   out->jobs = zb_alloc(ranks * sizeof *out->jobs);
-  if (!it->messages || !it->next || !it->now_ps || !it->blocked_on || !it->start_ps || !it->ready || !out->ranks || !out->jobs)
+  if (!it->messages || !it->next || !it->now_ps || !it->blocked_on || !it->ran || !it->start_ps || !it->ready || !out->ranks || !out->jobs)
     return ZB_OUT_OF_MEMORY();
   for (size_t r = 0; r < ranks; ++r) {
     out->jobs[r] = zb_alloc((size_t)plan->ranks[r].job_count * sizeof **out->jobs);
-    if (!out->jobs[r]) return ZB_OUT_OF_MEMORY();
+    it->ran[r] = zb_alloc((size_t)plan->ranks[r].subprogram_count + 1);
+    if (!out->jobs[r] || !it->ran[r]) return ZB_OUT_OF_MEMORY();
   }
   return number_channels(it);
 }
@@ -214,6 +220,13 @@ static void count_compute(zb_plan_rank_result *result, zb_job_kind kind, int64_t
   result->busy_ps += time; /* cannot overflow: the rank's clock, which was checked, is never before it */
 }
 
+static int64_t compute_time(simulator *it, int r, int subprogram) {
+  const zb_plan_subprogram *s = &it->plan->ranks[r].subprograms[subprogram];
+  bool first = !it->ran[r][subprogram];
+  it->ran[r][subprogram] = true;
+  return first && s->first_ps ? s->first_ps : s->time_ps;
+}
+
 /* Runs the next job of the rank, at its start_ps. */
 static zb_status run_job(simulator *it, int r) {
   const zb_plan_rank *rank = &it->plan->ranks[r];
@@ -221,7 +234,7 @@ static zb_status run_job(simulator *it, int r) {
   int index = it->next[r]++;
   const zb_plan_job *job = &rank->jobs[index];
   int64_t start = it->start_ps[r], time = job->kind == ZB_JOB_READ ? it->plan->read_ps : 0;
-  if (job->subprogram >= 0) time = rank->subprograms[job->subprogram].time_ps;
+  if (job->subprogram >= 0) time = compute_time(it, r, job->subprogram);
   int64_t end = add_time(it, start, time);
   if (it->overflow) return NULL;
   result->waiting_ps += start - it->now_ps[r];

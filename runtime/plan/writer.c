@@ -248,6 +248,7 @@ static void pack_subprogram(section *it, const zb_plan_subprogram *subprogram, Z
   COLUMN(it, subprogram->base_count, out, base_bytes, uint64_t, subprogram->base_bytes[i]);
   out->workspace_bytes = subprogram->workspace_bytes;
   out->time_ps = subprogram->time_ps;
+  out->first_ps = subprogram->first_ps;
   out->flops = subprogram->flops;
   out->product_flops = subprogram->product_flops;
   out->key = subprogram->key;

@@ -17,10 +17,10 @@ static const char good[] =
     "\"ranks\": [\n  {\"rank\": 0, \"base_bytes\": 4096}],\n"
     "\"edges\": [],\n"
     "\"subprograms\": [\n"
-    "  {\"name\": \"s0_F\", \"rank\": 0, \"stage\": 0, \"kind\": \"F\", \"key\": \"00000000000000ff\", \"time_ps\": 1000, \"runs\": 8},\n"
-    "  {\"name\": \"s0_B\", \"rank\": 0, \"stage\": 0, \"kind\": \"B\", \"key\": \"fedcba9876543210\", \"time_ps\": 2000, \"runs\": 8},\n"
-    "  {\"name\": \"s0_W\", \"rank\": 0, \"stage\": 0, \"kind\": \"W\", \"key\": \"0000000000000001\", \"time_ps\": 1500, \"runs\": 8},\n"
-    "  {\"name\": \"s0_OPT\", \"rank\": 0, \"stage\": 0, \"kind\": \"OPT\", \"key\": \"0000000000000002\", \"time_ps\": 700, \"runs\": 2}],\n"
+    "  {\"name\": \"s0_F\", \"rank\": 0, \"stage\": 0, \"kind\": \"F\", \"key\": \"00000000000000ff\", \"first_ps\": 1100, \"time_ps\": 1000, \"runs\": 8},\n"
+    "  {\"name\": \"s0_B\", \"rank\": 0, \"stage\": 0, \"kind\": \"B\", \"key\": \"fedcba9876543210\", \"first_ps\": 2100, \"time_ps\": 2000, \"runs\": 8},\n"
+    "  {\"name\": \"s0_W\", \"rank\": 0, \"stage\": 0, \"kind\": \"W\", \"key\": \"0000000000000001\", \"first_ps\": 1600, \"time_ps\": 1500, \"runs\": 8},\n"
+    "  {\"name\": \"s0_OPT\", \"rank\": 0, \"stage\": 0, \"kind\": \"OPT\", \"key\": \"0000000000000002\", \"first_ps\": 800, \"time_ps\": 700, \"runs\": 2}],\n"
     "\"ops\": [\n  {\"op\": \"matmul 2x3xf32 3x4xf32\", \"time_ps\": 600, \"runs\": 8},\n"
     "  {\"op\": \"relu 2x4xf32\", \"time_ps\": 40, \"runs\": 8}],\n"
     "\"messages\": [],\n"
@@ -67,9 +67,9 @@ static void test_questions(void) {
   zb_costs *costs = parse_good();
   CU_ASSERT_EQUAL(zb_costs_op(costs, "relu 2x4xf32"), 40);
   CU_ASSERT_EQUAL(zb_costs_op(costs, "relu 2x5xf32"), -1);
-  CU_ASSERT_EQUAL(zb_costs_subprogram(costs, "F", 0, 255), 1000);
-  CU_ASSERT_EQUAL(zb_costs_subprogram(costs, "F", 7, 255), 1000); /* the same ops on another stage */
-  CU_ASSERT_EQUAL(zb_costs_subprogram(costs, "B", 0, 255), -1);
+  CU_ASSERT_PTR_EQUAL(zb_costs_subprogram(costs, "F", 0, 255), &costs->subprograms[0]);
+  CU_ASSERT_PTR_EQUAL(zb_costs_subprogram(costs, "F", 7, 255), &costs->subprograms[0]); /* the same ops on another stage */
+  CU_ASSERT_PTR_NULL(zb_costs_subprogram(costs, "B", 0, 255));
   CU_ASSERT_EQUAL(zb_costs_product(costs, 500), 50); /* outside: the rate of the nearest */
   CU_ASSERT_EQUAL(zb_costs_product(costs, 1000), 100);
   CU_ASSERT_EQUAL(zb_costs_product(costs, 2000), 150);
@@ -114,7 +114,7 @@ static void test_errors(void) {
   expect_changed("\"time_ps\": 1000", "\"time_ps\": -1", "subprograms[0].time_ps: expected a whole number from 0 to 10000000000000000, got -1");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": 1.5", "subprograms[0].time_ps: expected a whole number");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": 1e999", "real number overflow");
-  expect_changed("\"time_ps\": 1000", "\"time_ps\": Infinity", "f.json:10:101: invalid token");
+  expect_changed("\"time_ps\": 1000", "\"time_ps\": Infinity", "f.json:10:119: invalid token");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": 99999999999999999", "got 99999999999999999");
   expect_changed("\"time_ps\": 1000, ", "", "subprograms[0].time_ps: expected a value, got none");
   expect_changed("\"time_ps\": 1000", "\"time_pz\": 1000", "subprograms[0].time_ps: expected a value, got none");
