@@ -298,9 +298,9 @@ static void add_styles(picture *p) {
                 "patternTransform=\"rotate(45)\">"
                 "<rect width=\"5\" height=\"5\" fill=\"",
                 shade);
-    add_colour(out, w, 0.6 + p->whiter * shade / 3);
+    add_colour(out, w, 0.55 + p->whiter * shade / 4);
     zb_text_add(out, "\"/><rect width=\"1.6\" height=\"5\" fill=\"");
-    add_colour(out, w, 0.25 + p->whiter * shade / 1.5);
+    add_colour(out, w, 0.15 + p->whiter * shade / 2);
     zb_text_add(out, "\"/></pattern>\n");
   }
   zb_text_add(out, "</defs>\n");
