@@ -176,5 +176,9 @@ static zb_status check(const sched_settings *s) {
 zb_status sched_parse(int count, char **words, sched_settings *out) {
   *out = (sched_settings){0};
   ZB_TRY(parse_words(count, words, out));
+  if (out->schedule && !out->order && (ends_with(out->schedule, ".csv") || ends_with(out->schedule, ".txt"))) {
+    out->order = out->schedule; /* as zbc takes it */
+    out->schedule = NULL;
+  }
   return out->help || out->version || out->list ? NULL : check(out);
 }
