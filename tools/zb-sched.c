@@ -17,9 +17,39 @@ static zb_status make_name(const char *text, size_t length, sched_case *c) {
   return NULL;
 }
 
+static int64_t option_value(const zb_schedule_choice *choice, const char *name) {
+  const zb_schedule_option *options = choice->schedule->options;
+  for (int i = 0; options && i < ZB_SCHEDULE_OPTIONS_MAX && options[i].name; ++i)
+    if (!strcmp(options[i].name, name)) return choice->options[i];
+  return 0;
+}
+
+/* A searching schedule, with its report; over placements too where none is named. */
+static zb_status run_search(sched_case *c) {
+  const zb_search_params params = {.budget = option_value(&c->choice, "budget"),
+                                   .seed = (uint64_t)option_value(&c->choice, "seed")};
+  zb_problem_data *data = &c->data;
+  int *placed = NULL;
+  zb_status status = NULL;
+  if (!c->placement_open) {
+    status = zb_search(&data->problem, &params, &c->order, &c->report);
+  } else {
+    const size_t bytes = (size_t)data->problem.stages * sizeof *placed;
+    placed = zb_alloc(bytes);
+    status = placed ? zb_search_placement(&data->problem, &params, placed, &c->order, &c->report) : ZB_OUT_OF_MEMORY();
+    if (!status) memcpy(data->stage_rank, placed, bytes);
+    zb_free(placed);
+  }
+  if (status) return status;
+  c->searched = true;
+  c->placement = sched_placement_name(&data->problem);
+  return zb_simulate(&data->problem, &c->order, &c->simulation);
+}
+
 static zb_status run_schedule(const sched_settings *s, const sched_source *source, sched_case *c) {
   ZB_TRY(zb_schedule_parse(c->name, &c->choice));
   ZB_TRY(sched_make_problem(s, source, c->choice.schedule, c));
+  if (c->choice.schedule->searches) return run_search(c);
   ZB_TRY(zb_schedule_run_choice(&c->choice, &c->data.problem, &c->order));
   return zb_simulate(&c->data.problem, &c->order, &c->simulation);
 }

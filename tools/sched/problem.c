@@ -180,7 +180,7 @@ static zb_status set_rest(const sched_settings *s, bool two_pipelines, zb_proble
 
 /* ---- The problem of a schedule or of an order ---- */
 
-static const char *placement_name(const zb_problem *p) {
+const char *sched_placement_name(const zb_problem *p) {
   const int chunks = p->stages / p->ranks;
   for (int i = 0; i < zb_placement_count(); ++i) {
     const zb_placement_def *def = zb_placement_at(i);
@@ -218,9 +218,10 @@ zb_status sched_make_problem(const sched_settings *s, const sched_source *source
                              sched_case *c) {
   const bool two_pipelines = schedule && schedule->two_pipelines;
   const char *name = NULL;
+  c->placement_open = !source->file && !s->placement;
   ZB_TRY(make(s, source, schedule, &c->data, &name));
   c->micro_batches = c->data.problem.micro_batches * (two_pipelines ? 2 : 1);
-  c->placement = name ? name : placement_name(&c->data.problem);
+  c->placement = name ? name : sched_placement_name(&c->data.problem);
   return set_rest(s, two_pipelines, &c->data);
 }
 
@@ -253,6 +254,6 @@ zb_status sched_read_order(const sched_settings *s, const sched_source *source, 
   c->renumbered = file.file_micro_batch != NULL;
   zb_order_file_deinit(&file);
   if (status) return status;
-  c->placement = placement_name(&c->data.problem);
+  c->placement = sched_placement_name(&c->data.problem);
   return set_rest(s, false, &c->data);
 }

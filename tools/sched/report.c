@@ -44,6 +44,16 @@ static void peaks(const sched_case *c, int64_t *least, int64_t *most) {
   }
 }
 
+static void print_search(const sched_case *c) {
+  const zb_search_report *r = &c->report;
+  if (r->start_ps > 0)
+    printf("search       best start %s, %.3f ms; %.3f ms (%.2f%%) less after the search\n", r->start, ms(r->start_ps),
+           ms(r->start_ps - r->best_ps), 100 * (1 - (double)r->best_ps / (double)r->start_ps));
+  else
+    printf("search       no schedule fits the memory limit: from nothing\n");
+  printf("             %s\n", r->summary);
+}
+
 void sched_print_summary(const sched_case *c) {
   const zb_problem *p = &c->data.problem;
   const score s = score_of(c);
@@ -58,6 +68,7 @@ void sched_print_summary(const sched_case *c) {
          100 * c->simulation.bubble_stage);
   printf("lower bound  %.3f ms: no order is faster; this one is %.2f%% above\n", ms(s.bound_ps), 100 * s.above);
   printf("peak memory  %.3f to %.3f MiB a rank\n", (double)least / MIB, (double)most / MIB);
+  if (c->searched) print_search(c);
   if (c->choice.schedule && c->choice.schedule->two_pipelines)
     printf("note         two pipelines, %d micro-batches each: every stage, and its base memory, is on two ranks\n",
            p->micro_batches);
@@ -131,6 +142,14 @@ static void print_json_jobs(const sched_case *c) {
   printf("]");
 }
 
+static void print_json_search(const zb_search_report *r) {
+  printf(", \"search\": {\"evaluations\": %lld, \"start\": ", (long long)r->evaluations);
+  print_string(r->start);
+  printf(", \"start_time\": %.9f, \"bound\": %.9f, \"summary\": ", ms(r->start_ps), ms(r->bound_ps));
+  print_string(r->summary);
+  printf("}");
+}
+
 zb_status sched_print_json(const sched_case *c) {
   const zb_problem *p = &c->data.problem;
   printf("{\"version\": \"%s\", \"schedule\": ", ZB_VERSION);
@@ -153,6 +172,7 @@ zb_status sched_print_json(const sched_case *c) {
   for (int rank = 0; rank < c->simulation.ranks; ++rank)
     printf("%s%lld", rank ? ", " : "", (long long)c->simulation.peak_bytes[rank]);
   printf("]");
+  if (c->searched) print_json_search(&c->report);
   ZB_TRY(print_json_path(c));
   print_json_jobs(c);
   printf("}\n");

@@ -68,6 +68,9 @@ typedef struct sched_case {
   int micro_batches;     /* of the whole step: of both directions where there are two */
   zb_schedule_choice choice; /* no schedule: an order from outside */
   bool renumbered;           /* its micro-batches, by the order of W */
+  bool placement_open;       /* nobody named one: a search may choose */
+  bool searched;
+  zb_search_report report; /* of a search */
   zb_problem_data data;
   zb_order order;
   zb_simulation simulation;
@@ -75,6 +78,8 @@ typedef struct sched_case {
 } sched_case;
 void sched_case_deinit(sched_case *c);
 
+/* The first named placement that it is; "given" for another. */
+const char *sched_placement_name(const zb_problem *problem);
 /* Fills data, placement and micro_batches for a schedule. */
 zb_status sched_make_problem(const sched_settings *s, const sched_source *source, const zb_schedule_def *schedule,
                              sched_case *c) ZB_MUST_USE;

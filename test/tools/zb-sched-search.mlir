@@ -1,0 +1,27 @@
+// zb-sched --schedule search: what it did, from which start, how far from the bound. Not MLIR: the RUN lines are the test. What it finds is
+// in test/passes/schedule/search_test.c.
+
+// RUN: zb-sched --ranks 4 --micro-batches 8 --schedule search --costs f=18.5,b=18.1,w=9.3,comm=0.6 --memory-limit 1.25p | FileCheck %s --check-prefix=REPORT
+// REPORT: schedule search, 4 ranks, 8 micro-batches, 2 chunks a rank
+// REPORT: lower bound
+// REPORT: search best start {{[a-z0-9-]+}}, {{[0-9.]+}} ms;
+// REPORT-NEXT: orders built or timed
+// REPORT: critical path
+// RUN: zb-sched --ranks 4 --micro-batches 8 --chunks 1 --schedule search:budget=1000,seed=3 --json | FileCheck %s --check-prefix=JSON
+// JSON: "schedule": "search:budget=1000,seed=3",{{.*}} "placement": "plain"
+// JSON-SAME: "search": {"evaluations": {{[0-9]+}}, "start": "{{[a-z0-9-]+}}"
+
+// Never worse than what it starts from: the first row of the table.
+// RUN: zb-sched --ranks 4 --micro-batches 8 --costs f=18.5,b=18.1,w=9.3,comm=0.6 --compare zb-v,search,zb-h1,interleaved-zb --memory-limit 1.25p | FileCheck %s --check-prefix=TABLE
+// TABLE: above
+// TABLE-NEXT: {{^}}search
+
+// A placement that is named stays.
+// RUN: zb-sched --ranks 3 --micro-batches 6 --schedule search --placement looped --chunks 2 | FileCheck %s --check-prefix=LOOPED
+// LOOPED: 2 chunks a rank (looped)
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule search --memory-limit 800000 2>&1 | FileCheck %s --check-prefix=LIMIT
+// LIMIT: one micro-batch alone needs 1048576 bytes on rank 0, and the limit is 800000
+// RUN: zb-sched --ranks 3 --micro-batches 5 --schedule search --csv %t.csv --json > %t.1
+// RUN: zb-sched --order %t.csv --json > %t.2
+// RUN: FileCheck %s --check-prefix=AGAIN < %t.2
+// AGAIN: "time":
