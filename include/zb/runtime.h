@@ -34,7 +34,7 @@ typedef struct zb_session_params {
 } zb_session_params;
 
 typedef struct zb_step_result {
-  int64_t step;            /* from 0 */
+  int64_t step;            /* from 0; texts for people (messages, titles, lines of zb-run) count from 1 */
   double loss;             /* fp64 sum of micro-batch losses in order / M */
   double seconds;          /* real, or virtual on sim */
   double idle_share;       /* mean over ranks: 1 - compute time / step time */

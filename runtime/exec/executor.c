@@ -185,7 +185,7 @@ static zb_status run_report(zb_executor *e, const zb_plan_job *job) {
   e->params.micro_losses[job->micro_batch] = (double)loss;
   if (isfinite(loss) || e->params.device_params.no_kernels) return NULL;
   return zb_status_hint(
-      ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step, job->micro_batch,
+      ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step + 1, job->micro_batch,
                isnan(loss) ? "not a number" : "infinite"),
       "lower the learning rate, or look at the data of that step; the last saved checkpoint is whole");
 }

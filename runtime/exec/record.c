@@ -87,7 +87,7 @@ static zb_status write_timeline(const zb_session *session, const char *path,
   char title[256], note[256];
   snprintf(title, sizeof title, "%s, %d ranks, %d micro-batches (%s, step %lld)",
            session->plan->schedule ? session->plan->schedule : "plan", session->plan->rank_count,
-           session->plan->micro_batches, session->device->name, (long long)(session->steps - 1));
+           session->plan->micro_batches, session->device->name, (long long)session->steps);
   snprintf(note, sizeof note, "%s, zb %s",
            session->device->virtual_clock ? "virtual clock" : "one monotonic clock for all ranks", ZB_VERSION);
   for (int i = 0; i < session->executor_count; ++i)

@@ -366,14 +366,14 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
     return zb_status_hint(ZB_ERROR(RUNTIME, "this session ended with a failed step"),
                           "resume from the last checkpoint");
   if (atomic_load(&session->interrupted))
-    return ZB_ERROR(INTERRUPTED, "interrupted before step %lld", (long long)session->steps);
+    return ZB_ERROR(INTERRUPTED, "interrupted before step %lld", (long long)session->steps + 1);
   int64_t took_ps = 0;
   if (session->measure) zb_measure_begin_step(session->measure);
   zb_status status = run_step(session, &took_ps);
   if (!status && session->measure) status = zb_measure_end_step(session->measure, took_ps);
   if (status) {
     session->failed = true;
-    return zb_status_note(status, "step %lld", (long long)session->steps);
+    return zb_status_note(status, "step %lld", (long long)session->steps + 1);
   }
   fill_result(session, took_ps, out);
   ++session->steps;

@@ -209,8 +209,13 @@ def not_a_number(c):
     plan, saved = c.path("nan"), c.path("nan-saved")
     c.suite.compile(GPT2, plan, "--ranks", 2, "--micro-batches", 4, "--optimizer", "sgd:lr=1e30")
     process = c.suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 10, "--json", "--save", saved)
-    c.expect("zb-run: loss that becomes NaN", process, 4, r"step \d", "loss")
-    c.suite.check(len(process.stdout.splitlines()) < 10, "zb-run: stops at the step whose loss is no number")
+    done = len(process.stdout.splitlines())
+    c.expect("zb-run: loss that becomes NaN", process, 4, f"the loss of step {done + 1}, ", "loss")
+    c.suite.check(done < 10, "zb-run: stops at the step whose loss is no number")
+    process = c.suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 10)
+    lines = [line for line in process.stdout.splitlines() if line.startswith("step ")]
+    c.expect("zb-run: the step without a loss is the one after the last line", process, 4, f"the loss of step {len(lines) + 1}, ")
+    c.suite.check(lines and lines[-1].startswith(f"step {len(lines)}/10 "), f"zb-run: lines count steps from 1, got {lines}")
     c.no_files("zb-run: loss that becomes NaN", saved)
 
 

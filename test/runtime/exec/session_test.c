@@ -168,7 +168,7 @@ static void test_kernel_failure_names_rank_and_job(void) {
     CU_ASSERT_PTR_NOT_NULL_FATAL(status);
     CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "gather at wte"));
     CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "rank 0, 0F2"));
-    tiny_expect(status, ZB_RUNTIME, "step 1");
+    tiny_expect(status, ZB_RUNTIME, "step 2");
     tiny_expect(zb_session_step(session, &result), ZB_RUNTIME, "failed step");
     tiny_expect(zb_session_save(session, tiny_folder()), ZB_RUNTIME, "nothing is saved");
     zb_session_destroy(session);
@@ -183,7 +183,7 @@ static void test_loss_that_is_no_number(void) {
   TINY_OK(zb_session_step(session, &result));
   float *mid = (float *)(session->executors[0].arena + 8192);
   mid[5] = NAN;
-  tiny_expect(zb_session_step(session, &result), ZB_RUNTIME, "the loss of step 1, micro-batch 0 is not a number");
+  tiny_expect(zb_session_step(session, &result), ZB_RUNTIME, "the loss of step 2, micro-batch 0 is not a number");
   zb_session_destroy(session);
 }
 
@@ -246,7 +246,7 @@ static void test_interrupt_of_a_hang(void) {
   TINY_OK(tiny_session(&params, plan_that_hangs(), false, &session));
   CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, interrupt_soon, session), 0);
   int64_t start = zb_monotonic_ps();
-  tiny_expect(zb_session_step(session, &result), ZB_INTERRUPTED, "step 0");
+  tiny_expect(zb_session_step(session, &result), ZB_INTERRUPTED, "step 1");
   CU_ASSERT(zb_monotonic_ps() - start < INT64_C(20000000000000));
   pthread_join(thread, NULL);
   zb_session_destroy(session);
@@ -266,7 +266,7 @@ static void test_interrupt_within_a_step(void) {
   zb_step_result result;
   TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
   TINY_OK(zb_session_step(session, &result));
-  tiny_expect(zb_session_step(session, &result), ZB_INTERRUPTED, "step 1");
+  tiny_expect(zb_session_step(session, &result), ZB_INTERRUPTED, "step 2");
   tiny_expect(zb_session_save(session, tiny_folder()), ZB_RUNTIME, "nothing is saved");
   zb_session_destroy(session);
 }
@@ -421,6 +421,7 @@ static void test_timelines(void) {
     TINY_OK(zb_session_timeline(session, tiny_path(path, "timeline.svg")));
     TINY_OK(zb_file_read(path, 0, &text, &bytes));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "</svg>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "step 1)")); // the first
     zb_free(text);
     zb_session_destroy(session);
   }
