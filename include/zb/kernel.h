@@ -65,6 +65,12 @@ ZB_API zb_threads *zb_threads_create(int thread_count) ZB_MUST_USE;
 ZB_API void zb_threads_destroy(zb_threads *threads);
 ZB_API int zb_threads_count(const zb_threads *threads);
 
+/* A value of an operand that the op cannot take: an index, a label. */
+typedef struct zb_kernel_fault {
+  bool set;
+  int64_t value, least, most; /* least..most is what the op takes */
+} zb_kernel_fault;
+
 /* One call of a kernel. Absent optional operands have data == NULL and rank == -1, so operand positions are those of
  * zb/ops.def. */
 typedef struct zb_kernel_call {
@@ -76,7 +82,18 @@ typedef struct zb_kernel_call {
   bool accumulate;        /* outputs[0] += result, for ops with the trait ACCUMULATES */
   void *workspace;        /* the plan's scratch for this call: the op row's scratch_bytes; NULL if 0 */
   zb_threads *threads;    /* may be NULL */
+  zb_kernel_fault *fault; /* filled in by a kernel that fails because of a value; may be NULL */
 } zb_kernel_call;
+
+/* For kernels: notes the value that is wrong, and returns `text`. */
+static inline const char *zb_kernel_wrong_value(const zb_kernel_call *call, int64_t value, int64_t least, int64_t most,
+                                                const char *text) {
+  if (call->fault) {
+    zb_kernel_fault fault = {true, value, least, most};
+    *call->fault = fault;
+  }
+  return text;
+}
 
 /* Runs; returns NULL, or a static text that says what is wrong with the values (an index out of range). Thread-safe. */
 typedef const char *(*zb_kernel_run)(const zb_kernel_call *call);

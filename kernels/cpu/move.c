@@ -225,16 +225,21 @@ typedef struct gather {
   int64_t tile_rows;
 } gather;
 
-static int64_t index_at(const gather *g, int64_t i) {
+static int64_t given_index(const gather *g, int64_t i) {
   const void *data = g->indices->data;
-  int64_t index = g->indices->dtype == ZB_I64 ? ((const int64_t *)data)[i] : ((const int32_t *)data)[i];
+  return g->indices->dtype == ZB_I64 ? ((const int64_t *)data)[i] : ((const int32_t *)data)[i];
+}
+
+static int64_t index_at(const gather *g, int64_t i) {
+  int64_t index = given_index(g, i);
   return index < 0 ? index + g->size : index;
 }
 
-static const char *check_indices(const gather *g) {
+static const char *check_indices(const zb_kernel_call *call, const gather *g) {
   for (int64_t i = 0; i < g->count; i++) {
-    int64_t index = index_at(g, i);
-    if (index < 0 || index >= g->size) return "an index is out of range of the gathered axis";
+    int64_t index = given_index(g, i);
+    if (index < -g->size || index >= g->size)
+      return zb_kernel_wrong_value(call, index, index < 0 ? -g->size : 0, g->size - 1, "an index is out of range of the gathered axis");
   }
   return NULL;
 }
@@ -268,7 +273,7 @@ const char *zb_cpu_gather(const zb_kernel_call *call) {
   gather_init(&g, &call->inputs[0], &call->inputs[1], zb_attr_int(&call->attrs, "axis", 0));
   g.from = call->inputs[0].data;
   g.to = call->outputs[0].data;
-  const char *error = check_indices(&g);
+  const char *error = check_indices(call, &g);
   if (!error && g.inner > 0)
     zb_parallel_for(call->threads, zb_ceil_div(g.outer * g.count, g.tile_rows), gather_tile, &g);
   return error;
@@ -301,7 +306,7 @@ const char *zb_cpu_gather_grad(const zb_kernel_call *call) {
   gather_init(&g, &call->outputs[0], &call->inputs[0], zb_attr_int(&call->attrs, "axis", 0));
   g.from = call->inputs[1].data;
   g.to = call->outputs[0].data;
-  const char *error = check_indices(&g);
+  const char *error = check_indices(call, &g);
   if (error) return error;
   if (!call->accumulate) fill_zeros(call->threads, &call->outputs[0]);
   zb_parallel_for(call->threads, zb_ceil_div(g.inner, GATHER_COLUMNS), gather_grad_tile, &g);

@@ -77,7 +77,8 @@ static const char *read_labels(rows_context *c, const zb_kernel_call *call, int6
   for (int64_t r = 0; r < c->rows; r++) {
     int64_t label = label_at(c->labels, r);
     if (!counts(c, label)) continue;
-    if (label < 0 || label >= c->width) return "a label is not a class: outside of 0..C-1 and not ignore_index";
+    if (label < 0 || label >= c->width)
+      return zb_kernel_wrong_value(call, label, 0, c->width - 1, "a label is not a class: outside of 0..C-1 and not ignore_index");
     ++*counted;
   }
   return NULL;

@@ -53,6 +53,8 @@ typedef struct zb_device_def {
   void (*release_program)(zb_device *device, zb_device_program *program);
   /* Runs one job: bases are arena offsets of bases 1... Never allocates. */
   zb_status (*launch)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);
+  /* The value that made the last launch fail, if it was one; else NULL. Lent until the next launch. */
+  const zb_kernel_fault *(*fault)(const zb_device *device);
   zb_status (*synchronize)(zb_device *device);
   /* Switches the timing of single instructions on or off: needs params.op_times. */
   void (*time_ops)(zb_device *device, bool on);

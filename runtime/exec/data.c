@@ -13,25 +13,34 @@
 /* What an input gets. */
 typedef enum role { ROLE_NONE, ROLE_TOKENS, ROLE_SHIFTED } role;
 
+/* How a source is spelled. The longest suffix that matches counts. */
+typedef struct format {
+  const char *prefix, *suffix;
+  int token_bytes;
+  const char *hint; /* for a token that the model does not know */
+} format;
+
 struct zb_data {
   zb_data_params params;
   role *roles; /* an input of the plan each */
   const uint8_t *bytes;
   uint64_t byte_count;
-  int token_bytes;
+  const format *format;
+  char *path;
   int64_t tokens, rows, length; /* N, B, T */
 };
 
-/* How a source is spelled: SOURCE(prefix, suffix, bytes of a token). The longest suffix that matches counts. */
-typedef struct format {
-  const char *prefix, *suffix;
-  int token_bytes;
-} format;
+static const char hint_text[] = "text:FILE makes a token of every byte, 0 to 255: the model needs a vocabulary of 256, or the "
+                                "data tokens:FILE from its tokenizer";
+static const char hint_u16[] = "the tokens must come from the tokenizer of the model, two bytes each; for four bytes write "
+                               "tokens:FILE:u32";
+static const char hint_u32[] = "the tokens must come from the tokenizer of the model, four bytes each; for two bytes write "
+                               "tokens:FILE:u16";
 static const format formats[] = {
-    {"text:", "", 1},
-    {"tokens:", ":u16", 2},
-    {"tokens:", ":u32", 4},
-    {"tokens:", "", 2},
+    {"text:", "", 1, hint_text},
+    {"tokens:", ":u16", 2, hint_u16},
+    {"tokens:", ":u32", 4, hint_u32},
+    {"tokens:", "", 2, hint_u16},
 };
 
 static const char hint_sources[] = "write text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)";
@@ -124,25 +133,19 @@ static zb_status assign_roles(zb_data *data) {
 
 static zb_status open_corpus(zb_data *data) {
   const format *f = NULL;
-  char *path = NULL;
-  ZB_TRY(parse_source(data->params.source, &f, &path));
-  zb_status status = NULL;
-  ZB_TRY_GOTO(map_file(data, path));
-  data->token_bytes = f->token_bytes;
-  if (data->byte_count % (uint64_t)f->token_bytes != 0) {
-    status = zb_status_hint(ZB_ERROR(INVALID, "'%s' has %llu bytes, which is no whole number of tokens of %d bytes",
-                                     path, (unsigned long long)data->byte_count, f->token_bytes),
-                            "%s", hint_sources);
-    goto cleanup;
-  }
+  ZB_TRY(parse_source(data->params.source, &f, &data->path));
+  const char *path = data->path;
+  ZB_TRY(map_file(data, path));
+  data->format = f;
+  if (data->byte_count % (uint64_t)f->token_bytes != 0)
+    return zb_status_hint(ZB_ERROR(INVALID, "'%s' has %llu bytes, which is no whole number of tokens of %d bytes", path,
+                                   (unsigned long long)data->byte_count, f->token_bytes),
+                          "%s", hint_sources);
   data->tokens = (int64_t)(data->byte_count / (uint64_t)f->token_bytes);
-  if (data->params.plan->input_count > 0 && data->tokens < data->length + 2)
-    status = zb_status_hint(ZB_ERROR(INVALID, "'%s' holds %lld tokens, but one row of the model needs %lld", path,
-                                     (long long)data->tokens, (long long)data->length + 2),
-                            "give a longer file");
-cleanup:
-  zb_free(path);
-  return status;
+  if (data->params.plan->input_count == 0 || data->tokens >= data->length + 2) return NULL;
+  return zb_status_hint(ZB_ERROR(INVALID, "'%s' holds %lld tokens, but one row of the model needs %lld", path,
+                                 (long long)data->tokens, (long long)data->length + 2),
+                        "give a longer file");
 }
 
 zb_status zb_data_create(const zb_data_params *params, zb_data **out) {
@@ -175,16 +178,25 @@ cleanup:
 void zb_data_destroy(zb_data *data) {
   if (!data) return;
   if (data->bytes) munmap((void *)(uintptr_t)data->bytes, (size_t)data->byte_count);
+  zb_free(data->path);
   zb_free(data->roles);
   zb_free(data);
 }
 
 static int64_t token_at(const zb_data *data, int64_t index) {
-  const uint8_t *at = data->bytes + (uint64_t)index * (uint64_t)data->token_bytes;
+  const uint8_t *at = data->bytes + (uint64_t)index * (uint64_t)data->format->token_bytes;
   uint32_t value = 0;
-  for (int k = 0; k < data->token_bytes; ++k)
+  for (int k = 0; k < data->format->token_bytes; ++k)
     value |= (uint32_t)at[k] << (8 * k);
   return (int64_t)value;
+}
+
+/* Where in the corpus an input's row begins. */
+static int64_t row_start(const zb_data *data, int input, int64_t step, int micro_batch, int64_t row) {
+  int64_t batch = (step - data->params.first_step) * data->params.plan->micro_batches + micro_batch;
+  int64_t index = data->params.first_row + batch * data->rows + row;
+  int64_t start = (int64_t)((uint64_t)index * (uint64_t)data->length % (uint64_t)(data->tokens - data->length - 1));
+  return start + (data->roles[input] == ROLE_SHIFTED ? 1 : 0);
 }
 
 zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_batch, void *to) {
@@ -192,27 +204,42 @@ zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_b
   if (!data->params.source)
     return data->params.input(data->params.input_context, spec->name, step, micro_batch, to,
                               (uint64_t)zb_shape_bytes(&spec->shape));
-  int64_t micro_batches = data->params.plan->micro_batches;
-  int64_t batch = (step - data->params.first_step) * micro_batches + micro_batch;
-  int64_t shift = data->roles[input] == ROLE_SHIFTED ? 1 : 0;
   bool wide = spec->shape.dtype == ZB_I64;
   int64_t *wide_out = to;
   int32_t *narrow_out = to;
   for (int64_t row = 0; row < data->rows; ++row) {
-    int64_t index = data->params.first_row + batch * data->rows + row;
-    int64_t start = (int64_t)((uint64_t)index * (uint64_t)data->length % (uint64_t)(data->tokens - data->length - 1));
+    int64_t start = row_start(data, input, step, micro_batch, row);
     for (int64_t t = 0; t < data->length; ++t) {
-      int64_t token = token_at(data, start + t + shift);
+      int64_t token = token_at(data, start + t);
       if (wide)
         wide_out[row * data->length + t] = token;
       else if (token > INT32_MAX)
-        return ZB_ERROR(INVALID, "the token %lld at place %lld does not fit the i32 input '%s'", (long long)token,
-                        (long long)(start + t + shift), spec->name);
+        return zb_status_hint(ZB_ERROR(INVALID, "the token %lld at place %lld of '%s' does not fit the i32 input '%s'",
+                                       (long long)token, (long long)(start + t), data->path, spec->name),
+                              "%s", data->format->hint);
       else
         narrow_out[row * data->length + t] = (int32_t)token;
     }
   }
   return NULL;
+}
+
+zb_status zb_data_blame(const zb_data *data, int64_t step, int micro_batch, const zb_kernel_fault *fault,
+                        zb_status status) {
+  if (!data || !data->params.source || micro_batch < 0) return status;
+  for (int input = 0; input < data->params.plan->input_count; ++input) {
+    for (int64_t row = 0; row < data->rows; ++row) {
+      int64_t start = row_start(data, input, step, micro_batch, row);
+      for (int64_t t = 0; t < data->length; ++t) {
+        if (token_at(data, start + t) != fault->value) continue;
+        status = zb_status_note(status, "the token %lld stands at place %lld (from 0) of '%s': input '%s', row %lld, position %lld",
+                                (long long)fault->value, (long long)(start + t), data->path,
+                                data->params.plan->inputs[input].name, (long long)row, (long long)t);
+        return zb_status_hint(status, "%s", data->format->hint);
+      }
+    }
+  }
+  return status;
 }
 
 int64_t zb_data_position(const zb_data *data, int64_t steps) {

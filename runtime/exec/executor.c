@@ -141,6 +141,16 @@ zb_status zb_executor_clear(zb_executor *e) {
   return NULL;
 }
 
+/* The model cannot take a value: says where it came from. */
+static zb_status blame_data(const zb_executor *e, const zb_plan_job *job, zb_status status) {
+  const zb_device_def *device = e->params.device;
+  const zb_kernel_fault *fault = device->fault ? device->fault(e->device) : NULL;
+  if (!fault) return status;
+  status = zb_status_hint(status, "look at the inputs of that micro-batch: the model takes values of %lld to %lld there",
+                          (long long)fault->least, (long long)fault->most);
+  return zb_data_blame(e->params.data, e->step, job->micro_batch, fault, status);
+}
+
 static zb_status run_compute(zb_executor *e, const zb_plan_job *job) {
   const zb_plan_subprogram *subprogram = &e->program->subprograms[job->subprogram];
   const zb_plan_range *workspace = &e->program->regions[ZB_REGION_WORKSPACE];
@@ -148,7 +158,7 @@ static zb_status run_compute(zb_executor *e, const zb_plan_job *job) {
   int64_t start = now_ps(e);
   zb_status status = e->params.device->launch(e->device, e->programs[job->subprogram], e->arena,
                                               e->program->pool_u64 + job->bases.begin);
-  if (status) return status;
+  if (status) return blame_data(e, job, status);
   bool first = !e->ran[job->subprogram];
   e->ran[job->subprogram] = true;
   e->virtual_ps = first && subprogram->first_ps ? subprogram->first_ps : subprogram->time_ps;

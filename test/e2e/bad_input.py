@@ -191,8 +191,15 @@ def bad_runs(c):
     c.zb_run("unknown device", 2, plan, "--data", text, "--steps", 1, "--device", "gpu", texts=("gpu",))
     c.zb_run("missing corpus", 4, plan, "--data", "text:" + c.path("none.txt"), "--steps", 1, texts=(r"none\.txt",), hint=False)
     c.zb_run("corpus shorter than a row", 1, plan, "--data", "text:" + c.write("short.txt", "too short"), "--steps", 1, texts=(r"short\.txt", "9"))
-    c.zb_run("token outside the vocabulary", 4, plan, "--data", "tokens:" + c.write("tokens.bin", b"\xff\xff" * 4000), "--steps", 1,
-             texts=("out of range", "step 0"), hint=False)
+    words = plan, "--data", "tokens:" + c.write("tokens.bin", b"\1\0" * 100 + b"\xff\xff" + b"\1\0" * 4000), "--steps", 9
+    for options in ((), ("--reference",), ("--device", "sim")):
+        c.zb_run("token outside the vocabulary " + " ".join(options), 1, *words, *options,
+                 texts=("lm.transformer.wte.*out of range.*: got 65535, expected 0 to 255", "step 1\n", r"0F\d",
+                        r"the token 65535 stands at place 100 \(from 0\) of '.*tokens\.bin': input 'x', row \d, position \d", "hint: .*tokens:FILE:u32"))
+    tiny = c.path("tiny")
+    c.suite.compile(os.path.join(common.DATA, "gpt2-tiny.onnx"), tiny)
+    c.zb_run("bytes for a small vocabulary", 1, tiny, "--data", text, "--steps", 1,
+             texts=(r"got \d+, expected 0 to \d+", r"the token \d+ stands at place \d+ \(from 0\) of '.*corpus\.txt'", "hint: .*vocabulary of 256"))
     c.zb_run("resume from nothing", 4, plan, "--data", text, "--steps", 1, "--resume", c.path("never"), texts=("never",), hint=False)
     for option, bad in (("--timeline", "step.png"), ("--trace", "step.svg"), ("--profile", "costs.txt")):
         c.zb_run(f"{option} with another ending", 2, plan, "--data", text, "--steps", 1, option, c.path(bad),

@@ -63,7 +63,7 @@ static const char *start_loss(const zb_kernel_call *call, loss *l, const zb_tens
   for (; l->rows.left > 0; zb_ref_walk_next(&l->rows)) {
     int64_t label = zb_ref_get_int(labels, l->rows.offset[1]);
     if (is_ignored(l, label)) continue;
-    if (label < 0 || label >= l->class_count) return BAD_LABEL;
+    if (label < 0 || label >= l->class_count) return zb_kernel_wrong_value(call, label, 0, l->class_count - 1, BAD_LABEL);
     counted++;
   }
   zb_ref_walk_again(&l->rows);

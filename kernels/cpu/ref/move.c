@@ -143,8 +143,9 @@ static int64_t wrap_index(int64_t index, int64_t size) {
 
 /* Copies out of data, or adds dout into it; both walk the elements of `selected` (out or dout) in row-major order, so
  * gradients of rows that occur several times are added in the order of the indices. */
-static const char *run_gather(const zb_tensor *data, const zb_tensor *indices, const zb_tensor *selected, int64_t axis,
-                              bool by_element, bool add) {
+static const char *run_gather(const zb_kernel_call *call, const zb_tensor *data, const zb_tensor *indices,
+                              const zb_tensor *selected, bool by_element, bool add) {
+  int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
   if (axis < 0 || axis >= data->rank) return ZB_REF_BAD_AXIS;
   if (!zb_ref_is_integer(indices->dtype) || data->dtype != selected->dtype) return ZB_REF_BAD_TYPE;
   zb_tensor spread, positions;
@@ -165,8 +166,8 @@ static const char *run_gather(const zb_tensor *data, const zb_tensor *indices, c
   (void)zb_ref_walk_add(&walk, &spread);
   (void)zb_ref_walk_add(&walk, &positions);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
-    int64_t place = wrap_index(zb_ref_get_int(indices, walk.offset[2]), data->shape[axis]);
-    if (place < 0) return BAD_INDEX;
+    int64_t index = zb_ref_get_int(indices, walk.offset[2]), size = data->shape[axis], place = wrap_index(index, size);
+    if (place < 0) return zb_kernel_wrong_value(call, index, index < 0 ? -size : 0, size - 1, BAD_INDEX);
     int64_t element = walk.offset[1] + place * data->strides[axis];
     if (add)
       zb_ref_put(data, element, zb_ref_get(selected, walk.offset[0]), true);
@@ -179,8 +180,7 @@ static const char *run_gather(const zb_tensor *data, const zb_tensor *indices, c
 static const char *gather_forward(const zb_kernel_call *call, bool by_element) {
   const char *error = zb_ref_check(call, 2, 1, false);
   if (error) return error;
-  return run_gather(&call->inputs[0], &call->inputs[1], &call->outputs[0], zb_attr_int(&call->attrs, "axis", 0),
-                    by_element, false);
+  return run_gather(call, &call->inputs[0], &call->inputs[1], &call->outputs[0], by_element, false);
 }
 
 static const char *gather_gradient(const zb_kernel_call *call, bool by_element) {
@@ -189,7 +189,7 @@ static const char *gather_gradient(const zb_kernel_call *call, bool by_element) 
   const zb_tensor *ddata = &call->outputs[0];
   if (!zb_ref_is_float(ddata->dtype)) return ZB_REF_BAD_TYPE;
   if (!call->accumulate) zero_fill(ddata);
-  return run_gather(ddata, &call->inputs[0], &call->inputs[1], zb_attr_int(&call->attrs, "axis", 0), by_element, true);
+  return run_gather(call, ddata, &call->inputs[0], &call->inputs[1], by_element, true);
 }
 
 const char *zb_ref_gather(const zb_kernel_call *call) {

@@ -18,6 +18,7 @@ struct zb_device {
   zb_threads *threads;
   zb_device_profile profile;
   bool time_ops;
+  zb_kernel_fault fault; /* of the last launch */
 };
 
 /* Where the data of one tensor of a call lies. */
@@ -130,7 +131,7 @@ static zb_status choose_kernel(const zb_device *device, prepared *item) {
   return NULL;
 }
 
-static zb_status prepare_one(const zb_device *device, zb_device_program *program, int index, zb_tensor **tensors,
+static zb_status prepare_one(zb_device *device, zb_device_program *program, int index, zb_tensor **tensors,
                              place **places) {
   const zb_plan_instruction *instruction = &program->subprogram->instructions[index];
   prepared *item = &program->items[index];
@@ -152,6 +153,7 @@ static zb_status prepare_one(const zb_device *device, zb_device_program *program
       .attrs = {instruction->attrs, instruction->attr_count},
       .accumulate = instruction->accumulate,
       .threads = device->threads,
+      .fault = &device->fault,
   };
   return choose_kernel(device, item);
 }
@@ -206,15 +208,21 @@ static void count(zb_device *device, zb_device_program *program, int index, int6
   device->profile.flops[item->category] += item->instruction->flops;
 }
 
-static zb_status kernel_failed(const prepared *item, const char *what) {
+/* A value that an op cannot take came in with the data or the model: that is wrong input, not a failure of the machine. */
+static zb_status kernel_failed(const zb_device *device, const prepared *item, const char *what) {
+  const zb_kernel_fault *fault = &device->fault;
   char text[512];
-  return ZB_ERROR(RUNTIME, "%s: %s", where(item->instruction, text, sizeof text), what);
+  where(item->instruction, text, sizeof text);
+  if (!fault->set) return ZB_ERROR(RUNTIME, "%s: %s", text, what);
+  return ZB_ERROR(INVALID, "%s: %s: got %lld, expected %lld to %lld", text, what, (long long)fault->value,
+                  (long long)fault->least, (long long)fault->most);
 }
 
 zb_status zb_cpu_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) {
   if (device->params.no_kernels) return NULL;
   unsigned char *bytes = arena;
   bool timed = device->params.profile || device->time_ops;
+  device->fault.set = false;
   for (int i = 0; i < program->item_count; ++i) {
     prepared *item = &program->items[i];
     for (int k = 0; k < item->place_count; ++k) {
@@ -225,7 +233,7 @@ zb_status zb_cpu_launch(zb_device *device, zb_device_program *program, void *are
     int64_t start = timed ? now_ps(device) : 0;
     const char *error = item->run(&item->call);
     if (timed) count(device, program, i, now_ps(device) - start);
-    if (error) return kernel_failed(item, error);
+    if (error) return kernel_failed(device, item, error);
   }
   return NULL;
 }
@@ -236,6 +244,10 @@ void zb_cpu_time_ops(zb_device *device, bool on) {
 
 zb_op_time *zb_cpu_op_times(zb_device_program *program) {
   return program->op_times;
+}
+
+const zb_kernel_fault *zb_cpu_fault(const zb_device *device) {
+  return device->fault.set ? &device->fault : NULL;
 }
 
 zb_status zb_cpu_synchronize(zb_device *device) {
@@ -266,6 +278,7 @@ const zb_device_def zb_device_cpu = {
     .prepare = zb_cpu_prepare,
     .release_program = zb_cpu_release_program,
     .launch = zb_cpu_launch,
+    .fault = zb_cpu_fault,
     .synchronize = zb_cpu_synchronize,
     .time_ops = zb_cpu_time_ops,
     .op_times = zb_cpu_op_times,

@@ -23,6 +23,7 @@ const zb_device_def zb_device_sim = {
     .prepare = zb_cpu_prepare,
     .release_program = zb_cpu_release_program,
     .launch = zb_cpu_launch,
+    .fault = zb_cpu_fault,
     .synchronize = zb_cpu_synchronize,
     .time_ops = zb_cpu_time_ops,
     .op_times = zb_cpu_op_times,

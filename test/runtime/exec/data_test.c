@@ -76,6 +76,30 @@ static void test_rows_of_text(void) {
   zb_plan_destroy(plan);
 }
 
+/* Where a value stands that the model does not know; nothing is added where it does not stand. */
+static void test_blame(void) {
+  enum { N = 100, T = 5, B = 2, M = 3 };
+  unsigned char corpus[N] = {0};
+  char text[700], path[600];
+  corpus[(1 * M + 2) * B * T + T + 3] = 200; /* step 1, micro-batch 2, row 1, position 3 of x; position 2 of y */
+  tiny_write(tiny_path(path, "blame.txt"), corpus, N);
+  zb_plan *plan = plan_with(2, (zb_plan_input[]){INPUT("x", ZB_I64, B, T), INPUT("y", ZB_I64, B, T)});
+  zb_data *data = NULL;
+  zb_data_params params = {.plan = plan, .source = source(text, "text:", "blame.txt", "")};
+  TINY_OK(zb_data_create(&params, &data));
+  zb_kernel_fault fault = {true, 200, 0, 99};
+  zb_status status = zb_data_blame(data, 1, 2, &fault, ZB_ERROR(INVALID, "wrong"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "the token 200 stands at place 58 (from 0) of '"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "blame.txt': input 'x', row 1, position 3"));
+  tiny_expect(status, ZB_INVALID, "hint: text:FILE makes a token of every byte");
+  status = zb_data_blame(data, 1, 1, &fault, ZB_ERROR(INVALID, "wrong"));
+  CU_ASSERT_STRING_EQUAL(zb_status_text(status), "error: wrong\n");
+  status = zb_data_blame(NULL, 1, 2, &fault, status);
+  tiny_expect(status, ZB_INVALID, "error: wrong");
+  zb_data_destroy(data);
+  zb_plan_destroy(plan);
+}
+
 static void test_tokens(void) {
   static const unsigned char bytes[] = {0x34, 0x12, 0xff, 0xff, 1, 0, 0, 0x80, 5, 0, 6, 0};
   char text[700], path[600];
@@ -158,6 +182,7 @@ int main(void) {
   static CU_TestInfo tests[] = {
       {"rows of text", test_rows_of_text},
       {"tokens of 16 and 32 bits", test_tokens},
+      {"where a wrong value stands", test_blame},
       {"what is wrong with a corpus", test_what_is_wrong_with_a_corpus},
       {"inputs that tokens cannot fill", test_inputs_that_tokens_cannot_fill},
       CU_TEST_INFO_NULL,
