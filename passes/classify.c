@@ -88,7 +88,7 @@ static zb_status mark_root_gradients(classify *c, bool *out_marked) {
     const zb_node *node = &c->graph.nodes[n];
     int64_t of = zb_get_i64(node->op, ZB_ATTR_OF, -1);
     *out_marked |= of >= 0;
-    if (of < 0 || !zb_map_get(roots, (void *)(uintptr_t)(of + 1), NULL)) continue;
+    if (of < 0 || (c->flow.nodes[n] & ZB_FLOW_ACCUMULATE) || !zb_map_get(roots, (void *)(uintptr_t)(of + 1), NULL)) continue;
     for (int i = 0; i < node->operand_count; ++i) {
       int producer = c->graph.values[c->graph.operands[node->operand_begin + i]].producer;
       if (producer < 0 || !backward(c, producer) || c->stage[producer] != c->stage[n]) continue;

@@ -9,6 +9,7 @@
 #include "passes/workspace.h"
 
 #include "passes/function.h"
+#include "passes/rewrite.h"
 
 #include <string.h>
 
@@ -119,10 +120,12 @@ static void fix_accumulates(packer *p) {
     bool fold = !mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, mlirStringRefCreateFromCString("zb.fold")));
     int value = under_views(g, g->operands[node->operand_begin + 1]);
     p->w->accumulates[n] = true;
-    if (!fold || g->values[value].producer < 0) continue;
+    int producer = g->values[value].producer;
+    bool made_here = producer >= 0 && zb_has_trait(g->nodes[producer].def, ZB_TRAIT_ACCUMULATES);
+    if (!fold || !made_here) continue; // a product of another job cannot add here: the accumulate does
     p->w->homes[value].fixed = false;
     fix(p, value, sum->base, sum->offset);
-    p->w->accumulates[g->values[value].producer] = true;
+    p->w->accumulates[producer] = true;
     p->w->skipped[n] = true;
   }
 }

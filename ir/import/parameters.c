@@ -23,6 +23,12 @@ static bool is_float_tensor(const Onnx__TensorProto *t) {
   return is_float(t) && t->n_dims > 0;
 }
 
+static bool any_dotted(const zb_onnx *im) {
+  for (size_t i = 0; i < im->graph->n_initializer; i++)
+    if (is_float_tensor(im->graph->initializer[i]) && strchr(im->graph->initializer[i]->name, '.')) return true;
+  return false;
+}
+
 static zb_onnx_value *value_of(const zb_onnx *im, const char *name) {
   int64_t index;
   return *name && zb_map_get(im->names, name, &index) ? im->values[index] : NULL;
@@ -269,8 +275,8 @@ static zb_result choose_one(zb_onnx *im, zb_onnx_value *value, marks *m) {
     value->role = ZB_ROLE_FROZEN;
   else
     value->role = role == ZB_ROLE_TRAINED && !differentiable ? ZB_ROLE_FROZEN : role;
-  bool left = value->role == ZB_ROLE_CONSTANT && differentiable && !m->listed && !m->tables[index];
-  if (left && m->multiplies[index] && im->graph->initializer[value->index]->n_dims > 1)
+  bool left = value->role == ZB_ROLE_CONSTANT && differentiable && !m->listed;
+  if (left && !m->tables[index] && m->multiplies[index] && im->graph->initializer[value->index]->n_dims > 1)
     return refuse_folded(im, value->name);
   value->untrained = left && is_float_tensor(im->graph->initializer[value->index]);
   return ZB_OK;
@@ -311,10 +317,7 @@ static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
   if (!read_listings(im, m) || !find_frequency_tables(im, m->tables)) return ZB_FAIL;
   mark_activations(im, m->activation);
   mark_reads(im, m);
-  for (size_t i = 0; i < im->graph->n_initializer; i++) {
-    const Onnx__TensorProto *t = im->graph->initializer[i];
-    m->any_dot = m->any_dot || (is_float_tensor(t) && strchr(t->name, '.'));
-  }
+  m->any_dot = any_dotted(im);
   int trained = 0;
   for (size_t i = 0; i < im->value_count; i++) {
     zb_onnx_value *value = im->values[i];
@@ -373,9 +376,21 @@ static const char *source_name(const zb_onnx *im, const char *name) {
   }
 }
 
+/* The file says itself what its parameters are: its exporter knows what it did. */
+static bool is_listed(const zb_onnx *im) {
+  const Onnx__ModelProto *model = im->file.model;
+  for (size_t i = 0; i < model->n_metadata_props; i++)
+    for (int k = 0; k < LISTING_COUNT; k++)
+      if (model->metadata_props[i]->key && strcmp(model->metadata_props[i]->key, listings[k].key) == 0) return true;
+  return false;
+}
+
 zb_result zb_onnx_check_merged(zb_onnx *im) {
+  const bool dotted = any_dotted(im);
+  if (is_listed(im)) return ZB_OK;
   for (size_t i = 0; i < im->graph->n_initializer; i++) {
     const char *name = im->graph->initializer[i]->name;
+    if (dotted && !strchr(name, '.')) continue; /* a constant of ones */
     const zb_onnx_value *value = value_of(im, name);
     int uses = 0, foreign = 0, first = -1, second = -1;
     for (size_t k = 0; value && k < im->graph->n_node; k++) {

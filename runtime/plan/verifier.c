@@ -281,7 +281,17 @@ static zb_status verify_one_optimizer(const positions *it, const zb_access *acce
   return NULL;
 }
 
-/* Every trained parameter with a gradient is updated, no other is. */
+/* A gradient that no job adds to would be zero for ever. */
+static bool gradient_is_made(const zb_plan_rank *rank, const zb_access *accesses, const zb_plan_parameter *parameter) {
+  uint64_t begin = (uint64_t)parameter->gradient_offset, end = begin + (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
+  for (int i = 0; i < rank->subprogram_count; ++i) {
+    zb_job_kind kind = rank->subprograms[i].kind;
+    if ((kind == ZB_JOB_B || kind == ZB_JOB_W) && zb_segments_cover(&accesses[i].writes[0], begin, end)) return true;
+  }
+  return begin == end;
+}
+
+/* Every trained parameter with a gradient is updated, no other is; and its gradient is made. */
 static zb_status verify_updates(const zb_plan_rank *rank, const zb_access *accesses) {
   for (int p = 0; p < rank->parameter_count; ++p) {
     const zb_plan_parameter *parameter = &rank->parameters[p];
@@ -294,6 +304,9 @@ static zb_status verify_updates(const zb_plan_rank *rank, const zb_access *acces
     }
     if (parameter->trained && parameter->gradient_offset >= 0 && !covered)
       return ZB_RULE("optimizer", "rank %d: no OPT updates the trained parameter '%s'", rank->rank,
+                     parameter->tensor.name);
+    if (parameter->trained && parameter->gradient_offset >= 0 && !gradient_is_made(rank, accesses, parameter))
+      return ZB_RULE("optimizer", "rank %d: no B or W adds to the gradient of the trained parameter '%s'", rank->rank,
                      parameter->tensor.name);
     if (!parameter->trained && touched)
       return ZB_RULE("optimizer", "rank %d: an OPT updates the frozen parameter '%s'", rank->rank,

@@ -561,6 +561,7 @@ def parameter_cases():
         {"positions": numbers(2, 1), "m.inv_freq": numbers(3), "m.w": numbers(3)},
         trained=["m.w"],
         frozen=[],
+        untrained=["m.inv_freq"],
     )
     write(
         "parameters-rotary-trained",
@@ -621,6 +622,9 @@ def listed_cases():
     matrix = {"val_7": numbers(3, 3), "m.b": numbers(3)}
     write("bad-folded", {}, folded, matrix, error=["'val_7' multiplies activations", "--train or --freeze"])
     write("folded-frozen", {}, folded, matrix, freeze=["val_7"], trained=["m.b"], frozen=["val_7"], untrained=[])
+    ones = [node("LayerNormalization", "x val_2", "a"), node("Mul", "a m.b", "b")]
+    ones += [node("LayerNormalization", "b val_2", "y")]
+    write("norms-of-ones", {}, ones + tail, {"val_2": np.ones(3, F), "m.b": numbers(3)}, trained=["m.b"], frozen=[])
     shared = [
         node("Identity", "m.n", "n2"),
         node("LayerNormalization", "x m.n", "a"),

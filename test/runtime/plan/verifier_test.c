@@ -149,6 +149,9 @@ static void never_updated(zb_plan *p) {
       7; /* not on its input any more, so the input must shrink too */
   instruction(p, 1, SAMPLE_OPT, 0)->inputs[0].shape[0] = 7;
 }
+static void gradient_never_made(zb_plan *p) {
+  p->ranks[1].parameters[0].gradient_offset += 64;
+}
 static void updated_twice(zb_plan *p) {
   instruction(p, 0, SAMPLE_TIED, 1)->outputs[0].offset -= 32;
   instruction(p, 0, SAMPLE_TIED, 1)->inputs[0].offset -= 32;
@@ -321,6 +324,7 @@ static const struct breakage {
     {"OPT of no stage before W", early_opt_without_stage, "optimizer", "runs before the last run of W"},
     {"frozen parameter updated", frozen_updated, "optimizer", "an OPT updates the frozen parameter 'w'"},
     {"parameter never updated", never_updated, "optimizer", "no OPT updates the trained parameter 'w'"},
+    {"gradient never made", gradient_never_made, "optimizer", "no B or W adds to the gradient of the trained parameter 'w'"},
     {"parameter updated twice", updated_twice, "optimizer", "both update arena byte"},
     {"constant never computed", constant_never_computed, "load", "no LOAD computes the constant 'ramp'"},
     {"constant that is not computed", constant_not_computed, "load", "where no constant is computed"},
