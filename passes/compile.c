@@ -10,6 +10,7 @@
 #include "runtime/plan/timeline.h"
 
 #include <mlir-c/BuiltinAttributes.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -273,34 +274,65 @@ static zb_status gather_weights(const zb_plan *plan, const zb_store *given, zb_s
   return NULL;
 }
 
-static zb_status write_store(const zb_store *store, const char *folder, const char *name) {
+// What a compile writes, in the order in which it is put in place: a folder with a plan is whole.
+static const char *const folder_files[] = {"weights.safetensors", "constants.safetensors", "plan.zb"};
+enum { FILE_WEIGHTS, FILE_CONSTANTS, FILE_PLAN, FILE_COUNT };
+
+static char *join(const char *folder, const char *name) {
   zb_text path;
   zb_text_init(&path);
   zb_text_add(&path, "%s/%s", folder, name);
-  zb_status status = path.failed ? ZB_OUT_OF_MEMORY() : zb_store_write(store, path.data);
-  zb_text_deinit(&path);
-  return status;
+  return zb_text_take(&path);
 }
 
-// The plan comes last: a folder with a plan is whole.
-static zb_status write_folder(const char *folder, const zb_plan *plan, const zb_module *program) {
+static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_module *program) {
   zb_store *weights = zb_store_create(), *none = zb_store_create();
-  zb_text path;
   zb_status status = NULL;
-  zb_text_init(&path);
   if (!weights || !none) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(gather_weights(plan, program->weights, weights));
-  ZB_TRY_GOTO(zb_make_folder(folder));
-  zb_text_add(&path, "%s/plan.zb", folder);
-  if (path.failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  unlink(path.data); // an old plan does not fit the new weights
-  ZB_TRY_GOTO(write_store(weights, folder, "weights.safetensors"));
-  ZB_TRY_GOTO(write_store(program->constants ? program->constants : none, folder, "constants.safetensors"));
-  ZB_TRY_GOTO(zb_plan_write(plan, path.data));
+  ZB_TRY_GOTO(zb_store_write(weights, paths[FILE_WEIGHTS]));
+  ZB_TRY_GOTO(zb_store_write(program->constants ? program->constants : none, paths[FILE_CONSTANTS]));
+  ZB_TRY_GOTO(zb_plan_write(plan, paths[FILE_PLAN]));
 cleanup:
   if (weights) zb_store_destroy(weights);
   if (none) zb_store_destroy(none);
-  zb_text_deinit(&path);
+  return status;
+}
+
+// The old plan goes first: it does not fit the new weights.
+static zb_status move_files(char *const from[FILE_COUNT], char *const to[FILE_COUNT]) {
+  unlink(to[FILE_PLAN]);
+  for (int i = 0; i < FILE_COUNT; ++i)
+    if (rename(from[i], to[i]) != 0) return ZB_ERROR(IO, "cannot write '%s': %s", to[i], strerror(errno));
+  return NULL;
+}
+
+// All files are written beside the old ones before the first of those is touched: what fails (a full disk) leaves the folder as it was.
+static zb_status write_folder(const char *folder, const zb_plan *plan, const zb_module *program) {
+  char *from[FILE_COUNT] = {NULL}, *to[FILE_COUNT] = {NULL}, name[48];
+  bool existed = access(folder, F_OK) == 0;
+  zb_status status = NULL;
+  snprintf(name, sizeof name, "new.tmp.%ld", (long)getpid());
+  char *stage = join(folder, name);
+  if (!stage) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < FILE_COUNT; ++i) {
+    from[i] = join(stage, folder_files[i]);
+    to[i] = join(folder, folder_files[i]);
+    if (!from[i] || !to[i]) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  }
+  ZB_TRY_GOTO(zb_make_folder(stage));
+  status = write_files(from, plan, program);
+  if (!status) status = move_files(from, to);
+  for (int i = 0; i < FILE_COUNT; ++i) unlink(from[i]);
+  rmdir(stage);
+  if (status && !existed) rmdir(folder);
+  if (status && zb_status_code(status) == ZB_IO) status = zb_status_note(status, "writing the folder '%s'", folder);
+cleanup:
+  for (int i = 0; i < FILE_COUNT; ++i) {
+    zb_free(from[i]);
+    zb_free(to[i]);
+  }
+  zb_free(stage);
   return status;
 }
 

@@ -2,6 +2,7 @@
 
 #include "zb/compiler.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,7 @@ static bool print_and_end(const char *argument) {
 }
 
 int main(int count, char **arguments) {
+  signal(SIGXFSZ, SIG_IGN); // a file that grows past a limit is a failed write, not the end of the program
   static const char pipeline_flag[] = "--pass-pipeline=";
   zb_opt_params params = {.input = "-", .write = write_out, .context = stdout};
   char *pipeline = NULL;

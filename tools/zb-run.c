@@ -443,6 +443,7 @@ static void write_text(void *context, const char *text, size_t bytes) {
 }
 
 int main(int argument_count, char **words) {
+  signal(SIGXFSZ, SIG_IGN); /* a file that grows past a limit is a failed write, not the end of the program */
   arguments args = {0};
   zb_status status = parse(argument_count, words, &args);
   if (!status && args.help) {

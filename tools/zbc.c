@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -320,6 +321,7 @@ static zb_status compile(options *o) {
 }
 
 int main(int count, char **words) {
+  signal(SIGXFSZ, SIG_IGN); // a file that grows past a limit is a failed write, not the end of the program
   options o = {.params = ZB_COMPILE_PARAMS_INIT};
   zb_status status = parse(count, words, &o), written = NULL;
   if (status) return fail(status);

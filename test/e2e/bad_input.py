@@ -244,14 +244,14 @@ def interrupted(c):
 
 
 def full_disk(c):
-    """A limit on file sizes instead of a full disk: both make writes fail half-way."""
+    """A limit on file sizes instead of a full disk: both make writes fail half-way. The signal of the limit must not end the programs."""
     plan, saved = c.path("plan"), c.path("full")
     words = (plan, "--data", "text:" + common.CORPUS, "--steps", 1, "--save", saved)
     c.suite.check(c.suite.run("zb-run", *words).returncode == 0, "zb-run: a save")
     before = common.read_checkpoint(saved)
 
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
         resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))
 
     process = c.suite.run("zb-run", *words, "--resume", saved, preexec_fn=limit)
@@ -263,6 +263,12 @@ def full_disk(c):
     process = c.suite.run("zbc", GPT2, "-o", out, preexec_fn=limit)
     c.expect("zbc: no room for the plan", process, 4, "full-plan", hint=False)
     c.no_files("zbc: no room for the plan", out)
+    c.suite.check(not os.path.exists(out), "zbc: no room for the plan: no folder is left")
+    before = {name: open(os.path.join(plan, name), "rb").read() for name in sorted(os.listdir(plan))}
+    process = c.suite.run("zbc", GPT2, "-o", plan, "--ranks", 4, preexec_fn=limit)
+    c.expect("zbc: no room for a new plan", process, 4, "File too large", hint=False)
+    after = {name: open(os.path.join(plan, name), "rb").read() for name in sorted(os.listdir(plan))}
+    c.suite.check(before == after, f"zbc: no room for a new plan: the old one stays, got {sorted(after)}")
 
 
 def broken_plans(c):
