@@ -561,7 +561,7 @@ def parameter_cases():
         {"positions": numbers(2, 1), "m.inv_freq": numbers(3), "m.w": numbers(3)},
         trained=["m.w"],
         frozen=[],
-        untrained=["m.inv_freq"],
+        untrained=["positions", "m.inv_freq"],
     )
     write(
         "parameters-rotary-trained",
