@@ -61,6 +61,7 @@ typedef struct chains {
   int64_t *head; /* [stages * kinds] */
   int64_t *tail;
   int64_t *loop; /* [stages] D(s): start of F to start of B of one micro-batch */
+  int *by_tail;  /* [chunks * kinds] scratch */
   item *items;   /* [2 * chunks] scratch */
 } chains;
 
@@ -151,6 +152,7 @@ static void chains_deinit(chains *c) {
   zb_free(c->head);
   zb_free(c->tail);
   zb_free(c->loop);
+  zb_free(c->by_tail);
   zb_free(c->items);
 }
 
@@ -160,9 +162,10 @@ static bool chains_init(chains *c, const zb_model *model) {
   c->head = zb_alloc(entries * sizeof(int64_t));
   c->tail = zb_alloc(entries * sizeof(int64_t));
   c->loop = zb_alloc((size_t)model->problem->stages * sizeof(int64_t));
+  c->by_tail = zb_alloc((size_t)model->chunks * ZB_KIND_COUNT * sizeof *c->by_tail);
   c->items = zb_alloc(2 * (size_t)model->chunks * sizeof *c->items);
   int64_t *scratch = zb_alloc(entries * sizeof(int64_t));
-  const bool ok = c->head && c->tail && c->loop && c->items && scratch;
+  const bool ok = c->head && c->tail && c->loop && c->by_tail && c->items && scratch;
   if (ok) {
     fill_heads(c);
     fill_tails(c, scratch);
@@ -173,26 +176,34 @@ static bool chains_init(chains *c, const zb_model *model) {
   return ok;
 }
 
-/* Bound 1, and bound 2 of one rank. */
+/* The classes (stage * kinds + kind) of a rank by falling tail. */
+static void sort_by_tail(const chains *c, int rank) {
+  const int *stages = &c->model->rank_stages[rank * c->model->chunks];
+  for (int i = 0; i < c->model->chunks * ZB_KIND_COUNT; ++i) {
+    const int moved = stages[i / ZB_KIND_COUNT] * ZB_KIND_COUNT + i % ZB_KIND_COUNT;
+    int at = i;
+    for (; at > 0 && c->tail[c->by_tail[at - 1]] < c->tail[moved]; --at)
+      c->by_tail[at] = c->by_tail[at - 1];
+    c->by_tail[at] = moved;
+  }
+}
+
+/* Bound 1, and bound 2 of one rank: for each least head, sets that grow as the least tail falls. O(classes^2). */
 static int64_t bound_rank(const chains *c, int rank) {
-  const zb_model *model = c->model;
-  const zb_problem *p = model->problem;
-  const int *stages = &model->rank_stages[rank * model->chunks];
-  const int classes = model->chunks * ZB_KIND_COUNT;
+  const zb_problem *p = c->model->problem;
+  const int classes = c->model->chunks * ZB_KIND_COUNT;
   int64_t best = 0;
+  sort_by_tail(c, rank);
   for (int i = 0; i < classes; ++i) {
-    const int at = stages[i / ZB_KIND_COUNT] * ZB_KIND_COUNT + i % ZB_KIND_COUNT;
-    best = max64(best, c->head[at] + p->costs[at / ZB_KIND_COUNT].time_ps[at % ZB_KIND_COUNT] + c->tail[at]);
+    const int at = c->by_tail[i];
+    const int64_t least_head = c->head[at];
+    best = max64(best, least_head + p->costs[at / ZB_KIND_COUNT].time_ps[at % ZB_KIND_COUNT] + c->tail[at]);
+    int64_t sum = 0;
     for (int j = 0; j < classes; ++j) {
-      const int64_t least_head = c->head[at];
-      const int64_t least_tail = c->tail[stages[j / ZB_KIND_COUNT] * ZB_KIND_COUNT + j % ZB_KIND_COUNT];
-      int64_t sum = 0;
-      for (int k = 0; k < classes; ++k) {
-        const int other = stages[k / ZB_KIND_COUNT] * ZB_KIND_COUNT + k % ZB_KIND_COUNT;
-        if (c->head[other] >= least_head && c->tail[other] >= least_tail)
-          sum += p->micro_batches * p->costs[other / ZB_KIND_COUNT].time_ps[other % ZB_KIND_COUNT];
-      }
-      if (sum > 0) best = max64(best, least_head + sum + least_tail);
+      const int other = c->by_tail[j];
+      if (c->head[other] < least_head) continue;
+      sum += p->micro_batches * p->costs[other / ZB_KIND_COUNT].time_ps[other % ZB_KIND_COUNT];
+      if (sum > 0) best = max64(best, least_head + sum + c->tail[other]);
     }
   }
   return best;
