@@ -73,7 +73,8 @@ typedef struct job_cost {
 
 /* One position of the pipeline. */
 typedef struct place {
-  const int *start; /* of the block */
+  int slot[ZB_V_PASSES]; /* of the next micro-batch in the repeated block; INT32_MAX: none is left */
+  int end[ZB_V_PASSES];  /* the slot behind the last one */
   job_cost cost[ZB_V_PASSES];
   int64_t work, optimizer; /* work: of all jobs */
   int stage[2];
@@ -85,6 +86,7 @@ typedef struct place {
 
 struct zb_v_engine {
   const zb_model *model;
+  const zb_v_rules *rules; /* of this run */
   zb_v_costs costs;
   int ranks, micro_batches;
   bool over;                       /* a limit was not kept */
@@ -184,7 +186,7 @@ static int first_awake(const zb_v_engine *e) {
   return (int)node - e->leaves;
 }
 
-static void reset(zb_v_engine *e, const zb_v_slots *block, const int64_t *limits) {
+static void reset(zb_v_engine *e, const zb_v_slots *block, const zb_v_rules *rules) {
   const size_t ranks = (size_t)e->ranks, micro_batches = (size_t)e->micro_batches;
   memset(e->channel, 0, ranks * ranks * sizeof *e->channel);
   for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
@@ -195,14 +197,17 @@ static void reset(zb_v_engine *e, const zb_v_slots *block, const int64_t *limits
   }
   for (int position = 0; position < e->ranks; ++position) {
     place *x = &e->places[position];
-    x->start = block[position].start;
+    memcpy(x->slot, block[position].start, sizeof x->slot);
+    for (int pass = 0; pass < ZB_V_PASSES; ++pass)
+      x->end[pass] = x->slot[pass] + ZB_V_INTERVAL * e->micro_batches;
     memset(x->next, 0, sizeof x->next);
-    x->limit = limits ? limits[position] : INT64_MAX;
+    x->limit = rules->limits ? rules->limits[position] : INT64_MAX;
     x->live = x->clock = 0;
     x->first = -1;
     x->left = x->work;
     x->done = 0;
   }
+  e->rules = rules;
   e->over = false;
   e->warm_end = block[0].start[ZB_V_B0];
   e->cool_begin = block[0].start[ZB_V_F0] + ZB_V_INTERVAL * (e->micro_batches - 1);
@@ -212,19 +217,18 @@ static void reset(zb_v_engine *e, const zb_v_slots *block, const int64_t *limits
     e->wake[node] = e->wake[2 * node] < e->wake[2 * node + 1] ? e->wake[2 * node] : e->wake[2 * node + 1];
 }
 
-/* Slot of the next micro-batch of a pass in the repeated block; INT32_MAX where none is left. */
-static int next_slot(const zb_v_engine *e, const place *x, const int *next, int pass) {
-  return next[pass] < e->micro_batches ? x->start[pass] + ZB_V_INTERVAL * next[pass] : INT32_MAX;
+static void advance(const place *x, int *slot, int pass) {
+  slot[pass] += ZB_V_INTERVAL;
+  if (slot[pass] == x->end[pass]) slot[pass] = INT32_MAX;
 }
 
 /* The one of passes 0..passes-1 that the block has next; -1: none is left. */
-static int first_pass(const zb_v_engine *e, const place *x, const int *next, int passes) {
-  int best = -1, slot = INT32_MAX;
+static int first_pass(const int *slot, int passes) {
+  int best = -1, least = INT32_MAX;
   for (int pass = 0; pass < passes; ++pass) {
-    const int at = next_slot(e, x, next, pass);
-    if (at >= slot) continue;
+    if (slot[pass] >= least) continue;
     best = pass;
-    slot = at;
+    least = slot[pass];
   }
   return best;
 }
@@ -241,28 +245,41 @@ static int64_t input_time(const zb_v_engine *e, const place *x, int pass) {
 }
 
 /* The W that is to run next, of those whose B has run; -1: none. */
-static int pending_w(const zb_v_engine *e, const place *x) {
+static int pending_w(const place *x) {
   const bool zero = x->next[ZB_V_W0] < x->next[ZB_V_B0], one = x->next[ZB_V_W1] < x->next[ZB_V_B1];
-  if (zero && one) return next_slot(e, x, x->next, ZB_V_W1) < next_slot(e, x, x->next, ZB_V_W0) ? ZB_V_W1 : ZB_V_W0;
+  if (zero && one) return x->slot[ZB_V_W1] < x->slot[ZB_V_W0] ? ZB_V_W1 : ZB_V_W0;
   return zero ? ZB_V_W0 : one ? ZB_V_W1 : -1;
 }
 
 /* Whether a pass may run before all that the block has first: that must still fit behind it. */
-static bool fits_early(const zb_v_engine *e, const place *x, int early) {
+static bool fits_early(const place *x, int early) {
   if (x->limit == INT64_MAX) return true;
-  const int reached = next_slot(e, x, x->next, early);
-  int next[ZB_V_PASSES];
-  memcpy(next, x->next, sizeof next);
+  const int reached = x->slot[early];
+  int slot[ZB_V_PASSES];
+  memcpy(slot, x->slot, sizeof slot);
   int64_t live = x->live;
   int pass = early;
   do {
     live += x->cost[pass].keep;
     if (live > x->limit) return false;
     live -= x->cost[pass].release;
-    ++next[pass];
-    pass = first_pass(e, x, next, ZB_V_PASSES);
-  } while (pass >= 0 && next_slot(e, x, next, pass) < reached);
+    advance(x, slot, pass);
+    pass = first_pass(slot, ZB_V_PASSES);
+  } while (pass >= 0 && slot[pass] < reached);
   return true;
+}
+
+/* Whether one more F of chunk 0 would take the room of F of chunk 1 that come before the first B. That are as many as
+ * there are ranks from here to the end of the pipeline on rank 0, until they take half of the memory. */
+static bool crowds(const zb_v_engine *e, const place *x) {
+  if (!e->rules->reserve || x->limit == INT64_MAX || x->next[ZB_V_F0] == 0 || x->next[ZB_V_B1] > 0) return false;
+  const int64_t zero = x->cost[ZB_V_F0].keep - x->cost[ZB_V_F0].release;
+  const int64_t one = x->cost[ZB_V_F1].keep - x->cost[ZB_V_F1].release;
+  if (zero + one <= 0) return false;
+  int64_t coming = zb_min_int(x->stage[0] + 1, e->micro_batches);
+  if (coming > x->limit / (zero + one)) coming = x->limit / (zero + one);
+  coming -= x->next[ZB_V_F1];
+  return x->live + zero + (coming > 0 ? coming : 0) * one > x->limit;
 }
 
 static void deliver(zb_v_engine *e, int stage, zb_kind kind, int micro_batch, int64_t end) {
@@ -284,12 +301,18 @@ static void deliver(zb_v_engine *e, int stage, zb_kind kind, int micro_batch, in
   }
 }
 
+/* What a position has run, in order. */
+static uint8_t *passes_of(const zb_v_engine *e, int position) {
+  return &e->passes[(size_t)position * ZB_V_PASSES * (size_t)e->micro_batches];
+}
+
 static void run_pass(zb_v_engine *e, int position, int pass, int64_t now) {
   place *x = &e->places[position];
   const job_cost *cost = &x->cost[pass];
   const zb_kind kind = PASS_KIND[pass];
   const int micro_batch = x->next[pass]++;
-  e->passes[(size_t)position * ZB_V_PASSES * (size_t)e->micro_batches + (size_t)x->done++] = (uint8_t)pass;
+  advance(x, x->slot, pass);
+  passes_of(e, position)[x->done++] = (uint8_t)pass;
   if (x->first < 0) x->first = now;
   x->clock = now + cost->time;
   x->left -= cost->time;
@@ -300,22 +323,28 @@ static void run_pass(zb_v_engine *e, int position, int pass, int64_t now) {
   if (kind != ZB_W) deliver(e, x->stage[PASS_CHUNK[pass]], kind, micro_batch, x->clock);
 }
 
+/* A job fills a gap if half of it fits: the one that is due is delayed by the other half at most. */
+static bool fills(const place *x, int pass, int64_t gap) {
+  return gap == INT64_MAX || 2 * gap >= x->cost[pass].time;
+}
+
 /* The pass that may run before the one that is due, the first that the block has; -1: none. *wake: when one more may.
  */
-static int early_pass(const zb_v_engine *e, const place *x, int due, int64_t now, int64_t gap, int fit_percent,
-                      int64_t *wake) {
+static int early_pass(const zb_v_engine *e, const place *x, int due, int64_t now, int64_t gap, int64_t *wake) {
+  const bool crowded = crowds(e, x);
   int best = -1, slot = INT32_MAX;
   for (int pass = 0; pass < MOVERS; ++pass) {
-    if (pass == due) continue;
+    if (pass == due || (pass == ZB_V_F0 && crowded)) continue;
     const int64_t input = input_time(e, x, pass);
     if (input > now) {
       if (input < *wake) *wake = input;
       continue;
     }
-    const int at = next_slot(e, x, x->next, pass);
-    if (at >= slot || (at >= e->warm_end && at < e->cool_begin)) continue;
-    if (gap < INT64_MAX && gap * 100 < x->cost[pass].time * fit_percent) continue;
-    if (!fits_early(e, x, pass)) continue;
+    const int at = x->slot[pass];
+    const bool middle = at >= e->warm_end && at < e->cool_begin;
+    if (at >= slot || (middle && !crowded && !e->rules->all_early) || !fills(x, pass, gap)) continue;
+    const bool frees = x->cost[pass].keep <= x->cost[pass].release && x->live + x->cost[pass].keep <= x->limit;
+    if (!frees && !fits_early(x, pass)) continue;
     best = pass;
     slot = at;
   }
@@ -323,23 +352,29 @@ static int early_pass(const zb_v_engine *e, const place *x, int due, int64_t now
 }
 
 /* What runs while the pass that is due waits until `until`; nothing: sleeps until the next input that is known. */
-static void fill_gap(zb_v_engine *e, int position, int due, int w, int64_t now, int64_t until,
-                     const zb_v_rules *rules) {
+static void fill_gap(zb_v_engine *e, int position, int due, int w, int64_t now, int64_t until) {
   const place *x = &e->places[position];
   const int64_t gap = until == INT64_MAX ? INT64_MAX : until - now;
   int64_t wake = until;
-  int pass = early_pass(e, x, due, now, gap, rules->fit_percent, &wake);
-  const bool w_fits = w >= 0 && (gap == INT64_MAX || gap * 100 >= x->cost[w].time * rules->fit_percent);
-  if (w_fits && (pass < 0 || rules->w_first)) pass = w;
+  int pass = early_pass(e, x, due, now, gap, &wake);
+  if (w >= 0 && fills(x, w, gap) && (pass < 0 || e->rules->w_first)) pass = w;
   if (pass >= 0)
     run_pass(e, position, pass, now);
   else
     set_wake(e, position, wake);
 }
 
-static void decide(zb_v_engine *e, int position, int64_t now, const zb_v_rules *rules) {
+/* The F or B that is to run next; -1: none is left. */
+static int due_pass(const zb_v_engine *e, const place *x, int64_t now) {
+  const int due = first_pass(x->slot, MOVERS);
+  if (due == ZB_V_F0 && crowds(e, x)) return ZB_V_F1 + first_pass(x->slot + ZB_V_F1, MOVERS - ZB_V_F1);
+  const bool cool = due == ZB_V_B0 && x->next[ZB_V_F1] >= e->micro_batches;
+  return cool && e->rules->b1_first && input_time(e, x, ZB_V_B1) <= now ? ZB_V_B1 : due;
+}
+
+static void decide(zb_v_engine *e, int position, int64_t now) {
   const place *x = &e->places[position];
-  const int due = first_pass(e, x, x->next, MOVERS), w = pending_w(e, x);
+  const int due = due_pass(e, x, now), w = pending_w(x);
   if (due < 0) {
     if (w >= 0)
       run_pass(e, position, w, now);
@@ -347,16 +382,29 @@ static void decide(zb_v_engine *e, int position, int64_t now, const zb_v_rules *
       set_wake(e, position, INT64_MAX);
     return;
   }
-  /* While F come in, W keeps its slot: the block has its memory from that. Then it only fills gaps. */
-  const bool w_due =
-      w >= 0 && x->next[ZB_V_F0] < e->micro_batches && next_slot(e, x, x->next, w) < next_slot(e, x, x->next, due);
+  const bool w_due = w >= 0 && x->next[e->rules->keep_w] < e->micro_batches && x->slot[w] < x->slot[due];
   const int64_t input = input_time(e, x, due);
   if (w_due || (w >= 0 && input <= now && x->live + x->cost[due].keep > x->limit))
     run_pass(e, position, w, now);
   else if (input > now)
-    fill_gap(e, position, due, w, now, input, rules);
+    fill_gap(e, position, due, w, now, input);
   else
     run_pass(e, position, due, now);
+}
+
+/* The same with an order that is given. */
+static void follow(zb_v_engine *e, int position, int64_t now) {
+  const place *x = &e->places[position];
+  if (x->done == ZB_V_PASSES * e->micro_batches) {
+    set_wake(e, position, INT64_MAX);
+    return;
+  }
+  const int pass = passes_of(e->rules->follow, position)[x->done];
+  const int64_t input = PASS_KIND[pass] == ZB_W ? now : input_time(e, x, pass);
+  if (input > now)
+    set_wake(e, position, input);
+  else
+    run_pass(e, position, pass, now);
 }
 
 /* The least that a position can still end with. */
@@ -365,27 +413,32 @@ static int64_t least_end(const zb_v_engine *e, const place *x) {
   return x->clock + x->left + x->optimizer - (stage_metric && x->first > 0 ? x->first : 0);
 }
 
-int64_t zb_v_engine_run(zb_v_engine *e, const zb_v_slots *block, const zb_v_rules *rules) {
-  reset(e, block, rules->limits);
-  for (;;) {
+int64_t zb_v_engine_run(zb_v_engine *e, const zb_v_slots *block, const zb_v_rules *rules, int64_t *jobs) {
+  reset(e, block, rules);
+  bool given_up = false;
+  while (e->wake[1] < INT64_MAX && !given_up) {
     const int position = first_awake(e);
-    const int64_t now = e->wake[1];
-    if (now == INT64_MAX) break;
-    decide(e, position, now, rules);
-    if (least_end(e, &e->places[position]) >= rules->less_than || e->over) return rules->less_than;
+    if (rules->follow)
+      follow(e, position, e->wake[1]);
+    else
+      decide(e, position, e->wake[1]);
+    given_up = e->over || least_end(e, &e->places[position]) >= rules->less_than;
   }
   int64_t time = 0;
   for (int position = 0; position < e->ranks; ++position) {
-    const int64_t end = least_end(e, &e->places[position]);
+    const place *x = &e->places[position];
+    const int64_t end = least_end(e, x);
     if (end > time) time = end;
+    *jobs += x->done;
+    given_up = given_up || x->done < ZB_V_PASSES * e->micro_batches;
   }
-  return time;
+  return given_up ? rules->less_than : time;
 }
 
 zb_status zb_v_engine_emit(const zb_v_engine *e, zb_order *out) {
   for (int position = 0; position < e->ranks; ++position) {
     const place *x = &e->places[position];
-    const uint8_t *passes = &e->passes[(size_t)position * ZB_V_PASSES * (size_t)e->micro_batches];
+    const uint8_t *passes = passes_of(e, position);
     int next[ZB_V_PASSES] = {0};
     for (int i = 0; i < x->done; ++i)
       ZB_TRY(zb_order_add(out, e->model->problem->stage_rank[position], x->stage[PASS_CHUNK[passes[i]]],
@@ -415,7 +468,9 @@ zb_status zb_v_block_emit(const zb_v_legs *legs, bool w_first, const zb_problem 
   for (size_t i = 0; i < ranks; ++i)
     limits[i] = zb_v_block_peak(problem->ranks, block);
   ZB_TRY_GOTO(zb_v_engine_new(&model, ZB_V_UNIT, &engine));
-  zb_v_engine_run(engine, block, &(zb_v_rules){.limits = limits, .w_first = w_first, .less_than = INT64_MAX});
+  const zb_v_rules rules = {.limits = limits, .keep_w = ZB_V_F0, .w_first = w_first, .less_than = INT64_MAX};
+  int64_t jobs = 0;
+  zb_v_engine_run(engine, block, &rules, &jobs);
   ZB_TRY_GOTO(zb_v_engine_emit(engine, out));
 cleanup:
   zb_v_engine_free(engine);

@@ -49,17 +49,25 @@ void zb_v_engine_free(zb_v_engine *engine);
 
 typedef struct zb_v_rules {
   const int64_t *limits; /* [position] most live bytes (ZB_V_UNIT: chunk activations), base not included; NULL: none */
-  bool w_first;          /* a gap is filled with W, where there is one, rather than with later F and B */
-  int fit_percent;   /* share of a job that must fit into a gap to fill it: 0 anything does, 100 nothing is delayed */
-  int64_t less_than; /* give up when the result cannot be below this; INT64_MAX: never */
+  zb_v_pass keep_w; /* W keeps its slot while jobs of this pass are to come, ZB_V_F0 or ZB_V_F1; then it fills gaps */
+  bool w_first;     /* a gap is filled with W, where there is one, rather than with later F and B */
+  bool all_early;   /* gaps in the middle are filled with later F and B too, not only in warm-up and cool-down */
+  bool reserve;     /* before its first B a rank keeps room for the F of chunk 1 that come until then */
+  bool b1_first;    /* after the last F, B of chunk 1 before B of chunk 0: it has the longer way to go */
+  const zb_v_engine *follow; /* take the order of this engine's last run as it is; NULL: make one */
+  int64_t less_than;         /* give up when the result cannot be below this; INT64_MAX: never */
 } zb_v_rules;
 
-/* Makes the order of a block; its time in the problem's metric, or less_than if it gave up. Near-linear in jobs. */
-int64_t zb_v_engine_run(zb_v_engine *engine, const zb_v_slots *block, const zb_v_rules *rules);
+/* Makes the order of a block; its time in the problem's metric (without a result: less_than), or less_than if it gave
+ * up, kept no limit, or came to a stop (`reserve` may). Near-linear in jobs. Jobs that ran are added to *jobs. */
+int64_t zb_v_engine_run(zb_v_engine *engine, const zb_v_slots *block, const zb_v_rules *rules, int64_t *jobs);
 /* Appends the order that the last run made. */
 zb_status zb_v_engine_emit(const zb_v_engine *engine, zb_order *out) ZB_MUST_USE;
 
 /* The whole of V-Min, V-Half and V-ZB: the order of a block in unit time within the peak of the repeated block. */
 zb_status zb_v_block_emit(const zb_v_legs *legs, bool w_first, const zb_problem *problem, zb_order *out) ZB_MUST_USE;
+
+/* V-Min, the block with the least memory. */
+zb_status zb_v_min_emit(const zb_problem *problem, zb_order *out) ZB_MUST_USE;
 
 #endif

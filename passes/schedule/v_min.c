@@ -7,11 +7,15 @@
  */
 #include "passes/schedule/v_block.h"
 
-static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  (void)options;
+zb_status zb_v_min_emit(const zb_problem *problem, zb_order *out) {
   const zb_v_legs legs = {
       .f0 = 1, .turn_f = 1, .f1 = 1, .back = problem->ranks % 3 ? 1 : 3, .b1 = 1, .turn_b = 1, .b0 = 1};
   return zb_v_block_emit(&legs, false, problem, out);
+}
+
+static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
+  (void)options;
+  return zb_v_min_emit(problem, out);
 }
 
 static double memory_bound(const zb_problem *problem, int rank) {

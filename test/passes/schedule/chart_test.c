@@ -28,6 +28,7 @@ static const struct {
     {"v_min", "v-min", "v", 4, 2, 8, 2, 2, 2, 0, 0},
     {"v_half", "v-half", "v", 4, 2, 8, 2, 2, 2, 0, 0},
     {"v_zb", "v-zb", "v", 4, 2, 8, 2, 2, 2, 0, 0},
+    {"adaptive_v", "adaptive-v", "v", 4, 2, 8, 2, 2, 2, 0, 0},
     {"dualpipev", "dualpipev", "v", 4, 2, 8, 2, 2, 2, 0, 0},
     {"dualpipe", "dualpipe", "v", 4, 2, 4, 2, 2, 2, 0, 0},
 };

@@ -297,6 +297,138 @@ static void test_measured(void) {
   json_decref(times);
 }
 
+/* ---- Adaptive V ---- */
+
+/* Section 5.3 of the table: within the limit, and never worse than the authors' program, by both metrics. */
+static void test_adaptive_measured(void) {
+  json_t *times = load("iclr24.json"), *root = load("v_measured.json");
+  const json_t *rows = json_object_get(root, "adaptive");
+  CU_ASSERT_EQUAL(json_array_size(rows), 15);
+  for (size_t i = 0; i < json_array_size(rows); ++i)
+    for (int metric = 0; metric < 2; ++metric) {
+      const json_t *row = json_array_get(rows, i);
+      fixture x;
+      zb_order order;
+      zb_simulation simulation;
+      fill_setting(times, row, &x);
+      x.problem.metric = metric ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+      x.problem.memory_limit_bytes = llround(json_number_value(json_object_get(row, "limit")) * x.problem.ranks * 2000);
+      run("adaptive-v", &x.problem, &order, &simulation);
+      const double bubble = metric ? simulation.bubble_stage : simulation.bubble_barrier;
+      CU_ASSERT(printed(bubble) <= column(row, metric ? "stage" : "barrier"));
+      CU_ASSERT(most_units(&simulation, 1) <= (double)x.problem.memory_limit_bytes);
+      release(&order, &simulation);
+    }
+  json_decref(root);
+  json_decref(times);
+}
+
+/* At unit times: no stage bubble at the memory of 1F1B, and half the memory costs no more than V-Half. */
+static void test_adaptive_unit(void) {
+  for (int p = 1; p <= 8; ++p) {
+    fixture x;
+    zb_order order;
+    zb_simulation simulation;
+    const int m = 2 * p + 1;
+    fixture_uniform(&x, "v", p, 2, m, 2, 2, 2, 0, 1);
+    x.problem.metric = ZB_METRIC_STAGE;
+    x.problem.memory_limit_bytes = 2000 * p;
+    run("adaptive-v", &x.problem, &order, &simulation);
+    CU_ASSERT_EQUAL(simulation.stage_ps, 6 * m);
+    release(&order, &simulation);
+    x.problem.metric = ZB_METRIC_BARRIER;
+    x.problem.memory_limit_bytes = 2000 * floor_half(p);
+    run("v-half", &x.problem, &order, &simulation);
+    const int64_t half = simulation.step_ps;
+    release(&order, &simulation);
+    run("adaptive-v", &x.problem, &order, &simulation);
+    CU_ASSERT(simulation.step_ps <= half);
+    release(&order, &simulation);
+  }
+}
+
+/* Where no block fits, V-Min says what is needed; a limit of a rank counts, and what is always there. */
+static void test_adaptive_limits(void) {
+  fixture x;
+  zb_order order;
+  zb_simulation simulation;
+  const zb_schedule_def *schedule = zb_schedule_find("adaptive-v", NULL);
+  fixture_uniform(&x, "v", 4, 2, 12, 20, 22, 14, 1, 0.5);
+  x.problem.memory_limit_bytes = 1999;
+  expect_status(zb_schedule_run(schedule, &x.problem, &order), ZB_INFEASIBLE, "adaptive-v needs ");
+  int64_t limits[4] = {0, 0, 5500, 0}, base[4] = {0, 0, 500, 0};
+  x.problem.rank_limit_bytes = limits;
+  x.problem.base_bytes = base;
+  run("adaptive-v", &x.problem, &order, &simulation);
+  CU_ASSERT(simulation.peak_bytes[2] <= 5500);
+  CU_ASSERT(simulation.peak_bytes[0] > 5500);
+  release(&order, &simulation);
+  base[2] = 5501;
+  expect_status(zb_schedule_run(schedule, &x.problem, &order), ZB_INFEASIBLE, "on rank 2");
+}
+
+/* More blocks are never worse; the numbers that are written are read. */
+static void test_adaptive_blocks(void) {
+  static const char *const choices[] = {"adaptive-v:blocks=1", "adaptive-v:blocks=8", "adaptive-v",
+                                        "adaptive-v:blocks=9999"};
+  int64_t last = INT64_MAX, first = 0;
+  fixture x;
+  fixture_uniform(&x, "v", 6, 2, 18, 20, 22, 14, 1, 0.5);
+  x.problem.memory_limit_bytes = 7800;
+  for (size_t i = 0; i < 4; ++i) {
+    zb_schedule_choice choice;
+    zb_order order;
+    zb_simulation simulation;
+    expect_ok(zb_schedule_parse(choices[i], &choice));
+    expect_ok(zb_schedule_run_choice(&choice, &x.problem, &order));
+    expect_ok(zb_simulate(&x.problem, &order, &simulation));
+    CU_ASSERT(simulation.step_ps <= last);
+    last = simulation.step_ps;
+    if (i == 0) first = last;
+    release(&order, &simulation);
+  }
+  CU_ASSERT(last < first);
+  zb_schedule_choice none;
+  expect_status(zb_schedule_parse("adaptive-v:blocks=0", &none), ZB_USAGE, "expected a whole number of 1 to");
+}
+
+/* A limit beyond all numbers is none. */
+static void test_adaptive_huge_limit(void) {
+  fixture x;
+  zb_order order;
+  zb_simulation simulation;
+  fixture_uniform(&x, "v", 3, 2, 6, 20, 22, 14, 1, 0.5);
+  run("adaptive-v", &x.problem, &order, &simulation);
+  const int64_t unlimited = simulation.step_ps;
+  release(&order, &simulation);
+  x.problem.memory_limit_bytes = INT64_MAX;
+  run("adaptive-v", &x.problem, &order, &simulation);
+  CU_ASSERT_EQUAL(simulation.step_ps, unlimited);
+  release(&order, &simulation);
+}
+
+/* Slow stages, skips and slow messages, by both metrics: it looks at real times, so the block of V-ZB, which it tries
+ * too, in unit time is rarely better. */
+static void test_adaptive_uneven(void) {
+  uint64_t seed = 5;
+  int worse = 0, rounds = 60;
+  for (int round = 0; round < rounds; ++round) {
+    fixture x;
+    zb_order order;
+    zb_simulation simulation;
+    const int p = 2 + (int)fixture_random(&seed, 5), m = 1 + (int)fixture_random(&seed, 3 * p);
+    fixture_uneven(&x, &seed, "v", p, 2, m);
+    x.problem.metric = round % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+    run("adaptive-v", &x.problem, &order, &simulation);
+    const int64_t adaptive = round % 2 ? simulation.stage_ps : simulation.step_ps;
+    release(&order, &simulation);
+    run("v-zb", &x.problem, &order, &simulation);
+    worse += adaptive > (round % 2 ? simulation.stage_ps : simulation.step_ps);
+    release(&order, &simulation);
+  }
+  CU_ASSERT(worse * 10 <= rounds);
+}
+
 int main(void) {
   static const CU_TestInfo tests[] = {{"unit times: bubbles and peaks", test_unit},
                                       {"unit times: V-Half and V-Min", test_unit_bubbles},
@@ -305,6 +437,12 @@ int main(void) {
                                       {"DualPipe: what it refuses", test_dualpipe_refuses},
                                       {"fewer micro-batches than the rule is made for", test_dropped},
                                       {"12 settings: the measured columns", test_measured},
+                                      {"adaptive V: never worse than measured", test_adaptive_measured},
+                                      {"adaptive V: unit times", test_adaptive_unit},
+                                      {"adaptive V: limits", test_adaptive_limits},
+                                      {"adaptive V: number of blocks", test_adaptive_blocks},
+                                      {"adaptive V: a huge limit", test_adaptive_huge_limit},
+                                      {"adaptive V: uneven stages", test_adaptive_uneven},
                                       CU_TEST_INFO_NULL};
   return run_suite("v schedules", tests);
 }
