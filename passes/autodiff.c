@@ -211,7 +211,7 @@ static zb_result not_differentiable(const zb_node *node) {
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(node->op));
   return zb_op_error_at(node->op,
                         node->def ? "freeze the parameters before it (--freeze), or take it out of the way to the loss"
-                                  : "describe it with zb_op_register and give the row a grad",
+                                  : "write it with zb ops, or differentiate the program before: zbc takes training graphs as well",
                         "'%.*s' is not differentiable: %s", (int)name.length, name.data,
                         node->def ? "its row has no gradient rule" : "nobody described this op");
 }

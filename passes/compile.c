@@ -416,7 +416,7 @@ static void count_parameters(const zb_plan *plan, zb_compile_summary *out) {
   }
 }
 
-static zb_status summarize_plan(const zb_plan *plan, zb_compile_summary *out) {
+static zb_status summarize_plan(const zb_plan *plan, bool drawn, zb_compile_summary *out) {
   zb_plan_simulation simulation;
   ZB_TRY(zb_plan_simulate(plan, &simulation));
   out->step_seconds = 1e-12 * (double)simulation.step_ps;
@@ -432,6 +432,7 @@ static zb_status summarize_plan(const zb_plan *plan, zb_compile_summary *out) {
     for (int i = 0; i < plan->ranks[r].parameter_count && !status; ++i) {
       const zb_plan_parameter *p = &plan->ranks[r].parameters[i];
       if (!p->owner) continue;
+      out->drawn += drawn;
       status = p->trained ? add_name(&out->trained, &out->trained_count, p->tensor.name) : add_name(&out->frozen, &out->frozen_count, p->tensor.name);
     }
   count_parameters(plan, out);
@@ -460,7 +461,7 @@ static zb_status summarize(const zb_module *program, const char *csv, const zb_p
   if (!out->stage || !out->rank) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(summarize_stages(&problem, out));
   out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
-  ZB_TRY_GOTO(summarize_plan(plan, out));
+  ZB_TRY_GOTO(summarize_plan(plan, !program->weights, out));
   if (csv) ZB_TRY_GOTO(write_csv(&problem, csv));
 cleanup:
   zb_module_problem_deinit(&problem);

@@ -39,7 +39,7 @@ typedef struct globs {
   ROW("--cuts", TEXT, params.cuts, "A,B,...", "names of nodes or module paths after which a stage ends")                                          \
   ROW("--costs", TEXT, params.costs, "FILE",                                                                                                      \
       "times that zb-run --profile or --calibrate measured, for cuts and schedule (default: a model that is the same on every machine)")          \
-  ROW("--weights", TEXT, params.weights, "FILE", "safetensors with the values of an .mlir model's parameters")                                    \
+  ROW("--weights", TEXT, params.weights, "FILE", "safetensors with the values of an .mlir model's parameters (default: drawn at random)")                                    \
   ROW("--no-raise", FLAG, params.no_raise, "", "keep GELU, RMSNorm and attention as the exporter took them apart")                                \
   ROW("--csv", TEXT, params.csv, "F.csv", "write the order of the plan, as PyTorch's pipelining reads it")                                        \
   ROW("--timeline", TEXT, params.timeline, "F.svg|.json", "picture of the simulated step")                                                               \
@@ -142,9 +142,9 @@ static const char *time_text(double seconds, char out[32]) {
 static void print_names(const char *what, char **names, int count) {
   printf("%s %d:", what, count);
   for (int i = 0; i < count; ++i) {
-    if (count > 12 && i == 5) {
-      printf(" ... (%d more)", count - 8);
-      i = count - 3;
+    if (count > 6 && i == 2) { // a line; --json has them all
+      printf(" ... (%d more)", count - 3);
+      i = count - 1;
     }
     printf(" %s", names[i]);
   }
@@ -174,6 +174,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   printf("\n");
   print_names("trained", s->trained, s->trained_count);
   if (s->frozen_count) print_names("frozen", s->frozen, s->frozen_count);
+  if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
   if (s->untrained_count) {
     print_names("constants that a gradient reaches, not trained", s->untrained, s->untrained_count);
     printf("  --train NAME trains them, --freeze NAME says that they stay\n");
@@ -218,6 +219,7 @@ static void print_json(const zb_compile_summary *s) {
   print_json_names("trained", s->trained, s->trained_count);
   print_json_names("frozen", s->frozen, s->frozen_count);
   print_json_names("untrained", s->untrained, s->untrained_count);
+  printf(",\"drawn\":%d", s->drawn);
   printf("}\n");
 }
 

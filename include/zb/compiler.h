@@ -12,7 +12,7 @@ extern "C" {
 typedef struct zb_compile_params {
   const char *model;          /* .onnx or .mlir */
   const char *output;         /* folder to write; created. Nothing is left half written. NULL: compile only */
-  const char *weights;        /* safetensors for .mlir models, or NULL */
+  const char *weights;        /* safetensors with the values of an .mlir model's parameters; NULL: drawn, from their names alone */
   int ranks;                  /* P; 0: 1, or those of the schedule's file */
   int chunks;                 /* v; 0: as many as the schedule is made for */
   int micro_batches;          /* M; 0: 1, or those of the schedule's file */
@@ -64,6 +64,7 @@ typedef struct zb_compile_summary {
   int trained_count, frozen_count;
   char **untrained;           /* constants that a gradient reaches: parameters, if the exporter lost their names */
   int untrained_count;
+  int drawn;                  /* parameters whose initial values were drawn at random, because none came with the model */
   double compile_seconds;
   int ops;                    /* after the split */
 } zb_compile_summary;
@@ -85,7 +86,7 @@ ZB_API const char *zb_optimizer_name(int index);
 /* zb-opt: reads MLIR text, runs passes, prints. */
 typedef struct zb_opt_params {
   const char *input;          /* path, or "-" */
-  const char *pipeline;       /* "builtin.module(zb-dce,zb-partition{stages=4})"; NULL: parse and print only */
+  const char *pipeline;       /* "builtin.module(zb-dce,zb-partition{ranks=4})"; NULL: parse and print only */
   bool split_input_file, verify_diagnostics, emit_bytecode, allow_unregistered_dialect, timing, print_after_all, no_verify;
   void (*write)(void *context, const char *text, size_t bytes);
   void *context;

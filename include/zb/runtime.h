@@ -15,7 +15,7 @@ typedef struct zb_session zb_session;
 
 typedef struct zb_session_params {
   const char *directory;  /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
-  const char *data;       /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: inputs come from zb_session_set_input */
+  const char *data;       /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
   const char *device;     /* "cpu" (NULL), "sim" */
   const char *launch;     /* how the ranks of a real device run: "threads" (NULL) */
   const char *resume;     /* folder of a checkpoint, or NULL */
