@@ -58,6 +58,37 @@ static void test_round_trip(void) {
   }
 }
 
+/* What only plans with measured costs have. */
+static void test_measured(void) {
+  zb_plan *plan = sample_plan(2, 2, 0), *back = NULL;
+  zb_plan_subprogram *subprogram = &plan->ranks[1].subprograms[SAMPLE_B];
+  size_t count = 0;
+  plan->link_copies = true;
+  plan->link_wake_ps = 11;
+  plan->job_ps = 12;
+  plan->read_ps = 13;
+  plan->step_ps = 14;
+  subprogram->first_ps = 15;
+  subprogram->key = UINT64_C(0xfedcba9876543210);
+  subprogram->instructions[0].cost_op = "relu 4x8xf32";
+  zb_free(file_of(plan, &count));
+  CU_ASSERT_EQUAL_FATAL(take_code(zb_plan_read(FOLDER "/plan.zb", -1, &back)), ZB_OK_CODE);
+  expect_same(plan, back);
+  char *text = sample_print(back);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "moved by the side that posts second, 11 ps to wake"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "overheads 12 ps a job, 13 ps a read, 14 ps a step"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, ", the first 15 ps"));
+  CU_ASSERT_EQUAL(back->ranks[1].subprograms[SAMPLE_B].key, subprogram->key);
+  CU_ASSERT_STRING_EQUAL(back->ranks[1].subprograms[SAMPLE_B].instructions[0].cost_op, "relu 4x8xf32");
+  CU_ASSERT_STRING_EQUAL(back->ranks[0].subprograms[SAMPLE_B].instructions[0].cost_op, ""); /* none */
+  zb_free(text);
+  zb_plan_destroy(back);
+  plan->job_ps = -1;
+  CU_ASSERT_EQUAL(take_code(zb_plan_write(plan, FOLDER "/plan.zb")), ZB_INVALID);
+  zb_plan_destroy(plan);
+}
+
 static void test_one_rank(void) {
   zb_plan *plan = sample_plan(3, 2, 0), *one = NULL;
   size_t count = 0;
@@ -231,6 +262,6 @@ static void test_malformed_is_not_written(void) {
   zb_plan_destroy(plan);
 }
 
-SUITE_MAIN("plan files", {"round trip", test_round_trip}, {"one rank", test_one_rank}, {"refused", test_refused},
+SUITE_MAIN("plan files", {"round trip", test_round_trip}, {"measured costs", test_measured}, {"one rank", test_one_rank}, {"refused", test_refused},
            {"mutated", test_mutated}, {"mutated, checksum right", test_mutated_with_checksum},
            {"without memory", test_without_memory}, {"malformed is not written", test_malformed_is_not_written})

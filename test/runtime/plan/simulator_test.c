@@ -102,6 +102,35 @@ static void test_channel(void) {
   zb_plan_destroy(plan);
 }
 
+/* With link_copies the sender of what is waited for is busy for 3 + 2 while it copies, and the waiting rank goes on 4 later; every job takes
+ * 1 of the interpreter. */
+static void test_copies(void) {
+  zb_plan *plan = sample_plan(2, 1, 0);
+  zb_plan_simulation it;
+  plan->link_copies = true;
+  plan->link_wake_ps = 4;
+  plan->job_ps = 1;
+  plan->step_ps = 1000;
+  simulate(plan, &it);
+  int f = sample_find(plan, 0, ZB_JOB_F, 0), b = sample_find(plan, 0, ZB_JOB_B, 0), send = sample_find(plan, 0, ZB_JOB_SEND, 0);
+  CU_ASSERT_EQUAL(it.jobs[0][send].start_ps - it.jobs[0][f].end_ps, 1);
+  CU_ASSERT_EQUAL(it.jobs[0][send].end_ps - it.jobs[0][send].start_ps, 5);
+  int64_t arrived = it.jobs[0][send].end_ps;
+  int f1 = sample_find(plan, 1, ZB_JOB_F, 0), b1 = sample_find(plan, 1, ZB_JOB_B, 0), w1 = sample_find(plan, 1, ZB_JOB_W, 0);
+  CU_ASSERT_EQUAL(it.jobs[1][f1].start_ps, arrived + 4);
+  CU_ASSERT_EQUAL(it.jobs[1][b1].start_ps, it.jobs[1][f1].end_ps + (b1 - f1));
+  CU_ASSERT_EQUAL(it.jobs[1][w1].start_ps, it.jobs[1][b1].end_ps + 1 + 5 + 1); /* it copied in between */
+  CU_ASSERT_EQUAL(it.jobs[0][b].start_ps, it.jobs[1][b1].end_ps + 1 + 5 + 4);
+  CU_ASSERT_EQUAL(it.ranks[0].waiting_ps > 0, true);
+  int64_t step = it.step_ps;
+  zb_plan_simulation_free(&it);
+  plan->ranks[0].subprograms[SAMPLE_F].first_ps = 17;
+  simulate(plan, &it);
+  CU_ASSERT_EQUAL(it.step_ps, step + 7); /* it is on the critical path */
+  zb_plan_simulation_free(&it);
+  zb_plan_destroy(plan);
+}
+
 /* Never more than the arena, and more slots than needed are not counted. */
 static void test_memory(void) {
   uint64_t peaks[2];
@@ -148,4 +177,4 @@ static void test_failures(void) {
 }
 
 SUITE_MAIN("simulator", {"one rank", test_one_rank}, {"two ranks", test_two_ranks}, {"known bubble", test_known_bubble},
-           {"channel", test_channel}, {"memory", test_memory}, {"failures", test_failures})
+           {"channel", test_channel}, {"copies", test_copies}, {"memory", test_memory}, {"failures", test_failures})
