@@ -120,3 +120,11 @@
 // RUN: zb-sched --ranks 4 --micro-batches 9 --compare dualpipe,dualpipev | FileCheck %s --check-prefix=ODDROW
 // ODDROW: dualpipev v 2
 // ODDROW: dualpipe -- runs half of the micro-batches
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule dualpipe --chunks 3 2>&1 | FileCheck %s --check-prefix=DUALCHUNKS
+// DUALCHUNKS: dualpipe is defined for at most 2 chunks a rank, got 3
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule dualpipe --placement looped 2>&1 | FileCheck %s --check-prefix=DUALPLACE
+// DUALPLACE: dualpipe is defined for placement v only, got 'looped'
+// RUN: zb-sched --ranks 4 --micro-batches 8 --schedule dualpipe --write-problem %t.dual.json
+// RUN: zb-sched --problem %t.dual.json --schedule dualpipe --micro-batches 12 | FileCheck %s --check-prefix=DUALFILE
+// DUALFILE: dualpipe, 4 ranks, 12 micro-batches
+// DUALFILE: two pipelines, 6 micro-batches each

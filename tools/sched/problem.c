@@ -109,13 +109,17 @@ static void fill_uniform(const sched_costs *c, int share, int copies, zb_problem
   out->problem.link_latency_ps = llround(c->comm * UNIT_PS);
 }
 
+static zb_status check_even(const char *name, int micro_batches) {
+  if (micro_batches % 2 == 0) return NULL;
+  return ZB_ERROR(USAGE, "%s runs half of the micro-batches in each direction: expected an even number, got %d", name,
+                  micro_batches);
+}
+
 /* Two pipelines in opposite directions, each with half of the micro-batches: stages 0..P-1 down the ranks, their copies
  * P..2P-1 up. The parameters are there twice. */
 static zb_status make_two_pipelines(const sched_source *source, int ranks, int micro_batches, const char *name,
                                     zb_problem_data *out) {
-  if (micro_batches % 2)
-    return ZB_ERROR(USAGE, "%s runs half of the micro-batches in each direction: expected an even number, got %d", name,
-                    micro_batches);
+  ZB_TRY(check_even(name, micro_batches));
   ZB_TRY(zb_problem_data_init(out, ranks, 2, micro_batches / 2));
   ZB_TRY(zb_placement("v", ranks, 2, out->stage_rank));
   ZB_TRY(zb_problem_data_edges(out, 2 * (ranks - 1)));
@@ -195,17 +199,23 @@ const char *sched_placement_name(const zb_problem *p) {
 /* *name: of the placement, where one is named. */
 static zb_status make(const sched_settings *s, const sched_source *source, const zb_schedule_def *schedule,
                       zb_problem_data *out, const char **name) {
+  const bool two_pipelines = schedule && schedule->two_pipelines;
   if (source->file) {
     ZB_TRY(zb_problem_data_copy(out, &source->data.problem));
-    if (s->micro_batches) out->problem.micro_batches = s->micro_batches;
+    if (s->micro_batches && two_pipelines) ZB_TRY(check_even(schedule->name, s->micro_batches));
+    if (s->micro_batches) out->problem.micro_batches = s->micro_batches / (two_pipelines ? 2 : 1);
     const int chunks = out->problem.stages / out->problem.ranks;
     return s->placement ? zb_placement(s->placement, out->problem.ranks, chunks, out->stage_rank) : NULL;
   }
-  if (schedule && schedule->two_pipelines)
-    return make_two_pipelines(source, s->ranks, s->micro_batches, schedule->name, out);
   const char *placement = s->placement;
   int chunks = s->chunks;
   if (schedule) ZB_TRY(zb_schedule_layout(schedule, s->ranks, &placement, &chunks));
+  if (two_pipelines) {
+    if (strcmp(placement, schedule->placement) != 0)
+      return ZB_ERROR(USAGE, "%s is defined for placement %s only, got '%s'", schedule->name, schedule->placement,
+                      placement);
+    return make_two_pipelines(source, s->ranks, s->micro_batches, schedule->name, out);
+  }
   if (!chunks) chunks = 1;
   if (placement && chunks > 1 && !isdigit((unsigned char)*placement)) *name = placement; /* one chunk: all are plain */
   ZB_TRY(zb_problem_data_init(out, s->ranks, chunks, s->micro_batches));
