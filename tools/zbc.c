@@ -39,7 +39,8 @@ typedef struct globs {
   ROW("--cuts", TEXT, params.cuts, "A,B,...", "names of nodes or module paths after which a stage ends")                                          \
   ROW("--costs", TEXT, params.costs, "FILE",                                                                                                      \
       "times that zb-run --profile or --calibrate measured, for cuts and schedule (default: a model that is the same on every machine)")          \
-  ROW("--weights", TEXT, params.weights, "FILE", "safetensors with the values of an .mlir model's parameters (default: drawn at random)")                                    \
+  ROW("--weights", TEXT, params.weights, "FILE",                                                                                                  \
+      "safetensors with the values of an .mlir model's parameters (default: drawn at random)")                                                    \
   ROW("--no-raise", FLAG, params.no_raise, "", "keep GELU, RMSNorm and attention as the exporter took them apart")                                \
   ROW("--csv", TEXT, params.csv, "F.csv", "write the order of the plan, as PyTorch's pipelining reads it")                                        \
   ROW("--timeline", TEXT, params.timeline, "F.svg|.json", "picture of the simulated step")                                                               \
