@@ -10,6 +10,8 @@ For GPT-2 and Llama of test/data, 1, 2, 4 and 8 ranks, ZB-H1 and 1F1B, 8 micro-b
   poison       with every free byte overwritten between jobs, losses, weights and optimizer state are the same (a build with
                -DZB_POISON=ON; skipped when there is none)
   frames       what one layer keeps from F (fb + fw) is at most what PyTorch's autograd keeps for it (stages cut after each layer)
+  search       on 4 ranks: exit status 3 says what the least limit is; within that and larger ones the plan's peak is never above the limit, and
+               with the memory of ZB-H1 its step is not longer
   chunks       slots of a rank <= the frames and handed-over values that its list of jobs holds at the worst time (counted here from the printed
                plan; a frame at most from when the rank's own earlier stage writes into it) + messages and inputs as below + a hundredth
   ZB-H1        slots in use on rank r of P <= (P - r) (fb + fw) + r (fw + bw) + bw, the published peak ((P - r) M_B + r M_W) counted with
@@ -157,6 +159,29 @@ class Memory:
         difference = common.first_difference(common.read_checkpoint(out + ".saved"), common.read_checkpoint(out + ".poisoned"))
         self.suite.check([row["loss"] for row in rows] == losses and not difference, f"{name}: poison changes the results: {difference}")
 
+    def search(self, ranks):
+        """Within every limit that one micro-batch at a time fits, search finds a plan that keeps it."""
+        def compile(limit):
+            return self.suite.run("zbc", self.model, "-o", os.path.join(self.folder, "search"), "--json", "--ranks", ranks, "--micro-batches",
+                                  MICRO_BATCHES, "--schedule", "search", "--memory-limit", limit)
+
+        process = compile(1000)
+        told = re.search(r"hint: give at least (\d+) bytes", process.stderr)
+        if not self.suite.check(process.returncode == 3 and told, f"{self.graph}: a limit of 1000 bytes: exit {process.returncode}, {process.stderr}"):
+            return
+        published = self.suite.compile(self.model, os.path.join(self.folder, "zb-h1"), "--ranks", ranks, "--micro-batches", MICRO_BATCHES)
+        least, enough = int(told[1]), max(published["memory"])
+        for limit in (least, (least + enough) // 2, enough, 2 * enough):
+            process = compile(limit)
+            if not self.suite.check(process.returncode == 0, f"{self.graph}: search within {limit}: exit {process.returncode}, {process.stderr}"):
+                continue
+            summary = json.loads(process.stdout)
+            self.suite.check(max(summary["memory"]) <= limit, f"{self.graph}: search within {limit} takes {summary['memory']}")
+            self.suite.check(limit < enough or summary["step_seconds"] <= published["step_seconds"],
+                             f"{self.graph}: search within {limit}: {summary['step_seconds']} s, zb-h1 with {enough}: {published['step_seconds']}")
+            print(f"{self.graph} search within {limit:,} bytes: {max(summary['memory']):,}, {1e3 * summary['step_seconds']:.2f} ms; "
+                  f"zb-h1: {enough:,}, {1e3 * published['step_seconds']:.2f} ms", flush=True)
+
     def frames(self):
         """One stage a layer; the last also has the head and is left out."""
         limits, ranks = self.reference["saved_bytes_per_layer"], self.reference["layers"]
@@ -179,6 +204,7 @@ def main():
         for graph in LAYERS:
             memory = Memory(suite, folder, graph, poison)
             tasks = [lambda p=p, s=s: memory.plan(p, s) for p in (1, 2, 4, 8) for s in ("zb-h1", "1f1b")] + [memory.frames]
+            tasks.append(lambda: memory.search(4))
             tasks += [lambda p=p, l=l: memory.plan(p, "fthenb", l) for p, l in CHUNKED]
             for task in tasks:
                 try:
