@@ -27,7 +27,7 @@ typedef struct globs {
       "FILE.csv: an order from outside (PyTorch's pipelining): ranks, chunks, placement, micro-batches come from it")                             \
   ROW("--chunks", COUNT, params.chunks, "V", "virtual stages a rank (default: what the schedule is made for)")                                    \
   ROW("--placement", TEXT, params.placement, "NAME",                                                                                              \
-      "plain, looped, v, wave, or the rank of every virtual stage like 0,1,1,0 (default: the schedule's own)")                                    \
+      "plain, looped, v, wave, or the rank of every virtual stage like 0,1,1,0 (default: the schedule's own; search: the best)")                  \
   ROW("--memory-limit", BYTES, params.memory_limit, "BYTES",                                                                                      \
       "a rank's memory, with K, M or G; --schedule search looks for the fastest order within it")                                                 \
   ROW("--metric", TEXT, params.metric, "NAME",                                                                                                    \
