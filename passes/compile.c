@@ -202,10 +202,29 @@ static zb_status check_outputs(const zb_compile_params *p) {
   return p->output ? zb_output_folder_check("-o", p->output) : NULL;
 }
 
+// A pipeline of the caller's has its own options: what would have gone into the default one must not be dropped in silence.
+static zb_status check_own_pipeline(const zb_compile_params *p) {
+  const struct {
+    const char *option;
+    bool given;
+  } options[] = {
+      {"ranks", p->ranks != 0},          {"chunks", p->chunks != 0},       {"micro-batches", p->micro_batches != 0},
+      {"schedule", p->schedule != NULL}, {"placement", p->placement != NULL}, {"metric", p->metric != NULL},
+      {"optimizer", p->optimizer != NULL}, {"cuts", p->cuts != NULL},      {"costs", p->costs != NULL},
+      {"memory-limit", p->memory_limit != 0}, {"no-raise", p->no_raise},
+  };
+  for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i)
+    if (options[i].given)
+      return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --pass-pipeline", options[i].option),
+                            "write it as an option of its pass; zbc --help-passes shows the default pipeline");
+  return NULL;
+}
+
 // Checks them and fills in what is left open. *out_open: the placement is left to the search, and what is filled in is its first.
 static zb_status complete_params(zb_compile_params *p, owned_texts *owned, bool *out_open) {
   *out_open = false;
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
+  if (p->pipeline) ZB_TRY(check_own_pipeline(p));
   ZB_TRY(check_counts(p));
   if (p->weights && ends_with(p->model, ".onnx"))
     return zb_status_hint(ZB_ERROR(USAGE, "--weights: '%s' holds its own values; only .mlir models take them from a file", p->model),

@@ -1,7 +1,8 @@
-// zb-opt: run passes on MLIR text, as mlir-opt does.
+// zb-opt: run passes on MLIR text, as mlir-opt does. Tests: test/passes, test/tools/zb-opt-options.test.
 
 #include "zb/compiler.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static void list_passes(void) {
 }
 
 static int fail(zb_status status) {
-  fputs(zb_status_text(status), stderr);
+  fprintf(stderr, "zb-opt: %s", zb_status_text(status));
   int code = zb_status_exit(status);
   zb_status_free(status);
   return code;
@@ -67,7 +68,8 @@ static char *add_pass(char *pipeline, const char *argument) {
   return wrote < 0 ? NULL : grown;
 }
 
-static bool set_flag(zb_opt_params *params, const char *argument) {
+// The flag of that name, or NULL; a value after '=' is not part of it.
+static bool *find_flag(zb_opt_params *params, const char *argument) {
   const struct {
     const char *name;
     bool *flag;
@@ -80,9 +82,10 @@ static bool set_flag(zb_opt_params *params, const char *argument) {
       {"--mlir-timing", &params->timing},
       {"--no-verify", &params->no_verify},
   };
+  size_t length = strcspn(argument, "=");
   for (size_t i = 0; i < sizeof flags / sizeof flags[0]; ++i)
-    if (strcmp(argument, flags[i].name) == 0) return *flags[i].flag = true;
-  return false;
+    if (strlen(flags[i].name) == length && strncmp(argument, flags[i].name, length) == 0) return flags[i].flag;
+  return NULL;
 }
 
 // Options that print and end; true if it was one.
@@ -96,31 +99,76 @@ static bool print_and_end(const char *argument) {
   return true;
 }
 
-int main(int count, char **arguments) {
-  signal(SIGXFSZ, SIG_IGN); // a file that grows past a limit is a failed write, not the end of the program
-  static const char pipeline_flag[] = "--pass-pipeline=";
-  zb_opt_params params = {.input = "-", .write = write_out, .context = stdout};
-  char *pipeline = NULL;
+static const char pipeline_option[] = "--pass-pipeline=";
+
+typedef struct command_line {
+  zb_opt_params params;
+  const char *given; // --pass-pipeline
+  char *passes;      // of --zb-PASS, put together; freed by main
+} command_line;
+
+static zb_status take_option(command_line *c, const char *argument) {
+  bool *flag = find_flag(&c->params, argument);
+  char nearest[64];
+  if (flag && strchr(argument, '='))
+    return zb_status_hint(ZB_ERROR(USAGE, "%.*s takes no value, got '%s'", (int)strcspn(argument, "="), argument, strchr(argument, '=') + 1),
+                          "write %.*s alone", (int)strcspn(argument, "="), argument);
+  if (flag) {
+    *flag = true;
+  } else if (strncmp(argument, pipeline_option, strlen(pipeline_option)) == 0) {
+    c->given = argument + strlen(pipeline_option);
+  } else if (strncmp(argument, "--zb-", 5) == 0) {
+    char *grown = add_pass(c->passes, argument + 2);
+    if (!grown) return ZB_OUT_OF_MEMORY();
+    c->passes = grown;
+  } else {
+    zb_status status = ZB_ERROR(USAGE, "unknown option '%s'", argument);
+    if (strcmp(argument, "--pass-pipeline") == 0) return zb_status_hint(status, "write --pass-pipeline='TEXT' as one word");
+    if (zb_nearest_option(usage, argument, nearest)) return zb_status_hint(status, "did you mean '%s'?", nearest);
+    return zb_status_hint(status, "zb-opt --help lists the options");
+  }
+  if (!c->given || !c->passes) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE, "--pass-pipeline and --zb-PASS are both given"), "write all passes in one of the two ways");
+}
+
+static zb_status parse(int count, char **arguments, command_line *c) {
+  const char *input = NULL;
   for (int i = 1; i < count; ++i) {
     const char *argument = arguments[i];
-    if (print_and_end(argument)) return 0;
-    if (strncmp(argument, pipeline_flag, strlen(pipeline_flag)) == 0) {
-      params.pipeline = argument + strlen(pipeline_flag);
-    } else if (strncmp(argument, "--zb-", 5) == 0) {
-      pipeline = add_pass(pipeline, argument + 2);
-      params.pipeline = pipeline;
-    } else if (argument[0] == '-' && argument[1] && !set_flag(&params, argument)) {
-      char nearest[64];
-      fprintf(stderr, "zb-opt: Unknown command line argument '%s'. Try: 'zb-opt --help'\n", argument);
-      if (zb_nearest_option(usage, argument, nearest)) fprintf(stderr, "zb-opt: Did you mean '%s'?\n", nearest);
-      return 2;
-    } else if (argument[0] != '-' || !argument[1]) {
-      params.input = argument;
+    if (argument[0] == '-' && argument[1]) {
+      ZB_TRY(take_option(c, argument));
+    } else if (input) {
+      return zb_status_hint(ZB_ERROR(USAGE, "two files are given: '%s' and '%s'", input, argument), "one file at a time");
+    } else {
+      input = argument;
     }
   }
-  zb_status status = zb_opt(&params);
-  fflush(stdout);
-  free(pipeline);
-  if (!status) return 0;
-  return params.verify_diagnostics || zb_status_code(status) != ZB_INVALID ? fail(status) : (zb_status_free(status), 1);
+  if (input) c->params.input = input;
+  c->params.pipeline = c->given ? c->given : c->passes;
+  return NULL;
+}
+
+static zb_status flush_output(void) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return NULL;
+  return ZB_ERROR(IO, "cannot write to standard output: %s", strerror(errno));
+}
+
+int main(int count, char **arguments) {
+  signal(SIGXFSZ, SIG_IGN); // a file that grows past a limit is a failed write, not the end of the program
+  command_line c = {.params = {.input = "-", .write = write_out, .context = stdout}};
+  for (int i = 1; i < count; ++i)
+    if (print_and_end(arguments[i])) {
+      zb_status written = flush_output();
+      return written ? fail(written) : 0;
+    }
+  zb_status status = parse(count, arguments, &c);
+  bool usage_error = status != NULL, checks = c.params.verify_diagnostics;
+  if (!status) status = zb_opt(&c.params);
+  zb_status written = flush_output();
+  free(c.passes);
+  if (!status) return written ? fail(written) : 0;
+  zb_status_free(written);
+  if (usage_error || checks || zb_status_code(status) != ZB_INVALID) return fail(status);
+  zb_status_free(status);
+  return 1; // diagnostics have said it all
 }

@@ -288,7 +288,8 @@ zb_status zb_session_create(const zb_session_params *params, zb_session **out) {
   zb_status status = NULL;
   zb_plan *plan = NULL;
   zb_store *weights = NULL, *constants = NULL;
-  if (!params->directory) return ZB_ERROR(USAGE, "no folder of a plan is given");
+  if (!params->directory || !*params->directory)
+    return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"), "give the folder that zbc wrote with -o");
   ZB_TRY_GOTO(read_plan(params->directory, &plan));
   ZB_TRY_GOTO(zb_plan_verify(plan));
   ZB_TRY_GOTO(
