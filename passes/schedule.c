@@ -7,7 +7,7 @@
 //
 // A schedule that looks for an order within a memory limit is told what is left for frames. What messages, inputs and packing take on top
 // depends on the order, so the order is laid out as the plan will be (zb-insert-comm and zb-allocate on a copy), and a rank that is over the
-// limit is searched again with that much less. Where nothing fits, the order is one micro-batch at a time, the least any can need:
+// limit is searched again with that much less. Where a search finds nothing, the order is one micro-batch at a time, the least any can need:
 // zb-allocate then says how much that is, and where.
 //
 // An order from outside (schedule=FILE.csv) is read and proven by the library; messages and memory are ours like for any other.
@@ -94,6 +94,16 @@ static bool within(const zb_problem *problem, const zb_order *order, const int64
   return fits;
 }
 
+// For a rule that has no order within the limit; status may be what the library said for the limits of ranks that were left for frames.
+static zb_status not_within(zb_status status, const zb_schedule_def *schedule, const zb_problem *problem, int64_t limit) {
+  int64_t other = 0; // most of a rank beside frames
+  for (int rank = 0; rank < problem->ranks; ++rank)
+    if (limit - problem->rank_limit_bytes[rank] > other) other = limit - problem->rank_limit_bytes[rank];
+  if (!status) status = ZB_ERROR(INFEASIBLE, "%s has no order within %lld bytes a rank", schedule->name, (long long)limit);
+  if (other) status = zb_status_note(status, "of the %lld bytes of a rank, messages, inputs and packing take up to %lld", (long long)limit, (long long)other);
+  return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
+}
+
 static zb_status fit(zb_pass *pass, MlirModule module, const zb_schedule_choice *choice, zb_problem problem, int64_t limit, zb_order *out) {
   enum { ATTEMPTS = 16 };
   size_t ranks = (size_t)problem.ranks;
@@ -111,6 +121,10 @@ static zb_status fit(zb_pass *pass, MlirModule module, const zb_schedule_choice 
     if (!status) fits = within(&problem, out, arena, limit, peak, rank_limit);
   }
   if (fits || (status && zb_status_code(status) != ZB_INFEASIBLE)) goto cleanup;
+  if (!choice->schedule->searches) {
+    status = not_within(status, choice->schedule, &problem, limit);
+    goto cleanup;
+  }
   zb_status_free(status);
   zb_order_deinit(out);
   status = emit_serial(&problem, out);
