@@ -449,7 +449,7 @@ zb_status zb_v_engine_emit(const zb_v_engine *e, zb_order *out) {
 
 /* ---- V-Min, V-Half, V-ZB ---- */
 
-zb_status zb_v_block_emit(const zb_v_legs *legs, bool w_first, const zb_problem *problem, zb_order *out) {
+zb_status zb_v_block_emit(const zb_v_legs *legs, const zb_v_rules *manner, const zb_problem *problem, zb_order *out) {
   zb_model model;
   ZB_TRY(zb_model_init(problem, &model));
   zb_status status = NULL;
@@ -468,9 +468,14 @@ zb_status zb_v_block_emit(const zb_v_legs *legs, bool w_first, const zb_problem 
   for (size_t i = 0; i < ranks; ++i)
     limits[i] = zb_v_block_peak(problem->ranks, block);
   ZB_TRY_GOTO(zb_v_engine_new(&model, ZB_V_UNIT, &engine));
-  const zb_v_rules rules = {.limits = limits, .keep_w = ZB_V_F0, .w_first = w_first, .less_than = INT64_MAX};
+  zb_v_rules rules = *manner;
+  rules.limits = limits;
+  rules.less_than = INT64_MAX;
   int64_t jobs = 0;
-  zb_v_engine_run(engine, block, &rules, &jobs);
+  if (zb_v_engine_run(engine, block, &rules, &jobs) == INT64_MAX && rules.reserve) {
+    rules.reserve = false; /* which always ends */
+    zb_v_engine_run(engine, block, &rules, &jobs);
+  }
   ZB_TRY_GOTO(zb_v_engine_emit(engine, out));
 cleanup:
   zb_v_engine_free(engine);

@@ -64,8 +64,10 @@ int64_t zb_v_engine_run(zb_v_engine *engine, const zb_v_slots *block, const zb_v
 /* Appends the order that the last run made. */
 zb_status zb_v_engine_emit(const zb_v_engine *engine, zb_order *out) ZB_MUST_USE;
 
-/* The whole of V-Min, V-Half and V-ZB: the order of a block in unit time within the peak of the repeated block. */
-zb_status zb_v_block_emit(const zb_v_legs *legs, bool w_first, const zb_problem *problem, zb_order *out) ZB_MUST_USE;
+/* The whole of V-Min, V-Half and V-ZB: the order of a block in unit time within the peak of the repeated block.
+ * `manner` says how; its limits and less_than do not count. */
+zb_status zb_v_block_emit(const zb_v_legs *legs, const zb_v_rules *manner, const zb_problem *problem,
+                          zb_order *out) ZB_MUST_USE;
 
 /* V-Min, the block with the least memory. */
 zb_status zb_v_min_emit(const zb_problem *problem, zb_order *out) ZB_MUST_USE;

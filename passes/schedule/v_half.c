@@ -10,7 +10,7 @@ static zb_status emit(const zb_problem *problem, const int64_t *options, zb_orde
   (void)options;
   const zb_v_legs legs = {
       .f0 = 2, .turn_f = 1, .f1 = 1, .back = problem->ranks % 2 ? 1 : 4, .b1 = 2, .turn_b = 2, .b0 = 1};
-  return zb_v_block_emit(&legs, false, problem, out);
+  return zb_v_block_emit(&legs, &(zb_v_rules){.keep_w = ZB_V_F0}, problem, out);
 }
 
 static double memory_bound(const zb_problem *problem, int rank) {

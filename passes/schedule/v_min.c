@@ -10,7 +10,7 @@
 zb_status zb_v_min_emit(const zb_problem *problem, zb_order *out) {
   const zb_v_legs legs = {
       .f0 = 1, .turn_f = 1, .f1 = 1, .back = problem->ranks % 3 ? 1 : 3, .b1 = 1, .turn_b = 1, .b0 = 1};
-  return zb_v_block_emit(&legs, false, problem, out);
+  return zb_v_block_emit(&legs, &(zb_v_rules){.keep_w = ZB_V_F0, .reserve = true}, problem, out);
 }
 
 static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {

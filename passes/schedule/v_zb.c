@@ -9,7 +9,7 @@
 static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
   (void)options;
   const zb_v_legs legs = {.f0 = 4, .turn_f = 1, .f1 = 2, .back = 1, .b1 = 4, .turn_b = 1, .b0 = 2};
-  return zb_v_block_emit(&legs, true, problem, out);
+  return zb_v_block_emit(&legs, &(zb_v_rules){.keep_w = ZB_V_F0, .w_first = true}, problem, out);
 }
 
 static double memory_bound(const zb_problem *problem, int rank) {
