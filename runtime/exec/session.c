@@ -19,9 +19,17 @@ static char *join(const char *folder, const char *name) {
 
 /* ---- What can be known before anything is made ---- */
 
-static zb_status unknown_name(const char *what, const char *name, const char *nearest) {
+/* at: the table that the name is not in. */
+static zb_status unknown_name(const char *what, const char *name, const char *nearest,
+                              bool (*at)(int index, const char **name, const char **summary)) {
   zb_status status = ZB_ERROR(USAGE, "there is no %s '%s'", what, name);
-  return nearest ? zb_status_hint(status, "did you mean '%s'?", nearest) : status;
+  const char *known = NULL, *summary = NULL;
+  char text[256] = "";
+  size_t length = 0;
+  if (nearest) return zb_status_hint(status, "did you mean '%s'?", nearest);
+  for (int i = 0; at(i, &known, &summary) && length < sizeof text; ++i)
+    length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", i ? ", " : "", known);
+  return zb_status_hint(status, "known: %s", text);
 }
 
 /* How the ranks of a real device are launched; on a virtual clock they all run in the caller. */
@@ -29,7 +37,7 @@ static zb_status choose_transport(zb_session *session, const zb_session_params *
   const char *launch = params->launch ? params->launch : "threads", *nearest = NULL;
   session->transport_def = zb_transport_find(launch, &nearest);
   if (!session->transport_def || session->transport_def->on_virtual_clock)
-    return unknown_name("way to launch ranks", launch, nearest);
+    return unknown_name("way to launch ranks", launch, nearest, zb_runtime_launch_at);
   if (session->device->virtual_clock) session->transport_def = zb_transport_find("virtual", NULL);
   session->driver_def = session->device->virtual_clock ? &zb_driver_virtual : &zb_driver_threads;
   return NULL;
@@ -38,7 +46,7 @@ static zb_status choose_transport(zb_session *session, const zb_session_params *
 static zb_status choose_device(zb_session *session, const zb_session_params *params) {
   const char *name = params->device ? params->device : "cpu", *nearest = NULL;
   session->device = zb_device_find(name, &nearest);
-  if (!session->device) return unknown_name("device", name, nearest);
+  if (!session->device) return unknown_name("device", name, nearest, zb_runtime_device_at);
   if (params->no_kernels && !session->device->virtual_clock)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' cannot run a plan without its kernels", name),
                           "use the device sim");
