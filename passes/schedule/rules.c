@@ -13,14 +13,15 @@ zb_status zb_rulebook_init(zb_workshop *w, zb_rulebook *out) {
     return ZB_OUT_OF_MEMORY();
   }
   /* B before F before W; F of a later chunk first: what is further on its way frees memory sooner. */
-  for (int turn = 0; turn < 2; ++turn)
+  for (int late = 0; late < 2; ++late)
     for (int class = 0; class < w->classes; ++class) {
-      const int kind = class % ZB_KIND_COUNT, behind = w->chunks - w->model->stage_chunk[class / ZB_KIND_COUNT];
-      const int64_t urgency = kind == ZB_B   ? (turn ? behind : 0)
-                              : kind == ZB_F ? w->chunks + behind
-                                             : 2 * w->chunks + 1;
+      const int kind = class % ZB_KIND_COUNT, chunk = w->model->stage_chunk[class / ZB_KIND_COUNT];
+      const int behind = w->chunks - chunk;
+      const int64_t urgency = kind == ZB_F   ? behind
+                              : kind == ZB_B ? (late && chunk == 0 ? w->chunks + 1 : 0)
+                                             : w->chunks + 2;
       for (int i = 0; i < w->micro_batches; ++i)
-        out->priority[turn][(size_t) class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
+        out->priority[late][(size_t) class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
     }
   return NULL;
 }
@@ -56,7 +57,7 @@ static void fill_caps(zb_rulebook *book, const zb_rule_numbers *numbers, const i
 
 zb_build_rule zb_rule_make(zb_rulebook *book, const zb_rule_numbers *numbers, const int64_t *limit) {
   if (numbers->slope) fill_caps(book, numbers, limit);
-  return (zb_build_rule){.priority = book->priority[numbers->turn_first],
+  return (zb_build_rule){.priority = book->priority[numbers->late_b],
                          .limit = limit,
                          .cap = numbers->slope ? book->cap : NULL,
                          .patience = numbers->patience,
@@ -64,19 +65,19 @@ zb_build_rule zb_rule_make(zb_rulebook *book, const zb_rule_numbers *numbers, co
                          .count_start = book->workshop->model->problem->metric == ZB_METRIC_BARRIER};
 }
 
-zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps) {
+zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps) {
   static const struct {
-    int8_t turn_first, slope, shift;
+    int8_t late_b, slope, shift;
     int16_t patience;
-    int8_t idle_share; /* -1: none; else the idle time of the bound and so many 1/16 of it more */
-  } rows[ZB_RULES_FIXED] = {{1, 4, -1, 0, 0},  {1, 5, 0, 64, -1}, {1, 7, 2, 0, 0},  {0, 6, -1, 0, -1},
-                            {0, 0, 0, 64, -1}, {1, 8, 1, 0, 0},   {0, 0, 0, 0, -1}, {1, 9, 2, 0, 2}};
+    int8_t idle_share; /* -1: none; else the idle time of the bound and so many 1/400 of the work */
+  } rows[ZB_RULES_FIXED] = {{1, 4, -1, 0, 0},  {1, 7, 2, 0, 0}, {0, 8, -1, 0, 0}, {1, 9, 0, 0, 0},
+                            {1, 5, -1, 64, 2}, {1, 8, 1, 0, 0}, {0, 2, -1, 0, 0}, {0, 1, 4, 64, -1}};
   const int share = rows[index].idle_share;
-  return (zb_rule_numbers){.turn_first = rows[index].turn_first,
+  return (zb_rule_numbers){.late_b = rows[index].late_b,
                            .slope = rows[index].slope,
                            .shift = rows[index].shift,
                            .patience = rows[index].patience,
-                           .idle_ps = share < 0 ? -1 : idle_ps + idle_ps / 16 * share};
+                           .idle_ps = share < 0 ? -1 : idle_ps + work_ps / 400 * share};
 }
 
 /* ---- Least memory ---- */

@@ -6,8 +6,7 @@
 
 /* One way to build an order forwards, in numbers. */
 typedef struct zb_rule_numbers {
-  bool turn_first; /* of several B that could start, that of the last chunk goes first; else that of the least
-                      micro-batch */
+  bool late_b;  /* B of the first chunk of a rank comes after F; else every B before F */
   int slope;    /* in quarters: how many micro-batches more a stage may have in flight than the next one; 0: only memory
                    counts */
   int shift;    /* in halves: how many more every stage may have than what fills the memory */
@@ -18,7 +17,7 @@ typedef struct zb_rule_numbers {
 /* Scratch memory to build by rules. */
 typedef struct zb_rulebook {
   zb_workshop *workshop;
-  int64_t *priority[2]; /* [jobs] by turn_first */
+  int64_t *priority[2]; /* [jobs] by late_b */
   int32_t *cap;         /* [stages] */
 } zb_rulebook;
 
@@ -29,9 +28,9 @@ void zb_rulebook_deinit(zb_rulebook *rulebook);
 zb_build_rule zb_rule_make(zb_rulebook *rulebook, const zb_rule_numbers *numbers, const int64_t *limit);
 
 /* The rules of the zb schedules: so many for every problem, few and good. idle_ps: what the lower bound of the problem
- * leaves idle. */
+ * leaves a rank idle that works for work_ps. */
 enum { ZB_RULES_FIXED = 8 };
-zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps);
+zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps);
 
 /* The order that needs least memory, one micro-batch after the other: W right behind B or after all B, on each rank
  * what needs less. least[ranks] gets its peak: no order of a chain of stages needs less. other[ranks]: scratch. */

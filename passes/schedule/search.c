@@ -56,10 +56,10 @@ typedef struct searcher {
   int start_count, best_start, rows, row_starts;
   /* the run */
   zb_slot *elite[ELITES];
-  int64_t elite_ps[ELITES];       /* rising, INT64_MAX: none */
-  int64_t bound_ps;               /* of its limits */
-  int64_t idle_ps, stage_idle_ps; /* what the bounds leave idle */
-  int64_t end;                    /* evaluations at which it ends */
+  int64_t elite_ps[ELITES]; /* rising, INT64_MAX: none */
+  int64_t bound_ps;         /* of its limits */
+  int64_t idle_ps;          /* what the bound leaves idle */
+  int64_t end;              /* evaluations at which it ends */
   uint64_t random;
   int runs;
 } searcher;
@@ -112,8 +112,8 @@ static bool allocate(searcher *s) {
 /* Such that the time of a search hardly depends on the size of the problem. */
 static int64_t default_budget(const zb_problem *problem) {
   const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
-  const int64_t budget = 4000000 / (jobs + 1);
-  return budget < 64 ? 64 : budget > 4000 ? 4000 : budget;
+  const int64_t budget = 4000000 / (jobs + 1), most = jobs <= SMALL_JOBS ? 12 * jobs : 4000;
+  return budget < 64 ? 64 : budget > most ? most : budget;
 }
 
 static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, searcher *s) {
@@ -243,17 +243,24 @@ static void try_rule(searcher *s, const zb_build_rule *rule) {
   if (time < INT64_MAX && is_promising(s, time)) refine(s, rule, time);
 }
 
-/* The rules of the zb schedules; those take the stage metric for their idle time, so both are tried where the problem
- * has the other. */
+/* The rules of the zb schedules, with refinement. */
 static void try_fixed_rules(searcher *s) {
-  for (int i = 0; i < ZB_RULES_FIXED; ++i)
-    for (int stage_metric = s->problem->metric == ZB_METRIC_STAGE; stage_metric < 2; ++stage_metric) {
-      const zb_rule_numbers numbers = zb_rule_fixed(i, stage_metric ? s->stage_idle_ps : s->idle_ps);
-      zb_build_rule rule = zb_rule_make(&s->rules, &numbers, s->shape);
-      rule.limit = s->level;
-      rule.count_start = !stage_metric;
-      try_rule(s, &rule);
-    }
+  for (int i = 0; i < ZB_RULES_FIXED; ++i) {
+    const zb_rule_numbers numbers = zb_rule_fixed(i, s->idle_ps, s->improver.reference);
+    const zb_build_rule rule = zb_rule_make(&s->rules, &numbers, s->level);
+    try_rule(s, &rule);
+  }
+}
+
+/* The zb schedule for the limits of the run. */
+static zb_status try_zb(searcher *s) {
+  zb_order order;
+  ZB_TRY(zb_heuristic(s->problem, s->level, &order));
+  zb_sequence_read(&s->w, &order, s->sequence, s->scratch);
+  zb_order_deinit(&order);
+  s->w.evaluations += ZB_RULES_FIXED;
+  judge_sequence(s, false);
+  return NULL;
 }
 
 /* A rule from random numbers. For exact levels nothing may depend on the limit but the limit itself, so the caps have
@@ -262,7 +269,7 @@ static void try_random_rule(searcher *s) {
   static const int patiences[] = {0, 0, 64, 64, 128, 192};
   static const int shares[] = {-1, -1, 0, 0, 1, 2, 4, 8};
   const int share = shares[zb_random_below(&s->random, 8)];
-  zb_rule_numbers numbers = {.turn_first = zb_random_below(&s->random, 3) > 0,
+  zb_rule_numbers numbers = {.late_b = zb_random_below(&s->random, 3) > 0,
                              .slope = zb_random_below(&s->random, 11),
                              .shift = zb_random_below(&s->random, 6) - 2,
                              .patience = patiences[zb_random_below(&s->random, 6)],
@@ -309,7 +316,7 @@ static int64_t idle_of(const searcher *s, int64_t bound) {
 }
 
 /* One run: the best orders for the limits of s->level. */
-static void run_level(searcher *s) {
+static zb_status run_level(searcher *s) {
   s->random = s->seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
   if (s->random == 0) s->random = 1;
   s->end = s->w.evaluations + s->budget;
@@ -318,13 +325,13 @@ static void run_level(searcher *s) {
   if (!s->is_exact) {
     memcpy(s->shape, s->level, (size_t)s->w.ranks * sizeof *s->shape);
     s->idle_ps = idle_of(s, s->bound_ps);
-    s->stage_idle_ps = idle_of(s, bound_of_level(s, ZB_METRIC_STAGE));
   }
   for (int i = 0; i < ELITES; ++i)
     s->elite_ps[i] = INT64_MAX;
   for (int i = 0; i < s->start_count; ++i)
     if (keeps(s, s->starts[i].sequence, s->level)) take_elite(s, s->starts[i].sequence, s->starts[i].time);
-  if (!s->is_exact) try_fixed_rules(s);
+  if (!s->is_exact && !is_spent(s)) ZB_TRY(try_zb(s));
+  if (!s->is_exact && !is_spent(s)) try_fixed_rules(s);
   int idle_rounds = 0;
   for (int round = 0; idle_rounds < IDLE_ROUNDS && !is_spent(s); ++round) {
     const int64_t before = s->elite_ps[0];
@@ -335,6 +342,7 @@ static void run_level(searcher *s) {
   }
   ++s->runs;
   if (s->elite_ps[0] < INT64_MAX) take_best(s, s->elite[0], s->elite_ps[0]);
+  return NULL;
 }
 
 /* False: no order can be better with these limits than the best one there is. */
@@ -354,27 +362,29 @@ static bool is_feasible(searcher *s) {
   return true;
 }
 
-static void run_levels(searcher *s) {
+static zb_status run_levels(searcher *s) {
   int64_t most = 0;
   for (int rank = 0; rank < s->w.ranks; ++rank)
     if (s->limit[rank] > most) most = s->limit[rank];
   for (int level = zb_level_within(&s->w, most); level > 0; --level) {
     lower_to(s, zb_level_bytes(&s->w, level));
-    if (!is_feasible(s) || !is_worth(s)) return;
-    run_level(s);
+    if (!is_feasible(s) || !is_worth(s)) return NULL;
+    ZB_TRY(run_level(s));
   }
+  return NULL;
 }
 
 /* Every limit at which any decision of a run changes. */
-static void run_exact_levels(searcher *s) {
+static zb_status run_exact_levels(searcher *s) {
   memcpy(s->level, s->limit, (size_t)s->w.ranks * sizeof *s->level);
   while (is_feasible(s) && is_worth(s)) {
-    run_level(s);
-    if (s->w.slack == INT64_MAX) return;
+    ZB_TRY(run_level(s));
+    if (s->w.slack == INT64_MAX) return NULL;
     const int64_t less = s->w.slack + 1;
     for (int rank = 0; rank < s->w.ranks; ++rank)
       s->level[rank] -= less;
   }
+  return NULL;
 }
 
 /* ---- Starts ---- */
@@ -397,9 +407,10 @@ static zb_status add_start(searcher *s, const char *name) {
   return NULL;
 }
 
-/* Every row of the table that takes this problem. */
+/* Every row of the table that takes this problem, until one is as fast as the lower bound. */
 static zb_status add_rows(searcher *s) {
-  for (int i = 0; i < zb_schedule_count(); ++i) {
+  const int64_t bound = bound_of(s);
+  for (int i = 0; i < zb_schedule_count() && s->best_ps > bound; ++i) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
     if (schedule->searches || schedule->two_pipelines) continue;
     zb_schedule_choice choice;
@@ -481,13 +492,11 @@ static zb_status search(searcher *s) {
     zb_problem unlimited = *s->problem;
     unlimited.rank_limit_bytes = NULL;
     unlimited.memory_limit_bytes = 0;
-    s->idle_ps = s->stage_idle_ps = idle_of(
-        s, s->problem->metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(&unlimited) : zb_lower_bound_ps(&unlimited));
-    run_exact_levels(s);
-  } else {
-    run_levels(s);
+    s->idle_ps = idle_of(s, s->problem->metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(&unlimited)
+                                                                  : zb_lower_bound_ps(&unlimited));
+    return run_exact_levels(s);
   }
-  return NULL;
+  return run_levels(s);
 }
 
 zb_status zb_search(const zb_problem *problem, const zb_search_params *params, zb_order *order,

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "passes/schedule/emit.h"
+#include "passes/schedule/improve.h"
 #include "passes/schedule/rules.h"
 
 typedef struct heuristic {
@@ -59,9 +60,8 @@ static void build_best(heuristic *h, const int64_t *limits, int64_t bound) {
   zb_timing best = {INT64_MAX, INT64_MAX};
   zb_sequence_least(&h->w, h->best, h->least, h->other);
   for (int i = 0; i < ZB_RULES_FIXED && best.stage_ps > bound; ++i) {
-    const zb_rule_numbers numbers = zb_rule_fixed(i, bound > work ? bound - work : 0);
+    const zb_rule_numbers numbers = zb_rule_fixed(i, bound > work ? bound - work : 0, work);
     zb_build_rule rule = zb_rule_make(&h->rules, &numbers, limits);
-    rule.count_start = false;
     zb_timing timing;
     if (!zb_build_order(&h->w, &rule, h->sequence, h->start)) continue;
     if (!zb_time_sequence(&h->w, h->sequence, &timing, NULL, NULL)) continue;
@@ -72,14 +72,34 @@ static void build_best(heuristic *h, const int64_t *limits, int64_t bound) {
   }
 }
 
+/* A short local search on the best one, where jobs are few enough for it to take no time. */
+static zb_status polish(heuristic *h, const int64_t *limits, int64_t bound) {
+  const int64_t jobs = (int64_t)h->w.jobs, affordable = 1500000 / jobs;
+  const int64_t moves = affordable < 5 * jobs ? affordable : 5 * jobs;
+  if (affordable < 100) return NULL;
+  zb_improver improver;
+  ZB_TRY(zb_improver_init(&h->w, &improver));
+  uint64_t seed = 1;
+  const zb_improve_params params = {
+      .limit = limits, .moves = moves, .evaluations = INT64_MAX, .target_ps = bound, .history = 10};
+  zb_improve(&improver, &params, &seed, h->best);
+  zb_improver_deinit(&improver);
+  return NULL;
+}
+
 zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, zb_order *out) {
   *out = (zb_order){0};
   zb_problem limited = *problem;
   limited.rank_limit_bytes = limits;
+  limited.metric = ZB_METRIC_STAGE;
   heuristic h;
   zb_status status = heuristic_init(&limited, &h);
   if (!status) {
-    build_best(&h, limits, zb_lower_bound_stage_ps(&limited));
+    const int64_t bound = zb_lower_bound_stage_ps(&limited);
+    build_best(&h, limits, bound);
+    status = polish(&h, limits, bound);
+  }
+  if (!status) {
     zb_sequence_settle(&h.w, h.best, h.scratch);
     status = zb_sequence_write(&h.w, h.best, out);
   }
@@ -109,8 +129,10 @@ static zb_status fill_limits(const zb_problem *problem, int64_t percent, int64_t
   const int64_t rounded = level ? zb_level_bytes(&w, level) : most;
   for (int rank = 0; rank < w.ranks; ++rank) {
     const int64_t given = (int64_t)((double)unit * w.ranks * (double)percent / 100) + w.base[rank];
-    const int64_t least = percent ? given : rounded;
-    if (least < limits[rank]) limits[rank] = least;
+    if (percent)
+      limits[rank] = given < all ? given : all;
+    else if (rounded < limits[rank])
+      limits[rank] = rounded;
   }
   zb_workshop_deinit(&w);
   zb_model_deinit(&model);
@@ -172,7 +194,7 @@ static double bound_2p(const zb_problem *problem, int rank) {
 static const zb_schedule_option zb_options[] = {
     {"memory", 0, 0, 100000, "percent of p micro-batches, what 1F1B needs; 0: the memory limit of the problem"}, {0}};
 
-#define ZB_ROW(c_name, row_name, text, row_options, row_emit, row_bound)                                               \
+#define ZB_ROW(c_name, row_name, text, row_options, row_emit, row_bound, follows_limit)                                \
   const zb_schedule_def zb_schedule_##c_name = {.name = row_name,                                                      \
                                                 .summary = text,                                                       \
                                                 .placement = "plain",                                                  \
@@ -180,18 +202,19 @@ static const zb_schedule_option zb_options[] = {
                                                 .chunks_max = 1,                                                       \
                                                 .any_placement = true,                                                 \
                                                 .splits_backward = true,                                               \
-                                                .keeps_limit = true,                                                   \
-                                                .searches = true,                                                      \
+                                                .keeps_limit = follows_limit,                                          \
+                                                .searches = follows_limit,                                             \
                                                 .options = row_options,                                                \
                                                 .emit = row_emit,                                                      \
                                                 .memory_bound = row_bound}
+/* The search runs zb itself, level by level. */
 ZB_ROW(zb, "zb",
        "the zero-bubble scheduler: an order by simulated time for any memory limit (Zero Bubble, arXiv 2401.10241, "
        "section "
        "3.1); one chunk a rank",
-       zb_options, emit_zb, bound_zb);
+       zb_options, emit_zb, bound_zb, true);
 ZB_ROW(zb_1p, "zb-1p",
        "zb at the memory of 1F1B, p micro-batches (Zero Bubble, arXiv 2401.10241, section 3.1); one chunk a rank", NULL,
-       emit_1p, bound_1p);
+       emit_1p, bound_1p, false);
 ZB_ROW(zb_2p, "zb-2p", "zb at twice the memory of 1F1B (Zero Bubble, arXiv 2401.10241, section 3.1); one chunk a rank",
-       NULL, emit_2p, bound_2p);
+       NULL, emit_2p, bound_2p, false);

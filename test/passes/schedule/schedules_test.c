@@ -14,12 +14,16 @@ typedef struct outcome {
 } outcome;
 
 /* A row with its default options, but for a small budget where it has one: search_test.c is for the rest. */
-static zb_status run_row(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) {
+static void row_choice(const zb_schedule_def *schedule, zb_schedule_choice *out) {
   const bool has_budget = schedule->options && !strcmp(schedule->options[0].name, "budget");
   char text[64];
-  zb_schedule_choice choice;
   snprintf(text, sizeof text, "%s%s", schedule->name, has_budget ? ":budget=20" : "");
-  expect_ok(zb_schedule_parse(text, &choice));
+  expect_ok(zb_schedule_parse(text, out));
+}
+
+static zb_status run_row(const zb_schedule_def *schedule, const zb_problem *problem, zb_order *out) {
+  zb_schedule_choice choice;
+  row_choice(schedule, &choice);
   return zb_schedule_run_choice(&choice, problem, out);
 }
 
@@ -321,8 +325,10 @@ static void test_large(void) {
 static bool survives(const zb_schedule_def *schedule, const zb_problem *problem, uint64_t n) {
   zb_order order = {0};
   zb_simulation simulation = {0};
+  zb_schedule_choice choice;
+  row_choice(schedule, &choice);
   zb_allocation_fail_at(n);
-  zb_status status = zb_schedule_run(schedule, problem, &order);
+  zb_status status = zb_schedule_run_choice(&choice, problem, &order);
   if (!status) status = zb_simulate(problem, &order, &simulation);
   char *chart = status ? NULL : zb_order_chart(problem, &order, &simulation, 80);
   zb_allocation_fail_at(0);

@@ -1,0 +1,422 @@
+/* The search: against the best of all orders, monotone in memory and budget, never worse than any schedule, within
+ * limits. */
+#include "fixture.h"
+
+static int64_t judge(const zb_problem *problem, const zb_order *order) {
+  zb_simulation simulation;
+  expect_ok(zb_simulate(problem, order, &simulation));
+  const int64_t time = problem->metric == ZB_METRIC_STAGE ? simulation.stage_ps : simulation.step_ps;
+  zb_simulation_deinit(&simulation);
+  return time;
+}
+
+static bool keeps_limit(const zb_problem *problem, const zb_order *order) {
+  int64_t peak[FIXTURE_STAGES];
+  zb_order_peaks(problem, order, peak);
+  for (int rank = 0; rank < problem->ranks; ++rank) {
+    const int64_t limit = problem->rank_limit_bytes ? problem->rank_limit_bytes[rank] : problem->memory_limit_bytes;
+    if (limit > 0 && peak[rank] > limit) return false;
+  }
+  return true;
+}
+
+/* The time of the answer; INT64_MAX where none fits. The answer is valid, keeps the limits and is what the report says.
+ */
+static int64_t search(const zb_problem *problem, int64_t budget, uint64_t seed, zb_search_report *report) {
+  const zb_search_params params = {.budget = budget, .seed = seed};
+  zb_search_report scratch;
+  zb_order order;
+  if (!report) report = &scratch;
+  zb_status status = zb_search(problem, &params, &order, report);
+  if (status) {
+    expect_status(status, ZB_INFEASIBLE, "one micro-batch alone needs");
+    CU_ASSERT_PTR_NULL(order.jobs);
+    return INT64_MAX;
+  }
+  expect_ok(zb_order_validate(problem, &order));
+  CU_ASSERT(keeps_limit(problem, &order));
+  CU_ASSERT_EQUAL(order.whole_backward, problem->whole_backward);
+  const int64_t time = judge(problem, &order);
+  CU_ASSERT_EQUAL(time, report->best_ps);
+  CU_ASSERT(report->bound_ps <= time);
+  CU_ASSERT(report->evaluations > 0 && strlen(report->summary) > 20);
+  zb_order_deinit(&order);
+  return time;
+}
+
+/* ---- All orders: branch and bound over global sequences, nothing shared with the library ---- */
+
+static const int64_t NODES_MAX = 400000;
+
+typedef struct enumerator_ranks {
+  int64_t clock[4], first[4], live[4], left[4], channel[16];
+} enumerator_ranks;
+
+/* Jobs by (stage * micro_batches + micro_batch) * 3 + kind. */
+typedef struct enumerator {
+  const zb_problem *p;
+  bool done[192];
+  int64_t end[192];
+  int64_t arrival[192]; /* of the message from the stage before; -1: not sent */
+  enumerator_ranks ranks;
+  int64_t limit[4];
+  int remaining;
+  int64_t best;
+  int64_t nodes;
+} enumerator;
+
+static int number(const enumerator *e, int stage, int kind, int micro_batch) {
+  return (stage * e->p->micro_batches + micro_batch) * ZB_KIND_COUNT + kind;
+}
+
+/* When the inputs of a job are there; -1: not all of them are made. Chains only. */
+static int64_t ready_at(const enumerator *e, int stage, int kind, int micro_batch) {
+  const int own = number(e, stage, kind, micro_batch);
+  if (kind == ZB_F) return stage == 0 ? 0 : e->arrival[own];
+  if (!e->done[own - 1]) return -1;
+  if (kind == ZB_W || stage == e->p->stages - 1) return e->end[own - 1];
+  return e->arrival[own] >= 0 && e->arrival[own] < e->end[own - 1] ? e->end[own - 1] : e->arrival[own];
+}
+
+static int64_t longest(const enumerator *e) {
+  int64_t time = 0;
+  for (int rank = 0; rank < e->p->ranks; ++rank) {
+    const int64_t first = e->p->metric == ZB_METRIC_STAGE && e->ranks.first[rank] >= 0 ? e->ranks.first[rank] : 0;
+    const int64_t end = e->ranks.clock[rank] + e->ranks.left[rank] - first;
+    if (end > time) time = end;
+  }
+  return time;
+}
+
+/* Runs a job and hands its result on; returns the job that gets it, -1: none. */
+static int run_job(enumerator *e, int stage, int kind, int micro_batch, int64_t start) {
+  const zb_problem *p = e->p;
+  const zb_stage_cost *cost = &p->costs[stage];
+  const int rank = p->stage_rank[stage], own = number(e, stage, kind, micro_batch);
+  enumerator_ranks *r = &e->ranks;
+  e->done[own] = true;
+  --e->remaining;
+  e->end[own] = r->clock[rank] = start + cost->time_ps[kind];
+  r->left[rank] -= cost->time_ps[kind];
+  r->live[rank] += cost->keep_bytes[kind] - cost->free_bytes[kind];
+  if (r->first[rank] < 0) r->first[rank] = start;
+  const int to = kind == ZB_F ? stage + 1 : stage - 1;
+  if (kind == ZB_W || to < 0 || to >= p->stages) return -1;
+  const int other = p->stage_rank[to];
+  int64_t at = e->end[own];
+  if (other != rank) {
+    int64_t *channel = &r->channel[rank * 4 + other];
+    at = *channel = (*channel > at ? *channel : at) + p->link_latency_ps;
+  }
+  e->arrival[number(e, to, kind, micro_batch)] = at;
+  return number(e, to, kind, micro_batch);
+}
+
+/* Every sequence in which each job starts no earlier than the ones before it: each set of orders of the ranks is among
+ * them, once or more. */
+static void visit(enumerator *e, int64_t last_start) {
+  const zb_problem *p = e->p;
+  if (++e->nodes > NODES_MAX || longest(e) >= e->best) return;
+  if (e->remaining == 0) {
+    e->best = longest(e);
+    return;
+  }
+  for (int stage = 0; stage < p->stages; ++stage)
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind) {
+      /* Micro-batches are alike: the next one of each kind. */
+      int i = 0;
+      while (i < p->micro_batches && e->done[number(e, stage, kind, i)])
+        ++i;
+      if (i == p->micro_batches) continue;
+      const int rank = p->stage_rank[stage];
+      const int64_t ready = ready_at(e, stage, kind, i), clock = e->ranks.clock[rank];
+      const int64_t start = ready > clock ? ready : clock;
+      if (ready < 0 || start < last_start) continue;
+      if (e->ranks.live[rank] + p->costs[stage].keep_bytes[kind] > e->limit[rank]) continue;
+      const enumerator_ranks saved = e->ranks;
+      const int to = run_job(e, stage, kind, i, start);
+      visit(e, start);
+      e->ranks = saved;
+      e->done[number(e, stage, kind, i)] = false;
+      ++e->remaining;
+      if (to >= 0) e->arrival[to] = -1;
+    }
+}
+
+/* The best time of all orders, given one; -1: too many to try. */
+static int64_t best_of_all(const zb_problem *p, int64_t known) {
+  enumerator e = {.p = p, .best = known + 1};
+  for (int i = 0; i < 192; ++i)
+    e.arrival[i] = -1;
+  for (int rank = 0; rank < p->ranks; ++rank) {
+    e.ranks.first[rank] = -1;
+    e.ranks.live[rank] = p->base_bytes ? p->base_bytes[rank] : 0;
+    e.ranks.left[rank] = p->optimizer_ps ? p->optimizer_ps[rank] : 0;
+    e.limit[rank] = p->memory_limit_bytes ? p->memory_limit_bytes : INT64_MAX / 2;
+  }
+  for (int stage = 0; stage < p->stages; ++stage)
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
+      e.ranks.left[p->stage_rank[stage]] += p->micro_batches * p->costs[stage].time_ps[kind];
+  e.remaining = p->stages * p->micro_batches * ZB_KIND_COUNT;
+  visit(&e, 0);
+  return e.nodes > NODES_MAX ? -1 : e.best;
+}
+
+/* A chain of uneven stages (the enumerator knows no skips). */
+static void chain(fixture *x, uint64_t *seed, const char *placement, int p, int v, int m) {
+  fixture_uneven(x, seed, placement, p, v, m);
+  x->problem.edges = NULL;
+  x->problem.edge_count = 0;
+  x->problem.link_latency_ps = fixture_random(seed, 4);
+}
+
+static void even(fixture *x, uint64_t *seed, const char *placement, int p, int v, int m) {
+  static const int64_t rows[][4] = {{6, 6, 6, 0}, {18522, 18086, 9338, 601}, {10, 20, 10, 1}, {4, 2, 6, 0}};
+  const int64_t *row = rows[fixture_random(seed, 4)];
+  fixture_uniform(x, placement, p, v, m, row[0], row[1], row[2], row[3], 0.5);
+}
+
+static void test_exhaustive(void) {
+  static const struct {
+    const char *placement;
+    int p, v, m, rounds;
+  } rows[] = {{"plain", 1, 1, 3, 6},  {"plain", 2, 1, 1, 8},   {"plain", 2, 1, 2, 40},  {"plain", 2, 1, 3, 32},
+              {"plain", 3, 1, 1, 10}, {"plain", 3, 1, 2, 32},  {"plain", 3, 1, 3, 8},   {"v", 2, 2, 1, 10},
+              {"v", 2, 2, 2, 16},     {"looped", 2, 2, 2, 16}, {"looped", 3, 2, 1, 10}, {"v", 3, 2, 1, 10}};
+  uint64_t seed = 21;
+  int tried = 0, equal = 0, skipped = 0;
+  for (size_t row = 0; row < sizeof rows / sizeof *rows; ++row)
+    for (int round = 0; round < rows[row].rounds; ++round) {
+      fixture x;
+      (round % 2 ? chain : even)(&x, &seed, rows[row].placement, rows[row].p, rows[row].v, rows[row].m);
+      x.problem.metric = round / 2 % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+      /* No limit, and limits from what one micro-batch needs up to what all need. */
+      for (int limit = 0; limit < 3; ++limit) {
+        int64_t needed = 1;
+        for (int stage = 0; stage < x.problem.stages; ++stage)
+          needed += x.costs[stage].keep_bytes[0] + x.costs[stage].keep_bytes[1];
+        x.problem.memory_limit_bytes = limit ? 1 + fixture_random(&seed, needed * rows[row].m) : 0;
+        const int64_t found = search(&x.problem, 0, 0, NULL);
+        if (found == INT64_MAX) {
+          CU_ASSERT_EQUAL(best_of_all(&x.problem, INT64_MAX / 2), INT64_MAX / 2 + 1);
+          continue;
+        }
+        const int64_t best = best_of_all(&x.problem, found);
+        CU_ASSERT(best <= found);
+        if (best < 0) {
+          ++skipped;
+          continue;
+        }
+        const int64_t bound =
+            x.problem.metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(&x.problem) : zb_lower_bound_ps(&x.problem);
+        CU_ASSERT(bound <= best);
+        ++tried;
+        equal += found == best;
+        if (found != best)
+          fprintf(stderr, "\n%s p %d v %d m %d limit %lld: best %lld, found %lld", rows[row].placement, rows[row].p,
+                  rows[row].v, rows[row].m, (long long)x.problem.memory_limit_bytes, (long long)best, (long long)found);
+      }
+    }
+  fprintf(stderr, "\n  %d of %d equal to the best of all orders (%d with too many orders left out) ", equal, tried,
+          skipped);
+  CU_ASSERT(tried > 250);
+  CU_ASSERT(equal * 100 >= tried * 99);
+}
+
+/* ---- Monotone, deterministic ---- */
+
+static void draw(fixture *x, uint64_t *seed) {
+  static const char *const placements[] = {"plain", "looped", "v", "wave"};
+  const int kind = (int)fixture_random(seed, 4), p = 1 + (int)fixture_random(seed, 5);
+  const int v = kind == 0 ? 1 : kind == 2 ? 2 : 1 + (int)fixture_random(seed, 3), m = 1 + (int)fixture_random(seed, 9);
+  if (fixture_random(seed, 3))
+    fixture_uneven(x, seed, placements[kind], p, v, m);
+  else
+    even(x, seed, placements[kind], p, v, m);
+  x->problem.metric = fixture_random(seed, 2) ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+}
+
+static void test_monotone_memory(void) {
+  uint64_t seed = 5;
+  for (int round = 0; round < 40; ++round) {
+    fixture x;
+    draw(&x, &seed);
+    int64_t all = 1, last = INT64_MAX;
+    for (int stage = 0; stage < x.problem.stages; ++stage)
+      all += x.problem.micro_batches * (x.costs[stage].keep_bytes[0] + x.costs[stage].keep_bytes[1]);
+    for (int64_t limit = 1 + fixture_random(&seed, all / 8 + 1); limit < all;
+         limit += 1 + fixture_random(&seed, all / 6 + 1)) {
+      x.problem.memory_limit_bytes = limit;
+      const int64_t time = search(&x.problem, 40, 0, NULL);
+      CU_ASSERT(time <= last);
+      last = time;
+    }
+    x.problem.memory_limit_bytes = 0;
+    CU_ASSERT(search(&x.problem, 40, 0, NULL) <= last);
+  }
+}
+
+static void test_monotone_budget(void) {
+  uint64_t seed = 6;
+  for (int round = 0; round < 40; ++round) {
+    fixture x;
+    draw(&x, &seed);
+    x.problem.memory_limit_bytes = 200 + fixture_random(&seed, 4000);
+    const uint64_t search_seed = (uint64_t)fixture_random(&seed, 3);
+    int64_t last = INT64_MAX;
+    for (int64_t budget = 1; budget < 2000; budget = budget * 2 + fixture_random(&seed, 5)) {
+      const int64_t time = search(&x.problem, budget, search_seed, NULL);
+      CU_ASSERT(time <= last);
+      last = time;
+      CU_ASSERT_EQUAL(search(&x.problem, budget, search_seed, NULL), time);
+      if (time == INT64_MAX) break;
+    }
+  }
+}
+
+/* ---- Starts ---- */
+
+static void check_starts(const fixture *x) {
+  const int64_t found = search(&x->problem, 30, 0, NULL);
+  for (int i = 0; i < zb_schedule_count(); ++i) {
+    const zb_schedule_def *schedule = zb_schedule_at(i);
+    zb_order order;
+    if (!strcmp(schedule->name, "search") || schedule->two_pipelines) continue;
+    zb_status status = zb_schedule_run(schedule, &x->problem, &order);
+    if (!status) {
+      const int64_t time = judge(&x->problem, &order);
+      if (found > time)
+        fprintf(stderr, "\n%s takes %lld, search %lld (p %d m %d limit %lld)", schedule->name, (long long)time,
+                (long long)found, x->problem.ranks, x->problem.micro_batches, (long long)x->problem.memory_limit_bytes);
+      CU_ASSERT(found <= time);
+    }
+    zb_status_free(status);
+    zb_order_deinit(&order);
+  }
+}
+
+static void test_starts(void) {
+  uint64_t seed = 8;
+  for (int round = 0; round < 100; ++round) {
+    fixture x;
+    draw(&x, &seed);
+    check_starts(&x);
+    x.problem.memory_limit_bytes = 300 + fixture_random(&seed, 5000);
+    check_starts(&x);
+  }
+}
+
+/* Limits that differ between ranks, whole backwards. */
+static void test_limits(void) {
+  uint64_t seed = 9;
+  int fit = 0;
+  for (int round = 0; round < 80; ++round) {
+    fixture x;
+    int64_t limits[FIXTURE_STAGES];
+    draw(&x, &seed);
+    for (int rank = 0; rank < x.problem.ranks; ++rank)
+      limits[rank] = fixture_random(&seed, 5) ? 300 + fixture_random(&seed, 4000) : 0;
+    x.problem.rank_limit_bytes = limits;
+    x.problem.whole_backward = round % 2;
+    fit += search(&x.problem, 60, 0, NULL) < INT64_MAX;
+  }
+  CU_ASSERT(fit > 40);
+}
+
+/* What one micro-batch needs is enough; a byte less is not, and the message says so. */
+static void test_least(void) {
+  uint64_t seed = 10;
+  for (int round = 0; round < 40; ++round) {
+    fixture x;
+    zb_order order;
+    draw(&x, &seed);
+    x.problem.memory_limit_bytes = 1;
+    zb_status status = zb_search(&x.problem, NULL, &order, NULL);
+    if (!status) {
+      zb_order_deinit(&order);
+      continue;
+    }
+    long long needed = 0;
+    CU_ASSERT_EQUAL(zb_status_code(status), ZB_INFEASIBLE);
+    const char *hint = zb_status_hint_text(status);
+    CU_ASSERT(hint && sscanf(hint, "give %lld bytes", &needed) == 1);
+    zb_status_free(status);
+    x.problem.memory_limit_bytes = needed;
+    CU_ASSERT(search(&x.problem, 10, 0, NULL) < INT64_MAX);
+    x.problem.memory_limit_bytes = needed - 1;
+    CU_ASSERT_EQUAL(search(&x.problem, 10, 0, NULL), INT64_MAX);
+  }
+}
+
+/* ---- Placements ---- */
+
+static void test_placement(void) {
+  fixture x;
+  zb_search_report report;
+  zb_order order;
+  int stage_rank[FIXTURE_STAGES];
+  fixture_uniform(&x, "looped", 4, 2, 12, 18522, 18086, 9338, 601, 0.4);
+  x.problem.memory_limit_bytes = 8000;
+  const int64_t looped = search(&x.problem, 200, 0, NULL);
+  const zb_search_params params = {.budget = 200};
+  expect_ok(zb_search_placement(&x.problem, &params, stage_rank, &order, &report));
+  zb_problem placed = x.problem;
+  placed.stage_rank = stage_rank;
+  expect_ok(zb_order_validate(&placed, &order));
+  CU_ASSERT_EQUAL(judge(&placed, &order), report.best_ps);
+  CU_ASSERT(report.best_ps < looped);
+  CU_ASSERT_STRING_EQUAL(report.placement, "v");
+  zb_order_deinit(&order);
+  /* What belongs to ranks would change with their stages: only the given placement. */
+  x.base[1] = 7;
+  x.problem.base_bytes = x.base;
+  expect_ok(zb_search_placement(&x.problem, &params, stage_rank, &order, &report));
+  CU_ASSERT_STRING_EQUAL(report.placement, "given");
+  zb_order_deinit(&order);
+  x.problem.base_bytes = NULL;
+  x.problem.memory_limit_bytes = 1;
+  expect_status(zb_search_placement(&x.problem, &params, stage_rank, &order, &report), ZB_INFEASIBLE,
+                "needs 2000 bytes");
+  CU_ASSERT_PTR_NULL(order.jobs);
+}
+
+/* ---- Out of memory ---- */
+
+static bool survives(const zb_problem *problem, uint64_t n) {
+  int stage_rank[FIXTURE_STAGES];
+  zb_order order;
+  const zb_search_params params = {.budget = 30};
+  zb_allocation_fail_at(n);
+  zb_status status = zb_search_placement(problem, &params, stage_rank, &order, NULL);
+  zb_allocation_fail_at(0);
+  const bool done = !status;
+  if (status) CU_ASSERT_EQUAL(zb_status_code(status), ZB_MEMORY);
+  CU_ASSERT(done || !order.jobs);
+  zb_status_free(status);
+  zb_order_deinit(&order);
+  return done;
+}
+
+static void test_out_of_memory(void) {
+  fixture x;
+  fixture_uniform(&x, "looped", 2, 2, 4, 6, 6, 6, 1, 0.5);
+  x.problem.memory_limit_bytes = 5000;
+  /* A bound without memory for it is 0, which is true: then the search goes on. */
+  int failures = 0;
+  for (uint64_t n = 1; n < 2000; n += 1 + n / 60)
+    failures += !survives(&x.problem, n);
+  CU_ASSERT(failures > 25);
+}
+
+int main(void) {
+  static const CU_TestInfo tests[] = {{"equal to the best of all orders", test_exhaustive},
+                                      {"more memory is never worse", test_monotone_memory},
+                                      {"a larger budget is never worse", test_monotone_budget},
+                                      {"never worse than any schedule", test_starts},
+                                      {"limits of ranks, whole backwards", test_limits},
+                                      {"least memory", test_least},
+                                      {"placements", test_placement},
+                                      {"every allocation fails once", test_out_of_memory},
+                                      CU_TEST_INFO_NULL};
+  return run_suite("search", tests);
+}
