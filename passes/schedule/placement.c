@@ -131,7 +131,10 @@ zb_status zb_schedule_layout(const zb_schedule_def *schedule, int ranks, const c
   }
   const zb_placement_def *def = find(*placement ? *placement : schedule->placement, &nearest);
   if (!def) return unknown_placement(*placement ? *placement : schedule->placement, nearest);
-  if (!*chunks) *chunks = fewest_chunks(schedule, def);
-  if (!*placement) *placement = takes(def, *chunks) ? schedule->placement : "looped";
+  /* A schedule of any placement that nobody gives chunks is the one of one chunk. */
+  const bool plain =
+      !*placement && schedule->any_placement && !schedule->searches && schedule->chunks_min == 1 && *chunks <= 1;
+  if (!*chunks) *chunks = plain ? 1 : fewest_chunks(schedule, def);
+  if (!*placement) *placement = plain ? "plain" : takes(def, *chunks) ? schedule->placement : "looped";
   return zb_schedule_check_chunks(schedule, *chunks);
 }

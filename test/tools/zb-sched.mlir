@@ -93,11 +93,11 @@
 // TABLE-NEXT: fthenb plain 1 -- needs 8388608 bytes on rank 0, and the limit is 4194304
 // RUN: zb-sched --ranks 4 --micro-batches 8 --schedule all --metric stage | FileCheck %s --check-prefix=ALL
 // ALL-DAG: 1f1b plain
-// ALL-DAG: fthenb looped
+// ALL-DAG: fthenb plain
 // ALL: by the stage metric
 // RUN: zb-sched --ranks 2 --micro-batches 4 --compare zb-h1,fthenb --memory-limit 1p --json | FileCheck %s --check-prefix=LINES
 // LINES: {"version": "{{.*}}", "schedule": "zb-h1", "ranks": 2,{{.*}} "critical_path": [{"kind": "job", "rank": 0, "job": "0F0", "start": 0.000000000, "end": 1.000000000},{{.*}} "jobs": {{\[\[}}["0F0", 0.000000000, 1.000000000],
-// LINES-NEXT: {"version": "{{.*}}", "schedule": "fthenb", "chunks": 2, "placement": "looped", "error": "fthenb needs
+// LINES-NEXT: {"version": "{{.*}}", "schedule": "fthenb", "chunks": 1, "placement": "plain", "error": "fthenb needs
 // RUN: zb-sched --ranks 4 --micro-batches 8 --compare 1f1b,fthenb,zb-h1 --memory-limit 1p --timeline %t.all.svg
 // RUN: FileCheck %s --check-prefix=PICTURES < %t.all.svg
 // PICTURES: >zb-h1, 4 ranks, 8 micro-batches (simulated)<

@@ -299,7 +299,7 @@ static bool same_order(const zb_order *a, const zb_order *b) {
 
 /* Written in every form and read again it is the same order, on the same ranks. */
 static int check_round_trips(const zb_schedule_def *schedule, int ranks, int micro_batches) {
-  const char *placement;
+  const char *placement = NULL;
   int chunks = 0;
   fixture x;
   zb_order order;
