@@ -3,12 +3,18 @@
 
 #include <limits.h>
 
+static void fill_priority(const zb_workshop *w, int class, int64_t urgency, int64_t *priority) {
+  for (int i = 0; i < w->micro_batches; ++i)
+    priority[(size_t)class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
+}
+
 zb_status zb_rulebook_init(zb_workshop *w, zb_rulebook *out) {
   *out = (zb_rulebook){.workshop = w};
-  out->priority[0] = zb_alloc(w->jobs * sizeof(int64_t));
-  out->priority[1] = zb_alloc(w->jobs * sizeof(int64_t));
+  for (int i = 0; i < 3; ++i)
+    out->priority[i] = zb_alloc(w->jobs * sizeof(int64_t));
   out->cap = zb_alloc((size_t)w->stages * sizeof *out->cap);
-  if (!out->priority[0] || !out->priority[1] || !out->cap) {
+  out->urgency = zb_alloc(2 * (size_t)w->chunks * sizeof *out->urgency);
+  if (!out->priority[0] || !out->priority[1] || !out->priority[2] || !out->cap || !out->urgency) {
     zb_rulebook_deinit(out);
     return ZB_OUT_OF_MEMORY();
   }
@@ -17,18 +23,38 @@ zb_status zb_rulebook_init(zb_workshop *w, zb_rulebook *out) {
     for (int class = 0; class < w->classes; ++class) {
       const int kind = class % ZB_KIND_COUNT, chunk = w->model->stage_chunk[class / ZB_KIND_COUNT];
       const int behind = w->chunks - chunk;
-      const int64_t urgency = kind == ZB_F   ? behind
-                              : kind == ZB_B ? (late && chunk == 0 ? w->chunks + 1 : 0)
-                                             : w->chunks + 2;
-      for (int i = 0; i < w->micro_batches; ++i)
-        out->priority[late][(size_t) class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
+      fill_priority(w, class,
+                    kind == ZB_F   ? behind
+                    : kind == ZB_B ? (late && chunk == 0 ? w->chunks + 1 : 0)
+                                   : w->chunks + 2,
+                    out->priority[late]);
     }
   return NULL;
+}
+
+/* Shuffles F and B of the chunks. */
+static const int64_t *draw_priority(zb_rulebook *book, uint64_t order) {
+  const zb_workshop *w = book->workshop;
+  if (book->drawn == order) return book->priority[2];
+  book->drawn = order;
+  uint64_t random = order;
+  for (int i = 0; i < 2 * w->chunks; ++i) {
+    const int at = zb_random_below(&random, i + 1);
+    book->urgency[i] = book->urgency[at];
+    book->urgency[at] = i;
+  }
+  for (int class = 0; class < w->classes; ++class) {
+    const int kind = class % ZB_KIND_COUNT, chunk = w->model->stage_chunk[class / ZB_KIND_COUNT];
+    fill_priority(w, class, kind == ZB_W ? 2 * w->chunks : book->urgency[2 * chunk + (kind == ZB_B)], book->priority[2]);
+  }
+  return book->priority[2];
 }
 
 void zb_rulebook_deinit(zb_rulebook *rulebook) {
   zb_free(rulebook->priority[0]);
   zb_free(rulebook->priority[1]);
+  zb_free(rulebook->priority[2]);
+  zb_free(rulebook->urgency);
   zb_free(rulebook->cap);
   *rulebook = (zb_rulebook){0};
 }
@@ -57,7 +83,7 @@ static void fill_caps(zb_rulebook *book, const zb_rule_numbers *numbers, const i
 
 zb_build_rule zb_rule_make(zb_rulebook *book, const zb_rule_numbers *numbers, const int64_t *limit) {
   if (numbers->slope) fill_caps(book, numbers, limit);
-  return (zb_build_rule){.priority = book->priority[numbers->late_b],
+  return (zb_build_rule){.priority = numbers->order < 2 ? book->priority[numbers->order] : draw_priority(book, numbers->order),
                          .limit = limit,
                          .cap = numbers->slope ? book->cap : NULL,
                          .patience = numbers->patience,
@@ -73,7 +99,7 @@ zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps) {
   } rows[ZB_RULES_FIXED] = {{1, 4, -1, 0, 0},  {1, 7, 2, 0, 0}, {0, 8, -1, 0, 0}, {1, 9, 0, 0, 0},
                             {1, 5, -1, 64, 2}, {1, 8, 1, 0, 0}, {0, 2, -1, 0, 0}, {0, 1, 4, 64, -1}};
   const int share = rows[index].idle_share;
-  return (zb_rule_numbers){.late_b = rows[index].late_b,
+  return (zb_rule_numbers){.order = (uint64_t)rows[index].late_b,
                            .slope = rows[index].slope,
                            .shift = rows[index].shift,
                            .patience = rows[index].patience,

@@ -6,7 +6,9 @@
 
 /* One way to build an order forwards, in numbers. */
 typedef struct zb_rule_numbers {
-  bool late_b;  /* B of the first chunk of a rank comes after F; else every B before F */
+  /* Who goes first: 0: B, then F, of a later chunk first; 1: the same, but B of the first chunk of a rank after F; more: F and B of all
+   * chunks in an order that this number stands for. W is always last. */
+  uint64_t order;
   int slope;    /* in quarters: how many micro-batches more a stage may have in flight than the next one; 0: only memory
                    counts */
   int shift;    /* in halves: how many more every stage may have than what fills the memory */
@@ -17,7 +19,9 @@ typedef struct zb_rule_numbers {
 /* Scratch memory to build by rules. */
 typedef struct zb_rulebook {
   zb_workshop *workshop;
-  int64_t *priority[2]; /* [jobs] by late_b */
+  int64_t *priority[3]; /* [jobs] by order */
+  uint64_t drawn;       /* the order that priority[2] has */
+  int *urgency;         /* [2 * chunks] scratch */
   int32_t *cap;         /* [stages] */
 } zb_rulebook;
 

@@ -28,7 +28,7 @@ enum { ELITES = 4 };
 /* Up to so many jobs levels are exact. */
 enum { SMALL_JOBS = 160 };
 /* Rounds without a better order after which a run ends. */
-enum { IDLE_ROUNDS = 3 };
+enum { IDLE_ROUNDS = 5 };
 
 /* An order that the search starts from. */
 typedef struct start_order {
@@ -269,7 +269,7 @@ static void try_random_rule(searcher *s) {
   static const int patiences[] = {0, 0, 64, 64, 128, 192};
   static const int shares[] = {-1, -1, 0, 0, 1, 2, 4, 8};
   const int share = shares[zb_random_below(&s->random, 8)];
-  zb_rule_numbers numbers = {.late_b = zb_random_below(&s->random, 3) > 0,
+  zb_rule_numbers numbers = {.order = (uint64_t)zb_random_below(&s->random, 2),
                              .slope = zb_random_below(&s->random, 11),
                              .shift = zb_random_below(&s->random, 6) - 2,
                              .patience = patiences[zb_random_below(&s->random, 6)],
@@ -278,8 +278,29 @@ static void try_random_rule(searcher *s) {
   const int held = 1 + zb_random_below(&s->random, s->w.micro_batches);
   for (int rank = 0; s->is_exact && rank < s->w.ranks; ++rank)
     s->shape[rank] = s->w.base[rank] + held * (s->w.one_each[rank] - s->w.base[rank]);
+  if (s->w.chunks > 1 && zb_random_below(&s->random, 2)) numbers.order = 2 + (uint64_t)zb_random_below(&s->random, 1 << 20);
   zb_build_rule rule = zb_rule_make(&s->rules, &numbers, s->shape);
   rule.limit = s->level;
+  try_rule(s, &rule);
+}
+
+/* Builds a good order again with its start times, blurred, as priorities. */
+static void try_blurred(searcher *s) {
+  static const int patiences[] = {0, 64, 128, 256};
+  int known = 0;
+  while (known < ELITES && s->elite_ps[known] < INT64_MAX)
+    ++known;
+  if (known == 0) return;
+  memcpy(s->sequence, s->elite[zb_random_below(&s->random, known)], s->w.jobs * sizeof *s->sequence);
+  if (judge_sequence(s, true) == INT64_MAX) return;
+  const int64_t blur = 1 + ((s->improver.reference / s->w.micro_batches) >> zb_random_below(&s->random, 7));
+  for (size_t i = 0; i < s->w.jobs; ++i)
+    s->priority[i] = s->start[i] + (int64_t)(zb_random_next(&s->random) % (uint64_t)(2 * blur)) - blur;
+  const zb_build_rule rule = {.priority = s->priority,
+                              .limit = s->level,
+                              .patience = patiences[zb_random_below(&s->random, 4)],
+                              .idle = -1,
+                              .count_start = s->problem->metric == ZB_METRIC_BARRIER};
   try_rule(s, &rule);
 }
 
@@ -335,8 +356,10 @@ static zb_status run_level(searcher *s) {
   int idle_rounds = 0;
   for (int round = 0; idle_rounds < IDLE_ROUNDS && !is_spent(s); ++round) {
     const int64_t before = s->elite_ps[0];
-    for (int i = 0; i < 4 << (round < 16 ? round : 16) && !is_spent(s); ++i)
+    for (int i = 0; i < 4 << (round < 16 ? round : 16) && !is_spent(s); ++i) {
       try_random_rule(s);
+      if (!is_spent(s)) try_blurred(s);
+    }
     improve_elites(s, round);
     idle_rounds = s->elite_ps[0] < before ? 0 : idle_rounds + 1;
   }
