@@ -5,7 +5,7 @@
 
 static void fill_priority(const zb_workshop *w, int class, int64_t urgency, int64_t *priority) {
   for (int i = 0; i < w->micro_batches; ++i)
-    priority[(size_t)class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
+    priority[(size_t) class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
 }
 
 zb_status zb_rulebook_init(zb_workshop *w, zb_rulebook *out) {
@@ -45,7 +45,8 @@ static const int64_t *draw_priority(zb_rulebook *book, uint64_t order) {
   }
   for (int class = 0; class < w->classes; ++class) {
     const int kind = class % ZB_KIND_COUNT, chunk = w->model->stage_chunk[class / ZB_KIND_COUNT];
-    fill_priority(w, class, kind == ZB_W ? 2 * w->chunks : book->urgency[2 * chunk + (kind == ZB_B)], book->priority[2]);
+    fill_priority(w, class, kind == ZB_W ? 2 * w->chunks : book->urgency[2 * chunk + (kind == ZB_B)],
+                  book->priority[2]);
   }
   return book->priority[2];
 }
@@ -83,7 +84,8 @@ static void fill_caps(zb_rulebook *book, const zb_rule_numbers *numbers, const i
 
 zb_build_rule zb_rule_make(zb_rulebook *book, const zb_rule_numbers *numbers, const int64_t *limit) {
   if (numbers->slope) fill_caps(book, numbers, limit);
-  return (zb_build_rule){.priority = numbers->order < 2 ? book->priority[numbers->order] : draw_priority(book, numbers->order),
+  return (zb_build_rule){.priority =
+                             numbers->order < 2 ? book->priority[numbers->order] : draw_priority(book, numbers->order),
                          .limit = limit,
                          .cap = numbers->slope ? book->cap : NULL,
                          .patience = numbers->patience,

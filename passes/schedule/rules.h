@@ -6,8 +6,8 @@
 
 /* One way to build an order forwards, in numbers. */
 typedef struct zb_rule_numbers {
-  /* Who goes first: 0: B, then F, of a later chunk first; 1: the same, but B of the first chunk of a rank after F; more: F and B of all
-   * chunks in an order that this number stands for. W is always last. */
+  /* Who goes first: 0: B, then F, of a later chunk first; 1: the same, but B of the first chunk of a rank after F;
+   * more: F and B of all chunks in an order that this number stands for. W is always last. */
   uint64_t order;
   int slope;    /* in quarters: how many micro-batches more a stage may have in flight than the next one; 0: only memory
                    counts */

@@ -278,7 +278,8 @@ static void try_random_rule(searcher *s) {
   const int held = 1 + zb_random_below(&s->random, s->w.micro_batches);
   for (int rank = 0; s->is_exact && rank < s->w.ranks; ++rank)
     s->shape[rank] = s->w.base[rank] + held * (s->w.one_each[rank] - s->w.base[rank]);
-  if (s->w.chunks > 1 && zb_random_below(&s->random, 2)) numbers.order = 2 + (uint64_t)zb_random_below(&s->random, 1 << 20);
+  if (s->w.chunks > 1 && zb_random_below(&s->random, 2))
+    numbers.order = 2 + (uint64_t)zb_random_below(&s->random, 1 << 20);
   zb_build_rule rule = zb_rule_make(&s->rules, &numbers, s->shape);
   rule.limit = s->level;
   try_rule(s, &rule);

@@ -1,0 +1,195 @@
+/* The search against the best known: 12 published settings, memory 1p to 2p, four placements, both metrics; and how its
+ * time grows.
+ *
+ *   zb-bench-schedule [BUDGET [MODEL]]
+ *
+ * BUDGET: evaluations for each memory limit tried [the default of the search]. One line a search: bubble by its metric,
+ * the other metric of the same order, the lower bound, the best known at that memory (test/bench/schedule.json has the
+ * source), and a mark where ours is worse. Built by hand (target zb-bench-schedule); never a test.
+ */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "zb/schedule.h"
+
+enum { STAGES_MAX = 256 };
+
+typedef struct setting {
+  zb_problem problem;
+  int stage_rank[STAGES_MAX];
+  zb_stage_cost costs[STAGES_MAX];
+  double work_ps;
+} setting;
+
+static const struct {
+  const char *text, *name;
+  int chunks;
+} placements[] = {{"plain", "plain", 1}, {"v", "v", 2}, {"looped 2", "looped", 2}, {"looped 4", "looped", 4}};
+
+static double seconds(void) {
+  return (double)clock() / CLOCKS_PER_SEC;
+}
+
+static int fail(zb_status status) {
+  fputs(zb_status_text(status), stderr);
+  const int exit_status = zb_status_exit(status);
+  zb_status_free(status);
+  return exit_status;
+}
+
+/* times: F, B, W of a rank and a message, in ms. memory: in p M_B, 0: no limit. */
+static zb_status make(setting *x, const char *placement, int ranks, int chunks, int micro_batches, const double *times,
+                      double ratio, double memory) {
+  const int64_t unit = 12 << 20;
+  memset(x, 0, sizeof *x);
+  x->problem = (zb_problem){.ranks = ranks,
+                            .micro_batches = micro_batches,
+                            .stages = ranks * chunks,
+                            .stage_rank = x->stage_rank,
+                            .costs = x->costs,
+                            .link_latency_ps = llround(times[3] * 1e9),
+                            .memory_limit_bytes = llround(memory * ranks * (double)unit)};
+  for (int stage = 0; stage < ranks * chunks; ++stage) {
+    zb_stage_cost *cost = &x->costs[stage];
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
+      cost->time_ps[kind] = llround(times[kind] * 1e9 / chunks);
+    cost->keep_bytes[ZB_F] = unit / chunks;
+    cost->free_bytes[ZB_W] = llround((double)unit / chunks * ratio);
+    cost->free_bytes[ZB_B] = cost->keep_bytes[ZB_F] - cost->free_bytes[ZB_W];
+    if (stage < chunks) x->work_ps += micro_batches * (double)(cost->time_ps[0] + cost->time_ps[1] + cost->time_ps[2]);
+  }
+  return zb_placement(placement, ranks, chunks, x->stage_rank);
+}
+
+static double bubble(const setting *x, int64_t time) {
+  return time > 0 ? 100 * (1 - x->work_ps / (double)time) : 0;
+}
+
+/* The best known bubble at this memory by a metric, NAN: none; *name gets whose. */
+static double best_known(const json_t *known, double memory, zb_metric metric, const char **name) {
+  double best = NAN;
+  size_t index;
+  json_t *row;
+  json_array_foreach(known, index, row) {
+    const json_t *value = json_array_get(row, metric == ZB_METRIC_STAGE ? 2 : 3);
+    if (json_number_value(json_array_get(row, 1)) > memory + 1e-9 || !json_is_number(value)) continue;
+    if (!isnan(best) && json_number_value(value) >= best) continue;
+    best = json_number_value(value);
+    *name = json_string_value(json_array_get(row, 0));
+  }
+  return best;
+}
+
+typedef struct totals {
+  int rows, worse, proven;
+  double seconds;
+} totals;
+
+static zb_status run(setting *x, int64_t budget, const json_t *known, double memory, const char *label, totals *t) {
+  const zb_search_params params = {.budget = budget};
+  zb_search_report report;
+  zb_order order;
+  zb_simulation simulation;
+  const double start = seconds();
+  ZB_TRY(zb_search(&x->problem, &params, &order, &report));
+  const double taken = seconds() - start;
+  zb_status status = zb_simulate(&x->problem, &order, &simulation);
+  if (!status) {
+    const bool stage_metric = x->problem.metric == ZB_METRIC_STAGE;
+    const char *name = "-";
+    const double best = best_known(known, memory, x->problem.metric, &name), ours = bubble(x, report.best_ps);
+    const bool worse = !isnan(best) && ours > best + 0.00499; /* the known ones have two digits */
+    printf("%-26s %5.2fp %-7s %7.2f %7.2f %7.2f  %6.2f %-24s %6.0f%s%s\n", label, memory,
+           stage_metric ? "stage" : "barrier", ours, bubble(x, stage_metric ? simulation.step_ps : simulation.stage_ps),
+           bubble(x, report.bound_ps), best, name, taken * 1e3, report.best_ps <= report.bound_ps ? " proven best" : "",
+           worse ? " WORSE" : "");
+    fflush(stdout);
+    ++t->rows;
+    t->worse += worse;
+    t->proven += report.best_ps <= report.bound_ps;
+    t->seconds += taken;
+    zb_simulation_deinit(&simulation);
+  }
+  zb_order_deinit(&order);
+  return status;
+}
+
+static zb_status run_setting(const json_t *json, int64_t budget, totals *t) {
+  static const double memories[] = {1, 1.25, 1.5, 1.75, 2};
+  static setting x;
+  const double times[] = {json_number_value(json_object_get(json, "f")), json_number_value(json_object_get(json, "b")),
+                          json_number_value(json_object_get(json, "w")),
+                          json_number_value(json_object_get(json, "comm"))};
+  const int ranks = (int)json_integer_value(json_object_get(json, "ranks"));
+  const int micro_batches = (int)json_integer_value(json_object_get(json, "micro_batches"));
+  for (size_t i = 0; i < sizeof placements / sizeof *placements; ++i) {
+    const json_t *known = json_object_get(json_object_get(json, "known"), placements[i].text);
+    char label[64];
+    snprintf(label, sizeof label, "%s p%d m%d %s", json_string_value(json_object_get(json, "model")), ranks,
+             micro_batches, placements[i].text);
+    for (size_t k = 0; k < sizeof memories / sizeof *memories; ++k)
+      for (int metric = 0; metric < 2; ++metric) {
+        ZB_TRY(make(&x, placements[i].name, ranks, placements[i].chunks, micro_batches, times,
+                    json_number_value(json_object_get(json, "memory_ratio")), memories[k]));
+        x.problem.metric = metric ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+        ZB_TRY(run(&x, budget, known, memories[k], label, t));
+      }
+  }
+  return NULL;
+}
+
+/* How the time of zb and of a search grow with ranks and micro-batches. */
+static zb_status run_growth(int64_t budget) {
+  static const struct {
+    int ranks, micro_batches;
+  } rows[] = {{4, 16}, {8, 32}, {16, 64}, {32, 128}, {64, 256}, {64, 512}, {8, 128}, {8, 512}, {64, 64}};
+  static const double times[] = {10, 11, 7, 0.4};
+  static setting x;
+  printf("\n%-20s %10s %12s %12s %12s %10s\n", "plain, 1.5p, stage", "jobs", "zb ms", "search ms", "evaluations",
+         "bubble %");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    ZB_TRY(make(&x, "plain", rows[i].ranks, 1, rows[i].micro_batches, times, 0.43, 1.5));
+    x.problem.metric = ZB_METRIC_STAGE;
+    const zb_search_params params = {.budget = budget};
+    zb_search_report report;
+    zb_order order;
+    const double start = seconds();
+    ZB_TRY(zb_schedule_run(zb_schedule_find("zb", NULL), &x.problem, &order));
+    zb_order_deinit(&order);
+    const double middle = seconds();
+    ZB_TRY(zb_search(&x.problem, &params, &order, &report));
+    zb_order_deinit(&order);
+    printf("p %-3d m %-12d %10d %12.1f %12.1f %12lld %10.2f\n", rows[i].ranks, rows[i].micro_batches,
+           3 * rows[i].ranks * rows[i].micro_batches, (middle - start) * 1e3, (seconds() - middle) * 1e3,
+           (long long)report.evaluations, bubble(&x, report.best_ps));
+  }
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  const int64_t budget = argc > 1 ? atoll(argv[1]) : 0;
+  json_error_t error;
+  json_t *root = json_load_file(ZB_SOURCE_DIR "/test/bench/schedule.json", 0, &error);
+  if (!root) {
+    fprintf(stderr, "%s:%d: %s\n", error.source, error.line, error.text);
+    return 1;
+  }
+  totals t = {0};
+  zb_status status = NULL;
+  size_t index;
+  json_t *json;
+  printf("%-26s %6s %-7s %7s %7s %7s  %6s %-24s %6s\n", "setting", "memory", "metric", "ours %", "other %", "bound %",
+         "known", "whose", "ms");
+  json_array_foreach(json_object_get(root, "settings"), index, json) {
+    const bool wanted = argc < 3 || !strcmp(argv[2], json_string_value(json_object_get(json, "model")));
+    if (!status && wanted) status = run_setting(json, budget, &t);
+  }
+  printf("%d searches in %.1f s: %d proven best, %d worse than the best known\n", t.rows, t.seconds, t.proven, t.worse);
+  if (!status) status = run_growth(budget);
+  json_decref(root);
+  return status ? fail(status) : 0;
+}
