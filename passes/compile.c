@@ -304,18 +304,48 @@ static char *join(const char *folder, const char *name) {
   return zb_text_take(&path);
 }
 
-static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_module *program) {
+static zb_status write_weights(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_module *program) {
   zb_store *weights = zb_store_create(), *none = zb_store_create();
   zb_status status = NULL;
   if (!weights || !none) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(gather_weights(plan, program->weights, weights));
   ZB_TRY_GOTO(zb_store_write(weights, paths[FILE_WEIGHTS]));
-  ZB_TRY_GOTO(zb_store_write(program->constants ? program->constants : none, paths[FILE_CONSTANTS]));
-  ZB_TRY_GOTO(zb_plan_write(plan, paths[FILE_PLAN]));
+  status = zb_store_write(program->constants ? program->constants : none, paths[FILE_CONSTANTS]);
 cleanup:
   if (weights) zb_store_destroy(weights);
   if (none) zb_store_destroy(none);
   return status;
+}
+
+typedef struct file_writer {
+  char *const *paths;
+  const zb_plan *plan;
+  const zb_module *program;
+  zb_status statuses[2];
+} file_writer;
+
+static void write_tile(void *context, int64_t tile, void *scratch) {
+  file_writer *w = context;
+  (void)scratch;
+  w->statuses[tile] = tile ? zb_plan_write(w->plan, w->paths[FILE_PLAN]) : write_weights(w->paths, w->plan, w->program);
+}
+
+// The plan beside the weights: of a large compile each takes some tenths of a second.
+static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_module *program) {
+  enum { PARALLEL_JOBS_MIN = 20000 };
+  file_writer w = {.paths = paths, .plan = plan, .program = program};
+  int64_t jobs = 0;
+  for (int r = 0; r < plan->rank_count; ++r) jobs += plan->ranks[r].job_count;
+  zb_threads *threads = jobs >= PARALLEL_JOBS_MIN ? zb_threads_create(2) : NULL;
+  if (threads) {
+    zb_parallel_for(threads, 2, write_tile, &w);
+    zb_threads_destroy(threads);
+  } else {
+    write_tile(&w, 0, NULL);
+    if (!w.statuses[0]) write_tile(&w, 1, NULL);
+  }
+  if (w.statuses[0]) zb_status_free(w.statuses[1]);
+  return w.statuses[0] ? w.statuses[0] : w.statuses[1];
 }
 
 // The old plan goes first: it does not fit the new weights.
