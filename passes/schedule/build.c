@@ -91,10 +91,11 @@ static void direction_deinit(zb_direction *d) {
 /* Every block of the workshop, to be allocated and freed in one place each. */
 #define WORKSHOP_BLOCKS(ROW)                                                                                           \
   ROW(base, ranks)                                                                                                     \
-  ROW(hold, stages) ROW(pad, ranks) ROW(one_each, ranks) ROW(work, ranks) ROW(optimizer, ranks) ROW(ready, jobs)       \
-      ROW(missing, jobs) ROW(missing_start[0], jobs) ROW(missing_start[1], jobs) ROW(next, classes) ROW(done, ranks)   \
-          ROW(clock, ranks) ROW(live, ranks) ROW(committed, ranks) ROW(due, ranks) ROW(idle, ranks)                    \
-              ROW(channel, pairs) ROW(queue, ranks) ROW(queued, ranks)
+  ROW(hold, stages)                                                                                                    \
+  ROW(pad, ranks) ROW(one_each, ranks) ROW(work, ranks) ROW(optimizer, ranks) ROW(ready, jobs) ROW(missing, jobs)      \
+      ROW(missing_start[0], jobs) ROW(missing_start[1], jobs) ROW(next, classes) ROW(done, ranks) ROW(flying, ranks)   \
+          ROW(flying_first, ranks) ROW(clock, ranks) ROW(live, ranks) ROW(committed, ranks) ROW(due, ranks)            \
+              ROW(idle, ranks) ROW(channel, pairs) ROW(queue, ranks) ROW(queued, ranks)
 
 static bool blocks_init(zb_workshop *w) {
   const size_t ranks = (size_t)w->ranks, stages = (size_t)w->stages, classes = (size_t)w->classes, jobs = w->jobs,
@@ -172,12 +173,15 @@ static void start_build(builder *b) {
   memset(w->ready, 0, w->jobs * sizeof *w->ready);
   memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
   memset(w->channel, 0, ranks * ranks * sizeof *w->channel);
+  w->most_idle = 0;
   memset(w->done, 0, ranks * sizeof *w->done);
   memcpy(w->live, w->base, ranks * sizeof *w->live);
   memcpy(w->committed, w->base, ranks * sizeof *w->committed);
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t release = b->rule->release ? b->rule->release[rank] : 0;
     w->clock[rank] = w->due[rank] = release;
+    w->flying[rank] = 0;
+    w->flying_first[rank] = -1;
     w->idle[rank] = b->rule->count_start ? release : 0;
   }
 }
@@ -225,6 +229,9 @@ static bool is_allowed(const builder *b, int rank, int chunk, int stage, int ste
   const zb_workshop *w = b->w;
   const int32_t *next = &w->next[stage * ZB_KIND_COUNT];
   if (step == 0 && b->rule->cap && next[0] - next[1] >= b->rule->cap[stage]) return false;
+  if (step == 0 && b->rule->extra >= 0 && w->flying_first[rank] >= 0 &&
+      w->flying[rank] >= w->flying_first[rank] + b->rule->extra)
+    return false;
   return fits(b, rank, w->live[rank] + b->d->keep[stage * ZB_KIND_COUNT + step]) &&
          (step > 0 || leaves_room(b, rank, chunk));
 }
@@ -266,8 +273,11 @@ static void run(builder *b, int rank, const choice *c, int64_t now) {
   b->sequence[(size_t)rank * (size_t)w->per_rank + (size_t)place] = (zb_slot){real, micro_batch};
   b->start_ps[(size_t)real * (size_t)w->micro_batches + (size_t)micro_batch] = d->backwards ? -end : now;
   if (w->done[rank] > 0 || b->rule->count_start) w->idle[rank] += now - w->clock[rank];
+  if (w->idle[rank] > w->most_idle) w->most_idle = w->idle[rank];
   ++w->done[rank];
   w->live[rank] += d->keep[class] - d->release[class];
+  if (step == 1 && w->flying_first[rank] < 0) w->flying_first[rank] = w->flying[rank];
+  if (step < 2) w->flying[rank] += step == 0 ? 1 : -1;
   if (step == 0) w->committed[rank] += w->hold[stage];
   if (step == (d->backwards ? 2 : 1)) w->committed[rank] -= w->hold[stage];
   w->next[class] = c->micro_batch + 1;
@@ -297,7 +307,8 @@ static void visit(builder *b, int rank, int64_t now) {
   if (coming.class >= 0 && coming.priority < best.priority && gap < time) {
     const bool counts = w->done[rank] > 0 || b->rule->count_start;
     const int64_t idle = w->idle[rank] + (counts ? now - w->clock[rank] : 0) + gap;
-    if (gap * 256 < time * b->rule->patience || idle <= b->rule->idle) {
+    if (gap * 256 < time * b->rule->patience || idle <= b->rule->idle ||
+        (b->rule->share_idle && idle <= w->most_idle)) {
       w->due[rank] = coming.ready;
       return;
     }

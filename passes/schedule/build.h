@@ -47,7 +47,9 @@ typedef struct zb_workshop {
   int32_t *missing_start[2]; /* the same at the start, by direction */
   int32_t *next;             /* [classes] next micro-batch */
   int32_t *done;
+  int32_t *flying, *flying_first; /* between F and B; when the first B started, -1 before */
   int64_t *clock, *live, *committed, *due, *idle;
+  int64_t most_idle;
   int64_t *channel; /* [ranks * ranks] when it is free */
   int32_t *queue;
   bool *queued;
@@ -61,13 +63,16 @@ typedef struct zb_build_rule {
   const int64_t *priority; /* [jobs] by class * micro_batches + micro_batch, lowest first; backwards: highest first */
   const int64_t *limit;    /* [ranks] bytes */
   const int32_t *cap;      /* [stages] forwards: most micro-batches between F and B; NULL: no cap */
-  const int64_t *release;  /* [ranks] no job of the rank starts earlier; NULL: 0 */
+  int extra; /* forwards: how many more micro-batches a rank may have in flight than when its first B started; below 0:
+                any number */
+  const int64_t *release; /* [ranks] no job of the rank starts earlier; NULL: 0 */
   /* A job that would hold up a more urgent one that is about to arrive waits for that, if the gap is shorter than this
    * share (in 1/256) of its time, */
   int patience;
   /* or if the rank has then been idle for no more than this; what it waits before its first job counts with
    * count_start. */
   int64_t idle;
+  bool share_idle; /* or for no more than the rank that has been idle longest */
   bool count_start;
   bool backwards;
 } zb_build_rule;

@@ -89,7 +89,9 @@ zb_build_rule zb_rule_make(zb_rulebook *book, const zb_rule_numbers *numbers, co
                          .limit = limit,
                          .cap = numbers->slope ? book->cap : NULL,
                          .patience = numbers->patience,
+                         .extra = numbers->extra,
                          .idle = numbers->idle_ps,
+                         .share_idle = numbers->share_idle,
                          .count_start = book->workshop->model->problem->metric == ZB_METRIC_BARRIER};
 }
 
@@ -101,7 +103,8 @@ zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps) {
   } rows[ZB_RULES_FIXED] = {{1, 4, -1, 0, 0},  {1, 7, 2, 0, 0}, {0, 8, -1, 0, 0}, {1, 9, 0, 0, 0},
                             {1, 5, -1, 64, 2}, {1, 8, 1, 0, 0}, {0, 2, -1, 0, 0}, {0, 1, 4, 64, -1}};
   const int share = rows[index].idle_share;
-  return (zb_rule_numbers){.order = (uint64_t)rows[index].late_b,
+  return (zb_rule_numbers){.extra = -1,
+                           .order = (uint64_t)rows[index].late_b,
                            .slope = rows[index].slope,
                            .shift = rows[index].shift,
                            .patience = rows[index].patience,

@@ -14,6 +14,8 @@ typedef struct zb_rule_numbers {
   int shift;    /* in halves: how many more every stage may have than what fills the memory */
   int patience; /* zb_build_rule.patience */
   int64_t idle_ps; /* zb_build_rule.idle; -1: none */
+  int extra;       /* zb_build_rule.extra */
+  bool share_idle; /* zb_build_rule.share_idle */
 } zb_rule_numbers;
 
 /* Scratch memory to build by rules. */

@@ -212,6 +212,7 @@ static int64_t refine_backwards(searcher *s, const zb_build_rule *forwards, int6
   rule.cap = NULL;
   rule.release = s->release;
   rule.backwards = true;
+  rule.extra = -1;
   return zb_build_order(&s->w, &rule, s->sequence, s->start) ? judge_sequence(s, false) : INT64_MAX;
 }
 
@@ -273,7 +274,9 @@ static void try_random_rule(searcher *s) {
                              .slope = zb_random_below(&s->random, 11),
                              .shift = zb_random_below(&s->random, 6) - 2,
                              .patience = patiences[zb_random_below(&s->random, 6)],
-                             .idle_ps = -1};
+                             .idle_ps = -1,
+                             .extra = zb_random_below(&s->random, 6) - 3,
+                             .share_idle = zb_random_below(&s->random, 2)};
   if (share >= 0) numbers.idle_ps = s->idle_ps + s->improver.reference / 400 * share;
   const int held = 1 + zb_random_below(&s->random, s->w.micro_batches);
   for (int rank = 0; s->is_exact && rank < s->w.ranks; ++rank)
@@ -299,6 +302,7 @@ static void try_blurred(searcher *s) {
     s->priority[i] = s->start[i] + (int64_t)(zb_random_next(&s->random) % (uint64_t)(2 * blur)) - blur;
   const zb_build_rule rule = {.priority = s->priority,
                               .limit = s->level,
+                              .extra = -1,
                               .patience = patiences[zb_random_below(&s->random, 4)],
                               .idle = -1,
                               .count_start = s->problem->metric == ZB_METRIC_BARRIER};
