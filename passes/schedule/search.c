@@ -112,8 +112,11 @@ static bool allocate(searcher *s) {
 /* Such that the time of a search hardly depends on the size of the problem. */
 static int64_t default_budget(const zb_problem *problem) {
   const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
-  const int64_t budget = 4000000 / (jobs + 1), most = jobs <= SMALL_JOBS ? 12 * jobs : 4000;
-  return budget < 64 ? 64 : budget > most ? most : budget;
+  const bool several = problem->stages > problem->ranks; /* chunks: more to decide */
+  const int64_t most = jobs <= SMALL_JOBS ? 12 * jobs : several ? 8000 : 4000;
+  int64_t budget = 4000000 / (jobs + 1) * (several && jobs <= 50000 ? 3 : 1);
+  if (jobs > 100000) budget = budget * 100000 / jobs; /* evaluations of large problems miss the caches */
+  return budget < 8 ? 8 : budget > most ? most : budget;
 }
 
 static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, searcher *s) {
@@ -356,7 +359,7 @@ static zb_status run_level(searcher *s) {
     s->elite_ps[i] = INT64_MAX;
   for (int i = 0; i < s->start_count; ++i)
     if (keeps(s, s->starts[i].sequence, s->level)) take_elite(s, s->starts[i].sequence, s->starts[i].time);
-  if (!s->is_exact && !is_spent(s)) ZB_TRY(try_zb(s));
+  if (!s->is_exact && s->w.chunks == 1 && !is_spent(s)) ZB_TRY(try_zb(s));
   if (!s->is_exact && !is_spent(s)) try_fixed_rules(s);
   int idle_rounds = 0;
   for (int round = 0; idle_rounds < IDLE_ROUNDS && !is_spent(s); ++round) {
@@ -516,7 +519,7 @@ static zb_status search(searcher *s) {
   s->row_starts = s->start_count - 1;
   s->is_exact = s->w.jobs <= SMALL_JOBS;
   if (s->is_exact) {
-    ZB_TRY(add_zb(s));
+    if (s->w.chunks == 1) ZB_TRY(add_zb(s));
     zb_problem unlimited = *s->problem;
     unlimited.rank_limit_bytes = NULL;
     unlimited.memory_limit_bytes = 0;
