@@ -238,7 +238,7 @@ static void draw(fixture *x, uint64_t *seed) {
 
 static void test_monotone_memory(void) {
   uint64_t seed = 5;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 24; ++round) {
     fixture x;
     draw(&x, &seed);
     int64_t all = 1, last = INT64_MAX;
@@ -258,7 +258,7 @@ static void test_monotone_memory(void) {
 
 static void test_monotone_budget(void) {
   uint64_t seed = 6;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 24; ++round) {
     fixture x;
     draw(&x, &seed);
     x.problem.memory_limit_bytes = 200 + fixture_random(&seed, 4000);
@@ -297,7 +297,7 @@ static void check_starts(const fixture *x) {
 
 static void test_starts(void) {
   uint64_t seed = 8;
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < 50; ++round) {
     fixture x;
     draw(&x, &seed);
     check_starts(&x);
@@ -326,7 +326,7 @@ static void test_limits(void) {
 /* What one micro-batch needs is enough; a byte less is not, and the message says so. */
 static void test_least(void) {
   uint64_t seed = 10;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 24; ++round) {
     fixture x;
     zb_order order;
     draw(&x, &seed);
