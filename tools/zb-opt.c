@@ -107,9 +107,16 @@ typedef struct command_line {
   char *passes;      // of --zb-PASS, put together; freed by main
 } command_line;
 
+static zb_status unknown_option(const char *argument) {
+  char nearest[64];
+  zb_status status = ZB_ERROR(USAGE, "unknown option '%s'", argument);
+  if (strcmp(argument, "--pass-pipeline") == 0) return zb_status_hint(status, "write --pass-pipeline='TEXT' as one word");
+  if (zb_nearest_option(usage, argument, nearest)) return zb_status_hint(status, "did you mean '%s'?", nearest);
+  return zb_status_hint(status, "zb-opt --help lists the options");
+}
+
 static zb_status take_option(command_line *c, const char *argument) {
   bool *flag = find_flag(&c->params, argument);
-  char nearest[64];
   if (flag && strchr(argument, '='))
     return zb_status_hint(ZB_ERROR(USAGE, "%.*s takes no value, got '%s'", (int)strcspn(argument, "="), argument, strchr(argument, '=') + 1),
                           "write %.*s alone", (int)strcspn(argument, "="), argument);
@@ -122,10 +129,7 @@ static zb_status take_option(command_line *c, const char *argument) {
     if (!grown) return ZB_OUT_OF_MEMORY();
     c->passes = grown;
   } else {
-    zb_status status = ZB_ERROR(USAGE, "unknown option '%s'", argument);
-    if (strcmp(argument, "--pass-pipeline") == 0) return zb_status_hint(status, "write --pass-pipeline='TEXT' as one word");
-    if (zb_nearest_option(usage, argument, nearest)) return zb_status_hint(status, "did you mean '%s'?", nearest);
-    return zb_status_hint(status, "zb-opt --help lists the options");
+    return unknown_option(argument);
   }
   if (!c->given || !c->passes) return NULL;
   return zb_status_hint(ZB_ERROR(USAGE, "--pass-pipeline and --zb-PASS are both given"), "write all passes in one of the two ways");
@@ -133,7 +137,7 @@ static zb_status take_option(command_line *c, const char *argument) {
 
 static zb_status parse(int count, char **arguments, command_line *c) {
   const char *input = NULL;
-  for (int i = 1; i < count; ++i) {
+  for (int i = 1; i < count && arguments[i]; ++i) { // the list ends with NULL, which sanitizers like to be told
     const char *argument = arguments[i];
     if (argument[0] == '-' && argument[1]) {
       ZB_TRY(take_option(c, argument));
