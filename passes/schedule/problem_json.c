@@ -278,8 +278,12 @@ static zb_status read_edge(reader *r, const json_t *value, const char *path, con
   r->edge = out;
   r->has_back = false;
   ZB_TRY(read_object(r, value, path, keys));
-  if (!r->has_back) out->backward_bytes = out->forward_bytes; /* a gradient is as large as its value */
-  return NULL;
+  if (r->has_back) return NULL;
+  out->backward_bytes = out->forward_bytes; /* a gradient is as large as its value */
+  if (out->forward_bytes > 0) return NULL;
+  return zb_status_hint(
+      ZB_ERROR(INVALID, "%s: %s: expected backward_bytes beside forward_bytes of 0, it is missing", r->name, path),
+                        "backward_bytes 0: no gradient returns; 1 or more: one does");
 }
 
 static zb_status read_edges(reader *r, const json_t *value, const char *path) {

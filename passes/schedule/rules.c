@@ -164,6 +164,7 @@ int64_t zb_level_bytes(const zb_workshop *w, int level) {
     if (w->base[rank] > base) base = w->base[rank];
     if (w->one_each[rank] - w->base[rank] > unit) unit = w->one_each[rank] - w->base[rank];
   }
+  if (unit == 0) return most; /* a micro-batch alone takes nothing: there is one level */
   /* 1 to 16 eighths, then 2.5, 3, 4, 5, 6, 8, 10, 12, 16, ... */
   double eighths = level;
   for (int above = 16; above < level; above += 3) {

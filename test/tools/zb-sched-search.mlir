@@ -16,6 +16,10 @@
 // TABLE: above
 // TABLE-NEXT: {{^}}search
 
+// Micro-batches that keep nothing: memory says nothing, and the search ends.
+// RUN: zb-sched --ranks 2 --micro-batches 2 --costs f=1,mem=0 --compare search,zb,zb-2p --chunks 1 | FileCheck %s --check-prefix=NOTHING
+// NOTHING-COUNT-3: plain 1 7.000
+
 // A placement that is named stays.
 // RUN: zb-sched --ranks 3 --micro-batches 6 --schedule search --placement looped --chunks 2 | FileCheck %s --check-prefix=LOOPED
 // LOOPED: 2 chunks a rank (looped)

@@ -117,6 +117,7 @@ static const struct {
     {"{\"ranks\": 0, \"micro_batches\": 4, " STAGES "}",
      "p.json: ranks: expected a whole number of 1 to 1000000, got 0"},
     {"{\"ranks\": 2, \"micro_batches\": 0, " STAGES "}", "p.json: micro_batches: expected a whole number of 1"},
+    {GOOD "\"edges\": {\"forward_bytes\": 0}}", "edges: expected backward_bytes beside forward_bytes of 0, it is missing"},
     {"{\"ranks\": 2.5, \"micro_batches\": 4, " STAGES "}", "ranks: expected a whole number of 1 to 1000000, got 2.5"},
     {"{\"ranks\": \"2\", \"micro_batches\": 4, " STAGES "}", "got \"2\""},
     {"{\"ranks\": 200000, \"micro_batches\": 4, " STAGES "}", "ranks: expected at most 32768, got 200000"},
