@@ -91,6 +91,9 @@ typedef struct zb_schedule_def {
   const zb_schedule_option *options; /* ends with a row without a name; NULL: none */
   /* Fills the order. USAGE with what is defined, where the rule is not defined for this problem. options: one value a row. */
   zb_status (*emit)(const zb_problem *problem, const int64_t *options, zb_order *out);
+  /* An order of its rules within limits[ranks], whatever the problem's are: a search asks for one for every memory limit it tries. NULL: it
+   * has no such rules. *out is initialized here. */
+  zb_status (*within)(const zb_problem *problem, const int64_t *limits, zb_order *out);
   /* Bound on the peak of a rank in units of one micro-batch's F memory, as the paper states it; < 0: none stated. */
   double (*memory_bound)(const zb_problem *problem, int rank);
 } zb_schedule_def;

@@ -21,6 +21,11 @@ zb_status zb_schedule_emit(const zb_schedule_choice *choice, const zb_problem *p
 /* The zb schedule within limits[ranks]: the best of a few rules by the stage metric, one micro-batch after the other where none of them can
  * go on within the limits. */
 zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, zb_order *out) ZB_MUST_USE;
+/* The same for the V placement (zb-v-auto): the best of a few rules by the metric of the problem. */
+zb_status zb_v_heuristic(const zb_problem *problem, const int64_t *limits, zb_order *out) ZB_MUST_USE;
+/* limits[ranks] of a memory of `percent` of what 1F1B needs; 0: those of the problem, rounded down to a level of
+ * rules.h, so that memory between two levels changes nothing. */
+zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *limits) ZB_MUST_USE;
 
 typedef struct zb_emitter {
   const zb_problem *problem;
@@ -64,6 +69,8 @@ zb_turns zb_turns_even(int micro_batches, int ranks);
 /* The chunk whose turn it is at the step-th forward of a rank, from 0; a backward is on chunks - 1 - this. */
 int zb_turn(const zb_turns *turns, int chunks, int step);
 
+/* Whether a schedule takes that many chunks a rank, so placed. */
+bool zb_schedule_takes(const zb_schedule_def *schedule, const zb_problem *problem);
 /* USAGE where a schedule does not take that many chunks a rank. */
 zb_status zb_schedule_check_chunks(const zb_schedule_def *schedule, int chunks) ZB_MUST_USE;
 

@@ -312,6 +312,13 @@ zb_status zb_schedule_check_chunks(const zb_schedule_def *schedule, int chunks) 
   return NULL;
 }
 
+bool zb_schedule_takes(const zb_schedule_def *schedule, const zb_problem *problem) {
+  zb_status status = zb_schedule_check_chunks(schedule, problem->stages / problem->ranks);
+  if (!status) status = check_placement(schedule, problem);
+  zb_status_free(status);
+  return status == NULL;
+}
+
 zb_status zb_schedule_emit(const zb_schedule_choice *choice, const zb_problem *problem, zb_order *out) {
   const zb_schedule_def *schedule = choice->schedule;
   *out = (zb_order){0};

@@ -256,14 +256,24 @@ static void try_fixed_rules(searcher *s) {
   }
 }
 
-/* The zb schedule for the limits of the run. */
-static zb_status try_zb(searcher *s) {
+/* The order of a schedule for limits, into s->sequence. */
+static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const int64_t *limits) {
   zb_order order;
-  ZB_TRY(zb_heuristic(s->problem, s->level, &order));
+  ZB_TRY(schedule->within(s->problem, limits, &order));
   zb_sequence_read(&s->w, &order, s->sequence, s->scratch);
   zb_order_deinit(&order);
   s->w.evaluations += ZB_RULES_FIXED;
-  judge_sequence(s, false);
+  return NULL;
+}
+
+/* The schedules that go by memory, for the limits of the run. */
+static zb_status try_within(searcher *s) {
+  for (int i = 0; i < zb_schedule_count() && !is_spent(s); ++i) {
+    const zb_schedule_def *schedule = zb_schedule_at(i);
+    if (!schedule->within || !zb_schedule_takes(schedule, s->problem)) continue;
+    ZB_TRY(read_within(s, schedule, s->level));
+    judge_sequence(s, false);
+  }
   return NULL;
 }
 
@@ -359,7 +369,7 @@ static zb_status run_level(searcher *s) {
     s->elite_ps[i] = INT64_MAX;
   for (int i = 0; i < s->start_count; ++i)
     if (keeps(s, s->starts[i].sequence, s->level)) take_elite(s, s->starts[i].sequence, s->starts[i].time);
-  if (!s->is_exact && s->w.chunks == 1 && !is_spent(s)) ZB_TRY(try_zb(s));
+  if (!s->is_exact) ZB_TRY(try_within(s));
   if (!s->is_exact && !is_spent(s)) try_fixed_rules(s);
   int idle_rounds = 0;
   for (int round = 0; idle_rounds < IDLE_ROUNDS && !is_spent(s); ++round) {
@@ -443,7 +453,7 @@ static zb_status add_rows(searcher *s) {
   const int64_t bound = bound_of(s);
   for (int i = 0; i < zb_schedule_count() && s->best_ps > bound; ++i) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
-    if (schedule->searches || schedule->two_pipelines) continue;
+    if (schedule->searches || schedule->within || schedule->two_pipelines) continue;
     zb_schedule_choice choice;
     zb_schedule_default(schedule, &choice);
     zb_order order;
@@ -462,20 +472,17 @@ static zb_status add_rows(searcher *s) {
   return NULL;
 }
 
-/* The zb schedule for every level within the limits: what exact levels, whose rules do not know their limits, start
- * from. */
-static zb_status add_zb(searcher *s) {
+/* The schedules that go by memory, for every level within the limits: what exact levels, whose rules do not know their
+ * limits, start from. */
+static zb_status add_within(searcher *s, const zb_schedule_def *schedule) {
   int64_t most = 0;
   for (int rank = 0; rank < s->w.ranks; ++rank)
     if (s->limit[rank] > most) most = s->limit[rank];
   for (int level = zb_level_within(&s->w, most); level > 0; --level) {
     lower_to(s, zb_level_bytes(&s->w, level));
     if (!is_feasible(s)) return NULL;
-    zb_order order;
-    ZB_TRY(zb_heuristic(s->problem, s->level, &order));
-    zb_sequence_read(&s->w, &order, s->sequence, s->scratch);
-    zb_order_deinit(&order);
-    ZB_TRY(add_start(s, "zb"));
+    ZB_TRY(read_within(s, schedule, s->level));
+    ZB_TRY(add_start(s, schedule->name));
   }
   return NULL;
 }
@@ -519,7 +526,9 @@ static zb_status search(searcher *s) {
   s->row_starts = s->start_count - 1;
   s->is_exact = s->w.jobs <= SMALL_JOBS;
   if (s->is_exact) {
-    if (s->w.chunks == 1) ZB_TRY(add_zb(s));
+    for (int i = 0; i < zb_schedule_count(); ++i)
+      if (zb_schedule_at(i)->within && zb_schedule_takes(zb_schedule_at(i), s->problem))
+        ZB_TRY(add_within(s, zb_schedule_at(i)));
     zb_problem unlimited = *s->problem;
     unlimited.rank_limit_bytes = NULL;
     unlimited.memory_limit_bytes = 0;

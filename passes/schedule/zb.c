@@ -107,8 +107,7 @@ zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, zb_orde
   return status;
 }
 
-/* Limits of a memory of `percent` of what 1F1B needs; 0: those of the problem, rounded down to a level. */
-static zb_status fill_limits(const zb_problem *problem, int64_t percent, int64_t *limits) {
+zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *limits) {
   zb_model model;
   zb_workshop w;
   ZB_TRY(zb_model_init(problem, &model));
@@ -143,7 +142,7 @@ static zb_status emit_percent(const zb_problem *problem, int64_t percent, zb_ord
   int64_t *limits = zb_alloc((size_t)problem->ranks * sizeof *limits);
   if (!limits) return ZB_OUT_OF_MEMORY();
   zb_order found = {0};
-  zb_status status = fill_limits(problem, percent, limits);
+  zb_status status = zb_level_limits(problem, percent, limits);
   if (!status) status = zb_heuristic(problem, limits, &found);
   if (!status) {
     zb_order_deinit(out);
@@ -194,7 +193,7 @@ static double bound_2p(const zb_problem *problem, int rank) {
 static const zb_schedule_option zb_options[] = {
     {"memory", 0, 0, 100000, "percent of p micro-batches, what 1F1B needs; 0: the memory limit of the problem"}, {0}};
 
-#define ZB_ROW(c_name, row_name, text, row_options, row_emit, row_bound, follows_limit)                                \
+#define ZB_ROW(c_name, row_name, text, row_options, row_emit, row_bound, row_within)                                   \
   const zb_schedule_def zb_schedule_##c_name = {.name = row_name,                                                      \
                                                 .summary = text,                                                       \
                                                 .placement = "plain",                                                  \
@@ -202,19 +201,18 @@ static const zb_schedule_option zb_options[] = {
                                                 .chunks_max = 1,                                                       \
                                                 .any_placement = true,                                                 \
                                                 .splits_backward = true,                                               \
-                                                .keeps_limit = follows_limit,                                          \
-                                                .searches = follows_limit,                                             \
+                                                .keeps_limit = (row_within) != NULL,                                   \
+                                                .within = row_within,                                                  \
                                                 .options = row_options,                                                \
                                                 .emit = row_emit,                                                      \
                                                 .memory_bound = row_bound}
-/* The search runs zb itself, level by level. */
 ZB_ROW(zb, "zb",
        "the zero-bubble scheduler: an order by simulated time for any memory limit (Zero Bubble, arXiv 2401.10241, "
        "section "
        "3.1); one chunk a rank",
-       zb_options, emit_zb, bound_zb, true);
+       zb_options, emit_zb, bound_zb, zb_heuristic);
 ZB_ROW(zb_1p, "zb-1p",
        "zb at the memory of 1F1B, p micro-batches (Zero Bubble, arXiv 2401.10241, section 3.1); one chunk a rank", NULL,
-       emit_1p, bound_1p, false);
+       emit_1p, bound_1p, NULL);
 ZB_ROW(zb_2p, "zb-2p", "zb at twice the memory of 1F1B (Zero Bubble, arXiv 2401.10241, section 3.1); one chunk a rank",
-       NULL, emit_2p, bound_2p, false);
+       NULL, emit_2p, bound_2p, NULL);

@@ -296,6 +296,60 @@ static void test_measured(void) {
   json_decref(times);
 }
 
+/* ---- ZB-V by simulated time ---- */
+
+/* The stage metric as the authors' scheduler has it, to the printed digit, at four memory limits; the barrier metric,
+ * which that one does not look at, never worse. */
+static void test_auto_measured(void) {
+  json_t *times = load("iclr24.json"), *root = load("v_measured.json");
+  const json_t *rows = json_object_get(root, "settings");
+  for (size_t i = 0; i < json_array_size(rows); ++i)
+    for (size_t k = 0; k < 8; ++k) {
+      const json_t *cell = json_array_get(json_object_get(json_array_get(rows, i), "zb-v-auto"), k / 2);
+      fixture x;
+      zb_order order;
+      zb_simulation simulation;
+      fill_setting(times, json_array_get(rows, i), &x);
+      x.problem.metric = k % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+      x.problem.memory_limit_bytes = llround(json_number_value(json_object_get(cell, "limit")) * x.problem.ranks * 2000);
+      run("zb-v-auto", &x.problem, &order, &simulation);
+      if (k % 2)
+        CU_ASSERT_EQUAL(printed(simulation.bubble_stage), column(cell, "stage"))
+      else
+        CU_ASSERT(printed(simulation.bubble_barrier) <= column(cell, "barrier"))
+      CU_ASSERT(most_units(&simulation, 1) <= (double)x.problem.memory_limit_bytes);
+      release(&order, &simulation);
+    }
+  json_decref(root);
+  json_decref(times);
+}
+
+/* Whatever one micro-batch alone fits in is enough, uneven stages too, and the limit is kept. */
+static void test_auto_limits(void) {
+  uint64_t seed = 31;
+  for (int round = 0; round < 400; ++round) {
+    fixture x;
+    zb_order order;
+    zb_simulation simulation;
+    int64_t limit = 0;
+    fixture_uneven(&x, &seed, "v", 1 + (int)fixture_random(&seed, 6), 2, 1 + (int)fixture_random(&seed, 12));
+    x.problem.metric = round % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+    x.problem.whole_backward = round % 8 == 7;
+    for (int rank = 0; rank < x.problem.ranks; ++rank) {
+      int64_t alone = x.problem.base_bytes ? x.problem.base_bytes[rank] : 0;
+      for (int stage = 0; stage < x.problem.stages; ++stage)
+        for (int kind = 0; x.stage_rank[stage] == rank && kind < ZB_KIND_COUNT; ++kind)
+          alone += x.costs[stage].keep_bytes[kind];
+      limit = alone > limit ? alone : limit;
+    }
+    limit += round % 3 * limit / 4;
+    x.problem.memory_limit_bytes = limit + 1;
+    run("zb-v-auto", &x.problem, &order, &simulation);
+    CU_ASSERT(most_units(&simulation, 1) <= (double)x.problem.memory_limit_bytes);
+    release(&order, &simulation);
+  }
+}
+
 /* ---- Adaptive V ---- */
 
 /* Section 5.3 of the table: within the limit, and never worse than the authors' program, by both metrics. */
@@ -436,6 +490,8 @@ int main(void) {
                                       {"DualPipe: what it refuses", test_dualpipe_refuses},
                                       {"fewer micro-batches than the rule is made for", test_dropped},
                                       {"12 settings: the measured columns", test_measured},
+                                      {"ZB-V by simulated time: 12 settings as measured", test_auto_measured},
+                                      {"ZB-V by simulated time: limits", test_auto_limits},
                                       {"adaptive V: never worse than measured", test_adaptive_measured},
                                       {"adaptive V: unit times", test_adaptive_unit},
                                       {"adaptive V: limits", test_adaptive_limits},
