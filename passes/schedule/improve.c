@@ -56,8 +56,8 @@ static double cost_of(const zb_improver *x, const int64_t *span) {
   const int ranks = x->workshop->ranks;
   double sum = 0, worst = 0;
   for (int rank = 0; rank < ranks; ++rank) {
-    const int64_t excess = span[rank] - x->reference;
-    const double share = excess > 0 ? (double)excess / (double)x->reference : 0;
+    const int64_t excess = span[rank] - x->aim;
+    const double share = excess > 0 ? (double)excess / (double)x->aim : 0;
     const double fourth = share * share * share * share;
     sum += fourth;
     if (fourth > worst) worst = fourth;
@@ -96,13 +96,10 @@ static int last_sender(const zb_improver *x, zb_slot slot) {
   return sender;
 }
 
-static void fill_places(zb_improver *x) {
-  const zb_workshop *w = x->workshop;
-  for (int rank = 0; rank < w->ranks; ++rank) {
-    const zb_slot *slots = rank_slots(x, rank);
-    for (int i = 0; i < w->per_rank; ++i)
-      x->place[(size_t)slots[i].class * (size_t)w->micro_batches + (size_t)slots[i].micro_batch] = i;
-  }
+static void fill_places(zb_improver *x, int rank, int first, int last) {
+  const zb_slot *slots = rank_slots(x, rank);
+  for (int i = first; i <= last; ++i)
+    x->place[(size_t)slots[i].class * (size_t)x->workshop->micro_batches + (size_t)slots[i].micro_batch] = i;
 }
 
 /* Of three random ranks the one that takes longest. */
@@ -171,20 +168,44 @@ static void shift(zb_slot *slots, int from, int to) {
     if (slots[i].class == moved.class) slots[i].micro_batch = number++;
 }
 
-/* Whether the list of a rank still has F before B before W of a stage, and keeps its limit. */
-static bool is_valid(zb_workshop *w, const zb_slot *slots, int rank, int stage, int64_t limit) {
+/* Whether the list of a rank still has F before B before W of a stage. */
+static bool is_ordered(const zb_workshop *w, const zb_slot *slots, int stage) {
   int count[ZB_KIND_COUNT] = {0};
-  int64_t live = w->base[rank], peak = live;
-  for (int i = 0; i < w->per_rank; ++i) {
-    const int class = slots[i].class;
-    if (class / ZB_KIND_COUNT == stage) {
-      ++count[class % ZB_KIND_COUNT];
+  for (int i = 0; i < w->per_rank; ++i)
+    if (slots[i].class / ZB_KIND_COUNT == stage) {
+      ++count[slots[i].class % ZB_KIND_COUNT];
       if (count[ZB_F] < count[ZB_B] || count[ZB_B] < count[ZB_W]) return false;
     }
+  return true;
+}
+
+/* Pulls the next W whose B is done to place i; false if there is none. */
+static bool pull_w(const zb_workshop *w, zb_slot *slots, int i, int *last) {
+  for (int k = i + 1; k < w->per_rank; ++k) {
+    const zb_slot pulled = slots[k];
+    if (pulled.class % ZB_KIND_COUNT != ZB_W || w->next[pulled.class - 1] <= pulled.micro_batch) continue;
+    memmove(&slots[i + 1], &slots[i], (size_t)(k - i) * sizeof *slots);
+    slots[i] = pulled;
+    if (k > *last) *last = k;
+    return true;
+  }
+  return false;
+}
+
+/* Whether the list of a rank keeps its limit. Where memory runs out W are pulled forwards first, so that a move which needs
+ * room brings it along; *last gets the last place that changed by it, if that lies behind. */
+static bool keeps_limit(zb_workshop *w, zb_slot *slots, int rank, int64_t limit, int *last) {
+  int64_t live = w->base[rank], peak = live;
+  for (int k = 0; k < w->chunks; ++k)
+    w->next[w->model->rank_stages[rank * w->chunks + k] * ZB_KIND_COUNT + ZB_B] = 0;
+  for (int i = 0; i < w->per_rank; ++i) {
+    while (live + w->forwards.keep[slots[i].class] > limit)
+      if (slots[i].class % ZB_KIND_COUNT == ZB_W || !pull_w(w, slots, i, last)) return false;
+    const int class = slots[i].class;
     live += w->forwards.keep[class];
     if (live > peak) peak = live;
-    if (peak > limit) return false;
     live -= w->forwards.release[class];
+    if (class % ZB_KIND_COUNT == ZB_B) ++w->next[class];
   }
   if (limit - peak < w->slack) w->slack = limit - peak;
   return true;
@@ -196,7 +217,7 @@ static void swap(int64_t **a, int64_t **b) {
   *b = kept;
 }
 
-/* Tries one move; true if it is kept, with *cost and *time of the new order. */
+/* Tries one move; true if it is kept, with *cost and *time of the new order, and the places of its rank up to date. */
 static bool try_move(zb_improver *x, const zb_improve_params *params, const move *m, double late_cost, double *cost,
                      int64_t *time) {
   zb_workshop *w = x->workshop;
@@ -207,7 +228,9 @@ static bool try_move(zb_improver *x, const zb_improve_params *params, const move
   memcpy(x->undo, slots, (size_t)w->per_rank * sizeof *slots);
   shift(slots, m->from, m->to);
   zb_timing timing;
-  if (is_valid(w, slots, m->rank, class / ZB_KIND_COUNT, params->limit[m->rank]) &&
+  const int first = m->from < m->to ? m->from : m->to;
+  int last = m->from < m->to ? m->to : m->from;
+  if (is_ordered(w, slots, class / ZB_KIND_COUNT) && keeps_limit(w, slots, m->rank, params->limit[m->rank], &last) &&
       zb_time_sequence(w, x->current, &timing, x->start_next, x->span_next)) {
     const double next = cost_of(x, x->span_next);
     if (next <= *cost || next <= late_cost) {
@@ -215,6 +238,7 @@ static bool try_move(zb_improver *x, const zb_improve_params *params, const move
       swap(&x->span, &x->span_next);
       *cost = next;
       *time = zb_judge(w, &timing);
+      fill_places(x, m->rank, first, last);
       return true;
     }
   }
@@ -228,10 +252,12 @@ int64_t zb_improve(zb_improver *x, const zb_improve_params *params, uint64_t *se
   memcpy(x->current, sequence, w->jobs * sizeof *sequence);
   if (!zb_time_sequence(w, x->current, &timing, x->start, x->span)) return INT64_MAX;
   int64_t time = zb_judge(w, &timing), best = time;
+  x->aim = params->target_ps > x->reference ? params->target_ps : x->reference;
   double cost = cost_of(x, x->span), best_cost = cost;
   for (int i = 0; i < params->history; ++i)
     x->history[i] = cost;
-  fill_places(x);
+  for (int rank = 0; rank < w->ranks; ++rank)
+    fill_places(x, rank, 0, w->per_rank - 1);
   bool moved = true;
   for (int64_t i = 0; i < params->moves && best > params->target_ps && w->evaluations < params->evaluations; ++i) {
     if (moved || i % 4 == 0) trace(x, choose_rank(x, seed));
@@ -239,11 +265,6 @@ int64_t zb_improve(zb_improver *x, const zb_improve_params *params, uint64_t *se
     const move m = draw(x, seed);
     double *late_cost = &x->history[i % params->history];
     moved = try_move(x, params, &m, *late_cost, &cost, &time);
-    if (moved) {
-      const zb_slot *slots = rank_slots(x, m.rank);
-      for (int k = m.from < m.to ? m.from : m.to; k <= (m.from < m.to ? m.to : m.from); ++k)
-        x->place[(size_t)slots[k].class * (size_t)w->micro_batches + (size_t)slots[k].micro_batch] = k;
-    }
     if (cost < *late_cost) *late_cost = cost;
     if (moved && (time < best || (time == best && cost < best_cost))) {
       best = time;

@@ -7,7 +7,8 @@
 /* Scratch memory for one workshop. */
 typedef struct zb_improver {
   zb_workshop *workshop;
-  int64_t reference; /* time that no rank can go below: what a rank takes more counts */
+  int64_t reference; /* time that no rank can go below: of the search's rules too */
+  int64_t aim;       /* what a rank takes more counts: the target where that is higher */
   zb_slot *current, *undo;
   int64_t *start, *start_next; /* [jobs] */
   int64_t *span, *span_next;   /* [ranks] */
