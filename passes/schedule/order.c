@@ -331,11 +331,19 @@ zb_status zb_schedule_emit(const zb_schedule_choice *choice, const zb_problem *p
   return status;
 }
 
+static zb_status check_whole(const zb_schedule_def *schedule, const zb_problem *problem, const zb_order *order) {
+  if (!problem->whole_backward || order->whole_backward) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE, "%s splits backwards, and this problem has B and W as one job (whole_backward)",
+                                 schedule->name),
+                        "use a schedule that keeps them whole (1f1b, interleaved-1f1b, fthenb), or search");
+}
+
 zb_status zb_schedule_run_choice(const zb_schedule_choice *choice, const zb_problem *problem, zb_order *out) {
   *out = (zb_order){0};
   ZB_TRY(zb_problem_check(problem));
   ZB_TRY(zb_schedule_emit(choice, problem, out));
-  zb_status status = zb_order_validate(problem, out);
+  zb_status status = check_whole(choice->schedule, problem, out);
+  if (!status) status = zb_order_validate(problem, out);
   if (!status) status = check_memory(choice->schedule, problem, out);
   if (status) zb_order_deinit(out);
   return status;

@@ -113,33 +113,68 @@ zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps) {
 
 /* ---- Least memory ---- */
 
-static void write_least(const zb_workshop *w, zb_slot *sequence, int rank, bool w_last) {
-  zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
-  const int *stages = &w->model->rank_stages[rank * w->chunks];
-  for (int i = 0; i < w->micro_batches; ++i) {
-    for (int k = 0; k < w->chunks; ++k)
-      *slots++ = (zb_slot){stages[k] * ZB_KIND_COUNT + ZB_F, i};
-    for (int k = w->chunks - 1; k >= 0; --k) {
-      *slots++ = (zb_slot){stages[k] * ZB_KIND_COUNT + ZB_B, i};
-      if (!w_last) *slots++ = (zb_slot){stages[k] * ZB_KIND_COUNT + ZB_W, i};
+/* Chunks up to this are ordered by all ways to place their W; 2 CHUNKS + 1 steps of the chain x sets of W that ran. */
+enum { EXACT_CHUNKS = 6, EXACT_STATES = (2 * EXACT_CHUNKS + 1) << EXACT_CHUNKS, EXACT_JOBS = 3 * EXACT_CHUNKS };
+
+/* Job number `step` of the chain of one micro-batch on a rank: F of all chunks, then B of all chunks backwards. */
+static int chain_job(int chunks, int step) {
+  return step < chunks ? step * ZB_KIND_COUNT + ZB_F : (2 * chunks - 1 - step) * ZB_KIND_COUNT + ZB_B;
+}
+
+/* One micro-batch alone on a rank: where its W stand so that the peak is least. A shortest path over (steps of the
+ * chain, set of W that ran), where a path is as long as its peak. jobs gets chunk * kinds + kind. */
+static void place_w(const zb_workshop *w, int rank, int jobs[EXACT_JOBS]) {
+  const zb_direction *d = &w->forwards;
+  const int *stages = &w->model->rank_stages[rank * w->chunks], chunks = w->chunks;
+  int64_t peak[EXACT_STATES], live[EXACT_STATES];
+  int8_t last[EXACT_STATES]; /* the job that led here: a chunk whose W it is, or -1: the chain */
+  const int full = (1 << chunks) - 1, end = 2 * chunks << chunks | full;
+  for (int state = 0; state <= end; ++state)
+    peak[state] = INT64_MAX;
+  peak[0] = live[0] = w->base[rank];
+  for (int state = 0; state < end; ++state) {
+    const int step = state >> chunks, set = state & full;
+    if (peak[state] == INT64_MAX) continue;
+    for (int k = chunks - 1; k >= -1; --k) {
+      if (k < 0 ? step == 2 * chunks : (set >> k & 1) || step < 2 * chunks - k) continue;
+      const int job = k < 0 ? chain_job(chunks, step) : k * ZB_KIND_COUNT + ZB_W;
+      const int class = stages[job / ZB_KIND_COUNT] * ZB_KIND_COUNT + job % ZB_KIND_COUNT;
+      const int next = k < 0 ? state + (1 << chunks) : state | 1 << k;
+      const int64_t top = live[state] + d->keep[class], most = top > peak[state] ? top : peak[state];
+      live[next] = top - d->release[class];
+      if (most >= peak[next]) continue;
+      peak[next] = most;
+      last[next] = (int8_t)k;
     }
-    for (int k = w->chunks - 1; w_last && k >= 0; --k)
-      *slots++ = (zb_slot){stages[k] * ZB_KIND_COUNT + ZB_W, i};
+  }
+  for (int state = end, i = 3 * chunks - 1; i >= 0; --i) {
+    const int k = last[state];
+    state = k < 0 ? state - (1 << chunks) : state & ~(1 << k);
+    jobs[i] = k < 0 ? chain_job(chunks, state >> chunks) : k * ZB_KIND_COUNT + ZB_W;
   }
 }
 
-void zb_sequence_least(const zb_workshop *w, zb_slot *sequence, int64_t *least, int64_t *other) {
-  for (int rank = 0; rank < w->ranks; ++rank)
-    write_least(w, sequence, rank, true);
-  zb_sequence_peaks(w, sequence, other);
-  for (int rank = 0; rank < w->ranks; ++rank)
-    write_least(w, sequence, rank, false);
+/* The same with W right behind B. */
+static int early_job(int chunks, int index) {
+  if (index < chunks) return chain_job(chunks, index);
+  const int back = index - chunks, b = chain_job(chunks, chunks + back / 2);
+  return back % 2 ? b - ZB_B + ZB_W : b;
+}
+
+void zb_sequence_least(const zb_workshop *w, zb_slot *sequence, int64_t *least) {
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
+    const int *stages = &w->model->rank_stages[rank * w->chunks];
+    int exact[EXACT_JOBS];
+    const bool is_exact = !w->whole && w->chunks <= EXACT_CHUNKS;
+    if (is_exact) place_w(w, rank, exact);
+    for (int i = 0; i < w->micro_batches; ++i)
+      for (int j = 0; j < 3 * w->chunks; ++j) {
+        const int job = is_exact ? exact[j] : early_job(w->chunks, j);
+        *slots++ = (zb_slot){stages[job / ZB_KIND_COUNT] * ZB_KIND_COUNT + job % ZB_KIND_COUNT, i};
+      }
+  }
   zb_sequence_peaks(w, sequence, least);
-  for (int rank = 0; rank < w->ranks; ++rank)
-    if (!w->whole && other[rank] < least[rank]) {
-      least[rank] = other[rank];
-      write_least(w, sequence, rank, true);
-    }
 }
 
 /* ---- Levels ---- */

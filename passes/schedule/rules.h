@@ -38,9 +38,9 @@ zb_build_rule zb_rule_make(zb_rulebook *rulebook, const zb_rule_numbers *numbers
 enum { ZB_RULES_FIXED = 8 };
 zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps);
 
-/* The order that needs least memory, one micro-batch after the other: W right behind B or after all B, on each rank
- * what needs less. least[ranks] gets its peak: no order of a chain of stages needs less. other[ranks]: scratch. */
-void zb_sequence_least(const zb_workshop *workshop, zb_slot *sequence, int64_t *least, int64_t *other);
+/* The order that needs least memory, one micro-batch after the other: all F, all B, and W where the peak is least (beyond 6 chunks
+ * right behind B). least[ranks] gets its peak: no order of a chain of stages needs less. */
+void zb_sequence_least(const zb_workshop *workshop, zb_slot *sequence, int64_t *least);
 
 /* Memory limits that searching schedules try, rising from level 1 on, in eighths of what 1F1B needs (p micro-batches of
  * the rank with the largest), coarser beyond its double, and last what everything takes. Fixed for a problem whatever

@@ -517,7 +517,7 @@ static void fill_report(const searcher *s, zb_search_report *report) {
 }
 
 static zb_status search(searcher *s) {
-  zb_sequence_least(&s->w, s->sequence, s->least, s->peak);
+  zb_sequence_least(&s->w, s->sequence, s->least);
   memcpy(s->level, s->limit, (size_t)s->w.ranks * sizeof *s->level);
   if (!is_feasible(s)) return too_little(s);
   ZB_TRY(add_start(s, "least memory"));

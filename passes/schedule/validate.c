@@ -98,16 +98,21 @@ static zb_status check_w_order(const zb_model *model, const zb_order *order, con
 static zb_status check_whole(const zb_model *model, const zb_order *order, const int32_t *index) {
   const zb_problem *p = model->problem;
   char text[32];
-  for (int stage = 0; order->whole_backward && stage < p->stages; ++stage)
+  const bool whole = order->whole_backward || p->whole_backward;
+  for (int stage = 0; whole && stage < p->stages; ++stage)
     for (int micro_batch = 0; micro_batch < p->micro_batches; ++micro_batch) {
       const int32_t at = index[zb_model_job(model, stage, ZB_B, micro_batch)];
       if (index[zb_model_job(model, stage, ZB_W, micro_batch)] == at + 1) continue;
       const zb_job job = {stage, micro_batch, ZB_B};
       return with_chart(ZB_ERROR(INVALID,
-                                 "rank %d, job %d: %s is not followed by its W: expected whole backwards in this order",
-                                 p->stage_rank[stage], at, zb_job_text(job, text)),
+                                 "rank %d, job %d: %s is not followed by its W: expected whole backwards in this %s",
+                                 p->stage_rank[stage], at, zb_job_text(job, text),
+                                 order->whole_backward ? "order" : "problem"),
                         order, p->stage_rank[stage], at);
     }
+  if (whole && !order->whole_backward)
+    return zb_status_hint(ZB_ERROR(INVALID, "B and W are one job in this problem, and the order sends when B ends"),
+                          "set whole_backward of the order");
   return NULL;
 }
 

@@ -58,7 +58,7 @@ static void build_best(heuristic *h, const int64_t *limits, int64_t bound) {
   for (int rank = 0; rank < h->w.ranks; ++rank)
     if (h->w.work[rank] > work) work = h->w.work[rank];
   zb_timing best = {INT64_MAX, INT64_MAX};
-  zb_sequence_least(&h->w, h->best, h->least, h->other);
+  zb_sequence_least(&h->w, h->best, h->least);
   for (int i = 0; i < ZB_RULES_FIXED && best.stage_ps > bound; ++i) {
     const zb_rule_numbers numbers = zb_rule_fixed(i, bound > work ? bound - work : 0, work);
     zb_build_rule rule = zb_rule_make(&h->rules, &numbers, limits);

@@ -335,7 +335,7 @@ zb_status zb_v_heuristic(const zb_problem *problem, const int64_t *limits, zb_or
   zb_status status = greedy_init(problem, limits, &g);
   if (!status) {
     /* `bubble`, `approved` are scratch here. */
-    if (!run_all(&g)) zb_sequence_least(&g.w, g.best, g.bubble, g.approved);
+    if (!run_all(&g)) zb_sequence_least(&g.w, g.best, g.bubble);
     status = zb_sequence_write(&g.w, g.best, out);
   }
   greedy_deinit(&g);

@@ -265,5 +265,7 @@ zb_status sched_read_order(const sched_settings *s, const sched_source *source, 
   zb_order_file_deinit(&file);
   if (status) return status;
   c->placement = sched_placement_name(&c->data.problem);
-  return set_rest(s, false, &c->data);
+  if (c->data.problem.whole_backward) c->order.whole_backward = true; /* then each W must follow its B */
+  ZB_TRY(set_rest(s, false, &c->data));
+  return zb_order_validate(&c->data.problem, &c->order);
 }
