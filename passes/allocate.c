@@ -553,8 +553,11 @@ static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, 
   for (int r = 0; r < ZB_REGION_COUNT; ++r)
     if (worst->regions[r].bytes)
       status = zb_status_note(status, "%s: %llu bytes", zb_region_name((zb_region_kind)r), (unsigned long long)worst->regions[r].bytes);
-  return zb_status_hint(status, "give at least %llu bytes, use more ranks or smaller micro-batches%s", (unsigned long long)worst->bytes,
-                        def && def->keeps_limit ? "" : ", or look for an order within the limit (schedule search)");
+  // A schedule that looks within limits has come down to one micro-batch at a time: other orders may need a little less than this one.
+  if (def && def->keeps_limit)
+    return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches", (unsigned long long)worst->bytes);
+  return zb_status_hint(status, "give at least %llu bytes, use more ranks or smaller micro-batches, or look for an order within the limit (schedule search)",
+                        (unsigned long long)worst->bytes);
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {

@@ -96,6 +96,10 @@ static const char *make_title(const sched_case *c, char out[TITLE_BYTES]) {
 static zb_status write_files(const sched_settings *s, const sched_case *c) {
   const zb_problem *p = &c->data.problem;
   char title[TITLE_BYTES];
+  const bool file = s->csv || s->lowered;
+  if (file && c->choice.schedule && c->choice.schedule->two_pipelines)
+    return zb_status_hint(ZB_ERROR(USAGE, "%s keeps every stage on two ranks, which PyTorch's CSV cannot say", c->name),
+                          "dualpipev keeps each once; --text and --trace take both");
   make_title(c, title);
   if (s->timeline) ZB_TRY(zb_order_timeline(p, &c->order, &c->simulation, title, s->timeline));
   if (s->trace) ZB_TRY(zb_order_timeline(p, &c->order, &c->simulation, title, s->trace));

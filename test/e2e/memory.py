@@ -166,7 +166,7 @@ class Memory:
                                   MICRO_BATCHES, "--schedule", "search", "--memory-limit", limit)
 
         process = compile(1000)
-        told = re.search(r"hint: give at least (\d+) bytes", process.stderr)
+        told = re.search(r"hint: (\d+) bytes are enough", process.stderr)
         if not self.suite.check(process.returncode == 3 and told, f"{self.graph}: a limit of 1000 bytes: exit {process.returncode}, {process.stderr}"):
             return
         published = self.suite.compile(self.model, os.path.join(self.folder, "zb-h1"), "--ranks", ranks, "--micro-batches", MICRO_BATCHES)
