@@ -12,6 +12,21 @@ static double ms(int64_t ps) {
   return (double)ps / 1e9;
 }
 
+/* Units in which people read this case: ms and MiB, unless all would be zeros. */
+typedef struct unit {
+  double size;
+  const char *name;
+} unit;
+
+static unit time_unit(int64_t ps) {
+  if (ps >= 10000000) return (unit){1e9, "ms"};
+  return ps >= 10000 ? (unit){1e6, "us"} : (unit){1, "ps"};
+}
+
+static unit memory_unit(int64_t bytes) {
+  return bytes >= 10240 || bytes == 0 ? (unit){MIB, "MiB"} : (unit){1, "bytes"};
+}
+
 static int64_t time_of(const sched_case *c) {
   return c->data.problem.metric == ZB_METRIC_STAGE ? c->simulation.stage_ps : c->simulation.step_ps;
 }
@@ -46,9 +61,11 @@ static void peaks(const sched_case *c, int64_t *least, int64_t *most) {
 
 static void print_search(const sched_case *c) {
   const zb_search_report *r = &c->report;
+  const unit time = time_unit(r->start_ps);
   if (r->start_ps > 0)
-    printf("search       best start %s, %.3f ms; %.3f ms (%.2f%%) less after the search\n", r->start, ms(r->start_ps),
-           ms(r->start_ps - r->best_ps), 100 * (1 - (double)r->best_ps / (double)r->start_ps));
+    printf("search       best start %s, %.3f %s; %.3f %s (%.2f%%) less after the search\n", r->start,
+           (double)r->start_ps / time.size, time.name, (double)(r->start_ps - r->best_ps) / time.size, time.name,
+           100 * (1 - (double)r->best_ps / (double)r->start_ps));
   else
     printf("search       no schedule fits the memory limit: from nothing\n");
   printf("             %s\n", r->summary);
@@ -63,11 +80,13 @@ void sched_print_summary(const sched_case *c) {
   printf("schedule     %s, %d rank%s, %d micro-batch%s, %d chunk%s a rank (%s)\n", c->name, p->ranks,
          p->ranks == 1 ? "" : "s", c->micro_batches, c->micro_batches == 1 ? "" : "es", chunks, chunks == 1 ? "" : "s",
          c->placement);
-  printf("time         %.3f ms (%s metric)\n", ms(s.time_ps), metric_name(c));
+  const unit time = time_unit(s.time_ps), memory = memory_unit(most);
+  printf("time         %.3f %s (%s metric)\n", (double)s.time_ps / time.size, time.name, metric_name(c));
   printf("bubble       %.2f%% barrier, %.2f%% stage\n", 100 * c->simulation.bubble_barrier,
          100 * c->simulation.bubble_stage);
-  printf("lower bound  %.3f ms: no order is faster; this one is %.2f%% above\n", ms(s.bound_ps), 100 * s.above);
-  printf("peak memory  %.3f to %.3f MiB a rank\n", (double)least / MIB, (double)most / MIB);
+  printf("lower bound  %.3f %s: no order is faster; this one is %.2f%% above\n", (double)s.bound_ps / time.size, time.name,
+         100 * s.above);
+  printf("peak memory  %.3f to %.3f %s a rank\n", (double)least / memory.size, (double)most / memory.size, memory.name);
   if (c->searched) print_search(c);
   if (c->choice.schedule && c->choice.schedule->two_pipelines)
     printf("note         two pipelines, %d micro-batches each: every stage, and its base memory, is on two ranks\n",
@@ -86,8 +105,9 @@ zb_status sched_print_path(const sched_case *c) {
   char *text = zb_path_text(&c->data.problem, &path, PATH_LINES);
   zb_path_deinit(&path);
   if (!text) return ZB_OUT_OF_MEMORY();
-  printf("critical path of the step: %.3f ms of jobs, %.3f ms of messages\n%s", ms(c->simulation.step_ps - messages),
-         ms(messages), text);
+  const unit time = time_unit(c->simulation.step_ps);
+  printf("critical path of the step: %.3f %s of jobs, %.3f %s of messages\n%s",
+         (double)(c->simulation.step_ps - messages) / time.size, time.name, (double)messages / time.size, time.name, text);
   zb_free(text);
   return NULL;
 }
@@ -209,13 +229,24 @@ static const char *reason(const sched_case *c) {
 void sched_print_table(const sched_case *cases, int count) {
   int width = (int)strlen("schedule");
   const char *metric = "barrier";
+  int64_t longest = 0, largest = 0;
   for (int i = 0; i < count; ++i) {
     const int length = (int)strlen(cases[i].name);
     if (length > width) width = length < NAME_COLUMNS ? length : NAME_COLUMNS;
-    if (!cases[i].status) metric = metric_name(&cases[i]);
+    if (cases[i].status) continue;
+    int64_t least, most;
+    peaks(&cases[i], &least, &most);
+    metric = metric_name(&cases[i]);
+    if (time_of(&cases[i]) > longest) longest = time_of(&cases[i]);
+    if (most > largest) largest = most;
   }
-  printf("%-*s  %-9s %6s %13s %9s %9s %13s %8s %12s\n", width, "schedule", "placement", "chunks", "time ms", "barrier",
-         "stage", "bound ms", "above", "peak MiB");
+  const unit time = time_unit(longest), memory = memory_unit(largest);
+  char heads[3][16];
+  snprintf(heads[0], sizeof heads[0], "time %s", time.name);
+  snprintf(heads[1], sizeof heads[1], "bound %s", time.name);
+  snprintf(heads[2], sizeof heads[2], "peak %s", memory.name);
+  printf("%-*s  %-9s %6s %13s %9s %9s %13s %8s %12s\n", width, "schedule", "placement", "chunks", heads[0], "barrier",
+         "stage", heads[1], "above", heads[2]);
   for (int i = 0; i < count; ++i) {
     const sched_case *c = &cases[i];
     const zb_problem *p = &c->data.problem; /* empty where the problem itself cannot be made */
@@ -230,8 +261,9 @@ void sched_print_table(const sched_case *cases, int count) {
     const score s = score_of(c);
     int64_t least, most;
     peaks(c, &least, &most);
-    printf("%13.3f %8.2f%% %8.2f%% %13.3f %7.2f%% %12.3f\n", ms(s.time_ps), 100 * c->simulation.bubble_barrier,
-           100 * c->simulation.bubble_stage, ms(s.bound_ps), 100 * s.above, (double)most / MIB);
+    printf("%13.3f %8.2f%% %8.2f%% %13.3f %7.2f%% %12.3f\n", (double)s.time_ps / time.size,
+           100 * c->simulation.bubble_barrier, 100 * c->simulation.bubble_stage, (double)s.bound_ps / time.size,
+           100 * s.above, (double)most / memory.size);
   }
   printf("time, bound and order of the rows by the %s metric; a bound holds for the placement of its row\n", metric);
 }
