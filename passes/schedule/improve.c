@@ -3,7 +3,7 @@
  * Only a job that starts the moment the job before it on its rank ends can be too late because of where it stands. Such
  * places are found by walking back from the end of a rank: to the job before it where that ended last, else to the
  * sender of the input that came last (as in the job shop: Nowicki and Smutnicki 1996). A move takes a job next to such
- * a place to another place of its rank, mostly nearby. The new order is kept if it is not worse than the current one,
+ * a place to another place of its rank, mostly nearby, or the same W of several ranks past the same jobs. The new order is kept if it is not worse than the current one,
  * or than the one of `history` moves ago (Burke and Bykov 2017, "The late acceptance hill-climbing heuristic"): no
  * temperature to tune, and deterministic with a seed.
  *
@@ -18,13 +18,17 @@
 
 #include <string.h>
 
+/* One move in so many is one of several ranks. */
+enum { WAVES_IN = 2 };
+
 zb_status zb_improver_init(zb_workshop *w, zb_improver *out) {
   const size_t ranks = (size_t)w->ranks;
   *out = (zb_improver){.workshop = w, .reference = 1};
   for (int rank = 0; rank < w->ranks; ++rank)
     if (w->work[rank] > out->reference) out->reference = w->work[rank];
   out->current = zb_alloc(w->jobs * sizeof *out->current);
-  out->undo = zb_alloc((size_t)w->per_rank * sizeof *out->undo);
+  out->undo = zb_alloc(w->jobs * sizeof *out->undo);
+  out->changes = zb_alloc(ranks * sizeof *out->changes);
   out->start = zb_alloc(w->jobs * sizeof *out->start);
   out->start_next = zb_alloc(w->jobs * sizeof *out->start_next);
   out->span = zb_alloc(ranks * sizeof *out->span);
@@ -33,7 +37,7 @@ zb_status zb_improver_init(zb_workshop *w, zb_improver *out) {
   out->path = zb_alloc(2 * w->jobs * sizeof *out->path);
   out->history = zb_alloc(ZB_IMPROVE_HISTORY_MAX * sizeof *out->history);
   if (out->current && out->undo && out->start && out->start_next && out->span && out->span_next && out->place &&
-      out->path && out->history)
+      out->path && out->history && out->changes)
     return NULL;
   zb_improver_deinit(out);
   return ZB_OUT_OF_MEMORY();
@@ -49,6 +53,7 @@ void zb_improver_deinit(zb_improver *x) {
   zb_free(x->place);
   zb_free(x->path);
   zb_free(x->history);
+  zb_free(x->changes);
   *x = (zb_improver){0};
 }
 
@@ -139,12 +144,17 @@ static int clamp(int value, int most) {
   return value < 0 ? 0 : value > most ? most : value;
 }
 
+static int draw_distance(uint64_t *seed, int below, int most) {
+  int distance = 1;
+  while (zb_random_below(seed, below) && distance < most)
+    ++distance;
+  return distance;
+}
+
 static move draw(const zb_improver *x, uint64_t *seed) {
   const int last = x->workshop->per_rank - 1, at = zb_random_below(seed, x->path_length);
   const int rank = x->path[2 * at], i = x->path[2 * at + 1];
-  int distance = 1;
-  while (zb_random_below(seed, 2) && distance < last)
-    ++distance;
+  int distance = draw_distance(seed, 2, last);
   if (zb_random_below(seed, 4) == 0) distance *= 3;
   const int kind = zb_random_below(seed, 4);
   if (kind < 2) return (move){rank, i, i - 1};
@@ -217,32 +227,100 @@ static void swap(int64_t **a, int64_t **b) {
   *b = kept;
 }
 
-/* Tries one move; true if it is kept, with *cost and *time of the new order, and the places of its rank up to date. */
-static bool try_move(zb_improver *x, const zb_improve_params *params, const move *m, double late_cost, double *cost,
-                     int64_t *time) {
+/* Moves a slot of a rank, and W to make room; false if that cannot be. */
+static bool apply(zb_improver *x, const zb_improve_params *params, const move *m, zb_improve_change *out) {
   zb_workshop *w = x->workshop;
   zb_slot *slots = rank_slots(x, m->rank);
-  const int class = slots[m->from].class;
-  if (m->from == m->to) return false;
-  if (slots[m->to].class == class && (m->from - m->to == 1 || m->to - m->from == 1)) return false;
-  memcpy(x->undo, slots, (size_t)w->per_rank * sizeof *slots);
+  const int stage = slots[m->from].class / ZB_KIND_COUNT;
+  *out = (zb_improve_change){m->rank, m->from < m->to ? m->from : m->to, m->from < m->to ? m->to : m->from};
   shift(slots, m->from, m->to);
+  return is_ordered(w, slots, stage) && keeps_limit(w, slots, m->rank, params->limit[m->rank], &out->last);
+}
+
+static bool is_idle_move(const zb_improver *x, const move *m) {
+  const zb_slot *slots = rank_slots(x, m->rank);
+  return m->from == m->to ||
+         (slots[m->to].class == slots[m->from].class && (m->from - m->to == 1 || m->to - m->from == 1));
+}
+
+/* The move of a W of one rank: the nearest before (kind, micro_batch) of a chunk to behind (kind, other), or, if `other`
+ * is earlier, the nearest behind the one to before the other. False: there is none. */
+static bool move_w(const zb_improver *x, int rank, int chunk, zb_kind kind, int micro_batch, int other, move *out) {
+  const zb_workshop *w = x->workshop;
+  const zb_slot *slots = rank_slots(x, rank);
+  const size_t row = (size_t)(w->model->rank_stages[rank * w->chunks + chunk] * ZB_KIND_COUNT + (int)kind) *
+                     (size_t)w->micro_batches;
+  const int last = w->per_rank - 1, step = other > micro_batch ? -1 : 1;
+  int from = x->place[row + (size_t)micro_batch];
+  while (from >= 0 && from <= last && slots[from].class % ZB_KIND_COUNT != ZB_W)
+    from += step;
+  *out = (move){rank, from, other < w->micro_batches ? x->place[row + (size_t)other] : last};
+  return from >= 0 && from <= last && (out->to - from) * step < 0;
+}
+
+/* The ranks of a wave: all, or some neighbours. */
+static void draw_ranks(const zb_improver *x, uint64_t *seed, int *first, int *last) {
+  const int ranks = x->workshop->ranks;
+  *first = 0;
+  *last = ranks - 1;
+  if (zb_random_below(seed, 2)) {
+    *first = zb_random_below(seed, ranks);
+    *last = *first + zb_random_below(seed, ranks - *first);
+  }
+}
+
+/* Draws and applies the same move on several ranks, of a W past the same jobs: what all ranks do between two
+ * micro-batches holds up each of them, and no rank alone gains by putting it off. Changes to x->changes; how many, 0: it
+ * cannot be. */
+static int apply_wave(zb_improver *x, const zb_improve_params *params, uint64_t *seed) {
+  const zb_workshop *w = x->workshop;
+  const int at = zb_random_below(seed, x->path_length);
+  const zb_slot slot = rank_slots(x, x->path[2 * at])[x->path[2 * at + 1]];
+  const int chunk = w->model->stage_chunk[slot.class / ZB_KIND_COUNT];
+  const zb_kind kind = slot.class % ZB_KIND_COUNT == ZB_F ? ZB_F : ZB_B;
+  const bool later = zb_random_below(seed, 2);
+  const int distance = draw_distance(seed, 4, w->micro_batches);
+  const int other = clamp(slot.micro_batch + (later ? distance : -distance), w->micro_batches);
+  int first, last, count = 0;
+  draw_ranks(x, seed, &first, &last);
+  if (other == slot.micro_batch) return 0;
+  for (int rank = first; rank <= last; ++rank) {
+    move m;
+    if (!move_w(x, rank, chunk, kind, slot.micro_batch, other, &m)) continue;
+    if (!apply(x, params, &m, &x->changes[count++])) return 0;
+  }
+  return count;
+}
+
+/* Draws and tries one move, of one rank or of several; true if it is kept, with *cost and *time of the new order, and
+ * all places up to date. */
+static bool try_move(zb_improver *x, const zb_improve_params *params, uint64_t *seed, double late_cost, double *cost,
+                     int64_t *time) {
+  zb_workshop *w = x->workshop;
+  int changed = 0;
+  const bool is_wave = w->ranks > 1 && zb_random_below(seed, WAVES_IN) == 0;
+  memcpy(x->undo, x->current, w->jobs * sizeof *x->undo);
+  if (is_wave) {
+    changed = apply_wave(x, params, seed);
+  } else {
+    const move m = draw(x, seed);
+    if (is_idle_move(x, &m)) return false;
+    changed = apply(x, params, &m, &x->changes[0]);
+  }
   zb_timing timing;
-  const int first = m->from < m->to ? m->from : m->to;
-  int last = m->from < m->to ? m->to : m->from;
-  if (is_ordered(w, slots, class / ZB_KIND_COUNT) && keeps_limit(w, slots, m->rank, params->limit[m->rank], &last) &&
-      zb_time_sequence(w, x->current, &timing, x->start_next, x->span_next)) {
+  if (changed && zb_time_sequence(w, x->current, &timing, x->start_next, x->span_next)) {
     const double next = cost_of(x, x->span_next);
     if (next <= *cost || next <= late_cost) {
       swap(&x->start, &x->start_next);
       swap(&x->span, &x->span_next);
       *cost = next;
       *time = zb_judge(w, &timing);
-      fill_places(x, m->rank, first, last);
+      for (int i = 0; i < changed; ++i)
+        fill_places(x, x->changes[i].rank, x->changes[i].first, x->changes[i].last);
       return true;
     }
   }
-  memcpy(slots, x->undo, (size_t)w->per_rank * sizeof *slots);
+  memcpy(x->current, x->undo, w->jobs * sizeof *x->undo);
   return false;
 }
 
@@ -262,9 +340,8 @@ int64_t zb_improve(zb_improver *x, const zb_improve_params *params, uint64_t *se
   for (int64_t i = 0; i < params->moves && best > params->target_ps && w->evaluations < params->evaluations; ++i) {
     if (moved || i % 4 == 0) trace(x, choose_rank(x, seed));
     if (x->path_length == 0) continue;
-    const move m = draw(x, seed);
     double *late_cost = &x->history[i % params->history];
-    moved = try_move(x, params, &m, *late_cost, &cost, &time);
+    moved = try_move(x, params, seed, *late_cost, &cost, &time);
     if (cost < *late_cost) *late_cost = cost;
     if (moved && (time < best || (time == best && cost < best_cost))) {
       best = time;

@@ -4,6 +4,11 @@
 
 #include "passes/schedule/build.h"
 
+/* The places of a rank from first to last have changed. */
+typedef struct zb_improve_change {
+  int rank, first, last;
+} zb_improve_change;
+
 /* Scratch memory for one workshop. */
 typedef struct zb_improver {
   zb_workshop *workshop;
@@ -16,6 +21,7 @@ typedef struct zb_improver {
   int32_t *path;               /* [2 * jobs] rank and index of jobs that start when the job before them ends */
   int path_length;
   double *history;
+  zb_improve_change *changes; /* [ranks] */
 } zb_improver;
 
 enum { ZB_IMPROVE_HISTORY_MAX = 4096 };

@@ -322,14 +322,16 @@ static void try_blurred(searcher *s) {
   try_rule(s, &rule);
 }
 
+/* With several chunks good orders come from few starts and many moves, with one from many starts. */
 static void improve_elites(searcher *s, int round) {
-  const int shift = round < 20 ? round : 20;
+  const int shift = round < 20 ? round : 20, history_shift = round < 5 ? round : 5;
+  const bool several = s->w.chunks > 1 && !s->is_exact;
   const zb_improve_params params = {.limit = s->level,
-                                    .moves = INT64_C(128) << shift,
+                                    .moves = INT64_C(1) << (shift + (several ? 11 : 7)),
                                     .evaluations = s->end,
                                     .target_ps = s->bound_ps,
-                                    .history = 50 << (round < 5 ? round : 5)};
-  for (int i = 0; i < ELITES && !is_spent(s); ++i) {
+                                    .history = (several ? 10 : 50) << history_shift};
+  for (int i = 0; i < (several ? ELITES / 2 : ELITES) && !is_spent(s); ++i) {
     if (s->elite_ps[i] == INT64_MAX) return;
     memcpy(s->sequence, s->elite[i], s->w.jobs * sizeof *s->sequence);
     take_elite(s, s->sequence, zb_improve(&s->improver, &params, &s->random, s->sequence));
