@@ -3,9 +3,10 @@
  * Only a job that starts the moment the job before it on its rank ends can be too late because of where it stands. Such
  * places are found by walking back from the end of a rank: to the job before it where that ended last, else to the
  * sender of the input that came last (as in the job shop: Nowicki and Smutnicki 1996). A move takes a job next to such
- * a place to another place of its rank, mostly nearby, or the same W of several ranks past the same jobs. The new order is kept if it is not worse than the current one,
- * or than the one of `history` moves ago (Burke and Bykov 2017, "The late acceptance hill-climbing heuristic"): no
- * temperature to tune, and deterministic with a seed.
+ * a place to another place of its rank, mostly nearby, or W of several ranks past the same jobs; W that must go first for
+ * memory come along. The new order is kept if it is not worse than the current one, or than the one of `history` moves
+ * ago (Burke and Bykov 2017, "The late acceptance hill-climbing heuristic"): no temperature to tune, and deterministic
+ * with a seed.
  *
  * The cost adds up the fourth powers of what each rank takes more than the reference, and of the worst one once more:
  * with the worst alone, an order in which five of eight ranks are equally late would look the same until the last of

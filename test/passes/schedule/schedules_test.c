@@ -217,7 +217,7 @@ static void test_uneven(void) {
   for (int round = 0; round < 10000; ++round) {
     const int row = (int)fixture_random(&seed, zb_schedule_count());
     const zb_schedule_def *schedule = zb_schedule_at(row);
-    if ((schedule->searches || schedule->within) && fixture_random(&seed, 8) > 0) continue; /* each takes as long as many others */
+    if (schedule->keeps_limit && fixture_random(&seed, 8) > 0) continue; /* each takes as long as many others */
     const int most_chunks = schedule->chunks_max < 3 ? schedule->chunks_max : 3;
     const int p = 1 + (int)fixture_random(&seed, 6), m = 1 + (int)fixture_random(&seed, 12);
     const int v = schedule->chunks_min + (int)fixture_random(&seed, most_chunks - schedule->chunks_min + 1);
