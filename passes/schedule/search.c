@@ -35,6 +35,7 @@ typedef struct start_order {
   const char *name;
   zb_slot *sequence;
   int64_t time;
+  int64_t made_for; /* the level of memory that its schedule was given, 0: none. Runs of lower levels do without it */
 } start_order;
 
 typedef struct searcher {
@@ -256,10 +257,31 @@ static void try_fixed_rules(searcher *s) {
   }
 }
 
-/* The order of a schedule for limits, into s->sequence. */
-static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const int64_t *limits) {
+/* Schedules that look within limits, whose orders depend on them: a run asks for those of its own level. */
+static bool goes_by_memory(const zb_schedule_def *schedule) {
+  return schedule->keeps_limit && !schedule->searches;
+}
+
+static zb_status emit_within(const searcher *s, const zb_schedule_def *schedule, const int64_t *limits, zb_order *out) {
+  zb_problem limited = *s->problem;
+  zb_schedule_choice choice;
+  limited.rank_limit_bytes = limits;
+  zb_schedule_default(schedule, &choice);
+  return zb_schedule_emit(&choice, &limited, out);
+}
+
+/* The order of a schedule for limits, into s->sequence; none where its rule is not defined. */
+static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const int64_t *limits, bool *found) {
   zb_order order;
-  ZB_TRY(schedule->within(s->problem, limits, &order));
+  zb_status status = schedule->within ? schedule->within(s->problem, limits, &order)
+                                      : emit_within(s, schedule, limits, &order);
+  const zb_code code = zb_status_code(status);
+  *found = status == NULL;
+  if (code == ZB_USAGE || code == ZB_INFEASIBLE) {
+    zb_status_free(status);
+    return NULL;
+  }
+  ZB_TRY(status);
   zb_sequence_read(&s->w, &order, s->sequence, s->scratch);
   zb_order_deinit(&order);
   s->w.evaluations += ZB_RULES_FIXED;
@@ -270,9 +292,10 @@ static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const
 static zb_status try_within(searcher *s) {
   for (int i = 0; i < zb_schedule_count() && !is_spent(s); ++i) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
-    if (!schedule->within || !zb_schedule_takes(schedule, s->problem)) continue;
-    ZB_TRY(read_within(s, schedule, s->level));
-    judge_sequence(s, false);
+    if (!goes_by_memory(schedule) || !zb_schedule_takes(schedule, s->problem)) continue;
+    bool found;
+    ZB_TRY(read_within(s, schedule, s->level, &found));
+    if (found && keeps(s, s->sequence, s->level)) judge_sequence(s, false);
   }
   return NULL;
 }
@@ -356,6 +379,16 @@ static int64_t idle_of(const searcher *s, int64_t bound) {
   return bound > s->improver.reference ? bound - s->improver.reference : 0;
 }
 
+/* Whether a run of this level, with whatever limit it is part of, has this start. */
+static bool is_made_for_less(searcher *s, const start_order *start) {
+  int64_t most = 0;
+  for (int rank = 0; rank < s->w.ranks; ++rank)
+    if (s->level[rank] > most) most = s->level[rank];
+  if (start->made_for > most) return false;
+  if (start->made_for > 0 && most - start->made_for < s->w.slack) s->w.slack = most - start->made_for;
+  return true;
+}
+
 /* One run: the best orders for the limits of s->level. */
 static zb_status run_level(searcher *s) {
   s->random = s->seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
@@ -370,7 +403,8 @@ static zb_status run_level(searcher *s) {
   for (int i = 0; i < ELITES; ++i)
     s->elite_ps[i] = INT64_MAX;
   for (int i = 0; i < s->start_count; ++i)
-    if (keeps(s, s->starts[i].sequence, s->level)) take_elite(s, s->starts[i].sequence, s->starts[i].time);
+    if (is_made_for_less(s, &s->starts[i]) && keeps(s, s->starts[i].sequence, s->level))
+      take_elite(s, s->starts[i].sequence, s->starts[i].time);
   if (!s->is_exact) ZB_TRY(try_within(s));
   if (!s->is_exact && !is_spent(s)) try_fixed_rules(s);
   int idle_rounds = 0;
@@ -433,14 +467,14 @@ static zb_status run_exact_levels(searcher *s) {
 /* ---- Starts ---- */
 
 /* Takes s->sequence as a start if it keeps the limits of the problem and can finish. */
-static zb_status add_start(searcher *s, const char *name) {
+static zb_status add_start(searcher *s, const char *name, int64_t made_for) {
   zb_timing timing;
   if (!keeps(s, s->sequence, s->limit) || !zb_time_sequence(&s->w, s->sequence, &timing, NULL, NULL)) return NULL;
   start_order *const grown = zb_realloc(s->starts, ((size_t)s->start_count + 1) * sizeof *grown);
   if (!grown) return ZB_OUT_OF_MEMORY();
   s->starts = grown;
   start_order *x = &grown[s->start_count];
-  *x = (start_order){.name = name, .time = zb_judge(&s->w, &timing)};
+  *x = (start_order){.name = name, .time = zb_judge(&s->w, &timing), .made_for = made_for};
   x->sequence = zb_alloc(s->w.jobs * sizeof *x->sequence);
   if (!x->sequence) return ZB_OUT_OF_MEMORY();
   ++s->start_count;
@@ -455,7 +489,7 @@ static zb_status add_rows(searcher *s) {
   const int64_t bound = bound_of(s);
   for (int i = 0; i < zb_schedule_count() && s->best_ps > bound; ++i) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
-    if (schedule->searches || schedule->within || schedule->two_pipelines) continue;
+    if (schedule->searches || goes_by_memory(schedule) || schedule->two_pipelines) continue;
     zb_schedule_choice choice;
     zb_schedule_default(schedule, &choice);
     zb_order order;
@@ -469,7 +503,7 @@ static zb_status add_rows(searcher *s) {
     zb_sequence_read(&s->w, &order, s->sequence, s->scratch);
     zb_order_deinit(&order);
     ++s->rows;
-    ZB_TRY(add_start(s, schedule->name));
+    ZB_TRY(add_start(s, schedule->name, 0));
   }
   return NULL;
 }
@@ -481,10 +515,12 @@ static zb_status add_within(searcher *s, const zb_schedule_def *schedule) {
   for (int rank = 0; rank < s->w.ranks; ++rank)
     if (s->limit[rank] > most) most = s->limit[rank];
   for (int level = zb_level_within(&s->w, most); level > 0; --level) {
-    lower_to(s, zb_level_bytes(&s->w, level));
+    const int64_t bytes = zb_level_bytes(&s->w, level);
+    lower_to(s, bytes);
     if (!is_feasible(s)) return NULL;
-    ZB_TRY(read_within(s, schedule, s->level));
-    ZB_TRY(add_start(s, schedule->name));
+    bool found;
+    ZB_TRY(read_within(s, schedule, s->level, &found));
+    if (found) ZB_TRY(add_start(s, schedule->name, bytes));
   }
   return NULL;
 }
@@ -522,14 +558,14 @@ static zb_status search(searcher *s) {
   zb_sequence_least(&s->w, s->sequence, s->least);
   memcpy(s->level, s->limit, (size_t)s->w.ranks * sizeof *s->level);
   if (!is_feasible(s)) return too_little(s);
-  ZB_TRY(add_start(s, "least memory"));
+  ZB_TRY(add_start(s, "least memory", 0));
   s->best_start = -1;
   ZB_TRY(add_rows(s));
   s->row_starts = s->start_count - 1;
   s->is_exact = s->w.jobs <= SMALL_JOBS;
   if (s->is_exact) {
     for (int i = 0; i < zb_schedule_count(); ++i)
-      if (zb_schedule_at(i)->within && zb_schedule_takes(zb_schedule_at(i), s->problem))
+      if (goes_by_memory(zb_schedule_at(i)) && zb_schedule_takes(zb_schedule_at(i), s->problem))
         ZB_TRY(add_within(s, zb_schedule_at(i)));
     zb_problem unlimited = *s->problem;
     unlimited.rank_limit_bytes = NULL;
