@@ -487,9 +487,13 @@ static zb_status add_start(searcher *s, const char *name, int64_t made_for) {
 /* Every row of the table that takes this problem, until one is as fast as the lower bound. */
 static zb_status add_rows(searcher *s) {
   const int64_t bound = bound_of(s);
+  bool is_limited = false;
+  for (int rank = 0; rank < s->w.ranks; ++rank)
+    is_limited |= zb_rank_limit(s->problem, rank) > 0;
   for (int i = 0; i < zb_schedule_count() && s->best_ps > bound; ++i) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
-    if (schedule->searches || goes_by_memory(schedule) || schedule->two_pipelines) continue;
+    const bool by_memory = goes_by_memory(schedule);
+    if (schedule->searches || (by_memory && is_limited) || schedule->two_pipelines) continue;
     zb_schedule_choice choice;
     zb_schedule_default(schedule, &choice);
     zb_order order;
@@ -503,7 +507,7 @@ static zb_status add_rows(searcher *s) {
     zb_sequence_read(&s->w, &order, s->sequence, s->scratch);
     zb_order_deinit(&order);
     ++s->rows;
-    ZB_TRY(add_start(s, schedule->name, 0));
+    ZB_TRY(add_start(s, schedule->name, by_memory ? INT64_MAX : 0));
   }
   return NULL;
 }
