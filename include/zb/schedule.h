@@ -331,10 +331,11 @@ typedef struct zb_search_report {
 } zb_search_report;
 
 /* The best order found for the metric of the problem within its memory limit. It starts from every row of schedules.def that fits and is
- * never worse than one of them (from adaptive-v, which more memory may make worse, at fixed levels of memory); a higher limit for all ranks, or a larger budget with the same seed, never gives a worse time (where limits
- * differ between ranks: only a larger budget). An order of a problem with whole_backward keeps every W right behind its B. params NULL: all
- * defaults; report may be NULL. INFEASIBLE, with the bytes that one micro-batch needs, where no order fits. Release the order with
- * zb_order_deinit; on failure it is empty. O(budget * jobs) for each memory limit tried. */
+ * never worse than one of them (from adaptive-v, which more memory may make worse, at fixed levels of memory); a higher limit for all
+ * ranks, or a larger budget with the same seed, never gives a worse time (where limits differ between ranks: only a larger budget). An
+ * order of a problem with whole_backward keeps every W right behind its B. params NULL: all defaults; report may be NULL. INFEASIBLE, with
+ * the bytes that one micro-batch needs, where no order fits. Release the order with zb_order_deinit; on failure it is empty.
+ * O(budget * jobs) for each memory limit tried. */
 ZB_API zb_status zb_search(const zb_problem *problem, const zb_search_params *params, zb_order *order,
                            zb_search_report *report) ZB_MUST_USE;
 /* The same over placements: the given one and the named ones for that many chunks. stage_rank[stages] gets the placement of the answer.
