@@ -6,28 +6,13 @@
  */
 #include "passes/schedule/emit.h"
 
-static int warmup(const zb_problem *problem, int stage) {
-  return zb_min_int(2 * (problem->stages - stage) - 1, problem->micro_batches);
-}
-
 static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
   (void)options;
-  zb_emitter emitter;
-  zb_emit_init(&emitter, problem, out);
-  for (int stage = 0; stage < problem->stages; ++stage) {
-    zb_emit_rank(&emitter, problem->stage_rank[stage]);
-    for (int i = 0; i < warmup(problem, stage); ++i)
-      zb_emit(&emitter, 0, ZB_F);
-    while (zb_emit_left(&emitter, 0, ZB_B)) {
-      zb_emit_backward(&emitter, 0);
-      zb_emit(&emitter, 0, ZB_F);
-    }
-  }
-  return zb_emit_finish(&emitter);
+  return zb_emit_one_by_one(problem, 2, false, out);
 }
 
 static double memory_bound(const zb_problem *problem, int rank) {
-  return warmup(problem, zb_rank_position(problem, rank));
+  return zb_min_int(zb_warmup(problem, zb_rank_position(problem, rank), 2), problem->micro_batches);
 }
 
 const zb_schedule_def zb_schedule_eager_1f1b = {

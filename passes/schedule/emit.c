@@ -90,6 +90,48 @@ int zb_rank_position(const zb_problem *problem, int rank) {
   return stage;
 }
 
+zb_status zb_emit_breadth_first(const zb_problem *problem, zb_order *out) {
+  zb_emitter emitter;
+  zb_emit_init(&emitter, problem, out);
+  for (int rank = 0; rank < problem->ranks; ++rank) {
+    zb_emit_rank(&emitter, rank);
+    for (int chunk = 0; chunk < emitter.chunks; ++chunk)
+      while (zb_emit_left(&emitter, chunk, ZB_F))
+        zb_emit(&emitter, chunk, ZB_F);
+    for (int chunk = emitter.chunks - 1; chunk >= 0; --chunk)
+      while (zb_emit_left(&emitter, chunk, ZB_B))
+        zb_emit_backward(&emitter, chunk);
+  }
+  return zb_emit_finish(&emitter);
+}
+
+zb_status zb_emit_one_by_one(const zb_problem *problem, int depth, bool split, zb_order *out) {
+  zb_emitter emitter;
+  zb_emit_init(&emitter, problem, out);
+  for (int stage = 0; stage < problem->stages; ++stage) {
+    zb_emit_rank(&emitter, problem->stage_rank[stage]);
+    for (int i = 0; i < zb_warmup(problem, stage, depth); ++i)
+      zb_emit(&emitter, 0, ZB_F);
+    for (int b = 0; b < problem->micro_batches; ++b) {
+      zb_emit(&emitter, 0, ZB_B);
+      if (!split || b >= depth * stage) zb_emit_oldest_w(&emitter);
+      zb_emit(&emitter, 0, ZB_F);
+    }
+    zb_emit_rest_w(&emitter);
+  }
+  return zb_emit_finish(&emitter);
+}
+
+double zb_split_memory_bound(const zb_problem *problem, int rank, int depth) {
+  const int stage = zb_rank_position(problem, rank);
+  const int64_t after_f = zb_memory_after_f(problem, rank), after_b = zb_memory_after_b(problem, rank);
+  if (after_f <= 0) return -1; /* no unit to state it in */
+  const double ratio = (double)after_b / (double)after_f;
+  const double bound = zb_warmup(problem, stage, depth) + depth * stage * ratio;
+  const double all = problem->micro_batches * (ratio > 1 ? ratio : 1);
+  return bound < all ? bound : all;
+}
+
 int64_t zb_memory_after_f(const zb_problem *problem, int rank) {
   int64_t bytes = 0;
   for (int stage = 0; stage < problem->stages; ++stage)

@@ -74,6 +74,20 @@ bool zb_schedule_takes(const zb_schedule_def *schedule, const zb_problem *proble
 /* USAGE where a schedule does not take that many chunks a rank. */
 zb_status zb_schedule_check_chunks(const zb_schedule_def *schedule, int chunks) ZB_MUST_USE;
 
+/* Rules that several schedules are cases of. */
+
+/* All forwards of each chunk in turn, then all backwards of each, from the last chunk. */
+zb_status zb_emit_breadth_first(const zb_problem *problem, zb_order *out) ZB_MUST_USE;
+/* One chunk a rank: warm-up forwards, then one backward, one forward, alternately. depth 1: as many forwards first as 1F1B, depth 2:
+ * nearly twice. split: W apart from B, and stage s holds depth * s of them back. */
+zb_status zb_emit_one_by_one(const zb_problem *problem, int depth, bool split, zb_order *out) ZB_MUST_USE;
+/* Forwards that the rank of `stage` runs first under zb_emit_one_by_one. */
+static inline int zb_warmup(const zb_problem *problem, int stage, int depth) {
+  return depth * (problem->stages - stage) - (depth - 1);
+}
+/* Memory of zb_emit_one_by_one with split backwards in units of M_B, as zb_schedule_def.memory_bound states it. */
+double zb_split_memory_bound(const zb_problem *problem, int rank, int depth);
+
 static inline int zb_min_int(int a, int b) {
   return a < b ? a : b;
 }

@@ -10,18 +10,7 @@
 
 static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
   (void)options;
-  zb_emitter emitter;
-  zb_emit_init(&emitter, problem, out);
-  for (int rank = 0; rank < problem->ranks; ++rank) {
-    zb_emit_rank(&emitter, rank);
-    for (int chunk = 0; chunk < emitter.chunks; ++chunk)
-      while (zb_emit_left(&emitter, chunk, ZB_F))
-        zb_emit(&emitter, chunk, ZB_F);
-    for (int chunk = emitter.chunks - 1; chunk >= 0; --chunk)
-      while (zb_emit_left(&emitter, chunk, ZB_B))
-        zb_emit_backward(&emitter, chunk);
-  }
-  return zb_emit_finish(&emitter);
+  return zb_emit_breadth_first(problem, out);
 }
 
 static double memory_bound(const zb_problem *problem, int rank) {

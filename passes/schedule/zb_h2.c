@@ -8,31 +8,12 @@
 
 static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
   (void)options;
-  zb_emitter emitter;
-  zb_emit_init(&emitter, problem, out);
-  for (int stage = 0; stage < problem->stages; ++stage) {
-    zb_emit_rank(&emitter, problem->stage_rank[stage]);
-    for (int i = 0; i < 2 * (problem->stages - stage) - 1; ++i)
-      zb_emit(&emitter, 0, ZB_F);
-    for (int b = 0; b < problem->micro_batches; ++b) {
-      zb_emit(&emitter, 0, ZB_B);
-      if (b >= 2 * stage) zb_emit_oldest_w(&emitter);
-      zb_emit(&emitter, 0, ZB_F);
-    }
-    zb_emit_rest_w(&emitter);
-  }
-  return zb_emit_finish(&emitter);
+  return zb_emit_one_by_one(problem, 2, true, out);
 }
 
 /* (2p-2r-1) M_B + 2r M_W, and never more than all micro-batches. */
 static double memory_bound(const zb_problem *problem, int rank) {
-  const int stage = zb_rank_position(problem, rank);
-  const int64_t after_f = zb_memory_after_f(problem, rank), after_b = zb_memory_after_b(problem, rank);
-  if (after_f <= 0) return -1; /* no unit to state it in */
-  const double ratio = (double)after_b / (double)after_f;
-  const double bound = 2 * (problem->stages - stage) - 1 + 2 * stage * ratio;
-  const double all = problem->micro_batches * (ratio > 1 ? ratio : 1);
-  return bound < all ? bound : all;
+  return zb_split_memory_bound(problem, rank, 2);
 }
 
 const zb_schedule_def zb_schedule_zb_h2 = {
