@@ -159,7 +159,7 @@ bool zb_type_frame(MlirType type, char kind[ZB_FRAME_KIND_BYTES], uint64_t *byte
 uint64_t zb_type_bytes(MlirType type);
 
 /* Reports an error at the op through MLIR's diagnostics, with the hint (may be NULL) after it; returns ZB_FAIL. The
- * driver's diagnostic handler prints file, line, source line, caret and hint (ir/diagnostics.h). */
+ * driver's diagnostic handler prints file, line, source line, caret and hint (ir/diagnostics.c). */
 zb_result zb_op_error_at(MlirOperation op, const char *hint, const char *format, ...) ZB_PRINTF(3, 4);
 zb_result zb_location_error(MlirLocation location, const char *hint, const char *format, ...) ZB_PRINTF(3, 4);
 

@@ -3,7 +3,7 @@
  * One walk; all errors are reported, each at its op. Attributes of an op are enumerated here (zb ops are registered, so
  * MLIR lists them all), which is how a misspelt one is found.
  *
- * Tests: test/ir/verify_test.c, test/ir/verify.mlir, test/ir/ops/ (one case a constraint).
+ * Tests: test/ir/verify.mlir, test/ir/ops/ (one case a constraint).
  */
 #include "ir/builder.h"
 #include "ir/dialect.h"

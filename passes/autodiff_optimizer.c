@@ -5,7 +5,7 @@
 //
 // Formulas are those of torch.optim.AdamW and torch.optim.SGD. Defaults: the rows below, the only place that has them. AdamW's are those that
 // language models are trained with (beta2 0.95, weight decay 0.1: Brown et al. 2020, appendix B), not those of PyTorch (0.999, 0.01).
-// Tests: test/passes/autodiff-optimizer.mlir, autodiff-options.mlir; test/tools/zbc-optimizer.test.
+// Tests: test/passes/autodiff-optimizer.mlir, autodiff-options.mlir; test/tools/zbc-options.test.
 
 #include "passes/autodiff_parts.h"
 

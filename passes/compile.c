@@ -1,5 +1,5 @@
 // zb_compile: a serialized graph in, a folder with plan and weights out; and the default pipeline, which reads like a page.
-// Tests: test/passes/compile_test.c, test/tools/zbc.mlir, test/e2e.
+// Tests: test/tools/zbc-options.test, test/tools/zbc-schedule.test, test/install/embed.c, test/e2e.
 
 #include "passes/function.h"
 #include "passes/pipeline.h"

@@ -1,6 +1,6 @@
 // From allocated IR to the plan: every op of a function becomes an instruction on (base, offset), every op of @main a job.
 // Nothing is decided here: homes are computed again by the same rule as in zb-allocate, addresses are read off the attributes.
-// Tests: test/passes/plan_test.c.
+// Tests: test/passes/parameter-products.mlir, test/passes/chunks.test; test/e2e trains what it makes.
 
 #include "passes/emit_plan.h"
 

@@ -1,5 +1,5 @@
 // The pass table, pipeline text, and the loop that runs passes and checks levels.
-// Tests: test/passes/pipeline.mlir, test/passes/pipeline_test.c.
+// Tests: test/passes/structure-errors.mlir (wrong order of passes), test/passes/levels.test, test/tools/zb-opt-options.test.
 
 #include "passes/pipeline.h"
 

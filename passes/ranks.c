@@ -3,7 +3,7 @@
 // The ranks of an outlined program are isolated modules, so that passes which go rank by rank may do so on several threads. Uniquing of
 // types and attributes is the one thing they share; MLIR makes it safe while the context is multi-threaded, and slower, so it is only then.
 //
-// Tested through zb-memory, zb-insert-comm, zb-allocate and zb-verify-plan with 8 ranks (test/e2e/bitwise.py, test/passes/plan_test.c).
+// Tested through zb-memory, zb-insert-comm, zb-allocate and zb-verify-plan with 8 ranks (test/e2e/bitwise.py).
 
 #include "passes/function.h"
 #include "zb/kernel.h"

@@ -1,6 +1,6 @@
 // zb-verify-plan: makes the plan of an allocated program and proves it right with the independent verifier of runtime/plan.
 // The program stays as it is. In a whole compile the plan is handed to the one who asked for it.
-// Tests: test/passes/verify-plan.mlir, test/passes/plan_test.c.
+// Tests: test/passes/chunks.test, test/passes/tied.mlir; the verifier itself: test/runtime/plan/verifier_test.c.
 
 #include "passes/emit_plan.h"
 #include "passes/pipeline.h"

@@ -2,7 +2,7 @@
  *
  * Qi, Wan, Huang, Lin 2024, "Zero Bubble Pipeline Parallelism", arXiv 2401.10241, section 2.3 and figure 3. By the stage metric
  * the step takes m(F+B+W) + (p-1)(F+B+2c-2W) for m >= 2p-1 and F+B >= 2W, c being a message; so none is lost at equal
- * times. Memory (2p-2r-1) M_B + 2r M_W. Tests: test/passes/schedule/schedules_test.c, published_test.c.
+ * times. Memory (2p-2r-1) M_B + 2r M_W. Tests: test/passes/schedule/schedules_test.c, iclr24_test.c.
  */
 #include "passes/schedule/emit.h"
 

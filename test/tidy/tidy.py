@@ -147,7 +147,17 @@ def check_readmes(names):
     return wrong
 
 
-CHECKS = ["banned calls", "banned text", "tabs", "long lines", "long files", "long functions"]
+def check_named_tests(name, text, names):
+    """Tests that the comments of a source file name are there."""
+    wrong = []
+    for match in re.finditer(r"(?<![\w/.-])(test/[\w./-]+\.(?:c|mlir|test|py|sh)|\w+_test\.c)\b", text):
+        if match[0] not in names and not any(other.endswith("/" + match[0]) for other in names):
+            wrong.append("%s:%d: error: no file '%s'; hint: name the tests that there are"
+                         % (name, text.count("\n", 0, match.start()) + 1, match[0]))
+    return wrong
+
+
+CHECKS = ["banned calls", "banned text", "tabs", "long lines", "long files", "long functions", "named tests"]
 
 
 def check_tree(root, allowed):
@@ -159,8 +169,11 @@ def check_tree(root, allowed):
         if name.startswith("test/data/") or not (name.endswith(TEXT_FILES) or base.startswith(".") or "." not in base) or name == "LICENSE":
             continue
         with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
-            for check, messages in check_file(name, file.read(), allowed, long_found).items():
-                found[check] += messages
+            text = file.read()
+        for check, messages in check_file(name, text, allowed, long_found).items():
+            found[check] += messages
+        if re.match(ROOMS + "|tools/", name) and name.endswith(C_FILES):
+            found["named tests"] += check_named_tests(name, text, names)
     found["a README in every folder"] = check_readmes(names)
     return list(found.items()), long_found
 
@@ -197,10 +210,14 @@ def check_itself():
         os.makedirs(os.path.join(root, "ir", "ops"))
         for name in ("ir/a.c", "ir/ops/b.c", "ir/README.md"):
             with open(os.path.join(root, name), "w") as file:
+                file.write("// Tests: test/ir/none.mlir, tidy_test.c, test/ir/tidy_test.c\nint a;\n")
+        os.makedirs(os.path.join(root, "test", "ir"))
+        for name in ("test/ir/tidy_test.c", "test/README.md"):
+            with open(os.path.join(root, name), "w") as file:
                 file.write("int a;\n")
         checks, _ = check_tree(root, {})
-        if [m.split(":")[0] for _, messages in checks for m in messages] != ["ir/ops/README.md"]:
-            wrong.append("READMEs: got %s" % checks)
+        if [m.split(":")[0] for _, messages in checks for m in messages] != ["ir/a.c", "ir/ops/b.c", "ir/ops/README.md"]:
+            wrong.append("named tests and READMEs: got %s" % checks)
     return wrong
 
 
