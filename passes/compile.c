@@ -344,8 +344,7 @@ static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan,
     write_tile(&w, 0, NULL);
     if (!w.statuses[0]) write_tile(&w, 1, NULL);
   }
-  if (w.statuses[0]) zb_status_free(w.statuses[1]);
-  return w.statuses[0] ? w.statuses[0] : w.statuses[1];
+  return zb_status_first(w.statuses, 2);
 }
 
 // The old plan goes first: it does not fit the new weights.

@@ -38,16 +38,6 @@ static void run_parallel(all_ranks *all, int count, MlirContext context, zb_thre
   if (single) mlirContextEnableMultithreading(context, false);
 }
 
-// The lowest rank that failed speaks, whichever thread found it.
-static zb_status first_status(zb_status *statuses, int count) {
-  zb_status first = NULL;
-  for (int i = 0; i < count; ++i) {
-    if (!first) first = statuses[i];
-    else zb_status_free(statuses[i]);
-  }
-  return first;
-}
-
 static zb_threads *create_threads(int ranks) {
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   if (ranks < PARALLEL_RANKS_MIN || online < 2) return NULL;
@@ -71,7 +61,7 @@ zb_status zb_for_each_rank(MlirModule module, zb_rank_run run, void *context) {
     run_tile(&all, i, NULL);
     if (all.statuses[i]) break;
   }
-  status = first_status(all.statuses, count);
+  status = zb_status_first(all.statuses, count);
 cleanup:
   if (threads) zb_threads_destroy(threads);
   zb_free(all.ranks);

@@ -38,6 +38,8 @@ ZB_API const char *zb_status_text(zb_status status);
 ZB_API int zb_status_exit(zb_status status);
 ZB_API const char *zb_code_name(zb_code code);
 ZB_API void zb_status_free(zb_status status);
+/* Of what several workers found, the first in order, whichever finished first; frees the others and takes ownership of all. */
+ZB_API zb_status zb_status_first(zb_status *statuses, int count) ZB_MUST_USE;
 
 #define ZB_ERROR(code, ...) zb_status_make(ZB_##code, __FILE__, __LINE__, __VA_ARGS__)
 #define ZB_OUT_OF_MEMORY() zb_status_make(ZB_MEMORY, __FILE__, __LINE__, "out of memory")

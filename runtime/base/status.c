@@ -136,3 +136,14 @@ void zb_status_free(zb_status status) {
   zb_free(status->text);
   zb_free(status);
 }
+
+zb_status zb_status_first(zb_status *statuses, int count) {
+  zb_status first = NULL;
+  for (int i = 0; i < count; ++i) {
+    if (!first)
+      first = statuses[i];
+    else
+      zb_status_free(statuses[i]);
+  }
+  return first;
+}

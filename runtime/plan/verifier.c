@@ -425,16 +425,6 @@ static void verify_tile(void *context, int64_t tile, void *scratch) {
   all->statuses[tile] = verify_whole_rank(all->plan, (int)tile);
 }
 
-/* The first rank in order that is wrong speaks, whichever thread found it. */
-static zb_status first_status(zb_status *statuses, int count) {
-  zb_status first = NULL;
-  for (int i = 0; i < count; ++i) {
-    if (!first) first = statuses[i];
-    else zb_status_free(statuses[i]);
-  }
-  return first;
-}
-
 zb_status zb_plan_verify(const zb_plan *plan) {
   ZB_TRY(zb_plan_check(plan));
   int64_t jobs = 0;
@@ -449,7 +439,7 @@ zb_status zb_plan_verify(const zb_plan *plan) {
   } else {
     for (int i = 0; i < plan->rank_count; ++i) verify_tile(&all, i, NULL);
   }
-  zb_status status = first_status(all.statuses, plan->rank_count);
+  zb_status status = zb_status_first(all.statuses, plan->rank_count);
   zb_free(all.statuses);
   return status ? status : zb_verify_messages(plan);
 }

@@ -109,6 +109,11 @@ static void test_status(void) {
   CU_ASSERT_STRING_EQUAL(zb_code_name(ZB_INFEASIBLE), "INFEASIBLE");
   zb_status_free(status);
   zb_status_free(NULL);
+  zb_status several[] = {NULL, ZB_ERROR(IO, "second"), ZB_ERROR(USAGE, "third")};
+  zb_status first = zb_status_first(several, 3);
+  CU_ASSERT_STRING_EQUAL(zb_status_message(first), "second");
+  zb_status_free(first);
+  CU_ASSERT_PTR_NULL(zb_status_first(several, 1));
 }
 
 /* Whatever allocation fails, a status says something and can be freed. */
