@@ -26,7 +26,7 @@ static int64_t option_value(const zb_schedule_choice *choice, const char *name) 
 }
 
 /* A searching schedule, with its report; over placements too where none is named. */
-static zb_status run_search(sched_case *c) {
+static zb_status run_search(const sched_settings *s, sched_case *c) {
   const zb_search_params params = {.budget = option_value(&c->choice, "budget"),
                                    .seed = (uint64_t)option_value(&c->choice, "seed")};
   zb_problem_data *data = &c->data;
@@ -44,14 +44,16 @@ static zb_status run_search(sched_case *c) {
   if (status) return status;
   c->searched = true;
   c->placement = sched_placement_name(&data->problem);
+  if (s->settle) ZB_TRY(zb_order_settle(&data->problem, &c->order));
   return zb_simulate(&data->problem, &c->order, &c->simulation);
 }
 
 static zb_status run_schedule(const sched_settings *s, const sched_source *source, sched_case *c) {
   ZB_TRY(zb_schedule_parse(c->name, &c->choice));
   ZB_TRY(sched_make_problem(s, source, c->choice.schedule, c));
-  if (c->choice.schedule->searches) return run_search(c);
+  if (c->choice.schedule->searches) return run_search(s, c);
   ZB_TRY(zb_schedule_run_choice(&c->choice, &c->data.problem, &c->order));
+  if (s->settle) ZB_TRY(zb_order_settle(&c->data.problem, &c->order));
   return zb_simulate(&c->data.problem, &c->order, &c->simulation);
 }
 
@@ -69,6 +71,7 @@ static zb_status check_limit(const sched_case *c) {
 
 static zb_status run_order(const sched_settings *s, const sched_source *source, sched_case *c) {
   ZB_TRY(sched_read_order(s, source, c));
+  if (s->settle) ZB_TRY(zb_order_settle(&c->data.problem, &c->order));
   ZB_TRY(zb_simulate(&c->data.problem, &c->order, &c->simulation));
   return check_limit(c);
 }

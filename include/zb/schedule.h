@@ -185,6 +185,12 @@ ZB_API void zb_simulation_deinit(zb_simulation *simulation);
  * The order must be valid. */
 ZB_API void zb_order_peaks(const zb_problem *problem, const zb_order *order, int64_t *peak);
 
+/* Moves every W of a valid order right behind its B, as far as no rank ends later: a W that waits keeps its
+ * frames, and what it reads leaves the caches. Schedules hold W back all through a step, most need it only towards the end. The order stays
+ * valid, no rank's peak grows; an order whose backwards are whole, or not in the order of the micro-batches, stays as it is. On failure it
+ * does too. O(jobs log micro-batches). */
+ZB_API zb_status zb_order_settle(const zb_problem *problem, zb_order *order) ZB_MUST_USE;
+
 /* One piece of the critical path: a job, a message between ranks, or the optimizer of a rank. */
 typedef enum zb_path_kind { ZB_PATH_JOB, ZB_PATH_MESSAGE, ZB_PATH_OPTIMIZER } zb_path_kind;
 typedef struct zb_path_step {

@@ -1,6 +1,8 @@
 // zb-schedule: two matmuls on two ranks (the program of the walkthrough).
-// RUN: zb-opt --zb-schedule=micro-batches=2 %s | FileCheck %s --check-prefix=H1
-
+// RUN: zb-opt --zb-schedule=micro-batches=2,settle=false %s | FileCheck %s --check-prefix=H1
+// A W comes right behind its B where that costs no rank time; here messages take longer than anything else.
+// RUN: zb-opt --zb-schedule=micro-batches=2 %s | FileCheck %s --check-prefix=ONE
+// RUN: not zb-opt --zb-schedule=micro-batches=2,settle=no %s 2>&1 | FileCheck %s --check-prefix=SETTLE
 // RUN: zb-opt --zb-schedule=micro-batches=2,schedule=1f1b %s | FileCheck %s --check-prefix=ONE
 // RUN: zb-opt --zb-schedule=micro-batches=2,schedule=fthenb %s | FileCheck %s --check-prefix=ALL
 // RUN: not zb-opt --zb-schedule=micro-batches=2,schedule=zbh1 %s 2>&1 | FileCheck %s --check-prefix=NEAR
@@ -8,7 +10,7 @@
 // RUN: not zb-opt --zb-schedule=micro-batches=2,metric=best %s 2>&1 | FileCheck %s --check-prefix=METRIC
 // RUN: not zb-opt --zb-schedule=micro-batches=2,memory-limit=2T %s 2>&1 | FileCheck %s --check-prefix=BYTES
 // A schedule that does not search leaves the limit to zb-allocate, which knows the exact need.
-// RUN: zb-opt --zb-schedule=micro-batches=2,metric=stage,memory-limit=1K %s | FileCheck %s --check-prefix=H1
+// RUN: zb-opt --zb-schedule=micro-batches=2,metric=stage,memory-limit=1K,settle=false %s | FileCheck %s --check-prefix=H1
 // An order from a file, whose micro-batches it takes; and files that are not for this program.
 // RUN: zb-opt '--pass-pipeline=builtin.module(zb-schedule{schedule="%S/Inputs/order.csv"})' %s | FileCheck %s --check-prefix=ORDER
 // RUN: not zb-opt --zb-schedule=schedule=%S/Inputs/order.csv,micro-batches=3 %s 2>&1 | FileCheck %s --check-prefix=MORE
@@ -27,6 +29,7 @@
 // ORDER: module @rank1 {{.*}}zb.order = "1F0 1F1 1B0 1W0 1B1 1W1"
 // MORE: error: {{.*}}order.csv:1:1: 0F2 is missing
 // LATE: error: {{.*}}order-wrong.csv:2:
+// SETTLE: error: expected true or false, got 'no'
 // METRIC: error: expected barrier or stage, got 'best'
 // METRIC: hint: barrier counts the whole step
 // BYTES: error: expected bytes with K, M or G, got '2T'

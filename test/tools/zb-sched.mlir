@@ -11,6 +11,10 @@
 // JSON-SAME: "lower_bound": 1236.541
 // JSON-SAME: "memory": [8388608, 8388608,
 
+// RUN: zb-sched --ranks 3 --micro-batches 6 --schedule zb-h1 --settle --text %t.txt
+// RUN: FileCheck %s --check-prefix=SETTLED < %t.txt
+// SETTLED: 2F0 2B0 2W0 2F1 2B1 2W1 2F2 2B2 2W2 2F3 2B3 2F4 2B4 2F5 2B5 2W3 2W4 2W5
+
 // RUN: zb-sched --ranks=2 --micro-batches=4 --schedule=fthenb --chunks=2 --placement=v --json | FileCheck %s --check-prefix=CHUNKS
 // CHUNKS: "chunks": 2, "placement": "v"
 

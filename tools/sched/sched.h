@@ -17,6 +17,7 @@
   ROW("the order", "--schedule", schedule, TEXT, "NAME", "see --list; NAME:option=n,...; all: a table of all")         \
   ROW("", "--compare", compare, TEXT, "NAME,...", "a table of these schedules")                                        \
   ROW("", "--order", order, TEXT, "FILE", "an order from outside (PyTorch's CSV or text): checked and scored")         \
+  ROW("", "--settle", settle, FLAG, "", "W right behind their B as far as no rank ends later, as zbc does")              \
   ROW("output", "--chart", chart, FLAG, "", "the order as a chart")                                                    \
   ROW("", "--json", json, FLAG, "", "one JSON object a schedule, times in ms, and nothing else")                       \
   ROW("", "--timeline", timeline, TEXT, "F.svg", "the step as a picture; of a table: all on one scale")                                  \
