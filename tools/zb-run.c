@@ -35,6 +35,7 @@
   ROW("--no-kernels", no_kernels, FLAG, "", 0, 0, "sim: run the plan without computing")                               \
   ROW("--reference", reference, FLAG, "", 0, 0, "cpu, sim: the slow scalar kernels that define every op")              \
   ROW("--timeout", timeout, NUMBER, "SECONDS", 1, 1000000, "give up when a message takes longer (default: 60)")        \
+  ROW("--list-devices", list_devices, FLAG, "", 0, 0, "what of devices and launchers this machine has, and what is missing") \
   ROW("--print-plan", print_plan, FLAG, "", 0, 0, "print the plan as text and exit")                                   \
   ROW("--json", json, FLAG, "", 0, 0, "one JSON object a line on standard output, and nothing else there")             \
   ROW("--quiet", quiet, FLAG, "", 0, 0, "print the last step only")                                                    \
@@ -112,6 +113,9 @@ static void print_help(void) {
   const char *name = NULL, *summary = NULL;
   for (int i = 0; zb_runtime_device_at(i, &name, &summary); ++i)
     printf("  %-22s %s\n", name, summary);
+  printf("\nways to launch ranks:\n");
+  for (int i = 0; zb_runtime_launch_at(i, &name, &summary); ++i)
+    printf("  %-22s %s\n", name, summary);
   printf("\nexamples:\n"
          "  zb-run model --data text:corpus.txt --steps 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --threads 4 --save checkpoint --save-every 100\n"
@@ -178,7 +182,7 @@ static zb_status parse(int count, char **words, arguments *out) {
       out->directory = words[i];
     }
   }
-  if (out->help || out->version) return NULL;
+  if (out->help || out->version || out->list_devices) return NULL;
   if (out->calibrate && (out->directory || out->steps || out->data))
     return zb_status_hint(ZB_ERROR(USAGE, "--calibrate measures the machine alone: it takes no DIR, --data or --steps"),
                           "--profile FILE.json measures a plan");
@@ -438,6 +442,35 @@ static zb_status train(const arguments *args) {
   return status;
 }
 
+static void json_part(void *context, const zb_runtime_part *part) {
+  (void)context;
+  const char *const pairs[][2] = {{"name", part->name},   {"summary", part->summary}, {"module", part->path},
+                                  {"found", part->found}, {"missing", part->missing}, {"hint", part->hint}};
+  printf("{\"kind\":\"%s\"", part->kind);
+  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i) {
+    printf(",\"%s\":", pairs[i][0]);
+    if (pairs[i][1])
+      print_json_text(pairs[i][1]);
+    else
+      printf("null");
+  }
+  printf("}\n");
+}
+
+/* context: the kind of the part before. */
+static void text_part(void *context, const zb_runtime_part *part) {
+  const char **before = context;
+  if (!*before || strcmp(*before, part->kind) != 0) printf("%s:\n", strcmp(part->kind, "device") == 0 ? "devices" : "ways to launch ranks");
+  *before = part->kind;
+  printf("  %-8s %s%s%s", part->name, part->missing ? "not here: " : "", part->missing ? part->missing : part->summary,
+         part->missing && part->hint ? "; " : "");
+  if (part->missing) {
+    printf("%s\n", part->hint ? part->hint : "");
+    return;
+  }
+  printf(" (%s%s%s%s)\n", part->path ? "module " : "built in", part->path ? part->path : "", part->found[0] ? ": " : "", part->found);
+}
+
 static void write_text(void *context, const char *text, size_t bytes) {
   fwrite(text, 1, bytes, context);
 }
@@ -451,6 +484,10 @@ int main(int argument_count, char **words) {
     status = flush_output();
   } else if (!status && args.version) {
     printf("zb-run %s\n", ZB_VERSION);
+    status = flush_output();
+  } else if (!status && args.list_devices) {
+    const char *before = NULL;
+    zb_runtime_parts(args.json ? json_part : text_part, &before);
     status = flush_output();
   } else if (!status && args.calibrate) {
     status = zb_output_check("--calibrate", args.calibrate, ".json");

@@ -105,6 +105,18 @@ ZB_API zb_status zb_calibrate(const char *path, int threads) ZB_MUST_USE;
 /* The devices and ways to launch ranks, for --help: name and one line; false past the end. */
 ZB_API bool zb_runtime_device_at(int index, const char **name, const char **summary);
 ZB_API bool zb_runtime_launch_at(int index, const char **name, const char **summary);
+
+/* A device or a way to launch ranks, as this machine has it. */
+typedef struct zb_runtime_part {
+  const char *kind;          /* "device", "launch" */
+  const char *name, *summary;
+  const char *path;          /* the module that it is in; NULL: built in */
+  const char *found;         /* what of the machine it would use ("Open MPI 4.1.4"); "": nothing to say */
+  const char *missing, *hint; /* why it cannot be used here, and what to do; NULL if it can */
+} zb_runtime_part;
+/* Opens every module that there is and calls visit for each device, then for each way to launch ranks. What a part points to is lent for the call. */
+ZB_API void zb_runtime_parts(void (*visit)(void *context, const zb_runtime_part *part), void *context);
+
 /* Asks a running step to end (from a signal handler or another thread): the step returns INTERRUPTED. */
 ZB_API void zb_session_interrupt(zb_session *session);
 /* Reads DIR/plan.zb, checks it and prints it as text. */

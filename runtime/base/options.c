@@ -1,4 +1,4 @@
-// Command-line help that helps: the nearest option of a help text. Tested in test/runtime/base.
+// Command-line help that helps: the nearest option of a help text, the nearest name of a table. Tested in test/runtime/base.
 
 #include "runtime/base/text.h"
 
@@ -32,4 +32,17 @@ bool zb_nearest_option(const char *help, const char *argument, char out[64]) {
   if (!nearest) return false;
   snprintf(out, OPTION_BYTES, "%s", nearest);
   return true;
+}
+
+zb_status zb_unknown_name(const char *what, const char *name, const char *const *names, int count) {
+  zb_status status = ZB_ERROR(USAGE, "there is no %s '%s'", what, name);
+  const char *nearest = zb_nearest(name, names, count);
+  if (nearest) return zb_status_hint(status, "did you mean '%s'?", nearest);
+  zb_text known;
+  zb_text_init(&known);
+  for (int i = 0; i < count; ++i)
+    zb_text_add(&known, "%s%s", i ? ", " : "", names[i]);
+  if (!known.failed) status = zb_status_hint(status, "known: %s", known.data);
+  zb_text_deinit(&known);
+  return status;
 }

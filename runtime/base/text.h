@@ -31,6 +31,8 @@ int64_t zb_map_count(const zb_map *map);
 
 /* The candidate nearest to `word` by edit distance (letters of either case are the same), or NULL if none is near (more than 1/2 of the length away). */
 const char *zb_nearest(const char *word, const char *const *candidates, int count);
+/* USAGE: there is no WHAT of that NAME; the hint is the nearest of the names, or all. */
+zb_status zb_unknown_name(const char *what, const char *name, const char *const *names, int count) ZB_MUST_USE;
 /* Glob match with * and ?. */
 bool zb_glob(const char *pattern, const char *text);
 /* CRC32C (Castagnoli) of bytes, continuing from seed (0 at the start). */

@@ -1,38 +1,61 @@
 /* The table of devices, and the categories of the time profile. Tests: test/runtime/exec. */
 #include "runtime/device/device.h"
 
+#include "runtime/base/module.h"
 #include "runtime/base/text.h"
 
 #include <string.h>
 
 #define ZB_DEVICE(name) extern const zb_device_def zb_device_##name;
 #include "runtime/device/devices.def"
-#undef ZB_DEVICE
 
-static const zb_device_def *const devices[] = {
-#define ZB_DEVICE(name) &zb_device_##name,
+static const zb_device_row rows[] = {
+#define ZB_DEVICE(id) {.name = #id, .built_in = &zb_device_##id},
+#define ZB_DEVICE_MODULE(id, file, text) {.name = #id, .module = file, .summary = text},
 #include "runtime/device/devices.def"
-#undef ZB_DEVICE
 };
-enum { DEVICE_COUNT = sizeof devices / sizeof devices[0] };
+enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 int zb_device_count(void) {
-  return DEVICE_COUNT;
+  return ROW_COUNT;
 }
 
-const zb_device_def *zb_device_at(int index) {
-  ZB_ASSERT(index >= 0 && index < DEVICE_COUNT);
-  return devices[index];
+const zb_device_row *zb_device_at(int index) {
+  ZB_ASSERT(index >= 0 && index < ROW_COUNT);
+  return &rows[index];
 }
 
-const zb_device_def *zb_device_find(const char *name, const char **nearest) {
-  const char *names[DEVICE_COUNT];
-  for (int i = 0; i < DEVICE_COUNT; ++i) {
-    if (strcmp(devices[i]->name, name) == 0) return devices[i];
-    names[i] = devices[i]->name;
+const char *zb_device_summary(const zb_device_row *row) {
+  return row->built_in ? row->built_in->summary : row->summary;
+}
+
+/* Opens the module of a row and finds the row's part in it. */
+static zb_status from_module(const zb_device_row *row, const zb_device_def **out, char **out_path) {
+  const zb_module *module = NULL;
+  ZB_TRY(zb_module_open(row->module, &module, out_path));
+  for (int i = 0; module->devices && module->devices[i]; ++i) {
+    if (strcmp(module->devices[i]->name, row->name) != 0) continue;
+    *out = module->devices[i];
+    return NULL;
   }
-  if (nearest) *nearest = zb_nearest(name, names, DEVICE_COUNT);
-  return NULL;
+  return ZB_ERROR(UNAVAILABLE, "the module '%s' has no device '%s'", row->module, row->name);
+}
+
+zb_status zb_device_open_row(const zb_device_row *row, const zb_device_def **out, char **out_path) {
+  *out = row->built_in;
+  if (out_path) *out_path = NULL;
+  return row->built_in ? NULL : from_module(row, out, out_path);
+}
+
+zb_status zb_device_find(const char *name, const zb_device_def **out) {
+  const char *names[ROW_COUNT];
+  int count = 0;
+  *out = NULL;
+  for (int i = 0; i < ROW_COUNT; ++i) {
+    if (strcmp(rows[i].name, name) == 0) return zb_device_open_row(&rows[i], out, NULL);
+    names[count++] = rows[i].name;
+  }
+  return zb_unknown_name("device", name, names, count);
 }
 
 zb_profile_category zb_profile_of(const zb_plan_subprogram *subprogram, const zb_plan_instruction *instruction) {

@@ -39,6 +39,8 @@ typedef struct zb_op_time {
 typedef struct zb_device_def {
   const char *name;    /* "cpu" */
   const char *summary;
+  /* What of it this machine has ("Open MPI 4.1.4"), into text; UNAVAILABLE if it cannot be used here. NULL: nothing to say. */
+  zb_status (*probe)(char *text, size_t size);
   bool virtual_clock;  /* sim: time is that of the plan's cost model, one thread runs all ranks */
   zb_status (*open)(const zb_device_params *params, zb_device **out);
   void (*close)(zb_device *device);
@@ -66,10 +68,22 @@ typedef struct zb_device_def {
   const char *(*instruction_set)(void);
 } zb_device_def;
 
+/* One row of devices.def: built in, or in a module. */
+typedef struct zb_device_row {
+  const char *name;
+  const zb_device_def *built_in;
+  const char *module;  /* a row of runtime/base/modules.def, if not built in */
+  const char *summary; /* of a module's; see zb_device_summary */
+} zb_device_row;
+
 int zb_device_count(void);
-const zb_device_def *zb_device_at(int index);
-/* NULL if there is none of that name; *nearest (may be NULL) is then the closest name, or NULL. */
-const zb_device_def *zb_device_find(const char *name, const char **nearest);
+const zb_device_row *zb_device_at(int index);
+const char *zb_device_summary(const zb_device_row *row);
+/* The device of a row. UNAVAILABLE, with what to install, if it is in a module that cannot be opened. out_path (may be NULL): where the module
+ * lies, to be released with zb_free; NULL for what is built in. */
+zb_status zb_device_open_row(const zb_device_row *row, const zb_device_def **out, char **out_path) ZB_MUST_USE;
+/* The same by name; USAGE with the nearest names if there is none of that name. */
+zb_status zb_device_find(const char *name, const zb_device_def **out) ZB_MUST_USE;
 /* Category of an instruction of a subprogram, and its row. */
 zb_profile_category zb_profile_of(const zb_plan_subprogram *subprogram, const zb_plan_instruction *instruction);
 const char *zb_profile_name(zb_profile_category category);

@@ -19,34 +19,17 @@ static char *join(const char *folder, const char *name) {
 
 /* ---- What can be known before anything is made ---- */
 
-/* at: the table that the name is not in. */
-static zb_status unknown_name(const char *what, const char *name, const char *nearest,
-                              bool (*at)(int index, const char **name, const char **summary)) {
-  zb_status status = ZB_ERROR(USAGE, "there is no %s '%s'", what, name);
-  const char *known = NULL, *summary = NULL;
-  char text[256] = "";
-  size_t length = 0;
-  if (nearest) return zb_status_hint(status, "did you mean '%s'?", nearest);
-  for (int i = 0; at(i, &known, &summary) && length < sizeof text; ++i)
-    length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", i ? ", " : "", known);
-  return zb_status_hint(status, "known: %s", text);
-}
-
 /* How the ranks of a real device are launched; on a virtual clock they all run in the caller. */
 static zb_status choose_transport(zb_session *session, const zb_session_params *params) {
-  const char *launch = params->launch ? params->launch : "threads", *nearest = NULL;
-  session->transport_def = zb_transport_find(launch, &nearest);
-  if (!session->transport_def || session->transport_def->on_virtual_clock)
-    return unknown_name("way to launch ranks", launch, nearest, zb_runtime_launch_at);
-  if (session->device->virtual_clock) session->transport_def = zb_transport_find("virtual", NULL);
+  ZB_TRY(zb_transport_find(params->launch ? params->launch : "threads", &session->transport_def));
+  if (session->device->virtual_clock) ZB_TRY(zb_transport_find("virtual", &session->transport_def));
   session->driver_def = session->device->virtual_clock ? &zb_driver_virtual : &zb_driver_threads;
   return NULL;
 }
 
 static zb_status choose_device(zb_session *session, const zb_session_params *params) {
-  const char *name = params->device ? params->device : "cpu", *nearest = NULL;
-  session->device = zb_device_find(name, &nearest);
-  if (!session->device) return unknown_name("device", name, nearest, zb_runtime_device_at);
+  const char *name = params->device ? params->device : "cpu";
+  ZB_TRY(zb_device_find(name, &session->device));
   if (params->no_kernels && !session->device->virtual_clock)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' cannot run a plan without its kernels", name),
                           "use the device sim");
@@ -443,23 +426,4 @@ zb_status zb_plan_print_file(const char *directory, void (*write)(void *context,
   if (!status) zb_plan_print(plan, write, context);
   zb_plan_destroy(plan);
   return status;
-}
-
-bool zb_runtime_device_at(int index, const char **name, const char **summary) {
-  if (index < 0 || index >= zb_device_count()) return false;
-  *name = zb_device_at(index)->name;
-  *summary = zb_device_at(index)->summary;
-  return true;
-}
-
-/* The virtual transport belongs to the sim device and is no way to launch ranks. */
-bool zb_runtime_launch_at(int index, const char **name, const char **summary) {
-  for (int i = 0; i < zb_transport_count(); ++i) {
-    const zb_transport_def *def = zb_transport_at(i);
-    if (def->on_virtual_clock || index-- > 0) continue;
-    *name = def->name;
-    *summary = def->summary;
-    return true;
-  }
-  return false;
 }

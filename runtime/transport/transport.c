@@ -1,36 +1,60 @@
 /* The table of transports. Tests: test/runtime/exec. */
 #include "runtime/transport/transport.h"
 
+#include "runtime/base/module.h"
 #include "runtime/base/text.h"
 
 #include <string.h>
 
 #define ZB_TRANSPORT(name) extern const zb_transport_def zb_transport_##name;
 #include "runtime/transport/transports.def"
-#undef ZB_TRANSPORT
 
-static const zb_transport_def *const transports[] = {
-#define ZB_TRANSPORT(name) &zb_transport_##name,
+static const zb_transport_row rows[] = {
+#define ZB_TRANSPORT(id) {.name = #id, .built_in = &zb_transport_##id},
+#define ZB_TRANSPORT_MODULE(id, file, text) {.name = #id, .module = file, .summary = text},
 #include "runtime/transport/transports.def"
-#undef ZB_TRANSPORT
 };
-enum { TRANSPORT_COUNT = sizeof transports / sizeof transports[0] };
+enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 int zb_transport_count(void) {
-  return TRANSPORT_COUNT;
+  return ROW_COUNT;
 }
 
-const zb_transport_def *zb_transport_at(int index) {
-  ZB_ASSERT(index >= 0 && index < TRANSPORT_COUNT);
-  return transports[index];
+const zb_transport_row *zb_transport_at(int index) {
+  ZB_ASSERT(index >= 0 && index < ROW_COUNT);
+  return &rows[index];
 }
 
-const zb_transport_def *zb_transport_find(const char *name, const char **nearest) {
-  const char *names[TRANSPORT_COUNT];
-  for (int i = 0; i < TRANSPORT_COUNT; ++i) {
-    if (strcmp(transports[i]->name, name) == 0) return transports[i];
-    names[i] = transports[i]->name;
+const char *zb_transport_summary(const zb_transport_row *row) {
+  return row->built_in ? row->built_in->summary : row->summary;
+}
+
+/* Opens the module of a row and finds the row's part in it. */
+static zb_status from_module(const zb_transport_row *row, const zb_transport_def **out, char **out_path) {
+  const zb_module *module = NULL;
+  ZB_TRY(zb_module_open(row->module, &module, out_path));
+  for (int i = 0; module->transports && module->transports[i]; ++i) {
+    if (strcmp(module->transports[i]->name, row->name) != 0) continue;
+    *out = module->transports[i];
+    return NULL;
   }
-  if (nearest) *nearest = zb_nearest(name, names, TRANSPORT_COUNT);
-  return NULL;
+  return ZB_ERROR(UNAVAILABLE, "the module '%s' has no transport '%s'", row->module, row->name);
+}
+
+zb_status zb_transport_open_row(const zb_transport_row *row, const zb_transport_def **out, char **out_path) {
+  *out = row->built_in;
+  if (out_path) *out_path = NULL;
+  return row->built_in ? NULL : from_module(row, out, out_path);
+}
+
+zb_status zb_transport_find(const char *name, const zb_transport_def **out) {
+  const char *names[ROW_COUNT];
+  int count = 0;
+  *out = NULL;
+  for (int i = 0; i < ROW_COUNT; ++i) {
+    if (strcmp(rows[i].name, name) == 0) return zb_transport_open_row(&rows[i], out, NULL);
+    if (rows[i].built_in && rows[i].built_in->on_virtual_clock) continue; /* no way to launch ranks */
+    names[count++] = rows[i].name;
+  }
+  return zb_unknown_name("way to launch ranks", name, names, count);
 }

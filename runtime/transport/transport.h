@@ -18,6 +18,8 @@ typedef struct zb_transport_params {
 typedef struct zb_transport_def {
   const char *name; /* "threads" */
   const char *summary;
+  /* What of it this machine has ("Open MPI 4.1.4"), into text; UNAVAILABLE if it cannot be used here. NULL: nothing to say. */
+  zb_status (*probe)(char *text, size_t size);
   bool copies;           /* the side that posts second moves the bytes itself, and does nothing else meanwhile */
   bool on_virtual_clock; /* belongs to a device with a virtual clock; no way to launch ranks */
   zb_status (*open)(const zb_transport_params *params, zb_transport **out);
@@ -40,9 +42,21 @@ typedef struct zb_transport_def {
   int64_t (*complete_ps)(zb_transport *transport, int rank, int message);
 } zb_transport_def;
 
+/* One row of transports.def: built in, or in a module. */
+typedef struct zb_transport_row {
+  const char *name;
+  const zb_transport_def *built_in;
+  const char *module;  /* a row of runtime/base/modules.def, if not built in */
+  const char *summary; /* of a module's; see zb_transport_summary */
+} zb_transport_row;
+
 int zb_transport_count(void);
-const zb_transport_def *zb_transport_at(int index);
-/* NULL if there is none of that name; *nearest (may be NULL) is then the closest name, or NULL. */
-const zb_transport_def *zb_transport_find(const char *name, const char **nearest);
+const zb_transport_row *zb_transport_at(int index);
+const char *zb_transport_summary(const zb_transport_row *row);
+/* The transport of a row. UNAVAILABLE, with what to install, if it is in a module that cannot be opened. out_path (may be NULL): where the module
+ * lies, to be released with zb_free; NULL for what is built in. */
+zb_status zb_transport_open_row(const zb_transport_row *row, const zb_transport_def **out, char **out_path) ZB_MUST_USE;
+/* The same by name; USAGE with the nearest names if there is none of that name. */
+zb_status zb_transport_find(const char *name, const zb_transport_def **out) ZB_MUST_USE;
 
 #endif

@@ -189,7 +189,7 @@ def bad_runs(c):
     c.zb_run("no steps", 2, plan, "--data", text, texts=("steps",))
     c.zb_run("unknown option", 2, plan, "--data", text, "--step", 1, texts=("--step", "did you mean.*--steps"))
     c.zb_run("unknown device", 2, plan, "--data", text, "--steps", 1, "--device", "gpu", texts=("gpu",))
-    c.zb_run("unknown launch", 2, plan, "--data", text, "--steps", 1, "--launch", "mpirun", texts=("mpirun", "known: .*threads"))
+    c.zb_run("unknown launch", 2, plan, "--data", text, "--steps", 1, "--launch", "mpirun", texts=("mpirun", "did you mean .mpi."))
     c.zb_run("empty folder name", 2, "", "--data", text, "--steps", 1, texts=("no folder of a plan",))
     c.zb_run("missing corpus", 4, plan, "--data", "text:" + c.path("none.txt"), "--steps", 1, texts=(r"none\.txt",), hint=False)
     c.zb_run("corpus shorter than a row", 1, plan, "--data", "text:" + c.write("short.txt", "too short"), "--steps", 1, texts=(r"short\.txt", "9"))

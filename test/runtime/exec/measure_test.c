@@ -172,7 +172,8 @@ static int64_t fake_clock(void) { return ++ticks * 1000; }
 
 /* Single ops by a clock that ticks once a reading: each run takes one tick. */
 static void test_ops_by_a_fake_clock(void) {
-  const zb_device_def *device = zb_device_find("cpu", NULL);
+  const zb_device_def *device = NULL;
+  TINY_OK(zb_device_find("cpu", &device));
   zb_plan *plan = tiny_plan();
   const zb_plan_subprogram *adamw = &plan->ranks[0].subprograms[3];
   zb_device_params params = {.threads = 1, .op_times = true, .now_ps = fake_clock};

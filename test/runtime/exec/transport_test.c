@@ -24,7 +24,8 @@ static zb_plan *plan_of_two(int messages) {
 }
 
 static void test_parts_split_differently(void) {
-  const zb_transport_def *def = zb_transport_find("threads", NULL);
+  const zb_transport_def *def = NULL;
+  TINY_OK(zb_transport_find("threads", &def));
   zb_plan *plan = plan_of_two(2);
   zb_transport *transport = NULL;
   zb_transport_params params = {.plan = plan, .timeout_ms = 1000};
@@ -75,7 +76,8 @@ static void test_ping_pong(void) {
   const zb_plan_range part = {0, 100};
   zb_plan *plan = plan_of_two(2 * ROUNDS);
   zb_transport_params params = {.plan = plan, .timeout_ms = 10000};
-  peer p = {.def = zb_transport_find("threads", NULL), .arena = there, .rounds = ROUNDS};
+  peer p = {.arena = there, .rounds = ROUNDS};
+  TINY_OK(zb_transport_find("threads", &p.def));
   TINY_OK(p.def->open(&params, &p.transport));
   pthread_t thread;
   CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, answer, &p), 0);
@@ -94,7 +96,8 @@ static void test_ping_pong(void) {
 
 static void test_time_out(void) {
   zb_plan *plan = plan_of_two(1);
-  const zb_transport_def *def = zb_transport_find("threads", NULL);
+  const zb_transport_def *def = NULL;
+  TINY_OK(zb_transport_find("threads", &def));
   zb_transport *transport = NULL;
   zb_transport_params params = {.plan = plan, .timeout_ms = 50};
   unsigned char arena[100];
@@ -113,7 +116,8 @@ static void test_abort_wakes_who_waits(void) {
   zb_plan *plan = plan_of_two(2);
   unsigned char there[100];
   zb_transport_params params = {.plan = plan, .timeout_ms = 60000};
-  peer p = {.def = zb_transport_find("threads", NULL), .arena = there, .rounds = 1};
+  peer p = {.arena = there, .rounds = 1};
+  TINY_OK(zb_transport_find("threads", &p.def));
   TINY_OK(p.def->open(&params, &p.transport));
   pthread_t thread;
   CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, answer, &p), 0);
@@ -127,19 +131,50 @@ static void test_abort_wakes_who_waits(void) {
 }
 
 static void test_tables(void) {
-  const char *nearest = NULL;
-  CU_ASSERT_PTR_NULL(zb_transport_find("thread", &nearest));
-  CU_ASSERT_STRING_EQUAL(nearest, "threads");
-  CU_ASSERT_PTR_NULL(zb_device_find("sin", &nearest));
-  CU_ASSERT_STRING_EQUAL(nearest, "sim");
-  for (int i = 0; i < zb_transport_count(); ++i)
-    CU_ASSERT_PTR_EQUAL(zb_transport_find(zb_transport_at(i)->name, NULL), zb_transport_at(i));
-  for (int i = 0; i < zb_device_count(); ++i)
-    CU_ASSERT_PTR_EQUAL(zb_device_find(zb_device_at(i)->name, NULL), zb_device_at(i));
+  const zb_transport_def *transport = NULL;
+  const zb_device_def *device = NULL;
+  tiny_expect(zb_transport_find("thread", &transport), ZB_USAGE, "did you mean 'threads'?");
+  TINY_OK(zb_transport_find("virtual", &transport)); /* for the sim device */
+  tiny_expect(zb_device_find("sin", &device), ZB_USAGE, "did you mean 'sim'?");
+  tiny_expect(zb_device_find("quantum", &device), ZB_USAGE, "known: cpu, sim");
+  for (int i = 0; i < zb_transport_count(); ++i) {
+    const zb_transport_row *row = zb_transport_at(i);
+    if (!row->built_in) continue;
+    TINY_OK(zb_transport_find(row->name, &transport));
+    CU_ASSERT_PTR_EQUAL(transport, row->built_in);
+    CU_ASSERT_STRING_EQUAL(row->name, row->built_in->name);
+  }
+  for (int i = 0; i < zb_device_count(); ++i) {
+    const zb_device_row *row = zb_device_at(i);
+    if (!row->built_in) continue;
+    TINY_OK(zb_device_find(row->name, &device));
+    CU_ASSERT_PTR_EQUAL(device, row->built_in);
+    CU_ASSERT_STRING_EQUAL(row->name, row->built_in->name);
+  }
   const char *name = NULL, *summary = NULL;
   CU_ASSERT(zb_runtime_launch_at(0, &name, &summary));
   CU_ASSERT_STRING_EQUAL(name, "threads");
-  CU_ASSERT_FALSE(zb_runtime_launch_at(1, &name, &summary)); /* the virtual one is no way to launch */
+  for (int i = 0; zb_runtime_launch_at(i, &name, &summary); ++i)
+    CU_ASSERT_STRING_NOT_EQUAL(name, "virtual"); /* it is no way to launch */
+}
+
+/* Counts parts; each says either what it is or what is missing. */
+static void count_part(void *context, const zb_runtime_part *part) {
+  int *counts = context;
+  ++counts[strcmp(part->kind, "device") == 0];
+  CU_ASSERT(*part->summary != '\0');
+  CU_ASSERT(part->missing == NULL || *part->missing != '\0');
+  if (strcmp(part->name, "cpu") == 0 || strcmp(part->name, "threads") == 0) {
+    CU_ASSERT_PTR_NULL(part->missing);
+    CU_ASSERT_PTR_NULL(part->path);
+  }
+}
+
+static void test_parts(void) {
+  int counts[2] = {0, 0};
+  zb_runtime_parts(count_part, counts);
+  CU_ASSERT_EQUAL(counts[1], zb_device_count());
+  CU_ASSERT_EQUAL(counts[0], zb_transport_count() - 1);
 }
 
 int main(void) {
@@ -149,6 +184,7 @@ int main(void) {
       {"time-out", test_time_out},
       {"abort wakes who waits", test_abort_wakes_who_waits},
       {"tables of devices and transports", test_tables},
+      {"what there is on this machine", test_parts},
       CU_TEST_INFO_NULL,
   };
   return tiny_run("transport", tests);

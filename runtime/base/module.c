@@ -1,0 +1,129 @@
+/* Finding and opening modules: see module.h. Tests: test/runtime/base/module_test.c. */
+#define _GNU_SOURCE /* dladdr */
+
+#include "runtime/base/module.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/module_id.h"
+#include "runtime/base/text.h"
+
+enum { PATH_BYTES = 4096 };
+
+typedef struct module_row {
+  const char *name, *purpose, *option, *to_build, *to_open;
+} module_row;
+
+static const module_row rows[] = {
+#define ZB_MODULE(name, purpose, option, to_build, to_open) {#name, purpose, option, to_build, to_open},
+#include "runtime/base/modules.def"
+#undef ZB_MODULE
+};
+
+static const module_row *find_row(const char *name) {
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
+    if (strcmp(rows[i].name, name) == 0) return &rows[i];
+  return NULL;
+}
+
+/* Where modules lie, relative to the folder of the program (build/bin, PREFIX/bin) or of the library that holds this code. */
+static const char *const beside_program[] = {"../lib/zb", ZB_LIBRARY_FROM_PROGRAM "/zb"};
+static const char *const beside_library[] = {"zb"};
+
+/* Cuts a path to its folder; false if it has none. */
+static bool cut_to_folder(char *path) {
+  char *slash = strrchr(path, '/');
+  if (slash) slash[slash == path] = '\0';
+  return slash != NULL;
+}
+
+/* FOLDER/PLACE/zb-NAME.so for the first place that has it; NULL if none does. */
+static char *look_in(const char *folder, const char *const *places, size_t count, const char *name) {
+  for (size_t i = 0; i < count; ++i) {
+    zb_text path;
+    zb_text_init(&path);
+    zb_text_add(&path, "%s/%s/zb-%s.so", folder, places[i], name);
+    if (!path.failed && access(path.data, F_OK) == 0) return zb_text_take(&path);
+    zb_text_deinit(&path);
+  }
+  return NULL;
+}
+
+static char *find_file(const char *name, char *program) {
+  static const char marker = 0; /* lies in the program or library that holds this code */
+  Dl_info here;
+  char library[PATH_BYTES];
+  ssize_t length = readlink("/proc/self/exe", program, PATH_BYTES - 1);
+  program[length > 0 ? length : 0] = '\0';
+  char *found = NULL;
+  if (cut_to_folder(program))
+    found = look_in(program, beside_program, sizeof beside_program / sizeof beside_program[0], name);
+  if (found || !dladdr(&marker, &here) || !here.dli_fname) return found;
+  int written = snprintf(library, sizeof library, "%s", here.dli_fname);
+  if (written < 0 || (size_t)written >= sizeof library || !cut_to_folder(library)) return NULL;
+  return look_in(library, beside_library, 1, name);
+}
+
+/* Whoever opened our library may have kept its names to itself (Python does), but a module must find them. */
+static void show_our_names(void) {
+  static const char marker = 0;
+  Dl_info here;
+  if (!dladdr(&marker, &here) || !here.dli_fname) return;
+  void *ourselves = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  if (ourselves) dlclose(ourselves); /* NULL: the program itself, whose names are always seen */
+}
+
+static zb_status cannot_open(const char *name, const char *path, const char *why) {
+  const module_row *row = find_row(name);
+  zb_status status = ZB_ERROR(UNAVAILABLE, "the module '%s' cannot be opened: %s", name, why);
+  /* The loader's text for a library that is not there begins with its name, not with ours. */
+  if (row && strncmp(why, path, strlen(path)) != 0) return zb_status_hint(status, "install %s", row->to_open);
+  return zb_status_hint(status, "build and install zb again as a whole");
+}
+
+zb_status zb_module_open_file(const char *name, const char *path, const zb_module **out) {
+  *out = NULL;
+  show_our_names();
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!handle) {
+    const char *why = dlerror();
+    return cannot_open(name, path, why ? why : "no reason is given");
+  }
+  zb_status status = NULL;
+  const zb_module *module = dlsym(handle, ZB_MODULE_SYMBOL);
+  if (!module)
+    status = ZB_ERROR(UNAVAILABLE, "'%s' is no module of zb: it does not define %s", path, ZB_MODULE_SYMBOL);
+  else if (module->abi != ZB_MODULE_ABI)
+    status = ZB_ERROR(UNAVAILABLE, "'%s' is of another version of zb: its interface is %u, this program's is %d", path,
+                      (unsigned)module->abi, ZB_MODULE_ABI);
+  else if (strcmp(module->build_id, ZB_BUILD_ID) != 0)
+    status = ZB_ERROR(UNAVAILABLE, "'%s' is of another build of zb: its id is %s, this program's is %s", path, module->build_id, ZB_BUILD_ID);
+  else if (strcmp(module->name, name) != 0)
+    status = ZB_ERROR(UNAVAILABLE, "'%s' is the module '%s', expected '%s'", path, module->name, name);
+  dlclose(handle); /* it stays: RTLD_NODELETE */
+  if (status) return zb_status_hint(status, "build and install zb again as a whole");
+  *out = module;
+  return NULL;
+}
+
+zb_status zb_module_open(const char *name, const zb_module **out, char **out_path) {
+  *out = NULL;
+  if (out_path) *out_path = NULL;
+  const module_row *row = find_row(name);
+  if (!row) return ZB_ERROR(USAGE, "there is no module '%s'", name);
+  char program[PATH_BYTES];
+  char *path = find_file(name, program);
+  if (!path)
+    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "zb was built without its module '%s' (%s): there is no zb-%s.so in '%s/%s'", name, row->purpose,
+                                   name, program, beside_program[0]),
+                          "install %s and build with cmake -D%s=ON", row->to_build, row->option);
+  zb_status status = zb_module_open_file(name, path, out);
+  if (status || !out_path)
+    zb_free(path);
+  else
+    *out_path = path;
+  return status;
+}
