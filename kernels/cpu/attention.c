@@ -25,13 +25,14 @@ enum {
   GROUP = 256,
   KEYS = 512,
   KEYS_UNIT = 128,
+  PAD = 16,
   BLOCK_ELEMENTS = 32768,
   D_MAX = BLOCK_ELEMENTS / KEYS_UNIT
 };
-_Static_assert((2 * BLOCK_ELEMENTS + QUERIES * KEYS + (GROUP + QUERIES) * D_MAX + 2 * GROUP) * sizeof(float) <=
+_Static_assert((2 * BLOCK_ELEMENTS + QUERIES * (KEYS + PAD) + (GROUP + QUERIES) * D_MAX + 2 * GROUP) * sizeof(float) <=
                    ZB_SCRATCH_BYTES,
                "forward: k, v, scores, results, q, row state");
-_Static_assert((4 * BLOCK_ELEMENTS + 2 * QUERIES * KEYS + 3 * QUERIES * D_MAX) * sizeof(float) <= ZB_SCRATCH_BYTES,
+_Static_assert((4 * BLOCK_ELEMENTS + 2 * QUERIES * (KEYS + PAD) + 3 * QUERIES * D_MAX) * sizeof(float) <= ZB_SCRATCH_BYTES,
                "gradient: k, v, dk, dv, scores, their gradients, q, dout, and out or dq");
 
 /* One operand of rank 4: [batch, time, heads, d]. */
@@ -72,6 +73,11 @@ static int64_t visible_keys(const attention *a, int64_t i) {
 static const float *mask_row(const attention *a, int64_t batch, int64_t head, int64_t query, int64_t key) {
   const int64_t *s = a->mask_strides;
   return a->mask ? a->mask + batch * s[0] + head * s[1] + query * s[2] + key * s[3] : NULL;
+}
+
+/* Distance of the rows of a block of scores: no power of two, whose rows would share the sets of a cache. */
+static int64_t score_stride(int64_t count) {
+  return zb_ceil_div(count, PAD) * PAD + (count % (4 * PAD) == 0 ? PAD : 0);
 }
 
 /* out (+)= scale left right for matrices in scratch; a failure is kept for the caller of the kernel. */
@@ -222,16 +228,17 @@ static void ZB_ISA(forward_block)(attention *a, int64_t batch, int64_t head, int
                                   const float *v, float *q, float *scores, float *highest, float *sum, float *out) {
   int64_t rows = zb_min64(QUERIES, a->tq - first), count = zb_min64(a->keys, visible_keys(a, first + rows - 1) - key);
   if (count <= 0) return;
+  const int64_t stride = score_stride(count);
   ZB_ISA(copy_rows)(q, a->d, at(a->q, batch, first, head), a->q.time, rows, a->d);
-  product(a, rows, count, a->d, a->scale, (zb_matrix){q, a->d, 1}, (zb_matrix){k, 1, a->d}, false, scores, a->keys);
+  product(a, rows, count, a->d, a->scale, (zb_matrix){q, a->d, 1}, (zb_matrix){k, 1, a->d}, false, scores, stride);
   for (int64_t i = 0; i < rows; i++) {
-    float *row = scores + i * a->keys;
+    float *row = scores + i * stride;
     int64_t visible = zb_min64(count, zb_max64(0, visible_keys(a, first + i) - key));
     const float *mask = mask_row(a, batch, head, first + i, key);
     if (mask) ZB_ISA(add_mask)(row, mask, a->mask_strides[3], visible);
     ZB_ISA(join_row)(row, visible, count, &highest[i], &sum[i], out + i * a->d, a->d);
   }
-  product(a, rows, a->d, count, 1.0f, (zb_matrix){scores, a->keys, 1}, (zb_matrix){v, a->d, 1}, key > 0, out, a->d);
+  product(a, rows, a->d, count, 1.0f, (zb_matrix){scores, stride, 1}, (zb_matrix){v, a->d, 1}, key > 0, out, a->d);
 }
 
 /* GROUP queries of one head. */
@@ -240,7 +247,7 @@ static void ZB_ISA(forward_unit)(attention *a, int64_t unit, void *scratch) {
           kv_head = head / (a->heads / a->kv_heads);
   int64_t first = unit % a->groups * GROUP, end = zb_min64(first + GROUP, a->tq),
           visible_end = visible_keys(a, end - 1);
-  float *k = scratch, *v = k + BLOCK_ELEMENTS, *scores = v + BLOCK_ELEMENTS, *highest = scores + QUERIES * KEYS;
+  float *k = scratch, *v = k + BLOCK_ELEMENTS, *scores = v + BLOCK_ELEMENTS, *highest = scores + QUERIES * (KEYS + PAD);
   float *sum = highest + GROUP, *q = sum + GROUP, *out = q + QUERIES * D_MAX;
   for (int64_t i = 0; i < GROUP; i++)
     highest[i] = -INFINITY, sum[i] = 0.0f;
@@ -301,29 +308,29 @@ typedef struct ZB_ISA(grad_scratch) {
 static void ZB_ISA(grad_block)(attention *a, int64_t batch, int64_t head, int64_t first, int64_t key,
                                const ZB_ISA(grad_scratch) * s) {
   int64_t rows = zb_min64(QUERIES, a->tq - first), count = zb_min64(a->keys, visible_keys(a, first + rows - 1) - key),
-          d = a->d;
+          d = a->d, stride = score_stride(count);
   float *dq = a->dq + ((batch * a->tq + first) * a->heads + head) * d;
   for (int64_t i = 0; i < rows && count <= 0 && key == 0; i++) /* these queries see nothing */
     memset(dq + i * a->heads * d, 0, (size_t)d * sizeof *dq);
   if (count <= 0) return;
   ZB_ISA(copy_rows)(s->q, d, at(a->q, batch, first, head), a->q.time, rows, d);
   ZB_ISA(copy_rows)(s->dout, d, at(a->dout, batch, first, head), a->dout.time, rows, d);
-  product(a, rows, count, d, a->scale, (zb_matrix){s->q, d, 1}, (zb_matrix){s->k, 1, d}, false, s->scores, a->keys);
-  product(a, rows, count, d, 1.0f, (zb_matrix){s->dout, d, 1}, (zb_matrix){s->v, 1, d}, false, s->dp, a->keys);
+  product(a, rows, count, d, a->scale, (zb_matrix){s->q, d, 1}, (zb_matrix){s->k, 1, d}, false, s->scores, stride);
+  product(a, rows, count, d, 1.0f, (zb_matrix){s->dout, d, 1}, (zb_matrix){s->v, 1, d}, false, s->dp, stride);
   ZB_ISA(copy_rows)(s->other, d, at(a->out, batch, first, head), a->out.time, rows, d);
   const float *lse = a->lse + (batch * a->heads + head) * a->tq + first;
   for (int64_t i = 0; i < rows; i++) {
     int64_t visible = zb_min64(count, zb_max64(0, visible_keys(a, first + i) - key));
     const float *mask = mask_row(a, batch, head, first + i, key);
-    if (mask) ZB_ISA(add_mask)(s->scores + i * a->keys, mask, a->mask_strides[3], visible);
+    if (mask) ZB_ISA(add_mask)(s->scores + i * stride, mask, a->mask_strides[3], visible);
     float delta = ZB_ISA(dot)(s->other + i * d, s->dout + i * d, d);
-    ZB_ISA(grad_row)(s->scores + i * a->keys, s->dp + i * a->keys, visible, count, lse[i], delta, a->scale);
+    ZB_ISA(grad_row)(s->scores + i * stride, s->dp + i * stride, visible, count, lse[i], delta, a->scale);
   }
   if (key > 0) ZB_ISA(copy_rows)(s->other, d, dq, a->heads * d, rows, d);
-  product(a, rows, d, count, 1.0f, (zb_matrix){s->dp, a->keys, 1}, (zb_matrix){s->k, d, 1}, key > 0, s->other, d);
+  product(a, rows, d, count, 1.0f, (zb_matrix){s->dp, stride, 1}, (zb_matrix){s->k, d, 1}, key > 0, s->other, d);
   ZB_ISA(copy_rows)(dq, a->heads * d, s->other, d, rows, d);
-  product(a, count, d, rows, 1.0f, (zb_matrix){s->dp, 1, a->keys}, (zb_matrix){s->q, d, 1}, true, s->dk, d);
-  product(a, count, d, rows, 1.0f, (zb_matrix){s->scores, 1, a->keys}, (zb_matrix){s->dout, d, 1}, true, s->dv, d);
+  product(a, count, d, rows, 1.0f, (zb_matrix){s->dp, 1, stride}, (zb_matrix){s->q, d, 1}, true, s->dk, d);
+  product(a, count, d, rows, 1.0f, (zb_matrix){s->scores, 1, stride}, (zb_matrix){s->dout, d, 1}, true, s->dv, d);
 }
 
 /* One key/value head of one batch entry. */
@@ -333,8 +340,8 @@ static void ZB_ISA(gradient_unit)(attention *a, int64_t unit, void *scratch) {
   ZB_ISA(grad_scratch)
   s = {.k = base, .v = base + BLOCK_ELEMENTS, .dk = base + 2 * BLOCK_ELEMENTS, .dv = base + 3 * BLOCK_ELEMENTS};
   s.scores = base + 4 * BLOCK_ELEMENTS;
-  s.dp = s.scores + QUERIES * KEYS;
-  s.q = s.dp + QUERIES * KEYS;
+  s.dp = s.scores + QUERIES * (KEYS + PAD);
+  s.q = s.dp + QUERIES * (KEYS + PAD);
   s.dout = s.q + QUERIES * D_MAX;
   s.other = s.dout + QUERIES * D_MAX;
   for (int64_t key = 0; key < zb_max64(1, a->tk); key += a->keys) {

@@ -23,7 +23,7 @@ GRAPHS = {
     "llama": ("llama", dict(layers=8, dim=128, heads=4, seq=128, batch=4)),
     "gpt2-large": ("gpt2", dict(layers=8, dim=512, heads=8, seq=256, batch=4)),
 }
-PLANS = [(1, 2, "1f1b"), (2, 1, "1f1b"), (2, 1, "zb-h1"), (4, 1, "1f1b"), (4, 1, "zb-h1")]
+PLANS = [(1, 2, "1f1b"), (2, 1, "1f1b"), (2, 1, "zb-h1"), (2, 1, "search"), (4, 1, "1f1b"), (4, 1, "zb-h1")]
 MICRO_BATCHES = 8
 
 
