@@ -8,8 +8,8 @@
 
 #include "kernels/cpu/isa.h"
 #include "runtime/base/text.h"
+#include "runtime/plan/calls.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -21,29 +21,17 @@ struct zb_device {
   zb_kernel_fault fault; /* of the last launch */
 };
 
-/* Where the data of one tensor of a call lies. */
-typedef struct place {
-  zb_tensor *tensor;
-  uint64_t offset;
-  uint32_t base; /* 0: the arena */
-} place;
-
+/* Beside each call: what runs it. */
 typedef struct prepared {
-  const zb_plan_instruction *instruction;
   zb_kernel_run run;
-  zb_kernel_call call;
-  place *places;
-  int place_count;
   zb_profile_category category;
 } prepared;
 
 struct zb_device_program {
   const zb_plan_subprogram *subprogram;
-  prepared *items;
-  int item_count;
-  zb_tensor *tensors; /* of all calls, in order */
-  place *places;
-  zb_op_time *op_times; /* one an item, if params.op_times */
+  zb_calls calls;
+  prepared *items;      /* one a call */
+  zb_op_time *op_times; /* one a call, if params.op_times */
 };
 
 zb_status zb_cpu_open(const zb_device_params *params, zb_device **out) {
@@ -95,91 +83,45 @@ zb_status zb_cpu_zero(zb_device *device, void *in_arena, uint64_t bytes) {
 void zb_cpu_release_program(zb_device *device, zb_device_program *program) {
   (void)device;
   if (!program) return;
+  zb_calls_deinit(&program->calls);
   zb_free(program->items);
-  zb_free(program->tensors);
-  zb_free(program->places);
   zb_free(program->op_times);
   zb_free(program);
 }
 
-/* "gather at lm.transformer.wte (node_12)" for messages. */
-static const char *where(const zb_plan_instruction *instruction, char *text, size_t size) {
-  const char *location = instruction->location && instruction->location[0] ? instruction->location : NULL;
-  snprintf(text, size, "%s%s%s", instruction->op, location ? " at " : "", location ? location : "");
-  return text;
-}
-
-static void make_tensor(const zb_plan_operand *operand, zb_tensor *tensor, prepared *item) {
-  *tensor = (zb_tensor){.dtype = operand->dtype, .rank = operand->rank};
-  if (operand->rank < 0) return;
-  for (int i = 0; i < operand->rank; ++i) {
-    tensor->shape[i] = operand->shape[i];
-    tensor->strides[i] = operand->strides[i];
-  }
-  item->places[item->place_count++] = (place){tensor, operand->offset, operand->base};
-}
-
-static zb_status choose_kernel(const zb_device *device, prepared *item) {
+static zb_status choose_kernel(const zb_device *device, const zb_call *item, zb_kernel_run *out) {
   const zb_plan_instruction *instruction = item->instruction;
   const zb_kernel *kernel =
       device->params.reference ? zb_kernel_reference(instruction->op) : zb_kernel_cpu(instruction->op, &item->call);
   char text[512];
   if (!kernel)
-    return zb_status_hint(ZB_ERROR(INVALID, "the device has no kernel for %s", where(instruction, text, sizeof text)),
+    return zb_status_hint(ZB_ERROR(INVALID, "the device has no kernel for %s", zb_call_text(instruction, text, sizeof text)),
                           "the plan was made by another version of zbc: compile the model again");
-  item->run = kernel->run;
+  *out = kernel->run;
   return NULL;
-}
-
-static zb_status prepare_one(zb_device *device, zb_device_program *program, int index, zb_tensor **tensors,
-                             place **places) {
-  const zb_plan_instruction *instruction = &program->subprogram->instructions[index];
-  prepared *item = &program->items[index];
-  item->instruction = instruction;
-  item->places = *places;
-  item->category = zb_profile_of(program->subprogram, instruction);
-  zb_tensor *inputs = *tensors, *outputs = inputs + instruction->input_count;
-  for (int i = 0; i < instruction->input_count; ++i)
-    make_tensor(&instruction->inputs[i], &inputs[i], item);
-  for (int i = 0; i < instruction->output_count; ++i)
-    make_tensor(&instruction->outputs[i], &outputs[i], item);
-  *tensors = outputs + instruction->output_count;
-  *places += item->place_count;
-  item->call = (zb_kernel_call){
-      .inputs = inputs,
-      .input_count = instruction->input_count,
-      .outputs = outputs,
-      .output_count = instruction->output_count,
-      .attrs = {instruction->attrs, instruction->attr_count},
-      .accumulate = instruction->accumulate,
-      .threads = device->threads,
-      .fault = &device->fault,
-  };
-  return choose_kernel(device, item);
 }
 
 zb_status zb_cpu_prepare(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out) {
   *out = NULL;
   zb_status status = NULL;
-  size_t operands = 0;
-  for (int i = 0; i < subprogram->instruction_count; ++i)
-    operands += (size_t)(subprogram->instructions[i].input_count + subprogram->instructions[i].output_count);
+  size_t count = (size_t)subprogram->instruction_count;
   zb_device_program *program = zb_alloc(sizeof *program);
   if (!program) return ZB_OUT_OF_MEMORY();
   program->subprogram = subprogram;
-  program->item_count = subprogram->instruction_count;
-  program->items = zb_alloc(sizeof(prepared) * ((size_t)subprogram->instruction_count + 1));
-  program->tensors = zb_alloc(sizeof(zb_tensor) * (operands + 1));
-  program->places = zb_alloc(sizeof(place) * (operands + 1));
-  if (device->params.op_times) program->op_times = zb_alloc(sizeof(zb_op_time) * ((size_t)subprogram->instruction_count + 1));
-  if (!program->items || !program->tensors || !program->places || (device->params.op_times && !program->op_times)) {
+  ZB_TRY_GOTO(zb_calls_init(subprogram, &program->calls));
+  program->items = zb_alloc(sizeof(prepared) * (count + 1));
+  if (device->params.op_times) program->op_times = zb_alloc(sizeof(zb_op_time) * (count + 1));
+  if (!program->items || (device->params.op_times && !program->op_times)) {
     status = ZB_OUT_OF_MEMORY();
     goto cleanup;
   }
-  zb_tensor *tensors = program->tensors;
-  place *places = program->places;
-  for (int i = 0; i < program->item_count; ++i)
-    ZB_TRY_GOTO(prepare_one(device, program, i, &tensors, &places));
+  for (size_t i = 0; i < count; ++i) {
+    zb_call *call = &program->calls.items[i];
+    call->call.threads = device->threads;
+    call->call.fault = &device->fault;
+    program->items[i].category = zb_profile_of(subprogram, call->instruction);
+    ZB_TRY_GOTO(choose_kernel(device, call, &program->items[i].run));
+  }
   *out = program;
 cleanup:
   if (status) {
@@ -197,22 +139,22 @@ static int64_t now_ps(const zb_device *device) {
 }
 
 static void count(zb_device *device, zb_device_program *program, int index, int64_t ps) {
-  const prepared *item = &program->items[index];
+  zb_profile_category category = program->items[index].category;
   if (device->time_ops) {
     program->op_times[index].ps += ps;
     program->op_times[index].runs += 1;
   }
   if (!device->params.profile) return;
-  device->profile.ps[item->category] += ps;
-  device->profile.calls[item->category] += 1;
-  device->profile.flops[item->category] += item->instruction->flops;
+  device->profile.ps[category] += ps;
+  device->profile.calls[category] += 1;
+  device->profile.flops[category] += program->calls.items[index].instruction->flops;
 }
 
 /* A value that an op cannot take came in with the data or the model: that is wrong input, not a failure of the machine. */
-static zb_status kernel_failed(const zb_device *device, const prepared *item, const char *what) {
+static zb_status kernel_failed(const zb_device *device, const zb_call *item, const char *what) {
   const zb_kernel_fault *fault = &device->fault;
   char text[512];
-  where(item->instruction, text, sizeof text);
+  zb_call_text(item->instruction, text, sizeof text);
   if (!fault->set) return ZB_ERROR(RUNTIME, "%s: %s", text, what);
   return ZB_ERROR(INVALID, "%s: %s: got %lld, expected %lld to %lld", text, what, (long long)fault->value,
                   (long long)fault->least, (long long)fault->most);
@@ -223,15 +165,11 @@ zb_status zb_cpu_launch(zb_device *device, zb_device_program *program, void *are
   unsigned char *bytes = arena;
   bool timed = device->params.profile || device->time_ops;
   device->fault.set = false;
-  for (int i = 0; i < program->item_count; ++i) {
-    prepared *item = &program->items[i];
-    for (int k = 0; k < item->place_count; ++k) {
-      const place *p = &item->places[k];
-      p->tensor->data = bytes + p->offset + (p->base > 0 ? bases[p->base - 1] : 0);
-    }
-    item->call.workspace = item->instruction->scratch_bytes > 0 ? bytes + item->instruction->scratch_offset : NULL;
+  for (int i = 0; i < program->calls.count; ++i) {
+    zb_call *item = &program->calls.items[i];
+    zb_call_place_at(item, bytes, bases);
     int64_t start = timed ? now_ps(device) : 0;
-    const char *error = item->run(&item->call);
+    const char *error = program->items[i].run(&item->call);
     if (timed) count(device, program, i, now_ps(device) - start);
     if (error) return kernel_failed(device, item, error);
   }
