@@ -288,10 +288,11 @@ static const char *short_time(double seconds, char text[32]) {
 
 static zb_status print_step_text(const zb_session *session, const arguments *args, const zb_step_result *result,
                                  int64_t last) {
-  char rate[32], time[32], loss[32] = "-";
+  char rate[32], time[32], loss[32] = "-", idle[32] = "-";
+  if (isfinite(result->idle_share)) snprintf(idle, sizeof idle, "%.1f%%", 100 * result->idle_share);
   if (isfinite(result->loss)) snprintf(loss, sizeof loss, "%.6f", result->loss);
-  printf("step %lld/%lld  loss %s  %s  %s tokens/s  idle %.1f%%\n", (long long)result->step + 1, (long long)last, loss,
-         short_time(result->seconds, time), short_number(tokens_per_second(result), rate), 100 * result->idle_share);
+  printf("step %lld/%lld  loss %s  %s  %s tokens/s  idle %s\n", (long long)result->step + 1, (long long)last, loss,
+         short_time(result->seconds, time), short_number(tokens_per_second(result), rate), idle);
   return args->grad_norms ? zb_session_gradient_norms(session, text_norm, NULL) : NULL;
 }
 

@@ -37,7 +37,7 @@ typedef struct zb_step_result {
   int64_t step;            /* from 0; texts for people (messages, titles, lines of zb-run) count from 1 */
   double loss;             /* fp64 sum of micro-batch losses in order / M */
   double seconds;          /* real, or virtual on sim */
-  double idle_share;       /* mean over ranks: 1 - compute time / step time */
+  double idle_share;       /* mean over ranks: 1 - compute time / step time; NaN on a GPU without a trace */
   double tokens;           /* elements of the first input, all micro-batches */
   const double *micro_losses; /* M of them, valid until the next step */
   int micro_batches;

@@ -7,8 +7,13 @@
 typedef struct zb_device zb_device;           /* one a rank */
 typedef struct zb_device_program zb_device_program; /* a prepared subprogram */
 
+struct zb_transport_def; /* runtime/transport/transport.h */
+
 typedef struct zb_device_params {
   int rank;
+  const zb_plan *plan;
+  zb_device *beside;  /* another open device of this kind in this process, which may share what is not of one rank; NULL: the first */
+  bool trace;         /* asynchronous: keep the times of jobs */
   int threads;        /* per rank */
   bool no_kernels;    /* sim: skip the arithmetic */
   bool reference;     /* cpu: reference kernels only */
@@ -42,6 +47,8 @@ typedef struct zb_device_def {
   /* What of it this machine has ("Open MPI 4.1.4"), into text; UNAVAILABLE if it cannot be used here. NULL: nothing to say. */
   zb_status (*probe)(char *text, size_t size);
   bool virtual_clock;  /* sim: time is that of the plan's cost model, one thread runs all ranks */
+  bool asynchronous;   /* cuda: calls only enqueue, its memory is not the host's; see "Asynchronous devices" below */
+  const struct zb_transport_def *transport; /* of its own, between ranks of one process; NULL: any */
   zb_status (*open)(const zb_device_params *params, zb_device **out);
   void (*close)(zb_device *device);
   /* The arena: bytes zeroed, 64-byte aligned. Once a rank. */
@@ -57,7 +64,6 @@ typedef struct zb_device_def {
   zb_status (*launch)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);
   /* The value that made the last launch fail, if it was one; else NULL. Lent until the next launch. */
   const zb_kernel_fault *(*fault)(const zb_device *device);
-  zb_status (*synchronize)(zb_device *device);
   /* Switches the timing of single instructions on or off: needs params.op_times. */
   void (*time_ops)(zb_device *device, bool on);
   /* Times of the instructions of a program, in order, since the caller last zeroed them; NULL without params.op_times. */
@@ -66,6 +72,22 @@ typedef struct zb_device_def {
   void (*profile)(const zb_device *device, zb_device_profile *out);
   /* What fixes the bits of its results beside the plan: "avx512". */
   const char *(*instruction_set)(void);
+  /* ---- Asynchronous devices: all of these; others: NULL ----
+   * launch, zero, upload from a staged buffer, and posts of the transport take their place in the device's queue, which runs in the order of
+   * the job list. Nobody waits for it until all jobs of a run are enqueued: then `poll` tells. One thread calls all ranks. */
+  /* Before the first run, once for each compute job: may prepare what launch will do with these bases. */
+  zb_status (*bind)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);
+  /* A buffer for at least `bytes` of input, to be filled and uploaded before the next call. It waits only if all buffers are still being read. */
+  zb_status (*stage)(zb_device *device, uint64_t bytes, void **out);
+  /* *out is what lies there at this place in the queue, once poll says that all is done. */
+  zb_status (*fetch)(zb_device *device, const void *from_arena, float *out);
+  /* Around every job of the plan (index in rank.jobs), and around the clearing before a step (job -1). */
+  zb_status (*before_job)(zb_device *device, int job);
+  zb_status (*after_job)(zb_device *device, int job);
+  /* Whether all that was enqueued is done; *out_progress: a number that changes as long as the queue moves. Errors of kernels come from here. */
+  zb_status (*poll)(zb_device *device, bool *out_done, uint64_t *out_progress);
+  /* With params.trace, after a run: when a job ran, on the clock of zb_monotonic_ps. False: it is not on the device. */
+  bool (*job_times)(const zb_device *device, int job, int64_t *out_start_ps, int64_t *out_end_ps);
 } zb_device_def;
 
 /* One row of devices.def: built in, or in a module. */

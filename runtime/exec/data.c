@@ -224,21 +224,31 @@ zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_b
   return NULL;
 }
 
-zb_status zb_data_blame(const zb_data *data, int64_t step, int micro_batch, const zb_kernel_fault *fault,
-                        zb_status status) {
-  if (!data || !data->params.source || micro_batch < 0) return status;
+/* Whether the micro-batch holds the value; the status then says where. */
+static bool blame_micro_batch(const zb_data *data, int64_t step, int micro_batch, const zb_kernel_fault *fault, zb_status *status) {
   for (int input = 0; input < data->params.plan->input_count; ++input) {
     for (int64_t row = 0; row < data->rows; ++row) {
       int64_t start = row_start(data, input, step, micro_batch, row);
       for (int64_t t = 0; t < data->length; ++t) {
         if (token_at(data, start + t) != fault->value) continue;
-        status = zb_status_note(status, "the token %lld stands at place %lld (from 0) of '%s': input '%s', row %lld, position %lld",
-                                (long long)fault->value, (long long)(start + t), data->path,
-                                data->params.plan->inputs[input].name, (long long)row, (long long)t);
-        return zb_status_hint(status, "%s", data->format->hint);
+        *status = zb_status_note(*status, "the token %lld stands at place %lld (from 0) of '%s': input '%s', row %lld, position %lld",
+                                 (long long)fault->value, (long long)(start + t), data->path,
+                                 data->params.plan->inputs[input].name, (long long)row, (long long)t);
+        *status = zb_status_hint(*status, "%s", data->format->hint);
+        return true;
       }
     }
   }
+  return false;
+}
+
+zb_status zb_data_blame(const zb_data *data, int64_t step, int micro_batch, const zb_kernel_fault *fault,
+                        zb_status status) {
+  if (!data || !data->params.source) return status;
+  int first = micro_batch == ZB_DATA_ANY ? 0 : micro_batch;
+  int last = micro_batch == ZB_DATA_ANY ? data->params.plan->micro_batches - 1 : micro_batch;
+  for (int i = first; i >= 0 && i <= last; ++i)
+    if (blame_micro_batch(data, step, i, fault, &status)) break;
   return status;
 }
 

@@ -13,6 +13,7 @@ typedef struct zb_driver_params {
   const zb_transport_def *transport_def;
   zb_transport *transport;
   const atomic_int *interrupted;
+  int64_t timeout_ms; /* turns: see below */
 } zb_driver_params;
 
 typedef struct zb_driver_def {
@@ -30,6 +31,10 @@ extern const zb_driver_def zb_driver_threads;
 /* One thread, the caller; times are those of the plan's cost model. A plan that cannot go on gives TIMEOUT with who
  * waits for what. */
 extern const zb_driver_def zb_driver_virtual;
+
+/* One thread, the caller, for asynchronous devices: every rank does one job in turn, so that all of them are fed, and none waits in the host.
+ * Times are real. Nothing enqueued and nothing done for params.timeout_ms gives TIMEOUT with who waits for what. */
+extern const zb_driver_def zb_driver_turns;
 
 /* Adds to a failure where every rank is, one note each. */
 zb_status zb_driver_note_positions(const zb_driver_params *params, zb_status status) ZB_MUST_USE;

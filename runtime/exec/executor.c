@@ -63,6 +63,17 @@ static uint64_t largest_input(const zb_plan *plan) {
   return largest;
 }
 
+/* Shows an asynchronous device every job that it will launch, before the first. */
+static zb_status bind_jobs(zb_executor *e) {
+  if (!e->params.device->bind) return NULL;
+  for (int i = 0; i < e->program->job_count; ++i) {
+    const zb_plan_job *job = &e->program->jobs[i];
+    if (!zb_job_is_compute(job->kind)) continue;
+    ZB_TRY(e->params.device->bind(e->device, e->programs[job->subprogram], e->arena, e->program->pool_u64 + job->bases.begin));
+  }
+  return NULL;
+}
+
 zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
   zb_status status = NULL;
   memset(e, 0, sizeof *e);
@@ -75,15 +86,20 @@ zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
   e->arena = arena;
   e->programs = zb_alloc(sizeof(zb_device_program *) * (size_t)(e->program->subprogram_count + 1));
   e->ran = zb_alloc((size_t)e->program->subprogram_count + 1);
-  e->staging = zb_alloc((size_t)largest_input(params->plan) + 1);
+  e->params.poison = params->poison && !params->device->asynchronous; /* which needs the arena to be memory of the host */
+  if (params->device->asynchronous)
+    e->losses = zb_alloc(sizeof(float) * (size_t)(params->plan->micro_batches + 1));
+  else
+    e->staging = zb_alloc((size_t)largest_input(params->plan) + 1);
   if (params->trace) e->times = zb_alloc(sizeof(zb_run_times) * (size_t)(e->program->job_count + 1));
-  if (!e->programs || !e->ran || !e->staging || (params->trace && !e->times)) {
+  if (!e->programs || !e->ran || (!e->staging && !e->losses) || (params->trace && !e->times)) {
     status = ZB_OUT_OF_MEMORY();
     goto cleanup;
   }
   for (int i = 0; i < e->program->subprogram_count; ++i)
     ZB_TRY_GOTO(params->device->prepare(e->device, &e->program->subprograms[i], &e->programs[i]));
-  if (params->poison) ZB_TRY_GOTO(zb_liveness_init(params->plan, params->rank, &e->liveness));
+  ZB_TRY_GOTO(bind_jobs(e));
+  if (e->params.poison) ZB_TRY_GOTO(zb_liveness_init(params->plan, params->rank, &e->liveness));
 cleanup:
   if (status) zb_executor_deinit(e);
   return status;
@@ -99,6 +115,7 @@ void zb_executor_deinit(zb_executor *e) {
   zb_free(e->programs);
   zb_free(e->ran);
   zb_free(e->staging);
+  zb_free(e->losses);
   zb_free(e->times);
   memset(e, 0, sizeof *e);
 }
@@ -124,17 +141,33 @@ void zb_executor_begin_step(zb_executor *e, int64_t step) {
   e->cleared = false;
 }
 
+/* Where the host puts the next input, of so many bytes, for the device to take. */
+static zb_status stage(zb_executor *e, uint64_t bytes, void **out) {
+  *out = e->staging;
+  return e->params.device->stage ? e->params.device->stage(e->device, bytes, out) : NULL;
+}
+
+static zb_status write_step_number(zb_executor *e) {
+  const zb_plan_range *counter = &e->program->regions[ZB_REGION_STEP];
+  const int64_t number = e->step + 1;
+  void *buffer = NULL;
+  if (counter->bytes < sizeof number) return NULL;
+  if (!e->params.device->stage) return e->params.device->upload(e->device, e->arena + counter->offset, &number, sizeof number);
+  ZB_TRY(stage(e, sizeof number, &buffer));
+  memcpy(buffer, &number, sizeof number);
+  return e->params.device->upload(e->device, e->arena + counter->offset, buffer, sizeof number);
+}
+
 zb_status zb_executor_clear(zb_executor *e) {
   if (e->cleared) return NULL;
   e->cleared = true;
   const zb_device_def *device = e->params.device;
   const zb_plan_range *gradients = &e->program->regions[ZB_REGION_GRADIENTS];
-  const zb_plan_range *counter = &e->program->regions[ZB_REGION_STEP];
+  if (device->before_job) ZB_TRY(device->before_job(e->device, -1));
   ZB_TRY(device->zero(e->device, e->arena + gradients->offset, gradients->bytes));
-  int64_t number = e->step + 1;
   memset(e->ran, 0, (size_t)e->program->subprogram_count);
-  if (counter->bytes >= sizeof number)
-    ZB_TRY(device->upload(e->device, e->arena + counter->offset, &number, sizeof number));
+  ZB_TRY(write_step_number(e));
+  if (device->after_job) ZB_TRY(device->after_job(e->device, -1));
   if (e->times) memset(e->times, 0, sizeof(zb_run_times) * (size_t)e->program->job_count);
   const zb_plan_range *slots = &e->program->regions[ZB_REGION_SLOTS];
   if (e->params.poison) memset(e->arena + slots->offset, POISON, slots->bytes); /* nothing in a slot outlives a step */
@@ -142,13 +175,13 @@ zb_status zb_executor_clear(zb_executor *e) {
 }
 
 /* The model cannot take a value: says where it came from. */
-static zb_status blame_data(const zb_executor *e, const zb_plan_job *job, zb_status status) {
+static zb_status blame_data(const zb_executor *e, int micro_batch, zb_status status) {
   const zb_device_def *device = e->params.device;
   const zb_kernel_fault *fault = device->fault ? device->fault(e->device) : NULL;
   if (!fault) return status;
-  status = zb_status_hint(status, "look at the inputs of that micro-batch: the model takes values of %lld to %lld there",
-                          (long long)fault->least, (long long)fault->most);
-  return zb_data_blame(e->params.data, e->step, job->micro_batch, fault, status);
+  status = zb_status_hint(status, "look at the inputs of that %s: the model takes values of %lld to %lld there",
+                          micro_batch == ZB_DATA_ANY ? "step" : "micro-batch", (long long)fault->least, (long long)fault->most);
+  return zb_data_blame(e->params.data, e->step, micro_batch, fault, status);
 }
 
 static zb_status run_compute(zb_executor *e, const zb_plan_job *job) {
@@ -158,7 +191,7 @@ static zb_status run_compute(zb_executor *e, const zb_plan_job *job) {
   int64_t start = now_ps(e);
   zb_status status = e->params.device->launch(e->device, e->programs[job->subprogram], e->arena,
                                               e->program->pool_u64 + job->bases.begin);
-  if (status) return blame_data(e, job, status);
+  if (status) return blame_data(e, job->micro_batch, status);
   bool first = !e->ran[job->subprogram];
   e->ran[job->subprogram] = true;
   e->virtual_ps = first && subprogram->first_ps ? subprogram->first_ps : subprogram->time_ps;
@@ -181,23 +214,30 @@ static zb_status run_post(zb_executor *e, const zb_plan_job *job) {
 static zb_status run_read(zb_executor *e, const zb_plan_job *job) {
   if (!e->params.data) return NULL;
   uint64_t bytes = (uint64_t)zb_shape_bytes(&e->params.plan->inputs[job->input].shape);
-  ZB_TRY(zb_data_read(e->params.data, job->input, e->step, job->micro_batch, e->staging));
+  void *staged = NULL;
+  ZB_TRY(stage(e, bytes, &staged));
+  ZB_TRY(zb_data_read(e->params.data, job->input, e->step, job->micro_batch, staged));
   for (uint32_t i = 0; i < job->parts.count; ++i) /* every part is a home of the whole input */
     ZB_TRY(e->params.device->upload(e->device, e->arena + e->program->pool_ranges[job->parts.begin + i].offset,
-                                    e->staging, bytes));
+                                    staged, bytes));
   return NULL;
 }
 
-static zb_status run_report(zb_executor *e, const zb_plan_job *job) {
-  float loss = 0;
-  ZB_TRY(e->params.device->download(e->device, &loss, e->arena + e->program->pool_ranges[job->parts.begin].offset,
-                                    sizeof loss));
+static zb_status take_loss(zb_executor *e, const zb_plan_job *job, float loss) {
   e->params.micro_losses[job->micro_batch] = (double)loss;
   if (isfinite(loss) || e->params.device_params.no_kernels) return NULL;
   return zb_status_hint(
       ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step + 1, job->micro_batch,
                isnan(loss) ? "not a number" : "infinite"),
       "lower the learning rate, or look at the data of that step; the last saved checkpoint is whole");
+}
+
+static zb_status run_report(zb_executor *e, const zb_plan_job *job) {
+  const unsigned char *at = e->arena + e->program->pool_ranges[job->parts.begin].offset;
+  if (e->params.device->fetch) return e->params.device->fetch(e->device, at, &e->losses[job->micro_batch]);
+  float loss = 0;
+  ZB_TRY(e->params.device->download(e->device, &loss, at, sizeof loss));
+  return take_loss(e, job, loss);
 }
 
 static zb_status run_other(zb_executor *e, const zb_plan_job *job) {
@@ -214,7 +254,19 @@ static zb_status run_other(zb_executor *e, const zb_plan_job *job) {
   }
 }
 
+/* An asynchronous device times its jobs itself. */
+static zb_status run_enqueued(zb_executor *e, const zb_plan_job *job) {
+  const zb_device_def *device = e->params.device;
+  ZB_TRY(device->before_job(e->device, e->job));
+  if (zb_job_is_compute(job->kind))
+    ZB_TRY(device->launch(e->device, e->programs[job->subprogram], e->arena, e->program->pool_u64 + job->bases.begin));
+  else
+    ZB_TRY(run_other(e, job));
+  return device->after_job(e->device, e->job);
+}
+
 static zb_status run_job(zb_executor *e, const zb_plan_job *job) {
+  if (e->params.device->asynchronous) return run_enqueued(e, job);
   if (zb_job_is_compute(job->kind)) return run_compute(e, job);
   if (!e->times) return run_other(e, job);
   int64_t start = now_ps(e);
@@ -247,35 +299,60 @@ static zb_status name_job(const zb_executor *e, zb_status status) {
                         zb_executor_job_text(e->params.plan, e->params.rank, e->job, job, sizeof job), e->job, e->end);
 }
 
-static bool complete(zb_executor *e, int message) {
-  bool done = e->params.transport_def->test(e->params.transport, e->params.rank, message);
-  e->blocked_on = done ? -1 : message;
-  return done;
+/* Whether the message is complete; if so, what comes next comes after it. */
+static zb_status complete(zb_executor *e, int message, bool *out_done) {
+  const zb_transport_def *def = e->params.transport_def;
+  *out_done = def->test(e->params.transport, e->params.rank, message);
+  e->blocked_on = *out_done ? -1 : message;
+  return *out_done && def->order ? def->order(e->params.transport, e->params.rank, message) : NULL;
 }
 
-/* All jobs are done: what was posted must complete before the step ends. */
-static zb_executor_state drain(zb_executor *e) {
+/* All is done on an asynchronous device: what it knows only now. */
+static zb_status collect(zb_executor *e) {
+  for (int i = e->program->load_count; i < e->end; ++i) {
+    const zb_plan_job *job = &e->program->jobs[i];
+    if (job->kind == ZB_JOB_REPORT) ZB_TRY(take_loss(e, job, e->losses[job->micro_batch]));
+    if (!e->times) continue;
+    zb_run_times *times = &e->times[i];
+    if (!e->params.device->job_times(e->device, i, &times->start_ps, &times->end_ps)) continue;
+    if (zb_job_is_compute(job->kind)) e->compute_ps += times->end_ps - times->start_ps;
+  }
+  return NULL;
+}
+
+/* All jobs were started: what was posted must complete, and the device must come to its end. */
+static zb_status finish(zb_executor *e, zb_executor_state *out_state) {
+  bool done = true;
   for (; e->drain < e->end; ++e->drain) {
     const zb_plan_job *job = &e->program->jobs[e->drain];
-    if ((job->kind == ZB_JOB_SEND || job->kind == ZB_JOB_RECV) && !complete(e, job->message))
-      return ZB_EXECUTOR_BLOCKED;
+    if (job->kind != ZB_JOB_SEND && job->kind != ZB_JOB_RECV) continue;
+    ZB_TRY(complete(e, job->message, &done));
+    *out_state = ZB_EXECUTOR_BLOCKED;
+    if (!done) return NULL;
   }
-  return ZB_EXECUTOR_DONE;
+  if (e->params.device->asynchronous) {
+    zb_status status = e->params.device->poll(e->device, &done, &e->progress);
+    if (status) return blame_data(e, ZB_DATA_ANY, zb_status_note(status, "rank %d", e->params.rank));
+    *out_state = ZB_EXECUTOR_ENQUEUED;
+    if (!done) return NULL;
+    ZB_TRY(collect(e));
+  }
+  *out_state = ZB_EXECUTOR_DONE;
+  return NULL;
 }
 
 zb_status zb_executor_advance(zb_executor *e, zb_executor_state *out_state) {
   if (atomic_load_explicit(e->params.interrupted, memory_order_relaxed))
     return ZB_ERROR(INTERRUPTED, "the step was interrupted");
-  if (e->job >= e->end) {
-    *out_state = drain(e);
-    return *out_state == ZB_EXECUTOR_DONE ? e->params.device->synchronize(e->device) : NULL;
-  }
+  if (e->job >= e->end) return finish(e, out_state);
   const zb_plan_job *job = &e->program->jobs[e->job];
   for (; e->wait < job->waits.count; ++e->wait) {
     const zb_plan_job *other = &e->program->jobs[e->program->pool_u32[job->waits.begin + e->wait]];
-    if (complete(e, other->message)) continue;
+    bool done = true;
+    zb_status status = complete(e, other->message, &done);
+    if (status) return name_job(e, status);
     *out_state = ZB_EXECUTOR_BLOCKED;
-    return NULL;
+    if (!done) return NULL;
   }
   zb_status status = run_job(e, job);
   if (!status && e->params.poison && e->job >= e->program->load_count) status = check_and_fill(e);

@@ -22,14 +22,21 @@ static char *join(const char *folder, const char *name) {
 /* How the ranks of a real device are launched; on a virtual clock they all run in the caller. */
 static zb_status choose_transport(zb_session *session, const zb_session_params *params) {
   ZB_TRY(zb_transport_find(params->launch ? params->launch : "threads", &session->transport_def));
-  if (session->device->virtual_clock) ZB_TRY(zb_transport_find("virtual", &session->transport_def));
-  session->driver_def = session->device->virtual_clock ? &zb_driver_virtual : &zb_driver_threads;
+  if (session->device->transport) session->transport_def = session->device->transport;
+  session->driver_def = session->device->virtual_clock  ? &zb_driver_virtual
+                        : session->device->asynchronous ? &zb_driver_turns
+                                                        : &zb_driver_threads;
   return NULL;
 }
 
-static zb_status choose_device(zb_session *session, const zb_session_params *params) {
-  const char *name = params->device ? params->device : "cpu";
-  ZB_TRY(zb_device_find(name, &session->device));
+/* given: NULL, or the device, whatever the parameters say. */
+static zb_status choose_device(zb_session *session, const zb_session_params *params, const zb_device_def *given) {
+  const char *name = given ? given->name : params->device ? params->device : "cpu";
+  session->device = given;
+  if (!given) ZB_TRY(zb_device_find(name, &session->device));
+  if (session->device->asynchronous && (params->profile || params->costs))
+    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' does not time single ops", name),
+                          "--timeline and --trace show its jobs; a profiler of its maker shows its kernels");
   if (params->no_kernels && !session->device->virtual_clock)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' cannot run a plan without its kernels", name),
                           "use the device sim");
@@ -156,6 +163,9 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
         .rank = rank,
         .device = session->device,
         .device_params = {.rank = rank,
+                          .plan = session->plan,
+                          .beside = session->executor_count > 0 ? session->executors[0].device : NULL,
+                          .trace = params->trace,
                           .threads = params->threads > 0 ? params->threads : 1,
                           .no_kernels = params->no_kernels,
                           .reference = params->reference,
@@ -172,6 +182,8 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
     };
     ZB_TRY(zb_executor_init(&session->executors[rank], &executor));
     ++session->executor_count;
+    if (session->transport_def->attach)
+      ZB_TRY(session->transport_def->attach(session->transport, rank, session->executors[rank].device));
   }
   return NULL;
 }
@@ -205,7 +217,8 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
                              .count = session->executor_count,
                              .transport_def = session->transport_def,
                              .transport = session->transport,
-                             .interrupted = &session->interrupted};
+                             .interrupted = &session->interrupted,
+                             .timeout_ms = transport.timeout_ms};
   ZB_TRY(session->driver_def->start(&driver, &session->driver));
   ZB_TRY(run_load_jobs(session));
   if (!params->costs) return NULL;
@@ -231,7 +244,7 @@ zb_status zb_session_create_from(const zb_session_params *params, const zb_sessi
   session->params = *params;
   session->params.directory = session->params.data = session->params.device = session->params.resume =
       session->params.launch = NULL;
-  ZB_TRY_GOTO(choose_device(session, params));
+  ZB_TRY_GOTO(choose_device(session, params, sources->device));
   if (params->resume) {
     if (params->no_kernels) {
       status = ZB_ERROR(USAGE, "a run without kernels has nothing to resume");
@@ -328,6 +341,7 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
   const zb_plan *plan = session->plan;
   double sum = 0, idle = 0;
   int64_t last_ps = INT64_MIN;
+  bool timed = !session->device->asynchronous || session->params.trace; /* else only the device knows when it computed */
   for (int i = 0; i < plan->micro_batches; ++i)
     sum += session->micro_losses[i];
   for (int i = 0; i < session->executor_count && took_ps > 0; ++i)
@@ -343,7 +357,7 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
       .step = session->steps,
       .loss = session->params.no_kernels ? (double)NAN : sum / plan->micro_batches,
       .seconds = (double)took_ps / 1e12,
-      .idle_share = session->executor_count > 0 ? idle / session->executor_count : 0,
+      .idle_share = !timed ? (double)NAN : session->executor_count > 0 ? idle / session->executor_count : 0,
       .tokens = (double)elements * plan->micro_batches,
       .micro_losses = session->micro_losses,
       .micro_batches = plan->micro_batches,

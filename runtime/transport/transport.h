@@ -2,7 +2,7 @@
 #ifndef ZB_RUNTIME_TRANSPORT_H
 #define ZB_RUNTIME_TRANSPORT_H
 
-#include "runtime/plan/plan.h"
+#include "runtime/device/device.h"
 
 typedef struct zb_transport zb_transport;
 
@@ -38,6 +38,14 @@ typedef struct zb_transport_def {
   zb_status (*reset)(zb_transport *transport);
   /* Makes every wait of every rank fail with PEER and this reason. Thread-safe. */
   void (*abort)(zb_transport *transport, int rank, const char *reason);
+  /* ---- For asynchronous devices: all of these; others: NULL. A message is "complete" for `test` once the order of everything that it takes is
+   * fixed in the queues of the devices ---- */
+  /* Before the first post of that rank. */
+  zb_status (*attach)(zb_transport *transport, int rank, zb_device *device);
+  /* What the rank's device is given from now on runs after the message, which is complete in the sense above. */
+  zb_status (*order)(zb_transport *transport, int rank, int message);
+  /* Called again and again while nothing else is to do: notices peers that failed. */
+  zb_status (*poll)(zb_transport *transport);
   /* When a message that is complete became so: ps of the monotonic clock, or of the virtual one. For timelines. */
   int64_t (*complete_ps)(zb_transport *transport, int rank, int message);
 } zb_transport_def;

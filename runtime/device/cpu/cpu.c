@@ -188,11 +188,6 @@ const zb_kernel_fault *zb_cpu_fault(const zb_device *device) {
   return device->fault.set ? &device->fault : NULL;
 }
 
-zb_status zb_cpu_synchronize(zb_device *device) {
-  (void)device;
-  return NULL; /* launch returns when the kernels have */
-}
-
 void zb_cpu_profile(const zb_device *device, zb_device_profile *out) {
   *out = device->profile;
 }
@@ -217,7 +212,6 @@ const zb_device_def zb_device_cpu = {
     .release_program = zb_cpu_release_program,
     .launch = zb_cpu_launch,
     .fault = zb_cpu_fault,
-    .synchronize = zb_cpu_synchronize,
     .time_ops = zb_cpu_time_ops,
     .op_times = zb_cpu_op_times,
     .profile = zb_cpu_profile,

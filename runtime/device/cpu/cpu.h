@@ -16,7 +16,6 @@ zb_status zb_cpu_prepare(zb_device *device, const zb_plan_subprogram *subprogram
 void zb_cpu_release_program(zb_device *device, zb_device_program *program);
 zb_status zb_cpu_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) ZB_MUST_USE;
 const zb_kernel_fault *zb_cpu_fault(const zb_device *device);
-zb_status zb_cpu_synchronize(zb_device *device) ZB_MUST_USE;
 void zb_cpu_time_ops(zb_device *device, bool on);
 zb_op_time *zb_cpu_op_times(zb_device_program *program);
 const char *zb_cpu_instruction_set(void);

@@ -5,6 +5,7 @@
  * transport beside this file. Tests: test/runtime/exec.
  */
 #include "runtime/device/cpu/cpu.h"
+#include "runtime/device/sim/sim.h"
 
 extern const zb_device_def zb_device_sim;
 
@@ -13,6 +14,7 @@ const zb_device_def zb_device_sim = {
     .summary =
         "real values on a virtual clock, in one thread; --seed delays messages, --no-kernels runs the plan alone",
     .virtual_clock = true,
+    .transport = &zb_transport_virtual,
     .open = zb_cpu_open,
     .close = zb_cpu_close,
     .alloc = zb_cpu_alloc,
@@ -24,7 +26,6 @@ const zb_device_def zb_device_sim = {
     .release_program = zb_cpu_release_program,
     .launch = zb_cpu_launch,
     .fault = zb_cpu_fault,
-    .synchronize = zb_cpu_synchronize,
     .time_ops = zb_cpu_time_ops,
     .op_times = zb_cpu_op_times,
     .profile = zb_cpu_profile,
