@@ -268,6 +268,13 @@ MlirValue zb_build_reshape(zb_builder *b, MlirValue x, const int64_t *dims, int 
   return zb_build(b, "reshape", &x, 1, &attribute, 1);
 }
 
+MlirValue zb_build_cast(zb_builder *b, MlirValue x, zb_dtype dtype) {
+  zb_shape shape;
+  if (b->failed || (zb_type_shape(mlirValueGetType(x), &shape) && shape.dtype == dtype)) return x;
+  zb_attr attribute = zb_string("dtype", zb_dtype_name(dtype));
+  return zb_build(b, "cast", &x, 1, &attribute, 1);
+}
+
 MlirValue zb_build_sum_to(zb_builder *b, MlirValue x, const zb_shape *shape) {
   zb_shape from;
   if (b->failed || !zb_type_shape(mlirValueGetType(x), &from)) return b->failed = true, (MlirValue){NULL};

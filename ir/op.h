@@ -61,6 +61,14 @@ typedef struct zb_op_error {
 /* Sets both texts (hint may be NULL) and returns ZB_FAIL. Text: "what is wrong: expected X, got Y (C1)". */
 zb_result zb_op_fail(zb_op_error *error, const char *hint, const char *format, ...) ZB_PRINTF(3, 4);
 
+/* What mixed precision (passes/mixed_precision.c) does with an op, where `low` is the narrow type (bf16) and f32 the full one. */
+typedef enum zb_mixed {
+  ZB_MIXED_FULL,   /* operands and results in f32: what is not known to bear less */
+  ZB_MIXED_LOW,    /* operands cast to low: products */
+  ZB_MIXED_FOLLOW, /* low if its operands are; f32 if one of them is: views, copies, cheap arithmetic */
+  ZB_MIXED_ANY,    /* takes each operand as it comes, computes in f32: casts, losses */
+} zb_mixed;
+
 typedef struct zb_cost {
   double flops;         /* multiply and add count as one each */
   double product_flops; /* the part of them in matrix products */
@@ -85,6 +93,8 @@ typedef struct zb_op_def {
   const zb_attr_def *attrs; /* ends with a row whose name is NULL; NULL for none */
   zb_op_class op_class;
   unsigned traits;
+  zb_mixed mixed;         /* of VIEWs it counts as FOLLOW */
+  unsigned full_operands; /* MIXED_LOW: bit k: operand k of the row stays f32 */
   /* Result shapes from operand shapes and attributes, checking all constraints; results has result_count entries, which
    * the op has (given for ops with a variable number). NULL: results may have any type. */
   zb_result (*infer)(const zb_op_view *op, zb_shape *results, int result_count, zb_op_error *error);

@@ -30,6 +30,7 @@ static const struct {
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
     {"zb-dce", NULL},
+    {"zb-mixed-precision", "precision=$precision"}, // left out by --precision f32
     {"zb-autodiff", "optimizer=\"$optimizer\",micro-batches=$micro_batches"},
     {"zb-split-grad", NULL},
     {"zb-canonicalize", NULL},
@@ -78,6 +79,7 @@ static zb_status word_text(const char *word, const zb_compile_params *p, char **
   else if (WORD("cuts")) zb_text_add(&text, "%s", p->cuts ? p->cuts : "");
   else if (WORD("costs")) zb_text_add(&text, "%s", p->costs ? p->costs : "");
   else if (WORD("schedule")) zb_text_add(&text, "%s", p->schedule);
+  else if (WORD("precision")) zb_text_add(&text, "%s", p->precision);
   else if (WORD("metric")) zb_text_add(&text, "%s", p->metric ? p->metric : "barrier");
   else if (WORD("memory_limit")) zb_text_add(&text, "%llu", (unsigned long long)p->memory_limit);
   else if (WORD("model")) zb_text_add(&text, "%s", base_name(p->model));
@@ -106,6 +108,7 @@ static zb_status build_pipeline(const zb_compile_params *p, zb_pipeline *out) {
   if (p->pipeline) return zb_pipeline_parse(p->pipeline, out);
   for (int i = 0; i < PIPELINE_LENGTH; ++i) {
     if (p->no_raise && strcmp(default_pipeline[i].pass, "zb-raise") == 0) continue;
+    if (strcmp(p->precision, "f32") == 0 && strcmp(default_pipeline[i].pass, "zb-mixed-precision") == 0) continue;
     ZB_TRY(add_default(out, default_pipeline[i].pass, default_pipeline[i].options, p));
   }
   return NULL;
@@ -212,6 +215,7 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
       {"schedule", p->schedule != NULL}, {"placement", p->placement != NULL}, {"metric", p->metric != NULL},
       {"optimizer", p->optimizer != NULL}, {"cuts", p->cuts != NULL},      {"costs", p->costs != NULL},
       {"memory-limit", p->memory_limit != 0}, {"no-raise", p->no_raise},
+      {"precision", p->precision != NULL},
   };
   for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i)
     if (options[i].given)
@@ -225,6 +229,7 @@ static zb_status complete_params(zb_compile_params *p, owned_texts *owned, bool 
   *out_open = false;
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
   if (p->pipeline) ZB_TRY(check_own_pipeline(p));
+  if (!p->precision) p->precision = "f32";
   ZB_TRY(check_counts(p));
   if (p->weights && ends_with(p->model, ".onnx"))
     return zb_status_hint(ZB_ERROR(USAGE, "--weights: '%s' holds its own values; only .mlir models take them from a file", p->model),

@@ -84,9 +84,11 @@ static zb_status emit_messages(emitter *e) {
 static zb_status emit_header(emitter *e, const char *model, const char *optimizer) {
   zb_plan *plan = e->plan;
   const char *schedule = zb_get_string(e->module, "zb.schedule"), *placement = zb_get_string(e->module, "zb.placement");
+  const char *precision = zb_get_string(e->module, ZB_ATTR_PRECISION);
   plan->producer = "zbc " ZB_VERSION;
   plan->model = zb_plan_strdup(e->memory, model ? model : "");
   plan->optimizer = zb_plan_strdup(e->memory, optimizer ? optimizer : "");
+  plan->precision = zb_plan_strdup(e->memory, precision ? precision : "f32");
   plan->schedule = zb_plan_strdup(e->memory, schedule ? schedule : "");
   plan->placement = zb_plan_strdup(e->memory, placement ? placement : "");
   plan->rank_count = (int)zb_get_i64(e->module, "zb.ranks", 0);
@@ -104,7 +106,9 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->model_hash = ZB_FNV_START;
   plan->stage_rank = PLAN_NEW(e, plan->stage_count, int);
   plan->ranks = PLAN_NEW(e, plan->rank_count, zb_plan_rank);
-  if (!plan->stage_rank || !plan->ranks || !plan->model || !plan->optimizer || !plan->schedule || !plan->placement) return ZB_OUT_OF_MEMORY();
+  if (!plan->stage_rank || !plan->ranks || !plan->model || !plan->optimizer || !plan->precision || !plan->schedule ||
+      !plan->placement)
+    return ZB_OUT_OF_MEMORY();
   for (int s = 0; s < plan->stage_count; ++s) plan->stage_rank[s] = (int)zb_ints_at(e->module, "zb.stage_rank", s);
   ZB_TRY(emit_messages(e));
   return emit_inputs(e);

@@ -8,7 +8,8 @@
 // pass every view can be expressed by strides over its base, and every reader takes the strides that it gets. It also decides
 // whether the product that feeds a zb.accumulate adds into the sum itself (unit attribute zb.fold): if nobody else reads it
 // and its row ACCUMULATES. Reshapes between the two are looked through: they are the same bytes. Both decisions can change bits, so they are
-// made here, on the whole program, before partition.
+// made here, on the whole program, before partition. So is whether a sum of bf16 values is rounded to bf16 or given as f32: where its only reader
+// is a cast to f32, the cast becomes part of it.
 //
 // A copy that a gradient op needs carries the op's zb.of, so that it lands in its stage; copies are shared by the forward readers of a
 // value, and by gradient ops of one zb.of. A gradient op also takes the copy that the op it differentiates read.
@@ -232,6 +233,15 @@ static zb_status layouts_init(MlirOperation function, layouts *l) {
   return NULL;
 }
 
+// Gradients that leave bf16 for good, dW above all, do so in the op that sums them.
+static zb_result widen_sums(zb_pass *pass, MlirBlock block) {
+  zb_op_list list;
+  ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));
+  for (size_t i = 0; i < list.count; ++i) pass->changes += zb_fold_widening_cast(list.ops[i]);
+  zb_op_list_deinit(&list);
+  return ZB_OK;
+}
+
 static zb_result run(zb_pass *pass, MlirModule module) {
   layouts l = {0};
   MlirOperation function;
@@ -239,10 +249,11 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   zb_status status = NULL;
   zb_result result = ZB_FAIL;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
+  if (!widen_sums(pass, block)) return ZB_FAIL;
   ZB_TRY_GOTO(layouts_init(function, &l));
   if (!visit_all(&l)) goto cleanup;
   decide_folds(&l);
-  pass->changes = l.changes;
+  pass->changes += l.changes;
   result = ZB_OK;
 cleanup:
   zb_graph_deinit(&l.graph);

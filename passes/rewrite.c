@@ -196,6 +196,39 @@ zb_status zb_erase_dead(MlirBlock block, int64_t *erased) {
   return NULL;
 }
 
+// The op of a row with the optional attribute `dtype` that makes the value, through views, if every value on the way has one reader.
+static MlirOperation sum_behind_views(MlirValue value) {
+  for (;;) {
+    MlirOperation op = zb_producer(value);
+    const zb_op_def *def = mlirOperationIsNull(op) ? NULL : zb_op_find(op);
+    if (!def || !zb_value_used_once(value) || mlirOperationGetNumResults(op) != 1 || zb_is_numbered(op)) return (MlirOperation){0};
+    for (const zb_attr_def *row = def->attrs; row && row->name; ++row)
+      if (row->optional && strcmp(row->name, "dtype") == 0) return op;
+    if (def->op_class != ZB_CLASS_VIEW || mlirOperationGetNumOperands(op) != 1) return (MlirOperation){0};
+    value = mlirOperationGetOperand(op, 0);
+  }
+}
+
+bool zb_fold_widening_cast(MlirOperation op) {
+  zb_shape from, to;
+  if (!zb_op_is(op, "zb.cast") || zb_is_numbered(op)) return false;
+  MlirValue value = mlirOperationGetOperand(op, 0);
+  if (!zb_type_shape(mlirValueGetType(value), &from) || !zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &to)) return false;
+  if (to.dtype != ZB_F32 || (from.dtype != ZB_BF16 && from.dtype != ZB_F16)) return false;
+  MlirOperation sum = sum_behind_views(value);
+  if (mlirOperationIsNull(sum)) return false;
+  MlirContext context = mlirOperationGetContext(op);
+  mlirOperationSetAttributeByName(sum, text_ref("dtype"), zb_mlir_string(context, zb_dtype_name(to.dtype)));
+  for (MlirValue at = value;; at = mlirOperationGetOperand(zb_producer(at), 0)) {
+    zb_type_shape(mlirValueGetType(at), &from);
+    from.dtype = to.dtype;
+    mlirValueSetType(at, zb_shape_type(context, &from));
+    if (mlirOperationEqual(zb_producer(at), sum)) break;
+  }
+  zb_replace_op(op, value);
+  return true;
+}
+
 // ---- What a value depends on ----
 
 static uint8_t argument_depends(MlirOperation function, int index) {

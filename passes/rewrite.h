@@ -58,6 +58,10 @@ void zb_erase_op(MlirOperation op);
  * *erased counts them. */
 zb_status zb_erase_dead(MlirBlock block, int64_t *erased) ZB_MUST_USE;
 
+/* A zb.cast from bf16 or f16 to f32 of a sum that nobody else reads: its op gives f32 itself ({dtype = "f32"}, of rows that have it), through
+ * views between, and the cast is erased. The sum is then not rounded on the way. Whether it was done. */
+bool zb_fold_widening_cast(MlirOperation op);
+
 /* ---- What a value depends on ---- */
 
 enum {

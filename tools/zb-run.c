@@ -355,8 +355,10 @@ static void print_header(const zb_session *session, const arguments *args) {
   char bytes[32];
   for (int rank = 0; rank < info.ranks; ++rank)
     if (zb_session_arena_bytes(session, rank) > largest) largest = zb_session_arena_bytes(session, rank);
-  printf("%s: %s, %d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %sB a rank\n", info.model,
-         info.schedule, info.ranks, info.device, info.instruction_set, info.threads, info.stages, info.micro_batches,
+  bool mixed = strcmp(info.precision, "f32") != 0;
+  printf("%s%s%s: %s, %d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %sB a rank\n",
+         info.model, mixed ? " in " : "", mixed ? info.precision : "", info.schedule, info.ranks,
+         info.device, info.instruction_set, info.threads, info.stages, info.micro_batches,
          short_number((double)largest, bytes));
   if (args->resume) printf("resumed after step %lld\n", (long long)zb_session_steps(session));
 }

@@ -41,6 +41,7 @@ typedef struct globs {
       "times that zb-run --profile or --calibrate measured, for cuts and schedule (default: a model that is the same on every machine)")          \
   ROW("--weights", TEXT, params.weights, "FILE",                                                                                                  \
       "safetensors with the values of an .mlir model's parameters (default: drawn at random)")                                                    \
+  ROW("--precision", PRECISION, params.precision, "NAME", "what values are computed and kept in:")                                               \
   ROW("--no-raise", FLAG, params.no_raise, "", "keep GELU, RMSNorm and attention as the exporter took them apart")                                \
   ROW("--csv", TEXT, params.csv, "F.csv", "write the order of the plan, as PyTorch's pipelining reads it")                                        \
   ROW("--timeline", TEXT, params.timeline, "F.svg|.json", "picture of the simulated step")                                                               \
@@ -57,7 +58,7 @@ typedef struct options {
   bool json, help_passes, help, version;
 } options;
 
-typedef enum kind { TEXT, COUNT, BYTES, GLOB, OPTIMIZER, FLAG } kind;
+typedef enum kind { TEXT, COUNT, BYTES, GLOB, OPTIMIZER, PRECISION, FLAG } kind;
 
 typedef struct option_row {
   const char *option, *argument, *help;
@@ -105,6 +106,8 @@ static void print_option(const option_row *row) {
     if (line) printf("%*s%s%s\n", HELP_COLUMN, "", line, i == 0 ? " (default)" : "");
     zb_free(line);
   }
+  for (int i = 0; row->kind == PRECISION && zb_precision_name(i); ++i)
+    printf("%*s%-6s %s%s\n", HELP_COLUMN, "", zb_precision_name(i), zb_precision_help(i), i == 0 ? " (default)" : "");
 }
 
 static void print_help(void) {

@@ -31,6 +31,7 @@ typedef struct zb_compile_params {
   const char *cuts;           /* names of nodes or values after which a stage ends, comma separated; NULL: chosen by cost */
   const char *csv;            /* file to write the order to that the plan has, or NULL */
   const char *timeline;       /* file to draw the simulated step to, SVG or Chrome trace by its ending .svg or .json, or NULL */
+  const char *precision;      /* a name of zb/precisions.def: "f32", "bf16"; NULL: f32 */
   bool no_raise;
   const char *dump_directory; /* IR after each pass, or NULL */
   const char *pipeline;       /* NULL: the default one */
@@ -80,6 +81,9 @@ ZB_API zb_status zb_plan_timeline_file(const char *directory, const char *path) 
  * "adamw:lr=3e-4,beta1=0.9,beta2=0.95,eps=1e-8,weight_decay=0.1". NULL: the optimizer that trains when none is named. *out is the caller's
  * (zb_free). USAGE with a hint for a wrong line. */
 ZB_API zb_status zb_optimizer_complete(const char *line, char **out) ZB_MUST_USE;
+/* The choices of `precision`, for --help; NULL past the end. */
+ZB_API const char *zb_precision_name(int index);
+ZB_API const char *zb_precision_help(int index);
 /* The names of the optimizers, for --help; NULL past the end. */
 ZB_API const char *zb_optimizer_name(int index);
 

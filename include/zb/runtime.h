@@ -77,6 +77,7 @@ ZB_API zb_status zb_session_memory(const zb_session *session, int rank, zb_sessi
 /* What is being run; texts live as long as the session. */
 typedef struct zb_session_info {
   const char *model, *schedule, *optimizer, *device;
+  const char *precision;       /* "f32", or the low type of mixed precision: "bf16" */
   const char *instruction_set; /* "avx512": within one, results are bitwise the same; machines of two differ in the last bits */
   int ranks, stages, micro_batches, threads;
 } zb_session_info;

@@ -79,61 +79,61 @@ static zb_result grad_neg(zb_builder *b, MlirOperation op, const MlirValue *dout
   { NAME, ZB_ATTR_FLOAT, true, DEFAULT, HELP }
 #define NO_ATTRS NULL
 
-/* X(name, kinds, saved, gradient, flops, attributes, meaning). flops: per element, transcendental functions count as 8.
- */
+/* X(name, kinds, mixed, saved, gradient, flops, attributes, meaning). flops: per element, transcendental functions count
+ * as 8. mixed: what PyTorch's autocast keeps in f32 is FULL. */
 #define UNARY_OPS(X)                                                                                                   \
-  X(abs, numbers, x, grad_from_x, 1, NO_ATTRS, "|x|; gradient 0 at 0.")                                                \
-  X(acos, reals, x, grad_from_x, 8, NO_ATTRS, "Inverse cosine.")                                                       \
-  X(acosh, reals, x, grad_from_x, 8, NO_ATTRS, "Inverse hyperbolic cosine.")                                           \
-  X(asin, reals, x, grad_from_x, 8, NO_ATTRS, "Inverse sine.")                                                         \
-  X(asinh, reals, x, grad_from_x, 8, NO_ATTRS, "Inverse hyperbolic sine.")                                             \
-  X(atan, reals, x, grad_from_x, 8, NO_ATTRS, "Inverse tangent.")                                                      \
-  X(atanh, reals, x, grad_from_x, 8, NO_ATTRS, "Inverse hyperbolic tangent.")                                          \
-  X(cos, reals, x, grad_from_x, 8, NO_ATTRS, "Cosine.")                                                                \
-  X(cosh, reals, x, grad_from_x, 8, NO_ATTRS, "Hyperbolic cosine.")                                                    \
-  X(celu, reals, x, grad_from_x, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "slope scale left of 0")),                    \
+  X(abs, numbers, FOLLOW, x, grad_from_x, 1, NO_ATTRS, "|x|; gradient 0 at 0.")                                        \
+  X(acos, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Inverse cosine.")                                                 \
+  X(acosh, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Inverse hyperbolic cosine.")                                   \
+  X(asin, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Inverse sine.")                                                   \
+  X(asinh, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Inverse hyperbolic sine.")                                     \
+  X(atan, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Inverse tangent.")                                              \
+  X(atanh, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Inverse hyperbolic tangent.")                                  \
+  X(cos, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Cosine.")                                                        \
+  X(cosh, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Hyperbolic cosine.")                                              \
+  X(celu, reals, FOLLOW, x, grad_from_x, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "slope scale left of 0")),            \
     "max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).")                                                               \
-  X(clip, numbers, x, grad_from_x, 2,                                                                                  \
+  X(clip, numbers, FOLLOW, x, grad_from_x, 2,                                                                          \
     ZB_ATTRS(OPTIONAL_FLOAT("min", -INFINITY, "lower bound"), OPTIONAL_FLOAT("max", INFINITY, "upper bound")),         \
     "min(max(x, min), max); the gradient passes where min <= x <= max.")                                               \
-  X(elu, reals, x, grad_from_x, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "scale left of 0")),                           \
+  X(elu, reals, FOLLOW, x, grad_from_x, 10, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "scale left of 0")),                   \
     "x > 0 ? x : alpha * (exp(x) - 1).")                                                                               \
-  X(erf, reals, x, grad_from_x, 8, NO_ATTRS, "Error function.")                                                        \
-  X(exp, reals, out, grad_from_out, 8, NO_ATTRS, "e to the power of x.")                                               \
-  X(gelu, reals, x, grad_from_x, 14,                                                                                   \
+  X(erf, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Error function.")                                                \
+  X(exp, reals, FULL, out, grad_from_out, 8, NO_ATTRS, "e to the power of x.")                                         \
+  X(gelu, reals, FOLLOW, x, grad_from_x, 14,                                                                           \
     ZB_ATTRS({"tanh", ZB_ATTR_BOOL, true, 0, "true: the tanh approximation; false: erf"}),                             \
     "0.5 x (1 + erf(x / sqrt 2)), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).")                                \
-  X(hard_sigmoid, reals, x, grad_from_x, 4,                                                                            \
+  X(hard_sigmoid, reals, FOLLOW, x, grad_from_x, 4,                                                                    \
     ZB_ATTRS(OPTIONAL_FLOAT("alpha", 0.2, "slope"), OPTIONAL_FLOAT("beta", 0.5, "value at 0")),                        \
     "max(0, min(1, alpha * x + beta)).")                                                                               \
-  X(hard_swish, reals, x, grad_from_x, 5, NO_ATTRS, "x * max(0, min(1, x / 6 + 0.5)).")                                \
-  X(leaky_relu, reals, x, grad_from_x, 2, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 0.01, "slope left of 0")),                  \
+  X(hard_swish, reals, FOLLOW, x, grad_from_x, 5, NO_ATTRS, "x * max(0, min(1, x / 6 + 0.5)).")                        \
+  X(leaky_relu, reals, FOLLOW, x, grad_from_x, 2, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 0.01, "slope left of 0")),          \
     "x < 0 ? alpha * x : x.")                                                                                          \
-  X(log, reals, x, grad_from_x, 8, NO_ATTRS, "Natural logarithm.")                                                     \
-  X(mish, reals, x, grad_from_x, 18, NO_ATTRS, "x * tanh(softplus(x)).")                                               \
-  X(neg, numbers, out, grad_neg, 1, NO_ATTRS, "-x.")                                                                   \
-  X(reciprocal, reals, out, grad_from_out, 1, NO_ATTRS, "1 / x.")                                                      \
-  X(relu, numbers, out, grad_from_out, 1, NO_ATTRS, "max(0, x); gradient 0 at 0.")                                     \
-  X(rsqrt, reals, out, grad_from_out, 2, NO_ATTRS, "1 / sqrt(x).")                                                     \
-  X(selu, reals, x, grad_from_x, 10,                                                                                   \
+  X(log, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Natural logarithm.")                                               \
+  X(mish, reals, FOLLOW, x, grad_from_x, 18, NO_ATTRS, "x * tanh(softplus(x)).")                                       \
+  X(neg, numbers, FOLLOW, out, grad_neg, 1, NO_ATTRS, "-x.")                                                           \
+  X(reciprocal, reals, FULL, out, grad_from_out, 1, NO_ATTRS, "1 / x.")                                                \
+  X(relu, numbers, FOLLOW, out, grad_from_out, 1, NO_ATTRS, "max(0, x); gradient 0 at 0.")                             \
+  X(rsqrt, reals, FULL, out, grad_from_out, 2, NO_ATTRS, "1 / sqrt(x).")                                               \
+  X(selu, reals, FOLLOW, x, grad_from_x, 10,                                                                           \
     ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1.67326319217681884765625, "scale left of 0"),                                    \
              OPTIONAL_FLOAT("gamma", 1.05070102214813232421875, "scale of all")),                                      \
     "gamma * (x > 0 ? x : alpha * (exp(x) - 1)).")                                                                     \
-  X(shrink, reals, x, grad_from_x, 3,                                                                                  \
+  X(shrink, reals, FOLLOW, x, grad_from_x, 3,                                                                          \
     ZB_ATTRS(OPTIONAL_FLOAT("bias", 0, "moved towards 0 by this"),                                                     \
              OPTIONAL_FLOAT("lambda", 0.5, "half width of the dead zone")),                                            \
     "x < -lambda ? x + bias : x > lambda ? x - bias : 0.")                                                             \
-  X(sigmoid, reals, out, grad_from_out, 10, NO_ATTRS, "1 / (1 + exp(-x)).")                                            \
-  X(silu, reals, x, grad_from_x, 12, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "factor inside the sigmoid")),                \
+  X(sigmoid, reals, FOLLOW, out, grad_from_out, 10, NO_ATTRS, "1 / (1 + exp(-x)).")                                    \
+  X(silu, reals, FOLLOW, x, grad_from_x, 12, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "factor inside the sigmoid")),        \
     "x * sigmoid(alpha * x).")                                                                                         \
-  X(sin, reals, x, grad_from_x, 8, NO_ATTRS, "Sine.")                                                                  \
-  X(sinh, reals, x, grad_from_x, 8, NO_ATTRS, "Hyperbolic sine.")                                                      \
-  X(softplus, reals, x, grad_from_x, 16, NO_ATTRS, "log(1 + exp(x)), without overflow.")                               \
-  X(softsign, reals, x, grad_from_x, 3, NO_ATTRS, "x / (1 + |x|).")                                                    \
-  X(sqrt, reals, out, grad_from_out, 1, NO_ATTRS, "Square root.")                                                      \
-  X(tan, reals, x, grad_from_x, 8, NO_ATTRS, "Tangent.")                                                               \
-  X(tanh, reals, out, grad_from_out, 8, NO_ATTRS, "Hyperbolic tangent.")                                               \
-  X(thresholded_relu, reals, x, grad_from_x, 1, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "threshold")), "x > alpha ? x : 0.")
+  X(sin, reals, FOLLOW, x, grad_from_x, 8, NO_ATTRS, "Sine.")                                                          \
+  X(sinh, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Hyperbolic sine.")                                                \
+  X(softplus, reals, FULL, x, grad_from_x, 16, NO_ATTRS, "log(1 + exp(x)), without overflow.")                         \
+  X(softsign, reals, FOLLOW, x, grad_from_x, 3, NO_ATTRS, "x / (1 + |x|).")                                            \
+  X(sqrt, reals, FOLLOW, out, grad_from_out, 1, NO_ATTRS, "Square root.")                                              \
+  X(tan, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Tangent.")                                                         \
+  X(tanh, reals, FOLLOW, out, grad_from_out, 8, NO_ATTRS, "Hyperbolic tangent.")                                       \
+  X(thresholded_relu, reals, FOLLOW, x, grad_from_x, 1, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "threshold")), "x > alpha ? x : 0.")
 
 #define DOC_reals "C1: the element type of x is a float type.\n"
 #define DOC_numbers "C1: the element type of x is a float type, i64 or i32.\n"
@@ -141,7 +141,7 @@ static zb_result grad_neg(zb_builder *b, MlirOperation op, const MlirValue *dout
 #define DOC_logic "C1: the element type of x is i1.\n"
 #define DOC_classified "C1: the element type of x is a float type. The result is i1.\n"
 
-#define UNARY_ROWS(NAME, KINDS, SAVED, GRADIENT, FLOPS, ATTRIBUTES, MEANING)                                           \
+#define UNARY_ROWS(NAME, KINDS, MIXED, SAVED, GRADIENT, FLOPS, ATTRIBUTES, MEANING)                                    \
   static zb_cost cost_##NAME(const zb_op_view *op, const zb_shape *results, int count) {                               \
     (void)op, (void)count;                                                                                             \
     return zb_cost_per_element(&results[0], FLOPS);                                                                    \
@@ -159,6 +159,7 @@ static zb_result grad_neg(zb_builder *b, MlirOperation op, const MlirValue *dout
       .attrs = ATTRIBUTES,                                                                                             \
       .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE,                                                                  \
+      .mixed = ZB_MIXED_##MIXED,                                                                                       \
       .infer = infer_##KINDS,                                                                                          \
       .cost = cost_##NAME,                                                                                             \
       .grad = GRADIENT,                                                                                                \
@@ -206,6 +207,7 @@ static zb_cost cost_flat(const zb_op_view *op, const zb_shape *results, int coun
       .attrs = ATTRIBUTES,                                                                                             \
       .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE | ZB_TRAIT_ZERO_GRADIENT,                                         \
+      .mixed = ZB_MIXED_FOLLOW,                                                                                        \
       .infer = infer_##KINDS,                                                                                          \
       .cost = cost_flat,                                                                                               \
   };
@@ -356,23 +358,23 @@ static MlirValue split_binary(zb_builder *b, MlirOperation op, int result, MlirV
   return b->failed ? whole : zb_build_sum_to(b, whole, &shape);
 }
 
-/* X(name, kinds, traits, flops, meaning) */
+/* X(name, kinds, mixed, traits, flops, meaning) */
 #define BINARY_OPS(X)                                                                                                  \
-  X(add, numbers, ZB_TRAIT_COMMUTATIVE, 1, "lhs + rhs.")                                                               \
-  X(sub, numbers, 0, 1, "lhs - rhs.")                                                                                  \
-  X(mul, numbers, ZB_TRAIT_COMMUTATIVE, 1, "lhs * rhs.")                                                               \
-  X(div, numbers, 0, 1, "lhs / rhs; integers truncate, division by 0 is an error.")                                    \
-  X(pow, reals, 0, 16, "lhs to the power of rhs.")                                                                     \
-  X(max, numbers, ZB_TRAIT_COMMUTATIVE, 1, "The greater one; NaN if either is.")                                       \
-  X(min, numbers, ZB_TRAIT_COMMUTATIVE, 1, "The smaller one; NaN if either is.")                                       \
-  X(prelu, reals, 0, 2, "lhs >= 0 ? lhs : rhs * lhs; rhs is the slope.")
+  X(add, numbers, FOLLOW, ZB_TRAIT_COMMUTATIVE, 1, "lhs + rhs.")                                                       \
+  X(sub, numbers, FOLLOW, 0, 1, "lhs - rhs.")                                                                          \
+  X(mul, numbers, FOLLOW, ZB_TRAIT_COMMUTATIVE, 1, "lhs * rhs.")                                                       \
+  X(div, numbers, FOLLOW, 0, 1, "lhs / rhs; integers truncate, division by 0 is an error.")                            \
+  X(pow, reals, FULL, 0, 16, "lhs to the power of rhs.")                                                               \
+  X(max, numbers, FOLLOW, ZB_TRAIT_COMMUTATIVE, 1, "The greater one; NaN if either is.")                               \
+  X(min, numbers, FOLLOW, ZB_TRAIT_COMMUTATIVE, 1, "The smaller one; NaN if either is.")                               \
+  X(prelu, reals, FOLLOW, 0, 2, "lhs >= 0 ? lhs : rhs * lhs; rhs is the slope.")
 
 #define BINARY_DOC_reals "C1: the element type of lhs is a float type."
 #define BINARY_DOC_numbers "C1: the element type of lhs is a float type, i64 or i32."
 #define BINARY_DOC_integers "C1: the element type of lhs is i64 or i32."
 #define BINARY_DOC_logic "C1: the element type of lhs is i1."
 
-#define BINARY_ROWS(NAME, KINDS, TRAITS, FLOPS, MEANING)                                                               \
+#define BINARY_ROWS(NAME, KINDS, MIXED, TRAITS, FLOPS, MEANING)                                                        \
   static zb_cost cost_##NAME(const zb_op_view *op, const zb_shape *results, int count) {                               \
     (void)op, (void)count;                                                                                             \
     return zb_cost_per_element(&results[0], FLOPS);                                                                    \
@@ -392,6 +394,7 @@ static MlirValue split_binary(zb_builder *b, MlirOperation op, int result, MlirV
       .results = "out",                                                                                                \
       .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE | (TRAITS),                                                       \
+      .mixed = ZB_MIXED_##MIXED,                                                                                       \
       .infer = infer_binary_##KINDS,                                                                                   \
       .cost = cost_##NAME,                                                                                             \
       .grad = grad_binary,                                                                                             \
@@ -457,6 +460,7 @@ BINARY_FLAT_OPS(BINARY_FLAT_ROWS)
       .results = "out",                                                                                                \
       .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE | ZB_TRAIT_ZERO_GRADIENT | (TRAITS),                              \
+      .mixed = ZB_MIXED_FOLLOW,                                                                                        \
       .infer = infer_comparison,                                                                                       \
       .cost = cost_flat,                                                                                               \
   };
@@ -492,6 +496,7 @@ const zb_op_def zb_op_where = {
     .results = "out",
     .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ELEMENTWISE,
+    .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_where,
     .cost = cost_flat,
     .grad = grad_where,
@@ -561,6 +566,7 @@ const zb_op_def zb_op_cast = {
     .attrs = ZB_ATTRS({"dtype", ZB_ATTR_STRING, false, 0, "element type of the result: dtype = \"f32\""}),
     .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
+    .mixed = ZB_MIXED_ANY,
     .infer = infer_cast,
     .cost = cost_flat,
     .grad = grad_cast,
@@ -579,10 +585,7 @@ static zb_result infer_cast_grad(const zb_op_view *op, zb_shape *results, int co
 static MlirValue split_cast(zb_builder *b, MlirOperation op, int result) {
   (void)result;
   MlirValue dout = zb_operand(op, 0);
-  zb_shape shape = zb_value_shape(zb_result_value(op, 0));
-  if (zb_value_shape(dout).dtype == shape.dtype) return dout;
-  zb_attr dtype = zb_string("dtype", zb_dtype_name(shape.dtype));
-  return zb_build(b, "cast", &dout, 1, &dtype, 1);
+  return zb_build_cast(b, dout, zb_value_shape(zb_result_value(op, 0)).dtype);
 }
 
 const zb_op_def zb_op_cast_grad = {

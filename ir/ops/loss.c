@@ -60,8 +60,8 @@ static zb_result infer_cross_entropy(const zb_op_view *op, zb_shape *results, in
   (void)count;
   if (!check_labels(op, 0, 1, error)) return ZB_FAIL;
   results[1] = op->operands[1];
-  results[1].dtype = op->operands[0].dtype;
-  return loss_shape(op, &op->operands[1], op->operands[0].dtype, &results[0], error);
+  results[1].dtype = zb_dtype_wide(op->operands[0].dtype);
+  return loss_shape(op, &op->operands[1], results[1].dtype, &results[0], error);
 }
 
 static zb_result grad_cross_entropy(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
@@ -76,12 +76,13 @@ static zb_result grad_cross_entropy(zb_builder *b, MlirOperation op, const MlirV
 const zb_op_def zb_op_cross_entropy = {
     .name = "cross_entropy",
     .summary = "-log softmax(logits)[label], reduced over rows; lse is log(sum(exp(logits))).",
-    .doc = C1_TO_C4("logits") "\n",
+    .doc = C1_TO_C4("logits") " The loss and lse of bf16 and f16 logits are f32.\n",
     .operands = "logits, labels",
     .results = "loss, lse",
     .attrs = ZB_ATTRS(LOSS_ATTRS),
     .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
+    .mixed = ZB_MIXED_ANY,
     .infer = infer_cross_entropy,
     .cost = cost_scores,
     .grad = grad_cross_entropy,
@@ -91,9 +92,9 @@ static zb_result infer_cross_entropy_grad(const zb_op_view *op, zb_shape *result
   (void)count;
   zb_shape loss, lse = op->operands[1];
   if (!check_labels(op, 0, 1, error)) return ZB_FAIL;
-  if (!loss_shape(op, &op->operands[1], op->operands[0].dtype, &loss, error)) return ZB_FAIL;
-  lse.dtype = op->operands[0].dtype;
-  if (!zb_check_type(op, 2, &lse, "the shape of labels, the element type of logits", "C5", error)) return ZB_FAIL;
+  lse.dtype = zb_dtype_wide(op->operands[0].dtype);
+  if (!loss_shape(op, &op->operands[1], lse.dtype, &loss, error)) return ZB_FAIL;
+  if (!zb_check_type(op, 2, &lse, "the shape of labels, the type of the loss", "C5", error)) return ZB_FAIL;
   results[0] = op->operands[0];
   return zb_check_type(op, 3, &loss, "the type of the loss", "C6", error);
 }

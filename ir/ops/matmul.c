@@ -55,7 +55,7 @@ static zb_result infer(const zb_op_view *op, zb_shape *results, int count, zb_op
   product p;
   if (!check_product(op, &p, error)) return ZB_FAIL;
   results[0] = p.out;
-  return ZB_OK;
+  return zb_check_sum_dtype(op, p.out.dtype, &results[0].dtype, "C6", error);
 }
 
 static zb_cost cost(const zb_op_view *op, const zb_shape *results, int count) {
@@ -70,13 +70,18 @@ static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, co
   zb_op_view view;
   zb_op_view_storage storage;
   if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
-  MlirValue operands[] = {zb_operand(op, LHS), zb_operand(op, RHS), dout[0]};
-  return zb_build_grad_op(b, "matmul_grad", operands, 3, view.attrs.items, view.attrs.count, 2, needs, din);
+  /* The gradient of an f32 sum of bf16 products is rounded before it is multiplied again, as that of a bf16 result is. */
+  MlirValue gradient = zb_build_cast(b, dout[0], view.operands[LHS].dtype);
+  zb_attr attrs[] = {zb_bool("transpose_lhs", zb_attr_bool(&view.attrs, "transpose_lhs", false)),
+                     zb_bool("transpose_rhs", zb_attr_bool(&view.attrs, "transpose_rhs", false))};
+  MlirValue operands[] = {zb_operand(op, LHS), zb_operand(op, RHS), gradient};
+  return zb_build_grad_op(b, "matmul_grad", operands, 3, attrs, 2, 2, needs, din);
 }
 
 #define TRANSPOSE_ATTRS                                                                                                \
-  ZB_ATTRS({"transpose_lhs", ZB_ATTR_BOOL, true, 0, "the last two dimensions of lhs are stored swapped"},              \
-           {"transpose_rhs", ZB_ATTR_BOOL, true, 0, "the last two dimensions of rhs are stored swapped"})
+  {"transpose_lhs", ZB_ATTR_BOOL, true, 0, "the last two dimensions of lhs are stored swapped"}, {                     \
+    "transpose_rhs", ZB_ATTR_BOOL, true, 0, "the last two dimensions of rhs are stored swapped"                        \
+  }
 #define PRODUCT_DOC                                                                                                    \
   "C1: lhs and rhs have rank 2 or more. C2: both have one float type. C3: the inner dimensions are equal. C4: the "    \
   "leading dimensions broadcast."
@@ -84,12 +89,13 @@ static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, co
 const zb_op_def zb_op_matmul = {
     .name = "matmul",
     .summary = "Matrix product over the last two dimensions; leading ones broadcast.",
-    .doc = PRODUCT_DOC "\n",
+    .doc = PRODUCT_DOC " C6: dtype, if it is there, is the type of the operands, or f32 for bf16 and f16.\n",
     .operands = "lhs, rhs",
     .results = "out",
-    .attrs = TRANSPOSE_ATTRS,
+    .attrs = ZB_ATTRS(TRANSPOSE_ATTRS, ZB_SUM_DTYPE_ATTR),
     .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ACCUMULATES | ZB_TRAIT_STRIDED,
+    .mixed = ZB_MIXED_LOW,
     .infer = infer,
     .cost = cost,
     .grad = grad,
@@ -157,7 +163,7 @@ const zb_op_def zb_op_matmul_grad = {
     .doc = PRODUCT_DOC " C5: dout has the type of the product.\n",
     .operands = "lhs, rhs, dout",
     .results = "dlhs, drhs",
-    .attrs = TRANSPOSE_ATTRS,
+    .attrs = ZB_ATTRS(TRANSPOSE_ATTRS),
     .op_class = ZB_CLASS_COMPOSITE,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_grad,

@@ -427,6 +427,7 @@ const zb_op_def zb_op_concat = {
     .attrs = ZB_ATTRS({"axis", ZB_ATTR_INT, false, 0, "dimension along which they follow, from 0: axis = 1 : i64"}),
     .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
+    .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_concat,
     .grad = grad_concat,
 };
@@ -454,6 +455,7 @@ const zb_op_def zb_op_contiguous = {
     .results = "out",
     .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
+    .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_contiguous,
     .grad = grad_contiguous,
 };
@@ -512,6 +514,7 @@ const zb_op_def zb_op_gather = {
     .attrs = ZB_ATTRS(AXIS_ATTR),
     .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
+    .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_gather,
     .grad = grad_gather,
 };
@@ -588,6 +591,7 @@ const zb_op_def zb_op_gather_elements = {
     .attrs = ZB_ATTRS(AXIS_ATTR),
     .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
+    .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_gather_elements,
     .grad = grad_gather,
 };

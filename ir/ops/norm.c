@@ -11,9 +11,10 @@ static int64_t axis_of(const zb_op_view *op) {
   return zb_attr_int(&op->attrs, "axis", 0);
 }
 
-/* Shape of mean and rstd: x[:axis] + ones. */
+/* Type of mean and rstd: x[:axis] + ones, f32 where x is narrower. */
 static zb_shape statistic_shape(const zb_shape *x, int64_t axis) {
   zb_shape out = *x;
+  out.dtype = zb_dtype_wide(x->dtype);
   for (int64_t i = axis; i < x->rank; ++i)
     out.dims[i] = 1;
   return out;

@@ -44,6 +44,11 @@ static zb_result infer_numbers(const zb_op_view *op, zb_shape *results, int coun
   return reduced_shape(op, zb_attr_bool(&op->attrs, "keepdims", false), &results[0], error);
 }
 
+static zb_result infer_sum(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  if (!infer_numbers(op, results, count, error)) return ZB_FAIL;
+  return zb_check_sum_dtype(op, op->operands[0].dtype, &results[0].dtype, "C4", error);
+}
+
 static zb_result infer_reals(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
   (void)count;
   if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error)) return ZB_FAIL;
@@ -73,8 +78,17 @@ static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results, int coun
 
 static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
   if (!needs[0]) return ZB_OK;
-  MlirValue operands[] = {zb_operand(op, 0), zb_result_value(op, 0), dout[0]};
-  din[0] = zb_build_grad1(b, op, operands, 3);
+  zb_op_view view;
+  zb_op_view_storage storage;
+  char name[64];
+  if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
+  /* What the gradient reads has the type of x; a wide sum is rounded for it. */
+  zb_dtype dtype = view.operands[0].dtype;
+  const zb_attr *axes = zb_attr_ints(&view, "axes");
+  zb_attr attrs[] = {zb_ints("axes", axes->ints, axes->count),
+                     zb_bool("keepdims", zb_attr_bool(&view.attrs, "keepdims", false))};
+  MlirValue out = zb_build_cast(b, zb_result_value(op, 0), dtype), gradient = zb_build_cast(b, dout[0], dtype);
+  din[0] = zb_build(b, zb_op_grad_name(op, name, sizeof name), (MlirValue[]){zb_operand(op, 0), out, gradient}, 3, attrs, 2);
   return zb_builder_result(b);
 }
 
@@ -138,21 +152,25 @@ static MlirValue split_prod(const parts *p) {
   return zb_build2(p->b, "div", zb_build2(p->b, "mul", dout, out), p->x);
 }
 
-/* X(name, kinds, split rule, meaning) */
+/* X(name, kinds, split rule, attributes, meaning) */
 #define REDUCE_OPS(X)                                                                                                  \
-  X(reduce_sum, numbers, split_sum, "Sum over axes, in a fixed tree that depends on the shape only.")                  \
-  X(reduce_mean, reals, split_mean, "Mean over axes.")                                                                 \
-  X(reduce_max, numbers, split_extreme, "Greatest element over axes; equal ones share the gradient evenly.")           \
-  X(reduce_min, numbers, split_extreme, "Smallest element over axes; equal ones share the gradient evenly.")           \
-  X(reduce_prod, numbers, split_prod, "Product over axes; its gradient is dout * out / x, for x != 0.")
+  X(reduce_sum, sum, split_sum, SUM_ATTRS, "Sum over axes, in a fixed tree that depends on the shape only.")           \
+  X(reduce_mean, reals, split_mean, AXES_ATTRS, "Mean over axes.")                                                     \
+  X(reduce_max, numbers, split_extreme, AXES_ATTRS, "Greatest element over axes; equal ones share the gradient evenly.")\
+  X(reduce_min, numbers, split_extreme, AXES_ATTRS, "Smallest element over axes; equal ones share the gradient evenly.")\
+  X(reduce_prod, numbers, split_prod, AXES_ATTRS, "Product over axes; its gradient is dout * out / x, for x != 0.")
 
 #define DOC_numbers "C1: the element type of x is a float type, i64 or i32."
 #define DOC_reals "C1: the element type of x is a float type."
-#define AXES_ATTRS                                                                                                     \
-  ZB_ATTRS({"axes", ZB_ATTR_INTS, false, 0, "dimensions to reduce; empty: all. axes = array<i64: 1>"},                 \
-           {"keepdims", ZB_ATTR_BOOL, true, 0, "whether the reduced dimensions stay as 1"})
+#define DOC_sum DOC_numbers " C4: dtype, if it is there, is the type of x, or f32 for bf16 and f16."
+#define AXES_ROWS                                                                                                      \
+  {"axes", ZB_ATTR_INTS, false, 0, "dimensions to reduce; empty: all. axes = array<i64: 1>"}, {                        \
+    "keepdims", ZB_ATTR_BOOL, true, 0, "whether the reduced dimensions stay as 1"                                      \
+  }
+#define AXES_ATTRS ZB_ATTRS(AXES_ROWS)
+#define SUM_ATTRS ZB_ATTRS(AXES_ROWS, ZB_SUM_DTYPE_ATTR)
 
-#define REDUCE_ROWS(NAME, KINDS, RULE, MEANING)                                                                        \
+#define REDUCE_ROWS(NAME, KINDS, RULE, ATTRIBUTES, MEANING)                                                            \
   static MlirValue split_##NAME(zb_builder *b, MlirOperation op, int result) {                                         \
     parts p;                                                                                                           \
     (void)result;                                                                                                      \
@@ -164,7 +182,7 @@ static MlirValue split_prod(const parts *p) {
       .doc = DOC_##KINDS " C2: axes are dimensions of x, each once.\n",                                                \
       .operands = "x",                                                                                                 \
       .results = "out",                                                                                                \
-      .attrs = AXES_ATTRS,                                                                                             \
+      .attrs = ATTRIBUTES,                                                                                             \
       .op_class = ZB_CLASS_KERNEL,                                                                                     \
       .traits = ZB_TRAIT_PURE,                                                                                         \
       .infer = infer_##KINDS,                                                                                          \

@@ -15,6 +15,10 @@ bool zb_dtype_is_integer(zb_dtype dtype) {
   return dtype == ZB_I64 || dtype == ZB_I32;
 }
 
+zb_dtype zb_dtype_wide(zb_dtype dtype) {
+  return dtype == ZB_BF16 || dtype == ZB_F16 ? ZB_F32 : dtype;
+}
+
 /* Name of an operand for messages; operands past a variadic entry share its name. */
 static const char *operand_name(const zb_op_view *op, int operand, char text[40]) {
   zb_op_name name;
@@ -94,6 +98,17 @@ zb_result zb_check_dtype_attr(const zb_op_view *op, zb_dtype *out, const char *l
   for (int i = 0; i < ZB_DTYPE_COUNT; ++i)
     if (strcmp(name, zb_dtype_name((zb_dtype)i)) == 0) return *out = (zb_dtype)i, ZB_OK;
   return zb_op_fail(error, "use one of f32, f64, bf16, f16, i64, i32, i1", "unknown dtype '%.40s' (%s)", name, label);
+}
+
+zb_result zb_check_sum_dtype(const zb_op_view *op, zb_dtype operand, zb_dtype *out, const char *label,
+                             zb_op_error *error) {
+  *out = operand;
+  if (!zb_attr_find(&op->attrs, "dtype")) return ZB_OK;
+  if (!zb_check_dtype_attr(op, out, label, error)) return ZB_FAIL;
+  if (*out == operand || *out == zb_dtype_wide(operand)) return ZB_OK;
+  return zb_op_fail(error, "leave dtype out, or convert the result with zb.cast",
+                    "a sum of %s cannot give %s: expected %s (%s)", zb_dtype_name(operand), zb_dtype_name(*out),
+                    zb_dtype_name(zb_dtype_wide(operand)), label);
 }
 
 bool zb_broadcast(const zb_shape *a, const zb_shape *b, zb_shape *out) {

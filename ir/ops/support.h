@@ -13,6 +13,8 @@
 /* ---- Classes of element types ---- */
 bool zb_dtype_is_float(zb_dtype dtype);
 bool zb_dtype_is_integer(zb_dtype dtype); /* i64 and i32, not i1 */
+/* The type in which kernels keep sums and statistics of this one: f32 for bf16 and f16, else the type itself. */
+zb_dtype zb_dtype_wide(zb_dtype dtype);
 
 /* ---- Checks ---- */
 /* The element type is of one of these kinds. */
@@ -31,6 +33,9 @@ zb_result zb_check_shape_attr(const zb_op_view *op, const char *name, zb_dtype d
                               zb_op_error *error);
 /* Attribute `dtype` names an element type. */
 zb_result zb_check_dtype_attr(const zb_op_view *op, zb_dtype *out, const char *label, zb_op_error *error);
+/* The optional attribute `dtype` of a sum: the type of the result, which is that of the operand (the fallback) or the wide one of it. */
+zb_result zb_check_sum_dtype(const zb_op_view *op, zb_dtype operand, zb_dtype *out, const char *label,
+                             zb_op_error *error);
 /* NumPy broadcast of dims (dtype of out is left alone). */
 bool zb_broadcast(const zb_shape *a, const zb_shape *b, zb_shape *out);
 
@@ -63,6 +68,10 @@ zb_result zb_builder_result(const zb_builder *b);
 
 /* ---- Costs ---- */
 zb_cost zb_cost_per_element(const zb_shape *shape, double flops);
+
+/* The row of the attribute of zb_check_sum_dtype. */
+#define ZB_SUM_DTYPE_ATTR                                                                                              \
+  {"dtype", ZB_ATTR_STRING, true, 0, "\"f32\": the sums of bf16 or f16 operands are not rounded back"}
 
 /* Attribute tables of the rows: ATTRS({...}, {...}) with the row that ends it. */
 #define ZB_ATTRS(...) ((const zb_attr_def[]){__VA_ARGS__, {.name = NULL}})

@@ -89,7 +89,7 @@ static bool make_rank(zb_plan *plan, int r) {
 static zb_plan *make_plan(int ranks) {
   zb_plan *plan = zb_plan_create();
   if (!plan) return NULL;
-  plan->producer = plan->model = plan->schedule = plan->placement = plan->optimizer = "";
+  plan->producer = plan->model = plan->schedule = plan->placement = plan->optimizer = plan->precision = "";
   plan->rank_count = ranks;
   plan->stage_count = plan->chunk_count = plan->micro_batches = 1;
   plan->message_count = ranks * MESSAGE_COUNT;

@@ -421,6 +421,7 @@ zb_session_info zb_session_describe(const zb_session *session) {
       .model = plan->model ? plan->model : "",
       .schedule = plan->schedule ? plan->schedule : "",
       .optimizer = plan->optimizer ? plan->optimizer : "",
+      .precision = plan->precision && *plan->precision ? plan->precision : "f32",
       .device = session->device->name,
       .instruction_set = session->device->instruction_set(),
       .ranks = plan->rank_count,

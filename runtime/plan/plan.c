@@ -60,7 +60,7 @@ zb_plan *zb_plan_create(void) {
     return NULL;
   }
   plan->arena->next_bytes = FIRST_BLOCK_BYTES;
-  plan->producer = plan->model = plan->schedule = plan->placement = plan->optimizer = "";
+  plan->producer = plan->model = plan->schedule = plan->placement = plan->optimizer = plan->precision = "";
   return plan;
 }
 

@@ -170,6 +170,7 @@ typedef struct zb_plan {
   const char *schedule;        /* "zb-h1" */
   const char *placement;       /* "plain", "looped", "v", "wave" */
   const char *optimizer;       /* the whole line: "adamw:lr=0.001,..." */
+  const char *precision;       /* "f32", "bf16": a name of zb/precisions.def */
   int rank_count, stage_count, chunk_count, micro_batches;
   int *stage_rank;             /* virtual stage -> rank */
   zb_plan_input *inputs;

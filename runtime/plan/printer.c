@@ -292,7 +292,8 @@ static void say_header(printer *it, const zb_plan *plan) {
                {"\nmodel ", plan->model},
                {"\nschedule ", plan->schedule},
                {"\nplacement ", plan->placement},
-               {"\noptimizer ", plan->optimizer}};
+               {"\noptimizer ", plan->optimizer},
+               {"\nprecision ", plan->precision}};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
     put(it, texts[i].label);
     put(it, texts[i].text);

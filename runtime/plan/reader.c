@@ -184,6 +184,7 @@ static void read_header(reader *it, const ProtobufCMessage *message) {
   plan->schedule = get_text(it, header->schedule);
   plan->placement = get_text(it, header->placement);
   plan->optimizer = get_text(it, header->optimizer);
+  plan->precision = get_text(it, header->precision);
   plan->rank_count = get_count(it, header->rank_count);
   plan->chunk_count = get_count(it, header->chunk_count);
   plan->micro_batches = get_count(it, header->micro_batches);

@@ -109,6 +109,7 @@ static void pack_header(section *it, const zb_plan *plan, Zb__Plan__Header *head
   header->schedule = intern(it, plan->schedule);
   header->placement = intern(it, plan->placement);
   header->optimizer = intern(it, plan->optimizer);
+  header->precision = intern(it, plan->precision);
   COLUMN(it, ZB_DTYPE_COUNT, header, dtypes, uint32_t, intern(it, zb_dtype_name((zb_dtype)i)));
   COLUMN(it, ZB_JOB_KIND_COUNT, header, job_kinds, uint32_t, intern(it, zb_job_mnemonic((zb_job_kind)i)));
   COLUMN(it, ZB_REGION_COUNT, header, regions, uint32_t, intern(it, zb_region_name((zb_region_kind)i)));

@@ -7,6 +7,7 @@
 
 typedef struct reduction {
   bool floats_only;
+  bool widens; /* takes {dtype = "f32"}: f32 sums of bf16 and f16 */
   double start;
   double (*real)(double total, double x);
   double (*finish)(double total, double count); /* NULL: the total */
@@ -59,7 +60,8 @@ static const char *run_reduction(const zb_kernel_call *call, const reduction *op
   if (error) return error;
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   bool real = zb_ref_is_float(x->dtype);
-  if (x->dtype != out->dtype || !(real || (zb_ref_is_integer(x->dtype) && !op->floats_only))) return ZB_REF_BAD_TYPE;
+  bool wide = op->widens && out->dtype == ZB_F32 && (x->dtype == ZB_BF16 || x->dtype == ZB_F16);
+  if ((x->dtype != out->dtype && !wide) || !(real || (zb_ref_is_integer(x->dtype) && !op->floats_only))) return ZB_REF_BAD_TYPE;
   unsigned dimensions;
   error = reduced_dimensions(call, &dimensions);
   if (error) return error;
@@ -87,27 +89,27 @@ static const char *run_reduction(const zb_kernel_call *call, const reduction *op
 }
 
 const char *zb_ref_reduce_sum(const zb_kernel_call *call) {
-  static const reduction op = {false, 0, add_real, NULL, 0, add_integer};
+  static const reduction op = {false, true, 0, add_real, NULL, 0, add_integer};
   return run_reduction(call, &op);
 }
 
 const char *zb_ref_reduce_mean(const zb_kernel_call *call) {
-  static const reduction op = {true, 0, add_real, divide_real, 0, NULL};
+  static const reduction op = {true, false, 0, add_real, divide_real, 0, NULL};
   return run_reduction(call, &op);
 }
 
 const char *zb_ref_reduce_max(const zb_kernel_call *call) {
-  static const reduction op = {false, -(double)INFINITY, larger_real, NULL, INT64_MIN, larger_integer};
+  static const reduction op = {false, false, -(double)INFINITY, larger_real, NULL, INT64_MIN, larger_integer};
   return run_reduction(call, &op);
 }
 
 const char *zb_ref_reduce_min(const zb_kernel_call *call) {
-  static const reduction op = {false, (double)INFINITY, smaller_real, NULL, INT64_MAX, smaller_integer};
+  static const reduction op = {false, false, (double)INFINITY, smaller_real, NULL, INT64_MAX, smaller_integer};
   return run_reduction(call, &op);
 }
 
 const char *zb_ref_reduce_prod(const zb_kernel_call *call) {
-  static const reduction op = {false, 1, multiply_real, NULL, 1, multiply_integer};
+  static const reduction op = {false, false, 1, multiply_real, NULL, 1, multiply_integer};
   return run_reduction(call, &op);
 }
 

@@ -53,7 +53,7 @@ module {
     return
   }
   func.func @cross_entropy_grad_c5(%0: tensor<4x8xf32>, %1: tensor<4xi64>, %2: tensor<5xf32>, %3: tensor<f32>) {
-    // expected-error@+1 {{zb.cross_entropy_grad: wrong type of lse: expected tensor<4xf32> (the shape of labels, the element type of logits), got tensor<5xf32> (C5)}}
+    // expected-error@+1 {{zb.cross_entropy_grad: wrong type of lse: expected tensor<4xf32> (the shape of labels, the type of the loss), got tensor<5xf32> (C5)}}
     %r = "zb.cross_entropy_grad"(%0, %1, %2, %3) {reduction = "mean"} : (tensor<4x8xf32>, tensor<4xi64>, tensor<5xf32>, tensor<f32>) -> tensor<4x8xf32>
     return
   }

@@ -202,4 +202,9 @@ module {
     %r = "zb.reduce_prod_grad"(%0, %1, %2) {axes = array<i64: 1>} : (tensor<2x4xf32>, tensor<2xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
     return
   }
+  func.func @reduce_sum_c4(%0: tensor<2x4xbf16>) {
+    // expected-error@+1 {{zb.reduce_sum: a sum of bf16 cannot give f16: expected f32 (C4)}}
+    %r = "zb.reduce_sum"(%0) {axes = array<i64: 1>, dtype = "f16"} : (tensor<2x4xbf16>) -> tensor<2xf16>
+    return
+  }
 }

@@ -49,7 +49,7 @@ static void test_print(void) {
   char *text = sample_print(plan), *again = sample_print(plan);
   CU_ASSERT_PTR_NOT_NULL_FATAL(text);
   CU_ASSERT_STRING_EQUAL(text, again);
-  expect_line(text, "plan by test\nmodel sample.mlir\nschedule 1f1b\nplacement plain\noptimizer sgd:lr=0.1\n"
+  expect_line(text, "plan by test\nmodel sample.mlir\nschedule 1f1b\nplacement plain\noptimizer sgd:lr=0.1\nprecision bf16\n"
                     "ranks 2, stages 2, chunks 1, micro-batches 2\n");
   expect_line(text, "\nmessage #0 F from rank 0 stage 0 to rank 1 stage 1 micro-batch 0, 256 bytes in 2 parts\n");
   expect_line(text,

@@ -488,6 +488,7 @@ static inline zb_plan *sample_plan(int ranks, int micro_batches, int depth) {
   plan->schedule = "1f1b";
   plan->placement = "plain";
   plan->optimizer = "sgd:lr=0.1";
+  plan->precision = "bf16";
   plan->rank_count = plan->stage_count = ranks;
   plan->chunk_count = 1;
   plan->micro_batches = micro_batches;
