@@ -13,8 +13,8 @@
 // Casts stand beside views where that makes them smaller or shared: cast(transpose(w)) is transpose(cast(w)). A product whose only reader
 // widens it gives f32 sums itself ({dtype = "f32"}); zb-layout does the same for gradients, so dW is never rounded to bf16.
 //
-// The list: https://docs.pytorch.org/docs/stable/amp.html, "Autocast Op Reference". Tests: test/passes/mixed-precision*.mlir, classes of casts:
-// test/passes/mixed-precision-classes.test.
+// The list: https://docs.pytorch.org/docs/stable/amp.html, "Autocast Op Reference". Tests: test/passes/mixed-precision*.mlir; classes of casts:
+// test/passes/mixed-precision-classes.mlir.
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
