@@ -148,7 +148,7 @@ static void test_refused(void) {
   bytes[0] ^= 1;
   bytes[8] = 9;
   expect_refused(bytes, count, "format version 9, this program reads version 3");
-  bytes[8] = 2;
+  bytes[8] = ZB_PLAN_VERSION;
   bytes[20] ^= 1;
   expect_refused(bytes, count, "checksum of its table");
   mend(bytes, count);
