@@ -1,7 +1,8 @@
 """The model families that export_onnx.py and reference.py know by name: GPT-2 and Llama as Hugging Face defines
 them, each with a training loss, forward(x, y) -> scalar.
 
-Random initial weights from a fixed seed, no dropout, a byte vocabulary by default. FAMILIES is the one list: a
+Random initial weights from a fixed seed, no dropout, a byte vocabulary by default. Attention is "eager", whose ops the exporter knows,
+unless options.attention names another of transformers'. FAMILIES is the one list: a
 family is a row {builder, path of its list of layers}.
 """
 
@@ -22,7 +23,7 @@ def gpt2(o):
             attn_pdrop=0.0,
             bos_token_id=0,
             eos_token_id=0,
-            attn_implementation="eager",
+            attn_implementation=getattr(o, "attention", "eager"),
         )
     )
 
@@ -43,7 +44,7 @@ def llama(o):
             tie_word_embeddings=False,
             bos_token_id=0,
             eos_token_id=0,
-            attn_implementation="eager",
+            attn_implementation=getattr(o, "attention", "eager"),
         )
     )
 

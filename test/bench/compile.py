@@ -3,8 +3,7 @@
 
     compile.py [--bin BUILD/bin] [--ops 1000,3000,10000,30000,100000] [--micro-batches 8,...,512] [--ranks 64] [--passes]
 
-Each program is a chain of transformer blocks (normalization, fused query/key/value, attention, GELU, residuals; a tied
-embedding at its ends), written as .mlir at the graph level. Its size is what `zbc --json` calls ops: those after autodiff and
+Each program is a GPT-2 of small shapes (gpt.py), written as .mlir at the graph level. Its size is what `zbc --json` calls ops: those after autodiff and
 split. Two tables: ops at 512 micro-batches, micro-batches at 10,000 ops, with wall and CPU seconds, peak memory, the size of the
 plan, and the exponent of growth from the row before (1: linear). --passes adds the time of each pass in the largest one.
 Only the standard library.
@@ -19,76 +18,12 @@ import sys
 import tempfile
 import time
 
-DIM, HEADS, SEQ, BATCH, VOCAB = 16, 2, 8, 1, 32
-
-
-def tensor(*shape, dtype="f32"):
-    return f"tensor<{'x'.join(map(str, shape))}x{dtype}>" if shape else f"tensor<{dtype}>"
-
-
-class Graph:
-    """Text of a graph-level function; a value is a (name, shape)."""
-
-    def __init__(self):
-        self.arguments, self.lines, self.count = [], [], 0
-
-    def argument(self, attribute, name, *shape, dtype="f32"):
-        value = f"%a{len(self.arguments)}"
-        self.arguments.append(f'{value}: {tensor(*shape, dtype=dtype)} {{zb.{attribute} = "{name}"}}')
-        return value, shape, dtype
-
-    def parameter(self, name, *shape):
-        return self.argument("param", name, *shape)
-
-    def op(self, name, operands, attributes, *shapes):
-        self.count += 1
-        value = f"%{self.count}"
-        results = ", ".join(tensor(*s) for s in shapes)
-        types = ", ".join(tensor(*s, dtype=d) for _, s, d in operands)
-        results = f"({results})" if len(shapes) > 1 else results
-        bind = f"{value}:{len(shapes)}" if len(shapes) > 1 else value
-        inner = f" {{{attributes}}}" if attributes else ""
-        self.lines.append(f'  {bind} = "zb.{name}"({", ".join(v for v, _, _ in operands)}){inner} : ({types}) -> {results}')
-        if len(shapes) == 1:
-            return value, shapes[0], "f32"
-        return [(f"{value}#{i}", s, "f32") for i, s in enumerate(shapes)]
-
-    def reshape(self, x, *shape):
-        return self.op("reshape", [x], f"shape = array<i64: {', '.join(map(str, shape))}>", shape)
-
-    def linear(self, x, name, width):
-        rows, depth = x[1]
-        product = self.op("matmul", [x, self.parameter(name + ".weight", depth, width)], "", (rows, width))
-        return self.op("add", [product, self.parameter(name + ".bias", width)], "", (rows, width))
-
-    def norm(self, x, name):
-        scale, bias = self.parameter(name + ".weight", DIM), self.parameter(name + ".bias", DIM)
-        rows = x[1][0]
-        return self.op("layer_norm", [x, scale, bias], "axis = 1 : i64, epsilon = 1.0e-5 : f64", x[1], (rows, 1), (rows, 1))[0]
-
-    def block(self, x, name):
-        rows, heads = BATCH * SEQ, (BATCH, SEQ, HEADS, DIM // HEADS)
-        fused = self.linear(self.norm(x, name + ".ln_1"), name + ".attn.c_attn", 3 * DIM)
-        parts = self.op("split", [fused], f"axis = 1 : i64, sizes = array<i64: {DIM}, {DIM}, {DIM}>", *[(rows, DIM)] * 3)
-        q, k, v = [self.reshape(p, *heads) for p in parts]
-        out = self.op("attention", [q, k, v], "causal = true, scale = 0.35 : f64", heads, (BATCH, HEADS, SEQ))[0]
-        x = self.op("add", [self.linear(self.reshape(out, rows, DIM), name + ".attn.c_proj", DIM), x], "", x[1])
-        wide = self.op("gelu", [self.linear(self.norm(x, name + ".ln_2"), name + ".mlp.c_fc", 4 * DIM)], "tanh = true", (rows, 4 * DIM))
-        return self.op("add", [x, self.linear(wide, name + ".mlp.c_proj", DIM)], "", x[1])
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gpt  # noqa: E402
 
 
 def program(blocks):
-    g = Graph()
-    x = g.argument("input", "x", BATCH * SEQ, dtype="i64")
-    y = g.argument("input", "y", BATCH * SEQ, dtype="i64")
-    table = g.parameter("m.wte.weight", VOCAB, DIM)
-    h = g.op("gather", [table, x], "axis = 0 : i64", (BATCH * SEQ, DIM))
-    for i in range(blocks):
-        h = g.block(h, f"m.h.{i}")
-    logits = g.op("matmul", [g.norm(h, "m.ln_f"), table], "transpose_rhs = true", (BATCH * SEQ, VOCAB))
-    loss = g.op("cross_entropy", [logits, y], 'reduction = "mean"', (), (BATCH * SEQ,))[0]
-    return (f"func.func @model({', '.join(g.arguments)}) -> (tensor<f32> {{zb.loss}}) {{\n" + "\n".join(g.lines) +
-            f"\n  return {loss[0]} : tensor<f32>\n}}\n")
+    return gpt.program(gpt.Size(layers=blocks, dim=16, heads=2, seq=8, batch=1, vocab=32))
 
 
 class Bench:
