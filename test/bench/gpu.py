@@ -99,9 +99,9 @@ class Bench:
 
     def pytorch(self, device, batch, micro_batches):
         s = self.size
-        words = [self.o.python, os.path.join(HERE, "pytorch.py"), "gpt2", "--device", device, "--precision", self.o.precision, "--attention", "sdpa", "--layers",
-                 s.layers, "--dim", s.dim, "--heads", s.heads, "--seq", s.seq, "--vocab", s.vocab, "--batch", batch, "--micro-batches", micro_batches, "--steps",
-                 self.o.steps, "--warmup", self.o.warmup]
+        words = [self.o.python, os.path.join(HERE, "pytorch.py"), "gpt2", "--device", device, "--precision", self.o.precision, "--attention", "sdpa",
+                 "--layers", s.layers, "--dim", s.dim, "--heads", s.heads, "--seq", s.seq, "--vocab", s.vocab, "--batch", batch,
+                 "--micro-batches", micro_batches, "--steps", self.o.steps, "--warmup", self.o.warmup]
         for mode in "eager", "compile":
             name = f"PyTorch {mode}, {device}"
             try:
