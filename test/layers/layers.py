@@ -29,7 +29,8 @@ FOLDERS = {
     "runtime/exec": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/sim/", "runtime/transport/"],
     "kernels/cpu": ["zb/", "runtime/base/", "dnnl", "x86"],
     "kernels/cpu/ref": ["zb/", "runtime/base/"],
-    "kernels/cuda": ["zb/", "runtime/base/", "runtime/device/cuda/", "cuda"],
+    # The formulas of elementwise ops are written once, for all devices.
+    "kernels/cuda": ["zb/", "runtime/base/", "runtime/device/cuda/", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def", "cuda"],
     "ir": ["zb/", "runtime/base/", "mlir-c"],
     "ir/ops": ["zb/", "runtime/base/", "ir/", "mlir-c"],
     "ir/import": ["zb/", "runtime/base/", "ir/", "mlir-c", "onnx.pb-c.h", "protobuf-c"],

@@ -1,0 +1,213 @@
+/* What host code passes to device code: one structure a family of kernels, by value, the only parameter of a launch.
+ *
+ * Included by C (*.c here), by nvcc and by the CPU emulation of the tests, so only plain types. Pointers are device
+ * addresses: the host never reads through them. Counts and strides are in elements.
+ */
+#ifndef ZB_KERNELS_CUDA_ARGS_H
+#define ZB_KERNELS_CUDA_ARGS_H
+
+#include "zb/base.h"
+
+/* Some dimensions of an operand, as positions 0.. in row-major order; neighbours merged, never empty: rank >= 1. */
+typedef struct zb_cuda_dims {
+  int32_t rank;
+  int32_t narrow; /* all positions fit in 32 bits */
+  int64_t shape[ZB_RANK_MAX], stride[ZB_RANK_MAX];
+} zb_cuda_dims;
+
+/* Where a kernel puts a value that its op cannot take. The first one written stays until the host clears `set`. */
+typedef struct zb_cuda_fault_record {
+  int32_t set;
+  int32_t instruction; /* the number that the launcher had */
+  int32_t kind;        /* zb_cuda_fault_kind */
+  int32_t padding;
+  int64_t value, least, most;
+} zb_cuda_fault_record;
+
+typedef struct zb_cuda_fault {
+  zb_cuda_fault_record *record;
+  int32_t instruction;
+} zb_cuda_fault;
+
+/* ---- Elementwise: map.cu ---- */
+
+/* How the elements of a group of a map lie in an operand. */
+enum { ZB_GROUP_STRIDED, ZB_GROUP_DENSE, ZB_GROUP_REPEATED };
+
+enum { ZB_MAP_OPERANDS = 3, ZB_MAP_THREADS = 256 };
+typedef struct zb_map_args {
+  void *out;
+  const void *in[ZB_MAP_OPERANDS];
+  int64_t elements;
+  int32_t group[ZB_MAP_OPERANDS], out_group;
+  int32_t in_dtype, out_dtype; /* of cast and accumulate, which take any pair */
+  int32_t flag, accumulate;
+  double a, b;
+  zb_cuda_fault fault;
+  zb_cuda_dims dims[ZB_MAP_OPERANDS];
+} zb_map_args;
+
+/* iota and triangle: out = start + step * (position along the axis), or one of two values by the place in the last two
+ * dimensions. */
+typedef struct zb_fill_args {
+  void *out;
+  int64_t elements;
+  int32_t dtype;
+  int64_t inner, size; /* iota: position / inner % size; triangle: rows `inner`, columns `size` */
+  int64_t diagonal;
+  double a, b; /* start and step; lower and upper */
+} zb_fill_args;
+
+/* ---- Moves: move.cu. out[..] = in[..] for two lists of dimensions of equal size ---- */
+
+enum { ZB_MOVE_THREADS = 256 };
+typedef struct zb_move_args {
+  void *out;
+  const void *in;
+  int64_t elements; /* of the unit that is moved: 1, 2, 4, 8 or 16 bytes */
+  zb_cuda_dims out_dims, in_dims;
+} zb_move_args;
+
+/* gather: position p of out is data[outer][index][inner], with index = indices[(p / inner_size) % index_count]. */
+typedef struct zb_gather_args {
+  void *out;
+  const void *data;
+  const void *indices;
+  int64_t elements, inner_size, index_count, axis_size, axis_stride;
+  int32_t index_dtype, by_element;
+  zb_cuda_fault fault;
+  zb_cuda_dims index_dims, outer_dims, inner_dims; /* by element: index_dims and outer_dims over the whole of out */
+} zb_gather_args;
+
+/* gather_grad: ddata[outer][index][inner] += dout. */
+enum { ZB_SORT_THREADS = 1024, ZB_SORT_DIGIT_BITS = 4, ZB_SORT_DIGITS = 16 };
+typedef struct zb_sort_args {
+  const void *indices;
+  int32_t *positions, *other; /* index_count each: places in `indices`, in the order of what is there; result in `positions` */
+  int64_t index_count, axis_size;
+  int32_t index_dtype, passes;
+  zb_cuda_fault fault;
+  zb_cuda_dims index_dims;
+} zb_sort_args;
+
+enum { ZB_SCATTER_THREADS = 128 };
+typedef struct zb_scatter_args {
+  void *ddata;
+  const void *indices, *dout;
+  const int32_t *positions;
+  int64_t outer_size, index_count, inner_size, axis_size;
+  int32_t index_dtype, data_dtype, dout_dtype;
+  zb_cuda_fault fault;
+  zb_cuda_dims index_dims;
+  zb_cuda_dims dout_dims; /* of (outer, index, inner) as one list; by element: lines (all but the axis) */
+  int64_t dout_axis_stride, index_axis_stride, axis_stride; /* by element only */
+  zb_cuda_dims data_dims;                                   /* by element only: the lines of ddata */
+} zb_scatter_args;
+
+/* ---- Reductions: reduce.cu ---- */
+
+enum { ZB_REDUCE_THREADS = 256, ZB_REDUCE_COLUMNS = 32 };
+typedef struct zb_reduce_args {
+  const void *in;
+  void *out; /* [splits][kept]: splits > 1 are partial results in f32 or i64 */
+  int64_t kept, reduced;
+  int64_t part; /* positions of `reduced` a split */
+  double count; /* 0, or what a mean divides by */
+  int32_t out_dtype, accumulate;
+  zb_cuda_dims kept_dims, reduced_dims;
+} zb_reduce_args;
+
+/* ---- Rows: softmax.cu, norm.cu, loss.cu. One block a row ---- */
+
+enum { ZB_ROW_THREADS = 256 };
+typedef struct zb_softmax_args {
+  const void *x, *dout; /* x: of the gradient, `out` */
+  void *out;
+  int64_t rows, size;
+  int32_t logarithm;
+  zb_cuda_dims x_rows, x_along, dout_rows, dout_along, out_rows, out_along;
+} zb_softmax_args;
+
+typedef struct zb_norm_operand {
+  const void *data;
+  int32_t dtype; /* data == NULL: absent */
+  zb_cuda_dims rows, along;
+} zb_norm_operand;
+
+typedef struct zb_norm_args {
+  void *out, *mean, *rstd;
+  int32_t out_dtype, mean_dtype, rstd_dtype;
+  int32_t centered;
+  int64_t rows, size;
+  double epsilon;
+  int64_t part; /* norm_grad_scale: rows a split */
+  zb_norm_operand x, scale, bias, saved_mean, saved_rstd, dout;
+} zb_norm_args;
+
+enum { ZB_LOSS_MEAN, ZB_LOSS_SUM, ZB_LOSS_NONE };
+enum { ZB_LOSS_SUM_THREADS = 1024 };
+typedef struct zb_loss_args {
+  const void *scores, *labels, *saved_lse, *dloss;
+  void *loss, *lse, *dscores;
+  float *weight; /* of a row, made by the kernel that counts, read by the gradient */
+  int64_t rows, classes, class_stride;
+  int64_t ignore_index;
+  int32_t ignores, reduction;
+  int32_t label_dtype, score_dtype, lse_dtype, loss_dtype, dscore_dtype;
+  int32_t negative_likelihood; /* nll_loss: scores are log-probabilities, there is no lse */
+  zb_cuda_fault fault;
+  zb_cuda_dims score_rows, label_rows, lse_rows, dloss_rows;
+} zb_loss_args;
+
+/* ---- Optimizers: optimizer.cu. Several parameters a launch ---- */
+
+enum { ZB_UPDATE_THREADS = 256, ZB_UPDATE_ELEMENTS = 4096, ZB_UPDATE_TENSORS = 60 };
+typedef struct zb_update_tensor {
+  void *parameter, *first, *second; /* results, in place: exp_avg and exp_avg_sq, or the momentum buffer */
+  const void *gradient, *step;
+  int64_t elements;
+  int32_t first_block;
+  float weight_decay;
+  uint8_t parameter_dtype, gradient_dtype, state_dtype, step_dtype;
+  uint8_t dense; /* all operands f32, dense, in place, 16-byte aligned */
+} zb_update_tensor;
+
+typedef struct zb_update_args {
+  zb_update_tensor tensors[ZB_UPDATE_TENSORS];
+  int32_t tensor_count, nesterov;
+  double lr, beta1, beta2, eps, gradient_scale; /* sgd: beta1 is momentum, beta2 is dampening */
+} zb_update_args;
+
+/* ---- Products: matmul.cu, for what cuBLASLt does not take ---- */
+
+enum { ZB_MATMUL_THREADS = 256, ZB_MATMUL_TILE = 64, ZB_MATMUL_DEPTH = 16 };
+typedef struct zb_matmul_args {
+  const void *lhs, *rhs;
+  void *out;
+  int64_t m, n, k;
+  int64_t lhs_row, lhs_column, rhs_row, rhs_column; /* strides */
+  int32_t out_dtype, accumulate;
+  zb_cuda_dims lhs_batch, rhs_batch;
+} zb_matmul_args;
+
+/* ---- Attention: attention.cu ---- */
+
+enum { ZB_ATTENTION_THREADS = 128, ZB_ATTENTION_TILE = 32, ZB_ATTENTION_WIDTH_MAX = 256 };
+typedef struct zb_attention_operand {
+  const void *data;
+  int64_t batch, token, head, column; /* strides */
+} zb_attention_operand;
+
+typedef struct zb_attention_args {
+  zb_attention_operand q, k, v, out, dout; /* out: of the gradient, an operand */
+  void *result, *lse_out;                  /* forward */
+  void *dq, *dk, *dv;                      /* gradient */
+  const void *mask, *lse;
+  int64_t mask_strides[4], lse_strides[3];
+  int64_t batch, queries, keys, heads, kv_heads, group;
+  int32_t width, value_width, causal;
+  int32_t mask_dtype, lse_dtype;
+  float scale;
+} zb_attention_args;
+
+#endif

@@ -1,0 +1,89 @@
+/* What the host side of all CUDA kernels shares: dimensions of operands, launches, questions. Private to kernels/cuda. */
+#ifndef ZB_KERNELS_CUDA_COMMON_H
+#define ZB_KERNELS_CUDA_COMMON_H
+
+#include "kernels/cuda/launcher.h"
+
+#include <string.h>
+
+typedef enum zb_cuda_fault_kind {
+#define ZB_CUDA_FAULT(ID, text) ZB_FAULT_##ID,
+#include "kernels/cuda/faults.def"
+  ZB_FAULT_COUNT
+} zb_cuda_fault_kind;
+
+static inline int64_t zb_cuda_ceil(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+static inline int64_t zb_cuda_least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static inline int64_t zb_cuda_most(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* ---- Operands ---- */
+
+int64_t zb_cuda_elements(const zb_tensor *x);
+bool zb_cuda_same_shape(const zb_tensor *a, const zb_tensor *b);
+static inline bool zb_cuda_present(const zb_tensor *x) {
+  return x->rank >= 0;
+}
+/* Operand or result i; NULL if the call has none or it is absent. */
+const zb_tensor *zb_cuda_input(const zb_kernel_call *call, int i);
+const zb_tensor *zb_cuda_output(const zb_kernel_call *call, int i);
+/* That many operands and results at least, present, results contiguous; and `accumulate` only if the op may. */
+bool zb_cuda_complete(const zb_kernel_call *call, int inputs, int outputs, bool accumulates);
+bool zb_cuda_contiguous(const zb_tensor *x);
+
+/* f32, bf16, f16: the types that kernels are made for. */
+static inline bool zb_cuda_is_float(zb_dtype dtype) {
+  return dtype == ZB_F32 || dtype == ZB_BF16 || dtype == ZB_F16;
+}
+static inline bool zb_cuda_is_index(zb_dtype dtype) {
+  return dtype == ZB_I64 || dtype == ZB_I32;
+}
+/* The kernel for a float type, or an integer type, given that for f32, or i64. */
+zb_cuda_function zb_cuda_for_float(zb_cuda_function f32, zb_dtype dtype);
+zb_cuda_function zb_cuda_for_integer(zb_cuda_function i64, zb_dtype dtype);
+/* Given that for f32 of a row that has all six. */
+zb_cuda_function zb_cuda_for_any(zb_cuda_function f32, zb_dtype dtype);
+
+/* A BOOL, INT or FLOAT attribute as a number. */
+double zb_cuda_number(const zb_kernel_call *call, const char *name, double fallback);
+
+/* ---- Dimensions ---- */
+
+/* The dimensions of `space` in the bit set, as x has them when it is broadcast to space as NumPy does. False where it cannot be. */
+bool zb_cuda_dims_of(const zb_tensor *space, const zb_tensor *x, unsigned dimensions, zb_cuda_dims *out);
+/* All of them. */
+bool zb_cuda_dims_all(const zb_tensor *space, const zb_tensor *x, zb_cuda_dims *out);
+/* The bit sets of the dimensions before an axis, and from it on. */
+static inline unsigned zb_cuda_before(int64_t axis) {
+  return (1u << axis) - 1;
+}
+static inline unsigned zb_cuda_from(const zb_tensor *x, int64_t axis) {
+  return ((1u << x->rank) - 1) & ~zb_cuda_before(axis);
+}
+/* Elements of the dimensions in the bit set. */
+int64_t zb_cuda_count(const zb_tensor *x, unsigned dimensions);
+/* x with a dimension of size 1 and stride 0 put at the end (labels beside logits). */
+zb_tensor zb_cuda_append_unit(const zb_tensor *x);
+
+/* ---- Launches ---- */
+
+/* grid_x <= 2^31 - 1, grid_y <= 65535. A grid of 0 launches nothing. `args` is the kernel's only parameter. */
+zb_status zb_cuda_launch(zb_cuda_launcher *on, zb_cuda_function function, int64_t grid_x, int64_t grid_y, int threads,
+                         int64_t shared_bytes, const void *args) ZB_MUST_USE;
+static inline zb_cuda_fault zb_cuda_fault_of(const zb_cuda_launcher *on) {
+  return (zb_cuda_fault){on->fault, on->instruction};
+}
+/* The part of the workspace that is not cuBLASLt's. */
+static inline char *zb_cuda_scratch(const zb_cuda_launcher *on) {
+  return (char *)(uintptr_t)on->workspace + ZB_CUDA_BLAS_BYTES;
+}
+enum { ZB_CUDA_SCRATCH_BYTES = ZB_CUDA_WORKSPACE_BYTES - ZB_CUDA_BLAS_BYTES };
+/* All bytes of a result to 0. */
+zb_status zb_cuda_zero(zb_cuda_launcher *on, const zb_tensor *x) ZB_MUST_USE;
+
+#endif

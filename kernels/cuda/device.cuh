@@ -1,0 +1,280 @@
+/* What all device code shares: element types, places of elements, sums over a block.
+ *
+ * A kernel is written ZB_KERNEL(name, args, threads) { body(a); } and gets its arguments `a` by value. Shared memory is
+ * zb_shared(), as many bytes as the launch gave. Nothing else of CUDA is used than what is named below, so that the
+ * emulation of the tests (test/kernels/cuda/emulator.h), which is included before this file, can run the same text on a CPU.
+ *
+ * Sums have fixed trees: which element meets which depends on shapes alone. Tests: test/kernels/cuda.
+ */
+#ifndef ZB_KERNELS_CUDA_DEVICE_CUH
+#define ZB_KERNELS_CUDA_DEVICE_CUH
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/cuda/args.h"
+
+enum zb_cuda_fault_kind {
+#define ZB_CUDA_FAULT(ID, text) ZB_FAULT_##ID,
+#include "kernels/cuda/faults.def"
+};
+
+#ifdef __CUDACC__
+#define ZB_DEVICE __device__ __forceinline__
+#define ZB_CALLED_DEVICE static __device__ __noinline__
+#define ZB_KERNEL(name, args_type, threads)                                                                            \
+  extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ args_type a)
+
+ZB_DEVICE void *zb_shared() {
+  extern __shared__ __align__(16) unsigned char zb_shared_memory[];
+  return zb_shared_memory;
+}
+ZB_DEVICE uint32_t float_bits(float x) {
+  return __float_as_uint(x);
+}
+ZB_DEVICE float bits_float(uint32_t bits) {
+  return __uint_as_float(bits);
+}
+#endif
+
+/* ---- Element types ---- */
+
+struct bf16 {
+  uint16_t bits;
+};
+struct f16 {
+  uint16_t bits;
+};
+
+/* To the nearest, ties to even; NaN is one NaN, as on the CPU. */
+ZB_DEVICE uint16_t bf16_bits(float x) {
+  uint32_t bits = float_bits(x);
+  if (x != x) return 0x7fc0;
+  return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+ZB_DEVICE float f16_value(uint16_t half) {
+  uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = half >> 10 & 31u, fraction = half & 1023u;
+  if (exponent == 31) return bits_float(sign | 0x7f800000u | fraction << 13);
+  if (exponent > 0) return bits_float(sign | (exponent + 112u) << 23 | fraction << 13);
+  float magnitude = (float)fraction * 5.9604644775390625e-8f; /* 2^-24 */
+  return sign ? -magnitude : magnitude;
+}
+
+ZB_DEVICE uint16_t f16_bits(float x) {
+  uint32_t bits = float_bits(x), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return 0x7e00;
+  if (magnitude >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* 65520 and more */
+  if (magnitude < 0x38800000u) { /* below 2^-14: multiples of 2^-24, which the sum rounds to */
+    float rounded = bits_float(magnitude) + 0.5f;
+    return (uint16_t)(sign | (float_bits(rounded) - 0x3f000000u));
+  }
+  uint32_t even = magnitude >> 13 & 1u;
+  return (uint16_t)(sign | (magnitude - 0x38000000u + 0xfffu + even) >> 13);
+}
+
+/* A double as a float whose rounding to fewer digits is that of the double: towards zero, the last digit set if inexact. */
+ZB_DEVICE float round_to_odd(double x) {
+  float nearest = (float)x;
+  if ((double)nearest == x || x != x) return nearest;
+  uint32_t bits = float_bits(nearest);
+  if (fabs((double)nearest) > fabs(x)) bits--;
+  return bits_float(bits | 1u);
+}
+
+/* Towards zero; outside of the range its nearest end; NaN gives 0. */
+ZB_DEVICE int64_t to_i64(double x) {
+  if (x != x) return 0;
+  if (x >= 9223372036854775808.0) return INT64_MAX;
+  if (x < -9223372036854775808.0) return INT64_MIN;
+  return (int64_t)x;
+}
+
+/* What kernels compute in: float for the three float types, int64_t for integers and i1. */
+template <typename T> struct computes {
+  typedef int64_t type;
+};
+template <> struct computes<float> {
+  typedef float type;
+};
+template <> struct computes<bf16> {
+  typedef float type;
+};
+template <> struct computes<f16> {
+  typedef float type;
+};
+
+ZB_DEVICE float value_of(float x) {
+  return x;
+}
+ZB_DEVICE float value_of(bf16 x) {
+  return bits_float((uint32_t)x.bits << 16);
+}
+ZB_DEVICE float value_of(f16 x) {
+  return f16_value(x.bits);
+}
+ZB_DEVICE int64_t value_of(int64_t x) {
+  return x;
+}
+ZB_DEVICE int64_t value_of(int32_t x) {
+  return x;
+}
+ZB_DEVICE int64_t value_of(uint8_t x) {
+  return x;
+}
+
+/* Rounds once; i32 keeps the low 32 bits, i1 is whether the value is not 0. */
+ZB_DEVICE void set(float &to, float x) {
+  to = x;
+}
+ZB_DEVICE void set(bf16 &to, float x) {
+  to.bits = bf16_bits(x);
+}
+ZB_DEVICE void set(f16 &to, float x) {
+  to.bits = f16_bits(x);
+}
+ZB_DEVICE void set(int64_t &to, int64_t x) {
+  to = x;
+}
+ZB_DEVICE void set(int32_t &to, int64_t x) {
+  to = (int32_t)(uint32_t)(uint64_t)x;
+}
+ZB_DEVICE void set(uint8_t &to, int64_t x) {
+  to = x != 0;
+}
+
+/* Operands that are small, or whose type does not decide the speed: the type is a branch that all threads take together. */
+ZB_DEVICE float load_float(const void *data, int dtype, int64_t i) {
+  if (dtype == ZB_F32) return ((const float *)data)[i];
+  if (dtype == ZB_BF16) return value_of(((const bf16 *)data)[i]);
+  if (dtype == ZB_F16) return value_of(((const f16 *)data)[i]);
+  return (float)((const double *)data)[i];
+}
+ZB_DEVICE void store_float(void *data, int dtype, int64_t i, float x) {
+  if (dtype == ZB_F32)
+    ((float *)data)[i] = x;
+  else if (dtype == ZB_BF16)
+    set(((bf16 *)data)[i], x);
+  else if (dtype == ZB_F16)
+    set(((f16 *)data)[i], x);
+  else
+    ((double *)data)[i] = (double)x;
+}
+ZB_DEVICE int64_t load_integer(const void *data, int dtype, int64_t i) {
+  if (dtype == ZB_I64) return ((const int64_t *)data)[i];
+  return dtype == ZB_I32 ? ((const int32_t *)data)[i] : ((const uint8_t *)data)[i];
+}
+ZB_DEVICE void store_integer(void *data, int dtype, int64_t i, int64_t x) {
+  if (dtype == ZB_I64)
+    ((int64_t *)data)[i] = x;
+  else if (dtype == ZB_I32)
+    set(((int32_t *)data)[i], x);
+  else
+    set(((uint8_t *)data)[i], x);
+}
+ZB_DEVICE bool is_float(int dtype) {
+  return dtype <= ZB_F16;
+}
+/* Any type from a double, as the CPU's reference rounds: once; integers as to_i64, i32 to the nearest end of its own range. */
+ZB_DEVICE void store_double(void *data, int dtype, int64_t i, double x) {
+  if (dtype == ZB_F64) {
+    ((double *)data)[i] = x;
+  } else if (is_float(dtype)) {
+    store_float(data, dtype, i, dtype == ZB_F32 ? (float)x : round_to_odd(x));
+  } else {
+    int64_t whole = to_i64(x);
+    if (dtype == ZB_I32) whole = whole > INT32_MAX ? INT32_MAX : whole < INT32_MIN ? INT32_MIN : whole;
+    store_integer(data, dtype, i, dtype == ZB_I1 ? x != 0 : whole);
+  }
+}
+ZB_DEVICE double load_double(const void *data, int dtype, int64_t i) {
+  if (dtype == ZB_F64) return ((const double *)data)[i];
+  return is_float(dtype) ? (double)load_float(data, dtype, i) : (double)load_integer(data, dtype, i);
+}
+
+/* ---- Places ---- */
+
+ZB_CALLED_DEVICE int64_t at_many(const zb_cuda_dims &d, int64_t position) {
+  int64_t offset = 0;
+  if (d.narrow) {
+    uint32_t rest = (uint32_t)position;
+    for (int i = d.rank - 1; i > 0; i--) {
+      uint32_t size = (uint32_t)d.shape[i], next = rest / size;
+      offset += (int64_t)(rest - next * size) * d.stride[i];
+      rest = next;
+    }
+    return offset + (int64_t)rest * d.stride[0];
+  }
+  for (int i = d.rank - 1; i > 0; i--) {
+    int64_t next = position / d.shape[i];
+    offset += (position - next * d.shape[i]) * d.stride[i];
+    position = next;
+  }
+  return offset + position * d.stride[0];
+}
+/* Offset of a position in some dimensions of an operand. Most operands are dense: one dimension, no division. */
+ZB_DEVICE int64_t at(const zb_cuda_dims &d, int64_t position) {
+  return d.rank == 1 ? position * d.stride[0] : at_many(d, position);
+}
+
+/* N elements that lie together, loaded and stored at once. */
+template <typename T, int N> struct alignas(sizeof(T) * N) pack {
+  T v[N];
+};
+
+/* ---- Faults ---- */
+
+ZB_DEVICE void report_fault(const zb_cuda_fault &fault, int kind, int64_t value, int64_t least, int64_t most) {
+  if (!fault.record || atomicCAS(&fault.record->set, 0, 1) != 0) return;
+  fault.record->instruction = fault.instruction;
+  fault.record->kind = kind;
+  fault.record->value = value;
+  fault.record->least = least;
+  fault.record->most = most;
+}
+
+/* The place that an index names, negative ones counted from the end; -1, and a fault, where it is out of range. */
+ZB_DEVICE int64_t place_of(int64_t index, int64_t size, const zb_cuda_fault &fault) {
+  if (index >= -size && index < size) return index < 0 ? index + size : index;
+  report_fault(fault, ZB_FAULT_INDEX, index, index < 0 ? -size : 0, size - 1);
+  return -1;
+}
+
+/* ---- Over the threads of a block ---- */
+
+struct add_values {
+  template <typename T> ZB_DEVICE T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+/* NaN, once there, stays. */
+struct larger_value {
+  template <typename T> ZB_DEVICE T operator()(T a, T b) const {
+    return b > a || b != b ? b : a;
+  }
+};
+
+/* combine() over all threads, in every thread the same bits: within warps by halves, then warps in order. `shared` holds one T a
+ * warp; blocks are whole warps. All threads must call it; it may be called again at once. */
+template <typename T, typename F> ZB_DEVICE T over_block(T value, F combine, void *shared) {
+  T *sums = (T *)shared;
+  for (int lanes = 16; lanes > 0; lanes /= 2)
+    value = combine(value, __shfl_xor_sync(0xffffffffu, value, lanes));
+  int warps = (int)blockDim.x / 32;
+  if (warps == 1) return value;
+  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = value;
+  __syncthreads();
+  value = sums[0];
+  for (int i = 1; i < warps; i++)
+    value = combine(value, sums[i]);
+  __syncthreads();
+  return value;
+}
+
+/* Index of the first thread of this block in a grid of one dimension, in 64 bits. */
+ZB_DEVICE int64_t global_thread() {
+  return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* Elementwise ops: one thread computes one group of elements that lie together in the result, 16 bytes of the widest operand.
+ *
+ * Operands are read as groups too where they are dense or repeated within a group (the host decides: args.group), else element
+ * by element. The formulas are those of the CPU's reference (kernels/cpu/ref/unary.def, binary.def), in float.
+ */
+#ifndef ZB_KERNELS_CUDA_MAP_CUH
+#define ZB_KERNELS_CUDA_MAP_CUH
+
+#include "kernels/cuda/device.cuh"
+
+/* The operand of a map that has fewer than three. */
+struct absent {};
+
+template <typename... T> struct widest;
+template <typename T> struct widest<T> {
+  static const int bytes = sizeof(T);
+};
+template <typename T, typename... Rest> struct widest<T, Rest...> {
+  static const int bytes = (int)sizeof(T) > widest<Rest...>::bytes ? (int)sizeof(T) : widest<Rest...>::bytes;
+};
+
+template <int N, int OPERAND, typename T> ZB_DEVICE void load_group(const zb_map_args &a, int64_t first, int count, T (&to)[N]) {
+  const T *from = (const T *)a.in[OPERAND];
+  const zb_cuda_dims &dims = a.dims[OPERAND];
+  if (count == N && a.group[OPERAND] == ZB_GROUP_DENSE) {
+    *(pack<T, N> *)to = *(const pack<T, N> *)(from + at(dims, first));
+  } else if (a.group[OPERAND] == ZB_GROUP_REPEATED) {
+    T one = from[at(dims, first)];
+    for (int i = 0; i < N; i++)
+      to[i] = one;
+  } else {
+    for (int i = 0; i < N; i++)
+      if (i < count) to[i] = from[at(dims, first + i)];
+  }
+}
+template <int N, int OPERAND> ZB_DEVICE void load_group(const zb_map_args &, int64_t, int, absent (&)[N]) {}
+
+/* out[i] = f(in0[i], in1[i], in2[i]), f(T &out, A, B, C). */
+template <typename T, typename A, typename B, typename C, typename F> ZB_DEVICE void map(const zb_map_args &a, F f) {
+  constexpr int N = 16 / widest<T, A, B, C>::bytes;
+  int64_t first = global_thread() * N;
+  if (first >= a.elements) return;
+  int count = a.elements - first < N ? (int)(a.elements - first) : N;
+  alignas(16) A x[N];
+  alignas(16) B y[N];
+  alignas(16) C z[N];
+  alignas(16) T out[N];
+  load_group<N, 0>(a, first, count, x);
+  load_group<N, 1>(a, first, count, y);
+  load_group<N, 2>(a, first, count, z);
+  for (int i = 0; i < N; i++)
+    if (i < count) f(out[i], x[i], y[i], z[i]);
+  T *to = (T *)a.out + first;
+  if (count == N && a.out_group == ZB_GROUP_DENSE) {
+    *(pack<T, N> *)to = *(pack<T, N> *)out;
+  } else {
+    for (int i = 0; i < N; i++)
+      if (i < count) to[i] = out[i];
+  }
+}
+
+/* Long functions of the math library are called, not inlined: a kernel holds 4 to 8 copies of its formula, which took nvcc minutes a
+ * file. exp, sqrt and the like stay inline, and with them the ops of training. */
+#define ZB_CALLED(function)                                                                                            \
+  ZB_CALLED_DEVICE float called_##function(float x) {                                                                  \
+    return function(x);                                                                                                \
+  }
+ZB_CALLED(acos)
+ZB_CALLED(acosh)
+ZB_CALLED(asin)
+ZB_CALLED(asinh)
+ZB_CALLED(atan)
+ZB_CALLED(atanh)
+ZB_CALLED(cos)
+ZB_CALLED(cosh)
+ZB_CALLED(erf)
+ZB_CALLED(erfc)
+ZB_CALLED(expm1)
+ZB_CALLED(log)
+ZB_CALLED(log1p)
+ZB_CALLED(sin)
+ZB_CALLED(sinh)
+ZB_CALLED(tan)
+ZB_CALLED(tanh)
+ZB_CALLED_DEVICE float called_pow(float x, float y) {
+  return pow(x, y);
+}
+ZB_CALLED_DEVICE float called_fmod(float x, float y) {
+  return fmod(x, y);
+}
+#define acos called_acos
+#define acosh called_acosh
+#define asin called_asin
+#define asinh called_asinh
+#define atan called_atan
+#define atanh called_atanh
+#define cos called_cos
+#define cosh called_cosh
+#define erf called_erf
+#define erfc called_erfc
+#define expm1 called_expm1
+#define log called_log
+#define log1p called_log1p
+#define sin called_sin
+#define sinh called_sinh
+#define tan called_tan
+#define tanh called_tanh
+#define pow called_pow
+#define fmod called_fmod
+
+#define ZB_MAP_KERNEL(name, ...)                                                                                       \
+  ZB_KERNEL(name, zb_map_args, ZB_MAP_THREADS) {                                                                       \
+    __VA_ARGS__                                                                                                        \
+  }
+
+/* The words that the formulas of unary.def and binary.def use. */
+#define C(value) ((T)(value))
+#define CLIP(x, low, high) (((x) < (low) ? (low) : (x)) > (high) ? (high) : ((x) < (low) ? (low) : (x)))
+#define SIGMOID(x) (1 / (1 + exp(-(x))))
+#define SOFTPLUS(x) (((x) > 0 ? (x) : 0) + log1p(exp(-fabs(x))))
+#define NORMAL_CDF(x) (C(0.5) * erfc((x)*C(-0.70710678118654752440)))
+#define NORMAL_DENSITY(x) (C(0.39894228040143267794) * exp(C(-0.5) * (x) * (x)))
+#define GELU_GATE(x) SIGMOID(C(1.5957691216057307117) * (x) * (1 + C(0.044715) * (x) * (x)))
+#define GELU_ARGUMENT_SLOPE(x) (C(1.5957691216057307117) * (1 + C(0.134145) * (x) * (x)))
+#define WRAPPED_NEGATIVE(x) ((int64_t)(0 - (uint64_t)(x)))
+#define WRAPPED(x, operation, y) ((int64_t)((uint64_t)(x)operation(uint64_t)(y)))
+#define FLOORED(remainder, y) ((remainder) != 0 && ((remainder) < 0) != ((y) < 0) ? (remainder) + (y) : (remainder))
+#define zb_ref_to_i64 to_i64
+
+#endif

@@ -1,0 +1,243 @@
+/* The CUDA kernels against the reference, on the cases of all kernels, without a GPU: their device code runs on the CPU
+ * (emulator.h), launched by the host code that launches it on a GPU.
+ *
+ * Each case runs in f32, and, where it has f32 operands, again with these in bf16 and in f16. It runs with blocks and threads in three
+ * orders, which must give the same bits: a barrier that is missing, or a sum whose order is not fixed, shows here. Every op of class
+ * KERNEL needs a CUDA kernel or a stated reason; every function of functions.def must exist in the device code, and the other way round. */
+#include "test/kernels/cases.h"
+
+#include "test/kernels/cuda/driver.h"
+
+static zb_cuda_launcher launcher;
+static int runs, narrow_runs, unmatched;
+
+/* ---- Cases in a narrow type ---- */
+
+/* Operands and results that stay f32 when the others are narrow: statistics and losses, and what optimizers keep. Bit i is operand i. */
+static const struct stays_wide {
+  const char *op;
+  unsigned inputs, outputs;
+} stays_wide[] = {
+    {"layer_norm", 0, 6},
+    {"rms_norm", 0, 2},
+    {"layer_norm_grad_x", 12, 0},
+    {"layer_norm_grad_scale", 6, 1},
+    {"rms_norm_grad_x", 4, 0},
+    {"rms_norm_grad_scale", 2, 1},
+    {"cross_entropy", 0, 3},
+    {"cross_entropy_grad", 12, 0},
+    {"nll_loss", 0, 1},
+    {"nll_loss_grad", 2, 0},
+    {"attention", 8, 2},
+    {"attention_grad", 8 + 32, 0},
+    {"adamw", 1 + 4 + 8, 7},
+    {"sgd", 1 + 4, 3},
+    {"accumulate_add", 0, 1},
+};
+
+/* The tensor with all elements that its strides can reach rounded to `dtype`, in memory of its own. */
+static zb_tensor narrow_tensor(prepared *p, const zb_tensor *x, zb_dtype dtype) {
+  int64_t span = 1;
+  zb_tensor out = *x;
+  for (int i = 0; i < x->rank; i++)
+    span += x->strides[i] * (x->shape[i] - 1);
+  if (elements_of(x) == 0) span = 0;
+  out.dtype = dtype;
+  out.data = own(p, (size_t)span * zb_dtype_bytes(dtype));
+  for (int64_t i = 0; i < span; i++)
+    zb_ref_set(&out, i, (double)((const float *)x->data)[i]);
+  return out;
+}
+
+/* Makes a prepared case narrow; false where nothing in it is f32. */
+static bool narrow_case(const char *op, prepared *p, zb_dtype dtype) {
+  unsigned wide_inputs = 0, wide_outputs = 0;
+  for (size_t i = 0; i < sizeof stays_wide / sizeof stays_wide[0]; i++)
+    if (strcmp(stays_wide[i].op, op) == 0) wide_inputs = stays_wide[i].inputs, wide_outputs = stays_wide[i].outputs;
+  bool any = false;
+  for (int i = 0; i < p->call.input_count; i++) {
+    if (p->inputs[i].rank < 0 || p->inputs[i].dtype != ZB_F32 || (wide_inputs >> i & 1)) continue;
+    p->inputs[i] = narrow_tensor(p, &p->inputs[i], dtype);
+    any = true;
+  }
+  for (int i = 0; i < p->call.output_count; i++) {
+    if (p->outputs[i].dtype != ZB_F32 || (wide_outputs >> i & 1)) continue;
+    p->outputs[i] = narrow_tensor(p, &p->outputs[i], dtype);
+    any = any || p->call.input_count > 0;
+  }
+  return any && strcmp(op, "cast") != 0;
+}
+
+/* Room for an error of the last digit of a narrow result, unless the op is exact. */
+static bounds narrow_bounds(bounds fast, zb_dtype dtype) {
+  if (dtype == ZB_F32 || (fast.relative == 0 && fast.scaled == 0)) return fast;
+  double digit = dtype == ZB_BF16 ? 0x1p-7 : 0x1p-10;
+  return (bounds){fast.relative + digit, fast.scaled, fast.absolute + (dtype == ZB_F16 ? 0x1p-24 : 0)};
+}
+
+/* ---- One case ---- */
+
+static const char *const order_names[ZB_ORDER_COUNT] = {"forward", "backward", "scattered"};
+
+/* NULL, or what the launch said; wrong values of operands become the fault's text. */
+static const char *run_once(const char *op, const prepared *p, zb_emulated_order order, bool *matched) {
+  static char text[512];
+  const zb_cuda_kernel *kernel;
+  zb_status status = zb_cuda_kernel_find(op, &p->call, NULL, &kernel);
+  *matched = !status;
+  if (!status) {
+    int failed = 0;
+    zb_cuda_item item = {kernel, &p->call};
+    zb_emulated_set_order(order);
+    memset(launcher.fault, 0, sizeof *launcher.fault);
+    memset((void *)(uintptr_t)launcher.workspace, 0xff, 1 << 16);
+    status = zb_cuda_run_items(&item, 1, &launcher, 7, &failed);
+    runs++;
+  }
+  if (!status) return launcher.fault->set ? zb_cuda_fault_text(launcher.fault) : NULL;
+  snprintf(text, sizeof text, "%s", zb_status_text(status));
+  zb_status_free(status);
+  return text;
+}
+
+static bool prepare_as(const case_file *file, json_t *row, zb_dtype dtype, prepared *p) {
+  return prepare(file, row, p) && (dtype == ZB_F32 || narrow_case(file->op, p, dtype));
+}
+
+static void check_order(const case_file *file, json_t *row, zb_dtype dtype, zb_emulated_order order, const prepared *want,
+                        const char *want_error, const prepared *first) {
+  char what[64];
+  prepared got;
+  bool matched = false;
+  snprintf(what, sizeof what, "cuda %s, order %s", zb_dtype_name(dtype), order_names[order]);
+  if (!prepare_as(file, row, dtype, &got)) {
+    report(file, row, what, "the case cannot be read");
+    goto cleanup;
+  }
+  const char *error = run_once(file->op, &got, order, &matched);
+  if (!error != !want_error) {
+    unmatched += !matched;
+    report(file, row, what, error ? error : "wrong values were not refused");
+    goto cleanup;
+  }
+  if (error && strcmp(error, want_error) != 0 && launcher.fault->set) report(file, row, what, error);
+  for (int i = 0; !error && i < got.call.output_count; i++) {
+    check_tensor(file, row, what, i, &got.outputs[i], &want->outputs[i], narrow_bounds(file->fast, dtype));
+    if (first && memcmp(got.outputs[i].data, first->outputs[i].data, bytes_of(&got.outputs[i])))
+      report(file, row, what, "other bits than in the order forward");
+  }
+  if (!guards_hold(&got)) report(file, row, what, "wrote beyond a result");
+cleanup:
+  release(&got);
+}
+
+static void check_type(const case_file *file, json_t *row, zb_dtype dtype) {
+  prepared want = {0}, first = {0};
+  bool matched;
+  if (!prepare_as(file, row, dtype, &want)) {
+    if (dtype == ZB_F32) report(file, row, "reference", "the case cannot be read");
+    goto cleanup;
+  }
+  narrow_runs += dtype != ZB_F32;
+  const char *error = zb_kernel_reference(file->op)->run(&want.call);
+  if (error && !json_object_get(row, "error")) {
+    report(file, row, zb_dtype_name(dtype), error);
+    goto cleanup;
+  }
+  check_order(file, row, dtype, ZB_ORDER_FORWARD, &want, error, NULL);
+  if (error || !prepare_as(file, row, dtype, &first)) goto cleanup;
+  (void)run_once(file->op, &first, ZB_ORDER_FORWARD, &matched);
+  if (!matched) goto cleanup;
+  for (int order = ZB_ORDER_FORWARD + 1; order < ZB_ORDER_COUNT; order++)
+    check_order(file, row, dtype, (zb_emulated_order)order, &want, error, &first);
+cleanup:
+  release(&want);
+  release(&first);
+}
+
+static void check_case(const case_file *file, json_t *row) {
+  if (json_is_string(json_object_get(row, "error"))) return; /* shapes, which only the reference checks again */
+  if (zb_cuda_kernel_missing(file->op)) return;
+  check_type(file, row, ZB_F32);
+  check_type(file, row, ZB_BF16);
+  check_type(file, row, ZB_F16);
+}
+
+static void kernels_match_the_reference(void) {
+  for_each_case(check_case);
+  printf(" (%d runs, %d cases in bf16 and f16) ", runs, narrow_runs);
+  CU_ASSERT(runs > 1000 && narrow_runs > 1000);
+}
+
+/* ---- Completeness ---- */
+
+static const char *const function_names[] = {
+#define ZB_CUDA_FUNCTION_ROW(name) #name,
+#include "kernels/cuda/functions.def"
+};
+
+static void every_function_exists(void) {
+  int count = (int)(sizeof function_names / sizeof function_names[0]);
+  for (int i = 0; i < count; i++)
+    CU_ASSERT_PTR_NOT_NULL(zb_emulated_find(function_names[i]));
+  CU_ASSERT_EQUAL(zb_emulated_count(), count);
+}
+
+static const char *const row_ops[] = {
+#define ZB_CUDA_KERNEL(op, name) #op,
+#define ZB_CUDA_KERNEL_GROUPED(op, name) #op,
+#define ZB_CUDA_NO_KERNEL(op, reason)
+#include "kernels/cuda/kernels.def"
+};
+
+static void every_op_has_a_row_or_a_reason(void) {
+  for (int i = 0; i < OP_COUNT; i++) {
+    bool found = false;
+    for (size_t k = 0; !found && k < sizeof row_ops / sizeof row_ops[0]; k++)
+      found = strcmp(row_ops[k], op_names[i]) == 0;
+    const char *reason = zb_cuda_kernel_missing(op_names[i]);
+    if (found == (reason != NULL)) {
+      fprintf(stderr, "%s has %s\n", op_names[i], found ? "a kernel and a reason to have none" : "no CUDA kernel and no reason");
+      CU_FAIL("see standard error");
+    }
+  }
+  for (size_t k = 0; k < sizeof row_ops / sizeof row_ops[0]; k++)
+    CU_ASSERT_PTR_NOT_NULL(zb_kernel_reference(row_ops[k]));
+}
+
+static void a_call_that_no_kernel_takes_is_an_error(void) {
+  double numbers[4] = {0};
+  zb_tensor x = {.data = numbers, .dtype = ZB_F64, .rank = 1, .shape = {4}, .strides = {1}};
+  zb_kernel_call call = {.inputs = &x, .input_count = 1, .outputs = &x, .output_count = 1};
+  const zb_cuda_kernel *kernel;
+  zb_status status = zb_cuda_kernel_find("exp", &call, "lm.head (node_3)", &kernel);
+  CU_ASSERT_EQUAL(zb_status_code(status), ZB_UNAVAILABLE);
+  CU_ASSERT_PTR_NULL(kernel);
+  CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_message(status), "exp at lm.head (node_3): (f64[4 strides 1]) -> (f64[4 strides 1])"));
+  CU_ASSERT_PTR_NOT_NULL(zb_status_hint_text(status));
+  zb_status_free(status);
+}
+
+static int open_launcher(void) {
+  return emulated_open(&launcher) ? 0 : 1;
+}
+
+static int close_launcher(void) {
+  emulated_close(&launcher);
+  return 0;
+}
+
+int main(void) {
+  CU_TestInfo tests[] = {{"every function of the table is in the device code", every_function_exists},
+                         {"every op has a kernel or a reason", every_op_has_a_row_or_a_reason},
+                         {"a call that no kernel takes is an error", a_call_that_no_kernel_takes_is_an_error},
+                         {"kernels match the reference, emulated", kernels_match_the_reference},
+                         CU_TEST_INFO_NULL};
+  CU_SuiteInfo suites[] = {{"CUDA kernels on the CPU", open_launcher, close_launcher, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 2;
+  CU_basic_set_mode(CU_BRM_VERBOSE);
+  CU_basic_run_tests();
+  int result = CU_get_number_of_failures() ? 1 : 0;
+  CU_cleanup_registry();
+  return result;
+}
