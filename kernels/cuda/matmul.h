@@ -1,0 +1,26 @@
+/* What a product is, for the kernels that compute it. Private to kernels/cuda. */
+#ifndef ZB_KERNELS_CUDA_MATMUL_H
+#define ZB_KERNELS_CUDA_MATMUL_H
+
+#include "kernels/cuda/common.h"
+
+/* A matrix of an operand, in elements; the first of its batch. */
+typedef struct zb_cuda_matrix {
+  void *data;
+  int64_t rows, columns, row_stride, column_stride;
+} zb_cuda_matrix;
+
+/* out[batch] (+)= lhs[batch] * rhs[batch]: m x n, over k. out is contiguous. */
+typedef struct zb_cuda_product {
+  zb_cuda_matrix lhs, rhs;
+  void *out;
+  zb_dtype in_dtype, out_dtype;
+  int64_t m, n, k, batches;
+  bool accumulate;
+  zb_cuda_dims lhs_batch, rhs_batch;
+} zb_cuda_product;
+
+/* Fills it from a call of zb.matmul; false where the call is none that a kernel here takes. */
+bool zb_cuda_product_of(const zb_kernel_call *call, zb_cuda_product *p);
+
+#endif

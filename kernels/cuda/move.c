@@ -1,0 +1,304 @@
+/* Data movement: copies, gather, and their gradients. The device side is move.cu. */
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/common.h"
+
+/* ---- Copies ---- */
+
+/* The kernel for units of a size, given that for units of 1 byte. */
+static zb_cuda_function for_bytes(zb_cuda_function unit1, size_t bytes) {
+  unsigned step = 0;
+  while ((size_t)1 << step < bytes)
+    step++;
+  return unit1 + step;
+}
+
+/* Whether the last dimension can be counted in units of n elements. */
+static bool divisible(const zb_cuda_dims *dims, const void *data, int64_t n, size_t element_bytes) {
+  int last = dims->rank - 1;
+  if (dims->stride[last] != 1 || dims->shape[last] % n != 0) return false;
+  if ((uintptr_t)data % ((uintptr_t)n * element_bytes) != 0) return false;
+  for (int i = 0; i < last; i++)
+    if (dims->stride[i] % n != 0) return false;
+  return true;
+}
+
+static void divide(zb_cuda_dims *dims, int64_t n) {
+  dims->shape[dims->rank - 1] /= n;
+  for (int i = 0; i < dims->rank - 1; i++)
+    dims->stride[i] /= n;
+}
+
+/* Copies x to `to`, whose shape it has; both may have any strides. */
+static zb_status copy(zb_cuda_launcher *on, const zb_tensor *to, const zb_tensor *x) {
+  size_t bytes = zb_dtype_bytes(to->dtype);
+  int64_t n = 16 / (int64_t)bytes;
+  zb_move_args args = {.out = to->data, .in = x->data, .elements = zb_cuda_elements(to)};
+  (void)zb_cuda_dims_all(to, to, &args.out_dims);
+  (void)zb_cuda_dims_all(to, x, &args.in_dims);
+  if (divisible(&args.out_dims, to->data, n, bytes) && divisible(&args.in_dims, x->data, n, bytes)) {
+    divide(&args.out_dims, n);
+    divide(&args.in_dims, n);
+    args.elements /= n;
+    bytes = 16;
+  }
+  return zb_cuda_launch(on, for_bytes(ZB_FUNCTION_zb_move_1, bytes), zb_cuda_ceil(args.elements, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
+                        0, &args);
+}
+
+/* The part of a tensor from `offset` elements on. */
+static void move_start(zb_tensor *x, int64_t offset) {
+  x->data = (void *)((uintptr_t)x->data + (uintptr_t)offset * zb_dtype_bytes(x->dtype));
+}
+
+bool zb_cuda_matches_contiguous(const zb_kernel_call *call) {
+  return zb_cuda_complete(call, 1, 1, false) && call->inputs[0].dtype == call->outputs[0].dtype &&
+         zb_cuda_same_shape(&call->inputs[0], &call->outputs[0]);
+}
+zb_status zb_cuda_run_contiguous(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  return copy(on, &call->outputs[0], &call->inputs[0]);
+}
+
+/* The part of the result that operand i becomes, `place` along the axis. */
+static zb_tensor concat_part(const zb_kernel_call *call, int i, int64_t axis, int64_t place) {
+  zb_tensor part = call->outputs[0];
+  part.shape[axis] = call->inputs[i].shape[axis];
+  move_start(&part, place * part.strides[axis]);
+  return part;
+}
+
+bool zb_cuda_matches_concat(const zb_kernel_call *call) {
+  if (!zb_cuda_complete(call, call->input_count, 1, false) || call->input_count < 1) return false;
+  const zb_tensor *out = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", -1), place = 0;
+  if (axis < 0 || axis >= out->rank) return false;
+  for (int i = 0; i < call->input_count; i++) {
+    const zb_tensor *x = &call->inputs[i];
+    if (x->rank != out->rank || x->dtype != out->dtype) return false;
+    zb_tensor part = concat_part(call, i, axis, 0);
+    if (!zb_cuda_same_shape(x, &part)) return false;
+    place += x->shape[axis];
+  }
+  return place == out->shape[axis];
+}
+
+zb_status zb_cuda_run_concat(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  int64_t axis = zb_attr_int(&call->attrs, "axis", -1), place = 0;
+  for (int i = 0; i < call->input_count; i++) {
+    zb_tensor part = concat_part(call, i, axis, place);
+    ZB_TRY(copy(on, &part, &call->inputs[i]));
+    place += call->inputs[i].shape[axis];
+  }
+  return NULL;
+}
+
+/* The slice of dx that dout is written into. */
+static bool slice_part(const zb_kernel_call *call, zb_tensor *part) {
+  const zb_tensor *dout = &call->inputs[0], *dx = &call->outputs[0];
+  const zb_attr *starts = zb_attr_find(&call->attrs, "starts"), *steps = zb_attr_find(&call->attrs, "steps");
+  int start_count = starts && starts->kind == ZB_ATTR_INTS ? starts->count : 0;
+  int step_count = steps && steps->kind == ZB_ATTR_INTS ? steps->count : 0;
+  if (start_count != dx->rank || step_count != dx->rank || dout->rank != dx->rank) return false;
+  int64_t offset = 0;
+  *part = *dx;
+  for (int i = 0; i < dx->rank; i++) {
+    int64_t size = dout->shape[i], start = starts->ints[i], step = steps->ints[i];
+    if (start < 0 || step < 1 || (size > 0 && start + (size - 1) * step >= dx->shape[i])) return false;
+    part->shape[i] = size;
+    part->strides[i] = dx->strides[i] * step;
+    offset += start * dx->strides[i];
+  }
+  move_start(part, offset);
+  return true;
+}
+
+bool zb_cuda_matches_slice_grad(const zb_kernel_call *call) {
+  zb_tensor part;
+  return zb_cuda_complete(call, 1, 1, false) && call->inputs[0].dtype == call->outputs[0].dtype && slice_part(call, &part);
+}
+zb_status zb_cuda_run_slice_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  zb_tensor part;
+  (void)slice_part(call, &part); /* matches() asked */
+  ZB_TRY(zb_cuda_zero(on, &call->outputs[0]));
+  return copy(on, &part, &call->inputs[0]);
+}
+
+/* ---- gather ---- */
+
+bool zb_cuda_matches_gather(const zb_kernel_call *call) {
+  if (!zb_cuda_complete(call, 2, 1, false)) return false;
+  const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1], *out = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
+  if (axis < 0 || axis >= data->rank || !zb_cuda_is_index(indices->dtype) || data->dtype != out->dtype) return false;
+  if (out->rank != data->rank - 1 + indices->rank) return false;
+  int64_t rows = zb_cuda_count(data, zb_cuda_before(axis)) * zb_cuda_count(data, zb_cuda_from(data, axis + 1));
+  return zb_cuda_elements(out) == rows * zb_cuda_elements(indices);
+}
+
+/* 16 bytes at a time where rows are dense and everything else is a multiple. */
+static size_t widen_gather(zb_gather_args *args, size_t bytes) {
+  int64_t n = 16 / (int64_t)bytes;
+  zb_cuda_dims *outer = &args->outer_dims;
+  if (!divisible(&args->inner_dims, args->data, n, bytes) || args->inner_dims.rank > 1 || args->axis_stride % n != 0) return bytes;
+  if ((uintptr_t)args->out % 16 != 0) return bytes;
+  for (int i = 0; i < outer->rank; i++)
+    if (outer->stride[i] % n != 0) return bytes;
+  for (int i = 0; i < outer->rank; i++)
+    outer->stride[i] /= n;
+  divide(&args->inner_dims, n);
+  args->axis_stride /= n;
+  args->inner_size /= n;
+  args->elements /= n;
+  return 16;
+}
+
+static zb_status launch_gather(zb_cuda_launcher *on, const zb_gather_args *args, size_t bytes) {
+  return zb_cuda_launch(on, for_bytes(ZB_FUNCTION_zb_gather_1, bytes), zb_cuda_ceil(args->elements, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
+                        0, args);
+}
+
+static zb_gather_args gather_plan(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1], *out = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
+  return (zb_gather_args){.out = out->data,
+                          .data = data->data,
+                          .indices = indices->data,
+                          .elements = zb_cuda_elements(out),
+                          .inner_size = 1,
+                          .index_count = zb_cuda_elements(indices),
+                          .axis_size = data->shape[axis],
+                          .axis_stride = data->strides[axis],
+                          .index_dtype = (int32_t)indices->dtype,
+                          .fault = zb_cuda_fault_of(on)};
+}
+
+zb_status zb_cuda_run_gather(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
+  zb_gather_args args = gather_plan(call, on);
+  args.inner_size = zb_cuda_count(data, zb_cuda_from(data, axis + 1));
+  (void)zb_cuda_dims_all(indices, indices, &args.index_dims);
+  (void)zb_cuda_dims_of(data, data, zb_cuda_before(axis), &args.outer_dims);
+  (void)zb_cuda_dims_of(data, data, zb_cuda_from(data, axis + 1), &args.inner_dims);
+  size_t bytes = widen_gather(&args, zb_dtype_bytes(data->dtype));
+  return launch_gather(on, &args, bytes);
+}
+
+/* data with the shape of the indices, whose elements it is asked for. */
+static bool by_element(const zb_tensor *data, const zb_tensor *indices, int64_t axis, zb_tensor *selected) {
+  if (data->rank != indices->rank || axis < 0 || axis >= data->rank || !zb_cuda_is_index(indices->dtype)) return false;
+  *selected = *data;
+  for (int i = 0; i < data->rank; i++) {
+    if (i != axis && indices->shape[i] > data->shape[i]) return false;
+    selected->shape[i] = indices->shape[i];
+  }
+  return true;
+}
+
+bool zb_cuda_matches_gather_elements(const zb_kernel_call *call) {
+  zb_tensor selected;
+  if (!zb_cuda_complete(call, 2, 1, false) || call->inputs[0].dtype != call->outputs[0].dtype) return false;
+  return by_element(&call->inputs[0], &call->inputs[1], zb_attr_int(&call->attrs, "axis", 0), &selected) &&
+         zb_cuda_same_shape(&call->inputs[1], &call->outputs[0]);
+}
+
+zb_status zb_cuda_run_gather_elements(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
+  zb_tensor selected;
+  (void)by_element(data, indices, axis, &selected); /* matches() asked */
+  selected.strides[axis] = 0;
+  zb_gather_args args = gather_plan(call, on);
+  args.by_element = 1;
+  (void)zb_cuda_dims_all(indices, indices, &args.index_dims);
+  (void)zb_cuda_dims_all(indices, &selected, &args.outer_dims);
+  return launch_gather(on, &args, zb_dtype_bytes(data->dtype));
+}
+
+/* ---- Gradients: (indices, dout) -> (ddata) ---- */
+
+static bool gradient_types(const zb_kernel_call *call) {
+  if (!zb_cuda_complete(call, 2, 1, true)) return false;
+  const zb_tensor *indices = &call->inputs[0], *dout = &call->inputs[1], *ddata = &call->outputs[0];
+  return zb_cuda_is_index(indices->dtype) && zb_cuda_is_float(dout->dtype) && zb_cuda_is_float(ddata->dtype);
+}
+
+static zb_scatter_args scatter_plan(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor *indices = &call->inputs[0], *dout = &call->inputs[1], *ddata = &call->outputs[0];
+  return (zb_scatter_args){.ddata = ddata->data,
+                           .indices = indices->data,
+                           .dout = dout->data,
+                           .axis_size = ddata->shape[zb_attr_int(&call->attrs, "axis", 0)],
+                           .index_dtype = (int32_t)indices->dtype,
+                           .data_dtype = (int32_t)ddata->dtype,
+                           .dout_dtype = (int32_t)dout->dtype,
+                           .fault = zb_cuda_fault_of(on)};
+}
+
+bool zb_cuda_matches_gather_grad(const zb_kernel_call *call) {
+  if (!gradient_types(call)) return false;
+  const zb_tensor *indices = &call->inputs[0], *dout = &call->inputs[1], *ddata = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
+  if (axis < 0 || axis >= ddata->rank || zb_cuda_elements(indices) > INT32_MAX) return false;
+  int64_t rows = zb_cuda_count(ddata, zb_cuda_before(axis)) * zb_cuda_count(ddata, zb_cuda_from(ddata, axis + 1));
+  return zb_cuda_elements(dout) == rows * zb_cuda_elements(indices);
+}
+
+/* Sorted positions of the indices into the scratch; *positions gets their address. */
+static zb_status sort_indices(zb_cuda_launcher *on, const zb_tensor *indices, int64_t axis_size, const int32_t **positions) {
+  int64_t count = zb_cuda_elements(indices);
+  if (count * 2 * (int64_t)sizeof(int32_t) > ZB_CUDA_SCRATCH_BYTES)
+    return ZB_ERROR(UNAVAILABLE, "the CUDA kernel of gather_grad takes at most %d indices, not %lld", ZB_CUDA_SCRATCH_BYTES / 8,
+                    (long long)count);
+  zb_sort_args args = {.indices = indices->data, .index_count = count, .axis_size = axis_size, .index_dtype = (int32_t)indices->dtype};
+  args.positions = (int32_t *)(void *)zb_cuda_scratch(on);
+  args.other = args.positions + count;
+  args.fault = zb_cuda_fault_of(on);
+  for (args.passes = 1; axis_size >> (args.passes * ZB_SORT_DIGIT_BITS) > 0;)
+    args.passes++;
+  (void)zb_cuda_dims_all(indices, indices, &args.index_dims);
+  *positions = args.positions;
+  int64_t shared = (ZB_SORT_DIGITS + 1) * ZB_SORT_THREADS * (int64_t)sizeof(int32_t);
+  return zb_cuda_launch(on, ZB_FUNCTION_zb_sort_indices, 1, 1, ZB_SORT_THREADS, shared, &args);
+}
+
+zb_status zb_cuda_run_gather_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor *indices = &call->inputs[0], *dout = &call->inputs[1], *ddata = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
+  zb_scatter_args args = scatter_plan(call, on);
+  if (!call->accumulate) ZB_TRY(zb_cuda_zero(on, ddata));
+  if (zb_cuda_elements(dout) == 0) return NULL;
+  args.index_count = zb_cuda_elements(indices);
+  args.outer_size = zb_cuda_count(ddata, zb_cuda_before(axis));
+  args.inner_size = zb_cuda_count(ddata, zb_cuda_from(ddata, axis + 1));
+  (void)zb_cuda_dims_all(indices, indices, &args.index_dims);
+  (void)zb_cuda_dims_all(dout, dout, &args.dout_dims);
+  ZB_TRY(sort_indices(on, indices, args.axis_size, &args.positions));
+  int64_t lines = zb_cuda_least(zb_cuda_ceil(args.outer_size * args.inner_size, ZB_SCATTER_THREADS), 1024);
+  return zb_cuda_launch(on, ZB_FUNCTION_zb_scatter_add, args.index_count, lines, ZB_SCATTER_THREADS, 0, &args);
+}
+
+bool zb_cuda_matches_gather_elements_grad(const zb_kernel_call *call) {
+  zb_tensor selected;
+  return gradient_types(call) && by_element(&call->outputs[0], &call->inputs[0], zb_attr_int(&call->attrs, "axis", 0), &selected) &&
+         zb_cuda_same_shape(&call->inputs[0], &call->inputs[1]);
+}
+
+zb_status zb_cuda_run_gather_elements_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor *indices = &call->inputs[0], *dout = &call->inputs[1], *ddata = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
+  unsigned lines = ~(1u << axis);
+  zb_tensor selected;
+  (void)by_element(ddata, indices, axis, &selected); /* matches() asked */
+  zb_scatter_args args = scatter_plan(call, on);
+  if (!call->accumulate) ZB_TRY(zb_cuda_zero(on, ddata));
+  args.outer_size = zb_cuda_count(indices, lines);
+  args.index_count = indices->shape[axis];
+  args.index_axis_stride = indices->strides[axis];
+  args.dout_axis_stride = dout->strides[axis];
+  args.axis_stride = ddata->strides[axis];
+  (void)zb_cuda_dims_of(indices, indices, lines, &args.index_dims);
+  (void)zb_cuda_dims_of(indices, dout, lines, &args.dout_dims);
+  (void)zb_cuda_dims_of(indices, &selected, lines, &args.data_dims);
+  return zb_cuda_launch(on, ZB_FUNCTION_zb_scatter_lines, zb_cuda_ceil(args.outer_size, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS, 0,
+                        &args);
+}

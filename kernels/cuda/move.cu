@@ -1,0 +1,134 @@
+/* Data movement: strided copies, gather and its relatives, and their gradients.
+ *
+ * Copies move units of 1 to 16 bytes; the host makes units of 16 where dimensions, strides and addresses allow. The gradient of a
+ * gather has one owner a place of the result: the indices are sorted (stable, by digits, in one block), and the block whose index is the
+ * first of a run adds the rows of the run in the order of the indices. No atomics; the order of the sums is the CPU's. */
+#include "kernels/cuda/device.cuh"
+
+struct alignas(16) unit16 {
+  uint32_t v[4];
+};
+
+template <typename U> ZB_DEVICE void move(const zb_move_args &a) {
+  int64_t i = global_thread();
+  if (i < a.elements) ((U *)a.out)[at(a.out_dims, i)] = ((const U *)a.in)[at(a.in_dims, i)];
+}
+
+template <typename U> ZB_DEVICE void gather(const zb_gather_args &a) {
+  int64_t i = global_thread();
+  if (i >= a.elements) return;
+  int64_t inner = i % a.inner_size, rest = i / a.inner_size, k = a.by_element ? i : rest % a.index_count;
+  int64_t place = place_of(load_integer(a.indices, a.index_dtype, at(a.index_dims, k)), a.axis_size, a.fault);
+  int64_t from = a.by_element ? at(a.outer_dims, i) : at(a.outer_dims, rest / a.index_count) + at(a.inner_dims, inner);
+  U nothing = U();
+  ((U *)a.out)[i] = place < 0 ? nothing : ((const U *)a.data)[from + place * a.axis_stride];
+}
+
+#define ZB_MOVE_KERNELS(suffix, U)                                                                                     \
+  ZB_KERNEL(zb_move_##suffix, zb_move_args, ZB_MOVE_THREADS) {                                                         \
+    move<U>(a);                                                                                                        \
+  }                                                                                                                    \
+  ZB_KERNEL(zb_gather_##suffix, zb_gather_args, ZB_MOVE_THREADS) {                                                     \
+    gather<U>(a);                                                                                                      \
+  }
+ZB_MOVE_KERNELS(1, uint8_t)
+ZB_MOVE_KERNELS(2, uint16_t)
+ZB_MOVE_KERNELS(4, uint32_t)
+ZB_MOVE_KERNELS(8, uint64_t)
+ZB_MOVE_KERNELS(16, unit16)
+
+/* ---- Sorting indices ---- */
+
+/* The place that index number `position` names; one behind the last for an index that is out of range. */
+ZB_DEVICE int64_t sort_key(const zb_sort_args &a, int64_t position) {
+  int64_t place = place_of(load_integer(a.indices, a.index_dtype, at(a.index_dims, position)), a.axis_size, a.fault);
+  return place < 0 ? a.axis_size : place;
+}
+
+/* counts[0..ZB_SORT_DIGITS * ZB_SORT_THREADS) become sums of all before them. */
+ZB_DEVICE void sums_before(int32_t *counts, int32_t *sums) {
+  int thread = (int)threadIdx.x;
+  int32_t *mine = counts + thread * ZB_SORT_DIGITS, own = 0;
+  for (int d = 0; d < ZB_SORT_DIGITS; d++)
+    own += mine[d];
+  sums[thread] = own;
+  __syncthreads();
+  for (int step = 1; step < ZB_SORT_THREADS; step *= 2) {
+    int32_t other = thread >= step ? sums[thread - step] : 0;
+    __syncthreads();
+    sums[thread] += other;
+    __syncthreads();
+  }
+  int32_t before = sums[thread] - own;
+  for (int d = 0; d < ZB_SORT_DIGITS; d++) {
+    int32_t count = mine[d];
+    mine[d] = before;
+    before += count;
+  }
+  __syncthreads();
+}
+
+/* One block: positions 0..index_count-1 in the order of what their indices name, equal ones in their own order. */
+ZB_KERNEL(zb_sort_indices, zb_sort_args, ZB_SORT_THREADS) {
+  int32_t *counts = (int32_t *)zb_shared(), *sums = counts + ZB_SORT_DIGITS * ZB_SORT_THREADS;
+  int thread = (int)threadIdx.x;
+  int64_t part = (a.index_count + ZB_SORT_THREADS - 1) / ZB_SORT_THREADS, begin = thread * part;
+  int64_t end = begin + part < a.index_count ? begin + part : a.index_count;
+  for (int pass = 0; pass < a.passes; pass++) {
+    bool last_half = (a.passes - pass) % 2 == 0;
+    const int32_t *from = last_half ? a.positions : a.other;
+    int32_t *to = last_half ? a.other : a.positions;
+    int shift = pass * ZB_SORT_DIGIT_BITS;
+    for (int d = 0; d < ZB_SORT_DIGITS; d++)
+      counts[d * ZB_SORT_THREADS + thread] = 0;
+    for (int64_t i = begin; i < end; i++) {
+      int64_t position = pass == 0 ? i : from[i];
+      counts[(sort_key(a, position) >> shift & (ZB_SORT_DIGITS - 1)) * ZB_SORT_THREADS + thread]++;
+    }
+    __syncthreads();
+    sums_before(counts, sums);
+    for (int64_t i = begin; i < end; i++) {
+      int64_t position = pass == 0 ? i : from[i];
+      to[counts[(sort_key(a, position) >> shift & (ZB_SORT_DIGITS - 1)) * ZB_SORT_THREADS + thread]++] = (int32_t)position;
+    }
+    __syncthreads();
+  }
+}
+
+/* ---- Adding rows where indices say ---- */
+
+/* The place of the k-th index in sorted order; -1: out of range. */
+ZB_DEVICE int64_t sorted_place(const zb_scatter_args &a, int64_t k) {
+  return place_of(load_integer(a.indices, a.index_dtype, at(a.index_dims, a.positions[k])), a.axis_size, a.fault);
+}
+
+ZB_KERNEL(zb_scatter_add, zb_scatter_args, ZB_SCATTER_THREADS) {
+  int64_t first = blockIdx.x, place = sorted_place(a, first);
+  if (place < 0 || (first > 0 && sorted_place(a, first - 1) == place)) return;
+  int64_t end = first + 1;
+  while (end < a.index_count && sorted_place(a, end) == place)
+    end++;
+  int64_t elements = a.outer_size * a.inner_size, step = (int64_t)gridDim.y * blockDim.x;
+  for (int64_t e = (int64_t)blockIdx.y * blockDim.x + threadIdx.x; e < elements; e += step) {
+    int64_t outer = e / a.inner_size, inner = e - outer * a.inner_size;
+    int64_t to = (outer * a.axis_size + place) * a.inner_size + inner;
+    float total = load_float(a.ddata, a.data_dtype, to);
+    for (int64_t k = first; k < end; k++)
+      total += load_float(a.dout, a.dout_dtype, at(a.dout_dims, (outer * a.index_count + a.positions[k]) * a.inner_size + inner));
+    store_float(a.ddata, a.data_dtype, to, total);
+  }
+}
+
+/* gather_elements: a thread owns a line along the axis, and adds its elements in order. */
+ZB_KERNEL(zb_scatter_lines, zb_scatter_args, ZB_SCATTER_THREADS) {
+  int64_t line = global_thread();
+  if (line >= a.outer_size) return;
+  int64_t data = at(a.data_dims, line), index = at(a.index_dims, line), dout = at(a.dout_dims, line);
+  for (int64_t k = 0; k < a.index_count; k++) {
+    int64_t place = place_of(load_integer(a.indices, a.index_dtype, index + k * a.index_axis_stride), a.axis_size, a.fault);
+    if (place < 0) continue;
+    int64_t to = data + place * a.axis_stride;
+    float total = load_float(a.ddata, a.data_dtype, to) + load_float(a.dout, a.dout_dtype, dout + k * a.dout_axis_stride);
+    store_float(a.ddata, a.data_dtype, to, total);
+  }
+}

@@ -1,0 +1,247 @@
+/* Softmax, normalization and losses: one block a row of the operand. The device side is softmax.cu, norm.cu and loss.cu. */
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/reduce.h"
+
+/* Threads of a block for rows of a length: whole warps, no more than there is work for. */
+static int row_threads(int64_t size) {
+  return (int)zb_cuda_most(32, zb_cuda_least(ZB_ROW_THREADS, zb_cuda_ceil(size, 32) * 32));
+}
+
+enum { WARP_SUMS_BYTES = 32 * sizeof(double) };
+
+/* ---- Softmax ---- */
+
+static bool softmax_matches(const zb_kernel_call *call, int inputs) {
+  if (!zb_cuda_complete(call, inputs, 1, false)) return false;
+  const zb_tensor *out = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
+  if (axis < 0 || axis >= out->rank || !zb_cuda_is_float(out->dtype)) return false;
+  for (int i = 0; i < inputs; i++)
+    if (call->inputs[i].dtype != out->dtype || !zb_cuda_same_shape(&call->inputs[i], out)) return false;
+  return true;
+}
+
+static zb_status softmax_run(const zb_kernel_call *call, zb_cuda_launcher *on, zb_cuda_function f32, bool gradient, bool logarithm) {
+  const zb_tensor *x = &call->inputs[0], *dout = gradient ? &call->inputs[1] : x, *out = &call->outputs[0];
+  unsigned along = 1u << zb_attr_int(&call->attrs, "axis", -1);
+  zb_softmax_args args = {.x = x->data, .dout = dout->data, .out = out->data, .logarithm = logarithm};
+  args.rows = zb_cuda_count(out, ~along);
+  args.size = zb_cuda_count(out, along);
+  if (args.size == 0) return NULL;
+  (void)zb_cuda_dims_of(out, x, ~along, &args.x_rows);
+  (void)zb_cuda_dims_of(out, x, along, &args.x_along);
+  (void)zb_cuda_dims_of(out, dout, ~along, &args.dout_rows);
+  (void)zb_cuda_dims_of(out, dout, along, &args.dout_along);
+  (void)zb_cuda_dims_of(out, out, ~along, &args.out_rows);
+  (void)zb_cuda_dims_of(out, out, along, &args.out_along);
+  return zb_cuda_launch(on, zb_cuda_for_float(f32, out->dtype), args.rows, 1, row_threads(args.size), WARP_SUMS_BYTES, &args);
+}
+
+#define SOFTMAX(name, kernel, gradient, logarithm)                                                                     \
+  bool zb_cuda_matches_##name(const zb_kernel_call *call) {                                                            \
+    return softmax_matches(call, gradient ? 2 : 1);                                                                    \
+  }                                                                                                                    \
+  zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) {                                     \
+    return softmax_run(call, on, ZB_FUNCTION_zb_##kernel##_f32, gradient, logarithm);                                  \
+  }
+SOFTMAX(softmax, softmax, false, false)
+SOFTMAX(log_softmax, softmax, false, true)
+SOFTMAX(softmax_grad, softmax_grad, true, false)
+SOFTMAX(log_softmax_grad, softmax_grad, true, true)
+
+/* ---- Normalization ---- */
+
+/* Operand numbers of the forms of the op; -1: it has none. */
+typedef struct norm_form {
+  int scale, bias, mean, rstd, dout;      /* operands; x is 0 */
+  int out_mean, out_rstd;                 /* results */
+  int inputs, outputs;                    /* that must be there */
+  bool centered, accumulates;
+} norm_form;
+
+static bool norm_operand(const zb_kernel_call *call, int index, int64_t axis, zb_norm_operand *out) {
+  const zb_tensor *x = &call->inputs[0], *operand = index < 0 ? NULL : zb_cuda_input(call, index);
+  if (!operand) return true;
+  out->data = operand->data;
+  out->dtype = (int32_t)operand->dtype;
+  return zb_cuda_is_float(operand->dtype) && zb_cuda_dims_of(x, operand, zb_cuda_before(axis), &out->rows) &&
+         zb_cuda_dims_of(x, operand, zb_cuda_from(x, axis), &out->along);
+}
+
+static bool norm_plan(const zb_kernel_call *call, const norm_form *form, zb_norm_args *args) {
+  *args = (zb_norm_args){.centered = form->centered};
+  if (!zb_cuda_complete(call, form->inputs, form->outputs, form->accumulates)) return false;
+  const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
+  if (axis < 0 || axis >= x->rank || !zb_cuda_is_float(out->dtype)) return false;
+  if (form->dout >= 0 && call->inputs[form->dout].dtype != x->dtype) return false;
+  args->rows = zb_cuda_count(x, zb_cuda_before(axis));
+  args->size = zb_cuda_count(x, zb_cuda_from(x, axis));
+  args->epsilon = zb_cuda_number(call, "epsilon", 1e-5);
+  args->out = out->data;
+  args->out_dtype = (int32_t)out->dtype;
+  if (form->out_mean >= 0) {
+    args->mean = call->outputs[form->out_mean].data;
+    args->mean_dtype = (int32_t)call->outputs[form->out_mean].dtype;
+  }
+  if (form->out_rstd >= 0) {
+    args->rstd = call->outputs[form->out_rstd].data;
+    args->rstd_dtype = (int32_t)call->outputs[form->out_rstd].dtype;
+  }
+  return norm_operand(call, 0, axis, &args->x) && norm_operand(call, form->scale, axis, &args->scale) &&
+         norm_operand(call, form->bias, axis, &args->bias) && norm_operand(call, form->mean, axis, &args->saved_mean) &&
+         norm_operand(call, form->rstd, axis, &args->saved_rstd) && norm_operand(call, form->dout, axis, &args->dout);
+}
+
+static bool norm_matches(const zb_kernel_call *call, const norm_form *form) {
+  zb_norm_args args;
+  if (!norm_plan(call, form, &args)) return false;
+  int64_t elements = form->accumulates ? args.size : args.rows * args.size;
+  return zb_cuda_elements(&call->outputs[0]) == elements;
+}
+
+/* dscale: partial sums over splits of the rows, then their sum. */
+static zb_status norm_grad_scale(const zb_kernel_call *call, zb_cuda_launcher *on, zb_norm_args *args) {
+  int64_t blocks = zb_cuda_ceil(args->size, 32);
+  int64_t splits = zb_cuda_splits(blocks, args->rows, 32, args->size * 4, &args->part);
+  const zb_tensor *out = &call->outputs[0];
+  if (args->size * 4 > ZB_CUDA_SCRATCH_BYTES)
+    return ZB_ERROR(UNAVAILABLE, "the CUDA kernel for the gradient of a scale takes at most %d elements, not %lld",
+                    ZB_CUDA_SCRATCH_BYTES / 4, (long long)args->size);
+  args->out = zb_cuda_scratch(on);
+  zb_cuda_function function = zb_cuda_for_float(ZB_FUNCTION_zb_norm_grad_scale_f32, call->inputs[0].dtype);
+  ZB_TRY(zb_cuda_launch(on, function, blocks, splits, ZB_ROW_THREADS, ZB_ROW_THREADS * (int64_t)sizeof(float), args));
+  return zb_cuda_combine(on, ZB_FUNCTION_zb_sum_column_f32, args->out, splits, args->size, out, 0, call->accumulate);
+}
+
+static zb_status norm_run(const zb_kernel_call *call, zb_cuda_launcher *on, const norm_form *form) {
+  zb_norm_args args;
+  (void)norm_plan(call, form, &args); /* matches() asked */
+  if (form->accumulates) return norm_grad_scale(call, on, &args);
+  zb_cuda_function f32 = form->dout >= 0 ? ZB_FUNCTION_zb_norm_grad_x_f32 : ZB_FUNCTION_zb_norm_f32;
+  return zb_cuda_launch(on, zb_cuda_for_float(f32, call->inputs[0].dtype), args.rows, 1, row_threads(args.size), WARP_SUMS_BYTES,
+                        &args);
+}
+
+#define NORM(name, ...)                                                                                                \
+  static const norm_form name##_form = {__VA_ARGS__};                                                                  \
+  bool zb_cuda_matches_##name(const zb_kernel_call *call) {                                                            \
+    return norm_matches(call, &name##_form);                                                                           \
+  }                                                                                                                    \
+  zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) {                                     \
+    return norm_run(call, on, &name##_form);                                                                           \
+  }
+NORM(layer_norm, 1, 2, -1, -1, -1, 1, 2, 2, 3, true, false)
+NORM(rms_norm, 1, -1, -1, -1, -1, -1, 1, 2, 2, false, false)
+NORM(layer_norm_grad_x, 1, -1, 2, 3, 4, -1, -1, 5, 1, true, false)
+NORM(rms_norm_grad_x, 1, -1, -1, 2, 3, -1, -1, 4, 1, false, false)
+NORM(layer_norm_grad_scale, -1, -1, 1, 2, 3, -1, -1, 4, 1, true, true)
+NORM(rms_norm_grad_scale, -1, -1, -1, 1, 2, -1, -1, 3, 1, false, true)
+
+/* ---- Losses ---- */
+
+/* Which operand is what; -1: none. scores: -1 is result 0 (the gradient of nll_loss gets no scores). */
+typedef struct loss_form {
+  int scores, labels, lse, dloss; /* operands */
+  int inputs, outputs;
+  bool gradient, negative_likelihood;
+} loss_form;
+
+static bool read_reduction(const zb_kernel_call *call, int32_t *out) {
+  static const char *const names[] = {[ZB_LOSS_MEAN] = "mean", [ZB_LOSS_SUM] = "sum", [ZB_LOSS_NONE] = "none"};
+  const char *text = zb_attr_string(&call->attrs, "reduction", "mean");
+  for (*out = ZB_LOSS_MEAN; *out <= ZB_LOSS_NONE; ++*out)
+    if (strcmp(text, names[*out]) == 0) return true;
+  return false;
+}
+
+/* The rows of an operand that has the shape of the labels. */
+static bool loss_rows(const zb_tensor *scores, const zb_tensor *x, zb_cuda_dims *out) {
+  zb_tensor wide = zb_cuda_append_unit(x);
+  return zb_cuda_dims_of(scores, &wide, zb_cuda_before(scores->rank - 1), out);
+}
+
+static bool loss_types(const zb_kernel_call *call, const loss_form *form, const zb_tensor *scores, zb_loss_args *args) {
+  const zb_attr *ignore = zb_attr_find(&call->attrs, "ignore_index");
+  const zb_tensor *labels = &call->inputs[form->labels];
+  args->ignores = ignore != NULL;
+  args->ignore_index = ignore ? ignore->i : 0;
+  args->negative_likelihood = form->negative_likelihood;
+  args->score_dtype = (int32_t)scores->dtype;
+  args->label_dtype = (int32_t)labels->dtype;
+  args->labels = labels->data;
+  args->scores = scores->data;
+  args->classes = scores->shape[scores->rank - 1];
+  args->class_stride = scores->strides[scores->rank - 1];
+  args->rows = zb_cuda_elements(labels);
+  return zb_cuda_is_float(scores->dtype) && zb_cuda_is_index(labels->dtype) && read_reduction(call, &args->reduction) &&
+         loss_rows(scores, labels, &args->label_rows) &&
+         zb_cuda_dims_of(scores, scores, zb_cuda_before(scores->rank - 1), &args->score_rows);
+}
+
+static bool loss_plan(const zb_kernel_call *call, const loss_form *form, zb_loss_args *args) {
+  *args = (zb_loss_args){0};
+  if (!zb_cuda_complete(call, form->inputs, form->outputs, false)) return false;
+  const zb_tensor *scores = form->scores < 0 ? &call->outputs[0] : &call->inputs[form->scores];
+  const zb_tensor *loss = form->gradient ? &call->inputs[form->dloss] : &call->outputs[0];
+  const zb_tensor *lse = form->lse >= 0 ? &call->inputs[form->lse] : !form->gradient && form->outputs > 1 ? &call->outputs[1] : NULL;
+  if (scores->rank != call->inputs[form->labels].rank + 1 || !loss_types(call, form, scores, args)) return false;
+  if (!zb_cuda_is_float(loss->dtype)) return false;
+  args->loss_dtype = (int32_t)loss->dtype;
+  if (form->gradient) {
+    args->dloss = loss->data;
+    args->dscores = call->outputs[0].data;
+    if (loss->rank == 0)
+      args->dloss_rows = (zb_cuda_dims){.rank = 1, .shape = {1}};
+    else if (!loss_rows(scores, loss, &args->dloss_rows))
+      return false;
+  } else {
+    args->loss = loss->data;
+    if (zb_cuda_elements(loss) != (args->reduction == ZB_LOSS_NONE ? args->rows : 1)) return false;
+  }
+  if (!lse) return true;
+  args->lse_dtype = (int32_t)lse->dtype;
+  args->lse = form->gradient ? NULL : lse->data;
+  args->saved_lse = lse->data;
+  return zb_cuda_is_float(lse->dtype) && loss_rows(scores, lse, &args->lse_rows);
+}
+
+static bool loss_matches(const zb_kernel_call *call, const loss_form *form) {
+  zb_loss_args args;
+  if (!loss_plan(call, form, &args)) return false;
+  if (!form->gradient) return true;
+  const zb_tensor *out = &call->outputs[0];
+  return zb_cuda_is_float(out->dtype) && zb_cuda_elements(out) == args.rows * args.classes;
+}
+
+static zb_status loss_run(const zb_kernel_call *call, zb_cuda_launcher *on, const loss_form *form) {
+  zb_loss_args args;
+  (void)loss_plan(call, form, &args); /* matches() asked */
+  args.fault = zb_cuda_fault_of(on);
+  int threads = row_threads(args.classes);
+  zb_dtype scores = (zb_dtype)args.score_dtype;
+  if (form->gradient) {
+    args.weight = (float *)(void *)zb_cuda_scratch(on);
+    ZB_TRY(zb_cuda_launch(on, ZB_FUNCTION_zb_loss_weight, 1, 1, ZB_LOSS_SUM_THREADS, WARP_SUMS_BYTES, &args));
+    zb_cuda_function function = zb_cuda_for_float(ZB_FUNCTION_zb_loss_grad_f32, call->outputs[0].dtype);
+    return args.classes == 0 ? NULL : zb_cuda_launch(on, function, args.rows, 1, threads, WARP_SUMS_BYTES, &args);
+  }
+  if (!form->negative_likelihood) {
+    zb_cuda_function function = zb_cuda_for_float(ZB_FUNCTION_zb_row_lse_f32, scores);
+    ZB_TRY(zb_cuda_launch(on, function, args.rows, 1, threads, WARP_SUMS_BYTES, &args));
+  }
+  return zb_cuda_launch(on, ZB_FUNCTION_zb_loss_total, 1, 1, ZB_LOSS_SUM_THREADS, WARP_SUMS_BYTES, &args);
+}
+
+#define LOSS(name, ...)                                                                                                \
+  static const loss_form name##_form = {__VA_ARGS__};                                                                  \
+  bool zb_cuda_matches_##name(const zb_kernel_call *call) {                                                            \
+    return loss_matches(call, &name##_form);                                                                           \
+  }                                                                                                                    \
+  zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) {                                     \
+    return loss_run(call, on, &name##_form);                                                                           \
+  }
+LOSS(cross_entropy, 0, 1, -1, -1, 2, 2, false, false)
+LOSS(cross_entropy_grad, 0, 1, 2, 3, 4, 1, true, false)
+LOSS(nll_loss, 0, 1, -1, -1, 2, 1, false, true)
+LOSS(nll_loss_grad, -1, 0, -1, 1, 2, 1, true, true)
