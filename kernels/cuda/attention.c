@@ -1,0 +1,129 @@
+/* Attention: operands and the plan of its blocks. The device side is attention.cu. */
+#include "kernels/cuda/common.h"
+#include "kernels/cuda/kernels.h"
+
+#include <math.h>
+
+enum { Q, K, V, MASK, OUT, LSE, DOUT };
+
+/* The kernels are made for heads of these widths; narrower ones are padded. */
+static const int padded_widths[] = {64, 128, 256};
+enum { WIDTHS = sizeof padded_widths / sizeof padded_widths[0] };
+
+/* zb_attention_<width> of f32, then bf16 and f16; the same for the gradients. */
+static const struct width_row {
+  zb_cuda_function forward, grad_q, grad_kv;
+} functions[WIDTHS] = {
+#define WIDTH_ROW(D) {ZB_FUNCTION_zb_attention_##D##_f32, ZB_FUNCTION_zb_attention_grad_q_##D##_f32, ZB_FUNCTION_zb_attention_grad_kv_##D##_f32}
+    WIDTH_ROW(64),
+    WIDTH_ROW(128),
+    WIDTH_ROW(256),
+};
+
+static zb_attention_operand operand(const zb_tensor *x) {
+  return (zb_attention_operand){x->data, x->strides[0], x->strides[1], x->strides[2], x->strides[3]};
+}
+
+/* Fills what forward and gradient share; false where no kernel takes the call. */
+static bool plan(const zb_kernel_call *call, zb_attention_args *args) {
+  const zb_tensor *q = &call->inputs[Q], *k = &call->inputs[K], *v = &call->inputs[V], *mask = zb_cuda_input(call, MASK);
+  memset(args, 0, sizeof *args);
+  if (q->rank != 4 || k->rank != 4 || v->rank != 4) return false;
+  if (!zb_cuda_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype) return false;
+  bool fits = k->shape[0] == q->shape[0] && v->shape[0] == q->shape[0] && k->shape[3] == q->shape[3] &&
+              v->shape[1] == k->shape[1] && v->shape[2] == k->shape[2];
+  if (!fits || k->shape[2] < 1 || q->shape[2] % k->shape[2] != 0) return false;
+  if (q->shape[3] > ZB_ATTENTION_WIDTH_MAX || v->shape[3] > ZB_ATTENTION_WIDTH_MAX) return false;
+  args->q = operand(q);
+  args->k = operand(k);
+  args->v = operand(v);
+  args->batch = q->shape[0];
+  args->queries = q->shape[1];
+  args->heads = q->shape[2];
+  args->width = (int32_t)q->shape[3];
+  args->keys = k->shape[1];
+  args->kv_heads = k->shape[2];
+  args->group = args->heads / args->kv_heads;
+  args->value_width = (int32_t)v->shape[3];
+  args->scale = (float)zb_cuda_number(call, "scale", 1 / sqrt((double)q->shape[3]));
+  args->causal = zb_attr_bool(&call->attrs, "causal", false);
+  if (!mask) return true;
+  int shift = 4 - mask->rank;
+  const int64_t scores[4] = {args->batch, args->heads, args->queries, args->keys};
+  for (int i = 0; i < mask->rank; i++) {
+    if (shift < 0 || (mask->shape[i] != 1 && mask->shape[i] != scores[i + shift])) return false;
+    args->mask_strides[i + shift] = mask->shape[i] == 1 ? 0 : mask->strides[i];
+  }
+  args->mask = mask->data;
+  args->mask_dtype = (int32_t)mask->dtype;
+  return zb_cuda_is_float(mask->dtype);
+}
+
+static int width_row(const zb_attention_args *args) {
+  int row = 0;
+  while (padded_widths[row] < args->width || padded_widths[row] < args->value_width)
+    row++;
+  return row;
+}
+
+/* As the structures forward_memory and gradient_memory of attention.cu. */
+static int64_t shared_bytes(int width, int tiles, int pairs, int statistics) {
+  int64_t rows = ZB_ATTENTION_TILE * (int64_t)(width + 4), square = ZB_ATTENTION_TILE * (ZB_ATTENTION_TILE + 4);
+  return (tiles * rows + pairs * square + statistics * ZB_ATTENTION_TILE) * (int64_t)sizeof(float);
+}
+
+static int64_t blocks(int64_t batch, int64_t heads, int64_t tokens) {
+  return batch * heads * zb_cuda_ceil(tokens, ZB_ATTENTION_TILE);
+}
+
+bool zb_cuda_matches_attention(const zb_kernel_call *call) {
+  zb_attention_args args;
+  if (!zb_cuda_complete(call, 3, 2, false) || !plan(call, &args)) return false;
+  const zb_tensor *out = &call->outputs[0], *lse = &call->outputs[1];
+  return out->dtype == call->inputs[Q].dtype && zb_cuda_is_float(lse->dtype) &&
+         zb_cuda_elements(out) == args.batch * args.queries * args.heads * args.value_width &&
+         zb_cuda_elements(lse) == args.batch * args.queries * args.heads;
+}
+
+zb_status zb_cuda_run_attention(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  zb_attention_args args;
+  (void)plan(call, &args); /* matches() asked */
+  args.result = call->outputs[0].data;
+  args.lse_out = call->outputs[1].data;
+  args.lse_dtype = (int32_t)call->outputs[1].dtype;
+  int row = width_row(&args);
+  return zb_cuda_launch(on, zb_cuda_for_float(functions[row].forward, call->inputs[Q].dtype), blocks(args.batch, args.heads, args.queries),
+                        1, ZB_ATTENTION_THREADS, shared_bytes(padded_widths[row], 2, 1, 0), &args);
+}
+
+bool zb_cuda_matches_attention_grad(const zb_kernel_call *call) {
+  zb_attention_args args;
+  if (call->input_count != 7 || !zb_cuda_complete(call, 3, 3, false) || !plan(call, &args)) return false;
+  const zb_tensor *q = &call->inputs[Q], *out = &call->inputs[OUT], *lse = &call->inputs[LSE], *dout = &call->inputs[DOUT];
+  if (out->rank != 4 || lse->rank != 3 || out->dtype != q->dtype || dout->dtype != q->dtype) return false;
+  if (!zb_cuda_same_shape(out, dout) || out->shape[3] != args.value_width || !zb_cuda_is_float(lse->dtype)) return false;
+  for (int i = 0; i < 3; i++)
+    if (!zb_cuda_same_shape(&call->outputs[i], &call->inputs[i]) || call->outputs[i].dtype != q->dtype) return false;
+  return true;
+}
+
+zb_status zb_cuda_run_attention_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor *lse = &call->inputs[LSE];
+  zb_attention_args args;
+  (void)plan(call, &args); /* matches() asked */
+  args.out = operand(&call->inputs[OUT]);
+  args.dout = operand(&call->inputs[DOUT]);
+  args.lse = lse->data;
+  args.lse_dtype = (int32_t)lse->dtype;
+  memcpy(args.lse_strides, lse->strides, sizeof args.lse_strides);
+  args.dq = call->outputs[0].data;
+  args.dk = call->outputs[1].data;
+  args.dv = call->outputs[2].data;
+  int row = width_row(&args);
+  int64_t shared = shared_bytes(padded_widths[row], 4, 2, 2);
+  zb_dtype dtype = call->inputs[Q].dtype;
+  ZB_TRY(zb_cuda_launch(on, zb_cuda_for_float(functions[row].grad_q, dtype), blocks(args.batch, args.heads, args.queries), 1,
+                        ZB_ATTENTION_THREADS, shared, &args));
+  return zb_cuda_launch(on, zb_cuda_for_float(functions[row].grad_kv, dtype), blocks(args.batch, args.kv_heads, args.keys), 1,
+                        ZB_ATTENTION_THREADS, shared, &args);
+}
