@@ -6,11 +6,12 @@
 # Debian 12 (bookworm) with LLVM's packages of version 22. Uses sudo when it is not root. quickstart.sh and test.sh call it.
 set -eu
 
-# compiler and build (g++ for libstdc++, which MLIR needs); MLIR; libraries; tests
+# compiler and build (g++ for libstdc++, which MLIR needs); MLIR; libraries; MPI; tests
 packages="gcc g++ cmake ninja-build pkg-config
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   libdnnl-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev
-  libcunit1-dev python3"
+  libopenmpi-dev openmpi-bin
+  libcunit1-dev python3 iproute2"
 
 if [ "${1:-}" = --list ]; then
   echo $packages

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ROW(option, field, kind, argument, lowest, highest, help). */
@@ -18,7 +19,7 @@
   ROW("--data", data, TEXT, "SOURCE", 0, 0, "text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)")   \
   ROW("--steps", steps, NUMBER, "N", 1, INT64_MAX / 2, "how many steps to make (after --resume: how many more)")       \
   ROW("--device", device, TEXT, "NAME", 0, 0, "what runs the ranks, see below (default: cpu)")                         \
-  ROW("--launch", launch, TEXT, "NAME", 0, 0, "how the ranks run: threads (default)")                                  \
+  ROW("--launch", launch, TEXT, "NAME", 0, 0, "how the ranks run, see below (default: mpi under mpirun, else threads)")                                  \
   ROW("--threads", threads, NUMBER, "N", 1, 1024, "threads per rank (default: 1); the results do not depend on it")    \
   ROW("--save", save, TEXT, "FOLDER", 0, 0,                                                                            \
       "save weights and optimizer at the end (safetensors, replaced atomically)")                                      \
@@ -80,14 +81,22 @@ static const char option_names[] =
 static volatile sig_atomic_t signals_seen;
 static zb_session *volatile running_session;
 
+static volatile sig_atomic_t many_processes;
+
 static void on_signal(int number) {
   static const char text[] = "zb-run: finishing this step; a second signal abandons it\n";
-  (void)number;
+  char positions[4096];
   int kept = errno;
-  if (++signals_seen == 1) {
-    if (running_session && write(STDERR_FILENO, text, sizeof text - 1) < 0) errno = kept;
-  } else if (running_session) {
-    zb_session_interrupt(running_session);
+  zb_session *session = running_session;
+  ++signals_seen;
+  if (session && signals_seen == 1) {
+    zb_session_stop(session);
+    /* mpirun ends the other processes by SIGTERM when one dies, and kills them a second later: this may be all that they can say. */
+    size_t used = many_processes && number == SIGTERM ? zb_session_positions(session, positions, sizeof positions) : 0;
+    if (used > 0 && write(STDERR_FILENO, "zb-run: told to end (a process may have died):\n", 47) < 0) kept = errno;
+    if (write(STDERR_FILENO, used > 0 ? positions : text, used > 0 ? used : sizeof text - 1) < 0) kept = errno;
+  } else if (session) {
+    zb_session_interrupt(session);
   }
   errno = kept;
 }
@@ -121,6 +130,7 @@ static void print_help(void) {
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --threads 4 --save checkpoint --save-every 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --resume checkpoint --save checkpoint --json\n"
          "  zb-run model --data text:corpus.txt --steps 20 --profile costs.json   (then zbc --costs costs.json)\n"
+         "  mpirun -n 4 zb-run model --data text:corpus.txt --steps 100            (ranks in 4 processes; srun --mpi=pmix -n 4 too)\n"
          "  zb-run model --device sim --no-kernels --steps 1 --timeline step.svg\n"
          "\nexit status:\n");
 #define ZB_CODE(ID, exit_code, help) printf("  %-4d %s\n", exit_code, help);
@@ -245,7 +255,7 @@ static double tokens_per_second(const zb_step_result *result) {
   return result->seconds > 0 ? result->tokens / result->seconds : (double)NAN;
 }
 
-static zb_status print_step_json(const zb_session *session, const arguments *args, const zb_step_result *result) {
+static zb_status print_step_json(zb_session *session, const arguments *args, const zb_step_result *result) {
   printf("{\"step\":%lld", (long long)result->step);
   print_json_number("loss", result->loss);
   print_json_number("seconds", result->seconds);
@@ -286,7 +296,7 @@ static const char *short_time(double seconds, char text[32]) {
   return text;
 }
 
-static zb_status print_step_text(const zb_session *session, const arguments *args, const zb_step_result *result,
+static zb_status print_step_text(zb_session *session, const arguments *args, const zb_step_result *result,
                                  int64_t last) {
   char rate[32], time[32], loss[32] = "-", idle[32] = "-";
   if (isfinite(result->idle_share)) snprintf(idle, sizeof idle, "%.1f%%", 100 * result->idle_share);
@@ -322,7 +332,7 @@ static void text_row(void *context, const zb_profile_row *row) {
          100 * row->share, (unsigned long long)row->calls, rate, rate[0] ? "FLOP/s" : "", row->help);
 }
 
-static zb_status print_profile(const zb_session *session, const arguments *args) {
+static zb_status print_profile(zb_session *session, const arguments *args) {
   bool first = true;
   printf(args->json ? "{\"profile\":[" : "where the time of all ranks went:\n");
   zb_status status = zb_session_profile(session, args->json ? json_row : text_row, &first);
@@ -331,7 +341,7 @@ static zb_status print_profile(const zb_session *session, const arguments *args)
 }
 
 /* What each rank was given, how much of it its jobs touch, and how much is alive at the fullest moment. */
-static zb_status print_memory(const zb_session *session, const arguments *args) {
+static zb_status print_memory(zb_session *session, const arguments *args) {
   int ranks = zb_session_describe(session).ranks;
   if (args->json) printf("{\"memory\":[");
   for (int rank = 0; rank < ranks; ++rank) {
@@ -348,9 +358,13 @@ static zb_status print_memory(const zb_session *session, const arguments *args) 
   return NULL;
 }
 
-static void print_header(const zb_session *session, const arguments *args) {
-  if (args->json || args->quiet) return;
+static void print_header(const zb_session *session, const arguments *args, const char *launcher) {
   zb_session_info info = zb_session_describe(session);
+  if (info.warning && info.process == 0) fprintf(stderr, "zb-run: warning: %s\n", info.warning);
+  if (info.processes > 1 && info.process == 0)
+    fprintf(stderr, "zb-run: %d processes over %s, started by %s; ranks are laid over them in blocks\n", info.processes, info.launch,
+            launcher ? launcher : "hand");
+  if (args->json || args->quiet) return;
   uint64_t largest = 0;
   char bytes[32];
   for (int rank = 0; rank < info.ranks; ++rank)
@@ -365,7 +379,7 @@ static void print_header(const zb_session *session, const arguments *args) {
 
 /* ---- Running ---- */
 
-static zb_status save(const zb_session *session, const arguments *args) {
+static zb_status save(zb_session *session, const arguments *args) {
   ZB_TRY(zb_session_save(session, args->save));
   if (!args->json && !args->quiet) printf("saved step %lld to %s\n", (long long)zb_session_steps(session), args->save);
   return NULL;
@@ -379,22 +393,26 @@ static zb_status interrupted(const zb_session *session, const arguments *args, b
                         args->save ? "nothing was saved: no step was made" : "nothing was saved: no --save was given");
 }
 
-static zb_status make_steps(zb_session *session, const arguments *args) {
+static zb_status make_steps(zb_session *session, const arguments *args, bool *out_stopped) {
   int64_t last = zb_session_steps(session) + args->steps;
-  while (zb_session_steps(session) < last && !signals_seen) {
+  bool stopping = false;
+  if (signals_seen) zb_session_stop(session); /* it came while the session was made: one step, so that all processes hear of it */
+  while (zb_session_steps(session) < last && !stopping) {
     zb_step_result result;
     ZB_TRY(zb_session_step(session, &result));
-    bool final = zb_session_steps(session) == last || signals_seen;
+    stopping = result.stopping;
+    bool final = zb_session_steps(session) == last || stopping;
     if (!args->quiet || final)
       ZB_TRY(args->json ? print_step_json(session, args, &result) : print_step_text(session, args, &result, last));
     if (args->save && !final && args->save_every && zb_session_steps(session) % args->save_every == 0)
       ZB_TRY(save(session, args));
     ZB_TRY(flush_output());
+    *out_stopped = stopping;
   }
   return NULL;
 }
 
-static zb_status finish(zb_session *session, const arguments *args, int64_t first) {
+static zb_status finish(zb_session *session, const arguments *args, int64_t first, bool stopped) {
   bool any = zb_session_steps(session) > first;
   if (any && args->save) ZB_TRY(save(session, args));
   if (any && args->timeline) ZB_TRY(zb_session_timeline(session, args->timeline));
@@ -403,7 +421,7 @@ static zb_status finish(zb_session *session, const arguments *args, int64_t firs
   if (any && args->profile) ZB_TRY(zb_session_write_costs(session, args->profile));
   if (any && args->memory) ZB_TRY(print_memory(session, args));
   ZB_TRY(flush_output());
-  return signals_seen ? interrupted(session, args, any && args->save) : NULL;
+  return stopped ? interrupted(session, args, any && args->save) : NULL;
 }
 
 /* Before the first step: a run of hours must not end with a picture that cannot be written. */
@@ -415,7 +433,18 @@ static zb_status check_outputs(const arguments *args) {
   return NULL;
 }
 
-static zb_status train(const arguments *args) {
+static const char *environment(void *context, const char *name) {
+  (void)context;
+  return getenv(name);
+}
+
+static void print_error(zb_status status) {
+  fflush(stdout);
+  fprintf(stderr, "zb-run: %s", zb_status_text(status));
+}
+
+/* *out_printed: the error that comes back was printed, while other processes still ran. */
+static zb_status train(const arguments *args, bool *out_printed) {
   zb_session *session = NULL;
   zb_session_params params = {
       .directory = args->directory,
@@ -432,15 +461,29 @@ static zb_status train(const arguments *args) {
       .costs = args->profile != NULL,
       .timeout_ms = args->timeout * 1000,
   };
-  ZB_TRY(check_outputs(args));
+  zb_bootstrap bootstrap = {.processes = 1};
+  if (!args->launch || strcmp(args->launch, "threads") != 0) ZB_TRY(zb_bootstrap_find(environment, NULL, &bootstrap));
+  params.bootstrap = &bootstrap;
+  if (bootstrap.process == 0) ZB_TRY(check_outputs(args));
   catch_signals();
   ZB_TRY(zb_session_create(&params, &session));
+  zb_session_info info = zb_session_describe(session);
+  many_processes = info.processes > 1;
+  if (info.process > 0 && !freopen("/dev/null", "w", stdout)) { /* process 0 prints */
+    zb_session_destroy(session);
+    return ZB_ERROR(IO, "cannot open the null device: %s", strerror(errno));
+  }
   int64_t first = zb_session_steps(session);
+  bool stopped = false;
   running_session = session;
-  print_header(session, args);
-  zb_status status = make_steps(session, args);
-  if (!status) status = finish(session, args, first);
+  print_header(session, args, bootstrap.launcher);
+  zb_status status = make_steps(session, args, &stopped);
+  if (!status) status = finish(session, args, first, stopped);
   running_session = NULL;
+  bool common = zb_status_code(status) == ZB_INTERRUPTED; /* the end that all processes come to */
+  *out_printed = status && !zb_status_told(status); /* now: the launcher may end this process when another one ends */
+  if (*out_printed && !(common && info.process > 0)) print_error(status);
+  if (status && !common) zb_session_abort(session, zb_status_message(status));
   zb_session_destroy(session);
   return status;
 }
@@ -481,6 +524,7 @@ static void write_text(void *context, const char *text, size_t bytes) {
 int main(int argument_count, char **words) {
   signal(SIGXFSZ, SIG_IGN); /* a file that grows past a limit is a failed write, not the end of the program */
   arguments args = {0};
+  bool printed = false;
   zb_status status = parse(argument_count, words, &args);
   if (!status && args.help) {
     print_help();
@@ -499,13 +543,12 @@ int main(int argument_count, char **words) {
     status = zb_plan_print_file(args.directory, write_text, stdout);
     if (!status) status = flush_output();
   } else if (!status) {
-    status = train(&args);
+    status = train(&args, &printed);
   }
   int exit_status = zb_status_exit(status);
-  if (status) {
-    fflush(stdout);
-    fprintf(stderr, "zb-run: %s", zb_status_text(status));
-  }
+  if (status && !printed && !zb_status_told(status)) print_error(status);
+  /* The launcher ends all processes when one has failed: let the one that tells why go first. */
+  if (zb_status_told(status)) nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
   zb_status_free(status);
   return exit_status;
 }

@@ -13,11 +13,25 @@ extern "C" {
 
 typedef struct zb_session zb_session;
 
+/* Which launcher started this process, by the variables of its environment. */
+typedef struct zb_bootstrap {
+  const char *launcher;     /* "mpirun", "srun", "torchrun"; NULL: none */
+  const char *launch;       /* how its processes meet (zb_session_params.launch) when the device does not say; NULL: not on CPUs */
+  int process, processes;   /* this one, and how many */
+  int local_process;        /* on this machine; -1: not said */
+  const char *address;      /* where process 0 can be reached, as the variables say; NULL: they do not */
+  int port;
+} zb_bootstrap;
+/* Asks `variable` for variables of the environment (NULL: not set) and takes the first complete set: mpirun's, srun's, torchrun's. Without any,
+ * *out says one process. INVALID, naming what was found, when the only sets are incomplete or a value is no number. Texts are borrowed. */
+ZB_API zb_status zb_bootstrap_find(const char *(*variable)(void *context, const char *name), void *context, zb_bootstrap *out) ZB_MUST_USE;
+
 typedef struct zb_session_params {
   const char *directory;  /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
   const char *data;       /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
   const char *device;     /* "cpu" (NULL), "sim" */
-  const char *launch;     /* how the ranks of a real device run: "threads" (NULL) */
+  const char *launch;     /* how the ranks of a real device run: "threads", "mpi"; NULL: by bootstrap, else "threads" */
+  const zb_bootstrap *bootstrap; /* what zb_bootstrap_find found, or NULL: one process */
   const char *resume;     /* folder of a checkpoint, or NULL */
   int threads;            /* per rank; 0: 1 */
   uint64_t seed;          /* sim: delays of messages; 0: none */
@@ -43,6 +57,7 @@ typedef struct zb_step_result {
   int micro_batches;
   const double *waiting_shares; /* one a rank: waiting for messages, or at its end for the last rank, of the step's time; valid as above */
   int ranks;
+  bool stopping; /* a process of the run asked to end after this step: zb_session_stop */
 } zb_step_result;
 
 /* Loads, checks, verifies; starts the ranks. On failure *out is NULL. */
@@ -52,17 +67,22 @@ ZB_API void zb_session_destroy(zb_session *session);
 ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MUST_USE;
 /* Steps done so far, those before a resume included. */
 ZB_API int64_t zb_session_steps(const zb_session *session);
-/* Saves weights, optimizer state, step and data position: FOLDER/weights.safetensors, FOLDER/optimizer.safetensors. Atomic. */
-ZB_API zb_status zb_session_save(const zb_session *session, const char *folder) ZB_MUST_USE;
+/* From here on a function that takes a session which is not const is called by all processes of the run, in the same order.
+ *
+ * Saves weights, optimizer state, step and data position: FOLDER/weights.safetensors, FOLDER/optimizer.safetensors; of several processes one
+ * file each, weights-00001-of-00004.safetensors ..., with model.safetensors.index.json, as Hugging Face's loaders read them. The folder is
+ * replaced as a whole. Any number of processes and any plan of the same model can resume from it. */
+ZB_API zb_status zb_session_save(zb_session *session, const char *folder) ZB_MUST_USE;
 /* Whether a save to this folder could work, to be asked before hours of training: USAGE for a folder that holds other files (a save
  * replaces the folder as a whole), IO if it cannot be written. Makes missing parents. */
 ZB_API zb_status zb_session_save_check(const char *folder) ZB_MUST_USE;
-/* L2 norm of the gradient of each trained parameter of the last step (fp64, after division by M). Calls visit by name in order. */
-ZB_API zb_status zb_session_gradient_norms(const zb_session *session, void (*visit)(void *context, const char *name, double norm),
+/* L2 norm of the gradient of each trained parameter of the last step (fp64, after division by M). Calls visit by name in
+ * order; with several processes in process 0 only. */
+ZB_API zb_status zb_session_gradient_norms(zb_session *session, void (*visit)(void *context, const char *name, double norm),
                                            void *context) ZB_MUST_USE;
 /* Timeline of the last step as SVG / Chrome trace, when params.trace was set. */
-ZB_API zb_status zb_session_timeline(const zb_session *session, const char *path_svg) ZB_MUST_USE;
-ZB_API zb_status zb_session_trace(const zb_session *session, const char *path_json) ZB_MUST_USE;
+ZB_API zb_status zb_session_timeline(zb_session *session, const char *path_svg) ZB_MUST_USE;
+ZB_API zb_status zb_session_trace(zb_session *session, const char *path_json) ZB_MUST_USE;
 /* Bytes of arena of a rank; 0 for a rank that there is not. */
 ZB_API uint64_t zb_session_arena_bytes(const zb_session *session, int rank);
 
@@ -72,7 +92,8 @@ typedef struct zb_session_memory_use {
   uint64_t high_water_bytes; /* of it: fixed regions, slots up to the highest byte that any job touches or keeps, largest workspace */
   uint64_t most_live_bytes;  /* fixed regions, live slots and workspace of the running job at the fullest moment of a step */
 } zb_session_memory_use;
-ZB_API zb_status zb_session_memory(const zb_session *session, int rank, zb_session_memory_use *out) ZB_MUST_USE;
+/* With several processes: called by all of them, for the same rank. */
+ZB_API zb_status zb_session_memory(zb_session *session, int rank, zb_session_memory_use *out) ZB_MUST_USE;
 
 /* What is being run; texts live as long as the session. */
 typedef struct zb_session_info {
@@ -80,6 +101,9 @@ typedef struct zb_session_info {
   const char *precision;       /* "f32", or the low type of mixed precision: "bf16" */
   const char *instruction_set; /* "avx512": within one, results are bitwise the same; machines of two differ in the last bits */
   int ranks, stages, micro_batches, threads;
+  int process, processes; /* this one, of how many; ranks are laid over them in contiguous blocks */
+  const char *launch;     /* "threads", "mpi" */
+  const char *warning;    /* what a user should know, or NULL: processes with different instruction sets */
 } zb_session_info;
 ZB_API zb_session_info zb_session_describe(const zb_session *session);
 
@@ -92,7 +116,7 @@ typedef struct zb_profile_row {
   double flops;
 } zb_profile_row;
 /* Calls visit for each category. USAGE unless params.profile was set. Times are real on every device; waiting is of the device's clock. */
-ZB_API zb_status zb_session_profile(const zb_session *session, void (*visit)(void *context, const zb_profile_row *row),
+ZB_API zb_status zb_session_profile(zb_session *session, void (*visit)(void *context, const zb_profile_row *row),
                                     void *context) ZB_MUST_USE;
 
 /* Writes what the steps of this session cost, as a file that zbc and zb-sched take (include/zb/costs.h). USAGE unless params.costs was set, and
@@ -118,6 +142,14 @@ typedef struct zb_runtime_part {
 /* Opens every module that there is and calls visit for each device, then for each way to launch ranks. What a part points to is lent for the call. */
 ZB_API void zb_runtime_parts(void (*visit)(void *context, const zb_runtime_part *part), void *context);
 
+/* Asks for the end of the run after the step that is running, from a signal handler or another thread; all processes then hear of it in the
+ * result of the same step. */
+ZB_API void zb_session_stop(zb_session *session);
+/* This process gives up for a reason of its own: the others get it as PEER. The session can then only be destroyed. One process: nothing. */
+ZB_API void zb_session_abort(zb_session *session, const char *reason);
+/* One line a rank of this process: its job, and the message, peer and micro-batch that it waits for. Async-signal-safe; not NUL-terminated.
+ * Returns how many bytes of text are used. */
+ZB_API size_t zb_session_positions(const zb_session *session, char *text, size_t size);
 /* Asks a running step to end (from a signal handler or another thread): the step returns INTERRUPTED. */
 ZB_API void zb_session_interrupt(zb_session *session);
 /* Reads DIR/plan.zb, checks it and prints it as text. */

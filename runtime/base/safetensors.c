@@ -33,6 +33,8 @@ struct zb_store {
   size_t metadata_count, metadata_capacity;
   void *mapping;
   size_t mapping_bytes;
+  zb_store **parts; /* of a set in several files: what the items are borrowed from */
+  size_t part_count, part_capacity;
 };
 
 zb_store *zb_store_create(void) {
@@ -56,6 +58,9 @@ void zb_store_destroy(zb_store *store) {
   zb_free(store->owned);
   zb_free(store->metadata);
   zb_map_destroy(store->by_name);
+  for (size_t i = 0; i < store->part_count; ++i)
+    zb_store_destroy(store->parts[i]);
+  zb_free(store->parts);
   if (store->mapping) munmap(store->mapping, store->mapping_bytes);
   zb_free(store);
 }
@@ -364,5 +369,148 @@ zb_status zb_store_write(const zb_store *store, const char *path) {
 cleanup:
   if (status) zb_file_writer_abandon(&writer);
   zb_text_deinit(&start);
+  return status;
+}
+
+/* ---- Several files and their index ---- */
+
+/* FOLDER OF PATH/name. */
+static char *beside(const char *path, const char *name) {
+  const char *slash = strrchr(path, '/');
+  zb_text text;
+  zb_text_init(&text);
+  if (slash) zb_text_add_bytes(&text, path, (size_t)(slash - path) + 1);
+  zb_text_add(&text, "%s", name);
+  return zb_text_take(&text);
+}
+
+/* Opens a file of an index into the parts of the store. */
+static zb_status open_part(zb_store *store, const char *index_path, const char *file) {
+  if (!*file || strchr(file, '/')) return ZB_ERROR(INVALID, "%s: the file '%s' is not one beside it", index_path, file);
+  if (!zb_grow((void **)&store->parts, &store->part_capacity, store->part_count + 1, sizeof *store->parts)) return ZB_OUT_OF_MEMORY();
+  char *path = beside(index_path, file);
+  if (!path) return ZB_OUT_OF_MEMORY();
+  zb_status status = zb_store_open(path, &store->parts[store->part_count]);
+  zb_free(path);
+  if (status) return status;
+  ++store->part_count;
+  return NULL;
+}
+
+static zb_status read_weight_map(zb_store *store, const char *path, json_t *weight_map) {
+  zb_status status = NULL;
+  const char *name;
+  json_t *value;
+  zb_map *files = zb_map_create();
+  if (!files) return ZB_OUT_OF_MEMORY();
+  json_object_foreach(weight_map, name, value) {
+    const char *file = json_string_value(value);
+    int64_t part = 0;
+    if (!file) {
+      status = ZB_ERROR(INVALID, "%s: the file of tensor '%s' is no text", path, name);
+      goto cleanup;
+    }
+    if (!zb_map_get(files, file, &part)) {
+      ZB_TRY_GOTO(open_part(store, path, file));
+      part = (int64_t)store->part_count - 1;
+      if (!zb_map_set(files, file, part)) {
+        status = ZB_OUT_OF_MEMORY();
+        goto cleanup;
+      }
+    }
+    const zb_stored_tensor *tensor = zb_store_find(store->parts[part], name);
+    if (!tensor) {
+      status = ZB_ERROR(INVALID, "%s: tensor '%s' is not in '%s'", path, name, file);
+      goto cleanup;
+    }
+    ZB_TRY_GOTO(zb_store_add(store, name, &tensor->shape, tensor->data, false));
+  }
+cleanup:
+  zb_map_destroy(files);
+  return status;
+}
+
+/* The metadata of the first part become those of the set, once they are known to be of the same save. */
+static zb_status take_metadata(zb_store *store, const char *path, const char *const *same_keys) {
+  if (store->part_count == 0) return NULL;
+  const zb_store *first = store->parts[0];
+  for (size_t i = 1; i < store->part_count; ++i) {
+    for (const char *const *key = same_keys; *key; ++key) {
+      const char *expected = zb_store_metadata(first, *key), *got = zb_store_metadata(store->parts[i], *key);
+      if (strcmp(expected ? expected : "", got ? got : "") != 0)
+        return ZB_ERROR(INVALID, "%s: its files do not belong together: '%s' is '%s' in one and '%s' in another", path, *key,
+                        expected ? expected : "", got ? got : "");
+    }
+  }
+  for (size_t i = 0; i < first->metadata_count; i += 2)
+    ZB_TRY(zb_store_set_metadata(store, first->metadata[i], first->metadata[i + 1]));
+  return NULL;
+}
+
+zb_status zb_store_open_index(const char *path, const char *const *same_keys, zb_store **out) {
+  zb_status status = NULL;
+  char *text = NULL;
+  size_t bytes = 0;
+  json_t *index = NULL;
+  json_error_t error;
+  *out = NULL;
+  zb_store *store = zb_store_create();
+  if (!store) return ZB_OUT_OF_MEMORY();
+  ZB_TRY_GOTO(zb_file_read(path, HEADER_BYTES_MAX, &text, &bytes));
+  index = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+  if (!index) {
+    status = ZB_ERROR(INVALID, "%s:%d:%d: %s", path, error.line, error.column, error.text);
+    goto cleanup;
+  }
+  json_t *weight_map = json_object_get(index, "weight_map");
+  if (!json_is_object(weight_map)) {
+    status = ZB_ERROR(INVALID, "%s: \"weight_map\" is missing or no object", path);
+    goto cleanup;
+  }
+  ZB_TRY_GOTO(read_weight_map(store, path, weight_map));
+  ZB_TRY_GOTO(take_metadata(store, path, same_keys));
+  *out = store;
+  store = NULL;
+cleanup:
+  json_decref(index);
+  zb_free(text);
+  zb_store_destroy(store);
+  return status;
+}
+
+/* Adds the tensors of one file to the index. */
+static zb_status add_to_index(const char *path, const char *file, json_t *weight_map, uint64_t *total_bytes) {
+  zb_store *part = NULL;
+  char *part_path = beside(path, file);
+  if (!part_path) return ZB_OUT_OF_MEMORY();
+  zb_status status = zb_store_open(part_path, &part);
+  zb_free(part_path);
+  if (status) return status;
+  for (size_t i = 0; i < part->count && !status; ++i) {
+    *total_bytes += part->items[i].bytes;
+    if (json_object_get(weight_map, part->items[i].name))
+      status = ZB_ERROR(USAGE, "two files have a tensor named '%s'", part->items[i].name);
+    else if (json_object_set_new(weight_map, part->items[i].name, json_string(file)) != 0)
+      status = ZB_OUT_OF_MEMORY();
+  }
+  zb_store_destroy(part);
+  return status;
+}
+
+zb_status zb_store_write_index(const char *path, const char *const *files, int count) {
+  zb_status status = NULL;
+  uint64_t total_bytes = 0;
+  char *text = NULL;
+  json_t *weight_map = json_object(), *index = NULL;
+  if (!weight_map) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < count; ++i)
+    ZB_TRY_GOTO(add_to_index(path, files[i], weight_map, &total_bytes));
+  index = json_pack("{s:{s:I}, s:O}", "metadata", "total_size", (json_int_t)total_bytes, "weight_map", weight_map);
+  text = index ? json_dumps(index, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+  status = text ? zb_file_write_atomic(path, text, strlen(text)) : ZB_OUT_OF_MEMORY();
+cleanup:
+  json_decref(weight_map);
+  json_decref(index);
+  free(text); /* jansson's */
   return status;
 }

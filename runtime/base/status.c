@@ -16,6 +16,7 @@ struct zb_status_record {
   zb_code code;
   char *message;
   char *hint;
+  bool told;     /* by another process */
   zb_text notes; /* "  note: ...\n" each */
   char *text;    /* made by zb_status_text */
 };
@@ -126,6 +127,15 @@ int zb_status_exit(zb_status status) {
 const char *zb_code_name(zb_code code) {
   if (code == ZB_OK_CODE) return "OK";
   return (unsigned)code < ZB_CODE_COUNT ? code_rows[code].name : "invalid";
+}
+
+zb_status zb_status_set_told(zb_status status) {
+  if (status && status != &out_of_memory) status->told = true;
+  return status;
+}
+
+bool zb_status_told(zb_status status) {
+  return status && status->told;
 }
 
 void zb_status_free(zb_status status) {

@@ -16,7 +16,16 @@
 
 #define WEIGHTS_FILE "weights.safetensors"
 #define OPTIMIZER_FILE "optimizer.safetensors"
+/* Of a save by several processes: one file each, and an index as Hugging Face's loaders look for it. */
+#define WEIGHTS_PART "weights-%05d-of-%05d.safetensors"
+#define OPTIMIZER_PART "optimizer-%05d-of-%05d.safetensors"
+#define WEIGHTS_INDEX "model.safetensors.index.json"
+#define OPTIMIZER_INDEX "optimizer.safetensors.index.json"
 #define FORMAT "zb-checkpoint-1"
+enum { NAME_BYTES = 64 };
+
+/* What all files of one save have in common. */
+static const char *const common_keys[] = {"zb.format", "zb.model_hash", "zb.optimizer", "zb.step", "zb.data_position", NULL};
 
 static char *text_of(const char *format, ...) ZB_PRINTF(1, 2);
 static char *text_of(const char *format, ...) {
@@ -55,8 +64,12 @@ static char *parent_of(const char *path) {
 }
 
 static bool is_ours(const char *name) {
-  return strncmp(name, WEIGHTS_FILE, sizeof WEIGHTS_FILE - 1) == 0 ||
-         strncmp(name, OPTIMIZER_FILE, sizeof OPTIMIZER_FILE - 1) == 0;
+  /* With what a stopped writer leaves: NAME.tmp.PID. */
+  static const char *const patterns[] = {WEIGHTS_FILE "*", OPTIMIZER_FILE "*", WEIGHTS_INDEX "*", "weights-*-of-*.safetensors*",
+                                         "optimizer-*-of-*.safetensors*"};
+  for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; ++i)
+    if (zb_glob(patterns[i], name)) return true;
+  return false;
 }
 
 /* Calls visit for each entry of a folder; stops when it returns false. */
@@ -178,46 +191,131 @@ static zb_status swap(const char *temporary, const char *path, const char *old, 
   return remove_folder(old);
 }
 
-static zb_status write_pair(const char *temporary, const zb_plan *plan, const zb_checkpoint *checkpoint) {
-  ZB_TRY(remove_folder(temporary));
-  if (mkdir(temporary, 0777) != 0) return ZB_ERROR(IO, "cannot make the folder '%s': %s", temporary, strerror(errno));
-  ZB_TRY(set_metadata(checkpoint->weights, plan, checkpoint));
-  ZB_TRY(set_metadata(checkpoint->optimizer, plan, checkpoint));
-  ZB_TRY(write_store(checkpoint->weights, temporary, WEIGHTS_FILE));
-  ZB_TRY(write_store(checkpoint->optimizer, temporary, OPTIMIZER_FILE));
-  return sync_folder(temporary);
+/* The names of the files of a part; of a save in one part the fixed ones. */
+static void part_names(int part, int parts, char weights[NAME_BYTES], char optimizer[NAME_BYTES]) {
+  snprintf(weights, NAME_BYTES, parts > 1 ? WEIGHTS_PART : WEIGHTS_FILE, part + 1, parts);
+  snprintf(optimizer, NAME_BYTES, parts > 1 ? OPTIMIZER_PART : OPTIMIZER_FILE, part + 1, parts);
 }
 
-zb_status zb_checkpoint_write(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint) {
+/* The folders of a save. */
+typedef struct places {
+  char *path, *parent, *temporary, *old;
+} places;
+
+static zb_status find_places(const char *folder, places *out) {
+  out->path = resolve(folder);
+  out->parent = out->path ? parent_of(out->path) : NULL;
+  out->temporary = out->path ? text_of("%s.tmp", out->path) : NULL;
+  out->old = out->path ? text_of("%s.old", out->path) : NULL;
+  return out->parent && out->temporary && out->old ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+static void free_places(places *at) {
+  zb_free(at->path);
+  zb_free(at->parent);
+  zb_free(at->temporary);
+  zb_free(at->old);
+}
+
+zb_status zb_checkpoint_begin(const char *folder) {
+  places at = {0};
   zb_status status = NULL;
-  char *path = resolve(folder), *parent = path ? parent_of(path) : NULL;
-  char *temporary = path ? text_of("%s.tmp", path) : NULL, *old = path ? text_of("%s.old", path) : NULL;
-  if (!parent || !temporary || !old) {
+  ZB_TRY_GOTO(find_places(folder, &at));
+  ZB_TRY_GOTO(check_resolved(at.path, at.parent));
+  ZB_TRY_GOTO(remove_folder(at.temporary));
+  if (mkdir(at.temporary, 0777) != 0)
+    status = ZB_ERROR(IO, "cannot make the folder '%s': %s", at.temporary, strerror(errno));
+cleanup:
+  free_places(&at);
+  return status;
+}
+
+zb_status zb_checkpoint_write_part(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint, int part, int parts) {
+  places at = {0};
+  zb_status status = NULL;
+  char weights[NAME_BYTES], optimizer[NAME_BYTES];
+  part_names(part, parts, weights, optimizer);
+  ZB_TRY_GOTO(find_places(folder, &at));
+  if (!is_folder(at.temporary)) {
+    status = zb_status_hint(ZB_ERROR(IO, "process %d does not see the folder '%s' that process 0 made", part, at.temporary),
+                            "save to a folder on a file system that all processes see");
+    goto cleanup;
+  }
+  ZB_TRY_GOTO(set_metadata(checkpoint->weights, plan, checkpoint));
+  ZB_TRY_GOTO(set_metadata(checkpoint->optimizer, plan, checkpoint));
+  ZB_TRY_GOTO(write_store(checkpoint->weights, at.temporary, weights));
+  status = write_store(checkpoint->optimizer, at.temporary, optimizer);
+cleanup:
+  free_places(&at);
+  return status;
+}
+
+/* Both indexes over the files of all parts. */
+static zb_status write_indexes(const char *temporary, int parts) {
+  zb_status status = NULL;
+  char(*names)[NAME_BYTES] = zb_alloc(sizeof *names * 2 * (size_t)parts);
+  const char **files = zb_alloc(sizeof(char *) * 2 * (size_t)parts);
+  char *weights = text_of("%s/" WEIGHTS_INDEX, temporary), *optimizer = text_of("%s/" OPTIMIZER_INDEX, temporary);
+  if (!names || !files || !weights || !optimizer) {
     status = ZB_OUT_OF_MEMORY();
     goto cleanup;
   }
-  ZB_TRY_GOTO(check_resolved(path, parent));
-  status = write_pair(temporary, plan, checkpoint);
-  if (!status) status = swap(temporary, path, old, parent);
-  if (status) {
-    zb_status_free(remove_folder(temporary)); /* the first failure is the one to tell */
-    status = zb_status_note(status, "saving a checkpoint to '%s'; what was there before is untouched", path);
+  for (int i = 0; i < parts; ++i) {
+    part_names(i, parts, names[i], names[parts + i]);
+    files[i] = names[i];
+    files[parts + i] = names[parts + i];
   }
+  ZB_TRY_GOTO(zb_store_write_index(weights, files, parts));
+  status = zb_store_write_index(optimizer, files + parts, parts);
 cleanup:
-  zb_free(path);
-  zb_free(parent);
-  zb_free(temporary);
-  zb_free(old);
+  zb_free(names);
+  zb_free(files);
+  zb_free(weights);
+  zb_free(optimizer);
   return status;
+}
+
+zb_status zb_checkpoint_commit(const char *folder, int parts) {
+  places at = {0};
+  zb_status status = find_places(folder, &at);
+  if (!status && parts > 1) status = write_indexes(at.temporary, parts);
+  if (!status) status = sync_folder(at.temporary);
+  if (!status) status = swap(at.temporary, at.path, at.old, at.parent);
+  free_places(&at);
+  return status;
+}
+
+zb_status zb_checkpoint_abandon(const char *folder, zb_status status) {
+  places at = {0};
+  zb_status failed = find_places(folder, &at);
+  if (!failed) failed = remove_folder(at.temporary);
+  zb_status_free(failed); /* the first failure is the one to tell */
+  status = zb_status_note(status, "saving a checkpoint to '%s'; what was there before is untouched", at.path ? at.path : folder);
+  free_places(&at);
+  return status;
+}
+
+zb_status zb_checkpoint_write(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint) {
+  ZB_TRY(zb_checkpoint_begin(folder));
+  zb_status status = zb_checkpoint_write_part(folder, plan, checkpoint, 0, 1);
+  if (!status) status = zb_checkpoint_commit(folder, 1);
+  return status ? zb_checkpoint_abandon(folder, status) : NULL;
 }
 
 /* ---- Reading ---- */
 
-static zb_status open_store(const char *folder, const char *name, zb_store **out) {
-  char *path = text_of("%s/%s", folder, name);
-  if (!path) return ZB_OUT_OF_MEMORY();
-  zb_status status = zb_store_open(path, out);
+/* One file, or several with an index. */
+static zb_status open_store(const char *folder, const char *name, const char *index, zb_store **out) {
+  char *path = text_of("%s/%s", folder, name), *index_path = text_of("%s/%s", folder, index);
+  zb_status status = NULL;
+  if (!path || !index_path)
+    status = ZB_OUT_OF_MEMORY();
+  else if (access(index_path, F_OK) == 0)
+    status = zb_store_open_index(index_path, common_keys, out);
+  else
+    status = zb_store_open(path, out);
   zb_free(path);
+  zb_free(index_path);
   return status;
 }
 
@@ -295,8 +393,8 @@ static zb_status check_model(const char *folder, const zb_plan *plan, const zb_c
 
 static zb_status open_from(const char *folder, const zb_plan *plan, zb_checkpoint *out) {
   int64_t optimizer_step = 0;
-  ZB_TRY(open_store(folder, WEIGHTS_FILE, &out->weights));
-  ZB_TRY(open_store(folder, OPTIMIZER_FILE, &out->optimizer));
+  ZB_TRY(open_store(folder, WEIGHTS_FILE, WEIGHTS_INDEX, &out->weights));
+  ZB_TRY(open_store(folder, OPTIMIZER_FILE, OPTIMIZER_INDEX, &out->optimizer));
   ZB_TRY(check_model(folder, plan, out));
   ZB_TRY(number_of(out->weights, "zb.step", folder, &out->step));
   ZB_TRY(number_of(out->optimizer, "zb.step", folder, &optimizer_step));

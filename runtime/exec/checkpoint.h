@@ -1,6 +1,7 @@
-/* Checkpoints: FOLDER/weights.safetensors and FOLDER/optimizer.safetensors, one consistent pair at any moment.
+/* Checkpoints: FOLDER/weights.safetensors and FOLDER/optimizer.safetensors, one consistent pair at any moment; of a run of several processes
+ * each as one file a process with an index (model.safetensors.index.json, optimizer.safetensors.index.json) as Hugging Face's loaders read them.
  *
- * A save writes both files into FOLDER.tmp, syncs, moves an older FOLDER to FOLDER.old, moves FOLDER.tmp to FOLDER and
+ * A save writes all files into FOLDER.tmp, syncs, moves an older FOLDER to FOLDER.old, moves FOLDER.tmp to FOLDER and
  * removes FOLDER.old. Whatever stops it leaves a whole pair in FOLDER or, between the two moves, in FOLDER.old, where
  * opening looks too.
  */
@@ -23,6 +24,12 @@ void zb_checkpoint_close(zb_checkpoint *checkpoint);
 
 /* Writes the tensors of both stores with step, position and the model of the plan as metadata. */
 zb_status zb_checkpoint_write(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint) ZB_MUST_USE;
+/* The same by several processes: process 0 begins, then each writes its part (part of `parts`, from 0), then process 0 commits. Between
+ * these steps all must know that the one before went well. On a failure anywhere process 0 abandons, which takes and returns the status. */
+zb_status zb_checkpoint_begin(const char *folder) ZB_MUST_USE;
+zb_status zb_checkpoint_write_part(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint, int part, int parts) ZB_MUST_USE;
+zb_status zb_checkpoint_commit(const char *folder, int parts) ZB_MUST_USE;
+zb_status zb_checkpoint_abandon(const char *folder, zb_status status) ZB_MUST_USE;
 /* Whether a save to this folder could work: USAGE if it is no folder or holds other files (it will be replaced as a
  * whole), IO if its parent cannot be written. Makes missing parents. */
 zb_status zb_checkpoint_check_folder(const char *folder) ZB_MUST_USE;

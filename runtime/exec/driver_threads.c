@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { POSITION_BYTES = 256 };
+enum { POSITION_BYTES = 256, REASON_BYTES = 256 };
+static const int64_t stop_patience_ps = INT64_C(2) * 1000 * 1000 * 1000 * 1000;
 static const long poll_ns = 50 * 1000 * 1000; /* how often a waiting caller looks at the interrupt flag */
 
 typedef struct worker {
@@ -57,10 +59,17 @@ static void fail(zb_driver *driver, const zb_executor *e, zb_status status) {
   bool first = driver->failure == NULL;
   if (first) driver->failure = status;
   pthread_mutex_unlock(&driver->mutex);
-  if (first)
-    driver->params.transport_def->abort(driver->params.transport, e->params.rank, zb_status_message(status));
-  else
+  if (!first) {
     zb_status_free(status);
+    return;
+  }
+  char reason[2 * REASON_BYTES], position[POSITION_BYTES];
+  zb_code code = zb_status_code(status);
+  if (code == ZB_TIMEOUT) /* where it was is what others want to know */
+    snprintf(reason, sizeof reason, "%.256s; %s", zb_status_message(status), zb_executor_position(e, position, sizeof position));
+  else
+    snprintf(reason, sizeof reason, "%.500s", zb_status_message(status));
+  driver->params.transport_def->abort(driver->params.transport, e->params.rank, reason);
 }
 
 static void *work(void *argument) {
@@ -135,21 +144,53 @@ static zb_status threads_start(const zb_driver_params *params, zb_driver **out) 
   return status;
 }
 
+/* What tells apart ranks that wait from ranks that go on; -1 if one of them computes. */
+static int64_t waiting_mark(const zb_driver *driver) {
+  int64_t mark = 0;
+  for (int i = 0; i < driver->params.count; ++i) {
+    const zb_executor *e = &driver->params.executors[i];
+    int job = atomic_load_explicit(&e->at_job, memory_order_relaxed);
+    if (job < e->end && atomic_load_explicit(&e->at_message, memory_order_relaxed) < 0) return -1;
+    mark += job;
+  }
+  return mark;
+}
+
+/* Why the step must be given up from outside; NULL: it goes on. *mark and *since_ps are kept between calls. */
+static zb_status reason_to_stop(const zb_driver *driver, int64_t *mark, int64_t *since_ps) {
+  if (atomic_load(driver->params.interrupted)) return ZB_ERROR(INTERRUPTED, "the step was interrupted");
+  if (!driver->params.stopping || !atomic_load(driver->params.stopping)) return NULL;
+  int64_t now = zb_monotonic_ps(), next = waiting_mark(driver);
+  if (next < 0 || next != *mark) {
+    *mark = next;
+    *since_ps = now;
+  }
+  if (next < 0 || now - *since_ps < stop_patience_ps) return NULL;
+  return ZB_ERROR(PEER, "told to stop while every rank here waited for a message for %.0f s: a process of the run has ended", (double)stop_patience_ps / 1e12);
+}
+
 /* Sleeps until all workers are done. A rank looks at the interrupt flag between jobs; one that waits for a message is
  * woken here. */
 static void wait_for_workers(zb_driver *driver) {
   bool told = false;
+  int64_t mark = -1, since_ps = 0;
   while (driver->running > 0) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += poll_ns;
     if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, ++until.tv_sec;
     if (pthread_cond_timedwait(&driver->done, &driver->mutex, &until) != ETIMEDOUT) continue;
-    if (told || !atomic_load(driver->params.interrupted)) continue;
+    zb_status why = told ? NULL : reason_to_stop(driver, &mark, &since_ps);
+    if (!why) continue;
+    char reason[REASON_BYTES];
+    snprintf(reason, sizeof reason, "%s", zb_status_message(why));
     told = true;
-    if (!driver->failure) driver->failure = ZB_ERROR(INTERRUPTED, "the step was interrupted");
+    if (driver->failure)
+      zb_status_free(why);
+    else
+      driver->failure = why;
     pthread_mutex_unlock(&driver->mutex);
-    driver->params.transport_def->abort(driver->params.transport, 0, "interrupted");
+    driver->params.transport_def->abort(driver->params.transport, driver->params.executors[0].params.rank, reason);
     pthread_mutex_lock(&driver->mutex);
   }
 }
@@ -165,7 +206,8 @@ static zb_status threads_run(zb_driver *driver, int64_t *out_ps) {
   driver->failure = NULL;
   pthread_mutex_unlock(&driver->mutex);
   *out_ps = zb_monotonic_ps() - start;
-  return zb_status_code(status) == ZB_TIMEOUT ? zb_driver_note_positions(&driver->params, status) : status;
+  bool lost = zb_status_code(status) == ZB_TIMEOUT || zb_status_code(status) == ZB_PEER;
+  return lost ? zb_driver_note_positions(&driver->params, status) : status;
 }
 
 const zb_driver_def zb_driver_threads = {

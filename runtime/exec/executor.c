@@ -49,9 +49,58 @@ const char *zb_executor_position(const zb_executor *e, char *text, size_t size) 
   if (e->blocked_on < 0 || length < 0 || (size_t)length >= size) return text;
   const zb_plan_message *m = &plan->messages[e->blocked_on];
   bool receives = m->destination == e->params.rank;
-  snprintf(text + length, size - (size_t)length, ", waiting for message %d %s rank %d", e->blocked_on,
-           receives ? "from" : "to", receives ? m->source : m->destination);
+  length += snprintf(text + length, size - (size_t)length, ", waiting for message %d %s rank %d", e->blocked_on,
+                     receives ? "from" : "to", receives ? m->source : m->destination);
+  if (m->micro_batch >= 0 && (size_t)length < size) snprintf(text + length, size - (size_t)length, " (micro-batch %d)", m->micro_batch);
   return text;
+}
+
+/* Text by hand: snprintf may not be called in a signal handler. */
+typedef struct safe_text {
+  char *data;
+  size_t used, size;
+} safe_text;
+
+static void add_safe(safe_text *out, const char *text) {
+  for (; *text && out->used < out->size; ++text)
+    out->data[out->used++] = *text;
+}
+
+static void add_number(safe_text *out, const char *before, int value) {
+  char digits[16];
+  int count = 0;
+  add_safe(out, before);
+  if (value < 0) add_safe(out, "-");
+  for (unsigned left = value < 0 ? 0u - (unsigned)value : (unsigned)value; count == 0 || left > 0; left /= 10)
+    digits[count++] = (char)('0' + left % 10);
+  while (count > 0 && out->used < out->size)
+    out->data[out->used++] = digits[--count];
+}
+
+size_t zb_executor_position_safe(const zb_executor *e, char *text, size_t size) {
+  safe_text out = {.data = text, .size = size};
+  int at = atomic_load_explicit(&e->at_job, memory_order_relaxed), blocked = atomic_load_explicit(&e->at_message, memory_order_relaxed);
+  add_number(&out, "rank ", e->params.rank);
+  if (at < 0 || at >= e->program->job_count) {
+    add_safe(&out, " is at the end of its jobs, waiting for other processes or saving");
+  } else {
+    const zb_plan_job *job = &e->program->jobs[at];
+    add_safe(&out, " is at ");
+    if (job->stage >= 0) add_number(&out, "", job->stage);
+    add_safe(&out, zb_job_mnemonic(job->kind));
+    if (job->micro_batch >= 0) add_number(&out, "", job->micro_batch);
+    add_number(&out, " (job ", at);
+    add_number(&out, " of ", e->program->job_count);
+    add_safe(&out, ")");
+  }
+  if (blocked < 0 || blocked >= e->params.plan->message_count) return out.used;
+  const zb_plan_message *m = &e->params.plan->messages[blocked];
+  bool receives = m->destination == e->params.rank;
+  add_number(&out, ", waiting for message ", blocked);
+  add_number(&out, receives ? " from rank " : " to rank ", receives ? m->source : m->destination);
+  if (m->micro_batch >= 0) add_number(&out, " (micro-batch ", m->micro_batch);
+  if (m->micro_batch >= 0) add_safe(&out, ")");
+  return out.used;
 }
 
 static uint64_t largest_input(const zb_plan *plan) {
@@ -122,6 +171,8 @@ void zb_executor_deinit(zb_executor *e) {
 
 static void begin(zb_executor *e, int first, int end) {
   e->job = first;
+  atomic_store_explicit(&e->at_job, first, memory_order_relaxed);
+  atomic_store_explicit(&e->at_message, -1, memory_order_relaxed);
   e->end = end;
   e->wait = 0;
   e->drain = first;
@@ -304,6 +355,7 @@ static zb_status complete(zb_executor *e, int message, bool *out_done) {
   const zb_transport_def *def = e->params.transport_def;
   *out_done = def->test(e->params.transport, e->params.rank, message);
   e->blocked_on = *out_done ? -1 : message;
+  atomic_store_explicit(&e->at_message, e->blocked_on, memory_order_relaxed);
   return *out_done && def->order ? def->order(e->params.transport, e->params.rank, message) : NULL;
 }
 
@@ -358,6 +410,7 @@ zb_status zb_executor_advance(zb_executor *e, zb_executor_state *out_state) {
   if (!status && e->params.poison && e->job >= e->program->load_count) status = check_and_fill(e);
   if (status) return name_job(e, status);
   ++e->job;
+  atomic_store_explicit(&e->at_job, e->job, memory_order_relaxed);
   e->wait = 0;
   *out_state = ZB_EXECUTOR_RAN;
   return NULL;
@@ -370,4 +423,5 @@ void zb_executor_waited(zb_executor *e, int64_t start_ps, int64_t now) {
     e->params.resumed_ps[2 * (size_t)e->blocked_on + receives] = now;
   }
   e->blocked_on = -1;
+  atomic_store_explicit(&e->at_message, -1, memory_order_relaxed);
 }

@@ -51,6 +51,8 @@ typedef struct zb_executor {
   float *losses;          /* [micro-batch] as fetched from an asynchronous device */
   zb_run_times *times;    /* one a job, if trace */
   zb_liveness liveness;   /* if poison */
+  /* Where it is, for signal handlers and other threads: job and blocked_on below, a moment later. */
+  atomic_int at_job, at_message;
   /* Where it is. */
   int64_t step; /* from 0 */
   bool cleared; /* zb_executor_clear was called */
@@ -80,6 +82,8 @@ zb_status zb_executor_clear(zb_executor *executor) ZB_MUST_USE;
 zb_status zb_executor_advance(zb_executor *executor, zb_executor_state *out_state) ZB_MUST_USE;
 /* The driver was told to wait for blocked_on at start_ps, and goes on at now_ps. */
 void zb_executor_waited(zb_executor *executor, int64_t start_ps, int64_t now_ps);
+/* The same from at_job and at_message, async-signal-safe and from any thread; not NUL-terminated. Returns how many bytes of `text` are used. */
+size_t zb_executor_position_safe(const zb_executor *executor, char *text, size_t size);
 /* Where the executor is: "at 0F2 (job 14 of 80), waiting for message 5 from rank 1". */
 const char *zb_executor_position(const zb_executor *executor, char *text, size_t size);
 

@@ -2,7 +2,7 @@
  * test/runtime/exec. */
 #include "runtime/base/text.h"
 #include "runtime/base/timeline.h"
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_group.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -78,41 +78,63 @@ cleanup:
   return status;
 }
 
-static zb_status write_timeline(const zb_session *session, const char *path,
-                                zb_status (*write)(const zb_timeline *timeline, const char *path)) {
+/* What all processes recorded, at process 0; elsewhere nothing (*out_events is NULL). */
+static zb_status gather_recordings(zb_session *session, const recording *mine, zb_event **out_events, size_t *event_bytes,
+                                   zb_memory_sample **out_memory, size_t *memory_bytes) {
+  void *events = NULL, *memory = NULL;
+  zb_status status = zb_session_gather(session, mine->events, mine->event_count * sizeof(zb_event), &events, event_bytes);
+  if (!status) status = zb_session_gather(session, mine->memory, mine->memory_count * sizeof(zb_memory_sample), &memory, memory_bytes);
+  *out_events = events;
+  *out_memory = memory;
+  return status;
+}
+
+static zb_status record_here(const zb_session *session, recording *r) {
   if (!session->params.trace) return ZB_ERROR(USAGE, "the session records no times: set trace in its parameters");
   if (session->steps_here == 0 || session->failed) return ZB_ERROR(USAGE, "there is no timeline before a step");
+  for (int i = 0; i < session->executor_count; ++i)
+    ZB_TRY(add_rank(session, &session->executors[i], r));
+  return NULL;
+}
+
+static zb_status write_timeline(zb_session *session, const char *path, zb_status (*write)(const zb_timeline *timeline, const char *path)) {
   zb_status status = NULL;
   recording r = {0};
+  zb_event *events = NULL;
+  zb_memory_sample *memory = NULL;
+  size_t event_bytes = 0, memory_bytes = 0;
   char title[256], note[256];
+  ZB_TRY_GOTO(zb_session_agree(session, record_here(session, &r)));
+  ZB_TRY_GOTO(gather_recordings(session, &r, &events, &event_bytes, &memory, &memory_bytes));
   snprintf(title, sizeof title, "%s, %d ranks, %d micro-batches (%s, step %lld)",
            session->plan->schedule ? session->plan->schedule : "plan", session->plan->rank_count,
            session->plan->micro_batches, session->device->name, (long long)session->steps);
-  snprintf(note, sizeof note, "%s, zb %s",
-           session->device->virtual_clock ? "virtual clock" : "one monotonic clock for all ranks", ZB_VERSION);
-  for (int i = 0; i < session->executor_count; ++i)
-    ZB_TRY_GOTO(add_rank(session, &session->executors[i], &r));
+  const char *clock = session->device->virtual_clock ? "virtual clock" : "one monotonic clock for all ranks";
+  if (session->processes > 1) clock = "a clock a process, each from when it began the step";
+  snprintf(note, sizeof note, "%s, zb %s", clock, ZB_VERSION);
   zb_timeline timeline = {
       .title = title,
       .note = note,
       .ranks = session->plan->rank_count,
       .chunks = session->plan->chunk_count,
-      .events = r.events,
-      .event_count = (int64_t)r.event_count,
-      .memory = r.memory,
-      .memory_count = (int64_t)r.memory_count,
+      .events = events,
+      .event_count = (int64_t)(event_bytes / sizeof *events),
+      .memory = memory,
+      .memory_count = (int64_t)(memory_bytes / sizeof *memory),
   };
-  status = write(&timeline, path);
+  status = zb_session_agree(session, session->process == 0 ? write(&timeline, path) : NULL);
 cleanup:
+  zb_free(events);
+  zb_free(memory);
   zb_free(r.events);
   zb_free(r.memory);
   return status;
 }
 
-zb_status zb_session_timeline(const zb_session *session, const char *path_svg) {
+zb_status zb_session_timeline(zb_session *session, const char *path_svg) {
   return write_timeline(session, path_svg, zb_timeline_svg);
 }
 
-zb_status zb_session_trace(const zb_session *session, const char *path_json) {
+zb_status zb_session_trace(zb_session *session, const char *path_json) {
   return write_timeline(session, path_json, zb_timeline_chrome);
 }

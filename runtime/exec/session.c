@@ -1,6 +1,8 @@
 /* Sessions: from a folder to ranks that run, and steps. Tests: test/runtime/exec. */
 #include "runtime/exec/session.h"
 
+#include "runtime/exec/session_group.h"
+
 #include "runtime/base/text.h"
 
 #include <math.h>
@@ -21,8 +23,18 @@ static char *join(const char *folder, const char *name) {
 
 /* How the ranks of a real device are launched; on a virtual clock they all run in the caller. */
 static zb_status choose_transport(zb_session *session, const zb_session_params *params) {
-  ZB_TRY(zb_transport_find(params->launch ? params->launch : "threads", &session->transport_def));
-  if (session->device->transport) session->transport_def = session->device->transport;
+  const zb_bootstrap *by = params->bootstrap && params->bootstrap->processes > 1 && !params->launch ? params->bootstrap : NULL;
+  const char *launch = params->launch ? params->launch : by ? by->launch : "threads";
+  const zb_transport_def *own = session->device->transport;
+  if (!launch && !own)
+    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "%s started %d processes, but the ranks of the device '%s' meet over MPI, which %s cannot start",
+                                   by->launcher, by->processes, session->device->name, by->launcher),
+                          "start with mpirun -n %d, or with srun --mpi=pmix", by->processes);
+  session->transport_def = own;
+  if (launch && (!own || params->launch)) ZB_TRY(zb_transport_find(launch, &session->transport_def));
+  if (own && !own->group_def && (by || session->transport_def->group_def))
+    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' runs all ranks in one process", session->device->name), "start it without a launcher");
+  if (own) session->transport_def = own;
   session->driver_def = session->device->virtual_clock  ? &zb_driver_virtual
                         : session->device->asynchronous ? &zb_driver_turns
                                                         : &zb_driver_threads;
@@ -49,8 +61,9 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
   return choose_transport(session, params);
 }
 
-/* Every micro-batch has one loss, each a scalar: else the loss of a step is no number. */
-static zb_status check_reports(const zb_plan *plan) {
+/* Every micro-batch has one loss, each a scalar: else the loss of a step is no number. Of a plan that is here in part the rest is seen
+ * after the first step. */
+static zb_status check_reports(const zb_plan *plan, bool whole) {
   int *seen = zb_alloc(sizeof(int) * (size_t)(plan->micro_batches + 1));
   if (!seen) return ZB_OUT_OF_MEMORY();
   zb_status status = NULL;
@@ -66,7 +79,7 @@ static zb_status check_reports(const zb_plan *plan) {
                           rank, i, job->micro_batch);
     }
   }
-  for (int i = 0; i < plan->micro_batches && !status; ++i)
+  for (int i = 0; i < plan->micro_batches && !status && whole; ++i)
     if (!seen[i]) status = ZB_ERROR(INVALID, "no job of the plan reports the loss of micro-batch %d", i);
   zb_free(seen);
   return status;
@@ -154,10 +167,12 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
   session->executors = zb_alloc(sizeof(zb_executor) * (size_t)session->plan->rank_count);
   session->micro_losses = zb_alloc(sizeof(double) * (size_t)session->plan->micro_batches);
   session->waiting = zb_alloc(sizeof(double) * (size_t)session->plan->rank_count);
+  session->times = zb_alloc(sizeof(zb_rank_time) * (size_t)session->plan->rank_count);
   if (params->costs) session->resumed_ps = zb_alloc(2 * sizeof(int64_t) * ((size_t)session->plan->message_count + 1));
-  if (!session->executors || !session->micro_losses || !session->waiting || (params->costs && !session->resumed_ps))
+  if (!session->executors || !session->micro_losses || !session->waiting || !session->times || (params->costs && !session->resumed_ps))
     return ZB_OUT_OF_MEMORY();
-  for (int rank = 0; rank < session->plan->rank_count; ++rank) {
+  for (int i = 0; i < session->rank_count; ++i) {
+    int rank = session->first_rank + i;
     zb_executor_params executor = {
         .plan = session->plan,
         .rank = rank,
@@ -180,10 +195,10 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
         .resumed_ps = session->resumed_ps,
         .poison = poison && !params->no_kernels,
     };
-    ZB_TRY(zb_executor_init(&session->executors[rank], &executor));
+    ZB_TRY(zb_executor_init(&session->executors[i], &executor));
     ++session->executor_count;
     if (session->transport_def->attach)
-      ZB_TRY(session->transport_def->attach(session->transport, rank, session->executors[rank].device));
+      ZB_TRY(session->transport_def->attach(session->transport, rank, session->executors[i].device));
   }
   return NULL;
 }
@@ -202,13 +217,14 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
 #ifdef ZB_POISON
   poison = true;
 #endif
-  ZB_TRY(check_reports(session->plan));
+  ZB_TRY(check_reports(session->plan, session->processes == 1));
   ZB_TRY(list_owned(session));
   ZB_TRY(make_data(session, params, checkpoint));
   zb_transport_params transport = {.plan = session->plan,
                                    .threads = params->threads,
                                    .seed = params->seed,
-                                   .timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS};
+                                   .timeout_ms = session->timeout_ms,
+                                   .group = session->group};
   ZB_TRY(session->transport_def->open(&transport, &session->transport));
   ZB_TRY(make_executors(session, params, poison));
   for (int i = 0; i < session->executor_count; ++i)
@@ -218,7 +234,8 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
                              .transport_def = session->transport_def,
                              .transport = session->transport,
                              .interrupted = &session->interrupted,
-                             .timeout_ms = transport.timeout_ms};
+                             .timeout_ms = session->timeout_ms,
+                             .stopping = session->group ? &session->stopping : NULL};
   ZB_TRY(session->driver_def->start(&driver, &session->driver));
   ZB_TRY(run_load_jobs(session));
   if (!params->costs) return NULL;
@@ -231,33 +248,61 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
   return zb_measure_create(&measure, &session->measure);
 }
 
-zb_status zb_session_create_from(const zb_session_params *params, const zb_session_sources *sources, zb_session **out) {
+/* An empty session that knows its device (given, if not NULL) and the other processes. */
+static zb_status begin(const zb_session_params *params, const zb_device_def *given, zb_session **out) {
   *out = NULL;
-  zb_status status = NULL;
-  zb_checkpoint checkpoint = {0};
   zb_session *session = zb_alloc(sizeof *session);
-  if (!session) {
-    zb_plan_destroy(sources->plan);
-    return ZB_OUT_OF_MEMORY();
-  }
-  session->plan = sources->plan;
+  if (!session) return ZB_OUT_OF_MEMORY();
   session->params = *params;
   session->params.directory = session->params.data = session->params.device = session->params.resume =
       session->params.launch = NULL;
-  ZB_TRY_GOTO(choose_device(session, params, sources->device));
+  session->params.bootstrap = NULL;
+  session->timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS;
+  zb_status status = choose_device(session, params, given);
+  if (!status) status = zb_session_group_open(session, params);
+  if (status) {
+    session->apart = true;
+    zb_session_destroy(session);
+    /* Before the processes know each other all of them find the same. */
+    return params->bootstrap && params->bootstrap->process > 0 ? zb_status_set_told(status) : status;
+  }
+  *out = session;
+  return NULL;
+}
+
+/* Everything of this process; the plan is there. */
+static zb_status prepare(zb_session *session, const zb_session_params *params, const zb_session_sources *sources) {
+  zb_status status = NULL;
+  zb_checkpoint checkpoint = {0};
+  if (params->costs && session->processes > 1)
+    return zb_status_hint(ZB_ERROR(USAGE, "costs are measured in one process, and there are %d", session->processes),
+                          "measure with all ranks in one process: without a launcher, or with --launch threads");
+  ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
   if (params->resume) {
-    if (params->no_kernels) {
-      status = ZB_ERROR(USAGE, "a run without kernels has nothing to resume");
-      goto cleanup;
-    }
+    if (params->no_kernels) return ZB_ERROR(USAGE, "a run without kernels has nothing to resume");
     ZB_TRY_GOTO(zb_checkpoint_open(params->resume, session->plan, &checkpoint));
     session->steps = checkpoint.step;
   }
-  ZB_TRY_GOTO(make_all(session, params, sources, params->resume ? &checkpoint : NULL));
-  *out = session;
+  status = make_all(session, params, sources, params->resume ? &checkpoint : NULL);
 cleanup:
   zb_checkpoint_close(&checkpoint);
-  if (status) zb_session_destroy(session);
+  return status;
+}
+
+zb_status zb_session_create_from(const zb_session_params *params, const zb_session_sources *sources, zb_session **out) {
+  *out = NULL;
+  zb_session *session = NULL;
+  zb_status status = begin(params, sources->device, &session);
+  if (status) {
+    zb_plan_destroy(sources->plan);
+    return status;
+  }
+  session->plan = sources->plan;
+  status = zb_session_agree_start(session, prepare(session, params, sources));
+  if (status)
+    zb_session_destroy(session);
+  else
+    *out = session;
   return status;
 }
 
@@ -278,44 +323,69 @@ static bool needs_constants(const zb_plan *plan) {
   return false;
 }
 
-static zb_status read_plan(const char *directory, zb_plan **out) {
+static zb_status read_plan(const char *directory, int first, int count, zb_plan **out) {
   char *path = join(directory, "plan.zb");
   if (!path) return ZB_OUT_OF_MEMORY();
-  zb_status status = zb_plan_read(path, -1, out);
+  zb_status status = zb_plan_read_some(path, first, count, out);
   zb_free(path);
   if (status) return zb_status_note(status, "opening the plan in '%s' (expected: a folder that zbc wrote)", directory);
   return NULL;
 }
 
-zb_status zb_session_create(const zb_session_params *params, zb_session **out) {
-  *out = NULL;
+/* Process 0 reads and verifies the whole plan, for all; what stays is the part of the ranks that run here. */
+static zb_status open_plan(zb_session *session, const char *directory) {
+  if (session->process == 0) {
+    ZB_TRY(read_plan(directory, 0, -1, &session->plan));
+    ZB_TRY(zb_plan_verify(session->plan));
+    if (session->processes == 1) return NULL;
+  } else {
+    ZB_TRY(read_plan(directory, 0, 0, &session->plan));
+  }
+  ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
+  zb_plan *part = NULL;
+  ZB_TRY(read_plan(directory, session->first_rank, session->rank_count, &part));
+  zb_plan_destroy(session->plan);
+  session->plan = part;
+  return NULL;
+}
+
+static zb_status open_and_prepare(zb_session *session, const zb_session_params *params) {
   zb_status status = NULL;
-  zb_plan *plan = NULL;
   zb_store *weights = NULL, *constants = NULL;
-  if (!params->directory || !*params->directory)
-    return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"), "give the folder that zbc wrote with -o");
-  ZB_TRY_GOTO(read_plan(params->directory, &plan));
-  ZB_TRY_GOTO(zb_plan_verify(plan));
+  ZB_TRY(open_plan(session, params->directory));
   ZB_TRY_GOTO(
       open_optional(params->directory, "weights.safetensors", !params->no_kernels && !params->resume, &weights));
-  ZB_TRY_GOTO(open_optional(params->directory, "constants.safetensors", !params->no_kernels && needs_constants(plan),
-                            &constants));
-  zb_session_sources sources = {.plan = plan, .weights = weights, .constants = constants};
-  plan = NULL; /* taken */
-  status = zb_session_create_from(params, &sources, out);
+  ZB_TRY_GOTO(open_optional(params->directory, "constants.safetensors",
+                            !params->no_kernels && needs_constants(session->plan), &constants));
+  zb_session_sources sources = {.weights = weights, .constants = constants};
+  status = prepare(session, params, &sources);
 cleanup:
   zb_store_destroy(weights);
   zb_store_destroy(constants);
-  zb_plan_destroy(plan);
+  return status;
+}
+
+zb_status zb_session_create(const zb_session_params *params, zb_session **out) {
+  *out = NULL;
+  zb_session *session = NULL;
+  if (!params->directory || !*params->directory)
+    return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"), "give the folder that zbc wrote with -o");
+  ZB_TRY(begin(params, NULL, &session));
+  zb_status status = zb_session_agree_start(session, open_and_prepare(session, params));
+  if (status)
+    zb_session_destroy(session);
+  else
+    *out = session;
   return status;
 }
 
 void zb_session_destroy(zb_session *session) {
   if (!session) return;
   if (session->driver) session->driver_def->stop(session->driver);
-  for (int i = 0; i < session->executor_count; ++i)
-    zb_executor_deinit(&session->executors[i]);
   if (session->transport) session->transport_def->close(session->transport);
+  if (session->group) session->transport_def->group_def->close(session->group, !session->failed && !session->apart);
+  for (int i = 0; i < session->executor_count; ++i) /* after what could still write to an arena */
+    zb_executor_deinit(&session->executors[i]);
   zb_measure_destroy(session->measure);
   zb_data_destroy(session->data);
   zb_plan_destroy(session->plan);
@@ -323,6 +393,9 @@ void zb_session_destroy(zb_session *session) {
   zb_free(session->owned);
   zb_free(session->micro_losses);
   zb_free(session->waiting);
+  zb_free(session->times);
+  zb_free(session->record);
+  zb_free(session->arena_bytes);
   zb_free(session->resumed_ps);
   zb_free(session);
 }
@@ -342,27 +415,29 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
   double sum = 0, idle = 0;
   int64_t last_ps = INT64_MIN;
   bool timed = !session->device->asynchronous || session->params.trace; /* else only the device knows when it computed */
+  const int ranks = plan->rank_count;
   for (int i = 0; i < plan->micro_batches; ++i)
     sum += session->micro_losses[i];
-  for (int i = 0; i < session->executor_count && took_ps > 0; ++i)
-    idle += 1.0 - (double)session->executors[i].compute_ps / (double)took_ps;
-  for (int i = 0; i < session->executor_count; ++i)
-    if (session->executors[i].ended_ps > last_ps) last_ps = session->executors[i].ended_ps;
-  for (int i = 0; i < session->executor_count; ++i) {
-    const zb_executor *e = &session->executors[i];
-    session->waiting[i] = took_ps > 0 ? (double)(e->waiting_ps + last_ps - e->ended_ps) / (double)took_ps : 0;
+  for (int i = 0; i < ranks && took_ps > 0; ++i)
+    idle += 1.0 - (double)session->times[i].compute_ps / (double)took_ps;
+  for (int i = 0; i < ranks; ++i)
+    if (session->times[i].ended_ps > last_ps) last_ps = session->times[i].ended_ps;
+  for (int i = 0; i < ranks; ++i) {
+    const zb_rank_time *t = &session->times[i];
+    session->waiting[i] = took_ps > 0 ? (double)(t->waiting_ps + last_ps - t->ended_ps) / (double)took_ps : 0;
   }
   int64_t elements = plan->input_count > 0 ? zb_shape_elements(&plan->inputs[0].shape) : 0;
   *out = (zb_step_result){
       .step = session->steps,
       .loss = session->params.no_kernels ? (double)NAN : sum / plan->micro_batches,
       .seconds = (double)took_ps / 1e12,
-      .idle_share = !timed ? (double)NAN : session->executor_count > 0 ? idle / session->executor_count : 0,
+      .idle_share = !timed ? (double)NAN : ranks > 0 ? idle / ranks : 0,
       .tokens = (double)elements * plan->micro_batches,
       .micro_losses = session->micro_losses,
       .micro_batches = plan->micro_batches,
       .waiting_shares = session->waiting,
-      .ranks = session->executor_count,
+      .ranks = ranks,
+      .stopping = atomic_load(&session->stopping) != 0,
   };
 }
 
@@ -371,11 +446,14 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   if (session->failed)
     return zb_status_hint(ZB_ERROR(RUNTIME, "this session ended with a failed step"),
                           "resume from the last checkpoint");
-  if (atomic_load(&session->interrupted))
+  if (atomic_load(&session->interrupted)) {
+    zb_session_abort(session, "interrupted");
     return ZB_ERROR(INTERRUPTED, "interrupted before step %lld", (long long)session->steps + 1);
+  }
   int64_t took_ps = 0;
   if (session->measure) zb_measure_begin_step(session->measure);
   zb_status status = run_step(session, &took_ps);
+  if (!status) status = zb_session_share_step(session, &took_ps);
   if (!status && session->measure) status = zb_measure_end_step(session->measure, took_ps);
   if (status) {
     session->failed = true;
@@ -385,8 +463,8 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   ++session->steps;
   ++session->steps_here;
   session->ran_ps += took_ps;
-  for (int i = 0; i < session->executor_count; ++i)
-    session->waiting_ps += session->executors[i].waiting_ps;
+  for (int i = 0; i < session->plan->rank_count; ++i)
+    session->waiting_ps += session->times[i].waiting_ps;
   return NULL;
 }
 
@@ -398,21 +476,45 @@ void zb_session_interrupt(zb_session *session) {
   atomic_store(&session->interrupted, 1);
 }
 
-uint64_t zb_session_arena_bytes(const zb_session *session, int rank) {
-  return rank >= 0 && rank < session->plan->rank_count ? session->plan->ranks[rank].arena_bytes : 0;
+void zb_session_stop(zb_session *session) {
+  atomic_store(&session->stopping, 1);
 }
 
-zb_status zb_session_memory(const zb_session *session, int rank, zb_session_memory_use *out) {
+void zb_session_abort(zb_session *session, const char *reason) {
+  if (!session->group) return;
+  session->apart = true;
+  session->transport_def->group_def->abort(session->group, session->first_rank, reason);
+}
+
+size_t zb_session_positions(const zb_session *session, char *text, size_t size) {
+  size_t used = 0;
+  for (int i = 0; i < session->executor_count && used < size; ++i) {
+    used += zb_executor_position_safe(&session->executors[i], text + used, size - used);
+    if (used < size) text[used++] = '\n';
+  }
+  return used;
+}
+
+uint64_t zb_session_arena_bytes(const zb_session *session, int rank) {
+  return rank >= 0 && rank < session->plan->rank_count ? session->arena_bytes[rank] : 0;
+}
+
+zb_status zb_session_memory(zb_session *session, int rank, zb_session_memory_use *out) {
   *out = (zb_session_memory_use){0};
   if (rank < 0 || rank >= session->plan->rank_count)
     return ZB_ERROR(INVALID, "expected a rank of 0..%d, got %d", session->plan->rank_count - 1, rank);
+  bool here = rank >= session->first_rank && rank < session->first_rank + session->rank_count;
   zb_liveness liveness;
-  ZB_TRY(zb_liveness_init(session->plan, rank, &liveness));
-  *out = (zb_session_memory_use){.arena_bytes = session->plan->ranks[rank].arena_bytes,
-                                 .high_water_bytes = liveness.high_water_bytes,
-                                 .most_live_bytes = liveness.most_live_bytes};
-  zb_liveness_deinit(&liveness);
-  return NULL;
+  zb_status status = here ? zb_liveness_init(session->plan, rank, &liveness) : NULL;
+  if (here && !status) {
+    *out = (zb_session_memory_use){.arena_bytes = session->plan->ranks[rank].arena_bytes,
+                                   .high_water_bytes = liveness.high_water_bytes,
+                                   .most_live_bytes = liveness.most_live_bytes};
+    zb_liveness_deinit(&liveness);
+  }
+  status = zb_session_agree(session, status);
+  if (status || !session->group) return status;
+  return session->transport_def->group_def->merge(session->group, out, sizeof *out, zb_session_merge_u64);
 }
 
 zb_session_info zb_session_describe(const zb_session *session) {
@@ -428,6 +530,10 @@ zb_session_info zb_session_describe(const zb_session *session) {
       .stages = plan->stage_count,
       .micro_batches = plan->micro_batches,
       .threads = session->params.threads > 0 ? session->params.threads : 1,
+      .process = session->process,
+      .processes = session->processes,
+      .launch = session->transport_def->name,
+      .warning = session->mixed[0] ? session->mixed : NULL,
   };
 }
 
@@ -436,7 +542,7 @@ zb_session_info zb_session_describe(const zb_session *session) {
 zb_status zb_plan_print_file(const char *directory, void (*write)(void *context, const char *text, size_t bytes),
                              void *context) {
   zb_plan *plan = NULL;
-  ZB_TRY(read_plan(directory, &plan));
+  ZB_TRY(read_plan(directory, 0, -1, &plan));
   zb_status status = zb_plan_verify(plan);
   if (!status) zb_plan_print(plan, write, context);
   zb_plan_destroy(plan);

@@ -9,27 +9,44 @@
 #include "runtime/exec/measure.h"
 #include "zb/runtime.h"
 
-/* A parameter that a rank writes to checkpoints. */
+/* A parameter that a rank of this process writes to checkpoints. */
 typedef struct zb_owned_parameter {
   int rank, index; /* of plan.ranks[rank].parameters */
   const char *name;
 } zb_owned_parameter;
 
+/* What a rank took in the last step; ended_ps: from the start of the step. */
+typedef struct zb_rank_time {
+  int64_t compute_ps, waiting_ps, ended_ps;
+} zb_rank_time;
+
+typedef struct zb_step_record zb_step_record; /* session_group.c */
+
 struct zb_session {
   zb_session_params params; /* texts are not kept */
+  int64_t timeout_ms;
+  /* Where this process is among those of the run (session_group.h). */
+  zb_group *group; /* NULL: the only one */
+  int process, processes, first_rank, rank_count; /* ranks of this process */
+  bool apart; /* the other processes may be gone: do not wait for them */
+  zb_step_record *record; /* of a step, if there is a group */
+  size_t record_bytes;
+  uint64_t *arena_bytes; /* [rank of the plan] */
+  char mixed[256];       /* how instruction sets of processes differ; "" */
   zb_plan *plan;
   const zb_device_def *device;
   const zb_transport_def *transport_def;
   zb_transport *transport;
   const zb_driver_def *driver_def;
   zb_driver *driver;
-  zb_executor *executors;    /* one a rank */
+  zb_executor *executors;    /* one a rank of this process */
   int executor_count;        /* how many are initialized */
   zb_data *data;             /* NULL with no_kernels */
   zb_owned_parameter *owned; /* sorted by name */
   int owned_count;
   double *micro_losses;
-  double *waiting;            /* [rank] share of the last step */
+  zb_rank_time *times;        /* [rank of the plan] of the last step */
+  double *waiting;            /* [rank of the plan] share of the last step */
   int64_t *resumed_ps;        /* if params.costs: see zb_executor_params */
   zb_measure *measure;        /* if params.costs */
   int64_t steps;              /* done, those before a resume included */
@@ -38,6 +55,7 @@ struct zb_session {
   int64_t step_start_ps;      /* of the last step, on the driver's clock */
   bool failed;                /* a step failed: the weights are of no step */
   atomic_int interrupted;
+  atomic_int stopping; /* someone asked to end after this step */
 };
 
 typedef struct zb_session_sources {

@@ -1,9 +1,10 @@
 /* What is taken out of a session: checkpoints, gradient norms, the time profile. Tests: test/runtime/exec. */
-#include "runtime/exec/session.h"
+#include "runtime/exec/session_group.h"
 
 #include "runtime/base/text.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Host copies of tensors, alive until the stores that borrow them are written. */
@@ -44,7 +45,7 @@ static const zb_plan_tensor *state_by_name(const zb_plan_rank *rank, const zb_pl
  */
 static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, copies *c) {
   for (int i = 0; i < session->owned_count; ++i) {
-    const zb_executor *e = &session->executors[session->owned[i].rank];
+    const zb_executor *e = &session->executors[session->owned[i].rank - session->first_rank];
     const zb_plan_parameter *parameter = &e->program->parameters[session->owned[i].index];
     ZB_TRY(add_tensor(e, &parameter->tensor, checkpoint->weights, c));
     for (int k = 0; k < parameter->state_count; ++k)
@@ -53,24 +54,29 @@ static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, c
   return NULL;
 }
 
-zb_status zb_session_save(const zb_session *session, const char *folder) {
+/* The parts of all processes as one checkpoint. Each step is agreed on before the next, so that none waits for another in vain. */
+static zb_status write_parts(zb_session *session, const char *folder, const zb_checkpoint *checkpoint) {
+  bool first = session->process == 0;
+  ZB_TRY(zb_session_agree(session, first ? zb_checkpoint_begin(folder) : NULL));
+  zb_status status = zb_checkpoint_write_part(folder, session->plan, checkpoint, session->process, session->processes);
+  status = zb_session_agree(session, status);
+  if (!status) status = zb_session_agree(session, first ? zb_checkpoint_commit(folder, session->processes) : NULL);
+  return status && first ? zb_checkpoint_abandon(folder, status) : status;
+}
+
+zb_status zb_session_save(zb_session *session, const char *folder) {
   if (session->failed)
     return zb_status_hint(ZB_ERROR(RUNTIME, "nothing is saved: the last step failed, so the weights belong to no step"),
                           "the last saved checkpoint is whole");
   if (session->params.no_kernels) return ZB_ERROR(USAGE, "a run without kernels has nothing to save");
-  zb_status status = NULL;
   copies c = {0};
   zb_checkpoint checkpoint = {.weights = zb_store_create(),
                               .optimizer = zb_store_create(),
                               .step = session->steps,
                               .data_position = zb_data_position(session->data, session->steps)};
-  if (!checkpoint.weights || !checkpoint.optimizer) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
-  ZB_TRY_GOTO(collect(session, &checkpoint, &c));
-  ZB_TRY_GOTO(zb_checkpoint_write(folder, session->plan, &checkpoint));
-cleanup:
+  zb_status status = checkpoint.weights && checkpoint.optimizer ? collect(session, &checkpoint, &c) : ZB_OUT_OF_MEMORY();
+  status = zb_session_agree(session, status);
+  if (!status) status = write_parts(session, folder, &checkpoint);
   zb_checkpoint_close(&checkpoint);
   free_copies(&c);
   return status;
@@ -88,12 +94,16 @@ static double norm_of(const float *values, int64_t count) {
   return sqrt(sum);
 }
 
-zb_status zb_session_gradient_norms(const zb_session *session,
-                                    void (*visit)(void *context, const char *name, double norm), void *context) {
-  if (session->steps_here == 0 || session->failed) return ZB_ERROR(USAGE, "there are no gradients before a step");
-  if (session->params.no_kernels) return ZB_ERROR(USAGE, "a run without kernels has no gradients");
+/* A norm, as processes send them to process 0: this, then the name with its NUL. */
+typedef struct norm_record {
+  double norm;
+  uint64_t name_bytes;
+} norm_record;
+
+/* The norms of the parameters that this process owns, one record after another. */
+static zb_status collect_norms(const zb_session *session, zb_text *out) {
   for (int i = 0; i < session->owned_count; ++i) {
-    const zb_executor *e = &session->executors[session->owned[i].rank];
+    const zb_executor *e = &session->executors[session->owned[i].rank - session->first_rank];
     const zb_plan_parameter *parameter = &e->program->parameters[session->owned[i].index];
     if (!parameter->trained || parameter->gradient_offset < 0) continue;
     int64_t count = zb_shape_elements(&parameter->tensor.shape);
@@ -101,11 +111,59 @@ zb_status zb_session_gradient_norms(const zb_session *session,
     if (!values) return ZB_OUT_OF_MEMORY();
     zb_status status = e->params.device->download(e->device, values, e->arena + parameter->gradient_offset,
                                                   sizeof(float) * (uint64_t)count);
-    if (!status) visit(context, parameter->tensor.name, norm_of(values, count) / session->plan->micro_batches);
+    norm_record record = {.name_bytes = strlen(parameter->tensor.name) + 1};
+    if (!status) record.norm = norm_of(values, count) / session->plan->micro_batches;
     zb_free(values);
     if (status) return status;
+    zb_text_add_bytes(out, (const char *)&record, sizeof record);
+    zb_text_add_bytes(out, parameter->tensor.name, (size_t)record.name_bytes);
   }
+  return out->failed ? ZB_OUT_OF_MEMORY() : NULL;
+}
+
+typedef struct named_norm {
+  const char *name;
+  double norm;
+} named_norm;
+
+static int by_norm_name(const void *a, const void *b) {
+  return strcmp(((const named_norm *)a)->name, ((const named_norm *)b)->name);
+}
+
+/* Visits the records of all processes in the order of names. */
+static zb_status visit_norms(const char *records, size_t bytes, void (*visit)(void *context, const char *name, double norm), void *context) {
+  size_t count = 0, capacity = 0;
+  named_norm *norms = NULL;
+  for (size_t at = 0; at < bytes; ++count) {
+    norm_record record;
+    if (!zb_grow((void **)&norms, &capacity, count + 1, sizeof *norms)) {
+      zb_free(norms);
+      return ZB_OUT_OF_MEMORY();
+    }
+    memcpy(&record, records + at, sizeof record);
+    norms[count] = (named_norm){records + at + sizeof record, record.norm};
+    at += sizeof record + (size_t)record.name_bytes;
+  }
+  if (count > 0) qsort(norms, count, sizeof *norms, by_norm_name);
+  for (size_t i = 0; i < count; ++i)
+    visit(context, norms[i].name, norms[i].norm);
+  zb_free(norms);
   return NULL;
+}
+
+zb_status zb_session_gradient_norms(zb_session *session, void (*visit)(void *context, const char *name, double norm), void *context) {
+  if (session->steps_here == 0 || session->failed) return ZB_ERROR(USAGE, "there are no gradients before a step");
+  if (session->params.no_kernels) return ZB_ERROR(USAGE, "a run without kernels has no gradients");
+  void *all = NULL;
+  size_t all_bytes = 0;
+  zb_text mine;
+  zb_text_init(&mine);
+  zb_status status = zb_session_agree(session, collect_norms(session, &mine));
+  if (!status) status = zb_session_gather(session, mine.data, mine.length, &all, &all_bytes);
+  if (!status && all) status = visit_norms(all, all_bytes, visit, context);
+  zb_text_deinit(&mine);
+  zb_free(all);
+  return status;
 }
 
 zb_status zb_session_write_costs(const zb_session *session, const char *path) {
@@ -117,7 +175,18 @@ zb_status zb_session_write_costs(const zb_session *session, const char *path) {
   return status;
 }
 
-zb_status zb_session_profile(const zb_session *session, void (*visit)(void *context, const zb_profile_row *row),
+static void add_profiles(void *total, const void *one, size_t bytes) {
+  zb_device_profile *all = total;
+  const zb_device_profile *next = one;
+  (void)bytes;
+  for (int i = 0; i < ZB_PROFILE_COUNT; ++i) {
+    all->ps[i] += next->ps[i];
+    all->calls[i] += next->calls[i];
+    all->flops[i] += next->flops[i];
+  }
+}
+
+zb_status zb_session_profile(zb_session *session, void (*visit)(void *context, const zb_profile_row *row),
                              void *context) {
   if (!session->params.profile)
     return ZB_ERROR(USAGE, "the session does not count the time of kernels: set profile in its parameters");
@@ -125,13 +194,10 @@ zb_status zb_session_profile(const zb_session *session, void (*visit)(void *cont
   for (int rank = 0; rank < session->executor_count; ++rank) {
     zb_device_profile one = {0};
     session->device->profile(session->executors[rank].device, &one);
-    for (int i = 0; i < ZB_PROFILE_COUNT; ++i) {
-      total.ps[i] += one.ps[i];
-      total.calls[i] += one.calls[i];
-      total.flops[i] += one.flops[i];
-    }
+    add_profiles(&total, &one, sizeof one);
   }
-  double all_ps = (double)session->ran_ps * session->executor_count;
+  if (session->group) ZB_TRY(session->transport_def->group_def->merge(session->group, &total, sizeof total, add_profiles));
+  double all_ps = (double)session->ran_ps * session->plan->rank_count;
   for (int i = 0; i < ZB_PROFILE_COUNT; ++i) {
     zb_profile_row row = {.category = zb_profile_name((zb_profile_category)i),
                           .help = zb_profile_help((zb_profile_category)i),

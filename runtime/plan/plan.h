@@ -184,6 +184,7 @@ typedef struct zb_plan {
   int64_t job_ps, read_ps;     /* what the interpreter takes: every job; a READ beside it */
   int64_t step_ps;             /* once a step: to wake all ranks, clear gradients, and hear that all are done */
   uint64_t model_hash;         /* FNV-1a of names and shapes of parameters and optimizer: a checkpoint of another model is refused */
+  uint64_t digest;             /* of the file that it was read from; 0: of none. Equal for equal files */
   zb_plan_rank *ranks;         /* rank_count, or fewer when read for some ranks only: ranks[i].job_count == 0 and jobs == NULL then */
   struct zb_plan_arena *arena; /* owns everything above */
 } zb_plan;
@@ -203,6 +204,8 @@ zb_status zb_plan_write(const zb_plan *plan, const char *path) ZB_MUST_USE;
 /* Reads header and the programs of all ranks (rank == -1) or of one. Checks everything that could make later code read outside of
  * an array (indexes, ranges, counts, NULs); a damaged or foreign file gives INVALID with what and where. */
 zb_status zb_plan_read(const char *path, int rank, zb_plan **out) ZB_MUST_USE;
+/* The programs of ranks first .. first + count - 1 only. */
+zb_status zb_plan_read_some(const char *path, int first, int count, zb_plan **out) ZB_MUST_USE;
 zb_status zb_plan_read_memory(const void *bytes, size_t byte_count, const char *name, int rank, zb_plan **out) ZB_MUST_USE;
 
 /* Calls write(context, text, bytes) with the plan as text, deterministic and diffable. */

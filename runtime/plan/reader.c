@@ -472,21 +472,25 @@ static zb_status read_section(reader *it, uint32_t index, const ProtobufCMessage
                     : zb_status_note(status, "in the section of rank %u", index - 1);
 }
 
-static zb_status read_plan(reader *it, int rank) {
+/* count -1: all ranks. */
+static zb_status read_plan(reader *it, int first, int count) {
   uint32_t section_count = 0;
   ZB_TRY(check_container(it, &section_count));
   ZB_TRY(read_section(it, 0, &zb__plan__header__descriptor, read_header));
   zb_plan *plan = it->plan;
   if ((uint32_t)plan->rank_count + 1 != section_count) return damaged(it, "it has not one section a rank");
   ZB_TRY(zb_plan_check_header(plan));
-  if (rank < -1 || rank >= plan->rank_count)
-    return ZB_ERROR(USAGE, "%s: the plan is for %d ranks, there is no rank %d", it->name, plan->rank_count, rank);
+  /* The table has the checksum of every section. */
+  plan->digest = zb_fnv1a(ZB_FNV_START, it->bytes, ZB_PLAN_START_BYTES + (size_t)section_count * ZB_PLAN_ENTRY_BYTES);
+  if (count < 0) count = plan->rank_count;
+  if (first < 0 || first > plan->rank_count - count)
+    return ZB_ERROR(USAGE, "%s: the plan is for %d ranks, there is no rank %d", it->name, plan->rank_count, first + count - 1);
   plan->ranks = zb_plan_alloc(plan, (size_t)plan->rank_count * sizeof *plan->ranks);
   if (!plan->ranks) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < plan->rank_count; ++i)
     plan->ranks[i].rank = i;
   for (int i = 0; i < plan->rank_count; ++i) {
-    if (rank >= 0 && rank != i) continue;
+    if (i < first || i >= first + count) continue;
     ZB_TRY(read_section(it, (uint32_t)i + 1, &zb__plan__rank__descriptor, read_rank));
     if (!plan->ranks[i].jobs) return damaged(it, "the section of a rank is that of another one");
     ZB_TRY(zb_plan_check_rank(plan, i));
@@ -494,11 +498,11 @@ static zb_status read_plan(reader *it, int rank) {
   return NULL;
 }
 
-zb_status zb_plan_read_memory(const void *bytes, size_t byte_count, const char *name, int rank, zb_plan **out) {
+static zb_status read_some(const void *bytes, size_t byte_count, const char *name, int first, int count, zb_plan **out) {
   *out = NULL;
   reader it = {.name = name, .bytes = bytes, .byte_count = byte_count, .plan = zb_plan_create()};
   if (!it.plan) return ZB_OUT_OF_MEMORY();
-  zb_status status = read_plan(&it, rank);
+  zb_status status = read_plan(&it, first, count);
   if (status) {
     zb_plan_destroy(it.plan);
     return zb_status_note(status, "reading the plan '%s'", name);
@@ -507,7 +511,15 @@ zb_status zb_plan_read_memory(const void *bytes, size_t byte_count, const char *
   return NULL;
 }
 
+zb_status zb_plan_read_memory(const void *bytes, size_t byte_count, const char *name, int rank, zb_plan **out) {
+  return read_some(bytes, byte_count, name, rank < 0 ? 0 : rank, rank < 0 ? -1 : 1, out);
+}
+
 zb_status zb_plan_read(const char *path, int rank, zb_plan **out) {
+  return zb_plan_read_some(path, rank < 0 ? 0 : rank, rank < 0 ? -1 : 1, out);
+}
+
+zb_status zb_plan_read_some(const char *path, int first, int count, zb_plan **out) {
   zb_status status = NULL;
   void *mapping = MAP_FAILED;
   size_t bytes = 0;
@@ -525,12 +537,12 @@ zb_status zb_plan_read(const char *path, int rank, zb_plan **out) {
     status = ZB_ERROR(INVALID, "%s: not a usable plan: the file is empty", path);
     goto cleanup;
   }
-  mapping = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0); /* one rank touches only its own pages */
+  mapping = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0); /* some ranks touch only their own pages */
   if (mapping == MAP_FAILED) {
     status = ZB_ERROR(IO, "cannot map the plan '%s': %s", path, strerror(errno));
     goto cleanup;
   }
-  status = zb_plan_read_memory(mapping, bytes, path, rank, out);
+  status = read_some(mapping, bytes, path, first, count, out);
 
 cleanup:
   if (mapping != MAP_FAILED) munmap(mapping, bytes);

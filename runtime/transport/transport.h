@@ -3,6 +3,7 @@
 #define ZB_RUNTIME_TRANSPORT_H
 
 #include "runtime/device/device.h"
+#include "runtime/transport/group.h"
 
 typedef struct zb_transport zb_transport;
 
@@ -11,6 +12,7 @@ typedef struct zb_transport_params {
   int threads;        /* that each rank computes with: a rank spins only if there is a core for all of them */
   uint64_t seed;      /* virtual: random delays of messages; 0: none */
   int64_t timeout_ms; /* a wait that takes longer gives TIMEOUT naming rank, message, peer */
+  zb_group *group;    /* opened by the transport's group_def; NULL: all ranks are in this process */
 } zb_transport_params;
 
 /* A transport is shared by the ranks of a process; calls name the rank they act for, and each rank's calls come from
@@ -22,6 +24,7 @@ typedef struct zb_transport_def {
   zb_status (*probe)(char *text, size_t size);
   bool copies;           /* the side that posts second moves the bytes itself, and does nothing else meanwhile */
   bool on_virtual_clock; /* belongs to a device with a virtual clock; no way to launch ranks */
+  const zb_group_def *group_def; /* how the processes find each other; NULL: there is one process */
   zb_status (*open)(const zb_transport_params *params, zb_transport **out);
   void (*close)(zb_transport *transport);
   /* Posts; never blocks, never allocates. parts are ranges of `arena`; the memory must stay valid until complete. */

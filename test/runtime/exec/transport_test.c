@@ -106,7 +106,7 @@ static void test_time_out(void) {
   TINY_OK(def->post_recv(transport, 1, 0, arena, &part, 1));
   zb_status status = def->wait(transport, 1, 0);
   CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "rank 1 waited"));
-  tiny_expect(status, ZB_TIMEOUT, "message 0 (from rank 0), which the other side has not posted");
+  tiny_expect(status, ZB_TIMEOUT, "message 0 (from rank 0, micro-batch 0), which the other side has not posted");
   def->close(transport);
   zb_plan_destroy(plan);
 }

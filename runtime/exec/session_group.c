@@ -1,0 +1,228 @@
+/* Sessions of several processes: see session_group.h. Tests: test/e2e/mpi.py. */
+#include "runtime/exec/session_group.h"
+
+#include "runtime/base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NOBODY = INT32_MAX, MESSAGE_BYTES = 768, HINT_BYTES = 256, SET_BYTES = 32 };
+
+/* How a process is, merged: the first that failed. */
+typedef struct state_record {
+  int32_t process; /* NOBODY: all are well */
+  int32_t code;
+  char message[MESSAGE_BYTES], hint[HINT_BYTES];
+  /* At the start only. */
+  uint64_t digest; /* of the plan */
+  int32_t digest_process; /* the first whose plan is another; NOBODY */
+  int32_t set_process;    /* the first whose instruction set is another */
+  char set[SET_BYTES], other_set[SET_BYTES];
+} state_record;
+
+/* Of one rank, one step. */
+typedef struct rank_share {
+  int64_t compute_ps, waiting_ps, ended_ps; /* ended: from the start of the step */
+  int64_t known;
+} rank_share;
+
+/* Of one micro-batch. */
+typedef struct loss_share {
+  double loss;
+  int64_t known;
+} loss_share;
+
+/* A step, merged. */
+struct zb_step_record {
+  int64_t took_ps, stopping, ranks, micro_batches;
+  rank_share share[]; /* ranks of them, then the losses */
+};
+
+zb_status zb_session_group_open(zb_session *session, const zb_session_params *params) {
+  session->processes = 1;
+  if (!session->transport_def->group_def) return NULL;
+  const zb_bootstrap *by = params->bootstrap;
+  zb_group_params group = {.timeout_ms = session->timeout_ms};
+  if (by && by->launcher) group.launcher = by->launcher, group.process = by->process, group.processes = by->processes;
+  ZB_TRY(session->transport_def->group_def->open(&group, &session->group));
+  session->process = session->transport_def->group_def->process(session->group);
+  session->processes = session->transport_def->group_def->processes(session->group);
+  return NULL;
+}
+
+zb_status zb_session_ranks_of(zb_session *session, int rank_count) {
+  if (session->processes > rank_count)
+    return zb_status_hint(ZB_ERROR(USAGE, "there are %d processes, but the plan has %d rank%s", session->processes, rank_count,
+                                   rank_count == 1 ? "" : "s"),
+                          "start %d processes or fewer, or compile the model with --ranks %d", rank_count, session->processes);
+  session->rank_count = zb_group_ranks(rank_count, session->processes, session->process, &session->first_rank);
+  return NULL;
+}
+
+/* ---- One status for all ---- */
+
+static void merge_state(void *total, const void *one, size_t bytes) {
+  state_record *all = total;
+  const state_record *next = one;
+  (void)bytes;
+  if (all->process == NOBODY && next->process != NOBODY) {
+    all->process = next->process;
+    all->code = next->code;
+    memcpy(all->message, next->message, sizeof all->message);
+    memcpy(all->hint, next->hint, sizeof all->hint);
+  }
+  /* digest_process and set_process of `next` are its own number until here. */
+  if (all->digest_process == NOBODY && next->digest != all->digest) all->digest_process = next->digest_process;
+  if (all->set_process == NOBODY && strcmp(next->set, all->set) != 0) {
+    all->set_process = next->set_process;
+    memcpy(all->other_set, next->set, sizeof all->other_set);
+  }
+}
+
+static void describe(const zb_session *session, zb_status status, state_record *out) {
+  int32_t own = session->process == 0 ? NOBODY : session->process;
+  *out = (state_record){.process = NOBODY, .digest_process = own, .set_process = own};
+  if (session->plan) out->digest = session->plan->digest;
+  snprintf(out->set, sizeof out->set, "%s", session->device ? session->device->instruction_set() : "");
+  if (!status) return;
+  out->process = session->process;
+  out->code = (int32_t)zb_status_code(status);
+  snprintf(out->message, sizeof out->message, "%s", zb_status_message(status));
+  if (zb_status_hint_text(status)) snprintf(out->hint, sizeof out->hint, "%s", zb_status_hint_text(status));
+}
+
+/* What this process says of a failure somewhere. */
+static zb_status after_merge(const zb_session *session, zb_status status, const state_record *record) {
+  if (record->process == NOBODY) return status; /* NULL */
+  if (record->process == session->process) return status;
+  zb_status_free(status);
+  zb_code code = record->code > 0 && record->code < ZB_CODE_COUNT ? (zb_code)record->code : ZB_PEER;
+  status = zb_status_make(code, __FILE__, __LINE__, "process %d stops because process %d failed: %s", session->process, (int)record->process,
+                          record->message);
+  if (record->hint[0]) status = zb_status_hint(status, "%s", record->hint);
+  return zb_status_set_told(status);
+}
+
+static zb_status merge_states(zb_session *session, zb_status status, state_record *record) {
+  describe(session, status, record);
+  zb_status failed = session->transport_def->group_def->merge(session->group, record, sizeof *record, merge_state);
+  if (failed) session->apart = true;
+  if (failed) return zb_status_first((zb_status[]){status, failed}, 2);
+  return after_merge(session, status, record);
+}
+
+zb_status zb_session_agree(zb_session *session, zb_status status) {
+  state_record record;
+  return session->group ? merge_states(session, status, &record) : status;
+}
+
+void zb_session_merge_u64(void *total, const void *one, size_t bytes) {
+  uint64_t *all = total;
+  const uint64_t *next = one;
+  for (size_t i = 0; i < bytes / sizeof *all; ++i)
+    if (next[i]) all[i] = next[i];
+}
+
+static zb_status share_arenas(zb_session *session) {
+  size_t bytes = sizeof(uint64_t) * (size_t)session->plan->rank_count;
+  session->arena_bytes = zb_alloc(bytes);
+  zb_status status = zb_session_agree(session, session->arena_bytes ? NULL : ZB_OUT_OF_MEMORY());
+  if (status) return status;
+  for (int i = 0; i < session->rank_count; ++i)
+    session->arena_bytes[session->first_rank + i] = session->plan->ranks[session->first_rank + i].arena_bytes;
+  if (!session->group) return NULL;
+  return session->transport_def->group_def->merge(session->group, session->arena_bytes, bytes, zb_session_merge_u64);
+}
+
+static zb_status make_record(zb_session *session) {
+  if (!session->group) return NULL;
+  session->record_bytes = sizeof *session->record + sizeof(rank_share) * (size_t)session->plan->rank_count +
+                          sizeof(loss_share) * (size_t)session->plan->micro_batches;
+  session->record = zb_alloc(session->record_bytes);
+  return session->record ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+zb_status zb_session_agree_start(zb_session *session, zb_status status) {
+  state_record record = {.digest_process = NOBODY, .set_process = NOBODY};
+  if (!status) status = make_record(session);
+  if (session->group) status = merge_states(session, status, &record);
+  if (status) return status;
+  if (record.digest_process != NOBODY) {
+    status = zb_status_hint(ZB_ERROR(INVALID, "process %d reads another plan than process 0", (int)record.digest_process),
+                            "give all processes the same folder, on a file system that all of them see");
+    return session->process == 0 ? status : zb_status_set_told(status);
+  }
+  if (record.set_process != NOBODY)
+    snprintf(session->mixed, sizeof session->mixed, "process 0 computes with %s, process %d with %s: results may differ in the last bits",
+             record.set, (int)record.set_process, record.other_set);
+  return share_arenas(session);
+}
+
+/* ---- Steps ---- */
+
+static loss_share *losses_of(zb_step_record *record) {
+  return (loss_share *)(void *)(record->share + record->ranks);
+}
+
+static void merge_step(void *total, const void *one, size_t bytes) {
+  zb_step_record *all = total;
+  const zb_step_record *next = one;
+  const loss_share *from = (const loss_share *)(const void *)(next->share + next->ranks);
+  loss_share *to = losses_of(all);
+  (void)bytes;
+  if (next->took_ps > all->took_ps) all->took_ps = next->took_ps;
+  all->stopping |= next->stopping;
+  for (int64_t i = 0; i < all->ranks; ++i)
+    if (next->share[i].known) all->share[i] = next->share[i];
+  for (int64_t i = 0; i < all->micro_batches; ++i)
+    if (from[i].known) to[i] = from[i];
+}
+
+/* Which micro-batches report their loss here. */
+static void fill_losses(const zb_session *session, loss_share *out) {
+  for (int i = 0; i < session->executor_count; ++i) {
+    const zb_plan_rank *program = session->executors[i].program;
+    for (int k = 0; k < program->job_count; ++k)
+      if (program->jobs[k].kind == ZB_JOB_REPORT)
+        out[program->jobs[k].micro_batch] = (loss_share){session->micro_losses[program->jobs[k].micro_batch], 1};
+  }
+}
+
+zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) {
+  const zb_plan *plan = session->plan;
+  for (int i = 0; i < session->executor_count; ++i) {
+    const zb_executor *e = &session->executors[i];
+    session->times[session->first_rank + i] =
+        (zb_rank_time){e->compute_ps, e->waiting_ps, e->ended_ps - session->step_start_ps};
+  }
+  if (!session->group) return NULL;
+  zb_step_record *record = session->record;
+  memset(record, 0, session->record_bytes);
+  record->took_ps = *took_ps;
+  record->stopping = atomic_load(&session->stopping);
+  record->ranks = plan->rank_count;
+  record->micro_batches = plan->micro_batches;
+  for (int i = session->first_rank; i < session->first_rank + session->rank_count; ++i)
+    record->share[i] = (rank_share){session->times[i].compute_ps, session->times[i].waiting_ps, session->times[i].ended_ps, 1};
+  fill_losses(session, losses_of(record));
+  ZB_TRY(session->transport_def->group_def->merge(session->group, record, session->record_bytes, merge_step));
+  *took_ps = record->took_ps;
+  if (record->stopping) atomic_store(&session->stopping, 1);
+  for (int i = 0; i < plan->rank_count; ++i)
+    session->times[i] = (zb_rank_time){record->share[i].compute_ps, record->share[i].waiting_ps, record->share[i].ended_ps};
+  for (int i = 0; i < plan->micro_batches; ++i) {
+    if (!losses_of(record)[i].known) return ZB_ERROR(RUNTIME, "no process reported the loss of micro-batch %d", i);
+    session->micro_losses[i] = losses_of(record)[i].loss;
+  }
+  return NULL;
+}
+
+zb_status zb_session_gather(zb_session *session, const void *mine, size_t bytes, void **out, size_t *out_bytes) {
+  *out_bytes = bytes;
+  *out = NULL;
+  if (session->group) return session->transport_def->group_def->gather(session->group, mine, bytes, out, out_bytes);
+  *out = zb_alloc(bytes + 1);
+  if (!*out) return ZB_OUT_OF_MEMORY();
+  if (bytes > 0) memcpy(*out, mine, bytes);
+  return NULL;
+}

@@ -1,0 +1,232 @@
+/* Mailboxes of messages: see mailbox.h. Tests: test/runtime/exec/transport_test.c. */
+#define _GNU_SOURCE /* sched_getaffinity */
+
+#include "runtime/transport/mailbox.h"
+
+#include "runtime/base/text.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SENT = 1, RECEIVING = 2, COMPLETE = 4 };
+enum { SPINS = 4000, REASON_BYTES = 1024 };
+
+typedef struct mailbox {
+  atomic_int state;
+  zb_transport_side from, to;
+  int64_t complete_ps;
+} mailbox;
+
+/* A rank that sleeps. `asleep` lets a completing rank skip the lock when nobody does. */
+typedef struct sleeper {
+  pthread_mutex_t mutex;
+  pthread_cond_t wake;
+  atomic_int asleep;
+  bool ready;
+} sleeper;
+
+struct zb_mailboxes {
+  zb_mailboxes_params params;
+  mailbox *items;
+  sleeper *sleepers; /* one a rank of this process */
+  atomic_bool aborted;
+  pthread_mutex_t abort_mutex;
+  int abort_rank; /* -1: the reason is the whole text */
+  char reason[REASON_BYTES];
+};
+
+static int64_t now_ps(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) * 1000;
+}
+
+int zb_usable_processors(void) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static bool is_here(const zb_mailboxes *boxes, int rank) {
+  return rank >= boxes->params.first_rank && rank < boxes->params.first_rank + boxes->params.rank_count;
+}
+
+bool zb_mailboxes_local(const zb_mailboxes *boxes, int message) {
+  const zb_plan_message *m = &boxes->params.plan->messages[message];
+  return is_here(boxes, m->source) && is_here(boxes, m->destination);
+}
+
+void zb_mailboxes_destroy(zb_mailboxes *boxes) {
+  if (!boxes) return;
+  for (int i = 0; boxes->sleepers && i < boxes->params.rank_count; ++i) {
+    sleeper *s = &boxes->sleepers[i];
+    if (!s->ready) continue;
+    pthread_cond_destroy(&s->wake);
+    pthread_mutex_destroy(&s->mutex);
+  }
+  pthread_mutex_destroy(&boxes->abort_mutex);
+  zb_free(boxes->sleepers);
+  zb_free(boxes->items);
+  zb_free(boxes);
+}
+
+static zb_status sleeper_init(sleeper *s) {
+  pthread_condattr_t attributes;
+  if (pthread_condattr_init(&attributes)) return ZB_OUT_OF_MEMORY();
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  bool ok = pthread_cond_init(&s->wake, &attributes) == 0 && pthread_mutex_init(&s->mutex, NULL) == 0;
+  pthread_condattr_destroy(&attributes);
+  s->ready = ok;
+  return ok ? NULL : ZB_ERROR(RUNTIME, "cannot make a lock for a rank");
+}
+
+zb_status zb_mailboxes_create(const zb_mailboxes_params *params, zb_mailboxes **out) {
+  *out = NULL;
+  zb_status status = NULL;
+  zb_mailboxes *boxes = zb_alloc(sizeof *boxes);
+  if (!boxes) return ZB_OUT_OF_MEMORY();
+  boxes->params = *params;
+  pthread_mutex_init(&boxes->abort_mutex, NULL);
+  boxes->items = zb_alloc(sizeof(mailbox) * (size_t)(params->plan->message_count + 1));
+  boxes->sleepers = zb_alloc(sizeof(sleeper) * (size_t)(params->rank_count + 1));
+  if (!boxes->items || !boxes->sleepers) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  for (int i = 0; i < params->rank_count; ++i)
+    ZB_TRY_GOTO(sleeper_init(&boxes->sleepers[i]));
+  *out = boxes;
+cleanup:
+  if (status) zb_mailboxes_destroy(boxes);
+  return status;
+}
+
+static void wake(zb_mailboxes *boxes, int rank) {
+  if (!is_here(boxes, rank)) return;
+  sleeper *s = &boxes->sleepers[rank - boxes->params.first_rank];
+  /* Sequentially consistent, as are the state before it and both in sleep_until_over: either that rank sees the state,
+   * or we see it asleep. */
+  if (!atomic_load(&s->asleep)) return;
+  pthread_mutex_lock(&s->mutex);
+  pthread_cond_broadcast(&s->wake);
+  pthread_mutex_unlock(&s->mutex);
+}
+
+zb_status zb_mailboxes_post(zb_mailboxes *boxes, int rank, int message, const zb_transport_side *side) {
+  mailbox *box = &boxes->items[message];
+  const zb_plan_message *m = &boxes->params.plan->messages[message];
+  bool sends = rank == m->source;
+  *(sends ? &box->from : &box->to) = *side;
+  int bit = sends ? SENT : RECEIVING, before = atomic_fetch_or_explicit(&box->state, bit, memory_order_acq_rel);
+  if (before & bit) return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
+  if (before == 0) return NULL;
+  zb_transport_copy(&box->from, &box->to);
+  box->complete_ps = now_ps();
+  atomic_fetch_or(&box->state, COMPLETE);
+  wake(boxes, sends ? m->destination : m->source);
+  return NULL;
+}
+
+void zb_mailboxes_complete(zb_mailboxes *boxes, int message) {
+  mailbox *box = &boxes->items[message];
+  box->complete_ps = now_ps();
+  atomic_fetch_or(&box->state, COMPLETE);
+  wake(boxes, boxes->params.plan->messages[message].source);
+  wake(boxes, boxes->params.plan->messages[message].destination);
+}
+
+bool zb_mailboxes_test(const zb_mailboxes *boxes, int message) {
+  return atomic_load_explicit(&boxes->items[message].state, memory_order_acquire) & COMPLETE;
+}
+
+static zb_status aborted_status(zb_mailboxes *boxes, int rank) {
+  zb_status status = NULL;
+  pthread_mutex_lock(&boxes->abort_mutex);
+  if (boxes->abort_rank < 0)
+    status = ZB_ERROR(PEER, "rank %d stops: %s", rank, boxes->reason);
+  else
+    status = ZB_ERROR(PEER, "rank %d stops because rank %d gave up: %s", rank, boxes->abort_rank, boxes->reason);
+  pthread_mutex_unlock(&boxes->abort_mutex);
+  return status;
+}
+
+static zb_status timed_out(zb_mailboxes *boxes, int rank, int message) {
+  const zb_plan_message *m = &boxes->params.plan->messages[message];
+  int state = atomic_load(&boxes->items[message].state);
+  bool receives = rank == m->destination;
+  bool peer_posted = state & (receives ? SENT : RECEIVING);
+  const char *why = peer_posted ? "was posted but not copied" : "the other side has not posted";
+  if (!zb_mailboxes_local(boxes, message)) why = receives ? "has not come" : "was not taken";
+  char of[64] = "accumulators";
+  if (m->micro_batch >= 0) snprintf(of, sizeof of, "micro-batch %d", m->micro_batch);
+  return ZB_ERROR(TIMEOUT, "rank %d waited %.1f s for message %d (%s rank %d, %s), which %s", rank,
+                  (double)boxes->params.timeout_ms / 1e3, message, receives ? "from" : "to",
+                  receives ? m->source : m->destination, of, why);
+}
+
+/* True when the wait is over, for good or ill. */
+static bool over(zb_mailboxes *boxes, int message) {
+  return (atomic_load(&boxes->items[message].state) & COMPLETE) || atomic_load(&boxes->aborted);
+}
+
+static void sleep_until_over(zb_mailboxes *boxes, int rank, int message) {
+  sleeper *s = &boxes->sleepers[rank - boxes->params.first_rank];
+  struct timespec deadline;
+  clock_gettime(CLOCK_MONOTONIC, &deadline);
+  deadline.tv_sec += (time_t)(boxes->params.timeout_ms / 1000);
+  deadline.tv_nsec += (long)(boxes->params.timeout_ms % 1000) * 1000000;
+  if (deadline.tv_nsec >= 1000000000) deadline.tv_nsec -= 1000000000, ++deadline.tv_sec;
+  pthread_mutex_lock(&s->mutex);
+  atomic_store(&s->asleep, 1);
+  while (!over(boxes, message))
+    if (pthread_cond_timedwait(&s->wake, &s->mutex, &deadline) == ETIMEDOUT) break;
+  atomic_store(&s->asleep, 0);
+  pthread_mutex_unlock(&s->mutex);
+}
+
+zb_status zb_mailboxes_wait(zb_mailboxes *boxes, int rank, int message) {
+  for (int i = 0; boxes->params.spin && i < SPINS; ++i) {
+    if (over(boxes, message)) break;
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+  }
+  if (!over(boxes, message)) sleep_until_over(boxes, rank, message);
+  if (zb_mailboxes_test(boxes, message)) return NULL;
+  if (atomic_load_explicit(&boxes->aborted, memory_order_acquire)) return aborted_status(boxes, rank);
+  return timed_out(boxes, rank, message);
+}
+
+zb_status zb_mailboxes_reset(zb_mailboxes *boxes) {
+  for (int message = 0; message < boxes->params.plan->message_count; ++message) {
+    int state = atomic_load_explicit(&boxes->items[message].state, memory_order_acquire);
+    if (state != 0 && !(state & COMPLETE))
+      return ZB_ERROR(RUNTIME, "message %d is not complete at the end of a step", message);
+    atomic_store_explicit(&boxes->items[message].state, 0, memory_order_release);
+  }
+  return NULL;
+}
+
+bool zb_mailboxes_abort(zb_mailboxes *boxes, int rank, const char *reason) {
+  pthread_mutex_lock(&boxes->abort_mutex);
+  bool first = !atomic_load(&boxes->aborted);
+  if (first) {
+    boxes->abort_rank = rank;
+    snprintf(boxes->reason, sizeof boxes->reason, "%s", reason);
+    atomic_store(&boxes->aborted, true);
+  }
+  pthread_mutex_unlock(&boxes->abort_mutex);
+  for (int i = 0; i < boxes->params.rank_count; ++i)
+    wake(boxes, boxes->params.first_rank + i);
+  return first;
+}
+
+int64_t zb_mailboxes_complete_ps(const zb_mailboxes *boxes, int message) {
+  return boxes->items[message].complete_ps;
+}

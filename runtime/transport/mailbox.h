@@ -1,0 +1,44 @@
+/* One mailbox a message, for the ranks of one process: what transports between threads and between processes share.
+ *
+ * A message within the process: both sides post where their bytes lie, whoever comes second copies. So there is no buffer in between, a post
+ * never blocks, and the message is complete on both sides at the same moment. A message from or to another process is completed by
+ * whoever carries it (zb_mailboxes_complete). A rank that waits spins for some microseconds if it may, then sleeps on a condition of its own.
+ * Each rank's calls come from one thread; the others are thread-safe.
+ */
+#ifndef ZB_RUNTIME_TRANSPORT_MAILBOX_H
+#define ZB_RUNTIME_TRANSPORT_MAILBOX_H
+
+#include "runtime/transport/copy.h"
+#include "zb/status.h"
+
+typedef struct zb_mailboxes zb_mailboxes;
+
+typedef struct zb_mailboxes_params {
+  const zb_plan *plan;            /* outlives the mailboxes; only its list of messages is used */
+  int first_rank, rank_count;     /* of this process */
+  int64_t timeout_ms;
+  bool spin;                      /* there is a core for every rank that computes here */
+} zb_mailboxes_params;
+
+/* *out is NULL on failure. Release with zb_mailboxes_destroy. */
+zb_status zb_mailboxes_create(const zb_mailboxes_params *params, zb_mailboxes **out) ZB_MUST_USE;
+void zb_mailboxes_destroy(zb_mailboxes *boxes);
+/* Whether both ends of a message are ranks of this process. */
+bool zb_mailboxes_local(const zb_mailboxes *boxes, int message);
+/* One side of a local message: the second of the two copies. RUNTIME if posted twice. Never allocates. */
+zb_status zb_mailboxes_post(zb_mailboxes *boxes, int rank, int message, const zb_transport_side *side) ZB_MUST_USE;
+/* A message from or to another process is complete on the side of this one. */
+void zb_mailboxes_complete(zb_mailboxes *boxes, int message);
+bool zb_mailboxes_test(const zb_mailboxes *boxes, int message);
+/* Until it is complete. TIMEOUT naming rank, message, peer; PEER after zb_mailboxes_abort. */
+zb_status zb_mailboxes_wait(zb_mailboxes *boxes, int rank, int message) ZB_MUST_USE;
+/* Makes every wait fail with PEER: `rank` gave up for this reason; rank -1: the reason says all. The first one counts; true if it is this. */
+bool zb_mailboxes_abort(zb_mailboxes *boxes, int rank, const char *reason);
+/* All messages are complete: makes ready for the next step. */
+zb_status zb_mailboxes_reset(zb_mailboxes *boxes) ZB_MUST_USE;
+/* When a complete message became so, ps of the monotonic clock. */
+int64_t zb_mailboxes_complete_ps(const zb_mailboxes *boxes, int message);
+/* Processors that this process may use. */
+int zb_usable_processors(void);
+
+#endif

@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""Ranks in several processes, over Open MPI: the same bits, checkpoints that any other number of processes goes on from, wrong starts.
+
+    mpi.py [--bin BUILD/bin] [--jobs 1] [--only bits|saves|errors|network]
+
+bits: every schedule of `zb-sched --list` that trains, on GPT-2 and Llama, and 1, 2, 4, 8 ranks over 1, 2, 4 processes, gives the losses and the
+weights of one rank, byte for byte. saves: four processes save, two processes of another plan go on, bitwise as if nothing had happened; the
+files are read by safetensors and transformers where $ZB_PYTHON has them. errors: what a user can get wrong at the start. network: two network
+namespaces on this machine, joined by a virtual cable, MPI over TCP between them; needs root.
+
+Ends with "N passed, N failed, N skipped". Everything is skipped, with the reason, where there is no MPI.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import bitwise
+import common
+
+STEPS = 3
+CASES = {"gpt2-small": 4, "llama-small": 4}  # model: micro-batches
+GRID = [(1, 1), (2, 1), (2, 2), (4, 1), (4, 2), (4, 4), (8, 1), (8, 2), (8, 4)]  # ranks, processes
+# Open MPI refuses root and more processes than cores unless told otherwise; a process may use all cores.
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
+for name in list(ENVIRONMENT):  # of a launcher that this test runs under
+    if name.startswith(("OMPI_COMM", "PMIX_", "SLURM_")) or name in ("RANK", "WORLD_SIZE"):
+        del ENVIRONMENT[name]
+
+
+def reason_to_skip(suite):
+    """Why nothing can be run over MPI here; None if it can."""
+    parts = common.json_lines(suite.must("zb-run", "--list-devices", "--json"))
+    mpi = next(part for part in parts if part["name"] == "mpi")
+    if mpi["missing"]:
+        return f"{mpi['missing']}; {mpi['hint']}"
+    return None if shutil.which("mpirun") else "there is no mpirun; install openmpi-bin"
+
+
+def mpirun(suite, processes, *arguments, prefix=(), timeout=120):
+    """CompletedProcess of zb-run in so many processes."""
+    command = [*prefix, *MPIRUN, "-n", str(processes), suite.tool("zb-run"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=ENVIRONMENT, errors="backslashreplace")
+
+
+def train(suite, processes, plan, steps, *arguments, prefix=()):
+    """The step objects of zb-run --json."""
+    done = mpirun(suite, processes, plan, "--data", "text:" + common.CORPUS, "--steps", steps, "--json", *arguments, prefix=prefix)
+    if done.returncode:
+        raise common.Failure(f"{processes} processes, {plan}: exit {done.returncode}\n{done.stderr[-3000:]}")
+    return common.json_lines(done.stdout)
+
+
+def read_saved(folder):
+    """{file kind: {tensor: bytes}} of a checkpoint in one file a kind or in parts, and the files of the weights."""
+    kinds = {}
+    for kind, index in (("weights", "model"), ("optimizer", "optimizer")):
+        path = os.path.join(folder, index + ".safetensors.index.json")
+        if not os.path.exists(path):
+            kinds[kind] = common.read_safetensors(os.path.join(folder, kind + ".safetensors"))[0]
+            continue
+        with open(path) as file:
+            weight_map = json.load(file)["weight_map"]
+        parts = {name: common.read_safetensors(os.path.join(folder, name)) for name in sorted(set(weight_map.values()))}
+        steps = {part[1]["zb.step"] for part in parts.values()}
+        if len(steps) != 1:
+            raise common.Failure(f"{folder}: files of steps {steps}")
+        kinds[kind] = {name: parts[file][0][name] for name, file in weight_map.items()}
+        if sum(len(part[0]) for part in parts.values()) != len(weight_map):
+            raise common.Failure(f"{folder}: the index has {len(weight_map)} tensors, the files have more")
+    return kinds
+
+
+class Model:
+    """Plans of one model, and the losses and weights of one rank."""
+
+    def __init__(self, suite, folder, graph, micro_batches):
+        self.suite, self.graph, self.micro_batches = suite, graph, micro_batches
+        self.folder = os.path.join(folder, graph)
+        os.makedirs(self.folder)
+        self.losses, self.saved = self.single(self.compile(1, "fthenb"), STEPS)
+
+    def compile(self, ranks, schedule, *arguments):
+        """Folder of the plan; None where the schedule is not defined."""
+        out = os.path.join(self.folder, f"{schedule.replace(':', '-')}-{ranks}")
+        if not os.path.exists(out):
+            process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"), "-o", out, "--ranks", ranks, "--schedule", schedule,
+                                     "--micro-batches", self.micro_batches, *arguments)
+            if process.returncode == 2:
+                return None
+            if process.returncode:
+                raise common.Failure(f"zbc {schedule}: exit {process.returncode}\n{process.stderr}")
+        return out
+
+    def single(self, plan, steps, *arguments):
+        rows = self.suite.train(plan, steps, "--save", plan + ".one", *arguments)
+        return bitwise.losses(rows), read_saved(plan + ".one")
+
+    def check(self, plan, processes, prefix=()):
+        saved = f"{plan}.saved-{processes}"
+        text = f"{self.graph} {os.path.basename(plan)} over {processes} processes"
+        try:
+            rows = train(self.suite, processes, plan, STEPS, "--save", saved, prefix=prefix)
+            self.suite.check(bitwise.losses(rows) == self.losses, f"{text}: losses {bitwise.losses(rows)} instead of {self.losses}")
+            self.suite.check(read_saved(saved) == self.saved, f"{text}: other weights")
+        except (common.Failure, subprocess.TimeoutExpired) as failure:
+            self.suite.check(False, f"{text}: {failure}")
+
+
+def bits(suite, folder):
+    names = bitwise.schedules(suite)
+    for graph, micro_batches in CASES.items():
+        model, trained = Model(suite, folder, graph, micro_batches), 0
+        before = suite.passed, suite.failed
+        for turn, name in enumerate(names):
+            plan = model.compile(4, bitwise.SHORT.get(name, name))
+            if plan:
+                model.check(plan, (2, 4)[turn % 2])
+                trained += 1
+        for ranks, processes in GRID:
+            model.check(model.compile(ranks, "zb-h1"), processes)
+        suite.check(trained >= len(names) - 2, f"{graph}: only {trained} of {len(names)} schedules trained over MPI")
+        print(f"{graph}: {trained} schedules, {len(GRID)} sizes: {suite.passed - before[0]} passed, {suite.failed - before[1]} failed", flush=True)
+
+
+READ_BACK = """
+import sys, json, torch, safetensors.torch, transformers
+try:
+    from transformers.trainer_utils import load_sharded_checkpoint
+except ImportError:
+    from transformers.modeling_utils import load_sharded_checkpoint
+folder = sys.argv[1]
+index = json.load(open(folder + "/model.safetensors.index.json"))["weight_map"]
+tensors = {}
+for file in sorted(set(index.values())): tensors.update(safetensors.torch.load_file(folder + "/" + file))
+assert set(tensors) == set(index)
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        for name, value in tensors.items():
+            at = self
+            *path, last = name.split(".")
+            for part in path:
+                if not hasattr(at, part): at.add_module(part, torch.nn.Module())
+                at = getattr(at, part)
+            at.register_parameter(last, torch.nn.Parameter(torch.zeros_like(value)))
+model = Model()
+load_sharded_checkpoint(model, folder)
+assert all(torch.equal(value, tensors[name]) for name, value in model.state_dict().items())
+print("read", len(tensors))
+"""
+
+
+def read_with_transformers(suite, saved):
+    python = os.environ.get("ZB_PYTHON", "python3")
+    if subprocess.run([python, "-c", "import torch, safetensors.torch, transformers"], capture_output=True).returncode:
+        print(f"skip reading with transformers: {python} has no torch, safetensors and transformers (ZB_PYTHON names another)")
+        return 1
+    done = subprocess.run([python, "-c", READ_BACK, saved], capture_output=True, text=True)
+    suite.check(done.returncode == 0 and "read" in done.stdout, f"transformers cannot read {saved}: {done.stderr[-2000:]}")
+    return 0
+
+
+def saves(suite, folder):
+    """Six steps in one process against three in four processes, and three more by another plan in two."""
+    skipped = 0
+    for graph, micro_batches in CASES.items():
+        model = Model(suite, folder, graph, micro_batches)
+        whole_losses, whole = model.single(model.compile(1, "fthenb"), 2 * STEPS)
+        first, second = model.compile(4, "zb-h1"), model.compile(2, "1f1b")
+        half, end = first + ".half", second + ".end"
+        before = train(suite, 4, first, STEPS, "--save", half)
+        for processes, plan in ((2, second), (1, second), (4, first)):
+            after = train(suite, processes, plan, STEPS, "--resume", half, "--save", end)
+            text = f"{graph}: saved by 4 processes, resumed by {processes}"
+            suite.check([row["step"] for row in after] == list(range(STEPS, 2 * STEPS)), f"{text}: steps")
+            suite.check(bitwise.losses(before + after) == whole_losses, f"{text}: other losses")
+            suite.check(read_saved(end) == whole, f"{text}: other weights or optimizer state")
+        # In threads, from parts and from what threads saved.
+        after = suite.train(second, STEPS, "--resume", half, "--save", end)
+        suite.check(bitwise.losses(before + after) == whole_losses and read_saved(end) == whole, f"{graph}: saved by processes, resumed by threads")
+        suite.check(sorted(os.listdir(end)) == ["optimizer.safetensors", "weights.safetensors"], f"{graph}: a save replaces the parts of another")
+        if graph == "gpt2-small":
+            skipped += read_with_transformers(suite, half)
+            damaged(suite, second, half)
+    return skipped
+
+
+def damaged(suite, plan, half):
+    """Parts that are missing or of another save are refused."""
+    def refused(name, change, *texts):
+        broken = half + ".broken"
+        shutil.rmtree(broken, ignore_errors=True)
+        shutil.copytree(half, broken)
+        change(broken)
+        done = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 1, "--resume", broken)
+        suite.check(done.returncode in (1, 4) and all(text in done.stderr for text in texts), f"{name}: exit {done.returncode}, {done.stderr}")
+
+    def rewrite(broken, name, old, new):
+        with open(os.path.join(broken, name), "r+b") as file:
+            text = file.read().replace(old, new)
+            file.seek(0)
+            file.truncate()
+            file.write(text)
+
+    refused("a part is missing", lambda b: os.remove(os.path.join(b, "weights-00002-of-00004.safetensors")), "weights-00002-of-00004.safetensors")
+    refused("parts of two steps", lambda b: rewrite(b, "weights-00003-of-00004.safetensors", b'"zb.step":"3"', b'"zb.step":"2"'),
+            "do not belong together", "zb.step")
+    refused("an index that leaves the folder", lambda b: rewrite(b, "model.safetensors.index.json", b'"weights-00001', b'"../weights-00001'),
+            "is not one beside it")
+    refused("an index without a map", lambda b: rewrite(b, "model.safetensors.index.json", b"weight_map", b"weights_map"), "weight_map")
+
+
+def errors(suite, folder):
+    model = Model(suite, folder, "gpt2-small", 4)
+    plan, other = model.compile(2, "1f1b"), model.compile(2, "zb-h1")
+    data = ("--data", "text:" + common.CORPUS, "--steps", 1)
+
+    def expect(name, status, done, *texts):
+        good = done.returncode == status and all(text in done.stderr for text in texts)
+        suite.check(good and done.stderr.count("zb-run: error") <= 1, f"{name}: exit {done.returncode}\n{done.stderr}")
+
+    def alone(environment, *arguments):
+        return subprocess.run([suite.tool("zb-run"), plan, *map(str, data), *arguments], capture_output=True, text=True, env=dict(ENVIRONMENT, **environment))
+
+    expect("more processes than ranks", 2, mpirun(suite, 4, plan, *data), "there are 4 processes, but the plan has 2 ranks", "hint: start 2 processes or fewer")
+    expect("no such plan", 4, mpirun(suite, 2, folder + "/none", *data), "cannot open the plan")
+    expect("a folder of other files", 2, mpirun(suite, 2, plan, *data, "--save", common.DATA), "it holds other files")
+    expect("costs of processes", 2, mpirun(suite, 2, plan, *data, "--profile", folder + "/c.json"), "costs are measured in one process")
+    expect("sim in processes", 2, mpirun(suite, 2, plan, *data, "--device", "sim"), "runs all ranks in one process")
+    both = [*MPIRUN, "-n", "1", suite.tool("zb-run"), plan, *map(str, data), ":", "-n", "1", suite.tool("zb-run"), other, *map(str, data)]
+    expect("two plans", 1, subprocess.run(both, capture_output=True, text=True, env=ENVIRONMENT), "process 1 reads another plan than process 0")
+    expect("RANK alone", 1, alone({"RANK": "1"}), "found RANK=1, but not WORLD_SIZE")
+    expect("torchrun on CPUs", 4, alone({"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}),
+           "torchrun started 2 processes", "which torchrun cannot start", "mpirun -n 2")
+    expect("srun without PMIx", 4, alone({"SLURM_PROCID": "0", "SLURM_NTASKS": "2"}), "srun says that there are 2 processes, MPI finds 1", "--mpi=pmix")
+    done = alone({"RANK": "1"}, "--launch", "threads")
+    suite.check(done.returncode == 0, f"--launch threads does not look at variables: {done.stderr}")
+    done = alone({"RANK": "0", "WORLD_SIZE": "1"})
+    suite.check(done.returncode == 0 and "step 1/1" in done.stdout, f"a world of one process: {done.stderr}")
+    done = alone({}, "--launch", "mpi")
+    suite.check(done.returncode == 0 and "step 1/1" in done.stdout, f"MPI without mpirun: {done.stderr}")
+    done = mpirun(suite, 2, plan, *data, "--json", "--memory", "--profile-ops", "--grad-norms", "--timeline", folder + "/t.svg", "--trace", folder + "/t.json")
+    rows = common.json_lines(done.stdout)
+    suite.check(done.returncode == 0 and [next(iter(row)) for row in rows] == ["step", "profile", "memory"], f"--json prints once: {done.stdout}")
+    if rows:
+        alone_rows = suite.train(plan, 1, "--grad-norms")
+        suite.check(rows[0]["gradient_norms"] == alone_rows[0]["gradient_norms"], "gradient norms of all processes")
+        suite.check(list(rows[0]["gradient_norms"]) == list(alone_rows[0]["gradient_norms"]), "gradient norms in the order of names")
+    with open(folder + "/t.json") as file:
+        ranks = {event.get("pid") for event in json.load(file)["traceEvents"] if event.get("ph") == "X"}
+    suite.check(ranks == {0, 1}, f"the trace has ranks {ranks}")
+
+
+AGENT = """#!/bin/sh
+# mpirun's "ssh": HOST COMMAND... in the network namespace of the host.
+host=$1; shift
+case $host in 10.77.0.2) exec ip netns exec %(b)s sh -c "$*" ;; *) exec sh -c "$*" ;; esac
+"""
+
+
+def network(suite, folder):
+    """Two processes in two network namespaces; nothing of shared memory is used between them."""
+    a, b = f"zba{os.getpid()}", f"zbb{os.getpid()}"
+    if os.geteuid() != 0 or not shutil.which("ip"):
+        print("skip network namespaces: needs root and ip (iproute2)")
+        return 1
+    commands = [f"ip netns add {a}", f"ip netns add {b}", f"ip link add zv{os.getpid()} netns {a} type veth peer name zw{os.getpid()} netns {b}"]
+    for space, link, address in ((a, "zv", 1), (b, "zw", 2)):
+        device = f"{link}{os.getpid()}"
+        commands += [f"ip -n {space} address add 10.77.0.{address}/24 dev {device}", f"ip -n {space} link set {device} up", f"ip -n {space} link set lo up"]
+    try:
+        for command in commands:
+            done = subprocess.run(command.split(), capture_output=True, text=True)
+            if done.returncode:
+                print(f"skip network namespaces: {command}: {done.stderr.strip()}")
+                return 1
+        agent = os.path.join(folder, "agent.sh")
+        with open(agent, "w") as file:
+            file.write(AGENT % {"b": b})
+        os.chmod(agent, 0o755)
+        tcp = ["--mca", "plm_rsh_agent", agent, "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "10.77.0.0/24", "--mca", "oob_tcp_if_include",
+               "10.77.0.0/24", "-H", "10.77.0.1:2,10.77.0.2:2", "--map-by", "node"]
+        MPIRUN.extend(tcp)
+        for graph, micro_batches in CASES.items():
+            model = Model(suite, folder, graph, micro_batches)
+            for ranks, schedule, processes in ((2, "1f1b", 2), (4, "zb-h1", 2), (4, "zb-v", 4)):
+                model.check(model.compile(ranks, schedule), processes, prefix=("ip", "netns", "exec", a))
+    finally:
+        del MPIRUN[4:]
+        for space in (a, b):
+            subprocess.run(["ip", "netns", "delete", space], capture_output=True)
+    return 0
+
+
+GROUPS = {"bits": bits, "saves": saves, "errors": errors, "network": network}
+
+
+def main():
+    options = common.arguments(__doc__, ("--only", dict(choices=GROUPS)))
+    suite, skipped = common.Suite(options.bin), 0
+    reason = reason_to_skip(suite)
+    if reason:
+        print(f"skip: {reason}\n0 passed, 0 failed, 1 skipped")
+        return 0
+    for name, run in GROUPS.items():
+        if options.only in (None, name):
+            with common.scratch() as folder:
+                try:
+                    skipped += run(suite, folder) or 0
+                except (common.Failure, subprocess.TimeoutExpired) as failure:
+                    suite.check(False, f"{name}: {failure}")
+    print(f"{suite.passed} passed, {suite.failed} failed, {skipped} skipped")
+    return 1 if suite.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

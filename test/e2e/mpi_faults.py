@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Processes that die or stall in the middle of training over MPI: the others end soon, say where they were, leave nothing half written.
+
+    mpi_faults.py [--bin BUILD/bin] [--jobs 2]
+
+Four processes, one rank each, train a plan whose step takes a while, and save after every step. Each is killed (kill -9) at ten points of a step:
+mpirun and all others must be gone within ten seconds with mpirun's status of a killed process, those who are left must have said at which job
+they were, and the last save must be whole. Then one is stopped (SIGSTOP) instead: the others must end by the time-out, with status 5, and name
+rank, job, peer and micro-batch; and it must end with them.
+
+Ends with "N passed, N failed, N skipped".
+"""
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import common
+import mpi
+
+RANKS, POINTS, MICRO_BATCHES = 4, 10, 32
+KILL_LIMIT_SECONDS, STOP_TIMEOUT_SECONDS, STOP_LIMIT_SECONDS = 10, 2, 8
+POSITION = r"rank %d is at (the end of its jobs|\d+[A-Z]+\d* \(job \d+ of \d+\)|\d+[A-Z]+\d* |[A-Z]+)"
+WAITED = r"rank \d+ waited \d\.\d s for message \d+ \((from|to) rank \d+, micro-batch \d+\)"
+AT = r"rank \d+ is at .*\(job \d+ of \d+\), waiting for message \d+ (from|to) rank \d+ \(micro-batch \d+\)"
+
+
+class Run:
+    """mpirun with its processes, from the first step on."""
+
+    def __init__(self, suite, plan, saved, *arguments):
+        command = [*mpi.MPIRUN, "-n", str(RANKS), suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "1000000", "--save", saved,
+                   "--save-every", "1", *map(str, arguments)]
+        self.saved = saved
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=mpi.ENVIRONMENT, errors="backslashreplace")
+        self.errors, self.saves, self.first_save = [], 0, threading.Event()
+        self.readers = [threading.Thread(target=self.read_output), threading.Thread(target=lambda: self.errors.extend(self.process.stderr))]
+        for reader in self.readers:
+            reader.start()
+
+    def read_output(self):
+        for line in self.process.stdout:
+            if line.startswith("saved step"):
+                self.saves += 1
+                if self.saves == 2:
+                    self.first_save.set()
+        self.first_save.set()
+
+    def ranks(self):
+        """{rank: process id} of the processes that are left, by the variables that mpirun gave them."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+                if not words[0].endswith(b"zb-run") or self.saved.encode() not in words:
+                    continue
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    rank = re.search(rb"(?:^|\0)OMPI_COMM_WORLD_RANK=(\d+)", file.read())
+                with open(f"/proc/{pid}/stat", "rb") as file:
+                    if file.read().rsplit(b")", 1)[1].split()[0] == b"Z":
+                        continue
+                found[int(rank[1])] = int(pid)
+            except (OSError, TypeError):
+                continue
+        return found
+
+    def hit(self, rank, number, delay):
+        """Sends a signal to a rank, and gives the seconds until mpirun has ended (None: it had to be killed), its status and its errors."""
+        self.first_save.wait(60)
+        time.sleep(delay)
+        os.kill(self.ranks()[rank], number)
+        start = time.monotonic()
+        try:
+            status = self.process.wait(30)
+            seconds = time.monotonic() - start
+        except subprocess.TimeoutExpired:
+            seconds, status = None, None
+        left = self.ranks()
+        for pid in left.values():
+            os.kill(pid, signal.SIGKILL)
+        if status is None:
+            self.process.kill()
+        for reader in self.readers:
+            reader.join()
+        return seconds, status, left, "".join(self.errors)
+
+
+def is_whole(saved):
+    """The save is one checkpoint of one step, in its place or, between two moves, beside it."""
+    folder = saved if os.path.isdir(saved) else saved + ".old"
+    kinds = mpi.read_saved(folder)
+    return len(kinds["weights"]) > 0 and len(kinds["optimizer"]) == 2 * len(kinds["weights"])
+
+
+def killed(suite, plan, folder, rank, point, delay):
+    text = f"kill -9 of rank {rank} at point {point}"
+    saved = os.path.join(folder, f"saved-{rank}-{point}")
+    try:
+        seconds, status, left, errors = Run(suite, plan, saved).hit(rank, signal.SIGKILL, delay)
+        said = [other for other in range(RANKS) if other != rank and re.search(POSITION % other, errors)]
+        suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 128 + signal.SIGKILL and not left and
+                    len(said) == RANKS - 1 and is_whole(saved), f"{text}: {seconds} s, status {status}, left {left}, said {said}\n{errors}")
+    except (common.Failure, OSError, KeyError) as failure:
+        suite.check(False, f"{text}: {failure!r}")
+
+
+def stopped(suite, plan, folder, rank, delay):
+    saved = os.path.join(folder, f"saved-stopped-{rank}")
+    try:
+        seconds, status, left, errors = Run(suite, plan, saved, "--timeout", STOP_TIMEOUT_SECONDS).hit(rank, signal.SIGSTOP, delay)
+        named = (re.search(WAITED, errors) and re.search(AT, errors)) or re.search(r"waited \d\.\d s for process \d+ \(rank \d+, pid", errors)
+        suite.check(seconds is not None and seconds < STOP_LIMIT_SECONDS and status == 5 and not left and named and is_whole(saved),
+                    f"SIGSTOP of rank {rank}: {seconds} s, status {status}, left {left}\n{errors}")
+        return bool(re.search(WAITED, errors))
+    except (common.Failure, OSError, KeyError) as failure:
+        return suite.check(False, f"SIGSTOP of rank {rank}: {failure!r}")
+
+
+def main():
+    options = common.arguments(__doc__)
+    suite = common.Suite(options.bin)
+    reason = mpi.reason_to_skip(suite)
+    if reason:
+        print(f"skip: {reason}\n0 passed, 0 failed, 1 skipped")
+        return 0
+    with common.scratch() as folder:
+        plan = os.path.join(folder, "plan")
+        suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), plan, "--ranks", RANKS, "--schedule", "zb-h1", "--micro-batches", MICRO_BATCHES)
+        step = sorted(row["seconds"] for row in mpi.train(suite, RANKS, plan, 8))[4]
+        chance = random.Random(1)
+        points = [(rank, point, step * (point + chance.random()) / POINTS) for rank in range(RANKS) for point in range(POINTS)]
+        common.run_parallel([lambda p=p: killed(suite, plan, folder, *p) for p in points], options.jobs)
+        print(f"kill -9 of {RANKS} ranks at {POINTS} points of a step of {step * 1e3:.0f} ms: {suite.passed} of {len(points)} as said", flush=True)
+        named = [stopped(suite, plan, folder, rank, step * chance.random()) for rank in range(RANKS)]
+        suite.check(any(named), "a stalled peer is named with message and micro-batch")
+        done = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 1, "--resume", os.path.join(folder, "saved-stopped-1"))
+        suite.check(done.returncode == 0, f"the last save can be resumed: {done.stderr}")
+    print(f"{suite.passed} passed, {suite.failed} failed, 0 skipped")
+    return 1 if suite.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
