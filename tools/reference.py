@@ -2,6 +2,11 @@
 """Trains a family of models.py with PyTorch on one CPU thread and records what every other engine must reproduce.
 
     reference.py gpt2 test/data/corpus.txt test/data/gpt2.reference.json [--steps 20] [--layers 8 ...]
+    reference.py gpt2 test/data/corpus.txt test/data/gpt2.bf16.json --precision bf16 --steps 50 --lr 3e-4
+
+With --precision bf16 the runs are fp32 and torch.autocast in bf16 around the forward pass (parameters, gradients and optimizer in
+fp32), instead of fp32 and fp64.
+
 
 Batches:    row r of micro-batch i of step k starts at byte ((k*M + i)*B + r)*T mod (N - T - 1) of the text; x =
             bytes [start, start+T), y = bytes [start+1, start+T+1).
@@ -13,6 +18,8 @@ Saved:      bytes that autograd keeps from the forward pass of one micro-batch, 
 """
 
 import argparse
+import contextlib
+import hashlib
 import json
 import sys
 
@@ -23,7 +30,7 @@ try:
 except ImportError:
     sys.exit("error: the Python package 'torch' is not installed\n  hint: pip install -r tools/requirements.txt")
 
-ADAMW = dict(lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
+ADAMW = dict(betas=(0.9, 0.95), eps=1e-8)
 DECAY = 0.1
 
 
@@ -37,7 +44,11 @@ def batch(text, o, step, micro):
     )
 
 
-def train(text, o, dtype):
+def autocast(bf16):
+    return torch.autocast("cpu", dtype=torch.bfloat16) if bf16 else contextlib.nullcontext()
+
+
+def train(text, o, dtype, bf16=False):
     model = models.build(o.family, o).to(dtype)
     named = dict(model.named_parameters())
     optimizer = torch.optim.AdamW(
@@ -45,6 +56,7 @@ def train(text, o, dtype):
             dict(params=[p for p in named.values() if p.dim() >= 2], weight_decay=DECAY),
             dict(params=[p for p in named.values() if p.dim() < 2], weight_decay=0.0),
         ],
+        lr=o.lr,
         **ADAMW,
     )
     losses, first, gradient = [], [], None
@@ -52,7 +64,8 @@ def train(text, o, dtype):
         optimizer.zero_grad()
         micro = []
         for i in range(o.micro_batches):
-            loss = model(*batch(text, o, step, i))
+            with autocast(bf16):
+                loss = model(*batch(text, o, step, i))
             (loss / o.micro_batches).backward()
             micro.append(loss.item())
         losses.append(sum(micro) / o.micro_batches)
@@ -66,7 +79,7 @@ def train(text, o, dtype):
     )
 
 
-def saved_bytes(text, o):
+def saved_bytes(text, o, bf16=False):
     """[bytes of layer 0, layer 1, ...], bytes outside the layers."""
     model = models.build(o.family, o)
     counted = {p.untyped_storage().data_ptr() for p in model.parameters()}
@@ -91,7 +104,7 @@ def saved_bytes(text, o):
                 per_layer[current[0]] += storage.nbytes()
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t), autocast(bf16):
         model(*batch(text, o, 0, 0))
     return per_layer, outside[0]
 
@@ -102,37 +115,38 @@ def main():
     parser.add_argument("corpus")
     parser.add_argument("out")
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--lr", type=float, default=1e-3)
+    parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--micro-batches", type=int, default=8)
     models.add_options(parser)
     o = parser.parse_args()
     torch.set_num_threads(1)
     with open(o.corpus, "rb") as file:
         text = torch.tensor(list(file.read()), dtype=torch.int64)
-    single, double = train(text, o, torch.float32), train(text, o, torch.float64)
-    spread = max(abs(s - d) / d for s, d in zip(single["losses"], double["losses"]))
-    layers, outside = saved_bytes(text, o)
-    options = {name: getattr(o, name) for name in models.OPTIONS}
+    single = train(text, o, torch.float32)
+    other, name = ("bf16", "autocast") if o.precision == "bf16" else ("fp64", "fp64")
+    runs = {"fp32": single, other: train(text, o, torch.float32, True) if other == "bf16" else train(text, o, torch.float64)}
+    spread = max(abs(s - d) / d for s, d in zip(single["losses"], runs[other]["losses"]))
+    layers, outside = saved_bytes(text, o, other == "bf16")
+    result = dict(
+        family=o.family,
+        **{name: getattr(o, name) for name in models.OPTIONS},
+        micro_batches=o.micro_batches,
+        steps=o.steps,
+        adamw=dict(lr=o.lr, **ADAMW, weight_decay=DECAY),
+        torch=torch.__version__.split("+")[0],
+        **runs,
+        **{"fp32_vs_" + other: spread},
+        saved_bytes_per_layer=layers,
+        saved_bytes_outside_layers=outside,
+    )
+    if other == "bf16":
+        result["corpus_sha256"] = hashlib.sha256(bytes(text.tolist())).hexdigest()
     with open(o.out, "w") as file:
-        json.dump(
-            dict(
-                family=o.family,
-                **options,
-                micro_batches=o.micro_batches,
-                steps=o.steps,
-                adamw=dict(ADAMW, weight_decay=DECAY),
-                torch=torch.__version__.split("+")[0],
-                fp32=single,
-                fp64=double,
-                fp32_vs_fp64=spread,
-                saved_bytes_per_layer=layers,
-                saved_bytes_outside_layers=outside,
-            ),
-            file,
-            indent=1,
-        )
+        json.dump(result, file, indent=1)
         file.write("\n")
     print(
-        f"{o.out}: loss {single['losses'][0]:.6f} -> {single['losses'][-1]:.6f}, fp32 against fp64 {spread:.1e}, "
+        f"{o.out}: loss {single['losses'][0]:.6f} -> {single['losses'][-1]:.6f}, fp32 against {name} {spread:.1e}, "
         f"saved bytes a layer {layers[1]:,}"
     )
 

@@ -134,11 +134,13 @@ static zb_result infer_grad(const zb_op_view *op, zb_shape *results, int count, 
   return ZB_OK;
 }
 
-/* One f32 a query and head: the sum of dout * out over its width. */
+/* Of bf16 and f16: dq in f32, before it is rounded. Then one f32 a query and head: the sum of dout * out over its width. */
 static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results, int count) {
   (void)results, (void)count;
   const zb_shape *q = &op->operands[Q];
-  return zb_align((uint64_t)q->dims[BATCH] * (uint64_t)q->dims[HEADS] * (uint64_t)q->dims[TOKENS] * 4);
+  uint64_t rows = (uint64_t)q->dims[BATCH] * (uint64_t)q->dims[HEADS] * (uint64_t)q->dims[TOKENS];
+  uint64_t sums = zb_dtype_wide(q->dtype) == q->dtype ? 0 : rows * (uint64_t)q->dims[WIDTH];
+  return zb_align(sums * 4) + zb_align(rows * 4);
 }
 
 const zb_op_def zb_op_attention_grad = {

@@ -4,11 +4,13 @@
  * Gimelshein, "Online normalizer calculation for softmax", 2018; T. Dao et al., "FlashAttention", 2022). Backward: a
  * tile is one key/value head of one batch entry, which owns its dk and dv and the dq of its query heads, so all sums
  * have one order. Blocks that causality hides are skipped. Rows of a head lie heads * d apart, which caches and page
- * tables serve badly, so a block is copied together before it is used. No workspace: scores are computed again from q,
- * k and lse, and the row sums of out * dout for each block of keys. Tests: test/kernels/fast_attention_test.c
+ * tables serve badly, so a block is copied together before it is used. Scores are computed again from q,
+ * k and lse, and the row sums of out * dout for each block of keys. Operands in bf16 become f32 when they are copied together, and
+ * results are rounded when all is summed: dq of several blocks of keys is summed in the workspace, the only use of it.
+ * Tests: test/kernels/fast_attention_test.c, test/kernels/fast_bf16_test.c
  */
 #ifndef ZB_ISA_LEVEL
-#include "kernels/cpu/common.h"
+#include "kernels/cpu/bf16.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/sgemm.h"
@@ -37,7 +39,8 @@ _Static_assert((4 * BLOCK_ELEMENTS + 2 * QUERIES * (KEYS + PAD) + 3 * QUERIES * 
 
 /* One operand of rank 4: [batch, time, heads, d]. */
 typedef struct heads {
-  const float *data;
+  const void *data;
+  bool narrow; /* bf16, else f32 */
   int64_t batch, time, head; /* strides */
 } heads;
 
@@ -51,17 +54,15 @@ typedef struct attention {
   const float *lse;
   float scale;
   bool causal;
-  float *out_data, *lse_data; /* forward */
-  float *dq, *dk, *dv;        /* gradient */
+  void *out_data; /* forward; as q is */
+  float *lse_data;
+  void *dq, *dk, *dv; /* gradient; as q is */
+  float *dq_sums;     /* dq, or where it is summed in f32 before it is rounded */
   atomic_bool failed;
 } attention;
 
 static heads heads_of(const zb_tensor *x) {
-  return (heads){x->data, x->strides[0], x->strides[1], x->strides[2]};
-}
-
-static const float *at(heads x, int64_t batch, int64_t time, int64_t head) {
-  return x.data + batch * x.batch + time * x.time + head * x.head;
+  return (heads){x->data, x->dtype == ZB_BF16, x->strides[0], x->strides[1], x->strides[2]};
 }
 
 /* Keys before this one are visible to query i. */
@@ -145,32 +146,35 @@ const char *zb_cpu_attention_grad(const zb_kernel_call *call) {
   a.dq = call->outputs[0].data;
   a.dk = call->outputs[1].data;
   a.dv = call->outputs[2].data;
+  a.dq_sums = a.q.narrow ? call->workspace : a.dq;
+  if (!a.dq_sums && zb_tensor_elements(&call->outputs[0]) > 0) return "the gradient of attention in bf16 needs its workspace";
   over_units(call, &a, a.batch * a.kv_heads, 10 * a.heads / zb_max64(1, a.kv_heads) * a.tq, tiles[zb_isa()]);
   return failure(&a);
 }
 
-static bool readable(const zb_tensor *x) {
-  return x->rank == 4 && x->dtype == ZB_F32 && (x->strides[3] == 1 || x->shape[3] <= 1);
+static bool readable(const zb_tensor *x, zb_dtype dtype) {
+  return x->rank == 4 && x->dtype == dtype && zb_is_f32_or_bf16(dtype) && (x->strides[3] == 1 || x->shape[3] <= 1);
 }
 
 static bool operands_match(const zb_kernel_call *call, int first, int count) {
   const zb_tensor *q = &call->inputs[0], *k = &call->inputs[1], *mask = zb_call_input(call, 3);
   for (int i = first; i < first + count; i++)
-    if (!readable(&call->inputs[i])) return false;
+    if (!readable(&call->inputs[i], q->dtype)) return false;
   if (k->shape[2] < 1 || q->shape[2] % k->shape[2] != 0 || q->shape[3] > D_MAX) return false;
   return !mask || (mask->dtype == ZB_F32 && mask->rank <= 4);
 }
 
 bool zb_cpu_attention_matches(const zb_kernel_call *call) {
-  return call->input_count >= 3 && operands_match(call, 0, 3) && call->outputs[0].dtype == ZB_F32 &&
-         call->outputs[1].dtype == ZB_F32;
+  return call->input_count >= 3 && operands_match(call, 0, 3) &&
+         call->outputs[0].dtype == call->inputs[0].dtype && call->outputs[1].dtype == ZB_F32;
 }
 
 bool zb_cpu_attention_grad_matches(const zb_kernel_call *call) {
-  if (call->input_count != 7 || !operands_match(call, 0, 3) || !readable(&call->inputs[4]) ||
-      !readable(&call->inputs[6]))
+  zb_dtype dtype = call->inputs[0].dtype;
+  if (call->input_count != 7 || !operands_match(call, 0, 3) || !readable(&call->inputs[4], dtype) ||
+      !readable(&call->inputs[6], dtype))
     return false;
-  return call->inputs[5].dtype == ZB_F32 && zb_tensor_contiguous(&call->inputs[5]) && call->outputs[0].dtype == ZB_F32;
+  return call->inputs[5].dtype == ZB_F32 && zb_tensor_contiguous(&call->inputs[5]) && call->outputs[0].dtype == dtype;
 }
 
 #else /* ---- Tiles, for one instruction set ---- */
@@ -223,13 +227,35 @@ static void ZB_ISA(copy_rows)(float *to, int64_t to_stride, const float *from, i
   }
 }
 
+/* Rows time.. of one head, together in scratch as f32. */
+static void ZB_ISA(read_rows)(float *to, heads x, int64_t batch, int64_t time, int64_t head, int64_t rows, int64_t d) {
+  int64_t from = batch * x.batch + time * x.time + head * x.head;
+  if (!x.narrow) {
+    ZB_ISA(copy_rows)(to, d, (const float *)x.data + from, x.time, rows, d);
+    return;
+  }
+  for (int64_t i = 0; i < rows; i++)
+    zb_bf16_widen(to + i * d, (const uint16_t *)x.data + from + i * x.time, d);
+}
+
+/* Rows of scratch into a contiguous result, of which they lie `stride` elements apart from `first` on. */
+static void ZB_ISA(write_rows)(void *result, bool narrow, int64_t first, int64_t stride, const float *from, int64_t from_stride,
+                               int64_t rows, int64_t d) {
+  if (!narrow) {
+    ZB_ISA(copy_rows)((float *)result + first, stride, from, from_stride, rows, d);
+    return;
+  }
+  for (int64_t i = 0; i < rows; i++)
+    zb_bf16_narrow((uint16_t *)result + first + i * stride, from + i * from_stride, d);
+}
+
 /* Joins one block of keys (k and v in scratch) to the queries first..first+rows of one head. */
 static void ZB_ISA(forward_block)(attention *a, int64_t batch, int64_t head, int64_t first, int64_t key, const float *k,
                                   const float *v, float *q, float *scores, float *highest, float *sum, float *out) {
   int64_t rows = zb_min64(QUERIES, a->tq - first), count = zb_min64(a->keys, visible_keys(a, first + rows - 1) - key);
   if (count <= 0) return;
   const int64_t stride = score_stride(count);
-  ZB_ISA(copy_rows)(q, a->d, at(a->q, batch, first, head), a->q.time, rows, a->d);
+  ZB_ISA(read_rows)(q, a->q, batch, first, head, rows, a->d);
   product(a, rows, count, a->d, a->scale, (zb_matrix){q, a->d, 1}, (zb_matrix){k, 1, a->d}, false, scores, stride);
   for (int64_t i = 0; i < rows; i++) {
     float *row = scores + i * stride;
@@ -253,19 +279,21 @@ static void ZB_ISA(forward_unit)(attention *a, int64_t unit, void *scratch) {
     highest[i] = -INFINITY, sum[i] = 0.0f;
   for (int64_t key = 0; key < visible_end; key += a->keys) {
     int64_t count = zb_min64(a->keys, visible_end - key);
-    ZB_ISA(copy_rows)(k, a->d, at(a->k, batch, key, kv_head), a->k.time, count, a->d);
-    ZB_ISA(copy_rows)(v, a->d, at(a->v, batch, key, kv_head), a->v.time, count, a->d);
+    ZB_ISA(read_rows)(k, a->k, batch, key, kv_head, count, a->d);
+    ZB_ISA(read_rows)(v, a->v, batch, key, kv_head, count, a->d);
     for (int64_t i = first; i < end; i += QUERIES)
       ZB_ISA(forward_block)
     (a, batch, head, i, key, k, v, q, scores, highest + (i - first), sum + (i - first), out + (i - first) * a->d);
   }
   float *lse = a->lse_data + (batch * a->heads + head) * a->tq + first;
-  float *to = a->out_data + ((batch * a->tq + first) * a->heads + head) * a->d;
-  for (int64_t i = 0; i < end - first; i++, to += a->heads * a->d) {
+  int64_t at = ((batch * a->tq + first) * a->heads + head) * a->d;
+  for (int64_t i = 0; i < end - first; i++, at += a->heads * a->d) {
+    float *row = out + i * a->d, *to = a->q.narrow ? row : (float *)a->out_data + at;
     lse[i] = highest[i] + logf(sum[i]); /* -inf for a row that sees nothing */
     vf factor = v_set(1.0f / sum[i]);
     for (int64_t j = 0; j < a->d; j += V_LANES)
-      v_give(to, sum[i] != 0.0f ? v_take(out + i * a->d, j, a->d) * factor : v_set(0), j, a->d);
+      v_give(to, sum[i] != 0.0f ? v_take(row, j, a->d) * factor : v_set(0), j, a->d);
+    if (a->q.narrow) zb_bf16_narrow((uint16_t *)a->out_data + at, row, a->d);
   }
 }
 
@@ -309,15 +337,15 @@ static void ZB_ISA(grad_block)(attention *a, int64_t batch, int64_t head, int64_
                                const ZB_ISA(grad_scratch) * s) {
   int64_t rows = zb_min64(QUERIES, a->tq - first), count = zb_min64(a->keys, visible_keys(a, first + rows - 1) - key),
           d = a->d, stride = score_stride(count);
-  float *dq = a->dq + ((batch * a->tq + first) * a->heads + head) * d;
+  float *dq = a->dq_sums + ((batch * a->tq + first) * a->heads + head) * d;
   for (int64_t i = 0; i < rows && count <= 0 && key == 0; i++) /* these queries see nothing */
     memset(dq + i * a->heads * d, 0, (size_t)d * sizeof *dq);
   if (count <= 0) return;
-  ZB_ISA(copy_rows)(s->q, d, at(a->q, batch, first, head), a->q.time, rows, d);
-  ZB_ISA(copy_rows)(s->dout, d, at(a->dout, batch, first, head), a->dout.time, rows, d);
+  ZB_ISA(read_rows)(s->q, a->q, batch, first, head, rows, d);
+  ZB_ISA(read_rows)(s->dout, a->dout, batch, first, head, rows, d);
   product(a, rows, count, d, a->scale, (zb_matrix){s->q, d, 1}, (zb_matrix){s->k, 1, d}, false, s->scores, stride);
   product(a, rows, count, d, 1.0f, (zb_matrix){s->dout, d, 1}, (zb_matrix){s->v, 1, d}, false, s->dp, stride);
-  ZB_ISA(copy_rows)(s->other, d, at(a->out, batch, first, head), a->out.time, rows, d);
+  ZB_ISA(read_rows)(s->other, a->out, batch, first, head, rows, d);
   const float *lse = a->lse + (batch * a->heads + head) * a->tq + first;
   for (int64_t i = 0; i < rows; i++) {
     int64_t visible = zb_min64(count, zb_max64(0, visible_keys(a, first + i) - key));
@@ -346,16 +374,20 @@ static void ZB_ISA(gradient_unit)(attention *a, int64_t unit, void *scratch) {
   s.other = s.dout + QUERIES * D_MAX;
   for (int64_t key = 0; key < zb_max64(1, a->tk); key += a->keys) {
     int64_t count = zb_min64(a->keys, a->tk - key);
-    ZB_ISA(copy_rows)(s.k, d, at(a->k, batch, key, kv_head), a->k.time, count, d);
-    ZB_ISA(copy_rows)(s.v, d, at(a->v, batch, key, kv_head), a->v.time, count, d);
+    ZB_ISA(read_rows)(s.k, a->k, batch, key, kv_head, count, d);
+    ZB_ISA(read_rows)(s.v, a->v, batch, key, kv_head, count, d);
     memset(s.dk, 0, (size_t)(count * d) * sizeof *s.dk);
     memset(s.dv, 0, (size_t)(count * d) * sizeof *s.dv);
     for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head++)
       for (int64_t first = 0; first < a->tq; first += QUERIES)
         ZB_ISA(grad_block)(a, batch, head, first, key, &s);
     int64_t row = (batch * a->tk + key) * a->kv_heads + kv_head;
-    ZB_ISA(copy_rows)(a->dk + row * d, a->kv_heads * d, s.dk, d, count, d);
-    ZB_ISA(copy_rows)(a->dv + row * d, a->kv_heads * d, s.dv, d, count, d);
+    ZB_ISA(write_rows)(a->dk, a->q.narrow, row * d, a->kv_heads * d, s.dk, d, count, d);
+    ZB_ISA(write_rows)(a->dv, a->q.narrow, row * d, a->kv_heads * d, s.dv, d, count, d);
+  }
+  for (int64_t head = kv_head * group; head < (kv_head + 1) * group && a->q.narrow; head++) {
+    int64_t first = (batch * a->tq * a->heads + head) * d;
+    ZB_ISA(write_rows)(a->dq, true, first, a->heads * d, a->dq_sums + first, a->heads * d, a->tq, d);
   }
 }
 

@@ -1,12 +1,13 @@
-/* Elementwise kernels on f32: any strides and broadcasting, one vector expression an op (elementwise.def).
+/* Elementwise kernels on f32 and bf16: any strides and broadcasting, one vector expression an op (elementwise.def).
  *
  * The index space is cut into tiles of ZB_TILE_ELEMENTS, and these into segments on which every operand is dense:
- * operands that lie so are read in place, others (scalars, broadcast rows, transposes) are first laid out in scratch.
+ * operands that lie so are read in place, others (scalars, broadcast rows, transposes, bf16) are first laid out in scratch
+ * as f32; a bf16 result is computed there too, and rounded once.
  * So an expression is compiled once and an element's bits do not depend on its place: the tail of a segment is a vector
  * with unused lanes. Tests: test/kernels/fast_elementwise_test.c, test/kernels/fast_math_test.c
  */
 #ifndef ZB_ISA_LEVEL
-#include "kernels/cpu/common.h"
+#include "kernels/cpu/bf16.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 
@@ -21,7 +22,9 @@ typedef struct map_context {
   zb_loop loop; /* of the operands; the result is contiguous */
   const char *data[OPERANDS_MAX];
   int element_bytes[OPERANDS_MAX];
-  float *out;
+  bool narrow[OPERANDS_MAX]; /* bf16 */
+  char *out;
+  bool out_narrow;
   map_run run;
   float a, b;
 } map_context;
@@ -29,18 +32,30 @@ typedef struct map_context {
 #define ZB_ISA_BODY "kernels/cpu/elementwise.c"
 #include "kernels/cpu/isa_each.h"
 
-/* Copies elements position..position+count of the operand's broadcast form. */
+/* One run of bf16 elements as f32. */
+static void lay_out_narrow(const uint16_t *from, int64_t stride, int64_t count, float *to) {
+  if (stride == 1) {
+    zb_bf16_widen(to, from, count);
+  } else {
+    for (int64_t i = 0; i < count; i++)
+      to[i] = zb_bf16_value(from[i * stride]);
+  }
+}
+
+/* Copies elements position..position+count of the operand's broadcast form: bytes, or f32. */
 static void lay_out(const map_context *map, int operand, int64_t position, int64_t count, char *to) {
   const zb_loop *loop = &map->loop;
   int last = loop->rank - 1;
   int64_t inner = last < 0 ? 1 : loop->shape[last], stride = last < 0 ? 0 : loop->strides[operand][last];
-  int bytes = map->element_bytes[operand];
+  int bytes = map->element_bytes[operand] == 1 ? 1 : (int)sizeof(float);
   while (count > 0) {
     int64_t column = position % inner, length = zb_min64(inner - column, count);
     int64_t offset = zb_loop_offset(loop, operand, last < 0 ? 0 : last, position / inner) + column * stride;
     if (bytes == 1) {
       for (int64_t i = 0; i < length; i++)
         to[i] = map->data[operand][offset + i * stride];
+    } else if (map->narrow[operand]) {
+      lay_out_narrow((const uint16_t *)(const void *)map->data[operand] + offset, stride, length, (float *)(void *)to);
     } else {
       const float *from = (const float *)(const void *)map->data[operand] + offset;
       float *dense = (float *)(void *)to;
@@ -53,8 +68,10 @@ static void lay_out(const map_context *map, int operand, int64_t position, int64
   }
 }
 
-/* Whether the operand is dense over a whole segment: over rows when segments stay in a row, else everywhere. */
-static bool is_dense(const zb_loop *loop, int operand, bool by_row) {
+/* Whether the operand can be read in place over a whole segment: over rows when segments stay in a row, else everywhere. */
+static bool is_dense(const map_context *map, int operand, bool by_row) {
+  const zb_loop *loop = &map->loop;
+  if (map->narrow[operand]) return false;
   int last = loop->rank - 1;
   if (last < 0 || loop->strides[operand][last] != 1) return loop->elements == 1;
   int64_t expected = loop->shape[last];
@@ -65,14 +82,26 @@ static bool is_dense(const zb_loop *loop, int operand, bool by_row) {
   return true;
 }
 
+/* One segment, whose operands are f32 (or bytes) now. `buffer` has room for a result behind the operands. */
+static void run_segment(const map_context *map, const void *const *in, int64_t position, int64_t count, char *buffer) {
+  if (!map->out_narrow) {
+    map->run((float *)(void *)map->out + position, in, count, map->a, map->b);
+    return;
+  }
+  float *result = (float *)(void *)(buffer + OPERANDS_MAX * SEGMENT * (int)sizeof(float));
+  map->run(result, in, count, map->a, map->b);
+  zb_bf16_narrow((uint16_t *)(void *)map->out + position, result, count);
+}
+
 /* Segments that cross rows: operands that are not dense throughout are laid out. */
 static void map_flat(const map_context *map, int64_t position, int64_t end, char *buffer) {
   const zb_loop *loop = &map->loop;
   bool dense[OPERANDS_MAX], all_dense = true;
   for (int k = 0; k < loop->operand_count; k++) {
-    dense[k] = is_dense(loop, k, false);
+    dense[k] = is_dense(map, k, false);
     all_dense &= dense[k];
   }
+  all_dense &= !map->out_narrow;
   int64_t filled[OPERANDS_MAX] = {0}; /* how much of the buffer of an operand that is one value has it */
   while (position < end) {
     int64_t length = all_dense ? end - position : zb_min64(end - position, SEGMENT);
@@ -85,7 +114,7 @@ static void map_flat(const map_context *map, int64_t position, int64_t end, char
       lay_out(map, k, position, length, own);
       filled[k] = length;
     }
-    map->run(map->out + position, in, length, map->a, map->b);
+    run_segment(map, in, position, length, buffer);
     position += length;
   }
 }
@@ -97,9 +126,10 @@ static void map_rows(const map_context *map, int64_t position, int64_t end, char
   int64_t inner = loop->shape[last], column = position % inner;
   bool dense[OPERANDS_MAX], all_dense = true;
   for (int k = 0; k < loop->operand_count; k++) {
-    dense[k] = is_dense(loop, k, true);
+    dense[k] = is_dense(map, k, true);
     all_dense &= dense[k];
   }
+  all_dense &= !map->out_narrow;
   zb_cursor row;
   zb_cursor_init(&row, loop, last, position / inner);
   while (position < end) {
@@ -111,7 +141,7 @@ static void map_rows(const map_context *map, int64_t position, int64_t end, char
       in[k] = dense[k] ? map->data[k] + (row.offset[k] + column) * map->element_bytes[k] : own;
       if (!dense[k]) lay_out(map, k, position, length, own);
     }
-    map->run(map->out + position, in, length, map->a, map->b);
+    run_segment(map, in, position, length, buffer);
     position += length;
     column += length;
     if (column < inner) continue;
@@ -132,10 +162,11 @@ static void map_tile(void *context, int64_t tile, void *scratch) {
 
 static const char *run_map(const zb_kernel_call *call, map_run run, const zb_tensor *const *operands, int count,
                            float a, float b) {
-  map_context map = {.out = call->outputs[0].data, .run = run, .a = a, .b = b};
+  map_context map = {.out = call->outputs[0].data, .out_narrow = call->outputs[0].dtype == ZB_BF16, .run = run, .a = a, .b = b};
   for (int k = 0; k < count; k++) {
     map.data[k] = operands[k]->data;
-    map.element_bytes[k] = operands[k]->dtype == ZB_I1 ? 1 : (int)sizeof(float);
+    map.element_bytes[k] = (int)zb_dtype_bytes(operands[k]->dtype);
+    map.narrow[k] = operands[k]->dtype == ZB_BF16;
   }
   if (!zb_loop_init(&map.loop, &call->outputs[0], operands, count))
     return "the operands do not broadcast to the result";
@@ -160,6 +191,12 @@ const char *zb_cpu_where(const zb_kernel_call *call) {
   return run_map(call, rows[zb_isa()], operands, 3, 0.0f, 0.0f);
 }
 
+const char *zb_cpu_cast(const zb_kernel_call *call) {
+  static const map_run copy[] = ZB_ISA_ROW(map_copy);
+  const zb_tensor *const operands[1] = {&call->inputs[0]};
+  return run_map(call, copy[zb_isa()], operands, 1, 0.0f, 0.0f);
+}
+
 const char *zb_cpu_accumulate_add(const zb_kernel_call *call) {
   static const map_run add[] = ZB_ISA_ROW(map_add), copy[] = ZB_ISA_ROW(map_copy);
   const zb_tensor *const operands[2] = {&call->inputs[0], &call->outputs[0]};
@@ -179,23 +216,35 @@ const char *zb_cpu_pow(const zb_kernel_call *call) {
   return run_map(call, general[zb_isa()], operands, 2, 0.0f, 0.0f);
 }
 
-static bool all_f32(const zb_kernel_call *call, int first) {
+/* Operands from `first` on and the result are all f32, or all bf16. */
+static bool one_dtype(const zb_kernel_call *call, int first) {
+  zb_dtype dtype = call->outputs[0].dtype;
   for (int i = first; i < call->input_count; i++)
-    if (call->inputs[i].dtype != ZB_F32) return false;
-  return call->outputs[0].dtype == ZB_F32;
+    if (call->inputs[i].dtype != dtype) return false;
+  return zb_is_f32_or_bf16(dtype);
 }
 
 bool zb_cpu_map_matches(const zb_kernel_call *call) {
-  return all_f32(call, 0);
+  return one_dtype(call, 0);
+}
+bool zb_cpu_cast_matches(const zb_kernel_call *call) {
+  return zb_is_f32_or_bf16(call->inputs[0].dtype) && zb_is_f32_or_bf16(call->outputs[0].dtype);
+}
+/* Sums are f32, what is added may be bf16. */
+bool zb_cpu_accumulate_add_matches(const zb_kernel_call *call) {
+  return zb_is_f32_or_bf16(call->inputs[0].dtype) && call->outputs[0].dtype == ZB_F32;
+}
+bool zb_cpu_pow_matches(const zb_kernel_call *call) {
+  return one_dtype(call, 0) && call->outputs[0].dtype == ZB_F32;
 }
 bool zb_cpu_where_matches(const zb_kernel_call *call) {
-  return all_f32(call, 1) && call->inputs[0].dtype == ZB_I1;
+  return one_dtype(call, 1) && call->inputs[0].dtype == ZB_I1;
 }
 bool zb_cpu_gelu_erf_matches(const zb_kernel_call *call) {
-  return all_f32(call, 0) && !zb_attr_bool(&call->attrs, "tanh", false);
+  return one_dtype(call, 0) && !zb_attr_bool(&call->attrs, "tanh", false);
 }
 bool zb_cpu_gelu_tanh_matches(const zb_kernel_call *call) {
-  return all_f32(call, 0) && zb_attr_bool(&call->attrs, "tanh", false);
+  return one_dtype(call, 0) && zb_attr_bool(&call->attrs, "tanh", false);
 }
 
 #else /* ---- The expressions, for one instruction set ---- */

@@ -1,9 +1,11 @@
 /* Matrix products: strided operands, broadcast batches, tiles of dnnl_sgemm.
  *
  * The tile grid depends on shapes only. Large products are cut so that several threads find work; small batched ones
- * are grouped. Tests: test/kernels/fast_matmul_test.c
+ * are grouped. Operands in bf16 are widened block by block into scratch, summed in f32 over the blocks of k in order, and
+ * the result is stored as f32 (into an f32 sum directly) or rounded once. Tests: test/kernels/fast_matmul_test.c,
+ * test/kernels/fast_bf16_test.c
  */
-#include "kernels/cpu/common.h"
+#include "kernels/cpu/bf16.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/sgemm.h"
 
@@ -12,8 +14,10 @@
 
 typedef struct product {
   int64_t m, n, k;
-  zb_matrix lhs, rhs;
+  zb_matrix lhs, rhs; /* with bf16 operands data is NULL, and these say where they lie: */
+  const uint16_t *narrow_lhs, *narrow_rhs;
   float *out;
+  uint16_t *narrow_out; /* instead of out, for a bf16 result */
   bool accumulate;
   zb_loop batch; /* of the leading dimensions; operands: lhs, rhs */
   int64_t tile_m, tile_n, tiles_m, tiles_n;
@@ -24,7 +28,7 @@ typedef struct product {
 /* The last two dimensions of an operand, as they are read. */
 static void read_matrix(const zb_tensor *x, bool transpose, zb_matrix *matrix, int64_t *rows, int64_t *columns) {
   int row = x->rank - (transpose ? 1 : 2), column = x->rank - (transpose ? 2 : 1);
-  *matrix = (zb_matrix){x->data, x->strides[row], x->strides[column]};
+  *matrix = (zb_matrix){x->dtype == ZB_F32 ? x->data : NULL, x->strides[row], x->strides[column]};
   *rows = x->shape[row];
   *columns = x->shape[column];
 }
@@ -59,7 +63,11 @@ static bool product_init(product *p, const zb_kernel_call *call) {
   zb_tensor space = leading_dimensions(out), left = leading_dimensions(lhs), right = leading_dimensions(rhs);
   const zb_tensor *const operands[2] = {&left, &right};
   if (!zb_loop_init(&p->batch, &space, operands, 2)) return false;
-  p->out = out->data;
+  bool narrow = lhs->dtype == ZB_BF16;
+  p->narrow_lhs = narrow ? lhs->data : NULL;
+  p->narrow_rhs = narrow ? rhs->data : NULL;
+  p->out = out->dtype == ZB_F32 ? out->data : NULL;
+  p->narrow_out = out->dtype == ZB_BF16 ? out->data : NULL;
   p->accumulate = call->accumulate;
   if (!zb_sgemm_readable(p->m, p->k, p->lhs.row_stride, p->lhs.column_stride)) return false;
   if (!zb_sgemm_readable(p->k, p->n, p->rhs.row_stride, p->rhs.column_stride)) return false;
@@ -69,8 +77,9 @@ static bool product_init(product *p, const zb_kernel_call *call) {
 
 bool zb_cpu_matmul_matches(const zb_kernel_call *call) {
   product p;
-  if (call->inputs[0].dtype != ZB_F32 || call->inputs[1].dtype != ZB_F32 || call->outputs[0].dtype != ZB_F32)
-    return false;
+  zb_dtype dtype = call->inputs[0].dtype, result = call->outputs[0].dtype;
+  if (!zb_is_f32_or_bf16(dtype) || call->inputs[1].dtype != dtype) return false;
+  if (result != dtype && result != ZB_F32) return false;
   return product_init(&p, call);
 }
 
@@ -126,17 +135,78 @@ static void product_tile(void *context, int64_t tile, void *scratch) {
   }
 }
 
+/* ---- Products of bf16 ---- */
+
+/* A block of the result, and how much of k is widened at a time. */
+enum { NARROW_M = 192, NARROW_N = 192, NARROW_K = 512 };
+_Static_assert(((NARROW_M + NARROW_N) * NARROW_K + NARROW_M * NARROW_N) * sizeof(float) <= ZB_SCRATCH_BYTES,
+               "blocks of lhs and rhs, and of the result");
+
+/* rows x columns elements in `to` as f32, along the side that is dense in memory. */
+static zb_matrix widen_block(const uint16_t *from, zb_matrix where, int64_t rows, int64_t columns, float *to) {
+  bool by_rows = where.column_stride == 1 || columns <= 1;
+  int64_t lines = by_rows ? rows : columns, length = by_rows ? columns : rows;
+  int64_t step = by_rows ? where.row_stride : where.column_stride;
+  for (int64_t i = 0; i < lines; i++)
+    zb_bf16_widen(to + i * length, from + i * step, length);
+  return by_rows ? (zb_matrix){to, length, 1} : (zb_matrix){to, 1, length};
+}
+
+/* One block of the result of batch entry i: sums over blocks of k in order. */
+static bool narrow_block(const product *p, int64_t i, int64_t row, int64_t column, int64_t m, int64_t n, float *scratch) {
+  const uint16_t *lhs = p->narrow_lhs + zb_loop_offset(&p->batch, 0, p->batch.rank, i) + row * p->lhs.row_stride;
+  const uint16_t *rhs = p->narrow_rhs + zb_loop_offset(&p->batch, 1, p->batch.rank, i) + column * p->rhs.column_stride;
+  float *left = scratch, *right = left + NARROW_M * NARROW_K, *block = right + NARROW_N * NARROW_K;
+  int64_t at = (i * p->m + row) * p->n + column, stride = p->out ? p->n : n;
+  float *out = p->out ? p->out + at : block;
+  for (int64_t j = 0; j < m && p->narrow_out && p->accumulate; j++)
+    zb_bf16_widen(block + j * n, p->narrow_out + at + j * p->n, n);
+  for (int64_t k = 0; k < p->k; k += NARROW_K) {
+    int64_t depth = zb_min64(NARROW_K, p->k - k);
+    zb_matrix a = widen_block(lhs + k * p->lhs.column_stride, p->lhs, m, depth, left);
+    zb_matrix b = widen_block(rhs + k * p->rhs.row_stride, p->rhs, depth, n, right);
+    if (!zb_sgemm(m, n, depth, 1.0f, a, b, p->accumulate || k > 0, out, stride)) return false;
+  }
+  for (int64_t j = 0; j < m && p->narrow_out; j++)
+    zb_bf16_narrow(p->narrow_out + at + j * p->n, block + j * n, n);
+  return true;
+}
+
+static void narrow_tile(void *context, int64_t tile, void *scratch) {
+  product *p = context;
+  int64_t in_batch = p->tiles_m * p->tiles_n;
+  int64_t first = tile / in_batch * p->group, end = zb_min64(first + p->group, p->batch.elements);
+  int64_t row = tile % in_batch / p->tiles_n * p->tile_m, column = tile % p->tiles_n * p->tile_n;
+  int64_t m = zb_min64(p->tile_m, p->m - row), n = zb_min64(p->tile_n, p->n - column);
+  for (int64_t i = first; i < end; i++)
+    if (!narrow_block(p, i, row, column, m, n, scratch)) atomic_store(&p->failed, true);
+}
+
+static void choose_narrow_tiles(product *p) {
+  double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k;
+  p->tile_m = part_size(p->m, NARROW_M, 16);
+  p->tile_n = part_size(p->n, NARROW_N, 48);
+  p->tiles_m = zb_ceil_div(p->m, p->tile_m);
+  p->tiles_n = zb_ceil_div(p->n, p->tile_n);
+  p->group = p->tiles_m * p->tiles_n == 1 ? zb_max64(1, (int64_t)(group_flops / (flops > 1 ? flops : 1))) : 1;
+}
+
 const char *zb_cpu_matmul(const zb_kernel_call *call) {
   product p;
   if (!product_init(&p, call)) return "the operands of the product do not fit";
   if (p.m == 0 || p.n == 0 || p.batch.elements == 0) return NULL;
   if (p.k == 0) {
-    if (!p.accumulate) memset(p.out, 0, (size_t)(p.batch.elements * p.m * p.n) * sizeof *p.out);
+    if (!p.accumulate)
+      memset(call->outputs[0].data, 0, (size_t)(p.batch.elements * p.m * p.n) * zb_dtype_bytes(call->outputs[0].dtype));
     return NULL;
   }
-  choose_tiles(&p);
+  bool narrow = call->inputs[0].dtype == ZB_BF16;
+  if (narrow)
+    choose_narrow_tiles(&p);
+  else
+    choose_tiles(&p);
   atomic_init(&p.failed, false);
   int64_t groups = zb_ceil_div(p.batch.elements, p.group);
-  zb_parallel_for(call->threads, groups * p.tiles_m * p.tiles_n, product_tile, &p);
+  zb_parallel_for(call->threads, groups * p.tiles_m * p.tiles_n, narrow ? narrow_tile : product_tile, &p);
   return atomic_load(&p.failed) ? "the matrix product ran out of memory" : NULL;
 }

@@ -1,4 +1,4 @@
-/* Sums and means over neighbouring axes of contiguous f32: rows (last axes), columns (leading axes, as bias gradients),
+/* Sums and means over neighbouring axes of contiguous f32, and of bf16 with f32 results: rows (last axes), columns (leading axes, as bias gradients),
  * or the middle.
  *
  * The tree is fixed by the shape: a row is cut into chunks of ROW_CHUNK, each summed in four vectors, and the chunks
@@ -6,7 +6,7 @@
  * test/kernels/fast_reduce_test.c
  */
 #ifndef ZB_ISA_LEVEL
-#include "kernels/cpu/common.h"
+#include "kernels/cpu/bf16.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 
@@ -18,7 +18,8 @@ enum { ROW_CHUNK = 4096, BLOCK_ROWS = 64, TILE_COLUMNS = 128, PARTS_MAX = 64 };
 /* The operand as [outer, count, inner]; the middle is summed. */
 typedef struct reduction {
   int64_t outer, count, inner;
-  const float *x;
+  const void *x; /* f32 or bf16: */
+  zb_dtype dtype;
   float *out;
   float factor;             /* 1, or 1 / count */
   int64_t tile_rows;        /* how many of `outer` a tile */
@@ -40,7 +41,7 @@ static bool reduction_init(reduction *r, const zb_kernel_call *call) {
     reduced[axes->ints[i]] = true;
   }
   if (count == 0) memset(reduced, true, sizeof reduced);
-  if (x->dtype != ZB_F32 || call->outputs[0].dtype != ZB_F32 || !zb_tensor_contiguous(x)) return false;
+  if (!zb_is_f32_or_bf16(x->dtype) || call->outputs[0].dtype != ZB_F32 || !zb_tensor_contiguous(x)) return false;
   int first = 0, end, last;
   while (first < x->rank && !(reduced[first] && x->shape[first] != 1))
     first++;
@@ -54,6 +55,7 @@ static bool reduction_init(reduction *r, const zb_kernel_call *call) {
   r->count = zb_shape_product(x, first, end);
   r->inner = zb_shape_product(x, end, x->rank);
   r->x = x->data;
+  r->dtype = x->dtype;
   r->out = call->outputs[0].data;
   return true;
 }
@@ -76,9 +78,9 @@ static const char *reduce(const zb_kernel_call *call, bool mean) {
   } else {
     r.part_size = zb_ceil_div(zb_ceil_div(r.count, PARTS_MAX), ROW_CHUNK) * ROW_CHUNK;
     r.parts = zb_ceil_div(r.count, r.part_size);
-    const float *x = r.x;
+    const char *x = r.x;
     for (int64_t i = 0; i < r.outer; i++) {
-      r.x = x + i * r.count;
+      r.x = x + (size_t)(i * r.count) * zb_dtype_bytes(r.dtype);
       zb_parallel_for(call->threads, r.parts, parts[isa], &r);
       float sum = 0;
       for (int64_t k = 0; k < r.parts; k++)
@@ -114,32 +116,32 @@ static float ZB_ISA(chunk_sum)(const float *x, int64_t count) {
   return v_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-static float ZB_ISA(long_sum)(const float *x, int64_t count) {
+/* Of `count` elements from `first` on; `buffer` takes a chunk. */
+static float ZB_ISA(long_sum)(const reduction *r, int64_t first, int64_t count, float *buffer) {
   float sum = 0;
-  for (int64_t i = 0; i < count; i += ROW_CHUNK)
-    sum += ZB_ISA(chunk_sum)(x + i, zb_min64(ROW_CHUNK, count - i));
+  for (int64_t i = 0; i < count; i += ROW_CHUNK) {
+    int64_t length = zb_min64(ROW_CHUNK, count - i);
+    sum += ZB_ISA(chunk_sum)(zb_row_f32(r->x, r->dtype, first + i, length, buffer), length);
+  }
   return sum;
 }
 
 static void ZB_ISA(rows_tile)(void *context, int64_t tile, void *scratch) {
   const reduction *r = context;
   int64_t end = zb_min64((tile + 1) * r->tile_rows, r->outer);
-  (void)scratch;
   for (int64_t i = tile * r->tile_rows; i < end; i++)
-    r->out[i] = ZB_ISA(long_sum)(r->x + i * r->count, r->count) * r->factor;
+    r->out[i] = ZB_ISA(long_sum)(r, i * r->count, r->count, scratch) * r->factor;
 }
 
 static void ZB_ISA(part_tile)(void *context, int64_t tile, void *scratch) {
   reduction *r = context;
   int64_t first = tile * r->part_size;
-  (void)scratch;
-  r->partial[tile] = ZB_ISA(long_sum)(r->x + first, zb_min64(r->part_size, r->count - first));
+  r->partial[tile] = ZB_ISA(long_sum)(r, first, zb_min64(r->part_size, r->count - first), scratch);
 }
 
 /* TILE_COLUMNS columns from `first` of one entry of `outer`. */
-static void ZB_ISA(column_sums)(const reduction *r, int64_t outer, int64_t first) {
-  int64_t width = zb_min64(TILE_COLUMNS, r->inner - first);
-  const float *x = r->x + outer * r->count * r->inner + first;
+static void ZB_ISA(column_sums)(const reduction *r, int64_t outer, int64_t first, float *buffer) {
+  int64_t width = zb_min64(TILE_COLUMNS, r->inner - first), begin = outer * r->count * r->inner + first;
   vf total[TILE_COLUMNS / V_LANES], part[TILE_COLUMNS / V_LANES];
   for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
     total[v] = v_set(0);
@@ -148,12 +150,13 @@ static void ZB_ISA(column_sums)(const reduction *r, int64_t outer, int64_t first
     for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
       part[v] = v_set(0);
     for (int64_t i = start; i < end; i++) {
+      const float *x = zb_row_f32(r->x, r->dtype, begin + i * r->inner, width, buffer);
       if (width == TILE_COLUMNS)
         for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
-          part[v] = part[v] + v_load(x + i * r->inner + v * V_LANES);
+          part[v] = part[v] + v_load(x + v * V_LANES);
       else
         for (int v = 0; v * V_LANES < width; v++)
-          part[v] = part[v] + v_take(x + i * r->inner, v * V_LANES, width);
+          part[v] = part[v] + v_take(x, v * V_LANES, width);
     }
     for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
       total[v] = total[v] + part[v];
@@ -166,8 +169,7 @@ static void ZB_ISA(column_sums)(const reduction *r, int64_t outer, int64_t first
 static void ZB_ISA(columns_tile)(void *context, int64_t tile, void *scratch) {
   const reduction *r = context;
   int64_t tiles = zb_ceil_div(r->inner, TILE_COLUMNS), first = tile / tiles * r->tile_rows;
-  (void)scratch;
   for (int64_t i = first; i < zb_min64(first + r->tile_rows, r->outer); i++)
-    ZB_ISA(column_sums)(r, i, tile % tiles * TILE_COLUMNS);
+    ZB_ISA(column_sums)(r, i, tile % tiles * TILE_COLUMNS, scratch);
 }
 #endif

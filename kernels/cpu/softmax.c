@@ -1,7 +1,7 @@
 /* Softmax and log-softmax over the last axis, cross entropy, and their gradients.
  * A row's maximum is taken first, so that nothing overflows. Tests: test/kernels/fast_softmax_test.c */
 #ifndef ZB_ISA_LEVEL
-#include "kernels/cpu/common.h"
+#include "kernels/cpu/bf16.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 
@@ -14,6 +14,9 @@ typedef struct rows_context {
   int64_t rows, width, tile_rows;
   const float *x, *dout;
   float *out;
+  const void *logits; /* cross entropy: f32 or bf16, as dlogits */
+  void *dlogits;
+  zb_dtype dtype;
   const zb_tensor *labels;
   const float *lse_in;
   float *lse_out;
@@ -25,6 +28,10 @@ typedef struct rows_context {
 
 static int64_t label_at(const zb_tensor *labels, int64_t row) {
   return labels->dtype == ZB_I64 ? ((const int64_t *)labels->data)[row] : ((const int32_t *)labels->data)[row];
+}
+
+static float logit_at(const rows_context *c, int64_t index) {
+  return c->dtype == ZB_BF16 ? zb_bf16_value(((const uint16_t *)c->logits)[index]) : ((const float *)c->logits)[index];
 }
 
 static bool counts(const rows_context *c, int64_t label) {
@@ -41,7 +48,10 @@ static rows_context rows_init(const zb_kernel_call *call) {
                         .width = width,
                         .tile_rows = zb_tile_rows(width),
                         .x = x->data,
-                        .out = call->outputs[0].data};
+                        .out = call->outputs[0].data,
+                        .logits = x->data,
+                        .dlogits = call->outputs[0].data,
+                        .dtype = x->dtype};
 }
 
 static void over_rows(const zb_kernel_call *call, rows_context *c, zb_tile_run run) {
@@ -100,7 +110,7 @@ const char *zb_cpu_cross_entropy(const zb_kernel_call *call) {
   double sum = 0;
   for (int64_t r = 0; r < c.rows; r++) {
     int64_t label = label_at(c.labels, r);
-    float loss = counts(&c, label) ? c.lse_out[r] - c.x[r * c.width + label] : 0.0f;
+    float loss = counts(&c, label) ? c.lse_out[r] - logit_at(&c, r * c.width + label) : 0.0f;
     if (none) c.out[r] = loss;
     sum += (double)loss;
   }
@@ -122,14 +132,20 @@ const char *zb_cpu_cross_entropy_grad(const zb_kernel_call *call) {
   return NULL;
 }
 
-bool zb_cpu_cross_entropy_matches(const zb_kernel_call *call) {
+/* f32 or bf16 logits with integer labels; what is summed over a row is f32. */
+static bool logits_match(const zb_kernel_call *call) {
+  zb_dtype labels = call->inputs[1].dtype;
   if (call->inputs[0].rank < 1 || !zb_call_contiguous(call)) return false;
-  for (int i = 0; i < call->input_count; i++) {
-    bool is_label = i == 1;
-    zb_dtype dtype = call->inputs[i].dtype;
-    if (is_label ? dtype != ZB_I64 && dtype != ZB_I32 : dtype != ZB_F32) return false;
-  }
-  return call->outputs[0].dtype == ZB_F32;
+  return zb_is_f32_or_bf16(call->inputs[0].dtype) && (labels == ZB_I64 || labels == ZB_I32);
+}
+
+bool zb_cpu_cross_entropy_matches(const zb_kernel_call *call) {
+  return logits_match(call) && call->outputs[0].dtype == ZB_F32 && call->outputs[1].dtype == ZB_F32;
+}
+
+bool zb_cpu_cross_entropy_grad_matches(const zb_kernel_call *call) {
+  return logits_match(call) && call->inputs[2].dtype == ZB_F32 && call->inputs[3].dtype == ZB_F32 &&
+         call->outputs[0].dtype == call->inputs[0].dtype;
 }
 
 #else /* ---- Tiles, for one instruction set ---- */
@@ -186,14 +202,14 @@ static void ZB_ISA(log_softmax_grad_tile)(void *context, int64_t tile, void *scr
 
 static void ZB_ISA(lse_tile)(void *context, int64_t tile, void *scratch) {
   FOR_ROWS(c) {
-    const float *x = c.x + r * c.width;
     float highest = -INFINITY, sum = 0.0f;
     for (int64_t i = 0; i < c.width; i += CHUNK) { /* each chunk is read from memory once, with the maximum so far */
       int64_t count = zb_min64(CHUNK, c.width - i);
-      float chunk_highest = v_row_highest(x + i, count);
+      const float *x = zb_row_f32(c.logits, c.dtype, r * c.width + i, count, scratch);
+      float chunk_highest = v_row_highest(x, count);
       float joined = highest > chunk_highest ? highest : chunk_highest;
       if (highest != joined && sum != 0.0f) sum *= expf(highest - joined);
-      sum += v_row_exp(x + i, count, joined == -INFINITY ? 0.0f : joined, NULL);
+      sum += v_row_exp(x, count, joined == -INFINITY ? 0.0f : joined, NULL);
       highest = joined;
     }
     c.lse_out[r] = highest + logf(sum);
@@ -203,18 +219,25 @@ static void ZB_ISA(lse_tile)(void *context, int64_t tile, void *scratch) {
 /* (exp(logit - lse) - onehot) * dloss / rows that count. */
 static void ZB_ISA(cross_entropy_grad_tile)(void *context, int64_t tile, void *scratch) {
   FOR_ROWS(c) {
-    const float *x = c.x + r * c.width;
-    float *out = c.out + r * c.width;
-    int64_t label = label_at(c.labels, r);
+    bool narrow = c.dtype == ZB_BF16;
+    float *buffer = scratch;
+    int64_t label = label_at(c.labels, r), row = r * c.width;
     if (!counts(&c, label)) {
-      memset(out, 0, (size_t)c.width * sizeof *out);
+      memset((char *)c.dlogits + (size_t)row * zb_dtype_bytes(c.dtype), 0, (size_t)c.width * zb_dtype_bytes(c.dtype));
       continue;
     }
-    float scale = c.dloss[c.per_row ? r : 0] * c.factor, at_label = (expf(x[label] - c.lse_in[r]) - 1.0f) * scale;
+    float scale = c.dloss[c.per_row ? r : 0] * c.factor;
+    float at_label = (expf(logit_at(&c, row + label) - c.lse_in[r]) - 1.0f) * scale;
     vf lse = v_set(c.lse_in[r]), s = v_set(scale);
-    for (int64_t i = 0; i < c.width; i += V_LANES)
-      v_give(out, v_exp(v_take(x, i, c.width) - lse) * s, i, c.width);
-    out[label] = at_label;
+    for (int64_t first = 0; first < c.width; first += CHUNK) {
+      int64_t count = zb_min64(CHUNK, c.width - first);
+      const float *x = zb_row_f32(c.logits, c.dtype, row + first, count, buffer);
+      float *out = narrow ? buffer : c.out + row + first;
+      for (int64_t i = 0; i < count; i += V_LANES)
+        v_give(out, v_exp(v_take(x, i, count) - lse) * s, i, count);
+      if (label >= first && label < first + count) out[label - first] = at_label;
+      if (narrow) zb_bf16_narrow((uint16_t *)c.dlogits + row + first, out, count);
+    }
   }
 }
 #undef FOR_ROWS

@@ -17,7 +17,7 @@
 #include "runtime/base/text.h"
 #include "zb/kernel.h"
 
-enum { OPERANDS_MAX = 8, RESULTS_MAX = 4, ATTRS_MAX = 16, INTS_MAX = 16, OWNED_MAX = 24, GUARD_BYTES = 64 };
+enum { OPERANDS_MAX = 8, RESULTS_MAX = 4, ATTRS_MAX = 16, INTS_MAX = 16, OWNED_MAX = 24, GUARD_BYTES = 64, WORKSPACE_BYTES = 1 << 20 };
 
 /* ---- The ops ---- */
 
@@ -182,6 +182,9 @@ static void fill_random(json_t *operand, uint64_t seed, zb_tensor *tensor, int64
     case ZB_F32:
       ((float *)tensor->data)[i] = hidden ? -INFINITY : (float)value;
       break;
+    case ZB_BF16:
+      ((uint16_t *)tensor->data)[i] = zb_ref_to_bf16(value);
+      break;
     case ZB_I64:
       ((int64_t *)tensor->data)[i] = (int64_t)floor(value);
       break;
@@ -207,7 +210,8 @@ static bool compute_operand(json_t *operand, prepared *p, zb_tensor *out) {
   bool attention =
       first->rank == 4 && count >= 3; /* (out like q, lse [batch, heads, tq]); else (loss, lse like labels) */
   outputs[0] = outputs[1] = attention ? *first : inputs[1];
-  outputs[0].dtype = outputs[1].dtype = ZB_F32;
+  outputs[0].dtype = attention ? first->dtype : ZB_F32;
+  outputs[1].dtype = ZB_F32;
   if (attention) {
     outputs[1].rank = 3;
     outputs[1].shape[1] = first->shape[2];
@@ -320,6 +324,7 @@ static bool prepare(const case_file *file, json_t *row, prepared *p) {
   p->call.outputs = p->outputs;
   p->call.output_count = (int)json_array_size(outputs);
   read_attrs(json_object_get(row, "attrs"), p);
+  p->call.workspace = own(p, WORKSPACE_BYTES);
   bool good = true;
   for (int i = 0; good && i < p->call.input_count; i++)
     good = read_operand(file, json_array_get(inputs, (size_t)i), seed + (uint64_t)i, p, &p->inputs[i]);
@@ -355,12 +360,13 @@ static double element(const zb_tensor *tensor, int64_t i) {
   }
 }
 
-/* The first element that is not within the bounds, or -1. Integers and i1 must have equal bits. */
+/* The first element that is not within the bounds, or -1. Integers and i1 must have equal bits. A result in bf16 or f16 may lie on the other
+ * side of a tie, one unit in the last place away, where the bounds allow any error at all. */
 static int64_t first_difference(const zb_tensor *got, const zb_tensor *want, bounds allowed) {
   int64_t count = elements_of(want);
   size_t size = zb_dtype_bytes(want->dtype);
-  bool real = zb_ref_is_float(want->dtype);
-  double largest = 0;
+  bool real = zb_ref_is_float(want->dtype), exact = allowed.relative <= 0 && allowed.scaled <= 0 && allowed.absolute <= 0;
+  double unit = exact ? 0 : want->dtype == ZB_BF16 ? 0x1p-7 : want->dtype == ZB_F16 ? 0x1p-10 : 0, largest = 0;
   for (int64_t i = 0; real && i < count; i++)
     if (isfinite(element(want, i))) largest = fmax(largest, fabs(element(want, i)));
   for (int64_t i = 0; i < count; i++) {
@@ -373,7 +379,7 @@ static int64_t first_difference(const zb_tensor *got, const zb_tensor *want, bou
     if (x == y || (isnan(x) && isnan(y))) continue;
     /* Below the normal numbers of f32 a kernel may flush to zero. */
     double error = fabs(x - y);
-    if (!(error <= allowed.relative * fabs(y) + allowed.scaled * largest + allowed.absolute + 1.2e-38)) return i;
+    if (!(error <= (allowed.relative + unit) * fabs(y) + allowed.scaled * largest + allowed.absolute + 1.2e-38)) return i;
   }
   return -1;
 }

@@ -1147,6 +1147,199 @@ def sgd_case(shape, step, attrs):
         case("sgd", f"{shape} step {step} {text}", [p, g, None, np.array(step)], [narrow(parameter)], attrs, alias=[0])
 
 
+# ---- bf16 ----------------------------------------------------------------------------------------
+#
+# Operands that bf16 holds, results in float64 rounded once to bf16, or to f32 where zb/ops.def says so. The test allows a result in
+# bf16 one unit in the last place more than the tolerance: a sum in another order may lie on the other side of a tie.
+
+
+def low(*shape, **bounds):
+    return real(*shape, **bounds).astype(BF16)
+
+
+def up(x):
+    """The same numbers as float32, for the programs that know no bf16; others as they are."""
+    return None if x is None else x.astype(F32) if x.dtype == BF16 else x
+
+
+def down(x):
+    return np.array(x, F64).astype(BF16)
+
+
+def low_case(op, name, inputs, expected, attrs=None, **rest):
+    case(op, "bf16 " + name, inputs, expected, attrs, **rest)
+
+
+def low_elementwise():
+    for name, row in UNARY.items():
+        function, (least, most), saved = row[1], row[2] or (-2, 2), row[3]
+        attrs = row[4] if len(row) > 4 else {}
+        dtypes = dict(dtype="bf16", low=least, high=most)
+        if name not in ("is_inf", "is_nan"):
+            for layout, x in (("plain", low(37, low=least, high=most)), ("transposed", low(5, 4, low=least, high=most).T)):
+                low_case(name, layout, [x], [down(narrow(function(wide(up(x)), **attrs), F64))], ours(attrs))
+            random_case(name, "bf16 large", [R(37, 211, **dtypes)], [O(37, 211, dtype="bf16")], ours(attrs))
+        if saved is None or name == "neg":
+            continue
+        x, dout = low(31, low=least, high=most), low(31)
+        out = down(narrow(function(wide(up(x)), **attrs), F64))
+        if saved == "x":
+            dx, = gradients(lambda t: function(t, **attrs), [up(x)], up(dout))
+            low_case(name + "_grad", "plain", [x, dout], [down(dx)], ours(attrs))
+        random_case(name + "_grad", "bf16 large", [R(37, 211, dtype="bf16", low=0.3, high=0.9), R(37, 211, dtype="bf16")],
+                    [O(37, 211, dtype="bf16")], ours(attrs))
+    for name in ("add", "sub", "mul", "div", "max", "min", "prelu"):
+        for a, b in (((3, 4), (3, 4)), ((3, 4), (4, )), ((3, 1), (2, 3, 4)), ((2, 3), ())):
+            x, y = low(*a), low(*b, low=0.3, high=2)
+            low_case(name, f"{a} {b}", [x, y], [down(binary_expected(name, up(x), up(y), {}))])
+        for shapes in (((37, 211), (37, 211)), ((37, 211), (211, )), ((37, 1), (37, 211))):
+            random_case(name, f"bf16 large {shapes}", [R(*shapes[0], dtype="bf16"), R(*shapes[1], dtype="bf16", low=0.3)],
+                        [O(37, 211, dtype="bf16")])
+    c, x, y = truth(3, 4), low(3, 4), low(4)
+    low_case("where", "broadcast", [c, x, y], [np.where(c, up(x), up(y)).astype(BF16)])
+    random_case("where", "bf16 large", [R(37, 211, dtype="i1", low=0, high=2), R(37, 211, dtype="bf16"), R(1, dtype="bf16")],
+                [O(37, 211, dtype="bf16")])
+    x, before = low(37), real(37)
+    low_case("accumulate_add", "into f32", [x], [before + up(x)], accumulate=before)
+    random_case("accumulate_add", "bf16 large into f32", [R(37, 211, dtype="bf16")], [O(37, 211)], accumulate=True)
+    random_case("cast", "bf16 large", [R(37, 211)], [O(37, 211, dtype="bf16")], {"dtype": "bf16"})
+    random_case("cast", "large from bf16", [R(37, 211, dtype="bf16", layout="transposed")], [O(37, 211)], {"dtype": "f32"})
+
+
+def low_rows():
+    """Reductions, softmax, norms, losses."""
+    for name, onnx_op in (("reduce_sum", "ReduceSum"), ("reduce_mean", "ReduceMean"), ("reduce_max", "ReduceMax")):
+        for shape, axes in (((3, 4), [0]), ((3, 4), [1]), ((2, 3, 4), [0, 1]), ((2, 3, 4), [])):
+            x = low(*shape)
+            total = getattr(up(x).astype(F64), onnx_op[6:].lower())(tuple(axes) or None)
+            low_case(name, f"{shape} axes {axes}", [x], [down(total)], {"axes": axes, "keepdims": False})
+            if name == "reduce_sum":
+                attrs = {"axes": axes, "keepdims": False, "dtype": "f32"}
+                low_case(name, f"{shape} axes {axes} to f32", [x], [np.array(total, F32)], attrs)
+    for shape, axes in (((37, 211), [1]), ((37, 211), [0]), ((130, 257), []), ((5, 37, 53), [0, 1])):
+        out = tuple(n for i, n in enumerate(shape) if axes and i not in axes)
+        random_case("reduce_sum", f"bf16 large {shape} axes {axes} to f32", [R(*shape, dtype="bf16")], [O(*out)],
+                    {"axes": axes, "keepdims": False, "dtype": "f32"})
+    for name, function in (("softmax", T.softmax), ("log_softmax", T.log_softmax)):
+        x = low(3, 5)
+        low_case(name, "rows", [x], [down(narrow(function(wide(up(x)), 1), F64))], {"axis": 1})
+    for shape, axis in (((3, 5), 1), ((2, 3, 4), 2)):
+        x, scale, bias = low(*shape), low(*shape[axis:]), low(*shape[axis:])
+        attrs = {"axis": axis, "epsilon": 1e-5}
+        mean, rstd = statistics(up(x), axis, 1e-5, True)
+        out = layer_norm64(*(wide(up(a)) for a in (x, scale, bias)), axis, 1e-5)
+        low_case("layer_norm", f"{shape}", [x, scale, bias], [down(narrow(out, F64)), mean, rstd], attrs)
+        _, rstd = statistics(up(x), axis, 1e-5, False)
+        out = rms_norm64(wide(up(x)), wide(up(scale)), axis, 1e-5)
+        low_case("rms_norm", f"{shape}", [x, scale], [down(narrow(out, F64)), rstd], attrs)
+    for shape, classes, reduction in (((7, ), 5, "mean"), ((2, 3), 4, "sum"), ((7, ), 5, "none")):
+        logits, labels = low(*shape, classes), whole(*shape, low=0, high=classes)
+        rows = torch.from_numpy(labels.reshape(-1))
+        entropy = lambda s: T.nn.functional.cross_entropy(s.reshape(-1, classes), rows, reduction=reduction)
+        lse = narrow(T.logsumexp(wide(up(logits)), -1))
+        loss = narrow(entropy(wide(up(logits))))
+        dloss = real(*loss.shape)
+        low_case("cross_entropy", f"{shape} {reduction}", [logits, labels], [loss, lse], {"reduction": reduction})
+        dlogits, = gradients(entropy, [up(logits)], dloss)
+        low_case("cross_entropy_grad", f"{shape} {reduction}", [logits, labels, lse, dloss], [down(dlogits)],
+                 {"reduction": reduction})
+    for reduction in ("mean", "none"):
+        for rows, classes in (((3, 29), 211), ((3, ), 5003)):
+            logits = R(*rows, classes, dtype="bf16", low=-5, high=5)
+            labels = R(*rows, dtype="i64", low=0, high=classes)
+            out, attrs = rows if reduction == "none" else (), {"reduction": reduction, "ignore_index": 3}
+            text = f"bf16 large {rows} {classes} {reduction}"
+            random_case("cross_entropy", text, [logits, labels], [O(*out), O(*rows)], attrs)
+            random_case("cross_entropy_grad", text, [logits, labels, result_of("cross_entropy", [0, 1], 1), R(*out)],
+                        [O(*rows, classes, dtype="bf16")], attrs)
+
+
+def low_products():
+    shapes = [((5, 7), (7, 3)), ((2, 3, 4), (2, 4, 5)), ((2, 3, 4), (4, 5)), ((2, 1, 3, 4), (1, 3, 4, 2))]
+    for ta in (False, True):
+        for tb in (False, True):
+            for a, b in shapes:
+                x, y = low(*a), low(*b)
+                total = up(x).astype(F64) @ up(y).astype(F64)
+                operands, attrs = [stored(x, ta), stored(y, tb)], {"transpose_lhs": ta, "transpose_rhs": tb}
+                low_case("matmul", f"{a} {b} {ta} {tb}", operands, [down(total)], attrs)
+                before, attrs = real(*total.shape), attrs | {"dtype": "f32"}
+                low_case("matmul", f"{a} {b} {ta} {tb} to f32", operands, [total.astype(F32)], attrs)
+                low_case("matmul", f"{a} {b} {ta} {tb} into f32", operands, [(before + total).astype(F32)], attrs,
+                         accumulate=before)
+            for k, (m, n) in ((97, (33, 65)), (1100, (29, 7)), (1, (31, 64)), (40, (250, 400))):
+                lhs, rhs = ((k, m) if ta else (m, k)), ((n, k) if tb else (k, n))
+                attrs = {"transpose_lhs": ta, "transpose_rhs": tb}
+                operands = [R(*lhs, dtype="bf16"), R(*rhs, dtype="bf16")]
+                random_case("matmul", f"bf16 large {m}x{n}x{k} {ta} {tb}", operands, [O(m, n, dtype="bf16")], attrs)
+                random_case("matmul", f"bf16 large {m}x{n}x{k} {ta} {tb} into f32", operands, [O(m, n)],
+                            attrs | {"dtype": "f32"}, True)
+    x, y = low(4, 6, 3).transpose(1, 2, 0), low(5, 4).T
+    low_case("matmul", "strided", [x, y], [down(up(x).astype(F64) @ up(y).astype(F64))])
+    random_case("matmul", "bf16 large batches", [R(2, 3, 17, 37, dtype="bf16"), R(1, 3, 37, 19, dtype="bf16")],
+                [O(2, 3, 17, 19, dtype="bf16")])
+    for batch, tq, tk, heads, kv_heads, width in ((2, 3, 3, 2, 2, 4), (1, 5, 5, 4, 2, 3), (1, 3, 6, 2, 1, 8)):
+        for causal in (False, True):
+            low_attention(batch, tq, tk, heads, kv_heads, width, causal)
+    for batch, tq, tk, heads, kv_heads, width in ((2, 37, 37, 4, 2, 16), (1, 65, 65, 2, 2, 64), (1, 70, 600, 2, 1, 8)):
+        for causal in (False, True):
+            q, k, v = (R(batch, t, h, width, dtype="bf16") for t, h in ((tq, heads), (tk, kv_heads), (tk, kv_heads)))
+            mask = R(1, 1, tq, tk, fill="mask") if causal else None
+            attrs = {"scale": width**-0.5, "causal": causal}
+            text = f"bf16 large {(batch, tq, tk, heads, kv_heads, width)} {causal}"
+            outs = [O(batch, tq, heads, width, dtype="bf16"), O(batch, heads, tq)]
+            random_case("attention", text, [q, k, v, mask], outs, attrs)
+            saved = [result_of("attention", [0, 1, 2, 3], i) for i in range(2)]
+            keys = O(batch, tk, kv_heads, width, dtype="bf16")
+            random_case("attention_grad", text, [q, k, v, mask] + saved + [R(batch, tq, heads, width, dtype="bf16")],
+                        [outs[0], keys, keys], attrs)
+
+
+def low_attention(batch, tq, tk, heads, kv_heads, width, causal):
+    """The gradient from the rounded out that the kernel gets: ds = p (dout v^T - sum(dout out))."""
+    attrs, scale, group = {"scale": 0.3, "causal": causal}, 0.3, heads // kv_heads
+    q, k, v = low(batch, tq, heads, width), low(batch, tk, kv_heads, width), low(batch, tk, kv_heads, width)
+    mask = real(1, 1, tq, tk)
+    out, lse = attention64(wide(up(q)), wide(up(k)), wide(up(v)), mask, scale, causal)
+    out, lse = down(narrow(out, F64)), narrow(lse)
+    text = f"{(batch, tq, tk, heads, kv_heads, width)} causal {causal}"
+    low_case("attention", text, [q, k, v, mask], [out, lse], attrs)
+    dout = low(batch, tq, heads, width)
+    q_, k_, v_, o_, d_ = (up(a).astype(F64).transpose(0, 2, 1, 3) for a in (q, k, v, out, dout))
+    k_, v_ = k_.repeat(group, 1), v_.repeat(group, 1)
+    score = scale * q_ @ k_.transpose(0, 1, 3, 2) + mask
+    if causal:
+        score = np.where(visible(tq, tk).numpy(), score, -INF)
+    with np.errstate(invalid="ignore"):
+        p = np.where(np.isinf(score), 0, np.exp(score - lse.astype(F64)[..., None]))
+    ds = p * (d_ @ v_.transpose(0, 1, 3, 2) - (d_ * o_).sum(-1, keepdims=True))
+    dq = scale * ds @ k_
+    dk = (scale * ds.transpose(0, 1, 3, 2) @ q_).reshape(batch, kv_heads, group, tk, width).sum(2)
+    dv = (p.transpose(0, 1, 3, 2) @ d_).reshape(batch, kv_heads, group, tk, width).sum(2)
+    low_case("attention_grad", text, [q, k, v, mask, out, lse, dout], [down(a.transpose(0, 2, 1, 3)) for a in (dq, dk, dv)], attrs)
+
+
+def low_movement():
+    x, indices = low(5, 3), np.array([0, 4, -1, 2])
+    low_case("gather", "rows", [x, indices], [x[indices]], {"axis": 0})
+    dout, order = low(4, 3), np.zeros((5, 3))
+    for i, row in zip(indices, up(dout).astype(F64)):
+        order[i] += row
+    low_case("gather_grad", "rows", [indices, dout], [down(order)], {"axis": 0, "shape": [5, 3]})
+    a, b = low(2, 3), low(2, 4)
+    low_case("concat", "columns", [a, b], [np.concatenate([a, b], 1)], {"axis": 1})
+    part, whole_ = low(2, 2), np.zeros((3, 5), BF16)
+    whole_[0:3:2, 1:4:2] = part
+    low_case("slice_grad", "steps", [part], [whole_], {"starts": [0, 1], "steps": [2, 2], "shape": [3, 5]})
+
+
+def bf16():
+    global random
+    random = np.random.Generator(np.random.PCG64(20261121))  # of its own: the cases before keep their numbers
+    for part in (low_elementwise, low_rows, low_products, low_movement):
+        part()
+
+
 # ---- Files ---------------------------------------------------------------------------------------
 
 
@@ -1172,7 +1365,7 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "cases")
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
-                 losses, attentions, optimizers):
+                 losses, attentions, optimizers, bf16):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)
