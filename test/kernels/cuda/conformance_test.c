@@ -49,12 +49,14 @@ static zb_tensor narrow_tensor(prepared *p, const zb_tensor *x, zb_dtype dtype) 
   return out;
 }
 
-/* Makes a prepared case narrow; false where nothing in it is f32. */
+/* Makes a prepared case narrow; false where nothing in it is f32, or something is narrow already: such a case is one of mixed types. */
 static bool narrow_case(const char *op, prepared *p, zb_dtype dtype) {
   unsigned wide_inputs = 0, wide_outputs = 0;
   for (size_t i = 0; i < sizeof stays_wide / sizeof stays_wide[0]; i++)
     if (strcmp(stays_wide[i].op, op) == 0) wide_inputs = stays_wide[i].inputs, wide_outputs = stays_wide[i].outputs;
   bool any = false;
+  for (int i = 0; i < p->call.input_count; i++)
+    if (p->inputs[i].rank >= 0 && (p->inputs[i].dtype == ZB_BF16 || p->inputs[i].dtype == ZB_F16)) return false;
   for (int i = 0; i < p->call.input_count; i++) {
     if (p->inputs[i].rank < 0 || p->inputs[i].dtype != ZB_F32 || (wide_inputs >> i & 1)) continue;
     p->inputs[i] = narrow_tensor(p, &p->inputs[i], dtype);
