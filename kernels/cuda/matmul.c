@@ -1,4 +1,4 @@
-/* Products on the own kernel: any strides, any types of the three floats. The device side is matmul.cu. */
+/* Products: by cuBLASLt (blas.c), else by the own kernel, which takes any strides (matmul.cu). */
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/kernels.h"
 
@@ -41,7 +41,10 @@ bool zb_cuda_matches_matmul(const zb_kernel_call *call) {
 
 zb_status zb_cuda_run_matmul(const zb_kernel_call *call, zb_cuda_launcher *on) {
   zb_cuda_product p;
+  bool done = false;
   (void)zb_cuda_product_of(call, &p); /* matches() asked */
+  if (on->blas) ZB_TRY(zb_cuda_blas_product(on, &p, &done));
+  if (done) return NULL;
   zb_matmul_args args = {.lhs = p.lhs.data, .rhs = p.rhs.data, .out = p.out, .m = p.m, .n = p.n, .k = p.k};
   args.lhs_row = p.lhs.row_stride;
   args.lhs_column = p.lhs.column_stride;

@@ -22,5 +22,7 @@ typedef struct zb_cuda_product {
 
 /* Fills it from a call of zb.matmul; false where the call is none that a kernel here takes. */
 bool zb_cuda_product_of(const zb_kernel_call *call, zb_cuda_product *p);
+/* Enqueues it as calls of cuBLASLt (on->blas is not NULL); *done is false, and nothing was enqueued, where the library does not take it. */
+zb_status zb_cuda_blas_product(zb_cuda_launcher *on, const zb_cuda_product *p, bool *done) ZB_MUST_USE;
 
 #endif

@@ -20,7 +20,7 @@ extern "C" {
 
 typedef struct zb_emulated_kernel zb_emulated_kernel;
 
-typedef enum zb_emulated_order { ZB_ORDER_FORWARD, ZB_ORDER_BACKWARD, ZB_ORDER_SCATTERED, ZB_ORDER_COUNT } zb_emulated_order;
+typedef enum zb_emulated_order { ZB_ORDER_FORWARD, ZB_ORDER_SCATTERED, ZB_ORDER_BACKWARD, ZB_ORDER_COUNT } zb_emulated_order;
 
 /* The kernel of that name, or NULL. Not thread-safe, like all of this. */
 const zb_emulated_kernel *zb_emulated_find(const char *name);
