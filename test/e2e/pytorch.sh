@@ -1,5 +1,6 @@
 #!/bin/sh
-# Trains the full-size GPT-2 and Llama graphs for 50 steps and compares losses and gradient norms with PyTorch's.
+# Trains the full-size GPT-2 and Llama graphs for 50 steps and compares losses and gradient norms with PyTorch's, and GPT-2 in bf16 with PyTorch's
+# autocast.
 #   pytorch.sh [FOLDER of gpt2.onnx llama.onnx *.reference.json corpus.txt] [BUILD/bin]
 # Takes minutes; prints a table and PASS or FAIL, and exits 1 on FAIL.
 set -eu
@@ -11,4 +12,5 @@ if [ ! -f "$graphs/gpt2.onnx" ]; then
   echo "  hint: pytorch.sh FOLDER, or make them with tools/export_onnx.py and tools/reference.py" >&2
   exit 2
 fi
-exec python3 "$here/reference.py" --graphs "$graphs" --steps 50 --bin "$bin"
+python3 "$here/reference.py" --graphs "$graphs" --steps 50 --bin "$bin"
+exec python3 "$here/precision.py" --graphs "$graphs" --bin "$bin"
