@@ -311,7 +311,7 @@ static zb_status run_one(zb_cuda_launcher *on, const entry *e, const zb_cuda_pro
 
 zb_status zb_cuda_blas_product(zb_cuda_launcher *on, const zb_cuda_product *p, bool *done) {
   calls all;
-  entry *e;
+  entry *e = NULL;
   *done = false;
   if (p->m == 0 || p->n == 0 || p->k == 0 || p->batches == 0 || !plan_calls(p, &all)) return NULL;
   ZB_TRY(find_entry(on->blas, &all.key, &e));

@@ -1,0 +1,104 @@
+/* The emulation itself: correct kernels run in every order, and each kind of broken kernel is found. */
+#include <CUnit/Basic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "test/kernels/cuda/emulator.h"
+
+static int32_t numbers[64];
+typedef struct broken_args {
+  int32_t *out;
+  int32_t elements;
+} broken_args;
+
+static const char *launch(const char *name, unsigned blocks, unsigned threads, unsigned shared_bytes) {
+  const zb_emulated_kernel *kernel = zb_emulated_find(name);
+  broken_args args = {numbers, 64};
+  CU_ASSERT_PTR_NOT_NULL_FATAL(kernel);
+  for (int i = 0; i < 64; i++)
+    numbers[i] = i;
+  return zb_emulated_launch(kernel, blocks, 1, 1, threads, shared_bytes, &args);
+}
+
+static bool reversed(void) {
+  for (int i = 0; i < 64; i++)
+    if (numbers[i] != 63 - i) return false;
+  return true;
+}
+
+static void correct_kernels_run_in_every_order(void) {
+  for (int order = 0; order < ZB_ORDER_COUNT; order++) {
+    zb_emulated_set_order((zb_emulated_order)order);
+    CU_ASSERT_PTR_NULL(launch("good_reverse", 1, 64, 256));
+    CU_ASSERT(reversed());
+    CU_ASSERT_PTR_NULL(launch("good_warp_sum", 1, 64, 0));
+    CU_ASSERT_EQUAL(numbers[0], 496);
+    CU_ASSERT_EQUAL(numbers[31], 496);
+    CU_ASSERT_EQUAL(numbers[63], 496 + 1024);
+  }
+  zb_emulated_set_order(ZB_ORDER_FORWARD);
+}
+
+static void a_missing_barrier_is_found(void) {
+  int right = 0;
+  for (int order = 0; order < ZB_ORDER_COUNT; order++) {
+    zb_emulated_set_order((zb_emulated_order)order);
+    CU_ASSERT_PTR_NULL(launch("no_barrier", 1, 64, 256));
+    right += reversed();
+  }
+  zb_emulated_set_order(ZB_ORDER_FORWARD);
+  CU_ASSERT_EQUAL(right, 0);
+}
+
+static void a_race_of_blocks_is_found(void) {
+  int32_t results[ZB_ORDER_COUNT];
+  for (int order = 0; order < ZB_ORDER_COUNT; order++) {
+    zb_emulated_set_order((zb_emulated_order)order);
+    CU_ASSERT_PTR_NULL(launch("blocks_race", 7, 64, 0));
+    results[order] = numbers[0];
+  }
+  zb_emulated_set_order(ZB_ORDER_FORWARD);
+  CU_ASSERT(results[0] != results[1] || results[0] != results[2]);
+}
+
+static void expect(const char *error, const char *text) {
+  CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+  CU_ASSERT_PTR_NOT_NULL(strstr(error, text));
+}
+
+static void threads_that_do_not_meet_are_found(void) {
+  expect(launch("half_at_a_barrier", 1, 64, 0), "half_at_a_barrier, block 0,0: 32 threads wait in __syncthreads, 0 in a warp shuffle, 32 have ended");
+  expect(launch("half_of_a_warp_shuffles", 1, 64, 0), "32 in a warp shuffle, 32 have ended");
+  CU_ASSERT_PTR_NULL(launch("good_reverse", 1, 64, 256)); /* and the next launch is sound */
+  CU_ASSERT(reversed());
+}
+
+static void shared_memory_is_guarded(void) {
+  expect(launch("beyond_shared", 1, 64, 252), "wrote beyond the shared memory");
+  CU_ASSERT_PTR_NULL(launch("uninitialized_shared", 1, 64, 256));
+  CU_ASSERT_EQUAL(numbers[5], 0);
+}
+
+static void what_a_gpu_refuses_is_refused(void) {
+  expect(launch("good_reverse", 0, 64, 256), "a GPU refuses grid 0 x 1 x 1");
+  expect(launch("good_reverse", 1, 96, 256), "96 threads (the kernel has 64)");
+  expect(launch("good_reverse", 1, 64, 1 << 20), "1048576 bytes shared");
+  CU_ASSERT_PTR_NULL(zb_emulated_find("no_such_kernel"));
+}
+
+int main(void) {
+  CU_TestInfo tests[] = {{"correct kernels run in every order", correct_kernels_run_in_every_order},
+                         {"a missing barrier is found", a_missing_barrier_is_found},
+                         {"a race of blocks is found", a_race_of_blocks_is_found},
+                         {"threads that do not meet are found", threads_that_do_not_meet_are_found},
+                         {"shared memory is guarded", shared_memory_is_guarded},
+                         {"what a GPU refuses is refused", what_a_gpu_refuses_is_refused},
+                         CU_TEST_INFO_NULL};
+  CU_SuiteInfo suites[] = {{"the emulation of device code", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 2;
+  CU_basic_set_mode(CU_BRM_VERBOSE);
+  CU_basic_run_tests();
+  int result = CU_get_number_of_failures() ? 1 : 0;
+  CU_cleanup_registry();
+  return result;
+}
