@@ -6,15 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { POISON = 0xFF, TEXT_BYTES = 128 };
-
-int64_t zb_monotonic_ps(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) * 1000;
-}
 
 static int64_t now_ps(const zb_executor *e) {
   return e->virtual_now_ps ? *e->virtual_now_ps : zb_monotonic_ps();

@@ -8,6 +8,7 @@
 #ifndef ZB_EXEC_EXECUTOR_H
 #define ZB_EXEC_EXECUTOR_H
 
+#include "runtime/base/clock.h"
 #include "runtime/device/device.h"
 #include "runtime/exec/data.h"
 #include "runtime/exec/liveness.h"
@@ -89,7 +90,5 @@ const char *zb_executor_position(const zb_executor *executor, char *text, size_t
 
 /* Text of a job: "0F2", "3OPT", "send of message 5 to rank 1". */
 const char *zb_executor_job_text(const zb_plan *plan, int rank, int job, char *text, size_t size);
-/* Now, in ps of the monotonic clock. */
-int64_t zb_monotonic_ps(void);
 
 #endif

@@ -41,8 +41,10 @@ static zb_status add_event(const zb_session *session, const zb_executor *e, int 
   if (!zb_grow((void **)&r->events, &r->event_capacity, r->event_count + 1, sizeof(zb_event)))
     return ZB_OUT_OF_MEMORY();
   const zb_plan_message *message = job->message >= 0 ? &plan->messages[job->message] : NULL;
-  int64_t end = message ? session->transport_def->complete_ps(session->transport, e->params.rank, job->message)
-                        : e->times[index].end_ps;
+  const zb_transport_def *transport = session->transport_def;
+  int64_t start = message && transport->start_ps ? transport->start_ps(session->transport, e->params.rank, job->message)
+                                                 : e->times[index].start_ps;
+  int64_t end = message ? transport->complete_ps(session->transport, e->params.rank, job->message) : e->times[index].end_ps;
   r->events[r->event_count++] = (zb_event){
       .rank = e->params.rank,
       .lane = drawn[row].lane,
@@ -51,7 +53,7 @@ static zb_status add_event(const zb_session *session, const zb_executor *e, int 
       .chunk = job->stage >= 0 ? chunk_of(plan, job->stage) : 0,
       .micro_batch = job->micro_batch,
       .message = job->message,
-      .start_ps = e->times[index].start_ps - session->step_start_ps,
+      .start_ps = start - session->step_start_ps,
       .end_ps = end - session->step_start_ps,
       .bytes = message ? message->bytes : 0,
       .flops = job->subprogram >= 0 ? e->program->subprograms[job->subprogram].flops : 0,
@@ -109,7 +111,9 @@ static zb_status write_timeline(zb_session *session, const char *path, zb_status
   snprintf(title, sizeof title, "%s, %d ranks, %d micro-batches (%s, step %lld)",
            session->plan->schedule ? session->plan->schedule : "plan", session->plan->rank_count,
            session->plan->micro_batches, session->device->name, (long long)session->steps);
-  const char *clock = session->device->virtual_clock ? "virtual clock" : "one monotonic clock for all ranks";
+  const char *clock = session->device->virtual_clock  ? "virtual clock"
+                      : session->device->asynchronous ? "events of the GPU, one clock for all ranks"
+                                                      : "one monotonic clock for all ranks";
   if (session->processes > 1) clock = "a clock a process, each from when it began the step";
   snprintf(note, sizeof note, "%s, zb %s", clock, ZB_VERSION);
   zb_timeline timeline = {

@@ -1,4 +1,4 @@
-/* What a subprogram reads and writes, as byte ranges of its bases; private to runtime/plan. Computed once a subprogram,
+/* What a subprogram reads and writes, as byte ranges of its bases; for runtime/plan and runtime/device/cuda. Computed once a subprogram,
  * so that verifier and simulator cost what jobs cost, not what instructions cost. */
 #ifndef ZB_PLAN_ACCESS_H
 #define ZB_PLAN_ACCESS_H

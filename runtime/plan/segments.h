@@ -1,6 +1,5 @@
-/* A sorted list of disjoint byte ranges, each with the number of who wrote it; private to runtime/plan. Out of memory
- * is sticky
- * (`failed`). Not thread-safe. Neighbours with the same writer are one segment. */
+/* A sorted list of disjoint byte ranges, each with the number of who wrote it; for runtime/plan and
+ * runtime/device/cuda. Out of memory is sticky (`failed`). Not thread-safe. Neighbours with the same writer are one segment. */
 #ifndef ZB_PLAN_SEGMENTS_H
 #define ZB_PLAN_SEGMENTS_H
 

@@ -49,6 +49,8 @@ typedef struct zb_transport_def {
   zb_status (*order)(zb_transport *transport, int rank, int message);
   /* Called again and again while nothing else is to do: notices peers that failed. */
   zb_status (*poll)(zb_transport *transport);
+  /* With a trace: when its bytes began to move. */
+  int64_t (*start_ps)(zb_transport *transport, int rank, int message);
   /* When a message that is complete became so: ps of the monotonic clock, or of the virtual one. For timelines. */
   int64_t (*complete_ps)(zb_transport *transport, int rank, int message);
 } zb_transport_def;

@@ -20,7 +20,8 @@ FOLDERS = {
     "runtime/device/cpu": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "kernels/cpu/"],
     # sim computes with the cpu device, on a clock of its own; runtime/exec drives that clock.
     "runtime/device/sim": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/cpu/", "runtime/transport/"],
-    "runtime/device/cuda": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "kernels/cuda/", "cuda", "nccl"],
+    # cuda has the transport between ranks of one GPU beside it, as sim has its own.
+    "runtime/device/cuda": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/", "kernels/cuda/", "cuda", "nccl"],
     "runtime/transport": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/"],
     "runtime/transport/threads": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/"],
     "runtime/transport/mpi": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/", "mpi"],

@@ -7,11 +7,11 @@
 #include "runtime/device/cpu/cpu.h"
 
 #include "kernels/cpu/isa.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/calls.h"
 
 #include <string.h>
-#include <time.h>
 
 struct zb_device {
   zb_device_params params;
@@ -132,10 +132,7 @@ cleanup:
 }
 
 static int64_t now_ps(const zb_device *device) {
-  struct timespec now;
-  if (device->params.now_ps) return device->params.now_ps();
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) * 1000;
+  return device->params.now_ps ? device->params.now_ps() : zb_monotonic_ps();
 }
 
 static void count(zb_device *device, zb_device_program *program, int index, int64_t ps) {

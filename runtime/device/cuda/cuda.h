@@ -1,0 +1,106 @@
+/* The cuda device from the inside: what its files and its transports share.
+ *
+ * A GPU is opened once a process (zb_cuda_gpu); every rank on it has an arena and a compute stream (zb_device). Its transports have a stream
+ * a channel. All is enqueued by one thread; nothing waits in the host within a step. Tests: test/runtime/device/cuda.
+ */
+#ifndef ZB_DEVICE_CUDA_H
+#define ZB_DEVICE_CUDA_H
+
+#include "runtime/device/cuda/edges.h"
+#include "runtime/device/cuda/kernels.h"
+#include "runtime/device/device.h"
+#include "runtime/transport/transport.h"
+
+/* What a device is made with: the libraries of this machine and the kernels of this build, or the fakes of a test. */
+typedef struct zb_cuda_setup {
+  zb_status (*load)(zb_cuda_api *out); /* fills all that will be called; closed with zb_cuda_api_close */
+  const zb_cuda_kernel_set *kernels;
+  int ordinal; /* of the GPU among those that are visible */
+} zb_cuda_setup;
+
+/* One GPU of this process, shared by its ranks and transports. */
+typedef struct zb_cuda_gpu {
+  zb_cuda_api api;
+  const zb_cuda_kernel_set *kernel_set;
+  void *kernels;
+  int references;
+  CUdevice device;
+  CUcontext context;
+  int priority_least, priority_greatest;
+  bool busy;       /* something may be running that nobody has waited for */
+  CUevent base;    /* trace: when the times of a step begin */
+  int64_t base_ps; /* the same on the clock of the host */
+} zb_cuda_gpu;
+
+/* A reference of its own for every rank and transport; the last release closes the GPU. */
+zb_status zb_cuda_gpu_open(const zb_cuda_setup *setup, bool trace, zb_cuda_gpu **out) ZB_MUST_USE;
+zb_cuda_gpu *zb_cuda_gpu_share(zb_cuda_gpu *gpu);
+void zb_cuda_gpu_release(zb_cuda_gpu *gpu);
+/* Waits for all that was enqueued, by any rank: after a failure, before memory goes. Errors were told already. */
+void zb_cuda_gpu_quiet(zb_cuda_gpu *gpu);
+/* When an event happened, on the clock of the host; it must be over. */
+int64_t zb_cuda_event_ps(const zb_cuda_gpu *gpu, CUevent event);
+/* Many events at once; what was made is destroyed by zb_cuda_events_destroy, which takes NULL. */
+zb_status zb_cuda_events_create(const zb_cuda_gpu *gpu, int count, unsigned flags, CUevent **out) ZB_MUST_USE;
+void zb_cuda_events_destroy(const zb_cuda_gpu *gpu, CUevent *events, int count);
+
+/* Host memory that copies run from and to beside the host: a ring of buffers for inputs, and places for losses. */
+typedef struct zb_cuda_staging {
+  unsigned char *memory; /* pinned: buffers, then losses, then the fault record */
+  uint64_t buffer_bytes;
+  int buffer_count, next, current; /* current: the one that was handed out last; -1: none */
+  CUevent *events;                 /* [buffer] */
+  bool *busy;                      /* [buffer] copied from since the device was last idle */
+  float *losses;
+  float **targets; /* [fetched] where losses go once they are there */
+  int loss_count, loss_capacity;
+  void *fault;
+} zb_cuda_staging;
+
+struct zb_device {
+  zb_device_params params;
+  zb_cuda_gpu *gpu;
+  void *launcher;
+  CUstream compute;
+  zb_cuda_edges edges;
+  CUevent *events; /* [edges.event_count] */
+  uint64_t progress; /* events of this step that are over */
+  bool ending;       /* what is read at the end of a run was enqueued */
+  CUevent *starts, *ends; /* trace: [job] */
+  zb_cuda_staging staging;
+  CUdeviceptr fault_record;
+  zb_kernel_fault fault;
+  const zb_plan_instruction **instructions; /* by the numbers of fault records */
+  size_t instruction_count, instruction_capacity;
+};
+
+/* As documented in zb_device_def; program.c */
+zb_status zb_cuda_prepare(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out) ZB_MUST_USE;
+void zb_cuda_release_program(zb_device *device, zb_device_program *program);
+zb_status zb_cuda_bind(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) ZB_MUST_USE;
+zb_status zb_cuda_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) ZB_MUST_USE;
+
+/* staging.c */
+zb_status zb_cuda_staging_init(zb_device *device) ZB_MUST_USE;
+void zb_cuda_staging_deinit(zb_device *device);
+zb_status zb_cuda_stage(zb_device *device, uint64_t bytes, void **out) ZB_MUST_USE;
+zb_status zb_cuda_upload(zb_device *device, void *to_arena, const void *from_host, uint64_t bytes) ZB_MUST_USE;
+zb_status zb_cuda_fetch(zb_device *device, const void *from_arena, float *out) ZB_MUST_USE;
+/* The queue is empty: hands out losses; all buffers are free again. */
+void zb_cuda_staging_settle(zb_device *device);
+
+/* The device with the libraries or fakes of a setup: what open of a zb_device_def does. */
+zb_status zb_cuda_open(const zb_device_params *params, const zb_cuda_setup *setup, zb_device **out) ZB_MUST_USE;
+/* All of zb_device_def but name, summary, probe and open. */
+zb_device_def zb_cuda_device_def(void);
+
+/* Messages between ranks of this process, on one GPU: copies on a stream a channel (streams.c). */
+extern const zb_transport_def zb_transport_streams;
+
+/* What a message waits for on the side of a rank, enqueued on the channel's stream: jobs of the rank, and messages of other channels, whose
+ * events are done[message]. */
+zb_status zb_cuda_wait_for_home(const zb_device *device, int job, CUstream channel, const CUevent *done) ZB_MUST_USE;
+/* [2 * message + (1: receive)]: its job in the list of the rank that posts it; -1: of a rank that is not here. zb_free. */
+int *zb_cuda_message_jobs(const zb_plan *plan) ZB_MUST_USE;
+
+#endif

@@ -1,0 +1,167 @@
+/* Which events the streams of a rank need: see edges.h. Tests: test/runtime/device/cuda/step_test.c. */
+#include "runtime/device/cuda/edges.h"
+
+#include "runtime/base/text.h"
+#include "runtime/plan/access.h"
+
+enum { CLEARING = 0 }; /* jobs are numbered from 1 in the maps */
+
+typedef struct walk {
+  const zb_plan *plan;
+  const zb_plan_rank *rank;
+  const zb_access *accesses; /* [subprogram] */
+  zb_segments read, written; /* by jobs of the compute stream; writer: the last such job, plus 1 */
+  zb_segments *sent, *received; /* [peer]: by messages; writer: the last such message */
+  int *after_job;            /* [job]: SEND, RECV: the job that it comes after, plus 1; -1: none */
+  zb_cuda_edges *out;
+  size_t pool_count, pool_capacity;
+} walk;
+
+/* The largest writer of any byte of the range, at least `best`. */
+static int32_t last_writer(const zb_segments *segments, const zb_plan_range *range, int32_t best) {
+  for (size_t i = zb_segments_find(segments, range->offset); i < segments->count; ++i) {
+    const zb_segment *it = &segments->items[i];
+    if (it->begin >= range->offset + range->bytes) break;
+    if (it->writer > best) best = it->writer;
+  }
+  return best;
+}
+
+static void assign(zb_segments *segments, const zb_plan_range *range, int32_t writer) {
+  if (range->bytes > 0) zb_segments_assign(segments, range->offset, range->offset + range->bytes, writer);
+}
+
+static void assign_all(zb_segments *to, const zb_segments *from, uint64_t base, int32_t writer) {
+  for (size_t i = 0; i < from->count; ++i)
+    zb_segments_assign(to, base + from->items[i].begin, base + from->items[i].end, writer);
+}
+
+static void run_compute(walk *it, const zb_plan_job *job, int32_t number) {
+  const zb_access *access = &it->accesses[job->subprogram];
+  for (int i = 0; i < access->base_count; ++i) {
+    uint64_t base = i > 0 ? it->rank->pool_u64[job->bases.begin + (uint32_t)i - 1] : 0;
+    assign_all(&it->read, &access->reads[i], base, number);
+    assign_all(&it->written, &access->writes[i], base, number);
+  }
+}
+
+static zb_status add_message(walk *it, zb_plan_slice *slice, int32_t message) {
+  if (message < 0) return NULL;
+  if (!zb_grow((void **)&it->out->pool, &it->pool_capacity, it->pool_count + 1, sizeof(int))) return ZB_OUT_OF_MEMORY();
+  it->out->pool[it->pool_count++] = message;
+  ++slice->count;
+  return NULL;
+}
+
+/* The last message with each peer in one direction that touches the parts; a channel keeps the order of its own. */
+static zb_status after_messages(walk *it, const zb_segments *channels, int own_peer, const zb_plan_range *parts, uint32_t count,
+                                zb_plan_slice *slice) {
+  for (int peer = 0; peer < it->plan->rank_count; ++peer) {
+    int32_t last = -1;
+    if (peer == own_peer || channels[peer].count == 0) continue;
+    for (uint32_t i = 0; i < count; ++i)
+      last = last_writer(&channels[peer], &parts[i], last);
+    ZB_TRY(add_message(it, slice, last));
+  }
+  return NULL;
+}
+
+static zb_status run_message(walk *it, const zb_plan_job *job, int index) {
+  const zb_plan_message *message = &it->plan->messages[job->message];
+  const zb_plan_range *parts = it->rank->pool_ranges + job->parts.begin;
+  bool sends = job->kind == ZB_JOB_SEND;
+  int peer = sends ? message->destination : message->source;
+  int32_t last = -1;
+  for (uint32_t i = 0; i < job->parts.count; ++i) {
+    last = last_writer(&it->written, &parts[i], last);
+    if (!sends) last = last_writer(&it->read, &parts[i], last);
+  }
+  it->after_job[index] = last;
+  zb_plan_slice *slice = &it->out->messages[index];
+  *slice = (zb_plan_slice){(uint32_t)it->pool_count, 0};
+  ZB_TRY(after_messages(it, it->received, sends ? -1 : peer, parts, job->parts.count, slice));
+  if (!sends) ZB_TRY(after_messages(it, it->sent, -1, parts, job->parts.count, slice));
+  for (uint32_t i = 0; i < job->parts.count; ++i)
+    assign(sends ? &it->sent[peer] : &it->received[peer], &parts[i], job->message);
+  return NULL;
+}
+
+static zb_status walk_jobs(walk *it) {
+  const zb_plan_rank *rank = it->rank;
+  assign(&it->written, &rank->regions[ZB_REGION_GRADIENTS], CLEARING);
+  assign(&it->written, &rank->regions[ZB_REGION_STEP], CLEARING);
+  for (int i = rank->load_count; i < rank->job_count; ++i) {
+    const zb_plan_job *job = &rank->jobs[i];
+    const zb_plan_range *parts = rank->pool_ranges + job->parts.begin;
+    if (job->kind == ZB_JOB_SEND || job->kind == ZB_JOB_RECV) ZB_TRY(run_message(it, job, i));
+    if (zb_job_is_compute(job->kind)) run_compute(it, job, i + 1);
+    for (uint32_t k = 0; k < job->parts.count; ++k) {
+      if (job->kind == ZB_JOB_READ) assign(&it->written, &parts[k], i + 1);
+      if (job->kind == ZB_JOB_REPORT) assign(&it->read, &parts[k], i + 1);
+    }
+  }
+  bool failed = it->read.failed || it->written.failed;
+  for (int peer = 0; peer < it->plan->rank_count; ++peer)
+    failed |= it->sent[peer].failed || it->received[peer].failed;
+  return failed ? ZB_OUT_OF_MEMORY() : NULL;
+}
+
+/* Jobs that a message comes after get an event, in the order of the list. */
+static void number_events(walk *it) {
+  zb_cuda_edges *out = it->out;
+  int count = it->rank->job_count;
+  for (int i = 0; i <= count; ++i)
+    out->event[i] = -1;
+  for (int i = 0; i < count; ++i)
+    if (it->after_job[i] >= 0) out->event[it->after_job[i]] = 0;
+  for (int i = 0; i <= count; ++i)
+    if (out->event[i] == 0) out->event[i] = out->event_count++;
+  for (int i = 0; i < count; ++i)
+    out->after[i] = it->after_job[i] >= 0 ? out->event[it->after_job[i]] : -1;
+}
+
+zb_status zb_cuda_edges_init(const zb_plan *plan, int rank, zb_cuda_edges *out) {
+  zb_status status = NULL;
+  zb_access *accesses = NULL;
+  const zb_plan_rank *program = &plan->ranks[rank];
+  size_t jobs = (size_t)program->job_count, ranks = (size_t)plan->rank_count;
+  *out = (zb_cuda_edges){0};
+  walk it = {.plan = plan, .rank = program, .out = out};
+  out->event = zb_alloc(sizeof(int) * (jobs + 1));
+  out->after = zb_alloc(sizeof(int) * (jobs + 1));
+  out->messages = zb_alloc(sizeof(zb_plan_slice) * (jobs + 1));
+  it.after_job = zb_alloc(sizeof(int) * (jobs + 1));
+  it.sent = zb_alloc(sizeof(zb_segments) * (ranks + 1));
+  it.received = zb_alloc(sizeof(zb_segments) * (ranks + 1));
+  if (!out->event || !out->after || !out->messages || !it.after_job || !it.sent || !it.received) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  for (size_t i = 0; i < jobs; ++i)
+    it.after_job[i] = -1;
+  ZB_TRY_GOTO(zb_access_create_all(program, &accesses));
+  it.accesses = accesses;
+  ZB_TRY_GOTO(walk_jobs(&it));
+  number_events(&it);
+cleanup:
+  zb_access_destroy_all(accesses, program->subprogram_count);
+  zb_segments_deinit(&it.read);
+  zb_segments_deinit(&it.written);
+  for (size_t i = 0; i < ranks && it.sent; ++i)
+    zb_segments_deinit(&it.sent[i]);
+  for (size_t i = 0; i < ranks && it.received; ++i)
+    zb_segments_deinit(&it.received[i]);
+  zb_free(it.sent);
+  zb_free(it.received);
+  zb_free(it.after_job);
+  if (status) zb_cuda_edges_deinit(out);
+  return status;
+}
+
+void zb_cuda_edges_deinit(zb_cuda_edges *edges) {
+  zb_free(edges->event);
+  zb_free(edges->after);
+  zb_free(edges->messages);
+  zb_free(edges->pool);
+  *edges = (zb_cuda_edges){0};
+}

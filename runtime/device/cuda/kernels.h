@@ -1,0 +1,30 @@
+/* What runs instructions on a stream, as the cuda device sees it: the kernels of kernels/cuda, or those of a test.
+ *
+ * Everything is enqueued on one stream, which may be capturing: so run() calls nothing that a capture forbids (no allocation, no
+ * synchronization), and what it enqueues is a function of the call alone. Not thread-safe.
+ */
+#ifndef ZB_DEVICE_CUDA_KERNELS_H
+#define ZB_DEVICE_CUDA_KERNELS_H
+
+#include "runtime/device/cuda/api.h"
+#include "runtime/plan/calls.h"
+
+
+typedef struct zb_cuda_kernel_set {
+  size_t fault_bytes; /* of a fault record; 0: kernels never fail because of values */
+  /* Once a GPU and process: loads the binaries. */
+  zb_status (*open)(const zb_cuda_api *api, CUdevice device, void **out_kernels);
+  void (*close)(void *kernels);
+  /* Once a rank: what it launches goes to that stream. */
+  zb_status (*start)(void *kernels, CUstream stream, CUdeviceptr fault_record, void **out_launcher);
+  void (*stop)(void *launcher);
+  /* Chooses a kernel for each call; their data pointers are not set yet, their addresses stay. INVALID, with a hint, if there is none. */
+  zb_status (*prepare)(void *launcher, const zb_calls *calls, void **out_program);
+  void (*release)(void *program);
+  /* Enqueues all calls in order; call i has the number first_instruction + i in fault records. On failure *out_failed is the call. */
+  zb_status (*run)(void *launcher, void *program, int first_instruction, int *out_failed);
+  /* Whether a copy of the fault record says that a kernel failed; if so, which instruction, what value, and why (static text). */
+  bool (*fault)(const void *record, int *out_instruction, zb_kernel_fault *out, const char **out_text);
+} zb_cuda_kernel_set;
+
+#endif

@@ -1,0 +1,805 @@
+/* A GPU that is none: see fake.h. */
+#include "test/runtime/device/cuda/fake.h"
+
+#include "runtime/base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL = 16, BATCH = 7, NAME_BYTES = 64 };
+enum { KERNEL_PS = 10 * 1000 * 1000, COPY_PS = 4 * 1000 * 1000, MEMSET_PS = 2 * 1000 * 1000 }; /* of the fake's clock, an operation */
+
+typedef struct clocks {
+  uint32_t at[FAKE_STREAMS];
+} clocks;
+
+typedef enum kind { KERNEL, COPY, MEMSET, RECORD, WAIT } kind;
+
+typedef struct operation {
+  kind kind;
+  int stream;
+  const fake_kernel *kernel;
+  unsigned char *parameters;
+  unsigned char *to;
+  const unsigned char *from;
+  size_t bytes;
+  int value, value_bytes;   /* MEMSET */
+  struct CUevent_st *event; /* RECORD */
+  int record;               /* WAIT: the operation that it waits for, or -1 */
+  bool left_out, done;
+  char text[NAME_BYTES];
+  clocks before; /* what the host knew when it enqueued it */
+  uint32_t tick;  /* its place on its stream, once done */
+  int64_t end_ps; /* RECORD, once done */
+} operation;
+
+typedef struct cell {
+  int write; /* operation + 1 */
+  int reads[FAKE_STREAMS];
+} cell;
+
+typedef struct memory {
+  unsigned char *at;
+  uint64_t bytes;
+  char name[NAME_BYTES / 2];
+  bool pinned, live;
+  cell *cells;
+} memory;
+
+struct CUstream_st {
+  int number;
+  char name[NAME_BYTES];
+  clocks known;
+  int *queue; /* operations, in order */
+  size_t count, head, capacity;
+  struct CUgraph_st *capturing;
+  int64_t now_ps;
+};
+
+struct CUevent_st {
+  int number;
+  int record; /* the last operation that records it, or -1 */
+  clocks known;
+  int64_t ps;
+  bool over; /* the last record was run */
+};
+
+struct CUgraph_st {
+  operation *items;
+  size_t count, capacity;
+};
+
+struct CUgraphExec_st {
+  operation *items;
+  size_t count;
+  int number;
+};
+
+static struct {
+  uint64_t random;
+  operation *operations;
+  size_t operation_count, operation_capacity;
+  memory *memories;
+  size_t memory_count, memory_capacity;
+  CUstream streams[FAKE_STREAMS];
+  int stream_count, compute_count, channel_count, event_count, graph_count;
+  clocks host;
+  int64_t host_ps;
+  int live; /* streams, events, graphs */
+  char *log;
+  size_t log_length, log_capacity;
+  const operation *running;
+  int running_index;
+  int races, waits, leave_out;
+  bool left_out_matters, hangs;
+  char first_race[512];
+  const char *fail_function;
+  int fail_in;
+  CUresult fail_result;
+  uint64_t allocated, largest;
+} fake;
+
+/* Not zb_alloc: tests count what the code under test allocates. */
+static void *make(size_t bytes) {
+  void *result = calloc(1, bytes);
+  ZB_ASSERT(result);
+  return result;
+}
+
+static void *memory_aligned(size_t bytes) {
+  void *result = aligned_alloc(256, (bytes + 255) / 256 * 256);
+  ZB_ASSERT(result);
+  memset(result, 0, bytes);
+  return result;
+}
+
+static bool grow(void **array, size_t *capacity, size_t needed, size_t element_bytes) {
+  if (needed <= *capacity) return true;
+  *capacity = 2 * needed + 64;
+  *array = realloc(*array, *capacity * element_bytes);
+  return *array != NULL;
+}
+
+#define FAIL_IF_ASKED(name)                                                                             \
+  do {                                                                                                  \
+    if (fake.fail_function && strcmp(fake.fail_function, name) == 0 && fake.fail_in-- == 0) {           \
+      fake.fail_function = NULL;                                                                        \
+      return fake.fail_result;                                                                          \
+    }                                                                                                   \
+  } while (0)
+
+static uint64_t next_random(void) {
+  fake.random = fake.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return fake.random >> 33;
+}
+
+/* ---- Clocks and races ---- */
+
+static void join(clocks *to, const clocks *from) {
+  for (int i = 0; i < FAKE_STREAMS; ++i)
+    if (from->at[i] > to->at[i]) to->at[i] = from->at[i];
+}
+
+static bool knows(const clocks *it, const clocks *other) {
+  for (int i = 0; i < FAKE_STREAMS; ++i)
+    if (other->at[i] > it->at[i]) return false;
+  return true;
+}
+
+static memory *memory_of(const void *at) {
+  for (size_t i = 0; i < fake.memory_count; ++i) {
+    memory *m = &fake.memories[i];
+    if (m->live && (const unsigned char *)at >= m->at && (const unsigned char *)at < m->at + m->bytes) return m;
+  }
+  return NULL;
+}
+
+static const char *place(const void *at, char text[NAME_BYTES]) {
+  const memory *m = memory_of(at);
+  if (m && m->pinned)
+    snprintf(text, NAME_BYTES, "host");
+  else if (m)
+    snprintf(text, NAME_BYTES, "%s+%llu", m->name, (unsigned long long)((const unsigned char *)at - m->at));
+  else
+    snprintf(text, NAME_BYTES, "host");
+  return text;
+}
+
+static void check_pair(int other, const char *what, const void *at) {
+  const operation *before = &fake.operations[other - 1], *now = fake.running;
+  char where[NAME_BYTES];
+  if (before == now || fake.streams[now->stream]->known.at[before->stream] >= before->tick) return;
+  if (fake.races++ > 0) return;
+  snprintf(fake.first_race, sizeof fake.first_race, "%s on %s and %s on %s are not ordered: %s at %s", before->text,
+           fake.streams[before->stream]->name, now->text, fake.streams[now->stream]->name, what, place(at, where));
+}
+
+void fake_touch(const void *at, uint64_t bytes, bool writes) {
+  memory *m = memory_of(at);
+  if (bytes == 0 || !m || m->pinned) return;
+  ZB_ASSERT(fake.running && (const unsigned char *)at + bytes <= m->at + m->bytes);
+  uint64_t first = (uint64_t)((const unsigned char *)at - m->at) / CELL, last = ((uint64_t)((const unsigned char *)at - m->at) + bytes - 1) / CELL;
+  for (uint64_t i = first; i <= last; ++i) {
+    cell *c = &m->cells[i];
+    if (c->write) check_pair(c->write, writes ? "both write" : "the first writes what the second reads", m->at + i * CELL);
+    for (int s = 0; writes && s < fake.stream_count; ++s)
+      if (c->reads[s]) check_pair(c->reads[s], "the second writes what the first reads", m->at + i * CELL);
+    if (writes) {
+      memset(c, 0, sizeof *c);
+      c->write = fake.running_index + 1;
+    } else {
+      c->reads[fake.running->stream] = fake.running_index + 1;
+    }
+  }
+}
+
+/* ---- Running what is queued ---- */
+
+static bool is_ready(CUstream s) {
+  if (s->head >= s->count) return false;
+  const operation *o = &fake.operations[s->queue[s->head]];
+  return o->kind != WAIT || o->left_out || o->record < 0 || fake.operations[o->record].done;
+}
+
+static void run_wait(operation *o, CUstream s) {
+  if (o->record < 0) return;
+  const operation *record = &fake.operations[o->record];
+  join(&s->known, &record->before); /* after it ran, `before` is what its stream knew */
+  if (record->end_ps > s->now_ps) s->now_ps = record->end_ps;
+}
+
+static void run_one(CUstream s) {
+  int index = s->queue[s->head++];
+  operation *o = &fake.operations[index];
+  fake.running = o;
+  fake.running_index = index;
+  join(&s->known, &o->before);
+  o->tick = ++s->known.at[s->number];
+  if (o->left_out && o->record >= 0) {
+    /* Left out, it does not wait: whether it would have told something new is known only if the record ran already. */
+    fake.left_out_matters = !fake.operations[o->record].done || !knows(&s->known, &fake.operations[o->record].before);
+  }
+  if (s->now_ps < fake.host_ps) s->now_ps = fake.host_ps;
+  switch (o->kind) {
+  case KERNEL:
+    s->now_ps += KERNEL_PS;
+    o->kernel->run(o->parameters);
+    break;
+  case COPY:
+    s->now_ps += COPY_PS;
+    fake_touch(o->from, o->bytes, false);
+    fake_touch(o->to, o->bytes, true);
+    memmove(o->to, o->from, o->bytes);
+    break;
+  case MEMSET:
+    s->now_ps += MEMSET_PS;
+    fake_touch(o->to, o->bytes, true);
+    for (size_t i = 0; i < o->bytes; i += (size_t)o->value_bytes)
+      memcpy(o->to + i, &o->value, (size_t)o->value_bytes);
+    break;
+  case RECORD:
+    o->before = s->known;
+    if (o->event->record == index) {
+      o->event->over = true;
+      o->event->known = s->known;
+    }
+    o->event->ps = o->end_ps = s->now_ps;
+    break;
+  case WAIT:
+    if (!o->left_out) run_wait(o, s);
+    break;
+  }
+  o->done = true;
+  free(o->parameters);
+  o->parameters = NULL;
+  fake.running = NULL;
+}
+
+/* Runs some operations, in an order that the seed draws among streams that can go on. */
+static void progress(int count) {
+  while (count-- > 0 && !fake.hangs) {
+    CUstream ready[FAKE_STREAMS];
+    int ready_count = 0;
+    for (int i = 0; i < fake.stream_count; ++i)
+      if (fake.streams[i] && is_ready(fake.streams[i])) ready[ready_count++] = fake.streams[i];
+    if (ready_count == 0) return;
+    run_one(ready[next_random() % (uint64_t)ready_count]);
+  }
+}
+
+/* ---- Enqueuing ---- */
+
+static operation *enqueue(CUstream s, kind what) {
+  operation o = {.kind = what, .stream = s->number, .record = -1};
+  if (s->capturing) {
+    struct CUgraph_st *g = s->capturing;
+    ZB_ASSERT(grow((void **)&g->items, &g->capacity, g->count + 1, sizeof o));
+    g->items[g->count] = o;
+    return &g->items[g->count++];
+  }
+  ZB_ASSERT(grow((void **)&fake.operations, &fake.operation_capacity, fake.operation_count + 1, sizeof o));
+  ZB_ASSERT(grow((void **)&s->queue, &s->capacity, s->count + 1, sizeof(int)));
+  o.before = fake.host;
+  s->queue[s->count++] = (int)fake.operation_count;
+  fake.operations[fake.operation_count] = o;
+  return &fake.operations[fake.operation_count++];
+}
+
+static void log_line(CUstream s, const char *format, ...) ZB_PRINTF(2, 3);
+static void log_line(CUstream s, const char *format, ...) {
+  char text[256];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  if (s->capturing) return;
+  ZB_ASSERT(grow((void **)&fake.log, &fake.log_capacity, fake.log_length + sizeof text + NAME_BYTES, 1));
+  fake.log_length += (size_t)sprintf(fake.log + fake.log_length, "%s: %s\n", s->name, text);
+}
+
+static CUresult fake_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                            unsigned block_z, unsigned shared_bytes, CUstream s, void **parameters, void **extra) {
+  FAIL_IF_ASKED("cuLaunchKernel");
+  const fake_kernel *kernel = (const fake_kernel *)(const void *)function;
+  ZB_ASSERT(grid_x && grid_y && grid_z && block_x && block_y && block_z && !extra && shared_bytes < (1U << 18));
+  operation *o = enqueue(s, KERNEL);
+  o->kernel = kernel;
+  o->bytes = kernel->parameter_bytes;
+  o->parameters = make(kernel->parameter_bytes + 1);
+  ZB_ASSERT(o->parameters);
+  memcpy(o->parameters, parameters[0], kernel->parameter_bytes);
+  snprintf(o->text, sizeof o->text, "%s", kernel->name);
+  log_line(s, "kernel %s", kernel->name);
+  return CUDA_SUCCESS;
+}
+
+static CUresult copy(const char *what, void *to, const void *from, size_t bytes, CUstream s) {
+  char a[NAME_BYTES], b[NAME_BYTES];
+  operation *o = enqueue(s, COPY);
+  o->to = to;
+  o->from = from;
+  o->bytes = bytes;
+  snprintf(o->text, sizeof o->text, "%s of %zu bytes", what, bytes);
+  log_line(s, "%s %s -> %s, %zu", what, place(from, a), place(to, b), bytes);
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_upload(CUdeviceptr to, const void *from, size_t bytes, CUstream s) {
+  FAIL_IF_ASKED("cuMemcpyHtoDAsync");
+  return copy("upload", (void *)(uintptr_t)to, from, bytes, s);
+}
+
+static CUresult fake_download(void *to, CUdeviceptr from, size_t bytes, CUstream s) {
+  FAIL_IF_ASKED("cuMemcpyDtoHAsync");
+  return copy("download", to, (const void *)(uintptr_t)from, bytes, s);
+}
+
+static CUresult fake_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s) {
+  FAIL_IF_ASKED("cuMemcpyDtoDAsync");
+  return copy("copy", (void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes, s);
+}
+
+static CUresult set(CUdeviceptr at, unsigned value, int value_bytes, size_t count, CUstream s) {
+  char text[NAME_BYTES];
+  FAIL_IF_ASKED("cuMemsetD8Async");
+  operation *o = enqueue(s, MEMSET);
+  o->to = (unsigned char *)(uintptr_t)at;
+  o->bytes = count * (size_t)value_bytes;
+  o->value = (int)value;
+  o->value_bytes = value_bytes;
+  snprintf(o->text, sizeof o->text, "memset of %zu bytes", o->bytes);
+  log_line(s, "memset %s, %zu", place(o->to, text), o->bytes);
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_memset8(CUdeviceptr at, unsigned char value, size_t count, CUstream s) {
+  return set(at, value, 1, count, s);
+}
+
+static CUresult fake_memset32(CUdeviceptr at, unsigned value, size_t count, CUstream s) {
+  return set(at, value, 4, count, s);
+}
+
+static CUresult fake_record(CUevent event, CUstream s) {
+  FAIL_IF_ASKED("cuEventRecord");
+  if (s->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  operation *o = enqueue(s, RECORD);
+  o->event = event;
+  event->record = (int)fake.operation_count - 1;
+  event->over = false;
+  log_line(s, "record e%d", event->number);
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_wait(CUstream s, CUevent event, unsigned flags) {
+  FAIL_IF_ASKED("cuStreamWaitEvent");
+  if (s->capturing || flags) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  operation *o = enqueue(s, WAIT);
+  o->record = event->record;
+  o->left_out = fake.waits++ == fake.leave_out;
+  log_line(s, "wait e%d", event->number);
+  return CUDA_SUCCESS;
+}
+
+/* ---- Streams and events ---- */
+
+static CUresult fake_stream_create(CUstream *out, unsigned flags, int priority) {
+  FAIL_IF_ASKED("cuStreamCreateWithPriority");
+  ZB_ASSERT(fake.stream_count < FAKE_STREAMS && flags == CU_STREAM_NON_BLOCKING);
+  CUstream s = make(sizeof *s);
+  ZB_ASSERT(s);
+  s->number = fake.stream_count;
+  if (priority == 0)
+    snprintf(s->name, sizeof s->name, "c%d", fake.compute_count++);
+  else
+    snprintf(s->name, sizeof s->name, "x%d", fake.channel_count++);
+  fake.streams[fake.stream_count++] = s;
+  ++fake.live;
+  *out = s;
+  return CUDA_SUCCESS;
+}
+
+static bool is_idle(CUstream s) {
+  return s->head >= s->count;
+}
+
+static CUresult look(CUstream s) {
+  if (!is_idle(s)) return CUDA_ERROR_NOT_READY;
+  join(&fake.host, &s->known);
+  if (s->now_ps > fake.host_ps) fake.host_ps = s->now_ps;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_stream_query(CUstream s) {
+  FAIL_IF_ASKED("cuStreamQuery");
+  progress(BATCH);
+  return look(s);
+}
+
+static CUresult fake_stream_synchronize(CUstream s) {
+  FAIL_IF_ASKED("cuStreamSynchronize");
+  if (s->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (fake.hangs) return CUDA_SUCCESS; /* as if its work had been aborted */
+  progress(1 << 30);
+  ZB_ASSERT(is_idle(s)); /* it waits for what nobody enqueued */
+  return look(s);
+}
+
+/* The operations stay: other streams may have waited for them. */
+static CUresult fake_stream_destroy(CUstream s) {
+  --fake.live;
+  (void)s;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_event_create(CUevent *out, unsigned flags) {
+  FAIL_IF_ASKED("cuEventCreate");
+  (void)flags;
+  CUevent event = make(sizeof *event);
+  ZB_ASSERT(event);
+  *event = (struct CUevent_st){.number = fake.event_count++, .record = -1, .over = true};
+  ++fake.live;
+  *out = event;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_event_destroy(CUevent event) {
+  for (size_t i = 0; i < fake.operation_count; ++i)
+    if (fake.operations[i].event == event && !fake.operations[i].done) ZB_ASSERT(fake.hangs);
+  free(event);
+  --fake.live;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_event_query(CUevent event) {
+  FAIL_IF_ASKED("cuEventQuery");
+  progress(BATCH);
+  if (!event->over) return CUDA_ERROR_NOT_READY;
+  join(&fake.host, &event->known);
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_event_synchronize(CUevent event) {
+  while (fake_event_query(event) == CUDA_ERROR_NOT_READY && !fake.hangs) continue;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_elapsed(float *milliseconds, CUevent start, CUevent end) {
+  if (!start->over || !end->over) return CUDA_ERROR_NOT_READY;
+  *milliseconds = (float)((double)(end->ps - start->ps) / 1e9);
+  return CUDA_SUCCESS;
+}
+
+/* ---- Graphs ---- */
+
+static CUresult fake_begin_capture(CUstream s, CUstreamCaptureMode mode) {
+  FAIL_IF_ASKED("cuStreamBeginCapture");
+  ZB_ASSERT(!s->capturing && mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  s->capturing = make(sizeof *s->capturing);
+  ZB_ASSERT(s->capturing);
+  ++fake.live;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_end_capture(CUstream s, CUgraph *out) {
+  *out = s->capturing;
+  s->capturing = NULL;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_graph_destroy(CUgraph graph) {
+  for (size_t i = 0; i < graph->count; ++i)
+    free(graph->items[i].parameters);
+  free(graph->items);
+  free(graph);
+  --fake.live;
+  return CUDA_SUCCESS;
+}
+
+static operation copy_of(const operation *o) {
+  operation result = *o;
+  if (o->parameters) {
+    result.parameters = make(o->bytes + 1);
+    ZB_ASSERT(result.parameters);
+    memcpy(result.parameters, o->parameters, o->bytes);
+  }
+  return result;
+}
+
+static CUresult fake_instantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags) {
+  FAIL_IF_ASKED("cuGraphInstantiate");
+  (void)flags;
+  CUgraphExec it = make(sizeof *it);
+  ZB_ASSERT(it);
+  *it = (struct CUgraphExec_st){.items = make(sizeof(operation) * (graph->count + 1)), .count = graph->count, .number = fake.graph_count++};
+  ZB_ASSERT(it->items);
+  for (size_t i = 0; i < graph->count; ++i)
+    it->items[i] = copy_of(&graph->items[i]);
+  ++fake.live;
+  *out = it;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_exec_destroy(CUgraphExec it) {
+  for (size_t i = 0; i < it->count; ++i)
+    free(it->items[i].parameters);
+  free(it->items);
+  free(it);
+  --fake.live;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_graph_upload(CUgraphExec it, CUstream s) {
+  (void)it;
+  (void)s;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_graph_launch(CUgraphExec it, CUstream s) {
+  FAIL_IF_ASKED("cuGraphLaunch");
+  for (size_t i = 0; i < it->count; ++i) {
+    operation *o = enqueue(s, it->items[i].kind), node = copy_of(&it->items[i]);
+    node.before = o->before;
+    node.stream = o->stream;
+    *o = node;
+  }
+  log_line(s, "graph g%d, %zu nodes", it->number, it->count);
+  return CUDA_SUCCESS;
+}
+
+/* ---- Memory ---- */
+
+static memory *add_memory(size_t bytes, bool pinned) {
+  ZB_ASSERT(grow((void **)&fake.memories, &fake.memory_capacity, fake.memory_count + 1, sizeof(memory)));
+  memory *m = &fake.memories[fake.memory_count];
+  *m = (memory){.at = memory_aligned(bytes), .bytes = bytes, .pinned = pinned, .live = true};
+  if (!pinned) m->cells = make(sizeof(cell) * (bytes / CELL + 1));
+  ZB_ASSERT(m->at && (pinned || m->cells));
+  snprintf(m->name, sizeof m->name, "m%zu", fake.memory_count++);
+  if (!pinned) memset(m->at, 0xFF, bytes); /* what nobody wrote is no number */
+  return m;
+}
+
+static CUresult fake_alloc(CUdeviceptr *out, size_t bytes) {
+  FAIL_IF_ASKED("cuMemAlloc");
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  *out = (CUdeviceptr)(uintptr_t)add_memory(bytes, false)->at;
+  fake.allocated += bytes;
+  if (bytes > fake.largest) fake.largest = bytes;
+  return CUDA_SUCCESS;
+}
+
+/* Memory must not go while something enqueued may use it. */
+static void check_unused(const memory *m) {
+  for (size_t i = 0; i < fake.operation_count && !fake.hangs; ++i) {
+    const operation *o = &fake.operations[i];
+    ZB_ASSERT(o->done || o->kind == RECORD || o->kind == WAIT || !m->live);
+  }
+}
+
+static CUresult release(const void *at) {
+  memory *m = memory_of(at);
+  ZB_ASSERT(m && m->at == at);
+  check_unused(m);
+  m->live = false;
+  if (!m->pinned) fake.allocated -= m->bytes;
+  free(m->at);
+  free(m->cells);
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_free(CUdeviceptr at) {
+  return release((const void *)(uintptr_t)at);
+}
+
+static CUresult fake_host_alloc(void **out, size_t bytes, unsigned flags) {
+  FAIL_IF_ASKED("cuMemHostAlloc");
+  (void)flags;
+  *out = add_memory(bytes, true)->at;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_host_free(void *at) {
+  return release(at);
+}
+
+static CUresult fake_mem_info(size_t *free_bytes, size_t *total_bytes) {
+  *free_bytes = (size_t)1 << 20;
+  *total_bytes = (size_t)1 << 30;
+  return CUDA_SUCCESS;
+}
+
+/* ---- The device ---- */
+
+static CUresult fake_init(unsigned flags) {
+  FAIL_IF_ASKED("cuInit");
+  return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+static CUresult fake_device_count(int *count) {
+  FAIL_IF_ASKED("cuDeviceGetCount");
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_device_get(CUdevice *device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? CUDA_SUCCESS : 101;
+}
+
+static CUresult fake_device_name(char *name, int size, CUdevice device) {
+  (void)device;
+  snprintf(name, (size_t)size, "fake GPU");
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_attribute(int *value, CUdevice_attribute attribute, CUdevice device) {
+  (void)device;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_retain(CUcontext *context, CUdevice device) {
+  (void)device;
+  *context = (CUcontext)(void *)&fake;
+  ++fake.live;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_release(CUdevice device) {
+  (void)device;
+  --fake.live;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_set_current(CUcontext context) {
+  return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult fake_context_synchronize(void) {
+  progress(1 << 30);
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_priorities(int *least, int *greatest) {
+  *least = 0;
+  *greatest = -5;
+  return CUDA_SUCCESS;
+}
+
+static CUresult fake_error_name(CUresult error, const char **text) {
+  *text = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : error == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
+                                              : "CUDA_ERROR_UNKNOWN";
+  return CUDA_SUCCESS;
+}
+
+zb_status fake_load(zb_cuda_api *out) {
+  *out = (zb_cuda_api){
+      .cuInit = fake_init,
+      .cuGetErrorName = fake_error_name,
+      .cuGetErrorString = fake_error_name,
+      .cuDeviceGetCount = fake_device_count,
+      .cuDeviceGet = fake_device_get,
+      .cuDeviceGetName = fake_device_name,
+      .cuDeviceGetAttribute = fake_attribute,
+      .cuDevicePrimaryCtxRetain = fake_retain,
+      .cuDevicePrimaryCtxRelease = fake_release,
+      .cuCtxSetCurrent = fake_set_current,
+      .cuCtxSynchronize = fake_context_synchronize,
+      .cuCtxGetStreamPriorityRange = fake_priorities,
+      .cuMemGetInfo = fake_mem_info,
+      .cuMemAlloc = fake_alloc,
+      .cuMemFree = fake_free,
+      .cuMemHostAlloc = fake_host_alloc,
+      .cuMemFreeHost = fake_host_free,
+      .cuMemcpyHtoDAsync = fake_upload,
+      .cuMemcpyDtoHAsync = fake_download,
+      .cuMemcpyDtoDAsync = fake_copy,
+      .cuMemsetD8Async = fake_memset8,
+      .cuMemsetD32Async = fake_memset32,
+      .cuStreamCreateWithPriority = fake_stream_create,
+      .cuStreamDestroy = fake_stream_destroy,
+      .cuStreamQuery = fake_stream_query,
+      .cuStreamSynchronize = fake_stream_synchronize,
+      .cuStreamWaitEvent = fake_wait,
+      .cuEventCreate = fake_event_create,
+      .cuEventDestroy = fake_event_destroy,
+      .cuEventRecord = fake_record,
+      .cuEventQuery = fake_event_query,
+      .cuEventSynchronize = fake_event_synchronize,
+      .cuEventElapsedTime = fake_elapsed,
+      .cuStreamBeginCapture = fake_begin_capture,
+      .cuStreamEndCapture = fake_end_capture,
+      .cuGraphDestroy = fake_graph_destroy,
+      .cuGraphInstantiate = fake_instantiate,
+      .cuGraphExecDestroy = fake_exec_destroy,
+      .cuGraphUpload = fake_graph_upload,
+      .cuGraphLaunch = fake_graph_launch,
+      .cuLaunchKernel = fake_launch,
+  };
+  return NULL;
+}
+
+/* ---- For tests ---- */
+
+void fake_start(uint64_t seed) {
+  memset(&fake, 0, sizeof fake);
+  fake.random = seed * 2 + 1;
+  fake.leave_out = -1;
+}
+
+int fake_stop(void) {
+  int left = fake.live;
+  for (size_t i = 0; i < fake.memory_count; ++i) {
+    left += fake.memories[i].live;
+    if (fake.memories[i].live) release(fake.memories[i].at);
+  }
+  for (size_t i = 0; i < fake.operation_count; ++i)
+    free(fake.operations[i].parameters);
+  for (int i = 0; i < fake.stream_count; ++i) {
+    free(fake.streams[i]->queue);
+    free(fake.streams[i]);
+  }
+  free(fake.operations);
+  free(fake.memories);
+  free(fake.log);
+  return left;
+}
+
+CUfunction fake_function(const fake_kernel *kernel) {
+  return (CUfunction)(void *)(uintptr_t)kernel;
+}
+
+const char *fake_log(void) {
+  return fake.log_length ? fake.log : "";
+}
+
+void fake_log_clear(void) {
+  fake.log_length = 0;
+}
+
+void fake_name(const void *at, const char *name) {
+  memory *m = memory_of(at);
+  ZB_ASSERT(m);
+  snprintf(m->name, sizeof m->name, "%s", name);
+}
+
+int fake_races(void) {
+  return fake.races;
+}
+
+const char *fake_first_race(void) {
+  return fake.first_race;
+}
+
+void fake_leave_out_wait(int n) {
+  fake.leave_out = n;
+}
+
+int fake_waits(void) {
+  return fake.waits;
+}
+
+bool fake_left_out_matters(void) {
+  return fake.left_out_matters;
+}
+
+void fake_fail(const char *function, int n, CUresult result) {
+  fake.fail_function = function;
+  fake.fail_in = n;
+  fake.fail_result = result;
+}
+
+void fake_hang(bool hangs) {
+  fake.hangs = hangs;
+}
+
+uint64_t fake_allocated(void) {
+  return fake.allocated;
+}
+
+uint64_t fake_largest(void) {
+  return fake.largest;
+}

@@ -1,0 +1,358 @@
+/* Steps of the cuda device on a fake GPU: the values of the cpu, whatever order the GPU runs in; every pair of accesses ordered; the golden
+ * order of launches, events and copies of a whole ZB-H1 step of two ranks (the plan of test/runtime/exec/tiny.h); failures. */
+#include "test/runtime/device/cuda/fake.h"
+#include "test/runtime/device/cuda/host_kernels.h"
+#include "test/runtime/exec/tiny.h"
+
+enum { STEPS = 4, SEEDS = 12, WAITS = 200 };
+
+static zb_status fake_session(const zb_session_params *params, zb_plan *plan, zb_session **out) {
+  zb_store *weights = tiny_weights();
+  zb_session_sources sources = {.plan = plan, .weights = weights, .device = fake_device()};
+  zb_status status = zb_session_create_from(params, &sources, out);
+  zb_store_destroy(weights);
+  return status;
+}
+
+/* The losses of a run, and its files in FOLDER/name. */
+static void run(zb_session *session, double losses[STEPS], const char *name) {
+  char path[600];
+  for (int i = 0; i < STEPS; ++i) {
+    zb_step_result result = {0};
+    TINY_OK(zb_session_step(session, &result));
+    losses[i] = result.loss;
+  }
+  TINY_OK(zb_session_save(session, tiny_path(path, name)));
+}
+
+static bool same_file(const char *a, const char *b, const char *file) {
+  char *texts[2] = {NULL, NULL};
+  size_t sizes[2] = {0, 1};
+  const char *const folders[] = {a, b};
+  for (int i = 0; i < 2; ++i) {
+    char path[700], full[800];
+    snprintf(full, sizeof full, "%s/%s", tiny_path(path, folders[i]), file);
+    TINY_OK(zb_file_read(full, 0, &texts[i], &sizes[i]));
+  }
+  bool same = sizes[0] == sizes[1] && memcmp(texts[0], texts[1], sizes[0]) == 0;
+  zb_free(texts[0]);
+  zb_free(texts[1]);
+  return same;
+}
+
+static void test_values(void) {
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
+  zb_session *session = NULL;
+  double expected[STEPS], got[STEPS];
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  run(session, expected, "cpu");
+  zb_session_destroy(session);
+  for (uint64_t seed = 0; seed < SEEDS; ++seed) {
+    fake_start(seed);
+    params.trace = seed % 2;
+    TINY_OK(fake_session(&params, tiny_plan(), &session));
+    uint64_t largest = zb_session_arena_bytes(session, 0) > zb_session_arena_bytes(session, 1) ? zb_session_arena_bytes(session, 0)
+                                                                                               : zb_session_arena_bytes(session, 1);
+    CU_ASSERT_EQUAL(fake_largest(), largest);
+    run(session, got, "cuda");
+    zb_session_destroy(session);
+    CU_ASSERT_EQUAL(memcmp(expected, got, sizeof got), 0);
+    CU_ASSERT(same_file("cpu", "cuda", "weights.safetensors"));
+    CU_ASSERT(same_file("cpu", "cuda", "optimizer.safetensors"));
+    CU_ASSERT_EQUAL(fake_races(), 0);
+    if (fake_races()) printf("\n%s\n", fake_first_race());
+    CU_ASSERT_EQUAL(fake_allocated(), 0);
+    CU_ASSERT_EQUAL(fake_stop(), 0);
+  }
+}
+
+/* A run that goes on where one on the cpu stopped, and the other way round. */
+static void test_resume(void) {
+  char from[600], to[600];
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
+  zb_session *session = NULL;
+  double whole[STEPS], rest[STEPS];
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  run(session, whole, "half");
+  run(session, whole, "whole");
+  zb_session_destroy(session);
+  params.resume = tiny_path(from, "half");
+  fake_start(3);
+  TINY_OK(fake_session(&params, tiny_plan(), &session));
+  run(session, rest, "resumed");
+  zb_session_destroy(session);
+  CU_ASSERT_EQUAL(fake_stop(), 0);
+  CU_ASSERT_EQUAL(memcmp(whole, rest, sizeof rest), 0);
+  CU_ASSERT(same_file("whole", "resumed", "weights.safetensors"));
+  params.resume = tiny_path(to, "resumed");
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  CU_ASSERT_EQUAL(zb_session_steps(session), 2 * STEPS);
+  zb_session_destroy(session);
+}
+
+/* The second step: nothing in it depends on what happened before the first. */
+static void test_golden(void) {
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
+  zb_session *session = NULL;
+  zb_step_result result;
+  char *golden = NULL, path[600];
+  size_t bytes = 0;
+  fake_start(1);
+  TINY_OK(fake_session(&params, tiny_plan(), &session));
+  fake_name(session->executors[0].arena, "r0");
+  fake_name(session->executors[1].arena, "r1");
+  TINY_OK(zb_session_step(session, &result));
+  fake_log_clear();
+  uint64_t allocations = zb_allocation_count();
+  TINY_OK(zb_session_step(session, &result));
+  CU_ASSERT_EQUAL(zb_allocation_count(), allocations);
+  TINY_OK(zb_file_read(ZB_SOURCE_DIR "/test/runtime/device/cuda/step.golden.txt", 0, &golden, &bytes));
+  const char *log = fake_log(), *body = golden;
+  while (*body == '#') /* its head says what is what */
+    body = strchr(body, '\n') + 1;
+  if (strcmp(body, log) != 0) {
+    snprintf(path, sizeof path, "%s/test/step.golden.txt", ZB_BINARY_DIR);
+    tiny_write(path, log, strlen(log));
+    printf("\nthe order of a step is not that of step.golden.txt; what it is now lies in %s\n", path);
+  }
+  CU_ASSERT_STRING_EQUAL(body, log);
+  zb_free(golden);
+  zb_session_destroy(session);
+  CU_ASSERT_EQUAL(fake_stop(), 0);
+}
+
+/* What a stream does after a line of the log that is not another wait: "graph g0, ...". */
+static const char *next_on_stream(const char *line) {
+  size_t length = strcspn(line, " ") + 1;
+  for (const char *next = strchr(line, '\n') + 1; *next; next = strchr(next, '\n') + 1)
+    if (strncmp(next, line, length) == 0 && strncmp(next + length, "wait", 4) != 0) return next + length;
+  return "";
+}
+
+/* The waits at the end of a step, after the last kernel of their stream: they are for the host, which learns it from the peer, too. */
+static void find_last_waits(const char *log, bool is_last[WAITS]) {
+  int wait = 0;
+  for (const char *line = log; *line && wait < WAITS; line = strchr(line, '\n') + 1)
+    if (strncmp(line + 2, ": wait", 6) == 0) is_last[wait++] = strncmp(next_on_stream(line), "download", 8) == 0;
+}
+
+/* Two steps with one wait left out; what the fake says. */
+static int races_without(int wait, uint64_t seed, bool *out_matters, int *out_waits, bool *out_last) {
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
+  zb_session *session = NULL;
+  fake_start(seed);
+  TINY_OK(fake_session(&params, tiny_plan(), &session));
+  fake_leave_out_wait(wait);
+  for (int i = 0; i < 2; ++i) {
+    zb_step_result result;
+    zb_status status = zb_session_step(session, &result); /* values may be anything */
+    zb_status_free(status);
+    if (status) break;
+  }
+  int races = fake_races();
+  find_last_waits(fake_log(), out_last);
+  *out_matters = fake_left_out_matters();
+  *out_waits = fake_waits();
+  zb_session_destroy(session);
+  fake_stop();
+  return races;
+}
+
+/* Every wait that tells its stream something new must be missed when it is left out. */
+static void test_mutations(void) {
+  bool matters = false;
+  int waits = 0, left_out = 0, needless = 0;
+  bool last[WAITS] = {false};
+  CU_ASSERT_EQUAL(races_without(-1, 5, &matters, &waits, last), 0);
+  CU_ASSERT_FATAL(waits > 0 && waits < WAITS);
+  for (int i = 0, count = waits / 2; i < count; ++i) { /* those of the first of two steps */
+    int races = 0;
+    bool any = false;
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+      races += races_without(i, seed, &matters, &waits, last);
+      any |= matters && !last[i];
+    }
+    left_out += any;
+    needless += !any;
+    if (any && races == 0) printf("\nwait %d of %d is not missed\n", i, count);
+    CU_ASSERT(!any || races > 0);
+  }
+  CU_ASSERT(left_out > 16);
+  CU_ASSERT(needless < left_out);
+}
+
+static zb_status one_wrong_value(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes) {
+  (void)context;
+  int64_t *values = to;
+  for (uint64_t i = 0; i < bytes / sizeof *values; ++i)
+    values[i] = (int64_t)i;
+  if (step == 1 && micro_batch == 2 && strcmp(name, "x") == 0) values[3] = 300;
+  return NULL;
+}
+
+static void test_fault(void) {
+  zb_session_params params = {.input = one_wrong_value, .timeout_ms = 10000};
+  zb_session *session = NULL;
+  zb_step_result result;
+  fake_start(2);
+  TINY_OK(fake_session(&params, tiny_plan(), &session));
+  TINY_OK(zb_session_step(session, &result));
+  zb_status status = zb_session_step(session, &result);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(status);
+  CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "gather at wte"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "rank 0"));
+  tiny_expect(status, ZB_INVALID, "got 300, expected 0 to 255");
+  tiny_expect(zb_session_step(session, &result), ZB_RUNTIME, "failed step");
+  zb_session_destroy(session);
+  CU_ASSERT_EQUAL(fake_stop(), 0);
+}
+
+static void test_loss_is_no_number(void) {
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
+  zb_session *session = NULL;
+  zb_step_result result;
+  const float nan = NAN;
+  fake_start(2);
+  TINY_OK(fake_session(&params, tiny_plan(), &session));
+  const zb_executor *e = &session->executors[1];
+  TINY_OK(e->params.device->upload(e->device, e->arena, &nan, sizeof nan));
+  tiny_expect(zb_session_step(session, &result), ZB_RUNTIME, "the loss of step 1, micro-batch 0 is not a number");
+  zb_session_destroy(session);
+  CU_ASSERT_EQUAL(fake_stop(), 0);
+}
+
+/* Whatever call fails, and whenever: a status that names it, and nothing left behind. */
+static void test_failing_calls(void) {
+  static const char *const functions[] = {
+      "cuInit",        "cuDeviceGetCount",  "cuMemAlloc",        "cuMemHostAlloc",    "cuEventCreate", "cuStreamCreateWithPriority",
+      "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyHtoDAsync", "cuMemcpyDtoDAsync", "cuMemcpyDtoHAsync", "cuMemsetD8Async",
+      "cuGraphLaunch", "cuLaunchKernel",    "cuGraphInstantiate", "cuStreamBeginCapture", "cuStreamQuery"};
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
+  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; ++i) {
+    int failed = 0;
+    for (int n = 0; n < 40; n = 2 * n + 1) {
+      zb_session *session = NULL;
+      zb_step_result result;
+      fake_start(1);
+      fake_fail(functions[i], n, CUDA_ERROR_ILLEGAL_ADDRESS);
+      zb_status status = fake_session(&params, tiny_plan(), &session);
+      if (!status) status = zb_session_step(session, &result);
+      if (status) ++failed;
+      if (status) CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), functions[i]));
+      if (status) CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+      zb_status_free(status);
+      zb_session_destroy(session);
+      CU_ASSERT_EQUAL(fake_stop(), 0);
+    }
+    CU_ASSERT(failed > 0);
+    if (!failed) printf("\n%s never failed\n", functions[i]);
+  }
+}
+
+static void test_no_memory(void) {
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
+  zb_session *session = NULL;
+  fake_start(1);
+  fake_fail("cuMemAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY); /* 0 is the fault record of rank 0 */
+  tiny_expect(fake_session(&params, tiny_plan(), &session), ZB_MEMORY, "the GPU has 1048576 free of 1073741824");
+  CU_ASSERT_EQUAL(fake_stop(), 0);
+}
+
+static void test_hang(void) {
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 50};
+  zb_session *session = NULL;
+  zb_step_result result;
+  fake_start(1);
+  TINY_OK(fake_session(&params, tiny_plan(), &session));
+  fake_hang(true);
+  tiny_expect(zb_session_step(session, &result), ZB_TIMEOUT, "no job was started or ended for 0.1 s");
+  zb_session_destroy(session);
+  fake_stop();
+}
+
+static void test_plan_that_hangs(void) {
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 50};
+  zb_session *session = NULL;
+  zb_step_result result;
+  zb_plan *plan = tiny_plan();
+  zb_plan_rank *rank = &plan->ranks[1]; /* rank 1 never sends the gradient of micro-batch 1 */
+  for (int i = 0; i < rank->job_count; ++i) {
+    if (rank->jobs[i].kind == ZB_JOB_B) rank->jobs[i].waits.count = 0;
+    if (rank->jobs[i].kind != ZB_JOB_SEND || rank->jobs[i].micro_batch != 1) continue;
+    rank->jobs[i].kind = ZB_JOB_READ; /* harmless: reads y into its own home */
+    rank->jobs[i].input = 1;
+    rank->jobs[i].message = -1;
+  }
+  fake_start(1);
+  TINY_OK(fake_session(&params, plan, &session));
+  zb_status status = zb_session_step(session, &result);
+  CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "waiting for message"));
+  zb_status_free(status);
+  zb_session_destroy(session);
+  fake_stop();
+}
+
+/* With a trace, times are those of the GPU: every kernel takes 10 us of the fake's clock, and jobs of a rank do not overlap. */
+static void test_times(void) {
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000, .trace = true};
+  zb_session *session = NULL;
+  zb_step_result result;
+  char path[600];
+  fake_start(1);
+  TINY_OK(fake_session(&params, tiny_plan(), &session));
+  for (int i = 0; i < 2; ++i)
+    TINY_OK(zb_session_step(session, &result));
+  CU_ASSERT(result.idle_share > 0 || result.idle_share < 0); /* a number: the clock of the fake is not that of the step */
+  for (int r = 0; r < 2; ++r) {
+    const zb_executor *e = &session->executors[r];
+    int64_t last = 0;
+    for (int i = e->program->load_count; i < e->program->job_count; ++i) {
+      const zb_plan_job *job = &e->program->jobs[i];
+      if (!zb_job_is_compute(job->kind)) continue;
+      int64_t kernels = e->program->subprograms[job->subprogram].instruction_count, took = e->times[i].end_ps - e->times[i].start_ps;
+      CU_ASSERT(llabs(took - kernels * 10000000) < 1000000);
+      CU_ASSERT(e->times[i].start_ps >= last);
+      last = e->times[i].end_ps;
+    }
+    for (int m = 0; m < session->plan->message_count; ++m) {
+      int64_t start = zb_transport_streams.start_ps(session->transport, r, m), end = zb_transport_streams.complete_ps(session->transport, r, m);
+      CU_ASSERT(llabs(end - start - 4000000) < 1000000); /* a copy */
+    }
+  }
+  TINY_OK(zb_session_timeline(session, tiny_path(path, "step.svg")));
+  TINY_OK(zb_session_trace(session, tiny_path(path, "step.json")));
+  zb_session_destroy(session);
+  CU_ASSERT_EQUAL(fake_stop(), 0);
+}
+
+/* Without, no event has a time, and idle time is not known. */
+static void test_no_times(void) {
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
+  zb_session *session = NULL;
+  zb_step_result result;
+  fake_start(1);
+  TINY_OK(fake_session(&params, tiny_plan(), &session));
+  TINY_OK(zb_session_step(session, &result));
+  CU_ASSERT(isnan(result.idle_share));
+  zb_session_destroy(session);
+  CU_ASSERT_EQUAL(fake_stop(), 0);
+  params.profile = true;
+  tiny_expect(fake_session(&params, tiny_plan(), &session), ZB_USAGE, "does not time single ops");
+}
+
+int main(void) {
+  CU_TestInfo tests[] = {{"values are bitwise those of the cpu, in any order", test_values},
+                         {"checkpoints of the cpu, and for it", test_resume},
+                         {"order of launches, events and copies is the golden one", test_golden},
+                         {"a wait that is left out is found", test_mutations},
+                         {"a value that a kernel cannot take", test_fault},
+                         {"a loss that is no number", test_loss_is_no_number},
+                         {"any call may fail", test_failing_calls},
+                         {"an arena that does not fit", test_no_memory},
+                         {"a GPU that stands still", test_hang},
+                         {"a plan that hangs", test_plan_that_hangs},
+                         {"times of jobs and messages", test_times},
+                         {"no times without a trace", test_no_times},
+                         CU_TEST_INFO_NULL};
+  return tiny_run("cuda steps on a fake GPU", tests);
+}
