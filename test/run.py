@@ -39,6 +39,7 @@ SCRIPTS = [
     ("e2e-precision", ["python3", "test/e2e/precision.py", "--bin", "{build}/bin"]),
     ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
     ("e2e-costs", ["python3", "test/e2e/costs.py", "--bin", "{build}/bin"]),
+    ("e2e-cuda_fake", ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-fake", "--jobs", "1"]),
     ("e2e-pytorch_schedules", ["python3", "test/e2e/pytorch_schedules.py", "--tool", "{build}/test/order_files"]),
     ("e2e-mpi", ["python3", "test/e2e/mpi.py", "--bin", "{build}/bin"]),
     ("e2e-mpi_faults", ["python3", "test/e2e/mpi_faults.py", "--bin", "{build}/bin"]),

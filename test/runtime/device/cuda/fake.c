@@ -55,6 +55,7 @@ struct CUstream_st {
   size_t count, head, capacity;
   struct CUgraph_st *capturing;
   int64_t now_ps;
+  int missing; /* the record of a wait that was left out just before, or -1 */
 };
 
 struct CUevent_st {
@@ -62,7 +63,8 @@ struct CUevent_st {
   int record; /* the last operation that records it, or -1 */
   clocks known;
   int64_t ps;
-  bool over; /* the last record was run */
+  bool over;   /* the last record was run */
+  int pending; /* records that were not run */
 };
 
 struct CUgraph_st {
@@ -216,9 +218,11 @@ static void run_one(CUstream s) {
   fake.running_index = index;
   join(&s->known, &o->before);
   o->tick = ++s->known.at[s->number];
-  if (o->left_out && o->record >= 0) {
-    /* Left out, it does not wait: whether it would have told something new is known only if the record ran already. */
-    fake.left_out_matters = !fake.operations[o->record].done || !knows(&s->known, &fake.operations[o->record].before);
+  if (o->left_out) s->missing = o->record;
+  if (o->kind != WAIT && o->kind != RECORD && s->missing >= 0) { /* the first that needed the wait, unless other waits say as much */
+    const operation *record = &fake.operations[s->missing];
+    fake.left_out_matters = !record->done || !knows(&s->known, &record->before);
+    s->missing = -1;
   }
   if (s->now_ps < fake.host_ps) s->now_ps = fake.host_ps;
   switch (o->kind) {
@@ -244,6 +248,7 @@ static void run_one(CUstream s) {
       o->event->over = true;
       o->event->known = s->known;
     }
+    --o->event->pending;
     o->event->ps = o->end_ps = s->now_ps;
     break;
   case WAIT:
@@ -295,7 +300,7 @@ static void log_line(CUstream s, const char *format, ...) {
   va_end(arguments);
   if (s->capturing) return;
   ZB_ASSERT(grow((void **)&fake.log, &fake.log_capacity, fake.log_length + sizeof text + NAME_BYTES, 1));
-  fake.log_length += (size_t)sprintf(fake.log + fake.log_length, "%s: %s\n", s->name, text);
+  fake.log_length += (size_t)snprintf(fake.log + fake.log_length, sizeof text + NAME_BYTES, "%s: %s\n", s->name, text);
 }
 
 static CUresult fake_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
@@ -368,6 +373,7 @@ static CUresult fake_record(CUevent event, CUstream s) {
   o->event = event;
   event->record = (int)fake.operation_count - 1;
   event->over = false;
+  ++event->pending;
   log_line(s, "record e%d", event->number);
   return CUDA_SUCCESS;
 }
@@ -390,6 +396,7 @@ static CUresult fake_stream_create(CUstream *out, unsigned flags, int priority) 
   CUstream s = make(sizeof *s);
   ZB_ASSERT(s);
   s->number = fake.stream_count;
+  s->missing = -1;
   if (priority == 0)
     snprintf(s->name, sizeof s->name, "c%d", fake.compute_count++);
   else
@@ -445,8 +452,7 @@ static CUresult fake_event_create(CUevent *out, unsigned flags) {
 }
 
 static CUresult fake_event_destroy(CUevent event) {
-  for (size_t i = 0; i < fake.operation_count; ++i)
-    if (fake.operations[i].event == event && !fake.operations[i].done) ZB_ASSERT(fake.hangs);
+  ZB_ASSERT(event->pending == 0 || fake.hangs);
   free(event);
   --fake.live;
   return CUDA_SUCCESS;
@@ -784,6 +790,22 @@ int fake_waits(void) {
 
 bool fake_left_out_matters(void) {
   return fake.left_out_matters;
+}
+
+/* What a stream does after a line of the log that is not another wait: "graph g0, ...". */
+static const char *next_on_stream(const char *line) {
+  size_t length = strcspn(line, " ") + 1;
+  for (const char *next = strchr(line, '\n') + 1; *next; next = strchr(next, '\n') + 1)
+    if (strncmp(next, line, length) == 0 && strncmp(next + length, "wait", 4) != 0) return next + length;
+  return "";
+}
+
+bool fake_wait_is_last(int n) {
+  for (const char *line = fake_log(); *line; line = strchr(line, '\n') + 1) {
+    const char *what = strchr(line, ' ') + 1;
+    if (strncmp(what, "wait", 4) == 0 && n-- == 0) return strncmp(next_on_stream(line), "download", 8) == 0;
+  }
+  return false;
 }
 
 void fake_fail(const char *function, int n, CUresult result) {

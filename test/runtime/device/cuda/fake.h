@@ -44,8 +44,10 @@ const char *fake_first_race(void);
 /* The n-th wait (cuStreamWaitEvent, from 0) of the whole run does nothing; -1: none. And how many there were. */
 void fake_leave_out_wait(int n);
 int fake_waits(void);
-/* Whether the wait that was left out told its stream something that it did not know (valid after it would have run). */
+/* Whether the next operation on its stream did not know, from other waits either, what the wait that was left out would have told. */
 bool fake_left_out_matters(void);
+/* Whether nothing but reading results follows on the stream of the n-th wait in the log. */
+bool fake_wait_is_last(int n);
 /* The n-th call of a function from now on (0: the next) fails. */
 void fake_fail(const char *function, int n, CUresult result);
 /* Streams stop: queries say NOT_READY for ever. */

@@ -174,9 +174,6 @@ static zb_status open_on_fake(const zb_device_params *params, zb_device **out) {
 }
 
 const zb_device_def *fake_device(void) {
-  static zb_device_def def;
-  def = zb_cuda_device_def();
-  def.summary = "the cuda device on a GPU that is none";
-  def.open = open_on_fake;
+  static const zb_device_def def = {ZB_CUDA_DEVICE, .summary = "the cuda device on a GPU that is none", .open = open_on_fake};
   return &def;
 }

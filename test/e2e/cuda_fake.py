@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""The cuda device on a fake GPU (test/runtime/device/cuda/fake.h), for plans of every schedule on 1, 2 and 4 ranks: losses, weights and
+optimizer state are bitwise those of one rank on the cpu, in whatever order the GPU runs what it is given, and no two accesses of which one
+writes are without an order. Then one wait after the other is left out of a step: most must be found (all that others do not imply).
+
+    cuda_fake.py [--bin BUILD/bin] [--tool BUILD/test/cuda-fake] [--jobs 2]
+"""
+import concurrent.futures
+import os
+import re
+import subprocess
+
+import bitwise
+import common
+
+STEPS = 3
+GRAPHS = ("gpt2-small", "llama-small")
+MICRO_BATCHES = 6
+# The rest are waits that others imply: which those are is shown for the plan by hand, in step_test.
+MUTATED = (("zb-h1", 2), ("zb-v", 2), ("zb-h1", 4))
+TOKENS = 32 # of the vocabulary of the tiny graph
+
+
+class Runs:
+    def __init__(self, suite, tool, folder, graph, micro_batches, data):
+        self.suite, self.tool, self.graph, self.micro_batches, self.data = suite, tool, graph, micro_batches, data
+        self.folder = os.path.join(folder, graph)
+        os.makedirs(self.folder)
+
+    def reference(self):
+        self.compile("reference", "fthenb", 1)
+        saved = os.path.join(self.folder, "reference.saved")
+        rows = self.suite.train(os.path.join(self.folder, "reference"), STEPS, "--save", saved)
+        self.losses, self.tensors = [row["loss"] for row in rows], common.read_checkpoint(saved)
+
+    def compile(self, name, schedule, ranks):
+        """Whether the schedule is defined here."""
+        schedule = bitwise.SHORT.get(schedule, schedule)
+        process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"), "-o", os.path.join(self.folder, name), "--ranks", ranks,
+                                 "--schedule", schedule, "--micro-batches", self.micro_batches)
+        if process.returncode not in (0, 2):
+            raise common.Failure(f"{self.graph} {name}: {process.stderr[-2000:]}")
+        return process.returncode == 0
+
+    def fake(self, name, *arguments):
+        process = subprocess.run([self.tool, os.path.join(self.folder, name), self.data, *map(str, arguments)], capture_output=True,
+                                 text=True, timeout=600)
+        if process.returncode:
+            raise common.Failure(f"{self.graph} {name}: exit {process.returncode}: {process.stderr[-2000:]}")
+        return process.stdout.splitlines()
+
+    def plan(self, schedule, ranks):
+        """Whether there was one."""
+        name = f"{schedule}-{ranks}"
+        try:
+            if not self.compile(name, schedule, ranks):
+                return False
+            saved = os.path.join(self.folder, name + ".saved")
+            *losses, races = self.fake(name, STEPS, 1 + len(name), saved)
+            difference = common.first_difference(self.tensors, common.read_checkpoint(saved))
+            self.suite.check(list(map(float, losses)) == self.losses, f"{self.graph} {name}: losses {losses} instead of {self.losses}")
+            self.suite.check(not difference, f"{self.graph} {name}: {difference}")
+            self.suite.check(races.split()[1] == "0", f"{self.graph} {name}: {races}")
+        except common.Failure as failure:
+            self.suite.check(False, str(failure))
+        return True
+
+    def mutations(self, schedule, ranks):
+        try:
+            self.compile(f"{schedule}-{ranks}", schedule, ranks)
+            line = self.fake(f"{schedule}-{ranks}", "mutate")[0]
+            waits, found = map(int, re.findall(r"\d+", line))
+            self.suite.check(found >= 0.6 * waits, f"{self.graph} {schedule}-{ranks}: {line}")
+            print(f"{self.graph} {schedule} on {ranks} ranks: {line}", flush=True)
+        except common.Failure as failure:
+            self.suite.check(False, str(failure))
+
+
+def main():
+    options = common.arguments(__doc__, ("--tool", {}))
+    tool = options.tool or os.path.join(options.bin, "..", "test", "cuda-fake")
+    suite = common.Suite(options.bin)
+    with common.scratch() as folder:
+        for graph in GRAPHS:
+            before = suite.passed
+            runs = Runs(suite, tool, folder, graph, MICRO_BATCHES, "text:" + common.CORPUS)
+            runs.reference()
+            cases = [(schedule, ranks) for schedule in bitwise.schedules(suite) for ranks in (1, 2, 4)]
+            with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+                plans = sum(pool.map(lambda case: runs.plan(*case), cases))
+            suite.check(plans > 20, f"{graph}: only {plans} plans")
+            print(f"{graph}: {plans} plans on the fake GPU, {suite.passed - before} checks", flush=True)
+        tokens = os.path.join(folder, "tokens.bin")
+        with open(tokens, "wb") as file:
+            file.write(bytes(byte for i in range(4096) for byte in ((i * 7 + i // 9) % TOKENS, 0)))
+        runs = Runs(suite, tool, folder, "gpt2-tiny", 4, f"tokens:{tokens}:u16")
+        for schedule, ranks in MUTATED:
+            runs.mutations(schedule, ranks)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

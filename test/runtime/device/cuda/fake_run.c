@@ -1,0 +1,101 @@
+/* Trains a plan on the fake GPU: what zb-run --device cuda would do, with the kernels of the cpu. For test/e2e/cuda_fake.py.
+ *
+ * usage: cuda-fake DIR text:FILE STEPS SEED SAVE      one line a step, the loss with 17 digits, then "races N" and the first race
+ *        cuda-fake DIR text:FILE mutate               leaves out one wait of a step after the other: "waits N, found N"
+ */
+#include "runtime/exec/session.h"
+#include "test/runtime/device/cuda/fake.h"
+#include "test/runtime/device/cuda/host_kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_BYTES = 4096, MUTATED_STEPS = 2 };
+
+static zb_status open_session(const char *folder, const zb_session_params *params, zb_session **out) {
+  zb_status status = NULL;
+  zb_plan *plan = NULL;
+  zb_store *weights = NULL, *constants = NULL;
+  char path[PATH_BYTES];
+  snprintf(path, sizeof path, "%s/plan.zb", folder);
+  ZB_TRY_GOTO(zb_plan_read(path, -1, &plan));
+  ZB_TRY_GOTO(zb_plan_verify(plan));
+  snprintf(path, sizeof path, "%s/weights.safetensors", folder);
+  ZB_TRY_GOTO(zb_store_open(path, &weights));
+  snprintf(path, sizeof path, "%s/constants.safetensors", folder);
+  zb_status_free(zb_store_open(path, &constants)); /* few plans need it */
+  zb_session_sources sources = {.plan = plan, .weights = weights, .constants = constants, .device = fake_device()};
+  plan = NULL; /* taken */
+  status = zb_session_create_from(params, &sources, out);
+cleanup:
+  zb_plan_destroy(plan);
+  zb_store_destroy(weights);
+  zb_store_destroy(constants);
+  return status;
+}
+
+static zb_status train(const char *folder, const zb_session_params *params, long steps, const char *save) {
+  zb_session *session = NULL;
+  zb_status status = open_session(folder, params, &session);
+  for (long i = 0; i < steps && !status; ++i) {
+    zb_step_result result;
+    status = zb_session_step(session, &result);
+    if (!status) printf("%.17g\n", result.loss);
+  }
+  if (!status) status = zb_session_save(session, save);
+  if (!status) printf("races %d %s\n", fake_races(), fake_first_race());
+  zb_session_destroy(session);
+  return status;
+}
+
+/* Some steps without a wait: whether a race was found. */
+static zb_status without(const char *folder, const zb_session_params *params, int wait, uint64_t seed, bool *out_found, int *out_waits) {
+  zb_session *session = NULL;
+  fake_start(seed);
+  ZB_TRY(open_session(folder, params, &session));
+  fake_leave_out_wait(wait);
+  for (int i = 0; i < MUTATED_STEPS; ++i) {
+    zb_step_result result;
+    zb_status status = zb_session_step(session, &result); /* values may be anything */
+    zb_status_free(status);
+    if (i == 0) *out_waits = fake_waits();
+    if (status) break;
+  }
+  *out_found = fake_races() > 0;
+  zb_session_destroy(session);
+  fake_stop();
+  return NULL;
+}
+
+static zb_status mutate(const char *folder, const zb_session_params *params) {
+  int waits = 1, found = 0;
+  for (int i = 0; i < waits; ++i) {
+    bool any = false;
+    for (uint64_t seed = 0; seed < 2 && !any; ++seed)
+      ZB_TRY(without(folder, params, i, seed, &any, &waits));
+    found += any;
+  }
+  printf("waits %d, found %d\n", waits, found);
+  return NULL;
+}
+
+int main(int count, char **words) {
+  bool mutates = count == 4 && strcmp(words[3], "mutate") == 0;
+  if (!mutates && count != 6) return 2;
+  zb_session_params params = {.data = words[2], .timeout_ms = 60000};
+  zb_status status = NULL;
+  int left = 0;
+  if (mutates) {
+    status = mutate(words[1], &params);
+  } else {
+    fake_start(strtoull(words[4], NULL, 10));
+    status = train(words[1], &params, strtol(words[3], NULL, 10), words[5]);
+    left = fake_stop();
+  }
+  if (status) fprintf(stderr, "cuda-fake: %s", zb_status_text(status));
+  if (left) fprintf(stderr, "cuda-fake: %d things were not released\n", left);
+  int exit_status = status || left ? 1 : 0;
+  zb_status_free(status);
+  return exit_status;
+}
