@@ -37,6 +37,7 @@ struct zb_transport {
 static void streams_close(zb_transport *transport) {
   if (!transport) return;
   size_t ranks = (size_t)transport->plan->rank_count;
+  if (transport->gpu) zb_cuda_gpu_quiet(transport->gpu);
   for (size_t i = 0; transport->gpu && transport->channels && i < ranks * ranks; ++i)
     if (transport->channels[i]) transport->gpu->api.cuStreamDestroy(transport->channels[i]);
   if (transport->gpu) {
