@@ -85,6 +85,7 @@ static volatile sig_atomic_t many_processes;
 
 static void on_signal(int number) {
   static const char text[] = "zb-run: finishing this step; a second signal abandons it\n";
+  static const char told[] = "zb-run: told to end after this step (has a process died?):\n";
   char positions[4096];
   int kept = errno;
   zb_session *session = running_session;
@@ -92,8 +93,11 @@ static void on_signal(int number) {
   if (session && signals_seen == 1) {
     zb_session_stop(session);
     /* mpirun ends the other processes by SIGTERM when one dies, and kills them a second later: this may be all that they can say. */
-    size_t used = many_processes && number == SIGTERM ? zb_session_positions(session, positions, sizeof positions) : 0;
-    if (used > 0 && write(STDERR_FILENO, "zb-run: told to end (a process may have died):\n", 47) < 0) kept = errno;
+    size_t used = 0;
+    if (many_processes && number == SIGTERM) {
+      memcpy(positions, told, sizeof told - 1);
+      used = sizeof told - 1 + zb_session_positions(session, positions + sizeof told - 1, sizeof positions - sizeof told);
+    }
     if (write(STDERR_FILENO, used > 0 ? positions : text, used > 0 ? used : sizeof text - 1) < 0) kept = errno;
   } else if (session) {
     zb_session_interrupt(session);

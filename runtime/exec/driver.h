@@ -14,7 +14,6 @@ typedef struct zb_driver_params {
   zb_transport *transport;
   const atomic_int *interrupted;
   int64_t timeout_ms; /* turns: see below */
-  const atomic_int *stopping; /* threads: once set, ranks that all wait for messages for STOP_PATIENCE are given up (PEER); NULL: never */
 } zb_driver_params;
 
 typedef struct zb_driver_def {

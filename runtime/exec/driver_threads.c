@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum { POSITION_BYTES = 256, REASON_BYTES = 256 };
-static const int64_t stop_patience_ps = INT64_C(2) * 1000 * 1000 * 1000 * 1000;
 static const long poll_ns = 50 * 1000 * 1000; /* how often a waiting caller looks at the interrupt flag */
 
 typedef struct worker {
@@ -144,53 +143,21 @@ static zb_status threads_start(const zb_driver_params *params, zb_driver **out) 
   return status;
 }
 
-/* What tells apart ranks that wait from ranks that go on; -1 if one of them computes. */
-static int64_t waiting_mark(const zb_driver *driver) {
-  int64_t mark = 0;
-  for (int i = 0; i < driver->params.count; ++i) {
-    const zb_executor *e = &driver->params.executors[i];
-    int job = atomic_load_explicit(&e->at_job, memory_order_relaxed);
-    if (job < e->end && atomic_load_explicit(&e->at_message, memory_order_relaxed) < 0) return -1;
-    mark += job;
-  }
-  return mark;
-}
-
-/* Why the step must be given up from outside; NULL: it goes on. *mark and *since_ps are kept between calls. */
-static zb_status reason_to_stop(const zb_driver *driver, int64_t *mark, int64_t *since_ps) {
-  if (atomic_load(driver->params.interrupted)) return ZB_ERROR(INTERRUPTED, "the step was interrupted");
-  if (!driver->params.stopping || !atomic_load(driver->params.stopping)) return NULL;
-  int64_t now = zb_monotonic_ps(), next = waiting_mark(driver);
-  if (next < 0 || next != *mark) {
-    *mark = next;
-    *since_ps = now;
-  }
-  if (next < 0 || now - *since_ps < stop_patience_ps) return NULL;
-  return ZB_ERROR(PEER, "told to stop while every rank here waited for a message for %.0f s: a process of the run has ended", (double)stop_patience_ps / 1e12);
-}
-
 /* Sleeps until all workers are done. A rank looks at the interrupt flag between jobs; one that waits for a message is
  * woken here. */
 static void wait_for_workers(zb_driver *driver) {
   bool told = false;
-  int64_t mark = -1, since_ps = 0;
   while (driver->running > 0) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += poll_ns;
     if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, ++until.tv_sec;
     if (pthread_cond_timedwait(&driver->done, &driver->mutex, &until) != ETIMEDOUT) continue;
-    zb_status why = told ? NULL : reason_to_stop(driver, &mark, &since_ps);
-    if (!why) continue;
-    char reason[REASON_BYTES];
-    snprintf(reason, sizeof reason, "%s", zb_status_message(why));
+    if (told || !atomic_load(driver->params.interrupted)) continue;
     told = true;
-    if (driver->failure)
-      zb_status_free(why);
-    else
-      driver->failure = why;
+    if (!driver->failure) driver->failure = ZB_ERROR(INTERRUPTED, "the step was interrupted");
     pthread_mutex_unlock(&driver->mutex);
-    driver->params.transport_def->abort(driver->params.transport, driver->params.executors[0].params.rank, reason);
+    driver->params.transport_def->abort(driver->params.transport, driver->params.executors[0].params.rank, "interrupted");
     pthread_mutex_lock(&driver->mutex);
   }
 }

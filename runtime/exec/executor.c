@@ -75,7 +75,8 @@ size_t zb_executor_position_safe(const zb_executor *e, char *text, size_t size) 
   int at = atomic_load_explicit(&e->at_job, memory_order_relaxed), blocked = atomic_load_explicit(&e->at_message, memory_order_relaxed);
   add_number(&out, "rank ", e->params.rank);
   if (at < 0 || at >= e->program->job_count) {
-    add_safe(&out, " is at the end of its jobs, waiting for other processes or saving");
+    add_safe(&out, " is at the end of its jobs");
+    if (blocked < 0) add_safe(&out, ", waiting for other processes or saving");
   } else {
     const zb_plan_job *job = &e->program->jobs[at];
     add_safe(&out, " is at ");

@@ -234,8 +234,7 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
                              .transport_def = session->transport_def,
                              .transport = session->transport,
                              .interrupted = &session->interrupted,
-                             .timeout_ms = session->timeout_ms,
-                             .stopping = session->group ? &session->stopping : NULL};
+                             .timeout_ms = session->timeout_ms};
   ZB_TRY(session->driver_def->start(&driver, &session->driver));
   ZB_TRY(run_load_jobs(session));
   if (!params->costs) return NULL;
@@ -437,7 +436,7 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
       .micro_batches = plan->micro_batches,
       .waiting_shares = session->waiting,
       .ranks = ranks,
-      .stopping = atomic_load(&session->stopping) != 0,
+      .stopping = session->ends,
   };
 }
 

@@ -55,7 +55,8 @@ struct zb_session {
   int64_t step_start_ps;      /* of the last step, on the driver's clock */
   bool failed;                /* a step failed: the weights are of no step */
   atomic_int interrupted;
-  atomic_int stopping; /* someone asked to end after this step */
+  atomic_int stopping; /* this process was asked to end after a step */
+  bool ends;           /* all processes end after the last step: one of them was asked in time */
 };
 
 typedef struct zb_session_sources {

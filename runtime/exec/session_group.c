@@ -195,11 +195,12 @@ zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) {
     session->times[session->first_rank + i] =
         (zb_rank_time){e->compute_ps, e->waiting_ps, e->ended_ps - session->step_start_ps};
   }
+  session->ends = atomic_load(&session->stopping) != 0;
   if (!session->group) return NULL;
   zb_step_record *record = session->record;
   memset(record, 0, session->record_bytes);
   record->took_ps = *took_ps;
-  record->stopping = atomic_load(&session->stopping);
+  record->stopping = session->ends;
   record->ranks = plan->rank_count;
   record->micro_batches = plan->micro_batches;
   for (int i = session->first_rank; i < session->first_rank + session->rank_count; ++i)
@@ -207,7 +208,7 @@ zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) {
   fill_losses(session, losses_of(record));
   ZB_TRY(session->transport_def->group_def->merge(session->group, record, session->record_bytes, merge_step));
   *took_ps = record->took_ps;
-  if (record->stopping) atomic_store(&session->stopping, 1);
+  session->ends = record->stopping != 0; /* what comes later counts for the next step, in every process */
   for (int i = 0; i < plan->rank_count; ++i)
     session->times[i] = (zb_rank_time){record->share[i].compute_ps, record->share[i].waiting_ps, record->share[i].ended_ps};
   for (int i = 0; i < plan->micro_batches; ++i) {

@@ -6,7 +6,7 @@
 Four processes, one rank each, train a plan whose step takes a while, and save after every step. Each is killed (kill -9) at ten points of a step:
 mpirun and all others must be gone within ten seconds with mpirun's status of a killed process, those who are left must have said at which job
 they were, and the last save must be whole. Then one is stopped (SIGSTOP) instead: the others must end by the time-out, with status 5, and name
-rank, job, peer and micro-batch; and it must end with them.
+rank, job, peer and micro-batch; and it must end with them. At last SIGTERM, to one process and to all: they end after the same step, and save it.
 
 Ends with "N passed, N failed, N skipped".
 """
@@ -70,10 +70,12 @@ class Run:
         return found
 
     def hit(self, rank, number, delay):
-        """Sends a signal to a rank, and gives the seconds until mpirun has ended (None: it had to be killed), its status and its errors."""
+        """Sends a signal to a rank (None: to all), and gives the seconds until mpirun has ended (None: it had to be killed), its status and its errors."""
         self.first_save.wait(60)
         time.sleep(delay)
-        os.kill(self.ranks()[rank], number)
+        ranks = self.ranks()
+        for pid in ranks.values() if rank is None else [ranks[rank]]:
+            os.kill(pid, number)
         start = time.monotonic()
         try:
             status = self.process.wait(30)
@@ -104,7 +106,7 @@ def killed(suite, plan, folder, rank, point, delay):
         seconds, status, left, errors = Run(suite, plan, saved).hit(rank, signal.SIGKILL, delay)
         said = [other for other in range(RANKS) if other != rank and re.search(POSITION % other, errors)]
         suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 128 + signal.SIGKILL and not left and
-                    len(said) == RANKS - 1 and is_whole(saved), f"{text}: {seconds} s, status {status}, left {left}, said {said}\n{errors}")
+                    len(said) == RANKS - 1 and f"(rank {rank}, pid " in errors and "has died" in errors and is_whole(saved), f"{text}: {seconds} s, status {status}, left {left}, said {said}\n{errors}")
     except (common.Failure, OSError, KeyError) as failure:
         suite.check(False, f"{text}: {failure!r}")
 
@@ -119,6 +121,19 @@ def stopped(suite, plan, folder, rank, delay):
         return bool(re.search(WAITED, errors))
     except (common.Failure, OSError, KeyError) as failure:
         return suite.check(False, f"SIGSTOP of rank {rank}: {failure!r}")
+
+
+def told_to_end(suite, plan, folder, rank, delay):
+    """SIGTERM, to one process or to all, in the same moment or not: all end after the same step, which is saved."""
+    text, saved = f"SIGTERM of {'all' if rank is None else rank}", os.path.join(folder, f"saved-told-{rank}")
+    try:
+        seconds, status, left, errors = Run(suite, plan, saved).hit(rank, signal.SIGTERM, delay)
+        told = re.findall(r"stopped by a signal after (\d+) steps", errors)
+        parts = [common.read_safetensors(os.path.join(saved, name))[1]["zb.step"] for name in sorted(os.listdir(saved)) if name.endswith("s")]
+        suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 130 and not left and len(told) == 1 and
+                    set(parts) == set(told) and "goes on from there" in errors, f"{text}: {seconds} s, status {status}, left {left}, steps {parts}\n{errors}")
+    except (common.Failure, OSError, KeyError) as failure:
+        suite.check(False, f"{text}: {failure!r}")
 
 
 def main():
@@ -138,6 +153,8 @@ def main():
         print(f"kill -9 of {RANKS} ranks at {POINTS} points of a step of {step * 1e3:.0f} ms: {suite.passed} of {len(points)} as said", flush=True)
         named = [stopped(suite, plan, folder, rank, step * chance.random()) for rank in range(RANKS)]
         suite.check(any(named), "a stalled peer is named with message and micro-batch")
+        for rank in (None, None, None, 0, 2):
+            told_to_end(suite, plan, folder, rank, step * chance.random())
         done = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 1, "--resume", os.path.join(folder, "saved-stopped-1"))
         suite.check(done.returncode == 0, f"the last save can be resumed: {done.stderr}")
     print(f"{suite.passed} passed, {suite.failed} failed, 0 skipped")

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ static const int64_t spin_ps = INT64_C(50) * 1000 * 1000;     /* after something
 static const int64_t nap_least_ps = INT64_C(20) * 1000 * 1000; /* between two looks at what is under way */
 static const int64_t nap_most_ps = INT64_C(500) * 1000 * 1000;
 static const int64_t nap_idle_ps = INT64_C(10) * 1000 * 1000 * 1000; /* nothing is: only an abort could come */
+static const int64_t watch_ps = INT64_C(200) * 1000 * 1000 * 1000;
 static const int64_t farewell_ps = INT64_C(700) * 1000 * 1000 * 1000; /* for others to hear an abort before this process ends */
 
 /* What travels with TAG_ABORT. */
@@ -37,6 +39,7 @@ typedef struct abort_record {
 
 typedef struct process_record {
   int32_t pid;
+  uint64_t machine; /* boot and namespace that the pid is of; 0: not known */
   char host[HOST_BYTES];
 } process_record;
 
@@ -97,6 +100,7 @@ struct zb_group {
   MPI_Request *farewells; /* [processes] sends of an abort */
   abort_record abort_in;
   bool mpi_failed;
+  int64_t watched_ps; /* when it last looked at its neighbours */
 };
 
 static int64_t now_ps(void) {
@@ -332,6 +336,18 @@ static zb_status start_mpi(zb_group *group) {
   return NULL;
 }
 
+/* What process ids on this machine mean: equal where kill(pid, 0) can tell whether a process is there. */
+static uint64_t machine_id(void) {
+  char *boot = NULL;
+  size_t bytes = 0;
+  struct stat space;
+  zb_status status = zb_file_read("/proc/sys/kernel/random/boot_id", 0, &boot, &bytes);
+  uint64_t id = !status && stat("/proc/self/ns/pid", &space) == 0 ? zb_fnv1a(zb_fnv1a(ZB_FNV_START, boot, bytes), &space.st_ino, sizeof space.st_ino) : 0;
+  zb_status_free(status);
+  zb_free(boot);
+  return id;
+}
+
 static zb_status make_tables(zb_group *group) {
   MPI_Comm near = MPI_COMM_NULL;
   size_t count = (size_t)group->processes;
@@ -342,7 +358,7 @@ static zb_status make_tables(zb_group *group) {
   if (!group->known || !group->transfers || !group->farewells) return ZB_OUT_OF_MEMORY();
   for (size_t i = 0; i < count; ++i)
     group->farewells[i] = MPI_REQUEST_NULL;
-  process_record mine = {.pid = (int32_t)getpid()};
+  process_record mine = {.pid = (int32_t)getpid(), .machine = machine_id()};
   char host[MPI_MAX_PROCESSOR_NAME] = "";
   int length = 0;
   MPI_Get_processor_name(host, &length);
@@ -358,6 +374,24 @@ static zb_status make_tables(zb_group *group) {
   group->active = 1;
   group->t.owners[ABORT_SLOT] = -1;
   return expect_abort(group) ? NULL : ZB_ERROR(PEER, "the processes cannot reach each other through MPI");
+}
+
+/* Whether the other processes of this machine are still there: one that died in its sleep sends nothing, and shared memory does not break. */
+static void watch_neighbours(zb_group *group) {
+  const process_record *mine = &group->known[group->process];
+  int64_t now = now_ps();
+  if (now - group->watched_ps < watch_ps || mine->machine == 0) return;
+  group->watched_ps = now;
+  for (int i = 0; i < group->processes; ++i) {
+    const process_record *other = &group->known[i];
+    if (other->machine != mine->machine || kill(other->pid, 0) == 0 || errno != ESRCH) continue;
+    char reason[REASON_BYTES], text[256];
+    pthread_mutex_lock(&group->mutex);
+    snprintf(reason, sizeof reason, "%s has died", describe(group, i, text, sizeof text));
+    abort_locked(group, -1, reason, true);
+    pthread_mutex_unlock(&group->mutex);
+    return;
+  }
 }
 
 /* How long to sleep before the next look; 0: not at all. */
@@ -427,6 +461,7 @@ static bool turn(zb_group *group, int64_t *idle_since_ps, bool may_spin) {
     start_message(group, group->t.taken[i]);
   if (posts || transfers) *idle_since_ps = now_ps();
   if (!group->mpi_failed && !aborted && progress(group)) *idle_since_ps = now_ps();
+  if (!aborted) watch_neighbours(group);
   return true;
 }
 
