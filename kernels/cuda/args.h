@@ -193,6 +193,8 @@ typedef struct zb_matmul_args {
 /* ---- Attention: attention.cu ---- */
 
 enum { ZB_ATTENTION_THREADS = 128, ZB_ATTENTION_TILE = 32, ZB_ATTENTION_WIDTH_MAX = 256 };
+/* flash.cu: on tensor cores, rows of a block and of the tiles that its gradients go over. */
+enum { ZB_FLASH_ROWS = 64, ZB_FLASH_GRADIENT_TILE = 32 };
 typedef struct zb_attention_operand {
   const void *data;
   int64_t batch, token, head, column; /* strides */

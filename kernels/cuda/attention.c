@@ -1,4 +1,5 @@
-/* Attention: operands and the plan of its blocks. The device side is attention.cu. */
+/* Attention: operands and the plan of its blocks. The device side is flash.cu (bf16 and f16, heads of up to 128 columns) and attention.cu
+ * (f32, wider heads, operands at odd places). */
 #include "kernels/cuda/common.h"
 #include "kernels/cuda/kernels.h"
 
@@ -59,6 +60,54 @@ static bool plan(const zb_kernel_call *call, zb_attention_args *args) {
   return zb_cuda_is_float(mask->dtype);
 }
 
+/* ---- On tensor cores ---- */
+
+static const int flash_widths[] = {64, 128};
+/* Of bf16, then f16. */
+static const struct width_row flash_functions[] = {
+#define FLASH_ROW(D) {ZB_FUNCTION_zb_flash_##D##_bf16, ZB_FUNCTION_zb_flash_grad_q_##D##_bf16, ZB_FUNCTION_zb_flash_grad_kv_##D##_bf16}
+    FLASH_ROW(64),
+    FLASH_ROW(128),
+};
+
+/* Whether every row of a head can be read 16 bytes at a time. */
+static bool in_eights(const zb_attention_operand *o) {
+  bool strides = o->batch % 8 == 0 && o->token % 8 == 0 && o->head % 8 == 0;
+  return o->column == 1 && strides && (uintptr_t)o->data % 16 == 0;
+}
+
+/* The row of flash_widths, or -1. */
+static int flash_row(const zb_attention_args *args, zb_dtype dtype, bool gradient) {
+  int wider = args->width > args->value_width ? args->width : args->value_width;
+  if (dtype == ZB_F32 || wider > flash_widths[1] || args->width % 8 != 0 || args->value_width % 8 != 0) return -1;
+  if (!in_eights(&args->q) || !in_eights(&args->k) || !in_eights(&args->v)) return -1;
+  if (gradient && (!in_eights(&args->out) || !in_eights(&args->dout))) return -1;
+  return wider > flash_widths[0] ? 1 : 0;
+}
+
+/* As the structures of flash.cu: `rows` rows of a head in the narrow type, and lse and delta of `statistics` queries. */
+static int64_t flash_bytes(int width, int rows, int statistics) {
+  return rows * (int64_t)(width + 8) * 2 + 2 * statistics * (int64_t)sizeof(float);
+}
+
+static int64_t flash_blocks(int64_t batch, int64_t heads, int64_t tokens) {
+  return batch * heads * zb_cuda_ceil(tokens, ZB_FLASH_ROWS);
+}
+
+static zb_status run_flash(const zb_attention_args *args, zb_dtype dtype, int row, bool gradient, zb_cuda_launcher *on) {
+  const struct width_row *f = &flash_functions[row];
+  unsigned f16 = dtype == ZB_F16 ? 1 : 0;
+  int width = flash_widths[row];
+  int64_t of_queries = flash_blocks(args->batch, args->heads, args->queries), of_keys = flash_blocks(args->batch, args->kv_heads, args->keys);
+  if (!gradient)
+    return zb_cuda_launch(on, f->forward + f16, of_queries, 1, ZB_ATTENTION_THREADS, flash_bytes(width, 3 * ZB_FLASH_ROWS, 0), args);
+  int rows = 2 * ZB_FLASH_ROWS + 2 * ZB_FLASH_GRADIENT_TILE;
+  ZB_TRY(zb_cuda_launch(on, f->grad_q + f16, of_queries, 1, ZB_ATTENTION_THREADS, flash_bytes(width, rows, ZB_FLASH_ROWS), args));
+  return zb_cuda_launch(on, f->grad_kv + f16, of_keys, 1, ZB_ATTENTION_THREADS, flash_bytes(width, rows, ZB_FLASH_GRADIENT_TILE), args);
+}
+
+/* ---- In f32 arithmetic ---- */
+
 static int width_row(const zb_attention_args *args) {
   int row = 0;
   while (padded_widths[row] < args->width || padded_widths[row] < args->value_width)
@@ -91,6 +140,8 @@ zb_status zb_cuda_run_attention(const zb_kernel_call *call, zb_cuda_launcher *on
   args.result = call->outputs[0].data;
   args.lse_out = call->outputs[1].data;
   args.lse_dtype = (int32_t)call->outputs[1].dtype;
+  int flash = flash_row(&args, call->inputs[Q].dtype, false);
+  if (flash >= 0) return run_flash(&args, call->inputs[Q].dtype, flash, false, on);
   int row = width_row(&args);
   return zb_cuda_launch(on, zb_cuda_for_float(functions[row].forward, call->inputs[Q].dtype), blocks(args.batch, args.heads, args.queries),
                         1, ZB_ATTENTION_THREADS, shared_bytes(padded_widths[row], 2, 1, 0), &args);
@@ -119,9 +170,11 @@ zb_status zb_cuda_run_attention_grad(const zb_kernel_call *call, zb_cuda_launche
   args.dq = call->outputs[0].data;
   args.dk = call->outputs[1].data;
   args.dv = call->outputs[2].data;
+  zb_dtype dtype = call->inputs[Q].dtype;
+  int flash = flash_row(&args, dtype, true);
+  if (flash >= 0) return run_flash(&args, dtype, flash, true, on);
   int row = width_row(&args);
   int64_t shared = shared_bytes(padded_widths[row], 4, 2, 2);
-  zb_dtype dtype = call->inputs[Q].dtype;
   ZB_TRY(zb_cuda_launch(on, zb_cuda_for_float(functions[row].grad_q, dtype), blocks(args.batch, args.heads, args.queries), 1,
                         ZB_ATTENTION_THREADS, shared, &args));
   return zb_cuda_launch(on, zb_cuda_for_float(functions[row].grad_kv, dtype), blocks(args.batch, args.kv_heads, args.keys), 1,

@@ -47,7 +47,24 @@ struct f16 {
   uint16_t bits;
 };
 
+#ifdef __CUDACC__
 /* To the nearest, ties to even; NaN is one NaN, as on the CPU. */
+ZB_DEVICE uint16_t bf16_bits(float x) {
+  uint16_t bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return x != x ? 0x7fc0 : bits;
+}
+ZB_DEVICE uint16_t f16_bits(float x) {
+  uint16_t bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return x != x ? 0x7e00 : bits;
+}
+ZB_DEVICE float f16_value(uint16_t half) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(half));
+  return x;
+}
+#else
 ZB_DEVICE uint16_t bf16_bits(float x) {
   uint32_t bits = float_bits(x);
   if (x != x) return 0x7fc0;
@@ -73,6 +90,7 @@ ZB_DEVICE uint16_t f16_bits(float x) {
   uint32_t even = magnitude >> 13 & 1u;
   return (uint16_t)(sign | (magnitude - 0x38000000u + 0xfffu + even) >> 13);
 }
+#endif
 
 /* A double as a float whose rounding to fewer digits is that of the double: towards zero, the last digit set if inexact. */
 ZB_DEVICE float round_to_odd(double x) {
@@ -217,6 +235,90 @@ ZB_CALLED_DEVICE int64_t at_many(const zb_cuda_dims &d, int64_t position) {
 ZB_DEVICE int64_t at(const zb_cuda_dims &d, int64_t position) {
   return d.rank == 1 ? position * d.stride[0] : at_many(d, position);
 }
+
+/* ---- Tensor cores, in the words of the PTX manual. All 32 lanes of a warp call these together. ---- */
+
+/* Two values as one register: `low` is the one that lies first. */
+#ifdef __CUDACC__
+ZB_DEVICE uint32_t pair_of(bf16, float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+ZB_DEVICE uint32_t pair_of(f16, float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+#else
+ZB_DEVICE uint32_t pair_of(bf16, float low, float high) {
+  return (uint32_t)bf16_bits(low) | (uint32_t)bf16_bits(high) << 16;
+}
+ZB_DEVICE uint32_t pair_of(f16, float low, float high) {
+  return (uint32_t)f16_bits(low) | (uint32_t)f16_bits(high) << 16;
+}
+#endif
+
+#ifdef __CUDACC__
+/* sums (16 x 8) += a (16 x 16) b (16 x 8): mma.sync.m16n8k16. */
+ZB_DEVICE void multiply(bf16, float (&sums)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+ZB_DEVICE void multiply(f16, float (&sums)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+/* Four 8 x 8 matrices of 16-bit elements from shared memory: lanes 8 i .. 8 i + 7 give the rows of matrix i, 16 bytes each. */
+ZB_DEVICE void load_matrices(uint32_t (&to)[4], const void *row) {
+  uint32_t address = (uint32_t)__cvta_generic_to_shared(row);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
+}
+/* The same, each matrix transposed. */
+ZB_DEVICE void load_matrices_transposed(uint32_t (&to)[4], const void *row) {
+  uint32_t address = (uint32_t)__cvta_generic_to_shared(row);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(address)
+               : "memory");
+}
+#else
+template <typename T> ZB_DEVICE void multiply(T, float (&sums)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  uint32_t mine[6] = {a[0], a[1], a[2], a[3], b0, b1}, lane = threadIdx.x % 32;
+  const unsigned char *all = zb_emulated_exchange(mine, sizeof mine);
+  for (uint32_t e = 0; e < 4; e++) {
+    uint32_t row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
+    for (uint32_t k = 0; k < 16; k++) {
+      T x, y;
+      memcpy(&x, all + 64 * (row % 8 * 4 + k % 8 / 2) + 4 * (row / 8 + k / 8 * 2) + 2 * (k % 2), 2);
+      memcpy(&y, all + 64 * (column * 4 + k % 8 / 2) + 4 * (4 + k / 8) + 2 * (k % 2), 2);
+      sums[e] += value_of(x) * value_of(y);
+    }
+  }
+}
+ZB_DEVICE void emulated_matrices(uint32_t (&to)[4], const void *row, bool transposed) {
+  const unsigned char *all = zb_emulated_exchange(&row, sizeof row);
+  uint32_t lane = threadIdx.x % 32;
+  for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t half = 0; half < 2; half++) {
+      uint32_t line = transposed ? lane % 4 * 2 + half : lane / 4, column = transposed ? lane / 4 : lane % 4 * 2 + half;
+      const unsigned char *from;
+      memcpy(&from, all + 64 * (8 * i + line), sizeof from);
+      memcpy((unsigned char *)&to[i] + 2 * half, from + 2 * column, 2);
+    }
+}
+ZB_DEVICE void load_matrices(uint32_t (&to)[4], const void *row) {
+  emulated_matrices(to, row, false);
+}
+ZB_DEVICE void load_matrices_transposed(uint32_t (&to)[4], const void *row) {
+  emulated_matrices(to, row, true);
+}
+#endif
 
 /* N elements that lie together, loaded and stored at once. */
 template <typename T, int N> struct alignas(sizeof(T) * N) pack {

@@ -2,6 +2,7 @@
  * are split over blocks, thousands of indices, many parameters in one optimizer launch, labels and indices that are out of range. */
 #include "test/kernels/fast.h"
 
+#include "kernels/cpu/ref/ref.h"
 #include "test/kernels/cuda/driver.h"
 
 static zb_cuda_launcher launcher;
@@ -18,10 +19,10 @@ static zb_tensor copy_of(const zb_tensor *x) {
 }
 
 static double value(const zb_tensor *x, int64_t i) {
-  return (double)((const float *)x->data)[i];
+  return zb_ref_get(x, i);
 }
 
-/* Runs the call on the reference and, in every order, emulated; all f32 results within `scaled` of the largest + `absolute`. */
+/* Runs the call on the reference and, in every order, emulated; all results within `scaled` of the largest + `absolute`. */
 static void check(const fast_call *c, double scaled, double absolute) {
   zb_tensor want[FAST_RESULTS], got[FAST_RESULTS];
   for (int i = 0; i < c->output_count; i++)
@@ -90,6 +91,59 @@ static void attention_of_wide_heads(void) {
     for (int k = 0; k < 3; k++)
       back.outputs[k] = fast_uniform(0, 1, 4, c.inputs[k].shape);
     check(&back, 2e-5, 3e-7); /* one key: dq and dk are differences of equal sums */
+    release(&back);
+  }
+}
+
+/* Rounds a tensor to a narrow type, in place of itself. */
+static void narrow(zb_tensor *x, zb_dtype dtype) {
+  zb_tensor out = fast_tensor(dtype, x->rank, x->shape);
+  for (int64_t i = 0; i < fast_elements(x); i++)
+    zb_ref_set(&out, i, (double)((const float *)x->data)[i]);
+  free(x->data);
+  *x = out;
+}
+
+/* Tensor cores: several tiles of 64 queries and keys, heads of 64 and 128 columns, groups, a cut last tile, a mask. */
+static void attention_on_tensor_cores(void) {
+  static const struct {
+    int64_t tq, tk, heads, kv_heads, width, value_width;
+    bool causal, mask;
+    zb_dtype dtype;
+  } shapes[] = {{130, 130, 2, 1, 64, 64, true, false, ZB_BF16},  {70, 200, 2, 2, 128, 64, true, false, ZB_BF16},
+                {65, 129, 1, 1, 40, 128, false, true, ZB_BF16}, {97, 33, 4, 2, 128, 128, true, false, ZB_F16}};
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    int64_t tq = shapes[i].tq, tk = shapes[i].tk, h = shapes[i].heads, g = shapes[i].kv_heads, d = shapes[i].width, e = shapes[i].value_width;
+    zb_dtype dtype = shapes[i].dtype;
+    double digit = dtype == ZB_BF16 ? 0x1p-7 : 0x1p-10;
+    fast_call c = {.op = "attention", .input_count = 4, .output_count = 2, .attr_count = 1};
+    c.inputs[0] = fast_uniform(-1, 1, FAST_SHAPE(1, tq, h, d));
+    c.inputs[1] = fast_uniform(-1, 1, FAST_SHAPE(1, tk, g, d));
+    c.inputs[2] = fast_uniform(-1, 1, FAST_SHAPE(1, tk, g, e));
+    c.inputs[3] = (zb_tensor){.rank = -1};
+    if (shapes[i].mask) c.inputs[3] = fast_uniform(-3, 0, FAST_SHAPE(1, 1, tq, tk));
+    c.outputs[0] = fast_uniform(0, 1, FAST_SHAPE(1, tq, h, e));
+    c.outputs[1] = fast_uniform(0, 1, FAST_SHAPE(1, h, tq));
+    c.attrs[0] = (zb_attr){.name = "causal", .kind = ZB_ATTR_BOOL, .i = shapes[i].causal};
+    for (int k = 0; k < 3; k++)
+      narrow(&c.inputs[k], dtype);
+    narrow(&c.outputs[0], dtype);
+    check(&c, digit, 0);
+    zb_kernel_call forward = call_of(&c, c.outputs);
+    CU_ASSERT_PTR_NULL(zb_kernel_reference("attention")->run(&forward));
+    fast_call back = c;
+    back.op = "attention_grad";
+    back.input_count = 7;
+    back.inputs[4] = c.outputs[0];
+    back.inputs[5] = c.outputs[1];
+    back.inputs[6] = fast_uniform(-1, 1, FAST_SHAPE(1, tq, h, e));
+    narrow(&back.inputs[6], dtype);
+    back.output_count = 3;
+    for (int k = 0; k < 3; k++) {
+      back.outputs[k] = fast_uniform(0, 1, 4, c.inputs[k].shape);
+      narrow(&back.outputs[k], dtype);
+    }
+    check(&back, digit, 0);
     release(&back);
   }
 }
@@ -212,6 +266,7 @@ static int close_launcher(void) {
 
 int main(void) {
   CU_TestInfo tests[] = {{"attention of wide heads", attention_of_wide_heads},
+                         {"attention on tensor cores", attention_on_tensor_cores},
                          {"sums that are split over blocks", sums_that_are_split},
                          {"thousands of indices", thousands_of_indices},
                          {"many parameters in one launch", many_parameters_in_a_launch},
