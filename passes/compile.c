@@ -445,28 +445,43 @@ static zb_status summarize_stages(const zb_module_problem *p, zb_compile_summary
   return NULL;
 }
 
-// Parameters of a stage: those its F reads.
+// Whether an instruction reads arena bytes from `begin` on, by an operand that starts within `bytes` of it.
+static bool reads(const zb_plan_instruction *instruction, uint64_t begin, uint64_t bytes) {
+  for (int i = 0; i < instruction->input_count; ++i) {
+    const zb_plan_operand *operand = &instruction->inputs[i];
+    if (operand->rank >= 0 && operand->base == 0 && operand->offset - begin < bytes && operand->offset >= begin) return true;
+  }
+  return false;
+}
+
+// The instruction of a subprogram of this kind that reads the tensor, or NULL. stage: -1 for LOAD.
+static const zb_plan_instruction *find_reader(const zb_plan_rank *rank, zb_job_kind kind, int stage, uint64_t offset, uint64_t bytes) {
+  for (int i = 0; i < rank->subprogram_count; ++i) {
+    const zb_plan_subprogram *s = &rank->subprograms[i];
+    if (s->kind != kind || s->stage != stage) continue;
+    for (int n = 0; n < s->instruction_count; ++n)
+      if (reads(&s->instructions[n], offset, bytes)) return &s->instructions[n];
+  }
+  return NULL;
+}
+
+// Parameters of a stage: those its F reads, or whose copy in bf16, which LOAD makes, it reads.
 static void count_parameters(const zb_plan *plan, zb_compile_summary *out) {
-  for (int r = 0; r < plan->rank_count; ++r) {
-    const zb_plan_rank *rank = &plan->ranks[r];
-    for (int i = 0; i < rank->subprogram_count; ++i) {
-      const zb_plan_subprogram *s = &rank->subprograms[i];
-      if (s->kind != ZB_JOB_F || s->stage < 0 || s->stage >= out->stages) continue;
-      for (int k = 0; k < rank->parameter_count; ++k) {
-        const zb_plan_tensor *t = &rank->parameters[k].tensor;
-        uint64_t bytes = (uint64_t)zb_shape_bytes(&t->shape);
-        bool read = false;
-        for (int n = 0; n < s->instruction_count && !read; ++n)
-          for (int o = 0; o < s->instructions[n].input_count && !read; ++o) {
-            const zb_plan_operand *operand = &s->instructions[n].inputs[o];
-            read = operand->rank >= 0 && operand->base == 0 && operand->offset >= t->offset && operand->offset < t->offset + bytes;
-          }
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int k = 0; k < plan->ranks[r].parameter_count; ++k) {
+      const zb_plan_rank *rank = &plan->ranks[r];
+      const zb_plan_tensor *t = &rank->parameters[k].tensor;
+      uint64_t bytes = (uint64_t)zb_shape_bytes(&t->shape);
+      const zb_plan_instruction *copy = find_reader(rank, ZB_JOB_LOAD, -1, t->offset, bytes);
+      for (int s = 0; s < out->stages; ++s) {
+        if (plan->stage_rank[s] != r) continue;
+        bool read = find_reader(rank, ZB_JOB_F, s, t->offset, bytes) != NULL;
+        if (!read && copy) read = find_reader(rank, ZB_JOB_F, s, copy->outputs[0].offset, 1) != NULL;
         if (!read) continue;
-        out->stage[s->stage].parameter_bytes += bytes;
-        out->stage[s->stage].parameters += (uint64_t)zb_shape_elements(&t->shape);
+        out->stage[s].parameter_bytes += bytes;
+        out->stage[s].parameters += (uint64_t)zb_shape_elements(&t->shape);
       }
     }
-  }
 }
 
 static zb_status summarize_plan(const zb_plan *plan, bool drawn, zb_compile_summary *out) {

@@ -262,9 +262,11 @@ static void add_frame_arguments(rebuild *r) {
     kept *k = r->stage ? find(r->stage, zb_dictionary_i64(attributes, "zb.value", -1)) : NULL;
     if (k && !writes_frame(r->class_index, k->frame)) frame_used[k->frame] = true;
   }
-  // LOAD writes the constants: it takes the frame to put its results in.
-  const char *class_name = zb_get_string(r->old, ZB_ATTR_CLASS);
-  if (strcmp(class_name, "LOAD") == 0) pool_used[POOL_CONSTANTS] = true;
+  // LOAD, and an optimizer that makes a copy of its parameter anew, write the constants: they take the frame to put their results in.
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator(r->old)); ++i) {
+    MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
+    if (!mlirAttributeIsNull(attributes) && zb_dictionary_i64(attributes, "zb.load", -1) >= 0) pool_used[POOL_CONSTANTS] = true;
+  }
   for (int i = 0; i < POOL_COUNT; ++i)
     if (pool_used[i])
       r->pools[i] = zb_function_argument(&r->f, frame_type(r->m->context, pool_names[i], r->m->pools[i].bytes), frame_attribute(r, pool_names[i]));

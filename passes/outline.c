@@ -8,7 +8,12 @@
 // A value that crosses from one function to another is a result there and an argument here, joined by its number: {zb.value = 17}.
 // What is cheap to remake does not cross: views and constants are cloned into each function that reads them, and so are chains
 // (values from parameters and constants alone; never saved, never sent). Other values of class LOAD are results of the rank's
-// @LOAD, {zb.load = 9}. Arguments also are {zb.param}, {zb.frozen}, {zb.state}, {zb.step}, {zb.constant}, inputs {zb.value, zb.input}, and
+// @LOAD, {zb.load = 9}.
+//
+// A parameter that is cast as it is stored (the bf16 copy of mixed precision) is no chain of its readers: one copy a rank is kept, {zb.load} as well.
+// @LOAD makes it from the values that were loaded, and the optimizer makes it anew from what it updates. So no job casts a parameter.
+//
+// Arguments also are {zb.param}, {zb.frozen}, {zb.state}, {zb.step}, {zb.constant}, inputs {zb.value, zb.input}, and
 // accumulators {zb.sum = "w", zb.use = 0}; results also {zb.loss}, {zb.report}, {zb.update = "w"}, {zb.sum, zb.use}.
 //
 // The optimizer of a parameter that several stages use becomes @tied<k>_OPT on each rank that holds it.
@@ -53,6 +58,8 @@ typedef struct outline {
   size_t local_count, local_capacity;
   bool *crosses;         // per value: a result of its function
   zb_map *load_needs;    // (LOAD function, value): a rank needs a value of its LOAD
+  int *copy;             // per node: the value that stands for this copy of a parameter (the result of its first cast), or -1
+  zb_map *copies;        // name of a parameter -> that value
   int *stack;            // of values, for resolve
   size_t stack_capacity;
 } outline;
@@ -60,6 +67,25 @@ typedef struct outline {
 static int load_sub(const outline *o, int rank) { return o->stages * CLASS_COUNT + rank; }
 static int tied_sub(const outline *o, int group, int rank) {
   return o->stages * CLASS_COUNT + o->ranks + group * o->ranks + rank;
+}
+
+// Casts of parameters. Those to another type than the first are chains as others.
+static zb_status find_copies(outline *o) {
+  for (int n = 0; n < o->graph.node_count; ++n) {
+    const zb_node *node = &o->graph.nodes[n];
+    o->copy[n] = -1;
+    if (!(o->flow.nodes[n] & ZB_FLOW_CHAIN) || !zb_op_is(node->op, "zb.cast")) continue;
+    int argument = o->graph.operands[node->operand_begin];
+    if (o->graph.values[argument].producer >= 0) continue;
+    const char *name = zb_argument_string(o->graph.function, argument, ZB_ATTR_PARAM);
+    if (!name) name = zb_argument_string(o->graph.function, argument, ZB_ATTR_FROZEN);
+    if (!name) continue;
+    int first = (int)zb_map_get_or(o->copies, name, node->result_begin);
+    if (!zb_map_set(o->copies, name, first)) return ZB_OUT_OF_MEMORY();
+    MlirValue own = o->graph.values[node->result_begin].value, other = o->graph.values[first].value;
+    if (mlirTypeEqual(mlirValueGetType(own), mlirValueGetType(other))) o->copy[n] = first;
+  }
+  return NULL;
 }
 
 // The function an op lives in, -1 for those that are cloned where needed.
@@ -73,6 +99,7 @@ static int home_sub(const outline *o, int node) {
 static bool clonable(const outline *o, int sub, int node) {
   unsigned flags = o->flow.nodes[node];
   if (flags & ZB_FLOW_VIEW) return true;
+  if (o->copy[node] >= 0) return o->subs[sub].class_index == CLASS_LOAD;
   if (flags & ZB_FLOW_LOAD) return o->subs[sub].class_index == CLASS_LOAD || zb_op_is(o->graph.nodes[node].op, "zb.constant");
   if (o->group[node] >= 0) return o->subs[sub].group == o->group[node];
   return (flags & ZB_FLOW_CHAIN) != 0;
@@ -126,12 +153,12 @@ static MlirAttribute argument_attributes(outline *o, int sub, int value) {
                          zb_mlir_string(o->context, name ? name : unnamed));
   }
   unsigned flags = o->flow.nodes[v->producer];
-  if (flags & ZB_FLOW_LOAD) {
-    int load = load_sub(o, o->subs[sub].rank);
-    o->crosses[value] = true;
+  if ((flags & ZB_FLOW_LOAD) || o->copy[v->producer] >= 0) {
+    int load = load_sub(o, o->subs[sub].rank), made = o->copy[v->producer] >= 0 ? o->copy[v->producer] : value;
+    o->crosses[made] = true;
     start(o, load);
-    if (!zb_map_set(o->load_needs, memo_key(o, load, value), 1)) o->subs[sub].f.failed = true;
-    return i64_entry(o, "zb.load", value);
+    if (!zb_map_set(o->load_needs, memo_key(o, load, made), 1)) o->subs[sub].f.failed = true;
+    return i64_entry(o, "zb.load", made);
   }
   if (flags & ZB_FLOW_ACCUMULATE) return sum_attributes(o, o->graph.nodes[v->producer].op);
   o->crosses[value] = true;
@@ -291,6 +318,19 @@ static bool place_ops(outline *o) {
   return true;
 }
 
+// The copy of a parameter that the rank keeps, made anew from the updated one in the optimizer `sub`.
+static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, MlirValue updated) {
+  int64_t copy;
+  if (!zb_map_get(o->copies, parameter, &copy) || !zb_map_get(o->load_needs, memo_key(o, load_sub(o, rank), (int)copy), NULL)) return true;
+  MlirOperation op = mlirOperationClone(o->graph.nodes[o->graph.values[copy].producer].op);
+  drop_marks(op);
+  zb_set_string(op, ZB_ATTR_CLASS, class_names[CLASS_OPT]);
+  mlirBlockAppendOwnedOperation(o->subs[sub].f.block, op);
+  mlirOperationSetOperand(op, 0, updated);
+  zb_function_result(&o->subs[sub].f, mlirOperationGetResult(op, 0), i64_entry(o, "zb.load", copy));
+  return !o->subs[sub].f.failed;
+}
+
 // Adds a returned value to the function that makes it.
 static zb_result place_returned(outline *o, int index) {
   int value = o->graph.returned[index];
@@ -309,6 +349,7 @@ static zb_result place_returned(outline *o, int index) {
       if (sub < 0 || !resolve(o, sub, value) || !lookup(o, sub, value, &local))
         return zb_op_error_at(o->graph.function, NULL, "update of '%s' is not made by the optimizer", update);
       zb_function_result(&o->subs[sub].f, local, attributes);
+      if (!refresh_copy(o, sub, o->subs[sub].rank, update, local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
       if (o->group[producer] < 0) break;
     }
     return ZB_OK;
@@ -337,7 +378,7 @@ static zb_result place_results(outline *o) {
     if (!o->crosses[v]) continue;
     int producer = o->graph.values[v].producer;
     MlirValue local;
-    if (o->flow.nodes[producer] & ZB_FLOW_LOAD) {
+    if ((o->flow.nodes[producer] & ZB_FLOW_LOAD) || o->copy[producer] >= 0) {
       for (int rank = 0; rank < o->ranks; ++rank) {
         int sub = load_sub(o, rank);
         if (!zb_map_get(o->load_needs, memo_key(o, sub, v), NULL)) continue;
@@ -440,8 +481,12 @@ static zb_result outline_graph(outline *o) {
   o->crosses = zb_alloc(values * sizeof *o->crosses);
   o->memo = zb_map_create_pointer();
   o->load_needs = zb_map_create_pointer();
+  o->copy = zb_alloc(nodes * sizeof *o->copy);
+  o->copies = zb_map_create();
+  if (!o->copy || !o->copies) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if (!o->stage || !o->class_index || !o->group || !o->crosses || !o->memo || !o->load_needs) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if (!read_marks(o)) return ZB_FAIL;
+  ZB_PASS_TRY(pass, find_copies(o));
   ZB_PASS_TRY(pass, find_groups(o));
   if (!make_subs(o)) return ZB_FAIL;
   find_group_ranks(o);
@@ -465,6 +510,7 @@ static void deinit(outline *o) {
   zb_free(o->stage);
   zb_free(o->class_index);
   zb_free(o->group);
+  zb_free(o->copy);
   zb_free(o->group_rank);
   zb_free(o->subs);
   zb_free(o->crosses);
@@ -473,6 +519,7 @@ static void deinit(outline *o) {
   zb_free(o->stage_rank);
   if (o->memo) zb_map_destroy(o->memo);
   if (o->load_needs) zb_map_destroy(o->load_needs);
+  if (o->copies) zb_map_destroy(o->copies);
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {

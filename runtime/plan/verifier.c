@@ -82,7 +82,8 @@ static bool may_write(zb_job_kind kind, zb_region_kind region) {
   case ZB_JOB_LOAD:
     return region == ZB_REGION_CONSTANTS;
   case ZB_JOB_OPT:
-    return region == ZB_REGION_PARAMETERS || region == ZB_REGION_STATE || region == ZB_REGION_GRADIENTS;
+    return region == ZB_REGION_PARAMETERS || region == ZB_REGION_STATE || region == ZB_REGION_GRADIENTS ||
+           region == ZB_REGION_CONSTANTS; /* copies of parameters, see the rule "load" */
   default:
     return region == ZB_REGION_GRADIENTS;
   }
@@ -342,6 +343,52 @@ static bool is_computed(const zb_plan_rank *rank, uint64_t position) {
   return false;
 }
 
+/* An OPT writes no constants but those that LOAD computes: copies of parameters. */
+static zb_status verify_copies_written(const zb_plan_rank *rank, const zb_access *accesses) {
+  for (int s = 0; s < rank->subprogram_count; ++s)
+    for (int i = 0; i < rank->constant_count && rank->subprograms[s].kind == ZB_JOB_OPT; ++i) {
+      const zb_plan_tensor *tensor = &rank->constants[i].tensor;
+      uint64_t end = tensor->offset + (uint64_t)zb_shape_bytes(&tensor->shape);
+      if (!rank->constants[i].computed && zb_segments_overlap(&accesses[s].writes[0], tensor->offset, end))
+        return ZB_RULE("load", "rank %d, subprogram %s: an OPT may not write to the constant '%s'", rank->rank,
+                       rank->subprograms[s].name, tensor->name);
+    }
+  return NULL;
+}
+
+static bool written_by_optimizer(const zb_plan_rank *rank, const zb_access *accesses, uint64_t begin, uint64_t end) {
+  for (int s = 0; s < rank->subprogram_count; ++s)
+    if (rank->subprograms[s].kind == ZB_JOB_OPT && zb_segments_overlap(&accesses[s].writes[0], begin, end)) return true;
+  return false;
+}
+
+/* What LOAD computes from a parameter that an OPT updates, an OPT computes anew: else it would be that of the first step for ever. */
+static zb_status verify_copies_renewed(const zb_plan_rank *rank, const zb_access *accesses) {
+  for (int s = 0; s < rank->subprogram_count; ++s)
+    for (int i = 0; i < rank->subprograms[s].instruction_count && rank->subprograms[s].kind == ZB_JOB_LOAD; ++i) {
+      const zb_plan_instruction *instruction = &rank->subprograms[s].instructions[i];
+      bool updated = false;
+      for (int k = 0; k < instruction->input_count && !updated; ++k) {
+        const zb_plan_operand *x = &instruction->inputs[k];
+        if (x->rank >= 0 && x->base == 0) updated = written_by_optimizer(rank, accesses, x->offset, x->offset + 1);
+      }
+      for (int k = 0; k < instruction->output_count && updated; ++k) {
+        const zb_plan_operand *out = &instruction->outputs[k];
+        uint64_t bytes = zb_dtype_bytes(out->dtype);
+        for (int d = 0; d < out->rank; ++d)
+          bytes *= (uint64_t)out->shape[d];
+        bool renewed = bytes == 0;
+        for (int other = 0; other < rank->subprogram_count && !renewed; ++other)
+          renewed = rank->subprograms[other].kind == ZB_JOB_OPT &&
+                    zb_segments_cover(&accesses[other].writes[0], out->offset, out->offset + bytes);
+        if (!renewed)
+          return ZB_RULE("load", "rank %d: LOAD computes %s at %" PRIu64 " from a parameter that is updated, but no OPT computes it anew",
+                         rank->rank, instruction->op, out->offset);
+      }
+    }
+  return NULL;
+}
+
 /* Constants that LOAD computes are written before they are read, and no others are written. */
 static zb_status verify_load(const zb_plan *plan, const zb_plan_rank *rank, const zb_access *accesses) {
   zb_status status = NULL;
@@ -393,6 +440,8 @@ zb_status zb_verify_rank(const zb_plan *plan, int index, const zb_access *access
   for (int i = 0; i < rank->subprogram_count; ++i)
     ZB_TRY(verify_subprogram(rank, &rank->subprograms[i], &accesses[i]));
   ZB_TRY(verify_load(plan, rank, accesses));
+  ZB_TRY(verify_copies_written(rank, accesses));
+  ZB_TRY(verify_copies_renewed(rank, accesses));
   positions it;
   ZB_TRY(positions_init(&it, plan, rank));
   zb_status status = verify_complete(&it);

@@ -162,6 +162,19 @@ static void constant_never_computed(zb_plan *p) {
 static void constant_not_computed(zb_plan *p) {
   p->ranks[0].constants[1].computed = false;
 }
+/* LOAD computes 'ramp' from the trained parameter 'w'. */
+static void copy_never_renewed(zb_plan *p) {
+  zb_plan_instruction *it = instruction(p, 0, SAMPLE_LOAD, 0);
+  it->inputs = zb_plan_alloc(p, sizeof *it->inputs);
+  it->inputs[0] = it->outputs[0];
+  it->inputs[0].offset = p->ranks[0].parameters[0].tensor.offset;
+  it->input_count = 1;
+}
+static void opt_writes_constant(zb_plan *p) {
+  zb_plan_operand *out = &instruction(p, 1, SAMPLE_OPT, 0)->outputs[0];
+  out->offset = p->ranks[1].constants[0].tensor.offset;
+  out->shape[0] = 1;
+}
 static void constant_read_early(zb_plan *p) {
   zb_plan_instruction *it = instruction(p, 0, SAMPLE_LOAD, 0);
   it->accumulate = true;
@@ -328,6 +341,8 @@ static const struct breakage {
     {"parameter updated twice", updated_twice, "optimizer", "both update arena byte"},
     {"constant never computed", constant_never_computed, "load", "no LOAD computes the constant 'ramp'"},
     {"constant that is not computed", constant_not_computed, "load", "where no constant is computed"},
+    {"copy never renewed", copy_never_renewed, "load", "from a parameter that is updated, but no OPT computes it anew"},
+    {"OPT writes a constant", opt_writes_constant, "load", "an OPT may not write to the constant 'one'"},
     {"constant read early", constant_read_early, "load", "before it is computed"},
     {"F writes parameters", f_writes_parameters, "ranges", "a F may not write to the region parameters"},
     {"slots without a base", base_zero_in_slots, "ranges", "lies in the slots, which only bases may address"},
