@@ -279,9 +279,9 @@ bool zb_onnx_arguments_cast(zb_onnx_node *n, zb_dtype *out) {
     return true;
   }
   int64_t to = zb_onnx_node_int(n, "to", 0);
-  if (to > 0 && to < INT32_MAX && zb_onnx_dtype((int32_t)to, out) && *out != ZB_F16 && *out != ZB_BF16) return true;
+  if (to > 0 && to < INT32_MAX && zb_onnx_dtype((int32_t)to, out)) return true;
   zb_onnx_node_fail(
-      n, "f32, f64 (constants only), i64, i32 and bool are supported; export the model in float32 (model.float())",
+      n, "f32, bf16, f16, f64 (constants only), i64, i32 and bool are supported; export the model in float32 (model.float())",
       "cast to %s (%" PRId64 ") is not supported", zb_onnx_dtype_text((int32_t)to), to);
   return false;
 }

@@ -295,6 +295,7 @@ zb_result zb_onnx_fold_clip(zb_onnx_node *n) {
 zb_result zb_onnx_fold_cast(zb_onnx_node *n) {
   zb_dtype dtype;
   if (!zb_onnx_arguments_cast(n, &dtype)) return ZB_FAIL;
+  if (dtype == ZB_BF16 || dtype == ZB_F16) return ZB_OK; /* stays an op: rounded by its kernel, when a plan is loaded */
   return zb_onnx_node_set_constant(n, 0, zb_onnx_const_cast(n->im, zb_onnx_node_constant(n, 0), dtype));
 }
 

@@ -38,10 +38,16 @@ static size_t value_index(const zb_onnx *im, const char *name) {
   return (size_t)zb_map_get_or(im->names, name, 0);
 }
 
+static bool is_float_dtype(int64_t number) {
+  zb_dtype dtype;
+  if (number < 0 || number > INT32_MAX || !zb_onnx_dtype((int32_t)number, &dtype)) return false;
+  return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
+}
+
 static bool gradient_flows(const zb_onnx_op *row, const Onnx__NodeProto *node, size_t input) {
   if (strcmp(node->op_type, "Cast") == 0) {
     for (size_t i = 0; i < node->n_attribute; i++) {
-      if (node->attribute[i]->name && strcmp(node->attribute[i]->name, "to") == 0) return node->attribute[i]->i == 1;
+      if (node->attribute[i]->name && strcmp(node->attribute[i]->name, "to") == 0) return is_float_dtype(node->attribute[i]->i);
     }
   }
   return (row->gradient >> (input < 31 ? input : 31)) & 1;

@@ -811,8 +811,23 @@ def errors():
     bad("random", bytes(random.integers(0, 256, 200, dtype=np.uint8)), "not an ONNX model")
 
 
+def narrow_casts():
+    """What torch.autocast exports: casts to bf16 or f16 and back around ops; weights stay float32."""
+    for kind, text in ((TensorProto.BFLOAT16, "bf16"), (TensorProto.FLOAT16, "f16")):
+        for fold in (False, True):
+            x = numbers(2, 3)
+            nodes = [node("Cast", "x", "l", to=kind), node("Cast", "l", "y", to=TensorProto.FLOAT)]
+            good(f"cast-{text}{'-constant' if fold else ''}", nodes, {"x": x}, fold=fold)
+    x, w = (np.rint(4 * numbers(*shape)) / F(4) for shape in ((2, 4), (4, 3)))  # products that f16 holds
+    casts = [node("Cast", "x", "xl", to=TensorProto.FLOAT16), node("Cast", "m.w", "wl", to=TensorProto.FLOAT16)]
+    product = [node("MatMul", "xl wl", "p"), node("Relu", "p", "r"), node("Cast", "r", "y", to=TensorProto.FLOAT)]
+    good("product-f16", casts + product, {"x": x}, {"m.w": w})
+    good("product-of-cast-weight", casts[1:] + [node("Cast", "wl", "wf", to=1), node("MatMul", "x wf", "y")], {"x": x}, {"m.w": w},
+         trained=["m.w", "m.scale"])
+
+
 def main():
-    for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors, listed_cases):
+    for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors, listed_cases, narrow_casts):
         make()
     with open(os.path.join(HERE, "cases.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in table) + "\n]\n")
