@@ -34,18 +34,31 @@
  * The rank starts at its least head or later. For one chunk, F = B and limit p this is (p-1)(F+B-W) + 4(p-1)c: ZB-H1
  * cannot be beaten at its memory.
  *
+ * 5. What the last F of a rank needs has been freed by then. Let s be the stage of the last F of rank r, and t when
+ * that starts. All other F of r are over, and with keep_F of this one they fit the limit; so B and W jobs of r have
+ * given back R = base + m sum(keep_F - free_F) - (keep_F - free_F of s) + keep_F of s - limit before t. Let X(s) be the
+ * least time of such jobs: at most m of a kind, and no more W than B of a stage. As fractions may run it is at least
+ * that of a knapsack again, in which B and then W of a stage are two pieces if B gives back more in its time, and one
+ * piece if W does. So t is the start of r
+ * + sum of the other F + X(s) or later, and the chain from F of s follows: head + m sum(F) - F(s) + X(s) + (F(s) +
+ * tail)
+ * <= step, for the least over s.
+ *
  * Whole backwards: B takes the time of W too, and W is empty.
  *
  * Stage metric: time from the start of a rank's first job to its end. The first B of rank r, of stage s and micro-batch
  * i, starts after F of s and i has started and the chain from there back to the B has run: D(s) after that start, and
  * the rank started no later. With D = min D(s) over its stages, its span is at least D + (m sum(F+B+W) - X) +
- * optimizer, and at least m sum(F+B+W) + optimizer; and 4.
+ * optimizer, and at least m sum(F+B+W) + optimizer; and 4. And 5 for every rank r: where each F of r needs one of rank
+ * q of the same micro-batch, r starts no earlier than q and the least such chain; and the chain from F of s ends with B
+ * and W of a stage of q.
  *
  * Tests: test/passes/schedule/bounds_test.c compares with exhaustive search and with every simulated order.
  */
 #include "passes/schedule/model.h"
 
 #include <math.h>
+#include <string.h>
 
 static int64_t max64(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -61,8 +74,12 @@ typedef struct chains {
   int64_t *head; /* [stages * kinds] */
   int64_t *tail;
   int64_t *loop; /* [stages] D(s): start of F to start of B of one micro-batch */
-  int *by_tail;  /* [chunks * kinds] scratch */
-  item *items;   /* [2 * chunks] scratch */
+  /* For the stage metric, [stages * ranks], -1: no chain. From the start of F on a rank to that of F of a stage; from
+   * the start of F of a stage to the end of W on a rank. */
+  int64_t *from_rank, *to_rank;
+  int64_t *after; /* [stages] from the start of F to the end of the step: F and its tail */
+  int *by_tail;   /* [chunks * kinds] scratch */
+  item *items;    /* [2 * chunks] scratch */
 } chains;
 
 static int64_t optimizer_ps(const zb_problem *p, int rank) {
@@ -135,7 +152,7 @@ static void fill_loop(const chains *c, int from, int64_t *way) {
       *to = max64(*to, start + p->costs[stage].time_ps[ZB_F] + link->time_ps);
     }
   }
-  for (int stage = p->stages - 1; stage >= from; --stage) {
+  for (int stage = p->stages - 1; stage >= 0; --stage) {
     int64_t *start = &way[stage * ZB_KIND_COUNT + ZB_B];
     if (way[stage * ZB_KIND_COUNT + ZB_F] >= 0)
       *start = max64(*start, way[stage * ZB_KIND_COUNT + ZB_F] + p->costs[stage].time_ps[ZB_F]);
@@ -146,18 +163,30 @@ static void fill_loop(const chains *c, int from, int64_t *way) {
     }
   }
   c->loop[from] = way[from * ZB_KIND_COUNT + ZB_B];
+  for (int stage = 0; stage < p->stages; ++stage) {
+    const int64_t *start = &way[stage * ZB_KIND_COUNT];
+    int64_t *there = &c->from_rank[stage * p->ranks + p->stage_rank[from]];
+    int64_t *back = &c->to_rank[from * p->ranks + p->stage_rank[stage]];
+    *there = max64(*there, start[ZB_F]);
+    if (start[ZB_B] >= 0)
+      *back = max64(*back, start[ZB_B] + p->costs[stage].time_ps[ZB_B] + p->costs[stage].time_ps[ZB_W]);
+  }
 }
 
 static void chains_deinit(chains *c) {
   zb_free(c->head);
   zb_free(c->tail);
   zb_free(c->loop);
+  zb_free(c->from_rank);
+  zb_free(c->to_rank);
+  zb_free(c->after);
   zb_free(c->by_tail);
   zb_free(c->items);
 }
 
 static bool chains_init(chains *c, const zb_model *model) {
   const size_t entries = (size_t)model->problem->stages * ZB_KIND_COUNT;
+  const size_t pairs = (size_t)model->problem->stages * (size_t)model->problem->ranks;
   *c = (chains){.model = model};
   c->head = zb_alloc(entries * sizeof(int64_t));
   c->tail = zb_alloc(entries * sizeof(int64_t));
@@ -165,12 +194,20 @@ static bool chains_init(chains *c, const zb_model *model) {
   c->by_tail = zb_alloc((size_t)model->chunks * ZB_KIND_COUNT * sizeof *c->by_tail);
   c->items = zb_alloc(2 * (size_t)model->chunks * sizeof *c->items);
   int64_t *scratch = zb_alloc(entries * sizeof(int64_t));
-  const bool ok = c->head && c->tail && c->loop && c->by_tail && c->items && scratch;
+  c->from_rank = zb_alloc(pairs * sizeof(int64_t));
+  c->to_rank = zb_alloc(pairs * sizeof(int64_t));
+  c->after = zb_alloc((size_t)model->problem->stages * sizeof(int64_t));
+  const bool ok =
+      c->head && c->tail && c->loop && c->from_rank && c->to_rank && c->after && c->by_tail && c->items && scratch;
   if (ok) {
+    memset(c->from_rank, -1, pairs * sizeof(int64_t));
+    memset(c->to_rank, -1, pairs * sizeof(int64_t));
     fill_heads(c);
     fill_tails(c, scratch);
-    for (int stage = 0; stage < model->problem->stages; ++stage)
+    for (int stage = 0; stage < model->problem->stages; ++stage) {
       fill_loop(c, stage, scratch);
+      c->after[stage] = model->problem->costs[stage].time_ps[ZB_F] + c->tail[stage * ZB_KIND_COUNT];
+    }
   }
   zb_free(scratch);
   return ok;
@@ -331,6 +368,98 @@ static int64_t bound_memory(const chains *c, int rank) {
   return max64(after, first + bound_span(c, rank)) + optimizer_ps(model->problem, rank);
 }
 
+/* ---- Bound 5 ---- */
+
+/* The least time, rounded down generously, of items that give back so many bytes, `count` of each at most (all of them
+ * if they never do); those with the most bytes a time first, the last one in part. */
+static int64_t least_work(const item *items, int item_count, int64_t count, int64_t bytes) {
+  double work = 0, last_rate = INFINITY;
+  int last = -1;
+  for (int round = 0; bytes > 0; ++round) {
+    int best = -1;
+    double best_rate = 0;
+    for (int i = 0; i < item_count; ++i) {
+      if (items[i].bytes <= 0) continue;
+      const double rate = items[i].time > 0 ? (double)items[i].bytes / (double)items[i].time : 1e300;
+      const bool taken = last >= 0 && (rate > last_rate || (rate == last_rate && i <= last));
+      if (taken || rate <= best_rate) continue;
+      best_rate = rate;
+      best = i;
+    }
+    if (best < 0) break;
+    const item *x = &items[best];
+    const double wanted = (double)bytes / (double)x->bytes;
+    work += (double)x->time * (wanted < (double)count ? wanted : (double)count);
+    bytes -= bytes / x->bytes >= count ? count * x->bytes : bytes;
+    last = best;
+    last_rate = best_rate;
+  }
+  return work > 1 ? (int64_t)(work * (1 - 1e-12)) - 1 : 0;
+}
+
+/* B and W of a stage as pieces to be taken one after the other, of falling bytes a time. */
+static void fill_pieces(const zb_stage_cost *cost, item pieces[2]) {
+  const item b = {cost->time_ps[ZB_B], cost->free_bytes[ZB_B] - cost->keep_bytes[ZB_B]};
+  const item w = {cost->time_ps[ZB_W], cost->free_bytes[ZB_W] - cost->keep_bytes[ZB_W]};
+  const bool is_falling = (double)b.bytes * (double)w.time >= (double)w.bytes * (double)b.time;
+  pieces[0] = is_falling ? b : (item){b.time + w.time, b.bytes + w.bytes};
+  pieces[1] = is_falling ? w : (item){0, 0};
+}
+
+/* Least time from the start of rank r to the start of its last F and then along the chain `then`[stage * stride] from
+ * there, -1 where there is none; 0: not known. */
+static int64_t bound_last_f(const chains *c, int rank, const int64_t *then, int stride) {
+  const zb_problem *p = c->model->problem;
+  const int chunks = c->model->chunks;
+  const int *stages = &c->model->rank_stages[rank * chunks];
+  const int64_t limit = zb_rank_limit(p, rank);
+  int64_t held = base_bytes(p, rank), forward = 0, least = INT64_MAX;
+  for (int k = 0; k < chunks; ++k) {
+    const zb_stage_cost *cost = &p->costs[stages[k]];
+    held += p->micro_batches * held_after(cost, ZB_F);
+    forward += p->micro_batches * cost->time_ps[ZB_F];
+    fill_pieces(cost, &c->items[2 * k]);
+  }
+  for (int k = 0; k < chunks; ++k) {
+    const zb_stage_cost *cost = &p->costs[stages[k]];
+    const int64_t chain = then[stages[k] * stride];
+    if (chain < 0) return 0;
+    const int64_t over = limit ? held + cost->free_bytes[ZB_F] - limit : 0;
+    const int64_t freeing = least_work(c->items, 2 * chunks, p->micro_batches, over);
+    const int64_t time = forward - cost->time_ps[ZB_F] + freeing + chain;
+    if (time < least) least = time;
+  }
+  return least;
+}
+
+/* The span of a rank, by the last F of every rank. Without its optimizer. */
+static int64_t bound_span_last_f(const chains *c, int rank) {
+  const zb_problem *p = c->model->problem;
+  int64_t best = 0;
+  for (int other = 0; other < p->ranks; ++other) {
+    int64_t offset = INT64_MAX;
+    for (int k = 0; k < c->model->chunks; ++k) {
+      const int64_t way = c->from_rank[c->model->rank_stages[other * c->model->chunks + k] * p->ranks + rank];
+      if (way < offset) offset = way;
+    }
+    const int64_t time = offset >= 0 ? bound_last_f(c, other, &c->to_rank[rank], p->ranks) : 0;
+    if (time > 0) best = max64(best, offset + time);
+  }
+  return best;
+}
+
+/* The step, by the last F of a rank. */
+static int64_t bound_step_last_f(const chains *c, int rank) {
+  const zb_model *model = c->model;
+  int64_t first = INT64_MAX;
+  for (int k = 0; k < model->chunks; ++k) {
+    const int stage = model->rank_stages[rank * model->chunks + k];
+    if (c->head[stage * ZB_KIND_COUNT] < first) first = c->head[stage * ZB_KIND_COUNT];
+  }
+  const int64_t time = bound_last_f(c, rank, c->after, 1);
+  return time > 0 ? first + time : 0;
+}
+
 static int64_t bound_of(const zb_problem *problem, bool stage_metric) {
   zb_model model;
   zb_status status = zb_model_init(problem, &model);
@@ -342,10 +471,13 @@ static int64_t bound_of(const zb_problem *problem, bool stage_metric) {
   int64_t best = 0;
   if (chains_init(&c, &model))
     for (int rank = 0; rank < problem->ranks; ++rank) {
-      if (stage_metric)
-        best = max64(best, bound_span(&c, rank) + optimizer_ps(problem, rank));
-      else
+      if (stage_metric) {
+        const int64_t span = max64(bound_span(&c, rank), bound_span_last_f(&c, rank));
+        best = max64(best, span + optimizer_ps(problem, rank));
+      } else {
         best = max64(best, max64(bound_rank(&c, rank), bound_memory(&c, rank)));
+        best = max64(best, bound_step_last_f(&c, rank));
+      }
     }
   chains_deinit(&c);
   zb_model_deinit(&model);

@@ -2,6 +2,8 @@
  *
  *   F0 F1 F2 .. .. B0 W0 F3        one column a job (or a common unit of time), ".." is idle
  *   F0--F1--F2--......B0--W0--     times to scale where they do not fit such columns
+ *   1.000 ms                       and one part of the time beneath the other where labels do not fit these
+ *   FFFFFBBBWFFFB..                kinds alone where that would be too many parts
  *   0F0 [0B0] 0F1                  the lists as they stand, a cell marked
  *
  * With one chunk a rank a cell leaves the stage out, as it is the line. Tests: test/passes/schedule/chart_test.c,
@@ -15,6 +17,8 @@
 
 /* Cells of a marked chart to the left and to the right of the mark. */
 enum { MARK_WINDOW = 10, COLUMNS_DEFAULT = 100 };
+/* Most parts of a chart to scale. */
+enum { PARTS_MAX = 12 };
 
 static void label(const zb_problem *problem, zb_job job, char text[32]) {
   if (problem->stages == problem->ranks)
@@ -85,30 +89,6 @@ static void add_cells(zb_text *out, const zb_problem *problem, const zb_order *o
   }
 }
 
-static void add_scaled(zb_text *out, const zb_problem *problem, const zb_order *order, const zb_simulation *simulation,
-                       int columns) {
-  char *line = zb_alloc((size_t)columns + 1);
-  if (!line) {
-    out->failed = true;
-    return;
-  }
-  const double scale = columns / (double)simulation->step_ps;
-  for (int rank = 0; rank < order->ranks; ++rank) {
-    memset(line, '.', (size_t)columns);
-    for (int i = 0; i < order->counts[rank]; ++i) {
-      const int start = (int)((double)simulation->jobs[rank][i].start_ps * scale);
-      int end = (int)((double)simulation->jobs[rank][i].end_ps * scale);
-      char text[32];
-      if (end > columns) end = columns;
-      label(problem, order->jobs[rank][i], text);
-      for (int k = start; k < end; ++k)
-        line[k] = (size_t)(k - start) < strlen(text) ? text[k - start] : '-';
-    }
-    zb_text_add(out, "%s\n", line);
-  }
-  zb_free(line);
-}
-
 static void add_time(zb_text *out, int64_t ps) {
   static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
   double value = (double)ps;
@@ -118,6 +98,63 @@ static void add_time(zb_text *out, int64_t ps) {
     ++unit;
   }
   zb_text_add(out, "%.*f %s", unit ? 3 : 0, value, units[unit]);
+}
+
+/* How many columns the step takes if every label has room, and `more` behind it. */
+static double columns_for_labels(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation,
+                                 int more) {
+  double scale = 0;
+  for (int rank = 0; rank < order->ranks; ++rank)
+    for (int i = 0; i < order->counts[rank]; ++i) {
+      const zb_job_times times = simulation->jobs[rank][i];
+      char text[32];
+      label(problem, order->jobs[rank][i], text);
+      const double time = (double)(times.end_ps - times.start_ps), wanted = (double)strlen(text) + more;
+      if (time > 0 && wanted / time > scale) scale = wanted / time;
+    }
+  return scale * (double)simulation->step_ps;
+}
+
+/* The jobs of a rank, `columns` wide; without labels every column of a job is its kind. */
+static void draw_rank(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation, int rank,
+                      int columns, bool labels, char *line) {
+  const double scale = columns / (double)simulation->step_ps;
+  memset(line, '.', (size_t)columns);
+  for (int i = 0; i < order->counts[rank]; ++i) {
+    const int start = (int)((double)simulation->jobs[rank][i].start_ps * scale);
+    int end = (int)((double)simulation->jobs[rank][i].end_ps * scale);
+    char text[32];
+    if (end > columns) end = columns;
+    label(problem, order->jobs[rank][i], text);
+    const size_t kind_at = strcspn(text, "FBW");
+    for (int k = start; k < end; ++k)
+      line[k] = !labels ? text[kind_at] : (size_t)(k - start) < strlen(text) ? text[k - start] : '-';
+  }
+}
+
+static void add_scaled(zb_text *out, const zb_problem *problem, const zb_order *order, const zb_simulation *simulation,
+                       int columns) {
+  const double wanted = columns_for_labels(problem, order, simulation, 1);
+  const bool labels = wanted <= (double)PARTS_MAX * columns;
+  const bool fits = columns_for_labels(problem, order, simulation, 0) <= columns;
+  const int parts = fits || !labels ? 1 : (int)(wanted / columns) + 1, all = parts * columns;
+  char *lines = zb_alloc((size_t)order->ranks * (size_t)all);
+  if (!lines) {
+    out->failed = true;
+    return;
+  }
+  for (int rank = 0; rank < order->ranks; ++rank)
+    draw_rank(problem, order, simulation, rank, all, labels, &lines[(size_t)rank * (size_t)all]);
+  for (int part = 0; part < parts; ++part) {
+    if (parts > 1) {
+      zb_text_add(out, "%sfrom ", part ? "\n" : "");
+      add_time(out, (int64_t)((double)simulation->step_ps / parts * part));
+      zb_text_add(out, "\n");
+    }
+    for (int rank = 0; rank < order->ranks; ++rank)
+      zb_text_add(out, "%.*s\n", columns, &lines[(size_t)rank * (size_t)all + (size_t)part * (size_t)columns]);
+  }
+  zb_free(lines);
 }
 
 /* Jobs of one unit, messages free: one column a job. False if the order cannot finish or memory is out. */

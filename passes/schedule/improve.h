@@ -2,12 +2,7 @@
 #ifndef ZB_PASSES_SCHEDULE_IMPROVE_H
 #define ZB_PASSES_SCHEDULE_IMPROVE_H
 
-#include "passes/schedule/build.h"
-
-/* The places of a rank from first to last have changed. */
-typedef struct zb_improve_change {
-  int rank, first, last;
-} zb_improve_change;
+#include "passes/schedule/retime.h"
 
 /* Scratch memory for one workshop. */
 typedef struct zb_improver {
@@ -15,13 +10,11 @@ typedef struct zb_improver {
   int64_t reference; /* time that no rank can go below: of the search's rules too */
   int64_t aim;       /* what a rank takes more counts: the target where that is higher */
   zb_slot *current, *undo;
-  int64_t *start, *start_next; /* [jobs] */
-  int64_t *span, *span_next;   /* [ranks] */
-  int32_t *place;              /* [jobs] index in its rank's list */
-  int32_t *path;               /* [2 * jobs] rank and index of jobs that start when the job before them ends */
+  zb_retimer times; /* of current */
+  int32_t *path;    /* [2 * jobs] rank and index of jobs that start when the job before them ends */
   int path_length;
   double *history;
-  zb_improve_change *changes; /* [ranks] */
+  zb_change *changes; /* [ranks] */
 } zb_improver;
 
 enum { ZB_IMPROVE_HISTORY_MAX = 4096 };

@@ -1,10 +1,11 @@
 /* The search against the best known: 12 published settings, memory 1p to 2p, four placements, both metrics; and how its
  * time grows.
  *
- *   zb-bench-schedule [BUDGET [MODEL]]
+ *   zb-bench-schedule [BUDGET[,SEED] [WORD...]]
  *
- * BUDGET: evaluations for each memory limit tried [the default of the search]. One line a search: bubble by its metric,
- * the other metric of the same order, the lower bound, the best known at that memory (test/bench/schedule.json has the
+ * BUDGET: evaluations for each memory limit tried [0: the default of the search]. WORDs choose the rows that have all
+ * of them: 1.5B p8 m24 v 1.25p stage; growth alone gives the second table. One line a search: bubble by its metric, the
+ * other metric of the same order, the lower bound, the best known at that memory (test/bench/schedule.json has the
  * source), and a mark where ours is worse. Built by hand (target zb-bench-schedule); never a test.
  */
 #include <jansson.h>
@@ -89,13 +90,13 @@ typedef struct totals {
   double seconds;
 } totals;
 
-static zb_status run(setting *x, int64_t budget, const json_t *known, double memory, const char *label, totals *t) {
-  const zb_search_params params = {.budget = budget};
+static zb_status run(setting *x, const zb_search_params *params, const json_t *known, double memory, const char *label,
+                     totals *t) {
   zb_search_report report;
   zb_order order;
   zb_simulation simulation;
   const double start = seconds();
-  ZB_TRY(zb_search(&x->problem, &params, &order, &report));
+  ZB_TRY(zb_search(&x->problem, params, &order, &report));
   const double taken = seconds() - start;
   zb_status status = zb_simulate(&x->problem, &order, &simulation);
   if (!status) {
@@ -118,7 +119,18 @@ static zb_status run(setting *x, int64_t budget, const json_t *known, double mem
   return status;
 }
 
-static zb_status run_setting(const json_t *json, int64_t budget, totals *t) {
+/* Whether the text has all the words. */
+static bool is_wanted(const char *text, char **words) {
+  char padded[160], word[64];
+  snprintf(padded, sizeof padded, " %s ", text);
+  for (; *words; ++words) {
+    snprintf(word, sizeof word, " %s ", *words);
+    if (!strstr(padded, word)) return false;
+  }
+  return true;
+}
+
+static zb_status run_setting(const json_t *json, const zb_search_params *params, char **words, totals *t) {
   static const double memories[] = {1, 1.25, 1.5, 1.75, 2};
   static setting x;
   const double times[] = {json_number_value(json_object_get(json, "f")), json_number_value(json_object_get(json, "b")),
@@ -136,14 +148,16 @@ static zb_status run_setting(const json_t *json, int64_t budget, totals *t) {
         ZB_TRY(make(&x, placements[i].name, ranks, placements[i].chunks, micro_batches, times,
                     json_number_value(json_object_get(json, "memory_ratio")), memories[k]));
         x.problem.metric = metric ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
-        ZB_TRY(run(&x, budget, known, memories[k], label, t));
+        char text[96];
+        snprintf(text, sizeof text, "%s %gp %s", label, memories[k], metric ? "stage" : "barrier");
+        if (is_wanted(text, words)) ZB_TRY(run(&x, params, known, memories[k], label, t));
       }
   }
   return NULL;
 }
 
 /* How the time of zb and of a search grow with ranks and micro-batches. */
-static zb_status run_growth(int64_t budget) {
+static zb_status run_growth(const zb_search_params *params) {
   static const struct {
     int ranks, micro_batches;
   } rows[] = {{4, 16}, {8, 32}, {16, 64}, {32, 128}, {64, 256}, {64, 512}, {8, 128}, {8, 512}, {64, 64}};
@@ -154,14 +168,13 @@ static zb_status run_growth(int64_t budget) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     ZB_TRY(make(&x, "plain", rows[i].ranks, 1, rows[i].micro_batches, times, 0.43, 1.5));
     x.problem.metric = ZB_METRIC_STAGE;
-    const zb_search_params params = {.budget = budget};
     zb_search_report report;
     zb_order order;
     const double start = seconds();
     ZB_TRY(zb_schedule_run(zb_schedule_find("zb", NULL), &x.problem, &order));
     zb_order_deinit(&order);
     const double middle = seconds();
-    ZB_TRY(zb_search(&x.problem, &params, &order, &report));
+    ZB_TRY(zb_search(&x.problem, params, &order, &report));
     zb_order_deinit(&order);
     printf("p %-3d m %-12d %10d %12.1f %12.1f %12lld %10.2f\n", rows[i].ranks, rows[i].micro_batches,
            3 * rows[i].ranks * rows[i].micro_batches, (middle - start) * 1e3, (seconds() - middle) * 1e3,
@@ -171,7 +184,13 @@ static zb_status run_growth(int64_t budget) {
 }
 
 int main(int argc, char **argv) {
-  const int64_t budget = argc > 1 ? atoll(argv[1]) : 0;
+  zb_search_params params = {0};
+  if (argc > 1) {
+    char *end;
+    params.budget = strtoll(argv[1], &end, 10);
+    if (*end == ',') params.seed = strtoull(end + 1, NULL, 10);
+  }
+  char *none = NULL, **const words = argc > 2 ? &argv[2] : &none;
   json_error_t error;
   json_t *root = json_load_file(ZB_SOURCE_DIR "/test/bench/schedule.json", 0, &error);
   if (!root) {
@@ -185,11 +204,10 @@ int main(int argc, char **argv) {
   printf("%-26s %6s %-7s %7s %7s %7s  %6s %-24s %6s\n", "setting", "memory", "metric", "ours %", "other %", "bound %",
          "known", "whose", "ms");
   json_array_foreach(json_object_get(root, "settings"), index, json) {
-    const bool wanted = argc < 3 || !strcmp(argv[2], json_string_value(json_object_get(json, "model")));
-    if (!status && wanted) status = run_setting(json, budget, &t);
+    if (!status) status = run_setting(json, &params, words, &t);
   }
   printf("%d searches in %.1f s: %d proven best, %d worse than the best known\n", t.rows, t.seconds, t.proven, t.worse);
-  if (!status) status = run_growth(budget);
+  if (!status && is_wanted("growth", words)) status = run_growth(&params);
   json_decref(root);
   return status ? fail(status) : 0;
 }

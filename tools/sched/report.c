@@ -84,8 +84,8 @@ void sched_print_summary(const sched_case *c) {
   printf("time         %.3f %s (%s metric)\n", (double)s.time_ps / time.size, time.name, metric_name(c));
   printf("bubble       %.2f%% barrier, %.2f%% stage\n", 100 * c->simulation.bubble_barrier,
          100 * c->simulation.bubble_stage);
-  printf("lower bound  %.3f %s: no order is faster; this one is %.2f%% above\n", (double)s.bound_ps / time.size, time.name,
-         100 * s.above);
+  printf("lower bound  %.3f %s: no order is faster; this one is %.2f%% above\n", (double)s.bound_ps / time.size,
+         time.name, 100 * s.above);
   printf("peak memory  %.3f to %.3f %s a rank\n", (double)least / memory.size, (double)most / memory.size, memory.name);
   if (c->searched) print_search(c);
   if (c->choice.schedule && c->choice.schedule->two_pipelines)
@@ -107,7 +107,8 @@ zb_status sched_print_path(const sched_case *c) {
   if (!text) return ZB_OUT_OF_MEMORY();
   const unit time = time_unit(c->simulation.step_ps);
   printf("critical path of the step: %.3f %s of jobs, %.3f %s of messages\n%s",
-         (double)(c->simulation.step_ps - messages) / time.size, time.name, (double)messages / time.size, time.name, text);
+         (double)(c->simulation.step_ps - messages) / time.size, time.name, (double)messages / time.size, time.name,
+         text);
   zb_free(text);
   return NULL;
 }
@@ -165,7 +166,8 @@ static void print_json_jobs(const sched_case *c) {
 static void print_json_search(const zb_search_report *r) {
   printf(", \"search\": {\"evaluations\": %lld, \"start\": ", (long long)r->evaluations);
   print_string(r->start);
-  printf(", \"start_time\": %.9f, \"bound\": %.9f, \"summary\": ", ms(r->start_ps), ms(r->bound_ps));
+  printf(", \"start_time\": %.9f, \"bound\": %.9f, \"proven\": %s, \"summary\": ", ms(r->start_ps), ms(r->bound_ps),
+         r->proven ? "true" : "false");
   print_string(r->summary);
   printf("}");
 }
