@@ -81,7 +81,9 @@ bool zb_cost_text(MlirOperation op, const zb_op_def *def, char text[ZB_COST_TEXT
   if (zb_op_is(op, "zb.accumulate")) return accumulate_text(op, text);
   if (!def || def->op_class != ZB_CLASS_KERNEL || !zb_op_view_get(op, &view, &storage)) return false;
   if (!append(text, &length, def->name)) return false;
-  for (int i = 0; i < view.operand_count; ++i) {
+  int operands = view.operand_count; // absent ones at the end are no part of the name: a row may get a new one
+  while (operands > 0 && view.operands[operands - 1].rank < 0) --operands;
+  for (int i = 0; i < operands; ++i) {
     const char *word = view.operands[i].rank < 0 ? "-" : zb_shape_text(&view.operands[i], shape);
     if (!append(text, &length, " ") || !append(text, &length, word)) return false;
   }

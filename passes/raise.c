@@ -4,7 +4,8 @@
 //   x * sigmoid(x)                                     zb.silu
 //   scale * x / sqrt(mean(x^2) + eps)                  zb.rms_norm      (and zb.layer_norm)
 //   matmul(softmax(matmul(q, k^T) * s + mask), v)      zb.attention
-//   pow(x, 2)                                          mul(x, x)        (what no other pattern took)
+//   matmul(x, w) + bias                                zb.matmul with three operands   (what no other pattern took)
+//   pow(x, 2)                                          mul(x, x)                       (likewise)
 //
 // A pattern is tried at every op as its last one, in program order, so inner patterns come first. A value inside of a pattern that
 // somebody else reads prevents it. What is left over without readers is erased. Raising changes rounding, so it is made on the whole
@@ -29,6 +30,7 @@ static const struct {
     {"norm", zb_raise_rms_norm, false},
     {"norm", zb_raise_norm_bias, false},
     {"attention", zb_raise_attention, false},
+    {"bias", zb_raise_bias, true}, // after attention, whose masks are added to products too
     {"power", zb_raise_power, true},
 };
 enum { PATTERN_COUNT = sizeof patterns / sizeof patterns[0] };
@@ -57,7 +59,7 @@ static zb_result check_groups(MlirOperation function, const char *only) {
     memcpy(name, at, length);
     name[length] = '\0';
     const char *nearest = zb_nearest(name, names, PATTERN_COUNT);
-    return zb_op_error_at(function, "known: gelu, silu, norm, attention, power", "zb-raise has no pattern '%s'%s%s%s", name,
+    return zb_op_error_at(function, "known: gelu, silu, norm, attention, bias, power", "zb-raise has no pattern '%s'%s%s%s", name,
                           nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
   }
   return ZB_OK;
@@ -109,13 +111,13 @@ cleanup:
 }
 
 static const zb_option_def options[] = {
-    {"only", "", "raise only these: a list of gelu, silu, norm, attention, power"},
+    {"only", "", "raise only these: a list of gelu, silu, norm, attention, bias, power"},
     {0},
 };
 
 const zb_pass_def zb_pass_raise = {
     .name = "zb-raise",
-    .summary = "put one op in the place of what exporters take apart: GELU, SiLU, norms, attention",
+    .summary = "put one op in the place of what exporters take apart: GELU, SiLU, norms, attention, products with a bias",
     .options = options,
     .requires_level = "graph",
     .run = run,

@@ -26,6 +26,7 @@ zb_raised zb_raise_rms_norm(const zb_raise_context *context, MlirOperation root)
 zb_raised zb_raise_layer_norm(const zb_raise_context *context, MlirOperation root);
 zb_raised zb_raise_norm_bias(const zb_raise_context *context, MlirOperation root);
 zb_raised zb_raise_attention(const zb_raise_context *context, MlirOperation root);
+zb_raised zb_raise_bias(const zb_raise_context *context, MlirOperation root);
 zb_raised zb_raise_power(const zb_raise_context *context, MlirOperation root);
 
 /* Replaces the root by a value; RAISED, or FAILED where the builder failed. */

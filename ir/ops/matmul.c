@@ -1,5 +1,5 @@
-/* zb.matmul: out[.., m, n] = sum over k of lhs[.., m, k] * rhs[.., k, n], leading dimensions broadcast; and its
- * gradient.
+/* zb.matmul: out[.., m, n] = sum over k of lhs[.., m, k] * rhs[.., k, n] (+ bias[n]), leading dimensions broadcast; and
+ * its gradient.
  *
  * A transposed operand is an attribute, so every product of the gradient is one zb.matmul on the values as they are
  * stored: no zb.transpose is ever needed.
@@ -10,7 +10,7 @@
 
 #include <inttypes.h>
 
-enum { LHS, RHS, DOUT };
+enum { LHS, RHS, BIAS, DOUT = 2 };
 
 /* The sizes of a product and the broadcast leading dimensions (with m and n at the end: the shape of out). */
 typedef struct product {
@@ -55,7 +55,10 @@ static zb_result infer(const zb_op_view *op, zb_shape *results, int count, zb_op
   product p;
   if (!check_product(op, &p, error)) return ZB_FAIL;
   results[0] = p.out;
-  return zb_check_sum_dtype(op, p.out.dtype, &results[0].dtype, "C6", error);
+  if (!zb_check_sum_dtype(op, p.out.dtype, &results[0].dtype, "C6", error)) return ZB_FAIL;
+  if (op->operand_count <= BIAS || op->operands[BIAS].rank < 0) return ZB_OK;
+  zb_shape row = {.dtype = results[0].dtype, .rank = 1, .dims = {p.n}};
+  return zb_check_type(op, BIAS, &row, "one for each column of the product", "C7", error);
 }
 
 static zb_cost cost(const zb_op_view *op, const zb_shape *results, int count) {
@@ -63,13 +66,16 @@ static zb_cost cost(const zb_op_view *op, const zb_shape *results, int count) {
   const zb_shape *lhs = &op->operands[LHS];
   bool transpose_lhs = zb_attr_bool(&op->attrs, "transpose_lhs", false);
   double flops = 2 * zb_elements(&results[0]) * (double)lhs->dims[lhs->rank - (transpose_lhs ? 2 : 1)];
-  return (zb_cost){.flops = flops, .product_flops = flops};
+  bool bias = op->operand_count > BIAS && op->operands[BIAS].rank >= 0;
+  return (zb_cost){.flops = flops + (bias ? zb_elements(&results[0]) : 0), .product_flops = flops};
 }
 
 static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
   zb_op_view view;
   zb_op_view_storage storage;
   if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
+  if (mlirOperationGetNumOperands(op) > BIAS && needs[BIAS]) /* as the add that it stands for */
+    din[BIAS] = zb_build_sum_to(b, dout[0], &view.operands[BIAS]);
   /* The gradient of an f32 sum of bf16 products is rounded before it is multiplied again, as that of a bf16 result is. */
   MlirValue gradient = zb_build_cast(b, dout[0], view.operands[LHS].dtype);
   zb_attr attrs[] = {zb_bool("transpose_lhs", zb_attr_bool(&view.attrs, "transpose_lhs", false)),
@@ -88,9 +94,10 @@ static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, co
 
 const zb_op_def zb_op_matmul = {
     .name = "matmul",
-    .summary = "Matrix product over the last two dimensions; leading ones broadcast.",
-    .doc = PRODUCT_DOC " C6: dtype, if it is there, is the type of the operands, or f32 for bf16 and f16.\n",
-    .operands = "lhs, rhs",
+    .summary = "Matrix product over the last two dimensions, and a bias a column; leading dimensions broadcast.",
+    .doc = PRODUCT_DOC " C6: dtype, if it is there, is the type of the operands, or f32 for bf16 and f16. C7: bias, if it is "
+                       "there, is a vector of n elements of the type of out.\n",
+    .operands = "lhs, rhs, bias?",
     .results = "out",
     .attrs = ZB_ATTRS(TRANSPOSE_ATTRS, ZB_SUM_DTYPE_ATTR),
     .op_class = ZB_CLASS_KERNEL,

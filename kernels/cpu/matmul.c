@@ -1,16 +1,23 @@
 /* Matrix products: strided operands, broadcast batches, tiles of dnnl_sgemm.
  *
  * The tile grid depends on shapes only. Large products are cut so that several threads find work; small batched ones
- * are grouped. Operands in bf16 are widened block by block into scratch, summed in f32 over the blocks of k in order, and
- * the result is stored as f32 (into an f32 sum directly) or rounded once. Tests: test/kernels/fast_matmul_test.c,
- * test/kernels/fast_bf16_test.c
+ * are grouped. A bias is added to a tile while it is in cache. Operands in bf16 are widened block by block into scratch,
+ * summed in f32 over the blocks of k in order, and the result is stored as f32 (into an f32 sum directly) or rounded once.
+ * Tests: test/kernels/fast_matmul_test.c, test/kernels/fast_bf16_test.c
  */
+#ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/bf16.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/sgemm.h"
 
 #include <stdatomic.h>
 #include <string.h>
+
+#define ZB_ISA_BODY "kernels/cpu/matmul.c"
+#include "kernels/cpu/isa_each.h"
+
+typedef void (*add_bias)(float *out, int64_t stride, int64_t rows, int64_t columns, const float *bias);
 
 typedef struct product {
   int64_t m, n, k;
@@ -18,6 +25,8 @@ typedef struct product {
   const uint16_t *narrow_lhs, *narrow_rhs;
   float *out;
   uint16_t *narrow_out; /* instead of out, for a bf16 result */
+  const zb_tensor *bias; /* of the type of the result; NULL: none */
+  add_bias add_bias;
   bool accumulate;
   zb_loop batch; /* of the leading dimensions; operands: lhs, rhs */
   int64_t tile_m, tile_n, tiles_m, tiles_n;
@@ -69,6 +78,11 @@ static bool product_init(product *p, const zb_kernel_call *call) {
   p->out = out->dtype == ZB_F32 ? out->data : NULL;
   p->narrow_out = out->dtype == ZB_BF16 ? out->data : NULL;
   p->accumulate = call->accumulate;
+  static const add_bias add_biases[] = ZB_ISA_ROW(add_bias_rows);
+  p->add_bias = add_biases[zb_isa()];
+  p->bias = zb_call_input(call, 2);
+  if (p->bias && (p->bias->dtype != out->dtype || p->bias->rank != 1 || p->bias->shape[0] != p->n || p->k == 0)) return false;
+  if (p->bias && !zb_tensor_contiguous(p->bias)) return false;
   if (!zb_sgemm_readable(p->m, p->k, p->lhs.row_stride, p->lhs.column_stride)) return false;
   if (!zb_sgemm_readable(p->k, p->n, p->rhs.row_stride, p->rhs.column_stride)) return false;
   fold_batch(p);
@@ -132,6 +146,7 @@ static void product_tile(void *context, int64_t tile, void *scratch) {
     rhs.data += zb_loop_offset(&p->batch, 1, p->batch.rank, i) + column * rhs.column_stride;
     float *out = p->out + (i * p->m + row) * p->n + column;
     if (!zb_sgemm(m, n, p->k, 1.0f, lhs, rhs, p->accumulate, out, p->n)) atomic_store(&p->failed, true);
+    if (p->bias) p->add_bias(out, p->n, m, n, (const float *)p->bias->data + column);
   }
 }
 
@@ -167,6 +182,8 @@ static bool narrow_block(const product *p, int64_t i, int64_t row, int64_t colum
     zb_matrix b = widen_block(rhs + k * p->rhs.row_stride, p->rhs, depth, n, right);
     if (!zb_sgemm(m, n, depth, 1.0f, a, b, p->accumulate || k > 0, out, stride)) return false;
   }
+  float row_of_bias[NARROW_N];
+  if (p->bias) p->add_bias(out, stride, m, n, zb_row_f32(p->bias->data, p->bias->dtype, column, n, row_of_bias));
   for (int64_t j = 0; j < m && p->narrow_out; j++)
     zb_bf16_narrow(p->narrow_out + at + j * p->n, block + j * n, n);
   return true;
@@ -210,3 +227,12 @@ const char *zb_cpu_matmul(const zb_kernel_call *call) {
   zb_parallel_for(call->threads, groups * p.tiles_m * p.tiles_n, narrow ? narrow_tile : product_tile, &p);
   return atomic_load(&p.failed) ? "the matrix product ran out of memory" : NULL;
 }
+
+#else /* ---- Bias, for one instruction set ---- */
+
+static void ZB_ISA(add_bias_rows)(float *out, int64_t stride, int64_t rows, int64_t columns, const float *bias) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j += V_LANES)
+      v_give(out + i * stride, v_take(out + i * stride, j, columns) + v_take(bias, j, columns), j, columns);
+}
+#endif

@@ -184,6 +184,7 @@ enum { ZB_MATMUL_THREADS = 256, ZB_MATMUL_TILE = 64, ZB_MATMUL_DEPTH = 16 };
 typedef struct zb_matmul_args {
   const void *lhs, *rhs;
   void *out;
+  const void *bias; /* [n] of the type of out, or NULL */
   int64_t m, n, k;
   int64_t lhs_row, lhs_column, rhs_row, rhs_column; /* strides */
   int32_t out_dtype, accumulate;

@@ -21,7 +21,9 @@ bool zb_cuda_product_of(const zb_kernel_call *call, zb_cuda_product *p) {
   if (!zb_cuda_is_float(lhs->dtype) || (out->dtype != lhs->dtype && out->dtype != ZB_F32)) return false;
   p->lhs = matrix_of(lhs, zb_attr_bool(&call->attrs, "transpose_lhs", false));
   p->rhs = matrix_of(rhs, zb_attr_bool(&call->attrs, "transpose_rhs", false));
+  const zb_tensor *bias = call->input_count > 2 && call->inputs[2].rank >= 0 ? &call->inputs[2] : NULL;
   p->out = out->data;
+  p->bias = bias ? bias->data : NULL;
   p->in_dtype = lhs->dtype;
   p->out_dtype = out->dtype;
   p->m = p->lhs.rows;
@@ -29,6 +31,8 @@ bool zb_cuda_product_of(const zb_kernel_call *call, zb_cuda_product *p) {
   p->k = p->lhs.columns;
   p->accumulate = call->accumulate;
   if (p->rhs.rows != p->k || out->shape[out->rank - 2] != p->m || out->shape[out->rank - 1] != p->n) return false;
+  if (bias && (bias->dtype != out->dtype || bias->rank != 1 || bias->shape[0] != p->n)) return false;
+  if (bias && bias->strides[0] != 1 && p->n > 1) return false;
   zb_tensor space = leading_dimensions(out), left = leading_dimensions(lhs), right = leading_dimensions(rhs);
   p->batches = zb_cuda_elements(&space);
   return zb_cuda_dims_all(&space, &left, &p->lhs_batch) && zb_cuda_dims_all(&space, &right, &p->rhs_batch);
@@ -45,7 +49,7 @@ zb_status zb_cuda_run_matmul(const zb_kernel_call *call, zb_cuda_launcher *on) {
   (void)zb_cuda_product_of(call, &p); /* matches() asked */
   if (on->blas) ZB_TRY(zb_cuda_blas_product(on, &p, &done));
   if (done) return NULL;
-  zb_matmul_args args = {.lhs = p.lhs.data, .rhs = p.rhs.data, .out = p.out, .m = p.m, .n = p.n, .k = p.k};
+  zb_matmul_args args = {.lhs = p.lhs.data, .rhs = p.rhs.data, .out = p.out, .bias = p.bias, .m = p.m, .n = p.n, .k = p.k};
   args.lhs_row = p.lhs.row_stride;
   args.lhs_column = p.lhs.column_stride;
   args.rhs_row = p.rhs.row_stride;

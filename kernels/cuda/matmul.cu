@@ -43,6 +43,7 @@ template <typename T> ZB_DEVICE void matmul(const zb_matmul_args &a) {
       int64_t to = (batch * a.m + row + r0 + i) * a.n + column + c0 + j;
       float value = sums[i][j];
       if (a.accumulate) value += load_float(a.out, a.out_dtype, to);
+      if (a.bias) value += load_float(a.bias, a.out_dtype, column + c0 + j);
       store_float(a.out, a.out_dtype, to, value);
     }
 }

@@ -10,10 +10,11 @@ typedef struct zb_cuda_matrix {
   int64_t rows, columns, row_stride, column_stride;
 } zb_cuda_matrix;
 
-/* out[batch] (+)= lhs[batch] * rhs[batch]: m x n, over k. out is contiguous. */
+/* out[batch] (+)= lhs[batch] * rhs[batch] + bias: m x n, over k. out is contiguous; bias[n] is of its type, NULL: none. */
 typedef struct zb_cuda_product {
   zb_cuda_matrix lhs, rhs;
   void *out;
+  const void *bias;
   zb_dtype in_dtype, out_dtype;
   int64_t m, n, k, batches;
   bool accumulate;

@@ -549,6 +549,10 @@ module {
     %r = "zb.matmul"(%0, %1) {transpose_rhs = true} : (tensor<5x2x3xf32>, tensor<4x3xf32>) -> tensor<5x2x4xf32>
     return
   }
+  func.func @matmul_bias(%0: tensor<5x2x3xf32>, %1: tensor<3x4xf32>, %2: tensor<4xf32>) {
+    %r = "zb.matmul"(%0, %1, %2) : (tensor<5x2x3xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<5x2x4xf32>
+    return
+  }
   func.func @matmul_grad(%0: tensor<5x2x3xf32>, %1: tensor<4x3xf32>, %2: tensor<5x2x4xf32>) {
     %r:2 = "zb.matmul_grad"(%0, %1, %2) {transpose_rhs = true} : (tensor<5x2x3xf32>, tensor<4x3xf32>, tensor<5x2x4xf32>) -> (tensor<5x2x3xf32>, tensor<4x3xf32>)
     return

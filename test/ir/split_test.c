@@ -155,6 +155,9 @@ static const gradient_case cases[] = {
     PRODUCTS("5x2x3", "5x3x2", "1x3x4", "1x4x3"),
     PRODUCTS("2x1x2x3", "2x1x3x2", "3x3x4", "3x4x3"),
     PRODUCTS("3x2x3", "3x3x2", "2x1x3x4", "2x1x4x3"),
+    {"matmul", {N("2x3"), N("3x4"), N("4")}, {{0}}, 0},
+    {"matmul", {N("5x2x3"), N("4x3"), N("4")}, {TB}, 0},
+    {"matmul", {N("5x3x2"), N("5x3x4"), N("4")}, {TA}, 0},
 
     {"reshape", {N("2x6")}, {INTS("shape", 3, 4)}, 0},
     {"transpose", {N("2x3x4")}, {INTS("permutation", 2, 0, 1)}, 0},
@@ -477,14 +480,14 @@ static void test_reduce_ties(void) {
   }
 }
 
-/* No split of matmul_grad needs a zb.transpose, and weights under a batch need no reduction. */
+/* No split of matmul_grad needs a zb.transpose, and weights under a batch need no reduction (a bias does). */
 static void test_matmul_split_is_lean(void) {
   for (int i = 0; i < CASE_COUNT; ++i) {
     if (strcmp(cases[i].op, "matmul") != 0) continue;
     built built_case;
     CU_ASSERT_FATAL(build_case(&cases[i], &built_case));
     bool transposed_batch = cases[i].attrs[0].name && strcmp(cases[i].attrs[0].name, "transpose_lhs") == 0;
-    bool weights = strlen(cases[i].operands[1].dims) == 3 && !transposed_batch;
+    bool weights = strlen(cases[i].operands[1].dims) == 3 && !transposed_batch && !cases[i].operands[2].dims;
     MlirOperation op = mlirBlockGetFirstOperation(built_case.block);
     for (; !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
       const zb_op_def *def = zb_op_find(op);

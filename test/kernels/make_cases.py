@@ -740,6 +740,24 @@ def matmuls():
 # ---- Data movement -------------------------------------------------------------------------------
 
 
+def biases():
+    """matmul with its third operand, in f32, bf16, and bf16 that sums to f32."""
+    def sums(x, y, row, before=0.0):
+        return [(before + x.astype(F64) @ y.astype(F64) + row).astype(F32)]
+
+    for a, b in (((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((2, 3, 4), (2, 4, 5)), ((2, 0), (0, 3))):
+        x, y, row = real(*a), real(*b), real(b[-1])
+        case("matmul", f"bias {a} {b}", [x, y, row], sums(x, y, row))
+    x, y, row, before = real(7, 3), real(3, 5), real(5), real(7, 5)
+    case("matmul", "bias accumulate", [x, y, row], sums(x, y, row, before), accumulate=before)
+    for m, n, k, dtype, result in ((33, 65, 97, "f32", "f32"), (300, 800, 40, "f32", "f32"), (33, 65, 97, "bf16", "bf16"),
+                                   (200, 400, 600, "bf16", "bf16"), (33, 65, 97, "bf16", "f32")):
+        attrs = {"transpose_rhs": m == 33} | ({"dtype": "f32"} if dtype != result else {})
+        rhs = (n, k) if m == 33 else (k, n)
+        random_case("matmul", f"bias {m}x{n}x{k} {dtype} {result}", [R(m, k, dtype=dtype), R(*rhs, dtype=dtype), R(n, dtype=result)],
+                    [O(m, n, dtype=result)], attrs)
+
+
 def movement():
     for name in ("contiguous", "concat", "slice_grad", "gather", "gather_elements", "iota", "triangle"):
         tolerance(name, *EXACT)
@@ -1365,7 +1383,7 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "cases")
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
-                 losses, attentions, optimizers, bf16):
+                 losses, attentions, optimizers, bf16, biases):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

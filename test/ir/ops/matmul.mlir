@@ -42,6 +42,16 @@ module {
     %r = "zb.matmul"(%0, %1) {dtype = "f32"} : (tensor<2x3xbf16>, tensor<3x4xbf16>) -> tensor<2x4xbf16>
     return
   }
+  func.func @matmul_c7(%0: tensor<2x3xf32>, %1: tensor<3x4xf32>, %2: tensor<3xf32>) {
+    // expected-error@+1 {{zb.matmul: wrong type of bias: expected tensor<4xf32> (one for each column of the product), got tensor<3xf32> (C7)}}
+    %r = "zb.matmul"(%0, %1, %2) : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<3xf32>) -> tensor<2x4xf32>
+    return
+  }
+  func.func @matmul_c7_b(%0: tensor<2x3xbf16>, %1: tensor<3x4xbf16>, %2: tensor<4xbf16>) {
+    // expected-error@+1 {{zb.matmul: wrong type of bias: expected tensor<4xf32> (one for each column of the product), got tensor<4xbf16> (C7)}}
+    %r = "zb.matmul"(%0, %1, %2) {dtype = "f32"} : (tensor<2x3xbf16>, tensor<3x4xbf16>, tensor<4xbf16>) -> tensor<2x4xf32>
+    return
+  }
   func.func @matmul_grad_c1(%0: tensor<3xf32>, %1: tensor<4x3xf32>, %2: tensor<5x2x4xf32>) {
     // expected-error@+1 {{zb.matmul_grad: operands must be matrices or batches of them: expected rank 2 or more, got ranks 1 and 2 (C1)}}
     %r:2 = "zb.matmul_grad"(%0, %1, %2) {transpose_rhs = true} : (tensor<3xf32>, tensor<4x3xf32>, tensor<5x2x4xf32>) -> (tensor<5x2x3xf32>, tensor<4x3xf32>)

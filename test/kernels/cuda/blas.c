@@ -15,7 +15,8 @@ struct cublasLtContext {
 struct zb_blas_product {
   cublasComputeType_t compute;
   cudaDataType_t scale;
-  int32_t transposed_a, transposed_b;
+  int32_t transposed_a, transposed_b, epilogue;
+  const void *bias;
 };
 struct zb_blas_layout {
   cudaDataType_t type;
@@ -57,6 +58,7 @@ static cublasStatus_t description_create(cublasLtMatmulDesc_t *out, cublasComput
   *out = make(sizeof **out);
   (*out)->compute = compute;
   (*out)->scale = scale;
+  (*out)->epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   return CUBLAS_STATUS_SUCCESS;
 }
 static cublasStatus_t description_destroy(cublasLtMatmulDesc_t description) {
@@ -64,10 +66,12 @@ static cublasStatus_t description_destroy(cublasLtMatmulDesc_t description) {
   return CUBLAS_STATUS_SUCCESS;
 }
 static cublasStatus_t description_set(cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t attribute, const void *value, size_t bytes) {
+  if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER && bytes == sizeof d->bias) return memcpy(&d->bias, value, bytes), CUBLAS_STATUS_SUCCESS;
   if (bytes != sizeof(int32_t)) return INVALID;
-  int32_t *to = attribute == CUBLASLT_MATMUL_DESC_TRANSA   ? &d->transposed_a
-                : attribute == CUBLASLT_MATMUL_DESC_TRANSB ? &d->transposed_b
-                                                           : NULL;
+  int32_t *to = attribute == CUBLASLT_MATMUL_DESC_TRANSA     ? &d->transposed_a
+                : attribute == CUBLASLT_MATMUL_DESC_TRANSB   ? &d->transposed_b
+                : attribute == CUBLASLT_MATMUL_DESC_EPILOGUE ? &d->epilogue
+                                                             : NULL;
   if (!to) return INVALID;
   memcpy(to, value, bytes);
   return CUBLAS_STATUS_SUCCESS;
@@ -136,7 +140,8 @@ static bool fits(const struct zb_blas_product *m, const struct zb_blas_layout *a
   bool types = m->scale == CUDA_R_32F && a->type == b->type && c == d && (d->type == a->type || d->type == CUDA_R_32F);
   bool batches = a->batches == d->batches && b->batches == d->batches &&
                  (d->batches == 1 || d->batch_stride >= d->leading * (int64_t)(d->columns - 1) + (int64_t)d->rows);
-  return compute && types && batches && op_rows(a, m->transposed_a) == d->rows && op_columns(b, m->transposed_b) == d->columns &&
+  bool epilogue = m->epilogue == CUBLASLT_EPILOGUE_DEFAULT || (m->epilogue == CUBLASLT_EPILOGUE_BIAS && m->bias);
+  return compute && types && batches && epilogue && op_rows(a, m->transposed_a) == d->rows && op_columns(b, m->transposed_b) == d->columns &&
          op_columns(a, m->transposed_a) == op_rows(b, m->transposed_b);
 }
 
@@ -155,6 +160,7 @@ static cublasStatus_t heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t m,
   results[1].algo.data[1] = (uint64_t)(uintptr_t)m;
   results[1].algo.data[2] = p->alignments[0] << 16 | p->alignments[1] << 8 | p->alignments[3];
   results[1].algo.data[3] = p->schemes;
+  if (m->epilogue == CUBLASLT_EPILOGUE_BIAS) results[1].algo.data[4] = (uint64_t)((uintptr_t)m->bias & (~(uintptr_t)m->bias + 1));
   *found = 2;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -180,6 +186,8 @@ static void describe(const struct zb_blas_product *m, const struct zb_blas_layou
     used += (size_t)snprintf(last + used, sizeof last - used, "%s %s %s %llux%llu ld %lld stride %lld; ", names[i],
                              zb_dtype_name(dtype_of(all[i]->type)), transposed[i] ? "T" : "N", (unsigned long long)all[i]->rows,
                              (unsigned long long)all[i]->columns, (long long)all[i]->leading, (long long)all[i]->batch_stride);
+  if (m->epilogue == CUBLASLT_EPILOGUE_BIAS)
+    used += (size_t)snprintf(last + used, sizeof last - used, "bias aligned %llx, ", (unsigned long long)algorithm->data[4]);
   snprintf(last + used, sizeof last - used, "%s%d batches, beta %g, aligned %llx, schemes %llu",
            m->compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? "tf32, " : "", d->batches, beta, (unsigned long long)algorithm->data[2],
            (unsigned long long)algorithm->data[3]);
@@ -197,6 +205,9 @@ static cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, co
   if (algorithm->data[0] != MAGIC || algorithm->data[1] != (uint64_t)(uintptr_t)m) return INVALID;
   uintptr_t aligned[3] = {algorithm->data[2] >> 16 & 255, algorithm->data[2] >> 8 & 255, algorithm->data[2] & 255};
   if ((uintptr_t)a % aligned[0] || (uintptr_t)b % aligned[1] || (uintptr_t)d % aligned[2]) return INVALID;
+  if (algorithm->data[4] && (uintptr_t)m->bias % algorithm->data[4]) return INVALID;
+  zb_tensor bias = {.dtype = dtype_of(d_layout->type)};
+  memcpy(&bias.data, &m->bias, sizeof bias.data);
   memset(workspace, 0x77, workspace_bytes < 4096 ? workspace_bytes : 4096);
   zb_tensor out = {.data = d, .dtype = dtype_of(d_layout->type)};
   uint64_t depth = op_columns(a_layout, m->transposed_a);
@@ -208,6 +219,7 @@ static cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, co
           sum += element(a_layout, a, m->transposed_a, batch, row, k) * element(b_layout, b, m->transposed_b, batch, k, column);
         int64_t to = batch * d_layout->batch_stride + (int64_t)row + (int64_t)column * d_layout->leading;
         double before = scale_before != 0 ? (double)scale_before * zb_ref_get(&out, to) : 0;
+        if (m->epilogue == CUBLASLT_EPILOGUE_BIAS) before += zb_ref_get(&bias, (int64_t)row);
         zb_ref_set(&out, to, (double)scale_product * sum + before);
       }
   products++;

@@ -22,36 +22,43 @@ typedef struct product {
   int64_t lhs_offset;
   int calls;                /* of the library; 0: the own kernel */
   const char *description; /* of the last call */
+  bool bias;
 } product;
 
 static const product rows[] = {
     {"plain", ZB_F32, ZB_F32, false, false, false, 2, {3, 5}, {5, 1}, {5, 4}, {4, 1}, {3, 4}, 0, 1,
-     "A f32 N 4x5 ld 4 stride 0; B f32 N 5x3 ld 5 stride 0; D f32 N 4x3 ld 4 stride 0; 1 batches, beta 0, aligned 101010, schemes 2"},
+     "A f32 N 4x5 ld 4 stride 0; B f32 N 5x3 ld 5 stride 0; D f32 N 4x3 ld 4 stride 0; 1 batches, beta 0, aligned 101010, schemes 2", false},
     {"transposed lhs: dW of a linear layer into f32", ZB_BF16, ZB_F32, true, false, true, 2, {6, 3}, {3, 1}, {6, 4}, {4, 1}, {3, 4}, 0, 1,
-     "A bf16 N 4x6 ld 4 stride 0; B bf16 T 3x6 ld 3 stride 0; D f32 N 4x3 ld 4 stride 0; 1 batches, beta 1, aligned 101010, schemes 2"},
+     "A bf16 N 4x6 ld 4 stride 0; B bf16 T 3x6 ld 3 stride 0; D f32 N 4x3 ld 4 stride 0; 1 batches, beta 1, aligned 101010, schemes 2", false},
     {"transposed rhs: dX of a linear layer", ZB_BF16, ZB_BF16, false, true, false, 2, {3, 4}, {4, 1}, {6, 4}, {4, 1}, {3, 6}, 0, 1,
-     "A bf16 T 4x6 ld 4 stride 0; B bf16 N 4x3 ld 4 stride 0; D bf16 N 6x3 ld 6 stride 0; 1 batches, beta 0, aligned 101010, schemes 2"},
+     "A bf16 T 4x6 ld 4 stride 0; B bf16 N 4x3 ld 4 stride 0; D bf16 N 6x3 ld 6 stride 0; 1 batches, beta 0, aligned 101010, schemes 2", false},
     {"transposed by strides", ZB_F32, ZB_F32, false, false, false, 2, {3, 5}, {1, 3}, {5, 4}, {1, 5}, {3, 4}, 0, 1,
-     "A f32 T 5x4 ld 5 stride 0; B f32 T 3x5 ld 3 stride 0; D f32 N 4x3 ld 4 stride 0; 1 batches, beta 0, aligned 101010, schemes 2"},
+     "A f32 T 5x4 ld 5 stride 0; B f32 T 3x5 ld 3 stride 0; D f32 N 4x3 ld 4 stride 0; 1 batches, beta 0, aligned 101010, schemes 2", false},
     {"rows that lie apart, at an odd address", ZB_F16, ZB_F16, false, false, false, 2, {3, 5}, {9, 1}, {5, 4}, {8, 1}, {3, 4}, 1, 1,
-     "A f16 N 4x5 ld 8 stride 0; B f16 N 5x3 ld 9 stride 0; D f16 N 4x3 ld 4 stride 0; 1 batches, beta 0, aligned 100210, schemes 2"},
+     "A f16 N 4x5 ld 8 stride 0; B f16 N 5x3 ld 9 stride 0; D f16 N 4x3 ld 4 stride 0; 1 batches, beta 0, aligned 100210, schemes 2", false},
     {"batches that share the rhs are rows", ZB_F32, ZB_F32, false, false, false, 3, {2, 3, 5}, {15, 5, 1}, {1, 5, 4}, {20, 4, 1}, {2, 3, 4}, 0, 1,
-     "A f32 N 4x5 ld 4 stride 0; B f32 N 5x6 ld 5 stride 0; D f32 N 4x6 ld 4 stride 0; 1 batches, beta 0, aligned 101010, schemes 2"},
+     "A f32 N 4x5 ld 4 stride 0; B f32 N 5x6 ld 5 stride 0; D f32 N 4x6 ld 4 stride 0; 1 batches, beta 0, aligned 101010, schemes 2", false},
     {"batches", ZB_F32, ZB_F32, false, false, false, 3, {2, 3, 5}, {15, 5, 1}, {2, 5, 4}, {20, 4, 1}, {2, 3, 4}, 0, 1,
-     "A f32 N 4x5 ld 4 stride 20; B f32 N 5x3 ld 5 stride 15; D f32 N 4x3 ld 4 stride 12; 2 batches, beta 0, aligned 101010, schemes 2"},
+     "A f32 N 4x5 ld 4 stride 20; B f32 N 5x3 ld 5 stride 15; D f32 N 4x3 ld 4 stride 12; 2 batches, beta 0, aligned 101010, schemes 2", false},
     {"batches that share the lhs", ZB_F32, ZB_F32, false, false, false, 3, {1, 3, 5}, {15, 5, 1}, {2, 5, 4}, {20, 4, 1}, {2, 3, 4}, 0, 1,
-     "A f32 N 4x5 ld 4 stride 20; B f32 N 5x3 ld 5 stride 0; D f32 N 4x3 ld 4 stride 12; 2 batches, beta 0, aligned 101010, schemes 2"},
+     "A f32 N 4x5 ld 4 stride 20; B f32 N 5x3 ld 5 stride 0; D f32 N 4x3 ld 4 stride 12; 2 batches, beta 0, aligned 101010, schemes 2", false},
     {"heads of tokens: q k^T, two batch dimensions that do not merge", ZB_F32, ZB_F32, false, true, false, 4, {2, 3, 4, 2}, {24, 2, 6, 1},
      {2, 3, 5, 2}, {30, 2, 6, 1}, {2, 3, 4, 5}, 0, 2,
-     "A f32 T 2x5 ld 6 stride 2; B f32 N 2x4 ld 6 stride 2; D f32 N 5x4 ld 5 stride 20; 3 batches, beta 0, aligned 81010, schemes 2"},
-    {"every other element: the own kernel", ZB_F32, ZB_F32, false, false, false, 2, {3, 5}, {10, 2}, {5, 4}, {4, 1}, {3, 4}, 0, 0, NULL},
-    {"one row for all: the own kernel", ZB_F32, ZB_F32, false, false, false, 2, {3, 5}, {0, 1}, {5, 4}, {4, 1}, {3, 4}, 0, 0, NULL},
+     "A f32 T 2x5 ld 6 stride 2; B f32 N 2x4 ld 6 stride 2; D f32 N 5x4 ld 5 stride 20; 3 batches, beta 0, aligned 81010, schemes 2", false},
+    {"every other element: the own kernel", ZB_F32, ZB_F32, false, false, false, 2, {3, 5}, {10, 2}, {5, 4}, {4, 1}, {3, 4}, 0, 0, NULL, false},
+    {"one row for all: the own kernel", ZB_F32, ZB_F32, false, false, false, 2, {3, 5}, {0, 1}, {5, 4}, {4, 1}, {3, 4}, 0, 0, NULL, false},
+    {"a bias a column", ZB_BF16, ZB_BF16, false, false, false, 3, {2, 3, 5}, {15, 5, 1}, {1, 5, 4}, {20, 4, 1}, {2, 3, 4}, 0, 1,
+     "A bf16 N 4x5 ld 4 stride 0; B bf16 N 5x6 ld 5 stride 0; D bf16 N 4x6 ld 4 stride 0; bias aligned 10, 1 batches, beta 0, aligned 101010, schemes 2", true},
+    {"a bias under a batch", ZB_F32, ZB_F32, false, false, true, 3, {2, 3, 5}, {15, 5, 1}, {2, 5, 4}, {20, 4, 1}, {2, 3, 4}, 0, 1,
+     "A f32 N 4x5 ld 4 stride 20; B f32 N 5x3 ld 5 stride 15; D f32 N 4x3 ld 4 stride 12; bias aligned 10, 2 batches, beta 1, aligned 101010, schemes 2", true},
+    {"a bias, every other element: the own kernel", ZB_F32, ZB_F32, false, false, false, 2, {3, 5}, {10, 2}, {5, 4}, {4, 1}, {3, 4}, 0, 0, NULL, true},
     {"a vector", ZB_F32, ZB_F32, false, false, false, 2, {1, 5}, {5, 1}, {5, 1}, {1, 1}, {1, 1}, 0, 1,
-     "A f32 N 1x5 ld 1 stride 0; B f32 N 5x1 ld 5 stride 0; D f32 N 1x1 ld 1 stride 0; 1 batches, beta 0, aligned 101010, schemes 2"},
+     "A f32 N 1x5 ld 1 stride 0; B f32 N 5x1 ld 5 stride 0; D f32 N 1x1 ld 1 stride 0; 1 batches, beta 0, aligned 101010, schemes 2", false},
 };
+enum { LHS, RHS, OUT, WANT, BIAS };
 enum { ROWS = sizeof rows / sizeof rows[0], BUFFER = 4096 };
 
-static uint64_t memory[6][BUFFER / 4]; /* lhs, rhs, out, and what they should be */
+static _Alignas(64) uint64_t memory[6][BUFFER / 4]; /* by LHS.. */
 
 static zb_tensor operand(int buffer, zb_dtype dtype, int rank, const int64_t *shape, const int64_t *strides, int64_t offset) {
   zb_tensor x = {.data = memory[buffer], .dtype = dtype, .rank = rank};
@@ -67,14 +74,15 @@ static zb_tensor operand(int buffer, zb_dtype dtype, int rank, const int64_t *sh
 }
 
 static bool run_row(const product *row) {
-  zb_tensor inputs[2] = {operand(0, row->in, row->rank, row->lhs_shape, row->lhs_strides, row->lhs_offset),
-                         operand(1, row->in, row->rank, row->rhs_shape, row->rhs_strides, 0)};
+  int64_t columns = row->out_shape[row->rank - 1];
+  zb_tensor inputs[3] = {operand(LHS, row->in, row->rank, row->lhs_shape, row->lhs_strides, row->lhs_offset),
+                         operand(RHS, row->in, row->rank, row->rhs_shape, row->rhs_strides, 0), operand(BIAS, row->out, 1, &columns, NULL, 0)};
   zb_tensor out = operand(2, row->out, row->rank, row->out_shape, NULL, 0), want = operand(2, row->out, row->rank, row->out_shape, NULL, 0);
   want.data = memory[3];
   memcpy(memory[3], memory[2], sizeof memory[3]);
   zb_attr attrs[2] = {{.name = "transpose_lhs", .kind = ZB_ATTR_BOOL, .i = row->transpose_lhs},
                       {.name = "transpose_rhs", .kind = ZB_ATTR_BOOL, .i = row->transpose_rhs}};
-  zb_kernel_call call = {.inputs = inputs, .input_count = 2, .outputs = &out, .output_count = 1, .attrs = {attrs, 2},
+  zb_kernel_call call = {.inputs = inputs, .input_count = row->bias ? 3 : 2, .outputs = &out, .output_count = 1, .attrs = {attrs, 2},
                          .accumulate = row->accumulate};
   zb_kernel_call reference = call;
   reference.outputs = &want;
