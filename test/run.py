@@ -40,6 +40,7 @@ SCRIPTS = [
     ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
     ("e2e-costs", ["python3", "test/e2e/costs.py", "--bin", "{build}/bin"]),
     ("e2e-cuda_fake", ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-fake", "--jobs", "1"]),
+    ("e2e-cuda_emulated", ["python3", "test/e2e/cuda_emulated.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-emulated", "--jobs", "1"]),
     ("e2e-pytorch_schedules", ["python3", "test/e2e/pytorch_schedules.py", "--tool", "{build}/test/order_files"]),
     ("e2e-mpi_bits", ["python3", "test/e2e/mpi.py", "--bin", "{build}/bin", "--only", "bits"]),
     ("e2e-mpi", ["python3", "test/e2e/mpi.py", "--bin", "{build}/bin", "--only", "saves", "errors", "network"]),

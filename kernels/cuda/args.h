@@ -24,10 +24,10 @@ typedef struct zb_cuda_fault_record {
   int64_t value, least, most;
 } zb_cuda_fault_record;
 
-typedef struct zb_cuda_fault {
+typedef struct zb_cuda_fault_place {
   zb_cuda_fault_record *record;
   int32_t instruction;
-} zb_cuda_fault;
+} zb_cuda_fault_place;
 
 /* ---- Elementwise: map.cu ---- */
 
@@ -43,7 +43,7 @@ typedef struct zb_map_args {
   int32_t in_dtype, out_dtype; /* of cast and accumulate, which take any pair */
   int32_t flag, accumulate;
   double a, b;
-  zb_cuda_fault fault;
+  zb_cuda_fault_place fault;
   zb_cuda_dims dims[ZB_MAP_OPERANDS];
 } zb_map_args;
 
@@ -75,7 +75,7 @@ typedef struct zb_gather_args {
   const void *indices;
   int64_t elements, inner_size, index_count, axis_size, axis_stride;
   int32_t index_dtype, by_element;
-  zb_cuda_fault fault;
+  zb_cuda_fault_place fault;
   zb_cuda_dims index_dims, outer_dims, inner_dims; /* by element: index_dims and outer_dims over the whole of out */
 } zb_gather_args;
 
@@ -86,7 +86,7 @@ typedef struct zb_sort_args {
   int32_t *positions, *other; /* index_count each: places in `indices`, in the order of what is there; result in `positions` */
   int64_t index_count, axis_size;
   int32_t index_dtype, passes;
-  zb_cuda_fault fault;
+  zb_cuda_fault_place fault;
   zb_cuda_dims index_dims;
 } zb_sort_args;
 
@@ -97,7 +97,7 @@ typedef struct zb_scatter_args {
   const int32_t *positions;
   int64_t outer_size, index_count, inner_size, axis_size;
   int32_t index_dtype, data_dtype, dout_dtype;
-  zb_cuda_fault fault;
+  zb_cuda_fault_place fault;
   zb_cuda_dims index_dims;
   zb_cuda_dims dout_dims; /* of (outer, index, inner) as one list; by element: lines (all but the axis) */
   int64_t dout_axis_stride, index_axis_stride, axis_stride; /* by element only */
@@ -155,7 +155,7 @@ typedef struct zb_loss_args {
   int32_t ignores, reduction;
   int32_t label_dtype, score_dtype, lse_dtype, loss_dtype, dscore_dtype;
   int32_t negative_likelihood; /* nll_loss: scores are log-probabilities, there is no lse */
-  zb_cuda_fault fault;
+  zb_cuda_fault_place fault;
   zb_cuda_dims score_rows, label_rows, lse_rows, dloss_rows;
 } zb_loss_args;
 

@@ -100,10 +100,10 @@ static zb_status run_flash(const zb_attention_args *args, zb_dtype dtype, int ro
   int width = flash_widths[row];
   int64_t of_queries = flash_blocks(args->batch, args->heads, args->queries), of_keys = flash_blocks(args->batch, args->kv_heads, args->keys);
   if (!gradient)
-    return zb_cuda_launch(on, f->forward + f16, of_queries, 1, ZB_ATTENTION_THREADS, flash_bytes(width, 3 * ZB_FLASH_ROWS, 0), args);
+    return zb_cuda_enqueue(on, f->forward + f16, of_queries, 1, ZB_ATTENTION_THREADS, flash_bytes(width, 3 * ZB_FLASH_ROWS, 0), args);
   int rows = 2 * ZB_FLASH_ROWS + 2 * ZB_FLASH_GRADIENT_TILE;
-  ZB_TRY(zb_cuda_launch(on, f->grad_q + f16, of_queries, 1, ZB_ATTENTION_THREADS, flash_bytes(width, rows, ZB_FLASH_ROWS), args));
-  return zb_cuda_launch(on, f->grad_kv + f16, of_keys, 1, ZB_ATTENTION_THREADS, flash_bytes(width, rows, ZB_FLASH_GRADIENT_TILE), args);
+  ZB_TRY(zb_cuda_enqueue(on, f->grad_q + f16, of_queries, 1, ZB_ATTENTION_THREADS, flash_bytes(width, rows, ZB_FLASH_ROWS), args));
+  return zb_cuda_enqueue(on, f->grad_kv + f16, of_keys, 1, ZB_ATTENTION_THREADS, flash_bytes(width, rows, ZB_FLASH_GRADIENT_TILE), args);
 }
 
 /* ---- In f32 arithmetic ---- */
@@ -143,7 +143,7 @@ zb_status zb_cuda_run_attention(const zb_kernel_call *call, zb_cuda_launcher *on
   int flash = flash_row(&args, call->inputs[Q].dtype, false);
   if (flash >= 0) return run_flash(&args, call->inputs[Q].dtype, flash, false, on);
   int row = width_row(&args);
-  return zb_cuda_launch(on, zb_cuda_for_float(functions[row].forward, call->inputs[Q].dtype), blocks(args.batch, args.heads, args.queries),
+  return zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].forward, call->inputs[Q].dtype), blocks(args.batch, args.heads, args.queries),
                         1, ZB_ATTENTION_THREADS, shared_bytes(padded_widths[row], 2, 1, 0), &args);
 }
 
@@ -175,8 +175,8 @@ zb_status zb_cuda_run_attention_grad(const zb_kernel_call *call, zb_cuda_launche
   if (flash >= 0) return run_flash(&args, dtype, flash, true, on);
   int row = width_row(&args);
   int64_t shared = shared_bytes(padded_widths[row], 4, 2, 2);
-  ZB_TRY(zb_cuda_launch(on, zb_cuda_for_float(functions[row].grad_q, dtype), blocks(args.batch, args.heads, args.queries), 1,
+  ZB_TRY(zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].grad_q, dtype), blocks(args.batch, args.heads, args.queries), 1,
                         ZB_ATTENTION_THREADS, shared, &args));
-  return zb_cuda_launch(on, zb_cuda_for_float(functions[row].grad_kv, dtype), blocks(args.batch, args.kv_heads, args.keys), 1,
+  return zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].grad_kv, dtype), blocks(args.batch, args.kv_heads, args.keys), 1,
                         ZB_ATTENTION_THREADS, shared, &args);
 }

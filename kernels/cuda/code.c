@@ -108,7 +108,7 @@ zb_status zb_cuda_code_from(CUfunction (*find)(const char *name), zb_cuda_code *
   return NULL;
 }
 
-zb_status zb_cuda_launch(zb_cuda_launcher *on, zb_cuda_function function, int64_t grid_x, int64_t grid_y, int threads,
+zb_status zb_cuda_enqueue(zb_cuda_launcher *on, zb_cuda_function function, int64_t grid_x, int64_t grid_y, int threads,
                          int64_t shared_bytes, const void *args) {
   if (grid_x == 0 || grid_y == 0) return NULL;
   if (grid_x > INT32_MAX || grid_y > UINT16_MAX)

@@ -111,7 +111,7 @@ zb_tensor zb_cuda_append_unit(const zb_tensor *x) {
   return out;
 }
 
-zb_status zb_cuda_zero(zb_cuda_launcher *on, const zb_tensor *x) {
+zb_status zb_cuda_enqueue_zero(zb_cuda_launcher *on, const zb_tensor *x) {
   size_t bytes = (size_t)zb_cuda_elements(x) * zb_dtype_bytes(x->dtype);
   if (bytes == 0) return NULL;
   return ZB_CU(on->api, cuMemsetD8Async, (CUdeviceptr)(uintptr_t)x->data, 0, bytes, on->stream);

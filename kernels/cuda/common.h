@@ -73,10 +73,10 @@ zb_tensor zb_cuda_append_unit(const zb_tensor *x);
 /* ---- Launches ---- */
 
 /* grid_x <= 2^31 - 1, grid_y <= 65535. A grid of 0 launches nothing. `args` is the kernel's only parameter. */
-zb_status zb_cuda_launch(zb_cuda_launcher *on, zb_cuda_function function, int64_t grid_x, int64_t grid_y, int threads,
+zb_status zb_cuda_enqueue(zb_cuda_launcher *on, zb_cuda_function function, int64_t grid_x, int64_t grid_y, int threads,
                          int64_t shared_bytes, const void *args) ZB_MUST_USE;
-static inline zb_cuda_fault zb_cuda_fault_of(const zb_cuda_launcher *on) {
-  return (zb_cuda_fault){on->fault, on->instruction};
+static inline zb_cuda_fault_place zb_cuda_fault_of(const zb_cuda_launcher *on) {
+  return (zb_cuda_fault_place){on->fault, on->instruction};
 }
 /* The part of the workspace that is not cuBLASLt's. */
 static inline char *zb_cuda_scratch(const zb_cuda_launcher *on) {
@@ -84,6 +84,6 @@ static inline char *zb_cuda_scratch(const zb_cuda_launcher *on) {
 }
 enum { ZB_CUDA_SCRATCH_BYTES = ZB_CUDA_WORKSPACE_BYTES - ZB_CUDA_BLAS_BYTES };
 /* All bytes of a result to 0. */
-zb_status zb_cuda_zero(zb_cuda_launcher *on, const zb_tensor *x) ZB_MUST_USE;
+zb_status zb_cuda_enqueue_zero(zb_cuda_launcher *on, const zb_tensor *x) ZB_MUST_USE;
 
 #endif

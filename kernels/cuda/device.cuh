@@ -327,7 +327,7 @@ template <typename T, int N> struct alignas(sizeof(T) * N) pack {
 
 /* ---- Faults ---- */
 
-ZB_DEVICE void report_fault(const zb_cuda_fault &fault, int kind, int64_t value, int64_t least, int64_t most) {
+ZB_DEVICE void report_fault(const zb_cuda_fault_place &fault, int kind, int64_t value, int64_t least, int64_t most) {
   if (!fault.record || atomicCAS(&fault.record->set, 0, 1) != 0) return;
   fault.record->instruction = fault.instruction;
   fault.record->kind = kind;
@@ -337,7 +337,7 @@ ZB_DEVICE void report_fault(const zb_cuda_fault &fault, int kind, int64_t value,
 }
 
 /* The place that an index names, negative ones counted from the end; -1, and a fault, where it is out of range. */
-ZB_DEVICE int64_t place_of(int64_t index, int64_t size, const zb_cuda_fault &fault) {
+ZB_DEVICE int64_t place_of(int64_t index, int64_t size, const zb_cuda_fault_place &fault) {
   if (index >= -size && index < size) return index < 0 ? index + size : index;
   report_fault(fault, ZB_FAULT_INDEX, index, index < 0 ? -size : 0, size - 1);
   return -1;

@@ -60,5 +60,5 @@ zb_status zb_cuda_run_matmul(const zb_kernel_call *call, zb_cuda_launcher *on) {
   args.rhs_batch = p.rhs_batch;
   int64_t tiles = zb_cuda_ceil(p.m, ZB_MATMUL_TILE) * zb_cuda_ceil(p.n, ZB_MATMUL_TILE);
   int64_t shared = 2 * ZB_MATMUL_DEPTH * (ZB_MATMUL_TILE + 4) * (int64_t)sizeof(float);
-  return zb_cuda_launch(on, zb_cuda_for_float(ZB_FUNCTION_zb_matmul_f32, p.in_dtype), tiles, p.batches, ZB_MATMUL_THREADS, shared, &args);
+  return zb_cuda_enqueue(on, zb_cuda_for_float(ZB_FUNCTION_zb_matmul_f32, p.in_dtype), tiles, p.batches, ZB_MATMUL_THREADS, shared, &args);
 }

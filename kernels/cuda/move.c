@@ -41,7 +41,7 @@ static zb_status copy(zb_cuda_launcher *on, const zb_tensor *to, const zb_tensor
     args.elements /= n;
     bytes = 16;
   }
-  return zb_cuda_launch(on, for_bytes(ZB_FUNCTION_zb_move_1, bytes), zb_cuda_ceil(args.elements, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
+  return zb_cuda_enqueue(on, for_bytes(ZB_FUNCTION_zb_move_1, bytes), zb_cuda_ceil(args.elements, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
                         0, &args);
 }
 
@@ -118,7 +118,7 @@ bool zb_cuda_matches_slice_grad(const zb_kernel_call *call) {
 zb_status zb_cuda_run_slice_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {
   zb_tensor part;
   (void)slice_part(call, &part); /* matches() asked */
-  ZB_TRY(zb_cuda_zero(on, &call->outputs[0]));
+  ZB_TRY(zb_cuda_enqueue_zero(on, &call->outputs[0]));
   return copy(on, &part, &call->inputs[0]);
 }
 
@@ -152,7 +152,7 @@ static size_t widen_gather(zb_gather_args *args, size_t bytes) {
 }
 
 static zb_status launch_gather(zb_cuda_launcher *on, const zb_gather_args *args, size_t bytes) {
-  return zb_cuda_launch(on, for_bytes(ZB_FUNCTION_zb_gather_1, bytes), zb_cuda_ceil(args->elements, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
+  return zb_cuda_enqueue(on, for_bytes(ZB_FUNCTION_zb_gather_1, bytes), zb_cuda_ceil(args->elements, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
                         0, args);
 }
 
@@ -258,14 +258,14 @@ static zb_status sort_indices(zb_cuda_launcher *on, const zb_tensor *indices, in
   (void)zb_cuda_dims_all(indices, indices, &args.index_dims);
   *positions = args.positions;
   int64_t shared = (ZB_SORT_DIGITS + 1) * ZB_SORT_THREADS * (int64_t)sizeof(int32_t);
-  return zb_cuda_launch(on, ZB_FUNCTION_zb_sort_indices, 1, 1, ZB_SORT_THREADS, shared, &args);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_sort_indices, 1, 1, ZB_SORT_THREADS, shared, &args);
 }
 
 zb_status zb_cuda_run_gather_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {
   const zb_tensor *indices = &call->inputs[0], *dout = &call->inputs[1], *ddata = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
   zb_scatter_args args = scatter_plan(call, on);
-  if (!call->accumulate) ZB_TRY(zb_cuda_zero(on, ddata));
+  if (!call->accumulate) ZB_TRY(zb_cuda_enqueue_zero(on, ddata));
   if (zb_cuda_elements(dout) == 0) return NULL;
   args.index_count = zb_cuda_elements(indices);
   args.outer_size = zb_cuda_count(ddata, zb_cuda_before(axis));
@@ -274,7 +274,7 @@ zb_status zb_cuda_run_gather_grad(const zb_kernel_call *call, zb_cuda_launcher *
   (void)zb_cuda_dims_all(dout, dout, &args.dout_dims);
   ZB_TRY(sort_indices(on, indices, args.axis_size, &args.positions));
   int64_t lines = zb_cuda_least(zb_cuda_ceil(args.outer_size * args.inner_size, ZB_SCATTER_THREADS), 1024);
-  return zb_cuda_launch(on, ZB_FUNCTION_zb_scatter_add, args.index_count, lines, ZB_SCATTER_THREADS, 0, &args);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_scatter_add, args.index_count, lines, ZB_SCATTER_THREADS, 0, &args);
 }
 
 bool zb_cuda_matches_gather_elements_grad(const zb_kernel_call *call) {
@@ -290,7 +290,7 @@ zb_status zb_cuda_run_gather_elements_grad(const zb_kernel_call *call, zb_cuda_l
   zb_tensor selected;
   (void)by_element(ddata, indices, axis, &selected); /* matches() asked */
   zb_scatter_args args = scatter_plan(call, on);
-  if (!call->accumulate) ZB_TRY(zb_cuda_zero(on, ddata));
+  if (!call->accumulate) ZB_TRY(zb_cuda_enqueue_zero(on, ddata));
   args.outer_size = zb_cuda_count(indices, lines);
   args.index_count = indices->shape[axis];
   args.index_axis_stride = indices->strides[axis];
@@ -299,6 +299,6 @@ zb_status zb_cuda_run_gather_elements_grad(const zb_kernel_call *call, zb_cuda_l
   (void)zb_cuda_dims_of(indices, indices, lines, &args.index_dims);
   (void)zb_cuda_dims_of(indices, dout, lines, &args.dout_dims);
   (void)zb_cuda_dims_of(indices, &selected, lines, &args.data_dims);
-  return zb_cuda_launch(on, ZB_FUNCTION_zb_scatter_lines, zb_cuda_ceil(args.outer_size, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS, 0,
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_scatter_lines, zb_cuda_ceil(args.outer_size, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS, 0,
                         &args);
 }

@@ -94,7 +94,7 @@ static zb_status update_run(const zb_kernel_call *const *calls, int count, zb_cu
     if (blocks > INT32_MAX) return ZB_ERROR(UNAVAILABLE, "the parameters of one optimizer launch are too large for a grid");
     args.tensors[args.tensor_count++] = t;
   }
-  return zb_cuda_launch(on, op->function, blocks, 1, ZB_UPDATE_THREADS, 2 * sizeof(float), &args);
+  return zb_cuda_enqueue(on, op->function, blocks, 1, ZB_UPDATE_THREADS, 2 * sizeof(float), &args);
 }
 
 #define OPTIMIZER(name)                                                                                                \

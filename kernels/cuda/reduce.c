@@ -25,7 +25,7 @@ int64_t zb_cuda_splits(int64_t blocks, int64_t reduced, int64_t least, int64_t b
 static zb_status launch(zb_cuda_launcher *on, zb_cuda_function function, bool columns, int64_t splits, const zb_reduce_args *args) {
   int64_t blocks = columns ? zb_cuda_ceil(args->kept, ZB_REDUCE_COLUMNS) : args->kept;
   int64_t shared = (columns ? ZB_REDUCE_THREADS : ZB_REDUCE_THREADS / 32) * (int64_t)sizeof(int64_t);
-  return zb_cuda_launch(on, function, blocks, splits, ZB_REDUCE_THREADS, shared, args);
+  return zb_cuda_enqueue(on, function, blocks, splits, ZB_REDUCE_THREADS, shared, args);
 }
 
 zb_status zb_cuda_combine(zb_cuda_launcher *on, zb_cuda_function column, const void *partial, int64_t splits, int64_t kept,

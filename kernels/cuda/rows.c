@@ -34,7 +34,7 @@ static zb_status softmax_run(const zb_kernel_call *call, zb_cuda_launcher *on, z
   (void)zb_cuda_dims_of(out, dout, along, &args.dout_along);
   (void)zb_cuda_dims_of(out, out, ~along, &args.out_rows);
   (void)zb_cuda_dims_of(out, out, along, &args.out_along);
-  return zb_cuda_launch(on, zb_cuda_for_float(f32, out->dtype), args.rows, 1, row_threads(args.size), WARP_SUMS_BYTES, &args);
+  return zb_cuda_enqueue(on, zb_cuda_for_float(f32, out->dtype), args.rows, 1, row_threads(args.size), WARP_SUMS_BYTES, &args);
 }
 
 #define SOFTMAX(name, kernel, gradient, logarithm)                                                                     \
@@ -110,7 +110,7 @@ static zb_status norm_grad_scale(const zb_kernel_call *call, zb_cuda_launcher *o
                     ZB_CUDA_SCRATCH_BYTES / 4, (long long)args->size);
   args->out = zb_cuda_scratch(on);
   zb_cuda_function function = zb_cuda_for_float(ZB_FUNCTION_zb_norm_grad_scale_f32, call->inputs[0].dtype);
-  ZB_TRY(zb_cuda_launch(on, function, blocks, splits, ZB_ROW_THREADS, ZB_ROW_THREADS * (int64_t)sizeof(float), args));
+  ZB_TRY(zb_cuda_enqueue(on, function, blocks, splits, ZB_ROW_THREADS, ZB_ROW_THREADS * (int64_t)sizeof(float), args));
   return zb_cuda_combine(on, ZB_FUNCTION_zb_sum_column_f32, args->out, splits, args->size, out, 0, call->accumulate);
 }
 
@@ -119,7 +119,7 @@ static zb_status norm_run(const zb_kernel_call *call, zb_cuda_launcher *on, cons
   (void)norm_plan(call, form, &args); /* matches() asked */
   if (form->accumulates) return norm_grad_scale(call, on, &args);
   zb_cuda_function f32 = form->dout >= 0 ? ZB_FUNCTION_zb_norm_grad_x_f32 : ZB_FUNCTION_zb_norm_f32;
-  return zb_cuda_launch(on, zb_cuda_for_float(f32, call->inputs[0].dtype), args.rows, 1, row_threads(args.size), WARP_SUMS_BYTES,
+  return zb_cuda_enqueue(on, zb_cuda_for_float(f32, call->inputs[0].dtype), args.rows, 1, row_threads(args.size), WARP_SUMS_BYTES,
                         &args);
 }
 
@@ -222,15 +222,15 @@ static zb_status loss_run(const zb_kernel_call *call, zb_cuda_launcher *on, cons
   zb_dtype scores = (zb_dtype)args.score_dtype;
   if (form->gradient) {
     args.weight = (float *)(void *)zb_cuda_scratch(on);
-    ZB_TRY(zb_cuda_launch(on, ZB_FUNCTION_zb_loss_weight, 1, 1, ZB_LOSS_SUM_THREADS, WARP_SUMS_BYTES, &args));
+    ZB_TRY(zb_cuda_enqueue(on, ZB_FUNCTION_zb_loss_weight, 1, 1, ZB_LOSS_SUM_THREADS, WARP_SUMS_BYTES, &args));
     zb_cuda_function function = zb_cuda_for_float(ZB_FUNCTION_zb_loss_grad_f32, call->outputs[0].dtype);
-    return args.classes == 0 ? NULL : zb_cuda_launch(on, function, args.rows, 1, threads, WARP_SUMS_BYTES, &args);
+    return args.classes == 0 ? NULL : zb_cuda_enqueue(on, function, args.rows, 1, threads, WARP_SUMS_BYTES, &args);
   }
   if (!form->negative_likelihood) {
     zb_cuda_function function = zb_cuda_for_float(ZB_FUNCTION_zb_row_lse_f32, scores);
-    ZB_TRY(zb_cuda_launch(on, function, args.rows, 1, threads, WARP_SUMS_BYTES, &args));
+    ZB_TRY(zb_cuda_enqueue(on, function, args.rows, 1, threads, WARP_SUMS_BYTES, &args));
   }
-  return zb_cuda_launch(on, ZB_FUNCTION_zb_loss_total, 1, 1, ZB_LOSS_SUM_THREADS, WARP_SUMS_BYTES, &args);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_loss_total, 1, 1, ZB_LOSS_SUM_THREADS, WARP_SUMS_BYTES, &args);
 }
 
 #define LOSS(name, ...)                                                                                                \

@@ -24,6 +24,7 @@ struct zb_emulated_kernel {
   std::string name;
   void (*run)(const void *args);
   unsigned threads;
+  size_t args_bytes;
 };
 
 namespace {
@@ -250,10 +251,14 @@ const unsigned char *zb_emulated_exchange(const void *mine, size_t bytes) {
   return m.lanes[half][self / 32 * 32];
 }
 
-void zb_emulated_register(const char *name, void (*run)(const void *args), unsigned threads) {
+void zb_emulated_register(const char *name, void (*run)(const void *args), unsigned threads, size_t args_bytes) {
   machine &m = the_machine();
   m.by_name[name] = m.kernels.size();
-  m.kernels.push_back({name, run, threads});
+  m.kernels.push_back({name, run, threads, args_bytes});
+}
+
+size_t zb_emulated_args_bytes(const zb_emulated_kernel *kernel) {
+  return kernel->args_bytes;
 }
 
 const zb_emulated_kernel *zb_emulated_find(const char *name) {

@@ -24,6 +24,8 @@ typedef enum zb_emulated_order { ZB_ORDER_FORWARD, ZB_ORDER_SCATTERED, ZB_ORDER_
 
 /* The kernel of that name, or NULL. Not thread-safe, like all of this. */
 const zb_emulated_kernel *zb_emulated_find(const char *name);
+/* Bytes of its arguments. */
+size_t zb_emulated_args_bytes(const zb_emulated_kernel *kernel);
 int zb_emulated_count(void);
 const char *zb_emulated_name(int index);
 /* Runs a kernel with its arguments (the structure, by address). NULL, or what went wrong; a static text until the next launch. */
@@ -51,10 +53,10 @@ void zb_emulated_syncthreads();
 void zb_emulated_syncwarp();
 /* Gives `bytes` of every lane to all lanes of the warp: returns where lane 0's are, the others follow 64 bytes apart. */
 const unsigned char *zb_emulated_exchange(const void *mine, size_t bytes);
-void zb_emulated_register(const char *name, void (*run)(const void *args), unsigned threads);
+void zb_emulated_register(const char *name, void (*run)(const void *args), unsigned threads, size_t args_bytes);
 struct zb_emulated_registration {
-  zb_emulated_registration(const char *name, void (*run)(const void *args), unsigned threads) {
-    zb_emulated_register(name, run, threads);
+  zb_emulated_registration(const char *name, void (*run)(const void *args), unsigned threads, size_t args_bytes) {
+    zb_emulated_register(name, run, threads, args_bytes);
   }
 };
 
@@ -63,7 +65,7 @@ struct zb_emulated_registration {
 #define ZB_KERNEL(name, args_type, threads)                                                                            \
   static void name(const args_type &a);                                                                                \
   static const zb_emulated_registration name##_registration(                                                           \
-      #name, [](const void *args) { name(*(const args_type *)args); }, threads);                                       \
+      #name, [](const void *args) { name(*(const args_type *)args); }, threads, sizeof(args_type));                                       \
   static void name(const args_type &a)
 #define __syncthreads zb_emulated_syncthreads
 #define __syncwarp zb_emulated_syncwarp

@@ -1,15 +1,23 @@
-/* Trains a plan on the fake GPU: what zb-run --device cuda would do, with the kernels of the cpu. For test/e2e/cuda_fake.py.
+/* Trains a plan on the fake GPU: what zb-run --device cuda would do, with the kernels of the cpu (for test/e2e/cuda_fake.py), or, as the
+ * program cuda-emulated, with those of kernels/cuda on the emulation of their device code (for test/e2e/cuda_emulated.py).
  *
  * usage: cuda-fake DIR text:FILE STEPS SEED SAVE      one line a step, the loss with 17 digits, then "races N" and the first race
  *        cuda-fake DIR text:FILE mutate               leaves out one wait of a step after the other: "waits N, found N"
  */
 #include "runtime/exec/session.h"
 #include "test/runtime/device/cuda/fake.h"
+#include "test/runtime/device/cuda/emulated_kernels.h"
 #include "test/runtime/device/cuda/host_kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef ZB_EMULATED
+#define THE_DEVICE emulated_device()
+#else
+#define THE_DEVICE fake_device()
+#endif
 
 enum { PATH_BYTES = 4096, MUTATED_STEPS = 2 };
 
@@ -25,7 +33,7 @@ static zb_status open_session(const char *folder, const zb_session_params *param
   ZB_TRY_GOTO(zb_store_open(path, &weights));
   snprintf(path, sizeof path, "%s/constants.safetensors", folder);
   zb_status_free(zb_store_open(path, &constants)); /* few plans need it */
-  zb_session_sources sources = {.plan = plan, .weights = weights, .constants = constants, .device = fake_device()};
+  zb_session_sources sources = {.plan = plan, .weights = weights, .constants = constants, .device = THE_DEVICE};
   plan = NULL; /* taken */
   status = zb_session_create_from(params, &sources, out);
 cleanup:

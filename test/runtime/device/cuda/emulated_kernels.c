@@ -1,0 +1,276 @@
+/* The emulated kernels as a kernel set: see emulated_kernels.h.
+ *
+ * What the host side of kernels/cuda launches is recorded, with a copy of its arguments, and put on the stream of the fake as a kernel
+ * that runs the record. A record lives as long as its launcher, since graphs run it again. Each tells the fake the operands of the calls that
+ * it was enqueued for, so that the fake sees races. */
+#include "test/runtime/device/cuda/emulated_kernels.h"
+
+#include "kernels/cuda/blas.h"
+#include "runtime/device/cuda/cuda.h"
+#include "test/kernels/cuda/blas.h"
+#include "test/kernels/cuda/emulator.h"
+#include "test/runtime/device/cuda/fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPERANDS_MAX = 32 };
+
+typedef struct access {
+  const void *at;
+  uint64_t bytes;
+  bool writes;
+} access;
+
+/* One launch of a kernel, or one product. */
+typedef struct record {
+  struct record *next;
+  access *accesses;
+  int access_count;
+  const zb_emulated_kernel *kernel; /* NULL: a product */
+  unsigned grid[3], threads, shared_bytes;
+  unsigned char args[FAKE_PARAMETER_BYTES];
+  cublasLtMatmulDesc_t description;
+  cublasLtMatrixLayout_t a_layout, b_layout, d_layout;
+  const void *a, *b;
+  void *d, *workspace;
+  float alpha, beta;
+  cublasLtMatmulAlgo_t algorithm;
+  size_t workspace_bytes;
+} record;
+
+typedef struct started {
+  zb_cuda_launcher launcher;
+  zb_cuda_blas *blas;
+  record *records;
+} started;
+
+typedef struct chosen {
+  int count;
+  zb_cuda_item items[];
+} chosen;
+
+/* The functions of kernels/cuda carry no context: the table, what it was before, and for whom is being enqueued. */
+static zb_cuda_api api, blas;
+static CUresult (*fake_launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **);
+static started *current;
+static const zb_cuda_item *current_items;
+static int current_count;
+static zb_cuda_code *code;
+
+/* ---- When a record runs ---- */
+
+static void fail(const char *what, const char *text) {
+  fprintf(stderr, "emulated %s: %s\n", what, text);
+  abort();
+}
+
+static void run_record(const void *parameters) {
+  const record *r;
+  memcpy(&r, parameters, sizeof r);
+  for (int i = 0; i < r->access_count; i++)
+    fake_touch(r->accesses[i].at, r->accesses[i].bytes, r->accesses[i].writes);
+  if (r->kernel) {
+    const char *error = zb_emulated_launch(r->kernel, r->grid[0], r->grid[1], r->grid[2], r->threads, r->shared_bytes, r->args);
+    if (error) fail("kernel", error);
+    return;
+  }
+  cublasStatus_t status = blas.cublasLtMatmul(NULL, r->description, &r->alpha, r->a, r->a_layout, r->b, r->b_layout, &r->beta, r->d, r->d_layout,
+                                              r->d, r->d_layout, &r->algorithm, r->workspace, r->workspace_bytes, NULL);
+  if (status) fail("product", "the descriptions do not fit");
+}
+
+static const fake_kernel record_kernel = {"emulated", sizeof(record *), run_record};
+
+/* ---- Enqueueing ---- */
+
+static void add_access(record *r, const zb_tensor *x, bool writes) {
+  int64_t last = 0;
+  if (x->rank < 0) return;
+  for (int i = 0; i < x->rank; i++) {
+    if (x->shape[i] == 0) return;
+    last += (x->shape[i] - 1) * x->strides[i];
+  }
+  r->accesses[r->access_count++] = (access){x->data, (uint64_t)(last + 1) * zb_dtype_bytes(x->dtype), writes};
+}
+
+static record *new_record(void) {
+  record *r = calloc(1, sizeof *r);
+  if (!r) abort();
+  r->accesses = calloc((size_t)current_count * OPERANDS_MAX, sizeof *r->accesses);
+  if (!r->accesses) abort();
+  for (int i = 0; i < current_count; i++) {
+    const zb_kernel_call *call = current_items[i].call;
+    if (call->input_count + 2 * call->output_count > OPERANDS_MAX) abort();
+    for (int k = 0; k < call->input_count; k++)
+      add_access(r, &call->inputs[k], false);
+    for (int k = 0; k < call->output_count; k++) {
+      if (call->accumulate) add_access(r, &call->outputs[k], false);
+      add_access(r, &call->outputs[k], true);
+    }
+  }
+  r->next = current->records;
+  current->records = r;
+  return r;
+}
+
+static CUresult enqueue(record *r, CUstream stream) {
+  void *parameters[] = {&r};
+  return fake_launch(fake_function(&record_kernel), 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
+}
+
+static CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                              unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters, void **extra) {
+  record *r = new_record();
+  if (block_y != 1 || block_z != 1 || extra) return CUDA_ERROR_INVALID_VALUE;
+  r->kernel = (const zb_emulated_kernel *)(const void *)function;
+  r->grid[0] = grid_x;
+  r->grid[1] = grid_y;
+  r->grid[2] = grid_z;
+  r->threads = block_x;
+  r->shared_bytes = shared_bytes;
+  size_t bytes = zb_emulated_args_bytes(r->kernel);
+  if (bytes > sizeof r->args) return CUDA_ERROR_INVALID_VALUE; /* a GPU takes no more either */
+  memcpy(r->args, parameters[0], bytes);
+  return enqueue(r, stream);
+}
+
+static cublasStatus_t product(cublasLtHandle_t handle, cublasLtMatmulDesc_t description, const void *alpha, const void *a,
+                              cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout, const void *beta, const void *c,
+                              cublasLtMatrixLayout_t c_layout, void *d, cublasLtMatrixLayout_t d_layout,
+                              const cublasLtMatmulAlgo_t *algorithm, void *workspace, size_t workspace_bytes, CUstream stream) {
+  record *r = new_record();
+  (void)handle, (void)c, (void)c_layout;
+  memcpy(&r->alpha, alpha, sizeof r->alpha);
+  memcpy(&r->beta, beta, sizeof r->beta);
+  r->description = description;
+  r->a = a;
+  r->a_layout = a_layout;
+  r->b = b;
+  r->b_layout = b_layout;
+  r->d = d;
+  r->d_layout = d_layout;
+  r->algorithm = *algorithm;
+  r->workspace = workspace;
+  r->workspace_bytes = workspace_bytes;
+  return enqueue(r, stream) ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
+}
+
+/* ---- The kernel set ---- */
+
+static CUfunction find(const char *name) {
+  union {
+    const zb_emulated_kernel *from;
+    CUfunction to;
+  } kernel = {zb_emulated_find(name)};
+  return kernel.to;
+}
+
+static zb_status open_kernels(const zb_cuda_api *real, CUdevice device, void **out) {
+  (void)device;
+  api = *real;
+  fake_launch = real->cuLaunchKernel;
+  emulated_blas(&api);
+  blas = api;
+  api.cuLaunchKernel = launch_kernel;
+  api.cublasLtMatmul = product;
+  *out = NULL;
+  ZB_TRY(zb_cuda_code_from(find, &code));
+  *out = code;
+  return NULL;
+}
+
+static void close_kernels(void *kernels) {
+  zb_cuda_code_unload(&api, kernels);
+}
+
+static void stop(void *memory) {
+  started *it = memory;
+  zb_cuda_blas_destroy(it->blas);
+  if (it->launcher.workspace) (void)api.cuMemFree(it->launcher.workspace);
+  for (record *r = it->records, *next; r; r = next) {
+    next = r->next;
+    free(r->accesses);
+    free(r);
+  }
+  zb_free(it);
+}
+
+static zb_status start(void *kernels, CUstream stream, CUdeviceptr fault, void **out) {
+  started *it = zb_alloc(sizeof *it);
+  if (!it) return ZB_OUT_OF_MEMORY();
+  *out = it;
+  ZB_TRY(zb_cuda_blas_create(&api, NULL, &it->blas));
+  it->launcher = (zb_cuda_launcher){.api = &api, .stream = stream, .code = kernels, .blas = it->blas,
+                                    .fault = (zb_cuda_fault_record *)(uintptr_t)fault};
+  return ZB_CU(&api, cuMemAlloc, &it->launcher.workspace, ZB_CUDA_WORKSPACE_BYTES);
+}
+
+static zb_status prepare(void *launcher, const zb_calls *calls, void **out) {
+  (void)launcher;
+  chosen *it = zb_alloc(sizeof *it + sizeof(zb_cuda_item) * ((size_t)calls->count + 1));
+  if (!it) return ZB_OUT_OF_MEMORY();
+  *out = it;
+  it->count = calls->count;
+  for (int i = 0; i < calls->count; i++) {
+    const zb_plan_instruction *instruction = calls->items[i].instruction;
+    it->items[i].call = &calls->items[i].call;
+    ZB_TRY(zb_cuda_kernel_find(instruction->op, it->items[i].call, instruction->location, &it->items[i].kernel));
+  }
+  return NULL;
+}
+
+static void release(void *program) {
+  zb_free(program);
+}
+
+/* Neighbours with the same kernel together, so that optimizers find each other. */
+static zb_status run(void *launcher, void *program, int first_instruction, int *out_failed) {
+  const chosen *it = program;
+  current = launcher;
+  for (int i = 0, same; i < it->count; i += same) {
+    for (same = 1; i + same < it->count && it->items[i + same].kernel == it->items[i].kernel;)
+      same++;
+    if (!it->items[i].kernel->group) same = 1;
+    current_items = &it->items[i];
+    current_count = same;
+    int failed = 0;
+    zb_status status = zb_cuda_run_items(&it->items[i], same, &current->launcher, first_instruction + i, &failed);
+    *out_failed = i + failed;
+    if (status) return status;
+  }
+  return NULL;
+}
+
+static bool fault_of(const void *memory, int *out_instruction, zb_kernel_fault *out, const char **out_text) {
+  zb_cuda_fault_record r;
+  memcpy(&r, memory, sizeof r);
+  if (!r.set) return false;
+  *out_instruction = r.instruction;
+  *out = (zb_kernel_fault){true, r.value, r.least, r.most};
+  *out_text = zb_cuda_fault_text(&r);
+  return true;
+}
+
+const zb_cuda_kernel_set emulated_kernels = {
+    .fault_bytes = sizeof(zb_cuda_fault_record),
+    .open = open_kernels,
+    .close = close_kernels,
+    .start = start,
+    .stop = stop,
+    .prepare = prepare,
+    .release = release,
+    .run = run,
+    .fault = fault_of,
+};
+
+static zb_status open_emulated(const zb_device_params *params, zb_device **out) {
+  const zb_cuda_setup setup = {.load = fake_load, .kernels = &emulated_kernels};
+  return zb_cuda_open(params, &setup, out);
+}
+
+const zb_device_def *emulated_device(void) {
+  static const zb_device_def def = {ZB_CUDA_DEVICE, .summary = "the cuda device and its kernels on a GPU that is none", .open = open_emulated};
+  return &def;
+}

@@ -1,0 +1,13 @@
+/* The kernels of kernels/cuda as kernels of the fake GPU: the device code runs on the CPU (test/kernels/cuda/emulator.h) when the fake says
+ * that it is its turn, products on an emulated cuBLASLt (test/kernels/cuda/blas.h). So a plan runs through all of the cuda device. */
+#ifndef ZB_TEST_CUDA_EMULATED_KERNELS_H
+#define ZB_TEST_CUDA_EMULATED_KERNELS_H
+
+#include "runtime/device/cuda/kernels.h"
+
+extern const zb_cuda_kernel_set emulated_kernels;
+
+/* The cuda device on the fake with these kernels, as sessions take it. fake_start must come first. */
+const struct zb_device_def *emulated_device(void);
+
+#endif
