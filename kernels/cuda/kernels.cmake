@@ -3,12 +3,15 @@
 zb_room(zb_kernels_cuda FOLDERS kernels/cuda LINK zb_cuda zb_base)
 set_target_properties(zb_kernels_cuda PROPERTIES EXCLUDE_FROM_ALL ON)
 
-option(ZB_CUDA "Build CUDA kernels where nvcc is found" ON)
+set(ZB_CUDA AUTO CACHE STRING "The module zb-cuda.so, training on NVIDIA GPUs: AUTO (if nvcc is found), ON, OFF")
 # Machine code for A100, H100/H200 and B200 and their families; PTX, which a driver compiles, for all others from 8.0 on.
 set(ZB_CUDA_ARCHITECTURES 80 90 100 CACHE STRING "Compute capabilities that CUDA kernels get machine code for")
 find_program(ZB_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
 file(GLOB ZB_CUDA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/cuda/*.cu)
-if(ZB_CUDA AND ZB_NVCC)
+if(ZB_CUDA STREQUAL ON AND NOT ZB_NVCC)
+  message(FATAL_ERROR "ZB_CUDA=ON, but there is no nvcc: install the CUDA toolkit, or set CUDA_PATH to its folder")
+endif()
+if(NOT ZB_CUDA STREQUAL OFF AND ZB_NVCC)
   file(GLOB cuda_headers CONFIGURE_DEPENDS kernels/cuda/*.cuh kernels/cuda/*.h kernels/cuda/*.def kernels/cpu/ref/*.def)
   set(targets -gencode arch=compute_80,code=compute_80)
   foreach(architecture ${ZB_CUDA_ARCHITECTURES})

@@ -14,6 +14,7 @@ typedef struct zb_device_params {
   const zb_plan *plan;
   zb_device *beside;  /* another open device of this kind in this process, which may share what is not of one rank; NULL: the first */
   bool trace;         /* asynchronous: keep the times of jobs */
+  int local_process;  /* of this process among those on its machine: which GPU it takes */
   int threads;        /* per rank */
   bool no_kernels;    /* sim: skip the arithmetic */
   bool reference;     /* cpu: reference kernels only */

@@ -181,6 +181,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
                           .plan = session->plan,
                           .beside = session->executor_count > 0 ? session->executors[0].device : NULL,
                           .trace = params->trace,
+                          .local_process = params->bootstrap && params->bootstrap->local_process > 0 ? params->bootstrap->local_process : 0,
                           .threads = params->threads > 0 ? params->threads : 1,
                           .no_kernels = params->no_kernels,
                           .reference = params->reference,

@@ -22,6 +22,8 @@ FOLDERS = {
     "runtime/device/sim": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/cpu/", "runtime/transport/"],
     # cuda has the transport between ranks of one GPU beside it, as sim has its own.
     "runtime/device/cuda": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/", "kernels/cuda/", "cuda", "nccl"],
+    "runtime/device/cuda/module": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/cuda/", "runtime/transport/",
+                                   "runtime/transport/nccl/", "kernels/cuda/"],
     "runtime/transport": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/"],
     "runtime/transport/threads": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/"],
     "runtime/transport/mpi": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/", "mpi"],

@@ -11,7 +11,7 @@ static CUdeviceptr address(const void *in_arena) {
   return (CUdeviceptr)(uintptr_t)in_arena;
 }
 
-void zb_cuda_close(zb_device *device) {
+void zb_cuda_device_close(zb_device *device) {
   if (!device) return;
   const zb_cuda_api *api = &device->gpu->api;
   int jobs = device->params.plan ? device->params.plan->ranks[device->params.rank].job_count : 0;
@@ -69,13 +69,13 @@ zb_status zb_cuda_open(const zb_device_params *params, const zb_cuda_setup *setu
     return NULL;
   }
   if (device->gpu)
-    zb_cuda_close(device);
+    zb_cuda_device_close(device);
   else
     zb_free(device);
   return zb_status_note(status, "opening the GPU for rank %d", params->rank);
 }
 
-zb_status zb_cuda_alloc(zb_device *device, uint64_t bytes, void **out_arena) {
+zb_status zb_cuda_device_alloc(zb_device *device, uint64_t bytes, void **out_arena) {
   const zb_cuda_api *api = &device->gpu->api;
   CUdeviceptr arena = 0;
   size_t free_bytes = 0, total_bytes = 0;
@@ -96,12 +96,12 @@ zb_status zb_cuda_alloc(zb_device *device, uint64_t bytes, void **out_arena) {
   return status;
 }
 
-void zb_cuda_release(zb_device *device, void *arena) {
+void zb_cuda_device_release(zb_device *device, void *arena) {
   zb_cuda_gpu_quiet(device->gpu);
   device->gpu->api.cuMemFree(address(arena));
 }
 
-zb_status zb_cuda_download(zb_device *device, void *to_host, const void *from_arena, uint64_t bytes) {
+zb_status zb_cuda_device_download(zb_device *device, void *to_host, const void *from_arena, uint64_t bytes) {
   const zb_cuda_api *api = &device->gpu->api;
   if (bytes == 0) return NULL;
   ZB_TRY(ZB_CU(api, cuCtxSetCurrent, device->gpu->context));
@@ -109,7 +109,7 @@ zb_status zb_cuda_download(zb_device *device, void *to_host, const void *from_ar
   return ZB_CU(api, cuStreamSynchronize, device->compute);
 }
 
-zb_status zb_cuda_zero(zb_device *device, void *in_arena, uint64_t bytes) {
+zb_status zb_cuda_device_zero(zb_device *device, void *in_arena, uint64_t bytes) {
   return bytes > 0 ? ZB_CU(&device->gpu->api, cuMemsetD8Async, address(in_arena), 0, bytes, device->compute) : NULL;
 }
 
@@ -120,7 +120,7 @@ static zb_status set_clock(zb_device *device) {
   return ZB_CU(&device->gpu->api, cuEventRecord, device->gpu->base, device->compute);
 }
 
-zb_status zb_cuda_before_job(zb_device *device, int job) {
+zb_status zb_cuda_device_before_job(zb_device *device, int job) {
   device->gpu->busy = true;
   if (job < 0) {
     device->progress = 0;
@@ -130,7 +130,7 @@ zb_status zb_cuda_before_job(zb_device *device, int job) {
   return device->starts ? ZB_CU(&device->gpu->api, cuEventRecord, device->starts[job], device->compute) : NULL;
 }
 
-zb_status zb_cuda_after_job(zb_device *device, int job) {
+zb_status zb_cuda_device_after_job(zb_device *device, int job) {
   int event = device->edges.event[job + 1];
   if (job >= 0 && device->ends) ZB_TRY(ZB_CU(&device->gpu->api, cuEventRecord, device->ends[job], device->compute));
   return event >= 0 ? ZB_CU(&device->gpu->api, cuEventRecord, device->events[event], device->compute) : NULL;
@@ -154,7 +154,7 @@ static zb_status take_fault(zb_device *device) {
   return status;
 }
 
-zb_status zb_cuda_poll(zb_device *device, bool *out_done, uint64_t *out_progress) {
+zb_status zb_cuda_device_poll(zb_device *device, bool *out_done, uint64_t *out_progress) {
   const zb_cuda_api *api = &device->gpu->api;
   size_t fault_bytes = device->gpu->kernel_set->fault_bytes;
   if (!device->ending && fault_bytes > 0)
@@ -173,33 +173,33 @@ zb_status zb_cuda_poll(zb_device *device, bool *out_done, uint64_t *out_progress
   return take_fault(device);
 }
 
-const zb_kernel_fault *zb_cuda_fault(const zb_device *device) {
+const zb_kernel_fault *zb_cuda_device_fault(const zb_device *device) {
   return device->fault.set ? &device->fault : NULL;
 }
 
-bool zb_cuda_job_times(const zb_device *device, int job, int64_t *out_start_ps, int64_t *out_end_ps) {
+bool zb_cuda_device_job_times(const zb_device *device, int job, int64_t *out_start_ps, int64_t *out_end_ps) {
   if (!device->starts) return false;
   *out_start_ps = zb_cuda_event_ps(device->gpu, device->starts[job]);
   *out_end_ps = zb_cuda_event_ps(device->gpu, device->ends[job]);
   return true;
 }
 
-void zb_cuda_time_ops(zb_device *device, bool on) {
+void zb_cuda_device_time_ops(zb_device *device, bool on) {
   (void)device;
   (void)on;
 }
 
-zb_op_time *zb_cuda_op_times(zb_device_program *program) {
+zb_op_time *zb_cuda_device_op_times(zb_device_program *program) {
   (void)program;
   return NULL;
 }
 
-void zb_cuda_profile(const zb_device *device, zb_device_profile *out) {
+void zb_cuda_device_profile(const zb_device *device, zb_device_profile *out) {
   (void)device;
   *out = (zb_device_profile){0};
 }
 
-const char *zb_cuda_instruction_set(void) {
+const char *zb_cuda_device_instruction_set(void) {
   return "cuda";
 }
 

@@ -75,38 +75,41 @@ struct zb_device {
 };
 
 /* As documented in zb_device_def: program.c, staging.c, cuda.c. */
-zb_status zb_cuda_prepare(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out) ZB_MUST_USE;
-void zb_cuda_release_program(zb_device *device, zb_device_program *program);
-zb_status zb_cuda_bind(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) ZB_MUST_USE;
-zb_status zb_cuda_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) ZB_MUST_USE;
-zb_status zb_cuda_stage(zb_device *device, uint64_t bytes, void **out) ZB_MUST_USE;
-zb_status zb_cuda_upload(zb_device *device, void *to_arena, const void *from_host, uint64_t bytes) ZB_MUST_USE;
-zb_status zb_cuda_fetch(zb_device *device, const void *from_arena, float *out) ZB_MUST_USE;
-void zb_cuda_close(zb_device *device);
-zb_status zb_cuda_alloc(zb_device *device, uint64_t bytes, void **out_arena) ZB_MUST_USE;
-void zb_cuda_release(zb_device *device, void *arena);
-zb_status zb_cuda_download(zb_device *device, void *to_host, const void *from_arena, uint64_t bytes) ZB_MUST_USE;
-zb_status zb_cuda_zero(zb_device *device, void *in_arena, uint64_t bytes) ZB_MUST_USE;
-zb_status zb_cuda_before_job(zb_device *device, int job) ZB_MUST_USE;
-zb_status zb_cuda_after_job(zb_device *device, int job) ZB_MUST_USE;
-zb_status zb_cuda_poll(zb_device *device, bool *out_done, uint64_t *out_progress) ZB_MUST_USE;
-const zb_kernel_fault *zb_cuda_fault(const zb_device *device);
-bool zb_cuda_job_times(const zb_device *device, int job, int64_t *out_start_ps, int64_t *out_end_ps);
-void zb_cuda_time_ops(zb_device *device, bool on);
-zb_op_time *zb_cuda_op_times(zb_device_program *program);
-void zb_cuda_profile(const zb_device *device, zb_device_profile *out);
-const char *zb_cuda_instruction_set(void);
+zb_status zb_cuda_device_prepare(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out) ZB_MUST_USE;
+void zb_cuda_device_release_program(zb_device *device, zb_device_program *program);
+zb_status zb_cuda_device_bind(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) ZB_MUST_USE;
+zb_status zb_cuda_device_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) ZB_MUST_USE;
+zb_status zb_cuda_device_stage(zb_device *device, uint64_t bytes, void **out) ZB_MUST_USE;
+zb_status zb_cuda_device_upload(zb_device *device, void *to_arena, const void *from_host, uint64_t bytes) ZB_MUST_USE;
+zb_status zb_cuda_device_fetch(zb_device *device, const void *from_arena, float *out) ZB_MUST_USE;
+void zb_cuda_device_close(zb_device *device);
+zb_status zb_cuda_device_alloc(zb_device *device, uint64_t bytes, void **out_arena) ZB_MUST_USE;
+void zb_cuda_device_release(zb_device *device, void *arena);
+zb_status zb_cuda_device_download(zb_device *device, void *to_host, const void *from_arena, uint64_t bytes) ZB_MUST_USE;
+zb_status zb_cuda_device_zero(zb_device *device, void *in_arena, uint64_t bytes) ZB_MUST_USE;
+zb_status zb_cuda_device_before_job(zb_device *device, int job) ZB_MUST_USE;
+zb_status zb_cuda_device_after_job(zb_device *device, int job) ZB_MUST_USE;
+zb_status zb_cuda_device_poll(zb_device *device, bool *out_done, uint64_t *out_progress) ZB_MUST_USE;
+const zb_kernel_fault *zb_cuda_device_fault(const zb_device *device);
+bool zb_cuda_device_job_times(const zb_device *device, int job, int64_t *out_start_ps, int64_t *out_end_ps);
+void zb_cuda_device_time_ops(zb_device *device, bool on);
+zb_op_time *zb_cuda_device_op_times(zb_device_program *program);
+void zb_cuda_device_profile(const zb_device *device, zb_device_profile *out);
+const char *zb_cuda_device_instruction_set(void);
 /* The device with the libraries or fakes of a setup: what open of a zb_device_def does. */
 zb_status zb_cuda_open(const zb_device_params *params, const zb_cuda_setup *setup, zb_device **out) ZB_MUST_USE;
 
 /* Members of a zb_device_def, all but summary, probe and open. */
-#define ZB_CUDA_DEVICE                                                                                                     \
-  .name = "cuda", .asynchronous = true, .transport = &zb_transport_streams, .close = zb_cuda_close, .alloc = zb_cuda_alloc, \
-  .release = zb_cuda_release, .upload = zb_cuda_upload, .download = zb_cuda_download, .zero = zb_cuda_zero,                \
-  .prepare = zb_cuda_prepare, .release_program = zb_cuda_release_program, .launch = zb_cuda_launch, .fault = zb_cuda_fault, \
-  .time_ops = zb_cuda_time_ops, .op_times = zb_cuda_op_times, .profile = zb_cuda_profile,                                  \
-  .instruction_set = zb_cuda_instruction_set, .bind = zb_cuda_bind, .stage = zb_cuda_stage, .fetch = zb_cuda_fetch,        \
-  .before_job = zb_cuda_before_job, .after_job = zb_cuda_after_job, .poll = zb_cuda_poll, .job_times = zb_cuda_job_times
+#define ZB_CUDA_DEVICE                                                                                         \
+  .name = "cuda", .asynchronous = true, .transport = &zb_transport_streams, .close = zb_cuda_device_close,     \
+  .alloc = zb_cuda_device_alloc, .release = zb_cuda_device_release, .upload = zb_cuda_device_upload,           \
+  .download = zb_cuda_device_download, .zero = zb_cuda_device_zero, .prepare = zb_cuda_device_prepare,         \
+  .release_program = zb_cuda_device_release_program, .launch = zb_cuda_device_launch,                          \
+  .fault = zb_cuda_device_fault, .time_ops = zb_cuda_device_time_ops, .op_times = zb_cuda_device_op_times,     \
+  .profile = zb_cuda_device_profile, .instruction_set = zb_cuda_device_instruction_set,                        \
+  .bind = zb_cuda_device_bind, .stage = zb_cuda_device_stage, .fetch = zb_cuda_device_fetch,                   \
+  .before_job = zb_cuda_device_before_job, .after_job = zb_cuda_device_after_job, .poll = zb_cuda_device_poll, \
+  .job_times = zb_cuda_device_job_times
 
 /* staging.c */
 zb_status zb_cuda_staging_init(zb_device *device) ZB_MUST_USE;

@@ -23,7 +23,7 @@ struct zb_device_program {
   int *table; /* [TABLE_SIZE] by the hash of the bases: graph + 1; 0: empty */
 };
 
-void zb_cuda_release_program(zb_device *device, zb_device_program *program) {
+void zb_cuda_device_release_program(zb_device *device, zb_device_program *program) {
   if (!program) return;
   zb_cuda_gpu_quiet(device->gpu);
   for (size_t i = 0; i < program->graph_count; ++i)
@@ -51,7 +51,7 @@ static zb_status prepare(zb_device *device, zb_device_program *program) {
   return device->gpu->kernel_set->prepare(device->launcher, &program->calls, &program->chosen);
 }
 
-zb_status zb_cuda_prepare(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out) {
+zb_status zb_cuda_device_prepare(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out) {
   *out = NULL;
   zb_device_program *program = zb_alloc(sizeof *program);
   if (!program) return ZB_OUT_OF_MEMORY();
@@ -61,7 +61,7 @@ zb_status zb_cuda_prepare(zb_device *device, const zb_plan_subprogram *subprogra
     *out = program;
     return NULL;
   }
-  zb_cuda_release_program(device, program);
+  zb_cuda_device_release_program(device, program);
   return zb_status_note(status, "preparing subprogram %s of rank %d", subprogram->name, device->params.rank);
 }
 
@@ -105,7 +105,7 @@ static zb_status capture(zb_device *device, zb_device_program *program, unsigned
   return status ? zb_status_note(status, "capturing subprogram %s of rank %d", program->subprogram->name, device->params.rank) : NULL;
 }
 
-zb_status zb_cuda_bind(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) {
+zb_status zb_cuda_device_bind(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) {
   size_t base_count = (size_t)program->subprogram->base_count, count = program->graph_count;
   if (program->calls.count < 2 || count >= GRAPHS_MOST) return NULL;
   int *place = find(program, bases);
@@ -120,7 +120,7 @@ zb_status zb_cuda_bind(zb_device *device, zb_device_program *program, void *aren
   return NULL;
 }
 
-zb_status zb_cuda_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) {
+zb_status zb_cuda_device_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) {
   int *place = program->graph_count > 0 ? find(program, bases) : NULL;
   if (!place || !*place) return run_all(device, program, arena, bases);
   return ZB_CU(&device->gpu->api, cuGraphLaunch, program->graphs[*place - 1], device->compute);

@@ -52,7 +52,7 @@ void zb_cuda_staging_deinit(zb_device *device) {
   zb_free(s->targets);
 }
 
-zb_status zb_cuda_stage(zb_device *device, uint64_t bytes, void **out) {
+zb_status zb_cuda_device_stage(zb_device *device, uint64_t bytes, void **out) {
   zb_cuda_staging *s = &device->staging;
   if (bytes > s->buffer_bytes)
     return ZB_ERROR(RUNTIME, "an input of %llu bytes does not fit its buffer of %llu", (unsigned long long)bytes,
@@ -65,7 +65,7 @@ zb_status zb_cuda_stage(zb_device *device, uint64_t bytes, void **out) {
   return NULL;
 }
 
-zb_status zb_cuda_upload(zb_device *device, void *to_arena, const void *from_host, uint64_t bytes) {
+zb_status zb_cuda_device_upload(zb_device *device, void *to_arena, const void *from_host, uint64_t bytes) {
   const zb_cuda_api *api = &device->gpu->api;
   zb_cuda_staging *s = &device->staging;
   if (bytes == 0) return NULL;
@@ -77,7 +77,7 @@ zb_status zb_cuda_upload(zb_device *device, void *to_arena, const void *from_hos
   return ZB_CU(api, cuEventRecord, s->events[s->current], device->compute);
 }
 
-zb_status zb_cuda_fetch(zb_device *device, const void *from_arena, float *out) {
+zb_status zb_cuda_device_fetch(zb_device *device, const void *from_arena, float *out) {
   zb_cuda_staging *s = &device->staging;
   if (s->loss_count >= s->loss_capacity) return ZB_ERROR(RUNTIME, "more losses than the plan has REPORT jobs");
   float *place = s->losses + (size_t)s->loss_count * (LOSS_BYTES / sizeof(float));
