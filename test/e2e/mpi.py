@@ -5,7 +5,8 @@
 
 bits: every schedule of `zb-sched --list` that trains, on GPT-2 and Llama, and 1, 2, 4, 8 ranks over 1, 2, 4 processes, gives the losses and the
 weights of one rank, byte for byte. saves: four processes save, two processes of another plan go on, bitwise as if nothing had happened; the
-files are read by safetensors and transformers where $ZB_PYTHON has them. errors: what a user can get wrong at the start. network: two network
+files are read by safetensors and transformers where $ZB_PYTHON has them. errors: what a user can get
+wrong at the start, and what is written once for all. network: two network
 namespaces on this machine, joined by a virtual cable, MPI over TCP between them; needs root.
 
 Ends with "N passed, N failed, N skipped". Everything is skipped, with the reason, where there is no MPI.
@@ -42,9 +43,9 @@ def reason_to_skip(suite):
     return None if shutil.which("mpirun") else "there is no mpirun; install openmpi-bin"
 
 
-def mpirun(suite, processes, *arguments, prefix=(), timeout=120):
-    """CompletedProcess of zb-run in so many processes."""
-    command = [*prefix, *MPIRUN, "-n", str(processes), suite.tool("zb-run"), *map(str, arguments)]
+def mpirun(suite, processes, *arguments, prefix=(), timeout=120, program=None):
+    """CompletedProcess of zb-run, or of another program, in so many processes."""
+    command = [*prefix, *MPIRUN, "-n", str(processes), program or suite.tool("zb-run"), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=ENVIRONMENT, errors="backslashreplace")
 
 
@@ -245,6 +246,9 @@ def errors(suite, folder):
     suite.check(done.returncode == 0 and "step 1/1" in done.stdout, f"a world of one process: {done.stderr}")
     done = alone({}, "--launch", "mpi")
     suite.check(done.returncode == 0 and "step 1/1" in done.stdout, f"MPI without mpirun: {done.stderr}")
+    counter = os.path.join(suite.bin, "..", "test", "step_allocations")
+    done = mpirun(suite, 2, model.compile(4, "zb-v"), common.CORPUS, program=counter)
+    suite.check(sorted(done.stdout.splitlines()) == [f"process {i} of 2: 0 allocations" for i in (0, 1)], f"steps allocate: {done.stdout}{done.stderr}")
     done = mpirun(suite, 2, plan, *data, "--json", "--memory", "--profile-ops", "--grad-norms", "--timeline", folder + "/t.svg", "--trace", folder + "/t.json")
     rows = common.json_lines(done.stdout)
     suite.check(done.returncode == 0 and [next(iter(row)) for row in rows] == ["step", "profile", "memory"], f"--json prints once: {done.stdout}")

@@ -105,9 +105,10 @@ def killed(suite, plan, folder, rank, point, delay):
     try:
         seconds, status, left, errors = Run(suite, plan, saved).hit(rank, signal.SIGKILL, delay)
         said = [other for other in range(RANKS) if other != rank and re.search(POSITION % other, errors)]
-        ended = seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 128 + signal.SIGKILL and not left
-        told = len(said) == RANKS - 1 and f"(rank {rank}, pid " in errors and "has died" in errors
-        suite.check(ended and told and is_whole(saved), f"{text}: {seconds} s, status {status}, left {left}, said {said}\n{errors}")
+        suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 128 + signal.SIGKILL and not left and
+                    len(said) == RANKS - 1 and
+                    f"(rank {rank}, pid " in errors and "has died" in errors and is_whole(saved),
+                    f"{text}: {seconds} s, status {status}, left {left}, said {said}\n{errors}")
     except (common.Failure, OSError, KeyError) as failure:
         suite.check(False, f"{text}: {failure!r}")
 

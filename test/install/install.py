@@ -49,6 +49,28 @@ def exported(library):
     return {line.split()[-1].split("@")[0] for line in text.splitlines() if len(line.split()) == 3 and line.split()[1] in "TDBRVW"}
 
 
+def check_modules(build, prefix, plan, environment, work):
+    """What was built is installed and found; a program without its modules says in one line what to do."""
+    def launcher(program):
+        out = run([program, "--list-devices", "--json"], environment, work)[1]
+        return next(row for row in map(json.loads, out.splitlines()) if row["name"] == "mpi")
+
+    built = os.path.exists(os.path.join(build, "lib", "zb", "zb-mpi.so"))
+    found = launcher("zb-run")
+    module = os.path.realpath(found["module"] or "")
+    good = module.startswith(os.path.realpath(prefix)) and found["found"] and not found["missing"] if built else found["missing"] and found["hint"]
+    check("the installed zb-run finds its modules", good, found)
+    bare = os.path.join(work, "bare", "bin")
+    os.makedirs(bare)
+    program = shutil.copy(os.path.join(prefix, "bin", "zb-run"), bare)
+    found = launcher(program)
+    check("without modules: --list-devices says so", "built without its module 'mpi'" in found["missing"] and "libopenmpi-dev" in found["hint"], found)
+    ok, _, text = run([program, plan, "--data", "text:" + CORPUS, "--steps", "1", "--launch", "mpi"], environment, work)
+    check("without modules: --launch mpi says what to install", not ok and "exit status 4" in text and "install libopenmpi-dev" in text, text)
+    ok, _, text = run([program, plan, "--data", "text:" + CORPUS, "--steps", "1"], environment, work)
+    check("without modules: all else runs", ok, text)
+
+
 def main():
     build = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix="zb install ") as work:
@@ -87,6 +109,8 @@ def main():
         ok, out, text = run(["zb-run", plan, "--data", "text:" + CORPUS, "--steps", "2", "--json"], environment, work)
         check("the installed zb-run runs", ok, text)
         losses = [json.loads(line)["loss"] for line in out.splitlines() if '"loss"' in line] if ok else []
+
+        check_modules(build, prefix, plan, environment, work)
 
         for name, flags, source, arguments, expected in [
             ("zb", ["--cflags", "--libs"], "embed.c", [MODEL, CORPUS, os.path.join(work, "embedded")], losses),
