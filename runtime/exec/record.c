@@ -91,6 +91,26 @@ static zb_status gather_recordings(zb_session *session, const recording *mine, z
   return status;
 }
 
+/* When a rank began the step, on the clock of process 0. */
+static int64_t start_of(const zb_session *session, int rank) {
+  int process = zb_group_process_of(session->plan->rank_count, session->processes, rank);
+  return session->times[rank].start_ps + (session->clock_ps ? session->clock_ps[process] : 0);
+}
+
+/* Times of each process count from its own start of the step; here they come to count from the first start of all. */
+static void align(const zb_session *session, zb_event *events, size_t event_count, zb_memory_sample *memory, size_t memory_count) {
+  int64_t first_ps = INT64_MAX;
+  if (session->processes == 1 || !events) return;
+  for (int rank = 0; rank < session->plan->rank_count; ++rank)
+    if (start_of(session, rank) < first_ps) first_ps = start_of(session, rank);
+  for (size_t i = 0; i < event_count; ++i) {
+    events[i].start_ps += start_of(session, events[i].rank) - first_ps;
+    events[i].end_ps += start_of(session, events[i].rank) - first_ps;
+  }
+  for (size_t i = 0; memory && i < memory_count; ++i)
+    memory[i].time_ps += start_of(session, memory[i].rank) - first_ps;
+}
+
 static zb_status record_here(const zb_session *session, recording *r) {
   if (!session->params.trace) return ZB_ERROR(USAGE, "the session records no times: set trace in its parameters");
   if (session->steps_here == 0 || session->failed) return ZB_ERROR(USAGE, "there is no timeline before a step");
@@ -114,8 +134,12 @@ static zb_status write_timeline(zb_session *session, const char *path, zb_status
   const char *clock = session->device->virtual_clock  ? "virtual clock"
                       : session->device->asynchronous ? "events of the GPU, one clock for all ranks"
                                                       : "one monotonic clock for all ranks";
-  if (session->processes > 1) clock = "a clock a process, each from when it began the step";
-  snprintf(note, sizeof note, "%s, zb %s", clock, ZB_VERSION);
+  align(session, events, event_bytes / sizeof *events, memory, memory_bytes / sizeof *memory);
+  if (session->clock_error_ps > 0)
+    snprintf(note, sizeof note, "clocks of %d processes, compared to within %.0f us, zb %s", session->processes,
+             (double)session->clock_error_ps / 1e6, ZB_VERSION);
+  else
+    snprintf(note, sizeof note, "%s, zb %s", clock, ZB_VERSION);
   zb_timeline timeline = {
       .title = title,
       .note = note,

@@ -396,6 +396,7 @@ void zb_session_destroy(zb_session *session) {
   zb_free(session->times);
   zb_free(session->record);
   zb_free(session->arena_bytes);
+  zb_free(session->clock_ps);
   zb_free(session->resumed_ps);
   zb_free(session);
 }

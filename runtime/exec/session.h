@@ -15,9 +15,9 @@ typedef struct zb_owned_parameter {
   const char *name;
 } zb_owned_parameter;
 
-/* What a rank took in the last step; ended_ps: from the start of the step. */
+/* What a rank took in the last step; ended_ps: from the start of the step, which is start_ps on the clock of its process. */
 typedef struct zb_rank_time {
-  int64_t compute_ps, waiting_ps, ended_ps;
+  int64_t start_ps, compute_ps, waiting_ps, ended_ps;
 } zb_rank_time;
 
 typedef struct zb_step_record zb_step_record; /* session_group.c */
@@ -32,6 +32,8 @@ struct zb_session {
   zb_step_record *record; /* of a step, if there is a group */
   size_t record_bytes;
   uint64_t *arena_bytes; /* [rank of the plan] */
+  int64_t *clock_ps;     /* [process] at process 0, if params.trace: what to add to its clock to get that of process 0 */
+  int64_t clock_error_ps; /* of the least certain of them */
   char mixed[256];       /* how instruction sets of processes differ; "" */
   zb_plan *plan;
   const zb_device_def *device;

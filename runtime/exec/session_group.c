@@ -22,7 +22,7 @@ typedef struct state_record {
 
 /* Of one rank, one step. */
 typedef struct rank_share {
-  int64_t compute_ps, waiting_ps, ended_ps; /* ended: from the start of the step */
+  zb_rank_time time;
   int64_t known;
 } rank_share;
 
@@ -131,7 +131,8 @@ static zb_status share_arenas(zb_session *session) {
   for (int i = 0; i < session->rank_count; ++i)
     session->arena_bytes[session->first_rank + i] = session->plan->ranks[session->first_rank + i].arena_bytes;
   if (!session->group) return NULL;
-  return session->transport_def->group_def->merge(session->group, session->arena_bytes, bytes, zb_session_merge_u64);
+  ZB_TRY(session->transport_def->group_def->merge(session->group, session->arena_bytes, bytes, zb_session_merge_u64));
+  return zb_session_compare_clocks(session);
 }
 
 static zb_status make_record(zb_session *session) {
@@ -193,7 +194,7 @@ zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) {
   for (int i = 0; i < session->executor_count; ++i) {
     const zb_executor *e = &session->executors[i];
     session->times[session->first_rank + i] =
-        (zb_rank_time){e->compute_ps, e->waiting_ps, e->ended_ps - session->step_start_ps};
+        (zb_rank_time){session->step_start_ps, e->compute_ps, e->waiting_ps, e->ended_ps - session->step_start_ps};
   }
   session->ends = atomic_load(&session->stopping) != 0;
   if (!session->group) return NULL;
@@ -204,18 +205,77 @@ zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) {
   record->ranks = plan->rank_count;
   record->micro_batches = plan->micro_batches;
   for (int i = session->first_rank; i < session->first_rank + session->rank_count; ++i)
-    record->share[i] = (rank_share){session->times[i].compute_ps, session->times[i].waiting_ps, session->times[i].ended_ps, 1};
+    record->share[i] = (rank_share){session->times[i], 1};
   fill_losses(session, losses_of(record));
   ZB_TRY(session->transport_def->group_def->merge(session->group, record, session->record_bytes, merge_step));
   *took_ps = record->took_ps;
   session->ends = record->stopping != 0; /* what comes later counts for the next step, in every process */
   for (int i = 0; i < plan->rank_count; ++i)
-    session->times[i] = (zb_rank_time){record->share[i].compute_ps, record->share[i].waiting_ps, record->share[i].ended_ps};
+    session->times[i] = record->share[i].time;
   for (int i = 0; i < plan->micro_batches; ++i) {
     if (!losses_of(record)[i].known) return ZB_ERROR(RUNTIME, "no process reported the loss of micro-batch %d", i);
     session->micro_losses[i] = losses_of(record)[i].loss;
   }
   return NULL;
+}
+
+/* ---- Clocks ---- */
+
+enum { CLOCK_ROUNDS = 8 };
+
+/* What a process saw of its clock around merges in which all took part, and which clock it is: processes of one boot share theirs. */
+typedef struct clock_record {
+  uint64_t boot;
+  int64_t before_ps[CLOCK_ROUNDS], after_ps[CLOCK_ROUNDS];
+} clock_record;
+
+static uint64_t boot_id(void) {
+  char *text = NULL;
+  size_t bytes = 0;
+  zb_status status = zb_file_read("/proc/sys/kernel/random/boot_id", 0, &text, &bytes);
+  uint64_t id = status ? 0 : zb_fnv1a(ZB_FNV_START, text, bytes);
+  zb_status_free(status);
+  zb_free(text);
+  return id;
+}
+
+/* Process 0's clock minus that of the other. What the other sent after `before` was there before process 0's `after`, and the other way
+ * round: each round bounds the difference from both sides. */
+static int64_t clock_difference(const clock_record *zero, const clock_record *other, int64_t *error_ps) {
+  int64_t least = INT64_MIN, most = INT64_MAX;
+  *error_ps = 0;
+  if (zero->boot != 0 && zero->boot == other->boot) return 0;
+  for (int i = 0; i < CLOCK_ROUNDS; ++i) {
+    if (zero->before_ps[i] - other->after_ps[i] > least) least = zero->before_ps[i] - other->after_ps[i];
+    if (zero->after_ps[i] - other->before_ps[i] < most) most = zero->after_ps[i] - other->before_ps[i];
+  }
+  *error_ps = (most - least) / 2;
+  return least + *error_ps;
+}
+
+zb_status zb_session_compare_clocks(zb_session *session) {
+  clock_record mine = {.boot = boot_id()};
+  void *all = NULL;
+  size_t bytes = 0;
+  if (!session->group || !session->params.trace) return NULL;
+  for (int i = 0; i < CLOCK_ROUNDS; ++i) {
+    uint64_t nothing = 0;
+    mine.before_ps[i] = zb_monotonic_ps();
+    ZB_TRY(session->transport_def->group_def->merge(session->group, &nothing, sizeof nothing, zb_session_merge_u64));
+    mine.after_ps[i] = zb_monotonic_ps();
+  }
+  ZB_TRY(zb_session_gather(session, &mine, sizeof mine, &all, &bytes));
+  zb_status status = NULL;
+  const clock_record *records = all;
+  session->clock_ps = zb_alloc(sizeof(int64_t) * (size_t)session->processes);
+  if (!session->clock_ps) status = ZB_OUT_OF_MEMORY();
+  for (int i = 1; records && !status && i < session->processes; ++i) {
+    int64_t error_ps = 0;
+    session->clock_ps[i] = clock_difference(&records[0], &records[i], &error_ps);
+    if (error_ps > session->clock_error_ps) session->clock_error_ps = error_ps;
+  }
+  zb_free(all);
+  return zb_session_agree(session, status);
 }
 
 zb_status zb_session_gather(zb_session *session, const void *mine, size_t bytes, void **out, size_t *out_bytes) {

@@ -14,6 +14,8 @@ zb_status zb_session_ranks_of(zb_session *session, int rank_count) ZB_MUST_USE;
 zb_status zb_session_agree(zb_session *session, zb_status status) ZB_MUST_USE;
 /* The same at the start: whether all read the same plan, and what the others must know of this process. */
 zb_status zb_session_agree_start(zb_session *session, zb_status status) ZB_MUST_USE;
+/* How the clocks of processes differ, for timelines; nothing if they are not recorded. */
+zb_status zb_session_compare_clocks(zb_session *session) ZB_MUST_USE;
 /* After a step that went well here: losses and times of all ranks into all processes, whether anyone wants to stop, the longest time. */
 zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) ZB_MUST_USE;
 /* For merges of arrays of uint64_t that are zero where a process has nothing to say. */

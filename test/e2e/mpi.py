@@ -257,8 +257,11 @@ def errors(suite, folder):
         suite.check(rows[0]["gradient_norms"] == alone_rows[0]["gradient_norms"], "gradient norms of all processes")
         suite.check(list(rows[0]["gradient_norms"]) == list(alone_rows[0]["gradient_norms"]), "gradient norms in the order of names")
     with open(folder + "/t.json") as file:
-        ranks = {event.get("pid") for event in json.load(file)["traceEvents"] if event.get("ph") == "X"}
+        events = json.load(file)["traceEvents"]
+    ranks = {event.get("pid") for event in events if event.get("ph") == "X"}
     suite.check(ranks == {0, 1}, f"the trace has ranks {ranks}")
+    left, came = ({event["id"]: event["ts"] for event in events if event.get("ph") == kind} for kind in "sf")
+    suite.check(left and left.keys() == came.keys() and all(came[i] >= left[i] for i in left), f"messages that come before they leave: {left} {came}")
 
 
 AGENT = """#!/bin/sh
