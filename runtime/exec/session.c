@@ -90,12 +90,13 @@ static int by_name(const void *a, const void *b) {
 }
 
 static zb_status list_owned(zb_session *session) {
+  const int first = session->first_rank, end = first + session->rank_count;
   int count = 0;
-  for (int rank = 0; rank < session->plan->rank_count; ++rank)
+  for (int rank = first; rank < end; ++rank)
     count += session->plan->ranks[rank].parameter_count;
   session->owned = zb_alloc(sizeof(zb_owned_parameter) * (size_t)(count + 1));
   if (!session->owned) return ZB_OUT_OF_MEMORY();
-  for (int rank = 0; rank < session->plan->rank_count; ++rank) {
+  for (int rank = first; rank < end; ++rank) {
     for (int i = 0; i < session->plan->ranks[rank].parameter_count; ++i) {
       const zb_plan_parameter *parameter = &session->plan->ranks[rank].parameters[i];
       if (parameter->owner)

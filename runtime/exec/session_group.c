@@ -1,4 +1,4 @@
-/* Sessions of several processes: see session_group.h. Tests: test/e2e/mpi.py. */
+/* Sessions of several processes: see session_group.h. Tests: test/runtime/exec/session_group_test.c, test/e2e/mpi.py. */
 #include "runtime/exec/session_group.h"
 
 #include "runtime/base/text.h"

@@ -1,0 +1,358 @@
+/* Sessions of two processes, which are two threads here: their transport and their group are made of shared memory. What holds for all
+ * transports between processes is shown without MPI: the same bits, one failure for all, one end for all, one checkpoint. */
+#include "runtime/transport/mailbox.h"
+#include "test/runtime/exec/tiny.h"
+
+#include <pthread.h>
+
+enum { PROCESSES = 2, STEPS = 4, NORMS_MAX = 8 };
+
+/* ---- The processes: a meeting point where each leaves a record, and takes what the others left ---- */
+
+static struct {
+  pthread_mutex_t mutex;
+  pthread_cond_t met;
+  int arrived;
+  uint64_t meetings;
+  void *records[PROCESSES];
+  const void *blobs[PROCESSES];
+  size_t blob_bytes[PROCESSES];
+  char abort_reason[512];
+  zb_mailboxes *boxes;
+} world = {.mutex = PTHREAD_MUTEX_INITIALIZER, .met = PTHREAD_COND_INITIALIZER};
+
+struct zb_group {
+  int process;
+};
+
+static _Thread_local int this_process;
+
+/* Waits for all processes; PEER once one has given up. */
+static zb_status meet(void) {
+  zb_status status = NULL;
+  pthread_mutex_lock(&world.mutex);
+  uint64_t meeting = world.meetings;
+  if (++world.arrived == PROCESSES) {
+    world.arrived = 0;
+    ++world.meetings;
+    pthread_cond_broadcast(&world.met);
+  }
+  while (world.meetings == meeting && !world.abort_reason[0])
+    pthread_cond_wait(&world.met, &world.mutex);
+  if (world.meetings == meeting) status = ZB_ERROR(PEER, "%s", world.abort_reason);
+  pthread_mutex_unlock(&world.mutex);
+  return status;
+}
+
+static zb_status group_open(const zb_group_params *params, zb_group **out) {
+  (void)params;
+  *out = zb_alloc(sizeof **out);
+  if (!*out) return ZB_OUT_OF_MEMORY();
+  (*out)->process = this_process;
+  return NULL;
+}
+
+static void group_close(zb_group *group, bool together) {
+  if (together) zb_status_free(meet());
+  zb_free(group);
+}
+
+static int group_process(const zb_group *group) {
+  return group->process;
+}
+
+static int group_processes(const zb_group *group) {
+  (void)group;
+  return PROCESSES;
+}
+
+static zb_status group_merge(zb_group *group, void *record, size_t bytes, void (*merge)(void *total, const void *one, size_t bytes)) {
+  world.records[group->process] = record;
+  ZB_TRY(meet());
+  for (int i = 1; i < PROCESSES && group->process == 0; ++i)
+    merge(record, world.records[i], bytes);
+  ZB_TRY(meet());
+  if (group->process > 0) memcpy(record, world.records[0], bytes);
+  return meet();
+}
+
+static zb_status group_gather(zb_group *group, const void *mine, size_t bytes, void **out, size_t *out_bytes) {
+  *out = NULL;
+  *out_bytes = 0;
+  world.blobs[group->process] = mine;
+  world.blob_bytes[group->process] = bytes;
+  ZB_TRY(meet());
+  char *all = group->process == 0 ? zb_alloc(world.blob_bytes[0] + world.blob_bytes[1] + 1) : NULL;
+  for (int i = 0; all && i < PROCESSES; ++i) {
+    if (world.blob_bytes[i] > 0) memcpy(all + *out_bytes, world.blobs[i], world.blob_bytes[i]);
+    *out_bytes += world.blob_bytes[i];
+  }
+  *out = all;
+  return meet();
+}
+
+static void group_abort(zb_group *group, int rank, const char *reason) {
+  (void)group;
+  pthread_mutex_lock(&world.mutex);
+  if (!world.abort_reason[0]) snprintf(world.abort_reason, sizeof world.abort_reason, "rank %d gave up: %s", rank, reason);
+  pthread_cond_broadcast(&world.met);
+  pthread_mutex_unlock(&world.mutex);
+  zb_mailboxes_abort(world.boxes, rank, reason);
+}
+
+static const zb_group_def group_def = {.open = group_open, .close = group_close, .process = group_process, .processes = group_processes,
+                                       .merge = group_merge, .gather = group_gather, .abort = group_abort};
+
+/* ---- The transport: the mailboxes of all processes ---- */
+
+struct zb_transport {
+  zb_group *group;
+};
+
+static zb_status transport_open(const zb_transport_params *params, zb_transport **out) {
+  *out = zb_alloc(sizeof **out);
+  if (!*out) return ZB_OUT_OF_MEMORY();
+  (*out)->group = params->group;
+  return NULL;
+}
+
+static void transport_close(zb_transport *transport) {
+  zb_free(transport);
+}
+
+static zb_status post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) {
+  (void)transport;
+  zb_transport_side side = {arena, parts, part_count};
+  return zb_mailboxes_post(world.boxes, rank, message, &side);
+}
+
+static zb_status transport_wait(zb_transport *transport, int rank, int message) {
+  (void)transport;
+  return zb_mailboxes_wait(world.boxes, rank, message);
+}
+
+static bool transport_test(zb_transport *transport, int rank, int message) {
+  (void)transport;
+  (void)rank;
+  return zb_mailboxes_test(world.boxes, message);
+}
+
+/* Between two steps all processes come here: one of them resets for all. */
+static zb_status transport_reset(zb_transport *transport) {
+  ZB_TRY(meet());
+  zb_status status = transport->group->process == 0 ? zb_mailboxes_reset(world.boxes) : NULL;
+  return zb_status_first((zb_status[]){status, meet()}, 2);
+}
+
+static void transport_abort(zb_transport *transport, int rank, const char *reason) {
+  group_abort(transport->group, rank, reason);
+}
+
+static int64_t complete_ps(zb_transport *transport, int rank, int message) {
+  (void)transport;
+  (void)rank;
+  return zb_mailboxes_complete_ps(world.boxes, message);
+}
+
+static const zb_transport_def transport_def = {
+    .name = "meeting", .summary = "two threads that play processes", .copies = true, .group_def = &group_def, .open = transport_open,
+    .close = transport_close, .post_send = post, .post_recv = post, .wait = transport_wait, .test = transport_test, .reset = transport_reset,
+    .abort = transport_abort, .complete_ps = complete_ps};
+
+/* ---- What each process does; nothing is asserted before they are joined ---- */
+
+typedef struct scenario {
+  zb_session_params params;
+  const char *save;
+  int stop_process; /* asks for the end before the second step; -1: nobody */
+  int fail_process;     /* gives up after the first step; -1: nobody */
+  bool other_plan;      /* process 1 reads another */
+} scenario;
+
+typedef struct player {
+  const scenario *play;
+  int process;
+  pthread_t thread;
+  zb_status status;
+  double losses[STEPS];
+  int steps, norms;
+  double norm[NORMS_MAX];
+  char names[NORMS_MAX][32];
+  zb_session_info info;
+} player;
+
+static void keep_norm(void *context, const char *name, double norm) {
+  player *p = context;
+  if (p->norms >= NORMS_MAX) return;
+  snprintf(p->names[p->norms], sizeof p->names[0], "%s", name);
+  p->norm[p->norms++] = norm;
+}
+
+static zb_status act(player *p, zb_session *session) {
+  const scenario *play = p->play;
+  bool ends = false;
+  p->info = zb_session_describe(session);
+  for (int i = 0; i < STEPS && !ends; ++i) {
+    zb_step_result result;
+    if (i == 1 && play->stop_process == p->process) zb_session_stop(session);
+    if (i == 1 && play->fail_process == p->process) {
+      zb_session_abort(session, "out of luck");
+      return ZB_ERROR(RUNTIME, "gave up on purpose");
+    }
+    ZB_TRY(zb_session_step(session, &result));
+    p->losses[p->steps++] = result.loss;
+    ends = result.stopping;
+  }
+  ZB_TRY(zb_session_gradient_norms(session, keep_norm, p));
+  return play->save ? zb_session_save(session, play->save) : NULL;
+}
+
+static void *run_player(void *argument) {
+  player *p = argument;
+  zb_device_def device = *zb_device_at(0)->built_in; /* cpu */
+  device.transport = &transport_def;
+  this_process = p->process;
+  zb_store *weights = tiny_weights();
+  zb_session *session = NULL;
+  zb_session_sources sources = {.plan = tiny_plan(), .weights = weights, .device = &device};
+  if (sources.plan && p->process == 1 && p->play->other_plan) sources.plan->digest = 1;
+  p->status = zb_session_create_from(&p->play->params, &sources, &session);
+  if (!p->status) p->status = act(p, session);
+  zb_session_destroy(session);
+  zb_store_destroy(weights);
+  return NULL;
+}
+
+static void play(const scenario *it, player players[PROCESSES]) {
+  zb_plan *plan = tiny_plan();
+  zb_mailboxes_params boxes = {.plan = plan, .rank_count = 2, .timeout_ms = 10000};
+  TINY_OK(zb_mailboxes_create(&boxes, &world.boxes));
+  world.arrived = 0;
+  world.abort_reason[0] = '\0';
+  for (int i = 0; i < PROCESSES; ++i) {
+    players[i] = (player){.play = it, .process = i};
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&players[i].thread, NULL, run_player, &players[i]), 0);
+  }
+  for (int i = 0; i < PROCESSES; ++i)
+    pthread_join(players[i].thread, NULL);
+  zb_mailboxes_destroy(world.boxes);
+  zb_plan_destroy(plan);
+}
+
+/* The losses and norms of one process. */
+static void alone(const char *resume, player *out) {
+  zb_session_params params = {.data = tiny_data(), .resume = resume, .timeout_ms = 10000};
+  static const scenario nothing = {.stop_process = -1, .fail_process = -1};
+  zb_session *session = NULL;
+  *out = (player){.play = &nothing};
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  TINY_OK(act(out, session));
+  zb_session_destroy(session);
+}
+
+static void test_same_bits(void) {
+  player players[PROCESSES], one;
+  scenario it = {.params = {.data = tiny_data()}, .stop_process = -1, .fail_process = -1};
+  play(&it, players);
+  alone(NULL, &one);
+  for (int i = 0; i < PROCESSES; ++i) {
+    TINY_OK(players[i].status);
+    CU_ASSERT_EQUAL(players[i].steps, STEPS);
+    CU_ASSERT_EQUAL(memcmp(players[i].losses, one.losses, sizeof one.losses), 0); /* every process knows the loss */
+    CU_ASSERT_EQUAL(players[i].info.process, i);
+    CU_ASSERT_EQUAL(players[i].info.processes, PROCESSES);
+    CU_ASSERT_EQUAL(players[i].info.ranks, 2);
+  }
+  CU_ASSERT(one.norms > 1);
+  CU_ASSERT_EQUAL(players[0].norms, one.norms);
+  CU_ASSERT_EQUAL(players[1].norms, 0); /* process 0 visits for all */
+  CU_ASSERT_EQUAL(memcmp(players[0].norm, one.norm, sizeof one.norm), 0);
+  CU_ASSERT_EQUAL(memcmp(players[0].names, one.names, sizeof one.names), 0);
+}
+
+static void test_one_checkpoint(void) {
+  char folder[600], file[700];
+  player players[PROCESSES], one, resumed;
+  scenario it = {.params = {.data = tiny_data()}, .save = tiny_path(folder, "parts"), .stop_process = -1, .fail_process = -1};
+  play(&it, players);
+  for (int i = 0; i < PROCESSES; ++i)
+    TINY_OK(players[i].status);
+  const char *const names[] = {"weights-00001-of-00002.safetensors", "weights-00002-of-00002.safetensors", "model.safetensors.index.json",
+                               "optimizer-00001-of-00002.safetensors", "optimizer-00002-of-00002.safetensors", "optimizer.safetensors.index.json"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+    snprintf(file, sizeof file, "%s/%s", folder, names[i]);
+    CU_ASSERT_EQUAL(access(file, F_OK), 0);
+  }
+  alone(folder, &resumed); /* steps 5 to 8, of one process */
+  it.params.resume = folder;
+  it.save = NULL;
+  play(&it, players);
+  alone(NULL, &one);
+  TINY_OK(players[0].status);
+  CU_ASSERT_EQUAL(memcmp(players[0].losses, resumed.losses, sizeof resumed.losses), 0);
+  CU_ASSERT(resumed.losses[0] < one.losses[STEPS - 1]);
+  zb_status_free(players[1].status);
+}
+
+/* Whoever asks: all end after the same step. */
+static void test_one_end(void) {
+  for (int who = 0; who < PROCESSES; ++who) {
+    player players[PROCESSES];
+    scenario it = {.params = {.data = tiny_data()}, .stop_process = who, .fail_process = -1};
+    play(&it, players);
+    for (int i = 0; i < PROCESSES; ++i) {
+      TINY_OK(players[i].status);
+      CU_ASSERT_EQUAL(players[i].steps, 2);
+    }
+  }
+}
+
+static void test_one_failure(void) {
+  player players[PROCESSES];
+  scenario wrong = {.params = {.data = "text:nowhere.txt"}, .stop_process = -1, .fail_process = -1};
+  play(&wrong, players);
+  CU_ASSERT_FALSE(zb_status_told(players[0].status));
+  CU_ASSERT_TRUE(zb_status_told(players[1].status));
+  tiny_expect(players[0].status, ZB_IO, "cannot open the data file 'nowhere.txt'");
+  tiny_expect(players[1].status, ZB_IO, "process 1 stops because process 0 failed: cannot open the data file 'nowhere.txt'");
+  scenario other = {.params = {.data = tiny_data()}, .stop_process = -1, .fail_process = -1, .other_plan = true};
+  play(&other, players);
+  CU_ASSERT_TRUE(zb_status_told(players[1].status));
+  tiny_expect(players[0].status, ZB_INVALID, "process 1 reads another plan than process 0");
+  tiny_expect(players[1].status, ZB_INVALID, "process 1 reads another plan than process 0");
+  for (int who = 0; who < PROCESSES; ++who) {
+    scenario dies = {.params = {.data = tiny_data()}, .stop_process = -1, .fail_process = who};
+    play(&dies, players);
+    tiny_expect(players[who].status, ZB_RUNTIME, "gave up on purpose");
+    tiny_expect(players[1 - who].status, ZB_PEER, "out of luck");
+  }
+}
+
+static void test_layout(void) {
+  for (int ranks = 1; ranks <= 20; ++ranks) {
+    for (int processes = 1; processes <= ranks; ++processes) {
+      int next = 0;
+      for (int process = 0; process < processes; ++process) {
+        int first = -1, count = zb_group_ranks(ranks, processes, process, &first);
+        CU_ASSERT_EQUAL(first, next);
+        CU_ASSERT(count >= ranks / processes && count <= ranks / processes + 1);
+        for (int rank = first; rank < first + count; ++rank)
+          CU_ASSERT_EQUAL(zb_group_process_of(ranks, processes, rank), process);
+        next += count;
+      }
+      CU_ASSERT_EQUAL(next, ranks);
+    }
+  }
+}
+
+int main(void) {
+  static CU_TestInfo tests[] = {
+      {"the same bits", test_same_bits},
+      {"one checkpoint of all", test_one_checkpoint},
+      {"one end for all", test_one_end},
+      {"one failure for all", test_one_failure},
+      {"ranks over processes", test_layout},
+      CU_TEST_INFO_NULL,
+  };
+  return tiny_run("session_group", tests);
+}
