@@ -79,12 +79,16 @@ static bool allocate(searcher *s) {
   return s->limit && s->least && s->peak && s->best && s->scratch;
 }
 
+static bool is_placed_as_v(const zb_problem *problem) {
+  return zb_schedule_takes(zb_schedule_find("zb-v-auto", NULL), problem);
+}
+
 /* Such that the time of a search hardly depends on the size of the problem. Most is worth spending on the V placement:
  * there the best orders lie far from every rule. */
 static int64_t default_budget(const zb_problem *problem) {
   const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
   if (jobs <= SMALL_JOBS) return 12 * jobs;
-  const bool is_v = zb_schedule_takes(zb_schedule_find("zb-v-auto", NULL), problem);
+  const bool is_v = is_placed_as_v(problem);
   int64_t budget = (is_v ? 180000000 : 20000000) / (jobs + 1);
   const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : problem->stages > problem->ranks ? 16000 : 4000;
   if (jobs > 100000) budget = budget * 100000 / jobs; /* evaluations of large problems miss the caches */
@@ -394,6 +398,7 @@ static zb_status search(searcher *s) {
   ZB_TRY(add_rows(s));
   s->row_starts = s->start_count - 1;
   s->run.is_exact = s->w.jobs <= SMALL_JOBS;
+  s->run.is_shaken = !s->run.is_exact && is_placed_as_v(s->problem);
   if (s->run.is_exact) {
     if (zb_exact_is_possible(&s->w) && s->best_ps > bound_of(s)) {
       lower_to(s, most_limit(s));

@@ -241,10 +241,10 @@ static void improve_elites(zb_run *run, int round) {
   for (int i = 0; i < (few ? ZB_RUN_ELITES / 2 : ZB_RUN_ELITES) && !zb_run_is_over(run); ++i) {
     if (run->elite_ps[i] == INT64_MAX) return;
     memcpy(run->sequence, run->elite[i], run->w->jobs * sizeof *run->sequence);
-    if (few)
+    if (run->is_shaken)
       improve(run, 2048, 10);
     else
-      improve(run, INT64_C(1) << (shift + 7), 50 << history_shift);
+      improve(run, INT64_C(1) << (shift + (few ? 11 : 7)), (few ? 10 : 50) << history_shift);
   }
 }
 
@@ -313,13 +313,13 @@ void zb_run_rounds(zb_run *run) {
   memcpy(run->origin, run->elite[0], run->w->jobs * sizeof *run->origin);
   for (int round = 0; idle_rounds < IDLE_ROUNDS && !zb_run_is_over(run); ++round) {
     const int64_t before = run->elite_ps[0];
-    const int most = has_few_starts(run) ? 1 : 16;
+    const int most = run->is_shaken ? 1 : 16;
     for (int i = 0; i < 4 << (round < most ? round : most) && !zb_run_is_over(run); ++i) {
       try_random_rule(run);
       if (!zb_run_is_over(run)) try_blurred(run);
     }
     improve_elites(run, round);
-    if (has_few_starts(run)) shake_often(run);
+    if (run->is_shaken) shake_often(run);
     idle_rounds = run->elite_ps[0] < before ? 0 : idle_rounds + 1;
   }
 }

@@ -15,6 +15,7 @@ typedef struct zb_run {
   zb_rulebook rules;
   int64_t *level;   /* [ranks] limits of the run */
   bool is_exact;    /* nothing but a test of a limit may depend on the limits (search.c) */
+  bool is_shaken;   /* shakes, for placements whose best orders lie far from every rule */
   int64_t idle_ps;  /* what the lower bound leaves a rank idle; for exact levels the bound without limits */
   int64_t bound_ps; /* of the limits: nothing is better */
   int64_t end;      /* evaluations of the workshop at which the run ends */
