@@ -334,7 +334,7 @@ static bool prepare(const case_file *file, json_t *row, prepared *p) {
 }
 
 /* Whether the bytes after every buffer are as they were. Buffers end with GUARD_BYTES of 0x5a, see own(). */
-static bool guards_hold(const prepared *p) {
+static inline bool guards_hold(const prepared *p) {
   for (int i = 0; i < p->call.output_count; i++) {
     const unsigned char *end = (const unsigned char *)p->outputs[i].data + bytes_of(&p->outputs[i]);
     for (int k = 0; k < GUARD_BYTES; k++)
