@@ -103,11 +103,18 @@ static zb_status after_merge(const zb_session *session, zb_status status, const 
   return zb_status_set_told(status);
 }
 
+/* The processes cannot agree any more: where the ranks of this one are is what is looked for. Takes and returns ownership. */
+static zb_status lost(zb_session *session, zb_status status) {
+  if (!status) return NULL;
+  zb_driver_params here = {.executors = session->executors, .count = session->executor_count};
+  session->apart = true;
+  return zb_driver_note_positions(&here, status);
+}
+
 static zb_status merge_states(zb_session *session, zb_status status, state_record *record) {
   describe(session, status, record);
   zb_status failed = session->transport_def->group_def->merge(session->group, record, sizeof *record, merge_state);
-  if (failed) session->apart = true;
-  if (failed) return zb_status_first((zb_status[]){status, failed}, 2);
+  if (failed) return zb_status_first((zb_status[]){status, lost(session, failed)}, 2);
   return after_merge(session, status, record);
 }
 
@@ -207,7 +214,7 @@ zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) {
   for (int i = session->first_rank; i < session->first_rank + session->rank_count; ++i)
     record->share[i] = (rank_share){session->times[i], 1};
   fill_losses(session, losses_of(record));
-  ZB_TRY(session->transport_def->group_def->merge(session->group, record, session->record_bytes, merge_step));
+  ZB_TRY(lost(session, session->transport_def->group_def->merge(session->group, record, session->record_bytes, merge_step)));
   *took_ps = record->took_ps;
   session->ends = record->stopping != 0; /* what comes later counts for the next step, in every process */
   for (int i = 0; i < plan->rank_count; ++i)
@@ -281,7 +288,7 @@ zb_status zb_session_compare_clocks(zb_session *session) {
 zb_status zb_session_gather(zb_session *session, const void *mine, size_t bytes, void **out, size_t *out_bytes) {
   *out_bytes = bytes;
   *out = NULL;
-  if (session->group) return session->transport_def->group_def->gather(session->group, mine, bytes, out, out_bytes);
+  if (session->group) return lost(session, session->transport_def->group_def->gather(session->group, mine, bytes, out, out_bytes));
   *out = zb_alloc(bytes + 1);
   if (!*out) return ZB_OUT_OF_MEMORY();
   if (bytes > 0) memcpy(*out, mine, bytes);

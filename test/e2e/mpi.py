@@ -175,7 +175,11 @@ def saves(suite, folder):
         whole_losses, whole = model.single(model.compile(1, "fthenb"), 2 * STEPS)
         first, second = model.compile(4, "zb-h1"), model.compile(2, "1f1b")
         half, end = first + ".half", second + ".end"
+        os.makedirs(half + ".tmp")  # as a save that was killed leaves it
+        for name in ("weights-00001-of-00008.safetensors", "optimizer-00002-of-00008.safetensors.tmp.123", "model.safetensors.index.json"):
+            open(os.path.join(half + ".tmp", name), "w").close()
         before = train(suite, 4, first, STEPS, "--save", half)
+        suite.check(len(os.listdir(half)) == 10 and not os.path.exists(half + ".tmp"), f"{graph}: a save has {os.listdir(half)}")
         for processes, plan in ((2, second), (1, second), (4, first)):
             after = train(suite, processes, plan, STEPS, "--resume", half, "--save", end)
             text = f"{graph}: saved by 4 processes, resumed by {processes}"

@@ -24,7 +24,7 @@ import mpi
 
 RANKS, POINTS, MICRO_BATCHES = 4, 10, 32
 KILL_LIMIT_SECONDS, STOP_TIMEOUT_SECONDS, STOP_LIMIT_SECONDS = 10, 2, 8
-POSITION = r"rank %d is at (the end of its jobs|\d+[A-Z]+\d* \(job \d+ of \d+\)|\d+[A-Z]+\d* |[A-Z]+)"
+POSITION = r"rank %d is at \w"
 WAITED = r"rank \d+ waited \d\.\d s for message \d+ \((from|to) rank \d+, micro-batch \d+\)"
 AT = r"rank \d+ is at .*\(job \d+ of \d+\), waiting for message \d+ (from|to) rank \d+ \(micro-batch \d+\)"
 
@@ -70,7 +70,8 @@ class Run:
         return found
 
     def hit(self, rank, number, delay):
-        """Sends a signal to a rank (None: to all), and gives the seconds until mpirun has ended (None: it had to be killed), its status and its errors."""
+        """Sends a signal to a rank (None: to all), and gives the seconds until mpirun and all processes have ended (None: it had to
+        be killed), its status, who is left, and its errors."""
         self.first_save.wait(60)
         time.sleep(delay)
         ranks = self.ranks()
@@ -79,12 +80,13 @@ class Run:
         start = time.monotonic()
         try:
             status = self.process.wait(30)
-            seconds = time.monotonic() - start
         except subprocess.TimeoutExpired:
-            seconds, status = None, None
-        left = self.ranks()
+            status = None
+        while (left := self.ranks()) and time.monotonic() - start < KILL_LIMIT_SECONDS:  # mpirun does not wait for their last words
+            time.sleep(0.1)
         for pid in left.values():
             os.kill(pid, signal.SIGKILL)
+        seconds = time.monotonic() - start if status is not None else None
         if status is None:
             self.process.kill()
         for reader in self.readers:

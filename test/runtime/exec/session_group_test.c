@@ -167,6 +167,7 @@ typedef struct scenario {
   int stop_process; /* asks for the end before the second step; -1: nobody */
   int fail_process;     /* gives up after the first step; -1: nobody */
   bool other_plan;      /* process 1 reads another */
+  bool other_machine;   /* process 1 has another instruction set */
 } scenario;
 
 typedef struct player {
@@ -179,6 +180,7 @@ typedef struct player {
   double norm[NORMS_MAX];
   char names[NORMS_MAX][32];
   zb_session_info info;
+  char warning[256];
 } player;
 
 static void keep_norm(void *context, const char *name, double norm) {
@@ -192,6 +194,7 @@ static zb_status act(player *p, zb_session *session) {
   const scenario *play = p->play;
   bool ends = false;
   p->info = zb_session_describe(session);
+  if (p->info.warning) snprintf(p->warning, sizeof p->warning, "%s", p->info.warning);
   for (int i = 0; i < STEPS && !ends; ++i) {
     zb_step_result result;
     if (i == 1 && play->stop_process == p->process) zb_session_stop(session);
@@ -207,10 +210,15 @@ static zb_status act(player *p, zb_session *session) {
   return play->save ? zb_session_save(session, play->save) : NULL;
 }
 
+static const char *other_instruction_set(void) {
+  return "abacus";
+}
+
 static void *run_player(void *argument) {
   player *p = argument;
   zb_device_def device = *zb_device_at(0)->built_in; /* cpu */
   device.transport = &transport_def;
+  if (p->process == 1 && p->play->other_machine) device.instruction_set = other_instruction_set;
   this_process = p->process;
   zb_store *weights = tiny_weights();
   zb_session *session = NULL;
@@ -328,6 +336,19 @@ static void test_one_failure(void) {
   }
 }
 
+static void test_mixed_machines(void) {
+  player players[PROCESSES];
+  scenario it = {.params = {.data = tiny_data()}, .stop_process = -1, .fail_process = -1};
+  for (int mixed = 0; mixed < 2; ++mixed) {
+    it.other_machine = mixed;
+    play(&it, players);
+    for (int i = 0; i < PROCESSES; ++i) {
+      TINY_OK(players[i].status);
+      CU_ASSERT_EQUAL(strstr(players[i].warning, "process 1 with abacus: results may differ") != NULL, mixed);
+    }
+  }
+}
+
 static void test_layout(void) {
   for (int ranks = 1; ranks <= 20; ++ranks) {
     for (int processes = 1; processes <= ranks; ++processes) {
@@ -351,6 +372,7 @@ int main(void) {
       {"one checkpoint of all", test_one_checkpoint},
       {"one end for all", test_one_end},
       {"one failure for all", test_one_failure},
+      {"machines with other instructions", test_mixed_machines},
       {"ranks over processes", test_layout},
       CU_TEST_INFO_NULL,
   };
