@@ -23,7 +23,7 @@ import common
 import mpi
 
 RANKS, POINTS, MICRO_BATCHES = 4, 10, 32
-KILL_LIMIT_SECONDS, STOP_TIMEOUT_SECONDS, STOP_LIMIT_SECONDS = 10, 2, 8
+KILL_LIMIT_SECONDS, STOP_TIMEOUT_SECONDS, STOP_LIMIT_SECONDS = 10, 3, 10
 POSITION = r"rank %d is at \w"
 WAITED = r"rank \d+ waited \d\.\d s for message \d+ \((from|to) rank \d+, micro-batch \d+\)"
 AT = r"rank \d+ is at .*\(job \d+ of \d+\), waiting for message \d+ (from|to) rank \d+ \(micro-batch \d+\)"
