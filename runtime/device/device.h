@@ -50,6 +50,7 @@ typedef struct zb_device_def {
   bool virtual_clock;  /* sim: time is that of the plan's cost model, one thread runs all ranks */
   bool asynchronous;   /* cuda: calls only enqueue, its memory is not the host's; see "Asynchronous devices" below */
   const struct zb_transport_def *transport; /* of its own, between ranks of one process; NULL: any */
+  const struct zb_transport_def *transport_between; /* of its own, between ranks that are processes, which meet over MPI; NULL: there is none */
   zb_status (*open)(const zb_device_params *params, zb_device **out);
   void (*close)(zb_device *device);
   /* The arena: bytes zeroed, 64-byte aligned. Once a rank. */

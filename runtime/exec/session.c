@@ -32,9 +32,23 @@ static zb_status choose_transport(zb_session *session, const zb_session_params *
                           "start with mpirun -n %d, or with srun --mpi=pmix", by->processes);
   session->transport_def = own;
   if (launch && (!own || params->launch)) ZB_TRY(zb_transport_find(launch, &session->transport_def));
-  if (own && !own->group_def && (by || session->transport_def->group_def))
+  bool several = by || (session->transport_def && session->transport_def->group_def);
+  if (own && several && !session->device->transport_between)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' runs all ranks in one process", session->device->name), "start it without a launcher");
-  if (own) session->transport_def = own;
+  if (own && several && !launch)
+    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "%s started %d processes, but processes meet over MPI, which %s cannot start", by->launcher,
+                                   by->processes, by->launcher),
+                          "start with mpirun -n %d, or with srun --mpi=pmix", by->processes);
+  if (own && several) { /* messages go their own way, but MPI is how the processes meet */
+    const zb_transport_def *meeting = NULL;
+    ZB_TRY(zb_transport_find(launch, &meeting));
+    session->group_def = meeting->group_def;
+    session->transport_def = session->device->transport_between;
+  } else if (own) {
+    session->transport_def = own;
+  } else {
+    session->group_def = session->transport_def->group_def;
+  }
   session->driver_def = session->device->virtual_clock  ? &zb_driver_virtual
                         : session->device->asynchronous ? &zb_driver_turns
                                                         : &zb_driver_threads;
@@ -226,7 +240,8 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
                                    .threads = params->threads,
                                    .seed = params->seed,
                                    .timeout_ms = session->timeout_ms,
-                                   .group = session->group};
+                                   .group = session->group,
+                                   .group_def = session->group_def};
   ZB_TRY(session->transport_def->open(&transport, &session->transport));
   ZB_TRY(make_executors(session, params, poison));
   for (int i = 0; i < session->executor_count; ++i)
@@ -384,7 +399,7 @@ void zb_session_destroy(zb_session *session) {
   if (!session) return;
   if (session->driver) session->driver_def->stop(session->driver);
   if (session->transport) session->transport_def->close(session->transport);
-  if (session->group) session->transport_def->group_def->close(session->group, !session->failed && !session->apart);
+  if (session->group) session->group_def->close(session->group, !session->failed && !session->apart);
   for (int i = 0; i < session->executor_count; ++i) /* after what could still write to an arena */
     zb_executor_deinit(&session->executors[i]);
   zb_measure_destroy(session->measure);
@@ -485,7 +500,7 @@ void zb_session_stop(zb_session *session) {
 void zb_session_abort(zb_session *session, const char *reason) {
   if (!session->group) return;
   session->apart = true;
-  session->transport_def->group_def->abort(session->group, session->first_rank, reason);
+  session->group_def->abort(session->group, session->first_rank, reason);
 }
 
 size_t zb_session_positions(const zb_session *session, char *text, size_t size) {
@@ -516,7 +531,7 @@ zb_status zb_session_memory(zb_session *session, int rank, zb_session_memory_use
   }
   status = zb_session_agree(session, status);
   if (status || !session->group) return status;
-  return session->transport_def->group_def->merge(session->group, out, sizeof *out, zb_session_merge_u64);
+  return session->group_def->merge(session->group, out, sizeof *out, zb_session_merge_u64);
 }
 
 zb_session_info zb_session_describe(const zb_session *session) {

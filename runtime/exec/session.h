@@ -38,6 +38,7 @@ struct zb_session {
   zb_plan *plan;
   const zb_device_def *device;
   const zb_transport_def *transport_def;
+  const zb_group_def *group_def; /* how the processes meet; NULL: there is one */
   zb_transport *transport;
   const zb_driver_def *driver_def;
   zb_driver *driver;

@@ -40,13 +40,13 @@ struct zb_step_record {
 
 zb_status zb_session_group_open(zb_session *session, const zb_session_params *params) {
   session->processes = 1;
-  if (!session->transport_def->group_def) return NULL;
+  if (!session->group_def) return NULL;
   const zb_bootstrap *by = params->bootstrap;
   zb_group_params group = {.timeout_ms = session->timeout_ms};
   if (by && by->launcher) group.launcher = by->launcher, group.process = by->process, group.processes = by->processes;
-  ZB_TRY(session->transport_def->group_def->open(&group, &session->group));
-  session->process = session->transport_def->group_def->process(session->group);
-  session->processes = session->transport_def->group_def->processes(session->group);
+  ZB_TRY(session->group_def->open(&group, &session->group));
+  session->process = session->group_def->process(session->group);
+  session->processes = session->group_def->processes(session->group);
   return NULL;
 }
 
@@ -113,7 +113,7 @@ static zb_status lost(zb_session *session, zb_status status) {
 
 static zb_status merge_states(zb_session *session, zb_status status, state_record *record) {
   describe(session, status, record);
-  zb_status failed = session->transport_def->group_def->merge(session->group, record, sizeof *record, merge_state);
+  zb_status failed = session->group_def->merge(session->group, record, sizeof *record, merge_state);
   if (failed) return zb_status_first((zb_status[]){status, lost(session, failed)}, 2);
   return after_merge(session, status, record);
 }
@@ -138,7 +138,7 @@ static zb_status share_arenas(zb_session *session) {
   for (int i = 0; i < session->rank_count; ++i)
     session->arena_bytes[session->first_rank + i] = session->plan->ranks[session->first_rank + i].arena_bytes;
   if (!session->group) return NULL;
-  ZB_TRY(session->transport_def->group_def->merge(session->group, session->arena_bytes, bytes, zb_session_merge_u64));
+  ZB_TRY(session->group_def->merge(session->group, session->arena_bytes, bytes, zb_session_merge_u64));
   return zb_session_compare_clocks(session);
 }
 
@@ -163,7 +163,8 @@ zb_status zb_session_agree_start(zb_session *session, zb_status status) {
   if (record.set_process != NOBODY)
     snprintf(session->mixed, sizeof session->mixed, "process 0 computes with %s, process %d with %s: results may differ in the last bits",
              record.set, (int)record.set_process, record.other_set);
-  return share_arenas(session);
+  ZB_TRY(share_arenas(session));
+  return session->transport_def->connect ? zb_session_agree(session, session->transport_def->connect(session->transport)) : NULL;
 }
 
 /* ---- Steps ---- */
@@ -214,7 +215,7 @@ zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) {
   for (int i = session->first_rank; i < session->first_rank + session->rank_count; ++i)
     record->share[i] = (rank_share){session->times[i], 1};
   fill_losses(session, losses_of(record));
-  ZB_TRY(lost(session, session->transport_def->group_def->merge(session->group, record, session->record_bytes, merge_step)));
+  ZB_TRY(lost(session, session->group_def->merge(session->group, record, session->record_bytes, merge_step)));
   *took_ps = record->took_ps;
   session->ends = record->stopping != 0; /* what comes later counts for the next step, in every process */
   for (int i = 0; i < plan->rank_count; ++i)
@@ -268,7 +269,7 @@ zb_status zb_session_compare_clocks(zb_session *session) {
   for (int i = 0; i < CLOCK_ROUNDS; ++i) {
     uint64_t nothing = 0;
     mine.before_ps[i] = zb_monotonic_ps();
-    ZB_TRY(session->transport_def->group_def->merge(session->group, &nothing, sizeof nothing, zb_session_merge_u64));
+    ZB_TRY(session->group_def->merge(session->group, &nothing, sizeof nothing, zb_session_merge_u64));
     mine.after_ps[i] = zb_monotonic_ps();
   }
   ZB_TRY(zb_session_gather(session, &mine, sizeof mine, &all, &bytes));
@@ -288,7 +289,7 @@ zb_status zb_session_compare_clocks(zb_session *session) {
 zb_status zb_session_gather(zb_session *session, const void *mine, size_t bytes, void **out, size_t *out_bytes) {
   *out_bytes = bytes;
   *out = NULL;
-  if (session->group) return lost(session, session->transport_def->group_def->gather(session->group, mine, bytes, out, out_bytes));
+  if (session->group) return lost(session, session->group_def->gather(session->group, mine, bytes, out, out_bytes));
   *out = zb_alloc(bytes + 1);
   if (!*out) return ZB_OUT_OF_MEMORY();
   if (bytes > 0) memcpy(*out, mine, bytes);

@@ -196,7 +196,7 @@ zb_status zb_session_profile(zb_session *session, void (*visit)(void *context, c
     session->device->profile(session->executors[rank].device, &one);
     add_profiles(&total, &one, sizeof one);
   }
-  if (session->group) ZB_TRY(session->transport_def->group_def->merge(session->group, &total, sizeof total, add_profiles));
+  if (session->group) ZB_TRY(session->group_def->merge(session->group, &total, sizeof total, add_profiles));
   double all_ps = (double)session->ran_ps * session->plan->rank_count;
   for (int i = 0; i < ZB_PROFILE_COUNT; ++i) {
     zb_profile_row row = {.category = zb_profile_name((zb_profile_category)i),

@@ -12,7 +12,8 @@ typedef struct zb_transport_params {
   int threads;        /* that each rank computes with: a rank spins only if there is a core for all of them */
   uint64_t seed;      /* virtual: random delays of messages; 0: none */
   int64_t timeout_ms; /* a wait that takes longer gives TIMEOUT naming rank, message, peer */
-  zb_group *group;    /* opened by the transport's group_def; NULL: all ranks are in this process */
+  zb_group *group;    /* the processes; NULL: all ranks are in this one */
+  const zb_group_def *group_def; /* of group */
 } zb_transport_params;
 
 /* A transport is shared by the ranks of a process; calls name the rank they act for, and each rank's calls come from
@@ -41,10 +42,12 @@ typedef struct zb_transport_def {
   zb_status (*reset)(zb_transport *transport);
   /* Makes every wait of every rank fail with PEER and this reason. Thread-safe. */
   void (*abort)(zb_transport *transport, int rank, const char *reason);
-  /* ---- For asynchronous devices: all of these; others: NULL. A message is "complete" for `test` once the order of everything that it takes is
+  /* ---- For asynchronous devices; others: NULL. A message is "complete" for `test` once the order of everything that it takes is
    * fixed in the queues of the devices ---- */
   /* Before the first post of that rank. */
   zb_status (*attach)(zb_transport *transport, int rank, zb_device *device);
+  /* NULL, or: finds the peers. Called by all processes at the same time, once everything else of all of them is ready. */
+  zb_status (*connect)(zb_transport *transport);
   /* What the rank's device is given from now on runs after the message, which is complete in the sense above. */
   zb_status (*order)(zb_transport *transport, int rank, int message);
   /* Called again and again while nothing else is to do: notices peers that failed. */

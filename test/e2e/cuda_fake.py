@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The cuda device on a fake GPU (test/runtime/device/cuda/fake.h), for plans of every schedule on 1, 2 and 4 ranks: losses, weights and
 optimizer state are bitwise those of one rank on the cpu, in whatever order the GPU runs what it is given, and no two accesses of which one
-writes are without an order. Then one wait after the other is left out of a step: most must be found (all that others do not imply).
+writes are without an order. The same with a process a rank over a fake NCCL that has no buffers: if the ends of a channel did not agree on
+the order, or a schedule needed a buffer, it would hang or mix up messages (there losses are compared).
+Then one wait after the other is left out of a step: most must be found (all that others do not imply).
 
     cuda_fake.py [--bin BUILD/bin] [--tool BUILD/test/cuda-fake] [--jobs 2]
 """
@@ -61,6 +63,10 @@ class Runs:
             self.suite.check(list(map(float, losses)) == self.losses, f"{self.graph} {name}: losses {losses} instead of {self.losses}")
             self.suite.check(not difference, f"{self.graph} {name}: {difference}")
             self.suite.check(races.split()[1] == "0", f"{self.graph} {name}: {races}")
+            if ranks > 1:
+                *losses, races = self.fake(name, STEPS, 1 + len(name), "nccl")
+                self.suite.check(list(map(float, losses)) == self.losses, f"{self.graph} {name} over NCCL: losses {losses}")
+                self.suite.check(races.split()[1] == "0", f"{self.graph} {name} over NCCL: {races}")
         except common.Failure as failure:
             self.suite.check(False, str(failure))
         return True

@@ -4,6 +4,7 @@
 #include "runtime/base/module.h"
 #include "runtime/base/module_id.h"
 #include "runtime/device/cuda/cuda.h"
+#include "runtime/transport/nccl/nccl.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -153,7 +154,11 @@ static zb_status probe(char *text, size_t size) {
   return status;
 }
 
-static const zb_device_def cuda_device = {ZB_CUDA_DEVICE, .summary = "one GPU a process, shared by its ranks", .probe = probe, .open = open_here};
+static const zb_device_def cuda_device = {ZB_CUDA_DEVICE,
+                                          .transport_between = &zb_transport_nccl,
+                                          .summary = "an NVIDIA GPU a process, shared by its ranks",
+                                          .probe = probe,
+                                          .open = open_here};
 static const zb_device_def *const devices[] = {&cuda_device, NULL};
 
 ZB_MODULE_EXPORT = {.abi = ZB_MODULE_ABI, .build_id = ZB_BUILD_ID, .name = "cuda", .devices = devices};

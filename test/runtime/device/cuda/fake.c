@@ -1,109 +1,13 @@
 /* A GPU that is none: see fake.h. */
-#include "test/runtime/device/cuda/fake.h"
-
-#include "runtime/base/text.h"
+#include "test/runtime/device/cuda/fake_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 16, BATCH = 7, NAME_BYTES = 64 };
-enum { KERNEL_PS = 10 * 1000 * 1000, COPY_PS = 4 * 1000 * 1000, MEMSET_PS = 2 * 1000 * 1000 }; /* of the fake's clock, an operation */
+fake_state fake_gpu;
 
-typedef struct clocks {
-  uint32_t at[FAKE_STREAMS];
-} clocks;
-
-typedef enum kind { KERNEL, COPY, MEMSET, RECORD, WAIT } kind;
-
-typedef struct operation {
-  kind kind;
-  int stream;
-  const fake_kernel *kernel;
-  unsigned char *parameters;
-  unsigned char *to;
-  const unsigned char *from;
-  size_t bytes;
-  int value, value_bytes;   /* MEMSET */
-  struct CUevent_st *event; /* RECORD */
-  int record;               /* WAIT: the operation that it waits for, or -1 */
-  bool left_out, done;
-  char text[NAME_BYTES];
-  clocks before; /* what the host knew when it enqueued it */
-  uint32_t tick;  /* its place on its stream, once done */
-  int64_t end_ps; /* RECORD, once done */
-} operation;
-
-typedef struct cell {
-  int write; /* operation + 1 */
-  int reads[FAKE_STREAMS];
-} cell;
-
-typedef struct memory {
-  unsigned char *at;
-  uint64_t bytes;
-  char name[NAME_BYTES / 2];
-  bool pinned, live;
-  cell *cells;
-} memory;
-
-struct CUstream_st {
-  int number;
-  char name[NAME_BYTES];
-  clocks known;
-  int *queue; /* operations, in order */
-  size_t count, head, capacity;
-  struct CUgraph_st *capturing;
-  int64_t now_ps;
-  int missing; /* the record of a wait that was left out just before, or -1 */
-};
-
-struct CUevent_st {
-  int number;
-  int record; /* the last operation that records it, or -1 */
-  clocks known;
-  int64_t ps;
-  bool over;   /* the last record was run */
-  int pending; /* records that were not run */
-};
-
-struct CUgraph_st {
-  operation *items;
-  size_t count, capacity;
-};
-
-struct CUgraphExec_st {
-  operation *items;
-  size_t count;
-  int number;
-};
-
-static struct {
-  uint64_t random;
-  operation *operations;
-  size_t operation_count, operation_capacity;
-  memory *memories;
-  size_t memory_count, memory_capacity;
-  CUstream streams[FAKE_STREAMS];
-  int stream_count, compute_count, channel_count, event_count, graph_count;
-  clocks host;
-  int64_t host_ps;
-  int live; /* streams, events, graphs */
-  char *log;
-  size_t log_length, log_capacity;
-  const operation *running;
-  int running_index;
-  int races, waits, leave_out;
-  bool left_out_matters, hangs;
-  char first_race[512];
-  const char *fail_function;
-  int fail_in;
-  CUresult fail_result;
-  uint64_t allocated, largest;
-} fake;
-
-/* Not zb_alloc: tests count what the code under test allocates. */
-static void *make(size_t bytes) {
+void *fake_make(size_t bytes) {
   void *result = calloc(1, bytes);
   ZB_ASSERT(result);
   return result;
@@ -116,24 +20,16 @@ static void *memory_aligned(size_t bytes) {
   return result;
 }
 
-static bool grow(void **array, size_t *capacity, size_t needed, size_t element_bytes) {
+bool fake_grow(void **array, size_t *capacity, size_t needed, size_t element_bytes) {
   if (needed <= *capacity) return true;
   *capacity = 2 * needed + 64;
   *array = realloc(*array, *capacity * element_bytes);
   return *array != NULL;
 }
 
-#define FAIL_IF_ASKED(name)                                                                             \
-  do {                                                                                                  \
-    if (fake.fail_function && strcmp(fake.fail_function, name) == 0 && fake.fail_in-- == 0) {           \
-      fake.fail_function = NULL;                                                                        \
-      return fake.fail_result;                                                                          \
-    }                                                                                                   \
-  } while (0)
-
 static uint64_t next_random(void) {
-  fake.random = fake.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return fake.random >> 33;
+  fake_gpu.random = fake_gpu.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return fake_gpu.random >> 33;
 }
 
 /* ---- Clocks and races ---- */
@@ -150,14 +46,14 @@ static bool knows(const clocks *it, const clocks *other) {
 }
 
 static memory *memory_of(const void *at) {
-  for (size_t i = 0; i < fake.memory_count; ++i) {
-    memory *m = &fake.memories[i];
+  for (size_t i = 0; i < fake_gpu.memory_count; ++i) {
+    memory *m = &fake_gpu.memories[i];
     if (m->live && (const unsigned char *)at >= m->at && (const unsigned char *)at < m->at + m->bytes) return m;
   }
   return NULL;
 }
 
-static const char *place(const void *at, char text[NAME_BYTES]) {
+const char *fake_place(const void *at, char text[NAME_BYTES]) {
   const memory *m = memory_of(at);
   if (m && m->pinned)
     snprintf(text, NAME_BYTES, "host");
@@ -169,62 +65,86 @@ static const char *place(const void *at, char text[NAME_BYTES]) {
 }
 
 static void check_pair(int other, const char *what, const void *at) {
-  const operation *before = &fake.operations[other - 1], *now = fake.running;
+  const operation *before = &fake_gpu.operations[other - 1], *now = fake_gpu.running;
   char where[NAME_BYTES];
-  if (before == now || fake.streams[now->stream]->known.at[before->stream] >= before->tick) return;
-  if (fake.races++ > 0) return;
-  snprintf(fake.first_race, sizeof fake.first_race, "%s on %s and %s on %s are not ordered: %s at %s", before->text,
-           fake.streams[before->stream]->name, now->text, fake.streams[now->stream]->name, what, place(at, where));
+  if (before == now || fake_gpu.streams[now->stream]->known.at[before->stream] >= before->tick) return;
+  if (fake_gpu.races++ > 0) return;
+  snprintf(fake_gpu.first_race, sizeof fake_gpu.first_race, "%s on %s and %s on %s are not ordered: %s at %s", before->text,
+           fake_gpu.streams[before->stream]->name, now->text, fake_gpu.streams[now->stream]->name, what, fake_place(at, where));
 }
 
 void fake_touch(const void *at, uint64_t bytes, bool writes) {
   memory *m = memory_of(at);
   if (bytes == 0 || !m || m->pinned) return;
-  ZB_ASSERT(fake.running && (const unsigned char *)at + bytes <= m->at + m->bytes);
+  ZB_ASSERT(fake_gpu.running && (const unsigned char *)at + bytes <= m->at + m->bytes);
   uint64_t first = (uint64_t)((const unsigned char *)at - m->at) / CELL, last = ((uint64_t)((const unsigned char *)at - m->at) + bytes - 1) / CELL;
   for (uint64_t i = first; i <= last; ++i) {
     cell *c = &m->cells[i];
     if (c->write) check_pair(c->write, writes ? "both write" : "the first writes what the second reads", m->at + i * CELL);
-    for (int s = 0; writes && s < fake.stream_count; ++s)
+    for (int s = 0; writes && s < fake_gpu.stream_count; ++s)
       if (c->reads[s]) check_pair(c->reads[s], "the second writes what the first reads", m->at + i * CELL);
     if (writes) {
       memset(c, 0, sizeof *c);
-      c->write = fake.running_index + 1;
+      c->write = fake_gpu.running_index + 1;
     } else {
-      c->reads[fake.running->stream] = fake.running_index + 1;
+      c->reads[fake_gpu.running->stream] = fake_gpu.running_index + 1;
     }
   }
 }
 
 /* ---- Running what is queued ---- */
 
+static bool at_head(int index) {
+  const operation *o = &fake_gpu.operations[index];
+  const struct CUstream_st *s = fake_gpu.streams[o->stream];
+  return !o->done && s->head < s->count && s->queue[s->head] == index;
+}
+
+/* A send moves when its receive is at the head of its stream, a receive after its send: nothing lies in between. */
+static bool may_move(const operation *o) {
+  const pair *p = o->pair;
+  if (o->kind == SEND) return o->place < p->receive_count && at_head(p->receives[o->place]);
+  return o->place < p->send_count && fake_gpu.operations[p->sends[o->place]].done;
+}
+
 static bool is_ready(CUstream s) {
   if (s->head >= s->count) return false;
-  const operation *o = &fake.operations[s->queue[s->head]];
-  return o->kind != WAIT || o->left_out || o->record < 0 || fake.operations[o->record].done;
+  const operation *o = &fake_gpu.operations[s->queue[s->head]];
+  if (o->kind == SEND || o->kind == RECEIVE) return may_move(o);
+  return o->kind != WAIT || o->left_out || o->record < 0 || fake_gpu.operations[o->record].done;
 }
 
 static void run_wait(operation *o, CUstream s) {
   if (o->record < 0) return;
-  const operation *record = &fake.operations[o->record];
+  const operation *record = &fake_gpu.operations[o->record];
   join(&s->known, &record->before); /* after it ran, `before` is what its stream knew */
   if (record->end_ps > s->now_ps) s->now_ps = record->end_ps;
 }
 
+static void run_receive(operation *o, CUstream s) {
+  operation *send = &fake_gpu.operations[o->pair->sends[o->place]];
+  ZB_ASSERT(send->bytes == o->bytes);
+  join(&s->known, &send->before);
+  fake_touch(o->to, o->bytes, true);
+  memcpy(o->to, send->parameters, o->bytes);
+  free(send->parameters);
+  send->parameters = NULL;
+}
+
 static void run_one(CUstream s) {
   int index = s->queue[s->head++];
-  operation *o = &fake.operations[index];
-  fake.running = o;
-  fake.running_index = index;
+  operation *o = &fake_gpu.operations[index];
+  fake_gpu.running = o;
+  fake_gpu.running_index = index;
   join(&s->known, &o->before);
   o->tick = ++s->known.at[s->number];
   if (o->left_out) s->missing = o->record;
   if (o->kind != WAIT && o->kind != RECORD && s->missing >= 0) { /* the first that needed the wait, unless other waits say as much */
-    const operation *record = &fake.operations[s->missing];
-    fake.left_out_matters = !record->done || !knows(&s->known, &record->before);
+    const operation *record = &fake_gpu.operations[s->missing];
+    fake_gpu.left_out_matters = !record->done || !knows(&s->known, &record->before);
     s->missing = -1;
   }
-  if (s->now_ps < fake.host_ps) s->now_ps = fake.host_ps;
+  if (s->now_ps < fake_gpu.host_ps) s->now_ps = fake_gpu.host_ps;
   switch (o->kind) {
   case KERNEL:
     s->now_ps += KERNEL_PS;
@@ -254,20 +174,33 @@ static void run_one(CUstream s) {
   case WAIT:
     if (!o->left_out) run_wait(o, s);
     break;
+  case SEND:
+    s->now_ps += COPY_PS;
+    fake_touch(o->from, o->bytes, false);
+    o->before = s->known; /* what the receive then knows */
+    o->parameters = fake_make(o->bytes + 1);
+    memcpy(o->parameters, o->from, o->bytes);
+    o->done = true;
+    fake_gpu.running = NULL;
+    return;
+  case RECEIVE:
+    s->now_ps += COPY_PS;
+    run_receive(o, s);
+    break;
   }
   o->done = true;
   free(o->parameters);
   o->parameters = NULL;
-  fake.running = NULL;
+  fake_gpu.running = NULL;
 }
 
 /* Runs some operations, in an order that the seed draws among streams that can go on. */
 static void progress(int count) {
-  while (count-- > 0 && !fake.hangs) {
+  while (count-- > 0 && !fake_gpu.hangs) {
     CUstream ready[FAKE_STREAMS];
     int ready_count = 0;
-    for (int i = 0; i < fake.stream_count; ++i)
-      if (fake.streams[i] && is_ready(fake.streams[i])) ready[ready_count++] = fake.streams[i];
+    for (int i = 0; i < fake_gpu.stream_count; ++i)
+      if (fake_gpu.streams[i] && is_ready(fake_gpu.streams[i])) ready[ready_count++] = fake_gpu.streams[i];
     if (ready_count == 0) return;
     run_one(ready[next_random() % (uint64_t)ready_count]);
   }
@@ -275,32 +208,31 @@ static void progress(int count) {
 
 /* ---- Enqueuing ---- */
 
-static operation *enqueue(CUstream s, kind what) {
+operation *fake_enqueue(CUstream s, kind what) {
   operation o = {.kind = what, .stream = s->number, .record = -1};
   if (s->capturing) {
     struct CUgraph_st *g = s->capturing;
-    ZB_ASSERT(grow((void **)&g->items, &g->capacity, g->count + 1, sizeof o));
+    ZB_ASSERT(fake_grow((void **)&g->items, &g->capacity, g->count + 1, sizeof o));
     g->items[g->count] = o;
     return &g->items[g->count++];
   }
-  ZB_ASSERT(grow((void **)&fake.operations, &fake.operation_capacity, fake.operation_count + 1, sizeof o));
-  ZB_ASSERT(grow((void **)&s->queue, &s->capacity, s->count + 1, sizeof(int)));
-  o.before = fake.host;
-  s->queue[s->count++] = (int)fake.operation_count;
-  fake.operations[fake.operation_count] = o;
-  return &fake.operations[fake.operation_count++];
+  ZB_ASSERT(fake_grow((void **)&fake_gpu.operations, &fake_gpu.operation_capacity, fake_gpu.operation_count + 1, sizeof o));
+  ZB_ASSERT(fake_grow((void **)&s->queue, &s->capacity, s->count + 1, sizeof(int)));
+  o.before = fake_gpu.host;
+  s->queue[s->count++] = (int)fake_gpu.operation_count;
+  fake_gpu.operations[fake_gpu.operation_count] = o;
+  return &fake_gpu.operations[fake_gpu.operation_count++];
 }
 
-static void log_line(CUstream s, const char *format, ...) ZB_PRINTF(2, 3);
-static void log_line(CUstream s, const char *format, ...) {
+void fake_log_line(CUstream s, const char *format, ...) {
   char text[256];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   if (s->capturing) return;
-  ZB_ASSERT(grow((void **)&fake.log, &fake.log_capacity, fake.log_length + sizeof text + NAME_BYTES, 1));
-  fake.log_length += (size_t)snprintf(fake.log + fake.log_length, sizeof text + NAME_BYTES, "%s: %s\n", s->name, text);
+  ZB_ASSERT(fake_grow((void **)&fake_gpu.log, &fake_gpu.log_capacity, fake_gpu.log_length + sizeof text + NAME_BYTES, 1));
+  fake_gpu.log_length += (size_t)snprintf(fake_gpu.log + fake_gpu.log_length, sizeof text + NAME_BYTES, "%s: %s\n", s->name, text);
 }
 
 static CUresult fake_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
@@ -308,25 +240,25 @@ static CUresult fake_launch(CUfunction function, unsigned grid_x, unsigned grid_
   FAIL_IF_ASKED("cuLaunchKernel");
   const fake_kernel *kernel = (const fake_kernel *)(const void *)function;
   ZB_ASSERT(grid_x && grid_y && grid_z && block_x && block_y && block_z && !extra && shared_bytes < (1U << 18));
-  operation *o = enqueue(s, KERNEL);
+  operation *o = fake_enqueue(s, KERNEL);
   o->kernel = kernel;
   o->bytes = kernel->parameter_bytes;
-  o->parameters = make(kernel->parameter_bytes + 1);
+  o->parameters = fake_make(kernel->parameter_bytes + 1);
   ZB_ASSERT(o->parameters);
   memcpy(o->parameters, parameters[0], kernel->parameter_bytes);
   snprintf(o->text, sizeof o->text, "%s", kernel->name);
-  log_line(s, "kernel %s", kernel->name);
+  fake_log_line(s, "kernel %s", kernel->name);
   return CUDA_SUCCESS;
 }
 
 static CUresult copy(const char *what, void *to, const void *from, size_t bytes, CUstream s) {
   char a[NAME_BYTES], b[NAME_BYTES];
-  operation *o = enqueue(s, COPY);
+  operation *o = fake_enqueue(s, COPY);
   o->to = to;
   o->from = from;
   o->bytes = bytes;
   snprintf(o->text, sizeof o->text, "%s of %zu bytes", what, bytes);
-  log_line(s, "%s %s -> %s, %zu", what, place(from, a), place(to, b), bytes);
+  fake_log_line(s, "%s %s -> %s, %zu", what, fake_place(from, a), fake_place(to, b), bytes);
   return CUDA_SUCCESS;
 }
 
@@ -348,13 +280,13 @@ static CUresult fake_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstre
 static CUresult set(CUdeviceptr at, unsigned value, int value_bytes, size_t count, CUstream s) {
   char text[NAME_BYTES];
   FAIL_IF_ASKED("cuMemsetD8Async");
-  operation *o = enqueue(s, MEMSET);
+  operation *o = fake_enqueue(s, MEMSET);
   o->to = (unsigned char *)(uintptr_t)at;
   o->bytes = count * (size_t)value_bytes;
   o->value = (int)value;
   o->value_bytes = value_bytes;
   snprintf(o->text, sizeof o->text, "memset of %zu bytes", o->bytes);
-  log_line(s, "memset %s, %zu", place(o->to, text), o->bytes);
+  fake_log_line(s, "memset %s, %zu", fake_place(o->to, text), o->bytes);
   return CUDA_SUCCESS;
 }
 
@@ -369,22 +301,22 @@ static CUresult fake_memset32(CUdeviceptr at, unsigned value, size_t count, CUst
 static CUresult fake_record(CUevent event, CUstream s) {
   FAIL_IF_ASKED("cuEventRecord");
   if (s->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  operation *o = enqueue(s, RECORD);
+  operation *o = fake_enqueue(s, RECORD);
   o->event = event;
-  event->record = (int)fake.operation_count - 1;
+  event->record = (int)fake_gpu.operation_count - 1;
   event->over = false;
   ++event->pending;
-  log_line(s, "record e%d", event->number);
+  fake_log_line(s, "record e%d", event->number);
   return CUDA_SUCCESS;
 }
 
 static CUresult fake_wait(CUstream s, CUevent event, unsigned flags) {
   FAIL_IF_ASKED("cuStreamWaitEvent");
   if (s->capturing || flags) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  operation *o = enqueue(s, WAIT);
+  operation *o = fake_enqueue(s, WAIT);
   o->record = event->record;
-  o->left_out = fake.waits++ == fake.leave_out;
-  log_line(s, "wait e%d", event->number);
+  o->left_out = fake_gpu.waits++ == fake_gpu.leave_out;
+  fake_log_line(s, "wait e%d", event->number);
   return CUDA_SUCCESS;
 }
 
@@ -392,17 +324,17 @@ static CUresult fake_wait(CUstream s, CUevent event, unsigned flags) {
 
 static CUresult fake_stream_create(CUstream *out, unsigned flags, int priority) {
   FAIL_IF_ASKED("cuStreamCreateWithPriority");
-  ZB_ASSERT(fake.stream_count < FAKE_STREAMS && flags == CU_STREAM_NON_BLOCKING);
-  CUstream s = make(sizeof *s);
+  ZB_ASSERT(fake_gpu.stream_count < FAKE_STREAMS && flags == CU_STREAM_NON_BLOCKING);
+  CUstream s = fake_make(sizeof *s);
   ZB_ASSERT(s);
-  s->number = fake.stream_count;
+  s->number = fake_gpu.stream_count;
   s->missing = -1;
   if (priority == 0)
-    snprintf(s->name, sizeof s->name, "c%d", fake.compute_count++);
+    snprintf(s->name, sizeof s->name, "c%d", fake_gpu.compute_count++);
   else
-    snprintf(s->name, sizeof s->name, "x%d", fake.channel_count++);
-  fake.streams[fake.stream_count++] = s;
-  ++fake.live;
+    snprintf(s->name, sizeof s->name, "x%d", fake_gpu.channel_count++);
+  fake_gpu.streams[fake_gpu.stream_count++] = s;
+  ++fake_gpu.live;
   *out = s;
   return CUDA_SUCCESS;
 }
@@ -413,8 +345,8 @@ static bool is_idle(CUstream s) {
 
 static CUresult look(CUstream s) {
   if (!is_idle(s)) return CUDA_ERROR_NOT_READY;
-  join(&fake.host, &s->known);
-  if (s->now_ps > fake.host_ps) fake.host_ps = s->now_ps;
+  join(&fake_gpu.host, &s->known);
+  if (s->now_ps > fake_gpu.host_ps) fake_gpu.host_ps = s->now_ps;
   return CUDA_SUCCESS;
 }
 
@@ -427,7 +359,7 @@ static CUresult fake_stream_query(CUstream s) {
 static CUresult fake_stream_synchronize(CUstream s) {
   FAIL_IF_ASKED("cuStreamSynchronize");
   if (s->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  if (fake.hangs) return CUDA_SUCCESS; /* as if its work had been aborted */
+  if (fake_gpu.hangs) return CUDA_SUCCESS; /* as if its work had been aborted */
   progress(1 << 30);
   ZB_ASSERT(is_idle(s)); /* it waits for what nobody enqueued */
   return look(s);
@@ -435,7 +367,7 @@ static CUresult fake_stream_synchronize(CUstream s) {
 
 /* The operations stay: other streams may have waited for them. */
 static CUresult fake_stream_destroy(CUstream s) {
-  --fake.live;
+  --fake_gpu.live;
   (void)s;
   return CUDA_SUCCESS;
 }
@@ -443,18 +375,18 @@ static CUresult fake_stream_destroy(CUstream s) {
 static CUresult fake_event_create(CUevent *out, unsigned flags) {
   FAIL_IF_ASKED("cuEventCreate");
   (void)flags;
-  CUevent event = make(sizeof *event);
+  CUevent event = fake_make(sizeof *event);
   ZB_ASSERT(event);
-  *event = (struct CUevent_st){.number = fake.event_count++, .record = -1, .over = true};
-  ++fake.live;
+  *event = (struct CUevent_st){.number = fake_gpu.event_count++, .record = -1, .over = true};
+  ++fake_gpu.live;
   *out = event;
   return CUDA_SUCCESS;
 }
 
 static CUresult fake_event_destroy(CUevent event) {
-  ZB_ASSERT(event->pending == 0 || fake.hangs);
+  ZB_ASSERT(event->pending == 0 || fake_gpu.hangs);
   free(event);
-  --fake.live;
+  --fake_gpu.live;
   return CUDA_SUCCESS;
 }
 
@@ -462,12 +394,12 @@ static CUresult fake_event_query(CUevent event) {
   FAIL_IF_ASKED("cuEventQuery");
   progress(BATCH);
   if (!event->over) return CUDA_ERROR_NOT_READY;
-  join(&fake.host, &event->known);
+  join(&fake_gpu.host, &event->known);
   return CUDA_SUCCESS;
 }
 
 static CUresult fake_event_synchronize(CUevent event) {
-  while (fake_event_query(event) == CUDA_ERROR_NOT_READY && !fake.hangs) continue;
+  while (fake_event_query(event) == CUDA_ERROR_NOT_READY && !fake_gpu.hangs) continue;
   return CUDA_SUCCESS;
 }
 
@@ -482,9 +414,9 @@ static CUresult fake_elapsed(float *milliseconds, CUevent start, CUevent end) {
 static CUresult fake_begin_capture(CUstream s, CUstreamCaptureMode mode) {
   FAIL_IF_ASKED("cuStreamBeginCapture");
   ZB_ASSERT(!s->capturing && mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-  s->capturing = make(sizeof *s->capturing);
+  s->capturing = fake_make(sizeof *s->capturing);
   ZB_ASSERT(s->capturing);
-  ++fake.live;
+  ++fake_gpu.live;
   return CUDA_SUCCESS;
 }
 
@@ -499,14 +431,14 @@ static CUresult fake_graph_destroy(CUgraph graph) {
     free(graph->items[i].parameters);
   free(graph->items);
   free(graph);
-  --fake.live;
+  --fake_gpu.live;
   return CUDA_SUCCESS;
 }
 
 static operation copy_of(const operation *o) {
   operation result = *o;
   if (o->parameters) {
-    result.parameters = make(o->bytes + 1);
+    result.parameters = fake_make(o->bytes + 1);
     ZB_ASSERT(result.parameters);
     memcpy(result.parameters, o->parameters, o->bytes);
   }
@@ -516,13 +448,13 @@ static operation copy_of(const operation *o) {
 static CUresult fake_instantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags) {
   FAIL_IF_ASKED("cuGraphInstantiate");
   (void)flags;
-  CUgraphExec it = make(sizeof *it);
+  CUgraphExec it = fake_make(sizeof *it);
   ZB_ASSERT(it);
-  *it = (struct CUgraphExec_st){.items = make(sizeof(operation) * (graph->count + 1)), .count = graph->count, .number = fake.graph_count++};
+  *it = (struct CUgraphExec_st){.items = fake_make(sizeof(operation) * (graph->count + 1)), .count = graph->count, .number = fake_gpu.graph_count++};
   ZB_ASSERT(it->items);
   for (size_t i = 0; i < graph->count; ++i)
     it->items[i] = copy_of(&graph->items[i]);
-  ++fake.live;
+  ++fake_gpu.live;
   *out = it;
   return CUDA_SUCCESS;
 }
@@ -532,7 +464,7 @@ static CUresult fake_exec_destroy(CUgraphExec it) {
     free(it->items[i].parameters);
   free(it->items);
   free(it);
-  --fake.live;
+  --fake_gpu.live;
   return CUDA_SUCCESS;
 }
 
@@ -545,24 +477,24 @@ static CUresult fake_graph_upload(CUgraphExec it, CUstream s) {
 static CUresult fake_graph_launch(CUgraphExec it, CUstream s) {
   FAIL_IF_ASKED("cuGraphLaunch");
   for (size_t i = 0; i < it->count; ++i) {
-    operation *o = enqueue(s, it->items[i].kind), node = copy_of(&it->items[i]);
+    operation *o = fake_enqueue(s, it->items[i].kind), node = copy_of(&it->items[i]);
     node.before = o->before;
     node.stream = o->stream;
     *o = node;
   }
-  log_line(s, "graph g%d, %zu nodes", it->number, it->count);
+  fake_log_line(s, "graph g%d, %zu nodes", it->number, it->count);
   return CUDA_SUCCESS;
 }
 
 /* ---- Memory ---- */
 
 static memory *add_memory(size_t bytes, bool pinned) {
-  ZB_ASSERT(grow((void **)&fake.memories, &fake.memory_capacity, fake.memory_count + 1, sizeof(memory)));
-  memory *m = &fake.memories[fake.memory_count];
+  ZB_ASSERT(fake_grow((void **)&fake_gpu.memories, &fake_gpu.memory_capacity, fake_gpu.memory_count + 1, sizeof(memory)));
+  memory *m = &fake_gpu.memories[fake_gpu.memory_count];
   *m = (memory){.at = memory_aligned(bytes), .bytes = bytes, .pinned = pinned, .live = true};
-  if (!pinned) m->cells = make(sizeof(cell) * (bytes / CELL + 1));
+  if (!pinned) m->cells = fake_make(sizeof(cell) * (bytes / CELL + 1));
   ZB_ASSERT(m->at && (pinned || m->cells));
-  snprintf(m->name, sizeof m->name, "m%zu", fake.memory_count++);
+  snprintf(m->name, sizeof m->name, "m%zu", fake_gpu.memory_count++);
   if (!pinned) memset(m->at, 0xFF, bytes); /* what nobody wrote is no number */
   return m;
 }
@@ -571,15 +503,15 @@ static CUresult fake_alloc(CUdeviceptr *out, size_t bytes) {
   FAIL_IF_ASKED("cuMemAlloc");
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   *out = (CUdeviceptr)(uintptr_t)add_memory(bytes, false)->at;
-  fake.allocated += bytes;
-  if (bytes > fake.largest) fake.largest = bytes;
+  fake_gpu.allocated += bytes;
+  if (bytes > fake_gpu.largest) fake_gpu.largest = bytes;
   return CUDA_SUCCESS;
 }
 
 /* Memory must not go while something enqueued may use it. */
 static void check_unused(const memory *m) {
-  for (size_t i = 0; i < fake.operation_count && !fake.hangs; ++i) {
-    const operation *o = &fake.operations[i];
+  for (size_t i = 0; i < fake_gpu.operation_count && !fake_gpu.hangs; ++i) {
+    const operation *o = &fake_gpu.operations[i];
     ZB_ASSERT(o->done || o->kind == RECORD || o->kind == WAIT || !m->live);
   }
 }
@@ -589,7 +521,7 @@ static CUresult release(const void *at) {
   ZB_ASSERT(m && m->at == at);
   check_unused(m);
   m->live = false;
-  if (!m->pinned) fake.allocated -= m->bytes;
+  if (!m->pinned) fake_gpu.allocated -= m->bytes;
   free(m->at);
   free(m->cells);
   return CUDA_SUCCESS;
@@ -648,14 +580,14 @@ static CUresult fake_attribute(int *value, CUdevice_attribute attribute, CUdevic
 
 static CUresult fake_retain(CUcontext *context, CUdevice device) {
   (void)device;
-  *context = (CUcontext)(void *)&fake;
-  ++fake.live;
+  *context = (CUcontext)(void *)&fake_gpu;
+  ++fake_gpu.live;
   return CUDA_SUCCESS;
 }
 
 static CUresult fake_release(CUdevice device) {
   (void)device;
-  --fake.live;
+  --fake_gpu.live;
   return CUDA_SUCCESS;
 }
 
@@ -725,32 +657,39 @@ zb_status fake_load(zb_cuda_api *out) {
       .cuGraphLaunch = fake_graph_launch,
       .cuLaunchKernel = fake_launch,
   };
+  fake_nccl_fill(out);
   return NULL;
 }
 
 /* ---- For tests ---- */
 
 void fake_start(uint64_t seed) {
-  memset(&fake, 0, sizeof fake);
-  fake.random = seed * 2 + 1;
-  fake.leave_out = -1;
+  memset(&fake_gpu, 0, sizeof fake_gpu);
+  fake_gpu.random = seed * 2 + 1;
+  fake_gpu.leave_out = -1;
 }
 
 int fake_stop(void) {
-  int left = fake.live;
-  for (size_t i = 0; i < fake.memory_count; ++i) {
-    left += fake.memories[i].live;
-    if (fake.memories[i].live) release(fake.memories[i].at);
+  int left = fake_gpu.live;
+  for (size_t i = 0; i < fake_gpu.memory_count; ++i) {
+    left += fake_gpu.memories[i].live;
+    if (fake_gpu.memories[i].live) release(fake_gpu.memories[i].at);
   }
-  for (size_t i = 0; i < fake.operation_count; ++i)
-    free(fake.operations[i].parameters);
-  for (int i = 0; i < fake.stream_count; ++i) {
-    free(fake.streams[i]->queue);
-    free(fake.streams[i]);
+  for (size_t i = 0; i < fake_gpu.operation_count; ++i)
+    free(fake_gpu.operations[i].parameters);
+  for (int i = 0; i < fake_gpu.stream_count; ++i) {
+    free(fake_gpu.streams[i]->queue);
+    free(fake_gpu.streams[i]);
   }
-  free(fake.operations);
-  free(fake.memories);
-  free(fake.log);
+  for (int i = 0; i < FAKE_STREAMS * FAKE_STREAMS; ++i) {
+    if (!fake_gpu.pairs[i]) continue;
+    free(fake_gpu.pairs[i]->sends);
+    free(fake_gpu.pairs[i]->receives);
+    free(fake_gpu.pairs[i]);
+  }
+  free(fake_gpu.operations);
+  free(fake_gpu.memories);
+  free(fake_gpu.log);
   return left;
 }
 
@@ -759,11 +698,11 @@ CUfunction fake_function(const fake_kernel *kernel) {
 }
 
 const char *fake_log(void) {
-  return fake.log_length ? fake.log : "";
+  return fake_gpu.log_length ? fake_gpu.log : "";
 }
 
 void fake_log_clear(void) {
-  fake.log_length = 0;
+  fake_gpu.log_length = 0;
 }
 
 void fake_name(const void *at, const char *name) {
@@ -773,23 +712,23 @@ void fake_name(const void *at, const char *name) {
 }
 
 int fake_races(void) {
-  return fake.races;
+  return fake_gpu.races;
 }
 
 const char *fake_first_race(void) {
-  return fake.first_race;
+  return fake_gpu.first_race;
 }
 
 void fake_leave_out_wait(int n) {
-  fake.leave_out = n;
+  fake_gpu.leave_out = n;
 }
 
 int fake_waits(void) {
-  return fake.waits;
+  return fake_gpu.waits;
 }
 
 bool fake_left_out_matters(void) {
-  return fake.left_out_matters;
+  return fake_gpu.left_out_matters;
 }
 
 /* What a stream does after a line of the log that is not another wait: "graph g0, ...". */
@@ -809,19 +748,19 @@ bool fake_wait_is_last(int n) {
 }
 
 void fake_fail(const char *function, int n, CUresult result) {
-  fake.fail_function = function;
-  fake.fail_in = n;
-  fake.fail_result = result;
+  fake_gpu.fail_function = function;
+  fake_gpu.fail_in = n;
+  fake_gpu.fail_result = result;
 }
 
 void fake_hang(bool hangs) {
-  fake.hangs = hangs;
+  fake_gpu.hangs = hangs;
 }
 
 uint64_t fake_allocated(void) {
-  return fake.allocated;
+  return fake_gpu.allocated;
 }
 
 uint64_t fake_largest(void) {
-  return fake.largest;
+  return fake_gpu.largest;
 }

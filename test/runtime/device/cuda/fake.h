@@ -12,7 +12,7 @@
 
 #include "runtime/device/cuda/cuda.h"
 
-enum { FAKE_STREAMS = 24, FAKE_PARAMETER_BYTES = 4096 };
+enum { FAKE_STREAMS = 40, FAKE_PARAMETER_BYTES = 4096 };
 
 /* A kernel that runs on the host, when its turn has come. parameters: a copy of what the launch was given. */
 typedef struct fake_kernel {
@@ -52,6 +52,14 @@ bool fake_wait_is_last(int n);
 void fake_fail(const char *function, int n, CUresult result);
 /* Streams stop: queries say NOT_READY for ever. */
 void fake_hang(bool hangs);
+/* NCCL: without buffers, so a send moves only when its receive has come to the head of its stream; every call is first "in progress". From the
+ * n-th question on a communicator tells of an error (n < 0: never). Communicators made, aborted, and open now. */
+void fake_nccl_error_after(int n, ncclResult_t error);
+int fake_nccl_made(void);
+int fake_nccl_aborted(void);
+/* An id for ncclCommInitRankConfig that the same number gives again: what an exchange of ids would bring. */
+struct zb_nccl_id fake_nccl_id(int number);
+
 /* Bytes of device memory that are allocated; the largest single allocation. */
 uint64_t fake_allocated(void);
 uint64_t fake_largest(void);

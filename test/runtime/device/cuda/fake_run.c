@@ -2,12 +2,14 @@
  * program cuda-emulated, with those of kernels/cuda on the emulation of their device code (for test/e2e/cuda_emulated.py).
  *
  * usage: cuda-fake DIR text:FILE STEPS SEED SAVE      one line a step, the loss with 17 digits, then "races N" and the first race
+ *        cuda-fake DIR text:FILE STEPS SEED nccl      the same with a process a rank and NCCL, all of it fake; saves nothing
  *        cuda-fake DIR text:FILE mutate               leaves out one wait of a step after the other: "waits N, found N"
  */
 #include "runtime/exec/session.h"
 #include "test/runtime/device/cuda/fake.h"
 #include "test/runtime/device/cuda/emulated_kernels.h"
 #include "test/runtime/device/cuda/host_kernels.h"
+#include "test/runtime/device/cuda/nccl_ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,27 +23,68 @@
 
 enum { PATH_BYTES = 4096, MUTATED_STEPS = 2 };
 
-static zb_status open_session(const char *folder, const zb_session_params *params, zb_session **out) {
-  zb_status status = NULL;
-  zb_plan *plan = NULL;
-  zb_store *weights = NULL, *constants = NULL;
+/* What lies in the folder of a plan. */
+typedef struct folder_files {
+  zb_plan *plan;
+  zb_store *weights, *constants;
+} folder_files;
+
+static void close_files(folder_files *files) {
+  zb_plan_destroy(files->plan);
+  zb_store_destroy(files->weights);
+  zb_store_destroy(files->constants);
+}
+
+static zb_status open_files(const char *folder, folder_files *out) {
   char path[PATH_BYTES];
   snprintf(path, sizeof path, "%s/plan.zb", folder);
-  ZB_TRY_GOTO(zb_plan_read(path, -1, &plan));
-  ZB_TRY_GOTO(zb_plan_verify(plan));
+  ZB_TRY(zb_plan_read(path, -1, &out->plan));
+  ZB_TRY(zb_plan_verify(out->plan));
   snprintf(path, sizeof path, "%s/weights.safetensors", folder);
-  ZB_TRY_GOTO(zb_store_open(path, &weights));
+  ZB_TRY(zb_store_open(path, &out->weights));
   snprintf(path, sizeof path, "%s/constants.safetensors", folder);
-  zb_status_free(zb_store_open(path, &constants)); /* few plans need it */
-  zb_session_sources sources = {.plan = plan, .weights = weights, .constants = constants, .device = THE_DEVICE};
-  plan = NULL; /* taken */
-  status = zb_session_create_from(params, &sources, out);
-cleanup:
-  zb_plan_destroy(plan);
-  zb_store_destroy(weights);
-  zb_store_destroy(constants);
+  zb_status_free(zb_store_open(path, &out->constants)); /* few plans need it */
+  return NULL;
+}
+
+static zb_status open_session(const char *folder, const zb_session_params *params, zb_session **out) {
+  folder_files files = {0};
+  *out = NULL;
+  zb_status status = open_files(folder, &files);
+  if (!status) {
+    zb_session_sources sources = {.plan = files.plan, .weights = files.weights, .constants = files.constants, .device = THE_DEVICE};
+    files.plan = NULL; /* taken */
+    status = zb_session_create_from(params, &sources, out);
+  }
+  close_files(&files);
   return status;
 }
+
+#ifndef ZB_EMULATED
+static zb_status train_over_nccl(const char *folder, const char *source, long steps) {
+  folder_files files = {0};
+  zb_data *data = NULL;
+  nccl_ranks *ranks = NULL;
+  zb_status status = open_files(folder, &files);
+  const zb_data_params params = {.plan = files.plan, .source = source};
+  if (!status) status = zb_data_create(&params, &data);
+  if (!status) status = nccl_ranks_open(files.plan, files.weights, files.constants, data, 60000, &ranks);
+  for (long i = 0; i < steps && !status; ++i) {
+    double loss = 0;
+    status = nccl_ranks_step(ranks, i, &loss);
+    if (!status) printf("%.17g\n", loss);
+  }
+  if (!status) printf("races %d %s\n", fake_races(), fake_first_race());
+  nccl_ranks_close(ranks);
+  zb_data_destroy(data);
+  close_files(&files);
+  return status;
+}
+#else
+static zb_status train_over_nccl(const char *folder, const char *source, long steps) {
+  return ZB_ERROR(USAGE, "%s, %s, %ld: the emulation has no NCCL", folder, source, steps);
+}
+#endif
 
 static zb_status train(const char *folder, const zb_session_params *params, long steps, const char *save) {
   zb_session *session = NULL;
@@ -98,7 +141,8 @@ int main(int count, char **words) {
     status = mutate(words[1], &params);
   } else {
     fake_start(strtoull(words[4], NULL, 10));
-    status = train(words[1], &params, strtol(words[3], NULL, 10), words[5]);
+    long steps = strtol(words[3], NULL, 10);
+    status = strcmp(words[5], "nccl") == 0 ? train_over_nccl(words[1], words[2], steps) : train(words[1], &params, steps, words[5]);
     left = fake_stop();
   }
   if (status) fprintf(stderr, "cuda-fake: %s", zb_status_text(status));

@@ -1,0 +1,149 @@
+/* The ranks of a plan over a fake NCCL: see nccl_ranks.h. */
+#include "test/runtime/device/cuda/nccl_ranks.h"
+
+#include "runtime/transport/nccl/nccl.h"
+#include "test/runtime/device/cuda/fake.h"
+#include "test/runtime/device/cuda/host_kernels.h"
+
+#include <string.h>
+
+/* A process of the run, as its group sees it. */
+struct zb_group {
+  int process, processes;
+};
+
+struct nccl_ranks {
+  const zb_plan *plan;
+  zb_executor *executors;
+  zb_transport **transports;
+  struct zb_group *groups;
+  double *micro_losses;
+  atomic_int interrupted;
+  zb_driver *driver;
+  int count;
+};
+
+static int group_process(const zb_group *group) {
+  return group->process;
+}
+
+static int group_processes(const zb_group *group) {
+  return group->processes;
+}
+
+/* What all processes would have made together. */
+static zb_status group_merge(zb_group *group, void *record, size_t bytes, void (*merge)(void *total, const void *one, size_t bytes)) {
+  (void)group;
+  (void)merge;
+  for (size_t i = 0; i < bytes / sizeof(struct zb_nccl_id); ++i) {
+    struct zb_nccl_id id = fake_nccl_id((int)i);
+    memcpy((char *)record + i * sizeof id, &id, sizeof id);
+  }
+  return NULL;
+}
+
+static const zb_group_def group_def = {.process = group_process, .processes = group_processes, .merge = group_merge};
+
+static zb_status load_values(const zb_executor *e, const zb_store *weights, const zb_store *constants) {
+  const zb_device_def *device = e->params.device;
+  for (int i = 0; i < e->program->parameter_count; ++i) {
+    const zb_plan_tensor *tensor = &e->program->parameters[i].tensor;
+    const zb_stored_tensor *stored = zb_store_find(weights, tensor->name);
+    if (!stored) return ZB_ERROR(INVALID, "no value for %s", tensor->name);
+    ZB_TRY(device->upload(e->device, e->arena + tensor->offset, stored->data, stored->bytes));
+  }
+  for (int i = 0; i < e->program->constant_count; ++i) {
+    const zb_plan_constant *constant = &e->program->constants[i];
+    const zb_stored_tensor *stored = constants && !constant->bytes ? zb_store_find(constants, constant->tensor.name) : NULL;
+    if (constant->computed) continue;
+    ZB_TRY(device->upload(e->device, e->arena + constant->tensor.offset, stored ? stored->data : constant->bytes,
+                          stored ? stored->bytes : constant->byte_count));
+  }
+  return NULL;
+}
+
+static zb_status open_rank(nccl_ranks *all, int rank, const zb_data *data, int64_t timeout_ms) {
+  all->groups[rank] = (struct zb_group){rank, all->plan->rank_count};
+  const zb_transport_params transport = {
+      .plan = all->plan, .timeout_ms = timeout_ms, .group = &all->groups[rank], .group_def = &group_def};
+  ZB_TRY(zb_transport_nccl.open(&transport, &all->transports[rank]));
+  const zb_executor_params params = {
+      .plan = all->plan,
+      .rank = rank,
+      .device = fake_device(),
+      .device_params = {.rank = rank, .plan = all->plan, .threads = 1},
+      .transport_def = &zb_transport_nccl,
+      .transport = all->transports[rank],
+      .data = data,
+      .micro_losses = all->micro_losses,
+      .interrupted = &all->interrupted,
+  };
+  ZB_TRY(zb_executor_init(&all->executors[rank], &params));
+  ++all->count;
+  return zb_transport_nccl.attach(all->transports[rank], rank, all->executors[rank].device);
+}
+
+static zb_status open_all(nccl_ranks *all, const zb_store *weights, const zb_store *constants, const zb_data *data, int64_t timeout_ms) {
+  int ranks = all->plan->rank_count;
+  int64_t took_ps = 0;
+  for (int i = 0; i < ranks; ++i)
+    ZB_TRY(open_rank(all, i, data, timeout_ms));
+  for (int i = 0; i < ranks; ++i)
+    ZB_TRY(zb_transport_nccl.connect(all->transports[i]));
+  for (int i = 0; i < ranks; ++i)
+    ZB_TRY(load_values(&all->executors[i], weights, constants));
+  const zb_driver_params driver = {.executors = all->executors,
+                                   .count = ranks,
+                                   .transport_def = &zb_transport_nccl,
+                                   .transport = all->transports[0],
+                                   .interrupted = &all->interrupted,
+                                   .timeout_ms = timeout_ms};
+  ZB_TRY(zb_driver_turns.start(&driver, &all->driver));
+  for (int i = 0; i < ranks; ++i)
+    zb_executor_begin_load(&all->executors[i]);
+  return zb_driver_turns.run(all->driver, &took_ps);
+}
+
+zb_status nccl_ranks_open(const zb_plan *plan, const zb_store *weights, const zb_store *constants, const zb_data *data, int64_t timeout_ms,
+                          nccl_ranks **out) {
+  size_t ranks = (size_t)plan->rank_count;
+  *out = NULL;
+  nccl_ranks *all = zb_alloc(sizeof *all);
+  if (!all) return ZB_OUT_OF_MEMORY();
+  *out = all;
+  all->plan = plan;
+  all->executors = zb_alloc(sizeof(zb_executor) * ranks);
+  all->transports = zb_alloc(sizeof(zb_transport *) * ranks);
+  all->groups = zb_alloc(sizeof(struct zb_group) * ranks);
+  all->micro_losses = zb_alloc(sizeof(double) * (size_t)plan->micro_batches);
+  if (!all->executors || !all->transports || !all->groups || !all->micro_losses) return ZB_OUT_OF_MEMORY();
+  return open_all(all, weights, constants, data, timeout_ms);
+}
+
+void nccl_ranks_close(nccl_ranks *all) {
+  if (!all) return;
+  if (all->driver) zb_driver_turns.stop(all->driver);
+  for (int i = 0; all->transports && i < all->plan->rank_count; ++i)
+    zb_transport_nccl.close(all->transports[i]);
+  for (int i = 0; i < all->count; ++i)
+    zb_executor_deinit(&all->executors[i]);
+  zb_free(all->executors);
+  zb_free(all->transports);
+  zb_free(all->groups);
+  zb_free(all->micro_losses);
+  zb_free(all);
+}
+
+zb_status nccl_ranks_step(nccl_ranks *all, int64_t step, double *out_loss) {
+  int64_t took_ps = 0;
+  *out_loss = 0;
+  for (int i = 0; i < all->count; ++i) {
+    ZB_TRY(zb_transport_nccl.reset(all->transports[i]));
+    zb_executor_begin_step(&all->executors[i], step);
+  }
+  ZB_TRY(zb_driver_turns.run(all->driver, &took_ps));
+  for (int i = 0; i < all->plan->micro_batches; ++i)
+    *out_loss += all->micro_losses[i];
+  *out_loss /= all->plan->micro_batches;
+  return NULL;
+}
