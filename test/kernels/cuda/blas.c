@@ -259,6 +259,10 @@ const char *emulated_blas_last(void) {
   return last;
 }
 
+const void *emulated_blas_bias(cublasLtMatmulDesc_t description) {
+  return description->bias;
+}
+
 int emulated_blas_alive(void) {
   return alive;
 }

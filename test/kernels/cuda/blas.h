@@ -11,6 +11,8 @@ void emulated_blas(zb_cuda_api *api);
 /* Products computed since the last call of this, and the last one as text: "N 3x4 ld 4 f32 * T ... ". */
 int emulated_blas_products(void);
 const char *emulated_blas_last(void);
+/* The bias that a description names now; NULL: none. The library reads it when a product is enqueued. */
+const void *emulated_blas_bias(cublasLtMatmulDesc_t description);
 /* Descriptions, layouts, preferences and handles that were made and not destroyed. */
 int emulated_blas_alive(void);
 /* From now on the heuristic finds nothing. */

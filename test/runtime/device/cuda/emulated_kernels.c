@@ -33,7 +33,7 @@ typedef struct record {
   unsigned char args[FAKE_PARAMETER_BYTES];
   cublasLtMatmulDesc_t description;
   cublasLtMatrixLayout_t a_layout, b_layout, d_layout;
-  const void *a, *b;
+  const void *a, *b, *bias;
   void *d, *workspace;
   float alpha, beta;
   cublasLtMatmulAlgo_t algorithm;
@@ -76,6 +76,8 @@ static void run_record(const void *parameters) {
     if (error) fail("kernel", error);
     return;
   }
+  if (r->bias && blas.cublasLtMatmulDescSetAttribute(r->description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &r->bias, sizeof r->bias))
+    fail("product", "the bias is not taken");
   cublasStatus_t status = blas.cublasLtMatmul(NULL, r->description, &r->alpha, r->a, r->a_layout, r->b, r->b_layout, &r->beta, r->d, r->d_layout,
                                               r->d, r->d_layout, &r->algorithm, r->workspace, r->workspace_bytes, NULL);
   if (status) fail("product", "the descriptions do not fit");
@@ -145,6 +147,7 @@ static cublasStatus_t product(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   memcpy(&r->alpha, alpha, sizeof r->alpha);
   memcpy(&r->beta, beta, sizeof r->beta);
   r->description = description;
+  r->bias = emulated_blas_bias(description);
   r->a = a;
   r->a_layout = a_layout;
   r->b = b;
