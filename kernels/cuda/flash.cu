@@ -241,10 +241,12 @@ template <typename T, int D> ZB_DEVICE void flash_grad_q(const zb_attention_args
     __syncthreads();
     row_products(scores, m.q, p.warp * 16, m.k, p.lane);
     row_products(dp, m.dout, p.warp * 16, m.v, p.lane);
+    bool plain = all_visible(a, p.first, ROWS, key, GRADIENT_TILE);
     for (int n = 0; n < GRADIENT_TILE / 8; n++)
       for (int e = 0; e < 4; e++) {
         int row = own + e / 2 * 8;
-        float value = flash_score(a, p.batch, p.head, p.first + row, key + n * 8 + p.pair * 2 + e % 2, scores[n][e]);
+        float value = plain ? scores[n][e] * (a.scale * LOG2_E)
+                            : flash_score(a, p.batch, p.head, p.first + row, key + n * 8 + p.pair * 2 + e % 2, scores[n][e]);
         (void)share_of(a, value, m.lse[row], dp[n][e], m.delta[row], &scores[n][e]);
       }
     add_weighted(sums, scores, m.k, p.lane);
@@ -276,10 +278,12 @@ template <typename T, int D> ZB_DEVICE void flash_grad_kv(const zb_attention_arg
       __syncthreads();
       row_products(scores, m.k, p.warp * 16, m.q, p.lane);
       row_products(dp, m.v, p.warp * 16, m.dout, p.lane);
+      bool plain = all_visible(a, first, GRADIENT_TILE, p.first, ROWS);
       for (int n = 0; n < GRADIENT_TILE / 8; n++)
         for (int e = 0; e < 4; e++) {
           int column = n * 8 + p.pair * 2 + e % 2;
-          float value = flash_score(a, p.batch, head, first + column, own + e / 2 * 8, scores[n][e]);
+          float value = plain ? scores[n][e] * (a.scale * LOG2_E)
+                              : flash_score(a, p.batch, head, first + column, own + e / 2 * 8, scores[n][e]);
           scores[n][e] = share_of(a, value, m.lse[column], dp[n][e], m.delta[column], &dp[n][e]);
         }
       add_weighted(dv, scores, m.dout, p.lane);

@@ -10,7 +10,15 @@
 #include "test/kernels/cuda/blas.h"
 #include "test/kernels/cuda/driver.h"
 
+/* The sanitizer makes a switch of fibers many times slower: one case of some must do. */
+#ifdef __SANITIZE_ADDRESS__
+enum { EVERY = 16 };
+#else
+enum { EVERY = 1 };
+#endif
+
 static zb_cuda_launcher launcher;
+static int case_number;
 static int runs, narrow_runs;
 
 /* ---- Cases in a narrow type ---- */
@@ -167,7 +175,7 @@ cleanup:
 
 static void check_case(const case_file *file, json_t *row) {
   if (json_is_string(json_object_get(row, "error"))) return; /* shapes, which only the reference checks again */
-  if (zb_cuda_kernel_missing(file->op)) return;
+  if (zb_cuda_kernel_missing(file->op) || case_number++ % EVERY != 0) return;
   bool large = json_object_get(row, "random") != NULL;
   check_type(file, row, ZB_F32, large ? 2 : ZB_ORDER_COUNT);
   check_type(file, row, ZB_BF16, large ? 1 : 2);
@@ -177,7 +185,7 @@ static void check_case(const case_file *file, json_t *row) {
 static void kernels_match_the_reference(void) {
   for_each_case(check_case);
   printf(" (%d runs, %d cases in bf16 and f16) ", runs, narrow_runs);
-  CU_ASSERT(runs > 1000 && narrow_runs > 1000);
+  CU_ASSERT(runs > 10000 / EVERY && narrow_runs > 3000 / EVERY);
 }
 
 /* The cases of products again, through cuBLASLt. */
@@ -193,7 +201,7 @@ static void products_match_through_cublaslt(void) {
   for_each_case(check_product);
   int products = emulated_blas_products(), kinds = zb_cuda_blas_products(launcher.blas, &refused);
   printf(" (%d products, %d kinds) ", products, kinds);
-  CU_ASSERT(products > 400 && refused == 0);
+  CU_ASSERT(products > 400 / EVERY && refused == 0);
   zb_cuda_blas_destroy(launcher.blas);
   launcher.blas = NULL;
   CU_ASSERT_EQUAL(emulated_blas_alive(), 0);

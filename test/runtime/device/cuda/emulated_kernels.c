@@ -30,7 +30,7 @@ typedef struct record {
   int access_count;
   const zb_emulated_kernel *kernel; /* NULL: a product */
   unsigned grid[3], threads, shared_bytes;
-  unsigned char args[FAKE_PARAMETER_BYTES];
+  _Alignas(16) unsigned char args[FAKE_PARAMETER_BYTES];
   cublasLtMatmulDesc_t description;
   cublasLtMatrixLayout_t a_layout, b_layout, d_layout;
   const void *a, *b, *bias;
