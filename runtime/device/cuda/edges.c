@@ -4,7 +4,8 @@
 #include "runtime/base/text.h"
 #include "runtime/plan/access.h"
 
-enum { CLEARING = 0 }; /* jobs are numbered from 1 in the maps */
+enum { CLEARING = 0 };      /* jobs are numbered from 1 in the maps */
+enum { PROGRESS_JOBS = 4 }; /* so many jobs at most between two events: a device that stands still must be told from one that works long */
 
 typedef struct walk {
   const zb_plan *plan;
@@ -106,12 +107,12 @@ static zb_status walk_jobs(walk *it) {
   return failed ? ZB_OUT_OF_MEMORY() : NULL;
 }
 
-/* Jobs that a message comes after get an event, in the order of the list. */
+/* Jobs that a message comes after get an event, in the order of the list, and some others. */
 static void number_events(walk *it) {
   zb_cuda_edges *out = it->out;
   int count = it->rank->job_count;
   for (int i = 0; i <= count; ++i)
-    out->event[i] = -1;
+    out->event[i] = i > it->rank->load_count && i % PROGRESS_JOBS == 0 ? 0 : -1;
   for (int i = 0; i < count; ++i)
     if (it->after_job[i] >= 0) out->event[it->after_job[i]] = 0;
   for (int i = 0; i <= count; ++i)
