@@ -127,7 +127,7 @@ static int64_t blocks(int64_t batch, int64_t heads, int64_t tokens) {
 
 bool zb_cuda_matches_attention(const zb_kernel_call *call) {
   zb_attention_args args;
-  if (!zb_cuda_complete(call, 3, 2, false) || !plan(call, &args)) return false;
+  if (!zb_cuda_complete_up_to(call, 3, 4, 2, false) || !plan(call, &args)) return false;
   const zb_tensor *out = &call->outputs[0], *lse = &call->outputs[1];
   return out->dtype == call->inputs[Q].dtype && zb_cuda_is_float(lse->dtype) &&
          zb_cuda_elements(out) == args.batch * args.queries * args.heads * args.value_width &&
@@ -149,7 +149,7 @@ zb_status zb_cuda_run_attention(const zb_kernel_call *call, zb_cuda_launcher *on
 
 bool zb_cuda_matches_attention_grad(const zb_kernel_call *call) {
   zb_attention_args args;
-  if (call->input_count != 7 || !zb_cuda_complete(call, 3, 3, false) || !plan(call, &args)) return false;
+  if (call->input_count != 7 || !zb_cuda_complete_up_to(call, 3, 7, 3, false) || !plan(call, &args)) return false;
   const zb_tensor *q = &call->inputs[Q], *out = &call->inputs[OUT], *lse = &call->inputs[LSE], *dout = &call->inputs[DOUT];
   if (out->rank != 4 || lse->rank != 3 || out->dtype != q->dtype || dout->dtype != q->dtype) return false;
   if (!zb_cuda_same_shape(out, dout) || out->shape[3] != args.value_width || !zb_cuda_is_float(lse->dtype)) return false;

@@ -38,7 +38,13 @@ bool zb_cuda_contiguous(const zb_tensor *x) {
 }
 
 bool zb_cuda_complete(const zb_kernel_call *call, int inputs, int outputs, bool accumulates) {
+  return zb_cuda_complete_up_to(call, inputs, inputs, outputs, accumulates);
+}
+
+bool zb_cuda_complete_up_to(const zb_kernel_call *call, int inputs, int most, int outputs, bool accumulates) {
   if (call->accumulate && !accumulates) return false;
+  for (int i = most; i < call->input_count; i++)
+    if (zb_cuda_input(call, i)) return false;
   for (int i = 0; i < inputs; i++)
     if (!zb_cuda_input(call, i)) return false;
   for (int i = 0; i < outputs; i++)

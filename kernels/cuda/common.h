@@ -32,8 +32,11 @@ static inline bool zb_cuda_present(const zb_tensor *x) {
 /* Operand or result i; NULL if the call has none or it is absent. */
 const zb_tensor *zb_cuda_input(const zb_kernel_call *call, int i);
 const zb_tensor *zb_cuda_output(const zb_kernel_call *call, int i);
-/* That many operands and results at least, present, results contiguous; and `accumulate` only if the op may. */
+/* That many operands and results, present, no others, results contiguous; and `accumulate` only if the op may. An operand that a kernel
+ * does not know must never be ignored. */
 bool zb_cuda_complete(const zb_kernel_call *call, int inputs, int outputs, bool accumulates);
+/* The same where operands inputs..most-1 are optional. */
+bool zb_cuda_complete_up_to(const zb_kernel_call *call, int inputs, int most, int outputs, bool accumulates);
 bool zb_cuda_contiguous(const zb_tensor *x);
 
 /* f32, bf16, f16: the types that kernels are made for. */

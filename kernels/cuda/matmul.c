@@ -15,7 +15,7 @@ static zb_tensor leading_dimensions(const zb_tensor *x) {
 }
 
 bool zb_cuda_product_of(const zb_kernel_call *call, zb_cuda_product *p) {
-  if (!zb_cuda_complete(call, 2, 1, true)) return false;
+  if (!zb_cuda_complete_up_to(call, 2, 3, 1, true)) return false;
   const zb_tensor *lhs = &call->inputs[0], *rhs = &call->inputs[1], *out = &call->outputs[0];
   if (lhs->rank < 2 || rhs->rank < 2 || out->rank < 2 || lhs->dtype != rhs->dtype) return false;
   if (!zb_cuda_is_float(lhs->dtype) || (out->dtype != lhs->dtype && out->dtype != ZB_F32)) return false;

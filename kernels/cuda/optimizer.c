@@ -22,7 +22,7 @@ static bool state_fits(const zb_kernel_call *call, int operand, int result, cons
 }
 
 static bool update_matches(const zb_kernel_call *call, const optimizer *op) {
-  if (call->input_count != op->inputs || !zb_cuda_complete(call, 2, 1, false)) return false;
+  if (call->input_count != op->inputs || !zb_cuda_complete_up_to(call, 2, op->inputs, 1, false)) return false;
   const zb_tensor *parameter = &call->inputs[0], *gradient = &call->inputs[1], *step = zb_cuda_input(call, op->step);
   if (!step || !zb_cuda_is_index(step->dtype) || zb_cuda_elements(step) != 1) return false;
   if (!zb_cuda_is_float(parameter->dtype) || !zb_cuda_is_float(gradient->dtype)) return false;

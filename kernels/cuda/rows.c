@@ -70,7 +70,8 @@ static bool norm_operand(const zb_kernel_call *call, int index, int64_t axis, zb
 
 static bool norm_plan(const zb_kernel_call *call, const norm_form *form, zb_norm_args *args) {
   *args = (zb_norm_args){.centered = form->centered};
-  if (!zb_cuda_complete(call, form->inputs, form->outputs, form->accumulates)) return false;
+  int most = form->bias >= form->inputs ? form->bias + 1 : form->inputs;
+  if (!zb_cuda_complete_up_to(call, form->inputs, most, form->outputs, form->accumulates)) return false;
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
   if (axis < 0 || axis >= x->rank || !zb_cuda_is_float(out->dtype)) return false;

@@ -256,6 +256,18 @@ static void a_call_that_no_kernel_takes_is_an_error(void) {
   zb_status_free(status);
 }
 
+static void an_unknown_operand_is_not_ignored(void) {
+  float numbers[4] = {0};
+  zb_tensor x = {.data = numbers, .dtype = ZB_F32, .rank = 1, .shape = {4}, .strides = {1}}, inputs[2] = {x, x};
+  zb_kernel_call call = {.inputs = inputs, .input_count = 2, .outputs = &x, .output_count = 1};
+  const zb_cuda_kernel *kernel;
+  zb_status status = zb_cuda_kernel_find("exp", &call, NULL, &kernel);
+  CU_ASSERT_PTR_NOT_NULL(status);
+  zb_status_free(status);
+  inputs[1].rank = -1; /* absent */
+  CU_ASSERT_PTR_NULL(zb_cuda_kernel_find("exp", &call, NULL, &kernel));
+}
+
 static int open_launcher(void) {
   return emulated_open(&launcher) ? 0 : 1;
 }
@@ -269,6 +281,7 @@ int main(void) {
   CU_TestInfo tests[] = {{"every function of the table is in the device code", every_function_exists},
                          {"every op has a kernel or a reason", every_op_has_a_row_or_a_reason},
                          {"a call that no kernel takes is an error", a_call_that_no_kernel_takes_is_an_error},
+                         {"an operand that a kernel does not know is not ignored", an_unknown_operand_is_not_ignored},
                          {"kernels match the reference, emulated", kernels_match_the_reference},
                          {"products match through cuBLASLt, emulated", products_match_through_cublaslt},
                          CU_TEST_INFO_NULL};
