@@ -21,37 +21,38 @@ static char *join(const char *folder, const char *name) {
 
 /* ---- What can be known before anything is made ---- */
 
+/* A device with a transport of its own, in several processes: messages go its way between them too, but MPI is how the processes meet. */
+static zb_status choose_between(zb_session *session, const zb_bootstrap *by, const char *launch) {
+  const zb_transport_def *meeting = NULL;
+  if (!session->device->transport_between)
+    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' runs all ranks in one process", session->device->name), "start it without a launcher");
+  if (!launch)
+    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "%s started %d processes, but processes meet over MPI, which %s cannot start", by->launcher,
+                                   by->processes, by->launcher),
+                          "start with mpirun -n %d, or with srun --mpi=pmix", by->processes);
+  ZB_TRY(zb_transport_find(launch, &meeting));
+  session->group_def = meeting->group_def;
+  session->transport_def = session->device->transport_between;
+  return NULL;
+}
+
 /* How the ranks of a real device are launched; on a virtual clock they all run in the caller. */
 static zb_status choose_transport(zb_session *session, const zb_session_params *params) {
   const zb_bootstrap *by = params->bootstrap && params->bootstrap->processes > 1 && !params->launch ? params->bootstrap : NULL;
   const char *launch = params->launch ? params->launch : by ? by->launch : "threads";
-  const zb_transport_def *own = session->device->transport;
+  const zb_transport_def *own = session->device->transport, *launched = NULL;
+  session->driver_def = session->device->virtual_clock  ? &zb_driver_virtual
+                        : session->device->asynchronous ? &zb_driver_turns
+                                                        : &zb_driver_threads;
   if (!launch && !own)
     return zb_status_hint(ZB_ERROR(UNAVAILABLE, "%s started %d processes, but the ranks of the device '%s' meet over MPI, which %s cannot start",
                                    by->launcher, by->processes, session->device->name, by->launcher),
                           "start with mpirun -n %d, or with srun --mpi=pmix", by->processes);
-  session->transport_def = own;
-  if (launch && (!own || params->launch)) ZB_TRY(zb_transport_find(launch, &session->transport_def));
-  bool several = by || (session->transport_def && session->transport_def->group_def);
-  if (own && several && !session->device->transport_between)
-    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' runs all ranks in one process", session->device->name), "start it without a launcher");
-  if (own && several && !launch)
-    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "%s started %d processes, but processes meet over MPI, which %s cannot start", by->launcher,
-                                   by->processes, by->launcher),
-                          "start with mpirun -n %d, or with srun --mpi=pmix", by->processes);
-  if (own && several) { /* messages go their own way, but MPI is how the processes meet */
-    const zb_transport_def *meeting = NULL;
-    ZB_TRY(zb_transport_find(launch, &meeting));
-    session->group_def = meeting->group_def;
-    session->transport_def = session->device->transport_between;
-  } else if (own) {
-    session->transport_def = own;
-  } else {
-    session->group_def = session->transport_def->group_def;
-  }
-  session->driver_def = session->device->virtual_clock  ? &zb_driver_virtual
-                        : session->device->asynchronous ? &zb_driver_turns
-                                                        : &zb_driver_threads;
+  if (launch && (!own || params->launch)) ZB_TRY(zb_transport_find(launch, &launched));
+  bool several = by || (launched && launched->group_def);
+  if (own && several && !own->group_def) return choose_between(session, by, launch);
+  session->transport_def = own ? own : launched;
+  session->group_def = session->transport_def->group_def;
   return NULL;
 }
 
