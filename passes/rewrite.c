@@ -209,6 +209,16 @@ static MlirOperation sum_behind_views(MlirValue value) {
   }
 }
 
+// Whether the op is right as its attributes are now; a bias, which has the type of the result, keeps a product narrow.
+static bool infers(MlirOperation op) {
+  zb_op_view view;
+  static _Thread_local zb_op_view_storage storage;
+  zb_shape result;
+  zb_op_error error;
+  const zb_op_def *def = zb_op_find(op);
+  return zb_op_view_get(op, &view, &storage) && def->infer(&view, &result, 1, &error);
+}
+
 bool zb_fold_widening_cast(MlirOperation op) {
   zb_shape from, to;
   if (!zb_op_is(op, "zb.cast") || zb_is_numbered(op)) return false;
@@ -219,6 +229,10 @@ bool zb_fold_widening_cast(MlirOperation op) {
   if (mlirOperationIsNull(sum)) return false;
   MlirContext context = mlirOperationGetContext(op);
   mlirOperationSetAttributeByName(sum, text_ref("dtype"), zb_mlir_string(context, zb_dtype_name(to.dtype)));
+  if (!infers(sum)) {
+    mlirOperationRemoveAttributeByName(sum, text_ref("dtype"));
+    return false;
+  }
   for (MlirValue at = value;; at = mlirOperationGetOperand(zb_producer(at), 0)) {
     zb_type_shape(mlirValueGetType(at), &from);
     from.dtype = to.dtype;

@@ -67,12 +67,14 @@ class Bench:
     def passes(self, blocks, ranks, micro_batches):
         """Seconds of each pass, as zb-opt --mlir-timing prints them."""
         words = dict(optimizer="sgd:lr=1e-2,momentum=0.9", micro_batches=micro_batches, ranks=ranks, chunks=1, placement="", cuts="",
-                     schedule=self.schedule, memory_limit="", model="model")
+                     schedule=self.schedule, memory_limit="", model="model", precision="f32", costs="", metric="barrier")
         line = subprocess.run([self.zb_opt, "--default-pipeline"], capture_output=True, text=True, check=True).stdout.strip()
         for name, value in sorted(words.items(), key=lambda word: -len(word[0])):
             line = line.replace("$" + name, str(value))
         run = subprocess.run([self.zb_opt, "--mlir-timing", "--pass-pipeline=" + line, self.write(blocks)], stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE, text=True)
+        if run.returncode:
+            sys.exit(f"error: zb-opt: exit {run.returncode}\n{run.stderr[:4000]}")
         return run.stderr
 
 

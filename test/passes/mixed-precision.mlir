@@ -122,3 +122,19 @@ func.func @nothing(%i: tensor<4xi32> {zb.input = "i"}, %w: tensor<8x4xf32> {zb.p
   %2 = "zb.matmul"(%d, %d) : (tensor<4x4xf64>, tensor<4x4xf64>) -> tensor<4x4xf64>
   return %1, %2 : tensor<4x4xf32>, tensor<4x4xf64>
 }
+
+// -----
+
+// A product with a bias, as zb-raise leaves it, gives bf16 even where f32 is wanted: its bias has its type. Once more changes nothing.
+// RUN: zb-opt --zb-mixed-precision --zb-mixed-precision --split-input-file %s | FileCheck %s --check-prefix=TWICE
+// CHECK-LABEL: func.func @bias
+// CHECK: %[[P:.*]] = "zb.matmul"(%{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}}) : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<16xbf16>) -> tensor<4x16xbf16>
+// CHECK: "zb.cast"(%[[P]]) {dtype = "f32"}
+// TWICE-LABEL: func.func @bias
+// TWICE: %[[P:.*]] = "zb.matmul"(%{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}}) : (tensor<4x8xbf16>, tensor<8x16xbf16>, tensor<16xbf16>) -> tensor<4x16xbf16>
+// TWICE: "zb.cast"(%[[P]]) {dtype = "f32"}
+func.func @bias(%x: tensor<4x8xf32> {zb.input = "x"}, %w: tensor<8x16xf32> {zb.param = "l.w"}, %b: tensor<16xf32> {zb.param = "l.b"}, %s: tensor<16xf32> {zb.param = "n.s"}) -> tensor<4x16xf32> {
+  %p = "zb.matmul"(%x, %w, %b) : (tensor<4x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
+  %n:2 = "zb.rms_norm"(%p, %s) {axis = 1 : i64} : (tensor<4x16xf32>, tensor<16xf32>) -> (tensor<4x16xf32>, tensor<4x1xf32>)
+  return %n#0 : tensor<4x16xf32>
+}
