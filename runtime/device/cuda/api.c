@@ -54,7 +54,7 @@ static void *open_first(const char *files, char *error, size_t error_size) {
     size_t length = strcspn(files, " ");
     snprintf(file, sizeof file, "%.*s", (int)length, files);
     files += length + strspn(files + length, " ");
-    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); /* unloaded, some of them leave memory that nobody can free */
     if (handle) return handle;
     const char *text = dlerror();
     if (!error[0]) snprintf(error, error_size, "%s", text ? text : "unknown error");
@@ -65,7 +65,7 @@ static void *open_first(const char *files, char *error, size_t error_size) {
 static void clear_library(zb_cuda_api *api, zb_cuda_library library) {
   for (int i = 0; i < FUNCTION_COUNT; ++i)
     if (functions[i].library == library) set_member(api, &functions[i], NULL);
-  if (api->handles[library]) dlclose(api->handles[library]);
+  if (api->handles[library]) dlclose(api->handles[library]); /* it stays: RTLD_NODELETE */
   api->handles[library] = NULL;
 }
 
