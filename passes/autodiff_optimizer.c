@@ -32,7 +32,18 @@ typedef struct zb_optimizer_def {
   key_def keys[ZB_OPTIMIZER_KEYS + 1];
   const char *states[STATES_MAX + 1];
   const char *states_need; // key that must not be 0 for the state to exist; NULL: always there
+  zb_status (*check)(const zb_optimizer *optimizer); // settings that do not go together; NULL: all do
 } zb_optimizer_def;
+
+enum { SGD_MOMENTUM = 1, SGD_DAMPENING, SGD_NESTEROV }; // keys of sgd
+
+static zb_status check_sgd(const zb_optimizer *optimizer) {
+  const double *values = optimizer->values;
+  if (values[SGD_NESTEROV] == 0 || (values[SGD_MOMENTUM] > 0 && values[SGD_DAMPENING] == 0)) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE, "optimizer 'sgd': nesterov needs a momentum and no dampening, got momentum %g, dampening %g", values[SGD_MOMENTUM],
+                                 values[SGD_DAMPENING]),
+                        "for example sgd:lr=0.1,momentum=0.9,nesterov=true");
+}
 
 // The first is what trains when nothing is said.
 static const zb_optimizer_def optimizers[] = {
@@ -50,7 +61,8 @@ static const zb_optimizer_def optimizers[] = {
               {"nesterov", ZB_ATTR_BOOL, 0, 0, 2},
               {"weight_decay", ZB_ATTR_FLOAT, 0, 0, INFINITY}},
      .states = {"momentum_buffer"},
-     .states_need = "momentum"},
+     .states_need = "momentum",
+     .check = check_sgd},
 };
 enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof optimizers[0] };
 
@@ -144,7 +156,7 @@ zb_status zb_optimizer_parse(const char *text, zb_optimizer *out) {
     ZB_TRY(parse_pair(out, pairs, given));
     pairs = next;
   }
-  return NULL;
+  return out->def->check ? out->def->check(out) : NULL;
 }
 
 // The shortest text that reads back as the same number: "1e-3", "0.95".

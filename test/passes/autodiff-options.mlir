@@ -7,10 +7,12 @@
 // RUN: not zb-opt --zb-autodiff=optimizer=adamw: %s 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:lr=1,"})' %s 2>&1 | FileCheck %s --check-prefix=COMMA
 // RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:lr=1,lr=2"})' %s 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:nesterov=true"})' %s 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:momentum=0.9,dampening=0.5,nesterov=true"})' %s 2>&1 | FileCheck %s --check-prefix=DAMPED
 // RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:momentum=1,nesterov=0.5"})' %s 2>&1 | FileCheck %s --check-prefix=BOOL
 // RUN: not zb-opt --zb-autodiff=micro-batches=0 %s 2>&1 | FileCheck %s --check-prefix=MICRO
 
-// NAME: autodiff-options.mlir:[[#@LINE+14]]:1: error: unknown optimizer 'adam'
+// NAME: autodiff-options.mlir:[[#@LINE+17]]:1: error: unknown optimizer 'adam'
 // NAME: hint: did you mean 'adamw'? known: adamw, sgd
 // KEY: error: unknown key 'beta3' of optimizer 'adamw'
 // KEY: hint: did you mean 'beta1'?
@@ -21,6 +23,9 @@
 // NONE: error: optimizer 'adamw': a setting is missing after ':' or ','
 // COMMA: error: optimizer 'sgd': a setting is missing after ':' or ','
 // TWICE: error: optimizer 'sgd': lr is given twice
+// ALONE: error: optimizer 'sgd': nesterov needs a momentum and no dampening, got momentum 0, dampening 0
+// ALONE: hint: for example sgd:lr=0.1,momentum=0.9,nesterov=true
+// DAMPED: error: optimizer 'sgd': nesterov needs a momentum and no dampening, got momentum 0.9, dampening 0.5
 // BOOL: error: optimizer 'sgd': nesterov must be true or false, got '0.5'
 // MICRO: error: micro-batches: expected a number from 1, got '0'
 
