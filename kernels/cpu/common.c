@@ -1,35 +1,6 @@
 /* Questions about operands, and collapsed loops. */
 #include "kernels/cpu/common.h"
 
-int64_t zb_shape_product(const zb_tensor *x, int first, int last) {
-  int64_t product = 1;
-  for (int i = first; i < last; i++)
-    product *= x->shape[i];
-  return product;
-}
-
-int64_t zb_tensor_elements(const zb_tensor *x) {
-  return zb_shape_product(x, 0, x->rank);
-}
-
-const zb_tensor *zb_call_input(const zb_kernel_call *call, int i) {
-  return i < call->input_count && zb_tensor_present(&call->inputs[i]) ? &call->inputs[i] : NULL;
-}
-
-const zb_tensor *zb_call_output(const zb_kernel_call *call, int i) {
-  return i < call->output_count && zb_tensor_present(&call->outputs[i]) ? &call->outputs[i] : NULL;
-}
-
-bool zb_tensor_contiguous(const zb_tensor *x) {
-  int64_t expected = 1;
-  for (int i = x->rank - 1; i >= 0; i--) {
-    if (x->shape[i] == 1) continue;
-    if (x->strides[i] != expected) return false;
-    expected *= x->shape[i];
-  }
-  return true;
-}
-
 bool zb_call_contiguous(const zb_kernel_call *call) {
   for (int i = 0; i < call->input_count; i++)
     if (zb_tensor_present(&call->inputs[i]) && !zb_tensor_contiguous(&call->inputs[i])) return false;

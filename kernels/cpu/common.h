@@ -2,37 +2,15 @@
 #ifndef ZB_KERNELS_CPU_COMMON_H
 #define ZB_KERNELS_CPU_COMMON_H
 
-#include "zb/kernel.h"
+#include "kernels/call.h"
 
 /* Elements of cheap work a tile: below it an op is one tile, which the caller runs without waking a thread. */
 enum { ZB_TILE_ELEMENTS = 16384 };
 
-static inline int64_t zb_min64(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static inline int64_t zb_max64(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-static inline int64_t zb_ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-/* Number of elements, 1 for rank 0. */
-int64_t zb_tensor_elements(const zb_tensor *x);
-static inline bool zb_tensor_present(const zb_tensor *x) {
-  return x->rank >= 0;
-}
-/* Input or output i, or NULL if the call has none or it is absent. */
-const zb_tensor *zb_call_input(const zb_kernel_call *call, int i);
-const zb_tensor *zb_call_output(const zb_kernel_call *call, int i);
-/* Whether elements lie one after the other (strides of dimensions of size 1 do not matter). */
-bool zb_tensor_contiguous(const zb_tensor *x);
 /* All present operands and results are contiguous. */
 bool zb_call_contiguous(const zb_kernel_call *call);
 /* All present operands and results are f32 and contiguous. */
 bool zb_call_dense_f32(const zb_kernel_call *call);
-/* Products of the shape: dimensions first..last-1. */
-int64_t zb_shape_product(const zb_tensor *x, int first, int last);
 /* The rows of an op over the last dimensions: elements before `axis` and from it on. */
 static inline int64_t zb_outer(const zb_tensor *x, int64_t axis) {
   return zb_shape_product(x, 0, (int)axis);

@@ -27,7 +27,7 @@ static zb_attention_operand operand(const zb_tensor *x) {
 
 /* Fills what forward and gradient share; false where no kernel takes the call. */
 static bool plan(const zb_kernel_call *call, zb_attention_args *args) {
-  const zb_tensor *q = &call->inputs[Q], *k = &call->inputs[K], *v = &call->inputs[V], *mask = zb_cuda_input(call, MASK);
+  const zb_tensor *q = &call->inputs[Q], *k = &call->inputs[K], *v = &call->inputs[V], *mask = zb_call_input(call, MASK);
   memset(args, 0, sizeof *args);
   if (q->rank != 4 || k->rank != 4 || v->rank != 4) return false;
   if (!zb_cuda_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype) return false;
@@ -91,7 +91,7 @@ static int64_t flash_bytes(int width, int rows, int statistics) {
 }
 
 static int64_t flash_blocks(int64_t batch, int64_t heads, int64_t tokens) {
-  return batch * heads * zb_cuda_ceil(tokens, ZB_FLASH_ROWS);
+  return batch * heads * zb_ceil_div(tokens, ZB_FLASH_ROWS);
 }
 
 static zb_status run_flash(const zb_attention_args *args, zb_dtype dtype, int row, bool gradient, zb_cuda_launcher *on) {
@@ -122,7 +122,7 @@ static int64_t shared_bytes(int width, int tiles, int pairs, int statistics) {
 }
 
 static int64_t blocks(int64_t batch, int64_t heads, int64_t tokens) {
-  return batch * heads * zb_cuda_ceil(tokens, ZB_ATTENTION_TILE);
+  return batch * heads * zb_ceil_div(tokens, ZB_ATTENTION_TILE);
 }
 
 bool zb_cuda_matches_attention(const zb_kernel_call *call) {
@@ -130,8 +130,8 @@ bool zb_cuda_matches_attention(const zb_kernel_call *call) {
   if (!zb_cuda_complete_up_to(call, 3, 4, 2, false) || !plan(call, &args)) return false;
   const zb_tensor *out = &call->outputs[0], *lse = &call->outputs[1];
   return out->dtype == call->inputs[Q].dtype && zb_cuda_is_float(lse->dtype) &&
-         zb_cuda_elements(out) == args.batch * args.queries * args.heads * args.value_width &&
-         zb_cuda_elements(lse) == args.batch * args.queries * args.heads;
+         zb_tensor_elements(out) == args.batch * args.queries * args.heads * args.value_width &&
+         zb_tensor_elements(lse) == args.batch * args.queries * args.heads;
 }
 
 zb_status zb_cuda_run_attention(const zb_kernel_call *call, zb_cuda_launcher *on) {
@@ -152,9 +152,9 @@ bool zb_cuda_matches_attention_grad(const zb_kernel_call *call) {
   if (call->input_count != 7 || !zb_cuda_complete_up_to(call, 3, 7, 3, false) || !plan(call, &args)) return false;
   const zb_tensor *q = &call->inputs[Q], *out = &call->inputs[OUT], *lse = &call->inputs[LSE], *dout = &call->inputs[DOUT];
   if (out->rank != 4 || lse->rank != 3 || out->dtype != q->dtype || dout->dtype != q->dtype) return false;
-  if (!zb_cuda_same_shape(out, dout) || out->shape[3] != args.value_width || !zb_cuda_is_float(lse->dtype)) return false;
+  if (!zb_tensor_same_shape(out, dout) || out->shape[3] != args.value_width || !zb_cuda_is_float(lse->dtype)) return false;
   for (int i = 0; i < 3; i++)
-    if (!zb_cuda_same_shape(&call->outputs[i], &call->inputs[i]) || call->outputs[i].dtype != q->dtype) return false;
+    if (!zb_tensor_same_shape(&call->outputs[i], &call->inputs[i]) || call->outputs[i].dtype != q->dtype) return false;
   return true;
 }
 

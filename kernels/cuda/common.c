@@ -8,35 +8,6 @@ int64_t zb_cuda_count(const zb_tensor *x, unsigned dimensions) {
   return count;
 }
 
-int64_t zb_cuda_elements(const zb_tensor *x) {
-  return zb_cuda_count(x, ~0u);
-}
-
-bool zb_cuda_same_shape(const zb_tensor *a, const zb_tensor *b) {
-  if (a->rank != b->rank) return false;
-  for (int i = 0; i < a->rank; i++)
-    if (a->shape[i] != b->shape[i]) return false;
-  return true;
-}
-
-const zb_tensor *zb_cuda_input(const zb_kernel_call *call, int i) {
-  return i < call->input_count && zb_cuda_present(&call->inputs[i]) ? &call->inputs[i] : NULL;
-}
-
-const zb_tensor *zb_cuda_output(const zb_kernel_call *call, int i) {
-  return i < call->output_count && zb_cuda_present(&call->outputs[i]) ? &call->outputs[i] : NULL;
-}
-
-bool zb_cuda_contiguous(const zb_tensor *x) {
-  int64_t expected = 1;
-  for (int i = x->rank - 1; i >= 0; i--) {
-    if (x->shape[i] == 1) continue;
-    if (x->strides[i] != expected) return false;
-    expected *= x->shape[i];
-  }
-  return true;
-}
-
 bool zb_cuda_complete(const zb_kernel_call *call, int inputs, int outputs, bool accumulates) {
   return zb_cuda_complete_up_to(call, inputs, inputs, outputs, accumulates);
 }
@@ -44,11 +15,11 @@ bool zb_cuda_complete(const zb_kernel_call *call, int inputs, int outputs, bool 
 bool zb_cuda_complete_up_to(const zb_kernel_call *call, int inputs, int most, int outputs, bool accumulates) {
   if (call->accumulate && !accumulates) return false;
   for (int i = most; i < call->input_count; i++)
-    if (zb_cuda_input(call, i)) return false;
+    if (zb_call_input(call, i)) return false;
   for (int i = 0; i < inputs; i++)
-    if (!zb_cuda_input(call, i)) return false;
+    if (!zb_call_input(call, i)) return false;
   for (int i = 0; i < outputs; i++)
-    if (!zb_cuda_output(call, i) || !zb_cuda_contiguous(&call->outputs[i])) return false;
+    if (!zb_call_output(call, i) || !zb_tensor_contiguous(&call->outputs[i])) return false;
   return true;
 }
 
@@ -118,7 +89,7 @@ zb_tensor zb_cuda_append_unit(const zb_tensor *x) {
 }
 
 zb_status zb_cuda_enqueue_zero(zb_cuda_launcher *on, const zb_tensor *x) {
-  size_t bytes = (size_t)zb_cuda_elements(x) * zb_dtype_bytes(x->dtype);
+  size_t bytes = (size_t)zb_tensor_elements(x) * zb_dtype_bytes(x->dtype);
   if (bytes == 0) return NULL;
   return ZB_CU(on->api, cuMemsetD8Async, (CUdeviceptr)(uintptr_t)x->data, 0, bytes, on->stream);
 }

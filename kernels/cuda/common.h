@@ -2,6 +2,7 @@
 #ifndef ZB_KERNELS_CUDA_COMMON_H
 #define ZB_KERNELS_CUDA_COMMON_H
 
+#include "kernels/call.h"
 #include "kernels/cuda/launcher.h"
 
 #include <string.h>
@@ -12,32 +13,13 @@ typedef enum zb_cuda_fault_kind {
   ZB_FAULT_COUNT
 } zb_cuda_fault_kind;
 
-static inline int64_t zb_cuda_ceil(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-static inline int64_t zb_cuda_least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static inline int64_t zb_cuda_most(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* ---- Operands ---- */
 
-int64_t zb_cuda_elements(const zb_tensor *x);
-bool zb_cuda_same_shape(const zb_tensor *a, const zb_tensor *b);
-static inline bool zb_cuda_present(const zb_tensor *x) {
-  return x->rank >= 0;
-}
-/* Operand or result i; NULL if the call has none or it is absent. */
-const zb_tensor *zb_cuda_input(const zb_kernel_call *call, int i);
-const zb_tensor *zb_cuda_output(const zb_kernel_call *call, int i);
 /* That many operands and results, present, no others, results contiguous; and `accumulate` only if the op may. An operand that a kernel
  * does not know must never be ignored. */
 bool zb_cuda_complete(const zb_kernel_call *call, int inputs, int outputs, bool accumulates);
 /* The same where operands inputs..most-1 are optional. */
 bool zb_cuda_complete_up_to(const zb_kernel_call *call, int inputs, int most, int outputs, bool accumulates);
-bool zb_cuda_contiguous(const zb_tensor *x);
 
 /* f32, bf16, f16: the types that kernels are made for. */
 static inline bool zb_cuda_is_float(zb_dtype dtype) {

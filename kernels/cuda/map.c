@@ -30,7 +30,7 @@ static int group_of(const zb_cuda_dims *dims, const void *data, int n, size_t el
 
 zb_map_args zb_cuda_map_plan(const zb_kernel_call *call, int count, int group_elements) {
   const zb_tensor *out = &call->outputs[0];
-  zb_map_args args = {.out = out->data, .elements = zb_cuda_elements(out), .out_dtype = (int32_t)out->dtype};
+  zb_map_args args = {.out = out->data, .elements = zb_tensor_elements(out), .out_dtype = (int32_t)out->dtype};
   size_t out_bytes = zb_dtype_bytes(out->dtype);
   args.out_group = aligned(out->data, group_elements * (int64_t)out_bytes) ? ZB_GROUP_DENSE : ZB_GROUP_STRIDED;
   for (int i = 0; i < count; i++) {
@@ -43,8 +43,8 @@ zb_map_args zb_cuda_map_plan(const zb_kernel_call *call, int count, int group_el
 }
 
 zb_status zb_cuda_map_launch(zb_cuda_launcher *on, zb_cuda_function function, const zb_map_args *args, int group_elements) {
-  int64_t groups = zb_cuda_ceil(args->elements, group_elements);
-  return zb_cuda_enqueue(on, function, zb_cuda_ceil(groups, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0, args);
+  int64_t groups = zb_ceil_div(args->elements, group_elements);
+  return zb_cuda_enqueue(on, function, zb_ceil_div(groups, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0, args);
 }
 
 /* ---- One operand: the rows of unary.def ---- */
@@ -231,7 +231,7 @@ static zb_status cast_any(const zb_kernel_call *call, zb_cuda_launcher *on) {
 }
 
 bool zb_cuda_matches_cast(const zb_kernel_call *call) {
-  if (!zb_cuda_complete(call, 1, 1, false) || !zb_cuda_same_shape(&call->inputs[0], &call->outputs[0])) return false;
+  if (!zb_cuda_complete(call, 1, 1, false) || !zb_tensor_same_shape(&call->inputs[0], &call->outputs[0])) return false;
   const char *name = zb_attr_string(&call->attrs, "dtype", zb_dtype_name(call->outputs[0].dtype));
   zb_dtype dtype;
   return zb_dtype_parse(name, &dtype) && dtype == call->outputs[0].dtype;
@@ -249,7 +249,7 @@ static bool any_real(zb_dtype dtype) {
 }
 
 bool zb_cuda_matches_accumulate_add(const zb_kernel_call *call) {
-  return zb_cuda_complete(call, 1, 1, true) && zb_cuda_same_shape(&call->inputs[0], &call->outputs[0]) &&
+  return zb_cuda_complete(call, 1, 1, true) && zb_tensor_same_shape(&call->inputs[0], &call->outputs[0]) &&
          any_real(call->inputs[0].dtype) && any_real(call->outputs[0].dtype);
 }
 
@@ -275,12 +275,12 @@ bool zb_cuda_matches_iota(const zb_kernel_call *call) {
 zb_status zb_cuda_run_iota(const zb_kernel_call *call, zb_cuda_launcher *on) {
   const zb_tensor *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
-  zb_fill_args args = {.out = out->data, .elements = zb_cuda_elements(out), .dtype = (int32_t)out->dtype};
+  zb_fill_args args = {.out = out->data, .elements = zb_tensor_elements(out), .dtype = (int32_t)out->dtype};
   args.inner = zb_cuda_count(out, zb_cuda_from(out, axis + 1));
   args.size = out->shape[axis];
   args.a = zb_cuda_number(call, "start", 0);
   args.b = zb_cuda_number(call, "step", 1);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_iota, zb_cuda_ceil(args.elements, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0, &args);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_iota, zb_ceil_div(args.elements, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0, &args);
 }
 
 bool zb_cuda_matches_triangle(const zb_kernel_call *call) {
@@ -289,11 +289,11 @@ bool zb_cuda_matches_triangle(const zb_kernel_call *call) {
 
 zb_status zb_cuda_run_triangle(const zb_kernel_call *call, zb_cuda_launcher *on) {
   const zb_tensor *out = &call->outputs[0];
-  zb_fill_args args = {.out = out->data, .elements = zb_cuda_elements(out), .dtype = (int32_t)out->dtype};
+  zb_fill_args args = {.out = out->data, .elements = zb_tensor_elements(out), .dtype = (int32_t)out->dtype};
   args.inner = out->shape[out->rank - 2];
   args.size = out->shape[out->rank - 1];
   args.diagonal = zb_attr_int(&call->attrs, "diagonal", 0);
   args.a = zb_cuda_number(call, "lower", 0);
   args.b = zb_cuda_number(call, "upper", 0);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_triangle, zb_cuda_ceil(args.elements, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0, &args);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_triangle, zb_ceil_div(args.elements, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0, &args);
 }

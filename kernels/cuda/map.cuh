@@ -113,18 +113,7 @@ ZB_CALLED_DEVICE float called_fmod(float x, float y) {
     __VA_ARGS__                                                                                                        \
   }
 
-/* The words that the formulas of unary.def and binary.def use. */
-#define C(value) ((T)(value))
-#define CLIP(x, low, high) (((x) < (low) ? (low) : (x)) > (high) ? (high) : ((x) < (low) ? (low) : (x)))
-#define SIGMOID(x) (1 / (1 + exp(-(x))))
-#define SOFTPLUS(x) (((x) > 0 ? (x) : 0) + log1p(exp(-fabs(x))))
-#define NORMAL_CDF(x) (C(0.5) * erfc((x)*C(-0.70710678118654752440)))
-#define NORMAL_DENSITY(x) (C(0.39894228040143267794) * exp(C(-0.5) * (x) * (x)))
-#define GELU_GATE(x) SIGMOID(C(1.5957691216057307117) * (x) * (1 + C(0.044715) * (x) * (x)))
-#define GELU_ARGUMENT_SLOPE(x) (C(1.5957691216057307117) * (1 + C(0.134145) * (x) * (x)))
-#define WRAPPED_NEGATIVE(x) ((int64_t)(0 - (uint64_t)(x)))
-#define WRAPPED(x, operation, y) ((int64_t)((uint64_t)(x)operation(uint64_t)(y)))
-#define FLOORED(remainder, y) ((remainder) != 0 && ((remainder) < 0) != ((y) < 0) ? (remainder) + (y) : (remainder))
+#include "kernels/cpu/ref/words.def"
 #define zb_ref_to_i64 to_i64
 
 #endif

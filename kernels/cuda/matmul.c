@@ -34,7 +34,7 @@ bool zb_cuda_product_of(const zb_kernel_call *call, zb_cuda_product *p) {
   if (bias && (bias->dtype != out->dtype || bias->rank != 1 || bias->shape[0] != p->n)) return false;
   if (bias && bias->strides[0] != 1 && p->n > 1) return false;
   zb_tensor space = leading_dimensions(out), left = leading_dimensions(lhs), right = leading_dimensions(rhs);
-  p->batches = zb_cuda_elements(&space);
+  p->batches = zb_tensor_elements(&space);
   return zb_cuda_dims_all(&space, &left, &p->lhs_batch) && zb_cuda_dims_all(&space, &right, &p->rhs_batch);
 }
 
@@ -58,7 +58,7 @@ zb_status zb_cuda_run_matmul(const zb_kernel_call *call, zb_cuda_launcher *on) {
   args.accumulate = p.accumulate;
   args.lhs_batch = p.lhs_batch;
   args.rhs_batch = p.rhs_batch;
-  int64_t tiles = zb_cuda_ceil(p.m, ZB_MATMUL_TILE) * zb_cuda_ceil(p.n, ZB_MATMUL_TILE);
+  int64_t tiles = zb_ceil_div(p.m, ZB_MATMUL_TILE) * zb_ceil_div(p.n, ZB_MATMUL_TILE);
   int64_t shared = 2 * ZB_MATMUL_DEPTH * (ZB_MATMUL_TILE + 4) * (int64_t)sizeof(float);
   return zb_cuda_enqueue(on, zb_cuda_for_float(ZB_FUNCTION_zb_matmul_f32, p.in_dtype), tiles, p.batches, ZB_MATMUL_THREADS, shared, &args);
 }

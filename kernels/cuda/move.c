@@ -32,7 +32,7 @@ static void divide(zb_cuda_dims *dims, int64_t n) {
 static zb_status copy(zb_cuda_launcher *on, const zb_tensor *to, const zb_tensor *x) {
   size_t bytes = zb_dtype_bytes(to->dtype);
   int64_t n = 16 / (int64_t)bytes;
-  zb_move_args args = {.out = to->data, .in = x->data, .elements = zb_cuda_elements(to)};
+  zb_move_args args = {.out = to->data, .in = x->data, .elements = zb_tensor_elements(to)};
   (void)zb_cuda_dims_all(to, to, &args.out_dims);
   (void)zb_cuda_dims_all(to, x, &args.in_dims);
   if (divisible(&args.out_dims, to->data, n, bytes) && divisible(&args.in_dims, x->data, n, bytes)) {
@@ -41,7 +41,7 @@ static zb_status copy(zb_cuda_launcher *on, const zb_tensor *to, const zb_tensor
     args.elements /= n;
     bytes = 16;
   }
-  return zb_cuda_enqueue(on, for_bytes(ZB_FUNCTION_zb_move_1, bytes), zb_cuda_ceil(args.elements, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
+  return zb_cuda_enqueue(on, for_bytes(ZB_FUNCTION_zb_move_1, bytes), zb_ceil_div(args.elements, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
                         0, &args);
 }
 
@@ -52,7 +52,7 @@ static void move_start(zb_tensor *x, int64_t offset) {
 
 bool zb_cuda_matches_contiguous(const zb_kernel_call *call) {
   return zb_cuda_complete(call, 1, 1, false) && call->inputs[0].dtype == call->outputs[0].dtype &&
-         zb_cuda_same_shape(&call->inputs[0], &call->outputs[0]);
+         zb_tensor_same_shape(&call->inputs[0], &call->outputs[0]);
 }
 zb_status zb_cuda_run_contiguous(const zb_kernel_call *call, zb_cuda_launcher *on) {
   return copy(on, &call->outputs[0], &call->inputs[0]);
@@ -75,7 +75,7 @@ bool zb_cuda_matches_concat(const zb_kernel_call *call) {
     const zb_tensor *x = &call->inputs[i];
     if (x->rank != out->rank || x->dtype != out->dtype) return false;
     zb_tensor part = concat_part(call, i, axis, 0);
-    if (!zb_cuda_same_shape(x, &part)) return false;
+    if (!zb_tensor_same_shape(x, &part)) return false;
     place += x->shape[axis];
   }
   return place == out->shape[axis];
@@ -131,7 +131,7 @@ bool zb_cuda_matches_gather(const zb_kernel_call *call) {
   if (axis < 0 || axis >= data->rank || !zb_cuda_is_index(indices->dtype) || data->dtype != out->dtype) return false;
   if (out->rank != data->rank - 1 + indices->rank) return false;
   int64_t rows = zb_cuda_count(data, zb_cuda_before(axis)) * zb_cuda_count(data, zb_cuda_from(data, axis + 1));
-  return zb_cuda_elements(out) == rows * zb_cuda_elements(indices);
+  return zb_tensor_elements(out) == rows * zb_tensor_elements(indices);
 }
 
 /* 16 bytes at a time where rows are dense and everything else is a multiple. */
@@ -152,7 +152,7 @@ static size_t widen_gather(zb_gather_args *args, size_t bytes) {
 }
 
 static zb_status launch_gather(zb_cuda_launcher *on, const zb_gather_args *args, size_t bytes) {
-  return zb_cuda_enqueue(on, for_bytes(ZB_FUNCTION_zb_gather_1, bytes), zb_cuda_ceil(args->elements, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
+  return zb_cuda_enqueue(on, for_bytes(ZB_FUNCTION_zb_gather_1, bytes), zb_ceil_div(args->elements, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
                         0, args);
 }
 
@@ -162,9 +162,9 @@ static zb_gather_args gather_plan(const zb_kernel_call *call, zb_cuda_launcher *
   return (zb_gather_args){.out = out->data,
                           .data = data->data,
                           .indices = indices->data,
-                          .elements = zb_cuda_elements(out),
+                          .elements = zb_tensor_elements(out),
                           .inner_size = 1,
-                          .index_count = zb_cuda_elements(indices),
+                          .index_count = zb_tensor_elements(indices),
                           .axis_size = data->shape[axis],
                           .axis_stride = data->strides[axis],
                           .index_dtype = (int32_t)indices->dtype,
@@ -198,7 +198,7 @@ bool zb_cuda_matches_gather_elements(const zb_kernel_call *call) {
   zb_tensor selected;
   if (!zb_cuda_complete(call, 2, 1, false) || call->inputs[0].dtype != call->outputs[0].dtype) return false;
   return by_element(&call->inputs[0], &call->inputs[1], zb_attr_int(&call->attrs, "axis", 0), &selected) &&
-         zb_cuda_same_shape(&call->inputs[1], &call->outputs[0]);
+         zb_tensor_same_shape(&call->inputs[1], &call->outputs[0]);
 }
 
 zb_status zb_cuda_run_gather_elements(const zb_kernel_call *call, zb_cuda_launcher *on) {
@@ -238,14 +238,14 @@ bool zb_cuda_matches_gather_grad(const zb_kernel_call *call) {
   if (!gradient_types(call)) return false;
   const zb_tensor *indices = &call->inputs[0], *dout = &call->inputs[1], *ddata = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
-  if (axis < 0 || axis >= ddata->rank || zb_cuda_elements(indices) > INT32_MAX) return false;
+  if (axis < 0 || axis >= ddata->rank || zb_tensor_elements(indices) > INT32_MAX) return false;
   int64_t rows = zb_cuda_count(ddata, zb_cuda_before(axis)) * zb_cuda_count(ddata, zb_cuda_from(ddata, axis + 1));
-  return zb_cuda_elements(dout) == rows * zb_cuda_elements(indices);
+  return zb_tensor_elements(dout) == rows * zb_tensor_elements(indices);
 }
 
 /* Sorted positions of the indices into the scratch; *positions gets their address. */
 static zb_status sort_indices(zb_cuda_launcher *on, const zb_tensor *indices, int64_t axis_size, const int32_t **positions) {
-  int64_t count = zb_cuda_elements(indices);
+  int64_t count = zb_tensor_elements(indices);
   if (count * 2 * (int64_t)sizeof(int32_t) > ZB_CUDA_SCRATCH_BYTES)
     return ZB_ERROR(UNAVAILABLE, "the CUDA kernel of gather_grad takes at most %d indices, not %lld", ZB_CUDA_SCRATCH_BYTES / 8,
                     (long long)count);
@@ -266,21 +266,21 @@ zb_status zb_cuda_run_gather_grad(const zb_kernel_call *call, zb_cuda_launcher *
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
   zb_scatter_args args = scatter_plan(call, on);
   if (!call->accumulate) ZB_TRY(zb_cuda_enqueue_zero(on, ddata));
-  if (zb_cuda_elements(dout) == 0) return NULL;
-  args.index_count = zb_cuda_elements(indices);
+  if (zb_tensor_elements(dout) == 0) return NULL;
+  args.index_count = zb_tensor_elements(indices);
   args.outer_size = zb_cuda_count(ddata, zb_cuda_before(axis));
   args.inner_size = zb_cuda_count(ddata, zb_cuda_from(ddata, axis + 1));
   (void)zb_cuda_dims_all(indices, indices, &args.index_dims);
   (void)zb_cuda_dims_all(dout, dout, &args.dout_dims);
   ZB_TRY(sort_indices(on, indices, args.axis_size, &args.positions));
-  int64_t lines = zb_cuda_least(zb_cuda_ceil(args.outer_size * args.inner_size, ZB_SCATTER_THREADS), 1024);
+  int64_t lines = zb_min64(zb_ceil_div(args.outer_size * args.inner_size, ZB_SCATTER_THREADS), 1024);
   return zb_cuda_enqueue(on, ZB_FUNCTION_zb_scatter_add, args.index_count, lines, ZB_SCATTER_THREADS, 0, &args);
 }
 
 bool zb_cuda_matches_gather_elements_grad(const zb_kernel_call *call) {
   zb_tensor selected;
   return gradient_types(call) && by_element(&call->outputs[0], &call->inputs[0], zb_attr_int(&call->attrs, "axis", 0), &selected) &&
-         zb_cuda_same_shape(&call->inputs[0], &call->inputs[1]);
+         zb_tensor_same_shape(&call->inputs[0], &call->inputs[1]);
 }
 
 zb_status zb_cuda_run_gather_elements_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {
@@ -299,6 +299,6 @@ zb_status zb_cuda_run_gather_elements_grad(const zb_kernel_call *call, zb_cuda_l
   (void)zb_cuda_dims_of(indices, indices, lines, &args.index_dims);
   (void)zb_cuda_dims_of(indices, dout, lines, &args.dout_dims);
   (void)zb_cuda_dims_of(indices, &selected, lines, &args.data_dims);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_scatter_lines, zb_cuda_ceil(args.outer_size, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS, 0,
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_scatter_lines, zb_ceil_div(args.outer_size, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS, 0,
                         &args);
 }

@@ -15,19 +15,19 @@ static const optimizer adamw = {ZB_FUNCTION_zb_adamw, 5, 4, 2, 3, "beta1", "beta
 static const optimizer sgd = {ZB_FUNCTION_zb_sgd, 4, 3, 2, -1, "momentum", "dampening", 0, 0, 0};
 
 static bool state_fits(const zb_kernel_call *call, int operand, int result, const zb_tensor *parameter) {
-  const zb_tensor *state = zb_cuda_input(call, operand), *out = zb_cuda_output(call, result);
+  const zb_tensor *state = zb_call_input(call, operand), *out = zb_call_output(call, result);
   if (!state) return true;
-  return out && zb_cuda_is_float(state->dtype) && out->dtype == state->dtype && zb_cuda_same_shape(state, parameter) &&
-         zb_cuda_contiguous(state) && zb_cuda_contiguous(out);
+  return out && zb_cuda_is_float(state->dtype) && out->dtype == state->dtype && zb_tensor_same_shape(state, parameter) &&
+         zb_tensor_contiguous(state) && zb_tensor_contiguous(out);
 }
 
 static bool update_matches(const zb_kernel_call *call, const optimizer *op) {
   if (call->input_count != op->inputs || !zb_cuda_complete_up_to(call, 2, op->inputs, 1, false)) return false;
-  const zb_tensor *parameter = &call->inputs[0], *gradient = &call->inputs[1], *step = zb_cuda_input(call, op->step);
-  if (!step || !zb_cuda_is_index(step->dtype) || zb_cuda_elements(step) != 1) return false;
+  const zb_tensor *parameter = &call->inputs[0], *gradient = &call->inputs[1], *step = zb_call_input(call, op->step);
+  if (!step || !zb_cuda_is_index(step->dtype) || zb_tensor_elements(step) != 1) return false;
   if (!zb_cuda_is_float(parameter->dtype) || !zb_cuda_is_float(gradient->dtype)) return false;
-  if (!zb_cuda_contiguous(parameter) || !zb_cuda_contiguous(gradient)) return false;
-  if (!zb_cuda_same_shape(parameter, gradient) || !zb_cuda_same_shape(parameter, &call->outputs[0])) return false;
+  if (!zb_tensor_contiguous(parameter) || !zb_tensor_contiguous(gradient)) return false;
+  if (!zb_tensor_same_shape(parameter, gradient) || !zb_tensor_same_shape(parameter, &call->outputs[0])) return false;
   if (call->outputs[0].dtype != parameter->dtype) return false;
   return state_fits(call, op->first, 1, parameter) && (op->second < 0 || state_fits(call, op->second, 2, parameter));
 }
@@ -39,12 +39,12 @@ static bool aligned(const void *data) {
 /* Results alias their operands, so only results are named. */
 static zb_update_tensor update_tensor(const zb_kernel_call *call, const optimizer *op) {
   const zb_tensor *parameter = &call->outputs[0], *gradient = &call->inputs[1], *step = &call->inputs[op->step];
-  const zb_tensor *first = zb_cuda_input(call, op->first) ? &call->outputs[1] : NULL;
+  const zb_tensor *first = zb_call_input(call, op->first) ? &call->outputs[1] : NULL;
   const zb_tensor *second = op->second >= 0 ? &call->outputs[2] : NULL;
   zb_update_tensor t = {.parameter = parameter->data, .gradient = gradient->data, .step = step->data};
   t.first = first ? first->data : NULL;
   t.second = second ? second->data : NULL;
-  t.elements = zb_cuda_elements(parameter);
+  t.elements = zb_tensor_elements(parameter);
   t.weight_decay = (float)zb_cuda_number(call, "weight_decay", op->decay_fallback);
   t.parameter_dtype = (uint8_t)parameter->dtype;
   t.gradient_dtype = (uint8_t)gradient->dtype;
@@ -90,7 +90,7 @@ static zb_status update_run(const zb_kernel_call *const *calls, int count, zb_cu
     zb_update_tensor t = update_tensor(calls[i], op);
     if (t.elements == 0) continue;
     t.first_block = (int32_t)blocks;
-    blocks += zb_cuda_ceil(t.elements, ZB_UPDATE_ELEMENTS);
+    blocks += zb_ceil_div(t.elements, ZB_UPDATE_ELEMENTS);
     if (blocks > INT32_MAX) return ZB_ERROR(UNAVAILABLE, "the parameters of one optimizer launch are too large for a grid");
     args.tensors[args.tensor_count++] = t;
   }

@@ -14,16 +14,16 @@ typedef struct reduction {
 } reduction;
 
 int64_t zb_cuda_splits(int64_t blocks, int64_t reduced, int64_t least, int64_t bytes, int64_t *part) {
-  int64_t splits = zb_cuda_ceil(BLOCKS_WANTED, zb_cuda_most(blocks, 1));
-  splits = zb_cuda_least(splits, zb_cuda_ceil(reduced, least));
-  splits = zb_cuda_least(splits, zb_cuda_least(SPLITS_MAX, ZB_CUDA_SCRATCH_BYTES / zb_cuda_most(bytes, 1)));
-  splits = zb_cuda_most(splits, 1);
-  *part = zb_cuda_most(zb_cuda_ceil(reduced, splits), 1);
-  return zb_cuda_most(zb_cuda_ceil(reduced, *part), 1);
+  int64_t splits = zb_ceil_div(BLOCKS_WANTED, zb_max64(blocks, 1));
+  splits = zb_min64(splits, zb_ceil_div(reduced, least));
+  splits = zb_min64(splits, zb_min64(SPLITS_MAX, ZB_CUDA_SCRATCH_BYTES / zb_max64(bytes, 1)));
+  splits = zb_max64(splits, 1);
+  *part = zb_max64(zb_ceil_div(reduced, splits), 1);
+  return zb_max64(zb_ceil_div(reduced, *part), 1);
 }
 
 static zb_status launch(zb_cuda_launcher *on, zb_cuda_function function, bool columns, int64_t splits, const zb_reduce_args *args) {
-  int64_t blocks = columns ? zb_cuda_ceil(args->kept, ZB_REDUCE_COLUMNS) : args->kept;
+  int64_t blocks = columns ? zb_ceil_div(args->kept, ZB_REDUCE_COLUMNS) : args->kept;
   int64_t shared = (columns ? ZB_REDUCE_THREADS : ZB_REDUCE_THREADS / 32) * (int64_t)sizeof(int64_t);
   return zb_cuda_enqueue(on, function, blocks, splits, ZB_REDUCE_THREADS, shared, args);
 }
@@ -54,7 +54,7 @@ static bool matches(const zb_kernel_call *call, bool floats_only) {
   unsigned dimensions;
   if (!zb_cuda_complete(call, 1, 1, false) || !reduced_dimensions(call, &dimensions)) return false;
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
-  if (zb_cuda_count(x, ~dimensions) != zb_cuda_elements(out)) return false;
+  if (zb_cuda_count(x, ~dimensions) != zb_tensor_elements(out)) return false;
   if (zb_cuda_is_float(x->dtype)) return out->dtype == x->dtype || out->dtype == ZB_F32;
   return !floats_only && zb_cuda_is_index(x->dtype) && out->dtype == x->dtype;
 }
@@ -68,7 +68,7 @@ static zb_status run(const zb_kernel_call *call, zb_cuda_launcher *on, const red
   unsigned dimensions;
   (void)reduced_dimensions(call, &dimensions); /* matches() asked */
   zb_reduce_args args = {.in = x->data, .out = out->data, .out_dtype = (int32_t)out->dtype};
-  args.kept = zb_cuda_elements(out);
+  args.kept = zb_tensor_elements(out);
   args.reduced = zb_cuda_count(x, dimensions);
   double count = op->mean ? (double)args.reduced : 0;
   if (op->mean && count == 0) count = NAN; /* the mean of nothing */
@@ -78,7 +78,7 @@ static zb_status run(const zb_kernel_call *call, zb_cuda_launcher *on, const red
   bool side_by_side = args.kept_dims.stride[args.kept_dims.rank - 1] == 1;
   bool columns = args.kept > 1 && (side_by_side || args.reduced <= SHORT);
   bool real = zb_cuda_is_float(x->dtype);
-  int64_t blocks = columns ? zb_cuda_ceil(args.kept, ZB_REDUCE_COLUMNS) : args.kept;
+  int64_t blocks = columns ? zb_ceil_div(args.kept, ZB_REDUCE_COLUMNS) : args.kept;
   int64_t least = columns ? COLUMN_PART_LEAST : ROW_PART_LEAST;
   int64_t splits = zb_cuda_splits(blocks, args.reduced, least, args.kept * (real ? 4 : 8), &args.part);
   zb_cuda_function function = for_type(columns ? op->column : op->row, x->dtype);

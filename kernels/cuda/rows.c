@@ -4,7 +4,7 @@
 
 /* Threads of a block for rows of a length: whole warps, no more than there is work for. */
 static int row_threads(int64_t size) {
-  return (int)zb_cuda_most(32, zb_cuda_least(ZB_ROW_THREADS, zb_cuda_ceil(size, 32) * 32));
+  return (int)zb_max64(32, zb_min64(ZB_ROW_THREADS, zb_ceil_div(size, 32) * 32));
 }
 
 enum { WARP_SUMS_BYTES = 32 * sizeof(double) };
@@ -17,7 +17,7 @@ static bool softmax_matches(const zb_kernel_call *call, int inputs) {
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
   if (axis < 0 || axis >= out->rank || !zb_cuda_is_float(out->dtype)) return false;
   for (int i = 0; i < inputs; i++)
-    if (call->inputs[i].dtype != out->dtype || !zb_cuda_same_shape(&call->inputs[i], out)) return false;
+    if (call->inputs[i].dtype != out->dtype || !zb_tensor_same_shape(&call->inputs[i], out)) return false;
   return true;
 }
 
@@ -60,7 +60,7 @@ typedef struct norm_form {
 } norm_form;
 
 static bool norm_operand(const zb_kernel_call *call, int index, int64_t axis, zb_norm_operand *out) {
-  const zb_tensor *x = &call->inputs[0], *operand = index < 0 ? NULL : zb_cuda_input(call, index);
+  const zb_tensor *x = &call->inputs[0], *operand = index < 0 ? NULL : zb_call_input(call, index);
   if (!operand) return true;
   out->data = operand->data;
   out->dtype = (int32_t)operand->dtype;
@@ -98,12 +98,12 @@ static bool norm_matches(const zb_kernel_call *call, const norm_form *form) {
   zb_norm_args args;
   if (!norm_plan(call, form, &args)) return false;
   int64_t elements = form->accumulates ? args.size : args.rows * args.size;
-  return zb_cuda_elements(&call->outputs[0]) == elements;
+  return zb_tensor_elements(&call->outputs[0]) == elements;
 }
 
 /* dscale: partial sums over splits of the rows, then their sum. */
 static zb_status norm_grad_scale(const zb_kernel_call *call, zb_cuda_launcher *on, zb_norm_args *args) {
-  int64_t blocks = zb_cuda_ceil(args->size, 32);
+  int64_t blocks = zb_ceil_div(args->size, 32);
   int64_t splits = zb_cuda_splits(blocks, args->rows, 32, args->size * 4, &args->part);
   const zb_tensor *out = &call->outputs[0];
   if (args->size * 4 > ZB_CUDA_SCRATCH_BYTES)
@@ -174,7 +174,7 @@ static bool loss_types(const zb_kernel_call *call, const loss_form *form, const 
   args->scores = scores->data;
   args->classes = scores->shape[scores->rank - 1];
   args->class_stride = scores->strides[scores->rank - 1];
-  args->rows = zb_cuda_elements(labels);
+  args->rows = zb_tensor_elements(labels);
   return zb_cuda_is_float(scores->dtype) && zb_cuda_is_index(labels->dtype) && read_reduction(call, &args->reduction) &&
          loss_rows(scores, labels, &args->label_rows) &&
          zb_cuda_dims_of(scores, scores, zb_cuda_before(scores->rank - 1), &args->score_rows);
@@ -198,7 +198,7 @@ static bool loss_plan(const zb_kernel_call *call, const loss_form *form, zb_loss
       return false;
   } else {
     args->loss = loss->data;
-    if (zb_cuda_elements(loss) != (args->reduction == ZB_LOSS_NONE ? args->rows : 1)) return false;
+    if (zb_tensor_elements(loss) != (args->reduction == ZB_LOSS_NONE ? args->rows : 1)) return false;
   }
   if (!lse) return true;
   args->lse_dtype = (int32_t)lse->dtype;
@@ -212,7 +212,7 @@ static bool loss_matches(const zb_kernel_call *call, const loss_form *form) {
   if (!loss_plan(call, form, &args)) return false;
   if (!form->gradient) return true;
   const zb_tensor *out = &call->outputs[0];
-  return zb_cuda_is_float(out->dtype) && zb_cuda_elements(out) == args.rows * args.classes;
+  return zb_cuda_is_float(out->dtype) && zb_tensor_elements(out) == args.rows * args.classes;
 }
 
 static zb_status loss_run(const zb_kernel_call *call, zb_cuda_launcher *on, const loss_form *form) {

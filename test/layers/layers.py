@@ -30,10 +30,11 @@ FOLDERS = {
     "runtime/transport/nccl": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/cuda/", "runtime/transport/", "cuda",
                                "nccl"],
     "runtime/exec": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/sim/", "runtime/transport/"],
-    "kernels/cpu": ["zb/", "runtime/base/", "dnnl", "x86"],
+    "kernels": ["zb/"],
+    "kernels/cpu": ["zb/", "kernels/call.h", "runtime/base/", "dnnl", "x86"],
     "kernels/cpu/ref": ["zb/", "runtime/base/"],
     # The formulas of elementwise ops are written once, for all devices.
-    "kernels/cuda": ["zb/", "runtime/base/", "runtime/device/cuda/", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def", "cuda"],
+    "kernels/cuda": ["zb/", "kernels/call.h", "runtime/base/", "runtime/device/cuda/", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def", "kernels/cpu/ref/words.def", "cuda"],
     "ir": ["zb/", "runtime/base/", "mlir-c"],
     "ir/ops": ["zb/", "runtime/base/", "ir/", "mlir-c"],
     "ir/import": ["zb/", "runtime/base/", "ir/", "mlir-c", "onnx.pb-c.h", "protobuf-c"],
@@ -68,7 +69,7 @@ HINTS = [
     ("", "nccl", "only runtime/device/cuda and runtime/transport/nccl, which are opened at run time, see NCCL"),
     ("", "mpi", "only runtime/transport/mpi, which is opened at run time, sees MPI"),
     ("", "mlir or llvm", "zbc is C on the MLIR C API: include <mlir-c/...>"),
-    ("kernels", "", "a kernel sees zb/kernel.h and runtime/base only"),
+    ("kernels", "", "a kernel sees zb/kernel.h, kernels/call.h and runtime/base only"),
 ]
 SUFFIXES = (".c", ".h", ".def", ".cu", ".cuh", ".inc")
 ROOMS = ("include", "ir", "passes", "runtime", "kernels", "tools")
@@ -142,7 +143,7 @@ EXAMPLES = [
     ("ir/g.c", '#include "passes/pass.h"', "ir may not include passes/pass.h"),
     ("ir/h.c", "#include <llvm/IR/Module.h>", "hint: zbc is C on the MLIR C API"),
     ("tools/zbc.c", '#  include "runtime/base/text.h"', "tools may not include runtime/base/text.h; hint: declare what the tool needs in include/zb"),
-    ("kernels/cpu/i.c", '#include "runtime/plan/plan.h"', "a kernel sees zb/kernel.h and runtime/base only"),
+    ("kernels/cpu/i.c", '#include "runtime/plan/plan.h"', "a kernel sees zb/kernel.h, kernels/call.h and runtime/base only"),
     ("runtime/transport/threads/j.c", "#include <mpi.h>", "may not include mpi"),
     ("runtime/base/k.c", "#include <curl/curl.h>", "runtime/base may not include <curl/curl.h>"),
     ("runtime/base/l.c", '#include "m.h"', "may not include m.h (without its folder)"),

@@ -16,10 +16,7 @@ typedef struct binary {
   int64_t (*integer)(int64_t x, int64_t y, bool flag);
 } binary;
 
-/* Arithmetic modulo 2^64: signed overflow is undefined in C. */
-#define WRAPPED(x, operation, y) ((int64_t)((uint64_t)(x)operation(uint64_t)(y)))
-/* The remainder with the sign of the divisor, from the one with the sign of the dividend. */
-#define FLOORED(remainder, y) ((remainder) != 0 && ((remainder) < 0) != ((y) < 0) ? (remainder) + (y) : (remainder))
+#include "kernels/cpu/ref/words.def"
 
 #define DEFINE(type, function, expression)                                                                             \
   static type function(type x, type y, bool flag) {                                                                    \

@@ -18,17 +18,7 @@ typedef struct unary {
 
 #define NONE ((parameter){NULL, 0})
 #define PARAMETER(name, fallback) ((parameter){name, fallback})
-#define C(value) ((T)(value))
-#define CLIP(x, low, high) (((x) < (low) ? (low) : (x)) > (high) ? (high) : ((x) < (low) ? (low) : (x)))
-#define SIGMOID(x) (1 / (1 + exp(-(x))))
-#define SOFTPLUS(x) (((x) > 0 ? (x) : 0) + log1p(exp(-fabs(x))))
-/* 0.5 (1 + erf(x / sqrt 2)) without the cancellation left of 0. */
-#define NORMAL_CDF(x) (C(0.5) * erfc((x)*C(-0.70710678118654752440)))
-#define NORMAL_DENSITY(x) (C(0.39894228040143267794) * exp(C(-0.5) * (x) * (x)))
-/* 0.5 (1 + tanh u) = sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3), and the derivative of 2u. */
-#define GELU_GATE(x) SIGMOID(C(1.5957691216057307117) * (x) * (1 + C(0.044715) * (x) * (x)))
-#define GELU_ARGUMENT_SLOPE(x) (C(1.5957691216057307117) * (1 + C(0.134145) * (x) * (x)))
-#define WRAPPED_NEGATIVE(x) ((int64_t)(0 - (uint64_t)(x)))
+#include "kernels/cpu/ref/words.def"
 
 #define DEFINE(type, function, variable, expression)                                                                   \
   static type function(type variable, type a, type b) {                                                                \

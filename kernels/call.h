@@ -1,0 +1,61 @@
+/* Questions about the operands of a call, for the kernels of every device: no data is read. Thread-safe.
+ * Tests: test/kernels/fast_table_test.c and, through the kernels, the conformance tests. */
+#ifndef ZB_KERNELS_CALL_H
+#define ZB_KERNELS_CALL_H
+
+#include "zb/kernel.h"
+
+static inline int64_t zb_min64(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static inline int64_t zb_max64(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+static inline int64_t zb_ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+static inline bool zb_tensor_present(const zb_tensor *x) {
+  return x->rank >= 0;
+}
+
+/* Product of the dimensions first..last-1; 1 if there are none. */
+static inline int64_t zb_shape_product(const zb_tensor *x, int first, int last) {
+  int64_t product = 1;
+  for (int i = first; i < last; i++)
+    product *= x->shape[i];
+  return product;
+}
+
+/* Number of elements, 1 for rank 0. */
+static inline int64_t zb_tensor_elements(const zb_tensor *x) {
+  return zb_shape_product(x, 0, x->rank);
+}
+
+static inline bool zb_tensor_same_shape(const zb_tensor *a, const zb_tensor *b) {
+  if (a->rank != b->rank) return false;
+  for (int i = 0; i < a->rank; i++)
+    if (a->shape[i] != b->shape[i]) return false;
+  return true;
+}
+
+/* Whether elements lie one after the other (strides of dimensions of size 1 do not matter). */
+static inline bool zb_tensor_contiguous(const zb_tensor *x) {
+  int64_t expected = 1;
+  for (int i = x->rank - 1; i >= 0; i--) {
+    if (x->shape[i] == 1) continue;
+    if (x->strides[i] != expected) return false;
+    expected *= x->shape[i];
+  }
+  return true;
+}
+
+/* Operand or result i; NULL if the call has none or it is absent. */
+static inline const zb_tensor *zb_call_input(const zb_kernel_call *call, int i) {
+  return i < call->input_count && zb_tensor_present(&call->inputs[i]) ? &call->inputs[i] : NULL;
+}
+static inline const zb_tensor *zb_call_output(const zb_kernel_call *call, int i) {
+  return i < call->output_count && zb_tensor_present(&call->outputs[i]) ? &call->outputs[i] : NULL;
+}
+
+#endif
