@@ -254,30 +254,44 @@ static int64_t part(const item *x, int64_t bytes) {
   return work >= (double)x->time ? x->time : (int64_t)work;
 }
 
+/* Items by falling rate, equal ones as they stand; those of a rate below 0 are left out. Items are few, so the next one is searched anew. */
+typedef struct ranking {
+  const item *items;
+  int count;
+  double (*rate)(const item *x);
+  int last; /* -1: none yet */
+  double last_rate;
+} ranking;
+
+static const item *next_item(ranking *r) {
+  int best = -1;
+  double best_rate = -1;
+  for (int i = 0; i < r->count; ++i) {
+    const double rate = r->rate(&r->items[i]);
+    const bool taken = r->last >= 0 && (rate > r->last_rate || (rate == r->last_rate && i <= r->last));
+    if (taken || rate <= best_rate) continue;
+    best_rate = rate;
+    best = i;
+  }
+  r->last = best;
+  r->last_rate = best_rate;
+  return best < 0 ? NULL : &r->items[best];
+}
+
+static double work_a_byte(const item *x) {
+  return x->bytes > 0 ? (double)x->time / (double)x->bytes : 1e300;
+}
+
 /* The most work that items of at most `room` bytes have, `count` of each at most: the one with the most work a byte
- * first, the last one in part. Items are few, so the best one is searched anew each time. */
+ * first, the last one in part. */
 static int64_t most_work(const item *items, int item_count, int64_t count, int64_t room) {
+  ranking r = {items, item_count, work_a_byte, -1, 0};
   int64_t work = 0;
-  double last_rate = INFINITY;
-  int last = -1;
-  for (int round = 0; round < item_count; ++round) {
-    int best = -1;
-    double best_rate = -1;
-    for (int i = 0; i < item_count; ++i) {
-      const double rate = items[i].bytes > 0 ? (double)items[i].time / (double)items[i].bytes : 1e300;
-      const bool taken = last >= 0 && (rate > last_rate || (rate == last_rate && i <= last));
-      if (taken || rate <= best_rate) continue;
-      best_rate = rate;
-      best = i;
-    }
-    if (best < 0) break;
-    const item *x = &items[best];
+  for (const item *x; (x = next_item(&r)) != NULL;) {
     const int64_t fit = x->bytes > 0 ? (room > 0 ? room / x->bytes : 0) : count;
     work += (fit < count ? fit : count) * x->time;
     if (fit < count) return work + part(x, room > 0 ? room % x->bytes : 0);
     room -= count * x->bytes;
-    last = best;
-    last_rate = best_rate;
   }
   return work;
 }
@@ -370,29 +384,20 @@ static int64_t bound_memory(const chains *c, int rank) {
 
 /* ---- Bound 5 ---- */
 
+static double bytes_a_time(const item *x) {
+  if (x->bytes <= 0) return -1;
+  return x->time > 0 ? (double)x->bytes / (double)x->time : 1e300;
+}
+
 /* The least time, rounded down generously, of items that give back so many bytes, `count` of each at most (all of them
  * if they never do); those with the most bytes a time first, the last one in part. */
 static int64_t least_work(const item *items, int item_count, int64_t count, int64_t bytes) {
-  double work = 0, last_rate = INFINITY;
-  int last = -1;
-  for (int round = 0; bytes > 0; ++round) {
-    int best = -1;
-    double best_rate = 0;
-    for (int i = 0; i < item_count; ++i) {
-      if (items[i].bytes <= 0) continue;
-      const double rate = items[i].time > 0 ? (double)items[i].bytes / (double)items[i].time : 1e300;
-      const bool taken = last >= 0 && (rate > last_rate || (rate == last_rate && i <= last));
-      if (taken || rate <= best_rate) continue;
-      best_rate = rate;
-      best = i;
-    }
-    if (best < 0) break;
-    const item *x = &items[best];
+  ranking r = {items, item_count, bytes_a_time, -1, 0};
+  double work = 0;
+  for (const item *x; bytes > 0 && (x = next_item(&r)) != NULL;) {
     const double wanted = (double)bytes / (double)x->bytes;
     work += (double)x->time * (wanted < (double)count ? wanted : (double)count);
     bytes -= bytes / x->bytes >= count ? count * x->bytes : bytes;
-    last = best;
-    last_rate = best_rate;
   }
   return work > 1 ? (int64_t)(work * (1 - 1e-12)) - 1 : 0;
 }

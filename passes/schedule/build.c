@@ -158,6 +158,17 @@ void zb_workshop_deinit(zb_workshop *w) {
 
 /* ---- Building ---- */
 
+void zb_workshop_clear(zb_workshop *w) {
+  const size_t ranks = (size_t)w->ranks;
+  memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
+  memset(w->ready, 0, w->jobs * sizeof *w->ready);
+  memset(w->channel, 0, ranks * ranks * sizeof *w->channel);
+  memset(w->done, 0, ranks * sizeof *w->done);
+  memset(w->clock, 0, ranks * sizeof *w->clock);
+  memcpy(w->live, w->base, ranks * sizeof *w->live);
+  memcpy(w->committed, w->base, ranks * sizeof *w->committed);
+}
+
 typedef struct builder {
   zb_workshop *w;
   const zb_direction *d;
@@ -168,15 +179,9 @@ typedef struct builder {
 
 static void start_build(builder *b) {
   zb_workshop *w = b->w;
-  const size_t ranks = (size_t)w->ranks;
+  zb_workshop_clear(w);
   memcpy(w->missing, w->missing_start[b->rule->backwards], w->jobs * sizeof *w->missing);
-  memset(w->ready, 0, w->jobs * sizeof *w->ready);
-  memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
-  memset(w->channel, 0, ranks * ranks * sizeof *w->channel);
   w->most_idle = 0;
-  memset(w->done, 0, ranks * sizeof *w->done);
-  memcpy(w->live, w->base, ranks * sizeof *w->live);
-  memcpy(w->committed, w->base, ranks * sizeof *w->committed);
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t release = b->rule->release ? b->rule->release[rank] : 0;
     w->clock[rank] = w->due[rank] = release;
@@ -284,11 +289,7 @@ static void run(builder *b, int rank, const choice *c, int64_t now) {
   w->clock[rank] = w->due[rank] = end;
   for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
     const zb_link *link = &d->links[i];
-    int64_t arrival = end;
-    if (link->channel >= 0) {
-      int64_t *free_ps = &w->channel[link->channel];
-      arrival = *free_ps = (*free_ps > end ? *free_ps : end) + link->time_ps;
-    }
+    const int64_t arrival = zb_link_send(link, w->channel, end);
     arrive(b, link->stage, c->micro_batch, arrival);
   }
   if (step + 1 < ZB_KIND_COUNT) arrive(b, class + 1, c->micro_batch, end);
@@ -353,11 +354,7 @@ static void run_sequence(zb_workshop *w, const zb_slot *sequence, int rank, int6
     if (class % ZB_KIND_COUNT != ZB_W) --w->missing[at + m];
     for (int k = d->link_begin[class]; k < d->link_begin[class + 1]; ++k) {
       const zb_link *link = &d->links[k];
-      int64_t arrival = end;
-      if (link->channel >= 0) {
-        int64_t *free_ps = &w->channel[link->channel];
-        arrival = *free_ps = (*free_ps > end ? *free_ps : end) + link->time_ps;
-      }
+      const int64_t arrival = zb_link_send(link, w->channel, end);
       const size_t to = (size_t)link->stage * m + (size_t)micro_batch;
       if (arrival > w->ready[to]) w->ready[to] = arrival;
       const int other = w->model->problem->stage_rank[link->stage / ZB_KIND_COUNT];
@@ -421,7 +418,7 @@ void zb_sequence_peaks(const zb_workshop *w, const zb_slot *sequence, int64_t *p
   }
 }
 
-void zb_sequence_settle(zb_workshop *w, zb_slot *sequence, zb_slot *scratch) {
+void zb_sequence_renumber(zb_workshop *w, zb_slot *sequence, zb_slot *scratch) {
   memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
   for (int rank = 0; rank < w->ranks; ++rank) {
     zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
@@ -443,7 +440,7 @@ void zb_sequence_read(zb_workshop *w, const zb_order *order, zb_slot *sequence, 
       sequence[(size_t)rank * (size_t)w->per_rank + (size_t)i] =
           (zb_slot){job.stage * ZB_KIND_COUNT + (int)job.kind, job.micro_batch};
     }
-  zb_sequence_settle(w, sequence, scratch);
+  zb_sequence_renumber(w, sequence, scratch);
 }
 
 zb_status zb_sequence_write(const zb_workshop *w, const zb_slot *sequence, zb_order *out) {

@@ -57,6 +57,8 @@ typedef struct zb_workshop {
 
 zb_status zb_workshop_init(const zb_model *model, zb_workshop *out) ZB_MUST_USE;
 void zb_workshop_deinit(zb_workshop *workshop);
+/* Before the first job: nothing has run or is on its way, and every rank holds its base. What the inputs of jobs are is the caller's. */
+void zb_workshop_clear(zb_workshop *workshop);
 
 /* How a builder decides. */
 typedef struct zb_build_rule {
@@ -94,8 +96,8 @@ int64_t zb_judge(const zb_workshop *workshop, const zb_timing *timing);
 void zb_sequence_peaks(const zb_workshop *workshop, const zb_slot *sequence, int64_t *peak);
 /* Renumbers the micro-batches of every class as they come, and, for whole backwards, puts every W right behind its B.
  * scratch[per_rank]. */
-void zb_sequence_settle(zb_workshop *workshop, zb_slot *sequence, zb_slot *scratch);
-/* Takes the jobs of an order over, settled; the order must be valid but for the numbers of its micro-batches. */
+void zb_sequence_renumber(zb_workshop *workshop, zb_slot *sequence, zb_slot *scratch);
+/* Takes the jobs of an order over, renumbered; the order must be valid but for the numbers of its micro-batches. */
 void zb_sequence_read(zb_workshop *workshop, const zb_order *order, zb_slot *sequence, zb_slot *scratch);
 /* Makes the order of a sequence; *out is initialized here. On failure it is empty. */
 zb_status zb_sequence_write(const zb_workshop *workshop, const zb_slot *sequence, zb_order *out) ZB_MUST_USE;

@@ -107,12 +107,7 @@ static void start(explorer *x) {
   zb_workshop *w = x->w;
   const size_t ranks = (size_t)w->ranks;
   uint64_t weight = 1;
-  memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
-  memset(w->ready, 0, w->jobs * sizeof *w->ready);
-  memset(w->channel, 0, ranks * ranks * sizeof *w->channel);
-  memset(w->done, 0, ranks * sizeof *w->done);
-  memset(w->clock, 0, ranks * sizeof *w->clock);
-  memcpy(w->live, w->base, ranks * sizeof *w->live);
+  zb_workshop_clear(w);
   memcpy(x->left, w->work, ranks * sizeof *x->left);
   for (int class = 0; class < w->classes; ++class) {
     x->weight[class] = weight;
@@ -213,12 +208,8 @@ static void run(explorer *x, int class, int64_t at) {
   set(x, &x->left[rank], x->left[rank] - x->d->time_ps[class]);
   for (int k = x->d->link_begin[class]; k < x->d->link_begin[class + 1]; ++k) {
     const zb_link *link = &x->d->links[k];
-    int64_t arrival = end;
-    if (link->channel >= 0) {
-      int64_t *free_ps = &w->channel[link->channel];
-      arrival = (*free_ps > end ? *free_ps : end) + link->time_ps;
-      set(x, free_ps, arrival);
-    }
+    const int64_t arrival = zb_link_arrival(link, w->channel, end);
+    if (link->channel >= 0) set(x, &w->channel[link->channel], arrival);
     const size_t to = job_of(x, link->stage, i);
     --w->missing[to];
     if (arrival > w->ready[to]) set(x, &w->ready[to], arrival);
@@ -400,7 +391,7 @@ zb_status zb_exact_search(zb_workshop *w, const zb_exact_params *params, zb_slot
     const bool is_complete = visit(&x, &is_full);
     *out = (zb_exact_result){.best_ps = x.best, .states = x.states, .is_complete = is_complete};
     if (is_full) status = ZB_OUT_OF_MEMORY();
-    if (x.is_found) zb_sequence_settle(w, sequence, x.sequence);
+    if (x.is_found) zb_sequence_renumber(w, sequence, x.sequence);
   }
   explorer_deinit(&x);
   return status;

@@ -31,7 +31,7 @@ typedef struct zb_improve_params {
                            ZB_IMPROVE_HISTORY_MAX */
 } zb_improve_params;
 
-/* Improves a settled sequence within the limits; *seed moves on. Returns its time by the metric of the problem, never
+/* Improves a renumbered sequence within the limits; *seed moves on. Returns its time by the metric of the problem, never
  * more than before. */
 int64_t zb_improve(zb_improver *improver, const zb_improve_params *params, uint64_t *seed, zb_slot *sequence);
 

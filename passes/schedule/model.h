@@ -13,6 +13,18 @@ typedef struct zb_link {
   int64_t bytes;
 } zb_link;
 
+/* When the result of a job that ends then is with the receiver of a link; channel[...]: when each channel is free. */
+static inline int64_t zb_link_arrival(const zb_link *link, const int64_t *channel, int64_t end_ps) {
+  if (link->channel < 0) return end_ps;
+  return (channel[link->channel] > end_ps ? channel[link->channel] : end_ps) + link->time_ps;
+}
+/* The same; the channel is then taken until that time. */
+static inline int64_t zb_link_send(const zb_link *link, int64_t *channel, int64_t end_ps) {
+  const int64_t arrival = zb_link_arrival(link, channel, end_ps);
+  if (link->channel >= 0) channel[link->channel] = arrival;
+  return arrival;
+}
+
 /* Kinds that send: F and B. */
 enum { ZB_LINK_KINDS = 2 };
 

@@ -36,7 +36,7 @@ typedef struct zb_retimer {
 zb_status zb_retimer_init(zb_workshop *workshop, zb_retimer *out) ZB_MUST_USE;
 void zb_retimer_deinit(zb_retimer *retimer);
 
-/* Times all of a settled sequence. False: it cannot finish. O(jobs). */
+/* Times all of a renumbered sequence. False: it cannot finish. O(jobs). */
 bool zb_retime_all(zb_retimer *retimer, const zb_slot *sequence) ZB_MUST_USE;
 /* Times it after changes, of different ranks; what is timed stays the same but for those places. False: it cannot
  * finish; the times are then undefined until zb_retime_undo. O(jobs that start after the first change). */

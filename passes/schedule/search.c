@@ -425,7 +425,7 @@ zb_status zb_search(const zb_problem *problem, const zb_search_params *params, z
   ZB_TRY(searcher_init(problem, params, &s));
   zb_status status = search(&s);
   if (!status) {
-    zb_sequence_settle(&s.w, s.best, s.scratch);
+    zb_sequence_renumber(&s.w, s.best, s.scratch);
     status = zb_sequence_write(&s.w, s.best, order);
   }
   if (!status && report) fill_report(&s, report);

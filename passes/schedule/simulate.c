@@ -77,11 +77,7 @@ static void deliver(engine *e, int stage, zb_kind kind, int micro_batch, int64_t
   const zb_model *model = e->model;
   for (int i = model->link_begin[kind][stage]; i < model->link_begin[kind][stage + 1]; ++i) {
     const zb_link *link = &model->links[kind][i];
-    int64_t arrival = end_ps;
-    if (link->channel >= 0) {
-      int64_t *free_ps = &e->channel[link->channel];
-      arrival = *free_ps = (*free_ps > end_ps ? *free_ps : end_ps) + link->time_ps;
-    }
+    const int64_t arrival = zb_link_send(link, e->channel, end_ps);
     const size_t to = pair(e, link->stage, micro_batch);
     if (arrival > e->ready[kind][to]) e->ready[kind][to] = arrival;
     const int rank = model->problem->stage_rank[link->stage];

@@ -100,7 +100,7 @@ zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, zb_orde
     status = polish(&h, limits, bound);
   }
   if (!status) {
-    zb_sequence_settle(&h.w, h.best, h.scratch);
+    zb_sequence_renumber(&h.w, h.best, h.scratch);
     status = zb_sequence_write(&h.w, h.best, out);
   }
   heuristic_deinit(&h);

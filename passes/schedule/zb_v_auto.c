@@ -124,11 +124,7 @@ static void put(greedy *g, int at, int class) {
   if (kind != ZB_W && end > w->ready[job + m]) w->ready[job + m] = end;
   for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
     const zb_link *link = &d->links[i];
-    int64_t arrival = end;
-    if (link->channel >= 0) {
-      int64_t *free_ps = &w->channel[link->channel];
-      arrival = *free_ps = (*free_ps > end ? *free_ps : end) + link->time_ps;
-    }
+    const int64_t arrival = zb_link_send(link, w->channel, end);
     int64_t *to = &w->ready[(size_t)link->stage * m + (size_t)micro_batch];
     if (arrival > *to) *to = arrival;
   }
@@ -272,13 +268,7 @@ static bool run_round(greedy *g) {
 static bool run_once(greedy *g, zb_timing *timing) {
   zb_workshop *w = &g->w;
   const size_t ranks = (size_t)w->ranks;
-  memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
-  memset(w->ready, 0, w->jobs * sizeof *w->ready);
-  memset(w->channel, 0, ranks * ranks * sizeof *w->channel);
-  memset(w->done, 0, ranks * sizeof *w->done);
-  memset(w->clock, 0, ranks * sizeof *w->clock);
-  memcpy(w->live, w->base, ranks * sizeof *w->live);
-  memcpy(w->committed, w->base, ranks * sizeof *w->committed);
+  zb_workshop_clear(w);
   memset(g->oldest, 0, ranks * sizeof *g->oldest);
   memset(g->newest, 0, ranks * sizeof *g->newest);
   memset(g->bubble, 0, ranks * sizeof *g->bubble);
