@@ -34,7 +34,8 @@ FOLDERS = {
     "kernels/cpu": ["zb/", "kernels/call.h", "runtime/base/", "dnnl", "x86"],
     "kernels/cpu/ref": ["zb/", "runtime/base/"],
     # The formulas of elementwise ops are written once, for all devices.
-    "kernels/cuda": ["zb/", "kernels/call.h", "runtime/base/", "runtime/device/cuda/", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def", "kernels/cpu/ref/words.def", "cuda"],
+    "kernels/cuda": ["zb/", "kernels/call.h", "runtime/base/", "runtime/device/cuda/", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def",
+                     "kernels/cpu/ref/words.def", "cuda"],
     "ir": ["zb/", "runtime/base/", "mlir-c"],
     "ir/ops": ["zb/", "runtime/base/", "ir/", "mlir-c"],
     "ir/import": ["zb/", "runtime/base/", "ir/", "mlir-c", "onnx.pb-c.h", "protobuf-c"],
