@@ -45,10 +45,16 @@ class Failed(Exception):
     pass
 
 
+def reason(process):
+    """The line that says why a program failed: the first with 'error: ' (ours), else the last one (of a traceback: its exception)."""
+    lines = process.stderr.strip().splitlines() or [f"exit status {process.returncode}, and no word"]
+    return next((line for line in lines if "error: " in line), lines[-1])
+
+
 def run(command):
     process = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if process.returncode:
-        raise Failed((process.stderr.strip() or f"exit {process.returncode}").splitlines()[0 if process.returncode != 1 else -1])
+        raise Failed(reason(process))
     return process.stdout
 
 

@@ -9,7 +9,7 @@ Checks, one line each:
   programs      the CUnit programs of build/test that know the device (conformance of every kernel among them)
   losses        the small GPT-2 and Llama of test/data, f32, 20 steps: within 1e-4 relative of PyTorch's (stored references)
   bits          the same losses and saved tensors from run to run, and for every plan: 1, 2 and 4 ranks on one device, several schedules
-  memory        every arena is what the plan says, and no byte of it is touched beyond
+  memory        no rank's jobs touch more of its arena than there is (zb-run --memory: high water and size of each)
   sanitizer     compute-sanitizer (memcheck, racecheck) finds nothing in two steps, where it is installed
 Then test/bench/gpu.sh. --device cpu tries this script where no GPU is. Without the device: one line that says so, exit status 77.
 """
