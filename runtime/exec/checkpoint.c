@@ -116,13 +116,17 @@ static zb_status sync_folder(const char *folder) {
   return NULL;
 }
 
-static zb_status check_resolved(const char *path, const char *parent) {
-  ZB_TRY(zb_make_folder(parent));
-  if (access(parent, W_OK | X_OK) != 0)
-    return ZB_ERROR(IO, "cannot write to the folder '%s': %s", parent, strerror(errno));
-  struct stat info;
-  if (stat(path, &info) != 0) return NULL;
+/* A save moves the folder away and another one into its place. */
+static zb_status check_replaceable(const char *path, const char *parent) {
+  struct stat info, above;
+  if (stat(path, &info) != 0) {
+    if (lstat(path, &info) != 0) return NULL;
+    return zb_status_hint(ZB_ERROR(IO, "cannot save to '%s': it is a link that leads nowhere", path), "give the folder itself");
+  }
   if (!S_ISDIR(info.st_mode)) return ZB_ERROR(USAGE, "cannot save to '%s': it is a file, expected a folder", path);
+  if (stat(parent, &above) == 0 && above.st_dev != info.st_dev)
+    return zb_status_hint(ZB_ERROR(IO, "cannot save to '%s': a file system is mounted there, and a save replaces the folder as a whole", path),
+                          "give a folder in it, for example '%s/checkpoint'", path);
   char foreign[NAME_MAX + 1] = "";
   ZB_TRY(each_entry(path, find_foreign, foreign));
   if (!foreign[0]) return NULL;
@@ -132,11 +136,69 @@ static zb_status check_resolved(const char *path, const char *parent) {
       "give a folder of its own, for example '%s/checkpoint'", path);
 }
 
+/* The folders of a save. */
+typedef struct places {
+  char *path, *parent, *temporary, *old;
+} places;
+
+static zb_status find_places(const char *folder, places *out) {
+  out->path = resolve(folder);
+  out->parent = out->path ? parent_of(out->path) : NULL;
+  out->temporary = out->path ? text_of("%s.tmp", out->path) : NULL;
+  out->old = out->path ? text_of("%s.old", out->path) : NULL;
+  return out->parent && out->temporary && out->old ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+static void free_places(places *at) {
+  zb_free(at->path);
+  zb_free(at->parent);
+  zb_free(at->temporary);
+  zb_free(at->old);
+  *at = (places){0};
+}
+
+/* Finds the places once the parents are there, so that a link or a dot in the name leads to the folder itself. */
+static zb_status make_places(const char *folder, places *out) {
+  ZB_TRY(find_places(folder, out));
+  ZB_TRY(zb_make_folder(out->parent));
+  free_places(out);
+  ZB_TRY(find_places(folder, out));
+  if (access(out->parent, W_OK | X_OK) != 0)
+    return ZB_ERROR(IO, "cannot write to the folder '%s': %s", out->parent, strerror(errno));
+  return check_replaceable(out->path, out->parent);
+}
+
+static zb_status make_temporary(const char *temporary) {
+  if (mkdir(temporary, 0777) == 0) return NULL;
+  return ZB_ERROR(IO, "cannot make the folder '%s': %s", temporary, strerror(errno));
+}
+
+/* What stands where a save puts a folder for a moment may be what a stopped one has left, and nothing else. */
+static zb_status check_leftover(const char *path) {
+  struct stat info;
+  char foreign[NAME_MAX + 1] = "";
+  if (lstat(path, &info) != 0) return NULL;
+  if (S_ISDIR(info.st_mode)) ZB_TRY(each_entry(path, find_foreign, foreign));
+  if (S_ISDIR(info.st_mode) && !foreign[0]) return NULL;
+  return zb_status_hint(ZB_ERROR(IO, "cannot save: '%s' is in the way, where a save has a folder of its own for a moment", path),
+                        "move it away, or save to another folder");
+}
+
+/* Access rights do not tell all (a read-only file system, a name that is too long, root): a folder is made and removed. */
+static zb_status check_places(const places *at) {
+  ZB_TRY(check_leftover(at->temporary));
+  ZB_TRY(check_leftover(at->old));
+  if (is_folder(at->temporary)) return NULL;
+  ZB_TRY(make_temporary(at->temporary));
+  if (rmdir(at->temporary) == 0) return NULL;
+  return ZB_ERROR(IO, "cannot remove the folder '%s': %s", at->temporary, strerror(errno));
+}
+
 zb_status zb_checkpoint_check_folder(const char *folder) {
-  char *path = resolve(folder), *parent = path ? parent_of(path) : NULL;
-  zb_status status = parent ? check_resolved(path, parent) : ZB_OUT_OF_MEMORY();
-  zb_free(path);
-  zb_free(parent);
+  places at = {0};
+  zb_status status = make_places(folder, &at);
+  if (!status) status = check_places(&at);
+  free_places(&at);
   return status;
 }
 
@@ -197,34 +259,12 @@ static void part_names(int part, int parts, char weights[NAME_BYTES], char optim
   snprintf(optimizer, NAME_BYTES, parts > 1 ? OPTIMIZER_PART : OPTIMIZER_FILE, part + 1, parts);
 }
 
-/* The folders of a save. */
-typedef struct places {
-  char *path, *parent, *temporary, *old;
-} places;
-
-static zb_status find_places(const char *folder, places *out) {
-  out->path = resolve(folder);
-  out->parent = out->path ? parent_of(out->path) : NULL;
-  out->temporary = out->path ? text_of("%s.tmp", out->path) : NULL;
-  out->old = out->path ? text_of("%s.old", out->path) : NULL;
-  return out->parent && out->temporary && out->old ? NULL : ZB_OUT_OF_MEMORY();
-}
-
-static void free_places(places *at) {
-  zb_free(at->path);
-  zb_free(at->parent);
-  zb_free(at->temporary);
-  zb_free(at->old);
-}
-
 zb_status zb_checkpoint_begin(const char *folder) {
   places at = {0};
   zb_status status = NULL;
-  ZB_TRY_GOTO(find_places(folder, &at));
-  ZB_TRY_GOTO(check_resolved(at.path, at.parent));
+  ZB_TRY_GOTO(make_places(folder, &at));
   ZB_TRY_GOTO(remove_folder(at.temporary));
-  if (mkdir(at.temporary, 0777) != 0)
-    status = ZB_ERROR(IO, "cannot make the folder '%s': %s", at.temporary, strerror(errno));
+  status = make_temporary(at.temporary);
 cleanup:
   free_places(&at);
   return status;

@@ -31,7 +31,7 @@ zb_status zb_checkpoint_write_part(const char *folder, const zb_plan *plan, cons
 zb_status zb_checkpoint_commit(const char *folder, int parts) ZB_MUST_USE;
 zb_status zb_checkpoint_abandon(const char *folder, zb_status status) ZB_MUST_USE;
 /* Whether a save to this folder could work: USAGE if it is no folder or holds other files (it will be replaced as a
- * whole), IO if its parent cannot be written. Makes missing parents. */
+ * whole), IO if no folder can be made beside it or it cannot be moved. Makes missing parents. */
 zb_status zb_checkpoint_check_folder(const char *folder) ZB_MUST_USE;
 
 #endif

@@ -210,8 +210,30 @@ def bad_runs(c):
     for option, bad in (("--timeline", "a.svg"), ("--trace", "a.json"), ("--profile", "a.json"), ("--calibrate", "a.json")):
         words = () if option == "--calibrate" else (plan, "--data", text, "--steps", 100000000)
         c.zb_run(f"{option} where no file can be", 4, *words, option, c.path("nowhere/" + bad), texts=(f"{option}: .*nowhere/{bad}",), timeout=60)
-    process = c.suite.run("zb-run", plan, "--data", text, "--steps", 1, "--save", "/proc/nothing/here")
-    c.expect("zb-run: save folder cannot be made", process, 4, "/proc/nothing", hint=False)
+    bad_saves(c, plan, "--data", text, "--steps", 100000000)
+
+
+def bad_saves(c, *words):
+    """Places where no save can be: known before the first step of many."""
+    def refused(name, place, *texts, hint=True):
+        process = c.suite.run("zb-run", *words, "--save", place, timeout=60)
+        c.expect(f"zb-run: --save {name}", process, 4, *texts, hint=hint)
+        c.suite.check(not process.stdout, f"zb-run: --save {name}: it has trained: {process.stdout[:200]}")
+
+    refused("where no folder can be made", "/proc/nothing/here", "/proc/nothing", hint=False)
+    refused("where nobody can make a folder, whatever the rights say", "/proc/nothing", r"cannot (make|write to) the folder '/proc(/nothing\.tmp)?'", hint=False)
+    refused("with a name that leaves no room", c.path("n" * 253), "n.tmp': File name too long", hint=False)
+    os.symlink(c.path("nowhere"), c.path("link"))
+    refused("to a link that leads nowhere", c.path("link"), "link': it is a link that leads nowhere")
+    for ending in (".tmp", ".old"):
+        c.write("in-the-way" + ending, "a file")
+        refused(f"beside a file {ending}", c.path("in-the-way"), f"in-the-way{ending}' is in the way")
+        os.remove(c.path("in-the-way" + ending))
+    if os.path.ismount("/dev/shm"):
+        refused("where a file system is mounted", "/dev/shm", "a file system is mounted there", "hint: .*/dev/shm/checkpoint")
+    process = c.suite.run("zb-run", *words[:-1], 1, "--save", c.path("made/by/it") + "/.")
+    c.suite.check(process.returncode == 0 and sorted(os.listdir(c.path("made/by"))) == ["it"], f"zb-run: --save to a folder to be made: {process.stderr}")
+    c.suite.check(len(os.listdir(c.path("made/by/it"))) == 2, "zb-run: --save to a folder with a dot in its name")
 
 
 def not_a_number(c):

@@ -235,6 +235,7 @@ def errors(suite, folder):
 
     expect("more processes than ranks", 2, mpirun(suite, 4, plan, *data), "there are 4 processes, but the plan has 2 ranks", "hint: start 2 processes or fewer")
     expect("no such plan", 4, mpirun(suite, 2, folder + "/none", *data), "cannot open the plan")
+    expect("a folder that cannot be made", 4, mpirun(suite, 2, plan, *data, "--save", "/proc/nothing"), "the folder '/proc")
     expect("a folder of other files", 2, mpirun(suite, 2, plan, *data, "--save", common.DATA), "it holds other files")
     expect("costs of processes", 2, mpirun(suite, 2, plan, *data, "--profile", folder + "/c.json"), "costs are measured in one process")
     expect("sim in processes", 2, mpirun(suite, 2, plan, *data, "--device", "sim"), "runs all ranks in one process")
