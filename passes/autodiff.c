@@ -276,13 +276,14 @@ static zb_result sweep_back(zb_pass *pass, sweep *s) {
 
 // ---- The pass ----
 
-static zb_result read_options(const zb_pass *pass, MlirOperation function, zb_optimizer *optimizer, int64_t *micro_batches) {
+static zb_result read_options(zb_pass *pass, MlirOperation function, zb_optimizer *optimizer, int64_t *micro_batches) {
   *micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
   if (*micro_batches < 1)
-    return zb_op_error_at(function, NULL, "micro-batches: expected a number from 1, got '%s'", zb_pass_option(pass, "micro-batches"));
+    return zb_pass_option_error(pass, function, "micro-batches", NULL, "expected a number from 1, got '%s'", zb_pass_option(pass, "micro-batches"));
   zb_status status = zb_optimizer_parse(zb_pass_option(pass, "optimizer"), optimizer);
   if (!status) return ZB_OK;
-  zb_op_error_at(function, zb_status_hint_text(status), "%s", zb_status_message(status));
+  if (zb_status_code(status) != ZB_USAGE) return zb_pass_fail(pass, status);
+  zb_pass_option_error(pass, function, "optimizer", zb_status_hint_text(status), "%s", zb_status_message(status));
   zb_status_free(status);
   return ZB_FAIL;
 }

@@ -520,11 +520,12 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation function;
   MlirBlock block;
   if (p.ranks < 1 || p.chunks < 1 || p.ranks > ZB_RANKS_MAX || p.chunks > ZB_CHUNKS_MAX)
-    return zb_op_error_at(mlirModuleGetOperation(module), "ranks=4 chunks=1", "expected ranks of 1 to %d and chunks of 1 to %d, got '%s' and '%s'",
-                          ZB_RANKS_MAX, ZB_CHUNKS_MAX, zb_pass_option(pass, "ranks"), zb_pass_option(pass, "chunks"));
+    return zb_pass_option_error(pass, mlirModuleGetOperation(module), "ranks", "for example ranks=4 chunks=1",
+                                "expected ranks of 1 to %d and chunks of 1 to %d, got '%s' and '%s'", ZB_RANKS_MAX, ZB_CHUNKS_MAX,
+                                zb_pass_option(pass, "ranks"), zb_pass_option(pass, "chunks"));
   if (p.micro_batches < 1)
-    return zb_op_error_at(mlirModuleGetOperation(module), "micro-batches=8", "expected 1 or more micro-batches, got '%s'",
-                          zb_pass_option(pass, "micro-batches"));
+    return zb_pass_option_error(pass, mlirModuleGetOperation(module), "micro-batches", "for example 8",
+                                "expected 1 or more micro-batches, got '%s'", zb_pass_option(pass, "micro-batches"));
   p.stages = p.ranks * p.chunks;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   int *stage_rank = zb_alloc((size_t)p.stages * sizeof *stage_rank);

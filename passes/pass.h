@@ -21,6 +21,7 @@ typedef struct zb_pass {
   const char *const *option_values;    /* one a row of def->options, defaults filled in */
   int64_t changes;                     /* how many changes were made: 0 = "no change" */
   void *shared;                        /* zb_compile_state of a whole compile (passes/pipeline.h), NULL in zb-opt */
+  zb_code failure;                     /* why it failed: ZB_INVALID (the program is wrong) unless zb_pass_fail or zb_pass_option_error was called */
 } zb_pass;
 
 typedef struct zb_pass_def {
@@ -36,7 +37,7 @@ typedef struct zb_pass_def {
 const char *zb_pass_option(const zb_pass *pass, const char *name);       /* never NULL */
 int64_t zb_pass_option_int(const zb_pass *pass, const char *name, int64_t fallback);
 /* "2G", "512M", "64K" or bytes; 0 for an empty text. Reports anything else. */
-zb_result zb_pass_option_bytes(const zb_pass *pass, const char *name, uint64_t *out);
+zb_result zb_pass_option_bytes(zb_pass *pass, const char *name, uint64_t *out);
 
 /* The function a pass before zb-outline works on: the only func.func of the module with a body. Error if there is not exactly one. */
 zb_result zb_pass_function(MlirModule module, MlirOperation *out_function, MlirBlock *out_block);

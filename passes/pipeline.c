@@ -225,7 +225,7 @@ int64_t zb_pass_option_int(const zb_pass *pass, const char *name, int64_t fallba
   return *end ? fallback : (int64_t)value;
 }
 
-zb_result zb_pass_option_bytes(const zb_pass *pass, const char *name, uint64_t *out) {
+zb_result zb_pass_option_bytes(zb_pass *pass, const char *name, uint64_t *out) {
   const char *text = zb_pass_option(pass, name);
   char *end = NULL;
   *out = 0;
@@ -235,11 +235,12 @@ zb_result zb_pass_option_bytes(const zb_pass *pass, const char *name, uint64_t *
   bool good = end != text && value >= 0 && (!*end || (shift && !end[1])) && value < 0x1p62 / (double)(UINT64_C(1) << shift);
   if (good) *out = (uint64_t)(value * (double)(UINT64_C(1) << shift));
   if (good) return ZB_OK;
-  return zb_op_error_at(mlirModuleGetOperation(pass->program->module), "memory-limit=2G", "expected bytes with K, M or G, got '%s'", text);
+  return zb_pass_option_error(pass, mlirModuleGetOperation(pass->program->module), name, "for example 2G", "expected bytes with K, M or G, got '%s'", text);
 }
 
 zb_result zb_pass_fail(zb_pass *pass, zb_status status) {
   zb_compile_state *state = pass->shared;
+  pass->failure = zb_status_code(status);
   if (state && !state->status) {
     state->status = status;
     return ZB_FAIL;
@@ -257,7 +258,8 @@ zb_result zb_pass_option_error(zb_pass *pass, MlirOperation at, const char *name
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  if (!state || !state->options_of_zbc || state->status) return zb_op_error_at(at, hint, "%s", text);
+  pass->failure = ZB_USAGE;
+  if (!state || !state->options_of_zbc || state->status) return zb_op_error_at(at, hint, "%s: %s", name, text);
   state->status = ZB_ERROR(USAGE, "--%s: %s", name, text);
   if (hint) state->status = zb_status_hint(state->status, "%s", hint);
   return ZB_FAIL;
@@ -288,13 +290,19 @@ static double now_seconds(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+// *out_failure: the code of what went wrong, where a diagnostic has said it.
 static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_compile_state *state,
-                         const zb_pipeline_hooks *hooks) {
+                         const zb_pipeline_hooks *hooks, zb_code *out_failure) {
   const zb_pass_def *def = entry->def;
+  *out_failure = ZB_INVALID;
   if (!check_level(def, program->module)) return ZB_FAIL;
   double start = now_seconds();
-  zb_pass pass = {.def = def, .program = program, .option_values = (const char *const *)entry->values, .shared = state};
-  if (!def->run(&pass, program->module)) return ZB_FAIL;
+  zb_pass pass = {.def = def, .program = program, .option_values = (const char *const *)entry->values, .shared = state,
+                  .failure = ZB_INVALID};
+  if (!def->run(&pass, program->module)) {
+    *out_failure = pass.failure;
+    return ZB_FAIL;
+  }
   if (def->ensures_level) zb_module_set_level(program->module, def->ensures_level);
   double seconds = now_seconds() - start;
   MlirOperation module = mlirModuleGetOperation(program->module);
@@ -308,13 +316,15 @@ static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_
 zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_compile_state *state,
                           const zb_pipeline_hooks *hooks) {
   for (int i = 0; i < pipeline->count; ++i) {
-    if (run_one(&pipeline->entries[i], program, state, hooks)) continue;
+    zb_code failure;
+    if (run_one(&pipeline->entries[i], program, state, hooks, &failure)) continue;
     if (state && state->status) {
       zb_status status = state->status;
       state->status = NULL;
       return status;
     }
-    return ZB_ERROR(INVALID, "%s failed", pipeline->entries[i].def->name);
+    zb_status status = zb_status_make(failure, __FILE__, __LINE__, "%s failed", pipeline->entries[i].def->name);
+    return failure == ZB_USAGE ? zb_status_hint(status, "zb-opt --list-passes shows the options of every pass") : status;
   }
   return NULL;
 }

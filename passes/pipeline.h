@@ -37,7 +37,8 @@ zb_status zb_pipeline_parse(const char *text, zb_pipeline *out) ZB_MUST_USE;
 /* Adds one pass: options as "x=1,y=2" or NULL. */
 zb_status zb_pipeline_add(zb_pipeline *pipeline, const char *name, const char *options) ZB_MUST_USE;
 void zb_pipeline_deinit(zb_pipeline *pipeline);
-/* Runs all passes. INVALID after diagnostics; state->status if a pass set it. */
+/* Runs all passes. After diagnostics INVALID for a wrong program, USAGE for a wrong value of an option, or what zb_pass_fail was given;
+ * state->status if a pass set it. */
 zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_compile_state *state,
                           const zb_pipeline_hooks *hooks) ZB_MUST_USE;
 
@@ -47,8 +48,8 @@ int zb_level_index(const char *level); /* -1 for an unknown name */
 int zb_module_level(MlirModule module);
 void zb_module_set_level(MlirModule module, const char *level);
 
-/* The value of an option is wrong: said where the option was written, as "--NAME: ..." with USAGE in a compile by zbc, else as a diagnostic
- * at `at`. hint may be NULL. Returns ZB_FAIL. */
+/* The value of an option is wrong: USAGE, said where the option was written, as "--NAME: ..." in a compile by zbc, else as a diagnostic
+ * "NAME: ..." at `at`. hint may be NULL. Returns ZB_FAIL. */
 zb_result zb_pass_option_error(zb_pass *pass, MlirOperation at, const char *name, const char *hint, const char *format, ...) ZB_PRINTF(5, 6);
 /* A pass reports a failure of the world (out of memory, infeasible) with this: remembers it and returns ZB_FAIL. */
 zb_result zb_pass_fail(zb_pass *pass, zb_status status);

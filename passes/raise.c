@@ -44,7 +44,7 @@ static bool is_chosen(const char *only, const char *group) {
   return false;
 }
 
-static zb_result check_groups(MlirOperation function, const char *only) {
+static zb_result check_groups(zb_pass *pass, MlirOperation function, const char *only) {
   for (const char *at = only; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
     char name[32];
     const char *names[PATTERN_COUNT];
@@ -59,8 +59,8 @@ static zb_result check_groups(MlirOperation function, const char *only) {
     memcpy(name, at, length);
     name[length] = '\0';
     const char *nearest = zb_nearest(name, names, PATTERN_COUNT);
-    return zb_op_error_at(function, "known: gelu, silu, norm, attention, bias, power", "zb-raise has no pattern '%s'%s%s%s", name,
-                          nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return zb_pass_option_error(pass, function, "only", "known: gelu, silu, norm, attention, bias, power", "zb-raise has no pattern '%s'%s%s%s",
+                                name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
   }
   return ZB_OK;
 }
@@ -98,7 +98,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   zb_status status = NULL;
   zb_result result = ZB_FAIL;
   const char *only = zb_pass_option(pass, "only");
-  if (!zb_pass_function(module, &function, &block) || !check_groups(function, only)) return ZB_FAIL;
+  if (!zb_pass_function(module, &function, &block) || !check_groups(pass, function, only)) return ZB_FAIL;
   ZB_TRY_GOTO(zb_graph_build(function, &graph));
   depends = zb_graph_depends(&graph);
   if (!depends) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());

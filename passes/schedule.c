@@ -177,7 +177,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   const char *given = zb_pass_option(pass, "micro-batches"), *schedule = zb_pass_option(pass, "schedule");
   int64_t micro_batches = *given ? zb_pass_option_int(pass, "micro-batches", 0) : 1;
   if (micro_batches < 1 || micro_batches > ZB_MICRO_BATCHES_MAX)
-    return zb_op_error_at(top, "micro-batches=8", "expected 1 to %d micro-batches, got '%s'", ZB_MICRO_BATCHES_MAX, given);
+    return zb_pass_option_error(pass, top, "micro-batches", "for example 8", "expected 1 to %d micro-batches, got '%s'", ZB_MICRO_BATCHES_MAX, given);
   s.file = zb_schedule_is_file(schedule) ? schedule : NULL;
   s.micro_batches = s.file && !*given ? 0 : (int)micro_batches;
   if (!zb_pass_option_bytes(pass, "memory-limit", &s.limit)) return ZB_FAIL;

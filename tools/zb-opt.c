@@ -32,7 +32,7 @@ static const char usage[] =
     "  zb-opt --pass-pipeline='builtin.module(zb-partition{ranks=4},zb-classify)' split.mlir\n"
     "  zb-opt --irdl > zb.irdl.mlir && mlir-opt-22 --irdl-file=zb.irdl.mlir out.mlir\n"
     "\n"
-    "exit status: 0 done, 1 the input is wrong, 2 the command line is wrong\n";
+    "exit status: 0 done, 1 the input is wrong, 2 the command line or the value of an option is wrong, 4 a file or memory\n";
 
 static void write_out(void *context, const char *text, size_t bytes) { fwrite(text, 1, bytes, context); }
 

@@ -12,21 +12,21 @@
 // RUN: not zb-opt --pass-pipeline='builtin.module(zb-autodiff{optimizer="sgd:momentum=1,nesterov=0.5"})' %s 2>&1 | FileCheck %s --check-prefix=BOOL
 // RUN: not zb-opt --zb-autodiff=micro-batches=0 %s 2>&1 | FileCheck %s --check-prefix=MICRO
 
-// NAME: autodiff-options.mlir:[[#@LINE+17]]:1: error: unknown optimizer 'adam'
+// NAME: autodiff-options.mlir:[[#@LINE+17]]:1: error: optimizer: unknown optimizer 'adam'
 // NAME: hint: did you mean 'adamw'? known: adamw, sgd
-// KEY: error: unknown key 'beta3' of optimizer 'adamw'
+// KEY: error: optimizer: unknown key 'beta3' of optimizer 'adamw'
 // KEY: hint: did you mean 'beta1'?
-// RANGE: error: optimizer 'adamw': beta1 must be a number from 0 to below 1, got '1'
-// NUMBER: error: optimizer 'sgd': lr must be a number from 0, got 'fast'
-// VALUE: error: optimizer 'sgd': 'lr' has no value
+// RANGE: error: optimizer: optimizer 'adamw': beta1 must be a number from 0 to below 1, got '1'
+// NUMBER: error: optimizer: optimizer 'sgd': lr must be a number from 0, got 'fast'
+// VALUE: error: optimizer: optimizer 'sgd': 'lr' has no value
 // VALUE: hint: write key=value
-// NONE: error: optimizer 'adamw': a setting is missing after ':' or ','
-// COMMA: error: optimizer 'sgd': a setting is missing after ':' or ','
-// TWICE: error: optimizer 'sgd': lr is given twice
-// ALONE: error: optimizer 'sgd': nesterov needs a momentum and no dampening, got momentum 0, dampening 0
+// NONE: error: optimizer: optimizer 'adamw': a setting is missing after ':' or ','
+// COMMA: error: optimizer: optimizer 'sgd': a setting is missing after ':' or ','
+// TWICE: error: optimizer: optimizer 'sgd': lr is given twice
+// ALONE: error: optimizer: optimizer 'sgd': nesterov needs a momentum and no dampening, got momentum 0, dampening 0
 // ALONE: hint: for example sgd:lr=0.1,momentum=0.9,nesterov=true
-// DAMPED: error: optimizer 'sgd': nesterov needs a momentum and no dampening, got momentum 0.9, dampening 0.5
-// BOOL: error: optimizer 'sgd': nesterov must be true or false, got '0.5'
+// DAMPED: error: optimizer: optimizer 'sgd': nesterov needs a momentum and no dampening, got momentum 0.9, dampening 0.5
+// BOOL: error: optimizer: optimizer 'sgd': nesterov must be true or false, got '0.5'
 // MICRO: error: micro-batches: expected a number from 1, got '0'
 
 func.func @model(%x: tensor<4xf32> {zb.input = "x"}, %w: tensor<4xf32> {zb.param = "a.w"}) -> (tensor<f32> {zb.loss}) {

@@ -9,9 +9,9 @@
 
 // SUMS: mixed-precision-errors.mlir:[[@LINE+19]]:10: error: mixed precision needs a forward program: this one accumulates gradients
 // SUMS: hint: give zbc the forward program, which it differentiates itself, or leave the precision f32
-// HALF: error: expected f32 or bf16, got 'f16'
+// HALF: error: precision: expected f32 or bf16, got 'f16'
 // HALF: hint: gradients in f16 need a loss scale, which zbc has not; bf16 has the range of f32
-// OTHER: error: expected f32 or bf16, got 'int8'
+// OTHER: error: precision: expected f32 or bf16, got 'int8'
 // LATE: error: zb-mixed-precision needs a program at level 'graph', got level 'split'
 // LATE: hint: run it earlier
 // ZBC: zbc: error: --precision: expected f32 or bf16, got 'bf17'

@@ -6,7 +6,7 @@
 // ONLY-NOT: zb.gelu
 // ONLY-NOT: zb.silu
 // ONLY-NOT: zb.rms_norm
-// NAME: error: zb-raise has no pattern 'gleu'; did you mean 'gelu'?
+// NAME: error: only: zb-raise has no pattern 'gleu'; did you mean 'gelu'?
 // NAME: hint: known: gelu, silu, norm, attention, bias, power
 
 // GELU as Hugging Face's GPT-2 exports it (gelu_new).

@@ -29,11 +29,11 @@
 // ORDER: module @rank1 {{.*}}zb.order = "1F0 1F1 1B0 1W0 1B1 1W1"
 // MORE: error: {{.*}}order.csv:1:1: 0F2 is missing
 // LATE: error: {{.*}}order-wrong.csv:2:
-// SETTLE: error: expected true or false, got 'no'
-// METRIC: error: expected barrier or stage, got 'best'
+// SETTLE: error: settle: expected true or false, got 'no'
+// METRIC: error: metric: expected barrier or stage, got 'best'
 // METRIC: hint: barrier counts the whole step
-// BYTES: error: expected bytes with K, M or G, got '2T'
-// ZERO: error: expected 1 to 1048576 micro-batches, got '0'
+// BYTES: error: memory-limit: expected bytes with K, M or G, got '2T'
+// ZERO: error: micro-batches: expected 1 to 1048576 micro-batches, got '0'
 
 module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "plain", zb.ranks = 2 : i64, zb.stage_rank = array<i64: 0, 1>} {
   module @rank0 attributes {zb.constants = [], zb.gradients = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.sum = "net.w0", zb.use = 0 : i64}], zb.parameters = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.param = "net.w0"}], zb.rank = 0 : i64, zb.states = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.state = "net.w0.exp_avg"}, {offset = 512 : i64, type = tensor<8x16xf32>, zb.state = "net.w0.exp_avg_sq"}]} {

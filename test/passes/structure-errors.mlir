@@ -11,11 +11,11 @@
 // RUN: not zb-opt --zb-partition=ranks=2 --zb-classify --zb-outline %s 2>&1 | FileCheck %s --check-prefix=PLAIN
 // RUN: not zb-opt --zb-clasify %s 2>&1 | FileCheck %s --check-prefix=NAME
 
-// MANY: structure-errors.mlir:[[@LINE+21]]:3: error: cannot cut 2 forward ops into 3 virtual stages (3 ranks x 1 chunks)
+// MANY: structure-errors.mlir:[[@LINE+21]]:3: error: ranks: cannot cut 2 forward ops into 3 virtual stages (3 ranks x 1 chunks)
 // MANY: hint: use fewer ranks or chunks
-// ZERO: error: expected ranks of 1 to 4096 and chunks of 1 to 256, got '0' and '1'
+// ZERO: error: ranks: expected ranks of 1 to 4096 and chunks of 1 to 256, got '0' and '1'
 // PLACEMENT: error: {{.*}}wavy
-// CUT: error: no op is named 'nowhere' to cut after
+// CUT: error: cuts: no op is named 'nowhere' to cut after
 // CUT: hint: cuts are node names or module paths
 // OPTION: error: pass zb-partition has no option 'stages'
 // ORDER: error: zb-classify needs a program at level 'staged', got level 'split'
