@@ -156,12 +156,14 @@ static MlirLogicalResult handle(MlirDiagnostic diagnostic, void *user) {
   for (intptr_t i = 0; i < notes; ++i)
     add_diagnostic(&text, state, mlirDiagnosticGetNote(diagnostic, i), true, &hint);
   if (hint.length) zb_text_add(&text, "  hint: %s\n", hint.data);
-  const char *shown = text.failed || !text.data ? "error: out of memory while reporting an error\n" : text.data;
+  char *all = zb_text_take(&text), *safe = all ? zb_shown(all) : NULL;
+  const char *shown = safe ? safe : "error: out of memory while reporting an error\n";
   if (state->diagnostics->write)
     state->diagnostics->write(state->diagnostics->context, shown);
   else
     fputs(shown, stderr);
-  zb_text_deinit(&text);
+  zb_free(all);
+  zb_free(safe);
   zb_text_deinit(&hint);
   return mlirLogicalResultSuccess();
 }

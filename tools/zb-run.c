@@ -252,7 +252,9 @@ static void json_norm(void *context, const char *name, double norm) {
 
 static void text_norm(void *context, const char *name, double norm) {
   (void)context;
-  printf("  gradient norm %12.6g  %s\n", norm, name);
+  char *shown = zb_shown(name);
+  printf("  gradient norm %12.6g  %s\n", norm, shown ? shown : "(out of memory)");
+  zb_free(shown);
 }
 
 static double tokens_per_second(const zb_step_result *result) {
@@ -374,10 +376,12 @@ static void print_header(const zb_session *session, const arguments *args, const
   for (int rank = 0; rank < info.ranks; ++rank)
     if (zb_session_arena_bytes(session, rank) > largest) largest = zb_session_arena_bytes(session, rank);
   bool mixed = strcmp(info.precision, "f32") != 0;
+  char *model = zb_shown(info.model);
   printf("%s%s%s: %s, %d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %sB a rank\n",
-         info.model, mixed ? " in " : "", mixed ? info.precision : "", info.schedule, info.ranks,
+         model ? model : "", mixed ? " in " : "", mixed ? info.precision : "", info.schedule, info.ranks,
          info.device, info.instruction_set, info.threads, info.stages, info.micro_batches,
          short_number((double)largest, bytes));
+  zb_free(model);
   if (args->resume) printf("resumed after step %lld\n", (long long)zb_session_steps(session));
 }
 

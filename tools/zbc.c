@@ -143,6 +143,13 @@ static const char *time_text(double seconds, char out[32]) {
   return out;
 }
 
+// A name from the model, safe for a terminal.
+static void print_name(const char *before, const char *name) {
+  char *shown = zb_shown(name);
+  printf("%s%s", before, shown ? shown : "(out of memory)");
+  zb_free(shown);
+}
+
 static void print_names(const char *what, char **names, int count) {
   printf("%s %d:", what, count);
   for (int i = 0; i < count; ++i) {
@@ -150,7 +157,7 @@ static void print_names(const char *what, char **names, int count) {
       printf(" ... (%d more)", count - 3);
       i = count - 1;
     }
-    printf(" %s", names[i]);
+    print_name(" ", names[i]);
   }
   printf("\n");
 }
@@ -169,9 +176,12 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   printf("%-5s %-4s %11s %9s %9s %9s %10s %10s %10s  %s\n", "stage", "rank", "parameters", "F", "B", "W", "keeps F-B", "F-W", "B-W", "from .. to");
   for (int i = 0; i < s->stages; ++i) {
     const zb_stage_summary *t = &s->stage[i];
-    printf("%-5d %-4d %11llu %9s %9s %9s %10s %10s %10s  %s .. %s\n", i, t->rank, (unsigned long long)t->parameters, time_text(t->f_seconds, a),
+    printf("%-5d %-4d %11llu %9s %9s %9s %10s %10s %10s", i, t->rank, (unsigned long long)t->parameters, time_text(t->f_seconds, a),
            time_text(t->b_seconds, b), time_text(t->w_seconds, c), bytes_text(t->fb_bytes, d), bytes_text(t->fw_bytes, e),
-           bytes_text(t->bw_bytes, (char[32]){0}), short_name(t->first, f), short_name(t->last, g));
+           bytes_text(t->bw_bytes, (char[32]){0}));
+    print_name("  ", short_name(t->first, f));
+    print_name(" .. ", short_name(t->last, g));
+    printf("\n");
   }
   printf("\n%-5s %12s %7s\n", "rank", "memory", "idle");
   for (int r = 0; r < s->ranks; ++r) printf("%-5d %12s %6.1f%%\n", r, bytes_text(s->rank[r].peak_bytes, a), 100 * s->rank[r].idle_share);

@@ -61,6 +61,10 @@ ZB_API zb_status zb_status_first(zb_status *statuses, int count) ZB_MUST_USE;
     if (status) goto cleanup;     \
   } while (0)
 
+/* For command lines: a name from a file as a terminal may be given it, control characters other than tabs and line ends as \xNN. Release with
+ * zb_free; NULL when out of memory. Texts of statuses and diagnostics are already so. */
+ZB_API char *zb_shown(const char *text) ZB_MUST_USE;
+
 /* For command lines: whether a file could be written at `path`, to be asked before hours of work. `what` is how messages call it
  * ("--timeline"), `endings` are those that its name may have (".svg .json"; NULL: any). USAGE for another ending, IO where it cannot be
  * written. What is there stays as it is. */

@@ -156,6 +156,10 @@ zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, cons
 /* dtype of an ONNX element type number; false if zbc has none. */
 bool zb_onnx_dtype(int32_t number, zb_dtype *out);
 const char *zb_onnx_dtype_text(int32_t number); /* "float16"; "unknown" */
+/* What to do about an element type that is not supported; the reason is said before it: "WHAT 'NAME' has the element type ...". */
+#define ZB_ONNX_TYPES_HINT                                                                                                                        \
+  "export the model in float32 (model.float()); zbc --precision bf16 then computes in bf16. float32, int64, int32 and bool are supported, double " \
+  "in constants that are folded away"
 
 /* ---- constants (constant.c). NULL after an error was reported. ---- */
 zb_onnx_const *zb_onnx_const_new(zb_onnx *im, const zb_shape *shape); /* zeros */

@@ -95,13 +95,18 @@ static MlirValue add_argument(zb_onnx *im, const char *attribute, const char *na
   return mlirBlockInsertArgument(im->builder.block, (intptr_t)place, zb_shape_type(im->context, shape), location);
 }
 
-/* A parameter becomes an argument at its first use; its data goes to the weights. */
+/* A parameter becomes an argument at its first use; its data goes to the weights. It is a float tensor (parameters.c). */
 static MlirValue parameter_argument(zb_onnx *im, zb_onnx_value *value) {
   zb_shape shape;
   const void *data;
   if (!zb_onnx_tensor_read(im, im->graph->initializer[value->index], &im->file.raw[value->index],
                            zb_onnx_file_location(im), "initializer", &shape, &data)) {
     im->failed = true;
+    return (MlirValue){NULL};
+  }
+  if (shape.dtype != ZB_F32) {
+    zb_onnx_fail(im, ZB_ONNX_TYPES_HINT, "parameter '%s' has the element type %s, which is not supported", value->name,
+                 zb_onnx_dtype_text(im->graph->initializer[value->index]->data_type));
     return (MlirValue){NULL};
   }
   zb_status status = zb_store_add(im->weights, value->name, &shape, data, true);
@@ -294,13 +299,25 @@ const Onnx__AttributeProto *zb_onnx_node_attr(const zb_onnx_node *n, const char 
   return NULL;
 }
 
+static const char *kind_text(int kind) {
+  static const char *const texts[] = {[0] = "nothing", [ATTR_FLOAT] = "a float", [ATTR_INT] = "an integer", [ATTR_STRING] = "a text",
+                                      [ATTR_TENSOR] = "a tensor", [5] = "a graph", [ATTR_FLOATS] = "a list of floats",
+                                      [ATTR_INTS] = "a list of integers"};
+  return kind >= 0 && kind < (int)(sizeof texts / sizeof *texts) ? texts[kind] : "something else";
+}
+
 /* The attribute if it has the kind; reported if it has another. Old files leave the type out: then the field says it.
  */
 static const Onnx__AttributeProto *typed(zb_onnx_node *n, const char *name, int kind, bool present) {
   const Onnx__AttributeProto *attr = zb_onnx_node_attr(n, name);
   if (!attr) return NULL;
   if ((attr->has_type && attr->type == kind) || (!attr->has_type && present)) return attr;
-  zb_onnx_node_fail(n, NULL, "attribute '%s' has the wrong type (%d, expected %d)", name, attr->type, kind);
+  char got[96], value[32] = "";
+  if (attr->has_f) snprintf(value, sizeof value, " (%g)", (double)attr->f);
+  if (attr->has_s) snprintf(value, sizeof value, " ('%.*s')", (int)(attr->s.len < 24 ? attr->s.len : 24), (const char *)attr->s.data);
+  snprintf(got, sizeof got, "%s%s", kind_text(attr->has_type ? (int)attr->type : -1), value);
+  zb_onnx_node_fail(n, "export the model again: a tool has changed this attribute", "attribute '%s' has the wrong type: expected %s, got %s", name,
+                    kind_text(kind), got);
   return NULL;
 }
 

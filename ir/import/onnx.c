@@ -86,6 +86,18 @@ static void restore_absent_texts(Onnx__GraphProto *graph) {
   }
 }
 
+/* "4xNx8xfloat32". */
+static void describe_type(const Onnx__TypeProto__Tensor *tensor, zb_text *text) {
+  for (size_t d = 0; tensor && tensor->shape && d < tensor->shape->n_dim; d++) {
+    const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[d];
+    if (dim->dim_param)
+      zb_text_add(text, "%sx", dim->dim_param);
+    else
+      zb_text_add(text, "%" PRId64 "x", dim->dim_value);
+  }
+  zb_text_add(text, "%s", tensor ? zb_onnx_dtype_text(tensor->elem_type) : "unknown type");
+}
+
 /* The longest module path of a node: the last entry but one of ['', 'lm', 'lm.h', 'add']. */
 static char *module_path(const Onnx__NodeProto *node) {
   for (size_t i = 0; i < node->n_metadata_props; i++) {
@@ -119,6 +131,29 @@ static void inherit_path(zb_onnx *im, size_t node) {
   }
 }
 
+/* An input with a default value, as older exporters list weights: it must be declared as it is. Symbolic dimensions may be anything. */
+static zb_result check_default(zb_onnx *im, const Onnx__ValueInfoProto *input, const Onnx__TensorProto *tensor) {
+  const Onnx__TypeProto__Tensor *type = input->type ? input->type->tensor_type : NULL;
+  if (!type) return ZB_OK;
+  const Onnx__TensorShapeProto *shape = type->shape;
+  bool same = type->elem_type == tensor->data_type && (!shape || shape->n_dim == tensor->n_dims);
+  for (size_t d = 0; same && shape && d < shape->n_dim; d++)
+    same = !shape->dim[d]->has_dim_value || shape->dim[d]->dim_value == tensor->dims[d];
+  if (same) return ZB_OK;
+  zb_text declared, got;
+  zb_text_init(&declared);
+  zb_text_init(&got);
+  describe_type(type, &declared);
+  for (size_t d = 0; d < tensor->n_dims; d++)
+    zb_text_add(&got, "%" PRId64 "x", tensor->dims[d]);
+  zb_text_add(&got, "%s", zb_onnx_dtype_text(tensor->data_type));
+  zb_onnx_fail(im, "export the model again: a tool has changed one of the two", "input '%s' is declared as %s, but its initializer is %s", input->name,
+               declared.data ? declared.data : "", got.data ? got.data : "");
+  zb_text_deinit(&declared);
+  zb_text_deinit(&got);
+  return ZB_FAIL;
+}
+
 static zb_result index_initializers_and_inputs(zb_onnx *im) {
   for (size_t i = 0; i < im->graph->n_initializer; i++) {
     Onnx__TensorProto *tensor = im->graph->initializer[i];
@@ -136,8 +171,10 @@ static zb_result index_initializers_and_inputs(zb_onnx *im) {
     int64_t index;
     if (!*name) return zb_onnx_fail(im, NULL, "input %zu has no name", i);
     if (zb_map_get(im->names, name, &index)) {
-      if (im->values[index]->kind == ZB_VALUE_INITIALIZER)
-        continue; /* an input with a default value: as older exporters list weights */
+      if (im->values[index]->kind == ZB_VALUE_INITIALIZER) {
+        if (!check_default(im, input, im->graph->initializer[im->values[index]->index])) return ZB_FAIL;
+        continue;
+      }
       return zb_onnx_fail(im, NULL, "two inputs are named '%s'", name);
     }
     zb_onnx_value *value = zb_onnx_value_new(im, name, ZB_VALUE_INPUT);
@@ -197,28 +234,31 @@ static bool may_be_loss(const Onnx__ValueInfoProto *output) {
   return tensor->elem_type == 1 && (!tensor->shape || tensor->shape->n_dim == 0);
 }
 
+/* A scalar of another float type: the loss of a model that was exported in half or double precision. */
+static bool is_other_float(const Onnx__ValueInfoProto *output) {
+  const Onnx__TypeProto__Tensor *tensor = output->type ? output->type->tensor_type : NULL;
+  zb_dtype dtype;
+  if (!tensor || (tensor->shape && tensor->shape->n_dim) || !zb_onnx_dtype(tensor->elem_type, &dtype)) return false;
+  return dtype == ZB_F16 || dtype == ZB_BF16 || dtype == ZB_F64;
+}
+
 static void describe_outputs(const zb_onnx *im, zb_text *text) {
   for (size_t i = 0; i < im->graph->n_output; i++) {
     const Onnx__ValueInfoProto *output = im->graph->output[i];
-    const Onnx__TypeProto__Tensor *tensor = output->type ? output->type->tensor_type : NULL;
     zb_text_add(text, "%s'%s' (", i ? ", " : "", text_or_empty(output->name));
-    for (size_t d = 0; tensor && tensor->shape && d < tensor->shape->n_dim; d++) {
-      const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[d];
-      if (dim->dim_param)
-        zb_text_add(text, "%sx", dim->dim_param);
-      else
-        zb_text_add(text, "%" PRId64 "x", dim->dim_value);
-    }
-    zb_text_add(text, "%s)", tensor ? zb_onnx_dtype_text(tensor->elem_type) : "unknown type");
+    describe_type(output->type ? output->type->tensor_type : NULL, text);
+    zb_text_add(text, ")");
   }
 }
 
 static const char *find_loss(zb_onnx *im) {
   const char *wanted = im->params->loss, *found = NULL;
   int candidates = 0;
+  const Onnx__ValueInfoProto *other = NULL;
   for (size_t i = 0; i < im->graph->n_output; i++) {
     const Onnx__ValueInfoProto *output = im->graph->output[i];
     const char *name = text_or_empty(output->name);
+    if (is_other_float(output)) other = output;
     if (wanted ? strcmp(name, wanted) != 0 : !may_be_loss(output)) continue;
     found = output->name;
     candidates++;
@@ -229,6 +269,9 @@ static const char *find_loss(zb_onnx *im) {
   const char *all = list.data ? list.data : "none";
   if (!found && wanted)
     zb_onnx_fail(im, "pass one of them to --loss", "no output is named '%s': the outputs are %s", wanted, all);
+  else if (!found && other)
+    zb_onnx_fail(im, ZB_ONNX_TYPES_HINT, "the loss '%s' has the element type %s, which is not supported", text_or_empty(other->name),
+                 zb_onnx_dtype_text(other->type->tensor_type->elem_type));
   else if (!found) {
     zb_onnx_fail(
         im, "export a model whose forward() returns the mean loss of the micro-batch, as tools/export_onnx.py does",
@@ -351,8 +394,8 @@ static zb_result input_shape(zb_onnx *im, const Onnx__ValueInfoProto *input, zb_
   *out = (zb_shape){.dtype = ZB_F32};
   bool known = zb_onnx_dtype(tensor->elem_type, &out->dtype);
   if (!known || (out->dtype != ZB_F32 && out->dtype != ZB_I64 && out->dtype != ZB_I32 && out->dtype != ZB_I1)) {
-    return zb_onnx_fail(im, "float32, int64, int32 and bool are supported", "input '%s' has the element type %s",
-                        input->name, zb_onnx_dtype_text(tensor->elem_type));
+    return zb_onnx_fail(im, ZB_ONNX_TYPES_HINT, "input '%s' has the element type %s, which is not supported", input->name,
+                        zb_onnx_dtype_text(tensor->elem_type));
   }
   if (!tensor->shape) return zb_onnx_fail(im, static_hint, "input '%s' has no shape", input->name);
   if (tensor->shape->n_dim > ZB_RANK_MAX) {
@@ -365,6 +408,10 @@ static zb_result input_shape(zb_onnx *im, const Onnx__ValueInfoProto *input, zb_
     if (dim->has_dim_value && dim->dim_value > 0) {
       out->dims[d] = dim->dim_value;
       continue;
+    }
+    if (dim->has_dim_value) {
+      return zb_onnx_fail(im, dim->dim_value ? static_hint : "export with an example of at least one row and one token",
+                          "input '%s' has the dimension %" PRId64 " (dimension %d), expected 1 or more", input->name, dim->dim_value, d);
     }
     return zb_onnx_fail(im, static_hint, "input '%s' has the dynamic dimension '%s' (dimension %d)", input->name,
                         dim->dim_param ? dim->dim_param : "?", d);

@@ -318,6 +318,17 @@ static void mark_reads(const zb_onnx *im, marks *m) {
   }
 }
 
+/* What would be a parameter, were it float32: the first of them, or NULL. */
+static const zb_onnx_value *other_float(const zb_onnx *im, const marks *m) {
+  for (size_t i = 0; i < im->value_count; i++) {
+    const zb_onnx_value *value = im->values[i];
+    if (value->kind != ZB_VALUE_INITIALIZER || !m->reached[i]) continue;
+    const Onnx__TensorProto *tensor = im->graph->initializer[value->index];
+    if (tensor->n_dims > 0 && tensor->data_type != 1 && is_float_dtype(tensor->data_type)) return value;
+  }
+  return NULL;
+}
+
 static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
   mark_gradients(im, loss, m->reached);
   if (!read_listings(im, m) || !find_frequency_tables(im, m->tables)) return ZB_FAIL;
@@ -339,6 +350,10 @@ static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
   if (im->params->freeze_count > 0)
     return zb_onnx_fail(im, "take a --freeze pattern back, or name what is to be trained with --train",
                         "no parameter is left to train: --freeze leaves none of the %zu initializers", im->graph->n_initializer);
+  const zb_onnx_value *narrow = other_float(im, m);
+  if (narrow)
+    return zb_onnx_fail(im, ZB_ONNX_TYPES_HINT, "parameter '%s' has the element type %s, which is not supported", narrow->name,
+                        zb_onnx_dtype_text(im->graph->initializer[narrow->index]->data_type));
   return zb_onnx_fail(im,
                       "torch.onnx.export needs export_params=True and optimize=False: see tools/export_onnx.py; or "
                       "name them with --train",

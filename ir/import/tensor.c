@@ -41,8 +41,7 @@ static zb_result read_shape(const Onnx__TensorProto *tensor, MlirLocation locati
   const char *name = tensor->name ? tensor->name : "";
   zb_dtype dtype;
   if (!zb_onnx_dtype(tensor->data_type, &dtype) || dtype == ZB_F16 || dtype == ZB_BF16) {
-    return TENSOR_FAIL("export the model in float32 (model.float()) and compile it with --precision bf16; f32, f64, i64, i32 and bool are supported",
-                       "%s '%s' has the element type %s (%d), which is not supported", what, name,
+    return TENSOR_FAIL(ZB_ONNX_TYPES_HINT, "%s '%s' has the element type %s (%d), which is not supported", what, name,
                        zb_onnx_dtype_text(tensor->data_type), tensor->data_type);
   }
   if (tensor->n_dims > ZB_RANK_MAX) {

@@ -115,7 +115,9 @@ const char *zb_status_text(zb_status status) {
   zb_text_add(&text, "error: %s\n", status->message);
   zb_text_add_bytes(&text, status->notes.data ? status->notes.data : "", status->notes.length);
   if (status->hint) zb_text_add(&text, "  hint: %s\n", status->hint);
-  status->text = zb_text_take(&text);
+  char *all = zb_text_take(&text);
+  status->text = all ? zb_shown(all) : NULL;
+  zb_free(all);
   return status->text ? status->text : status->message;
 }
 

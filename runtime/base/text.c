@@ -51,6 +51,32 @@ void zb_text_add_bytes(zb_text *text, const char *bytes, size_t count) {
   text->data[text->length] = '\0';
 }
 
+/* C0, DEL, and C1 as UTF-8 writes it. */
+size_t zb_text_control(const char *at) {
+  unsigned char first = (unsigned char)at[0], second = first ? (unsigned char)at[1] : 0;
+  if (first == 0xc2 && second >= 0x80 && second < 0xa0) return 2;
+  return (first > 0 && first < 0x20 && first != '\n' && first != '\t') || first == 0x7f ? 1 : 0;
+}
+
+void zb_text_add_shown(zb_text *text, const char *shown) {
+  const char *begin = shown;
+  while (*shown) {
+    size_t control = zb_text_control(shown);
+    if (control > 0) zb_text_add_bytes(text, begin, (size_t)(shown - begin));
+    for (size_t i = 0; i < control; ++i) zb_text_add(text, "\\x%02x", (unsigned)(unsigned char)shown[i]);
+    shown += control > 0 ? control : 1;
+    if (control > 0) begin = shown;
+  }
+  zb_text_add_bytes(text, begin, (size_t)(shown - begin));
+}
+
+char *zb_shown(const char *text) {
+  zb_text shown;
+  zb_text_init(&shown);
+  zb_text_add_shown(&shown, text);
+  return zb_text_take(&shown);
+}
+
 char *zb_text_take(zb_text *text) {
   if (!text->data && !text->failed) zb_text_add_bytes(text, "", 0);
   char *data = text->data;

@@ -14,6 +14,10 @@ void zb_text_init(zb_text *text);
 void zb_text_deinit(zb_text *text);
 void zb_text_add(zb_text *text, const char *format, ...) ZB_PRINTF(2, 3);
 void zb_text_add_bytes(zb_text *text, const char *bytes, size_t count);
+/* Adds a text as a terminal may be given it: names come from files of strangers. Control characters other than tabs and line ends as \xNN. */
+void zb_text_add_shown(zb_text *text, const char *shown);
+/* How many bytes the control character at `at` has that a terminal must not be given; 0 if there is none. */
+size_t zb_text_control(const char *at);
 /* Gives the text to the caller (zb_free); NULL if it failed. */
 char *zb_text_take(zb_text *text);
 

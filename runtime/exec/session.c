@@ -131,7 +131,8 @@ static zb_status missing(const zb_store *store, const char *what, const char *na
   for (int i = 0; names && i < count; ++i)
     names[i] = zb_store_at(store, i)->name;
   const char *nearest = names ? zb_nearest(name, names, count) : NULL;
-  if (nearest) status = zb_status_hint(status, "the nearest name that is there is '%s'", nearest);
+  status = nearest ? zb_status_hint(status, "the nearest name that is there is '%s'", nearest)
+                   : zb_status_hint(status, "the files of a plan belong together: copy the folder as zbc wrote it");
   zb_free(names);
   return status;
 }
@@ -330,7 +331,7 @@ static zb_status open_optional(const char *folder, const char *name, bool needed
   if (!path) return ZB_OUT_OF_MEMORY();
   zb_status status = zb_store_open(path, out);
   zb_free(path);
-  return status;
+  return status ? zb_status_note(status, "reading the values of the plan in '%s' (expected: the folder as zbc wrote it)", folder) : NULL;
 }
 
 static bool needs_constants(const zb_plan *plan) {

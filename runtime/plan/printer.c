@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/text.h"
 #include "runtime/plan/check.h"
 #include "runtime/plan/plan.h"
 
@@ -27,8 +28,7 @@ static void flush(printer *it) {
   it->length = 0;
 }
 
-static void put(printer *it, const char *text) {
-  size_t count = strlen(text);
+static void put_bytes(printer *it, const char *text, size_t count) {
   if (count > sizeof it->buffer - it->length) flush(it);
   if (count > sizeof it->buffer) {
     it->write(it->context, text, count);
@@ -36,6 +36,19 @@ static void put(printer *it, const char *text) {
   }
   memcpy(it->buffer + it->length, text, count);
   it->length += count;
+}
+
+/* Names come from files of strangers: see zb_text_add_shown. */
+static void put(printer *it, const char *text) {
+  for (const char *begin = text; *begin; begin = text) {
+    while (*text && !zb_text_control(text)) ++text;
+    put_bytes(it, begin, (size_t)(text - begin));
+    for (size_t left = zb_text_control(text); left > 0; --left) {
+      char escape[8];
+      snprintf(escape, sizeof escape, "\\x%02x", (unsigned)(unsigned char)*text++);
+      put_bytes(it, escape, strlen(escape));
+    }
+  }
 }
 
 /* For numbers and names of ours: at most 255 bytes. Texts of the plan go through put. */

@@ -42,11 +42,15 @@ def value_info(name, dims, dtype=1):
     return field(1, name) + field(2, field(1, field(1, dtype) + field(2, shape)))
 
 
-def tensor(name, dims):
+SIZES = {1: 4, 7: 8, 10: 2, 11: 8, 16: 2}  # bytes of float32, int64, float16, double, bfloat16
+
+
+def tensor(name, dims, dtype=1):
     count = 1
     for d in dims:
         count *= d
-    return b"".join(field(1, d) for d in dims) + field(2, 1) + field(8, name) + field(9, struct.pack(f"<{count}f", *[0.01 * (i % 7) for i in range(count)]))
+    data = struct.pack(f"<{count}f", *[0.01 * (i % 7) for i in range(count)]) if dtype == 1 else bytes(count * SIZES[dtype])
+    return b"".join(field(1, d) for d in dims) + field(2, dtype) + field(8, name) + field(9, data)
 
 
 def node(op, name, inputs, outputs, attributes=b""):
@@ -56,14 +60,30 @@ def node(op, name, inputs, outputs, attributes=b""):
 NO_DIMS = field(5, field(1, "keepdims") + field(20, 2) + field(3, 0))
 
 
-def model(op="MatMul", x=(4, 8), weight=(8, 8), reduce=True, opset=20):
-    """x -> product with m.w -> sum: good with the defaults."""
-    nodes = [node(op, "first_node", ["x", "m.w"], ["y" if reduce else "loss"])]
-    if reduce:
-        nodes.append(node("ReduceSum", "sum_node", ["y"], ["loss"], NO_DIMS))
-    graph = b"".join(field(1, n) for n in nodes) + field(2, "g") + field(5, tensor("m.w", weight)) + field(11, value_info("x", x))
-    graph += field(12, value_info("loss", [] if reduce else [4, 8]))
+def onnx_file(nodes, opset=20, **parts):
+    """parts: initializers, inputs and outputs, each a list of messages."""
+    graph = b"".join(field(1, n) for n in nodes) + field(2, "g")
+    for number, part in ((5, "initializers"), (11, "inputs"), (12, "outputs")):
+        graph += b"".join(field(number, message) for message in parts[part])
     return field(1, 10) + field(7, graph) + field(8, field(1, "") + field(2, opset))
+
+
+def model(op="MatMul", x=(4, 8), weight=(8, 8), reduce=True, opset=20, name="m.w", types=(1, 1, 1), more_inputs=(), more_nodes=()):
+    """x -> product with m.w -> sum: good with the defaults. types: of x, weight and loss."""
+    nodes = [node(op, "first_node", ["x", name], ["y" if reduce else "loss"]), *more_nodes]
+    if reduce:
+        nodes.append(node("ReduceSum", "sum_node", ["z" if more_nodes else "y"], ["loss"], NO_DIMS))
+    return onnx_file(nodes, opset, initializers=[tensor(name, weight, types[1])], inputs=[value_info("x", x, types[0]), *more_inputs],
+                     outputs=[value_info("loss", [] if reduce else [4, 8], types[2])])
+
+
+def table_model():
+    """Tokens x and y, and a table that is too large to be written into the program: it needs constants.safetensors."""
+    to_float = field(5, field(1, "to") + field(20, 2) + field(3, 1))
+    nodes = [node("Cast", "", ["x"], ["xf"], to_float), node("Cast", "", ["y"], ["yf"], to_float), node("MatMul", "", ["xf", "m.w"], ["p"]),
+             node("Add", "", ["p", "table"], ["q"]), node("Sub", "", ["q", "yf"], ["r"]), node("ReduceSum", "", ["r"], ["loss"], NO_DIMS)]
+    return onnx_file(nodes, initializers=[tensor("m.w", (8, 8)), tensor("table", (40, 8))],
+                     inputs=[value_info("x", (40, 8), 7), value_info("y", (40, 8), 7)], outputs=[value_info("loss", [])])
 
 
 def crc32c(data):
@@ -144,10 +164,40 @@ def bad_models(c):
     c.zbc("unknown format", c.write("model.bin", b"1234"), 2, r"model\.bin", r"\.onnx")
     c.zbc("unknown operator", c.write("op.onnx", model(op="MatMull")), 1, "MatMull", "first_node", r"nearest.*MatMul")
     c.zbc("dynamic dimension", c.write("dynamic.onnx", model(x=("batch", 8))), 1, "batch", "'x'|x")
+    for size, wanted in ((0, "0"), (2 ** 64 - 1, "-1")):
+        c.zbc(f"dimension of {wanted}", c.write("size.onnx", model(x=(size, 8))), 1, f"input 'x' has the dimension {wanted} .dimension 0., expected 1")
+    for name, types, text in (("a half model", (10, 10, 10), "the loss 'loss' has the element type float16"),
+                              ("a double model", (11, 11, 11), "the loss 'loss' has the element type double"),
+                              ("a bfloat16 input", (16, 1, 1), "input 'x' has the element type bfloat16"),
+                              ("half weights", (1, 10, 1), "parameter 'm.w' has the element type float16"),
+                              ("double weights", (1, 11, 1), "parameter 'm.w' has the element type double")):
+        c.zbc(name, c.write("types.onnx", model(types=types)), 1, text, r"hint: export the model in float32 \(model\.float\(\)\);.* int64, int32 and bool are supported")
+    axis = field(5, field(1, "axis") + field(20, 1) + varint(2 << 3 | 5) + struct.pack("<f", 1.5))
+    c.zbc("attribute of another type", c.write("axis.onnx", model(more_nodes=[node("Softmax", "soft", ["y"], ["z"], axis)])), 1, "soft",
+          r"attribute 'axis' has the wrong type: expected an integer, got a float \(1\.5\)")
+    c.zbc("input that is declared otherwise than its initializer", c.write("default.onnx", model(more_inputs=[value_info("m.w", (4, 4))])), 1,
+          "'m.w' is declared as 4x4xfloat32, but its initializer is 8x8xfloat32")
+    c.zbc("input of another type than its initializer", c.write("default.onnx", model(more_inputs=[value_info("m.w", (8, "n"), 7)])), 1, "8xnxint64")
+    listed = c.write("listed.onnx", model(more_inputs=[value_info("m.w", (8, "n"))]))
+    c.suite.check(c.suite.run("zbc", listed, "-o", c.path("listed")).returncode == 0, "zbc: an input that is an initializer compiles")
+    control_characters(c)
     c.zbc("rank of a weight", c.write("rank.onnx", model(weight=(8,), op="Gemm")), 1, "first_node|m.w", hint=False)
     c.zbc("shape of a weight", c.write("shape.onnx", model(weight=(9, 8))), 1, "first_node", "9", hint=False)
     c.zbc("no scalar output", c.write("scalar.onnx", model(reduce=False)), 1, "scalar")
     c.zbc("opset of the future", c.write("opset.onnx", model(opset=99)), 1, "99")
+
+
+def control_characters(c):
+    """Names of strangers must not command the terminal."""
+    red = "m.\x1b[31mred\x07\u009b"
+    path = c.write("red.onnx", model(name=red))
+    runs = [c.suite.run("zbc", path, "-o", c.path("red")), c.suite.run("zb-run", c.path("red"), "--print-plan"),
+            c.suite.run("zbc", path, "-o", c.path("red2"), "--freeze", "*", "--train", "no"),
+            c.suite.run("zbc", c.write("red2.onnx", model(name=red, weight=(9, 8))), "-o", c.path("red2"))]
+    c.suite.check([run.returncode for run in runs] == [0, 0, 1, 1], f"names with control characters: {[run.returncode for run in runs]}")
+    said = "".join(run.stdout + run.stderr for run in runs)
+    c.suite.check(not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", said), "control characters in names reach the terminal")
+    c.suite.check(runs[0].stdout.count(r"m.\x1b[31mred\x07\xc2\x9b") == 1, f"names with control characters in the table: {runs[0].stdout!r}")
 
 
 def bad_options(c):
@@ -330,8 +380,26 @@ def broken_plans(c):
     for name, data in (("cut weights", weights[:-5]), ("empty weights", b""), ("weights with a huge header", b"\xff" * 8 + weights[8:])):
         c.write("broken/weights.safetensors", data)
         c.expect(f"zb-run: {name}", c.suite.run("zb-run", *words), 1, "weights", hint=False)
+    bad_constants(c)
     os.remove(c.path("broken/weights.safetensors"))
     c.expect("zb-run: no weights", c.suite.run("zb-run", *words), 4, "weights", hint=False)
+
+
+def bad_constants(c):
+    """The constants that a plan needs and does not hold."""
+    table, place = c.path("table"), c.path("table/constants.safetensors")
+    c.suite.compile(c.write("table.onnx", table_model()), table)
+    words = (table, "--data", "text:" + common.CORPUS, "--steps", 1)
+    c.suite.check(c.suite.run("zb-run", *words).returncode == 0, "zb-run: a plan with constants")
+    with open(place, "rb") as file:
+        good = file.read()
+    other = good.replace(b'"table"', b'"tabel"')
+    for name, data, text in (("cut", good[:-1], "ends at byte"), ("garbage", b"\xa5" * len(good), "the header"), ("empty", b"", "too few"),
+                             ("other", other, "no value for the constant 'table'"), ("reshaped", good.replace(b"[40,8]", b"[8,40]"), "is 8x40xf32")):
+        c.write("table/constants.safetensors", data)
+        c.expect(f"zb-run: {name} constants", c.suite.run("zb-run", *words), 1, text, hint=name in ("garbage", "other"))
+    os.remove(place)
+    c.expect("zb-run: no constants", c.suite.run("zb-run", *words), 4, r"constants\.safetensors", "expected: the folder as zbc wrote it", hint=False)
 
 
 def main():

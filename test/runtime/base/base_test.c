@@ -116,6 +116,19 @@ static void test_status(void) {
   CU_ASSERT_PTR_NULL(zb_status_first(several, 1));
 }
 
+/* Names of strangers do not reach the terminal's control: escape, bell, delete, C1 as UTF-8 has it; tabs, line ends and letters do. */
+static void test_control_characters(void) {
+  zb_status status = ZB_ERROR(INVALID, "'%s' is unknown", "\x1b[31mred\a\x7f\xc2\x9b\xc2\xb5\tend");
+  status = zb_status_note(status, "%s", "a\rb");
+  status = zb_status_hint(status, "%s", "\x01");
+  CU_ASSERT_STRING_EQUAL(zb_status_text(status), "error: '\\x1b[31mred\\x07\\x7f\\xc2\\x9b\xc2\xb5\tend' is unknown\n"
+                                                 "  note: a\\x0db\n  hint: \\x01\n");
+  zb_status_free(status);
+  char *shown = zb_shown("\xc2");
+  CU_ASSERT_STRING_EQUAL(shown, "\xc2");
+  zb_free(shown);
+}
+
 /* Whatever allocation fails, a status says something and can be freed. */
 static void test_status_without_memory(void) {
   for (uint64_t n = 1; n <= 12; ++n) {
@@ -150,5 +163,6 @@ static void test_attrs(void) {
 }
 
 SUITE_MAIN("base", {"allocation", test_allocation}, {"fail the n-th", test_fail_the_nth}, {"dtypes", test_dtypes},
-           {"shapes", test_shapes}, {"status", test_status}, {"status without memory", test_status_without_memory},
+           {"shapes", test_shapes}, {"status", test_status}, {"control characters", test_control_characters},
+           {"status without memory", test_status_without_memory},
            {"attributes", test_attrs})
