@@ -387,8 +387,10 @@ static void print_header(const zb_session *session, const arguments *args, const
 
 /* ---- Running ---- */
 
-static zb_status save(zb_session *session, const arguments *args) {
+/* *out_saved: steps that are in the folder from now on. */
+static zb_status save(zb_session *session, const arguments *args, int64_t *out_saved) {
   ZB_TRY(zb_session_save(session, args->save));
+  *out_saved = zb_session_steps(session);
   if (!args->json && !args->quiet) printf("saved step %lld to %s\n", (long long)zb_session_steps(session), args->save);
   return NULL;
 }
@@ -401,7 +403,7 @@ static zb_status interrupted(const zb_session *session, const arguments *args, b
                         args->save ? "nothing was saved: no step was made" : "nothing was saved: no --save was given");
 }
 
-static zb_status make_steps(zb_session *session, const arguments *args, bool *out_stopped) {
+static zb_status make_steps(zb_session *session, const arguments *args, bool *out_stopped, int64_t *out_saved) {
   int64_t last = zb_session_steps(session) + args->steps;
   bool stopping = false;
   if (signals_seen) zb_session_stop(session); /* it came while the session was made: one step, so that all processes hear of it */
@@ -413,16 +415,16 @@ static zb_status make_steps(zb_session *session, const arguments *args, bool *ou
     if (!args->quiet || final)
       ZB_TRY(args->json ? print_step_json(session, args, &result) : print_step_text(session, args, &result, last));
     if (args->save && !final && args->save_every && zb_session_steps(session) % args->save_every == 0)
-      ZB_TRY(save(session, args));
+      ZB_TRY(save(session, args, out_saved));
     ZB_TRY(flush_output());
     *out_stopped = stopping;
   }
   return NULL;
 }
 
-static zb_status finish(zb_session *session, const arguments *args, int64_t first, bool stopped) {
+static zb_status finish(zb_session *session, const arguments *args, int64_t first, bool stopped, int64_t *out_saved) {
   bool any = zb_session_steps(session) > first;
-  if (any && args->save) ZB_TRY(save(session, args));
+  if (any && args->save) ZB_TRY(save(session, args, out_saved));
   if (any && args->timeline) ZB_TRY(zb_session_timeline(session, args->timeline));
   if (any && args->trace) ZB_TRY(zb_session_trace(session, args->trace));
   if (any && args->profile_ops) ZB_TRY(print_profile(session, args));
@@ -481,14 +483,16 @@ static zb_status train(const arguments *args, bool *out_printed) {
     zb_session_destroy(session);
     return ZB_ERROR(IO, "cannot open the null device: %s", strerror(errno));
   }
-  int64_t first = zb_session_steps(session);
+  int64_t first = zb_session_steps(session), saved = -1;
   bool stopped = false;
   running_session = session;
   print_header(session, args, bootstrap.launcher);
-  zb_status status = make_steps(session, args, &stopped);
-  if (!status) status = finish(session, args, first, stopped);
+  zb_status status = make_steps(session, args, &stopped, &saved);
+  if (!status) status = finish(session, args, first, stopped, &saved);
   running_session = NULL;
   bool common = zb_status_code(status) == ZB_INTERRUPTED; /* the end that all processes come to */
+  if (status && !common && saved >= 0)
+    status = zb_status_note(status, "the last save is that of step %lld: --resume '%s' goes on from there", (long long)saved, args->save);
   *out_printed = status && !zb_status_told(status); /* now: the launcher may end this process when another one ends */
   if (*out_printed && !(common && info.process > 0)) print_error(status);
   if (status && !common) zb_session_abort(session, zb_status_message(status));

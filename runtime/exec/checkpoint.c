@@ -23,6 +23,7 @@
 #define OPTIMIZER_INDEX "optimizer.safetensors.index.json"
 #define FORMAT "zb-checkpoint-1"
 enum { NAME_BYTES = 64 };
+static const int64_t count_most = INT64_C(1) << 53; /* of steps and rows: what is added to them does not overflow */
 
 /* What all files of one save have in common. */
 static const char *const common_keys[] = {"zb.format", "zb.model_hash", "zb.optimizer", "zb.step", "zb.data_position", NULL};
@@ -364,9 +365,9 @@ static zb_status number_of(const zb_store *store, const char *key, const char *f
   char *end = NULL;
   errno = 0;
   long long value = text ? strtoll(text, &end, 10) : -1;
-  if (!text || end == text || *end || errno || value < 0)
-    return ZB_ERROR(INVALID, "the checkpoint in '%s' has no valid '%s': got '%s'", folder, key,
-                    text ? text : "nothing");
+  if (!text || end == text || *end || errno || value < 0 || value > count_most)
+    return ZB_ERROR(INVALID, "the checkpoint in '%s' has no valid '%s': expected a whole number from 0 to %" PRId64 ", got '%s'", folder, key,
+                    count_most, text ? text : "nothing");
   *out = value;
   return NULL;
 }
@@ -431,11 +432,34 @@ static zb_status check_model(const char *folder, const zb_plan *plan, const zb_c
   return status;
 }
 
+/* Whether the lines "adamw:lr=..." name the same optimizer; its settings may differ. */
+static bool same_optimizer(const char *a, const char *b) {
+  size_t length = strcspn(a, ":");
+  return strcspn(b, ":") == length && memcmp(a, b, length) == 0;
+}
+
+static bool has_states(const zb_plan *plan, const zb_store *optimizer) {
+  for (int rank = 0; rank < plan->rank_count; ++rank)
+    for (int i = 0; i < plan->ranks[rank].state_count; ++i)
+      if (!zb_store_find(optimizer, plan->ranks[rank].states[i].name)) return false;
+  return true;
+}
+
+/* A run goes on with the optimizer that it began with. Another rate is fine; another optimizer, or one that needs what was not saved, is not. */
+static zb_status check_optimizer(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint) {
+  const char *saved = zb_store_metadata(checkpoint->optimizer, "zb.optimizer"), *wanted = plan->optimizer;
+  if (!saved || !wanted || strcmp(saved, wanted) == 0) return NULL;
+  if (same_optimizer(saved, wanted) && has_states(plan, checkpoint->optimizer)) return NULL;
+  return zb_status_hint(ZB_ERROR(INVALID, "the checkpoint in '%s' was saved with the optimizer '%s', the plan wants '%s'", folder, saved, wanted),
+                        "compile the plan with zbc --optimizer '%s'", saved);
+}
+
 static zb_status open_from(const char *folder, const zb_plan *plan, zb_checkpoint *out) {
   int64_t optimizer_step = 0;
   ZB_TRY(open_store(folder, WEIGHTS_FILE, WEIGHTS_INDEX, &out->weights));
   ZB_TRY(open_store(folder, OPTIMIZER_FILE, OPTIMIZER_INDEX, &out->optimizer));
   ZB_TRY(check_model(folder, plan, out));
+  ZB_TRY(check_optimizer(folder, plan, out));
   ZB_TRY(number_of(out->weights, "zb.step", folder, &out->step));
   ZB_TRY(number_of(out->optimizer, "zb.step", folder, &optimizer_step));
   ZB_TRY(number_of(out->optimizer, "zb.data_position", folder, &out->data_position));

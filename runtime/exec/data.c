@@ -195,7 +195,8 @@ static int64_t token_at(const zb_data *data, int64_t index) {
 static int64_t row_start(const zb_data *data, int input, int64_t step, int micro_batch, int64_t row) {
   int64_t batch = (step - data->params.first_step) * data->params.plan->micro_batches + micro_batch;
   int64_t index = data->params.first_row + batch * data->rows + row;
-  int64_t start = (int64_t)((uint64_t)index * (uint64_t)data->length % (uint64_t)(data->tokens - data->length - 1));
+  uint64_t starts = (uint64_t)(data->tokens - data->length - 1);
+  int64_t start = (int64_t)((uint64_t)index % starts * (uint64_t)data->length % starts);
   return start + (data->roles[input] == ROLE_SHIFTED ? 1 : 0);
 }
 

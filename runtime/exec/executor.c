@@ -274,7 +274,7 @@ static zb_status take_loss(zb_executor *e, const zb_plan_job *job, float loss) {
   return zb_status_hint(
       ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step + 1, job->micro_batch,
                isnan(loss) ? "not a number" : "infinite"),
-      "lower the learning rate, or look at the data of that step; the last saved checkpoint is whole");
+      "lower the learning rate, or look at the data of that step");
 }
 
 static zb_status run_report(zb_executor *e, const zb_plan_job *job) {

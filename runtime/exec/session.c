@@ -464,7 +464,7 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   memset(out, 0, sizeof *out);
   if (session->failed)
     return zb_status_hint(ZB_ERROR(RUNTIME, "this session ended with a failed step"),
-                          "resume from the last checkpoint");
+                          "make a new one, with a checkpoint to resume from if there is one");
   if (atomic_load(&session->interrupted)) {
     zb_session_abort(session, "interrupted");
     return ZB_ERROR(INTERRUPTED, "interrupted before step %lld", (long long)session->steps + 1);

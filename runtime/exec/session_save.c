@@ -67,7 +67,7 @@ static zb_status write_parts(zb_session *session, const char *folder, const zb_c
 zb_status zb_session_save(zb_session *session, const char *folder) {
   if (session->failed)
     return zb_status_hint(ZB_ERROR(RUNTIME, "nothing is saved: the last step failed, so the weights belong to no step"),
-                          "the last saved checkpoint is whole");
+                          "an earlier checkpoint stays whole");
   if (session->params.no_kernels) return ZB_ERROR(USAGE, "a run without kernels has nothing to save");
   copies c = {0};
   zb_checkpoint checkpoint = {.weights = zb_store_create(),

@@ -171,7 +171,8 @@ def bad_models(c):
                               ("a bfloat16 input", (16, 1, 1), "input 'x' has the element type bfloat16"),
                               ("half weights", (1, 10, 1), "parameter 'm.w' has the element type float16"),
                               ("double weights", (1, 11, 1), "parameter 'm.w' has the element type double")):
-        c.zbc(name, c.write("types.onnx", model(types=types)), 1, text, r"hint: export the model in float32 \(model\.float\(\)\);.* int64, int32 and bool are supported")
+        c.zbc(name, c.write("types.onnx", model(types=types)), 1, text,
+              r"hint: export the model in float32 \(model\.float\(\)\);.* int64, int32 and bool are supported")
     axis = field(5, field(1, "axis") + field(20, 1) + varint(2 << 3 | 5) + struct.pack("<f", 1.5))
     c.zbc("attribute of another type", c.write("axis.onnx", model(more_nodes=[node("Softmax", "soft", ["y"], ["z"], axis)])), 1, "soft",
           r"attribute 'axis' has the wrong type: expected an integer, got a float \(1\.5\)")
@@ -293,11 +294,15 @@ def not_a_number(c):
     done = len(process.stdout.splitlines())
     c.expect("zb-run: loss that becomes NaN", process, 4, f"the loss of step {done + 1}, ", "loss")
     c.suite.check(done < 10, "zb-run: stops at the step whose loss is no number")
+    c.suite.check("save" not in process.stderr, f"zb-run: nothing was saved before the loss became NaN: {process.stderr}")
     process = c.suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 10)
     lines = [line for line in process.stdout.splitlines() if line.startswith("step ")]
     c.expect("zb-run: the step without a loss is the one after the last line", process, 4, f"the loss of step {len(lines) + 1}, ")
     c.suite.check(lines and lines[-1].startswith(f"step {len(lines)}/10 "), f"zb-run: lines count steps from 1, got {lines}")
+    c.suite.check("save" not in process.stderr, f"zb-run: a run without --save has no saved state: {process.stderr}")
     c.no_files("zb-run: loss that becomes NaN", saved)
+    process = c.suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 10, "--save", saved, "--save-every", 1)
+    c.expect("zb-run: loss that becomes NaN after a save", process, 4, f"note: the last save is that of step {done}: --resume '.*nan-saved' goes on")
 
 
 def interrupted(c):

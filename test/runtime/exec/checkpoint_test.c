@@ -210,6 +210,73 @@ static void test_checkpoint_of_another_model(void) {
   tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_INVALID, "optimizer.safetensors");
 }
 
+/* Gives both files of a checkpoint another value of a key. */
+static void set_metadata(const char *folder, const char *key, const char *value) {
+  static const char *const names[] = {"weights", "optimizer"};
+  for (int i = 0; i < 2; ++i) {
+    char path[700];
+    zb_store *store = NULL;
+    snprintf(path, sizeof path, "%s/%s.safetensors", folder, names[i]);
+    TINY_OK(zb_store_open(path, &store));
+    TINY_OK(zb_store_set_metadata(store, key, value));
+    TINY_OK(zb_store_write(store, path));
+    zb_store_destroy(store);
+  }
+}
+
+/* Another optimizer, or one that needs what was not saved, cannot go on; another rate can. */
+static void test_other_optimizer(void) {
+  char folder[600];
+  double losses[1];
+  zb_session *session = NULL;
+  zb_session_params params = {.data = tiny_data()};
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  run(session, 1, losses);
+  TINY_OK(zb_session_save(session, tiny_path(folder, "optimizer")));
+  zb_session_destroy(session);
+  params.resume = folder;
+  zb_plan *plan = tiny_plan();
+  plan->optimizer = "sgd:lr=1";
+  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID,
+              "was saved with the optimizer 'adamw:lr=0.01', the plan wants 'sgd:lr=1'");
+  plan = tiny_plan();
+  plan->optimizer = "adamw:lr=0.02";
+  plan->ranks[1].states[0].name = "head.weight.max_exp_avg_sq";
+  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "the plan wants 'adamw:lr=0.02'");
+  plan = tiny_plan();
+  plan->optimizer = "adamw:lr=0.02";
+  TINY_OK(tiny_session(&params, plan, false, &session));
+  zb_session_destroy(session);
+}
+
+/* A number of steps or rows near the end of its type is an error, not an overflow; 2^53 of each goes on. */
+static void test_too_many_steps(void) {
+  static const struct {
+    const char *key, *first;
+  } rows[] = {{"zb.step", "1"}, {"zb.data_position", "8"}};
+  char folder[600];
+  zb_session *session = NULL;
+  zb_session_params params = {.data = tiny_data()};
+  double losses[1];
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  run(session, 1, losses);
+  TINY_OK(zb_session_save(session, tiny_path(folder, "steps")));
+  zb_session_destroy(session);
+  params.resume = folder;
+  for (int i = 0; i < 2; ++i) {
+    static const char *const wrong[] = {"9223372036854775807", "9007199254740993", "-1", "", "1e3"};
+    for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; ++k) {
+      set_metadata(folder, rows[i].key, wrong[k]);
+      tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_INVALID, "expected a whole number from 0 to 9007199254740992, got ");
+    }
+    set_metadata(folder, rows[i].key, "9007199254740992");
+    TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+    run(session, 1, losses);
+    zb_session_destroy(session);
+    set_metadata(folder, rows[i].key, rows[i].first);
+  }
+}
+
 int main(void) {
   static CU_TestInfo tests[] = {
       {"resume is bitwise", test_resume_is_bitwise},
@@ -218,6 +285,8 @@ int main(void) {
       {"after a crash", test_after_a_crash},
       {"a folder with other files", test_folder_with_other_files},
       {"a checkpoint of another model", test_checkpoint_of_another_model},
+      {"a checkpoint of another optimizer", test_other_optimizer},
+      {"too many steps", test_too_many_steps},
       CU_TEST_INFO_NULL,
   };
   return tiny_run("checkpoint", tests);
