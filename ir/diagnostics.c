@@ -129,7 +129,7 @@ static void add_diagnostic(zb_text *text, handler_state *state, MlirDiagnostic d
   zb_text_init(&prefix);
   mlirDiagnosticPrint(diagnostic, add_chunk, &message);
   add_place(&prefix, &at);
-  const char *body = message.data ? message.data : "";
+  const char *body = message.failed ? "out of memory while reporting an error" : message.data ? message.data : "";
   const char *split = strstr(body, "\nhint: ");
   size_t length = split ? (size_t)(split - body) : strlen(body);
   bool cut = is_note && length > NOTE_BYTES_MAX;

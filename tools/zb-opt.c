@@ -1,5 +1,6 @@
 // zb-opt: run passes on MLIR text, as mlir-opt does. Tests: test/passes, test/tools/zb-opt-options.test.
 
+#include "tools/memory.h"
 #include "zb/compiler.h"
 
 #include <errno.h>
@@ -158,6 +159,7 @@ static zb_status flush_output(void) {
 }
 
 int main(int count, char **arguments) {
+  zb_end_without_memory("zb-opt");
   signal(SIGXFSZ, SIG_IGN); // a file that grows past a limit is a failed write, not the end of the program
   command_line c = {.params = {.input = "-", .write = write_out, .context = stdout}};
   for (int i = 1; i < count; ++i)

@@ -1,6 +1,7 @@
 // zbc: compiles a serialized training graph into a folder that zb-run trains. Only the public API.
 // Tests: test/tools/zbc-*.test, test/e2e/bad_input.py.
 
+#include "tools/memory.h"
 #include "zb/compiler.h"
 
 #include <errno.h>
@@ -337,6 +338,7 @@ static zb_status compile(options *o) {
 }
 
 int main(int count, char **words) {
+  zb_end_without_memory("zbc");
   signal(SIGXFSZ, SIG_IGN); // a file that grows past a limit is a failed write, not the end of the program
   options o = {.params = ZB_COMPILE_PARAMS_INIT};
   zb_status status = parse(count, words, &o), written = NULL;

@@ -110,6 +110,11 @@ static MlirValue parameter_argument(zb_onnx *im, zb_onnx_value *value) {
     return (MlirValue){NULL};
   }
   zb_status status = zb_store_add(im->weights, value->name, &shape, data, true);
+  if (zb_status_code(status) == ZB_MEMORY) {
+    zb_status_free(status);
+    zb_onnx_memory(im);
+    return (MlirValue){NULL};
+  }
   if (status) {
     zb_onnx_fail(im, zb_status_hint_text(status), "initializer '%s': %s", value->name, zb_status_message(status));
     zb_status_free(status);

@@ -407,8 +407,33 @@ def bad_constants(c):
     c.expect("zb-run: no constants", c.suite.run("zb-run", *words), 4, r"constants\.safetensors", "expected: the folder as zbc wrote it", hint=False)
 
 
+def out_of_memory(c):
+    """Whatever allocation fails, MLIR's too: status 4, a message, no files. Limits are above what the loader needs on this machine."""
+    def limited(megabytes, *words):
+        return c.suite.run("zbc", *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20)))
+
+    if limited(4096, "--version").returncode:
+        print("     zbc: out of memory: not tried, this build does not start in 4 GiB of address space")
+        return
+    low, high = 16, 4096  # the least that it starts in
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if limited(middle, "--version").returncode == 0 else (middle, high)
+    sys.path.insert(0, os.path.join(common.SOURCE, "test", "bench"))
+    import gpt
+    large = c.write("large.mlir", gpt.program(gpt.Size(layers=150, dim=16, heads=2, seq=8, batch=1, vocab=32)))
+    ended = []
+    for more in (1, 2, 4, 8, 12, 16, 24, 32):
+        process = limited(high + more, large, "-o", c.path("large"), "--ranks", 4, "--micro-batches", 16)
+        ended.append(process.returncode)
+        good = process.returncode == 4 and re.search("out of memory|[Cc]annot allocate memory", process.stderr)
+        c.suite.check(good or process.returncode == 0, f"zbc in {high + more} MiB: exit {process.returncode}: {process.stderr[-500:]}")
+    c.no_files("zbc: out of memory", c.path("large"))
+    c.suite.check(ended.count(4) >= 4, f"zbc: small limits are too little: {ended}")
+
+
 def main():
-    groups = (bad_models, bad_options, bad_runs, not_a_number, interrupted, full_disk, broken_plans)
+    groups = (bad_models, bad_options, bad_runs, not_a_number, interrupted, full_disk, broken_plans, out_of_memory)
     options = common.arguments(__doc__)
     suite = common.Suite(options.bin)
     with common.scratch() as folder:

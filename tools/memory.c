@@ -1,0 +1,44 @@
+/* See memory.h. MLIR's C API has no way to be told of a failed allocation: its bad-alloc handler is C++, LLVMInstallFatalErrorHandler is not
+ * called for it, and Operation::create writes to what malloc returned. So the crash itself is looked at: when the system refuses a moderate
+ * piece of memory in that moment, memory is what was missing. Only calls that a signal handler may make.
+ * Tests: test/e2e/bad_input.py (out_of_memory). */
+#include "tools/memory.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "zb/status.h"
+
+enum { PROBE_BYTES = 256 << 20 }; /* a table that doubles asks for as much at once */
+
+static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS};
+enum { CRASH_COUNT = sizeof crashes / sizeof crashes[0] };
+
+/* Signal handlers get no argument of ours. */
+static struct sigaction before[CRASH_COUNT];
+static const char *program;
+
+static void say(const char *text) {
+  if (write(STDERR_FILENO, text, strlen(text)) < 0) return; /* there is nobody else to tell */
+}
+
+static void on_crash(int number) {
+  void *probe = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED) {
+    say(program);
+    say(": error: out of memory\n  hint: raise the limit of the process (ulimit -v), or give the machine or its container more\n");
+    _exit(4);
+  }
+  munmap(probe, PROBE_BYTES);
+  for (int i = 0; i < CRASH_COUNT; ++i) /* it happens again when this returns, and is whoever's it was */
+    if (crashes[i] == number) sigaction(number, &before[i], NULL);
+}
+
+void zb_end_without_memory(const char *name) {
+  struct sigaction action = {.sa_handler = on_crash};
+  sigemptyset(&action.sa_mask);
+  program = name;
+  for (int i = 0; i < CRASH_COUNT; ++i) sigaction(crashes[i], &action, &before[i]);
+}
