@@ -102,6 +102,14 @@ def main():
         for name in ("embed.c", "run.c", "CMakeLists.txt"):
             shutil.copy(os.path.join(HERE, name), project)
 
+        for name in ("zb", "zb-runtime"):
+            values = {key: subprocess.run(["pkg-config", "--variable", key, name], env=environment, capture_output=True, text=True).stdout.strip()
+                      for key in ("prefix", "libdir", "includedir")}
+            # Blanks of a path come back escaped.
+            found = {key: os.path.realpath(value.replace("\\ ", " ")) for key, value in values.items() if value}
+            right = {"prefix": os.path.realpath(prefix), "libdir": os.path.realpath(libraries), "includedir": os.path.realpath(os.path.join(prefix, "include"))}
+            check("pkg-config --variable of %s" % name, found == right, "%s, expected %s" % (values, right))
+
         # The losses that the installed programs give.
         plan = os.path.join(work, "plan")
         ok, _, text = run(["zbc", MODEL, "-o", plan, "--ranks", "2", "--micro-batches", "4"], environment, work)

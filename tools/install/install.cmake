@@ -26,11 +26,14 @@ endfunction()
 function(zb_pkg_config name description)
   file(RELATIVE_PATH up /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
   file(WRITE ${CMAKE_BINARY_DIR}/${name}.pc "prefix=\${pcfiledir}/${up}
+libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}
+includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}
+
 Name: ${name}
 Description: ${description}
 Version: ${PROJECT_VERSION}
-Cflags: -I\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}
-Libs: -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -l${name}
+Cflags: -I\${includedir}
+Libs: -L\${libdir} -l${name}
 ")
   install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
