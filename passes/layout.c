@@ -85,6 +85,8 @@ static const struct {
     {"matmul", takes_matrix},
     {"attention", takes_dense_last},
     {"attention_grad", takes_dense_last},
+    {"rotary", takes_dense_last},
+    {"rotary_grad", takes_dense_last},
 };
 
 static bool reader_takes(const zb_op_def *def, const zb_shape *shape, const zb_layout *layout) {

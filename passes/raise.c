@@ -2,9 +2,11 @@
 //
 //   0.5 * x * (1 + tanh(..x..))                        zb.gelu {tanh}
 //   x * sigmoid(x)                                     zb.silu
+//   silu(x) * y                                        zb.swiglu
 //   scale * x / sqrt(mean(x^2) + eps)                  zb.rms_norm      (and zb.layer_norm)
 //   matmul(softmax(matmul(q, k^T) * s + mask), v)      zb.attention
-//   matmul(x, w) + bias                                zb.matmul with three operands   (what no other pattern took)
+//   x * cos + (-x[d/2:], x[:d/2]) * sin               zb.rotary        (what no other pattern took)
+//   matmul(x, w) + bias                                zb.matmul with three operands   (likewise)
 //   pow(x, 2)                                          mul(x, x)                       (likewise)
 //
 // A pattern is tried at every op as its last one, in program order, so inner patterns come first. A value inside of a pattern that
@@ -18,6 +20,9 @@
 
 #include <string.h>
 
+// The groups, for people; the table below has the patterns.
+#define GROUPS "gelu, silu, swiglu, norm, attention, rotary, bias, power"
+
 // Patterns by group; `last` ones run in a second walk, after all others had their chance.
 static const struct {
   const char *group;
@@ -26,10 +31,12 @@ static const struct {
 } patterns[] = {
     {"gelu", zb_raise_gelu, false},
     {"silu", zb_raise_silu, false},
+    {"swiglu", zb_raise_swiglu, false}, // of what "silu" made, or an importer
     {"norm", zb_raise_layer_norm, false}, // before rms_norm: it is one of x - mean(x)
     {"norm", zb_raise_rms_norm, false},
     {"norm", zb_raise_norm_bias, false},
     {"attention", zb_raise_attention, false},
+    {"rotary", zb_raise_rotary, true}, // after attention, which moves it through transposes
     {"bias", zb_raise_bias, true}, // after attention, whose masks are added to products too
     {"power", zb_raise_power, true},
 };
@@ -59,7 +66,7 @@ static zb_result check_groups(zb_pass *pass, MlirOperation function, const char 
     memcpy(name, at, length);
     name[length] = '\0';
     const char *nearest = zb_nearest(name, names, PATTERN_COUNT);
-    return zb_pass_option_error(pass, function, "only", "known: gelu, silu, norm, attention, bias, power", "zb-raise has no pattern '%s'%s%s%s",
+    return zb_pass_option_error(pass, function, "only", "known: " GROUPS, "zb-raise has no pattern '%s'%s%s%s",
                                 name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
   }
   return ZB_OK;
@@ -111,13 +118,13 @@ cleanup:
 }
 
 static const zb_option_def options[] = {
-    {"only", "", "raise only these: a list of gelu, silu, norm, attention, bias, power"},
+    {"only", "", "raise only these: a list of " GROUPS},
     {0},
 };
 
 const zb_pass_def zb_pass_raise = {
     .name = "zb-raise",
-    .summary = "put one op in the place of what exporters take apart: GELU, SiLU, norms, attention, products with a bias",
+    .summary = "put one op in the place of what exporters take apart: GELU, SiLU, SwiGLU, norms, attention, rotary embeddings, products with a bias",
     .options = options,
     .requires_level = "graph",
     .run = run,

@@ -1,4 +1,4 @@
-// Activations of zb-raise: GELU (tanh and erf forms), SiLU, and powers with a small constant exponent.
+// Activations of zb-raise: GELU (tanh and erf forms), SiLU, its gate of another value (SwiGLU), and powers with a small constant exponent.
 
 #include "passes/raise_match.h"
 
@@ -88,6 +88,24 @@ zb_raised zb_raise_silu(const zb_raise_context *context, MlirOperation root) {
     zb_builder builder = zb_builder_marked(root, root, &mark);
     zb_attr attribute = zb_float("alpha", alpha);
     return zb_raise_finish(&builder, root, zb_build(&builder, "silu", &x, 1, &attribute, alpha == 1 ? 0 : 1));
+  }
+  return ZB_RAISED_NOT;
+}
+
+// silu(gate) * up of one type. The gradient computes silu(gate) again, so nobody keeps it.
+zb_raised zb_raise_swiglu(const zb_raise_context *context, MlirOperation root) {
+  (void)context;
+  if (!zb_op_is(root, "zb.mul")) return ZB_RAISED_NOT;
+  for (int side = 0; side < 2; ++side) {
+    MlirOperation silu = zb_inner(mlirOperationGetOperand(root, side), "zb.silu");
+    zb_op_view view;
+    zb_op_view_storage storage;
+    if (mlirOperationIsNull(silu) || !zb_op_view_get(silu, &view, &storage) || zb_attr_float(&view.attrs, "alpha", 1) != 1) continue;
+    MlirValue operands[] = {mlirOperationGetOperand(silu, 0), mlirOperationGetOperand(root, 1 - side)};
+    if (!mlirTypeEqual(mlirValueGetType(operands[0]), mlirValueGetType(operands[1]))) continue;
+    MlirNamedAttribute mark;
+    zb_builder builder = zb_builder_marked(root, root, &mark);
+    return zb_raise_finish(&builder, root, zb_build(&builder, "swiglu", operands, 2, NULL, 0));
   }
   return ZB_RAISED_NOT;
 }

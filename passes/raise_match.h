@@ -22,10 +22,12 @@ bool zb_raise_trainable(const zb_raise_context *context, MlirValue value);
 typedef zb_raised (*zb_raise_pattern)(const zb_raise_context *context, MlirOperation root);
 zb_raised zb_raise_gelu(const zb_raise_context *context, MlirOperation root);
 zb_raised zb_raise_silu(const zb_raise_context *context, MlirOperation root);
+zb_raised zb_raise_swiglu(const zb_raise_context *context, MlirOperation root);
 zb_raised zb_raise_rms_norm(const zb_raise_context *context, MlirOperation root);
 zb_raised zb_raise_layer_norm(const zb_raise_context *context, MlirOperation root);
 zb_raised zb_raise_norm_bias(const zb_raise_context *context, MlirOperation root);
 zb_raised zb_raise_attention(const zb_raise_context *context, MlirOperation root);
+zb_raised zb_raise_rotary(const zb_raise_context *context, MlirOperation root);
 zb_raised zb_raise_bias(const zb_raise_context *context, MlirOperation root);
 zb_raised zb_raise_power(const zb_raise_context *context, MlirOperation root);
 

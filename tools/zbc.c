@@ -43,7 +43,7 @@ typedef struct globs {
   ROW("--weights", TEXT, params.weights, "FILE",                                                                                                  \
       "safetensors with the values of an .mlir model's parameters (default: drawn at random)")                                                    \
   ROW("--precision", PRECISION, params.precision, "NAME", "what values are computed and kept in:")                                               \
-  ROW("--no-raise", FLAG, params.no_raise, "", "keep GELU, RMSNorm and attention as the exporter took them apart")                                \
+  ROW("--no-raise", FLAG, params.no_raise, "", "keep GELU, RMSNorm, attention and the like as the exporter took them apart")                                \
   ROW("--csv", TEXT, params.csv, "F.csv", "write the order of the plan, as PyTorch's pipelining reads it")                                        \
   ROW("--timeline", TEXT, params.timeline, "F.svg|.json", "picture of the simulated step")                                                               \
   ROW("--dump-ir", TEXT, params.dump_directory, "DIR", "the program after each pass")                                                             \

@@ -36,10 +36,10 @@ enum { ZB_GROUP_STRIDED, ZB_GROUP_DENSE, ZB_GROUP_REPEATED };
 
 enum { ZB_MAP_OPERANDS = 3, ZB_MAP_THREADS = 256 };
 typedef struct zb_map_args {
-  void *out;
+  void *out, *second; /* the second result of ops that have two */
   const void *in[ZB_MAP_OPERANDS];
   int64_t elements;
-  int32_t group[ZB_MAP_OPERANDS], out_group;
+  int32_t group[ZB_MAP_OPERANDS], out_group, second_group;
   int32_t in_dtype, out_dtype; /* of cast and accumulate, which take any pair */
   int32_t flag, accumulate;
   double a, b;
@@ -57,6 +57,16 @@ typedef struct zb_fill_args {
   int64_t diagonal;
   double a, b; /* start and step; lower and upper */
 } zb_fill_args;
+
+/* rotary and its gradient: rotary.cu. A thread takes a group of the first half of a row, and of the second. */
+typedef struct zb_rotary_args {
+  void *out;
+  const void *x, *cos, *sin;
+  int64_t rows, half, row_groups;          /* row_groups: threads a row */
+  int64_t x_step, cos_step, sin_step;      /* strides of the last dimension */
+  int32_t table_dtype, back, group;        /* group: how x lies; out is dense then too */
+  zb_cuda_dims x_rows, cos_rows, sin_rows; /* the dimensions before it */
+} zb_rotary_args;
 
 /* ---- Moves: move.cu. out[..] = in[..] for two lists of dimensions of equal size ---- */
 

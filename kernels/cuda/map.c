@@ -264,6 +264,25 @@ zb_status zb_cuda_run_accumulate_add(const zb_kernel_call *call, zb_cuda_launche
   return zb_cuda_map_launch(on, zb_cuda_for_float(ZB_FUNCTION_zb_accumulate_add_f32, from), &args, n);
 }
 
+/* ---- Two results ---- */
+
+bool zb_cuda_matches_swiglu_grad(const zb_kernel_call *call) {
+  if (!zb_cuda_complete(call, 3, 2, false) || !zb_cuda_is_float(call->outputs[0].dtype)) return false;
+  zb_dtype dtype = call->outputs[0].dtype;
+  for (int i = 0; i < 3; i++)
+    if (call->inputs[i].dtype != dtype || !zb_tensor_same_shape(&call->inputs[i], &call->outputs[0])) return false;
+  return call->outputs[1].dtype == dtype && zb_tensor_same_shape(&call->outputs[1], &call->outputs[0]);
+}
+
+zb_status zb_cuda_run_swiglu_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  zb_dtype dtype = call->outputs[0].dtype;
+  int n = zb_cuda_group_elements(zb_dtype_bytes(dtype));
+  zb_map_args args = zb_cuda_map_plan(call, 3, n);
+  args.second = call->outputs[1].data;
+  args.second_group = aligned(args.second, n * (int64_t)zb_dtype_bytes(dtype)) ? ZB_GROUP_DENSE : ZB_GROUP_STRIDED;
+  return zb_cuda_map_launch(on, zb_cuda_for_float(ZB_FUNCTION_zb_swiglu_grad_f32, dtype), &args, n);
+}
+
 /* ---- Constants that are computed ---- */
 
 bool zb_cuda_matches_iota(const zb_kernel_call *call) {

@@ -1,5 +1,5 @@
-/* Elementwise ops that are no row of the formulas' tables: is_inf, is_nan, not, bitwise_not, where, cast, accumulate_add; and constants
- * that are computed: iota, triangle. */
+/* Elementwise ops that are no row of the formulas' tables: is_inf, is_nan, not, bitwise_not, where, cast, accumulate_add, swiglu_grad;
+ * and constants that are computed: iota, triangle. */
 #include "kernels/cuda/map.cuh"
 
 template <typename T> ZB_DEVICE void run_is_inf(const zb_map_args &args) {
@@ -25,6 +25,14 @@ template <typename To, typename From> ZB_DEVICE void run_cast(const zb_map_args 
 template <typename T> ZB_DEVICE void run_accumulate(const zb_map_args &args) {
   map<float, T, absent, float>(args, [](float &out, T value, absent, float before) { out = before + value_of(value); });
 }
+/* As kernels/cpu/ref/fused.c. */
+template <typename T> ZB_DEVICE void run_swiglu_grad(const zb_map_args &args) {
+  map_to_two<T>(args, [](T &dgate, T &dup, T gate, T up, T dout) {
+    float x = value_of(gate), d = value_of(dout), share = SIGMOID(x);
+    set(dgate, d * value_of(up) * (share * (1 + x * (1 - share))));
+    set(dup, d * (x * share));
+  });
+}
 
 ZB_MAP_KERNEL(zb_is_inf_f32, run_is_inf<float>(a);)
 ZB_MAP_KERNEL(zb_is_inf_bf16, run_is_inf<bf16>(a);)
@@ -47,6 +55,9 @@ ZB_MAP_KERNEL(zb_cast_f32_f16, run_cast<float, f16>(a);)
 ZB_MAP_KERNEL(zb_accumulate_add_f32, run_accumulate<float>(a);)
 ZB_MAP_KERNEL(zb_accumulate_add_bf16, run_accumulate<bf16>(a);)
 ZB_MAP_KERNEL(zb_accumulate_add_f16, run_accumulate<f16>(a);)
+ZB_MAP_KERNEL(zb_swiglu_grad_f32, run_swiglu_grad<float>(a);)
+ZB_MAP_KERNEL(zb_swiglu_grad_bf16, run_swiglu_grad<bf16>(a);)
+ZB_MAP_KERNEL(zb_swiglu_grad_f16, run_swiglu_grad<f16>(a);)
 
 /* Any type to any type, element by element: floats through double, integers through int64_t. With args.accumulate the value is added
  * to what is there. */

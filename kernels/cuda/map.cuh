@@ -35,6 +35,15 @@ template <int N, int OPERAND, typename T> ZB_DEVICE void load_group(const zb_map
 }
 template <int N, int OPERAND> ZB_DEVICE void load_group(const zb_map_args &, int64_t, int, absent (&)[N]) {}
 
+template <int N, typename T> ZB_DEVICE void store_group(int group, T *to, int count, const T (&from)[N]) {
+  if (count == N && group == ZB_GROUP_DENSE) {
+    *(pack<T, N> *)to = *(const pack<T, N> *)from;
+  } else {
+    for (int i = 0; i < N; i++)
+      if (i < count) to[i] = from[i];
+  }
+}
+
 /* out[i] = f(in0[i], in1[i], in2[i]), f(T &out, A, B, C). */
 template <typename T, typename A, typename B, typename C, typename F> ZB_DEVICE void map(const zb_map_args &a, F f) {
   constexpr int N = 16 / widest<T, A, B, C>::bytes;
@@ -50,13 +59,27 @@ template <typename T, typename A, typename B, typename C, typename F> ZB_DEVICE 
   load_group<N, 2>(a, first, count, z);
   for (int i = 0; i < N; i++)
     if (i < count) f(out[i], x[i], y[i], z[i]);
-  T *to = (T *)a.out + first;
-  if (count == N && a.out_group == ZB_GROUP_DENSE) {
-    *(pack<T, N> *)to = *(pack<T, N> *)out;
-  } else {
-    for (int i = 0; i < N; i++)
-      if (i < count) to[i] = out[i];
-  }
+  store_group(a.out_group, (T *)a.out + first, count, out);
+}
+
+/* The same with two results, all operands of one type: f(T &out, T &second, x, y, z). */
+template <typename T, typename F> ZB_DEVICE void map_to_two(const zb_map_args &a, F f) {
+  constexpr int N = 16 / sizeof(T);
+  int64_t first = global_thread() * N;
+  if (first >= a.elements) return;
+  int count = a.elements - first < N ? (int)(a.elements - first) : N;
+  alignas(16) T x[N];
+  alignas(16) T y[N];
+  alignas(16) T z[N];
+  alignas(16) T out[N];
+  alignas(16) T second[N];
+  load_group<N, 0>(a, first, count, x);
+  load_group<N, 1>(a, first, count, y);
+  load_group<N, 2>(a, first, count, z);
+  for (int i = 0; i < N; i++)
+    if (i < count) f(out[i], second[i], x[i], y[i], z[i]);
+  store_group(a.out_group, (T *)a.out + first, count, out);
+  store_group(a.second_group, (T *)a.second + first, count, second);
 }
 
 /* Long functions of the math library are called, not inlined: a kernel holds 4 to 8 copies of its formula, which took nvcc minutes a

@@ -211,7 +211,7 @@ static void elementwise(void) {
     int operands;
     bool tanh_form;
   } rows[] = {{"add", 2, false},      {"mul", 2, false},  {"exp", 1, false},       {"tanh", 1, false},
-              {"sigmoid", 1, false},  {"silu", 1, false}, {"silu_grad", 2, false}, {"gelu", 1, true},
+              {"sigmoid", 1, false},  {"silu", 1, false}, {"silu_grad", 2, false}, {"swiglu", 2, false}, {"gelu", 1, true},
               {"gelu_grad", 2, true}, {"gelu", 1, false}, {"gelu_grad", 2, false}, {"erf", 1, false},
               {"log", 1, false}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -230,6 +230,13 @@ static void elementwise(void) {
   bench heads = {.op = "mul", .shape = "4x128x8x64 * 128x1x64"};
   input(&heads, F32(4, 128, 8, 64)), input(&heads, F32(128, 1, 64)), output(&heads, F32(4, 128, 8, 64));
   run(&heads);
+  bench gate = {.op = "swiglu_grad", .shape = "512x2048"};
+  input(&gate, F32(512, 2048)), input(&gate, F32(512, 2048)), input(&gate, F32(512, 2048));
+  output(&gate, F32(512, 2048)), output(&gate, F32(512, 2048));
+  run(&gate);
+  bench turn = {.op = "rotary", .shape = "4x128x8x64, 128x1x64"};
+  input(&turn, F32(4, 128, 8, 64)), input(&turn, F32(128, 1, 64)), input(&turn, F32(128, 1, 64)), output(&turn, F32(4, 128, 8, 64));
+  run(&turn);
   bench small = {.op = "add", .shape = "4x128"};
   input(&small, F32(4, 128)), input(&small, F32(4, 128)), output(&small, F32(4, 128));
   run(&small);

@@ -457,6 +457,22 @@ module {
     %r = "zb.cast_grad"(%0) {dtype = "bf16"} : (tensor<4xf32>) -> tensor<4xbf16>
     return
   }
+  func.func @swiglu(%0: tensor<2x4xf32>, %1: tensor<2x4xf32>) {
+    %r = "zb.swiglu"(%0, %1) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+    return
+  }
+  func.func @swiglu_grad(%0: tensor<2x4xf32>, %1: tensor<2x4xf32>, %2: tensor<2x4xf32>) {
+    %r:2 = "zb.swiglu_grad"(%0, %1, %2) : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
+    return
+  }
+  func.func @rotary(%0: tensor<2x3x4x8xbf16>, %1: tensor<3x1x8xf32>, %2: tensor<3x1x8xf32>) {
+    %r = "zb.rotary"(%0, %1, %2) : (tensor<2x3x4x8xbf16>, tensor<3x1x8xf32>, tensor<3x1x8xf32>) -> tensor<2x3x4x8xbf16>
+    return
+  }
+  func.func @rotary_grad(%0: tensor<2x3x4x8xf32>, %1: tensor<3x1x8xf32>, %2: tensor<3x1x8xf32>) {
+    %r = "zb.rotary_grad"(%0, %1, %2) : (tensor<2x3x4x8xf32>, tensor<3x1x8xf32>, tensor<3x1x8xf32>) -> tensor<2x3x4x8xf32>
+    return
+  }
   func.func @reduce_sum(%0: tensor<2x4xf32>) {
     %r = "zb.reduce_sum"(%0) {axes = array<i64: 1>, keepdims = true} : (tensor<2x4xf32>) -> tensor<2x1xf32>
     return

@@ -119,6 +119,10 @@ static const gradient_case cases[] = {
     {"where", {TRUTH("4x2x3"), N("3"), N("2x1")}, {{0}}, 0},
     {"cast", {N("2x3")}, {STRING("dtype", "f64")}, 0},
 
+    {"swiglu", {N("2x3"), N("2x3")}, {{0}}, 0},
+    {"rotary", {N("2x3x2x4"), FIXED("1x3x1x4"), FIXED("1x3x1x4")}, {{0}}, 0},
+    {"rotary", {N("2x3x6"), FIXED("6"), FIXED("6")}, {{0}}, 0},
+
     {"reduce_sum", {N("2x3x4")}, {INTS("axes", 1)}, 0},
     {"reduce_sum", {N("2x3x4")}, {INTS("axes", 2, 0), BOOL("keepdims")}, 0},
     {"reduce_sum", {N("2x3")}, {NO_AXES}, 0},

@@ -54,6 +54,7 @@ static const row rows[] = {
     {"max", 2, -3, 3, 0, 0, NULL, 0, false},
     {"min", 2, -3, 3, 0, 0, NULL, 0, false},
     {"prelu", 2, -3, 3, 0, 0, NULL, 0, false},
+    {"swiglu", 2, -20, 20, 0, 2e-6f, NULL, 0, false},
     {"pow", 2, 0.1f, 3, 0, 2e-7f, NULL, 0, false},
 };
 

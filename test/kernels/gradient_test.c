@@ -161,6 +161,8 @@ static const row rows[] = {
                                                                                 {REAL(-1, 1, 3, 4), INDEX(-4, 4, 2, 6)},
                                                                                 {RESULT(2, 6)},
                                                                                 {INT("axis", 1), INTS("shape", 3, 4)}},
+    {"rotary", "rotary_grad", "d x1 x2", {0, -1}, {REAL(-2, 2, 2, 3, 2, 6), REAL(-2, 2, 3, 1, 6), REAL(-2, 2, 3, 1, 6)}, {RESULT(2, 3, 2, 6)}, {{0}}},
+    {"swiglu", "swiglu_grad", "x0 x1 d", {0, 1, -1}, {REAL(-4, 4, 3, 17), REAL(-2, 2, 3, 17)}, {RESULT(3, 17)}, {{0}}},
     LOSS("mean", SCALAR) LOSS("sum", SCALAR) LOSS("none", RESULT(2, 3)) ATTENTION(1, 3, 3, 2, 2, 3, ABSENT, false)
         ATTENTION(2, 3, 4, 4, 2, 2, ABSENT, true) ATTENTION(1, 4, 2, 2, 1, 3, ABSENT, true)
             ATTENTION(1, 3, 4, 2, 1, 3, REAL(-1, 1, 1, 2, 3, 4), true)};

@@ -1358,6 +1358,82 @@ def bf16():
         part()
 
 
+# ---- Fused -------------------------------------------------------------------------------------------
+
+
+def swiglu64(gate, up):
+    return T.nn.functional.silu(gate) * up
+
+
+def swiglus():
+    for name in ("swiglu", "swiglu_grad"):
+        tolerance(name, *APPROXIMATED)
+    wider = lambda *shape: real(*shape, low=-6, high=6)
+    operands = [(str(s), wider(*s), real(*s), real(*s)) for s in ((), (17, ), (2, 3, 5), (0, 3))]
+    operands += [("transposed", wider(5, 4).T, real(4, 5), real(5, 4).T), ("spaced", wider(4, 10)[:, ::2], real(4, 5), real(4, 10)[:, ::2]),
+                 ("halves of one product", *np.split(wider(3, 14), 2, 1), real(3, 7)),
+                 ("expanded", wider(2, 3), real(2, 3), np.broadcast_to(real(1), (2, 3))),
+                 ("special values", np.array([0, 50, -50, NAN, -0.0], F32), np.array([3, -2, 2, 1, 1], F32), np.ones(5, F32))]
+    for title, gate, up_, dout in operands:
+        case("swiglu", title, [gate, up_], [narrow(swiglu64(wide(gate), wide(up_)))])
+        case("swiglu_grad", title, [gate, up_, dout], gradients(swiglu64, [gate, up_], dout))
+    for dtype, text in (("f32", "large"), ("bf16", "bf16 large")):
+        for shape in ((37, 211), (3, 29, 777)):
+            gate, x, out = R(*shape, dtype=dtype, low=-6, high=6), R(*shape, dtype=dtype), O(*shape, dtype=dtype)
+            random_case("swiglu", f"{text} {shape}", [gate, x], [out])
+            random_case("swiglu_grad", f"{text} {shape}", [gate, x, x], [out, out])
+    gate, x, dout = low(37, low=-6, high=6), low(37), low(37)
+    low_case("swiglu", "row", [gate, x], [down(narrow(swiglu64(wide(up(gate)), wide(up(x))), F64))])
+    low_case("swiglu_grad", "row", [gate, x, dout], [down(d) for d in gradients(swiglu64, [up(gate), up(x)], up(dout))])
+
+
+def rotary64(x, cos, sin):
+    return x * cos + T.cat((-x[..., x.shape[-1] // 2:], x[..., :x.shape[-1] // 2]), -1) * sin
+
+
+def rotaries():
+    """Tables of angles, and tables whose halves differ: the gradient is the transpose then."""
+    for name in ("rotary", "rotary_grad"):
+        tolerance(name, *SUMS)
+
+    def one(title, x, cos, sin, dout):
+        case("rotary", title, [x, cos, sin], [narrow(rotary64(wide(x), wide(cos), wide(sin)))])
+        case("rotary_grad", title, [dout, cos, sin], gradients(lambda t: rotary64(t, wide(cos), wide(sin)), [x], dout))
+
+    for shape, tables in (((6, ), (6, )), ((3, 2), (3, 2)), ((2, 5, 3, 8), (1, 5, 1, 8)), ((2, 5, 3, 8), (5, 1, 8)), ((2, 3, 5, 18), (5, 18)),
+                          ((2, 3, 4), (2, 1, 4)), ((0, 4), (4, )), ((2, 0), (2, 0)), ((3, 64), (3, 64))):
+        one(f"{shape} {tables}", real(*shape), real(*tables), real(*tables), real(*shape))
+    angles = np.outer(np.arange(7), 10.0**-np.arange(3)).astype(F32)
+    angles = np.concatenate([angles, angles], 1).reshape(7, 1, 6)
+    one("angles", real(2, 7, 3, 6), np.cos(angles), np.sin(angles), real(2, 7, 3, 6))
+    one("heads-major", real(2, 7, 3, 6).transpose(0, 2, 1, 3), np.cos(angles)[:, 0], np.sin(angles)[:, 0], real(2, 3, 7, 6))
+    joined = real(2, 7, 3, 3, 8)
+    one("slices of one product", joined[:, :, 0], real(7, 1, 8), real(7, 1, 8), joined[:, :, 1])
+    one("last dimension spaced", real(3, 8)[:, ::2], real(3, 8)[:, ::2], real(3, 4), real(3, 8)[:, ::2])
+    one("tables expanded", real(3, 2, 4), np.broadcast_to(real(1, 1), (3, 1, 4)), np.broadcast_to(real(4), (3, 1, 4)), real(3, 2, 4))
+    one("NaN", np.array([NAN, 1, 2, 3], F32), real(4), real(4), np.array([1, NAN, 2, 3], F32))
+    for dtype, text in (("f32", "large"), ("bf16", "bf16 large")):
+        for shape, tables in (((2, 37, 5, 64), (1, 37, 1, 64)), ((3, 129, 4, 6), (129, 1, 6)), ((2, 3, 70, 130), (70, 130))):
+            for name in ("rotary", "rotary_grad"):
+                for table in ("f32", ) if dtype == "f32" else ("f32", dtype):
+                    random_case(name, f"{text} {shape} {tables} {table}",
+                                [R(*shape, dtype=dtype), R(*tables, dtype=table), R(*tables, dtype=table)], [O(*shape, dtype=dtype)])
+    for tables in (lambda *s: real(*s), lambda *s: low(*s)):
+        x, cos, sin, dout = low(2, 5, 3, 16), tables(1, 5, 1, 16), tables(1, 5, 1, 16), low(2, 5, 3, 16)
+        low_case("rotary", f"tables {SHORT[cos.dtype]}", [x, cos, sin], [down(narrow(rotary64(*(wide(up(a)) for a in (x, cos, sin))), F64))])
+        dx, = gradients(lambda t: rotary64(t, wide(up(cos)), wide(up(sin))), [up(x)], up(dout))
+        low_case("rotary_grad", f"tables {SHORT[cos.dtype]}", [dout, cos, sin], [down(dx)])
+    wrong = ("shape", [real(3), real(3), real(3)], [np.zeros(3, F32)])
+    case("rotary", "odd size", wrong[1], wrong[2], error=wrong[0])
+
+
+def fused():
+    global random
+    random = np.random.Generator(np.random.PCG64(20261122))  # of its own: the cases before keep their numbers
+    swiglus()
+    rotaries()
+
+
 # ---- Files ---------------------------------------------------------------------------------------
 
 
@@ -1383,7 +1459,7 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "cases")
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
-                 losses, attentions, optimizers, bf16, biases):
+                 losses, attentions, optimizers, bf16, biases, fused):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

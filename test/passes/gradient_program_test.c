@@ -224,8 +224,8 @@ static void test_gradients(void) {
 static void test_raised(void) {
   static const struct {
     const char *program;
-    const char *ops[4];
-  } rows[] = {{"mlp", {"zb.gelu", "zb.layer_norm"}}, {"block", {"zb.rms_norm", "zb.attention", "zb.silu"}}};
+    const char *ops[5]; /* ends with NULL */
+  } rows[] = {{"mlp", {"zb.gelu", "zb.layer_norm"}}, {"block", {"zb.rms_norm", "zb.attention", "zb.swiglu", "zb.rotary"}}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
     MlirOperation function;
     MlirModule module = parse(rows[i].program);

@@ -97,6 +97,21 @@ func.func @attention(%x: tensor<2x4xf32> {zb.input = "x"}, %w: tensor<8x4xf32> {
 
 // -----
 
+// What zb-raise fuses: SwiGLU follows its products; a rotary embedding takes bf16 beside its f32 tables, and gives bf16.
+// CHECK-LABEL: func.func @fused
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: {{.*}}, %[[W:[a-z0-9]+]]: {{.*}}, %[[C:[a-z0-9]+]]: tensor<6xf32> {{.*}}, %[[S:[a-z0-9]+]]: tensor<6xf32>
+// CHECK: %[[P:.*]] = "zb.matmul"(%{{.*}}, %{{.*}}) : {{.*}} -> tensor<4x6xbf16>
+// CHECK-NEXT: %[[G:.*]] = "zb.swiglu"(%[[P]], %[[P]]) : (tensor<4x6xbf16>, tensor<4x6xbf16>) -> tensor<4x6xbf16>
+// CHECK-NEXT: "zb.rotary"(%[[G]], %[[C]], %[[S]]) : (tensor<4x6xbf16>, tensor<6xf32>, tensor<6xf32>) -> tensor<4x6xbf16>
+func.func @fused(%x: tensor<4x8xf32> {zb.input = "x"}, %w: tensor<8x6xf32> {zb.param = "l.w"}, %c: tensor<6xf32> {zb.constant = "c"}, %s: tensor<6xf32> {zb.constant = "s"}) -> tensor<4x6xf32> {
+  %0 = "zb.matmul"(%x, %w) : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %1 = "zb.swiglu"(%0, %0) : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  %2 = "zb.rotary"(%1, %c, %s) : (tensor<4x6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
+  return %2 : tensor<4x6xf32>
+}
+
+// -----
+
 // What autocast keeps in f32 stays so behind a product; what nobody described gets f32, too.
 // CHECK-LABEL: func.func @full
 // CHECK: "zb.softmax"(%{{.*}}) {axis = 1 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>

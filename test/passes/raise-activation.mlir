@@ -7,7 +7,7 @@
 // ONLY-NOT: zb.silu
 // ONLY-NOT: zb.rms_norm
 // NAME: error: only: zb-raise has no pattern 'gleu'; did you mean 'gelu'?
-// NAME: hint: known: gelu, silu, norm, attention, bias, power
+// NAME: hint: known: gelu, silu, swiglu, norm, attention, rotary, bias, power
 
 // GELU as Hugging Face's GPT-2 exports it (gelu_new).
 // CHECK-LABEL: func.func @gelu_new

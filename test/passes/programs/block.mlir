@@ -1,4 +1,4 @@
-// A Llama-like block: RMSNorm taken apart, grouped attention with a rotation and a causal mask, a SiLU gate, a residual.
+// A Llama-like block: RMSNorm taken apart, grouped attention with a rotary embedding and a causal mask, a SiLU gate, a residual.
 // Its gradients are checked by gradient_program_test.c.
 // RUN: zb-opt --zb-autodiff --zb-split-grad %s | FileCheck %s
 
@@ -6,7 +6,7 @@
 // CHECK-NOT: zb.accumulate
 func.func @block(%x: tensor<2x3x8xf64> {zb.input = "x"}, %wi: tensor<8x8xf64> {zb.param = "b.i"}, %s: tensor<8xf64> {zb.param = "b.s"},
     %wq: tensor<8x8xf64> {zb.param = "b.q"}, %wk: tensor<4x8xf64> {zb.param = "b.k"}, %wv: tensor<4x8xf64> {zb.param = "b.v"},
-    %wo: tensor<8x8xf64> {zb.param = "b.o"}, %wg: tensor<8x8xf64> {zb.param = "b.g"}, %cos: tensor<1x1x3x2xf64> {zb.input = "cos"})
+    %wo: tensor<8x8xf64> {zb.param = "b.o"}, %wg: tensor<8x8xf64> {zb.param = "b.g"}, %cos: tensor<1x1x3x2xf64> {zb.input = "cos"}, %sin: tensor<1x1x3x2xf64> {zb.input = "sin"})
     -> (tensor<f64> {zb.loss}) {
   %two = "zb.constant"() {value = dense<2.0> : tensor<f64>} : () -> tensor<f64>
   %eps = "zb.constant"() {value = dense<1.0e-2> : tensor<f64>} : () -> tensor<f64>
@@ -32,7 +32,8 @@ func.func @block(%x: tensor<2x3x8xf64> {zb.input = "x"}, %wi: tensor<8x8xf64> {z
   %qn = "zb.neg"(%qb) : (tensor<2x4x3x1xf64>) -> tensor<2x4x3x1xf64>
   %qr = "zb.concat"(%qn, %qa) {axis = 3 : i64} : (tensor<2x4x3x1xf64>, tensor<2x4x3x1xf64>) -> tensor<2x4x3x2xf64>
   %q3 = "zb.mul"(%q2, %cos) : (tensor<2x4x3x2xf64>, tensor<1x1x3x2xf64>) -> tensor<2x4x3x2xf64>
-  %q = "zb.add"(%q3, %qr) : (tensor<2x4x3x2xf64>, tensor<2x4x3x2xf64>) -> tensor<2x4x3x2xf64>
+  %qs = "zb.mul"(%qr, %sin) : (tensor<2x4x3x2xf64>, tensor<1x1x3x2xf64>) -> tensor<2x4x3x2xf64>
+  %q = "zb.add"(%q3, %qs) : (tensor<2x4x3x2xf64>, tensor<2x4x3x2xf64>) -> tensor<2x4x3x2xf64>
   %tk = "zb.transpose"(%wk) {permutation = array<i64: 1, 0>} : (tensor<4x8xf64>) -> tensor<8x4xf64>
   %k0 = "zb.matmul"(%n, %tk) : (tensor<2x3x8xf64>, tensor<8x4xf64>) -> tensor<2x3x4xf64>
   %k1 = "zb.reshape"(%k0) {shape = array<i64: 2, 3, 2, 2>} : (tensor<2x3x4xf64>) -> tensor<2x3x2x2xf64>
