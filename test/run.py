@@ -42,9 +42,12 @@ SCRIPTS = [
     ("e2e-cuda_fake", ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-fake", "--jobs", "1"]),
     ("e2e-cuda_emulated", ["python3", "test/e2e/cuda_emulated.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-emulated", "--jobs", "1"]),
     ("e2e-pytorch_schedules", ["python3", "test/e2e/pytorch_schedules.py", "--tool", "{build}/test/order_files"]),
-    ("e2e-mpi_bits", ["python3", "test/e2e/mpi.py", "--bin", "{build}/bin", "--only", "bits"]),
-    ("e2e-mpi", ["python3", "test/e2e/mpi.py", "--bin", "{build}/bin", "--only", "saves", "errors", "network"]),
-    ("e2e-mpi_faults", ["python3", "test/e2e/mpi_faults.py", "--bin", "{build}/bin"]),
+    ("e2e-mpi_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi", "--only", "bits"]),
+    ("e2e-mpi", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi", "--only", "saves", "errors", "network"]),
+    ("e2e-mpi_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "mpi"]),
+    ("e2e-tcp_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "tcp", "--only", "bits"]),
+    ("e2e-tcp", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "tcp", "--only", "saves", "errors", "network"]),
+    ("e2e-tcp_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp"]),
     ("e2e-bitwise", ["python3", "test/e2e/bitwise.py", "--bin", "{build}/bin", "--jobs", "1"]),
 ]
 SANITIZER_ENVIRONMENT = {

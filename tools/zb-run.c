@@ -19,7 +19,7 @@
   ROW("--data", data, TEXT, "SOURCE", 0, 0, "text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)")   \
   ROW("--steps", steps, NUMBER, "N", 1, INT64_MAX / 2, "how many steps to make (after --resume: how many more)")       \
   ROW("--device", device, TEXT, "NAME", 0, 0, "what runs the ranks, see below (default: cpu)")                         \
-  ROW("--launch", launch, TEXT, "NAME", 0, 0, "how the ranks run, see below (default: mpi under mpirun, else threads)")                                  \
+  ROW("--launch", launch, TEXT, "NAME", 0, 0, "how the ranks run, see below (default: as the launcher needs it, else threads)") \
   ROW("--threads", threads, NUMBER, "N", 1, 1024, "threads per rank (default: 1); the results do not depend on it")    \
   ROW("--save", save, TEXT, "FOLDER", 0, 0,                                                                            \
       "save weights and optimizer at the end (safetensors, replaced atomically)")                                      \
@@ -101,6 +101,8 @@ static void on_signal(int number) {
     if (write(STDERR_FILENO, used > 0 ? positions : text, used > 0 ? used : sizeof text - 1) < 0) kept = errno;
   } else if (session) {
     zb_session_interrupt(session);
+  } else { /* nothing is trained yet, and other processes may never come: a second signal ends the program */
+    signal(number, SIG_DFL);
   }
   errno = kept;
 }
@@ -134,7 +136,8 @@ static void print_help(void) {
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --threads 4 --save checkpoint --save-every 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --resume checkpoint --save checkpoint --json\n"
          "  zb-run model --data text:corpus.txt --steps 20 --profile costs.json   (then zbc --costs costs.json)\n"
-         "  mpirun -n 4 zb-run model --data text:corpus.txt --steps 100            (ranks in 4 processes; srun --mpi=pmix -n 4 too)\n"
+         "  mpirun -n 4 zb-run model --data text:corpus.txt --steps 100            (ranks in 4 processes)\n"
+         "  torchrun --no-python --nproc-per-node 4 zb-run model --data text:corpus.txt --steps 100\n"
          "  zb-run model --device sim --no-kernels --steps 1 --timeline step.svg\n"
          "\nexit status:\n");
 #define ZB_CODE(ID, exit_code, help) printf("  %-4d %s\n", exit_code, help);
@@ -435,7 +438,8 @@ static zb_status finish(zb_session *session, const arguments *args, int64_t firs
 }
 
 /* Before the first step: a run of hours must not end with a picture that cannot be written. */
-static zb_status check_outputs(const arguments *args) {
+static zb_status check_outputs(void *context) {
+  const arguments *args = context;
   if (args->timeline) ZB_TRY(zb_output_check("--timeline", args->timeline, ".svg"));
   if (args->trace) ZB_TRY(zb_output_check("--trace", args->trace, ".json"));
   if (args->profile) ZB_TRY(zb_output_check("--profile", args->profile, ".json"));
@@ -454,7 +458,7 @@ static void print_error(zb_status status) {
 }
 
 /* *out_printed: the error that comes back was printed, while other processes still ran. */
-static zb_status train(const arguments *args, bool *out_printed) {
+static zb_status train(arguments *args, bool *out_printed) {
   zb_session *session = NULL;
   zb_session_params params = {
       .directory = args->directory,
@@ -470,11 +474,18 @@ static zb_status train(const arguments *args, bool *out_printed) {
       .profile = args->profile_ops,
       .costs = args->profile != NULL,
       .timeout_ms = args->timeout * 1000,
+      .check = check_outputs,
+      .check_context = args,
   };
   zb_bootstrap bootstrap = {.processes = 1};
-  if (!args->launch || strcmp(args->launch, "threads") != 0) ZB_TRY(zb_bootstrap_find(environment, NULL, &bootstrap));
+  zb_status found = zb_bootstrap_find(environment, NULL, &bootstrap);
+  if (found && args->launch && strcmp(args->launch, "threads") == 0) { /* what is left over of another run */
+    zb_status_free(found);
+    found = NULL;
+    bootstrap = (zb_bootstrap){.processes = 1, .local_process = -1};
+  }
+  ZB_TRY(found);
   params.bootstrap = &bootstrap;
-  if (bootstrap.process == 0) ZB_TRY(check_outputs(args));
   catch_signals();
   ZB_TRY(zb_session_create(&params, &session));
   zb_session_info info = zb_session_describe(session);

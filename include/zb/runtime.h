@@ -16,21 +16,24 @@ typedef struct zb_session zb_session;
 /* Which launcher started this process, by the variables of its environment. */
 typedef struct zb_bootstrap {
   const char *launcher;     /* "mpirun", "srun", "torchrun"; NULL: none */
-  const char *launch;       /* how its processes meet (zb_session_params.launch) when the device does not say; NULL: not on CPUs */
+  const char *launch;       /* how its processes meet (zb_session_params.launch) if nothing else is said: "mpi", "tcp" */
   int process, processes;   /* this one, and how many */
   int local_process;        /* on this machine; -1: not said */
-  const char *address;      /* where process 0 can be reached, as the variables say; NULL: they do not */
-  int port;
+  /* Over TCP process 0 waits for the others at the first port that is free of `ports`, from `port`. */
+  char address[256];        /* a host; "": the variables do not say */
+  int port, ports;
+  uint64_t run;             /* a digest of what tells this run from others */
 } zb_bootstrap;
-/* Asks `variable` for variables of the environment (NULL: not set) and takes the first complete set: mpirun's, srun's, torchrun's. Without any,
- * *out says one process. INVALID, naming what was found, when the only sets are incomplete or a value is no number. Texts are borrowed. */
+/* Asks `variable` for variables of the environment (NULL: not set) and takes the first complete set of runtime/exec/launchers.def: mpirun's, srun's,
+ * torchrun's. Without any, *out says one process. INVALID, naming what was found, when the only sets are incomplete or a value is no number. Texts but
+ * the address are lent. */
 ZB_API zb_status zb_bootstrap_find(const char *(*variable)(void *context, const char *name), void *context, zb_bootstrap *out) ZB_MUST_USE;
 
 typedef struct zb_session_params {
   const char *directory;  /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
   const char *data;       /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
   const char *device;     /* "cpu" (NULL), "sim" */
-  const char *launch;     /* how the ranks of a real device run: "threads", "mpi"; NULL: by bootstrap, else "threads" */
+  const char *launch;     /* how the ranks of a real device run: "threads", "mpi", "tcp"; NULL: by bootstrap, else "threads" */
   const zb_bootstrap *bootstrap; /* what zb_bootstrap_find found, or NULL: one process */
   const char *resume;     /* folder of a checkpoint, or NULL */
   int threads;            /* per rank; 0: 1 */
@@ -45,6 +48,9 @@ typedef struct zb_session_params {
    * call it at the same time. */
   zb_status (*input)(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes);
   void *input_context;
+  /* NULL, or: called in process 0 once the processes have met, before anything is loaded. What it says is wrong ends all of them. */
+  zb_status (*check)(void *context);
+  void *check_context;
 } zb_session_params;
 
 typedef struct zb_step_result {
@@ -102,7 +108,7 @@ typedef struct zb_session_info {
   const char *instruction_set; /* "avx512": within one, results are bitwise the same; machines of two differ in the last bits */
   int ranks, stages, micro_batches, threads;
   int process, processes; /* this one, of how many; ranks are laid over them in contiguous blocks */
-  const char *launch;     /* "threads", "mpi" */
+  const char *launch;     /* "threads", "mpi", "tcp" */
   const char *warning;    /* what a user should know, or NULL: processes with different instruction sets */
 } zb_session_info;
 ZB_API zb_session_info zb_session_describe(const zb_session *session);

@@ -21,15 +21,11 @@ static char *join(const char *folder, const char *name) {
 
 /* ---- What can be known before anything is made ---- */
 
-/* A device with a transport of its own, in several processes: messages go its way between them too, but MPI is how the processes meet. */
-static zb_status choose_between(zb_session *session, const zb_bootstrap *by, const char *launch) {
+/* A device with a transport of its own, in several processes: messages go its way between them too, but the processes meet as they were launched. */
+static zb_status choose_between(zb_session *session, const char *launch) {
   const zb_transport_def *meeting = NULL;
   if (!session->device->transport_between)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' runs all ranks in one process", session->device->name), "start it without a launcher");
-  if (!launch)
-    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "%s started %d processes, but processes meet over MPI, which %s cannot start", by->launcher,
-                                   by->processes, by->launcher),
-                          "start with mpirun -n %d, or with srun --mpi=pmix", by->processes);
   ZB_TRY(zb_transport_find(launch, &meeting));
   session->group_def = meeting->group_def;
   session->transport_def = session->device->transport_between;
@@ -44,13 +40,9 @@ static zb_status choose_transport(zb_session *session, const zb_session_params *
   session->driver_def = session->device->virtual_clock  ? &zb_driver_virtual
                         : session->device->asynchronous ? &zb_driver_turns
                                                         : &zb_driver_threads;
-  if (!launch && !own)
-    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "%s started %d processes, but the ranks of the device '%s' meet over MPI, which %s cannot start",
-                                   by->launcher, by->processes, session->device->name, by->launcher),
-                          "start with mpirun -n %d, or with srun --mpi=pmix", by->processes);
-  if (launch && (!own || params->launch)) ZB_TRY(zb_transport_find(launch, &launched));
+  if (!own || params->launch) ZB_TRY(zb_transport_find(launch, &launched));
   bool several = by || (launched && launched->group_def);
-  if (own && several && !own->group_def) return choose_between(session, by, launch);
+  if (own && several && !own->group_def) return choose_between(session, launch);
   session->transport_def = own ? own : launched;
   session->group_def = session->transport_def->group_def;
   return NULL;
@@ -266,9 +258,24 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
   return zb_measure_create(&measure, &session->measure);
 }
 
+/* Processes that do not meet would all train the same, and save to the same place. */
+static zb_status check_not_apart(const zb_session_params *params) {
+  const zb_bootstrap *by = params->bootstrap;
+  const zb_transport_def *def = NULL;
+  if (!params->launch || !by || by->processes <= 1) return NULL;
+  zb_status status = zb_transport_find(params->launch, &def);
+  bool meets = status || def->group_def; /* a wrong name is found later */
+  zb_status_free(status);
+  if (meets) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE, "%s started %d processes, and with --launch %s each of them would train alone", by->launcher, by->processes,
+                                 params->launch),
+                        "leave --launch out to train together; to train alone, start without %s or unset its variables", by->launcher);
+}
+
 /* An empty session that knows its device (given, if not NULL) and the other processes. */
 static zb_status begin(const zb_session_params *params, const zb_device_def *given, zb_session **out) {
   *out = NULL;
+  ZB_TRY(check_not_apart(params));
   zb_session *session = zb_alloc(sizeof *session);
   if (!session) return ZB_OUT_OF_MEMORY();
   session->params = *params;
@@ -277,12 +284,12 @@ static zb_status begin(const zb_session_params *params, const zb_device_def *giv
   session->params.bootstrap = NULL;
   session->timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS;
   zb_status status = choose_device(session, params, given);
+  if (status && params->bootstrap && params->bootstrap->process > 0) status = zb_status_set_told(status); /* all of them find the same */
   if (!status) status = zb_session_group_open(session, params);
   if (status) {
     session->apart = true;
     zb_session_destroy(session);
-    /* Before the processes know each other all of them find the same. */
-    return params->bootstrap && params->bootstrap->process > 0 ? zb_status_set_told(status) : status;
+    return status;
   }
   *out = session;
   return NULL;
@@ -370,6 +377,7 @@ static zb_status open_plan(zb_session *session, const char *directory) {
 static zb_status open_and_prepare(zb_session *session, const zb_session_params *params) {
   zb_status status = NULL;
   zb_store *weights = NULL, *constants = NULL;
+  if (params->check && session->process == 0) ZB_TRY(params->check(params->check_context));
   ZB_TRY(open_plan(session, params->directory));
   ZB_TRY_GOTO(
       open_optional(params->directory, "weights.safetensors", !params->no_kernels && !params->resume, &weights));

@@ -1,4 +1,4 @@
-/* Sessions of several processes: see session_group.h. Tests: test/runtime/exec/session_group_test.c, test/e2e/mpi.py. */
+/* Sessions of several processes: see session_group.h. Tests: test/runtime/exec/session_group_test.c, test/e2e/processes.py. */
 #include "runtime/exec/session_group.h"
 
 #include "runtime/base/text.h"
@@ -43,7 +43,15 @@ zb_status zb_session_group_open(zb_session *session, const zb_session_params *pa
   if (!session->group_def) return NULL;
   const zb_bootstrap *by = params->bootstrap;
   zb_group_params group = {.timeout_ms = session->timeout_ms};
-  if (by && by->launcher) group.launcher = by->launcher, group.process = by->process, group.processes = by->processes;
+  if (by && by->launcher) {
+    group.launcher = by->launcher;
+    group.process = by->process;
+    group.processes = by->processes;
+    group.address = by->address[0] ? by->address : NULL;
+    group.port = by->port;
+    group.ports = by->ports;
+    group.run = by->run;
+  }
   ZB_TRY(session->group_def->open(&group, &session->group));
   session->process = session->group_def->process(session->group);
   session->processes = session->group_def->processes(session->group);

@@ -26,7 +26,10 @@ FOLDERS = {
                                    "runtime/transport/nccl/", "kernels/cuda/"],
     "runtime/transport": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/"],
     "runtime/transport/threads": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/"],
-    "runtime/transport/mpi": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/", "mpi"],
+    "runtime/transport/processes": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/"],
+    "runtime/transport/mpi": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/", "runtime/transport/processes/",
+                              "mpi"],
+    "runtime/transport/tcp": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/", "runtime/transport/processes/"],
     "runtime/transport/nccl": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/cuda/", "runtime/transport/", "cuda",
                                "nccl"],
     "runtime/exec": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/sim/", "runtime/transport/"],
@@ -57,7 +60,7 @@ LIBRARIES = {
 # The C library and POSIX; anything else in angle brackets is a dependency that nobody decided on.
 SYSTEM = set("""assert complex ctype dirent dlfcn errno fcntl fenv float inttypes libgen limits locale math poll pthread sched semaphore
   setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings termios tgmath threads time
-  unistd wchar sys/mman sys/prctl sys/resource sys/socket sys/stat sys/time sys/types sys/utsname sys/wait sys/ioctl netdb netinet/in
+  unistd wchar sys/mman sys/prctl sys/resource sys/socket sys/stat sys/time sys/types sys/utsname sys/wait sys/ioctl netdb netinet/in netinet/tcp
   arpa/inet""".split())
 HINTS = [
     ("tools", "", "declare what the tool needs in include/zb; an embedder will need it too"),

@@ -3,9 +3,9 @@
 
 /* An environment: "NAME=value NAME=value". */
 static const char *variable(void *context, const char *name) {
-  static char values[8][64]; /* the last answers stay */
+  static char values[16][640]; /* the last answers stay */
   static int turn;
-  char *value = values[turn++ % 8];
+  char *value = values[turn++ % 16];
   size_t length = strlen(name);
   for (const char *at = context; *at; at += strcspn(at, " "), at += *at == ' ') {
     if (strncmp(at, name, length) != 0 || at[length] != '=') continue;
@@ -36,6 +36,7 @@ static void test_complete(void) {
       {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 SLURM_PROCID=2 SLURM_NTASKS=3 OMPI_COMM_WORLD_RANK=4 OMPI_COMM_WORLD_SIZE=8", "mpirun", 4, 8, -1},
       {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 SLURM_PROCID=2 SLURM_NTASKS=3 OMPI_COMM_WORLD_RANK=4", "srun", 2, 3, -1},
       {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 SLURM_PROCID=2", "torchrun", 1, 2, -1},
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 PMIX_RANK=1", "srun", 1, 4, -1},
       {"RANK= WORLD_SIZE=", NULL, 0, 1, -1},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -62,6 +63,12 @@ static void test_wrong(void) {
       {"RANK=x WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1", "RANK is 'x'"},
       {"RANK=0 WORLD_SIZE=0 MASTER_ADDR=a MASTER_PORT=1", "WORLD_SIZE is '0'"},
       {"RANK=0 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=99999", "MASTER_PORT is '99999'"},
+      {"SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_NODELIST=n[1-", "SLURM_NODELIST is 'n[1-': expected a list of hosts"},
+      {"SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_NODELIST=n[]", "expected a list of hosts"},
+      {"SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_NODELIST=n]1", "expected a list of hosts"},
+      {"SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_NODELIST=n[a]", "expected a list of hosts"},
+      {"SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_NODELIST=n[1[2]]", "expected a list of hosts"},
+      {"SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_NODELIST=,b", "expected a list of hosts"},
       {"OMPI_COMM_WORLD_RANK=-1 OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK is '-1'"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -70,10 +77,69 @@ static void test_wrong(void) {
   }
 }
 
+/* How processes meet: over what, where, at which ports. port 0: one of those that are derived from the run. */
+static void test_places(void) {
+  static const struct {
+    const char *environment, *launch, *address;
+    int port, ports;
+  } cases[] = {
+      {"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4", "mpi", "", 0, 16},
+      {"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4 MASTER_ADDR=a MASTER_PORT=29500", "mpi", "a", 29500, 1}, /* for --launch tcp */
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 PMIX_RANK=1 SLURM_JOB_NODELIST=n[1-4]", "mpi", "", 0, 16},
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_JOB_ID=5 SLURM_STEP_ID=0 SLURM_STEP_NODELIST=n[1-4]", "tcp", "n1", 0, 16},
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_NODELIST=node[01-03,7],x SLURM_JOB_NODELIST=other", "tcp", "node01", 0, 16},
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_JOB_NODELIST=rack[2-3]n[12,1]-ib", "tcp", "rack2n12-ib", 0, 16},
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_NODELIST=a,b", "tcp", "a", 0, 16},
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_LAUNCH_NODE_IPADDR=10.0.0.1", "tcp", "10.0.0.1", 0, 16},
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_NODELIST=a,b MASTER_ADDR=b MASTER_PORT=9", "tcp", "b", 9, 1},
+      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a.b MASTER_PORT=29500", "tcp", "a.b", 29500, 1},
+      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=::1 MASTER_PORT=29500 TORCHELASTIC_USE_AGENT_STORE=False", "tcp", "::1", 29500, 1},
+      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=29500 TORCHELASTIC_USE_AGENT_STORE=True", "tcp", "a", 29501, 16},
+      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=65530 TORCHELASTIC_USE_AGENT_STORE=True", "tcp", "a", 65514, 16},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    zb_bootstrap out;
+    TINY_OK(find(cases[i].environment, &out));
+    CU_ASSERT_STRING_EQUAL(out.launch, cases[i].launch);
+    CU_ASSERT_STRING_EQUAL(out.address, cases[i].address);
+    CU_ASSERT_EQUAL(out.ports, cases[i].ports);
+    CU_ASSERT(cases[i].port == 0 ? out.port >= 12000 && out.port < 28000 : out.port == cases[i].port);
+  }
+}
+
+/* Processes of one run get one digest and one port, whatever their numbers; steps and restarts get others. */
+static void test_runs(void) {
+  zb_bootstrap a, b;
+  TINY_OK(find("SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=5 SLURM_STEP_ID=0 SLURM_NODELIST=n1", &a));
+  TINY_OK(find("SLURM_PROCID=3 SLURM_NTASKS=4 SLURM_JOB_ID=5 SLURM_STEP_ID=0 SLURM_NODELIST=n1", &b));
+  CU_ASSERT(a.run == b.run && a.port == b.port);
+  TINY_OK(find("SLURM_PROCID=3 SLURM_NTASKS=4 SLURM_JOB_ID=5 SLURM_STEP_ID=1 SLURM_NODELIST=n1", &b));
+  CU_ASSERT(a.run != b.run && a.port != b.port);
+  TINY_OK(find("SLURM_PROCID=3 SLURM_NTASKS=4 SLURM_JOB_ID=50 SLURM_NODELIST=n1", &b));
+  CU_ASSERT(a.run != b.run);
+  TINY_OK(find("RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 TORCHELASTIC_RESTART_COUNT=0", &a));
+  TINY_OK(find("RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 TORCHELASTIC_RESTART_COUNT=1", &b));
+  CU_ASSERT(a.run != b.run && a.port == b.port);
+}
+
+static void test_long_host(void) {
+  zb_bootstrap out;
+  char environment[600];
+  memset(environment, 'h', sizeof environment);
+  memcpy(environment, "RANK=1 WORLD_SIZE=2 MASTER_PORT=1 MASTER_ADDR=", 46);
+  environment[599] = '\0';
+  tiny_expect(find(environment, &out), ZB_INVALID, "expected a host of at most 255 characters");
+  memcpy(environment, "SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_NODELIST=h", 46);
+  tiny_expect(find(environment, &out), ZB_INVALID, "expected a list of hosts");
+}
+
 int main(void) {
   static CU_TestInfo tests[] = {
       {"complete sets", test_complete},
       {"incomplete sets and wrong values", test_wrong},
+      {"where processes meet", test_places},
+      {"what tells runs apart", test_runs},
+      {"hosts that are too long", test_long_host},
       CU_TEST_INFO_NULL,
   };
   return tiny_run("bootstrap", tests);

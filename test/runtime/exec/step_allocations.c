@@ -1,4 +1,4 @@
-/* Prints how often this process allocated in steps after the first: test/e2e/mpi.py starts it under mpirun. usage: step_allocations DIR CORPUS */
+/* Prints how often this process allocated in steps after the first: test/e2e/processes.py starts it. usage: step_allocations DIR CORPUS */
 #include "zb/runtime.h"
 
 #include <stdio.h>

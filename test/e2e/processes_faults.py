@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Processes that die or stall in the middle of training over MPI: the others end soon, say where they were, leave nothing half written.
+"""Processes that die or stall in the middle of training: the others end soon, say where they were, leave nothing half written.
 
-    mpi_faults.py [--bin BUILD/bin] [--jobs 2]
+    processes_faults.py [--bin BUILD/bin] [--over mpi|tcp] [--jobs 2]
 
 Four processes, one rank each, train a plan whose step takes a while, and save after every step. Each is killed (kill -9) at ten points of a step:
-mpirun and all others must be gone within ten seconds with mpirun's status of a killed process, those who are left must have said at which job
+mpirun and all others must be gone within ten seconds with its status of a killed process, those who are left must have said at which job
 they were, and the last save must be whole. Then one is stopped (SIGSTOP) instead: the others must end by the time-out, with status 5, and name
 rank, job, peer and micro-batch; and it must end with them. At last SIGTERM, to one process and to all: they end after the same step, and save it.
 
@@ -20,7 +20,7 @@ import threading
 import time
 
 import common
-import mpi
+import processes
 
 RANKS, POINTS, MICRO_BATCHES = 4, 10, 32
 KILL_LIMIT_SECONDS, STOP_TIMEOUT_SECONDS, STOP_LIMIT_SECONDS = 10, 3, 10
@@ -30,13 +30,13 @@ AT = r"rank \d+ is at .*\(job \d+ of \d+\), waiting for message \d+ (from|to) ra
 
 
 class Run:
-    """mpirun with its processes, from the first step on."""
+    """A launcher with its processes, from the first step on."""
 
-    def __init__(self, suite, plan, saved, *arguments):
-        command = [*mpi.MPIRUN, "-n", str(RANKS), suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "1000000", "--save", saved,
+    def __init__(self, suite, launcher, plan, saved, *arguments):
+        command = [*launcher.command(RANKS), suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "1000000", "--save", saved,
                    "--save-every", "1", *map(str, arguments)]
-        self.saved = saved
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=mpi.ENVIRONMENT, errors="backslashreplace")
+        self.saved, self.variable = saved, launcher.variable.encode()
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=launcher.environment, errors="backslashreplace")
         self.errors, self.saves, self.first_save = [], 0, threading.Event()
         self.readers = [threading.Thread(target=self.read_output), threading.Thread(target=lambda: self.errors.extend(self.process.stderr))]
         for reader in self.readers:
@@ -51,7 +51,7 @@ class Run:
         self.first_save.set()
 
     def ranks(self):
-        """{rank: process id} of the processes that are left, by the variables that mpirun gave them."""
+        """{rank: process id} of the processes that are left, by the variables that the launcher gave them."""
         found = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -60,7 +60,7 @@ class Run:
                 if not words[0].endswith(b"zb-run") or self.saved.encode() not in words:
                     continue
                 with open(f"/proc/{pid}/environ", "rb") as file:
-                    rank = re.search(rb"(?:^|\0)OMPI_COMM_WORLD_RANK=(\d+)", file.read())
+                    rank = re.search(rb"(?:^|\0)" + self.variable + rb"=(\d+)", file.read())
                 with open(f"/proc/{pid}/stat", "rb") as file:
                     if file.read().rsplit(b")", 1)[1].split()[0] == b"Z":
                         continue
@@ -70,7 +70,7 @@ class Run:
         return found
 
     def hit(self, rank, number, delay):
-        """Sends a signal to a rank (None: to all), and gives the seconds until mpirun and all processes have ended (None: it had to
+        """Sends a signal to a rank (None: to all), and gives the seconds until the launcher and all processes have ended (None: it had to
         be killed), its status, who is left, and its errors."""
         self.first_save.wait(60)
         time.sleep(delay)
@@ -82,7 +82,7 @@ class Run:
             status = self.process.wait(30)
         except subprocess.TimeoutExpired:
             status = None
-        while (left := self.ranks()) and time.monotonic() - start < KILL_LIMIT_SECONDS:  # mpirun does not wait for their last words
+        while (left := self.ranks()) and time.monotonic() - start < KILL_LIMIT_SECONDS:  # a launcher does not wait for their last words
             time.sleep(0.1)
         for pid in left.values():
             os.kill(pid, signal.SIGKILL)
@@ -97,15 +97,15 @@ class Run:
 def is_whole(saved):
     """The save is one checkpoint of one step, in its place or, between two moves, beside it."""
     folder = saved if os.path.isdir(saved) else saved + ".old"
-    kinds = mpi.read_saved(folder)
+    kinds = processes.read_saved(folder)
     return len(kinds["weights"]) > 0 and len(kinds["optimizer"]) == 2 * len(kinds["weights"])
 
 
-def killed(suite, plan, folder, rank, point, delay):
+def killed(suite, launcher, plan, folder, rank, point, delay):
     text = f"kill -9 of rank {rank} at point {point}"
     saved = os.path.join(folder, f"saved-{rank}-{point}")
     try:
-        seconds, status, left, errors = Run(suite, plan, saved).hit(rank, signal.SIGKILL, delay)
+        seconds, status, left, errors = Run(suite, launcher, plan, saved).hit(rank, signal.SIGKILL, delay)
         said = [other for other in range(RANKS) if other != rank and re.search(POSITION % other, errors)]
         suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 128 + signal.SIGKILL and not left and
                     len(said) == RANKS - 1 and
@@ -115,10 +115,10 @@ def killed(suite, plan, folder, rank, point, delay):
         suite.check(False, f"{text}: {failure!r}")
 
 
-def stopped(suite, plan, folder, rank, delay):
+def stopped(suite, launcher, plan, folder, rank, delay):
     saved = os.path.join(folder, f"saved-stopped-{rank}")
     try:
-        seconds, status, left, errors = Run(suite, plan, saved, "--timeout", STOP_TIMEOUT_SECONDS).hit(rank, signal.SIGSTOP, delay)
+        seconds, status, left, errors = Run(suite, launcher, plan, saved, "--timeout", STOP_TIMEOUT_SECONDS).hit(rank, signal.SIGSTOP, delay)
         named = (re.search(WAITED, errors) and re.search(AT, errors)) or re.search(r"waited \d\.\d s for process \d+ \(rank \d+, pid", errors)
         suite.check(seconds is not None and seconds < STOP_LIMIT_SECONDS and status == 5 and not left and named and is_whole(saved),
                     f"SIGSTOP of rank {rank}: {seconds} s, status {status}, left {left}\n{errors}")
@@ -127,11 +127,11 @@ def stopped(suite, plan, folder, rank, delay):
         return suite.check(False, f"SIGSTOP of rank {rank}: {failure!r}")
 
 
-def told_to_end(suite, plan, folder, rank, delay):
+def told_to_end(suite, launcher, plan, folder, rank, delay):
     """SIGTERM, to one process or to all, in the same moment or not: all end after the same step, which is saved."""
     text, saved = f"SIGTERM of {'all' if rank is None else rank}", os.path.join(folder, f"saved-told-{rank}")
     try:
-        seconds, status, left, errors = Run(suite, plan, saved).hit(rank, signal.SIGTERM, delay)
+        seconds, status, left, errors = Run(suite, launcher, plan, saved).hit(rank, signal.SIGTERM, delay)
         told = re.findall(r"stopped by a signal after (\d+) steps", errors)
         parts = [common.read_safetensors(os.path.join(saved, name))[1]["zb.step"] for name in sorted(os.listdir(saved)) if name.endswith("s")]
         suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 130 and not left and len(told) == 1 and
@@ -140,28 +140,35 @@ def told_to_end(suite, plan, folder, rank, delay):
         suite.check(False, f"{text}: {failure!r}")
 
 
+def faults(suite, launcher, folder, jobs):
+    plan, before = os.path.join(folder, "plan"), suite.passed
+    suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), plan, "--ranks", RANKS, "--schedule", "zb-h1", "--micro-batches", MICRO_BATCHES)
+    step = sorted(row["seconds"] for row in processes.train(suite, launcher, RANKS, plan, 8))[4]
+    chance = random.Random(1)
+    points = [(rank, point, step * (point + chance.random()) / POINTS) for rank in range(RANKS) for point in range(POINTS)]
+    common.run_parallel([lambda p=p: killed(suite, launcher, plan, folder, *p) for p in points], jobs)
+    print(f"{launcher.name}: kill -9 of {RANKS} ranks at {POINTS} points of a step of {step * 1e3:.0f} ms: {suite.passed - before} of {len(points)} as said",
+          flush=True)
+    named = [stopped(suite, launcher, plan, folder, rank, step * chance.random()) for rank in range(RANKS)]
+    suite.check(any(named), "a stalled peer is named with message and micro-batch")
+    for rank in (None, None, None, 0, 2):
+        told_to_end(suite, launcher, plan, folder, rank, step * chance.random())
+    done = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 1, "--resume", os.path.join(folder, "saved-stopped-1"))
+    suite.check(done.returncode == 0, f"the last save can be resumed: {done.stderr}")
+
+
 def main():
-    options = common.arguments(__doc__)
-    suite = common.Suite(options.bin)
-    reason = mpi.reason_to_skip(suite)
-    if reason:
-        print(f"skip: {reason}\n0 passed, 0 failed, 1 skipped")
-        return 0
-    with common.scratch() as folder:
-        plan = os.path.join(folder, "plan")
-        suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), plan, "--ranks", RANKS, "--schedule", "zb-h1", "--micro-batches", MICRO_BATCHES)
-        step = sorted(row["seconds"] for row in mpi.train(suite, RANKS, plan, 8))[4]
-        chance = random.Random(1)
-        points = [(rank, point, step * (point + chance.random()) / POINTS) for rank in range(RANKS) for point in range(POINTS)]
-        common.run_parallel([lambda p=p: killed(suite, plan, folder, *p) for p in points], options.jobs)
-        print(f"kill -9 of {RANKS} ranks at {POINTS} points of a step of {step * 1e3:.0f} ms: {suite.passed} of {len(points)} as said", flush=True)
-        named = [stopped(suite, plan, folder, rank, step * chance.random()) for rank in range(RANKS)]
-        suite.check(any(named), "a stalled peer is named with message and micro-batch")
-        for rank in (None, None, None, 0, 2):
-            told_to_end(suite, plan, folder, rank, step * chance.random())
-        done = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 1, "--resume", os.path.join(folder, "saved-stopped-1"))
-        suite.check(done.returncode == 0, f"the last save can be resumed: {done.stderr}")
-    print(f"{suite.passed} passed, {suite.failed} failed, 0 skipped")
+    options = common.arguments(__doc__, ("--over", dict(choices=processes.LAUNCHERS, nargs="+", default=list(processes.LAUNCHERS))))
+    suite, skipped = common.Suite(options.bin), 0
+    for launcher in (processes.LAUNCHERS[name] for name in options.over):
+        reason = launcher.reason_to_skip(suite)
+        if reason:
+            print(f"skip {launcher.name}: {reason}")
+            skipped += 1
+            continue
+        with common.scratch() as folder:
+            faults(suite, launcher, folder, options.jobs)
+    print(f"{suite.passed} passed, {suite.failed} failed, {skipped} skipped")
     return 1 if suite.failed else 0
 
 

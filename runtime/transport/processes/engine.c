@@ -1,0 +1,548 @@
+/* The thread that speaks to other processes: see engine.h. Tests: test/runtime/transport/tcp_test.c, test/e2e/processes.py. */
+#include "runtime/transport/processes/engine.h"
+
+#include "runtime/base/clock.h"
+#include "runtime/base/text.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REASON_BYTES = 1024, HOST_BYTES = 64 };
+static const int64_t ms_ps = INT64_C(1000) * 1000 * 1000;
+static const int64_t spin_ps = INT64_C(50) * 1000 * 1000;      /* after something happened, where a core is free */
+static const int64_t nap_least_ps = INT64_C(20) * 1000 * 1000; /* between two looks at what is under way */
+static const int64_t nap_most_ps = INT64_C(500) * 1000 * 1000;
+static const int64_t nap_idle_ps = INT64_C(10) * 1000 * 1000 * 1000; /* nothing is: only an abort could come */
+static const int64_t watch_ps = INT64_C(200) * 1000 * 1000 * 1000;
+
+/* What all know of a process. */
+typedef struct process_record {
+  int32_t pid;
+  int32_t known;    /* 1 */
+  uint64_t boot;    /* of the machine; 0: not known */
+  uint64_t machine; /* boot and namespace that the pid is of; 0: not known */
+  char host[HOST_BYTES];
+} process_record;
+
+struct zb_group {
+  zb_group_params params;
+  const zb_wire_def *wire_def;
+  int process, processes, neighbours;
+  process_record *known; /* [process] */
+  pthread_t thread;
+  bool started;
+  pthread_mutex_t mutex; /* guards the next block */
+  pthread_cond_t wake, done;
+  bool ready, asleep, stopping, together;
+  zb_status failure; /* of the start, or of a change of plans */
+  zb_wire_transfer *transfers; /* [processes] of which batch_count are asked for; a caller waits for them */
+  bool *transfer_done;         /* [processes] */
+  int batch_count, batch_left;
+  bool batch_new;
+  int *posts; /* [message] to start: as asked */
+  int post_count;
+  bool aborted, abort_new;
+  int abort_rank;
+  char abort_reason[REASON_BYTES];
+  bool plan_new; /* the plan changes to one of so many messages: the thread clears it */
+  int plan_messages;
+  const zb_plan *plan;
+  zb_mailboxes *boxes;
+  zb_engine_message *messages;
+  /* Of callers. */
+  unsigned char *scratch; /* of merges */
+  size_t scratch_bytes;
+  unsigned char *gathered; /* of a gather that failed: the wire may still write there */
+  /* Of the thread alone. */
+  zb_wire_events events;
+  zb_wire *wire;
+  int *taken; /* [message] to start: as taken */
+  int under_way;
+  bool may_spin;
+  int64_t active_ps;  /* when something happened last */
+  int64_t watched_ps; /* when it last looked at its neighbours */
+};
+
+static struct timespec deadline_of(int64_t at_ps) {
+  return (struct timespec){.tv_sec = (time_t)(at_ps / 1000000000000), .tv_nsec = (long)(at_ps / 1000 % 1000000000)};
+}
+
+/* "process 2 (ranks 4 to 5, pid 4711 on node3)". */
+static const char *describe(const zb_group *group, int process, char *text, size_t size) {
+  char ranks[64] = "";
+  if (group->plan) {
+    int first = 0, count = zb_group_ranks(group->plan->rank_count, group->processes, process, &first);
+    if (count == 1)
+      snprintf(ranks, sizeof ranks, "rank %d, ", first);
+    else
+      snprintf(ranks, sizeof ranks, "ranks %d to %d, ", first, first + count - 1);
+  }
+  const process_record *record = &group->known[process];
+  if (record->known)
+    snprintf(text, size, "process %d (%spid %d on %s)", process, ranks, (int)record->pid, record->host);
+  else
+    snprintf(text, size, "process %d", process);
+  return text;
+}
+
+/* ---- Aborts, from any thread ---- */
+
+/* Tells the thread that there is something to do. */
+static void rouse(zb_group *group) {
+  if (!group->wire_def->wake)
+    pthread_cond_signal(&group->wake);
+  else if (group->asleep)
+    group->wire_def->wake(group->wire);
+}
+
+static void abort_locked(zb_group *group, int rank, const char *reason, bool tell) {
+  if (group->aborted) return;
+  group->aborted = true;
+  group->abort_new = tell;
+  group->abort_rank = rank;
+  snprintf(group->abort_reason, REASON_BYTES, "%s", reason);
+  if (group->boxes) zb_mailboxes_abort(group->boxes, rank, reason);
+  rouse(group);
+  pthread_cond_broadcast(&group->done);
+}
+
+void zb_engine_abort(zb_group *group, int rank, const char *reason) {
+  pthread_mutex_lock(&group->mutex);
+  abort_locked(group, rank, reason, true);
+  pthread_mutex_unlock(&group->mutex);
+}
+
+/* ---- The thread: what the wire tells ---- */
+
+static void on_message(void *context, int message) {
+  zb_group *group = context;
+  --group->under_way;
+  if (group->boxes) zb_mailboxes_complete(group->boxes, message);
+}
+
+/* Which of a batch has this peer: process 0 has one with every other, the others have one with process 0. */
+static int transfer_of(const zb_group *group, int peer) {
+  return group->process == 0 ? peer - 1 : 0;
+}
+
+static void on_transfer(void *context, int peer) {
+  zb_group *group = context;
+  --group->under_way;
+  pthread_mutex_lock(&group->mutex);
+  group->transfer_done[transfer_of(group, peer)] = true;
+  if (--group->batch_left == 0) pthread_cond_broadcast(&group->done);
+  pthread_mutex_unlock(&group->mutex);
+}
+
+static void on_told(void *context, int rank, const char *reason) {
+  zb_group *group = context;
+  pthread_mutex_lock(&group->mutex);
+  abort_locked(group, rank, reason, false);
+  pthread_mutex_unlock(&group->mutex);
+}
+
+static void on_lost(void *context, int process, const char *how) {
+  zb_group *group = context;
+  char reason[REASON_BYTES], text[256];
+  pthread_mutex_lock(&group->mutex);
+  snprintf(reason, sizeof reason, "%s %s", describe(group, process, text, sizeof text), how);
+  abort_locked(group, -1, reason, true);
+  pthread_mutex_unlock(&group->mutex);
+}
+
+static void on_failed(void *context, const char *reason) {
+  zb_group *group = context;
+  pthread_mutex_lock(&group->mutex);
+  abort_locked(group, -1, reason, false);
+  pthread_mutex_unlock(&group->mutex);
+}
+
+/* ---- The thread: its life ---- */
+
+/* What process ids on this machine mean: equal where kill(pid, 0) can tell whether a process is there. */
+static void identify(process_record *out) {
+  char *boot = NULL;
+  size_t bytes = 0;
+  struct stat space;
+  zb_status status = zb_file_read("/proc/sys/kernel/random/boot_id", 0, &boot, &bytes);
+  *out = (process_record){.pid = (int32_t)getpid(), .known = 1};
+  if (!status) out->boot = zb_fnv1a(ZB_FNV_START, boot, bytes);
+  if (!status && stat("/proc/self/ns/pid", &space) == 0) out->machine = zb_fnv1a(out->boot, &space.st_ino, sizeof space.st_ino);
+  if (gethostname(out->host, sizeof out->host - 1) != 0) snprintf(out->host, sizeof out->host, "a machine without name");
+  zb_status_free(status);
+  zb_free(boot);
+}
+
+/* Whether the other processes of this machine are still there: one that died in its sleep sends nothing, and shared memory does not break. */
+static void watch_neighbours(zb_group *group) {
+  const process_record *mine = &group->known[group->process];
+  int64_t now = zb_monotonic_ps();
+  if (now - group->watched_ps < watch_ps || mine->machine == 0) return;
+  group->watched_ps = now;
+  for (int i = 0; i < group->processes; ++i) {
+    const process_record *other = &group->known[i];
+    if (other->machine != mine->machine || kill(other->pid, 0) == 0 || errno != ESRCH) continue;
+    on_lost(group, i, "has died");
+    return;
+  }
+}
+
+/* How long to sleep before the next look; 0: not at all. */
+static int64_t nap(const zb_group *group) {
+  bool woken = group->wire_def->sleep != NULL;
+  if (group->under_way == 0) return woken ? watch_ps : nap_idle_ps;
+  int64_t idle = zb_monotonic_ps() - group->active_ps;
+  if (group->may_spin && idle < spin_ps) return 0;
+  int64_t sleep = idle / 8;
+  return woken ? watch_ps : sleep < nap_least_ps ? nap_least_ps : sleep > nap_most_ps ? nap_most_ps : sleep;
+}
+
+/* The mutex is held, but not while the wire sleeps. */
+static void sleep_locked(zb_group *group, int64_t ps) {
+  if (!group->wire_def->sleep) {
+    struct timespec until = deadline_of(zb_monotonic_ps() + ps);
+    pthread_cond_timedwait(&group->wake, &group->mutex, &until);
+    return;
+  }
+  group->asleep = true;
+  pthread_mutex_unlock(&group->mutex);
+  group->wire_def->sleep(group->wire, ps);
+  pthread_mutex_lock(&group->mutex);
+  group->asleep = false;
+}
+
+/* The plan changes. Nothing of a plan is under way then, but after an abort: then the wire must keep what it has. */
+static void change_plan_here(zb_group *group, bool aborted) {
+  zb_status status = aborted ? NULL : group->wire_def->resize(group->wire, group->plan_messages);
+  pthread_mutex_lock(&group->mutex);
+  group->failure = status;
+  group->plan_new = false;
+  pthread_cond_broadcast(&group->done);
+  pthread_mutex_unlock(&group->mutex);
+}
+
+static void start_all(zb_group *group, int transfers, int posts) {
+  group->under_way += transfers + posts;
+  for (int i = 0; i < transfers; ++i)
+    group->wire_def->start_transfer(group->wire, &group->transfers[i]);
+  for (int i = 0; i < posts; ++i) {
+    const zb_engine_message *m = &group->messages[group->taken[i]];
+    group->wire_def->start_message(group->wire, group->taken[i], m->peer, m->sends, &m->side);
+  }
+  if (posts || transfers) group->active_ps = zb_monotonic_ps();
+}
+
+/* One turn: takes what was asked, starts it, looks at what is under way. False when asked to stop. */
+static bool turn(zb_group *group) {
+  pthread_mutex_lock(&group->mutex);
+  if (!group->stopping && group->post_count == 0 && !group->batch_new && !group->abort_new && !group->plan_new) {
+    int64_t ps = nap(group);
+    if (ps > 0) sleep_locked(group, ps);
+  }
+  bool stop = group->stopping, change = group->plan_new, fresh = group->batch_new, tell = group->abort_new, aborted = group->aborted;
+  int posts = group->post_count, transfers = fresh ? group->batch_count : 0;
+  if (posts > 0) memcpy(group->taken, group->posts, sizeof(int) * (size_t)posts);
+  group->post_count = 0;
+  group->batch_new = group->abort_new = false;
+  pthread_mutex_unlock(&group->mutex);
+  if (change) change_plan_here(group, aborted);
+  if (stop && !tell) return false;
+  if (tell) group->wire_def->tell(group->wire, group->abort_rank, group->abort_reason);
+  if (!aborted) start_all(group, transfers, posts);
+  if (group->wire_def->progress(group->wire, aborted)) group->active_ps = zb_monotonic_ps();
+  if (!aborted) watch_neighbours(group);
+  return true;
+}
+
+static zb_status make_tables(zb_group *group) {
+  size_t count = (size_t)group->processes;
+  group->known = zb_alloc(sizeof(process_record) * count);
+  group->transfers = zb_alloc(sizeof(zb_wire_transfer) * count);
+  group->transfer_done = zb_alloc(sizeof(bool) * count);
+  return group->known && group->transfers && group->transfer_done ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+static void *run(void *argument) {
+  zb_group *group = argument;
+  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* ns: naps of 20 us would else take 70 */
+  zb_status status = group->wire_def->open(&group->params, &group->events, &group->wire, &group->process, &group->processes);
+  if (!status) status = make_tables(group);
+  bool ok = status == NULL;
+  pthread_mutex_lock(&group->mutex);
+  group->failure = status;
+  group->ready = true;
+  pthread_cond_broadcast(&group->done);
+  pthread_mutex_unlock(&group->mutex);
+  group->active_ps = zb_monotonic_ps();
+  while (ok && turn(group)) {}
+  if (group->wire) group->wire_def->close(group->wire, ok && group->together);
+  return NULL;
+}
+
+/* ---- The group, by its callers ---- */
+
+void zb_engine_close(zb_group *group, bool together) {
+  if (!group) return;
+  if (group->started) {
+    pthread_mutex_lock(&group->mutex);
+    group->stopping = true;
+    group->together = together && !group->aborted;
+    rouse(group);
+    pthread_mutex_unlock(&group->mutex);
+    pthread_join(group->thread, NULL);
+  }
+  zb_status_free(group->failure);
+  pthread_cond_destroy(&group->wake);
+  pthread_cond_destroy(&group->done);
+  pthread_mutex_destroy(&group->mutex);
+  zb_free(group->known);
+  zb_free(group->transfers);
+  zb_free(group->transfer_done);
+  zb_free(group->posts);
+  zb_free(group->taken);
+  zb_free(group->scratch);
+  zb_free(group->gathered);
+  zb_free(group);
+}
+
+static void merge_known(void *total, const void *one, size_t bytes) {
+  process_record *all = total;
+  const process_record *next = one;
+  for (size_t i = 0; i < bytes / sizeof *all; ++i)
+    if (next[i].known) all[i] = next[i];
+}
+
+/* Who the others are, from all to all. The thread reads it when a plan is there, and before only in describe, under the mutex. */
+static zb_status meet(zb_group *group) {
+  size_t bytes = sizeof(process_record) * (size_t)group->processes;
+  process_record *records = zb_alloc(bytes);
+  if (!records) return ZB_OUT_OF_MEMORY();
+  identify(&records[group->process]);
+  zb_status status = zb_engine_merge(group, records, bytes, merge_known);
+  pthread_mutex_lock(&group->mutex);
+  for (int i = 0; i < group->processes && !status; ++i) {
+    group->known[i] = records[i];
+    group->known[i].host[HOST_BYTES - 1] = '\0';
+    group->neighbours += i != group->process && records[i].boot == records[group->process].boot;
+  }
+  group->may_spin = zb_usable_processors() > group->neighbours;
+  pthread_mutex_unlock(&group->mutex);
+  zb_free(records);
+  return status;
+}
+
+static zb_status start_thread(zb_group *group) {
+  sigset_t all, before; /* handlers run on the threads of the program */
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int error = pthread_create(&group->thread, NULL, run, group);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  group->started = error == 0;
+  if (error) return ZB_ERROR(RUNTIME, "cannot start the thread that speaks %s: %s", group->wire_def->name, strerror(error));
+  pthread_mutex_lock(&group->mutex);
+  while (!group->ready)
+    pthread_cond_wait(&group->done, &group->mutex);
+  zb_status status = group->failure;
+  group->failure = NULL;
+  pthread_mutex_unlock(&group->mutex);
+  return status;
+}
+
+zb_status zb_engine_open(const zb_wire_def *wire, const zb_group_params *params, zb_group **out) {
+  *out = NULL;
+  zb_group *group = zb_alloc(sizeof *group);
+  if (!group) return ZB_OUT_OF_MEMORY();
+  group->params = *params;
+  group->wire_def = wire;
+  group->processes = group->neighbours = 1;
+  group->events = (zb_wire_events){group, on_message, on_transfer, on_told, on_lost, on_failed};
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_mutex_init(&group->mutex, NULL);
+  pthread_cond_init(&group->wake, &attributes);
+  pthread_cond_init(&group->done, &attributes);
+  pthread_condattr_destroy(&attributes);
+  zb_status status = start_thread(group);
+  if (!status) status = meet(group);
+  if (status)
+    zb_engine_close(group, false);
+  else
+    *out = group;
+  return status;
+}
+
+int zb_engine_process(const zb_group *group) {
+  return group->process;
+}
+
+int zb_engine_processes(const zb_group *group) {
+  return group->processes;
+}
+
+static zb_status aborted_locked(const zb_group *group) {
+  if (group->abort_rank < 0) return ZB_ERROR(PEER, "%s", group->abort_reason);
+  return ZB_ERROR(PEER, "rank %d gave up: %s", group->abort_rank, group->abort_reason);
+}
+
+/* Runs transfers and waits for all. Process 0 hears of a silent process itself and must be the first to give up, so that it can name it. */
+static zb_status run_transfers(zb_group *group, int count) {
+  zb_status status = NULL;
+  int64_t limit_ms = group->process == 0 ? group->params.timeout_ms - group->params.timeout_ms / 8 : group->params.timeout_ms;
+  struct timespec until = deadline_of(zb_monotonic_ps() + limit_ms * ms_ps);
+  pthread_mutex_lock(&group->mutex);
+  memset(group->transfer_done, 0, sizeof(bool) * (size_t)count);
+  group->batch_count = group->batch_left = count;
+  group->batch_new = true;
+  rouse(group);
+  while (group->batch_left > 0 && !group->aborted && !status)
+    if (pthread_cond_timedwait(&group->done, &group->mutex, &until) == ETIMEDOUT) {
+      char text[256];
+      int silent = 0;
+      while (silent < count - 1 && group->transfer_done[silent])
+        ++silent;
+      status = ZB_ERROR(TIMEOUT, "waited %.1f s for %s: it has stalled, or a process that it waits for has", (double)limit_ms / 1e3,
+                        describe(group, group->transfers[silent].peer, text, sizeof text));
+      abort_locked(group, -1, zb_status_message(status), true);
+    }
+  if (!status && group->batch_left > 0) status = aborted_locked(group);
+  pthread_mutex_unlock(&group->mutex);
+  return status;
+}
+
+static zb_status need_scratch(zb_group *group, size_t bytes) {
+  if (bytes <= group->scratch_bytes) return NULL;
+  unsigned char *grown = zb_realloc(group->scratch, bytes);
+  if (!grown) return ZB_OUT_OF_MEMORY();
+  group->scratch = grown;
+  group->scratch_bytes = bytes;
+  return NULL;
+}
+
+static zb_status check_size(size_t bytes) {
+  if (bytes <= INT32_MAX) return NULL;
+  return ZB_ERROR(RUNTIME, "%zu bytes are too many to exchange at once between processes", bytes);
+}
+
+zb_status zb_engine_merge(zb_group *group, void *record, size_t bytes, void (*merge)(void *total, const void *one, size_t bytes)) {
+  ZB_TRY(check_size(bytes));
+  zb_wire_transfer *t = group->transfers;
+  if (group->processes == 1) return NULL;
+  if (group->process > 0) {
+    t[0] = (zb_wire_transfer){.sends = true, .peer = 0, .data = record, .bytes = bytes};
+    ZB_TRY(run_transfers(group, 1));
+    t[0] = (zb_wire_transfer){.peer = 0, .data = record, .bytes = bytes};
+    return run_transfers(group, 1);
+  }
+  ZB_TRY(need_scratch(group, bytes * (size_t)group->processes));
+  for (int i = 1; i < group->processes; ++i)
+    t[i - 1] = (zb_wire_transfer){.peer = i, .data = group->scratch + (size_t)i * bytes, .bytes = bytes};
+  ZB_TRY(run_transfers(group, group->processes - 1));
+  for (int i = 1; i < group->processes; ++i)
+    merge(record, group->scratch + (size_t)i * bytes, bytes);
+  for (int i = 1; i < group->processes; ++i)
+    t[i - 1] = (zb_wire_transfer){.sends = true, .peer = i, .data = record, .bytes = bytes};
+  return run_transfers(group, group->processes - 1);
+}
+
+/* Two rounds: how many bytes, then the bytes. */
+zb_status zb_engine_gather(zb_group *group, const void *mine, size_t bytes, void **out, size_t *out_bytes) {
+  *out = NULL;
+  *out_bytes = 0;
+  zb_wire_transfer *t = group->transfers;
+  uint64_t count = bytes;
+  zb_status status = check_size(bytes);
+  if (group->process > 0) {
+    if (status) count = 0; /* the others must not wait */
+    t[0] = (zb_wire_transfer){.sends = true, .peer = 0, .data = &count, .bytes = sizeof count};
+    zb_status failed = run_transfers(group, 1);
+    t[0] = (zb_wire_transfer){.sends = true, .peer = 0, .data = (void *)(uintptr_t)mine, .bytes = (size_t)count};
+    if (!failed) failed = run_transfers(group, 1);
+    return zb_status_first((zb_status[]){status, failed}, 2);
+  }
+  ZB_TRY(status);
+  ZB_TRY(need_scratch(group, sizeof count * (size_t)group->processes));
+  uint64_t *counts = (uint64_t *)(void *)group->scratch, total = bytes;
+  for (int i = 1; i < group->processes; ++i)
+    t[i - 1] = (zb_wire_transfer){.peer = i, .data = &counts[i], .bytes = sizeof count};
+  ZB_TRY(run_transfers(group, group->processes - 1));
+  for (int i = 1; i < group->processes; ++i)
+    total += counts[i];
+  unsigned char *all = zb_alloc((size_t)total + 1);
+  if (!all) return ZB_OUT_OF_MEMORY();
+  if (bytes > 0) memcpy(all, mine, bytes);
+  size_t at = bytes;
+  for (int i = 1; i < group->processes; ++i) {
+    t[i - 1] = (zb_wire_transfer){.peer = i, .data = all + at, .bytes = (size_t)counts[i]};
+    at += (size_t)counts[i];
+  }
+  status = run_transfers(group, group->processes - 1);
+  if (status)
+    group->gathered = all;
+  else
+    *out = all, *out_bytes = at;
+  return status;
+}
+
+/* ---- Messages, by the transport ---- */
+
+int zb_engine_neighbours(const zb_group *group) {
+  return group->neighbours;
+}
+
+/* Hands over to the thread, which alone may touch what is under way. */
+static zb_status change_plan(zb_group *group, const zb_plan *plan, zb_mailboxes *boxes, zb_engine_message *messages) {
+  int count = plan ? plan->message_count : 0;
+  int *posts = NULL, *taken = NULL;
+  if (plan) { /* the end of a plan needs no memory, so it cannot fail */
+    posts = zb_alloc(sizeof(int) * ((size_t)count + 1));
+    taken = zb_alloc(sizeof(int) * ((size_t)count + 1));
+  }
+  zb_status status = plan && (!posts || !taken) ? ZB_OUT_OF_MEMORY() : NULL;
+  pthread_mutex_lock(&group->mutex);
+  if (!status) {
+    group->plan_messages = count;
+    group->plan_new = true;
+    rouse(group);
+    while (group->plan_new)
+      pthread_cond_wait(&group->done, &group->mutex);
+    status = group->failure;
+    group->failure = NULL;
+  }
+  if (!status) {
+    int *before[] = {group->posts, group->taken};
+    group->posts = posts;
+    group->taken = taken;
+    posts = before[0];
+    taken = before[1];
+    group->plan = plan;
+    group->boxes = boxes;
+    group->messages = messages;
+  }
+  pthread_mutex_unlock(&group->mutex);
+  zb_free(posts);
+  zb_free(taken);
+  return status;
+}
+
+zb_status zb_engine_attach(zb_group *group, const zb_plan *plan, zb_mailboxes *boxes, zb_engine_message *messages) {
+  return change_plan(group, plan, boxes, messages);
+}
+
+void zb_engine_detach(zb_group *group) {
+  zb_status_free(change_plan(group, NULL, NULL, NULL));
+}
+
+void zb_engine_post(zb_group *group, int message) {
+  pthread_mutex_lock(&group->mutex);
+  group->posts[group->post_count++] = message;
+  rouse(group);
+  pthread_mutex_unlock(&group->mutex);
+}

@@ -1,0 +1,84 @@
+/* Ranks in several processes: see transport.h. Tests: test/e2e/processes.py. */
+#include "runtime/transport/processes/transport.h"
+
+struct zb_transport {
+  zb_group *group;
+  zb_mailboxes *boxes;
+  zb_engine_message *messages; /* one a message of the plan */
+  bool attached;
+};
+
+void zb_processes_close(zb_transport *transport) {
+  if (!transport) return;
+  if (transport->attached) zb_engine_detach(transport->group);
+  zb_mailboxes_destroy(transport->boxes);
+  zb_free(transport->messages);
+  zb_free(transport);
+}
+
+/* Which messages cross to which process. */
+static void find_peers(zb_transport *transport, const zb_plan *plan) {
+  int processes = zb_engine_processes(transport->group), here = zb_engine_process(transport->group);
+  for (int i = 0; i < plan->message_count; ++i) {
+    int from = zb_group_process_of(plan->rank_count, processes, plan->messages[i].source);
+    int to = zb_group_process_of(plan->rank_count, processes, plan->messages[i].destination);
+    bool crosses = from != to && (from == here || to == here);
+    transport->messages[i] = (zb_engine_message){.peer = !crosses ? -1 : from == here ? to : from, .sends = from == here};
+  }
+}
+
+zb_status zb_processes_open(const zb_transport_params *params, zb_transport **out) {
+  *out = NULL;
+  zb_status status = NULL;
+  const zb_plan *plan = params->plan;
+  zb_transport *transport = zb_alloc(sizeof *transport);
+  if (!transport) return ZB_OUT_OF_MEMORY();
+  transport->group = params->group;
+  zb_mailboxes_params boxes = {.plan = plan, .timeout_ms = params->timeout_ms};
+  boxes.rank_count = zb_group_ranks(plan->rank_count, zb_engine_processes(params->group), zb_engine_process(params->group), &boxes.first_rank);
+  int busy = boxes.rank_count * (params->threads > 1 ? params->threads : 1) * zb_engine_neighbours(params->group);
+  boxes.spin = zb_usable_processors() > busy; /* one more for the engine */
+  ZB_TRY_GOTO(zb_mailboxes_create(&boxes, &transport->boxes));
+  transport->messages = zb_alloc(sizeof(zb_engine_message) * (size_t)(plan->message_count + 1));
+  if (!transport->messages) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  find_peers(transport, plan);
+  ZB_TRY_GOTO(zb_engine_attach(params->group, plan, transport->boxes, transport->messages));
+  transport->attached = true;
+  *out = transport;
+cleanup:
+  if (status) zb_processes_close(transport);
+  return status;
+}
+
+zb_status zb_processes_post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) {
+  zb_transport_side side = {arena, parts, part_count};
+  if (zb_mailboxes_local(transport->boxes, message)) return zb_mailboxes_post(transport->boxes, rank, message, &side);
+  transport->messages[message].side = side;
+  zb_engine_post(transport->group, message);
+  return NULL;
+}
+
+zb_status zb_processes_wait(zb_transport *transport, int rank, int message) {
+  return zb_mailboxes_wait(transport->boxes, rank, message);
+}
+
+bool zb_processes_test(zb_transport *transport, int rank, int message) {
+  (void)rank;
+  return zb_mailboxes_test(transport->boxes, message);
+}
+
+zb_status zb_processes_reset(zb_transport *transport) {
+  return zb_mailboxes_reset(transport->boxes);
+}
+
+void zb_processes_abort(zb_transport *transport, int rank, const char *reason) {
+  zb_engine_abort(transport->group, rank, reason);
+}
+
+int64_t zb_processes_complete_ps(zb_transport *transport, int rank, int message) {
+  (void)rank;
+  return zb_mailboxes_complete_ps(transport->boxes, message);
+}
