@@ -4,6 +4,7 @@
 
 #include <CUnit/Basic.h>
 #include <stdlib.h>
+#include <string.h>
 
 static zb_piece whole(uint64_t bytes, int start, int end) {
   return (zb_piece){.bytes = bytes, .first = start, .start = start, .end = end, .last = end};
@@ -91,7 +92,7 @@ static void random_pieces(uint64_t seed, zb_piece *pieces, size_t count, uint64_
 }
 
 static void test_random(void) {
-  enum { COUNT = 120, SEEDS = 100 };
+  enum { COUNT = 120, SEEDS = 30 };
   static zb_piece pieces[COUNT], again[COUNT];
   double ratio = 0;
   for (uint64_t seed = 1; seed <= SEEDS; ++seed) {
@@ -102,7 +103,38 @@ static void test_random(void) {
     CU_ASSERT_EQUAL(pack(again, COUNT), bytes);
     for (size_t i = 0; i < COUNT; ++i) CU_ASSERT_EQUAL(pieces[i].offset, again[i].offset);
   }
-  CU_ASSERT(ratio < 1.06);
+  CU_ASSERT(ratio < 1.01);
+}
+
+// Rank 1 of the small GPT-2 with ZB-V, two ranks and four micro-batches: frames of six sizes. First fit in any simple order wastes 9 %.
+static const zb_piece two_chunks[] = {
+    {116736, 3, 3, 20, 20, {0, 0}, {0, 0}, 0}, {157696, 2, 3, 23, 23, {0, 8192}, {0, 0}, 0},
+    {150528, 3, 4, 15, 15, {0, 24576}, {0, 0}, 0}, {149504, 4, 4, 16, 16, {0, 0}, {0, 0}, 0},
+    {116736, 9, 9, 34, 34, {0, 0}, {0, 0}, 0}, {157696, 8, 9, 37, 37, {0, 8192}, {0, 0}, 0},
+    {150528, 9, 10, 29, 29, {0, 24576}, {0, 0}, 0}, {149504, 10, 10, 30, 30, {0, 0}, {0, 0}, 0},
+    {180224, 15, 15, 16, 20, {0, 0}, {172032, 180224}, 0}, {116736, 19, 19, 45, 45, {0, 0}, {0, 0}, 0},
+    {157696, 18, 19, 54, 54, {0, 8192}, {0, 0}, 0}, {204800, 15, 20, 23, 23, {0, 24576}, {0, 0}, 0},
+    {150528, 19, 24, 43, 43, {0, 24576}, {0, 0}, 0}, {149504, 24, 24, 44, 44, {0, 0}, {0, 0}, 0},
+    {180224, 29, 29, 30, 34, {0, 0}, {172032, 180224}, 0}, {116736, 33, 33, 51, 51, {0, 0}, {0, 0}, 0},
+    {157696, 32, 33, 56, 56, {0, 8192}, {0, 0}, 0}, {204800, 29, 34, 37, 37, {0, 24576}, {0, 0}, 0},
+    {150528, 33, 38, 50, 50, {0, 24576}, {0, 0}, 0}, {149504, 38, 38, 55, 55, {0, 0}, {0, 0}, 0},
+    {180224, 43, 43, 44, 45, {0, 0}, {172032, 180224}, 0}, {204800, 43, 45, 54, 54, {0, 24576}, {0, 0}, 0},
+    {180224, 50, 50, 55, 55, {0, 0}, {0, 0}, 0}, {204800, 50, 51, 56, 56, {0, 24576}, {0, 0}, 0},
+    {8192, 1, 1, 3, 3, {0, 0}, {0, 0}, 0}, {8192, 7, 7, 9, 9, {0, 0}, {0, 0}, 0},
+    {8192, 13, 13, 15, 15, {0, 0}, {0, 0}, 0}, {8192, 14, 14, 15, 15, {0, 0}, {0, 0}, 0},
+    {8192, 17, 17, 19, 19, {0, 0}, {0, 0}, 0}, {8192, 20, 20, 22, 23, {0, 0}, {0, 8192}, 0},
+    {8192, 27, 27, 29, 29, {0, 0}, {0, 0}, 0}, {8192, 28, 28, 29, 29, {0, 0}, {0, 0}, 0},
+    {8192, 31, 31, 33, 33, {0, 0}, {0, 0}, 0}, {8192, 34, 34, 36, 37, {0, 0}, {0, 8192}, 0},
+    {8192, 41, 41, 43, 43, {0, 0}, {0, 0}, 0}, {8192, 42, 42, 43, 43, {0, 0}, {0, 0}, 0},
+    {8192, 45, 45, 47, 50, {0, 0}, {0, 8192}, 0}, {8192, 48, 48, 50, 50, {0, 0}, {0, 0}, 0},
+    {8192, 49, 49, 50, 50, {0, 0}, {0, 0}, 0}, {8192, 51, 51, 53, 54, {0, 0}, {0, 8192}, 0},
+};
+enum { TWO_CHUNKS = sizeof two_chunks / sizeof two_chunks[0] };
+
+static void test_two_chunks(void) {
+  zb_piece pieces[TWO_CHUNKS];
+  memcpy(pieces, two_chunks, sizeof pieces);
+  CU_ASSERT_EQUAL(pack(pieces, TWO_CHUNKS), zb_pack_bound(pieces, TWO_CHUNKS));
 }
 
 static void test_many(void) {
@@ -113,12 +145,14 @@ static void test_many(void) {
   CU_ASSERT(bytes < 2 * zb_pack_bound(pieces, COUNT));
 }
 
+// Whatever allocation fails.
 static void test_out_of_memory(void) {
-  for (uint64_t n = 1; n <= 2; ++n) {
-    zb_piece pieces[] = {whole(64, 0, 2), whole(128, 2, 3)};
-    uint64_t bytes;
+  for (uint64_t n = 1; n <= 10; ++n) {
+    zb_piece pieces[TWO_CHUNKS];
+    uint64_t bytes = 0;
+    memcpy(pieces, two_chunks, sizeof pieces);
     zb_allocation_fail_at(n);
-    zb_status status = zb_pack(pieces, 2, &bytes);
+    zb_status status = zb_pack(pieces, TWO_CHUNKS, &bytes);
     zb_allocation_fail_at(0);
     CU_ASSERT_EQUAL(zb_status_code(status), ZB_MEMORY);
     zb_status_free(status);
@@ -127,6 +161,7 @@ static void test_out_of_memory(void) {
 
 int main(void) {
   static CU_TestInfo tests[] = {{"known answers", test_known}, {"parts of pieces", test_parts}, {"random pieces", test_random},
+                                {"frames of two chunks", test_two_chunks},
                                 {"many pieces", test_many}, {"out of memory", test_out_of_memory}, CU_TEST_INFO_NULL};
   CU_SuiteInfo suites[] = {{"pack", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
   if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 1;
