@@ -12,7 +12,7 @@ typedef struct zb_op_cost {
   bool measured; /* this very op was measured */
 } zb_op_cost;
 
-/* costs may be NULL: rates of one core, so that a compile does not depend on the machine: matrix products 100 GFLOP/s (dnnl_sgemm at small
+/* costs may be NULL: rates of one core, so that a compile does not depend on the machine: matrix products 100 GFLOP/s (zb_sgemm at small
  * training shapes), everything else by the bytes it moves, 10 GB/s, and 0.5 us to start. They only weigh ops against each other. Views and
  * structure ops are free. */
 zb_op_cost zb_cost_of(MlirOperation op, const zb_op_def *def, const zb_costs *costs);

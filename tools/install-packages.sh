@@ -9,7 +9,7 @@ set -eu
 # compiler and build (g++ for libstdc++, which MLIR needs); MLIR; libraries; MPI; tests
 packages="gcc g++ cmake ninja-build pkg-config
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
-  libdnnl-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev
+  libprotobuf-c-dev protobuf-c-compiler libjansson-dev
   libopenmpi-dev openmpi-bin
   libcunit1-dev python3 iproute2"
 

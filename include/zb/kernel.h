@@ -57,7 +57,7 @@ typedef struct zb_threads zb_threads;
 /* Calls run(context, tile, scratch) for every tile in 0..tile_count-1, each exactly once, on any thread, and returns when
  * all are done. scratch is ZB_SCRATCH_BYTES of 64-byte aligned memory, private to the running thread, not zeroed. The
  * result must not depend on which thread takes which tile. Never allocates. */
-enum { ZB_SCRATCH_BYTES = 1 << 20 };
+enum { ZB_SCRATCH_BYTES = 5 << 19 };
 typedef void (*zb_tile_run)(void *context, int64_t tile, void *scratch);
 ZB_API void zb_parallel_for(zb_threads *threads, int64_t tile_count, zb_tile_run run, void *context);
 /* Starts thread_count - 1 workers beside the caller (thread_count >= 1). NULL when out of memory. */

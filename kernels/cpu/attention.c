@@ -16,7 +16,6 @@
 #include "kernels/cpu/sgemm.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 /* QUERIES a product, GROUP a forward tile; a block has KEYS keys, fewer for a large d: its k and v have BLOCK_ELEMENTS
@@ -31,10 +30,11 @@ enum {
   BLOCK_ELEMENTS = 32768,
   D_MAX = BLOCK_ELEMENTS / KEYS_UNIT
 };
-_Static_assert((2 * BLOCK_ELEMENTS + QUERIES * (KEYS + PAD) + (GROUP + QUERIES) * D_MAX + 2 * GROUP) * sizeof(float) <=
-                   ZB_SCRATCH_BYTES,
+_Static_assert((2 * BLOCK_ELEMENTS + QUERIES * (KEYS + PAD) + (GROUP + QUERIES) * D_MAX + 2 * GROUP) * sizeof(float) +
+                       ZB_SGEMM_PACK_BYTES <= ZB_SCRATCH_BYTES,
                "forward: k, v, scores, results, q, row state");
-_Static_assert((4 * BLOCK_ELEMENTS + 2 * QUERIES * (KEYS + PAD) + 3 * QUERIES * D_MAX) * sizeof(float) <= ZB_SCRATCH_BYTES,
+_Static_assert((4 * BLOCK_ELEMENTS + 2 * QUERIES * (KEYS + PAD) + 3 * QUERIES * D_MAX) * sizeof(float) + ZB_SGEMM_PACK_BYTES <=
+                   ZB_SCRATCH_BYTES,
                "gradient: k, v, dk, dv, scores, their gradients, q, dout, and out or dq");
 
 /* One operand of rank 4: [batch, time, heads, d]. */
@@ -58,7 +58,6 @@ typedef struct attention {
   float *lse_data;
   void *dq, *dk, *dv; /* gradient; as q is */
   float *dq_sums;     /* dq, or where it is summed in f32 before it is rounded */
-  atomic_bool failed;
 } attention;
 
 static heads heads_of(const zb_tensor *x) {
@@ -81,10 +80,18 @@ static int64_t score_stride(int64_t count) {
   return zb_ceil_div(count, PAD) * PAD + (count % (4 * PAD) == 0 ? PAD : 0);
 }
 
-/* out (+)= scale left right for matrices in scratch; a failure is kept for the caller of the kernel. */
-static void product(attention *a, int64_t m, int64_t n, int64_t k, float scale, zb_matrix left, zb_matrix right,
-                    bool accumulate, float *out, int64_t out_stride) {
-  if (!zb_sgemm(m, n, k, scale, left, right, accumulate, out, out_stride)) atomic_store(&a->failed, true);
+/* A tile's scratch begins with what its products are packed into. */
+enum { PACK = ZB_SGEMM_PACK_BYTES / sizeof(float) };
+
+/* out (+)= scale left right for matrices in scratch. */
+static void product(float *pack, int64_t m, int64_t n, int64_t k, float scale, zb_matrix left, zb_matrix right, bool accumulate, float *out,
+                    int64_t out_stride) {
+  zb_sgemm_call call = {m, n, k, scale, left, right, accumulate ? out : NULL, out_stride, out, out_stride, true};
+  zb_sgemm(&call, pack);
+}
+
+static zb_matrix matrix(const float *data, int64_t row_stride, int64_t column_stride) {
+  return (zb_matrix){data, false, row_stride, column_stride};
 }
 
 #define ZB_ISA_BODY "kernels/cpu/attention.c"
@@ -105,7 +112,6 @@ static void attention_init(attention *a, const zb_kernel_call *call) {
   a->causal = zb_attr_bool(&call->attrs, "causal", false);
   a->groups = zb_ceil_div(a->tq, GROUP);
   a->keys = zb_min64(KEYS, BLOCK_ELEMENTS / zb_max64(1, a->d) / KEYS_UNIT * KEYS_UNIT);
-  atomic_init(&a->failed, false);
   if (!mask) return;
   a->mask = mask->data;
   for (int i = 0; i < 4; i++) {
@@ -122,10 +128,6 @@ static void over_units(const zb_kernel_call *call, attention *a, int64_t units, 
   zb_parallel_for(call->threads, zb_ceil_div(units, a->unit_count), run, a);
 }
 
-static const char *failure(attention *a) {
-  return atomic_load(&a->failed) ? "the matrix product ran out of memory" : NULL;
-}
-
 const char *zb_cpu_attention(const zb_kernel_call *call) {
   static const zb_tile_run tiles[] = ZB_ISA_ROW(attention_tile);
   attention a;
@@ -133,7 +135,7 @@ const char *zb_cpu_attention(const zb_kernel_call *call) {
   a.out_data = call->outputs[0].data;
   a.lse_data = call->outputs[1].data;
   over_units(call, &a, a.batch * a.heads * a.groups, 4 * zb_min64(GROUP, a.tq), tiles[zb_isa()]);
-  return failure(&a);
+  return NULL;
 }
 
 const char *zb_cpu_attention_grad(const zb_kernel_call *call) {
@@ -149,7 +151,7 @@ const char *zb_cpu_attention_grad(const zb_kernel_call *call) {
   a.dq_sums = a.q.narrow ? call->workspace : a.dq;
   if (!a.dq_sums && zb_tensor_elements(&call->outputs[0]) > 0) return "the gradient of attention in bf16 needs its workspace";
   over_units(call, &a, a.batch * a.kv_heads, 10 * a.heads / zb_max64(1, a.kv_heads) * a.tq, tiles[zb_isa()]);
-  return failure(&a);
+  return NULL;
 }
 
 static bool readable(const zb_tensor *x, zb_dtype dtype) {
@@ -251,12 +253,12 @@ static void ZB_ISA(write_rows)(void *result, bool narrow, int64_t first, int64_t
 
 /* Joins one block of keys (k and v in scratch) to the queries first..first+rows of one head. */
 static void ZB_ISA(forward_block)(attention *a, int64_t batch, int64_t head, int64_t first, int64_t key, const float *k,
-                                  const float *v, float *q, float *scores, float *highest, float *sum, float *out) {
+                                  const float *v, float *q, float *scores, float *highest, float *sum, float *out, float *pack) {
   int64_t rows = zb_min64(QUERIES, a->tq - first), count = zb_min64(a->keys, visible_keys(a, first + rows - 1) - key);
   if (count <= 0) return;
   const int64_t stride = score_stride(count);
   ZB_ISA(read_rows)(q, a->q, batch, first, head, rows, a->d);
-  product(a, rows, count, a->d, a->scale, (zb_matrix){q, a->d, 1}, (zb_matrix){k, 1, a->d}, false, scores, stride);
+  product(pack, rows, count, a->d, a->scale, matrix(q, a->d, 1), matrix(k, 1, a->d), false, scores, stride);
   for (int64_t i = 0; i < rows; i++) {
     float *row = scores + i * stride;
     int64_t visible = zb_min64(count, zb_max64(0, visible_keys(a, first + i) - key));
@@ -264,7 +266,7 @@ static void ZB_ISA(forward_block)(attention *a, int64_t batch, int64_t head, int
     if (mask) ZB_ISA(add_mask)(row, mask, a->mask_strides[3], visible);
     ZB_ISA(join_row)(row, visible, count, &highest[i], &sum[i], out + i * a->d, a->d);
   }
-  product(a, rows, a->d, count, 1.0f, (zb_matrix){scores, stride, 1}, (zb_matrix){v, a->d, 1}, key > 0, out, a->d);
+  product(pack, rows, a->d, count, 1.0f, matrix(scores, stride, 1), matrix(v, a->d, 1), key > 0, out, a->d);
 }
 
 /* GROUP queries of one head. */
@@ -273,7 +275,7 @@ static void ZB_ISA(forward_unit)(attention *a, int64_t unit, void *scratch) {
           kv_head = head / (a->heads / a->kv_heads);
   int64_t first = unit % a->groups * GROUP, end = zb_min64(first + GROUP, a->tq),
           visible_end = visible_keys(a, end - 1);
-  float *k = scratch, *v = k + BLOCK_ELEMENTS, *scores = v + BLOCK_ELEMENTS, *highest = scores + QUERIES * (KEYS + PAD);
+  float *k = (float *)scratch + PACK, *v = k + BLOCK_ELEMENTS, *scores = v + BLOCK_ELEMENTS, *highest = scores + QUERIES * (KEYS + PAD);
   float *sum = highest + GROUP, *q = sum + GROUP, *out = q + QUERIES * D_MAX;
   for (int64_t i = 0; i < GROUP; i++)
     highest[i] = -INFINITY, sum[i] = 0.0f;
@@ -283,7 +285,7 @@ static void ZB_ISA(forward_unit)(attention *a, int64_t unit, void *scratch) {
     ZB_ISA(read_rows)(v, a->v, batch, key, kv_head, count, a->d);
     for (int64_t i = first; i < end; i += QUERIES)
       ZB_ISA(forward_block)
-    (a, batch, head, i, key, k, v, q, scores, highest + (i - first), sum + (i - first), out + (i - first) * a->d);
+    (a, batch, head, i, key, k, v, q, scores, highest + (i - first), sum + (i - first), out + (i - first) * a->d, scratch);
   }
   float *lse = a->lse_data + (batch * a->heads + head) * a->tq + first;
   int64_t at = ((batch * a->tq + first) * a->heads + head) * a->d;
@@ -328,6 +330,7 @@ static void ZB_ISA(grad_row)(float *scores, float *dp, int64_t visible, int64_t 
 
 /* What a gradient tile has in scratch. */
 typedef struct ZB_ISA(grad_scratch) {
+  float *pack;
   float *k, *v, *dk, *dv;                /* one block of keys */
   float *scores, *dp, *q, *dout, *other; /* other: out, then dq */
 } ZB_ISA(grad_scratch);
@@ -343,8 +346,8 @@ static void ZB_ISA(grad_block)(attention *a, int64_t batch, int64_t head, int64_
   if (count <= 0) return;
   ZB_ISA(read_rows)(s->q, a->q, batch, first, head, rows, d);
   ZB_ISA(read_rows)(s->dout, a->dout, batch, first, head, rows, d);
-  product(a, rows, count, d, a->scale, (zb_matrix){s->q, d, 1}, (zb_matrix){s->k, 1, d}, false, s->scores, stride);
-  product(a, rows, count, d, 1.0f, (zb_matrix){s->dout, d, 1}, (zb_matrix){s->v, 1, d}, false, s->dp, stride);
+  product(s->pack, rows, count, d, a->scale, matrix(s->q, d, 1), matrix(s->k, 1, d), false, s->scores, stride);
+  product(s->pack, rows, count, d, 1.0f, matrix(s->dout, d, 1), matrix(s->v, 1, d), false, s->dp, stride);
   ZB_ISA(read_rows)(s->other, a->out, batch, first, head, rows, d);
   const float *lse = a->lse + (batch * a->heads + head) * a->tq + first;
   for (int64_t i = 0; i < rows; i++) {
@@ -355,18 +358,18 @@ static void ZB_ISA(grad_block)(attention *a, int64_t batch, int64_t head, int64_
     ZB_ISA(grad_row)(s->scores + i * stride, s->dp + i * stride, visible, count, lse[i], delta, a->scale);
   }
   if (key > 0) ZB_ISA(copy_rows)(s->other, d, dq, a->heads * d, rows, d);
-  product(a, rows, d, count, 1.0f, (zb_matrix){s->dp, stride, 1}, (zb_matrix){s->k, d, 1}, key > 0, s->other, d);
+  product(s->pack, rows, d, count, 1.0f, matrix(s->dp, stride, 1), matrix(s->k, d, 1), key > 0, s->other, d);
   ZB_ISA(copy_rows)(dq, a->heads * d, s->other, d, rows, d);
-  product(a, count, d, rows, 1.0f, (zb_matrix){s->dp, 1, stride}, (zb_matrix){s->q, d, 1}, true, s->dk, d);
-  product(a, count, d, rows, 1.0f, (zb_matrix){s->scores, 1, stride}, (zb_matrix){s->dout, d, 1}, true, s->dv, d);
+  product(s->pack, count, d, rows, 1.0f, matrix(s->dp, 1, stride), matrix(s->q, d, 1), true, s->dk, d);
+  product(s->pack, count, d, rows, 1.0f, matrix(s->scores, 1, stride), matrix(s->dout, d, 1), true, s->dv, d);
 }
 
 /* One key/value head of one batch entry. */
 static void ZB_ISA(gradient_unit)(attention *a, int64_t unit, void *scratch) {
   int64_t batch = unit / a->kv_heads, kv_head = unit % a->kv_heads, group = a->heads / a->kv_heads, d = a->d;
-  float *base = scratch;
+  float *base = (float *)scratch + PACK;
   ZB_ISA(grad_scratch)
-  s = {.k = base, .v = base + BLOCK_ELEMENTS, .dk = base + 2 * BLOCK_ELEMENTS, .dv = base + 3 * BLOCK_ELEMENTS};
+  s = {.pack = scratch, .k = base, .v = base + BLOCK_ELEMENTS, .dk = base + 2 * BLOCK_ELEMENTS, .dv = base + 3 * BLOCK_ELEMENTS};
   s.scores = base + 4 * BLOCK_ELEMENTS;
   s.dp = s.scores + QUERIES * (KEYS + PAD);
   s.q = s.dp + QUERIES * (KEYS + PAD);

@@ -1,23 +1,41 @@
-/* The matrix product that the kernels are built on: oneDNN's dnnl_sgemm on the calling thread. */
+/* The matrix product that the kernels are built on: operands of f32 or bf16, sums in f32, on the calling thread. */
 #ifndef ZB_KERNELS_CPU_SGEMM_H
 #define ZB_KERNELS_CPU_SGEMM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A matrix as a product reads it: element (i, j) at data[i * row_stride + j * column_stride]. */
+/* A matrix as a product reads it: element (i, j) at data[i * row_stride + j * column_stride], with any strides; one of them 1 is fast. */
 typedef struct zb_matrix {
-  const float *data;
+  const void *data;
+  bool narrow; /* bf16, else f32 */
   int64_t row_stride, column_stride;
 } zb_matrix;
 
-/* Whether zb_sgemm can read rows x columns elements so: one unit stride, and rows (or columns) that do not overlap. */
-bool zb_sgemm_readable(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride);
+/* The same matrix `offset` elements further on. */
+static inline zb_matrix zb_matrix_from(zb_matrix x, int64_t offset) {
+  x.data = (const char *)x.data + offset * (int64_t)(x.narrow ? sizeof(uint16_t) : sizeof(float));
+  return x;
+}
 
-/* out[i * out_stride + j] = (accumulate ? out : 0) + alpha * sum_p lhs(i, p) rhs(p, j) for i < m, j < n, p < k. Runs on
- * the calling thread alone and leaves the caller's OpenMP settings as they were. The bits depend on shapes, strides and
- * values only. False when the library reports an error (out of memory). Thread-safe. */
-bool zb_sgemm(int64_t m, int64_t n, int64_t k, float alpha, zb_matrix lhs, zb_matrix rhs, bool accumulate, float *out,
-              int64_t out_stride);
+/* Bytes that a product packs its operands into. */
+enum { ZB_SGEMM_PACK_BYTES = 5 << 18 };
+
+/* out[i * out_stride + j] = start[i * start_stride + j] + alpha * sum_p lhs(i, p) rhs(p, j) for i < m, j < n, p < k; start may be NULL
+ * (zeros), out itself (accumulates), or a row with start_stride 0 (a bias). */
+typedef struct zb_sgemm_call {
+  int64_t m, n, k;
+  float alpha;
+  zb_matrix lhs, rhs;
+  const float *start;
+  int64_t start_stride;
+  float *out;
+  int64_t out_stride;
+  bool near; /* a hint: the operands are in a near cache, nothing needs to be asked for ahead */
+} zb_sgemm_call;
+
+/* Runs on the calling thread. pack: ZB_SGEMM_PACK_BYTES, aligned to 64. The bits of an element depend on its row of lhs, its column of rhs
+ * and k only, not on m, n, strides or where it lies: a product may be cut into tiles of any size. Thread-safe. */
+void zb_sgemm(const zb_sgemm_call *call, float *pack);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static atomic_uint_fast64_t allocation_count;
 static atomic_uint_fast64_t allocation_to_fail; /* absolute number; 0: none */
@@ -31,11 +32,18 @@ void *zb_realloc(void *memory, size_t bytes) {
   return realloc(memory, bytes > 0 ? bytes : 1);
 }
 
+/* A page of 4 KiB for each miss of the table of pages costs a step of training 3 to 10 %; Linux gives pages of 2 MiB to who asks. */
+enum { HUGE_PAGE = 1 << 21 };
+
 void *zb_alloc_aligned(size_t bytes, size_t alignment) {
   if (!count_allocation()) return NULL;
   if (alignment < sizeof(void *)) alignment = sizeof(void *);
+  if (bytes >= HUGE_PAGE && alignment < HUGE_PAGE) alignment = HUGE_PAGE;
   void *memory = NULL;
   if (posix_memalign(&memory, alignment, bytes > 0 ? bytes : 1) != 0) return NULL;
+#ifdef MADV_HUGEPAGE
+  if (bytes >= HUGE_PAGE) (void)madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* a wish: refused, all works the same */
+#endif
   memset(memory, 0, bytes);
   return memory;
 }

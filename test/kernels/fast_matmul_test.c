@@ -105,24 +105,78 @@ static void test_addresses(void) {
   }
 }
 
-/* No unit stride: the fast kernel must decline. */
-static void test_declines(void) {
-  zb_tensor x = fast_uniform(-1, 1, FAST_SHAPE(8, 8)), y = fast_uniform(-1, 1, FAST_SHAPE(4, 8)),
-            out = fast_tensor(ZB_F32, FAST_SHAPE(4, 8));
-  zb_tensor spread = x, broadcast = x;
-  spread.shape[0] = spread.shape[1] = 4, spread.strides[0] = 16, spread.strides[1] = 2;
-  broadcast.shape[0] = broadcast.shape[1] = 4, broadcast.strides[0] = 0, broadcast.strides[1] = 1;
-  zb_tensor inputs[2] = {spread, y};
-  zb_kernel_call call = {.inputs = inputs, .input_count = 2, .outputs = &out, .output_count = 1};
+/* Neither stride is 1, or one is 0: operands of any strides are packed. */
+static void test_any_strides(void) {
+  zb_tensor x = fast_uniform(-1, 1, FAST_SHAPE(70, 90)), broadcast = fast_uniform(-1, 1, FAST_SHAPE(1, 45));
+  zb_tensor spread = x;
+  spread.shape[0] = 35, spread.shape[1] = 45, spread.strides[0] = 180, spread.strides[1] = 2;
+  check_product(spread, fast_uniform(-1, 1, FAST_SHAPE(45, 33)), false, false, fast_tensor(ZB_F32, FAST_SHAPE(35, 33)), false);
+  zb_tensor y = fast_uniform(-1, 1, FAST_SHAPE(90, 66));
+  y.shape[0] = 45, y.shape[1] = 33, y.strides[0] = 132, y.strides[1] = 2;
+  check_product(fast_uniform(-1, 1, FAST_SHAPE(20, 45)), y, false, false, fast_uniform(-1, 1, FAST_SHAPE(20, 33)), true);
+  broadcast.shape[0] = 17, broadcast.strides[0] = 0;
+  check_product(broadcast, fast_uniform(-1, 1, FAST_SHAPE(45, 33)), false, false, fast_tensor(ZB_F32, FAST_SHAPE(17, 33)), false);
+}
+
+static zb_tensor part_of(zb_tensor x, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  x.data = (float *)x.data + row * x.strides[0] + column * x.strides[1];
+  x.shape[0] = rows, x.shape[1] = columns;
+  return x;
+}
+
+/* The bits of an element do not depend on what else is computed with it: a product may be cut anywhere, which tiles rely on. */
+static void check_cut(int64_t m, int64_t n, int64_t k, bool transposed) {
+  zb_tensor lhs = transposed ? fast_swap(fast_uniform(-1, 1, FAST_SHAPE(k, m)), 0, 1) : fast_uniform(-1, 1, FAST_SHAPE(m, k));
+  zb_tensor rhs = transposed ? fast_swap(fast_uniform(-1, 1, FAST_SHAPE(n, k)), 0, 1) : fast_uniform(-1, 1, FAST_SHAPE(k, n));
+  fast_call c = {.op = "matmul"};
+  fast_input(&c, lhs);
+  fast_input(&c, rhs);
+  fast_output(&c, fast_tensor(ZB_F32, FAST_SHAPE(m, n)));
+  fast_results whole = fast_run(&c, false, NULL);
+  for (int64_t row = 0; row < m; row += 1 + m / 3)
+    for (int64_t column = 0; column < n; column += 1 + n / 4) {
+      int64_t rows = row + 1 + m / 3 < m ? 1 + m / 3 : m - row, columns = column + 1 + n / 4 < n ? 1 + n / 4 : n - column;
+      fast_call part = {.op = "matmul"};
+      fast_input(&part, part_of(lhs, row, rows, 0, k));
+      fast_input(&part, part_of(rhs, 0, k, column, columns));
+      fast_output(&part, fast_tensor(ZB_F32, FAST_SHAPE(rows, columns)));
+      fast_results cut = fast_run(&part, false, NULL);
+      bool equal = cut.error == NULL;
+      for (int64_t i = 0; i < rows && equal; i++)
+        equal = memcmp((float *)cut.tensor[0].data + i * columns, (float *)whole.tensor[0].data + (row + i) * n + column,
+                       (size_t)columns * sizeof(float)) == 0;
+      CU_ASSERT(equal);
+      fast_results_free(&cut);
+      free(part.outputs[0].data);
+    }
+  fast_results_free(&whole);
+  free(lhs.data), free(rhs.data), free(c.outputs[0].data);
+}
+
+static void test_cuts(void) {
+  static const shape shapes[] = {{16, 36, 7}, {115, 70, 600}, {230, 530, 1030}, {40, 1100, 64}};
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+    for (int transposed = 0; transposed < 2; transposed++)
+      check_cut(shapes[i].m, shapes[i].n, shapes[i].k, transposed);
+}
+
+/* An empty sum, with a bias, is the bias; a bias beside a sum that goes on is left to the reference. */
+static void test_bias(void) {
+  zb_tensor lhs = fast_tensor(ZB_F32, FAST_SHAPE(4, 0)), rhs = fast_tensor(ZB_F32, FAST_SHAPE(0, 5)), bias = fast_uniform(-1, 1, FAST_SHAPE(5));
+  zb_tensor inputs[3] = {lhs, rhs, bias}, out = fast_uniform(-1, 1, FAST_SHAPE(4, 5));
+  zb_kernel_call call = {.inputs = inputs, .input_count = 3, .outputs = &out, .output_count = 1};
+  CU_ASSERT(zb_kernel_cpu("matmul", &call) != zb_kernel_reference("matmul"));
+  CU_ASSERT(zb_kernel_cpu("matmul", &call)->run(&call) == NULL);
+  for (int64_t i = 0; i < 4; i++)
+    CU_ASSERT(memcmp((float *)out.data + 5 * i, bias.data, 5 * sizeof(float)) == 0);
+  call.accumulate = true;
   CU_ASSERT(zb_kernel_cpu("matmul", &call) == zb_kernel_reference("matmul"));
-  inputs[0] = broadcast;
-  CU_ASSERT(zb_kernel_cpu("matmul", &call) == zb_kernel_reference("matmul"));
-  free(x.data), free(y.data), free(out.data);
+  free(lhs.data), free(rhs.data), free(bias.data), free(out.data);
 }
 
 int main(void) {
   CU_TestInfo tests[] = {{"shapes", test_shapes}, {"batches", test_batches},     {"strides", test_strides},
-                         {"empty", test_empty},   {"addresses", test_addresses}, {"declines", test_declines},
+                         {"empty", test_empty},   {"addresses", test_addresses}, {"any strides", test_any_strides}, {"cuts", test_cuts}, {"bias", test_bias},
                          CU_TEST_INFO_NULL};
   return fast_main("fast matrix products", tests);
 }

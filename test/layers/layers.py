@@ -34,7 +34,7 @@ FOLDERS = {
                                "nccl"],
     "runtime/exec": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/sim/", "runtime/transport/"],
     "kernels": ["zb/"],
-    "kernels/cpu": ["zb/", "kernels/call.h", "runtime/base/", "dnnl", "x86"],
+    "kernels/cpu": ["zb/", "kernels/call.h", "runtime/base/", "x86"],
     "kernels/cpu/ref": ["zb/", "runtime/base/"],
     # The formulas of elementwise ops are written once, for all devices.
     "kernels/cuda": ["zb/", "kernels/call.h", "runtime/base/", "runtime/device/cuda/", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def",
@@ -51,7 +51,6 @@ LIBRARIES = {
     "protobuf-c": r"protobuf-c/",
     "mlir-c": r"mlir-c/",
     "mlir or llvm (C++)": r"(mlir|llvm|llvm-c)/",
-    "dnnl": r"(oneapi/)?dnnl|omp\.h",
     "x86": r"immintrin\.h",
     "cuda": r"cu(da|blas|dnn|rand)[A-Za-z_]*\.h",
     "nccl": r"nccl\.h",

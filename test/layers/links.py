@@ -16,7 +16,7 @@ RULES = [
     ("bin/zb-run", COMPILER),
     ("bin/zb-run", MODULES),
     ("bin/zb-sched", COMPILER),
-    ("bin/zb-sched", "libdnnl|protobuf"),
+    ("bin/zb-sched", "protobuf"),
     ("bin/zbc", MODULES),
     ("bin/zb-opt", MODULES),
     ("lib/libzb-runtime.so", COMPILER),
