@@ -36,6 +36,7 @@ static const struct {
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
     {"zb-dce", NULL},
+    {"zb-fuse", NULL}, // left out by --no-raise
     {"zb-layout", NULL},
     {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\",costs=\"$costs\",micro-batches=$micro_batches"},
     {"zb-classify", NULL},
@@ -107,7 +108,8 @@ static zb_status build_pipeline(const zb_compile_params *p, zb_pipeline *out) {
   if (p->costs && strchr(p->costs, '"')) return ZB_ERROR(USAGE, "the path of a file of costs cannot hold a double quote: %s", p->costs);
   if (p->pipeline) return zb_pipeline_parse(p->pipeline, out);
   for (int i = 0; i < PIPELINE_LENGTH; ++i) {
-    if (p->no_raise && strcmp(default_pipeline[i].pass, "zb-raise") == 0) continue;
+    bool raises = strcmp(default_pipeline[i].pass, "zb-raise") == 0 || strcmp(default_pipeline[i].pass, "zb-fuse") == 0;
+    if (p->no_raise && raises) continue;
     if (strcmp(p->precision, "f32") == 0 && strcmp(default_pipeline[i].pass, "zb-mixed-precision") == 0) continue;
     ZB_TRY(add_default(out, default_pipeline[i].pass, default_pipeline[i].options, p));
   }

@@ -49,9 +49,15 @@ static zb_cost cost_whole_grad(const zb_op_view *op, const zb_shape *results, in
   return zb_cost_per_element(&op->operands[0], 16);
 }
 
+/* C7: the residual, the last operand, has the type of x. */
+static zb_result check_residual(const zb_op_view *op, zb_op_error *error) {
+  int last = op->operand_count - 1;
+  return op->operands[last].rank < 0 ? ZB_OK : zb_check_same_type(op, last, 0, "C7", error);
+}
+
 static zb_cost cost_grad_x(const zb_op_view *op, const zb_shape *results, int count) {
-  (void)op, (void)count;
-  return zb_cost_per_element(&results[0], 11);
+  (void)count;
+  return zb_cost_per_element(&results[0], op->operands[op->operand_count - 1].rank < 0 ? 11 : 12);
 }
 
 static zb_cost cost_grad_scale(const zb_op_view *op, const zb_shape *results, int count) {
@@ -67,6 +73,7 @@ static zb_cost cost_grad_scale(const zb_op_view *op, const zb_shape *results, in
 #define C3_SCALE " C3: scale has the type of x[axis:]."
 #define C4(WHAT) " C4: " WHAT " of x[:axis] followed by ones."
 #define C5_DOUT " C5: dout has the type of x."
+#define C7_RESIDUAL " C7: residual has the type of x."
 
 /* ---- layer_norm ---- */
 
@@ -159,14 +166,14 @@ const zb_op_def zb_op_layer_norm_grad = {
 static zb_result infer_layer_norm_grad_x(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
   (void)count;
   results[0] = op->operands[0];
-  return check_layer_norm_grad(op, error);
+  return check_layer_norm_grad(op, error) ? check_residual(op, error) : ZB_FAIL;
 }
 
 const zb_op_def zb_op_layer_norm_grad_x = {
     .name = "layer_norm_grad_x",
-    .summary = "Gradient of zb.layer_norm for x.",
-    .doc = C1_C2 C3_SCALE C4("mean and rstd have the type") C5_DOUT "\n",
-    .operands = "x, scale, mean, rstd, dout",
+    .summary = "Gradient of zb.layer_norm for x; residual is added.",
+    .doc = C1_C2 C3_SCALE C4("mean and rstd have the type") C5_DOUT C7_RESIDUAL "\n",
+    .operands = "x, scale, mean, rstd, dout, residual?",
     .results = "dx",
     .attrs = ZB_ATTRS(AXIS_ATTR),
     .op_class = ZB_CLASS_KERNEL,
@@ -265,14 +272,14 @@ const zb_op_def zb_op_rms_norm_grad = {
 static zb_result infer_rms_norm_grad_x(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
   (void)count;
   results[0] = op->operands[0];
-  return check_rms_norm_grad(op, error);
+  return check_rms_norm_grad(op, error) ? check_residual(op, error) : ZB_FAIL;
 }
 
 const zb_op_def zb_op_rms_norm_grad_x = {
     .name = "rms_norm_grad_x",
-    .summary = "Gradient of zb.rms_norm for x.",
-    .doc = C1_C2 C3_SCALE C4("rstd has the type") C5_DOUT "\n",
-    .operands = "x, scale, rstd, dout",
+    .summary = "Gradient of zb.rms_norm for x; residual is added.",
+    .doc = C1_C2 C3_SCALE C4("rstd has the type") C5_DOUT C7_RESIDUAL "\n",
+    .operands = "x, scale, rstd, dout, residual?",
     .results = "dx",
     .attrs = ZB_ATTRS(AXIS_ATTR),
     .op_class = ZB_CLASS_KERNEL,

@@ -15,7 +15,7 @@ enum { BLOCK_ROWS = 64, TILE_COLUMNS = 128 };
 
 typedef struct norm {
   int64_t rows, width, tile_rows;
-  const float *x, *scale, *bias, *mean, *rstd, *dout; /* bias, mean: NULL if absent */
+  const float *x, *scale, *bias, *mean, *rstd, *dout, *residual; /* bias, mean, residual: NULL if absent */
   float *out, *mean_out, *rstd_out;
   float epsilon;
   bool centered; /* layer norm */
@@ -74,6 +74,7 @@ const char *zb_cpu_layer_norm_grad_x(const zb_kernel_call *call) {
   n.mean = call->inputs[2].data;
   n.rstd = call->inputs[3].data;
   n.dout = call->inputs[4].data;
+  n.residual = data_of(zb_call_input(call, 5));
   n.centered = true;
   return over_rows(call, &n, tiles[zb_isa()]);
 }
@@ -84,6 +85,7 @@ const char *zb_cpu_rms_norm_grad_x(const zb_kernel_call *call) {
   n.scale = call->inputs[1].data;
   n.rstd = call->inputs[2].data;
   n.dout = call->inputs[3].data;
+  n.residual = data_of(zb_call_input(call, 4));
   return over_rows(call, &n, tiles[zb_isa()]);
 }
 
@@ -144,7 +146,7 @@ static void ZB_ISA(norm_tile)(void *context, int64_t tile, void *scratch) {
   }
 }
 
-/* dx = rstd (g - mean(g) - xhat mean(g xhat)), g = dout scale; without centring there is no mean(g). */
+/* dx = rstd (g - mean(g) - xhat mean(g xhat)) + residual, g = dout scale; without centring there is no mean(g). */
 static void ZB_ISA(norm_grad_tile)(void *context, int64_t tile, void *scratch) {
   const norm n = *(const norm *)context;
   int64_t end = zb_min64((tile + 1) * n.tile_rows, n.rows);
@@ -162,7 +164,9 @@ static void ZB_ISA(norm_grad_tile)(void *context, int64_t tile, void *scratch) {
     vf mean_product = v_set(v_sum(product[0] + product[1]) / (float)n.width);
     for (int64_t i = 0; i < n.width; i += V_LANES) {
       vf g = v_take(dout, i, n.width) * v_take(n.scale, i, n.width), xhat = (v_take(x, i, n.width) - mean) * rstd;
-      v_give(n.out + r * n.width, rstd * ((g - mean_g) - xhat * mean_product), i, n.width);
+      vf dx = rstd * ((g - mean_g) - xhat * mean_product);
+      if (n.residual) dx = v_take(n.residual + r * n.width, i, n.width) + dx;
+      v_give(n.out + r * n.width, dx, i, n.width);
     }
   }
 }

@@ -151,7 +151,7 @@ typedef struct zb_norm_args {
   int64_t rows, size;
   double epsilon;
   int64_t part; /* norm_grad_scale: rows a split */
-  zb_norm_operand x, scale, bias, saved_mean, saved_rstd, dout;
+  zb_norm_operand x, scale, bias, saved_mean, saved_rstd, dout, residual;
 } zb_norm_args;
 
 enum { ZB_LOSS_MEAN, ZB_LOSS_SUM, ZB_LOSS_NONE };

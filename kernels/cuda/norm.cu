@@ -28,11 +28,11 @@ template <typename T> ZB_DEVICE void norm(const zb_norm_args &a) {
   store_float(a.rstd, a.rstd_dtype, row, rstd);
 }
 
-/* With h = x normalized and g = dout * scale: dx = rstd * (g - mean(g) - h * mean(g * h)); RMS has no mean(g). */
+/* With h = x normalized and g = dout * scale: dx = rstd * (g - mean(g) - h * mean(g * h)) + residual; RMS has no mean(g). */
 template <typename T> ZB_DEVICE void norm_grad_x(const zb_norm_args &a) {
   int64_t row = blockIdx.x;
   const T *x = (const T *)a.x.data + at(a.x.rows, row), *dout = (const T *)a.dout.data + at(a.dout.rows, row);
-  int64_t scale_row = at(a.scale.rows, row);
+  int64_t scale_row = at(a.scale.rows, row), residual_row = a.residual.data ? at(a.residual.rows, row) : 0;
   float rstd = load_float(a.saved_rstd.data, a.saved_rstd.dtype, at(a.saved_rstd.rows, row));
   float mean = a.centered ? load_float(a.saved_mean.data, a.saved_mean.dtype, at(a.saved_mean.rows, row)) : 0;
   float sum = 0, product = 0, count = (float)a.size;
@@ -46,7 +46,8 @@ template <typename T> ZB_DEVICE void norm_grad_x(const zb_norm_args &a) {
   for (int64_t i = threadIdx.x; i < a.size; i += blockDim.x) {
     float g = value_of(dout[at(a.dout.along, i)]) * side(a.scale, scale_row, i);
     float h = (value_of(x[at(a.x.along, i)]) - mean) * rstd;
-    store_float(a.out, a.out_dtype, row * a.size + i, rstd * (g - sum - h * product));
+    float dx = rstd * (g - sum - h * product);
+    store_float(a.out, a.out_dtype, row * a.size + i, a.residual.data ? dx + side(a.residual, residual_row, i) : dx);
   }
 }
 

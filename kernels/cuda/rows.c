@@ -53,7 +53,7 @@ SOFTMAX(log_softmax_grad, softmax_grad, true, true)
 
 /* Operand numbers of the forms of the op; -1: it has none. */
 typedef struct norm_form {
-  int scale, bias, mean, rstd, dout;      /* operands; x is 0 */
+  int scale, bias, mean, rstd, dout, residual; /* operands; x is 0 */
   int out_mean, out_rstd;                 /* results */
   int inputs, outputs;                    /* that must be there */
   bool centered, accumulates;
@@ -70,7 +70,8 @@ static bool norm_operand(const zb_kernel_call *call, int index, int64_t axis, zb
 
 static bool norm_plan(const zb_kernel_call *call, const norm_form *form, zb_norm_args *args) {
   *args = (zb_norm_args){.centered = form->centered};
-  int most = form->bias >= form->inputs ? form->bias + 1 : form->inputs;
+  bool optional = form->bias >= form->inputs || form->residual >= form->inputs;
+  int most = form->inputs + optional;
   if (!zb_cuda_complete_up_to(call, form->inputs, most, form->outputs, form->accumulates)) return false;
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
@@ -91,7 +92,8 @@ static bool norm_plan(const zb_kernel_call *call, const norm_form *form, zb_norm
   }
   return norm_operand(call, 0, axis, &args->x) && norm_operand(call, form->scale, axis, &args->scale) &&
          norm_operand(call, form->bias, axis, &args->bias) && norm_operand(call, form->mean, axis, &args->saved_mean) &&
-         norm_operand(call, form->rstd, axis, &args->saved_rstd) && norm_operand(call, form->dout, axis, &args->dout);
+         norm_operand(call, form->rstd, axis, &args->saved_rstd) && norm_operand(call, form->dout, axis, &args->dout) &&
+         norm_operand(call, form->residual, axis, &args->residual);
 }
 
 static bool norm_matches(const zb_kernel_call *call, const norm_form *form) {
@@ -132,12 +134,12 @@ static zb_status norm_run(const zb_kernel_call *call, zb_cuda_launcher *on, cons
   zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) {                                     \
     return norm_run(call, on, &name##_form);                                                                           \
   }
-NORM(layer_norm, 1, 2, -1, -1, -1, 1, 2, 2, 3, true, false)
-NORM(rms_norm, 1, -1, -1, -1, -1, -1, 1, 2, 2, false, false)
-NORM(layer_norm_grad_x, 1, -1, 2, 3, 4, -1, -1, 5, 1, true, false)
-NORM(rms_norm_grad_x, 1, -1, -1, 2, 3, -1, -1, 4, 1, false, false)
-NORM(layer_norm_grad_scale, -1, -1, 1, 2, 3, -1, -1, 4, 1, true, true)
-NORM(rms_norm_grad_scale, -1, -1, -1, 1, 2, -1, -1, 3, 1, false, true)
+NORM(layer_norm, 1, 2, -1, -1, -1, -1, 1, 2, 2, 3, true, false)
+NORM(rms_norm, 1, -1, -1, -1, -1, -1, -1, 1, 2, 2, false, false)
+NORM(layer_norm_grad_x, 1, -1, 2, 3, 4, 5, -1, -1, 5, 1, true, false)
+NORM(rms_norm_grad_x, 1, -1, -1, 2, 3, 4, -1, -1, 4, 1, false, false)
+NORM(layer_norm_grad_scale, -1, -1, 1, 2, 3, -1, -1, -1, 4, 1, true, true)
+NORM(rms_norm_grad_scale, -1, -1, -1, 1, 2, -1, -1, -1, 3, 1, false, true)
 
 /* ---- Losses ---- */
 

@@ -553,6 +553,10 @@ module {
     %r:2 = "zb.rms_norm_grad"(%0, %1, %2, %3) {axis = 2 : i64} : (tensor<2x3x8xf32>, tensor<8xf32>, tensor<2x3x1xf32>, tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<8xf32>)
     return
   }
+  func.func @rms_norm_grad_x_residual(%0: tensor<2x3x8xf32>, %1: tensor<8xf32>, %2: tensor<2x3x1xf32>, %3: tensor<2x3x8xf32>) {
+    %r = "zb.rms_norm_grad_x"(%0, %1, %2, %3, %3) {axis = 2 : i64} : (tensor<2x3x8xf32>, tensor<8xf32>, tensor<2x3x1xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+    return
+  }
   func.func @rms_norm_grad_x(%0: tensor<2x3x8xf32>, %1: tensor<8xf32>, %2: tensor<2x3x1xf32>, %3: tensor<2x3x8xf32>) {
     %r = "zb.rms_norm_grad_x"(%0, %1, %2, %3) {axis = 2 : i64} : (tensor<2x3x8xf32>, tensor<8xf32>, tensor<2x3x1xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
     return

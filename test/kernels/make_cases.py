@@ -1427,11 +1427,31 @@ def rotaries():
     case("rotary", "odd size", wrong[1], wrong[2], error=wrong[0])
 
 
+def residual_norms():
+    for shape, axis in (((7, ), 0), ((3, 5), 1), ((2, 3, 4), 2), ((2, 3, 4), 1)):
+        x, scale, dout, residual = real(*shape), real(*shape[axis:]), real(*shape), real(*shape)
+        for name, centered in (("layer_norm", True), ("rms_norm", False)):
+            mean, rstd = statistics(x, axis, 0.1, centered)
+            norm = (lambda a, b: layer_norm64(a, b, zero(b), axis, 0.1)) if centered else (lambda a, b: rms_norm64(a, b, axis, 0.1))
+            dx, _ = gradients(lambda a, b: norm(a, b), [x, scale], dout)
+            saved = [mean, rstd] if centered else [rstd]
+            for text, r in (("plain", residual), ("spaced", np.repeat(residual, 2, -1)[..., ::2]), ("expanded", np.broadcast_to(residual[:1], shape))):
+                want = narrow(wide(dx) + wide(r))
+                case(f"{name}_grad_x", f"residual {shape} axis {axis} {text}", [x, scale, *saved, dout, r], [want], {"axis": axis})
+    for shape, axis in (((37, 211), 1), ((3, 29, 768), 2), ((130, 5), 1)):
+        stats = shape[:axis] + (1, ) * (len(shape) - axis)
+        mean, rstd = R(*stats, low=-0.5, high=0.5), R(*stats, low=0.5, high=2)
+        x, text = R(*shape), f"residual, large {shape} axis {axis}"
+        random_case("layer_norm_grad_x", text, [x, R(*shape[axis:]), mean, rstd, x, x], [O(*shape)], {"axis": axis})
+        random_case("rms_norm_grad_x", text, [x, R(*shape[axis:]), rstd, x, x], [O(*shape)], {"axis": axis})
+
+
 def fused():
     global random
     random = np.random.Generator(np.random.PCG64(20261122))  # of its own: the cases before keep their numbers
     swiglus()
     rotaries()
+    residual_norms()
 
 
 # ---- Files ---------------------------------------------------------------------------------------

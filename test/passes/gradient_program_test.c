@@ -31,7 +31,7 @@ enum { PROGRAM_COUNT = sizeof programs / sizeof programs[0] };
 static const char *const pipelines[] = {
     "zb-autodiff,zb-split-grad",
     "zb-autodiff,zb-split-grad,zb-cse,zb-canonicalize,zb-layout",
-    "zb-canonicalize,zb-cse,zb-raise,zb-canonicalize,zb-dce,zb-autodiff,zb-split-grad,zb-layout",
+    "zb-canonicalize,zb-cse,zb-raise,zb-canonicalize,zb-dce,zb-autodiff,zb-split-grad,zb-fuse,zb-layout",
 };
 
 /* ---- Programs ---- */

@@ -7,10 +7,10 @@
 #include <math.h>
 
 /* Operand numbers of the walks, whatever the op: absent ones have offset 0. */
-enum { OUT, X, SCALE, BIAS, MEAN, RSTD, DOUT };
+enum { OUT, X, SCALE, BIAS, MEAN, RSTD, DOUT, RESIDUAL, OPERANDS };
 
 typedef struct norm {
-  const zb_tensor *tensors[DOUT + 1]; /* by operand number; OUT is result 0 */
+  const zb_tensor *tensors[OPERANDS]; /* by operand number; OUT is result 0 */
   zb_ref_walk rows, along;            /* over x[:axis] and over x[axis:] */
   double count;                       /* elements of x[axis:] */
 } norm;
@@ -27,7 +27,7 @@ static const char *start_norm(const zb_kernel_call *call, norm *n) {
   zb_ref_walk whole;
   zb_ref_walk_init(&whole, x);
   whole.operand_count = 0; /* the space is x, but operand 0 is the result */
-  for (int i = OUT; i <= DOUT; i++) {
+  for (int i = OUT; i < OPERANDS; i++) {
     if (n->tensors[i] && !zb_ref_is_float(n->tensors[i]->dtype)) return ZB_REF_BAD_TYPE;
     if (!zb_ref_walk_add(&whole, n->tensors[i])) return ZB_REF_BAD_SHAPE;
   }
@@ -79,7 +79,7 @@ static double normalized(const norm *n) {
   return (get(n, X) - (n->tensors[MEAN] ? get(n, MEAN) : 0)) * get(n, RSTD);
 }
 
-/* With h = x normalized and g = dout*scale: dx = rstd * (g - mean(g) - h*mean(g*h)); RMS has no mean(g). */
+/* With h = x normalized and g = dout*scale: dx = rstd * (g - mean(g) - h*mean(g*h)) + residual; RMS has no mean(g). */
 static const char *run_norm_grad_x(const zb_kernel_call *call, norm *n) {
   const char *error = start_norm(call, n);
   if (error) return error;
@@ -94,6 +94,7 @@ static const char *run_norm_grad_x(const zb_kernel_call *call, norm *n) {
     for (zb_ref_walk_again(&n->along); n->along.left > 0; zb_ref_walk_next(&n->along)) {
       double g = get(n, DOUT) * get(n, SCALE);
       double dx = get(n, RSTD) * (g - sum / n->count - normalized(n) * (product / n->count));
+      if (n->tensors[RESIDUAL]) dx += get(n, RESIDUAL);
       zb_ref_set(n->tensors[OUT], n->rows.offset[OUT] + n->along.offset[OUT], dx);
     }
   }
@@ -104,7 +105,7 @@ const char *zb_ref_layer_norm_grad_x(const zb_kernel_call *call) {
   const char *error = zb_ref_check(call, 5, 1, false);
   if (error) return error;
   const zb_tensor *in = call->inputs;
-  norm n = {.tensors = {&call->outputs[0], &in[0], &in[1], NULL, &in[2], &in[3], &in[4]}};
+  norm n = {.tensors = {&call->outputs[0], &in[0], &in[1], NULL, &in[2], &in[3], &in[4], zb_ref_optional(call, 5)}};
   return run_norm_grad_x(call, &n);
 }
 
@@ -112,7 +113,7 @@ const char *zb_ref_rms_norm_grad_x(const zb_kernel_call *call) {
   const char *error = zb_ref_check(call, 4, 1, false);
   if (error) return error;
   const zb_tensor *in = call->inputs;
-  norm n = {.tensors = {&call->outputs[0], &in[0], &in[1], NULL, NULL, &in[2], &in[3]}};
+  norm n = {.tensors = {&call->outputs[0], &in[0], &in[1], NULL, NULL, &in[2], &in[3], zb_ref_optional(call, 4)}};
   return run_norm_grad_x(call, &n);
 }
 

@@ -52,6 +52,16 @@ module {
     %r:3 = "zb.layer_norm_grad"(%0, %1, %2, %3, %4) {axis = 2 : i64} : (tensor<2x3x8xf32>, tensor<8xf32>, tensor<2x3x1xf32>, tensor<2x3x1xf32>, tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<8xf32>, tensor<8xf32>)
     return
   }
+  func.func @layer_norm_grad_x_c7(%0: tensor<2x3x8xf32>, %1: tensor<8xf32>, %2: tensor<2x3x1xf32>, %3: tensor<2x3x1xf32>, %4: tensor<2x3x8xf32>) {
+    // expected-error@+1 {{zb.layer_norm_grad_x: wrong type of residual: expected tensor<2x3x8xf32> (the type of x), got tensor<8xf32> (C7)}}
+    %r = "zb.layer_norm_grad_x"(%0, %1, %2, %3, %4, %1) {axis = 2 : i64} : (tensor<2x3x8xf32>, tensor<8xf32>, tensor<2x3x1xf32>, tensor<2x3x1xf32>, tensor<2x3x8xf32>, tensor<8xf32>) -> tensor<2x3x8xf32>
+    return
+  }
+  func.func @rms_norm_grad_x_c7(%0: tensor<2x3x8xf32>, %1: tensor<8xf32>, %2: tensor<2x3x1xf32>, %3: tensor<2x3x8xbf16>) {
+    // expected-error@+1 {{zb.rms_norm_grad_x: wrong type of residual: expected tensor<2x3x8xf32> (the type of x), got tensor<2x3x8xbf16> (C7)}}
+    %r = "zb.rms_norm_grad_x"(%0, %1, %2, %0, %3) {axis = 2 : i64} : (tensor<2x3x8xf32>, tensor<8xf32>, tensor<2x3x1xf32>, tensor<2x3x8xf32>, tensor<2x3x8xbf16>) -> tensor<2x3x8xf32>
+    return
+  }
   func.func @layer_norm_grad_x_c1(%0: tensor<2x3x8xi64>, %1: tensor<8xf32>, %2: tensor<2x3x1xf32>, %3: tensor<2x3x1xf32>, %4: tensor<2x3x8xf32>) {
     // expected-error@+1 {{zb.layer_norm_grad_x: wrong element type of x: expected a float type, got i64 (C1)}}
     %r = "zb.layer_norm_grad_x"(%0, %1, %2, %3, %4) {axis = 2 : i64} : (tensor<2x3x8xi64>, tensor<8xf32>, tensor<2x3x1xf32>, tensor<2x3x1xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
