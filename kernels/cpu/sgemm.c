@@ -17,7 +17,7 @@
  * apart, or they would share the sets of a cache; rows at a multiple of SAME_SETS are packed for that reason. Operands that a step of training
  * reads are in no near cache: what comes next is asked for, AHEAD rows before it is packed, LINE floats a time. Without that a product
  * of 512 x 384 x 128 runs at 133 GFLOP/s instead of 144. */
-enum { DEPTH = 512, BLOCK_COLUMNS = 512, BLOCK_ROWS = 112, LHS_STRIDE = DEPTH + 16, SAME_SETS = 1024, LINE = 16, AHEAD = 8 };
+enum { DEPTH = 512, BLOCK_COLUMNS = 512, BLOCK_ROWS = 112, LHS_STRIDE = DEPTH + 16, SAME_SETS = 1024, LINE = 16, AHEAD = 8, NEXT_MOST = 6144 };
 _Static_assert((DEPTH * BLOCK_COLUMNS + BLOCK_ROWS * (LHS_STRIDE + 16)) * sizeof(float) <= ZB_SGEMM_PACK_BYTES, "a block of rhs, one of lhs");
 
 /* Lines of an operand (rows of lhs, columns of rhs), each of the length k. */
@@ -215,16 +215,16 @@ static lhs_block ZB_ISA(pack_lhs)(float *to, lines x, int64_t rows, int64_t pane
 
 /* ---- The inner loop ---- */
 
-/* Where the rows of a panel lie: rows 0 and 7, and the distance of one, three and five rows in bytes. An address is then one of the two
- * and a distance times 1, 2 or 4, which x86 adds in the instruction. */
+/* Where the rows of a panel lie: rows 0 and 7, and distances of some rows in bytes. An address is then one of the two and a distance,
+ * or four times one, which x86 adds in the instruction. */
 typedef struct ZB_ISA(rows_at) {
   const char *first, *seventh;
-  int64_t one, three, five;
+  int64_t one, two, three, five, six;
 } ZB_ISA(rows_at);
 
 V_INLINE vf ZB_ISA(broadcast_row)(const int row, const ZB_ISA(rows_at) * at) {
   const int i = row % 7;
-  const int64_t distance = i == 5 ? at->five : i % 3 == 0 ? at->three * (i / 3) : at->one * i;
+  const int64_t distance = i == 0 ? 0 : i == 1 ? at->one : i == 2 ? at->two : i == 3 ? at->three : i == 4 ? at->one * 4 : i == 5 ? at->five : at->six;
   return v_set(*(const float *)((row < 7 ? at->first : at->seventh) + distance));
 }
 
@@ -240,10 +240,10 @@ V_INLINE void ZB_ISA(micro)(const int rows, const micro_call *c) {
     __builtin_prefetch(c->out + i * c->out_stride + zb_min64(V_LANES, c->columns - 1), 1);
   }
   int64_t one = c->row_stride * (int64_t)sizeof(float), step = c->depth_stride * (int64_t)sizeof(float);
-  ZB_ISA(rows_at) at = {(const char *)c->lhs, (const char *)c->lhs + 7 * one, one, 3 * one, 5 * one};
+  ZB_ISA(rows_at) at = {(const char *)c->lhs, (const char *)c->lhs + 7 * one, one, 2 * one, 3 * one, 5 * one, 6 * one};
   for (const float *rhs = c->rhs, *end = rhs + c->depth * PANEL; rhs != end; rhs += PANEL) {
     vf left = v_load(rhs), right = v_load(rhs + V_LANES);
-    __asm__("" : "+r"(at.one), "+r"(at.three), "+r"(at.five)); /* else the multiples are kept, and there are not enough registers */
+    __asm__("" : "+r"(at.one), "+r"(at.two), "+r"(at.three), "+r"(at.five), "+r"(at.six)); /* else the multiples are kept, and there are not enough registers */
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) {
       vf x = ZB_ISA(broadcast_row)(i, &at);
@@ -301,9 +301,9 @@ static void ZB_ISA(block)(const zb_sgemm_call *call, int64_t row, int64_t rows, 
   c.lhs = lhs.data;
   for (int64_t i = 0; i < rows; i += lhs.panel_rows, c.lhs += lhs.panel_stride) {
     micro_run run = ZB_ISA(micros)[zb_min64(lhs.panel_rows, rows - i)];
-    /* While this panel is worked on, the next one comes, if it was not packed just now. */
+    /* While this panel is worked on, the next one comes, if it was not packed just now and both fit the first cache. */
     int64_t lines_a_row = zb_ceil_div(depth, LINE), next_rows = zb_min64(lhs.panel_rows, rows - i - lhs.panel_rows);
-    int64_t next_lines = lhs.in_place && !call->near && next_rows > 0 ? lines_a_row * next_rows : 0, line = 0;
+    int64_t next_lines = lhs.in_place && !call->near && next_rows > 0 && lhs.panel_rows * depth <= NEXT_MOST ? lines_a_row * next_rows : 0, line = 0;
     int64_t share = zb_ceil_div(next_lines, zb_ceil_div(columns, PANEL));
     for (int64_t j = 0; j < columns; j += PANEL) {
       c.columns = zb_min64(PANEL, columns - j);
