@@ -401,7 +401,7 @@ case $host in 10.77.0.2) exec ip netns exec %(b)s sh -c "$*" ;; *) exec sh -c "$
 def network_launcher(launcher, folder, b):
     """The launcher for two network namespaces, the second of which is b; processes are dealt to them in turn."""
     if launcher.name == "tcp":
-        return Tcp("--address", "10.77.0.1", "--inside", f"1={b},3={b}")
+        return Tcp("--address", "head", "--inside", f"1={b},3={b}")
     agent = os.path.join(folder, "agent.sh")
     with open(agent, "w") as file:
         file.write(AGENT % {"b": b})
@@ -426,6 +426,11 @@ def network(suite, launcher, folder):
             if done.returncode:
                 print(f"skip network namespaces: {command}: {done.stderr.strip()}")
                 return 1
+        # As Debian does, the host calls itself 127.0.1.1, which leads nowhere from elsewhere.
+        for space, address in ((a, "127.0.1.1"), (b, "10.77.0.1")):
+            os.makedirs(f"/etc/netns/{space}", exist_ok=True)
+            with open(f"/etc/netns/{space}/hosts", "w") as file:
+                file.write(f"127.0.0.1 localhost\n{address} head\n")
         across = network_launcher(launcher, folder, b)
         for graph, micro_batches in CASES.items():
             model = Model(suite, across, folder, graph, micro_batches)
@@ -434,6 +439,7 @@ def network(suite, launcher, folder):
     finally:
         for space in (a, b):
             subprocess.run(["ip", "netns", "delete", space], capture_output=True)
+            shutil.rmtree(f"/etc/netns/{space}", ignore_errors=True)
     return 0
 
 

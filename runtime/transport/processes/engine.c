@@ -35,10 +35,10 @@ struct zb_group {
   zb_group_params params;
   const zb_wire_def *wire_def;
   int process, processes, neighbours;
-  process_record *known; /* [process] */
   pthread_t thread;
   bool started;
   pthread_mutex_t mutex; /* guards the next block */
+  process_record *known; /* [process] */
   pthread_cond_t wake, done;
   bool ready, asleep, stopping, together;
   zb_status failure; /* of the start, or of a change of plans */
@@ -184,14 +184,14 @@ static void identify(process_record *out) {
 static void watch_neighbours(zb_group *group) {
   const process_record *mine = &group->known[group->process];
   int64_t now = zb_monotonic_ps();
-  if (now - group->watched_ps < watch_ps || mine->machine == 0) return;
+  int dead = -1;
+  if (now - group->watched_ps < watch_ps) return;
   group->watched_ps = now;
-  for (int i = 0; i < group->processes; ++i) {
-    const process_record *other = &group->known[i];
-    if (other->machine != mine->machine || kill(other->pid, 0) == 0 || errno != ESRCH) continue;
-    on_lost(group, i, "has died");
-    return;
-  }
+  pthread_mutex_lock(&group->mutex);
+  for (int i = 0; i < group->processes && mine->machine != 0 && dead < 0; ++i)
+    if (group->known[i].machine == mine->machine && kill(group->known[i].pid, 0) != 0 && errno == ESRCH) dead = i;
+  pthread_mutex_unlock(&group->mutex);
+  if (dead >= 0) on_lost(group, dead, "has died");
 }
 
 /* How long to sleep before the next look; 0: not at all. */
@@ -319,7 +319,7 @@ static void merge_known(void *total, const void *one, size_t bytes) {
     if (next[i].known) all[i] = next[i];
 }
 
-/* Who the others are, from all to all. The thread reads it when a plan is there, and before only in describe, under the mutex. */
+/* Who the others are, from all to all. */
 static zb_status meet(zb_group *group) {
   size_t bytes = sizeof(process_record) * (size_t)group->processes;
   process_record *records = zb_alloc(bytes);

@@ -1,4 +1,6 @@
-/* Sockets with deadlines: see sockets.h. POSIX and TCP_NODELAY, nothing else. Tests: test/runtime/transport/tcp_test.c. */
+/* Sockets with deadlines: see sockets.h. POSIX, TCP_NODELAY and POLLRDHUP, nothing else. Tests: test/runtime/transport/tcp_test.c. */
+#define _GNU_SOURCE /* POLLRDHUP */
+
 #include "runtime/transport/tcp/sockets.h"
 
 #include "runtime/base/clock.h"
@@ -229,7 +231,6 @@ bool zb_tcp_has_words(int descriptor) {
 }
 
 bool zb_tcp_is_gone(int descriptor) {
-  char byte = 0;
-  ssize_t got = recv(descriptor, &byte, 1, MSG_PEEK);
-  return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+  struct pollfd ask = {.fd = descriptor, .events = POLLRDHUP};
+  return poll(&ask, 1, 0) > 0;
 }

@@ -33,7 +33,7 @@ bool zb_tcp_send(int descriptor, const void *bytes, size_t count, int64_t until_
 bool zb_tcp_receive(int descriptor, void *bytes, size_t count, int64_t until_ps);
 /* Whether there is something to read. */
 bool zb_tcp_has_words(int descriptor);
-/* Whether the other end is gone: closed or broken, and nothing is left to read. */
+/* Whether the other end has closed the connection, or it is broken; there may still be something to read. */
 bool zb_tcp_is_gone(int descriptor);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -232,6 +233,120 @@ static void test_messages(void) {
   run_all(2, carry);
 }
 
+/* ---- Sessions of a device that has a transport of its own between processes, as NCCL is ---- */
+
+enum { IDS = 4, ID_BYTES = 128 };
+
+static zb_transport_def between; /* TCP under another name, which exchanges ids before the first step */
+static _Thread_local const zb_transport_params *between_params;
+static atomic_int exchanged;
+
+static zb_status open_between(const zb_transport_params *params, zb_transport **out) {
+  static _Thread_local zb_transport_params kept;
+  kept = *params;
+  between_params = &kept;
+  const zb_transport_def *tcp = NULL;
+  ZB_TRY(zb_transport_find("tcp", &tcp));
+  return tcp->open(params, out);
+}
+
+static void merge_bytes(void *total, const void *one, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i)
+    ((unsigned char *)total)[i] |= ((const unsigned char *)one)[i];
+}
+
+static zb_status connect_between(zb_transport *transport) {
+  unsigned char ids[IDS][ID_BYTES] = {{0}};
+  zb_group *group = between_params->group;
+  int number = between_params->group_def->process(group);
+  (void)transport;
+  memset(ids[number], 7 + number, ID_BYTES);
+  ZB_TRY(between_params->group_def->merge(group, ids, sizeof ids, merge_bytes));
+  for (int i = 0; i < ID_BYTES; ++i)
+    EXPECT(ids[0][i] == 7 && ids[1][i] == 8 && ids[2][i] == 0);
+  atomic_fetch_add(&exchanged, 1);
+  return NULL;
+}
+
+typedef struct trainer {
+  char variables[8][64];
+  double loss;
+  zb_status status;
+  pthread_t thread;
+} trainer;
+
+static const char *variable_of(void *context, const char *name) {
+  trainer *self = context;
+  size_t length = strlen(name);
+  for (int i = 0; i < 8; ++i)
+    if (strncmp(self->variables[i], name, length) == 0 && self->variables[i][length] == '=') return self->variables[i] + length + 1;
+  return NULL;
+}
+
+static zb_status train_one(trainer *self, zb_session *session) {
+  zb_step_result result;
+  EXPECT(strcmp(zb_session_describe(session).launch, "between") == 0 && zb_session_describe(session).processes == 2);
+  for (int i = 0; i < 3; ++i)
+    ZB_TRY(zb_session_step(session, &result));
+  self->loss = result.loss;
+  return NULL;
+}
+
+static void *run_trainer(void *argument) {
+  trainer *self = argument;
+  zb_bootstrap bootstrap;
+  zb_session *session = NULL;
+  zb_store *weights = tiny_weights();
+  zb_device_def device = *zb_device_at(0)->built_in; /* cpu */
+  zb_session_params params = {.data = tiny_data(), .bootstrap = &bootstrap, .timeout_ms = 20 * SECOND_MS};
+  zb_session_sources sources = {.plan = tiny_plan(), .weights = weights, .device = &device};
+  device.transport_between = &between;
+  self->status = zb_transport_find("threads", &device.transport);
+  if (!self->status) self->status = zb_bootstrap_find(variable_of, self, &bootstrap);
+  if (!self->status) self->status = zb_session_create_from(&params, &sources, &session);
+  if (!self->status) self->status = train_one(self, session);
+  zb_session_destroy(session);
+  zb_store_destroy(weights);
+  return NULL;
+}
+
+static void test_own_transport(void) {
+  trainer trainers[2] = {0};
+  const zb_transport_def *tcp = NULL;
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 20 * SECOND_MS};
+  zb_session *one = NULL;
+  zb_step_result result;
+  int port = free_port(), taken = zb_tcp_listen(NULL, port, &port); /* the store of torchrun's agent */
+  TINY_OK(zb_transport_find("tcp", &tcp));
+  between = *tcp;
+  between.name = "between";
+  between.group_def = NULL;
+  between.open = open_between;
+  between.connect = connect_between;
+  for (int i = 0; i < 2; ++i) {
+    char(*v)[64] = trainers[i].variables;
+    snprintf(v[0], sizeof v[0], "RANK=%d", i);
+    snprintf(v[1], sizeof v[1], "WORLD_SIZE=2");
+    snprintf(v[2], sizeof v[2], "MASTER_ADDR=127.0.0.1");
+    snprintf(v[3], sizeof v[3], "MASTER_PORT=%d", port);
+    snprintf(v[4], sizeof v[4], "TORCHELASTIC_USE_AGENT_STORE=True");
+    snprintf(v[5], sizeof v[5], "TORCHELASTIC_RUN_ID=%d", port);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&trainers[i].thread, NULL, run_trainer, &trainers[i]), 0);
+  }
+  for (int i = 0; i < 2; ++i)
+    pthread_join(trainers[i].thread, NULL);
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &one));
+  for (int i = 0; i < 3; ++i)
+    TINY_OK(zb_session_step(one, &result));
+  for (int i = 0; i < 2; ++i) {
+    TINY_OK(trainers[i].status);
+    CU_ASSERT(trainers[i].loss == result.loss);
+  }
+  CU_ASSERT_EQUAL(atomic_load(&exchanged), 2);
+  zb_session_destroy(one);
+  close(taken);
+}
+
 /* ---- Strangers ---- */
 
 static int connect_to(int port) {
@@ -392,6 +507,7 @@ int main(void) {
       {"one gives up", test_abort},
       {"messages: large, in parts, both ways, none holds up another", test_messages},
       {"IPv6", test_ipv6},
+      {"a device with its own transport, started by torchrun", test_own_transport},
       {"wrong cards", test_wrong_cards},
       {"strangers", test_strangers},
       {"nonsense after the meeting", test_nonsense_frames},
