@@ -270,6 +270,7 @@ static zb_status connect_between(zb_transport *transport) {
 
 typedef struct trainer {
   char variables[8][64];
+  const char *data;
   double loss;
   zb_status status;
   pthread_t thread;
@@ -298,7 +299,7 @@ static void *run_trainer(void *argument) {
   zb_session *session = NULL;
   zb_store *weights = tiny_weights();
   zb_device_def device = *zb_device_at(0)->built_in; /* cpu */
-  zb_session_params params = {.data = tiny_data(), .bootstrap = &bootstrap, .timeout_ms = 20 * SECOND_MS};
+  zb_session_params params = {.data = self->data, .bootstrap = &bootstrap, .timeout_ms = 20 * SECOND_MS};
   zb_session_sources sources = {.plan = tiny_plan(), .weights = weights, .device = &device};
   device.transport_between = &between;
   self->status = zb_transport_find("threads", &device.transport);
@@ -325,6 +326,7 @@ static void test_own_transport(void) {
   between.connect = connect_between;
   for (int i = 0; i < 2; ++i) {
     char(*v)[64] = trainers[i].variables;
+    trainers[i].data = params.data;
     snprintf(v[0], sizeof v[0], "RANK=%d", i);
     snprintf(v[1], sizeof v[1], "WORLD_SIZE=2");
     snprintf(v[2], sizeof v[2], "MASTER_ADDR=127.0.0.1");
