@@ -7,6 +7,7 @@
 #include "test/kernels/cases.h"
 
 #include "kernels/cpu/isa.h"
+#include "test/suite.h"
 
 static void check_reference(const case_file *file, json_t *row) {
   if (json_object_get(row, "random")) return;
@@ -144,19 +145,9 @@ static void only_some_ops_accumulate(void) {
   CU_ASSERT_DOUBLE_EQUAL(number, 2, 0);
 }
 
-int main(void) {
-  CU_TestInfo tests[] = {{"every op has a reference kernel", every_op_has_a_reference},
-                         {"every op refuses a call without operands", every_op_refuses_a_call_without_operands},
-                         {"wrong element types are refused", wrong_types_are_refused},
-                         {"only some ops accumulate", only_some_ops_accumulate},
-                         {"the reference matches other programs", reference_matches_other_programs},
-                         {"fast kernels match the reference", fast_kernels_match_the_reference},
-                         CU_TEST_INFO_NULL};
-  CU_SuiteInfo suites[] = {{"kernel conformance", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 2;
-  CU_basic_set_mode(CU_BRM_VERBOSE);
-  CU_basic_run_tests();
-  int result = CU_get_number_of_failures() ? 1 : 0;
-  CU_cleanup_registry();
-  return result;
-}
+SUITE_MAIN("kernel conformance", {"every op has a reference kernel", every_op_has_a_reference},
+           {"every op refuses a call without operands", every_op_refuses_a_call_without_operands},
+           {"wrong element types are refused", wrong_types_are_refused},
+           {"only some ops accumulate", only_some_ops_accumulate},
+           {"the reference matches other programs", reference_matches_other_programs},
+           {"fast kernels match the reference", fast_kernels_match_the_reference})

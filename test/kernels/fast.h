@@ -4,13 +4,13 @@
 #ifndef ZB_TEST_KERNELS_FAST_H
 #define ZB_TEST_KERNELS_FAST_H
 
-#include <CUnit/Basic.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cpu/isa.h"
+#include "test/suite.h"
 #include "zb/kernel.h"
 
 enum { FAST_OPERANDS = 8, FAST_RESULTS = 4 };
@@ -223,12 +223,7 @@ static inline void fast_check(const fast_call *c, float absolute, float relative
 /* Runs the tests of one suite; the program's exit code. */
 static inline int fast_main(const char *name, CU_TestInfo *tests) {
   CU_SuiteInfo suites[] = {{name, NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 2;
-  CU_basic_set_mode(CU_BRM_VERBOSE);
-  CU_basic_run_tests();
-  int failures = (int)CU_get_number_of_failures();
-  CU_cleanup_registry();
-  return failures ? 1 : 0;
+  return suite_run(suites);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/suite.h"
 #include "zb/kernel.h"
 
 enum { OPERANDS_MAX = 8, RESULTS_MAX = 3, ELEMENTS_MAX = 256 };
@@ -319,15 +320,5 @@ static void every_gradient_has_a_row(void) {
   }
 }
 
-int main(void) {
-  CU_TestInfo tests[] = {{"every gradient op has a row", every_gradient_has_a_row},
-                         {"gradients match finite differences", gradients_match_finite_differences},
-                         CU_TEST_INFO_NULL};
-  CU_SuiteInfo suites[] = {{"gradients", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 2;
-  CU_basic_set_mode(CU_BRM_VERBOSE);
-  CU_basic_run_tests();
-  int result = CU_get_number_of_failures() ? 1 : 0;
-  CU_cleanup_registry();
-  return result;
-}
+SUITE_MAIN("gradients", {"every gradient op has a row", every_gradient_has_a_row},
+           {"gradients match finite differences", gradients_match_finite_differences})

@@ -2,7 +2,8 @@
 
 #include "passes/pack.h"
 
-#include <CUnit/Basic.h>
+#include "test/suite.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,15 +160,6 @@ static void test_out_of_memory(void) {
   }
 }
 
-int main(void) {
-  static CU_TestInfo tests[] = {{"known answers", test_known}, {"parts of pieces", test_parts}, {"random pieces", test_random},
-                                {"frames of two chunks", test_two_chunks},
-                                {"many pieces", test_many}, {"out of memory", test_out_of_memory}, CU_TEST_INFO_NULL};
-  CU_SuiteInfo suites[] = {{"pack", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 1;
-  CU_basic_set_mode(CU_BRM_VERBOSE);
-  CU_basic_run_tests();
-  unsigned failed = CU_get_number_of_failures();
-  CU_cleanup_registry();
-  return failed ? 1 : 0;
-}
+SUITE_MAIN("pack", {"known answers", test_known}, {"parts of pieces", test_parts}, {"random pieces", test_random},
+           {"frames of two chunks", test_two_chunks}, {"many pieces", test_many},
+           {"out of memory", test_out_of_memory})

@@ -4,6 +4,7 @@
 #include "test/ir/evaluate.c"
 
 #include "ir/dialect.h"
+#include "test/suite.h"
 
 #include <CUnit/Basic.h>
 #include <CUnit/CUnit.h>
@@ -427,18 +428,6 @@ static void test_locations(void) {
   release(&module);
 }
 
-int main(void) {
-  if (CU_initialize_registry() != CUE_SUCCESS) return 1;
-  CU_pSuite suite = CU_add_suite("import", set_up, tear_down);
-  CU_add_test(suite, "operators, folding, parameters", test_good);
-  CU_add_test(suite, "errors", test_bad);
-  CU_add_test(suite, "every operator has a case", test_complete);
-  CU_add_test(suite, "GPT-2", test_gpt2);
-  CU_add_test(suite, "Llama", test_llama);
-  CU_add_test(suite, "raw exports", test_raw);
-  CU_add_test(suite, "locations", test_locations);
-  CU_basic_run_tests();
-  unsigned failures = CU_get_number_of_failures();
-  CU_cleanup_registry();
-  return failures ? 1 : 0;
-}
+SUITE_MAIN_WITH("import", set_up, tear_down, {"operators, folding, parameters", test_good}, {"errors", test_bad},
+                {"every operator has a case", test_complete}, {"GPT-2", test_gpt2}, {"Llama", test_llama},
+                {"raw exports", test_raw}, {"locations", test_locations})

@@ -1,6 +1,7 @@
 /* Damaged ONNX files: 1,000 seeded mutations of a small good one. Each must be imported or refused with a message; none
  * may crash, hang or, under the address sanitizer, touch memory that is not its own. */
 #include "ir/dialect.h"
+#include "test/suite.h"
 #include "runtime/base/text.h"
 
 #include <CUnit/Basic.h>
@@ -137,13 +138,4 @@ static void test_memory(void) {
   CU_ASSERT(failures > 20);
 }
 
-int main(void) {
-  if (CU_initialize_registry() != CUE_SUCCESS) return 1;
-  CU_pSuite suite = CU_add_suite("damaged files", set_up, tear_down);
-  CU_add_test(suite, "mutations", test_mutations);
-  CU_add_test(suite, "out of memory", test_memory);
-  CU_basic_run_tests();
-  unsigned failures = CU_get_number_of_failures();
-  CU_cleanup_registry();
-  return failures ? 1 : 0;
-}
+SUITE_MAIN_WITH("damaged files", set_up, tear_down, {"mutations", test_mutations}, {"out of memory", test_memory})

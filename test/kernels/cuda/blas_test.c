@@ -9,8 +9,7 @@
 #include "kernels/cuda/blas.h"
 #include "test/kernels/cuda/blas.h"
 #include "test/kernels/cuda/driver.h"
-
-static zb_cuda_launcher launcher;
+#include "test/suite.h"
 
 /* A product of made-up numbers. Operands lie in `lhs` and `rhs` with the strides given. */
 typedef struct product {
@@ -88,7 +87,7 @@ static bool run_row(const product *row) {
   reference.outputs = &want;
   const zb_cuda_kernel *kernel;
   zb_status status = zb_cuda_kernel_find("matmul", &call, NULL, &kernel);
-  if (!status) status = kernel->run(&call, &launcher);
+  if (!status) status = kernel->run(&call, &emulated_launcher);
   if (status) fprintf(stderr, "%s: %s", row->name, zb_status_text(status));
   CU_ASSERT_PTR_NULL(status);
   zb_status_free(status);
@@ -111,10 +110,10 @@ static void products_become_descriptions(void) {
 }
 
 static void an_algorithm_is_chosen_once(void) {
-  int refused = 0, before = zb_cuda_blas_products(launcher.blas, &refused);
+  int refused = 0, before = zb_cuda_blas_products(emulated_launcher.blas, &refused);
   for (int i = 0; i < ROWS; i++)
     CU_ASSERT(run_row(&rows[i]));
-  CU_ASSERT_EQUAL(zb_cuda_blas_products(launcher.blas, &refused), before);
+  CU_ASSERT_EQUAL(zb_cuda_blas_products(emulated_launcher.blas, &refused), before);
   CU_ASSERT_EQUAL(refused, 0);
 }
 
@@ -128,71 +127,61 @@ static void what_the_library_refuses_runs_on_the_own_kernel(void) {
   emulated_blas_refuse(false);
   CU_ASSERT(run_row(&row)); /* remembered */
   CU_ASSERT_EQUAL(emulated_blas_products(), 0);
-  (void)zb_cuda_blas_products(launcher.blas, &refused);
+  (void)zb_cuda_blas_products(emulated_launcher.blas, &refused);
   CU_ASSERT_EQUAL(refused, 1);
 }
 
 static void tf32_is_an_option(void) {
-  zb_cuda_blas *exact = launcher.blas;
+  zb_cuda_blas *exact = emulated_launcher.blas;
   zb_cuda_blas_options options = {.tf32 = true};
-  CU_ASSERT_PTR_NULL(zb_cuda_blas_create(launcher.api, &options, &launcher.blas));
+  CU_ASSERT_PTR_NULL(zb_cuda_blas_create(emulated_launcher.api, &options, &emulated_launcher.blas));
   CU_ASSERT(run_row(&rows[0]));
   CU_ASSERT_PTR_NOT_NULL(strstr(emulated_blas_last(), "tf32"));
   CU_ASSERT(run_row(&rows[1])); /* bf16 has no such choice */
   CU_ASSERT_PTR_NULL(strstr(emulated_blas_last(), "tf32"));
-  zb_cuda_blas_destroy(launcher.blas);
-  launcher.blas = exact;
+  zb_cuda_blas_destroy(emulated_launcher.blas);
+  emulated_launcher.blas = exact;
 }
 
 static void nothing_leaks_and_memory_can_end(void) {
   int alive = emulated_blas_alive();
-  zb_cuda_blas *kept = launcher.blas;
+  zb_cuda_blas *kept = emulated_launcher.blas;
   for (uint64_t n = 1; n < 6; n++) {
     zb_cuda_blas *blas = NULL;
     zb_allocation_fail_at(n);
-    zb_status status = zb_cuda_blas_create(launcher.api, NULL, &blas);
-    launcher.blas = blas;
+    zb_status status = zb_cuda_blas_create(emulated_launcher.api, NULL, &blas);
+    emulated_launcher.blas = blas;
     bool done = status == NULL;
     zb_tensor x = operand(0, ZB_F32, 2, (int64_t[]){2, 2}, NULL, 0), y = operand(2, ZB_F32, 2, (int64_t[]){2, 2}, NULL, 0);
     zb_tensor inputs[2] = {x, x};
     zb_kernel_call call = {.inputs = inputs, .input_count = 2, .outputs = &y, .output_count = 1};
     const zb_cuda_kernel *kernel;
     if (done && !status) status = zb_cuda_kernel_find("matmul", &call, NULL, &kernel);
-    if (done && !status) status = kernel->run(&call, &launcher);
+    if (done && !status) status = kernel->run(&call, &emulated_launcher);
     zb_allocation_fail_at(0);
     CU_ASSERT(n > 2 ? status == NULL : zb_status_code(status) == ZB_MEMORY);
     zb_status_free(status);
     zb_cuda_blas_destroy(blas);
     CU_ASSERT_EQUAL(emulated_blas_alive(), alive);
   }
-  launcher.blas = kept;
+  emulated_launcher.blas = kept;
 }
 
 static int open_launcher(void) {
-  if (!emulated_open(&launcher)) return 1;
+  if (emulated_suite_open()) return 1;
   emulated_blas(emulated_api());
-  return zb_cuda_blas_create(launcher.api, NULL, &launcher.blas) ? 1 : 0;
+  return zb_cuda_blas_create(emulated_launcher.api, NULL, &emulated_launcher.blas) ? 1 : 0;
 }
 
 static int close_launcher(void) {
-  zb_cuda_blas_destroy(launcher.blas);
-  launcher.blas = NULL;
-  emulated_close(&launcher);
-  return emulated_blas_alive();
+  zb_cuda_blas_destroy(emulated_launcher.blas);
+  emulated_launcher.blas = NULL;
+  return emulated_suite_close() || emulated_blas_alive();
 }
 
-int main(void) {
-  CU_TestInfo tests[] = {{"products become descriptions", products_become_descriptions},
-                         {"an algorithm is chosen once a shape", an_algorithm_is_chosen_once},
-                         {"what the library refuses runs on the own kernel", what_the_library_refuses_runs_on_the_own_kernel},
-                         {"TF32 is an option", tf32_is_an_option},
-                         {"nothing leaks, and memory can end", nothing_leaks_and_memory_can_end},
-                         CU_TEST_INFO_NULL};
-  CU_SuiteInfo suites[] = {{"products by cuBLASLt, emulated", open_launcher, close_launcher, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 2;
-  CU_basic_set_mode(CU_BRM_VERBOSE);
-  CU_basic_run_tests();
-  int result = CU_get_number_of_failures() ? 1 : 0;
-  CU_cleanup_registry();
-  return result;
-}
+SUITE_MAIN_WITH("products by cuBLASLt, emulated", open_launcher, close_launcher,
+                {"products become descriptions", products_become_descriptions},
+                {"an algorithm is chosen once a shape", an_algorithm_is_chosen_once},
+                {"what the library refuses runs on the own kernel", what_the_library_refuses_runs_on_the_own_kernel},
+                {"TF32 is an option", tf32_is_an_option},
+                {"nothing leaks, and memory can end", nothing_leaks_and_memory_can_end})

@@ -9,6 +9,7 @@
 #include "kernels/cuda/blas.h"
 #include "test/kernels/cuda/blas.h"
 #include "test/kernels/cuda/driver.h"
+#include "test/suite.h"
 
 /* The sanitizer makes a switch of fibers many times slower: one case of some must do. */
 #ifdef __SANITIZE_ADDRESS__
@@ -17,7 +18,6 @@ enum { EVERY = 16 };
 enum { EVERY = 1 };
 #endif
 
-static zb_cuda_launcher launcher;
 static int case_number;
 static int runs, narrow_runs;
 
@@ -113,12 +113,12 @@ static const char *run_once(const char *op, const prepared *p, zb_emulated_order
     int failed = 0;
     zb_cuda_item item = {kernel, &p->call};
     zb_emulated_set_order(order);
-    memset(launcher.fault, 0, sizeof *launcher.fault);
-    memset((void *)(uintptr_t)launcher.workspace, 0xff, 1 << 16);
-    status = zb_cuda_run_items(&item, 1, &launcher, 7, &failed);
+    memset(emulated_launcher.fault, 0, sizeof *emulated_launcher.fault);
+    memset((void *)(uintptr_t)emulated_launcher.workspace, 0xff, 1 << 16);
+    status = zb_cuda_run_items(&item, 1, &emulated_launcher, 7, &failed);
     runs++;
   }
-  if (!status) return launcher.fault->set ? zb_cuda_fault_text(launcher.fault) : NULL;
+  if (!status) return emulated_launcher.fault->set ? zb_cuda_fault_text(emulated_launcher.fault) : NULL;
   snprintf(text, sizeof text, "%s", zb_status_text(status));
   zb_status_free(status);
   return text;
@@ -196,14 +196,14 @@ static void check_product(const case_file *file, json_t *row) {
 static void products_match_through_cublaslt(void) {
   int refused = 0;
   emulated_blas(emulated_api());
-  CU_ASSERT_PTR_NULL_FATAL(zb_cuda_blas_create(launcher.api, NULL, &launcher.blas));
+  CU_ASSERT_PTR_NULL_FATAL(zb_cuda_blas_create(emulated_launcher.api, NULL, &emulated_launcher.blas));
   (void)emulated_blas_products();
   for_each_case(check_product);
-  int products = emulated_blas_products(), kinds = zb_cuda_blas_products(launcher.blas, &refused);
+  int products = emulated_blas_products(), kinds = zb_cuda_blas_products(emulated_launcher.blas, &refused);
   printf(" (%d products, %d kinds) ", products, kinds);
   CU_ASSERT(products > 400 / EVERY && refused == 0);
-  zb_cuda_blas_destroy(launcher.blas);
-  launcher.blas = NULL;
+  zb_cuda_blas_destroy(emulated_launcher.blas);
+  emulated_launcher.blas = NULL;
   CU_ASSERT_EQUAL(emulated_blas_alive(), 0);
 }
 
@@ -268,28 +268,10 @@ static void an_unknown_operand_is_not_ignored(void) {
   CU_ASSERT_PTR_NULL(zb_cuda_kernel_find("exp", &call, NULL, &kernel));
 }
 
-static int open_launcher(void) {
-  return emulated_open(&launcher) ? 0 : 1;
-}
-
-static int close_launcher(void) {
-  emulated_close(&launcher);
-  return 0;
-}
-
-int main(void) {
-  CU_TestInfo tests[] = {{"every function of the table is in the device code", every_function_exists},
-                         {"every op has a kernel or a reason", every_op_has_a_row_or_a_reason},
-                         {"a call that no kernel takes is an error", a_call_that_no_kernel_takes_is_an_error},
-                         {"an operand that a kernel does not know is not ignored", an_unknown_operand_is_not_ignored},
-                         {"kernels match the reference, emulated", kernels_match_the_reference},
-                         {"products match through cuBLASLt, emulated", products_match_through_cublaslt},
-                         CU_TEST_INFO_NULL};
-  CU_SuiteInfo suites[] = {{"CUDA kernels on the CPU", open_launcher, close_launcher, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 2;
-  CU_basic_set_mode(CU_BRM_VERBOSE);
-  CU_basic_run_tests();
-  int result = CU_get_number_of_failures() ? 1 : 0;
-  CU_cleanup_registry();
-  return result;
-}
+SUITE_MAIN_WITH("CUDA kernels on the CPU", emulated_suite_open, emulated_suite_close,
+                {"every function of the table is in the device code", every_function_exists},
+                {"every op has a kernel or a reason", every_op_has_a_row_or_a_reason},
+                {"a call that no kernel takes is an error", a_call_that_no_kernel_takes_is_an_error},
+                {"an operand that a kernel does not know is not ignored", an_unknown_operand_is_not_ignored},
+                {"kernels match the reference, emulated", kernels_match_the_reference},
+                {"products match through cuBLASLt, emulated", products_match_through_cublaslt})

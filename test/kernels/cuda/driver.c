@@ -35,14 +35,6 @@ static CUresult set_bytes(CUdeviceptr at, unsigned char value, size_t count, CUs
   return CUDA_SUCCESS;
 }
 
-static CUfunction find(const char *name) {
-  union {
-    const zb_emulated_kernel *from;
-    CUfunction to;
-  } kernel = {zb_emulated_find(name)};
-  return kernel.to;
-}
-
 zb_cuda_api *emulated_api(void) {
   return &api;
 }
@@ -54,7 +46,7 @@ bool emulated_open(zb_cuda_launcher *out) {
   api.cuGetErrorString = error_string;
   api.cuLaunchKernel = launch_kernel;
   api.cuMemsetD8Async = set_bytes;
-  zb_status status = zb_cuda_code_from(find, &code);
+  zb_status status = zb_cuda_code_from(emulated_function, &code);
   if (status) {
     fprintf(stderr, "%s", zb_status_text(status));
     zb_status_free(status);
@@ -75,4 +67,15 @@ void emulated_close(zb_cuda_launcher *launcher) {
   zb_free((void *)(uintptr_t)launcher->workspace);
   zb_free(launcher->fault);
   *launcher = (zb_cuda_launcher){0};
+}
+
+zb_cuda_launcher emulated_launcher;
+
+int emulated_suite_open(void) {
+  return emulated_open(&emulated_launcher) ? 0 : 1;
+}
+
+int emulated_suite_close(void) {
+  emulated_close(&emulated_launcher);
+  return 0;
 }

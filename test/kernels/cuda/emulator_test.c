@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "test/kernels/cuda/emulator.h"
+#include "test/suite.h"
 
 static int32_t numbers[64];
 typedef struct broken_args {
@@ -86,19 +87,9 @@ static void what_a_gpu_refuses_is_refused(void) {
   CU_ASSERT_PTR_NULL(zb_emulated_find("no_such_kernel"));
 }
 
-int main(void) {
-  CU_TestInfo tests[] = {{"correct kernels run in every order", correct_kernels_run_in_every_order},
-                         {"a missing barrier is found", a_missing_barrier_is_found},
-                         {"a race of blocks is found", a_race_of_blocks_is_found},
-                         {"threads that do not meet are found", threads_that_do_not_meet_are_found},
-                         {"shared memory is guarded", shared_memory_is_guarded},
-                         {"what a GPU refuses is refused", what_a_gpu_refuses_is_refused},
-                         CU_TEST_INFO_NULL};
-  CU_SuiteInfo suites[] = {{"the emulation of device code", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 2;
-  CU_basic_set_mode(CU_BRM_VERBOSE);
-  CU_basic_run_tests();
-  int result = CU_get_number_of_failures() ? 1 : 0;
-  CU_cleanup_registry();
-  return result;
-}
+SUITE_MAIN("the emulation of device code", {"correct kernels run in every order", correct_kernels_run_in_every_order},
+           {"a missing barrier is found", a_missing_barrier_is_found},
+           {"a race of blocks is found", a_race_of_blocks_is_found},
+           {"threads that do not meet are found", threads_that_do_not_meet_are_found},
+           {"shared memory is guarded", shared_memory_is_guarded},
+           {"what a GPU refuses is refused", what_a_gpu_refuses_is_refused})

@@ -4,8 +4,7 @@
 
 #include "kernels/cpu/ref/ref.h"
 #include "test/kernels/cuda/driver.h"
-
-static zb_cuda_launcher launcher;
+#include "test/suite.h"
 
 static zb_kernel_call call_of(const fast_call *c, const zb_tensor *outputs) {
   return (zb_kernel_call){.inputs = c->inputs, .input_count = c->input_count, .outputs = outputs, .output_count = c->output_count,
@@ -36,7 +35,7 @@ static void check(const fast_call *c, double scaled, double absolute) {
     zb_kernel_call call = call_of(c, got);
     const zb_cuda_kernel *kernel;
     zb_status status = zb_cuda_kernel_find(c->op, &call, NULL, &kernel);
-    if (!status) status = kernel->run(&call, &launcher);
+    if (!status) status = kernel->run(&call, &emulated_launcher);
     if (status) fprintf(stderr, "%s: %s", c->op, zb_status_text(status));
     CU_ASSERT_PTR_NULL(status);
     zb_status_free(status);
@@ -63,40 +62,9 @@ static void release(fast_call *c) {
     free(c->outputs[i].data);
 }
 
-static void attention_of_wide_heads(void) {
-  static const struct {
-    int64_t tq, tk, heads, kv_heads, width, value_width;
-    bool causal;
-  } shapes[] = {{40, 70, 2, 1, 100, 72, true}, {33, 33, 2, 2, 128, 128, true}, {5, 37, 1, 1, 200, 130, false}, {33, 1, 1, 1, 256, 256, true}};
-  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-    int64_t tq = shapes[i].tq, tk = shapes[i].tk, h = shapes[i].heads, g = shapes[i].kv_heads, d = shapes[i].width, e = shapes[i].value_width;
-    fast_call c = {.op = "attention", .input_count = 4, .output_count = 2, .attr_count = 1};
-    c.inputs[0] = fast_uniform(-1, 1, FAST_SHAPE(1, tq, h, d));
-    c.inputs[1] = fast_uniform(-1, 1, FAST_SHAPE(1, tk, g, d));
-    c.inputs[2] = fast_uniform(-1, 1, FAST_SHAPE(1, tk, g, e));
-    c.inputs[3] = (zb_tensor){.rank = -1};
-    c.outputs[0] = fast_uniform(0, 1, FAST_SHAPE(1, tq, h, e));
-    c.outputs[1] = fast_uniform(0, 1, FAST_SHAPE(1, h, tq));
-    c.attrs[0] = (zb_attr){.name = "causal", .kind = ZB_ATTR_BOOL, .i = shapes[i].causal};
-    check(&c, 1e-5, 0);
-    zb_kernel_call forward = call_of(&c, c.outputs);
-    CU_ASSERT_PTR_NULL(zb_kernel_reference("attention")->run(&forward));
-    fast_call back = c;
-    back.op = "attention_grad";
-    back.input_count = 7;
-    back.inputs[4] = c.outputs[0];
-    back.inputs[5] = c.outputs[1];
-    back.inputs[6] = fast_uniform(-1, 1, FAST_SHAPE(1, tq, h, e));
-    back.output_count = 3;
-    for (int k = 0; k < 3; k++)
-      back.outputs[k] = fast_uniform(0, 1, 4, c.inputs[k].shape);
-    check(&back, 2e-5, 3e-7); /* one key: dq and dk are differences of equal sums */
-    release(&back);
-  }
-}
-
 /* Rounds a tensor to a narrow type, in place of itself. */
 static void narrow(zb_tensor *x, zb_dtype dtype) {
+  if (dtype == ZB_F32) return;
   zb_tensor out = fast_tensor(dtype, x->rank, x->shape);
   for (int64_t i = 0; i < fast_elements(x); i++)
     zb_ref_set(&out, i, (double)((const float *)x->data)[i]);
@@ -104,47 +72,63 @@ static void narrow(zb_tensor *x, zb_dtype dtype) {
   *x = out;
 }
 
+typedef struct attention_shape {
+  int64_t queries, keys, heads, kv_heads, width, value_width;
+  bool causal, mask;
+  zb_dtype dtype;
+} attention_shape;
+
+/* Checks attention and its gradient on one batch of made-up values. */
+static void check_attention(const attention_shape *s, double forward_scaled, double back_scaled, double back_absolute) {
+  fast_call c = {.op = "attention", .input_count = 4, .output_count = 2, .attr_count = 1};
+  c.inputs[0] = fast_uniform(-1, 1, FAST_SHAPE(1, s->queries, s->heads, s->width));
+  c.inputs[1] = fast_uniform(-1, 1, FAST_SHAPE(1, s->keys, s->kv_heads, s->width));
+  c.inputs[2] = fast_uniform(-1, 1, FAST_SHAPE(1, s->keys, s->kv_heads, s->value_width));
+  c.inputs[3] = (zb_tensor){.rank = -1};
+  if (s->mask) c.inputs[3] = fast_uniform(-3, 0, FAST_SHAPE(1, 1, s->queries, s->keys));
+  c.outputs[0] = fast_uniform(0, 1, FAST_SHAPE(1, s->queries, s->heads, s->value_width));
+  c.outputs[1] = fast_uniform(0, 1, FAST_SHAPE(1, s->heads, s->queries));
+  c.attrs[0] = (zb_attr){.name = "causal", .kind = ZB_ATTR_BOOL, .i = s->causal};
+  for (int k = 0; k < 3; k++)
+    narrow(&c.inputs[k], s->dtype);
+  narrow(&c.outputs[0], s->dtype);
+  check(&c, forward_scaled, 0);
+  zb_kernel_call forward = call_of(&c, c.outputs);
+  CU_ASSERT_PTR_NULL(zb_kernel_reference("attention")->run(&forward));
+  fast_call back = c;
+  back.op = "attention_grad";
+  back.input_count = 7;
+  back.inputs[4] = c.outputs[0];
+  back.inputs[5] = c.outputs[1];
+  back.inputs[6] = fast_uniform(-1, 1, 4, c.outputs[0].shape);
+  narrow(&back.inputs[6], s->dtype);
+  back.output_count = 3;
+  for (int k = 0; k < 3; k++) {
+    back.outputs[k] = fast_uniform(0, 1, 4, c.inputs[k].shape);
+    narrow(&back.outputs[k], s->dtype);
+  }
+  check(&back, back_scaled, back_absolute);
+  release(&back);
+}
+
+static void attention_of_wide_heads(void) {
+  static const attention_shape shapes[] = {{40, 70, 2, 1, 100, 72, true, false, ZB_F32},
+                                           {33, 33, 2, 2, 128, 128, true, false, ZB_F32},
+                                           {5, 37, 1, 1, 200, 130, false, false, ZB_F32},
+                                           {33, 1, 1, 1, 256, 256, true, false, ZB_F32}};
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+    check_attention(&shapes[i], 1e-5, 2e-5, 3e-7); /* one key: dq and dk are differences of equal sums */
+}
+
 /* Tensor cores: several tiles of 64 queries and keys, heads of 64 and 128 columns, groups, a cut last tile, a mask. */
 static void attention_on_tensor_cores(void) {
-  static const struct {
-    int64_t tq, tk, heads, kv_heads, width, value_width;
-    bool causal, mask;
-    zb_dtype dtype;
-  } shapes[] = {{130, 130, 2, 1, 64, 64, true, false, ZB_BF16},  {70, 200, 2, 2, 128, 64, true, false, ZB_BF16},
-                {65, 129, 1, 1, 40, 128, false, true, ZB_BF16}, {97, 33, 4, 2, 128, 128, true, false, ZB_F16}};
+  static const attention_shape shapes[] = {{130, 130, 2, 1, 64, 64, true, false, ZB_BF16},
+                                           {70, 200, 2, 2, 128, 64, true, false, ZB_BF16},
+                                           {65, 129, 1, 1, 40, 128, false, true, ZB_BF16},
+                                           {97, 33, 4, 2, 128, 128, true, false, ZB_F16}};
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-    int64_t tq = shapes[i].tq, tk = shapes[i].tk, h = shapes[i].heads, g = shapes[i].kv_heads, d = shapes[i].width, e = shapes[i].value_width;
-    zb_dtype dtype = shapes[i].dtype;
-    double digit = dtype == ZB_BF16 ? 0x1p-7 : 0x1p-10;
-    fast_call c = {.op = "attention", .input_count = 4, .output_count = 2, .attr_count = 1};
-    c.inputs[0] = fast_uniform(-1, 1, FAST_SHAPE(1, tq, h, d));
-    c.inputs[1] = fast_uniform(-1, 1, FAST_SHAPE(1, tk, g, d));
-    c.inputs[2] = fast_uniform(-1, 1, FAST_SHAPE(1, tk, g, e));
-    c.inputs[3] = (zb_tensor){.rank = -1};
-    if (shapes[i].mask) c.inputs[3] = fast_uniform(-3, 0, FAST_SHAPE(1, 1, tq, tk));
-    c.outputs[0] = fast_uniform(0, 1, FAST_SHAPE(1, tq, h, e));
-    c.outputs[1] = fast_uniform(0, 1, FAST_SHAPE(1, h, tq));
-    c.attrs[0] = (zb_attr){.name = "causal", .kind = ZB_ATTR_BOOL, .i = shapes[i].causal};
-    for (int k = 0; k < 3; k++)
-      narrow(&c.inputs[k], dtype);
-    narrow(&c.outputs[0], dtype);
-    check(&c, digit, 0);
-    zb_kernel_call forward = call_of(&c, c.outputs);
-    CU_ASSERT_PTR_NULL(zb_kernel_reference("attention")->run(&forward));
-    fast_call back = c;
-    back.op = "attention_grad";
-    back.input_count = 7;
-    back.inputs[4] = c.outputs[0];
-    back.inputs[5] = c.outputs[1];
-    back.inputs[6] = fast_uniform(-1, 1, FAST_SHAPE(1, tq, h, e));
-    narrow(&back.inputs[6], dtype);
-    back.output_count = 3;
-    for (int k = 0; k < 3; k++) {
-      back.outputs[k] = fast_uniform(0, 1, 4, c.inputs[k].shape);
-      narrow(&back.outputs[k], dtype);
-    }
-    check(&back, digit, 0);
-    release(&back);
+    double digit = shapes[i].dtype == ZB_BF16 ? 0x1p-7 : 0x1p-10;
+    check_attention(&shapes[i], digit, digit, 0);
   }
 }
 
@@ -216,10 +200,10 @@ static void many_parameters_in_a_launch(void) {
     items[i].call = &joined[i];
   }
   long before = zb_emulated_launches();
-  CU_ASSERT_PTR_NULL(zb_cuda_run_items(items, PARAMETERS, &launcher, 0, &failed));
+  CU_ASSERT_PTR_NULL(zb_cuda_run_items(items, PARAMETERS, &emulated_launcher, 0, &failed));
   CU_ASSERT_EQUAL(zb_emulated_launches() - before, 3);
   for (int i = 0; i < PARAMETERS; i++) {
-    CU_ASSERT_PTR_NULL(items[i].kernel->run(&single[i], &launcher));
+    CU_ASSERT_PTR_NULL(items[i].kernel->run(&single[i], &emulated_launcher));
     for (int k = 0; k < 3; k++) {
       CU_ASSERT(memcmp(alone[i][k].data, together[i][k].data, (size_t)fast_elements(&alone[i][k]) * 4) == 0);
       free(alone[i][k].data);
@@ -240,43 +224,25 @@ static void faults_name_instruction_and_value(void) {
   zb_kernel_call call = call_of(&c, c.outputs);
   zb_cuda_item item = {NULL, &call};
   int failed;
-  memset(launcher.fault, 0, sizeof *launcher.fault);
+  memset(emulated_launcher.fault, 0, sizeof *emulated_launcher.fault);
   CU_ASSERT_PTR_NULL(zb_cuda_kernel_find("gather", &call, NULL, &item.kernel));
-  CU_ASSERT_PTR_NULL(zb_cuda_run_items(&item, 1, &launcher, 41, &failed));
-  const zb_cuda_fault_record *fault = launcher.fault;
+  CU_ASSERT_PTR_NULL(zb_cuda_run_items(&item, 1, &emulated_launcher, 41, &failed));
+  const zb_cuda_fault_record *fault = emulated_launcher.fault;
   CU_ASSERT(fault->set == 1 && fault->instruction == 41 && fault->value == 12 && fault->least == 0 && fault->most == 9);
   CU_ASSERT_STRING_EQUAL(zb_cuda_fault_text(fault), "an index is out of range");
   CU_ASSERT_EQUAL(value(&c.outputs[0], 4), 0); /* the row of the bad index */
   CU_ASSERT_EQUAL(value(&c.outputs[0], 0), value(&c.inputs[0], 0));
   ((int64_t *)c.inputs[1].data)[1] = -11; /* the first fault stays */
-  CU_ASSERT_PTR_NULL(zb_cuda_run_items(&item, 1, &launcher, 42, &failed));
+  CU_ASSERT_PTR_NULL(zb_cuda_run_items(&item, 1, &emulated_launcher, 42, &failed));
   CU_ASSERT(fault->instruction == 41 && fault->value == 12);
-  memset(launcher.fault, 0, sizeof *launcher.fault);
+  memset(emulated_launcher.fault, 0, sizeof *emulated_launcher.fault);
   release(&c);
 }
 
-static int open_launcher(void) {
-  return emulated_open(&launcher) ? 0 : 1;
-}
-
-static int close_launcher(void) {
-  emulated_close(&launcher);
-  return 0;
-}
-
-int main(void) {
-  CU_TestInfo tests[] = {{"attention of wide heads", attention_of_wide_heads},
-                         {"attention on tensor cores", attention_on_tensor_cores},
-                         {"sums that are split over blocks", sums_that_are_split},
-                         {"thousands of indices", thousands_of_indices},
-                         {"many parameters in one launch", many_parameters_in_a_launch},
-                         {"faults name instruction and value", faults_name_instruction_and_value},
-                         CU_TEST_INFO_NULL};
-  CU_SuiteInfo suites[] = {{"shapes of CUDA kernels", open_launcher, close_launcher, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 2;
-  CU_basic_set_mode(CU_BRM_VERBOSE);
-  CU_basic_run_tests();
-  int result = CU_get_number_of_failures() ? 1 : 0;
-  CU_cleanup_registry();
-  return result;
-}
+SUITE_MAIN_WITH("shapes of CUDA kernels", emulated_suite_open, emulated_suite_close,
+                {"attention of wide heads", attention_of_wide_heads},
+                {"attention on tensor cores", attention_on_tensor_cores},
+                {"sums that are split over blocks", sums_that_are_split},
+                {"thousands of indices", thousands_of_indices},
+                {"many parameters in one launch", many_parameters_in_a_launch},
+                {"faults name instruction and value", faults_name_instruction_and_value})

@@ -2,11 +2,11 @@
 #ifndef ZB_TEST_PASSES_SCHEDULE_FIXTURE_H
 #define ZB_TEST_PASSES_SCHEDULE_FIXTURE_H
 
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/suite.h"
 #include "zb/schedule.h"
 
 enum { FIXTURE_STAGES = 256, FIXTURE_EDGES = 512 };
@@ -124,11 +124,7 @@ static inline void expect_status(zb_status status, zb_code code, const char *par
 /* Runs one suite; the exit status of its program. */
 static inline int run_suite(const char *name, const CU_TestInfo *tests) {
   CU_SuiteInfo suites[] = {{.pName = name, .pTests = (CU_TestInfo *)(uintptr_t)tests}, CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 1;
-  CU_basic_run_tests();
-  const unsigned failed = CU_get_number_of_failures();
-  CU_cleanup_registry();
-  return failed != 0;
+  return suite_run(suites);
 }
 
 #endif

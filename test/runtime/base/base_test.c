@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/base/text.h"
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 #include "zb/kernel.h"
 
 static void test_allocation(void) {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/base/text.h"
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 
 static const char good[] =
     "{\"format\": \"zb-costs\", \"version\": 1,\n"

@@ -6,7 +6,7 @@
 
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 
 #define FOLDER ZB_BINARY_DIR "/test-files/file/a/b"
 

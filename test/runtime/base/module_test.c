@@ -4,7 +4,7 @@
 
 #include "runtime/base/module.h"
 #include "runtime/base/module_id.h"
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 
 #define FOLDER ZB_BINARY_DIR "/test/modules/"
 

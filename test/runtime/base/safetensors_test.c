@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/text.h"
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 
 #define FOLDER ZB_BINARY_DIR "/test-files/safetensors"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 
 static void test_text(void) {
   zb_text text;

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 #include "zb/kernel.h"
 
 enum { TILES = 257 };

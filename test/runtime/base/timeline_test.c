@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/base/text.h"
+#include "test/suite.h"
 
 /* Rank 0 sends two messages at once to ranks 1 and 2. */
 static const zb_event events[] = {
@@ -180,16 +181,5 @@ static void test_scales(void) {
   }
 }
 
-int main(void) {
-  CU_TestInfo tests[] = {{"SVG", test_svg},
-                         {"Chrome trace", test_chrome},
-                         {"nothing to draw, wrong events", test_edges},
-                         {"time scales", test_scales},
-                         CU_TEST_INFO_NULL};
-  CU_SuiteInfo suites[] = {{.pName = "timeline", .pTests = tests}, CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 1;
-  CU_basic_run_tests();
-  const unsigned failed = CU_get_number_of_failures();
-  CU_cleanup_registry();
-  return failed != 0;
-}
+SUITE_MAIN("timeline", {"SVG", test_svg}, {"Chrome trace", test_chrome},
+           {"nothing to draw, wrong events", test_edges}, {"time scales", test_scales})

@@ -12,8 +12,8 @@
 
 #include "runtime/base/text.h"
 #include "runtime/exec/session.h"
+#include "test/suite.h"
 
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -453,11 +453,7 @@ static inline int tiny_remove_folder(void) {
 /* Runs the suite; the exit status of main. */
 static inline int tiny_run(const char *name, CU_TestInfo *tests) {
   CU_SuiteInfo suites[] = {{.pName = name, .pTests = tests}, CU_SUITE_INFO_NULL};
-  if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 1;
-  CU_basic_set_mode(CU_BRM_NORMAL);
-  CU_basic_run_tests();
-  bool failed = CU_get_number_of_failures() > 0;
-  CU_cleanup_registry();
+  int failed = suite_run(suites);
   return tiny_remove_folder() != 0 || failed;
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 
 static void test_memory(void) {
   zb_plan *plan = zb_plan_create();

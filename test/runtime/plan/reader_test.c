@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "runtime/plan/container.h"
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 
 #define FOLDER ZB_BINARY_DIR "/test-files/plan"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 
 enum { BYTES = 64 };
 

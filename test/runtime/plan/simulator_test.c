@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 
 static void simulate(const zb_plan *plan, zb_plan_simulation *out) {
   zb_status status = zb_plan_simulate(plan, out);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 
 static void test_right_plans(void) {
   for (int ranks = 1; ranks <= 6; ++ranks)

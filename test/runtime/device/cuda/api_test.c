@@ -1,6 +1,6 @@
 /* Opening libraries that are there, that are not, and that are others than their name says; what errors say. */
 #include "runtime/device/cuda/api.h"
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "kernels/cuda/blas.h"
 #include "runtime/device/cuda/cuda.h"
 #include "test/kernels/cuda/blas.h"
-#include "test/kernels/cuda/emulator.h"
+#include "test/kernels/cuda/driver.h"
 #include "test/runtime/device/cuda/fake.h"
 
 #include <stdio.h>
@@ -162,14 +162,6 @@ static cublasStatus_t product(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
 
 /* ---- The kernel set ---- */
 
-static CUfunction find(const char *name) {
-  union {
-    const zb_emulated_kernel *from;
-    CUfunction to;
-  } kernel = {zb_emulated_find(name)};
-  return kernel.to;
-}
-
 static zb_status open_kernels(const zb_cuda_api *real, CUdevice device, void **out) {
   (void)device;
   api = *real;
@@ -179,7 +171,7 @@ static zb_status open_kernels(const zb_cuda_api *real, CUdevice device, void **o
   api.cuLaunchKernel = launch_kernel;
   api.cublasLtMatmul = product;
   *out = NULL;
-  ZB_TRY(zb_cuda_code_from(find, &code));
+  ZB_TRY(zb_cuda_code_from(emulated_function, &code));
   *out = code;
   return NULL;
 }

@@ -1,6 +1,6 @@
 /* runtime/device/cuda/api*.def against the real headers of CUDA and NCCL, at compile time, where they are installed; elsewhere the test is
  * inactive, which test/run.py counts as skipped. */
-#include "test/runtime/base/suite.h"
+#include "test/suite.h"
 
 #if defined(__has_include)
 #if __has_include(<cuda.h>) && __has_include(<cublasLt.h>) && __has_include(<nccl.h>)
