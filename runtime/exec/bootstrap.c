@@ -87,15 +87,18 @@ static zb_status read_address(const environment *from, const launcher_row *row, 
 
 static zb_status read_place(const environment *from, const launcher_row *row, zb_bootstrap *out) {
   const char *port = value_of(from, port_variable), *store = value_of(from, row->store);
+  bool is_known = port; /* which run this is: without that processes of two could meet */
   ZB_TRY(read_address(from, row, out));
   out->run = zb_fnv1a(ZB_FNV_START, port ? port : "", port ? strlen(port) : 0);
   for (int i = 0; i < RUN_MAX; ++i) {
     const char *value = value_of(from, row->run[i]);
     out->run = zb_fnv1a(out->run, "/", 1);
     if (value) out->run = zb_fnv1a(out->run, value, strlen(value));
+    is_known |= value != NULL;
   }
   out->port = (int)(PORT_FIRST + out->run % PORT_COUNT);
   out->ports = SPREAD;
+  if (!is_known) out->address[0] = '\0';
   if (!port) return NULL;
   ZB_TRY(number_of(row, port_variable, port, 1, PORT_MAX, &out->port));
   out->ports = 1;

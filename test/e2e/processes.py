@@ -339,8 +339,8 @@ def starts_tcp(suite, starts):
         processes = [begin(first, *arguments), begin(second, *arguments)]
         return [end(process) for process in processes]
 
-    expect("no address", 2, alone({}, "--launch", "tcp"), "none is given", "MASTER_ADDR")
-    expect("srun without hosts", 2, alone({"SLURM_PROCID": "0", "SLURM_NTASKS": "2"}), "none is given")
+    expect("no address", 2, alone({}, "--launch", "tcp"), "they are not given", "MASTER_ADDR")
+    expect("srun without hosts", 2, alone({"SLURM_PROCID": "0", "SLURM_NTASKS": "2"}), "they are not given")
     expect("process 1 is missing", 5, alone(world(0, 2, start.free_port()), "--timeout", 1), "1 of 2 processes did not come: 1 (there are 0)", "127.0.0.1")
     port = start.free_port()
     expect("process 0 is missing", 5, alone(world(1, 2, port), "--timeout", 1), f"process 1 cannot reach process 0 at 127.0.0.1, port {port},", "refused")
@@ -353,6 +353,12 @@ def starts_tcp(suite, starts):
     twice = [begin(world(rank, 3, port), "--timeout", 20) for rank in (0, 1, 1)]
     done = [end(process) for process in twice]
     expect("two processes 1", 1, done[0], "two processes come as process 1, from 127.0.0.1:", "RANK")
+    port = start.free_port()
+    waiting = [begin(world(rank, 3, port), "--timeout", 20) for rank in (0, 1)]
+    time.sleep(1)  # process 2 never comes
+    waiting[1].kill()
+    expect("one dies while others are awaited", 5, end(waiting[0]), "process 1 has gone while others were awaited")
+    end(waiting[1])
     port = start.free_port()
     zeros = [end(process) for process in [begin(world(0, 2, port), "--timeout", 2), begin(world(0, 2, port), "--timeout", 2)]]
     taken = [done for done in zeros if f"cannot listen at port {port}" in done.stderr and "RANK=0" in done.stderr]
