@@ -122,7 +122,7 @@ void zb_module_deinit(zb_module *module) {
 }
 
 /* Refuses what must not reach MLIR's parsers: bytecode (its reader crashes on damaged input) and giants. */
-static zb_status check_source(const char *path) {
+static zb_status check_source(const char *path, size_t *out_bytes) {
   FILE *file = fopen(path, "rb");
   if (!file) return zb_status_hint(ZB_ERROR(IO, "cannot open '%s'", path), "check the path and its permissions");
   char magic[4] = {0};
@@ -137,14 +137,24 @@ static zb_status check_source(const char *path) {
     return zb_status_hint(
         ZB_ERROR(INVALID, "'%s' has %ld bytes, and at most %ld are read", path, bytes, ZB_MLIR_BYTES_MAX),
         "keep weights out of the IR: pass them as safetensors");
+  *out_bytes = (size_t)bytes;
   return NULL;
+}
+
+/* MLIR gives no reason for a file that it could not read into memory: whether there is not enough for it. */
+static bool lacks_memory(size_t bytes) {
+  enum { BESIDE = 1 << 20 };
+  void *probe = zb_alloc(bytes + BESIDE);
+  zb_free(probe);
+  return probe == NULL;
 }
 
 zb_status zb_import_mlir(MlirContext context, const char *path, zb_module *out) {
   *out = (zb_module){.context = context};
-  ZB_TRY(check_source(path));
+  size_t bytes = 0;
+  ZB_TRY(check_source(path, &bytes));
   MlirModule module = mlirModuleCreateParseFromFile(context, mlirStringRefCreateFromCString(path));
-  if (mlirModuleIsNull(module)) return ZB_ERROR(INVALID, "'%s' could not be parsed", path);
+  if (mlirModuleIsNull(module)) return lacks_memory(bytes) ? ZB_OUT_OF_MEMORY() : ZB_ERROR(INVALID, "'%s' could not be parsed", path);
   if (!zb_verify_module(mlirModuleGetOperation(module))) {
     mlirModuleDestroy(module);
     return ZB_ERROR(INVALID, "'%s' is not a valid program", path);
