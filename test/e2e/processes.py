@@ -328,6 +328,17 @@ def starts_mpi(suite, starts):
     suite.check(done.returncode == 0 and "step 1/1" in done.stdout, f"MPI without mpirun: {done.stderr}")
 
 
+def sockets_of(pid):
+    """How many sockets a process has."""
+    count = 0
+    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            count += os.readlink(f"/proc/{pid}/fd/{descriptor}").startswith("socket:")
+        except OSError:
+            pass
+    return count
+
+
 def starts_tcp(suite, starts):
     """What can go wrong while processes meet over TCP: who is missing, twice there, somebody else, or of another run."""
     expect, alone, begin, end = starts.expect, starts.alone, starts.begin, starts.end
@@ -355,8 +366,10 @@ def starts_tcp(suite, starts):
     expect("two processes 1", 1, done[0], "two processes come as process 1, from 127.0.0.1:", "RANK")
     port = start.free_port()
     waiting = [begin(world(rank, 3, port), "--timeout", 20) for rank in (0, 1)]
-    time.sleep(1)  # process 2 never comes
-    waiting[1].kill()
+    while waiting[1].poll() is None and sockets_of(waiting[1].pid) < 2:  # its own, and one to process 0
+        time.sleep(0.01)
+    time.sleep(0.3)
+    waiting[1].kill()  # process 2 never comes
     expect("one dies while others are awaited", 5, end(waiting[0]), "process 1 has gone while others were awaited")
     end(waiting[1])
     port = start.free_port()
