@@ -12,6 +12,11 @@
  * with the worst alone, an order in which five of eight ranks are equally late would look the same until the last of
  * the five is mended.
  *
+ * With a goal another cost comes first: how late all F start, for the chain that follows each to end within the goal.
+ * The F that are last on their rank decide how long the step is at least, and what is put off to have them earlier
+ * (B, of which fewer come before) first makes it longer: moves that no cost of the step alone would take. Exchanges of
+ * two F or B on several ranks join the moves then.
+ *
  * Only additions, products and quotients of doubles, so that all machines decide alike. Tests:
  * test/passes/schedule/search_test.c.
  */
@@ -21,6 +26,8 @@
 
 /* One move in so many is one of several ranks. */
 enum { WAVES_IN = 2 };
+/* On the way to a goal one move in so many is an exchange on several ranks. */
+enum { EXCHANGES_IN = 3 };
 /* One move of a single W in so many takes it to a gap anywhere. */
 enum { FAR_IN = 3 };
 
@@ -33,9 +40,12 @@ zb_status zb_improver_init(zb_workshop *w, zb_improver *out) {
   out->undo = zb_alloc(w->jobs * sizeof *out->undo);
   out->changes = zb_alloc(ranks * sizeof *out->changes);
   out->path = zb_alloc(2 * w->jobs * sizeof *out->path);
+  out->due = zb_alloc(w->jobs * sizeof *out->due);
+  out->fastest = zb_alloc(w->jobs * sizeof *out->fastest);
   out->history = zb_alloc(ZB_IMPROVE_HISTORY_MAX * sizeof *out->history);
   zb_status status = zb_retimer_init(w, &out->times);
-  if (!status && out->current && out->undo && out->path && out->history && out->changes) return NULL;
+  if (!status && out->current && out->undo && out->path && out->history && out->changes && out->due &&
+      out->fastest) return NULL;
   zb_improver_deinit(out);
   return status ? status : ZB_OUT_OF_MEMORY();
 }
@@ -47,10 +57,23 @@ void zb_improver_deinit(zb_improver *x) {
   zb_free(x->path);
   zb_free(x->history);
   zb_free(x->changes);
+  zb_free(x->due);
+  zb_free(x->fastest);
   *x = (zb_improver){0};
 }
 
-static double cost_of(const zb_improver *x) {
+static zb_slot *rank_slots(const zb_improver *x, int rank) {
+  return &x->current[(size_t)rank * (size_t)x->workshop->per_rank];
+}
+
+static const int64_t *rank_starts(const zb_improver *x, int rank) {
+  return &x->times.start[(size_t)rank * (size_t)x->workshop->per_rank];
+}
+
+/* ---- The cost ---- */
+
+/* What ranks take longer than the aim. */
+static double span_cost(const zb_improver *x) {
   const int64_t *span = x->times.span;
   const int ranks = x->workshop->ranks;
   double sum = 0, worst = 0;
@@ -64,15 +87,54 @@ static double cost_of(const zb_improver *x) {
   return sum / ranks + worst / 4;
 }
 
+/* ---- Goals ---- */
+
+/* Latest starts of all jobs with which each rank could end within the goal, were every other job where it is best: by
+ * what they hand on to, and by the next micro-batch of their class. Links of F go to later stages and those of B to
+ * earlier ones, so that one sweep of each kind visits every receiver first. */
+static void fill_due(zb_improver *x, int64_t goal) {
+  const zb_workshop *w = x->workshop;
+  const zb_direction *d = &w->forwards;
+  const bool stage_metric = w->model->problem->metric == ZB_METRIC_STAGE;
+  const int m = w->micro_batches;
+  for (int kind = ZB_KIND_COUNT - 1; kind >= 0; --kind)
+    for (int n = 0; n < w->stages; ++n) {
+      const int stage = kind == ZB_F ? w->stages - 1 - n : n, class = stage * ZB_KIND_COUNT + kind;
+      const int rank = w->model->problem->stage_rank[stage];
+      int64_t *due = &x->due[(size_t) class * (size_t)m];
+      for (int i = m - 1; i >= 0; --i) {
+        int64_t end = goal - w->optimizer[rank] + (stage_metric ? rank_starts(x, rank)[0] : 0);
+        if (i < m - 1 && due[i + 1] < end) end = due[i + 1];
+        if (kind != ZB_W && due[i + m] < end) end = due[i + m];
+        for (int k = d->link_begin[class]; k < d->link_begin[class + 1]; ++k) {
+          const int64_t latest = x->due[(size_t)d->links[k].stage * (size_t)m + (size_t)i] - d->links[k].time_ps;
+          if (latest < end) end = latest;
+        }
+        due[i] = end - d->time_ps[class];
+      }
+    }
+}
+
+/* How late all F are together. */
+static double lateness(const zb_improver *x) {
+  const zb_workshop *w = x->workshop;
+  int64_t sum = 0;
+  for (size_t i = 0; i < w->jobs; ++i) {
+    const zb_slot slot = x->current[i];
+    if (slot.class % ZB_KIND_COUNT != ZB_F) continue;
+    const int64_t late =
+        x->times.start[i] - x->due[(size_t)slot.class * (size_t)w->micro_batches + (size_t)slot.micro_batch];
+    if (late > 0) sum += late;
+  }
+  return (double)sum / (double)x->aim / (double)w->jobs;
+}
+
+/* The fourth powers are so small that lateness decides wherever it differs. */
+static double cost_of(const zb_improver *x, const zb_improve_params *params) {
+  return params->goal_ps > 0 ? lateness(x) + span_cost(x) : span_cost(x);
+}
+
 /* ---- The critical path ---- */
-
-static zb_slot *rank_slots(const zb_improver *x, int rank) {
-  return &x->current[(size_t)rank * (size_t)x->workshop->per_rank];
-}
-
-static const int64_t *rank_starts(const zb_improver *x, int rank) {
-  return &x->times.start[(size_t)rank * (size_t)x->workshop->per_rank];
-}
 
 static int place_of(const zb_improver *x, int class, int micro_batch) {
   return x->times.place[(size_t) class * (size_t)x->workshop->micro_batches + (size_t)micro_batch];
@@ -299,6 +361,34 @@ static bool apply_wave(zb_improver *x, const zb_improve_params *params, uint64_t
   return *count > 0;
 }
 
+/* Draws a critical F or B and another one some way before it, and applies their exchange on several ranks, wherever
+ * they stand in that order: the first goes behind the second, or the second before the first. Both mean that all jobs
+ * of a class come one earlier between the two, or later. */
+static bool apply_exchange(zb_improver *x, const zb_improve_params *params, uint64_t *seed, int *count) {
+  static const int scales[] = {1, 1, 4, 12};
+  const zb_workshop *w = x->workshop;
+  const int at = zb_random_below(seed, x->path_length), rank_here = x->path[2 * at], i = x->path[2 * at + 1];
+  const bool is_later = zb_random_below(seed, 2);
+  const int distance = draw_distance(seed, 2, 6) * scales[zb_random_below(seed, 4)];
+  if (distance > i) return false;
+  const zb_slot first = rank_slots(x, rank_here)[i - distance], second = rank_slots(x, rank_here)[i];
+  const int first_kind = first.class % ZB_KIND_COUNT, second_kind = second.class % ZB_KIND_COUNT;
+  if (first.class == second.class || first_kind == ZB_W || second_kind == ZB_W) return false;
+  const int first_chunk = w->model->stage_chunk[first.class / ZB_KIND_COUNT];
+  const int second_chunk = w->model->stage_chunk[second.class / ZB_KIND_COUNT];
+  int first_rank, last_rank;
+  draw_ranks(x, seed, &first_rank, &last_rank);
+  for (int rank = first_rank; rank <= last_rank; ++rank) {
+    const int *stages = &w->model->rank_stages[rank * w->chunks];
+    const int from = place_of(x, stages[first_chunk] * ZB_KIND_COUNT + first_kind, first.micro_batch);
+    const int to = place_of(x, stages[second_chunk] * ZB_KIND_COUNT + second_kind, second.micro_batch);
+    if (from > to) continue;
+    const move m = is_later ? (move){rank, from, to} : (move){rank, to, from};
+    if (!apply(x, params, &m, &x->changes[(*count)++])) return false;
+  }
+  return *count > 0;
+}
+
 static bool apply_single(zb_improver *x, const zb_improve_params *params, uint64_t *seed, int *count) {
   const move m = draw(x, seed);
   if (is_idle_move(x, &m)) return false;
@@ -311,10 +401,13 @@ static bool try_move(zb_improver *x, const zb_improve_params *params, uint64_t *
   const zb_workshop *w = x->workshop;
   const size_t bytes = (size_t)w->per_rank * sizeof *x->undo;
   int changed = 0;
-  const bool is_wave = w->ranks > 1 && zb_random_below(seed, WAVES_IN) == 0;
-  const bool is_applied = (is_wave ? apply_wave : apply_single)(x, params, seed, &changed);
+  const bool has_exchanges = params->goal_ps > 0 && w->ranks > 1;
+  const bool is_exchange = has_exchanges && zb_random_below(seed, EXCHANGES_IN) == 0;
+  const bool is_wave = w->ranks > 1 && !is_exchange && zb_random_below(seed, WAVES_IN) == 0;
+  const bool is_applied =
+      (is_exchange ? apply_exchange : is_wave ? apply_wave : apply_single)(x, params, seed, &changed);
   if (is_applied && zb_retime(&x->times, x->current, x->changes, changed)) {
-    const double next = cost_of(x);
+    const double next = cost_of(x, params);
     if (next <= *cost || next <= late_cost) {
       *cost = next;
       return true;
@@ -329,10 +422,12 @@ static bool try_move(zb_improver *x, const zb_improve_params *params, uint64_t *
 int64_t zb_improve(zb_improver *x, const zb_improve_params *params, uint64_t *seed, zb_slot *sequence) {
   zb_workshop *w = x->workshop;
   memcpy(x->current, sequence, w->jobs * sizeof *sequence);
+  x->cost = 1e300;
   if (!zb_retime_all(&x->times, x->current)) return INT64_MAX;
   int64_t best = zb_retime_judge(&x->times);
   x->aim = params->target_ps > x->reference ? params->target_ps : x->reference;
-  double cost = cost_of(x), best_cost = cost;
+  if (params->goal_ps > 0) fill_due(x, params->goal_ps);
+  double cost = cost_of(x, params), best_cost = cost;
   for (int i = 0; i < params->history; ++i)
     x->history[i] = cost;
   bool moved = true;
@@ -344,11 +439,17 @@ int64_t zb_improve(zb_improver *x, const zb_improve_params *params, uint64_t *se
     if (cost < *late_cost) *late_cost = cost;
     if (!moved) continue;
     const int64_t time = zb_retime_judge(&x->times);
-    if (time < best || (time == best && cost < best_cost)) {
+    if (params->goal_ps > 0 && time < x->fastest_ps) {
+      x->fastest_ps = time;
+      memcpy(x->fastest, x->current, w->jobs * sizeof *sequence);
+    }
+    const bool by_cost = params->goal_ps > 0 || time == best;
+    if (by_cost ? cost < best_cost : time < best) {
       best = time;
       best_cost = cost;
       memcpy(sequence, x->current, w->jobs * sizeof *sequence);
     }
   }
+  x->cost = best_cost;
   return best;
 }

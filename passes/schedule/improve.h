@@ -15,6 +15,10 @@ typedef struct zb_improver {
   int path_length;
   double *history;
   zb_change *changes; /* [ranks] */
+  int64_t *due;       /* [jobs] by class * micro_batches + micro_batch: latest start to reach the goal */
+  double cost;        /* of the sequence that zb_improve gave last: lower is better, comparable for one goal */
+  zb_slot *fastest;   /* [jobs] with a goal: the fastest order on the way, if that is below fastest_ps of before */
+  int64_t fastest_ps;
 } zb_improver;
 
 enum { ZB_IMPROVE_HISTORY_MAX = 4096 };
@@ -29,10 +33,12 @@ typedef struct zb_improve_params {
   int64_t target_ps;    /* stop at this time: it cannot be better */
   int history;          /* how many accepted costs back a new order is compared with (late acceptance), at most
                            ZB_IMPROVE_HISTORY_MAX */
+  int64_t goal_ps;      /* 0: none. Else no F shall start so late that what follows it alone takes longer than this: an
+                           order with fewer such delays is better, whatever its time */
 } zb_improve_params;
 
 /* Improves a renumbered sequence within the limits; *seed moves on. Returns its time by the metric of the problem, never
- * more than before. */
+ * more than before unless there is a goal. */
 int64_t zb_improve(zb_improver *improver, const zb_improve_params *params, uint64_t *seed, zb_slot *sequence);
 
 #endif

@@ -4,7 +4,8 @@
  * it backwards and forwards in turn. Local search (improve.c) moves jobs of the best orders. A shake builds one of them
  * again with some of its jobs wanted earlier or later, on all ranks or some, and lets local search mend what that has
  * broken: iterated local search (Lourenco, Martin, Stutzle 2003, "Iterated local search"), for moves that no single
- * rank gains by. Rounds double, so that a small budget is spent on breadth and a large one on depth, and what a budget
+ * rank gains by. A walk is a row of shakes towards a goal below the best time, from the fourth round on: more than the
+ * default budget has. Rounds double, so that a small budget is spent on breadth and a large one on depth, and what a budget
  * does is the start of what a larger one does. Tests: test/passes/schedule/search_test.c; quality and time:
  * test/bench/schedule.c.
  */
@@ -12,10 +13,15 @@
 
 #include <string.h>
 
-/* Rounds without a better order after which a run ends. */
-enum { IDLE_ROUNDS = 5 };
+/* Rounds without a better order after which a run ends: without and with walks. */
+enum { IDLE_ROUNDS = 5, IDLE_WALKS = 24 };
 /* Shakes of a round: so many evaluations a job. */
 enum { SHAKES_PER_JOB = 32 };
+/* Walks towards a goal: from which round on, and so many evaluations a job each. */
+enum { WALKS_FROM = 3, WALK_PER_JOB = 192 };
+/* How far from the best order to the bound the goal lies, of walks from the best start and from the best order; and how
+ * much worse a step of a walk may be. */
+static const double WALK_SHARE = 0.4, WALK_SHARE_BEST = 0.15, WALK_TOLERANCE = 1.1;
 
 zb_status zb_run_init(zb_workshop *w, zb_run *out) {
   const size_t ranks = (size_t)w->ranks;
@@ -272,13 +278,13 @@ static void shift_some(zb_run *run) {
   }
 }
 
-/* Shakes run->current, whose time is returned: that of the new one where it is no more than a little worse. With the
- * full patience a build repeats the order it has the times of, but for what is shifted. */
-static int64_t shake(zb_run *run, int64_t time) {
+/* run->current built again in run->sequence after some shifts. With the full patience a build repeats the order it has
+ * the times of, but for what is shifted. False: it is stuck. */
+static bool build_shaken(zb_run *run, int shifts) {
   const zb_workshop *w = run->w;
   zb_timing timing;
-  if (!zb_time_sequence(run->w, run->current, &timing, run->priority, NULL)) return time;
-  for (int i = 1 + zb_random_below(&run->random, 2); i > 0; --i)
+  if (!zb_time_sequence(run->w, run->current, &timing, run->priority, NULL)) return false;
+  for (int i = 1 + zb_random_below(&run->random, shifts); i > 0; --i)
     shift_some(run);
   const zb_build_rule rule = {.priority = run->priority,
                               .limit = run->level,
@@ -286,12 +292,17 @@ static int64_t shake(zb_run *run, int64_t time) {
                               .patience = 256,
                               .idle = -1,
                               .count_start = w->model->problem->metric == ZB_METRIC_BARRIER};
-  if (!zb_build_order(run->w, &rule, run->sequence, run->start)) return time;
+  return zb_build_order(run->w, &rule, run->sequence, run->start);
+}
+
+/* Shakes run->current, whose time is returned: that of the new one where it is no more than a little worse. */
+static int64_t shake(zb_run *run, int64_t time) {
+  if (!build_shaken(run, 2)) return time;
   const int64_t excess = time - run->improver.reference, built = judge(run, NULL);
   if (built == INT64_MAX || built - time > excess) return time;
   const int64_t mended = improve(run, 1000, 30);
   if (mended - time > excess / 12) return time;
-  memcpy(run->current, run->sequence, w->jobs * sizeof *run->current);
+  memcpy(run->current, run->sequence, run->w->jobs * sizeof *run->current);
   return mended;
 }
 
@@ -305,13 +316,56 @@ static void shake_often(zb_run *run) {
     time = shake(run, time);
 }
 
+/* ---- Goals ---- */
+
+/* Local search of run->sequence towards a goal; its cost. What was faster than the best order on the way is taken. */
+static double improve_towards(zb_run *run, int64_t goal, int64_t moves, int history) {
+  const zb_improve_params params = {.limit = run->level,
+                                    .moves = moves,
+                                    .evaluations = run->end,
+                                    .target_ps = run->bound_ps,
+                                    .history = history,
+                                    .goal_ps = goal};
+  zb_improver *x = &run->improver;
+  x->fastest_ps = run->elite_ps[0];
+  zb_improve(x, &params, &run->random, run->sequence);
+  if (x->fastest_ps < run->elite_ps[0]) zb_run_take(run, x->fastest, x->fastest_ps);
+  return x->cost;
+}
+
+/* Shakes the best start, or, at more length, the best order, towards a time below the best one. What makes that impossible comes first: F that are so late that
+ * their own chain ends too late. An order in which none is may take longer than the best for the time being. */
+static void walk(zb_run *run, bool of_best) {
+  const zb_workshop *w = run->w;
+  const size_t bytes = w->jobs * sizeof *run->current;
+  const int64_t end = w->evaluations + (int64_t)w->jobs * WALK_PER_JOB, before = run->elite_ps[0];
+  const int64_t goal = before - (int64_t)((double)(before - run->bound_ps) * (of_best ? WALK_SHARE_BEST : WALK_SHARE));
+  const uint64_t kept = run->random;
+  if (run->origin_ps == INT64_MAX) return;
+  run->random = run->walk_random;
+  memcpy(run->sequence, of_best ? run->elite[0] : run->origin, bytes);
+  double cost = improve_towards(run, goal, 20000, 60);
+  memcpy(run->current, run->sequence, bytes);
+  while (!zb_run_is_over(run) && w->evaluations < end) {
+    if (!build_shaken(run, 3)) continue;
+    const double mended = improve_towards(run, goal, of_best ? 10000 : 4000, of_best ? 100 : 60);
+    if (mended > cost * WALK_TOLERANCE) continue;
+    cost = mended;
+    memcpy(run->current, run->sequence, bytes);
+  }
+  run->walk_random = run->random;
+  run->random = kept;
+}
+
 /* ---- Rounds ---- */
 
 void zb_run_rounds(zb_run *run) {
+  const int most_idle = run->is_shaken ? IDLE_WALKS : IDLE_ROUNDS;
   int idle_rounds = 0;
+  run->walk_random = (run->random ^ UINT64_C(0x9E3779B97F4A7C15)) | 1;
   run->origin_ps = run->elite_ps[0];
   memcpy(run->origin, run->elite[0], run->w->jobs * sizeof *run->origin);
-  for (int round = 0; idle_rounds < IDLE_ROUNDS && !zb_run_is_over(run); ++round) {
+  for (int round = 0; idle_rounds < most_idle && !zb_run_is_over(run); ++round) {
     const int64_t before = run->elite_ps[0];
     const int most = run->is_shaken ? 1 : 16;
     for (int i = 0; i < 4 << (round < most ? round : most) && !zb_run_is_over(run); ++i) {
@@ -320,6 +374,7 @@ void zb_run_rounds(zb_run *run) {
     }
     improve_elites(run, round);
     if (run->is_shaken) shake_often(run);
+    if (run->is_shaken && round >= WALKS_FROM && !zb_run_is_over(run)) walk(run, round % 2 == 0);
     idle_rounds = run->elite_ps[0] < before ? 0 : idle_rounds + 1;
   }
 }

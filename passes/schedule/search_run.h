@@ -19,7 +19,7 @@ typedef struct zb_run {
   int64_t idle_ps;  /* what the lower bound leaves a rank idle; for exact levels the bound without limits */
   int64_t bound_ps; /* of the limits: nothing is better */
   int64_t end;      /* evaluations of the workshop at which the run ends */
-  uint64_t random;
+  uint64_t random, walk_random; /* walks draw from their own numbers, so that all else goes as it would without them */
   zb_slot *elite[ZB_RUN_ELITES];
   int64_t elite_ps[ZB_RUN_ELITES]; /* rising, all different, INT64_MAX: none */
   zb_slot *sequence;               /* [jobs] where orders are made */

@@ -380,6 +380,21 @@ static void test_monotone_budget(void) {
   }
 }
 
+/* Walks towards a goal begin with the fourth round: some 144 evaluations a job. */
+static void test_walks(void) {
+  fixture x;
+  fixture_uniform(&x, "v", 4, 2, 8, 18, 18, 9, 1, 0.37);
+  x.problem.metric = ZB_METRIC_STAGE;
+  x.problem.memory_limit_bytes = 10000; /* 1.25 of what 1F1B needs */
+  int64_t last = INT64_MAX;
+  for (int64_t budget = 27000; budget < 80000; budget += 13000) {
+    const int64_t time = search(&x.problem, budget, 1, NULL);
+    CU_ASSERT(time <= last);
+    last = time;
+  }
+  CU_ASSERT_EQUAL(search(&x.problem, 79000, 1, NULL), last);
+}
+
 /* ---- Starts ---- */
 
 static void check_starts(const fixture *x) {
@@ -542,6 +557,7 @@ int main(void) {
                                       {"more memory where ranks differ", test_monotone_ranks},
                                       {"more memory on any rank of a small problem", test_monotone_small},
                                       {"a larger budget is never worse", test_monotone_budget},
+                                      {"walks towards a goal", test_walks},
                                       {"never worse than any schedule", test_starts},
                                       {"limits of ranks", test_limits},
                                       {"least memory", test_least},
