@@ -3,7 +3,8 @@
  *
  *   zb-bench-schedule [BUDGET[,SEED] [WORD...]]
  *
- * BUDGET: evaluations for each memory limit tried [0: the default of the search]. WORDs choose the rows that have all
+ * BUDGET: evaluations for each memory limit tried [0: the default of the search; a row that is worse than the best known is then
+ * searched again with HARD_BUDGET and some seeds, as a user would, and says which]. WORDs choose the rows that have all
  * of them: 1.5B p8 m24 v 1.25p stage; growth alone gives the second table. One line a search: bubble by its metric, the
  * other metric of the same order, the lower bound, the best known at that memory (test/bench/schedule.json has the
  * source), and a mark where ours is worse. Built by hand (target zb-bench-schedule); never a test.
@@ -86,31 +87,59 @@ static double best_known(const json_t *known, double memory, zb_metric metric, c
 }
 
 typedef struct totals {
-  int rows, worse, proven;
+  int rows, worse, again, proven;
   double seconds;
 } totals;
+
+enum { HARD_BUDGET = 2000000, HARD_SEEDS = 2 };
+
+/* What is searched for: as asked, and for hard rows with more. */
+static zb_search_params attempt(const zb_search_params *asked, int number) {
+  zb_search_params params = *asked;
+  if (number > 0) params.budget = HARD_BUDGET, params.seed = (uint64_t)(number - 1);
+  return params;
+}
+
+/* The first attempt that is not worse than the best known (NAN: none), or the last one. */
+static zb_status search_row(const setting *x, const zb_search_params *asked, double best, zb_search_params *used, zb_order *order,
+                            zb_search_report *report, bool *worse) {
+  const int attempts = asked->budget == 0 ? 1 + HARD_SEEDS : 1;
+  for (int number = 0; number < attempts; ++number) {
+    *used = attempt(asked, number);
+    if (number > 0) zb_order_deinit(order);
+    ZB_TRY(zb_search(&x->problem, used, order, report));
+    *worse = !isnan(best) && bubble(x, report->best_ps) > best + 0.00499; /* the known ones have two digits */
+    if (!*worse) break;
+  }
+  return NULL;
+}
 
 static zb_status run(setting *x, const zb_search_params *params, const json_t *known, double memory, const char *label,
                      totals *t) {
   zb_search_report report;
   zb_order order;
   zb_simulation simulation;
-  const double start = seconds();
-  ZB_TRY(zb_search(&x->problem, params, &order, &report));
+  const char *name = "-";
+  const double best = best_known(known, memory, x->problem.metric, &name), start = seconds();
+  zb_search_params used;
+  bool worse = false;
+  ZB_TRY(search_row(x, params, best, &used, &order, &report, &worse));
   const double taken = seconds() - start;
   zb_status status = zb_simulate(&x->problem, &order, &simulation);
   if (!status) {
     const bool stage_metric = x->problem.metric == ZB_METRIC_STAGE;
-    const char *name = "-";
-    const double best = best_known(known, memory, x->problem.metric, &name), ours = bubble(x, report.best_ps);
-    const bool worse = !isnan(best) && ours > best + 0.00499; /* the known ones have two digits */
-    printf("%-26s %5.2fp %-7s %7.2f %7.2f %7.2f  %6.2f %-24s %6.0f%s%s\n", label, memory,
+    const double ours = bubble(x, report.best_ps);
+    char again[64] = "";
+    if (used.budget != params->budget)
+      snprintf(again, sizeof again, " budget %lld, seed %llu", (long long)used.budget, (unsigned long long)used.seed);
+    printf("%-26s %5.2fp %-7s %7.2f %7.2f %7.2f  %6.2f %-24s %6.0f%s%s%s\n", label, memory,
            stage_metric ? "stage" : "barrier", ours, bubble(x, stage_metric ? simulation.step_ps : simulation.stage_ps),
            bubble(x, report.bound_ps), best, name, taken * 1e3, report.best_ps <= report.bound_ps ? " proven best" : "",
-           worse ? " WORSE" : "");
+           again, worse ? " WORSE" : "");
     fflush(stdout);
     ++t->rows;
     t->worse += worse;
+    t->again += again[0] != 0;
     t->proven += report.best_ps <= report.bound_ps;
     t->seconds += taken;
     zb_simulation_deinit(&simulation);
@@ -206,7 +235,8 @@ int main(int argc, char **argv) {
   json_array_foreach(json_object_get(root, "settings"), index, json) {
     if (!status) status = run_setting(json, &params, words, &t);
   }
-  printf("%d searches in %.1f s: %d proven best, %d worse than the best known\n", t.rows, t.seconds, t.proven, t.worse);
+  printf("%d rows in %.1f s: %d proven best, %d searched again with a larger budget, %d worse than the best known\n", t.rows, t.seconds, t.proven,
+         t.again, t.worse);
   if (!status && is_wanted("growth", words)) status = run_growth(&params);
   json_decref(root);
   return status ? fail(status) : 0;
