@@ -15,6 +15,12 @@ static inline int64_t zb_ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
+/* The size of equal parts of `size` of at most `most` (before it is rounded up to a multiple of `unit`). */
+static inline int64_t zb_part_size(int64_t size, int64_t most, int64_t unit) {
+  int64_t parts = zb_max64(1, zb_ceil_div(size, most));
+  return zb_ceil_div(zb_ceil_div(size, parts), unit) * unit;
+}
+
 static inline bool zb_tensor_present(const zb_tensor *x) {
   return x->rank >= 0;
 }

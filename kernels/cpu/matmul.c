@@ -82,12 +82,6 @@ enum { TILE_LEAST = 96, TILES_A_THREAD = 2, NARROW = 256 };
 static const double tile_flops = 16e6, group_flops = 4e6;
 _Static_assert(NARROW * NARROW * sizeof(float) + NARROW * sizeof(float) + ZB_SGEMM_PACK_BYTES <= ZB_SCRATCH_BYTES, "sums, bias, packed operands");
 
-/* Cuts `size` into equal parts of at most `most`, rounded up to `unit`. */
-static int64_t part_size(int64_t size, int64_t most, int64_t unit) {
-  int64_t parts = zb_ceil_div(size, most);
-  return zb_min64(size, zb_ceil_div(zb_ceil_div(size, parts), unit) * unit);
-}
-
 /* One tile for one thread; for several, halves the longer side until there is enough for each. The bits of a product do not depend on
  * its tiles (sgemm.h). */
 static void choose_tiles(product *p, int threads) {
@@ -96,8 +90,8 @@ static void choose_tiles(product *p, int threads) {
   double wanted = threads > 1 ? (double)(TILES_A_THREAD * threads) / (double)p->batch.elements : 1;
   if (wanted > flops / tile_flops) wanted = flops / tile_flops;
   for (;;) {
-    p->tile_m = part_size(p->m, most_m, 14);
-    p->tile_n = part_size(p->n, most_n, 32);
+    p->tile_m = zb_min64(p->m, zb_part_size(p->m, most_m, 14));
+    p->tile_n = zb_min64(p->n, zb_part_size(p->n, most_n, 32));
     p->tiles_m = zb_ceil_div(p->m, p->tile_m);
     p->tiles_n = zb_ceil_div(p->n, p->tile_n);
     bool can_m = p->tile_m > TILE_LEAST, can_n = p->tile_n > TILE_LEAST;

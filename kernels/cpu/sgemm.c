@@ -33,12 +33,6 @@ static lines lines_from(lines x, int64_t line, int64_t depth) {
   return x;
 }
 
-/* Cuts `size` into equal parts of at most `most`, rounded up to `unit`. */
-static int64_t part_size(int64_t size, int64_t most, int64_t unit) {
-  int64_t parts = zb_max64(1, zb_ceil_div(size, most));
-  return zb_ceil_div(zb_ceil_div(size, parts), unit) * unit;
-}
-
 /* Sums of one panel of lhs and one of rhs go to `columns` columns of out. */
 typedef struct micro_call {
   int64_t depth, columns;
@@ -321,8 +315,8 @@ static void ZB_ISA(sgemm)(const zb_sgemm_call *call, float *pack) {
   lines lhs = {call->lhs.data, call->lhs.narrow, call->lhs.row_stride, call->lhs.column_stride};
   lines rhs = {call->rhs.data, call->rhs.narrow, call->rhs.column_stride, call->rhs.row_stride};
   bool direct = lhs.depth_stride == 1 && !lhs.narrow && lhs.line_stride % SAME_SETS != 0;
-  int64_t block_columns = part_size(call->n, BLOCK_COLUMNS, PANEL), block_rows = part_size(call->m, BLOCK_ROWS, 1);
-  int64_t block_depth = zb_max64(1, part_size(call->k, DEPTH, 1)), panel = part_size(block_rows, ROWS, 1);
+  int64_t block_columns = zb_part_size(call->n, BLOCK_COLUMNS, PANEL), block_rows = zb_part_size(call->m, BLOCK_ROWS, 1);
+  int64_t block_depth = zb_max64(1, zb_part_size(call->k, DEPTH, 1)), panel = zb_part_size(block_rows, ROWS, 1);
   for (int64_t column = 0; column < call->n; column += block_columns) {
     int64_t columns = zb_min64(block_columns, call->n - column);
     for (int64_t p = 0; p == 0 || p < call->k; p += block_depth) { /* once for an empty sum */
