@@ -37,6 +37,10 @@ static void test_complete(void) {
       {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 SLURM_PROCID=2 SLURM_NTASKS=3 OMPI_COMM_WORLD_RANK=4", "srun", 2, 3, -1},
       {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 SLURM_PROCID=2", "torchrun", 1, 2, -1},
       {"SLURM_PROCID=1 SLURM_NTASKS=4 PMIX_RANK=1", "srun", 1, 4, -1},
+      /* torchrun in a job of Slurm, once a node, and under mpirun */
+      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 TORCHELASTIC_RUN_ID=none SLURM_PROCID=0 SLURM_NTASKS=1", "torchrun", 1, 2, -1},
+      {"RANK=3 WORLD_SIZE=4 MASTER_ADDR=a MASTER_PORT=1 TORCHELASTIC_RUN_ID=none SLURM_PROCID=1 SLURM_NTASKS=2 PMIX_RANK=1", "torchrun", 3, 4, -1},
+      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 TORCHELASTIC_RUN_ID=none OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1", "torchrun", 1, 2, -1},
       {"RANK= WORLD_SIZE=", NULL, 0, 1, -1},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
