@@ -265,7 +265,7 @@ class Starts:
 
     def begin(self, environment, *arguments):
         command = [self.suite.tool("zb-run"), self.plan, "--data", "text:" + common.CORPUS, "--steps", "1", *map(str, arguments)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(ENVIRONMENT, **environment))
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(Mpi.environment if "mpi" in arguments else ENVIRONMENT, **environment))
 
     def end(self, process):
         out, errors = process.communicate(timeout=60)
