@@ -265,7 +265,8 @@ class Starts:
 
     def begin(self, environment, *arguments):
         command = [self.suite.tool("zb-run"), self.plan, "--data", "text:" + common.CORPUS, "--steps", "1", *map(str, arguments)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(Mpi.environment if "mpi" in arguments else ENVIRONMENT, **environment))
+        base = Mpi.environment if "mpi" in arguments else ENVIRONMENT
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(base, **environment))
 
     def end(self, process):
         out, errors = process.communicate(timeout=60)
