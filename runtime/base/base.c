@@ -32,7 +32,7 @@ void *zb_realloc(void *memory, size_t bytes) {
   return realloc(memory, bytes > 0 ? bytes : 1);
 }
 
-/* A page of 4 KiB for each miss of the table of pages costs a step of training 3 to 10 %; Linux gives pages of 2 MiB to who asks. */
+/* Pages of 4 KiB are so many that looking them up costs the kernels of a step 2 to 8 %; Linux gives pages of 2 MiB to who asks. */
 enum { HUGE_PAGE = 1 << 21 };
 
 void *zb_alloc_aligned(size_t bytes, size_t alignment) {
