@@ -35,6 +35,7 @@
   ROW("--seed", seed, NUMBER, "N", 0, INT64_MAX, "sim: delay messages at random (0: not)")                             \
   ROW("--no-kernels", no_kernels, FLAG, "", 0, 0, "sim: run the plan without computing")                               \
   ROW("--reference", reference, FLAG, "", 0, 0, "cpu, sim: the slow scalar kernels that define every op")              \
+  ROW("--tf32", tf32, FLAG, "", 0, 0, "cuda: f32 products in TF32, faster, with 10 bits of fraction (default: full f32)")     \
   ROW("--timeout", timeout, NUMBER, "SECONDS", 1, 1000000, "give up when a message takes longer (default: 60)")        \
   ROW("--list-devices", list_devices, FLAG, "", 0, 0, "what of devices and launchers this machine has, and what is missing") \
   ROW("--print-plan", print_plan, FLAG, "", 0, 0, "print the plan as text and exit")                                   \
@@ -470,6 +471,7 @@ static zb_status train(arguments *args, bool *out_printed) {
       .seed = (uint64_t)args->seed,
       .no_kernels = args->no_kernels,
       .reference = args->reference,
+      .tf32 = args->tf32,
       .trace = args->timeline || args->trace,
       .profile = args->profile_ops,
       .costs = args->profile != NULL,

@@ -40,6 +40,7 @@ typedef struct zb_session_params {
   uint64_t seed;          /* sim: delays of messages; 0: none */
   bool no_kernels;        /* sim: run the plan alone */
   bool reference;         /* cpu: reference kernels only */
+  bool tf32;              /* cuda: f32 products in TF32 (10 bits of fraction); USAGE on devices that have none */
   bool trace;             /* record job times */
   bool profile;           /* count the time of kernels by category: zb_session_profile */
   bool costs;             /* measure subprograms, ops and messages: zb_session_write_costs */
@@ -105,7 +106,7 @@ ZB_API zb_status zb_session_memory(zb_session *session, int rank, zb_session_mem
 typedef struct zb_session_info {
   const char *model, *schedule, *optimizer, *device;
   const char *precision;       /* "f32", or the low type of mixed precision: "bf16" */
-  const char *instruction_set; /* "avx512": within one, results are bitwise the same; machines of two differ in the last bits */
+  const char *instruction_set; /* "avx512", "cuda", "cuda with TF32": within one, results are bitwise the same; machines of two differ in the last bits */
   int ranks, stages, micro_batches, threads;
   int process, processes; /* this one, of how many; ranks are laid over them in contiguous blocks */
   const char *launch;     /* "threads", "mpi", "tcp" */

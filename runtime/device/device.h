@@ -18,6 +18,7 @@ typedef struct zb_device_params {
   int threads;        /* per rank */
   bool no_kernels;    /* sim: skip the arithmetic */
   bool reference;     /* cpu: reference kernels only */
+  bool tf32;          /* devices that have it: f32 products may round their operands to 10 bits of fraction */
   bool profile;       /* count time by category of instruction: two clock readings an instruction */
   bool op_times;      /* room for the times of single instructions: see op_times below */
   int64_t (*now_ps)(void); /* the clock of both; NULL: the monotonic one. For tests */
@@ -48,6 +49,7 @@ typedef struct zb_device_def {
   /* What of it this machine has ("Open MPI 4.1.4"), into text; UNAVAILABLE if it cannot be used here. NULL: nothing to say. */
   zb_status (*probe)(char *text, size_t size);
   bool virtual_clock;  /* sim: time is that of the plan's cost model, one thread runs all ranks */
+  bool tf32;           /* takes params.tf32 */
   bool asynchronous;   /* cuda: calls only enqueue, its memory is not the host's; see "Asynchronous devices" below */
   const struct zb_transport_def *transport; /* of its own, between ranks of one process; NULL: any */
   const struct zb_transport_def *transport_between; /* of its own, between ranks that are processes, which meet over MPI; NULL: there is none */

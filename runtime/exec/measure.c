@@ -352,7 +352,7 @@ static zb_status fill_program(const zb_measure *m, zb_costs *out) {
   const zb_plan *plan = m->params.plan;
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   bool ok = set_text(&out->machine.device, m->params.device->name) &&
-            set_text(&out->machine.instruction_set, m->params.device->instruction_set()) &&
+            set_text(&out->machine.instruction_set, m->params.instruction_set) &&
             set_text(&out->program.model, plan->model) && set_text(&out->program.schedule, plan->schedule);
   out->machine.cores = cores > 1 ? cores : 1;
   out->machine.threads = m->params.threads;

@@ -20,6 +20,7 @@ typedef struct zb_measure_params {
   const zb_plan *plan;
   const zb_device_def *device;
   const zb_transport_def *transport_def;
+  const char *instruction_set; /* as sessions describe it */
   int threads;
   const zb_executor *executors; /* one a rank, after their LOAD jobs; outlive it */
   int64_t *resumed_ps;          /* as in zb_executor_params; zeroed before each step */

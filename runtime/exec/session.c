@@ -61,10 +61,14 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
                           "use the device sim");
   if (params->seed != 0 && !session->device->virtual_clock)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' has no delays to seed", name), "use the device sim");
+  if (params->tf32 && !session->device->tf32)
+    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' has no TF32: its products of f32 are products of f32", name),
+                          "leave --tf32 out, or use the device cuda");
   if (params->threads < 0 || params->threads > THREADS_MAX)
     return ZB_ERROR(USAGE, "%d threads per rank: expected 1 to %d", params->threads, THREADS_MAX);
   if (params->timeout_ms < 0)
     return ZB_ERROR(USAGE, "the time-out is %lld ms: expected more than 0", (long long)params->timeout_ms);
+  snprintf(session->instruction_set, sizeof session->instruction_set, "%s%s", session->device->instruction_set(), params->tf32 ? " with TF32" : "");
   return choose_transport(session, params);
 }
 
@@ -194,6 +198,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
                           .threads = params->threads > 0 ? params->threads : 1,
                           .no_kernels = params->no_kernels,
                           .reference = params->reference,
+                          .tf32 = params->tf32,
                           .profile = params->profile,
                           .op_times = params->costs},
         .transport_def = session->transport_def,
@@ -252,6 +257,7 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
   zb_measure_params measure = {.plan = session->plan,
                                .device = session->device,
                                .transport_def = session->transport_def,
+                               .instruction_set = session->instruction_set,
                                .threads = params->threads > 0 ? params->threads : 1,
                                .executors = session->executors,
                                .resumed_ps = session->resumed_ps};
@@ -552,7 +558,7 @@ zb_session_info zb_session_describe(const zb_session *session) {
       .optimizer = plan->optimizer ? plan->optimizer : "",
       .precision = plan->precision && *plan->precision ? plan->precision : "f32",
       .device = session->device->name,
-      .instruction_set = session->device->instruction_set(),
+      .instruction_set = session->instruction_set,
       .ranks = plan->rank_count,
       .stages = plan->stage_count,
       .micro_batches = plan->micro_batches,

@@ -91,7 +91,7 @@ static void describe(const zb_session *session, zb_status status, state_record *
   int32_t own = session->process == 0 ? NOBODY : session->process;
   *out = (state_record){.process = NOBODY, .digest_process = own, .set_process = own};
   if (session->plan) out->digest = session->plan->digest;
-  snprintf(out->set, sizeof out->set, "%s", session->device ? session->device->instruction_set() : "");
+  snprintf(out->set, sizeof out->set, "%s", session->instruction_set);
   if (!status) return;
   out->process = session->process;
   out->code = (int32_t)zb_status_code(status);

@@ -55,7 +55,8 @@ static zb_status open_rank(zb_device *device, const zb_cuda_setup *setup) {
   }
   ZB_TRY(make_events(device));
   ZB_TRY(zb_cuda_staging_init(device));
-  return kernels->start(device->gpu->kernels, device->compute, device->fault_record, &device->launcher);
+  const zb_cuda_kernel_options options = {.tf32 = device->params.tf32};
+  return kernels->start(device->gpu->kernels, &options, device->compute, device->fault_record, &device->launcher);
 }
 
 zb_status zb_cuda_open(const zb_device_params *params, const zb_cuda_setup *setup, zb_device **out) {

@@ -101,7 +101,8 @@ zb_status zb_cuda_open(const zb_device_params *params, const zb_cuda_setup *setu
 
 /* Members of a zb_device_def, all but summary, probe and open. */
 #define ZB_CUDA_DEVICE                                                                                         \
-  .name = "cuda", .asynchronous = true, .transport = &zb_transport_streams, .close = zb_cuda_device_close,     \
+  .name = "cuda", .tf32 = true, .asynchronous = true, .transport = &zb_transport_streams,                      \
+  .close = zb_cuda_device_close,                                                                               \
   .alloc = zb_cuda_device_alloc, .release = zb_cuda_device_release, .upload = zb_cuda_device_upload,           \
   .download = zb_cuda_device_download, .zero = zb_cuda_device_zero, .prepare = zb_cuda_device_prepare,         \
   .release_program = zb_cuda_device_release_program, .launch = zb_cuda_device_launch,                          \

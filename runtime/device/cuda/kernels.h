@@ -9,6 +9,10 @@
 #include "runtime/device/cuda/api.h"
 #include "runtime/plan/calls.h"
 
+/* What a user may choose about the bits of results. */
+typedef struct zb_cuda_kernel_options {
+  bool tf32; /* f32 products on tensor cores that round operands to 10 bits of fraction */
+} zb_cuda_kernel_options;
 
 typedef struct zb_cuda_kernel_set {
   size_t fault_bytes; /* of a fault record; 0: kernels never fail because of values */
@@ -16,7 +20,7 @@ typedef struct zb_cuda_kernel_set {
   zb_status (*open)(const zb_cuda_api *api, CUdevice device, void **out_kernels);
   void (*close)(void *kernels);
   /* Once a rank: what it launches goes to that stream. */
-  zb_status (*start)(void *kernels, CUstream stream, CUdeviceptr fault_record, void **out_launcher);
+  zb_status (*start)(void *kernels, const zb_cuda_kernel_options *options, CUstream stream, CUdeviceptr fault_record, void **out_launcher);
   void (*stop)(void *launcher);
   /* Chooses a kernel for each call; their data pointers are not set yet, their addresses stay. INVALID, with a hint, if there is none. */
   zb_status (*prepare)(void *launcher, const zb_calls *calls, void **out_program);

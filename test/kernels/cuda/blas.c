@@ -29,7 +29,7 @@ struct zb_blas_preference {
   uint32_t schemes, alignments[4];
 };
 
-static int alive, products;
+static int alive, products, described_f32, described_tf32;
 static bool refusing;
 static char last[512];
 
@@ -59,6 +59,8 @@ static cublasStatus_t description_create(cublasLtMatmulDesc_t *out, cublasComput
   (*out)->compute = compute;
   (*out)->scale = scale;
   (*out)->epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  described_f32 += compute == CUBLAS_COMPUTE_32F;
+  described_tf32 += compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   return CUBLAS_STATUS_SUCCESS;
 }
 static cublasStatus_t description_destroy(cublasLtMatmulDesc_t description) {
@@ -265,6 +267,10 @@ const void *emulated_blas_bias(cublasLtMatmulDesc_t description) {
 
 int emulated_blas_alive(void) {
   return alive;
+}
+
+int emulated_blas_described(cublasComputeType_t compute) {
+  return compute == CUBLAS_COMPUTE_32F ? described_f32 : compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? described_tf32 : 0;
 }
 
 void emulated_blas_refuse(bool refuses) {

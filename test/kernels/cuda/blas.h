@@ -15,6 +15,8 @@ const char *emulated_blas_last(void);
 const void *emulated_blas_bias(cublasLtMatmulDesc_t description);
 /* Descriptions, layouts, preferences and handles that were made and not destroyed. */
 int emulated_blas_alive(void);
+/* Descriptions made so far that compute in this type. */
+int emulated_blas_described(cublasComputeType_t compute);
 /* From now on the heuristic finds nothing. */
 void emulated_blas_refuse(bool refuses);
 

@@ -153,6 +153,8 @@ static void test_wrong_command_lines(void) {
       {"DIR --steps 1 --data text:x --no-kernels", "--no-kernels computes nothing", 2},
       {"DIR --steps 1 --device cpuu --data text:x", "did you mean 'cpu'?", 2},
       {"DIR --steps 1 --launch thread --data text:x", "did you mean 'threads'?", 2},
+      {"DIR --steps 1 --data text:x --tf32", "the device 'cpu' has no TF32", 2},
+      {"DIR --steps 1 --data text:x --device sim --tf32", "leave --tf32 out, or use the device cuda", 2},
       {"DIR --steps 1", "--data", 2},
       {"DIR --steps 1 --data text:not-there", "not-there", 4},
       {"DIR --steps 1 --data text:not-there --resume not-there", "no such folder", 4},

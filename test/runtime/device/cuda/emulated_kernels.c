@@ -5,8 +5,7 @@
  * it was enqueued for, so that the fake sees races. */
 #include "test/runtime/device/cuda/emulated_kernels.h"
 
-#include "kernels/cuda/blas.h"
-#include "runtime/device/cuda/cuda.h"
+#include "runtime/device/cuda/module/kernel_set.h"
 #include "test/kernels/cuda/blas.h"
 #include "test/kernels/cuda/driver.h"
 #include "test/runtime/device/cuda/fake.h"
@@ -41,15 +40,9 @@ typedef struct record {
 } record;
 
 typedef struct started {
-  zb_cuda_launcher launcher;
-  zb_cuda_blas *blas;
+  void *launcher; /* of zb_cuda_kernels */
   record *records;
 } started;
-
-typedef struct chosen {
-  int count;
-  zb_cuda_item items[];
-} chosen;
 
 /* The functions of kernels/cuda carry no context: the table, what it was before, and for whom is being enqueued. */
 static zb_cuda_api api, blas;
@@ -57,7 +50,6 @@ static CUresult (*fake_launch)(CUfunction, unsigned, unsigned, unsigned, unsigne
 static started *current;
 static const zb_cuda_item *current_items;
 static int current_count;
-static zb_cuda_code *code;
 
 /* ---- When a record runs ---- */
 
@@ -163,6 +155,7 @@ static cublasStatus_t product(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
 /* ---- The kernel set ---- */
 
 static zb_status open_kernels(const zb_cuda_api *real, CUdevice device, void **out) {
+  zb_cuda_code *code = NULL;
   (void)device;
   api = *real;
   fake_launch = real->cuLaunchKernel;
@@ -172,57 +165,34 @@ static zb_status open_kernels(const zb_cuda_api *real, CUdevice device, void **o
   api.cublasLtMatmul = product;
   *out = NULL;
   ZB_TRY(zb_cuda_code_from(emulated_function, &code));
-  *out = code;
-  return NULL;
+  return zb_cuda_kernels_on(&api, code, out);
 }
 
-static void close_kernels(void *kernels) {
-  zb_cuda_code_unload(&api, kernels);
+static zb_status start(void *kernels, const zb_cuda_kernel_options *options, CUstream stream, CUdeviceptr fault, void **out) {
+  started *it = calloc(1, sizeof *it);
+  if (!it) abort();
+  *out = it;
+  return zb_cuda_kernels.start(kernels, options, stream, fault, &it->launcher);
 }
 
 static void stop(void *memory) {
   started *it = memory;
-  zb_cuda_blas_destroy(it->blas);
-  if (it->launcher.workspace) (void)api.cuMemFree(it->launcher.workspace);
+  if (it->launcher) zb_cuda_kernels.stop(it->launcher);
   for (record *r = it->records, *next; r; r = next) {
     next = r->next;
     free(r->accesses);
     free(r);
   }
-  zb_free(it);
-}
-
-static zb_status start(void *kernels, CUstream stream, CUdeviceptr fault, void **out) {
-  started *it = zb_alloc(sizeof *it);
-  if (!it) return ZB_OUT_OF_MEMORY();
-  *out = it;
-  ZB_TRY(zb_cuda_blas_create(&api, NULL, &it->blas));
-  it->launcher = (zb_cuda_launcher){.api = &api, .stream = stream, .code = kernels, .blas = it->blas,
-                                    .fault = (zb_cuda_fault_record *)(uintptr_t)fault};
-  return ZB_CU(&api, cuMemAlloc, &it->launcher.workspace, ZB_CUDA_WORKSPACE_BYTES);
+  free(it);
 }
 
 static zb_status prepare(void *launcher, const zb_calls *calls, void **out) {
-  (void)launcher;
-  chosen *it = zb_alloc(sizeof *it + sizeof(zb_cuda_item) * ((size_t)calls->count + 1));
-  if (!it) return ZB_OUT_OF_MEMORY();
-  *out = it;
-  it->count = calls->count;
-  for (int i = 0; i < calls->count; i++) {
-    const zb_plan_instruction *instruction = calls->items[i].instruction;
-    it->items[i].call = &calls->items[i].call;
-    ZB_TRY(zb_cuda_kernel_find(instruction->op, it->items[i].call, instruction->location, &it->items[i].kernel));
-  }
-  return NULL;
-}
-
-static void release(void *program) {
-  zb_free(program);
+  return zb_cuda_kernels.prepare(((started *)launcher)->launcher, calls, out);
 }
 
 /* Neighbours with the same kernel together, so that optimizers find each other. */
 static zb_status run(void *launcher, void *program, int first_instruction, int *out_failed) {
-  const chosen *it = program;
+  const zb_cuda_chosen *it = program;
   current = launcher;
   for (int i = 0, same; i < it->count; i += same) {
     for (same = 1; i + same < it->count && it->items[i + same].kernel == it->items[i].kernel;)
@@ -231,37 +201,28 @@ static zb_status run(void *launcher, void *program, int first_instruction, int *
     current_items = &it->items[i];
     current_count = same;
     int failed = 0;
-    zb_status status = zb_cuda_run_items(&it->items[i], same, &current->launcher, first_instruction + i, &failed);
+    zb_status status = zb_cuda_run_items(&it->items[i], same, current->launcher, first_instruction + i, &failed);
     *out_failed = i + failed;
     if (status) return status;
   }
   return NULL;
 }
 
-static bool fault_of(const void *memory, int *out_instruction, zb_kernel_fault *out, const char **out_text) {
-  zb_cuda_fault_record r;
-  memcpy(&r, memory, sizeof r);
-  if (!r.set) return false;
-  *out_instruction = r.instruction;
-  *out = (zb_kernel_fault){true, r.value, r.least, r.most};
-  *out_text = zb_cuda_fault_text(&r);
-  return true;
+/* As zb_cuda_kernels, but for what is above. */
+static zb_cuda_kernel_set emulated_kernels(void) {
+  zb_cuda_kernel_set set = zb_cuda_kernels;
+  set.open = open_kernels;
+  set.start = start;
+  set.stop = stop;
+  set.prepare = prepare;
+  set.run = run;
+  return set;
 }
 
-const zb_cuda_kernel_set emulated_kernels = {
-    .fault_bytes = sizeof(zb_cuda_fault_record),
-    .open = open_kernels,
-    .close = close_kernels,
-    .start = start,
-    .stop = stop,
-    .prepare = prepare,
-    .release = release,
-    .run = run,
-    .fault = fault_of,
-};
-
 static zb_status open_emulated(const zb_device_params *params, zb_device **out) {
-  const zb_cuda_setup setup = {.load = fake_load, .kernels = &emulated_kernels};
+  static zb_cuda_kernel_set kernels;
+  kernels = emulated_kernels();
+  const zb_cuda_setup setup = {.load = fake_load, .kernels = &kernels};
   return zb_cuda_open(params, &setup, out);
 }
 

@@ -3,10 +3,6 @@
 #ifndef ZB_TEST_CUDA_EMULATED_KERNELS_H
 #define ZB_TEST_CUDA_EMULATED_KERNELS_H
 
-#include "runtime/device/cuda/kernels.h"
-
-extern const zb_cuda_kernel_set emulated_kernels;
-
 /* The cuda device on the fake with these kernels, as sessions take it. fake_start must come first. */
 const struct zb_device_def *emulated_device(void);
 

@@ -88,7 +88,8 @@ static void host_close(void *kernels) {
   (void)kernels;
 }
 
-static zb_status host_start(void *kernels, CUstream stream, CUdeviceptr fault, void **out) {
+static zb_status host_start(void *kernels, const zb_cuda_kernel_options *options, CUstream stream, CUdeviceptr fault, void **out) {
+  (void)options;
   launcher *it = zb_alloc(sizeof *it);
   if (!it) return ZB_OUT_OF_MEMORY();
   *it = (launcher){kernels, stream, (fault_record *)(uintptr_t)fault, zb_threads_create(1)};

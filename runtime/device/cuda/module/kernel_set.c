@@ -1,0 +1,110 @@
+/* The kernels of kernels/cuda as the kernel set of the cuda device: see kernel_set.h. */
+#include "runtime/device/cuda/module/kernel_set.h"
+
+#include "kernels/cuda/blas.h"
+
+#include <string.h>
+
+/* Once a GPU and process. */
+typedef struct loaded {
+  const zb_cuda_api *api;
+  zb_cuda_code *code;
+  int processors;
+} loaded;
+
+static void unload(void *kernels) {
+  loaded *it = kernels;
+  zb_cuda_code_unload(it->api, it->code);
+  zb_free(it);
+}
+
+zb_status zb_cuda_kernels_on(const zb_cuda_api *api, zb_cuda_code *code, void **out) {
+  *out = NULL;
+  loaded *it = zb_alloc(sizeof *it);
+  if (!it) {
+    zb_cuda_code_unload(api, code);
+    return ZB_OUT_OF_MEMORY();
+  }
+  *it = (loaded){.api = api, .code = code};
+  *out = it;
+  return NULL;
+}
+
+static zb_status load(const zb_cuda_api *api, CUdevice device, void **out) {
+  zb_cuda_code *code = NULL;
+  int processors = 0;
+  *out = NULL;
+  ZB_TRY(ZB_CU(api, cuDeviceGetAttribute, &processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+  ZB_TRY(zb_cuda_code_load(api, device, &code));
+  ZB_TRY(zb_cuda_kernels_on(api, code, out));
+  ((loaded *)*out)->processors = processors;
+  return NULL;
+}
+
+static void stop(void *launcher) {
+  zb_cuda_launcher *it = launcher;
+  zb_cuda_blas_destroy(it->blas);
+  if (it->workspace) (void)it->api->cuMemFree(it->workspace); /* at the end; there is nobody to tell */
+  zb_free(it);
+}
+
+static zb_status start(void *kernels, const zb_cuda_kernel_options *options, CUstream stream, CUdeviceptr fault, void **out) {
+  const loaded *on = kernels;
+  const zb_cuda_blas_options products = {.tf32 = options->tf32};
+  zb_cuda_launcher *it = zb_alloc(sizeof *it);
+  if (!it) return ZB_OUT_OF_MEMORY();
+  *out = it;
+  *it = (zb_cuda_launcher){.api = on->api,
+                           .stream = stream,
+                           .code = on->code,
+                           .fault = (zb_cuda_fault_record *)(uintptr_t)fault,
+                           .processors = on->processors};
+  ZB_TRY(zb_cuda_blas_create(on->api, &products, &it->blas));
+  return zb_status_note(ZB_CU(on->api, cuMemAlloc, &it->workspace, ZB_CUDA_WORKSPACE_BYTES),
+                        "a workspace of %d bytes for the kernels of a rank", ZB_CUDA_WORKSPACE_BYTES);
+}
+
+static void release(void *program) {
+  zb_free(program);
+}
+
+static zb_status prepare(void *launcher, const zb_calls *calls, void **out) {
+  (void)launcher;
+  zb_cuda_chosen *it = zb_alloc(sizeof *it + sizeof(zb_cuda_item) * ((size_t)calls->count + 1));
+  if (!it) return ZB_OUT_OF_MEMORY();
+  *out = it;
+  it->count = calls->count;
+  for (int i = 0; i < calls->count; ++i) {
+    const zb_call *call = &calls->items[i];
+    it->items[i].call = &call->call;
+    ZB_TRY(zb_cuda_kernel_find(call->instruction->op, &call->call, call->instruction->location, &it->items[i].kernel));
+  }
+  return NULL;
+}
+
+static zb_status run(void *launcher, void *program, int first_instruction, int *out_failed) {
+  const zb_cuda_chosen *it = program;
+  return zb_cuda_run_items(it->items, it->count, launcher, first_instruction, out_failed);
+}
+
+static bool fault(const void *record, int *out_instruction, zb_kernel_fault *out, const char **out_text) {
+  zb_cuda_fault_record it;
+  memcpy(&it, record, sizeof it);
+  if (!it.set) return false;
+  *out_instruction = it.instruction;
+  *out = (zb_kernel_fault){true, it.value, it.least, it.most};
+  *out_text = zb_cuda_fault_text(&it);
+  return true;
+}
+
+const zb_cuda_kernel_set zb_cuda_kernels = {
+    .fault_bytes = sizeof(zb_cuda_fault_record),
+    .open = load,
+    .close = unload,
+    .start = start,
+    .stop = stop,
+    .prepare = prepare,
+    .release = release,
+    .run = run,
+    .fault = fault,
+};
