@@ -169,23 +169,28 @@ typedef struct zb_loss_args {
   zb_cuda_dims score_rows, label_rows, lse_rows, dloss_rows;
 } zb_loss_args;
 
-/* ---- Optimizers: optimizer.cu. Several parameters a launch ---- */
+/* ---- Optimizers: optimizer.cu. All parameters of a subprogram in one launch ---- */
 
-enum { ZB_UPDATE_THREADS = 256, ZB_UPDATE_ELEMENTS = 4096, ZB_UPDATE_TENSORS = 60 };
+/* Up to ZB_UPDATE_TENSORS lie in the arguments (4,096 bytes, what every driver takes), more in a table in device memory. */
+enum { ZB_UPDATE_THREADS = 256, ZB_UPDATE_ELEMENTS = 4096, ZB_UPDATE_TENSORS = 70, ZB_UPDATE_BASES = 8, ZB_UPDATE_NONE = 255 };
+/* Where an operand lies: bytes from a base, of which the arguments have the address. So a table serves wherever the bases are. */
 typedef struct zb_update_tensor {
-  void *parameter, *first, *second; /* results, in place: exp_avg and exp_avg_sq, or the momentum buffer */
-  const void *gradient, *step;
+  uint64_t parameter, gradient, first, second; /* parameter, exp_avg and exp_avg_sq (or the momentum buffer) are updated in place */
   int64_t elements;
   int32_t first_block;
   float weight_decay;
-  uint8_t parameter_dtype, gradient_dtype, state_dtype, step_dtype;
-  uint8_t dense; /* all operands f32, dense, in place, 16-byte aligned */
+  uint8_t parameter_base, gradient_base, first_base, second_base; /* ZB_UPDATE_NONE: absent */
+  uint8_t parameter_dtype, gradient_dtype, state_dtype;
+  uint8_t dense; /* all operands f32 */
 } zb_update_tensor;
 
 typedef struct zb_update_args {
-  zb_update_tensor tensors[ZB_UPDATE_TENSORS];
-  int32_t tensor_count, nesterov;
+  uint64_t bases[ZB_UPDATE_BASES]; /* addresses */
+  const zb_update_tensor *table;   /* NULL: tensors */
+  const void *step;
   double lr, beta1, beta2, eps, gradient_scale; /* sgd: beta1 is momentum, beta2 is dampening */
+  int32_t tensor_count, nesterov, step_dtype;
+  zb_update_tensor tensors[ZB_UPDATE_TENSORS];
 } zb_update_args;
 
 /* ---- Products: matmul.cu, for what cuBLASLt does not take ---- */

@@ -10,8 +10,7 @@
   zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) ZB_MUST_USE;
 #define ZB_CUDA_KERNEL_GROUPED(op, name)                                                                               \
   ZB_CUDA_KERNEL(op, name)                                                                                             \
-  int zb_cuda_group_##name(const zb_kernel_call *const *calls, int count);                                             \
-  zb_status zb_cuda_run_many_##name(const zb_kernel_call *const *calls, int count, zb_cuda_launcher *on) ZB_MUST_USE;
+  extern const zb_cuda_group zb_cuda_group_##name;
 #define ZB_CUDA_NO_KERNEL(op, reason)
 #include "kernels/cuda/kernels.def"
 

@@ -59,16 +59,27 @@ typedef struct zb_cuda_launcher {
   int processors;                      /* multiprocessors of the GPU; 0: not known. Decides no bits, only how work is spread */
 } zb_cuda_launcher;
 
+typedef struct zb_cuda_item zb_cuda_item;
+
+/* Neighbours of a program that run as one launch. What is known of it before addresses are (shapes, attributes, homes) may lie in a table in
+ * device memory, which is written once and serves every run, wherever the arena and its bases are. */
+typedef struct zb_cuda_group {
+  /* How many of these items, calls of the same row, from the first on (>= 1). Data pointers may be NULL where there are homes. */
+  int (*size)(const zb_cuda_item *items, int count);
+  /* Bytes of the table of so many; 0: they need none. Items without homes cannot have one, and a group of them needs none. */
+  uint64_t (*table_bytes)(int count);
+  void (*fill)(const zb_cuda_item *items, int count, void *table);
+  /* table: the device address of what fill wrote; 0 if they need none. */
+  zb_status (*run)(const zb_cuda_item *items, int count, CUdeviceptr table, zb_cuda_launcher *on);
+} zb_cuda_group;
+
 /* One row of the table. */
 typedef struct zb_cuda_kernel {
   const char *op; /* without "zb." */
   zb_status (*run)(const zb_kernel_call *call, zb_cuda_launcher *on);
   /* Whether this row can run the call: types, shapes, strides, attributes; never data pointers (they may be NULL). */
   bool (*matches)(const zb_kernel_call *call);
-  /* NULL, or how many of these calls run as one launch, from the first on (>= 1): the same op, neighbours in the program,
-   * independent of each other. run_many runs that many. */
-  int (*group)(const zb_kernel_call *const *calls, int count);
-  zb_status (*run_many)(const zb_kernel_call *const *calls, int count, zb_cuda_launcher *on);
+  const zb_cuda_group *group; /* NULL: each call is a launch of its own */
 } zb_cuda_kernel;
 
 /* The first row of the op that matches. On failure an error that names op, operand types and what the kernels take; `location` may be
@@ -77,14 +88,32 @@ zb_status zb_cuda_kernel_find(const char *op, const zb_kernel_call *call, const 
 /* Why an op of class KERNEL has no row; NULL if it has one. */
 const char *zb_cuda_kernel_missing(const char *op);
 
+/* Where an operand lies, before its address is known: bytes from a base, which is the arena (0) or what a job names. */
+typedef struct zb_cuda_home {
+  uint64_t offset;
+  uint32_t base;
+} zb_cuda_home;
+
 /* One instruction of a subprogram, ready to run. */
-typedef struct zb_cuda_item {
+struct zb_cuda_item {
   const zb_cuda_kernel *kernel;
   const zb_kernel_call *call;
-} zb_cuda_item;
-/* Enqueues all items in order; neighbours that a row can join run as one launch (all parameters of an optimizer). Item i is instruction
- * `first_instruction` + i. On failure *failed is the item. */
-zb_status zb_cuda_run_items(const zb_cuda_item *items, int count, zb_cuda_launcher *on, int first_instruction, int *failed) ZB_MUST_USE;
+  const zb_cuda_home *homes; /* of inputs, then outputs; NULL: not known */
+};
+
+/* The instructions of a subprogram as launches: which of them go together, and their tables. */
+typedef struct zb_cuda_program zb_cuda_program;
+/* Forms the launches; allocates device memory for tables, once, and writes them (waits for the launcher's stream). The items are lent and must
+ * stay. *out is NULL on failure. Release with zb_cuda_program_destroy when nothing runs, with graphs that name its tables. */
+zb_status zb_cuda_program_create(const zb_cuda_item *items, int count, zb_cuda_launcher *on, zb_cuda_program **out) ZB_MUST_USE;
+void zb_cuda_program_destroy(zb_cuda_program *program);
+/* Launches in order, and the items of one: *out_first and on. */
+int zb_cuda_program_launches(const zb_cuda_program *program);
+int zb_cuda_program_items(const zb_cuda_program *program, int launch, int *out_first);
+uint64_t zb_cuda_program_table_bytes(const zb_cuda_program *program);
+/* Enqueues one launch, or all of them. Item i is instruction `first_instruction` + i. On failure *failed is the item. */
+zb_status zb_cuda_program_run_one(const zb_cuda_program *program, int launch, zb_cuda_launcher *on, int first_instruction) ZB_MUST_USE;
+zb_status zb_cuda_program_run(const zb_cuda_program *program, zb_cuda_launcher *on, int first_instruction, int *failed) ZB_MUST_USE;
 
 /* The text of a fault record that was read back ("an index is out of range"), never NULL. */
 const char *zb_cuda_fault_text(const zb_cuda_fault_record *record);

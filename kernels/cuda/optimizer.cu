@@ -1,18 +1,25 @@
 /* Optimizer updates, in place, of many parameters in one launch: torch.optim.AdamW and torch.optim.SGD in f32.
  *
- * The table of tensors is the kernel's argument; a block finds its tensor by its number and updates ZB_UPDATE_ELEMENTS of it. */
+ * The table of tensors is the kernel's argument, or lies in device memory; a block finds its tensor by its number and updates
+ * ZB_UPDATE_ELEMENTS of it. */
 #include "kernels/cuda/device.cuh"
 
 ZB_DEVICE const zb_update_tensor &tensor_of_block(const zb_update_args &a) {
+  const zb_update_tensor *tensors = a.table ? a.table : a.tensors;
   int low = 0, high = a.tensor_count - 1;
   while (low < high) {
     int middle = (low + high + 1) / 2;
-    if (a.tensors[middle].first_block <= (int)blockIdx.x)
+    if (tensors[middle].first_block <= (int)blockIdx.x)
       low = middle;
     else
       high = middle - 1;
   }
-  return a.tensors[low];
+  return tensors[low];
+}
+
+/* The address of an operand, or NULL. */
+ZB_DEVICE void *operand_at(const zb_update_args &a, uint8_t base, uint64_t offset) {
+  return base == ZB_UPDATE_NONE ? NULL : (void *)(uintptr_t)(a.bases[base] + offset);
 }
 
 /* Calls update(p, g, first, second) for the elements of the block, four at a time where they lie so. */
@@ -20,34 +27,38 @@ template <typename F> ZB_DEVICE void for_each_element(const zb_update_args &a, c
   int64_t begin = (int64_t)((int)blockIdx.x - t.first_block) * ZB_UPDATE_ELEMENTS, end = begin + ZB_UPDATE_ELEMENTS;
   if (end > t.elements) end = t.elements;
   float scale = (float)a.gradient_scale, none = 0;
-  if (t.dense && end - begin == ZB_UPDATE_ELEMENTS) {
+  void *parameter = operand_at(a, t.parameter_base, t.parameter), *first = operand_at(a, t.first_base, t.first);
+  void *second = operand_at(a, t.second_base, t.second);
+  const void *gradient = operand_at(a, t.gradient_base, t.gradient);
+  bool aligned = (((uintptr_t)parameter | (uintptr_t)gradient | (uintptr_t)first | (uintptr_t)second) & 15) == 0;
+  if (t.dense && aligned && end - begin == ZB_UPDATE_ELEMENTS) {
     typedef pack<float, 4> four;
     for (int64_t i = begin + (int64_t)threadIdx.x * 4; i < end; i += ZB_UPDATE_THREADS * 4) {
-      four p = *(four *)((float *)t.parameter + i), g = *(const four *)((const float *)t.gradient + i), m = {}, v = {};
-      if (t.first) m = *(four *)((float *)t.first + i);
-      if (t.second) v = *(four *)((float *)t.second + i);
+      four p = *(four *)((float *)parameter + i), g = *(const four *)((const float *)gradient + i), m = {}, v = {};
+      if (first) m = *(four *)((float *)first + i);
+      if (second) v = *(four *)((float *)second + i);
       for (int k = 0; k < 4; k++)
         update(p.v[k], g.v[k] * scale, m.v[k], v.v[k]);
-      *(four *)((float *)t.parameter + i) = p;
-      if (t.first) *(four *)((float *)t.first + i) = m;
-      if (t.second) *(four *)((float *)t.second + i) = v;
+      *(four *)((float *)parameter + i) = p;
+      if (first) *(four *)((float *)first + i) = m;
+      if (second) *(four *)((float *)second + i) = v;
     }
     return;
   }
   for (int64_t i = begin + threadIdx.x; i < end; i += ZB_UPDATE_THREADS) {
-    float p = load_float(t.parameter, t.parameter_dtype, i), g = load_float(t.gradient, t.gradient_dtype, i) * scale;
-    float m = t.first ? load_float(t.first, t.state_dtype, i) : none, v = t.second ? load_float(t.second, t.state_dtype, i) : none;
+    float p = load_float(parameter, t.parameter_dtype, i), g = load_float(gradient, t.gradient_dtype, i) * scale;
+    float m = first ? load_float(first, t.state_dtype, i) : none, v = second ? load_float(second, t.state_dtype, i) : none;
     update(p, g, m, v);
-    store_float(t.parameter, t.parameter_dtype, i, p);
-    if (t.first) store_float(t.first, t.state_dtype, i, m);
-    if (t.second) store_float(t.second, t.state_dtype, i, v);
+    store_float(parameter, t.parameter_dtype, i, p);
+    if (first) store_float(first, t.state_dtype, i, m);
+    if (second) store_float(second, t.state_dtype, i, v);
   }
 }
 
 ZB_KERNEL(zb_adamw, zb_update_args, ZB_UPDATE_THREADS) {
   const zb_update_tensor &t = tensor_of_block(a);
   float *shared = (float *)zb_shared(); /* step size, root: two powers in f64, once a block */
-  int64_t step = load_integer(t.step, t.step_dtype, 0);
+  int64_t step = load_integer(a.step, a.step_dtype, 0);
   if (threadIdx.x == 0) {
     shared[0] = (float)(a.lr / (1 - pow(a.beta1, (double)step)));
     shared[1] = (float)sqrt(1 - pow(a.beta2, (double)step));
@@ -66,11 +77,11 @@ ZB_KERNEL(zb_adamw, zb_update_args, ZB_UPDATE_THREADS) {
 /* beta1 is momentum, beta2 dampening; first is the momentum buffer, or NULL. */
 ZB_KERNEL(zb_sgd, zb_update_args, ZB_UPDATE_THREADS) {
   const zb_update_tensor &t = tensor_of_block(a);
-  bool starts = load_integer(t.step, t.step_dtype, 0) == 1;
+  bool starts = load_integer(a.step, a.step_dtype, 0) == 1;
   float lr = (float)a.lr, momentum = (float)a.beta1, rest = (float)(1 - a.beta2);
   for_each_element(a, t, [&](float &p, float g, float &buffer, float &) {
     g += t.weight_decay * p;
-    if (t.first) {
+    if (t.first_base != ZB_UPDATE_NONE) {
       buffer = starts ? g : momentum * buffer + rest * g;
       g = a.nesterov ? g + momentum * buffer : buffer;
     }

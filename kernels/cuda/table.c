@@ -1,13 +1,13 @@
-/* The table of the CUDA kernels: kernels.def, the choice of a row for a call, and the run of a list of calls. */
+/* The table of the CUDA kernels: kernels.def, and the choice of a row for a call. */
 #include "kernels/cuda/kernels.h"
 #include "runtime/base/text.h"
 
 #include <string.h>
 
 static const zb_cuda_kernel rows[] = {
-#define ZB_CUDA_KERNEL(op, name) {#op, zb_cuda_run_##name, zb_cuda_matches_##name, NULL, NULL},
+#define ZB_CUDA_KERNEL(op, name) {#op, zb_cuda_run_##name, zb_cuda_matches_##name, NULL},
 #define ZB_CUDA_KERNEL_GROUPED(op, name)                                                                               \
-  {#op, zb_cuda_run_##name, zb_cuda_matches_##name, zb_cuda_group_##name, zb_cuda_run_many_##name},
+  {#op, zb_cuda_run_##name, zb_cuda_matches_##name, &zb_cuda_group_##name},
 #define ZB_CUDA_NO_KERNEL(op, reason)
 #include "kernels/cuda/kernels.def"
 };
@@ -80,30 +80,4 @@ zb_status zb_cuda_kernel_find(const char *op, const zb_kernel_call *call, const 
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
     if (strcmp(rows[i].op, op) == 0 && rows[i].matches(call)) return *out = &rows[i], NULL;
   return no_kernel(op, call, location);
-}
-
-/* Neighbours of the same row that it takes as one launch. */
-enum { GROUP_MAX = 256 };
-static int group_size(const zb_cuda_item *items, int count, const zb_kernel_call **calls) {
-  int same = 0;
-  while (same < count && same < GROUP_MAX && items[same].kernel == items[0].kernel) {
-    calls[same] = items[same].call;
-    same++;
-  }
-  return items[0].kernel->group(calls, same);
-}
-
-zb_status zb_cuda_run_items(const zb_cuda_item *items, int count, zb_cuda_launcher *on, int first_instruction, int *failed) {
-  const zb_kernel_call *calls[GROUP_MAX];
-  for (int i = 0, taken; i < count; i += taken) {
-    const zb_cuda_kernel *kernel = items[i].kernel;
-    on->instruction = first_instruction + i;
-    taken = kernel->group ? group_size(&items[i], count - i, calls) : 1;
-    zb_status status = taken > 1 ? kernel->run_many(calls, taken, on) : kernel->run(items[i].call, on);
-    if (status) {
-      *failed = i;
-      return status;
-    }
-  }
-  return NULL;
 }

@@ -110,12 +110,11 @@ static const char *run_once(const char *op, const prepared *p, zb_emulated_order
   zb_status status = zb_cuda_kernel_find(op, &p->call, NULL, &kernel);
   *matched = !status;
   if (!status) {
-    int failed = 0;
-    zb_cuda_item item = {kernel, &p->call};
     zb_emulated_set_order(order);
     memset(emulated_launcher.fault, 0, sizeof *emulated_launcher.fault);
     memset((void *)(uintptr_t)emulated_launcher.workspace, 0xff, 1 << 16);
-    status = zb_cuda_run_items(&item, 1, &emulated_launcher, 7, &failed);
+    emulated_launcher.instruction = 7;
+    status = kernel->run(&p->call, &emulated_launcher);
     runs++;
   }
   if (!status) return emulated_launcher.fault->set ? zb_cuda_fault_text(emulated_launcher.fault) : NULL;

@@ -35,6 +35,27 @@ static CUresult set_bytes(CUdeviceptr at, unsigned char value, size_t count, CUs
   return CUDA_SUCCESS;
 }
 
+static CUresult allocate(CUdeviceptr *out, size_t bytes) {
+  *out = (CUdeviceptr)(uintptr_t)zb_alloc_aligned(bytes, 256);
+  return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult release(CUdeviceptr at) {
+  zb_free((void *)(uintptr_t)at);
+  return CUDA_SUCCESS;
+}
+
+static CUresult upload(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
+  (void)stream;
+  memcpy((void *)(uintptr_t)to, from, bytes);
+  return CUDA_SUCCESS;
+}
+
+static CUresult synchronize(CUstream stream) {
+  (void)stream;
+  return CUDA_SUCCESS;
+}
+
 zb_cuda_api *emulated_api(void) {
   return &api;
 }
@@ -46,6 +67,10 @@ bool emulated_open(zb_cuda_launcher *out) {
   api.cuGetErrorString = error_string;
   api.cuLaunchKernel = launch_kernel;
   api.cuMemsetD8Async = set_bytes;
+  api.cuMemAlloc = allocate;
+  api.cuMemFree = release;
+  api.cuMemcpyHtoDAsync = upload;
+  api.cuStreamSynchronize = synchronize;
   zb_status status = zb_cuda_code_from(emulated_function, &code);
   if (status) {
     fprintf(stderr, "%s", zb_status_text(status));

@@ -167,50 +167,169 @@ static void thousands_of_indices(void) {
 
 /* ---- Optimizers ---- */
 
-enum { PARAMETERS = 130 };
+enum { PARAMETERS = 130, OF_ONE_RATE = 100, RESULTS = 3, HOMES = 8, REGION_BYTES = 2 << 20, REGIONS_MOST = 12 };
 
-static fast_call update_call(int i) {
-  fast_call c = {.op = "adamw", .input_count = 5, .output_count = 3, .attr_count = 2};
-  int64_t size = i % 7 == 0 ? 9001 : 1 + i * 3; /* more than a block, and less */
+/* Parameters of adamw in an arena, as a plan has them: operands in regions that start at bases, the results where the operands are. */
+typedef struct updates {
+  fast_call calls[PARAMETERS];
+  zb_cuda_home homes[PARAMETERS][HOMES];
+  zb_kernel_call alone[PARAMETERS], joined[PARAMETERS];
+  zb_tensor results[PARAMETERS][RESULTS], joined_inputs[PARAMETERS][5], joined_results[PARAMETERS][RESULTS];
+  zb_cuda_item items[PARAMETERS];
+  uint64_t offsets[REGIONS_MOST]; /* next free byte of a region */
+  int64_t step;
+} updates;
+
+static fast_call update_call(int i, int64_t *step) {
+  fast_call c = {.op = "adamw", .input_count = 5, .output_count = RESULTS, .attr_count = 2};
+  int64_t size = i % 7 == 0 ? 5001 : i % 11 == 0 ? 0 : 1 + i * 3; /* more than a block, less, and nothing at all */
   for (int k = 0; k < 4; k++)
     c.inputs[k] = fast_uniform(k == 3 ? 0 : -1, 1, 1, &size);
   c.inputs[4] = fast_tensor(ZB_I64, 0, NULL);
-  *(int64_t *)c.inputs[4].data = 3;
-  c.attrs[0] = (zb_attr){.name = "lr", .kind = ZB_ATTR_FLOAT, .f = i < 100 ? 1e-2 : 1e-3};
+  *step = *(int64_t *)c.inputs[4].data = 3;
+  c.attrs[0] = (zb_attr){.name = "lr", .kind = ZB_ATTR_FLOAT, .f = i < OF_ONE_RATE ? 1e-2 : 1e-3};
   c.attrs[1] = (zb_attr){.name = "weight_decay", .kind = ZB_ATTR_FLOAT, .f = i % 2 ? 0.1 : 0};
   return c;
 }
 
-/* 100 parameters of one rate, then 30 of another: launches of 60, 40 and 30; each the same bits as alone. */
-static void many_parameters_in_a_launch(void) {
-  static fast_call calls[PARAMETERS];
-  static zb_tensor alone[PARAMETERS][3], together[PARAMETERS][3];
-  static zb_kernel_call single[PARAMETERS], joined[PARAMETERS];
-  static zb_cuda_item items[PARAMETERS];
-  int failed = -1;
-  for (int i = 0; i < PARAMETERS; i++) {
-    calls[i] = update_call(i);
-    for (int k = 0; k < 3; k++) {
-      alone[i][k] = copy_of(&calls[i].inputs[k ? k + 1 : 0]);
-      together[i][k] = copy_of(&calls[i].inputs[k ? k + 1 : 0]);
-    }
-    single[i] = call_of(&calls[i], alone[i]);
-    joined[i] = call_of(&calls[i], together[i]);
-    CU_ASSERT_PTR_NULL(zb_cuda_kernel_find("adamw", &joined[i], NULL, &items[i].kernel));
-    items[i].call = &joined[i];
+/* Gradients lie in regions 1 and up, all else in 0; now and then at an address that is no multiple of 16. */
+static void place_update(updates *u, int i, int regions) {
+  for (int k = 0; k < 4; k++) {
+    uint32_t region = k == 1 ? (uint32_t)(1 + i % (regions - 1)) : 0;
+    uint64_t *next = &u->offsets[region];
+    u->homes[i][k] = (zb_cuda_home){*next + (i % 13 == 0 ? 4 : 0), region};
+    *next += ((uint64_t)fast_elements(&u->calls[i].inputs[k]) * 4 + 64 + 15) / 16 * 16;
   }
-  long before = zb_emulated_launches();
-  CU_ASSERT_PTR_NULL(zb_cuda_run_items(items, PARAMETERS, &emulated_launcher, 0, &failed));
-  CU_ASSERT_EQUAL(zb_emulated_launches() - before, 3);
+  u->homes[i][4] = (zb_cuda_home){0, 0}; /* the step of all: the first bytes */
+  for (int k = 0; k < RESULTS; k++)
+    u->homes[i][5 + k] = u->homes[i][k ? k + 1 : 0];
+}
+
+static void make_updates(updates *u, int regions) {
+  memset(u, 0, sizeof *u);
+  u->offsets[0] = 64;
   for (int i = 0; i < PARAMETERS; i++) {
-    CU_ASSERT_PTR_NULL(items[i].kernel->run(&single[i], &emulated_launcher));
-    for (int k = 0; k < 3; k++) {
-      CU_ASSERT(memcmp(alone[i][k].data, together[i][k].data, (size_t)fast_elements(&alone[i][k]) * 4) == 0);
-      free(alone[i][k].data);
-      free(together[i][k].data);
-    }
-    release(&calls[i]);
+    u->calls[i] = update_call(i, &u->step);
+    place_update(u, i, regions);
+    for (int k = 0; k < RESULTS; k++)
+      u->results[i][k] = copy_of(&u->calls[i].inputs[k ? k + 1 : 0]);
+    u->alone[i] = call_of(&u->calls[i], u->results[i]);
+    u->joined[i] = u->alone[i];
+    memcpy(u->joined_inputs[i], u->calls[i].inputs, sizeof u->joined_inputs[i]);
+    memcpy(u->joined_results[i], u->results[i], sizeof u->joined_results[i]);
+    u->joined[i].inputs = u->joined_inputs[i];
+    u->joined[i].outputs = u->joined_results[i];
+    CU_ASSERT_PTR_NULL_FATAL(zb_cuda_kernel_find("adamw", &u->joined[i], NULL, &u->items[i].kernel));
+    u->items[i] = (zb_cuda_item){u->items[i].kernel, &u->joined[i], u->homes[i]};
+    zb_status status = u->items[i].kernel->run(&u->alone[i], &emulated_launcher);
+    CU_ASSERT_PTR_NULL(status);
   }
+}
+
+static void end_updates(updates *u) {
+  for (int i = 0; i < PARAMETERS; i++) {
+    for (int k = 0; k < RESULTS; k++)
+      free(u->results[i][k].data);
+    release(&u->calls[i]);
+  }
+}
+
+/* Copies the operands to an arena, each region at its base, and lets the calls work there. */
+static void fill_arena(updates *u, unsigned char *const bases[]) {
+  memcpy(bases[0], &u->step, sizeof u->step);
+  for (int i = 0; i < PARAMETERS; i++) {
+    for (int k = 0; k < 5; k++) {
+      const zb_cuda_home *home = &u->homes[i][k];
+      u->joined_inputs[i][k].data = bases[home->base] + home->offset;
+      if (k < 4) memcpy(u->joined_inputs[i][k].data, u->calls[i].inputs[k].data, (size_t)fast_elements(&u->calls[i].inputs[k]) * 4);
+    }
+    for (int k = 0; k < RESULTS; k++)
+      u->joined_results[i][k].data = bases[u->homes[i][5 + k].base] + u->homes[i][5 + k].offset;
+  }
+}
+
+static bool as_alone(const updates *u) {
+  for (int i = 0; i < PARAMETERS; i++)
+    for (int k = 0; k < RESULTS; k++)
+      if (memcmp(u->results[i][k].data, u->joined_results[i][k].data, (size_t)fast_elements(&u->results[i][k]) * 4) != 0) return false;
+  return true;
+}
+
+/* Runs all as one program in two arenas, whose bases lie otherwise: the table that was written before either is that of both. */
+static void run_updates(updates *u, bool homes, const int *launches, int launch_count, uint64_t table_bytes) {
+  static _Alignas(64) unsigned char arenas[2][REGIONS_MOST][REGION_BYTES];
+  unsigned char *bases[2][REGIONS_MOST];
+  zb_cuda_program *program = NULL;
+  for (int k = 0; k < REGIONS_MOST; k++) {
+    CU_ASSERT_FATAL(u->offsets[k] <= REGION_BYTES);
+    bases[0][k] = arenas[0][k];
+    bases[1][k] = arenas[1][REGIONS_MOST - 1 - k];
+  }
+  for (int i = 0; i < PARAMETERS && !homes; i++)
+    u->items[i].homes = NULL;
+  if (!homes) fill_arena(u, bases[0]);
+  CU_ASSERT_PTR_NULL_FATAL(zb_cuda_program_create(u->items, PARAMETERS, &emulated_launcher, &program));
+  CU_ASSERT_EQUAL(zb_cuda_program_launches(program), launch_count);
+  for (int i = 0, first = 0, next = 0; i < launch_count && i < zb_cuda_program_launches(program); i++, next += launches[i - 1]) {
+    CU_ASSERT_EQUAL(zb_cuda_program_items(program, i, &first), launches[i]);
+    CU_ASSERT_EQUAL(first, next);
+  }
+  CU_ASSERT_EQUAL(zb_cuda_program_table_bytes(program), table_bytes);
+  for (int arena = 0; arena < (homes ? 2 : 1); arena++) {
+    int failed = -1;
+    long before = zb_emulated_launches();
+    fill_arena(u, bases[arena]);
+    CU_ASSERT_PTR_NULL(zb_cuda_program_run(program, &emulated_launcher, 0, &failed));
+    CU_ASSERT_EQUAL(zb_emulated_launches() - before, launch_count);
+    CU_ASSERT(as_alone(u));
+  }
+  zb_cuda_program_destroy(program);
+}
+
+/* 100 parameters of one rate, then 30 of another, in two regions: two launches, of which the first has a table. Each the same bits as alone. */
+static void any_number_of_parameters_in_a_launch(void) {
+  static updates u;
+  make_updates(&u, 2);
+  run_updates(&u, true, (int[]){OF_ONE_RATE, PARAMETERS - OF_ONE_RATE}, 2, (OF_ONE_RATE * sizeof(zb_update_tensor) + 255) / 256 * 256);
+  end_updates(&u);
+}
+
+/* Where homes are not known, addresses go with the launch, as many as its arguments take. */
+static void parameters_without_homes(void) {
+  static updates u;
+  make_updates(&u, 2);
+  run_updates(&u, false, (int[]){ZB_UPDATE_TENSORS, OF_ONE_RATE - ZB_UPDATE_TENSORS, PARAMETERS - OF_ONE_RATE}, 3, 0);
+  end_updates(&u);
+}
+
+/* Gradients behind 11 bases, beside the arena's own: the first seven parameters name 8 bases, and so do the next seven or eight. */
+static void parameters_behind_many_bases(void) {
+  static updates u;
+  static int launches[PARAMETERS];
+  int count = 0;
+  make_updates(&u, REGIONS_MOST);
+  for (int first = 0; first < PARAMETERS; first += launches[count++]) {
+    int end = first < OF_ONE_RATE ? OF_ONE_RATE : PARAMETERS;
+    launches[count] = end - first < ZB_UPDATE_BASES - 1 ? end - first : ZB_UPDATE_BASES - 1;
+  }
+  run_updates(&u, true, launches, count, 0);
+  end_updates(&u);
+}
+
+/* No memory for the table, on the host or on the GPU: an error, and nothing stays. */
+static void no_memory_for_a_table(void) {
+  static updates u;
+  zb_cuda_program *program = NULL;
+  make_updates(&u, 2);
+  for (uint64_t n = 1; n <= 3; n++) {
+    zb_allocation_fail_at(n);
+    zb_status status = zb_cuda_program_create(u.items, PARAMETERS, &emulated_launcher, &program);
+    zb_allocation_fail_at(0);
+    CU_ASSERT_EQUAL(zb_status_code(status), ZB_MEMORY);
+    CU_ASSERT_PTR_NULL(program);
+    zb_status_free(status);
+  }
+  end_updates(&u);
 }
 
 /* ---- Faults ---- */
@@ -222,18 +341,19 @@ static void faults_name_instruction_and_value(void) {
   ((int64_t *)c.inputs[1].data)[1] = 12;
   c.outputs[0] = fast_uniform(5, 6, FAST_SHAPE(3, 4));
   zb_kernel_call call = call_of(&c, c.outputs);
-  zb_cuda_item item = {NULL, &call};
-  int failed;
+  const zb_cuda_kernel *kernel;
   memset(emulated_launcher.fault, 0, sizeof *emulated_launcher.fault);
-  CU_ASSERT_PTR_NULL(zb_cuda_kernel_find("gather", &call, NULL, &item.kernel));
-  CU_ASSERT_PTR_NULL(zb_cuda_run_items(&item, 1, &emulated_launcher, 41, &failed));
+  CU_ASSERT_PTR_NULL(zb_cuda_kernel_find("gather", &call, NULL, &kernel));
+  emulated_launcher.instruction = 41;
+  CU_ASSERT_PTR_NULL(kernel->run(&call, &emulated_launcher));
   const zb_cuda_fault_record *fault = emulated_launcher.fault;
   CU_ASSERT(fault->set == 1 && fault->instruction == 41 && fault->value == 12 && fault->least == 0 && fault->most == 9);
   CU_ASSERT_STRING_EQUAL(zb_cuda_fault_text(fault), "an index is out of range");
   CU_ASSERT_EQUAL(value(&c.outputs[0], 4), 0); /* the row of the bad index */
   CU_ASSERT_EQUAL(value(&c.outputs[0], 0), value(&c.inputs[0], 0));
   ((int64_t *)c.inputs[1].data)[1] = -11; /* the first fault stays */
-  CU_ASSERT_PTR_NULL(zb_cuda_run_items(&item, 1, &emulated_launcher, 42, &failed));
+  emulated_launcher.instruction = 42;
+  CU_ASSERT_PTR_NULL(kernel->run(&call, &emulated_launcher));
   CU_ASSERT(fault->instruction == 41 && fault->value == 12);
   memset(emulated_launcher.fault, 0, sizeof *emulated_launcher.fault);
   release(&c);
@@ -244,5 +364,8 @@ SUITE_MAIN_WITH("shapes of CUDA kernels", emulated_suite_open, emulated_suite_cl
                 {"attention on tensor cores", attention_on_tensor_cores},
                 {"sums that are split over blocks", sums_that_are_split},
                 {"thousands of indices", thousands_of_indices},
-                {"many parameters in one launch", many_parameters_in_a_launch},
+                {"any number of parameters in one launch", any_number_of_parameters_in_a_launch},
+                {"parameters whose homes are not known", parameters_without_homes},
+                {"parameters behind many bases", parameters_behind_many_bases},
+                {"no memory for a table of parameters", no_memory_for_a_table},
                 {"faults name instruction and value", faults_name_instruction_and_value})

@@ -65,26 +65,47 @@ static zb_status start(void *kernels, const zb_cuda_kernel_options *options, CUs
 }
 
 static void release(void *program) {
-  zb_free(program);
+  zb_cuda_chosen *it = program;
+  if (!it) return;
+  zb_cuda_program_destroy(it->program);
+  zb_free(it->homes);
+  zb_free(it);
+}
+
+static void take_homes(const zb_plan_operand *operands, int count, zb_cuda_home **next) {
+  for (int i = 0; i < count; ++i)
+    *(*next)++ = (zb_cuda_home){operands[i].offset, operands[i].base};
+}
+
+static zb_status choose(const zb_calls *calls, zb_cuda_chosen *it, zb_cuda_launcher *launcher) {
+  size_t operands = 0;
+  for (int i = 0; i < calls->count; ++i)
+    operands += (size_t)(calls->items[i].call.input_count + calls->items[i].call.output_count);
+  zb_cuda_home *next = it->homes = zb_alloc(sizeof *it->homes * (operands + 1));
+  if (!next) return ZB_OUT_OF_MEMORY();
+  it->count = calls->count;
+  for (int i = 0; i < calls->count; ++i) {
+    const zb_plan_instruction *instruction = calls->items[i].instruction;
+    zb_cuda_item *item = &it->items[i];
+    item->call = &calls->items[i].call;
+    item->homes = next;
+    take_homes(instruction->inputs, instruction->input_count, &next);
+    take_homes(instruction->outputs, instruction->output_count, &next);
+    ZB_TRY(zb_cuda_kernel_find(instruction->op, item->call, instruction->location, &item->kernel));
+  }
+  return zb_cuda_program_create(it->items, it->count, launcher, &it->program);
 }
 
 static zb_status prepare(void *launcher, const zb_calls *calls, void **out) {
-  (void)launcher;
+  *out = NULL;
   zb_cuda_chosen *it = zb_alloc(sizeof *it + sizeof(zb_cuda_item) * ((size_t)calls->count + 1));
   if (!it) return ZB_OUT_OF_MEMORY();
-  *out = it;
-  it->count = calls->count;
-  for (int i = 0; i < calls->count; ++i) {
-    const zb_call *call = &calls->items[i];
-    it->items[i].call = &call->call;
-    ZB_TRY(zb_cuda_kernel_find(call->instruction->op, &call->call, call->instruction->location, &it->items[i].kernel));
-  }
-  return NULL;
+  *out = it; /* released by the caller, also on failure */
+  return choose(calls, it, launcher);
 }
 
 static zb_status run(void *launcher, void *program, int first_instruction, int *out_failed) {
-  const zb_cuda_chosen *it = program;
-  return zb_cuda_run_items(it->items, it->count, launcher, first_instruction, out_failed);
+  return zb_cuda_program_run(((const zb_cuda_chosen *)program)->program, launcher, first_instruction, out_failed);
 }
 
 static bool fault(const void *record, int *out_instruction, zb_kernel_fault *out, const char **out_text) {

@@ -9,6 +9,8 @@
 extern const zb_cuda_kernel_set zb_cuda_kernels;
 
 typedef struct zb_cuda_chosen {
+  zb_cuda_program *program;
+  zb_cuda_home *homes; /* of all operands, in order */
   int count;
   zb_cuda_item items[];
 } zb_cuda_chosen;

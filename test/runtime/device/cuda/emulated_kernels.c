@@ -190,20 +190,14 @@ static zb_status prepare(void *launcher, const zb_calls *calls, void **out) {
   return zb_cuda_kernels.prepare(((started *)launcher)->launcher, calls, out);
 }
 
-/* Neighbours with the same kernel together, so that optimizers find each other. */
+/* Launch by launch, so that each knows for which calls it is. */
 static zb_status run(void *launcher, void *program, int first_instruction, int *out_failed) {
   const zb_cuda_chosen *it = program;
   current = launcher;
-  for (int i = 0, same; i < it->count; i += same) {
-    for (same = 1; i + same < it->count && it->items[i + same].kernel == it->items[i].kernel;)
-      same++;
-    if (!it->items[i].kernel->group) same = 1;
-    current_items = &it->items[i];
-    current_count = same;
-    int failed = 0;
-    zb_status status = zb_cuda_run_items(&it->items[i], same, current->launcher, first_instruction + i, &failed);
-    *out_failed = i + failed;
-    if (status) return status;
+  for (int i = 0; i < zb_cuda_program_launches(it->program); i++) {
+    current_count = zb_cuda_program_items(it->program, i, out_failed);
+    current_items = &it->items[*out_failed];
+    ZB_TRY(zb_cuda_program_run_one(it->program, i, current->launcher, first_instruction));
   }
   return NULL;
 }
