@@ -111,9 +111,8 @@ void zb_cuda_program_destroy(zb_cuda_program *program);
 int zb_cuda_program_launches(const zb_cuda_program *program);
 int zb_cuda_program_items(const zb_cuda_program *program, int launch, int *out_first);
 uint64_t zb_cuda_program_table_bytes(const zb_cuda_program *program);
-/* Enqueues one launch, or all of them. Item i is instruction `first_instruction` + i. On failure *failed is the item. */
-zb_status zb_cuda_program_run_one(const zb_cuda_program *program, int launch, zb_cuda_launcher *on, int first_instruction) ZB_MUST_USE;
-zb_status zb_cuda_program_run(const zb_cuda_program *program, zb_cuda_launcher *on, int first_instruction, int *failed) ZB_MUST_USE;
+/* Enqueues one launch. Item i of the program is instruction `first_instruction` + i. */
+zb_status zb_cuda_program_run(const zb_cuda_program *program, int launch, zb_cuda_launcher *on, int first_instruction) ZB_MUST_USE;
 
 /* The text of a fault record that was read back ("an index is out of range"), never NULL. */
 const char *zb_cuda_fault_text(const zb_cuda_fault_record *record);

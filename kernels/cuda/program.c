@@ -91,20 +91,10 @@ uint64_t zb_cuda_program_table_bytes(const zb_cuda_program *program) {
   return program->table_bytes;
 }
 
-zb_status zb_cuda_program_run_one(const zb_cuda_program *program, int number, zb_cuda_launcher *on, int first_instruction) {
+zb_status zb_cuda_program_run(const zb_cuda_program *program, int number, zb_cuda_launcher *on, int first_instruction) {
   const launch *it = &program->launches[number];
   const zb_cuda_item *items = &program->items[it->first];
   on->instruction = first_instruction + it->first;
   if (it->count == 1) return items->kernel->run(items->call, on);
   return items->kernel->group->run(items, it->count, it->bytes > 0 ? program->tables + it->table : 0, on);
-}
-
-zb_status zb_cuda_program_run(const zb_cuda_program *program, zb_cuda_launcher *on, int first_instruction, int *failed) {
-  for (int i = 0; i < program->launch_count; i++) {
-    zb_status status = zb_cuda_program_run_one(program, i, on, first_instruction);
-    if (!status) continue;
-    *failed = program->launches[i].first;
-    return status;
-  }
-  return NULL;
 }

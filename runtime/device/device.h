@@ -68,7 +68,8 @@ typedef struct zb_device_def {
   zb_status (*launch)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);
   /* The value that made the last launch fail, if it was one; else NULL. Lent until the next launch. */
   const zb_kernel_fault *(*fault)(const zb_device *device);
-  /* Switches the timing of single instructions on or off: needs params.op_times. */
+  /* Switches the timing of single instructions on or off: needs params.op_times. An asynchronous device times one run of each program a step, its
+   * second if it has one, the others every run. */
   void (*time_ops)(zb_device *device, bool on);
   /* Times of the instructions of a program, in order, since the caller last zeroed them; NULL without params.op_times. */
   zb_op_time *(*op_times)(zb_device_program *program);

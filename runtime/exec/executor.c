@@ -164,7 +164,7 @@ void zb_executor_deinit(zb_executor *e) {
 }
 
 static void begin(zb_executor *e, int first, int end) {
-  e->job = first;
+  e->first = e->job = first;
   atomic_store_explicit(&e->at_job, first, memory_order_relaxed);
   atomic_store_explicit(&e->at_message, -1, memory_order_relaxed);
   e->end = end;
@@ -204,9 +204,9 @@ static zb_status write_step_number(zb_executor *e) {
 }
 
 zb_status zb_executor_clear(zb_executor *e) {
-  if (e->cleared) return NULL;
-  e->cleared = true;
   const zb_device_def *device = e->params.device;
+  if (e->cleared) return device->before_job ? device->before_job(e->device, -1) : NULL; /* LOAD jobs: nothing to clear */
+  e->cleared = true;
   const zb_plan_range *gradients = &e->program->regions[ZB_REGION_GRADIENTS];
   if (device->before_job) ZB_TRY(device->before_job(e->device, -1));
   ZB_TRY(device->zero(e->device, e->arena + gradients->offset, gradients->bytes));
@@ -355,7 +355,7 @@ static zb_status complete(zb_executor *e, int message, bool *out_done) {
 
 /* All is done on an asynchronous device: what it knows only now. */
 static zb_status collect(zb_executor *e) {
-  for (int i = e->program->load_count; i < e->end; ++i) {
+  for (int i = e->first; i < e->end; ++i) {
     const zb_plan_job *job = &e->program->jobs[i];
     if (job->kind == ZB_JOB_REPORT) ZB_TRY(take_loss(e, job, e->losses[job->micro_batch]));
     if (!e->times) continue;

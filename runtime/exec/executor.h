@@ -57,7 +57,7 @@ typedef struct zb_executor {
   /* Where it is. */
   int64_t step; /* from 0 */
   bool cleared; /* zb_executor_clear was called */
-  int job, end;
+  int first, job, end; /* first: of this run */
   uint32_t wait;  /* how many waits of the job are over */
   int drain;      /* after the last job: next communication job to wait for */
   int blocked_on; /* message, while BLOCKED */

@@ -250,6 +250,62 @@ static void sample_jobs(zb_measure *m) {
   }
 }
 
+/* The end of the messages that a job waits for; 0: none. */
+static int64_t waits_over_ps(const zb_measure *m, const zb_executor *e, const zb_plan_job *job) {
+  int64_t over = 0;
+  for (uint32_t i = 0; i < job->waits.count; ++i) {
+    const zb_plan_job *other = &e->program->jobs[e->program->pool_u32[job->waits.begin + i]];
+    int64_t end = m->params.transport_def->complete_ps(e->params.transport, e->params.rank, other->message);
+    if (end > over) over = end;
+  }
+  return over;
+}
+
+/* On an asynchronous device a rank's queue runs one job after the other: what lies between two of them is a wait for a message that came later
+ * than the job before, and what it takes to go on after it, or else the cost of starting a job. */
+static void sample_queue(zb_measure *m, const zb_executor *e) {
+  const int *subprogram_series = &m->subprogram_series[e->params.rank];
+  series *jobs = &m->all[JOB];
+  int64_t before = e->times[e->program->load_count].start_ps, arrived = 0;
+  for (int i = e->program->load_count; i < e->program->job_count; ++i) {
+    const zb_plan_job *job = &e->program->jobs[i];
+    const zb_run_times *times = &e->times[i];
+    const int64_t over = waits_over_ps(m, e, job);
+    if (over > arrived) arrived = over;
+    ++jobs->now;
+    if (job->subprogram < 0 && job->kind != ZB_JOB_READ && job->kind != ZB_JOB_REPORT) continue; /* moves on other queues */
+    const bool waited = arrived > before;
+    const int64_t gap = times->start_ps - (waited ? arrived : before);
+    if (waited) add_run(&m->all[WAKE], gap > 0 ? gap : 0);
+    else if (gap > 0) jobs->sum += gap;
+    if (job->subprogram >= 0) add_subprogram_run(m, *subprogram_series + job->subprogram, length(*times));
+    if (job->kind == ZB_JOB_READ) add_run(&m->all[READ], length(*times));
+    before = times->end_ps;
+  }
+}
+
+static void sample_device(zb_measure *m, int64_t took_ps) {
+  const zb_plan *plan = m->params.plan;
+  int64_t first = INT64_MAX, last = INT64_MIN;
+  memset(m->ran, 0, (size_t)(m->op_first - FIXED_SERIES));
+  for (int r = 0; r < plan->rank_count; ++r) {
+    const zb_executor *e = &m->params.executors[r];
+    const int load = e->program->load_count, end = e->program->job_count;
+    if (end > load) sample_queue(m, e);
+    for (int i = load; i < end; ++i) {
+      if (e->times[i].start_ps < first) first = e->times[i].start_ps;
+      if (e->times[i].end_ps > last) last = e->times[i].end_ps;
+    }
+  }
+  for (int i = 0; i < plan->message_count; ++i) {
+    int receiver = plan->messages[i].destination;
+    zb_transport *transport = m->params.executors[receiver].params.transport;
+    int64_t start = m->params.transport_def->start_ps(transport, receiver, i), over = m->params.transport_def->complete_ps(transport, receiver, i);
+    add_run(&m->all[m->message_first + m->message_series[i]], over > start ? over - start : 0);
+  }
+  add_run(&m->all[STEP], last > first && took_ps > last - first ? took_ps - (last - first) : 0);
+}
+
 static void sample_messages(zb_measure *m) {
   const zb_plan *plan = m->params.plan;
   size_t ranks = (size_t)plan->rank_count;
@@ -309,9 +365,13 @@ zb_status zb_measure_end_step(zb_measure *m, int64_t took_ps) {
   ++m->steps;
   if (m->plain) {
     ++m->counted_plain;
-    sample_jobs(m);
-    sample_messages(m);
-    sample_step(m, took_ps);
+    if (m->params.device->asynchronous) {
+      sample_device(m, took_ps);
+    } else {
+      sample_jobs(m);
+      sample_messages(m);
+      sample_step(m, took_ps);
+    }
   }
   if (m->ops) {
     ++m->counted_ops;
@@ -428,16 +488,19 @@ static zb_status fill_subprograms(const zb_measure *m, zb_costs *out) {
   return NULL;
 }
 
-/* How long a step's subprograms take against the sum of their ops: reading clocks twice an op is in the latter. */
+/* How long a step's subprograms take against the sum of their ops: reading clocks twice an op is in the latter. An asynchronous device times
+ * the ops of one run of each, its second if it has one. */
 static double whole_by_ops(const zb_measure *m) {
   const zb_plan *plan = m->params.plan;
+  const bool one = m->params.device->asynchronous;
   double whole = 0, ops = 0;
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
       const series *others = &m->all[m->subprogram_series[r] + i];
       const series *first = &m->all[m->first_runs + m->subprogram_series[r] - FIXED_SERIES + i];
       if (plan->ranks[r].subprograms[i].kind == ZB_JOB_LOAD) continue;
-      whole += (double)median(others) * (double)others->runs + (double)median(first) * (double)first->runs;
+      if (one) whole += (double)median(others->runs ? others : first) * (double)m->counted_plain;
+      else whole += (double)median(others) * (double)others->runs + (double)median(first) * (double)first->runs;
     }
   for (int i = 0; i < m->op_count; ++i) ops += (double)median(&m->all[m->op_first + i]) * (double)m->all[m->op_first + i].runs;
   whole /= (double)m->counted_plain;

@@ -4,6 +4,9 @@
  * medians of single runs would not; the median over steps then leaves out the steps that something else disturbed. Single ops are timed in
  * every other step only, so that reading clocks does not count as work of subprograms. The first step is not counted: its memory is
  * new. Of a subprogram the first run in a step is a kind of its own: its caches are cold.
+ *
+ * On an asynchronous device times are those of its events: a message lasts from when its bytes begin to move; a job costs what lies between two
+ * jobs of which the second waits for nothing.
  */
 #ifndef ZB_EXEC_MEASURE_H
 #define ZB_EXEC_MEASURE_H

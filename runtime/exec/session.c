@@ -53,9 +53,9 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
   const char *name = given ? given->name : params->device ? params->device : "cpu";
   session->device = given;
   if (!given) ZB_TRY(zb_device_find(name, &session->device));
-  if (session->device->asynchronous && (params->profile || params->costs))
-    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' does not time single ops", name),
-                          "--timeline and --trace show its jobs; a profiler of its maker shows its kernels");
+  if (session->device->asynchronous && params->profile)
+    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' does not time the ops of every step", name),
+                          "--profile FILE.json measures them in some steps; --timeline and --trace show its jobs");
   if (params->no_kernels && !session->device->virtual_clock)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' cannot run a plan without its kernels", name),
                           "use the device sim");
@@ -193,7 +193,7 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
         .device_params = {.rank = rank,
                           .plan = session->plan,
                           .beside = session->executor_count > 0 ? session->executors[0].device : NULL,
-                          .trace = params->trace,
+                          .trace = params->trace || params->costs,
                           .local_process = params->bootstrap && params->bootstrap->local_process > 0 ? params->bootstrap->local_process : 0,
                           .threads = params->threads > 0 ? params->threads : 1,
                           .no_kernels = params->no_kernels,
@@ -447,7 +447,7 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
   const zb_plan *plan = session->plan;
   double sum = 0, idle = 0;
   int64_t last_ps = INT64_MIN;
-  bool timed = !session->device->asynchronous || session->params.trace; /* else only the device knows when it computed */
+  bool timed = !session->device->asynchronous || session->params.trace || session->params.costs; /* else only the device knows when it computed */
   const int ranks = plan->rank_count;
   for (int i = 0; i < plan->micro_batches; ++i)
     sum += session->micro_losses[i];

@@ -3,11 +3,13 @@
 optimizer state are bitwise those of one rank on the cpu, in whatever order the GPU runs what it is given, and no two accesses of which one
 writes are without an order. The same with a process a rank over a fake NCCL that has no buffers: if the ends of a channel did not agree on
 the order, or a schedule needed a buffer, it would hang or mix up messages (there losses are compared).
+One plan of each graph is also measured, as zb-run --profile does.
 Then one wait after the other is left out of a step: most must be found (all that others do not imply).
 
     cuda_fake.py [--bin BUILD/bin] [--tool BUILD/test/cuda-fake] [--jobs 2]
 """
 import concurrent.futures
+import json
 import os
 import re
 import subprocess
@@ -82,6 +84,27 @@ class Runs:
             self.suite.check(False, str(failure))
 
 
+    def costs(self, schedule, ranks):
+        """What a measured run writes is what zbc and zb-sched take; what is trained does not depend on measuring."""
+        name, file = f"{schedule}-{ranks}", os.path.join(self.folder, "costs.json")
+        try:
+            self.compile(name, schedule, ranks)
+            *losses, races = self.fake(name, STEPS, 1, "costs:" + file)
+            self.suite.check(list(map(float, losses)) == self.losses and races.split()[1] == "0", f"{self.graph} {name}, measured: {losses}, {races}")
+            with open(file, encoding="utf-8") as text:
+                measured = json.load(text)
+            jobs = {row["kind"] for row in measured["subprograms"]}
+            self.suite.check(measured["machine"]["device"] == "cuda" and jobs >= {"F", "B", "W", "OPT"}, f"{self.graph} {name}: {measured['machine']}")
+            self.suite.check(measured["ops"] and all(row["time_ps"] > 0 for row in measured["ops"] + measured["subprograms"]), f"{self.graph} {name}: no time")
+            process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"), "-o", os.path.join(self.folder, "by-costs"), "--ranks", ranks,
+                                     "--micro-batches", self.micro_batches, "--costs", file)
+            self.suite.check(process.returncode == 0, f"zbc --costs: {process.stderr[-1000:]}")
+            process = self.suite.run("zb-sched", "--costs", file, "--schedule", "zb-h1", "--json")
+            self.suite.check(process.returncode == 0, f"zb-sched --costs: {process.stderr[-1000:]}")
+        except common.Failure as failure:
+            self.suite.check(False, str(failure))
+
+
 def main():
     options = common.arguments(__doc__, ("--tool", {}))
     tool = options.tool or os.path.join(options.bin, "..", "test", "cuda-fake")
@@ -95,6 +118,7 @@ def main():
             with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
                 plans = sum(pool.map(lambda case: runs.plan(*case), cases))
             suite.check(plans > 20, f"{graph}: only {plans} plans")
+            runs.costs("zb-h1", 2)
             print(f"{graph}: {plans} plans on the fake GPU, {suite.passed - before} checks", flush=True)
         tokens = os.path.join(folder, "tokens.bin")
         with open(tokens, "wb") as file:

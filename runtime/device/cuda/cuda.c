@@ -125,6 +125,7 @@ zb_status zb_cuda_device_before_job(zb_device *device, int job) {
   device->gpu->busy = true;
   if (job < 0) {
     device->progress = 0;
+    ++device->run;
     ZB_TRY(ZB_CU(&device->gpu->api, cuCtxSetCurrent, device->gpu->context));
     return set_clock(device);
   }
@@ -186,13 +187,7 @@ bool zb_cuda_device_job_times(const zb_device *device, int job, int64_t *out_sta
 }
 
 void zb_cuda_device_time_ops(zb_device *device, bool on) {
-  (void)device;
-  (void)on;
-}
-
-zb_op_time *zb_cuda_device_op_times(zb_device_program *program) {
-  (void)program;
-  return NULL;
+  device->time_ops = on && device->params.op_times;
 }
 
 void zb_cuda_device_profile(const zb_device *device, zb_device_profile *out) {

@@ -57,6 +57,19 @@ typedef struct zb_cuda_staging {
   void *fault;
 } zb_cuda_staging;
 
+/* Times of the single instructions of a subprogram: events around the launches of one run a step (op_clock.c). */
+typedef struct zb_cuda_op_clock {
+  const zb_plan_subprogram *subprogram;
+  zb_op_time *times; /* [instruction] */
+  CUevent *events;   /* [instruction + 1]: before each launch, and after the last */
+  int *numbers;      /* [launch] its first instruction */
+  int launches;
+  bool running;      /* events of a run were enqueued that are not in times yet */
+  int timed_run;     /* of the subprogram in a step, from 0 */
+  int runs;          /* so far in step */
+  uint64_t step;
+} zb_cuda_op_clock;
+
 struct zb_device {
   zb_device_params params;
   zb_cuda_gpu *gpu;
@@ -66,6 +79,8 @@ struct zb_device {
   CUevent *events; /* [edges.event_count] */
   uint64_t progress; /* events of this step that are over */
   bool ending;       /* what is read at the end of a run was enqueued */
+  uint64_t run;      /* steps and LOAD runs begun */
+  bool time_ops;
   CUevent *starts, *ends; /* trace: [job] */
   zb_cuda_staging staging;
   CUdeviceptr fault_record;
@@ -111,6 +126,16 @@ zb_status zb_cuda_open(const zb_device_params *params, const zb_cuda_setup *setu
   .bind = zb_cuda_device_bind, .stage = zb_cuda_device_stage, .fetch = zb_cuda_device_fetch,                   \
   .before_job = zb_cuda_device_before_job, .after_job = zb_cuda_device_after_job, .poll = zb_cuda_device_poll, \
   .job_times = zb_cuda_device_job_times
+
+/* op_clock.c: for params.op_times. */
+zb_status zb_cuda_op_clock_init(zb_device *device, const zb_plan_subprogram *subprogram, zb_cuda_op_clock *out) ZB_MUST_USE;
+void zb_cuda_op_clock_deinit(zb_device *device, zb_cuda_op_clock *clock);
+/* Whether the run that is about to be enqueued is the one to time; asked once a run. */
+bool zb_cuda_op_clock_wants(zb_device *device, zb_cuda_op_clock *clock);
+/* Before the launch that begins with an instruction; after the last one with -1. */
+zb_status zb_cuda_op_clock_mark(zb_device *device, zb_cuda_op_clock *clock, int instruction) ZB_MUST_USE;
+/* Once all that was enqueued is over: the times of the last timed run are added. */
+void zb_cuda_op_clock_settle(const zb_device *device, zb_cuda_op_clock *clock);
 
 /* staging.c */
 zb_status zb_cuda_staging_init(zb_device *device) ZB_MUST_USE;

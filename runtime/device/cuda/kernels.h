@@ -14,6 +14,12 @@ typedef struct zb_cuda_kernel_options {
   bool tf32; /* f32 products on tensor cores that round operands to 10 bits of fraction */
 } zb_cuda_kernel_options;
 
+/* Who wants to know where a run is: `at` is called before the launch that does call `number` and those up to the next number. */
+typedef struct zb_cuda_watch {
+  zb_status (*at)(void *context, int number);
+  void *context;
+} zb_cuda_watch;
+
 typedef struct zb_cuda_kernel_set {
   size_t fault_bytes; /* of a fault record; 0: kernels never fail because of values */
   /* Once a GPU and process: loads the binaries. */
@@ -25,8 +31,9 @@ typedef struct zb_cuda_kernel_set {
   /* Chooses a kernel for each call; their data pointers are not set yet, their addresses stay. INVALID, with a hint, if there is none. */
   zb_status (*prepare)(void *launcher, const zb_calls *calls, void **out_program);
   void (*release)(void *program);
-  /* Enqueues all calls in order; call i has the number first_instruction + i in fault records. On failure *out_failed is the call. */
-  zb_status (*run)(void *launcher, void *program, int first_instruction, int *out_failed);
+  /* Enqueues all calls in order; call i has the number first_instruction + i in fault records. watch: NULL: nobody. On failure *out_failed is
+   * the call. */
+  zb_status (*run)(void *launcher, void *program, int first_instruction, const zb_cuda_watch *watch, int *out_failed);
   /* Whether a copy of the fault record says that a kernel failed; if so, which instruction, what value, and why (static text). */
   bool (*fault)(const void *record, int *out_instruction, zb_kernel_fault *out, const char **out_text);
 } zb_cuda_kernel_set;

@@ -16,6 +16,8 @@ struct zb_device_program {
   const zb_plan_subprogram *subprogram;
   zb_calls calls;
   void *chosen;          /* kernels of the calls, of the kernel set */
+  zb_device *device;
+  zb_cuda_op_clock clock; /* if params.op_times */
   int first_instruction; /* number of call 0 in fault records */
   CUgraphExec *graphs;
   uint64_t *keys; /* [graph * base_count] bases */
@@ -29,6 +31,7 @@ void zb_cuda_device_release_program(zb_device *device, zb_device_program *progra
   for (size_t i = 0; i < program->graph_count; ++i)
     device->gpu->api.cuGraphExecDestroy(program->graphs[i]);
   if (program->chosen) device->gpu->kernel_set->release(program->chosen);
+  zb_cuda_op_clock_deinit(device, &program->clock);
   zb_calls_deinit(&program->calls);
   zb_free(program->graphs);
   zb_free(program->keys);
@@ -45,6 +48,7 @@ static zb_status prepare(zb_device *device, zb_device_program *program) {
   if (!zb_grow((void **)&device->instructions, &device->instruction_capacity, device->instruction_count + count,
                sizeof *device->instructions))
     return ZB_OUT_OF_MEMORY();
+  if (device->params.op_times) ZB_TRY(zb_cuda_op_clock_init(device, subprogram, &program->clock));
   program->first_instruction = (int)device->instruction_count;
   for (size_t i = 0; i < count; ++i)
     device->instructions[device->instruction_count++] = &subprogram->instructions[i];
@@ -56,6 +60,7 @@ zb_status zb_cuda_device_prepare(zb_device *device, const zb_plan_subprogram *su
   zb_device_program *program = zb_alloc(sizeof *program);
   if (!program) return ZB_OUT_OF_MEMORY();
   program->subprogram = subprogram;
+  program->device = device;
   zb_status status = prepare(device, program);
   if (!status) {
     *out = program;
@@ -65,13 +70,13 @@ zb_status zb_cuda_device_prepare(zb_device *device, const zb_plan_subprogram *su
   return zb_status_note(status, "preparing subprogram %s of rank %d", subprogram->name, device->params.rank);
 }
 
-/* Enqueues the instructions one by one, or into a capture. */
-static zb_status run_all(zb_device *device, zb_device_program *program, unsigned char *arena, const uint64_t *bases) {
+/* Enqueues the instructions one by one, or into a capture. watch: NULL: nobody. */
+static zb_status run_all(zb_device *device, zb_device_program *program, unsigned char *arena, const uint64_t *bases, const zb_cuda_watch *watch) {
   int failed = -1;
   char text[512];
   for (int i = 0; i < program->calls.count; ++i)
     zb_call_place_at(&program->calls.items[i], arena, bases);
-  zb_status status = device->gpu->kernel_set->run(device->launcher, program->chosen, program->first_instruction, &failed);
+  zb_status status = device->gpu->kernel_set->run(device->launcher, program->chosen, program->first_instruction, watch, &failed);
   if (!status || failed < 0 || failed >= program->calls.count) return status;
   return zb_status_note(status, "%s", zb_call_text(program->calls.items[failed].instruction, text, sizeof text));
 }
@@ -93,7 +98,7 @@ static zb_status capture(zb_device *device, zb_device_program *program, unsigned
   const zb_cuda_api *api = &device->gpu->api;
   CUgraph graph = NULL;
   ZB_TRY(ZB_CU(api, cuStreamBeginCapture, device->compute, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-  zb_status status = run_all(device, program, arena, bases);
+  zb_status status = run_all(device, program, arena, bases, NULL);
   zb_status ended = ZB_CU(api, cuStreamEndCapture, device->compute, &graph);
   if (status)
     zb_status_free(ended); /* a capture that a failure spoiled ends with an error of its own */
@@ -120,8 +125,25 @@ zb_status zb_cuda_device_bind(zb_device *device, zb_device_program *program, voi
   return NULL;
 }
 
+static zb_status mark(void *context, int number) {
+  zb_device_program *program = context;
+  return zb_cuda_op_clock_mark(program->device, &program->clock, number);
+}
+
+static zb_status run_timed(zb_device *device, zb_device_program *program, unsigned char *arena, const uint64_t *bases) {
+  const zb_cuda_watch watch = {mark, program};
+  ZB_TRY(run_all(device, program, arena, bases, &watch));
+  return mark(program, -1);
+}
+
+zb_op_time *zb_cuda_device_op_times(zb_device_program *program) {
+  zb_cuda_op_clock_settle(program->device, &program->clock);
+  return program->clock.times;
+}
+
 zb_status zb_cuda_device_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) {
   int *place = program->graph_count > 0 ? find(program, bases) : NULL;
-  if (!place || !*place) return run_all(device, program, arena, bases);
+  if (zb_cuda_op_clock_wants(device, &program->clock)) return run_timed(device, program, arena, bases);
+  if (!place || !*place) return run_all(device, program, arena, bases, NULL);
   return ZB_CU(&device->gpu->api, cuGraphLaunch, program->graphs[*place - 1], device->compute);
 }

@@ -276,10 +276,10 @@ static void run_updates(updates *u, bool homes, const int *launches, int launch_
   }
   CU_ASSERT_EQUAL(zb_cuda_program_table_bytes(program), table_bytes);
   for (int arena = 0; arena < (homes ? 2 : 1); arena++) {
-    int failed = -1;
     long before = zb_emulated_launches();
     fill_arena(u, bases[arena]);
-    CU_ASSERT_PTR_NULL(zb_cuda_program_run(program, &emulated_launcher, 0, &failed));
+    for (int i = 0; i < launch_count; i++)
+      CU_ASSERT_PTR_NULL(zb_cuda_program_run(program, i, &emulated_launcher, 0));
     CU_ASSERT_EQUAL(zb_emulated_launches() - before, launch_count);
     CU_ASSERT(as_alone(u));
   }

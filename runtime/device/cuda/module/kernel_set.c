@@ -104,8 +104,14 @@ static zb_status prepare(void *launcher, const zb_calls *calls, void **out) {
   return choose(calls, it, launcher);
 }
 
-static zb_status run(void *launcher, void *program, int first_instruction, int *out_failed) {
-  return zb_cuda_program_run(((const zb_cuda_chosen *)program)->program, launcher, first_instruction, out_failed);
+static zb_status run(void *launcher, void *program, int first_instruction, const zb_cuda_watch *watch, int *out_failed) {
+  const zb_cuda_program *it = ((const zb_cuda_chosen *)program)->program;
+  for (int i = 0; i < zb_cuda_program_launches(it); ++i) {
+    (void)zb_cuda_program_items(it, i, out_failed);
+    if (watch) ZB_TRY(watch->at(watch->context, *out_failed));
+    ZB_TRY(zb_cuda_program_run(it, i, launcher, first_instruction));
+  }
+  return NULL;
 }
 
 static bool fault(const void *record, int *out_instruction, zb_kernel_fault *out, const char **out_text) {

@@ -191,13 +191,14 @@ static zb_status prepare(void *launcher, const zb_calls *calls, void **out) {
 }
 
 /* Launch by launch, so that each knows for which calls it is. */
-static zb_status run(void *launcher, void *program, int first_instruction, int *out_failed) {
+static zb_status run(void *launcher, void *program, int first_instruction, const zb_cuda_watch *watch, int *out_failed) {
   const zb_cuda_chosen *it = program;
   current = launcher;
   for (int i = 0; i < zb_cuda_program_launches(it->program); i++) {
     current_count = zb_cuda_program_items(it->program, i, out_failed);
     current_items = &it->items[*out_failed];
-    ZB_TRY(zb_cuda_program_run_one(it->program, i, current->launcher, first_instruction));
+    if (watch) ZB_TRY(watch->at(watch->context, *out_failed));
+    ZB_TRY(zb_cuda_program_run(it->program, i, current->launcher, first_instruction));
   }
   return NULL;
 }

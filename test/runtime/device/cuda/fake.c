@@ -144,7 +144,7 @@ static void run_one(CUstream s) {
     fake_gpu.left_out_matters = !record->done || !knows(&s->known, &record->before);
     s->missing = -1;
   }
-  if (s->now_ps < fake_gpu.host_ps) s->now_ps = fake_gpu.host_ps;
+  if (s->now_ps < o->asked_ps) s->now_ps = o->asked_ps;
   switch (o->kind) {
   case KERNEL:
     s->now_ps += KERNEL_PS;
@@ -219,6 +219,7 @@ operation *fake_enqueue(CUstream s, kind what) {
   ZB_ASSERT(fake_grow((void **)&fake_gpu.operations, &fake_gpu.operation_capacity, fake_gpu.operation_count + 1, sizeof o));
   ZB_ASSERT(fake_grow((void **)&s->queue, &s->capacity, s->count + 1, sizeof(int)));
   o.before = fake_gpu.host;
+  o.asked_ps = fake_gpu.host_ps;
   s->queue[s->count++] = (int)fake_gpu.operation_count;
   fake_gpu.operations[fake_gpu.operation_count] = o;
   return &fake_gpu.operations[fake_gpu.operation_count++];
@@ -479,6 +480,7 @@ static CUresult fake_graph_launch(CUgraphExec it, CUstream s) {
   for (size_t i = 0; i < it->count; ++i) {
     operation *o = fake_enqueue(s, it->items[i].kind), node = copy_of(&it->items[i]);
     node.before = o->before;
+    node.asked_ps = o->asked_ps;
     node.stream = o->stream;
     *o = node;
   }

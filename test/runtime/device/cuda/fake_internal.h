@@ -32,6 +32,7 @@ typedef struct operation {
   char text[NAME_BYTES];
   clocks before; /* what the host knew when it enqueued it */
   uint32_t tick;  /* its place on its stream, once done */
+  int64_t asked_ps; /* of the host's clock, when it was enqueued: it cannot run before */
   int64_t end_ps; /* RECORD, once done */
 } operation;
 

@@ -3,6 +3,7 @@
  *
  * usage: cuda-fake DIR text:FILE STEPS SEED SAVE      one line a step, the loss with 17 digits, then "races N" and the first race
  *        cuda-fake DIR text:FILE STEPS SEED nccl      the same with a process a rank and NCCL, all of it fake; saves nothing
+ *        cuda-fake DIR text:FILE STEPS SEED costs:FILE  the losses, measured: writes FILE instead of a checkpoint
  *        cuda-fake DIR text:FILE mutate               leaves out one wait of a step after the other: "waits N, found N"
  */
 #include "runtime/exec/session.h"
@@ -94,7 +95,7 @@ static zb_status train(const char *folder, const zb_session_params *params, long
     status = zb_session_step(session, &result);
     if (!status) printf("%.17g\n", result.loss);
   }
-  if (!status) status = zb_session_save(session, save);
+  if (!status) status = params->costs ? zb_session_write_costs(session, save) : zb_session_save(session, save);
   if (!status) printf("races %d %s\n", fake_races(), fake_first_race());
   zb_session_destroy(session);
   return status;
@@ -142,7 +143,9 @@ int main(int count, char **words) {
   } else {
     fake_start(strtoull(words[4], NULL, 10));
     long steps = strtol(words[3], NULL, 10);
-    status = strcmp(words[5], "nccl") == 0 ? train_over_nccl(words[1], words[2], steps) : train(words[1], &params, steps, words[5]);
+    params.costs = strncmp(words[5], "costs:", 6) == 0;
+    status = strcmp(words[5], "nccl") == 0 ? train_over_nccl(words[1], words[2], steps)
+                                           : train(words[1], &params, steps, words[5] + (params.costs ? 6 : 0));
     left = fake_stop();
   }
   if (status) fprintf(stderr, "cuda-fake: %s", zb_status_text(status));

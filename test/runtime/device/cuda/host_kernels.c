@@ -138,10 +138,11 @@ static zb_status launch(const launcher *on, const chosen *c, const zb_kernel_cal
   return ZB_CU(on->api, cuLaunchKernel, fake_function(&c->kernel), 1, 1, 1, 1, 1, 1, 0, on->stream, arguments, NULL);
 }
 
-static zb_status host_run(void *memory, void *chosen_kernels, int first_instruction, int *out_failed) {
+static zb_status host_run(void *memory, void *chosen_kernels, int first_instruction, const zb_cuda_watch *watch, int *out_failed) {
   const program *it = chosen_kernels;
   for (int i = 0; i < it->calls->count; ++i) {
     *out_failed = i;
+    if (watch) ZB_TRY(watch->at(watch->context, i));
     ZB_TRY(launch(memory, &it->kernels[i], &it->calls->items[i].call, first_instruction + i));
   }
   return NULL;

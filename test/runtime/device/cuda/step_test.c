@@ -3,6 +3,7 @@
 #include "test/runtime/device/cuda/fake.h"
 #include "test/runtime/device/cuda/host_kernels.h"
 #include "test/runtime/exec/tiny.h"
+#include "zb/costs.h"
 
 enum { STEPS = 4, SEEDS = 12 };
 
@@ -323,7 +324,84 @@ static void test_no_times(void) {
   zb_session_destroy(session);
   CU_ASSERT_EQUAL(fake_stop(), 0);
   params.profile = true;
-  tiny_expect(fake_session(&params, tiny_plan(), &session), ZB_USAGE, "does not time single ops");
+  tiny_expect(fake_session(&params, tiny_plan(), &session), ZB_USAGE, "does not time the ops of every step");
+}
+
+enum { KERNEL_PS = 10000000, COPY_PS = 4000000, COST_STEPS = 7, COUNTED = 3 }; /* of the fake's clock; the first step is cold, then every second is for ops */
+
+static bool about(int64_t got, int64_t expected) {
+  if (llabs(got - expected) < 10000) return true; /* floats of milliseconds */
+  printf("\ngot %lld ps, expected %lld\n", (long long)got, (long long)expected);
+  return false;
+}
+
+static const zb_cost_subprogram *find(const zb_costs *costs, int rank, const char *name) {
+  for (int64_t i = 0; i < costs->subprogram_count; ++i)
+    if (costs->subprograms[i].rank == rank && strcmp(costs->subprograms[i].name, name) == 0) return &costs->subprograms[i];
+  return NULL;
+}
+
+/* Every kernel takes 10 us, every copy 4: a subprogram as many kernels as it has instructions, a message and an input one copy. */
+static void check_costs(const zb_costs *costs, const zb_plan *plan) {
+  CU_ASSERT_STRING_EQUAL(costs->machine.device, "cuda");
+  CU_ASSERT_EQUAL(costs->program.steps, 2 * COUNTED);
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
+      const zb_plan_subprogram *s = &plan->ranks[r].subprograms[i];
+      const zb_cost_subprogram *got = find(costs, r, s->name);
+      CU_ASSERT_PTR_NOT_NULL_FATAL(got);
+      CU_ASSERT(about(got->time_ps, (int64_t)s->instruction_count * KERNEL_PS) && about(got->first_ps, got->time_ps));
+      CU_ASSERT_EQUAL(got->runs, s->kind == ZB_JOB_LOAD ? 1 : s->kind == ZB_JOB_OPT ? COUNTED : COUNTED * TINY_MICRO_BATCHES);
+    }
+  int64_t matmuls = 0;
+  for (int64_t i = 0; i < costs->op_count; ++i) {
+    CU_ASSERT(about(costs->ops[i].time_ps, KERNEL_PS));
+    if (strcmp(costs->ops[i].op, "matmul") == 0) matmuls = costs->ops[i].runs;
+  }
+  CU_ASSERT_EQUAL(matmuls, COUNTED * 6); /* one run a step of F, B and W on two ranks, one product each */
+  CU_ASSERT_EQUAL(costs->message_count, 2);
+  for (int64_t i = 0; i < costs->message_count; ++i) {
+    CU_ASSERT(about(costs->messages[i].time_ps, COPY_PS));
+    CU_ASSERT_EQUAL(costs->messages[i].runs, COUNTED * TINY_MICRO_BATCHES);
+  }
+  CU_ASSERT_FALSE(costs->link.copies);
+  CU_ASSERT(about(costs->link.wake_ps, 0) && about(costs->overheads.job_ps, 0) && about(costs->overheads.read_ps, COPY_PS));
+}
+
+/* What is trained does not depend on measuring, and what is measured is what the GPU took. */
+static void test_costs(void) {
+  double losses[4][COST_STEPS];
+  char path[600];
+  for (int on = 0; on < 4; ++on) {
+    zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000, .costs = on > 0};
+    zb_session *session = NULL;
+    zb_step_result result;
+    zb_costs *costs = NULL;
+    zb_plan *plan = tiny_plan();
+    for (int r = 0; r < plan->rank_count; ++r)
+      for (int i = 0; i < plan->ranks[r].subprogram_count; ++i)
+        for (int k = 0; k < plan->ranks[r].subprograms[i].instruction_count; ++k)
+          plan->ranks[r].subprograms[i].instructions[k].cost_op = plan->ranks[r].subprograms[i].instructions[k].op;
+    fake_start((uint64_t)on);
+    TINY_OK(fake_session(&params, plan, &session));
+    for (int i = 0; i < COST_STEPS; ++i) {
+      uint64_t allocations = zb_allocation_count();
+      TINY_OK(zb_session_step(session, &result));
+      if (!on && i > 0) CU_ASSERT_EQUAL(zb_allocation_count(), allocations);
+      losses[on][i] = result.loss;
+    }
+    if (on) {
+      TINY_OK(zb_session_write_costs(session, tiny_path(path, "costs.json")));
+      TINY_OK(zb_costs_read(path, &costs));
+      check_costs(costs, session->plan);
+      zb_costs_destroy(costs);
+    }
+    zb_session_destroy(session);
+    CU_ASSERT_EQUAL(fake_races(), 0);
+    CU_ASSERT_EQUAL(fake_stop(), 0);
+  }
+  for (int on = 1; on < 4; ++on)
+    CU_ASSERT_EQUAL(memcmp(losses[0], losses[on], sizeof losses[0]), 0);
 }
 
 int main(void) {
@@ -339,6 +417,7 @@ int main(void) {
                          {"a plan that hangs", test_plan_that_hangs},
                          {"times of jobs and messages", test_times},
                          {"no times without a trace", test_no_times},
+                         {"costs by events", test_costs},
                          CU_TEST_INFO_NULL};
   return tiny_run("cuda steps on a fake GPU", tests);
 }
