@@ -539,7 +539,7 @@ static zb_status allocate_one(void *context, MlirOperation rank, int index) {
 }
 
 // Names the rank that needs most: one retry with that number succeeds.
-static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, const char *schedule) {
+static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, const char *schedule, zb_compile_state *state) {
   const rank_need *worst = NULL;
   int above = 0;
   for (int i = 0; i < ranks; ++i) {
@@ -547,6 +547,7 @@ static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, 
     if (!worst || needs[i].bytes > worst->bytes) worst = &needs[i];
   }
   if (!above) return NULL;
+  if (state) state->needed_bytes = worst->bytes;
   const zb_schedule_def *def = schedule ? zb_schedule_find(schedule, NULL) : NULL;
   zb_status status = ZB_ERROR(INFEASIBLE, "rank %d needs %llu bytes, the limit is %llu (%d of %d ranks need more than that)", worst->rank,
                               (unsigned long long)worst->bytes, (unsigned long long)limit, above, ranks);
@@ -567,7 +568,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   int ranks = zb_rank_count(module);
   allocation all = {.pass = pass, .module = top, .needs = zb_alloc(((size_t)ranks + 1) * sizeof *all.needs)};
   zb_status status = all.needs ? zb_for_each_rank(module, allocate_one, &all) : ZB_OUT_OF_MEMORY();
-  if (!status && limit) status = check_limit(all.needs, ranks, limit, zb_get_string(top, "zb.schedule"));
+  if (!status && limit) status = check_limit(all.needs, ranks, limit, zb_get_string(top, "zb.schedule"), pass->shared);
   for (int i = 0; i < ranks && all.needs; ++i) pass->changes += all.needs[i].changes;
   zb_free(all.needs);
   if (status) return zb_pass_fail(pass, status);

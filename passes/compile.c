@@ -5,6 +5,7 @@
 #include "passes/pipeline.h"
 #include "passes/problem.h"
 #include "passes/schedule_file.h"
+#include "runtime/base/text.h"
 #include "runtime/base/timeline.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/timeline.h"
@@ -150,18 +151,13 @@ static void after_pass(void *context, const zb_pass_def *def, MlirModule module,
   zb_text_deinit(&path);
 }
 
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text), end_length = strlen(end);
-  return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 static zb_status import(const zb_compile_params *p, zb_module *program) {
-  if (ends_with(p->model, ".onnx")) {
+  if (zb_ends_with(p->model, ".onnx")) {
     zb_import_params params = {.path = p->model, .loss = p->loss, .train = p->train, .train_count = p->train_count,
                                .freeze = p->freeze, .freeze_count = p->freeze_count};
     return zb_import_onnx(program->context, &params, program);
   }
-  if (ends_with(p->model, ".mlir")) {
+  if (zb_ends_with(p->model, ".mlir")) {
     ZB_TRY(zb_import_mlir(program->context, p->model, program));
     if (!zb_verify_module(mlirModuleGetOperation(program->module))) return ZB_ERROR(INVALID, "%s does not verify", p->model);
     return p->weights ? zb_store_open(p->weights, &program->weights) : NULL;
@@ -233,7 +229,7 @@ static zb_status complete_params(zb_compile_params *p, owned_texts *owned, bool 
   if (p->pipeline) ZB_TRY(check_own_pipeline(p));
   if (!p->precision) p->precision = "f32";
   ZB_TRY(check_counts(p));
-  if (p->weights && ends_with(p->model, ".onnx"))
+  if (p->weights && zb_ends_with(p->model, ".onnx"))
     return zb_status_hint(ZB_ERROR(USAGE, "--weights: '%s' holds its own values; only .mlir models take them from a file", p->model),
                           "leave --weights out");
   ZB_TRY(complete_optimizer(p, owned));
@@ -268,7 +264,7 @@ static zb_status draw(zb_store *store, const char *name, const zb_shape *shape) 
   if (!values) return ZB_OUT_OF_MEMORY();
   uint64_t state = zb_fnv1a(ZB_FNV_START, name, strlen(name));
   const double pi = 3.14159265358979323846;
-  for (int64_t i = 0; i < count && shape->rank < 2; ++i) values[i] = ends_with(name, "bias") ? 0.0f : 1.0f;
+  for (int64_t i = 0; i < count && shape->rank < 2; ++i) values[i] = zb_ends_with(name, "bias") ? 0.0f : 1.0f;
   for (int64_t i = 0; i < count && shape->rank >= 2; i += 2) { // a pair a draw
     double radius = 0.02 * sqrt(-2.0 * log(uniform(&state))), angle = 2.0 * pi * uniform(&state);
     values[i] = (float)(radius * cos(angle));
@@ -581,12 +577,14 @@ static int64_t step_of(const zb_plan_simulation *simulation, bool stage_metric) 
   return longest;
 }
 
-// Time of a step of the plan that becomes of a copy of the program; INT64_MAX where none does.
-static zb_status try_layout(const zb_compile_params *params, const zb_module *program, int64_t *out_ps) {
+// Time of a step of the plan that becomes of a copy of the program; INT64_MAX where none does. *out_bytes: what it needs, where that is
+// above the limit, else UINT64_MAX.
+static zb_status try_layout(const zb_compile_params *params, const zb_module *program, int64_t *out_ps, uint64_t *out_bytes) {
   zb_pipeline pipeline = {0}, rest;
   zb_compile_state state = {.options_of_zbc = true};
   zb_module copy = *program;
   *out_ps = INT64_MAX;
+  *out_bytes = UINT64_MAX;
   copy.module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(program->module)));
   zb_status status = mlirModuleIsNull(copy.module) ? ZB_OUT_OF_MEMORY() : build_pipeline(params, &pipeline);
   if (status) goto cleanup;
@@ -596,6 +594,7 @@ static zb_status try_layout(const zb_compile_params *params, const zb_module *pr
   if (code == ZB_INVALID || code == ZB_INFEASIBLE || code == ZB_USAGE) {
     zb_status_free(status); // not defined for these stages, or over the limit: other placements may do
     status = NULL;
+    if (state.needed_bytes) *out_bytes = state.needed_bytes;
   } else if (!status) {
     zb_plan_simulation simulation;
     ZB_TRY_GOTO(zb_plan_simulate(state.plan, &simulation));
@@ -614,22 +613,27 @@ static void discard(void *context, const char *text) {
   (void)text;
 }
 
-// Sets the placement and chunks of the shortest step; of equal ones the first. Unchanged where none makes a plan: the compile then says why.
+// Sets the placement and chunks of the shortest step; of equal ones the first. Where none makes a plan those that need the least: the compile
+// then says why, and what would be enough.
 static zb_status search_layout(zb_compile_params *params, const zb_module *program, zb_diagnostics *diagnostics) {
   zb_diagnostics spoken = *diagnostics;
   int64_t best = INT64_MAX;
+  uint64_t least = UINT64_MAX;
   zb_compile_params candidate = *params;
   zb_schedule_choice choice;
   zb_status status = zb_schedule_parse(params->schedule, &choice);
   diagnostics->write = discard;
   for (size_t i = 0; i < sizeof searched_layouts / sizeof searched_layouts[0] && !status; ++i) {
     int64_t time;
+    uint64_t bytes;
     if (searched_layouts[i].chunks < choice.schedule->chunks_min || searched_layouts[i].chunks > choice.schedule->chunks_max) continue;
     candidate.placement = searched_layouts[i].placement;
     candidate.chunks = searched_layouts[i].chunks;
-    status = try_layout(&candidate, program, &time);
-    if (status || time >= best) continue;
+    status = try_layout(&candidate, program, &time, &bytes);
+    bool is_better = time < best || (best == INT64_MAX && bytes < least);
+    if (status || !is_better) continue;
     best = time;
+    least = bytes;
     params->placement = candidate.placement;
     params->chunks = candidate.chunks;
   }

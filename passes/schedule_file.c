@@ -8,9 +8,10 @@
 
 #include <string.h>
 
+// No name of a schedule has a dot or a slash, and options come behind a colon.
 bool zb_schedule_is_file(const char *schedule) {
-  size_t length = strlen(schedule);
-  return length > 4 && strcmp(schedule + length - 4, ".csv") == 0;
+  char first = schedule[strcspn(schedule, "./:")];
+  return first == '.' || first == '/' || zb_ends_with(schedule, ".csv") || zb_ends_with(schedule, ".txt");
 }
 
 // "v" where the placement has a name, else "0,1,1,0".

@@ -4,7 +4,7 @@
 
 #include "zb/schedule.h"
 
-/* A schedule that ends in ".csv" is a file. */
+/* Whether a schedule is a file rather than a name and options: DIR/F, F.csv, F.txt. */
 bool zb_schedule_is_file(const char *schedule);
 
 /* Reads the file and fills in what is left open: 0 counts, a NULL *placement. What is given must be what the file says: USAGE for the

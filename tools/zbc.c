@@ -172,6 +172,14 @@ static const char *short_name(const char *name, char out[48]) {
   return out;
 }
 
+static void print_empty_stages(const zb_compile_summary *s) {
+  int empty = 0;
+  for (int i = 0; i < s->stages; ++i) empty += !*s->stage[i].first;
+  if (empty)
+    printf("%d of %d stages have no work: the model has too few places to cut; give %s\n", empty, s->stages,
+           s->stages > s->ranks ? "fewer --chunks or --ranks" : "fewer --ranks");
+}
+
 static void print_summary(const zb_compile_summary *s, const options *o) {
   char a[32], b[32], c[32], d[32], e[32], f[48], g[48];
   printf("%-5s %-4s %11s %9s %9s %9s %10s %10s %10s  %s\n", "stage", "rank", "parameters", "F", "B", "W", "keeps F-B", "F-W", "B-W", "from .. to");
@@ -187,6 +195,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   printf("\n%-5s %12s %7s\n", "rank", "memory", "idle");
   for (int r = 0; r < s->ranks; ++r) printf("%-5d %12s %6.1f%%\n", r, bytes_text(s->rank[r].peak_bytes, a), 100 * s->rank[r].idle_share);
   printf("\n");
+  print_empty_stages(s);
   print_names("trained", s->trained, s->trained_count);
   if (s->frozen_count) print_names("frozen", s->frozen, s->frozen_count);
   if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);

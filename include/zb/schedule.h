@@ -23,7 +23,8 @@ typedef struct zb_stage_cost {
   int64_t free_bytes[ZB_KIND_COUNT];  /* removed at its end, >= 0 */
 } zb_stage_cost;
 
-/* Values of producer stage `source` are used by stage `destination` > source: one message a micro-batch forward and one back. */
+/* Values of producer stage `source` are used by stage `destination` > source: one message a micro-batch forward and one back. Where a job
+ * sends several messages to one rank they leave one after the other, in the order of the list of edges. */
 typedef struct zb_edge {
   int source, destination;
   int64_t forward_bytes, backward_bytes; /* backward 0: no gradient returns */
@@ -88,12 +89,14 @@ typedef struct zb_schedule_def {
   bool two_pipelines;      /* every stage on two ranks: stages s and p+s are copies, edges form the chains 0..p-1 and p..2p-1, placed as a
                               V, micro_batches are those of one direction (DualPipe). To be simulated, not trained. */
   bool keeps_limit;        /* looks for an order within the problem's memory limit: other schedules only say that they need more */
+  bool is_slow;            /* takes as long as hundreds of evaluations: a search asks for it last */
   const zb_schedule_option *options; /* ends with a row without a name; NULL: none */
   /* Fills the order. USAGE with what is defined, where the rule is not defined for this problem. options: one value a row. */
   zb_status (*emit)(const zb_problem *problem, const int64_t *options, zb_order *out);
-  /* An order of its rules within limits[ranks], whatever the problem's are: a search asks for one for every memory limit it tries. NULL: it
-   * has no such rules. *out is initialized here. */
-  zb_status (*within)(const zb_problem *problem, const int64_t *limits, zb_order *out);
+  /* An order of its rules within limits[ranks], whatever the problem's are: a search asks for one for every memory limit it tries. Only
+   * one that takes less than less_than_ps by the metric of the problem is of use: INFEASIBLE says that there is none. NULL: it has no such
+   * rules. *out is initialized here. */
+  zb_status (*within)(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out);
   /* Bound on the peak of a rank in units of one micro-batch's F memory, as the paper states it; < 0: none stated. */
   double (*memory_bound)(const zb_problem *problem, int rank);
 } zb_schedule_def;
@@ -321,7 +324,8 @@ ZB_API zb_status zb_order_write_file(const zb_problem *problem, const zb_order *
 /* ---- Search ---- */
 
 typedef struct zb_search_params {
-  int64_t budget; /* evaluations (orders built or timed) for each memory limit that is tried; 0: by the size of the problem */
+  int64_t budget; /* evaluations (orders built or timed) for each memory limit that is tried; 0: by the size of the problem, and on the V
+                     placement for as long as they pay: no more once nothing has become better for long */
   uint64_t seed;  /* the same problem, budget and seed give the same order on every machine */
 } zb_search_params;
 

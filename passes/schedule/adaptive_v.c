@@ -13,12 +13,13 @@
  * cases, for 5 times the time. Where no block fits, the order is V-Min's. Tests:
  * test/passes/schedule/v_schedules_test.c, charts/adaptive_v.txt.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "passes/schedule/v_block.h"
 
-enum { SWITCHES = 16, JUDGED_PER_RANK = 4 };
+enum { SWITCHES = 16, JUDGED_PER_RANK = 4, BLOCKS = 128 };
 /* Jobs that are run in all before the best so far is taken. */
 static const int64_t JOBS_MAX = 3000000;
 
@@ -147,9 +148,9 @@ static int64_t try_block(search *s, const manner *m, int64_t less_than, int64_t 
   return zb_v_engine_run(s->real, s->block, &timed, &s->jobs);
 }
 
-/* The best block and manner; false where none fits. */
-static bool find_best(search *s, candidate *best, const manner **best_manner) {
-  int64_t best_time = INT64_MAX, best_unit = INT64_MAX;
+/* The best block and manner; false where none fits and takes less than that. */
+static bool find_best(search *s, int64_t less_than, candidate *best, const manner **best_manner) {
+  int64_t best_time = less_than, best_unit = INT64_MAX;
   const int64_t work = (int64_t)ZB_V_PASSES * s->model.problem->micro_batches;
   for (int i = 0; i < s->count && s->jobs < JOBS_MAX; ++i) {
     fill_block(&s->candidates[i], s->problem->ranks, s->block);
@@ -164,7 +165,7 @@ static bool find_best(search *s, candidate *best, const manner **best_manner) {
       if (manners[k].costs == ZB_V_UNIT) best_unit = unit;
     }
   }
-  return best_time < INT64_MAX;
+  return best_time < less_than;
 }
 
 static void release_engines(search *s) {
@@ -181,7 +182,23 @@ static zb_status make_engines(search *s, const zb_problem *problem) {
   return status;
 }
 
-static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
+/* What a block that is judged with fewer micro-batches must take less than: each one more makes the rank with the most
+ * work, and so the order, longer by its work. */
+static int64_t judged_less_than(const zb_problem *problem, int judged, int64_t less_than_ps) {
+  if (less_than_ps == INT64_MAX) return INT64_MAX;
+  int64_t most = 0;
+  for (int rank = 0; rank < problem->ranks; ++rank) {
+    int64_t work = 0;
+    for (int stage = 0; stage < problem->stages; ++stage)
+      for (int kind = 0; problem->stage_rank[stage] == rank && kind < ZB_KIND_COUNT; ++kind)
+        work += problem->costs[stage].time_ps[kind];
+    if (work > most) most = work;
+  }
+  return less_than_ps - (problem->micro_batches - judged) * most;
+}
+
+/* An order that takes less than less_than_ps; INFEASIBLE: there is none. */
+static zb_status find(const zb_problem *problem, int64_t blocks, int64_t less_than_ps, zb_order *out) {
   search s = {.problem = problem};
   zb_problem judged = *problem;
   judged.micro_batches = zb_min_int(problem->micro_batches, JUDGED_PER_RANK * problem->ranks);
@@ -196,9 +213,9 @@ static zb_status emit(const zb_problem *problem, const int64_t *options, zb_orde
     status = ZB_OUT_OF_MEMORY();
     goto cleanup;
   }
-  ZB_TRY_GOTO(list_candidates(&s, read_limits(&s), options[0]));
+  ZB_TRY_GOTO(list_candidates(&s, read_limits(&s), blocks));
   ZB_TRY_GOTO(make_engines(&s, &judged));
-  bool found = find_best(&s, &best, &best_manner);
+  bool found = find_best(&s, judged_less_than(problem, judged.micro_batches, less_than_ps), &best, &best_manner);
   if (found) {
     release_engines(&s);
     ZB_TRY_GOTO(make_engines(&s, problem));
@@ -206,7 +223,9 @@ static zb_status emit(const zb_problem *problem, const int64_t *options, zb_orde
     int64_t unit = INT64_MAX;
     found = try_block(&s, best_manner, INT64_MAX, &unit) < INT64_MAX;
   }
-  if (found)
+  if (!found && less_than_ps < INT64_MAX)
+    status = ZB_ERROR(INFEASIBLE, "no block takes less than %" PRId64 " ps", less_than_ps);
+  else if (found)
     status = zb_v_engine_emit(best_manner->costs == ZB_V_UNIT ? s.unit : s.real, out);
   else
     status = zb_v_min_emit(problem, out);
@@ -219,6 +238,20 @@ cleanup:
   return status;
 }
 
+static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
+  return find(problem, options[0], INT64_MAX, out);
+}
+
+static zb_status within(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {
+  *out = (zb_order){0};
+  zb_problem limited = *problem;
+  limited.rank_limit_bytes = limits;
+  ZB_TRY(zb_order_init(out, problem->ranks));
+  const zb_status status = find(&limited, BLOCKS, less_than_ps, out);
+  if (status) zb_order_deinit(out);
+  return status;
+}
+
 /* It keeps the limit of the problem; the paper states no other. */
 static double memory_bound(const zb_problem *problem, int rank) {
   (void)problem;
@@ -227,7 +260,7 @@ static double memory_bound(const zb_problem *problem, int rank) {
 }
 
 static const zb_schedule_option adaptive_options[] = {
-    {"blocks", 128, 1, 100000, "building blocks that are tried, those whose peak is closest to the memory limit"},
+    {"blocks", BLOCKS, 1, 100000, "building blocks that are tried, those whose peak is closest to the memory limit"},
     {0},
 };
 
@@ -240,7 +273,9 @@ const zb_schedule_def zb_schedule_adaptive_v = {
     .chunks_max = 2,
     .splits_backward = true,
     .keeps_limit = true,
+    .is_slow = true,
     .options = adaptive_options,
     .emit = emit,
+    .within = within,
     .memory_bound = memory_bound,
 };

@@ -94,12 +94,13 @@ static void direction_deinit(zb_direction *d) {
   ROW(hold, stages)                                                                                                    \
   ROW(pad, ranks) ROW(one_each, ranks) ROW(work, ranks) ROW(optimizer, ranks) ROW(ready, jobs) ROW(missing, jobs)      \
       ROW(missing_start[0], jobs) ROW(missing_start[1], jobs) ROW(next, classes) ROW(done, ranks) ROW(flying, ranks)   \
-          ROW(flying_first, ranks) ROW(clock, ranks) ROW(live, ranks) ROW(committed, ranks) ROW(due, ranks)            \
-              ROW(idle, ranks) ROW(channel, pairs) ROW(queue, ranks) ROW(queued, ranks)
+          ROW(flying_first, ranks) ROW(clock, ranks) ROW(live, ranks) ROW(committed, ranks) ROW(due, leaves)           \
+              ROW(tree, 2 * leaves) ROW(head_at, classes) ROW(heads, classes) ROW(idle, ranks) ROW(channel, pairs)     \
+                  ROW(queue, ranks) ROW(queued, ranks)
 
 static bool blocks_init(zb_workshop *w) {
   const size_t ranks = (size_t)w->ranks, stages = (size_t)w->stages, classes = (size_t)w->classes, jobs = w->jobs,
-               pairs = ranks * ranks;
+               pairs = ranks * ranks, leaves = (size_t)w->leaves;
   bool ok = true;
 #define ROW(name, count) ok = (w->name = zb_alloc((count) * sizeof *w->name)) != NULL && ok;
   WORKSHOP_BLOCKS(ROW)
@@ -112,6 +113,8 @@ static void fill_stage(zb_workshop *w, int stage) {
   const zb_direction *d = &w->forwards;
   const int rank = p->stage_rank[stage], class = stage * ZB_KIND_COUNT;
   w->hold[stage] = d->keep[class] - d->release[class];
+  for (int step = 0; step < ZB_KIND_COUNT; ++step)
+    w->head_at[class + step] = (rank * w->chunks + w->model->stage_chunk[stage]) * ZB_KIND_COUNT + step;
   w->one_each[rank] += w->hold[stage];
   for (int kind = 0; kind < ZB_KIND_COUNT; ++kind) {
     const int64_t extra = kind == ZB_F ? d->release[class] : d->keep[class + kind];
@@ -133,6 +136,8 @@ zb_status zb_workshop_init(const zb_model *model, zb_workshop *out) {
   out->jobs = zb_model_jobs(model);
   out->per_rank = (int)(out->jobs / (size_t)p->ranks);
   out->whole = p->whole_backward;
+  for (out->leaves = 1; out->leaves < p->ranks;)
+    out->leaves *= 2;
   out->slack = INT64_MAX;
   if (!direction_init(out, &out->forwards, false) || !direction_init(out, &out->mirror, true) || !blocks_init(out)) {
     zb_workshop_deinit(out);
@@ -177,6 +182,42 @@ typedef struct builder {
   int64_t *start_ps;
 } builder;
 
+/* A tree instead of a look at all ranks for every job. */
+static void set_due(zb_workshop *w, int rank, int64_t time) {
+  w->due[rank] = time;
+  for (int node = (w->leaves + rank) / 2; node > 0; node /= 2) {
+    const int32_t left = w->tree[2 * node], right = w->tree[2 * node + 1];
+    const int32_t first = w->due[right] < w->due[left] ? right : left;
+    if (first == w->tree[node] && first != rank) return;
+    w->tree[node] = first;
+  }
+}
+
+static void plant_tree(zb_workshop *w) {
+  for (int rank = w->ranks; rank < w->leaves; ++rank)
+    w->due[rank] = INT64_MAX;
+  for (int leaf = 0; leaf < w->leaves; ++leaf)
+    w->tree[w->leaves + leaf] = leaf;
+  for (int node = w->leaves - 1; node > 0; --node) {
+    const int32_t left = w->tree[2 * node], right = w->tree[2 * node + 1];
+    w->tree[node] = w->due[right] < w->due[left] ? right : left;
+  }
+}
+
+/* The next job of a class, when it has become the next or its last input has become known. */
+static void refresh_head(const builder *b, int class) {
+  const zb_workshop *w = b->w;
+  const int m = w->micro_batches, i = w->next[class];
+  const size_t at = (size_t) class * (size_t)m + (size_t)i;
+  zb_head *head = &w->heads[w->head_at[class]];
+  if (i == m || w->missing[at] > 0) {
+    head->ready = INT64_MAX;
+    return;
+  }
+  const int64_t *row = &b->rule->priority[(size_t)real_class(b->d, class) * (size_t)m];
+  *head = (zb_head){w->ready[at], b->d->backwards ? -row[m - 1 - i] : row[i]};
+}
+
 static void start_build(builder *b) {
   zb_workshop *w = b->w;
   zb_workshop_clear(w);
@@ -189,6 +230,9 @@ static void start_build(builder *b) {
     w->flying_first[rank] = -1;
     w->idle[rank] = b->rule->count_start ? release : 0;
   }
+  plant_tree(w);
+  for (int class = 0; class < w->classes; ++class)
+    refresh_head(b, class);
 }
 
 /* An input of (class, micro_batch) arrives at that time. */
@@ -197,9 +241,10 @@ static void arrive(builder *b, int class, int micro_batch, int64_t time) {
   const size_t at = (size_t) class * (size_t)w->micro_batches + (size_t)micro_batch;
   if (time > w->ready[at]) w->ready[at] = time;
   if (--w->missing[at] > 0 || micro_batch != w->next[class]) return;
+  refresh_head(b, class);
   const int rank = w->model->problem->stage_rank[class / ZB_KIND_COUNT];
   const int64_t due = w->ready[at] > w->clock[rank] ? w->ready[at] : w->clock[rank];
-  if (due < w->due[rank]) w->due[rank] = due;
+  if (due < w->due[rank]) set_due(w, rank, due);
 }
 
 /* Tests a limit, and remembers how close it was. */
@@ -245,24 +290,20 @@ static bool is_allowed(const builder *b, int rank, int chunk, int stage, int ste
  * there. */
 static void choose(const builder *b, int rank, int64_t now, choice *best, choice *coming, int64_t *wake) {
   const zb_workshop *w = b->w;
-  const zb_direction *d = b->d;
-  const int m = w->micro_batches;
+  const zb_head *head = &w->heads[(size_t)rank * (size_t)w->chunks * ZB_KIND_COUNT];
   *best = *coming = (choice){.class = -1};
   *wake = INT64_MAX;
   for (int k = 0; k < w->chunks; ++k) {
     const int stage = w->model->rank_stages[rank * w->chunks + k];
-    for (int step = 0; step < ZB_KIND_COUNT; ++step) {
-      const int class = stage * ZB_KIND_COUNT + step, i = w->next[class];
-      const size_t at = (size_t) class * (size_t)m + (size_t)i;
-      if (i == m || w->missing[at] > 0 || !is_allowed(b, rank, k, stage, step)) continue;
-      const int64_t *row = &b->rule->priority[(size_t)real_class(d, class) * (size_t)m];
-      const choice c = {class, i, w->ready[at], d->backwards ? -row[m - 1 - i] : row[i]};
-      if (c.ready <= now) {
-        if (best->class < 0 || c.priority < best->priority) *best = c;
-      } else {
-        if (c.ready < *wake) *wake = c.ready;
-        if (coming->class < 0 || c.priority < coming->priority) *coming = c;
-      }
+    for (int step = 0; step < ZB_KIND_COUNT; ++step, ++head) {
+      if (head->ready == INT64_MAX) continue;
+      choice *const rival = head->ready <= now ? best : coming;
+      const bool is_first = rival->class < 0 || head->priority < rival->priority;
+      const bool wakes = head->ready > now && head->ready < *wake;
+      if ((!is_first && !wakes) || !is_allowed(b, rank, k, stage, step)) continue;
+      const int class = stage * ZB_KIND_COUNT + step;
+      if (wakes) *wake = head->ready;
+      if (is_first) *rival = (choice){class, w->next[class], head->ready, head->priority};
     }
   }
 }
@@ -286,7 +327,9 @@ static void run(builder *b, int rank, const choice *c, int64_t now) {
   if (step == 0) w->committed[rank] += w->hold[stage];
   if (step == (d->backwards ? 2 : 1)) w->committed[rank] -= w->hold[stage];
   w->next[class] = c->micro_batch + 1;
-  w->clock[rank] = w->due[rank] = end;
+  refresh_head(b, class);
+  w->clock[rank] = end;
+  set_due(w, rank, w->done[rank] == w->per_rank ? INT64_MAX : end);
   for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
     const zb_link *link = &d->links[i];
     const int64_t arrival = zb_link_send(link, w->channel, end);
@@ -301,7 +344,7 @@ static void visit(builder *b, int rank, int64_t now) {
   int64_t wake;
   choose(b, rank, now, &best, &coming, &wake);
   if (best.class < 0) {
-    w->due[rank] = wake;
+    set_due(w, rank, wake);
     return;
   }
   const int64_t time = b->d->time_ps[best.class], gap = coming.ready - now;
@@ -310,7 +353,7 @@ static void visit(builder *b, int rank, int64_t now) {
     const int64_t idle = w->idle[rank] + (counts ? now - w->clock[rank] : 0) + gap;
     if (gap * 256 < time * b->rule->patience || idle <= b->rule->idle ||
         (b->rule->share_idle && idle <= w->most_idle)) {
-      w->due[rank] = coming.ready;
+      set_due(w, rank, coming.ready);
       return;
     }
   }
@@ -323,14 +366,11 @@ bool zb_build_order(zb_workshop *w, const zb_build_rule *rule, zb_slot *sequence
   ++w->evaluations;
   start_build(&b);
   for (size_t left = w->jobs; left > 0;) {
-    int rank = 0;
-    for (int r = 1; r < w->ranks; ++r)
-      if (w->due[r] < w->due[rank]) rank = r;
+    const int rank = w->tree[1];
     if (w->due[rank] == INT64_MAX) return false;
     const int before = w->done[rank];
     visit(&b, rank, w->due[rank]);
     left -= (size_t)(w->done[rank] - before);
-    if (w->done[rank] == w->per_rank) w->due[rank] = INT64_MAX;
   }
   return true;
 }

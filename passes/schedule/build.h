@@ -25,6 +25,11 @@ typedef struct zb_direction {
   int32_t *inputs;                   /* [classes] messages that a job waits for */
 } zb_direction;
 
+/* The next job of a class, if its inputs are known: what a rank decides by, side by side for all classes of the rank. */
+typedef struct zb_head {
+  int64_t ready, priority; /* ready: INT64_MAX where an input is not known, or no job is left */
+} zb_head;
+
 /* Tables and scratch memory for one problem. Not to be shared between threads. */
 typedef struct zb_workshop {
   const zb_model *model;
@@ -38,6 +43,8 @@ typedef struct zb_workshop {
   int64_t *one_each;  /* [ranks] base and one micro-batch of every stage */
   int64_t *work;      /* [ranks] time of all jobs and the optimizer */
   int64_t *optimizer; /* [ranks] */
+  int32_t *head_at;   /* [classes] the place of a class in heads */
+  int leaves;         /* of tree: a power of two, at least ranks */
   int64_t evaluations;
   int64_t slack; /* least room left by any test of a limit that passed: with limits lowered by no more, all would have
                     gone the same way */
@@ -48,7 +55,10 @@ typedef struct zb_workshop {
   int32_t *next;             /* [classes] next micro-batch */
   int32_t *done;
   int32_t *flying, *flying_first; /* between F and B; when the first B started, -1 before */
-  int64_t *clock, *live, *committed, *due, *idle;
+  int64_t *clock, *live, *committed, *idle;
+  int64_t *due;   /* [leaves] when a rank decides next, INT64_MAX behind the last rank */
+  int32_t *tree;  /* [2 * leaves] the rank that is due first, the lowest of several, among the leaves of a node */
+  zb_head *heads; /* [classes] by rank, chunk, step */
   int64_t most_idle;
   int64_t *channel; /* [ranks * ranks] when it is free */
   int32_t *queue;
@@ -80,7 +90,7 @@ typedef struct zb_build_rule {
 } zb_build_rule;
 
 /* Fills sequence[jobs], and start_ps[jobs] with when each job starts; backwards, counted from the end, so below 0.
- * False: stuck, a rank cannot go on within its limit. O(jobs * (chunks + ranks)). */
+ * False: stuck, a rank cannot go on within its limit. O(jobs * (chunks + log ranks)). */
 bool zb_build_order(zb_workshop *workshop, const zb_build_rule *rule, zb_slot *sequence, int64_t *start_ps) ZB_MUST_USE;
 
 typedef struct zb_timing {

@@ -19,10 +19,10 @@ void zb_schedule_default(const zb_schedule_def *schedule, zb_schedule_choice *ou
  * failure *out is empty. */
 zb_status zb_schedule_emit(const zb_schedule_choice *choice, const zb_problem *problem, zb_order *out) ZB_MUST_USE;
 /* The zb schedule within limits[ranks]: the best of a few rules by the stage metric, one micro-batch after the other where none of them can
- * go on within the limits. */
-zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, zb_order *out) ZB_MUST_USE;
+ * go on within the limits. less_than_ps does not count. */
+zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) ZB_MUST_USE;
 /* The same for the V placement (zb-v-auto): the best of a few rules by the metric of the problem. */
-zb_status zb_v_heuristic(const zb_problem *problem, const int64_t *limits, zb_order *out) ZB_MUST_USE;
+zb_status zb_v_heuristic(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) ZB_MUST_USE;
 /* limits[ranks] of a memory of `percent` of what 1F1B needs; 0: those of the problem, rounded down to a level of
  * rules.h, so that memory between two levels changes nothing. */
 zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *limits) ZB_MUST_USE;

@@ -431,7 +431,7 @@ int64_t zb_improve(zb_improver *x, const zb_improve_params *params, uint64_t *se
   for (int i = 0; i < params->history; ++i)
     x->history[i] = cost;
   bool moved = true;
-  for (int64_t i = 0; i < params->moves && best > params->target_ps && w->evaluations < params->evaluations; ++i) {
+  for (int64_t i = 0; i < params->moves && best > params->target_ps && w->evaluations < params->allowance->end; ++i) {
     if (moved || i % 4 == 0) trace(x, choose_rank(x, seed));
     if (x->path_length == 0) continue;
     double *late_cost = &x->history[i % params->history];
@@ -439,6 +439,7 @@ int64_t zb_improve(zb_improver *x, const zb_improve_params *params, uint64_t *se
     if (cost < *late_cost) *late_cost = cost;
     if (!moved) continue;
     const int64_t time = zb_retime_judge(&x->times);
+    zb_allowance_note(params->allowance, w->evaluations, time);
     if (params->goal_ps > 0 && time < x->fastest_ps) {
       x->fastest_ps = time;
       memcpy(x->fastest, x->current, w->jobs * sizeof *sequence);

@@ -4,6 +4,22 @@
 
 #include "passes/schedule/retime.h"
 
+/* What a run may spend. With patience it goes on for as long as it pays: up to `patience` times the evaluations that the
+ * last better order came after. */
+typedef struct zb_allowance {
+  int64_t begin, end, most; /* evaluations of the workshop: at the start, at which to stop, and the latest of these */
+  int patience;             /* 0: end is what it is */
+  int64_t best_ps;          /* the best time that is known */
+} zb_allowance;
+
+/* A time that has come out after so many evaluations. */
+static inline void zb_allowance_note(zb_allowance *allowance, int64_t evaluations, int64_t time) {
+  if (time >= allowance->best_ps) return;
+  allowance->best_ps = time;
+  const int64_t end = allowance->begin + allowance->patience * (evaluations - allowance->begin);
+  if (end > allowance->end) allowance->end = end < allowance->most ? end : allowance->most;
+}
+
 /* Scratch memory for one workshop. */
 typedef struct zb_improver {
   zb_workshop *workshop;
@@ -29,7 +45,7 @@ void zb_improver_deinit(zb_improver *improver);
 typedef struct zb_improve_params {
   const int64_t *limit; /* [ranks] bytes */
   int64_t moves;        /* to try */
-  int64_t evaluations;  /* of the workshop, at which to stop */
+  zb_allowance *allowance;
   int64_t target_ps;    /* stop at this time: it cannot be better */
   int history;          /* how many accepted costs back a new order is compared with (late acceptance), at most
                            ZB_IMPROVE_HISTORY_MAX */

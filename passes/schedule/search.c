@@ -29,6 +29,11 @@ enum { SMALL_JOBS = 160 };
 enum { STATES = 64 };
 /* So many at most: each takes some hundred bytes. */
 enum { STATES_MAX = 500000 };
+/* The default budget is spent for as long as it pays: up to so many times what the last better order came after. */
+enum { PATIENCE = 32 };
+/* Slow schedules are asked before the rounds, as a start, where the order is further from the bound than this share of
+ * its time; else behind them, where most of their orders are given up soon. */
+static const double SLOW_FROM = 0.02;
 
 /* An order that the search starts from. */
 typedef struct start_order {
@@ -44,11 +49,12 @@ typedef struct searcher {
   zb_workshop w;
   zb_run run;
   int64_t budget;
+  int patience;
   uint64_t seed;
   int64_t *limit, *least; /* [ranks] of the problem; what one micro-batch at a time needs */
   int64_t *peak;
   zb_slot *best, *scratch;
-  int64_t best_ps;
+  int64_t best_ps, known_ps; /* of this placement; of others that were searched before */
   start_order *starts; /* all that fit */
   int start_count, best_start, rows, row_starts;
   int runs;
@@ -84,18 +90,20 @@ static bool is_placed_as_v(const zb_problem *problem) {
 }
 
 /* Such that the time of a search hardly depends on the size of the problem. Most is worth spending on the V placement:
- * there the best orders lie far from every rule. */
-static int64_t default_budget(const zb_problem *problem) {
+ * there the best orders lie far from every rule. Large problems share it among the placements that are searched. */
+static int64_t default_budget(const zb_problem *problem, int placements) {
   const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
   if (jobs <= SMALL_JOBS) return 12 * jobs;
   const bool is_v = is_placed_as_v(problem);
   int64_t budget = (is_v ? 180000000 : 20000000) / (jobs + 1);
   const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : problem->stages > problem->ranks ? 16000 : 4000;
-  if (jobs > 100000) budget = budget * 100000 / jobs; /* evaluations of large problems miss the caches */
-  return budget < 8 ? 8 : budget > most ? most : budget;
+  /* Evaluations of large problems miss the caches, and each comes with many levels of memory. */
+  if (jobs > 40000) budget = budget * 40000 / jobs / placements;
+  if (jobs > 100000) budget = budget * 100000 / jobs;
+  return budget < 1 ? 1 : budget > most ? most : budget;
 }
 
-static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, searcher *s) {
+static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, int placements, searcher *s) {
   *s = (searcher){.problem = problem, .best_ps = INT64_MAX, .best_start = -1};
   ZB_TRY(zb_model_init(problem, &s->model));
   zb_status status = NULL;
@@ -111,7 +119,9 @@ static zb_status searcher_init(const zb_problem *problem, const zb_search_params
     s->limit[rank] = limit == 0 || limit > most ? most : limit;
   }
   s->seed = params ? params->seed : 0;
-  s->budget = params && params->budget > 0 ? params->budget : default_budget(problem);
+  const bool has_budget = params && params->budget > 0;
+  s->budget = has_budget ? params->budget : default_budget(problem, placements);
+  s->patience = has_budget || s->w.jobs <= SMALL_JOBS || !is_placed_as_v(problem) ? 0 : PATIENCE;
 cleanup:
   if (status) searcher_deinit(s);
   return status;
@@ -150,11 +160,13 @@ static zb_status emit_within(const searcher *s, const zb_schedule_def *schedule,
   return zb_schedule_emit(&choice, &limited, out);
 }
 
-/* The order of a schedule for limits, into s->run.sequence; none where its rule is not defined. */
-static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const int64_t *limits, bool *found) {
+/* The order of a schedule for limits that takes less than that, into s->run.sequence; none where its rule is not defined
+ * or it has none. */
+static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const int64_t *limits, int64_t less_than,
+                             bool *found) {
   zb_order order;
-  zb_status status =
-      schedule->within ? schedule->within(s->problem, limits, &order) : emit_within(s, schedule, limits, &order);
+  zb_status status = schedule->within ? schedule->within(s->problem, limits, less_than, &order)
+                                      : emit_within(s, schedule, limits, &order);
   const zb_code code = zb_status_code(status);
   *found = status == NULL;
   if (code == ZB_USAGE || code == ZB_INFEASIBLE) {
@@ -168,13 +180,13 @@ static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const
   return NULL;
 }
 
-/* The schedules that go by memory, for the limits of the run. */
-static zb_status try_within(searcher *s) {
-  for (int i = 0; i < zb_schedule_count() && !zb_run_is_over(&s->run); ++i) {
+/* The schedules that go by memory, the slow ones or the others, for the limits of the run. */
+static zb_status try_within(searcher *s, bool slow, int64_t less_than) {
+  for (int i = 0; i < zb_schedule_count() && s->run.elite_ps[0] > s->run.bound_ps; ++i) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
-    if (!goes_by_memory(schedule) || !zb_schedule_takes(schedule, s->problem)) continue;
+    if (!goes_by_memory(schedule) || schedule->is_slow != slow || !zb_schedule_takes(schedule, s->problem)) continue;
     bool found;
-    ZB_TRY(read_within(s, schedule, s->run.level, &found));
+    ZB_TRY(read_within(s, schedule, s->run.level, less_than, &found));
     if (found && keeps(s, s->run.sequence, s->run.level)) zb_run_judge(&s->run);
   }
   return NULL;
@@ -213,25 +225,32 @@ static zb_status run_level(searcher *s) {
   zb_run *run = &s->run;
   run->random = s->seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
   if (run->random == 0) run->random = 1;
-  run->end = s->w.evaluations + s->budget;
   run->bound_ps = bound_of_level(s, s->problem->metric);
   if (!run->is_exact) run->idle_ps = idle_of(s, run->bound_ps);
   s->w.slack = INT64_MAX;
-  zb_run_begin(run);
+  zb_run_begin(run, s->budget, s->patience);
   for (int i = 0; i < s->start_count; ++i)
     if (is_made_for_less(s, &s->starts[i]) && keeps(s, s->starts[i].sequence, run->level))
       zb_run_take(run, s->starts[i].sequence, s->starts[i].time);
-  if (!run->is_exact) ZB_TRY(try_within(s));
-  if (!run->is_exact && !zb_run_is_over(run)) zb_run_fixed_rules(run);
-  zb_run_rounds(run);
+  if (run->is_exact) {
+    zb_run_rounds(run);
+  } else {
+    ZB_TRY(try_within(s, false, INT64_MAX));
+    if (!zb_run_is_over(run)) zb_run_fixed_rules(run);
+    const bool is_far = zb_run_gap(run) > SLOW_FROM;
+    if (is_far) ZB_TRY(try_within(s, true, run->elite_ps[0]));
+    zb_run_rounds(run);
+    if (!is_far) ZB_TRY(try_within(s, true, run->elite_ps[0] < s->best_ps ? run->elite_ps[0] : s->best_ps));
+  }
   ++s->runs;
   if (run->elite_ps[0] < INT64_MAX) take_best(s, run->elite[0], run->elite_ps[0]);
   return NULL;
 }
 
-/* False: no order can be better with these limits than the best one there is. */
+/* False: no order can be better with these limits than the best one there is, or that of another placement. */
 static bool is_worth(searcher *s) {
-  return bound_of_level(s, s->problem->metric) < s->best_ps;
+  const int64_t bound = bound_of_level(s, s->problem->metric);
+  return bound < s->best_ps && bound < s->known_ps;
 }
 
 static void lower_to(searcher *s, int64_t bytes) {
@@ -348,7 +367,7 @@ static zb_status add_within(searcher *s, const zb_schedule_def *schedule) {
     lower_to(s, bytes);
     if (!is_feasible(s)) return NULL;
     bool found;
-    ZB_TRY(read_within(s, schedule, s->run.level, &found));
+    ZB_TRY(read_within(s, schedule, s->run.level, INT64_MAX, &found));
     if (found) ZB_TRY(add_start(s, schedule->name, bytes));
   }
   return NULL;
@@ -418,11 +437,14 @@ static zb_status search(searcher *s) {
   return run_levels(s);
 }
 
-zb_status zb_search(const zb_problem *problem, const zb_search_params *params, zb_order *order,
-                    zb_search_report *report) {
+/* A search of one of some placements, where an order of another one that takes known_ps is there already (INT64_MAX: none
+ * is): only a faster one is looked for. */
+static zb_status search_beside(const zb_problem *problem, const zb_search_params *params, int placements,
+                               int64_t known_ps, zb_order *order, zb_search_report *report) {
   *order = (zb_order){0};
   searcher s;
-  ZB_TRY(searcher_init(problem, params, &s));
+  ZB_TRY(searcher_init(problem, params, placements, &s));
+  s.known_ps = known_ps;
   zb_status status = search(&s);
   if (!status) {
     zb_sequence_renumber(&s.w, s.best, s.scratch);
@@ -433,6 +455,11 @@ zb_status zb_search(const zb_problem *problem, const zb_search_params *params, z
   return status;
 }
 
+zb_status zb_search(const zb_problem *problem, const zb_search_params *params, zb_order *order,
+                    zb_search_report *report) {
+  return search_beside(problem, params, 1, INT64_MAX, order, report);
+}
+
 static bool all_alike(const int64_t *values, int count) {
   for (int i = 1; values && i < count; ++i)
     if (values[i] != values[0]) return false;
@@ -440,11 +467,11 @@ static bool all_alike(const int64_t *values, int count) {
 }
 
 /* Searches one placement and keeps the answer if it is the best so far. */
-static zb_status search_one(const zb_problem *problem, const zb_search_params *params, const char *name,
+static zb_status search_one(const zb_problem *problem, const zb_search_params *params, int placements, const char *name,
                             int *stage_rank, zb_order *order, zb_search_report *best) {
   zb_order found;
   zb_search_report report;
-  ZB_TRY(zb_search(problem, params, &found, &report));
+  ZB_TRY(search_beside(problem, params, placements, order->jobs ? best->best_ps : INT64_MAX, &found, &report));
   const int64_t evaluations = best->evaluations + report.evaluations;
   if (!order->jobs || report.best_ps < best->best_ps) {
     zb_order_deinit(order);
@@ -459,29 +486,51 @@ static zb_status search_one(const zb_problem *problem, const zb_search_params *p
   return NULL;
 }
 
+static bool has_chunks(const zb_placement_def *placement, int chunks) {
+  return chunks >= placement->chunks_min && chunks <= placement->chunks_max;
+}
+
+/* Whether the search tries the placement of that index beside the given one: with two chunks wave is v. */
+static bool is_open(const zb_problem *problem, int index) {
+  const zb_placement_def *placement = zb_placement_at(index);
+  const int chunks = problem->stages / problem->ranks;
+  bool is_new = has_chunks(placement, chunks) && all_alike(problem->base_bytes, problem->ranks) &&
+                all_alike(problem->optimizer_ps, problem->ranks);
+  for (int i = -1; i < index && is_new; ++i) {
+    const zb_placement_def *other = i < 0 ? NULL : zb_placement_at(i);
+    if (other && !has_chunks(other, chunks)) continue;
+    bool same = true;
+    for (int stage = 0; stage < problem->stages && same; ++stage)
+      same = placement->rank(problem->ranks, stage) ==
+             (other ? other->rank(problem->ranks, stage) : problem->stage_rank[stage]);
+    is_new = !same;
+  }
+  return is_new;
+}
+
 zb_status zb_search_placement(const zb_problem *problem, const zb_search_params *params, int *stage_rank,
                               zb_order *order, zb_search_report *report) {
   *order = (zb_order){0};
   ZB_TRY(zb_problem_check(problem));
-  const int chunks = problem->stages / problem->ranks;
   const size_t bytes = (size_t)problem->stages * sizeof(int);
   zb_search_report best = {0};
-  int *given = zb_alloc(bytes), *placed = zb_alloc(bytes);
+  int *given = zb_alloc(bytes), *placed = zb_alloc(bytes), placements = 1;
   zb_status status = given && placed ? NULL : ZB_OUT_OF_MEMORY();
   if (status) goto cleanup;
   memcpy(given, problem->stage_rank, bytes);
   zb_problem other = *problem;
   other.stage_rank = given;
-  zb_status first = search_one(&other, params, "given", stage_rank, order, &best);
-  other.stage_rank = placed;
+  for (int i = 0; i < zb_placement_count(); ++i)
+    placements += is_open(&other, i);
+  zb_status first = search_one(&other, params, placements, "given", stage_rank, order, &best);
   for (int i = 0; !status && i < zb_placement_count(); ++i) {
     const zb_placement_def *placement = zb_placement_at(i);
-    if (chunks < placement->chunks_min || chunks > placement->chunks_max) continue;
-    if (!all_alike(problem->base_bytes, problem->ranks) || !all_alike(problem->optimizer_ps, problem->ranks)) break;
+    other.stage_rank = given;
+    if (!is_open(&other, i)) continue;
     for (int stage = 0; stage < problem->stages; ++stage)
       placed[stage] = placement->rank(problem->ranks, stage);
-    if (!memcmp(placed, given, bytes)) continue;
-    status = search_one(&other, params, placement->name, stage_rank, order, &best);
+    other.stage_rank = placed;
+    status = search_one(&other, params, placements, placement->name, stage_rank, order, &best);
     if (zb_status_code(status) == ZB_INFEASIBLE) {
       zb_status_free(status);
       status = NULL;

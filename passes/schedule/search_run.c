@@ -19,6 +19,8 @@ enum { IDLE_ROUNDS = 5, IDLE_WALKS = 24 };
 enum { SHAKES_PER_JOB = 32 };
 /* Walks towards a goal: from which round on, and so many evaluations a job each. */
 enum { WALKS_FROM = 3, WALK_PER_JOB = 192 };
+/* With patience: evaluations that rounds have in any case, and jobs in all that may be timed in them where that is more. */
+enum { PROBE_LEAST = 128, PROBE_JOBS = 1500000 };
 /* How far from the best order to the bound the goal lies, of walks from the best start and from the best order; and how
  * much worse a step of a walk may be. */
 static const double WALK_SHARE = 0.4, WALK_SHARE_BEST = 0.15, WALK_TOLERANCE = 1.1;
@@ -34,10 +36,11 @@ zb_status zb_run_init(zb_workshop *w, zb_run *out) {
   out->release = zb_alloc(ranks * sizeof *out->release);
   out->sequence = zb_alloc(w->jobs * sizeof *out->sequence);
   out->origin = zb_alloc(w->jobs * sizeof *out->origin);
+  out->probed = zb_alloc(w->jobs * sizeof *out->probed);
   out->current = zb_alloc(w->jobs * sizeof *out->current);
   out->start = zb_alloc(w->jobs * sizeof *out->start);
   out->priority = zb_alloc(w->jobs * sizeof *out->priority);
-  bool ok = out->level && out->shape && out->release && out->sequence && out->origin && out->current && out->start &&
+  bool ok = out->level && out->shape && out->release && out->sequence && out->origin && out->probed && out->current && out->start &&
             out->priority;
   for (int i = 0; i < ZB_RUN_ELITES; ++i)
     ok = (out->elite[i] = zb_alloc(w->jobs * sizeof(zb_slot))) != NULL && ok;
@@ -56,6 +59,7 @@ void zb_run_deinit(zb_run *run) {
   zb_free(run->sequence);
   zb_free(run->origin);
   zb_free(run->current);
+  zb_free(run->probed);
   zb_free(run->start);
   zb_free(run->priority);
   zb_rulebook_deinit(&run->rules);
@@ -65,13 +69,16 @@ void zb_run_deinit(zb_run *run) {
 
 /* ---- The best orders ---- */
 
-void zb_run_begin(zb_run *run) {
+void zb_run_begin(zb_run *run, int64_t budget, int patience) {
+  const int64_t begin = run->w->evaluations;
+  run->allowance = (zb_allowance){begin, begin + budget, begin + budget, patience, INT64_MAX};
   for (int i = 0; i < ZB_RUN_ELITES; ++i)
     run->elite_ps[i] = INT64_MAX;
   if (!run->is_exact) memcpy(run->shape, run->level, (size_t)run->w->ranks * sizeof *run->shape);
 }
 
 void zb_run_take(zb_run *run, const zb_slot *sequence, int64_t time) {
+  zb_allowance_note(&run->allowance, run->w->evaluations, time);
   int at = 0;
   while (at < ZB_RUN_ELITES && run->elite_ps[at] < time)
     ++at;
@@ -87,7 +94,7 @@ void zb_run_take(zb_run *run, const zb_slot *sequence, int64_t time) {
 }
 
 bool zb_run_is_over(const zb_run *run) {
-  return run->w->evaluations >= run->end || run->elite_ps[0] <= run->bound_ps;
+  return run->w->evaluations >= run->allowance.end || run->elite_ps[0] <= run->bound_ps;
 }
 
 /* Times run->sequence into start (may be NULL) and takes it. */
@@ -230,7 +237,7 @@ static void try_blurred(zb_run *run) {
 /* On run->sequence; its time. */
 static int64_t improve(zb_run *run, int64_t moves, int history) {
   const zb_improve_params params = {
-      .limit = run->level, .moves = moves, .evaluations = run->end, .target_ps = run->bound_ps, .history = history};
+      .limit = run->level, .moves = moves, .allowance = &run->allowance, .target_ps = run->bound_ps, .history = history};
   const int64_t time = zb_improve(&run->improver, &params, &run->random, run->sequence);
   zb_run_take(run, run->sequence, time);
   return time;
@@ -322,7 +329,7 @@ static void shake_often(zb_run *run) {
 static double improve_towards(zb_run *run, int64_t goal, int64_t moves, int history) {
   const zb_improve_params params = {.limit = run->level,
                                     .moves = moves,
-                                    .evaluations = run->end,
+                                    .allowance = &run->allowance,
                                     .target_ps = run->bound_ps,
                                     .history = history,
                                     .goal_ps = goal};
@@ -359,10 +366,31 @@ static void walk(zb_run *run, bool of_best) {
 
 /* ---- Rounds ---- */
 
+double zb_run_gap(const zb_run *run) {
+  const int64_t best = run->elite_ps[0];
+  return best < INT64_MAX && best > 0 ? (double)(best - run->bound_ps) / (double)best : 1;
+}
+
+/* With patience: the rounds are worth beginning for some evaluations only, unless something gets better. Local search of
+ * the best start says so soonest. */
+static void probe(zb_run *run) {
+  zb_allowance *a = &run->allowance;
+  const int64_t moves = PROBE_JOBS / (int64_t)run->w->jobs, least = run->w->evaluations + (moves > PROBE_LEAST ? moves : PROBE_LEAST);
+  a->end = least < a->most ? least : a->most;
+  if (!has_few_starts(run) || known_elites(run) == 0) return;
+  uint64_t random = run->random;
+  const zb_improve_params params = {
+      .limit = run->level, .moves = PROBE_LEAST, .allowance = a, .target_ps = run->bound_ps, .history = 10};
+  memcpy(run->probed, run->elite[0], run->w->jobs * sizeof *run->probed);
+  run->probed_ps = zb_improve(&run->improver, &params, &random, run->probed);
+}
+
 void zb_run_rounds(zb_run *run) {
   const int most_idle = run->is_shaken ? IDLE_WALKS : IDLE_ROUNDS;
   int idle_rounds = 0;
   run->walk_random = (run->random ^ UINT64_C(0x9E3779B97F4A7C15)) | 1;
+  run->probed_ps = INT64_MAX;
+  if (run->allowance.patience > 0) probe(run);
   run->origin_ps = run->elite_ps[0];
   memcpy(run->origin, run->elite[0], run->w->jobs * sizeof *run->origin);
   for (int round = 0; idle_rounds < most_idle && !zb_run_is_over(run); ++round) {
@@ -377,4 +405,5 @@ void zb_run_rounds(zb_run *run) {
     if (run->is_shaken && round >= WALKS_FROM && !zb_run_is_over(run)) walk(run, round % 2 == 0);
     idle_rounds = run->elite_ps[0] < before ? 0 : idle_rounds + 1;
   }
+  if (run->probed_ps < INT64_MAX) zb_run_take(run, run->probed, run->probed_ps);
 }

@@ -92,11 +92,6 @@ static zb_status collect_message(void *context, const zb_message_times *message)
   return add_event(c, event);
 }
 
-static bool ends_with(const char *text, const char *ending) {
-  const size_t length = strlen(text), wanted = strlen(ending);
-  return length > wanted && !strcmp(text + length - wanted, ending);
-}
-
 /* A timeline and what it points to. */
 typedef struct drawing {
   zb_model model;
@@ -128,8 +123,8 @@ static zb_status draw(const zb_order_picture *picture, drawing *d, zb_timeline *
 
 zb_status zb_order_timeline(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation,
                             const char *title, const char *path) {
-  const bool svg = ends_with(path, ".svg");
-  if (!svg && !ends_with(path, ".json"))
+  const bool svg = zb_ends_with(path, ".svg");
+  if (!svg && !zb_ends_with(path, ".json"))
     return ZB_ERROR(USAGE, "%s: expected a file name that ends in .svg or .json", path);
   const zb_order_picture picture = {problem, order, simulation, title};
   drawing d = {0};
@@ -142,7 +137,7 @@ zb_status zb_order_timeline(const zb_problem *problem, const zb_order *order, co
 
 zb_status zb_order_pictures(const zb_order_picture *pictures, int count, const char *path) {
   if (count < 1) return ZB_ERROR(USAGE, "pictures: expected 1 or more, got %d", count);
-  if (!ends_with(path, ".svg")) return ZB_ERROR(USAGE, "%s: expected a file name that ends in .svg", path);
+  if (!zb_ends_with(path, ".svg")) return ZB_ERROR(USAGE, "%s: expected a file name that ends in .svg", path);
   zb_status status = NULL;
   drawing *drawings = zb_alloc((size_t)count * sizeof *drawings);
   zb_timeline *timelines = zb_alloc((size_t)count * sizeof *timelines);

@@ -80,14 +80,16 @@ static zb_status polish(heuristic *h, const int64_t *limits, int64_t bound) {
   zb_improver improver;
   ZB_TRY(zb_improver_init(&h->w, &improver));
   uint64_t seed = 1;
+  zb_allowance unlimited = {.end = INT64_MAX};
   const zb_improve_params params = {
-      .limit = limits, .moves = moves, .evaluations = INT64_MAX, .target_ps = bound, .history = 10};
+      .limit = limits, .moves = moves, .allowance = &unlimited, .target_ps = bound, .history = 10};
   zb_improve(&improver, &params, &seed, h->best);
   zb_improver_deinit(&improver);
   return NULL;
 }
 
-zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, zb_order *out) {
+zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {
+  (void)less_than_ps;
   *out = (zb_order){0};
   zb_problem limited = *problem;
   limited.rank_limit_bytes = limits;
@@ -143,7 +145,7 @@ static zb_status emit_percent(const zb_problem *problem, int64_t percent, zb_ord
   if (!limits) return ZB_OUT_OF_MEMORY();
   zb_order found = {0};
   zb_status status = zb_level_limits(problem, percent, limits);
-  if (!status) status = zb_heuristic(problem, limits, &found);
+  if (!status) status = zb_heuristic(problem, limits, INT64_MAX, &found);
   if (!status) {
     zb_order_deinit(out);
     *out = found;

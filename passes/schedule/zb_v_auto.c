@@ -319,7 +319,8 @@ static bool run_all(greedy *g) {
   return best.step_ps < INT64_MAX;
 }
 
-zb_status zb_v_heuristic(const zb_problem *problem, const int64_t *limits, zb_order *out) {
+zb_status zb_v_heuristic(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {
+  (void)less_than_ps;
   *out = (zb_order){0};
   greedy g;
   zb_status status = greedy_init(problem, limits, &g);
@@ -340,7 +341,7 @@ static zb_status emit(const zb_problem *problem, const int64_t *options, zb_orde
   if (!limits) return ZB_OUT_OF_MEMORY();
   zb_order found = {0};
   zb_status status = zb_level_limits(problem, 0, limits);
-  if (!status) status = zb_v_heuristic(problem, limits, &found);
+  if (!status) status = zb_v_heuristic(problem, limits, INT64_MAX, &found);
   if (!status) {
     zb_order_deinit(out);
     *out = found;

@@ -411,7 +411,7 @@ zb_status zb_costs_parse(const char *text, size_t bytes, const char *name, zb_co
   json_error_t error;
   json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
   if (!root)
-    return zb_status_hint(ZB_ERROR(INVALID, "%s:%d:%d: %s", name, error.line, error.column, error.text),
+    return zb_status_hint(ZB_ERROR(INVALID, "%s:%d:%d: %s", name, error.line > 0 ? error.line : 1, error.column > 0 ? error.column : 1, error.text),
                           "a file of costs is JSON that zb-run --profile wrote; measure again if it was cut");
   zb_costs *costs = zb_alloc(sizeof *costs);
   zb_status status = costs ? read_all(root, name, costs) : ZB_OUT_OF_MEMORY();

@@ -128,6 +128,11 @@ const char *zb_nearest(const char *word, const char *const *candidates, int coun
   return nearest;
 }
 
+bool zb_ends_with(const char *text, const char *ending) {
+  size_t length = strlen(text), wanted = strlen(ending);
+  return length >= wanted && strcmp(text + length - wanted, ending) == 0;
+}
+
 bool zb_glob(const char *pattern, const char *text) {
   const char *star = NULL, *star_text = NULL;
   while (*text) {

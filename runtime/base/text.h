@@ -37,6 +37,8 @@ int64_t zb_map_count(const zb_map *map);
 const char *zb_nearest(const char *word, const char *const *candidates, int count);
 /* USAGE: there is no WHAT of that NAME; the hint is the nearest of the names, or all. */
 zb_status zb_unknown_name(const char *what, const char *name, const char *const *names, int count) ZB_MUST_USE;
+/* Whether a text ends so. */
+bool zb_ends_with(const char *text, const char *ending);
 /* Glob match with * and ?. */
 bool zb_glob(const char *pattern, const char *text);
 /* CRC32C (Castagnoli) of bytes, continuing from seed (0 at the start). */

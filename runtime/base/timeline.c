@@ -251,8 +251,9 @@ static zb_status measure(picture *p) {
 
 /* ---- Parts of the drawing ---- */
 
-/* 0: the colour, 1: white. */
+/* 0: the colour, 1: white. Shades that no chunk has may lie beyond. */
 static void add_colour(zb_text *out, const style *s, double white) {
+  white = white < 1 ? white : 1;
   zb_text_add(out, "#%02x%02x%02x", (unsigned)lround(s->red + (255 - s->red) * white),
               (unsigned)lround(s->green + (255 - s->green) * white),
               (unsigned)lround(s->blue + (255 - s->blue) * white));

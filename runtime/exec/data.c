@@ -45,17 +45,12 @@ static const format formats[] = {
 
 static const char hint_sources[] = "write text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)";
 
-static bool ends_with(const char *text, const char *suffix) {
-  size_t length = strlen(text), tail = strlen(suffix);
-  return length >= tail && strcmp(text + length - tail, suffix) == 0;
-}
-
 /* Splits a source into format and path (zb_free). */
 static zb_status parse_source(const char *source, const format **out_format, char **out_path) {
   for (size_t i = 0; i < sizeof formats / sizeof formats[0]; ++i) {
     const format *f = &formats[i];
     size_t prefix = strlen(f->prefix), suffix = strlen(f->suffix);
-    if (strncmp(source, f->prefix, prefix) != 0 || !ends_with(source + prefix, f->suffix)) continue;
+    if (strncmp(source, f->prefix, prefix) != 0 || !zb_ends_with(source + prefix, f->suffix)) continue;
     size_t length = strlen(source) - prefix - suffix;
     if (length == 0) break;
     char *path = zb_strdup(source + prefix);

@@ -8,11 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text), end_length = strlen(end);
-  return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 static int chunk_of(const zb_plan *plan, int stage) {
   int chunk = 0;
   for (int s = 0; s < stage; ++s) chunk += plan->stage_rank[s] == plan->stage_rank[stage];
@@ -33,8 +28,8 @@ static bool event_of(const zb_plan *plan, const int *chunks, int rank, const zb_
 }
 
 zb_status zb_plan_timeline(const zb_plan *plan, const char *path) {
-  bool svg = ends_with(path, ".svg");
-  if (!svg && !ends_with(path, ".json"))
+  bool svg = zb_ends_with(path, ".svg");
+  if (!svg && !zb_ends_with(path, ".json"))
     return zb_status_hint(ZB_ERROR(USAGE, "cannot tell what picture '%s' is", path), "end it with .svg, or with .json for a Chrome trace");
   zb_plan_simulation simulation;
   ZB_TRY(zb_plan_simulate(plan, &simulation));

@@ -5,7 +5,7 @@
  *
  * BUDGET: evaluations for each memory limit tried [0: the default of the search; a row that is worse than the best known is then
  * searched again with HARD_BUDGET and some seeds, as a user would, and says which]. WORDs choose the rows that have all
- * of them: 1.5B p8 m24 v 1.25p stage; growth alone gives the second table. One line a search: bubble by its metric, the
+ * of them: 1.5B p8 m24 v 1.25p stage; growth alone gives the tables of time. One line a search: bubble by its metric, the
  * other metric of the same order, the lower bound, the best known at that memory (test/bench/schedule.json has the
  * source), and a mark where ours is worse. Built by hand (target zb-bench-schedule); never a test.
  */
@@ -31,6 +31,7 @@ static const struct {
   const char *text, *name;
   int chunks;
 } placements[] = {{"plain", "plain", 1}, {"v", "v", 2}, {"looped 2", "looped", 2}, {"looped 4", "looped", 4}};
+enum { PLACEMENTS = sizeof placements / sizeof *placements };
 
 static double seconds(void) {
   return (double)clock() / CLOCKS_PER_SEC;
@@ -89,6 +90,10 @@ static double best_known(const json_t *known, double memory, zb_metric metric, c
 typedef struct totals {
   int rows, worse, again, proven;
   double seconds;
+  struct {
+    int rows;
+    double seconds;
+  } limits[PLACEMENTS][2]; /* at 1p and 2p, by metric */
 } totals;
 
 enum { HARD_BUDGET = 2000000, HARD_SEEDS = 2 };
@@ -167,7 +172,7 @@ static zb_status run_setting(const json_t *json, const zb_search_params *params,
                           json_number_value(json_object_get(json, "comm"))};
   const int ranks = (int)json_integer_value(json_object_get(json, "ranks"));
   const int micro_batches = (int)json_integer_value(json_object_get(json, "micro_batches"));
-  for (size_t i = 0; i < sizeof placements / sizeof *placements; ++i) {
+  for (size_t i = 0; i < PLACEMENTS; ++i) {
     const json_t *known = json_object_get(json_object_get(json, "known"), placements[i].text);
     char label[64];
     snprintf(label, sizeof label, "%s p%d m%d %s", json_string_value(json_object_get(json, "model")), ranks,
@@ -179,7 +184,12 @@ static zb_status run_setting(const json_t *json, const zb_search_params *params,
         x.problem.metric = metric ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
         char text[96];
         snprintf(text, sizeof text, "%s %gp %s", label, memories[k], metric ? "stage" : "barrier");
-        if (is_wanted(text, words)) ZB_TRY(run(&x, params, known, memories[k], label, t));
+        if (!is_wanted(text, words)) continue;
+        const double before = t->seconds;
+        ZB_TRY(run(&x, params, known, memories[k], label, t));
+        if (k > 0 && k < sizeof memories / sizeof *memories - 1) continue;
+        ++t->limits[i][metric].rows;
+        t->limits[i][metric].seconds += t->seconds - before;
       }
   }
   return NULL;
@@ -212,6 +222,41 @@ static zb_status run_growth(const zb_search_params *params) {
   return NULL;
 }
 
+/* How long the whole of a search takes at the largest size, of every placement and with those that none is named for. */
+static zb_status run_large(const zb_search_params *params) {
+  static const double times[] = {10, 11, 7, 0.4}, memories[] = {0, 1, 1.25, 1.5, 2};
+  static setting x;
+  static int stage_rank[STAGES_MAX];
+  printf("\n%-26s %6s %-7s %12s %10s\n", "p 64, m 512", "memory", "metric", "search ms", "bubble %");
+  for (size_t i = 0; i <= PLACEMENTS; ++i)
+    for (size_t k = 0; k < sizeof memories / sizeof *memories; ++k)
+      for (int metric = 0; metric < 2; ++metric) {
+        const bool open = i == PLACEMENTS; /* what zb-sched does without --placement and --chunks */
+        ZB_TRY(make(&x, open ? "looped" : placements[i].name, 64, open ? 2 : placements[i].chunks, 512, times, 0.43, memories[k]));
+        x.problem.metric = metric ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+        zb_search_report report;
+        zb_order order;
+        const double start = seconds();
+        ZB_TRY(open ? zb_search_placement(&x.problem, params, stage_rank, &order, &report)
+                    : zb_search(&x.problem, params, &order, &report));
+        zb_order_deinit(&order);
+        char memory[16] = "none";
+        if (memories[k] > 0) snprintf(memory, sizeof memory, "%.2fp", memories[k]);
+        printf("%-26s %6s %-7s %12.1f %10.2f\n", open ? "2 chunks, any placement" : placements[i].text, memory,
+               metric ? "stage" : "barrier", (seconds() - start) * 1e3, bubble(&x, report.best_ps));
+        fflush(stdout);
+      }
+  return NULL;
+}
+
+static void print_limits(const totals *t) {
+  for (size_t i = 0; i < PLACEMENTS; ++i)
+    for (int metric = 0; metric < 2; ++metric)
+      if (t->limits[i][metric].rows > 2)
+        printf("%s, %s metric: %d searches at 1p and 2p in %.2f s\n", placements[i].text, metric ? "stage" : "barrier",
+               t->limits[i][metric].rows, t->limits[i][metric].seconds);
+}
+
 int main(int argc, char **argv) {
   zb_search_params params = {0};
   if (argc > 1) {
@@ -237,7 +282,9 @@ int main(int argc, char **argv) {
   }
   printf("%d rows in %.1f s: %d proven best, %d searched again with a larger budget, %d worse than the best known\n", t.rows, t.seconds, t.proven,
          t.again, t.worse);
+  print_limits(&t);
   if (!status && is_wanted("growth", words)) status = run_growth(&params);
+  if (!status && is_wanted("growth", words)) status = run_large(&params);
   json_decref(root);
   return status ? fail(status) : 0;
 }
