@@ -12,5 +12,9 @@
 // RUN: not zb-sched --problem %S/Inputs/profile.json --schedule zb-h1 2>&1 | FileCheck %s --check-prefix=PROBLEM
 // PROBLEM: profile.json: expected a problem, got measured costs
 // PROBLEM: hint: pass it with --costs
+// RUN: not zb-sched --costs no-such-file --schedule zb-h1 --ranks 4 2>&1 | FileCheck %s --check-prefix=NOFILE
+// RUN: printf "" > %t.empty
+// RUN: not zb-sched --costs %t.empty --schedule zb-h1 2>&1 | FileCheck %s --check-prefix=EMPTY
+// EMPTY: .empty:1:1: 
 // RUN: not zb-sched --costs no-such-file --schedule zb-h1 2>&1 | FileCheck %s --check-prefix=NOFILE
 // NOFILE: no-such-file

@@ -19,6 +19,11 @@
 // CHUNKS: "chunks": 2, "placement": "v"
 
 // RUN: zb-sched --ranks 2 --micro-batches 2 --schedule zb-h1 --timeline %t.svg --trace %t.json
+// Colours have six digits, whatever the chunks.
+// RUN: zb-sched --ranks 2 --micro-batches 4 --schedule zb-v --timeline %t.v.svg
+// RUN: FileCheck %s --check-prefix=COLOUR < %t.v.svg
+// COLOUR: fill:#3468d6
+// COLOUR-NOT: #{{[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]}}
 // RUN: FileCheck %s --check-prefix=SVG < %t.svg
 // RUN: FileCheck %s --check-prefix=TRACE < %t.json
 // SVG: zb-h1, 2 ranks, 2 micro-batches (simulated)

@@ -37,7 +37,8 @@ zb_status sched_parse_costs(const char *text, sched_costs *out) {
            (strlen(cost_keys[key].name) != length || strncmp(cost_keys[key].name, text, length) != 0))
       ++key;
     if (key == COST_KEY_COUNT || text[length] != '=')
-      return zb_status_hint(ZB_ERROR(USAGE, "--costs: expected name=number, got '%.*s'", (int)strcspn(text, ","), text),
+      return zb_status_hint(text[length] == '=' ? ZB_ERROR(USAGE, "--costs: unknown name '%.*s'", (int)length, text)
+                                                : ZB_ERROR(USAGE, "--costs: expected name=number, got '%.*s'", (int)length, text),
                             "names are f, b, w, comm, opt, mem, mem_w and base");
     char *end;
     const double value = strtod(text + length + 1, &end);
