@@ -66,7 +66,7 @@
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs f=inf 2>&1 | FileCheck %s --check-prefix=INFINITE
 // INFINITE: --costs: f: expected a number of 0 to 1e9, got 'inf'
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs g=1 2>&1 | FileCheck %s --check-prefix=KEY
-// KEY: --costs: expected name=number, got 'g=1'
+// KEY: --costs: unknown name 'g'
 // KEY: hint: names are f, b, w, comm, opt, mem, mem_w and base
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --memory-limit 2X 2>&1 | FileCheck %s --check-prefix=BYTES
 // BYTES: --memory-limit: expected bytes like 800, 64M or 1.5G, or 1.25p, got '2X'
