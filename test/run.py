@@ -44,9 +44,11 @@ SCRIPTS = [
     ("e2e-pytorch_schedules", ["python3", "test/e2e/pytorch_schedules.py", "--tool", "{build}/test/order_files"]),
     ("e2e-mpi_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi", "--only", "bits"]),
     ("e2e-mpi", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi", "--only", "saves", "errors", "network"]),
+    ("e2e-mpi_starts", ["python3", "test/e2e/processes_starts.py", "--bin", "{build}/bin", "--over", "mpi"]),
     ("e2e-mpi_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "mpi"]),
     ("e2e-tcp_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "tcp", "--only", "bits"]),
     ("e2e-tcp", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "tcp", "--only", "saves", "errors", "network"]),
+    ("e2e-tcp_starts", ["python3", "test/e2e/processes_starts.py", "--bin", "{build}/bin", "--over", "tcp"]),
     ("e2e-tcp_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp"]),
     ("e2e-bitwise", ["python3", "test/e2e/bitwise.py", "--bin", "{build}/bin", "--jobs", "1"]),
 ]

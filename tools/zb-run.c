@@ -14,35 +14,57 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ROW(option, field, kind, argument, lowest, highest, help). */
+/* Whether an option must be the same in all processes of a run. Every row of OPTIONS says so. SESSION: it is a parameter of the session, which compares
+ * it, or what it leads to. SAME: compared here. GIVEN: it must be given in all or in none; what a path leads to the session compares, and files of
+ * reports are written by process 0 alone. OWN: it may differ, because. (--quiet is SAME: --grad-norms gathers from all processes for each line.) */
+typedef enum across { ACROSS_SESSION, ACROSS_SAME, ACROSS_GIVEN, ACROSS_OWN } across;
+typedef struct across_rule {
+  across kind;
+  const char *why;
+} across_rule;
+#define SESSION {ACROSS_SESSION, NULL}
+#define SAME {ACROSS_SAME, NULL}
+#define GIVEN {ACROSS_GIVEN, NULL}
+#define OWN(why) {ACROSS_OWN, why}
+
+/* ROW(option, field, kind, across, argument, lowest, highest, help). */
 #define OPTIONS(ROW)                                                                                                   \
-  ROW("--data", data, TEXT, "SOURCE", 0, 0, "text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)")   \
-  ROW("--steps", steps, NUMBER, "N", 1, INT64_MAX / 2, "how many steps to make (after --resume: how many more)")       \
-  ROW("--device", device, TEXT, "NAME", 0, 0, "what runs the ranks, see below (default: cpu)")                         \
-  ROW("--launch", launch, TEXT, "NAME", 0, 0, "how the ranks run, see below (default: as the launcher needs it, else threads)") \
-  ROW("--threads", threads, NUMBER, "N", 1, 1024, "threads per rank (default: 1); the results do not depend on it")    \
-  ROW("--save", save, TEXT, "FOLDER", 0, 0,                                                                            \
+  ROW("--data", data, TEXT, GIVEN, "SOURCE", 0, 0,                                                                     \
+      "text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)")                                         \
+  ROW("--steps", steps, NUMBER, SAME, "N", 1, INT64_MAX / 2, "how many steps to make (after --resume: how many more)") \
+  ROW("--device", device, TEXT, SESSION, "NAME", 0, 0, "what runs the ranks, see below (default: cpu)")                \
+  ROW("--launch", launch, TEXT, SESSION, "NAME", 0, 0,                                                                 \
+      "how the ranks run, see below (default: as the launcher needs it, else threads)")                                \
+  ROW("--threads", threads, NUMBER, OWN("results do not depend on it"), "N", 1, 1024,                                  \
+      "threads per rank (default: 1); the results do not depend on it")                                                \
+  ROW("--save", save, TEXT, SESSION, "FOLDER", 0, 0,                                                                   \
       "save weights and optimizer at the end (safetensors, replaced atomically)")                                      \
-  ROW("--save-every", save_every, NUMBER, "N", 1, INT64_MAX / 2, "and after every N steps")                            \
-  ROW("--resume", resume, TEXT, "FOLDER", 0, 0, "go on from a saved FOLDER, bitwise as if never stopped")              \
-  ROW("--timeline", timeline, TEXT, "FILE.svg", 0, 0, "draw the last step")                                            \
-  ROW("--trace", trace, TEXT, "FILE.json", 0, 0, "the last step for chrome://tracing or Perfetto")                     \
-  ROW("--grad-norms", grad_norms, FLAG, "", 0, 0, "the norm of every parameter's gradient, each step")                 \
-  ROW("--profile", profile, TEXT, "FILE.json", 0, 0, "measure what this plan costs here, for zbc and zb-sched --costs")  \
-  ROW("--calibrate", calibrate, TEXT, "FILE.json", 0, 0, "without DIR: measure this machine alone, for zbc --costs")       \
-  ROW("--profile-ops", profile_ops, FLAG, "", 0, 0, "where the time went, at the end")                                 \
-  ROW("--memory", memory, FLAG, "", 0, 0, "the arena of every rank and its most used bytes, at the end")                \
-  ROW("--seed", seed, NUMBER, "N", 0, INT64_MAX, "sim: delay messages at random (0: not)")                             \
-  ROW("--no-kernels", no_kernels, FLAG, "", 0, 0, "sim: run the plan without computing")                               \
-  ROW("--reference", reference, FLAG, "", 0, 0, "cpu, sim: the slow scalar kernels that define every op")              \
-  ROW("--tf32", tf32, FLAG, "", 0, 0, "cuda: f32 products in TF32, faster, with 10 bits of fraction (default: full f32)")     \
-  ROW("--timeout", timeout, NUMBER, "SECONDS", 1, 1000000, "give up when a message takes longer (default: 60)")        \
-  ROW("--list-devices", list_devices, FLAG, "", 0, 0, "what of devices and launchers this machine has, and what is missing") \
-  ROW("--print-plan", print_plan, FLAG, "", 0, 0, "print the plan as text and exit")                                   \
-  ROW("--json", json, FLAG, "", 0, 0, "one JSON object a line on standard output, and nothing else there")             \
-  ROW("--quiet", quiet, FLAG, "", 0, 0, "print the last step only")                                                    \
-  ROW("--help", help, FLAG, "", 0, 0, "print this and exit")                                                           \
-  ROW("--version", version, FLAG, "", 0, 0, "print the version and exit")
+  ROW("--save-every", save_every, NUMBER, SAME, "N", 1, INT64_MAX / 2, "and after every N steps")                      \
+  ROW("--resume", resume, TEXT, GIVEN, "FOLDER", 0, 0, "go on from a saved FOLDER, bitwise as if never stopped")       \
+  ROW("--timeline", timeline, TEXT, GIVEN, "FILE.svg", 0, 0, "draw the last step")                                     \
+  ROW("--trace", trace, TEXT, GIVEN, "FILE.json", 0, 0, "the last step for chrome://tracing or Perfetto")              \
+  ROW("--grad-norms", grad_norms, FLAG, SAME, "", 0, 0, "the norm of every parameter's gradient, each step")           \
+  ROW("--profile", profile, TEXT, SESSION, "FILE.json", 0, 0,                                                          \
+      "measure what this plan costs here, for zbc and zb-sched --costs")                                               \
+  ROW("--calibrate", calibrate, TEXT, OWN("measures one machine, without other processes"), "FILE.json", 0, 0,         \
+      "without DIR: measure this machine alone, for zbc --costs")                                                      \
+  ROW("--profile-ops", profile_ops, FLAG, SESSION, "", 0, 0, "where the time went, at the end")                        \
+  ROW("--memory", memory, FLAG, SAME, "", 0, 0, "the arena of every rank and its most used bytes, at the end")         \
+  ROW("--seed", seed, NUMBER, SESSION, "N", 0, INT64_MAX, "sim: delay messages at random (0: not)")                    \
+  ROW("--no-kernels", no_kernels, FLAG, SESSION, "", 0, 0, "sim: run the plan without computing")                      \
+  ROW("--reference", reference, FLAG, SESSION, "", 0, 0, "cpu, sim: the slow scalar kernels that define every op")     \
+  ROW("--tf32", tf32, FLAG, SESSION, "", 0, 0,                                                                         \
+      "cuda: f32 products in TF32, faster, with 10 bits of fraction (default: full f32)")                              \
+  ROW("--timeout", timeout, NUMBER, SESSION, "SECONDS", 1, 1000000,                                                    \
+      "give up when a message takes longer (default: 60)")                                                             \
+  ROW("--list-devices", list_devices, FLAG, OWN("trains nothing"), "", 0, 0,                                           \
+      "what of devices and launchers this machine has, and what is missing")                                           \
+  ROW("--print-plan", print_plan, FLAG, OWN("trains nothing"), "", 0, 0, "print the plan as text and exit")            \
+  ROW("--json", json, FLAG, OWN("process 0 alone prints"), "", 0, 0,                                                   \
+      "one JSON object a line on standard output, and nothing else there")                                             \
+  ROW("--quiet", quiet, FLAG, SAME, "", 0, 0, "print the last step only")                                              \
+  ROW("--help", help, FLAG, OWN("trains nothing"), "", 0, 0, "print this and exit")                                    \
+  ROW("--version", version, FLAG, OWN("trains nothing"), "", 0, 0, "print the version and exit")
 
 typedef const char *field_TEXT;
 typedef int64_t field_NUMBER;
@@ -51,7 +73,7 @@ typedef enum kind { TEXT, NUMBER, FLAG } kind;
 
 typedef struct arguments {
   const char *directory;
-#define ROW(option, field, kind, argument, lowest, highest, help) field_##kind field;
+#define ROW(option, field, kind, across, argument, lowest, highest, help) field_##kind field;
   OPTIONS(ROW)
 #undef ROW
 } arguments;
@@ -59,13 +81,14 @@ typedef struct arguments {
 typedef struct option_row {
   const char *option, *argument, *help;
   kind kind;
+  across_rule across;
   size_t offset;
   int64_t lowest, highest;
 } option_row;
 
 static const option_row rows[] = {
-#define ROW(option, field, kind, argument, lowest, highest, help)                                                      \
-  {option, argument, help, kind, offsetof(arguments, field), lowest, highest},
+#define ROW(option, field, kind, across, argument, lowest, highest, help)                                                      \
+  {option, argument, help, kind, across, offsetof(arguments, field), lowest, highest},
     OPTIONS(ROW)
 #undef ROW
 };
@@ -73,7 +96,7 @@ enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 /* For the nearest option of a wrong one. */
 static const char option_names[] =
-#define ROW(option, field, kind, argument, lowest, highest, help) option " "
+#define ROW(option, field, kind, across, argument, lowest, highest, help) option " "
     OPTIONS(ROW)
 #undef ROW
     ;
@@ -82,7 +105,28 @@ static const char option_names[] =
 static volatile sig_atomic_t signals_seen;
 static zb_session *volatile running_session;
 
-static volatile sig_atomic_t many_processes;
+static volatile sig_atomic_t many_processes, has_met, has_trained;
+
+static void say(const char *text, size_t bytes) {
+  int kept = errno;
+  if (write(STDERR_FILENO, text, bytes) < 0) errno = kept;
+  errno = kept;
+}
+
+/* Before the first step. Who waits for processes that may never come ends at once, as if nothing were caught: 130 or 143 in a shell. So does who is
+ * alone. But processes that have met count on each other: they end together, after the first step. */
+static void on_early_signal(int number) {
+  static const char waiting[] = "zb-run: ended by a signal while it waited for other processes: nothing was trained\n";
+  static const char loading[] = "zb-run: ended by a signal before the first step: nothing was trained\n";
+  static const char together[] = "zb-run: ends with the other processes after the first step; a second signal ends it at once\n";
+  signal(number, SIG_DFL);
+  if (many_processes && has_met) {
+    say(together, sizeof together - 1);
+    return;
+  }
+  say(many_processes ? waiting : loading, many_processes ? sizeof waiting - 1 : sizeof loading - 1);
+  raise(number);
+}
 
 static void on_signal(int number) {
   static const char text[] = "zb-run: finishing this step; a second signal abandons it\n";
@@ -99,10 +143,12 @@ static void on_signal(int number) {
       memcpy(positions, told, sizeof told - 1);
       used = sizeof told - 1 + zb_session_positions(session, positions + sizeof told - 1, sizeof positions - sizeof told);
     }
-    if (write(STDERR_FILENO, used > 0 ? positions : text, used > 0 ? used : sizeof text - 1) < 0) kept = errno;
+    say(used > 0 ? positions : text, used > 0 ? used : sizeof text - 1);
   } else if (session) {
     zb_session_interrupt(session);
-  } else { /* nothing is trained yet, and other processes may never come: a second signal ends the program */
+  } else if (!has_trained) {
+    on_early_signal(number);
+  } else { /* all is done but the end */
     signal(number, SIG_DFL);
   }
   errno = kept;
@@ -132,6 +178,9 @@ static void print_help(void) {
   printf("\nways to launch ranks:\n");
   for (int i = 0; zb_runtime_launch_at(i, &name, &summary); ++i)
     printf("  %-22s %s\n", name, summary);
+  printf("\nof several processes each must be given the same options, but for\n");
+  for (int i = 0; i < ROW_COUNT; ++i)
+    if (rows[i].across.kind == ACROSS_OWN) printf("  %-22s %s\n", rows[i].option, rows[i].across.why);
   printf("\nexamples:\n"
          "  zb-run model --data text:corpus.txt --steps 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --threads 4 --save checkpoint --save-every 100\n"
@@ -439,12 +488,13 @@ static zb_status finish(zb_session *session, const arguments *args, int64_t firs
 }
 
 /* Before the first step: a run of hours must not end with a picture that cannot be written. */
-static zb_status check_outputs(void *context) {
+static zb_status check_outputs(void *context, int process) {
   const arguments *args = context;
+  has_met = 1;
+  if (process > 0) return NULL;
   if (args->timeline) ZB_TRY(zb_output_check("--timeline", args->timeline, ".svg"));
   if (args->trace) ZB_TRY(zb_output_check("--trace", args->trace, ".json"));
   if (args->profile) ZB_TRY(zb_output_check("--profile", args->profile, ".json"));
-  if (args->save) ZB_TRY(zb_session_save_check(args->save));
   return NULL;
 }
 
@@ -453,14 +503,56 @@ static const char *environment(void *context, const char *name) {
   return getenv(name);
 }
 
-static void print_error(zb_status status) {
+/* Takes and returns ownership. */
+static zb_status print_error(zb_status status, const zb_bootstrap *by) {
+  if (by->processes > 1 && zb_status_code(status) != ZB_INTERRUPTED) status = zb_status_note(status, "in process %d of %d", by->process, by->processes);
   fflush(stdout);
   fprintf(stderr, "zb-run: %s", zb_status_text(status));
+  return status;
+}
+
+enum { NUMBER_BYTES = 24 };
+
+/* What the session does not see of the options that must be the same. Numbers are written to `numbers`; all is lent. Returns how many there are. */
+static int list_settings(const arguments *args, zb_setting settings[ROW_COUNT], char numbers[ROW_COUNT][NUMBER_BYTES]) {
+  int count = 0;
+  for (int i = 0; i < ROW_COUNT; ++i) {
+    const void *field = (const char *)args + rows[i].offset;
+    const char *value = NULL;
+    if (rows[i].across.kind != ACROSS_SAME && rows[i].across.kind != ACROSS_GIVEN) continue;
+    if (rows[i].kind == TEXT) value = *(const char *const *)field;
+    if (rows[i].kind == FLAG) value = *(const bool *)field ? "on" : "off";
+    if (rows[i].kind == NUMBER && *(const int64_t *)field != 0) {
+      snprintf(numbers[i], NUMBER_BYTES, "%lld", (long long)*(const int64_t *)field);
+      value = numbers[i];
+    }
+    settings[count++] = (zb_setting){rows[i].option, value && rows[i].across.kind == ACROSS_GIVEN ? "given" : value};
+  }
+  return count;
+}
+
+/* A wrong command line in one process: the others would wait for it. */
+static void tell_others(const arguments *args, const zb_bootstrap *by, zb_status failure) {
+  zb_session_params params = {.launch = args->launch, .bootstrap = by};
+  if (by->processes > 1) zb_session_tell_failure(&params, failure);
+}
+
+static zb_status find_launcher(const arguments *args, zb_bootstrap *out) {
+  zb_status status = zb_bootstrap_find(environment, NULL, out);
+  if (status) *out = (zb_bootstrap){.processes = 1, .local_process = -1};
+  if (status && args->launch && strcmp(args->launch, "threads") == 0) { /* what is left over of another run */
+    zb_status_free(status);
+    status = NULL;
+  }
+  if (!status && out->warning[0] && !args->launch) fprintf(stderr, "zb-run: warning: %s\n", out->warning);
+  return status;
 }
 
 /* *out_printed: the error that comes back was printed, while other processes still ran. */
-static zb_status train(arguments *args, bool *out_printed) {
+static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_printed) {
   zb_session *session = NULL;
+  zb_setting settings[ROW_COUNT];
+  char numbers[ROW_COUNT][NUMBER_BYTES];
   zb_session_params params = {
       .directory = args->directory,
       .data = args->data,
@@ -476,30 +568,29 @@ static zb_status train(arguments *args, bool *out_printed) {
       .profile = args->profile_ops,
       .costs = args->profile != NULL,
       .timeout_ms = args->timeout * 1000,
+      .save = args->save,
+      .settings = settings,
+      .setting_count = list_settings(args, settings, numbers),
+      .bootstrap = bootstrap,
       .check = check_outputs,
       .check_context = args,
   };
-  zb_bootstrap bootstrap = {.processes = 1};
-  zb_status found = zb_bootstrap_find(environment, NULL, &bootstrap);
-  if (found && args->launch && strcmp(args->launch, "threads") == 0) { /* what is left over of another run */
-    zb_status_free(found);
-    found = NULL;
-    bootstrap = (zb_bootstrap){.processes = 1, .local_process = -1};
-  }
-  ZB_TRY(found);
-  params.bootstrap = &bootstrap;
+  ZB_TRY(find_launcher(args, bootstrap));
+  many_processes = bootstrap->processes > 1;
   catch_signals();
   ZB_TRY(zb_session_create(&params, &session));
   zb_session_info info = zb_session_describe(session);
   many_processes = info.processes > 1;
   if (info.process > 0 && !freopen("/dev/null", "w", stdout)) { /* process 0 prints */
+    zb_session_abort(session, "cannot open the null device");
     zb_session_destroy(session);
     return ZB_ERROR(IO, "cannot open the null device: %s", strerror(errno));
   }
   int64_t first = zb_session_steps(session), saved = -1;
   bool stopped = false;
   running_session = session;
-  print_header(session, args, bootstrap.launcher);
+  has_trained = 1;
+  print_header(session, args, bootstrap->launcher);
   zb_status status = make_steps(session, args, &stopped, &saved);
   if (!status) status = finish(session, args, first, stopped, &saved);
   running_session = NULL;
@@ -507,7 +598,7 @@ static zb_status train(arguments *args, bool *out_printed) {
   if (status && !common && saved >= 0)
     status = zb_status_note(status, "the last save is that of step %lld: --resume '%s' goes on from there", (long long)saved, args->save);
   *out_printed = status && !zb_status_told(status); /* now: the launcher may end this process when another one ends */
-  if (*out_printed && !(common && info.process > 0)) print_error(status);
+  if (*out_printed && !(common && info.process > 0)) status = print_error(status, bootstrap);
   if (status && !common) zb_session_abort(session, zb_status_message(status));
   zb_session_destroy(session);
   return status;
@@ -549,29 +640,35 @@ static void write_text(void *context, const char *text, size_t bytes) {
 int main(int argument_count, char **words) {
   signal(SIGXFSZ, SIG_IGN); /* a file that grows past a limit is a failed write, not the end of the program */
   arguments args = {0};
+  zb_bootstrap bootstrap = {.processes = 1, .local_process = -1};
   bool printed = false;
   zb_status status = parse(argument_count, words, &args);
-  if (!status && args.help) {
+  if (status) {
+    zb_status_free(find_launcher(&args, &bootstrap));
+    status = print_error(status, &bootstrap);
+    printed = true;
+    tell_others(&args, &bootstrap, status);
+  } else if (args.help) {
     print_help();
     status = flush_output();
-  } else if (!status && args.version) {
+  } else if (args.version) {
     printf("zb-run %s\n", ZB_VERSION);
     status = flush_output();
-  } else if (!status && args.list_devices) {
+  } else if (args.list_devices) {
     const char *before = NULL;
     zb_runtime_parts(args.json ? json_part : text_part, &before);
     status = flush_output();
-  } else if (!status && args.calibrate) {
+  } else if (args.calibrate) {
     status = zb_output_check("--calibrate", args.calibrate, ".json");
     if (!status) status = zb_calibrate(args.calibrate, (int)args.threads);
-  } else if (!status && args.print_plan) {
+  } else if (args.print_plan) {
     status = zb_plan_print_file(args.directory, write_text, stdout);
     if (!status) status = flush_output();
-  } else if (!status) {
-    status = train(&args, &printed);
+  } else {
+    status = train(&args, &bootstrap, &printed);
   }
   int exit_status = zb_status_exit(status);
-  if (status && !printed && !zb_status_told(status)) print_error(status);
+  if (status && !printed && !zb_status_told(status)) status = print_error(status, &bootstrap);
   /* The launcher ends all processes when one has failed: let the one that tells why go first. */
   if (zb_status_told(status)) nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
   zb_status_free(status);

@@ -15,7 +15,7 @@ typedef struct zb_session zb_session;
 
 /* Which launcher started this process, by the variables of its environment. */
 typedef struct zb_bootstrap {
-  const char *launcher;     /* "mpirun", "srun", "torchrun"; NULL: none */
+  const char *launcher;     /* "mpirun", "srun", "torchrun", "torchrun or by hand"; NULL: none */
   const char *launch;       /* how its processes meet (zb_session_params.launch) if nothing else is said: "mpi", "tcp" */
   int process, processes;   /* this one, and how many */
   int local_process;        /* on this machine; -1: not said */
@@ -23,12 +23,20 @@ typedef struct zb_bootstrap {
   char address[256];        /* a host; "": the variables do not say */
   int port, ports;
   uint64_t run;             /* a digest of what tells this run from others */
+  char warning[256];        /* one process, where more may be meant: "", or what was found and what would start them */
 } zb_bootstrap;
 /* Asks `variable` for variables of the environment (NULL: not set) and takes the first complete set of runtime/exec/launchers.def: mpirun's, srun's,
  * torchrun's. Without any, *out says one process. INVALID, naming what was found, when the only sets are incomplete or a value is no number. Texts but
- * the address are lent. */
+ * the address and the warning are lent. */
 ZB_API zb_status zb_bootstrap_find(const char *(*variable)(void *context, const char *name), void *context, zb_bootstrap *out) ZB_MUST_USE;
 
+/* What must be the same in all processes: "--steps", "100". */
+typedef struct zb_setting {
+  const char *name, *value; /* value NULL: not given */
+} zb_setting;
+
+/* Processes compare their parameters when they have met: device, launch, save, seed, no_kernels, reference, trace, profile, costs, timeout_ms, and what
+ * data, resume and the folder of the plan lead to (not how the paths are spelled). threads may differ: results do not depend on it. */
 typedef struct zb_session_params {
   const char *directory;  /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
   const char *data;       /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
@@ -36,6 +44,7 @@ typedef struct zb_session_params {
   const char *launch;     /* how the ranks of a real device run: "threads", "mpi", "tcp"; NULL: by bootstrap, else "threads" */
   const zb_bootstrap *bootstrap; /* what zb_bootstrap_find found, or NULL: one process */
   const char *resume;     /* folder of a checkpoint, or NULL */
+  const char *save;       /* NULL, or where zb_session_save will save: all processes try it before anything is loaded */
   int threads;            /* per rank; 0: 1 */
   uint64_t seed;          /* sim: delays of messages; 0: none */
   bool no_kernels;        /* sim: run the plan alone */
@@ -49,8 +58,11 @@ typedef struct zb_session_params {
    * call it at the same time. */
   zb_status (*input)(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes);
   void *input_context;
-  /* NULL, or: called in process 0 once the processes have met, before anything is loaded. What it says is wrong ends all of them. */
-  zb_status (*check)(void *context);
+  /* What else must be the same in all processes, of the embedder: `setting_count` of them, lent for the call. */
+  const zb_setting *settings;
+  int setting_count;
+  /* NULL, or: called in every process once they have met, before anything is loaded. What it says is wrong ends all of them. */
+  zb_status (*check)(void *context, int process);
   void *check_context;
 } zb_session_params;
 
@@ -67,8 +79,12 @@ typedef struct zb_step_result {
   bool stopping; /* a process of the run asked to end after this step: zb_session_stop */
 } zb_step_result;
 
-/* Loads, checks, verifies; starts the ranks. On failure *out is NULL. */
+/* Loads, checks, verifies; starts the ranks. On failure *out is NULL. USAGE where the processes do not agree on what must be the same, naming it, both
+ * values and two processes. */
 ZB_API zb_status zb_session_create(const zb_session_params *params, zb_session **out) ZB_MUST_USE;
+/* For a process that fails before it can make a session: tells the other processes of the run, which else would wait for it. Meets them as
+ * zb_session_create would by launch and bootstrap, over TCP within three seconds or not at all. One process: nothing. */
+ZB_API void zb_session_tell_failure(const zb_session_params *params, zb_status failure);
 ZB_API void zb_session_destroy(zb_session *session);
 /* One step. RUNTIME when the loss is not a finite number (weights are then those before the step's update is saved by nobody). */
 ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MUST_USE;

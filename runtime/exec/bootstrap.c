@@ -11,7 +11,7 @@
 enum { HOSTS_MAX = 4, RUN_MAX = 2 };
 
 typedef struct launcher_row {
-  const char *name, *launch, *needs, *rank, *size, *size2, *local, *store;
+  const char *name, *from, *launch, *needs, *rank, *size, *size2, *step, *local, *store;
   const char *hosts[HOSTS_MAX], *run[RUN_MAX];
   bool by_address, telling;
 } launcher_row;
@@ -22,6 +22,7 @@ static const launcher_row rows[] = {
 #undef ZB_LAUNCHER
 };
 static const char *const address_variable = "MASTER_ADDR", *const port_variable = "MASTER_PORT";
+static const char port_from[] = "torchrun, or your shell or script (export)";
 enum { ROW_COUNT = sizeof rows / sizeof rows[0], PORT_MAX = 65535, PROCESSES_MAX = 1 << 20 };
 /* Of a run that is given no port: below those that Linux gives away (32768 and more). SPREAD of them are tried. */
 enum { PORT_FIRST = 12000, PORT_COUNT = 16000, SPREAD = 16 };
@@ -37,14 +38,14 @@ static const char *value_of(const environment *from, const char *name) {
   return value && *value ? value : NULL;
 }
 
-/* A number of least..most. */
-static zb_status number_of(const launcher_row *row, const char *name, const char *value, int least, int most, int *out) {
+/* A number of least..most. from: what may have set it. */
+static zb_status number_of(const char *from, const char *name, const char *value, int least, int most, int *out) {
   char *end = NULL;
   errno = 0;
   long number = strtol(value, &end, 10);
   if (*end || errno || number < least || number > most)
     return zb_status_hint(ZB_ERROR(INVALID, "%s is '%s': expected a number of %d to %d", name, value, least, most),
-                          "it should come from %s; unset it, or say --launch threads to run all ranks in one process", row->name);
+                          "it may come from %s; set it right or unset it, or say --launch threads to run all ranks in one process", from);
   *out = (int)number;
   return NULL;
 }
@@ -100,7 +101,7 @@ static zb_status read_place(const environment *from, const launcher_row *row, zb
   out->ports = SPREAD;
   if (!is_known) out->address[0] = '\0';
   if (!port) return NULL;
-  ZB_TRY(number_of(row, port_variable, port, 1, PORT_MAX, &out->port));
+  ZB_TRY(number_of(port_from, port_variable, port, 1, PORT_MAX, &out->port));
   out->ports = 1;
   if (!store || strcmp(store, "True") != 0) return NULL;
   out->ports = SPREAD;
@@ -110,10 +111,10 @@ static zb_status read_place(const environment *from, const launcher_row *row, zb
 
 static zb_status read_row(const environment *from, const launcher_row *row, const char *size_name, zb_bootstrap *out) {
   *out = (zb_bootstrap){.launcher = row->name, .launch = row->launch, .local_process = -1};
-  ZB_TRY(number_of(row, size_name, value_of(from, size_name), 1, PROCESSES_MAX, &out->processes));
-  ZB_TRY(number_of(row, row->rank, value_of(from, row->rank), 0, out->processes - 1, &out->process));
+  ZB_TRY(number_of(row->from, size_name, value_of(from, size_name), 1, PROCESSES_MAX, &out->processes));
+  ZB_TRY(number_of(row->from, row->rank, value_of(from, row->rank), 0, out->processes - 1, &out->process));
   const char *local = value_of(from, row->local);
-  if (local) ZB_TRY(number_of(row, row->local, local, 0, PROCESSES_MAX, &out->local_process));
+  if (local) ZB_TRY(number_of(row->from, row->local, local, 0, PROCESSES_MAX, &out->local_process));
   return read_place(from, row, out);
 }
 
@@ -124,6 +125,25 @@ static void note(const environment *from, const char *name, zb_text *found, zb_t
     zb_text_add(found, "%s%s=%.40s", found->length ? ", " : "", name, value);
   else
     zb_text_add(missing, "%s%s", missing->length ? ", " : "", name);
+}
+
+/* The row does not count: a variable that it needs is not there, or this is the shell of a job, not a step of it. */
+static bool is_left_out(const environment *from, const launcher_row *row) {
+  if (row->needs && !value_of(from, row->needs)) return true;
+  return row->step && !value_of(from, row->step) && !value_of(from, row->size);
+}
+
+/* A process alone in a job that was asked for several tasks. */
+static void warn_of_tasks(const environment *from, zb_bootstrap *out) {
+  for (int i = 0; i < ROW_COUNT; ++i) {
+    const char *tasks = rows[i].step ? value_of(from, rows[i].size2) : NULL;
+    if (!tasks || strtol(tasks, NULL, 10) <= 1) continue;
+    snprintf(out->warning, sizeof out->warning,
+             "%s=%.20s, but %s did not start this process: it trains alone, with all ranks as threads ('%s zb-run ...' starts %.20s processes; "
+             "--launch threads says that one is meant)",
+             rows[i].size2, tasks, rows[i].name, rows[i].name, tasks);
+    return;
+  }
 }
 
 zb_status zb_bootstrap_find(const char *(*variable)(void *context, const char *name), void *context, zb_bootstrap *out) {
@@ -138,7 +158,7 @@ zb_status zb_bootstrap_find(const char *(*variable)(void *context, const char *n
     const launcher_row *row = &rows[i];
     const char *size = value_of(&from, row->size) || !row->size2 ? row->size : row->size2;
     bool has_rank = value_of(&from, row->rank), has_size = value_of(&from, size), has_place = true;
-    if (row->needs && !value_of(&from, row->needs)) continue;
+    if (is_left_out(&from, row)) continue;
     if (row->by_address && has_size && strcmp(value_of(&from, size), "1") != 0)
       has_place = value_of(&from, address_variable) && value_of(&from, port_variable);
     if (has_rank && has_size && has_place) {
@@ -152,9 +172,12 @@ zb_status zb_bootstrap_find(const char *(*variable)(void *context, const char *n
       note(&from, names[k], &found, &missing);
   }
   if (part)
-    status = zb_status_hint(ZB_ERROR(INVALID, "the variables of %s are not complete: found %s, but not %s", part->name,
+    status = zb_status_hint(ZB_ERROR(INVALID, "the variables of a start by %s are not complete: found %s, but not %s", part->name,
                                      found.failed ? "" : found.data, missing.failed ? "" : missing.data),
-                            "unset them, or say --launch threads to run all ranks in one process");
+                            "what was found may come from %s; set the others too or unset it, or say --launch threads to run all ranks in one process",
+                            part->from);
+  else
+    warn_of_tasks(&from, out);
 cleanup:
   zb_text_deinit(&found);
   zb_text_deinit(&missing);

@@ -1,4 +1,6 @@
 /* Checkpoints: see checkpoint.h. Tests: test/runtime/exec/checkpoint_test.c. */
+#define _GNU_SOURCE /* renameat2 */
+
 #include "runtime/exec/checkpoint.h"
 
 #include "runtime/base/text.h"
@@ -185,22 +187,64 @@ static zb_status check_leftover(const char *path) {
                         "move it away, or save to another folder");
 }
 
-/* Access rights do not tell all (a read-only file system, a name that is too long, root): a folder is made and removed. */
-static zb_status check_places(const places *at) {
-  ZB_TRY(check_leftover(at->temporary));
-  ZB_TRY(check_leftover(at->old));
-  if (is_folder(at->temporary)) return NULL;
-  ZB_TRY(make_temporary(at->temporary));
-  if (rmdir(at->temporary) == 0) return NULL;
-  return ZB_ERROR(IO, "cannot remove the folder '%s': %s", at->temporary, strerror(errno));
+/* Access rights do not tell all (a read-only file system, a name that is too long, root, a machine that does not see the folder): a folder is made,
+ * with a file of every process, and removed. */
+zb_status zb_checkpoint_try_begin(const char *folder) {
+  places at = {0};
+  zb_status status = NULL;
+  ZB_TRY_GOTO(make_places(folder, &at));
+  ZB_TRY_GOTO(check_leftover(at.temporary));
+  ZB_TRY_GOTO(check_leftover(at.old));
+  if (!is_folder(at.temporary)) status = make_temporary(at.temporary);
+cleanup:
+  free_places(&at);
+  return status;
+}
+
+/* What process 0 made must be there for all. */
+static zb_status check_seen(const char *temporary, int part) {
+  if (is_folder(temporary)) return NULL;
+  return zb_status_hint(ZB_ERROR(IO, "process %d does not see the folder '%s' that process 0 made", part, temporary),
+                        "save to a folder on a file system that all processes see");
+}
+
+zb_status zb_checkpoint_try_part(const char *folder, int part, int parts) {
+  places at = {0};
+  zb_status status = NULL;
+  char *path = NULL;
+  int file = -1;
+  ZB_TRY_GOTO(find_places(folder, &at));
+  ZB_TRY_GOTO(check_seen(at.temporary, part));
+  path = text_of("%s/" WEIGHTS_FILE ".try-%d-of-%d", at.temporary, part + 1, parts);
+  if (!path) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  bool written = file >= 0 && write(file, path, 1) == 1;
+  if (!written) status = ZB_ERROR(IO, "process %d cannot write to the folder '%s': %s", part, at.parent, strerror(errno));
+cleanup:
+  if (file >= 0) {
+    close(file);
+    unlink(path);
+  }
+  zb_free(path);
+  free_places(&at);
+  return status;
+}
+
+zb_status zb_checkpoint_try_end(const char *folder) {
+  places at = {0};
+  zb_status status = find_places(folder, &at);
+  if (!status) status = remove_folder(at.temporary);
+  free_places(&at);
+  return status;
 }
 
 zb_status zb_checkpoint_check_folder(const char *folder) {
-  places at = {0};
-  zb_status status = make_places(folder, &at);
-  if (!status) status = check_places(&at);
-  free_places(&at);
-  return status;
+  ZB_TRY(zb_checkpoint_try_begin(folder));
+  zb_status status = zb_checkpoint_try_part(folder, 0, 1), removed = zb_checkpoint_try_end(folder);
+  return zb_status_first((zb_status[]){status, removed}, 2);
 }
 
 /* ---- Writing ---- */
@@ -238,20 +282,28 @@ static zb_status move(const char *from, const char *to) {
   return ZB_ERROR(IO, "cannot move '%s' to '%s': %s", from, to, strerror(errno));
 }
 
-/* Puts the new folder in the place of the old one. */
-static zb_status swap(const char *temporary, const char *path, const char *old, const char *parent) {
+/* By two moves, between which nothing is at `path`. */
+static zb_status move_twice(const char *temporary, const char *path, const char *old) {
   if (is_folder(path)) {
     ZB_TRY(remove_folder(old)); /* of a save that was stopped after its last move: `path` is whole */
     ZB_TRY(move(path, old));
   }
   zb_status status = move(temporary, path);
-  if (status) {
-    if (!is_folder(path) && rename(old, path) != 0)
-      status = zb_status_note(status, "the last checkpoint is in '%s'", old);
-    return status;
-  }
-  ZB_TRY(sync_folder(parent));
-  return remove_folder(old);
+  if (status && !is_folder(path) && rename(old, path) != 0) status = zb_status_note(status, "the last checkpoint is in '%s'", old);
+  return status;
+}
+
+/* Both folders take the other's place in one step. False where the file system or the kernel cannot do that (NFS, some FUSE), or there is no folder. */
+static bool exchange(const char *temporary, const char *path) {
+  return is_folder(path) && renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE) == 0;
+}
+
+/* Puts the new folder in the place of the old one, which is then removed from where it went. */
+static zb_status swap(const places *at, bool by_exchange) {
+  if (!by_exchange || !exchange(at->temporary, at->path)) ZB_TRY(move_twice(at->temporary, at->path, at->old));
+  ZB_TRY(sync_folder(at->parent));
+  ZB_TRY(remove_folder(at->temporary));
+  return remove_folder(at->old);
 }
 
 /* The names of the files of a part; of a save in one part the fixed ones. */
@@ -277,11 +329,7 @@ zb_status zb_checkpoint_write_part(const char *folder, const zb_plan *plan, cons
   char weights[NAME_BYTES], optimizer[NAME_BYTES];
   part_names(part, parts, weights, optimizer);
   ZB_TRY_GOTO(find_places(folder, &at));
-  if (!is_folder(at.temporary)) {
-    status = zb_status_hint(ZB_ERROR(IO, "process %d does not see the folder '%s' that process 0 made", part, at.temporary),
-                            "save to a folder on a file system that all processes see");
-    goto cleanup;
-  }
+  ZB_TRY_GOTO(check_seen(at.temporary, part));
   ZB_TRY_GOTO(set_metadata(checkpoint->weights, plan, checkpoint));
   ZB_TRY_GOTO(set_metadata(checkpoint->optimizer, plan, checkpoint));
   ZB_TRY_GOTO(write_store(checkpoint->weights, at.temporary, weights));
@@ -317,11 +365,15 @@ cleanup:
 }
 
 zb_status zb_checkpoint_commit(const char *folder, int parts) {
+  return zb_checkpoint_commit_by(folder, parts, true);
+}
+
+zb_status zb_checkpoint_commit_by(const char *folder, int parts, bool by_exchange) {
   places at = {0};
   zb_status status = find_places(folder, &at);
   if (!status && parts > 1) status = write_indexes(at.temporary, parts);
   if (!status) status = sync_folder(at.temporary);
-  if (!status) status = swap(at.temporary, at.path, at.old, at.parent);
+  if (!status) status = swap(&at, by_exchange);
   free_places(&at);
   return status;
 }

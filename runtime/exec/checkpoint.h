@@ -1,9 +1,9 @@
 /* Checkpoints: FOLDER/weights.safetensors and FOLDER/optimizer.safetensors, one consistent pair at any moment; of a run of several processes
  * each as one file a process with an index (model.safetensors.index.json, optimizer.safetensors.index.json) as Hugging Face's loaders read them.
  *
- * A save writes all files into FOLDER.tmp, syncs, moves an older FOLDER to FOLDER.old, moves FOLDER.tmp to FOLDER and
- * removes FOLDER.old. Whatever stops it leaves a whole pair in FOLDER or, between the two moves, in FOLDER.old, where
- * opening looks too.
+ * A save writes all files into FOLDER.tmp, syncs, lets FOLDER.tmp and an older FOLDER take each other's place in one step (renameat2 with
+ * RENAME_EXCHANGE), and removes what is FOLDER.tmp then: whatever stops it, FOLDER is a whole pair. Where the file system cannot do that (NFS),
+ * FOLDER moves to FOLDER.old and FOLDER.tmp to FOLDER; between these two moves the pair is in FOLDER.old, where opening looks too.
  */
 #ifndef ZB_EXEC_CHECKPOINT_H
 #define ZB_EXEC_CHECKPOINT_H
@@ -29,9 +29,15 @@ zb_status zb_checkpoint_write(const char *folder, const zb_plan *plan, const zb_
 zb_status zb_checkpoint_begin(const char *folder) ZB_MUST_USE;
 zb_status zb_checkpoint_write_part(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint, int part, int parts) ZB_MUST_USE;
 zb_status zb_checkpoint_commit(const char *folder, int parts) ZB_MUST_USE;
+/* by_exchange: try it in one step first, as zb_checkpoint_commit does. For tests. */
+zb_status zb_checkpoint_commit_by(const char *folder, int parts, bool by_exchange) ZB_MUST_USE;
 zb_status zb_checkpoint_abandon(const char *folder, zb_status status) ZB_MUST_USE;
 /* Whether a save to this folder could work: USAGE if it is no folder or holds other files (it will be replaced as a
  * whole), IO if no folder can be made beside it or it cannot be moved. Makes missing parents. */
 zb_status zb_checkpoint_check_folder(const char *folder) ZB_MUST_USE;
+/* The same by several processes: process 0 begins, then each tries its part, then process 0 ends it, also after a failure of a part. */
+zb_status zb_checkpoint_try_begin(const char *folder) ZB_MUST_USE;
+zb_status zb_checkpoint_try_part(const char *folder, int part, int parts) ZB_MUST_USE;
+zb_status zb_checkpoint_try_end(const char *folder) ZB_MUST_USE;
 
 #endif

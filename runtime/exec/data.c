@@ -2,9 +2,12 @@
 #include "runtime/exec/data.h"
 
 #include "runtime/base/text.h"
+#include "runtime/exec/agreement.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -246,6 +249,14 @@ zb_status zb_data_blame(const zb_data *data, int64_t step, int micro_batch, cons
   for (int i = first; i >= 0 && i <= last; ++i)
     if (blame_micro_batch(data, step, i, fault, &status)) break;
   return status;
+}
+
+void zb_data_describe(const zb_data *data, char *text, size_t size) {
+  if (!data || !data->params.source)
+    snprintf(text, size, data ? "given by a function" : "not read");
+  else
+    snprintf(text, size, "%" PRIu64 " bytes, %d a token, digest %016" PRIx64, data->byte_count, data->format->token_bytes,
+             zb_sample_bytes(data->bytes, data->byte_count));
 }
 
 int64_t zb_data_position(const zb_data *data, int64_t steps) {

@@ -30,6 +30,8 @@ zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_b
  * it. data may be NULL. Takes and returns ownership. O(tokens looked at). */
 enum { ZB_DATA_ANY = -2 };
 zb_status zb_data_blame(const zb_data *data, int64_t step, int micro_batch, const zb_kernel_fault *fault, zb_status status) ZB_MUST_USE;
+/* What tells this data from others, for people: "3192 bytes, 2 a token, digest 6bf1...". */
+void zb_data_describe(const zb_data *data, char *text, size_t size);
 /* Rows taken after so many steps; 0 when the data is no file. */
 int64_t zb_data_position(const zb_data *data, int64_t steps);
 

@@ -5,12 +5,13 @@
 
 #include "runtime/base/text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS_MAX = 1024, TIMEOUT_MS = 60000 };
+enum { THREADS_MAX = 1024, TIMEOUT_MS = 60000, TELL_MS = 3000 };
 
 static char *join(const char *folder, const char *name) {
   size_t bytes = strlen(folder) + strlen(name) + 2;
@@ -20,6 +21,11 @@ static char *join(const char *folder, const char *name) {
 }
 
 /* ---- What can be known before anything is made ---- */
+
+/* How processes were launched that nothing else is said of; NULL: by no launcher. */
+static const zb_bootstrap *several_of(const zb_session_params *params) {
+  return params->bootstrap && params->bootstrap->processes > 1 ? params->bootstrap : NULL;
+}
 
 /* A device with a transport of its own, in several processes: messages go its way between them too, but the processes meet as they were launched. */
 static zb_status choose_between(zb_session *session, const char *launch) {
@@ -34,7 +40,7 @@ static zb_status choose_between(zb_session *session, const char *launch) {
 
 /* How the ranks of a real device are launched; on a virtual clock they all run in the caller. */
 static zb_status choose_transport(zb_session *session, const zb_session_params *params) {
-  const zb_bootstrap *by = params->bootstrap && params->bootstrap->processes > 1 && !params->launch ? params->bootstrap : NULL;
+  const zb_bootstrap *by = params->launch ? NULL : several_of(params);
   const char *launch = params->launch ? params->launch : by ? by->launch : "threads";
   const zb_transport_def *own = session->device->transport, *launched = NULL;
   session->driver_def = session->device->virtual_clock  ? &zb_driver_virtual
@@ -273,32 +279,94 @@ static zb_status check_not_apart(const zb_session_params *params) {
   bool meets = status || def->group_def; /* a wrong name is found later */
   zb_status_free(status);
   if (meets) return NULL;
-  return zb_status_hint(ZB_ERROR(USAGE, "%s started %d processes, and with --launch %s each of them would train alone", by->launcher, by->processes,
+  return zb_status_hint(ZB_ERROR(USAGE, "%d processes were started by %s, and with --launch %s each of them would train alone", by->processes, by->launcher,
                                  params->launch),
-                        "leave --launch out to train together; to train alone, start without %s or unset its variables", by->launcher);
+                        "leave --launch out to train together; to train alone, start it alone, or unset the variables of the launcher");
 }
 
-/* An empty session that knows its device (given, if not NULL) and the other processes. */
+/* How the processes would meet if nothing were known of the device; NULL: there is one, or it cannot be known. */
+static const zb_group_def *meeting_of(const zb_session_params *params) {
+  const zb_bootstrap *by = several_of(params);
+  const char *launch = params->launch ? params->launch : by ? by->launch : NULL;
+  const zb_transport_def *def = NULL;
+  zb_status status = launch ? zb_transport_find(launch, &def) : NULL;
+  zb_status_free(status);
+  return def ? def->group_def : NULL;
+}
+
+/* The first words between processes that have met: whether each knows its device, whether all were given the same, and can save. */
+static zb_status agree_on_options(zb_session *session, const zb_session_params *params, zb_status status) {
+  zb_facts facts = {0};
+  ZB_TRY(zb_session_agree(session, status));
+  if (session->group) zb_facts_add_params(&facts, session, params);
+  status = zb_facts_compare(session, &facts);
+  zb_facts_deinit(&facts);
+  if (!status) status = zb_session_agree(session, params->check ? params->check(params->check_context, session->process) : NULL);
+  return status || !params->save ? status : zb_session_try_save(session, params->save);
+}
+
+/* An empty session that knows its device (given, if not NULL) and the other processes. What is wrong with the device is told once they have met: else
+ * they would wait for this one. */
 static zb_status begin(const zb_session_params *params, const zb_device_def *given, zb_session **out) {
   *out = NULL;
-  ZB_TRY(check_not_apart(params));
+  zb_status status = check_not_apart(params);
+  if (status) {
+    zb_session_params together = {.bootstrap = params->bootstrap};
+    zb_session_tell_failure(&together, status);
+    return status;
+  }
   zb_session *session = zb_alloc(sizeof *session);
   if (!session) return ZB_OUT_OF_MEMORY();
   session->params = *params;
-  session->params.directory = session->params.data = session->params.device = session->params.resume =
-      session->params.launch = NULL;
+  session->params.directory = session->params.data = session->params.device = session->params.resume = session->params.launch =
+      session->params.save = NULL;
   session->params.bootstrap = NULL;
+  session->params.settings = NULL;
   session->timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS;
-  zb_status status = choose_device(session, params, given);
-  if (status && params->bootstrap && params->bootstrap->process > 0) status = zb_status_set_told(status); /* all of them find the same */
-  if (!status) status = zb_session_group_open(session, params);
-  if (status) {
-    session->apart = true;
+  status = choose_device(session, params, given);
+  if (status) session->group_def = meeting_of(params);
+  zb_status met = zb_session_group_open(session, params);
+  if (met) session->apart = true;
+  status = met ? zb_status_first((zb_status[]){status, met}, 2) : agree_on_options(session, params, status);
+  if (status)
     zb_session_destroy(session);
-    return status;
+  else
+    *out = session;
+  return status;
+}
+
+void zb_session_tell_failure(const zb_session_params *params, zb_status failure) {
+  zb_session session = {.timeout_ms = TELL_MS, .processes = 1, .group_def = meeting_of(params)};
+  if (!failure || !session.group_def) return;
+  zb_status status = zb_session_group_open(&session, params);
+  if (!status) {
+    zb_status same = zb_status_make(zb_status_code(failure), __FILE__, __LINE__, "%s", zb_status_message(failure));
+    if (zb_status_hint_text(failure)) same = zb_status_hint(same, "%s", zb_status_hint_text(failure));
+    status = zb_session_agree(&session, same);
   }
-  *out = session;
-  return NULL;
+  zb_status_free(status); /* who cannot be told finds out */
+  if (session.group) session.group_def->close(session.group, !session.apart);
+}
+
+static void describe_store(zb_facts *facts, const char *name, const zb_store *store, const char *hint) {
+  char text[80] = "not read";
+  if (store) snprintf(text, sizeof text, "%d tensors, digest %016" PRIx64, zb_store_count(store), zb_sample_store(store));
+  zb_facts_add(facts, name, text, hint);
+}
+
+/* What the options led to here, for the other processes: their paths may be spelled otherwise. */
+static void describe_contents(zb_session *session, const zb_session_sources *sources, const zb_checkpoint *checkpoint) {
+  static const char same_file[] = "give all processes the same file, or copies of it", same_folder[] = "give all processes the same folder, or copies of it";
+  char text[128] = "none";
+  if (!session->group) return;
+  zb_data_describe(session->data, text, sizeof text);
+  zb_facts_add(&session->contents, "the data (--data)", text, same_file);
+  describe_store(&session->contents, "the file of weights", sources->weights, same_folder);
+  describe_store(&session->contents, "the file of constants", sources->constants, same_folder);
+  if (checkpoint)
+    snprintf(text, sizeof text, "step %" PRId64 ", data position %" PRId64 ", digest %016" PRIx64, checkpoint->step, checkpoint->data_position,
+             zb_sample_store(checkpoint->weights) ^ zb_sample_store(checkpoint->optimizer));
+  zb_facts_add(&session->contents, "the checkpoint (--resume)", checkpoint ? text : NULL, same_folder);
 }
 
 /* Everything of this process; the plan is there. */
@@ -315,6 +383,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
     session->steps = checkpoint.step;
   }
   status = make_all(session, params, sources, params->resume ? &checkpoint : NULL);
+  if (!status) describe_contents(session, sources, params->resume ? &checkpoint : NULL);
 cleanup:
   zb_checkpoint_close(&checkpoint);
   return status;
@@ -383,7 +452,6 @@ static zb_status open_plan(zb_session *session, const char *directory) {
 static zb_status open_and_prepare(zb_session *session, const zb_session_params *params) {
   zb_status status = NULL;
   zb_store *weights = NULL, *constants = NULL;
-  if (params->check && session->process == 0) ZB_TRY(params->check(params->check_context));
   ZB_TRY(open_plan(session, params->directory));
   ZB_TRY_GOTO(
       open_optional(params->directory, "weights.safetensors", !params->no_kernels && !params->resume, &weights));
@@ -430,6 +498,7 @@ void zb_session_destroy(zb_session *session) {
   zb_free(session->arena_bytes);
   zb_free(session->clock_ps);
   zb_free(session->resumed_ps);
+  zb_facts_deinit(&session->contents);
   zb_free(session);
 }
 

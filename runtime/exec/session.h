@@ -4,6 +4,7 @@
 #define ZB_EXEC_SESSION_H
 
 #include "runtime/base/safetensors.h"
+#include "runtime/exec/agreement.h"
 #include "runtime/exec/checkpoint.h"
 #include "runtime/exec/driver.h"
 #include "runtime/exec/measure.h"
@@ -29,6 +30,7 @@ struct zb_session {
   zb_group *group; /* NULL: the only one */
   int process, processes, first_rank, rank_count; /* ranks of this process */
   bool apart; /* the other processes may be gone: do not wait for them */
+  zb_facts contents; /* what the options lead to here, until it is compared */
   zb_step_record *record; /* of a step, if there is a group */
   size_t record_bytes;
   uint64_t *arena_bytes; /* [rank of the plan] */

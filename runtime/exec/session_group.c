@@ -168,6 +168,8 @@ zb_status zb_session_agree_start(zb_session *session, zb_status status) {
                             "give all processes the same folder, on a file system that all of them see");
     return session->process == 0 ? status : zb_status_set_told(status);
   }
+  ZB_TRY(zb_facts_compare(session, &session->contents));
+  zb_facts_deinit(&session->contents);
   if (record.set_process != NOBODY)
     snprintf(session->mixed, sizeof session->mixed, "process 0 computes with %s, process %d with %s: results may differ in the last bits",
              record.set, (int)record.set_process, record.other_set);

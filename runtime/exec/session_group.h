@@ -12,7 +12,7 @@ zb_status zb_session_ranks_of(zb_session *session, int rank_count) ZB_MUST_USE;
 /* One status for all: NULL if every process gives NULL. Of several failures that of the lowest process is what all get; there it is the
  * status itself, elsewhere a copy that is marked as told. Takes and returns ownership. */
 zb_status zb_session_agree(zb_session *session, zb_status status) ZB_MUST_USE;
-/* The same at the start: whether all read the same plan, and what the others must know of this process. */
+/* The same at the start: whether all read the same plan, data and checkpoint, and what the others must know of this process. */
 zb_status zb_session_agree_start(zb_session *session, zb_status status) ZB_MUST_USE;
 /* How the clocks of processes differ, for timelines; nothing if they are not recorded. */
 zb_status zb_session_compare_clocks(zb_session *session) ZB_MUST_USE;
@@ -20,6 +20,8 @@ zb_status zb_session_compare_clocks(zb_session *session) ZB_MUST_USE;
 zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) ZB_MUST_USE;
 /* For merges of arrays of uint64_t that are zero where a process has nothing to say. */
 void zb_session_merge_u64(void *total, const void *one, size_t bytes);
+/* Whether each process can write where process 0 would save (session_save.c). */
+zb_status zb_session_try_save(zb_session *session, const char *folder) ZB_MUST_USE;
 /* Process 0 gets the bytes of all in the order of processes (zb_free); elsewhere *out is NULL. With one process a copy. */
 zb_status zb_session_gather(zb_session *session, const void *mine, size_t bytes, void **out, size_t *out_bytes) ZB_MUST_USE;
 

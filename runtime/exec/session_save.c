@@ -82,6 +82,16 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
   return status;
 }
 
+zb_status zb_session_try_save(zb_session *session, const char *folder) {
+  bool first = session->process == 0;
+  ZB_TRY(zb_session_agree(session, first ? zb_checkpoint_try_begin(folder) : NULL));
+  zb_status status = zb_session_agree(session, zb_checkpoint_try_part(folder, session->process, session->processes));
+  zb_status removed = first ? zb_checkpoint_try_end(folder) : NULL;
+  if (!status) return zb_session_agree(session, removed);
+  zb_status_free(removed); /* the first failure is the one to tell */
+  return status;
+}
+
 zb_status zb_session_save_check(const char *folder) {
   return zb_checkpoint_check_folder(folder);
 }

@@ -238,8 +238,8 @@ static zb_status start_mpi(const zb_group_params *params, zb_wire *wire) {
   MPI_Comm_size(MPI_COMM_WORLD, &wire->processes);
   if (provided < MPI_THREAD_FUNNELED) return ZB_ERROR(UNAVAILABLE, "this MPI allows no threads: expected MPI_THREAD_FUNNELED");
   if (params->processes > 0 && params->processes != wire->processes)
-    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "%s says that there are %d processes, MPI finds %d", params->launcher, params->processes,
-                                   wire->processes),
+    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "the variables of a start by %s say that there are %d processes, MPI finds %d", params->launcher,
+                                   params->processes, wire->processes),
                           "start with mpirun, or with srun --mpi=pmix; or without MPI: --launch tcp");
   return NULL;
 }
@@ -268,7 +268,6 @@ static void destroy(zb_wire *wire) {
   zb_free(wire);
 }
 
-/* What fails here fails in all processes alike: one of them tells. */
 static zb_status mpi_open(const zb_group_params *params, const zb_wire_events *events, zb_wire **out, int *process, int *processes) {
   *out = NULL;
   zb_wire *wire = zb_alloc(sizeof *wire);
@@ -278,7 +277,7 @@ static zb_status mpi_open(const zb_group_params *params, const zb_wire_events *e
   if (!status) status = make_wire(wire);
   if (status) {
     destroy(wire);
-    return params->process > 0 ? zb_status_set_told(status) : status;
+    return status;
   }
   *process = wire->process;
   *processes = wire->processes;

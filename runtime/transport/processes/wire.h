@@ -31,8 +31,8 @@ typedef struct zb_wire_events {
 
 typedef struct zb_wire_def {
   const char *name; /* "MPI" */
-  /* Finds the other processes; *process is this one of *processes. The parameters and the events outlive the wire. What more than one process would
-   * tell the user is marked as told in all but one. */
+  /* Finds the other processes; *process is this one of *processes. The parameters and the events outlive the wire. A failure is marked as
+   * told only where another process is known to tell it. */
   zb_status (*open)(const zb_group_params *params, const zb_wire_events *events, zb_wire **out, int *process, int *processes);
   /* together: all processes come here. Else the last words of `tell` leave first, for less than a second. */
   void (*close)(zb_wire *wire, bool together);

@@ -15,12 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VISITORS_MAX = 64, ADDRESSES_MAX = 8, NAMED_MAX = 16, TEXT_BYTES = 512, HINT_BYTES = 192, ROUND_MS = 100 };
+enum { VISITORS_MAX = 256, VISITORS_MIN = 32, ADDRESSES_MAX = 8, NAMED_MAX = 16, TEXT_BYTES = 512, HINT_BYTES = 192, ROUND_MS = 100 };
 static const int64_t ms_ps = INT64_C(1000) * 1000 * 1000;
-static const int64_t card_ms = 2000;  /* for the card of somebody who is there */
+static const int64_t card_ms = 2000;  /* for the card of somebody who is there: who says nothing for longer is a stranger */
+static const int64_t short_ms = 250; /* the same while others wait for a place */
 static const int64_t name_ms = 10000; /* for a host to get its name, which on a cluster may come after its processes */
 
-/* What process 0 says when all have come (then the addresses follow), or when there is no run. */
+/* What process 0 says when all have come (then the addresses follow), or when there is no run. What whoever listens says to one who was too slow for
+ * its place, and may come again: meeting 0. */
 typedef struct verdict {
   uint64_t magic, meeting;
   uint32_t refused; /* a zb_code */
@@ -43,6 +45,7 @@ typedef struct meeting {
   uint64_t number;    /* of the meeting, told by process 0 */
   zb_tcp_address *addresses; /* [process] family 0: where process 0 is */
   visitor visitors[VISITORS_MAX];
+  int visitor_count; /* places */
 } meeting;
 
 static zb_tcp_card own_card(const meeting *m) {
@@ -70,6 +73,13 @@ static int64_t sooner(int64_t a, int64_t b) {
 static void dismiss(visitor *v) {
   if (v->descriptor >= 0) close(v->descriptor);
   *v = (visitor){.descriptor = -1};
+}
+
+/* Sends away who says nothing: a stranger hears that he may come again, and so does a process that was slow, which then does. */
+static void dismiss_silent(visitor *v) {
+  verdict later = {.magic = ZB_TCP_MAGIC};
+  zb_tcp_send(v->descriptor, &later, sizeof later, 0);
+  dismiss(v);
 }
 
 /* What is wrong with somebody of this run who comes to a process; NULL: nothing. */
@@ -120,19 +130,30 @@ static zb_status hear(meeting *m, visitor *v, int *left) {
   return NULL;
 }
 
-/* Takes all who knock. The card of this process is small enough for the buffer of a connection. */
+/* A free place, or NULL: then who knocks waits before the door, where the kernel keeps some thousands. */
+static visitor *find_place(meeting *m) {
+  for (int i = 0; i < m->visitor_count; ++i)
+    if (m->visitors[i].descriptor < 0) return &m->visitors[i];
+  return NULL;
+}
+
+/* Takes all who knock, while there are places. The card of this process is small enough for the buffer of a connection. */
 static void welcome(meeting *m) {
   zb_tcp_card card = own_card(m);
-  for (int descriptor; (descriptor = zb_tcp_accept(m->listener)) >= 0;) {
-    visitor *v = &m->visitors[0];
-    for (int i = 0; i < VISITORS_MAX; ++i) { /* a free place, or that of who has said nothing for longest */
-      if (m->visitors[i].descriptor < 0 || (v->descriptor >= 0 && m->visitors[i].since_ps < v->since_ps)) v = &m->visitors[i];
-      if (v->descriptor < 0) break;
-    }
-    dismiss(v);
+  for (visitor *v; (v = find_place(m));) {
+    int descriptor = zb_tcp_accept(m->listener);
+    if (descriptor < 0) return;
     *v = (visitor){.descriptor = descriptor, .since_ps = zb_monotonic_ps()};
     if (!zb_tcp_send(descriptor, &card, sizeof card, v->since_ps)) dismiss(v);
   }
+}
+
+/* Strangers (port scanners) must not keep processes out: who says nothing loses his place soon, and sooner if all places are taken. A
+ * process says its card at once; only one that is held up for longer has to come again. */
+static void make_room(meeting *m) {
+  int64_t limit_ps = (find_place(m) ? card_ms : short_ms) * ms_ps, now = zb_monotonic_ps();
+  for (int i = 0; i < m->visitor_count; ++i)
+    if (m->visitors[i].descriptor >= 0 && now - m->visitors[i].since_ps > limit_ps) dismiss_silent(&m->visitors[i]);
 }
 
 /* "1, 2, 5" of the processes that have come or not. */
@@ -173,14 +194,16 @@ static zb_status await(meeting *m, int left) {
   while (left > 0) {
     struct pollfd asked[VISITORS_MAX + 1];
     int64_t now = zb_monotonic_ps();
+    int places = m->visitor_count;
     if (now > m->until_ps) return somebody_missing(m, left);
-    asked[VISITORS_MAX] = (struct pollfd){.fd = m->listener, .events = POLLIN};
-    for (int i = 0; i < VISITORS_MAX; ++i)
+    asked[places] = (struct pollfd){.fd = find_place(m) ? m->listener : -1, .events = POLLIN};
+    for (int i = 0; i < places; ++i)
       asked[i] = (struct pollfd){.fd = m->visitors[i].descriptor, .events = POLLIN};
-    if (poll(asked, VISITORS_MAX + 1, ROUND_MS) < 0 && errno != EINTR) return ZB_ERROR(RUNTIME, "cannot wait for processes: %s", strerror(errno));
-    for (int i = 0; i < VISITORS_MAX; ++i)
+    if (poll(asked, (nfds_t)places + 1, ROUND_MS / 2) < 0 && errno != EINTR) return ZB_ERROR(RUNTIME, "cannot wait for processes: %s", strerror(errno));
+    for (int i = 0; i < places; ++i)
       if (m->visitors[i].descriptor >= 0 && asked[i].revents) ZB_TRY(hear(m, &m->visitors[i], &left));
-    if (asked[VISITORS_MAX].revents) welcome(m);
+    make_room(m);
+    welcome(m);
     if (now - looked_ps < ROUND_MS * ms_ps) continue;
     looked_ps = now;
     ZB_TRY(somebody_gone(m));
@@ -289,7 +312,8 @@ static zb_status find_process_0(meeting *m) {
   }
 }
 
-static zb_status hear_verdict(meeting *m) {
+/* *again: the answer came too late for the listener, which asks to come again. */
+static zb_status hear_verdict(meeting *m, bool *again) {
   verdict v = {0};
   /* From here on, because process 0 may have started later; it gives up sooner, and says so. */
   int64_t until = zb_monotonic_ps() + (m->params->timeout_ms + card_ms) * ms_ps;
@@ -300,6 +324,8 @@ static zb_status hear_verdict(meeting *m) {
     zb_status status = zb_status_make(v.refused < ZB_CODE_COUNT ? (zb_code)v.refused : ZB_PEER, __FILE__, __LINE__, "%s", v.text);
     return zb_status_set_told(v.hint[0] ? zb_status_hint(status, "%s", v.hint) : status);
   }
+  *again = heard && v.meeting == 0;
+  if (*again) return NULL;
   m->addresses = zb_alloc(bytes);
   if (!m->addresses) return ZB_OUT_OF_MEMORY();
   if (heard) heard = zb_tcp_receive(m->sockets[0], m->addresses, bytes, until);
@@ -333,27 +359,35 @@ static zb_status connect_below(meeting *m) {
 }
 
 static zb_status join(meeting *m) {
-  ZB_TRY(find_process_0(m));
-  zb_tcp_address zero = zb_tcp_peer(m->sockets[0]);
-  m->listener = zb_tcp_listen(zb_tcp_is_local_name(m->params->address) ? &zero : NULL, 0, &m->port);
-  if (m->listener < 0) return ZB_ERROR(UNAVAILABLE, "process %d cannot listen at any port: %s", m->params->process, strerror(errno));
-  zb_tcp_card card = own_card(m);
-  if (!zb_tcp_send(m->sockets[0], &card, sizeof card, m->until_ps)) return ZB_ERROR(PEER, "process 0 has gone while processes connect to it");
-  ZB_TRY(hear_verdict(m));
+  for (bool again = true; again;) {
+    if (m->sockets[0] >= 0) close(m->sockets[0]);
+    m->sockets[0] = -1;
+    ZB_TRY(find_process_0(m));
+    zb_tcp_address zero = zb_tcp_peer(m->sockets[0]);
+    if (m->listener < 0) m->listener = zb_tcp_listen(zb_tcp_is_local_name(m->params->address) ? &zero : NULL, 0, &m->port);
+    if (m->listener < 0) return ZB_ERROR(UNAVAILABLE, "process %d cannot listen at any port: %s", m->params->process, strerror(errno));
+    zb_tcp_card card = own_card(m);
+    if (!zb_tcp_send(m->sockets[0], &card, sizeof card, m->until_ps)) return ZB_ERROR(PEER, "process 0 has gone while processes connect to it");
+    ZB_TRY(hear_verdict(m, &again));
+  }
   ZB_TRY(connect_below(m));
   return await(m, m->params->processes - 1 - m->params->process);
 }
 
 /* ---- All ---- */
 
-/* A descriptor a process, and those of everything else. */
-static zb_status need_descriptors(int processes) {
+/* A descriptor a process, those of visitors (of whom there can be fewer at a time), and of everything else. */
+static zb_status need_descriptors(int processes, int *visitors) {
   struct rlimit limit;
-  rlim_t needed = (rlim_t)processes + VISITORS_MAX + 64;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return NULL;
+  rlim_t needed = (rlim_t)processes + VISITORS_MIN + 64;
+  *visitors = VISITORS_MAX;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed + VISITORS_MAX) return NULL;
   rlim_t most = limit.rlim_max;
-  limit.rlim_cur = needed;
-  if (most >= needed && setrlimit(RLIMIT_NOFILE, &limit) == 0) return NULL;
+  limit.rlim_cur = most < needed + VISITORS_MAX ? most : needed + VISITORS_MAX;
+  bool raised = setrlimit(RLIMIT_NOFILE, &limit) == 0;
+  if (raised && most >= needed + VISITORS_MAX) return NULL;
+  *visitors = VISITORS_MIN;
+  if (raised && most >= needed) return NULL;
   return zb_status_hint(ZB_ERROR(UNAVAILABLE, "%d processes need %llu open files in each, and the limit is %llu", processes,
                                  (unsigned long long)needed, (unsigned long long)most),
                         "raise it (ulimit -n), or start over MPI");
@@ -370,7 +404,7 @@ zb_status zb_tcp_meet(const zb_group_params *params, int *sockets) {
     sockets[i] = -1;
   for (int i = 0; i < VISITORS_MAX; ++i)
     m->visitors[i].descriptor = -1;
-  ZB_TRY_GOTO(need_descriptors(params->processes));
+  ZB_TRY_GOTO(need_descriptors(params->processes, &m->visitor_count));
   ZB_TRY_GOTO(params->process == 0 ? receive_all(m) : join(m));
 cleanup:
   for (int i = 0; i < VISITORS_MAX; ++i)

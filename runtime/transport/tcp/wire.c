@@ -493,9 +493,8 @@ static zb_status make_peers(zb_wire *wire, const zb_group_params *params) {
 static zb_status tcp_open(const zb_group_params *params, const zb_wire_events *events, zb_wire **out, int *process, int *processes) {
   *out = NULL;
   if (!params->launcher || (params->processes > 1 && !params->address)) {
-    zb_status none = zb_status_hint(ZB_ERROR(USAGE, "over TCP processes meet at an address and a port, and they are not given"),
-                                    "start with torchrun or srun, or give every process RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT");
-    return params->process > 0 ? zb_status_set_told(none) : none; /* all of them find the same */
+    return zb_status_hint(ZB_ERROR(USAGE, "over TCP processes meet at an address and a port, and they are not given"),
+                          "start with torchrun or srun, or give every process RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT");
   }
   zb_wire *wire = zb_alloc(sizeof *wire);
   if (!wire) return ZB_OUT_OF_MEMORY();

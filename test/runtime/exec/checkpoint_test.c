@@ -1,7 +1,12 @@
 /* Save and resume: bitwise, atomic, and only for the same model. */
+#define _GNU_SOURCE /* renameat2 */
 #include "test/runtime/exec/tiny.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -161,6 +166,64 @@ static void test_after_a_crash(void) {
   zb_session_destroy(session);
 }
 
+/* Looks for the weights over and over while saves replace them. */
+typedef struct watcher {
+  const char *path;
+  atomic_bool ends;
+  uint64_t looks, missing;
+} watcher;
+
+static void *watch(void *context) {
+  watcher *w = context;
+  while (!atomic_load(&w->ends)) {
+    ++w->looks;
+    w->missing += access(w->path, F_OK) != 0;
+  }
+  return NULL;
+}
+
+/* Both ways to put a save in its place; by exchange there is never nothing. */
+static void test_swap(void) {
+  char folder[600], path[700], probe[700], other[700];
+  double losses[1];
+  zb_session *session = NULL;
+  zb_session_params params = {.data = tiny_data()};
+  TINY_OK(tiny_session(&params, tiny_plan(), false, &session));
+  run(session, 1, losses);
+  TINY_OK(zb_session_save(session, tiny_path(folder, "swapped")));
+  zb_session_destroy(session);
+  zb_plan *plan = tiny_plan();
+  snprintf(path, sizeof path, "%s/weights.safetensors", folder);
+  snprintf(probe, sizeof probe, "%s.probe-a", folder);
+  snprintf(other, sizeof other, "%s.probe-b", folder);
+  CU_ASSERT(mkdir(probe, 0777) == 0 && mkdir(other, 0777) == 0);
+  bool has_exchange = renameat2(AT_FDCWD, probe, AT_FDCWD, other, RENAME_EXCHANGE) == 0;
+  for (int by_exchange = 0; by_exchange < 2; ++by_exchange) {
+    zb_checkpoint checkpoint = {0};
+    TINY_OK(zb_checkpoint_open(folder, plan, &checkpoint));
+    watcher w = {.path = path};
+    pthread_t thread;
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, watch, &w), 0);
+    for (int step = 10; step < 60; ++step) {
+      checkpoint.step = step + 100 * by_exchange;
+      TINY_OK(zb_checkpoint_begin(folder));
+      TINY_OK(zb_checkpoint_write_part(folder, plan, &checkpoint, 0, 1));
+      TINY_OK(zb_checkpoint_commit_by(folder, 1, by_exchange));
+      CU_ASSERT(!exists(folder, ".tmp") && !exists(folder, ".old"));
+    }
+    atomic_store(&w.ends, true);
+    pthread_join(thread, NULL);
+    CU_ASSERT(w.looks > 0);
+    if (by_exchange && has_exchange) CU_ASSERT_EQUAL(w.missing, 0);
+    zb_checkpoint_close(&checkpoint);
+    TINY_OK(zb_checkpoint_open(folder, plan, &checkpoint));
+    CU_ASSERT_EQUAL(checkpoint.step, 59 + 100 * by_exchange);
+    zb_checkpoint_close(&checkpoint);
+  }
+  if (!has_exchange) printf("\nthis file system exchanges no folders: only the two moves were tried\n");
+  zb_plan_destroy(plan);
+}
+
 static void test_folder_with_other_files(void) {
   char folder[600], path[700];
   tiny_path(folder, "mine");
@@ -283,6 +346,7 @@ int main(void) {
       {"names and metadata", test_names_and_metadata},
       {"a full disk leaves the old one", test_full_disk_leaves_the_old_one},
       {"after a crash", test_after_a_crash},
+      {"a folder in the place of another", test_swap},
       {"a folder with other files", test_folder_with_other_files},
       {"a checkpoint of another model", test_checkpoint_of_another_model},
       {"a checkpoint of another optimizer", test_other_optimizer},

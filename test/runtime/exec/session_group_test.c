@@ -4,6 +4,7 @@
 #include "test/runtime/exec/tiny.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 enum { PROCESSES = 2, STEPS = 4, NORMS_MAX = 8 };
 
@@ -168,6 +169,8 @@ typedef struct scenario {
   int fail_process;     /* gives up after the first step; -1: nobody */
   bool other_plan;      /* process 1 reads another */
   bool other_machine;   /* process 1 has another instruction set */
+  const zb_session_params *other; /* parameters of process 1; NULL: the same */
+  float other_weight; /* is added to the first weight of process 1 */
 } scenario;
 
 typedef struct player {
@@ -220,11 +223,13 @@ static void *run_player(void *argument) {
   device.transport = &transport_def;
   if (p->process == 1 && p->play->other_machine) device.instruction_set = other_instruction_set;
   this_process = p->process;
+  const scenario *it = p->play;
   zb_store *weights = tiny_weights();
   zb_session *session = NULL;
   zb_session_sources sources = {.plan = tiny_plan(), .weights = weights, .device = &device};
-  if (sources.plan && p->process == 1 && p->play->other_plan) sources.plan->digest = 1;
-  p->status = zb_session_create_from(&p->play->params, &sources, &session);
+  if (sources.plan && p->process == 1 && it->other_plan) sources.plan->digest = 1;
+  if (p->process == 1) ((float *)(uintptr_t)zb_store_at(weights, 0)->data)[0] += it->other_weight;
+  p->status = zb_session_create_from(it->other && p->process == 1 ? it->other : &it->params, &sources, &session);
   if (!p->status) p->status = act(p, session);
   zb_session_destroy(session);
   zb_store_destroy(weights);
@@ -336,6 +341,139 @@ static void test_one_failure(void) {
   }
 }
 
+/* Each parameter that must be the same, in process 1 another: USAGE in both, and process 0 tells which. */
+static void test_other_parameters(void) {
+  char folder[600], text[600], other_text[700], expected[1500];
+  zb_session_params same = {.data = tiny_data(), .timeout_ms = 10000};
+  zb_session_params reference = same, trace = same, profile = same, timeout = same, save = same, data = same, threads = same;
+  player players[PROCESSES];
+  tiny_path(folder, "save-a");
+  tiny_write(tiny_path(text, "other.txt"), "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52);
+  snprintf(other_text, sizeof other_text, "text:%s", text);
+  reference.reference = trace.trace = profile.profile = true;
+  timeout.timeout_ms = 9000;
+  save.save = folder;
+  data.data = other_text;
+  threads.threads = 2;
+  snprintf(expected, sizeof expected, "--save is 'not given' in process 0 and '%s' in process 1", folder);
+  const struct {
+    const zb_session_params *one;
+    const char *text;
+  } cases[] = {{&reference, "--reference is 'off' in process 0 and 'on' in process 1"},
+               {&trace, "a timeline or trace is 'off' in process 0 and 'on' in process 1"},
+               {&profile, "--profile-ops is 'off' in process 0 and 'on' in process 1"},
+               {&timeout, "--timeout is '10000 ms' in process 0 and '9000 ms' in process 1"},
+               {&save, expected},
+               {&data, "the data (--data) is '"},
+               {&threads, NULL}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    scenario it = {.params = same, .stop_process = -1, .fail_process = -1, .other = cases[i].one};
+    play(&it, players);
+    for (int k = 0; k < PROCESSES; ++k) {
+      CU_ASSERT_EQUAL(zb_status_told(players[k].status), cases[i].text && k > 0);
+      if (cases[i].text)
+        tiny_expect(players[k].status, ZB_USAGE, cases[i].text);
+      else
+        TINY_OK(players[k].status);
+    }
+  }
+}
+
+static void test_other_settings(void) {
+  static const struct {
+    zb_setting zero[2], one[2];
+    int one_count;
+    const char *text; /* NULL: they agree */
+  } cases[] = {
+      {{{"--steps", "1"}, {"--json", NULL}}, {{"--steps", "1"}, {"--json", NULL}}, 2, NULL},
+      {{{"--steps", "1"}, {"--json", NULL}}, {{"--steps", "1"}, {"--json", "on"}}, 2, "--json is 'not given' in process 0 and 'on' in process 1"},
+      {{{"--steps", "1"}, {"--json", NULL}}, {{"--steps", ""}, {"--json", "on"}}, 2, "--steps is '1' in process 0 and '' in process 1"},
+      {{{"--steps", "1"}, {"--json", NULL}}, {{"--stops", "1"}, {"--json", NULL}}, 2, "process 1 compares other options than process 0"},
+      {{{"--steps", "1"}, {"--json", NULL}}, {{"--steps", "1"}}, 1, "process 1 compares other options than process 0"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    player players[PROCESSES];
+    scenario it = {.params = {.data = tiny_data(), .settings = cases[i].zero, .setting_count = 2}, .stop_process = -1, .fail_process = -1};
+    zb_session_params one = it.params;
+    one.settings = cases[i].one;
+    one.setting_count = cases[i].one_count;
+    it.other = &one;
+    play(&it, players);
+    for (int k = 0; k < PROCESSES; ++k) {
+      if (cases[i].text)
+        tiny_expect(players[k].status, ZB_USAGE, cases[i].text);
+      else
+        TINY_OK(players[k].status);
+    }
+  }
+}
+
+/* Files of one name and one size with other contents; copies are the same. */
+static void test_other_contents(void) {
+  char folder[600], copy[600];
+  player players[PROCESSES];
+  scenario it = {.params = {.data = tiny_data()}, .save = tiny_path(folder, "of-four"), .stop_process = -1, .fail_process = -1};
+  play(&it, players);
+  it.save = tiny_path(copy, "of-two");
+  it.stop_process = 0;
+  play(&it, players);
+  it = (scenario){.params = {.data = tiny_data()}, .stop_process = -1, .fail_process = -1, .other_weight = 1};
+  play(&it, players);
+  tiny_expect(players[0].status, ZB_USAGE, "the file of weights is '");
+  tiny_expect(players[1].status, ZB_USAGE, "the file of weights is '");
+  zb_session_params other = it.params;
+  it.other_weight = 0;
+  it.params.resume = folder;
+  other.resume = copy;
+  it.other = &other;
+  play(&it, players);
+  tiny_expect(players[0].status, ZB_USAGE, "the checkpoint (--resume) is 'step 4, ");
+  tiny_expect(players[1].status, ZB_USAGE, "in process 0 and 'step 2, ");
+}
+
+/* Every process tries the folder. */
+static void test_save_is_tried(void) {
+  char folder[600], path[700];
+  struct stat info;
+  player players[PROCESSES];
+  scenario it = {.params = {.data = tiny_data(), .save = tiny_path(folder, "tried")}, .stop_process = -1, .fail_process = -1};
+  play(&it, players);
+  for (int i = 0; i < PROCESSES; ++i)
+    TINY_OK(players[i].status);
+  snprintf(path, sizeof path, "%s.tmp", folder);
+  CU_ASSERT(stat(folder, &info) != 0 && stat(path, &info) != 0); /* nothing is left */
+  tiny_write(path, "x", 1);
+  play(&it, players);
+  tiny_expect(players[0].status, ZB_IO, "is in the way");
+  tiny_expect(players[1].status, ZB_IO, "is in the way");
+  CU_ASSERT_EQUAL(unlink(path), 0);
+  CU_ASSERT_EQUAL(mkdir(path, 0777), 0); /* what a stopped save leaves */
+  play(&it, players);
+  for (int i = 0; i < PROCESSES; ++i)
+    TINY_OK(players[i].status);
+}
+
+static void test_samples(void) {
+  enum { LARGE = 40 << 20 };
+  unsigned char *bytes = zb_alloc(LARGE);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+  memset(bytes, 7, LARGE);
+  uint64_t small = zb_sample_bytes(bytes, 1 << 20), large = zb_sample_bytes(bytes, LARGE);
+  CU_ASSERT_NOT_EQUAL(large, zb_sample_bytes(bytes, LARGE - 1));
+  CU_ASSERT_NOT_EQUAL(small, zb_sample_bytes(bytes, (1 << 20) - 1));
+  const size_t places[] = {0, 1, LARGE / 255, LARGE - 1};
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
+    bytes[places[i]] = 8;
+    CU_ASSERT_NOT_EQUAL(large, zb_sample_bytes(bytes, LARGE));
+    bytes[places[i]] = 7;
+  }
+  bytes[777777] = 8;
+  CU_ASSERT_NOT_EQUAL(small, zb_sample_bytes(bytes, 1 << 20)); /* all of a small one counts */
+  bytes[777777] = 7;
+  CU_ASSERT_EQUAL(large, zb_sample_bytes(bytes, LARGE));
+  zb_free(bytes);
+}
+
 static void test_mixed_machines(void) {
   player players[PROCESSES];
   scenario it = {.params = {.data = tiny_data()}, .stop_process = -1, .fail_process = -1};
@@ -372,6 +510,11 @@ int main(void) {
       {"one checkpoint of all", test_one_checkpoint},
       {"one end for all", test_one_end},
       {"one failure for all", test_one_failure},
+      {"other parameters", test_other_parameters},
+      {"other settings of the embedder", test_other_settings},
+      {"other contents of files", test_other_contents},
+      {"every process tries to save", test_save_is_tried},
+      {"samples of files", test_samples},
       {"machines with other instructions", test_mixed_machines},
       {"ranks over processes", test_layout},
       CU_TEST_INFO_NULL,
