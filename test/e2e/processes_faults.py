@@ -6,7 +6,8 @@
 Four processes, one rank each, train a plan whose step takes a while, and save after every step. Each is killed (kill -9) at ten points of a step:
 mpirun and all others must be gone within ten seconds with its status of a killed process, those who are left must have said at which job
 they were, and the last save must be whole. Then one is stopped (SIGSTOP) instead: the others must end by the time-out, with status 5, and name
-rank, job, peer and micro-batch; and it must end with them. At last SIGTERM, to one process and to all: they end after the same step, and save it.
+rank, job, peer and micro-batch; and it must end with them. At last SIGTERM, to one process and to all: who gets it says at which job it is (mpirun
+sends it to those who are left), and all end after the same step, and save it.
 
 Ends with "N passed, N failed, N skipped".
 """
@@ -133,9 +134,11 @@ def told_to_end(suite, launcher, plan, folder, rank, delay):
     try:
         seconds, status, left, errors = Run(suite, launcher, plan, saved).hit(rank, signal.SIGTERM, delay)
         told = re.findall(r"stopped by a signal after (\d+) steps", errors)
+        said = all(re.search(POSITION % one, errors) for one in (range(RANKS) if rank is None else [rank]))
         parts = [common.read_safetensors(os.path.join(saved, name))[1]["zb.step"] for name in sorted(os.listdir(saved)) if name.endswith("s")]
         suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 130 and not left and len(told) == 1 and
-                    set(parts) == set(told) and "goes on from there" in errors, f"{text}: {seconds} s, status {status}, left {left}, steps {parts}\n{errors}")
+                    set(parts) == set(told) and "goes on from there" in errors and said,
+                    f"{text}: {seconds} s, status {status}, left {left}, steps {parts}\n{errors}")
     except (common.Failure, OSError, KeyError) as failure:
         suite.check(False, f"{text}: {failure!r}")
 

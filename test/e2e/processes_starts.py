@@ -213,17 +213,29 @@ def signals(suite, launcher, folder):
     return 0
 
 
+def find_process(command):
+    """The process id of who runs this command; None: nobody."""
+    wanted = b"\0".join(word.encode() for word in command) + b"\0"
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if file.read() == wanted:
+                    return int(pid)
+        except OSError:
+            pass
+    return None
+
+
 def signals_mpi(suite, launcher, pair, command):
     """Process 1 never starts MPI, so process 0 waits within it."""
     for number in (signal.SIGTERM, signal.SIGINT):
         words = [*launcher.command(2), "sh", "-c", '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec "$@"; exec sleep 60', "sh", *command]
         run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=launcher.environment)
-        find = ["pgrep", "-f", "^" + re.escape(command[0]) + " " + re.escape(pair.plan)]
-        pid = wait_until(lambda: subprocess.run(find, capture_output=True, text=True).stdout.split())
+        pid = wait_until(lambda: find_process(command))
         time.sleep(1)
         begin = time.monotonic()
-        for one in pid or []:
-            os.kill(int(one), number)
+        if pid:
+            os.kill(pid, number)
         errors = run.communicate(timeout=60)[1]
         seconds = time.monotonic() - begin
         suite.check(pid and seconds < 10 and run.returncode == 128 + number and "waited for other processes: nothing was trained" in errors,
