@@ -511,6 +511,13 @@ static zb_status print_error(zb_status status, const zb_bootstrap *by) {
   return status;
 }
 
+/* Another process has told it, but maybe not on this terminal. */
+static void print_told(zb_status status) {
+  char *shown = zb_shown(zb_status_message(status));
+  fprintf(stderr, "zb-run: %s\n", shown ? shown : "another process failed");
+  zb_free(shown);
+}
+
 enum { NUMBER_BYTES = 24 };
 
 /* What the session does not see of the options that must be the same. Numbers are written to `numbers`; all is lent. Returns how many there are. */
@@ -669,6 +676,7 @@ int main(int argument_count, char **words) {
   }
   int exit_status = zb_status_exit(status);
   if (status && !printed && !zb_status_told(status)) status = print_error(status, &bootstrap);
+  if (zb_status_told(status) && bootstrap.apart) print_told(status);
   /* The launcher ends all processes when one has failed: let the one that tells why go first. */
   if (zb_status_told(status)) nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
   zb_status_free(status);

@@ -23,6 +23,7 @@ typedef struct zb_bootstrap {
   char address[256];        /* a host; "": the variables do not say */
   int port, ports;
   uint64_t run;             /* a digest of what tells this run from others */
+  bool apart;               /* no launcher is known that shows what all processes print: each may have a terminal of its own */
   char warning[256];        /* one process, where more may be meant: "", or what was found and what would start them */
 } zb_bootstrap;
 /* Asks `variable` for variables of the environment (NULL: not set) and takes the first complete set of runtime/exec/launchers.def: mpirun's, srun's,

@@ -1,6 +1,7 @@
 /* What must be the same in all processes: see agreement.h. */
 #include "runtime/exec/agreement.h"
 
+#include "runtime/base/module_id.h"
 #include "runtime/exec/session_group.h"
 
 #include <inttypes.h>
@@ -10,11 +11,12 @@
 enum { SHOWN_BYTES = 160, WHOLE_BYTES = 16 << 20, BLOCK_BYTES = 64 << 10, BLOCKS = 256, TENSORS = 1024, TENSOR_BYTES = 4 << 10 };
 
 static const char hint_options[] = "start all processes with the same options";
+static const char hint_build[] = "give all processes the same zb-run";
 static const char hint_save[] = "all processes write to one folder: give them the same, on a file system that all of them see";
 static const char hint_reference[] = "start all processes with the same options: the two kinds of kernels differ in the last bits";
 
 /* Parameters, by the names that zb-run gives them: ROW(name, format, value, hint). Not here: threads (results do not depend on it), bootstrap (its
- * differences are the point), and directory, data, resume, of which what they lead to is compared. */
+ * differences are the point), input (not to be compared), and directory, data, resume, of which what they lead to is compared. */
 #define PARAMETERS(ROW)                                                                 \
   ROW("--device", "%s", session->device->name, hint_options)                            \
   ROW("--launch", "%s", session->transport_def->name, hint_options)                     \
@@ -46,6 +48,7 @@ void zb_facts_deinit(zb_facts *facts) {
 
 void zb_facts_add_params(zb_facts *facts, const zb_session *session, const zb_session_params *params) {
   char value[4200];
+  zb_facts_add(facts, "the build", ZB_VERSION " " ZB_BUILD_ID, hint_build);
   for (int i = 0; i < params->setting_count; ++i)
     zb_facts_add(facts, params->settings[i].name, params->settings[i].value, hint_options);
 #define ROW(name, format, given, hint)            \

@@ -13,7 +13,7 @@ enum { HOSTS_MAX = 4, RUN_MAX = 2 };
 typedef struct launcher_row {
   const char *name, *from, *launch, *needs, *rank, *size, *size2, *step, *local, *store;
   const char *hosts[HOSTS_MAX], *run[RUN_MAX];
-  bool by_address, telling;
+  bool by_address, telling, apart;
 } launcher_row;
 
 static const launcher_row rows[] = {
@@ -110,7 +110,7 @@ static zb_status read_place(const environment *from, const launcher_row *row, zb
 }
 
 static zb_status read_row(const environment *from, const launcher_row *row, const char *size_name, zb_bootstrap *out) {
-  *out = (zb_bootstrap){.launcher = row->name, .launch = row->launch, .local_process = -1};
+  *out = (zb_bootstrap){.launcher = row->name, .launch = row->launch, .local_process = -1, .apart = row->apart};
   ZB_TRY(number_of(row->from, size_name, value_of(from, size_name), 1, PROCESSES_MAX, &out->processes));
   ZB_TRY(number_of(row->from, row->rank, value_of(from, row->rank), 0, out->processes - 1, &out->process));
   const char *local = value_of(from, row->local);

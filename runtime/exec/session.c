@@ -284,14 +284,19 @@ static zb_status check_not_apart(const zb_session_params *params) {
                         "leave --launch out to train together; to train alone, start it alone, or unset the variables of the launcher");
 }
 
-/* How the processes would meet if nothing were known of the device; NULL: there is one, or it cannot be known. */
+/* How the processes would meet if nothing were known of the device: as this one was told, else as they were launched. NULL: there is one, or it
+ * cannot be known. */
 static const zb_group_def *meeting_of(const zb_session_params *params) {
   const zb_bootstrap *by = several_of(params);
-  const char *launch = params->launch ? params->launch : by ? by->launch : NULL;
-  const zb_transport_def *def = NULL;
-  zb_status status = launch ? zb_transport_find(launch, &def) : NULL;
-  zb_status_free(status);
-  return def ? def->group_def : NULL;
+  const char *const launches[] = {params->launch, by ? by->launch : NULL};
+  for (size_t i = 0; i < sizeof launches / sizeof launches[0]; ++i) {
+    const zb_transport_def *def = NULL;
+    zb_status status = launches[i] ? zb_transport_find(launches[i], &def) : NULL;
+    bool meets = launches[i] && !status && def->group_def;
+    zb_status_free(status);
+    if (meets) return def->group_def;
+  }
+  return NULL;
 }
 
 /* The first words between processes that have met: whether each knows its device, whether all were given the same, and can save. */
@@ -311,8 +316,7 @@ static zb_status begin(const zb_session_params *params, const zb_device_def *giv
   *out = NULL;
   zb_status status = check_not_apart(params);
   if (status) {
-    zb_session_params together = {.bootstrap = params->bootstrap};
-    zb_session_tell_failure(&together, status);
+    zb_session_tell_failure(params, status);
     return status;
   }
   zb_session *session = zb_alloc(sizeof *session);
