@@ -551,7 +551,6 @@ static zb_status find_launcher(const arguments *args, zb_bootstrap *out) {
     zb_status_free(status);
     status = NULL;
   }
-  if (!status && out->warning[0] && !args->launch) fprintf(stderr, "zb-run: warning: %s\n", out->warning);
   return status;
 }
 
@@ -583,6 +582,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .check_context = args,
   };
   ZB_TRY(find_launcher(args, bootstrap));
+  if (bootstrap->warning[0] && !args->launch) fprintf(stderr, "zb-run: warning: %s\n", bootstrap->warning);
   many_processes = bootstrap->processes > 1;
   catch_signals();
   ZB_TRY(zb_session_create(&params, &session));

@@ -98,7 +98,7 @@ ZB_API int64_t zb_session_steps(const zb_session *session);
  * replaced as a whole. Any number of processes and any plan of the same model can resume from it. */
 ZB_API zb_status zb_session_save(zb_session *session, const char *folder) ZB_MUST_USE;
 /* Whether a save to this folder could work, to be asked before hours of training: USAGE for a folder that holds other files (a save
- * replaces the folder as a whole), IO if it cannot be written. Makes missing parents. */
+ * replaces the folder as a whole), IO if it cannot be written. Makes missing parents. For one process; zb_session_params.save asks all of them. */
 ZB_API zb_status zb_session_save_check(const char *folder) ZB_MUST_USE;
 /* L2 norm of the gradient of each trained parameter of the last step (fp64, after division by M). Calls visit by name in
  * order; with several processes in process 0 only. */

@@ -15,19 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VISITORS_MAX = 256, VISITORS_MIN = 32, ADDRESSES_MAX = 8, NAMED_MAX = 16, TEXT_BYTES = 512, HINT_BYTES = 192, ROUND_MS = 100 };
+enum { VISITORS_MAX = 256, VISITORS_MIN = 32, ADDRESSES_MAX = 8, NAMED_MAX = 16, ROUND_MS = 100 };
 static const int64_t ms_ps = INT64_C(1000) * 1000 * 1000;
 static const int64_t card_ms = 2000;  /* for the card of somebody who is there: who says nothing for longer is a stranger */
 static const int64_t short_ms = 250; /* the same while others wait for a place */
 static const int64_t name_ms = 10000; /* for a host to get its name, which on a cluster may come after its processes */
-
-/* What process 0 says when all have come (then the addresses follow), or when there is no run. What whoever listens says to one who was too slow for
- * its place, and may come again: meeting 0. */
-typedef struct verdict {
-  uint64_t magic, meeting;
-  uint32_t refused; /* a zb_code */
-  char text[TEXT_BYTES], hint[HINT_BYTES];
-} verdict;
 
 /* Somebody who has connected and not said who it is. */
 typedef struct visitor {
@@ -77,7 +69,7 @@ static void dismiss(visitor *v) {
 
 /* Sends away who says nothing: a stranger hears that he may come again, and so does a process that was slow, which then does. */
 static void dismiss_silent(visitor *v) {
-  verdict later = {.magic = ZB_TCP_MAGIC};
+  zb_tcp_verdict later = {.magic = ZB_TCP_MAGIC};
   zb_tcp_send(v->descriptor, &later, sizeof later, 0);
   dismiss(v);
 }
@@ -236,7 +228,7 @@ static zb_status open_listener(meeting *m) {
 
 /* Tells all how it ended. Who cannot be told finds out by its connection. */
 static void announce(const meeting *m, zb_status failure) {
-  verdict v = {.magic = ZB_TCP_MAGIC, .meeting = m->number, .refused = (uint32_t)zb_status_code(failure)};
+  zb_tcp_verdict v = {.magic = ZB_TCP_MAGIC, .meeting = m->number, .refused = (uint32_t)zb_status_code(failure)};
   int64_t until = zb_monotonic_ps() + card_ms * ms_ps;
   if (failure) snprintf(v.text, sizeof v.text, "%s", zb_status_message(failure));
   if (failure && zb_status_hint_text(failure)) snprintf(v.hint, sizeof v.hint, "%s", zb_status_hint_text(failure));
@@ -314,7 +306,7 @@ static zb_status find_process_0(meeting *m) {
 
 /* *again: the answer came too late for the listener, which asks to come again. */
 static zb_status hear_verdict(meeting *m, bool *again) {
-  verdict v = {0};
+  zb_tcp_verdict v = {0};
   /* From here on, because process 0 may have started later; it gives up sooner, and says so. */
   int64_t until = zb_monotonic_ps() + (m->params->timeout_ms + card_ms) * ms_ps;
   size_t bytes = sizeof(zb_tcp_address) * (size_t)m->params->processes;

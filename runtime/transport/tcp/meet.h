@@ -2,8 +2,8 @@
  *
  * Process 0 listens at the address. Whoever listens speaks first, with a card: magic, who it is, of which run and which build of zb; so nothing is sent
  * to a program that is not ours. The visitor answers with its card, and the port where it listens itself. When all have come, or something is
- * wrong, process 0 answers all of them: where everyone is, or why there is no run. Then each connects to those of lower numbers: a
- * connection a pair. Nothing here is authenticated.
+ * wrong, process 0 answers all of them: where everyone is, or why there is no run. Who says nothing for long is sent away, and may come again. Then
+ * each connects to those of lower numbers: a connection a pair. Nothing here is authenticated.
  */
 #ifndef ZB_TRANSPORT_TCP_MEET_H
 #define ZB_TRANSPORT_TCP_MEET_H
@@ -24,6 +24,13 @@ typedef struct zb_tcp_card {
   uint32_t unused;
   char build[32];
 } zb_tcp_card;
+/* What process 0 says when all have come (then the addresses follow), or when there is no run. What whoever listens says to one who was too slow for
+ * its place, and may come again: meeting 0. */
+typedef struct zb_tcp_verdict {
+  uint64_t magic, meeting;
+  uint32_t refused; /* a zb_code */
+  char text[512], hint[192];
+} zb_tcp_verdict;
 #define ZB_TCP_MAGIC UINT64_C(0x31702d74656d627a) /* "zbmet-p1": its last byte is the version */
 
 #endif

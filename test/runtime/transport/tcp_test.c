@@ -429,6 +429,57 @@ static void test_strangers(void) {
     if (strangers[i] >= 0) close(strangers[i]);
 }
 
+/* Who says nothing hears that he may come again, and makes room. */
+static void test_silent_visitors(void) {
+  enum { SILENT = 300 };
+  process zero, one;
+  int port = free_port(), silent[SILENT];
+  zb_tcp_card card;
+  zb_tcp_verdict later = {0};
+  int64_t start = zb_monotonic_ps(), second = INT64_C(1000000000000);
+  begin(&zero, params_of(0, 2, port), exchange);
+  for (int i = 0; i < SILENT; ++i)
+    silent[i] = connect_to(port);
+  CU_ASSERT(zb_tcp_receive(silent[0], &card, sizeof card, start + 5 * second));
+  CU_ASSERT(zb_tcp_receive(silent[0], &later, sizeof later, start + 5 * second));
+  CU_ASSERT(later.magic == ZB_TCP_MAGIC && later.meeting == 0 && later.refused == 0);
+  begin(&one, params_of(1, 2, port), exchange);
+  TINY_OK(end(&zero));
+  TINY_OK(end(&one));
+  CU_ASSERT(zb_monotonic_ps() - start < 4 * second);
+  for (int i = 0; i < SILENT; ++i)
+    close(silent[i]);
+}
+
+/* The next who comes to a listener, not looked at further. */
+static int accept_one(int listener) {
+  int descriptor = -1;
+  for (int i = 0; i < 1000 && descriptor < 0; ++i) {
+    descriptor = zb_tcp_accept(listener);
+    if (descriptor < 0) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+  }
+  return descriptor;
+}
+
+/* A process that is told to come again does, and hears the rest. */
+static void test_come_again(void) {
+  process one;
+  int port = 0, listener = zb_tcp_listen(&(zb_tcp_address){.family = 4, .bytes = {127, 0, 0, 1}}, 0, &port);
+  zb_tcp_verdict answers[2] = {{.magic = ZB_TCP_MAGIC}, {.magic = ZB_TCP_MAGIC, .meeting = 1, .refused = ZB_INVALID, .text = "no run today"}};
+  begin(&one, params_of(1, 2, port), NULL);
+  for (int i = 0; i < 2; ++i) {
+    int64_t until = zb_monotonic_ps() + INT64_C(5) * 1000000000000;
+    zb_tcp_card mine = card_of(0, 2), theirs = {0};
+    int descriptor = accept_one(listener);
+    CU_ASSERT(descriptor >= 0 && zb_tcp_send(descriptor, &mine, sizeof mine, until));
+    CU_ASSERT(zb_tcp_receive(descriptor, &theirs, sizeof theirs, until) && theirs.process == 1);
+    CU_ASSERT(zb_tcp_send(descriptor, &answers[i], sizeof answers[i], until));
+    close(descriptor);
+  }
+  tiny_expect(end(&one), ZB_INVALID, "no run today");
+  close(listener);
+}
+
 /* A process that met and then sends nonsense, or nothing any more: an error that names it, never a crash or a wait without end. */
 static void test_nonsense_frames(void) {
   enum { CASES = 60 };
@@ -512,6 +563,8 @@ int main(void) {
       {"a device with its own transport, started by torchrun", test_own_transport},
       {"wrong cards", test_wrong_cards},
       {"strangers", test_strangers},
+      {"visitors who say nothing", test_silent_visitors},
+      {"a process that comes again", test_come_again},
       {"nonsense after the meeting", test_nonsense_frames},
       CU_TEST_INFO_NULL,
   };
