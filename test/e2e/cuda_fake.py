@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The cuda device on a fake GPU (test/runtime/device/cuda/fake.h), for plans of every schedule on 1, 2 and 4 ranks: losses, weights and
 optimizer state are bitwise those of one rank on the cpu, in whatever order the GPU runs what it is given, and no two accesses of which one
-writes are without an order. The same with a process a rank over a fake NCCL that has no buffers: if the ends of a channel did not agree on
-the order, or a schedule needed a buffer, it would hang or mix up messages (there losses are compared).
+writes are without an order. The same as several processes, with one rank or more on the GPU of each, over a fake NCCL that has no buffers: if
+the ends of a channel did not agree on the order, or a schedule needed a buffer, it would hang or mix up messages (there losses are compared).
 One plan of each graph is also measured, as zb-run --profile does.
 Then one wait after the other is left out of a step: most must be found (all that others do not imply).
 
@@ -22,6 +22,8 @@ GRAPHS = ("gpt2-small", "llama-small")
 MICRO_BATCHES = 6
 # The rest are waits that others imply: which those are is shown for the plan by hand, in step_test.
 MUTATED = (("zb-h1", 2), ("zb-v", 2), ("zb-h1", 4))
+# By graph, of plans of 4 ranks: how many processes over NCCL, with a rank each, with several, and with some of both.
+PROCESSES = {"gpt2-small": (4, 2), "llama-small": (4, 3)}
 TOKENS = 32 # of the vocabulary of the tiny graph
 
 
@@ -65,10 +67,10 @@ class Runs:
             self.suite.check(list(map(float, losses)) == self.losses, f"{self.graph} {name}: losses {losses} instead of {self.losses}")
             self.suite.check(not difference, f"{self.graph} {name}: {difference}")
             self.suite.check(races.split()[1] == "0", f"{self.graph} {name}: {races}")
-            if ranks > 1:
-                *losses, races = self.fake(name, STEPS, 1 + len(name), "nccl")
-                self.suite.check(list(map(float, losses)) == self.losses, f"{self.graph} {name} over NCCL: losses {losses}")
-                self.suite.check(races.split()[1] == "0", f"{self.graph} {name} over NCCL: {races}")
+            for processes in {1: (), 2: (2,), 4: PROCESSES[self.graph]}[ranks]:
+                *losses, races = self.fake(name, STEPS, 1 + len(name), f"nccl:{processes}")
+                self.suite.check(list(map(float, losses)) == self.losses, f"{self.graph} {name} as {processes} processes: losses {losses}")
+                self.suite.check(races.split()[1] == "0", f"{self.graph} {name} as {processes} processes: {races}")
         except common.Failure as failure:
             self.suite.check(False, str(failure))
         return True

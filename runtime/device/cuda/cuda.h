@@ -16,6 +16,7 @@ typedef struct zb_cuda_setup {
   zb_status (*load)(zb_cuda_api *out); /* fills all that will be called; closed with zb_cuda_api_close */
   const zb_cuda_kernel_set *kernels;
   int ordinal; /* of the GPU among those that are visible */
+  int queues;  /* that the GPU has for streams; 0: as many as zb-run asks for. For tests */
 } zb_cuda_setup;
 
 /* One GPU of this process, shared by its ranks and transports. */
@@ -27,6 +28,8 @@ typedef struct zb_cuda_gpu {
   CUdevice device;
   CUcontext context;
   int priority_least, priority_greatest;
+  int queues; /* of the hardware: more streams than these may hold up each other */
+  int processors; /* 0: not known */
   bool busy;       /* something may be running that nobody has waited for */
   CUevent base;    /* trace: when the times of a step begin */
   int64_t base_ps; /* the same on the clock of the host */
@@ -145,6 +148,12 @@ void zb_cuda_staging_settle(zb_device *device);
 
 /* Messages between ranks of this process, on one GPU: copies on a stream a channel (streams.c). */
 extern const zb_transport_def zb_transport_streams;
+/* For a transport between processes, which moves what this one does not: whether it does, once it is attached [message] events of all messages
+ * (starts: NULL without a trace), and how many streams it has. */
+bool zb_cuda_streams_moves(const zb_transport *streams, int message);
+const CUevent *zb_cuda_streams_done(const zb_transport *streams);
+const CUevent *zb_cuda_streams_starts(const zb_transport *streams);
+int zb_cuda_streams_channels(const zb_transport *streams);
 
 /* What a message waits for on the side of a rank, enqueued on the channel's stream: jobs of the rank, and messages of other channels, whose
  * events are done[message]. */

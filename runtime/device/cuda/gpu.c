@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 
-enum { CAPABILITY_MAJOR = 8, PS_A_MILLISECOND = 1000000000 };
+enum { CAPABILITY_MAJOR = 8, PS_A_MILLISECOND = 1000000000, QUEUES = 32 };
 
-/* More queues than streams, or streams that wait could hold up others: the driver's default is 8. It reads this once, when it starts. */
+/* No more streams than queues, or streams that wait could hold up others: the driver's default is 8, its most 32. It reads this once, when it starts.
+ * What the environment says is meant for other programs: some are advised to have one queue only, in which a plan could not go on. */
 static void ask_for_queues(void) {
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
 }
 
 static zb_status check_capability(const zb_cuda_gpu *gpu) {
@@ -34,6 +35,7 @@ static zb_status open_gpu(zb_cuda_gpu *gpu, const zb_cuda_setup *setup, bool tra
   ZB_TRY(ZB_CU(api, cuDevicePrimaryCtxRetain, &gpu->context, gpu->device));
   ZB_TRY(ZB_CU(api, cuCtxSetCurrent, gpu->context));
   ZB_TRY(ZB_CU(api, cuCtxGetStreamPriorityRange, &gpu->priority_least, &gpu->priority_greatest));
+  ZB_TRY(ZB_CU(api, cuDeviceGetAttribute, &gpu->processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu->device));
   if (trace) ZB_TRY(ZB_CU(api, cuEventCreate, &gpu->base, CU_EVENT_DEFAULT));
   return setup->kernels->open(api, gpu->device, &gpu->kernels);
 }
@@ -44,6 +46,7 @@ zb_status zb_cuda_gpu_open(const zb_cuda_setup *setup, bool trace, zb_cuda_gpu *
   if (!gpu) return ZB_OUT_OF_MEMORY();
   gpu->references = 1;
   gpu->kernel_set = setup->kernels;
+  gpu->queues = setup->queues > 0 ? setup->queues : QUEUES;
   ask_for_queues();
   zb_status status = open_gpu(gpu, setup, trace);
   if (status)

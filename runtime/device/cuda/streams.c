@@ -1,4 +1,5 @@
-/* Messages between ranks of one process on one GPU: copies within its memory, on a stream a channel (ordered pair of ranks).
+/* Messages between ranks of one process on one GPU: copies within its memory, on a stream a channel (ordered pair of ranks). Of several
+ * processes it moves what stays in this one; for the rest it has the events (runtime/transport/nccl).
  *
  * Whoever posts second enqueues: the channel's stream waits for the homes of both sides (edges.h), copies, and records an event. The message
  * is then complete as far as the host is concerned; a job that waits for it makes its compute stream wait for the event. Channel streams have
@@ -26,6 +27,8 @@ typedef struct parcel {
 
 struct zb_transport {
   const zb_plan *plan;
+  int first_rank, end_rank; /* of this process */
+  int channel_count;
   zb_cuda_gpu *gpu; /* of the first device; NULL: none is attached */
   zb_device **devices; /* [rank] */
   int *jobs;           /* zb_cuda_message_jobs */
@@ -58,7 +61,11 @@ static zb_status streams_open(const zb_transport_params *params, zb_transport **
   size_t ranks = (size_t)plan->rank_count, messages = (size_t)plan->message_count + 1;
   zb_transport *transport = zb_alloc(sizeof *transport);
   if (!transport) return ZB_OUT_OF_MEMORY();
+  int processes = params->group ? params->group_def->processes(params->group) : 1;
+  int process = params->group ? params->group_def->process(params->group) : 0;
   transport->plan = plan;
+  transport->end_rank = zb_group_ranks(plan->rank_count, processes, process, &transport->first_rank);
+  transport->end_rank += transport->first_rank;
   transport->devices = zb_alloc(sizeof(zb_device *) * ranks);
   transport->jobs = zb_cuda_message_jobs(plan);
   transport->parcels = zb_alloc(sizeof(parcel) * messages);
@@ -76,16 +83,49 @@ static CUstream *channel_of(const zb_transport *transport, int message) {
   return &transport->channels[(size_t)m->source * (size_t)transport->plan->rank_count + (size_t)m->destination];
 }
 
-/* Streams in the order of first use, events one a message: all before the first step. */
+static bool is_here(const zb_transport *transport, int rank) {
+  return rank >= transport->first_rank && rank < transport->end_rank;
+}
+
+bool zb_cuda_streams_moves(const zb_transport *transport, int message) {
+  const zb_plan_message *m = &transport->plan->messages[message];
+  return is_here(transport, m->source) && is_here(transport, m->destination);
+}
+
+const CUevent *zb_cuda_streams_done(const zb_transport *transport) {
+  return transport->done;
+}
+
+const CUevent *zb_cuda_streams_starts(const zb_transport *transport) {
+  return transport->starts;
+}
+
+int zb_cuda_streams_channels(const zb_transport *transport) {
+  return transport->channel_count;
+}
+
+/* One a message that has an end here. */
+static zb_status make_events(const zb_transport *transport, unsigned flags, CUevent **out) {
+  const zb_plan *plan = transport->plan;
+  *out = zb_alloc(sizeof(CUevent) * ((size_t)plan->message_count + 1));
+  if (!*out) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < plan->message_count; ++i)
+    if (is_here(transport, plan->messages[i].source) || is_here(transport, plan->messages[i].destination))
+      ZB_TRY(ZB_CU(&transport->gpu->api, cuEventCreate, &(*out)[i], flags));
+  return NULL;
+}
+
+/* Streams in the order of first use, and events: all before the first step. */
 static zb_status make_streams(zb_transport *transport, bool trace) {
   const zb_cuda_gpu *gpu = transport->gpu;
-  int messages = transport->plan->message_count;
-  for (int i = 0; i < messages; ++i) {
+  for (int i = 0; i < transport->plan->message_count; ++i) {
     CUstream *channel = channel_of(transport, i);
-    if (!*channel) ZB_TRY(ZB_CU(&gpu->api, cuStreamCreateWithPriority, channel, CU_STREAM_NON_BLOCKING, gpu->priority_greatest));
+    if (*channel || !zb_cuda_streams_moves(transport, i)) continue;
+    ZB_TRY(ZB_CU(&gpu->api, cuStreamCreateWithPriority, channel, CU_STREAM_NON_BLOCKING, gpu->priority_greatest));
+    ++transport->channel_count;
   }
-  ZB_TRY(zb_cuda_events_create(gpu, messages, trace ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING, &transport->done));
-  return trace ? zb_cuda_events_create(gpu, messages, CU_EVENT_DEFAULT, &transport->starts) : NULL;
+  ZB_TRY(make_events(transport, trace ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING, &transport->done));
+  return trace ? make_events(transport, CU_EVENT_DEFAULT, &transport->starts) : NULL;
 }
 
 static zb_status streams_attach(zb_transport *transport, int rank, zb_device *device) {

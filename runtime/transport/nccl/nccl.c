@@ -1,4 +1,5 @@
-/* Messages between GPUs over NCCL: a communicator and a stream a channel (ordered pair of ranks), a rank a process.
+/* Messages between GPUs over NCCL: a communicator and a stream a channel (ordered pair of ranks). A process has a GPU and one rank or several;
+ * what stays in a process is copied by the streams of runtime/device/cuda, so the two ends of a communicator are always two GPUs.
  *
  * NCCL has no tags: what a communicator is given is matched in order. The plan gives both ends of a channel the same order, and a rank posts
  * in the order of its jobs, from one thread; an operation needs no buffer of NCCL to end, as the plan is proved without any. Channels are
@@ -19,9 +20,10 @@
 #include <string.h>
 #include <time.h>
 
-/* CTAS_MOST: a message must leave the multiprocessors to products. */
+/* CTAS_MOST: a message must leave the multiprocessors to products, and all messages that wait must find room at the same time. */
 enum { CTAS_MOST = 4, WARM_UP_BYTES = ZB_ALIGNMENT, REASON_BYTES = 512, PAUSE_NS = 20 * 1000 };
 
+/* Between ranks of two processes. */
 typedef struct channel {
   int source, destination;
   ncclComm_t communicator; /* NULL: of other ranks, or aborted */
@@ -38,26 +40,34 @@ struct zb_transport {
   zb_group *group;
   const zb_group_def *group_def;
   int64_t timeout_ms;
-  int rank;
+  int processes, first_rank, rank_count; /* of this process */
   zb_cuda_gpu *gpu;
-  zb_device *device;
+  zb_device **devices; /* [rank of the plan], those of this process */
+  zb_transport *inside; /* zb_transport_streams: messages that stay here, and the events of all */
   channel *channels; /* of the whole plan, in the order of their first messages */
   int channel_count;
-  int *channel_of; /* [message] */
+  int *channel_of; /* [message]; -1: stays in a process */
   int *jobs;       /* zb_cuda_message_jobs */
   posted *messages;
-  CUevent *done, *starts; /* [message]; starts: with a trace */
   CUdeviceptr warm_up; /* WARM_UP_BYTES a channel */
   bool aborted;
   char reason[REASON_BYTES];
 };
 
+static bool is_here(const zb_transport *transport, int rank) {
+  return rank >= transport->first_rank && rank < transport->first_rank + transport->rank_count;
+}
+
 static bool is_mine(const zb_transport *transport, const channel *c) {
-  return c->source == transport->rank || c->destination == transport->rank;
+  return is_here(transport, c->source) || is_here(transport, c->destination);
+}
+
+static int own_of(const zb_transport *transport, const channel *c) {
+  return is_here(transport, c->source) ? c->source : c->destination;
 }
 
 static int peer_of(const zb_transport *transport, const channel *c) {
-  return c->source == transport->rank ? c->destination : c->source;
+  return is_here(transport, c->source) ? c->destination : c->source;
 }
 
 /* ---- Making and ending ---- */
@@ -80,11 +90,11 @@ static void nccl_close(zb_transport *transport) {
     zb_cuda_gpu_quiet(transport->gpu);
     for (int i = 0; i < transport->channel_count; ++i)
       if (transport->channels[i].stream) gpu->api.cuStreamDestroy(transport->channels[i].stream);
-    zb_cuda_events_destroy(gpu, transport->done, transport->plan->message_count);
-    zb_cuda_events_destroy(gpu, transport->starts, transport->plan->message_count);
     if (transport->warm_up) gpu->api.cuMemFree(transport->warm_up);
   }
+  if (transport->inside) zb_transport_streams.close(transport->inside);
   zb_cuda_gpu_release(transport->gpu);
+  zb_free(transport->devices);
   zb_free(transport->channels);
   zb_free(transport->channel_of);
   zb_free(transport->jobs);
@@ -92,7 +102,10 @@ static void nccl_close(zb_transport *transport) {
   zb_free(transport);
 }
 
+/* -1: within a process. */
 static int find_channel(zb_transport *transport, int source, int destination) {
+  const int ranks = transport->plan->rank_count;
+  if (zb_group_process_of(ranks, transport->processes, source) == zb_group_process_of(ranks, transport->processes, destination)) return -1;
   for (int i = 0; i < transport->channel_count; ++i)
     if (transport->channels[i].source == source && transport->channels[i].destination == destination) return i;
   transport->channels[transport->channel_count] = (channel){.source = source, .destination = destination};
@@ -105,27 +118,36 @@ static size_t most_channels(const zb_plan *plan) {
   return all < messages ? all : messages;
 }
 
-static zb_status nccl_open(const zb_transport_params *params, zb_transport **out) {
+static zb_status allocate(zb_transport *transport, const zb_transport_params *params) {
   const zb_plan *plan = params->plan;
   size_t messages = (size_t)plan->message_count + 1;
+  transport->devices = zb_alloc(sizeof(zb_device *) * (size_t)plan->rank_count);
+  transport->channels = zb_alloc(sizeof(channel) * most_channels(plan));
+  transport->channel_of = zb_alloc(sizeof(int) * messages);
+  transport->messages = zb_alloc(sizeof(posted) * messages);
+  transport->jobs = zb_cuda_message_jobs(plan);
+  if (!transport->devices || !transport->channels || !transport->channel_of || !transport->messages || !transport->jobs) return ZB_OUT_OF_MEMORY();
+  return zb_transport_streams.open(params, &transport->inside);
+}
+
+static zb_status nccl_open(const zb_transport_params *params, zb_transport **out) {
+  const zb_plan *plan = params->plan;
   int processes = params->group ? params->group_def->processes(params->group) : 1;
   *out = NULL;
-  if (processes != plan->rank_count)
-    return zb_status_hint(ZB_ERROR(USAGE, "%d processes for %d ranks: over NCCL every rank is a process with a GPU", processes, plan->rank_count),
-                          "start %d processes, or one with all ranks on one GPU", plan->rank_count);
+  if (processes > plan->rank_count) return ZB_ERROR(USAGE, "%d processes for %d ranks: expected one rank a process at least", processes, plan->rank_count);
   zb_transport *transport = zb_alloc(sizeof *transport);
   if (!transport) return ZB_OUT_OF_MEMORY();
   transport->plan = plan;
   transport->group = params->group;
   transport->group_def = params->group_def;
   transport->timeout_ms = params->timeout_ms;
-  transport->channels = zb_alloc(sizeof(channel) * most_channels(plan));
-  transport->channel_of = zb_alloc(sizeof(int) * messages);
-  transport->messages = zb_alloc(sizeof(posted) * messages);
-  transport->jobs = zb_cuda_message_jobs(plan);
-  if (!transport->channels || !transport->channel_of || !transport->messages || !transport->jobs) {
+  transport->processes = processes;
+  int process = params->group ? params->group_def->process(params->group) : 0;
+  transport->rank_count = zb_group_ranks(plan->rank_count, processes, process, &transport->first_rank);
+  zb_status status = allocate(transport, params);
+  if (status) {
     nccl_close(transport);
-    return ZB_OUT_OF_MEMORY();
+    return status;
   }
   for (int i = 0; i < plan->message_count; ++i)
     transport->channel_of[i] = find_channel(transport, plan->messages[i].source, plan->messages[i].destination);
@@ -133,25 +155,51 @@ static zb_status nccl_open(const zb_transport_params *params, zb_transport **out
   return NULL;
 }
 
-static zb_status nccl_attach(zb_transport *transport, int rank, zb_device *device) {
-  zb_cuda_gpu *gpu = transport->gpu = zb_cuda_gpu_share(device->gpu);
-  int messages = transport->plan->message_count;
-  transport->rank = rank;
-  transport->device = device;
+/* An operation of NCCL keeps its stream and some multiprocessors until the other end is there, which may need work that this process enqueues
+ * later: that must find a queue of the hardware that nobody waits in, and room. */
+static zb_status check_room(const zb_transport *transport, int channels) {
+  const zb_cuda_gpu *gpu = transport->gpu;
+  int inside = zb_cuda_streams_channels(transport->inside), streams = transport->rank_count + inside + channels;
+  if (channels > 0 && streams > gpu->queues)
+    return zb_status_hint(ZB_ERROR(USAGE, "the GPU of ranks %d to %d has %d queues, and they need %d: one a rank, %d for messages between them, %d "
+                                          "for messages to other processes; with fewer a message that waits could hold up what it waits for",
+                                   transport->first_rank, transport->first_rank + transport->rank_count - 1, gpu->queues, streams, inside, channels),
+                          "start more processes, so that fewer ranks share a GPU");
+  if (gpu->processors > 0 && channels * CTAS_MOST > gpu->processors)
+    return zb_status_hint(ZB_ERROR(USAGE, "the GPU of ranks %d to %d has %d multiprocessors, and their %d channels to other processes may take %d at a time",
+                                   transport->first_rank, transport->first_rank + transport->rank_count - 1, gpu->processors, channels,
+                                   channels * CTAS_MOST),
+                          "start more processes, so that fewer ranks share a GPU");
+  return NULL;
+}
+
+/* Once a process. */
+static zb_status make_streams(zb_transport *transport) {
+  zb_cuda_gpu *gpu = transport->gpu;
+  int mine = 0;
   if (!gpu->api.ncclSend) ZB_TRY(zb_cuda_api_open(&gpu->api, ZB_CUDA_NCCL));
   ZB_TRY(ZB_CU(&gpu->api, cuMemAlloc, &transport->warm_up, WARM_UP_BYTES * ((size_t)transport->channel_count + 1)));
-  for (int i = 0; i < transport->channel_count; ++i)
-    if (is_mine(transport, &transport->channels[i]))
-      ZB_TRY(ZB_CU(&gpu->api, cuStreamCreateWithPriority, &transport->channels[i].stream, CU_STREAM_NON_BLOCKING, gpu->priority_greatest));
-  ZB_TRY(zb_cuda_events_create(gpu, messages, device->params.trace ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING, &transport->done));
-  return device->params.trace ? zb_cuda_events_create(gpu, messages, CU_EVENT_DEFAULT, &transport->starts) : NULL;
+  for (int i = 0; i < transport->channel_count; ++i) {
+    if (!is_mine(transport, &transport->channels[i])) continue;
+    ZB_TRY(ZB_CU(&gpu->api, cuStreamCreateWithPriority, &transport->channels[i].stream, CU_STREAM_NON_BLOCKING, gpu->priority_greatest));
+    ++mine;
+  }
+  return check_room(transport, mine);
+}
+
+static zb_status nccl_attach(zb_transport *transport, int rank, zb_device *device) {
+  transport->devices[rank] = device;
+  ZB_TRY(zb_transport_streams.attach(transport->inside, rank, device));
+  if (transport->gpu) return NULL;
+  transport->gpu = zb_cuda_gpu_share(device->gpu);
+  return make_streams(transport);
 }
 
 /* ---- Calls that may not be over when they return ---- */
 
 static zb_status failed(zb_transport *transport, const channel *c, int result, const char *function) {
   zb_status status = zb_status_note(zb_cuda_error(&transport->gpu->api, ZB_CUDA_NCCL, result, function), "rank %d, channel from rank %d to rank %d",
-                                    transport->rank, c->source, c->destination);
+                                    own_of(transport, c), c->source, c->destination);
   abort_all(transport);
   return status;
 }
@@ -165,7 +213,7 @@ static zb_status settle(zb_transport *transport, const channel *c, ncclResult_t 
     if (start == 0) start = now;
     if (now - start > transport->timeout_ms * INT64_C(1000000000)) {
       abort_all(transport);
-      return ZB_ERROR(TIMEOUT, "rank %d waited %.1f s for %s with rank %d", transport->rank, (double)transport->timeout_ms / 1e3, function,
+      return ZB_ERROR(TIMEOUT, "rank %d waited %.1f s for %s with rank %d", own_of(transport, c), (double)transport->timeout_ms / 1e3, function,
                       peer_of(transport, c));
     }
     if (start != now) nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
@@ -179,8 +227,8 @@ static zb_status settle(zb_transport *transport, const channel *c, ncclResult_t 
 static ncclResult_t move(const zb_transport *transport, const channel *c, CUdeviceptr at, uint64_t bytes) {
   const zb_cuda_api *api = &transport->gpu->api;
   void *memory = (void *)(uintptr_t)at;
-  return c->source == transport->rank ? api->ncclSend(memory, bytes, ncclUint8, 1, c->communicator, c->stream)
-                                      : api->ncclRecv(memory, bytes, ncclUint8, 0, c->communicator, c->stream);
+  return is_here(transport, c->source) ? api->ncclSend(memory, bytes, ncclUint8, 1, c->communicator, c->stream)
+                                       : api->ncclRecv(memory, bytes, ncclUint8, 0, c->communicator, c->stream);
 }
 
 /* ---- Connecting ---- */
@@ -201,7 +249,7 @@ static zb_status exchange_ids(zb_transport *transport) {
   if (!ids) return ZB_OUT_OF_MEMORY();
   zb_status status = NULL;
   for (int i = 0; i < transport->channel_count && !status; ++i)
-    if (transport->channels[i].source == transport->rank) status = ZB_NCCL(api, ncclGetUniqueId, &ids[i]);
+    if (is_here(transport, transport->channels[i].source)) status = ZB_NCCL(api, ncclGetUniqueId, &ids[i]);
   zb_status merged = transport->group_def->merge(transport->group, ids, bytes, merge_ids); /* a failure here must not leave the others alone */
   for (int i = 0; i < transport->channel_count; ++i)
     transport->channels[i].id = ids[i];
@@ -219,7 +267,7 @@ static zb_status connect_channel(zb_transport *transport, channel *c) {
                          .minCTAs = INT_MIN,
                          .maxCTAs = CTAS_MOST,
                          .splitShare = INT_MIN};
-  int index = c->source == transport->rank ? 0 : 1;
+  int index = is_here(transport, c->source) ? 0 : 1;
   ncclResult_t result = transport->gpu->api.ncclCommInitRankConfig(&c->communicator, 2, c->id, index, &config);
   ZB_TRY(settle(transport, c, result, "ncclCommInitRankConfig"));
   CUdeviceptr own = transport->warm_up + WARM_UP_BYTES * (CUdeviceptr)(c - transport->channels);
@@ -237,15 +285,19 @@ static zb_status nccl_connect(zb_transport *transport) {
 
 /* ---- Messages ---- */
 
-static zb_status nccl_post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) {
+static bool is_inside(const zb_transport *transport, int message) {
+  return transport->channel_of[message] < 0;
+}
+
+static zb_status enqueue(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) {
   const zb_cuda_api *api = &transport->gpu->api;
+  const CUevent *done = zb_cuda_streams_done(transport->inside), *starts = zb_cuda_streams_starts(transport->inside);
   channel *c = &transport->channels[transport->channel_of[message]];
   bool receives = rank == c->destination;
   ncclResult_t result = ncclSuccess;
-  if (transport->aborted) return ZB_ERROR(PEER, "rank %d stops: %s", rank, transport->reason[0] ? transport->reason : "NCCL was aborted");
   if (transport->messages[message].enqueued) return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
-  ZB_TRY(zb_cuda_wait_for_home(transport->device, transport->jobs[2 * (size_t)message + receives], c->stream, transport->done));
-  if (transport->starts) ZB_TRY(ZB_CU(api, cuEventRecord, transport->starts[message], c->stream));
+  ZB_TRY(zb_cuda_wait_for_home(transport->devices[rank], transport->jobs[2 * (size_t)message + receives], c->stream, done));
+  if (starts) ZB_TRY(ZB_CU(api, cuEventRecord, starts[message], c->stream));
   if (part_count > 1) ZB_TRY(zb_cuda_check(api, ZB_CUDA_NCCL, (int)api->ncclGroupStart(), "ncclGroupStart"));
   for (int i = 0; i < part_count && (result == ncclSuccess || result == ncclInProgress); ++i)
     result = move(transport, c, (CUdeviceptr)(uintptr_t)((unsigned char *)arena + parts[i].offset), parts[i].bytes);
@@ -255,30 +307,46 @@ static zb_status nccl_post(zb_transport *transport, int rank, int message, void 
   }
   ZB_TRY(settle(transport, c, result, receives ? "ncclRecv" : "ncclSend"));
   transport->messages[message].enqueued = true;
-  return ZB_CU(api, cuEventRecord, transport->done[message], c->stream);
+  return ZB_CU(api, cuEventRecord, done[message], c->stream);
+}
+
+static zb_status gave_up(const zb_transport *transport, int rank) {
+  return ZB_ERROR(PEER, "rank %d stops: %s", rank, transport->reason[0] ? transport->reason : "NCCL was aborted");
+}
+
+static zb_status nccl_send(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) {
+  if (transport->aborted) return gave_up(transport, rank);
+  if (is_inside(transport, message)) return zb_transport_streams.post_send(transport->inside, rank, message, arena, parts, part_count);
+  return enqueue(transport, rank, message, arena, parts, part_count);
+}
+
+static zb_status nccl_receive(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) {
+  if (transport->aborted) return gave_up(transport, rank);
+  if (is_inside(transport, message)) return zb_transport_streams.post_recv(transport->inside, rank, message, arena, parts, part_count);
+  return enqueue(transport, rank, message, arena, parts, part_count);
 }
 
 static bool nccl_test(zb_transport *transport, int rank, int message) {
-  (void)rank;
-  return transport->messages[message].enqueued;
+  return is_inside(transport, message) ? zb_transport_streams.test(transport->inside, rank, message) : transport->messages[message].enqueued;
 }
 
 static zb_status nccl_order(zb_transport *transport, int rank, int message) {
-  (void)rank;
+  if (is_inside(transport, message)) return zb_transport_streams.order(transport->inside, rank, message);
   if (transport->messages[message].ordered) return NULL;
   transport->messages[message].ordered = true;
-  return ZB_CU(&transport->gpu->api, cuStreamWaitEvent, transport->device->compute, transport->done[message], 0);
+  return ZB_CU(&transport->gpu->api, cuStreamWaitEvent, transport->devices[rank]->compute, zb_cuda_streams_done(transport->inside)[message], 0);
 }
 
 /* A post of ours needs nobody else, so there is nothing to wait for. */
 static zb_status nccl_wait(zb_transport *transport, int rank, int message) {
+  if (is_inside(transport, message)) return zb_transport_streams.wait(transport->inside, rank, message);
   if (transport->messages[message].enqueued) return NULL;
   return ZB_ERROR(TIMEOUT, "rank %d waits for message %d, which it has not posted", rank, message);
 }
 
 static zb_status nccl_reset(zb_transport *transport) {
   memset(transport->messages, 0, sizeof(posted) * (size_t)transport->plan->message_count);
-  return NULL;
+  return zb_transport_streams.reset(transport->inside);
 }
 
 static void nccl_abort(zb_transport *transport, int rank, const char *reason) {
@@ -300,23 +368,22 @@ static zb_status nccl_poll(zb_transport *transport) {
   return NULL;
 }
 
+/* The events of all messages are those of the streams inside. */
 static int64_t nccl_start_ps(zb_transport *transport, int rank, int message) {
-  (void)rank;
-  return transport->starts ? zb_cuda_event_ps(transport->gpu, transport->starts[message]) : 0;
+  return zb_transport_streams.start_ps(transport->inside, rank, message);
 }
 
 static int64_t nccl_complete_ps(zb_transport *transport, int rank, int message) {
-  (void)rank;
-  return transport->starts ? zb_cuda_event_ps(transport->gpu, transport->done[message]) : 0;
+  return zb_transport_streams.complete_ps(transport->inside, rank, message);
 }
 
 const zb_transport_def zb_transport_nccl = {
     .name = "nccl",
-    .summary = "a rank with a GPU a process, NCCL between them",
+    .summary = "a GPU a process, with one rank or several; NCCL between processes",
     .open = nccl_open,
     .close = nccl_close,
-    .post_send = nccl_post,
-    .post_recv = nccl_post,
+    .post_send = nccl_send,
+    .post_recv = nccl_receive,
     .wait = nccl_wait,
     .test = nccl_test,
     .reset = nccl_reset,

@@ -1,4 +1,4 @@
-/* Messages between GPUs of several processes, one rank each, over NCCL; in the cuda module. */
+/* Messages between GPUs of several processes over NCCL, those within a process by copies; in the cuda module. */
 #ifndef ZB_TRANSPORT_NCCL_H
 #define ZB_TRANSPORT_NCCL_H
 

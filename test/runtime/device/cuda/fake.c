@@ -576,7 +576,9 @@ static CUresult fake_device_name(char *name, int size, CUdevice device) {
 
 static CUresult fake_attribute(int *value, CUdevice_attribute attribute, CUdevice device) {
   (void)device;
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR  ? 9
+           : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? fake_gpu.processors
+                                                                    : 0;
   return CUDA_SUCCESS;
 }
 
@@ -757,6 +759,10 @@ void fake_fail(const char *function, int n, CUresult result) {
 
 void fake_hang(bool hangs) {
   fake_gpu.hangs = hangs;
+}
+
+void fake_processors(int count) {
+  fake_gpu.processors = count;
 }
 
 uint64_t fake_allocated(void) {

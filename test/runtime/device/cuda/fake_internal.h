@@ -118,6 +118,7 @@ typedef struct fake_state {
   int fail_in;
   CUresult fail_result;
   uint64_t allocated, largest;
+  int processors;
 } fake_state;
 
 extern fake_state fake_gpu;

@@ -2,7 +2,7 @@
  * program cuda-emulated, with those of kernels/cuda on the emulation of their device code (for test/e2e/cuda_emulated.py).
  *
  * usage: cuda-fake DIR text:FILE STEPS SEED SAVE      one line a step, the loss with 17 digits, then "races N" and the first race
- *        cuda-fake DIR text:FILE STEPS SEED nccl      the same with a process a rank and NCCL, all of it fake; saves nothing
+ *        cuda-fake DIR text:FILE STEPS SEED nccl:N    the same as N processes over NCCL, all of it fake; saves nothing
  *        cuda-fake DIR text:FILE STEPS SEED costs:FILE  the losses, measured: writes FILE instead of a checkpoint
  *        cuda-fake DIR text:FILE mutate               leaves out one wait of a step after the other: "waits N, found N"
  */
@@ -62,14 +62,14 @@ static zb_status open_session(const char *folder, const zb_session_params *param
 }
 
 #ifndef ZB_EMULATED
-static zb_status train_over_nccl(const char *folder, const char *source, long steps) {
+static zb_status train_over_nccl(const char *folder, const char *source, long steps, int processes) {
   folder_files files = {0};
   zb_data *data = NULL;
   nccl_ranks *ranks = NULL;
   zb_status status = open_files(folder, &files);
   const zb_data_params params = {.plan = files.plan, .source = source};
   if (!status) status = zb_data_create(&params, &data);
-  if (!status) status = nccl_ranks_open(files.plan, files.weights, files.constants, data, 60000, &ranks);
+  if (!status) status = nccl_ranks_open(files.plan, processes, files.weights, files.constants, data, 60000, &ranks);
   for (long i = 0; i < steps && !status; ++i) {
     double loss = 0;
     status = nccl_ranks_step(ranks, i, &loss);
@@ -82,8 +82,8 @@ static zb_status train_over_nccl(const char *folder, const char *source, long st
   return status;
 }
 #else
-static zb_status train_over_nccl(const char *folder, const char *source, long steps) {
-  return ZB_ERROR(USAGE, "%s, %s, %ld: the emulation has no NCCL", folder, source, steps);
+static zb_status train_over_nccl(const char *folder, const char *source, long steps, int processes) {
+  return ZB_ERROR(USAGE, "%s, %s, %ld, %d: the emulation has no NCCL", folder, source, steps, processes);
 }
 #endif
 
@@ -144,8 +144,8 @@ int main(int count, char **words) {
     fake_start(strtoull(words[4], NULL, 10));
     long steps = strtol(words[3], NULL, 10);
     params.costs = strncmp(words[5], "costs:", 6) == 0;
-    status = strcmp(words[5], "nccl") == 0 ? train_over_nccl(words[1], words[2], steps)
-                                           : train(words[1], &params, steps, words[5] + (params.costs ? 6 : 0));
+    status = strncmp(words[5], "nccl:", 5) == 0 ? train_over_nccl(words[1], words[2], steps, (int)strtol(words[5] + 5, NULL, 10))
+                                                : train(words[1], &params, steps, words[5] + (params.costs ? 6 : 0));
     left = fake_stop();
   }
   if (status) fprintf(stderr, "cuda-fake: %s", zb_status_text(status));

@@ -170,8 +170,14 @@ const zb_cuda_kernel_set host_kernels = {
     .fault = host_fault,
 };
 
+static int queues;
+
+void fake_device_queues(int count) {
+  queues = count;
+}
+
 static zb_status open_on_fake(const zb_device_params *params, zb_device **out) {
-  const zb_cuda_setup setup = {.load = fake_load, .kernels = &host_kernels};
+  const zb_cuda_setup setup = {.load = fake_load, .kernels = &host_kernels, .queues = queues};
   return zb_cuda_open(params, &setup, out);
 }
 

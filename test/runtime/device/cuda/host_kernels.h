@@ -8,5 +8,7 @@ extern const zb_cuda_kernel_set host_kernels;
 
 /* The cuda device on the fake, as sessions take it. fake_start must come first. */
 const struct zb_device_def *fake_device(void);
+/* How many queues for streams the GPUs opened from now on have; 0: as many as the device asks for. */
+void fake_device_queues(int count);
 
 #endif

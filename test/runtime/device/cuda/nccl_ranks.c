@@ -15,8 +15,9 @@ struct zb_group {
 struct nccl_ranks {
   const zb_plan *plan;
   zb_executor *executors;
-  zb_transport **transports;
-  struct zb_group *groups;
+  zb_transport **transports; /* [process] */
+  struct zb_group *groups;   /* [process] */
+  int processes;
   double *micro_losses;
   atomic_int interrupted;
   zb_driver *driver;
@@ -62,33 +63,40 @@ static zb_status load_values(const zb_executor *e, const zb_store *weights, cons
   return NULL;
 }
 
-static zb_status open_rank(nccl_ranks *all, int rank, const zb_data *data, int64_t timeout_ms) {
-  all->groups[rank] = (struct zb_group){rank, all->plan->rank_count};
+static zb_status open_process(nccl_ranks *all, int process, int64_t timeout_ms) {
+  all->groups[process] = (struct zb_group){process, all->processes};
   const zb_transport_params transport = {
-      .plan = all->plan, .timeout_ms = timeout_ms, .group = &all->groups[rank], .group_def = &group_def};
-  ZB_TRY(zb_transport_nccl.open(&transport, &all->transports[rank]));
+      .plan = all->plan, .timeout_ms = timeout_ms, .group = &all->groups[process], .group_def = &group_def};
+  return zb_transport_nccl.open(&transport, &all->transports[process]);
+}
+
+static zb_status open_rank(nccl_ranks *all, int rank, const zb_data *data) {
+  int process = zb_group_process_of(all->plan->rank_count, all->processes, rank), first = 0;
+  (void)zb_group_ranks(all->plan->rank_count, all->processes, process, &first);
   const zb_executor_params params = {
       .plan = all->plan,
       .rank = rank,
       .device = fake_device(),
-      .device_params = {.rank = rank, .plan = all->plan, .threads = 1},
+      .device_params = {.rank = rank, .plan = all->plan, .threads = 1, .beside = rank > first ? all->executors[first].device : NULL},
       .transport_def = &zb_transport_nccl,
-      .transport = all->transports[rank],
+      .transport = all->transports[process],
       .data = data,
       .micro_losses = all->micro_losses,
       .interrupted = &all->interrupted,
   };
   ZB_TRY(zb_executor_init(&all->executors[rank], &params));
   ++all->count;
-  return zb_transport_nccl.attach(all->transports[rank], rank, all->executors[rank].device);
+  return zb_transport_nccl.attach(all->transports[process], rank, all->executors[rank].device);
 }
 
 static zb_status open_all(nccl_ranks *all, const zb_store *weights, const zb_store *constants, const zb_data *data, int64_t timeout_ms) {
   int ranks = all->plan->rank_count;
   int64_t took_ps = 0;
+  for (int i = 0; i < all->processes; ++i)
+    ZB_TRY(open_process(all, i, timeout_ms));
   for (int i = 0; i < ranks; ++i)
-    ZB_TRY(open_rank(all, i, data, timeout_ms));
-  for (int i = 0; i < ranks; ++i)
+    ZB_TRY(open_rank(all, i, data));
+  for (int i = 0; i < all->processes; ++i)
     ZB_TRY(zb_transport_nccl.connect(all->transports[i]));
   for (int i = 0; i < ranks; ++i)
     ZB_TRY(load_values(&all->executors[i], weights, constants));
@@ -104,17 +112,18 @@ static zb_status open_all(nccl_ranks *all, const zb_store *weights, const zb_sto
   return zb_driver_turns.run(all->driver, &took_ps);
 }
 
-zb_status nccl_ranks_open(const zb_plan *plan, const zb_store *weights, const zb_store *constants, const zb_data *data, int64_t timeout_ms,
-                          nccl_ranks **out) {
+zb_status nccl_ranks_open(const zb_plan *plan, int processes, const zb_store *weights, const zb_store *constants, const zb_data *data,
+                          int64_t timeout_ms, nccl_ranks **out) {
   size_t ranks = (size_t)plan->rank_count;
   *out = NULL;
   nccl_ranks *all = zb_alloc(sizeof *all);
   if (!all) return ZB_OUT_OF_MEMORY();
   *out = all;
   all->plan = plan;
+  all->processes = processes;
   all->executors = zb_alloc(sizeof(zb_executor) * ranks);
-  all->transports = zb_alloc(sizeof(zb_transport *) * ranks);
-  all->groups = zb_alloc(sizeof(struct zb_group) * ranks);
+  all->transports = zb_alloc(sizeof(zb_transport *) * (size_t)processes);
+  all->groups = zb_alloc(sizeof(struct zb_group) * (size_t)processes);
   all->micro_losses = zb_alloc(sizeof(double) * (size_t)plan->micro_batches);
   if (!all->executors || !all->transports || !all->groups || !all->micro_losses) return ZB_OUT_OF_MEMORY();
   return open_all(all, weights, constants, data, timeout_ms);
@@ -123,7 +132,7 @@ zb_status nccl_ranks_open(const zb_plan *plan, const zb_store *weights, const zb
 void nccl_ranks_close(nccl_ranks *all) {
   if (!all) return;
   if (all->driver) zb_driver_turns.stop(all->driver);
-  for (int i = 0; all->transports && i < all->plan->rank_count; ++i)
+  for (int i = 0; all->transports && i < all->processes; ++i)
     zb_transport_nccl.close(all->transports[i]);
   for (int i = 0; i < all->count; ++i)
     zb_executor_deinit(&all->executors[i]);
@@ -137,10 +146,10 @@ void nccl_ranks_close(nccl_ranks *all) {
 zb_status nccl_ranks_step(nccl_ranks *all, int64_t step, double *out_loss) {
   int64_t took_ps = 0;
   *out_loss = 0;
-  for (int i = 0; i < all->count; ++i) {
+  for (int i = 0; i < all->processes; ++i)
     ZB_TRY(zb_transport_nccl.reset(all->transports[i]));
+  for (int i = 0; i < all->count; ++i)
     zb_executor_begin_step(&all->executors[i], step);
-  }
   ZB_TRY(zb_driver_turns.run(all->driver, &took_ps));
   for (int i = 0; i < all->plan->micro_batches; ++i)
     *out_loss += all->micro_losses[i];

@@ -1,6 +1,7 @@
 /* The NCCL transport on a fake NCCL without buffers: the values of the cpu; communicators, order, groups; errors, time-outs, aborts. */
 #include "runtime/transport/nccl/nccl.h"
 #include "test/runtime/device/cuda/fake.h"
+#include "test/runtime/device/cuda/host_kernels.h"
 #include "test/runtime/device/cuda/nccl_ranks.h"
 #include "test/runtime/exec/tiny.h"
 
@@ -13,12 +14,17 @@ typedef struct fixture {
   nccl_ranks *ranks;
 } fixture;
 
-static zb_status set_up(fixture *f, uint64_t seed, int64_t timeout_ms) {
+static zb_status set_up_as(fixture *f, int processes, uint64_t seed, int64_t timeout_ms) {
   *f = (fixture){.plan = tiny_plan(), .weights = tiny_weights()};
   fake_start(seed);
   const zb_data_params data = {.plan = f->plan, .source = tiny_data()};
   ZB_TRY(zb_data_create(&data, &f->data));
-  return nccl_ranks_open(f->plan, f->weights, NULL, f->data, timeout_ms, &f->ranks);
+  return nccl_ranks_open(f->plan, processes, f->weights, NULL, f->data, timeout_ms, &f->ranks);
+}
+
+/* A process a rank. */
+static zb_status set_up(fixture *f, uint64_t seed, int64_t timeout_ms) {
+  return set_up_as(f, 2, seed, timeout_ms);
 }
 
 static int tear_down(fixture *f) {
@@ -124,12 +130,43 @@ static void test_failing_calls(void) {
   }
 }
 
-static void test_ranks_and_processes(void) {
-  zb_plan *plan = tiny_plan();
-  zb_transport *transport = NULL;
-  const zb_transport_params params = {.plan = plan, .timeout_ms = 1000};
-  tiny_expect(zb_transport_nccl.open(&params, &transport), ZB_USAGE, "1 processes for 2 ranks");
-  zb_plan_destroy(plan);
+/* What stays in a process is copied: no communicator, no message of NCCL. Both kinds in one run are in test/e2e/cuda_fake.py. */
+static void test_all_in_one(void) {
+  fixture f;
+  double loss = 0;
+  TINY_OK(set_up_as(&f, 1, 1, 10000));
+  CU_ASSERT_EQUAL(fake_nccl_made(), 0);
+  fake_log_clear();
+  TINY_OK(nccl_ranks_step(f.ranks, 0, &loss));
+  CU_ASSERT_PTR_NULL(strstr(fake_log(), ": send "));
+  CU_ASSERT_PTR_NOT_NULL(strstr(fake_log(), ": copy "));
+  CU_ASSERT_EQUAL(tear_down(&f), 0);
+}
+
+static void test_more_processes_than_ranks(void) {
+  fixture f;
+  tiny_expect(set_up_as(&f, 3, 1, 1000), ZB_USAGE, "3 processes for 2 ranks");
+  tear_down(&f);
+}
+
+/* A message that waits on the GPU must not hold up what it waits for: a stream of its own for each, and room for all. */
+static void test_room(void) {
+  fixture f;
+  fake_device_queues(2);
+  zb_status status = set_up(&f, 1, 1000);
+  CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "start more processes"));
+  tiny_expect(status, ZB_USAGE, "has 2 queues, and they need 3");
+  tear_down(&f);
+  TINY_OK(set_up_as(&f, 1, 1, 1000)); /* nothing waits for another process */
+  CU_ASSERT_EQUAL(tear_down(&f), 0);
+  fake_device_queues(0);
+  f = (fixture){.plan = tiny_plan(), .weights = tiny_weights()};
+  fake_start(1);
+  fake_processors(7);
+  const zb_data_params data = {.plan = f.plan, .source = tiny_data()};
+  TINY_OK(zb_data_create(&data, &f.data));
+  tiny_expect(nccl_ranks_open(f.plan, 2, f.weights, NULL, f.data, 1000, &f.ranks), ZB_USAGE, "has 7 multiprocessors");
+  tear_down(&f);
 }
 
 int main(void) {
@@ -138,7 +175,9 @@ int main(void) {
                          {"a peer that is gone", test_peer_is_gone},
                          {"a GPU that stands still", test_hang},
                          {"any call may fail", test_failing_calls},
-                         {"a rank a process", test_ranks_and_processes},
+                         {"all ranks in one process", test_all_in_one},
+                         {"more processes than ranks", test_more_processes_than_ranks},
+                         {"queues and multiprocessors for all that waits", test_room},
                          CU_TEST_INFO_NULL};
   return tiny_run("nccl on a fake", tests);
 }
