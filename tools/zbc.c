@@ -174,7 +174,7 @@ static const char *short_name(const char *name, char out[48]) {
 
 static void print_empty_stages(const zb_compile_summary *s) {
   int empty = 0;
-  for (int i = 0; i < s->stages; ++i) empty += !*s->stage[i].first;
+  for (int i = 0; i < s->stages; ++i) empty += !s->stage[i].ops;
   if (empty)
     printf("%d of %d stages have no work: the model has too few places to cut; give %s\n", empty, s->stages,
            s->stages > s->ranks ? "fewer --chunks or --ranks" : "fewer --ranks");
