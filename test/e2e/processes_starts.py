@@ -4,11 +4,11 @@
     processes_starts.py [--bin BUILD/bin] [--over mpi|tcp] [--only options failures signals places jobs strangers]
 
 options: two processes that differ in one option, for every option of `zb-run --help`, and in what the options lead to (data, checkpoint, weights): both
-end with status 2, soon, and process 0 says which option, both values and both processes. An option that has no row in OPTIONS below fails.
+end with status 2, soon, and process 0 says which option, both values and both processes. An option without a row in options_table fails.
 failures: one process fails before the other has met it: it says why, with its number, and the other does not wait for the time-out.
-signals: SIGTERM and Ctrl-C end a process that waits for others, at once. places: every process tries the folder of --save (needs root: a mount of
-its own). jobs: in the shell of a job of Slurm one process trains alone, and says so. strangers: 600 connections that say nothing, at the port where
-processes meet.
+signals: SIGTERM and Ctrl-C end a process that waits for others, or loads alone, at once. places: every process tries the folder of --save (needs root: a
+mount of its own). jobs: in the shell of a job of Slurm one process trains alone, and says so. strangers: 600 connections that say nothing, at the port
+where processes meet.
 
 Two processes are started by mpirun, or one by one with the variables that torchrun sets. Ends with "N passed, N failed, N skipped".
 """
@@ -184,8 +184,8 @@ def wait_until(condition, seconds=20):
     return result
 
 
-def ends_at_once(suite, name, process, number):
-    """The process, which waits, gets the signal and dies of it."""
+def ends_at_once(suite, name, process, number, text="waited for other processes: nothing was trained"):
+    """The process gets the signal, says so, and dies of it."""
     time.sleep(0.3)
     begin = time.monotonic()
     process.send_signal(number)
@@ -195,7 +195,7 @@ def ends_at_once(suite, name, process, number):
         process.kill()
         errors = process.communicate()[1]
     seconds = time.monotonic() - begin
-    suite.check(seconds < 2 and process.returncode == -number and "waited for other processes: nothing was trained" in errors,
+    suite.check(seconds < 2 and process.returncode == -number and text in errors,
                 f"{name}, {signal.Signals(number).name}: status {process.returncode} after {seconds:.1f} s\n{errors}")
 
 
@@ -216,7 +216,28 @@ def signals(suite, launcher, folder):
         ends_at_once(suite, "process 1 has met process 0", one, number)
         errors = zero.communicate(timeout=20)[1]
         suite.check(zero.returncode == 5 and "process 1 has gone while others were awaited" in errors, f"process 0 hears of it: {zero.returncode}, {errors}")
+    loading(suite, pair, command)
     return 0
+
+
+def loading(suite, pair, command):
+    """A plan that is a pipe keeps a process loading: alone it ends at once; of several that have met, at the second signal."""
+    slow = os.path.join(pair.folder, "slow")
+    os.makedirs(slow)
+    os.mkfifo(os.path.join(slow, "plan.zb"))
+    wait = [command[0], slow, *command[2:]]
+    alone = subprocess.Popen(wait, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=processes.ENVIRONMENT)
+    ends_at_once(suite, "one process loads", alone, signal.SIGTERM, "before the first step: nothing was trained")
+    port = start.free_port()
+    zero, one = pair.begin(0, command, port), pair.begin(1, wait, port)
+    wait_until(lambda: processes.sockets_of(zero.pid) == 1 and processes.sockets_of(one.pid) == 1)  # the listeners are closed: they have met
+    time.sleep(0.5)
+    zero.send_signal(signal.SIGTERM)
+    time.sleep(0.5)
+    suite.check(zero.poll() is None, f"processes that have met do not end at the first signal: {zero.returncode}")
+    ends_at_once(suite, "processes that have met load", zero, signal.SIGTERM, "ends with the other processes after the first step")
+    one.kill()
+    one.communicate()
 
 
 def find_process(command):

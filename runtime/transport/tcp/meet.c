@@ -144,8 +144,11 @@ static void welcome(meeting *m) {
  * process says its card at once; only one that is held up for longer has to come again. */
 static void make_room(meeting *m) {
   int64_t limit_ps = (find_place(m) ? card_ms : short_ms) * ms_ps, now = zb_monotonic_ps();
-  for (int i = 0; i < m->visitor_count; ++i)
-    if (m->visitors[i].descriptor >= 0 && now - m->visitors[i].since_ps > limit_ps) dismiss_silent(&m->visitors[i]);
+  for (int i = 0; i < m->visitor_count; ++i) {
+    visitor *v = &m->visitors[i];
+    bool is_late = v->descriptor >= 0 && now - v->since_ps > limit_ps;
+    if (is_late && !zb_tcp_has_words(v->descriptor)) dismiss_silent(v); /* else it was this process that was held up */
+  }
 }
 
 /* "1, 2, 5" of the processes that have come or not. */
