@@ -466,8 +466,10 @@ def network(suite, launcher, folder):
 GROUPS = {"bits": bits, "saves": saves, "errors": errors, "network": network}
 
 
-def main():
-    options = common.arguments(__doc__, ("--only", dict(choices=GROUPS, nargs="+", default=list(GROUPS))),
+def run_groups(text, groups):
+    """The command line of a script whose groups of tests run over every launcher: its exit status. A group is called with suite, launcher, folder and gives
+    how many of its tests it skipped, if any."""
+    options = common.arguments(text, ("--only", dict(choices=groups, nargs="+", default=list(groups))),
                                ("--over", dict(choices=LAUNCHERS, nargs="+", default=list(LAUNCHERS))))
     suite, skipped = common.Suite(options.bin), 0
     for launcher in (LAUNCHERS[name] for name in options.over):
@@ -479,7 +481,7 @@ def main():
         for name in options.only:
             with common.scratch() as folder:
                 try:
-                    skipped += GROUPS[name](suite, launcher, folder) or 0
+                    skipped += groups[name](suite, launcher, folder) or 0
                 except (common.Failure, subprocess.TimeoutExpired) as failure:
                     suite.check(False, f"{name}: {failure}")
     print(f"{suite.passed} passed, {suite.failed} failed, {skipped} skipped")
@@ -487,4 +489,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_groups(__doc__, GROUPS))

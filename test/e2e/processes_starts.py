@@ -339,25 +339,5 @@ def strangers(suite, launcher, folder):
 GROUPS = {"options": options, "failures": failures, "signals": signals, "places": places, "jobs": jobs, "strangers": strangers}
 
 
-def main():
-    arguments = common.arguments(__doc__, ("--only", dict(choices=GROUPS, nargs="+", default=list(GROUPS))),
-                                 ("--over", dict(choices=processes.LAUNCHERS, nargs="+", default=list(processes.LAUNCHERS))))
-    suite, skipped = common.Suite(arguments.bin), 0
-    for launcher in (processes.LAUNCHERS[name] for name in arguments.over):
-        reason = launcher.reason_to_skip(suite)
-        if reason:
-            print(f"skip {launcher.name}: {reason}")
-            skipped += 1
-            continue
-        for name in arguments.only:
-            with common.scratch() as folder:
-                try:
-                    skipped += GROUPS[name](suite, launcher, folder) or 0
-                except (common.Failure, subprocess.TimeoutExpired) as failure:
-                    suite.check(False, f"{name}: {failure}")
-    print(f"{suite.passed} passed, {suite.failed} failed, {skipped} skipped")
-    return 1 if suite.failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(processes.run_groups(__doc__, GROUPS))

@@ -15,6 +15,6 @@
 // RUN: not zb-sched --costs no-such-file --schedule zb-h1 --ranks 4 2>&1 | FileCheck %s --check-prefix=NOFILE
 // RUN: printf "" > %t.empty
 // RUN: not zb-sched --costs %t.empty --schedule zb-h1 2>&1 | FileCheck %s --check-prefix=EMPTY
-// EMPTY: .empty:1:1: 
+// EMPTY: .empty:1:1: {{.+}} near end of file
 // RUN: not zb-sched --costs no-such-file --schedule zb-h1 2>&1 | FileCheck %s --check-prefix=NOFILE
 // NOFILE: no-such-file
