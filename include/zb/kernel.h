@@ -98,16 +98,33 @@ static inline const char *zb_kernel_wrong_value(const zb_kernel_call *call, int6
 /* Runs; returns NULL, or a static text that says what is wrong with the values (an index out of range). Thread-safe. */
 typedef const char *(*zb_kernel_run)(const zb_kernel_call *call);
 
+/* What a kernel knows of a call: a kernel that was written before its op grew an operand or an attribute must not be given one. */
+enum { ZB_KNOWS_ANY = 32767 };
+typedef struct zb_kernel_knows {
+  int operands;               /* ZB_KNOWS_ANY: any number from one on */
+  unsigned optional;          /* the bit set of those that may be absent */
+  int results;
+  unsigned optional_results;
+  bool accumulates;
+  const char *attributes;     /* names, blanks between */
+} zb_kernel_knows;
+
 /* One row of a device's kernel table. */
 typedef struct zb_kernel {
   const char *op;    /* op name without "zb." */
   zb_kernel_run run;
-  /* NULL, or whether this kernel can run the call (data pointers may be NULL); else the next row of that op is tried. */
+  /* NULL, or whether this kernel can run a call that it knows all of: element types, shapes, strides, values of attributes (data pointers may be
+   * NULL); else the next row of that op is tried. */
   bool (*matches)(const zb_kernel_call *call);
+  const zb_kernel_knows *knows;
 } zb_kernel;
 
-/* The reference kernel of an op (never NULL for an op of class KERNEL), and the best CPU kernel for a call: the first
- * matching fast one, else the reference. NULL for a name that is no KERNEL op. */
+/* NULL, or why the kernel must not run the call, whatever the values are: "it does not know operand 3", "the shapes of the operands do not fit each
+ * other". Data pointers are not looked at. The text is static, or written to `text`. */
+ZB_API const char *zb_kernel_refuses(const zb_kernel *kernel, const zb_kernel_call *call, char *text, size_t size);
+
+/* The reference kernel of an op (never NULL for an op of class KERNEL), and the best CPU kernel for a call: the first fast one that takes it, else
+ * the reference. NULL for a name that is no KERNEL op, and for a call that the reference refuses: what it refuses no kernel may run. */
 ZB_API const zb_kernel *zb_kernel_reference(const char *op);
 ZB_API const zb_kernel *zb_kernel_cpu(const char *op, const zb_kernel_call *call);
 

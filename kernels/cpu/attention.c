@@ -176,7 +176,9 @@ bool zb_cpu_attention_grad_matches(const zb_kernel_call *call) {
   if (call->input_count != 7 || !operands_match(call, 0, 3) || !readable(&call->inputs[4], dtype) ||
       !readable(&call->inputs[6], dtype))
     return false;
-  return call->inputs[5].dtype == ZB_F32 && zb_tensor_contiguous(&call->inputs[5]) && call->outputs[0].dtype == dtype;
+  for (int i = 0; i < 3; i++)
+    if (call->outputs[i].dtype != dtype) return false;
+  return call->inputs[5].dtype == ZB_F32 && zb_tensor_contiguous(&call->inputs[5]);
 }
 
 #else /* ---- Tiles, for one instruction set ---- */

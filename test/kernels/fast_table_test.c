@@ -3,7 +3,7 @@
 #include "test/kernels/fast.h"
 
 static const char *const ops[] = {
-#define ZB_KERNEL(op, function, matches) #op,
+#define ZB_KERNEL(op, ...) #op,
 #include "kernels/cpu/kernels.def"
 };
 

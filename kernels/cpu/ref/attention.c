@@ -106,7 +106,11 @@ const char *zb_ref_attention(const zb_kernel_call *call) {
   error = start_attention(call, &a);
   if (error) return error;
   const zb_tensor *out = &call->outputs[0], *lse = &call->outputs[1];
-  if (out->rank != 4 || lse->rank != 3) return ZB_REF_BAD_SHAPE;
+  const zb_tensor rows = {.rank = 4, .shape = {a.batch, a.queries, a.heads, a.value_width}};
+  const zb_tensor sums = {.rank = 3, .shape = {a.batch, a.heads, a.queries}};
+  if (!zb_ref_same_shape(out, &rows) || !zb_ref_same_shape(lse, &sums)) return ZB_REF_BAD_SHAPE;
+  if (!zb_ref_is_float(out->dtype) || !zb_ref_is_float(lse->dtype)) return ZB_REF_BAD_TYPE;
+  ZB_REF_CHECKED(call);
   for (int64_t b = 0; b < a.batch; b++)
     for (int64_t h = 0; h < a.heads; h++)
       for (int64_t i = 0; i < a.queries; i++) {
@@ -187,11 +191,14 @@ const char *zb_ref_attention_grad(const zb_kernel_call *call) {
   error = start_attention(call, &g.a);
   if (error) return error;
   const attention *a = &g.a;
-  if (g.out->rank != 4 || g.lse->rank != 3 || !zb_ref_same_shape(g.out, g.dout)) return ZB_REF_BAD_SHAPE;
+  const zb_tensor rows = {.rank = 4, .shape = {a->batch, a->queries, a->heads, a->value_width}};
+  const zb_tensor sums = {.rank = 3, .shape = {a->batch, a->heads, a->queries}};
+  if (!zb_ref_same_shape(g.out, &rows) || !zb_ref_same_shape(g.dout, &rows) || !zb_ref_same_shape(g.lse, &sums)) return ZB_REF_BAD_SHAPE;
   if (!zb_ref_is_float(g.out->dtype) || !zb_ref_is_float(g.lse->dtype) || !zb_ref_is_float(g.dout->dtype))
     return ZB_REF_BAD_TYPE;
   for (int i = 0; i < 3; i++)
     if (!zb_ref_same_shape(&call->outputs[i], &call->inputs[i])) return ZB_REF_BAD_SHAPE;
+  ZB_REF_CHECKED(call);
   for (int64_t b = 0; b < a->batch; b++) {
     for (int64_t h = 0; h < a->heads; h++)
       for (int64_t i = 0; i < a->queries; i++)

@@ -54,6 +54,7 @@ static const char *run_binary(const zb_kernel_call *call, const binary *op) {
   int type = real ? REALS : zb_ref_is_integer(x->dtype) ? INTEGERS : LOGIC;
   if (!(op->types & type) || out->dtype != x->dtype) return ZB_REF_BAD_TYPE;
   bool flag = op->flag && zb_ref_number(call, op->flag, 0) != 0;
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     int64_t from_x = walk.offset[1], from_y = walk.offset[2], to = walk.offset[0];
     if (x->dtype == ZB_F64) {
@@ -78,6 +79,7 @@ static const char *run_comparison(const zb_kernel_call *call, bool (*real)(doubl
   const zb_tensor *x = &call->inputs[0], *y = &call->inputs[1], *out = &call->outputs[0];
   if (out->dtype != ZB_I1) return ZB_REF_BAD_TYPE;
   bool is_real = zb_ref_is_float(x->dtype);
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     bool value = is_real ? real(zb_ref_get(x, walk.offset[1]), zb_ref_get(y, walk.offset[2]))
                          : integer(zb_ref_get_int(x, walk.offset[1]), zb_ref_get_int(y, walk.offset[2]));
@@ -107,6 +109,7 @@ const char *zb_ref_where(const zb_kernel_call *call) {
   zb_ref_walk_init(&walk, out);
   if (!zb_ref_walk_add(&walk, condition) || !zb_ref_walk_add(&walk, lhs) || !zb_ref_walk_add(&walk, rhs))
     return ZB_REF_BAD_SHAPE;
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     bool left = zb_ref_get_int(condition, walk.offset[1]) != 0;
     zb_ref_copy(out, walk.offset[0], left ? lhs : rhs, walk.offset[left ? 2 : 3]);

@@ -27,6 +27,7 @@ const char *zb_ref_swiglu_grad(const zb_kernel_call *call) {
     if (!zb_ref_is_float(x->dtype) || x->dtype != dgate->dtype || x->dtype != dup->dtype) return ZB_REF_BAD_TYPE;
     if (!zb_ref_same_shape(x, dgate) || !zb_ref_walk_add(&walk, x)) return ZB_REF_BAD_SHAPE;
   }
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double x[3], results[2];
     for (int i = 0; i < 3; i++)
@@ -61,6 +62,7 @@ static const char *turn(const zb_kernel_call *call, bool back) {
   }
   if (out->dtype != x->dtype || sin->dtype != cos->dtype) return ZB_REF_BAD_TYPE;
   int64_t half = x->shape[last] / 2;
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     bool first = walk.index[last] < half;
     int64_t there = first ? half : -half, at_sin = walk.offset[3] + (back ? there * sin->strides[sin->rank - 1] : 0);

@@ -56,9 +56,13 @@ static const char *start_loss(const zb_kernel_call *call, loss *l, const zb_tens
   for (int i = 0; i < 3; i++) {
     zb_tensor wide = per_row[i] ? zb_ref_append_unit(per_row[i]) : (zb_tensor){0};
     if (!zb_ref_walk_add(&whole, per_row[i] ? &wide : NULL)) return ZB_REF_BAD_SHAPE;
+    if (i > 0 && per_row[i] && !zb_ref_is_float(per_row[i]->dtype)) return ZB_REF_BAD_TYPE;
   }
   l->class_stride = whole.strides[0][scores->rank - 1];
   zb_ref_walk_split(&whole, 1u << (scores->rank - 1), &l->rows, &l->classes);
+  for (int i = 0; i < 3; i++)
+    if (per_row[i] && zb_ref_elements(per_row[i]) != l->rows.total) return ZB_REF_BAD_SHAPE;
+  ZB_REF_CHECKED(call);
   int64_t counted = 0;
   for (; l->rows.left > 0; zb_ref_walk_next(&l->rows)) {
     int64_t label = zb_ref_get_int(labels, l->rows.offset[1]);
@@ -88,6 +92,16 @@ static const char *check_result(const loss *l, const zb_tensor *out) {
   return zb_ref_elements(out) == (l->reduction == NONE ? l->rows.total : 1) ? NULL : ZB_REF_BAD_SHAPE;
 }
 
+/* The gradient of the loss, as a walk sees it: one a row, or one for all (NULL). */
+static const char *spread_gradient(const zb_kernel_call *call, const zb_tensor *dloss, const zb_tensor **out) {
+  reduction by = MEAN;
+  const char *error = read_reduction(call, &by);
+  *out = by == NONE ? dloss : NULL;
+  if (error) return error;
+  if (!zb_ref_is_float(dloss->dtype)) return ZB_REF_BAD_TYPE;
+  return by == NONE || zb_ref_elements(dloss) == 1 ? NULL : ZB_REF_BAD_SHAPE;
+}
+
 const char *zb_ref_cross_entropy(const zb_kernel_call *call) {
   const char *error = zb_ref_check(call, 2, 2, false);
   if (error) return error;
@@ -96,6 +110,7 @@ const char *zb_ref_cross_entropy(const zb_kernel_call *call) {
   error = start_loss(call, &l, logits, &call->inputs[1], lse, NULL);
   if (!error) error = check_result(&l, out);
   if (error) return error;
+  ZB_REF_CHECKED(call);
   double total = 0;
   for (int64_t row = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows), row++) {
     double largest = -(double)INFINITY, sum = 0;
@@ -121,8 +136,11 @@ const char *zb_ref_cross_entropy_grad(const zb_kernel_call *call) {
   const zb_tensor *dloss = &call->inputs[3], *dlogits = &call->outputs[0];
   if (!zb_ref_same_shape(logits, dlogits)) return ZB_REF_BAD_SHAPE;
   loss l;
-  error = start_loss(call, &l, logits, labels, lse, dloss->rank ? dloss : NULL);
+  const zb_tensor *by_row;
+  error = spread_gradient(call, dloss, &by_row);
+  if (!error) error = start_loss(call, &l, logits, labels, lse, by_row);
   if (error) return error;
+  ZB_REF_CHECKED(call);
   for (int64_t to = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows)) {
     int64_t label = label_of(&l);
     double factor = label < 0 ? 0 : zb_ref_get(dloss, l.rows.offset[3]) * l.weight;
@@ -143,6 +161,7 @@ const char *zb_ref_nll_loss(const zb_kernel_call *call) {
   error = start_loss(call, &l, scores, &call->inputs[1], NULL, NULL);
   if (!error) error = check_result(&l, out);
   if (error) return error;
+  ZB_REF_CHECKED(call);
   double total = 0;
   for (int64_t row = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows), row++) {
     int64_t label = label_of(&l);
@@ -157,8 +176,11 @@ const char *zb_ref_nll_loss_grad(const zb_kernel_call *call) {
   if (error) return error;
   const zb_tensor *labels = &call->inputs[0], *dloss = &call->inputs[1], *dscores = &call->outputs[0];
   loss l;
-  error = start_loss(call, &l, dscores, labels, dloss->rank ? dloss : NULL, NULL);
+  const zb_tensor *by_row;
+  error = spread_gradient(call, dloss, &by_row);
+  if (!error) error = start_loss(call, &l, dscores, labels, by_row, NULL);
   if (error) return error;
+  ZB_REF_CHECKED(call);
   for (int64_t to = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows)) {
     int64_t label = label_of(&l);
     for (int64_t c = 0; c < l.class_count; c++, to++)

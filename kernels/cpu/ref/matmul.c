@@ -30,6 +30,7 @@ const char *zb_ref_matmul(const zb_kernel_call *call) {
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, &c.batch);
   if (!zb_ref_walk_add(&walk, &a.batch) || !zb_ref_walk_add(&walk, &b.batch)) return ZB_REF_BAD_SHAPE;
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk))
     for (int64_t i = 0; i < c.rows; i++)
       for (int64_t j = 0; j < c.columns; j++) {

@@ -25,6 +25,7 @@ const char *zb_ref_contiguous(const zb_kernel_call *call) {
   if (error) return error;
   if (call->inputs[0].dtype != call->outputs[0].dtype) return ZB_REF_BAD_TYPE;
   if (!zb_ref_same_shape(&call->inputs[0], &call->outputs[0])) return ZB_REF_BAD_SHAPE;
+  ZB_REF_CHECKED(call);
   copy_all(&call->outputs[0], &call->inputs[0]);
   return NULL;
 }
@@ -38,6 +39,7 @@ const char *zb_ref_accumulate_add(const zb_kernel_call *call) {
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, sum);
   (void)zb_ref_walk_add(&walk, value);
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk))
     zb_ref_put(sum, walk.offset[0], zb_ref_get(value, walk.offset[1]), call->accumulate);
   return NULL;
@@ -54,6 +56,7 @@ const char *zb_ref_cast(const zb_kernel_call *call) {
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);
   (void)zb_ref_walk_add(&walk, x);
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     if (zb_ref_is_float(x->dtype))
       zb_ref_set(out, walk.offset[0], zb_ref_get(x, walk.offset[1]));
@@ -76,8 +79,10 @@ const char *zb_ref_concat(const zb_kernel_call *call) {
     zb_tensor part = *out;
     part.shape[axis] = x->shape[axis];
     if (place + x->shape[axis] > out->shape[axis] || !zb_ref_same_shape(x, &part)) return ZB_REF_BAD_SHAPE;
-    move_start(&part, place * out->strides[axis]);
-    copy_all(&part, x);
+    if (out->data) { /* else only checked */
+      move_start(&part, place * out->strides[axis]);
+      copy_all(&part, x);
+    }
     place += x->shape[axis];
   }
   return place == out->shape[axis] ? NULL : ZB_REF_BAD_SHAPE;
@@ -101,6 +106,7 @@ const char *zb_ref_slice_grad(const zb_kernel_call *call) {
     part.strides[i] = dx->strides[i] * steps[i];
     offset += starts[i] * dx->strides[i];
   }
+  ZB_REF_CHECKED(call);
   zero_fill(dx);
   move_start(&part, offset);
   copy_all(&part, dout);
@@ -165,6 +171,7 @@ static const char *run_gather(const zb_kernel_call *call, const zb_tensor *data,
   zb_ref_walk_init(&walk, selected);
   (void)zb_ref_walk_add(&walk, &spread);
   (void)zb_ref_walk_add(&walk, &positions);
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     int64_t index = zb_ref_get_int(indices, walk.offset[2]), size = data->shape[axis], place = wrap_index(index, size);
     if (place < 0) return zb_kernel_wrong_value(call, index, index < 0 ? -size : 0, size - 1, BAD_INDEX);
@@ -188,7 +195,7 @@ static const char *gather_gradient(const zb_kernel_call *call, bool by_element) 
   if (error) return error;
   const zb_tensor *ddata = &call->outputs[0];
   if (!zb_ref_is_float(ddata->dtype)) return ZB_REF_BAD_TYPE;
-  if (!call->accumulate) zero_fill(ddata);
+  if (!call->accumulate && ddata->data) zero_fill(ddata);
   return run_gather(call, ddata, &call->inputs[0], &call->inputs[1], by_element, true);
 }
 
@@ -216,6 +223,7 @@ const char *zb_ref_iota(const zb_kernel_call *call) {
   double start = zb_ref_number(call, "start", 0), step = zb_ref_number(call, "step", 1);
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk))
     zb_ref_set(out, walk.offset[0], start + step * (double)walk.index[axis]);
   return NULL;
@@ -230,6 +238,7 @@ const char *zb_ref_triangle(const zb_kernel_call *call) {
   double lower = zb_ref_number(call, "lower", 0), upper = zb_ref_number(call, "upper", 0);
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     int64_t i = walk.index[out->rank - 2], j = walk.index[out->rank - 1];
     zb_ref_set(out, walk.offset[0], j <= i + diagonal ? lower : upper);

@@ -34,6 +34,12 @@ static const char *start_norm(const zb_kernel_call *call, norm *n) {
   unsigned inner = ((1u << x->rank) - 1) & ~((1u << axis) - 1);
   zb_ref_walk_split(&whole, inner, &n->rows, &n->along);
   n->count = (double)n->along.total;
+  static const int whole_operands[] = {DOUT, RESIDUAL}, row_operands[] = {MEAN, RSTD}, inner_operands[] = {SCALE, BIAS};
+  for (int i = 0; i < 2; i++) {
+    const zb_tensor *all = n->tensors[whole_operands[i]], *row = n->tensors[row_operands[i]], *scale = n->tensors[inner_operands[i]];
+    if ((all && !zb_ref_same_shape(all, x)) || (row && zb_ref_elements(row) != n->rows.total) || (scale && zb_ref_elements(scale) != n->along.total))
+      return ZB_REF_BAD_SHAPE;
+  }
   return NULL;
 }
 
@@ -46,7 +52,9 @@ static const char *run_norm(const zb_kernel_call *call, bool centered) {
   norm n = {.tensors = {&call->outputs[0], &call->inputs[0], &call->inputs[1], bias, mean, rstd, NULL}};
   error = start_norm(call, &n);
   if (error) return error;
+  if (!zb_ref_same_shape(n.tensors[OUT], n.tensors[X])) return ZB_REF_BAD_SHAPE;
   double epsilon = zb_ref_number(call, "epsilon", 1e-5);
+  ZB_REF_CHECKED(call);
   for (; n.rows.left > 0; zb_ref_walk_next(&n.rows)) {
     double sum = 0, squares = 0;
     for (zb_ref_walk_again(&n.along); centered && n.along.left > 0; zb_ref_walk_next(&n.along))
@@ -83,7 +91,9 @@ static double normalized(const norm *n) {
 static const char *run_norm_grad_x(const zb_kernel_call *call, norm *n) {
   const char *error = start_norm(call, n);
   if (error) return error;
+  if (!zb_ref_same_shape(n->tensors[OUT], n->tensors[X])) return ZB_REF_BAD_SHAPE;
   bool centered = n->tensors[MEAN] != NULL;
+  ZB_REF_CHECKED(call);
   for (; n->rows.left > 0; zb_ref_walk_next(&n->rows)) {
     double sum = 0, product = 0;
     for (zb_ref_walk_again(&n->along); n->along.left > 0; zb_ref_walk_next(&n->along)) {
@@ -122,6 +132,7 @@ static const char *run_norm_grad_scale(const zb_kernel_call *call, norm *n) {
   const char *error = start_norm(call, n);
   if (error) return error;
   if (n->along.total != zb_ref_elements(n->tensors[OUT])) return ZB_REF_BAD_SHAPE;
+  ZB_REF_CHECKED(call);
   for (; n->along.left > 0; zb_ref_walk_next(&n->along)) {
     double total = 0;
     for (zb_ref_walk_again(&n->rows); n->rows.left > 0; zb_ref_walk_next(&n->rows))

@@ -26,6 +26,8 @@ static const char *start_update(const zb_kernel_call *call, int tensors, zb_ref_
 
 static const char *read_step(const zb_tensor *step, int64_t *out) {
   if (!zb_ref_is_integer(step->dtype) || zb_ref_elements(step) != 1) return "the step is no single integer";
+  *out = 1;
+  if (!step->data) return NULL; /* only checked */
   *out = zb_ref_get_int(step, 0);
   return *out >= 1 ? NULL : "the step counts from 1";
 }
@@ -44,6 +46,7 @@ const char *zb_ref_adamw(const zb_kernel_call *call) {
   double beta1 = zb_ref_number(call, "beta1", 0.9), beta2 = zb_ref_number(call, "beta2", 0.999);
   double eps = zb_ref_number(call, "eps", 1e-8), gradient_scale = zb_ref_number(call, "gradient_scale", 1);
   double step_size = lr / (1 - pow(beta1, (double)step)), root = sqrt(1 - pow(beta2, (double)step));
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double p = zb_ref_get(&in[0], walk.offset[1]), g = zb_ref_get(&in[1], walk.offset[2]) * gradient_scale;
     double m = beta1 * zb_ref_get(&in[2], walk.offset[3]) + (1 - beta1) * g;
@@ -71,10 +74,12 @@ const char *zb_ref_sgd(const zb_kernel_call *call) {
   double gradient_scale = zb_ref_number(call, "gradient_scale", 1);
   bool nesterov = zb_attr_bool(&call->attrs, "nesterov", false);
   if ((momentum != 0) != (buffer != NULL)) return "sgd has a momentum buffer if and only if momentum is not 0";
-  if (buffer && (call->output_count < 2 || out[1].rank < 0)) return "a result is missing";
+  bool keeps = call->output_count > 1 && out[1].rank >= 0;
+  if (keeps != (buffer != NULL)) return "sgd has a momentum buffer as a result if and only if it has one as an operand";
   zb_ref_walk walk;
   error = start_update(call, 3, &walk);
   if (error) return error;
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double p = zb_ref_get(&in[0], walk.offset[1]);
     double g = zb_ref_get(&in[1], walk.offset[2]) * gradient_scale + weight_decay * p;

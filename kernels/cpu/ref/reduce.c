@@ -69,6 +69,7 @@ static const char *run_reduction(const zb_kernel_call *call, const reduction *op
   zb_ref_walk_init(&whole, x);
   zb_ref_walk_split(&whole, dimensions, &kept, &reduced);
   if (kept.total != zb_ref_elements(out)) return ZB_REF_BAD_SHAPE;
+  ZB_REF_CHECKED(call);
   /* Kept dimensions come in the order of the result, so its elements are met one after the other. */
   for (int64_t to = 0; kept.left > 0; zb_ref_walk_next(&kept), to++) {
     double total = op->start;
@@ -138,6 +139,7 @@ static const char *run_softmax(const zb_kernel_call *call, bool logarithm) {
   const char *error = start_rows(call, 1, &rows, &along);
   if (error) return error;
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  ZB_REF_CHECKED(call);
   for (; rows.left > 0; zb_ref_walk_next(&rows)) {
     double largest = -(double)INFINITY, total = 0;
     for (zb_ref_walk_again(&along); along.left > 0; zb_ref_walk_next(&along))
@@ -166,6 +168,7 @@ static const char *run_softmax_grad(const zb_kernel_call *call, bool logarithm) 
   const char *error = start_rows(call, 2, &rows, &along);
   if (error) return error;
   const zb_tensor *out = &call->inputs[0], *dout = &call->inputs[1], *dx = &call->outputs[0];
+  ZB_REF_CHECKED(call);
   for (; rows.left > 0; zb_ref_walk_next(&rows)) {
     double total = 0;
     for (zb_ref_walk_again(&along); along.left > 0; zb_ref_walk_next(&along)) {

@@ -152,6 +152,11 @@ static inline void zb_ref_put(const zb_tensor *tensor, int64_t element, double v
 
 /* ---- Calls ---- */
 
+/* A call whose result has no data is only checked: a reference kernel says whether it would refuse its shapes, types and attributes, and looks at
+ * no data (zb_kernel_cpu asks so before it chooses). Every kernel has this before its first look at data. */
+#define ZB_REF_CHECKED(call) \
+  if (!(call)->outputs[0].data) return NULL
+
 /* NULL when the call has that many operands and results at least, each present, and does not ask an op that cannot to
  * add into its result. Optional operands are not counted. */
 const char *zb_ref_check(const zb_kernel_call *call, int inputs, int outputs, bool accumulates);

@@ -1,6 +1,7 @@
 /* The table of the reference kernels: the KERNEL rows of zb/ops.def, found by name.
  *
- * The rows are an expansion of the op table, so an op without a reference function does not link. They come in the
+ * The rows are an expansion of the op table, so an op without a reference function does not link, and one without a row of knows.def does not
+ * compile. They come in the
  * order of that table; an index sorted by name is made once, under pthread_once, on the first lookup. */
 #include "kernels/cpu/ref/ref.h"
 
@@ -8,12 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ZB_REF_ROW_KERNEL(text, function) {text, function, NULL},
-#define ZB_REF_ROW_VIEW(text, function)
-#define ZB_REF_ROW_COMPOSITE(text, function)
-#define ZB_REF_ROW_STRUCTURE(text, function)
-#define ZB_OP(name, CLASS) ZB_REF_ROW_##CLASS(#name, zb_ref_##name)
-#define ZB_GRAD(name, CLASS) ZB_REF_ROW_##CLASS(#name "_grad", zb_ref_##name##_grad)
+enum {
+#define ZB_REF_KNOWS(op, operands, optional, results, optional_results, accumulates, attributes) KNOWS_##op,
+#include "kernels/cpu/ref/knows.def"
+  KNOWS_COUNT
+};
+
+#define ZB_REF_KNOWS(op, operands, optional, results, optional_results, accumulates, attributes)                       \
+  [KNOWS_##op] = {operands, optional, results, optional_results, accumulates, attributes},
+static const zb_kernel_knows known[KNOWS_COUNT] = {
+#include "kernels/cpu/ref/knows.def"
+};
+
+#define ZB_REF_ROW_KERNEL(text, name) {text, zb_ref_##name, NULL, &known[KNOWS_##name]},
+#define ZB_REF_ROW_VIEW(text, name)
+#define ZB_REF_ROW_COMPOSITE(text, name)
+#define ZB_REF_ROW_STRUCTURE(text, name)
+#define ZB_OP(name, CLASS) ZB_REF_ROW_##CLASS(#name, name)
+#define ZB_GRAD(name, CLASS) ZB_REF_ROW_##CLASS(#name "_grad", name##_grad)
 static const zb_kernel rows[] = {
 #include "zb/ops.def"
 };

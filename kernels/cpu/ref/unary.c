@@ -69,6 +69,7 @@ static const char *run_forward(const zb_kernel_call *call, const unary *op) {
   if (!zb_ref_walk_add(&walk, x)) return ZB_REF_BAD_SHAPE;
   double a = op->a.name ? zb_ref_number(call, op->a.name, op->a.fallback) : 0;
   double b = op->b.name ? zb_ref_number(call, op->b.name, op->b.fallback) : 0;
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     int64_t from = walk.offset[1], to = walk.offset[0];
     if (zb_ref_is_integer(x->dtype))
@@ -92,6 +93,7 @@ static const char *run_gradient(const zb_kernel_call *call, const unary *op) {
   if (!zb_ref_walk_add(&walk, saved) || !zb_ref_walk_add(&walk, dout)) return ZB_REF_BAD_SHAPE;
   double a = op->a.name ? zb_ref_number(call, op->a.name, op->a.fallback) : 0;
   double b = op->b.name ? zb_ref_number(call, op->b.name, op->b.fallback) : 0;
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double value = zb_ref_get(saved, walk.offset[1]), d = zb_ref_get(dout, walk.offset[2]);
     if (dx->dtype == ZB_F64)
@@ -133,6 +135,7 @@ const char *zb_ref_is_inf(const zb_kernel_call *call) {
   if (!zb_ref_is_float(call->inputs[0].dtype) || call->outputs[0].dtype != ZB_I1) return ZB_REF_BAD_TYPE;
   bool negative = zb_ref_number(call, "detect_negative", 1) != 0;
   bool positive = zb_ref_number(call, "detect_positive", 1) != 0;
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double x = zb_ref_get(&call->inputs[0], walk.offset[1]);
     zb_ref_set_int(&call->outputs[0], walk.offset[0], isinf(x) && (x < 0 ? negative : positive));
@@ -145,6 +148,7 @@ const char *zb_ref_is_nan(const zb_kernel_call *call) {
   const char *error = start_unary(call, &walk);
   if (error) return error;
   if (!zb_ref_is_float(call->inputs[0].dtype) || call->outputs[0].dtype != ZB_I1) return ZB_REF_BAD_TYPE;
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk))
     zb_ref_set_int(&call->outputs[0], walk.offset[0], isnan(zb_ref_get(&call->inputs[0], walk.offset[1])));
   return NULL;
@@ -155,6 +159,7 @@ const char *zb_ref_not(const zb_kernel_call *call) {
   const char *error = start_unary(call, &walk);
   if (error) return error;
   if (call->inputs[0].dtype != ZB_I1 || call->outputs[0].dtype != ZB_I1) return ZB_REF_BAD_TYPE;
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk))
     zb_ref_set_int(&call->outputs[0], walk.offset[0], !zb_ref_get_int(&call->inputs[0], walk.offset[1]));
   return NULL;
@@ -166,6 +171,7 @@ const char *zb_ref_bitwise_not(const zb_kernel_call *call) {
   if (error) return error;
   zb_dtype dtype = call->inputs[0].dtype;
   if (!zb_ref_is_integer(dtype) || call->outputs[0].dtype != dtype) return ZB_REF_BAD_TYPE;
+  ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk))
     zb_ref_set_int(&call->outputs[0], walk.offset[0], ~zb_ref_get_int(&call->inputs[0], walk.offset[1]));
   return NULL;

@@ -91,11 +91,13 @@ void zb_cpu_release_program(zb_device *device, zb_device_program *program) {
 
 static zb_status choose_kernel(const zb_device *device, const zb_call *item, zb_kernel_run *out) {
   const zb_plan_instruction *instruction = item->instruction;
-  const zb_kernel *kernel =
-      device->params.reference ? zb_kernel_reference(instruction->op) : zb_kernel_cpu(instruction->op, &item->call);
-  char text[512];
-  if (!kernel)
-    return zb_status_hint(ZB_ERROR(INVALID, "the device has no kernel for %s", zb_call_text(instruction, text, sizeof text)),
+  const zb_kernel *reference = zb_kernel_reference(instruction->op);
+  const zb_kernel *kernel = device->params.reference ? reference : zb_kernel_cpu(instruction->op, &item->call);
+  char text[512], refusal[128];
+  const char *why = reference ? zb_kernel_refuses(reference, &item->call, refusal, sizeof refusal) : NULL;
+  if (!kernel || why)
+    return zb_status_hint(ZB_ERROR(INVALID, "the device has no kernel for %s%s%s", zb_call_text(instruction, text, sizeof text), why ? ": " : "",
+                                   why ? why : ""),
                           "the plan was made by another version of zbc: compile the model again");
   *out = kernel->run;
   return NULL;

@@ -335,6 +335,18 @@ static void test_bad_parameters(void) {
   plan->ranks[0].subprograms[0].instructions[0].op = "no_such_op";
   params.data = tiny_data();
   tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "no kernel for no_such_op at wte");
+  static zb_attr unknown[] = {{.name = "unheard_of", .kind = ZB_ATTR_INT, .i = 1}};
+  for (int reference = 0; reference < 2; ++reference) {
+    plan = tiny_plan();
+    plan->ranks[0].subprograms[0].instructions[0].attrs = unknown;
+    plan->ranks[0].subprograms[0].instructions[0].attr_count = 1;
+    params.reference = reference;
+    tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "it does not know the attribute 'unheard_of'");
+  }
+  params.reference = false;
+  plan = tiny_plan();
+  plan->ranks[0].subprograms[0].instructions[0].outputs[0].shape[0]++;
+  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "the shapes of the operands do not fit each other");
   plan = tiny_plan();
   plan->ranks[0].parameters[0].tensor.name = "wtf";
   tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "nearest name that is there is 'wte'");
