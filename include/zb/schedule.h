@@ -334,7 +334,7 @@ typedef struct zb_search_report {
   char start[32];      /* the schedule that the best start came from, "" where none fits the memory limit */
   int64_t start_ps;    /* its time by the metric of the problem; 0: none */
   int64_t best_ps;     /* the time of the answer */
-  int64_t bound_ps;    /* no order takes less: zb_lower_bound_ps or zb_lower_bound_stage_ps; best_ps where all orders were tried */
+  int64_t bound_ps;    /* no order takes less: zb_lower_bound_ps or zb_lower_bound_stage_ps; best_ps where all orders were tried (barrier metric) */
   double gap;          /* (best - bound) / best */
   bool proven;         /* best_ps is bound_ps: no order of this placement within the limits is faster */
   char placement[32];  /* zb_search_placement: the one taken, "given" for that of the problem */
@@ -345,7 +345,8 @@ typedef struct zb_search_report {
  * never worse than one of them (from adaptive-v, which more memory may make worse, at fixed levels of memory). A larger budget with the same
  * seed never gives a worse time. More memory neither: not a higher limit for all ranks, and where limits differ, not a higher one for the
  * ranks that have the highest, nor limits that are nowhere below one limit for all ranks instead of that. Of other limits the higher ones may give a worse
- * time, unless the problem is small enough for all orders to be tried: up to some 50 jobs with the default budget, and then report->proven says so. An
+ * time, unless the problem is small enough for all orders to be tried, up to some 50 jobs with the default budget, and then report->summary says so. (By the
+ * stage metric all whose micro-batches rise in every list of jobs of a stage and kind: others may be faster, and nothing is called proven.) An
  * order of a problem with whole_backward keeps every W right behind its B. params NULL: all defaults; report may be NULL. INFEASIBLE, with
  * the bytes that one micro-batch needs, where no order fits. Release the order with zb_order_deinit; on failure it is empty.
  * O(budget * jobs) for each memory limit tried. */

@@ -3,18 +3,22 @@
  * A state is how many jobs of every class (stage and kind) have run; what it took is when each rank is free, when each
  * message that nobody has used yet arrives, when each channel is free, and when each rank began. From a state any class
  * may go on whose next job has its inputs and fits the memory of its rank. Micro-batches of a class run in rising
- * order: they are all alike. Every order is a way through the states, by any interleaving of its lists that respects
- * inputs, so all are found. Three things cut it short:
+ * order: for the barrier metric they are all alike. (For the stage metric they are not: a rank that takes its second
+ * micro-batch first may make another one begin later, and so end sooner after its beginning.) Every order whose classes
+ * rise is a way through the states, by any interleaving of its lists that respects inputs, so all are found. Three
+ * things cut it short:
  *
- * Dominance. Of two ways to a state, one that is nowhere later (and began no rank earlier, for the stage metric) makes
- * the other needless: whatever follows the second can follow the first, and by induction each job then starts no later.
+ * Dominance. Of two ways to a state, one that is nowhere later makes the other needless: whatever follows the second can
+ * follow the first, and by induction each job then starts no later. For the stage metric all ranks must have begun, the
+ * first way none of them earlier; before that only the same times count as nowhere later.
  *
  * Bound. The rest of a class runs on its rank one after the other, and behind its last job comes the longest chain to
  * the end of each rank; a rank still has all its own work to do.
  *
  * No idling past a job that frees memory. If a B or W fits, in memory and in time, before the start of another job of
- * its rank, then running it first delays nothing and needs no memory later. (It may begin another rank earlier, which
- * the stage metric would not like; so only once all ranks have begun, or for the barrier metric.)
+ * its rank, and what it sends has left the channel when that other job ends, then running it first delays nothing and
+ * needs no memory later. (It may begin another rank earlier, which the stage metric would not like; so only once all
+ * ranks have begun, or for the barrier metric.)
  *
  * Tests: test/passes/schedule/search_test.c, against an enumeration that shares nothing with this one.
  */
@@ -279,6 +283,7 @@ static void describe(const explorer *x, int64_t *times) {
 }
 
 static bool is_nowhere_later(const explorer *x, const int64_t *a, const int64_t *b) {
+  if (is_stage_metric(x) && x->not_begun > 0) return !memcmp(a, b, (x->width - 3) * sizeof *a);
   for (size_t i = 0; i < x->width - 3; ++i)
     if (a[i] > b[i]) return false;
   return true;
@@ -318,6 +323,21 @@ static bool is_dominated(explorer *x, bool *is_full) {
 
 /* ---- All states ---- */
 
+/* Whether the messages of a job that runs next have left their channels by a time. */
+static bool is_sent_by(const explorer *x, int class, int64_t by) {
+  const zb_workshop *w = x->w;
+  const int64_t end = start_of(x, class) + x->d->time_ps[class];
+  for (int i = x->d->link_begin[class]; i < x->d->link_begin[class + 1]; ++i) {
+    const int channel = x->d->links[i].channel;
+    if (channel < 0) continue;
+    int64_t left = w->channel[channel] > end ? w->channel[channel] : end;
+    for (int k = x->d->link_begin[class]; k < x->d->link_begin[class + 1]; ++k)
+      if (x->d->links[k].channel == channel) left += x->d->links[k].time_ps;
+    if (left > by) return false;
+  }
+  return true;
+}
+
 /* Whether another job of the rank fits before the start of this one and only helps. */
 static bool idles(const explorer *x, int class, int64_t at) {
   if (is_stage_metric(x) && x->not_begun > 0) return false;
@@ -327,7 +347,9 @@ static bool idles(const explorer *x, int class, int64_t at) {
     for (int kind = ZB_B; kind <= ZB_W; ++kind) {
       const int other = w->model->rank_stages[rank * w->chunks + k] * ZB_KIND_COUNT + kind;
       if (other == class || x->d->keep[other] > x->d->release[other] || !can_run(x, other)) continue;
-      if (start_of(x, other) + x->d->time_ps[other] <= at && x->d->time_ps[other] > 0) return true;
+      if (start_of(x, other) + x->d->time_ps[other] <= at && x->d->time_ps[other] > 0 &&
+          is_sent_by(x, other, at + x->d->time_ps[class]))
+        return true;
     }
   return false;
 }

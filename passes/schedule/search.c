@@ -58,7 +58,7 @@ typedef struct searcher {
   start_order *starts; /* all that fit */
   int start_count, best_start, rows, row_starts;
   int runs;
-  bool is_optimal; /* all orders were tried */
+  bool is_complete; /* all orders whose classes rise were tried (exact.c) */
 } searcher;
 
 static void searcher_deinit(searcher *s) {
@@ -304,7 +304,7 @@ static zb_status run_exact_levels(searcher *s) {
     if (!is_feasible(s) || !is_worth(s)) return NULL;
     ZB_TRY(run_level(s));
     if (is_small && is_worth(s)) ZB_TRY(try_all(s, &is_complete));
-    s->is_optimal |= is_complete && s->runs == 1;
+    s->is_complete |= is_complete && s->runs == 1;
     if (is_complete || s->w.slack >= bytes) return NULL;
     bytes -= s->w.slack + 1;
   }
@@ -390,10 +390,12 @@ static zb_status too_little(const searcher *s) {
 
 static void fill_report(const searcher *s, zb_search_report *report) {
   *report = (zb_search_report){.evaluations = s->w.evaluations, .best_ps = s->best_ps, .bound_ps = bound_of(s)};
+  const bool is_optimal = s->is_complete && s->problem->metric == ZB_METRIC_BARRIER;
   const char *proof = report->best_ps <= report->bound_ps ? "; no order is faster"
-                      : s->is_optimal                     ? "; all orders were tried, none is faster"
+                      : is_optimal                        ? "; all orders were tried, none is faster"
+                      : s->is_complete                    ? "; all orders with rising micro-batches were tried"
                                                           : "";
-  if (s->is_optimal) report->bound_ps = report->best_ps;
+  if (is_optimal) report->bound_ps = report->best_ps;
   report->proven = report->best_ps <= report->bound_ps;
   if (s->best_start >= 0) {
     snprintf(report->start, sizeof report->start, "%s", s->starts[s->best_start].name);
@@ -421,8 +423,8 @@ static zb_status search(searcher *s) {
   if (s->run.is_exact) {
     if (zb_exact_is_possible(&s->w) && s->best_ps > bound_of(s)) {
       lower_to(s, most_limit(s));
-      ZB_TRY(try_all(s, &s->is_optimal));
-      if (s->is_optimal) return NULL;
+      ZB_TRY(try_all(s, &s->is_complete));
+      if (s->is_complete) return NULL;
     }
     for (int i = 0; i < zb_schedule_count(); ++i)
       if (goes_by_memory(zb_schedule_at(i)) && zb_schedule_takes(zb_schedule_at(i), s->problem))

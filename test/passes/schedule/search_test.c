@@ -191,7 +191,7 @@ static void draw_limits(fixture *x, uint64_t *seed, int which, int64_t *limits) 
 }
 
 typedef struct tally {
-  int tried, equal, proven, skipped;
+  int tried, equal, proven, skipped, barrier;
 } tally;
 
 static void check_against_all(const fixture *x, tally *t) {
@@ -212,7 +212,10 @@ static void check_against_all(const fixture *x, tally *t) {
   if (report.proven) CU_ASSERT_EQUAL(found, best);
   ++t->tried;
   t->equal += found == best;
-  t->proven += report.proven;
+  t->barrier += !stage_metric;
+  t->proven += report.proven && !stage_metric;
+  /* best_of_all tries orders whose classes rise, as the search does: by the stage metric others may be faster. */
+  if (stage_metric && report.proven) CU_ASSERT_EQUAL(found, zb_lower_bound_stage_ps(&x->problem));
   if (found != best)
     fprintf(stderr, "\n%d ranks, %d stages, %d micro-batches, limit %lld: best %lld, found %lld", x->problem.ranks,
             x->problem.stages, x->problem.micro_batches, (long long)x->problem.memory_limit_bytes, (long long)best,
@@ -234,6 +237,7 @@ static void test_exhaustive(void) {
       fixture x;
       int64_t limits[FIXTURE_STAGES];
       (round % 2 ? chain : even)(&x, &seed, rows[row].placement, rows[row].p, rows[row].v, rows[row].m);
+      if (round % 4 == 3) x.problem.link_latency_ps = fixture_random(&seed, 60); /* messages that stand in each other's way */
       x.problem.metric = round / 2 % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
       for (int which = 0; which < 4; ++which) {
         draw_limits(&x, &seed, which, limits);
@@ -244,7 +248,7 @@ static void test_exhaustive(void) {
           t.equal, t.tried, t.proven, t.skipped);
   CU_ASSERT(t.tried > 350);
   CU_ASSERT_EQUAL(t.equal, t.tried);
-  CU_ASSERT_EQUAL(t.proven, t.tried);
+  CU_ASSERT_EQUAL(t.proven, t.barrier);
 }
 
 /* Whole backwards are the best of all orders of the problem in which B takes the time of W too and frees its memory. */
@@ -268,7 +272,7 @@ static void test_whole(void) {
     }
     const int64_t best = best_of_all(&x.problem, found);
     if (best < 0) continue;
-    CU_ASSERT(report.proven);
+    CU_ASSERT(report.proven || x.problem.metric == ZB_METRIC_STAGE);
     CU_ASSERT_EQUAL(found, best);
     ++tried;
   }
@@ -354,7 +358,7 @@ static void test_monotone_small(void) {
     for (int step = 0; step < 6; ++step) {
       zb_search_report report = {0};
       const int64_t time = search(&x.problem, 0, 0, &report);
-      CU_ASSERT(time == INT64_MAX || report.proven);
+      CU_ASSERT(time == INT64_MAX || report.proven || strstr(report.summary, "with rising micro-batches were tried"));
       CU_ASSERT(time <= last);
       last = time;
       limits[fixture_random(&seed, x.problem.ranks)] += 1 + fixture_random(&seed, 300);

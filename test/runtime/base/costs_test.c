@@ -105,7 +105,7 @@ static void expect_changed(const char *from, const char *to, const char *message
 }
 
 static void test_errors(void) {
-  expect("", 0, "f.json:1:0: ");
+  expect("", 0, "f.json:1:1: ");
   expect("[1]", 3, "expected a file of costs");
   expect("{\"a\": 1}", 8, "expected a file of costs");
   expect(good, strlen(good) / 2, "f.json:");
