@@ -18,7 +18,8 @@ typedef struct layout {
 typedef struct key {
   layout a, b, d; /* rhs, lhs, out */
   int64_t batches;
-  int32_t accumulate, alignment_a, alignment_b, alignment_d, alignment_bias; /* of the bias: 0 without one */
+  int32_t accumulate, alignment_a, alignment_b, alignment_d;
+  int32_t alignment_bias, alignment_gradient; /* of the bias, of its gradient: 0 without one */
 } key;
 
 typedef struct entry {
@@ -203,6 +204,7 @@ static bool plan_calls(const zb_cuda_product *product, calls *out) {
   k->alignment_b = alignment(p.lhs.data, p.in_dtype, out->outer_lhs, out->outer_rank);
   k->alignment_d = alignment(p.out, p.out_dtype, &out_step, out->outer_rank > 0);
   k->alignment_bias = p.bias ? alignment(p.bias, p.out_dtype, NULL, 0) : 0;
+  k->alignment_gradient = p.bias_gradient ? alignment(p.bias_gradient, p.out_dtype, NULL, 0) : 0;
   return out->outer_count <= CALLS_MAX;
 }
 
@@ -217,11 +219,11 @@ static zb_status make_layout(const zb_cuda_api *api, const layout *from, int64_t
                  sizeof from->batch_stride);
 }
 
-/* The rows of the library's result are our columns: a bias a row. The heuristic looks at the alignment of the address only; the address itself
- * is that of each call. */
+/* The rows of the library's result are our columns: a bias a row, and its gradient the sums over the rows of A. Both are of the type of the
+ * result. The heuristic looks at the alignment of the address only; the address itself is that of each call. */
 static zb_status describe_bias(const zb_cuda_api *api, entry *e) {
-  int32_t epilogue = CUBLASLT_EPILOGUE_BIAS;
-  uintptr_t address = (uintptr_t)e->key.alignment_bias;
+  int32_t epilogue = e->key.alignment_gradient ? CUBLASLT_EPILOGUE_BGRADA : CUBLASLT_EPILOGUE_BIAS;
+  uintptr_t address = (uintptr_t)(e->key.alignment_gradient ? e->key.alignment_gradient : e->key.alignment_bias);
   if (!address) return NULL;
   ZB_TRY(ZB_BLAS(api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
   return ZB_BLAS(api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &address, sizeof address);
@@ -316,8 +318,9 @@ static void *moved(void *data, int64_t elements, zb_dtype dtype) {
 static zb_status run_one(zb_cuda_launcher *on, const entry *e, const zb_cuda_product *p, int64_t lhs, int64_t rhs, int64_t out) {
   float one = 1, before = p->accumulate ? 1 : 0;
   void *d = moved(p->out, out, p->out_dtype);
-  if (p->bias)
-    ZB_TRY(ZB_BLAS(on->api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias));
+  const void *bias = p->bias_gradient ? p->bias_gradient : p->bias;
+  if (bias)
+    ZB_TRY(ZB_BLAS(on->api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias));
   return ZB_BLAS(on->api, cublasLtMatmul, on->blas->handle, e->description, &one, moved(p->rhs.data, rhs, p->in_dtype), e->a,
                  moved(p->lhs.data, lhs, p->in_dtype), e->b, &before, d, e->d, d, e->d, &e->algorithm,
                  (void *)(uintptr_t)on->workspace, ZB_CUDA_BLAS_BYTES, on->stream);

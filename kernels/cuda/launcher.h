@@ -64,7 +64,7 @@ typedef struct zb_cuda_item zb_cuda_item;
 /* Neighbours of a program that run as one launch. What is known of it before addresses are (shapes, attributes, homes) may lie in a table in
  * device memory, which is written once and serves every run, wherever the arena and its bases are. */
 typedef struct zb_cuda_group {
-  /* How many of these items, calls of the same row, from the first on (>= 1). Data pointers may be NULL where there are homes. */
+  /* How many of these items, of which the first is a call of this row, from the first on (>= 1). Data pointers may be NULL where there are homes. */
   int (*size)(const zb_cuda_item *items, int count);
   /* Bytes of the table of so many; 0: they need none. Items without homes cannot have one, and a group of them needs none. */
   uint64_t (*table_bytes)(int count);

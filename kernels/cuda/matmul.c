@@ -2,6 +2,8 @@
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/kernels.h"
 
+#include <string.h>
+
 /* The last two dimensions of an operand, as the product reads them. */
 static zb_cuda_matrix matrix_of(const zb_tensor *x, bool transposed) {
   int row = x->rank - (transposed ? 1 : 2), column = x->rank - (transposed ? 2 : 1);
@@ -24,6 +26,7 @@ bool zb_cuda_product_of(const zb_kernel_call *call, zb_cuda_product *p) {
   const zb_tensor *bias = call->input_count > 2 && call->inputs[2].rank >= 0 ? &call->inputs[2] : NULL;
   p->out = out->data;
   p->bias = bias ? bias->data : NULL;
+  p->bias_gradient = NULL;
   p->in_dtype = lhs->dtype;
   p->out_dtype = out->dtype;
   p->m = p->lhs.rows;
@@ -42,6 +45,54 @@ bool zb_cuda_matches_matmul(const zb_kernel_call *call) {
   zb_cuda_product p;
   return zb_cuda_product_of(call, &p);
 }
+
+/* ---- The gradients of a linear layer's weights and bias, in one call of the library ---- */
+
+/* The last axis stays. */
+static bool sums_columns(const zb_kernel_call *call) {
+  const zb_attr *axes = zb_attr_find(&call->attrs, "axes");
+  const zb_tensor *x = &call->inputs[0];
+  return x->rank == 2 && axes && axes->kind == ZB_ATTR_INTS && axes->count == 1 && axes->ints[0] == 0;
+}
+
+/* Whether operand `number` of b is operand 0 of a: the same place, shape and strides. */
+static bool same_operand(const zb_cuda_item *a, const zb_cuda_item *b, int number) {
+  const zb_tensor *x = &a->call->inputs[0], *y = &b->call->inputs[number];
+  if (x->dtype != y->dtype || !zb_tensor_same_shape(x, y) || memcmp(x->strides, y->strides, sizeof x->strides[0] * (size_t)x->rank) != 0) return false;
+  if (!a->homes || !b->homes) return x->data && x->data == y->data;
+  return a->homes[0].base == b->homes[number].base && a->homes[0].offset == b->homes[number].offset;
+}
+
+/* reduce_sum(dout), then x^T dout, as the pass that splits gradients leaves them: neighbours in every plan, whatever its cut, since both are W of
+ * the same stage. So whether they go together, which decides the bits of the sum, does not depend on the plan. */
+static int linear_gradients(const zb_cuda_item *items, int count) {
+  zb_cuda_product p;
+  if (count < 2 || strcmp(items[1].kernel->op, "matmul") != 0 || !sums_columns(items[0].call)) return 1;
+  const zb_kernel_call *sum = items[0].call, *product = items[1].call;
+  if (!zb_cuda_product_of(product, &p) || zb_call_input(product, 2) || product->inputs[0].rank != 2 || product->outputs[0].rank != 2) return 1;
+  bool fits = zb_attr_bool(&product->attrs, "transpose_lhs", false) && !zb_attr_bool(&product->attrs, "transpose_rhs", false) &&
+              sum->outputs[0].dtype == p.out_dtype && same_operand(&items[0], &items[1], 1);
+  return fits ? 2 : 1;
+}
+
+static uint64_t no_table(int count) {
+  (void)count;
+  return 0;
+}
+
+static zb_status run_linear_gradients(const zb_cuda_item *items, int count, CUdeviceptr table, zb_cuda_launcher *on) {
+  zb_cuda_product p;
+  bool done = false;
+  (void)count, (void)table;
+  (void)zb_cuda_product_of(items[1].call, &p); /* linear_gradients asked */
+  p.bias_gradient = items[0].call->outputs[0].data;
+  if (on->blas) ZB_TRY(zb_cuda_blas_product(on, &p, &done));
+  if (done) return NULL;
+  ZB_TRY(items[0].kernel->run(items[0].call, on));
+  return items[1].kernel->run(items[1].call, on);
+}
+
+const zb_cuda_group zb_cuda_group_reduce_sum = {linear_gradients, no_table, NULL, run_linear_gradients};
 
 zb_status zb_cuda_run_matmul(const zb_kernel_call *call, zb_cuda_launcher *on) {
   zb_cuda_product p;

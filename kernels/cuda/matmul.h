@@ -10,11 +10,13 @@ typedef struct zb_cuda_matrix {
   int64_t rows, columns, row_stride, column_stride;
 } zb_cuda_matrix;
 
-/* out[batch] (+)= lhs[batch] * rhs[batch] + bias: m x n, over k. out is contiguous; bias[n] is of its type, NULL: none. */
+/* out[batch] (+)= lhs[batch] * rhs[batch] + bias: m x n, over k. out is contiguous; bias[n] is of its type, NULL: none. bias_gradient[n], of the
+ * same type, NULL: none, gets the sums of the columns of rhs, which of a gradient of weights is that of the results. Not with bias or batches. */
 typedef struct zb_cuda_product {
   zb_cuda_matrix lhs, rhs;
   void *out;
   const void *bias;
+  void *bias_gradient;
   zb_dtype in_dtype, out_dtype;
   int64_t m, n, k, batches;
   bool accumulate;

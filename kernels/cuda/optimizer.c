@@ -129,7 +129,7 @@ static int update_size(const zb_cuda_item *items, int count, const optimizer *op
   int taken = 0;
   read_attrs(items[0].call, op, &first);
   for (; taken < count && (names.by_home || taken < ZB_UPDATE_TENSORS); taken++) {
-    if (names.by_home && !items[taken].homes) break;
+    if (items[taken].kernel != items[0].kernel || (names.by_home && !items[taken].homes)) break;
     read_attrs(items[taken].call, op, &other);
     if (!same_attrs(&first, &other) || !same_step(&items[0], &items[taken], op)) break;
     if (!update_tensor(&names, &items[taken], op, &t)) break;

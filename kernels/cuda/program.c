@@ -19,12 +19,8 @@ struct zb_cuda_program {
 
 /* Items from `first` on that run as one launch. */
 static int group_size(const zb_cuda_item *items, int count, int first) {
-  const zb_cuda_kernel *kernel = items[first].kernel;
-  int same = 1;
-  if (!kernel->group) return 1;
-  while (first + same < count && items[first + same].kernel == kernel)
-    same++;
-  return kernel->group->size(&items[first], same);
+  const zb_cuda_group *group = items[first].kernel->group;
+  return group ? group->size(&items[first], count - first) : 1;
 }
 
 static void form_launches(zb_cuda_program *program, int count) {

@@ -30,7 +30,7 @@ struct zb_blas_preference {
 };
 
 static int alive, products, described_f32, described_tf32;
-static bool refusing;
+static bool refusing, refusing_gradients;
 static char last[512];
 
 static void *make(size_t bytes) {
@@ -142,7 +142,8 @@ static bool fits(const struct zb_blas_product *m, const struct zb_blas_layout *a
   bool types = m->scale == CUDA_R_32F && a->type == b->type && c == d && (d->type == a->type || d->type == CUDA_R_32F);
   bool batches = a->batches == d->batches && b->batches == d->batches &&
                  (d->batches == 1 || d->batch_stride >= d->leading * (int64_t)(d->columns - 1) + (int64_t)d->rows);
-  bool epilogue = m->epilogue == CUBLASLT_EPILOGUE_DEFAULT || (m->epilogue == CUBLASLT_EPILOGUE_BIAS && m->bias);
+  bool gradient = m->epilogue == CUBLASLT_EPILOGUE_BGRADA && d->batches == 1;
+  bool epilogue = m->epilogue == CUBLASLT_EPILOGUE_DEFAULT || ((m->epilogue == CUBLASLT_EPILOGUE_BIAS || gradient) && m->bias);
   return compute && types && batches && epilogue && op_rows(a, m->transposed_a) == d->rows && op_columns(b, m->transposed_b) == d->columns &&
          op_columns(a, m->transposed_a) == op_rows(b, m->transposed_b);
 }
@@ -153,7 +154,7 @@ static cublasStatus_t heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t m,
   (void)handle;
   *found = 0;
   if (!fits(m, a, b, c, d)) return INVALID;
-  if (refusing) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (refusing || (refusing_gradients && m->epilogue == CUBLASLT_EPILOGUE_BGRADA)) return CUBLAS_STATUS_NOT_SUPPORTED;
   memset(results, 0, sizeof *results * (size_t)wanted);
   results[0].state = CUBLAS_STATUS_NOT_SUPPORTED; /* the library may list what it cannot run */
   results[1].state = CUBLAS_STATUS_SUCCESS;
@@ -162,7 +163,7 @@ static cublasStatus_t heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t m,
   results[1].algo.data[1] = (uint64_t)(uintptr_t)m;
   results[1].algo.data[2] = p->alignments[0] << 16 | p->alignments[1] << 8 | p->alignments[3];
   results[1].algo.data[3] = p->schemes;
-  if (m->epilogue == CUBLASLT_EPILOGUE_BIAS) results[1].algo.data[4] = (uint64_t)((uintptr_t)m->bias & (~(uintptr_t)m->bias + 1));
+  if (m->epilogue != CUBLASLT_EPILOGUE_DEFAULT) results[1].algo.data[4] = (uint64_t)((uintptr_t)m->bias & (~(uintptr_t)m->bias + 1));
   *found = 2;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -190,6 +191,8 @@ static void describe(const struct zb_blas_product *m, const struct zb_blas_layou
                              (unsigned long long)all[i]->columns, (long long)all[i]->leading, (long long)all[i]->batch_stride);
   if (m->epilogue == CUBLASLT_EPILOGUE_BIAS)
     used += (size_t)snprintf(last + used, sizeof last - used, "bias aligned %llx, ", (unsigned long long)algorithm->data[4]);
+  if (m->epilogue == CUBLASLT_EPILOGUE_BGRADA)
+    used += (size_t)snprintf(last + used, sizeof last - used, "bias gradient aligned %llx, ", (unsigned long long)algorithm->data[4]);
   snprintf(last + used, sizeof last - used, "%s%d batches, beta %g, aligned %llx, schemes %llu",
            m->compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? "tf32, " : "", d->batches, beta, (unsigned long long)algorithm->data[2],
            (unsigned long long)algorithm->data[3]);
@@ -224,6 +227,12 @@ static cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, co
         if (m->epilogue == CUBLASLT_EPILOGUE_BIAS) before += zb_ref_get(&bias, (int64_t)row);
         zb_ref_set(&out, to, (double)scale_product * sum + before);
       }
+  for (uint64_t row = 0; m->epilogue == CUBLASLT_EPILOGUE_BGRADA && row < d_layout->rows; row++) { /* stored, not added */
+    double sum = 0;
+    for (uint64_t k = 0; k < depth; k++)
+      sum += element(a_layout, a, m->transposed_a, 0, row, k);
+    zb_ref_set(&bias, (int64_t)row, sum);
+  }
   products++;
   describe(m, a_layout, b_layout, d_layout, (double)scale_before, algorithm);
   return CUBLAS_STATUS_SUCCESS;
@@ -275,4 +284,8 @@ int emulated_blas_described(cublasComputeType_t compute) {
 
 void emulated_blas_refuse(bool refuses) {
   refusing = refuses;
+}
+
+void emulated_blas_refuse_gradients(bool refuses) {
+  refusing_gradients = refuses;
 }

@@ -19,5 +19,7 @@ int emulated_blas_alive(void);
 int emulated_blas_described(cublasComputeType_t compute);
 /* From now on the heuristic finds nothing. */
 void emulated_blas_refuse(bool refuses);
+/* The same for gradients of biases alone. */
+void emulated_blas_refuse_gradients(bool refuses);
 
 #endif

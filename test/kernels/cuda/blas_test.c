@@ -143,6 +143,45 @@ static void tf32_is_an_option(void) {
   emulated_launcher.blas = exact;
 }
 
+/* The gradients of a linear layer, x of 6 x 3, dout of 6 x 4: the sums of dout into a place of their own, x^T dout added into the weights'. */
+static void gradients_of_weights_and_bias(void) {
+  static const int64_t axes[] = {0};
+  static const zb_attr sum_attrs[] = {{.name = "axes", .kind = ZB_ATTR_INTS, .ints = axes, .count = 1}};
+  static const zb_attr product_attrs[] = {{.name = "transpose_lhs", .kind = ZB_ATTR_BOOL, .i = 1}};
+  for (int way = 0; way < 4; way++) { /* f32; bf16; refused by the library; another dout */
+    zb_dtype in = way == 1 ? ZB_BF16 : way == 2 ? ZB_F16 : ZB_F32; /* f16: a product that the library has not met */
+    const int64_t x_shape[] = {6, 3}, dout_shape[] = {6, 4}, weights_shape[] = {3, 4}, bias_shape[] = {4};
+    zb_tensor x = operand(0, in, 2, x_shape, NULL, 0), dout = operand(1, in, 2, dout_shape, NULL, 0), other = operand(5, in, 2, dout_shape, NULL, 0);
+    zb_tensor weights = operand(2, ZB_F32, 2, weights_shape, NULL, 0), bias = operand(3, ZB_F32, 1, bias_shape, NULL, 0);
+    zb_tensor inputs[] = {x, way == 3 ? other : dout}, want[2] = {weights, bias};
+    static _Alignas(64) float memory_of_want[2][256];
+    zb_kernel_call calls[2] = {{.inputs = &dout, .input_count = 1, .outputs = &bias, .output_count = 1, .attrs = {sum_attrs, 1}},
+                               {.inputs = inputs, .input_count = 2, .outputs = &weights, .output_count = 1, .attrs = {product_attrs, 1}, .accumulate = true}};
+    zb_cuda_item items[2] = {{.call = &calls[0]}, {.call = &calls[1]}};
+    zb_cuda_program *program = NULL;
+    for (int i = 0; i < 2; i++) {
+      want[i].data = memcpy(memory_of_want[i], i ? bias.data : weights.data, sizeof memory_of_want[i]);
+      CU_ASSERT_PTR_NULL(zb_cuda_kernel_find(i ? "matmul" : "reduce_sum", &calls[i], NULL, &items[i].kernel));
+    }
+    emulated_blas_refuse_gradients(way == 2);
+    (void)emulated_blas_products();
+    CU_ASSERT_PTR_NULL_FATAL(zb_cuda_program_create(items, 2, &emulated_launcher, &program));
+    CU_ASSERT_EQUAL(zb_cuda_program_launches(program), way == 3 ? 2 : 1);
+    for (int i = 0; i < zb_cuda_program_launches(program); i++)
+      CU_ASSERT_PTR_NULL(zb_cuda_program_run(program, i, &emulated_launcher, 0));
+    CU_ASSERT_EQUAL(emulated_blas_products(), 1);
+    const char *told = strstr(emulated_blas_last(), "bias gradient aligned 10, 1 batches, beta 1");
+    CU_ASSERT((told != NULL) == (way < 2));
+    calls[0].outputs = &want[1];
+    calls[1].outputs = &want[0];
+    CU_ASSERT_PTR_NULL(zb_kernel_reference("reduce_sum")->run(&calls[0]));
+    CU_ASSERT_PTR_NULL(zb_kernel_reference("matmul")->run(&calls[1]));
+    CU_ASSERT(memcmp(weights.data, want[0].data, sizeof(float) * 12) == 0 && memcmp(bias.data, want[1].data, sizeof(float) * 4) == 0);
+    zb_cuda_program_destroy(program);
+    emulated_blas_refuse_gradients(false);
+  }
+}
+
 static void nothing_leaks_and_memory_can_end(void) {
   int alive = emulated_blas_alive();
   zb_cuda_blas *kept = emulated_launcher.blas;
@@ -184,4 +223,5 @@ SUITE_MAIN_WITH("products by cuBLASLt, emulated", open_launcher, close_launcher,
                 {"an algorithm is chosen once a shape", an_algorithm_is_chosen_once},
                 {"what the library refuses runs on the own kernel", what_the_library_refuses_runs_on_the_own_kernel},
                 {"TF32 is an option", tf32_is_an_option},
+                {"gradients of weights and bias are one call", gradients_of_weights_and_bias},
                 {"nothing leaks, and memory can end", nothing_leaks_and_memory_can_end})
