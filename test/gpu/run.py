@@ -10,6 +10,8 @@ Checks, one line each:
   losses        the small GPT-2 and Llama of test/data, f32, 20 steps: within 1e-4 relative of PyTorch's (stored references)
   bits          the same losses and saved tensors from run to run, and for every plan: 1, 2 and 4 ranks on one device, several schedules
   memory        no rank's jobs touch more of its arena than there is (zb-run --memory: high water and size of each)
+  costs         zb-run --profile: every subprogram and op has a time, and the losses are those without it
+  tf32          zb-run --tf32 follows the reference within 1e-2 relative
   sanitizer     compute-sanitizer (memcheck, racecheck) finds nothing in two steps, where it is installed
 Then test/bench/gpu.sh. --device cpu tries this script where no GPU is. Without the device: one line that says so, exit status 77.
 """
@@ -34,7 +36,7 @@ PLANS = {  # name: arguments of zbc; the first is what the others are compared w
     "4-zb-v": ("--ranks", 4, "--schedule", "zb-v"),
     "2-fthenb-looped": ("--ranks", 2, "--schedule", "fthenb", "--chunks", 2),
 }
-STEPS, LIMIT = 20, 1e-4
+STEPS, LIMIT, TF32_LIMIT = 20, 1e-4, 1e-2
 
 
 def reference(graph):
@@ -72,7 +74,7 @@ class Gpu:
         return [row["loss"] for row in rows if "loss" in row], common.read_checkpoint(saved)
 
     def programs(self):
-        found = sorted(p for p in glob.glob(os.path.join(self.o.build, "test", "*")) if os.access(p, os.X_OK) and os.path.isfile(p)
+        found = sorted(p for p in glob.glob(os.path.join(self.o.build, "test", "*_test")) if os.access(p, os.X_OK) and os.path.isfile(p)
                        and any(word in os.path.basename(p) for word in ("cuda", "conformance")))
         self.check(bool(found), "test programs that know the device", f"{len(found)} in {os.path.join(self.o.build, 'test')}")
         for program in found:
@@ -102,6 +104,23 @@ class Gpu:
         ranks = rows[-1]["memory"]
         good = all(0 < rank["high_water"] <= rank["arena"] for rank in ranks)
         self.check(good and len(ranks) == 4, f"{graph}: arenas", ", ".join(str(rank["arena"]) for rank in ranks) + " bytes")
+
+    def costs(self, graph, losses):
+        file = os.path.join(self.folder, f"{graph}.costs.json")
+        rows = self.suite.train(os.path.join(self.plans, f"{graph}-4-zb-h1"), STEPS, "--device", self.o.device, "--profile", file)
+        with open(file, encoding="utf-8") as text:
+            measured = json.load(text)
+        times = [row["time_ps"] for key in ("subprograms", "ops") for row in measured[key]]
+        good = measured["ops"] and min(times) > 0 and [row["loss"] for row in rows if "loss" in row] == losses
+        self.check(good, f"{graph}: costs", f"{len(measured['subprograms'])} subprograms, {len(measured['ops'])} ops, {measured['overheads']}")
+
+    def tf32(self, graph):
+        if self.o.device != "cuda":
+            print("ok - tf32 # SKIP only cuda has it")
+            return
+        rows = self.suite.train(os.path.join(self.plans, f"{graph}-1-fthenb"), STEPS, "--device", "cuda", "--tf32")
+        worst = max(abs(row["loss"] - want) / abs(want) for row, want in zip(rows, reference(graph)["fp32"]["losses"]))
+        self.check(len(rows) == STEPS and worst <= TF32_LIMIT, f"{graph}: losses in TF32", f"within {worst:.1e} of PyTorch's, limit {TF32_LIMIT:.0e}")
 
     def sanitizer(self, graph):
         if self.o.device != "cuda" or not shutil.which("compute-sanitizer"):
@@ -149,6 +168,9 @@ def main():
             if first:
                 gpu.bits(graph, first)
             gpu.guarded(f"{graph}: memory", gpu.memory, graph)
+            if first:
+                gpu.guarded(f"{graph}: costs", gpu.costs, graph, first[0])
+            gpu.guarded(f"{graph}: tf32", gpu.tf32, graph)
         gpu.sanitizer(GRAPHS[0])
     status = suite.finish()
     if not o.no_bench:
