@@ -342,7 +342,7 @@ typedef struct zb_search_report {
 } zb_search_report;
 
 /* The best order found for the metric of the problem within its memory limit. It starts from every row of schedules.def that fits and is
- * never worse than one of them (from adaptive-v, which more memory may make worse, at fixed levels of memory). A larger budget with the same
+ * never worse than one of them. A larger budget with the same
  * seed never gives a worse time. More memory neither: not a higher limit for all ranks, and where limits differ, not a higher one for the
  * ranks that have the highest, nor limits that are nowhere below one limit for all ranks instead of that. Of other limits the higher ones may give a worse
  * time, unless the problem is small enough for all orders to be tried, up to some 50 jobs with the default budget, and then report->summary says so. (By the

@@ -7,8 +7,8 @@
  * order with the least time in the problem's metric wins.
  *
  * Near-linear: only the 128 blocks (option "blocks") are tried whose peak is closest to the memory limit (with none:
- * the largest), of at most SWITCHES switch positions, and JOBS_MAX jobs in all; an order is given up as soon as its
- * time can no longer be the least; and blocks are judged with 4p micro-batches where there are more, for the repeated
+ * the largest; a limit counts as the level of rules.h below it, as in zb-v-auto), of at most SWITCHES switch positions, and JOBS_MAX jobs in all; an order is given up as soon as its
+ * time can no longer be the least; and blocks are judged with 3p micro-batches where there are more, for the repeated
  * part is the same then. In the measured settings, trying all 900 (p-1) blocks gains 0.15 points of bubble in one of 30
  * cases, for 5 times the time. Where no block fits, the order is V-Min's. Tests:
  * test/passes/schedule/v_schedules_test.c, charts/adaptive_v.txt.
@@ -19,9 +19,9 @@
 
 #include "passes/schedule/v_block.h"
 
-enum { SWITCHES = 16, JUDGED_PER_RANK = 4, BLOCKS = 128 };
+enum { SWITCHES = 16, JUDGED_PER_RANK = 3, BLOCKS = 128 };
 /* Jobs that are run in all before the best so far is taken. */
-static const int64_t JOBS_MAX = 3000000;
+static const int64_t JOBS_MAX = 1800000;
 
 /* How orders are made of a block: the first two in unit time, and then timed. */
 typedef struct manner {
@@ -183,9 +183,9 @@ static zb_status make_engines(search *s, const zb_problem *problem) {
 }
 
 /* What a block that is judged with fewer micro-batches must take less than: each one more makes the rank with the most
- * work, and so the order, longer by its work. */
+ * work, and so the order, longer by its work. A hundredth more, for more micro-batches may leave it less idle. */
 static int64_t judged_less_than(const zb_problem *problem, int judged, int64_t less_than_ps) {
-  if (less_than_ps == INT64_MAX) return INT64_MAX;
+  if (less_than_ps == INT64_MAX || judged == problem->micro_batches) return less_than_ps;
   int64_t most = 0;
   for (int rank = 0; rank < problem->ranks; ++rank) {
     int64_t work = 0;
@@ -194,7 +194,7 @@ static int64_t judged_less_than(const zb_problem *problem, int judged, int64_t l
         work += problem->costs[stage].time_ps[kind];
     if (work > most) most = work;
   }
-  return less_than_ps - (problem->micro_batches - judged) * most;
+  return less_than_ps + less_than_ps / 100 - (problem->micro_batches - judged) * most;
 }
 
 /* An order that takes less than less_than_ps; INFEASIBLE: there is none. */
@@ -239,7 +239,14 @@ cleanup:
 }
 
 static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  return find(problem, options[0], INT64_MAX, out);
+  zb_problem limited = *problem;
+  int64_t *limits = zb_alloc((size_t)problem->ranks * sizeof *limits);
+  if (!limits) return ZB_OUT_OF_MEMORY();
+  limited.rank_limit_bytes = limits;
+  zb_status status = zb_level_limits(problem, 0, limits);
+  if (!status) status = find(&limited, options[0], INT64_MAX, out);
+  zb_free(limits);
+  return status;
 }
 
 static zb_status within(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {

@@ -192,6 +192,42 @@ int64_t zb_level_most(const zb_workshop *w) {
   return most;
 }
 
+static bool is_placed_as_v(const zb_workshop *w) {
+  const int *rank = w->model->problem->stage_rank;
+  bool is_v = w->chunks == 2 && w->ranks > 1;
+  for (int i = 0; i < w->ranks && is_v; ++i)
+    is_v = rank[i] == rank[2 * w->ranks - 1 - i];
+  return is_v;
+}
+
+/* A share of what 1F1B needs. */
+typedef struct share {
+  int64_t part, of;
+} share;
+
+/* The level after one, in sixteenths: 2, 4, ... 32, 40, 48, 64, 80, ... */
+static int64_t next_sixteenths(const zb_workshop *w, int64_t part) {
+  if (w->jobs > ZB_JOBS_LARGE) return part < 24 ? part + 4 : part < 32 ? 32 : 2 * part;
+  if (part < 32) return part + 2;
+  int64_t double_of = 32;
+  while (2 * double_of <= part)
+    double_of *= 2;
+  return part == double_of ? part + part / 4 : part == double_of + double_of / 4 ? part + double_of / 4 : 2 * double_of;
+}
+
+static share share_of(const zb_workshop *w, int level) {
+  share x = {0, 16};
+  if (is_placed_as_v(w) && w->jobs <= ZB_JOBS_LARGE) { /* chunks that are held; an eighth of the ranks at once */
+    const int step = w->ranks < 8 ? 1 : w->ranks / 8, most = 2 * w->ranks, steps = (most + step - 1) / step;
+    if (level <= steps) return (share){level == steps ? most : level * step, most};
+    level -= steps;
+    x.part = 16;
+  }
+  for (int i = 0; i < level && x.part < INT64_MAX / 4; ++i)
+    x.part = next_sixteenths(w, x.part);
+  return x;
+}
+
 int64_t zb_level_bytes(const zb_workshop *w, int level) {
   const int64_t most = zb_level_most(w);
   int64_t base = 0, unit = 0;
@@ -200,15 +236,11 @@ int64_t zb_level_bytes(const zb_workshop *w, int level) {
     if (w->one_each[rank] - w->base[rank] > unit) unit = w->one_each[rank] - w->base[rank];
   }
   if (unit == 0) return most; /* a micro-batch alone takes nothing: there is one level */
-  /* 1 to 16 eighths, then 2.5, 3, 4, 5, 6, 8, 10, 12, 16, ... */
-  double eighths = level;
-  for (int above = 16; above < level; above += 3) {
-    static const double steps[] = {1.25, 1.5, 2};
-    const int step = level - above > 3 ? 3 : level - above;
-    eighths = above == 16 ? 16 * steps[step - 1] : eighths * steps[step - 1];
-  }
-  const double bytes = (double)base + (double)unit * w->ranks * eighths / 8;
-  return bytes >= (double)most ? most : (int64_t)bytes;
+  const share x = share_of(w, level);
+  const double about = (double)base + (double)unit * w->ranks * ((double)x.part / (double)x.of);
+  if (about > 1.01 * (double)most || (double)unit * w->ranks > 4e18) return most;
+  const int64_t all = unit * w->ranks, bytes = base + all / x.of * x.part + all % x.of * x.part / x.of;
+  return bytes < most ? bytes : most;
 }
 
 int zb_level_within(const zb_workshop *w, int64_t limit) {

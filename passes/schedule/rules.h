@@ -42,9 +42,12 @@ zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps);
  * right behind B). least[ranks] gets its peak: no order of a chain of stages needs less. */
 void zb_sequence_least(const zb_workshop *workshop, zb_slot *sequence, int64_t *least);
 
+/* Problems with more jobs are searched by fewer levels and with less. */
+enum { ZB_JOBS_LARGE = 90000 };
 /* Memory limits that searching schedules try, rising from level 1 on, in eighths of what 1F1B needs (p micro-batches of
- * the rank with the largest), coarser beyond its double, and last what everything takes. Fixed for a problem whatever
- * its limit is, so that more memory adds levels and takes none away. */
+ * the rank with the largest), on the V placement up to all of it in chunks that are held (beyond 15 ranks in several), coarser
+ * beyond its double, and last what everything takes; of large problems in quarters up to 1.5, then its doubles. Fixed for a problem whatever its limit is,
+ * so that more memory adds levels and takes none away. */
 int64_t zb_level_bytes(const zb_workshop *workshop, int level);
 /* The most that any rank can ever hold. */
 int64_t zb_level_most(const zb_workshop *workshop);

@@ -29,6 +29,8 @@ enum { SMALL_JOBS = 160 };
 enum { STATES = 64 };
 /* So many at most: each takes some hundred bytes. */
 enum { STATES_MAX = 500000 };
+/* Jobs of all evaluations of a level of a large problem, with one chunk a rank and with several. */
+enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 2500000 };
 /* The default budget is spent for as long as it pays: up to so many times what the last better order came after. */
 enum { PATIENCE = 32 };
 /* Slow schedules are asked before the rounds, as a start, where the order is further from the bound than this share of
@@ -97,9 +99,10 @@ static int64_t default_budget(const zb_problem *problem, int placements) {
   const bool is_v = is_placed_as_v(problem);
   int64_t budget = (is_v ? 180000000 : 20000000) / (jobs + 1);
   const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : problem->stages > problem->ranks ? 16000 : 4000;
-  /* Evaluations of large problems miss the caches, and each comes with many levels of memory. */
+  /* Evaluations of large problems miss the caches, and come with several levels of memory. */
   if (jobs > 40000) budget = budget * 40000 / jobs / placements;
-  if (jobs > 100000) budget = budget * 100000 / jobs;
+  if (jobs > ZB_JOBS_LARGE)
+    budget = (problem->stages > problem->ranks ? LARGE_BUDGET_CHUNKS : LARGE_BUDGET) / jobs / placements;
   return budget < 1 ? 1 : budget > most ? most : budget;
 }
 
@@ -543,6 +546,11 @@ zb_status zb_search_placement(const zb_problem *problem, const zb_search_params 
     first = NULL;
   }
   zb_status_free(first);
+  if (!status && placements > 1) {
+    const size_t length = strlen(best.summary);
+    snprintf(best.summary + length, sizeof best.summary - length, "; %" PRId64 " orders over %d placements in all",
+             best.evaluations, placements);
+  }
   if (!status && report) *report = best;
 cleanup:
   if (status) zb_order_deinit(order);

@@ -14,7 +14,7 @@
 // PROBLEM: hint: pass it with --costs
 // RUN: not zb-sched --costs no-such-file --schedule zb-h1 --ranks 4 2>&1 | FileCheck %s --check-prefix=NOFILE
 // RUN: printf "" > %t.empty
-// RUN: not zb-sched --costs %t.empty --schedule zb-h1 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: not zb-sched --costs %t.empty --ranks 4 --schedule zb-h1 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: .empty:1:1: {{.+}} near end of file
 // RUN: not zb-sched --costs no-such-file --schedule zb-h1 2>&1 | FileCheck %s --check-prefix=NOFILE
 // NOFILE: no-such-file

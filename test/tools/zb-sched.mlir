@@ -67,6 +67,8 @@
 // INFINITE: --costs: f: expected a number of 0 to 1e9, got 'inf'
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs g=1 2>&1 | FileCheck %s --check-prefix=KEY
 // KEY: --costs: unknown name 'g'
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs f=1,b=2,f=3 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: --costs: f is given twice
 // KEY: hint: names are f, b, w, comm, opt, mem, mem_w and base
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --memory-limit 2X 2>&1 | FileCheck %s --check-prefix=BYTES
 // BYTES: --memory-limit: expected bytes like 800, 64M or 1.5G, or 1.25p, got '2X'

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/sched/sched.h"
 
@@ -161,9 +160,6 @@ static zb_status check(const sched_settings *s) {
   if (!orders && !s->write_problem) return sched_see_help(ZB_ERROR(USAGE, "--schedule is missing"));
   const bool file = s->problem || (s->costs && !strchr(s->costs, '='));
   if (s->problem && s->costs) return sched_see_help(ZB_ERROR(USAGE, "expected one of --problem and --costs"));
-  const char *name = s->problem ? s->problem : s->costs;
-  if (file && (s->ranks || s->chunks) && access(name, F_OK) == 0) /* else what is wrong is the name */
-    return sched_see_help(ZB_ERROR(USAGE, "%s: %s says how many there are", s->ranks ? "--ranks" : "--chunks", name));
   if (!file && !s->order && !s->ranks) return sched_see_help(ZB_ERROR(USAGE, "--ranks is missing"));
   if (!file && !s->order && !s->micro_batches) return sched_see_help(ZB_ERROR(USAGE, "--micro-batches is missing"));
   if (s->metric && strcmp(s->metric, "barrier") && strcmp(s->metric, "stage"))

@@ -28,6 +28,7 @@ static const struct {
 enum { COST_KEY_COUNT = sizeof cost_keys / sizeof *cost_keys };
 
 zb_status sched_parse_costs(const char *text, sched_costs *out) {
+  unsigned given = 0;
   bool given_mem_w = false;
   *out = (sched_costs){.f = 1, .b = 1, .w = 1, .mem = 1, .mem_w = 1};
   while (text && *text) {
@@ -40,6 +41,8 @@ zb_status sched_parse_costs(const char *text, sched_costs *out) {
       return zb_status_hint(text[length] == '=' ? ZB_ERROR(USAGE, "--costs: unknown name '%.*s'", (int)length, text)
                                                 : ZB_ERROR(USAGE, "--costs: expected name=number, got '%.*s'", (int)length, text),
                             "names are f, b, w, comm, opt, mem, mem_w and base");
+    if (given & 1U << key) return ZB_ERROR(USAGE, "--costs: %s is given twice", cost_keys[key].name);
+    given |= 1U << key;
     char *end;
     const double value = strtod(text + length + 1, &end);
     if (end == text + length + 1 || (*end && *end != ',') || !isfinite(value) || value < 0 || value > 1e9)
@@ -69,13 +72,19 @@ static zb_status read_profile(const char *path, int micro_batches, zb_problem_da
   return status;
 }
 
+static zb_status read_file(const sched_settings *s, sched_source *out) {
+  const char *name = s->problem ? s->problem : s->costs;
+  ZB_TRY(s->problem ? zb_problem_read(s->problem, &out->data) : read_profile(s->costs, s->micro_batches, &out->data));
+  if (!s->ranks && !s->chunks) return NULL;
+  return sched_see_help(ZB_ERROR(USAGE, "%s: %s says how many there are", s->ranks ? "--ranks" : "--chunks", name));
+}
+
 zb_status sched_source_init(const sched_settings *s, sched_source *out) {
   *out = (sched_source){.file = s->problem || (s->costs && !strchr(s->costs, '='))};
   if (s->problem && zb_costs_is(s->problem))
     return zb_status_hint(ZB_ERROR(USAGE, "%s: expected a problem, got measured costs", s->problem),
                           "pass it with --costs");
-  if (s->problem) return zb_problem_read(s->problem, &out->data);
-  if (out->file) return read_profile(s->costs, s->micro_batches, &out->data);
+  if (out->file) return read_file(s, out);
   return sched_parse_costs(s->costs, &out->costs);
 }
 
