@@ -25,7 +25,8 @@ typedef struct globs {
   ROW("--micro-batches", COUNT, params.micro_batches, "M", "micro-batches a step (default 1)")                                                    \
   ROW("--schedule", TEXT, params.schedule, "NAME[:O=N]",                                                                                          \
       "zb-h1 (default), 1f1b, zb-v, search, ...; zb-sched --list shows all, with their options\n"                                                 \
-      "FILE.csv, FILE.txt: an order from outside (PyTorch's pipelining, zb-sched --text): ranks, chunks, placement, micro-batches come from it")                             \
+      "FILE.csv, FILE.txt: an order from outside (PyTorch's pipelining, zb-sched --text)\n"                                                        \
+      "ranks, chunks, placement, micro-batches come from it")                                                                                      \
   ROW("--chunks", COUNT, params.chunks, "V", "virtual stages a rank (default: what the schedule is made for)")                                    \
   ROW("--placement", TEXT, params.placement, "NAME",                                                                                              \
       "plain, looped, v, wave, or the rank of every virtual stage like 0,1,1,0 (default: the schedule's own; search: the best)")                  \
