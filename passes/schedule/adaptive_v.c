@@ -9,8 +9,9 @@
  * Near-linear: only the 128 blocks (option "blocks") are tried whose peak is closest to the memory limit (with none:
  * the largest; a limit counts as the level of rules.h below it, as in zb-v-auto), of at most SWITCHES switch positions,
  * and JOBS_MAX jobs in all; an order is given up as soon as its time can no longer be the least; and blocks are judged
- * with 3p micro-batches where there are more, for the repeated part is the same then. In the measured settings, trying all 900 (p-1) blocks gains 0.15 points of bubble in one of 30
- * cases, for 5 times the time. Where no block fits, the order is V-Min's. Tests:
+ * with 3p micro-batches where there are more, for the repeated part is the same then.
+ * In the measured settings, trying all 900 (p-1) blocks gains 0.15 points of bubble in one of 30 cases, for 5 times
+ * the time. Where no block fits, the order is V-Min's. Tests:
  * test/passes/schedule/v_schedules_test.c, charts/adaptive_v.txt.
  */
 #include <inttypes.h>
