@@ -407,9 +407,6 @@ static void check_starts(const fixture *x) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
     zb_order order;
     if (!strcmp(schedule->name, "search") || schedule->two_pipelines) continue;
-    /* It is a start at levels of memory, and what it finds between two of them may be better or worse. */
-    const bool off_levels = !strcmp(schedule->name, "adaptive-v");
-    if (off_levels && (x->problem.memory_limit_bytes || x->problem.rank_limit_bytes)) continue;
     zb_status status = zb_schedule_run(schedule, &x->problem, &order);
     if (!status) {
       const int64_t time = judge(&x->problem, &order);
@@ -430,6 +427,15 @@ static void test_starts(void) {
     draw(&x, &seed);
     check_starts(&x);
     x.problem.memory_limit_bytes = 300 + fixture_random(&seed, 5000);
+    check_starts(&x);
+  }
+  /* Between levels too, and where blocks are judged with fewer micro-batches than there are. */
+  for (int round = 0; round < 24; ++round) {
+    fixture x;
+    const int p = 2 + round % 7;
+    fixture_uniform(&x, "v", p, 2, 2 * p + (int)fixture_random(&seed, 3 * p), 185, 181, 93, round % 3 ? 6 : 0, 0.4);
+    x.problem.metric = round % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+    x.problem.memory_limit_bytes = 2000 * p * (30 + fixture_random(&seed, 100)) / 100;
     check_starts(&x);
   }
 }
