@@ -383,7 +383,7 @@ static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, in
   const zb_node *node = &g->nodes[n];
   out->location = location_text(e, node->op);
   char cost_op[ZB_COST_TEXT_BYTES];
-  if (zb_cost_text(node->op, node->def, cost_op)) out->cost_op = zb_plan_strdup(e->plan, cost_op);
+  if (zb_cost_text(node->op, node->def, cost_op) && !(out->cost_op = zb_plan_strdup(e->memory, cost_op))) return ZB_OUT_OF_MEMORY();
   if (zb_op_is(node->op, "zb.accumulate")) return emit_accumulate(e, info, node, out);
   if (!node->def || node->def->op_class != ZB_CLASS_KERNEL) {
     MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(node->op));
