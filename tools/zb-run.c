@@ -440,12 +440,29 @@ static void print_header(const zb_session *session, const arguments *args, const
 
 /* ---- Running ---- */
 
-/* *out_saved: steps that are in the folder from now on. */
-static zb_status save(zb_session *session, const arguments *args, int64_t *out_saved) {
+/* Steps in the folder of --save: for certain, and those that were being written last; -1: none. */
+typedef struct saves {
+  int64_t done, begun;
+} saves;
+
+static zb_status save(zb_session *session, const arguments *args, saves *saved) {
+  saved->begun = zb_session_steps(session);
   ZB_TRY(zb_session_save(session, args->save));
-  *out_saved = zb_session_steps(session);
+  saved->done = saved->begun;
   if (!args->json && !args->quiet) printf("saved step %lld to %s\n", (long long)zb_session_steps(session), args->save);
   return NULL;
+}
+
+/* What there is to go on from. A process that ends in the middle of a save does not know how far the others came. */
+static zb_status note_saves(zb_status status, const saves *saved, const char *folder) {
+  long long done = saved->done, begun = saved->begun;
+  if (begun < 0) return status;
+  if (begun == done)
+    return zb_status_note(status, "the last save is that of step %lld: --resume '%s' goes on from there", done, folder);
+  if (done < 0)
+    return zb_status_note(status, "a save of step %lld was under way: --resume '%s' goes on from there if it is whole", begun, folder);
+  return zb_status_note(status, "the last save is that of step %lld, or of step %lld, which was under way: --resume '%s' goes on from there",
+                        done, begun, folder);
 }
 
 static zb_status interrupted(const zb_session *session, const arguments *args, bool saved) {
@@ -456,7 +473,7 @@ static zb_status interrupted(const zb_session *session, const arguments *args, b
                         args->save ? "nothing was saved: no step was made" : "nothing was saved: no --save was given");
 }
 
-static zb_status make_steps(zb_session *session, const arguments *args, bool *out_stopped, int64_t *out_saved) {
+static zb_status make_steps(zb_session *session, const arguments *args, bool *out_stopped, saves *saved) {
   int64_t last = zb_session_steps(session) + args->steps;
   bool stopping = false;
   if (signals_seen) zb_session_stop(session); /* it came while the session was made: one step, so that all processes hear of it */
@@ -468,16 +485,16 @@ static zb_status make_steps(zb_session *session, const arguments *args, bool *ou
     if (!args->quiet || final)
       ZB_TRY(args->json ? print_step_json(session, args, &result) : print_step_text(session, args, &result, last));
     if (args->save && !final && args->save_every && zb_session_steps(session) % args->save_every == 0)
-      ZB_TRY(save(session, args, out_saved));
+      ZB_TRY(save(session, args, saved));
     ZB_TRY(flush_output());
     *out_stopped = stopping;
   }
   return NULL;
 }
 
-static zb_status finish(zb_session *session, const arguments *args, int64_t first, bool stopped, int64_t *out_saved) {
+static zb_status finish(zb_session *session, const arguments *args, int64_t first, bool stopped, saves *saved) {
   bool any = zb_session_steps(session) > first;
-  if (any && args->save) ZB_TRY(save(session, args, out_saved));
+  if (any && args->save) ZB_TRY(save(session, args, saved));
   if (any && args->timeline) ZB_TRY(zb_session_timeline(session, args->timeline));
   if (any && args->trace) ZB_TRY(zb_session_trace(session, args->trace));
   if (any && args->profile_ops) ZB_TRY(print_profile(session, args));
@@ -593,7 +610,8 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
     zb_session_destroy(session);
     return ZB_ERROR(IO, "cannot open the null device: %s", strerror(errno));
   }
-  int64_t first = zb_session_steps(session), saved = -1;
+  int64_t first = zb_session_steps(session);
+  saves saved = {-1, -1};
   bool stopped = false;
   running_session = session;
   has_trained = 1;
@@ -602,8 +620,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
   if (!status) status = finish(session, args, first, stopped, &saved);
   running_session = NULL;
   bool common = zb_status_code(status) == ZB_INTERRUPTED; /* the end that all processes come to */
-  if (status && !common && saved >= 0)
-    status = zb_status_note(status, "the last save is that of step %lld: --resume '%s' goes on from there", (long long)saved, args->save);
+  if (status && !common) status = note_saves(status, &saved, args->save);
   *out_printed = status && !zb_status_told(status); /* now: the launcher may end this process when another one ends */
   if (*out_printed && !(common && info.process > 0)) status = print_error(status, bootstrap);
   if (status && !common) zb_session_abort(session, zb_status_message(status));

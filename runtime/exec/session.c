@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { THREADS_MAX = 1024, TIMEOUT_MS = 60000, TELL_MS = 3000 };
 
@@ -420,6 +421,7 @@ static zb_status open_optional(const char *folder, const char *name, bool needed
   return status ? zb_status_note(status, "reading the values of the plan in '%s' (expected: the folder as zbc wrote it)", folder) : NULL;
 }
 
+/* For the ranks that run here. */
 static bool needs_constants(const zb_plan *plan) {
   for (int rank = 0; rank < plan->rank_count; ++rank)
     for (int i = 0; i < plan->ranks[rank].constant_count; ++i)
@@ -453,14 +455,23 @@ static zb_status open_plan(zb_session *session, const char *directory) {
   return NULL;
 }
 
+/* Where no rank of this process needs them they are read too, if they are there: all processes compare the file. */
+static zb_status open_constants(const zb_session *session, const zb_session_params *params, zb_store **out) {
+  char *path = join(params->directory, "constants.safetensors");
+  if (!path) return ZB_OUT_OF_MEMORY();
+  bool is_there = access(path, F_OK) == 0;
+  zb_free(path);
+  return open_optional(params->directory, "constants.safetensors",
+                       !params->no_kernels && (is_there || needs_constants(session->plan)), out);
+}
+
 static zb_status open_and_prepare(zb_session *session, const zb_session_params *params) {
   zb_status status = NULL;
   zb_store *weights = NULL, *constants = NULL;
   ZB_TRY(open_plan(session, params->directory));
   ZB_TRY_GOTO(
       open_optional(params->directory, "weights.safetensors", !params->no_kernels && !params->resume, &weights));
-  ZB_TRY_GOTO(open_optional(params->directory, "constants.safetensors",
-                            !params->no_kernels && needs_constants(session->plan), &constants));
+  ZB_TRY_GOTO(open_constants(session, params, &constants));
   zb_session_sources sources = {.weights = weights, .constants = constants};
   status = prepare(session, params, &sources);
 cleanup:

@@ -60,8 +60,13 @@ static zb_status write_parts(zb_session *session, const char *folder, const zb_c
   ZB_TRY(zb_session_agree(session, first ? zb_checkpoint_begin(folder) : NULL));
   zb_status status = zb_checkpoint_write_part(folder, session->plan, checkpoint, session->process, session->processes);
   status = zb_session_agree(session, status);
-  if (!status) status = zb_session_agree(session, first ? zb_checkpoint_commit(folder, session->processes) : NULL);
-  return status && first ? zb_checkpoint_abandon(folder, status) : status;
+  if (status) return first ? zb_checkpoint_abandon(folder, status) : status;
+  zb_status committed = first ? zb_checkpoint_commit(folder, session->processes) : NULL;
+  bool is_there = first && !committed;
+  status = zb_session_agree(session, committed);
+  if (!status || !first) return status;
+  if (!is_there) return zb_checkpoint_abandon(folder, status);
+  return zb_status_note(status, "the checkpoint of step %lld in '%s' was finished before", (long long)session->steps, folder);
 }
 
 zb_status zb_session_save(zb_session *session, const char *folder) {

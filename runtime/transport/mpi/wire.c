@@ -5,10 +5,13 @@
 #include "runtime/base/clock.h"
 
 #include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
   TAG_TRANSFER = 1,
@@ -225,6 +228,58 @@ static bool mpi_progress(zb_wire *wire, bool aborted) {
 
 /* ---- Start and end ---- */
 
+/* MPI_Init waits for all processes, for ever, and cannot be called off: a thread looks at the clock. */
+typedef struct start_watch {
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  bool is_over, is_running;
+  int64_t timeout_ms;
+} start_watch;
+
+static void *watch_start(void *context) {
+  start_watch *watch = context;
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += (time_t)(watch->timeout_ms / 1000);
+  until.tv_nsec += (long)(watch->timeout_ms % 1000) * 1000000;
+  if (until.tv_nsec >= 1000000000) ++until.tv_sec, until.tv_nsec -= 1000000000;
+  int late = 0;
+  pthread_mutex_lock(&watch->lock);
+  while (!watch->is_over && !late)
+    late = pthread_cond_timedwait(&watch->changed, &watch->lock, &until);
+  bool is_over = watch->is_over;
+  pthread_mutex_unlock(&watch->lock);
+  if (is_over) return NULL;
+  zb_status status = zb_status_hint(ZB_ERROR(TIMEOUT, "MPI has not started within %.1f s: it waits for all processes, and one of them does not come",
+                                             (double)watch->timeout_ms / 1000),
+                                    "one may have stopped or never begun; --timeout gives them more time");
+  fprintf(stderr, "zb: %s", zb_status_text(status));
+  _exit(zb_status_exit(status));
+}
+
+/* Without a thread there is no watch. */
+static void begin_watch(start_watch *watch, int64_t timeout_ms) {
+  sigset_t all, before;
+  *watch = (start_watch){.timeout_ms = timeout_ms};
+  pthread_mutex_init(&watch->lock, NULL);
+  pthread_cond_init(&watch->changed, NULL);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's */
+  watch->is_running = timeout_ms > 0 && pthread_create(&watch->thread, NULL, watch_start, watch) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void end_watch(start_watch *watch) {
+  pthread_mutex_lock(&watch->lock);
+  watch->is_over = true;
+  pthread_cond_signal(&watch->changed);
+  pthread_mutex_unlock(&watch->lock);
+  if (watch->is_running) pthread_join(watch->thread, NULL);
+  pthread_cond_destroy(&watch->changed);
+  pthread_mutex_destroy(&watch->lock);
+}
+
 static zb_status start_mpi(const zb_group_params *params, zb_wire *wire) {
   int provided = MPI_THREAD_SINGLE, is_running = 0, is_over = 0;
   MPI_Initialized(&is_running);
@@ -232,7 +287,11 @@ static zb_status start_mpi(const zb_group_params *params, zb_wire *wire) {
   if (is_running || is_over)
     return zb_status_hint(ZB_ERROR(UNAVAILABLE, "MPI was already started by this process, and cannot be started twice"),
                           "a process can have one session over MPI");
-  if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) return ZB_ERROR(UNAVAILABLE, "MPI cannot be started");
+  start_watch watch;
+  begin_watch(&watch, params->timeout_ms);
+  bool is_started = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) == MPI_SUCCESS;
+  end_watch(&watch);
+  if (!is_started) return ZB_ERROR(UNAVAILABLE, "MPI cannot be started");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &wire->process);
   MPI_Comm_size(MPI_COMM_WORLD, &wire->processes);
