@@ -528,6 +528,12 @@ static zb_status print_error(zb_status status, const zb_bootstrap *by) {
   return status;
 }
 
+/* The time-out is over in a wait that nothing else ends. */
+static void give_up(zb_status status) {
+  fprintf(stderr, "zb-run: %s", zb_status_text(status));
+  _exit(zb_status_exit(status));
+}
+
 /* Another process has told it, but maybe not on this terminal. */
 static void print_told(zb_status status) {
   char *shown = zb_shown(zb_status_message(status));
@@ -591,6 +597,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .profile = args->profile_ops,
       .costs = args->profile != NULL,
       .timeout_ms = args->timeout * 1000,
+      .give_up = give_up,
       .save = args->save,
       .settings = settings,
       .setting_count = list_settings(args, settings, numbers),

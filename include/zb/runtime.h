@@ -55,6 +55,9 @@ typedef struct zb_session_params {
   bool profile;           /* count the time of kernels by category: zb_session_profile */
   bool costs;             /* measure subprograms, ops and messages: zb_session_write_costs */
   int64_t timeout_ms;     /* 0: 60,000 */
+  /* Called on a thread of its own where the time-out is over within a wait that cannot be called off (MPI_Init, which waits for all processes): must end
+   * the process, with status zb_status_exit(status). NULL: such a wait has no end. */
+  void (*give_up)(zb_status status);
   /* Called for a batch when data is NULL: fill `to` (contiguous, bytes) with the input of that micro-batch. Ranks that are threads
    * call it at the same time. */
   zb_status (*input)(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes);

@@ -42,7 +42,7 @@ zb_status zb_session_group_open(zb_session *session, const zb_session_params *pa
   session->processes = 1;
   if (!session->group_def) return NULL;
   const zb_bootstrap *by = params->bootstrap;
-  zb_group_params group = {.timeout_ms = session->timeout_ms};
+  zb_group_params group = {.timeout_ms = session->timeout_ms, .give_up = params->give_up};
   if (by && by->launcher) {
     group.launcher = by->launcher;
     group.process = by->process;

@@ -14,6 +14,7 @@ typedef struct zb_group_params {
   const char *launcher; /* what started the processes, as its variables say: "mpirun"; NULL: nothing said so */
   int process, processes; /* by those variables; 0, 0: they say nothing */
   int64_t timeout_ms;
+  void (*give_up)(zb_status status); /* as in zb_session_params */
   /* Where process 0 waits for the others, for a wire that has no launcher of its own. */
   const char *address; /* NULL: not said */
   int port, ports;     /* the first that is free of so many */

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
   TAG_TRANSFER = 1,
@@ -235,6 +234,7 @@ typedef struct start_watch {
   pthread_cond_t changed;
   bool is_over, is_running;
   int64_t timeout_ms;
+  void (*give_up)(zb_status status);
 } start_watch;
 
 static void *watch_start(void *context) {
@@ -251,22 +251,21 @@ static void *watch_start(void *context) {
   bool is_over = watch->is_over;
   pthread_mutex_unlock(&watch->lock);
   if (is_over) return NULL;
-  zb_status status = zb_status_hint(ZB_ERROR(TIMEOUT, "MPI has not started within %.1f s: it waits for all processes, and one of them does not come",
-                                             (double)watch->timeout_ms / 1000),
-                                    "one may have stopped or never begun; --timeout gives them more time");
-  fprintf(stderr, "zb: %s", zb_status_text(status));
-  _exit(zb_status_exit(status));
+  watch->give_up(zb_status_hint(ZB_ERROR(TIMEOUT, "MPI has not started within %.1f s: it waits for all processes, and one of them does not come",
+                                         (double)watch->timeout_ms / 1000),
+                                "one may have stopped or never begun; --timeout gives them more time"));
+  return NULL;
 }
 
 /* Without a thread there is no watch. */
-static void begin_watch(start_watch *watch, int64_t timeout_ms) {
+static void begin_watch(start_watch *watch, const zb_group_params *params) {
   sigset_t all, before;
-  *watch = (start_watch){.timeout_ms = timeout_ms};
+  *watch = (start_watch){.timeout_ms = params->timeout_ms, .give_up = params->give_up};
   pthread_mutex_init(&watch->lock, NULL);
   pthread_cond_init(&watch->changed, NULL);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's */
-  watch->is_running = timeout_ms > 0 && pthread_create(&watch->thread, NULL, watch_start, watch) == 0;
+  watch->is_running = watch->give_up && watch->timeout_ms > 0 && pthread_create(&watch->thread, NULL, watch_start, watch) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -288,7 +287,7 @@ static zb_status start_mpi(const zb_group_params *params, zb_wire *wire) {
     return zb_status_hint(ZB_ERROR(UNAVAILABLE, "MPI was already started by this process, and cannot be started twice"),
                           "a process can have one session over MPI");
   start_watch watch;
-  begin_watch(&watch, params->timeout_ms);
+  begin_watch(&watch, params);
   bool is_started = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) == MPI_SUCCESS;
   end_watch(&watch);
   if (!is_started) return ZB_ERROR(UNAVAILABLE, "MPI cannot be started");
