@@ -254,9 +254,15 @@ def find_process(command):
 
 
 def signals_mpi(suite, launcher, pair, command):
-    """Process 1 never starts MPI, so process 0 waits within it."""
+    """Process 1 never starts MPI, so process 0 waits within it, until a signal or the time-out ends it."""
+    without_one = [*launcher.command(2), "sh", "-c", '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec "$@"; exec sleep 60', "sh"]
+    begin = time.monotonic()
+    run = subprocess.run([*without_one, *command, "--timeout", "2"], capture_output=True, text=True, env=launcher.environment, timeout=60)
+    seconds = time.monotonic() - begin
+    suite.check(seconds < SOON_SECONDS and run.returncode == 5 and "MPI has not started within 2.0 s" in run.stderr,
+                f"mpi, the time-out of the start: status {run.returncode} after {seconds:.1f} s\n{run.stderr}")
     for number in (signal.SIGTERM, signal.SIGINT):
-        words = [*launcher.command(2), "sh", "-c", '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec "$@"; exec sleep 60', "sh", *command]
+        words = [*without_one, *command]
         run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=launcher.environment)
         pid = wait_until(lambda: find_process(command))
         time.sleep(1)
