@@ -192,11 +192,11 @@ int64_t zb_level_most(const zb_workshop *w) {
   return most;
 }
 
-static bool is_placed_as_v(const zb_workshop *w) {
-  const int *rank = w->model->problem->stage_rank;
-  bool is_v = w->chunks == 2 && w->ranks > 1;
-  for (int i = 0; i < w->ranks && is_v; ++i)
-    is_v = rank[i] == rank[2 * w->ranks - 1 - i];
+bool zb_is_placed_as_v(const zb_problem *problem) {
+  const int *rank = problem->stage_rank;
+  bool is_v = problem->stages == 2 * problem->ranks;
+  for (int i = 0; i < problem->ranks && is_v; ++i)
+    is_v = rank[i] == rank[2 * problem->ranks - 1 - i];
   return is_v;
 }
 
@@ -217,7 +217,7 @@ static int64_t next_sixteenths(const zb_workshop *w, int64_t part) {
 
 static share share_of(const zb_workshop *w, int level) {
   share x = {0, 16};
-  if (is_placed_as_v(w) && w->jobs <= ZB_JOBS_LARGE) { /* chunks that are held; an eighth of the ranks at once */
+  if (zb_is_placed_as_v(w->model->problem) && w->jobs <= ZB_JOBS_LARGE) { /* chunks that are held; an eighth of the ranks at once */
     const int step = w->ranks < 8 ? 1 : w->ranks / 8, most = 2 * w->ranks, steps = (most + step - 1) / step;
     if (level <= steps) return (share){level == steps ? most : level * step, most};
     level -= steps;

@@ -42,6 +42,9 @@ zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps);
  * right behind B). least[ranks] gets its peak: no order of a chain of stages needs less. */
 void zb_sequence_least(const zb_workshop *workshop, zb_slot *sequence, int64_t *least);
 
+/* Two chunks a rank, down the ranks and up again, whatever their names. */
+bool zb_is_placed_as_v(const zb_problem *problem);
+
 /* Problems with more jobs are searched by fewer levels and with less. */
 enum { ZB_JOBS_LARGE = 90000 };
 /* Memory limits that searching schedules try, rising from level 1 on, in eighths of what 1F1B needs (p micro-batches of

@@ -87,16 +87,12 @@ static bool allocate(searcher *s) {
   return s->limit && s->least && s->peak && s->best && s->scratch;
 }
 
-static bool is_placed_as_v(const zb_problem *problem) {
-  return zb_schedule_takes(zb_schedule_find("zb-v-auto", NULL), problem);
-}
-
 /* Such that the time of a search hardly depends on the size of the problem. Most is worth spending on the V placement:
  * there the best orders lie far from every rule. Large problems share it among the placements that are searched. */
 static int64_t default_budget(const zb_problem *problem, int placements) {
   const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
   if (jobs <= SMALL_JOBS) return 12 * jobs;
-  const bool is_v = is_placed_as_v(problem);
+  const bool is_v = zb_is_placed_as_v(problem);
   int64_t budget = (is_v ? 180000000 : 20000000) / (jobs + 1);
   const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : problem->stages > problem->ranks ? 16000 : 4000;
   /* Evaluations of large problems miss the caches, and come with several levels of memory. */
@@ -124,7 +120,7 @@ static zb_status searcher_init(const zb_problem *problem, const zb_search_params
   s->seed = params ? params->seed : 0;
   const bool has_budget = params && params->budget > 0;
   s->budget = has_budget ? params->budget : default_budget(problem, placements);
-  s->patience = has_budget || s->w.jobs <= SMALL_JOBS || !is_placed_as_v(problem) ? 0 : PATIENCE;
+  s->patience = has_budget || s->w.jobs <= SMALL_JOBS || !zb_is_placed_as_v(problem) ? 0 : PATIENCE;
 cleanup:
   if (status) searcher_deinit(s);
   return status;
@@ -422,7 +418,7 @@ static zb_status search(searcher *s) {
   ZB_TRY(add_rows(s));
   s->row_starts = s->start_count - 1;
   s->run.is_exact = s->w.jobs <= SMALL_JOBS;
-  s->run.is_shaken = !s->run.is_exact && is_placed_as_v(s->problem);
+  s->run.is_shaken = !s->run.is_exact && zb_is_placed_as_v(s->problem);
   if (s->run.is_exact) {
     if (zb_exact_is_possible(&s->w) && s->best_ps > bound_of(s)) {
       lower_to(s, most_limit(s));

@@ -377,7 +377,7 @@ static void probe(zb_run *run) {
   zb_allowance *a = &run->allowance;
   const int64_t moves = PROBE_JOBS / (int64_t)run->w->jobs, least = run->w->evaluations + (moves > PROBE_LEAST ? moves : PROBE_LEAST);
   a->end = least < a->most ? least : a->most;
-  if (!has_few_starts(run) || known_elites(run) == 0) return;
+  if (known_elites(run) == 0) return;
   uint64_t random = run->random;
   const zb_improve_params params = {
       .limit = run->level, .moves = PROBE_LEAST, .allowance = a, .target_ps = run->bound_ps, .history = 10};
