@@ -18,11 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "passes/schedule/rules.h"
 #include "passes/schedule/v_block.h"
 
 enum { SWITCHES = 16, JUDGED_PER_RANK = 3, BLOCKS = 128 };
 /* Jobs that are run in all before the best so far is taken. */
-static const int64_t JOBS_MAX = 1800000;
+static const int64_t JOBS_MAX = 1800000, JOBS_MAX_LARGE = 900000; /* the second: of large problems (rules.h) */
 
 /* How orders are made of a block: the first two in unit time, and then timed. */
 typedef struct manner {
@@ -153,7 +154,9 @@ static int64_t try_block(search *s, const manner *m, int64_t less_than, int64_t 
 static bool find_best(search *s, int64_t less_than, candidate *best, const manner **best_manner) {
   int64_t best_time = less_than, best_unit = INT64_MAX;
   const int64_t work = (int64_t)ZB_V_PASSES * s->model.problem->micro_batches;
-  for (int i = 0; i < s->count && s->jobs < JOBS_MAX; ++i) {
+  const int64_t jobs = (int64_t)ZB_V_PASSES * s->problem->micro_batches * s->problem->ranks;
+  const int64_t most = jobs > ZB_JOBS_LARGE ? JOBS_MAX_LARGE : JOBS_MAX;
+  for (int i = 0; i < s->count && s->jobs < most; ++i) {
     fill_block(&s->candidates[i], s->problem->ranks, s->block);
     for (int k = 0; k < MANNERS; ++k) {
       /* In units, one and a half times the bubble of the best is not worth timing. */
