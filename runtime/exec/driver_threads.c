@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POSITION_BYTES = 256, REASON_BYTES = 256 };
+enum { POSITION_BYTES = 256, REASON_BYTES = 900 };
 static const long poll_ns = 50 * 1000 * 1000; /* how often a waiting caller looks at the interrupt flag */
 
 typedef struct worker {
@@ -62,12 +62,12 @@ static void fail(zb_driver *driver, const zb_executor *e, zb_status status) {
     zb_status_free(status);
     return;
   }
-  char reason[2 * REASON_BYTES], position[POSITION_BYTES];
+  char reason[REASON_BYTES], position[POSITION_BYTES];
   zb_code code = zb_status_code(status);
   if (code == ZB_TIMEOUT) /* where it was is what others want to know */
-    snprintf(reason, sizeof reason, "%.256s; %s", zb_status_message(status), zb_executor_position(e, position, sizeof position));
+    snprintf(reason, sizeof reason, "%.600s; %s", zb_status_message(status), zb_executor_position(e, position, sizeof position));
   else
-    snprintf(reason, sizeof reason, "%.500s", zb_status_message(status));
+    snprintf(reason, sizeof reason, "%.600s", zb_status_message(status));
   driver->params.transport_def->abort(driver->params.transport, e->params.rank, reason);
 }
 

@@ -5,8 +5,8 @@
 
 Four processes, one rank each, train a plan whose step takes a while, and save after every step. Each is killed (kill -9) at ten points of a step:
 mpirun and all others must be gone within ten seconds with its status of a killed process, those who are left must have said at which job
-they were, and the last save must be whole. Then one is stopped (SIGSTOP) instead: the others must end by the time-out, with status 5, and name
-rank, job, peer and micro-batch; and it must end with them. At last SIGTERM, to one process and to all: who gets it says at which job it is (mpirun
+they were, and the last save must be whole. Then one is stopped (SIGSTOP) instead: the others must end by the time-out, with status 5, name
+rank, job, peer and micro-batch, and which process does not answer; and it must end with them. At last SIGTERM, to one process and to all: who gets it says at which job it is (mpirun
 sends it to those who are left), and all end after the same step, and save it.
 
 Ends with "N passed, N failed, N skipped".
@@ -26,8 +26,10 @@ import processes
 RANKS, POINTS, MICRO_BATCHES = 4, 10, 32
 KILL_LIMIT_SECONDS, STOP_TIMEOUT_SECONDS, STOP_LIMIT_SECONDS = 10, 3, 10
 POSITION = r"rank %d is at \w"
-WAITED = r"rank \d+ waited \d\.\d s for message \d+ \((from|to) rank \d+, micro-batch \d+\)"
-AT = r"rank \d+ is at .*\(job \d+ of \d+\), waiting for message \d+ (from|to) rank \d+ \(micro-batch \d+\)"
+WAITED = r"rank \d+ waited \d\.\d s for message \d+ \((from|to) rank \d+, (micro-batch \d+|accumulators)\)"
+AT = r"rank \d+ is at .*\(job \d+ of \d+\), waiting for message \d+ (from|to) rank \d+"
+AT_START = r"waited \d\.\d s for process \d+ \(rank \d+, pid"
+SILENT = r"process %d \(rank %d, pid \d+ on [^)]*\)(, which)? does not answer"
 
 
 class Run:
@@ -120,10 +122,10 @@ def stopped(suite, launcher, plan, folder, rank, delay):
     saved = os.path.join(folder, f"saved-stopped-{rank}")
     try:
         seconds, status, left, errors = Run(suite, launcher, plan, saved, "--timeout", STOP_TIMEOUT_SECONDS).hit(rank, signal.SIGSTOP, delay)
-        named = (re.search(WAITED, errors) and re.search(AT, errors)) or re.search(r"waited \d\.\d s for process \d+ \(rank \d+, pid", errors)
+        named = ((re.search(WAITED, errors) and re.search(AT, errors)) or re.search(AT_START, errors)) and re.search(SILENT % (rank, rank), errors)
         suite.check(seconds is not None and seconds < STOP_LIMIT_SECONDS and status == 5 and not left and named and is_whole(saved),
                     f"SIGSTOP of rank {rank}: {seconds} s, status {status}, left {left}\n{errors}")
-        return bool(re.search(WAITED, errors))
+        return bool(re.search(WAITED, errors) and re.search(r"\(micro-batch \d+\)", errors))
     except (common.Failure, OSError, KeyError) as failure:
         return suite.check(False, f"SIGSTOP of rank {rank}: {failure!r}")
 

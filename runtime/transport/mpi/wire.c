@@ -15,9 +15,12 @@
 enum {
   TAG_TRANSFER = 1,
   TAG_ABORT = 2,
+  TAG_WORD = 3,
   REASON_BYTES = 1024,
   BLOCK_BYTES_MAX = 1 << 30, /* of one block of a datatype: counts of MPI are int */
   ABORT_SLOT = 0,            /* of `requests` */
+  WORD_SLOT = 1,
+  SLOTS = 2,
 };
 static const int64_t farewell_ps = INT64_C(700) * 1000 * 1000 * 1000; /* for others to hear an abort before this process ends */
 
@@ -26,6 +29,11 @@ typedef struct abort_record {
   int32_t rank;
   char reason[REASON_BYTES];
 } abort_record;
+
+/* What travels with TAG_WORD: asks whether the receiver is there, or says that the sender is. */
+typedef struct word_record {
+  int32_t asks, sender;
+} word_record;
 
 /* A message: a persistent request over the parts of its side. */
 typedef struct channel {
@@ -37,7 +45,7 @@ typedef struct channel {
 typedef struct tables {
   channel *channels; /* [message] */
   int channel_count;
-  MPI_Request *requests; /* [active]: ABORT_SLOT, then transfers and messages */
+  MPI_Request *requests; /* [active]: SLOTS, then transfers and messages */
   int *owners;           /* [active] message, or -1 - peer of a transfer */
   int *finished;         /* of MPI_Testsome */
 } tables;
@@ -50,6 +58,7 @@ struct zb_wire {
   int active;
   MPI_Request *farewells; /* [processes] sends of an abort */
   abort_record abort_in, abort_out;
+  word_record word_in, ask_out, here_out; /* _out: constant */
   bool failed;
 };
 
@@ -85,7 +94,7 @@ static void free_tables(tables *t) {
 }
 
 static bool make_tables(const zb_wire *wire, int messages, tables *out) {
-  size_t count = (size_t)messages + 1, most = (size_t)(messages + wire->processes) + 2;
+  size_t count = (size_t)messages + 1, most = (size_t)(messages + wire->processes + SLOTS) + 1;
   *out = (tables){
       .channels = zb_alloc(sizeof(channel) * count),
       .channel_count = messages,
@@ -191,11 +200,38 @@ static void mpi_tell(zb_wire *wire, int rank, const char *reason) {
       MPI_Isend(&wire->abort_out, (int)sizeof wire->abort_out, MPI_BYTE, i, TAG_ABORT, wire->control, &wire->farewells[i]);
 }
 
+/* What is sent is constant, so nobody has to wait for it. */
+static void send_word(zb_wire *wire, int peer, const word_record *word) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (!mpi_ok(wire, MPI_Isend(word, (int)sizeof *word, MPI_BYTE, peer, TAG_WORD, wire->control, &request), "asking who is there")) return;
+  MPI_Request_free(&request);
+}
+
+static void mpi_ask(zb_wire *wire) {
+  for (int i = 0; i < wire->processes && !wire->failed; ++i)
+    if (i != wire->process) send_word(wire, i, &wire->ask_out);
+}
+
+static int await_word(zb_wire *wire) {
+  return MPI_Irecv(&wire->word_in, (int)sizeof wire->word_in, MPI_BYTE, MPI_ANY_SOURCE, TAG_WORD, wire->control, &wire->t.requests[WORD_SLOT]);
+}
+
+static void take_word(zb_wire *wire) {
+  word_record word = wire->word_in;
+  if (!mpi_ok(wire, await_word(wire), "waiting for messages")) return;
+  if (word.asks)
+    send_word(wire, word.sender, &wire->here_out);
+  else
+    wire->events->answered(wire->events->context, word.sender);
+}
+
 static void finish(zb_wire *wire, int slot) {
   int owner = wire->t.owners[slot];
   if (slot == ABORT_SLOT) {
     wire->abort_in.reason[REASON_BYTES - 1] = '\0';
     wire->events->told(wire->events->context, wire->abort_in.rank, wire->abort_in.reason);
+  } else if (slot == WORD_SLOT) {
+    take_word(wire);
   } else if (owner >= 0) {
     wire->events->message(wire->events->context, owner);
   } else {
@@ -217,7 +253,7 @@ static bool mpi_progress(zb_wire *wire, bool aborted) {
   for (int i = 0; i < count; ++i) {
     int slot = wire->t.finished[i];
     finish(wire, slot);
-    if (slot == ABORT_SLOT) continue;
+    if (slot < SLOTS) continue;
     --wire->active;
     wire->t.requests[slot] = wire->t.requests[wire->active];
     wire->t.owners[slot] = wire->t.owners[wire->active];
@@ -312,10 +348,12 @@ static zb_status make_wire(zb_wire *wire) {
     return ZB_ERROR(PEER, "the processes cannot reach each other through MPI");
   MPI_Comm_set_errhandler(wire->control, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(wire->data, MPI_ERRORS_RETURN);
-  wire->active = 1;
-  wire->t.owners[ABORT_SLOT] = -1;
+  wire->active = SLOTS;
+  wire->ask_out = (word_record){.asks = true, .sender = wire->process};
+  wire->here_out = (word_record){.sender = wire->process};
   if (MPI_Irecv(&wire->abort_in, (int)sizeof wire->abort_in, MPI_BYTE, MPI_ANY_SOURCE, TAG_ABORT, wire->control, &wire->t.requests[ABORT_SLOT]) !=
-      MPI_SUCCESS)
+          MPI_SUCCESS ||
+      await_word(wire) != MPI_SUCCESS)
     return ZB_ERROR(PEER, "the processes cannot reach each other through MPI");
   return NULL;
 }
@@ -345,8 +383,9 @@ static zb_status mpi_open(const zb_group_params *params, const zb_wire_events *e
 
 static void mpi_close(zb_wire *wire, bool together) {
   if (together && !wire->failed) {
-    MPI_Cancel(&wire->t.requests[ABORT_SLOT]);
-    MPI_Wait(&wire->t.requests[ABORT_SLOT], MPI_STATUS_IGNORE);
+    for (int i = 0; i < SLOTS; ++i)
+      MPI_Cancel(&wire->t.requests[i]);
+    MPI_Waitall(SLOTS, wire->t.requests, MPI_STATUSES_IGNORE);
     MPI_Comm_free(&wire->control);
     MPI_Comm_free(&wire->data);
     MPI_Finalize();
@@ -368,6 +407,7 @@ const zb_wire_def zb_mpi_wire = {
     .resize = mpi_resize,
     .start_message = mpi_start_message,
     .start_transfer = mpi_start_transfer,
+    .ask = mpi_ask,
     .tell = mpi_tell,
     .progress = mpi_progress,
 };

@@ -48,6 +48,9 @@ struct zb_group {
   bool batch_new;
   int *posts; /* [message] to start: as asked */
   int post_count;
+  bool asking, ask_new; /* whether the others are there */
+  bool *answered;       /* [process] */
+  int unanswered;
   bool aborted, abort_new;
   int abort_rank;
   char abort_reason[REASON_BYTES];
@@ -138,6 +141,16 @@ static void on_transfer(void *context, int peer) {
   pthread_mutex_lock(&group->mutex);
   group->transfer_done[transfer_of(group, peer)] = true;
   if (--group->batch_left == 0) pthread_cond_broadcast(&group->done);
+  pthread_mutex_unlock(&group->mutex);
+}
+
+static void on_answered(void *context, int process) {
+  zb_group *group = context;
+  pthread_mutex_lock(&group->mutex);
+  if (group->asking && !group->answered[process]) {
+    group->answered[process] = true;
+    if (--group->unanswered == 0) pthread_cond_broadcast(&group->done);
+  }
   pthread_mutex_unlock(&group->mutex);
 }
 
@@ -242,20 +255,22 @@ static void start_all(zb_group *group, int transfers, int posts) {
 /* One turn: takes what was asked, starts it, looks at what is under way. False when asked to stop. */
 static bool turn(zb_group *group) {
   pthread_mutex_lock(&group->mutex);
-  if (!group->stopping && group->post_count == 0 && !group->batch_new && !group->abort_new && !group->plan_new) {
+  if (!group->stopping && group->post_count == 0 && !group->batch_new && !group->ask_new && !group->abort_new && !group->plan_new) {
     int64_t ps = nap(group);
     if (ps > 0) sleep_locked(group, ps);
   }
-  bool stop = group->stopping, change = group->plan_new, fresh = group->batch_new, tell = group->abort_new, aborted = group->aborted;
+  bool stop = group->stopping, change = group->plan_new, fresh = group->batch_new, ask = group->ask_new, tell = group->abort_new;
+  bool aborted = group->aborted;
   int posts = group->post_count, transfers = fresh ? group->batch_count : 0;
   if (posts > 0) memcpy(group->taken, group->posts, sizeof(int) * (size_t)posts);
   group->post_count = 0;
-  group->batch_new = group->abort_new = false;
+  group->batch_new = group->ask_new = group->abort_new = false;
   pthread_mutex_unlock(&group->mutex);
   if (change) change_plan_here(group, aborted);
   if (stop && !tell) return false;
   if (tell) group->wire_def->tell(group->wire, group->abort_rank, group->abort_reason);
   if (!aborted) start_all(group, transfers, posts);
+  if (!aborted && ask) group->wire_def->ask(group->wire);
   if (group->wire_def->progress(group->wire, aborted)) group->active_ps = zb_monotonic_ps();
   if (!aborted) watch_neighbours(group);
   return true;
@@ -266,7 +281,8 @@ static zb_status make_tables(zb_group *group) {
   group->known = zb_alloc(sizeof(process_record) * count);
   group->transfers = zb_alloc(sizeof(zb_wire_transfer) * count);
   group->transfer_done = zb_alloc(sizeof(bool) * count);
-  return group->known && group->transfers && group->transfer_done ? NULL : ZB_OUT_OF_MEMORY();
+  group->answered = zb_alloc(sizeof(bool) * count);
+  return group->known && group->transfers && group->transfer_done && group->answered ? NULL : ZB_OUT_OF_MEMORY();
 }
 
 static void *run(void *argument) {
@@ -305,6 +321,7 @@ void zb_engine_close(zb_group *group, bool together) {
   zb_free(group->known);
   zb_free(group->transfers);
   zb_free(group->transfer_done);
+  zb_free(group->answered);
   zb_free(group->posts);
   zb_free(group->taken);
   zb_free(group->scratch);
@@ -362,7 +379,7 @@ zb_status zb_engine_open(const zb_wire_def *wire, const zb_group_params *params,
   group->params = *params;
   group->wire_def = wire;
   group->processes = group->neighbours = 1;
-  group->events = (zb_wire_events){group, on_message, on_transfer, on_told, on_lost, on_failed};
+  group->events = (zb_wire_events){group, on_message, on_transfer, on_answered, on_told, on_lost, on_failed};
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -392,26 +409,82 @@ static zb_status aborted_locked(const zb_group *group) {
   return ZB_ERROR(PEER, "rank %d gave up: %s", group->abort_rank, group->abort_reason);
 }
 
-/* Runs transfers and waits for all. Process 0 hears of a silent process itself and must be the first to give up, so that it can name it. */
+/* ---- Who is there ---- */
+
+int64_t zb_engine_patience_ms(int64_t timeout_ms) {
+  enum { MOST_MS = 1000 };
+  return timeout_ms / 8 < MOST_MS ? timeout_ms / 8 : MOST_MS;
+}
+
+static void name_silent(const zb_group *group, char *text, size_t size) {
+  enum { NAMED = 3 };
+  char one[256], all[NAMED * sizeof one + 32] = "";
+  int named = 0, left = group->unanswered;
+  size_t used = 0;
+  for (int i = 0; i < group->processes && named < NAMED && left > 0; ++i) {
+    if (i == group->process || group->answered[i]) continue;
+    const char *between = named == 0 ? "" : left == 1 ? " and " : ", ";
+    used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", between, describe(group, i, one, sizeof one));
+    ++named, --left;
+  }
+  if (left > 0) snprintf(all + used, sizeof all - used, " and %d more", left);
+  if (named > 0) snprintf(text, size, "%s %s: stopped, or out of reach", all, named + left == 1 ? "does not answer" : "do not answer");
+}
+
+static bool find_silent_locked(zb_group *group, char *text, size_t size) {
+  struct timespec until = deadline_of(zb_monotonic_ps() + zb_engine_patience_ms(group->params.timeout_ms) * ms_ps);
+  text[0] = '\0';
+  if (!group->asking) { /* else another rank has asked just now */
+    memset(group->answered, 0, sizeof(bool) * (size_t)group->processes);
+    group->unanswered = group->processes - 1;
+    group->asking = group->ask_new = true;
+    rouse(group);
+  }
+  while (group->unanswered > 0 && !group->aborted)
+    if (pthread_cond_timedwait(&group->done, &group->mutex, &until) == ETIMEDOUT) break;
+  group->asking = false;
+  if (!group->aborted) name_silent(group, text, size);
+  return !group->aborted;
+}
+
+bool zb_engine_find_silent(zb_group *group, char *text, size_t size) {
+  pthread_mutex_lock(&group->mutex);
+  bool found = find_silent_locked(group, text, size);
+  pthread_mutex_unlock(&group->mutex);
+  return found;
+}
+
+static zb_status transfers_timed_out(zb_group *group, int count, int64_t waited_ps) {
+  char text[256], silent[2 * REASON_BYTES];
+  int late = 0;
+  if (!find_silent_locked(group, silent, sizeof silent) || group->batch_left == 0) return NULL; /* it ended meanwhile */
+  while (late < count - 1 && group->transfer_done[late])
+    ++late;
+  int peer = group->transfers[late].peer;
+  const char *why = silent;
+  if (group->unanswered == 0) why = "; all processes answer: it is busy, or waits for another";
+  if (group->unanswered == 1 && !group->answered[peer]) why = ", which does not answer: stopped, or out of reach";
+  zb_status status = ZB_ERROR(TIMEOUT, "waited %.1f s for %s%s%s", (double)waited_ps / 1e12, describe(group, peer, text, sizeof text),
+                              why == silent ? "; " : "", why);
+  abort_locked(group, -1, zb_status_message(status), true);
+  return status;
+}
+
+/* Runs transfers and waits for all. Process 0 hears from every process and gives up before the others: it can name who has not come, they could only
+ * name process 0. */
 static zb_status run_transfers(zb_group *group, int count) {
   zb_status status = NULL;
-  int64_t limit_ms = group->process == 0 ? group->params.timeout_ms - group->params.timeout_ms / 8 : group->params.timeout_ms;
-  struct timespec until = deadline_of(zb_monotonic_ps() + limit_ms * ms_ps);
+  int64_t begin_ps = zb_monotonic_ps(), limit_ms = group->params.timeout_ms - zb_engine_patience_ms(group->params.timeout_ms);
+  if (group->process == 0) limit_ms -= group->params.timeout_ms / 8;
+  struct timespec until = deadline_of(begin_ps + limit_ms * ms_ps);
   pthread_mutex_lock(&group->mutex);
   memset(group->transfer_done, 0, sizeof(bool) * (size_t)count);
   group->batch_count = group->batch_left = count;
   group->batch_new = true;
   rouse(group);
   while (group->batch_left > 0 && !group->aborted && !status)
-    if (pthread_cond_timedwait(&group->done, &group->mutex, &until) == ETIMEDOUT) {
-      char text[256];
-      int silent = 0;
-      while (silent < count - 1 && group->transfer_done[silent])
-        ++silent;
-      status = ZB_ERROR(TIMEOUT, "waited %.1f s for %s: it has stalled, or a process that it waits for has", (double)limit_ms / 1e3,
-                        describe(group, group->transfers[silent].peer, text, sizeof text));
-      abort_locked(group, -1, zb_status_message(status), true);
-    }
+    if (pthread_cond_timedwait(&group->done, &group->mutex, &until) == ETIMEDOUT)
+      status = transfers_timed_out(group, count, zb_monotonic_ps() - begin_ps);
   if (!status && group->batch_left > 0) status = aborted_locked(group);
   pthread_mutex_unlock(&group->mutex);
   return status;

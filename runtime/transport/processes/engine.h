@@ -34,6 +34,11 @@ zb_status zb_engine_attach(zb_group *group, const zb_plan *plan, zb_mailboxes *b
 void zb_engine_detach(zb_group *group);
 /* Starts the message whose side was set. Never blocks, never allocates. */
 void zb_engine_post(zb_group *group, int message);
+/* Asks all other processes whether they are there, for zb_engine_patience_ms at most, and writes who does not answer into text, "" if all do.
+ * False if the run was aborted meanwhile. Thread-safe. */
+bool zb_engine_find_silent(zb_group *group, char *text, size_t size);
+/* How much of a time-out of so many ms is kept for that. */
+int64_t zb_engine_patience_ms(int64_t timeout_ms);
 /* Processes on this machine, this one included. */
 int zb_engine_neighbours(const zb_group *group);
 

@@ -1,6 +1,8 @@
 /* Ranks in several processes: see transport.h. Tests: test/e2e/processes.py. */
 #include "runtime/transport/processes/transport.h"
 
+enum { SILENT_BYTES = 1024 };
+
 struct zb_transport {
   zb_group *group;
   zb_mailboxes *boxes;
@@ -34,7 +36,7 @@ zb_status zb_processes_open(const zb_transport_params *params, zb_transport **ou
   zb_transport *transport = zb_alloc(sizeof *transport);
   if (!transport) return ZB_OUT_OF_MEMORY();
   transport->group = params->group;
-  zb_mailboxes_params boxes = {.plan = plan, .timeout_ms = params->timeout_ms};
+  zb_mailboxes_params boxes = {.plan = plan, .timeout_ms = params->timeout_ms - zb_engine_patience_ms(params->timeout_ms)};
   boxes.rank_count = zb_group_ranks(plan->rank_count, zb_engine_processes(params->group), zb_engine_process(params->group), &boxes.first_rank);
   int busy = boxes.rank_count * (params->threads > 1 ? params->threads : 1) * zb_engine_neighbours(params->group);
   boxes.spin = zb_usable_processors() > busy; /* one more for the engine */
@@ -61,8 +63,20 @@ zb_status zb_processes_post(zb_transport *transport, int rank, int message, void
   return NULL;
 }
 
+/* The peer of a message that does not come may itself wait for another: the cause is a process that does not answer, if there is one. */
 zb_status zb_processes_wait(zb_transport *transport, int rank, int message) {
-  return zb_mailboxes_wait(transport->boxes, rank, message);
+  char silent[SILENT_BYTES];
+  zb_status status = zb_mailboxes_wait(transport->boxes, rank, message);
+  if (zb_status_code(status) != ZB_TIMEOUT) return status;
+  bool goes_on = zb_engine_find_silent(transport->group, silent, sizeof silent);
+  if (!goes_on || zb_mailboxes_test(transport->boxes, message)) { /* it has come meanwhile, or will not: another has given up */
+    zb_status_free(status);
+    return zb_mailboxes_wait(transport->boxes, rank, message);
+  }
+  if (silent[0] == '\0') return status;
+  zb_status named = ZB_ERROR(TIMEOUT, "%s; %s", zb_status_message(status), silent);
+  zb_status_free(status);
+  return named;
 }
 
 bool zb_processes_test(zb_transport *transport, int rank, int message) {

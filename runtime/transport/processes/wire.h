@@ -24,6 +24,7 @@ typedef struct zb_wire_events {
   void *context;
   void (*message)(void *context, int message); /* complete on the side of this process */
   void (*transfer)(void *context, int peer);
+  void (*answered)(void *context, int process);                /* zb_wire_def.ask */
   void (*told)(void *context, int rank, const char *reason);   /* another process gave up: zb_wire_def.tell */
   void (*lost)(void *context, int process, const char *how);   /* "has died": the others can still be reached */
   void (*failed)(void *context, const char *reason);           /* nobody can be reached any more */
@@ -41,6 +42,8 @@ typedef struct zb_wire_def {
   /* The side is copied; its parts and its arena stay where they are until the end. The first start of a message may allocate. */
   void (*start_message)(zb_wire *wire, int message, int peer, bool sends, const zb_transport_side *side);
   void (*start_transfer)(zb_wire *wire, const zb_wire_transfer *transfer);
+  /* Asks all others whether they are there. The wire of each answers by itself, whatever its ranks do. */
+  void (*ask)(zb_wire *wire);
   /* Tells all others that this process gives up, or that `rank` did (-1: the reason says all). Nothing is started after it. */
   void (*tell)(zb_wire *wire, int rank, const char *reason);
   /* Looks at what is under way; true if something was finished. aborted: only what `tell` began still matters. */

@@ -24,10 +24,10 @@ enum { NONE = -1, PIECES = 8, REASON_BYTES = 1024, HOW_BYTES = 128, FAREWELL_MS 
 enum { CHUNK_BYTES = 1 << 20, TURN_BYTES = 4 << 20 }; /* of a frame, so that an abort gets through; read from one process before the next has its turn */
 static const uint32_t tag_transfer = UINT32_MAX;
 
-typedef enum frame_kind { FRAME_READY = 1, FRAME_DATA, FRAME_ABORT, FRAME_BYE } frame_kind;
+typedef enum frame_kind { FRAME_READY = 1, FRAME_DATA, FRAME_ABORT, FRAME_BYE, FRAME_ASK, FRAME_HERE } frame_kind;
 
 /* READY: tag, bytes of all. DATA: tag, bytes that follow. ABORT: an abort_record follows. BYE: the process ends, and has not died:
- * it is done, or was told to end, as the receiver is or will be. */
+ * it is done, or was told to end, as the receiver is or will be. ASK: whether the process is there; HERE: it is. */
 typedef struct frame {
   uint32_t kind, tag;
   uint64_t bytes;
@@ -57,7 +57,7 @@ typedef struct peer {
   bool has_left;  /* said BYE */
   bool is_blocked; /* the kernel takes no more now */
   list ready, sends; /* to tell; to send */
-  bool abort_due, bye_due;
+  bool abort_due, bye_due, ask_due, here_due;
   frame out;
   size_t out_head; /* bytes of `out` that are still to go; after them: */
   int out_item;    /* the item that `out` is of; NONE: the abort, if anything */
@@ -176,6 +176,12 @@ static bool next_frame(zb_wire *wire, peer *p) {
     p->out = (frame){.kind = FRAME_ABORT, .bytes = sizeof wire->abort_out};
     p->out_left = sizeof wire->abort_out;
     p->abort_due = false;
+  } else if (p->here_due) {
+    p->out = (frame){.kind = FRAME_HERE};
+    p->here_due = false;
+  } else if (p->ask_due && !wire->quiet) {
+    p->out = (frame){.kind = FRAME_ASK};
+    p->ask_due = false;
   } else if (p->ready.first != NONE && !wire->quiet) {
     int index = take(wire, &p->ready);
     p->out = (frame){.kind = FRAME_READY, .tag = tag_of(wire, index), .bytes = wire->items[index].left};
@@ -284,6 +290,8 @@ static bool take_head(zb_wire *wire, int process) {
     return true;
   }
   if (in->kind == FRAME_BYE && in->bytes == 0) return p->has_left = true;
+  if (in->kind == FRAME_ASK && in->bytes == 0) return p->here_due = true;
+  if (in->kind == FRAME_HERE && in->bytes == 0) return true;
   if (wire->quiet && in->kind == FRAME_DATA) { /* thrown away */
     p->in_left = in->bytes;
     return in->bytes <= CHUNK_BYTES;
@@ -304,6 +312,8 @@ static bool end_frame(zb_wire *wire, int process) {
     wire->quiet = true;
     wire->events->told(wire->events->context, p->abort_in.rank, p->abort_in.reason);
   }
+  if (p->in.kind == FRAME_ASK) flush(wire, process);
+  if (p->in.kind == FRAME_HERE) wire->events->answered(wire->events->context, process);
   if (index == NONE || wire->items[index].left > 0) return false;
   complete(wire, index);
   return true;
@@ -403,6 +413,13 @@ static void tcp_start_transfer(zb_wire *wire, const zb_wire_transfer *transfer) 
   wire->items[index].whole = (zb_plan_range){.offset = 0, .bytes = transfer->bytes};
   zb_transport_side side = {transfer->data, &wire->items[index].whole, 1};
   start(wire, index, &side, transfer->peer, transfer->sends);
+}
+
+static void tcp_ask(zb_wire *wire) {
+  for (int i = 0; i < wire->processes; ++i) {
+    wire->peers[i].ask_due = wire->peers[i].descriptor >= 0;
+    flush(wire, i);
+  }
 }
 
 static void tcp_tell(zb_wire *wire, int rank, const char *reason) {
@@ -559,6 +576,7 @@ const zb_wire_def zb_tcp_wire = {
     .resize = tcp_resize,
     .start_message = tcp_start_message,
     .start_transfer = tcp_start_transfer,
+    .ask = tcp_ask,
     .tell = tcp_tell,
     .progress = tcp_progress,
     .sleep = tcp_sleep,

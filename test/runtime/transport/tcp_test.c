@@ -136,6 +136,26 @@ static void test_abort(void) {
   CU_ASSERT(zb_monotonic_ps() - start < INT64_C(10) * 1000000000000);
 }
 
+/* Process 1 comes too late, but is there. */
+static zb_status dawdle(process *self) {
+  uint64_t word = 0;
+  const zb_group_def *def = self->def->group_def;
+  if (self->params.process == 1) nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
+  return def->merge(self->group, &word, sizeof word, add);
+}
+
+static void test_time_out(void) {
+  process all[3];
+  int port = free_port();
+  for (int i = 0; i < 3; ++i) {
+    zb_group_params params = params_of(i, 3, port);
+    params.timeout_ms = SECOND_MS;
+    begin(&all[i], params, dawdle);
+  }
+  for (int i = 0; i < 3; ++i)
+    tiny_expect(end(&all[i]), i == 0 ? ZB_TIMEOUT : ZB_PEER, "all processes answer");
+}
+
 /* ---- Messages ---- */
 
 enum { BIG = 6 << 20, MESSAGES = 6, STEPS = 3 };
@@ -558,6 +578,7 @@ int main(void) {
       {"addresses", test_addresses},
       {"merges and gathers of 1 to 5 processes", test_groups},
       {"one gives up", test_abort},
+      {"one is late", test_time_out},
       {"messages: large, in parts, both ways, none holds up another", test_messages},
       {"IPv6", test_ipv6},
       {"a device with its own transport, started by torchrun", test_own_transport},
