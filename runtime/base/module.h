@@ -38,4 +38,9 @@ zb_status zb_module_open(const char *name, const zb_module **out, char **out_pat
 /* The same from a given file. */
 zb_status zb_module_open_file(const char *name, const char *path, const zb_module **out) ZB_MUST_USE;
 
+/* What tells builds apart of the program or library that `address` lies in, as text: the start of the digest that the linker makes of all its
+ * contents (GNU build id). False, and ZB_BUILD_ID, where the linker made none. Thread-safe. */
+enum { ZB_OBJECT_ID_BYTES = 17 };
+bool zb_object_id(const void *address, char text[ZB_OBJECT_ID_BYTES]);
+
 #endif

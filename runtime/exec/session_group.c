@@ -164,7 +164,7 @@ zb_status zb_session_agree_start(zb_session *session, zb_status status) {
   if (session->group) status = merge_states(session, status, &record);
   if (status) return status;
   if (record.digest_process != NOBODY) {
-    status = zb_status_hint(ZB_ERROR(INVALID, "process %d reads another plan than process 0", (int)record.digest_process),
+    status = zb_status_hint(ZB_ERROR(USAGE, "process %d reads another plan than process 0", (int)record.digest_process),
                             "give all processes the same folder, on a file system that all of them see");
     return session->process == 0 ? status : zb_status_set_told(status);
   }

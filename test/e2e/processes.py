@@ -276,6 +276,21 @@ class Starts:
         return self.end(self.begin(environment, *arguments))
 
 
+def another_build(suite, folder):
+    """A copy of zb-run of which nothing but the linker's digest is another."""
+    path = os.path.join(folder, "another", "bin", "zb-run")
+    os.makedirs(os.path.dirname(path))
+    os.symlink(os.path.join(os.path.abspath(suite.bin), "..", "lib"), os.path.join(folder, "another", "lib"))
+    note = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"  # bytes of name and digest, kind, name; then the digest
+    with open(suite.tool("zb-run"), "rb") as file:
+        program = file.read()
+    at = program.index(note) + len(note)
+    with open(path, "wb") as file:
+        file.write(program[:at] + bytes([program[at] ^ 1]) + program[at + 1:])
+    os.chmod(path, 0o755)
+    return path
+
+
 def errors(suite, launcher, folder):
     model = Model(suite, launcher, folder, "gpt2-small", 4)
     plan, other = model.compile(2, "1f1b"), model.compile(2, "zb-h1")
@@ -293,7 +308,10 @@ def errors(suite, launcher, folder):
     expect("sim in processes", 2, launched(suite, launcher, 2, plan, *data, "--device", "sim"), "runs all ranks in one process")
     different = launched(suite, launcher, 2, "-c", 'plan=$1; [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 0 ] || plan=$2; shift 2; '
                          'exec "$0" "$plan" "$@"', suite.tool("zb-run"), plan, other, *data, program="sh")
-    expect("two plans", 1, different, "process 1 reads another plan than process 0")
+    expect("two plans", 2, different, "process 1 reads another plan than process 0")
+    builds = launched(suite, launcher, 2, "-c", 'tool=$0; [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 0 ] || tool=$1; shift; exec "$tool" "$@"',
+                      suite.tool("zb-run"), another_build(suite, folder), plan, *data, program="sh")
+    expect("two builds", 2, builds, "the build is '", "' in process 1", "give all processes the same zb-run")
     expect("processes that do not meet", 2, launched(suite, launcher, 2, plan, *data, "--launch", "threads"), "2 processes were started by",
            "each of them would train alone", count=2)
     counter = os.path.join(suite.bin, "..", "test", "step_allocations")

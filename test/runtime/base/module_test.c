@@ -26,6 +26,22 @@ static void test_good(void) {
   CU_ASSERT_PTR_EQUAL(module, again);
 }
 
+/* The linker's digest of each: of the program for whatever lies in it, of the module for what lies there, and ours where nothing lies. */
+static void test_object_ids(void) {
+  static const char here = 0, there = 0;
+  const zb_module *module = NULL;
+  char program[ZB_OBJECT_ID_BYTES], same[ZB_OBJECT_ID_BYTES], other[ZB_OBJECT_ID_BYTES], none[ZB_OBJECT_ID_BYTES];
+  CU_ASSERT_PTR_NULL_FATAL(zb_module_open_file("mpi", FOLDER "good.so", &module));
+  CU_ASSERT_TRUE(zb_object_id(&here, program) && zb_object_id(&there, same) && zb_object_id(module, other));
+  CU_ASSERT_STRING_EQUAL(program, same);
+  CU_ASSERT_STRING_NOT_EQUAL(program, other);
+  CU_ASSERT_EQUAL(strlen(program), 16);
+  CU_ASSERT_EQUAL(strspn(program, "0123456789abcdef"), 16);
+  CU_ASSERT_STRING_NOT_EQUAL(program, ZB_BUILD_ID);
+  CU_ASSERT_FALSE(zb_object_id(NULL, none));
+  CU_ASSERT_STRING_EQUAL(none, ZB_BUILD_ID);
+}
+
 /* What a module allocates is counted by, and released to, the allocator of the program. */
 static void test_shares_allocator(void) {
   const zb_module *module = NULL;
@@ -62,5 +78,5 @@ static void test_missing(void) {
   CU_ASSERT_PTR_NULL(module);
 }
 
-SUITE_MAIN("module", {"a good module", test_good}, {"one allocator", test_shares_allocator}, {"modules of others", test_foreign},
+SUITE_MAIN("module", {"a good module", test_good}, {"one allocator", test_shares_allocator}, {"builds", test_object_ids}, {"modules of others", test_foreign},
            {"missing files and libraries", test_missing})

@@ -331,8 +331,8 @@ static void test_one_failure(void) {
   scenario other = {.params = {.data = tiny_data()}, .stop_process = -1, .fail_process = -1, .other_plan = true};
   play(&other, players);
   CU_ASSERT_TRUE(zb_status_told(players[1].status));
-  tiny_expect(players[0].status, ZB_INVALID, "process 1 reads another plan than process 0");
-  tiny_expect(players[1].status, ZB_INVALID, "process 1 reads another plan than process 0");
+  tiny_expect(players[0].status, ZB_USAGE, "process 1 reads another plan than process 0");
+  tiny_expect(players[1].status, ZB_USAGE, "process 1 reads another plan than process 0");
   for (int who = 0; who < PROCESSES; ++who) {
     scenario dies = {.params = {.data = tiny_data()}, .stop_process = -1, .fail_process = who};
     play(&dies, players);
@@ -343,9 +343,9 @@ static void test_one_failure(void) {
 
 /* Each parameter that must be the same, in process 1 another: USAGE in both, and process 0 tells which. */
 static void test_other_parameters(void) {
-  char folder[600], text[600], other_text[700], expected[1500];
+  char folder[600], with_slash[700], text[600], other_text[700], expected[1500];
   zb_session_params same = {.data = tiny_data(), .timeout_ms = 10000};
-  zb_session_params reference = same, trace = same, profile = same, timeout = same, save = same, data = same, threads = same;
+  zb_session_params reference = same, trace = same, profile = same, timeout = same, save = same, slash = same, data = same, threads = same;
   player players[PROCESSES];
   tiny_path(folder, "save-a");
   tiny_write(tiny_path(text, "other.txt"), "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52);
@@ -353,6 +353,8 @@ static void test_other_parameters(void) {
   reference.reference = trace.trace = profile.profile = true;
   timeout.timeout_ms = 9000;
   save.save = folder;
+  snprintf(with_slash, sizeof with_slash, "%s/", folder);
+  slash.save = with_slash;
   data.data = other_text;
   threads.threads = 2;
   snprintf(expected, sizeof expected, "--save is 'not given' in process 0 and '%s' in process 1", folder);
@@ -365,6 +367,7 @@ static void test_other_parameters(void) {
                {&timeout, "--timeout is '10000 ms' in process 0 and '9000 ms' in process 1"},
                {&save, expected},
                {&data, "the data (--data) is '"},
+               {&slash, expected},
                {&threads, NULL}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     scenario it = {.params = same, .stop_process = -1, .fail_process = -1, .other = cases[i].one};
