@@ -77,12 +77,15 @@ def model(op="MatMul", x=(4, 8), weight=(8, 8), reduce=True, opset=20, name="m.w
                      outputs=[value_info("loss", [] if reduce else [4, 8], types[2])])
 
 
-def table_model():
-    """Tokens x and y, and a table that is too large to be written into the program: it needs constants.safetensors."""
+def table_model(products=1):
+    """Tokens x and y, products, and at the end a table that is too large to be written into the program: it needs constants.safetensors."""
     to_float = field(5, field(1, "to") + field(20, 2) + field(3, 1))
-    nodes = [node("Cast", "", ["x"], ["xf"], to_float), node("Cast", "", ["y"], ["yf"], to_float), node("MatMul", "", ["xf", "m.w"], ["p"]),
-             node("Add", "", ["p", "table"], ["q"]), node("Sub", "", ["q", "yf"], ["r"]), node("ReduceSum", "", ["r"], ["loss"], NO_DIMS)]
-    return onnx_file(nodes, initializers=[tensor("m.w", (8, 8)), tensor("table", (40, 8))],
+    weights = [f"m.w{i}" for i in range(products)]
+    names = ["xf", *(f"p{i}" for i in range(products))]
+    nodes = [node("Cast", "", ["x"], ["xf"], to_float), node("Cast", "", ["y"], ["yf"], to_float)]
+    nodes += [node("MatMul", "", [names[i], weights[i]], [names[i + 1]]) for i in range(products)]
+    nodes += [node("Add", "", [names[-1], "table"], ["q"]), node("Sub", "", ["q", "yf"], ["r"]), node("ReduceSum", "", ["r"], ["loss"], NO_DIMS)]
+    return onnx_file(nodes, initializers=[*(tensor(weight, (8, 8)) for weight in weights), tensor("table", (40, 8))],
                      inputs=[value_info("x", (40, 8), 7), value_info("y", (40, 8), 7)], outputs=[value_info("loss", [])])
 
 

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 
+import bad_input
 import bitwise
 import common
 import start
@@ -276,6 +277,29 @@ class Starts:
         return self.end(self.begin(environment, *arguments))
 
 
+def constants(suite, launcher, folder, expect):
+    """Of three ranks only the last one uses the file of constants; the others have it, or must not miss it, and one that is another is noticed."""
+    model, plan, other = (os.path.join(folder, name) for name in ("table.onnx", "table", "other-table"))
+    with open(model, "wb") as file:
+        file.write(bad_input.table_model(3))
+    suite.compile(model, plan, "--ranks", 3, "--micro-batches", 2)
+    losses = bitwise.losses(suite.train(plan, 2))
+    for processes in (2, 3):
+        suite.check(bitwise.losses(train(suite, launcher, processes, plan, 2)) == losses, f"a file of constants in {processes} processes: other losses")
+    shutil.copytree(plan, other)
+    with open(os.path.join(other, "constants.safetensors"), "r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"\x7f")
+    data = ("--data", "text:" + common.CORPUS, "--steps", 1)
+    expect("two files of constants", 2, of_two_folders(suite, launcher, 3, plan, other, *data), "the file of constants is '", "in process 1")
+
+
+def of_two_folders(suite, launcher, processes, first, second, *arguments):
+    """zb-run of the first folder in process 0, of the second in the others."""
+    return launched(suite, launcher, processes, "-c", 'plan=$1; [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 0 ] || plan=$2; shift 2; '
+                    'exec "$0" "$plan" "$@"', suite.tool("zb-run"), first, second, *arguments, program="sh")
+
+
 def another_build(suite, folder):
     """A copy of zb-run of which nothing but the linker's digest is another."""
     path = os.path.join(folder, "another", "bin", "zb-run")
@@ -306,9 +330,8 @@ def errors(suite, launcher, folder):
     expect("a folder of other files", 2, launched(suite, launcher, 2, plan, *data, "--save", common.DATA), "it holds other files")
     expect("costs of processes", 2, launched(suite, launcher, 2, plan, *data, "--profile", folder + "/c.json"), "costs are measured in one process")
     expect("sim in processes", 2, launched(suite, launcher, 2, plan, *data, "--device", "sim"), "runs all ranks in one process")
-    different = launched(suite, launcher, 2, "-c", 'plan=$1; [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 0 ] || plan=$2; shift 2; '
-                         'exec "$0" "$plan" "$@"', suite.tool("zb-run"), plan, other, *data, program="sh")
-    expect("two plans", 2, different, "process 1 reads another plan than process 0")
+    constants(suite, launcher, folder, expect)
+    expect("two plans", 2, of_two_folders(suite, launcher, 2, plan, other, *data), "process 1 reads another plan than process 0")
     builds = launched(suite, launcher, 2, "-c", 'tool=$0; [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 0 ] || tool=$1; shift; exec "$tool" "$@"',
                       suite.tool("zb-run"), another_build(suite, folder), plan, *data, program="sh")
     expect("two builds", 2, builds, "the build is '", "' in process 1", "give all processes the same zb-run")
