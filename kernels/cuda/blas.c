@@ -272,7 +272,8 @@ static zb_status choose(zb_cuda_blas *blas, entry *e) {
   if (!status) {
     cublasStatus_t result = api->cublasLtMatmulAlgoGetHeuristic(blas->handle, e->description, e->a, e->b, e->d, e->d, preference,
                                                                 RESULTS_ASKED, results, &found);
-    if (result == CUBLAS_STATUS_NOT_SUPPORTED) found = 0;
+    bool unknown = result == CUBLAS_STATUS_INVALID_VALUE && e->key.alignment_gradient; /* an epilogue that is not for these types */
+    if (result == CUBLAS_STATUS_NOT_SUPPORTED || unknown) found = 0;
     else status = zb_cuda_check(api, ZB_CUDA_BLAS, result, "cublasLtMatmulAlgoGetHeuristic");
   }
   (void)api->cublasLtMatmulPreferenceDestroy(preference);
@@ -334,7 +335,7 @@ zb_status zb_cuda_blas_product(zb_cuda_launcher *on, const zb_cuda_product *p, b
   ZB_TRY(find_entry(on->blas, &all.key, &e));
   if (e->refused) return NULL;
   int64_t out_step = all.key.d.rows * all.key.d.columns * all.key.batches;
-  for (int64_t i = 0; i < all.outer_count; i++) {
+  for (int64_t i = 0; i < all.outer_count && !on->only_choosing; i++) {
     int64_t rest = i, lhs = 0, rhs = 0;
     for (int d = 0; d < all.outer_rank; d++) {
       lhs += rest % all.outer_shape[d] * all.outer_lhs[d];

@@ -114,6 +114,7 @@ zb_status zb_cuda_enqueue(zb_cuda_launcher *on, zb_cuda_function function, int64
   if (grid_x > INT32_MAX || grid_y > UINT16_MAX)
     return ZB_ERROR(INVALID, "%s needs a grid of %lld x %lld blocks, and a GPU takes 2147483647 x 65535", names[function],
                     (long long)grid_x, (long long)grid_y);
+  if (on->only_choosing) return NULL;
   union {
     const void *from;
     void *to;

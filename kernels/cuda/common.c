@@ -90,6 +90,6 @@ zb_tensor zb_cuda_append_unit(const zb_tensor *x) {
 
 zb_status zb_cuda_enqueue_zero(zb_cuda_launcher *on, const zb_tensor *x) {
   size_t bytes = (size_t)zb_tensor_elements(x) * zb_dtype_bytes(x->dtype);
-  if (bytes == 0) return NULL;
+  if (bytes == 0 || on->only_choosing) return NULL;
   return ZB_CU(on->api, cuMemsetD8Async, (CUdeviceptr)(uintptr_t)x->data, 0, bytes, on->stream);
 }

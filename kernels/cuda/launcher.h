@@ -56,6 +56,7 @@ typedef struct zb_cuda_launcher {
   CUdeviceptr workspace;               /* ZB_CUDA_WORKSPACE_BYTES, 256-byte aligned; its content means nothing between calls */
   zb_cuda_fault_record *fault;         /* a device address; NULL: faults are not reported */
   int instruction;                     /* what a fault record names; the caller sets it before each run */
+  bool only_choosing;                  /* run() enqueues nothing: it asks cuBLASLt for the algorithms that it will need */
   int processors;                      /* multiprocessors of the GPU; 0: not known. Decides no bits, only how work is spread */
 } zb_cuda_launcher;
 

@@ -31,6 +31,9 @@ typedef struct zb_cuda_kernel_set {
   /* Chooses a kernel for each call; their data pointers are not set yet, their addresses stay. INVALID, with a hint, if there is none. */
   zb_status (*prepare)(void *launcher, const zb_calls *calls, void **out_program);
   void (*release)(void *program);
+  /* Once the data pointers of the calls are set, before the first run with them: chooses what depends on them, so that run() only enqueues. Not while
+   * a stream captures. NULL: nothing depends on them. On failure *out_failed is the call. */
+  zb_status (*settle)(void *launcher, void *program, int *out_failed);
   /* Enqueues all calls in order; call i has the number first_instruction + i in fault records. watch: NULL: nobody. On failure *out_failed is
    * the call. */
   zb_status (*run)(void *launcher, void *program, int first_instruction, const zb_cuda_watch *watch, int *out_failed);

@@ -70,15 +70,33 @@ zb_status zb_cuda_device_prepare(zb_device *device, const zb_plan_subprogram *su
   return zb_status_note(status, "preparing subprogram %s of rank %d", subprogram->name, device->params.rank);
 }
 
+static void place_all(zb_device_program *program, unsigned char *arena, const uint64_t *bases) {
+  for (int i = 0; i < program->calls.count; ++i)
+    zb_call_place_at(&program->calls.items[i], arena, bases);
+}
+
+/* failed: a call, or none. */
+static zb_status name_call(const zb_device_program *program, int failed, zb_status status) {
+  char text[512];
+  if (!status || failed < 0 || failed >= program->calls.count) return status;
+  return zb_status_note(status, "%s", zb_call_text(program->calls.items[failed].instruction, text, sizeof text));
+}
+
 /* Enqueues the instructions one by one, or into a capture. watch: NULL: nobody. */
 static zb_status run_all(zb_device *device, zb_device_program *program, unsigned char *arena, const uint64_t *bases, const zb_cuda_watch *watch) {
   int failed = -1;
-  char text[512];
-  for (int i = 0; i < program->calls.count; ++i)
-    zb_call_place_at(&program->calls.items[i], arena, bases);
+  place_all(program, arena, bases);
   zb_status status = device->gpu->kernel_set->run(device->launcher, program->chosen, program->first_instruction, watch, &failed);
-  if (!status || failed < 0 || failed >= program->calls.count) return status;
-  return zb_status_note(status, "%s", zb_call_text(program->calls.items[failed].instruction, text, sizeof text));
+  return name_call(program, failed, status);
+}
+
+/* Before a capture, in which cuBLAS must not be asked for algorithms (its heuristic fails while a stream captures, seen with CUDA 13.3: issue 1732 of
+ * mudler/vllm.cpp), and before a step, which allocates nothing. */
+static zb_status settle(zb_device *device, zb_device_program *program, unsigned char *arena, const uint64_t *bases) {
+  int failed = -1;
+  if (!device->gpu->kernel_set->settle) return NULL;
+  place_all(program, arena, bases);
+  return name_call(program, failed, device->gpu->kernel_set->settle(device->launcher, program->chosen, &failed));
 }
 
 static size_t key_bytes(const zb_device_program *program) {
@@ -94,10 +112,12 @@ static int *find(const zb_device_program *program, const uint64_t *bases) {
   }
 }
 
+/* Relaxed, as what the kernels' code needs when it is used first (lazy loading, in cuBLAS too) may be among the calls that the other modes forbid. One
+ * thread enqueues, and nothing but this capture. */
 static zb_status capture(zb_device *device, zb_device_program *program, unsigned char *arena, const uint64_t *bases, CUgraphExec *out) {
   const zb_cuda_api *api = &device->gpu->api;
   CUgraph graph = NULL;
-  ZB_TRY(ZB_CU(api, cuStreamBeginCapture, device->compute, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+  ZB_TRY(ZB_CU(api, cuStreamBeginCapture, device->compute, CU_STREAM_CAPTURE_MODE_RELAXED));
   zb_status status = run_all(device, program, arena, bases, NULL);
   zb_status ended = ZB_CU(api, cuStreamEndCapture, device->compute, &graph);
   if (status)
@@ -112,9 +132,10 @@ static zb_status capture(zb_device *device, zb_device_program *program, unsigned
 
 zb_status zb_cuda_device_bind(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) {
   size_t base_count = (size_t)program->subprogram->base_count, count = program->graph_count;
-  if (program->calls.count < 2 || count >= GRAPHS_MOST) return NULL;
   int *place = find(program, bases);
   if (*place) return NULL;
+  ZB_TRY(settle(device, program, arena, bases));
+  if (program->calls.count < 2 || count >= GRAPHS_MOST) return NULL;
   if (!zb_grow((void **)&program->graphs, &program->graph_capacity, count + 1, sizeof(CUgraphExec)) ||
       !zb_grow((void **)&program->keys, &program->key_capacity, (count + 1) * base_count + 1, sizeof(uint64_t)))
     return ZB_OUT_OF_MEMORY();

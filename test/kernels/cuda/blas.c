@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INVALID = 7, MAGIC = 0x5a42 };
+enum { INVALID = CUBLAS_STATUS_INVALID_VALUE, MAGIC = 0x5a42 };
 
 struct cublasLtContext {
   int unused;
@@ -154,7 +154,8 @@ static cublasStatus_t heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t m,
   (void)handle;
   *found = 0;
   if (!fits(m, a, b, c, d)) return INVALID;
-  if (refusing || (refusing_gradients && m->epilogue == CUBLASLT_EPILOGUE_BGRADA)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (refusing_gradients && m->epilogue == CUBLASLT_EPILOGUE_BGRADA) return CUBLAS_STATUS_INVALID_VALUE;
+  if (refusing) return CUBLAS_STATUS_NOT_SUPPORTED;
   memset(results, 0, sizeof *results * (size_t)wanted);
   results[0].state = CUBLAS_STATUS_NOT_SUPPORTED; /* the library may list what it cannot run */
   results[1].state = CUBLAS_STATUS_SUCCESS;

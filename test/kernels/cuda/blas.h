@@ -19,7 +19,7 @@ int emulated_blas_alive(void);
 int emulated_blas_described(cublasComputeType_t compute);
 /* From now on the heuristic finds nothing. */
 void emulated_blas_refuse(bool refuses);
-/* The same for gradients of biases alone. */
+/* The same for gradients of biases alone, which are then called invalid. */
 void emulated_blas_refuse_gradients(bool refuses);
 
 #endif

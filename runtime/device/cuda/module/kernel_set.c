@@ -114,6 +114,14 @@ static zb_status run(void *launcher, void *program, int first_instruction, const
   return NULL;
 }
 
+static zb_status settle(void *launcher, void *program, int *out_failed) {
+  zb_cuda_launcher *on = launcher;
+  on->only_choosing = true;
+  zb_status status = run(on, program, 0, NULL, out_failed);
+  on->only_choosing = false;
+  return status;
+}
+
 static bool fault(const void *record, int *out_instruction, zb_kernel_fault *out, const char **out_text) {
   zb_cuda_fault_record it;
   memcpy(&it, record, sizeof it);
@@ -132,6 +140,7 @@ const zb_cuda_kernel_set zb_cuda_kernels = {
     .stop = stop,
     .prepare = prepare,
     .release = release,
+    .settle = settle,
     .run = run,
     .fault = fault,
 };

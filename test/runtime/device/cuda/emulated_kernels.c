@@ -152,6 +152,14 @@ static cublasStatus_t product(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   return enqueue(r, stream) ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
 }
 
+/* While a stream captures the library cannot say what it would take. */
+static cublasStatus_t heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t description, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,
+                                cublasLtMatmulHeuristicResult_t results[], int *found) {
+  if (fake_captures()) return CUBLAS_STATUS_INTERNAL_ERROR;
+  return blas.cublasLtMatmulAlgoGetHeuristic(handle, description, a, b, c, d, preference, wanted, results, found);
+}
+
 /* ---- The kernel set ---- */
 
 static zb_status open_kernels(const zb_cuda_api *real, CUdevice device, void **out) {
@@ -163,6 +171,7 @@ static zb_status open_kernels(const zb_cuda_api *real, CUdevice device, void **o
   blas = api;
   api.cuLaunchKernel = launch_kernel;
   api.cublasLtMatmul = product;
+  api.cublasLtMatmulAlgoGetHeuristic = heuristic;
   *out = NULL;
   ZB_TRY(zb_cuda_code_from(emulated_function, &code));
   return zb_cuda_kernels_on(&api, code, out);
@@ -203,6 +212,10 @@ static zb_status run(void *launcher, void *program, int first_instruction, const
   return NULL;
 }
 
+static zb_status settle(void *launcher, void *program, int *out_failed) {
+  return zb_cuda_kernels.settle(((started *)launcher)->launcher, program, out_failed);
+}
+
 /* As zb_cuda_kernels, but for what is above. */
 static zb_cuda_kernel_set emulated_kernels(void) {
   zb_cuda_kernel_set set = zb_cuda_kernels;
@@ -210,6 +223,7 @@ static zb_cuda_kernel_set emulated_kernels(void) {
   set.start = start;
   set.stop = stop;
   set.prepare = prepare;
+  set.settle = settle;
   set.run = run;
   return set;
 }

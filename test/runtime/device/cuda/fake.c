@@ -414,7 +414,7 @@ static CUresult fake_elapsed(float *milliseconds, CUevent start, CUevent end) {
 
 static CUresult fake_begin_capture(CUstream s, CUstreamCaptureMode mode) {
   FAIL_IF_ASKED("cuStreamBeginCapture");
-  ZB_ASSERT(!s->capturing && mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  ZB_ASSERT(!s->capturing && mode == CU_STREAM_CAPTURE_MODE_RELAXED);
   s->capturing = fake_make(sizeof *s->capturing);
   ZB_ASSERT(s->capturing);
   ++fake_gpu.live;
@@ -759,6 +759,12 @@ void fake_fail(const char *function, int n, CUresult result) {
 
 void fake_hang(bool hangs) {
   fake_gpu.hangs = hangs;
+}
+
+bool fake_captures(void) {
+  for (int i = 0; i < fake_gpu.stream_count; ++i)
+    if (fake_gpu.streams[i]->capturing) return true;
+  return false;
 }
 
 void fake_processors(int count) {

@@ -60,6 +60,8 @@ int fake_nccl_aborted(void);
 /* An id for ncclCommInitRankConfig that the same number gives again: what an exchange of ids would bring. */
 struct zb_nccl_id fake_nccl_id(int number);
 
+/* Whether a stream captures. */
+bool fake_captures(void);
 /* How many multiprocessors the GPU says it has; 0 (as at the start): it does not say. */
 void fake_processors(int count);
 /* Bytes of device memory that are allocated; the largest single allocation. */

@@ -15,8 +15,10 @@ static void train(bool tf32, int *out_f32, int *out_tf32, char instruction_set[6
   int f32 = emulated_blas_described(CUBLAS_COMPUTE_32F), fast = emulated_blas_described(CUBLAS_COMPUTE_32F_FAST_TF32);
   fake_start(1);
   TINY_OK(zb_session_create_from(&params, &sources, &session));
+  int chosen = emulated_blas_described(CUBLAS_COMPUTE_32F) + emulated_blas_described(CUBLAS_COMPUTE_32F_FAST_TF32);
   for (int i = 0; i < 2; ++i)
     TINY_OK(zb_session_step(session, &result));
+  CU_ASSERT_EQUAL(emulated_blas_described(CUBLAS_COMPUTE_32F) + emulated_blas_described(CUBLAS_COMPUTE_32F_FAST_TF32), chosen); /* before the steps */
   snprintf(instruction_set, 64, "%s", zb_session_describe(session).instruction_set);
   zb_session_destroy(session);
   zb_store_destroy(weights);
