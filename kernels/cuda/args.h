@@ -116,7 +116,7 @@ typedef struct zb_scatter_args {
 
 /* ---- Reductions: reduce.cu ---- */
 
-enum { ZB_REDUCE_THREADS = 256, ZB_REDUCE_COLUMNS = 32 };
+enum { ZB_REDUCE_THREADS = 256 };
 typedef struct zb_reduce_args {
   const void *in;
   void *out; /* [splits][kept]: splits > 1 are partial results in f32 or i64 */
@@ -124,6 +124,7 @@ typedef struct zb_reduce_args {
   int64_t part; /* positions of `reduced` a split */
   double count; /* 0, or what a mean divides by */
   int32_t out_dtype, accumulate;
+  int32_t dense; /* columns: a thread takes 16 bytes of neighbouring results, else one result */
   zb_cuda_dims kept_dims, reduced_dims;
 } zb_reduce_args;
 
@@ -141,6 +142,7 @@ typedef struct zb_softmax_args {
 typedef struct zb_norm_operand {
   const void *data;
   int32_t dtype; /* data == NULL: absent */
+  int32_t dense; /* groups of a row can be read at once */
   zb_cuda_dims rows, along;
 } zb_norm_operand;
 
@@ -148,6 +150,8 @@ typedef struct zb_norm_args {
   void *out, *mean, *rstd;
   int32_t out_dtype, mean_dtype, rstd_dtype;
   int32_t centered;
+  int32_t dense_out; /* groups of out can be written at once */
+  int32_t plain;     /* norm_grad_scale: x and dout are dense, they and the statistics, in f32, have one stride from row to row */
   int64_t rows, size;
   double epsilon;
   int64_t part; /* norm_grad_scale: rows a split */
@@ -163,7 +167,8 @@ typedef struct zb_loss_args {
   int64_t rows, classes, class_stride;
   int64_t ignore_index;
   int32_t ignores, reduction;
-  int32_t label_dtype, score_dtype, lse_dtype, loss_dtype, dscore_dtype;
+  int32_t label_dtype, score_dtype, lse_dtype, loss_dtype;
+  int32_t dense, dense_out; /* groups of scores, of dscores, lie so that they can be moved at once; of the gradient: scores are of its type too */
   int32_t negative_likelihood; /* nll_loss: scores are log-probabilities, there is no lse */
   zb_cuda_fault_place fault;
   zb_cuda_dims score_rows, label_rows, lse_rows, dloss_rows;

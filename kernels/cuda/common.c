@@ -79,6 +79,14 @@ bool zb_cuda_dims_all(const zb_tensor *space, const zb_tensor *x, zb_cuda_dims *
   return zb_cuda_dims_of(space, x, ~0u, out);
 }
 
+bool zb_cuda_in_groups(const zb_cuda_dims *rows, const zb_cuda_dims *along, const void *data, int n, size_t element_bytes) {
+  size_t bytes = element_bytes * (size_t)n;
+  if (along->rank != 1 || along->stride[0] != 1 || along->shape[0] % n != 0) return false;
+  for (int i = 0; i < rows->rank; i++)
+    if (rows->stride[i] % n != 0) return false;
+  return (uintptr_t)data % (bytes < 16 ? bytes : 16) == 0;
+}
+
 zb_tensor zb_cuda_append_unit(const zb_tensor *x) {
   zb_tensor out = *x;
   if (out.rank < ZB_RANK_MAX) {

@@ -52,6 +52,13 @@ static inline unsigned zb_cuda_from(const zb_tensor *x, int64_t axis) {
 }
 /* Elements of the dimensions in the bit set. */
 int64_t zb_cuda_count(const zb_tensor *x, unsigned dimensions);
+/* How many elements a thread takes at a time of a kernel whose widest type has that many bytes. */
+static inline int zb_cuda_group_elements(size_t widest_bytes) {
+  return (int)(16 / widest_bytes);
+}
+/* Whether groups of n elements of an operand's rows (dimensions `along`; `rows` are those before) can be read at once: rows are whole groups
+ * that lie together, at multiples of 16 bytes, or of a group that is shorter. */
+bool zb_cuda_in_groups(const zb_cuda_dims *rows, const zb_cuda_dims *along, const void *data, int n, size_t element_bytes);
 /* x with a dimension of size 1 and stride 0 put at the end (labels beside logits). */
 zb_tensor zb_cuda_append_unit(const zb_tensor *x);
 

@@ -325,6 +325,70 @@ template <typename T, int N> struct alignas(sizeof(T) * N) pack {
   T v[N];
 };
 
+/* ---- Groups: the elements of a row that one thread takes at a time, 16 bytes of the kernel's type. Which thread takes which does not depend
+ * on whether they can be read at once (`dense`, zb_cuda_in_groups), so neither do the bits of a sum. ---- */
+
+/* How many of n elements from `first` on lie before `end`. */
+ZB_DEVICE int count_before(int64_t first, int64_t end, int n) {
+  return end - first < n ? (int)(end - first) : n;
+}
+template <typename T, int N> ZB_DEVICE void load_part(const T *from, int64_t step, int dense, int count, T (&to)[N]) {
+  if (count == N && dense) {
+    pack<T, N> all = *(const pack<T, N> *)from;
+    for (int i = 0; i < N; i++)
+      to[i] = all.v[i];
+  } else {
+    for (int i = 0; i < N; i++)
+      if (i < count) to[i] = from[i * step];
+  }
+}
+template <typename T, int N> ZB_DEVICE void store_part(T *to, int dense, int count, const T (&from)[N]) {
+  if (count == N && dense) {
+    pack<T, N> all;
+    for (int i = 0; i < N; i++)
+      all.v[i] = from[i];
+    *(pack<T, N> *)to = all;
+  } else {
+    for (int i = 0; i < N; i++)
+      if (i < count) to[i] = from[i];
+  }
+}
+/* N elements that lie together, 16 bytes at a time or what there is. */
+template <typename T, int N> ZB_DEVICE void load_dense(const T *from, float (&to)[N]) {
+  constexpr int M = (int)sizeof(T) * N > 16 ? 16 / (int)sizeof(T) : N;
+  for (int k = 0; k < N; k += M) {
+    pack<T, M> all = *(const pack<T, M> *)(from + k);
+    for (int i = 0; i < M; i++)
+      to[k + i] = value_of(all.v[i]);
+  }
+}
+template <typename T, int N> ZB_DEVICE void store_dense(T *to, const float (&from)[N]) {
+  constexpr int M = (int)sizeof(T) * N > 16 ? 16 / (int)sizeof(T) : N;
+  for (int k = 0; k < N; k += M) {
+    pack<T, M> all;
+    for (int i = 0; i < M; i++)
+      set(all.v[i], from[k + i]);
+    *(pack<T, M> *)(to + k) = all;
+  }
+}
+/* The same where the type does not decide the speed. */
+template <int N> ZB_DEVICE void load_dense_of(const void *data, int dtype, int64_t first, float (&to)[N]) {
+  if (dtype == ZB_F32)
+    load_dense((const float *)data + first, to);
+  else if (dtype == ZB_BF16)
+    load_dense((const bf16 *)data + first, to);
+  else
+    load_dense((const f16 *)data + first, to);
+}
+template <int N> ZB_DEVICE void store_dense_of(void *data, int dtype, int64_t first, const float (&from)[N]) {
+  if (dtype == ZB_F32)
+    store_dense((float *)data + first, from);
+  else if (dtype == ZB_BF16)
+    store_dense((bf16 *)data + first, from);
+  else
+    store_dense((f16 *)data + first, from);
+}
+
 /* ---- Faults ---- */
 
 ZB_DEVICE void report_fault(const zb_cuda_fault_place &fault, int kind, int64_t value, int64_t least, int64_t most) {

@@ -1,6 +1,6 @@
 /* Losses: cross entropy of logits, negative log-likelihood, and their gradients.
  *
- * Forward: one block a row gives lse; then one block adds the losses of all rows, in f64, from lse and the logits of the labels: no
+ * Forward: one block a row gives lse, in one pass over its scores; then one block adds the losses of all rows, in f64, from lse and the logits of the labels: no
  * probability is stored. Gradient: one block counts the rows that the mean is over, then one block a row writes exp(logit - lse).
  * A label that is out of range counts as ignored and is a fault. */
 #include "kernels/cuda/device.cuh"
@@ -14,15 +14,28 @@ ZB_DEVICE int64_t label_of(const zb_loss_args &a, int64_t row, bool report) {
   return -1;
 }
 
+/* Scores are read once: a thread keeps the largest of its own so far, and the sum to that base. */
 template <typename T> ZB_DEVICE void row_lse(const zb_loss_args &a) {
+  constexpr int N = 16 / sizeof(T);
   const T *scores = (const T *)a.scores + at(a.score_rows, blockIdx.x);
-  float largest = -INFINITY, total = 0;
-  for (int64_t c = threadIdx.x; c < a.classes; c += blockDim.x)
-    largest = larger_value()(largest, value_of(scores[c * a.class_stride]));
-  largest = over_block(largest, larger_value(), zb_shared());
-  for (int64_t c = threadIdx.x; c < a.classes; c += blockDim.x)
-    total += exp(value_of(scores[c * a.class_stride]) - largest);
-  total = over_block(total, add_values(), zb_shared());
+  float own = -INFINITY, total = 0;
+  for (int64_t first = (int64_t)threadIdx.x * N; first < a.classes; first += (int64_t)blockDim.x * N) {
+    float x[N], next = own;
+    if (a.dense)
+      load_dense(scores + first, x);
+    else
+      for (int i = 0; i < N; i++) /* what is not there adds 0 */
+        x[i] = first + i < a.classes ? value_of(scores[(first + i) * a.class_stride]) : -INFINITY;
+    for (int i = 0; i < N; i++)
+      next = larger_value()(next, x[i]);
+    if (next == -INFINITY) continue;
+    if (next != own) total *= exp(own - next);
+    for (int i = 0; i < N; i++)
+      total += exp(x[i] - next);
+    own = next;
+  }
+  float largest = over_block(own, larger_value(), zb_shared());
+  total = over_block(total * exp(own - largest), add_values(), zb_shared());
   if (threadIdx.x == 0) store_float(a.lse, a.lse_dtype, at(a.lse_rows, blockIdx.x), largest + log(total));
 }
 
@@ -61,14 +74,25 @@ ZB_KERNEL(zb_loss_weight, zb_loss_args, ZB_LOSS_SUM_THREADS) {
 /* dlogits = (exp(logit - lse) - [c is the label]) * dloss * weight; of log-probabilities: -[c is the label] * dloss * weight. */
 template <typename T> ZB_DEVICE void loss_grad(const zb_loss_args &a) {
   int64_t row = blockIdx.x, label = label_of(a, row, false);
+  constexpr int N = 16 / sizeof(T);
   T *to = (T *)a.dscores + row * a.classes;
   float factor = label < 0 ? 0 : load_float(a.dloss, a.loss_dtype, at(a.dloss_rows, row)) * *a.weight;
   float lse = a.negative_likelihood ? 0 : load_float(a.saved_lse, a.lse_dtype, at(a.lse_rows, row));
   int64_t from = a.negative_likelihood ? 0 : at(a.score_rows, row);
-  for (int64_t c = threadIdx.x; c < a.classes; c += blockDim.x) {
-    float hit = c == label ? 1.0f : 0.0f, share = 0;
-    if (!a.negative_likelihood) share = exp(load_float(a.scores, a.score_dtype, from + c * a.class_stride) - lse);
-    set(to[c], label < 0 ? 0.0f : (share - hit) * factor);
+  for (int64_t first = (int64_t)threadIdx.x * N; first < a.classes; first += (int64_t)blockDim.x * N) {
+    T out[N];
+    float scores[N] = {};
+    int count = count_before(first, a.classes, N), hit = label >= first && label < first + N ? (int)(label - first) : -1;
+    if (a.dense && !a.negative_likelihood)
+      load_dense((const T *)a.scores + from + first, scores);
+    else
+      for (int i = 0; i < N && !a.negative_likelihood; i++)
+        if (i < count) scores[i] = load_float(a.scores, a.score_dtype, from + (first + i) * a.class_stride);
+    for (int i = 0; i < N; i++) {
+      float share = a.negative_likelihood ? 0 : exp(scores[i] - lse);
+      set(out[i], label < 0 ? 0.0f : (share - (i == hit ? 1.0f : 0.0f)) * factor);
+    }
+    store_part(to + first, a.dense_out, count, out);
   }
 }
 

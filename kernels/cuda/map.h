@@ -10,9 +10,5 @@ bool zb_cuda_map_fits(const zb_kernel_call *call, int count);
 zb_map_args zb_cuda_map_plan(const zb_kernel_call *call, int count, int group_elements);
 /* Enqueues it. */
 zb_status zb_cuda_map_launch(zb_cuda_launcher *on, zb_cuda_function function, const zb_map_args *args, int group_elements) ZB_MUST_USE;
-/* How many elements a thread of a kernel computes whose widest operand has that many bytes: as map.cuh. */
-static inline int zb_cuda_group_elements(size_t widest_bytes) {
-  return (int)(16 / widest_bytes);
-}
 
 #endif

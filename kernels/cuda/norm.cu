@@ -1,27 +1,57 @@
-/* Layer and RMS normalization: one block a row forward and for dx; dscale by columns, split over the rows of x. Statistics in f32.
+/* Layer and RMS normalization: one block a row forward and for dx, 16 bytes of x a thread at a time; dscale by columns, split over the rows
+ * of x. Statistics in f32.
  * The type T is that of x and dout; scale, bias and statistics may have another. */
 #include "kernels/cuda/device.cuh"
 
-ZB_DEVICE float side(const zb_norm_operand &o, int64_t row_offset, int64_t i) {
-  return load_float(o.data, o.dtype, row_offset + at(o.along, i));
+/* Elements `first` and on of a row, in f32; 0 beyond the row. */
+template <int N> ZB_DEVICE void load_side(const zb_norm_operand &o, int64_t row_offset, int64_t first, int count, float (&to)[N]) {
+  if (o.dense) return load_dense_of(o.data, o.dtype, row_offset + first, to);
+  for (int i = 0; i < N; i++)
+    to[i] = i < count ? load_float(o.data, o.dtype, row_offset + at(o.along, first + i)) : 0;
+}
+template <typename T, int N> ZB_DEVICE void load_row(const zb_norm_operand &o, const T *row, int64_t first, int count, float (&to)[N]) {
+  if (o.dense) return load_dense(row + first, to);
+  for (int i = 0; i < N; i++)
+    to[i] = i < count ? value_of(row[at(o.along, first + i)]) : 0;
+}
+template <int N> ZB_DEVICE void store_row(const zb_norm_args &a, int64_t at_row, int count, const float (&from)[N]) {
+  if (a.dense_out) return store_dense_of(a.out, a.out_dtype, at_row, from);
+  for (int i = 0; i < N; i++)
+    if (i < count) store_float(a.out, a.out_dtype, at_row + i, from[i]);
 }
 
+/* A row that one group a thread covers is read once. */
 template <typename T> ZB_DEVICE void norm(const zb_norm_args &a) {
-  int64_t row = blockIdx.x;
-  const T *x = (const T *)a.x.data + at(a.x.rows, row);
-  float sum = 0, squares = 0, count = (float)a.size;
-  for (int64_t i = threadIdx.x; a.centered && i < a.size; i += blockDim.x)
-    sum += value_of(x[at(a.x.along, i)]);
-  float mean = a.centered ? over_block(sum, add_values(), zb_shared()) / count : 0;
-  for (int64_t i = threadIdx.x; i < a.size; i += blockDim.x) {
-    float difference = value_of(x[at(a.x.along, i)]) - mean;
-    squares += difference * difference;
+  constexpr int N = 16 / sizeof(T);
+  int64_t row = blockIdx.x, begin = (int64_t)threadIdx.x * N, step = (int64_t)blockDim.x * N;
+  const T *from = (const T *)a.x.data + at(a.x.rows, row);
+  bool again = a.size > step;
+  float x[N] = {}, sum = 0, squares = 0, mean = 0, count = (float)a.size;
+  for (int64_t first = begin; first < a.size; first += step) {
+    load_row(a.x, from, first, count_before(first, a.size, N), x);
+    for (int i = 0; i < N; i++)
+      sum += x[i];
+  }
+  if (a.centered) mean = over_block(sum, add_values(), zb_shared()) / count;
+  for (int64_t first = begin; first < a.size; first += step) {
+    int there = count_before(first, a.size, N);
+    if (again) load_row(a.x, from, first, there, x);
+    for (int i = 0; i < N; i++)
+      if (i < there) squares += (x[i] - mean) * (x[i] - mean);
   }
   float rstd = 1 / sqrt(over_block(squares, add_values(), zb_shared()) / count + (float)a.epsilon);
   int64_t scale_row = at(a.scale.rows, row), bias_row = a.bias.data ? at(a.bias.rows, row) : 0;
-  for (int64_t i = threadIdx.x; i < a.size; i += blockDim.x) {
-    float value = (value_of(x[at(a.x.along, i)]) - mean) * rstd * side(a.scale, scale_row, i);
-    store_float(a.out, a.out_dtype, row * a.size + i, a.bias.data ? value + side(a.bias, bias_row, i) : value);
+  for (int64_t first = begin; first < a.size; first += step) {
+    int there = count_before(first, a.size, N);
+    float scale[N], bias[N] = {}, out[N];
+    if (again) load_row(a.x, from, first, there, x);
+    load_side(a.scale, scale_row, first, there, scale);
+    if (a.bias.data) load_side(a.bias, bias_row, first, there, bias);
+    for (int i = 0; i < N; i++) {
+      float value = (x[i] - mean) * rstd * scale[i];
+      out[i] = a.bias.data ? value + bias[i] : value;
+    }
+    store_row(a, row * a.size + first, there, out);
   }
   if (threadIdx.x > 0) return;
   if (a.mean) store_float(a.mean, a.mean_dtype, row, mean);
@@ -30,48 +60,91 @@ template <typename T> ZB_DEVICE void norm(const zb_norm_args &a) {
 
 /* With h = x normalized and g = dout * scale: dx = rstd * (g - mean(g) - h * mean(g * h)) + residual; RMS has no mean(g). */
 template <typename T> ZB_DEVICE void norm_grad_x(const zb_norm_args &a) {
-  int64_t row = blockIdx.x;
+  constexpr int N = 16 / sizeof(T);
+  int64_t row = blockIdx.x, begin = (int64_t)threadIdx.x * N, step = (int64_t)blockDim.x * N;
   const T *x = (const T *)a.x.data + at(a.x.rows, row), *dout = (const T *)a.dout.data + at(a.dout.rows, row);
   int64_t scale_row = at(a.scale.rows, row), residual_row = a.residual.data ? at(a.residual.rows, row) : 0;
   float rstd = load_float(a.saved_rstd.data, a.saved_rstd.dtype, at(a.saved_rstd.rows, row));
   float mean = a.centered ? load_float(a.saved_mean.data, a.saved_mean.dtype, at(a.saved_mean.rows, row)) : 0;
-  float sum = 0, product = 0, count = (float)a.size;
-  for (int64_t i = threadIdx.x; i < a.size; i += blockDim.x) {
-    float g = value_of(dout[at(a.dout.along, i)]) * side(a.scale, scale_row, i);
-    sum += g;
-    product += g * ((value_of(x[at(a.x.along, i)]) - mean) * rstd);
+  bool again = a.size > step;
+  float g[N] = {}, h[N] = {}, scale[N], sum = 0, product = 0, count = (float)a.size;
+  auto load = [&](int64_t first, int there) {
+    load_row(a.x, x, first, there, h);
+    load_row(a.dout, dout, first, there, g);
+    load_side(a.scale, scale_row, first, there, scale);
+    for (int i = 0; i < N; i++) {
+      g[i] *= scale[i];
+      h[i] = (h[i] - mean) * rstd;
+    }
+  };
+  for (int64_t first = begin; first < a.size; first += step) {
+    load(first, count_before(first, a.size, N));
+    for (int i = 0; i < N; i++) { /* beyond the row g is 0 */
+      sum += g[i];
+      product += g[i] * h[i];
+    }
   }
   sum = a.centered ? over_block(sum, add_values(), zb_shared()) / count : 0;
   product = over_block(product, add_values(), zb_shared()) / count;
-  for (int64_t i = threadIdx.x; i < a.size; i += blockDim.x) {
-    float g = value_of(dout[at(a.dout.along, i)]) * side(a.scale, scale_row, i);
-    float h = (value_of(x[at(a.x.along, i)]) - mean) * rstd;
-    float dx = rstd * (g - sum - h * product);
-    store_float(a.out, a.out_dtype, row * a.size + i, a.residual.data ? dx + side(a.residual, residual_row, i) : dx);
+  for (int64_t first = begin; first < a.size; first += step) {
+    int there = count_before(first, a.size, N);
+    float residual[N] = {}, out[N];
+    if (again) load(first, there);
+    if (a.residual.data) load_side(a.residual, residual_row, first, there, residual);
+    for (int i = 0; i < N; i++) {
+      float dx = rstd * (g[i] - sum - h[i] * product);
+      out[i] = a.residual.data ? dx + residual[i] : dx;
+    }
+    store_row(a, row * a.size + first, there, out);
   }
 }
 
-/* Partial sums over the rows of one split: out[split][size] += dout * h, in f32. */
+/* Partial sums over the rows of one split: out[split][size] += dout * h, in f32; a thread has a group of columns. The order of a sum does
+ * not depend on whether rows are read in groups. */
 template <typename T> ZB_DEVICE void norm_grad_scale(const zb_norm_args &a) {
-  constexpr int LINES = ZB_ROW_THREADS / 32;
-  float *sums = (float *)zb_shared(), total = 0;
-  int column = (int)threadIdx.x % 32, line = (int)threadIdx.x / 32;
-  int64_t i = (int64_t)blockIdx.x * 32 + column, begin = (int64_t)blockIdx.y * a.part;
-  int64_t end = begin + a.part < a.rows ? begin + a.part : a.rows;
-  if (i < a.size) {
-    const T *x = (const T *)a.x.data + at(a.x.along, i), *dout = (const T *)a.dout.data + at(a.dout.along, i);
-    for (int64_t row = begin + line; row < end; row += LINES) {
-      float rstd = load_float(a.saved_rstd.data, a.saved_rstd.dtype, at(a.saved_rstd.rows, row));
-      float mean = a.centered ? load_float(a.saved_mean.data, a.saved_mean.dtype, at(a.saved_mean.rows, row)) : 0;
-      total += value_of(dout[at(a.dout.rows, row)]) * ((value_of(x[at(a.x.rows, row)]) - mean) * rstd);
+  constexpr int N = 16 / sizeof(T), LINES = ZB_ROW_THREADS / 32, COLUMNS = 32 * N, AHEAD = 4;
+  float *sums = (float *)zb_shared(), total[N] = {};
+  int lane = (int)threadIdx.x % 32, line = (int)threadIdx.x / 32;
+  int64_t column = (int64_t)blockIdx.x * COLUMNS, i = column + lane * N, row = (int64_t)blockIdx.y * a.part + line;
+  int64_t end = ((int64_t)blockIdx.y + 1) * a.part < a.rows ? ((int64_t)blockIdx.y + 1) * a.part : a.rows;
+  const T *x = (const T *)a.x.data, *dout = (const T *)a.dout.data;
+  if (i < a.size && a.plain) {
+    const float *rstd = (const float *)a.saved_rstd.data, *mean = (const float *)a.saved_mean.data;
+    int64_t x_step = a.x.rows.stride[0], dout_step = a.dout.rows.stride[0];
+    int64_t rstd_step = a.saved_rstd.rows.stride[0], mean_step = a.saved_mean.rows.stride[0];
+    for (; row + (AHEAD - 1) * LINES < end; row += AHEAD * LINES) { /* several loads under way */
+      pack<T, N> d[AHEAD], h[AHEAD];
+      float r[AHEAD], m[AHEAD];
+      for (int k = 0; k < AHEAD; k++) {
+        int64_t at_row = row + k * LINES;
+        h[k] = *(const pack<T, N> *)(x + at_row * x_step + i);
+        d[k] = *(const pack<T, N> *)(dout + at_row * dout_step + i);
+        r[k] = rstd[at_row * rstd_step];
+        m[k] = a.centered ? mean[at_row * mean_step] : 0;
+      }
+      for (int k = 0; k < AHEAD; k++)
+        for (int n = 0; n < N; n++)
+          total[n] += value_of(d[k].v[n]) * ((value_of(h[k].v[n]) - m[k]) * r[k]);
     }
   }
-  sums[threadIdx.x] = total;
+  for (; i < a.size && row < end; row += LINES) {
+    float d[N], h[N];
+    float rstd = load_float(a.saved_rstd.data, a.saved_rstd.dtype, at(a.saved_rstd.rows, row));
+    float mean = a.centered ? load_float(a.saved_mean.data, a.saved_mean.dtype, at(a.saved_mean.rows, row)) : 0;
+    load_row(a.x, x + at(a.x.rows, row), i, count_before(i, a.size, N), h);
+    load_row(a.dout, dout + at(a.dout.rows, row), i, count_before(i, a.size, N), d);
+    for (int n = 0; n < N; n++)
+      total[n] += d[n] * ((h[n] - mean) * rstd);
+  }
+  for (int n = 0; n < N; n++)
+    sums[line * COLUMNS + lane * N + n] = total[n];
   __syncthreads();
-  if (line > 0 || i >= a.size) return;
-  for (int k = 1; k < LINES; k++)
-    total += sums[k * 32 + column];
-  ((float *)a.out)[(int64_t)blockIdx.y * a.size + i] = total;
+  for (int c = (int)threadIdx.x; c < COLUMNS && column + c < a.size; c += ZB_ROW_THREADS) {
+    float value = sums[c];
+    for (int k = 1; k < LINES; k++)
+      value += sums[k * COLUMNS + c];
+    ((float *)a.out)[(int64_t)blockIdx.y * a.size + column + c] = value;
+  }
 }
 
 #define ZB_NORM_KERNELS(suffix, T)                                                                                     \

@@ -22,20 +22,32 @@ int64_t zb_cuda_splits(int64_t blocks, int64_t reduced, int64_t least, int64_t b
   return zb_max64(zb_ceil_div(reduced, *part), 1);
 }
 
-static zb_status launch(zb_cuda_launcher *on, zb_cuda_function function, bool columns, int64_t splits, const zb_reduce_args *args) {
-  int64_t blocks = columns ? zb_ceil_div(args->kept, ZB_REDUCE_COLUMNS) : args->kept;
-  int64_t shared = (columns ? ZB_REDUCE_THREADS : ZB_REDUCE_THREADS / 32) * (int64_t)sizeof(int64_t);
+/* Whether a thread can read 16 bytes of neighbouring results, of each of the positions that it goes over. */
+static bool columns_in_groups(const zb_reduce_args *args, size_t element_bytes) {
+  int n = zb_cuda_group_elements(element_bytes), last = args->kept_dims.rank - 1;
+  zb_cuda_dims along = {.rank = 1, .shape = {args->kept_dims.shape[last]}, .stride = {args->kept_dims.stride[last]}}, before = args->kept_dims;
+  before.rank = last;
+  return args->reduced_dims.rank == 1 && args->reduced_dims.stride[0] % n == 0 &&
+         zb_cuda_in_groups(&before, &along, args->in, n, element_bytes);
+}
+
+static zb_status launch(zb_cuda_launcher *on, zb_cuda_function function, bool columns, zb_dtype dtype, int64_t splits, zb_reduce_args *args) {
+  size_t bytes = zb_dtype_bytes(dtype), sum_bytes = zb_cuda_is_float(dtype) ? sizeof(float) : sizeof(int64_t);
+  args->dense = columns && columns_in_groups(args, bytes);
+  int64_t in_thread = args->dense ? zb_cuda_group_elements(bytes) : 1;
+  int64_t blocks = columns ? zb_ceil_div(args->kept, 32 * in_thread) : args->kept;
+  int64_t shared = (columns ? ZB_REDUCE_THREADS * in_thread : ZB_REDUCE_THREADS / 32) * (int64_t)sum_bytes;
   return zb_cuda_enqueue(on, function, blocks, splits, ZB_REDUCE_THREADS, shared, args);
 }
 
-zb_status zb_cuda_combine(zb_cuda_launcher *on, zb_cuda_function column, const void *partial, int64_t splits, int64_t kept,
+zb_status zb_cuda_combine(zb_cuda_launcher *on, zb_cuda_function column, zb_dtype dtype, const void *partial, int64_t splits, int64_t kept,
                           const zb_tensor *out, double count, bool accumulate) {
   zb_reduce_args args = {.in = partial, .out = out->data, .kept = kept, .reduced = splits, .part = splits, .count = count};
   args.out_dtype = (int32_t)out->dtype;
   args.accumulate = accumulate;
   args.kept_dims = (zb_cuda_dims){.rank = 1, .narrow = 1, .shape = {kept}, .stride = {1}};
   args.reduced_dims = (zb_cuda_dims){.rank = 1, .narrow = 1, .shape = {splits}, .stride = {kept}};
-  return launch(on, column, true, 1, &args);
+  return launch(on, column, true, dtype, 1, &args);
 }
 
 /* The bit set of the reduced dimensions: all for an empty list. False where an axis is not one. */
@@ -78,18 +90,20 @@ static zb_status run(const zb_kernel_call *call, zb_cuda_launcher *on, const red
   bool side_by_side = args.kept_dims.stride[args.kept_dims.rank - 1] == 1;
   bool columns = args.kept > 1 && (side_by_side || args.reduced <= SHORT);
   bool real = zb_cuda_is_float(x->dtype);
-  int64_t blocks = columns ? zb_ceil_div(args.kept, ZB_REDUCE_COLUMNS) : args.kept;
+  int64_t blocks = args.kept; /* of columns: as if they lay in groups, as how they lie must not decide bits */
+  if (columns) blocks = zb_ceil_div(args.kept, 32 * zb_cuda_group_elements(zb_dtype_bytes(x->dtype)));
   int64_t least = columns ? COLUMN_PART_LEAST : ROW_PART_LEAST;
   int64_t splits = zb_cuda_splits(blocks, args.reduced, least, args.kept * (real ? 4 : 8), &args.part);
   zb_cuda_function function = for_type(columns ? op->column : op->row, x->dtype);
+  zb_dtype sums = real ? ZB_F32 : ZB_I64;
   if (splits == 1) {
     args.count = count;
-    return launch(on, function, columns, 1, &args);
+    return launch(on, function, columns, x->dtype, 1, &args);
   }
   args.out = zb_cuda_scratch(on);
-  args.out_dtype = real ? ZB_F32 : ZB_I64;
-  ZB_TRY(launch(on, function, columns, splits, &args));
-  return zb_cuda_combine(on, for_type(op->column, real ? ZB_F32 : ZB_I64), args.out, splits, args.kept, out, count, false);
+  args.out_dtype = (int32_t)sums;
+  ZB_TRY(launch(on, function, columns, x->dtype, splits, &args));
+  return zb_cuda_combine(on, for_type(op->column, sums), sums, args.out, splits, args.kept, out, count, false);
 }
 
 #define REDUCTION(name, kernel, floats_only, mean)                                                                     \

@@ -1,8 +1,8 @@
 /* Reductions: sums, products, extremes over some dimensions, in f32 or int64_t.
  *
- * Two shapes of work. Rows: a block reduces one result, its threads side by side along the reduced dimensions. Columns: a block reduces 32
- * neighbouring results, which lie side by side, its 8 warps along the reduced dimensions. Either may split the reduced dimensions
- * over gridDim.y; the partial results, in f32 or i64, are then reduced by a second launch. */
+ * Two shapes of work. Rows: a block reduces one result, its threads side by side along the reduced dimensions. Columns: a block reduces
+ * neighbouring results, 16 bytes of them or one a thread of a warp, its 8 warps along the reduced dimensions. Either may split the reduced
+ * dimensions over gridDim.y; the partial results, in f32 or i64, are then reduced by a second launch. */
 #include "kernels/cuda/device.cuh"
 
 template <typename V> struct limits {
@@ -80,25 +80,48 @@ template <typename T, typename F> ZB_DEVICE void reduce_row(const zb_reduce_args
   if (threadIdx.x == 0) put_result(a, (int64_t)blockIdx.y * a.kept + blockIdx.x, total);
 }
 
-template <typename T, typename F> ZB_DEVICE void reduce_column(const zb_reduce_args &a, F f) {
+/* N neighbouring results a thread. The order in which a result is combined is the same for every N. */
+template <typename T, int N, typename F> ZB_DEVICE void reduce_columns(const zb_reduce_args &a, F f) {
   typedef typename computes<T>::type V;
-  constexpr int LINES = ZB_REDUCE_THREADS / ZB_REDUCE_COLUMNS;
-  V *sums = (V *)zb_shared();
-  int column = (int)threadIdx.x % ZB_REDUCE_COLUMNS, line = (int)threadIdx.x / ZB_REDUCE_COLUMNS;
-  int64_t kept = (int64_t)blockIdx.x * ZB_REDUCE_COLUMNS + column;
-  V total = f.template start<V>();
-  if (kept < a.kept) {
+  constexpr int LINES = ZB_REDUCE_THREADS / 32, COLUMNS = 32 * N, AHEAD = N > 1 ? 4 : 1;
+  V *sums = (V *)zb_shared(), total[N];
+  int lane = (int)threadIdx.x % 32, line = (int)threadIdx.x / 32;
+  int64_t first = (int64_t)blockIdx.x * COLUMNS, kept = first + lane * N, end = part_end(a), r = part_begin(a) + line;
+  for (int n = 0; n < N; n++)
+    total[n] = f.template start<V>();
+  if (kept < a.kept) { /* of N > 1, all N are there */
     const T *in = (const T *)a.in + at(a.kept_dims, kept);
-    int64_t end = part_end(a);
-    for (int64_t r = part_begin(a) + line; r < end; r += LINES)
-      total = f(total, value_of(in[at(a.reduced_dims, r)]));
+    int64_t step = a.reduced_dims.stride[0];
+    for (; N > 1 && r + (AHEAD - 1) * LINES < end; r += AHEAD * LINES) { /* several loads under way */
+      pack<T, N> x[AHEAD];
+      for (int k = 0; k < AHEAD; k++)
+        x[k] = *(const pack<T, N> *)(in + (r + k * LINES) * step);
+      for (int k = 0; k < AHEAD; k++)
+        for (int n = 0; n < N; n++)
+          total[n] = f(total[n], value_of(x[k].v[n]));
+    }
+    for (; r < end; r += LINES) {
+      pack<T, N> x = *(const pack<T, N> *)(in + (N > 1 ? r * step : at(a.reduced_dims, r)));
+      for (int n = 0; n < N; n++)
+        total[n] = f(total[n], value_of(x.v[n]));
+    }
   }
-  sums[threadIdx.x] = total;
+  for (int n = 0; n < N; n++)
+    sums[line * COLUMNS + lane * N + n] = total[n];
   __syncthreads();
-  if (line > 0 || kept >= a.kept) return;
-  for (int i = 1; i < LINES; i++)
-    total = f(total, sums[i * ZB_REDUCE_COLUMNS + column]);
-  put_result(a, (int64_t)blockIdx.y * a.kept + kept, total);
+  for (int c = (int)threadIdx.x; c < COLUMNS && first + c < a.kept; c += ZB_REDUCE_THREADS) {
+    V value = sums[c];
+    for (int i = 1; i < LINES; i++)
+      value = f(value, sums[i * COLUMNS + c]);
+    put_result(a, (int64_t)blockIdx.y * a.kept + first + c, value);
+  }
+}
+
+template <typename T, typename F> ZB_DEVICE void reduce_column(const zb_reduce_args &a, F f) {
+  if (a.dense)
+    reduce_columns<T, 16 / sizeof(T)>(a, f);
+  else
+    reduce_columns<T, 1>(a, f);
 }
 
 #define ZB_REDUCE_KERNELS(name, f, suffix, T)                                                                          \

@@ -2,33 +2,15 @@
  * stay in the cache: their type is a branch. */
 #include "kernels/cuda/device.cuh"
 
-template <typename T, int N> ZB_DEVICE void load_part(const T *from, int64_t step, int dense, int count, T (&to)[N]) {
-  if (count == N && dense) {
-    *(pack<T, N> *)to = *(const pack<T, N> *)from;
-  } else {
-    for (int i = 0; i < N; i++)
-      if (i < count) to[i] = from[i * step];
-  }
-}
-template <typename T, int N> ZB_DEVICE void store_part(T *to, int dense, int count, const T (&from)[N]) {
-  if (count == N && dense) {
-    *(pack<T, N> *)to = *(const pack<T, N> *)from;
-  } else {
-    for (int i = 0; i < N; i++)
-      if (i < count) to[i] = from[i];
-  }
-}
-
 template <typename T> ZB_DEVICE void rotary(const zb_rotary_args &a) {
   constexpr int N = 16 / sizeof(T);
   int64_t thread = global_thread(), row = thread / a.row_groups, first = (thread - row * a.row_groups) * N;
   if (row >= a.rows) return;
-  int count = a.half - first < N ? (int)(a.half - first) : N, dense = a.group == ZB_GROUP_DENSE;
+  int count = count_before(first, a.half, N), dense = a.group == ZB_GROUP_DENSE;
   const T *x = (const T *)a.x + at(a.x_rows, row) + first * a.x_step;
   int64_t cos = at(a.cos_rows, row) + first * a.cos_step, sin = at(a.sin_rows, row) + first * a.sin_step;
   int64_t cos_half = a.half * a.cos_step, near = a.back ? a.half * a.sin_step : 0, far = a.half * a.sin_step - near;
-  alignas(16) T one[N];
-  alignas(16) T two[N];
+  T one[N], two[N];
   load_part(x, a.x_step, dense, count, one);
   load_part(x + a.half * a.x_step, a.x_step, dense, count, two);
   float sign = a.back ? -1.0f : 1.0f;

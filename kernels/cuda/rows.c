@@ -7,6 +7,11 @@ static int row_threads(int64_t size) {
   return (int)zb_max64(32, zb_min64(ZB_ROW_THREADS, zb_ceil_div(size, 32) * 32));
 }
 
+/* The same where a thread takes 16 bytes of that type at a time. */
+static int group_threads(int64_t size, zb_dtype dtype) {
+  return row_threads(zb_ceil_div(size, zb_cuda_group_elements(zb_dtype_bytes(dtype))));
+}
+
 enum { WARP_SUMS_BYTES = 32 * sizeof(double) };
 
 /* ---- Softmax ---- */
@@ -103,27 +108,49 @@ static bool norm_matches(const zb_kernel_call *call, const norm_form *form) {
   return zb_tensor_elements(&call->outputs[0]) == elements;
 }
 
+/* How the groups of a row lie, of the operands and the result. */
+static void norm_groups(const zb_kernel_call *call, zb_norm_args *args) {
+  int n = zb_cuda_group_elements(zb_dtype_bytes(call->inputs[0].dtype));
+  size_t out_bytes = zb_dtype_bytes((zb_dtype)args->out_dtype);
+  zb_norm_operand *const operands[] = {&args->x, &args->scale, &args->bias, &args->dout, &args->residual};
+  for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
+    zb_norm_operand *o = operands[i];
+    o->dense = o->data && zb_cuda_in_groups(&o->rows, &o->along, o->data, n, zb_dtype_bytes((zb_dtype)o->dtype));
+  }
+  zb_cuda_dims rows = {.rank = 1, .shape = {args->rows}, .stride = {args->size}}, along = {.rank = 1, .shape = {args->size}, .stride = {1}};
+  args->dense_out = zb_cuda_in_groups(&rows, &along, args->out, n, out_bytes);
+}
+
+/* Whether the statistics of rows are f32 at one stride. */
+static bool plain_rows(const zb_norm_operand *o) {
+  return o->rows.rank == 1 && o->dtype == ZB_F32;
+}
+
 /* dscale: partial sums over splits of the rows, then their sum. */
 static zb_status norm_grad_scale(const zb_kernel_call *call, zb_cuda_launcher *on, zb_norm_args *args) {
-  int64_t blocks = zb_ceil_div(args->size, 32);
+  int n = zb_cuda_group_elements(zb_dtype_bytes(call->inputs[0].dtype));
+  int64_t blocks = zb_ceil_div(args->size, 32 * n);
   int64_t splits = zb_cuda_splits(blocks, args->rows, 32, args->size * 4, &args->part);
   const zb_tensor *out = &call->outputs[0];
   if (args->size * 4 > ZB_CUDA_SCRATCH_BYTES)
     return ZB_ERROR(UNAVAILABLE, "the CUDA kernel for the gradient of a scale takes at most %d elements, not %lld",
                     ZB_CUDA_SCRATCH_BYTES / 4, (long long)args->size);
   args->out = zb_cuda_scratch(on);
+  args->plain = args->x.dense && args->dout.dense && args->x.rows.rank == 1 && args->dout.rows.rank == 1 && plain_rows(&args->saved_rstd) &&
+                (!args->centered || plain_rows(&args->saved_mean));
   zb_cuda_function function = zb_cuda_for_float(ZB_FUNCTION_zb_norm_grad_scale_f32, call->inputs[0].dtype);
-  ZB_TRY(zb_cuda_enqueue(on, function, blocks, splits, ZB_ROW_THREADS, ZB_ROW_THREADS * (int64_t)sizeof(float), args));
-  return zb_cuda_combine(on, ZB_FUNCTION_zb_sum_column_f32, args->out, splits, args->size, out, 0, call->accumulate);
+  ZB_TRY(zb_cuda_enqueue(on, function, blocks, splits, ZB_ROW_THREADS, ZB_ROW_THREADS * n * (int64_t)sizeof(float), args));
+  return zb_cuda_combine(on, ZB_FUNCTION_zb_sum_column_f32, ZB_F32, args->out, splits, args->size, out, 0, call->accumulate);
 }
 
 static zb_status norm_run(const zb_kernel_call *call, zb_cuda_launcher *on, const norm_form *form) {
   zb_norm_args args;
   (void)norm_plan(call, form, &args); /* matches() asked */
+  norm_groups(call, &args);
   if (form->accumulates) return norm_grad_scale(call, on, &args);
   zb_cuda_function f32 = form->dout >= 0 ? ZB_FUNCTION_zb_norm_grad_x_f32 : ZB_FUNCTION_zb_norm_f32;
-  return zb_cuda_enqueue(on, zb_cuda_for_float(f32, call->inputs[0].dtype), args.rows, 1, row_threads(args.size), WARP_SUMS_BYTES,
-                        &args);
+  return zb_cuda_enqueue(on, zb_cuda_for_float(f32, call->inputs[0].dtype), args.rows, 1,
+                        group_threads(args.size, call->inputs[0].dtype), WARP_SUMS_BYTES, &args);
 }
 
 #define NORM(name, ...)                                                                                                \
@@ -209,6 +236,16 @@ static bool loss_plan(const zb_kernel_call *call, const loss_form *form, zb_loss
   return zb_cuda_is_float(lse->dtype) && loss_rows(scores, lse, &args->lse_rows);
 }
 
+/* How the groups of a row lie: n elements of `dtype`, the type that the kernel is made for. */
+static void loss_groups(const zb_kernel_call *call, const loss_form *form, zb_dtype dtype, zb_loss_args *args) {
+  int n = zb_cuda_group_elements(zb_dtype_bytes(dtype));
+  zb_cuda_dims along = {.rank = 1, .shape = {args->classes}, .stride = {args->class_stride}};
+  zb_cuda_dims rows = {.rank = 1, .shape = {args->rows}, .stride = {args->classes}};
+  args->dense = args->score_dtype == (int32_t)dtype && zb_cuda_in_groups(&args->score_rows, &along, args->scores, n, zb_dtype_bytes(dtype));
+  along.stride[0] = 1;
+  args->dense_out = form->gradient && zb_cuda_in_groups(&rows, &along, call->outputs[0].data, n, zb_dtype_bytes(dtype));
+}
+
 static bool loss_matches(const zb_kernel_call *call, const loss_form *form) {
   zb_loss_args args;
   if (!loss_plan(call, form, &args)) return false;
@@ -221,16 +258,17 @@ static zb_status loss_run(const zb_kernel_call *call, zb_cuda_launcher *on, cons
   zb_loss_args args;
   (void)loss_plan(call, form, &args); /* matches() asked */
   args.fault = zb_cuda_fault_of(on);
-  int threads = row_threads(args.classes);
-  zb_dtype scores = (zb_dtype)args.score_dtype;
+  zb_dtype dtype = form->gradient ? call->outputs[0].dtype : (zb_dtype)args.score_dtype;
+  int threads = group_threads(args.classes, dtype);
+  loss_groups(call, form, dtype, &args);
   if (form->gradient) {
     args.weight = (float *)(void *)zb_cuda_scratch(on);
     ZB_TRY(zb_cuda_enqueue(on, ZB_FUNCTION_zb_loss_weight, 1, 1, ZB_LOSS_SUM_THREADS, WARP_SUMS_BYTES, &args));
-    zb_cuda_function function = zb_cuda_for_float(ZB_FUNCTION_zb_loss_grad_f32, call->outputs[0].dtype);
+    zb_cuda_function function = zb_cuda_for_float(ZB_FUNCTION_zb_loss_grad_f32, dtype);
     return args.classes == 0 ? NULL : zb_cuda_enqueue(on, function, args.rows, 1, threads, WARP_SUMS_BYTES, &args);
   }
   if (!form->negative_likelihood) {
-    zb_cuda_function function = zb_cuda_for_float(ZB_FUNCTION_zb_row_lse_f32, scores);
+    zb_cuda_function function = zb_cuda_for_float(ZB_FUNCTION_zb_row_lse_f32, dtype);
     ZB_TRY(zb_cuda_enqueue(on, function, args.rows, 1, threads, WARP_SUMS_BYTES, &args));
   }
   return zb_cuda_enqueue(on, ZB_FUNCTION_zb_loss_total, 1, 1, ZB_LOSS_SUM_THREADS, WARP_SUMS_BYTES, &args);

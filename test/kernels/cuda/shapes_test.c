@@ -21,6 +21,18 @@ static double value(const zb_tensor *x, int64_t i) {
   return zb_ref_get(x, i);
 }
 
+/* Runs the call on the kernel that is chosen for it, with these operands and results. */
+static void run_once(const fast_call *c, const zb_tensor *inputs, const zb_tensor *outputs) {
+  zb_kernel_call call = call_of(c, outputs);
+  const zb_cuda_kernel *kernel;
+  call.inputs = inputs;
+  zb_status status = zb_cuda_kernel_find(c->op, &call, NULL, &kernel);
+  if (!status) status = kernel->run(&call, &emulated_launcher);
+  if (status) fprintf(stderr, "%s: %s", c->op, zb_status_text(status));
+  CU_ASSERT_PTR_NULL(status);
+  zb_status_free(status);
+}
+
 /* Runs the call on the reference and, in every order, emulated; all results within `scaled` of the largest + `absolute`. */
 static void check(const fast_call *c, double scaled, double absolute) {
   zb_tensor want[FAST_RESULTS], got[FAST_RESULTS];
@@ -32,13 +44,7 @@ static void check(const fast_call *c, double scaled, double absolute) {
     zb_emulated_set_order((zb_emulated_order)order);
     for (int i = 0; i < c->output_count; i++)
       got[i] = copy_of(&c->outputs[i]);
-    zb_kernel_call call = call_of(c, got);
-    const zb_cuda_kernel *kernel;
-    zb_status status = zb_cuda_kernel_find(c->op, &call, NULL, &kernel);
-    if (!status) status = kernel->run(&call, &emulated_launcher);
-    if (status) fprintf(stderr, "%s: %s", c->op, zb_status_text(status));
-    CU_ASSERT_PTR_NULL(status);
-    zb_status_free(status);
+    run_once(c, c->inputs, got);
     for (int i = 0; i < c->output_count; i++) {
       double largest = 0, error = 0;
       for (int64_t k = 0; k < fast_elements(&want[i]); k++) {
@@ -53,6 +59,33 @@ static void check(const fast_call *c, double scaled, double absolute) {
   zb_emulated_set_order(ZB_ORDER_FORWARD);
   for (int i = 0; i < c->output_count; i++)
     free(want[i].data);
+}
+
+/* The same values an element further on, where no group of 16 bytes can be read at once, must give the same bits. */
+static void check_moved(const fast_call *c) {
+  zb_tensor inputs[FAST_OPERANDS], outputs[2][FAST_RESULTS];
+  for (int i = 0; i < c->output_count; i++) {
+    outputs[0][i] = copy_of(&c->outputs[i]);
+    outputs[1][i] = copy_of(&c->outputs[i]);
+  }
+  for (int i = 0; i < c->input_count; i++) {
+    inputs[i] = c->inputs[i];
+    if (inputs[i].rank < 0) continue;
+    size_t bytes = zb_dtype_bytes(inputs[i].dtype);
+    inputs[i] = copy_of(&c->inputs[i]);
+    memmove((char *)inputs[i].data + bytes, inputs[i].data, (size_t)fast_elements(&inputs[i]) * bytes);
+    inputs[i].data = (char *)inputs[i].data + bytes;
+  }
+  run_once(c, c->inputs, outputs[0]);
+  run_once(c, inputs, outputs[1]);
+  for (int i = 0; i < c->output_count; i++) {
+    size_t bytes = (size_t)fast_elements(&c->outputs[i]) * zb_dtype_bytes(c->outputs[i].dtype);
+    CU_ASSERT_EQUAL(memcmp(outputs[0][i].data, outputs[1][i].data, bytes), 0);
+    free(outputs[0][i].data);
+    free(outputs[1][i].data);
+  }
+  for (int i = 0; i < c->input_count; i++)
+    if (inputs[i].rank >= 0) free((char *)inputs[i].data - zb_dtype_bytes(inputs[i].dtype));
 }
 
 static void release(fast_call *c) {
@@ -150,6 +183,94 @@ static void sums_that_are_split(void) {
   c.attrs[0] = (zb_attr){.name = "axis", .kind = ZB_ATTR_INT, .i = 1};
   check(&c, 1e-5, 0);
   release(&c);
+}
+
+/* ---- Rows and columns that are read 16 bytes at a time ---- */
+
+static void check_groups(fast_call *c, double scaled) {
+  check(c, scaled, 1e-6);
+  check_moved(c);
+}
+
+/* Sizes of rows: one group a thread and several, a last one that is cut, rows that are no whole groups. */
+static const int64_t row_sizes[] = {768, 2304, 4099, 20};
+static const zb_dtype row_types[] = {ZB_F32, ZB_BF16};
+enum { ROW_CASES = 8 };
+
+static void norms_of_rows(void) {
+  for (int k = 0; k < ROW_CASES; k++) {
+    int64_t size = row_sizes[k / 2], rows = 70;
+    zb_dtype dtype = row_types[k % 2];
+    double digit = dtype == ZB_BF16 ? 0x1p-7 : 1e-5;
+    fast_call c = {.op = "layer_norm", .input_count = 3, .output_count = 3, .attr_count = 1};
+    c.attrs[0] = (zb_attr){.name = "axis", .kind = ZB_ATTR_INT, .i = 1};
+    c.inputs[0] = fast_uniform(-1, 3, FAST_SHAPE(rows, size));
+    c.inputs[1] = fast_uniform(0, 2, FAST_SHAPE(size));
+    c.inputs[2] = fast_uniform(-1, 1, FAST_SHAPE(size));
+    c.outputs[0] = fast_uniform(0, 1, FAST_SHAPE(rows, size));
+    c.outputs[1] = fast_uniform(0, 1, FAST_SHAPE(rows, 1));
+    c.outputs[2] = fast_uniform(0, 1, FAST_SHAPE(rows, 1));
+    narrow(&c.inputs[0], dtype);
+    narrow(&c.outputs[0], dtype);
+    check_groups(&c, digit);
+    zb_kernel_call forward = call_of(&c, c.outputs);
+    CU_ASSERT_PTR_NULL(zb_kernel_reference("layer_norm")->run(&forward));
+    zb_tensor dout = fast_uniform(-1, 1, FAST_SHAPE(rows, size)), residual = fast_uniform(-1, 1, FAST_SHAPE(rows, size));
+    zb_tensor dscale = fast_uniform(-1, 1, FAST_SHAPE(size));
+    narrow(&dout, dtype);
+    fast_call back = {.op = "layer_norm_grad_x", .input_count = 6, .output_count = 1, .attrs = {c.attrs[0]}, .attr_count = 1,
+                      .inputs = {c.inputs[0], c.inputs[1], c.outputs[1], c.outputs[2], dout, residual}, .outputs = {c.outputs[0]}};
+    check_groups(&back, digit);
+    fast_call scale = {.op = "layer_norm_grad_scale", .input_count = 4, .output_count = 1, .attrs = {c.attrs[0]}, .attr_count = 1,
+                       .inputs = {c.inputs[0], c.outputs[1], c.outputs[2], dout}, .outputs = {dscale}, .accumulate = true};
+    check_groups(&scale, 1e-5);
+    free(dout.data);
+    free(residual.data);
+    free(dscale.data);
+    release(&c);
+  }
+}
+
+static void losses_of_rows(void) {
+  for (int k = 0; k < ROW_CASES; k++) {
+    int64_t classes = row_sizes[k / 2];
+    zb_dtype dtype = row_types[k % 2];
+    fast_call c = {.op = "cross_entropy", .input_count = 2, .output_count = 2};
+    c.inputs[0] = fast_uniform(-9, 9, FAST_SHAPE(5, classes));
+    c.inputs[1] = fast_tensor(ZB_I64, FAST_SHAPE(5));
+    for (int i = 0; i < 5; i++)
+      ((int64_t *)c.inputs[1].data)[i] = i * (classes - 1) / 4;
+    for (int64_t i = classes; i < classes + 17; i++)
+      ((float *)c.inputs[0].data)[i] = -INFINITY; /* masked classes, which fill the first group of a thread */
+    ((int64_t *)c.inputs[1].data)[1] = classes - 1;
+    c.outputs[0] = fast_tensor(ZB_F32, 0, NULL);
+    c.outputs[1] = fast_uniform(0, 1, FAST_SHAPE(5));
+    narrow(&c.inputs[0], dtype);
+    check_groups(&c, 1e-5);
+    zb_kernel_call forward = call_of(&c, c.outputs);
+    CU_ASSERT_PTR_NULL(zb_kernel_reference("cross_entropy")->run(&forward));
+    zb_tensor dloss = fast_uniform(1, 2, 0, NULL), dscores = fast_uniform(0, 1, FAST_SHAPE(5, classes));
+    narrow(&dscores, dtype);
+    fast_call back = {.op = "cross_entropy_grad", .input_count = 4, .output_count = 1,
+                      .inputs = {c.inputs[0], c.inputs[1], c.outputs[1], dloss}, .outputs = {dscores}};
+    check_groups(&back, dtype == ZB_BF16 ? 0x1p-8 : 1e-5);
+    free(dloss.data);
+    free(dscores.data);
+    release(&c);
+  }
+}
+
+static void sums_of_columns(void) {
+  static const int64_t axis[] = {0};
+  for (int k = 0; k < ROW_CASES; k++) {
+    fast_call c = {.op = "reduce_sum", .input_count = 1, .output_count = 1, .attr_count = 1};
+    c.inputs[0] = fast_uniform(-1, 1, FAST_SHAPE(333, row_sizes[k / 2]));
+    c.outputs[0] = fast_uniform(0, 1, FAST_SHAPE(row_sizes[k / 2]));
+    c.attrs[0] = (zb_attr){.name = "axes", .kind = ZB_ATTR_INTS, .ints = axis, .count = 1};
+    narrow(&c.inputs[0], row_types[k % 2]);
+    check_groups(&c, 1e-5);
+    release(&c);
+  }
 }
 
 /* More indices than the threads that sort them, more values than one digit holds; sums in the order of the indices, bit for bit. */
@@ -363,6 +484,9 @@ SUITE_MAIN_WITH("shapes of CUDA kernels", emulated_suite_open, emulated_suite_cl
                 {"attention of wide heads", attention_of_wide_heads},
                 {"attention on tensor cores", attention_on_tensor_cores},
                 {"sums that are split over blocks", sums_that_are_split},
+                {"norms of rows of any size", norms_of_rows},
+                {"losses of rows of any size", losses_of_rows},
+                {"sums of columns", sums_of_columns},
                 {"thousands of indices", thousands_of_indices},
                 {"any number of parameters in one launch", any_number_of_parameters_in_a_launch},
                 {"parameters whose homes are not known", parameters_without_homes},
