@@ -1,8 +1,8 @@
 /* Losses: cross entropy of logits, negative log-likelihood, and their gradients.
  *
- * Forward: one block a row gives lse, in one pass over its scores; then one block adds the losses of all rows, in f64, from lse and the logits of the labels: no
- * probability is stored. Gradient: one block counts the rows that the mean is over, then one block a row writes exp(logit - lse).
- * A label that is out of range counts as ignored and is a fault. */
+ * Forward: one block a row gives lse, in one pass over its scores; then one block adds the losses of all rows, in f64, from lse and the
+ * logits of the labels: no probability is stored. Gradient: one block counts the rows that the mean is over, then one block a row writes
+ * exp(logit - lse). A label that is out of range counts as ignored and is a fault. */
 #include "kernels/cuda/device.cuh"
 
 /* The class of a row, or -1 where it counts for nothing. */
