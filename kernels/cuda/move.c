@@ -257,7 +257,7 @@ static zb_status sort_indices(zb_cuda_launcher *on, const zb_tensor *indices, in
     args.passes++;
   (void)zb_cuda_dims_all(indices, indices, &args.index_dims);
   *positions = args.positions;
-  int64_t shared = (ZB_SORT_DIGITS + 1) * ZB_SORT_THREADS * (int64_t)sizeof(int32_t);
+  int64_t shared = (ZB_SORT_DIGITS + 2) * ZB_SORT_THREADS * (int64_t)sizeof(int32_t); /* counts, one of 17 places empty; sums */
   return zb_cuda_enqueue(on, ZB_FUNCTION_zb_sort_indices, 1, 1, ZB_SORT_THREADS, shared, &args);
 }
 

@@ -45,10 +45,15 @@ ZB_DEVICE int64_t sort_key(const zb_sort_args &a, int64_t position) {
   return place < 0 ? a.axis_size : place;
 }
 
-/* counts[0..ZB_SORT_DIGITS * ZB_SORT_THREADS) become sums of all before them. */
+/* Where count i lies: 16 neighbours, which one thread adds, and those of the next thread begin in different banks. */
+ZB_DEVICE int slot(int i) {
+  return i + i / ZB_SORT_DIGITS;
+}
+
+/* counts[slot(0..ZB_SORT_DIGITS * ZB_SORT_THREADS)) become sums of all before them. */
 ZB_DEVICE void sums_before(int32_t *counts, int32_t *sums) {
   int thread = (int)threadIdx.x;
-  int32_t *mine = counts + thread * ZB_SORT_DIGITS, own = 0;
+  int32_t *mine = counts + slot(thread * ZB_SORT_DIGITS), own = 0;
   for (int d = 0; d < ZB_SORT_DIGITS; d++)
     own += mine[d];
   sums[thread] = own;
@@ -70,7 +75,7 @@ ZB_DEVICE void sums_before(int32_t *counts, int32_t *sums) {
 
 /* One block: positions 0..index_count-1 in the order of what their indices name, equal ones in their own order. */
 ZB_KERNEL(zb_sort_indices, zb_sort_args, ZB_SORT_THREADS) {
-  int32_t *counts = (int32_t *)zb_shared(), *sums = counts + ZB_SORT_DIGITS * ZB_SORT_THREADS;
+  int32_t *counts = (int32_t *)zb_shared(), *sums = counts + slot(ZB_SORT_DIGITS * ZB_SORT_THREADS);
   int thread = (int)threadIdx.x;
   int64_t part = (a.index_count + ZB_SORT_THREADS - 1) / ZB_SORT_THREADS, begin = thread * part;
   int64_t end = begin + part < a.index_count ? begin + part : a.index_count;
@@ -80,16 +85,16 @@ ZB_KERNEL(zb_sort_indices, zb_sort_args, ZB_SORT_THREADS) {
     int32_t *to = last_half ? a.other : a.positions;
     int shift = pass * ZB_SORT_DIGIT_BITS;
     for (int d = 0; d < ZB_SORT_DIGITS; d++)
-      counts[d * ZB_SORT_THREADS + thread] = 0;
+      counts[slot(d * ZB_SORT_THREADS + thread)] = 0;
     for (int64_t i = begin; i < end; i++) {
       int64_t position = pass == 0 ? i : from[i];
-      counts[(sort_key(a, position) >> shift & (ZB_SORT_DIGITS - 1)) * ZB_SORT_THREADS + thread]++;
+      counts[slot((int)(sort_key(a, position) >> shift & (ZB_SORT_DIGITS - 1)) * ZB_SORT_THREADS + thread)]++;
     }
     __syncthreads();
     sums_before(counts, sums);
     for (int64_t i = begin; i < end; i++) {
       int64_t position = pass == 0 ? i : from[i];
-      to[counts[(sort_key(a, position) >> shift & (ZB_SORT_DIGITS - 1)) * ZB_SORT_THREADS + thread]++] = (int32_t)position;
+      to[counts[slot((int)(sort_key(a, position) >> shift & (ZB_SORT_DIGITS - 1)) * ZB_SORT_THREADS + thread)]++] = (int32_t)position;
     }
     __syncthreads();
   }
@@ -102,19 +107,49 @@ ZB_DEVICE int64_t sorted_place(const zb_scatter_args &a, int64_t k) {
   return place_of(load_integer(a.indices, a.index_dtype, at(a.index_dims, a.positions[k])), a.axis_size, a.fault);
 }
 
+/* Behind the run of indices that name `place`, of which k = first is one: a frequent word has thousands, so in steps that double, then halve. */
+ZB_DEVICE int64_t run_end(const zb_scatter_args &a, int64_t first, int64_t place) {
+  int64_t end = first + 1, step = 1;
+  for (; end + step <= a.index_count && sorted_place(a, end + step - 1) == place; step *= 2)
+    end += step;
+  for (; step > 0; step /= 2)
+    if (end + step <= a.index_count && sorted_place(a, end + step - 1) == place) end += step;
+  return end;
+}
+
+/* The rows of a run at one place of the result, in order: many loads under way, one sum. */
+template <typename T> ZB_DEVICE float add_run(const zb_scatter_args &a, int64_t first, int64_t end, int64_t outer, int64_t inner, float total) {
+  enum { AHEAD = 16 };
+  const T *dout = (const T *)a.dout;
+  int64_t before = outer * a.index_count, k = first;
+  if (a.dout_dims.rank == 1) {
+    int64_t step = a.dout_dims.stride[0];
+    for (; k + AHEAD <= end; k += AHEAD) {
+      T x[AHEAD];
+      for (int i = 0; i < AHEAD; i++)
+        x[i] = dout[((before + a.positions[k + i]) * a.inner_size + inner) * step];
+      for (int i = 0; i < AHEAD; i++)
+        total += value_of(x[i]);
+    }
+  }
+  for (; k < end; k++)
+    total += value_of(dout[at(a.dout_dims, (before + a.positions[k]) * a.inner_size + inner)]);
+  return total;
+}
+
 ZB_KERNEL(zb_scatter_add, zb_scatter_args, ZB_SCATTER_THREADS) {
   int64_t first = blockIdx.x, place = sorted_place(a, first);
   if (place < 0 || (first > 0 && sorted_place(a, first - 1) == place)) return;
-  int64_t end = first + 1;
-  while (end < a.index_count && sorted_place(a, end) == place)
-    end++;
-  int64_t elements = a.outer_size * a.inner_size, step = (int64_t)gridDim.y * blockDim.x;
+  int64_t end = run_end(a, first, place), elements = a.outer_size * a.inner_size, step = (int64_t)gridDim.y * blockDim.x;
   for (int64_t e = (int64_t)blockIdx.y * blockDim.x + threadIdx.x; e < elements; e += step) {
-    int64_t outer = e / a.inner_size, inner = e - outer * a.inner_size;
-    int64_t to = (outer * a.axis_size + place) * a.inner_size + inner;
+    int64_t outer = e / a.inner_size, inner = e - outer * a.inner_size, to = (outer * a.axis_size + place) * a.inner_size + inner;
     float total = load_float(a.ddata, a.data_dtype, to);
-    for (int64_t k = first; k < end; k++)
-      total += load_float(a.dout, a.dout_dtype, at(a.dout_dims, (outer * a.index_count + a.positions[k]) * a.inner_size + inner));
+    if (a.dout_dtype == ZB_F32)
+      total = add_run<float>(a, first, end, outer, inner, total);
+    else if (a.dout_dtype == ZB_BF16)
+      total = add_run<bf16>(a, first, end, outer, inner, total);
+    else
+      total = add_run<f16>(a, first, end, outer, inner, total);
     store_float(a.ddata, a.data_dtype, to, total);
   }
 }

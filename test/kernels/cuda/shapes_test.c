@@ -273,17 +273,25 @@ static void sums_of_columns(void) {
   }
 }
 
-/* More indices than the threads that sort them, more values than one digit holds; sums in the order of the indices, bit for bit. */
+/* More indices than the threads that sort them, more values than one digit holds, runs of one index, of a few, of hundreds and of all, in one
+ * line and under an axis before: sums in the order of the indices, bit for bit. */
 static void thousands_of_indices(void) {
-  fast_call c = {.op = "gather_grad", .input_count = 2, .output_count = 1, .attr_count = 1, .accumulate = true};
-  c.inputs[0] = fast_tensor(ZB_I64, FAST_SHAPE(3000));
-  for (int i = 0; i < 3000; i++)
-    ((int64_t *)c.inputs[0].data)[i] = i % 3 == 0 ? -1 - i % 5 : (int64_t)fast_random(0, 700);
-  c.inputs[1] = fast_uniform(-1, 1, FAST_SHAPE(3000, 9));
-  c.outputs[0] = fast_uniform(-1, 1, FAST_SHAPE(700, 9));
-  c.attrs[0] = (zb_attr){.name = "axis", .kind = ZB_ATTR_INT, .i = 0};
-  check(&c, 0, 0);
-  release(&c);
+  static const struct {
+    int64_t places, frequent;
+    bool columns;
+  } rows[] = {{700, 3, false}, {70000, 3, false}, {3, 0, true}, {1, 1, false}};
+  for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+    fast_call c = {.op = "gather_grad", .input_count = 2, .output_count = 1, .attr_count = 1, .accumulate = true};
+    c.inputs[0] = fast_tensor(ZB_I64, FAST_SHAPE(3000));
+    for (int i = 0; i < 3000; i++) /* one of `frequent` names the last places, counted from behind */
+      ((int64_t *)c.inputs[0].data)[i] = rows[k].frequent && i % rows[k].frequent == 0 ? -1 - i % (rows[k].places < 5 ? rows[k].places : 5)
+                                                                                      : (int64_t)fast_random(0, (float)rows[k].places);
+    c.inputs[1] = rows[k].columns ? fast_uniform(-1, 1, FAST_SHAPE(2, 3000)) : fast_uniform(-1, 1, FAST_SHAPE(3000, 9));
+    c.outputs[0] = rows[k].columns ? fast_uniform(-1, 1, FAST_SHAPE(2, rows[k].places)) : fast_uniform(-1, 1, FAST_SHAPE(rows[k].places, 9));
+    c.attrs[0] = (zb_attr){.name = "axis", .kind = ZB_ATTR_INT, .i = rows[k].columns};
+    check(&c, 0, 0);
+    release(&c);
+  }
 }
 
 /* ---- Optimizers ---- */
