@@ -2,10 +2,11 @@
 """Training speed of zb-run and of PyTorch on one GPU, in one run: tokens a second, MFU, ratio. Called by gpu.sh.
 
     gpu.py [--bin BUILD/bin] [--python PYTHON] [--precision bf16] [--ranks 1] [--micro-batches 4] [--steps 10] [--batch 8 --layers 12 ...]
-           [--plan DIR] [--peak TFLOPS] [--cpu-batch 1]
+           [--plan DIR] [--peak TFLOPS] [--cpu-batch 1] [--limit SECONDS]
 
 The model is GPT-2 124M by default: gpt.py writes its graph, zbc draws its weights, so PyTorch is needed for its own rows only. Where there is no zbc (a machine
-without LLVM), --plan takes a folder that zbc made elsewhere with --write-plan. PyTorch runs the same model from transformers, with sdpa attention and
+without LLVM), --plan takes a folder that zbc made elsewhere with --write-plan, and with it the model; with --thin it is written without the weights (474 MiB of
+GPT-2 124M), and they are drawn again where it is read, for speed only. PyTorch runs the same model from transformers, with sdpa attention and
 fused AdamW, autocast for bf16.
 
 On a machine without a GPU it says what could not be run, and does what can be done there: it compiles and proves the plan, prints its memory, runs it on
@@ -15,10 +16,14 @@ MFU = flops a token x tokens a second / peak, with flops a token = 6 N + 6 L C T
 causal attention counted by half), as llm.c counts. The peak is that of dense bf16 (f32: TF32 is off, so the peak of f32) of the card's data sheet.
 """
 import argparse
+import array
+import dataclasses
 import json
 import os
+import random
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -26,9 +31,11 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "..", "..")
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.join(SOURCE, "test", "gpu")]
 import gpt  # noqa: E402
+import libraries  # noqa: E402
 
+CORPUS = os.path.join(SOURCE, "test", "data", "corpus.txt")
 # Peak TFLOP/s without sparsity by a part of the card's name: NVIDIA's data sheets.
 PEAKS = {
     "H200": dict(bf16=989, f32=67),
@@ -51,8 +58,11 @@ def reason(process):
     return next((line for line in lines if "error: " in line), lines[-1])
 
 
-def run(command):
-    process = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+def run(command, limit):
+    try:
+        process = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired as e:
+        raise Failed(f"ended after {limit:.0f} s (--limit)") from e
     if process.returncode:
         raise Failed(reason(process))
     return process.stdout
@@ -68,6 +78,78 @@ def card():
         return None
     process = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True)
     return process.stdout.splitlines()[0] if process.returncode == 0 and process.stdout.strip() else None
+
+
+# ---- Plans for other machines ----
+
+MODEL, WEIGHTS, BLOCK = "model.json", "weights.safetensors", 65521
+
+
+def statistics_of(file, offset, count):
+    """Mean and deviation of the first elements of an f32 tensor."""
+    values = array.array("f")
+    file.seek(offset)
+    values.frombytes(file.read(4 * min(count, BLOCK)))
+    return statistics.fmean(values), statistics.pstdev(values)
+
+
+def thin_weights(path):
+    """{"header": of the safetensors file, name: [mean, deviation]}."""
+    with open(path, "rb") as file:
+        length = struct.unpack("<Q", file.read(8))[0]
+        header = json.loads(file.read(length))
+        rows = {name: row for name, row in header.items() if name != "__metadata__"}
+        if any(row["dtype"] != "F32" for row in rows.values()):
+            raise Failed("weights that are not f32 are not drawn: leave --thin out")
+        drawn = {name: statistics_of(file, 8 + length + row["data_offsets"][0], (row["data_offsets"][1] - row["data_offsets"][0]) // 4)
+                 for name, row in rows.items()}
+    return {"header": header, "drawn": drawn}
+
+
+def draw_weights(thin, path):
+    """A file with the names, shapes, means and deviations of thin_weights: the same numbers again and again, which take no less time."""
+    generator, header = random.Random(1), json.dumps(thin["header"]).encode()
+    header += b" " * (-len(header) % 8)
+    normal = [generator.gauss(0, 1) for _ in range(BLOCK)]
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(header)) + header)
+        start = file.tell()
+        for name, (mean, deviation) in sorted(thin["drawn"].items(), key=lambda item: thin["header"][item[0]]["data_offsets"]):
+            begin, end = thin["header"][name]["data_offsets"]
+            block = array.array("f", [mean + deviation * x for x in normal]).tobytes()
+            file.seek(start + begin)
+            for left in range(end - begin, 0, -len(block)):
+                file.write(block[:left])
+
+
+def write_plan(o, bench):
+    """A plan (that of --plan, else a new one) and its model into o.write_plan."""
+    shutil.copytree(o.plan or bench.plan(bench.size, o.ranks, o.micro_batches), o.write_plan)
+    path = os.path.join(o.write_plan, WEIGHTS)
+    model = dict(size=dataclasses.asdict(bench.size), ranks=o.ranks, micro_batches=o.micro_batches, precision=o.precision, thin=None)
+    if o.thin:
+        model["thin"] = thin_weights(path)
+        os.remove(path)
+    with open(os.path.join(o.write_plan, MODEL), "w", encoding="utf-8") as file:
+        json.dump(model, file)
+
+
+def take_plan(o, folder):
+    """What --plan names decides the model; its weights are drawn into `folder` if it has none."""
+    try:
+        with open(os.path.join(o.plan, MODEL), encoding="utf-8") as file:
+            model = json.load(file)
+    except OSError as e:
+        raise Failed(f"'{o.plan}' was not written by --write-plan: {e}") from e
+    for name, value in model["size"].items():
+        setattr(o, name, value)
+    o.ranks, o.micro_batches, o.precision = model["ranks"], model["micro_batches"], model["precision"]
+    if not model["thin"]:
+        return
+    whole = os.path.join(folder, "plan")
+    shutil.copytree(o.plan, whole)
+    draw_weights(model["thin"], os.path.join(whole, WEIGHTS))
+    o.plan = whole
 
 
 class Bench:
@@ -87,7 +169,7 @@ class Bench:
                 file.write(gpt.program(size))
             begin = time.monotonic()
             text = run([self.program("zbc"), graph, "-o", folder, "--ranks", ranks, "--micro-batches", micro_batches, "--schedule",
-                        self.o.schedule if ranks > 1 else "1f1b", "--precision", self.o.precision])
+                        self.o.schedule if ranks > 1 else "1f1b", "--precision", self.o.precision], self.o.limit)
             print(f"zbc, {size.batch} rows a micro-batch, in {time.monotonic() - begin:.1f} s:")
             print("\n".join("  " + line for line in text.splitlines()[-14:]))
         return folder
@@ -97,8 +179,8 @@ class Bench:
 
     def zb_run(self, name, folder, tokens, *options):
         try:
-            rows = objects(run([self.program("zb-run"), folder, "--data", "text:" + os.path.join(SOURCE, "test", "data", "corpus.txt"), "--steps",
-                                self.o.warmup + self.o.steps, "--json", *options]))
+            rows = objects(run([self.program("zb-run"), folder, "--data", "text:" + CORPUS, "--steps",
+                                self.o.warmup + self.o.steps, "--json", *options], self.o.limit))
         except Failed as e:
             return self.left_out.append(f"{name}: {e}")
         self.note(name, statistics.median(row["seconds"] for row in rows[self.o.warmup:] if "seconds" in row), tokens)
@@ -111,7 +193,7 @@ class Bench:
         for mode in "eager", "compile":
             name = f"PyTorch {mode}, {device}"
             try:
-                row = objects(run([*words, "--mode", mode]))[0]
+                row = objects(run([*words, "--mode", mode], self.o.limit))[0]
                 self.note(f"{name}, {row['torch']}", row["seconds"], batch * s.seq * micro_batches)
             except Failed as e:
                 self.left_out.append(f"{name}: {e}")
@@ -120,12 +202,33 @@ class Bench:
         s, o = self.size, self.o
         folder = o.plan or self.plan(s, o.ranks, o.micro_batches)
         tokens = s.batch * s.seq * o.micro_batches
-        self.pytorch("cuda", s.batch, o.micro_batches)
+        libraries.find(self.program("zb-run"), o.python)
         self.zb_run(f"zb-run --device cuda, {o.ranks} rank{'s' * (o.ranks > 1)}", folder, tokens, "--device", "cuda")
+        self.where_time_goes(folder)
+        self.pytorch("cuda", s.batch, o.micro_batches)
+
+    def where_time_goes(self, folder):
+        """The ops of a step by their time, from a run of its own: timing ops takes time."""
+        file = os.path.join(self.folder, "costs.json")
+        try:
+            run([self.program("zb-run"), folder, "--data", "text:" + CORPUS, "--steps", 9, "--device", "cuda", "--profile", file], self.o.limit)
+            with open(file, encoding="utf-8") as text:
+                measured = json.load(text)
+            steps = measured["program"]["steps"] / 2  # every second one is for ops
+            by_op = {}
+            for row in measured["ops"]:
+                ps, count = by_op.get(row["op"], (0, 0))
+                by_op[row["op"]] = ps + row["time_ps"] * row["runs"], count + row["runs"]
+        except (Failed, OSError, ValueError, KeyError) as e:
+            return self.left_out.append(f"times of ops: {e}")
+        total = sum(ps for ps, _ in by_op.values())
+        print("ops by time, of one run of each subprogram a step:")
+        for op, (ps, count) in sorted(by_op.items(), key=lambda item: -item[1][0])[:16]:
+            print(f"  {op:24s} {ps / steps / 1e9:9.3f} ms {ps / max(total, 1):6.1%}  {count / steps:6.0f} calls")
 
     def host(self, folder):
         """The whole step without its kernels."""
-        rows = objects(run([self.program("zb-run"), folder, "--device", "sim", "--no-kernels", "--steps", 3, "--json"]))
+        rows = objects(run([self.program("zb-run"), folder, "--device", "sim", "--no-kernels", "--steps", 3, "--json"], self.o.limit))
         print(f"plan run on the virtual clock, without kernels: {rows[-1]['seconds'] * 1e3:.1f} ms a step by its cost model")
 
     def cpu(self):
@@ -164,7 +267,9 @@ def options():
     parser.add_argument("--cpu-batch", type=int, default=1, help="rows a step of the part on the CPU")
     parser.add_argument("--cpu-steps", type=int, default=1)
     parser.add_argument("--plan", help="a folder that --write-plan made, instead of compiling")
-    parser.add_argument("--write-plan", metavar="DIR", help="only compile, into DIR")
+    parser.add_argument("--write-plan", metavar="DIR", help="only compile, into DIR; with --plan: that one, with weights")
+    parser.add_argument("--thin", action="store_true", help="without its weights, which --plan then draws")
+    parser.add_argument("--limit", type=float, default=600, help="seconds that a program may take (default 600)")
     parser.add_argument("--peak", type=float, help="TFLOP/s of the card at this precision, for a card that the table does not know")
     gpt.add_options(parser)
     parser.set_defaults(batch=8)
@@ -174,12 +279,13 @@ def options():
 def main():
     o = options()
     name = card()
-    peak = o.peak or next((row[o.precision] for part, row in PEAKS.items() if name and part in name), None)
     with tempfile.TemporaryDirectory(prefix="zb-gpu-") as folder:
-        bench = Bench(o, folder)
         try:
+            if o.plan:
+                take_plan(o, folder)
+            bench = Bench(o, folder)
             if o.write_plan:
-                shutil.copytree(bench.plan(bench.size, o.ranks, o.micro_batches), o.write_plan)
+                write_plan(o, bench)
                 return
             print(f"card: {name or 'none: nvidia-smi finds no GPU on this machine'}")
             if name:
@@ -189,7 +295,9 @@ def main():
                 bench.cpu()
         except Failed as e:
             sys.exit(f"error: {e}")
-        bench.print(peak)
+        bench.print(o.peak or next((row[o.precision] for part, row in PEAKS.items() if name and part in name), None))
+        if name and not any(row[0].startswith("zb-run") for row in bench.rows):
+            sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,10 @@ try() {
   what=$1 smi=$2 status=0
   shift 2
   PATH="$folder/$smi:$PATH" ZB_RESULTS="$folder/results" sh "$program" --build "$folder/build" --no-bench "$@" >"$folder/said" 2>&1 || status=$?
-  echo "$what: exit status $status, $(find "$folder/results" -type f 2>/dev/null | wc -l) files kept"
+  echo "$what: exit status $status, $(find "$folder/results" -name '*.txt' 2>/dev/null | wc -l) files kept"
 }
 try "a card without a device" card --device missing
 try "no card" none --device cpu
-try "a run that fails" card --device cpu --plans "$folder/no-plans"
-cat "$folder"/results/*
+try "a run that fails" card --device cpu --plans "$folder/no-plans" --part sizes
+try "another part of the same day" card --device cpu --plans "$folder/no-plans" --part products --part sanitizer
+cat "$folder"/results/*.txt
