@@ -215,10 +215,28 @@ static int64_t next_sixteenths(const zb_workshop *w, int64_t part) {
   return part == double_of ? part + part / 4 : part == double_of + double_of / 4 ? part + double_of / 4 : 2 * double_of;
 }
 
+/* Whether levels count chunks that are held, an eighth of the ranks at once; how many of these there are. */
+static bool counts_chunks(const zb_workshop *w, int *steps, int *step) {
+  *step = w->ranks < 8 ? 1 : w->ranks / 8;
+  *steps = (2 * w->ranks + *step - 1) / *step;
+  return zb_is_placed_as_v(w->model->problem) && w->jobs <= ZB_JOBS_LARGE;
+}
+
+/* How many of the lowest levels have one half way below them: those up to three quarters of what 1F1B needs. Above, none of the schedules gains by it. */
+static int levels_with_half(const zb_workshop *w) {
+  int steps, step;
+  return counts_chunks(w, &steps, &step) ? 3 * steps / 4 : 0;
+}
+
+bool zb_level_is_half(const zb_workshop *w, int level) {
+  return level % 2 == 1 && level < 2 * levels_with_half(w);
+}
+
 static share share_of(const zb_workshop *w, int level) {
   share x = {0, 16};
-  if (zb_is_placed_as_v(w->model->problem) && w->jobs <= ZB_JOBS_LARGE) { /* chunks that are held; an eighth of the ranks at once */
-    const int step = w->ranks < 8 ? 1 : w->ranks / 8, most = 2 * w->ranks, steps = (most + step - 1) / step;
+  int steps, step;
+  if (counts_chunks(w, &steps, &step)) {
+    const int most = 2 * w->ranks;
     if (level <= steps) return (share){level == steps ? most : level * step, most};
     level -= steps;
     x.part = 16;
@@ -228,7 +246,7 @@ static share share_of(const zb_workshop *w, int level) {
   return x;
 }
 
-int64_t zb_level_bytes(const zb_workshop *w, int level) {
+static int64_t whole_level_bytes(const zb_workshop *w, int level) {
   const int64_t most = zb_level_most(w);
   int64_t base = 0, unit = 0;
   for (int rank = 0; rank < w->ranks; ++rank) {
@@ -241,6 +259,13 @@ int64_t zb_level_bytes(const zb_workshop *w, int level) {
   if (about > 1.01 * (double)most || (double)unit * w->ranks > 4e18) return most;
   const int64_t all = unit * w->ranks, bytes = base + all / x.of * x.part + all % x.of * x.part / x.of;
   return bytes < most ? bytes : most;
+}
+
+int64_t zb_level_bytes(const zb_workshop *w, int level) {
+  const int halves = levels_with_half(w);
+  if (level >= 2 * halves) return whole_level_bytes(w, level - halves);
+  const int64_t below = whole_level_bytes(w, level / 2);
+  return level % 2 == 0 ? below : below + (whole_level_bytes(w, level / 2 + 1) - below) / 2;
 }
 
 int zb_level_within(const zb_workshop *w, int64_t limit) {

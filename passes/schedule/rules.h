@@ -54,6 +54,9 @@ enum { ZB_JOBS_LARGE = 90000 };
 int64_t zb_level_bytes(const zb_workshop *workshop, int level);
 /* The most that any rank can ever hold. */
 int64_t zb_level_most(const zb_workshop *workshop);
+/* Whether only the schedules that go by memory are asked at a level: half way between two of the V placement, up to three quarters of what 1F1B needs,
+ * where there may be room for another building block because B frees a part of what a chunk keeps. */
+bool zb_level_is_half(const zb_workshop *workshop, int level);
 /* The last level within a limit (0: no limit), 0 if there is none. */
 int zb_level_within(const zb_workshop *workshop, int64_t limit);
 

@@ -272,11 +272,22 @@ static int64_t most_limit(const searcher *s) {
   return most;
 }
 
+/* Half way between two levels only the schedules that go by memory are asked. */
+static zb_status run_half_level(searcher *s) {
+  zb_run *run = &s->run;
+  run->bound_ps = bound_of_level(s, s->problem->metric);
+  zb_run_begin(run, s->budget, s->patience);
+  ZB_TRY(try_within(s, false, INT64_MAX));
+  ZB_TRY(try_within(s, true, run->elite_ps[0] < s->best_ps ? run->elite_ps[0] : s->best_ps));
+  if (run->elite_ps[0] < INT64_MAX) take_best(s, run->elite[0], run->elite_ps[0]);
+  return NULL;
+}
+
 static zb_status run_levels(searcher *s) {
   for (int level = zb_level_within(&s->w, most_limit(s)); level > 0; --level) {
     lower_to(s, zb_level_bytes(&s->w, level));
     if (!is_feasible(s) || !is_worth(s)) return NULL;
-    ZB_TRY(run_level(s));
+    ZB_TRY(zb_level_is_half(&s->w, level) ? run_half_level(s) : run_level(s));
   }
   return NULL;
 }

@@ -440,6 +440,23 @@ static void test_starts(void) {
   }
 }
 
+/* Half a chunk more on the V placement: a better building block has room, and the search has it too. */
+static void test_half_levels(void) {
+  fixture x;
+  int64_t last = INT64_MAX;
+  fixture_uniform(&x, "v", 8, 2, 24, 185, 181, 93, 6, 0.4);
+  for (int halves = 18; halves <= 21; ++halves) {
+    zb_order order;
+    x.problem.memory_limit_bytes = 2000 * 8 * halves / 32;
+    CU_ASSERT_PTR_NULL_FATAL(zb_schedule_run(zb_schedule_find("adaptive-v", NULL), &x.problem, &order));
+    const int64_t time = judge(&x.problem, &order);
+    zb_order_deinit(&order);
+    CU_ASSERT(time < last);
+    CU_ASSERT(search(&x.problem, 100, 0, NULL) <= time);
+    last = time;
+  }
+}
+
 /* Limits that differ between ranks, whole backwards. */
 static void test_limits(void) {
   uint64_t seed = 9;
@@ -569,6 +586,7 @@ int main(void) {
                                       {"a larger budget is never worse", test_monotone_budget},
                                       {"walks towards a goal", test_walks},
                                       {"never worse than any schedule", test_starts},
+                                      {"half levels", test_half_levels},
                                       {"limits of ranks", test_limits},
                                       {"least memory", test_least},
                                       {"a quarter more memory", test_quarter_more},
