@@ -140,7 +140,7 @@ static void test_abort(void) {
 static zb_status dawdle(process *self) {
   uint64_t word = 0;
   const zb_group_def *def = self->def->group_def;
-  if (self->params.process == 1) nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
+  if (self->params.process == 1) nanosleep(&(struct timespec){.tv_sec = 3}, NULL);
   return def->merge(self->group, &word, sizeof word, add);
 }
 
@@ -149,7 +149,7 @@ static void test_time_out(void) {
   int port = free_port();
   for (int i = 0; i < 3; ++i) {
     zb_group_params params = params_of(i, 3, port);
-    params.timeout_ms = SECOND_MS;
+    params.timeout_ms = 2 * SECOND_MS;
     begin(&all[i], params, dawdle);
   }
   for (int i = 0; i < 3; ++i)
