@@ -37,7 +37,7 @@ import common  # noqa: E402
 import gpt  # noqa: E402
 import libraries  # noqa: E402
 
-PROGRAMS = ("runtime-device-cuda-api_test", "runtime-device-conformance_test")
+PROGRAMS = ("runtime-device-cuda-api_test", "runtime-device-cuda-module-gpu_test", "runtime-device-conformance_test")
 GRAPHS = ("gpt2-small", "llama-small")
 PLANS = {  # name: arguments of zbc; the first is what the others are compared with
     "1-fthenb": ("--ranks", 1, "--schedule", "fthenb"),
@@ -194,6 +194,7 @@ class Gpu:
         left_out = re.findall(r"^.*\bskipped: .*$", process.stdout, re.M) if self.o.device == "cuda" else []
         good = process.returncode == 0 and not left_out
         self.check(good, name, "" if good else "\n".join(left_out) or process.stdout[-3000:])
+        print("".join(f"{note.strip()}\n" for note in re.findall(r"^\s*note: .*$", process.stdout, re.M)), end="", flush=True)
 
     def programs(self):
         for name in PROGRAMS:

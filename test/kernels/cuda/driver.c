@@ -51,6 +51,12 @@ static CUresult upload(CUdeviceptr to, const void *from, size_t bytes, CUstream 
   return CUDA_SUCCESS;
 }
 
+static CUresult download(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  (void)stream;
+  memcpy(to, (const void *)(uintptr_t)from, bytes);
+  return CUDA_SUCCESS;
+}
+
 static CUresult synchronize(CUstream stream) {
   (void)stream;
   return CUDA_SUCCESS;
@@ -70,6 +76,7 @@ bool emulated_open(zb_cuda_launcher *out) {
   api.cuMemAlloc = allocate;
   api.cuMemFree = release;
   api.cuMemcpyHtoDAsync = upload;
+  api.cuMemcpyDtoHAsync = download;
   api.cuStreamSynchronize = synchronize;
   zb_status status = zb_cuda_code_from(emulated_function, &code);
   if (status) {
