@@ -176,6 +176,7 @@ class Bench:
 
     def note(self, name, seconds, tokens):
         self.rows.append((name, seconds, tokens / seconds))
+        print(f"{name}: {seconds * 1e3:.1f} ms a step", flush=True)  # all of it is in the table; this stays if the rest is cut short
 
     def zb_run(self, name, folder, tokens, *options):
         try:
@@ -223,8 +224,8 @@ class Bench:
             return self.left_out.append(f"times of ops: {e}")
         total = sum(ps for ps, _ in by_op.values())
         print("ops by time, of one run of each subprogram a step:")
-        for op, (ps, count) in sorted(by_op.items(), key=lambda item: -item[1][0])[:16]:
-            print(f"  {op:24s} {ps / steps / 1e9:9.3f} ms {ps / max(total, 1):6.1%}  {count / steps:6.0f} calls")
+        for op, (ps, count) in sorted(by_op.items(), key=lambda item: -item[1][0])[:24]:
+            print(f"  {op:72.72s} {ps / steps / 1e9:9.3f} ms {ps / max(total, 1):6.1%}  {count / steps:4.0f} calls")
 
     def host(self, folder):
         """The whole step without its kernels."""

@@ -3,7 +3,7 @@
 
     run.py [--build BUILD] [--part NAME ...] [--limit SECONDS] [--device cuda] [--plans FOLDER] [--log FILE]
     run.py --prepare FOLDER         compiles the plans on a machine with zbc, for one without (then --plans FOLDER there)
-    run.py --pack FILE.tar.xz       the same, with programs, module and libraries, for a machine that cannot build (there: tar -xf FILE, --build FILE's folder)
+    run.py --pack FILE.tar.xz       the same, with programs, module and libraries, for a machine that cannot build (there: python3 -m tarfile -e FILE, --build)
 
 Parts, in this order; each ends after --limit seconds at the latest, and none needs another:
   programs      the test programs that use the device: conformance of every kernel among them
@@ -64,12 +64,12 @@ class Timed(common.Suite):
     def begin(self, limit):
         self.limit, self.end = limit, time.monotonic() + limit
 
-    def execute(self, command, **options):
-        """CompletedProcess, its errors within its output unless options say otherwise; TimeoutExpired when the part's time is over. It and its children end."""
+    def execute(self, command, environment=None, **options):
+        """CompletedProcess, errors within the output unless options say otherwise. When the part's time is over: it and its children end, and Failure."""
         command = [str(word) for word in command]
         begin = time.monotonic()
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "backslashreplace", "cwd": SOURCE, **options}
-        process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL, **options)
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "backslashreplace", **options}
+        process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL, cwd=SOURCE, env=environment, **options)
         out, err, late = "", "", False
         try:
             out, err = process.communicate(timeout=None if self.end == math.inf else max(1.0, self.end - begin))
@@ -84,7 +84,7 @@ class Timed(common.Suite):
             self.log.write(words + (out or "")[-LOG_CHARACTERS:] + (err or "")[-LOG_CHARACTERS:] + "\n")
             self.log.flush()
         if late:
-            raise common.Failure(f"{os.path.basename(command[0])}: ended, as its part may take {self.limit:.0f} s; the last it said: {(out or '')[-300:]}")
+            raise common.Failure(f"{os.path.basename(command[0])}: ended, as its part may take {self.limit:.0f} s; the last it said:\n{(out or '')[-3000:]}")
         return subprocess.CompletedProcess(command, process.returncode, out, err or "")
 
     def run(self, name, *arguments, **options):
@@ -137,7 +137,7 @@ def pack(suite, build, file):
         if written.returncode:
             raise common.Failure(written.stdout)
         out.add(plans, os.path.join(top, "plans"))
-    print(f"{file}: {os.path.getsize(file) / 2**20:.1f} MiB; there: tar -xf {os.path.basename(file)} && test/gpu/run.sh --build {top}")
+    print(f"{file}: {os.path.getsize(file) / 2**20:.1f} MiB; there: python3 -m tarfile -e {os.path.basename(file)} && test/gpu/run.sh --build {top}")
 
 
 class Gpu:
@@ -271,7 +271,7 @@ class Gpu:
         environment = dict(os.environ, CUBLASLT_LOG_LEVEL="5", CUBLASLT_LOG_FILE=file)  # 5: the calls with their arguments
         plan = os.path.join(self.plans, f"sizes-bf16-{FIRST}")
         process = self.suite.execute([self.suite.tool("zb-run"), plan, "--device", self.o.device, "--data", "text:" + common.CORPUS, "--steps", "1"],
-                                     env=environment)
+                                     environment)
         if process.returncode or not os.path.exists(file):
             return self.check(False, "products", process.stdout[-1000:] if process.returncode else "cuBLASLt wrote no log")
         with open(file, encoding="utf-8", errors="backslashreplace") as text:
@@ -308,11 +308,10 @@ class Gpu:
     def bench(self):
         plan = os.path.join(self.plans, "bench")
         more = ["--plan", plan] if os.path.isdir(plan) else []
-        words = [os.path.join(SOURCE, "test", "bench", "gpu.sh"), "--bin", self.suite.bin, "--limit", int(self.suite.limit / 4), *more]
-        process = self.guarded("bench", self.suite.execute, words)
+        words = [os.path.join(SOURCE, "test", "bench", "gpu.sh"), "--bin", self.suite.bin, "--limit", int(self.suite.limit / 2), *more]
+        process = self.guarded("bench", self.suite.execute, words, dict(os.environ, PYTHONUNBUFFERED="1"))
         if process:
-            print(process.stdout, flush=True)
-            self.check(process.returncode == 0, "bench")
+            self.check(process.returncode == 0, "bench", process.stdout)
 
 
 PARTS = {part.__name__: part for part in (Gpu.programs, Gpu.training, Gpu.bf16, Gpu.sizes, Gpu.products, Gpu.sanitizer, Gpu.bench)}

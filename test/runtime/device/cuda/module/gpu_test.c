@@ -39,6 +39,7 @@ static const product products[] = {
     {"dW and the gradient of the bias into f32, stored", ZB_BF16, ZB_F32, GRADIENT, true, false, false, 1, 64, 96, 128},
     {"dW and the gradient of the bias into f32", ZB_F16, ZB_F32, GRADIENT, true, false, true, 1, 64, 96, 128},
     {"batches", ZB_BF16, ZB_BF16, PLAIN, false, true, false, 6, 32, 48, 16},
+    {"batches at odd places", ZB_BF16, ZB_BF16, PLAIN, false, false, false, 3, 7, 13, 5},
     {"odd sizes", ZB_F32, ZB_F32, BIAS, false, false, false, 1, 7, 13, 5},
     {"odd sizes", ZB_BF16, ZB_BF16, PLAIN, false, false, false, 1, 7, 13, 5},
     {"a product that many blocks share", ZB_BF16, ZB_F32, GRADIENT, true, false, true, 1, 128, 64, 2048},
