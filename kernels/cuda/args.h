@@ -214,8 +214,9 @@ typedef struct zb_matmul_args {
 /* ---- Attention: attention.cu ---- */
 
 enum { ZB_ATTENTION_THREADS = 128, ZB_ATTENTION_TILE = 32, ZB_ATTENTION_WIDTH_MAX = 256 };
-/* flash.cu: on tensor cores, rows of a block and of the tiles that its gradients go over. */
-enum { ZB_FLASH_ROWS = 64, ZB_FLASH_GRADIENT_TILE = 32 };
+/* flash.cu: on tensor cores, rows of a block, of the tiles of keys that it goes over with heads of up to 64 and 128 columns, and of the tiles
+ * that its gradients go over. */
+enum { ZB_FLASH_ROWS = 64, ZB_FLASH_KEYS_64 = 64, ZB_FLASH_KEYS_128 = 32, ZB_FLASH_GRADIENT_TILE = 32 };
 typedef struct zb_attention_operand {
   const void *data;
   int64_t batch, token, head, column; /* strides */
@@ -225,6 +226,7 @@ typedef struct zb_attention_args {
   zb_attention_operand q, k, v, out, dout; /* out: of the gradient, an operand */
   void *result, *lse_out;                  /* forward */
   void *dq, *dk, *dv;                      /* gradient */
+  float *statistics; /* gradient, flash.cu: lse and delta of every query, from one kernel to the next */
   const void *mask, *lse;
   int64_t mask_strides[4], lse_strides[3];
   int64_t batch, queries, keys, heads, kv_heads, group;

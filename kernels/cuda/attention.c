@@ -62,13 +62,17 @@ static bool plan(const zb_kernel_call *call, zb_attention_args *args) {
 
 /* ---- On tensor cores ---- */
 
-static const int flash_widths[] = {64, 128};
-/* Of bf16, then f16. */
-static const struct width_row flash_functions[] = {
-#define FLASH_ROW(D) {ZB_FUNCTION_zb_flash_##D##_bf16, ZB_FUNCTION_zb_flash_grad_q_##D##_bf16, ZB_FUNCTION_zb_flash_grad_kv_##D##_bf16}
+/* The functions are those of bf16, then f16. */
+static const struct flash_row {
+  int width, key_tile;
+  zb_cuda_function forward, grad_q, grad_kv;
+} flash_rows[] = {
+#define FLASH_ROW(D)                                                                                                   \
+  {D, ZB_FLASH_KEYS_##D, ZB_FUNCTION_zb_flash_##D##_bf16, ZB_FUNCTION_zb_flash_grad_q_##D##_bf16, ZB_FUNCTION_zb_flash_grad_kv_##D##_bf16}
     FLASH_ROW(64),
     FLASH_ROW(128),
 };
+enum { FLASH_ROWS = sizeof flash_rows / sizeof flash_rows[0], FLASH_STAGES = 2 };
 
 /* Whether every row of a head can be read 16 bytes at a time. */
 static bool in_eights(const zb_attention_operand *o) {
@@ -76,13 +80,27 @@ static bool in_eights(const zb_attention_operand *o) {
   return o->column == 1 && strides && (uintptr_t)o->data % 16 == 0;
 }
 
-/* The row of flash_widths, or -1. */
-static int flash_row(const zb_attention_args *args, zb_dtype dtype, bool gradient) {
-  int wider = args->width > args->value_width ? args->width : args->value_width;
-  if (dtype == ZB_F32 || wider > flash_widths[1] || args->width % 8 != 0 || args->value_width % 8 != 0) return -1;
-  if (!in_eights(&args->q) || !in_eights(&args->k) || !in_eights(&args->v)) return -1;
-  if (gradient && (!in_eights(&args->out) || !in_eights(&args->dout))) return -1;
-  return wider > flash_widths[0] ? 1 : 0;
+/* Whether two elements can be written at a time. */
+static bool in_pairs(const void *data) {
+  return (uintptr_t)data % 4 == 0;
+}
+
+/* Bytes of lse and delta of all queries of one element of the batch, whole blocks of them. */
+static int64_t statistics_bytes(const zb_attention_args *args) {
+  return 2 * args->heads * zb_ceil_div(args->queries, ZB_FLASH_ROWS) * ZB_FLASH_ROWS * (int64_t)sizeof(float);
+}
+
+/* The row for a call, or NULL: then it is computed in f32. */
+static const struct flash_row *flash_row(const zb_attention_args *args, zb_dtype dtype, bool gradient) {
+  int wider = args->width > args->value_width ? args->width : args->value_width, row = 0;
+  if (dtype == ZB_F32 || args->width % 8 != 0 || args->value_width % 8 != 0) return NULL;
+  if (!in_eights(&args->q) || !in_eights(&args->k) || !in_eights(&args->v)) return NULL;
+  if (!gradient && !in_pairs(args->result)) return NULL;
+  if (gradient && (!in_eights(&args->out) || !in_eights(&args->dout) || statistics_bytes(args) > ZB_CUDA_SCRATCH_BYTES)) return NULL;
+  if (gradient && (!in_pairs(args->dq) || !in_pairs(args->dk) || !in_pairs(args->dv))) return NULL;
+  while (row < FLASH_ROWS && flash_rows[row].width < wider)
+    row++;
+  return row < FLASH_ROWS ? &flash_rows[row] : NULL;
 }
 
 /* As the structures of flash.cu: `rows` rows of a head in the narrow type, and lse and delta of `statistics` queries. */
@@ -94,16 +112,45 @@ static int64_t flash_blocks(int64_t batch, int64_t heads, int64_t tokens) {
   return batch * heads * zb_ceil_div(tokens, ZB_FLASH_ROWS);
 }
 
-static zb_status run_flash(const zb_attention_args *args, zb_dtype dtype, int row, bool gradient, zb_cuda_launcher *on) {
-  const struct width_row *f = &flash_functions[row];
-  unsigned f16 = dtype == ZB_F16 ? 1 : 0;
-  int width = flash_widths[row];
-  int64_t of_queries = flash_blocks(args->batch, args->heads, args->queries), of_keys = flash_blocks(args->batch, args->kv_heads, args->keys);
-  if (!gradient)
-    return zb_cuda_enqueue(on, f->forward + f16, of_queries, 1, ZB_ATTENTION_THREADS, flash_bytes(width, 3 * ZB_FLASH_ROWS, 0), args);
-  int rows = 2 * ZB_FLASH_ROWS + 2 * ZB_FLASH_GRADIENT_TILE;
-  ZB_TRY(zb_cuda_enqueue(on, f->grad_q + f16, of_queries, 1, ZB_ATTENTION_THREADS, flash_bytes(width, rows, ZB_FLASH_ROWS), args));
-  return zb_cuda_enqueue(on, f->grad_kv + f16, of_keys, 1, ZB_ATTENTION_THREADS, flash_bytes(width, rows, ZB_FLASH_GRADIENT_TILE), args);
+static zb_status run_flash(const zb_attention_args *args, zb_dtype dtype, const struct flash_row *f, zb_cuda_launcher *on) {
+  int64_t blocks = flash_blocks(args->batch, args->heads, args->queries);
+  int64_t shared = flash_bytes(f->width, ZB_FLASH_ROWS + FLASH_STAGES * 2 * f->key_tile, 0);
+  return zb_cuda_enqueue(on, f->forward + (dtype == ZB_F16), blocks, 1, ZB_ATTENTION_THREADS, shared, args);
+}
+
+static const void *moved(const void *data, int64_t elements, size_t bytes) {
+  return data ? (const void *)((uintptr_t)data + (uintptr_t)elements * bytes) : NULL;
+}
+
+/* `count` elements of the batch from `first` on. */
+static zb_attention_args batch_part(const zb_attention_args *args, zb_dtype dtype, int64_t first, int64_t count) {
+  zb_attention_args part = *args;
+  zb_attention_operand *const operands[] = {&part.q, &part.k, &part.v, &part.out, &part.dout};
+  size_t bytes = zb_dtype_bytes(dtype);
+  for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++)
+    operands[i]->data = moved(operands[i]->data, first * operands[i]->batch, bytes);
+  part.mask = moved(args->mask, first * args->mask_strides[0], zb_dtype_bytes((zb_dtype)args->mask_dtype));
+  part.lse = moved(args->lse, first * args->lse_strides[0], zb_dtype_bytes((zb_dtype)args->lse_dtype));
+  part.dq = (char *)args->dq + (size_t)(first * args->queries * args->heads * args->width) * bytes;
+  part.dk = (char *)args->dk + (size_t)(first * args->keys * args->kv_heads * args->width) * bytes;
+  part.dv = (char *)args->dv + (size_t)(first * args->keys * args->kv_heads * args->value_width) * bytes;
+  part.batch = count;
+  return part;
+}
+
+/* The scratch holds the statistics of some elements of the batch at a time. */
+static zb_status run_flash_gradient(const zb_attention_args *args, zb_dtype dtype, const struct flash_row *f, zb_cuda_launcher *on) {
+  int rows = 2 * ZB_FLASH_ROWS + FLASH_STAGES * 2 * ZB_FLASH_GRADIENT_TILE;
+  int64_t at_once = ZB_CUDA_SCRATCH_BYTES / zb_max64(statistics_bytes(args), 1);
+  int64_t q_shared = flash_bytes(f->width, rows, ZB_FLASH_ROWS), kv_shared = flash_bytes(f->width, rows, FLASH_STAGES * ZB_FLASH_GRADIENT_TILE);
+  for (int64_t first = 0; first < args->batch; first += at_once) {
+    zb_attention_args part = batch_part(args, dtype, first, zb_min64(at_once, args->batch - first));
+    part.statistics = (float *)(void *)zb_cuda_scratch(on);
+    int64_t of_queries = flash_blocks(part.batch, part.heads, part.queries), of_keys = flash_blocks(part.batch, part.kv_heads, part.keys);
+    ZB_TRY(zb_cuda_enqueue(on, f->grad_q + (dtype == ZB_F16), of_queries, 1, ZB_ATTENTION_THREADS, q_shared, &part));
+    ZB_TRY(zb_cuda_enqueue(on, f->grad_kv + (dtype == ZB_F16), of_keys, 1, ZB_ATTENTION_THREADS, kv_shared, &part));
+  }
+  return NULL;
 }
 
 /* ---- In f32 arithmetic ---- */
@@ -140,8 +187,8 @@ zb_status zb_cuda_run_attention(const zb_kernel_call *call, zb_cuda_launcher *on
   args.result = call->outputs[0].data;
   args.lse_out = call->outputs[1].data;
   args.lse_dtype = (int32_t)call->outputs[1].dtype;
-  int flash = flash_row(&args, call->inputs[Q].dtype, false);
-  if (flash >= 0) return run_flash(&args, call->inputs[Q].dtype, flash, false, on);
+  const struct flash_row *flash = flash_row(&args, call->inputs[Q].dtype, false);
+  if (flash) return run_flash(&args, call->inputs[Q].dtype, flash, on);
   int row = width_row(&args);
   return zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].forward, call->inputs[Q].dtype), blocks(args.batch, args.heads, args.queries),
                         1, ZB_ATTENTION_THREADS, shared_bytes(padded_widths[row], 2, 1, 0), &args);
@@ -171,8 +218,8 @@ zb_status zb_cuda_run_attention_grad(const zb_kernel_call *call, zb_cuda_launche
   args.dk = call->outputs[1].data;
   args.dv = call->outputs[2].data;
   zb_dtype dtype = call->inputs[Q].dtype;
-  int flash = flash_row(&args, dtype, true);
-  if (flash >= 0) return run_flash(&args, dtype, flash, true, on);
+  const struct flash_row *flash = flash_row(&args, dtype, true);
+  if (flash) return run_flash_gradient(&args, dtype, flash, on);
   int row = width_row(&args);
   int64_t shared = shared_bytes(padded_widths[row], 4, 2, 2);
   ZB_TRY(zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].grad_q, dtype), blocks(args.batch, args.heads, args.queries), 1,

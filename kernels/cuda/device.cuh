@@ -302,6 +302,7 @@ template <typename T> ZB_DEVICE void multiply(T, float (&sums)[4], const uint32_
   }
 }
 ZB_DEVICE void emulated_matrices(uint32_t (&to)[4], const void *row, bool transposed) {
+  if ((uintptr_t)row % 16) zb_emulated_fail("ldmatrix of a row that does not lie at a multiple of 16 bytes");
   const unsigned char *all = zb_emulated_exchange(&row, sizeof row);
   uint32_t lane = threadIdx.x % 32;
   for (uint32_t i = 0; i < 4; i++)
@@ -317,6 +318,42 @@ ZB_DEVICE void load_matrices(uint32_t (&to)[4], const void *row) {
 }
 ZB_DEVICE void load_matrices_transposed(uint32_t (&to)[4], const void *row) {
   emulated_matrices(to, row, true);
+}
+#endif
+
+/* ---- Copies from global to shared memory that go on while the thread computes ---- */
+
+/* Starts one of 16 bytes, both at multiples of 16; zeros, and `from` is not read, unless `there`. */
+#ifdef __CUDACC__
+ZB_DEVICE void copy_ahead(void *to, const void *from, bool there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :
+               : "r"((uint32_t)__cvta_generic_to_shared(to)), "l"(__cvta_generic_to_global(from)), "r"(there ? 16 : 0)
+               : "memory");
+}
+/* Those that this thread started have arrived; what others started is there behind a barrier that they pass after this. */
+ZB_DEVICE void copies_arrive() {
+  asm volatile("cp.async.wait_all;" : : : "memory");
+}
+#else
+ZB_DEVICE void copy_ahead(void *to, const void *from, bool there) {
+  zb_emulated_copy_ahead(to, there ? from : NULL);
+}
+ZB_DEVICE void copies_arrive() {
+  zb_emulated_copies_arrive();
+}
+#endif
+
+/* 2^x to about 2^-22 of itself, results below 2^-126 are 0: for what is rounded to a narrow type, in kernels that do not wait for memory. */
+#ifdef __CUDACC__
+ZB_DEVICE float near_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+#else
+ZB_DEVICE float near_exp2(float x) {
+  return exp2f(x);
 }
 #endif
 
@@ -416,9 +453,17 @@ struct add_values {
 };
 /* NaN, once there, stays. */
 struct larger_value {
-  template <typename T> ZB_DEVICE T operator()(T a, T b) const {
+#ifdef __CUDACC__
+  ZB_DEVICE float operator()(float a, float b) const {
+    float larger;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+    return larger;
+  }
+#else
+  ZB_DEVICE float operator()(float a, float b) const {
     return b > a || b != b ? b : a;
   }
+#endif
 };
 
 /* combine() over all threads, in every thread the same bits: within warps by halves, then warps in order. `shared` holds one T a

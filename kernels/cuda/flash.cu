@@ -1,14 +1,16 @@
 /* Attention and its gradient in bf16 and f16 on tensor cores: the algorithm of attention.cu, with products of 16 x 8 x 16 by a warp.
  *
  * A block has 64 rows (queries; of dk and dv: keys), 16 a warp. Operand tiles lie in shared memory by rows, 16 bytes longer than a head,
- * so that the rows of an 8 x 8 matrix begin in different banks. Scores and sums are f32; shares and gradients of scores are rounded to
- * the narrow type where they enter a product, as in Dao, "FlashAttention-2", 2023. Exponents are to base 2.
+ * so that the rows of an 8 x 8 matrix begin in different banks. The tile after the one that is worked on is on its way (two stages, one
+ * barrier a tile). Scores and sums are f32; shares and gradients of scores are rounded to the narrow type where they enter a product, as in
+ * Dao, "FlashAttention-2", 2023. Exponents are to base 2. The gradient of q comes first and leaves lse and sum(dout * out) of every query
+ * for that of k and v (args.statistics).
  *
  * Which element a lane holds (PTX manual, m16n8k16): of a sum, rows lane / 4 and 8 more, columns 2 (lane % 4) and 1 more. Two neighbouring
  * sums of a product are the left operand of the next one without a move. */
 #include "kernels/cuda/device.cuh"
 
-enum { ROWS = ZB_FLASH_ROWS, WARPS = ZB_ATTENTION_THREADS / 32, KEY_TILE = 64, GRADIENT_TILE = ZB_FLASH_GRADIENT_TILE };
+enum { ROWS = ZB_FLASH_ROWS, GRADIENT_TILE = ZB_FLASH_GRADIENT_TILE, STAGES = 2 };
 
 #define LOG2_E 1.4426950408889634f
 #define LN_2 0.69314718055994531f
@@ -36,16 +38,14 @@ ZB_DEVICE flash_place flash_place_of_block(const zb_attention_args &a, int64_t h
   return p;
 }
 
-/* N tokens of a head from `first` on, 16 bytes a load; zeros beyond the tokens and the width (a multiple of 8). */
+/* N tokens of a head from `first` on are on their way; zeros beyond the tokens and the width (a multiple of 8). */
 template <typename T, int D, int N>
-ZB_DEVICE void load_tile(tile<T, D, N> &to, const zb_attention_operand &o, int64_t batch, int64_t head, int64_t first, int64_t tokens, int width) {
-  typedef pack<T, 8> eight;
+ZB_DEVICE void copy_tile(tile<T, D, N> &to, const zb_attention_operand &o, int64_t batch, int64_t head, int64_t first, int64_t tokens, int width) {
   const T *from = (const T *)o.data + batch * o.batch + head * o.head;
   for (int i = (int)threadIdx.x; i < N * (D / 8); i += ZB_ATTENTION_THREADS) {
     int row = i / (D / 8), column = i % (D / 8) * 8;
-    eight x = {};
-    if (first + row < tokens && column < width) x = *(const eight *)(from + (first + row) * o.token + column);
-    *(eight *)&to.at[row][column] = x;
+    bool there = first + row < tokens && column < width;
+    copy_ahead(&to.at[row][column], there ? from + (first + row) * o.token + column : from, there);
   }
 }
 
@@ -122,12 +122,42 @@ template <typename F> ZB_DEVICE float over_lanes(float value, F combine) {
 
 /* ---- Forward ---- */
 
-template <typename T, int D> struct flash_memory {
+template <typename T, int D, int N> struct key_tiles {
+  tile<T, D, N> k, v;
+};
+template <typename T, int D, int N> struct flash_memory {
   tile<T, D, ROWS> q;
-  tile<T, D, KEY_TILE> k, v;
+  key_tiles<T, D, N> stages[STAGES];
 };
 
-/* Turns products into shares of one more tile of keys; `sums` and `total` are scaled to the new maximum. */
+template <typename T, int D, int N>
+ZB_DEVICE void copy_keys(key_tiles<T, D, N> &to, const zb_attention_args &a, const flash_place &p, int64_t key) {
+  copy_tile(to.k, a.k, p.batch, p.kv_head, key, a.keys, a.width);
+  copy_tile(to.v, a.v, p.batch, p.kv_head, key, a.keys, a.value_width);
+}
+
+/* Behind the last key that some of the block's queries see. */
+ZB_DEVICE int64_t flash_keys_end(const zb_attention_args &a, const flash_place &p) {
+  int64_t end = p.first + ROWS + (a.keys - a.queries);
+  return !a.causal || end > a.keys ? a.keys : end;
+}
+
+/* Products of the lane's rows of the block with N keys become scores to base 2. */
+template <int N> ZB_DEVICE void to_scores(float (&scores)[N / 8][4], const zb_attention_args &a, const flash_place &p, int64_t key) {
+  int64_t row = p.first + p.warp * 16 + p.group;
+  if (all_visible(a, p.first, ROWS, key, N)) {
+    float scale = a.scale * LOG2_E;
+    for (int n = 0; n < N / 8; n++)
+      for (int e = 0; e < 4; e++)
+        scores[n][e] *= scale;
+    return;
+  }
+  for (int n = 0; n < N / 8; n++)
+    for (int e = 0; e < 4; e++)
+      scores[n][e] = flash_score(a, p.batch, p.head, row + e / 2 * 8, key + n * 8 + p.pair * 2 + e % 2, scores[n][e]);
+}
+
+/* Turns scores into shares of one more tile of keys; `sums` and `total` are scaled to the new maximum. */
 template <int D, int N>
 ZB_DEVICE void next_shares(float (&scores)[N / 8][4], float (&sums)[D / 8][4], float (&largest)[2], float (&total)[2]) {
   for (int half = 0; half < 2; half++) {
@@ -135,8 +165,8 @@ ZB_DEVICE void next_shares(float (&scores)[N / 8][4], float (&sums)[D / 8][4], f
     for (int n = 0; n < N / 8; n++)
       next = larger_value()(next, larger_value()(scores[n][half * 2], scores[n][half * 2 + 1]));
     next = larger_value()(largest[half], over_lanes(next, larger_value()));
-    bool nothing = next == -INFINITY; /* seen so far */
-    float factor = nothing ? 1 : exp2(largest[half] - next);
+    float base = next == -INFINITY ? 0 : next; /* nothing seen so far: all shares are 0 */
+    float factor = near_exp2(largest[half] - base);
     largest[half] = next;
     total[half] *= factor;
     for (int n = 0; n < D / 8; n++) {
@@ -145,34 +175,31 @@ ZB_DEVICE void next_shares(float (&scores)[N / 8][4], float (&sums)[D / 8][4], f
     }
     for (int n = 0; n < N / 8; n++)
       for (int e = half * 2; e < half * 2 + 2; e++) {
-        scores[n][e] = nothing ? 0 : exp2(scores[n][e] - next);
+        scores[n][e] = near_exp2(scores[n][e] - base);
         total[half] += scores[n][e];
       }
   }
 }
 
 template <typename T, int D> ZB_DEVICE void flash(const zb_attention_args &a) {
-  flash_memory<T, D> &m = *(flash_memory<T, D> *)zb_shared();
+  constexpr int N = D == 64 ? ZB_FLASH_KEYS_64 : ZB_FLASH_KEYS_128;
+  flash_memory<T, D, N> &m = *(flash_memory<T, D, N> *)zb_shared();
   flash_place p = flash_place_of_block(a, a.heads, a.queries);
-  int64_t end = p.first + ROWS + (a.keys - a.queries), row = p.first + p.warp * 16 + p.group;
-  if (!a.causal || end > a.keys) end = a.keys;
-  float sums[D / 8][4] = {}, scores[KEY_TILE / 8][4], largest[2] = {-INFINITY, -INFINITY}, total[2] = {0, 0};
-  load_tile(m.q, a.q, p.batch, p.head, p.first, a.queries, a.width);
-  for (int64_t key = 0; key < end; key += KEY_TILE) {
-    load_tile(m.k, a.k, p.batch, p.kv_head, key, a.keys, a.width);
-    load_tile(m.v, a.v, p.batch, p.kv_head, key, a.keys, a.value_width);
-    __syncthreads();
-    row_products(scores, m.q, p.warp * 16, m.k, p.lane);
-    bool plain = all_visible(a, p.first, ROWS, key, KEY_TILE);
-    for (int n = 0; n < KEY_TILE / 8; n++)
-      for (int e = 0; e < 4; e++) {
-        int64_t j = key + n * 8 + p.pair * 2 + e % 2;
-        scores[n][e] = plain ? scores[n][e] * (a.scale * LOG2_E) : flash_score(a, p.batch, p.head, row + e / 2 * 8, j, scores[n][e]);
-      }
-    next_shares<D, KEY_TILE>(scores, sums, largest, total);
-    add_weighted(sums, scores, m.v, p.lane);
-    __syncthreads();
+  int64_t end = flash_keys_end(a, p), row = p.first + p.warp * 16 + p.group;
+  float sums[D / 8][4] = {}, scores[N / 8][4], largest[2] = {-INFINITY, -INFINITY}, total[2] = {0, 0};
+  int stage = 0;
+  copy_tile(m.q, a.q, p.batch, p.head, p.first, a.queries, a.width);
+  if (end > 0) copy_keys(m.stages[0], a, p, 0);
+  for (int64_t key = 0; key < end; key += N, stage ^= 1) {
+    copies_arrive();
+    __syncthreads(); /* all have this tile, and none works on the one before, where the next one goes */
+    if (key + N < end) copy_keys(m.stages[stage ^ 1], a, p, key + N);
+    row_products(scores, m.q, p.warp * 16, m.stages[stage].k, p.lane);
+    to_scores<N>(scores, a, p, key);
+    next_shares<D, N>(scores, sums, largest, total);
+    add_weighted(sums, scores, m.stages[stage].v, p.lane);
   }
+  copies_arrive();
   float factor[2];
   for (int half = 0; half < 2; half++) {
     total[half] = over_lanes(total[half], add_values());
@@ -187,112 +214,145 @@ template <typename T, int D> ZB_DEVICE void flash(const zb_attention_args &a) {
 
 /* ---- Gradient ---- */
 
-/* lse (to base 2) and sum(dout * out) of N queries from `first` on; -infinity for what is no query or sees nothing. */
-template <typename T, int N>
-ZB_DEVICE void load_statistics(const zb_attention_args &a, int64_t batch, int64_t head, int64_t first, float *lse, float *delta) {
-  constexpr int LANES = ZB_ATTENTION_THREADS / N;
-  typedef pack<T, 8> eight;
+/* What the gradient needs to know of N queries: lse to base 2, infinity for what is no query or sees nothing, so that its shares are 0; and
+ * delta = sum(dout * out). */
+template <int N> struct query_statistics {
+  float lse[N], delta[N];
+};
+
+/* Where the statistics of a head's queries lie, whose number is rounded up to whole blocks: all lse, then all delta. */
+ZB_DEVICE float *statistics_of(const zb_attention_args &a, int64_t batch, int64_t head, int which) {
+  int64_t padded = (a.queries + ROWS - 1) / ROWS * ROWS;
+  return a.statistics + ((which * a.batch + batch) * a.heads + head) * padded;
+}
+
+/* Of the block's queries, for this block and for the kernel that comes after. */
+template <typename T> ZB_DEVICE void make_statistics(const zb_attention_args &a, const flash_place &p, query_statistics<ROWS> &to) {
+  constexpr int LANES = ZB_ATTENTION_THREADS / ROWS;
   int row = (int)threadIdx.x / LANES, lane = (int)threadIdx.x % LANES;
-  int64_t query = first + row;
-  float sum = 0;
+  int64_t query = p.first + row;
+  float sum = 0, lse = INFINITY;
   if (query < a.queries) {
-    const T *dout = (const T *)a.dout.data + batch * a.dout.batch + head * a.dout.head + query * a.dout.token;
-    const T *out = (const T *)a.out.data + batch * a.out.batch + head * a.out.head + query * a.out.token;
+    const T *dout = (const T *)a.dout.data + p.batch * a.dout.batch + p.head * a.dout.head + query * a.dout.token;
+    const T *out = (const T *)a.out.data + p.batch * a.out.batch + p.head * a.out.head + query * a.out.token;
+    const int64_t *s = a.lse_strides;
     for (int c = lane * 8; c < a.value_width; c += LANES * 8) {
-      eight x = *(const eight *)(dout + c), y = *(const eight *)(out + c);
+      float x[8], y[8];
+      load_dense(dout + c, x);
+      load_dense(out + c, y);
       for (int i = 0; i < 8; i++)
-        sum += value_of(x.v[i]) * value_of(y.v[i]);
+        sum += x[i] * y[i];
     }
+    lse = load_float(a.lse, a.lse_dtype, p.batch * s[0] + p.head * s[1] + query * s[2]);
+    lse = lse == -INFINITY ? INFINITY : lse * LOG2_E;
   }
   for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
     sum += __shfl_xor_sync(0xffffffffu, sum, lanes);
   if (lane > 0) return;
-  const int64_t *s = a.lse_strides;
-  delta[row] = sum;
-  lse[row] = query < a.queries ? load_float(a.lse, a.lse_dtype, batch * s[0] + head * s[1] + query * s[2]) * LOG2_E : -INFINITY;
+  to.lse[row] = statistics_of(a, p.batch, p.head, 0)[query] = lse;
+  to.delta[row] = statistics_of(a, p.batch, p.head, 1)[query] = sum;
 }
 
-/* Of a pair: its share (returned), and the gradient of its product. */
-ZB_DEVICE float share_of(const zb_attention_args &a, float one_score, float lse, float dp, float delta, float *ds) {
-  float share = lse == -INFINITY || one_score == -INFINITY ? 0 : exp2(one_score - lse);
-  *ds = share == 0 ? 0 : a.scale * share * (dp - delta);
-  return share;
+/* A score becomes the share of its pair, `dp` the gradient of the score but for the factor scale. A pair that does not see each other
+ * gives 0 whatever dp is. */
+ZB_DEVICE void to_gradient(float &score, float &dp, float lse, float delta) {
+  score = near_exp2(score - lse);
+  dp = score == 0 ? 0 : score * (dp - delta);
 }
 
 template <typename T, int D> struct flash_q_memory {
   tile<T, D, ROWS> q, dout;
-  tile<T, D, GRADIENT_TILE> k, v;
-  float lse[ROWS], delta[ROWS];
+  key_tiles<T, D, GRADIENT_TILE> stages[STAGES];
+  query_statistics<ROWS> statistics;
 };
 
 template <typename T, int D> ZB_DEVICE void flash_grad_q(const zb_attention_args &a) {
+  constexpr int N = GRADIENT_TILE;
   flash_q_memory<T, D> &m = *(flash_q_memory<T, D> *)zb_shared();
   flash_place p = flash_place_of_block(a, a.heads, a.queries);
-  int64_t end = p.first + ROWS + (a.keys - a.queries);
-  if (!a.causal || end > a.keys) end = a.keys;
-  int own = p.warp * 16 + p.group;
-  float sums[D / 8][4] = {}, scores[GRADIENT_TILE / 8][4], dp[GRADIENT_TILE / 8][4];
-  load_tile(m.q, a.q, p.batch, p.head, p.first, a.queries, a.width);
-  load_tile(m.dout, a.dout, p.batch, p.head, p.first, a.queries, a.value_width);
-  load_statistics<T, ROWS>(a, p.batch, p.head, p.first, m.lse, m.delta);
-  for (int64_t key = 0; key < end; key += GRADIENT_TILE) {
-    load_tile(m.k, a.k, p.batch, p.kv_head, key, a.keys, a.width);
-    load_tile(m.v, a.v, p.batch, p.kv_head, key, a.keys, a.value_width);
+  int64_t end = flash_keys_end(a, p);
+  int own = p.warp * 16 + p.group, stage = 0;
+  float sums[D / 8][4] = {}, scores[N / 8][4], dp[N / 8][4];
+  copy_tile(m.q, a.q, p.batch, p.head, p.first, a.queries, a.width);
+  copy_tile(m.dout, a.dout, p.batch, p.head, p.first, a.queries, a.value_width);
+  if (end > 0) copy_keys(m.stages[0], a, p, 0);
+  make_statistics<T>(a, p, m.statistics);
+  for (int64_t key = 0; key < end; key += N, stage ^= 1) {
+    copies_arrive();
     __syncthreads();
-    row_products(scores, m.q, p.warp * 16, m.k, p.lane);
-    row_products(dp, m.dout, p.warp * 16, m.v, p.lane);
-    bool plain = all_visible(a, p.first, ROWS, key, GRADIENT_TILE);
-    for (int n = 0; n < GRADIENT_TILE / 8; n++)
-      for (int e = 0; e < 4; e++) {
-        int row = own + e / 2 * 8;
-        float value = plain ? scores[n][e] * (a.scale * LOG2_E)
-                            : flash_score(a, p.batch, p.head, p.first + row, key + n * 8 + p.pair * 2 + e % 2, scores[n][e]);
-        (void)share_of(a, value, m.lse[row], dp[n][e], m.delta[row], &scores[n][e]);
-      }
-    add_weighted(sums, scores, m.k, p.lane);
-    __syncthreads();
+    if (key + N < end) copy_keys(m.stages[stage ^ 1], a, p, key + N);
+    row_products(scores, m.q, p.warp * 16, m.stages[stage].k, p.lane);
+    row_products(dp, m.dout, p.warp * 16, m.stages[stage].v, p.lane);
+    to_scores<N>(scores, a, p, key);
+    for (int n = 0; n < N / 8; n++)
+      for (int e = 0; e < 4; e++)
+        to_gradient(scores[n][e], dp[n][e], m.statistics.lse[own + e / 2 * 8], m.statistics.delta[own + e / 2 * 8]);
+    add_weighted(sums, dp, m.stages[stage].k, p.lane);
   }
-  const float one[2] = {1, 1};
-  store_rows<T, D>((T *)a.dq, sums, one, p, a.queries, a.heads, a.width);
+  copies_arrive();
+  const float factor[2] = {a.scale, a.scale};
+  store_rows<T, D>((T *)a.dq, sums, factor, p, a.queries, a.heads, a.width);
 }
 
+template <typename T, int D> struct query_tiles {
+  tile<T, D, GRADIENT_TILE> q, dout;
+  query_statistics<GRADIENT_TILE> statistics;
+};
 template <typename T, int D> struct flash_kv_memory {
   tile<T, D, ROWS> k, v;
-  tile<T, D, GRADIENT_TILE> q, dout;
-  float lse[GRADIENT_TILE], delta[GRADIENT_TILE];
+  query_tiles<T, D> stages[STAGES];
 };
 
+template <typename T, int D>
+ZB_DEVICE void copy_queries(query_tiles<T, D> &to, const zb_attention_args &a, int64_t batch, int64_t head, int64_t first) {
+  constexpr int COPIES = GRADIENT_TILE / 4;
+  copy_tile(to.q, a.q, batch, head, first, a.queries, a.width);
+  copy_tile(to.dout, a.dout, batch, head, first, a.queries, a.value_width);
+  int which = (int)threadIdx.x / COPIES, i = (int)threadIdx.x % COPIES * 4;
+  if (which < 2) copy_ahead((which ? to.statistics.delta : to.statistics.lse) + i, statistics_of(a, batch, head, which) + first + i, true);
+}
+
 template <typename T, int D> ZB_DEVICE void flash_grad_kv(const zb_attention_args &a) {
+  constexpr int N = GRADIENT_TILE;
   flash_kv_memory<T, D> &m = *(flash_kv_memory<T, D> *)zb_shared();
   flash_place p = flash_place_of_block(a, a.kv_heads, a.keys);
   int64_t begin = p.first - (a.keys - a.queries), own = p.first + p.warp * 16 + p.group;
-  begin = a.causal && begin > 0 ? begin / GRADIENT_TILE * GRADIENT_TILE : 0;
-  float dk[D / 8][4] = {}, dv[D / 8][4] = {}, scores[GRADIENT_TILE / 8][4], dp[GRADIENT_TILE / 8][4];
-  load_tile(m.k, a.k, p.batch, p.head, p.first, a.keys, a.width);
-  load_tile(m.v, a.v, p.batch, p.head, p.first, a.keys, a.value_width);
-  for (int64_t head = p.head * a.group; head < (p.head + 1) * a.group; head++) {
-    for (int64_t first = begin; first < a.queries; first += GRADIENT_TILE) {
-      load_tile(m.q, a.q, p.batch, head, first, a.queries, a.width);
-      load_tile(m.dout, a.dout, p.batch, head, first, a.queries, a.value_width);
-      load_statistics<T, GRADIENT_TILE>(a, p.batch, head, first, m.lse, m.delta);
-      __syncthreads();
-      row_products(scores, m.k, p.warp * 16, m.q, p.lane);
-      row_products(dp, m.v, p.warp * 16, m.dout, p.lane);
-      bool plain = all_visible(a, first, GRADIENT_TILE, p.first, ROWS);
-      for (int n = 0; n < GRADIENT_TILE / 8; n++)
-        for (int e = 0; e < 4; e++) {
-          int column = n * 8 + p.pair * 2 + e % 2;
-          float value = plain ? scores[n][e] * (a.scale * LOG2_E)
-                              : flash_score(a, p.batch, head, first + column, own + e / 2 * 8, scores[n][e]);
-          scores[n][e] = share_of(a, value, m.lse[column], dp[n][e], m.delta[column], &dp[n][e]);
-        }
-      add_weighted(dv, scores, m.dout, p.lane);
-      add_weighted(dk, dp, m.q, p.lane);
-      __syncthreads();
+  begin = a.causal && begin > 0 ? begin / N * N : 0; /* before the first query that sees one of the keys */
+  int64_t head = p.head * a.group, heads_end = head + a.group, first = begin;
+  float dk[D / 8][4] = {}, dv[D / 8][4] = {}, scores[N / 8][4], dp[N / 8][4];
+  int stage = 0;
+  copy_tile(m.k, a.k, p.batch, p.head, p.first, a.keys, a.width);
+  copy_tile(m.v, a.v, p.batch, p.head, p.first, a.keys, a.value_width);
+  if (begin >= a.queries) head = heads_end;
+  if (head < heads_end) copy_queries(m.stages[0], a, p.batch, head, first);
+  for (; head < heads_end; stage ^= 1) { /* over the queries of a head, then the next head */
+    const query_tiles<T, D> &now = m.stages[stage];
+    int64_t next = first + N < a.queries ? first + N : begin, next_head = next == begin ? head + 1 : head;
+    copies_arrive();
+    __syncthreads();
+    if (next_head < heads_end) copy_queries(m.stages[stage ^ 1], a, p.batch, next_head, next);
+    row_products(scores, m.k, p.warp * 16, now.q, p.lane);
+    row_products(dp, m.v, p.warp * 16, now.dout, p.lane);
+    if (all_visible(a, first, N, p.first, ROWS)) {
+      for (int n = 0; n < N / 8; n++)
+        for (int e = 0; e < 4; e++)
+          scores[n][e] *= a.scale * LOG2_E;
+    } else {
+      for (int n = 0; n < N / 8; n++)
+        for (int e = 0; e < 4; e++)
+          scores[n][e] = flash_score(a, p.batch, head, first + n * 8 + p.pair * 2 + e % 2, own + e / 2 * 8, scores[n][e]);
     }
+    for (int n = 0; n < N / 8; n++)
+      for (int e = 0; e < 4; e++)
+        to_gradient(scores[n][e], dp[n][e], now.statistics.lse[n * 8 + p.pair * 2 + e % 2], now.statistics.delta[n * 8 + p.pair * 2 + e % 2]);
+    add_weighted(dv, scores, now.dout, p.lane);
+    add_weighted(dk, dp, now.q, p.lane);
+    head = next_head;
+    first = next;
   }
-  const float one[2] = {1, 1};
-  store_rows<T, D>((T *)a.dk, dk, one, p, a.keys, a.kv_heads, a.width);
+  copies_arrive();
+  const float one[2] = {1, 1}, factor[2] = {a.scale, a.scale};
+  store_rows<T, D>((T *)a.dk, dk, factor, p, a.keys, a.kv_heads, a.width);
   store_rows<T, D>((T *)a.dv, dv, one, p, a.keys, a.kv_heads, a.value_width);
 }
 

@@ -43,3 +43,30 @@ ZB_KERNEL(good_warp_sum, broken_args, 64) {
     value += __shfl_xor_sync(0xffffffffu, value, lanes);
   a.out[threadIdx.x] = value;
 }
+/* Copies of 16 bytes each: 8 threads bring 32 numbers to shared memory, all take them from there. */
+ZB_KERNEL(good_copies, broken_args, 32) {
+  int32_t *shared = (int32_t *)zb_shared(), thread = (int32_t)threadIdx.x;
+  if (thread < 8) copy_ahead(shared + 4 * thread, a.out + 4 * thread, thread != 7);
+  copies_arrive();
+  __syncthreads();
+  a.out[thread] = shared[31 - thread];
+}
+ZB_KERNEL(copies_not_awaited, broken_args, 32) {
+  int32_t *shared = (int32_t *)zb_shared(), thread = (int32_t)threadIdx.x;
+  if (thread < 8) copy_ahead(shared + 4 * thread, a.out + 4 * thread, true);
+  __syncthreads();
+  a.out[thread] = shared[31 - thread];
+  copies_arrive();
+}
+ZB_KERNEL(copies_left_behind, broken_args, 32) {
+  copy_ahead((int32_t *)zb_shared() + 4 * threadIdx.x, a.out, true);
+}
+ZB_KERNEL(copy_at_an_odd_place, broken_args, 32) {
+  copy_ahead(zb_shared(), a.out + 1, true);
+  copies_arrive();
+}
+ZB_KERNEL(matrices_at_an_odd_place, broken_args, 32) {
+  uint32_t to[4];
+  load_matrices(to, (uint16_t *)zb_shared() + 4 * threadIdx.x);
+  a.out[threadIdx.x] = (int32_t)to[0];
+}

@@ -65,12 +65,18 @@ void make_context(context *out, unsigned char *stack, void (*entry)()) {
 }
 #endif
 
+struct copy {
+  void *to;
+  const void *from; /* NULL: zeros */
+};
+
 struct fiber {
   context place;
   enum state state;
   const char *waits_in; /* what it called, for messages */
   unsigned exchanges;   /* shuffles so far */
   size_t bytes;         /* of the last one */
+  std::vector<copy> copies; /* that have not arrived */
   void *fake_stack;
 };
 
@@ -90,6 +96,7 @@ struct machine {
   zb_emulated_order order = ZB_ORDER_FORWARD;
   long launches = 0;
   std::string error;
+  const char *failure = nullptr; /* of the block that runs */
 };
 
 machine &the_machine() {
@@ -125,6 +132,7 @@ void fiber_main() {
   m.kernel->run(m.args);
   fiber &f = m.fibers[m.current];
   f.state = DONE;
+  if (!f.copies.empty()) zb_emulated_fail("a thread ended before its copies had arrived");
   leave_fiber(m, f);
   abort();
 }
@@ -182,6 +190,7 @@ void describe_deadlock(machine &m) {
 }
 
 bool run_block(machine &m, unsigned shared_bytes) {
+  m.failure = nullptr;
   memset(m.shared, 0xff, shared_bytes);
   memset(m.shared + shared_bytes, 0x5a, GUARD_BYTES);
 #if defined(__SANITIZE_ADDRESS__)
@@ -203,6 +212,10 @@ bool run_block(machine &m, unsigned shared_bytes) {
     if (done == m.threads) break;
     bool warps = release_warps(m), block = release_block(m);
     if (!warps && !block) return describe_deadlock(m), false;
+  }
+  if (m.failure) {
+    m.error = m.kernel->name + ": " + m.failure;
+    return false;
   }
   for (unsigned i = 0; i < GUARD_BYTES; i++)
     if (m.shared[shared_bytes + i] != 0x5a) {
@@ -249,6 +262,24 @@ const unsigned char *zb_emulated_exchange(const void *mine, size_t bytes) {
   memcpy(m.lanes[half][self], mine, bytes);
   wait_as(AT_WARP, "a warp shuffle");
   return m.lanes[half][self / 32 * 32];
+}
+
+void zb_emulated_fail(const char *text) {
+  the_machine().failure = text;
+}
+
+/* Nothing moves before the thread waits, so what is read too early is what was there before. */
+void zb_emulated_copy_ahead(void *to, const void *from) {
+  machine &m = the_machine();
+  if (((uintptr_t)to | (uintptr_t)from) % 16) return zb_emulated_fail("a copy of 16 bytes that does not lie at a multiple of 16");
+  m.fibers[m.current].copies.push_back({to, from});
+}
+
+void zb_emulated_copies_arrive() {
+  machine &m = the_machine();
+  for (const copy &c : m.fibers[m.current].copies)
+    c.from ? memcpy(c.to, c.from, 16) : memset(c.to, 0, 16);
+  m.fibers[m.current].copies.clear();
 }
 
 void zb_emulated_register(const char *name, void (*run)(const void *args), unsigned threads, size_t args_bytes) {

@@ -4,7 +4,8 @@
  * the like their meaning. A launch fails, with a text, when
  *   - threads of a block wait at different barriers, or some end while others wait (on a GPU that hangs or is undefined);
  *   - a warp shuffle does not find all lanes of its warp at the same place;
- *   - shared memory is written beyond what the launch gave.
+ *   - shared memory is written beyond what the launch gave;
+ *   - an asynchronous copy, or a matrix of the tensor cores, is not aligned, or a thread ends before its copies have arrived.
  * Shared memory starts as NaN in every block. Blocks and threads run in one of several orders, so a missing barrier, or a result that
  * depends on the order of blocks, shows as other bits. Float arithmetic is the CPU's: results are near a GPU's, not equal to them.
  */
@@ -53,6 +54,11 @@ void zb_emulated_syncthreads();
 void zb_emulated_syncwarp();
 /* Gives `bytes` of every lane to all lanes of the warp: returns where lane 0's are, the others follow 64 bytes apart. */
 const unsigned char *zb_emulated_exchange(const void *mine, size_t bytes);
+/* A copy of 16 bytes that happens when the thread waits for its copies; zeros from NULL. */
+void zb_emulated_copy_ahead(void *to, const void *from);
+void zb_emulated_copies_arrive();
+/* The launch fails with this text when its block is through. */
+void zb_emulated_fail(const char *text);
 void zb_emulated_register(const char *name, void (*run)(const void *args), unsigned threads, size_t args_bytes);
 struct zb_emulated_registration {
   zb_emulated_registration(const char *name, void (*run)(const void *args), unsigned threads, size_t args_bytes) {

@@ -6,7 +6,7 @@
 #include "test/kernels/cuda/emulator.h"
 #include "test/suite.h"
 
-static int32_t numbers[64];
+static _Alignas(16) int32_t numbers[64];
 typedef struct broken_args {
   int32_t *out;
   int32_t elements;
@@ -80,6 +80,17 @@ static void shared_memory_is_guarded(void) {
   CU_ASSERT_EQUAL(numbers[5], 0);
 }
 
+static void copies_ahead_are_awaited(void) {
+  CU_ASSERT_PTR_NULL(launch("good_copies", 1, 32, 128));
+  CU_ASSERT(numbers[0] == 0 && numbers[3] == 0 && numbers[4] == 27 && numbers[31] == 0);
+  CU_ASSERT_PTR_NULL(launch("copies_not_awaited", 1, 32, 128));
+  CU_ASSERT(numbers[4] != 27); /* what was in shared memory before */
+  expect(launch("copies_left_behind", 1, 32, 512), "a thread ended before its copies had arrived");
+  expect(launch("copy_at_an_odd_place", 1, 32, 16), "a copy of 16 bytes that does not lie at a multiple of 16");
+  expect(launch("matrices_at_an_odd_place", 1, 32, 512), "ldmatrix of a row that does not lie at a multiple of 16 bytes");
+  CU_ASSERT_PTR_NULL(launch("good_copies", 1, 32, 128)); /* and the next launch is sound */
+}
+
 static void what_a_gpu_refuses_is_refused(void) {
   expect(launch("good_reverse", 0, 64, 256), "a GPU refuses grid 0 x 1 x 1");
   expect(launch("good_reverse", 1, 96, 256), "96 threads (the kernel has 64)");
@@ -92,4 +103,5 @@ SUITE_MAIN("the emulation of device code", {"correct kernels run in every order"
            {"a race of blocks is found", a_race_of_blocks_is_found},
            {"threads that do not meet are found", threads_that_do_not_meet_are_found},
            {"shared memory is guarded", shared_memory_is_guarded},
+           {"copies ahead are awaited, and aligned", copies_ahead_are_awaited},
            {"what a GPU refuses is refused", what_a_gpu_refuses_is_refused})

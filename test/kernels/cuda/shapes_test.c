@@ -158,11 +158,76 @@ static void attention_on_tensor_cores(void) {
   static const attention_shape shapes[] = {{130, 130, 2, 1, 64, 64, true, false, ZB_BF16},
                                            {70, 200, 2, 2, 128, 64, true, false, ZB_BF16},
                                            {65, 129, 1, 1, 40, 128, false, true, ZB_BF16},
+                                           {150, 150, 4, 1, 64, 48, true, false, ZB_BF16},
+                                           {33, 300, 4, 2, 16, 64, true, false, ZB_F16},
                                            {97, 33, 4, 2, 128, 128, true, false, ZB_F16}};
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
     double digit = shapes[i].dtype == ZB_BF16 ? 0x1p-7 : 0x1p-10;
     check_attention(&shapes[i], digit, digit, 0);
   }
+}
+
+static struct kept_launch {
+  CUfunction function;
+  unsigned blocks;
+  zb_attention_args args;
+} kept[8];
+static int kept_count;
+
+static CUresult keep_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+                            unsigned shared_bytes, CUstream stream, void **parameters, void **extra) {
+  (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z, (void)shared_bytes, (void)stream, (void)extra;
+  kept[kept_count] = (struct kept_launch){.function = function, .blocks = grid_x};
+  memcpy(&kept[kept_count++].args, parameters[0], sizeof kept[0].args);
+  return CUDA_SUCCESS;
+}
+
+/* A tensor [.., .., .., ..] at a made-up address, which nothing reads. */
+static zb_tensor nowhere(uintptr_t address, zb_dtype dtype, int rank, const int64_t *shape) {
+  zb_tensor x = {.data = (void *)address, .dtype = dtype, .rank = rank};
+  int64_t stride = 1;
+  for (int i = rank - 1; i >= 0; stride *= shape[i--]) {
+    x.shape[i] = shape[i];
+    x.strides[i] = stride;
+  }
+  return x;
+}
+
+/* The statistics of 64 heads x 40,000 queries fill more than half of the scratch: one element of the batch at a time. Heads of which one does
+ * not fit are computed in f32, which needs none. */
+static void gradients_of_many_queries_in_parts(void) {
+  enum { HEADS = 64, KV_HEADS = 2, QUERIES = 40000, KEYS = 70, WIDTH = 64 };
+  const int64_t q[] = {3, QUERIES, HEADS, WIDTH}, k[] = {3, KEYS, KV_HEADS, WIDTH}, lse[] = {3, HEADS, QUERIES};
+  zb_tensor inputs[7] = {nowhere(1 << 20, ZB_BF16, 4, q), nowhere(2 << 20, ZB_BF16, 4, k), nowhere(3 << 20, ZB_BF16, 4, k), fast_absent(),
+                         nowhere(4 << 20, ZB_BF16, 4, q), nowhere(5 << 20, ZB_F32, 3, lse), nowhere(6 << 20, ZB_BF16, 4, q)};
+  zb_tensor outputs[3] = {nowhere(7 << 20, ZB_BF16, 4, q), nowhere(8 << 20, ZB_BF16, 4, k), nowhere(9 << 20, ZB_BF16, 4, k)};
+  zb_kernel_call call = {.inputs = inputs, .input_count = 7, .outputs = outputs, .output_count = 3};
+  const zb_cuda_kernel *kernel;
+  zb_cuda_api api = *emulated_launcher.api;
+  zb_cuda_launcher on = emulated_launcher;
+  api.cuLaunchKernel = keep_launch;
+  on.api = &api;
+  CU_ASSERT_PTR_NULL_FATAL(zb_cuda_kernel_find("attention_grad", &call, NULL, &kernel));
+  kept_count = 0;
+  CU_ASSERT_PTR_NULL(kernel->run(&call, &on));
+  CU_ASSERT_EQUAL(kept_count, 6);
+  for (int i = 0; i < kept_count; i++) {
+    const zb_attention_args *a = &kept[i].args;
+    uintptr_t part = (uintptr_t)(i / 2), q_bytes = part * QUERIES * HEADS * WIDTH * 2, k_bytes = part * KEYS * KV_HEADS * WIDTH * 2;
+    CU_ASSERT_EQUAL(a->batch, 1);
+    CU_ASSERT_EQUAL(kept[i].blocks, i % 2 ? KV_HEADS * 2 : HEADS * QUERIES / ZB_FLASH_ROWS);
+    CU_ASSERT((uintptr_t)a->q.data == (1 << 20) + q_bytes && (uintptr_t)a->k.data == (2 << 20) + k_bytes && (uintptr_t)a->v.data == (3 << 20) + k_bytes);
+    CU_ASSERT((uintptr_t)a->out.data == (4 << 20) + q_bytes && (uintptr_t)a->dout.data == (6 << 20) + q_bytes && !a->mask);
+    CU_ASSERT((uintptr_t)a->lse == (5 << 20) + part * QUERIES * HEADS * 4 && (uintptr_t)a->dq == (7 << 20) + q_bytes);
+    CU_ASSERT((uintptr_t)a->dk == (8 << 20) + k_bytes && (uintptr_t)a->dv == (9 << 20) + k_bytes);
+  }
+  CUfunction on_tensor_cores = kept[0].function;
+  inputs[0].shape[1] = inputs[4].shape[1] = inputs[5].shape[2] = inputs[6].shape[1] = outputs[0].shape[1] = 2 * QUERIES; /* rows of other batches overlap */
+  outputs[0].strides[0] *= 2;
+  kept_count = 0;
+  CU_ASSERT_PTR_NULL(zb_cuda_kernel_find("attention_grad", &call, NULL, &kernel));
+  CU_ASSERT_PTR_NULL(kernel->run(&call, &on));
+  CU_ASSERT(kept_count == 2 && kept[0].function != on_tensor_cores && kept[0].args.batch == 3);
 }
 
 static void sums_that_are_split(void) {
@@ -491,6 +556,7 @@ static void faults_name_instruction_and_value(void) {
 SUITE_MAIN_WITH("shapes of CUDA kernels", emulated_suite_open, emulated_suite_close,
                 {"attention of wide heads", attention_of_wide_heads},
                 {"attention on tensor cores", attention_on_tensor_cores},
+                {"gradients of many queries, in parts", gradients_of_many_queries_in_parts},
                 {"sums that are split over blocks", sums_that_are_split},
                 {"norms of rows of any size", norms_of_rows},
                 {"losses of rows of any size", losses_of_rows},
