@@ -65,6 +65,7 @@ typedef struct zb_rotary_args {
   int64_t rows, half, row_groups;          /* row_groups: threads a row */
   int64_t x_step, cos_step, sin_step;      /* strides of the last dimension */
   int32_t table_dtype, back, group;        /* group: how x lies; out is dense then too */
+  int32_t table_group;                     /* how both tables lie */
   zb_cuda_dims x_rows, cos_rows, sin_rows; /* the dimensions before it */
 } zb_rotary_args;
 

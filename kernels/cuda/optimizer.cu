@@ -59,10 +59,8 @@ ZB_KERNEL(zb_adamw, zb_update_args, ZB_UPDATE_THREADS) {
   const zb_update_tensor &t = tensor_of_block(a);
   float *shared = (float *)zb_shared(); /* step size, root: two powers in f64, once a block */
   int64_t step = load_integer(a.step, a.step_dtype, 0);
-  if (threadIdx.x == 0) {
-    shared[0] = (float)(a.lr / (1 - pow(a.beta1, (double)step)));
-    shared[1] = (float)sqrt(1 - pow(a.beta2, (double)step));
-  }
+  if (threadIdx.x == 0) shared[0] = (float)(a.lr / (1 - pow(a.beta1, (double)step)));
+  if (threadIdx.x == 32) shared[1] = (float)sqrt(1 - pow(a.beta2, (double)step)); /* another warp, at the same time */
   __syncthreads();
   float step_size = shared[0], root = shared[1], eps = (float)a.eps, decay = (float)(a.lr * (double)t.weight_decay);
   float beta1 = (float)a.beta1, beta2 = (float)a.beta2, rest1 = (float)(1 - a.beta1), rest2 = (float)(1 - a.beta2);

@@ -8,12 +8,18 @@ static bool aligned(const void *data) {
   return (uintptr_t)data % 16 == 0;
 }
 
-/* Whether groups of n elements lie together in x, in both halves, and in the result. */
-static bool in_groups(const zb_kernel_call *call, const zb_rotary_args *args, int n) {
-  if (args->half % n != 0 || args->x_step != 1 || !aligned(call->inputs[X].data) || !aligned(call->outputs[0].data)) return false;
-  for (int i = 0; i < args->x_rows.rank; i++)
-    if (args->x_rows.stride[i] % n != 0) return false;
-  return true;
+/* Whether groups of n elements lie together in both halves of the rows of operand i. */
+static bool halves_in_groups(const zb_kernel_call *call, int i, const zb_rotary_args *args, const zb_cuda_dims *rows, int64_t step, int n) {
+  zb_cuda_dims half = {.rank = 1, .shape = {args->half}, .stride = {step}};
+  return zb_cuda_in_groups(rows, &half, call->inputs[i].data, n, zb_dtype_bytes(call->inputs[i].dtype));
+}
+
+static void plan_groups(const zb_kernel_call *call, zb_rotary_args *args, int n) {
+  bool x = halves_in_groups(call, X, args, &args->x_rows, args->x_step, n) && aligned(call->outputs[0].data);
+  bool tables = halves_in_groups(call, COS, args, &args->cos_rows, args->cos_step, n) &&
+                halves_in_groups(call, SIN, args, &args->sin_rows, args->sin_step, n);
+  args->group = x ? ZB_GROUP_DENSE : ZB_GROUP_STRIDED;
+  args->table_group = tables ? ZB_GROUP_DENSE : ZB_GROUP_STRIDED;
 }
 
 static bool plan(const zb_kernel_call *call, zb_rotary_args *args) {
@@ -45,7 +51,7 @@ static zb_status run(const zb_kernel_call *call, zb_cuda_launcher *on, bool back
   zb_dtype dtype = call->outputs[0].dtype;
   int n = zb_cuda_group_elements(zb_dtype_bytes(dtype));
   args.back = back;
-  args.group = in_groups(call, &args, n) ? ZB_GROUP_DENSE : ZB_GROUP_STRIDED;
+  plan_groups(call, &args, n);
   args.row_groups = zb_ceil_div(args.half, n);
   int64_t blocks = zb_ceil_div(args.rows * args.row_groups, ZB_MAP_THREADS);
   return zb_cuda_enqueue(on, zb_cuda_for_float(ZB_FUNCTION_zb_rotary_f32, dtype), blocks, 1, ZB_MAP_THREADS, 0, &args);

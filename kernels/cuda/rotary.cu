@@ -2,6 +2,12 @@
  * stay in the cache: their type is a branch. */
 #include "kernels/cuda/device.cuh"
 
+template <int N> ZB_DEVICE void load_table(const zb_rotary_args &a, const void *table, int64_t first, int64_t step, int count, float (&to)[N]) {
+  if (count == N && a.table_group == ZB_GROUP_DENSE) return load_dense_of(table, a.table_dtype, first, to);
+  for (int i = 0; i < N; i++)
+    to[i] = i < count ? load_float(table, a.table_dtype, first + i * step) : 0;
+}
+
 template <typename T> ZB_DEVICE void rotary(const zb_rotary_args &a) {
   constexpr int N = 16 / sizeof(T);
   int64_t thread = global_thread(), row = thread / a.row_groups, first = (thread - row * a.row_groups) * N;
@@ -13,13 +19,16 @@ template <typename T> ZB_DEVICE void rotary(const zb_rotary_args &a) {
   T one[N], two[N];
   load_part(x, a.x_step, dense, count, one);
   load_part(x + a.half * a.x_step, a.x_step, dense, count, two);
-  float sign = a.back ? -1.0f : 1.0f;
+  float sign = a.back ? -1.0f : 1.0f, cos_one[N], cos_two[N], sin_one[N], sin_two[N];
+  load_table(a, a.cos, cos, a.cos_step, count, cos_one);
+  load_table(a, a.cos, cos + cos_half, a.cos_step, count, cos_two);
+  load_table(a, a.sin, sin + near, a.sin_step, count, sin_one);
+  load_table(a, a.sin, sin + far, a.sin_step, count, sin_two);
   for (int i = 0; i < N; i++) {
     if (i >= count) break;
-    int64_t c = cos + i * a.cos_step, s = sin + i * a.sin_step;
     float u = value_of(one[i]), v = value_of(two[i]);
-    set(one[i], u * load_float(a.cos, a.table_dtype, c) - v * (sign * load_float(a.sin, a.table_dtype, s + near)));
-    set(two[i], v * load_float(a.cos, a.table_dtype, c + cos_half) + u * (sign * load_float(a.sin, a.table_dtype, s + far)));
+    set(one[i], u * cos_one[i] - v * (sign * sin_one[i]));
+    set(two[i], v * cos_two[i] + u * (sign * sin_two[i]));
   }
   T *out = (T *)a.out + row * 2 * a.half + first;
   store_part(out, dense, count, one);

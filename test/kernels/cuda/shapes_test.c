@@ -296,6 +296,25 @@ static void norms_of_rows(void) {
   }
 }
 
+/* Halves of whole groups and not, tables in f32 and of the type of x. */
+static void rotary_of_rows(void) {
+  for (int k = 0; k < 12; k++) {
+    int64_t width = k % 3 == 0 ? 64 : k % 3 == 1 ? 72 : 10, rows = 31;
+    zb_dtype dtype = k / 3 % 2 ? ZB_BF16 : ZB_F32;
+    fast_call c = {.op = k % 2 ? "rotary" : "rotary_grad", .input_count = 3, .output_count = 1};
+    c.inputs[0] = fast_uniform(-1, 1, FAST_SHAPE(2, rows, 3, width));
+    c.inputs[1] = fast_uniform(-1, 1, FAST_SHAPE(rows, 1, width));
+    c.inputs[2] = fast_uniform(-1, 1, FAST_SHAPE(rows, 1, width));
+    c.outputs[0] = fast_uniform(-1, 1, FAST_SHAPE(2, rows, 3, width));
+    narrow(&c.inputs[0], dtype);
+    narrow(&c.outputs[0], dtype);
+    for (int i = 1; i < 3 && k >= 6; i++)
+      narrow(&c.inputs[i], dtype);
+    check_groups(&c, dtype == ZB_BF16 ? 0x1p-7 : 1e-6);
+    release(&c);
+  }
+}
+
 static void losses_of_rows(void) {
   for (int k = 0; k < ROW_CASES; k++) {
     int64_t classes = row_sizes[k / 2];
@@ -559,6 +578,7 @@ SUITE_MAIN_WITH("shapes of CUDA kernels", emulated_suite_open, emulated_suite_cl
                 {"gradients of many queries, in parts", gradients_of_many_queries_in_parts},
                 {"sums that are split over blocks", sums_that_are_split},
                 {"norms of rows of any size", norms_of_rows},
+                {"rotary embeddings of rows of any size", rotary_of_rows},
                 {"losses of rows of any size", losses_of_rows},
                 {"sums of columns", sums_of_columns},
                 {"thousands of indices", thousands_of_indices},
