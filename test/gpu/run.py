@@ -305,7 +305,7 @@ class Gpu:
         text = self.suite.execute(["compute-sanitizer", "--help"]).stdout
         own = next((option for option in ("--kernel-name", "--kernel-regex", "--filter") if option in text), None)
         for tool in "memcheck", "racecheck":
-            for plan in f"{GRAPHS[0]}-2-1f1b", f"{GRAPHS[1]}-bf16-2-1f1b":  # our kernels only, not the library's: minutes less
+            for plan in f"{GRAPHS[0]}-2-1f1b", f"sizes-bf16-{FIRST}", f"{GRAPHS[1]}-bf16-2-1f1b":  # our kernels only, not the library's: minutes less
                 self.guarded(f"compute-sanitizer {tool}", self.sanitize, tool, plan, [own, "kns=zb_"] if own else [])
 
     # ---- bench ----

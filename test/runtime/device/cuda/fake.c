@@ -1,9 +1,14 @@
 /* A GPU that is none: see fake.h. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, madvise */
+
 #include "test/runtime/device/cuda/fake_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { HIDDEN_MOST = 4 << 20 };
 
 fake_state fake_gpu;
 
@@ -194,16 +199,33 @@ static void run_one(CUstream s) {
   fake_gpu.running = NULL;
 }
 
+static int find_ready(CUstream ready[FAKE_STREAMS]) {
+  int count = 0;
+  for (int i = 0; i < fake_gpu.stream_count && !fake_gpu.hangs; ++i)
+    if (fake_gpu.streams[i] && is_ready(fake_gpu.streams[i])) ready[count++] = fake_gpu.streams[i];
+  return count;
+}
+
+/* Device memory is there for operations that run, and for nobody else: a host that reads or writes it ends at once, as it would with a GPU. Not so of
+ * large ones, whose pages would take long: workspaces. */
+static void show(const memory *m, bool shown) {
+  if (m->live && !m->pinned && m->bytes <= HIDDEN_MOST) ZB_ASSERT(mprotect(m->at, m->bytes, shown ? PROT_READ | PROT_WRITE : PROT_NONE) == 0);
+}
+
+static void show_all(bool shown) {
+  for (size_t i = 0; i < fake_gpu.memory_count; ++i)
+    show(&fake_gpu.memories[i], shown);
+}
+
 /* Runs some operations, in an order that the seed draws among streams that can go on. */
 static void progress(int count) {
-  while (count-- > 0 && !fake_gpu.hangs) {
-    CUstream ready[FAKE_STREAMS];
-    int ready_count = 0;
-    for (int i = 0; i < fake_gpu.stream_count; ++i)
-      if (fake_gpu.streams[i] && is_ready(fake_gpu.streams[i])) ready[ready_count++] = fake_gpu.streams[i];
-    if (ready_count == 0) return;
+  CUstream ready[FAKE_STREAMS];
+  int ready_count = find_ready(ready);
+  if (ready_count == 0 || count == 0) return;
+  show_all(true);
+  for (; count-- > 0 && ready_count > 0; ready_count = find_ready(ready))
     run_one(ready[next_random() % (uint64_t)ready_count]);
-  }
+  show_all(false);
 }
 
 /* ---- Enqueuing ---- */
@@ -490,14 +512,22 @@ static CUresult fake_graph_launch(CUgraphExec it, CUstream s) {
 
 /* ---- Memory ---- */
 
+static void *map_pages(size_t bytes) {
+  void *result = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ZB_ASSERT(result != MAP_FAILED);
+  return result;
+}
+
 static memory *add_memory(size_t bytes, bool pinned) {
   ZB_ASSERT(fake_grow((void **)&fake_gpu.memories, &fake_gpu.memory_capacity, fake_gpu.memory_count + 1, sizeof(memory)));
   memory *m = &fake_gpu.memories[fake_gpu.memory_count];
-  *m = (memory){.at = memory_aligned(bytes), .bytes = bytes, .pinned = pinned, .live = true};
+  *m = (memory){.at = pinned ? memory_aligned(bytes) : map_pages(bytes), .bytes = bytes, .pinned = pinned, .live = true};
   if (!pinned) m->cells = fake_make(sizeof(cell) * (bytes / CELL + 1));
   ZB_ASSERT(m->at && (pinned || m->cells));
   snprintf(m->name, sizeof m->name, "m%zu", fake_gpu.memory_count++);
-  if (!pinned) memset(m->at, 0xFF, bytes); /* what nobody wrote is no number */
+  if (pinned) return m;
+  memset(m->at, 0xFF, bytes); /* what nobody wrote is no number */
+  show(m, false);
   return m;
 }
 
@@ -524,7 +554,10 @@ static CUresult release(const void *at) {
   check_unused(m);
   m->live = false;
   if (!m->pinned) fake_gpu.allocated -= m->bytes;
-  free(m->at);
+  if (m->pinned)
+    free(m->at);
+  else
+    munmap(m->at, m->bytes);
   free(m->cells);
   return CUDA_SUCCESS;
 }

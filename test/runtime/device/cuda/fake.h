@@ -5,6 +5,8 @@
  * early. Beside that, every operation has a vector clock (Fidge, Mattern, 1988: a number a stream), every access of device memory is checked
  * against the accesses before it, and a pair of which one writes and none comes first for certain is a race, whatever the order was.
  *
+ * Memory of the device can be read and written by what runs, not by the host: a pointer that the host follows ends the test (of up to 4 MiB each).
+ *
  * One fake at a time: the functions of a driver have no place for a context. Single-threaded. Broken use of the fake itself aborts.
  */
 #ifndef ZB_TEST_CUDA_FAKE_H

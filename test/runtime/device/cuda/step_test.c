@@ -5,6 +5,10 @@
 #include "test/runtime/exec/tiny.h"
 #include "zb/costs.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 enum { STEPS = 4, SEEDS = 12 };
 
 static zb_status fake_session(const zb_session_params *params, zb_plan *plan, zb_session **out) {
@@ -404,6 +408,27 @@ static void test_costs(void) {
     CU_ASSERT_EQUAL(memcmp(losses[0], losses[on], sizeof losses[0]), 0);
 }
 
+/* What the fake is for: a host that looks into the memory of the device does not get away with it. */
+static void test_memory_of_the_device(void) {
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
+  zb_session *session = NULL;
+  zb_step_result result;
+  int status = 0;
+  fake_start(1);
+  TINY_OK(fake_session(&params, tiny_plan(), &session));
+  TINY_OK(zb_session_step(session, &result));
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    signal(SIGSEGV, SIG_DFL); /* a sanitizer would print a report */
+    _exit(*(volatile const unsigned char *)session->executors[1].arena & 0);
+  }
+  CU_ASSERT_FATAL(child > 0 && waitpid(child, &status, 0) == child);
+  CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+  zb_session_destroy(session);
+  CU_ASSERT_EQUAL(fake_stop(), 0);
+}
+
 int main(void) {
   CU_TestInfo tests[] = {{"values are bitwise those of the cpu, in any order", test_values},
                          {"checkpoints of the cpu, and for it", test_resume},
@@ -415,6 +440,7 @@ int main(void) {
                          {"an arena that does not fit", test_no_memory},
                          {"a GPU that stands still", test_hang},
                          {"a plan that hangs", test_plan_that_hangs},
+                         {"memory of the device is not the host's", test_memory_of_the_device},
                          {"times of jobs and messages", test_times},
                          {"no times without a trace", test_no_times},
                          {"costs by events", test_costs},
