@@ -20,6 +20,13 @@ enum zb_cuda_fault_kind {
 #include "kernels/cuda/faults.def"
 };
 
+/* Before a loop over an array that must lie in registers: without it nvcc may leave a loop, and with it the array in memory. */
+#ifdef __CUDACC__
+#define ZB_UNROLL _Pragma("unroll")
+#else
+#define ZB_UNROLL
+#endif
+
 #ifdef __CUDACC__
 #define ZB_DEVICE __device__ __forceinline__
 #define ZB_CALLED_DEVICE static __device__ __noinline__

@@ -57,12 +57,15 @@ template <typename T, int D, int N> ZB_DEVICE void load_left(uint32_t (&to)[4], 
 /* sums[row of own][row of other] = own row . other row, over the D columns: 16 rows of `own` from `row` on, all N of `other`. */
 template <typename T, int D, int M, int N>
 ZB_DEVICE void row_products(float (&sums)[N / 8][4], const tile<T, D, M> &own, int row, const tile<T, D, N> &other, int lane) {
+  ZB_UNROLL
   for (int n = 0; n < N / 8; n++)
+    ZB_UNROLL
     for (int e = 0; e < 4; e++)
       sums[n][e] = 0;
   for (int k = 0; k < D; k += 16) {
     uint32_t left[4], right[4];
     load_left(left, own, row, k, lane);
+    ZB_UNROLL
     for (int n = 0; n < N / 16; n++) {
       load_matrices(right, &other.at[n * 16 + lane % 8 + lane / 16 * 8][k + lane / 8 % 2 * 8]);
       multiply(T(), sums[2 * n], left, right[0], right[1]);
@@ -74,9 +77,11 @@ ZB_DEVICE void row_products(float (&sums)[N / 8][4], const tile<T, D, M> &own, i
 /* sums[row][column] += sum over the N rows of `from` of weights[row][r] * from[r][column]; weights as sums of a product lie. */
 template <typename T, int D, int N>
 ZB_DEVICE void add_weighted(float (&sums)[D / 8][4], const float (&weights)[N / 8][4], const tile<T, D, N> &from, int lane) {
+  ZB_UNROLL
   for (int k = 0; k < N / 16; k++) {
     const float(&w)[4] = weights[2 * k], (&x)[4] = weights[2 * k + 1];
     uint32_t left[4] = {pair_of(T(), w[0], w[1]), pair_of(T(), w[2], w[3]), pair_of(T(), x[0], x[1]), pair_of(T(), x[2], x[3])}, right[4];
+    ZB_UNROLL
     for (int n = 0; n < D / 16; n++) {
       load_matrices_transposed(right, &from.at[k * 16 + lane % 16][n * 16 + lane / 16 * 8]);
       multiply(T(), sums[2 * n], left, right[0], right[1]);
@@ -88,10 +93,12 @@ ZB_DEVICE void add_weighted(float (&sums)[D / 8][4], const float (&weights)[N / 
 /* Writes the two rows of this lane, scaled, to rows `first` + ... of a result [.., tokens, heads, width]. */
 template <typename T, int D>
 ZB_DEVICE void store_rows(T *to, const float (&sums)[D / 8][4], const float (&factor)[2], const flash_place &p, int64_t tokens, int64_t heads, int width) {
+  ZB_UNROLL
   for (int half = 0; half < 2; half++) {
     int64_t token = p.first + p.warp * 16 + p.group + half * 8;
     if (token >= tokens) continue;
     T *row = to + ((p.batch * tokens + token) * heads + p.head) * width;
+    ZB_UNROLL
     for (int n = 0; n < D / 8; n++) {
       int column = n * 8 + p.pair * 2;
       if (column < width) *(uint32_t *)(row + column) = pair_of(T(), sums[n][half * 2] * factor[half], sums[n][half * 2 + 1] * factor[half]);
@@ -147,12 +154,16 @@ template <int N> ZB_DEVICE void to_scores(float (&scores)[N / 8][4], const zb_at
   int64_t row = p.first + p.warp * 16 + p.group;
   if (all_visible(a, p.first, ROWS, key, N)) {
     float scale = a.scale * LOG2_E;
+    ZB_UNROLL
     for (int n = 0; n < N / 8; n++)
+      ZB_UNROLL
       for (int e = 0; e < 4; e++)
         scores[n][e] *= scale;
     return;
   }
+  ZB_UNROLL
   for (int n = 0; n < N / 8; n++)
+    ZB_UNROLL
     for (int e = 0; e < 4; e++)
       scores[n][e] = flash_score(a, p.batch, p.head, row + e / 2 * 8, key + n * 8 + p.pair * 2 + e % 2, scores[n][e]);
 }
@@ -160,8 +171,10 @@ template <int N> ZB_DEVICE void to_scores(float (&scores)[N / 8][4], const zb_at
 /* Turns scores into shares of one more tile of keys; `sums` and `total` are scaled to the new maximum. */
 template <int D, int N>
 ZB_DEVICE void next_shares(float (&scores)[N / 8][4], float (&sums)[D / 8][4], float (&largest)[2], float (&total)[2]) {
+  ZB_UNROLL
   for (int half = 0; half < 2; half++) {
     float next = -INFINITY;
+    ZB_UNROLL
     for (int n = 0; n < N / 8; n++)
       next = larger_value()(next, larger_value()(scores[n][half * 2], scores[n][half * 2 + 1]));
     next = larger_value()(largest[half], over_lanes(next, larger_value()));
@@ -169,11 +182,14 @@ ZB_DEVICE void next_shares(float (&scores)[N / 8][4], float (&sums)[D / 8][4], f
     float factor = near_exp2(largest[half] - base);
     largest[half] = next;
     total[half] *= factor;
+    ZB_UNROLL
     for (int n = 0; n < D / 8; n++) {
       sums[n][half * 2] *= factor;
       sums[n][half * 2 + 1] *= factor;
     }
+    ZB_UNROLL
     for (int n = 0; n < N / 8; n++)
+      ZB_UNROLL
       for (int e = half * 2; e < half * 2 + 2; e++) {
         scores[n][e] = near_exp2(scores[n][e] - base);
         total[half] += scores[n][e];
@@ -201,6 +217,7 @@ template <typename T, int D> ZB_DEVICE void flash(const zb_attention_args &a) {
   }
   copies_arrive();
   float factor[2];
+  ZB_UNROLL
   for (int half = 0; half < 2; half++) {
     total[half] = over_lanes(total[half], add_values());
     bool nothing = largest[half] == -INFINITY;
@@ -284,7 +301,9 @@ template <typename T, int D> ZB_DEVICE void flash_grad_q(const zb_attention_args
     row_products(scores, m.q, p.warp * 16, m.stages[stage].k, p.lane);
     row_products(dp, m.dout, p.warp * 16, m.stages[stage].v, p.lane);
     to_scores<N>(scores, a, p, key);
+    ZB_UNROLL
     for (int n = 0; n < N / 8; n++)
+      ZB_UNROLL
       for (int e = 0; e < 4; e++)
         to_gradient(scores[n][e], dp[n][e], m.statistics.lse[own + e / 2 * 8], m.statistics.delta[own + e / 2 * 8]);
     add_weighted(sums, dp, m.stages[stage].k, p.lane);
@@ -334,15 +353,21 @@ template <typename T, int D> ZB_DEVICE void flash_grad_kv(const zb_attention_arg
     row_products(scores, m.k, p.warp * 16, now.q, p.lane);
     row_products(dp, m.v, p.warp * 16, now.dout, p.lane);
     if (all_visible(a, first, N, p.first, ROWS)) {
+      ZB_UNROLL
       for (int n = 0; n < N / 8; n++)
+        ZB_UNROLL
         for (int e = 0; e < 4; e++)
           scores[n][e] *= a.scale * LOG2_E;
     } else {
+      ZB_UNROLL
       for (int n = 0; n < N / 8; n++)
+        ZB_UNROLL
         for (int e = 0; e < 4; e++)
           scores[n][e] = flash_score(a, p.batch, head, first + n * 8 + p.pair * 2 + e % 2, own + e / 2 * 8, scores[n][e]);
     }
+    ZB_UNROLL
     for (int n = 0; n < N / 8; n++)
+      ZB_UNROLL
       for (int e = 0; e < 4; e++)
         to_gradient(scores[n][e], dp[n][e], now.statistics.lse[n * 8 + p.pair * 2 + e % 2], now.statistics.delta[n * 8 + p.pair * 2 + e % 2]);
     add_weighted(dv, scores, now.dout, p.lane);
