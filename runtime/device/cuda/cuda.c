@@ -16,7 +16,6 @@ void zb_cuda_device_close(zb_device *device) {
   const zb_cuda_api *api = &device->gpu->api;
   int jobs = device->params.plan ? device->params.plan->ranks[device->params.rank].job_count : 0;
   zb_cuda_gpu_quiet(device->gpu);
-  if (device->gpu->context) api->cuCtxSetCurrent(device->gpu->context);
   if (device->launcher) device->gpu->kernel_set->stop(device->launcher);
   zb_cuda_staging_deinit(device);
   zb_cuda_events_destroy(device->gpu, device->events, device->edges.event_count);

@@ -39,7 +39,7 @@ typedef struct zb_cuda_gpu {
 zb_status zb_cuda_gpu_open(const zb_cuda_setup *setup, bool trace, zb_cuda_gpu **out) ZB_MUST_USE;
 zb_cuda_gpu *zb_cuda_gpu_share(zb_cuda_gpu *gpu);
 void zb_cuda_gpu_release(zb_cuda_gpu *gpu);
-/* Waits for all that was enqueued, by any rank: after a failure, before memory goes. Errors were told already. */
+/* Waits for all that was enqueued, by any rank: after a failure, before memory goes, on any thread. Errors were told already. */
 void zb_cuda_gpu_quiet(zb_cuda_gpu *gpu);
 /* When an event happened, on the clock of the host; it must be over. */
 int64_t zb_cuda_event_ps(const zb_cuda_gpu *gpu, CUevent event);

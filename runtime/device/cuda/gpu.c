@@ -72,8 +72,8 @@ void zb_cuda_gpu_release(zb_cuda_gpu *gpu) {
 }
 
 void zb_cuda_gpu_quiet(zb_cuda_gpu *gpu) {
+  if (gpu->context) gpu->api.cuCtxSetCurrent(gpu->context); /* what comes next may be on a thread that has not seen it */
   if (!gpu->busy) return;
-  gpu->api.cuCtxSetCurrent(gpu->context);
   gpu->api.cuCtxSynchronize();
   gpu->busy = false;
 }

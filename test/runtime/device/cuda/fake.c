@@ -8,7 +8,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { HIDDEN_MOST = 4 << 20 };
+enum { HIDDEN_MOST = 4 << 20, INVALID_CONTEXT = 201, INVALID_HANDLE = 400 };
+
+/* As of the driver: each thread has its own, and most calls need one. */
+static _Thread_local CUcontext current;
+#define NEEDS_CONTEXT()                          \
+  do {                                           \
+    if (!current || fake_gpu.contexts < 1) {     \
+      ++fake_gpu.astray;                         \
+      return INVALID_CONTEXT;                    \
+    }                                            \
+  } while (0)
 
 fake_state fake_gpu;
 
@@ -260,6 +270,7 @@ void fake_log_line(CUstream s, const char *format, ...) {
 
 static CUresult fake_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                             unsigned block_z, unsigned shared_bytes, CUstream s, void **parameters, void **extra) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuLaunchKernel");
   const fake_kernel *kernel = (const fake_kernel *)(const void *)function;
   ZB_ASSERT(grid_x && grid_y && grid_z && block_x && block_y && block_z && !extra && shared_bytes < (1U << 18));
@@ -286,22 +297,26 @@ static CUresult copy(const char *what, void *to, const void *from, size_t bytes,
 }
 
 static CUresult fake_upload(CUdeviceptr to, const void *from, size_t bytes, CUstream s) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuMemcpyHtoDAsync");
   return copy("upload", (void *)(uintptr_t)to, from, bytes, s);
 }
 
 static CUresult fake_download(void *to, CUdeviceptr from, size_t bytes, CUstream s) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuMemcpyDtoHAsync");
   return copy("download", to, (const void *)(uintptr_t)from, bytes, s);
 }
 
 static CUresult fake_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuMemcpyDtoDAsync");
   return copy("copy", (void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes, s);
 }
 
 static CUresult set(CUdeviceptr at, unsigned value, int value_bytes, size_t count, CUstream s) {
   char text[NAME_BYTES];
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuMemsetD8Async");
   operation *o = fake_enqueue(s, MEMSET);
   o->to = (unsigned char *)(uintptr_t)at;
@@ -322,6 +337,7 @@ static CUresult fake_memset32(CUdeviceptr at, unsigned value, size_t count, CUst
 }
 
 static CUresult fake_record(CUevent event, CUstream s) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuEventRecord");
   if (s->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   operation *o = fake_enqueue(s, RECORD);
@@ -334,6 +350,7 @@ static CUresult fake_record(CUevent event, CUstream s) {
 }
 
 static CUresult fake_wait(CUstream s, CUevent event, unsigned flags) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuStreamWaitEvent");
   if (s->capturing || flags) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   operation *o = fake_enqueue(s, WAIT);
@@ -346,6 +363,7 @@ static CUresult fake_wait(CUstream s, CUevent event, unsigned flags) {
 /* ---- Streams and events ---- */
 
 static CUresult fake_stream_create(CUstream *out, unsigned flags, int priority) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuStreamCreateWithPriority");
   ZB_ASSERT(fake_gpu.stream_count < FAKE_STREAMS && flags == CU_STREAM_NON_BLOCKING);
   CUstream s = fake_make(sizeof *s);
@@ -374,12 +392,14 @@ static CUresult look(CUstream s) {
 }
 
 static CUresult fake_stream_query(CUstream s) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuStreamQuery");
   progress(BATCH);
   return look(s);
 }
 
 static CUresult fake_stream_synchronize(CUstream s) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuStreamSynchronize");
   if (s->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (fake_gpu.hangs) return CUDA_SUCCESS; /* as if its work had been aborted */
@@ -390,23 +410,25 @@ static CUresult fake_stream_synchronize(CUstream s) {
 
 /* The operations stay: other streams may have waited for them. */
 static CUresult fake_stream_destroy(CUstream s) {
+  NEEDS_CONTEXT();
   --fake_gpu.live;
   (void)s;
   return CUDA_SUCCESS;
 }
 
 static CUresult fake_event_create(CUevent *out, unsigned flags) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuEventCreate");
-  (void)flags;
   CUevent event = fake_make(sizeof *event);
-  ZB_ASSERT(event);
-  *event = (struct CUevent_st){.number = fake_gpu.event_count++, .record = -1, .over = true};
+  ZB_ASSERT(event && (flags == CU_EVENT_DEFAULT || flags == CU_EVENT_DISABLE_TIMING));
+  *event = (struct CUevent_st){.number = fake_gpu.event_count++, .record = -1, .over = true, .timed = flags == CU_EVENT_DEFAULT};
   ++fake_gpu.live;
   *out = event;
   return CUDA_SUCCESS;
 }
 
 static CUresult fake_event_destroy(CUevent event) {
+  NEEDS_CONTEXT();
   ZB_ASSERT(event->pending == 0 || fake_gpu.hangs);
   free(event);
   --fake_gpu.live;
@@ -414,6 +436,7 @@ static CUresult fake_event_destroy(CUevent event) {
 }
 
 static CUresult fake_event_query(CUevent event) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuEventQuery");
   progress(BATCH);
   if (!event->over) return CUDA_ERROR_NOT_READY;
@@ -427,6 +450,8 @@ static CUresult fake_event_synchronize(CUevent event) {
 }
 
 static CUresult fake_elapsed(float *milliseconds, CUevent start, CUevent end) {
+  NEEDS_CONTEXT();
+  if (!start->timed || !end->timed || start->record < 0 || end->record < 0) return INVALID_HANDLE;
   if (!start->over || !end->over) return CUDA_ERROR_NOT_READY;
   *milliseconds = (float)((double)(end->ps - start->ps) / 1e9);
   return CUDA_SUCCESS;
@@ -435,6 +460,7 @@ static CUresult fake_elapsed(float *milliseconds, CUevent start, CUevent end) {
 /* ---- Graphs ---- */
 
 static CUresult fake_begin_capture(CUstream s, CUstreamCaptureMode mode) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuStreamBeginCapture");
   ZB_ASSERT(!s->capturing && mode == CU_STREAM_CAPTURE_MODE_RELAXED);
   s->capturing = fake_make(sizeof *s->capturing);
@@ -469,6 +495,7 @@ static operation copy_of(const operation *o) {
 }
 
 static CUresult fake_instantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuGraphInstantiate");
   (void)flags;
   CUgraphExec it = fake_make(sizeof *it);
@@ -498,6 +525,7 @@ static CUresult fake_graph_upload(CUgraphExec it, CUstream s) {
 }
 
 static CUresult fake_graph_launch(CUgraphExec it, CUstream s) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuGraphLaunch");
   for (size_t i = 0; i < it->count; ++i) {
     operation *o = fake_enqueue(s, it->items[i].kind), node = copy_of(&it->items[i]);
@@ -532,6 +560,7 @@ static memory *add_memory(size_t bytes, bool pinned) {
 }
 
 static CUresult fake_alloc(CUdeviceptr *out, size_t bytes) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuMemAlloc");
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   *out = (CUdeviceptr)(uintptr_t)add_memory(bytes, false)->at;
@@ -563,10 +592,12 @@ static CUresult release(const void *at) {
 }
 
 static CUresult fake_free(CUdeviceptr at) {
+  NEEDS_CONTEXT();
   return release((const void *)(uintptr_t)at);
 }
 
 static CUresult fake_host_alloc(void **out, size_t bytes, unsigned flags) {
+  NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuMemHostAlloc");
   (void)flags;
   *out = add_memory(bytes, true)->at;
@@ -574,10 +605,12 @@ static CUresult fake_host_alloc(void **out, size_t bytes, unsigned flags) {
 }
 
 static CUresult fake_host_free(void *at) {
+  NEEDS_CONTEXT();
   return release(at);
 }
 
 static CUresult fake_mem_info(size_t *free_bytes, size_t *total_bytes) {
+  NEEDS_CONTEXT();
   *free_bytes = (size_t)1 << 20;
   *total_bytes = (size_t)1 << 30;
   return CUDA_SUCCESS;
@@ -618,26 +651,31 @@ static CUresult fake_attribute(int *value, CUdevice_attribute attribute, CUdevic
 static CUresult fake_retain(CUcontext *context, CUdevice device) {
   (void)device;
   *context = (CUcontext)(void *)&fake_gpu;
+  ++fake_gpu.contexts;
   ++fake_gpu.live;
   return CUDA_SUCCESS;
 }
 
 static CUresult fake_release(CUdevice device) {
   (void)device;
+  --fake_gpu.contexts;
   --fake_gpu.live;
   return CUDA_SUCCESS;
 }
 
 static CUresult fake_set_current(CUcontext context) {
+  current = context;
   return context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult fake_context_synchronize(void) {
+  NEEDS_CONTEXT();
   progress(1 << 30);
   return CUDA_SUCCESS;
 }
 
 static CUresult fake_priorities(int *least, int *greatest) {
+  NEEDS_CONTEXT();
   *least = 0;
   *greatest = -5;
   return CUDA_SUCCESS;
@@ -707,7 +745,7 @@ void fake_start(uint64_t seed) {
 }
 
 int fake_stop(void) {
-  int left = fake_gpu.live;
+  int left = fake_gpu.live + fake_gpu.astray;
   for (size_t i = 0; i < fake_gpu.memory_count; ++i) {
     left += fake_gpu.memories[i].live;
     if (fake_gpu.memories[i].live) release(fake_gpu.memories[i].at);

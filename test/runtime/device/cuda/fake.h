@@ -24,7 +24,8 @@ typedef struct fake_kernel {
 } fake_kernel;
 
 void fake_start(uint64_t seed);
-/* Ends it; every stream, event, graph and memory that was made and not released is a failure: the number of them. */
+/* Ends it; every stream, event, graph and memory that was made and not released is a failure, and every call by a thread that had set no context: the
+ * number of them. */
 int fake_stop(void);
 /* For zb_cuda_setup.load. */
 zb_status fake_load(zb_cuda_api *out);

@@ -78,6 +78,7 @@ struct CUevent_st {
   int record; /* the last operation that records it, or -1 */
   clocks known;
   int64_t ps;
+  bool timed;
   bool over;   /* the last record was run */
   int pending; /* records that were not run */
 };
@@ -103,7 +104,8 @@ typedef struct fake_state {
   int stream_count, compute_count, channel_count, event_count, graph_count;
   clocks host;
   int64_t host_ps;
-  int live; /* streams, events, graphs */
+  int live; /* contexts, streams, events, graphs */
+  int contexts, astray; /* retained; calls of threads that have none */
   char *log;
   size_t log_length, log_capacity;
   const operation *running;

@@ -5,6 +5,7 @@
 #include "test/runtime/exec/tiny.h"
 #include "zb/costs.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -429,6 +430,44 @@ static void test_memory_of_the_device(void) {
   CU_ASSERT_EQUAL(fake_stop(), 0);
 }
 
+/* Opened, stepped, saved and ended on four threads: what a program in Python may do. */
+static zb_session *handed_on;
+
+static void *open_there(void *unused) {
+  static const zb_session_params params = {.timeout_ms = 10000};
+  zb_session_params with_data = params;
+  with_data.data = tiny_data();
+  TINY_OK(fake_session(&with_data, tiny_plan(), &handed_on));
+  return unused;
+}
+
+static void *step_there(void *unused) {
+  zb_step_result result;
+  TINY_OK(zb_session_step(handed_on, &result));
+  return unused;
+}
+
+static void *save_there(void *unused) {
+  char path[600];
+  TINY_OK(zb_session_save(handed_on, tiny_path(path, "threads")));
+  return unused;
+}
+
+static void *end_there(void *unused) {
+  zb_session_destroy(handed_on);
+  return unused;
+}
+
+static void test_threads(void) {
+  static void *(*const work[])(void *) = {open_there, step_there, save_there, step_there, end_there, open_there, end_there};
+  fake_start(1);
+  for (size_t i = 0; i < sizeof work / sizeof work[0]; ++i) {
+    pthread_t thread;
+    CU_ASSERT_FATAL(pthread_create(&thread, NULL, work[i], NULL) == 0 && pthread_join(thread, NULL) == 0);
+  }
+  CU_ASSERT_EQUAL(fake_stop(), 0);
+}
+
 int main(void) {
   CU_TestInfo tests[] = {{"values are bitwise those of the cpu, in any order", test_values},
                          {"checkpoints of the cpu, and for it", test_resume},
@@ -440,6 +479,7 @@ int main(void) {
                          {"an arena that does not fit", test_no_memory},
                          {"a GPU that stands still", test_hang},
                          {"a plan that hangs", test_plan_that_hangs},
+                         {"a thread for each call", test_threads},
                          {"memory of the device is not the host's", test_memory_of_the_device},
                          {"times of jobs and messages", test_times},
                          {"no times without a trace", test_no_times},
