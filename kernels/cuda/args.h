@@ -137,6 +137,7 @@ typedef struct zb_softmax_args {
   void *out;
   int64_t rows, size;
   int32_t logarithm;
+  int32_t x_dense, dout_dense, out_dense; /* groups of a row can be moved at once */
   zb_cuda_dims x_rows, x_along, dout_rows, dout_along, out_rows, out_along;
 } zb_softmax_args;
 

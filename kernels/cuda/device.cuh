@@ -415,6 +415,13 @@ template <typename T, int N> ZB_DEVICE void store_dense(T *to, const float (&fro
     *(pack<T, M> *)(to + k) = all;
   }
 }
+/* Elements `first` and on of a row of `size`, in f32; `missing` beyond it. Rows that are read at once are whole groups. */
+template <typename T, int N>
+ZB_DEVICE void load_row(const T *row, const zb_cuda_dims &along, int dense, int64_t first, int64_t size, float missing, float (&to)[N]) {
+  if (dense) return load_dense(row + first, to);
+  for (int i = 0; i < N; i++)
+    to[i] = first + i < size ? value_of(row[at(along, first + i)]) : missing;
+}
 /* The same where the type does not decide the speed. */
 template <int N> ZB_DEVICE void load_dense_of(const void *data, int dtype, int64_t first, float (&to)[N]) {
   if (dtype == ZB_F32)
@@ -489,6 +496,28 @@ template <typename T, typename F> ZB_DEVICE T over_block(T value, F combine, voi
   __syncthreads();
   return value;
 }
+
+/* The sum of exp(x - largest) of a row in one pass over it: a thread keeps the largest of its own so far, and the sum to that base. What is
+ * -infinity, or stands for an element that is not there, adds 0. */
+struct exponential_sum {
+  float largest, total;
+  template <int N> ZB_DEVICE void add(const float (&x)[N]) {
+    float next = largest;
+    for (int i = 0; i < N; i++)
+      next = larger_value()(next, x[i]);
+    if (next == -INFINITY) return;
+    if (next != largest) total *= exp(largest - next);
+    for (int i = 0; i < N; i++)
+      total += exp(x[i] - next);
+    largest = next;
+  }
+  /* That of all threads, in every thread. */
+  ZB_DEVICE void over_threads(void *shared) {
+    float own = largest;
+    largest = over_block(own, larger_value(), shared);
+    total = over_block(total * exp(own - largest), add_values(), shared);
+  }
+};
 
 /* Index of the first thread of this block in a grid of one dimension, in 64 bits. */
 ZB_DEVICE int64_t global_thread() {

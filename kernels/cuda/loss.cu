@@ -14,29 +14,21 @@ ZB_DEVICE int64_t label_of(const zb_loss_args &a, int64_t row, bool report) {
   return -1;
 }
 
-/* Scores are read once: a thread keeps the largest of its own so far, and the sum to that base. */
 template <typename T> ZB_DEVICE void row_lse(const zb_loss_args &a) {
   constexpr int N = 16 / sizeof(T);
   const T *scores = (const T *)a.scores + at(a.score_rows, blockIdx.x);
-  float own = -INFINITY, total = 0;
+  exponential_sum sum = {-INFINITY, 0};
   for (int64_t first = (int64_t)threadIdx.x * N; first < a.classes; first += (int64_t)blockDim.x * N) {
-    float x[N], next = own;
+    float x[N];
     if (a.dense)
       load_dense(scores + first, x);
     else
-      for (int i = 0; i < N; i++) /* what is not there adds 0 */
+      for (int i = 0; i < N; i++)
         x[i] = first + i < a.classes ? value_of(scores[(first + i) * a.class_stride]) : -INFINITY;
-    for (int i = 0; i < N; i++)
-      next = larger_value()(next, x[i]);
-    if (next == -INFINITY) continue;
-    if (next != own) total *= exp(own - next);
-    for (int i = 0; i < N; i++)
-      total += exp(x[i] - next);
-    own = next;
+    sum.add(x);
   }
-  float largest = over_block(own, larger_value(), zb_shared());
-  total = over_block(total * exp(own - largest), add_values(), zb_shared());
-  if (threadIdx.x == 0) store_float(a.lse, a.lse_dtype, at(a.lse_rows, blockIdx.x), largest + log(total));
+  sum.over_threads(zb_shared());
+  if (threadIdx.x == 0) store_float(a.lse, a.lse_dtype, at(a.lse_rows, blockIdx.x), sum.largest + log(sum.total));
 }
 
 ZB_DEVICE double row_loss(const zb_loss_args &a, int64_t row, int64_t label) {

@@ -9,11 +9,6 @@ template <int N> ZB_DEVICE void load_side(const zb_norm_operand &o, int64_t row_
   for (int i = 0; i < N; i++)
     to[i] = i < count ? load_float(o.data, o.dtype, row_offset + at(o.along, first + i)) : 0;
 }
-template <typename T, int N> ZB_DEVICE void load_row(const zb_norm_operand &o, const T *row, int64_t first, int count, float (&to)[N]) {
-  if (o.dense) return load_dense(row + first, to);
-  for (int i = 0; i < N; i++)
-    to[i] = i < count ? value_of(row[at(o.along, first + i)]) : 0;
-}
 template <int N> ZB_DEVICE void store_row(const zb_norm_args &a, int64_t at_row, int count, const float (&from)[N]) {
   if (a.dense_out) return store_dense_of(a.out, a.out_dtype, at_row, from);
   for (int i = 0; i < N; i++)
@@ -28,14 +23,14 @@ template <typename T> ZB_DEVICE void norm(const zb_norm_args &a) {
   bool again = a.size > step;
   float x[N] = {}, sum = 0, squares = 0, mean = 0, count = (float)a.size;
   for (int64_t first = begin; first < a.size; first += step) {
-    load_row(a.x, from, first, count_before(first, a.size, N), x);
+    load_row(from, a.x.along, a.x.dense, first, a.size, 0, x);
     for (int i = 0; i < N; i++)
       sum += x[i];
   }
   if (a.centered) mean = over_block(sum, add_values(), zb_shared()) / count;
   for (int64_t first = begin; first < a.size; first += step) {
     int there = count_before(first, a.size, N);
-    if (again) load_row(a.x, from, first, there, x);
+    if (again) load_row(from, a.x.along, a.x.dense, first, a.size, 0, x);
     for (int i = 0; i < N; i++)
       if (i < there) squares += (x[i] - mean) * (x[i] - mean);
   }
@@ -44,7 +39,7 @@ template <typename T> ZB_DEVICE void norm(const zb_norm_args &a) {
   for (int64_t first = begin; first < a.size; first += step) {
     int there = count_before(first, a.size, N);
     float scale[N], bias[N] = {}, out[N];
-    if (again) load_row(a.x, from, first, there, x);
+    if (again) load_row(from, a.x.along, a.x.dense, first, a.size, 0, x);
     load_side(a.scale, scale_row, first, there, scale);
     if (a.bias.data) load_side(a.bias, bias_row, first, there, bias);
     for (int i = 0; i < N; i++) {
@@ -69,8 +64,8 @@ template <typename T> ZB_DEVICE void norm_grad_x(const zb_norm_args &a) {
   bool again = a.size > step;
   float g[N] = {}, h[N] = {}, scale[N], sum = 0, product = 0, count = (float)a.size;
   auto load = [&](int64_t first, int there) {
-    load_row(a.x, x, first, there, h);
-    load_row(a.dout, dout, first, there, g);
+    load_row(x, a.x.along, a.x.dense, first, a.size, 0, h);
+    load_row(dout, a.dout.along, a.dout.dense, first, a.size, 0, g);
     load_side(a.scale, scale_row, first, there, scale);
     for (int i = 0; i < N; i++) {
       g[i] *= scale[i];
@@ -131,8 +126,8 @@ template <typename T> ZB_DEVICE void norm_grad_scale(const zb_norm_args &a) {
     float d[N], h[N];
     float rstd = load_float(a.saved_rstd.data, a.saved_rstd.dtype, at(a.saved_rstd.rows, row));
     float mean = a.centered ? load_float(a.saved_mean.data, a.saved_mean.dtype, at(a.saved_mean.rows, row)) : 0;
-    load_row(a.x, x + at(a.x.rows, row), i, count_before(i, a.size, N), h);
-    load_row(a.dout, dout + at(a.dout.rows, row), i, count_before(i, a.size, N), d);
+    load_row(x + at(a.x.rows, row), a.x.along, a.x.dense, i, a.size, 0, h);
+    load_row(dout + at(a.dout.rows, row), a.dout.along, a.dout.dense, i, a.size, 0, d);
     for (int n = 0; n < N; n++)
       total[n] += d[n] * ((h[n] - mean) * rstd);
   }

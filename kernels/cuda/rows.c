@@ -39,7 +39,11 @@ static zb_status softmax_run(const zb_kernel_call *call, zb_cuda_launcher *on, z
   (void)zb_cuda_dims_of(out, dout, along, &args.dout_along);
   (void)zb_cuda_dims_of(out, out, ~along, &args.out_rows);
   (void)zb_cuda_dims_of(out, out, along, &args.out_along);
-  return zb_cuda_enqueue(on, zb_cuda_for_float(f32, out->dtype), args.rows, 1, row_threads(args.size), WARP_SUMS_BYTES, &args);
+  int n = zb_cuda_group_elements(zb_dtype_bytes(out->dtype));
+  args.x_dense = zb_cuda_in_groups(&args.x_rows, &args.x_along, x->data, n, zb_dtype_bytes(out->dtype));
+  args.dout_dense = zb_cuda_in_groups(&args.dout_rows, &args.dout_along, dout->data, n, zb_dtype_bytes(out->dtype));
+  args.out_dense = zb_cuda_in_groups(&args.out_rows, &args.out_along, out->data, n, zb_dtype_bytes(out->dtype));
+  return zb_cuda_enqueue(on, zb_cuda_for_float(f32, out->dtype), args.rows, 1, group_threads(args.size, out->dtype), WARP_SUMS_BYTES, &args);
 }
 
 #define SOFTMAX(name, kernel, gradient, logarithm)                                                                     \

@@ -296,6 +296,34 @@ static void norms_of_rows(void) {
   }
 }
 
+static void softmax_of_rows(void) {
+  for (int k = 0; k < 2 * ROW_CASES; k++) {
+    bool logarithm = k % 2;
+    int64_t size = row_sizes[k / 4];
+    zb_dtype dtype = row_types[k / 2 % 2];
+    fast_call c = {.op = logarithm ? "log_softmax" : "softmax", .input_count = 1, .output_count = 1, .attr_count = 1};
+    c.attrs[0] = (zb_attr){.name = "axis", .kind = ZB_ATTR_INT, .i = 1};
+    c.inputs[0] = fast_uniform(-9, 9, FAST_SHAPE(7, size));
+    c.outputs[0] = fast_uniform(0, 1, FAST_SHAPE(7, size));
+    for (int i = 0; i < 17 && !logarithm; i++)
+      ((float *)c.inputs[0].data)[size + i] = -INFINITY;
+    narrow(&c.inputs[0], dtype);
+    narrow(&c.outputs[0], dtype);
+    check_groups(&c, dtype == ZB_BF16 ? 0x1p-8 : 1e-5);
+    zb_kernel_call forward = call_of(&c, c.outputs);
+    CU_ASSERT_PTR_NULL(zb_kernel_reference(c.op)->run(&forward));
+    zb_tensor dout = fast_uniform(-1, 1, FAST_SHAPE(7, size)), dx = fast_uniform(-1, 1, FAST_SHAPE(7, size));
+    narrow(&dout, dtype);
+    narrow(&dx, dtype);
+    fast_call back = {.op = logarithm ? "log_softmax_grad" : "softmax_grad", .input_count = 2, .output_count = 1, .attrs = {c.attrs[0]}, .attr_count = 1,
+                      .inputs = {c.outputs[0], dout}, .outputs = {dx}};
+    check_groups(&back, dtype == ZB_BF16 ? 0x1p-7 : 2e-5);
+    free(dout.data);
+    free(dx.data);
+    release(&c);
+  }
+}
+
 /* Halves of whole groups and not, tables in f32 and of the type of x. */
 static void rotary_of_rows(void) {
   for (int k = 0; k < 12; k++) {
@@ -578,6 +606,7 @@ SUITE_MAIN_WITH("shapes of CUDA kernels", emulated_suite_open, emulated_suite_cl
                 {"gradients of many queries, in parts", gradients_of_many_queries_in_parts},
                 {"sums that are split over blocks", sums_that_are_split},
                 {"norms of rows of any size", norms_of_rows},
+                {"softmax of rows of any size", softmax_of_rows},
                 {"rotary embeddings of rows of any size", rotary_of_rows},
                 {"losses of rows of any size", losses_of_rows},
                 {"sums of columns", sums_of_columns},
