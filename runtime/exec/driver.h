@@ -14,6 +14,8 @@ typedef struct zb_driver_params {
   zb_transport *transport;
   const atomic_int *interrupted;
   int64_t timeout_ms; /* turns: see below */
+  zb_group *group;    /* the processes; NULL: there is one */
+  const zb_group_def *group_def;
 } zb_driver_params;
 
 typedef struct zb_driver_def {
@@ -33,7 +35,8 @@ extern const zb_driver_def zb_driver_threads;
 extern const zb_driver_def zb_driver_virtual;
 
 /* One thread, the caller, for asynchronous devices: every rank does one job in turn, so that all of them are fed, and none waits in the host.
- * Times are real. Nothing enqueued and nothing done for params.timeout_ms gives TIMEOUT with who waits for what. */
+ * Times are real. Nothing enqueued and nothing done for params.timeout_ms gives TIMEOUT with who waits for what, and which process does not
+ * answer. */
 extern const zb_driver_def zb_driver_turns;
 
 /* Adds to a failure where every rank is, one note each. */

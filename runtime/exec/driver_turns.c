@@ -14,7 +14,7 @@ struct zb_driver {
   uint64_t *progress; /* [executor] when it was last looked at */
 };
 
-enum { IDLE_NS = 20 * 1000, ROUNDS_AWAKE = 64 }; /* between questions whether the devices are done: asleep after some rounds */
+enum { SILENT_BYTES = 1024, IDLE_NS = 20 * 1000, ROUNDS_AWAKE = 64 }; /* between questions whether the devices are done: asleep after some rounds */
 
 static void turns_stop(zb_driver *driver) {
   if (!driver) return;
@@ -61,7 +61,10 @@ static zb_status take_turns(zb_driver *driver, int *out_running, bool *out_moved
 }
 
 static zb_status timed_out(zb_driver *driver) {
-  zb_status status = ZB_ERROR(TIMEOUT, "no job was started or ended for %.1f s", (double)driver->params.timeout_ms / 1e3);
+  char silent[SILENT_BYTES] = "";
+  if (driver->params.group) driver->params.group_def->find_silent(driver->params.group, silent, sizeof silent);
+  zb_status status = ZB_ERROR(TIMEOUT, "no job was started or ended for %.1f s%s%s", (double)driver->params.timeout_ms / 1e3,
+                              silent[0] ? "; " : "", silent);
   driver->params.transport_def->abort(driver->params.transport, driver->params.executors[0].params.rank, zb_status_message(status));
   return zb_driver_note_positions(&driver->params, status);
 }

@@ -257,7 +257,9 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
                              .transport_def = session->transport_def,
                              .transport = session->transport,
                              .interrupted = &session->interrupted,
-                             .timeout_ms = session->timeout_ms};
+                             .timeout_ms = session->timeout_ms,
+                             .group = session->group,
+                             .group_def = session->group_def};
   ZB_TRY(session->driver_def->start(&driver, &session->driver));
   ZB_TRY(run_load_jobs(session));
   if (!params->costs) return NULL;

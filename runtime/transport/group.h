@@ -33,6 +33,9 @@ typedef struct zb_group_def {
   zb_status (*merge)(zb_group *group, void *record, size_t bytes, void (*merge)(void *total, const void *one, size_t bytes));
   /* Process 0 gets the bytes of every process, one after another in their order (zb_free). Elsewhere *out is NULL. */
   zb_status (*gather)(zb_group *group, const void *mine, size_t bytes, void **out, size_t *out_bytes);
+  /* Asks the other processes whether they are there, for an eighth of the time-out or a second, and writes who does not answer into text: "" if all
+   * do. False if the run was aborted meanwhile. Thread-safe. */
+  bool (*find_silent)(zb_group *group, char *text, size_t size);
   /* Tells the other processes that `rank` gave up: what they wait for fails with PEER and this reason. Thread-safe. */
   void (*abort)(zb_group *group, int rank, const char *reason);
 } zb_group_def;

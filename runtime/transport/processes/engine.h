@@ -23,21 +23,19 @@ int zb_engine_process(const zb_group *group);
 int zb_engine_processes(const zb_group *group);
 zb_status zb_engine_merge(zb_group *group, void *record, size_t bytes, void (*merge)(void *total, const void *one, size_t bytes)) ZB_MUST_USE;
 zb_status zb_engine_gather(zb_group *group, const void *mine, size_t bytes, void **out, size_t *out_bytes) ZB_MUST_USE;
+bool zb_engine_find_silent(zb_group *group, char *text, size_t size);
 void zb_engine_abort(zb_group *group, int rank, const char *reason);
 
 #define ZB_ENGINE_GROUP(open_function)                                                                                        \
   {.open = open_function, .close = zb_engine_close, .process = zb_engine_process, .processes = zb_engine_processes, \
-   .merge = zb_engine_merge, .gather = zb_engine_gather, .abort = zb_engine_abort}
+   .merge = zb_engine_merge, .gather = zb_engine_gather, .find_silent = zb_engine_find_silent, .abort = zb_engine_abort}
 
 /* The transport's part. From attach to detach the engine carries the messages of this plan. `messages` has one entry a message. */
 zb_status zb_engine_attach(zb_group *group, const zb_plan *plan, zb_mailboxes *boxes, zb_engine_message *messages) ZB_MUST_USE;
 void zb_engine_detach(zb_group *group);
 /* Starts the message whose side was set. Never blocks, never allocates. */
 void zb_engine_post(zb_group *group, int message);
-/* Asks all other processes whether they are there, for zb_engine_patience_ms at most, and writes who does not answer into text, "" if all do.
- * False if the run was aborted meanwhile. Thread-safe. */
-bool zb_engine_find_silent(zb_group *group, char *text, size_t size);
-/* How much of a time-out of so many ms is kept for that. */
+/* How much of a time-out of so many ms is kept for finding who is silent. */
 int64_t zb_engine_patience_ms(int64_t timeout_ms);
 /* Processes on this machine, this one included. */
 int zb_engine_neighbours(const zb_group *group);

@@ -5,6 +5,7 @@
 #include "test/runtime/device/cuda/fake.h"
 #include "test/runtime/device/cuda/host_kernels.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A process of the run, as its group sees it. */
@@ -43,7 +44,13 @@ static zb_status group_merge(zb_group *group, void *record, size_t bytes, void (
   return NULL;
 }
 
-static const zb_group_def group_def = {.process = group_process, .processes = group_processes, .merge = group_merge};
+static bool group_find_silent(zb_group *group, char *text, size_t size) {
+  snprintf(text, size, "process %d of %d does not answer", group->processes - 1, group->processes);
+  return true;
+}
+
+static const zb_group_def group_def = {
+    .process = group_process, .processes = group_processes, .merge = group_merge, .find_silent = group_find_silent};
 
 static zb_status load_values(const zb_executor *e, const zb_store *weights, const zb_store *constants) {
   const zb_device_def *device = e->params.device;
@@ -105,7 +112,9 @@ static zb_status open_all(nccl_ranks *all, const zb_store *weights, const zb_sto
                                    .transport_def = &zb_transport_nccl,
                                    .transport = all->transports[0],
                                    .interrupted = &all->interrupted,
-                                   .timeout_ms = timeout_ms};
+                                   .timeout_ms = timeout_ms,
+                                   .group = &all->groups[0],
+                                   .group_def = &group_def};
   ZB_TRY(zb_driver_turns.start(&driver, &all->driver));
   for (int i = 0; i < ranks; ++i)
     zb_executor_begin_load(&all->executors[i]);

@@ -106,7 +106,7 @@ static void test_hang(void) {
   double loss = 0;
   TINY_OK(set_up(&f, 1, 50));
   fake_hang(true);
-  tiny_expect(nccl_ranks_step(f.ranks, 0, &loss), ZB_TIMEOUT, "no job was started or ended");
+  tiny_expect(nccl_ranks_step(f.ranks, 0, &loss), ZB_TIMEOUT, "no job was started or ended for 0.1 s; process 1 of 2 does not answer");
   CU_ASSERT(fake_nccl_aborted() >= 2);
   tear_down(&f);
 }
