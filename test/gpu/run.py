@@ -97,6 +97,8 @@ def reference(graph, kind="reference"):
 
 
 def prepare(suite, folder):
+    if not os.access(suite.tool("zbc"), os.X_OK):
+        raise common.Failure(f"no zbc in '{suite.bin}' to compile the plans with; hint: --plans FOLDER, of --prepare on a machine that has it, or a folder of --pack")
     os.makedirs(folder, exist_ok=True)
     for graph in GRAPHS:
         model, bf16 = os.path.join(common.DATA, graph + ".onnx"), reference(graph, "bf16")
@@ -268,7 +270,7 @@ class Gpu:
 
     def product_log(self):
         file = os.path.join(self.folder, "cublaslt.log")
-        environment = dict(os.environ, CUBLASLT_LOG_LEVEL="5", CUBLASLT_LOG_FILE=file)  # 5: the calls with their arguments
+        environment = dict(os.environ, CUBLASLT_LOG_LEVEL="4", CUBLASLT_LOG_FILE=file)  # errors, products with what they are, hints
         plan = os.path.join(self.plans, f"sizes-bf16-{FIRST}")
         process = self.suite.execute([self.suite.tool("zb-run"), plan, "--device", self.o.device, "--data", "text:" + common.CORPUS, "--steps", "1"],
                                      environment)
@@ -377,7 +379,7 @@ def main():
                 return 77
             print(f"{o.device}: {found}", flush=True)
             return run_parts(o, suite)
-        except common.Failure as failure:
+        except (common.Failure, OSError) as failure:
             print(f"error: {failure}", flush=True)
             return 1
 
