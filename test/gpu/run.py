@@ -98,7 +98,7 @@ def reference(graph, kind="reference"):
 
 def prepare(suite, folder):
     if not os.access(suite.tool("zbc"), os.X_OK):
-        raise common.Failure(f"no zbc in '{suite.bin}' to compile the plans with; hint: --plans FOLDER, of --prepare on a machine that has it, or a folder of --pack")
+        raise common.Failure(f"no zbc in '{suite.bin}' to compile the plans with\n  hint: --plans FOLDER, that --prepare filled on a machine that has it")
     os.makedirs(folder, exist_ok=True)
     for graph in GRAPHS:
         model, bf16 = os.path.join(common.DATA, graph + ".onnx"), reference(graph, "bf16")
