@@ -364,6 +364,20 @@ ZB_DEVICE float near_exp2(float x) {
 }
 #endif
 
+/* 1 / x to the last place but one, results below 2^-126 are 0. A division that rounds right asks for special values first, which costs an
+ * elementwise kernel more than its formula. */
+#ifdef __CUDACC__
+ZB_DEVICE float near_reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+#else
+ZB_DEVICE float near_reciprocal(float x) {
+  return 1 / x;
+}
+#endif
+
 /* N elements that lie together, loaded and stored at once. */
 template <typename T, int N> struct alignas(sizeof(T) * N) pack {
   T v[N];

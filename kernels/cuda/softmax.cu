@@ -19,12 +19,12 @@ template <typename T> ZB_DEVICE void softmax(const zb_softmax_args &a) {
     sum.add(x);
   }
   sum.over_threads(zb_shared());
-  float shift = log(sum.total);
+  float shift = log(sum.total), factor = 1 / sum.total;
   for (int64_t first = begin; first < a.size; first += step) {
     load_row(row, a.x_along, a.x_dense, first, a.size, -INFINITY, x);
     for (int i = 0; i < N; i++) {
       float centered = x[i] - sum.largest;
-      x[i] = a.logarithm ? centered - shift : exp(centered) / sum.total;
+      x[i] = a.logarithm ? centered - shift : exp(centered) * factor;
     }
     store_row(out, a, first, x);
   }
