@@ -37,7 +37,8 @@ import common  # noqa: E402
 import gpt  # noqa: E402
 import libraries  # noqa: E402
 
-PROGRAMS = ("runtime-device-cuda-api_test", "runtime-device-cuda-module-gpu_test", "runtime-device-conformance_test")
+CONFORMANCE = "runtime-device-conformance_test"
+PROGRAMS = ("runtime-device-cuda-api_test", "runtime-device-cuda-module-gpu_test", CONFORMANCE)
 GRAPHS = ("gpt2-small", "llama-small")
 PLANS = {  # name: arguments of zbc; the first is what the others are compared with
     "1-fthenb": ("--ranks", 1, "--schedule", "fthenb"),
@@ -191,16 +192,31 @@ class Gpu:
 
     # ---- programs ----
 
-    def program(self, name):
-        process = self.suite.execute([os.path.join(self.o.build, "test", name)])
+    def program(self, name, *words):
+        """Whether a test program is content, and has a GPU if there should be one; what it prints if not; its notes."""
+        process = self.suite.execute([os.path.join(self.o.build, "test", name), *words])
         left_out = re.findall(r"^.*\bskipped: .*$", process.stdout, re.M) if self.o.device == "cuda" else []
         good = process.returncode == 0 and not left_out
-        self.check(good, name, "" if good else "\n".join(left_out) or process.stdout[-3000:])
+        text = process.stdout if len(process.stdout) < 4000 else process.stdout[:3000] + "\n...\n" + process.stdout[-1000:]
+        self.check(good, " ".join([name, *words]), "" if good else "\n".join(left_out) or text)
         print("".join(f"{note.strip()}\n" for note in re.findall(r"^\s*note: .*$", process.stdout, re.M)), end="", flush=True)
+        return good
+
+    def each_op(self):
+        """After a kernel that failed the GPU takes nothing more from that process, so every op gets one of its own."""
+        failed, files = [], os.listdir(os.path.join(SOURCE, "test", "kernels", "cases"))
+        for op in sorted(name.removesuffix(".safetensors") for name in files if name.endswith(".safetensors")):
+            process = self.suite.execute([os.path.join(self.o.build, "test", CONFORMANCE), self.o.device, op])
+            if process.returncode:
+                failed.append(op)
+                print(f"FAIL conformance of {op}: {process.stdout[:600]}", flush=True)
+        print(f"ops that fail alone: {' '.join(failed) or 'none'}", flush=True)
 
     def programs(self):
         for name in PROGRAMS:
-            self.guarded(name, self.program, name)
+            good = self.guarded(name, self.program, name, *([self.o.device] if name == CONFORMANCE else []))
+            if name == CONFORMANCE and good is False:
+                self.guarded("each op", self.each_op)
 
     # ---- training ----
 

@@ -1,7 +1,9 @@
 /* Every kernel on every device, through the interface of devices (runtime/device/device.h): the cases of test/kernels/cases as plans of one
  * instruction, prepared, uploaded, run, read back, and compared with the reference kernels on the host. Devices are the rows of the table; one
  * that this machine does not have is skipped, with what is missing. Where there is a C++ compiler, the cuda device also runs on
- * the emulated GPU (test/runtime/device/cuda/emulated_kernels.h), so that its row is tested without one. */
+ * the emulated GPU (test/runtime/device/cuda/emulated_kernels.h), so that its row is tested without one.
+ *
+ *   runtime-device-conformance_test [DEVICE [OP]]     only that device, only that op: a GPU takes nothing more after a kernel that failed */
 #include "test/kernels/cases.h"
 
 #include "runtime/device/device.h"
@@ -24,6 +26,7 @@ static const zb_device_def *def;
 static zb_device *device;
 static unsigned char *arena;
 static int cases_run, case_number, every = 1;
+static const char *only_device, *only_op; /* NULL: all */
 
 static zb_plan_rank ranks[1];
 static zb_plan plan = {.rank_count = 1, .ranks = ranks};
@@ -127,6 +130,7 @@ static bounds bounds_of(const case_file *file, const prepared *p) {
 static void check_case(const case_file *file, json_t *row) {
   prepared want = {0}, got = {0};
   placed at;
+  if (only_op && strcmp(file->op, only_op) != 0) return;
   if (json_is_string(json_object_get(row, "error"))) return; /* shapes, which the compiler checks */
   if (case_number++ % every != 0) return;
   if (!prepare(file, row, &want) || !prepare(file, row, &got)) {
@@ -170,7 +174,7 @@ static void run_all_cases(void) {
   def->release(device, arena);
   def->close(device);
   printf(" (%d cases) ", cases_run);
-  CU_ASSERT(cases_run > 2000 / every);
+  CU_ASSERT(cases_run > (only_op ? 0 : 2000 / every));
 }
 
 static void cases_on_cpu(void) {
@@ -217,16 +221,25 @@ static bool cuda_is_here(void) {
   return false;
 }
 
-int main(void) {
+/* A test of the suite, inactive if another device was asked for; NULL: it was not added. */
+static CU_pTest add(CU_pSuite suite, const char *device_name, const char *name, CU_TestFunc run) {
+  CU_pTest test = CU_add_test(suite, name, run);
+  if (test && only_device && strcmp(device_name, only_device) != 0) CU_set_test_active(test, CU_FALSE);
+  return test;
+}
+
+int main(int count, char **words) {
   if (CU_initialize_registry() != CUE_SUCCESS) return 2;
+  only_device = count > 1 ? words[1] : NULL;
+  only_op = count > 2 ? words[2] : NULL;
   CU_pSuite suite = CU_add_suite("conformance of devices", NULL, NULL);
-  if (!suite || !CU_add_test(suite, "cases on cpu", cases_on_cpu) || !CU_add_test(suite, "cases on sim", cases_on_sim)) return 2;
+  if (!suite || !add(suite, "cpu", "cases on cpu", cases_on_cpu) || !add(suite, "sim", "cases on sim", cases_on_sim)) return 2;
 #ifdef ZB_EMULATED
-  if (!CU_add_test(suite, "cases on cuda, emulated", cases_on_emulated_cuda)) return 2;
+  if (!add(suite, "emulated", "cases on cuda, emulated", cases_on_emulated_cuda)) return 2;
 #endif
-  CU_pTest on_cuda = CU_add_test(suite, "cases on cuda", cases_on_cuda);
+  CU_pTest on_cuda = add(suite, "cuda", "cases on cuda", cases_on_cuda);
   if (!on_cuda) return 2;
-  if (!cuda_is_here()) CU_set_test_active(on_cuda, CU_FALSE);
+  if ((!only_device || strcmp(only_device, "cuda") == 0) && !cuda_is_here()) CU_set_test_active(on_cuda, CU_FALSE);
   CU_set_fail_on_inactive(CU_FALSE);
   CU_basic_set_mode(CU_BRM_VERBOSE);
   CU_basic_run_tests();

@@ -32,7 +32,9 @@ static zb_status describe(const zb_cuda_api *api, char *text, size_t size) {
   ZB_TRY(ZB_CU(api, cuDeviceGetName, name, (int)sizeof name, device));
   ZB_TRY(ZB_CU(api, cuDeviceTotalMem, &bytes, device));
   ZB_TRY(ZB_CU(api, cuDriverGetVersion, &version));
-  snprintf(text, size, "%d x %s, %.1f GiB, driver for CUDA %d.%d", count, name, (double)bytes / (1 << 30), version / 1000, version % 1000 / 10);
+  size_t blas = api->cublasLtGetVersion(); /* major * 10000 + minor * 100 + patch */
+  snprintf(text, size, "%d x %s, %.1f GiB, driver for CUDA %d.%d, cuBLAS %zu.%zu.%zu", count, name, (double)bytes / (1 << 30), version / 1000,
+           version % 1000 / 10, blas / 10000, blas / 100 % 100, blas % 100);
   return NULL;
 }
 
