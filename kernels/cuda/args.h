@@ -150,9 +150,11 @@ typedef struct zb_norm_operand {
 
 typedef struct zb_norm_args {
   void *out, *mean, *rstd;
+  void *narrow; /* out, which is f32 then, once more as the cast after the norm makes it; NULL: there is none */
   int32_t out_dtype, mean_dtype, rstd_dtype;
   int32_t centered;
   int32_t dense_out; /* groups of out can be written at once */
+  int32_t narrow_dtype, dense_narrow;
   int32_t plain;     /* norm_grad_scale: x and dout are dense, they and the statistics, in f32, have one stride from row to row */
   int64_t rows, size;
   double epsilon;

@@ -101,3 +101,8 @@ zb_status zb_cuda_enqueue_zero(zb_cuda_launcher *on, const zb_tensor *x) {
   if (bytes == 0 || on->only_choosing) return NULL;
   return ZB_CU(on->api, cuMemsetD8Async, (CUdeviceptr)(uintptr_t)x->data, 0, bytes, on->stream);
 }
+
+uint64_t zb_cuda_no_table(int count) {
+  (void)count;
+  return 0;
+}

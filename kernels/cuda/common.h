@@ -75,6 +75,8 @@ static inline char *zb_cuda_scratch(const zb_cuda_launcher *on) {
   return (char *)(uintptr_t)on->workspace + ZB_CUDA_BLAS_BYTES;
 }
 enum { ZB_CUDA_SCRATCH_BYTES = ZB_CUDA_WORKSPACE_BYTES - ZB_CUDA_BLAS_BYTES };
+/* Of groups that need none. */
+uint64_t zb_cuda_no_table(int count);
 /* All bytes of a result to 0. */
 zb_status zb_cuda_enqueue_zero(zb_cuda_launcher *on, const zb_tensor *x) ZB_MUST_USE;
 

@@ -75,11 +75,6 @@ static int linear_gradients(const zb_cuda_item *items, int count) {
   return fits ? 2 : 1;
 }
 
-static uint64_t no_table(int count) {
-  (void)count;
-  return 0;
-}
-
 static zb_status run_linear_gradients(const zb_cuda_item *items, int count, CUdeviceptr table, zb_cuda_launcher *on) {
   zb_cuda_product p;
   bool done = false;
@@ -92,7 +87,7 @@ static zb_status run_linear_gradients(const zb_cuda_item *items, int count, CUde
   return items[1].kernel->run(items[1].call, on);
 }
 
-const zb_cuda_group zb_cuda_group_reduce_sum = {linear_gradients, no_table, NULL, run_linear_gradients};
+const zb_cuda_group zb_cuda_group_reduce_sum = {linear_gradients, zb_cuda_no_table, NULL, run_linear_gradients};
 
 zb_status zb_cuda_run_matmul(const zb_kernel_call *call, zb_cuda_launcher *on) {
   zb_cuda_product p;

@@ -9,10 +9,14 @@ template <int N> ZB_DEVICE void load_side(const zb_norm_operand &o, int64_t row_
   for (int i = 0; i < N; i++)
     to[i] = i < count ? load_float(o.data, o.dtype, row_offset + at(o.along, first + i)) : 0;
 }
-template <int N> ZB_DEVICE void store_row(const zb_norm_args &a, int64_t at_row, int count, const float (&from)[N]) {
-  if (a.dense_out) return store_dense_of(a.out, a.out_dtype, at_row, from);
+template <int N> ZB_DEVICE void store_group(void *to, int dtype, int dense, int64_t first, int count, const float (&from)[N]) {
+  if (dense) return store_dense_of(to, dtype, first, from);
   for (int i = 0; i < N; i++)
-    if (i < count) store_float(a.out, a.out_dtype, at_row + i, from[i]);
+    if (i < count) store_float(to, dtype, first + i, from[i]);
+}
+template <int N> ZB_DEVICE void store_row(const zb_norm_args &a, int64_t first, int count, const float (&from)[N]) {
+  store_group(a.out, a.out_dtype, a.dense_out, first, count, from);
+  if (a.narrow) store_group(a.narrow, a.narrow_dtype, a.dense_narrow, first, count, from);
 }
 
 /* A row that one group a thread covers is read once. */

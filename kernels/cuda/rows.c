@@ -123,6 +123,7 @@ static void norm_groups(const zb_kernel_call *call, zb_norm_args *args) {
   }
   zb_cuda_dims rows = {.rank = 1, .shape = {args->rows}, .stride = {args->size}}, along = {.rank = 1, .shape = {args->size}, .stride = {1}};
   args->dense_out = zb_cuda_in_groups(&rows, &along, args->out, n, out_bytes);
+  args->dense_narrow = zb_cuda_in_groups(&rows, &along, args->narrow, n, sizeof(uint16_t));
 }
 
 /* Whether the statistics of rows are f32 at one stride. */
@@ -147,14 +148,67 @@ static zb_status norm_grad_scale(const zb_kernel_call *call, zb_cuda_launcher *o
   return zb_cuda_combine(on, ZB_FUNCTION_zb_sum_column_f32, ZB_F32, args->out, splits, args->size, out, 0, call->accumulate);
 }
 
-static zb_status norm_run(const zb_kernel_call *call, zb_cuda_launcher *on, const norm_form *form) {
+/* narrow: the result of the cast that goes with it, or NULL. */
+static zb_status norm_run(const zb_kernel_call *call, zb_cuda_launcher *on, const norm_form *form, const zb_tensor *narrow) {
   zb_norm_args args;
   (void)norm_plan(call, form, &args); /* matches() asked */
+  if (narrow) {
+    args.narrow = narrow->data;
+    args.narrow_dtype = (int32_t)narrow->dtype;
+  }
   norm_groups(call, &args);
   if (form->accumulates) return norm_grad_scale(call, on, &args);
   zb_cuda_function f32 = form->dout >= 0 ? ZB_FUNCTION_zb_norm_grad_x_f32 : ZB_FUNCTION_zb_norm_f32;
   return zb_cuda_enqueue(on, zb_cuda_for_float(f32, call->inputs[0].dtype), args.rows, 1,
                         group_threads(args.size, call->inputs[0].dtype), WARP_SUMS_BYTES, &args);
+}
+
+/* ---- A norm in f32 and the cast of its result to a narrow type, which mixed precision puts behind most norms, in one launch: the same bits,
+ * without reading the result again ---- */
+
+static int norm_and_cast(const zb_cuda_item *items, int count) {
+  if (count < 2 || strcmp(items[1].kernel->op, "cast") != 0) return 1;
+  const zb_tensor *out = &items[0].call->outputs[0], *x = &items[1].call->inputs[0], *narrow = &items[1].call->outputs[0];
+  if (out->dtype != ZB_F32 || x->dtype != ZB_F32 || (narrow->dtype != ZB_BF16 && narrow->dtype != ZB_F16)) return 1;
+  if (!zb_tensor_contiguous(x) || zb_tensor_elements(x) != zb_tensor_elements(out)) return 1;
+  if (!items[0].homes || !items[1].homes) return out->data && out->data == x->data ? 2 : 1;
+  const zb_cuda_home *result = &items[0].homes[items[0].call->input_count], *operand = &items[1].homes[0];
+  return result->base == operand->base && result->offset == operand->offset ? 2 : 1;
+}
+
+/* The bytes that an operand reaches. */
+static void reach(const zb_tensor *x, uintptr_t *begin, uintptr_t *end) {
+  size_t bytes = zb_dtype_bytes(x->dtype);
+  *begin = (uintptr_t)x->data;
+  *end = *begin + bytes;
+  for (int i = 0; i < x->rank; i++) {
+    uintptr_t span = (uintptr_t)zb_max64(x->shape[i] - 1, 0) * (uintptr_t)(x->strides[i] < 0 ? -x->strides[i] : x->strides[i]) * bytes;
+    if (x->strides[i] < 0) *begin -= span;
+    else *end += span;
+  }
+}
+
+static bool overlap(const zb_tensor *x, const zb_tensor *y) {
+  uintptr_t x_begin, x_end, y_begin, y_end;
+  reach(x, &x_begin, &x_end);
+  reach(y, &y_begin, &y_end);
+  return x_begin < y_end && y_begin < x_end;
+}
+
+/* Whether the plan puts the cast's result where the norm, whose blocks are not all at the same row, still reads or writes. */
+static bool in_the_way(const zb_tensor *narrow, const zb_kernel_call *norm) {
+  for (int i = 0; i < norm->input_count; i++)
+    if (zb_call_input(norm, i) && overlap(narrow, &norm->inputs[i])) return true;
+  for (int i = 0; i < norm->output_count; i++)
+    if (zb_call_output(norm, i) && overlap(narrow, &norm->outputs[i])) return true;
+  return false;
+}
+
+static zb_status norm_and_cast_run(const zb_cuda_item *items, zb_cuda_launcher *on, const norm_form *form) {
+  const zb_tensor *narrow = &items[1].call->outputs[0];
+  if (!in_the_way(narrow, items[0].call)) return norm_run(items[0].call, on, form, narrow);
+  ZB_TRY(items[0].kernel->run(items[0].call, on));
+  return items[1].kernel->run(items[1].call, on);
 }
 
 #define NORM(name, ...)                                                                                                \
@@ -163,12 +217,19 @@ static zb_status norm_run(const zb_kernel_call *call, zb_cuda_launcher *on, cons
     return norm_matches(call, &name##_form);                                                                           \
   }                                                                                                                    \
   zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) {                                     \
-    return norm_run(call, on, &name##_form);                                                                           \
+    return norm_run(call, on, &name##_form, NULL);                                                                     \
   }
-NORM(layer_norm, 1, 2, -1, -1, -1, -1, 1, 2, 2, 3, true, false)
-NORM(rms_norm, 1, -1, -1, -1, -1, -1, -1, 1, 2, 2, false, false)
-NORM(layer_norm_grad_x, 1, -1, 2, 3, 4, 5, -1, -1, 5, 1, true, false)
-NORM(rms_norm_grad_x, 1, -1, -1, 2, 3, 4, -1, -1, 4, 1, false, false)
+#define NORM_AND_CAST(name, ...)                                                                                       \
+  NORM(name, __VA_ARGS__)                                                                                              \
+  static zb_status run_group_##name(const zb_cuda_item *items, int count, CUdeviceptr table, zb_cuda_launcher *on) {   \
+    (void)count, (void)table;                                                                                          \
+    return norm_and_cast_run(items, on, &name##_form);                                                                 \
+  }                                                                                                                    \
+  const zb_cuda_group zb_cuda_group_##name = {norm_and_cast, zb_cuda_no_table, NULL, run_group_##name};
+NORM_AND_CAST(layer_norm, 1, 2, -1, -1, -1, -1, 1, 2, 2, 3, true, false)
+NORM_AND_CAST(rms_norm, 1, -1, -1, -1, -1, -1, -1, 1, 2, 2, false, false)
+NORM_AND_CAST(layer_norm_grad_x, 1, -1, 2, 3, 4, 5, -1, -1, 5, 1, true, false)
+NORM_AND_CAST(rms_norm_grad_x, 1, -1, -1, 2, 3, 4, -1, -1, 4, 1, false, false)
 NORM(layer_norm_grad_scale, -1, -1, 1, 2, 3, -1, -1, -1, 4, 1, true, true)
 NORM(rms_norm_grad_scale, -1, -1, -1, 1, 2, -1, -1, -1, 3, 1, false, true)
 

@@ -296,6 +296,71 @@ static void norms_of_rows(void) {
   }
 }
 
+/* What the cast after a norm makes of its result: as one launch, or, where it must not lie there, as two. */
+typedef struct norm_then_cast {
+  fast_call norm;
+  zb_tensor narrow, cast_inputs[1], cast_outputs[1];
+  zb_kernel_call calls[2];
+  zb_cuda_item items[2];
+} norm_then_cast;
+
+static void run_items(norm_then_cast *n, int launches, long kernels) {
+  zb_cuda_program *program = NULL;
+  long before = zb_emulated_launches();
+  CU_ASSERT_PTR_NULL_FATAL(zb_cuda_program_create(n->items, 2, &emulated_launcher, &program));
+  CU_ASSERT_EQUAL(zb_cuda_program_launches(program), launches);
+  for (int i = 0; i < zb_cuda_program_launches(program); i++)
+    CU_ASSERT_PTR_NULL(zb_cuda_program_run(program, i, &emulated_launcher, 0));
+  CU_ASSERT_EQUAL(zb_emulated_launches() - before, kernels);
+  zb_cuda_program_destroy(program);
+}
+
+static void make_items(norm_then_cast *n) {
+  n->calls[0] = call_of(&n->norm, n->norm.outputs);
+  n->cast_inputs[0] = n->norm.outputs[0];
+  n->cast_outputs[0] = n->narrow;
+  n->calls[1] = (zb_kernel_call){.inputs = n->cast_inputs, .input_count = 1, .outputs = n->cast_outputs, .output_count = 1};
+  for (int i = 0; i < 2; i++) {
+    n->items[i] = (zb_cuda_item){.call = &n->calls[i]};
+    CU_ASSERT_PTR_NULL_FATAL(zb_cuda_kernel_find(i ? "cast" : n->norm.op, &n->calls[i], NULL, &n->items[i].kernel));
+  }
+}
+
+static void norms_with_the_cast_of_their_result(void) {
+  enum { ROWS = 40 };
+  for (int k = 0; k < ROW_CASES; k++) {
+    int64_t size = row_sizes[k / 2];
+    zb_dtype dtype = k % 2 ? ZB_BF16 : ZB_F16;
+    norm_then_cast n = {.norm = {.op = "rms_norm_grad_x", .input_count = 5, .output_count = 1, .attr_count = 1}};
+    n.norm.attrs[0] = (zb_attr){.name = "axis", .kind = ZB_ATTR_INT, .i = 1};
+    for (int i = 0; i < 5; i++)
+      n.norm.inputs[i] = i == 1 ? fast_uniform(0, 2, FAST_SHAPE(size)) : fast_uniform(0.5f, 2, FAST_SHAPE(ROWS, i == 2 ? 1 : size));
+    n.norm.outputs[0] = fast_uniform(0, 1, FAST_SHAPE(ROWS, size));
+    n.narrow = fast_tensor(dtype, FAST_SHAPE(ROWS, size));
+    make_items(&n);
+    for (int i = 0; i < 2; i++) /* one after the other */
+      CU_ASSERT_PTR_NULL(n.items[i].kernel->run(n.items[i].call, &emulated_launcher));
+    zb_tensor wide = copy_of(&n.norm.outputs[0]), narrow_then = copy_of(&n.narrow);
+    size_t elements = (size_t)(ROWS * size);
+    memset(n.norm.outputs[0].data, 0, elements * 4);
+    memset(n.narrow.data, 0, elements * 2);
+    run_items(&n, 1, 1);
+    CU_ASSERT(memcmp(wide.data, n.norm.outputs[0].data, elements * 4) == 0 && memcmp(narrow_then.data, n.narrow.data, elements * 2) == 0);
+    free(n.narrow.data);
+    n.narrow.data = n.norm.inputs[3].data; /* where dout is, which blocks of other rows still read: a launch of the program, two kernels */
+    make_items(&n);
+    run_items(&n, 1, 2);
+    CU_ASSERT(memcmp(wide.data, n.norm.outputs[0].data, elements * 4) == 0 && memcmp(narrow_then.data, n.narrow.data, elements * 2) == 0);
+    n.cast_inputs[0].data = n.norm.inputs[0].data; /* of something else */
+    n.cast_outputs[0].data = narrow_then.data;
+    run_items(&n, 2, 2);
+    CU_ASSERT_NOT_EQUAL(memcmp(narrow_then.data, n.narrow.data, elements * 2), 0);
+    free(wide.data);
+    free(narrow_then.data);
+    release(&n.norm);
+  }
+}
+
 static void softmax_of_rows(void) {
   for (int k = 0; k < 2 * ROW_CASES; k++) {
     bool logarithm = k % 2;
@@ -606,6 +671,7 @@ SUITE_MAIN_WITH("shapes of CUDA kernels", emulated_suite_open, emulated_suite_cl
                 {"gradients of many queries, in parts", gradients_of_many_queries_in_parts},
                 {"sums that are split over blocks", sums_that_are_split},
                 {"norms of rows of any size", norms_of_rows},
+                {"norms with the cast of their result", norms_with_the_cast_of_their_result},
                 {"softmax of rows of any size", softmax_of_rows},
                 {"rotary embeddings of rows of any size", rotary_of_rows},
                 {"losses of rows of any size", losses_of_rows},
