@@ -205,6 +205,8 @@ class Bench:
         tokens = s.batch * s.seq * o.micro_batches
         libraries.find(self.program("zb-run"), o.python)
         self.zb_run(f"zb-run --device cuda, {o.ranks} rank{'s' * (o.ranks > 1)}", folder, tokens, "--device", "cuda")
+        if o.no_pytorch:
+            return
         self.where_time_goes(folder)
         self.pytorch("cuda", s.batch, o.micro_batches)
 
@@ -270,6 +272,7 @@ def options():
     parser.add_argument("--plan", help="a folder that --write-plan made, instead of compiling")
     parser.add_argument("--write-plan", metavar="DIR", help="only compile, into DIR; with --plan: that one, with weights")
     parser.add_argument("--thin", action="store_true", help="without its weights, which --plan then draws")
+    parser.add_argument("--no-pytorch", action="store_true", help="on a GPU: the row of zb-run alone")
     parser.add_argument("--limit", type=float, default=600, help="seconds that a program may take (default 600)")
     parser.add_argument("--peak", type=float, help="TFLOP/s of the card at this precision, for a card that the table does not know")
     gpt.add_options(parser)

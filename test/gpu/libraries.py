@@ -43,7 +43,10 @@ def device_line(zb_run, device):
 
 
 def find(zb_run, python, device="cuda"):
-    """device_line, with the libraries of Python's wheels where it is without them that the device is not here."""
+    """device_line: with the libraries that run.py packed, and with those of Python's wheels where it is without them that the device is not here."""
+    shared = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(zb_run))), "shared")
+    if os.path.isdir(shared):
+        add([shared])
     line = device_line(zb_run, device)
     if not line.startswith("not here") or "libcublasLt" not in line:
         return line

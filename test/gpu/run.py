@@ -51,6 +51,7 @@ FIRST = next(iter(PLANS))
 STEPS, LIMIT, TF32_LIMIT, BF16_LIMIT = 20, 1e-4, 1e-2, 0.02
 SIZE = gpt.Size(layers=2, dim=128, heads=2, seq=512, batch=2, vocab=512)
 SIZE_PLANS, SIZE_STEPS, SIZE_LIMITS = (FIRST, "4-zb-h1"), 3, {"f32": 1e-4, "bf16": 2e-3}
+BENCH_RANKS = (1, 4)
 OF_EVERY_SYSTEM = ("linux-vdso", "ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libgcc_s.", "libstdc++.")
 LOG_CHARACTERS = 400000  # of one command
 
@@ -122,7 +123,7 @@ def needed_libraries(file):
 
 
 def pack(suite, build, file):
-    """FOLDER of FOLDER.tar.xz: bin, lib and test as in a build folder; shared: libraries; plans, and plans/bench without its weights."""
+    """FOLDER of FOLDER.tar.xz: bin, lib and test as in a build folder; shared: libraries; plans, and those of the benchmark without weights."""
     files = [os.path.join("bin", "zb-run"), os.path.join("lib", "zb", "zb-cuda.so"), *(os.path.join("test", name) for name in PROGRAMS)]
     missing = [name for name in files if not os.path.exists(os.path.join(build, name))]
     if missing:
@@ -135,10 +136,11 @@ def pack(suite, build, file):
             out.add(os.path.realpath(library), os.path.join(top, "shared", os.path.basename(library)))
         plans = os.path.join(folder, "plans")
         prepare(suite, plans)
-        words = [os.path.join(SOURCE, "test", "bench", "gpu.py"), "--bin", suite.bin, "--write-plan", os.path.join(plans, "bench"), "--thin"]
-        written = suite.execute([sys.executable, *words])
-        if written.returncode:
-            raise common.Failure(written.stdout)
+        for ranks in BENCH_RANKS:
+            words = ["--bin", suite.bin, "--ranks", ranks, "--write-plan", os.path.join(plans, f"bench-{ranks}"), "--thin"]
+            written = suite.execute([sys.executable, os.path.join(SOURCE, "test", "bench", "gpu.py"), *words])
+            if written.returncode:
+                raise common.Failure(written.stdout)
         out.add(plans, os.path.join(top, "plans"))
     print(f"{file}: {os.path.getsize(file) / 2**20:.1f} MiB; there: python3 -m tarfile -e {os.path.basename(file)} && test/gpu/run.sh --build {top}")
 
@@ -329,12 +331,14 @@ class Gpu:
     # ---- bench ----
 
     def bench(self):
-        plan = os.path.join(self.plans, "bench")
-        more = ["--plan", plan] if os.path.isdir(plan) else []
-        words = [os.path.join(SOURCE, "test", "bench", "gpu.sh"), "--bin", self.suite.bin, "--limit", int(self.suite.limit / 2), *more]
-        process = self.guarded("bench", self.suite.execute, words, dict(os.environ, PYTHONUNBUFFERED="1"))
-        if process:
-            self.check(process.returncode == 0, "bench", process.stdout)
+        """Beside PyTorch with one rank; then what several on the same GPU cost."""
+        for ranks in BENCH_RANKS:
+            plan = os.path.join(self.plans, f"bench-{ranks}")
+            words = ["--bin", self.suite.bin, "--limit", int(self.suite.limit / 2), *(["--plan", plan] if os.path.isdir(plan) else ["--ranks", ranks])]
+            words = [os.path.join(SOURCE, "test", "bench", "gpu.sh"), *words, *(["--no-pytorch"] if ranks > 1 else [])]
+            process = self.guarded("bench", self.suite.execute, words, dict(os.environ, PYTHONUNBUFFERED="1"))
+            if process:
+                self.check(process.returncode == 0, f"bench, {ranks} ranks", process.stdout)
 
 
 PARTS = {part.__name__: part for part in (Gpu.programs, Gpu.training, Gpu.bf16, Gpu.sizes, Gpu.products, Gpu.sanitizer, Gpu.bench)}
@@ -381,8 +385,6 @@ def run_parts(o, suite):
 def main():
     o = options()
     os.environ["ZB_TEST_SOURCE"] = SOURCE  # for programs that were built elsewhere
-    if os.path.isdir(os.path.join(o.build, "shared")):
-        libraries.add([os.path.join(o.build, "shared")])
     with open(o.log or os.devnull, "a", encoding="utf-8") as log:
         suite = Timed(os.path.join(o.build, "bin"), log)
         try:
