@@ -32,6 +32,9 @@ enum zb_cuda_fault_kind {
 #define ZB_CALLED_DEVICE static __device__ __noinline__
 #define ZB_KERNEL(name, args_type, threads)                                                                            \
   extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ args_type a)
+/* The same with registers for so many blocks of a multiprocessor at a time, at least. */
+#define ZB_KERNEL_OF_BLOCKS(name, args_type, threads, blocks)                                                          \
+  extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ args_type a)
 
 ZB_DEVICE void *zb_shared() {
   extern __shared__ __align__(16) unsigned char zb_shared_memory[];

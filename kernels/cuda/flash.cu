@@ -38,15 +38,17 @@ ZB_DEVICE flash_place flash_place_of_block(const zb_attention_args &a, int64_t h
   return p;
 }
 
-/* N tokens of a head from `first` on are on their way; zeros beyond the tokens and the width (a multiple of 8). */
+/* N tokens of a head from `first` on are on their way; zeros beyond the tokens and the width (a multiple of 8). A thread copies 16 bytes of
+ * every STEP-th row. */
 template <typename T, int D, int N>
 ZB_DEVICE void copy_tile(tile<T, D, N> &to, const zb_attention_operand &o, int64_t batch, int64_t head, int64_t first, int64_t tokens, int width) {
-  const T *from = (const T *)o.data + batch * o.batch + head * o.head;
-  for (int i = (int)threadIdx.x; i < N * (D / 8); i += ZB_ATTENTION_THREADS) {
-    int row = i / (D / 8), column = i % (D / 8) * 8;
-    bool there = first + row < tokens && column < width;
-    copy_ahead(&to.at[row][column], there ? from + (first + row) * o.token + column : from, there);
-  }
+  constexpr int STEP = ZB_ATTENTION_THREADS / (D / 8);
+  int row = (int)threadIdx.x / (D / 8), column = (int)threadIdx.x % (D / 8) * 8;
+  int64_t left = column < width ? tokens - first - row : 0;
+  const T *from = (const T *)o.data + batch * o.batch + head * o.head + (first + row) * o.token + column;
+  ZB_UNROLL
+  for (int k = 0; k < N / STEP; k++, from += STEP * o.token)
+    copy_ahead(&to.at[row + k * STEP][column], from, k * STEP < left);
 }
 
 /* The 16 x 16 left operand at (row, column). */
@@ -381,14 +383,15 @@ template <typename T, int D> ZB_DEVICE void flash_grad_kv(const zb_attention_arg
   store_rows<T, D>((T *)a.dv, dv, one, p, a.keys, a.kv_heads, a.value_width);
 }
 
+/* Blocks at a time: with more registers a thread, fewer warps would hide what each other waits for. */
 #define ZB_FLASH_KERNELS(D, suffix, T)                                                                                 \
-  ZB_KERNEL(zb_flash_##D##_##suffix, zb_attention_args, ZB_ATTENTION_THREADS) {                                        \
+  ZB_KERNEL_OF_BLOCKS(zb_flash_##D##_##suffix, zb_attention_args, ZB_ATTENTION_THREADS, D == 64 ? 4 : 3) {             \
     flash<T, D>(a);                                                                                                    \
   }                                                                                                                    \
-  ZB_KERNEL(zb_flash_grad_q_##D##_##suffix, zb_attention_args, ZB_ATTENTION_THREADS) {                                 \
+  ZB_KERNEL_OF_BLOCKS(zb_flash_grad_q_##D##_##suffix, zb_attention_args, ZB_ATTENTION_THREADS, D == 64 ? 4 : 3) {      \
     flash_grad_q<T, D>(a);                                                                                             \
   }                                                                                                                    \
-  ZB_KERNEL(zb_flash_grad_kv_##D##_##suffix, zb_attention_args, ZB_ATTENTION_THREADS) {                                \
+  ZB_KERNEL_OF_BLOCKS(zb_flash_grad_kv_##D##_##suffix, zb_attention_args, ZB_ATTENTION_THREADS, D == 64 ? 4 : 2) {     \
     flash_grad_kv<T, D>(a);                                                                                            \
   }
 ZB_FLASH_KERNELS(64, bf16, bf16)

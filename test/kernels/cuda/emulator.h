@@ -73,6 +73,7 @@ struct zb_emulated_registration {
   static const zb_emulated_registration name##_registration(                                                           \
       #name, [](const void *args) { name(*(const args_type *)args); }, threads, sizeof(args_type));                                       \
   static void name(const args_type &a)
+#define ZB_KERNEL_OF_BLOCKS(name, args_type, threads, blocks) ZB_KERNEL(name, args_type, threads)
 #define __syncthreads zb_emulated_syncthreads
 #define __syncwarp zb_emulated_syncwarp
 
