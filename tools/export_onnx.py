@@ -25,6 +25,7 @@ import importlib.util
 import logging
 import os
 import sys
+import traceback
 import warnings
 
 import models
@@ -39,7 +40,7 @@ except ImportError as e:
     )
 
 warnings.simplefilter("ignore")  # those of the exporter about itself
-logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+logging.getLogger("torch").setLevel(logging.ERROR)  # a failure is told by trace()
 
 DTYPES = dict(int64=torch.int64, int32=torch.int32, float32=torch.float32, bool=torch.bool)
 KEPT_METADATA = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy")
@@ -213,6 +214,33 @@ def compare(out, inputs, loss):
         )
 
 
+def trace(model, inputs):
+    """PyTorch's own export. Its report of a failure is hundreds of lines; what decides is the first cause and where the model was."""
+    try:
+        return torch.onnx.export(
+            model,
+            tuple(t for _, t in inputs),
+            dynamo=True,
+            optimize=False,
+            input_names=[n for n, _ in inputs],
+            output_names=["loss"],
+            verbose=False,
+        )
+    except Exception as error:  # whatever torch raises: it has no common class
+        cause = error
+        while cause.__cause__ or cause.__context__:
+            cause = cause.__cause__ or cause.__context__
+        ours = os.path.dirname(torch.__file__) + os.sep
+        frames = [f for f in traceback.extract_tb(cause.__traceback__) if not f.filename.startswith((ours, os.path.abspath(__file__), "<"))]
+        where = f"\n  note: at {os.path.relpath(frames[-1].filename)}:{frames[-1].lineno}: {frames[-1].line}" if frames else ""
+        text = (str(cause).strip().splitlines() or [""])[0]
+        fail(
+            f"PyTorch cannot export the model: {type(cause).__name__}: {text}{where}",
+            "write what it cannot trace otherwise (branches on the values of tensors, for one); "
+            "torch.onnx.export(model, inputs, dynamo=True) alone prints its whole report",
+        )
+
+
 def export(model, inputs, out, raw):
     names = first_names(model)
     with torch.no_grad():
@@ -222,15 +250,7 @@ def export(model, inputs, out, raw):
         fail(
             f"forward() gave {what}, not a scalar float loss", "return the mean loss of the micro-batch, nothing else"
         )
-    program = torch.onnx.export(
-        model,
-        tuple(t for _, t in inputs),
-        dynamo=True,
-        optimize=False,
-        input_names=[n for n, _ in inputs],
-        output_names=["loss"],
-        verbose=False,
-    )
+    program = trace(model, inputs)
     graph = program.model.graph
     name_initializers(graph, names)
     if not raw:
