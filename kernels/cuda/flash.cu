@@ -108,13 +108,10 @@ ZB_DEVICE void store_rows(T *to, const float (&sums)[D / 8][4], const float (&fa
   }
 }
 
-/* scale * product + mask of query i and key j, times log2(e); -infinity where they do not see each other. */
-ZB_DEVICE float flash_score(const zb_attention_args &a, int64_t batch, int64_t head, int64_t i, int64_t j, float product) {
-  if (i >= a.queries || j >= a.keys || (a.causal && j > i + (a.keys - a.queries))) return -INFINITY;
-  float value = a.scale * product;
+/* The mask of query i and key j, times log2(e). */
+ZB_DEVICE float mask_score(const zb_attention_args &a, int64_t batch, int64_t head, int64_t i, int64_t j) {
   const int64_t *s = a.mask_strides;
-  if (a.mask) value += load_float(a.mask, a.mask_dtype, batch * s[0] + head * s[1] + i * s[2] + j * s[3]);
-  return value * LOG2_E;
+  return load_float(a.mask, a.mask_dtype, batch * s[0] + head * s[1] + i * s[2] + j * s[3]) * LOG2_E;
 }
 
 /* Whether all pairs of some queries and keys see each other, and there is no mask: most tiles, which need no questions. */
@@ -151,11 +148,15 @@ ZB_DEVICE int64_t flash_keys_end(const zb_attention_args &a, const flash_place &
   return !a.causal || end > a.keys ? a.keys : end;
 }
 
-/* Products of the lane's rows of the block with N keys become scores to base 2. */
+ZB_DEVICE int within(int64_t x, int least, int most) {
+  return x < least ? least : x > most ? most : (int)x;
+}
+
+/* Products of the lane's rows of the block, queries, with N keys become scores to base 2. */
 template <int N> ZB_DEVICE void to_scores(float (&scores)[N / 8][4], const zb_attention_args &a, const flash_place &p, int64_t key) {
-  int64_t row = p.first + p.warp * 16 + p.group;
+  int64_t row = p.first + p.warp * 16 + p.group, shift = a.keys - a.queries;
+  float scale = a.scale * LOG2_E;
   if (all_visible(a, p.first, ROWS, key, N)) {
-    float scale = a.scale * LOG2_E;
     ZB_UNROLL
     for (int n = 0; n < N / 8; n++)
       ZB_UNROLL
@@ -164,10 +165,48 @@ template <int N> ZB_DEVICE void to_scores(float (&scores)[N / 8][4], const zb_at
     return;
   }
   ZB_UNROLL
-  for (int n = 0; n < N / 8; n++)
+  for (int half = 0; half < 2; half++, row += 8) {
+    int64_t last = row >= a.queries ? -1 : a.causal && row + shift < a.keys ? row + shift : a.keys - 1;
+    int end = within(last - key, -1, N); /* the last of the tile's keys that the row sees */
     ZB_UNROLL
-    for (int e = 0; e < 4; e++)
-      scores[n][e] = flash_score(a, p.batch, p.head, row + e / 2 * 8, key + n * 8 + p.pair * 2 + e % 2, scores[n][e]);
+    for (int n = 0; n < N / 8; n++)
+      ZB_UNROLL
+      for (int e = half * 2; e < half * 2 + 2; e++) {
+        int j = n * 8 + p.pair * 2 + e % 2;
+        bool seen = j <= end;
+        scores[n][e] = seen ? scores[n][e] * scale : -INFINITY;
+        if (a.mask && seen) scores[n][e] += mask_score(a, p.batch, p.head, row, key + j);
+      }
+  }
+}
+
+/* The same of its rows, keys, with N queries. */
+template <int N>
+ZB_DEVICE void to_scores_of_queries(float (&scores)[N / 8][4], const zb_attention_args &a, const flash_place &p, int64_t head, int64_t query) {
+  int64_t row = p.first + p.warp * 16 + p.group, shift = a.keys - a.queries;
+  float scale = a.scale * LOG2_E;
+  if (all_visible(a, query, N, p.first, ROWS)) {
+    ZB_UNROLL
+    for (int n = 0; n < N / 8; n++)
+      ZB_UNROLL
+      for (int e = 0; e < 4; e++)
+        scores[n][e] *= scale;
+    return;
+  }
+  int end = within(a.queries - query, 0, N);
+  ZB_UNROLL
+  for (int half = 0; half < 2; half++, row += 8) {
+    int begin = row >= a.keys ? N : a.causal ? within(row - shift - query, 0, N) : 0; /* the first of the tile's queries that sees the row */
+    ZB_UNROLL
+    for (int n = 0; n < N / 8; n++)
+      ZB_UNROLL
+      for (int e = half * 2; e < half * 2 + 2; e++) {
+        int i = n * 8 + p.pair * 2 + e % 2;
+        bool seen = i >= begin && i < end;
+        scores[n][e] = seen ? scores[n][e] * scale : -INFINITY;
+        if (a.mask && seen) scores[n][e] += mask_score(a, p.batch, head, query + i, row);
+      }
+  }
 }
 
 /* Turns scores into shares of one more tile of keys; `sums` and `total` are scaled to the new maximum. */
@@ -337,7 +376,7 @@ template <typename T, int D> ZB_DEVICE void flash_grad_kv(const zb_attention_arg
   constexpr int N = GRADIENT_TILE;
   flash_kv_memory<T, D> &m = *(flash_kv_memory<T, D> *)zb_shared();
   flash_place p = flash_place_of_block(a, a.kv_heads, a.keys);
-  int64_t begin = p.first - (a.keys - a.queries), own = p.first + p.warp * 16 + p.group;
+  int64_t begin = p.first - (a.keys - a.queries);
   begin = a.causal && begin > 0 ? begin / N * N : 0; /* before the first query that sees one of the keys */
   int64_t head = p.head * a.group, heads_end = head + a.group, first = begin;
   float dk[D / 8][4] = {}, dv[D / 8][4] = {}, scores[N / 8][4], dp[N / 8][4];
@@ -354,19 +393,7 @@ template <typename T, int D> ZB_DEVICE void flash_grad_kv(const zb_attention_arg
     if (next_head < heads_end) copy_queries(m.stages[stage ^ 1], a, p.batch, next_head, next);
     row_products(scores, m.k, p.warp * 16, now.q, p.lane);
     row_products(dp, m.v, p.warp * 16, now.dout, p.lane);
-    if (all_visible(a, first, N, p.first, ROWS)) {
-      ZB_UNROLL
-      for (int n = 0; n < N / 8; n++)
-        ZB_UNROLL
-        for (int e = 0; e < 4; e++)
-          scores[n][e] *= a.scale * LOG2_E;
-    } else {
-      ZB_UNROLL
-      for (int n = 0; n < N / 8; n++)
-        ZB_UNROLL
-        for (int e = 0; e < 4; e++)
-          scores[n][e] = flash_score(a, p.batch, head, first + n * 8 + p.pair * 2 + e % 2, own + e / 2 * 8, scores[n][e]);
-    }
+    to_scores_of_queries<N>(scores, a, p, head, first);
     ZB_UNROLL
     for (int n = 0; n < N / 8; n++)
       ZB_UNROLL
