@@ -217,30 +217,31 @@ static int find_ready(CUstream ready[FAKE_STREAMS]) {
 }
 
 /* Device memory is there for operations that run, and for nobody else: a host that reads or writes it ends at once, as it would with a GPU. Not so of
- * large ones, whose pages would take long: workspaces. */
+ * large ones, whose pages would take long: workspaces; and not while the host only asks whether something is over. */
 static void show(const memory *m, bool shown) {
   if (m->live && !m->pinned && m->bytes <= HIDDEN_MOST) ZB_ASSERT(mprotect(m->at, m->bytes, shown ? PROT_READ | PROT_WRITE : PROT_NONE) == 0);
 }
 
 static void show_all(bool shown) {
-  for (size_t i = 0; i < fake_gpu.memory_count; ++i)
+  for (size_t i = 0; i < fake_gpu.memory_count && fake_gpu.shown != shown; ++i)
     show(&fake_gpu.memories[i], shown);
+  fake_gpu.shown = shown;
 }
 
 /* Runs some operations, in an order that the seed draws among streams that can go on. */
 static void progress(int count) {
   CUstream ready[FAKE_STREAMS];
   int ready_count = find_ready(ready);
-  if (ready_count == 0 || count == 0) return;
-  show_all(true);
+  if (ready_count > 0 && count > 0) show_all(true);
   for (; count-- > 0 && ready_count > 0; ready_count = find_ready(ready))
     run_one(ready[next_random() % (uint64_t)ready_count]);
-  show_all(false);
+  if (ready_count == 0) show_all(false);
 }
 
 /* ---- Enqueuing ---- */
 
 operation *fake_enqueue(CUstream s, kind what) {
+  show_all(false);
   operation o = {.kind = what, .stream = s->number, .record = -1};
   if (s->capturing) {
     struct CUgraph_st *g = s->capturing;
@@ -555,7 +556,7 @@ static memory *add_memory(size_t bytes, bool pinned) {
   snprintf(m->name, sizeof m->name, "m%zu", fake_gpu.memory_count++);
   if (pinned) return m;
   memset(m->at, 0xFF, bytes); /* what nobody wrote is no number */
-  show(m, false);
+  show(m, fake_gpu.shown);
   return m;
 }
 

@@ -111,7 +111,7 @@ typedef struct fake_state {
   const operation *running;
   int running_index;
   int races, waits, leave_out;
-  bool left_out_matters, hangs;
+  bool left_out_matters, hangs, shown;
   char first_race[512];
   pair *pairs[FAKE_STREAMS * FAKE_STREAMS];
   int group_depth, made, aborted, errors_in;
