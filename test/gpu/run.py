@@ -274,7 +274,7 @@ class Gpu:
 
     def size(self, precision):
         cpu, device = ([row["loss"] for row in self.rows(f"sizes-{precision}-{FIRST}", SIZE_STEPS, *more, device=where) if "loss" in row]
-                       for where, more in (("cpu", ("--threads", os.cpu_count() or 1)), (self.o.device, ())))
+                       for where, more in (("cpu", ("--threads", min(os.cpu_count() or 1, 16))), (self.o.device, ())))
         self.follow(f"sizes, {precision}", device, cpu, SIZE_LIMITS[precision], "the cpu's")
         first = self.train(f"sizes-{precision}-{FIRST}", "first", SIZE_STEPS)
         for plan in SIZE_PLANS[1:]:
