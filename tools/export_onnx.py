@@ -20,8 +20,10 @@ them from other tensors (rotary tables, masks). Paths of this machine are remove
 """
 
 import argparse
+import contextlib
 import importlib
 import importlib.util
+import io
 import logging
 import os
 import sys
@@ -50,6 +52,24 @@ def fail(message, hint=None):
     sys.exit(f"error: {message}" + (f"\n  hint: {hint}" if hint else ""))
 
 
+@contextlib.contextmanager
+def guarded(what, hint=None):
+    """What the user's code or PyTorch raises becomes one error: its first cause, and the last line outside of PyTorch on the way there."""
+    try:
+        yield
+    except Exception as error:  # theirs: it has no common class
+        cause = error
+        while cause.__cause__ or (cause.__context__ and not cause.__suppress_context__):
+            cause = cause.__cause__ or cause.__context__
+        foreign = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(importlib.__file__) + os.sep, os.path.abspath(__file__), "<")
+        frames = [f for f in traceback.extract_tb(cause.__traceback__) if not f.filename.startswith(foreign)]
+        if isinstance(cause, SyntaxError) and cause.filename:
+            frames = [traceback.FrameSummary(cause.filename, cause.lineno or 0, "")]
+        where = f"\n  note: at {os.path.relpath(frames[-1].filename)}:{frames[-1].lineno}: {frames[-1].line}" if frames else ""
+        text = (str(cause).strip().splitlines() or [""])[0]
+        fail(f"{what}: {type(cause).__name__}: {text}{where}", hint)
+
+
 def parse_input(text):
     """NAME:DTYPE:SHAPE -> (name, example tensor)."""
     parts = text.split(":")
@@ -73,6 +93,7 @@ def load_factory(name):
     module_name, _, function = name.partition(":")
     try:
         if module_name.endswith(".py"):
+            sys.path.insert(0, os.path.dirname(os.path.abspath(module_name)))  # its neighbours, as when it is run
             spec = importlib.util.spec_from_file_location("zb_user_model", module_name)
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
@@ -215,35 +236,28 @@ def compare(out, inputs, loss):
 
 
 def trace(model, inputs):
-    """PyTorch's own export. Its report of a failure is hundreds of lines; what decides is the first cause and where the model was."""
-    try:
-        return torch.onnx.export(
-            model,
-            tuple(t for _, t in inputs),
-            dynamo=True,
-            optimize=False,
-            input_names=[n for n, _ in inputs],
-            output_names=["loss"],
-            verbose=False,
-        )
-    except Exception as error:  # whatever torch raises: it has no common class
-        cause = error
-        while cause.__cause__ or cause.__context__:
-            cause = cause.__cause__ or cause.__context__
-        ours = os.path.dirname(torch.__file__) + os.sep
-        frames = [f for f in traceback.extract_tb(cause.__traceback__) if not f.filename.startswith((ours, os.path.abspath(__file__), "<"))]
-        where = f"\n  note: at {os.path.relpath(frames[-1].filename)}:{frames[-1].lineno}: {frames[-1].line}" if frames else ""
-        text = (str(cause).strip().splitlines() or [""])[0]
-        fail(
-            f"PyTorch cannot export the model: {type(cause).__name__}: {text}{where}",
+    """PyTorch's own export. Its report of a failure is hundreds of lines, which begin before it fails; what decides is the first cause."""
+    with contextlib.redirect_stderr(io.StringIO()):
+        with guarded(
+            "PyTorch cannot export the model",
             "write what it cannot trace otherwise (branches on the values of tensors, for one); "
             "torch.onnx.export(model, inputs, dynamo=True) alone prints its whole report",
-        )
+        ):
+            return torch.onnx.export(
+                model,
+                tuple(t for _, t in inputs),
+                dynamo=True,
+                optimize=False,
+                input_names=[n for n, _ in inputs],
+                output_names=["loss"],
+                verbose=False,
+            )
 
 
 def export(model, inputs, out, raw):
     names = first_names(model)
-    with torch.no_grad():
+    given = ", ".join(f"{name} {list(tensor.shape)}" for name, tensor in inputs)
+    with guarded("the model cannot be run", f"forward() was called with {given}, without gradients"), torch.no_grad():
         loss = model(*[t for _, t in inputs])
     if not isinstance(loss, torch.Tensor) or loss.dim() != 0 or not loss.dtype.is_floating_point:
         what = f"a tensor of shape {list(loss.shape)}" if isinstance(loss, torch.Tensor) else type(loss).__name__
@@ -259,7 +273,6 @@ def export(model, inputs, out, raw):
     program.model.metadata_props.update(list_parameters(model, graph, names))
     warn_of_rules(model)
     check(graph, [n for n, _ in inputs], {names[n] for n, p in model.named_parameters() if p.requires_grad})
-    os.makedirs(os.path.dirname(os.path.abspath(out)), exist_ok=True)
     size = sum(p.numel() * p.element_size() for p in model.parameters())
     program.save(out, external_data=size > (1 << 30))  # a protobuf message ends at 2 GiB
     if not any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in model.modules() if m.training):
@@ -286,9 +299,12 @@ def main():
             fail("MODULE:FACTORY needs its inputs", "--input x:int64:4x128 for every argument of forward()")
         inputs = [parse_input(text) for text in options.input]
         torch.manual_seed(options.seed)
-        model = load_factory(options.model)
+        with guarded(f"'{options.model}' cannot be made"):
+            model = load_factory(options.model)
     else:
         fail(f"unknown family '{options.model}'", "one of " + ", ".join(models.FAMILIES) + ", or MODULE:FACTORY")
+    with guarded(f"the folder of '{options.out}' cannot be made"):
+        os.makedirs(os.path.dirname(os.path.abspath(options.out)), exist_ok=True)
     nodes, size = export(model, inputs, options.out, options.raw)
     print(f"{options.out}: {nodes} nodes, {len(list(model.parameters()))} parameters, {size:,} bytes of weights")
 

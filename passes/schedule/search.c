@@ -25,6 +25,8 @@
 
 /* Up to so many jobs levels are exact. */
 enum { SMALL_JOBS = 160 };
+/* Exact levels of a problem at most, about. */
+enum { LEVELS = 4096 };
 /* States of the search of all orders that take about as long as one evaluation. */
 enum { STATES = 64 };
 /* So many at most: each takes some hundred bytes. */
@@ -304,11 +306,34 @@ static zb_status try_all(searcher *s, bool *is_complete) {
   return NULL;
 }
 
-/* Every limit at which any decision of a run changes. Where all orders have been tried within one, those below have no
- * better one. */
+static int64_t common_divisor(int64_t a, int64_t b) {
+  while (b != 0) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/* How far apart exact levels are at least: a byte, which leaves no more than there are sums of what jobs keep; or, where hardly any two jobs keep
+ * the same, so that these may be tens of thousands, a LEVELSth of what everything takes. Fixed for a problem. */
+static int64_t exact_step(const searcher *s) {
+  int64_t unit = 0;
+  for (int class = 0; class < s->w.classes; ++class) {
+    unit = common_divisor(unit, s->w.forwards.keep[class]);
+    unit = common_divisor(unit, s->w.forwards.release[class]);
+  }
+  const int64_t most = zb_level_most(&s->w);
+  if (zb_exact_is_possible(&s->w) || unit == 0 || most / unit <= LEVELS) return 1;
+  return most / LEVELS;
+}
+
+/* Every limit at which any decision of a run changes, as far as they are not too close. Where all orders have been tried within one, those below
+ * have no better one. */
 static zb_status run_exact_levels(searcher *s) {
   const bool is_small = zb_exact_is_possible(&s->w);
-  for (int64_t bytes = most_limit(s);;) {
+  const int64_t step = exact_step(s);
+  for (int64_t bytes = most_limit(s) / step * step;;) {
     bool is_complete = false;
     lower_to(s, bytes);
     if (!is_feasible(s) || !is_worth(s)) return NULL;
@@ -316,7 +341,7 @@ static zb_status run_exact_levels(searcher *s) {
     if (is_small && is_worth(s)) ZB_TRY(try_all(s, &is_complete));
     s->is_complete |= is_complete && s->runs == 1;
     if (is_complete || s->w.slack >= bytes) return NULL;
-    bytes -= s->w.slack + 1;
+    bytes = (bytes - s->w.slack - 1) / step * step;
   }
 }
 

@@ -37,6 +37,10 @@ const char *zb_executor_job_text(const zb_plan *plan, int rank, int job, char *t
 const char *zb_executor_position(const zb_executor *e, char *text, size_t size) {
   const zb_plan *plan = e->params.plan;
   char job[TEXT_BYTES] = "the end of its jobs";
+  if (e->end == 0) { /* nothing has begun */
+    snprintf(text, size, "rank %d is loading", e->params.rank);
+    return text;
+  }
   if (e->job < e->end) zb_executor_job_text(plan, e->params.rank, e->job, job, sizeof job);
   int length = snprintf(text, size, "rank %d is at %s (job %d of %d)", e->params.rank, job, e->job, e->end);
   if (e->blocked_on < 0 || length < 0 || (size_t)length >= size) return text;

@@ -156,7 +156,7 @@ static zb_status aborted_status(zb_mailboxes *boxes, int rank) {
   return status;
 }
 
-static zb_status timed_out(zb_mailboxes *boxes, int rank, int message) {
+static zb_status timed_out(zb_mailboxes *boxes, int rank, int message, int64_t waited_ms) {
   const zb_plan_message *m = &boxes->params.plan->messages[message];
   int state = atomic_load(&boxes->items[message].state);
   bool receives = rank == m->destination;
@@ -166,7 +166,7 @@ static zb_status timed_out(zb_mailboxes *boxes, int rank, int message) {
   char of[64] = "accumulators";
   if (m->micro_batch >= 0) snprintf(of, sizeof of, "micro-batch %d", m->micro_batch);
   return ZB_ERROR(TIMEOUT, "rank %d waited %.1f s for message %d (%s rank %d, %s), which %s", rank,
-                  (double)boxes->params.timeout_ms / 1e3, message, receives ? "from" : "to",
+                  (double)waited_ms / 1e3, message, receives ? "from" : "to",
                   receives ? m->source : m->destination, of, why);
 }
 
@@ -175,12 +175,12 @@ static bool over(zb_mailboxes *boxes, int message) {
   return (atomic_load(&boxes->items[message].state) & COMPLETE) || atomic_load(&boxes->aborted);
 }
 
-static void sleep_until_over(zb_mailboxes *boxes, int rank, int message) {
+static void sleep_until_over(zb_mailboxes *boxes, int rank, int message, int64_t timeout_ms) {
   sleeper *s = &boxes->sleepers[rank - boxes->params.first_rank];
   struct timespec deadline;
   clock_gettime(CLOCK_MONOTONIC, &deadline);
-  deadline.tv_sec += (time_t)(boxes->params.timeout_ms / 1000);
-  deadline.tv_nsec += (long)(boxes->params.timeout_ms % 1000) * 1000000;
+  deadline.tv_sec += (time_t)(timeout_ms / 1000);
+  deadline.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
   if (deadline.tv_nsec >= 1000000000) deadline.tv_nsec -= 1000000000, ++deadline.tv_sec;
   pthread_mutex_lock(&s->mutex);
   atomic_store(&s->asleep, 1);
@@ -190,6 +190,14 @@ static void sleep_until_over(zb_mailboxes *boxes, int rank, int message) {
   pthread_mutex_unlock(&s->mutex);
 }
 
+/* waited_ms: what a time-out says, waits before this one included. */
+static zb_status wait_for(zb_mailboxes *boxes, int rank, int message, int64_t timeout_ms, int64_t waited_ms) {
+  if (!over(boxes, message)) sleep_until_over(boxes, rank, message, timeout_ms);
+  if (zb_mailboxes_test(boxes, message)) return NULL;
+  if (atomic_load_explicit(&boxes->aborted, memory_order_acquire)) return aborted_status(boxes, rank);
+  return timed_out(boxes, rank, message, waited_ms);
+}
+
 zb_status zb_mailboxes_wait(zb_mailboxes *boxes, int rank, int message) {
   for (int i = 0; boxes->params.spin && i < SPINS; ++i) {
     if (over(boxes, message)) break;
@@ -197,10 +205,11 @@ zb_status zb_mailboxes_wait(zb_mailboxes *boxes, int rank, int message) {
     __builtin_ia32_pause();
 #endif
   }
-  if (!over(boxes, message)) sleep_until_over(boxes, rank, message);
-  if (zb_mailboxes_test(boxes, message)) return NULL;
-  if (atomic_load_explicit(&boxes->aborted, memory_order_acquire)) return aborted_status(boxes, rank);
-  return timed_out(boxes, rank, message);
+  return wait_for(boxes, rank, message, boxes->params.timeout_ms, boxes->params.timeout_ms);
+}
+
+zb_status zb_mailboxes_wait_more(zb_mailboxes *boxes, int rank, int message, int64_t more_ms) {
+  return wait_for(boxes, rank, message, more_ms, boxes->params.timeout_ms + more_ms);
 }
 
 zb_status zb_mailboxes_reset(zb_mailboxes *boxes) {

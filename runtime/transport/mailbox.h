@@ -32,6 +32,8 @@ void zb_mailboxes_complete(zb_mailboxes *boxes, int message);
 bool zb_mailboxes_test(const zb_mailboxes *boxes, int message);
 /* Until it is complete. TIMEOUT naming rank, message, peer; PEER after zb_mailboxes_abort. */
 zb_status zb_mailboxes_wait(zb_mailboxes *boxes, int rank, int message) ZB_MUST_USE;
+/* The same for more_ms behind a time-out. */
+zb_status zb_mailboxes_wait_more(zb_mailboxes *boxes, int rank, int message, int64_t more_ms) ZB_MUST_USE;
 /* Makes every wait fail with PEER: `rank` gave up for this reason; rank -1: the reason says all. The first one counts; true if it is this. */
 bool zb_mailboxes_abort(zb_mailboxes *boxes, int rank, const char *reason);
 /* All messages are complete: makes ready for the next step. */

@@ -20,6 +20,8 @@ static const int64_t spin_ps = INT64_C(50) * 1000 * 1000;      /* after somethin
 static const int64_t nap_least_ps = INT64_C(20) * 1000 * 1000; /* between two looks at what is under way */
 static const int64_t nap_most_ps = INT64_C(500) * 1000 * 1000;
 static const int64_t nap_idle_ps = INT64_C(10) * 1000 * 1000 * 1000; /* nothing is: only an abort could come */
+static const int64_t stop_least_ps = INT64_C(2) * 1000 * 1000 * 1000 * 1000; /* between two turns: longer than any load of a machine makes it */
+static const int64_t stop_known_ps = INT64_C(10) * 1000 * 1000 * 1000 * 1000; /* for so long a stop explains what is found after it */
 static const int64_t watch_ps = INT64_C(200) * 1000 * 1000 * 1000;
 
 /* What all know of a process. */
@@ -71,6 +73,8 @@ struct zb_group {
   bool may_spin;
   int64_t active_ps;  /* when something happened last */
   int64_t watched_ps; /* when it last looked at its neighbours */
+  int64_t turn_ps;    /* when the last turn ended; it should not be long ago */
+  int64_t stood_ps, stood_at_ps; /* how long this process stood still, and when it went on; 0: it has not */
 };
 
 static struct timespec deadline_of(int64_t at_ps) {
@@ -161,11 +165,19 @@ static void on_told(void *context, int rank, const char *reason) {
   pthread_mutex_unlock(&group->mutex);
 }
 
+/* The others give up on a process that is stopped. When it goes on, that they are gone is not the cause. */
+static const char *describe_stop(const zb_group *group, char *text, size_t size) {
+  text[0] = '\0';
+  if (group->stood_ps > 0 && zb_monotonic_ps() - group->stood_at_ps < stop_known_ps)
+    snprintf(text, size, "this process stood still for %.1f s (SIGSTOP?), so the others may have ended without it: ", (double)group->stood_ps / 1e12);
+  return text;
+}
+
 static void on_lost(void *context, int process, const char *how) {
   zb_group *group = context;
-  char reason[REASON_BYTES], text[256];
+  char reason[REASON_BYTES], text[256], stop[128];
   pthread_mutex_lock(&group->mutex);
-  snprintf(reason, sizeof reason, "%s %s", describe(group, process, text, sizeof text), how);
+  snprintf(reason, sizeof reason, "%s%s %s", describe_stop(group, stop, sizeof stop), describe(group, process, text, sizeof text), how);
   abort_locked(group, -1, reason, true);
   pthread_mutex_unlock(&group->mutex);
 }
@@ -252,6 +264,15 @@ static void start_all(zb_group *group, int transfers, int posts) {
   if (posts || transfers) group->active_ps = zb_monotonic_ps();
 }
 
+static void notice_stop(zb_group *group) {
+  const int64_t now = zb_monotonic_ps();
+  if (now - group->turn_ps > stop_least_ps) {
+    group->stood_ps = now - group->turn_ps;
+    group->stood_at_ps = now;
+  }
+  group->turn_ps = now;
+}
+
 /* One turn: takes what was asked, starts it, looks at what is under way. False when asked to stop. */
 static bool turn(zb_group *group) {
   pthread_mutex_lock(&group->mutex);
@@ -264,6 +285,7 @@ static bool turn(zb_group *group) {
   int posts = group->post_count, transfers = fresh ? group->batch_count : 0;
   if (posts > 0) memcpy(group->taken, group->posts, sizeof(int) * (size_t)posts);
   group->post_count = 0;
+  notice_stop(group);
   group->batch_new = group->ask_new = group->abort_new = false;
   pthread_mutex_unlock(&group->mutex);
   if (change) change_plan_here(group, aborted);
@@ -296,7 +318,7 @@ static void *run(void *argument) {
   group->ready = true;
   pthread_cond_broadcast(&group->done);
   pthread_mutex_unlock(&group->mutex);
-  group->active_ps = zb_monotonic_ps();
+  group->active_ps = group->turn_ps = zb_monotonic_ps();
   while (ok && turn(group)) {}
   if (group->wire) group->wire_def->close(group->wire, ok && group->together);
   return NULL;
@@ -454,37 +476,44 @@ bool zb_engine_find_silent(zb_group *group, char *text, size_t size) {
   return found;
 }
 
-static zb_status transfers_timed_out(zb_group *group, int count, int64_t waited_ps) {
-  char text[256], silent[2 * REASON_BYTES];
+static zb_status transfers_timed_out(zb_group *group, int count, int64_t waited_ps, const char *silent) {
+  char text[256];
   int late = 0;
-  if (!find_silent_locked(group, silent, sizeof silent) || group->batch_left == 0) return NULL; /* it ended meanwhile */
   while (late < count - 1 && group->transfer_done[late])
     ++late;
   int peer = group->transfers[late].peer;
   const char *why = silent;
-  if (group->unanswered == 0) why = "; all processes answer: it is busy, or waits for another";
-  if (group->unanswered == 1 && !group->answered[peer]) why = ", which does not answer: stopped, or out of reach";
+  if (silent[0] == '\0') why = "; all processes answer: it is busy, or waits for another";
+  if (silent[0] != '\0' && group->unanswered == 1 && !group->answered[peer]) why = ", which does not answer: stopped, or out of reach";
   zb_status status = ZB_ERROR(TIMEOUT, "waited %.1f s for %s%s%s", (double)waited_ps / 1e12, describe(group, peer, text, sizeof text),
                               why == silent ? "; " : "", why);
   abort_locked(group, -1, zb_status_message(status), true);
   return status;
 }
 
-/* Runs transfers and waits for all. Process 0 hears from every process and gives up before the others: it can name who has not come, they could only
- * name process 0. */
+/* Waits for all transfers, until then at most; false if that was too short. */
+static bool await_transfers(zb_group *group, int64_t until_ps) {
+  struct timespec until = deadline_of(until_ps);
+  while (group->batch_left > 0 && !group->aborted)
+    if (pthread_cond_timedwait(&group->done, &group->mutex, &until) == ETIMEDOUT) return group->batch_left == 0 || group->aborted;
+  return true;
+}
+
+/* Runs transfers and waits for all. Where it takes long, the others are asked before the time-out whether they are there; if all are, they have some more
+ * time. Process 0 hears from every process and gives up first: it can name who has not come, the others could only name process 0. */
 static zb_status run_transfers(zb_group *group, int count) {
   zb_status status = NULL;
-  int64_t begin_ps = zb_monotonic_ps(), limit_ms = group->params.timeout_ms - zb_engine_patience_ms(group->params.timeout_ms);
-  if (group->process == 0) limit_ms -= group->params.timeout_ms / 8;
-  struct timespec until = deadline_of(begin_ps + limit_ms * ms_ps);
+  char silent[2 * REASON_BYTES] = "";
+  const int64_t patience_ps = zb_engine_patience_ms(group->params.timeout_ms) * ms_ps, begin_ps = zb_monotonic_ps();
+  const int64_t end_ps = begin_ps + group->params.timeout_ms * ms_ps;
   pthread_mutex_lock(&group->mutex);
   memset(group->transfer_done, 0, sizeof(bool) * (size_t)count);
   group->batch_count = group->batch_left = count;
   group->batch_new = true;
   rouse(group);
-  while (group->batch_left > 0 && !group->aborted && !status)
-    if (pthread_cond_timedwait(&group->done, &group->mutex, &until) == ETIMEDOUT)
-      status = transfers_timed_out(group, count, zb_monotonic_ps() - begin_ps);
+  bool came = await_transfers(group, end_ps - patience_ps) || !find_silent_locked(group, silent, sizeof silent) || group->batch_left == 0;
+  if (!came && silent[0] == '\0') came = await_transfers(group, end_ps + (group->process == 0 ? patience_ps : 2 * patience_ps));
+  if (!came) status = transfers_timed_out(group, count, zb_monotonic_ps() - begin_ps, silent);
   if (!status && group->batch_left > 0) status = aborted_locked(group);
   pthread_mutex_unlock(&group->mutex);
   return status;

@@ -7,6 +7,7 @@ struct zb_transport {
   zb_group *group;
   zb_mailboxes *boxes;
   zb_engine_message *messages; /* one a message of the plan */
+  int64_t patience_ms; /* of the time-out */
   bool attached;
 };
 
@@ -36,7 +37,8 @@ zb_status zb_processes_open(const zb_transport_params *params, zb_transport **ou
   zb_transport *transport = zb_alloc(sizeof *transport);
   if (!transport) return ZB_OUT_OF_MEMORY();
   transport->group = params->group;
-  zb_mailboxes_params boxes = {.plan = plan, .timeout_ms = params->timeout_ms - zb_engine_patience_ms(params->timeout_ms)};
+  transport->patience_ms = zb_engine_patience_ms(params->timeout_ms);
+  zb_mailboxes_params boxes = {.plan = plan, .timeout_ms = params->timeout_ms - transport->patience_ms};
   boxes.rank_count = zb_group_ranks(plan->rank_count, zb_engine_processes(params->group), zb_engine_process(params->group), &boxes.first_rank);
   int busy = boxes.rank_count * (params->threads > 1 ? params->threads : 1) * zb_engine_neighbours(params->group);
   boxes.spin = zb_usable_processors() > busy; /* one more for the engine */
@@ -68,15 +70,15 @@ zb_status zb_processes_wait(zb_transport *transport, int rank, int message) {
   char silent[SILENT_BYTES];
   zb_status status = zb_mailboxes_wait(transport->boxes, rank, message);
   if (zb_status_code(status) != ZB_TIMEOUT) return status;
-  bool goes_on = zb_engine_find_silent(transport->group, silent, sizeof silent);
-  if (!goes_on || zb_mailboxes_test(transport->boxes, message)) { /* it has come meanwhile, or will not: another has given up */
+  if (zb_engine_find_silent(transport->group, silent, sizeof silent) && silent[0] && !zb_mailboxes_test(transport->boxes, message)) {
+    zb_status named = ZB_ERROR(TIMEOUT, "%s; %s", zb_status_message(status), silent);
     zb_status_free(status);
-    return zb_mailboxes_wait(transport->boxes, rank, message);
+    return named;
   }
-  if (silent[0] == '\0') return status;
-  zb_status named = ZB_ERROR(TIMEOUT, "%s; %s", zb_status_message(status), silent);
-  zb_status_free(status);
-  return named;
+  zb_status_free(status); /* all are there, so it may still come */
+  status = zb_mailboxes_wait_more(transport->boxes, rank, message, 2 * transport->patience_ms);
+  if (zb_status_code(status) != ZB_TIMEOUT) return status;
+  return zb_status_hint(status, "all processes answer, so none has stopped: one is slow, or they wait for each other; --timeout gives them more time");
 }
 
 bool zb_processes_test(zb_transport *transport, int rank, int message) {
