@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Simulated against measured steps: how well measured costs predict.
 
-    costs.py [--bin BUILD/bin] [--steps 40] [--rounds 3] [--graphs gpt2,gpt2-small,llama-small] [--schedules fthenb,1f1b,zb-h1]
+    costs.py [--bin BUILD/bin] [--steps 12] [--rounds 7] [--graphs gpt2,gpt2-small,llama-small] [--schedules fthenb,1f1b,zb-h1]
 
 Each graph of test/data on 2 ranks x 1 thread, 8 micro-batches. A plan is measured once (zb-run --profile) and compiled again with its costs, which
 fixes the cuts. Then, in each round: this plan is measured under the first schedule given by --profile-schedule, all schedules are compiled with
 these costs, simulated (zb-run --device sim) and run. Of the rounds the medians count, simulated and measured. Printed: the simulated step, the median
 measured one, what the first is off by, and the share of the step that each rank waited, both. The target is 3 %. Needs a quiet machine with two
-cores; on a shared one a priority helps: chrt -f 5 costs.py --steps 25 --rounds 3.
+cores, whose speed drifts by some percent from minute to minute: many short rounds predict better than few long ones. On a shared machine a priority
+helps: chrt -f 5 costs.py.
 """
 import argparse
 import json
@@ -94,8 +95,8 @@ def medians(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=os.path.join(SOURCE, "build", "bin"))
-    parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--graphs", default="gpt2,gpt2-small,llama-small")
     parser.add_argument("--schedules", default="fthenb,1f1b,zb-h1")
     parser.add_argument("--profile-schedule", default="zb-h1", help="the schedule that costs are measured under")
