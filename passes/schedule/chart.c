@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "passes/schedule/emit.h"
 #include "passes/schedule/model.h"
 #include "runtime/base/text.h"
 
@@ -38,21 +39,12 @@ static int label_width(const zb_problem *problem, const zb_order *order) {
   return width;
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    const int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 /* The longest time of which all starts and ends are multiples. */
 static int64_t common_unit(const zb_order *order, const zb_simulation *simulation) {
   int64_t unit = simulation->step_ps;
   for (int rank = 0; rank < order->ranks; ++rank)
     for (int i = 0; i < order->counts[rank] && unit > 1; ++i)
-      unit = gcd(gcd(unit, simulation->jobs[rank][i].start_ps), simulation->jobs[rank][i].end_ps);
+      unit = zb_common_divisor(zb_common_divisor(unit, simulation->jobs[rank][i].start_ps), simulation->jobs[rank][i].end_ps);
   return unit > 0 ? unit : 1;
 }
 

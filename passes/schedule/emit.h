@@ -88,6 +88,15 @@ static inline int zb_warmup(const zb_problem *problem, int stage, int depth) {
 /* Memory of zb_emit_one_by_one with split backwards in units of M_B, as zb_schedule_def.memory_bound states it. */
 double zb_split_memory_bound(const zb_problem *problem, int rank, int depth);
 
+/* The greatest; of 0 and x it is x. */
+static inline int64_t zb_common_divisor(int64_t a, int64_t b) {
+  while (b != 0) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
 static inline int zb_min_int(int a, int b) {
   return a < b ? a : b;
 }

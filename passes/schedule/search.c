@@ -306,22 +306,13 @@ static zb_status try_all(searcher *s, bool *is_complete) {
   return NULL;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b != 0) {
-    const int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 /* How far apart exact levels are at least: a byte, which leaves no more than there are sums of what jobs keep; or, where hardly any two jobs keep
  * the same, so that these may be tens of thousands, a LEVELSth of what everything takes. Fixed for a problem. */
 static int64_t exact_step(const searcher *s) {
   int64_t unit = 0;
   for (int class = 0; class < s->w.classes; ++class) {
-    unit = common_divisor(unit, s->w.forwards.keep[class]);
-    unit = common_divisor(unit, s->w.forwards.release[class]);
+    unit = zb_common_divisor(unit, s->w.forwards.keep[class]);
+    unit = zb_common_divisor(unit, s->w.forwards.release[class]);
   }
   const int64_t most = zb_level_most(&s->w);
   if (zb_exact_is_possible(&s->w) || unit == 0 || most / unit <= LEVELS) return 1;
