@@ -224,12 +224,53 @@ static const char *entry_string(MlirAttribute list, intptr_t index, const char *
   return text.length ? text.data : "";
 }
 
-/* Each parameter, frozen parameter, state and constant is one argument (inputs may come once a micro-batch); every
- * update names one. */
-static int check_argument_names(MlirOperation function) {
+/* A state is saved with its parameter, whose name its own begins with: "w.exp_avg" is one of "w". */
+static int check_state_names(MlirOperation function, MlirAttribute arguments, intptr_t count, const zb_map *names) {
+  int errors = 0;
+  for (intptr_t i = 0; i < count; ++i) {
+    const char *state = entry_string(arguments, i, ZB_ATTR_STATE), *dot = state ? strrchr(state, '.') : NULL;
+    if (!state) continue;
+    char *parameter = dot && dot[1] ? zb_strdup(state) : NULL;
+    if (parameter) parameter[dot - state] = '\0';
+    int64_t owner = parameter ? zb_map_get_or(names, parameter, -1) : -1;
+    bool known = owner >= 0 && !entry_string(arguments, owner, ZB_ATTR_STATE) && !entry_string(arguments, owner, ZB_ATTR_CONSTANT);
+    zb_free(parameter);
+    if (known) continue;
+    zb_op_error_at(function, "name it as its parameter, a dot and what it is: zb.state = \"layer.weight.exp_avg\"; checkpoints keep it with that",
+                   "the state '%s' belongs to no parameter", state);
+    ++errors;
+  }
+  return errors;
+}
+
+enum { UPDATED = -1 }; /* in place of the argument's number */
+
+/* Every update names an argument that no other result updates. */
+static int check_update_names(MlirOperation function, zb_map *names) {
+  MlirAttribute results = mlirOperationGetAttributeByName(function, mlirStringRefCreateFromCString("res_attrs"));
+  intptr_t count = mlirAttributeIsNull(results) ? 0 : mlirArrayAttrGetNumElements(results);
+  int errors = 0;
+  for (intptr_t i = 0; i < count; ++i) {
+    const char *name = entry_string(results, i, ZB_ATTR_UPDATE);
+    int64_t argument = 0;
+    if (!name) continue;
+    bool known = zb_map_get(names, name, &argument);
+    if (known && argument != UPDATED && zb_map_set(names, name, UPDATED)) continue;
+    if (known)
+      zb_op_error_at(function, "one result is the new value", "result %" PRIdPTR " updates '%s', and so does one before it", i, name);
+    else
+      zb_op_error_at(function, "it must name a zb.param or zb.state argument",
+                     "result %" PRIdPTR " updates '%s', but no argument has that name", i, name);
+    ++errors;
+  }
+  return errors;
+}
+
+/* Each parameter, frozen parameter, state and constant is one argument (inputs may come once a micro-batch). `strict`: the program is whole, so
+ * that a state and its parameter are arguments of one function. */
+static int check_argument_names(MlirOperation function, bool strict) {
   static const char *const unique[] = {ZB_ATTR_PARAM, ZB_ATTR_FROZEN, ZB_ATTR_STATE, ZB_ATTR_CONSTANT};
   MlirAttribute arguments = mlirOperationGetAttributeByName(function, mlirStringRefCreateFromCString("arg_attrs"));
-  MlirAttribute results = mlirOperationGetAttributeByName(function, mlirStringRefCreateFromCString("res_attrs"));
   zb_map *names = zb_map_create();
   int errors = 0;
   if (!names) return zb_op_error_at(function, NULL, "out of memory"), 1;
@@ -246,14 +287,8 @@ static int check_argument_names(MlirOperation function) {
         ++errors;
       }
     }
-  count = mlirAttributeIsNull(results) ? 0 : mlirArrayAttrGetNumElements(results);
-  for (intptr_t i = 0; i < count; ++i) {
-    const char *name = entry_string(results, i, ZB_ATTR_UPDATE);
-    if (!name || zb_map_get(names, name, NULL)) continue;
-    zb_op_error_at(function, "it must name a zb.param or zb.state argument",
-                   "result %" PRIdPTR " updates '%s', but no argument has that name", i, name);
-    ++errors;
-  }
+  if (strict) errors += check_state_names(function, arguments, count, names);
+  errors += check_update_names(function, names);
   zb_map_destroy(names);
   return errors;
 }
@@ -266,7 +301,7 @@ static MlirWalkResult check(MlirOperation op, void *user) {
   if (equals(name, "func.func")) {
     state->errors += check_value_attributes(op, "arg_attrs", false, state->strict_functions);
     state->errors += check_value_attributes(op, "res_attrs", true, state->strict_functions);
-    state->errors += check_argument_names(op);
+    state->errors += check_argument_names(op, state->strict_functions);
     return MlirWalkResultAdvance;
   }
   const zb_op_def *def = zb_op_find(op);

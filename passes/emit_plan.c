@@ -432,6 +432,19 @@ static const char *base_name(emitter *e, const zb_subprogram_info *info, int pos
   return zb_plan_strdup(e->memory, text);
 }
 
+// Where the function leaves the loss, as its homes say: the proof compares it with what REPORT jobs read.
+static zb_status emit_loss(emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
+  for (int r = 0; r < info->result_count; ++r) {
+    MlirAttribute attributes = zb_result_dictionary(info->function, r);
+    if (!zb_dictionary_has(attributes, ZB_ATTR_LOSS) && !zb_dictionary_has(attributes, "zb.report")) continue;
+    zb_plan_operand loss;
+    ZB_TRY(emit_operand(e, info, info->workspace.graph.returned[r], &loss));
+    out->loss_base = loss.base;
+    out->loss_offset = loss.offset;
+  }
+  return NULL;
+}
+
 static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
   const zb_graph *g = &info->workspace.graph;
   out->name = zb_plan_strdup(e->memory, info->name);
@@ -453,6 +466,7 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
     out->base_bytes[b] = zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value)));
     if (!out->bases[b]) return ZB_OUT_OF_MEMORY();
   }
+  ZB_TRY(emit_loss(e, info, out));
   for (int n = 0; n < g->node_count; ++n) {
     const zb_node *node = &g->nodes[n];
     bool copy = zb_op_is(node->op, "zb.put") && !mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, text_ref("zb.copy")));

@@ -331,6 +331,54 @@ static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, M
   return !o->subs[sub].f.failed;
 }
 
+// What is reported needs a home of its own: a view lies in what it looks at, anywhere in it. One scalar is copied. Null: out of memory.
+static MlirValue reported_value(outline *o, int sub, int value, MlirValue local) {
+  int producer = o->graph.values[value].producer;
+  if (!(o->flow.nodes[producer] & ZB_FLOW_VIEW)) return local;
+  zb_builder builder = zb_builder_at_end(o->subs[sub].f.block, mlirOperationGetLocation(o->graph.nodes[producer].op));
+  MlirValue copy = zb_build1(&builder, "contiguous", local);
+  if (builder.failed) return (MlirValue){0};
+  MlirOperation op = mlirOpResultGetOwner(copy);
+  zb_set_string(op, ZB_ATTR_CLASS, class_names[o->subs[sub].class_index]);
+  zb_set_i64(op, ZB_ATTR_STAGE, o->subs[sub].stage);
+  return copy;
+}
+
+// The result that a plan reports: the loss, or where none is marked (a training graph from elsewhere) the first that is no update. -1: none.
+static int reported_index(const outline *o) {
+  int plain = -1;
+  for (int i = 0; i < o->graph.returned_count; ++i) {
+    if (zb_result_has(o->graph.function, i, ZB_ATTR_LOSS)) return i;
+    if (plain < 0 && !zb_result_string(o->graph.function, i, ZB_ATTR_UPDATE)) plain = i;
+  }
+  return plain;
+}
+
+// A result that is no update.
+static zb_result place_reported(outline *o, int index, int producer) {
+  int value = o->graph.returned[index], reported = reported_index(o);
+  bool loss = zb_result_has(o->graph.function, index, ZB_ATTR_LOSS);
+  if (index != reported)
+    return zb_op_error_at(o->graph.terminator, "drop results that are neither the loss nor updates",
+                          "result %d of the program cannot be reported: a plan reports one value, and that is result %d", index, reported);
+  zb_shape shape;
+  bool scalar = zb_type_shape(mlirValueGetType(o->graph.values[value].value), &shape) && zb_shape_elements(&shape) == 1 && shape.dtype == ZB_F32;
+  int sub = producer < 0 ? -1 : home_sub(o, producer);
+  if (!scalar || sub < 0 || o->subs[sub].class_index != CLASS_F)
+    return zb_op_error_at(o->graph.terminator, "a plan reports a scalar f32 result that depends on an input; drop other results",
+                          "result %d of the program cannot be reported", index);
+  MlirValue local;
+  if (!resolve(o, sub, value) || !lookup(o, sub, value, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+  local = reported_value(o, sub, value, local);
+  if (mlirValueIsNull(local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+  char name[32];
+  snprintf(name, sizeof name, "output%d", index);
+  zb_function_result(&o->subs[sub].f, local,
+                     loss ? zb_dictionary(o->context, ZB_ATTR_LOSS, mlirUnitAttrGet(o->context), NULL, (MlirAttribute){0})
+                          : zb_dictionary(o->context, "zb.report", zb_mlir_string(o->context, name), NULL, (MlirAttribute){0}));
+  return ZB_OK;
+}
+
 // Adds a returned value to the function that makes it.
 static zb_result place_returned(outline *o, int index) {
   int value = o->graph.returned[index];
@@ -354,20 +402,7 @@ static zb_result place_returned(outline *o, int index) {
     }
     return ZB_OK;
   }
-  bool loss = zb_result_has(o->graph.function, index, ZB_ATTR_LOSS);
-  zb_shape shape;
-  bool scalar = zb_type_shape(mlirValueGetType(o->graph.values[value].value), &shape) && zb_shape_elements(&shape) == 1 && shape.dtype == ZB_F32;
-  int sub = producer < 0 ? -1 : home_sub(o, producer);
-  if (!scalar || sub < 0)
-    return zb_op_error_at(o->graph.terminator, "a plan reports scalar f32 results that depend on an input; drop other results",
-                          "result %d of the program cannot be reported", index);
-  if (!resolve(o, sub, value) || !lookup(o, sub, value, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
-  char name[32];
-  snprintf(name, sizeof name, "output%d", index);
-  zb_function_result(&o->subs[sub].f, local,
-                     loss ? zb_dictionary(o->context, ZB_ATTR_LOSS, mlirUnitAttrGet(o->context), NULL, (MlirAttribute){0})
-                          : zb_dictionary(o->context, "zb.report", zb_mlir_string(o->context, name), NULL, (MlirAttribute){0}));
-  return ZB_OK;
+  return place_reported(o, index, producer);
 }
 
 static zb_result place_results(outline *o) {

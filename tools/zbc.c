@@ -119,7 +119,8 @@ static void print_help(void) {
   printf("\nexamples:\n"
          "  zbc gpt2.onnx -o out/gpt2 --ranks 4 --micro-batches 8\n"
          "  zbc gpt2.onnx -o out/lora --ranks 2 --micro-batches 4 --freeze '*' --train '*lora*'\n"
-         "\nexit status: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 no plan keeps the limit, 4 a file or memory\n");
+         "\nexit status: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 no plan keeps the limit, 4 a file or memory,\n"
+         "             70 a bug of zbc\n");
 }
 
 static void print_passes(void) {

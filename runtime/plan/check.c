@@ -200,6 +200,12 @@ static const char *instruction_fault(const zb_plan_rank *rank, const zb_plan_sub
   return NULL;
 }
 
+static bool loss_fits(const zb_plan_subprogram *subprogram) {
+  if (subprogram->kind != ZB_JOB_F || subprogram->loss_base > (uint32_t)subprogram->base_count) return false;
+  uint64_t limit = subprogram->base_bytes[subprogram->loss_base - 1];
+  return fits(subprogram->loss_offset, sizeof(float), limit) && subprogram->loss_offset % sizeof(float) == 0;
+}
+
 static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_subprogram *subprogram) {
   if (!zb_job_is_compute(subprogram->kind))
     return MALFORMED(rank->rank, "subprogram %s is of the kind %s, which does not compute", subprogram->name,
@@ -209,6 +215,8 @@ static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank,
                      plan->stage_count);
   if (subprogram->time_ps < 0 || subprogram->first_ps < 0 || !number_is_valid(subprogram->flops) || !number_is_valid(subprogram->product_flops))
     return MALFORMED(rank->rank, "subprogram %s: time and flops must be numbers >= 0", subprogram->name);
+  if (subprogram->loss_base && !loss_fits(subprogram))
+    return MALFORMED(rank->rank, "subprogram %s: its loss must be 4 bytes of one of its bases, made by an F", subprogram->name);
   for (int i = 0; i < subprogram->base_count; ++i)
     if (subprogram->base_bytes[i] > rank->arena_bytes)
       return MALFORMED(rank->rank, "subprogram %s: base '%s' is larger than the arena", subprogram->name,

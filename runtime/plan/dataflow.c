@@ -99,6 +99,11 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
+/* The source of what a subprogram writes through its base number base + 1. */
+static uint64_t source_of_base(int32_t subprogram, uint32_t base) {
+  return mix(mix(1, (uint64_t)subprogram), base);
+}
+
 /* ---- Homes and cells ---- */
 
 static home *find_home(const dataflow *it, uint32_t id, uint64_t address) {
@@ -385,7 +390,7 @@ static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
             .address = it->rank->pool_u64[job->bases.begin + i],
             .base = it->rank->subprograms[job->subprogram].bases[i],
             .base_index = (int32_t)i};
-  uint64_t source = mix(mix(1, (uint64_t)job->subprogram), i);
+  uint64_t source = source_of_base(job->subprogram, i);
   size_t at = find_home(it, id, by.address)->first_cell;
   for (size_t w = 0; w < writes->count; ++w) {
     while (it->cells[at].begin < by.address + writes->items[w].begin)
@@ -512,23 +517,26 @@ static zb_status run_filling_part(dataflow *it, int index, uint32_t p, zb_plan_r
   return NULL;
 }
 
-/* A REPORT reads what is in the slots, or what the job before it left in the workspace. */
+/* Whether the F that wrote this cell left its loss at this address. */
+static bool left_loss(const dataflow *it, const cell *written, uint64_t at) {
+  const zb_plan_job *writer = &it->rank->jobs[written->writer];
+  if (writer->subprogram < 0) return false;
+  const zb_plan_subprogram *subprogram = &it->rank->subprograms[writer->subprogram];
+  return subprogram->loss_base > 0 && written->writer_base + subprogram->loss_offset == at &&
+         written->source == source_of_base(writer->subprogram, subprogram->loss_base - 1);
+}
+
+/* A REPORT hands out the loss of its micro-batch, where the F left it. */
 static zb_status run_report(dataflow *it, int index, zb_plan_range part) {
-  int32_t micro_batch = it->rank->jobs[index].micro_batch;
-  if (in_slots(it, part.offset, part.bytes)) {
-    use by = {.job = index, .micro_batch = micro_batch, .address = part.offset, .base_index = -1};
-    for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at)
-      ZB_TRY(read_cell(it, &by, at));
-    return NULL;
+  use by = {.job = index, .micro_batch = it->rank->jobs[index].micro_batch, .address = part.offset, .base_index = -1};
+  if (!in_slots(it, part.offset, part.bytes))
+    return violation(it, index, "reads", part.offset, NULL, "which is not in the slots", NOBODY);
+  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + sizeof(float); ++at) {
+    ZB_TRY(read_cell(it, &by, at));
+    if (!left_loss(it, &it->cells[at], part.offset))
+      return violation(it, index, "reads", part.offset, NULL, "which is not where an F left the loss: it was written by ",
+                       it->cells[at].writer);
   }
-  if (zb_plan_region_of(it->rank, part.offset, part.bytes) != ZB_REGION_WORKSPACE)
-    return violation(it, index, "reads", part.offset, NULL, "which is neither in the slots nor in the workspace",
-                     NOBODY);
-  const zb_plan_job *before = it->last_compute == NOBODY ? NULL : &it->rank->jobs[it->last_compute];
-  if (!before || before->micro_batch != micro_batch ||
-      !zb_segments_cover(&it->accesses[before->subprogram].workspace, part.offset, part.offset + sizeof(float)))
-    return violation(it, index, "reads", part.offset, NULL,
-                     "which the compute job before it did not leave there for this micro-batch", NOBODY);
   return NULL;
 }
 

@@ -78,26 +78,41 @@ static zb_status compare_sides(const zb_plan *plan, const message_ends *ends) {
   return NULL;
 }
 
-/* The loss of every micro-batch is reported once, or none is. */
+/* At most one subprogram of a plan gives the loss. *out: whether one does. */
+static zb_status find_loss(const zb_plan *plan, bool *out) {
+  const char *first = NULL;
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {
+      const zb_plan_subprogram *subprogram = &plan->ranks[r].subprograms[i];
+      if (!subprogram->loss_base) continue;
+      if (first)
+        return ZB_RULE("reports", "rank %d: subprogram %s gives a loss, and so does %s", r, subprogram->name, first);
+      first = subprogram->name;
+    }
+  *out = first != NULL;
+  return NULL;
+}
+
+/* The loss of every micro-batch is reported once; a plan without a loss reports nothing. */
 static zb_status verify_reports(const zb_plan *plan) {
   zb_status status = NULL;
   char text[ZB_JOB_TEXT_BYTES];
   int reported = 0;
+  bool has_loss = false;
+  ZB_TRY(find_loss(plan, &has_loss));
   bool *seen = zb_alloc((size_t)plan->micro_batches * sizeof *seen);
   if (!seen) return ZB_OUT_OF_MEMORY();
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].job_count; ++i) {
       const zb_plan_job *job = &plan->ranks[r].jobs[i];
       if (job->kind != ZB_JOB_REPORT) continue;
-      if (job->micro_batch < 0 || seen[job->micro_batch]) {
-        status = ZB_RULE("reports", "%s: a report is of one micro-batch, and there is one for each",
-                         zb_plan_job_text(plan, r, i, text));
-        goto cleanup;
-      }
+      if (job->micro_batch < 0 || seen[job->micro_batch])
+        ZB_TRY_GOTO(ZB_RULE("reports", "%s: a report is of one micro-batch, and there is one for each",
+                            zb_plan_job_text(plan, r, i, text)));
       seen[job->micro_batch] = true;
       ++reported;
     }
-  if (reported > 0 && reported < plan->micro_batches)
+  if (reported != (has_loss ? plan->micro_batches : 0))
     status = ZB_RULE("reports", "%d of %d micro-batches are reported", reported, plan->micro_batches);
 
 cleanup:

@@ -77,6 +77,8 @@ typedef struct zb_plan_subprogram {
   int64_t first_ps;               /* of its first run in a step, when caches are cold; 0: time_ps */
   double flops, product_flops;
   uint64_t key;                   /* of its ops: what it is in a file of costs */
+  uint32_t loss_base;             /* an F that leaves the loss of its micro-batch, an f32, at loss_offset of this base; 0: gives no loss */
+  uint64_t loss_offset;
 } zb_plan_subprogram;
 
 /* A range of the arena. */

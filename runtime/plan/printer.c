@@ -191,6 +191,11 @@ static void say_subprogram(printer *it, const zb_plan_rank *rank, const zb_plan_
     put(it, subprogram->bases[i]);
     say_number(it, " ", subprogram->base_bytes[i], i + 1 == subprogram->base_count ? "\n" : "");
   }
+  if (subprogram->loss_base) {
+    put(it, "    loss at ");
+    put(it, subprogram->bases[subprogram->loss_base - 1]);
+    say_number(it, "+", subprogram->loss_offset, "\n");
+  }
   for (int i = 0; i < subprogram->instruction_count; ++i)
     say_instruction(it, rank, subprogram, &subprogram->instructions[i]);
 }

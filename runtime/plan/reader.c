@@ -339,6 +339,8 @@ static void read_subprogram(reader *it, const Zb__Plan__Subprogram *from, zb_pla
   out->flops = from->flops;
   out->product_flops = from->product_flops;
   out->key = from->key;
+  out->loss_base = from->loss_base;
+  out->loss_offset = from->loss_offset;
   out->instruction_count = get_count(it, from->n_instructions);
   out->instructions = take(it, from->n_instructions, sizeof *out->instructions);
   for (size_t i = 0; !it->fault && i < from->n_instructions; ++i)

@@ -490,5 +490,6 @@ zb_status zb_plan_verify(const zb_plan *plan) {
   }
   zb_status status = zb_status_first(all.statuses, plan->rank_count);
   zb_free(all.statuses);
+  if (!status) status = zb_verify_owners(plan);
   return status ? status : zb_verify_messages(plan);
 }

@@ -12,6 +12,8 @@
 zb_status zb_verify_rank(const zb_plan *plan, int rank, const zb_access *accesses) ZB_MUST_USE;
 /* Rule "dataflow" for one rank: contents of its slots and what is in flight. */
 zb_status zb_verify_dataflow(const zb_plan *plan, int rank, const zb_access *accesses) ZB_MUST_USE;
+/* Rule "owners": what each rank saves, and that nothing is missing. */
+zb_status zb_verify_owners(const zb_plan *plan) ZB_MUST_USE;
 /* Rules "messages", "deadlock", "reports": between ranks. */
 zb_status zb_verify_messages(const zb_plan *plan) ZB_MUST_USE;
 

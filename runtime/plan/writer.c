@@ -253,6 +253,8 @@ static void pack_subprogram(section *it, const zb_plan_subprogram *subprogram, Z
   out->flops = subprogram->flops;
   out->product_flops = subprogram->product_flops;
   out->key = subprogram->key;
+  out->loss_base = subprogram->loss_base;
+  out->loss_offset = subprogram->loss_offset;
   size_t count = (size_t)subprogram->instruction_count;
   out->instructions = take(it, count, sizeof *out->instructions);
   Zb__Plan__Instruction *instructions = take(it, count, sizeof *instructions);

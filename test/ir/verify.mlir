@@ -97,6 +97,23 @@ module {
   func.func @update_of_nothing(%w: tensor<2xf32> {zb.param = "w"}) -> (tensor<2xf32> {zb.update = "v"}) {
     return %w : tensor<2xf32>
   }
+  // expected-error@+1 {{result 1 updates 'w', and so does one before it}}
+  func.func @updated_twice(%w: tensor<2xf32> {zb.param = "w"}) -> (tensor<2xf32> {zb.update = "w"}, tensor<2xf32> {zb.update = "w"}) {
+    return %w, %w : tensor<2xf32>, tensor<2xf32>
+  }
+  // A state that no parameter claims would not be in a checkpoint.
+  // expected-error@+1 {{the state 'w_momentum' belongs to no parameter}}
+  func.func @state_of_nobody(%w: tensor<2xf32> {zb.param = "w"}, %m: tensor<2xf32> {zb.state = "w_momentum"}) {
+    return
+  }
+  // expected-error@+1 {{the state 'v.momentum' belongs to no parameter}}
+  func.func @state_of_an_input(%v: tensor<2xf32> {zb.input = "v"}, %m: tensor<2xf32> {zb.state = "v.momentum"}) {
+    return
+  }
+  // expected-error@+1 {{the state 'w.m.v' belongs to no parameter}}
+  func.func @state_of_a_state(%w: tensor<2xf32> {zb.frozen = "w"}, %m: tensor<2xf32> {zb.state = "w.m"}, %v: tensor<2xf32> {zb.state = "w.m.v"}) {
+    return
+  }
   func.func @fine(%w: tensor<2xf32> {zb.param = "w"}, %m: tensor<2xf32> {zb.state = "w.exp_avg"}, %t: tensor<i64> {zb.step})
       -> (tensor<2xf32> {zb.update = "w"}, tensor<2xf32> {zb.update = "w.exp_avg"}) {
     return %w, %m : tensor<2xf32>, tensor<2xf32>

@@ -25,8 +25,8 @@
 // ALLOCATE: error: zb-allocate needs a program at level 'connected', got level 'split'
 // ALLOCATE: hint: run zb-insert-comm before it
 // TWICE: error: zb-partition needs a program at level 'split', got level 'staged'
-// PLAIN: structure-errors.mlir:[[@LINE+10]]:5: error: result 1 of the program cannot be reported
-// PLAIN: hint: a plan reports scalar f32 results that depend on an input; drop other results
+// PLAIN: structure-errors.mlir:[[@LINE+10]]:5: error: result 1 of the program cannot be reported: a plan reports one value, and that is result 0
+// PLAIN: hint: drop results that are neither the loss nor updates
 // NAME: error: unknown pass 'zb-clasify'
 // NAME: hint: did you mean 'zb-classify'?
 

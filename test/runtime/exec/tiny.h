@@ -291,6 +291,8 @@ static inline void tiny_rank1_programs(tiny_builder *b) {
   zb_plan_subprogram *f = tiny_subprogram(b, "s1_F", 1, ZB_JOB_F, 1000000);
   tiny_base(b, f, "fb", TINY_FB1_BYTES);
   tiny_base(b, f, "fw", 256);
+  f->loss_base = 1;
+  f->loss_offset = TINY_LOSS;
   tiny_add(b, f, "matmul", "head", 2, 1,
            (zb_plan_operand[]){TINY_F32(2, 0, 8, 8), TINY_F32(0, 0, 8, TINY_VOCABULARY),
                                TINY_F32(1, TINY_LOGITS, 8, TINY_VOCABULARY)},

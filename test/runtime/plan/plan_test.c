@@ -53,19 +53,20 @@ static void test_print(void) {
                     "ranks 2, stages 2, chunks 1, micro-batches 2\n");
   expect_line(text, "\nmessage #0 F from rank 0 stage 0 to rank 1 stage 1 micro-batch 0, 256 bytes in 2 parts\n");
   expect_line(text,
-              "\nrank 0: 17 jobs, 6 messages, arena 4,800 bytes\n"
-              "  parameters 576   state 512   gradients 640   constants 64   step 64   slots 2,688   workspace 256\n");
+              "\nrank 0: 17 jobs, 6 messages, arena 4,928 bytes\n"
+              "  parameters 576   state 512   gradients 640   constants 64   step 64   slots 2,816   workspace 256\n");
   expect_line(text, "\n  parameter tied 16xf32 at parameters+512 trained, gradient at gradients+512\n");
   expect_line(text, "\n  constant one f32 at constants+0 inline 0000803f\n");
   expect_line(text, "\n  subprogram B: B of stage 1, time 20 ps, flops 0, products 0, workspace 256\n"
-                    "    bases  fb 192  bw 128  dx 256\n");
+                    "    bases  fb 256  bw 128  dx 256\n");
   expect_line(
       text,
       "\n    matmul accumulating  bw+0:8x4xf32{1,8}  fw+0:4x16xf32  ->  gradients+0:8x16xf32  flops 128  // sample\n");
   expect_line(text,
               "{transpose_rhs = true, number = -7, scale = 0.10000000000000001, axes = [1, -2, 3], mode = \"plain\"}");
-  expect_line(text, "\n      8  B      B micro-batch 0  fb slots+0  bw slots+896  dout slots+1664  after 7\n");
-  expect_line(text, "\n      4  REPORT stage 1 micro-batch 0  workspace+0 (4)\n");
+  expect_line(text, "\n      8  B      B micro-batch 0  fb slots+0  bw slots+1024  dout slots+1792  after 7\n");
+  expect_line(text, "\n    loss at fb+192\n");
+  expect_line(text, "\n      4  REPORT stage 1 micro-batch 0  slots+192 (4)\n");
   zb_free(text);
   zb_free(again);
   zb_plan_destroy(plan);

@@ -9,6 +9,7 @@
 #ifndef ZB_TEST_SAMPLE_PLAN_H
 #define ZB_TEST_SAMPLE_PLAN_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@
 #include "runtime/plan/plan.h"
 
 enum {
-  SAMPLE_FB = 192,
+  SAMPLE_FB = 256,
+  SAMPLE_LOSS = 192, /* in fb */
   SAMPLE_FW = 256,
   SAMPLE_BW = 128,
   SAMPLE_VALUE = 256,
@@ -116,7 +118,9 @@ static inline void sample_forward(sample *it, zb_plan_rank *rank) {
     zb_plan_instruction *loss = sample_add(it, f, "cross_entropy", 2, 1);
     loss->inputs[0] = sample_operand(fb, 0, ZB_F32, 4, 8);
     loss->inputs[1] = sample_operand(fb, 128, ZB_I64, 4, 0);
-    loss->outputs[0] = sample_operand(0, workspace, ZB_F32, 0, 0);
+    loss->outputs[0] = sample_operand(fb, SAMPLE_LOSS, ZB_F32, 0, 0);
+    f->loss_base = fb;
+    f->loss_offset = SAMPLE_LOSS;
     return;
   }
   uint32_t out = sample_base(f, "out", SAMPLE_VALUE);
@@ -204,10 +208,15 @@ static inline void sample_memory(sample *it, zb_plan_rank *rank) {
     rank->regions[i] = (zb_plan_range){rank->arena_bytes, sizes[i]};
     rank->arena_bytes += sizes[i];
   }
+  char name[2][32];
+  snprintf(name[0], sizeof name[0], "w%d", rank->rank);
+  snprintf(name[1], sizeof name[1], "w%d.momentum", rank->rank);
+  const char *w = zb_plan_strdup(it->plan, name[0]), *momentum = zb_plan_strdup(it->plan, name[1]);
+  ZB_ASSERT(w && momentum);
   rank->parameter_count = sample_is_tied(it, rank->rank) ? 2 : 1;
   rank->parameters = sample_take(it, 2, sizeof *rank->parameters);
   rank->parameters[0] =
-      (zb_plan_parameter){.tensor = {"w", {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_PARAMETERS)},
+      (zb_plan_parameter){.tensor = {w, {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_PARAMETERS)},
                           .trained = true,
                           .owner = true,
                           .state_count = 1,
@@ -219,7 +228,7 @@ static inline void sample_memory(sample *it, zb_plan_rank *rank) {
                           .gradient_offset = (int64_t)sample_at(rank, ZB_REGION_GRADIENTS) + 512};
   rank->state_count = 1;
   rank->states = sample_take(it, 1, sizeof *rank->states);
-  rank->states[0] = (zb_plan_tensor){"w.momentum", {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_STATE)};
+  rank->states[0] = (zb_plan_tensor){momentum, {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_STATE)};
   rank->constant_count = 2;
   rank->constants = sample_take(it, 2, sizeof *rank->constants);
   static const uint8_t one[4] = {0, 0, 0x80, 0x3f};
@@ -444,7 +453,7 @@ static inline void sample_run(sample_rank *at, zb_job_kind kind, int i) {
     sent = it->b_message[(r - 1) * m + i];
   }
   if (kind == ZB_JOB_F && last)
-    sample_part(at, sample_job(at, ZB_JOB_REPORT, i), sample_at(rank, ZB_REGION_WORKSPACE), 4);
+    sample_part(at, sample_job(at, ZB_JOB_REPORT, i), sample_home(it, rank, HOME_FB, i) + SAMPLE_LOSS, 4);
   sample_post_until(at, sent);
 }
 

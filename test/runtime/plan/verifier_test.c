@@ -278,6 +278,80 @@ static void report_missing(zb_plan *p) {
 static void report_twice(zb_plan *p) {
   copy_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, 3));
 }
+/* Every micro-batch alike: where the bytes come from does not differ between them. */
+static void reports_other_bytes(zb_plan *p) {
+  for (int m = 0; m < 4; ++m)
+    part_of(p, 2, ZB_JOB_REPORT, m, 0)->offset -= SAMPLE_LOSS;
+}
+static void reports_what_b_wrote(zb_plan *p) {
+  for (int m = 0; m < 4; ++m) {
+    part_of(p, 2, ZB_JOB_REPORT, m, 0)->offset = *base_of(p, 2, ZB_JOB_B, m, 1);
+    move_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, m), sample_find(p, 2, ZB_JOB_B, m));
+  }
+}
+static void reports_workspace(zb_plan *p) {
+  for (int m = 0; m < 4; ++m)
+    part_of(p, 2, ZB_JOB_REPORT, m, 0)->offset = p->ranks[2].regions[ZB_REGION_WORKSPACE].offset;
+}
+static void loss_elsewhere(zb_plan *p) {
+  p->ranks[2].subprograms[SAMPLE_F].loss_offset += 4;
+}
+static void loss_in_another_base(zb_plan *p) {
+  p->ranks[2].subprograms[SAMPLE_F].loss_base = 2;
+}
+static void loss_outside(zb_plan *p) {
+  p->ranks[2].subprograms[SAMPLE_F].loss_offset = SAMPLE_FB - 2;
+}
+static void loss_of_b(zb_plan *p) {
+  p->ranks[2].subprograms[SAMPLE_B].loss_base = 1;
+}
+static void no_loss(zb_plan *p) {
+  p->ranks[2].subprograms[SAMPLE_F].loss_base = 0;
+}
+static void two_losses(zb_plan *p) {
+  p->ranks[1].subprograms[SAMPLE_F].loss_base = 1;
+}
+static void nothing_reported(zb_plan *p) {
+  for (int m = 0; m < 4; ++m)
+    remove_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, m));
+}
+static void no_owner(zb_plan *p) {
+  p->ranks[1].parameters[0].owner = false;
+}
+static void no_owner_of_tied(zb_plan *p) {
+  p->ranks[0].parameters[1].owner = false;
+}
+static void two_owners(zb_plan *p) {
+  p->ranks[2].parameters[1].owner = true;
+}
+static void held_twice(zb_plan *p) {
+  p->ranks[0].parameters[1].tensor.name = "w0";
+}
+static void other_name_of_tied(zb_plan *p) {
+  p->ranks[2].parameters[1].tensor.name = "tied2";
+}
+static void tied_of_other_shape(zb_plan *p) {
+  p->ranks[2].parameters[1].tensor.shape = (zb_shape){ZB_F32, 2, {4, 4}};
+}
+static void state_of_nobody(zb_plan *p) {
+  p->ranks[0].parameters[0].state_count = 0;
+}
+static void state_of_another(zb_plan *p) {
+  p->ranks[0].parameters[0].state_count = 0;
+  p->ranks[0].parameters[1].state_count = 1;
+}
+static void state_of_two(zb_plan *p) {
+  p->ranks[0].parameters[1].state_count = 1;
+}
+static void state_with_no_suffix(zb_plan *p) {
+  p->ranks[0].states[0].name = "w0.";
+}
+static void state_not_listed(zb_plan *p) {
+  p->ranks[0].parameters[0].state_count = p->ranks[0].state_count = 0;
+}
+static void gradient_of_another(zb_plan *p) {
+  p->ranks[0].parameters[0].gradient_offset += 64;
+}
 static void no_send(zb_plan *p) {
   remove_job(p, 2, sample_find(p, 2, ZB_JOB_SEND, 3));
 }
@@ -320,9 +394,9 @@ static const struct breakage {
     {"region not aligned", odd_region, "regions", "gradients starts at"},
     {"no room for the step", no_step, "regions", "no room for the step number"},
     {"region outside", region_outside, "structure", "workspace ends outside of the arena"},
-    {"parameter outside", parameter_outside, "regions", "'w' at 576 does not lie in the region parameters"},
+    {"parameter outside", parameter_outside, "regions", "'w0' at 576 does not lie in the region parameters"},
     {"parameters overlap", parameters_overlap, "regions", "'tied' at 480 overlaps"},
-    {"gradient outside", gradient_outside, "regions", "the gradient of 'w'"},
+    {"gradient outside", gradient_outside, "regions", "the gradient of 'w0'"},
     {"a W twice", w_twice, "complete", "rank 1 job"},
     {"a W missing", no_w, "complete", "subprogram W runs 3 times, expected 4"},
     {"an OPT missing", no_opt, "complete", "subprogram OPT runs 0 times"},
@@ -335,9 +409,9 @@ static const struct breakage {
     {"B before F", b_before_f, "order", "(B of stage 2, micro-batch 0) comes before its F"},
     {"OPT before W", early_opt, "optimizer", "runs before the last W of its stage"},
     {"OPT of no stage before W", early_opt_without_stage, "optimizer", "runs before the last run of W"},
-    {"frozen parameter updated", frozen_updated, "optimizer", "an OPT updates the frozen parameter 'w'"},
-    {"parameter never updated", never_updated, "optimizer", "no OPT updates the trained parameter 'w'"},
-    {"gradient never made", gradient_never_made, "optimizer", "no B or W adds to the gradient of the trained parameter 'w'"},
+    {"frozen parameter updated", frozen_updated, "optimizer", "an OPT updates the frozen parameter 'w1'"},
+    {"parameter never updated", never_updated, "optimizer", "no OPT updates the trained parameter 'w1'"},
+    {"gradient never made", gradient_never_made, "optimizer", "no B or W adds to the gradient of the trained parameter 'w1'"},
     {"parameter updated twice", updated_twice, "optimizer", "both update arena byte"},
     {"constant never computed", constant_never_computed, "load", "no LOAD computes the constant 'ramp'"},
     {"constant that is not computed", constant_not_computed, "load", "where no constant is computed"},
@@ -368,7 +442,29 @@ static const struct breakage {
     {"RECV over live bytes", recv_over_live, "dataflow", "rank 1 job"},
     {"parts swapped once", swapped_parts, "dataflow", "come from other writers or places than for"},
     {"two bases share bytes", shared_bytes, "dataflow", "which it uses through another base too"},
-    {"report of another micro-batch", report_of_another, "dataflow", "did not leave there for this micro-batch"},
+    {"report of another micro-batch", report_of_another, "dataflow", "written for another micro-batch by"},
+    {"report of other bytes", reports_other_bytes, "dataflow", "not where an F left the loss: it was written by rank 2 job"},
+    {"report of what B wrote", reports_what_b_wrote, "dataflow", "(B of stage 2, micro-batch 0)"},
+    {"report of the workspace", reports_workspace, "dataflow", "which is not in the slots"},
+    {"loss elsewhere", loss_elsewhere, "dataflow", "not where an F left the loss"},
+    {"loss in another base", loss_in_another_base, "dataflow", "not where an F left the loss"},
+    {"loss outside of its base", loss_outside, "structure", "its loss must be 4 bytes of one of its bases"},
+    {"loss of a B", loss_of_b, "structure", "made by an F"},
+    {"no loss", no_loss, "dataflow", "not where an F left the loss"},
+    {"two losses", two_losses, "reports", "gives a loss, and so does F"},
+    {"nothing reported", nothing_reported, "reports", "0 of 4 micro-batches are reported"},
+    {"no owner", no_owner, "owners", "'w1' has no owner: no checkpoint would hold it"},
+    {"no owner of what several ranks hold", no_owner_of_tied, "owners", "'tied' has no owner"},
+    {"two owners", two_owners, "owners", "'tied' has two owners, rank 0 and rank 2"},
+    {"parameter twice on a rank", held_twice, "owners", "rank 0 holds the parameter 'w0' twice"},
+    {"another name on one rank", other_name_of_tied, "owners", "'tied2' has no owner"},
+    {"another shape on one rank", tied_of_other_shape, "owners", "'tied' is not the same on rank 0 and on rank 2"},
+    {"state of nobody", state_of_nobody, "owners", "the state 'w0.momentum' belongs to no parameter"},
+    {"state of another", state_of_another, "owners", "'w0.momentum' is said to be of the parameter 'tied'"},
+    {"state of two", state_of_two, "owners", "'w0.momentum' belongs to 'tied' and to another parameter"},
+    {"state without a name", state_with_no_suffix, "owners", "'w0.' is said to be of the parameter 'w0'"},
+    {"state that is not listed", state_not_listed, "owners", "writes a state that is not said to be its own"},
+    {"gradient of another", gradient_of_another, "owners", "reads a gradient that is not said to be its own"},
     {"report missing", report_missing, "reports", "3 of 4 micro-batches are reported"},
     {"report twice", report_twice, "reports", "there is one for each"},
     {"SEND missing", no_send, "messages", "has no SEND"},
