@@ -264,6 +264,7 @@ static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank
   const zb_plan_message *message = &plan->messages[job->message];
   if (rank->rank != (job->kind == ZB_JOB_SEND ? message->source : message->destination))
     return "its message is of other ranks";
+  if (job->micro_batch != message->micro_batch) return "its message is of another micro-batch";
   if (job->parts.count != (uint32_t)message->part_count || total != message->bytes)
     return "its parts are not those of its message";
   return NULL;

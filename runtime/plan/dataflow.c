@@ -213,6 +213,11 @@ static size_t cell_at(const dataflow *it, uint64_t at) {
   return low;
 }
 
+/* What a READ fills of its part: the input, not what the part is rounded up to. */
+static uint64_t written_bytes(const dataflow *it, const zb_plan_job *job, zb_plan_range part) {
+  return job->kind == ZB_JOB_READ ? (uint64_t)zb_shape_bytes(&it->plan->inputs[job->input].shape) : part.bytes;
+}
+
 static zb_status make_cells(dataflow *it) {
   zb_status status = NULL;
   boundaries all = {0};
@@ -225,6 +230,7 @@ static zb_status make_cells(dataflow *it) {
       zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
       if (!in_slots(it, part.offset, part.bytes)) continue;
       add_boundary(&all, part.offset);
+      add_boundary(&all, part.offset + written_bytes(it, job, part));
       add_boundary(&all, part.offset + part.bytes);
     }
   }
@@ -422,9 +428,26 @@ static zb_status check_fixed(const dataflow *it, int index) {
   return NULL;
 }
 
+/* Whether the part is one sum of gradients, whole: what an OPT of this rank adds up, too. */
+static bool is_whole_sum(const zb_plan_rank *rank, zb_plan_range part) {
+  for (int s = 0; s < rank->subprogram_count; ++s)
+    for (int i = 0; rank->subprograms[s].kind == ZB_JOB_OPT && i < rank->subprograms[s].instruction_count; ++i) {
+      const zb_plan_instruction *instruction = &rank->subprograms[s].instructions[i];
+      for (int k = 0; k < instruction->input_count; ++k) {
+        const zb_plan_operand *sum = &instruction->inputs[k];
+        uint64_t bytes = (uint64_t)zb_operand_extent(sum);
+        if (sum->rank >= 0 && sum->base == 0 && sum->offset == part.offset && bytes <= part.bytes && part.bytes <= zb_align(bytes))
+          return true;
+      }
+    }
+  return false;
+}
+
 static zb_status post_fixed(dataflow *it, int index, zb_plan_range part) {
   bool is_send = it->rank->jobs[index].kind == ZB_JOB_SEND;
   uint64_t end = part.offset + part.bytes;
+  if (!is_whole_sum(it->rank, part))
+    return violation(it, index, "moves", part.offset, NULL, "which is no sum of gradients that an OPT of the rank reads", NOBODY);
   for (size_t i = 0; i < it->fixed_count; ++i) {
     const fixed_message *other = &it->fixed[i];
     if (!other->in_flight || part.offset >= other->end || other->begin >= end || (is_send && other->is_send)) continue;
@@ -510,7 +533,8 @@ static zb_status run_filling_part(dataflow *it, int index, uint32_t p, zb_plan_r
                      (uint64_t)message->destination_stage),
                  p);
   }
-  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at) {
+  uint64_t end = part.offset + written_bytes(it, job, part);
+  for (size_t at = cell_at(it, part.offset); it->cells[at].begin < end; ++at) {
     ZB_TRY(write_cell(it, &by, at, source));
     if (job->kind == ZB_JOB_RECV) it->cells[at].filling = index;
   }
@@ -549,6 +573,8 @@ static zb_status run_parts(dataflow *it, int index) {
     bool slots = in_slots(it, part.offset, part.bytes);
     if (job->kind == ZB_JOB_REPORT) {
       ZB_TRY(run_report(it, index, part));
+    } else if (slots && job->kind == ZB_JOB_SEND && it->plan->messages[job->message].kind == 'G') {
+      return violation(it, index, "sends", part.offset, NULL, "which is no sum of gradients", NOBODY);
     } else if (slots && job->kind == ZB_JOB_SEND) {
       ZB_TRY(run_send_part(it, index, p, part));
     } else if (slots) {

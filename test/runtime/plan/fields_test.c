@@ -1,0 +1,152 @@
+/* Every number of a plan, changed alone: the proof refuses it, or a row below says why it need not. A field that nobody thought of fails here.
+ *
+ * Free is what the proof cannot know: costs and times, names for people, and what only the model knows (which parameter is which). */
+#include <stdio.h>
+
+#include "test/runtime/plan/sample_plan.h"
+#include "test/suite.h"
+
+typedef enum expectation {
+  CAUGHT, /* every change is refused */
+  SOME,   /* some changes do no harm, because */
+  FREE    /* no change does harm, because */
+} expectation;
+
+/* ROW(structure, field, type, expectation, why). */
+#define FIELDS(ROW)                                                                                                    \
+  ROW(subprogram, stage, int, CAUGHT, "")                                                                              \
+  ROW(subprogram, kind, int, CAUGHT, "")                                                                               \
+  ROW(subprogram, workspace_bytes, uint64_t, SOME, "it may declare more than it uses")                                 \
+  ROW(subprogram, time_ps, int64_t, SOME, "a cost, not below 0")                                                       \
+  ROW(subprogram, first_ps, int64_t, SOME, "a cost, not below 0")                                                      \
+  ROW(subprogram, key, uint64_t, FREE, "what it is in a file of costs")                                                \
+  ROW(subprogram, loss_base, uint32_t, CAUGHT, "")                                                                     \
+  ROW(subprogram, loss_offset, uint64_t, SOME, "without a base it is nothing")                                         \
+  ROW(job, kind, int, CAUGHT, "")                                                                                      \
+  ROW(job, subprogram, int32_t, CAUGHT, "")                                                                            \
+  ROW(job, stage, int32_t, SOME, "of jobs that do not compute it is for people")                                       \
+  ROW(job, micro_batch, int32_t, CAUGHT, "")                                                                           \
+  ROW(job, message, int32_t, CAUGHT, "")                                                                               \
+  ROW(job, input, int32_t, CAUGHT, "")                                                                                 \
+  ROW(parameter, trained, bool, CAUGHT, "")                                                                            \
+  ROW(parameter, owner, bool, CAUGHT, "")                                                                              \
+  ROW(parameter, state_begin, int, SOME, "without states it is nothing")                                               \
+  ROW(parameter, state_count, int, CAUGHT, "")                                                                         \
+  ROW(parameter, gradient_offset, int64_t, SOME, "an optimizer that sums uses in its workspace does not name it")      \
+  ROW(parameter, tensor.offset, uint64_t, CAUGHT, "")                                                                  \
+  ROW(state, offset, uint64_t, CAUGHT, "")                                                                             \
+  ROW(constant, tensor.offset, uint64_t, SOME, "nobody reads one of the two")                                          \
+  ROW(constant, computed, bool, CAUGHT, "")                                                                            \
+  ROW(message, source, int32_t, CAUGHT, "")                                                                            \
+  ROW(message, destination, int32_t, CAUGHT, "")                                                                       \
+  ROW(message, source_stage, int32_t, SOME, "of sums of gradients it is for people")                                   \
+  ROW(message, destination_stage, int32_t, SOME, "of sums of gradients it is for people")                              \
+  ROW(message, micro_batch, int32_t, CAUGHT, "")                                                                       \
+  ROW(message, bytes, uint64_t, CAUGHT, "")                                                                            \
+  ROW(message, part_count, int, CAUGHT, "")                                                                            \
+  ROW(base, value, uint64_t, CAUGHT, "")                                                                               \
+  ROW(wait, value, uint32_t, SOME, "a later transfer may be waited for, if the first is by then complete")             \
+  ROW(part, offset, uint64_t, SOME, "sums that an optimizer reads in fixed memory may stay as they are")               \
+  ROW(part, bytes, uint64_t, SOME, "a READ and a REPORT have room to spare")                                           \
+  ROW(region, offset, uint64_t, CAUGHT, "")                                                                            \
+  ROW(region, bytes, uint64_t, SOME, "the end of a region may be used by nobody")
+
+typedef zb_plan_subprogram structure_subprogram;
+typedef zb_plan_job structure_job;
+typedef zb_plan_parameter structure_parameter;
+typedef zb_plan_tensor structure_state;
+typedef zb_plan_constant structure_constant;
+typedef zb_plan_message structure_message;
+typedef zb_plan_range structure_part, structure_region;
+typedef struct structure_base {
+  uint64_t value;
+} structure_base;
+typedef struct structure_wait {
+  uint32_t value;
+} structure_wait;
+
+/* The first of the structures of a rank, and how many there are. */
+#define ARRAY(structure, items, count)                             \
+  static int array_##structure(zb_plan *plan, int r, void **out) { \
+    zb_plan_rank *rank = &plan->ranks[r];                          \
+    *out = items;                                                  \
+    return (int)rank->count;                                       \
+  }
+ARRAY(subprogram, rank->subprograms, subprogram_count)
+ARRAY(job, rank->jobs, job_count)
+ARRAY(parameter, rank->parameters, parameter_count)
+ARRAY(state, rank->states, state_count)
+ARRAY(constant, rank->constants, constant_count)
+ARRAY(base, rank->pool_u64, pool_u64_count)
+ARRAY(wait, rank->pool_u32, pool_u32_count)
+ARRAY(part, rank->pool_ranges, pool_range_count)
+
+static int array_region(zb_plan *plan, int r, void **out) {
+  *out = plan->ranks[r].regions;
+  return ZB_REGION_COUNT;
+}
+
+/* Messages are those of the plan: with the first rank. */
+static int array_message(zb_plan *plan, int r, void **out) {
+  *out = plan->messages;
+  return r == 0 ? plan->message_count : 0;
+}
+
+typedef struct field {
+  const char *name;
+  int (*array)(zb_plan *plan, int rank, void **out);
+  size_t item_bytes, offset, bytes;
+  bool is_flag;
+  expectation expected;
+  const char *why;
+} field;
+
+static const field fields[] = {
+#define ROW(structure, member, type, expected, why)                                                                                         \
+  {#structure " " #member, array_##structure, sizeof(structure_##structure), offsetof(structure_##structure, member), sizeof(type), \
+   sizeof(type) == sizeof(bool), expected, why},
+    FIELDS(ROW)
+#undef ROW
+};
+
+static const int64_t changes[] = {1, -1, 2, 4, 8, -8, 32, 64, -64, 128, 192, 256, 512};
+
+/* Changes one number, asks the proof, and changes it back. Little-endian: the low bytes are the number. */
+static bool survives(zb_plan *plan, const field *it, unsigned char *at, int64_t change) {
+  int64_t kept = 0, now = 0;
+  memcpy(&kept, at, it->bytes);
+  now = it->is_flag ? !kept : kept + change;
+  memcpy(at, &now, it->bytes);
+  zb_status status = zb_plan_verify(plan);
+  memcpy(at, &kept, it->bytes);
+  bool right = !status;
+  zb_status_free(status);
+  return right;
+}
+
+static void test_field(const field *it) {
+  zb_plan *plan = sample_plan(3, 4, 0);
+  int tried = 0, survived = 0;
+  for (int r = 0; r < plan->rank_count; ++r) {
+    void *items = NULL;
+    int count = it->array(plan, r, &items);
+    for (int i = 0; i < count; ++i)
+      for (size_t c = 0; c < sizeof changes / sizeof changes[0]; ++c) {
+        bool good = survives(plan, it, (unsigned char *)items + (size_t)i * it->item_bytes + it->offset, changes[c]);
+        ++tried;
+        survived += good;
+        if (good && it->expected == CAUGHT) printf("\n  rank %d, %s of number %d: %+d is not noticed", r, it->name, i, (int)changes[c]);
+      }
+  }
+  expectation found = survived == 0 ? CAUGHT : survived < tried ? SOME : FREE;
+  if (found != it->expected) printf("\n  %s: %d of %d changes are not noticed\n", it->name, survived, tried);
+  CU_ASSERT(tried > 0 && found == it->expected && (it->expected == CAUGHT) == (it->why[0] == '\0'));
+  zb_plan_destroy(plan);
+}
+
+static void test_fields(void) {
+  for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i)
+    test_field(&fields[i]);
+}
+
+SUITE_MAIN("fields of plans", {"each number alone", test_fields})
