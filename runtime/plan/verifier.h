@@ -8,7 +8,7 @@
 /* Ends a message with the name of the rule, as listed in README.md. */
 #define ZB_RULE(rule, ...) zb_status_note(ZB_ERROR(INVALID, __VA_ARGS__), "rule \"%s\" of plans", rule)
 
-/* Rules "regions", "complete", "order", "optimizer", "ranges": one rank alone, without memory contents. */
+/* Rules "regions", "ranges", "load", "complete", "order", "optimizer": one rank alone, without memory contents. */
 zb_status zb_verify_rank(const zb_plan *plan, int rank, const zb_access *accesses) ZB_MUST_USE;
 /* Rule "dataflow" for one rank: contents of its slots and what is in flight. */
 zb_status zb_verify_dataflow(const zb_plan *plan, int rank, const zb_access *accesses) ZB_MUST_USE;
