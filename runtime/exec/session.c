@@ -440,11 +440,20 @@ static zb_status read_plan(const char *directory, int first, int count, zb_plan 
   return NULL;
 }
 
+/* Its checksums were right, so the plan is as somebody wrote it: no accident changed it. */
+static zb_status prove_plan(const zb_plan *plan, const char *directory) {
+  zb_status status = zb_plan_verify(plan);
+  if (zb_status_code(status) != ZB_INVALID) return status;
+  status = zb_status_note(status, "the plan in '%s' is not right: its proof fails, so nothing was run with it", directory);
+  return zb_status_hint(status, "compile the model again; where zbc makes such a plan it has a bug: please report it with the model and the "
+                                "command line of zbc");
+}
+
 /* Process 0 reads and verifies the whole plan, for all; what stays is the part of the ranks that run here. */
 static zb_status open_plan(zb_session *session, const char *directory) {
   if (session->process == 0) {
     ZB_TRY(read_plan(directory, 0, -1, &session->plan));
-    ZB_TRY(zb_plan_verify(session->plan));
+    ZB_TRY(prove_plan(session->plan, directory));
     if (session->processes == 1) return NULL;
   } else {
     ZB_TRY(read_plan(directory, 0, 0, &session->plan));
@@ -662,7 +671,7 @@ zb_status zb_plan_print_file(const char *directory, void (*write)(void *context,
                              void *context) {
   zb_plan *plan = NULL;
   ZB_TRY(read_plan(directory, 0, -1, &plan));
-  zb_status status = zb_plan_verify(plan);
+  zb_status status = prove_plan(plan, directory);
   if (!status) zb_plan_print(plan, write, context);
   zb_plan_destroy(plan);
   return status;

@@ -213,6 +213,22 @@ static void test_signal(void) {
   CU_ASSERT(has(out_path, "resumed after step"));
 }
 
+/* Plans that would train, and lose data: what a checkpoint needs is part of the proof. */
+static void test_refused_plans(void) {
+  char folder[600], path[700];
+  tiny_path(folder, "refused");
+  snprintf(path, sizeof path, "%s/plan.zb", folder);
+  TINY_OK(zb_make_folder(folder));
+  zb_plan *plan = tiny_plan();
+  plan->ranks[1].parameters[0].owner = false;
+  TINY_OK(zb_plan_write(plan, path));
+  CU_ASSERT_EQUAL(zb_run("'%s' --data '%s' --steps 1", folder, tiny_data()), 1);
+  CU_ASSERT(has(error_path, "error: the parameter 'head.weight' has no owner: no checkpoint would hold it"));
+  CU_ASSERT(has(error_path, "is not right: its proof fails, so nothing was run with it"));
+  CU_ASSERT(has(error_path, "hint: compile the model again; where zbc makes such a plan it has a bug"));
+  zb_plan_destroy(plan);
+}
+
 int main(void) {
   static CU_TestInfo tests[] = {
       {"make the plan folder", make_plan_folder},
@@ -222,6 +238,7 @@ int main(void) {
       {"wrong command lines", test_wrong_command_lines},
       {"a full standard output", test_full_standard_output},
       {"a signal", test_signal},
+      {"refused plans", test_refused_plans},
       CU_TEST_INFO_NULL,
   };
   return tiny_run("zb-run", tests);
