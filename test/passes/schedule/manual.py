@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The manual of the schedule library: the C program in passes/schedule/README.md is compiled as a stranger would, against include/ and the
-archives of the library alone, and run. What its console blocks show is what zb-sched prints.
+archives of the library alone, and run. (test/readme looks at its console blocks.)
 
 usage: manual.py BUILD
 """
@@ -43,22 +43,9 @@ def symbols(archive, kinds):
     return {name for kind, name in re.findall(r"^[0-9a-f ]{16} ([A-Za-z]) (\w+)$", text, re.M) if kind in kinds}
 
 
-def check_console(text):
-    """Commands after "$ ", each with what it prints, or nothing where the manual leaves that out."""
-    environment = dict(os.environ, PATH=os.path.join(BUILD, "bin") + os.pathsep + os.environ["PATH"])
-    shown = 0
-    for block in re.findall(r"^```console\n(.*?)^```", text, re.M | re.S):
-        for command, wanted in re.findall(r"^\$ ([^\n]*?)(?:\s+#[^\n]*)?\n((?:(?!\$ )[^\n]*\n)*)", block, re.M):
-            done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)
-            shown += bool(wanted)
-            check("$ " + command, done.returncode == 0 and (not wanted or done.stdout == wanted), done.stdout + done.stderr)
-    check("there is a command with what it prints", shown > 0)
-
-
 def main():
     with open(README) as file:
         text = file.read()
-    check_console(text)
     program = re.search(r"^```c\n(.*?)^```", text, re.M | re.S)[1]
     check("the program has at most %d lines" % LINES_MAX, program.count("\n") <= LINES_MAX, program.count("\n"))
     included = sorted(set(re.findall(r'#include [<"](.*?)[>"]', program)))

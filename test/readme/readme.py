@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""What the READMEs show is what the programs print today.
+
+Three rules, for every *.md of the repository:
+
+1. In a console block the lines after "$ COMMAND" are what that command prints; a line "..." stands for any number of lines. Commands of ours without
+   printed lines are run too, on a small model called model.onnx and a text called corpus.txt; of the others (NOT_RUN) the options are looked up.
+2. What stands between "<!-- printed by: COMMAND -->" and "<!-- end -->" is what that command prints. If it is a fenced block, the fences stay.
+3. Options in `code` are options: of the program that the code starts with, or of any of ours or of a script.
+
+What differs from machine to machine (times that were measured, rates, idle shares of a real run, the instruction set) is compared by shape; all else
+exactly: ops, bytes, parameters, simulated times, losses (within 0.001 where the instruction set is another).
+
+usage: readme.py BUILD [--write]     --write puts what is printed today into the files; what is equal but for the machine stays as it is
+"""
+import glob
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAMS = ("zbc", "zb-run", "zb-sched", "zb-opt")
+LIMIT_SECONDS = 200
+# First words of commands that are not run, and why.
+NOT_RUN = {
+    "tools/quickstart.sh": "builds", "tools/test.sh": "runs this", "pip": "needs the network", "python": "needs torch", "mpirun": "other tests",
+    "torchrun": "needs torch", "srun": "needs Slurm", "cmake": "installs", "cc": "manual.py compiles it",
+}
+# Options in `code` that are not ours: whose they are.
+FOREIGN = {
+    "--no-python": "torchrun", "--nproc-per-node": "torchrun", "--nnodes": "torchrun", "--node-rank": "torchrun", "--master-addr": "torchrun",
+    "--master-port": "torchrun", "--standalone": "torchrun", "--rdzv-backend": "torchrun", "--bind-to": "mpirun", "--map-by": "mpirun",
+    "--oversubscribe": "mpirun", "--allow-run-as-root": "mpirun", "--mpi": "srun", "--ntasks-per-node": "srun", "--gpus-per-node": "srun",
+    "--install": "cmake", "--prefix": "cmake", "--target": "cmake", "--cflags": "pkg-config", "--libs": "pkg-config", "--irdl-file": "mlir-opt",
+    "--fmad": "nvcc", "--gc-sections": "ld", "--as-needed": "ld", "--split": "git", "--staged": "git",
+}
+TIME = r"\d+(?:\.\d+)? (?:ps|ns|us|ms|s)"
+# What is measured, and what stands in its place when two texts are compared.
+MASKS = [
+    (r"(?m)^(step \d+/\d+  loss \S+)  %s  \S+ tokens/s  idle \S+$" % TIME, r"\1  TIME  RATE tokens/s  idle SHARE"),
+    (r"compiled in %s" % TIME, "compiled in TIME"),
+    (r"on cpu \(\w+\)", "on cpu (SET)"),
+    (r"(read|loaded|mapped|planned|ready|started|built|compiled) in %s" % TIME, r"\1 in TIME"),
+]
+failed = checks = 0
+
+
+def check(name, ok, text=""):
+    global failed, checks
+    checks += 1
+    failed += not ok
+    print("%s - readme: %s" % ("ok" if ok else "not ok", name) + ("" if ok else "\n  " + str(text).replace("\n", "\n  ")), flush=True)
+    return ok
+
+
+# ---- Comparing ----
+
+def masked(text):
+    for pattern, instead in MASKS:
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+LOSS = re.compile(r"(?m)^(step \d+/\d+  loss )(\d+\.\d+)")
+
+
+def same_losses(shown, printed):
+    """Lines of steps by their number; exact on one instruction set."""
+    sets = [re.findall(r"on cpu \((\w+)\)", text) for text in (shown, printed)]
+    apart = 1e-3 if sets[0] != sets[1] else 0.0
+    known = dict(LOSS.findall(printed))
+    return all(step in known and abs(float(loss) - float(known[step])) <= apart for step, loss in LOSS.findall(shown))
+
+
+def same(shown, printed):
+    """Whether lines that a README shows, "..." among them, are those that were printed."""
+    if not same_losses(shown, printed):
+        return False
+    shown, printed = (LOSS.sub(r"\1LOSS", masked(text)) for text in (shown, printed))
+    pattern = "".join(r"(?:[^\n]*\n)*?" if line == "..." else re.escape(line) + "\n" for line in shown.splitlines())
+    return re.fullmatch(pattern, printed) is not None
+
+
+def renewed(shown, printed):
+    """What a README shows instead: as many lines around "..." as before, lines that are equal but for the machine as they were."""
+    if same(shown, printed):
+        return shown
+    old, new = shown.splitlines(), printed.splitlines()
+    if "..." in old and len(new) >= len(old):
+        at = old.index("...")
+        new = new[:at] + ["..."] + new[len(new) - (len(old) - at - 1):]
+    kept = {masked(line): line for line in old}
+    return "".join(kept.get(masked(line), line) + "\n" for line in new)
+
+
+# ---- Options ----
+
+def options_of_programs(build):
+    """{program: its options}, by its help; zb-opt has those of every pass, too."""
+    found = {}
+    for program in PROGRAMS:
+        text = run("%s --help" % program, build, ROOT)[1]
+        if program == "zb-opt":
+            text += "".join(" --" + name for name in re.findall(r"(?m)^(zb-\S+)", run("zb-opt --list-passes", build, ROOT)[1]))
+        found[program] = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text)) | {"--help", "--version"}
+    return found
+
+
+def options_of_scripts():
+    found = set()
+    for folder in ("tools", "test"):
+        for path in glob.glob(os.path.join(ROOT, folder, "**", "*.*"), recursive=True):
+            if path.endswith((".py", ".sh")) and os.path.basename(path) != "readme.py":
+                found |= set(re.findall(r"--[a-z][\w-]*", open(path, encoding="utf-8").read()))
+    return found
+
+
+def wrong_options(words, known, others):
+    """Options of a command line that its program does not have; words before the program are the launcher's."""
+    at = next((i for i, word in enumerate(words) if os.path.basename(word) in PROGRAMS), None)
+    if at is None:
+        return [word for word in words[:1] if word.startswith("--") and word.split("=")[0] not in others]
+    mine = known[os.path.basename(words[at])]
+    return [word for word in words[at + 1:] if re.match(r"--?[a-z]", word) and word.split("=")[0] not in mine]
+
+
+def split(command):
+    try:
+        return shlex.split(command, comments=True)
+    except ValueError:  # a quote of prose
+        return command.split()
+
+
+# ---- Running ----
+
+def run(command, build, folder):
+    """(exit status, standard output and error as a terminal shows them)."""
+    environment = dict(os.environ, PATH=os.path.join(build, "bin") + os.pathsep + os.environ["PATH"], ZB_BUILD=build)
+    try:
+        done = subprocess.run(command, shell=True, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              stdin=subprocess.DEVNULL, timeout=LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None, "still running after %d seconds" % LIMIT_SECONDS
+    return done.returncode, done.stdout
+
+
+def make_folder(work, build):
+    """The repository by links, with an `out` and a model and a text of the names that the READMEs use for the reader's own."""
+    for name in os.listdir(ROOT):
+        if not name.startswith((".", "build", "out")):
+            os.symlink(os.path.join(ROOT, name), os.path.join(work, name))
+    os.symlink(build, os.path.join(work, "build"))
+    shutil.copy(os.path.join(ROOT, "test", "data", "gpt2-tiny.onnx"), os.path.join(work, "model.onnx"))
+    with open(os.path.join(ROOT, "test", "data", "corpus.txt"), "rb") as corpus, open(os.path.join(work, "corpus.txt"), "wb") as out:
+        out.write(bytes(byte % 32 for byte in corpus.read()))  # the vocabulary of that model
+
+
+# ---- The files ----
+
+CONSOLE = re.compile(r"(?ms)^```console\n(.*?)^```")
+PRINTED = re.compile(r"(?ms)^<!-- printed by: ([^\n]*?) -->\n(.*?)^<!-- end -->")
+COMMAND = re.compile(r"(?m)^\$ ([^\n]*)\n((?:(?!\$ )[^\n]*\n)*)")
+
+
+class Page:
+    def __init__(self, path, build, work, known, scripts):
+        self.path, self.build, self.work, self.known, self.scripts = path, build, work, known, scripts
+        self.name = os.path.relpath(path, ROOT)
+        self.text = open(path, encoding="utf-8").read()
+
+    def printed(self, command, shown):
+        """Runs, compares, and returns what the page is to show."""
+        status, text = run(command, self.build, self.work)
+        text = re.sub(r"[ \t]+$", "", text, flags=re.M)
+        good = check("%s: $ %s" % (self.name, command), status == 0 and (shown is None or same(shown, text)),
+                     "exit status %s; printed:\n%s" % (status, text))
+        return shown if good or status != 0 or shown is None else renewed(shown, text)
+
+    def command(self, found):
+        command, shown = found[1], found[2]
+        words = split(command)
+        wrong = wrong_options(words, self.known, self.scripts)
+        check("%s: options of $ %s" % (self.name, command), not wrong, wrong)
+        names = [word for word in words if not re.match(r"\w+=", word)]
+        if shown or not (names[0] in NOT_RUN or "..." in words or "DIR" in words):
+            shown = self.printed(command, shown or None) or ""
+        return "$ %s\n%s" % (command, shown)
+
+    def generated(self, found):
+        command, shown = found[1], found[2]
+        fence = re.fullmatch(r"(?s)(```\w*\n)(.*?)(```\n)", shown)
+        before, inner, after = fence.groups() if fence else ("", shown, "")
+        return "<!-- printed by: %s -->\n%s%s%s<!-- end -->" % (command, before, self.printed(command, inner), after)
+
+    def check_code(self):
+        prose = re.sub(r"(?ms)^```.*?^```", "", self.text)
+        any_program = set().union(*self.known.values()) | self.scripts | set(FOREIGN)
+        for code in re.findall(r"`([^`\n]+)`", prose):
+            words = split(code)
+            if words and (os.path.basename(words[0]) in PROGRAMS or words[0].startswith("--")):
+                wrong = wrong_options(words, self.known, any_program)
+                if wrong:
+                    check("%s: `%s`" % (self.name, code), False, "no such option: %s" % " ".join(wrong))
+
+    def go(self):
+        self.check_code()
+        text = CONSOLE.sub(lambda block: "```console\n%s```" % COMMAND.sub(self.command, block[1]), self.text)
+        text = PRINTED.sub(self.generated, text)
+        left = re.findall(r"<!-- (?:printed by|end)\b[^\n]*", PRINTED.sub("", text))
+        check("%s: what is printed begins and ends" % self.name, not left, left)
+        return text
+
+
+def pages():
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = sorted(f for f in folders if not f.startswith((".", "build", "out")))
+        yield from (os.path.join(folder, name) for name in sorted(files) if name.endswith(".md"))
+
+
+# ---- These rules on made-up input ----
+
+def check_rules():
+    run_text = "gpt2: 4 ranks on cpu (avx2), 59.7 MiB\nstep 1/3  loss 5.532988  1.18 s  3.5k tokens/s  idle 19.8%\n"
+    other = "gpt2: 4 ranks on cpu (avx512), 59.7 MiB\nstep 1/3  loss 5.533088  360.90 ms  11.3k tokens/s  idle 30.3%\n"
+    check("a time that was measured may differ", same(run_text, run_text.replace("1.18 s", "360.90 ms").replace("3.5k", "11.3k")))
+    check("a loss may not", not same(run_text, run_text.replace("5.532988", "5.532989")))
+    check("a loss on another instruction set may, a little", same(run_text, other) and not same(run_text, other.replace("5.533", "5.633")))
+    check("bytes may not", not same(run_text, run_text.replace("59.7", "57.6")))
+    check("a number of ops may not", not same("705 ops compiled in 1.00 s\n", "657 ops compiled in 1.00 s\n")
+          and same("657 ops compiled in 57.24 ms\n", "657 ops compiled in 1.00 s\n"))
+    check("... stands for lines, not for all", same("a\n...\nd\n", "a\nb\nc\nd\n") and not same("a\n...\nd\n", "a\nb\nc\n"))
+    check("a line too many is seen", not same("a\n", "a\nb\n") and not same("a\nb\n", "a\n"))
+    check("renewing keeps the lines around ...", renewed("a\n...\nd\n", "A\nb\nc\nD\n") == "A\n...\nD\n")
+    check("renewing keeps what the machine alone changes", renewed("705 ops\ncompiled in 57.24 ms\n", "657 ops\ncompiled in 2.00 s\n")
+          == "657 ops\ncompiled in 57.24 ms\n")
+    known = {"zbc": {"--ranks", "-o"}, "zb-run": {"--data"}, "zb-sched": set(), "zb-opt": set()}
+    check("an option of another program is seen", wrong_options(split("mpirun -n 4 zb-run D --ranks 2"), known, set()) == ["--ranks"])
+    check("options of a launcher are its own", not wrong_options(split("torchrun --no-python zb-run D --data text:F"), known, set()))
+    check("an option of nobody is seen", wrong_options(["--rank"], known, {"--ranks"}) == ["--rank"])
+
+
+def main():
+    build, write = os.path.abspath(sys.argv[1]), "--write" in sys.argv[2:]
+    check_rules()
+    known, scripts = options_of_programs(build), options_of_scripts()
+    check("every program has options", all(len(known[program]) > 8 for program in PROGRAMS), known)
+    found = list(pages())
+    for path in found:
+        with tempfile.TemporaryDirectory(prefix="zb readme ") as work:
+            make_folder(work, build)
+            page = Page(path, build, work, known, scripts)
+            text = page.go()
+            if write and text != page.text:
+                open(path, "w", encoding="utf-8").write(text)
+                print("rewritten: %s" % page.name)
+    text = "".join(open(path, encoding="utf-8").read() for path in found)
+    check("there are blocks with what is printed", len(COMMAND.findall("".join(CONSOLE.findall(text)))) >= 8, len(found))
+
+
+main()
+print("%d passed, %d failed" % (checks - failed, failed))
+sys.exit(1 if failed else 0)
