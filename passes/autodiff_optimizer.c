@@ -82,6 +82,8 @@ static zb_status unknown_name(const char *what, const char *name, const char *ow
   for (int i = 0; i < count && length >= 0 && (size_t)length < sizeof known; ++i)
     length += snprintf(known + length, sizeof known - (size_t)length, "%s%s", i ? ", " : "", names[i]);
   zb_status status = ZB_ERROR(USAGE, "unknown %s '%s'%s", what, name, owner);
+  const char *meaning = zb_name_meaning(what[0] == 'k' ? "optimizer key" : what, name);
+  if (meaning) return zb_status_hint(status, "%s; known: %s", meaning, known);
   if (nearest) return zb_status_hint(status, "did you mean '%s'? known: %s", nearest, known);
   return zb_status_hint(status, "known: %s", known);
 }

@@ -202,12 +202,11 @@ static zb_result read_precision(zb_pass *pass, MlirOperation function, zb_dtype 
     if (strcmp(precisions[i].name, got) == 0) return *out = precisions[i].low, ZB_OK;
     snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? " or " : "", precisions[i].name);
   }
-  char hint[96] = "";
+  char hint[160] = "";
   const char *list[PRECISION_COUNT];
   for (int i = 0; i < PRECISION_COUNT; ++i) list[i] = precisions[i].name;
-  const char *nearest = zb_nearest(got, list, PRECISION_COUNT);
-  if (strcmp(got, "f16") == 0 || strcmp(got, "fp16") == 0)
-    snprintf(hint, sizeof hint, "gradients in f16 need a loss scale, which zbc has not; bf16 has the range of f32");
+  const char *nearest = zb_nearest(got, list, PRECISION_COUNT), *meaning = zb_name_meaning("precision", got);
+  if (meaning) snprintf(hint, sizeof hint, "%s", meaning);
   else if (nearest) snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
   return zb_pass_option_error(pass, function, "precision", *hint ? hint : NULL, "expected %s, got '%s'", names, got);
 }

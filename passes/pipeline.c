@@ -93,10 +93,8 @@ static zb_status unknown_option(const zb_pass_def *def, const char *name) {
   const char *names[ZB_PASS_OPTIONS_MAX];
   int count = 0;
   for (; def->options && def->options[count].name; ++count) names[count] = def->options[count].name;
-  const char *nearest = zb_nearest(name, names, count);
   zb_status status = ZB_ERROR(USAGE, "pass %s has no option '%s'", def->name, name);
-  if (nearest) return zb_status_hint(status, "did you mean '%s'?", nearest);
-  return count ? status : zb_status_hint(status, "it takes no options");
+  return count ? zb_hint_name(status, "option of a pass", name, names, count) : zb_status_hint(status, "it takes no options");
 }
 
 static zb_status set_option(zb_pipeline_entry *entry, const char *name, const char *value) {
@@ -140,8 +138,9 @@ zb_status zb_pipeline_add(zb_pipeline *pipeline, const char *name, const char *o
   if (!def) {
     const char *names[PASS_COUNT];
     for (int i = 0; i < PASS_COUNT; ++i) names[i] = passes[i]->name;
-    const char *nearest = zb_nearest(name, names, PASS_COUNT);
+    const char *nearest = zb_nearest(name, names, PASS_COUNT), *meaning = zb_name_meaning("pass", name);
     zb_status status = ZB_ERROR(USAGE, "unknown pass '%s'", name);
+    if (meaning) return zb_status_hint(status, "%s", meaning);
     return nearest ? zb_status_hint(status, "did you mean '%s'?", nearest)
                    : zb_status_hint(status, "zb-opt --list-passes shows all");
   }

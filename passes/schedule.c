@@ -183,7 +183,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   if (!zb_pass_option_bytes(pass, "memory-limit", &s.limit)) return ZB_FAIL;
   const char *metric = zb_pass_option(pass, "metric");
   if (strcmp(metric, "barrier") != 0 && strcmp(metric, "stage") != 0)
-    return zb_pass_option_error(pass, top, "metric", "barrier counts the whole step, stage the longest rank alone",
+    return zb_pass_option_error(pass, top, "metric", zb_name_meaning("metric", metric) ? zb_name_meaning("metric", metric) : "barrier counts the whole step, stage the longest rank alone",
                                 "expected barrier or stage, got '%s'", metric);
   s.metric = strcmp(metric, "stage") == 0 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
   const char *settle = zb_pass_option(pass, "settle");

@@ -1,39 +1,45 @@
 // zb-opt: run passes on MLIR text, as mlir-opt does. Tests: test/passes, test/tools/zb-opt-options.test.
 
 #include "tools/memory.h"
+#include "tools/programs.h"
 #include "zb/compiler.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "zb-opt " ZB_VERSION ": runs zbc's passes on MLIR text and prints the result\n"
-    "\n"
-    "usage: zb-opt [options] [--zb-PASS[=option=value,...]]... [FILE.mlir | -]\n"
-    "\n"
-    "  --pass-pipeline=TEXT          builtin.module(zb-a{x=1},zb-b)\n"
-    "  --zb-PASS[=x=1,y=2]           one pass; several run in the order given\n"
-    "  --list-passes                 all passes with options and levels\n"
-    "  --default-pipeline            print the pipeline that zbc runs\n"
-    "  --irdl                        print the dialect as IRDL text, for mlir-opt --irdl-file=\n"
-    "  --split-input-file            treat parts between '// -----' lines as files of their own\n"
-    "  --verify-diagnostics          check '// expected-error@+1 {{text}}' comments\n"
-    "  --allow-unregistered-dialect  take ops of dialects that are not known\n"
-    "  --emit-bytecode               print MLIR bytecode\n"
-    "  --mlir-print-ir-after-all     print the program after each pass\n"
-    "  --mlir-timing                 print what each pass took\n"
-    "  --no-verify                   do not verify between passes\n"
-    "  --help, --version\n"
-    "\n"
-    "examples:\n"
-    "  zb-opt --zb-autodiff --zb-split-grad model.mlir\n"
-    "  zb-opt --pass-pipeline='builtin.module(zb-partition{ranks=4},zb-classify)' split.mlir\n"
-    "  zb-opt --irdl > zb.irdl.mlir && mlir-opt-22 --irdl-file=zb.irdl.mlir out.mlir\n"
-    "\n"
-    "exit status: 0 done, 1 the input is wrong, 2 the command line or the value of an option is wrong, 4 a file or memory\n";
+// What an option does: FLAG sets one of zb_opt_params, PRINTED prints something and ends, TAKEN is read by take_option.
+typedef enum kind { FLAG, PRINTED, TAKEN } kind;
+static const struct {
+  const char *name, *argument, *help;
+  kind kind;
+  size_t offset; // FLAG: of zb_opt_params
+} options[] = {
+#define FIELD(field) offsetof(zb_opt_params, field)
+#define ROW(option, kind, offset, argument, help) {option, argument, help, kind, offset},
+#include "tools/zb-opt.def"
+#undef FIELD
+};
+enum { OPTION_COUNT = sizeof options / sizeof options[0] };
+
+static void print_help(void) {
+  printf("zb-opt " ZB_VERSION ": runs zbc's passes on MLIR text and prints the result\n\n"
+         "usage: zb-opt [options] [--zb-PASS[=option=value,...]]... [FILE.mlir | -]\n\n");
+  for (int i = 0; i < OPTION_COUNT; ++i) {
+    char left[64];
+    snprintf(left, sizeof left, "%s%s", options[i].name, options[i].argument);
+    printf("  %-29s %s\n", left, options[i].help);
+  }
+  printf("\nexamples:\n"
+         "  zb-opt --zb-autodiff --zb-split-grad model.mlir\n"
+         "  zb-opt --pass-pipeline='builtin.module(zb-partition{ranks=4},zb-classify)' split.mlir\n"
+         "  zb-opt --irdl > zb.irdl.mlir && mlir-opt-22 --irdl-file=zb.irdl.mlir out.mlir\n"
+         "\n"
+         "exit status: 0 done, 1 the input is wrong, 2 the command line or the value of an option is wrong, 4 a file or memory\n");
+}
 
 static void write_out(void *context, const char *text, size_t bytes) { fwrite(text, 1, bytes, context); }
 
@@ -62,36 +68,25 @@ static char *add_pass(char *pipeline, const char *argument) {
   size_t used = pipeline ? strlen(pipeline) : 0, length = strlen(argument);
   char *grown = realloc(pipeline, used + length + 8);
   if (!grown) return NULL;
-  const char *options = strchr(argument, '=');
-  size_t name = options ? (size_t)(options - argument) : length;
-  int wrote = snprintf(grown + used, length + 8, "%s%.*s%s%s%s", used ? "," : "", (int)name, argument, options ? "{" : "",
-                       options ? options + 1 : "", options ? "}" : "");
+  const char *equals = strchr(argument, '=');
+  size_t name = equals ? (size_t)(equals - argument) : length;
+  int wrote = snprintf(grown + used, length + 8, "%s%.*s%s%s%s", used ? "," : "", (int)name, argument, equals ? "{" : "",
+                       equals ? equals + 1 : "", equals ? "}" : "");
   return wrote < 0 ? NULL : grown;
 }
 
 // The flag of that name, or NULL; a value after '=' is not part of it.
 static bool *find_flag(zb_opt_params *params, const char *argument) {
-  const struct {
-    const char *name;
-    bool *flag;
-  } flags[] = {
-      {"--split-input-file", &params->split_input_file},
-      {"--verify-diagnostics", &params->verify_diagnostics},
-      {"--allow-unregistered-dialect", &params->allow_unregistered_dialect},
-      {"--emit-bytecode", &params->emit_bytecode},
-      {"--mlir-print-ir-after-all", &params->print_after_all},
-      {"--mlir-timing", &params->timing},
-      {"--no-verify", &params->no_verify},
-  };
   size_t length = strcspn(argument, "=");
-  for (size_t i = 0; i < sizeof flags / sizeof flags[0]; ++i)
-    if (strlen(flags[i].name) == length && strncmp(argument, flags[i].name, length) == 0) return flags[i].flag;
+  for (int i = 0; i < OPTION_COUNT; ++i)
+    if (options[i].kind == FLAG && strlen(options[i].name) == length && strncmp(argument, options[i].name, length) == 0)
+      return (bool *)((char *)params + options[i].offset);
   return NULL;
 }
 
 // Options that print and end; true if it was one.
 static bool print_and_end(const char *argument) {
-  if (strcmp(argument, "--help") == 0) fputs(usage, stdout);
+  if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) print_help();
   else if (strcmp(argument, "--version") == 0) puts("zb-opt " ZB_VERSION);
   else if (strcmp(argument, "--list-passes") == 0) list_passes();
   else if (strcmp(argument, "--irdl") == 0) fputs(zb_irdl_text(), stdout);
@@ -108,12 +103,16 @@ typedef struct command_line {
   char *passes;      // of --zb-PASS, put together; freed by main
 } command_line;
 
+// "--canonicalize" is no option, but zb-canonicalize is a pass.
 static zb_status unknown_option(const char *argument) {
-  char nearest[64];
-  zb_status status = ZB_ERROR(USAGE, "unknown option '%s'", argument);
-  if (strcmp(argument, "--pass-pipeline") == 0) return zb_status_hint(status, "write --pass-pipeline='TEXT' as one word");
-  if (zb_nearest_option(usage, argument, nearest)) return zb_status_hint(status, "did you mean '%s'?", nearest);
-  return zb_status_hint(status, "zb-opt --help lists the options");
+  char name[64];
+  if (strcmp(argument, "--pass-pipeline") == 0)
+    return zb_status_hint(ZB_ERROR(USAGE, "unknown option '%s'", argument), "write --pass-pipeline='TEXT' as one word");
+  snprintf(name, sizeof name, "zb-%s", argument + strspn(argument, "-"));
+  for (int i = 0; i < zb_pass_count(); ++i)
+    if (strcmp(zb_pass_info_at(i).name, name) == 0)
+      return zb_status_hint(ZB_ERROR(USAGE, "unknown option '%s'", argument), "the pass is called --%s here", name);
+  return tool_unknown_option(TOOL_ZB_OPT, argument);
 }
 
 static zb_status take_option(command_line *c, const char *argument) {

@@ -3,6 +3,7 @@
  * Standard output: a line a step, or with --json an object a line and nothing else. Standard error: everything else.
  * Tests: test/runtime/exec/zb_run_test.c.
  */
+#include "tools/programs.h"
 #include "zb/runtime.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Whether an option must be the same in all processes of a run. Every row of OPTIONS says so. SESSION: it is a parameter of the session, which compares
+/* Whether an option must be the same in all processes of a run. Every row of zb-run.def says so. SESSION: it is a parameter of the session, which compares
  * it, or what it leads to. SAME: compared here. GIVEN: it must be given in all or in none; what a path leads to the session compares, and files of
  * reports are written by process 0 alone. OWN: it may differ, because. (--quiet is SAME: --grad-norms gathers from all processes for each line.) */
 typedef enum across { ACROSS_SESSION, ACROSS_SAME, ACROSS_GIVEN, ACROSS_OWN } across;
@@ -27,45 +28,6 @@ typedef struct across_rule {
 #define GIVEN {ACROSS_GIVEN, NULL}
 #define OWN(why) {ACROSS_OWN, why}
 
-/* ROW(option, field, kind, across, argument, lowest, highest, help). */
-#define OPTIONS(ROW)                                                                                                   \
-  ROW("--data", data, TEXT, GIVEN, "SOURCE", 0, 0,                                                                     \
-      "text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)")                                         \
-  ROW("--steps", steps, NUMBER, SAME, "N", 1, INT64_MAX / 2, "how many steps to make (after --resume: how many more)") \
-  ROW("--device", device, TEXT, SESSION, "NAME", 0, 0, "what runs the ranks, see below (default: cpu)")                \
-  ROW("--launch", launch, TEXT, SESSION, "NAME", 0, 0,                                                                 \
-      "how the ranks run, see below (default: as the launcher needs it, else threads)")                                \
-  ROW("--threads", threads, NUMBER, OWN("results do not depend on it"), "N", 1, 1024,                                  \
-      "threads per rank (default: 1); the results do not depend on it")                                                \
-  ROW("--save", save, TEXT, SESSION, "FOLDER", 0, 0,                                                                   \
-      "save weights and optimizer at the end (safetensors, replaced atomically)")                                      \
-  ROW("--save-every", save_every, NUMBER, SAME, "N", 1, INT64_MAX / 2, "and after every N steps")                      \
-  ROW("--resume", resume, TEXT, GIVEN, "FOLDER", 0, 0, "go on from a saved FOLDER, bitwise as if never stopped")       \
-  ROW("--timeline", timeline, TEXT, GIVEN, "FILE.svg", 0, 0, "draw the last step")                                     \
-  ROW("--trace", trace, TEXT, GIVEN, "FILE.json", 0, 0, "the last step for chrome://tracing or Perfetto")              \
-  ROW("--grad-norms", grad_norms, FLAG, SAME, "", 0, 0, "the norm of every parameter's gradient, each step")           \
-  ROW("--profile", profile, TEXT, SESSION, "FILE.json", 0, 0,                                                          \
-      "measure what this plan costs here, for zbc and zb-sched --costs")                                               \
-  ROW("--calibrate", calibrate, TEXT, OWN("measures one machine, without other processes"), "FILE.json", 0, 0,         \
-      "without DIR: measure this machine alone, for zbc --costs")                                                      \
-  ROW("--profile-ops", profile_ops, FLAG, SESSION, "", 0, 0, "where the time went, at the end")                        \
-  ROW("--memory", memory, FLAG, SAME, "", 0, 0, "the arena of every rank and its most used bytes, at the end")         \
-  ROW("--seed", seed, NUMBER, SESSION, "N", 0, INT64_MAX, "sim: delay messages at random (0: not)")                    \
-  ROW("--no-kernels", no_kernels, FLAG, SESSION, "", 0, 0, "sim: run the plan without computing")                      \
-  ROW("--reference", reference, FLAG, SESSION, "", 0, 0, "cpu, sim: the slow scalar kernels that define every op")     \
-  ROW("--tf32", tf32, FLAG, SESSION, "", 0, 0,                                                                         \
-      "cuda: f32 products in TF32, faster, with 10 bits of fraction (default: full f32)")                              \
-  ROW("--timeout", timeout, NUMBER, SESSION, "SECONDS", 1, 1000000,                                                    \
-      "give up when a message takes longer (default: 60)")                                                             \
-  ROW("--list-devices", list_devices, FLAG, OWN("trains nothing"), "", 0, 0,                                           \
-      "what of devices and launchers this machine has, and what is missing")                                           \
-  ROW("--print-plan", print_plan, FLAG, OWN("trains nothing"), "", 0, 0, "print the plan as text and exit")            \
-  ROW("--json", json, FLAG, OWN("process 0 alone prints"), "", 0, 0,                                                   \
-      "one JSON object a line on standard output, and nothing else there")                                             \
-  ROW("--quiet", quiet, FLAG, SAME, "", 0, 0, "print the last step only")                                              \
-  ROW("--help", help, FLAG, OWN("trains nothing"), "", 0, 0, "print this and exit")                                    \
-  ROW("--version", version, FLAG, OWN("trains nothing"), "", 0, 0, "print the version and exit")
-
 typedef const char *field_TEXT;
 typedef int64_t field_NUMBER;
 typedef bool field_FLAG;
@@ -74,8 +36,7 @@ typedef enum kind { TEXT, NUMBER, FLAG } kind;
 typedef struct arguments {
   const char *directory;
 #define ROW(option, field, kind, across, argument, lowest, highest, help) field_##kind field;
-  OPTIONS(ROW)
-#undef ROW
+#include "tools/zb-run.def"
 } arguments;
 
 typedef struct option_row {
@@ -89,17 +50,9 @@ typedef struct option_row {
 static const option_row rows[] = {
 #define ROW(option, field, kind, across, argument, lowest, highest, help)                                                      \
   {option, argument, help, kind, across, offsetof(arguments, field), lowest, highest},
-    OPTIONS(ROW)
-#undef ROW
+#include "tools/zb-run.def"
 };
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
-
-/* For the nearest option of a wrong one. */
-static const char option_names[] =
-#define ROW(option, field, kind, across, argument, lowest, highest, help) option " "
-    OPTIONS(ROW)
-#undef ROW
-    ;
 
 /* What signals change: the handler may touch nothing else. */
 static volatile sig_atomic_t signals_seen;
@@ -195,13 +148,6 @@ static void print_help(void) {
 #undef ZB_CODE
 }
 
-static zb_status wrong_option(const char *argument) {
-  char nearest[64];
-  zb_status status = ZB_ERROR(USAGE, "unknown option '%s'", argument);
-  if (zb_nearest_option(option_names, argument, nearest)) return zb_status_hint(status, "did you mean '%s'?", nearest);
-  return zb_status_hint(status, "zb-run --help lists the options");
-}
-
 static zb_status parse_number(const option_row *row, const char *value, int64_t *out) {
   char *end = NULL;
   errno = 0;
@@ -220,6 +166,7 @@ static zb_status parse_number(const option_row *row, const char *value, int64_t 
 /* Takes one option, "--name", "--name value" or "--name=value"; *index ends on its last word. */
 static zb_status parse_option(int count, char **words, int *index, arguments *out) {
   const char *word = words[*index], *equals = strchr(word, '=');
+  if (strcmp(word, "-h") == 0) return out->help = true, NULL;
   size_t length = equals ? (size_t)(equals - word) : strlen(word);
   for (int i = 0; i < ROW_COUNT; ++i) {
     const option_row *row = &rows[i];
@@ -236,7 +183,7 @@ static zb_status parse_option(int count, char **words, int *index, arguments *ou
     *(const char **)field = value;
     return NULL;
   }
-  return wrong_option(word);
+  return tool_unknown_option(TOOL_ZB_RUN, word);
 }
 
 static zb_status parse(int count, char **words, arguments *out) {
@@ -345,23 +292,13 @@ static const char *short_number(double value, char text[32]) {
   return text;
 }
 
-static const char *short_time(double seconds, char text[32]) {
-  if (seconds >= 0.9995)
-    snprintf(text, 32, "%.2f s", seconds);
-  else if (seconds >= 0.9995e-3)
-    snprintf(text, 32, "%.2f ms", seconds * 1e3);
-  else
-    snprintf(text, 32, "%.2f us", seconds * 1e6);
-  return text;
-}
-
 static zb_status print_step_text(zb_session *session, const arguments *args, const zb_step_result *result,
                                  int64_t last) {
   char rate[32], time[32], loss[32] = "-", idle[32] = "-";
   if (isfinite(result->idle_share)) snprintf(idle, sizeof idle, "%.1f%%", 100 * result->idle_share);
   if (isfinite(result->loss)) snprintf(loss, sizeof loss, "%.6f", result->loss);
   printf("step %lld/%lld  loss %s  %s  %s tokens/s  idle %s\n", (long long)result->step + 1, (long long)last, loss,
-         short_time(result->seconds, time), short_number(tokens_per_second(result), rate), idle);
+         zb_time_text(result->seconds, time), short_number(tokens_per_second(result), rate), idle);
   return args->grad_norms ? zb_session_gradient_norms(session, text_norm, NULL) : NULL;
 }
 
@@ -387,7 +324,7 @@ static void text_row(void *context, const zb_profile_row *row) {
   char time[32], rate[32] = "";
   (void)context;
   if (row->flops > 0 && row->seconds > 0) short_number(row->flops / row->seconds, rate);
-  printf("  %-14s %10s %6.1f%% %10llu calls %9s%-6s  %s\n", row->category, short_time(row->seconds, time),
+  printf("  %-14s %10s %6.1f%% %10llu calls %9s%-6s  %s\n", row->category, zb_time_text(row->seconds, time),
          100 * row->share, (unsigned long long)row->calls, rate, rate[0] ? "FLOP/s" : "", row->help);
 }
 
@@ -407,11 +344,13 @@ static zb_status print_memory(zb_session *session, const arguments *args) {
     zb_session_memory_use use;
     ZB_TRY(zb_session_memory(session, rank, &use));
     unsigned long long arena = use.arena_bytes, high = use.high_water_bytes, live = use.most_live_bytes;
+    char texts[3][32];
     if (args->json)
       printf("%s{\"rank\":%d,\"arena\":%llu,\"high_water\":%llu,\"most_live\":%llu}", rank ? "," : "", rank, arena, high,
              live);
     else
-      printf("rank %d: arena of %llu bytes, used up to %llu, at most %llu alive at a time\n", rank, arena, high, live);
+      printf("rank %d: arena of %s, used up to %s, at most %s alive at a time\n", rank, zb_bytes_text(arena, texts[0]), zb_bytes_text(high, texts[1]),
+             zb_bytes_text(live, texts[2]));
   }
   if (args->json) printf("]}\n");
   return NULL;
@@ -430,10 +369,10 @@ static void print_header(const zb_session *session, const arguments *args, const
     if (zb_session_arena_bytes(session, rank) > largest) largest = zb_session_arena_bytes(session, rank);
   bool mixed = strcmp(info.precision, "f32") != 0;
   char *model = zb_shown(info.model);
-  printf("%s%s%s: %s, %d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %sB a rank\n",
+  printf("%s%s%s: %s, %d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %s a rank\n",
          model ? model : "", mixed ? " in " : "", mixed ? info.precision : "", info.schedule, info.ranks,
          info.device, info.instruction_set, info.threads, info.stages, info.micro_batches,
-         short_number((double)largest, bytes));
+         zb_bytes_text(largest, bytes));
   zb_free(model);
   if (args->resume) printf("resumed after step %lld\n", (long long)zb_session_steps(session));
 }

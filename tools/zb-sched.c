@@ -48,8 +48,21 @@ static zb_status run_search(const sched_settings *s, sched_case *c) {
   return zb_simulate(&data->problem, &c->order, &c->simulation);
 }
 
-static zb_status run_schedule(const sched_settings *s, const sched_source *source, sched_case *c) {
+/* Parses the name of a case, and puts that of the table in the place of an alias. */
+static zb_status parse_name(sched_case *c) {
   ZB_TRY(zb_schedule_parse(c->name, &c->choice));
+  const char *name = c->choice.schedule->name, *options = c->name + strcspn(c->name, ":");
+  const size_t bytes = strlen(name) + strlen(options) + 1;
+  char *whole = zb_alloc(bytes);
+  if (!whole) return ZB_OUT_OF_MEMORY();
+  snprintf(whole, bytes, "%s%s", name, options);
+  zb_free(c->name);
+  c->name = whole;
+  return NULL;
+}
+
+static zb_status run_schedule(const sched_settings *s, const sched_source *source, sched_case *c) {
+  ZB_TRY(parse_name(c));
   ZB_TRY(sched_make_problem(s, source, c->choice.schedule, c));
   if (c->choice.schedule->searches) return run_search(s, c);
   ZB_TRY(zb_schedule_run_choice(&c->choice, &c->data.problem, &c->order));
@@ -183,7 +196,7 @@ static zb_status name_cases(const char *text, sched_case *cases, int count) {
     const char *name = text ? text : zb_schedule_at(i)->name;
     const size_t length = text ? next_name(text) : strlen(name);
     ZB_TRY(make_name(name, length, &cases[i]));
-    ZB_TRY(zb_schedule_parse(cases[i].name, &cases[i].choice)); /* a wrong name is no row */
+    ZB_TRY(parse_name(&cases[i])); /* a wrong name is no row */
     if (text) text += length + (text[length] == ',');
   }
   return NULL;

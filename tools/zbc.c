@@ -2,6 +2,7 @@
 // Tests: test/tools/zbc-*.test, test/e2e/bad_input.py.
 
 #include "tools/memory.h"
+#include "tools/programs.h"
 #include "zb/compiler.h"
 
 #include <errno.h>
@@ -17,42 +18,6 @@ typedef struct globs {
   const char *items[GLOBS_MAX];
   int count;
 } globs;
-
-// ROW(option, kind, field of options, argument, help). What a new line of help starts with is indented by print_help.
-#define OPTIONS(ROW)                                                                                                                              \
-  ROW("-o", TEXT, params.output, "DIR", "folder for plan.zb, weights.safetensors, constants.safetensors")                                         \
-  ROW("--ranks", COUNT, params.ranks, "P", "executors, one device each (default 1)")                                                              \
-  ROW("--micro-batches", COUNT, params.micro_batches, "M", "micro-batches a step (default 1)")                                                    \
-  ROW("--schedule", TEXT, params.schedule, "NAME[:O=N]",                                                                                          \
-      "zb-h1 (default), 1f1b, zb-v, search, ...; zb-sched --list shows all, with their options\n"                                                 \
-      "FILE.csv, FILE.txt: an order from outside (PyTorch's pipelining, zb-sched --text)\n"                                                        \
-      "ranks, chunks, placement, micro-batches come from it")                                                                                      \
-  ROW("--chunks", COUNT, params.chunks, "V", "virtual stages a rank (default: what the schedule is made for)")                                    \
-  ROW("--placement", TEXT, params.placement, "NAME",                                                                                              \
-      "plain, looped, v, wave, or the rank of every virtual stage like 0,1,1,0 (default: the schedule's own; search: the best)")                  \
-  ROW("--memory-limit", BYTES, params.memory_limit, "BYTES",                                                                                      \
-      "a rank's memory, with K, M or G; --schedule search looks for the fastest order within it")                                                 \
-  ROW("--metric", TEXT, params.metric, "NAME",                                                                                                    \
-      "barrier (default) or stage: what search makes short, the whole step or the longest rank")                                                  \
-  ROW("--optimizer", OPTIMIZER, params.optimizer, "LINE", "what is left out is as here:")                                                         \
-  ROW("--train", GLOB, train, "GLOB", "train these parameters (repeat for more)")                                                                 \
-  ROW("--freeze", GLOB, freeze, "GLOB", "leave these as they are (repeat for more)")                                                              \
-  ROW("--loss", TEXT, params.loss, "NAME", "output to minimize (default: the only scalar one)")                                                   \
-  ROW("--cuts", TEXT, params.cuts, "A,B,...", "names of nodes or module paths after which a stage ends")                                          \
-  ROW("--costs", TEXT, params.costs, "FILE",                                                                                                      \
-      "times that zb-run --profile or --calibrate measured, for cuts and schedule (default: a model that is the same on every machine)")          \
-  ROW("--weights", TEXT, params.weights, "FILE",                                                                                                  \
-      "safetensors with the values of an .mlir model's parameters (default: drawn at random)")                                                    \
-  ROW("--precision", PRECISION, params.precision, "NAME", "what values are computed and kept in:")                                               \
-  ROW("--no-raise", FLAG, params.no_raise, "", "keep GELU, RMSNorm, attention and the like as the exporter took them apart")                                \
-  ROW("--csv", TEXT, params.csv, "F.csv", "write the order of the plan, as PyTorch's pipelining reads it")                                        \
-  ROW("--timeline", TEXT, params.timeline, "F.svg|.json", "picture of the simulated step")                                                               \
-  ROW("--dump-ir", TEXT, params.dump_directory, "DIR", "the program after each pass")                                                             \
-  ROW("--pass-pipeline", TEXT, params.pipeline, "TEXT", "these passes instead of those of --help-passes")                                         \
-  ROW("--json", FLAG, json, "", "one object on standard output instead of the table")                                                             \
-  ROW("--help-passes", FLAG, help_passes, "", "print the passes and the pipeline, and exit")                                                      \
-  ROW("--help", FLAG, help, "", "print this and exit")                                                                                            \
-  ROW("--version", FLAG, version, "", "print the version and exit")
 
 typedef struct options {
   zb_compile_params params;
@@ -70,17 +35,9 @@ typedef struct option_row {
 
 static const option_row rows[] = {
 #define ROW(option, kind, field, argument, help) {option, argument, help, kind, offsetof(options, field)},
-    OPTIONS(ROW)
-#undef ROW
+#include "tools/zbc.def"
 };
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
-
-// For the nearest option of a wrong one.
-static const char option_names[] =
-#define ROW(option, kind, field, argument, help) option " "
-    OPTIONS(ROW)
-#undef ROW
-    ;
 
 static int fail(zb_status status) {
   fprintf(stderr, "zbc: %s", zb_status_text(status));
@@ -130,22 +87,6 @@ static void print_passes(void) {
 
 // ---- The table after a compile ----
 
-static const char *bytes_text(uint64_t bytes, char out[32]) {
-  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = (double)bytes;
-  int unit = 0;
-  while (value >= 1024 && unit < 4) value /= 1024, ++unit;
-  snprintf(out, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-  return out;
-}
-
-static const char *time_text(double seconds, char out[32]) {
-  if (seconds >= 1) snprintf(out, 32, "%.2f s", seconds);
-  else if (seconds >= 1e-3) snprintf(out, 32, "%.2f ms", seconds * 1e3);
-  else snprintf(out, 32, "%.1f us", seconds * 1e6);
-  return out;
-}
-
 // A name from the model, safe for a terminal.
 static void print_name(const char *before, const char *name) {
   char *shown = zb_shown(name);
@@ -187,15 +128,15 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   printf("%-5s %-4s %11s %9s %9s %9s %10s %10s %10s  %s\n", "stage", "rank", "parameters", "F", "B", "W", "keeps F-B", "F-W", "B-W", "from .. to");
   for (int i = 0; i < s->stages; ++i) {
     const zb_stage_summary *t = &s->stage[i];
-    printf("%-5d %-4d %11llu %9s %9s %9s %10s %10s %10s", i, t->rank, (unsigned long long)t->parameters, time_text(t->f_seconds, a),
-           time_text(t->b_seconds, b), time_text(t->w_seconds, c), bytes_text(t->fb_bytes, d), bytes_text(t->fw_bytes, e),
-           bytes_text(t->bw_bytes, (char[32]){0}));
+    printf("%-5d %-4d %11llu %9s %9s %9s %10s %10s %10s", i, t->rank, (unsigned long long)t->parameters, zb_time_text(t->f_seconds, a),
+           zb_time_text(t->b_seconds, b), zb_time_text(t->w_seconds, c), zb_bytes_text(t->fb_bytes, d), zb_bytes_text(t->fw_bytes, e),
+           zb_bytes_text(t->bw_bytes, (char[32]){0}));
     print_name("  ", short_name(t->first, f));
     print_name(" .. ", short_name(t->last, g));
     printf("\n");
   }
   printf("\n%-5s %12s %7s\n", "rank", "memory", "idle");
-  for (int r = 0; r < s->ranks; ++r) printf("%-5d %12s %6.1f%%\n", r, bytes_text(s->rank[r].peak_bytes, a), 100 * s->rank[r].idle_share);
+  for (int r = 0; r < s->ranks; ++r) printf("%-5d %12s %6.1f%%\n", r, zb_bytes_text(s->rank[r].peak_bytes, a), 100 * s->rank[r].idle_share);
   printf("\n");
   print_empty_stages(s);
   print_names("trained", s->trained, s->trained_count);
@@ -205,10 +146,10 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
     print_names("constants that a gradient reaches, not trained", s->untrained, s->untrained_count);
     printf("  --train NAME trains them, --freeze NAME says that they stay\n");
   }
-  printf("step %s by %s, lower bound %s, bubble %.2f%% (barrier) %.2f%% (stage)\n", time_text(s->step_seconds, a),
+  printf("step %s by %s, lower bound %s, bubble %.2f%% (barrier) %.2f%% (stage)\n", zb_time_text(s->step_seconds, a),
          o->params.costs ? "measured costs" : "the cost model",
-         time_text(s->lower_bound_seconds, b), 100 * s->bubble_barrier, 100 * s->bubble_stage);
-  printf("%d ops compiled in %s%s%s\n", s->ops, time_text(s->compile_seconds, a), o->params.output ? " to " : "", o->params.output ? o->params.output : "");
+         zb_time_text(s->lower_bound_seconds, b), 100 * s->bubble_barrier, 100 * s->bubble_stage);
+  printf("%d ops compiled in %s%s%s\n", s->ops, zb_time_text(s->compile_seconds, a), o->params.output ? " to " : "", o->params.output ? o->params.output : "");
 }
 
 static void print_json_names(const char *name, char **names, int count) {
@@ -250,13 +191,6 @@ static void print_json(const zb_compile_summary *s) {
 }
 
 // ---- The command line ----
-
-static zb_status wrong_option(const char *argument) {
-  char nearest[64];
-  zb_status status = ZB_ERROR(USAGE, "unknown option '%s'", argument);
-  if (zb_nearest_option(option_names, argument, nearest)) return zb_status_hint(status, "did you mean '%s'?", nearest);
-  return zb_status_hint(status, "zbc --help shows all options");
-}
 
 static zb_status parse_count(const char *option, const char *value, int *out) {
   char *end = NULL;
@@ -309,7 +243,7 @@ static zb_status parse_option(int count, char **words, int *index, options *out)
     *(bool *)field = true;
     return NULL;
   }
-  return wrong_option(word);
+  return tool_unknown_option(TOOL_ZBC, word);
 }
 
 static zb_status parse(int count, char **words, options *out) {

@@ -74,8 +74,9 @@ ZB_API uint64_t zb_allocation_count(void);
 /* From now on the n-th allocation fails (n = 1 is the next); 0 switches failing off. For tests. */
 ZB_API void zb_allocation_fail_at(uint64_t n);
 
-/* For command lines: the "--option" in `help` that is most like `argument` ("--schedul=x"), into out; false if none is near. */
-ZB_API bool zb_nearest_option(const char *help, const char *argument, char out[64]);
+/* A number of bytes or of seconds as people read it, in the units of all that zb prints: "57.6 MiB", "512 B", "1.25 ms". Into out; returns out. */
+ZB_API const char *zb_bytes_text(uint64_t bytes, char out[32]);
+ZB_API const char *zb_time_text(double seconds, char out[32]);
 
 /* Copies text; NULL when out of memory. Release with zb_free. */
 ZB_API char *zb_strdup(const char *text) ZB_MUST_USE;

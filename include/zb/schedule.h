@@ -103,7 +103,9 @@ typedef struct zb_schedule_def {
 
 ZB_API int zb_schedule_count(void);
 ZB_API const zb_schedule_def *zb_schedule_at(int index);
-/* NULL if unknown; *nearest (may be NULL) gets the most similar name. */
+/* What else the schedule at index is called, with blanks between; NULL where there is none of that index. */
+ZB_API const char *zb_schedule_aliases(int index);
+/* By its name or an alias; neither case nor '-' and '_' count. NULL if unknown; *nearest (may be NULL) gets the most similar name. */
 ZB_API const zb_schedule_def *zb_schedule_find(const char *name, const char **nearest);
 
 /* A schedule and the values of its options. */

@@ -65,6 +65,17 @@ ZB_API zb_status zb_status_first(zb_status *statuses, int count) ZB_MUST_USE;
  * zb_free; NULL when out of memory. Texts of statuses and diagnostics are already so. */
 ZB_API char *zb_shown(const char *text) ZB_MUST_USE;
 
+/* For command lines. A program, what it does ("trains with a plan"), and its options with blanks between: "-o --ranks". All lent. */
+typedef struct zb_program {
+  const char *name, *does, *options;
+} zb_program;
+/* USAGE: programs[own] has no option `argument` ("--schedul=x"). The hint: what the word means here, by a table of what people type who come from
+ * other trainers; else which of the `count` programs has the option; else the option that is near; else where the list is. */
+ZB_API zb_status zb_unknown_option(const zb_program *programs, int count, int own, const char *argument) ZB_MUST_USE;
+/* What a name means that people who come from elsewhere give where one of `what` ("metric", "placement", "cost") is asked for, by the same table.
+ * Lent; NULL if it has no word for it. */
+ZB_API const char *zb_name_meaning(const char *what, const char *typed);
+
 /* For command lines: whether a file could be written at `path`, to be asked before hours of work. `what` is how messages call it
  * ("--timeline"), `endings` are those that its name may have (".svg .json"; NULL: any). USAGE for another ending, IO where it cannot be
  * written. What is there stays as it is. */

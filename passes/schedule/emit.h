@@ -9,7 +9,7 @@
 
 #include "passes/schedule/model.h"
 
-#define ZB_SCHEDULE(c_name) extern const zb_schedule_def zb_schedule_##c_name;
+#define ZB_SCHEDULE(c_name, aliases) extern const zb_schedule_def zb_schedule_##c_name;
 #include "passes/schedule/schedules.def"
 #undef ZB_SCHEDULE
 

@@ -1,6 +1,7 @@
 /* Orders: the growing lists of jobs, the text of a job, exact peaks, and running a row of schedules.def.
  * Tests: test/passes/schedule/order_test.c, schedules_test.c.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -104,7 +105,12 @@ void zb_order_peaks(const zb_problem *problem, const zb_order *order, int64_t *p
 /* ---- The table of schedules ---- */
 
 static const zb_schedule_def *const schedules[] = {
-#define ZB_SCHEDULE(c_name) &zb_schedule_##c_name,
+#define ZB_SCHEDULE(c_name, aliases) &zb_schedule_##c_name,
+#include "passes/schedule/schedules.def"
+#undef ZB_SCHEDULE
+};
+static const char *const schedule_aliases[] = {
+#define ZB_SCHEDULE(c_name, aliases) aliases,
 #include "passes/schedule/schedules.def"
 #undef ZB_SCHEDULE
 };
@@ -118,12 +124,37 @@ const zb_schedule_def *zb_schedule_at(int index) {
   return index >= 0 && index < SCHEDULE_COUNT ? schedules[index] : NULL;
 }
 
+const char *zb_schedule_aliases(int index) {
+  return index >= 0 && index < SCHEDULE_COUNT ? schedule_aliases[index] : NULL;
+}
+
+/* Whether a name is the `length` letters at `other`, but for case, '-' and '_'. */
+static bool same_name(const char *name, const char *other, size_t length) {
+  const char *end = other + length;
+  for (;;) {
+    name += strspn(name, "-_");
+    while (other < end && (*other == '-' || *other == '_'))
+      ++other;
+    if (!*name || other == end) return !*name && other == end;
+    if (tolower((unsigned char)*name++) != tolower((unsigned char)*other++)) return false;
+  }
+}
+
+static bool is_alias(const char *name, const char *aliases) {
+  for (const char *at = aliases; *at; at += strspn(at, " ")) {
+    const size_t length = strcspn(at, " ");
+    if (same_name(name, at, length)) return true;
+    at += length;
+  }
+  return false;
+}
+
 const zb_schedule_def *zb_schedule_find(const char *name, const char **nearest) {
   const char *names[SCHEDULE_COUNT];
   if (nearest) *nearest = NULL;
   for (int i = 0; i < SCHEDULE_COUNT; ++i) {
-    if (!strcmp(schedules[i]->name, name)) return schedules[i];
     names[i] = schedules[i]->name;
+    if (same_name(name, names[i], strlen(names[i])) || is_alias(name, schedule_aliases[i])) return schedules[i];
   }
   if (nearest) *nearest = zb_nearest(name, names, SCHEDULE_COUNT);
   return NULL;

@@ -88,6 +88,8 @@ static int list_length(const char *text) {
 /* ---- Names ---- */
 
 static zb_status unknown_placement(const char *name, const char *nearest) {
+  const char *meaning = zb_name_meaning("placement", name);
+  if (meaning) return zb_status_hint(ZB_ERROR(USAGE, "unknown placement '%s'", name), "%s", meaning);
   return zb_status_hint(ZB_ERROR(USAGE, "unknown placement '%s'%s%s%s", name, nearest ? ", did you mean '" : "",
                                  nearest ? nearest : "", nearest ? "'?" : ""),
                         "placements are plain, looped, v and wave, or a list of ranks like 0,1,1,0");

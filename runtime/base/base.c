@@ -151,3 +151,26 @@ const char *zb_shape_text(const zb_shape *shape, char text[96]) {
   text[length + bytes] = '\0';
   return text;
 }
+
+const char *zb_bytes_text(uint64_t bytes, char out[32]) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = (double)bytes;
+  size_t unit = 0;
+  while (value >= 1023.95 && unit + 1 < sizeof units / sizeof units[0]) /* 1023.95 would be printed as 1024.0 */
+    value /= 1024, ++unit;
+  snprintf(out, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+  return out;
+}
+
+const char *zb_time_text(double seconds, char out[32]) {
+  static const struct {
+    const char *name;
+    double size;
+  } units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+  size_t unit = 0;
+  while (seconds < 0.999995 * units[unit].size && unit + 1 < sizeof units / sizeof units[0])
+    ++unit;
+  if (seconds == 0) unit = 0; /* "0.00 s" */
+  snprintf(out, 32, "%.2f %s", seconds / units[unit].size, units[unit].name);
+  return out;
+}

@@ -213,8 +213,14 @@ zb_status zb_make_folder(const char *path) {
   for (size_t i = 1; i <= length; ++i) {
     if (path[i] != '/' && path[i] != '\0') continue;
     prefix[i] = '\0';
-    if (mkdir(prefix, 0777) != 0 && errno != EEXIST) {
-      status = io_error("create the folder", prefix, errno);
+    struct stat there;
+    const int error = mkdir(prefix, 0777) != 0 ? errno : 0;
+    if (error == EEXIST && stat(prefix, &there) == 0 && !S_ISDIR(there.st_mode)) {
+      status = ZB_ERROR(IO, "'%s' exists and is not a folder", prefix);
+      goto cleanup;
+    }
+    if (error && error != EEXIST) {
+      status = io_error("create the folder", prefix, error);
       goto cleanup;
     }
     prefix[i] = path[i];
@@ -237,7 +243,7 @@ zb_status zb_output_folder_check(const char *what, const char *path) {
   while (stat(nearest, &about) != 0) { /* up to what exists */
     error = errno;
     char *slash = strrchr(nearest, '/');
-    if (error != ENOENT || strcmp(nearest, ".") == 0) break;
+    if ((error != ENOENT && error != ENOTDIR) || strcmp(nearest, ".") == 0) break; /* ENOTDIR: what is no folder stands above */
     if (slash) slash[slash == nearest] = '\0';
     else memcpy(nearest, ".", 2);
     error = 0;

@@ -1,4 +1,5 @@
-// Command-line help that helps: the nearest option of a help text, the nearest name of a table. Tested in test/runtime/base.
+// Command lines and names that help: what a wrong word means by the table of words, whose option it is, what is near. Tests:
+// test/runtime/base/options_test.c.
 
 #include "runtime/base/text.h"
 
@@ -6,37 +7,132 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 128, OPTION_BYTES = 64 };
+enum { OPTIONS_MAX = 256, WORD_BYTES = 64 };
 
-bool zb_nearest_option(const char *help, const char *argument, char out[64]) {
-  char names[OPTIONS_MAX][OPTION_BYTES];
-  const char *candidates[OPTIONS_MAX];
+typedef struct option_word {
+  const char *typed, *program, *option, *example, *why;
+} option_word;
+static const option_word option_words[] = {
+#define ZB_OPTION_WORD(typed, program, option, example, why) {typed, program, option, example, why},
+#include "runtime/base/words.def"
+};
+enum { OPTION_WORDS = sizeof option_words / sizeof option_words[0] };
+
+static const struct {
+  const char *what, *typed, *why;
+} value_words[] = {
+#define ZB_VALUE_WORD(what, typed, why) {what, typed, why},
+#include "runtime/base/words.def"
+};
+enum { VALUE_WORDS = sizeof value_words / sizeof value_words[0] };
+
+// ---- Words ----
+
+// As words are compared: without leading dashes and what follows '=', in lower case, '-' for '_'. False: too long to be in any table.
+static bool plain_word(const char *typed, bool option, char out[WORD_BYTES]) {
+  size_t length = 0;
+  if (option) typed += strspn(typed, "-");
+  for (; *typed && !(option && *typed == '='); ++typed) {
+    if (length + 1 >= WORD_BYTES) return false;
+    out[length++] = *typed == '_' ? '-' : (char)tolower((unsigned char)*typed);
+  }
+  out[length] = '\0';
+  return length > 0;
+}
+
+// Whether a word is one of those that stand in `typed` with blanks between.
+static bool is_typed(const char *typed, const char *word) {
+  char pattern[WORD_BYTES];
+  for (const char *at = typed; *at; at += strspn(at, " ")) {
+    size_t length = strcspn(at, " ");
+    snprintf(pattern, sizeof pattern, "%.*s", (int)length, at);
+    for (char *c = pattern; *c; ++c)
+      if (*c == '_') *c = '-';
+    if (zb_glob(pattern, word)) return true;
+    at += length;
+  }
+  return false;
+}
+
+const char *zb_name_meaning(const char *what, const char *typed) {
+  char word[WORD_BYTES];
+  if (!plain_word(typed, false, word)) return NULL;
+  for (int i = 0; i < VALUE_WORDS; ++i)
+    if (strcmp(value_words[i].what, what) == 0 && is_typed(value_words[i].typed, word)) return value_words[i].why;
+  return NULL;
+}
+
+// ---- Options ----
+
+// The row of the program that was called, else the first.
+static const option_word *find_option_word(const char *program, const char *word) {
+  const option_word *first = NULL;
+  for (int i = 0; i < OPTION_WORDS; ++i) {
+    if (!is_typed(option_words[i].typed, word)) continue;
+    if (strcmp(option_words[i].program, program) == 0) return &option_words[i];
+    if (!first) first = &option_words[i];
+  }
+  return first;
+}
+
+static zb_status hint_word(zb_status status, const option_word *row, const char *program) {
+  bool own = strcmp(row->program, program) == 0;
+  if (!*row->option) return zb_status_hint(status, "%s", row->why);
+  return zb_status_hint(status, "%s %s%s%s%s%s", own ? "write" : row->program, row->option, *row->example ? " " : "", row->example, *row->why ? ": " : "",
+                        row->why);
+}
+
+// The options of a program without their dashes; `names` is where they are kept. -o and the like, which nothing is near, are left out.
+static int list_options(const zb_program *program, char names[OPTIONS_MAX][WORD_BYTES], const char *out[OPTIONS_MAX]) {
   int count = 0;
-  for (const char *at = strstr(help, "--"); at && count < OPTIONS_MAX; at = strstr(at, "--")) {
-    size_t length = 2;
-    while (isalnum((unsigned char)at[length]) || at[length] == '-') ++length;
-    if (length > 2 && length < OPTION_BYTES) {
-      memcpy(names[count], at, length);
-      names[count][length] = '\0';
-      candidates[count] = names[count];
+  for (const char *at = program->options; *at && count < OPTIONS_MAX; at += strspn(at, " ")) {
+    size_t length = strcspn(at, " ");
+    if (length > 2 && length < WORD_BYTES) {
+      snprintf(names[count], WORD_BYTES, "%.*s", (int)length, at);
+      out[count] = names[count] + strspn(names[count], "-");
       ++count;
     }
     at += length;
   }
-  char word[OPTION_BYTES];
-  size_t length = strcspn(argument, "=");
-  if (length >= sizeof word) return false;
-  memcpy(word, argument, length);
-  word[length] = '\0';
-  const char *nearest = zb_nearest(word, candidates, count);
-  if (!nearest) return false;
-  snprintf(out, OPTION_BYTES, "%s", nearest);
-  return true;
+  return count;
 }
 
-zb_status zb_unknown_name(const char *what, const char *name, const char *const *names, int count) {
-  zb_status status = ZB_ERROR(USAGE, "there is no %s '%s'", what, name);
-  const char *nearest = zb_nearest(name, names, count);
+static bool has_option(const zb_program *program, const char *word) {
+  char names[OPTIONS_MAX][WORD_BYTES];
+  const char *options[OPTIONS_MAX];
+  int count = list_options(program, names, options);
+  for (int i = 0; i < count; ++i)
+    if (strcmp(options[i], word) == 0) return true;
+  return false;
+}
+
+static zb_status hint_near(zb_status status, const zb_program *program, const char *word) {
+  char names[OPTIONS_MAX][WORD_BYTES];
+  const char *options[OPTIONS_MAX];
+  int count = list_options(program, names, options);
+  const char *nearest = zb_nearest(word, options, count);
+  if (nearest) return zb_status_hint(status, "did you mean '--%s'?", nearest);
+  return zb_status_hint(status, "%s --help lists the options", program->name);
+}
+
+zb_status zb_unknown_option(const zb_program *programs, int count, int own, const char *argument) {
+  char word[WORD_BYTES];
+  zb_status status = ZB_ERROR(USAGE, "unknown option '%s'", argument);
+  if (!plain_word(argument, true, word)) return zb_status_hint(status, "%s --help lists the options", programs[own].name);
+  if (has_option(&programs[own], word)) return zb_status_hint(status, "did you mean '--%s'?", word);
+  const option_word *row = find_option_word(programs[own].name, word);
+  if (row) return hint_word(status, row, programs[own].name);
+  for (int i = 0; i < count; ++i)
+    if (i != own && has_option(&programs[i], word))
+      return zb_status_hint(status, "--%s is an option of %s, which %s", word, programs[i].name, programs[i].does);
+  return hint_near(status, &programs[own], word);
+}
+
+// ---- Names ----
+
+zb_status zb_hint_name(zb_status status, const char *what, const char *name, const char *const *names, int count) {
+  const char *meaning = zb_name_meaning(what, name), *nearest = meaning ? NULL : zb_nearest(name, names, count);
+  if (meaning) return zb_status_hint(status, "%s", meaning);
   if (nearest) return zb_status_hint(status, "did you mean '%s'?", nearest);
   zb_text known;
   zb_text_init(&known);
@@ -45,4 +141,8 @@ zb_status zb_unknown_name(const char *what, const char *name, const char *const 
   if (!known.failed) status = zb_status_hint(status, "known: %s", known.data);
   zb_text_deinit(&known);
   return status;
+}
+
+zb_status zb_unknown_name(const char *what, const char *name, const char *const *names, int count) {
+  return zb_hint_name(ZB_ERROR(USAGE, "there is no %s '%s'", what, name), what, name, names, count);
 }

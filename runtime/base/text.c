@@ -90,11 +90,15 @@ char *zb_text_take(zb_text *text) {
 
 enum { WORD_MAX = 127 }; /* longer names are compared by their first bytes */
 
-static bool same_letter(char a, char b) {
-  return tolower((unsigned char)a) == tolower((unsigned char)b);
+static char plain_letter(char c) {
+  return c == '_' ? '-' : (char)tolower((unsigned char)c);
 }
 
-/* Edit distance: insert, delete, replace, and swap of neighbours (optimal string alignment). The case of letters is no difference. */
+static bool same_letter(char a, char b) {
+  return plain_letter(a) == plain_letter(b);
+}
+
+/* Edit distance: insert, delete, replace, and swap of neighbours (optimal string alignment). Neither the case of letters nor '_' for '-' is a difference. */
 static int edit_distance(const char *a, const char *b) {
   int rows[3][WORD_MAX + 1];
   int a_length = (int)strnlen(a, WORD_MAX), b_length = (int)strnlen(b, WORD_MAX);
@@ -115,17 +119,50 @@ static int edit_distance(const char *a, const char *b) {
   return rows[a_length % 3][b_length];
 }
 
+/* Whether `word` stands in a candidate as whole parts between dashes. */
+static bool has_part(const char *candidate, const char *word) {
+  const size_t length = strlen(word);
+  for (const char *at = candidate; *at; ++at) {
+    size_t same = 0;
+    while (same < length && at[same] && same_letter(at[same], word[same]))
+      ++same;
+    if (same == length && (at == candidate || same_letter(at[-1], '-')) && (!at[same] || same_letter(at[same], '-'))) return true;
+  }
+  return false;
+}
+
+static bool starts_so(const char *candidate, const char *word) {
+  while (*word && *candidate && same_letter(*word, *candidate))
+    ++word, ++candidate;
+  return !*word;
+}
+
+/* The only candidate that begins with the word, or has it as a part; two of them are none. */
+static const char *only_longer(const char *word, const char *const *candidates, int count) {
+  enum { PART_MIN = 3 };
+  const char *found = NULL;
+  if (strlen(word) < PART_MIN) return NULL;
+  for (int i = 0; i < count; ++i) {
+    if (!starts_so(candidates[i], word) && !has_part(candidates[i], word)) continue;
+    if (found) return NULL;
+    found = candidates[i];
+  }
+  return found;
+}
+
 const char *zb_nearest(const char *word, const char *const *candidates, int count) {
+  enum { NEAR = 2, LETTERS_A_SLIP = 8 }; /* long names are typed with more slips */
   const char *nearest = NULL;
   int nearest_distance = 0;
+  const int letters = (int)strnlen(word, WORD_MAX), far = letters / LETTERS_A_SLIP > NEAR ? letters / LETTERS_A_SLIP : NEAR;
   for (int i = 0; i < count; ++i) {
     int distance = edit_distance(word, candidates[i]);
     if (nearest && distance >= nearest_distance) continue;
     nearest = candidates[i];
     nearest_distance = distance;
   }
-  if (!nearest || (size_t)nearest_distance * 2 > strlen(word)) return NULL;
-  return nearest;
+  if (nearest && nearest_distance <= far && nearest_distance * 2 < letters) return nearest;
+  return only_longer(word, candidates, count);
 }
 
 bool zb_ends_with(const char *text, const char *ending) {

@@ -33,9 +33,12 @@ bool zb_map_get(const zb_map *map, const void *key, int64_t *out);        /* fal
 int64_t zb_map_get_or(const zb_map *map, const void *key, int64_t fallback);
 int64_t zb_map_count(const zb_map *map);
 
-/* The candidate nearest to `word` by edit distance (letters of either case are the same), or NULL if none is near (more than 1/2 of the length away). */
+/* The candidate that `word` is probably meant to be, or NULL: the one at an edit distance of 1 or 2 (letters of either case, '-' and '_' are the
+ * same) that is less than half of the word, else the only one that begins or ends with the word or has it between dashes. */
 const char *zb_nearest(const char *word, const char *const *candidates, int count);
-/* USAGE: there is no WHAT of that NAME; the hint is the nearest of the names, or all. */
+/* Adds the hint for a NAME that is none of `names`: its meaning, else the nearest, else all of them. Takes and returns ownership. */
+zb_status zb_hint_name(zb_status status, const char *what, const char *name, const char *const *names, int count) ZB_MUST_USE;
+/* USAGE: there is no WHAT of that NAME, with that hint. */
 zb_status zb_unknown_name(const char *what, const char *name, const char *const *names, int count) ZB_MUST_USE;
 /* Whether a text ends so. */
 bool zb_ends_with(const char *text, const char *ending);

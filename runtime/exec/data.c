@@ -48,6 +48,24 @@ static const format formats[] = {
 
 static const char hint_sources[] = "write text:FILE (bytes as tokens) or tokens:FILE[:u16|:u32] (little-endian)";
 
+/* "corpus.txt" without text:, "file:corpus.txt", "text:" alone. */
+static zb_status unknown_source(const char *source) {
+  static const char *const kinds[] = {"text", "tokens"};
+  const size_t length = strcspn(source, ":");
+  zb_status status = ZB_ERROR(USAGE, "--data: cannot read data from '%s'", source);
+  if (!source[length] || access(source, F_OK) == 0)
+    return zb_status_hint(status, "write text:%s to make a token of every byte, or tokens:%s for what a tokenizer wrote as 16-bit numbers (:u32 "
+                                  "behind it: 32-bit)", source, source);
+  char *kind = zb_strdup(source);
+  if (!kind) return status;
+  kind[length] = '\0';
+  const char *nearest = zb_nearest(kind, kinds, 2);
+  zb_free(kind);
+  if (!source[length + 1]) return zb_status_hint(status, "the name of the file is missing: %s", hint_sources);
+  if (nearest) return zb_status_hint(status, "did you mean '%s:%s'?", nearest, source + length + 1);
+  return zb_status_hint(status, "%s", hint_sources);
+}
+
 /* Splits a source into format and path (zb_free). */
 static zb_status parse_source(const char *source, const format **out_format, char **out_path) {
   for (size_t i = 0; i < sizeof formats / sizeof formats[0]; ++i) {
@@ -63,7 +81,33 @@ static zb_status parse_source(const char *source, const format **out_format, cha
     *out_path = path;
     return NULL;
   }
-  return zb_status_hint(ZB_ERROR(USAGE, "cannot read data from '%s'", source), "%s", hint_sources);
+  return unknown_source(source);
+}
+
+/* What follows the last colon, where it looks like a kind of number ("u8", "int32") or what stands before it is a file. NULL: it is all a name. */
+static const char *find_kind(const char *path) {
+  const char *colon = strrchr(path, ':');
+  if (!colon || colon == path || access(path, F_OK) == 0) return NULL;
+  const char *digits = colon + 1 + strspn(colon + 1, "uintlfoabUINTF");
+  const bool number = digits > colon + 1 && *digits && !digits[strspn(digits, "0123456789")];
+  char *before = zb_strdup(path);
+  if (!before) return NULL;
+  before[colon - path] = '\0';
+  const bool file = access(before, F_OK) == 0;
+  zb_free(before);
+  return number || file ? colon + 1 : NULL;
+}
+
+static zb_status check_kind(const format *f, const char *path) {
+  const char *kind = find_kind(path);
+  if (!kind) return NULL;
+  const int name = (int)(kind - 1 - path);
+  if (f->token_bytes == 1)
+    return zb_status_hint(ZB_ERROR(USAGE, "--data: text has no '%s': its tokens are the bytes of the file", kind),
+                          "write text:%.*s, or tokens:%.*s:u16 for what a tokenizer wrote", name, path, name, path);
+  return zb_status_hint(ZB_ERROR(USAGE, "--data: tokens cannot be read as '%s'", kind),
+                        "write tokens:%.*s:u16 or :u32 (little-endian, without a header); text:%.*s makes a token of every byte", name, path, name,
+                        path);
 }
 
 static zb_status map_file(zb_data *data, const char *path) {
@@ -132,6 +176,7 @@ static zb_status assign_roles(zb_data *data) {
 static zb_status open_corpus(zb_data *data) {
   const format *f = NULL;
   ZB_TRY(parse_source(data->params.source, &f, &data->path));
+  ZB_TRY(check_kind(f, data->path));
   const char *path = data->path;
   ZB_TRY(map_file(data, path));
   data->format = f;

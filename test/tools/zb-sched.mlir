@@ -45,11 +45,12 @@
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule zb-h2x 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: unknown schedule 'zb-h2x', did you mean 'zb-h2'?
 // RUN: not zb-sched --rank 4 2>&1 | FileCheck %s --check-prefix=OPTION
-// OPTION: unknown option '--rank', did you mean '--ranks'?
+// OPTION: unknown option '--rank'
+// OPTION-NEXT: hint: did you mean '--ranks'?
 // RUN: not zb-sched --ranks 0 --micro-batches 8 --schedule 1f1b 2>&1 | FileCheck %s --check-prefix=ZERO
 // ZERO: --ranks: expected a whole number of 1 to 1000000, got '0'
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs f=-1 2>&1 | FileCheck %s --check-prefix=COST
-// COST: --costs: f: expected a number of 0 to 1e9, got '-1'
+// COST: --costs: f: expected a number of 1e-09 to 1e9, got '-1'
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --chunks 2 2>&1 | FileCheck %s --check-prefix=ONE
 // ONE: 1f1b is defined for at most 1 chunk a rank, got 2
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --memory-limit 2M 2>&1 | FileCheck %s --check-prefix=LIMIT
@@ -64,7 +65,7 @@
 // RUN: not zb-sched --ranks 4 --micro-batches 0 --schedule 1f1b 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: --micro-batches: expected a whole number of 1 to 1000000, got '0'
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs f=inf 2>&1 | FileCheck %s --check-prefix=INFINITE
-// INFINITE: --costs: f: expected a number of 0 to 1e9, got 'inf'
+// INFINITE: --costs: f: expected a number of 1e-09 to 1e9, got 'inf'
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs g=1 2>&1 | FileCheck %s --check-prefix=KEY
 // KEY: --costs: unknown name 'g'
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs f=1,b=2,f=3 2>&1 | FileCheck %s --check-prefix=TWICE

@@ -1,10 +1,11 @@
-/* The command line of zb-sched: parsing, help and suggestions come from the rows of SCHED_OPTIONS. */
+/* The command line of zb-sched: parsing, help and suggestions come from the rows of zb-sched.def. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/programs.h"
 #include "tools/sched/sched.h"
 
 typedef enum option_kind { COUNT, TEXT, FLAG } option_kind;
@@ -16,18 +17,10 @@ typedef struct option {
 } option;
 
 static const option options[] = {
-#define ROW(group, option, field, kind, value, help)                                                                   \
-  {group, option, value, help, kind, offsetof(sched_settings, field)},
-    SCHED_OPTIONS(ROW)
-#undef ROW
+#define ROW(option, group, field, kind, value, help) {group, option, value, help, kind, offsetof(sched_settings, field)},
+#include "tools/sched/zb-sched.def"
 };
 enum { OPTION_ROWS = sizeof options / sizeof *options };
-
-/* All names, for the nearest one to a wrong word. */
-static const char option_names[] =
-#define ROW(group, option, field, kind, value, help) option " "
-    SCHED_OPTIONS(ROW);
-#undef ROW
 
 void sched_print_help(void) {
   printf("zb-sched: pipeline schedules without a model. Costs in; the order of F, B and W jobs of every rank out, with "
@@ -68,6 +61,7 @@ void sched_print_list(void) {
   printf("schedules:\n");
   for (int i = 0; i < zb_schedule_count(); ++i) {
     printf("  %-18s %s\n", zb_schedule_at(i)->name, zb_schedule_at(i)->summary);
+    if (*zb_schedule_aliases(i)) printf("  %-18s also: %s\n", "", zb_schedule_aliases(i));
     print_options(zb_schedule_at(i));
   }
   printf("placements:\n");
@@ -80,11 +74,8 @@ zb_status sched_see_help(zb_status status) {
 }
 
 static zb_status unknown_option(const char *word) {
-  char nearest[64];
-  if (strncmp(word, "--", 2) != 0) return sched_see_help(ZB_ERROR(USAGE, "expected an option, got '%s'", word));
-  if (!zb_nearest_option(option_names, word, nearest))
-    return sched_see_help(ZB_ERROR(USAGE, "unknown option '%s'", word));
-  return sched_see_help(ZB_ERROR(USAGE, "unknown option '%s', did you mean '%s'?", word, nearest));
+  if (word[0] == '-' && word[1]) return tool_unknown_option(TOOL_ZB_SCHED, word);
+  return sched_see_help(ZB_ERROR(USAGE, "expected an option, got '%s'", word));
 }
 
 static zb_status parse_count(const char *name, const char *text, int *out) {
@@ -115,6 +106,10 @@ static zb_status set_option(const option *row, const char *value, sched_settings
 
 static zb_status parse_words(int count, char **words, sched_settings *out) {
   for (int i = 1; i < count; ++i) {
+    if (!strcmp(words[i], "-h")) {
+      out->help = true;
+      continue;
+    }
     const char *equals = strchr(words[i], '=');
     const size_t length = equals ? (size_t)(equals - words[i]) : strlen(words[i]);
     const option *row = NULL;
@@ -163,7 +158,9 @@ static zb_status check(const sched_settings *s) {
   if (!file && !s->order && !s->ranks) return sched_see_help(ZB_ERROR(USAGE, "--ranks is missing"));
   if (!file && !s->order && !s->micro_batches) return sched_see_help(ZB_ERROR(USAGE, "--micro-batches is missing"));
   if (s->metric && strcmp(s->metric, "barrier") && strcmp(s->metric, "stage"))
-    return ZB_ERROR(USAGE, "--metric: expected barrier or stage, got '%s'", s->metric);
+    return zb_status_hint(ZB_ERROR(USAGE, "--metric: expected barrier or stage, got '%s'", s->metric), "%s",
+                          zb_name_meaning("metric", s->metric) ? zb_name_meaning("metric", s->metric)
+                                                               : "barrier is the whole step, stage the longest rank");
   if (is_table(s) && (s->chart || s->trace || s->csv || s->lowered || s->text || s->write_problem))
     return sched_see_help(
         ZB_ERROR(USAGE, "a table of several schedules goes with --timeline and --json, not with other output"));

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,18 +15,30 @@ static const double UNIT_PS = 1e9, UNIT_BYTES = 1048576;
 
 /* ---- --costs ---- */
 
-/* ROW(name): the keys of a SPEC. */
-#define COST_KEYS(ROW) ROW(f) ROW(b) ROW(w) ROW(comm) ROW(opt) ROW(mem) ROW(mem_w) ROW(base)
+/* ROW(name, least): the keys of a SPEC. Without F and B there is no pipeline; w=0 is a model whose backwards are all B, mem=0 one whose memory
+ * does not count. */
+#define COST_KEYS(ROW) ROW(f, TIME_MIN) ROW(b, TIME_MIN) ROW(w, 0) ROW(comm, 0) ROW(opt, 0) ROW(mem, 0) ROW(mem_w, 0) ROW(base, 0)
+static const double TIME_MIN = 1e-9; /* ms: a picosecond, below which all times are 0 */
 
 static const struct {
   const char *name;
   size_t offset;
+  double least;
 } cost_keys[] = {
-#define ROW(name) {#name, offsetof(sched_costs, name)},
+#define ROW(name, least) {#name, offsetof(sched_costs, name), least},
     COST_KEYS(ROW)
 #undef ROW
 };
 enum { COST_KEY_COUNT = sizeof cost_keys / sizeof *cost_keys };
+
+static zb_status wrong_cost(const char *text, size_t length) {
+  static const char names[] = "names are f, b, w, comm, opt, mem, mem_w and base: zb-sched --help";
+  char word[32];
+  snprintf(word, sizeof word, "%.*s", (int)length, text);
+  if (text[length] != '=') return zb_status_hint(ZB_ERROR(USAGE, "--costs: expected name=number, got '%s'", word), "%s", names);
+  const char *meaning = zb_name_meaning("cost", word);
+  return zb_status_hint(ZB_ERROR(USAGE, "--costs: unknown name '%s'", word), "%s", meaning ? meaning : names);
+}
 
 zb_status sched_parse_costs(const char *text, sched_costs *out) {
   unsigned given = 0;
@@ -37,17 +50,16 @@ zb_status sched_parse_costs(const char *text, sched_costs *out) {
     while (key < COST_KEY_COUNT &&
            (strlen(cost_keys[key].name) != length || strncmp(cost_keys[key].name, text, length) != 0))
       ++key;
-    if (key == COST_KEY_COUNT || text[length] != '=')
-      return zb_status_hint(text[length] == '=' ? ZB_ERROR(USAGE, "--costs: unknown name '%.*s'", (int)length, text)
-                                                : ZB_ERROR(USAGE, "--costs: expected name=number, got '%.*s'", (int)length, text),
-                            "names are f, b, w, comm, opt, mem, mem_w and base");
+    if (key == COST_KEY_COUNT || text[length] != '=') return wrong_cost(text, length);
     if (given & 1U << key) return ZB_ERROR(USAGE, "--costs: %s is given twice", cost_keys[key].name);
     given |= 1U << key;
     char *end;
-    const double value = strtod(text + length + 1, &end);
-    if (end == text + length + 1 || (*end && *end != ',') || !isfinite(value) || value < 0 || value > 1e9)
-      return ZB_ERROR(USAGE, "--costs: %s: expected a number of 0 to 1e9, got '%.*s'", cost_keys[key].name,
-                      (int)strcspn(text + length + 1, ","), text + length + 1);
+    const char *number = text + length + 1;
+    const double value = strtod(number, &end);
+    const bool plain = (*number >= '0' && *number <= '9') || *number == '.'; /* no blanks, no names of infinity */
+    if (!plain || end == number || (*end && *end != ',') || !(value >= cost_keys[key].least && value <= 1e9))
+      return sched_see_help(ZB_ERROR(USAGE, "--costs: %s: expected a number of %g to 1e9, got '%.*s'", cost_keys[key].name, cost_keys[key].least,
+                                     (int)strcspn(number, ","), number));
     memcpy((char *)out + cost_keys[key].offset, &value, sizeof value);
     given_mem_w |= cost_keys[key].offset == offsetof(sched_costs, mem_w);
     if (*end == ',' && !end[1]) return ZB_ERROR(USAGE, "--costs: expected name=number after the last comma");

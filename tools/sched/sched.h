@@ -4,40 +4,13 @@
 
 #include "zb/schedule.h"
 
-/* ROW(group, option, field, kind, value, help). The order is that of --help. */
-#define SCHED_OPTIONS(ROW)                                                                                            \
-  ROW("the problem", "--ranks", ranks, COUNT, "P", "ranks of the pipeline")                                            \
-  ROW("", "--micro-batches", micro_batches, COUNT, "M", "micro-batches a step")                                        \
-  ROW("", "--costs", costs, TEXT, "SPEC", "uniform stages, see below; or the file of zb-run --profile")                \
-  ROW("", "--problem", problem, TEXT, "F.json", "all of it, every stage its own (passes/schedule/README.md)")          \
-  ROW("", "--chunks", chunks, COUNT, "V", "virtual stages a rank [what the schedule is made for]")                     \
-  ROW("", "--placement", placement, TEXT, "NAME", "plain, looped, v, wave or a list 0,1,1,0 [the schedule's]")         \
-  ROW("", "--memory-limit", memory_limit, TEXT, "BYTES", "a rank, with K, M, G; or 1.25p: times what 1F1B needs")      \
-  ROW("", "--metric", metric, TEXT, "NAME", "barrier (whole step) or stage (longest rank) [barrier]")                  \
-  ROW("the order", "--schedule", schedule, TEXT, "NAME", "see --list; NAME:option=n,...; all: a table of all")         \
-  ROW("", "--compare", compare, TEXT, "NAME,...", "a table of these schedules")                                        \
-  ROW("", "--order", order, TEXT, "FILE", "an order from outside (PyTorch's CSV or text): checked and scored")         \
-  ROW("", "--settle", settle, FLAG, "", "W right behind their B as far as no rank ends later, as zbc does")              \
-  ROW("output", "--chart", chart, FLAG, "", "the order as a chart")                                                    \
-  ROW("", "--json", json, FLAG, "", "one JSON object a schedule, times in ms, and nothing else")                       \
-  ROW("", "--timeline", timeline, TEXT, "F.svg", "the step as a picture; of a table: all on one scale")                                  \
-  ROW("", "--trace", trace, TEXT, "F.json", "the step as a Chrome trace (opens in Perfetto)")                          \
-  ROW("", "--csv", csv, TEXT, "F.csv", "the order as PyTorch's pipelining reads it")                                   \
-  ROW("", "--lowered", lowered, TEXT, "F.csv", "the same with sends and receives")                                     \
-  ROW("", "--text", text, TEXT, "F.txt", "the order as text, a line of jobs a rank")                                   \
-  ROW("", "--write-problem", write_problem, TEXT, "F.json", "the problem as --problem reads it")                       \
-  ROW("", "--list", list, FLAG, "", "schedules with their options and sources, placements")                            \
-  ROW("", "--help", help, FLAG, "", "this")                                                                            \
-  ROW("", "--version", version, FLAG, "", "the version")
-
 typedef int sched_COUNT; /* 0: open */
 typedef const char *sched_TEXT;
 typedef bool sched_FLAG;
 
 typedef struct sched_settings {
-#define ROW(group, option, field, kind, value, help) sched_##kind field;
-  SCHED_OPTIONS(ROW)
-#undef ROW
+#define ROW(option, group, field, kind, value, help) sched_##kind field;
+#include "tools/sched/zb-sched.def"
 } sched_settings;
 
 /* Reads --name value and --name=value, and checks what can be checked of the words alone. */
@@ -64,7 +37,7 @@ void sched_source_deinit(sched_source *source);
 
 /* One schedule, or one order from outside, on its problem. */
 typedef struct sched_case {
-  char *name;            /* as the user wrote it */
+  char *name;            /* of the schedule, with the options that were given; or the file of an order */
   const char *placement; /* its name; "given" for a list of ranks */
   int micro_batches;     /* of the whole step: of both directions where there are two */
   zb_schedule_choice choice; /* no schedule: an order from outside */
