@@ -1,5 +1,6 @@
 #!/bin/sh
-# Draws tools/pictures/schedules.svg, the picture in passes/schedule/README.md: schedules on one scale of time and of memory.
+# Draws tools/pictures: schedules.svg, the picture in passes/schedule/README.md, schedules on one scale of time and of memory; and zb-h1.svg, the step
+# of the quickstart's plan on a virtual clock, that of the README.
 #
 # usage: tools/draw-schedules.sh [BUILD]      (build)
 #
@@ -13,4 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$build/bin/zb-sched" --ranks 8 --micro-batches 24 --compare zb-h1,zb-v,dualpipev,search --memory-limit 1.25p \
   --costs f=18.522,b=18.086,w=9.337,comm=0.601,mem_w=0.366 --timeline "$work/schedules.svg"
-sed 's|<title>[^<]*</title>||g; s|></rect>|/>|' "$work/schedules.svg" > "$root/tools/pictures/schedules.svg"
+"$build/bin/zbc" "$root/test/data/gpt2.onnx" --ranks 4 --micro-batches 8 --schedule zb-h1 --timeline "$work/zb-h1.svg" >"$work/zb-h1.txt"
+for picture in schedules zb-h1; do
+  sed 's|<title>[^<]*</title>||g; s|></rect>|/>|' "$work/$picture.svg" >"$root/tools/pictures/$picture.svg"
+done

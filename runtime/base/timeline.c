@@ -2,8 +2,8 @@
  * stand under each other, on one scale of time and one of memory.
  *
  * All coordinates are printed as rounded integers of a hundredth of a pixel, so that the same timeline gives the same
- * bytes on every machine and in every locale. The drawing is as wide as usual jobs need for their labels; in shorter
- * ones labels stand upright. The Chrome trace is timeline_chrome.c. Tests: test/runtime/base/timeline_test.c.
+ * bytes on every machine and in every locale. The drawing is as wide as usual jobs need for the number of their micro-batch; shorter ones have
+ * none, but a tooltip. The Chrome trace is timeline_chrome.c. Tests: test/runtime/base/timeline_test.c.
  */
 #include "runtime/base/timeline.h"
 
@@ -26,10 +26,12 @@ enum {
   AXIS = 48,
   PLOT_MIN = 1040,
   PLOT_MAX = 9000,
-  LABEL_WIDTH = 15,  /* of a box in which two digits are legible */
-  UPRIGHT_WIDTH = 6, /* the same where they stand upright */
-  ARROWS_MAX = 160,  /* more messages than this would hide the boxes */
+  ARROWS_MAX = 160, /* more messages than this would hide the boxes */
+  BRIEF_MIN = 4000, /* with more jobs than this boxes and tooltips take fewer letters */
 };
+
+/* Labels, in pixels of widths: a letter of usual and of small size, as wide as the fonts of add_styles have digits, and what is left free beside it. */
+static const double LETTER = 6.8, SMALL_LETTER = 5.2, BESIDE = 4.4, SMALL_BESIDE = 2.4, ROUNDING = 0.01;
 
 /* How a kind of job looks; chunk 0 is drawn so, later chunks lighter. */
 typedef struct style {
@@ -40,9 +42,9 @@ typedef struct style {
 } style;
 
 static const style styles[] = {
-    {'F', "F forward", 52, 104, 214, false},
-    {'B', "B gradient of the input", 20, 158, 168, false},
-    {'W', "W gradient of the parameters", 138, 196, 132, true},
+    {'F', "F: forward", 52, 104, 214, false},
+    {'B', "B: gradient of the input", 20, 158, 168, false},
+    {'W', "W: gradient of the parameters", 138, 196, 132, true},
     {'O', "optimizer", 236, 140, 48, false},
     {0, "other", 140, 140, 150, false},
 };
@@ -63,12 +65,15 @@ typedef struct picture {
   uint64_t *peak;   /* [ranks] */
   int top;          /* where it starts in the drawing */
   bool drawn[STYLE_COUNT];
+  bool labelled; /* some job has the number of its micro-batch */
+  bool brief;    /* so many jobs that letters count */
   /* Common to all of a drawing. */
   int64_t span_ps;
   double scale; /* pixels a ps */
   int plot_width;
   uint64_t most_bytes;
   double whiter; /* from chunk to chunk */
+  int digits;    /* of the largest number of a micro-batch */
 } picture;
 
 /* ---- Numbers and text ---- */
@@ -172,6 +177,16 @@ static int compare_times(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Digits of the largest number of a micro-batch. */
+static int most_digits(const zb_timeline *t) {
+  int digits = 1;
+  int32_t most = 9;
+  for (int64_t i = 0; i < t->event_count; ++i)
+    for (; t->events[i].micro_batch > most && digits < 9; ++digits)
+      most = most * 10 + 9;
+  return digits;
+}
+
 /* Time of the compute job in the middle; 0: there are none. False: out of memory. */
 static bool usual_time(const zb_timeline *t, int64_t *out) {
   int64_t *times = zb_alloc(((size_t)t->event_count + 1) * sizeof *times);
@@ -187,19 +202,21 @@ static bool usual_time(const zb_timeline *t, int64_t *out) {
 }
 
 /* One scale for all pictures, at which half of the jobs have room for their label; of several pictures, where jobs are
- * longest: the others have more chunks, and labels that stand upright. */
+ * longest: the others have more chunks. */
 static bool choose_scales(picture *pictures, int count) {
   int64_t span = 1, usual = 0;
   uint64_t most = 0;
+  int digits = 1;
   for (int i = 0; i < count; ++i) {
     const picture *p = &pictures[i];
     int64_t time;
+    if (most_digits(p->timeline) > digits) digits = most_digits(p->timeline);
     if (!usual_time(p->timeline, &time)) return false;
     if (time > usual) usual = time;
     if (p->end_ps - p->start_ps > span) span = p->end_ps - p->start_ps;
     if (p->most_bytes > most) most = p->most_bytes;
   }
-  const double wanted = usual ? LABEL_WIDTH * ((double)span / (double)usual) : 0;
+  const double wanted = usual ? (BESIDE + LETTER * digits) * ((double)span / (double)usual) : 0;
   const double width = fmin(fmax(wanted, PLOT_MIN), PLOT_MAX);
   for (int i = 0; i < count; ++i) {
     picture *p = &pictures[i];
@@ -207,6 +224,7 @@ static bool choose_scales(picture *pictures, int count) {
     p->span_ps = span;
     p->scale = p->plot_width / (double)span;
     p->most_bytes = most;
+    p->digits = digits;
   }
   return true;
 }
@@ -241,6 +259,7 @@ static zb_status measure(picture *p) {
     if (event->lane == ZB_LANE_COMPUTE) p->busy_ps[event->rank] += event->end_ps - event->start_ps;
   }
   if (p->end_ps <= p->start_ps) p->end_ps = p->start_ps + 1;
+  p->brief = t->event_count > BRIEF_MIN;
   for (int64_t i = 0; i < t->memory_count; ++i) {
     const zb_memory_sample *sample = &t->memory[i];
     if (sample->bytes > p->peak[sample->rank]) p->peak[sample->rank] = sample->bytes;
@@ -272,7 +291,7 @@ static void add_styles(picture *p) {
               ".s{font-size:10.5px;fill:#667085}.a{font-size:11px;fill:#667085;text-anchor:middle}.i{font-size:13px;"
               "text-anchor:end}\n"
               ".b text{font-size:10.5px;text-anchor:middle;fill:#fff;pointer-events:none}.b .d{fill:#1b2a3d}\n"
-              ".b .u{font-size:8px;fill:#1b2a3d}.b .U{font-size:8px}\n"
+              ".b .t{font-size:8px}\n"
               ".g{stroke:#e4e7ec;stroke-width:1}.m{fill:#dfe5f0;stroke:#7f8ea8;stroke-width:.9}.w{fill:#fff;stroke:#"
               "d0d5dd;stroke-width:.8}\n"
               ".l{stroke:#475467;stroke-width:.7;opacity:.55;fill:none;marker-end:url(#head)}\n");
@@ -327,36 +346,42 @@ static void add_header(picture *p) {
   zb_text_add(out, "</text>\n");
 }
 
+enum { SIGN = 20, LEGEND_GAP = 14 }; /* what stands before a text of the legend, and between two */
+
+/* A text of the legend; *x moves behind it. */
+static void add_legend_text(picture *p, int *x, int y, const char *text) {
+  zb_text_add(p->out, "<text class=\"n\" x=\"%d\" y=\"%d\">%s</text>\n", *x, y, text);
+  *x += (int)(6.5 * (double)strlen(text)) + LEGEND_GAP;
+}
+
+static void add_legend_box(picture *p, int *x, int y, int kind, int shade, const char *text) {
+  zb_text_add(p->out, "<rect class=\"k%d%d\" x=\"%d\" y=\"%d\" width=\"14\" height=\"12\" rx=\"2\"/>", kind, shade, *x, y - 10);
+  *x += SIGN;
+  add_legend_text(p, x, y, text);
+}
+
 /* One line under the note: what is in the picture, and nothing else. */
 static void add_legend(picture *p) {
-  zb_text *out = p->out;
   int x = MARGIN;
-  const int y = p->top + TOP - 28;
-  for (int i = 0; i < STYLE_COUNT; ++i) {
-    if (!p->drawn[i]) continue;
-    zb_text_add(out,
-                "<rect class=\"k%d0\" x=\"%d\" y=\"%d\" width=\"14\" height=\"12\" rx=\"2\"/><text class=\"n\" "
-                "x=\"%d\" y=\"%d\">%s</text>\n",
-                i, x, y, x + 20, y + 10, styles[i].help);
-    x += 44 + 7 * (int)strlen(styles[i].help);
-  }
+  const int y = p->top + TOP - 18;
+  for (int i = 0; i < STYLE_COUNT; ++i)
+    if (p->drawn[i]) add_legend_box(p, &x, y, i, 0, styles[i].help);
+  if (p->labelled) add_legend_text(p, &x, y, "numbers: micro-batches");
   if (p->timeline->memory_count) {
-    zb_text_add(out,
-                "<path class=\"m\" d=\"M%d %dv-8h5v-3h5v6h4v5z\"/><text class=\"n\" x=\"%d\" y=\"%d\">memory, same "
-                "scale on all ranks</text>\n",
-                x, y + 12, x + 20, y + 10);
-    x += 44 + 7 * 31;
+    zb_text_add(p->out, "<path class=\"m\" d=\"M%d %dv-8h5v-3h5v6h4v5z\"/>", x, y + 2);
+    x += SIGN;
+    add_legend_text(p, &x, y, "memory, one scale");
   }
   if (p->timeline->chunks < 2) return;
   const int shades = p->timeline->chunks < SHADES ? p->timeline->chunks : SHADES;
-  zb_text_add(out, "<text class=\"n\" x=\"%d\" y=\"%d\">chunk</text>\n", x, y + 10);
-  x += 44;
-  for (int shade = 0; shade < shades; ++shade, x += 36)
-    zb_text_add(
-        out,
-        "<rect class=\"k0%d\" x=\"%d\" y=\"%d\" width=\"14\" height=\"12\" rx=\"2\"/><text class=\"n\" x=\"%d\" "
-        "y=\"%d\">%d%s</text>\n",
-        shade, x, y, x + 18, y + 10, shade, shade == SHADES - 1 && p->timeline->chunks > SHADES ? "+" : "");
+  zb_text_add(p->out, "<text class=\"n\" x=\"%d\" y=\"%d\">chunk</text>\n", x, y);
+  x += 40;
+  for (int shade = 0; shade < shades; ++shade) {
+    char number[16];
+    snprintf(number, sizeof number, "%d%s", shade, shade == SHADES - 1 && p->timeline->chunks > SHADES ? "+" : "");
+    add_legend_box(p, &x, y, 0, shade, number);
+    x -= LEGEND_GAP / 2;
+  }
 }
 
 /* Ticks at 1, 2 or 5 times a power of ten, about one in 110 pixels. */
@@ -441,7 +466,8 @@ static void add_curves(picture *p) {
   }
 }
 
-static void add_tooltip(zb_text *out, const zb_event *event) {
+static void add_tooltip(const picture *p, const zb_event *event) {
+  zb_text *out = p->out;
   const unit *u = pick_unit(time_units, 5, (double)(event->end_ps - event->start_ps));
   zb_text_add(out, "<title>");
   if (event->kind == 'O')
@@ -450,30 +476,26 @@ static void add_tooltip(zb_text *out, const zb_event *event) {
     zb_text_add(out, "%c%d", event->kind, event->micro_batch);
   zb_text_add(out, ", rank %d", event->rank);
   if (event->stage >= 0) zb_text_add(out, ", stage %d", event->stage);
-  zb_text_add(out, ": %lld to %lld ps, ", (long long)event->start_ps, (long long)event->end_ps);
+  if (!p->brief) zb_text_add(out, ": %lld to %lld ps", (long long)event->start_ps, (long long)event->end_ps);
+  zb_text_add(out, ", ");
   add_quantity(out, (double)(event->end_ps - event->start_ps), u);
   zb_text_add(out, "</title>");
 }
 
-/* The micro-batch: smaller or upright in a narrow box, or not at all. */
+/* The micro-batch, or "opt", in the size that fits the box; none where neither does: a tooltip has it. */
 static void add_label(picture *p, const zb_event *event, double x, double width) {
   zb_text *out = p->out;
-  if (width < UPRIGHT_WIDTH || (event->micro_batch < 0 && event->kind != 'O')) return;
-  const int y = row_of(p, event->rank) + BOX / 2;
+  if (event->micro_batch < 0 && event->kind != 'O') return;
   const bool dark = styles[style_of(event->kind)].hatched || p->whiter * shade_of(event->chunk) > 0.3;
   char label[16];
   snprintf(label, sizeof label, event->kind == 'O' ? "opt" : "%d", event->micro_batch);
-  const double letters = (double)strlen(label);
-  const bool small = width < 2.5 + 6.2 * letters, upright = width < 1 + 4.8 * letters;
-  if (upright) {
-    zb_text_add(out, "<text class=\"%s\" transform=\"translate(", dark ? "u" : "U");
-    add_number(out, x + 2.8);
-    zb_text_add(out, " %d)rotate(-90)\">%s</text>\n", y, label);
-    return;
-  }
-  zb_text_add(out, "<text%s", small ? dark ? " class=\"u\"" : " class=\"U\"" : dark ? " class=\"d\"" : "");
+  const double letters = event->kind == 'O' ? 3 : p->digits; /* of the largest number: boxes of one width have all labels or none */
+  const bool small = width < BESIDE + LETTER * letters - ROUNDING;
+  if (small && width < SMALL_BESIDE + SMALL_LETTER * letters - ROUNDING) return;
+  p->labelled |= event->kind != 'O';
+  zb_text_add(out, "<text%s", small ? dark ? " class=\"t d\"" : " class=\"t\"" : dark ? " class=\"d\"" : "");
   add_attribute(out, "x", x);
-  zb_text_add(out, " y=\"%d\">%s</text>\n", y + (small ? 3 : 4), label);
+  zb_text_add(out, " y=\"%d\">%s</text>\n", row_of(p, event->rank) + BOX / 2 + (small ? 3 : 4), label);
 }
 
 static void add_box(picture *p, const zb_event *event) {
@@ -487,8 +509,8 @@ static void add_box(picture *p, const zb_event *event) {
   add_attribute(out, "y", y + 1);
   add_attribute(out, "width", fmax(width - 2 * inset, 0.3));
   add_attribute(out, "height", BOX - 2);
-  zb_text_add(out, "%s>", width > 6 ? " rx=\"2\"" : "");
-  add_tooltip(out, event);
+  zb_text_add(out, "%s>", width > 6 && !p->brief ? " rx=\"2\"" : "");
+  add_tooltip(p, event);
   zb_text_add(out, "</rect>\n");
   add_label(p, event, x + width / 2, width);
 }

@@ -11,7 +11,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/device/device.h"
 #include "runtime/exec/data.h"
-#include "runtime/exec/liveness.h"
+#include "runtime/plan/liveness.h"
 #include "runtime/transport/transport.h"
 
 #include <stdatomic.h>

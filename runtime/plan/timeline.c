@@ -4,6 +4,7 @@
 
 #include "runtime/base/text.h"
 #include "runtime/base/timeline.h"
+#include "runtime/plan/liveness.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,28 +28,43 @@ static bool event_of(const zb_plan *plan, const int *chunks, int rank, const zb_
   return true;
 }
 
+// What a rank has in use while each compute job runs, from its start on.
+static zb_status sample_memory(const zb_plan *plan, int rank, const zb_plan_times *times, zb_memory_sample *out, size_t *count) {
+  zb_liveness liveness;
+  ZB_TRY(zb_liveness_init(plan, rank, &liveness));
+  for (int j = plan->ranks[rank].load_count; j < plan->ranks[rank].job_count; ++j)
+    if (zb_job_is_compute(plan->ranks[rank].jobs[j].kind))
+      out[(*count)++] = (zb_memory_sample){rank, times[j].start_ps, liveness.use_bytes[j]};
+  zb_liveness_deinit(&liveness);
+  return NULL;
+}
+
 zb_status zb_plan_timeline(const zb_plan *plan, const char *path) {
   bool svg = zb_ends_with(path, ".svg");
   if (!svg && !zb_ends_with(path, ".json"))
     return zb_status_hint(ZB_ERROR(USAGE, "cannot tell what picture '%s' is", path), "end it with .svg, or with .json for a Chrome trace");
   zb_plan_simulation simulation;
   ZB_TRY(zb_plan_simulate(plan, &simulation));
-  size_t total = 0, count = 0;
+  size_t total = 0, count = 0, samples = 0;
   for (int r = 0; r < plan->rank_count; ++r) total += (size_t)plan->ranks[r].job_count;
   zb_event *events = zb_alloc((total + 1) * sizeof *events);
+  zb_memory_sample *memory = zb_alloc((total + 1) * sizeof *memory);
   int *chunks = zb_alloc(((size_t)plan->stage_count + 1) * sizeof *chunks);
   zb_status status = NULL;
-  if (!events || !chunks) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  if (!events || !memory || !chunks) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int s = 0; s < plan->stage_count; ++s) chunks[s] = chunk_of(plan, s);
   for (int r = 0; r < plan->rank_count; ++r)
     for (int j = plan->ranks[r].load_count; j < plan->ranks[r].job_count; ++j)
       count += event_of(plan, chunks, r, &plan->ranks[r].jobs[j], &simulation.jobs[r][j], &events[count]);
+  for (int r = 0; r < plan->rank_count; ++r) ZB_TRY_GOTO(sample_memory(plan, r, simulation.jobs[r], memory, &samples));
   char title[160];
   snprintf(title, sizeof title, "%s, %d ranks, %d micro-batches (simulated)", plan->schedule, plan->rank_count, plan->micro_batches);
-  zb_timeline timeline = {.title = title, .ranks = plan->rank_count, .chunks = plan->chunk_count, .events = events, .event_count = (int64_t)count};
+  zb_timeline timeline = {.title = title, .note = "simulated, zb " ZB_VERSION, .ranks = plan->rank_count, .chunks = plan->chunk_count, .events = events,
+                          .event_count = (int64_t)count, .memory = memory, .memory_count = (int64_t)samples};
   ZB_TRY_GOTO(svg ? zb_timeline_svg(&timeline, path) : zb_timeline_chrome(&timeline, path));
 cleanup:
   zb_free(events);
+  zb_free(memory);
   zb_free(chunks);
   zb_plan_simulation_free(&simulation);
   return status;

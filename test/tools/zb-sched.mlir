@@ -115,8 +115,8 @@
 // PICTURES: >zb-h1, 4 ranks, 8 micro-batches (simulated)<
 // PICTURES-NOT: >fthenb
 // PICTURES: >1f1b, 4 ranks, 8 micro-batches (simulated)<
-// RUN: not zb-sched --ranks 4 --micro-batches 8 --compare fthenb,zbh1 2>&1 | FileCheck %s --check-prefix=ROWNAME
-// ROWNAME: unknown schedule 'zbh1', did you mean 'zb-h1'?
+// RUN: not zb-sched --ranks 4 --micro-batches 8 --compare fthenb,zb-h11 2>&1 | FileCheck %s --check-prefix=ROWNAME
+// ROWNAME: unknown schedule 'zb-h11', did you mean 'zb-h1'?
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule all --memory-limit 100 2>&1 | FileCheck %s --check-prefix=NOROW
 // NOROW: none of the {{[0-9]+}} schedules fits
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule all --chart 2>&1 | FileCheck %s --check-prefix=NOFILE

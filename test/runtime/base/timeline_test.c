@@ -168,6 +168,78 @@ static void test_edges(void) {
   zb_status_free(status);
 }
 
+/* The number that an attribute has in the tag at `tag`. */
+static double attribute(const char *tag, const char *name) {
+  char wanted[32];
+  snprintf(wanted, sizeof wanted, " %s=\"", name);
+  const char *end = strchr(tag, '>'), *at = strstr(tag, wanted);
+  return at && at < end ? strtod(at + strlen(wanted), NULL) : -1;
+}
+
+/* Every label stands upright within the box before it: 0.64 of its size is as wide as a digit of the widest of the fonts. */
+static bool labels_fit(const char *svg, int *labels) {
+  const char *box = NULL, *group = strstr(svg, "<g class=\"b\">"), *end = group ? strstr(group, "</g>") : NULL;
+  *labels = 0;
+  for (const char *at = group; at && at < end; at = strchr(at + 1, '<')) {
+    if (!strncmp(at, "<rect", 5)) box = at;
+    if (strncmp(at, "<text", 5)) continue;
+    const char *label = strchr(at, '>') + 1;
+    const bool small = strstr(at, "class=\"t") && strstr(at, "class=\"t") < label;
+    const double size = small ? 8 : 10.5, wide = 0.64 * size * (double)strcspn(label, "<"), x = attribute(at, "x"), left = attribute(box, "x");
+    if (strstr(at, "rotate") && strstr(at, "rotate") < label) return false;
+    if (x - wide / 2 < left || x + wide / 2 > left + attribute(box, "width")) return false;
+    ++*labels;
+  }
+  return true;
+}
+
+/* Pipelines of all sizes: labels fit, the legend says what they are and ends before the picture does, bytes stay within reason. */
+static void test_labels(void) {
+  static const struct {
+    int ranks, micro_batches, chunks;
+    int64_t times[3];
+    bool too_many; /* no drawing is as wide as that */
+  } rows[] = {{4, 8, 1, {2, 2, 1}, false},
+              {8, 24, 1, {18, 18, 9}, false},
+              {8, 24, 2, {18, 18, 9}, false},
+              {16, 64, 1, {7, 9, 3}, false},
+              {32, 128, 2, {5, 6, 4}, false},
+              {2, 1200, 4, {1, 100, 3}, true}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+    const int ranks = rows[i].ranks, jobs = rows[i].micro_batches * 3;
+    zb_event *list = zb_alloc((size_t)(ranks * (jobs + 1)) * sizeof *list);
+    zb_memory_sample *samples = zb_alloc((size_t)ranks * sizeof *samples);
+    CU_ASSERT_FATAL(list && samples);
+    int64_t count_of = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      int64_t time = rank * 1000000000;
+      samples[rank] = (zb_memory_sample){rank, time, 1000};
+      for (int job = 0; job <= jobs; ++job) {
+        const int64_t length = rows[i].times[job % 3] * 1000000000;
+        list[count_of++] = (zb_event){rank, ZB_LANE_COMPUTE, job == jobs ? 'O' : "FBW"[job % 3], rank, job % rows[i].chunks, job == jobs ? -1 : job / 3, -1,
+                                      time, time + length, 0, 0};
+        time += length;
+      }
+    }
+    const zb_timeline timeline = {.title = "t", .ranks = ranks, .chunks = rows[i].chunks, .events = list, .event_count = count_of,
+                                  .memory = samples, .memory_count = ranks};
+    char *svg = write_and_read(zb_timeline_svg, &timeline);
+    int labels = 0;
+    CU_ASSERT_FATAL(svg && is_well_formed(svg));
+    CU_ASSERT(labels_fit(svg, &labels));
+    CU_ASSERT(rows[i].too_many ? labels == 0 : labels >= count_of / 2 - ranks);
+    CU_ASSERT_EQUAL(!strstr(svg, "numbers: micro-batches"), labels == 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(svg, "memory, one scale"));
+    CU_ASSERT(strlen(svg) < 8000 + 200 * (size_t)count_of);
+    const double width = attribute(svg, "width");
+    for (const char *at = strstr(svg, "class=\"n\""); at; at = strstr(at + 1, "class=\"n\""))
+      CU_ASSERT(attribute(at, "x") + 6.1 * (double)strcspn(strchr(at, '>') + 1, "<") < width - 70); /* "idle" stands there */
+    zb_free(svg);
+    zb_free(samples);
+    zb_free(list);
+  }
+}
+
 /* A step from picoseconds to hours has sensible ticks. */
 static void test_scales(void) {
   for (int64_t length = 1; length < INT64_C(1000000000000000); length *= 7) {
@@ -182,4 +254,4 @@ static void test_scales(void) {
 }
 
 SUITE_MAIN("timeline", {"SVG", test_svg}, {"Chrome trace", test_chrome},
-           {"nothing to draw, wrong events", test_edges}, {"time scales", test_scales})
+           {"nothing to draw, wrong events", test_edges}, {"time scales", test_scales}, {"labels fit", test_labels})

@@ -1,10 +1,10 @@
 /* What of the slots region is in use when, derived from what the instructions and messages of a plan touch.
  *
- * Used by the poison build and by zb_session_memory. It shares no code with the allocator, the verifier or
+ * Used by the poison build, by zb_session_memory and by the memory curves of timelines. It shares no code with the allocator, the verifier or
  * the simulator, so it can disagree with them.
  */
-#ifndef ZB_EXEC_LIVENESS_H
-#define ZB_EXEC_LIVENESS_H
+#ifndef ZB_PLAN_LIVENESS_H
+#define ZB_PLAN_LIVENESS_H
 
 #include "runtime/plan/plan.h"
 

@@ -4,7 +4,7 @@
  * from the posting until the first job that waits for it (or the end of the step): the other side may still read or
  * write them. What is neither live nor held is free. Tests: test/runtime/exec/liveness_test.c.
  */
-#include "runtime/exec/liveness.h"
+#include "runtime/plan/liveness.h"
 
 #include "runtime/base/text.h"
 
