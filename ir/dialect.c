@@ -7,6 +7,7 @@
  */
 #include "ir/dialect.h"
 
+#include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "zb/compiler.h"
 
@@ -15,6 +16,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- The IRDL text ---- */
 
@@ -123,19 +125,19 @@ void zb_module_deinit(zb_module *module) {
 
 /* Refuses what must not reach MLIR's parsers: bytecode (its reader crashes on damaged input) and giants. */
 static zb_status check_source(const char *path, size_t *out_bytes) {
-  FILE *file = fopen(path, "rb");
-  if (!file) return zb_status_hint(ZB_ERROR(IO, "cannot open '%s'", path), "check the path and its permissions");
+  int file = -1;
+  uint64_t bytes = 0;
+  zb_status status = zb_file_open(NULL, path, &file, &bytes);
+  if (status) return zb_status_hint_text(status) ? status : zb_status_hint(status, "check the path and its permissions");
   char magic[4] = {0};
-  size_t got = fread(magic, 1, sizeof magic, file);
-  long bytes = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-  fclose(file);
-  if (bytes < 0) return ZB_ERROR(IO, "cannot read '%s': it is no regular file", path);
-  if (got == sizeof magic && memcmp(magic, "ML\xEFR", sizeof magic) == 0)
+  ssize_t got = read(file, magic, sizeof magic);
+  close(file);
+  if (got == (ssize_t)sizeof magic && memcmp(magic, "ML\xEFR", sizeof magic) == 0)
     return zb_status_hint(ZB_ERROR(INVALID, "'%s' is MLIR bytecode, and only MLIR text is read", path),
                           "print it as text with `mlir-opt %s -o FILE.mlir`", path);
   if (bytes > ZB_MLIR_BYTES_MAX)
     return zb_status_hint(
-        ZB_ERROR(INVALID, "'%s' has %ld bytes, and at most %ld are read", path, bytes, ZB_MLIR_BYTES_MAX),
+        ZB_ERROR(INVALID, "'%s' has %llu bytes, and at most %ld are read", path, (unsigned long long)bytes, ZB_MLIR_BYTES_MAX),
         "keep weights out of the IR: pass them as safetensors");
   *out_bytes = (size_t)bytes;
   return NULL;

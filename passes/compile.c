@@ -5,18 +5,17 @@
 #include "passes/pipeline.h"
 #include "passes/problem.h"
 #include "passes/schedule_file.h"
+#include "runtime/base/folder.h"
 #include "runtime/base/text.h"
 #include "runtime/base/timeline.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/timeline.h"
 
 #include <mlir-c/BuiltinAttributes.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 // ---- The default pipeline ----
 
@@ -296,7 +295,7 @@ static zb_status gather_weights(const zb_plan *plan, const zb_store *given, zb_s
   return NULL;
 }
 
-// What a compile writes, in the order in which it is put in place: a folder with a plan is whole.
+// What a compile writes.
 static const char *const folder_files[] = {"weights.safetensors", "constants.safetensors", "plan.zb"};
 enum { FILE_WEIGHTS, FILE_CONSTANTS, FILE_PLAN, FILE_COUNT };
 
@@ -350,41 +349,45 @@ static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan,
   return zb_status_first(w.statuses, 2);
 }
 
-// The old plan goes first: it does not fit the new weights.
-static zb_status move_files(char *const from[FILE_COUNT], char *const to[FILE_COUNT]) {
-  unlink(to[FILE_PLAN]);
+static bool is_ours(const char *name) {
   for (int i = 0; i < FILE_COUNT; ++i)
-    if (rename(from[i], to[i]) != 0) return ZB_ERROR(IO, "cannot write '%s': %s", to[i], strerror(errno));
-  return NULL;
+    if (strncmp(name, folder_files[i], strlen(folder_files[i])) == 0) return true; // with what a stopped writer leaves: NAME.tmp.PID
+  return false;
 }
 
-// All files are written beside the old ones before the first of those is touched: what fails (a full disk) leaves the folder as it was.
-static zb_status write_folder(const char *folder, const zb_plan *plan, const zb_module *program) {
-  char *from[FILE_COUNT] = {NULL}, *to[FILE_COUNT] = {NULL}, name[48];
-  bool existed = access(folder, F_OK) == 0;
+static const zb_folder_kind folder_kind = {
+    .purpose = "write the plan to", .who = "another compile", .is_ours = is_ours, .keeps_others = true};
+
+static zb_status write_temporary(const zb_folder *folder, const zb_plan *plan, const zb_module *program) {
+  char *paths[FILE_COUNT] = {NULL};
   zb_status status = NULL;
-  snprintf(name, sizeof name, "new.tmp.%ld", (long)getpid());
-  char *stage = join(folder, name);
-  if (!stage) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < FILE_COUNT; ++i) {
-    from[i] = join(stage, folder_files[i]);
-    to[i] = join(folder, folder_files[i]);
-    if (!from[i] || !to[i]) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+    paths[i] = join(folder->temporary, folder_files[i]);
+    if (!paths[i]) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   }
-  ZB_TRY_GOTO(zb_make_folder(stage));
-  status = write_files(from, plan, program);
-  if (!status) status = move_files(from, to);
-  for (int i = 0; i < FILE_COUNT; ++i) unlink(from[i]);
-  rmdir(stage);
-  if (status && !existed) rmdir(folder);
-  if (status && zb_status_code(status) == ZB_IO) status = zb_status_note(status, "writing the folder '%s'", folder);
+  status = write_files(paths, plan, program);
 cleanup:
-  for (int i = 0; i < FILE_COUNT; ++i) {
-    zb_free(from[i]);
-    zb_free(to[i]);
-  }
-  zb_free(stage);
+  for (int i = 0; i < FILE_COUNT; ++i) zb_free(paths[i]);
   return status;
+}
+
+// The folder is replaced as a whole: whatever fails or stops it, a folder with a plan is an old or a new one.
+static zb_status write_folder(const char *path, const zb_plan *plan, const zb_module *program) {
+  zb_folder folder;
+  zb_folder_lock lock;
+  bool done = false;
+  ZB_TRY(zb_folder_prepare(path, &folder_kind, &folder));
+  ZB_TRY(zb_folder_lock_take(&folder, &lock));
+  zb_status status = zb_folder_check_leftovers(&folder);
+  if (!status) status = zb_folder_begin(&folder);
+  if (!status) {
+    status = write_temporary(&folder, plan, program);
+    if (!status) status = zb_folder_commit(&folder, true, &done);
+    if (status && !done) zb_status_free(zb_folder_abandon(&folder)); // the first failure is the one to tell
+  }
+  zb_folder_lock_release(&lock);
+  if (status && zb_status_code(status) == ZB_IO) status = zb_status_note(status, "writing the folder '%s'", path);
+  return status && done ? zb_status_note(status, "the new plan is in '%s'", path) : status;
 }
 
 // ---- Summary ----

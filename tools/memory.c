@@ -4,6 +4,7 @@
  * Tests: test/e2e/bad_input.py (out_of_memory). */
 #include "tools/memory.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,8 +26,9 @@ static void say(const char *text) {
 }
 
 static void on_crash(int number) {
+  int last_error = errno; /* of this thread, as it crashed */
   void *probe = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (probe == MAP_FAILED) {
+  if (probe == MAP_FAILED || last_error == ENOMEM) {
     say(program);
     say(": error: out of memory\n  hint: raise the limit of the process (ulimit -v), or give the machine or its container more\n");
     _exit(4);

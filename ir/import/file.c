@@ -7,12 +7,11 @@
  * Tests: test/ir/import/import_test.c, mutate_test.c.
  */
 #include "ir/import/import.h"
+#include "runtime/base/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
@@ -31,9 +30,12 @@ typedef struct field {
   size_t end;
 } field;
 
+/* data: whether memory was refused, or NULL. protobuf-c says of that only what it says of a damaged file. */
 static void *allocate(void *data, size_t size) {
-  (void)data;
-  return zb_alloc(size ? size : 1);
+  bool *refused = data;
+  void *memory = zb_alloc(size ? size : 1);
+  if (!memory && refused) *refused = true;
+  return memory;
 }
 
 static void release(void *data, void *memory) {
@@ -45,17 +47,12 @@ static ProtobufCAllocator allocator = {.alloc = allocate, .free = release, .allo
 
 zb_status zb_onnx_mapping_open(const char *path, const char *name, zb_onnx_mapping *out) {
   *out = (zb_onnx_mapping){0};
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return zb_status_hint(ZB_ERROR(IO, "cannot open '%s': %s", path, strerror(errno)), "check the path and its permissions");
-  zb_status status = NULL;
-  struct stat info;
-  if (fstat(file, &info) != 0) {
-    status = ZB_ERROR(IO, "cannot read '%s': %s", path, strerror(errno));
-  } else if (!S_ISREG(info.st_mode)) {
-    status = ZB_ERROR(IO, "'%s' is not a regular file", path);
-  } else if (info.st_size > 0) {
-    out->bytes = (size_t)info.st_size;
+  int file = -1;
+  uint64_t bytes = 0;
+  zb_status status = zb_file_open(NULL, path, &file, &bytes);
+  if (status) return zb_status_hint_text(status) ? status : zb_status_hint(status, "check the path and its permissions");
+  if (bytes > 0) {
+    out->bytes = (size_t)bytes;
     void *data = mmap(NULL, out->bytes, PROT_READ, MAP_PRIVATE, file, 0);
     if (data == MAP_FAILED)
       status = ZB_ERROR(IO, "cannot map '%s': %s", path, strerror(errno));
@@ -246,8 +243,13 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
   } else if (skeleton.failed) {
     status = ZB_OUT_OF_MEMORY();
   } else {
-    out->model = onnx__model_proto__unpack(&allocator, skeleton.length, (const uint8_t *)skeleton.data);
-    if (!out->model) {
+    bool refused = false;
+    ProtobufCAllocator watched = allocator;
+    watched.allocator_data = &refused;
+    out->model = onnx__model_proto__unpack(&watched, skeleton.length, (const uint8_t *)skeleton.data);
+    if (refused) {
+      status = ZB_OUT_OF_MEMORY();
+    } else if (!out->model) {
       status = ZB_ERROR(INVALID, "'%s' is damaged or not an ONNX model: a message in it cannot be decoded", path);
     } else if (!out->model->has_ir_version || !out->model->graph ||
                out->raw_count != out->model->graph->n_initializer) {

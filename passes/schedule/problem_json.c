@@ -4,7 +4,6 @@
  * keys, missing keys and the list in the hint follow from it. An error names the file and the path in it.
  * Tests: test/passes/schedule/problem_json_test.c.
  */
-#include <jansson.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <string.h>
 
 #include "passes/schedule/model.h"
+#include "runtime/base/json.h"
 #include "runtime/base/text.h"
 
 enum {
@@ -50,12 +50,14 @@ static const char *shown(const json_t *value, char text[SHOWN_BYTES]) {
     snprintf(text, SHOWN_BYTES, "a list of %zu", json_array_size(value));
     return text;
   }
-  char *dump = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
-  if (!dump) return "something else";
-  const bool fits = strlen(dump) < SHOWN_BYTES;
-  snprintf(text, SHOWN_BYTES, "%.*s%s", fits ? SHOWN_BYTES - 1 : SHOWN_BYTES - 4, dump, fits ? "" : "...");
-  free(dump); /* libc's: json_dumps */
-  return text;
+  zb_text dump;
+  zb_text_init(&dump);
+  zb_status status = zb_json_print(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12), &dump);
+  const bool fits = dump.length < SHOWN_BYTES, good = !status && dump.data;
+  if (good) snprintf(text, SHOWN_BYTES, "%.*s%s", fits ? SHOWN_BYTES - 1 : SHOWN_BYTES - 4, dump.data, fits ? "" : "...");
+  zb_status_free(status);
+  zb_text_deinit(&dump);
+  return good ? text : "something else";
 }
 
 static zb_status wrong(const reader *r, const json_t *value, const char *path, const char *expected) {
@@ -455,7 +457,8 @@ static zb_status read_problem(reader *r) {
 zb_status zb_problem_parse(const char *text, size_t bytes, const char *name, zb_problem_data *out) {
   *out = (zb_problem_data){0};
   json_error_t error;
-  json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+  json_t *root = NULL;
+  ZB_TRY(zb_json_parse(text, bytes, JSON_REJECT_DUPLICATES, &root, &error));
   if (!root)
     return ZB_ERROR(INVALID, "%s:%d:%d: not JSON: %s", name, error.line > 0 ? error.line : 1,
                     error.column > 0 ? error.column : 1, error.text);
@@ -539,12 +542,13 @@ static void add_edges(zb_text *out, const zb_problem *p) {
 
 /* By jansson, which writes a point in every locale. */
 static void add_link(zb_text *out, const zb_problem *p) {
+  zb_json_watch();
   json_t *real = json_real(p->link_ps_per_byte);
-  char *text = real ? json_dumps(real, JSON_ENCODE_ANY) : NULL;
-  if (!text) out->failed = true;
-  zb_text_add(out, "  \"link\": {\"latency_ps\": %lld, \"ps_per_byte\": %s},\n", (long long)p->link_latency_ps,
-              text ? text : "0");
-  free(text); /* libc's: json_dumps */
+  zb_text_add(out, "  \"link\": {\"latency_ps\": %lld, \"ps_per_byte\": ", (long long)p->link_latency_ps);
+  zb_status status = real ? zb_json_print(real, JSON_ENCODE_ANY, out) : ZB_OUT_OF_MEMORY();
+  if (status) out->failed = true;
+  zb_status_free(status);
+  zb_text_add(out, "},\n");
   json_decref(real);
 }
 

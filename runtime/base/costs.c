@@ -8,11 +8,13 @@
 #include "zb/costs.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "runtime/base/file.h"
+#include "runtime/base/json.h"
 #include "runtime/base/text.h"
 
 static const int64_t time_most = INT64_C(10000000000000000); /* 10,000 s */
@@ -409,7 +411,8 @@ static zb_status read_all(const json_t *root, const char *file, zb_costs *out) {
 zb_status zb_costs_parse(const char *text, size_t bytes, const char *name, zb_costs **out) {
   *out = NULL;
   json_error_t error;
-  json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+  json_t *root = NULL;
+  ZB_TRY(zb_json_parse(text, bytes, JSON_REJECT_DUPLICATES, &root, &error));
   if (!root)
     return zb_status_hint(ZB_ERROR(INVALID, "%s:%d:%d: %s", name, error.line > 0 ? error.line : 1, error.column > 0 ? error.column : 1, error.text),
                           "a file of costs is JSON that zb-run --profile wrote; measure again if it was cut");
@@ -434,8 +437,12 @@ zb_status zb_costs_read(const char *path, zb_costs **out) {
 bool zb_costs_is(const char *path) {
   char *text = NULL;
   size_t bytes = 0;
+  json_t *root = NULL;
+  json_error_t error;
+  struct stat about;
+  if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) return false; /* looking would take what a pipe holds */
   zb_status status = zb_file_read(path, FILE_MOST, &text, &bytes);
-  json_t *root = status ? NULL : json_loadb(text, bytes, 0, NULL);
+  if (!status) status = zb_json_parse(text, bytes, 0, &root, &error);
   const char *format = json_string_value(json_object_get(root, "format"));
   bool is = format && strcmp(format, "zb-costs") == 0;
   json_decref(root);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "runtime/base/text.h"
@@ -43,34 +44,63 @@ static zb_status read_all(int descriptor, const char *path, uint64_t limit_bytes
   }
 }
 
+/* What is there instead of a regular file. Takes no ownership of the descriptor. */
+static zb_status not_regular(const char *what, const char *path, mode_t mode) {
+  const char *blank = what ? " " : "", *kind = S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+  zb_status status = ZB_ERROR(IO, "%s%s'%s' is %s, expected a file", what ? what : "", blank, path, kind);
+  return S_ISDIR(mode) ? status : zb_status_hint(status, "write it to a file first, and give that");
+}
+
+/* Opens without waiting for whoever is at the other end of a pipe. */
+static zb_status open_and_look(const char *what, const char *path, int *out, struct stat *about) {
+  *out = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (*out >= 0 && fstat(*out, about) == 0) return NULL;
+  int error = errno;
+  if (*out >= 0) close(*out);
+  *out = -1;
+  return ZB_ERROR(IO, "cannot open %s%s'%s': %s", what ? what : "", what ? " " : "", path, strerror(error));
+}
+
+zb_status zb_file_open(const char *what, const char *path, int *out, uint64_t *out_bytes) {
+  struct stat about;
+  ZB_TRY(open_and_look(what, path, out, &about));
+  if (S_ISREG(about.st_mode)) {
+    if (out_bytes) *out_bytes = (uint64_t)about.st_size;
+    return NULL;
+  }
+  close(*out);
+  *out = -1;
+  return not_regular(what, path, about.st_mode);
+}
+
+/* Whether it is a pipe that has no name: somebody holds its other end, or what they wrote is in it. */
+static bool is_unnamed_pipe(int descriptor, mode_t mode) {
+  enum { PIPE_FILE_SYSTEM = 0x50495045 };
+  struct statfs system;
+  return S_ISFIFO(mode) && fstatfs(descriptor, &system) == 0 && system.f_type == PIPE_FILE_SYSTEM;
+}
+
 zb_status zb_file_read(const char *path, uint64_t limit_bytes, char **out, size_t *out_bytes) {
+  static const uint64_t pipe_most = UINT64_C(1) << 30; /* of what has no size to be asked for */
   zb_status status = NULL;
   char *data = NULL;
   size_t capacity = 0, length = 0;
-  int descriptor = open_file(path, O_RDONLY);
-  if (descriptor < 0) return io_error("open", path, errno);
+  int descriptor = -1;
   struct stat about;
-  if (fstat(descriptor, &about) != 0) {
-    status = io_error("read", path, errno);
-    goto cleanup;
-  }
-  if (S_ISDIR(about.st_mode)) {
-    status = ZB_ERROR(IO, "'%s' is a folder, expected a file", path);
-    goto cleanup;
-  }
-  if (S_ISREG(about.st_mode) && about.st_size > 0) {
+  ZB_TRY(open_and_look(NULL, path, &descriptor, &about));
+  if (is_unnamed_pipe(descriptor, about.st_mode)) {
+    int flags = fcntl(descriptor, F_GETFL);
+    if (flags < 0 || fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) != 0) ZB_TRY_GOTO(io_error("read", path, errno));
+    if (limit_bytes == 0) limit_bytes = pipe_most;
+  } else if (!S_ISREG(about.st_mode)) {
+    ZB_TRY_GOTO(not_regular(NULL, path, about.st_mode));
+  } else if (about.st_size > 0) {
     uint64_t size = (uint64_t)about.st_size;
-    if (limit_bytes > 0 && size > limit_bytes) {
-      status = ZB_ERROR(INVALID, "'%s' has %llu bytes, more than the limit of %llu", path, (unsigned long long)size,
-                        (unsigned long long)limit_bytes);
-      goto cleanup;
-    }
+    if (limit_bytes > 0 && size > limit_bytes)
+      ZB_TRY_GOTO(ZB_ERROR(INVALID, "'%s' has %llu bytes, more than the limit of %llu", path, (unsigned long long)size, (unsigned long long)limit_bytes));
     capacity = (size_t)size + 2; /* the NUL, and one byte for the read that finds the end */
     data = zb_alloc(capacity);
-    if (!data) {
-      status = ZB_OUT_OF_MEMORY();
-      goto cleanup;
-    }
+    if (!data) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   }
   ZB_TRY_GOTO(read_all(descriptor, path, limit_bytes, &data, &capacity, &length));
   data[length] = '\0';
@@ -91,20 +121,31 @@ static void forget(zb_file_writer *writer) {
   *writer = (zb_file_writer){.descriptor = -1};
 }
 
+/* From here on a write waits until there is room. */
+static bool waits(int descriptor) {
+  int flags = fcntl(descriptor, F_GETFL);
+  return flags >= 0 && fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0;
+}
+
 zb_status zb_file_writer_open(zb_file_writer *writer, const char *path) {
   *writer = (zb_file_writer){.descriptor = -1};
   zb_text name;
+  struct stat about;
+  bool replaces = stat(path, &about) != 0 || S_ISREG(about.st_mode);
   zb_text_init(&name);
-  zb_text_add(&name, "%s.tmp.%ld", path, (long)getpid());
-  writer->temporary = zb_text_take(&name);
+  if (replaces) zb_text_add(&name, "%s.tmp.%ld", path, (long)getpid());
+  writer->temporary = replaces ? zb_text_take(&name) : NULL;
   writer->path = zb_strdup(path);
-  if (!writer->temporary || !writer->path) {
+  if ((replaces && !writer->temporary) || !writer->path) {
     forget(writer);
     return ZB_OUT_OF_MEMORY();
   }
-  writer->descriptor = open_file(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC);
-  if (writer->descriptor >= 0) return NULL;
-  zb_status status = io_error("write", path, errno);
+  writer->descriptor =
+      replaces ? open_file(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC) : open_file(path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  if (writer->descriptor >= 0 && (replaces || waits(writer->descriptor))) return NULL;
+  int error = errno;
+  zb_status status = io_error("write", path, error);
+  if (!replaces && error == ENXIO) status = zb_status_hint(status, "nobody reads from this pipe: start the reader first, or name a file");
   forget(writer);
   return status;
 }
@@ -138,23 +179,25 @@ static zb_status sync_folder(const char *path) {
   return status;
 }
 
+zb_status zb_file_writer_sync(zb_file_writer *writer) {
+  if (!writer->temporary || fsync(writer->descriptor) == 0 || errno == EINVAL) return NULL;
+  return io_error("sync", writer->path, errno);
+}
+
 zb_status zb_file_writer_commit(zb_file_writer *writer) {
   zb_status status = NULL;
-  if (fsync(writer->descriptor) != 0 && errno != EINVAL) {
-    status = io_error("sync", writer->path, errno);
-    goto cleanup;
-  }
+  ZB_TRY_GOTO(zb_file_writer_sync(writer));
   int closed = close(writer->descriptor);
   writer->descriptor = -1;
   if (closed != 0 && errno != EINTR) {
     status = io_error("write", writer->path, errno);
     goto cleanup;
   }
-  if (rename(writer->temporary, writer->path) != 0) {
+  if (writer->temporary && rename(writer->temporary, writer->path) != 0) {
     status = io_error("write", writer->path, errno);
     goto cleanup;
   }
-  status = sync_folder(writer->path);
+  if (writer->temporary) status = sync_folder(writer->path);
   forget(writer);
   return status;
 
@@ -190,10 +233,11 @@ static bool has_ending(const char *path, const char *endings) {
 zb_status zb_output_check(const char *what, const char *path, const char *endings) {
   zb_file_writer writer;
   struct stat about;
-  if (endings && !has_ending(path, endings))
+  const bool there = stat(path, &about) == 0, is_sink = there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+  if (endings && !has_ending(path, endings) && !(is_sink && !strchr(endings, ' ')))
     return zb_status_hint(ZB_ERROR(USAGE, "%s: the name '%s' does not say what to write", what, path), "end it in %s%s",
                           strchr(endings, ' ') ? "one of " : "", endings);
-  if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) return ZB_ERROR(IO, "%s: '%s' is a folder, expected a file", what, path);
+  if (there && S_ISDIR(about.st_mode)) return ZB_ERROR(IO, "%s: '%s' is a folder, expected a file", what, path);
   zb_status status = zb_file_writer_open(&writer, path), named = NULL;
   if (!status) {
     zb_file_writer_abandon(&writer);

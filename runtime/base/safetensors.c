@@ -10,16 +10,14 @@
 #include "runtime/base/safetensors.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/json.h"
 #include "runtime/base/text.h"
 
 enum { LENGTH_BYTES = 8, HEADER_BYTES_MAX = 100 * 1000 * 1000 }; /* the limit of the reference reader */
@@ -253,7 +251,8 @@ static zb_status read_mapping(zb_store *store, const char *path) {
                           "the file is cut off, or it is not a safetensors file");
   const char *header_text = (const char *)bytes + LENGTH_BYTES;
   json_error_t error;
-  json_t *header = json_loadb(header_text, (size_t)header_bytes, JSON_REJECT_DUPLICATES, &error);
+  json_t *header = NULL;
+  ZB_TRY(zb_json_parse(header_text, (size_t)header_bytes, JSON_REJECT_DUPLICATES, &header, &error));
   if (!header) return ZB_ERROR(INVALID, "%s: header byte %d: %s", path, error.position, error.text);
   zb_status status = json_is_object(header)
                          ? read_entries(store, path, header, header_text + header_bytes, rest - header_bytes)
@@ -266,15 +265,11 @@ zb_status zb_store_open(const char *path, zb_store **out) {
   zb_status status = NULL;
   zb_store *store = NULL;
   *out = NULL;
-  int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return ZB_ERROR(IO, "cannot open '%s': %s", path, strerror(errno));
-  struct stat about;
-  if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
-    status = ZB_ERROR(IO, "'%s' is not a file", path);
-    goto cleanup;
-  }
-  if (about.st_size < LENGTH_BYTES) {
-    status = ZB_ERROR(INVALID, "%s: %lld bytes are too few for a safetensors file", path, (long long)about.st_size);
+  int descriptor = -1;
+  uint64_t file_bytes = 0;
+  ZB_TRY(zb_file_open(NULL, path, &descriptor, &file_bytes));
+  if (file_bytes < LENGTH_BYTES) {
+    status = ZB_ERROR(INVALID, "%s: %llu bytes are too few for a safetensors file", path, (unsigned long long)file_bytes);
     goto cleanup;
   }
   store = zb_store_create();
@@ -282,13 +277,13 @@ zb_status zb_store_open(const char *path, zb_store **out) {
     status = ZB_OUT_OF_MEMORY();
     goto cleanup;
   }
-  void *mapping = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  void *mapping = mmap(NULL, (size_t)file_bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (mapping == MAP_FAILED) {
     status = ZB_ERROR(IO, "cannot map '%s': %s", path, strerror(errno));
     goto cleanup;
   }
   store->mapping = mapping;
-  store->mapping_bytes = (size_t)about.st_size;
+  store->mapping_bytes = (size_t)file_bytes;
   ZB_TRY_GOTO(read_mapping(store, path));
   *out = store;
   store = NULL;
@@ -314,6 +309,7 @@ static json_t *entry_to_json(const zb_stored_tensor *tensor, uint64_t begin) {
 
 /* The header as JSON; NULL when out of memory or when a name is not UTF-8. */
 static json_t *make_header(const zb_store *store) {
+  zb_json_watch();
   json_t *header = json_object();
   if (!header) return NULL;
   if (store->metadata_count > 0) {
@@ -334,24 +330,63 @@ failed:
   return NULL;
 }
 
-/* Length, header and padding, as the file starts. */
-static zb_status make_start(const zb_store *store, const char *path, zb_text *start) {
-  json_t *header = make_header(store);
-  char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
-  json_decref(header);
-  if (!text)
-    return ZB_ERROR(INVALID, "cannot write '%s': a name or metadata is not UTF-8 text, or memory is out", path);
-  size_t length = strlen(text);
+static void add_start(const char *header, size_t length, zb_text *start) {
   size_t padded = (size_t)zb_align(LENGTH_BYTES + length) - LENGTH_BYTES;
   char length_bytes[LENGTH_BYTES];
   for (int i = 0; i < LENGTH_BYTES; ++i)
     length_bytes[i] = (char)(unsigned char)((uint64_t)padded >> (8 * i) & 0xff);
   zb_text_add_bytes(start, length_bytes, LENGTH_BYTES);
-  zb_text_add_bytes(start, text, length);
+  zb_text_add_bytes(start, header, length);
   for (size_t i = length; i < padded; ++i)
     zb_text_add_bytes(start, " ", 1);
-  free(text); /* jansson's */
+}
+
+/* Length, header and padding, as the file starts. */
+static zb_status make_start(const zb_store *store, const char *path, zb_text *start) {
+  json_t *header = make_header(store);
+  zb_status status = NULL;
+  zb_text text;
+  zb_text_init(&text);
+  if (zb_json_out_of_memory()) status = ZB_OUT_OF_MEMORY();
+  else if (!header) status = ZB_ERROR(INVALID, "cannot write '%s': a name or metadata is not UTF-8 text", path);
+  else status = zb_json_print(header, JSON_COMPACT, &text);
+  json_decref(header);
+  if (!status) add_start(text.data, text.length, start);
+  zb_text_deinit(&text);
+  if (status) return status;
   return start->failed ? ZB_OUT_OF_MEMORY() : NULL;
+}
+/* What of a file is not what was to be written; NULL: all is. */
+static const char *find_difference(const zb_store *wanted, const zb_store *got) {
+  if (got->count != wanted->count) return "number of tensors";
+  if (got->metadata_count != wanted->metadata_count) return "number of metadata";
+  for (size_t i = 0; i < wanted->count; ++i) {
+    const zb_stored_tensor *a = &wanted->items[i], *b = &got->items[i];
+    if (strcmp(a->name, b->name) != 0) b = zb_store_find(got, a->name); /* empty ones at one place come in any order */
+    if (!b || !zb_shape_equal(&a->shape, &b->shape)) return "names or shapes";
+    if (a->bytes > 0 && memcmp(a->data, b->data, (size_t)a->bytes) != 0) return "values";
+  }
+  for (size_t i = 0; i < wanted->metadata_count; i += 2) {
+    const char *value = zb_store_metadata(got, wanted->metadata[i]);
+    if (!value || strcmp(value, wanted->metadata[i + 1]) != 0) return "metadata";
+  }
+  return NULL;
+}
+
+/* Reads a file back before it replaces another one. */
+static zb_status check_written(const zb_store *store, const char *path, const char *written) {
+  zb_store *back = NULL;
+  zb_status status = zb_store_open(written, &back);
+  const char *difference = status ? NULL : find_difference(store, back);
+  zb_store_destroy(back);
+  if (zb_status_code(status) == ZB_INVALID) {
+    zb_status failure = ZB_ERROR(IO, "cannot write '%s': what was written does not read back: %s", path, zb_status_message(status));
+    zb_status_free(status);
+    return failure;
+  }
+  if (!difference) return status;
+  return zb_status_hint(ZB_ERROR(IO, "cannot write '%s': what was written reads back with other %s", path, difference),
+                        "memory or the file system is not to be trusted: write to another place");
 }
 
 zb_status zb_store_write(const zb_store *store, const char *path) {
@@ -364,6 +399,8 @@ zb_status zb_store_write(const zb_store *store, const char *path) {
   ZB_TRY_GOTO(zb_file_writer_add(&writer, start.data, start.length));
   for (size_t i = 0; i < store->count; ++i)
     ZB_TRY_GOTO(zb_file_writer_add(&writer, store->items[i].data, (size_t)store->items[i].bytes));
+  ZB_TRY_GOTO(zb_file_writer_sync(&writer));
+  if (writer.temporary) ZB_TRY_GOTO(check_written(store, path, writer.temporary));
   status = zb_file_writer_commit(&writer);
 
 cleanup:
@@ -457,7 +494,7 @@ zb_status zb_store_open_index(const char *path, const char *const *same_keys, zb
   zb_store *store = zb_store_create();
   if (!store) return ZB_OUT_OF_MEMORY();
   ZB_TRY_GOTO(zb_file_read(path, HEADER_BYTES_MAX, &text, &bytes));
-  index = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+  ZB_TRY_GOTO(zb_json_parse(text, bytes, JSON_REJECT_DUPLICATES, &index, &error));
   if (!index) {
     status = ZB_ERROR(INVALID, "%s:%d:%d: %s", path, error.line, error.column, error.text);
     goto cleanup;
@@ -486,6 +523,7 @@ static zb_status add_to_index(const char *path, const char *file, json_t *weight
   zb_status status = zb_store_open(part_path, &part);
   zb_free(part_path);
   if (status) return status;
+  zb_json_watch();
   for (size_t i = 0; i < part->count && !status; ++i) {
     *total_bytes += part->items[i].bytes;
     if (json_object_get(weight_map, part->items[i].name))
@@ -493,6 +531,7 @@ static zb_status add_to_index(const char *path, const char *file, json_t *weight
     else if (json_object_set_new(weight_map, part->items[i].name, json_string(file)) != 0)
       status = ZB_OUT_OF_MEMORY();
   }
+  if (!status && zb_json_out_of_memory()) status = ZB_OUT_OF_MEMORY();
   zb_store_destroy(part);
   return status;
 }
@@ -500,17 +539,20 @@ static zb_status add_to_index(const char *path, const char *file, json_t *weight
 zb_status zb_store_write_index(const char *path, const char *const *files, int count) {
   zb_status status = NULL;
   uint64_t total_bytes = 0;
-  char *text = NULL;
+  zb_text text;
+  zb_text_init(&text);
+  zb_json_watch();
   json_t *weight_map = json_object(), *index = NULL;
   if (!weight_map) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < count; ++i)
     ZB_TRY_GOTO(add_to_index(path, files[i], weight_map, &total_bytes));
+  zb_json_watch();
   index = json_pack("{s:{s:I}, s:O}", "metadata", "total_size", (json_int_t)total_bytes, "weight_map", weight_map);
-  text = index ? json_dumps(index, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
-  status = text ? zb_file_write_atomic(path, text, strlen(text)) : ZB_OUT_OF_MEMORY();
+  ZB_TRY_GOTO(!index || zb_json_out_of_memory() ? ZB_OUT_OF_MEMORY() : zb_json_print(index, JSON_INDENT(2) | JSON_SORT_KEYS, &text));
+  status = zb_file_write_atomic(path, text.data, text.length);
 cleanup:
   json_decref(weight_map);
   json_decref(index);
-  free(text); /* jansson's */
+  zb_text_deinit(&text);
   return status;
 }

@@ -26,7 +26,7 @@ zb_status zb_store_add(zb_store *store, const char *name, const zb_shape *shape,
 /* Metadata of the header ("__metadata__"): text by key. */
 const char *zb_store_metadata(const zb_store *store, const char *key);
 zb_status zb_store_set_metadata(zb_store *store, const char *key, const char *value) ZB_MUST_USE;
-/* Writes all tensors, in order, atomically (temporary file, sync, rename). A full disk gives IO and leaves the old file. */
+/* Writes all tensors, in order, atomically (temporary file, sync, reading it back, rename). A full disk gives IO and leaves the old file. */
 zb_status zb_store_write(const zb_store *store, const char *path) ZB_MUST_USE;
 
 /* A set that lies in several files beside an index, as Hugging Face's model.safetensors.index.json: "weight_map" says which file has a tensor.

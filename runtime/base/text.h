@@ -53,7 +53,8 @@ uint64_t zb_fnv1a(uint64_t hash, const void *bytes, size_t count);
 /* Grows *array (of *capacity elements) to hold at least `needed`; false when out of memory. */
 bool zb_grow(void **array, size_t *capacity, size_t needed, size_t element_bytes) ZB_MUST_USE;
 
-/* Whole file into memory (zb_free); limit_bytes 0: no limit. Text gets a NUL after it that is not counted. */
+/* Whole file into memory (zb_free); limit_bytes 0: no limit. Text gets a NUL after it that is not counted. A pipe without a name, as a shell makes it for
+ * <(command) and /dev/stdin, is read to its end; IO for a named one, a folder or a device. */
 zb_status zb_file_read(const char *path, uint64_t limit_bytes, char **out, size_t *out_bytes) ZB_MUST_USE;
 /* Writes to PATH.tmp.PID, syncs, renames, syncs the folder: the old file stays on any failure. */
 zb_status zb_file_write_atomic(const char *path, const void *bytes, size_t count) ZB_MUST_USE;

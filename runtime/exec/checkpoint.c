@@ -1,19 +1,13 @@
 /* Checkpoints: see checkpoint.h. Tests: test/runtime/exec/checkpoint_test.c. */
-#define _GNU_SOURCE /* renameat2 */
-
 #include "runtime/exec/checkpoint.h"
 
 #include "runtime/base/text.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define WEIGHTS_FILE "weights.safetensors"
@@ -24,6 +18,7 @@
 #define WEIGHTS_INDEX "model.safetensors.index.json"
 #define OPTIMIZER_INDEX "optimizer.safetensors.index.json"
 #define FORMAT "zb-checkpoint-1"
+#define IN_PLACE "the new checkpoint is in '%s'"
 enum { NAME_BYTES = 64 };
 static const int64_t count_most = INT64_C(1) << 53; /* of steps and rows: what is added to them does not overflow */
 
@@ -43,29 +38,6 @@ static char *text_of(const char *format, ...) {
   return text;
 }
 
-static bool is_folder(const char *path) {
-  struct stat info;
-  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-/* The folder without trailing slashes, and with links resolved if it exists, so that a link itself is never moved. */
-static char *resolve(const char *folder) {
-  char *real = realpath(folder, NULL);
-  char *path = zb_strdup(real ? real : folder);
-  free(real); /* libc's, not ours */
-  for (size_t length = path ? strlen(path) : 0; length > 1 && path[length - 1] == '/'; --length)
-    path[length - 1] = '\0';
-  return path;
-}
-
-static char *parent_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  if (!slash) return zb_strdup(".");
-  char *parent = zb_strdup(path);
-  if (parent) parent[slash == path ? 1 : slash - path] = '\0';
-  return parent;
-}
-
 static bool is_ours(const char *name) {
   /* With what a stopped writer leaves: NAME.tmp.PID. */
   static const char *const patterns[] = {WEIGHTS_FILE "*", OPTIMIZER_FILE "*", WEIGHTS_INDEX "*", "weights-*-of-*.safetensors*",
@@ -75,175 +47,63 @@ static bool is_ours(const char *name) {
   return false;
 }
 
-/* Calls visit for each entry of a folder; stops when it returns false. */
-static zb_status each_entry(const char *folder, bool (*visit)(void *context, const char *name), void *context) {
-  DIR *directory = opendir(folder);
-  if (!directory) return ZB_ERROR(IO, "cannot read the folder '%s': %s", folder, strerror(errno));
-  for (struct dirent *entry; (entry = readdir(directory));)
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && !visit(context, entry->d_name)) break;
-  closedir(directory);
-  return NULL;
-}
+static const zb_folder_kind kind = {.purpose = "save to", .who = "another run", .is_ours = is_ours};
 
-static bool find_foreign(void *context, const char *name) {
-  char *found = context;
-  if (is_ours(name)) return true;
-  snprintf(found, NAME_MAX + 1, "%s", name);
-  return false;
-}
-
-static bool remove_ours(void *context, const char *name) {
-  char *path = is_ours(name) ? text_of("%s/%s", (const char *)context, name) : NULL;
-  if (path) unlink(path);
-  zb_free(path);
-  return true;
-}
-
-/* Removes a folder with what a save has put there; nothing else in it is touched (then the folder stays, with an
- * error). */
-static zb_status remove_folder(const char *folder) {
-  if (!is_folder(folder)) return NULL;
-  ZB_TRY(each_entry(folder, remove_ours, (void *)(uintptr_t)folder));
-  if (rmdir(folder) == 0) return NULL;
-  return ZB_ERROR(IO, "cannot remove the folder '%s' of an earlier save: %s", folder, strerror(errno));
-}
-
-static zb_status sync_folder(const char *folder) {
-  int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0 || fsync(descriptor) != 0) {
-    zb_status status = ZB_ERROR(IO, "cannot sync the folder '%s': %s", folder, strerror(errno));
-    if (descriptor >= 0) close(descriptor);
-    return status;
-  }
-  close(descriptor);
-  return NULL;
-}
-
-/* A save moves the folder away and another one into its place. */
-static zb_status check_replaceable(const char *path, const char *parent) {
-  struct stat info, above;
-  if (stat(path, &info) != 0) {
-    if (lstat(path, &info) != 0) return NULL;
-    return zb_status_hint(ZB_ERROR(IO, "cannot save to '%s': it is a link that leads nowhere", path), "give the folder itself");
-  }
-  if (!S_ISDIR(info.st_mode)) return ZB_ERROR(USAGE, "cannot save to '%s': it is a file, expected a folder", path);
-  if (stat(parent, &above) == 0 && above.st_dev != info.st_dev)
-    return zb_status_hint(ZB_ERROR(IO, "cannot save to '%s': a file system is mounted there, and a save replaces the folder as a whole", path),
-                          "give a folder in it, for example '%s/checkpoint'", path);
-  char foreign[NAME_MAX + 1] = "";
-  ZB_TRY(each_entry(path, find_foreign, foreign));
-  if (!foreign[0]) return NULL;
-  return zb_status_hint(
-      ZB_ERROR(USAGE, "cannot save to '%s': it holds other files ('%s'), and a save replaces the folder as a whole",
-               path, foreign),
-      "give a folder of its own, for example '%s/checkpoint'", path);
-}
-
-/* The folders of a save. */
-typedef struct places {
-  char *path, *parent, *temporary, *old;
-} places;
-
-static zb_status find_places(const char *folder, places *out) {
-  out->path = resolve(folder);
-  out->parent = out->path ? parent_of(out->path) : NULL;
-  out->temporary = out->path ? text_of("%s.tmp", out->path) : NULL;
-  out->old = out->path ? text_of("%s.old", out->path) : NULL;
-  return out->parent && out->temporary && out->old ? NULL : ZB_OUT_OF_MEMORY();
-}
-
-static void free_places(places *at) {
-  zb_free(at->path);
-  zb_free(at->parent);
-  zb_free(at->temporary);
-  zb_free(at->old);
-  *at = (places){0};
-}
-
-/* Finds the places once the parents are there, so that a link or a dot in the name leads to the folder itself. */
-static zb_status make_places(const char *folder, places *out) {
-  ZB_TRY(find_places(folder, out));
-  ZB_TRY(zb_make_folder(out->parent));
-  free_places(out);
-  ZB_TRY(find_places(folder, out));
-  if (access(out->parent, W_OK | X_OK) != 0)
-    return ZB_ERROR(IO, "cannot write to the folder '%s': %s", out->parent, strerror(errno));
-  return check_replaceable(out->path, out->parent);
-}
-
-static zb_status make_temporary(const char *temporary) {
-  if (mkdir(temporary, 0777) == 0) return NULL;
-  return ZB_ERROR(IO, "cannot make the folder '%s': %s", temporary, strerror(errno));
-}
-
-/* What stands where a save puts a folder for a moment may be what a stopped one has left, and nothing else. */
-static zb_status check_leftover(const char *path) {
-  struct stat info;
-  char foreign[NAME_MAX + 1] = "";
-  if (lstat(path, &info) != 0) return NULL;
-  if (S_ISDIR(info.st_mode)) ZB_TRY(each_entry(path, find_foreign, foreign));
-  if (S_ISDIR(info.st_mode) && !foreign[0]) return NULL;
-  return zb_status_hint(ZB_ERROR(IO, "cannot save: '%s' is in the way, where a save has a folder of its own for a moment", path),
-                        "move it away, or save to another folder");
+zb_status zb_checkpoint_lock(const char *folder, const char *held, zb_folder_lock *out) {
+  zb_folder at;
+  out->held = false;
+  ZB_TRY(zb_folder_prepare(folder, &kind, &at));
+  return held && strcmp(held, at.lock) == 0 ? NULL : zb_folder_lock_take(&at, out);
 }
 
 /* Access rights do not tell all (a read-only file system, a name that is too long, root, a machine that does not see the folder): a folder is made,
  * with a file of every process, and removed. */
 zb_status zb_checkpoint_try_begin(const char *folder) {
-  places at = {0};
-  zb_status status = NULL;
-  ZB_TRY_GOTO(make_places(folder, &at));
-  ZB_TRY_GOTO(check_leftover(at.temporary));
-  ZB_TRY_GOTO(check_leftover(at.old));
-  if (!is_folder(at.temporary)) status = make_temporary(at.temporary);
-cleanup:
-  free_places(&at);
-  return status;
+  zb_folder at;
+  ZB_TRY(zb_folder_prepare(folder, &kind, &at));
+  ZB_TRY(zb_folder_check_leftovers(&at));
+  return zb_folder_begin(&at);
 }
 
 /* What process 0 made must be there for all. */
 static zb_status check_seen(const char *temporary, int part) {
-  if (is_folder(temporary)) return NULL;
+  if (zb_is_folder(temporary)) return NULL;
   return zb_status_hint(ZB_ERROR(IO, "process %d does not see the folder '%s' that process 0 made", part, temporary),
                         "save to a folder on a file system that all processes see");
 }
 
 zb_status zb_checkpoint_try_part(const char *folder, int part, int parts) {
-  places at = {0};
-  zb_status status = NULL;
-  char *path = NULL;
-  int file = -1;
-  ZB_TRY_GOTO(find_places(folder, &at));
-  ZB_TRY_GOTO(check_seen(at.temporary, part));
-  path = text_of("%s/" WEIGHTS_FILE ".try-%d-of-%d", at.temporary, part + 1, parts);
-  if (!path) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
-  file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  bool written = file >= 0 && write(file, path, 1) == 1;
-  if (!written) status = ZB_ERROR(IO, "process %d cannot write to the folder '%s': %s", part, at.parent, strerror(errno));
-cleanup:
-  if (file >= 0) {
-    close(file);
-    unlink(path);
-  }
+  zb_folder at;
+  char name[NAME_BYTES];
+  ZB_TRY(zb_folder_find(folder, &kind, &at));
+  ZB_TRY(check_seen(at.temporary, part));
+  snprintf(name, sizeof name, WEIGHTS_FILE ".try-%d-of-%d", part + 1, parts);
+  char *path = text_of("%s/%s", at.temporary, name);
+  if (!path) return ZB_OUT_OF_MEMORY();
+  zb_status status = zb_file_write_atomic(path, name, 1), failure = NULL;
+  if (!status) unlink(path);
   zb_free(path);
-  free_places(&at);
-  return status;
+  if (!status || zb_status_code(status) == ZB_MEMORY) return status;
+  failure = ZB_ERROR(IO, "process %d cannot write to the folder '%s': %s", part, at.parent, zb_status_message(status));
+  zb_status_free(status);
+  return failure;
 }
 
 zb_status zb_checkpoint_try_end(const char *folder) {
-  places at = {0};
-  zb_status status = find_places(folder, &at);
-  if (!status) status = remove_folder(at.temporary);
-  free_places(&at);
-  return status;
+  zb_folder at;
+  ZB_TRY(zb_folder_find(folder, &kind, &at));
+  return zb_folder_abandon(&at);
 }
 
 zb_status zb_checkpoint_check_folder(const char *folder) {
-  ZB_TRY(zb_checkpoint_try_begin(folder));
-  zb_status status = zb_checkpoint_try_part(folder, 0, 1), removed = zb_checkpoint_try_end(folder);
+  zb_folder_lock lock;
+  ZB_TRY(zb_checkpoint_lock(folder, NULL, &lock));
+  zb_status status = zb_checkpoint_try_begin(folder), removed = NULL;
+  if (!status) {
+    status = zb_checkpoint_try_part(folder, 0, 1);
+    removed = zb_checkpoint_try_end(folder);
+  }
+  zb_folder_lock_release(&lock);
   return zb_status_first((zb_status[]){status, removed}, 2);
 }
 
@@ -277,35 +137,6 @@ static zb_status write_store(const zb_store *store, const char *folder, const ch
   return status;
 }
 
-static zb_status move(const char *from, const char *to) {
-  if (rename(from, to) == 0) return NULL;
-  return ZB_ERROR(IO, "cannot move '%s' to '%s': %s", from, to, strerror(errno));
-}
-
-/* By two moves, between which nothing is at `path`. */
-static zb_status move_twice(const char *temporary, const char *path, const char *old) {
-  if (is_folder(path)) {
-    ZB_TRY(remove_folder(old)); /* of a save that was stopped after its last move: `path` is whole */
-    ZB_TRY(move(path, old));
-  }
-  zb_status status = move(temporary, path);
-  if (status && !is_folder(path) && rename(old, path) != 0) status = zb_status_note(status, "the last checkpoint is in '%s'", old);
-  return status;
-}
-
-/* Both folders take the other's place in one step. False where the file system or the kernel cannot do that (NFS, some FUSE), or there is no folder. */
-static bool exchange(const char *temporary, const char *path) {
-  return is_folder(path) && renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE) == 0;
-}
-
-/* Puts the new folder in the place of the old one, which is then removed from where it went. */
-static zb_status swap(const places *at, bool by_exchange) {
-  if (!by_exchange || !exchange(at->temporary, at->path)) ZB_TRY(move_twice(at->temporary, at->path, at->old));
-  ZB_TRY(sync_folder(at->parent));
-  ZB_TRY(remove_folder(at->temporary));
-  return remove_folder(at->old);
-}
-
 /* The names of the files of a part; of a save in one part the fixed ones. */
 static void part_names(int part, int parts, char weights[NAME_BYTES], char optimizer[NAME_BYTES]) {
   snprintf(weights, NAME_BYTES, parts > 1 ? WEIGHTS_PART : WEIGHTS_FILE, part + 1, parts);
@@ -313,30 +144,21 @@ static void part_names(int part, int parts, char weights[NAME_BYTES], char optim
 }
 
 zb_status zb_checkpoint_begin(const char *folder) {
-  places at = {0};
-  zb_status status = NULL;
-  ZB_TRY_GOTO(make_places(folder, &at));
-  ZB_TRY_GOTO(remove_folder(at.temporary));
-  status = make_temporary(at.temporary);
-cleanup:
-  free_places(&at);
-  return status;
+  zb_folder at;
+  ZB_TRY(zb_folder_prepare(folder, &kind, &at));
+  return zb_folder_begin(&at);
 }
 
 zb_status zb_checkpoint_write_part(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint, int part, int parts) {
-  places at = {0};
-  zb_status status = NULL;
+  zb_folder at;
   char weights[NAME_BYTES], optimizer[NAME_BYTES];
   part_names(part, parts, weights, optimizer);
-  ZB_TRY_GOTO(find_places(folder, &at));
-  ZB_TRY_GOTO(check_seen(at.temporary, part));
-  ZB_TRY_GOTO(set_metadata(checkpoint->weights, plan, checkpoint));
-  ZB_TRY_GOTO(set_metadata(checkpoint->optimizer, plan, checkpoint));
-  ZB_TRY_GOTO(write_store(checkpoint->weights, at.temporary, weights));
-  status = write_store(checkpoint->optimizer, at.temporary, optimizer);
-cleanup:
-  free_places(&at);
-  return status;
+  ZB_TRY(zb_folder_find(folder, &kind, &at));
+  ZB_TRY(check_seen(at.temporary, part));
+  ZB_TRY(set_metadata(checkpoint->weights, plan, checkpoint));
+  ZB_TRY(set_metadata(checkpoint->optimizer, plan, checkpoint));
+  ZB_TRY(write_store(checkpoint->weights, at.temporary, weights));
+  return write_store(checkpoint->optimizer, at.temporary, optimizer);
 }
 
 /* Both indexes over the files of all parts. */
@@ -369,23 +191,23 @@ zb_status zb_checkpoint_commit(const char *folder, int parts) {
 }
 
 zb_status zb_checkpoint_commit_by(const char *folder, int parts, bool by_exchange) {
-  places at = {0};
-  zb_status status = find_places(folder, &at);
-  if (!status && parts > 1) status = write_indexes(at.temporary, parts);
-  if (!status) status = sync_folder(at.temporary);
-  if (!status) status = swap(&at, by_exchange);
-  free_places(&at);
-  return status;
+  zb_folder at;
+  bool done = false;
+  ZB_TRY(zb_folder_find(folder, &kind, &at));
+  if (parts > 1) ZB_TRY(write_indexes(at.temporary, parts));
+  zb_status status = zb_folder_commit(&at, by_exchange, &done);
+  return status && done ? zb_status_note(status, IN_PLACE, at.path) : status;
 }
 
 zb_status zb_checkpoint_abandon(const char *folder, zb_status status) {
-  places at = {0};
-  zb_status failed = find_places(folder, &at);
-  if (!failed) failed = remove_folder(at.temporary);
+  zb_folder at;
+  zb_status failed = zb_folder_find(folder, &kind, &at);
+  bool is_there = !failed && zb_is_folder(at.path);
+  bool removed = !failed && zb_is_folder(at.temporary);
+  if (removed) failed = zb_folder_abandon(&at);
   zb_status_free(failed); /* the first failure is the one to tell */
-  status = zb_status_note(status, "saving a checkpoint to '%s'; what was there before is untouched", at.path ? at.path : folder);
-  free_places(&at);
-  return status;
+  if (!removed) return status;
+  return zb_status_note(status, is_there ? "saving a checkpoint to '%s'; what was there before is untouched" : "saving a checkpoint to '%s'", folder);
 }
 
 zb_status zb_checkpoint_write(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint) {
@@ -522,23 +344,13 @@ static zb_status open_from(const char *folder, const zb_plan *plan, zb_checkpoin
 }
 
 zb_status zb_checkpoint_open(const char *folder, const zb_plan *plan, zb_checkpoint *out) {
+  zb_folder at;
   memset(out, 0, sizeof *out);
-  char *path = resolve(folder), *old = path ? text_of("%s.old", path) : NULL;
-  zb_status status = NULL;
-  if (!old) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
-  const char *from = is_folder(path) || !is_folder(old) ? path : old; /* a save was stopped between its two moves */
-  if (!is_folder(from)) {
-    status = ZB_ERROR(IO, "cannot resume from '%s': there is no such folder", folder);
-    goto cleanup;
-  }
-  ZB_TRY_GOTO(open_from(from, plan, out));
-cleanup:
+  ZB_TRY(zb_folder_find(folder, &kind, &at));
+  const char *from = zb_folder_present(&at);
+  if (!zb_is_folder(from)) return ZB_ERROR(IO, "cannot resume from '%s': there is no such folder", folder);
+  zb_status status = open_from(from, plan, out);
   if (status) zb_checkpoint_close(out);
-  zb_free(path);
-  zb_free(old);
   return status;
 }
 

@@ -1,13 +1,12 @@
 /* Checkpoints: FOLDER/weights.safetensors and FOLDER/optimizer.safetensors, one consistent pair at any moment; of a run of several processes
  * each as one file a process with an index (model.safetensors.index.json, optimizer.safetensors.index.json) as Hugging Face's loaders read them.
  *
- * A save writes all files into FOLDER.tmp, syncs, lets FOLDER.tmp and an older FOLDER take each other's place in one step (renameat2 with
- * RENAME_EXCHANGE), and removes what is FOLDER.tmp then: whatever stops it, FOLDER is a whole pair. Where the file system cannot do that (NFS),
- * FOLDER moves to FOLDER.old and FOLDER.tmp to FOLDER; between these two moves the pair is in FOLDER.old, where opening looks too.
+ * A save replaces the folder as a whole (runtime/base/folder.h); opening looks in FOLDER.old too.
  */
 #ifndef ZB_EXEC_CHECKPOINT_H
 #define ZB_EXEC_CHECKPOINT_H
 
+#include "runtime/base/folder.h"
 #include "runtime/base/safetensors.h"
 #include "runtime/plan/plan.h"
 
@@ -32,6 +31,9 @@ zb_status zb_checkpoint_commit(const char *folder, int parts) ZB_MUST_USE;
 /* by_exchange: try it in one step first, as zb_checkpoint_commit does. For tests. */
 zb_status zb_checkpoint_commit_by(const char *folder, int parts, bool by_exchange) ZB_MUST_USE;
 zb_status zb_checkpoint_abandon(const char *folder, zb_status status) ZB_MUST_USE;
+/* Keeps other runs from saving to this folder; makes missing parents. What begins, writes and commits does so under it. IO if another run
+ * holds it. held: the path of a lock that the caller has, or NULL; where it is the one, nothing is taken. */
+zb_status zb_checkpoint_lock(const char *folder, const char *held, zb_folder_lock *out) ZB_MUST_USE;
 /* Whether a save to this folder could work: USAGE if it is no folder or holds other files (it will be replaced as a
  * whole), IO if no folder can be made beside it or it cannot be moved. Makes missing parents. */
 zb_status zb_checkpoint_check_folder(const char *folder) ZB_MUST_USE;

@@ -1,16 +1,15 @@
 /* Inputs of micro-batches: see data.h for the rule. Tests: test/runtime/exec/data_test.c. */
 #include "runtime/exec/data.h"
 
+#include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "runtime/exec/agreement.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* What an input gets. */
@@ -111,20 +110,16 @@ static zb_status check_kind(const format *f, const char *path) {
 }
 
 static zb_status map_file(zb_data *data, const char *path) {
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return ZB_ERROR(IO, "cannot open the data file '%s': %s", path, strerror(errno));
+  int file = -1;
+  uint64_t bytes = 0;
+  ZB_TRY(zb_file_open("the data file", path, &file, &bytes));
   zb_status status = NULL;
-  struct stat info;
-  if (fstat(file, &info) != 0) {
-    status = ZB_ERROR(IO, "cannot read the data file '%s': %s", path, strerror(errno));
-  } else if (!S_ISREG(info.st_mode)) {
-    status = ZB_ERROR(IO, "the data file '%s' is no regular file", path);
-  } else if (info.st_size > 0) {
-    void *memory = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (bytes > 0) {
+    void *memory = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, file, 0);
     if (memory == MAP_FAILED)
       status = ZB_ERROR(IO, "cannot map the data file '%s': %s", path, strerror(errno));
     else
-      data->bytes = memory, data->byte_count = (uint64_t)info.st_size;
+      data->bytes = memory, data->byte_count = bytes;
   }
   close(file);
   return status;

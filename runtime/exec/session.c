@@ -512,6 +512,7 @@ void zb_session_destroy(zb_session *session) {
   if (session->group) session->group_def->close(session->group, !session->failed && !session->apart);
   for (int i = 0; i < session->executor_count; ++i) /* after what could still write to an arena */
     zb_executor_deinit(&session->executors[i]);
+  zb_folder_lock_release(&session->save_lock);
   zb_measure_destroy(session->measure);
   zb_data_destroy(session->data);
   zb_plan_destroy(session->plan);

@@ -62,6 +62,7 @@ struct zb_session {
   bool failed;                /* a step failed: the weights are of no step */
   atomic_int interrupted;
   atomic_int stopping; /* this process was asked to end after a step */
+  zb_folder_lock save_lock; /* of process 0, on where params.save leads, for as long as the session lives */
   bool ends;           /* all processes end after the last step: one of them was asked in time */
 };
 

@@ -54,10 +54,16 @@ static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, c
   return NULL;
 }
 
+/* Process 0 begins a save under the lock of the session, or, where another folder is given than it was made for, under one of its own. */
+static zb_status begin_save(const zb_session *session, const char *folder, zb_folder_lock *lock) {
+  zb_status status = zb_checkpoint_lock(folder, session->save_lock.held ? session->save_lock.path : NULL, lock);
+  return status ? status : zb_checkpoint_begin(folder);
+}
+
 /* The parts of all processes as one checkpoint. Each step is agreed on before the next, so that none waits for another in vain. */
-static zb_status write_parts(zb_session *session, const char *folder, const zb_checkpoint *checkpoint) {
+static zb_status write_parts(zb_session *session, const char *folder, const zb_checkpoint *checkpoint, zb_folder_lock *lock) {
   bool first = session->process == 0;
-  ZB_TRY(zb_session_agree(session, first ? zb_checkpoint_begin(folder) : NULL));
+  ZB_TRY(zb_session_agree(session, first ? begin_save(session, folder, lock) : NULL));
   zb_status status = zb_checkpoint_write_part(folder, session->plan, checkpoint, session->process, session->processes);
   status = zb_session_agree(session, status);
   if (status) return first ? zb_checkpoint_abandon(folder, status) : status;
@@ -81,7 +87,9 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
                               .data_position = zb_data_position(session->data, session->steps)};
   zb_status status = checkpoint.weights && checkpoint.optimizer ? collect(session, &checkpoint, &c) : ZB_OUT_OF_MEMORY();
   status = zb_session_agree(session, status);
-  if (!status) status = write_parts(session, folder, &checkpoint);
+  zb_folder_lock lock = {.held = false};
+  if (!status) status = write_parts(session, folder, &checkpoint, &lock);
+  zb_folder_lock_release(&lock);
   zb_checkpoint_close(&checkpoint);
   free_copies(&c);
   return status;
@@ -89,7 +97,9 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
 
 zb_status zb_session_try_save(zb_session *session, const char *folder) {
   bool first = session->process == 0;
-  ZB_TRY(zb_session_agree(session, first ? zb_checkpoint_try_begin(folder) : NULL));
+  zb_status begun = first ? zb_checkpoint_lock(folder, NULL, &session->save_lock) : NULL;
+  if (first && !begun) begun = zb_checkpoint_try_begin(folder);
+  ZB_TRY(zb_session_agree(session, begun));
   zb_status status = zb_session_agree(session, zb_checkpoint_try_part(folder, session->process, session->processes));
   zb_status removed = first ? zb_checkpoint_try_end(folder) : NULL;
   if (!status) return zb_session_agree(session, removed);

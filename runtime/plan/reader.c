@@ -9,14 +9,13 @@
  * Tests: test/runtime/plan/reader_test.c
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "plan.pb-c.h"
+#include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/check.h"
 #include "runtime/plan/container.h"
@@ -83,13 +82,16 @@ static void check_known(reader *it, const ProtobufCMessage *message) {
 typedef struct parse_memory {
   zb_plan *scratch;
   uint64_t left;
+  bool refused; /* there is no more memory: protobuf-c says of that only what it says of a damaged file */
 } parse_memory;
 
 static void *parse_alloc(void *context, size_t bytes) {
   parse_memory *memory = context;
   if (bytes > memory->left) return NULL;
   memory->left -= bytes;
-  return zb_plan_alloc(memory->scratch, bytes);
+  void *given = zb_plan_alloc(memory->scratch, bytes);
+  if (!given) memory->refused = true;
+  return given;
 }
 
 static void parse_free(void *context, void *pointer) {
@@ -467,7 +469,7 @@ static zb_status read_section(reader *it, uint32_t index, const ProtobufCMessage
   else
     fail(it, "a section cannot be parsed");
   zb_plan_destroy(memory.scratch);
-  if (it->out_of_memory) return ZB_OUT_OF_MEMORY();
+  if (it->out_of_memory || memory.refused) return ZB_OUT_OF_MEMORY();
   if (!it->fault) return NULL;
   zb_status status = damaged(it, it->fault);
   return index == 0 ? zb_status_note(status, "in its header")
@@ -526,15 +528,11 @@ zb_status zb_plan_read_some(const char *path, int first, int count, zb_plan **ou
   void *mapping = MAP_FAILED;
   size_t bytes = 0;
   *out = NULL;
-  int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0)
-    return zb_status_hint(ZB_ERROR(IO, "cannot open the plan '%s': %s", path, strerror(errno)), "give the folder that zbc wrote with -o");
-  struct stat about;
-  if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
-    status = ZB_ERROR(IO, "'%s' is not a file", path);
-    goto cleanup;
-  }
-  bytes = (size_t)about.st_size;
+  int descriptor = -1;
+  uint64_t size = 0;
+  status = zb_file_open("the plan", path, &descriptor, &size);
+  if (status) return zb_status_hint_text(status) ? status : zb_status_hint(status, "give the folder that zbc wrote with -o");
+  bytes = (size_t)size;
   if (bytes == 0) {
     status = ZB_ERROR(INVALID, "%s: not a usable plan: the file is empty", path);
     goto cleanup;

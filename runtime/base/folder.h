@@ -1,0 +1,58 @@
+/* Folders whose files belong together, replaced as a whole: checkpoints, plans.
+ *
+ * New files go to FOLDER.tmp; it and an older FOLDER take each other's place in one step (renameat2, RENAME_EXCHANGE), and what is FOLDER.tmp then is removed:
+ * whatever stops it, FOLDER is whole, for readers too. Where the file system cannot do that (NFS), FOLDER moves to FOLDER.old and FOLDER.tmp to FOLDER;
+ * between these two moves the whole folder is FOLDER.old (zb_folder_present). What a stopped writer has left goes with the next one.
+ *
+ * FOLDER.lock is locked (flock) by who writes; the lock ends with its process, and the file with the lock, or, after a kill, with the next one's. On NFS the
+ * lock holds across machines where the server knows locks; where it does not, there is none.
+ * Nothing here allocates but statuses: cleaning up works without memory. Not thread-safe. */
+#ifndef ZB_BASE_FOLDER_H
+#define ZB_BASE_FOLDER_H
+
+#include <limits.h>
+
+#include "zb/status.h"
+
+/* A kind of such folders. */
+typedef struct zb_folder_kind {
+  const char *purpose, *who;           /* for messages: "cannot PURPOSE 'FOLDER': WHO is writing there": "save to", "another run" */
+  bool (*is_ours)(const char *name);   /* files that a writer makes, with what a stopped one leaves (NAME.tmp.PID): only they are ever removed */
+  bool keeps_others;                   /* other files in the folder move to the new one; else such a folder is refused */
+} zb_folder_kind;
+
+enum { ZB_PATH_BYTES = PATH_MAX + 8 }; /* with an ending */
+
+typedef struct zb_folder {
+  const zb_folder_kind *kind;
+  char path[PATH_MAX], parent[PATH_MAX], temporary[ZB_PATH_BYTES], old[ZB_PATH_BYTES], lock[ZB_PATH_BYTES];
+} zb_folder;
+
+/* Names only, links resolved; nothing is made. */
+zb_status zb_folder_find(const char *folder, const zb_folder_kind *kind, zb_folder *out) ZB_MUST_USE;
+/* The same once missing parents are made, and what is there could be replaced: USAGE or IO if not. */
+zb_status zb_folder_prepare(const char *folder, const zb_folder_kind *kind, zb_folder *out) ZB_MUST_USE;
+/* Whether what stands in the way is only what a stopped writer has left. */
+zb_status zb_folder_check_leftovers(const zb_folder *folder) ZB_MUST_USE;
+/* An empty folder->temporary; what was left there is removed. */
+zb_status zb_folder_begin(const zb_folder *folder) ZB_MUST_USE;
+/* Removes folder->temporary with our files. */
+zb_status zb_folder_abandon(const zb_folder *folder) ZB_MUST_USE;
+/* Syncs folder->temporary and puts it in the place of folder->path. *out_done: it is there, though what comes after has failed. by_exchange: try it in
+ * one step first; false for tests. */
+zb_status zb_folder_commit(const zb_folder *folder, bool by_exchange, bool *out_done) ZB_MUST_USE;
+
+bool zb_is_folder(const char *path);
+/* FOLDER, or FOLDER.old where a writer was stopped between its two moves. */
+const char *zb_folder_present(const zb_folder *folder);
+
+typedef struct zb_folder_lock {
+  bool held;
+  int descriptor;
+  char path[ZB_PATH_BYTES];
+} zb_folder_lock;
+/* IO, naming the process and its machine, if somebody else holds it. folder->parent must be there. */
+zb_status zb_folder_lock_take(const zb_folder *folder, zb_folder_lock *out) ZB_MUST_USE;
+void zb_folder_lock_release(zb_folder_lock *lock);
+
+#endif
