@@ -1,9 +1,13 @@
-/* See memory.h. MLIR's C API has no way to be told of a failed allocation: its bad-alloc handler is C++, LLVMInstallFatalErrorHandler is not
- * called for it, and Operation::create writes to what malloc returned. So the crash itself is looked at: when the system refuses a moderate
- * piece of memory in that moment, memory is what was missing. Only calls that a signal handler may make.
- * Tests: test/e2e/bad_input.py (out_of_memory). */
+/* See memory.h. MLIR's C API has no way to be told of a failed allocation: LLVMInstallFatalErrorHandler is not called for it, and Operation::create
+ * writes to what malloc returned. The handlers of operator new and of LLVM's own tables are C++ functions: they are looked for by name, and missed where
+ * LLVM is linked statically. What is left is a crash: when malloc was the last to set errno of this thread, or the system refuses a moderate piece of
+ * memory in that moment, memory is what was missing. Only calls that a signal handler may make.
+ * Tests: test/e2e/bad_input.py (out_of_memory), test/e2e/failing.py. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+
 #include "tools/memory.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -25,14 +29,33 @@ static void say(const char *text) {
   if (write(STDERR_FILENO, text, strlen(text)) < 0) return; /* there is nobody else to tell */
 }
 
+static void end(void) {
+  say(program);
+  say(": error: out of memory\n  hint: raise the limit of the process (ulimit -v), or give the machine or its container more\n");
+  _exit(4);
+}
+
+static void on_bad_alloc(void *context, const char *reason, bool whether_a_crash_is_reported) {
+  (void)context;
+  (void)reason;
+  (void)whether_a_crash_is_reported;
+  end();
+}
+
+/* void (*std::set_new_handler(void (*)()))() and llvm::install_bad_alloc_error_handler(void (*)(void *, char const *, bool), void *). */
+static void install_handlers(void) {
+  void (*(*set_new_handler)(void (*)(void)))(void);
+  void (*install)(void (*)(void *, const char *, bool), void *);
+  *(void **)&set_new_handler = dlsym(RTLD_DEFAULT, "_ZSt15set_new_handlerPFvvE");
+  *(void **)&install = dlsym(RTLD_DEFAULT, "_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_");
+  if (set_new_handler) set_new_handler(end);
+  if (install) install(on_bad_alloc, NULL);
+}
+
 static void on_crash(int number) {
   int last_error = errno; /* of this thread, as it crashed */
   void *probe = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (probe == MAP_FAILED || last_error == ENOMEM) {
-    say(program);
-    say(": error: out of memory\n  hint: raise the limit of the process (ulimit -v), or give the machine or its container more\n");
-    _exit(4);
-  }
+  if (probe == MAP_FAILED || last_error == ENOMEM) end();
   munmap(probe, PROBE_BYTES);
   for (int i = 0; i < CRASH_COUNT; ++i) /* it happens again when this returns, and is whoever's it was */
     if (crashes[i] == number) sigaction(number, &before[i], NULL);
@@ -42,5 +65,6 @@ void zb_end_without_memory(const char *name) {
   struct sigaction action = {.sa_handler = on_crash};
   sigemptyset(&action.sa_mask);
   program = name;
+  install_handlers();
   for (int i = 0; i < CRASH_COUNT; ++i) sigaction(crashes[i], &action, &before[i]);
 }

@@ -7,6 +7,7 @@
 #include "zb/runtime.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,11 +55,28 @@ static const option_row rows[] = {
 };
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
+/* Signals that end a run after the step that is running, and save it. ROW(signal, is_order). A second order gives the step up; the others may come
+ * twice of themselves: a shell and the kernel tell of a closed terminal, a limit of processor time is told again each second, a batch system sends
+ * SIGUSR1 or SIGUSR2 (Slurm's --signal) and SIGTERM after it. SIGQUIT (Ctrl-\) stays what ends a program at once. */
+#define SIGNALS(ROW) ROW(SIGINT, true) ROW(SIGTERM, true) ROW(SIGHUP, false) ROW(SIGUSR1, false) ROW(SIGUSR2, false) ROW(SIGXCPU, false)
+
+static const struct signal_row {
+  int number;
+  bool is_order;
+} signal_rows[] = {
+#define ROW(number, is_order) {number, is_order},
+    SIGNALS(ROW)
+#undef ROW
+};
+enum { SIGNAL_COUNT = sizeof signal_rows / sizeof signal_rows[0] };
+
 /* What signals change: the handler may touch nothing else. */
-static volatile sig_atomic_t signals_seen;
+static volatile sig_atomic_t signals_seen, orders_seen;
 static zb_session *volatile running_session;
 
 static volatile sig_atomic_t many_processes, has_met, has_trained;
+
+static bool outlives_terminal; /* SIGHUP was ignored when it began, as nohup has it */
 
 static void say(const char *text, size_t bytes) {
   int kept = errno;
@@ -81,14 +99,22 @@ static void on_early_signal(int number) {
   raise(number);
 }
 
+static bool is_order(int number) {
+  for (int i = 0; i < SIGNAL_COUNT; ++i)
+    if (signal_rows[i].number == number) return signal_rows[i].is_order;
+  return false;
+}
+
 static void on_signal(int number) {
   static const char text[] = "zb-run: finishing this step; a second signal abandons it\n";
   static const char told[] = "zb-run: told to end after this step (has a process died?):\n";
   char positions[4096];
   int kept = errno;
   zb_session *session = running_session;
-  ++signals_seen;
-  if (session && signals_seen == 1) {
+  bool first = signals_seen == 0, gives_up = is_order(number) && orders_seen > 0;
+  signals_seen = 1;
+  if (is_order(number)) orders_seen = 1;
+  if (session && first) {
     zb_session_stop(session);
     /* mpirun ends the other processes by SIGTERM when one dies, and kills them a second later: this may be all that they can say. */
     size_t used = 0;
@@ -98,7 +124,7 @@ static void on_signal(int number) {
     }
     say(used > 0 ? positions : text, used > 0 ? used : sizeof text - 1);
   } else if (session) {
-    zb_session_interrupt(session);
+    if (gives_up) zb_session_interrupt(session);
   } else if (!has_trained) {
     on_early_signal(number);
   } else { /* all is done but the end */
@@ -110,8 +136,14 @@ static void on_signal(int number) {
 static void catch_signals(void) {
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  for (int i = 0; i < SIGNAL_COUNT; ++i) {
+    struct sigaction given;
+    if (sigaction(signal_rows[i].number, NULL, &given) != 0) continue;
+    bool ignored = given.sa_handler == SIG_IGN && !signal_rows[i].is_order; /* a script's background job has SIGINT ignored, and is still told to end by it */
+    if (signal_rows[i].number == SIGHUP) outlives_terminal = ignored;
+    if (!ignored) sigaction(signal_rows[i].number, &action, NULL);
+  }
+  signal(SIGPIPE, SIG_IGN); /* who reads the output may go away: what was trained is saved first */
 }
 
 /* ---- The command line ---- */
@@ -308,6 +340,18 @@ static zb_status flush_output(void) {
   return ZB_ERROR(IO, "cannot write to standard output: %s", strerror(errno));
 }
 
+/* During training. A failure is kept in *out, and the run ends after the next step, with its save: a reader that went away (zb-run | head), a
+ * terminal that was closed, or a full disk must not lose what was trained. Who ignores SIGHUP wants to go on without the terminal. */
+static void flush_or_stop(zb_session *session, zb_status *out) {
+  errno = 0;
+  if (*out || (fflush(stdout) == 0 && !ferror(stdout))) return;
+  int error = errno ? errno : EIO; /* 0: a line was lost before, on a terminal */
+  bool is_closed_terminal = write(STDOUT_FILENO, "", 0) < 0 && errno == EIO;
+  if (is_closed_terminal && outlives_terminal && freopen("/dev/null", "w", stdout)) return;
+  *out = ZB_ERROR(IO, "cannot write to standard output: %s", strerror(error));
+  zb_session_stop(session);
+}
+
 static void json_row(void *context, const zb_profile_row *row) {
   bool *first = context;
   printf("%s{\"category\":", *first ? "" : ",");
@@ -382,24 +426,38 @@ static void print_header(const zb_session *session, const arguments *args, const
 /* Steps in the folder of --save: for certain, and those that were being written last; -1: none. */
 typedef struct saves {
   int64_t done, begun;
+  bool ended; /* the save that was begun last has ended, well or not, and there are no other processes that could know better */
 } saves;
 
 static zb_status save(zb_session *session, const arguments *args, saves *saved) {
   saved->begun = zb_session_steps(session);
-  ZB_TRY(zb_session_save(session, args->save));
+  saved->ended = false;
+  zb_status status = zb_session_save(session, args->save);
+  saved->ended = !many_processes;
+  if (status) return status;
   saved->done = saved->begun;
   if (!args->json && !args->quiet) printf("saved step %lld to %s\n", (long long)zb_session_steps(session), args->save);
   return NULL;
 }
 
-/* What there is to go on from. A process that ends in the middle of a save does not know how far the others came. */
+/* Whether there is a folder, or FOLDER.old, where a save has it for a moment. */
+static bool is_there(const char *folder) {
+  char old[PATH_MAX];
+  int length = snprintf(old, sizeof old, "%s.old", folder);
+  return access(folder, F_OK) == 0 || (length > 0 && (size_t)length < sizeof old && access(old, F_OK) == 0);
+}
+
+/* What there is to go on from. A process that ends in the middle of a save of several does not know how far the others came. */
 static zb_status note_saves(zb_status status, const saves *saved, const char *folder) {
   long long done = saved->done, begun = saved->begun;
   if (begun < 0) return status;
+  if (saved->ended && begun != done) begun = done; /* the save failed, and says itself what became of it */
+  if (done < 0 && !is_there(folder)) return zb_status_note(status, "nothing is saved: there is no '%s'", folder);
+  if (begun < 0) return zb_status_note(status, "this run has saved nothing; '%s' is of an earlier one", folder);
   if (begun == done)
     return zb_status_note(status, "the last save is that of step %lld: --resume '%s' goes on from there", done, folder);
   if (done < 0)
-    return zb_status_note(status, "a save of step %lld was under way: --resume '%s' goes on from there if it is whole", begun, folder);
+    return zb_status_note(status, "a save of step %lld was under way: '%s' holds it, or what was there before", begun, folder);
   return zb_status_note(status, "the last save is that of step %lld, or of step %lld, which was under way: --resume '%s' goes on from there",
                         done, begun, folder);
 }
@@ -412,7 +470,7 @@ static zb_status interrupted(const zb_session *session, const arguments *args, b
                         args->save ? "nothing was saved: no step was made" : "nothing was saved: no --save was given");
 }
 
-static zb_status make_steps(zb_session *session, const arguments *args, bool *out_stopped, saves *saved) {
+static zb_status make_steps(zb_session *session, const arguments *args, zb_status *out_output, bool *out_stopped, saves *saved) {
   int64_t last = zb_session_steps(session) + args->steps;
   bool stopping = false;
   if (signals_seen) zb_session_stop(session); /* it came while the session was made: one step, so that all processes hear of it */
@@ -425,13 +483,21 @@ static zb_status make_steps(zb_session *session, const arguments *args, bool *ou
       ZB_TRY(args->json ? print_step_json(session, args, &result) : print_step_text(session, args, &result, last));
     if (args->save && !final && args->save_every && zb_session_steps(session) % args->save_every == 0)
       ZB_TRY(save(session, args, saved));
-    ZB_TRY(flush_output());
+    flush_or_stop(session, out_output);
     *out_stopped = stopping;
   }
   return NULL;
 }
 
-static zb_status finish(zb_session *session, const arguments *args, int64_t first, bool stopped, saves *saved) {
+/* What ends a run that went well: a signal counts for more than what became of the output, which may have gone with it. Takes ownership of `output`. */
+static zb_status end_of(zb_session *session, const arguments *args, zb_status output, bool stopped, bool saved) {
+  flush_or_stop(session, &output);
+  if (output && !(stopped && signals_seen)) return saved ? zb_status_note(output, "saved: --resume '%s' goes on from there", args->save) : output;
+  zb_status_free(output);
+  return stopped ? interrupted(session, args, saved) : NULL;
+}
+
+static zb_status finish(zb_session *session, const arguments *args, int64_t first, saves *saved) {
   bool any = zb_session_steps(session) > first;
   if (any && args->save) ZB_TRY(save(session, args, saved));
   if (any && args->timeline) ZB_TRY(zb_session_timeline(session, args->timeline));
@@ -439,8 +505,7 @@ static zb_status finish(zb_session *session, const arguments *args, int64_t firs
   if (any && args->profile_ops) ZB_TRY(print_profile(session, args));
   if (any && args->profile) ZB_TRY(zb_session_write_costs(session, args->profile));
   if (any && args->memory) ZB_TRY(print_memory(session, args));
-  ZB_TRY(flush_output());
-  return stopped ? interrupted(session, args, any && args->save) : NULL;
+  return NULL;
 }
 
 /* Before the first step: a run of hours must not end with a picture that cannot be written. */
@@ -557,19 +622,22 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
     return ZB_ERROR(IO, "cannot open the null device: %s", strerror(errno));
   }
   int64_t first = zb_session_steps(session);
-  saves saved = {-1, -1};
+  saves saved = {-1, -1, false};
   bool stopped = false;
   running_session = session;
   has_trained = 1;
   print_header(session, args, bootstrap->launcher);
-  zb_status status = make_steps(session, args, &stopped, &saved);
-  if (!status) status = finish(session, args, first, stopped, &saved);
+  zb_status output = NULL, status = make_steps(session, args, &output, &stopped, &saved);
+  if (!status) status = finish(session, args, first, &saved);
+  bool together = !status; /* all processes have come to the end */
+  if (together) status = end_of(session, args, output, stopped, args->save && zb_session_steps(session) > first);
+  else zb_status_free(output);
   running_session = NULL;
   bool common = zb_status_code(status) == ZB_INTERRUPTED; /* the end that all processes come to */
-  if (status && !common) status = note_saves(status, &saved, args->save);
+  if (status && !together) status = note_saves(status, &saved, args->save);
   *out_printed = status && !zb_status_told(status); /* now: the launcher may end this process when another one ends */
   if (*out_printed && !(common && info.process > 0)) status = print_error(status, bootstrap);
-  if (status && !common) zb_session_abort(session, zb_status_message(status));
+  if (status && !common && !together) zb_session_abort(session, zb_status_message(status));
   zb_session_destroy(session);
   return status;
 }

@@ -1,7 +1,8 @@
 /* A library to preload that lets one call of a program fail: the K-th allocation, or the K-th call that changes or opens a file. test/e2e/failing.py
  * builds and uses it. It counts from main on: what runs before belongs to the loader.
  *
- *   ZB_FAIL_COUNT=FILE          where both counters are kept, as two numbers of 64 bits; needed, and read after the run
+ *   ZB_FAIL_COUNT=FILE          where both counters are kept, and whether the call that failed was to remove something: three
+ *                               numbers of 64 bits; needed, and read after the run
  *   ZB_FAIL_MEMORY=K or K+      the K-th allocation fails; with + every one from there on
  *   ZB_FAIL_FILES=K:WHAT        the K-th call on files fails with that errno (a number), or, WHAT being "kill", ends the process before it is made
  *   ZB_FAIL_TRACE=1             says on standard error who made the call that fails
@@ -31,7 +32,7 @@ extern void *__libc_realloc(void *memory, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 
 typedef struct counters {
-  atomic_uint_fast64_t memory, files;
+  atomic_uint_fast64_t memory, files, removes;
 } counters;
 
 static counters none, *counted = &none;
@@ -62,6 +63,7 @@ static bool fails_file(const char *what) {
   if (!atomic_load(&armed) || inside) return false;
   uint64_t number = atomic_fetch_add(&counted->files, 1) + 1;
   if (number != files_at) return false;
+  if (strncmp(what, "unlink", 6) == 0 || strcmp(what, "rmdir") == 0) atomic_store(&counted->removes, 1);
   if (traces) trace(what);
   if (files_kill) kill(getpid(), SIGKILL);
   errno = files_error;

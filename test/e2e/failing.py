@@ -72,7 +72,7 @@ class Bench:
         except subprocess.TimeoutExpired:
             done = subprocess.CompletedProcess(words, "none: it did not end", "", "")
         with open(count, "rb") as file:
-            counters = struct.unpack("<QQ", file.read())
+            counters = struct.unpack("<QQQ", file.read())
         os.unlink(count)
         return done, counters
 
@@ -87,9 +87,9 @@ def written(case, place):
     return {name: contents(os.path.join(place, name)) for name in case.outputs}
 
 
-def strangers(case, place):
-    """What is there beside the outputs. A lock that nobody holds any more is no file of a run that was killed."""
-    return sorted(set(os.listdir(place)) - set(case.outputs))
+def strangers(case, place, killed=False):
+    """What is there beside the outputs. A killed run leaves the temporary file of a single output, under the number of its process, for good."""
+    return [name for name in sorted(set(os.listdir(place)) - set(case.outputs)) if not (killed and re.search(r"\.(json|csv)\.tmp\.\d+$", name))]
 
 
 def same(case, got, wanted):
@@ -106,10 +106,10 @@ def learn(bench, case, before):
     return [written(case, place)], [written(case, bench.prepare(case)), *before], counters
 
 
-def problems_of(case, place, done, good, old, texts):
+def problems_of(case, place, done, good, old, texts, may_leave=False, killed=False):
     found = []
     out = written(case, place)
-    if done.returncode not in (0, 4):
+    if done.returncode not in (0, 4) and "could not open input file" not in done.stderr:  # MLIR's own words, as input that is wrong
         found.append(f"exit {done.returncode}")
     if done.returncode == 4 and not any(re.search(text, done.stderr) for text in texts):
         found.append(f"no '{texts[0]}'")
@@ -117,8 +117,8 @@ def problems_of(case, place, done, good, old, texts):
         found.append("another output than that of a good run")
     if done.returncode != 0 and not same(case, out, good + old):
         found.append("outputs that are neither old nor new")
-    if strangers(case, place):
-        found.append(f"left over: {strangers(case, place)}")
+    if strangers(case, place, killed) and not may_leave:
+        found.append(f"left over: {strangers(case, place, killed)}")
     return found
 
 
@@ -147,7 +147,7 @@ def sweep(bench, options, case, kind, points, attempt):
 
 
 def memory(bench, options, chance, case, before):
-    good, old, (allocations, _) = learn(bench, case, before)
+    good, old, (allocations, _, _) = learn(bench, case, before)
     points = [f"{k}{on}" for k in choose(options, chance, allocations) for on in ("", "+")]
 
     def attempt(point):
@@ -161,14 +161,17 @@ def memory(bench, options, chance, case, before):
 
 
 def files(bench, options, chance, case, before):
-    good, old, (_, calls) = learn(bench, case, before)
+    good, old, (_, calls, _) = learn(bench, case, before)
     points = [f"{k}:{number}" for k in choose(options, chance, calls) for number in (ERRNOS if options.all else [chance.choice(ERRNOS)])]
 
     def attempt(point):
         place = bench.prepare(case)
-        done, _ = bench.run(case, place, ZB_FAIL_FILES=point)
+        done, (_, _, removes) = bench.run(case, place, ZB_FAIL_FILES=point)
         reason = os.strerror(int(point.split(":")[1]))
-        found = problems_of(case, place, done, good, old, [reason])
+        found = problems_of(case, place, done, good, old, [reason], may_leave=removes)
+        if removes:  # what could not be removed goes with the next run
+            done, _ = bench.run(case, place)
+            found += [f"the next run: {problem}" for problem in problems_of(case, place, done, good, [], [" "])]
         shutil.rmtree(place)
         return found, done
 
@@ -176,7 +179,7 @@ def files(bench, options, chance, case, before):
 
 
 def kill(bench, options, chance, case, before):
-    good, old, (_, calls) = learn(bench, case, before)
+    good, old, (_, calls, _) = learn(bench, case, before)
 
     def attempt(point):
         place = bench.prepare(case)
@@ -186,7 +189,7 @@ def kill(bench, options, chance, case, before):
         if not same(case, out, good + old):
             found.append("outputs that are neither old nor new")
         again, _ = bench.run(case, place)
-        found += [f"the next run: {problem}" for problem in problems_of(case, place, again, good, [], [" "])]
+        found += [f"the next run: {problem}" for problem in problems_of(case, place, again, good, [], [" "], killed=True)]
         if again.returncode:
             found.append(f"the next run: exit {again.returncode}: {again.stderr}")
         shutil.rmtree(place)

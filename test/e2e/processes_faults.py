@@ -35,8 +35,8 @@ SILENT = r"process %d \(rank %d, pid \d+ on [^)]*\)(, which)? does not answer"
 class Run:
     """A launcher with its processes, from the first step on."""
 
-    def __init__(self, suite, launcher, plan, saved, *arguments):
-        command = [*launcher.command(RANKS), suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "1000000", "--save", saved,
+    def __init__(self, suite, launcher, plan, saved, *arguments, processes=RANKS):
+        command = [*launcher.command(processes), suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "1000000", "--save", saved,
                    "--save-every", "1", *map(str, arguments)]
         self.saved, self.variable = saved, launcher.variable.encode()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=launcher.environment, errors="backslashreplace")
