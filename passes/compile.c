@@ -161,6 +161,10 @@ static zb_status import(const zb_compile_params *p, zb_module *program) {
     if (!zb_verify_module(mlirModuleGetOperation(program->module))) return ZB_ERROR(INVALID, "%s does not verify", p->model);
     return p->weights ? zb_store_open(p->weights, &program->weights) : NULL;
   }
+  static const char *const weights[] = {".pt", ".pth", ".safetensors", ".bin", ".ckpt", ".py", ".pt2"};
+  for (size_t i = 0; i < sizeof weights / sizeof weights[0]; ++i)
+    if (zb_ends_with(p->model, weights[i]))
+      return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no graph", p->model), "tools/export_onnx.py makes an .onnx file of a PyTorch model");
   return zb_status_hint(ZB_ERROR(USAGE, "cannot tell the format of '%s'", p->model), "zbc reads .onnx and .mlir files");
 }
 

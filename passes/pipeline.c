@@ -226,14 +226,8 @@ int64_t zb_pass_option_int(const zb_pass *pass, const char *name, int64_t fallba
 
 zb_result zb_pass_option_bytes(zb_pass *pass, const char *name, uint64_t *out) {
   const char *text = zb_pass_option(pass, name);
-  char *end = NULL;
   *out = 0;
-  if (!*text) return ZB_OK;
-  double value = strtod(text, &end);
-  int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-  bool good = end != text && value >= 0 && (!*end || (shift && !end[1])) && value < 0x1p62 / (double)(UINT64_C(1) << shift);
-  if (good) *out = (uint64_t)(value * (double)(UINT64_C(1) << shift));
-  if (good) return ZB_OK;
+  if (!*text || strcmp(text, "0") == 0 || zb_bytes_parse(text, out)) return ZB_OK; /* 0: no limit */
   return zb_pass_option_error(pass, mlirModuleGetOperation(pass->program->module), name, "for example 2G", "expected bytes with K, M or G, got '%s'", text);
 }
 

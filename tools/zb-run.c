@@ -218,6 +218,20 @@ static zb_status parse_option(int count, char **words, int *index, arguments *ou
   return tool_unknown_option(TOOL_ZB_RUN, word);
 }
 
+static bool ends_so(const char *text, const char *ending) {
+  const size_t length = strlen(text), wanted = strlen(ending);
+  return length >= wanted && strcmp(text + length - wanted, ending) == 0;
+}
+
+/* A model, or the file in the folder, in the place of the folder. */
+static zb_status check_directory(const char *directory) {
+  if (ends_so(directory, ".onnx") || ends_so(directory, ".mlir"))
+    return zb_status_hint(ZB_ERROR(USAGE, "'%s' is a model: zb-run takes the folder of a plan", directory), "zbc %s -o DIR makes one", directory);
+  if (ends_so(directory, "/plan.zb") || strcmp(directory, "plan.zb") == 0)
+    return zb_status_hint(ZB_ERROR(USAGE, "'%s' is a file: zb-run takes the folder that it is in", directory), "leave plan.zb out");
+  return NULL;
+}
+
 static zb_status parse(int count, char **words, arguments *out) {
   for (int i = 1; i < count; ++i) {
     if (words[i][0] == '-' && words[i][1]) {
@@ -236,6 +250,7 @@ static zb_status parse(int count, char **words, arguments *out) {
   if (!out->directory)
     return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"),
                           "zb-run DIR --data text:FILE --steps N; zb-run --help says more");
+  ZB_TRY(check_directory(out->directory));
   if (out->print_plan) return NULL;
   if (!out->steps) return zb_status_hint(ZB_ERROR(USAGE, "the number of steps is not given"), "add --steps N");
   if (out->save_every && !out->save)

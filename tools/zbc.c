@@ -203,14 +203,9 @@ static zb_status parse_count(const char *option, const char *value, int *out) {
 }
 
 static zb_status parse_bytes(const char *option, const char *value, uint64_t *out) {
-  char *end = NULL;
-  double number = strtod(value, &end);
-  int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-  double bytes = number * (double)(UINT64_C(1) << shift);
-  if (end == value || !(bytes >= 1) || bytes > 1e18 || (*end && (!shift || end[1])))
-    return zb_status_hint(ZB_ERROR(USAGE, "%s: expected a number of bytes, with K, M or G after it, got '%s'", option, value), "for example %s 2G", option);
-  *out = (uint64_t)bytes;
-  return NULL;
+  if (zb_bytes_parse(value, out)) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE, "%s: expected a number of bytes, with K, M or G after it, got '%s'", option, value),
+                        "for example %s 2G, which is 2 GiB, 2 x 2^30 bytes", option);
 }
 
 static zb_status set_value(const option_row *row, const char *value, void *field) {
@@ -250,6 +245,8 @@ static zb_status parse(int count, char **words, options *out) {
   for (int i = 1; i < count; ++i) {
     if (words[i][0] == '-') {
       ZB_TRY(parse_option(count, words, &i, out));
+    } else if (out->params.model && !out->params.output && !strchr(words[i], '.')) {
+      return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no model: '%s' is given", words[i], out->params.model), "a folder to write to stands behind -o: -o %s", words[i]);
     } else if (out->params.model) {
       return zb_status_hint(ZB_ERROR(USAGE, "two models are given: '%s' and '%s'", out->params.model, words[i]), "one model at a time");
     } else {

@@ -77,6 +77,9 @@ ZB_API void zb_allocation_fail_at(uint64_t n);
 /* A number of bytes or of seconds as people read it, in the units of all that zb prints: "57.6 MiB", "512 B", "1.25 ms". Into out; returns out. */
 ZB_API const char *zb_bytes_text(uint64_t bytes, char out[32]);
 ZB_API const char *zb_time_text(double seconds, char out[32]);
+/* Reads a number of bytes, 1 to 1e18: "800", "64M", "1.5G", "2GiB". K, M, G and T are 2^10, 2^20, 2^30 and 2^40, in either case, with or without "iB";
+ * "2GB", which is 2e9 to some, is none, nor is a fraction without a unit. *out is set where it returns true. */
+ZB_API bool zb_bytes_parse(const char *text, uint64_t *out);
 
 /* Copies text; NULL when out of memory. Release with zb_free. */
 ZB_API char *zb_strdup(const char *text) ZB_MUST_USE;

@@ -7,6 +7,7 @@
  */
 #include "zb/base.h"
 
+#include <ctype.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,4 +174,18 @@ const char *zb_time_text(double seconds, char out[32]) {
   if (seconds == 0) unit = 0; /* "0.00 s" */
   snprintf(out, 32, "%.2f %s", seconds / units[unit].size, units[unit].name);
   return out;
+}
+
+bool zb_bytes_parse(const char *text, uint64_t *out) {
+  static const char units[] = "KMGT";
+  char *end = NULL;
+  if (!isdigit((unsigned char)*text)) return false; /* no sign, blank, infinity */
+  const bool whole = strspn(text, "0123456789") == strcspn(text, "KMGTkmgt");
+  const double number = strtod(text, &end);
+  const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+  const double bytes = unit ? number * (double)(UINT64_C(1) << (10 * (unit - units + 1))) : number;
+  if (unit) end += strcmp(end + 1, "iB") == 0 ? 3 : 1;
+  if (*end || (!unit && !whole) || !(bytes >= 1 && bytes <= 1e18)) return false;
+  *out = (uint64_t)bytes;
+  return true;
 }

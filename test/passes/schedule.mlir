@@ -5,7 +5,7 @@
 // RUN: not zb-opt --zb-schedule=micro-batches=2,settle=no %s 2>&1 | FileCheck %s --check-prefix=SETTLE
 // RUN: zb-opt --zb-schedule=micro-batches=2,schedule=1f1b %s | FileCheck %s --check-prefix=ONE
 // RUN: zb-opt --zb-schedule=micro-batches=2,schedule=fthenb %s | FileCheck %s --check-prefix=ALL
-// RUN: not zb-opt --zb-schedule=micro-batches=2,schedule=zbh1 %s 2>&1 | FileCheck %s --check-prefix=NEAR
+// RUN: not zb-opt --zb-schedule=micro-batches=2,schedule=zb-h11 %s 2>&1 | FileCheck %s --check-prefix=NEAR
 // RUN: not zb-opt --zb-schedule=micro-batches=0 %s 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: not zb-opt --zb-schedule=micro-batches=2,metric=best %s 2>&1 | FileCheck %s --check-prefix=METRIC
 // RUN: not zb-opt --zb-schedule=micro-batches=2,memory-limit=2T %s 2>&1 | FileCheck %s --check-prefix=BYTES
@@ -23,7 +23,7 @@
 // ONE: module @rank0 {{.*}}zb.order = "0F0 0F1 0B0 0W0 0B1 0W1"
 // ONE: module @rank1 {{.*}}zb.order = "1F0 1B0 1W0 1F1 1B1 1W1"
 // ALL: module @rank1 {{.*}}zb.order = "1F0 1F1 1B0 1W0 1B1 1W1"
-// NEAR: error: unknown schedule 'zbh1', did you mean 'zb-h1'?
+// NEAR: error: unknown schedule 'zb-h11', did you mean 'zb-h1'?
 // ORDER: zb.micro_batches = 2 : i64{{.*}}zb.schedule = "order.csv"
 // ORDER: module @rank0 {{.*}}zb.order = "0F0 0F1 0B0 0B1 0W0 0W1"
 // ORDER: module @rank1 {{.*}}zb.order = "1F0 1F1 1B0 1W0 1B1 1W1"

@@ -153,7 +153,7 @@ static zb_status check(const sched_settings *s) {
     return sched_see_help(
         ZB_ERROR(USAGE, "%s: %s says where its stages stand", s->chunks ? "--chunks" : "--placement", s->order));
   if (!orders && !s->write_problem) return sched_see_help(ZB_ERROR(USAGE, "--schedule is missing"));
-  const bool file = s->problem || (s->costs && !strchr(s->costs, '='));
+  const bool file = s->problem || (s->costs && sched_costs_is_file(s->costs));
   if (s->problem && s->costs) return sched_see_help(ZB_ERROR(USAGE, "expected one of --problem and --costs"));
   if (!file && !s->order && !s->ranks) return sched_see_help(ZB_ERROR(USAGE, "--ranks is missing"));
   if (!file && !s->order && !s->micro_batches) return sched_see_help(ZB_ERROR(USAGE, "--micro-batches is missing"));

@@ -73,11 +73,17 @@ zb_status sched_parse_costs(const char *text, sched_costs *out) {
 
 /* ---- Files ---- */
 
+bool sched_costs_is_file(const char *text) {
+  const size_t length = strlen(text);
+  return !strchr(text, '=') || (length > 5 && !strcmp(text + length - 5, ".json"));
+}
+
 static zb_status read_profile(const char *path, int micro_batches, zb_problem_data *out) {
   zb_costs *costs = NULL;
   zb_problem problem = {0};
-  ZB_TRY(zb_costs_read(path, &costs));
-  zb_status status = zb_costs_problem(costs, micro_batches, &problem);
+  zb_status status = zb_costs_read(path, &costs);
+  if (status) return zb_status_code(status) == ZB_IO ? zb_status_hint(status, "--costs takes costs like f=2,b=2,w=1, or the file of zb-run --profile") : status;
+  status = zb_costs_problem(costs, micro_batches, &problem);
   if (!status) status = zb_problem_data_copy(out, &problem);
   zb_costs_problem_deinit(&problem);
   zb_costs_destroy(costs);
@@ -92,7 +98,7 @@ static zb_status read_file(const sched_settings *s, sched_source *out) {
 }
 
 zb_status sched_source_init(const sched_settings *s, sched_source *out) {
-  *out = (sched_source){.file = s->problem || (s->costs && !strchr(s->costs, '='))};
+  *out = (sched_source){.file = s->problem || (s->costs && sched_costs_is_file(s->costs))};
   if (s->problem && zb_costs_is(s->problem))
     return zb_status_hint(ZB_ERROR(USAGE, "%s: expected a problem, got measured costs", s->problem),
                           "pass it with --costs");
@@ -185,17 +191,13 @@ static zb_status set_limit(const char *text, bool two_pipelines, zb_problem_data
   const double value = strtod(text, &end);
   const bool bad = end == text || errno || !isfinite(value) || !(value > 0) || !isdigit((unsigned char)*text);
   if (!bad && !strcmp(end, "p")) return limit_in_p(value, two_pipelines, data);
-  double unit = 1;
-  if (*end == 'K') unit = 1024.0;
-  if (*end == 'M') unit = 1024.0 * 1024;
-  if (*end == 'G') unit = 1024.0 * 1024 * 1024;
-  if (unit > 1) ++end;
-  if (bad || *end || value * unit < 1 || value * unit > 1e18)
+  uint64_t bytes = 0;
+  if (!zb_bytes_parse(text, &bytes))
     return sched_see_help(
         ZB_ERROR(USAGE, "--memory-limit: expected bytes like 800, 64M or 1.5G, or 1.25p, got '%s'", text));
   zb_free(data->rank_limit_bytes);
   data->problem.rank_limit_bytes = data->rank_limit_bytes = NULL;
-  data->problem.memory_limit_bytes = (int64_t)(value * unit);
+  data->problem.memory_limit_bytes = (int64_t)bytes;
   return NULL;
 }
 

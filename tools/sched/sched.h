@@ -24,6 +24,8 @@ zb_status sched_see_help(zb_status status);
 typedef struct sched_costs {
   double f, b, w, comm, opt, mem, mem_w, base;
 } sched_costs;
+/* Whether it names a file of measured costs: without '=', or with the ending .json. */
+bool sched_costs_is_file(const char *text);
 zb_status sched_parse_costs(const char *text, sched_costs *out) ZB_MUST_USE;
 
 /* Where problems come from: a file, which fixes ranks, stages and placement, or --costs for any of them. */

@@ -239,6 +239,16 @@ static void test_units(void) {
   for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; ++i)
     CU_ASSERT_STRING_EQUAL(zb_bytes_text(bytes[i].bytes, text), bytes[i].text);
   static const struct {
+    const char *text;
+    uint64_t bytes; /* 0: none */
+  } parsed[] = {{"800", 800}, {"64M", (uint64_t)64 << 20}, {"1.5G", (uint64_t)3 << 29}, {"2g", (uint64_t)2 << 30}, {"2GiB", (uint64_t)2 << 30},
+                {"1KiB", 1024}, {"1T", (uint64_t)1 << 40}, {"1e3K", 1024000}, {"2GB", 0}, {"1.5", 0}, {"0", 0}, {"", 0}, {"-1G", 0}, {" 1G", 0},
+                {"G", 0}, {"1GG", 0}, {"nan", 0}, {"inf", 0}, {"1e400", 0}, {"2 G", 0}, {"1Gi", 0}, {"9999999999999999999999", 0}};
+  for (size_t i = 0; i < sizeof parsed / sizeof parsed[0]; ++i) {
+    uint64_t got = 0;
+    CU_ASSERT_TRUE((zb_bytes_parse(parsed[i].text, &got) == (parsed[i].bytes > 0) && got == parsed[i].bytes) || fail(parsed[i].text, "other bytes"));
+  }
+  static const struct {
     double seconds;
     const char *text;
   } times[] = {{0, "0.00 s"}, {1.5, "1.50 s"}, {0.999999, "1.00 s"}, {0.0576, "57.60 ms"}, {12e-6, "12.00 us"}, {5e-9, "5.00 ns"}, {1e-12, "0.00 ns"}};
