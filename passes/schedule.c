@@ -182,9 +182,11 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   s.micro_batches = s.file && !*given ? 0 : (int)micro_batches;
   if (!zb_pass_option_bytes(pass, "memory-limit", &s.limit)) return ZB_FAIL;
   const char *metric = zb_pass_option(pass, "metric");
-  if (strcmp(metric, "barrier") != 0 && strcmp(metric, "stage") != 0)
-    return zb_pass_option_error(pass, top, "metric", zb_name_meaning("metric", metric) ? zb_name_meaning("metric", metric) : "barrier counts the whole step, stage the longest rank alone",
+  if (strcmp(metric, "barrier") != 0 && strcmp(metric, "stage") != 0) {
+    const char *meaning = zb_name_meaning("metric", metric);
+    return zb_pass_option_error(pass, top, "metric", meaning ? meaning : "barrier counts the whole step, stage the longest rank alone",
                                 "expected barrier or stage, got '%s'", metric);
+  }
   s.metric = strcmp(metric, "stage") == 0 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
   const char *settle = zb_pass_option(pass, "settle");
   if (strcmp(settle, "true") != 0 && strcmp(settle, "false") != 0)

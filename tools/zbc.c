@@ -246,7 +246,8 @@ static zb_status parse(int count, char **words, options *out) {
     if (words[i][0] == '-') {
       ZB_TRY(parse_option(count, words, &i, out));
     } else if (out->params.model && !out->params.output && !strchr(words[i], '.')) {
-      return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no model: '%s' is given", words[i], out->params.model), "a folder to write to stands behind -o: -o %s", words[i]);
+      return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no model: '%s' is given", words[i], out->params.model),
+                            "a folder to write to stands behind -o: -o %s", words[i]);
     } else if (out->params.model) {
       return zb_status_hint(ZB_ERROR(USAGE, "two models are given: '%s' and '%s'", out->params.model, words[i]), "one model at a time");
     } else {

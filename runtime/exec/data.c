@@ -58,9 +58,10 @@ static zb_status unknown_source(const char *source) {
   char *kind = zb_strdup(source);
   if (!kind) return status;
   kind[length] = '\0';
+  const bool known = strcmp(kind, kinds[0]) == 0 || strcmp(kind, kinds[1]) == 0; /* it is the name that is missing: "tokens::u16" */
   const char *nearest = zb_nearest(kind, kinds, 2);
   zb_free(kind);
-  if (!source[length + 1]) return zb_status_hint(status, "the name of the file is missing: %s", hint_sources);
+  if (known || !source[length + 1]) return zb_status_hint(status, "the name of the file is missing: %s", hint_sources);
   if (nearest) return zb_status_hint(status, "did you mean '%s:%s'?", nearest, source + length + 1);
   return zb_status_hint(status, "%s", hint_sources);
 }
