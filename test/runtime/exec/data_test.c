@@ -147,7 +147,7 @@ static void test_what_is_wrong_with_a_corpus(void) {
   tiny_write(tiny_path(path, "empty.txt"), "", 0);
   expect_failure(2, good, source(text, "text:", "empty.txt", ""), ZB_INVALID, "holds 0 tokens");
   expect_failure(2, good, source(text, "text:", "not-there.txt", ""), ZB_IO, "not-there.txt");
-  expect_failure(2, good, source(text, "text:", "", ""), ZB_IO, "regular file");
+  expect_failure(2, good, source(text, "text:", "", ""), ZB_IO, "is a folder, expected a file");
   expect_failure(2, good, "corpus.txt", ZB_USAGE, "write text:corpus.txt");
   expect_failure(2, good, "text:", ZB_USAGE, "text:FILE");
   expect_failure(2, good, "tokens::u16", ZB_USAGE, "text:FILE");
