@@ -14,6 +14,7 @@ zb_result zb_onnx_build_variadic(zb_onnx_node *n);
 zb_result zb_onnx_build_where(zb_onnx_node *n);
 zb_result zb_onnx_build_cast(zb_onnx_node *n);
 zb_result zb_onnx_build_reduce(zb_onnx_node *n);
+zb_result zb_onnx_build_cumsum(zb_onnx_node *n);
 zb_result zb_onnx_build_softmax(zb_onnx_node *n);
 zb_result zb_onnx_build_identity(zb_onnx_node *n);
 zb_result zb_onnx_build_dropout(zb_onnx_node *n);
@@ -29,10 +30,14 @@ zb_result zb_onnx_build_split_to_sequence(zb_onnx_node *n);
 zb_result zb_onnx_build_concat_from_sequence(zb_onnx_node *n);
 zb_result zb_onnx_build_gather(zb_onnx_node *n);
 zb_result zb_onnx_build_gather_elements(zb_onnx_node *n);
-zb_result zb_onnx_build_gather_nd(zb_onnx_node *n);
 zb_result zb_onnx_build_tile(zb_onnx_node *n);
 zb_result zb_onnx_build_pad(zb_onnx_node *n);
 zb_result zb_onnx_build_trilu(zb_onnx_node *n);
+
+/* rows.c */
+zb_result zb_onnx_build_gather_nd(zb_onnx_node *n);
+zb_result zb_onnx_build_scatter_nd(zb_onnx_node *n);
+zb_result zb_onnx_build_scatter_elements(zb_onnx_node *n);
 
 /* build_products.c */
 zb_result zb_onnx_build_matmul(zb_onnx_node *n);

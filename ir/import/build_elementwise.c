@@ -151,6 +151,19 @@ zb_result zb_onnx_build_reduce(zb_onnx_node *n) {
   return zb_onnx_node_set(n, 0, x);
 }
 
+zb_result zb_onnx_build_cumsum(zb_onnx_node *n) {
+  zb_shape in;
+  int64_t wanted;
+  int count, axis;
+  if (!zb_onnx_node_shape(n, 0, &in) || !zb_onnx_node_ints(n, 1, "the axis", &wanted, 1, &count)) return ZB_FAIL;
+  if (count != 1) return zb_onnx_node_fail(n, NULL, "expected one axis, got %d", count);
+  if (!zb_onnx_node_axis(n, wanted, in.rank, &axis)) return ZB_FAIL;
+  MlirValue x = zb_onnx_node_value(n, 0);
+  zb_attr attrs[] = {zb_int("axis", axis), zb_bool("exclusive", zb_onnx_node_int(n, "exclusive", 0) != 0),
+                     zb_bool("reverse", zb_onnx_node_int(n, "reverse", 0) != 0)};
+  return zb_onnx_node_set(n, 0, zb_build(n->b, "cumsum", &x, 1, attrs, 3));
+}
+
 zb_result zb_onnx_build_softmax(zb_onnx_node *n) {
   zb_shape shape;
   int axis;

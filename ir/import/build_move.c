@@ -214,23 +214,6 @@ zb_result zb_onnx_build_gather_elements(zb_onnx_node *n) {
   return gather(n, "gather_elements");
 }
 
-/* Only the form that is a plain gather: index tuples of length 1, no batch dimensions. */
-zb_result zb_onnx_build_gather_nd(zb_onnx_node *n) {
-  zb_shape indices;
-  if (!zb_onnx_node_shape(n, 1, &indices)) return ZB_FAIL;
-  int last = indices.rank - 1;
-  if (last < 0 || indices.dims[last] != 1 || zb_onnx_node_int(n, "batch_dims", 0) != 0) {
-    char text[96];
-    return zb_onnx_node_fail(
-        n, "use indexing along one dimension (Gather, GatherElements)",
-        "indices of shape %s on a computed value are not supported: only constants, or tuples of one index",
-        zb_shape_text(&indices, text));
-  }
-  MlirValue in[2] = {zb_onnx_node_value(n, 0), zb_build_reshape(n->b, zb_onnx_node_value(n, 1), indices.dims, last)};
-  zb_attr attr = zb_int("axis", 0);
-  return zb_onnx_node_set(n, 0, zb_build(n->b, "gather", in, 2, &attr, 1));
-}
-
 /* A repeat is an expand along a new dimension before the repeated one. */
 zb_result zb_onnx_build_tile(zb_onnx_node *n) {
   zb_shape in, split, wide;

@@ -32,13 +32,17 @@ zb_result zb_onnx_fold_concat(zb_onnx_node *n);
 zb_result zb_onnx_fold_split(zb_onnx_node *n);
 zb_result zb_onnx_fold_gather(zb_onnx_node *n);
 zb_result zb_onnx_fold_gather_elements(zb_onnx_node *n);
-zb_result zb_onnx_fold_gather_nd(zb_onnx_node *n);
 zb_result zb_onnx_fold_tile(zb_onnx_node *n);
 zb_result zb_onnx_fold_pad(zb_onnx_node *n);
 /* Sequences hold constants and other values alike. */
 zb_result zb_onnx_sequence_construct(zb_onnx_node *n);
 zb_result zb_onnx_sequence_at(zb_onnx_node *n);
 zb_result zb_onnx_sequence_length(zb_onnx_node *n);
+
+/* rows.c: index tuples */
+zb_result zb_onnx_fold_gather_nd(zb_onnx_node *n);
+zb_result zb_onnx_fold_scatter_nd(zb_onnx_node *n);
+zb_result zb_onnx_fold_scatter_elements(zb_onnx_node *n);
 
 /* arguments.c: operands and attributes of data movement, normalized, for fold and build alike. False after reporting.
  */

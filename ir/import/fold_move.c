@@ -183,45 +183,6 @@ zb_result zb_onnx_fold_gather_elements(zb_onnx_node *n) {
   return zb_onnx_node_set_constant(n, 0, out);
 }
 
-zb_result zb_onnx_fold_gather_nd(zb_onnx_node *n) {
-  const zb_onnx_const *in = zb_onnx_node_constant(n, 0), *indices = zb_onnx_node_constant(n, 1);
-  int64_t batch_dims = zb_onnx_node_int(n, "batch_dims", 0);
-  int ranks = in->shape.rank, ri = indices->shape.rank;
-  if (ranks < 1 || ri < 1 || batch_dims < 0 || batch_dims >= (ranks < ri ? ranks : ri)) {
-    return zb_onnx_node_fail(n, NULL, "batch_dims %" PRId64 " is out of range", batch_dims);
-  }
-  int64_t depth = indices->shape.dims[ri - 1], batches = 1, inner = 1, strides[ZB_RANK_MAX];
-  if (depth < 1 || depth > ranks - batch_dims)
-    return zb_onnx_node_fail(n, NULL, "the indices have %" PRId64 " entries each", depth);
-  zb_shape shape = {.dtype = in->shape.dtype};
-  if (ri - 1 + ranks - batch_dims - depth > ZB_RANK_MAX)
-    return zb_onnx_node_fail(n, NULL, "the result has too many dimensions");
-  for (int i = 0; i < ri - 1; i++)
-    shape.dims[shape.rank++] = indices->shape.dims[i];
-  for (int i = 0; i < batch_dims; i++) {
-    if (in->shape.dims[i] != indices->shape.dims[i]) return zb_onnx_node_fail(n, NULL, "the batch dimensions differ");
-    batches *= in->shape.dims[i];
-  }
-  for (int i = (int)(batch_dims + depth); i < ranks; i++)
-    shape.dims[shape.rank++] = in->shape.dims[i], inner *= in->shape.dims[i];
-  zb_onnx_strides(&in->shape, strides);
-  zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);
-  int64_t tuples = indices->elements / depth, per_batch = batches ? tuples / batches : 0;
-  int64_t batch_step = batches ? in->elements / batches : 0;
-  size_t width = zb_dtype_bytes(shape.dtype);
-  for (int64_t t = 0; out && t < tuples; t++) {
-    int64_t at = t / per_batch * batch_step;
-    for (int64_t d = 0; d < depth; d++) {
-      int64_t k = index_at(n, indices, t * depth + d, in->shape.dims[batch_dims + d]);
-      if (k < 0) return ZB_FAIL;
-      at += k * strides[batch_dims + d];
-    }
-    memcpy((char *)out->data + (size_t)(t * inner) * width, (const char *)in->data + (size_t)at * width,
-           (size_t)inner * width);
-  }
-  return zb_onnx_node_set_constant(n, 0, out);
-}
-
 zb_result zb_onnx_fold_tile(zb_onnx_node *n) {
   const zb_onnx_const *c = zb_onnx_node_constant(n, 0);
   int64_t repeats[ZB_RANK_MAX];

@@ -1,5 +1,5 @@
 /* Ops that move data or only say that it lies differently: views (reshape, transpose, slice, expand, split), concat,
- * contiguous, gather.
+ * contiguous, gather, scatter.
  *
  * The views are stride arithmetic over the operand's layout; only zb.reshape can fail, and then zb-layout puts a copy
  * before it.
@@ -619,4 +619,87 @@ const zb_op_def zb_op_gather_elements_grad = {
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_ACCUMULATES,
     .infer = infer_gather_elements_grad,
     .cost = cost_scatter,
+};
+
+/* ---- scatter ---- */
+
+static zb_result infer_ravel_index(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  const zb_shape *indices = &op->operands[0];
+  zb_shape space;
+  if (!zb_check_dtype(op, 0, ZB_INTEGERS, "C1", error)) return ZB_FAIL;
+  if (!zb_check_shape_attr(op, "shape", ZB_I64, &space, "C2", error)) return ZB_FAIL;
+  if (space.rank < 1 || indices->rank < 1 || indices->dims[indices->rank - 1] != space.rank) {
+    char got[96];
+    return zb_op_fail(error, NULL, "the last dimension of indices holds a tuple: expected %d entries, got %s (C3)", space.rank,
+                      zb_shape_text(indices, got));
+  }
+  results[0] = zb_subshape(indices, 0, indices->rank - 1);
+  results[0].dtype = ZB_I64;
+  return ZB_OK;
+}
+
+const zb_op_def zb_op_ravel_index = {
+    .name = "ravel_index",
+    .summary = "The row-major number of every index tuple within a shape; negative entries count from the end.",
+    .doc = "C1: indices are i64 or i32. C2: shape is a shape. C3: the last dimension of indices has one entry a dimension of "
+           "shape.\n",
+    .operands = "indices",
+    .results = "out",
+    .attrs = ZB_ATTRS({"shape", ZB_ATTR_INTS, false, 0, "what the tuples index: shape = array<i64: 4, 8>"}),
+    .op_class = ZB_CLASS_KERNEL,
+    .traits = ZB_TRAIT_PURE | ZB_TRAIT_ZERO_GRADIENT,
+    .infer = infer_ravel_index,
+};
+
+static zb_result infer_scatter(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  const zb_shape *data = &op->operands[0];
+  zb_shape updates;
+  const char *reduction = zb_attr_string(&op->attrs, "reduction", "");
+  bool add = strcmp(reduction, "add") == 0;
+  if (data->rank < 1) return zb_op_fail(error, NULL, "data has no rows: its rank is 0 (C1)");
+  if (!zb_check_dtype(op, 1, ZB_INTEGERS, "C2", error)) return ZB_FAIL;
+  if (!gathered_shape(data, &op->operands[1], 0, &updates, "C3", error)) return ZB_FAIL;
+  if (!zb_check_type(op, 2, &updates, "the shape of indices and the rest of data", "C3", error)) return ZB_FAIL;
+  if (!add && strcmp(reduction, "none") != 0)
+    return zb_op_fail(error, NULL, "wrong value of attribute 'reduction': expected \"none\" or \"add\", got \"%s\" (C4)", reduction);
+  if (add && !zb_check_dtype(op, 0, ZB_REALS | ZB_INTEGERS, "C5", error)) return ZB_FAIL;
+  results[0] = *data;
+  return ZB_OK;
+}
+
+/* Of equal indices every one gets the gradient of the place, as PyTorch does. */
+static zb_result grad_scatter(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+  zb_attr axis = zb_int("axis", 0), none = zb_string("reduction", "none");
+  MlirValue indices = zb_operand(op, 1);
+  bool add = strcmp(zb_get_string(op, "reduction"), "add") == 0;
+  if (needs[0] && add) din[0] = dout[0];
+  if (needs[0] && !add) {
+    zb_shape updates = zb_value_shape(zb_operand(op, 2));
+    MlirValue hidden = zb_build_splat(b, &updates, 0);
+    din[0] = zb_build(b, "scatter", (MlirValue[]){dout[0], indices, hidden}, 3, &none, 1);
+  }
+  if (needs[2]) din[2] = zb_build(b, "gather", (MlirValue[]){dout[0], indices}, 2, &axis, 1);
+  return zb_builder_result(b);
+}
+
+static zb_cost cost_scattered(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)results, (void)count;
+  return zb_cost_per_element(&op->operands[2], 1);
+}
+
+const zb_op_def zb_op_scatter = {
+    .name = "scatter",
+    .summary = "data with rows replaced by updates, or updates added to them, where indices point, in index order.",
+    .doc = "C1: data has rank 1 or more. C2: indices are i64 or i32. C3: updates have the type of data and the shape indices + "
+           "data[1:]. C4: reduction is \"none\" or \"add\". C5: \"add\" takes numbers.\n",
+    .operands = "data, indices, updates",
+    .results = "out",
+    .attrs = ZB_ATTRS({"reduction", ZB_ATTR_STRING, false, 0, "\"none\": the last update stays; \"add\": all are added"}),
+    .op_class = ZB_CLASS_KERNEL,
+    .traits = ZB_TRAIT_PURE,
+    .infer = infer_scatter,
+    .cost = cost_scattered,
+    .grad = grad_scatter,
 };

@@ -204,3 +204,47 @@ static MlirValue split_prod(const parts *p) {
       .split = split_##NAME,                                                                                           \
   };
 REDUCE_OPS(REDUCE_ROWS)
+
+/* ---- cumsum ---- */
+
+static zb_result infer_cumsum(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  (void)count;
+  if (!zb_check_axis(op, "axis", op->operands[0].rank, "C1", error)) return ZB_FAIL;
+  if (!zb_check_dtype(op, 0, ZB_REALS | ZB_INTEGERS, "C2", error)) return ZB_FAIL;
+  results[0] = op->operands[0];
+  return ZB_OK;
+}
+
+/* Element i is in the sums from i on: the gradient sums from the other end. */
+static zb_result grad_cumsum(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+  zb_op_view view;
+  zb_op_view_storage storage;
+  if (!needs[0]) return ZB_OK;
+  if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
+  zb_attr attrs[] = {zb_int("axis", zb_attr_int(&view.attrs, "axis", 0)),
+                     zb_bool("exclusive", zb_attr_bool(&view.attrs, "exclusive", false)),
+                     zb_bool("reverse", !zb_attr_bool(&view.attrs, "reverse", false))};
+  din[0] = zb_build(b, "cumsum", dout, 1, attrs, 3);
+  return zb_builder_result(b);
+}
+
+static zb_cost cost_cumsum(const zb_op_view *op, const zb_shape *results, int count) {
+  (void)results, (void)count;
+  return zb_cost_per_element(&op->operands[0], 1);
+}
+
+const zb_op_def zb_op_cumsum = {
+    .name = "cumsum",
+    .summary = "Sums of all elements along an axis up to each one.",
+    .doc = "C1: axis is a dimension. C2: x holds numbers.\n",
+    .operands = "x",
+    .results = "out",
+    .attrs = ZB_ATTRS({"axis", ZB_ATTR_INT, false, 0, "dimension along which to sum, from 0: axis = 1 : i64"},
+                      {"exclusive", ZB_ATTR_BOOL, true, 0, "each sum leaves its own element out"},
+                      {"reverse", ZB_ATTR_BOOL, true, 0, "from the last element to the first"}),
+    .op_class = ZB_CLASS_KERNEL,
+    .traits = ZB_TRAIT_PURE,
+    .infer = infer_cumsum,
+    .cost = cost_cumsum,
+    .grad = grad_cumsum,
+};

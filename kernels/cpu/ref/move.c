@@ -1,4 +1,4 @@
-/* Data movement, casts, and constants that are computed: slice_grad, concat, contiguous, gather and its relatives,
+/* Data movement, casts, and constants that are computed: slice_grad, concat, contiguous, gather, scatter and their relatives,
  * cast, iota, triangle, accumulate_add. */
 #include "kernels/cpu/ref/ref.h"
 
@@ -210,6 +210,83 @@ const char *zb_ref_gather_elements(const zb_kernel_call *call) {
 }
 const char *zb_ref_gather_elements_grad(const zb_kernel_call *call) {
   return gather_gradient(call, true);
+}
+
+/* ---- scatter ---- */
+
+/* The number of the tuple whose entries lie `stride` apart from `element` on; -1 after an error in *error. */
+static int64_t ravel(const zb_kernel_call *call, int64_t element, int64_t stride, const int64_t *shape, int count, const char **error) {
+  int64_t number = 0;
+  for (int i = 0; i < count; i++) {
+    int64_t index = zb_ref_get_int(&call->inputs[0], element + i * stride), place = wrap_index(index, shape[i]);
+    if (place < 0) {
+      *error = zb_kernel_wrong_value(call, index, index < 0 ? -shape[i] : 0, shape[i] - 1, BAD_INDEX);
+      return -1;
+    }
+    number = number * shape[i] + place;
+  }
+  return number;
+}
+
+const char *zb_ref_ravel_index(const zb_kernel_call *call) {
+  const char *error = zb_ref_check(call, 1, 1, false);
+  if (error) return error;
+  const zb_tensor *indices = &call->inputs[0], *out = &call->outputs[0];
+  int count = 0, last = indices->rank - 1;
+  const int64_t *shape = zb_ref_ints(call, "shape", &count);
+  if (!zb_ref_is_integer(indices->dtype) || out->dtype != ZB_I64) return ZB_REF_BAD_TYPE;
+  if (last < 0 || count < 1 || indices->shape[last] != count) return ZB_REF_BAD_SHAPE;
+  zb_tensor tuples = *indices;
+  tuples.rank = last;
+  if (!zb_ref_same_shape(&tuples, out)) return ZB_REF_BAD_SHAPE;
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, out);
+  (void)zb_ref_walk_add(&walk, &tuples);
+  ZB_REF_CHECKED(call);
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    int64_t number = ravel(call, walk.offset[1], indices->strides[last], shape, count, &error);
+    if (error) return error;
+    zb_ref_set_int(out, walk.offset[0], number);
+  }
+  return NULL;
+}
+
+/* Integers are added modulo 2^64. */
+static void scatter_one(const zb_tensor *out, int64_t to, const zb_tensor *updates, int64_t from, bool add) {
+  if (!add)
+    zb_ref_copy(out, to, updates, from);
+  else if (zb_ref_is_float(out->dtype))
+    zb_ref_put(out, to, zb_ref_get(updates, from), true);
+  else
+    zb_ref_set_int(out, to, (int64_t)((uint64_t)zb_ref_get_int(out, to) + (uint64_t)zb_ref_get_int(updates, from)));
+}
+
+const char *zb_ref_scatter(const zb_kernel_call *call) {
+  const char *error = zb_ref_check(call, 3, 1, false);
+  if (error) return error;
+  const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1], *updates = &call->inputs[2], *out = &call->outputs[0];
+  const char *reduction = zb_attr_string(&call->attrs, "reduction", "");
+  bool add = strcmp(reduction, "add") == 0;
+  zb_tensor spread, positions;
+  if (!add && strcmp(reduction, "none") != 0) return "the reduction is neither none nor add";
+  if (!zb_ref_is_integer(indices->dtype) || data->dtype != out->dtype || updates->dtype != out->dtype) return ZB_REF_BAD_TYPE;
+  if (add && out->dtype == ZB_I1) return ZB_REF_BAD_TYPE;
+  if (out->rank < 1 || !zb_ref_same_shape(data, out)) return ZB_REF_BAD_SHAPE;
+  if (!spread_axis(out, indices, 0, &spread, &positions) || !zb_ref_same_shape(&spread, updates)) return ZB_REF_BAD_SHAPE;
+  for (int i = 0; i < indices->rank; i++)
+    spread.strides[i] = 0;
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, updates);
+  (void)zb_ref_walk_add(&walk, &spread);
+  (void)zb_ref_walk_add(&walk, &positions);
+  ZB_REF_CHECKED(call);
+  copy_all(out, data);
+  for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    int64_t index = zb_ref_get_int(indices, walk.offset[2]), size = out->shape[0], place = wrap_index(index, size);
+    if (place < 0) return zb_kernel_wrong_value(call, index, index < 0 ? -size : 0, size - 1, BAD_INDEX);
+    scatter_one(out, walk.offset[1] + place * out->strides[0], updates, walk.offset[0], add);
+  }
+  return NULL;
 }
 
 /* ---- Constants ---- */

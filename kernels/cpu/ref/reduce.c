@@ -190,3 +190,47 @@ const char *zb_ref_softmax_grad(const zb_kernel_call *call) {
 const char *zb_ref_log_softmax_grad(const zb_kernel_call *call) {
   return run_softmax_grad(call, true);
 }
+
+/* ---- cumsum ---- */
+
+/* One line: `count` elements, `step` apart in x and `to_step` apart in out, from the first that is summed. */
+static void sum_line(const zb_tensor *out, int64_t to, int64_t to_step, const zb_tensor *x, int64_t from, int64_t step, int64_t count,
+                     bool exclusive) {
+  double sum = 0;
+  uint64_t whole = 0;
+  bool real = zb_ref_is_float(x->dtype);
+  for (int64_t k = 0; k < count; k++, to += to_step, from += step) {
+    double before = sum;
+    uint64_t whole_before = whole;
+    if (real)
+      sum += zb_ref_get(x, from);
+    else
+      whole += (uint64_t)zb_ref_get_int(x, from);
+    if (real)
+      zb_ref_set(out, to, exclusive ? before : sum);
+    else
+      zb_ref_set_int(out, to, (int64_t)(exclusive ? whole_before : whole));
+  }
+}
+
+const char *zb_ref_cumsum(const zb_kernel_call *call) {
+  const char *error = zb_ref_check(call, 1, 1, false);
+  if (error) return error;
+  const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
+  bool exclusive = zb_attr_bool(&call->attrs, "exclusive", false), reverse = zb_attr_bool(&call->attrs, "reverse", false);
+  if (x->dtype != out->dtype || x->dtype == ZB_I1) return ZB_REF_BAD_TYPE;
+  if (!zb_ref_same_shape(x, out)) return ZB_REF_BAD_SHAPE;
+  if (axis < 0 || axis >= x->rank) return ZB_REF_BAD_AXIS;
+  ZB_REF_CHECKED(call);
+  zb_tensor lines = *out, starts = *x;
+  int64_t size = x->shape[axis], back = reverse ? -1 : 1, last = reverse ? size - 1 : 0;
+  lines.shape[axis] = starts.shape[axis] = size > 0;
+  zb_ref_walk walk;
+  zb_ref_walk_init(&walk, &lines);
+  (void)zb_ref_walk_add(&walk, &starts);
+  for (; walk.left > 0; zb_ref_walk_next(&walk))
+    sum_line(out, walk.offset[0] + last * out->strides[axis], back * out->strides[axis], x, walk.offset[1] + last * x->strides[axis],
+             back * x->strides[axis], size, exclusive);
+  return NULL;
+}
