@@ -3,6 +3,7 @@
 //   %t = transpose(%w) [1, 0]            %y = matmul(%x, %w) {transpose_rhs = true}
 //   %y = matmul(%x, %t)            ->
 //   reshape(reshape(%x))                 reshape(%x)
+//   reshape(transpose(%x) [0, 2, 1])     transpose(reshape(%x)) [0, 1, 3, 2]
 //   add(%x, expand(constant))            add(%x, constant)
 //
 // One walk in program order: operands are in their final form when an op is met, so one walk is enough. Rules are rows of a
@@ -63,6 +64,32 @@ static zb_outcome transpose(MlirOperation op) {
   mlirOperationSetOperand(op, 0, mlirOperationGetOperand(producer, 0));
   zb_set_ints(op, "permutation", outer, rank);
   return ZB_CHANGED;
+}
+
+// reshape(transpose(x)) where the transpose swaps the last two dimensions and the reshape keeps them: the transpose goes last, so that it meets
+// the product (PyTorch's exporter joins batch and heads around it).
+static zb_outcome reshape_of_swap(MlirOperation op) {
+  int64_t p[ZB_RANK_MAX];
+  zb_shape in, out;
+  MlirOperation swap = zb_producer_named(mlirOperationGetOperand(op, 0), "zb.transpose");
+  int rank = mlirOperationIsNull(swap) ? -1 : zb_get_ints(swap, "permutation", p);
+  if (rank < 2 || p[rank - 1] != rank - 2 || p[rank - 2] != rank - 1 || !is_identity(p, rank - 2)) return ZB_KEPT;
+  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(swap, 0)), &in) || !zb_type_shape(mlirValueGetType(result_of(op)), &out)) return ZB_KEPT;
+  int last = out.rank - 1;
+  if (last < 1 || out.dims[last] != in.dims[rank - 1] || out.dims[last - 1] != in.dims[rank - 2]) return ZB_KEPT;
+  MlirValue x = mlirOperationGetOperand(swap, 0);
+  MlirOperation before = zb_producer_named(x, "zb.reshape");
+  if (!mlirOperationIsNull(before)) x = mlirOperationGetOperand(before, 0);
+  out.dims[last] = in.dims[rank - 2];
+  out.dims[last - 1] = in.dims[rank - 1];
+  for (int i = 0; i <= last; ++i) p[i] = i;
+  p[last] = last - 1;
+  p[last - 1] = last;
+  MlirNamedAttribute mark;
+  zb_builder builder = zb_builder_marked(op, op, &mark);
+  MlirValue value = zb_build_reshape(&builder, x, out.dims, out.rank);
+  value = builder.failed ? value : zb_build_transpose(&builder, value, p, out.rank);
+  return builder.failed ? ZB_FAILED : replace(op, value);
 }
 
 // slice(slice(x)): element i of the outer one is x[start + step * (outer start + outer step * i)]. A slice of everything has the type of
@@ -194,6 +221,7 @@ static const struct {
     {"transpose", transpose},
     {"reshape", drop_identity},
     {"reshape", skip_same},
+    {"reshape", reshape_of_swap},
     {"reshape", zb_fold_reshape},
     {"expand", drop_identity},
     {"expand", skip_same},

@@ -7,7 +7,9 @@
 // The transposes meet those of the exporter and cancel, also through a rotary embedding (raise_hoist.c). Taken apart are: the scale before or after
 // the product, on q or on k; a mask that is added or selected by zb.where; key and value heads repeated for groups of query heads; the
 // guard against rows of NaN that PyTorch's exporter writes around the softmax. Not raised: a mask that needs a gradient, probabilities with
-// another reader (dropout, attention maps that are returned).
+// another reader (dropout, attention maps that are returned), a computed mask that hides by a large finite number: a row that it hides whole
+// sees every key alike, and lse, of the size of that number, has no room for how many those are. With the guard such a mask was boolean: the
+// exporter writes the least float for what PyTorch takes for -infinity, and PyTorch's row is then zero, as that of zb.attention.
 
 #include "passes/raise_match.h"
 
@@ -16,12 +18,16 @@ enum { BATCH, HEADS, ROWS, COLUMNS }; // dimensions of heads-major tensors
 
 // At or below this an added number hides a key: exp of it is 0 in f32 whatever the row's other scores.
 static const double hidden = -1e4;
+// From here on a number swallows the scores that it is added to.
+static const double swallows = 1e30;
 
 typedef struct parts {
   zb_shape scores;        // [batch, heads, tq, tk]
   MlirOperation product;  // matmul(q, k)
   double scale;
   MlirValue mask;         // added, or null
+  MlirOperation boolean;  // the zb.where that makes it of a boolean one, or null
+  bool guarded;           // a row of NaN becomes zeros
   bool causal;
 } parts;
 
@@ -78,6 +84,25 @@ static bool causal_addend(MlirValue mask, const zb_shape *scores) {
          zb_scalar_constant(mlirOperationGetOperand(where, when ? 2 : 1), &unseen) && unseen <= hidden;
 }
 
+// where(visible, 0, very negative) beside the guard: what the exporter makes of a boolean mask.
+static bool boolean_mask(MlirValue mask, const parts *p) {
+  double seen, unseen;
+  MlirOperation where = zb_producer_named(mask, "zb.where");
+  return p->guarded && !mlirOperationIsNull(where) && zb_scalar_constant(mlirOperationGetOperand(where, 1), &seen) && seen == 0 &&
+         zb_scalar_constant(mlirOperationGetOperand(where, 2), &unseen) && unseen <= -swallows;
+}
+
+// Whether such a number stands among what a value is computed from.
+static bool computed_with_least(MlirValue value, int depth) {
+  double number;
+  MlirOperation op = zb_producer(value);
+  if (mlirOperationIsNull(op) || depth > DEPTH_MAX) return false;
+  if (zb_scalar_constant(value, &number)) return isfinite(number) && fabs(number) >= swallows;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
+    if (computed_with_least(mlirOperationGetOperand(op, i), depth + 1)) return true;
+  return false;
+}
+
 static bool add_mask(const zb_raise_context *context, MlirValue mask, parts *p) {
   zb_shape shape;
   if (p->scale != 1) return false; // the mask would be scaled as well
@@ -87,6 +112,9 @@ static bool add_mask(const zb_raise_context *context, MlirValue mask, parts *p) 
   }
   if (!mlirValueIsNull(p->mask) || zb_raise_trainable(context, mask)) return false;
   if (!zb_type_shape(mlirValueGetType(mask), &shape) || shape.dtype != p->scores.dtype || shape.rank > AXES) return false;
+  bool boolean = boolean_mask(mask, p);
+  if (!boolean && computed_with_least(mask, 0)) return false;
+  if (boolean) p->boolean = zb_producer_named(mask, "zb.where");
   p->mask = mask;
   return true;
 }
@@ -231,10 +259,11 @@ static MlirValue token_major(zb_builder *b, const operand *o) {
 // ---- The pattern ----
 
 // The softmax that makes the probabilities: directly, or behind where(is_nan(p), 0, p).
-static MlirOperation softmax_of(MlirValue probabilities) {
+static MlirOperation softmax_of(MlirValue probabilities, bool *guarded) {
   double zero;
   MlirOperation guard = zb_inner(probabilities, "zb.where");
-  if (mlirOperationIsNull(guard)) return zb_inner(probabilities, "zb.softmax");
+  *guarded = !mlirOperationIsNull(guard);
+  if (!*guarded) return zb_inner(probabilities, "zb.softmax");
   MlirValue p = mlirOperationGetOperand(guard, 2);
   MlirOperation is_nan = zb_inner(mlirOperationGetOperand(guard, 0), "zb.is_nan");
   if (mlirOperationIsNull(is_nan) || !mlirValueEqual(mlirOperationGetOperand(is_nan, 0), p)) return (MlirOperation){0};
@@ -253,11 +282,24 @@ static bool shapes_fit(const parts *p, const zb_shape *q, const zb_shape *k, con
   return true;
 }
 
+// The mask with -infinity where a boolean one hides.
+static MlirValue mask_of(zb_builder *b, const parts *p) {
+  zb_shape shape;
+  if (mlirOperationIsNull(p->boolean)) return p->mask;
+  MlirValue in[3] = {mlirOperationGetOperand(p->boolean, 0), mlirOperationGetOperand(p->boolean, 1), {0}};
+  (void)zb_type_shape(mlirValueGetType(p->mask), &shape); // add_mask asked
+  in[2] = zb_build_scalar(b, shape.dtype, -INFINITY);
+  return b->failed ? p->mask : zb_build(b, "where", in, 3, NULL, 0);
+}
+
 static zb_raised build_attention(MlirOperation root, const parts *p, const operand *q, const operand *k, const operand *v) {
   static const int64_t back[] = {0, 2, 1, 3};
   MlirNamedAttribute mark;
   zb_builder builder = zb_builder_marked(root, root, &mark);
-  MlirValue operands[] = {token_major(&builder, q), token_major(&builder, k), token_major(&builder, v), p->mask};
+  MlirValue operands[4] = {token_major(&builder, q)};
+  operands[1] = token_major(&builder, k);
+  operands[2] = token_major(&builder, v);
+  operands[3] = mask_of(&builder, p);
   zb_attr attrs[] = {zb_float("scale", p->scale), zb_bool("causal", p->causal)};
   if (builder.failed) return ZB_RAISED_FAILED;
   MlirOperation op = zb_build_op(&builder, "attention", operands, mlirValueIsNull(p->mask) ? 3 : 4, attrs, 2, -1);
@@ -269,7 +311,7 @@ zb_raised zb_raise_attention(const zb_raise_context *context, MlirOperation root
   parts p = {.scale = 1};
   zb_shape q_shape, k_shape, v_shape;
   if (!zb_op_is(root, "zb.matmul") || zb_get_flag(root, "transpose_lhs")) return ZB_RAISED_NOT;
-  MlirOperation softmax = softmax_of(mlirOperationGetOperand(root, 0));
+  MlirOperation softmax = softmax_of(mlirOperationGetOperand(root, 0), &p.guarded);
   if (mlirOperationIsNull(softmax)) return ZB_RAISED_NOT;
   if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(softmax, 0)), &p.scores) || p.scores.rank != AXES ||
       zb_get_i64(softmax, "axis", -1) != COLUMNS)

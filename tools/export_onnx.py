@@ -161,6 +161,26 @@ def optimize(model, names):
             graph.initializers[value.name] = value
 
 
+def hide_by_infinity(graph):
+    """Of a boolean attention mask PyTorch makes -infinity, and zeros of a row that sees nothing, for which the exporter writes a guard
+    against NaN; but for -infinity it writes the least float, with which that row sees every key alike. A padded row is such a one."""
+    from onnxscript import ir
+
+    guarded = [n.inputs[0].producer() for n in graph if n.op_type == "IsNaN"]
+    sums = [n.inputs[0].producer() for n in guarded if n is not None and n.op_type == "Softmax"]
+    masks = [v.producer() for n in sums if n is not None and n.op_type == "Add" for v in n.inputs]
+    for where in masks:
+        constant = where.inputs[2].producer() if where is not None and where.op_type == "Where" else None
+        if constant is None or "value" not in constant.attributes:
+            continue
+        value = constant.attributes["value"].value.numpy()
+        if value.size == 1 and value.dtype.kind == "f" and value.min() == torch.finfo(torch.float32).min:
+            infinity = ir.tensor(value - value.dtype.type(float("inf")))
+            node = ir.Node("", "Constant", [], [ir.AttrTensor("value", infinity)])
+            graph.insert_before(where, node)
+            where.replace_input_with(2, node.outputs[0])
+
+
 def strip(model):
     """Removes what names files of this machine; keeps the module path of each node."""
     for owner in [model, model.graph, *model.graph, *model.functions.values()]:
@@ -266,6 +286,7 @@ def export(model, inputs, out, raw):
         )
     program = trace(model, inputs)
     graph = program.model.graph
+    hide_by_infinity(graph)
     name_initializers(graph, names)
     if not raw:
         optimize(program.model, names)

@@ -1,4 +1,4 @@
-/* Data movement: contiguous, concat, slice_grad, gather and its gradient, for any element type.
+/* Data movement: contiguous, concat, slice_grad, gather and its gradient, scatter, for any element type.
  *
  * A strided copy is a loop over runs: dense runs are memcpy, a dense dimension that is not the last one is copied by
  * square blocks, so that both sides use whole cache lines. Tests: test/kernels/fast_move_test.c
@@ -316,4 +316,35 @@ const char *zb_cpu_gather_grad(const zb_kernel_call *call) {
 bool zb_cpu_gather_grad_matches(const zb_kernel_call *call) {
   return is_index(&call->inputs[0]) && call->inputs[1].dtype == ZB_F32 && call->outputs[0].dtype == ZB_F32 &&
          call->outputs[0].rank > 0 && zb_call_contiguous(call);
+}
+
+/* ---- Scatter: rows of updates put at, or added to, rows of a copy of data ---- */
+
+/* Columns of all rows, in index order: of equal indices the last one stays. */
+static void put_tile(void *context, int64_t tile, void *scratch) {
+  const gather *g = context;
+  int64_t first = tile * GATHER_COLUMNS * g->bytes, width = zb_min64((int64_t)GATHER_COLUMNS * g->bytes, g->inner * g->bytes - first);
+  (void)scratch;
+  for (int64_t row = 0; row < g->count; row++)
+    memcpy(g->to + index_at(g, row) * g->inner * g->bytes + first, g->from + row * g->inner * g->bytes + first, (size_t)width);
+}
+
+const char *zb_cpu_scatter(const zb_kernel_call *call) {
+  gather g;
+  gather_init(&g, &call->outputs[0], &call->inputs[1], 0);
+  g.from = call->inputs[2].data;
+  g.to = call->outputs[0].data;
+  const char *error = check_indices(call, &g);
+  if (error) return error;
+  copy_strided(call->threads, &call->outputs[0], &call->inputs[0]);
+  bool add = strcmp(zb_attr_string(&call->attrs, "reduction", ""), "add") == 0;
+  zb_parallel_for(call->threads, zb_ceil_div(g.inner, GATHER_COLUMNS), add ? gather_grad_tile : put_tile, &g);
+  return NULL;
+}
+
+bool zb_cpu_scatter_matches(const zb_kernel_call *call) {
+  const zb_tensor *data = &call->inputs[0], *updates = &call->inputs[2], *out = &call->outputs[0];
+  const char *reduction = zb_attr_string(&call->attrs, "reduction", "");
+  if (!is_index(&call->inputs[1]) || data->dtype != out->dtype || updates->dtype != out->dtype || out->rank < 1) return false;
+  return (strcmp(reduction, "none") == 0 || (strcmp(reduction, "add") == 0 && out->dtype == ZB_F32)) && zb_call_contiguous(call);
 }

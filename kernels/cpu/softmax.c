@@ -159,8 +159,9 @@ bool zb_cpu_cross_entropy_grad_matches(const zb_kernel_call *call) {
 static void ZB_ISA(softmax_tile)(void *context, int64_t tile, void *scratch) {
   FOR_ROWS(c) {
     const float *x = c.x + r * c.width;
-    float *out = c.out + r * c.width;
-    float sum = v_row_exp(x, c.width, v_row_highest(x, c.width), out);
+    float *out = c.out + r * c.width, highest = v_row_highest(x, c.width);
+    float sum = v_row_exp(x, c.width, highest == -INFINITY ? 0.0f : highest, out);
+    if (sum == 0.0f) sum = 1.0f; /* a row that sees nothing */
     for (int64_t i = 0; i < c.width; i += V_LANES)
       v_give(out, v_take(out, i, c.width) / v_set(sum), i, c.width);
   }

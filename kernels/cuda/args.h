@@ -115,6 +115,36 @@ typedef struct zb_scatter_args {
   zb_cuda_dims data_dims;                                   /* by element only: the lines of ddata */
 } zb_scatter_args;
 
+/* scatter: places of rows are replaced by the last, or get the sum, of the updates of a run of equal indices. */
+typedef struct zb_put_args {
+  void *out;
+  const void *indices, *updates;
+  const int32_t *positions;
+  int64_t index_count, inner_size, axis_size;
+  int32_t index_dtype, dtype, add;
+  zb_cuda_fault_place fault;
+  zb_cuda_dims index_dims, update_dims; /* update_dims: of (index, inner) as one list */
+} zb_put_args;
+
+typedef struct zb_ravel_args {
+  int64_t *out;
+  const void *indices;
+  int64_t tuples, entry_stride;
+  int64_t shape[ZB_RANK_MAX];
+  int32_t index_dtype, count;
+  zb_cuda_fault_place fault;
+  zb_cuda_dims tuple_dims;
+} zb_ravel_args;
+
+/* cumsum: a thread owns a line along the axis. */
+typedef struct zb_cumsum_args {
+  void *out;
+  const void *x;
+  int64_t lines, size, x_step, out_step;
+  int32_t dtype, exclusive;
+  zb_cuda_dims x_lines, out_lines;
+} zb_cumsum_args;
+
 /* ---- Reductions: reduce.cu ---- */
 
 enum { ZB_REDUCE_THREADS = 256 };

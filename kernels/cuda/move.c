@@ -247,7 +247,7 @@ bool zb_cuda_matches_gather_grad(const zb_kernel_call *call) {
 static zb_status sort_indices(zb_cuda_launcher *on, const zb_tensor *indices, int64_t axis_size, const int32_t **positions) {
   int64_t count = zb_tensor_elements(indices);
   if (count * 2 * (int64_t)sizeof(int32_t) > ZB_CUDA_SCRATCH_BYTES)
-    return ZB_ERROR(UNAVAILABLE, "the CUDA kernel of gather_grad takes at most %d indices, not %lld", ZB_CUDA_SCRATCH_BYTES / 8,
+    return ZB_ERROR(UNAVAILABLE, "the CUDA kernels of gather_grad and scatter take at most %d indices, not %lld", ZB_CUDA_SCRATCH_BYTES / 8,
                     (long long)count);
   zb_sort_args args = {.indices = indices->data, .index_count = count, .axis_size = axis_size, .index_dtype = (int32_t)indices->dtype};
   args.positions = (int32_t *)(void *)zb_cuda_scratch(on);
@@ -301,4 +301,95 @@ zb_status zb_cuda_run_gather_elements_grad(const zb_kernel_call *call, zb_cuda_l
   (void)zb_cuda_dims_of(indices, &selected, lines, &args.data_dims);
   return zb_cuda_enqueue(on, ZB_FUNCTION_zb_scatter_lines, zb_ceil_div(args.outer_size, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS, 0,
                         &args);
+}
+
+/* ---- scatter: (data, indices, updates) -> (out) ---- */
+
+bool zb_cuda_matches_scatter(const zb_kernel_call *call) {
+  if (!zb_cuda_complete(call, 3, 1, false)) return false;
+  const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1], *updates = &call->inputs[2], *out = &call->outputs[0];
+  const char *reduction = zb_attr_string(&call->attrs, "reduction", "");
+  bool add = strcmp(reduction, "add") == 0;
+  if (!add && strcmp(reduction, "none") != 0) return false;
+  if (!zb_cuda_is_float(out->dtype) && !zb_cuda_is_index(out->dtype) && (add || out->dtype != ZB_I1)) return false;
+  if (data->dtype != out->dtype || updates->dtype != out->dtype || !zb_cuda_is_index(indices->dtype)) return false;
+  if (out->rank < 1 || !zb_tensor_same_shape(data, out) || zb_tensor_elements(indices) > INT32_MAX) return false;
+  int64_t inner = zb_cuda_count(out, zb_cuda_from(out, 1));
+  return updates->rank == indices->rank + out->rank - 1 && zb_tensor_elements(updates) == inner * zb_tensor_elements(indices);
+}
+
+zb_status zb_cuda_run_scatter(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor *indices = &call->inputs[1], *updates = &call->inputs[2], *out = &call->outputs[0];
+  zb_put_args args = {.out = out->data,
+                      .indices = indices->data,
+                      .updates = updates->data,
+                      .index_count = zb_tensor_elements(indices),
+                      .inner_size = zb_cuda_count(out, zb_cuda_from(out, 1)),
+                      .axis_size = out->shape[0],
+                      .index_dtype = (int32_t)indices->dtype,
+                      .dtype = (int32_t)out->dtype,
+                      .add = strcmp(zb_attr_string(&call->attrs, "reduction", ""), "add") == 0,
+                      .fault = zb_cuda_fault_of(on)};
+  ZB_TRY(copy(on, out, &call->inputs[0]));
+  if (zb_tensor_elements(updates) == 0) return NULL;
+  (void)zb_cuda_dims_all(indices, indices, &args.index_dims);
+  (void)zb_cuda_dims_all(updates, updates, &args.update_dims);
+  ZB_TRY(sort_indices(on, indices, args.axis_size, &args.positions));
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_put_rows, args.index_count, 1, ZB_SCATTER_THREADS, 0, &args);
+}
+
+bool zb_cuda_matches_ravel_index(const zb_kernel_call *call) {
+  if (!zb_cuda_complete(call, 1, 1, false)) return false;
+  const zb_tensor *indices = &call->inputs[0], *out = &call->outputs[0];
+  const zb_attr *shape = zb_attr_find(&call->attrs, "shape");
+  if (!shape || shape->kind != ZB_ATTR_INTS || shape->count < 1 || shape->count > ZB_RANK_MAX) return false;
+  if (!zb_cuda_is_index(indices->dtype) || out->dtype != ZB_I64 || indices->rank != out->rank + 1) return false;
+  return indices->shape[out->rank] == shape->count && zb_tensor_elements(indices) == zb_tensor_elements(out) * shape->count;
+}
+
+zb_status zb_cuda_run_ravel_index(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor *indices = &call->inputs[0], *out = &call->outputs[0];
+  const zb_attr *shape = zb_attr_find(&call->attrs, "shape");
+  zb_ravel_args args = {.out = out->data,
+                        .indices = indices->data,
+                        .tuples = zb_tensor_elements(out),
+                        .entry_stride = indices->strides[out->rank],
+                        .index_dtype = (int32_t)indices->dtype,
+                        .count = shape->count,
+                        .fault = zb_cuda_fault_of(on)};
+  memcpy(args.shape, shape->ints, (size_t)shape->count * sizeof *args.shape);
+  (void)zb_cuda_dims_of(indices, indices, zb_cuda_before(out->rank), &args.tuple_dims);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_ravel_index, zb_ceil_div(args.tuples, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS, 0, &args);
+}
+
+/* ---- cumsum ---- */
+
+bool zb_cuda_matches_cumsum(const zb_kernel_call *call) {
+  if (!zb_cuda_complete(call, 1, 1, false)) return false;
+  const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
+  if (axis < 0 || axis >= x->rank || x->dtype != out->dtype || !zb_tensor_same_shape(x, out)) return false;
+  return zb_cuda_is_float(x->dtype) || zb_cuda_is_index(x->dtype);
+}
+
+zb_status zb_cuda_run_cumsum(const zb_kernel_call *call, zb_cuda_launcher *on) {
+  const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
+  int64_t axis = zb_attr_int(&call->attrs, "axis", 0), size = x->shape[axis];
+  bool reverse = zb_attr_bool(&call->attrs, "reverse", false);
+  unsigned lines = ~(1u << axis) & zb_cuda_from(x, 0);
+  zb_tensor from = *x, to = *out;
+  if (zb_tensor_elements(out) == 0) return NULL;
+  if (reverse) move_start(&from, (size - 1) * x->strides[axis]);
+  if (reverse) move_start(&to, (size - 1) * out->strides[axis]);
+  zb_cumsum_args args = {.out = to.data,
+                         .x = from.data,
+                         .lines = zb_cuda_count(x, lines),
+                         .size = size,
+                         .x_step = reverse ? -x->strides[axis] : x->strides[axis],
+                         .out_step = reverse ? -out->strides[axis] : out->strides[axis],
+                         .dtype = (int32_t)x->dtype,
+                         .exclusive = zb_attr_bool(&call->attrs, "exclusive", false)};
+  (void)zb_cuda_dims_of(x, x, lines, &args.x_lines);
+  (void)zb_cuda_dims_of(x, out, lines, &args.out_lines);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_cumsum, zb_ceil_div(args.lines, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS, 0, &args);
 }

@@ -167,3 +167,74 @@ ZB_KERNEL(zb_scatter_lines, zb_scatter_args, ZB_SCATTER_THREADS) {
     store_float(a.ddata, a.data_dtype, to, total);
   }
 }
+
+/* ---- scatter ---- */
+
+/* The sum of a place and the updates of a run, in order. */
+ZB_DEVICE void add_updates(const zb_put_args &a, int64_t first, int64_t end, int64_t inner, int64_t to) {
+  if (is_float(a.dtype)) {
+    float total = load_float(a.out, a.dtype, to);
+    for (int64_t k = first; k < end; k++)
+      total += load_float(a.updates, a.dtype, at(a.update_dims, a.positions[k] * a.inner_size + inner));
+    store_float(a.out, a.dtype, to, total);
+    return;
+  }
+  uint64_t total = (uint64_t)load_integer(a.out, a.dtype, to);
+  for (int64_t k = first; k < end; k++)
+    total += (uint64_t)load_integer(a.updates, a.dtype, at(a.update_dims, a.positions[k] * a.inner_size + inner));
+  store_integer(a.out, a.dtype, to, (int64_t)total);
+}
+
+/* The place of the k-th index in sorted order; -1: out of range. */
+ZB_DEVICE int64_t put_place(const zb_put_args &a, int64_t k) {
+  return place_of(load_integer(a.indices, a.index_dtype, at(a.index_dims, a.positions[k])), a.axis_size, a.fault);
+}
+
+/* A block an index in sorted order: the last of a run of equal ones owns the place. */
+ZB_KERNEL(zb_put_rows, zb_put_args, ZB_SCATTER_THREADS) {
+  int64_t last = blockIdx.x, place = put_place(a, last), first = last;
+  if (place < 0 || (last + 1 < a.index_count && put_place(a, last + 1) == place)) return;
+  while (a.add && first > 0 && put_place(a, first - 1) == place)
+    first--;
+  for (int64_t inner = threadIdx.x; inner < a.inner_size; inner += blockDim.x) {
+    int64_t to = place * a.inner_size + inner, from = at(a.update_dims, a.positions[last] * a.inner_size + inner);
+    if (a.add)
+      add_updates(a, first, last + 1, inner, to);
+    else if (is_float(a.dtype))
+      store_float(a.out, a.dtype, to, load_float(a.updates, a.dtype, from));
+    else
+      store_integer(a.out, a.dtype, to, load_integer(a.updates, a.dtype, from));
+  }
+}
+
+ZB_KERNEL(zb_ravel_index, zb_ravel_args, ZB_MOVE_THREADS) {
+  int64_t i = global_thread(), number = 0;
+  if (i >= a.tuples) return;
+  int64_t from = at(a.tuple_dims, i);
+  for (int k = 0; k < a.count; k++) {
+    int64_t place = place_of(load_integer(a.indices, a.index_dtype, from + k * a.entry_stride), a.shape[k], a.fault);
+    number = number * a.shape[k] + (place < 0 ? 0 : place);
+  }
+  a.out[i] = number;
+}
+
+/* ---- cumsum ---- */
+
+ZB_KERNEL(zb_cumsum, zb_cumsum_args, ZB_SCATTER_THREADS) {
+  int64_t line = global_thread();
+  if (line >= a.lines) return;
+  int64_t from = at(a.x_lines, line), to = at(a.out_lines, line);
+  float sum = 0;
+  uint64_t whole = 0;
+  for (int64_t k = 0; k < a.size; k++, from += a.x_step, to += a.out_step) {
+    if (is_float(a.dtype)) {
+      float next = sum + load_float(a.x, a.dtype, from);
+      store_float(a.out, a.dtype, to, a.exclusive ? sum : next);
+      sum = next;
+    } else {
+      uint64_t next = whole + (uint64_t)load_integer(a.x, a.dtype, from);
+      store_integer(a.out, a.dtype, to, (int64_t)(a.exclusive ? whole : next));
+      whole = next;
+    }
+  }
+}

@@ -19,12 +19,13 @@ template <typename T> ZB_DEVICE void softmax(const zb_softmax_args &a) {
     sum.add(x);
   }
   sum.over_threads(zb_shared());
+  bool nothing = sum.largest == -INFINITY && !a.logarithm; /* a row that sees nothing */
   float shift = log(sum.total), factor = 1 / sum.total;
   for (int64_t first = begin; first < a.size; first += step) {
     load_row(row, a.x_along, a.x_dense, first, a.size, -INFINITY, x);
     for (int i = 0; i < N; i++) {
       float centered = x[i] - sum.largest;
-      x[i] = a.logarithm ? centered - shift : exp(centered) * factor;
+      x[i] = nothing ? 0 : a.logarithm ? centered - shift : exp(centered) * factor;
     }
     store_row(out, a, first, x);
   }

@@ -144,12 +144,13 @@ static const char *run_softmax(const zb_kernel_call *call, bool logarithm) {
     double largest = -(double)INFINITY, total = 0;
     for (zb_ref_walk_again(&along); along.left > 0; zb_ref_walk_next(&along))
       largest = larger_real(largest, zb_ref_get(x, rows.offset[1] + along.offset[1]));
+    if (largest == -(double)INFINITY && !logarithm) largest = 0; /* a row that sees nothing */
     for (zb_ref_walk_again(&along); along.left > 0; zb_ref_walk_next(&along))
       total += exp(zb_ref_get(x, rows.offset[1] + along.offset[1]) - largest);
-    double shift = log(total);
+    double shift = log(total), divisor = total == 0 ? 1 : total;
     for (zb_ref_walk_again(&along); along.left > 0; zb_ref_walk_next(&along)) {
       double centered = zb_ref_get(x, rows.offset[1] + along.offset[1]) - largest;
-      zb_ref_set(out, rows.offset[0] + along.offset[0], logarithm ? centered - shift : exp(centered) / total);
+      zb_ref_set(out, rows.offset[0] + along.offset[0], logarithm ? centered - shift : exp(centered) / divisor);
     }
   }
   return NULL;
