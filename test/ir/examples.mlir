@@ -653,6 +653,18 @@ module {
     %r = "zb.constant"() {value = dense<1.000000e+00> : tensor<f32>} : () -> tensor<f32>
     return
   }
+  func.func @ravel_index(%0: tensor<2x3x2xi64>) {
+    %r = "zb.ravel_index"(%0) {shape = array<i64: 4, 5>} : (tensor<2x3x2xi64>) -> tensor<2x3xi64>
+    return
+  }
+  func.func @scatter(%0: tensor<5x3xf32>, %1: tensor<2xi64>, %2: tensor<2x3xf32>) {
+    %r = "zb.scatter"(%0, %1, %2) {reduction = "none"} : (tensor<5x3xf32>, tensor<2xi64>, tensor<2x3xf32>) -> tensor<5x3xf32>
+    return
+  }
+  func.func @cumsum(%0: tensor<5x3xf32>) {
+    %r = "zb.cumsum"(%0) {axis = 1 : i64, exclusive = true} : (tensor<5x3xf32>) -> tensor<5x3xf32>
+    return
+  }
   func.func @iota() {
     %r = "zb.iota"() {axis = 0 : i64, dtype = "i64", shape = array<i64: 8>, start = 0.000000e+00 : f64, step = 1.000000e+00 : f64} : () -> tensor<8xi64>
     return

@@ -174,6 +174,10 @@ static const gradient_case cases[] = {
     {"gather", {N("5x3"), INDEX("2x4", 5)}, {INT("axis", 0)}, 0},
     {"gather", {N("2x3x2"), INDEX("4", 3)}, {INT("axis", 1)}, 0},
     {"gather_elements", {N("3x4"), INDEX("2x4", 3)}, {INT("axis", 0)}, 0},
+    {"scatter", {N("5x3"), INDEX("1", 5), N("1x3")}, {STRING("reduction", "none")}, 0},
+    {"scatter", {N("5x3"), INDEX("2x4", 5), N("2x4x3")}, {STRING("reduction", "add")}, 0},
+    {"cumsum", {N("2x4x3")}, {INT("axis", 1)}, 0},
+    {"cumsum", {N("2x4")}, {INT("axis", 1), BOOL("exclusive"), BOOL("reverse")}, 0},
 
     {"cross_entropy", {N("4x5"), INDEX("4", 5)}, {STRING("reduction", "mean")}, 0},
     {"cross_entropy", {N("2x3x5"), INDEX("2x3", 5)}, {STRING("reduction", "none"), INT("ignore_index", 1)}, 0},

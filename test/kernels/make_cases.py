@@ -596,6 +596,10 @@ def softmaxes():
                      ("large values", 300 * real(3, 5), 1), ("one class", real(3, 1), 1), ("no rows", real(0, 3), 1)]
         if name == "softmax":
             operands.append(("-infinity", np.array([[0, -INF, 1], [-INF, 2, -INF]], F32), 1))
+        if name == "softmax":  # zeros where PyTorch's scaled_dot_product_attention has them; ONNX would divide 0 by 0
+            x = np.array([[-INF, -INF, -INF], [0, -INF, 0]], F32)
+            case(name, "a row that sees nothing", [x], [np.array([[0, 0, 0], [0.5, 0, 0.5]], F32)], {"axis": 1})
+            case(name, "a row that sees nothing, first axis", [x.T], [np.array([[0, 0, 0], [0.5, 0, 0.5]], F32).T], {"axis": 0})
         x = np.array([[0, NAN, 1], [1, 2, 3]], F32)
         case(name, "NaN", [x], [narrow(function(wide(x), 1))], {"axis": 1})
         for title, x, axis in operands:
@@ -910,6 +914,79 @@ def gathers():
     random_case("gather_elements", "large", [R(37, 211), index], [O(37, 19)], {"axis": 1})
     random_case("gather_elements_grad", "large", [index, R(37, 19)], [O(37, 211)], {"axis": 1, "shape": [37, 211]},
                 True)
+
+
+def scatters():
+    tolerance("scatter", *ELEMENTWISE)
+    tolerance("ravel_index", *EXACT)
+    for shape in ((3, 4), (2, 3, 4), (5, )):
+        for dtype in (I64, I32):
+            indices = np.stack([whole(6, 2, low=-n, high=n, dtype=dtype) for n in shape], -1)
+            numbers = np.ravel_multi_index([np.mod(indices[..., k], n) for k, n in enumerate(shape)], shape)
+            case("ravel_index", f"{shape} {SHORT[dtype]}", [indices], [np.array(numbers, I64)], {"shape": list(shape)})
+    indices = whole(3, 2, low=0, high=3).T
+    case("ravel_index", "strided", [indices], [np.ravel_multi_index((indices[:, 0], indices[:, 1], indices[:, 2]), (3, 4, 5))],
+         {"shape": [3, 4, 5]})
+    for tuples in ([[0, 4]], [[-4, 0]], [[3, 0]], [[0, -5]]):
+        case("ravel_index", f"index {tuples[0]} of 3x4", [np.array(tuples)], [whole(1)], {"shape": [3, 4]}, error=True)
+    for size, indices in (((7, 5), (4, )), ((7, ), (2, 3)), ((4, 2, 3), (2, 2)), ((6, 200), (3, ))):
+        data, updates = real(*size), real(*indices, *size[1:])
+        places = whole(*indices, low=-size[0], high=size[0])
+        unique = random.permutation(size[0])[:int(np.prod(indices))].reshape(indices) if size[0] >= np.prod(indices) else None
+        if unique is not None:
+            expected = onnx_run("ScatterND", [data, unique[..., None], updates])
+            case("scatter", f"none {size} {indices}", [data, unique.astype(I32), updates], expected, {"reduction": "none"})
+        out = data.copy()  # of equal indices the last one stays
+        for at in np.ndindex(*indices):
+            out[places[at]] = updates[at]
+        case("scatter", f"none, equal indices {size} {indices}", [data, places, updates], [out], {"reduction": "none"})
+        expected = onnx_run("ScatterND", [data, np.mod(places, size[0])[..., None], updates], {"reduction": "add"})
+        case("scatter", f"add {size} {indices}", [data, places, updates], expected, {"reduction": "add"})
+    for dtype in (I64, I32, BOOL, F16, BF16):
+        data, updates = (whole(n, 3, low=0, high=2).astype(dtype) for n in (5, 2))
+        places = np.array([4, 1])
+        out = data.copy()
+        out[places] = updates
+        case("scatter", f"none {SHORT[dtype]}", [data, places, updates], [out], {"reduction": "none"})
+        if dtype != BOOL:
+            out = data.copy()
+            out[places] += updates
+            case("scatter", f"add {SHORT[dtype]}", [data, places, updates], [out], {"reduction": "add"})
+    data, updates, places = real(3, 5).T, real(3, 2).T, whole(2, 2, low=0, high=5)[:, 0]
+    out = data.copy()
+    for at in range(2):
+        out[places[at]] = updates[at]
+    case("scatter", "strided", [data, places, updates], [out], {"reduction": "none"})
+    for value in (4, -5):
+        case("scatter", f"index {value} of 4", [real(4, 3), np.array([0, value]), real(2, 3)], [real(4, 3)], {"reduction": "none"},
+             error=True)
+    for data, indices in (((211, 37), (3, 19)), ((53, 300), (29, )), ((911, ), (700, ))):
+        index = R(*indices, dtype="i64", low=-data[0], high=data[0])
+        for reduction in ("none", "add"):
+            random_case("scatter", f"large {data} {indices} {reduction}", [R(*data), index, R(*indices, *data[1:])], [O(*data)],
+                        {"reduction": reduction})
+
+
+def cumsums():
+    tolerance("cumsum", *SUMS)
+    for shape in ((7, ), (3, 5), (2, 3, 4)):
+        for axis in range(len(shape)):
+            for exclusive in (0, 1):
+                for reverse in (0, 1):
+                    attrs = {"exclusive": bool(exclusive), "reverse": bool(reverse), "axis": axis}
+                    for x in (real(*shape), whole(*shape), whole(*shape, dtype=I32)):
+                        expected = onnx_run("CumSum", [x, np.array(axis, I64)], {"exclusive": exclusive, "reverse": reverse})
+                        case("cumsum", f"{SHORT[x.dtype]} {shape} {attrs}", [x], expected, attrs)
+    x = real(5, 3).T
+    case("cumsum", "transposed", [x], [np.cumsum(x, 1, F64).astype(F32)], {"axis": 1})
+    x = np.broadcast_to(real(3, 1), (3, 4))
+    case("cumsum", "expanded", [x], [np.cumsum(x, 1, F64).astype(F32)], {"axis": 1})
+    case("cumsum", "empty", [real(3, 0)], [real(3, 0)], {"axis": 1})
+    for dtype in (F16, BF16):
+        x = whole(3, 6, low=0, high=4).astype(dtype)
+        case("cumsum", f"{SHORT[dtype]}", [x], [np.cumsum(x.astype(F32), 1).astype(dtype)], {"axis": 1})
+    for reverse in (False, True):
+        random_case("cumsum", f"large {reverse}", [R(37, 211)], [O(37, 211)], {"axis": 1, "reverse": reverse})
 
 
 # ---- Losses --------------------------------------------------------------------------------------
@@ -1479,7 +1556,7 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "cases")
     folder.mkdir(parents=True, exist_ok=True)
     for part in (unary, unary_rest, binary, where_and_cast, reductions, softmaxes, norms, matmuls, movement, gathers,
-                 losses, attentions, optimizers, bf16, biases, fused):
+                 losses, attentions, optimizers, bf16, biases, fused, scatters, cumsums):
         part()
     for op, file in sorted(files.items()):
         write(folder, op, file)

@@ -217,4 +217,44 @@ module {
     %r = "zb.gather_elements_grad"(%0, %1) {axis = 0 : i64, shape = array<i64: 5, 3>} : (tensor<2x3xi64>, tensor<2x2xf32>) -> tensor<5x3xf32>
     return
   }
+  func.func @ravel_index_c1(%0: tensor<2x2xf32>) {
+    // expected-error@+1 {{zb.ravel_index: wrong element type of indices: expected i64 or i32, got f32 (C1)}}
+    %r = "zb.ravel_index"(%0) {shape = array<i64: 4, 5>} : (tensor<2x2xf32>) -> tensor<2xi64>
+    return
+  }
+  func.func @ravel_index_c2(%0: tensor<2x2xi64>) {
+    // expected-error@+1 {{zb.ravel_index: entry 1 of attribute 'shape' is negative: -5 (C2)}}
+    %r = "zb.ravel_index"(%0) {shape = array<i64: 4, -5>} : (tensor<2x2xi64>) -> tensor<2xi64>
+    return
+  }
+  func.func @ravel_index_c3(%0: tensor<2x3xi64>) {
+    // expected-error@+1 {{zb.ravel_index: the last dimension of indices holds a tuple: expected 2 entries, got 2x3xi64 (C3)}}
+    %r = "zb.ravel_index"(%0) {shape = array<i64: 4, 5>} : (tensor<2x3xi64>) -> tensor<2xi64>
+    return
+  }
+  func.func @scatter_c1(%0: tensor<f32>, %1: tensor<2xi64>, %2: tensor<2xf32>) {
+    // expected-error@+1 {{zb.scatter: data has no rows: its rank is 0 (C1)}}
+    %r = "zb.scatter"(%0, %1, %2) {reduction = "none"} : (tensor<f32>, tensor<2xi64>, tensor<2xf32>) -> tensor<f32>
+    return
+  }
+  func.func @scatter_c2(%0: tensor<5x3xf32>, %1: tensor<2xi1>, %2: tensor<2x3xf32>) {
+    // expected-error@+1 {{zb.scatter: wrong element type of indices: expected i64 or i32, got i1 (C2)}}
+    %r = "zb.scatter"(%0, %1, %2) {reduction = "none"} : (tensor<5x3xf32>, tensor<2xi1>, tensor<2x3xf32>) -> tensor<5x3xf32>
+    return
+  }
+  func.func @scatter_c3(%0: tensor<5x3xf32>, %1: tensor<2xi64>, %2: tensor<3x2xf32>) {
+    // expected-error@+1 {{zb.scatter: wrong type of updates: expected tensor<2x3xf32> (the shape of indices and the rest of data), got tensor<3x2xf32> (C3)}}
+    %r = "zb.scatter"(%0, %1, %2) {reduction = "none"} : (tensor<5x3xf32>, tensor<2xi64>, tensor<3x2xf32>) -> tensor<5x3xf32>
+    return
+  }
+  func.func @scatter_c4(%0: tensor<5x3xf32>, %1: tensor<2xi64>, %2: tensor<2x3xf32>) {
+    // expected-error@+1 {{zb.scatter: wrong value of attribute 'reduction': expected "none" or "add", got "mul" (C4)}}
+    %r = "zb.scatter"(%0, %1, %2) {reduction = "mul"} : (tensor<5x3xf32>, tensor<2xi64>, tensor<2x3xf32>) -> tensor<5x3xf32>
+    return
+  }
+  func.func @scatter_c5(%0: tensor<5x3xi1>, %1: tensor<2xi64>, %2: tensor<2x3xi1>) {
+    // expected-error@+1 {{zb.scatter: wrong element type of data: expected a float type, i64 or i32, got i1 (C5)}}
+    %r = "zb.scatter"(%0, %1, %2) {reduction = "add"} : (tensor<5x3xi1>, tensor<2xi64>, tensor<2x3xi1>) -> tensor<5x3xi1>
+    return
+  }
 }

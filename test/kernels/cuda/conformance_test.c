@@ -86,12 +86,12 @@ static zb_dtype narrowest_operand(const prepared *p) {
   return ZB_F32;
 }
 
-/* Room for an error of the last digit of a narrow result, unless the op is exact. The reference of gather_grad rounds after each sum, the
+/* Room for an error of the last digit of a narrow result, unless the op is exact. The reference of gather_grad and scatter rounds after each sum, the
  * kernel once; attention rounds shares and gradients of scores before their products, the reference does not: so these get room by the
  * largest result too. Cases that are narrow by themselves have room for the last digit in their own bounds. */
 static bounds narrow_bounds(const char *op, bounds fast, zb_dtype dtype, const prepared *p) {
   zb_dtype narrow = narrowest_operand(p);
-  bool sums = strcmp(op, "gather_grad") == 0 || strncmp(op, "attention", 9) == 0;
+  bool sums = strcmp(op, "gather_grad") == 0 || strcmp(op, "scatter") == 0 || strncmp(op, "attention", 9) == 0;
   if (narrow == ZB_F32 || (fast.relative == 0 && fast.scaled == 0)) return fast;
   double digit = narrow == ZB_BF16 ? 0x1p-7 : 0x1p-10;
   if (sums) fast.scaled += digit;
