@@ -164,3 +164,29 @@ module attributes {zb.level = "split"} {
     return %s, %r : tensor<2x3x5x5xf32>, tensor<2x5x3x4xf32>
   }
 }
+
+// -----
+
+// PyTorch's exporter joins batch and heads around the transpose of keys: it becomes a flag of the product all the same.
+// CHECK-LABEL: func.func @joined_keys
+// CHECK-SAME: (%[[Q:.*]]: tensor<2x3x5x4xf32> {zb.input = "q"}, %[[K:.*]]: tensor<2x3x6x4xf32>
+// CHECK-NEXT: "zb.matmul"(%[[Q]], %[[K]]) {transpose_rhs = true}
+func.func @joined_keys(%q: tensor<2x3x5x4xf32> {zb.input = "q"}, %k: tensor<2x3x6x4xf32> {zb.input = "k"}) -> tensor<2x3x5x6xf32> {
+  %a = "zb.reshape"(%k) {shape = array<i64: 6, 6, 4>} : (tensor<2x3x6x4xf32>) -> tensor<6x6x4xf32>
+  %b = "zb.transpose"(%a) {permutation = array<i64: 0, 2, 1>} : (tensor<6x6x4xf32>) -> tensor<6x4x6xf32>
+  %c = "zb.reshape"(%b) {shape = array<i64: 2, 3, 4, 6>} : (tensor<6x4x6xf32>) -> tensor<2x3x4x6xf32>
+  %s = "zb.matmul"(%q, %c) : (tensor<2x3x5x4xf32>, tensor<2x3x4x6xf32>) -> tensor<2x3x5x6xf32>
+  return %s : tensor<2x3x5x6xf32>
+}
+
+// -----
+
+// A reshape that takes the swapped dimensions apart stays.
+// CHECK-LABEL: func.func @split_keys
+// CHECK: "zb.transpose"(%{{.*}}) {permutation = array<i64: 0, 2, 1>}
+// CHECK-NEXT: "zb.reshape"(%{{.*}}) {shape = array<i64: 6, 2, 12>}
+func.func @split_keys(%k: tensor<6x6x4xf32> {zb.input = "k"}) -> tensor<6x2x12xf32> {
+  %b = "zb.transpose"(%k) {permutation = array<i64: 0, 2, 1>} : (tensor<6x6x4xf32>) -> tensor<6x4x6xf32>
+  %c = "zb.reshape"(%b) {shape = array<i64: 6, 2, 12>} : (tensor<6x4x6xf32>) -> tensor<6x2x12xf32>
+  return %c : tensor<6x2x12xf32>
+}

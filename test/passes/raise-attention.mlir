@@ -160,3 +160,61 @@ func.func @shared_rotation(%q: tensor<2x5x3x4xf32> {zb.input = "q"}, %k: tensor<
   %o = "zb.matmul"(%p, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
   return %o, %a : tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>
 }
+
+// -----
+
+// A boolean mask that is data, as PyTorch's exporter writes it: with the guard, the least float stands for -infinity.
+// CHECK-LABEL: func.func @boolean_mask
+// CHECK-SAME: %[[SEEN:[a-z0-9]+]]: tensor<2x1x5x5xi1>
+// CHECK-DAG: %[[INF:.*]] = "zb.constant"() {value = dense<0xFF800000> : tensor<f32>}
+// CHECK: %[[MASK:.*]] = "zb.where"(%[[SEEN]], %{{.*}}, %[[INF]])
+// CHECK: "zb.attention"(%{{.*}}, %{{.*}}, %{{.*}}, %[[MASK]])
+// CHECK-NOT: zb.softmax
+func.func @boolean_mask(%q: tensor<2x3x5x4xf32> {zb.input = "q"}, %k: tensor<2x3x5x4xf32> {zb.input = "k"},
+                        %seen: tensor<2x1x5x5xi1> {zb.input = "seen"}) -> tensor<2x3x5x4xf32> {
+  %zero = "zb.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %least = "zb.constant"() {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %mask = "zb.where"(%seen, %zero, %least) : (tensor<2x1x5x5xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x5x5xf32>
+  %s = "zb.matmul"(%q, %k) {transpose_rhs = true} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x5xf32>
+  %m = "zb.add"(%s, %mask) : (tensor<2x3x5x5xf32>, tensor<2x1x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %p = "zb.softmax"(%m) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %nan = "zb.is_nan"(%p) : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xi1>
+  %g = "zb.where"(%nan, %zero, %p) : (tensor<2x3x5x5xi1>, tensor<f32>, tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %o = "zb.matmul"(%g, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  return %o : tensor<2x3x5x4xf32>
+}
+
+// -----
+
+// Without the guard the least float is a number: a row that it hides whole sees all keys alike, which attention cannot say. So is
+// (1 - mask) * least, as people write it. A mask with -infinity is raised.
+// CHECK-LABEL: func.func @hides_by_number
+// CHECK-COUNT-2: "zb.softmax"
+// CHECK: "zb.attention"
+// CHECK-NOT: zb.softmax
+func.func @hides_by_number(%q: tensor<2x3x5x4xf32> {zb.input = "q"}, %k: tensor<2x3x5x4xf32> {zb.input = "k"},
+                           %seen: tensor<2x1x5x5xi1> {zb.input = "seen"})
+    -> (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) {
+  %zero = "zb.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %one = "zb.constant"() {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %least = "zb.constant"() {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %infinity = "zb.constant"() {value = dense<0xFF800000> : tensor<f32>} : () -> tensor<f32>
+  %mask = "zb.where"(%seen, %zero, %least) : (tensor<2x1x5x5xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x5x5xf32>
+  %s = "zb.matmul"(%q, %k) {transpose_rhs = true} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x5xf32>
+  %m = "zb.add"(%s, %mask) : (tensor<2x3x5x5xf32>, tensor<2x1x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %p = "zb.softmax"(%m) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %o = "zb.matmul"(%p, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  %f = "zb.cast"(%seen) {dtype = "f32"} : (tensor<2x1x5x5xi1>) -> tensor<2x1x5x5xf32>
+  %h = "zb.sub"(%one, %f) : (tensor<f32>, tensor<2x1x5x5xf32>) -> tensor<2x1x5x5xf32>
+  %mask2 = "zb.mul"(%h, %least) : (tensor<2x1x5x5xf32>, tensor<f32>) -> tensor<2x1x5x5xf32>
+  %s2 = "zb.matmul"(%q, %k) {transpose_rhs = true} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x5xf32>
+  %m2 = "zb.add"(%s2, %mask2) : (tensor<2x3x5x5xf32>, tensor<2x1x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %p2 = "zb.softmax"(%m2) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %o2 = "zb.matmul"(%p2, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  %mask3 = "zb.where"(%seen, %zero, %infinity) : (tensor<2x1x5x5xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x5x5xf32>
+  %s3 = "zb.matmul"(%q, %k) {transpose_rhs = true} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x5xf32>
+  %m3 = "zb.add"(%s3, %mask3) : (tensor<2x3x5x5xf32>, tensor<2x1x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %p3 = "zb.softmax"(%m3) {axis = 3 : i64} : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %o3 = "zb.matmul"(%p3, %k) : (tensor<2x3x5x5xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  return %o, %o2, %o3 : tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>
+}
