@@ -1,4 +1,4 @@
-"""The model families that export_onnx.py and reference.py know by name: GPT-2 and Llama as Hugging Face defines
+"""The model families that export_onnx.py and reference.py know by name: GPT-2, Llama, RoBERTa and BART as Hugging Face defines
 them, each with a training loss, forward(x, y) -> scalar.
 
 Random initial weights from a fixed seed, no dropout, a byte vocabulary by default. Attention is "eager", whose ops the exporter knows,
@@ -49,9 +49,62 @@ def llama(o):
     )
 
 
+def roberta(o):
+    """Bidirectional, tied embedding, positions counted by a running sum over what is no padding."""
+    from transformers import RobertaConfig, RobertaForMaskedLM
+
+    return RobertaForMaskedLM(
+        RobertaConfig(
+            vocab_size=o.vocab,
+            num_hidden_layers=o.layers,
+            hidden_size=o.dim,
+            intermediate_size=2 * o.dim,
+            num_attention_heads=o.heads,
+            max_position_embeddings=o.seq + 2,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+        )
+    )
+
+
+def bart(o):
+    """An encoder of one layer and a decoder, which reads the labels, moved by one place."""
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    return BartForConditionalGeneration(
+        BartConfig(
+            vocab_size=o.vocab,
+            encoder_layers=1,
+            decoder_layers=o.layers,
+            d_model=o.dim,
+            encoder_ffn_dim=o.dim,
+            decoder_ffn_dim=o.dim,
+            encoder_attention_heads=o.heads,
+            decoder_attention_heads=o.heads,
+            max_position_embeddings=o.seq,
+            dropout=0.0,
+        )
+    )
+
+
+def sdpa(builder):
+    """The same model with scaled_dot_product_attention, as transformers has it by default."""
+
+    def build(o):
+        lm = builder(o)
+        lm.set_attn_implementation("sdpa")
+        return lm
+
+    return build
+
+
+# pad: rows are padded on that side, and the model is called as people call it, with attention_mask and labels.
 FAMILIES = {
     "gpt2": dict(build=gpt2, layers="lm.transformer.h"),
     "llama": dict(build=llama, layers="lm.model.layers"),
+    "llama-padded": dict(build=sdpa(llama), layers="lm.model.layers", pad="left"),
+    "roberta": dict(build=roberta, layers="lm.roberta.encoder.layer", pad="right"),
+    "bart": dict(build=bart, layers="lm.model.decoder.layers", pad="right"),
 }
 
 # Options of a family with their defaults; both scripts take them.
@@ -78,5 +131,24 @@ def build(family, options):
             logits = self.lm(input_ids=x, use_cache=False).logits
             return torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), y.reshape(-1))
 
+    class Padded(torch.nn.Module):
+        """x, y: int64 [batch, seq], of which a part that x's first column says is padding; every third label is ignored where no decoder reads
+        labels (it would read padding there, whose embedding PyTorch does not train)."""
+
+        def __init__(self, lm, side):
+            super().__init__()
+            self.lm, self.side = lm, side
+
+        def forward(self, x, y):
+            seq = x.shape[1]
+            places, length = torch.arange(seq)[None], seq // 2 + x[:, :1] % (seq // 2)
+            mask = places < length if self.side == "right" else places >= seq - length
+            tokens = torch.where(mask, x, self.lm.config.pad_token_id or 0)
+            counted = mask if self.lm.config.is_encoder_decoder else mask & ((y + places) % 3 != 0)
+            labels = torch.where(counted, y, -100)
+            return self.lm(input_ids=tokens, attention_mask=mask.long(), labels=labels).loss
+
     torch.manual_seed(options.seed)
-    return WithLoss(FAMILIES[family]["build"](options)).train()
+    row = FAMILIES[family]
+    lm = row["build"](options)
+    return (Padded(lm, row["pad"]) if "pad" in row else WithLoss(lm)).train()
