@@ -167,8 +167,9 @@ class NoDropout(TorchFunctionMode):
             if "dropout_p" in kwargs:
                 kwargs["dropout_p"] = 0.0
         elif name == "multi_head_attention_forward":
-            with self:
-                return func(*args, **kwargs)
+            args = (*args[:10], 0.0, *args[11:]) if len(args) > 10 else args
+            if "dropout_p" in kwargs:
+                kwargs["dropout_p"] = 0.0
         return func(*args, **kwargs)
 
 
@@ -396,10 +397,21 @@ class Call:
         self.name, self.where, self.place, self.args, self.kwargs = name, where, place, args, kwargs
         self.sources, self.parameters = sources, parameters
         self.outputs, self.gradients = [], []
-        self.stops = False  # no gradient comes out, though one could
+        self.stops = None  # why no gradient comes out, though one goes in
+        self.function = None  # the autograd.Function whose forward() this is part of
 
-    def text(self):
-        return f"{self.name}() in {self.where}" + (f"\n  note: at {self.place}" if self.place else "")
+    def text(self, more=""):
+        return f"{self.name}() in {self.where}{more}" + (f"\n  note: at {self.place}" if self.place else "")
+
+
+def own_function():
+    """The name of the autograd.Function whose forward() runs, or None."""
+    frame, path = sys._getframe(1), torch.autograd.function.__file__
+    while frame:
+        if frame.f_code.co_name == "apply" and frame.f_code.co_filename == path:
+            return frame.f_locals["cls"].__name__
+        frame = frame.f_back
+    return None
 
 
 class Calls(TorchFunctionMode):
@@ -424,7 +436,9 @@ class Calls(TorchFunctionMode):
         plain = [a for a in args if isinstance(a, (int, float, str, bool))]
         call = Call(name, self.modules.where(), user_place(), plain, keep, {t._zb_call for t in given if hasattr(t, "_zb_call")},
                     {self.names[id(t)] for t in given if id(t) in self.names})  # fmt: skip
-        call.stops = bool(given) and not any(t.requires_grad for t in given_out)
+        call.function = own_function()
+        if given and not any(t.requires_grad for t in given_out):
+            call.stops = "" if torch.is_grad_enabled() else " (gradients are off there: torch.no_grad() or the like)"
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
             for slot, tensor in enumerate(given_out):
                 call.outputs.append(fingerprint(tensor))
@@ -538,10 +552,11 @@ def source_of(node):
     """Which line of the model made a node, by the exporter's own record."""
     text = node.metadata_props.get("pkg.torch.onnx.stack_trace", "")
     rows = [row for row in re.findall(r'File "([^"]+)", line (\d+)', text) if not is_foreign(row[0])]
-    return place_of(rows[-1][0], int(rows[-1][1])) if rows else None
+    scopes = re.findall(r"'([^']*)'", node.metadata_props.get("pkg.torch.onnx.name_scopes", ""))[:-1]
+    path = scopes[-1] if scopes and scopes[-1] else ""
+    return ", ".join([f"in {path}"] * bool(path) + [place_of(rows[-1][0], int(rows[-1][1]))] * bool(rows)) or None
 
 
-STOPS = {"detach", "detach_", "data"}
 STOP_HINT = "an ONNX file cannot say that a gradient stops or is another: train such a model without it, or leave what it guards out of the loss"
 
 
@@ -561,18 +576,19 @@ def gradients_part(pair, inputs, apart):
                 return True
         return False
 
-    last = next((k for k in reversed(range(len(calls))) if not calls[k].stops and differs(k)), None)
+    last = next((k for k in reversed(range(len(calls))) if calls[k].stops is None and differs(k)), None)
     if last is not None:
         readers = [call for call in calls[last + 1 :] if last in call.sources]
     else:
         readers = [call for call in calls if call.parameters & apart_names]
-    stopping = [call for call in readers if call.stops or call.name in STOPS]
-    if stopping:
-        what += f"\n  note: no gradient passes {stopping[0].text()}"
-    elif found.custom and (last is None or not readers):
-        what += f"\n  note: the model's own backward is not in the graph: autograd.Function {', '.join(found.custom)}"
-        if last is not None:
-            what += f", after {calls[last].text()}"
+    stopping = [call for call in readers if call.stops is not None]
+    own = [call for call in readers if call.function] or [] if readers else [None] * bool(found.custom)
+    if own:
+        name = own[0].function if own[0] else ", ".join(found.custom)
+        place = own[0].place if own[0] else calls[last].place if last is not None else None
+        what += f"\n  note: the backward of autograd.Function {name} is not in the graph" + (f"\n  note: at {place}" if place else "")
+    elif stopping:
+        what += f"\n  note: no gradient passes {stopping[0].text(stopping[0].stops)}"
     elif found.hooks:
         place, where = found.hooks[0]
         what += f"\n  note: a hook on a gradient is not in the graph: register_hook() in {where}" + (f"\n  note: at {place}" if place else "")
@@ -580,6 +596,4 @@ def gradients_part(pair, inputs, apart):
         what += f"\n  note: gradients part behind {calls[last].text()}"
     elif readers:
         what += f"\n  note: gradients part in {readers[0].text()}"
-    if found.custom and not stopping and "autograd.Function" not in what:
-        what += f"\n  note: the model has autograd.Function {', '.join(found.custom)}"
     return Refused(what, STOP_HINT)

@@ -367,6 +367,17 @@ def refuse_memory(model, state, inputs, first):
     return buffers
 
 
+def read_by_loss(graph):
+    """Names of the initializers that the loss is computed from."""
+    met, todo = set(), list(graph.outputs)
+    while todo:
+        value = todo.pop()
+        if value is not None and value not in met:
+            met.add(value)
+            todo += value.producer().inputs if value.producer() else []
+    return {v.name for v in graph.initializers.values() if v in met}
+
+
 def refuse_buffers(graph, changed, model):
     """Buffers that forward() changes: wrong where the loss reads them. A normalization in training reads none of its own, whatever the exporter writes."""
     norms = {
@@ -375,10 +386,9 @@ def refuse_buffers(graph, changed, model):
         if isinstance(module, torch.nn.modules.batchnorm._NormBase) and module.training
         for key in module._buffers
     }
-    read = {v.name for v in graph.initializers.values() if v.uses()}
+    read = read_by_loss(graph)
     for name in changed:
-        plain = name if name in read else name.replace(".", "_")
-        if plain in read and name not in norms:
+        if name in read and name not in norms:
             fail(
                 f"forward() changes buffer {name}, and the loss is computed from it: in a file it would stay as it is now",
                 "compute the loss from inputs and parameters alone",
@@ -474,13 +484,13 @@ def export(model, inputs, options):
         program = trace(model, inputs)
         state.restore()
         graph = program.model.graph
+        refuse_buffers(graph, changed, model)  # before the optimizer folds them
         name_initializers(graph, names)
         if not options.raw:
             say("optimizing the graph")
             optimize(program.model, names)
         warn_of_rules(model)
         check(graph, [n for n, _ in inputs], {names[n] for n, p in model.named_parameters() if p.requires_grad})
-        refuse_buffers(graph, changed, model)
         program.model.metadata_props.update(list_parameters(model, graph, names))
         compared = "no"
         if options.no_compare:
