@@ -226,11 +226,25 @@ class Spy(TorchDispatchMode):
         return out
 
 
+# What padding looks like: ones and then zeros along the last dimension, or the other way round. A mask at random leaves positions that see nothing.
+MASKS = ("ones first", "zeros first")
+
+
+def draw_mask(like, kind, generator):
+    """At least a one and a zero a row, where a row has two places."""
+    size = like.shape[-1] if like.dim() else 1
+    ones = torch.randint(1, max(2, size), (*like.shape[:-1], 1), generator=generator)
+    return ((torch.arange(size) < ones) == (kind == MASKS[0])).reshape(like.shape).to(like.dtype)
+
+
 def draw(inputs, ranges, seed, floats=(0.0, 1.0)):
     """[(name, tensor)] like inputs, evenly spread over their ranges (lowest, highest); floats without one over `floats`."""
     generator = torch.Generator().manual_seed(seed)
     out = []
     for name, like in inputs:
+        if ranges.get(name) in MASKS:
+            out.append((name, draw_mask(like, ranges[name], generator)))
+            continue
         low, high = ranges.get(name, floats)
         if like.dtype.is_floating_point:
             tensor = low + (high - low) * torch.rand(like.shape, generator=generator)
@@ -249,19 +263,26 @@ def find_ranges(inputs, spy, given, finite):
     complaint. finite(inputs): whether the loss is."""
     ranges, guessed = dict(given), []
     for name, tensor in inputs:
-        if name in given or tensor.dtype.is_floating_point:
+        if name in given:
             continue
-        if tensor.dtype == torch.bool or is_mask(name):
+        if is_mask(name):
+            ranges[name] = MASKS[0]
+        elif tensor.dtype == torch.bool:
             ranges[name] = (0, 1)
-            continue
-        ranges[name] = (0, (spy.bounds.get(name) or max([*spy.bounds.values(), 256])) - 1)
-        guessed.append(name)
+        elif not tensor.dtype.is_floating_point:
+            ranges[name] = (0, (spy.bounds.get(name) or max([*spy.bounds.values(), 256])) - 1)
+            guessed += [name] * (name not in spy.bounds)
+    masks = [name for name, found in ranges.items() if found in MASKS]
+    if not guessed and not masks:
+        return ranges
     for highest in (None, 255, 63, 15, 3, 1, 0):
         for name in guessed if highest is not None else ():
             ranges[name] = (0, min(ranges[name][1], highest))
-        with contextlib.suppress(Exception):  # theirs: what an index out of range raises has no common class
-            if finite(draw(inputs, ranges, 1)):
-                break
+        for kind in MASKS if masks else [None]:
+            ranges.update({name: kind for name in masks})
+            with contextlib.suppress(Exception):  # theirs: what an index out of range raises has no common class
+                if finite(draw(inputs, ranges, 1)):
+                    return ranges
         if not guessed:
             break
     return ranges
@@ -273,12 +294,23 @@ def distance(found, wanted):
     return abs(found - wanted) / max(1.0, abs(wanted)) if math.isfinite(found) and math.isfinite(wanted) else math.inf
 
 
+def tables_with_padding(model):
+    """(path, embedding) of those with a padding_idx."""
+    kinds = (torch.nn.Embedding, torch.nn.EmbeddingBag)
+    return [(path, m) for path, m in model.named_modules() if isinstance(m, kinds) and m.padding_idx is not None]
+
+
 class Pair:
     """A model and its graph. call(inputs) gives the model's loss."""
 
     def __init__(self, model, call, graph, names, state):
         self.model, self.call, self.graph, self.state = model, call, graph, state
         self.parameters = {name: p for name, p in model.named_parameters() if names[name] == name}
+        # Rows that get no gradient in PyTorch by a rule of the table, of which the user is warned: {name: rows}.
+        self.apart_by_rule = {}
+        for path, table in tables_with_padding(model):
+            name = names[f"{path}.weight" if path else "weight"]
+            self.apart_by_rule.setdefault(name, []).append(table.padding_idx)
 
     def of_model(self, inputs):
         """(loss, {name: gradient or None})."""
@@ -315,6 +347,8 @@ class Pair:
             if g is None and other is None:
                 continue
             g = torch.zeros_like(other) if g is None else g.to_dense() if g.is_sparse else g
+            for row in self.apart_by_rule.get(name, []) if other is not None else []:
+                g[row] = other[row]
             difference = float((g - (0 if other is None else other)).double().norm())
             limit = GRADIENT_LIMIT * norms[name] + GRADIENT_FLOOR * total
             self.worst = (self.worst[0], max(self.worst[1], difference / (limit / GRADIENT_LIMIT) if limit else difference))

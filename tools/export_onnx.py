@@ -53,6 +53,8 @@ except ImportError as e:
 
 warnings.simplefilter("ignore")  # those of the exporter about itself
 logging.getLogger("torch").setLevel(logging.ERROR)  # a failure is told by trace()
+for name in ("onnxscript", "onnx_ir"):  # what the optimizer could not fold stays as it is
+    logging.getLogger(name).setLevel(logging.CRITICAL)
 
 DTYPES = dict(int64=torch.int64, int32=torch.int32, float32=torch.float32, bool=torch.bool)
 KEPT_METADATA = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy")
@@ -208,16 +210,9 @@ def list_parameters(model, graph, names):
 
 def warn_of_rules(model):
     """What PyTorch does outside of the graph, so that no file can say it."""
-    for name, module in model.named_modules():
-        rules = []
-        if getattr(module, "padding_idx", None) is not None:
-            rules.append(f"padding_idx={module.padding_idx} (PyTorch keeps that row as it is; here it is trained)")
-        if getattr(module, "max_norm", None) is not None:
-            rules.append(f"max_norm={module.max_norm} (PyTorch renormalizes rows as it reads them; here they are not)")
-        if getattr(module, "scale_grad_by_freq", False):
-            rules.append("scale_grad_by_freq (the gradient is not scaled here)")
-        for rule in rules:
-            print(f"warning: {name or 'the model'}: {rule}", file=sys.stderr)
+    for name, table in compare.tables_with_padding(model):
+        rule = f"padding_idx={table.padding_idx} (PyTorch keeps that row as it is; here it is trained)"
+        print(f"warning: {name or 'the model'}: {rule}", file=sys.stderr)
     hooked = [n for n, p in model.named_parameters() if p._backward_hooks or p._post_accumulate_grad_hooks]
     if hooked:
         print("warning: hooks on gradients are not in the file: " + ", ".join(hooked[:5]), file=sys.stderr)

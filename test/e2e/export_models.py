@@ -305,7 +305,7 @@ class AttentionWithoutDropout(Classifier):
     def body(self, x):
         h = super().body(x)
         h = h + self.attention(h, h, h, need_weights=False)[0]
-        return h + F.scaled_dot_product_attention(h, h, h, dropout_p=0.1)
+        return h + F.scaled_dot_product_attention(h[:, None], h[:, None], h[:, None], dropout_p=0.1)[:, 0]
 
 
 @taken()
