@@ -396,3 +396,162 @@ class ZeroGradients(Classifier):
     def body(self, x):
         h = F.relu(self.first(self.table(x)))
         return self.second(F.layer_norm(h + 1e-3 * self.table(x).repeat(1, 1, 2), (32,)))
+
+
+# ---- Losses and heads to train with ----
+
+def trains(cls):
+    """Tokens in: a model of x and y, int64 [4, 16]."""
+    LOSSES.append(cls)
+    return cls
+
+
+class Regressor(Classifier):
+    """Float targets, and features that the loss weighs, out of the tokens, as a file of tokens is all that zb-run reads today."""
+
+    def __init__(self, outputs=1):
+        super().__init__(outputs)
+
+    def target(self, y):
+        return y.float() / 256
+
+    def predicted(self, x):
+        return self.head(self.body(x)).squeeze(-1)
+
+
+@trains
+class Bce(Regressor):
+    def forward(self, x, y):
+        return F.binary_cross_entropy(torch.sigmoid(self.predicted(x)), self.target(y))
+
+
+@trains
+class BceWithLogits(Regressor):
+    def forward(self, x, y):
+        return F.binary_cross_entropy_with_logits(self.predicted(x), self.target(y))
+
+
+@trains
+class L1(Regressor):
+    def forward(self, x, y):
+        return F.l1_loss(self.predicted(x), self.target(y))
+
+
+@trains
+class Mse(Regressor):
+    def forward(self, x, y):
+        return F.mse_loss(self.predicted(x), self.target(y))
+
+
+@trains
+class Huber(Regressor):
+    def forward(self, x, y):
+        return F.huber_loss(self.predicted(x), self.target(y), delta=0.2)
+
+
+@trains
+class SmoothL1(Regressor):
+    def forward(self, x, y):
+        return F.smooth_l1_loss(self.predicted(x), self.target(y), beta=0.3)
+
+
+@trains
+class Poisson(Regressor):
+    def forward(self, x, y):
+        return F.poisson_nll_loss(self.predicted(x), self.target(y))
+
+
+@trains
+class GaussianNll(Regressor):
+    def __init__(self):
+        super().__init__(2)
+
+    def forward(self, x, y):
+        mean, spread = self.head(self.body(x)).unbind(-1)
+        variance = F.softplus(spread) + 1e-3
+        return 0.5 * (variance.log() + (self.target(y) - mean).square() / variance).mean()
+
+
+@refused(r"PyTorch cannot export the model: GuardOnDataDependent", r"F\.gaussian_nll_loss\(", r"branches on the values of tensors")
+class OwnGaussianNll(GaussianNll):
+    """PyTorch's looks at the variances before it computes."""
+
+    def forward(self, x, y):
+        mean, spread = self.head(self.body(x)).unbind(-1)
+        return F.gaussian_nll_loss(mean, self.target(y), F.softplus(spread))
+
+
+@trains
+class KlDivergence(Classifier):
+    def forward(self, x, y):
+        wanted = F.softmax(self.table(y).sum(-1, keepdim=True) * torch.linspace(-1, 1, 256), -1).flatten(0, 1)
+        return F.kl_div(F.log_softmax(self.logits(x), -1), wanted, reduction="batchmean")
+
+
+@trains
+class MultiMargin(Classifier):
+    """F.multi_margin_loss has no ONNX form; as people write it out."""
+
+    def forward(self, x, y):
+        z, y = self.logits(x), y.flatten()
+        own = z.gather(1, y[:, None])
+        return (F.relu(1 - own + z).sum(1) - 1).mean() / z.shape[1]
+
+
+@trains
+class TripletMargin(Regressor):
+    def forward(self, x, y):
+        anchor, other = self.body(x).mean(1), self.body(y).mean(1)
+        return F.triplet_margin_loss(anchor, other, other.flip(0), margin=0.5)
+
+
+@trains
+class CosineEmbedding(Regressor):
+    def forward(self, x, y):
+        one, other = self.body(x).flatten(0, 1), self.body(y).flatten(0, 1)
+        return F.cosine_embedding_loss(one, other, torch.where(y.flatten() > 100, 1.0, -1.0), margin=0.1)
+
+
+@trains
+class MarginRanking(Regressor):
+    def forward(self, x, y):
+        return F.margin_ranking_loss(self.predicted(x), self.predicted(y), torch.where(y > x, 1.0, -1.0), margin=0.3)
+
+
+@trains
+class HingeEmbedding(Regressor):
+    def forward(self, x, y):
+        return F.hinge_embedding_loss(self.predicted(x), torch.where(y > 100, 1.0, -1.0))
+
+
+@trains
+class SoftMargin(Regressor):
+    def forward(self, x, y):
+        return F.soft_margin_loss(self.predicted(x), torch.where(y > 100, 1.0, -1.0))
+
+
+@trains
+class Pairs(Regressor):
+    """Contrastive, as CLIP: rows against rows."""
+
+    def forward(self, x, y):
+        one, other = F.normalize(self.body(x).mean(1), dim=-1), F.normalize(self.body(y).mean(1), dim=-1)
+        z = one @ other.t() * 5
+        return (F.cross_entropy(z, torch.arange(4)) + F.cross_entropy(z.t(), torch.arange(4))) / 2
+
+
+@trains
+class WeightedMasked(Classifier):
+    """Token losses, weighted by what is no padding."""
+
+    def forward(self, x, y):
+        each = F.cross_entropy(self.logits(x), y.flatten(), reduction="none")
+        keep = (y.flatten() > 40).float()
+        return (each * keep).sum() / keep.sum().clamp(min=1)
+
+
+@refused(r"PyTorch cannot export the model|zbc has no operator for|the model cannot be run", r"ctc")
+class Ctc(Classifier):
+    def forward(self, x, y):
+        log = F.log_softmax(self.head(self.body(x)), -1).transpose(0, 1)
+        return F.ctc_loss(log, y[:, :4].clamp(min=1), torch.full((4,), 16), torch.full((4,), 4))
