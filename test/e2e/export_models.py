@@ -413,10 +413,18 @@ class Regressor(Classifier):
         super().__init__(outputs)
 
     def target(self, y):
-        return y.float() / 256
+        return y.to(self.table.weight.dtype) / 256  # of the run in fp64 as well
 
     def predicted(self, x):
         return self.head(self.body(x)).squeeze(-1)
+
+
+class Embedder(Regressor):
+    """What the loss reads is the body."""
+
+    def __init__(self):
+        super().__init__()
+        del self.head
 
 
 @trains
@@ -499,14 +507,14 @@ class MultiMargin(Classifier):
 
 
 @trains
-class TripletMargin(Regressor):
+class TripletMargin(Embedder):
     def forward(self, x, y):
         anchor, other = self.body(x).mean(1), self.body(y).mean(1)
         return F.triplet_margin_loss(anchor, other, other.flip(0), margin=0.5)
 
 
 @trains
-class CosineEmbedding(Regressor):
+class CosineEmbedding(Embedder):
     def forward(self, x, y):
         one, other = self.body(x).flatten(0, 1), self.body(y).flatten(0, 1)
         return F.cosine_embedding_loss(one, other, torch.where(y.flatten() > 100, 1.0, -1.0), margin=0.1)
@@ -531,7 +539,7 @@ class SoftMargin(Regressor):
 
 
 @trains
-class Pairs(Regressor):
+class Pairs(Embedder):
     """Contrastive, as CLIP: rows against rows."""
 
     def forward(self, x, y):
