@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tools/export_onnx.py: what it refuses and what it says of it, what it takes, and that what it writes trains as PyTorch does.
 
-    export.py [--bin BUILD/bin] [--only NAME ...]
+    export.py [--bin BUILD/bin] [--part refused|taken|trained|evaluator] [--only NAME ...]
 
 Every model of export_models.py: REFUSED ones end in the error that names the cause, write no OUT.onnx, and zbc refuses what was kept of them; TAKEN ones
 are written; LOSSES are trained for 5 steps on 1, 2 and 4 ranks, and each loss is PyTorch's within 1e-5. Then the evaluator of the exporter on the cases of
@@ -24,6 +24,7 @@ import common
 TOOLS = os.path.join(common.SOURCE, "tools")
 STEPS, MICRO_BATCHES, BATCH, LENGTH = 5, 4, 4, 16
 RATE = 1e-3
+PARTS = ("evaluator", "refused", "taken", "trained")
 
 
 def check_rows(suite):
@@ -49,7 +50,7 @@ def outside(options):
     except OSError as error:
         reason = str(error)
     if reason is None:
-        return subprocess.run([python, os.path.abspath(__file__), "--inside", "--bin", options.bin, *(["--only", *options.only] if options.only else [])]).returncode
+        return subprocess.run([python, os.path.abspath(__file__), "--inside", *sys.argv[1:]]).returncode
     print(f"exports are left out: {reason}; set ZB_PYTHON")
     print(f"{suite.passed} passed, {suite.failed} failed, 1 skipped")
     return 1 if suite.failed else 0
@@ -57,7 +58,6 @@ def outside(options):
 
 class Exports:
     def __init__(self, suite, folder):
-        sys.path[:0] = [TOOLS]
         import export_onnx
 
         self.tool, self.suite, self.folder = export_onnx, suite, folder
@@ -171,30 +171,36 @@ def check_evaluator(suite):
 
 
 def inside(options):
+    sys.path[:0] = [TOOLS]
     import export_models
 
     suite = common.Suite(options.bin)
+    parts = [options.part] if options.part else PARTS
     check_rows(suite)
-    check_evaluator(suite)
+    if "evaluator" in parts:
+        check_evaluator(suite)
 
     def wanted(cls):
         return not options.only or cls.__name__ in options.only
 
     with common.scratch() as folder:
         exports = Exports(suite, folder)
-        for cls, texts, given in filter(lambda row: wanted(row[0]), export_models.REFUSED):
+        for cls, texts, given in filter(lambda row: wanted(row[0]), export_models.REFUSED * ("refused" in parts)):
             exports.refuse(cls, texts, given)
-        for cls, given in filter(lambda row: wanted(row[0]), export_models.TAKEN):
+        for cls, given in filter(lambda row: wanted(row[0]), export_models.TAKEN * ("taken" in parts)):
             exports.take(cls, given)
-        exports.without_comparison(export_models.Classifier)
-        print("trained against PyTorch, largest relative difference of a loss:", flush=True)
-        for cls in filter(wanted, export_models.LOSSES):
+        if "taken" in parts:
+            exports.without_comparison(export_models.Classifier)
+        if "trained" in parts:
+            print("trained against PyTorch, largest relative difference of a loss:", flush=True)
+        for cls in filter(wanted, export_models.LOSSES * ("trained" in parts)):
             exports.train(cls)
     return suite.finish()
 
 
 def main():
-    options = common.arguments(__doc__, ("--only", dict(nargs="*", metavar="NAME")), ("--inside", dict(action="store_true", help="with torch")))
+    options = common.arguments(__doc__, ("--only", dict(nargs="*", metavar="NAME")), ("--part", dict(choices=PARTS)),
+                               ("--inside", dict(action="store_true", help="with torch")))
     return inside(options) if options.inside else outside(options)
 
 
