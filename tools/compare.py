@@ -1,7 +1,9 @@
-"""Whether an exported graph trains as its model does: the same loss and the same gradient of every parameter, on inputs drawn at random, some of
-which were not traced. And if not, where they part, with the evidence for the cause if there is any.
+"""Whether an exported graph trains as its model does: the same loss and the same gradient of every parameter, on
+inputs drawn at random, some of which were not traced. And if not, where they part, with the evidence for the cause if
+there is any.
 
-Why gradients: detach(), a straight-through estimator, an autograd.Function or a hook change no loss, and ONNX has no word for them.
+Why gradients: detach(), a straight-through estimator, an autograd.Function or a hook change no loss, and ONNX has no
+word for them.
 """
 
 import contextlib
@@ -24,7 +26,9 @@ import evaluate
 # Measured on the families of test/e2e/export.py: what is right differs by 2e-6 (loss) and 3e-5 (a gradient) at most.
 LOSS_LIMIT = 2e-5
 GRADIENT_LIMIT = 1e-3  # of the norm of a parameter's gradient
-GRADIENT_FLOOR = 1e-5  # of the norm of the whole gradient: what is zero but for rounding (biases before a normalization)
+GRADIENT_FLOOR = (
+    1e-5  # of the norm of the whole gradient: what is zero but for rounding (biases before a normalization)
+)
 SECONDS_FOR_MORE_DRAWS = 5
 
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -41,7 +45,11 @@ class Refused(Exception):
 
 def is_foreign(path):
     """Whether a line of this file tells a user nothing: Python's library, PyTorch, this script."""
-    return path.startswith(FOREIGN) and "site-packages" + os.sep not in path.replace(FOREIGN[0], "") or path.startswith(FOREIGN_FILES)
+    return (
+        path.startswith(FOREIGN)
+        and "site-packages" + os.sep not in path.replace(FOREIGN[0], "")
+        or path.startswith(FOREIGN_FILES)
+    )
 
 
 def place_of(path, line):
@@ -63,6 +71,7 @@ def user_place():
 
 
 # ---- Running the model ----
+
 
 class Modules(contextlib.AbstractContextManager):
     """Knows which module runs: .name, .module."""
@@ -100,7 +109,8 @@ def attributes_of(model):
 
 
 class State:
-    """Buffers and Python numbers of a model, and sums of its parameters, to see what forward() changes, and to undo it."""
+    """Buffers and Python numbers of a model, and sums of its parameters, to see what forward() changes, and to undo
+    it."""
 
     def __init__(self, model):
         self.model = model
@@ -114,7 +124,11 @@ class State:
 
     def parameter_sums(self):
         with torch.no_grad():
-            return {name: str(p.sum().item()) for name, p in self.model.named_parameters() if not torch.nn.parameter.is_lazy(p)}
+            return {
+                name: str(p.sum().item())
+                for name, p in self.model.named_parameters()
+                if not torch.nn.parameter.is_lazy(p)
+            }
 
     def changed(self):
         """(buffers, numbers, parameters) that are not what they were."""
@@ -122,7 +136,10 @@ class State:
             name
             for name, module, key, _, copy in self.buffers
             if (module._buffers.get(key) is None) != (copy is None)
-            or (copy is not None and (copy.shape != module._buffers[key].shape or not torch.equal(copy, module._buffers[key])))
+            or (
+                copy is not None
+                and (copy.shape != module._buffers[key].shape or not torch.equal(copy, module._buffers[key]))
+            )
         ]
         now, sums = attributes_of(self.model), self.parameter_sums()
         numbers = [name for name, value in self.numbers.items() if now.get(name, value) != value]
@@ -154,8 +171,19 @@ def generators():
 class NoDropout(TorchFunctionMode):
     """Every dropout gives what it takes (--no-dropout)."""
 
-    NAMES = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "feature_dropout",
-             "dropout_", "alpha_dropout_", "feature_dropout_", "feature_alpha_dropout_")  # fmt: skip
+    NAMES = (
+        "dropout",
+        "dropout1d",
+        "dropout2d",
+        "dropout3d",
+        "alpha_dropout",
+        "feature_alpha_dropout",
+        "feature_dropout",
+        "dropout_",
+        "alpha_dropout_",
+        "feature_dropout_",
+        "feature_alpha_dropout_",
+    )
 
     def __torch_function__(self, func, types_, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
@@ -175,8 +203,10 @@ class NoDropout(TorchFunctionMode):
 
 # ---- Inputs ----
 
+
 class Spy(TorchDispatchMode):
-    """Sees every operator of a forward pass: those that draw random numbers, and how large integers may be that index something."""
+    """Sees every operator of a forward pass: those that draw random numbers, and how large integers may be that index
+    something."""
 
     def __init__(self, modules, inputs):
         super().__init__()
@@ -202,7 +232,9 @@ class Spy(TorchDispatchMode):
         elif name in ("gather", "index_select", "scatter", "scatter_", "scatter_add", "scatter_add_") and args[0].dim():
             indexed = [(args[2], args[0].shape[args[1]])]
         elif name == "index" and isinstance(args[1], (list, tuple)):
-            indexed = [(index, args[0].shape[k]) for k, index in enumerate(args[1]) if index is not None and k < args[0].dim()]
+            indexed = [
+                (index, args[0].shape[k]) for k, index in enumerate(args[1]) if index is not None and k < args[0].dim()
+            ]
         for index, size in indexed:
             for own in self.names_of(index):
                 self.bounds[own] = min(size, self.bounds.get(own, size))
@@ -215,7 +247,9 @@ class Spy(TorchDispatchMode):
         out = func(*args, **(kwargs or {}))
         if tagged and not torch.equal(before, torch.get_rng_state()):
             place = user_place()
-            self.random.setdefault((self.modules.where(), place), f"{name} in {self.modules.where()}" + (f" at {place}" if place else ""))
+            self.random.setdefault(
+                (self.modules.where(), place), f"{name} in {self.modules.where()}" + (f" at {place}" if place else "")
+            )
         sources = set().union(*(self.names_of(a) for a in args)) | set().union(
             *(self.names_of(a) for group in args if isinstance(group, (list, tuple)) for a in group), set()
         )
@@ -226,7 +260,8 @@ class Spy(TorchDispatchMode):
         return out
 
 
-# What padding looks like: ones and then zeros along the last dimension, or the other way round. A mask at random leaves positions that see nothing.
+# What padding looks like: ones and then zeros along the last dimension, or the other way round. A mask at random
+# leaves positions that see nothing.
 MASKS = ("ones first", "zeros first")
 
 
@@ -238,7 +273,8 @@ def draw_mask(like, kind, generator):
 
 
 def draw(inputs, ranges, seed, floats=(0.0, 1.0)):
-    """[(name, tensor)] like inputs, evenly spread over their ranges (lowest, highest); floats without one over `floats`."""
+    """[(name, tensor)] like inputs, evenly spread over their ranges (lowest, highest); floats without one over
+    `floats`."""
     generator = torch.Generator().manual_seed(seed)
     out = []
     for name, like in inputs:
@@ -259,8 +295,8 @@ def is_mask(name):
 
 
 def find_ranges(inputs, spy, given, finite):
-    """{name: (lowest, highest)} of the inputs: as the user says; else by the size of what the model indexes with them; else what it takes without a
-    complaint. finite(inputs): whether the loss is."""
+    """{name: (lowest, highest)} of the inputs: as the user says; else by the size of what the model indexes with
+    them; else what it takes without a complaint. finite(inputs): whether the loss is."""
     ranges, guessed = dict(given), []
     for name, tensor in inputs:
         if name in given:
@@ -289,6 +325,7 @@ def find_ranges(inputs, spy, given, finite):
 
 
 # ---- Comparing ----
+
 
 def distance(found, wanted):
     return abs(found - wanted) / max(1.0, abs(wanted)) if math.isfinite(found) and math.isfinite(wanted) else math.inf
@@ -334,7 +371,8 @@ class Pair:
         return loss.item(), {name: leaf.grad for name, leaf in leaves.items() if leaf.requires_grad}
 
     def compare(self, inputs):
-        """(losses of graph and model, [(name, norm of the difference, norm of the model's)] of gradients that differ; None: this draw says nothing)."""
+        """(losses of graph and model, [(name, norm of the difference, norm of the model's)] of gradients that differ;
+        None: this draw says nothing)."""
         wanted, gradients = self.of_model(inputs)
         if not math.isfinite(wanted):
             return None
@@ -351,15 +389,18 @@ class Pair:
                 g[row] = other[row]
             difference = float((g - (0 if other is None else other)).double().norm())
             limit = GRADIENT_LIMIT * norms[name] + GRADIENT_FLOOR * total
-            self.worst = (self.worst[0], max(self.worst[1], difference / (limit / GRADIENT_LIMIT) if limit else difference))
+            self.worst = (
+                self.worst[0],
+                max(self.worst[1], difference / (limit / GRADIENT_LIMIT) if limit else difference),
+            )
             if not difference <= limit:
                 apart.append((name, difference, norms[name]))
         return found, wanted, apart
 
 
 def compare(pair, draws, more):
-    """Raises Refused where they part. draws: those that are always compared, the one that was traced last; more: others, as long as that is quick.
-    Gives the number of draws compared."""
+    """Raises Refused where they part. draws: those that are always compared, the one that was traced last; more:
+    others, as long as that is quick. Gives the number of draws compared."""
     start, done = time.monotonic(), 0
     queue = [draws[0]]
     rest = [*draws[1:], *more]
@@ -390,12 +431,19 @@ def compare(pair, draws, more):
 
 # ---- Where they part ----
 
+
 def fingerprint(tensor):
     """Of the values in any order."""
     t = tensor.detach()
     t = t.to_dense() if t.is_sparse else t
     t = t.double().reshape(-1)
-    return (t.numel(), float(t.sum()), float(t.abs().sum()), float(t.square().sum()), float(t.max()) if t.numel() else 0.0)
+    return (
+        t.numel(),
+        float(t.sum()),
+        float(t.abs().sum()),
+        float(t.square().sum()),
+        float(t.max()) if t.numel() else 0.0,
+    )
 
 
 ZERO = (0, 0.0, 0.0, 0.0, 0.0)
@@ -464,12 +512,23 @@ class Calls(TorchFunctionMode):
         name = func.__self__.__name__ if name in ("__get__", "__set__") and hasattr(func.__self__, "__name__") else name
         if name == "register_hook":
             self.hooks.append((user_place(), self.modules.where()))
-        if not given_out or not (given or any(t.requires_grad for t in given_out)) or name in ("grad", "requires_grad_", "backward"):
+        if (
+            not given_out
+            or not (given or any(t.requires_grad for t in given_out))
+            or name in ("grad", "requires_grad_", "backward")
+        ):
             return out
         keep = {k: v for k, v in kwargs.items() if isinstance(v, (int, float, str, bool))}
         plain = [a for a in args if isinstance(a, (int, float, str, bool))]
-        call = Call(name, self.modules.where(), user_place(), plain, keep, {t._zb_call for t in given if hasattr(t, "_zb_call")},
-                    {self.names[id(t)] for t in given if id(t) in self.names})  # fmt: skip
+        call = Call(
+            name,
+            self.modules.where(),
+            user_place(),
+            plain,
+            keep,
+            {t._zb_call for t in given if hasattr(t, "_zb_call")},
+            {self.names[id(t)] for t in given if id(t) in self.names},
+        )
         call.function = own_function()
         if given and not any(t.requires_grad for t in given_out):
             call.stops = "" if torch.is_grad_enabled() else " (gradients are off there: torch.no_grad() or the like)"
@@ -485,7 +544,8 @@ class Calls(TorchFunctionMode):
 
 
 def record(pair, inputs):
-    """(calls of the model, [(fingerprint, node, [fingerprint of its gradient])] of the graph, autograd functions of the user, the loss's call)."""
+    """(calls of the model, [(fingerprint, node, [fingerprint of its gradient])] of the graph, autograd functions of
+    the user, the loss's call)."""
     names = {id(p): name for name, p in pair.parameters.items()}
     with torch.enable_grad(), Modules(pair.model) as modules, Calls(modules, names) as calls:
         loss = pair.call(inputs)
@@ -515,7 +575,9 @@ def record(pair, inputs):
 
     pair.of_graph(inputs, seen)
     last = getattr(loss, "_zb_call", len(calls.list) - 1)
-    return types.SimpleNamespace(calls=calls.list, hooks=calls.hooks, values=values, custom=sorted(set(custom)), last=last)
+    return types.SimpleNamespace(
+        calls=calls.list, hooks=calls.hooks, values=values, custom=sorted(set(custom)), last=last
+    )
 
 
 def matches(fp, values, limit=1e-4):
@@ -523,8 +585,8 @@ def matches(fp, values, limit=1e-4):
 
 
 def part_of_values(found):
-    """The call whose output is nowhere in the graph though what it takes is; walked from the loss, so that what the graph merely lacks (constants
-    that were folded) is never blamed. None if the loss is there."""
+    """The call whose output is nowhere in the graph though what it takes is; walked from the loss, so that what the
+    graph merely lacks (constants that were folded) is never blamed. None if the loss is there."""
     cache = {}
 
     def there(k):
@@ -545,14 +607,30 @@ def part_of_values(found):
 SMOOTHING = "label_smoothing={} is not in the graph: torch.onnx.export leaves it out"
 CAUSES = [
     # name of the function, what the evidence is (None: it is not the cause), hint
-    ("cross_entropy", lambda c: SMOOTHING.format(c.kwargs["label_smoothing"]) if c.kwargs.get("label_smoothing") else None,
-     "write it out: (1 - s) * cross_entropy(z, y) - s * log_softmax(z, -1).mean()"),
-    ("batch_norm", lambda c: "it normalizes with statistics of the batch; torch.onnx.export writes it with running ones"
-     if c.kwargs.get("training") or True in c.args else None,
-     "use LayerNorm or GroupNorm; or call eval() on it, and it keeps the statistics that it has"),
-    ("instance_norm", lambda c: "it normalizes with statistics of its input; the graph may not" if c.kwargs.get("use_input_stats", True) else None,
-     "write it out: (x - mean) * (var + eps).rsqrt()"),
-]  # fmt: skip
+    (
+        "cross_entropy",
+        lambda c: SMOOTHING.format(c.kwargs["label_smoothing"]) if c.kwargs.get("label_smoothing") else None,
+        "write it out: (1 - s) * cross_entropy(z, y) - s * log_softmax(z, -1).mean()",
+    ),
+    (
+        "batch_norm",
+        lambda c: (
+            "it normalizes with statistics of the batch; torch.onnx.export writes it with running ones"
+            if c.kwargs.get("training") or True in c.args
+            else None
+        ),
+        "use LayerNorm or GroupNorm; or call eval() on it, and it keeps the statistics that it has",
+    ),
+    (
+        "instance_norm",
+        lambda c: (
+            "it normalizes with statistics of its input; the graph may not"
+            if c.kwargs.get("use_input_stats", True)
+            else None
+        ),
+        "write it out: (x - mean) * (var + eps).rsqrt()",
+    ),
+]
 
 
 def cause_of(call):
@@ -570,7 +648,8 @@ def values_part(pair, inputs, found, wanted, traced):
         if traced is not None:
             result = pair.compare(traced)
             if result is not None and distance(result[0], result[1]) <= LOSS_LIMIT:
-                what += "; on the inputs that were traced they agree: something computed from their values became a constant"
+                what += "; on the inputs that were traced they agree: "
+                what += "something computed from their values became a constant"
     record_ = record(pair, inputs)
     call = part_of_values(record_)
     if call is None:
@@ -591,7 +670,10 @@ def source_of(node):
     return ", ".join([f"in {path}"] * bool(path) + [place_of(rows[-1][0], int(rows[-1][1]))] * bool(rows)) or None
 
 
-STOP_HINT = "an ONNX file cannot say that a gradient stops or is another: train such a model without it, or leave what it guards out of the loss"
+STOP_HINT = (
+    "an ONNX file cannot say that a gradient stops or is another: train such a model without it, "
+    "or leave what it guards out of the loss"
+)
 
 
 def gradients_part(pair, inputs, apart):
@@ -620,12 +702,16 @@ def gradients_part(pair, inputs, apart):
     if own:
         name = own[0].function if own[0] else ", ".join(found.custom)
         place = own[0].place if own[0] else calls[last].place if last is not None else None
-        what += f"\n  note: the backward of autograd.Function {name} is not in the graph" + (f"\n  note: at {place}" if place else "")
+        what += f"\n  note: the backward of autograd.Function {name} is not in the graph" + (
+            f"\n  note: at {place}" if place else ""
+        )
     elif stopping:
         what += f"\n  note: no gradient passes {stopping[0].text(stopping[0].stops)}"
     elif found.hooks:
         place, where = found.hooks[0]
-        what += f"\n  note: a hook on a gradient is not in the graph: register_hook() in {where}" + (f"\n  note: at {place}" if place else "")
+        what += f"\n  note: a hook on a gradient is not in the graph: register_hook() in {where}" + (
+            f"\n  note: at {place}" if place else ""
+        )
     elif last is not None:
         what += f"\n  note: gradients part behind {calls[last].text()}"
     elif readers:

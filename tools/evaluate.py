@@ -1,9 +1,10 @@
 """Evaluates an ONNX graph (onnx_ir) with PyTorch, so that autograd gives the gradients of what is in the file.
 
-ROWS is the one table: an operator a row, NAME=function(a, inputs...) -> tensor or tuple of tensors, where a.NAME is an attribute (or its default
-in the call). It has every operator of ir/import/onnx_ops.def but those of LATER, and some that zbc refuses, so that it can be said where a
-graph and its model part. test/e2e/export.py runs it on the cases of test/ir/import. Rejected: onnx.reference (Python loops in Erf and Conv: minutes
-where this takes seconds, and no gradients); onnxruntime (not everywhere, and no gradients).
+ROWS is the one table: an operator a row, NAME=function(a, inputs...) -> tensor or tuple of tensors, where a.NAME is
+an attribute (or its default in the call). It has every operator of ir/import/onnx_ops.def but those of LATER, and
+some that zbc refuses, so that it can be said where a graph and its model part. test/e2e/export.py runs it on the
+cases of test/ir/import. Rejected: onnx.reference (Python loops in Erf and Conv: minutes where this takes seconds, and
+no gradients); onnxruntime (not everywhere, and no gradients).
 """
 
 import math
@@ -13,9 +14,17 @@ import torch.nn.functional as F
 
 LATER = {"Attention": "of opset 23, which torch.onnx.export does not write"}
 DTYPES = {
-    1: torch.float32, 2: torch.uint8, 3: torch.int8, 5: torch.int16, 6: torch.int32, 7: torch.int64, 9: torch.bool,
-    10: torch.float16, 11: torch.float64, 16: torch.bfloat16,
-}  # fmt: skip
+    1: torch.float32,
+    2: torch.uint8,
+    3: torch.int8,
+    5: torch.int16,
+    6: torch.int32,
+    7: torch.int64,
+    9: torch.bool,
+    10: torch.float16,
+    11: torch.float64,
+    16: torch.bfloat16,
+}
 
 
 class Unknown(Exception):
@@ -41,7 +50,9 @@ class Attributes:
 
 def to_tensor(value):
     """Of an onnx_ir tensor; never one that shares memory with it."""
-    return torch.tensor(value.numpy()) if value.dtype != 16 else torch.tensor(value.numpy().astype("float32")).bfloat16()
+    return (
+        torch.tensor(value.numpy()) if value.dtype != 16 else torch.tensor(value.numpy().astype("float32")).bfloat16()
+    )
 
 
 def numbers(tensor):
@@ -49,6 +60,7 @@ def numbers(tensor):
 
 
 # ---- Families of rows ----
+
 
 def promote(*values):
     """Operands that differ in kind only because one is a Python-like scalar keep the type of the first."""
@@ -183,7 +195,9 @@ def slice_(a, x, starts, ends, axes=None, steps=None):
             end = None  # down to the first
         picked = range(size)[slice(start, end, step)]
         if step > 0:
-            x = x.narrow(axis, picked.start if len(picked) else 0, len(range(picked.start, picked.stop)) if len(picked) else 0)
+            x = x.narrow(
+                axis, picked.start if len(picked) else 0, len(range(picked.start, picked.stop)) if len(picked) else 0
+            )
             x = x if step == 1 or not len(picked) else x.index_select(axis, torch.arange(0, x.shape[axis], step))
         else:
             x = x.index_select(axis, torch.tensor(list(picked), dtype=torch.int64))
@@ -260,7 +274,9 @@ def scatter_nd(a, x, indices, updates):
     strides = [math.prod(x.shape[i + 1 : len(own)]) for i in range(len(own))]
     rows = sum(part * stride for part, stride in zip(own, strides)).reshape(-1)
     flat = x.reshape(-1, *x.shape[len(own) :])
-    return flat.index_reduce(0, rows, updates.reshape(-1, *flat.shape[1:]), {"prod": "prod", "amax": "amax", "amin": "amin"}[how]).reshape(x.shape)
+    return flat.index_reduce(
+        0, rows, updates.reshape(-1, *flat.shape[1:]), {"prod": "prod", "amax": "amax", "amin": "amin"}[how]
+    ).reshape(x.shape)
 
 
 def pad(a, x, pads, value=None, axes=None):
@@ -273,7 +289,10 @@ def pad(a, x, pads, value=None, axes=None):
         if mode == "constant":
             if min(before, after) < 0:
                 x = x.narrow(axis, max(0, -before), size + min(0, before) + min(0, after))
-            parts = [x.new_full([*x.shape[:axis], n, *x.shape[axis + 1 :]], 0 if value is None else value.item()) for n in (max(0, before), max(0, after))]
+            parts = [
+                x.new_full([*x.shape[:axis], n, *x.shape[axis + 1 :]], 0 if value is None else value.item())
+                for n in (max(0, before), max(0, after))
+            ]
             x = torch.cat([parts[0], x, parts[1]], axis)
         else:
             at = torch.arange(-before, size + after)
@@ -301,7 +320,12 @@ def cumsum(a, x, axis):
 
 
 def constant(a):
-    for name, dtype in (("value_int", torch.int64), ("value_ints", torch.int64), ("value_float", torch.float32), ("value_floats", torch.float32)):
+    for name, dtype in (
+        ("value_int", torch.int64),
+        ("value_ints", torch.int64),
+        ("value_float", torch.float32),
+        ("value_floats", torch.float32),
+    ):
         if a.get(name) is not None:
             return torch.tensor(a.get(name), dtype=dtype)
     return a.get("value")
@@ -326,8 +350,13 @@ def loss_of(a, log, target, weight=None):
     how = a.get("reduction", "mean")
     ignored = a.get("ignore_index")
     # Without ignore_index no target may be negative; F.nll_loss wants a number all the same.
-    return F.nll_loss(log, target.to(torch.int64), weight, ignore_index=-(1 << 30) if ignored is None else ignored,
-                      reduction=how if isinstance(how, str) else how.decode())
+    return F.nll_loss(
+        log,
+        target.to(torch.int64),
+        weight,
+        ignore_index=-(1 << 30) if ignored is None else ignored,
+        reduction=how if isinstance(how, str) else how.decode(),
+    )
 
 
 def cross_entropy(a, x, target, weight=None):
@@ -336,7 +365,9 @@ def cross_entropy(a, x, target, weight=None):
 
 
 def infinite(a, x):
-    return (torch.isposinf(x) & bool(a.get("detect_positive", 1))) | (torch.isneginf(x) & bool(a.get("detect_negative", 1)))
+    return (torch.isposinf(x) & bool(a.get("detect_positive", 1))) | (
+        torch.isneginf(x) & bool(a.get("detect_negative", 1))
+    )
 
 
 def unary(function):
@@ -354,48 +385,135 @@ def power(a, x, y):
 
 
 ROWS = dict(
-    Abs=unary(torch.abs), Acos=unary(torch.acos), Acosh=unary(torch.acosh), Asin=unary(torch.asin), Asinh=unary(torch.asinh),
-    Atan=unary(torch.atan), Atanh=unary(torch.atanh), Cos=unary(torch.cos), Cosh=unary(torch.cosh), Sin=unary(torch.sin),
-    Sinh=unary(torch.sinh), Tan=unary(torch.tan), Tanh=unary(torch.tanh), Erf=unary(torch.erf), Exp=unary(torch.exp), Log=unary(torch.log),
-    Neg=unary(torch.neg), Reciprocal=unary(torch.reciprocal), Sqrt=unary(torch.sqrt), Sigmoid=unary(torch.sigmoid), Relu=unary(torch.relu),
-    Softplus=unary(F.softplus), Softsign=unary(F.softsign), Mish=unary(F.mish), HardSwish=unary(F.hardswish), Ceil=unary(torch.ceil),
-    Floor=unary(torch.floor), Round=unary(torch.round), Sign=unary(torch.sign), IsNaN=unary(torch.isnan), Not=unary(torch.logical_not),
-    BitwiseNot=unary(torch.bitwise_not), Identity=unary(lambda x: x), Gelu=gelu, IsInf=infinite,
-    Celu=lambda a, x: F.celu(x, a.get("alpha", 1.0)), Elu=lambda a, x: F.elu(x, a.get("alpha", 1.0)),
+    Abs=unary(torch.abs),
+    Acos=unary(torch.acos),
+    Acosh=unary(torch.acosh),
+    Asin=unary(torch.asin),
+    Asinh=unary(torch.asinh),
+    Atan=unary(torch.atan),
+    Atanh=unary(torch.atanh),
+    Cos=unary(torch.cos),
+    Cosh=unary(torch.cosh),
+    Sin=unary(torch.sin),
+    Sinh=unary(torch.sinh),
+    Tan=unary(torch.tan),
+    Tanh=unary(torch.tanh),
+    Erf=unary(torch.erf),
+    Exp=unary(torch.exp),
+    Log=unary(torch.log),
+    Neg=unary(torch.neg),
+    Reciprocal=unary(torch.reciprocal),
+    Sqrt=unary(torch.sqrt),
+    Sigmoid=unary(torch.sigmoid),
+    Relu=unary(torch.relu),
+    Softplus=unary(F.softplus),
+    Softsign=unary(F.softsign),
+    Mish=unary(F.mish),
+    HardSwish=unary(F.hardswish),
+    Ceil=unary(torch.ceil),
+    Floor=unary(torch.floor),
+    Round=unary(torch.round),
+    Sign=unary(torch.sign),
+    IsNaN=unary(torch.isnan),
+    Not=unary(torch.logical_not),
+    BitwiseNot=unary(torch.bitwise_not),
+    Identity=unary(lambda x: x),
+    Gelu=gelu,
+    IsInf=infinite,
+    Celu=lambda a, x: F.celu(x, a.get("alpha", 1.0)),
+    Elu=lambda a, x: F.elu(x, a.get("alpha", 1.0)),
     HardSigmoid=lambda a, x: (x * a.get("alpha", 0.2) + a.get("beta", 0.5)).clamp(0, 1),
     LeakyRelu=lambda a, x: F.leaky_relu(x, a.get("alpha", 0.01)),
     Selu=lambda a, x: a.get("gamma", 1.0507009873554804) * F.elu(x, a.get("alpha", 1.6732632423543772)),
-    Shrink=lambda a, x: torch.where(x < -a.get("lambd", 0.5), x + a.get("bias", 0.0), torch.where(x > a.get("lambd", 0.5), x - a.get("bias", 0.0), 0 * x)),
+    Shrink=lambda a, x: torch.where(
+        x < -a.get("lambd", 0.5),
+        x + a.get("bias", 0.0),
+        torch.where(x > a.get("lambd", 0.5), x - a.get("bias", 0.0), 0 * x),
+    ),
     Swish=lambda a, x: x * torch.sigmoid(a.get("alpha", 1.0) * x),
     ThresholdedRelu=lambda a, x: torch.where(x > a.get("alpha", 1.0), x, torch.zeros_like(x)),
-    Clip=clip, Cast=cast, CastLike=cast, Dropout=dropout, Add=binary(torch.add), Sub=binary(torch.sub), Mul=binary(torch.mul), Div=divide, Pow=power,
-    PRelu=lambda a, x, slope: torch.where(x < 0, x * slope, x), Mod=modulo, And=binary(torch.logical_and), Or=binary(torch.logical_or),
-    Xor=binary(torch.logical_xor), BitwiseAnd=binary(torch.bitwise_and), BitwiseOr=binary(torch.bitwise_or),
-    BitwiseXor=binary(torch.bitwise_xor), BitShift=shift, Equal=binary(torch.eq), Greater=binary(torch.gt), GreaterOrEqual=binary(torch.ge),
-    Less=binary(torch.lt), LessOrEqual=binary(torch.le), Where=lambda a, c, x, y: torch.where(c, x, y), Sum=fold(torch.add),
-    Mean=lambda a, *values: fold(torch.add)(a, *values) / len(values), Max=fold(torch.maximum), Min=fold(torch.minimum),
-    ReduceSum=reduction(lambda x, axes, keep: x.sum(axes, keepdim=keep, dtype=x.dtype)), ReduceMean=reduction(lambda x, axes, keep: x.mean(axes, keepdim=keep)),
-    ReduceMax=reduction(lambda x, axes, keep: x.amax(axes, keepdim=keep)), ReduceMin=reduction(lambda x, axes, keep: x.amin(axes, keepdim=keep)),
-    ReduceProd=reduction(product), ReduceL1=reduction(lambda x, axes, keep: x.abs().sum(axes, keepdim=keep)),
+    Clip=clip,
+    Cast=cast,
+    CastLike=cast,
+    Dropout=dropout,
+    Add=binary(torch.add),
+    Sub=binary(torch.sub),
+    Mul=binary(torch.mul),
+    Div=divide,
+    Pow=power,
+    PRelu=lambda a, x, slope: torch.where(x < 0, x * slope, x),
+    Mod=modulo,
+    And=binary(torch.logical_and),
+    Or=binary(torch.logical_or),
+    Xor=binary(torch.logical_xor),
+    BitwiseAnd=binary(torch.bitwise_and),
+    BitwiseOr=binary(torch.bitwise_or),
+    BitwiseXor=binary(torch.bitwise_xor),
+    BitShift=shift,
+    Equal=binary(torch.eq),
+    Greater=binary(torch.gt),
+    GreaterOrEqual=binary(torch.ge),
+    Less=binary(torch.lt),
+    LessOrEqual=binary(torch.le),
+    Where=lambda a, c, x, y: torch.where(c, x, y),
+    Sum=fold(torch.add),
+    Mean=lambda a, *values: fold(torch.add)(a, *values) / len(values),
+    Max=fold(torch.maximum),
+    Min=fold(torch.minimum),
+    ReduceSum=reduction(lambda x, axes, keep: x.sum(axes, keepdim=keep, dtype=x.dtype)),
+    ReduceMean=reduction(lambda x, axes, keep: x.mean(axes, keepdim=keep)),
+    ReduceMax=reduction(lambda x, axes, keep: x.amax(axes, keepdim=keep)),
+    ReduceMin=reduction(lambda x, axes, keep: x.amin(axes, keepdim=keep)),
+    ReduceProd=reduction(product),
+    ReduceL1=reduction(lambda x, axes, keep: x.abs().sum(axes, keepdim=keep)),
     ReduceL2=reduction(lambda x, axes, keep: torch.linalg.vector_norm(x, dim=axes, keepdim=keep)),
     ReduceLogSum=reduction(lambda x, axes, keep: x.sum(axes, keepdim=keep).log()),
     ReduceLogSumExp=reduction(lambda x, axes, keep: x.logsumexp(axes, keepdim=keep)),
     ReduceSumSquare=reduction(lambda x, axes, keep: x.square().sum(axes, keepdim=keep)),
-    Softmax=lambda a, x: x.softmax(a.get("axis", -1)), LogSoftmax=lambda a, x: x.log_softmax(a.get("axis", -1)),
-    LayerNormalization=layer_norm, RMSNormalization=rms_norm, BatchNormalization=batch_norm, MatMul=binary(torch.matmul), Gemm=gemm,
-    Einsum=lambda a, *values: torch.einsum(a.get("equation"), *values), Reshape=reshape, Squeeze=squeeze, Unsqueeze=unsqueeze, Flatten=flatten,
-    Transpose=lambda a, x: x.permute(*(a.get("perm") or reversed(range(x.dim())))) if x.dim() else x, Expand=expand, Slice=slice_,
-    Concat=lambda a, *values: torch.cat(values, a.get("axis")), Split=split, Gather=gather, GatherElements=gather_elements, GatherND=gather_nd,
-    ScatterElements=scatter_elements, ScatterND=scatter_nd, Tile=lambda a, x, repeats: x.repeat(numbers(repeats)) if x.dim() else x, Pad=pad, Trilu=trilu,
-    SplitToSequence=split_to_sequence, SequenceConstruct=lambda a, *values: [list(values)], SequenceAt=lambda a, parts, at: parts[int(at)],
-    SequenceLength=lambda a, parts: torch.tensor(len(parts)), ConcatFromSequence=join_sequence, Constant=constant,
-    ConstantOfShape=constant_of_shape, Shape=shape_of, Size=lambda a, x: torch.tensor(x.numel()), EyeLike=eye_like,
-    Range=lambda a, start, limit, delta: torch.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype), CumSum=cumsum,
-    SoftmaxCrossEntropyLoss=cross_entropy, NegativeLogLikelihoodLoss=loss_of,
-)  # fmt: skip
+    Softmax=lambda a, x: x.softmax(a.get("axis", -1)),
+    LogSoftmax=lambda a, x: x.log_softmax(a.get("axis", -1)),
+    LayerNormalization=layer_norm,
+    RMSNormalization=rms_norm,
+    BatchNormalization=batch_norm,
+    MatMul=binary(torch.matmul),
+    Gemm=gemm,
+    Einsum=lambda a, *values: torch.einsum(a.get("equation"), *values),
+    Reshape=reshape,
+    Squeeze=squeeze,
+    Unsqueeze=unsqueeze,
+    Flatten=flatten,
+    Transpose=lambda a, x: x.permute(*(a.get("perm") or reversed(range(x.dim())))) if x.dim() else x,
+    Expand=expand,
+    Slice=slice_,
+    Concat=lambda a, *values: torch.cat(values, a.get("axis")),
+    Split=split,
+    Gather=gather,
+    GatherElements=gather_elements,
+    GatherND=gather_nd,
+    ScatterElements=scatter_elements,
+    ScatterND=scatter_nd,
+    Tile=lambda a, x, repeats: x.repeat(numbers(repeats)) if x.dim() else x,
+    Pad=pad,
+    Trilu=trilu,
+    SplitToSequence=split_to_sequence,
+    SequenceConstruct=lambda a, *values: [list(values)],
+    SequenceAt=lambda a, parts, at: parts[int(at)],
+    SequenceLength=lambda a, parts: torch.tensor(len(parts)),
+    ConcatFromSequence=join_sequence,
+    Constant=constant,
+    ConstantOfShape=constant_of_shape,
+    Shape=shape_of,
+    Size=lambda a, x: torch.tensor(x.numel()),
+    EyeLike=eye_like,
+    Range=lambda a, start, limit, delta: torch.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype),
+    CumSum=cumsum,
+    SoftmaxCrossEntropyLoss=cross_entropy,
+    NegativeLogLikelihoodLoss=loss_of,
+)
 
 
 # ---- The graph ----
+
 
 def find_unknown(graph):
     """{operator: its first node} of those without a row."""
@@ -407,8 +525,8 @@ def find_unknown(graph):
 
 
 def run(graph, inputs, parameters, seen=None):
-    """The first output. inputs: {name: tensor}; parameters: {name of an initializer: tensor that is read in its place}; seen(node, outputs) is told
-    of every node. Raises Unknown before it starts."""
+    """The first output. inputs: {name: tensor}; parameters: {name of an initializer: tensor that is read in its
+    place}; seen(node, outputs) is told of every node. Raises Unknown before it starts."""
     unknown = find_unknown(graph)
     if unknown:
         raise Unknown(unknown)

@@ -14,8 +14,8 @@ new, unnamed constants: such a file computes the right loss and cannot be traine
 unoptimized, the parameters are turned into graph inputs, the graph is optimized, and they are turned back. --raw
 stops after the first step (a larger file, the same program).
 
-Then loss and gradients of what will be in the file are compared with the model's (compare.py). Where they differ, OUT.onnx is not written;
-OUT.rejected.onnx is, and the error says where they part.
+Then loss and gradients of what will be in the file are compared with the model's (compare.py). Where they differ,
+OUT.onnx is not written; OUT.rejected.onnx is, and the error says where they part.
 
 In the file, parameters have the names of named_parameters(); a tied weight has the first of its names. The file's
 metadata lists those that require a gradient (zb.trained) and those that do not (zb.frozen), which is how zbc tells
@@ -66,8 +66,8 @@ def fail(message, hint=None):
 
 @contextlib.contextmanager
 def guarded(what, hint=None, but=()):
-    """What the user's code or PyTorch raises becomes one error: its first cause, and the last line outside of PyTorch on the way there. Exceptions
-    of the kinds `but` pass."""
+    """What the user's code or PyTorch raises becomes one error: its first cause, and the last line outside of PyTorch
+    on the way there. Exceptions of the kinds `but` pass."""
     try:
         yield
     except but:
@@ -87,7 +87,10 @@ def guarded(what, hint=None, but=()):
 def parse_input(text, ranges):
     """NAME:DTYPE:SHAPE[:LOW..HIGH] -> (name, tensor of zeros, or LOW, or ones for a mask). ranges gets (LOW, HIGH)."""
     parts = text.split(":")
-    hint = "write NAME:DTYPE:SHAPE, for example x:int64:4x128 (a scalar: s:float32:); with :0..9 behind it, which values it may have"
+    hint = (
+        "write NAME:DTYPE:SHAPE, for example x:int64:4x128 (a scalar: s:float32:); "
+        "with :0..9 behind it, which values it may have"
+    )
     if len(parts) not in (3, 4) or not parts[0]:
         fail(f"--input '{text}' is not NAME:DTYPE:SHAPE", hint)
     if parts[1] not in DTYPES:
@@ -235,7 +238,8 @@ def check(graph, input_names, wanted):
 
 
 def trace(model, inputs):
-    """PyTorch's own export. Its report of a failure is hundreds of lines, which begin before it fails; what decides is the first cause."""
+    """PyTorch's own export. Its report of a failure is hundreds of lines, which begin before it fails; what decides
+    is the first cause."""
     with contextlib.redirect_stderr(io.StringIO()):
         with guarded(
             "PyTorch cannot export the model",
@@ -255,8 +259,10 @@ def trace(model, inputs):
 
 # ---- Calling the model ----
 
+
 def by_name(model, names):
-    """Whether inputs are given to forward() by name: where they are its parameters, in another order or after others."""
+    """Whether inputs are given to forward() by name: where they are its parameters, in another order or after
+    others."""
     rows = list(inspect.signature(model.forward).parameters.values())
     known = {p.name for p in rows if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     positions = [p.name for p in rows if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -267,7 +273,9 @@ def by_name(model, names):
     if surplus and not any(p.kind == p.VAR_KEYWORD for p in rows):
         fail(
             f"--input {surplus[0]}: forward() has no parameter of this name, but one named {found[0]}",
-            "its parameters are " + ", ".join(p.name for p in rows if p.name in known) + "; names that are none are given in order",
+            "its parameters are "
+            + ", ".join(p.name for p in rows if p.name in known)
+            + "; names that are none are given in order",
         )
     return True
 
@@ -285,25 +293,38 @@ def pick_loss(result):
                 "return the mean loss of the micro-batch, nothing else",
             )
         return result, None
-    fields = dict(result) if isinstance(result, Mapping) else getattr(result, "_asdict", dict)() or vars(result) if hasattr(result, "__dict__") else {}
+    fields = (
+        dict(result)
+        if isinstance(result, Mapping)
+        else getattr(result, "_asdict", dict)() or vars(result) if hasattr(result, "__dict__") else {}
+    )
     loss = fields.get("loss")
     if scalars([loss]):
         return loss, f"forward() gives {', '.join(map(str, fields))}: 'loss' is what is trained"
     if fields:
         fail(
             f"forward() gave a {type(result).__name__} with {', '.join(map(str, fields))}, "
-            + ("and its 'loss' is " + ("None" if loss is None else "no scalar float") if "loss" in fields else "and none of them is named 'loss'"),
+            + (
+                "and its 'loss' is " + ("None" if loss is None else "no scalar float")
+                if "loss" in fields
+                else "and none of them is named 'loss'"
+            ),
             "give what the loss is computed of (--input labels:int64:4x128 for a model of Hugging Face), "
             "or wrap the model in a module whose forward() returns the loss alone",
         )
     if isinstance(result, (list, tuple)) and len(scalars(result)) == 1:
         return scalars(result)[0], f"forward() gives {len(result)} values: the only scalar is what is trained"
-    what = f"a tuple of {len(result)} with {len(scalars(result))} scalars" if isinstance(result, (list, tuple)) else type(result).__name__
+    what = (
+        f"a tuple of {len(result)} with {len(scalars(result))} scalars"
+        if isinstance(result, (list, tuple))
+        else type(result).__name__
+    )
     fail(f"forward() gave {what}, not a scalar float loss", "return the mean loss of the micro-batch, nothing else")
 
 
 def adapt(model, names):
-    """The model, taking its inputs by name and giving its loss alone. A subclass and not a module around it: parameters and modules keep their paths."""
+    """The model, taking its inputs by name and giving its loss alone. A subclass and not a module around it:
+    parameters and modules keep their paths."""
     own = type(model)
 
     def forward(self, *tensors):
@@ -334,16 +355,25 @@ def refuse_random(model, spy):
     found = list(spy.random.values())
     if found:
         fail(
-            f"the model draws random numbers in forward(), which a file cannot do: {found[0]}" + (f" (and {len(found) - 1} more)" if found[1:] else ""),
-            "--no-dropout trains without dropout" if any("dropout" in text.lower() or "bernoulli" in text for text in found)
-            else "train without it, or give the random numbers as an input",
+            f"the model draws random numbers in forward(), which a file cannot do: {found[0]}"
+            + (f" (and {len(found) - 1} more)" if found[1:] else ""),
+            (
+                "--no-dropout trains without dropout"
+                if any("dropout" in text.lower() or "bernoulli" in text for text in found)
+                else "train without it, or give the random numbers as an input"
+            ),
         )
     if spy.other:
-        fail(f"forward() draws numbers from {spy.other[0]}, which a file cannot do: one draw would be kept for all steps", "train without it")
+        fail(
+            f"forward() draws numbers from {spy.other[0]}, which a file cannot do: "
+            "one draw would be kept for all steps",
+            "train without it",
+        )
 
 
 def refuse_memory(model, state, inputs, first):
-    """What forward() changes in the model, and reads again, would stay in the file as it is now. The names of buffers that it changes."""
+    """What forward() changes in the model, and reads again, would stay in the file as it is now. The names of buffers
+    that it changes."""
     buffers, numbers, parameters = state.changed()
     if parameters:
         fail(f"forward() changes parameter {parameters[0]}, which a file cannot do", "do it outside of forward()")
@@ -353,12 +383,16 @@ def refuse_memory(model, state, inputs, first):
         second = model(*[t for _, t in inputs]).item()
     if not second == first and not (math.isnan(first) and math.isnan(second)):
         fail(
-            f"forward() changes {', '.join((buffers + numbers)[:5])}, and with it the loss of the same inputs, from {first:.6f} to {second:.6f}: "
+            f"forward() changes {', '.join((buffers + numbers)[:5])}, and with it the loss of the same inputs, "
+            f"from {first:.6f} to {second:.6f}: "
             "in a file it would stay as it is now",
-            "compute the loss from inputs and parameters alone; a value that is only watched can be computed outside of forward()",
+            "compute the loss from inputs and parameters alone; "
+            "a value that is only watched can be computed outside of forward()",
         )
     if numbers:
-        print(f"warning: forward() changes {', '.join(numbers[:5])}: in the file it stays as it is now", file=sys.stderr)
+        print(
+            f"warning: forward() changes {', '.join(numbers[:5])}: in the file it stays as it is now", file=sys.stderr
+        )
     return buffers
 
 
@@ -374,7 +408,8 @@ def read_by_loss(graph):
 
 
 def refuse_buffers(graph, changed, model):
-    """Buffers that forward() changes: wrong where the loss reads them. A normalization in training reads none of its own, whatever the exporter writes."""
+    """Buffers that forward() changes: wrong where the loss reads them. A normalization in training reads none of its
+    own, whatever the exporter writes."""
     norms = {
         f"{path}.{key}" if path else key: (path, module)
         for path, module in model.named_modules()
@@ -385,18 +420,21 @@ def refuse_buffers(graph, changed, model):
     for name in changed:
         if name in read and name not in norms:
             fail(
-                f"forward() changes buffer {name}, and the loss is computed from it: in a file it would stay as it is now",
+                f"forward() changes buffer {name}, and the loss is computed from it: "
+                "in a file it would stay as it is now",
                 "compute the loss from inputs and parameters alone",
             )
     if changed:
         print(
-            f"warning: forward() changes {', '.join(changed[:5])}" + (f" and {len(changed) - 5} more" if changed[5:] else "")
+            f"warning: forward() changes {', '.join(changed[:5])}"
+            + (f" and {len(changed) - 5} more" if changed[5:] else "")
             + ": the training loss does not depend on it, zbc does not compute it",
             file=sys.stderr,
         )
 
 
 # ---- Exporting ----
+
 
 class Progress:
     """A line on standard error for what begins, with the time since the start: with large models each takes a while."""
@@ -408,17 +446,22 @@ class Progress:
         print(f"[{time.monotonic() - self.start:5.1f} s] {text}", file=sys.stderr, flush=True)
 
 
-def save(program, out, size):
-    program.save(out, external_data=size > (1 << 30))  # a protobuf message ends at 2 GiB
+class File:
+    """What will be written: the program, and what the file says of itself (metadata)."""
 
+    def __init__(self, program, out, size, properties):
+        self.program, self.out, self.size, self.properties = program, out, size, properties
 
-def reject(program, out, size, what, hint):
-    """Not OUT, so that nobody trains it by mistake; but kept, because zbc may say more."""
-    path = os.path.splitext(out)[0] + ".rejected.onnx"
-    program.model.metadata_props["zb.compared"] = "rejected: " + what.split("\n")[0]
-    strip(program.model)
-    save(program, path, size)
-    fail(f"{what}\n  note: '{out}' is not written; the graph is in '{path}'", hint)
+    def save(self, path, compared):
+        strip(self.program.model)
+        self.program.model.metadata_props.update({**self.properties, "zb.compared": compared})
+        self.program.save(path, external_data=self.size > (1 << 30))  # a protobuf message ends at 2 GiB
+
+    def reject(self, what, hint):
+        """Not OUT, so that nobody trains it by mistake; but kept, because zbc may say more."""
+        path = os.path.splitext(self.out)[0] + ".rejected.onnx"
+        self.save(path, "rejected: " + what.split("\n")[0])
+        fail(f"{what}\n  note: '{self.out}' is not written; the graph is in '{path}'", hint)
 
 
 def unknown_ops(unknown):
@@ -429,52 +472,56 @@ def unknown_ops(unknown):
     return "zbc has no operator for " + ", ".join(rows)
 
 
-def compare_with_model(program, model, names, inputs, ranges, state, out, size):
-    """Text for the file's metadata."""
-    def run(given):
-        return model(*[t for _, t in given])
-
-    pair = compare.Pair(model, run, program.model.graph, names, state)
+def compare_with_model(pair, inputs, ranges, file):
+    """Text for the file's metadata. Ends with an error where graph and model part."""
     draws = [compare.draw(inputs, ranges, 2), inputs]
     others = [compare.draw(inputs, ranges, 3, (-3.0, 3.0)), compare.draw(inputs, ranges, 4)]
+    own = (compare.Refused, evaluate.Unknown)
     try:
-        with guarded("the exported graph cannot be evaluated", "--no-compare writes it all the same", but=(compare.Refused, evaluate.Unknown)):
-            done = compare.compare(pair, draws, others)
+        with guarded("the exported graph cannot be evaluated", "--no-compare writes it all the same", but=own):
+            return f"loss and gradients, {compare.compare(pair, draws, others)} draws"
     except compare.Refused as refused:
-        reject(program, out, size, *refused.args)
+        file.reject(*refused.args)
     except evaluate.Unknown as unknown:
-        reject(program, out, size, unknown_ops(unknown.nodes), "give that file to zbc: it says what it knows of each")
-    return f"loss and gradients, {done} draws"
+        file.reject(unknown_ops(unknown.nodes), "give that file to zbc: it says what it knows of each")
 
 
 def check_types(model):
     for name, p in model.named_parameters():
         if p.dtype.is_floating_point and p.dtype != torch.float32:
-            fail(f"parameter {name} is {str(p.dtype).removeprefix('torch.')}: zbc trains float32", "model.float(), or dtype=torch.float32 where it is made")
+            fail(
+                f"parameter {name} is {str(p.dtype).removeprefix('torch.')}: zbc trains float32",
+                "model.float(), or dtype=torch.float32 where it is made",
+            )
+
+
+def probe(model, inputs, state, given):
+    """Runs the model on zeros. (inputs to trace it with, their ranges, names of the buffers that forward() changes)."""
+    spy, first = first_run(model, inputs)
+    refuse_random(model, spy)
+    changed = refuse_memory(model, state, inputs, first.item())
+    state.restore()
+
+    def finite(drawn):
+        with torch.no_grad():
+            loss = model(*[t for _, t in drawn])
+        state.restore()
+        return bool(torch.isfinite(loss))
+
+    ranges = compare.find_ranges(inputs, spy, given, finite)
+    return compare.draw(inputs, ranges, 1), ranges, changed
 
 
 def export(model, inputs, options):
     """inputs: [(name, an example of its shape)]; options.ranges: {name: (lowest, highest) value of an input}."""
     names = first_names(model)
-    out, say = options.out, Progress()
+    say = Progress()
     size = sum(p.numel() * p.element_size() for p in model.parameters())
     check_types(model)
     with compare.NoDropout() if options.no_dropout else contextlib.nullcontext():
         say(f"running the model, {size // 4:,} parameters")
         state = compare.State(model)
-        spy, first = first_run(model, inputs)
-        refuse_random(model, spy)
-        changed = refuse_memory(model, state, inputs, first.item())
-        state.restore()
-
-        def finite(drawn):
-            with torch.no_grad():
-                loss = model(*[t for _, t in drawn])
-            state.restore()
-            return bool(torch.isfinite(loss))
-
-        ranges = compare.find_ranges(inputs, spy, options.ranges, finite)
-        inputs = compare.draw(inputs, ranges, 1)
+        inputs, ranges, changed = probe(model, inputs, state, options.ranges)
         say("tracing it: torch.onnx.export")
         program = trace(model, inputs)
         state.restore()
@@ -486,17 +533,16 @@ def export(model, inputs, options):
             optimize(program.model, names)
         warn_of_rules(model)
         check(graph, [n for n, _ in inputs], {names[n] for n, p in model.named_parameters() if p.requires_grad})
-        program.model.metadata_props.update(list_parameters(model, graph, names))
+        file = File(program, options.out, size, list_parameters(model, graph, names))
         compared = "no"
         if options.no_compare:
             print("warning: the file is not compared with the model, and says so", file=sys.stderr)
         else:
-            say("comparing losses and gradients with the model's")
-            compared = compare_with_model(program, model, names, inputs, ranges, state, out, size)
-    program.model.metadata_props["zb.compared"] = compared
-    strip(program.model)
+            say("comparing loss and gradients with the model's")
+            pair = compare.Pair(model, lambda given: model(*[t for _, t in given]), graph, names, state)
+            compared = compare_with_model(pair, inputs, ranges, file)
     say("writing")
-    save(program, out, size)
+    file.save(options.out, compared)
     return len(list(graph)), size
 
 
@@ -507,7 +553,9 @@ def main():
     parser.add_argument("--input", action="append", default=[], metavar="NAME:DTYPE:SHAPE[:LOW..HIGH]")
     parser.add_argument("--raw", action="store_true", help="leave the graph as the exporter writes it")
     parser.add_argument("--no-dropout", action="store_true", help="train without dropout, whatever the model says")
-    parser.add_argument("--no-compare", action="store_true", help="do not check that the file trains as the model does; zbc will say so")
+    parser.add_argument(
+        "--no-compare", action="store_true", help="do not check that the file trains as the model does; zbc will say so"
+    )
     models.add_options(parser)
     options = parser.parse_args()
     options.ranges = {}

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""tools/export_onnx.py: what it refuses and what it says of it, what it takes, and that what it writes trains as PyTorch does.
+"""tools/export_onnx.py: what it refuses and what it says of it, what it takes, and that what it writes trains as
+PyTorch does.
 
     export.py [--bin BUILD/bin] [--part refused|taken|trained|evaluator] [--only NAME ...]
 
-Every model of export_models.py: REFUSED ones end in the error that names the cause, write no OUT.onnx, and zbc refuses what was kept of them; TAKEN ones
-are written; LOSSES are trained for 5 steps on 1, 2 and 4 ranks, and each loss is PyTorch's within 1e-5. Then the evaluator of the exporter on the cases of
-test/ir/import. What needs no torch is checked always: that every operator of zbc has its row in the evaluator.
+Every model of export_models.py: REFUSED ones end in the error that names the cause, write no OUT.onnx, and zbc
+refuses what was kept of them; TAKEN ones are written; LOSSES are trained for 5 steps on 1, 2 and 4 ranks, and each
+loss is PyTorch's within 1e-5. Then the evaluator of the exporter on the cases of test/ir/import. What needs no torch
+is checked always: that every operator of zbc has its row in the evaluator.
 
-ZB_PYTHON: a Python with torch and onnx (default python3); without them the script says so and skips the rest. "N passed, N failed".
+ZB_PYTHON: a Python with torch and onnx (default python3); without them the script says so and skips the rest.
+"N passed, N failed".
 """
+
 import base64
 import contextlib
 import io
@@ -34,7 +38,9 @@ def check_rows(suite):
     wanted = set(re.findall(r"^\s*[A-Z_]+\(([A-Z]\w+),", text, re.M)) - {"Name"}  # of the #defines
     with open(os.path.join(TOOLS, "evaluate.py")) as file:
         text = file.read()
-    rows = set(re.findall(r"\b([A-Z]\w+)=", text[text.index("ROWS = dict(") :])) | set(re.findall(r'LATER = \{"(\w+)"', text))
+    rows = set(re.findall(r"\b([A-Z]\w+)=", text[text.index("ROWS = dict(") :])) | set(
+        re.findall(r'LATER = \{"(\w+)"', text)
+    )
     suite.check(len(wanted) > 100, f"operators of zbc: {len(wanted)}")
     suite.check(wanted <= rows, f"tools/evaluate.py has no row for {sorted(wanted - rows)}")
 
@@ -45,7 +51,9 @@ def outside(options):
     check_rows(suite)
     python = os.environ.get("ZB_PYTHON", "python3")
     try:
-        probe = subprocess.run([python, "-c", "import torch, onnx, onnxscript"], capture_output=True, text=True, timeout=300)
+        probe = subprocess.run(
+            [python, "-c", "import torch, onnx, onnxscript"], capture_output=True, text=True, timeout=300
+        )
         reason = probe.stderr.strip().split("\n")[-1] if probe.returncode else None
     except OSError as error:
         reason = str(error)
@@ -83,31 +91,64 @@ class Exports:
         error, _, _ = self.export(cls, **given)
         missing = [text for text in texts if not re.search(text, error or "")]
         self.suite.check(not missing and "hint:" in error, f"{cls.__name__}: no {missing} in\n{error}")
-        self.suite.check(not os.path.exists(self.path(cls)), f"{cls.__name__}: a file that must not be trained is written")
+        self.suite.check(
+            not os.path.exists(self.path(cls)), f"{cls.__name__}: a file that must not be trained is written"
+        )
         kept = self.path(cls, ".rejected.onnx")
         if "is not written; the graph is in" in (error or ""):
             process = self.suite.run("zbc", kept, "-o", self.path(cls, ".plan"))
-            good = process.returncode == 1 and re.search("the exporter refused this graph|is not supported", process.stderr)
+            good = process.returncode == 1 and re.search(
+                "the exporter refused this graph|is not supported", process.stderr
+            )
             self.suite.check(good, f"{cls.__name__}: zbc takes what was refused: {process.returncode} {process.stderr}")
 
     def take(self, cls, given):
-        error, said, _ = self.export(cls, **given)
+        error, said, model = self.export(cls, **given)
         self.suite.check(error is None and os.path.exists(self.path(cls)), f"{cls.__name__}: {error}")
         self.suite.check(re.search(getattr(cls, "says", ""), said), f"{cls.__name__}: said {said}")
+        self.check_metadata(cls, model)
+
+    def check_metadata(self, cls, model):
+        """The file says what its parameters are, and that it was compared."""
+        import onnx
+
+        found = (
+            {row.key: row.value for row in onnx.load(self.path(cls)).metadata_props}
+            if os.path.exists(self.path(cls))
+            else {}
+        )
+        for key, trained in (("zb.trained", True), ("zb.frozen", False)):
+            wanted = [name for name, p in model.named_parameters() if p.requires_grad == trained]
+            self.suite.check(
+                found.get(key, "").split() == wanted, f"{cls.__name__}: {key} is {found.get(key)}, expected {wanted}"
+            )
+        self.suite.check(
+            re.fullmatch("loss and gradients, [1-4] draws", found.get("zb.compared", "")),
+            f"{cls.__name__}: {found.get('zb.compared')}",
+        )
 
     def without_comparison(self, cls):
         """--no-compare: the file says that nobody looked, and zbc repeats it."""
         error, _, _ = self.export(cls, no_compare=True)
         said = self.suite.must("zbc", self.path(cls), "-o", self.path(cls, ".plan"), "--micro-batches", 2)
-        self.suite.check(error is None and "whether this trains as the model that it was exported from is not known" in said, f"--no-compare: {error} {said}")
-        self.suite.check(self.suite.compile(self.path(cls), self.path(cls, ".plan"), "--micro-batches", 2)["uncompared"], "--no-compare: not in --json")
+        self.suite.check(
+            error is None and "whether this trains as the model that it was exported from is not known" in said,
+            f"--no-compare: {error} {said}",
+        )
+        self.suite.check(
+            self.suite.compile(self.path(cls), self.path(cls, ".plan"), "--micro-batches", 2)["uncompared"],
+            "--no-compare: not in --json",
+        )
 
     # ---- Training ----
 
     def losses_of_pytorch(self, model):
         torch = self.tool.torch
         named = dict(model.named_parameters())
-        groups = [dict(params=[p for p in named.values() if (p.dim() >= 2) == high], weight_decay=0.1 * high) for high in (True, False)]
+        groups = [
+            dict(params=[p for p in named.values() if (p.dim() >= 2) == high], weight_decay=0.1 * high)
+            for high in (True, False)
+        ]
         optimizer = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.95), eps=1e-8)
         with open(common.CORPUS, "rb") as file:
             text = torch.tensor(list(file.read()))
@@ -116,8 +157,13 @@ class Exports:
             optimizer.zero_grad()
             total = 0.0
             for i in range(MICRO_BATCHES):
-                starts = [((step * MICRO_BATCHES + i) * BATCH + r) * LENGTH % (len(text) - LENGTH - 1) for r in range(BATCH)]
-                loss = model(torch.stack([text[s : s + LENGTH] for s in starts]), torch.stack([text[s + 1 : s + LENGTH + 1] for s in starts]))
+                starts = [
+                    ((step * MICRO_BATCHES + i) * BATCH + r) * LENGTH % (len(text) - LENGTH - 1) for r in range(BATCH)
+                ]
+                loss = model(
+                    torch.stack([text[s : s + LENGTH] for s in starts]),
+                    torch.stack([text[s + 1 : s + LENGTH + 1] for s in starts]),
+                )
                 (loss / MICRO_BATCHES).backward()
                 total += loss.item() / MICRO_BATCHES
             losses.append(total)
@@ -133,7 +179,16 @@ class Exports:
         for ranks in (1, 2, 4):
             plan = self.path(cls, f".{ranks}")
             try:
-                self.suite.compile(self.path(cls), plan, "--ranks", ranks, "--micro-batches", MICRO_BATCHES, "--optimizer", f"adamw:lr={RATE}")
+                self.suite.compile(
+                    self.path(cls),
+                    plan,
+                    "--ranks",
+                    ranks,
+                    "--micro-batches",
+                    MICRO_BATCHES,
+                    "--optimizer",
+                    f"adamw:lr={RATE}",
+                )
                 got = [row["loss"] for row in self.suite.train(plan, STEPS)]
             except common.Failure as failure:
                 self.suite.check(False, f"{cls.__name__}, {ranks} ranks: {failure}")
@@ -163,10 +218,15 @@ def check_evaluator(suite):
         graph = onnx_ir.serde.deserialize_model(proto).graph
         if any(op in evaluate.LATER for op in evaluate.find_unknown(graph)):
             continue
-        given = {k: torch.tensor(v["values"]).to(kinds[v["dtype"]]).reshape(v["shape"]) for k, v in case["inputs"].items()}
+        given = {
+            k: torch.tensor(v["values"]).to(kinds[v["dtype"]]).reshape(v["shape"]) for k, v in case["inputs"].items()
+        }
         found = float(evaluate.run(graph, given, {}))
         compared += 1
-        suite.check(abs(found - case["loss"]) <= 1e-5 * max(1.0, abs(case["loss"])), f"{case['name']}: {found}, onnxruntime {case['loss']}")
+        suite.check(
+            abs(found - case["loss"]) <= 1e-5 * max(1.0, abs(case["loss"])),
+            f"{case['name']}: {found}, onnxruntime {case['loss']}",
+        )
     print(f"evaluator: {compared} of {len(cases)} cases of test/ir/import", flush=True)
 
 
@@ -199,8 +259,12 @@ def inside(options):
 
 
 def main():
-    options = common.arguments(__doc__, ("--only", dict(nargs="*", metavar="NAME")), ("--part", dict(choices=PARTS)),
-                               ("--inside", dict(action="store_true", help="with torch")))
+    options = common.arguments(
+        __doc__,
+        ("--only", dict(nargs="*", metavar="NAME")),
+        ("--part", dict(choices=PARTS)),
+        ("--inside", dict(action="store_true", help="with torch")),
+    )
     return inside(options) if options.inside else outside(options)
 
 

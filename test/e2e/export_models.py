@@ -1,5 +1,8 @@
-"""Models as people write them, for export.py: what tools/export_onnx.py must refuse and what it must say (REFUSED), what it must take (TAKEN), and
-losses to train with (LOSSES). Each is a class whose constructor takes nothing; `inputs` is how --input is written, a blank between."""
+"""Models as people write them, for export.py: what tools/export_onnx.py must refuse and what it must say (REFUSED),
+what it must take (TAKEN), and losses to train with (LOSSES). Each is a class whose constructor takes nothing;
+`inputs` is how --input is written, a blank between.
+"""
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -38,7 +41,13 @@ class Classifier(nn.Module):
 
 # ---- What must be refused ----
 
-@refused(r"the graph computes the loss", r"note: values part in cross_entropy\(\) in the model|in Smoothed", r"F\.cross_entropy\(", r"label_smoothing=0\.1 is not in the graph")
+
+@refused(
+    r"the graph computes the loss",
+    r"note: values part in cross_entropy\(\) in the model|in Smoothed",
+    r"F\.cross_entropy\(",
+    r"label_smoothing=0\.1 is not in the graph",
+)
 class Smoothed(Classifier):
     def forward(self, x, y):
         return F.cross_entropy(self.logits(x), y.flatten(), label_smoothing=0.1)
@@ -54,7 +63,11 @@ class SmoothedModule(Classifier):
         return self.criterion(self.logits(x), y.flatten())
 
 
-@refused(r"the graph computes the loss", r"values part in batch_norm\(\) in norm \(BatchNorm1d\)", r"normalizes with statistics of the batch")
+@refused(
+    r"the graph computes the loss",
+    r"values part in batch_norm\(\) in norm \(BatchNorm1d\)",
+    r"normalizes with statistics of the batch",
+)
 class BatchNormalized(Classifier):
     def __init__(self):
         super().__init__()
@@ -65,7 +78,9 @@ class BatchNormalized(Classifier):
         return self.norm(h.flatten(0, 1)).reshape(h.shape)
 
 
-@refused(r"draws random numbers in forward\(\).*rand.*StochasticDepth.*export_models\.py:\d+: ", r"hint: train without it")
+@refused(
+    r"draws random numbers in forward\(\).*rand.*StochasticDepth.*export_models\.py:\d+: ", r"hint: train without it"
+)
 class StochasticDepth(Classifier):
     def body(self, x):
         h = self.table(x)
@@ -217,9 +232,13 @@ class DetachedParameter(Classifier):
         return (self.body(x) @ self.table.weight.detach().t()).flatten(0, 1)
 
 
-@refused(r"on the inputs that were traced they agree: something computed from their values became a constant", r"values part in mul\(\) in Baked")
+@refused(
+    r"on the inputs that were traced they agree: something computed from their values became a constant",
+    r"values part in mul\(\) in Baked",
+)
 class Baked(Classifier):
-    """Nothing tells how large y may be, so that the values that will be traced are tried first: then they are what the last run saw."""
+    """Nothing tells how large y may be, so that the values that will be traced are tried first: then they are what
+    the last run saw."""
 
     scale = 1.0
 
@@ -279,6 +298,7 @@ class WrongName(Classifier):
 
 
 # ---- What must be taken ----
+
 
 @taken()
 class Watched(Classifier):
@@ -405,6 +425,7 @@ class ZeroGradients(Classifier):
 
 # ---- Losses and heads to train with ----
 
+
 def trains(cls):
     """Tokens in: a model of x and y, int64 [4, 16]."""
     LOSSES.append(cls)
@@ -412,7 +433,8 @@ def trains(cls):
 
 
 class Regressor(Classifier):
-    """Float targets, and features that the loss weighs, out of the tokens, as a file of tokens is all that zb-run reads today."""
+    """Float targets, and features that the loss weighs, out of the tokens, as a file of tokens is all that zb-run
+    reads today."""
 
     def __init__(self, outputs=1):
         super().__init__(outputs)
@@ -485,7 +507,11 @@ class GaussianNll(Regressor):
         return 0.5 * (variance.log() + (self.target(y) - mean).square() / variance).mean()
 
 
-@refused(r"PyTorch cannot export the model: GuardOnDataDependent", r"F\.gaussian_nll_loss\(", r"branches on the values of tensors")
+@refused(
+    r"PyTorch cannot export the model: GuardOnDataDependent",
+    r"F\.gaussian_nll_loss\(",
+    r"branches on the values of tensors",
+)
 class OwnGaussianNll(GaussianNll):
     """PyTorch's looks at the variances before it computes."""
 
