@@ -81,7 +81,7 @@ def guarded(what, hint=None, but=()):
             frames = [traceback.FrameSummary(cause.filename, cause.lineno or 0, "")]
         where = f"\n  note: at {compare.place_of(frames[-1].filename, frames[-1].lineno)}" if frames else ""
         text = (str(cause).strip().splitlines() or [""])[0]
-        fail(f"{what}: {type(cause).__name__}: {text}{where}", hint)
+        fail(f"{what}: {type(cause).__name__}: {text}{where}", hint(cause) if callable(hint) else hint)
 
 
 def parse_input(text, ranges):
@@ -237,15 +237,22 @@ def check(graph, input_names, wanted):
         )
 
 
+def way_round(cause):
+    """The hint for what PyTorch's exporter raised; no more than its kind says."""
+    kinds = {
+        "GuardOnDataDependentSymNode": "the model branches on the values of tensors: write it without (torch.where)",
+        "DynamicOutputShapeException": "the shape of a result depends on values: write it with shapes that do not",
+        "DispatchError": "ONNX has no form of that operator: write it with others",
+    }
+    report = "torch.onnx.export(model, inputs, dynamo=True) alone prints its whole report"
+    return kinds.get(type(cause).__name__, "write what it cannot trace otherwise") + "; " + report
+
+
 def trace(model, inputs):
     """PyTorch's own export. Its report of a failure is hundreds of lines, which begin before it fails; what decides
     is the first cause."""
     with contextlib.redirect_stderr(io.StringIO()):
-        with guarded(
-            "PyTorch cannot export the model",
-            "write what it cannot trace otherwise (branches on the values of tensors, for one); "
-            "torch.onnx.export(model, inputs, dynamo=True) alone prints its whole report",
-        ):
+        with guarded("PyTorch cannot export the model", way_round):
             return torch.onnx.export(
                 model,
                 tuple(t for _, t in inputs),
