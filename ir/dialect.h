@@ -36,6 +36,7 @@ void zb_module_deinit(zb_module *module); /* destroys all four */
 
 /* Attribute names (all discardable, on functions, arguments, results and ops). */
 #define ZB_ATTR_PRECISION "zb.precision" /* module: string, the precision that zb-mixed-precision gave the program; absent: f32 */
+#define ZB_ATTR_UNCOMPARED "zb.uncompared" /* module: unit, the exporter was told not to compare the graph with its model */
 #define ZB_ATTR_UNTRAINED "zb.untrained" /* module: strings, constants that a gradient reaches and nobody trains */
 #define ZB_ATTR_INPUT "zb.input"       /* argument: string, name of a model input */
 #define ZB_ATTR_PARAM "zb.param"       /* argument: string, name of a trained parameter */

@@ -411,6 +411,11 @@ static zb_status list_untrained(MlirModule module, zb_compile_summary *out) {
   return NULL;
 }
 
+static bool is_uncompared(MlirModule module) {
+  return !mlirAttributeIsNull(
+      mlirOperationGetAttributeByName(mlirModuleGetOperation(module), mlirStringRefCreateFromCString(ZB_ATTR_UNCOMPARED)));
+}
+
 // First and last named op of a stage's forward function.
 static void stage_names(MlirOperation function, zb_stage_summary *out) {
   out->first = out->last = NULL;
@@ -702,6 +707,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   zb_diagnostics_attach(program.context, &diagnostics);
   ZB_TRY_GOTO(import(params, &program));
   ZB_TRY_GOTO(list_untrained(program.module, state.summary));
+  state.summary->uncompared = is_uncompared(program.module);
   zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};
   ZB_TRY_GOTO(run_pipeline(&completed, open_layout, &program, &state, &hooks, &diagnostics));
   ZB_TRY_GOTO(context.status);

@@ -14,6 +14,9 @@ new, unnamed constants: such a file computes the right loss and cannot be traine
 unoptimized, the parameters are turned into graph inputs, the graph is optimized, and they are turned back. --raw
 stops after the first step (a larger file, the same program).
 
+Then loss and gradients of what will be in the file are compared with the model's (compare.py). Where they differ,
+OUT.onnx is not written; OUT.rejected.onnx is, and the error says where they part.
+
 In the file, parameters have the names of named_parameters(); a tied weight has the first of its names. The file's
 metadata lists those that require a gradient (zb.trained) and those that do not (zb.frozen), which is how zbc tells
 them from other tensors (rotary tables, masks). Paths of this machine are removed.
@@ -23,18 +26,25 @@ import argparse
 import contextlib
 import importlib
 import importlib.util
+import inspect
 import io
 import logging
+import math
 import os
 import sys
+import time
 import traceback
 import warnings
+from collections.abc import Mapping
 
 import models
 
 try:
-    import torch
     import onnxscript  # noqa: F401  (torch.onnx.export needs it; say so before the work starts)
+    import torch
+
+    import compare
+    import evaluate
 except ImportError as e:
     sys.exit(
         f"error: the Python package '{e.name}' is not installed\n  hint: pip install -r "
@@ -43,6 +53,8 @@ except ImportError as e:
 
 warnings.simplefilter("ignore")  # those of the exporter about itself
 logging.getLogger("torch").setLevel(logging.ERROR)  # a failure is told by trace()
+for name in ("onnxscript", "onnx_ir"):  # what the optimizer could not fold stays as it is
+    logging.getLogger(name).setLevel(logging.CRITICAL)
 
 DTYPES = dict(int64=torch.int64, int32=torch.int32, float32=torch.float32, bool=torch.bool)
 KEPT_METADATA = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy")
@@ -53,28 +65,33 @@ def fail(message, hint=None):
 
 
 @contextlib.contextmanager
-def guarded(what, hint=None):
-    """What the user's code or PyTorch raises becomes one error: its first cause, and the last line outside of PyTorch on the way there."""
+def guarded(what, hint=None, but=()):
+    """What the user's code or PyTorch raises becomes one error: its first cause, and the last line outside of PyTorch
+    on the way there. Exceptions of the kinds `but` pass."""
     try:
         yield
+    except but:
+        raise
     except Exception as error:  # theirs: it has no common class
         cause = error
         while cause.__cause__ or (cause.__context__ and not cause.__suppress_context__):
             cause = cause.__cause__ or cause.__context__
-        foreign = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(importlib.__file__) + os.sep, os.path.abspath(__file__), "<")
-        frames = [f for f in traceback.extract_tb(cause.__traceback__) if not f.filename.startswith(foreign)]
+        frames = [f for f in traceback.extract_tb(cause.__traceback__) if not compare.is_foreign(f.filename)]
         if isinstance(cause, SyntaxError) and cause.filename:
             frames = [traceback.FrameSummary(cause.filename, cause.lineno or 0, "")]
-        where = f"\n  note: at {os.path.relpath(frames[-1].filename)}:{frames[-1].lineno}: {frames[-1].line}" if frames else ""
+        where = f"\n  note: at {compare.place_of(frames[-1].filename, frames[-1].lineno)}" if frames else ""
         text = (str(cause).strip().splitlines() or [""])[0]
-        fail(f"{what}: {type(cause).__name__}: {text}{where}", hint)
+        fail(f"{what}: {type(cause).__name__}: {text}{where}", hint(cause) if callable(hint) else hint)
 
 
-def parse_input(text):
-    """NAME:DTYPE:SHAPE -> (name, example tensor)."""
+def parse_input(text, ranges):
+    """NAME:DTYPE:SHAPE[:LOW..HIGH] -> (name, tensor of zeros, or LOW, or ones for a mask). ranges gets (LOW, HIGH)."""
     parts = text.split(":")
-    hint = "write NAME:DTYPE:SHAPE, for example x:int64:4x128 (a scalar: s:float32:)"
-    if len(parts) != 3 or not parts[0]:
+    hint = (
+        "write NAME:DTYPE:SHAPE, for example x:int64:4x128 (a scalar: s:float32:); "
+        "with :0..9 behind it, which values it may have"
+    )
+    if len(parts) not in (3, 4) or not parts[0]:
         fail(f"--input '{text}' is not NAME:DTYPE:SHAPE", hint)
     if parts[1] not in DTYPES:
         fail(f"--input '{text}': unknown dtype '{parts[1]}'", "one of " + ", ".join(DTYPES))
@@ -85,8 +102,17 @@ def parse_input(text):
     if any(d < 1 for d in shape):
         fail(f"--input '{text}': '{parts[2]}' is no static shape", hint)
     dtype = DTYPES[parts[1]]
+    if len(parts) == 4:
+        number = float if dtype.is_floating_point else int
+        try:
+            low, high = [number(word) for word in parts[3].split("..")]
+        except ValueError:
+            low, high = 1, 0
+        if not low <= high:
+            fail(f"--input '{text}': '{parts[3]}' is no range", hint)
+        ranges[parts[0]] = (low, high)
     # Tensors of their own for every input: one tensor given twice makes the exporter read only one of the inputs.
-    return parts[0], torch.rand(shape) if dtype.is_floating_point else torch.zeros(shape, dtype=dtype)
+    return parts[0], torch.full(shape, ranges.get(parts[0], [int(compare.is_mask(parts[0]))])[0], dtype=dtype)
 
 
 def load_factory(name):
@@ -207,16 +233,9 @@ def list_parameters(model, graph, names):
 
 def warn_of_rules(model):
     """What PyTorch does outside of the graph, so that no file can say it."""
-    for name, module in model.named_modules():
-        rules = []
-        if getattr(module, "padding_idx", None) is not None:
-            rules.append(f"padding_idx={module.padding_idx} (PyTorch keeps that row as it is; here it is trained)")
-        if getattr(module, "max_norm", None) is not None:
-            rules.append(f"max_norm={module.max_norm} (PyTorch renormalizes rows as it reads them; here they are not)")
-        if getattr(module, "scale_grad_by_freq", False):
-            rules.append("scale_grad_by_freq (the gradient is not scaled here)")
-        for rule in rules:
-            print(f"warning: {name or 'the model'}: {rule}", file=sys.stderr)
+    for name, table in compare.tables_with_padding(model):
+        rule = f"padding_idx={table.padding_idx} (PyTorch keeps that row as it is; here it is trained)"
+        print(f"warning: {name or 'the model'}: {rule}", file=sys.stderr)
     hooked = [n for n, p in model.named_parameters() if p._backward_hooks or p._post_accumulate_grad_hooks]
     if hooked:
         print("warning: hooks on gradients are not in the file: " + ", ".join(hooked[:5]), file=sys.stderr)
@@ -238,31 +257,22 @@ def check(graph, input_names, wanted):
         )
 
 
-def compare(out, inputs, loss):
-    """The file must compute what the model does: exporters drop arguments that they do not know (label smoothing)."""
-    try:
-        import onnxruntime
-    except ImportError:
-        print("note: onnxruntime is not installed, so the file was not compared with the model", file=sys.stderr)
-        return
-    session = onnxruntime.InferenceSession(out, providers=["CPUExecutionProvider"])
-    found = float(session.run(["loss"], {n: t.numpy() for n, t in inputs})[0])
-    if not abs(found - loss) <= 1e-4 * max(1.0, abs(loss)):
-        os.remove(out)
-        fail(
-            f"the exported graph computes the loss {found:.6f}, the model {loss:.6f}",
-            "the exporter does not know something the model does (label_smoothing of cross_entropy?); write it out",
-        )
+def way_round(cause):
+    """The hint for what PyTorch's exporter raised; no more than its kind says."""
+    kinds = {
+        "GuardOnDataDependentSymNode": "the model branches on the values of tensors: write it without (torch.where)",
+        "DynamicOutputShapeException": "the shape of a result depends on values: write it with shapes that do not",
+        "DispatchError": "ONNX has no form of that operator: write it with others",
+    }
+    report = "torch.onnx.export(model, inputs, dynamo=True) alone prints its whole report"
+    return kinds.get(type(cause).__name__, "write what it cannot trace otherwise") + "; " + report
 
 
 def trace(model, inputs):
-    """PyTorch's own export. Its report of a failure is hundreds of lines, which begin before it fails; what decides is the first cause."""
+    """PyTorch's own export. Its report of a failure is hundreds of lines, which begin before it fails; what decides
+    is the first cause."""
     with contextlib.redirect_stderr(io.StringIO()):
-        with guarded(
-            "PyTorch cannot export the model",
-            "write what it cannot trace otherwise (branches on the values of tensors, for one); "
-            "torch.onnx.export(model, inputs, dynamo=True) alone prints its whole report",
-        ):
+        with guarded("PyTorch cannot export the model", way_round):
             return torch.onnx.export(
                 model,
                 tuple(t for _, t in inputs),
@@ -274,30 +284,293 @@ def trace(model, inputs):
             )
 
 
-def export(model, inputs, out, raw):
-    names = first_names(model)
-    given = ", ".join(f"{name} {list(tensor.shape)}" for name, tensor in inputs)
-    with guarded("the model cannot be run", f"forward() was called with {given}, without gradients"), torch.no_grad():
-        loss = model(*[t for _, t in inputs])
-    if not isinstance(loss, torch.Tensor) or loss.dim() != 0 or not loss.dtype.is_floating_point:
-        what = f"a tensor of shape {list(loss.shape)}" if isinstance(loss, torch.Tensor) else type(loss).__name__
+# ---- Calling the model ----
+
+
+def by_name(model, names):
+    """Whether inputs are given to forward() by name: where they are its parameters, in another order or after
+    others."""
+    rows = list(inspect.signature(model.forward).parameters.values())
+    known = {p.name for p in rows if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    positions = [p.name for p in rows if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    found = [name for name in names if name in known]
+    if all(k < len(positions) and positions[k] == name for k, name in enumerate(names) if name in known):
+        return False
+    surplus = [name for name in names if name not in known]
+    if surplus and not any(p.kind == p.VAR_KEYWORD for p in rows):
         fail(
-            f"forward() gave {what}, not a scalar float loss", "return the mean loss of the micro-batch, nothing else"
+            f"--input {surplus[0]}: forward() has no parameter of this name, but one named {found[0]}",
+            "its parameters are "
+            + ", ".join(p.name for p in rows if p.name in known)
+            + "; names that are none are given in order",
         )
-    program = trace(model, inputs)
-    graph = program.model.graph
-    hide_by_infinity(graph)
-    name_initializers(graph, names)
-    if not raw:
-        optimize(program.model, names)
-    strip(program.model)
-    program.model.metadata_props.update(list_parameters(model, graph, names))
-    warn_of_rules(model)
-    check(graph, [n for n, _ in inputs], {names[n] for n, p in model.named_parameters() if p.requires_grad})
+    return True
+
+
+def scalars(values):
+    return [v for v in values if isinstance(v, torch.Tensor) and v.dim() == 0 and v.dtype.is_floating_point]
+
+
+def pick_loss(result):
+    """(the loss in what forward() gave, what was taken as a text or None)."""
+    if isinstance(result, torch.Tensor):
+        if result.dim() or not result.dtype.is_floating_point:
+            fail(
+                f"forward() gave a tensor of shape {list(result.shape)}, not a scalar float loss",
+                "return the mean loss of the micro-batch, nothing else",
+            )
+        return result, None
+    fields = (
+        dict(result)
+        if isinstance(result, Mapping)
+        else getattr(result, "_asdict", dict)() or vars(result) if hasattr(result, "__dict__") else {}
+    )
+    loss = fields.get("loss")
+    if scalars([loss]):
+        return loss, f"forward() gives {', '.join(map(str, fields))}: 'loss' is what is trained"
+    if fields:
+        fail(
+            f"forward() gave a {type(result).__name__} with {', '.join(map(str, fields))}, "
+            + (
+                "and its 'loss' is " + ("None" if loss is None else "no scalar float")
+                if "loss" in fields
+                else "and none of them is named 'loss'"
+            ),
+            "give what the loss is computed of (--input labels:int64:4x128 for a model of Hugging Face), "
+            "or wrap the model in a module whose forward() returns the loss alone",
+        )
+    if isinstance(result, (list, tuple)) and len(scalars(result)) == 1:
+        return scalars(result)[0], f"forward() gives {len(result)} values: the only scalar is what is trained"
+    what = (
+        f"a tuple of {len(result)} with {len(scalars(result))} scalars"
+        if isinstance(result, (list, tuple))
+        else type(result).__name__
+    )
+    fail(f"forward() gave {what}, not a scalar float loss", "return the mean loss of the micro-batch, nothing else")
+
+
+def adapt(model, names):
+    """The model, taking its inputs by name and giving its loss alone. A subclass and not a module around it:
+    parameters and modules keep their paths."""
+    own = type(model)
+
+    def forward(self, *tensors):
+        return pick_loss(own.forward(self, **dict(zip(names, tensors))) if names else own.forward(self, *tensors))[0]
+
+    model.__class__ = type(own.__name__, (own,), {"forward": forward, "__module__": own.__module__})
+
+
+def first_run(model, inputs):
+    """Runs the model once, on zeros; adapts it to the way it is called. What a Spy saw."""
+    names = [n for n, _ in inputs]
+    given = ", ".join(f"{name} {list(tensor.shape)}" for name, tensor in inputs)
+    keywords = by_name(model, names)
+    with compare.Modules(model) as modules, compare.Spy(modules, inputs) as spy, torch.no_grad():
+        before = compare.generators()
+        with guarded("the model cannot be run", f"forward() was called with {given}, without gradients"):
+            result = model(**dict(inputs)) if keywords else model(*[t for _, t in inputs])
+        spy.other = [name for name, state in compare.generators().items() if before.get(name, state) != state]
+    loss, taken = pick_loss(result)
+    if taken:
+        print(f"note: {taken}", file=sys.stderr)
+    if keywords or taken:
+        adapt(model, names if keywords else None)
+    return spy, loss
+
+
+def refuse_random(model, spy):
+    found = list(spy.random.values())
+    if found:
+        fail(
+            f"the model draws random numbers in forward(), which a file cannot do: {found[0]}"
+            + (f" (and {len(found) - 1} more)" if found[1:] else ""),
+            (
+                "--no-dropout trains without dropout"
+                if any("dropout" in text.lower() or "bernoulli" in text for text in found)
+                else "train without it, or give the random numbers as an input"
+            ),
+        )
+    if spy.other:
+        fail(
+            f"forward() draws numbers from {spy.other[0]}, which a file cannot do: "
+            "one draw would be kept for all steps",
+            "train without it",
+        )
+
+
+def refuse_memory(model, state, inputs, first):
+    """What forward() changes in the model, and reads again, would stay in the file as it is now. The names of buffers
+    that it changes."""
+    buffers, numbers, parameters = state.changed()
+    if parameters:
+        fail(f"forward() changes parameter {parameters[0]}, which a file cannot do", "do it outside of forward()")
+    if not buffers and not numbers:
+        return []
+    with torch.no_grad():
+        second = model(*[t for _, t in inputs]).item()
+    if not second == first and not (math.isnan(first) and math.isnan(second)):
+        fail(
+            f"forward() changes {', '.join((buffers + numbers)[:5])}, and with it the loss of the same inputs, "
+            f"from {first:.6f} to {second:.6f}: "
+            "in a file it would stay as it is now",
+            "compute the loss from inputs and parameters alone; "
+            "a value that is only watched can be computed outside of forward()",
+        )
+    if numbers:
+        print(
+            f"warning: forward() changes {', '.join(numbers[:5])}: in the file it stays as it is now", file=sys.stderr
+        )
+    return buffers
+
+
+def read_by_loss(graph):
+    """Names of the initializers that the loss is computed from."""
+    met, todo = set(), list(graph.outputs)
+    while todo:
+        value = todo.pop()
+        if value is not None and value not in met:
+            met.add(value)
+            todo += value.producer().inputs if value.producer() else []
+    return {v.name for v in graph.initializers.values() if v in met}
+
+
+def refuse_buffers(graph, changed, model):
+    """Buffers that forward() changes: wrong where the loss reads them. A normalization in training reads none of its
+    own, whatever the exporter writes."""
+    norms = {
+        f"{path}.{key}" if path else key: (path, module)
+        for path, module in model.named_modules()
+        if isinstance(module, torch.nn.modules.batchnorm._NormBase) and module.training
+        for key in module._buffers
+    }
+    read = read_by_loss(graph)
+    for name in changed:
+        if name in read and name not in norms:
+            fail(
+                f"forward() changes buffer {name}, and the loss is computed from it: "
+                "in a file it would stay as it is now",
+                "compute the loss from inputs and parameters alone",
+            )
+    if changed:
+        print(
+            f"warning: forward() changes {', '.join(changed[:5])}"
+            + (f" and {len(changed) - 5} more" if changed[5:] else "")
+            + ": the training loss does not depend on it, zbc does not compute it",
+            file=sys.stderr,
+        )
+
+
+# ---- Exporting ----
+
+
+class Progress:
+    """A line on standard error for what begins, with the time since the start: with large models each takes a while."""
+
+    def __init__(self):
+        self.start = time.monotonic()
+
+    def __call__(self, text):
+        print(f"[{time.monotonic() - self.start:5.1f} s] {text}", file=sys.stderr, flush=True)
+
+
+class File:
+    """What will be written: the program, and what the file says of itself (metadata)."""
+
+    def __init__(self, program, out, size, properties):
+        self.program, self.out, self.size, self.properties = program, out, size, properties
+
+    def save(self, path, compared):
+        strip(self.program.model)
+        self.program.model.metadata_props.update({**self.properties, "zb.compared": compared})
+        self.program.save(path, external_data=self.size > (1 << 30))  # a protobuf message ends at 2 GiB
+
+    def reject(self, what, hint):
+        """Not OUT, so that nobody trains it by mistake; but kept, because zbc may say more."""
+        path = os.path.splitext(self.out)[0] + ".rejected.onnx"
+        self.save(path, "rejected: " + what.split("\n")[0])
+        fail(f"{what}\n  note: '{self.out}' is not written; the graph is in '{path}'", hint)
+
+
+def unknown_ops(unknown):
+    rows = []
+    for op, node in list(unknown.items())[:5]:
+        place = compare.source_of(node)
+        rows.append(op + (f" ({place})" if place else ""))
+    return "zbc has no operator for " + ", ".join(rows)
+
+
+def compare_with_model(pair, inputs, ranges, file):
+    """Text for the file's metadata. Ends with an error where graph and model part."""
+    draws = [compare.draw(inputs, ranges, 2), inputs]
+    others = [compare.draw(inputs, ranges, 3, (-3.0, 3.0)), compare.draw(inputs, ranges, 4)]
+    own = (compare.Refused, evaluate.Unknown)
+    try:
+        with guarded("the exported graph cannot be evaluated", "--no-compare writes it all the same", but=own):
+            return f"loss and gradients, {compare.compare(pair, draws, others)} draws"
+    except compare.Refused as refused:
+        file.reject(*refused.args)
+    except evaluate.Unknown as unknown:
+        file.reject(unknown_ops(unknown.nodes), "give that file to zbc: it says what it knows of each")
+
+
+def check_types(model):
+    for name, p in model.named_parameters():
+        if p.dtype.is_floating_point and p.dtype != torch.float32:
+            fail(
+                f"parameter {name} is {str(p.dtype).removeprefix('torch.')}: zbc trains float32",
+                "model.float(), or dtype=torch.float32 where it is made",
+            )
+
+
+def probe(model, inputs, state, given):
+    """Runs the model on zeros. (inputs to trace it with, their ranges, names of the buffers that forward() changes)."""
+    spy, first = first_run(model, inputs)
+    refuse_random(model, spy)
+    changed = refuse_memory(model, state, inputs, first.item())
+    state.restore()
+
+    def finite(drawn):
+        with torch.no_grad():
+            loss = model(*[t for _, t in drawn])
+        state.restore()
+        return bool(torch.isfinite(loss))
+
+    ranges = compare.find_ranges(inputs, spy, given, finite)
+    return compare.draw(inputs, ranges, 1), ranges, changed
+
+
+def export(model, inputs, options):
+    """inputs: [(name, an example of its shape)]; options.ranges: {name: (lowest, highest) value of an input}."""
+    names = first_names(model)
+    say = Progress()
     size = sum(p.numel() * p.element_size() for p in model.parameters())
-    program.save(out, external_data=size > (1 << 30))  # a protobuf message ends at 2 GiB
-    if not any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in model.modules() if m.training):
-        compare(out, inputs, loss.item())
+    check_types(model)
+    with compare.NoDropout() if options.no_dropout else contextlib.nullcontext():
+        say(f"running the model, {size // 4:,} parameters")
+        state = compare.State(model)
+        inputs, ranges, changed = probe(model, inputs, state, options.ranges)
+        say("tracing it: torch.onnx.export")
+        program = trace(model, inputs)
+        state.restore()
+        graph = program.model.graph
+        hide_by_infinity(graph)
+        refuse_buffers(graph, changed, model)  # before the optimizer folds them
+        name_initializers(graph, names)
+        if not options.raw:
+            say("optimizing the graph")
+            optimize(program.model, names)
+        warn_of_rules(model)
+        check(graph, [n for n, _ in inputs], {names[n] for n, p in model.named_parameters() if p.requires_grad})
+        file = File(program, options.out, size, list_parameters(model, graph, names))
+        compared = "no"
+        if options.no_compare:
+            print("warning: the file is not compared with the model, and says so", file=sys.stderr)
+        else:
+            say("comparing loss and gradients with the model's")
+            pair = compare.Pair(model, lambda given: model(*[t for _, t in given]), graph, names, state)
+            compared = compare_with_model(pair, inputs, ranges, file)
+    say("writing")
+    file.save(options.out, compared)
     return len(list(graph)), size
 
 
@@ -305,20 +578,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="family (" + ", ".join(models.FAMILIES) + ") or MODULE:FACTORY")
     parser.add_argument("out", metavar="OUT.onnx")
-    parser.add_argument("--input", action="append", default=[], metavar="NAME:DTYPE:SHAPE")
+    parser.add_argument("--input", action="append", default=[], metavar="NAME:DTYPE:SHAPE[:LOW..HIGH]")
     parser.add_argument("--raw", action="store_true", help="leave the graph as the exporter writes it")
+    parser.add_argument("--no-dropout", action="store_true", help="train without dropout, whatever the model says")
+    parser.add_argument(
+        "--no-compare", action="store_true", help="do not check that the file trains as the model does; zbc will say so"
+    )
     models.add_options(parser)
     options = parser.parse_args()
+    options.ranges = {}
     if options.model in models.FAMILIES:
         if options.input:
             fail("--input is for MODULE:FACTORY; a family has x and y", "use --batch and --seq")
         shape = f"{options.batch}x{options.seq}"
-        inputs = [parse_input(f"{name}:int64:{shape}") for name in "xy"]
+        inputs = [parse_input(f"{name}:int64:{shape}", options.ranges) for name in "xy"]
         model = models.build(options.model, options)
     elif ":" in options.model:
         if not options.input:
             fail("MODULE:FACTORY needs its inputs", "--input x:int64:4x128 for every argument of forward()")
-        inputs = [parse_input(text) for text in options.input]
+        inputs = [parse_input(text, options.ranges) for text in options.input]
         torch.manual_seed(options.seed)
         with guarded(f"'{options.model}' cannot be made"):
             model = load_factory(options.model)
@@ -326,7 +604,7 @@ def main():
         fail(f"unknown family '{options.model}'", "one of " + ", ".join(models.FAMILIES) + ", or MODULE:FACTORY")
     with guarded(f"the folder of '{options.out}' cannot be made"):
         os.makedirs(os.path.dirname(os.path.abspath(options.out)), exist_ok=True)
-    nodes, size = export(model, inputs, options.out, options.raw)
+    nodes, size = export(model, inputs, options)
     print(f"{options.out}: {nodes} nodes, {len(list(model.parameters()))} parameters, {size:,} bytes of weights")
 
 

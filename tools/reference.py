@@ -3,6 +3,9 @@
 
     reference.py gpt2 test/data/corpus.txt test/data/gpt2.reference.json [--steps 20] [--layers 8 ...]
     reference.py gpt2 test/data/corpus.txt test/data/gpt2.bf16.json --precision bf16 --steps 50 --lr 3e-4
+    reference.py test/e2e/export_models.py:L1 test/data/corpus.txt test/data/l1.reference.json --batch 4 --seq 16
+
+A family, or MODULE:FACTORY as export_onnx.py takes it, of a module with forward(x, y) -> loss. Its layers are not known: nothing is said of saved bytes.
 
 With --precision bf16 the runs are fp32 and torch.autocast in bf16 around the forward pass (parameters, gradients and optimizer in
 fp32), instead of fp32 and fp64.
@@ -48,8 +51,17 @@ def autocast(bf16):
     return torch.autocast("cpu", dtype=torch.bfloat16) if bf16 else contextlib.nullcontext()
 
 
+def build(o):
+    if o.family in models.FAMILIES:
+        return models.build(o.family, o)
+    import export_onnx  # its packages are needed for no family
+
+    torch.manual_seed(o.seed)
+    return export_onnx.load_factory(o.family).train()
+
+
 def train(text, o, dtype, bf16=False):
-    model = models.build(o.family, o).to(dtype)
+    model = build(o).to(dtype)
     named = dict(model.named_parameters())
     optimizer = torch.optim.AdamW(
         [
@@ -111,7 +123,7 @@ def saved_bytes(text, o, bf16=False):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("family", choices=list(models.FAMILIES))
+    parser.add_argument("family", help=", ".join(models.FAMILIES) + " or MODULE:FACTORY")
     parser.add_argument("corpus")
     parser.add_argument("out")
     parser.add_argument("--steps", type=int, default=20)
@@ -127,27 +139,28 @@ def main():
     other, name = ("bf16", "autocast") if o.precision == "bf16" else ("fp64", "fp64")
     runs = {"fp32": single, other: train(text, o, torch.float32, True) if other == "bf16" else train(text, o, torch.float64)}
     spread = max(abs(s - d) / d for s, d in zip(single["losses"], runs[other]["losses"]))
-    layers, outside = saved_bytes(text, o, other == "bf16")
+    known = o.family in models.FAMILIES
+    layers, outside = saved_bytes(text, o, other == "bf16") if known else ([0, 0], 0)
     result = dict(
         family=o.family,
-        **{name: getattr(o, name) for name in models.OPTIONS},
+        **{name: getattr(o, name) for name in models.OPTIONS if known or name in ("batch", "seq", "seed")},
         micro_batches=o.micro_batches,
         steps=o.steps,
         adamw=dict(lr=o.lr, **ADAMW, weight_decay=DECAY),
         torch=torch.__version__.split("+")[0],
         **runs,
         **{"fp32_vs_" + other: spread},
-        saved_bytes_per_layer=layers,
-        saved_bytes_outside_layers=outside,
     )
+    if known:
+        result.update(saved_bytes_per_layer=layers, saved_bytes_outside_layers=outside)
     if other == "bf16":
         result["corpus_sha256"] = hashlib.sha256(bytes(text.tolist())).hexdigest()
     with open(o.out, "w") as file:
         json.dump(result, file, indent=1)
         file.write("\n")
     print(
-        f"{o.out}: loss {single['losses'][0]:.6f} -> {single['losses'][-1]:.6f}, fp32 against {name} {spread:.1e}, "
-        f"saved bytes a layer {layers[1]:,}"
+        f"{o.out}: loss {single['losses'][0]:.6f} -> {single['losses'][-1]:.6f}, fp32 against {name} {spread:.1e}"
+        + (f", saved bytes a layer {layers[1]:,}" if known else "")
     )
 
 

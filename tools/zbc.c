@@ -142,6 +142,7 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   print_names("trained", s->trained, s->trained_count);
   if (s->frozen_count) print_names("frozen", s->frozen, s->frozen_count);
   if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
+  if (s->uncompared) printf("warning: exported with --no-compare: whether this trains as the model that it was exported from is not known\n");
   if (s->untrained_count) {
     print_names("constants that a gradient reaches, not trained", s->untrained, s->untrained_count);
     printf("  --train NAME trains them, --freeze NAME says that they stay\n");
@@ -186,7 +187,7 @@ static void print_json(const zb_compile_summary *s) {
   print_json_names("trained", s->trained, s->trained_count);
   print_json_names("frozen", s->frozen, s->frozen_count);
   print_json_names("untrained", s->untrained, s->untrained_count);
-  printf(",\"drawn\":%d", s->drawn);
+  printf(",\"drawn\":%d,\"uncompared\":%s", s->drawn, s->uncompared ? "true" : "false");
   printf("}\n");
 }
 

@@ -65,6 +65,7 @@ typedef struct zb_compile_summary {
   int trained_count, frozen_count;
   char **untrained;           /* constants that a gradient reaches: parameters, if the exporter lost their names */
   int untrained_count;
+  bool uncompared;            /* the model comes from tools/export_onnx.py --no-compare: nobody knows whether it is what it was exported from */
   int drawn;                  /* parameters whose initial values were drawn at random, because none came with the model */
   double compile_seconds;
   int ops;                    /* after the split */

@@ -589,6 +589,24 @@ static zb_result list_untrained(zb_onnx *im, MlirOperation module) {
   return ZB_OK;
 }
 
+/* What tools/export_onnx.py found when it compared the file with its model (zb.compared). What it refused is kept for the errors before this one. */
+static zb_result mark_compared(zb_onnx *im, MlirOperation module) {
+  static const char refused[] = "rejected: ";
+  const Onnx__ModelProto *model = im->file.model;
+  for (size_t i = 0; i < model->n_metadata_props; i++) {
+    const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
+    if (!entry->key || !entry->value || strcmp(entry->key, "zb.compared") != 0) continue;
+    if (strncmp(entry->value, refused, sizeof refused - 1) == 0)
+      return zb_onnx_fail(im, "change the model as tools/export_onnx.py says, and export it again",
+                          "the exporter refused this graph, which does not train as its model does: %s",
+                          entry->value + sizeof refused - 1);
+    if (strcmp(entry->value, "no") == 0)
+      mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString(ZB_ATTR_UNCOMPARED),
+                                      mlirUnitAttrGet(im->context));
+  }
+  return ZB_OK;
+}
+
 static zb_result finish(zb_onnx *im, MlirBlock *block, const char *loss, zb_module *out) {
   MlirValue value;
   if (!find_loss_value(im, loss, &value)) return ZB_FAIL;
@@ -600,7 +618,7 @@ static zb_result finish(zb_onnx *im, MlirBlock *block, const char *loss, zb_modu
   MlirOperation module = mlirModuleGetOperation(out->module);
   mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString("zb.level"),
                                   zb_mlir_string(im->context, "graph"));
-  if (!list_untrained(im, module)) return ZB_FAIL;
+  if (!list_untrained(im, module) || !mark_compared(im, module)) return ZB_FAIL;
   MlirBlock body = *block;
   *block = (MlirBlock){NULL};
   if (!build_function(im, body, value, out->module)) return ZB_FAIL;

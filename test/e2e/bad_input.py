@@ -185,10 +185,27 @@ def bad_models(c):
     listed = c.write("listed.onnx", model(more_inputs=[value_info("m.w", (8, "n"))]))
     c.suite.check(c.suite.run("zbc", listed, "-o", c.path("listed")).returncode == 0, "zbc: an input that is an initializer compiles")
     control_characters(c)
+    exports(c)
     c.zbc("rank of a weight", c.write("rank.onnx", model(weight=(8,), op="Gemm")), 1, "first_node|m.w", hint=False)
     c.zbc("shape of a weight", c.write("shape.onnx", model(weight=(9, 8))), 1, "first_node", "9", hint=False)
     c.zbc("no scalar output", c.write("scalar.onnx", model(reduce=False)), 1, "scalar")
     c.zbc("opset of the future", c.write("opset.onnx", model(opset=99)), 1, "99")
+
+
+def exports(c):
+    """What tools/export_onnx.py writes about its comparison, in the file's metadata."""
+    def compared(text, **given):
+        return c.write("compared.onnx", model(**given) + field(14, field(1, "zb.compared") + field(2, text)))
+
+    refused = "the graph computes the loss 1.0, the model 2.0"
+    c.zbc("a graph that the exporter refused", compared("rejected: " + refused), 1, "the exporter refused this graph.*: " + refused)
+    c.zbc("one with another fault before", compared("rejected: " + refused, op="Conv"), 1, "operator 'Conv' is not supported")
+    for text, said in (("no", True), ("loss and gradients, 4 draws", False)):
+        path = compared(text)
+        process = c.suite.run("zbc", path, "-o", c.path("compared"))
+        c.suite.check(process.returncode == 0 and ("warning: exported with --no-compare" in process.stdout) == said, f"zb.compared '{text}': {process.stdout}")
+        summary = c.suite.compile(path, c.path("compared"))
+        c.suite.check(summary["uncompared"] == said, f"zb.compared '{text}': {summary['uncompared']}")
 
 
 def control_characters(c):

@@ -1,0 +1,553 @@
+"""Evaluates an ONNX graph (onnx_ir) with PyTorch, so that autograd gives the gradients of what is in the file.
+
+ROWS is the one table: an operator a row, NAME=function(a, inputs...) -> tensor or tuple of tensors, where a.NAME is
+an attribute (or its default in the call). It has every operator of ir/import/onnx_ops.def but those of LATER, and
+some that zbc refuses, so that it can be said where a graph and its model part. test/e2e/export.py runs it on the
+cases of test/ir/import. Rejected: onnx.reference (Python loops in Erf and Conv: minutes where this takes seconds, and
+no gradients); onnxruntime (not everywhere, and no gradients).
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+LATER = {"Attention": "of opset 23, which torch.onnx.export does not write"}
+DTYPES = {
+    1: torch.float32,
+    2: torch.uint8,
+    3: torch.int8,
+    5: torch.int16,
+    6: torch.int32,
+    7: torch.int64,
+    9: torch.bool,
+    10: torch.float16,
+    11: torch.float64,
+    16: torch.bfloat16,
+}
+
+
+class Unknown(Exception):
+    """Operators without a row: {name: a node of it}."""
+
+    def __init__(self, nodes):
+        super().__init__(", ".join(sorted(nodes)))
+        self.nodes = nodes
+
+
+class Attributes:
+    def __init__(self, node):
+        self.node = node
+        self.outputs = len(node.outputs)
+
+    def get(self, name, default=None):
+        found = self.node.attributes.get(name)
+        if found is None:
+            return default
+        value = found.value
+        return to_tensor(value) if hasattr(value, "numpy") else value
+
+
+def to_tensor(value):
+    """Of an onnx_ir tensor; never one that shares memory with it."""
+    return (
+        torch.tensor(value.numpy()) if value.dtype != 16 else torch.tensor(value.numpy().astype("float32")).bfloat16()
+    )
+
+
+def numbers(tensor):
+    return [int(v) for v in tensor.reshape(-1).tolist()]
+
+
+# ---- Families of rows ----
+
+
+def promote(*values):
+    """Operands that differ in kind only because one is a Python-like scalar keep the type of the first."""
+    return [v.to(values[0].dtype) for v in values]
+
+
+def divide(a, x, y):
+    return x / y if x.is_floating_point() else torch.div(x, y, rounding_mode="trunc")
+
+
+def modulo(a, x, y):
+    return torch.fmod(x, y) if a.get("fmod", 0) else torch.remainder(x, y)
+
+
+def shift(a, x, y):
+    return x << y if a.get("direction") in ("LEFT", b"LEFT") else x >> y
+
+
+def clip(a, x, low=None, high=None):
+    x = x if low is None else torch.maximum(x, low.to(x.dtype))
+    return x if high is None else torch.minimum(x, high.to(x.dtype))
+
+
+def cast(a, x, like=None):
+    dtype = like.dtype if like is not None else DTYPES[int(a.get("to"))]
+    return x != 0 if dtype == torch.bool else x.to(dtype)
+
+
+def fold(function):
+    def row(a, *values):
+        out = values[0]
+        for value in values[1:]:
+            out = function(out, value)
+        return out
+
+    return row
+
+
+def reduction(function):
+    def row(a, x, axes=None):
+        axes = a.get("axes") if axes is None else numbers(axes)
+        if not axes and a.get("noop_with_empty_axes", 0):
+            return x
+        return function(x, list(axes) if axes else list(range(x.dim())), bool(a.get("keepdims", 1)))
+
+    return row
+
+
+def product(x, axes, keep):
+    for axis in sorted((axis % max(1, x.dim()) for axis in axes), reverse=True):
+        x = x.prod(axis, keepdim=keep)
+    return x
+
+
+def gelu(a, x):
+    text = a.get("approximate", "none")
+    return F.gelu(x, approximate=text if isinstance(text, str) else text.decode())
+
+
+def dropout(a, x, ratio=None, training=None):
+    if training is not None and bool(training):
+        x = F.dropout(x, 0.5 if ratio is None else float(ratio))
+    return (x, torch.ones_like(x, dtype=torch.bool))[: a.outputs]
+
+
+def layer_norm(a, x, scale, bias=None):
+    axis = a.get("axis", -1) % x.dim()
+    axes = list(range(axis, x.dim()))
+    mean = x.mean(axes, keepdim=True)
+    inverse = ((x - mean).square().mean(axes, keepdim=True) + a.get("epsilon", 1e-5)).rsqrt()
+    y = F.layer_norm(x, x.shape[axis:], None, None, a.get("epsilon", 1e-5)) * scale
+    return (y if bias is None else y + bias, mean, inverse)[: a.outputs]
+
+
+def rms_norm(a, x, scale):
+    axes = list(range(a.get("axis", -1) % x.dim(), x.dim()))
+    return x * (x.square().mean(axes, keepdim=True) + a.get("epsilon", 1e-5)).rsqrt() * scale
+
+
+def batch_norm(a, x, scale, bias, mean, variance):
+    training = bool(a.get("training_mode", 0))
+    y = F.batch_norm(x, mean.clone(), variance.clone(), scale, bias, training, 0.0, a.get("epsilon", 1e-5))
+    return (y, mean, variance)[: a.outputs]
+
+
+def gemm(a, x, y, z=None):
+    x = x.transpose(0, 1) if a.get("transA", 0) else x
+    y = y.transpose(0, 1) if a.get("transB", 0) else y
+    alpha, beta = a.get("alpha", 1.0), a.get("beta", 1.0)
+    if z is not None and alpha == 1 and beta == 1:
+        return torch.addmm(z, x, y) if z.dim() else x @ y + z
+    out = alpha * (x @ y)
+    return out if z is None else out + beta * z
+
+
+def reshape(a, x, shape):
+    wanted = numbers(shape)
+    if not a.get("allowzero", 0):
+        wanted = [x.shape[i] if d == 0 else d for i, d in enumerate(wanted)]
+    return x.reshape(wanted)
+
+
+def squeeze(a, x, axes=None):
+    axes = a.get("axes") if axes is None else numbers(axes)
+    return x.squeeze() if axes is None else x.squeeze(tuple(axes))
+
+
+def unsqueeze(a, x, axes):
+    rank = x.dim() + axes.numel()
+    for axis in sorted(axis % rank for axis in numbers(axes)):
+        x = x.unsqueeze(axis)
+    return x
+
+
+def flatten(a, x):
+    axis = a.get("axis", 1)
+    axis = axis + x.dim() if axis < 0 else axis
+    return x.reshape(math.prod(x.shape[:axis]), math.prod(x.shape[axis:]))
+
+
+def expand(a, x, shape):
+    return x.expand(torch.broadcast_shapes(x.shape, tuple(numbers(shape))))
+
+
+def slice_(a, x, starts, ends, axes=None, steps=None):
+    starts, ends = numbers(starts), numbers(ends)
+    axes = list(range(len(starts))) if axes is None else numbers(axes)
+    steps = [1] * len(starts) if steps is None else numbers(steps)
+    for start, end, axis, step in zip(starts, ends, axes, steps):
+        size = x.shape[axis]
+        if step < 0 and end < -size:
+            end = None  # down to the first
+        picked = range(size)[slice(start, end, step)]
+        if step > 0:
+            x = x.narrow(
+                axis, picked.start if len(picked) else 0, len(range(picked.start, picked.stop)) if len(picked) else 0
+            )
+            x = x if step == 1 or not len(picked) else x.index_select(axis, torch.arange(0, x.shape[axis], step))
+        else:
+            x = x.index_select(axis, torch.tensor(list(picked), dtype=torch.int64))
+    return x
+
+
+def split(a, x, sizes=None):
+    axis = a.get("axis", 0)
+    if sizes is None:
+        sizes = a.get("split")
+    if sizes is None:
+        part = -(-x.shape[axis] // (a.get("num_outputs") or a.outputs))
+        return x.split(part, axis)
+    return x.split(list(sizes) if isinstance(sizes, (tuple, list)) else numbers(sizes), axis)
+
+
+def split_to_sequence(a, x, sizes=None):
+    axis = a.get("axis", 0)
+    if sizes is None:
+        parts = x.split(1, axis)
+        return [[part if a.get("keepdims", 1) else part.squeeze(axis) for part in parts]]
+    return [list(x.split(int(sizes) if sizes.dim() == 0 else numbers(sizes), axis))]
+
+
+def join_sequence(a, parts):
+    return (torch.stack if a.get("new_axis", 0) else torch.cat)(parts, a.get("axis"))
+
+
+def wrap(indices, size):
+    return torch.where(indices < 0, indices + size, indices).to(torch.int64)
+
+
+def gather(a, x, indices):
+    axis = a.get("axis", 0) % x.dim()
+    picked = x.index_select(axis, wrap(indices, x.shape[axis]).reshape(-1))
+    return picked.reshape(x.shape[:axis] + indices.shape + x.shape[axis + 1 :])
+
+
+def gather_elements(a, x, indices):
+    axis = a.get("axis", 0) % x.dim()
+    return x.gather(axis, wrap(indices, x.shape[axis]))
+
+
+def batch_positions(shape, rank):
+    """Of an index with these leading dimensions, positions of each, to be broadcast with tensors of that rank."""
+    return [torch.arange(n).reshape([-1 if i == k else 1 for i in range(rank)]) for k, n in enumerate(shape)]
+
+
+def gather_nd(a, x, indices):
+    batch = a.get("batch_dims", 0)
+    own = [wrap(part, x.shape[batch + i]) for i, part in enumerate(indices.unbind(-1))]
+    return x[tuple(batch_positions(x.shape[:batch], indices.dim() - 1) + own)]
+
+
+REDUCTIONS = {"none": None, "add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
+
+
+def reduction_of(a):
+    text = a.get("reduction", "none")
+    return REDUCTIONS[text if isinstance(text, str) else text.decode()]
+
+
+def scatter_elements(a, x, indices, updates):
+    axis = a.get("axis", 0) % x.dim()
+    indices, how = wrap(indices, x.shape[axis]), reduction_of(a)
+    return x.scatter(axis, indices, updates) if how is None else x.scatter_reduce(axis, indices, updates, how)
+
+
+def scatter_nd(a, x, indices, updates):
+    own = tuple(wrap(part, x.shape[i]) for i, part in enumerate(indices.unbind(-1)))
+    how = reduction_of(a)
+    if how in (None, "sum"):
+        return x.index_put(own, updates, accumulate=how == "sum")
+    strides = [math.prod(x.shape[i + 1 : len(own)]) for i in range(len(own))]
+    rows = sum(part * stride for part, stride in zip(own, strides)).reshape(-1)
+    flat = x.reshape(-1, *x.shape[len(own) :])
+    return flat.index_reduce(
+        0, rows, updates.reshape(-1, *flat.shape[1:]), {"prod": "prod", "amax": "amax", "amin": "amin"}[how]
+    ).reshape(x.shape)
+
+
+def pad(a, x, pads, value=None, axes=None):
+    axes = list(range(x.dim())) if axes is None else [axis % x.dim() for axis in numbers(axes)]
+    mode = a.get("mode", "constant")
+    mode = mode if isinstance(mode, str) else mode.decode()
+    amounts = numbers(pads)
+    for i, axis in enumerate(axes):
+        before, after, size = amounts[i], amounts[len(axes) + i], x.shape[axis]
+        if mode == "constant":
+            if min(before, after) < 0:
+                x = x.narrow(axis, max(0, -before), size + min(0, before) + min(0, after))
+            parts = [
+                x.new_full([*x.shape[:axis], n, *x.shape[axis + 1 :]], 0 if value is None else value.item())
+                for n in (max(0, before), max(0, after))
+            ]
+            x = torch.cat([parts[0], x, parts[1]], axis)
+        else:
+            at = torch.arange(-before, size + after)
+            if mode == "edge":
+                at = at.clamp(0, size - 1)
+            elif mode == "wrap":
+                at = at % size
+            else:
+                at = (at % (2 * size - 2 or 1)).abs()
+                at = torch.where(at >= size, 2 * size - 2 - at, at)
+            x = x.index_select(axis, at)
+    return x
+
+
+def trilu(a, x, k=None):
+    return (torch.triu if a.get("upper", 1) else torch.tril)(x, 0 if k is None else int(k))
+
+
+def cumsum(a, x, axis):
+    axis = int(axis)
+    x = x.flip(axis) if a.get("reverse", 0) else x
+    y = x.cumsum(axis, dtype=x.dtype)
+    y = y - x if a.get("exclusive", 0) else y
+    return y.flip(axis) if a.get("reverse", 0) else y
+
+
+def constant(a):
+    for name, dtype in (
+        ("value_int", torch.int64),
+        ("value_ints", torch.int64),
+        ("value_float", torch.float32),
+        ("value_floats", torch.float32),
+    ):
+        if a.get(name) is not None:
+            return torch.tensor(a.get(name), dtype=dtype)
+    return a.get("value")
+
+
+def constant_of_shape(a, shape):
+    value = a.get("value", torch.zeros(1))
+    return value.reshape(()).expand(numbers(shape)).clone()
+
+
+def shape_of(a, x):
+    return torch.tensor(list(x.shape), dtype=torch.int64)[a.get("start", 0) : a.get("end", None)]
+
+
+def eye_like(a, x):
+    dtype = DTYPES[int(a.get("dtype"))] if a.get("dtype") is not None else x.dtype
+    rows, columns = torch.arange(x.shape[0])[:, None], torch.arange(x.shape[1])[None]
+    return (columns - rows == a.get("k", 0)).to(dtype)
+
+
+def loss_of(a, log, target, weight=None):
+    how = a.get("reduction", "mean")
+    ignored = a.get("ignore_index")
+    # Without ignore_index no target may be negative; F.nll_loss wants a number all the same.
+    return F.nll_loss(
+        log,
+        target.to(torch.int64),
+        weight,
+        ignore_index=-(1 << 30) if ignored is None else ignored,
+        reduction=how if isinstance(how, str) else how.decode(),
+    )
+
+
+def cross_entropy(a, x, target, weight=None):
+    log = F.log_softmax(x, 1)
+    return (loss_of(a, log, target, weight), log)[: a.outputs]
+
+
+def infinite(a, x):
+    return (torch.isposinf(x) & bool(a.get("detect_positive", 1))) | (
+        torch.isneginf(x) & bool(a.get("detect_negative", 1))
+    )
+
+
+def unary(function):
+    return lambda a, x: function(x)
+
+
+def binary(function):
+    return lambda a, x, y: function(x, y)
+
+
+def power(a, x, y):
+    if y.dim() == 0 and not y.requires_grad:
+        return torch.pow(x, y.item()).to(x.dtype)  # the gradient of x ** 2 at 0 is 0
+    return torch.pow(x, y).to(x.dtype)
+
+
+ROWS = dict(
+    Abs=unary(torch.abs),
+    Acos=unary(torch.acos),
+    Acosh=unary(torch.acosh),
+    Asin=unary(torch.asin),
+    Asinh=unary(torch.asinh),
+    Atan=unary(torch.atan),
+    Atanh=unary(torch.atanh),
+    Cos=unary(torch.cos),
+    Cosh=unary(torch.cosh),
+    Sin=unary(torch.sin),
+    Sinh=unary(torch.sinh),
+    Tan=unary(torch.tan),
+    Tanh=unary(torch.tanh),
+    Erf=unary(torch.erf),
+    Exp=unary(torch.exp),
+    Log=unary(torch.log),
+    Neg=unary(torch.neg),
+    Reciprocal=unary(torch.reciprocal),
+    Sqrt=unary(torch.sqrt),
+    Sigmoid=unary(torch.sigmoid),
+    Relu=unary(torch.relu),
+    Softplus=unary(F.softplus),
+    Softsign=unary(F.softsign),
+    Mish=unary(F.mish),
+    HardSwish=unary(F.hardswish),
+    Ceil=unary(torch.ceil),
+    Floor=unary(torch.floor),
+    Round=unary(torch.round),
+    Sign=unary(torch.sign),
+    IsNaN=unary(torch.isnan),
+    Not=unary(torch.logical_not),
+    BitwiseNot=unary(torch.bitwise_not),
+    Identity=unary(lambda x: x),
+    Gelu=gelu,
+    IsInf=infinite,
+    Celu=lambda a, x: F.celu(x, a.get("alpha", 1.0)),
+    Elu=lambda a, x: F.elu(x, a.get("alpha", 1.0)),
+    HardSigmoid=lambda a, x: (x * a.get("alpha", 0.2) + a.get("beta", 0.5)).clamp(0, 1),
+    LeakyRelu=lambda a, x: F.leaky_relu(x, a.get("alpha", 0.01)),
+    Selu=lambda a, x: a.get("gamma", 1.0507009873554804) * F.elu(x, a.get("alpha", 1.6732632423543772)),
+    Shrink=lambda a, x: torch.where(
+        x < -a.get("lambd", 0.5),
+        x + a.get("bias", 0.0),
+        torch.where(x > a.get("lambd", 0.5), x - a.get("bias", 0.0), 0 * x),
+    ),
+    Swish=lambda a, x: x * torch.sigmoid(a.get("alpha", 1.0) * x),
+    ThresholdedRelu=lambda a, x: torch.where(x > a.get("alpha", 1.0), x, torch.zeros_like(x)),
+    Clip=clip,
+    Cast=cast,
+    CastLike=cast,
+    Dropout=dropout,
+    Add=binary(torch.add),
+    Sub=binary(torch.sub),
+    Mul=binary(torch.mul),
+    Div=divide,
+    Pow=power,
+    PRelu=lambda a, x, slope: torch.where(x < 0, x * slope, x),
+    Mod=modulo,
+    And=binary(torch.logical_and),
+    Or=binary(torch.logical_or),
+    Xor=binary(torch.logical_xor),
+    BitwiseAnd=binary(torch.bitwise_and),
+    BitwiseOr=binary(torch.bitwise_or),
+    BitwiseXor=binary(torch.bitwise_xor),
+    BitShift=shift,
+    Equal=binary(torch.eq),
+    Greater=binary(torch.gt),
+    GreaterOrEqual=binary(torch.ge),
+    Less=binary(torch.lt),
+    LessOrEqual=binary(torch.le),
+    Where=lambda a, c, x, y: torch.where(c, x, y),
+    Sum=fold(torch.add),
+    Mean=lambda a, *values: fold(torch.add)(a, *values) / len(values),
+    Max=fold(torch.maximum),
+    Min=fold(torch.minimum),
+    ReduceSum=reduction(lambda x, axes, keep: x.sum(axes, keepdim=keep, dtype=x.dtype)),
+    ReduceMean=reduction(lambda x, axes, keep: x.mean(axes, keepdim=keep)),
+    ReduceMax=reduction(lambda x, axes, keep: x.amax(axes, keepdim=keep)),
+    ReduceMin=reduction(lambda x, axes, keep: x.amin(axes, keepdim=keep)),
+    ReduceProd=reduction(product),
+    ReduceL1=reduction(lambda x, axes, keep: x.abs().sum(axes, keepdim=keep)),
+    ReduceL2=reduction(lambda x, axes, keep: torch.linalg.vector_norm(x, dim=axes, keepdim=keep)),
+    ReduceLogSum=reduction(lambda x, axes, keep: x.sum(axes, keepdim=keep).log()),
+    ReduceLogSumExp=reduction(lambda x, axes, keep: x.logsumexp(axes, keepdim=keep)),
+    ReduceSumSquare=reduction(lambda x, axes, keep: x.square().sum(axes, keepdim=keep)),
+    Softmax=lambda a, x: x.softmax(a.get("axis", -1)),
+    LogSoftmax=lambda a, x: x.log_softmax(a.get("axis", -1)),
+    LayerNormalization=layer_norm,
+    RMSNormalization=rms_norm,
+    BatchNormalization=batch_norm,
+    MatMul=binary(torch.matmul),
+    Gemm=gemm,
+    Einsum=lambda a, *values: torch.einsum(a.get("equation"), *values),
+    Reshape=reshape,
+    Squeeze=squeeze,
+    Unsqueeze=unsqueeze,
+    Flatten=flatten,
+    Transpose=lambda a, x: x.permute(*(a.get("perm") or reversed(range(x.dim())))) if x.dim() else x,
+    Expand=expand,
+    Slice=slice_,
+    Concat=lambda a, *values: torch.cat(values, a.get("axis")),
+    Split=split,
+    Gather=gather,
+    GatherElements=gather_elements,
+    GatherND=gather_nd,
+    ScatterElements=scatter_elements,
+    ScatterND=scatter_nd,
+    Tile=lambda a, x, repeats: x.repeat(numbers(repeats)) if x.dim() else x,
+    Pad=pad,
+    Trilu=trilu,
+    SplitToSequence=split_to_sequence,
+    SequenceConstruct=lambda a, *values: [list(values)],
+    SequenceAt=lambda a, parts, at: parts[int(at)],
+    SequenceLength=lambda a, parts: torch.tensor(len(parts)),
+    ConcatFromSequence=join_sequence,
+    Constant=constant,
+    ConstantOfShape=constant_of_shape,
+    Shape=shape_of,
+    Size=lambda a, x: torch.tensor(x.numel()),
+    EyeLike=eye_like,
+    Range=lambda a, start, limit, delta: torch.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype),
+    CumSum=cumsum,
+    SoftmaxCrossEntropyLoss=cross_entropy,
+    NegativeLogLikelihoodLoss=loss_of,
+)
+
+
+# ---- The graph ----
+
+
+def find_unknown(graph):
+    """{operator: its first node} of those without a row."""
+    found = {}
+    for node in graph:
+        if node.op_type not in ROWS or node.domain not in ("", "ai.onnx"):
+            found.setdefault(node.op_type, node)
+    return found
+
+
+def run(graph, inputs, parameters, seen=None):
+    """The first output. inputs: {name: tensor}; parameters: {name of an initializer: tensor that is read in its
+    place}; seen(node, outputs) is told of every node. Raises Unknown before it starts."""
+    unknown = find_unknown(graph)
+    if unknown:
+        raise Unknown(unknown)
+    nodes = list(graph)
+    last = {}
+    for k, node in enumerate(nodes):
+        for value in node.inputs:
+            last[value] = k
+    values = {value: inputs[value.name] for value in graph.inputs if value.name in inputs}
+    for value in graph.initializers.values():
+        if value in last and value not in values:
+            values[value] = parameters[value.name] if value.name in parameters else to_tensor(value.const_value)
+    wanted = set(graph.outputs)
+    for k, node in enumerate(nodes):
+        operands = [None if value is None else values[value] for value in node.inputs]
+        found = ROWS[node.op_type](Attributes(node), *operands)
+        found = found if isinstance(found, (tuple, list)) else (found,)
+        values.update(zip(node.outputs, found))
+        if seen:
+            seen(node, found)
+        for value in node.inputs:
+            if value is not None and last[value] == k and value not in wanted:
+                values.pop(value, None)
+    return values[graph.outputs[0]]
