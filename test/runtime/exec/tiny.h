@@ -167,7 +167,7 @@ static inline zb_plan_parameter *tiny_parameter(tiny_builder *b, const char *nam
   zb_shape shape = {.dtype = ZB_F32, .rank = 2, .dims = {rows, columns}};
   uint64_t region = b->rank->regions[ZB_REGION_PARAMETERS].bytes;
   static const char *const suffixes[] = {".exp_avg", ".exp_avg_sq"};
-  p->tensor = (zb_plan_tensor){name, shape, offset};
+  p->tensor = (zb_plan_tensor){.name = name, .shape = shape, .offset = offset};
   p->trained = p->owner = true;
   p->gradient_offset = (int64_t)(b->rank->regions[ZB_REGION_GRADIENTS].offset + offset);
   p->state_begin = b->rank->state_count;
@@ -176,7 +176,7 @@ static inline zb_plan_parameter *tiny_parameter(tiny_builder *b, const char *nam
     char text[64];
     snprintf(text, sizeof text, "%s%s", name, suffixes[i]);
     b->rank->states[b->rank->state_count++] =
-        (zb_plan_tensor){zb_plan_strdup(b->plan, text), shape, region + (uint64_t)i * region + offset};
+        (zb_plan_tensor){.name = zb_plan_strdup(b->plan, text), .shape = shape, .offset = region + (uint64_t)i * region + offset};
   }
   return p;
 }
