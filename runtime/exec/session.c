@@ -386,10 +386,25 @@ static zb_status choose_weights(const zb_session *session, const zb_session_para
   return NULL;
 }
 
+/* Arenas are pages that are taken when they are used: that they do not fit would show in the middle of the first step. */
+static void say_too_large(const zb_session *session) {
+  char line[160];
+  uint64_t needed = 0;
+  const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  for (int i = session->first_rank; i < session->first_rank + session->rank_count; ++i)
+    needed += session->plan->ranks[i].arena_bytes;
+  bool of_host = !session->device->asynchronous && !session->params.no_kernels;
+  if (!of_host || memory <= 0 || (double)needed <= memory) return;
+  snprintf(line, sizeof line, "warning: the ranks of this process need %.1f GiB, and this machine has %.1f GiB of memory",
+           (double)needed / (1 << 30), memory / (1 << 30));
+  session->params.say(session->params.progress_context, line);
+}
+
 /* Process 0 tells people what will run, and what was found for it. */
 static void say_opened(const zb_session *session, const zb_session_params *params, const zb_weights *weights) {
   if (session->process > 0) return;
   if (params->opened) params->opened(params->progress_context, session);
+  if (params->say) say_too_large(session);
   for (int i = 0; weights && params->say && zb_weights_note(weights, i); ++i) {
     zb_text line;
     zb_text_init(&line);
