@@ -461,7 +461,7 @@ cleanup:
 }
 
 // The folder is replaced as a whole: whatever fails or stops it, a folder with a plan is an old or a new one.
-static zb_status write_folder(const char *path, const zb_plan *plan, const zb_module *program) {
+static zb_status write_stores(const char *path, const zb_plan *plan, const zb_store *weights, const zb_store *constants) {
   zb_folder folder;
   zb_folder_lock lock;
   bool done = false;
@@ -470,13 +470,27 @@ static zb_status write_folder(const char *path, const zb_plan *plan, const zb_mo
   zb_status status = zb_folder_check_leftovers(&folder);
   if (!status) status = zb_folder_begin(&folder);
   if (!status) {
-    status = write_temporary(&folder, plan, program);
+    status = write_temporary(&folder, plan, weights, constants);
     if (!status) status = zb_folder_commit(&folder, true, &done);
     if (status && !done) zb_status_free(zb_folder_abandon(&folder)); // the first failure is the one to tell
   }
   zb_folder_lock_release(&lock);
   if (status && zb_status_code(status) == ZB_IO) status = zb_status_note(status, "writing the folder '%s'", path);
   return status && done ? zb_status_note(status, "the new plan is in '%s'", path) : status;
+}
+
+static zb_status write_folder(const char *path, zb_plan *plan, const zb_module *program, const zb_weights *given) {
+  zb_store *weights = zb_store_create(), *none = zb_store_create();
+  const zb_store *constants = program->constants ? program->constants : none;
+  zb_status status = NULL;
+  if (!weights || !none) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(gather_weights(plan, program->weights, given, weights));
+  ZB_TRY_GOTO(tie_values(plan, weights, constants));
+  status = write_stores(path, plan, weights, constants);
+cleanup:
+  zb_store_destroy(weights);
+  zb_store_destroy(none);
+  return status;
 }
 
 // ---- Summary ----
