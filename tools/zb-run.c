@@ -710,7 +710,8 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
   running_session = session;
   has_trained = 1;
   print_start(session, args);
-  zb_status output = NULL, status = flush_output(); /* a full disk is found before the first step */
+  zb_status output = NULL, status = NULL;
+  flush_or_stop(session, &status); /* a full disk is found before the first step */
   if (!status) status = make_steps(session, args, &output, &stopped, &saved);
   if (!status) status = finish(session, args, first, stopped, &saved);
   bool together = !status; /* all processes have come to the end */
