@@ -5,9 +5,11 @@
 #include "passes/pipeline.h"
 #include "passes/problem.h"
 #include "passes/schedule_file.h"
+#include "runtime/base/digest.h"
 #include "runtime/base/folder.h"
 #include "runtime/base/text.h"
 #include "runtime/base/timeline.h"
+#include "runtime/base/weights.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/timeline.h"
 
@@ -159,7 +161,7 @@ static zb_status import(const zb_compile_params *p, zb_module *program) {
   if (zb_ends_with(p->model, ".mlir")) {
     ZB_TRY(zb_import_mlir(program->context, p->model, program));
     if (!zb_verify_module(mlirModuleGetOperation(program->module))) return ZB_ERROR(INVALID, "%s does not verify", p->model);
-    return p->weights ? zb_store_open(p->weights, &program->weights) : NULL;
+    return NULL;
   }
   static const char *const weights[] = {".pt", ".pth", ".safetensors", ".bin", ".ckpt", ".py", ".pt2"};
   for (size_t i = 0; i < sizeof weights / sizeof weights[0]; ++i)
@@ -203,6 +205,9 @@ static zb_status check_outputs(const zb_compile_params *p) {
   if (p->output && !*p->output) return ZB_ERROR(USAGE, "-o: the name of the folder is empty");
   if (p->timeline) ZB_TRY(zb_output_check("--timeline", p->timeline, ".svg .json"));
   if (p->csv) ZB_TRY(zb_output_check("--csv", p->csv, NULL));
+  if (p->csv && p->timeline && strcmp(p->csv, p->timeline) == 0)
+    return zb_status_hint(ZB_ERROR(USAGE, "--timeline and --csv would write the same file '%s'", p->csv), "give each a name of its own");
+  if (p->dump_directory) ZB_TRY(zb_output_folder_check("--dump-ir", p->dump_directory));
   return p->output ? zb_output_folder_check("-o", p->output) : NULL;
 }
 
@@ -232,9 +237,7 @@ static zb_status complete_params(zb_compile_params *p, owned_texts *owned, bool 
   if (p->pipeline) ZB_TRY(check_own_pipeline(p));
   if (!p->precision) p->precision = "f32";
   ZB_TRY(check_counts(p));
-  if (p->weights && zb_ends_with(p->model, ".onnx"))
-    return zb_status_hint(ZB_ERROR(USAGE, "--weights: '%s' holds its own values; only .mlir models take them from a file", p->model),
-                          "leave --weights out");
+  if (p->weights_partial && !p->weights) return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
   ZB_TRY(complete_optimizer(p, owned));
   ZB_TRY(check_outputs(p));
   zb_schedule_choice choice;
@@ -278,25 +281,115 @@ static zb_status draw(zb_store *store, const char *name, const zb_shape *shape) 
   return status;
 }
 
-// The weights of the plan's parameters, under their names, from the importer's store or drawn.
-static zb_status gather_weights(const zb_plan *plan, const zb_store *given, zb_store *out) {
+// ---- Initial values from elsewhere ----
+
+// What --weights gives: opened before the work, matched as soon as the parameters are known.
+typedef struct given_values {
+  zb_store *store;
+  zb_wanted *wanted; // names and shapes are lent from the importer's store or the plan
+  zb_weights *weights;
+} given_values;
+
+static void free_given(given_values *given) {
+  zb_weights_destroy(given->weights);
+  zb_free(given->wanted);
+  zb_store_destroy(given->store);
+}
+
+static zb_status match_given(given_values *given, const zb_compile_params *p, int count, zb_diagnostics *diagnostics) {
+  ZB_TRY(zb_weights_match(given->store, p->weights, given->wanted, count, p->weights_partial, &given->weights));
+  for (int i = 0; zb_weights_note(given->weights, i) && diagnostics->write; ++i) {
+    zb_text line;
+    zb_text_init(&line);
+    zb_text_add_shown(&line, p->weights);
+    zb_text_add(&line, ": note: %s\n", zb_weights_note(given->weights, i));
+    if (!line.failed) diagnostics->write(diagnostics->context, line.data);
+    zb_text_deinit(&line);
+  }
+  return NULL;
+}
+
+// An ONNX file has its parameters from the start: what is wrong is said before the passes run.
+static zb_status match_model(given_values *given, const zb_compile_params *p, const zb_store *model, zb_diagnostics *diagnostics) {
+  int count = zb_store_count(model);
+  given->wanted = zb_alloc(sizeof *given->wanted * ((size_t)count + 1));
+  if (!given->wanted) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < count; ++i) given->wanted[i] = (zb_wanted){zb_store_at(model, i)->name, &zb_store_at(model, i)->shape};
+  return match_given(given, p, count, diagnostics);
+}
+
+static zb_status match_plan(given_values *given, const zb_compile_params *p, const zb_plan *plan, zb_diagnostics *diagnostics) {
+  int count = 0, most = 1;
+  for (int r = 0; r < plan->rank_count; ++r) most += plan->ranks[r].parameter_count;
+  given->wanted = zb_alloc(sizeof *given->wanted * (size_t)most);
+  if (!given->wanted) return ZB_OUT_OF_MEMORY();
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].parameter_count; ++i) {
-      const zb_plan_parameter *p = &plan->ranks[r].parameters[i];
-      const zb_stored_tensor *t = given ? zb_store_find(given, p->tensor.name) : NULL;
-      if (!p->owner) continue;
-      if (!t && given) return ZB_ERROR(INVALID, "the weights have no tensor '%s'", p->tensor.name);
-      if (!t) {
-        ZB_TRY(draw(out, p->tensor.name, &p->tensor.shape));
-        continue;
-      }
-      char want[96], got[96];
-      if (!zb_shape_equal(&t->shape, &p->tensor.shape))
-        return ZB_ERROR(INVALID, "parameter '%s': expected %s, the weights hold %s", p->tensor.name,
-                        zb_shape_text(&p->tensor.shape, want), zb_shape_text(&t->shape, got));
-      ZB_TRY(zb_store_add(out, p->tensor.name, &t->shape, t->data, false));
+      const zb_plan_parameter *parameter = &plan->ranks[r].parameters[i];
+      if (parameter->owner) given->wanted[count++] = (zb_wanted){parameter->tensor.name, &parameter->tensor.shape};
     }
+  return match_given(given, p, count, diagnostics);
+}
+
+static zb_status add_widened(zb_store *out, const zb_plan_tensor *tensor, const zb_stored_tensor *t) {
+  if (t->shape.dtype == tensor->shape.dtype) return zb_store_add(out, tensor->name, &t->shape, t->data, false);
+  size_t count = (size_t)zb_shape_elements(&tensor->shape);
+  float *values = zb_alloc(count * sizeof *values + 1);
+  if (!values) return ZB_OUT_OF_MEMORY();
+  zb_widen(t->shape.dtype, t->data, count, values);
+  zb_status status = zb_store_add(out, tensor->name, &tensor->shape, values, true);
+  zb_free(values);
+  return status;
+}
+
+// One parameter: as --weights gives it, else as the model has it, else drawn.
+static zb_status gather_weight(const zb_plan_tensor *tensor, const zb_store *model, const zb_weights *given, zb_store *out) {
+  const zb_stored_tensor *t = given ? zb_weights_find(given, tensor->name) : NULL;
+  char want[96], got[96];
+  if (t) return add_widened(out, tensor, t);
+  if (!model) return draw(out, tensor->name, &tensor->shape);
+  t = zb_store_find(model, tensor->name);
+  if (!t) return ZB_ERROR(INVALID, "the weights have no tensor '%s'", tensor->name);
+  if (!zb_shape_equal(&t->shape, &tensor->shape))
+    return ZB_ERROR(INVALID, "parameter '%s': expected %s, the weights hold %s", tensor->name, zb_shape_text(&tensor->shape, want),
+                    zb_shape_text(&t->shape, got));
+  return zb_store_add(out, tensor->name, &t->shape, t->data, false);
+}
+
+static zb_status gather_weights(const zb_plan *plan, const zb_store *model, const zb_weights *given, zb_store *out) {
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i)
+      if (plan->ranks[r].parameters[i].owner) ZB_TRY(gather_weight(&plan->ranks[r].parameters[i].tensor, model, given, out));
   return NULL;
+}
+
+static uint64_t digest_in(const zb_store *store, const char *name) {
+  const zb_stored_tensor *t = store ? zb_store_find(store, name) : NULL;
+  return t ? zb_digest_of(t->data, (size_t)t->bytes) : 0;
+}
+
+// Ties the plan to the values beside it. A parameter that several ranks hold is looked at once.
+static zb_status tie_values(zb_plan *plan, const zb_store *weights, const zb_store *constants) {
+  zb_map *known = zb_map_create();
+  if (!known) return ZB_OUT_OF_MEMORY();
+  zb_status status = NULL;
+  plan->value_digests = true;
+  for (int r = 0; r < plan->rank_count; ++r) {
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i) {
+      zb_plan_tensor *tensor = &plan->ranks[r].parameters[i].tensor;
+      int64_t digest = 0;
+      if (!zb_map_get(known, tensor->name, &digest)) digest = (int64_t)digest_in(weights, tensor->name);
+      if (!zb_map_set(known, tensor->name, digest)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+      tensor->digest = (uint64_t)digest;
+    }
+    for (int i = 0; i < plan->ranks[r].constant_count; ++i) {
+      zb_plan_constant *constant = &plan->ranks[r].constants[i];
+      if (!constant->computed && !constant->bytes) constant->tensor.digest = digest_in(constants, constant->tensor.name);
+    }
+  }
+cleanup:
+  zb_map_destroy(known);
+  return status;
 }
 
 // What a compile writes.
@@ -310,36 +403,28 @@ static char *join(const char *folder, const char *name) {
   return zb_text_take(&path);
 }
 
-static zb_status write_weights(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_module *program) {
-  zb_store *weights = zb_store_create(), *none = zb_store_create();
-  zb_status status = NULL;
-  if (!weights || !none) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  ZB_TRY_GOTO(gather_weights(plan, program->weights, weights));
-  ZB_TRY_GOTO(zb_store_write(weights, paths[FILE_WEIGHTS]));
-  status = zb_store_write(program->constants ? program->constants : none, paths[FILE_CONSTANTS]);
-cleanup:
-  if (weights) zb_store_destroy(weights);
-  if (none) zb_store_destroy(none);
-  return status;
+static zb_status write_weights(char *const paths[FILE_COUNT], const zb_store *weights, const zb_store *constants) {
+  ZB_TRY(zb_store_write(weights, paths[FILE_WEIGHTS]));
+  return zb_store_write(constants, paths[FILE_CONSTANTS]);
 }
 
 typedef struct file_writer {
   char *const *paths;
   const zb_plan *plan;
-  const zb_module *program;
+  const zb_store *weights, *constants;
   zb_status statuses[2];
 } file_writer;
 
 static void write_tile(void *context, int64_t tile, void *scratch) {
   file_writer *w = context;
   (void)scratch;
-  w->statuses[tile] = tile ? zb_plan_write(w->plan, w->paths[FILE_PLAN]) : write_weights(w->paths, w->plan, w->program);
+  w->statuses[tile] = tile ? zb_plan_write(w->plan, w->paths[FILE_PLAN]) : write_weights(w->paths, w->weights, w->constants);
 }
 
 // The plan beside the weights: of a large compile each takes some tenths of a second.
-static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_module *program) {
+static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_store *weights, const zb_store *constants) {
   enum { PARALLEL_JOBS_MIN = 20000 };
-  file_writer w = {.paths = paths, .plan = plan, .program = program};
+  file_writer w = {.paths = paths, .plan = plan, .weights = weights, .constants = constants};
   int64_t jobs = 0;
   for (int r = 0; r < plan->rank_count; ++r) jobs += plan->ranks[r].job_count;
   zb_threads *threads = jobs >= PARALLEL_JOBS_MIN ? zb_threads_create(2) : NULL;
@@ -362,21 +447,21 @@ static bool is_ours(const char *name) {
 static const zb_folder_kind folder_kind = {
     .purpose = "write the plan to", .who = "another compile", .is_ours = is_ours, .keeps_others = true};
 
-static zb_status write_temporary(const zb_folder *folder, const zb_plan *plan, const zb_module *program) {
+static zb_status write_temporary(const zb_folder *folder, const zb_plan *plan, const zb_store *weights, const zb_store *constants) {
   char *paths[FILE_COUNT] = {NULL};
   zb_status status = NULL;
   for (int i = 0; i < FILE_COUNT; ++i) {
     paths[i] = join(folder->temporary, folder_files[i]);
     if (!paths[i]) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   }
-  status = write_files(paths, plan, program);
+  status = write_files(paths, plan, weights, constants);
 cleanup:
   for (int i = 0; i < FILE_COUNT; ++i) zb_free(paths[i]);
   return status;
 }
 
 // The folder is replaced as a whole: whatever fails or stops it, a folder with a plan is an old or a new one.
-static zb_status write_folder(const char *path, const zb_plan *plan, const zb_module *program) {
+static zb_status write_stores(const char *path, const zb_plan *plan, const zb_store *weights, const zb_store *constants) {
   zb_folder folder;
   zb_folder_lock lock;
   bool done = false;
@@ -385,13 +470,27 @@ static zb_status write_folder(const char *path, const zb_plan *plan, const zb_mo
   zb_status status = zb_folder_check_leftovers(&folder);
   if (!status) status = zb_folder_begin(&folder);
   if (!status) {
-    status = write_temporary(&folder, plan, program);
+    status = write_temporary(&folder, plan, weights, constants);
     if (!status) status = zb_folder_commit(&folder, true, &done);
     if (status && !done) zb_status_free(zb_folder_abandon(&folder)); // the first failure is the one to tell
   }
   zb_folder_lock_release(&lock);
   if (status && zb_status_code(status) == ZB_IO) status = zb_status_note(status, "writing the folder '%s'", path);
   return status && done ? zb_status_note(status, "the new plan is in '%s'", path) : status;
+}
+
+static zb_status write_folder(const char *path, zb_plan *plan, const zb_module *program, const zb_weights *given) {
+  zb_store *weights = zb_store_create(), *none = zb_store_create();
+  const zb_store *constants = program->constants ? program->constants : none;
+  zb_status status = NULL;
+  if (!weights || !none) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(gather_weights(plan, program->weights, given, weights));
+  ZB_TRY_GOTO(tie_values(plan, weights, constants));
+  status = write_stores(path, plan, weights, constants);
+cleanup:
+  zb_store_destroy(weights);
+  zb_store_destroy(none);
+  return status;
 }
 
 // ---- Summary ----
@@ -494,7 +593,7 @@ static void count_parameters(const zb_plan *plan, zb_compile_summary *out) {
     }
 }
 
-static zb_status summarize_plan(const zb_plan *plan, bool drawn, zb_compile_summary *out) {
+static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given, zb_compile_summary *out) {
   zb_plan_simulation simulation;
   ZB_TRY(zb_plan_simulate(plan, &simulation));
   out->step_seconds = 1e-12 * (double)simulation.step_ps;
@@ -510,7 +609,7 @@ static zb_status summarize_plan(const zb_plan *plan, bool drawn, zb_compile_summ
     for (int i = 0; i < plan->ranks[r].parameter_count && !status; ++i) {
       const zb_plan_parameter *p = &plan->ranks[r].parameters[i];
       if (!p->owner) continue;
-      out->drawn += drawn;
+      out->drawn += !model && !(given && zb_weights_find(given, p->tensor.name));
       status = p->trained ? add_name(&out->trained, &out->trained_count, p->tensor.name) : add_name(&out->frozen, &out->frozen_count, p->tensor.name);
     }
   count_parameters(plan, out);
@@ -528,7 +627,7 @@ static zb_status write_csv(const zb_module_problem *problem, const char *path) {
   return status;
 }
 
-static zb_status summarize(const zb_module *program, const char *csv, const zb_plan *plan, zb_compile_summary *out) {
+static zb_status summarize(const zb_module *program, const char *csv, const zb_plan *plan, const zb_weights *given, zb_compile_summary *out) {
   zb_module_problem problem;
   ZB_TRY(zb_module_problem_build(program->module, plan->micro_batches, &problem));
   zb_status status = NULL;
@@ -539,7 +638,7 @@ static zb_status summarize(const zb_module *program, const char *csv, const zb_p
   if (!out->stage || !out->rank) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(summarize_stages(&problem, out));
   out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
-  ZB_TRY_GOTO(summarize_plan(plan, !program->weights, out));
+  ZB_TRY_GOTO(summarize_plan(plan, program->weights, given, out));
   if (csv) ZB_TRY_GOTO(write_csv(&problem, csv));
 cleanup:
   zb_module_problem_deinit(&problem);
@@ -697,6 +796,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   double start = now_seconds();
   bool open_layout = false;
   zb_module program = {.context = {0}};
+  given_values given_weights = {0};
   zb_compile_state state = {.summary = zb_alloc(sizeof *state.summary), .options_of_zbc = !given->pipeline};
   run_context context = {.params = params};
   zb_diagnostics diagnostics = {.write = params->diagnostic ? params->diagnostic : write_stderr, .context = params->diagnostic_context};
@@ -705,7 +805,9 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   program.context = zb_context_create(params->pipeline != NULL);
   if (mlirContextIsNull(program.context)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   zb_diagnostics_attach(program.context, &diagnostics);
+  if (params->weights) ZB_TRY_GOTO(zb_weights_open(params->weights, &given_weights.store));
   ZB_TRY_GOTO(import(params, &program));
+  if (params->weights && program.weights) ZB_TRY_GOTO(match_model(&given_weights, params, program.weights, &diagnostics));
   ZB_TRY_GOTO(list_untrained(program.module, state.summary));
   state.summary->uncompared = is_uncompared(program.module);
   zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};
@@ -714,8 +816,9 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   context.status = NULL;
   if (!state.plan) ZB_TRY_GOTO(zb_status_hint(ZB_ERROR(USAGE, "the pipeline makes no plan"), "end it with zb-verify-plan"));
   state.summary->ops = context.ops;
-  ZB_TRY_GOTO(summarize(&program, params->csv, state.plan, state.summary));
-  if (params->output) ZB_TRY_GOTO(write_folder(params->output, state.plan, &program));
+  if (params->weights && !given_weights.weights) ZB_TRY_GOTO(match_plan(&given_weights, params, state.plan, &diagnostics));
+  ZB_TRY_GOTO(summarize(&program, params->csv, state.plan, given_weights.weights, state.summary));
+  if (params->output) ZB_TRY_GOTO(write_folder(params->output, state.plan, &program, given_weights.weights));
   if (params->timeline) ZB_TRY_GOTO(zb_plan_timeline(state.plan, params->timeline));
   state.summary->compile_seconds = now_seconds() - start;
   if (out) {
@@ -727,6 +830,7 @@ cleanup:
   zb_free(owned.optimizer);
   if (state.plan) zb_plan_destroy(state.plan);
   zb_compile_summary_destroy(state.summary);
+  free_given(&given_weights);
   if (!mlirContextIsNull(program.context)) zb_module_deinit(&program);
   return status;
 }

@@ -36,6 +36,7 @@ SCRIPTS = [
     ("readme", ["python3", "test/readme/readme.py", "{build}"]),
     ("install", ["python3", "test/install/install.py", "{build}"]),
     ("e2e-bad_input", ["python3", "test/e2e/bad_input.py", "--bin", "{build}/bin"]),
+    ("e2e-weights", ["python3", "test/e2e/weights.py", "--bin", "{build}/bin"]),
     ("e2e-reference", ["python3", "test/e2e/reference.py", "--bin", "{build}/bin"]),
     *(("e2e-export_" + part, ["python3", "test/e2e/export.py", "--bin", "{build}/bin", "--part", part])
       for part in ("evaluator", "refused", "taken", "trained")),

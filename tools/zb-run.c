@@ -170,6 +170,7 @@ static void print_help(void) {
          "  zb-run model --data text:corpus.txt --steps 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --threads 4 --save checkpoint --save-every 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --resume checkpoint --save checkpoint --json\n"
+         "  zb-run model --data tokens:train.bin:u16 --steps 1000 --weights hub/gpt2      (fine-tune a checkpoint of Hugging Face)\n"
          "  zb-run model --data text:corpus.txt --steps 20 --profile costs.json   (then zbc --costs costs.json)\n"
          "  mpirun -n 4 zb-run model --data text:corpus.txt --steps 100            (ranks in 4 processes)\n"
          "  torchrun --no-python --nproc-per-node 4 zb-run model --data text:corpus.txt --steps 100\n"
@@ -232,6 +233,20 @@ static zb_status check_directory(const char *directory) {
   return NULL;
 }
 
+static bool is_given(const arguments *args, const option_row *row) {
+  const void *field = (const char *)args + row->offset;
+  if (row->kind == FLAG) return *(const bool *)field;
+  return row->kind == NUMBER ? *(const int64_t *)field != 0 : *(const char *const *)field != NULL;
+}
+
+/* An option that makes something else than training: what it does not take is not ignored. with: what it takes. */
+static zb_status takes_no_more(const arguments *args, const char *option, const char *with) {
+  for (int i = 0; i < ROW_COUNT; ++i)
+    if (is_given(args, &rows[i]) && strcmp(rows[i].option, option) != 0 && strcmp(rows[i].option, with) != 0)
+      return zb_status_hint(ZB_ERROR(USAGE, "%s has no effect with %s, which trains nothing", rows[i].option, option), "leave one of them out");
+  return NULL;
+}
+
 static zb_status parse(int count, char **words, arguments *out) {
   for (int i = 1; i < count; ++i) {
     if (words[i][0] == '-' && words[i][1]) {
@@ -246,19 +261,23 @@ static zb_status parse(int count, char **words, arguments *out) {
   if (out->calibrate && (out->directory || out->steps || out->data))
     return zb_status_hint(ZB_ERROR(USAGE, "--calibrate measures the machine alone: it takes no DIR, --data or --steps"),
                           "--profile FILE.json measures a plan");
-  if (out->calibrate) return NULL;
+  if (out->calibrate) return takes_no_more(out, "--calibrate", "--threads");
   if (!out->directory)
     return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"),
                           "zb-run DIR --data text:FILE --steps N; zb-run --help says more");
   ZB_TRY(check_directory(out->directory));
-  if (out->print_plan) return NULL;
+  if (out->print_plan) return takes_no_more(out, "--print-plan", "");
   if (!out->steps) return zb_status_hint(ZB_ERROR(USAGE, "the number of steps is not given"), "add --steps N");
   if (out->save_every && !out->save)
     return zb_status_hint(ZB_ERROR(USAGE, "--save-every without --save"), "add --save FOLDER");
-  if (out->no_kernels && (out->save || out->resume || out->grad_norms || out->profile_ops || out->data))
-    return ZB_ERROR(
-        USAGE,
-        "--no-kernels computes nothing: it cannot go with --data, --save, --resume, --grad-norms or --profile-ops");
+  if (out->weights && out->resume)
+    return zb_status_hint(ZB_ERROR(USAGE, "--weights and --resume are two ways to begin"),
+                          "--resume goes on with optimizer, step and data position; --weights takes parameters alone");
+  if (out->weights_partial && !out->weights)
+    return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
+  if (out->no_kernels && (out->save || out->resume || out->weights || out->grad_norms || out->profile_ops || out->data))
+    return ZB_ERROR(USAGE, "--no-kernels computes nothing: it cannot go with --data, --save, --resume, --weights, --grad-norms or "
+                           "--profile-ops");
   return NULL;
 }
 
@@ -415,25 +434,55 @@ static zb_status print_memory(zb_session *session, const arguments *args) {
   return NULL;
 }
 
-static void print_header(const zb_session *session, const arguments *args, const char *launcher) {
+/* What a run says of itself goes where its steps go, but standard output is for JSON alone. */
+static FILE *spoken(const arguments *args) {
+  return args->json ? stderr : stdout;
+}
+
+/* The arguments of a run and what started it: of all that is called back while its session is made. */
+typedef struct opening {
+  const arguments *args;
+  const char *launcher;
+} opening;
+
+static void say_line(void *context, const char *line) {
+  const opening *o = context;
+  char *shown = o->args->quiet ? NULL : zb_shown(line);
+  if (shown) fprintf(spoken(o->args), "%s\n", shown);
+  fflush(spoken(o->args)); /* people wait, through a pipe too */
+  zb_free(shown);
+}
+
+/* As soon as the plan is read: weights may take a while. */
+static void print_header(void *context, const zb_session *session) {
+  const arguments *args = ((const opening *)context)->args;
+  const char *launcher = ((const opening *)context)->launcher;
   zb_session_info info = zb_session_describe(session);
-  if (info.warning && info.process == 0) fprintf(stderr, "zb-run: warning: %s\n", info.warning);
   if (info.processes > 1 && info.process == 0)
     fprintf(stderr, "zb-run: %d processes over %s, started by %s; ranks are laid over them in blocks\n", info.processes, info.launch,
             launcher ? launcher : "hand");
-  if (args->json || args->quiet) return;
+  if (args->quiet) return;
   uint64_t largest = 0;
   char bytes[32];
   for (int rank = 0; rank < info.ranks; ++rank)
     if (zb_session_arena_bytes(session, rank) > largest) largest = zb_session_arena_bytes(session, rank);
   bool mixed = strcmp(info.precision, "f32") != 0;
   char *model = zb_shown(info.model);
-  printf("%s%s%s: %s, %d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %s a rank\n",
+  fprintf(spoken(args), "%s%s%s: %s, %d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %s a rank\n",
          model ? model : "", mixed ? " in " : "", mixed ? info.precision : "", info.schedule, info.ranks,
          info.device, info.instruction_set, info.threads, info.stages, info.micro_batches,
          zb_bytes_text(largest, bytes));
   zb_free(model);
-  if (args->resume) printf("resumed after step %lld\n", (long long)zb_session_steps(session));
+  fflush(spoken(args));
+}
+
+/* What is known once all is loaded. */
+static void print_start(const zb_session *session, const arguments *args) {
+  zb_session_info info = zb_session_describe(session);
+  if (info.process > 0) return;
+  if (info.warning) fprintf(stderr, "zb-run: warning: %s\n", info.warning);
+  if (args->resume && !args->quiet) fprintf(spoken(args), "resumed after step %lld\n", (long long)zb_session_steps(session));
+  fflush(spoken(args));
 }
 
 /* ---- Running ---- */
@@ -512,13 +561,22 @@ static zb_status end_of(zb_session *session, const arguments *args, zb_status ou
   return stopped ? interrupted(session, args, saved) : NULL;
 }
 
-static zb_status finish(zb_session *session, const arguments *args, int64_t first, saves *saved) {
+/* A run that a signal stopped may have made too few steps: then that it was stopped is what is told. */
+static zb_status write_costs(zb_session *session, const arguments *args, bool stopped) {
+  zb_status status = zb_session_write_costs(session, args->profile);
+  if (!stopped || zb_status_code(status) != ZB_USAGE) return status;
+  fprintf(stderr, "zb-run: '%s' was not written: %s\n", args->profile, zb_status_message(status));
+  zb_status_free(status);
+  return NULL;
+}
+
+static zb_status finish(zb_session *session, const arguments *args, int64_t first, bool stopped, saves *saved) {
   bool any = zb_session_steps(session) > first;
   if (any && args->save) ZB_TRY(save(session, args, saved));
   if (any && args->timeline) ZB_TRY(zb_session_timeline(session, args->timeline));
   if (any && args->trace) ZB_TRY(zb_session_trace(session, args->trace));
   if (any && args->profile_ops) ZB_TRY(print_profile(session, args));
-  if (any && args->profile) ZB_TRY(zb_session_write_costs(session, args->profile));
+  if (any && args->profile) ZB_TRY(write_costs(session, args, stopped));
   if (any && args->memory) ZB_TRY(print_memory(session, args));
   return NULL;
 }
@@ -528,6 +586,8 @@ static zb_status check_outputs(void *context, int process) {
   const arguments *args = context;
   has_met = 1;
   if (process > 0) return NULL;
+  if (args->trace && args->profile && strcmp(args->trace, args->profile) == 0)
+    return zb_status_hint(ZB_ERROR(USAGE, "--trace and --profile would write the same file '%s'", args->trace), "give each a name of its own");
   if (args->timeline) ZB_TRY(zb_output_check("--timeline", args->timeline, ".svg"));
   if (args->trace) ZB_TRY(zb_output_check("--trace", args->trace, ".json"));
   if (args->profile) ZB_TRY(zb_output_check("--profile", args->profile, ".json"));
@@ -601,12 +661,16 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
   zb_session *session = NULL;
   zb_setting settings[ROW_COUNT];
   char numbers[ROW_COUNT][NUMBER_BYTES];
+  opening called = {.args = args};
   zb_session_params params = {
       .directory = args->directory,
       .data = args->data,
       .device = args->device,
       .launch = args->launch,
       .resume = args->resume,
+      .weights = args->weights,
+      .weights_partial = args->weights_partial,
+      .steps = args->steps,
       .threads = (int)args->threads,
       .seed = (uint64_t)args->seed,
       .no_kernels = args->no_kernels,
@@ -621,6 +685,9 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
       .settings = settings,
       .setting_count = list_settings(args, settings, numbers),
       .bootstrap = bootstrap,
+      .opened = print_header,
+      .say = say_line,
+      .progress_context = &called,
       .check = check_outputs,
       .check_context = args,
   };
@@ -628,6 +695,7 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
   if (bootstrap->warning[0] && !args->launch) fprintf(stderr, "zb-run: warning: %s\n", bootstrap->warning);
   many_processes = bootstrap->processes > 1;
   catch_signals();
+  called.launcher = bootstrap->launcher;
   ZB_TRY(zb_session_create(&params, &session));
   zb_session_info info = zb_session_describe(session);
   many_processes = info.processes > 1;
@@ -641,9 +709,11 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
   bool stopped = false;
   running_session = session;
   has_trained = 1;
-  print_header(session, args, bootstrap->launcher);
-  zb_status output = NULL, status = make_steps(session, args, &output, &stopped, &saved);
-  if (!status) status = finish(session, args, first, &saved);
+  print_start(session, args);
+  zb_status output = NULL, status = NULL;
+  flush_or_stop(session, &status); /* a full disk is found before the first step */
+  if (!status) status = make_steps(session, args, &output, &stopped, &saved);
+  if (!status) status = finish(session, args, first, stopped, &saved);
   bool together = !status; /* all processes have come to the end */
   if (together) status = end_of(session, args, output, stopped, args->save && zb_session_steps(session) > first);
   else zb_status_free(output);

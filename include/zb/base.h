@@ -70,6 +70,10 @@ ZB_API void *zb_alloc(size_t bytes) ZB_MUST_USE;
 ZB_API void *zb_realloc(void *memory, size_t bytes) ZB_MUST_USE;
 ZB_API void *zb_alloc_aligned(size_t bytes, size_t alignment) ZB_MUST_USE; /* zeroed; release with zb_free */
 ZB_API void zb_free(void *memory);
+/* Memory for arenas: zeroed, 64-byte aligned; of megabytes it is pages that nobody touches until they are used, so that making it takes no time.
+ * Release with zb_free_pages and the same `bytes`. */
+ZB_API void *zb_alloc_pages(size_t bytes) ZB_MUST_USE;
+ZB_API void zb_free_pages(void *memory, size_t bytes);
 ZB_API uint64_t zb_allocation_count(void);
 /* From now on the n-th allocation fails (n = 1 is the next); 0 switches failing off. For tests. */
 ZB_API void zb_allocation_fail_at(uint64_t n);

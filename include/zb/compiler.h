@@ -12,7 +12,10 @@ extern "C" {
 typedef struct zb_compile_params {
   const char *model;          /* .onnx or .mlir */
   const char *output;         /* folder to write; created. Nothing is left half written. NULL: compile only */
-  const char *weights;        /* safetensors with the values of an .mlir model's parameters; NULL: drawn, from their names alone */
+  /* Initial values of parameters instead of the model's own (those of an .mlir model are drawn, from their names alone): a safetensors file, an index of
+     several, or a folder with either, such as a checkpoint of Hugging Face's. As zb_session_params.weights (zb/runtime.h); NULL: the model's. */
+  const char *weights;
+  bool weights_partial;       /* parameters that `weights` lacks keep the values that they would have without it; USAGE without weights */
   int ranks;                  /* P; 0: 1, or those of the schedule's file */
   int chunks;                 /* v; 0: as many as the schedule is made for */
   int micro_batches;          /* M; 0: 1, or those of the schedule's file */

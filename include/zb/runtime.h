@@ -37,7 +37,7 @@ typedef struct zb_setting {
 } zb_setting;
 
 /* Processes compare their parameters when they have met: device, launch, save, seed, no_kernels, reference, trace, profile, costs, timeout_ms, and what
- * data, resume and the folder of the plan lead to (not how the paths are spelled). threads may differ: results do not depend on it. */
+ * data, resume, weights and the folder of the plan lead to (not how the paths are spelled). threads may differ: results do not depend on it. */
 typedef struct zb_session_params {
   const char *directory;  /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
   const char *data;       /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
@@ -45,6 +45,12 @@ typedef struct zb_session_params {
   const char *launch;     /* how the ranks of a real device run: "threads", "mpi", "tcp"; NULL: by bootstrap, else "threads" */
   const zb_bootstrap *bootstrap; /* what zb_bootstrap_find found, or NULL: one process */
   const char *resume;     /* folder of a checkpoint, or NULL */
+  /* NULL, or where parameters begin instead of the values beside the plan, with a fresh optimizer and at step 0: a safetensors file, an index of several
+   * (model.safetensors.index.json), or a folder with either, such as a checkpoint of Hugging Face's or one of ours. Names may differ from the model's
+   * by one prefix; f32 parameters take f32, bf16 and f16. What is missing is an error; what is surplus is said (`say`). USAGE together with resume. */
+  const char *weights;
+  bool weights_partial;   /* parameters that `weights` lacks keep the values beside the plan (PyTorch: strict=False); USAGE without weights */
+  int64_t steps;          /* how many steps will be made, if that is known: what is too few for `costs` is then said at once; 0: not known */
   const char *save;       /* NULL, or where zb_session_save will save: all processes try it before anything is loaded */
   int threads;            /* per rank; 0: 1 */
   uint64_t seed;          /* sim: delays of messages; 0: none */
@@ -65,6 +71,11 @@ typedef struct zb_session_params {
   /* What else must be the same in all processes, of the embedder: `setting_count` of them, lent for the call. */
   const zb_setting *settings;
   int setting_count;
+  /* NULL, or: called in process 0 while the session is made, for people, who wait. opened: all is checked, nothing is loaded; zb_session_describe
+   * and zb_session_arena_bytes may be asked, and nothing else. say: a line, without its end, on what is found and done. */
+  void (*opened)(void *context, const zb_session *session);
+  void (*say)(void *context, const char *line);
+  void *progress_context;
   /* NULL, or: called in every process once they have met, before anything is loaded. What it says is wrong ends all of them. */
   zb_status (*check)(void *context, int process);
   void *check_context;

@@ -53,6 +53,37 @@ void zb_free(void *memory) {
   free(memory);
 }
 
+/* Smaller ones come from the heap, where sanitizers see their ends. */
+enum { PAGES_MIN = 4 * HUGE_PAGE };
+
+static size_t whole_pages(size_t bytes) {
+  return (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+}
+
+/* A mapping of the system's begins where a small page does: what lies before and behind the first and last huge page of `size` bytes is given back. */
+static void *map_huge_pages(size_t size) {
+  char *memory = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return NULL;
+  size_t before = (HUGE_PAGE - (uintptr_t)memory % HUGE_PAGE) % HUGE_PAGE;
+  if (before > 0) munmap(memory, before);
+  if (before < HUGE_PAGE) munmap(memory + before + size, HUGE_PAGE - before);
+#ifdef MADV_HUGEPAGE
+  (void)madvise(memory + before, size, MADV_HUGEPAGE); /* a wish, as above */
+#endif
+  return memory + before;
+}
+
+void *zb_alloc_pages(size_t bytes) {
+  if (bytes < PAGES_MIN) return zb_alloc_aligned(bytes, ZB_ALIGNMENT);
+  if (!count_allocation() || bytes > SIZE_MAX - 2 * (size_t)HUGE_PAGE) return NULL;
+  return map_huge_pages(whole_pages(bytes));
+}
+
+void zb_free_pages(void *memory, size_t bytes) {
+  if (bytes < PAGES_MIN) zb_free(memory);
+  else if (memory) munmap(memory, whole_pages(bytes));
+}
+
 uint64_t zb_allocation_count(void) {
   return atomic_load_explicit(&allocation_count, memory_order_relaxed);
 }

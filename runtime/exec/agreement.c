@@ -24,6 +24,7 @@ static const char hint_reference[] = "start all processes with the same options:
   ROW("--no-kernels", "%s", on_or_off(params->no_kernels), hint_options)                \
   ROW("--reference", "%s", on_or_off(params->reference), hint_reference)                \
   ROW("--tf32", "%s", on_or_off(params->tf32), hint_options)                            \
+  ROW("--weights-partial", "%s", on_or_off(params->weights_partial), hint_options)      \
   ROW("a timeline or trace", "%s", on_or_off(params->trace), hint_options)              \
   ROW("--profile-ops", "%s", on_or_off(params->profile), hint_options)                  \
   ROW("--profile", "%s", on_or_off(params->costs), hint_options)                        \
@@ -155,15 +156,18 @@ uint64_t zb_sample_bytes(const void *bytes, uint64_t count) {
 }
 
 uint64_t zb_sample_store(const zb_store *store) {
-  uint64_t digest = ZB_FNV_START;
-  int count = zb_store_count(store), distance = count / TENSORS + 1;
+  uint64_t sum = 0; /* of any order: a copy may be cut into other files */
+  int count = zb_store_count(store);
+  uint64_t distance = (uint64_t)count / TENSORS + 1;
   for (int i = 0; i < count; ++i) {
     const zb_stored_tensor *t = zb_store_at(store, i);
     char shape[96];
     zb_shape_text(&t->shape, shape);
-    digest = zb_fnv1a(digest, t->name, strlen(t->name) + 1);
+    uint64_t digest = zb_fnv1a(ZB_FNV_START, t->name, strlen(t->name) + 1);
+    bool sampled = digest % distance == 0;
     digest = zb_fnv1a(digest, shape, strlen(shape) + 1);
-    if (i % distance == 0) digest = zb_fnv1a(digest, t->data, t->bytes < TENSOR_BYTES ? (size_t)t->bytes : TENSOR_BYTES);
+    if (sampled) digest = zb_fnv1a(digest, t->data, t->bytes < TENSOR_BYTES ? (size_t)t->bytes : TENSOR_BYTES);
+    sum += digest;
   }
-  return digest;
+  return sum;
 }

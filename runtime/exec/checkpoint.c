@@ -328,8 +328,24 @@ static zb_status check_optimizer(const char *folder, const zb_plan *plan, const 
                         "compile the plan with zbc --optimizer '%s'", saved);
 }
 
+static bool has_file(const char *folder, const char *name) {
+  char *path = text_of("%s/%s", folder, name);
+  bool found = path && access(path, F_OK) == 0;
+  zb_free(path);
+  return found;
+}
+
+/* A checkpoint of somebody else's, or one of ours whose optimizer state was left behind, is no place to go on from. */
+static zb_status check_optimizer_is_there(const char *folder) {
+  bool weights = has_file(folder, WEIGHTS_FILE) || has_file(folder, WEIGHTS_INDEX) || has_file(folder, "model.safetensors");
+  if (!weights || has_file(folder, OPTIMIZER_FILE) || has_file(folder, OPTIMIZER_INDEX)) return NULL;
+  return zb_status_hint(ZB_ERROR(INVALID, "'%s' holds weights, but no optimizer state to go on with", folder),
+                        "--weights '%s' starts from them, with a fresh optimizer and at step 0", folder);
+}
+
 static zb_status open_from(const char *folder, const zb_plan *plan, zb_checkpoint *out) {
   int64_t optimizer_step = 0;
+  ZB_TRY(check_optimizer_is_there(folder));
   ZB_TRY(open_store(folder, WEIGHTS_FILE, WEIGHTS_INDEX, &out->weights));
   ZB_TRY(open_store(folder, OPTIMIZER_FILE, OPTIMIZER_INDEX, &out->optimizer));
   ZB_TRY(check_model(folder, plan, out));

@@ -556,12 +556,16 @@ static zb_status fill_messages(const zb_measure *m, zb_costs *out) {
   return NULL;
 }
 
+zb_status zb_measure_enough(const zb_device_def *device, int64_t steps) {
+  const int least = device->virtual_clock ? 1 : ZB_MEASURE_STEPS_LEAST;
+  if (steps >= least) return NULL;
+  return zb_status_hint(ZB_ERROR(USAGE, "costs need at least %d step%s, got %lld", least, least == 1 ? "" : "s", (long long)steps),
+                        "add --steps 20: the more steps, the less a disturbed one matters");
+}
+
 zb_status zb_measure_costs(const zb_measure *m, zb_costs **out) {
-  bool enough = m->counted_plain > 0 && (m->counted_ops > 0 || m->params.device->virtual_clock);
   *out = NULL;
-  if (!enough)
-    return zb_status_hint(ZB_ERROR(USAGE, "costs need at least %d steps, got %lld", ZB_MEASURE_STEPS_LEAST, (long long)m->steps),
-                          "add --steps 20: the more steps, the less a disturbed one matters");
+  ZB_TRY(zb_measure_enough(m->params.device, m->steps));
   zb_costs *costs = zb_alloc(sizeof *costs);
   if (!costs) return ZB_OUT_OF_MEMORY();
   zb_status status = NULL;

@@ -2,6 +2,7 @@
 #include "runtime/exec/session.h"
 
 #include "runtime/exec/session_group.h"
+#include "runtime/exec/values.h"
 
 #include "runtime/base/text.h"
 
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 1024, TIMEOUT_MS = 60000, TELL_MS = 3000 };
+enum { THREADS_MAX = 1024, TIMEOUT_MS = 60000, TELL_MS = 3000, SAID_BYTES = 64 << 20 };
 
 static char *join(const char *folder, const char *name) {
   size_t bytes = strlen(folder) + strlen(name) + 2;
@@ -68,11 +69,16 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
                           "use the device sim");
   if (params->seed != 0 && !session->device->virtual_clock)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' has no delays to seed", name), "use the device sim");
+  if (params->costs && params->steps > 0) ZB_TRY(zb_measure_enough(session->device, params->steps));
   if (params->tf32 && !session->device->tf32)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' has no TF32: its products of f32 are products of f32", name),
                           "leave --tf32 out, or use the device cuda");
   if (params->threads < 0 || params->threads > THREADS_MAX)
     return ZB_ERROR(USAGE, "%d threads per rank: expected 1 to %d", params->threads, THREADS_MAX);
+  if (params->weights && params->resume)
+    return zb_status_hint(ZB_ERROR(USAGE, "--weights and --resume are two ways to begin"),
+                          "--resume goes on with optimizer, step and data position; --weights takes parameters alone");
+  if (params->weights_partial && !params->weights) return ZB_ERROR(USAGE, "--weights-partial without --weights");
   if (params->timeout_ms < 0)
     return ZB_ERROR(USAGE, "the time-out is %lld ms: expected more than 0", (long long)params->timeout_ms);
   snprintf(session->instruction_set, sizeof session->instruction_set, "%s%s", session->device->instruction_set(), params->tf32 ? " with TF32" : "");
@@ -122,49 +128,6 @@ static zb_status list_owned(zb_session *session) {
     }
   }
   if (session->owned_count) qsort(session->owned, (size_t)session->owned_count, sizeof *session->owned, by_name);
-  return NULL;
-}
-
-/* ---- Values into arenas ---- */
-
-static zb_status missing(const zb_store *store, const char *what, const char *name) {
-  zb_status status = ZB_ERROR(INVALID, "there is no value for the %s '%s'", what, name);
-  int count = store ? zb_store_count(store) : 0;
-  const char **names = zb_alloc(sizeof(char *) * (size_t)(count + 1));
-  for (int i = 0; names && i < count; ++i)
-    names[i] = zb_store_at(store, i)->name;
-  const char *nearest = names ? zb_nearest(name, names, count) : NULL;
-  status = nearest ? zb_status_hint(status, "the nearest name that is there is '%s'", nearest)
-                   : zb_status_hint(status, "the files of a plan belong together: copy the folder as zbc wrote it");
-  zb_free(names);
-  return status;
-}
-
-static zb_status load_tensor(zb_executor *e, const zb_store *store, const char *what, const zb_plan_tensor *tensor) {
-  const zb_stored_tensor *stored = store ? zb_store_find(store, tensor->name) : NULL;
-  char expected[96], got[96];
-  if (!stored) return missing(store, what, tensor->name);
-  if (!zb_shape_equal(&stored->shape, &tensor->shape))
-    return ZB_ERROR(INVALID, "the %s '%s' is %s: expected %s", what, tensor->name, zb_shape_text(&stored->shape, got),
-                    zb_shape_text(&tensor->shape, expected));
-  return e->params.device->upload(e->device, e->arena + tensor->offset, stored->data, stored->bytes);
-}
-
-static zb_status load_constant(zb_executor *e, const zb_store *store, const zb_plan_constant *constant) {
-  if (constant->computed) return NULL;
-  if (!constant->bytes) return load_tensor(e, store, "constant", &constant->tensor);
-  return e->params.device->upload(e->device, e->arena + constant->tensor.offset, constant->bytes, constant->byte_count);
-}
-
-/* Parameters, constants and, after a resume, optimizer state (which starts at zero otherwise). */
-static zb_status load_values(zb_executor *e, const zb_session_sources *sources, const zb_checkpoint *checkpoint) {
-  const zb_store *weights = checkpoint ? checkpoint->weights : sources->weights;
-  for (int i = 0; i < e->program->parameter_count && weights; ++i)
-    ZB_TRY(load_tensor(e, weights, "parameter", &e->program->parameters[i].tensor));
-  for (int i = 0; i < e->program->state_count && checkpoint; ++i)
-    ZB_TRY(load_tensor(e, checkpoint->optimizer, "optimizer state", &e->program->states[i]));
-  for (int i = 0; i < e->program->constant_count && !e->params.device_params.no_kernels; ++i)
-    ZB_TRY(load_constant(e, sources->constants, &e->program->constants[i]));
   return NULL;
 }
 
@@ -233,15 +196,27 @@ static zb_status run_load_jobs(zb_session *session) {
   return status ? zb_status_note(status, "running what depends on constants only") : NULL;
 }
 
-static zb_status make_all(zb_session *session, const zb_session_params *params, const zb_session_sources *sources,
-                          const zb_checkpoint *checkpoint) {
+/* For people: what takes a moment is said before and after. */
+static void say_bytes(const zb_session *session, const char *format, uint64_t bytes, int64_t since_ps) {
+  char line[160];
+  if (!session->params.say || session->process > 0 || bytes < SAID_BYTES) return;
+  snprintf(line, sizeof line, format, (double)bytes / (1 << 20), (double)(zb_monotonic_ps() - since_ps) / 1e12);
+  session->params.say(session->params.progress_context, line);
+}
+
+static zb_status load_values(zb_session *session, const zb_session_sources *sources, const zb_values *values) {
+  int64_t start_ps = zb_monotonic_ps();
+  say_bytes(session, "reading %.1f MiB of weights", values->bytes, start_ps);
+  ZB_TRY(zb_values_load(session, sources, values));
+  say_bytes(session, "read %.1f MiB of weights in %.2f s", values->bytes, start_ps);
+  return NULL;
+}
+
+static zb_status make_all(zb_session *session, const zb_session_params *params, const zb_session_sources *sources, const zb_values *values) {
   bool poison = sources->poison;
 #ifdef ZB_POISON
   poison = true;
 #endif
-  ZB_TRY(check_reports(session->plan, session->processes == 1));
-  ZB_TRY(list_owned(session));
-  ZB_TRY(make_data(session, params, checkpoint));
   zb_transport_params transport = {.plan = session->plan,
                                    .threads = params->threads,
                                    .seed = params->seed,
@@ -250,8 +225,7 @@ static zb_status make_all(zb_session *session, const zb_session_params *params, 
                                    .group_def = session->group_def};
   ZB_TRY(session->transport_def->open(&transport, &session->transport));
   ZB_TRY(make_executors(session, params, poison));
-  for (int i = 0; i < session->executor_count; ++i)
-    ZB_TRY(load_values(&session->executors[i], sources, checkpoint));
+  ZB_TRY(load_values(session, sources, values));
   zb_driver_params driver = {.executors = session->executors,
                              .count = session->executor_count,
                              .transport_def = session->transport_def,
@@ -326,7 +300,7 @@ static zb_status begin(const zb_session_params *params, const zb_device_def *giv
   if (!session) return ZB_OUT_OF_MEMORY();
   session->params = *params;
   session->params.directory = session->params.data = session->params.device = session->params.resume = session->params.launch =
-      session->params.save = NULL;
+      session->params.save = session->params.weights = NULL;
   session->params.bootstrap = NULL;
   session->params.settings = NULL;
   session->timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS;
@@ -355,6 +329,15 @@ void zb_session_tell_failure(const zb_session_params *params, zb_status failure)
   if (session.group) session.group_def->close(session.group, !session.apart);
 }
 
+static zb_status read_plan(const char *directory, int first, int count, zb_plan **out) {
+  char *path = join(directory, "plan.zb");
+  if (!path) return ZB_OUT_OF_MEMORY();
+  zb_status status = zb_plan_read_some(path, first, count, out);
+  zb_free(path);
+  if (status) return zb_status_note(status, "opening the plan in '%s' (expected: a folder that zbc wrote)", directory);
+  return NULL;
+}
+
 static void describe_store(zb_facts *facts, const char *name, const zb_store *store, const char *hint) {
   char text[80] = "not read";
   if (store) snprintf(text, sizeof text, "%d tensors, digest %016" PRIx64, zb_store_count(store), zb_sample_store(store));
@@ -362,7 +345,7 @@ static void describe_store(zb_facts *facts, const char *name, const zb_store *st
 }
 
 /* What the options led to here, for the other processes: their paths may be spelled otherwise. */
-static void describe_contents(zb_session *session, const zb_session_sources *sources, const zb_checkpoint *checkpoint) {
+static void describe_contents(zb_session *session, const zb_session_sources *sources, const zb_checkpoint *checkpoint, const zb_store *chosen) {
   static const char same_file[] = "give all processes the same file, or copies of it", same_folder[] = "give all processes the same folder, or copies of it";
   char text[128] = "none";
   if (!session->group) return;
@@ -374,24 +357,90 @@ static void describe_contents(zb_session *session, const zb_session_sources *sou
     snprintf(text, sizeof text, "step %" PRId64 ", data position %" PRId64 ", digest %016" PRIx64, checkpoint->step, checkpoint->data_position,
              zb_sample_store(checkpoint->weights) ^ zb_sample_store(checkpoint->optimizer));
   zb_facts_add(&session->contents, "the checkpoint (--resume)", checkpoint ? text : NULL, same_folder);
+  describe_store(&session->contents, "the weights (--weights)", chosen, same_folder);
+}
+
+/* Weights from elsewhere, under the names of the model. */
+typedef struct chosen_weights {
+  zb_store *store;
+  zb_wanted_list wanted;
+  zb_weights *weights;
+} chosen_weights;
+
+static void free_chosen(chosen_weights *chosen) {
+  zb_weights_destroy(chosen->weights);
+  zb_wanted_deinit(&chosen->wanted);
+  zb_store_destroy(chosen->store);
+}
+
+/* A process matches the names of all ranks, so that all of them find the same; it then reads what its own ranks need. */
+static zb_status choose_weights(const zb_session *session, const zb_session_params *params, const zb_session_sources *sources, chosen_weights *out) {
+  zb_plan *whole = NULL;
+  if (params->no_kernels) return ZB_ERROR(USAGE, "a run without kernels takes no weights");
+  if (sources->folder && session->processes > 1) ZB_TRY(read_plan(sources->folder, 0, -1, &whole));
+  zb_status status = zb_wanted_init(whole ? whole : session->plan, &out->wanted);
+  zb_plan_destroy(whole);
+  ZB_TRY(status);
+  ZB_TRY(zb_weights_open(params->weights, &out->store));
+  ZB_TRY(zb_weights_match(out->store, params->weights, out->wanted.items, out->wanted.count, params->weights_partial, &out->weights));
+  return NULL;
+}
+
+/* Arenas are pages that are taken when they are used: that they do not fit would show in the middle of the first step. */
+static void say_too_large(const zb_session *session) {
+  char line[160];
+  uint64_t needed = 0;
+  const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  for (int i = session->first_rank; i < session->first_rank + session->rank_count; ++i)
+    needed += session->plan->ranks[i].arena_bytes;
+  bool of_host = !session->device->asynchronous && !session->params.no_kernels;
+  if (!of_host || memory <= 0 || (double)needed <= memory) return;
+  snprintf(line, sizeof line, "warning: the ranks of this process need %.1f GiB, and this machine has %.1f GiB of memory",
+           (double)needed / (1 << 30), memory / (1 << 30));
+  session->params.say(session->params.progress_context, line);
+}
+
+/* Process 0 tells people what will run, and what was found for it. */
+static void say_opened(const zb_session *session, const zb_session_params *params, const zb_weights *weights) {
+  if (session->process > 0) return;
+  if (params->opened) params->opened(params->progress_context, session);
+  if (params->say) say_too_large(session);
+  for (int i = 0; weights && params->say && zb_weights_note(weights, i); ++i) {
+    zb_text line;
+    zb_text_init(&line);
+    zb_text_add(&line, "weights of '%s': %s", params->weights, zb_weights_note(weights, i));
+    if (!line.failed) params->say(params->progress_context, line.data);
+    zb_text_deinit(&line);
+  }
 }
 
 /* Everything of this process; the plan is there. */
 static zb_status prepare(zb_session *session, const zb_session_params *params, const zb_session_sources *sources) {
   zb_status status = NULL;
   zb_checkpoint checkpoint = {0};
+  chosen_weights chosen = {0};
+  zb_values values = {0};
   if (params->costs && session->processes > 1)
     return zb_status_hint(ZB_ERROR(USAGE, "costs are measured in one process, and there are %d", session->processes),
                           "measure with all ranks in one process: without a launcher, or with --launch threads");
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
+  ZB_TRY(zb_session_note_arenas(session, session->plan));
   if (params->resume) {
     if (params->no_kernels) return ZB_ERROR(USAGE, "a run without kernels has nothing to resume");
     ZB_TRY_GOTO(zb_checkpoint_open(params->resume, session->plan, &checkpoint));
     session->steps = checkpoint.step;
   }
-  status = make_all(session, params, sources, params->resume ? &checkpoint : NULL);
-  if (!status) describe_contents(session, sources, params->resume ? &checkpoint : NULL);
+  if (params->weights) ZB_TRY_GOTO(choose_weights(session, params, sources, &chosen));
+  ZB_TRY_GOTO(zb_values_find(session, sources, params->resume ? &checkpoint : NULL, chosen.weights, &values));
+  ZB_TRY_GOTO(check_reports(session->plan, session->processes == 1));
+  ZB_TRY_GOTO(list_owned(session));
+  ZB_TRY_GOTO(make_data(session, params, params->resume ? &checkpoint : NULL));
+  say_opened(session, params, chosen.weights); /* what can be known to be wrong is known */
+  status = make_all(session, params, sources, &values);
+  if (!status) describe_contents(session, sources, params->resume ? &checkpoint : NULL, chosen.store);
 cleanup:
+  zb_values_deinit(&values);
+  free_chosen(&chosen);
   zb_checkpoint_close(&checkpoint);
   return status;
 }
@@ -431,15 +480,6 @@ static bool needs_constants(const zb_plan *plan) {
   return false;
 }
 
-static zb_status read_plan(const char *directory, int first, int count, zb_plan **out) {
-  char *path = join(directory, "plan.zb");
-  if (!path) return ZB_OUT_OF_MEMORY();
-  zb_status status = zb_plan_read_some(path, first, count, out);
-  zb_free(path);
-  if (status) return zb_status_note(status, "opening the plan in '%s' (expected: a folder that zbc wrote)", directory);
-  return NULL;
-}
-
 /* Its checksums were right, so the plan is as somebody wrote it: no accident changed it. */
 static zb_status prove_plan(const zb_plan *plan, const char *directory) {
   zb_status status = zb_plan_verify(plan);
@@ -454,6 +494,7 @@ static zb_status open_plan(zb_session *session, const char *directory) {
   if (session->process == 0) {
     ZB_TRY(read_plan(directory, 0, -1, &session->plan));
     ZB_TRY(prove_plan(session->plan, directory));
+    ZB_TRY(zb_session_note_arenas(session, session->plan));
     if (session->processes == 1) return NULL;
   } else {
     ZB_TRY(read_plan(directory, 0, 0, &session->plan));
@@ -476,14 +517,19 @@ static zb_status open_constants(const zb_session *session, const zb_session_para
                        !params->no_kernels && (is_there || needs_constants(session->plan)), out);
 }
 
+/* Whether parameters may begin with the values beside the plan. */
+static bool needs_weights(const zb_session_params *params) {
+  return !params->no_kernels && !params->resume && (!params->weights || params->weights_partial);
+}
+
 static zb_status open_and_prepare(zb_session *session, const zb_session_params *params) {
   zb_status status = NULL;
   zb_store *weights = NULL, *constants = NULL;
   ZB_TRY(open_plan(session, params->directory));
   ZB_TRY_GOTO(
-      open_optional(params->directory, "weights.safetensors", !params->no_kernels && !params->resume, &weights));
+      open_optional(params->directory, "weights.safetensors", needs_weights(params), &weights));
   ZB_TRY_GOTO(open_constants(session, params, &constants));
-  zb_session_sources sources = {.weights = weights, .constants = constants};
+  zb_session_sources sources = {.weights = weights, .constants = constants, .folder = params->directory};
   status = prepare(session, params, &sources);
 cleanup:
   zb_store_destroy(weights);

@@ -70,6 +70,7 @@ typedef struct zb_session_sources {
   zb_plan *plan;             /* taken, also on failure */
   const zb_store *weights;   /* initial values of parameters; NULL: zeros (no_kernels) */
   const zb_store *constants; /* may be NULL if no constant needs it */
+  const char *folder;        /* where they are, for messages, and the whole plan; NULL: in memory */
   const zb_device_def *device; /* instead of the one that the parameters name; NULL: that one. For tests */
   bool poison;               /* fill free ranges with 0xFF; always on in a build with ZB_POISON */
 } zb_session_sources;

@@ -138,13 +138,16 @@ void zb_session_merge_u64(void *total, const void *one, size_t bytes) {
     if (next[i]) all[i] = next[i];
 }
 
+zb_status zb_session_note_arenas(zb_session *session, const zb_plan *plan) {
+  if (!session->arena_bytes) session->arena_bytes = zb_alloc(sizeof(uint64_t) * (size_t)plan->rank_count);
+  if (!session->arena_bytes) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < plan->rank_count; ++i)
+    if (plan->ranks[i].arena_bytes > 0) session->arena_bytes[i] = plan->ranks[i].arena_bytes;
+  return NULL;
+}
+
 static zb_status share_arenas(zb_session *session) {
   size_t bytes = sizeof(uint64_t) * (size_t)session->plan->rank_count;
-  session->arena_bytes = zb_alloc(bytes);
-  zb_status status = zb_session_agree(session, session->arena_bytes ? NULL : ZB_OUT_OF_MEMORY());
-  if (status) return status;
-  for (int i = 0; i < session->rank_count; ++i)
-    session->arena_bytes[session->first_rank + i] = session->plan->ranks[session->first_rank + i].arena_bytes;
   if (!session->group) return NULL;
   ZB_TRY(session->group_def->merge(session->group, session->arena_bytes, bytes, zb_session_merge_u64));
   return zb_session_compare_clocks(session);

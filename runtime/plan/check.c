@@ -129,19 +129,23 @@ static zb_status check_regions(const zb_plan_rank *rank) {
   return NULL;
 }
 
-static zb_status check_tensor(const zb_plan_rank *rank, const zb_plan_tensor *tensor) {
+/* has_digest: its value is in a file beside the plan, and the plan says which value. */
+static zb_status check_tensor(const zb_plan_rank *rank, const zb_plan_tensor *tensor, bool has_digest) {
   if (!shape_is_valid(&tensor->shape)) return MALFORMED(rank->rank, "tensor '%s' has no valid shape", tensor->name);
   if (!fits(tensor->offset, (uint64_t)zb_shape_bytes(&tensor->shape), rank->arena_bytes))
     return MALFORMED(rank->rank, "tensor '%s' ends outside of the arena", tensor->name);
+  if ((tensor->digest != 0) != has_digest)
+    return MALFORMED(rank->rank, "tensor '%s' has %s of its value, expected %s", tensor->name, tensor->digest ? "a digest" : "no digest",
+                     has_digest ? "one" : "none");
   return NULL;
 }
 
-static zb_status check_tensors(const zb_plan_rank *rank) {
+static zb_status check_tensors(const zb_plan *plan, const zb_plan_rank *rank) {
   for (int i = 0; i < rank->state_count; ++i)
-    ZB_TRY(check_tensor(rank, &rank->states[i]));
+    ZB_TRY(check_tensor(rank, &rank->states[i], false));
   for (int i = 0; i < rank->parameter_count; ++i) {
     const zb_plan_parameter *parameter = &rank->parameters[i];
-    ZB_TRY(check_tensor(rank, &parameter->tensor));
+    ZB_TRY(check_tensor(rank, &parameter->tensor, plan->value_digests));
     if (parameter->state_begin < 0 || parameter->state_count < 0 ||
         parameter->state_begin > rank->state_count - parameter->state_count)
       return MALFORMED(rank->rank, "parameter '%s' refers to states that are not there", parameter->tensor.name);
@@ -152,7 +156,7 @@ static zb_status check_tensors(const zb_plan_rank *rank) {
   }
   for (int i = 0; i < rank->constant_count; ++i) {
     const zb_plan_constant *constant = &rank->constants[i];
-    ZB_TRY(check_tensor(rank, &constant->tensor));
+    ZB_TRY(check_tensor(rank, &constant->tensor, plan->value_digests && !constant->computed && !constant->bytes));
     if (constant->bytes && constant->byte_count != (uint64_t)zb_shape_bytes(&constant->tensor.shape))
       return MALFORMED(rank->rank, "constant '%s' has %" PRIu64 " bytes, its shape needs %" PRId64,
                        constant->tensor.name, constant->byte_count, zb_shape_bytes(&constant->tensor.shape));
@@ -297,7 +301,7 @@ zb_status zb_plan_check_rank(const zb_plan *plan, int index) {
   const zb_plan_rank *rank = &plan->ranks[index];
   if (rank->rank != index) return MALFORMED(index, "it calls itself rank %d", rank->rank);
   ZB_TRY(check_regions(rank));
-  ZB_TRY(check_tensors(rank));
+  ZB_TRY(check_tensors(plan, rank));
   for (int i = 0; i < rank->subprogram_count; ++i)
     ZB_TRY(check_subprogram(plan, rank, &rank->subprograms[i]));
   if (rank->load_count < 0 || rank->load_count > rank->job_count)

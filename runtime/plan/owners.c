@@ -136,7 +136,8 @@ static zb_status compare_holders(const zb_plan *plan, const holder *first, int r
   const zb_plan_rank *a = &plan->ranks[first->rank], *b = &plan->ranks[rank];
   const zb_plan_parameter *x = parameter_of(plan, first), *y = &b->parameters[index];
   if (first->rank == rank) return ZB_RULE("owners", "rank %d holds the parameter '%s' twice", rank, y->tensor.name);
-  bool same = zb_shape_equal(&x->tensor.shape, &y->tensor.shape) && x->trained == y->trained && x->state_count == y->state_count;
+  bool same = zb_shape_equal(&x->tensor.shape, &y->tensor.shape) && x->tensor.digest == y->tensor.digest && x->trained == y->trained &&
+              x->state_count == y->state_count;
   for (int s = 0; same && s < x->state_count; ++s) {
     const zb_plan_tensor *p = &a->states[x->state_begin + s], *q = &b->states[y->state_begin + s];
     same = strcmp(p->name, q->name) == 0 && zb_shape_equal(&p->shape, &q->shape);

@@ -109,6 +109,7 @@ typedef struct zb_plan_tensor {
   const char *name;       /* parameter "h.0.w"; state "h.0.w.exp_avg"; constant "c12" */
   zb_shape shape;
   uint64_t offset;        /* in the arena */
+  uint64_t digest;        /* zb_digest_of of its value in the files beside the plan, where plan.value_digests; else 0 */
 } zb_plan_tensor;
 
 typedef struct zb_plan_parameter {
@@ -186,6 +187,7 @@ typedef struct zb_plan {
   int64_t job_ps, read_ps;     /* what the interpreter takes: every job; a READ beside it */
   int64_t step_ps;             /* once a step: to wake all ranks, clear gradients, and hear that all are done */
   uint64_t model_hash;         /* FNV-1a of names and shapes of parameters and optimizer: a checkpoint of another model is refused */
+  bool value_digests;          /* every parameter, and every constant of constants.safetensors, has the digest of its value: files of others are refused */
   uint64_t digest;             /* of the file that it was read from; 0: of none. Equal for equal files */
   zb_plan_rank *ranks;         /* rank_count, or fewer when read for some ranks only: ranks[i].job_count == 0 and jobs == NULL then */
   struct zb_plan_arena *arena; /* owns everything above */

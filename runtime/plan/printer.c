@@ -200,6 +200,10 @@ static void say_subprogram(printer *it, const zb_plan_rank *rank, const zb_plan_
     say_instruction(it, rank, subprogram, &subprogram->instructions[i]);
 }
 
+static void say_digest(printer *it, const zb_plan_tensor *tensor) {
+  if (tensor->digest) say(it, ", digest %016" PRIx64, tensor->digest);
+}
+
 static void say_tensors(printer *it, const zb_plan_rank *rank) {
   for (int i = 0; i < rank->parameter_count; ++i) {
     const zb_plan_parameter *parameter = &rank->parameters[i];
@@ -218,6 +222,7 @@ static void say_tensors(printer *it, const zb_plan_rank *rank) {
     }
     if (parameter->state_count > 0)
       say(it, ", states %d..%d", parameter->state_begin, parameter->state_begin + parameter->state_count - 1);
+    say_digest(it, &parameter->tensor);
     put(it, "\n");
   }
   for (int i = 0; i < rank->state_count; ++i) {
@@ -241,6 +246,7 @@ static void say_constants(printer *it, const zb_plan_rank *rank) {
     put(it, " at ");
     say_place(it, rank, constant->tensor.offset, (uint64_t)zb_shape_bytes(&constant->tensor.shape));
     put(it, constant->computed ? " computed" : constant->bytes ? " inline" : " from file");
+    say_digest(it, &constant->tensor);
     if (constant->bytes) put(it, " ");
     for (uint64_t byte = 0; constant->bytes && byte < constant->byte_count; ++byte)
       say(it, "%02x", constant->bytes[byte]);
@@ -320,7 +326,7 @@ static void say_header(printer *it, const zb_plan *plan) {
       plan->chunk_count, plan->micro_batches);
   for (int i = 0; i < plan->stage_count; ++i)
     say(it, "stage %d on rank %d\n", i, plan->stage_rank[i]);
-  say(it, "model hash %016" PRIx64 "\n", plan->model_hash);
+  say(it, "model hash %016" PRIx64 "%s\n", plan->model_hash, plan->value_digests ? ", values by digest" : "");
   say(it, "link %" PRId64 " ps + %.17g ps a byte", plan->link_latency_ps, plan->link_ps_per_byte);
   if (plan->link_copies || plan->link_wake_ps)
     say(it, "%s, %" PRId64 " ps to wake", plan->link_copies ? ", moved by the side that posts second" : "", plan->link_wake_ps);

@@ -202,6 +202,7 @@ static void read_header(reader *it, const ProtobufCMessage *message) {
   plan->read_ps = header->read_ps;
   plan->step_ps = header->step_ps;
   plan->model_hash = header->model_hash;
+  plan->value_digests = header->value_digests;
   read_inputs(it, header);
   read_messages(it, header);
 }
@@ -217,6 +218,7 @@ static void read_tensor(reader *it, const Zb__Plan__Tensor *tensor, zb_plan_tens
   check_known(it, &tensor->base);
   out->name = get_text(it, tensor->name);
   out->offset = tensor->offset;
+  out->digest = tensor->digest;
   get_shape(it, tensor->dtype, tensor->dims, tensor->n_dims, &out->shape);
 }
 

@@ -125,6 +125,7 @@ static void pack_header(section *it, const zb_plan *plan, Zb__Plan__Header *head
   header->read_ps = plan->read_ps;
   header->step_ps = plan->step_ps;
   header->model_hash = plan->model_hash;
+  header->value_digests = plan->value_digests;
   pack_inputs(it, plan, header);
   pack_messages(it, plan, header);
   header->text = text_blob(it);
@@ -137,6 +138,7 @@ static void pack_tensor(section *it, const zb_plan_tensor *tensor, Zb__Plan__Ten
   out->name = intern(it, tensor->name);
   out->dtype = (uint32_t)tensor->shape.dtype;
   out->offset = tensor->offset;
+  out->digest = tensor->digest;
   pack_dims(it, &tensor->shape, &out->dims, &out->n_dims);
 }
 

@@ -275,7 +275,7 @@ def bad_runs(c):
              texts=(r"got \d+, expected 0 to \d+", r"the token \d+ stands at place \d+ \(from 0\) of '.*corpus\.txt'", "hint: .*vocabulary of 256"))
     c.zb_run("resume from nothing", 4, plan, "--data", text, "--steps", 1, "--resume", c.path("never"), texts=("never",), hint=False)
     for option, bad in (("--timeline", "step.png"), ("--trace", "step.svg"), ("--profile", "costs.txt")):
-        c.zb_run(f"{option} with another ending", 2, plan, "--data", text, "--steps", 1, option, c.path(bad),
+        c.zb_run(f"{option} with another ending", 2, plan, "--data", text, "--steps", 3, option, c.path(bad),
                  texts=(f"{option}: .*{bad}", r"hint: .*\.(svg|json)"))
         c.suite.check(not os.path.exists(c.path(bad)), f"zb-run: {option} {bad} is not written")
     for option, bad in (("--timeline", "a.svg"), ("--trace", "a.json"), ("--profile", "a.json"), ("--calibrate", "a.json")):

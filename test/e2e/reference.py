@@ -21,7 +21,7 @@ import common
 
 NOISE = 1e-6
 # Of test/data: two language models, and losses of export_models.py that end in a plain mean.
-SMALL = ("gpt2-small", "llama-small", "bce", "l1", "huber", "triplet")
+SMALL = ("gpt2-small", "llama-small", "llama-padded", "roberta", "bart", "bce", "l1", "huber", "triplet")
 
 
 def relative(got, wanted):
@@ -121,11 +121,7 @@ def main():
                 compare(suite, folder, os.path.join(options.graphs, graph + ".onnx"), corpus, options.steps, graph != "gpt2",
                         ("--ranks", 4, "--schedule", "zb-h1"))
         else:
-<<<<<<< HEAD
-            for graph in ("gpt2-small", "llama-small", "llama-padded", "roberta", "bart"):
-=======
             for graph in SMALL:
->>>>>>> 277fd89aca5d44abb1c14db293400e2c8a1a7793
                 for plan in (("--ranks", 1, "--schedule", "fthenb"), ("--ranks", 4, "--schedule", "zb-h1"),
                              ("--ranks", 2, "--schedule", "1f1b", "--no-raise")):
                     compare(suite, folder, os.path.join(common.DATA, graph + ".onnx"), common.CORPUS, 20, True, plan)

@@ -132,6 +132,22 @@ static bool ends_with(const char *text, const char *ending) {
   return length > wanted && !strcmp(text + length - wanted, ending);
 }
 
+/* Whether each output can be written, and in a file of its own, before a search of minutes. */
+static zb_status check_outputs(const sched_settings *s) {
+  const struct {
+    const char *option, *path;
+  } outputs[] = {{"--timeline", s->timeline}, {"--trace", s->trace}, {"--csv", s->csv}, {"--lowered", s->lowered}, {"--text", s->text},
+                 {"--write-problem", s->write_problem}};
+  for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; ++i) {
+    if (!outputs[i].path) continue;
+    ZB_TRY(zb_output_check(outputs[i].option, outputs[i].path, NULL));
+    for (size_t k = 0; k < i; ++k)
+      if (outputs[k].path && !strcmp(outputs[i].path, outputs[k].path))
+        return sched_see_help(ZB_ERROR(USAGE, "%s and %s would write the same file '%s'", outputs[k].option, outputs[i].option, outputs[i].path));
+  }
+  return NULL;
+}
+
 static zb_status check_files(const sched_settings *s) {
   if (s->timeline && !ends_with(s->timeline, ".svg"))
     return zb_status_hint(ZB_ERROR(USAGE, "--timeline: expected a name that ends in .svg, got '%s'", s->timeline),
@@ -139,7 +155,7 @@ static zb_status check_files(const sched_settings *s) {
   if (s->trace && !ends_with(s->trace, ".json"))
     return zb_status_hint(ZB_ERROR(USAGE, "--trace: expected a name that ends in .json, got '%s'", s->trace),
                           "--timeline writes a picture (.svg)");
-  return NULL;
+  return check_outputs(s);
 }
 
 static bool is_table(const sched_settings *s) {

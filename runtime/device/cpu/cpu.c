@@ -16,6 +16,7 @@
 struct zb_device {
   zb_device_params params;
   zb_threads *threads;
+  uint64_t arena_bytes;
   zb_device_profile profile;
   bool time_ops;
   zb_kernel_fault fault; /* of the last launch */
@@ -56,7 +57,8 @@ void zb_cpu_close(zb_device *device) {
 }
 
 zb_status zb_cpu_alloc(zb_device *device, uint64_t bytes, void **out_arena) {
-  *out_arena = zb_alloc_aligned(bytes > 0 ? bytes : ZB_ALIGNMENT, ZB_ALIGNMENT);
+  device->arena_bytes = bytes > 0 ? bytes : ZB_ALIGNMENT;
+  *out_arena = zb_alloc_pages(device->arena_bytes);
   if (*out_arena) return NULL;
   return zb_status_hint(ZB_ERROR(MEMORY, "rank %d needs an arena of %llu bytes, which this machine does not give",
                                  device->params.rank, (unsigned long long)bytes),
@@ -64,8 +66,7 @@ zb_status zb_cpu_alloc(zb_device *device, uint64_t bytes, void **out_arena) {
 }
 
 void zb_cpu_release(zb_device *device, void *arena) {
-  (void)device;
-  zb_free(arena);
+  zb_free_pages(arena, device->arena_bytes);
 }
 
 zb_status zb_cpu_copy(zb_device *device, void *to, const void *from, uint64_t bytes) {

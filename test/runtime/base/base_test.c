@@ -29,6 +29,27 @@ static void test_allocation(void) {
   zb_free(NULL);
 }
 
+/* Of any size: zeroed, aligned, can be written from end to end, and failed. */
+static void test_pages(void) {
+  const size_t sizes[] = {0, 1, 100, 1 << 20, (8 << 20) - 1, 8 << 20, (8 << 20) + 1, (64 << 20) - 4096};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
+    size_t bytes = sizes[i];
+    unsigned char *memory = zb_alloc_pages(bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(memory);
+    CU_ASSERT_EQUAL((uintptr_t)memory % ZB_ALIGNMENT, 0);
+    for (size_t k = 0; k < bytes; k += 4093)
+      CU_ASSERT_EQUAL(memory[k], 0);
+    memset(memory, 1, bytes);
+    zb_free_pages(memory, bytes);
+    zb_allocation_fail_at(1);
+    CU_ASSERT_PTR_NULL(zb_alloc_pages(bytes));
+    zb_allocation_fail_at(0);
+  }
+  CU_ASSERT_PTR_NULL(zb_alloc_pages(SIZE_MAX));
+  CU_ASSERT_PTR_NULL(zb_alloc_pages(SIZE_MAX / 2)); /* more than any machine maps */
+  zb_free_pages(NULL, 8 << 20);
+}
+
 static void test_fail_the_nth(void) {
   zb_allocation_fail_at(2);
   void *first = zb_alloc(8), *second = zb_alloc(8), *third = zb_alloc(8);
@@ -162,7 +183,7 @@ static void test_attrs(void) {
   CU_ASSERT_STRING_EQUAL(zb_attr_string(NULL, "mode", "sum"), "sum");
 }
 
-SUITE_MAIN("base", {"allocation", test_allocation}, {"fail the n-th", test_fail_the_nth}, {"dtypes", test_dtypes},
+SUITE_MAIN("base", {"allocation", test_allocation}, {"pages", test_pages}, {"fail the n-th", test_fail_the_nth}, {"dtypes", test_dtypes},
            {"shapes", test_shapes}, {"status", test_status}, {"control characters", test_control_characters},
            {"status without memory", test_status_without_memory},
            {"attributes", test_attrs})

@@ -1,4 +1,5 @@
 /* Sessions on cpu and sim: the same bits, no allocation in a step, and what happens when something goes wrong. */
+#include "runtime/base/digest.h"
 #include "test/runtime/exec/tiny.h"
 
 #include <math.h>
@@ -441,6 +442,42 @@ static void test_timelines(void) {
   }
 }
 
+/* The small plan with the digests of its weights. */
+static zb_plan *tied_plan(void) {
+  zb_plan *plan = tiny_plan();
+  zb_store *weights = tiny_weights();
+  plan->value_digests = true;
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i) {
+      zb_plan_tensor *tensor = &plan->ranks[r].parameters[i].tensor;
+      const zb_stored_tensor *stored = zb_store_find(weights, tensor->name);
+      tensor->digest = zb_digest_of(stored->data, (size_t)stored->bytes);
+    }
+  zb_store_destroy(weights);
+  return plan;
+}
+
+/* Each value is compared with its plan, on every device that computes; a plan that is run without computing needs none. */
+static void test_tied_values(void) {
+  zb_session_params params = {.data = tiny_data()}, empty = {.device = "sim", .no_kernels = true};
+  const char *const devices[] = {"cpu", "sim"};
+  zb_session *session = NULL;
+  for (int d = 0; d < 2; ++d) {
+    params.device = devices[d];
+    TINY_OK(tiny_session(&params, tied_plan(), false, &session));
+    zb_session_destroy(session);
+    for (int r = 0; r < 2; ++r) {
+      zb_plan *plan = tied_plan();
+      plan->ranks[r].parameters[0].tensor.digest ^= 1;
+      tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, r == 0 ? "'wte'" : "'head.weight'");
+    }
+  }
+  zb_plan *plan = tied_plan();
+  plan->ranks[0].parameters[0].tensor.digest ^= 1;
+  TINY_OK(zb_session_create_from(&empty, &(zb_session_sources){.plan = plan}, &session));
+  zb_session_destroy(session);
+}
+
 int main(void) {
   static CU_TestInfo tests[] = {
       {"the plan by hand verifies", test_plan_verifies},
@@ -461,6 +498,7 @@ int main(void) {
       {"gradient norms and profile", test_norms_and_profile},
       {"arena", test_arena},
       {"timelines", test_timelines},
+      {"values are those of the plan", test_tied_values},
       CU_TEST_INFO_NULL,
   };
   return tiny_run("session", tests);

@@ -167,7 +167,7 @@ static inline zb_plan_parameter *tiny_parameter(tiny_builder *b, const char *nam
   zb_shape shape = {.dtype = ZB_F32, .rank = 2, .dims = {rows, columns}};
   uint64_t region = b->rank->regions[ZB_REGION_PARAMETERS].bytes;
   static const char *const suffixes[] = {".exp_avg", ".exp_avg_sq"};
-  p->tensor = (zb_plan_tensor){name, shape, offset};
+  p->tensor = (zb_plan_tensor){.name = name, .shape = shape, .offset = offset};
   p->trained = p->owner = true;
   p->gradient_offset = (int64_t)(b->rank->regions[ZB_REGION_GRADIENTS].offset + offset);
   p->state_begin = b->rank->state_count;
@@ -176,7 +176,7 @@ static inline zb_plan_parameter *tiny_parameter(tiny_builder *b, const char *nam
     char text[64];
     snprintf(text, sizeof text, "%s%s", name, suffixes[i]);
     b->rank->states[b->rank->state_count++] =
-        (zb_plan_tensor){zb_plan_strdup(b->plan, text), shape, region + (uint64_t)i * region + offset};
+        (zb_plan_tensor){.name = zb_plan_strdup(b->plan, text), .shape = shape, .offset = region + (uint64_t)i * region + offset};
   }
   return p;
 }
@@ -284,8 +284,8 @@ static inline void tiny_rank1_programs(tiny_builder *b) {
   zb_attr mean = {.name = "reduction", .kind = ZB_ATTR_STRING, .s = "mean"};
   uint64_t zero = b->rank->regions[ZB_REGION_CONSTANTS].offset, one = zero + 64;
   static const uint8_t bytes[4] = {0, 0, 0, 0};
-  b->rank->constants[0] = (zb_plan_constant){{"zero", {.dtype = ZB_F32}, zero}, bytes, 4, false};
-  b->rank->constants[1] = (zb_plan_constant){{"one", {.dtype = ZB_F32}, one}, NULL, 0, true};
+  b->rank->constants[0] = (zb_plan_constant){{"zero", {.dtype = ZB_F32}, zero, 0}, bytes, 4, false};
+  b->rank->constants[1] = (zb_plan_constant){{"one", {.dtype = ZB_F32}, one, 0}, NULL, 0, true};
   b->rank->constant_count = 2;
 
   zb_plan_subprogram *f = tiny_subprogram(b, "s1_F", 1, ZB_JOB_F, 1000000);

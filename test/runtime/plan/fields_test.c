@@ -34,6 +34,9 @@ typedef enum expectation {
   ROW(parameter, state_count, int, CAUGHT, "")                                                                         \
   ROW(parameter, gradient_offset, int64_t, SOME, "an optimizer that sums uses in its workspace does not name it")      \
   ROW(parameter, tensor.offset, uint64_t, CAUGHT, "")                                                                  \
+  ROW(parameter, tensor.digest, uint64_t, SOME, "of a value that one rank holds the file alone can tell")              \
+  ROW(state, digest, uint64_t, CAUGHT, "")                                                                             \
+  ROW(constant, tensor.digest, uint64_t, CAUGHT, "")                                                                   \
   ROW(state, offset, uint64_t, CAUGHT, "")                                                                             \
   ROW(constant, tensor.offset, uint64_t, SOME, "nobody reads one of the two")                                          \
   ROW(constant, computed, bool, CAUGHT, "")                                                                            \

@@ -216,26 +216,26 @@ static inline void sample_memory(sample *it, zb_plan_rank *rank) {
   rank->parameter_count = sample_is_tied(it, rank->rank) ? 2 : 1;
   rank->parameters = sample_take(it, 2, sizeof *rank->parameters);
   rank->parameters[0] =
-      (zb_plan_parameter){.tensor = {w, {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_PARAMETERS)},
+      (zb_plan_parameter){.tensor = {w, {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_PARAMETERS), UINT64_C(0xfedcba9876543210)},
                           .trained = true,
                           .owner = true,
                           .state_count = 1,
                           .gradient_offset = (int64_t)sample_at(rank, ZB_REGION_GRADIENTS)};
   rank->parameters[1] =
-      (zb_plan_parameter){.tensor = {"tied", {ZB_F32, 1, {16}}, sample_at(rank, ZB_REGION_PARAMETERS) + 512},
+      (zb_plan_parameter){.tensor = {"tied", {ZB_F32, 1, {16}}, sample_at(rank, ZB_REGION_PARAMETERS) + 512, 1},
                           .trained = true,
                           .owner = rank->rank == 0,
                           .gradient_offset = (int64_t)sample_at(rank, ZB_REGION_GRADIENTS) + 512};
   rank->state_count = 1;
   rank->states = sample_take(it, 1, sizeof *rank->states);
-  rank->states[0] = (zb_plan_tensor){momentum, {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_STATE)};
+  rank->states[0] = (zb_plan_tensor){momentum, {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_STATE), 0};
   rank->constant_count = 2;
   rank->constants = sample_take(it, 2, sizeof *rank->constants);
   static const uint8_t one[4] = {0, 0, 0x80, 0x3f};
   rank->constants[0] = (zb_plan_constant){
-      .tensor = {"one", {ZB_F32, 0, {0}}, sample_at(rank, ZB_REGION_CONSTANTS)}, .bytes = one, .byte_count = 4};
+      .tensor = {"one", {ZB_F32, 0, {0}}, sample_at(rank, ZB_REGION_CONSTANTS), 0}, .bytes = one, .byte_count = 4};
   rank->constants[1] = (zb_plan_constant){
-      .tensor = {"ramp", {ZB_F32, 1, {8}}, sample_at(rank, ZB_REGION_CONSTANTS) + 32}, .computed = true};
+      .tensor = {"ramp", {ZB_F32, 1, {8}}, sample_at(rank, ZB_REGION_CONSTANTS) + 32, 0}, .computed = true};
   rank->subprograms = sample_take(it, SAMPLE_SUBPROGRAMS, sizeof *rank->subprograms);
   zb_plan_subprogram *load = sample_subprogram(it, rank, "LOAD", -1, ZB_JOB_LOAD, 0);
   sample_add(it, load, "iota", 0, 1)->outputs[0] =
@@ -504,6 +504,7 @@ static inline zb_plan *sample_plan(int ranks, int micro_batches, int depth) {
   plan->link_latency_ps = 3;
   plan->link_ps_per_byte = 0.0078125; /* 2 ps for 256 bytes */
   plan->model_hash = UINT64_C(0x0123456789abcdef);
+  plan->value_digests = true;
   plan->stage_rank = sample_take(&it, (size_t)ranks, sizeof *plan->stage_rank);
   plan->inputs = sample_take(&it, 2, sizeof *plan->inputs);
   plan->inputs[0] = (zb_plan_input){"x", {ZB_F32, 2, {4, 16}}};

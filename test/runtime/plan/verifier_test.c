@@ -98,6 +98,24 @@ static void parameter_outside(zb_plan *p) {
 static void parameters_overlap(zb_plan *p) {
   p->ranks[0].parameters[1].tensor.offset -= 32;
 }
+static void digest_missing(zb_plan *p) {
+  p->ranks[1].parameters[0].tensor.digest = 0;
+}
+static void digests_not_said(zb_plan *p) {
+  p->value_digests = false;
+}
+static void digest_of_state(zb_plan *p) {
+  p->ranks[1].states[0].digest = 1;
+}
+static void digest_of_inline_constant(zb_plan *p) {
+  p->ranks[1].constants[0].tensor.digest = 1;
+}
+static void digest_of_computed_constant(zb_plan *p) {
+  p->ranks[1].constants[1].tensor.digest = 1;
+}
+static void digest_of_copy(zb_plan *p) {
+  p->ranks[2].parameters[1].tensor.digest ^= 2;
+}
 static void gradient_outside(zb_plan *p) {
   p->ranks[0].parameters[0].gradient_offset = 0;
 }
@@ -161,6 +179,7 @@ static void constant_never_computed(zb_plan *p) {
 }
 static void constant_not_computed(zb_plan *p) {
   p->ranks[0].constants[1].computed = false;
+  p->ranks[0].constants[1].tensor.digest = 1; /* of a file, then */
 }
 /* LOAD computes 'ramp' from the trained parameter 'w'. */
 static void copy_never_renewed(zb_plan *p) {
@@ -396,6 +415,12 @@ static const struct breakage {
     {"region outside", region_outside, "structure", "workspace ends outside of the arena"},
     {"parameter outside", parameter_outside, "regions", "'w0' at 576 does not lie in the region parameters"},
     {"parameters overlap", parameters_overlap, "regions", "'tied' at 480 overlaps"},
+    {"digest missing", digest_missing, "structure", "tensor 'w1' has no digest of its value, expected one"},
+    {"digests not said", digests_not_said, "structure", "tensor 'w0' has a digest of its value, expected none"},
+    {"digest of a state", digest_of_state, "structure", "tensor 'w1.momentum' has a digest of its value, expected none"},
+    {"digest of an inline constant", digest_of_inline_constant, "structure", "tensor 'one' has a digest"},
+    {"digest of a computed constant", digest_of_computed_constant, "structure", "tensor 'ramp' has a digest"},
+    {"digest of a copy", digest_of_copy, "owners", "the parameter 'tied' is not the same on rank 0 and on rank 2"},
     {"gradient outside", gradient_outside, "regions", "the gradient of 'w0'"},
     {"a W twice", w_twice, "complete", "rank 1 job"},
     {"a W missing", no_w, "complete", "subprogram W runs 3 times, expected 4"},

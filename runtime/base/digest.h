@@ -1,0 +1,26 @@
+/* Digest of the bytes of large tensors: XXH64 with seed 0, by its published description
+ * (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md). It finds accidents (a file that was replaced, bytes
+ * that were lost), not forgery. */
+#ifndef ZB_BASE_DIGEST_H
+#define ZB_BASE_DIGEST_H
+
+#include "zb/base.h"
+
+enum { ZB_DIGEST_STRIPE = 32 };
+
+/* Bytes that come in pieces. */
+typedef struct zb_digest {
+  uint64_t sums[4];
+  uint64_t byte_count;
+  unsigned char rest[ZB_DIGEST_STRIPE]; /* the last byte_count % ZB_DIGEST_STRIPE bytes */
+} zb_digest;
+
+void zb_digest_begin(zb_digest *digest);
+/* Fastest for pieces of a multiple of ZB_DIGEST_STRIPE bytes. */
+void zb_digest_add(zb_digest *digest, const void *bytes, size_t count);
+/* Never 0, which says "no digest" in plans: 0 becomes 1. */
+uint64_t zb_digest_end(const zb_digest *digest);
+/* Of one piece. */
+uint64_t zb_digest_of(const void *bytes, size_t count);
+
+#endif

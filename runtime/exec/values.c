@@ -1,0 +1,221 @@
+/* Values into arenas: see values.h. */
+#include "runtime/exec/values.h"
+
+#include "runtime/base/digest.h"
+#include "runtime/base/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A piece stays in the cache between its digest and its copy; a device that copies by itself likes larger ones. */
+enum { PIECE_BYTES = 256 << 10, DEVICE_PIECE_BYTES = 16 << 20, THREADS_MAX = 16 };
+static const uint64_t parallel_min_bytes = 8 << 20;
+
+/* ---- The parameters of a plan ---- */
+
+static zb_status add_wanted(zb_wanted_list *list, zb_map *seen, const zb_plan_tensor *tensor) {
+  if (zb_map_get(seen, tensor->name, NULL)) return NULL;
+  int i = list->count;
+  if (!zb_map_set(seen, tensor->name, i) || !(list->names[i] = zb_strdup(tensor->name))) return ZB_OUT_OF_MEMORY();
+  list->shapes[i] = tensor->shape;
+  list->items[i] = (zb_wanted){list->names[i], &list->shapes[i]};
+  ++list->count;
+  return NULL;
+}
+
+zb_status zb_wanted_init(const zb_plan *plan, zb_wanted_list *out) {
+  zb_status status = NULL;
+  size_t most = 1;
+  for (int i = 0; i < plan->rank_count; ++i)
+    most += (size_t)plan->ranks[i].parameter_count;
+  zb_map *seen = zb_map_create();
+  *out = (zb_wanted_list){.items = zb_alloc(sizeof *out->items * most),
+                          .shapes = zb_alloc(sizeof *out->shapes * most),
+                          .names = zb_alloc(sizeof *out->names * most)};
+  if (!seen || !out->items || !out->shapes || !out->names) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  for (int i = 0; i < plan->rank_count; ++i)
+    for (int k = 0; k < plan->ranks[i].parameter_count; ++k)
+      ZB_TRY_GOTO(add_wanted(out, seen, &plan->ranks[i].parameters[k].tensor));
+cleanup:
+  zb_map_destroy(seen);
+  if (status) zb_wanted_deinit(out);
+  return status;
+}
+
+void zb_wanted_deinit(zb_wanted_list *list) {
+  for (int i = 0; i < list->count; ++i)
+    zb_free(list->names[i]);
+  zb_free(list->items);
+  zb_free(list->shapes);
+  zb_free(list->names);
+  *list = (zb_wanted_list){0};
+}
+
+/* ---- Where they come from ---- */
+
+static zb_status missing(const zb_store *store, const char *what, const char *name) {
+  zb_status status = ZB_ERROR(INVALID, "there is no value for the %s '%s'", what, name);
+  int count = store ? zb_store_count(store) : 0;
+  const char **names = zb_alloc(sizeof(char *) * (size_t)(count + 1));
+  for (int i = 0; names && i < count; ++i)
+    names[i] = zb_store_at(store, i)->name;
+  const char *nearest = names ? zb_nearest(name, names, count) : NULL;
+  status = nearest ? zb_status_hint(status, "the nearest name that is there is '%s'", nearest)
+                   : zb_status_hint(status, "the files of a plan belong together: copy the folder as zbc wrote it");
+  zb_free(names);
+  return status;
+}
+
+static zb_status add_value(zb_values *values, zb_value value, uint64_t bytes) {
+  if (!zb_grow((void **)&values->items, &values->capacity, values->count + 1, sizeof *values->items))
+    return ZB_OUT_OF_MEMORY();
+  values->items[values->count++] = value;
+  values->bytes += bytes;
+  return NULL;
+}
+
+/* value: all but what is stored. */
+static zb_status add_stored(zb_values *values, zb_value value, const zb_store *store) {
+  const zb_stored_tensor *stored = store ? zb_store_find(store, value.tensor->name) : NULL;
+  char expected[96], got[96];
+  if (!stored) return missing(store, value.what, value.tensor->name);
+  if (!zb_shape_equal(&stored->shape, &value.tensor->shape))
+    return ZB_ERROR(INVALID, "the %s '%s' is %s: expected %s", value.what, value.tensor->name,
+                    zb_shape_text(&stored->shape, got), zb_shape_text(&value.tensor->shape, expected));
+  value.bytes = stored->data;
+  value.dtype = stored->shape.dtype;
+  return add_value(values, value, stored->bytes);
+}
+
+static zb_status add_constant(zb_values *values, zb_value value, const zb_plan_constant *constant,
+                              const zb_store *store) {
+  if (constant->computed) return NULL;
+  if (!constant->bytes) return add_stored(values, value, store);
+  value.bytes = constant->bytes;
+  value.checked = false; /* by the checksum of the plan */
+  value.dtype = constant->tensor.shape.dtype;
+  return add_value(values, value, constant->byte_count);
+}
+
+static int by_size(const void *a, const void *b) {
+  const zb_value *left = a, *right = b;
+  int64_t left_bytes = zb_shape_bytes(&left->tensor->shape), right_bytes = zb_shape_bytes(&right->tensor->shape);
+  if (left_bytes != right_bytes) return left_bytes > right_bytes ? -1 : 1;
+  if (left->rank != right->rank) return left->rank < right->rank ? -1 : 1;
+  return left->tensor < right->tensor ? -1 : left->tensor > right->tensor;
+}
+
+static zb_status add_parameter(zb_values *values, zb_value value, const zb_session_sources *sources,
+                               const zb_checkpoint *checkpoint, const zb_weights *weights) {
+  const zb_stored_tensor *other = weights ? zb_weights_find(weights, value.tensor->name) : NULL;
+  if (checkpoint) return add_stored(values, value, checkpoint->weights);
+  value.checked = !other && value.tensor->digest != 0;
+  if (!other) return add_stored(values, value, sources->weights);
+  value.bytes = other->data;
+  value.dtype = other->shape.dtype;
+  return add_value(values, value, other->bytes);
+}
+
+zb_status zb_values_find(const zb_session *session, const zb_session_sources *sources, const zb_checkpoint *checkpoint,
+                         const zb_weights *weights, zb_values *out) {
+  zb_status status = NULL;
+  *out = (zb_values){0};
+  for (int r = session->first_rank; r < session->first_rank + session->rank_count; ++r) {
+    const zb_plan_rank *rank = &session->plan->ranks[r];
+    for (int i = 0; i < rank->parameter_count && (checkpoint || weights || sources->weights); ++i)
+      ZB_TRY_GOTO(add_parameter(out, (zb_value){.rank = r, .what = "parameter", .tensor = &rank->parameters[i].tensor},
+                                sources, checkpoint, weights));
+    for (int i = 0; i < rank->state_count && checkpoint; ++i)
+      ZB_TRY_GOTO(add_stored(out, (zb_value){.rank = r, .what = "optimizer state", .tensor = &rank->states[i]},
+                             checkpoint->optimizer));
+    for (int i = 0; i < rank->constant_count && !session->params.no_kernels; ++i) {
+      const zb_plan_constant *constant = &rank->constants[i];
+      zb_value value = {
+          .rank = r, .what = "constant", .tensor = &constant->tensor, .checked = constant->tensor.digest != 0};
+      ZB_TRY_GOTO(add_constant(out, value, constant, sources->constants));
+    }
+  }
+  if (out->count > 0) qsort(out->items, out->count, sizeof *out->items, by_size);
+cleanup:
+  if (status) zb_values_deinit(out);
+  return status;
+}
+
+void zb_values_deinit(zb_values *values) {
+  zb_free(values->items);
+  *values = (zb_values){0};
+}
+
+/* ---- Into the arenas ---- */
+
+static zb_status not_of_the_plan(const zb_value *value, const zb_session_sources *sources, uint64_t digest) {
+  bool is_constant = strcmp(value->what, "constant") == 0;
+  const char *folder = sources->folder ? sources->folder : "memory";
+  zb_status status = ZB_ERROR(
+      INVALID,
+      "the %s '%s' in '%s/%s.safetensors' is not the one that '%s/plan.zb' was compiled with: its digest is %016" PRIx64
+      ", expected %016" PRIx64,
+      value->what, value->tensor->name, folder, is_constant ? "constants" : "weights", folder, digest,
+      value->tensor->digest);
+  return is_constant
+             ? zb_status_hint(status, "the files of a plan belong together: compile the model again")
+             : zb_status_hint(status, "zb-run --weights FILE starts from other weights; or compile the model again");
+}
+
+typedef struct loading {
+  zb_session *session;
+  const zb_session_sources *sources;
+  const zb_values *values;
+  zb_status *statuses; /* one a value */
+} loading;
+
+static zb_status copy_value(const zb_executor *e, const zb_value *value, float *wide, uint64_t *out_digest) {
+  const zb_device_def *device = e->params.device;
+  const unsigned char *from = value->bytes;
+  unsigned char *to = e->arena + value->tensor->offset;
+  size_t element = zb_dtype_bytes(value->dtype), wide_element = zb_dtype_bytes(value->tensor->shape.dtype);
+  uint64_t left = (uint64_t)zb_shape_elements(&value->tensor->shape);
+  bool widens = element != wide_element;
+  uint64_t piece = (widens ? ZB_SCRATCH_BYTES : device->asynchronous ? DEVICE_PIECE_BYTES : PIECE_BYTES) / wide_element;
+  zb_digest digest;
+  zb_digest_begin(&digest);
+  while (left > 0) {
+    uint64_t count = left < piece ? left : piece;
+    if (value->checked) zb_digest_add(&digest, from, (size_t)count * element);
+    if (widens) zb_widen(value->dtype, from, (size_t)count, wide);
+    ZB_TRY(device->upload(e->device, to, widens ? (const void *)wide : from, count * wide_element));
+    from += count * element;
+    to += count * wide_element;
+    left -= count;
+  }
+  *out_digest = zb_digest_end(&digest);
+  return NULL;
+}
+
+static void load_tile(void *context, int64_t tile, void *scratch) {
+  loading *all = context;
+  const zb_value *value = &all->values->items[tile];
+  const zb_executor *e = &all->session->executors[value->rank - all->session->first_rank];
+  uint64_t digest = 0;
+  zb_status status = copy_value(e, value, scratch, &digest);
+  if (!status && value->checked && digest != value->tensor->digest)
+    status = not_of_the_plan(value, all->sources, digest);
+  all->statuses[tile] = status;
+}
+
+zb_status zb_values_load(zb_session *session, const zb_session_sources *sources, const zb_values *values) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  bool parallel = !session->device->asynchronous && values->bytes >= parallel_min_bytes;
+  loading all = {session, sources, values, zb_alloc(sizeof(zb_status) * (values->count + 1))};
+  zb_threads *threads = zb_threads_create(!parallel || cores < 1 ? 1 : cores < THREADS_MAX ? (int)cores : THREADS_MAX);
+  zb_status status = all.statuses && threads ? NULL : ZB_OUT_OF_MEMORY();
+  if (!status) {
+    zb_parallel_for(threads, (int64_t)values->count, load_tile, &all);
+    status = zb_status_first(all.statuses, (int)values->count);
+  }
+  zb_threads_destroy(threads);
+  zb_free(all.statuses);
+  return status;
+}

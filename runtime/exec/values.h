@@ -1,0 +1,46 @@
+/* Values of parameters, optimizer state and constants on their way from files into arenas. What is wrong with them is
+ * found before there is an arena. Tests: test/e2e/weights.py, test/runtime/exec/session_test.c */
+#ifndef ZB_EXEC_VALUES_H
+#define ZB_EXEC_VALUES_H
+
+#include "runtime/base/weights.h"
+#include "runtime/exec/session.h"
+
+/* One tensor of one rank. */
+typedef struct zb_value {
+  int rank;
+  const char *what; /* "parameter" */
+  const zb_plan_tensor *tensor;
+  const void *bytes; /* lent */
+  zb_dtype dtype;    /* as stored; its elements are widened where the tensor's are wider */
+  bool checked;      /* must be what the plan says: tensor->digest */
+} zb_value;
+
+typedef struct zb_values {
+  zb_value *items; /* the largest first */
+  size_t count, capacity;
+  uint64_t bytes; /* as stored */
+} zb_values;
+
+/* The parameters of all ranks of a plan, each name once: what weights from elsewhere are matched with. Release with
+ * zb_wanted_deinit. */
+typedef struct zb_wanted_list {
+  zb_wanted *items;
+  zb_shape *shapes;
+  char **names;
+  int count;
+} zb_wanted_list;
+zb_status zb_wanted_init(const zb_plan *plan, zb_wanted_list *out) ZB_MUST_USE;
+void zb_wanted_deinit(zb_wanted_list *list);
+
+/* Finds what the ranks of this process need: parameters in `weights`, else in the checkpoint, else beside the plan;
+ * optimizer state in the checkpoint (it starts at zero otherwise). INVALID naming what is missing or of another shape.
+ * What it gives lends from the stores. */
+zb_status zb_values_find(const zb_session *session, const zb_session_sources *sources, const zb_checkpoint *checkpoint,
+                         const zb_weights *weights, zb_values *out) ZB_MUST_USE;
+void zb_values_deinit(zb_values *values);
+/* Copies them into the arenas, on several threads where the device lets it. INVALID for a value that is not the plan's.
+ */
+zb_status zb_values_load(zb_session *session, const zb_session_sources *sources, const zb_values *values) ZB_MUST_USE;
+
+#endif
