@@ -6,6 +6,7 @@
 #include "passes/problem.h"
 #include "passes/schedule_file.h"
 #include "runtime/base/digest.h"
+#include "runtime/base/file.h"
 #include "runtime/base/folder.h"
 #include "runtime/base/text.h"
 #include "runtime/base/timeline.h"
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 // ---- The default pipeline ----
 
@@ -211,6 +213,18 @@ static zb_status check_outputs(const zb_compile_params *p) {
   return p->output ? zb_output_folder_check("-o", p->output) : NULL;
 }
 
+// What is read more than once: a pipe would be empty the second time.
+static zb_status check_inputs(const zb_compile_params *p) {
+  const char *const paths[] = {p->costs, p->schedule && zb_schedule_is_file(p->schedule) ? p->schedule : NULL};
+  for (size_t i = 0; i < sizeof paths / sizeof paths[0]; ++i) {
+    int file = -1;
+    if (!paths[i]) continue;
+    ZB_TRY(zb_file_open(NULL, paths[i], &file, NULL));
+    close(file);
+  }
+  return NULL;
+}
+
 // A pipeline of the caller's has its own options: what would have gone into the default one must not be dropped in silence.
 static zb_status check_own_pipeline(const zb_compile_params *p) {
   const struct {
@@ -234,6 +248,7 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
 static zb_status complete_params(zb_compile_params *p, owned_texts *owned, bool *out_open) {
   *out_open = false;
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
+  ZB_TRY(check_inputs(p));
   if (p->pipeline) ZB_TRY(check_own_pipeline(p));
   if (!p->precision) p->precision = "f32";
   ZB_TRY(check_counts(p));
@@ -445,7 +460,7 @@ static bool is_ours(const char *name) {
 }
 
 static const zb_folder_kind folder_kind = {
-    .purpose = "write the plan to", .who = "another compile", .is_ours = is_ours, .keeps_others = true};
+    .purpose = "write the plan to", .who = "another compile", .is_ours = is_ours, .keeps_others = true, .first_file = "plan.zb"};
 
 static zb_status write_temporary(const zb_folder *folder, const zb_plan *plan, const zb_store *weights, const zb_store *constants) {
   char *paths[FILE_COUNT] = {NULL};

@@ -91,16 +91,6 @@ static zb_status run_order(const sched_settings *s, const sched_source *source, 
 
 /* ---- Files ---- */
 
-static zb_status write_problem(const zb_problem *problem, const char *path) {
-  char *text = zb_problem_json(problem);
-  if (!text) return ZB_OUT_OF_MEMORY();
-  FILE *file = fopen(path, "w");
-  const bool good = file && fputs(text, file) >= 0;
-  zb_free(text);
-  if ((file && fclose(file)) || !good) return ZB_ERROR(IO, "%s: %s", path, strerror(errno));
-  return NULL;
-}
-
 enum { TITLE_BYTES = 200 };
 
 static const char *make_title(const sched_case *c, char out[TITLE_BYTES]) {
@@ -124,7 +114,7 @@ static zb_status write_files(const sched_settings *s, const sched_case *c) {
   if (s->csv) ZB_TRY(zb_order_write_file(p, &c->order, &compute, s->csv));
   if (s->lowered) ZB_TRY(zb_order_write_file(p, &c->order, &lowered, s->lowered));
   if (s->text) ZB_TRY(zb_order_write_file(p, &c->order, &text, s->text));
-  return s->write_problem ? write_problem(p, s->write_problem) : NULL;
+  return s->write_problem ? zb_problem_write(p, s->write_problem) : NULL;
 }
 
 /* ---- One schedule, or an order from outside ---- */
@@ -162,7 +152,7 @@ static zb_status run_none(const sched_settings *s, const sched_source *source) {
   sched_case c = {0};
   zb_status status = sched_make_problem(s, source, NULL, &c);
   if (!status) status = zb_problem_check(&c.data.problem);
-  if (!status) status = write_problem(&c.data.problem, s->write_problem);
+  if (!status) status = zb_problem_write(&c.data.problem, s->write_problem);
   sched_case_deinit(&c);
   return status;
 }

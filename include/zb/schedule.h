@@ -147,6 +147,8 @@ ZB_API zb_status zb_problem_parse(const char *text, size_t bytes, const char *na
 /* The problem as such a text, all numbers exact: reading it gives the same problem. Owned by the caller (zb_free); NULL when out of
  * memory. */
 ZB_API char *zb_problem_json(const zb_problem *problem) ZB_MUST_USE;
+/* Writes that text to a file, atomically. */
+ZB_API zb_status zb_problem_write(const zb_problem *problem, const char *path) ZB_MUST_USE;
 
 /* Checks the problem, emits, validates, and checks the memory limit: INFEASIBLE with how much is needed on which rank. The order is
  * released with zb_order_deinit; on failure it is empty. */

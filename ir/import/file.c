@@ -172,8 +172,9 @@ static bool strip_graph(reader *r, zb_text *out, zb_onnx_file *file) {
     bool good = strip_tensor(&inner, &tensor, &raw);
     if (!good) r->at = inner.at;
     if (good) put_message(out, FIELD_INITIALIZER, &tensor);
-    good = good && !tensor.failed &&
-           zb_grow((void **)&file->raw, &file->raw_capacity, file->raw_count + 1, sizeof *file->raw);
+    bool has_room = !tensor.failed && zb_grow((void **)&file->raw, &file->raw_capacity, file->raw_count + 1, sizeof *file->raw);
+    if (!has_room) out->failed = true;
+    good = good && has_room;
     if (good) file->raw[file->raw_count++] = raw;
     zb_text_deinit(&tensor);
     if (!good) return false;
@@ -199,6 +200,7 @@ static bool strip_model(reader *r, zb_text *out, zb_onnx_file *file) {
     bool good = strip_graph(&inner, &graph, file);
     if (!good) r->at = inner.at;
     if (good) put_message(out, FIELD_GRAPH, &graph);
+    if (graph.failed) out->failed = true;
     good = good && !graph.failed;
     zb_text_deinit(&graph);
     if (!good) return false;

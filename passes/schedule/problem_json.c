@@ -577,3 +577,11 @@ char *zb_problem_json(const zb_problem *problem) {
               p->metric == ZB_METRIC_STAGE ? "stage" : "barrier", p->whole_backward ? "true" : "false");
   return zb_text_take(&out);
 }
+
+zb_status zb_problem_write(const zb_problem *problem, const char *path) {
+  char *text = zb_problem_json(problem);
+  if (!text) return ZB_OUT_OF_MEMORY();
+  zb_status status = zb_file_write_atomic(path, text, strlen(text));
+  zb_free(text);
+  return status;
+}

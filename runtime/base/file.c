@@ -127,11 +127,28 @@ static bool waits(int descriptor) {
   return flags >= 0 && fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
+/* What is written to as it is: a device, a pipe, and what the system's names for open files lead to. */
+static bool is_sink(const char *path) {
+  struct stat about;
+  if (stat(path, &about) != 0 || S_ISDIR(about.st_mode)) return false;
+  return !S_ISREG(about.st_mode) || strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+/* Standard output under a name of its own goes on where it is, as another descriptor would write over it. */
+static int open_sink(const char *path) {
+  struct stat named, out;
+  if (stat(path, &named) == 0 && fstat(STDOUT_FILENO, &out) == 0 && named.st_dev == out.st_dev && named.st_ino == out.st_ino && !S_ISCHR(out.st_mode))
+    return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int descriptor = open_file(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0 || waits(descriptor)) return descriptor;
+  close(descriptor);
+  return -1;
+}
+
 zb_status zb_file_writer_open(zb_file_writer *writer, const char *path) {
   *writer = (zb_file_writer){.descriptor = -1};
   zb_text name;
-  struct stat about;
-  bool replaces = stat(path, &about) != 0 || S_ISREG(about.st_mode);
+  bool replaces = !is_sink(path);
   zb_text_init(&name);
   if (replaces) zb_text_add(&name, "%s.tmp.%ld", path, (long)getpid());
   writer->temporary = replaces ? zb_text_take(&name) : NULL;
@@ -140,9 +157,8 @@ zb_status zb_file_writer_open(zb_file_writer *writer, const char *path) {
     forget(writer);
     return ZB_OUT_OF_MEMORY();
   }
-  writer->descriptor =
-      replaces ? open_file(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC) : open_file(path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
-  if (writer->descriptor >= 0 && (replaces || waits(writer->descriptor))) return NULL;
+  writer->descriptor = replaces ? open_file(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC) : open_sink(path);
+  if (writer->descriptor >= 0) return NULL;
   int error = errno;
   zb_status status = io_error("write", path, error);
   if (!replaces && error == ENXIO) status = zb_status_hint(status, "nobody reads from this pipe: start the reader first, or name a file");
@@ -233,11 +249,13 @@ static bool has_ending(const char *path, const char *endings) {
 zb_status zb_output_check(const char *what, const char *path, const char *endings) {
   zb_file_writer writer;
   struct stat about;
-  const bool there = stat(path, &about) == 0, is_sink = there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
-  if (endings && !has_ending(path, endings) && !(is_sink && !strchr(endings, ' ')))
+  const bool sink = is_sink(path);
+  if (endings && !has_ending(path, endings) && !(sink && !strchr(endings, ' ')))
     return zb_status_hint(ZB_ERROR(USAGE, "%s: the name '%s' does not say what to write", what, path), "end it in %s%s",
                           strchr(endings, ' ') ? "one of " : "", endings);
-  if (there && S_ISDIR(about.st_mode)) return ZB_ERROR(IO, "%s: '%s' is a folder, expected a file", what, path);
+  if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) return ZB_ERROR(IO, "%s: '%s' is a folder, expected a file", what, path);
+  if (sink) /* opening a pipe and leaving it would be its end for who reads it */
+    return access(path, W_OK) == 0 ? NULL : ZB_ERROR(IO, "%s: cannot write '%s': %s", what, path, strerror(errno));
   zb_status status = zb_file_writer_open(&writer, path), named = NULL;
   if (!status) {
     zb_file_writer_abandon(&writer);

@@ -49,6 +49,7 @@ const char *zb_folder_present(const zb_folder *folder) {
 
 zb_status zb_folder_find(const char *folder, const zb_folder_kind *kind, zb_folder *out) {
   out->kind = kind;
+  out->in_place = false;
   ZB_TRY(resolve(folder, out->path));
   find_parent(out->path, out->parent);
   snprintf(out->temporary, sizeof out->temporary, "%s.tmp", out->path);
@@ -172,11 +173,29 @@ static zb_status check_replaceable(const zb_folder *folder) {
       "give a folder of its own, for example '%s/checkpoint'", path);
 }
 
+/* Whether the folder has to stay the one that it is. */
+static bool must_stay(const zb_folder *folder) {
+  struct stat info, above, here;
+  if (!folder->kind->keeps_others || stat(folder->path, &info) != 0 || !S_ISDIR(info.st_mode)) return false;
+  if (stat(folder->parent, &above) != 0 || above.st_dev != info.st_dev || access(folder->parent, W_OK | X_OK) != 0) return true;
+  return stat(".", &here) == 0 && here.st_dev == info.st_dev && here.st_ino == info.st_ino;
+}
+
+static zb_status stay(zb_folder *folder) {
+  folder->in_place = true;
+  if (strlen(folder->path) + sizeof "/new.lock" > PATH_MAX) return too_long(folder->path);
+  snprintf(folder->temporary, sizeof folder->temporary, "%.*s/new.tmp", PATH_MAX - 10, folder->path);
+  snprintf(folder->lock, sizeof folder->lock, "%.*s/new.lock", PATH_MAX - 10, folder->path);
+  if (access(folder->path, W_OK | X_OK) == 0) return NULL;
+  return ZB_ERROR(IO, "cannot write to the folder '%s': %s", folder->path, strerror(errno));
+}
+
 /* Finds the places once the parents are there, so that a link or a dot in the name leads to the folder itself. */
 zb_status zb_folder_prepare(const char *folder, const zb_folder_kind *kind, zb_folder *out) {
   ZB_TRY(zb_folder_find(folder, kind, out));
   ZB_TRY(zb_make_folder(out->parent));
   ZB_TRY(zb_folder_find(folder, kind, out));
+  if (must_stay(out)) return stay(out);
   if (access(out->parent, W_OK | X_OK) != 0) return ZB_ERROR(IO, "cannot write to the folder '%s': %s", out->parent, strerror(errno));
   return check_replaceable(out);
 }
@@ -244,19 +263,47 @@ static bool exchange(const zb_folder *folder) {
 }
 
 /* The older folder is where it went: in folder->temporary or folder->old. What is left of it goes with the next writer at the latest. */
-static zb_status clear_away(const zb_folder *folder, const char *from) {
-  if (folder->kind->keeps_others && zb_is_folder(from)) ZB_TRY(keep_others(folder, from, folder->path));
+static zb_status clear_away(const zb_folder *folder, const char *from, bool has_others) {
+  if (has_others && zb_is_folder(from)) ZB_TRY(keep_others(folder, from, folder->path));
   zb_status_free(remove_folder(folder, from));
   return NULL;
 }
 
+static zb_status move_ours(visit *v, const char *name) {
+  if (strcmp(name, v->kind->first_file) == 0) return NULL;
+  if (renameat(v->from_folder, name, v->to_folder, name) != 0) return ZB_ERROR(IO, "cannot move '%s/%s' to '%s': %s", v->from, name, v->to, strerror(errno));
+  v->changed = true;
+  return NULL;
+}
+
+/* One by one, the file first_file being away meanwhile. */
+static zb_status move_into_place(const zb_folder *folder) {
+  const char *name = folder->kind->first_file;
+  visit v = {.kind = folder->kind, .to = folder->path};
+  v.to_folder = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (v.to_folder < 0) return ZB_ERROR(IO, "cannot open the folder '%s': %s", folder->path, strerror(errno));
+  zb_status status = NULL;
+  if (unlinkat(v.to_folder, name, 0) != 0 && errno != ENOENT) status = ZB_ERROR(IO, "cannot remove '%s/%s': %s", folder->path, name, strerror(errno));
+  if (!status) status = each_entry(folder->temporary, move_ours, &v);
+  v.from_folder = open(folder->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (!status && (v.from_folder < 0 || renameat(v.from_folder, name, v.to_folder, name) != 0))
+    status = ZB_ERROR(IO, "cannot move '%s/%s' to '%s': %s", folder->temporary, name, folder->path, strerror(errno));
+  if (v.from_folder >= 0) close(v.from_folder);
+  close(v.to_folder);
+  return status;
+}
+
 zb_status zb_folder_commit(const zb_folder *folder, bool by_exchange, bool *out_done) {
   *out_done = false;
+  visit v = {.kind = folder->kind};
   ZB_TRY(sync_folder(folder->temporary));
-  if (!by_exchange || !exchange(folder)) ZB_TRY(move_twice(folder));
+  if (folder->kind->keeps_others && !folder->in_place && zb_is_folder(folder->path)) ZB_TRY(each_entry(folder->path, find_other, &v));
+  const bool has_others = v.found[0] != '\0';
+  if (folder->in_place) ZB_TRY(move_into_place(folder));
+  else if (!by_exchange || !exchange(folder)) ZB_TRY(move_twice(folder));
   *out_done = true;
-  zb_status synced = sync_folder(folder->parent);
-  zb_status cleared = clear_away(folder, folder->temporary), old = clear_away(folder, folder->old);
+  zb_status synced = sync_folder(folder->in_place ? folder->path : folder->parent);
+  zb_status cleared = clear_away(folder, folder->temporary, has_others), old = clear_away(folder, folder->old, has_others);
   return zb_status_first((zb_status[]){synced, cleared, old}, 3);
 }
 

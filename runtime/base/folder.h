@@ -6,6 +6,10 @@
  *
  * FOLDER.lock is locked (flock) by who writes; the lock ends with its process, and the file with the lock, or, after a kill, with the next one's. On NFS the
  * lock holds across machines where the server knows locks; where it does not, there is none.
+ * A folder that cannot be moved (a file system is mounted there, the folder above is not ours, somebody's shell stands in it) and that keeps_others
+ * keeps its place: new files lie in FOLDER/new.tmp until all are written, and are moved one by one, the first_file last. A kill between
+ * two of these moves leaves no plan, never a mixed one.
+ *
  * Nothing here allocates but statuses: cleaning up works without memory. Not thread-safe. */
 #ifndef ZB_BASE_FOLDER_H
 #define ZB_BASE_FOLDER_H
@@ -19,12 +23,14 @@ typedef struct zb_folder_kind {
   const char *purpose, *who;           /* for messages: "cannot PURPOSE 'FOLDER': WHO is writing there": "save to", "another run" */
   bool (*is_ours)(const char *name);   /* files that a writer makes, with what a stopped one leaves (NAME.tmp.PID): only they are ever removed */
   bool keeps_others;                   /* other files in the folder move to the new one; else such a folder is refused */
+  const char *first_file;              /* with keeps_others: the file without which a reader sees that there is nothing */
 } zb_folder_kind;
 
 enum { ZB_PATH_BYTES = PATH_MAX + 8 }; /* with an ending */
 
 typedef struct zb_folder {
   const zb_folder_kind *kind;
+  bool in_place;
   char path[PATH_MAX], parent[PATH_MAX], temporary[ZB_PATH_BYTES], old[ZB_PATH_BYTES], lock[ZB_PATH_BYTES];
 } zb_folder;
 

@@ -168,8 +168,10 @@ def files(bench, options, chance, case, before):
         place = bench.prepare(case)
         done, (_, _, removes) = bench.run(case, place, ZB_FAIL_FILES=point)
         reason = os.strerror(int(point.split(":")[1]))
-        found = problems_of(case, place, done, good, old, [reason], may_leave=removes)
-        if removes:  # what could not be removed goes with the next run
+        found = problems_of(case, place, done, good, old, [reason], may_leave=True)
+        if strangers(case, place):  # what could not be removed, or, once the new is in its place, even looked at, goes with the next run
+            if not removes and not same(case, written(case, place), good):
+                found.append(f"left over: {strangers(case, place)}")
             done, _ = bench.run(case, place)
             found += [f"the next run: {problem}" for problem in problems_of(case, place, done, good, [], [" "])]
         shutil.rmtree(place)
