@@ -8,6 +8,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/file.h"
 #include "runtime/base/folder.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 #include "runtime/base/timeline.h"
 #include "runtime/base/weights.h"
@@ -809,6 +810,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   owned_texts owned = {0};
   zb_status status = NULL;
   double start = now_seconds();
+  const uint64_t refused = zb_allocations_refused();
   bool open_layout = false;
   zb_module program = {.context = {0}};
   given_values given_weights = {0};
@@ -847,7 +849,7 @@ cleanup:
   zb_compile_summary_destroy(state.summary);
   free_given(&given_weights);
   if (!mlirContextIsNull(program.context)) zb_module_deinit(&program);
-  return status;
+  return zb_memory_first(status, refused); // passes and importers that fail do not all know why
 }
 
 zb_status zb_plan_timeline_file(const char *directory, const char *path) {

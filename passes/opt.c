@@ -3,6 +3,7 @@
 // Tests: every test/passes/*.mlir.
 
 #include "passes/pipeline.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
 #include <mlir-c/Diagnostics.h>
@@ -237,6 +238,7 @@ zb_status zb_opt(const zb_opt_params *params) {
   zb_pipeline pipeline = {0};
   char *text = NULL;
   size_t bytes = 0;
+  const uint64_t refused = zb_allocations_refused();
   zb_status status = NULL;
   if (params->pipeline) ZB_TRY(zb_pipeline_parse(params->pipeline, &pipeline));
   ZB_TRY_GOTO(read_input(params->input, &text, &bytes));
@@ -247,5 +249,5 @@ zb_status zb_opt(const zb_opt_params *params) {
 cleanup:
   zb_free(text);
   zb_pipeline_deinit(&pipeline);
-  return status;
+  return zb_memory_first(status, refused);
 }

@@ -37,6 +37,9 @@ SCRIPTS = [
     ("install", ["python3", "test/install/install.py", "{build}"]),
     ("e2e-bad_input", ["python3", "test/e2e/bad_input.py", "--bin", "{build}/bin"]),
     ("e2e-weights", ["python3", "test/e2e/weights.py", "--bin", "{build}/bin"]),
+    ("e2e-places", ["python3", "test/e2e/places.py", "--bin", "{build}/bin"]),
+    ("e2e-failing", ["python3", "test/e2e/failing.py", "--bin", "{build}/bin"]),
+    ("e2e-signals", ["python3", "test/e2e/signals.py", "--bin", "{build}/bin"]),
     ("e2e-reference", ["python3", "test/e2e/reference.py", "--bin", "{build}/bin"]),
     *(("e2e-export_" + part, ["python3", "test/e2e/export.py", "--bin", "{build}/bin", "--part", part])
       for part in ("evaluator", "refused", "taken", "trained")),

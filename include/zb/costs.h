@@ -128,7 +128,8 @@ ZB_API zb_status zb_costs_write(const zb_costs *costs, const char *path) ZB_MUST
 /* Frees costs and all it points to; fine with NULL. */
 ZB_API void zb_costs_destroy(zb_costs *costs);
 
-/* Whether a file looks like costs at all ("format" is "zb-costs"): for tools that take several kinds of JSON. False if it cannot be read; a pipe is not looked at. */
+/* Whether a file looks like costs at all ("format" is "zb-costs"): for tools that take several kinds of JSON. False if it cannot be read;
+ * a pipe is not looked at. */
 ZB_API bool zb_costs_is(const char *path);
 
 /* Time of an op by its text, in ps; -1 if it was not measured. O(1). */

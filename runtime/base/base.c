@@ -1,11 +1,11 @@
 /* Allocation, element types and shapes: include/zb/base.h.
  *
- * The only state of the process is two atomic numbers: how many allocations were asked for so far, and which one (by
- * that number) is to fail. Both are safe to use from every thread.
+ * The only state of the process is three atomic numbers: how many allocations were asked for so far, which one (by
+ * that number) is to fail, and how many got nothing. All are safe to use from every thread.
  *
  * Tests: test/runtime/base/base_test.c
  */
-#include "zb/base.h"
+#include "runtime/base/memory.h"
 
 #include <ctype.h>
 #include <stdatomic.h>
@@ -16,6 +16,23 @@
 
 static atomic_uint_fast64_t allocation_count;
 static atomic_uint_fast64_t allocation_to_fail; /* absolute number; 0: none */
+static atomic_uint_fast64_t allocations_refused;
+
+/* What an allocation gives, noted if it is nothing. */
+static void *noted(void *memory) {
+  if (!memory) atomic_fetch_add_explicit(&allocations_refused, 1, memory_order_relaxed);
+  return memory;
+}
+
+uint64_t zb_allocations_refused(void) {
+  return atomic_load_explicit(&allocations_refused, memory_order_relaxed);
+}
+
+zb_status zb_memory_first(zb_status status, uint64_t before) {
+  if (zb_status_code(status) != ZB_INVALID || zb_allocations_refused() == before) return status;
+  zb_status_free(status);
+  return ZB_OUT_OF_MEMORY();
+}
 
 /* Counts one allocation; false if it is the one that must fail. */
 static bool count_allocation(void) {
@@ -24,24 +41,22 @@ static bool count_allocation(void) {
 }
 
 void *zb_alloc(size_t bytes) {
-  if (!count_allocation()) return NULL;
-  return calloc(1, bytes > 0 ? bytes : 1);
+  return noted(count_allocation() ? calloc(1, bytes > 0 ? bytes : 1) : NULL);
 }
 
 void *zb_realloc(void *memory, size_t bytes) {
-  if (!count_allocation()) return NULL;
-  return realloc(memory, bytes > 0 ? bytes : 1);
+  return noted(count_allocation() ? realloc(memory, bytes > 0 ? bytes : 1) : NULL);
 }
 
 /* Pages of 4 KiB are so many that looking them up costs the kernels of a step 2 to 8 %; Linux gives pages of 2 MiB to who asks. */
 enum { HUGE_PAGE = 1 << 21 };
 
 void *zb_alloc_aligned(size_t bytes, size_t alignment) {
-  if (!count_allocation()) return NULL;
+  if (!count_allocation()) return noted(NULL);
   if (alignment < sizeof(void *)) alignment = sizeof(void *);
   if (bytes >= HUGE_PAGE && alignment < HUGE_PAGE) alignment = HUGE_PAGE;
   void *memory = NULL;
-  if (posix_memalign(&memory, alignment, bytes > 0 ? bytes : 1) != 0) return NULL;
+  if (posix_memalign(&memory, alignment, bytes > 0 ? bytes : 1) != 0) return noted(NULL);
 #ifdef MADV_HUGEPAGE
   if (bytes >= HUGE_PAGE) (void)madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* a wish: refused, all works the same */
 #endif

@@ -1,5 +1,6 @@
-/* JSON by jansson, with its failures known. jansson loses bytes where it cannot get memory (a digit of a number that it reads, a token of a text that it
- * writes), or writes past the end of others, and goes on: its own answers say nothing. Here every piece of memory that it asks for is watched. Safe to use from every thread. */
+/* JSON by jansson, with its failures known. jansson loses bytes where it cannot get memory (a digit of a number that it reads, a token of a text
+ * that it writes), or writes past the end of others, and goes on: its own answers say nothing. Here every piece of memory that it asks for is
+ * watched. Safe to use from every thread. */
 #ifndef ZB_BASE_JSON_H
 #define ZB_BASE_JSON_H
 

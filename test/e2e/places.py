@@ -95,7 +95,8 @@ def inputs(p):
         p.expect(f"a pipe as {option} of zbc", p.run("zbc", GPT2, "-o", p.path("out"), option, p.pipe("f.csv")), 4, pipe)
     for option in ("--problem", "--costs", "--order"):
         more = ["--schedule", "zb-h1"] if option != "--order" else []
-        p.expect(f"a pipe as {option} of zb-sched", p.run("zb-sched", option, p.pipe("f.csv"), *more, *(["--ranks", 2, "--micro-batches", 4] if not more else [])), 4, pipe)
+        sizes = [] if more else ["--ranks", 2, "--micro-batches", 4]
+        p.expect(f"a pipe as {option} of zb-sched", p.run("zb-sched", option, p.pipe("f.csv"), *more, *sizes), 4, pipe)
         p.expect(f"a device as {option} of zb-sched", p.run("zb-sched", option, "/dev/zero", *more), 4, "is a device, expected a file")
         p.expect(f"a folder as {option} of zb-sched", p.run("zb-sched", option, p.folder, *more), 4, "is a folder, expected a file")
     p.suite.check(not os.path.exists(p.path("out")), "none of them has made a folder")
@@ -115,8 +116,8 @@ def pipes_of_a_shell(p):
                           ("an order from /dev/stdin", f"cat '{p.order}' | '{sched}' --order /dev/stdin"),
                           ("an order that is standard input", f"'{sched}' --order /dev/stdin < '{p.order}'")):
         p.expect(text, p.shell(command), 0)
-    p.expect("costs of zbc from <(command), which it reads more than once",
-             p.shell(f"'{p.suite.tool('zbc')}' '{GPT2}' -o '{p.path('out')}' --costs <(cat '{p.costs}')"), 4, "is a pipe, expected a file(.|\n)*hint: write it to a file")
+    done = p.shell(f"'{p.suite.tool('zbc')}' '{GPT2}' -o '{p.path('out')}' --costs <(cat '{p.costs}')")
+    p.expect("costs of zbc from <(command), which it reads more than once", done, 4, "is a pipe, expected a file(.|\n)*hint: write it to a file")
 
 
 def outputs(p):
@@ -173,7 +174,8 @@ def first_save(p):
     saved = p.path("older")
     shutil.copytree(p.saved, saved)
     done = p.run(*p.train, 2, "--save", saved, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)))
-    p.expect("a first save that fails over an older one", done, 4, "what was there before is untouched(.|\n)*this run has saved nothing; '.*older' is of an earlier one")
+    p.expect("a first save that fails over an older one", done, 4,
+             "what was there before is untouched(.|\n)*this run has saved nothing; '.*older' is of an earlier one")
 
 
 def plan_folder(p):

@@ -57,10 +57,10 @@ LIBRARIES = {
     "mpi": r"mpi\.h",
 }
 # The C library and POSIX; anything else in angle brackets is a dependency that nobody decided on.
-SYSTEM = set("""assert complex ctype dirent dlfcn errno fcntl fenv float inttypes libgen limits link locale math poll pthread sched semaphore
-  setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings termios tgmath threads time
-  unistd wchar sys/mman sys/file sys/prctl sys/resource sys/socket sys/stat sys/time sys/types sys/utsname sys/vfs sys/wait sys/ioctl netdb netinet/in netinet/tcp
-  arpa/inet""".split())
+SYSTEM = set("""assert complex ctype dirent dlfcn errno fcntl fenv float inttypes libgen limits link locale math poll pthread sched semaphore setjmp signal
+  spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings termios tgmath threads time unistd wchar
+  sys/file sys/mman sys/prctl sys/resource sys/socket sys/stat sys/time sys/types sys/utsname sys/vfs sys/wait sys/ioctl netdb netinet/in
+  netinet/tcp arpa/inet""".split())
 HINTS = [
     ("tools", "", "declare what the tool needs in include/zb; an embedder will need it too"),
     ("passes/schedule", "runtime/plan/", "the verifier shares no code with the scheduler; put common types in include/zb/schedule.h"),

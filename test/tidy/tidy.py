@@ -32,6 +32,8 @@ BANS = [
     (ABOVE_BASE, r"(?<![\w.>])(abort|exit|_exit|quick_exit)\(", "return a zb_status; only programs in tools/ end the process"),
     (ROOMS + r".*\.(c|h|cu)$", r"\bgetenv\(", "a field of the params struct; the tools read the command line"),
     (ROOMS + r".*\.(c|h|cu)$", r"\b(rand|srand|random|drand48)\(", "a generator with a seed that the caller gives"),
+    (r"(?!runtime/base/(file|folder)\.c)(" + ROOMS + r"|tools/).*\.(c|h|cu)$", r"(?<![\w.>])(fopen|open|openat|open64|creat|mkstemp)\(",
+     "zb_file_open, zb_file_read, zb_file_write_atomic: a bare open waits for ever at a pipe, and a bare write leaves half a file"),
     (r".*\.(c|h|cu)$", r"\balloca\(", "a fixed array with a named limit, or zb_alloc"),
 ]
 # The same for the whole text of a file, comments and all.
@@ -184,6 +186,10 @@ EXAMPLES = [
     ("ir/b.c",
      'int f(char *a) {\n  free(a);\n  zb_free(a);\n  table->free(a);\n  return puts("free(x)"); // free(y)\n  free(b); // libc\'s\n}\n',
      ["ir/b.c:2: error: 'free'"]),
+    ("passes/l.c", "int f(void) {\n  p->open(1);\n  reopen(1);\n  opendir(a);\n  return open(a, 0);\n}\n",
+     ["passes/l.c:5: error: 'open'; hint: use zb_file_open"]),
+    ("runtime/base/file.c", "int f(void) {\n  return open(a, 0);\n}\n", []),
+    ("tools/m.c", "int main(void) {\n  fopen(a, b);\n}\n", ["'fopen'"]),
     ("runtime/base/c.c", "void *f(void) {\n  return malloc(3);\n}\n", []),
     ("tools/d.c", "int main(void) {\n  exit(2);\n}\n", []),
     ("runtime/exec/e.c", "void f(void) {\n  assert(1);\n  exit(1);\n  abort();\n  sprintf(a, b);\n  my_exit(1);\n}\n",
