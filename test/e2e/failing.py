@@ -153,7 +153,7 @@ def memory(bench, options, chance, case, before):
     def attempt(point):
         place = bench.prepare(case)
         done, _ = bench.run(case, place, ZB_FAIL_MEMORY=point)
-        found = problems_of(case, place, done, good, old, ["[Oo]ut of memory", "Cannot allocate memory"])
+        found = problems_of(case, place, done, good, old, ["[Oo]ut of memory", "Cannot allocate memory", "this machine does not give", "no memory for"])
         shutil.rmtree(place)
         return found, done
 
