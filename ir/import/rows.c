@@ -1,6 +1,6 @@
-/* GatherND, ScatterND and ScatterElements: indices as numbers of rows of data, whose leading dimensions are then one. Constant indices become
- * numbers here, and what names every row in order is only a reshape (the padding mask of PyTorch's exporter is); computed ones are numbered by
- * zb.ravel_index. Tests: test/ir/import/import_test.c. */
+/* GatherND, ScatterND and ScatterElements: indices as numbers of rows of data, whose leading dimensions are then one.
+ * Constant indices become numbers here, and what names every row in order is only a reshape (the padding mask of
+ * PyTorch's exporter is); computed ones are numbered by zb.ravel_index. Tests: test/ir/import/import_test.c. */
 #include "ir/import/build.h"
 
 #include <inttypes.h>
@@ -33,7 +33,8 @@ static bool join(zb_onnx_node *n, const zb_shape *a, const zb_shape *b, zb_shape
   return true;
 }
 
-static bool read_selection(zb_onnx_node *n, const zb_shape *data, const zb_shape *indices, int64_t batch_dims, selection *out) {
+static bool read_selection(zb_onnx_node *n, const zb_shape *data, const zb_shape *indices, int64_t batch_dims,
+                           selection *out) {
   int last = indices->rank - 1;
   if (data->rank < 1 || last < 0 || batch_dims < 0 || batch_dims > last || batch_dims >= data->rank) {
     zb_onnx_node_fail(n, NULL, "batch_dims %" PRId64 " is out of range", batch_dims);
@@ -41,7 +42,8 @@ static bool read_selection(zb_onnx_node *n, const zb_shape *data, const zb_shape
   }
   int64_t depth = indices->dims[last];
   if (depth < 1 || depth > data->rank - batch_dims) {
-    zb_onnx_node_fail(n, NULL, "the indices have %" PRId64 " entries each, for data of %d dimensions", depth, data->rank);
+    zb_onnx_node_fail(n, NULL, "the indices have %" PRId64 " entries each, for data of %d dimensions", depth,
+                      data->rank);
     return false;
   }
   for (int i = 0; i < batch_dims; i++) {
@@ -128,7 +130,8 @@ zb_result zb_onnx_fold_gather_nd(zb_onnx_node *n) {
   zb_onnx_const *rows = known_rows(n, &s, indices), *out = rows ? zb_onnx_const_new(n->im, &shape) : NULL;
   size_t bytes = (size_t)zb_shape_elements(&s.rest) * zb_dtype_bytes(shape.dtype);
   for (int64_t i = 0; out && i < rows->elements; i++)
-    memcpy((char *)out->data + (size_t)i * bytes, (const char *)in->data + (size_t)zb_onnx_const_integer(rows, i) * bytes, bytes);
+    memcpy((char *)out->data + (size_t)i * bytes,
+           (const char *)in->data + (size_t)zb_onnx_const_integer(rows, i) * bytes, bytes);
   return zb_onnx_node_set_constant(n, 0, out);
 }
 
@@ -137,7 +140,8 @@ static bool adds(zb_onnx_node *n, bool *known) {
   bool add = zb_onnx_node_string_is(n, "reduction", "none", "add");
   *known = add || zb_onnx_node_string_is(n, "reduction", "none", "none");
   if (!*known && !n->im->failed)
-    zb_onnx_node_fail(n, "'none' and 'add' are supported; write another with Where, Max or Min", "the reduction is not supported");
+    zb_onnx_node_fail(n, "'none' and 'add' are supported; write another with Where, Max or Min",
+                      "the reduction is not supported");
   return add;
 }
 
@@ -151,8 +155,9 @@ static zb_result fold_scatter(zb_onnx_node *n, const zb_onnx_const *rows, int64_
     if (real)
       zb_onnx_const_set_real(out, to, zb_onnx_const_real(updates, i) + (add ? zb_onnx_const_real(out, to) : 0));
     else
-      zb_onnx_const_set_integer(out, to, (int64_t)((uint64_t)zb_onnx_const_integer(updates, i) +
-                                                   (add ? (uint64_t)zb_onnx_const_integer(out, to) : 0)));
+      zb_onnx_const_set_integer(out, to,
+                                (int64_t)((uint64_t)zb_onnx_const_integer(updates, i) +
+                                          (add ? (uint64_t)zb_onnx_const_integer(out, to) : 0)));
   }
   return zb_onnx_node_set_constant(n, 0, out);
 }
@@ -162,10 +167,12 @@ static zb_result fold_scatter(zb_onnx_node *n, const zb_onnx_const *rows, int64_
 static bool read_scatter_nd(zb_onnx_node *n, selection *s) {
   zb_shape data, indices, updates, wanted;
   char expected[96], got[96];
-  if (!zb_onnx_node_shape(n, 0, &data) || !zb_onnx_node_shape(n, 1, &indices) || !zb_onnx_node_shape(n, 2, &updates)) return false;
+  if (!zb_onnx_node_shape(n, 0, &data) || !zb_onnx_node_shape(n, 1, &indices) || !zb_onnx_node_shape(n, 2, &updates))
+    return false;
   if (!read_selection(n, &data, &indices, 0, s) || !join(n, &s->tuples, &s->rest, &wanted)) return false;
   if (zb_shape_equal(&wanted, &updates)) return true;
-  zb_onnx_node_fail(n, NULL, "the updates are %s, expected %s", zb_shape_text(&updates, got), zb_shape_text(&wanted, expected));
+  zb_onnx_node_fail(n, NULL, "the updates are %s, expected %s", zb_shape_text(&updates, got),
+                    zb_shape_text(&wanted, expected));
   return false;
 }
 
@@ -179,7 +186,8 @@ zb_result zb_onnx_fold_scatter_nd(zb_onnx_node *n) {
 
 static bool read_scatter_elements(zb_onnx_node *n, zb_shape *data, zb_shape *indices, int *axis) {
   zb_shape updates;
-  if (!zb_onnx_node_shape(n, 0, data) || !zb_onnx_node_shape(n, 1, indices) || !zb_onnx_node_shape(n, 2, &updates)) return false;
+  if (!zb_onnx_node_shape(n, 0, data) || !zb_onnx_node_shape(n, 1, indices) || !zb_onnx_node_shape(n, 2, &updates))
+    return false;
   if (!zb_onnx_node_axis(n, zb_onnx_node_int(n, "axis", 0), data->rank, axis)) return false;
   zb_shape like = *indices;
   like.dtype = data->dtype;
@@ -204,8 +212,8 @@ static MlirValue coordinates(zb_builder *b, const zb_shape *shape, int dimension
   int64_t dims[ZB_RANK_MAX];
   for (int i = 0; i < shape->rank; i++)
     dims[i] = i == dimension ? shape->dims[i] : 1;
-  zb_attr attrs[] = {zb_ints("shape", dims, shape->rank), zb_int("axis", dimension), zb_float("start", 0), zb_float("step", (double)step),
-                     zb_string("dtype", "i64")};
+  zb_attr attrs[] = {zb_ints("shape", dims, shape->rank), zb_int("axis", dimension), zb_float("start", 0),
+                     zb_float("step", (double)step), zb_string("dtype", "i64")};
   return zb_build(b, "iota", NULL, 0, attrs, 5);
 }
 
@@ -232,7 +240,8 @@ static MlirValue with_batch(zb_builder *b, MlirValue indices, const selection *s
 static MlirValue rows_of(zb_onnx_node *n, const selection *s, const zb_onnx_const *known) {
   if (known) return zb_onnx_literal(n->im, known, "rows");
   MlirValue indices = zb_onnx_node_value(n, 1);
-  if (s->space.rank == 1) return indices.ptr ? zb_build_reshape(n->b, indices, s->tuples.dims, s->tuples.rank) : indices;
+  if (s->space.rank == 1)
+    return indices.ptr ? zb_build_reshape(n->b, indices, s->tuples.dims, s->tuples.rank) : indices;
   indices = with_batch(n->b, indices, s);
   return indices.ptr ? ravel(n->b, indices, &s->space) : indices;
 }
@@ -249,11 +258,14 @@ zb_result zb_onnx_build_gather_nd(zb_onnx_node *n) {
   selection s;
   const zb_onnx_const *known;
   if (!zb_onnx_node_shape(n, 0, &data) || !zb_onnx_node_shape(n, 1, &indices)) return ZB_FAIL;
-  if (!read_selection(n, &data, &indices, zb_onnx_node_int(n, "batch_dims", 0), &s) || !join(n, &s.tuples, &s.rest, &out)) return ZB_FAIL;
+  if (!read_selection(n, &data, &indices, zb_onnx_node_int(n, "batch_dims", 0), &s) ||
+      !join(n, &s.tuples, &s.rest, &out))
+    return ZB_FAIL;
   if (!know_rows(n, &s, &known)) return ZB_FAIL;
   zb_shape rows = as_rows(&s);
   MlirValue x = zb_onnx_node_value(n, 0);
-  if (known && in_order(known, rows.dims[0])) return zb_onnx_node_set(n, 0, zb_onnx_build_reshaped(n->b, x, out.dims, out.rank));
+  if (known && in_order(known, rows.dims[0]))
+    return zb_onnx_node_set(n, 0, zb_onnx_build_reshaped(n->b, x, out.dims, out.rank));
   x = zb_onnx_build_reshaped(n->b, x, rows.dims, rows.rank);
   zb_attr axis = zb_int("axis", 0);
   MlirValue in[2] = {x, rows_of(n, &s, known)};
@@ -261,7 +273,8 @@ zb_result zb_onnx_build_gather_nd(zb_onnx_node *n) {
 }
 
 /* data as rows, updated, as data again. */
-static zb_result build_scatter(zb_onnx_node *n, MlirValue data, const zb_shape *as_rows, MlirValue rows, MlirValue updates) {
+static zb_result build_scatter(zb_onnx_node *n, MlirValue data, const zb_shape *as_rows, MlirValue rows,
+                               MlirValue updates) {
   zb_shape shape;
   bool known, add = adds(n, &known);
   if (!known || n->b->failed || !zb_onnx_node_shape(n, 0, &shape)) return ZB_FAIL;
@@ -303,7 +316,8 @@ zb_result zb_onnx_build_scatter_elements(zb_onnx_node *n) {
   zb_shape data, shape;
   int axis;
   if (!read_scatter_elements(n, &data, &shape, &axis)) return ZB_FAIL;
-  const zb_onnx_const *indices = zb_onnx_node_constant(n, 1), *known = indices ? known_elements(n, &data, indices, axis) : NULL;
+  const zb_onnx_const *indices = zb_onnx_node_constant(n, 1),
+                      *known = indices ? known_elements(n, &data, indices, axis) : NULL;
   if (indices && !known) return ZB_FAIL;
   MlirValue x = zb_onnx_node_value(n, 0), updates = zb_onnx_node_value(n, 2);
   int64_t count = zb_shape_elements(&shape);

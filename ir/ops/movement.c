@@ -631,8 +631,8 @@ static zb_result infer_ravel_index(const zb_op_view *op, zb_shape *results, int 
   if (!zb_check_shape_attr(op, "shape", ZB_I64, &space, "C2", error)) return ZB_FAIL;
   if (space.rank < 1 || indices->rank < 1 || indices->dims[indices->rank - 1] != space.rank) {
     char got[96];
-    return zb_op_fail(error, NULL, "the last dimension of indices holds a tuple: expected %d entries, got %s (C3)", space.rank,
-                      zb_shape_text(indices, got));
+    return zb_op_fail(error, NULL, "the last dimension of indices holds a tuple: expected %d entries, got %s (C3)",
+                      space.rank, zb_shape_text(indices, got));
   }
   results[0] = zb_subshape(indices, 0, indices->rank - 1);
   results[0].dtype = ZB_I64;
@@ -642,7 +642,8 @@ static zb_result infer_ravel_index(const zb_op_view *op, zb_shape *results, int 
 const zb_op_def zb_op_ravel_index = {
     .name = "ravel_index",
     .summary = "The row-major number of every index tuple within a shape; negative entries count from the end.",
-    .doc = "C1: indices are i64 or i32. C2: shape is a shape. C3: the last dimension of indices has one entry a dimension of "
+    .doc = "C1: indices are i64 or i32. C2: shape is a shape. C3: the last dimension of indices has one entry a "
+           "dimension of "
            "shape.\n",
     .operands = "indices",
     .results = "out",
@@ -663,14 +664,16 @@ static zb_result infer_scatter(const zb_op_view *op, zb_shape *results, int coun
   if (!gathered_shape(data, &op->operands[1], 0, &updates, "C3", error)) return ZB_FAIL;
   if (!zb_check_type(op, 2, &updates, "the shape of indices and the rest of data", "C3", error)) return ZB_FAIL;
   if (!add && strcmp(reduction, "none") != 0)
-    return zb_op_fail(error, NULL, "wrong value of attribute 'reduction': expected \"none\" or \"add\", got \"%s\" (C4)", reduction);
+    return zb_op_fail(error, NULL,
+                      "wrong value of attribute 'reduction': expected \"none\" or \"add\", got \"%s\" (C4)", reduction);
   if (add && !zb_check_dtype(op, 0, ZB_REALS | ZB_INTEGERS, "C5", error)) return ZB_FAIL;
   results[0] = *data;
   return ZB_OK;
 }
 
 /* Of equal indices every one gets the gradient of the place, as PyTorch does. */
-static zb_result grad_scatter(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_scatter(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                              MlirValue *din) {
   zb_attr axis = zb_int("axis", 0), none = zb_string("reduction", "none");
   MlirValue indices = zb_operand(op, 1);
   bool add = strcmp(zb_get_string(op, "reduction"), "add") == 0;
@@ -692,11 +695,13 @@ static zb_cost cost_scattered(const zb_op_view *op, const zb_shape *results, int
 const zb_op_def zb_op_scatter = {
     .name = "scatter",
     .summary = "data with rows replaced by updates, or updates added to them, where indices point, in index order.",
-    .doc = "C1: data has rank 1 or more. C2: indices are i64 or i32. C3: updates have the type of data and the shape indices + "
+    .doc = "C1: data has rank 1 or more. C2: indices are i64 or i32. C3: updates have the type of data and the shape "
+           "indices + "
            "data[1:]. C4: reduction is \"none\" or \"add\". C5: \"add\" takes numbers.\n",
     .operands = "data, indices, updates",
     .results = "out",
-    .attrs = ZB_ATTRS({"reduction", ZB_ATTR_STRING, false, 0, "\"none\": the last update stays; \"add\": all are added"}),
+    .attrs =
+        ZB_ATTRS({"reduction", ZB_ATTR_STRING, false, 0, "\"none\": the last update stays; \"add\": all are added"}),
     .op_class = ZB_CLASS_KERNEL,
     .traits = ZB_TRAIT_PURE,
     .infer = infer_scatter,

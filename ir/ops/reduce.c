@@ -216,7 +216,8 @@ static zb_result infer_cumsum(const zb_op_view *op, zb_shape *results, int count
 }
 
 /* Element i is in the sums from i on: the gradient sums from the other end. */
-static zb_result grad_cumsum(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_cumsum(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                             MlirValue *din) {
   zb_op_view view;
   zb_op_view_storage storage;
   if (!needs[0]) return ZB_OK;

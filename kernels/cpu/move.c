@@ -323,10 +323,12 @@ bool zb_cpu_gather_grad_matches(const zb_kernel_call *call) {
 /* Columns of all rows, in index order: of equal indices the last one stays. */
 static void put_tile(void *context, int64_t tile, void *scratch) {
   const gather *g = context;
-  int64_t first = tile * GATHER_COLUMNS * g->bytes, width = zb_min64((int64_t)GATHER_COLUMNS * g->bytes, g->inner * g->bytes - first);
+  int64_t first = tile * GATHER_COLUMNS * g->bytes,
+          width = zb_min64((int64_t)GATHER_COLUMNS * g->bytes, g->inner * g->bytes - first);
   (void)scratch;
   for (int64_t row = 0; row < g->count; row++)
-    memcpy(g->to + index_at(g, row) * g->inner * g->bytes + first, g->from + row * g->inner * g->bytes + first, (size_t)width);
+    memcpy(g->to + index_at(g, row) * g->inner * g->bytes + first, g->from + row * g->inner * g->bytes + first,
+           (size_t)width);
 }
 
 const char *zb_cpu_scatter(const zb_kernel_call *call) {
@@ -345,6 +347,8 @@ const char *zb_cpu_scatter(const zb_kernel_call *call) {
 bool zb_cpu_scatter_matches(const zb_kernel_call *call) {
   const zb_tensor *data = &call->inputs[0], *updates = &call->inputs[2], *out = &call->outputs[0];
   const char *reduction = zb_attr_string(&call->attrs, "reduction", "");
-  if (!is_index(&call->inputs[1]) || data->dtype != out->dtype || updates->dtype != out->dtype || out->rank < 1) return false;
-  return (strcmp(reduction, "none") == 0 || (strcmp(reduction, "add") == 0 && out->dtype == ZB_F32)) && zb_call_contiguous(call);
+  if (!is_index(&call->inputs[1]) || data->dtype != out->dtype || updates->dtype != out->dtype || out->rank < 1)
+    return false;
+  return (strcmp(reduction, "none") == 0 || (strcmp(reduction, "add") == 0 && out->dtype == ZB_F32)) &&
+         zb_call_contiguous(call);
 }

@@ -1,5 +1,5 @@
-/* Data movement, casts, and constants that are computed: slice_grad, concat, contiguous, gather, scatter and their relatives,
- * cast, iota, triangle, accumulate_add. */
+/* Data movement, casts, and constants that are computed: slice_grad, concat, contiguous, gather, scatter and their
+ * relatives, cast, iota, triangle, accumulate_add. */
 #include "kernels/cpu/ref/ref.h"
 
 static void zero_fill(const zb_tensor *tensor) {
@@ -215,7 +215,8 @@ const char *zb_ref_gather_elements_grad(const zb_kernel_call *call) {
 /* ---- scatter ---- */
 
 /* The number of the tuple whose entries lie `stride` apart from `element` on; -1 after an error in *error. */
-static int64_t ravel(const zb_kernel_call *call, int64_t element, int64_t stride, const int64_t *shape, int count, const char **error) {
+static int64_t ravel(const zb_kernel_call *call, int64_t element, int64_t stride, const int64_t *shape, int count,
+                     const char **error) {
   int64_t number = 0;
   for (int i = 0; i < count; i++) {
     int64_t index = zb_ref_get_int(&call->inputs[0], element + i * stride), place = wrap_index(index, shape[i]);
@@ -264,15 +265,18 @@ static void scatter_one(const zb_tensor *out, int64_t to, const zb_tensor *updat
 const char *zb_ref_scatter(const zb_kernel_call *call) {
   const char *error = zb_ref_check(call, 3, 1, false);
   if (error) return error;
-  const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1], *updates = &call->inputs[2], *out = &call->outputs[0];
+  const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1], *updates = &call->inputs[2],
+                  *out = &call->outputs[0];
   const char *reduction = zb_attr_string(&call->attrs, "reduction", "");
   bool add = strcmp(reduction, "add") == 0;
   zb_tensor spread, positions;
   if (!add && strcmp(reduction, "none") != 0) return "the reduction is neither none nor add";
-  if (!zb_ref_is_integer(indices->dtype) || data->dtype != out->dtype || updates->dtype != out->dtype) return ZB_REF_BAD_TYPE;
+  if (!zb_ref_is_integer(indices->dtype) || data->dtype != out->dtype || updates->dtype != out->dtype)
+    return ZB_REF_BAD_TYPE;
   if (add && out->dtype == ZB_I1) return ZB_REF_BAD_TYPE;
   if (out->rank < 1 || !zb_ref_same_shape(data, out)) return ZB_REF_BAD_SHAPE;
-  if (!spread_axis(out, indices, 0, &spread, &positions) || !zb_ref_same_shape(&spread, updates)) return ZB_REF_BAD_SHAPE;
+  if (!spread_axis(out, indices, 0, &spread, &positions) || !zb_ref_same_shape(&spread, updates))
+    return ZB_REF_BAD_SHAPE;
   for (int i = 0; i < indices->rank; i++)
     spread.strides[i] = 0;
   zb_ref_walk walk;

@@ -195,8 +195,8 @@ const char *zb_ref_log_softmax_grad(const zb_kernel_call *call) {
 /* ---- cumsum ---- */
 
 /* One line: `count` elements, `step` apart in x and `to_step` apart in out, from the first that is summed. */
-static void sum_line(const zb_tensor *out, int64_t to, int64_t to_step, const zb_tensor *x, int64_t from, int64_t step, int64_t count,
-                     bool exclusive) {
+static void sum_line(const zb_tensor *out, int64_t to, int64_t to_step, const zb_tensor *x, int64_t from, int64_t step,
+                     int64_t count, bool exclusive) {
   double sum = 0;
   uint64_t whole = 0;
   bool real = zb_ref_is_float(x->dtype);
@@ -219,7 +219,8 @@ const char *zb_ref_cumsum(const zb_kernel_call *call) {
   if (error) return error;
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
-  bool exclusive = zb_attr_bool(&call->attrs, "exclusive", false), reverse = zb_attr_bool(&call->attrs, "reverse", false);
+  bool exclusive = zb_attr_bool(&call->attrs, "exclusive", false),
+       reverse = zb_attr_bool(&call->attrs, "reverse", false);
   if (x->dtype != out->dtype || x->dtype == ZB_I1) return ZB_REF_BAD_TYPE;
   if (!zb_ref_same_shape(x, out)) return ZB_REF_BAD_SHAPE;
   if (axis < 0 || axis >= x->rank) return ZB_REF_BAD_AXIS;
@@ -231,7 +232,7 @@ const char *zb_ref_cumsum(const zb_kernel_call *call) {
   zb_ref_walk_init(&walk, &lines);
   (void)zb_ref_walk_add(&walk, &starts);
   for (; walk.left > 0; zb_ref_walk_next(&walk))
-    sum_line(out, walk.offset[0] + last * out->strides[axis], back * out->strides[axis], x, walk.offset[1] + last * x->strides[axis],
-             back * x->strides[axis], size, exclusive);
+    sum_line(out, walk.offset[0] + last * out->strides[axis], back * out->strides[axis], x,
+             walk.offset[1] + last * x->strides[axis], back * x->strides[axis], size, exclusive);
   return NULL;
 }

@@ -855,7 +855,8 @@ def indexing():
         one(f"scatter-nd-{reduction}-integers", "ScatterND", whole, "i u", dict(i=order, u=whole + 1), reduction=reduction)
         for axis in range(3):
             shape = tuple(2 if d == axis else n for d, n in enumerate(x.shape))
-            i = (np.arange(2).reshape([-1 if d == axis else 1 for d in range(3)]) + random.integers(0, x.shape[axis] - 1, shape[:axis] + (1,) + shape[axis + 1:])).astype(I)
+            first = random.integers(0, x.shape[axis] - 1, shape[:axis] + (1,) + shape[axis + 1 :])
+            i = (np.arange(2).reshape([-1 if d == axis else 1 for d in range(3)]) + first).astype(I)
             i = np.where(random.integers(0, 2, shape) == 0, i, i - x.shape[axis]).astype(I)
             u = numbers(*shape)
             label = f"scatter-elements-{reduction}-{axis}"
