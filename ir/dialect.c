@@ -7,6 +7,7 @@
  */
 #include "ir/dialect.h"
 
+#include "ir/nesting.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "zb/compiler.h"
@@ -124,7 +125,7 @@ void zb_module_deinit(zb_module *module) {
 }
 
 /* Refuses what must not reach MLIR's parsers: bytecode (its reader crashes on damaged input) and giants. */
-static zb_status check_source(const char *path, size_t *out_bytes) {
+static zb_status check_source(const char *path) {
   int file = -1;
   uint64_t bytes = 0;
   zb_status status = zb_file_open(NULL, path, &file, &bytes);
@@ -139,7 +140,6 @@ static zb_status check_source(const char *path, size_t *out_bytes) {
     return zb_status_hint(
         ZB_ERROR(INVALID, "'%s' has %llu bytes, and at most %ld are read", path, (unsigned long long)bytes, ZB_MLIR_BYTES_MAX),
         "keep weights out of the IR: pass them as safetensors");
-  *out_bytes = (size_t)bytes;
   return NULL;
 }
 
@@ -151,15 +151,32 @@ static bool lacks_memory(size_t bytes) {
   return probe == NULL;
 }
 
+/* MLIR reads the file again, so that locations have its name. */
+static zb_status parse_file(MlirContext context, const char *path, MlirModule *out) {
+  char *text = NULL;
+  size_t bytes = 0;
+  int diagnostics = 0;
+  ZB_TRY(zb_file_read(path, (uint64_t)ZB_MLIR_BYTES_MAX, &text, &bytes));
+  zb_status status = zb_check_nesting(context, path, text, bytes);
+  if (!status) {
+    MlirDiagnosticHandlerID counter = zb_count_diagnostics(context, &diagnostics);
+    *out = mlirModuleCreateParseFromFile(context, mlirStringRefCreateFromCString(path));
+    mlirContextDetachDiagnosticHandler(context, counter);
+    if (mlirModuleIsNull(*out) && !lacks_memory(bytes)) status = zb_parse_refused(context, path, text, bytes, diagnostics);
+    else if (mlirModuleIsNull(*out)) status = ZB_OUT_OF_MEMORY();
+  }
+  zb_free(text);
+  return status;
+}
+
 zb_status zb_import_mlir(MlirContext context, const char *path, zb_module *out) {
   *out = (zb_module){.context = context};
-  size_t bytes = 0;
-  ZB_TRY(check_source(path, &bytes));
-  MlirModule module = mlirModuleCreateParseFromFile(context, mlirStringRefCreateFromCString(path));
-  if (mlirModuleIsNull(module)) return lacks_memory(bytes) ? ZB_OUT_OF_MEMORY() : ZB_ERROR(INVALID, "'%s' could not be parsed", path);
+  MlirModule module = {NULL};
+  ZB_TRY(check_source(path));
+  ZB_TRY(parse_file(context, path, &module));
   if (!zb_verify_module(mlirModuleGetOperation(module))) {
     mlirModuleDestroy(module);
-    return ZB_ERROR(INVALID, "'%s' is not a valid program", path);
+    return zb_status_set_told(ZB_ERROR(INVALID, "'%s' is not a valid program", path));
   }
   out->module = module;
   return NULL;

@@ -62,6 +62,7 @@ typedef struct zb_import_params {
   int train_count;
   const char *const *freeze;
   int freeze_count;
+  uint64_t fold_limit; /* bytes of folded constants; 0: the default (zb_compile_params) */
 } zb_import_params;
 zb_status zb_import_onnx(MlirContext context, const zb_import_params *params, zb_module *out) ZB_MUST_USE;
 /* Reads .mlir text (never bytecode, at most ZB_MLIR_BYTES_MAX) and verifies it. What is wrong was reported as

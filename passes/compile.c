@@ -158,14 +158,10 @@ static void after_pass(void *context, const zb_pass_def *def, MlirModule module,
 static zb_status import(const zb_compile_params *p, zb_module *program) {
   if (zb_ends_with(p->model, ".onnx")) {
     zb_import_params params = {.path = p->model, .loss = p->loss, .train = p->train, .train_count = p->train_count,
-                               .freeze = p->freeze, .freeze_count = p->freeze_count};
+                               .freeze = p->freeze, .freeze_count = p->freeze_count, .fold_limit = p->fold_limit};
     return zb_import_onnx(program->context, &params, program);
   }
-  if (zb_ends_with(p->model, ".mlir")) {
-    ZB_TRY(zb_import_mlir(program->context, p->model, program));
-    if (!zb_verify_module(mlirModuleGetOperation(program->module))) return ZB_ERROR(INVALID, "%s does not verify", p->model);
-    return NULL;
-  }
+  if (zb_ends_with(p->model, ".mlir")) return zb_import_mlir(program->context, p->model, program);
   static const char *const weights[] = {".pt", ".pth", ".safetensors", ".bin", ".ckpt", ".py", ".pt2"};
   for (size_t i = 0; i < sizeof weights / sizeof weights[0]; ++i)
     if (zb_ends_with(p->model, weights[i]))

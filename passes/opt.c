@@ -2,6 +2,7 @@
 // --verify-diagnostics and --split-input-file exist in mlir-opt but not in MLIR's C API; they are here.
 // Tests: every test/passes/*.mlir.
 
+#include "ir/nesting.h"
 #include "passes/pipeline.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
@@ -150,11 +151,18 @@ static zb_status parse_chunk(const chunk *c, MlirContext context, MlirModule *ou
     zb_text_deinit(&padded);
     return ZB_OUT_OF_MEMORY();
   }
-  // Parsing an op by name gives locations the file's name; mlirModuleCreateParse says "-".
-  MlirOperation op = mlirOperationCreateParse(context, (MlirStringRef){padded.data, padded.length},
-                                              mlirStringRefCreateFromCString(c->name));
+  MlirOperation op = {NULL};
+  zb_status status = zb_check_nesting(context, c->name, padded.data, padded.length);
+  if (!status) {
+    // Parsing an op by name gives locations the file's name; mlirModuleCreateParse says "-".
+    int diagnostics = 0;
+    MlirDiagnosticHandlerID counter = zb_count_diagnostics(context, &diagnostics);
+    op = mlirOperationCreateParse(context, (MlirStringRef){padded.data, padded.length}, mlirStringRefCreateFromCString(c->name));
+    mlirContextDetachDiagnosticHandler(context, counter);
+    if (mlirOperationIsNull(op)) status = zb_parse_refused(context, c->name, padded.data, padded.length, diagnostics);
+  }
   zb_text_deinit(&padded);
-  if (mlirOperationIsNull(op)) return ZB_ERROR(INVALID, "%s does not parse", c->name);
+  if (status) return status;
   *out = mlirModuleFromOperation(op);
   if (!mlirModuleIsNull(*out)) return NULL;
   // A file with one function only: wrap it.

@@ -6,7 +6,7 @@
 #include "ir/dialect.h"
 
 /* The most of each that options may ask for. */
-enum { ZB_RANKS_MAX = 4096, ZB_CHUNKS_MAX = 256, ZB_MICRO_BATCHES_MAX = 1 << 20 };
+enum { ZB_RANKS_MAX = 4096, ZB_CHUNKS_MAX = 256, ZB_MICRO_BATCHES_MAX = 1 << 16 };
 
 /* An option of a pass: name{key=value}. */
 typedef struct zb_option_def {

@@ -317,7 +317,8 @@ zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_co
       return status;
     }
     zb_status status = zb_status_make(failure, __FILE__, __LINE__, "%s failed", pipeline->entries[i].def->name);
-    return failure == ZB_USAGE ? zb_status_hint(status, "zb-opt --list-passes shows the options of every pass") : status;
+    if (failure == ZB_USAGE) return zb_status_hint(status, "zb-opt --list-passes shows the options of every pass");
+    return failure == ZB_INVALID ? zb_status_set_told(status) : status;
   }
   return NULL;
 }

@@ -22,7 +22,7 @@ typedef struct globs {
 typedef struct options {
   zb_compile_params params;
   globs train, freeze;
-  bool json, help_passes, help, version;
+  bool json, list_operators, list_unsupported, help_passes, help, version;
 } options;
 
 typedef enum kind { TEXT, COUNT, BYTES, GLOB, OPTIMIZER, PRECISION, FLAG } kind;
@@ -83,6 +83,14 @@ static void print_help(void) {
 static void print_passes(void) {
   for (int i = 0; i < zb_pass_count(); ++i) printf("%-18s %s\n", zb_pass_info_at(i).name, zb_pass_info_at(i).summary);
   printf("\n%s\n", zb_default_pipeline());
+}
+
+static zb_status print_operators(bool supported) {
+  char *page = zb_operators_page(supported);
+  if (!page) return ZB_OUT_OF_MEMORY();
+  fputs(page, stdout);
+  zb_free(page);
+  return NULL;
 }
 
 // ---- The table after a compile ----
@@ -255,7 +263,7 @@ static zb_status parse(int count, char **words, options *out) {
       out->params.model = words[i];
     }
   }
-  if (out->help || out->version || out->help_passes) return NULL;
+  if (out->help || out->version || out->help_passes || out->list_operators || out->list_unsupported) return NULL;
   if (!out->params.model) return zb_status_hint(ZB_ERROR(USAGE, "no model is given"), "zbc MODEL.onnx -o DIR; zbc --help says more");
   if (!out->params.output && !out->params.timeline && !out->params.csv)
     return zb_status_hint(ZB_ERROR(USAGE, "no folder to write to is given"), "add -o DIR");
@@ -290,11 +298,15 @@ int main(int count, char **words) {
   if (o.help) print_help();
   else if (o.version) puts("zbc " ZB_VERSION);
   else if (o.help_passes) print_passes();
+  else if (o.list_operators || o.list_unsupported) status = print_operators(o.list_operators);
   else status = compile(&o);
   written = flush_output();
   if (!status) return written ? fail(written) : 0;
   zb_status_free(written);
-  if (zb_status_code(status) == ZB_INVALID && !zb_status_hint_text(status) && strstr(zb_status_message(status), " failed"))
-    return zb_status_free(status), 1; // diagnostics have said it all
+  if (zb_status_told(status)) { // by diagnostics
+    int code = zb_status_exit(status);
+    zb_status_free(status);
+    return code;
+  }
   return fail(status);
 }

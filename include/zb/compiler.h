@@ -32,6 +32,7 @@ typedef struct zb_compile_params {
   uint64_t memory_limit;      /* bytes per rank; 0: none */
   const char *costs;          /* file of zb-run --profile or --calibrate; NULL: the built-in model, the same on every machine */
   const char *cuts;           /* names of nodes or values after which a stage ends, comma separated; NULL: chosen by cost */
+  uint64_t fold_limit;        /* bytes that folded constants of an ONNX graph may take; 0: 256 MiB and four times the model's files */
   const char *csv;            /* file to write the order to that the plan has, or NULL */
   const char *timeline;       /* file to draw the simulated step to, SVG or Chrome trace by its ending .svg or .json, or NULL */
   const char *precision;      /* a name of zb/precisions.def: "f32", "bf16"; NULL: f32 */
@@ -74,7 +75,7 @@ typedef struct zb_compile_summary {
   int ops;                    /* after the split */
 } zb_compile_summary;
 
-/* Compiles. INVALID after diagnostics; INFEASIBLE for a limit that cannot be met, saying how much is needed and where. */
+/* Compiles. INVALID, marked as told (zb_status_told), after diagnostics; INFEASIBLE for a limit that cannot be met, saying how much is needed and where. */
 ZB_API zb_status zb_compile(const zb_compile_params *params, zb_compile_summary **out) ZB_MUST_USE;
 ZB_API void zb_compile_summary_destroy(zb_compile_summary *summary);
 
@@ -109,6 +110,9 @@ ZB_API int zb_pass_count(void);
 ZB_API zb_pass_info zb_pass_info_at(int index);
 /* The IRDL text of the dialect; static. */
 ZB_API const char *zb_irdl_text(void);
+/* What an ONNX file may hold, as Markdown: the operators that can be imported, or those that cannot, with ways round. From the tables that
+ * the importer goes by. The caller's (zb_free); NULL when out of memory. */
+ZB_API char *zb_operators_page(bool supported) ZB_MUST_USE;
 /* Text of the default pipeline. */
 ZB_API const char *zb_default_pipeline(void);
 

@@ -37,7 +37,7 @@ ZB_API const char *zb_status_text(zb_status status);
 /* The process exit status of the code: see status.def. */
 ZB_API int zb_status_exit(zb_status status);
 ZB_API const char *zb_code_name(zb_code code);
-/* Marks a failure that another process of the run tells the user (and only it should); takes and returns ownership. */
+/* Marks a failure that the user was told already, by diagnostics or by another process of the run; takes and returns ownership. */
 ZB_API zb_status zb_status_set_told(zb_status status) ZB_MUST_USE;
 ZB_API bool zb_status_told(zb_status status);
 ZB_API void zb_status_free(zb_status status);

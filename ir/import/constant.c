@@ -3,6 +3,7 @@
 #include "ir/import/import.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static zb_onnx_const *link_const(zb_onnx *im, const zb_shape *shape) {
@@ -18,16 +19,46 @@ static zb_onnx_const *link_const(zb_onnx *im, const zb_shape *shape) {
   return c;
 }
 
-zb_onnx_const *zb_onnx_const_new(zb_onnx *im, const zb_shape *shape) {
-  int64_t elements = zb_shape_elements(shape), bytes = zb_shape_bytes(shape);
-  if (elements < 0 || elements > ZB_ONNX_FOLD_ELEMENTS || im->constant_bytes + (uint64_t)bytes > ZB_ONNX_FOLD_BYTES) {
-    char text[96];
-    zb_location_error(im->builder.location, "compute it from smaller parts, or make it an input of the model",
-                      "a constant of the graph is too large: %s (at most %lld elements are folded)",
-                      zb_shape_text(shape, text), (long long)ZB_ONNX_FOLD_ELEMENTS);
+static void size_text(uint64_t bytes, char text[32]) {
+  if (bytes >> 30) snprintf(text, 32, "%.1f GiB", (double)bytes / (1 << 30));
+  else snprintf(text, 32, "%.1f MiB", (double)bytes / (1 << 20));
+}
+
+/* At the node that asks; the operator is named by its location. */
+static zb_result over_limit(zb_onnx *im, const char *what, uint64_t asked, uint64_t most) {
+  char wanted[32], limit[32];
+  size_text(asked, wanted);
+  size_text(most, limit);
+  im->failed = true;
+  return zb_location_error(im->builder.location,
+                           "if the model needs it, raise --fold-limit, for example --fold-limit 4G; a mask or table that grows with the square of "
+                           "the sequence can be an input of the model instead",
+                           "%s: %s, and the limit is %s", what, wanted, limit);
+}
+
+zb_result zb_onnx_fold_charge(zb_onnx *im, uint64_t bytes) {
+  uint64_t most = im->fold_limit > UINT64_MAX / ZB_ONNX_FOLD_WORK ? UINT64_MAX : im->fold_limit * ZB_ONNX_FOLD_WORK;
+  if (bytes > most - im->fold_work) return over_limit(im, "constants of the graph would be read and written over and over", im->fold_work + bytes, most);
+  im->fold_work += bytes;
+  return ZB_OK;
+}
+
+/* Limits before memory is taken. */
+static zb_result charge(zb_onnx *im, const zb_shape *shape) {
+  int64_t bytes = zb_shape_bytes(shape);
+  char what[160], text[96];
+  snprintf(what, sizeof what, "a constant of the graph is too large (%s); with it constants take", zb_shape_text(shape, text));
+  if (bytes < 0) {
     im->failed = true;
-    return NULL;
+    return zb_location_error(im->builder.location, NULL, "a constant of the graph is too large: the size of %s overflows", text);
   }
+  if ((uint64_t)bytes > im->fold_limit - im->constant_bytes) return over_limit(im, what, im->constant_bytes + (uint64_t)bytes, im->fold_limit);
+  return zb_onnx_fold_charge(im, (uint64_t)bytes);
+}
+
+zb_onnx_const *zb_onnx_const_new(zb_onnx *im, const zb_shape *shape) {
+  if (!charge(im, shape)) return NULL;
+  int64_t bytes = zb_shape_bytes(shape);
   zb_onnx_const *c = link_const(im, shape);
   if (!c) return NULL;
   c->data = zb_alloc(bytes ? (size_t)bytes : 1);

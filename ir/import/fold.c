@@ -90,8 +90,7 @@ zb_result zb_onnx_fold_range(zb_onnx_node *n) {
   }
   double step = zb_onnx_const_real(delta, 0);
   double count = ceil((zb_onnx_const_real(limit, 0) - zb_onnx_const_real(start, 0)) / step);
-  if (step == 0 || !(count < (double)ZB_ONNX_FOLD_ELEMENTS))
-    return zb_onnx_node_fail(n, NULL, "the range is endless or too long");
+  if (step == 0 || !(count < 9e15)) return zb_onnx_node_fail(n, NULL, "the range is endless or too long");
   zb_shape shape = {.dtype = start->shape.dtype, .rank = 1, .dims = {count > 0 ? (int64_t)count : 0}};
   zb_onnx_const *c = zb_onnx_const_new(n->im, &shape);
   for (int64_t i = 0; c && i < c->elements; i++) {
@@ -441,6 +440,7 @@ zb_result zb_onnx_fold_matmul(zb_onnx_node *n) {
   zb_shape outer = shape;
   int64_t batches = zb_shape_elements(&outer), index[ZB_RANK_MAX] = {0}, strides[2][ZB_RANK_MAX], at[2] = {0, 0};
   if (batches * rows * columns > (INT64_C(1) << 24) / (inner ? inner : 1)) return ZB_OK;
+  if (!zb_onnx_fold_charge(n->im, (uint64_t)(batches * rows * columns * inner) * sizeof(double))) return ZB_FAIL;
   shape.dims[shape.rank++] = rows;
   shape.dims[shape.rank++] = columns;
   zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);

@@ -14,9 +14,10 @@
 
 /* Versions of the format that are understood. */
 enum { ZB_ONNX_IR_MAX = 13, ZB_ONNX_OPSET_MIN = 13, ZB_ONNX_OPSET_MAX = 24 };
-/* Most elements that one folded constant may have, and bytes of all of them: limits before memory is taken. */
-#define ZB_ONNX_FOLD_ELEMENTS (INT64_C(1) << 28)
-#define ZB_ONNX_FOLD_BYTES (UINT64_C(16) << 30)
+/* What constants may take where nothing is said: this, and so many times what the files of the model have. Folding may also read and write
+ * so many times the limit. */
+#define ZB_ONNX_FOLD_BYTES (UINT64_C(256) << 20)
+enum { ZB_ONNX_FOLD_OF_FILE = 4, ZB_ONNX_FOLD_WORK = 32 };
 /* Constants up to this size are dense attributes of the IR. */
 enum { ZB_ONNX_DENSE_BYTES = 1024 };
 
@@ -101,7 +102,7 @@ typedef struct zb_onnx {
   bool *needed;                   /* of each node: the loss depends on it */
   char **paths;                   /* of each node: module path, or NULL */
   zb_onnx_const *constants;
-  uint64_t constant_bytes;
+  uint64_t constant_bytes, fold_work, fold_limit; /* bytes: of all constants, that folding has read and written, that constants may have */
   zb_onnx_mapping *externals;
   size_t external_count, external_capacity;
   zb_onnx_argument *arguments; /* inputs, then parameters, then constants: as in the block */
@@ -140,6 +141,10 @@ const zb_onnx_op *zb_onnx_op_find(const char *name);
 int zb_onnx_op_count(void);
 const zb_onnx_op *zb_onnx_op_at(int index);
 
+/* ---- operators.c: what is said of an operator, or a domain, that is no row: ": why" (may stay empty), and the hint ---- */
+void zb_onnx_unknown_hint(const char *name, zb_text *why, zb_text *hint);
+void zb_onnx_domain_hint(const char *domain, zb_text *why, zb_text *hint);
+
 /* ---- file.c ---- */
 /* Maps a regular file. IO on failure; name (may be NULL) is copied. */
 zb_status zb_onnx_mapping_open(const char *path, const char *name, zb_onnx_mapping *out) ZB_MUST_USE;
@@ -149,6 +154,8 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) ZB_MUST_USE;
 void zb_onnx_file_close(zb_onnx_file *file);
 
 /* ---- tensor.c: TensorProto -> shape and data ---- */
+/* Bytes of the model file and of the data files that it names and that are there. UINT64_MAX: out of memory. */
+uint64_t zb_onnx_model_bytes(const zb_onnx *im);
 /* Reads a tensor: shape checked, data of exactly that size. raw may be NULL. *data points into the file, the message
  * or, if the layout differs, a new constant. Reports errors at `location` as "what 'name': ...". */
 zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, const zb_onnx_range *raw,
@@ -162,7 +169,9 @@ const char *zb_onnx_dtype_text(int32_t number); /* "float16"; "unknown" */
   "in constants that are folded away"
 
 /* ---- constants (constant.c). NULL after an error was reported. ---- */
-zb_onnx_const *zb_onnx_const_new(zb_onnx *im, const zb_shape *shape); /* zeros */
+zb_onnx_const *zb_onnx_const_new(zb_onnx *im, const zb_shape *shape); /* zeros; an error beyond im->fold_limit */
+/* Counts bytes that folding is to read; an error beyond what may be asked of it. */
+zb_result zb_onnx_fold_charge(zb_onnx *im, uint64_t bytes);
 zb_onnx_const *zb_onnx_const_alias(zb_onnx *im, const zb_onnx_const *of,
                                    const zb_shape *shape); /* the same data, another shape */
 zb_onnx_const *zb_onnx_const_copy(zb_onnx *im, const zb_shape *shape, const void *data);

@@ -4,6 +4,7 @@
  * parameters, then fold or build node after node; at the end dead ops go and the function gets its type. Outputs other
  * than the loss are not computed. Tests: test/ir/import. */
 #include "ir/import/build.h"
+#include "ir/nesting.h"
 
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>
@@ -314,28 +315,26 @@ static bool is_listed(const char *list, const char *name) {
   return false;
 }
 
-static zb_result unknown_op(zb_onnx_node *n) {
-  const char *names[sizeof rows / sizeof *rows];
-  for (int i = 0; i < zb_onnx_op_count(); i++)
-    names[i] = rows[i].name;
-  const char *near = zb_nearest(n->proto->op_type, names, zb_onnx_op_count());
-  char hint[192] = "write it with supported operators (ir/import/onnx_ops.def lists them)";
-  if (near) snprintf(hint, sizeof hint, "the nearest supported operator is %s; ir/import/onnx_ops.def lists all", near);
-  return zb_onnx_node_fail(n, hint, "operator '%s' is not supported", n->proto->op_type);
+static zb_result refuse_op(zb_onnx_node *n, const char *what, const char *name, void (*explain)(const char *, zb_text *, zb_text *)) {
+  zb_text why, hint;
+  zb_text_init(&why);
+  zb_text_init(&hint);
+  explain(name, &why, &hint);
+  zb_onnx_node_fail(n, hint.data, "%s '%s' is not supported%s", what, name, why.data ? why.data : "");
+  zb_text_deinit(&why);
+  zb_text_deinit(&hint);
+  return ZB_FAIL;
 }
 
 static zb_result check_node(zb_onnx_node *n) {
   const Onnx__NodeProto *proto = n->proto;
   const char *domain = text_or_empty(proto->domain);
   if (*domain && strcmp(domain, "ai.onnx") != 0) {
-    bool local = n->im->file.model->n_functions > 0;
-    return zb_onnx_node_fail(n,
-                             local
-                                 ? "inline the functions of the model first (onnx.inliner.inline_local_functions)"
-                                 : "export with operators of the default domain only (no runtime's own optimizations)",
-                             "operator of domain '%s' is not supported", domain);
+    if (n->im->file.model->n_functions == 0) return refuse_op(n, "operator of domain", domain, zb_onnx_domain_hint);
+    return zb_onnx_node_fail(n, "inline the functions of the model first (onnx.inliner.inline_local_functions)", "operator of domain '%s' is not supported",
+                             domain);
   }
-  if (!n->row) return unknown_op(n);
+  if (!n->row) return refuse_op(n, "operator", proto->op_type, zb_onnx_unknown_hint);
   int inputs = zb_onnx_node_inputs(n);
   if (inputs < n->row->min_inputs || (n->row->max_inputs >= 0 && inputs > n->row->max_inputs)) {
     return zb_onnx_node_fail(n, NULL, "it has %d inputs, expected %d to %d", inputs, n->row->min_inputs,
@@ -451,11 +450,22 @@ static bool is_foldable(const zb_onnx_node *n) {
   return !n->im->failed;
 }
 
+/* What a fold reads, before it does. Reshapes do not touch their data. */
+static zb_result charge_inputs(zb_onnx_node *n) {
+  uint64_t bytes = 0;
+  for (int i = 0; n->row->fold != zb_onnx_fold_reshape && i < zb_onnx_node_inputs(n); i++) {
+    bool type_only = i < 31 && (n->row->types >> i & 1);
+    const zb_onnx_const *c = type_only ? NULL : zb_onnx_node_constant(n, i);
+    if (c) bytes += (uint64_t)zb_shape_bytes(&c->shape);
+  }
+  return zb_onnx_fold_charge(n->im, bytes);
+}
+
 static zb_result import_node(zb_onnx *im, int k) {
   zb_onnx_node n = {im, im->graph->node[k], im->rows[k], &im->builder};
   im->builder.location = zb_onnx_node_location(im, k);
   if (is_foldable(&n)) {
-    if (!n.row->fold(&n)) return ZB_FAIL;
+    if (!charge_inputs(&n) || !n.row->fold(&n)) return ZB_FAIL;
     if (all_outputs_defined(&n)) return ZB_OK;
   }
   if (im->failed) return ZB_FAIL;
@@ -671,6 +681,10 @@ static zb_status init(zb_onnx *im) {
   im->rows = zb_alloc(nodes * sizeof *im->rows);
   im->paths = zb_alloc(nodes * sizeof *im->paths);
   im->needed = zb_alloc(nodes * sizeof *im->needed);
+  im->fold_limit = im->params->fold_limit;
+  uint64_t bytes = im->fold_limit ? 0 : zb_onnx_model_bytes(im);
+  if (bytes == UINT64_MAX) return ZB_OUT_OF_MEMORY();
+  if (!im->fold_limit) im->fold_limit = ZB_ONNX_FOLD_BYTES + ZB_ONNX_FOLD_OF_FILE * bytes;
   im->weights = zb_store_create();
   im->stored_constants = zb_store_create();
   bool good = im->names && im->literals && im->rows && im->paths && im->needed && im->weights && im->stored_constants;
@@ -687,9 +701,12 @@ zb_status zb_import_onnx(MlirContext context, const zb_import_params *params, zb
   if (!status) {
     block = mlirBlockCreate(0, NULL, NULL);
     im.builder = zb_builder_at_end(block, zb_onnx_file_location(&im));
+    int diagnostics = 0;
+    MlirDiagnosticHandlerID counter = zb_count_diagnostics(context, &diagnostics);
     result = import_graph(&im, &block, out);
-    if (!result)
-      status = im.out_of_memory ? ZB_OUT_OF_MEMORY() : ZB_ERROR(INVALID, "'%s' was not imported", params->path);
+    mlirContextDetachDiagnosticHandler(context, counter);
+    if (!result) status = im.out_of_memory ? ZB_OUT_OF_MEMORY() : ZB_ERROR(INVALID, "'%s' was not imported", params->path);
+    if (zb_status_code(status) == ZB_INVALID && diagnostics) status = zb_status_set_told(status);
   }
   if (result) {
     out->weights = im.weights;

@@ -145,26 +145,50 @@ static int match(const char *const *globs, int count, const char *name, bool *us
   return best;
 }
 
+/* Pattern with a star at each end: '*wte' as it was meant, where that matches a parameter. False if it does not. */
+static bool find_wider(const char *glob, const char *const *names, int count, zb_text *hint) {
+  size_t length = strlen(glob), begin = strspn(glob, "*");
+  while (length > begin && glob[length - 1] == '*')
+    --length;
+  zb_text wider;
+  zb_text_init(&wider);
+  zb_text_add(&wider, "*%.*s*", (int)(length - begin), glob + begin);
+  bool found = false;
+  for (int i = 0; i < count && !found && !wider.failed && length > begin; i++) {
+    found = zb_glob(wider.data, names[i]);
+    if (found) zb_text_add(hint, "did you mean '%s'? it matches '%s'", wider.data, names[i]);
+  }
+  zb_text_deinit(&wider);
+  return found;
+}
+
+static void hint_parameters(const char *glob, const char *const *names, int count, zb_text *hint) {
+  if (find_wider(glob, names, count, hint)) return;
+  const char *near = strpbrk(glob, "*?") ? NULL : zb_nearest(glob, names, count);
+  if (near) {
+    zb_text_add(hint, "did you mean '%s'?", near);
+    return;
+  }
+  zb_text_add(hint, "the model's parameters are");
+  for (int i = 0; i < count && i < LIST_MAX; i++)
+    zb_text_add(hint, "%s %s", i ? "," : "", names[i]);
+  if (count > LIST_MAX) zb_text_add(hint, " and %d more", count - LIST_MAX);
+}
+
+/* Proposes only what may be trained: constants of formulas have float initializers, too. */
 static zb_result report_unused(zb_onnx *im, const char *option, const char *const *globs, int count, const bool *used) {
   for (int g = 0; g < count; g++) {
     if (used[g]) continue;
-    const char **names = zb_alloc((im->graph->n_initializer + 1) * sizeof *names);
+    const char **names = zb_alloc((im->value_count + 1) * sizeof *names);
     if (!names) return zb_onnx_memory(im);
     int found = 0;
-    for (size_t i = 0; i < im->graph->n_initializer; i++) {
-      if (is_float_tensor(im->graph->initializer[i])) names[found++] = im->graph->initializer[i]->name;
+    for (size_t i = 0; i < im->value_count; i++) {
+      const zb_onnx_value *value = im->values[i];
+      if (value->kind == ZB_VALUE_INITIALIZER && (value->role != ZB_ROLE_CONSTANT || value->untrained)) names[found++] = value->name;
     }
-    const char *near = zb_nearest(globs[g], names, found);
     zb_text hint;
     zb_text_init(&hint);
-    if (near)
-      zb_text_add(&hint, "did you mean '%s'?", near);
-    else {
-      zb_text_add(&hint, "the model has");
-      for (int i = 0; i < found && i < LIST_MAX; i++)
-        zb_text_add(&hint, "%s %s", i ? "," : "", names[i]);
-      if (found > LIST_MAX) zb_text_add(&hint, " and %d more", found - LIST_MAX);
-    }
+    hint_parameters(globs[g], names, found, &hint);
     zb_onnx_fail(im, hint.data, "%s '%s' matches no float initializer of rank 1 or more that the loss depends on",
                  option, globs[g]);
     zb_text_deinit(&hint);

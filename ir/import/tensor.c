@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Names of all element types of the format, for messages; those of zbc are rows of zb/dtypes.def. */
 static const char *const type_names[] = {
@@ -100,6 +101,24 @@ static bool resolve_external(const char *model, const char *name, char *out) {
   if (!realpath(base, root) || !realpath(joined, out)) return false;
   size_t bytes = strlen(root);
   return strncmp(root, out, bytes) == 0 && (out[bytes] == '/' || strcmp(root, "/") == 0);
+}
+
+uint64_t zb_onnx_model_bytes(const zb_onnx *im) {
+  uint64_t bytes = im->file.map.bytes;
+  zb_map *seen = zb_map_create();
+  bool good = seen != NULL;
+  for (size_t i = 0; good && i < im->graph->n_initializer; i++) {
+    const Onnx__TensorProto *tensor = im->graph->initializer[i];
+    const char *name = tensor->data_location == 1 ? external_value(tensor, "location") : NULL;
+    char path[PATH_MAX];
+    struct stat info;
+    if (!name || zb_map_get(seen, name, NULL)) continue;
+    good = zb_map_set(seen, name, 1);
+    if (stays_inside(name) && resolve_external(im->params->path, name, path) && stat(path, &info) == 0 && S_ISREG(info.st_mode))
+      bytes += (uint64_t)info.st_size;
+  }
+  zb_map_destroy(seen);
+  return good ? bytes : UINT64_MAX;
 }
 
 static const zb_onnx_mapping *open_external(zb_onnx *im, const char *name, const char *path, MlirLocation location) {

@@ -10,10 +10,8 @@
 
 /* Most that all times, or all bytes, of a problem may add up to: 53 days in ps, 4 EiB. */
 static const int64_t TOTAL_MAX = INT64_C(1) << 62;
-/* Most jobs of a problem: index arrays stay below 2^31 entries. */
-static const int64_t JOBS_MAX = INT64_C(1) << 28;
-/* Most ranks: a channel (an ordered pair of them) has an int as its number. */
-enum { RANKS_MAX = 32768 };
+/* Most jobs of a problem: some 100 bytes and 300 ns each, so that a problem of a hundred bytes asks for less than 1 GiB and a few seconds. */
+static const int64_t JOBS_MAX = INT64_C(1) << 23;
 
 char zb_kind_letter(zb_kind kind) {
   return "FBW"[kind];
@@ -37,15 +35,18 @@ static bool add_product(int64_t *total, int64_t a, int64_t b) {
 
 zb_status zb_check_size(int ranks, int64_t stages, int micro_batches) {
   if (ranks < 1) return ZB_ERROR(INVALID, "ranks: expected 1 or more, got %d", ranks);
-  if (ranks > RANKS_MAX) return ZB_ERROR(INVALID, "ranks: expected at most %d, got %d", RANKS_MAX, ranks);
+  if (ranks > ZB_SCHEDULE_RANKS_MAX)
+    return zb_status_hint(ZB_ERROR(INVALID, "ranks: expected at most %d, got %d", ZB_SCHEDULE_RANKS_MAX, ranks),
+                          "a pipeline has a rank a stage; replicas of it (data parallel) run the same schedule");
   if (micro_batches < 1) return ZB_ERROR(INVALID, "micro_batches: expected 1 or more, got %d", micro_batches);
   if (stages < 1 || stages % ranks)
     return zb_status_hint(
         ZB_ERROR(INVALID, "stages: expected a multiple of the %d ranks, got %lld", ranks, (long long)stages),
         "every rank owns the same number of virtual stages (its chunks)");
   if (stages > JOBS_MAX / ZB_KIND_COUNT / micro_batches)
-    return ZB_ERROR(INVALID, "too many jobs: %lld stages x %d micro-batches, expected at most %lld jobs",
-                    (long long)stages, micro_batches, (long long)JOBS_MAX);
+    return zb_status_hint(ZB_ERROR(INVALID, "too many jobs: %lld stages x %d micro-batches x %d kinds, expected at most %lld jobs",
+                                   (long long)stages, micro_batches, ZB_KIND_COUNT, (long long)JOBS_MAX),
+                          "take fewer micro-batches: with many times more than ranks the bubble is a rounding error of the step");
   return NULL;
 }
 

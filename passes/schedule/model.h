@@ -43,6 +43,8 @@ typedef struct zb_model {
 zb_status zb_model_init(const zb_problem *problem, zb_model *out) ZB_MUST_USE;
 void zb_model_deinit(zb_model *model);
 
+/* Most ranks: there is a channel for each ordered pair of them, 128 MiB for these. */
+enum { ZB_SCHEDULE_RANKS_MAX = 4096 };
 /* Whether a problem of these sizes may be: what zb_problem_check says first, for those who allocate before they know
  * more. */
 zb_status zb_check_size(int ranks, int64_t stages, int micro_batches) ZB_MUST_USE;

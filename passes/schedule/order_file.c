@@ -54,6 +54,9 @@ static zb_status check_extent(zb_order_reading *r) {
   const extent e = measure(r->cells);
   char text[48];
   if (!e.any) return zb_source_error(r->source, 0, 1, "expected jobs, got none in the whole file");
+  if (r->ranks > ZB_SCHEDULE_RANKS_MAX)
+    return zb_source_error(r->source, ZB_SCHEDULE_RANKS_MAX, 1, "expected a line a rank and at most %d ranks, got %d lines", ZB_SCHEDULE_RANKS_MAX,
+                           r->ranks);
   const zb_cell stage = r->cells->cells[e.stage_at], micro_batch = r->cells->cells[e.micro_batch_at];
   r->stages = x->stages ? x->stages : stage.stage + 1;
   r->micro_batches = x->micro_batches ? x->micro_batches : micro_batch.micro_batch + 1;

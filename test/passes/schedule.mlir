@@ -33,7 +33,7 @@
 // METRIC: error: metric: expected barrier or stage, got 'best'
 // METRIC: hint: barrier counts the whole step
 // BYTES: error: memory-limit: expected bytes with K, M or G, got '2GB'
-// ZERO: error: micro-batches: expected 1 to 1048576 micro-batches, got '0'
+// ZERO: error: micro-batches: expected 1 to 65536 micro-batches, got '0'
 
 module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "plain", zb.ranks = 2 : i64, zb.stage_rank = array<i64: 0, 1>} {
   module @rank0 attributes {zb.constants = [], zb.gradients = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.sum = "net.w0", zb.use = 0 : i64}], zb.parameters = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.param = "net.w0"}], zb.rank = 0 : i64, zb.states = [{offset = 0 : i64, type = tensor<8x16xf32>, zb.state = "net.w0.exp_avg"}, {offset = 512 : i64, type = tensor<8x16xf32>, zb.state = "net.w0.exp_avg_sq"}]} {

@@ -386,6 +386,19 @@ static void test_out_of_memory(void) {
   zb_order_deinit(&order);
 }
 
+/* A table of pairs of ranks must fit before it is made. */
+static void test_many_ranks(void) {
+  enum { RANKS = 4097, LINE = 48 };
+  char *text = zb_alloc(RANKS * LINE);
+  size_t length = 0;
+  zb_order_file file;
+  CU_ASSERT_FATAL(text != NULL);
+  for (int rank = 0; rank < RANKS; ++rank)
+    length += (size_t)snprintf(text + length, LINE, "%dF0,%dB0\n", rank, rank);
+  expect_status(read_text(text, NULL, &file), ZB_INVALID, "f.csv:4097:1: expected a line a rank and at most 4096 ranks, got 4097 lines");
+  zb_free(text);
+}
+
 int main(void) {
   static const CU_TestInfo tests[] = {{"forms, generations, parts", test_read},
                                       {"placement", test_placement},
@@ -399,6 +412,7 @@ int main(void) {
                                       {"writing for a chain", test_write_edges},
                                       {"round trips of all schedules", test_round_trips},
                                       {"files", test_files},
+                                      {"more ranks than there may be", test_many_ranks},
                                       {"out of memory", test_out_of_memory},
                                       CU_TEST_INFO_NULL};
   return run_suite("order_file", tests);

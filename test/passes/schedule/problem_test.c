@@ -28,7 +28,7 @@ static void test_rejected(void) {
   fresh();
   expect_ok(zb_problem_check(&x.problem));
   EXPECT(x.problem.ranks = 0, "ranks: expected 1 or more, got 0");
-  EXPECT(x.problem.ranks = 40000, "ranks: expected at most 32768, got 40000");
+  EXPECT(x.problem.ranks = 4097, "ranks: expected at most 4096, got 4097");
   EXPECT(x.problem.micro_batches = 0, "micro_batches: expected 1 or more, got 0");
   EXPECT(x.problem.micro_batches = -3, "got -3");
   EXPECT(x.problem.stages = 5, "expected a multiple of the 4 ranks, got 5");

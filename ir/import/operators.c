@@ -1,0 +1,161 @@
+/* What people are told of operators: the hint at one that cannot be imported, and the two pages, all from the tables.
+ *
+ * The pages are OPERATORS.md and UNSUPPORTED.md beside this file; tools/operator_pages.py writes them. Tests: test/ir/import/import_test.c,
+ * test/tools/zbc-operators.test. */
+#include "ir/import/import.h"
+#include "zb/compiler.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+  const char *name, *why, *way;
+} unsupported[] = {
+#define ZB_ONNX_UNSUPPORTED(Name, why, way) {#Name, why, way},
+#define ZB_ONNX_DOMAIN(begin, what, way)
+#include "ir/import/onnx_unsupported.def"
+#undef ZB_ONNX_UNSUPPORTED
+#undef ZB_ONNX_DOMAIN
+};
+
+static const struct {
+  const char *begin, *what, *way;
+} domains[] = {
+#define ZB_ONNX_UNSUPPORTED(Name, why, way)
+#define ZB_ONNX_DOMAIN(begin, what, way) {begin, what, way},
+#include "ir/import/onnx_unsupported.def"
+#undef ZB_ONNX_UNSUPPORTED
+#undef ZB_ONNX_DOMAIN
+};
+
+enum { UNSUPPORTED_COUNT = sizeof unsupported / sizeof *unsupported, DOMAIN_COUNT = sizeof domains / sizeof *domains };
+
+/* ---- Hints ---- */
+
+/* Two spellings of one name: they differ in case alone, or long ones in two letters side by side. Nearer names mean something else: Conv is no
+ * Cos. */
+static bool is_misspelling(const char *a, const char *b) {
+  size_t m = strlen(a), n = strlen(b), most = m > n ? m : n, least = m < n ? m : n, begin = 0, end = 0;
+  if (strcasecmp(a, b) == 0) return true;
+  while (begin < least && tolower((unsigned char)a[begin]) == tolower((unsigned char)b[begin]))
+    ++begin;
+  while (end < least - begin && tolower((unsigned char)a[m - 1 - end]) == tolower((unsigned char)b[n - 1 - end]))
+    ++end;
+  return least >= 5 && most - begin - end <= 2;
+}
+
+void zb_onnx_unknown_hint(const char *name, zb_text *why, zb_text *hint) {
+  for (int i = 0; i < UNSUPPORTED_COUNT; ++i)
+    if (strcmp(unsupported[i].name, name) == 0) {
+      zb_text_add(why, ": %s", unsupported[i].why);
+      zb_text_add(hint, "%s", unsupported[i].way);
+      return;
+    }
+  for (int i = 0; i < zb_onnx_op_count(); ++i)
+    if (is_misspelling(zb_onnx_op_at(i)->name, name)) {
+      zb_text_add(hint, "is it %s? ", zb_onnx_op_at(i)->name);
+      break;
+    }
+  zb_text_add(hint, "zbc --list-operators shows what can be imported, zbc --list-unsupported ways round what cannot");
+}
+
+void zb_onnx_domain_hint(const char *domain, zb_text *why, zb_text *hint) {
+  for (int i = 0; i < DOMAIN_COUNT; ++i)
+    if (strncmp(domain, domains[i].begin, strlen(domains[i].begin)) == 0) {
+      zb_text_add(why, ": %s", domains[i].what);
+      zb_text_add(hint, "%s", domains[i].way);
+      return;
+    }
+  zb_text_add(hint, "export with operators of the default domain only; zbc --list-operators shows them");
+}
+
+/* ---- Pages ---- */
+
+static bool has_gradient(const zb_onnx_op *op) {
+  return op->gradient != 0;
+}
+
+static bool has_none(const zb_onnx_op *op) {
+  return !op->gradient && op->build;
+}
+
+static bool needs_constants(const zb_onnx_op *op) {
+  return !op->gradient && !op->build;
+}
+
+static const struct {
+  const char *title, *cell;
+  bool (*holds)(const zb_onnx_op *op);
+} kinds[] = {
+    {"with a gradient", "yes", has_gradient},
+    {"without one: comparisons, rounding, indices", "no", has_none},
+    {"of constants and shapes, while importing", "constants only", needs_constants},
+};
+enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
+
+/* The short table stands in the project's README, too: from its first line to its last. */
+static void add_short_table(zb_text *text) {
+  zb_text_add(text, "| ONNX operators, opsets %d to %d | |\n|---|---|\n", ZB_ONNX_OPSET_MIN, ZB_ONNX_OPSET_MAX);
+  for (int k = 0; k < KIND_COUNT; ++k) {
+    zb_text_add(text, "| %s |", kinds[k].title);
+    for (int i = 0; i < zb_onnx_op_count(); ++i)
+      if (kinds[k].holds(zb_onnx_op_at(i))) zb_text_add(text, " %s", zb_onnx_op_at(i)->name);
+    zb_text_add(text, " |\n");
+  }
+}
+
+static void add_supported(zb_text *text) {
+  zb_text_add(text, "# What can be imported\n\nMade from `onnx_ops.def` by `tools/operator_pages.py`. [What cannot](UNSUPPORTED.md), with ways round.\n\n");
+  add_short_table(text);
+  zb_text_add(text,
+              "\nElement types: float32, int64, int32 and bool; double in constants that are folded away. Shapes are static, of at most %d dimensions. "
+              "Attributes that are not named\nhere are errors. A gradient flows to the inputs that are numbered, from 0.\n\n"
+              "| operator | attributes | gradient | to inputs |\n|---|---|---|---|\n",
+              ZB_RANK_MAX);
+  for (int i = 0; i < zb_onnx_op_count(); ++i) {
+    const zb_onnx_op *op = zb_onnx_op_at(i);
+    int kind = 0;
+    while (!kinds[kind].holds(op))
+      ++kind;
+    zb_text_add(text, "| %s | %s | %s |", op->name, op->attributes, kinds[kind].cell);
+    for (int input = 0; input < 8 && op->gradient != ~0u; ++input)
+      if (op->gradient >> input & 1) zb_text_add(text, " %d", input);
+    zb_text_add(text, "%s |\n", op->gradient == ~0u ? " all" : "");
+  }
+}
+
+static void add_cell(zb_text *text, const char *cell) {
+  for (; *cell; ++cell)
+    zb_text_add(text, *cell == '|' || *cell == '*' || *cell == '<' ? "\\%c" : "%c", *cell);
+}
+
+static void add_row(zb_text *text, const char *name, const char *why, const char *way) {
+  zb_text_add(text, "| %s | ", name);
+  add_cell(text, why);
+  zb_text_add(text, " | ");
+  add_cell(text, way);
+  zb_text_add(text, " |\n");
+}
+
+static void add_unsupported(zb_text *text) {
+  zb_text_add(text, "# What cannot be imported, and ways round\n\nMade from `onnx_unsupported.def` by `tools/operator_pages.py`. [What can](OPERATORS.md). "
+                    "Code is PyTorch: B the batch, C channels, H and W sizes,\nT the sequence.\n\n"
+                    "| operator | why | a way round |\n|---|---|---|\n");
+  for (int i = 0; i < UNSUPPORTED_COUNT; ++i)
+    if (!zb_onnx_op_find(unsupported[i].name)) add_row(text, unsupported[i].name, unsupported[i].why, unsupported[i].way);
+  zb_text_add(text, "\n| domain | what it is | a way round |\n|---|---|---|\n");
+  for (int i = 0; i < DOMAIN_COUNT; ++i)
+    add_row(text, domains[i].begin, domains[i].what, domains[i].way);
+  zb_text_add(text, "\nBeside operators: float16, bfloat16, complex and string tensors (%s); dynamic shapes (export with the shapes to train with); "
+                    "models whose loss is no scalar float output.\n",
+              "export in float32: model.float()");
+}
+
+char *zb_operators_page(bool supported) {
+  zb_text text;
+  zb_text_init(&text);
+  if (supported) add_supported(&text);
+  else add_unsupported(&text);
+  return zb_text_take(&text);
+}
