@@ -33,12 +33,12 @@ static zb_result over_limit(zb_onnx *im, const char *what, uint64_t asked, uint6
   return zb_location_error(im->builder.location,
                            "if the model needs it, raise --fold-limit, for example --fold-limit 4G; a mask or table that grows with the square of "
                            "the sequence can be an input of the model instead",
-                           "%s: %s, and the limit is %s", what, wanted, limit);
+                           "%s %s, and the limit is %s", what, wanted, limit);
 }
 
 zb_result zb_onnx_fold_charge(zb_onnx *im, uint64_t bytes) {
   uint64_t most = im->fold_limit > UINT64_MAX / ZB_ONNX_FOLD_WORK ? UINT64_MAX : im->fold_limit * ZB_ONNX_FOLD_WORK;
-  if (bytes > most - im->fold_work) return over_limit(im, "constants of the graph would be read and written over and over", im->fold_work + bytes, most);
+  if (bytes > most - im->fold_work) return over_limit(im, "constants would be read and written over and over, in all", im->fold_work + bytes, most);
   im->fold_work += bytes;
   return ZB_OK;
 }
@@ -47,10 +47,10 @@ zb_result zb_onnx_fold_charge(zb_onnx *im, uint64_t bytes) {
 static zb_result charge(zb_onnx *im, const zb_shape *shape) {
   int64_t bytes = zb_shape_bytes(shape);
   char what[160], text[96];
-  snprintf(what, sizeof what, "a constant of the graph is too large (%s); with it constants take", zb_shape_text(shape, text));
+  snprintf(what, sizeof what, "a constant of %s is too large: with it, folded constants take", zb_shape_text(shape, text));
   if (bytes < 0) {
     im->failed = true;
-    return zb_location_error(im->builder.location, NULL, "a constant of the graph is too large: the size of %s overflows", text);
+    return zb_location_error(im->builder.location, NULL, "a constant of %s is too large: its size overflows", text);
   }
   if ((uint64_t)bytes > im->fold_limit - im->constant_bytes) return over_limit(im, what, im->constant_bytes + (uint64_t)bytes, im->fold_limit);
   return zb_onnx_fold_charge(im, (uint64_t)bytes);

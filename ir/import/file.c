@@ -208,6 +208,24 @@ static bool strip_model(reader *r, zb_text *out, zb_onnx_file *file) {
   return true;
 }
 
+/* protobuf-c ends a text at its first zero byte, so that 'a.bin\\0b' would be taken as 'a.bin'. Messages nest as deep as onnx.proto says. What
+ * does not read as the message is left to the parser. */
+static zb_status check_texts(const char *path, reader *r, const ProtobufCMessageDescriptor *message) {
+  field f;
+  while (r->at < r->end && read_field(r, &f)) {
+    const ProtobufCFieldDescriptor *known = protobuf_c_message_descriptor_get_field(message, f.number);
+    if (!known || f.value + f.length != f.end) continue;
+    const char *text = (const char *)r->data + f.value;
+    if (known->type == PROTOBUF_C_TYPE_STRING && f.length && memchr(text, '\0', f.length))
+      return zb_status_hint(ZB_ERROR(INVALID, "'%s': the %s of a %s holds a zero byte, behind '%s'", path, known->name, message->short_name, text),
+                            "was it damaged, or changed by a tool? export it again");
+    if (known->type != PROTOBUF_C_TYPE_MESSAGE) continue;
+    reader inner = {r->data, f.value, f.end};
+    ZB_TRY(check_texts(path, &inner, known->descriptor));
+  }
+  return NULL;
+}
+
 /* Whether the start of the file looks like something a person would read. */
 static bool looks_like_text(const zb_onnx_mapping *map) {
   size_t count = map->bytes < 64 ? map->bytes : 64;
@@ -244,7 +262,7 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
     status = skeleton.failed ? ZB_OUT_OF_MEMORY() : not_onnx(path, &out->map, r.at);
   } else if (skeleton.failed) {
     status = ZB_OUT_OF_MEMORY();
-  } else {
+  } else if (!(status = check_texts(path, &(reader){(const uint8_t *)skeleton.data, 0, skeleton.length}, &onnx__model_proto__descriptor))) {
     bool refused = false;
     ProtobufCAllocator watched = allocator;
     watched.allocator_data = &refused;

@@ -322,12 +322,15 @@ zb_result zb_onnx_fold_where(zb_onnx_node *n) {
 
 /* ---- Reductions and the like ---- */
 
-static void reduce_one(zb_onnx_const *out, int64_t at, const zb_onnx_const *in, int64_t i, const char *name,
+static const binary_row *reduce_row(const char *name) {
+  return find_binary(strcmp(name, "reduce_prod") == 0  ? "mul"
+                     : strcmp(name, "reduce_max") == 0 ? "max"
+                     : strcmp(name, "reduce_min") == 0 ? "min"
+                                                       : "add");
+}
+
+static void reduce_one(zb_onnx_const *out, int64_t at, const zb_onnx_const *in, int64_t i, const binary_row *row,
                        bool first) {
-  const binary_row *row = find_binary(strcmp(name, "reduce_prod") == 0  ? "mul"
-                                      : strcmp(name, "reduce_max") == 0 ? "max"
-                                      : strcmp(name, "reduce_min") == 0 ? "min"
-                                                                        : "add");
   if (zb_onnx_const_is_float(in)) {
     double value = zb_onnx_const_real(in, i);
     zb_onnx_const_set_real(out, at, first ? value : row->real(zb_onnx_const_real(out, at), value));
@@ -352,12 +355,13 @@ zb_result zb_onnx_fold_reduce(zb_onnx_node *n) {
   if (in->elements == 0) return zb_onnx_node_fail(n, NULL, "the input is empty");
   wide = kept;
   if (zb_onnx_const_is_float(in)) wide.dtype = ZB_F64;
+  const binary_row *row = reduce_row(name);
   zb_onnx_const *sum = zb_onnx_const_new(n->im, &wide), *first = zb_onnx_const_new(n->im, &kept);
   int64_t index[ZB_RANK_MAX] = {0}, strides[1][ZB_RANK_MAX], at[1] = {0};
   zb_onnx_broadcast_strides(&kept, &in->shape, strides[0]);
   for (int64_t i = 0; sum && first && i < in->elements; i++) {
     char *seen = (char *)first->data + (size_t)at[0] * zb_dtype_bytes(kept.dtype);
-    reduce_one(sum, at[0], in, i, name, !*seen);
+    reduce_one(sum, at[0], in, i, row, !*seen);
     *seen = 1;
     zb_onnx_odometer_next(in->shape.rank, in->shape.dims, index, 1, strides, at);
   }

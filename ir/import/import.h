@@ -17,7 +17,7 @@ enum { ZB_ONNX_IR_MAX = 13, ZB_ONNX_OPSET_MIN = 13, ZB_ONNX_OPSET_MAX = 24 };
 /* What constants may take where nothing is said: this, and so many times what the files of the model have. Folding may also read and write
  * so many times the limit. */
 #define ZB_ONNX_FOLD_BYTES (UINT64_C(256) << 20)
-enum { ZB_ONNX_FOLD_OF_FILE = 4, ZB_ONNX_FOLD_WORK = 32 };
+enum { ZB_ONNX_FOLD_OF_FILE = 4, ZB_ONNX_FOLD_WORK = 8 };
 /* Constants up to this size are dense attributes of the IR. */
 enum { ZB_ONNX_DENSE_BYTES = 1024 };
 

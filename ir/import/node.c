@@ -341,6 +341,10 @@ double zb_onnx_node_float(zb_onnx_node *n, const char *name, double fallback) {
 void zb_onnx_node_string(zb_onnx_node *n, const char *name, const char *fallback, char *out, size_t room) {
   const Onnx__AttributeProto *attr = zb_onnx_node_attr(n, name);
   attr = typed(n, name, ATTR_STRING, attr && attr->has_s);
+  if (attr && attr->s.len && memchr(attr->s.data, '\0', attr->s.len)) {
+    zb_onnx_node_fail(n, "export the model again: a tool has changed this attribute", "attribute '%s' holds a zero byte", name);
+    attr = NULL;
+  }
   if (attr)
     snprintf(out, room, "%.*s", (int)(attr->s.len < room ? attr->s.len : room - 1), (const char *)attr->s.data);
   else

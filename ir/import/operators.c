@@ -33,8 +33,8 @@ enum { UNSUPPORTED_COUNT = sizeof unsupported / sizeof *unsupported, DOMAIN_COUN
 
 /* ---- Hints ---- */
 
-/* Two spellings of one name: they differ in case alone, or long ones in two letters side by side. Nearer names mean something else: Conv is no
- * Cos. */
+/* Two spellings of one name: they differ in case alone, or in one letter of five, two side by side of more. Short names that are near mean
+ * something else: Conv is no Cos. */
 static bool is_misspelling(const char *a, const char *b) {
   size_t m = strlen(a), n = strlen(b), most = m > n ? m : n, least = m < n ? m : n, begin = 0, end = 0;
   if (strcasecmp(a, b) == 0) return true;
@@ -42,7 +42,7 @@ static bool is_misspelling(const char *a, const char *b) {
     ++begin;
   while (end < least - begin && tolower((unsigned char)a[m - 1 - end]) == tolower((unsigned char)b[n - 1 - end]))
     ++end;
-  return least >= 5 && most - begin - end <= 2;
+  return most >= 5 && most - begin - end <= (least >= 7 ? 2 : 1);
 }
 
 void zb_onnx_unknown_hint(const char *name, zb_text *why, zb_text *hint) {

@@ -94,7 +94,8 @@ static zb_status import_case(const json_t *row, zb_module *out) {
   zb_text_deinit(&reported);
   zb_text_init(&reported);
   zb_import_params params = {
-      .path = path, .loss = json_string_value(json_object_get(row, "wanted_loss")), .train = train, .freeze = freeze};
+      .path = path, .loss = json_string_value(json_object_get(row, "wanted_loss")), .train = train, .freeze = freeze,
+      .fold_limit = (uint64_t)json_integer_value(json_object_get(row, "fold_limit"))};
   params.train_count = text_list(row, "train", train);
   params.freeze_count = text_list(row, "freeze", freeze);
   return zb_import_onnx(context, &params, out);

@@ -575,6 +575,8 @@ def parameter_cases():
     write("parameters-tied", tied, {"m.w": numbers(2, 3)}, trained=["m.w"], frozen=[])
     for name, row, text in [
         ("train-nothing", dict(train=["a.x"]), "matches no float initializer"),
+        ("freeze-star", dict(freeze=["*.w*.x"]), "the model's parameters are a.w"),
+        ("freeze-part", dict(freeze=["*a."]), "did you mean '*a.*'? it matches 'a."),
         ("train-and-freeze", dict(train=["a.w"], freeze=["a.w"]), "both --train and --freeze match 'a.w'"),
         ("loss-name", dict(wanted_loss="lss"), "no output is named 'lss'"),
     ]:
@@ -657,8 +659,16 @@ def errors():
         scoped,
         "lm.block.3 (n_reluu_y)",
         "operator 'Reluu' is not supported",
-        "nearest supported operator is Relu",
+        "is it Relu?",
     )
+    for op, text in [
+        ("Conv", "reshape(B, C, H // p, p, W // p, p)"),
+        ("LSTM", "write the steps out"),
+        ("Loop", "torch.where"),
+        ("Matmul", "is it MatMul?"),
+        ("Cso", "zbc --list-operators"),
+    ]:
+        bad("operator-" + op.lower(), model([node(op, "x", "y")]), f"operator '{op}' is not supported", text)
     bad(
         "two-unknown-ops",
         model([node("TopK", "x k", "t i"), node("NonMaxSuppression", "t i", "y")], dict(k=np.array([1], I))),
@@ -667,7 +677,14 @@ def errors():
     )
     m = plain()
     m.graph.node[0].domain = "com.microsoft"
-    bad("domain", m, "n_relu_y", "Relu: operator of domain 'com.microsoft' is not supported")
+    bad("domain", m, "n_relu_y", "Relu: operator of domain 'com.microsoft' is not supported", "from before onnxruntime optimized it")
+    big = dict(s=np.array([1 << 28], I))
+    bad("fold-limit", model([node("ConstantOfShape", "s", "t"), node("ReduceSum", "t", "u"), node("Mul", "x u", "y")], big),
+        "(n_constantofshape_t): error: a constant of 268435456xf32 is too large", "1.0 GiB, and the limit is 256.0 MiB", "--fold-limit")
+    small = dict(s=np.array([200 << 10], I))
+    sums = [node("ReduceSum", "t", f"s{i}") for i in range(40)] + [node("Sum", " ".join(f"s{i}" for i in range(40)), "u")]
+    save("bad-fold-work", model([node("ConstantOfShape", "s", "t"), *sums, node("Mul", "x u", "y")], small),
+         error=["(n_reducesum_s9)", "read and written over and over", "and the limit is 8.0 MiB", "--fold-limit"], fold_limit=1 << 20)
     m = plain()
     m.graph.node[0].attribute.append(helper.make_attribute("slope", 0.5))
     bad("attribute", m, "attribute 'slope' is not understood")
@@ -776,7 +793,12 @@ def errors():
         model([node("If", "c", "y", then_branch=body, else_branch=body)], dict(c=np.array(True))),
         "operator 'If' is not supported",
     )
+    m = plain()
+    m.graph.node[0].name = "a\0b"
+    bad("zero-byte-name", m, "the name of a NodeProto holds a zero byte, behind 'a'")
+    bad("zero-byte-attribute", model([node("Gelu", "x", "y", approximate=b"tanh\0x")]), "attribute 'approximate' holds a zero byte")
     for tag, place, text in [
+        ("zero-byte", "in.bin\0x", "the value of a StringStringEntryProto holds a zero byte, behind 'in.bin'"),
         ("outside", "../weights.bin", "inside the folder of the model"),
         ("absolute", "/etc/passwd", "inside the folder of the model"),
         ("absent", "absent.bin", "is not in the folder of the model"),

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Writes ir/import/OPERATORS.md, ir/import/UNSUPPORTED.md and the table of operators in README.md, as zbc prints them from its tables.
+
+    operator_pages.py [--bin BUILD/bin] [--check]
+
+--check writes nothing, and fails where a file would change. Run it after a change of ir/import/onnx_ops.def or onnx_unsupported.def.
+"""
+import argparse
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BEGIN, END = "<!-- operators: tools/operator_pages.py writes these lines -->\n", "<!-- end of operators -->\n"
+
+
+def page(programs, option):
+    return subprocess.run([os.path.join(programs, "zbc"), option], check=True, capture_output=True, text=True).stdout
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def table(operators):
+    """The first table of the page."""
+    lines = operators.splitlines(keepends=True)
+    first = next(i for i, line in enumerate(lines) if line.startswith("|"))
+    last = next(i for i in range(first, len(lines)) if not lines[i].startswith("|"))
+    return "".join(lines[first:last])
+
+
+def readme(text, operators):
+    if BEGIN not in text or END not in text:
+        sys.exit(f"operator_pages.py: README.md lacks the line {BEGIN.strip()} or {END.strip()}")
+    return text[:text.index(BEGIN)] + BEGIN + table(operators) + text[text.index(END):]
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"))
+    options.add_argument("--check", action="store_true")
+    given = options.parse_args()
+    operators, wrong = page(given.bin, "--list-operators"), []
+    files = {os.path.join("ir", "import", "OPERATORS.md"): operators,
+             os.path.join("ir", "import", "UNSUPPORTED.md"): page(given.bin, "--list-unsupported"),
+             "README.md": readme(read(os.path.join(ROOT, "README.md")), operators)}
+    for name, text in files.items():
+        path = os.path.join(ROOT, name)
+        if read(path) == text:
+            continue
+        wrong.append(name)
+        if not given.check:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+    if given.check and wrong:
+        sys.exit(f"{', '.join(wrong)}: not as the tables of ir/import say: run tools/operator_pages.py")
+    print(f"{len(files)} files as the tables say" if given.check else f"{len(wrong)} of {len(files)} files written")
+
+
+if __name__ == "__main__":
+    main()
