@@ -2,7 +2,7 @@
  *
  * What recurses in MLIR: every kind of bracket; affine expressions, whose operators nest without one (d0 mod 7 mod 5, - - d0); aliases, whose
  * value is what another alias means (#b = [#a]). Strings and comments are skipped as MLIR's lexer does. Text that is no program may be
- * measured wrongly here: then MLIR stops at its error before it is deep. Tests: test/ir/nesting_test.c, test/e2e/bounds.py.
+ * measured wrongly here: then MLIR stops at its error before it is deep. Tests: test/ir/nesting_test.c, test/tools/zbc-bounds.test.
  */
 #include "ir/nesting.h"
 
