@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BEGIN, END = "<!-- operators: tools/operator_pages.py writes these lines -->\n", "<!-- end of operators -->\n"
+BEGIN, END = "<!-- operators: tools/operator_pages.py writes these lines -->\n", "<!-- operators -->\n"
 
 
 def page(programs, option):

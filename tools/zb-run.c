@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -226,6 +227,8 @@ static bool ends_so(const char *text, const char *ending) {
 
 /* A model, or the file in the folder, in the place of the folder. */
 static zb_status check_directory(const char *directory) {
+  struct stat info;
+  if (stat(directory, &info) == 0 && S_ISDIR(info.st_mode)) return NULL; /* whatever its name */
   if (ends_so(directory, ".onnx") || ends_so(directory, ".mlir"))
     return zb_status_hint(ZB_ERROR(USAGE, "'%s' is a model: zb-run takes the folder of a plan", directory), "zbc %s -o DIR makes one", directory);
   if (ends_so(directory, "/plan.zb") || strcmp(directory, "plan.zb") == 0)
@@ -368,21 +371,30 @@ static zb_status print_step_text(zb_session *session, const arguments *args, con
   return args->grad_norms ? zb_session_gradient_norms(session, text_norm, NULL) : NULL;
 }
 
+static int output_errno; /* of the flush of standard output that failed first: those after it fail for no reason of their own */
+
+static bool flush_stdout(void) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return true;
+  if (!output_errno) output_errno = errno ? errno : EIO; /* 0: a line was lost before, on a terminal */
+  return false;
+}
+
 /* Standard output that cannot be written is a failure: a full disk must not look like a run that went well. */
 static zb_status flush_output(void) {
-  if (fflush(stdout) == 0 && !ferror(stdout)) return NULL;
-  return ZB_ERROR(IO, "cannot write to standard output: %s", strerror(errno));
+  return flush_stdout() ? NULL : ZB_ERROR(IO, "cannot write to standard output: %s", strerror(output_errno));
 }
 
 /* During training. A failure is kept in *out, and the run ends after the next step, with its save: a reader that went away (zb-run | head), a
  * terminal that was closed, or a full disk must not lose what was trained. Who ignores SIGHUP wants to go on without the terminal. */
 static void flush_or_stop(zb_session *session, zb_status *out) {
-  errno = 0;
-  if (*out || (fflush(stdout) == 0 && !ferror(stdout))) return;
-  int error = errno ? errno : EIO; /* 0: a line was lost before, on a terminal */
+  if (*out || flush_stdout()) return;
   bool is_closed_terminal = write(STDOUT_FILENO, "", 0) < 0 && errno == EIO;
-  if (is_closed_terminal && outlives_terminal && freopen("/dev/null", "w", stdout)) return;
-  *out = ZB_ERROR(IO, "cannot write to standard output: %s", strerror(error));
+  if (is_closed_terminal && outlives_terminal && freopen("/dev/null", "w", stdout)) {
+    output_errno = 0;
+    return;
+  }
+  *out = flush_output();
   zb_session_stop(session);
 }
 
@@ -439,6 +451,13 @@ static FILE *spoken(const arguments *args) {
   return args->json ? stderr : stdout;
 }
 
+static void flush_spoken(const arguments *args) {
+  if (args->json)
+    fflush(stderr);
+  else
+    flush_stdout(); /* what fails is told before the first step */
+}
+
 /* The arguments of a run and what started it: of all that is called back while its session is made. */
 typedef struct opening {
   const arguments *args;
@@ -449,7 +468,7 @@ static void say_line(void *context, const char *line) {
   const opening *o = context;
   char *shown = o->args->quiet ? NULL : zb_shown(line);
   if (shown) fprintf(spoken(o->args), "%s\n", shown);
-  fflush(spoken(o->args)); /* people wait, through a pipe too */
+  flush_spoken(o->args); /* people wait, through a pipe too */
   zb_free(shown);
 }
 
@@ -473,7 +492,7 @@ static void print_header(void *context, const zb_session *session) {
          info.device, info.instruction_set, info.threads, info.stages, info.micro_batches,
          zb_bytes_text(largest, bytes));
   zb_free(model);
-  fflush(spoken(args));
+  flush_spoken(args);
 }
 
 /* What is known once all is loaded. */
@@ -482,7 +501,7 @@ static void print_start(const zb_session *session, const arguments *args) {
   if (info.process > 0) return;
   if (info.warning) fprintf(stderr, "zb-run: warning: %s\n", info.warning);
   if (args->resume && !args->quiet) fprintf(spoken(args), "resumed after step %lld\n", (long long)zb_session_steps(session));
-  fflush(spoken(args));
+  flush_spoken(args);
 }
 
 /* ---- Running ---- */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define WEIGHTS_FILE "weights.safetensors"
@@ -49,11 +50,17 @@ static bool is_ours(const char *name) {
 
 static const zb_folder_kind kind = {.purpose = "save to", .who = "another run", .is_ours = is_ours};
 
+/* One file: the name of a folder that is there is absolute, that of one to be made may not be. */
+static bool is_same_file(const char *a, const char *b) {
+  struct stat x, y;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 zb_status zb_checkpoint_lock(const char *folder, const char *held, zb_folder_lock *out) {
   zb_folder at;
   out->held = false;
   ZB_TRY(zb_folder_prepare(folder, &kind, &at));
-  return held && strcmp(held, at.lock) == 0 ? NULL : zb_folder_lock_take(&at, out);
+  return held && is_same_file(held, at.lock) ? NULL : zb_folder_lock_take(&at, out);
 }
 
 /* Access rights do not tell all (a read-only file system, a name that is too long, root, a machine that does not see the folder): a folder is made,

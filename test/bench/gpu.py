@@ -82,7 +82,7 @@ def card():
 
 # ---- Plans for other machines ----
 
-MODEL, WEIGHTS, BLOCK = "model.json", "weights.safetensors", 65521
+MODEL, WEIGHTS, DRAWN, BLOCK = "model.json", "weights.safetensors", "drawn.safetensors", 65521
 
 
 def statistics_of(file, offset, count):
@@ -134,8 +134,14 @@ def write_plan(o, bench):
         json.dump(model, file)
 
 
+def drawn(folder):
+    """The option for weights that were drawn: they are not those that the plan was compiled with."""
+    path = os.path.join(folder, DRAWN)
+    return ["--weights", path] if os.path.exists(path) else []
+
+
 def take_plan(o, folder):
-    """What --plan names decides the model; its weights are drawn into `folder` if it has none."""
+    """What --plan names decides the model; other weights are drawn into `folder` if it has none."""
     try:
         with open(os.path.join(o.plan, MODEL), encoding="utf-8") as file:
             model = json.load(file)
@@ -148,7 +154,7 @@ def take_plan(o, folder):
         return
     whole = os.path.join(folder, "plan")
     shutil.copytree(o.plan, whole)
-    draw_weights(model["thin"], os.path.join(whole, WEIGHTS))
+    draw_weights(model["thin"], os.path.join(whole, DRAWN))
     o.plan = whole
 
 
@@ -180,7 +186,7 @@ class Bench:
 
     def zb_run(self, name, folder, tokens, *options):
         try:
-            rows = objects(run([self.program("zb-run"), folder, "--data", "text:" + CORPUS, "--steps",
+            rows = objects(run([self.program("zb-run"), folder, *drawn(folder), "--data", "text:" + CORPUS, "--steps",
                                 self.o.warmup + self.o.steps, "--json", *options], self.o.limit))
         except Failed as e:
             return self.left_out.append(f"{name}: {e}")
@@ -214,7 +220,7 @@ class Bench:
         """The ops of a step by their time, from a run of its own: timing ops takes time."""
         file = os.path.join(self.folder, "costs.json")
         try:
-            run([self.program("zb-run"), folder, "--data", "text:" + CORPUS, "--steps", 9, "--device", "cuda", "--profile", file], self.o.limit)
+            run([self.program("zb-run"), folder, *drawn(folder), "--data", "text:" + CORPUS, "--steps", 9, "--device", "cuda", "--profile", file], self.o.limit)
             with open(file, encoding="utf-8") as text:
                 measured = json.load(text)
             steps = measured["program"]["steps"] / 2  # every second one is for ops

@@ -291,7 +291,8 @@ def constants(suite, launcher, folder, expect):
         file.seek(-1, os.SEEK_END)
         file.write(b"\x7f")
     data = ("--data", "text:" + common.CORPUS, "--steps", 1)
-    expect("two files of constants", 2, of_two_folders(suite, launcher, 3, plan, other, *data), "the file of constants is '", "in process 1")
+    expect("two files of constants", 1, of_two_folders(suite, launcher, 3, plan, other, *data), "the constant 'table' in '",
+           "is not the one that '", "compile the model again")
 
 
 def of_two_folders(suite, launcher, processes, first, second, *arguments):
@@ -326,9 +327,9 @@ def errors(suite, launcher, folder):
     expect("more processes than ranks", 2, launched(suite, launcher, 4, plan, *data), "there are 4 processes, but the plan has 2 ranks",
            "hint: start 2 processes or fewer")
     expect("no such plan", 4, launched(suite, launcher, 2, folder + "/none", *data), "cannot open the plan")
-    expect("a folder that cannot be made", 4, launched(suite, launcher, 2, plan, *data, "--save", "/proc/nothing"), "the folder '/proc")
+    expect("a folder that cannot be made", 4, launched(suite, launcher, 2, plan, *data, "--save", "/proc/nothing"), "cannot save to '/proc/nothing'")
     expect("a folder of other files", 2, launched(suite, launcher, 2, plan, *data, "--save", common.DATA), "it holds other files")
-    expect("costs of processes", 2, launched(suite, launcher, 2, plan, *data, "--profile", folder + "/c.json"), "costs are measured in one process")
+    expect("costs of processes", 2, launched(suite, launcher, 2, plan, *data[:-1], 3, "--profile", folder + "/c.json"), "costs are measured in one process")
     expect("sim in processes", 2, launched(suite, launcher, 2, plan, *data, "--device", "sim"), "runs all ranks in one process")
     constants(suite, launcher, folder, expect)
     expect("two plans", 2, of_two_folders(suite, launcher, 2, plan, other, *data), "process 1 reads another plan than process 0")

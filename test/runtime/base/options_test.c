@@ -154,7 +154,7 @@ static void test_meant(void) {
       {ZBC, "--micro_batches", "did you mean '--micro-batches'?"},
       {ZBC, "-ranks", "did you mean '--ranks'?"},
       {ZBC, "--RANKS", "did you mean '--ranks'?"},
-      {ZBC, "--limit", "did you mean '--memory-limit'?"},
+      {ZBC, "--limit", "--memory-limit"},
       {ZB_RUN, "--grad", "did you mean '--grad-norms'?"},
       /* nothing is near */
       {ZBC, "--json-file", "zbc --help lists the options"},
