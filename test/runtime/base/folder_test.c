@@ -1,5 +1,6 @@
 /* Folders that are replaced as a whole, and who writes to them. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -176,5 +177,9 @@ static void test_must_stay(void) {
   CU_ASSERT_EQUAL(chdir(before), 0);
 }
 
-SUITE_MAIN("folder", {"replace", test_replace}, {"leftovers", test_leftovers}, {"lock", test_lock}, {"without memory", test_without_memory},
+static void test_start(void) {
+  CU_ASSERT_EQUAL(system("rm -rf '" FOLDER "'"), 0); /* what an earlier run left */
+}
+
+SUITE_MAIN("folder", {"start from nothing", test_start}, {"replace", test_replace}, {"leftovers", test_leftovers}, {"lock", test_lock}, {"without memory", test_without_memory},
            {"names", test_names}, {"must stay", test_must_stay})
