@@ -181,5 +181,5 @@ static void test_start(void) {
   CU_ASSERT_EQUAL(system("rm -rf '" FOLDER "'"), 0); /* what an earlier run left */
 }
 
-SUITE_MAIN("folder", {"start from nothing", test_start}, {"replace", test_replace}, {"leftovers", test_leftovers}, {"lock", test_lock}, {"without memory", test_without_memory},
-           {"names", test_names}, {"must stay", test_must_stay})
+SUITE_MAIN("folder", {"start from nothing", test_start}, {"replace", test_replace}, {"leftovers", test_leftovers}, {"lock", test_lock},
+           {"without memory", test_without_memory}, {"names", test_names}, {"must stay", test_must_stay})
