@@ -3,6 +3,7 @@
 
 #include "passes/pipeline.h"
 
+#include "ir/nesting.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/plan.h"
 
@@ -310,7 +311,11 @@ zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_co
                           const zb_pipeline_hooks *hooks) {
   for (int i = 0; i < pipeline->count; ++i) {
     zb_code failure;
-    if (run_one(&pipeline->entries[i], program, state, hooks, &failure)) continue;
+    int diagnostics = 0;
+    MlirDiagnosticHandlerID counter = zb_count_diagnostics(program->context, &diagnostics);
+    zb_result result = run_one(&pipeline->entries[i], program, state, hooks, &failure);
+    mlirContextDetachDiagnosticHandler(program->context, counter);
+    if (result) continue;
     if (state && state->status) {
       zb_status status = state->status;
       state->status = NULL;
@@ -318,7 +323,11 @@ zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_co
     }
     zb_status status = zb_status_make(failure, __FILE__, __LINE__, "%s failed", pipeline->entries[i].def->name);
     if (failure == ZB_USAGE) return zb_status_hint(status, "zb-opt --list-passes shows the options of every pass");
-    return failure == ZB_INVALID ? zb_status_set_told(status) : status;
+    if (failure != ZB_INVALID) return status;
+    if (diagnostics) return zb_status_set_told(status);
+    zb_status_free(status);
+    status = ZB_ERROR(INTERNAL, "a bug of zbc: %s failed and did not say why", pipeline->entries[i].def->name);
+    return zb_status_hint(status, "please report it with the model and the command line");
   }
   return NULL;
 }
