@@ -470,6 +470,50 @@ static void write_stages(partition *p) {
   }
 }
 
+// ---- Parameters that a gradient takes to another stage ----
+
+// The stage that updates what a value is computed of, where that are trained parameters and views alone; -1 for other values. Of a parameter
+// that is used in `reader` itself, that one.
+static int stage_of_parameters(const partition *p, int value, int reader) {
+  int producer = p->graph.values[value].producer, found = -1;
+  while (producer >= 0 && (p->flow.nodes[producer] & ZB_FLOW_VIEW) && !(p->flow.nodes[producer] & ZB_FLOW_CHAIN)) {
+    value = p->graph.operands[p->graph.nodes[producer].operand_begin];
+    producer = p->graph.values[value].producer;
+  }
+  if (producer >= 0) {
+    unsigned flags = p->flow.nodes[producer];
+    return (flags & ZB_FLOW_CHAIN) && (flags & ZB_FLOW_TRAINED) && !(flags & ZB_FLOW_LOAD) ? p->stage[producer] : -1;
+  }
+  const zb_value *parameter = &p->graph.values[value];
+  for (int u = 0; u < parameter->use_count && (p->flow.arguments[parameter->index] & ZB_FLOW_TRAINED); ++u) {
+    int user = p->graph.uses[parameter->use_begin + u];
+    if (!(p->flow.nodes[user] & ZB_FLOW_FORWARD)) continue;
+    if (p->stage[user] == reader) return reader;
+    if (p->stage[user] > found) found = p->stage[user];
+  }
+  return found;
+}
+
+// A loss times a weight that is a parameter, or computed from one, has that weight as its gradient. A gradient op of an earlier stage that reads it
+// must not take the parameter itself, as other readers do: its rank does not update it. A copy is made where the parameter is, and travels.
+static zb_result send_parameters(partition *p) {
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    const zb_node *node = &p->graph.nodes[n];
+    if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD) || (p->flow.nodes[n] & (ZB_FLOW_VIEW | ZB_FLOW_LOAD)) || p->stage[n] < 0) continue;
+    for (int i = 0; i < node->operand_count; ++i) {
+      int value = p->graph.operands[node->operand_begin + i], from = stage_of_parameters(p, value, p->stage[n]);
+      if (from < 0 || from == p->stage[n]) continue;
+      zb_builder builder = zb_builder_before(node->op);
+      MlirValue copy = zb_build1(&builder, "contiguous", p->graph.values[value].value);
+      if (builder.failed) return ZB_FAIL;
+      zb_set_i64(mlirOpResultGetOwner(copy), ZB_ATTR_STAGE, from);
+      mlirOperationSetOperand(node->op, i, copy);
+      ++p->pass->changes;
+    }
+  }
+  return ZB_OK;
+}
+
 // ---- The pass ----
 
 static zb_result read_options(partition *p, int *stage_rank) {
@@ -511,7 +555,7 @@ static zb_result partition_graph(partition *p) {
   ZB_PASS_TRY(pass, stage_backward(p));
   stage_optimizer(p);
   write_stages(p);
-  return ZB_OK;
+  return send_parameters(p);
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {

@@ -553,12 +553,12 @@ zb_status zb_session_create(const zb_session_params *params, zb_session **out) {
 
 void zb_session_destroy(zb_session *session) {
   if (!session) return;
+  zb_folder_lock_release(&session->save_lock); /* first: once another process has ended, a launcher may kill this one */
   if (session->driver) session->driver_def->stop(session->driver);
   if (session->transport) session->transport_def->close(session->transport);
   if (session->group) session->group_def->close(session->group, !session->failed && !session->apart);
   for (int i = 0; i < session->executor_count; ++i) /* after what could still write to an arena */
     zb_executor_deinit(&session->executors[i]);
-  zb_folder_lock_release(&session->save_lock);
   zb_measure_destroy(session->measure);
   zb_data_destroy(session->data);
   zb_plan_destroy(session->plan);
