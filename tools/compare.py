@@ -108,6 +108,16 @@ def attributes_of(model):
     }
 
 
+def tensors_of(model):
+    """{(module, key): value} of the attributes of modules that hold a tensor or None and are no buffers."""
+    return {
+        (module, key): value
+        for module in model.modules()
+        for key, value in vars(module).items()
+        if value is None or isinstance(value, torch.Tensor)
+    }
+
+
 class State:
     """Buffers and Python numbers of a model, and sums of its parameters, to see what forward() changes, and to undo
     it."""
@@ -120,6 +130,7 @@ class State:
             for key, tensor in module._buffers.items()
         ]
         self.numbers = attributes_of(model)
+        self.tensors = tensors_of(model)
         self.sums = self.parameter_sums()
 
     def parameter_sums(self):
@@ -145,8 +156,22 @@ class State:
         numbers = [name for name, value in self.numbers.items() if now.get(name, value) != value]
         return buffers, numbers, [name for name, value in self.sums.items() if sums.get(name, value) != value]
 
+    def cached(self):
+        """{name: a copy of the tensor} of what forward() has put into plain attributes."""
+        names = {module: path for path, module in self.model.named_modules()}
+        return {
+            f"{names[module]}.{key}" if names[module] else key: value.detach().clone()
+            for (module, key), value in tensors_of(self.model).items()
+            if value is not None and self.tensors.get((module, key)) is not value
+        }
+
     def restore(self):
         modules = dict(self.model.named_modules())
+        for module, key in tensors_of(self.model):
+            if (module, key) not in self.tensors:
+                delattr(module, key)
+            elif vars(module)[key] is not self.tensors[module, key]:
+                setattr(module, key, self.tensors[module, key])
         with torch.no_grad():
             for _, module, key, tensor, copy in self.buffers:
                 module._buffers[key] = tensor

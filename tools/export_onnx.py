@@ -423,6 +423,23 @@ def refuse_memory(model, state, inputs, first):
     return buffers
 
 
+def refuse_cached(model, state, drawn, cached):
+    """What forward() keeps in attributes for later calls: fine where it is a mask or a table, the same for all inputs."""
+    if not cached:
+        return
+    with torch.no_grad():
+        model(*[t for _, t in drawn])
+    now = state.cached()
+    state.restore()
+    for name, value in cached.items():
+        if name not in now or now[name].shape != value.shape or not torch.equal(now[name], value):
+            fail(
+                f"forward() keeps '{name}', which is computed from its inputs, for later calls: in a file it would be that "
+                "of one input for all steps",
+                "compute it in each call, or make it a parameter",
+            )
+
+
 def read_by_loss(graph):
     """Names of the initializers that the loss is computed from."""
     met, todo = set(), list(graph.outputs)
@@ -526,6 +543,7 @@ def probe(model, inputs, state, given):
     """Runs the model on zeros. (inputs to trace it with, their ranges, names of the buffers that forward() changes)."""
     spy, first = first_run(model, inputs)
     refuse_random(model, spy)
+    cached = state.cached()
     changed = refuse_memory(model, state, inputs, first.item())
     state.restore()
 
@@ -536,7 +554,9 @@ def probe(model, inputs, state, given):
         return bool(torch.isfinite(loss))
 
     ranges = compare.find_ranges(inputs, spy, given, finite)
-    return compare.draw(inputs, ranges, 1), ranges, changed
+    drawn = compare.draw(inputs, ranges, 1)
+    refuse_cached(model, state, drawn, cached)
+    return drawn, ranges, changed
 
 
 def export(model, inputs, options):

@@ -167,6 +167,21 @@ class LateCounter(Classifier):
         return torch.where(self.steps > 1000, 0.1, 1.0) * super().forward(x, y)
 
 
+@refused(r"forward\(\) keeps 'center', which is computed from its inputs, for later calls")
+class Centered(Classifier):
+    """A value of the first batch, kept in a plain attribute."""
+
+    def __init__(self):
+        super().__init__()
+        self.center = None
+
+    def body(self, x):
+        h = super().body(x)
+        if self.center is None:
+            self.center = h.detach().mean((0, 1))
+        return h - self.center
+
+
 @refused(r"forward\(\) changes parameter head\.weight")
 class Clamped(Classifier):
     def logits(self, x):
@@ -366,6 +381,20 @@ class HarmlessDetach(Classifier):
         z = self.logits(x)
         weight = (z.detach().amax(-1) > 0.5).float() + 1
         return (F.cross_entropy(z, y.flatten(), reduction="none") * weight).mean()
+
+
+@taken()
+class CachedMask(Classifier):
+    """A table that is made once and kept, the same for all inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.mask = None
+
+    def body(self, x):
+        if self.mask is None:
+            self.mask = torch.tril(torch.ones(x.shape[1], x.shape[1]))
+        return self.mask @ super().body(x) / x.shape[1]
 
 
 @taken()
