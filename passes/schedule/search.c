@@ -551,6 +551,10 @@ zb_status zb_search_placement(const zb_problem *problem, const zb_search_params 
   for (int i = 0; i < zb_placement_count(); ++i)
     placements += is_open(&other, i);
   zb_status first = search_one(&other, params, placements, "given", stage_rank, order, &best);
+  if (zb_status_code(first) == ZB_MEMORY) { /* not to be taken for a placement that has no order */
+    status = first;
+    goto cleanup;
+  }
   for (int i = 0; !status && i < zb_placement_count(); ++i) {
     const zb_placement_def *placement = zb_placement_at(i);
     other.stage_rank = given;

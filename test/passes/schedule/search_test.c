@@ -551,7 +551,15 @@ static void test_placement(void) {
 
 /* ---- Out of memory ---- */
 
-static bool survives(const zb_problem *problem, uint64_t n) {
+static bool same_order(const zb_order *a, const zb_order *b) {
+  bool same = a->ranks == b->ranks;
+  for (int rank = 0; rank < a->ranks && same; ++rank)
+    same = a->counts[rank] == b->counts[rank] && !memcmp(a->jobs[rank], b->jobs[rank], (size_t)a->counts[rank] * sizeof *a->jobs[rank]);
+  return same;
+}
+
+/* Where an allocation that fails does not end the search, it changes nothing of what it gives. */
+static bool survives(const zb_problem *problem, const zb_order *wanted, uint64_t n) {
   int stage_rank[FIXTURE_STAGES];
   zb_order order;
   const zb_search_params params = {.budget = 30};
@@ -561,6 +569,7 @@ static bool survives(const zb_problem *problem, uint64_t n) {
   const bool done = !status;
   if (status) CU_ASSERT_EQUAL(zb_status_code(status), ZB_MEMORY);
   CU_ASSERT(done || !order.jobs);
+  if (done) CU_ASSERT(same_order(&order, wanted));
   zb_status_free(status);
   zb_order_deinit(&order);
   return done;
@@ -571,9 +580,13 @@ static void test_out_of_memory(void) {
   fixture_uniform(&x, "looped", 2, 2, 4, 6, 6, 6, 1, 0.5);
   x.problem.memory_limit_bytes = 5000;
   /* A bound without memory for it is 0, which is true: then the search goes on. */
-  int failures = 0;
+  int failures = 0, stage_rank[FIXTURE_STAGES];
+  zb_order wanted;
+  const zb_search_params params = {.budget = 30};
+  CU_ASSERT_PTR_NULL_FATAL(zb_search_placement(&x.problem, &params, stage_rank, &wanted, NULL));
   for (uint64_t n = 1; n < 2000; n += 1 + n / 60)
-    failures += !survives(&x.problem, n);
+    failures += !survives(&x.problem, &wanted, n);
+  zb_order_deinit(&wanted);
   CU_ASSERT(failures > 25);
 }
 
