@@ -318,27 +318,31 @@ def strangers(suite, launcher, folder):
     pair, port, idle = Pair(suite, launcher, folder), start.free_port(), []
     command = pair.program([*DATA, *STEPS])
 
+    over = threading.Event()  # nobody listens any more: the processes have met, or have failed
+
     def knock(until):
-        while len(idle) < until:
+        end = time.monotonic() + 30
+        while len(idle) < until and not over.is_set() and time.monotonic() < end:
             try:
-                idle.append(socket.create_connection(("127.0.0.1", port), timeout=30))
-            except ConnectionRefusedError:
+                idle.append(socket.create_connection(("127.0.0.1", port), timeout=5))
+            except OSError:  # refused: not listening yet, or no longer
                 time.sleep(0.02)
 
     zero = pair.begin(0, command, port)
     knock(count // 2)
     few = wait_until(lambda: processes.sockets_of(zero.pid) < 10, 8)
-    suite.check(few, f"{count // 2} strangers still have places: {processes.sockets_of(zero.pid)} sockets")
+    suite.check(few and len(idle) == count // 2,
+                f"{len(idle)} of {count // 2} strangers still have places: {processes.sockets_of(zero.pid)} sockets")
     rest = threading.Thread(target=knock, args=(count,))
     rest.start()
     begin = time.monotonic()
-    while len(idle) < count * 3 // 4:
-        time.sleep(0.01)
+    wait_until(lambda: len(idle) >= count * 3 // 4)
     one = pair.begin(1, command, port)
     errors = [process.communicate(timeout=100)[1] for process in (zero, one)]
+    over.set()
     seconds = time.monotonic() - begin
     rest.join()
-    suite.check(zero.returncode == one.returncode == 0 and seconds < 5,
+    suite.check(zero.returncode == one.returncode == 0 and seconds < SOON_SECONDS,
                 f"{count} strangers: {seconds:.1f} s, status {zero.returncode} {one.returncode}, {errors}")
     for connection in idle:
         connection.close()
