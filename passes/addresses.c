@@ -1,4 +1,4 @@
-// Bases of subprograms: see passes/addresses.h.
+/* Bases of subprograms: see passes/addresses.h. */
 
 #include "passes/addresses.h"
 
@@ -22,7 +22,7 @@ zb_region_kind zb_argument_region(MlirOperation function, int argument) {
   return ZB_REGION_COUNT;
 }
 
-// A position needs an address from the job when something lies there by itself: a frame, or a value whose home is its own.
+/* A position needs an address from the job when something lies there by itself: a frame, or a value whose home is its own. */
 static bool needs_base(const zb_subprogram_info *info, int position) {
   const zb_graph *g = &info->workspace.graph;
   bool argument = position < info->argument_count;
@@ -31,7 +31,7 @@ static bool needs_base(const zb_subprogram_info *info, int position) {
   zb_shape shape;
   if (!zb_type_shape(mlirValueGetType(g->values[value].value), &shape)) {
     int base = zb_workspace_frame_base(&info->workspace, value);
-    return base == position; // a pool frame that is handed back has its argument as base
+    return base == position; /* a pool frame that is handed back has its argument as base */
   }
   return info->workspace.homes[value].base == position;
 }

@@ -1,21 +1,22 @@
-// zb-allocate: gives every buffer its address in the arena of its rank.
-//
-//   before                                          after
-//     module @rank1 {                                 module @rank1 {zb.addresses = array<i64: 4096, 4288, 5120, 256>, zb.waits = array<i64: 1, 0>}
-//       %fb, %fw = call @s1_F(%p, %a)                   addresses of the bases of @s1_F: 4096, 4288
-//       zb.send(%x)                                     its memory: 256 bytes at 5120; op 1 waits for message 0
-//
-// Addresses of the ops of @main stand in program order: a call has one a base, communication an address and a size. zb.waits are pairs of
-// the number of an op of @main and a message.
-//
-// The arena is parameters, state, gradients, constants, step, slots, workspace. Slots hold frames and values on the way, packed offline:
-// each for as long as it is needed in the simulated schedule. A value that is kept has its
-// home in its frame, also while it arrives. Memory that a send reads is held until the transfer is done; where it is used again, the job
-// or receive that writes there waits for the send, and a job waits for the messages that it reads.
-//
-// The limit of memory is checked against the packed arena.
-//
-// Tests: test/passes/allocate.mlir.
+/* zb-allocate: gives every buffer its address in the arena of its rank.
+ *
+ *   before                              after
+ *     module @rank1 {                     module @rank1 {zb.addresses = array<i64: 4096, 4288, 5120, 256>,
+ *                                                        zb.waits = array<i64: 1, 0>}
+ *       %fb, %fw = call @s1_F(%p, %a)       addresses of the bases of @s1_F: 4096, 4288
+ *       zb.send(%x)                         its memory: 256 bytes at 5120; op 1 waits for message 0
+ *
+ * Addresses of the ops of @main stand in program order: a call has one a base, communication an address and a size. zb.waits are pairs of
+ * the number of an op of @main and a message.
+ *
+ * The arena is parameters, state, gradients, constants, step, slots, workspace. Slots hold frames and values on the way, packed offline:
+ * each for as long as it is needed in the simulated schedule. A value that is kept has its
+ * home in its frame, also while it arrives. Memory that a send reads is held until the transfer is done; where it is used again, the job
+ * or receive that writes there waits for the send, and a job waits for the messages that it reads.
+ *
+ * The limit of memory is checked against the packed arena.
+ *
+ * Tests: test/passes/allocate.mlir. */
 
 #include "passes/addresses.h"
 #include "passes/function.h"
@@ -31,8 +32,8 @@
 enum { MESSAGE_COLUMNS = 8, MESSAGE_COMPLETE = 7 };
 
 typedef struct home {
-  int item;         // -1: fixed
-  uint64_t offset;  // in the item; arena offset when fixed
+  int item;         /* -1: fixed */
+  uint64_t offset;  /* in the item; arena offset when fixed */
 } home;
 
 typedef struct pending_send {
@@ -47,24 +48,24 @@ typedef struct allocator {
   int rank;
   zb_subprogram_info *infos;
   int info_count;
-  zb_map *info_index;       // symbol -> infos
-  zb_graph graph;           // of @main
-  int *info_of;             // per node of @main: callee, -1
-  home *homes;              // per value of @main
-  int64_t *node_time;       // per node: when it happens in the simulated schedule
-  zb_piece *items;          // pieces of the slots region: a frame of one micro-batch or a value on its way; times are nodes of @main
+  zb_map *info_index;       /* symbol -> infos */
+  zb_graph graph;           /* of @main */
+  int *info_of;             /* per node of @main: callee, -1 */
+  home *homes;              /* per value of @main */
+  int64_t *node_time;       /* per node: when it happens in the simulated schedule */
+  zb_piece *items;          /* pieces of the slots region: a frame of one micro-batch or a value on its way; times are nodes of @main */
   size_t item_count, item_capacity;
-  int frame_items;          // the first of them are frames
+  int frame_items;          /* the first of them are frames */
   zb_plan_range regions[ZB_REGION_COUNT];
   uint64_t slot_bytes;
   pending_send *pending;
   size_t pending_count, pending_capacity;
-  bool *received;           // per message: not waited for yet
+  bool *received;           /* per message: not waited for yet */
   int message_count;
-  int *message_of;          // per node of @main: the message it posts, -1
-  int64_t *numbers;         // zb.addresses
+  int *message_of;          /* per node of @main: the message it posts, -1 */
+  int64_t *numbers;         /* zb.addresses */
   size_t number_count, number_capacity;
-  int64_t *waits;           // zb.waits
+  int64_t *waits;           /* zb.waits */
   size_t wait_count, wait_capacity;
 } allocator;
 
@@ -75,7 +76,7 @@ static bool is_frame(const zb_graph *g, int value) {
 
 static uint64_t value_bytes(const zb_graph *g, int value) { return zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value))); }
 
-// ---- Subprograms ----
+/* ---- Subprograms ---- */
 
 static zb_status read_subprograms(allocator *a) {
   MlirBlock body = zb_function_block(a->rank_op);
@@ -92,7 +93,7 @@ static zb_status read_subprograms(allocator *a) {
   return NULL;
 }
 
-// The message that each send and receive posts, from the table of the rank in program order.
+/* The message that each send and receive posts, from the table of the rank in program order. */
 static zb_status read_posts(allocator *a) {
   int posts = zb_ints_count(a->rank_op, "zb.posts"), at = 0;
   MlirAttribute table = mlirOperationGetAttributeByName(a->rank_op, mlirStringRefCreateFromCString("zb.posts"));
@@ -116,7 +117,7 @@ static int callee(const allocator *a, MlirOperation op) {
   return (int)zb_map_get_or(a->info_index, mlirFlatSymbolRefAttrGetValue(symbol).data, -1);
 }
 
-// ---- Regions ----
+/* ---- Regions ---- */
 
 static uint64_t pool_bytes(const allocator *a, zb_region_kind region) {
   for (int i = 0; i < a->info_count; ++i) {
@@ -127,7 +128,7 @@ static uint64_t pool_bytes(const allocator *a, zb_region_kind region) {
   return 0;
 }
 
-// Inline constants stand after the constants frame; equal ones share a place. Bytes they take.
+/* Inline constants stand after the constants frame; equal ones share a place. Bytes they take. */
 static zb_status place_constants(allocator *a, uint64_t begin, uint64_t *out_bytes) {
   zb_map *seen = zb_map_create_pointer();
   uint64_t bytes = 0;
@@ -172,7 +173,7 @@ static zb_status place_regions(allocator *a) {
   return NULL;
 }
 
-// ---- Homes of the values of @main ----
+/* ---- Homes of the values of @main ---- */
 
 static zb_status new_item(allocator *a, uint64_t bytes, int node, int *out) {
   if (!zb_grow((void **)&a->items, &a->item_capacity, a->item_count + 1, sizeof *a->items)) return ZB_OUT_OF_MEMORY();
@@ -181,10 +182,10 @@ static zb_status new_item(allocator *a, uint64_t bytes, int node, int *out) {
   return NULL;
 }
 
-// Bytes of what lies at a base, from the subprogram: there are few of them, while each frame type of @main would have to be printed to be read.
+/* Bytes of what lies at a base, from the subprogram: there are few of them, while each frame type of @main would have to be printed to be read. */
 static uint64_t info_base_bytes(const zb_subprogram_info *info, int base) { return info->base_bytes[base]; }
 
-// A frame made by a call is an item; frames of pools are handed through and need none.
+/* A frame made by a call is an item; frames of pools are handed through and need none. */
 static zb_status make_frame_items(allocator *a) {
   for (int n = 0; n < a->graph.node_count; ++n) {
     if (a->info_of[n] < 0) continue;
@@ -198,7 +199,7 @@ static zb_status make_frame_items(allocator *a) {
   return NULL;
 }
 
-// A job that takes the value straight into one of its frames: then that is its home.
+/* A job that takes the value straight into one of its frames: then that is its home. */
 static bool home_in_reader(allocator *a, int value) {
   const zb_value *v = &a->graph.values[value];
   for (int u = 0; u < v->use_count; ++u) {
@@ -240,7 +241,7 @@ static zb_status find_homes(allocator *a) {
   a->frame_items = (int)a->item_count;
   for (int n = 0; n < a->graph.node_count; ++n) {
     const zb_node *node = &a->graph.nodes[n];
-    if (zb_op_is(node->op, "zb.get")) { // accumulators that are sent: they stay where they are
+    if (zb_op_is(node->op, "zb.get")) { /* accumulators that are sent: they stay where they are */
       a->homes[node->result_begin].offset = a->regions[ZB_REGION_GRADIENTS].offset + (uint64_t)zb_get_i64(node->op, "offset", 0);
       continue;
     }
@@ -250,13 +251,13 @@ static zb_status find_homes(allocator *a) {
   return NULL;
 }
 
-// ---- Lifetimes ----
+/* ---- Lifetimes ---- */
 
 static int64_t message_complete(const allocator *a, int message) {
   return zb_ints_at(a->module, "zb.messages", message * MESSAGE_COLUMNS + MESSAGE_COMPLETE);
 }
 
-// When each op of @main happens: a job at its start, what is posted before it when the job before it ended.
+/* When each op of @main happens: a job at its start, what is posted before it when the job before it ended. */
 static zb_status time_nodes(allocator *a) {
   int jobs = zb_ints_count(a->rank_op, "zb.times") / 2, job = 0;
   a->node_time = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->node_time);
@@ -270,7 +271,7 @@ static zb_status time_nodes(allocator *a) {
   return NULL;
 }
 
-// Last node that happens before the transfer is complete.
+/* Last node that happens before the transfer is complete. */
 static int held_until(const allocator *a, int node, int64_t complete) {
   int low = node, high = a->graph.node_count - 1;
   while (low < high) {
@@ -281,7 +282,7 @@ static int held_until(const allocator *a, int node, int64_t complete) {
   return low;
 }
 
-// A value that lies in a frame: the frame itself is another value.
+/* A value that lies in a frame: the frame itself is another value. */
 static bool inside_frame(const allocator *a, int value) {
   return a->homes[value].item >= 0 && a->homes[value].item < a->frame_items && !is_frame(&a->graph, value);
 }
@@ -301,8 +302,8 @@ static void grow_part(const allocator *a, zb_piece_part *part, int value) {
   if (end > part->end) part->end = end;
 }
 
-// What is held of a piece outside of its life: a value that is written into a frame before the job that makes the frame, or read out of one
-// after its last job, by a later job of the rank or by a transfer.
+/* What is held of a piece outside of its life: a value that is written into a frame before the job that makes the frame, or read out of one
+ * after its last job, by a later job of the rank or by a transfer. */
 static void touch_part(allocator *a, int value, int node) {
   if (a->homes[value].item < 0) return;
   zb_piece *it = &a->items[a->homes[value].item];
@@ -336,9 +337,9 @@ static uint64_t address(const allocator *a, int value) {
   return h->item < 0 ? h->offset : a->regions[ZB_REGION_SLOTS].offset + a->items[h->item].offset + h->offset;
 }
 
-// ---- Waits and addresses on the ops ----
+/* ---- Waits and addresses on the ops ---- */
 
-// Op `node` of @main waits for the message. Waits of an op stand together at the end of the table.
+/* Op `node` of @main waits for the message. Waits of an op stand together at the end of the table. */
 static zb_status add_wait(allocator *a, int node, int message) {
   for (size_t i = a->wait_count; i >= 2 && a->waits[i - 2] == node; i -= 2)
     if (a->waits[i - 1] == message) return NULL;
@@ -348,7 +349,7 @@ static zb_status add_wait(allocator *a, int node, int message) {
   return NULL;
 }
 
-// Who writes a range waits for the sends that still read it.
+/* Who writes a range waits for the sends that still read it. */
 static zb_status wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int node) {
   size_t kept = 0;
   for (size_t i = 0; i < a->pending_count; ++i) {
@@ -360,7 +361,7 @@ static zb_status wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, i
   return NULL;
 }
 
-// Who reads a received value waits for it, the first time.
+/* Who reads a received value waits for it, the first time. */
 static zb_status wait_for_recv(allocator *a, int value, int node) {
   int producer = a->graph.values[value].producer;
   if (producer < 0 || !zb_op_is(a->graph.nodes[producer].op, "zb.recv")) return NULL;
@@ -387,12 +388,12 @@ static zb_status call_addresses(allocator *a, int n) {
     ZB_TRY(add_address(a, address(a, value)));
     if (result) ZB_TRY(wait_for_sends(a, address(a, value), info_base_bytes(info, b), n));
   }
-  // A result that lies in a frame of a later job is written here as well.
+  /* A result that lies in a frame of a later job is written here as well. */
   for (int r = 0; r < node->result_count; ++r) {
     int value = node->result_begin + r;
     if (a->homes[value].item >= 0 && !info->base_of[info->argument_count + r]) ZB_TRY(wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), n));
   }
-  // The optimizer of a tied parameter sums in place what it has sent.
+  /* The optimizer of a tied parameter sums in place what it has sent. */
   const char *class_name = zb_get_string(info->function, ZB_ATTR_CLASS);
   if (class_name && strcmp(class_name, "OPT") == 0)
     ZB_TRY(wait_for_sends(a, a->regions[ZB_REGION_GRADIENTS].offset, a->regions[ZB_REGION_GRADIENTS].bytes, n));
@@ -432,7 +433,7 @@ static zb_status write_main(allocator *a) {
   return NULL;
 }
 
-// (base, offset) of every result of every op in the functions, for people and for golden tests.
+/* (base, offset) of every result of every op in the functions, for people and for golden tests. */
 static zb_status write_functions(allocator *a) {
   for (int i = 0; i < a->info_count; ++i) {
     const zb_subprogram_info *info = &a->infos[i];
@@ -472,7 +473,7 @@ static void write_regions(allocator *a) {
   zb_set_i64(a->rank_op, "zb.arena", (int64_t)total);
 }
 
-// ---- The pass ----
+/* ---- The pass ---- */
 
 static zb_status allocate_rank(allocator *a) {
   MlirOperation main = zb_symbol_in(zb_function_block(a->rank_op), "func.func", "main");
@@ -524,7 +525,7 @@ typedef struct rank_need {
 typedef struct allocation {
   zb_pass *pass;
   MlirOperation module;
-  rank_need *needs; // [rank modules]
+  rank_need *needs; /* [rank modules] */
 } allocation;
 
 static zb_status allocate_one(void *context, MlirOperation rank, int index) {
@@ -538,7 +539,7 @@ static zb_status allocate_one(void *context, MlirOperation rank, int index) {
   return status;
 }
 
-// Names the rank that needs most: one retry with that number succeeds.
+/* Names the rank that needs most: one retry with that number succeeds. */
 static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, const char *schedule, zb_compile_state *state) {
   const rank_need *worst = NULL;
   int above = 0;
@@ -554,7 +555,7 @@ static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, 
   for (int r = 0; r < ZB_REGION_COUNT; ++r)
     if (worst->regions[r].bytes)
       status = zb_status_note(status, "%s: %llu bytes", zb_region_name((zb_region_kind)r), (unsigned long long)worst->regions[r].bytes);
-  // A schedule that looks within limits has come down to one micro-batch at a time: other orders may need a little less than this one.
+  /* A schedule that looks within limits has come down to one micro-batch at a time: other orders may need a little less than this one. */
   if (def && def->keeps_limit)
     return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches", (unsigned long long)worst->bytes);
   return zb_status_hint(status, "give at least %llu bytes, use more ranks or smaller micro-batches, or look for an order within the limit (schedule search)",

@@ -1,15 +1,15 @@
-// zb-autodiff: adds to a forward program its gradients, accumulates and the optimizer.
-//
-//   before: one function that returns a scalar {zb.loss}, with parameters as arguments {zb.param}.
-//   after:  forward ops have a number zb.id. Gradient ops, one call of the row's `grad` an op, carry zb.of = the zb.id of the op
-//           whose use they differentiate. Each use of a parameter ends in a zb.accumulate {parameter, use}; their sum feeds the
-//           update. State and step are new arguments, updated values new results {zb.update}.
-//
-// The order of sums is part of the meaning (DESIGN, "The same bits, whatever the cut"): the gradient of a value is a chain of binary adds
-// from the last use to the first, each add marked with the use it adds; uses of a parameter are summed by the optimizer, last first.
-// Reverse mode over straight-line code: Griewank and Walther, Evaluating Derivatives (2008), chapter 3.
-//
-// Tests: test/passes/autodiff.mlir; values against finite differences: test/passes/gradient_program_test.c.
+/* zb-autodiff: adds to a forward program its gradients, accumulates and the optimizer.
+ *
+ *   before: one function that returns a scalar {zb.loss}, with parameters as arguments {zb.param}.
+ *   after:  forward ops have a number zb.id. Gradient ops, one call of the row's `grad` an op, carry zb.of = the zb.id of the op
+ *           whose use they differentiate. Each use of a parameter ends in a zb.accumulate {parameter, use}; their sum feeds the
+ *           update. State and step are new arguments, updated values new results {zb.update}.
+ *
+ * The order of sums is part of the meaning (DESIGN, "The same bits, whatever the cut"): the gradient of a value is a chain of binary adds
+ * from the last use to the first, each add marked with the use it adds; uses of a parameter are summed by the optimizer, last first.
+ * Reverse mode over straight-line code: Griewank and Walther, Evaluating Derivatives (2008), chapter 3.
+ *
+ * Tests: test/passes/autodiff.mlir; values against finite differences: test/passes/gradient_program_test.c. */
 
 #include "passes/autodiff_parts.h"
 
@@ -19,17 +19,17 @@
 typedef struct sweep {
   zb_graph graph;
   uint8_t *depends;
-  bool *needed;         // a value: it is a float that leads back to a trained parameter
-  MlirValue *gradient;  // a value: the sum so far, or null
-  int *owner;           // a node: itself, or of a chain op the reader of its chain (node_count: the terminator)
-  zb_parameter_uses *parameters; // of the trained ones, in the order of arguments
-  int *parameter_of;    // an argument: its index in `parameters` or -1
+  bool *needed;         /* a value: it is a float that leads back to a trained parameter */
+  MlirValue *gradient;  /* a value: the sum so far, or null */
+  int *owner;           /* a node: itself, or of a chain op the reader of its chain (node_count: the terminator) */
+  zb_parameter_uses *parameters; /* of the trained ones, in the order of arguments */
+  int *parameter_of;    /* an argument: its index in `parameters` or -1 */
   int parameter_count;
-  int *touched;         // parameters with a gradient of the current owner
+  int *touched;         /* parameters with a gradient of the current owner */
   int touched_count;
-  MlirValue *dout, *din; // scratch, as long as the longest op
+  MlirValue *dout, *din; /* scratch, as long as the longest op */
   bool *needs;
-  int loss;             // value number
+  int loss;             /* value number */
 } sweep;
 
 static bool is_float(MlirType type) {
@@ -38,7 +38,7 @@ static bool is_float(MlirType type) {
                                          shape.dtype == ZB_F16);
 }
 
-// ---- Checks ----
+/* ---- Checks ---- */
 
 static zb_result find_loss(const zb_graph *graph, int *out_loss) {
   int found = -1;
@@ -83,7 +83,7 @@ static zb_result check_parameters(const zb_graph *graph) {
   return ZB_OK;
 }
 
-// ---- Set-up ----
+/* ---- Set-up ---- */
 
 static void find_needed(sweep *s) {
   for (int v = 0; v < s->graph.argument_count; ++v)
@@ -103,7 +103,7 @@ static bool is_chain(const sweep *s, int n) {
   return (bits & ZB_DEPENDS_WEIGHT) && !(bits & ZB_DEPENDS_DATA);
 }
 
-// Chains stand directly before their reader (zb_autodiff_own_chains), so the owner of a chain op is the next op that is none.
+/* Chains stand directly before their reader (zb_autodiff_own_chains), so the owner of a chain op is the next op that is none. */
 static void find_owners(sweep *s) {
   int owner = s->graph.node_count;
   for (int n = s->graph.node_count - 1; n >= 0; --n) {
@@ -167,9 +167,9 @@ static void sweep_deinit(sweep *s) {
   zb_free(s->needs);
 }
 
-// ---- The sweep ----
+/* ---- The sweep ---- */
 
-// A builder at the end of the program whose ops get zb.of = the number of node n.
+/* A builder at the end of the program whose ops get zb.of = the number of node n. */
 static zb_builder builder_for(const sweep *s, int n, MlirNamedAttribute *mark) {
   zb_builder builder = zb_builder_before(s->graph.terminator);
   builder.location = mlirOperationGetLocation(s->graph.nodes[n].op);
@@ -185,7 +185,7 @@ static void contribute(sweep *s, zb_builder *b, int value, MlirValue gradient) {
   s->gradient[value] = mlirValueIsNull(sum) ? gradient : zb_build2(b, "add", sum, gradient);
 }
 
-// The gradients of the current owner's parameters become accumulates, marked with the owner.
+/* The gradients of the current owner's parameters become accumulates, marked with the owner. */
 static zb_result flush(zb_pass *pass, sweep *s, int n) {
   int owner = s->owner[n] < s->graph.node_count ? s->owner[n] : n;
   MlirNamedAttribute mark;
@@ -217,7 +217,7 @@ static zb_result not_differentiable(const zb_node *node) {
 }
 
 static zb_result add_operand_gradients(sweep *s, const zb_node *node, zb_builder *b) {
-  // The last operand is the last use.
+  /* The last operand is the last use. */
   for (int k = node->operand_count - 1; k >= 0; --k) {
     int value = s->graph.operands[node->operand_begin + k];
     if (!s->needs[k] || mlirValueIsNull(s->din[k])) continue;
@@ -274,7 +274,7 @@ static zb_result sweep_back(zb_pass *pass, sweep *s) {
   return ZB_OK;
 }
 
-// ---- The pass ----
+/* ---- The pass ---- */
 
 static zb_result read_options(zb_pass *pass, MlirOperation function, zb_optimizer *optimizer, int64_t *micro_batches) {
   *micro_batches = zb_pass_option_int(pass, "micro-batches", 0);

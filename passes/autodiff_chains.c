@@ -1,13 +1,13 @@
-// Parameter chains of zb-autodiff: one a reader. See passes/autodiff_parts.h.
-//
-//   %t = transpose(%w)            %t0 = transpose(%w)
-//   %a = matmul(%x, %t)     ->    %a = matmul(%x, %t0)
-//   %b = matmul(%y, %t)           %t1 = transpose(%w)
-//                                 %b = matmul(%y, %t1)
-//
-// Why: a parameter that two stages read must not be computed in one stage and sent to the other, nor its gradient sent back. With a
-// chain a reader, every chain lies in its reader's stage, and a gradient of a parameter ends in an accumulate there.
-// Values that depend on constants alone stay shared: nothing is differentiated through them.
+/* Parameter chains of zb-autodiff: one a reader. See passes/autodiff_parts.h.
+ *
+ *   %t = transpose(%w)            %t0 = transpose(%w)
+ *   %a = matmul(%x, %t)     ->    %a = matmul(%x, %t0)
+ *   %b = matmul(%y, %t)           %t1 = transpose(%w)
+ *                                 %b = matmul(%y, %t1)
+ *
+ * Why: a parameter that two stages read must not be computed in one stage and sent to the other, nor its gradient sent back. With a
+ * chain a reader, every chain lies in its reader's stage, and a gradient of a parameter ends in an accumulate there.
+ * Values that depend on constants alone stay shared: nothing is differentiated through them. */
 
 #include "passes/autodiff_parts.h"
 
@@ -15,12 +15,12 @@
 
 typedef struct chains {
   zb_graph graph;
-  uint8_t *depends;  // a value
-  bool *member;      // a node: part of a chain
-  bool *taken;       // a node: its op already belongs to a reader
-  int *mark;         // a node: last reader (its number + 1) whose chain it was found in
-  MlirOperation *copy; // a node: the op that stands for it in the chain of the current reader
-  int *found;        // nodes of the current chain
+  uint8_t *depends;  /* a value */
+  bool *member;      /* a node: part of a chain */
+  bool *taken;       /* a node: its op already belongs to a reader */
+  int *mark;         /* a node: last reader (its number + 1) whose chain it was found in */
+  MlirOperation *copy; /* a node: the op that stands for it in the chain of the current reader */
+  int *found;        /* nodes of the current chain */
   int *stack;
   int found_count;
   int64_t clones;
@@ -60,7 +60,7 @@ static int compare_ints(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-// Pushes the chain node that makes `value` if this reader has not met it yet.
+/* Pushes the chain node that makes `value` if this reader has not met it yet. */
 static void push(chains *c, int value, int reader, int *depth) {
   int node = c->graph.values[value].producer;
   if (node < 0 || !c->member[node] || c->mark[node] == reader + 1) return;
@@ -68,7 +68,7 @@ static void push(chains *c, int value, int reader, int *depth) {
   c->stack[(*depth)++] = node;
 }
 
-// All chain nodes that the operands lead back to, in program order.
+/* All chain nodes that the operands lead back to, in program order. */
 static void find_chain(chains *c, const int *operands, int operand_count, int reader) {
   int depth = 0;
   c->found_count = 0;
@@ -82,14 +82,14 @@ static void find_chain(chains *c, const int *operands, int operand_count, int re
   if (c->found_count) qsort(c->found, (size_t)c->found_count, sizeof c->found[0], compare_ints);
 }
 
-// Makes operand `index` of `op` read the current chain's copy of the value.
+/* Makes operand `index` of `op` read the current chain's copy of the value. */
 static void redirect(chains *c, MlirOperation op, int index, int value, int reader) {
   const zb_value *old = &c->graph.values[value];
   if (old->producer < 0 || !c->member[old->producer] || c->mark[old->producer] != reader + 1) return;
   mlirOperationSetOperand(op, index, mlirOperationGetResult(c->copy[old->producer], old->index));
 }
 
-// The first reader takes the ops themselves, later ones take clones; all stand directly before the reader.
+/* The first reader takes the ops themselves, later ones take clones; all stand directly before the reader. */
 static void place_chain(chains *c, MlirOperation reader_op, int reader) {
   for (int i = 0; i < c->found_count; ++i) {
     int n = c->found[i];

@@ -1,11 +1,11 @@
-// The optimizer part of zb-autodiff: its text, the updates, and the program's new arguments and results. See passes/autodiff_parts.h.
-//
-//   %g = "zb.add"(%use2, %use1)             last use first
-//   %p, %m, %v = "zb.adamw"(%w, %g, %w.exp_avg, %w.exp_avg_sq, %step) {lr, ..., gradient_scale = 1/M}
-//
-// Formulas are those of torch.optim.AdamW and torch.optim.SGD. Defaults: the rows below, the only place that has them. AdamW's are those that
-// language models are trained with (beta2 0.95, weight decay 0.1: Brown et al. 2020, appendix B), not those of PyTorch (0.999, 0.01).
-// Tests: test/passes/autodiff-optimizer.mlir, autodiff-options.mlir; test/tools/zbc-options.test.
+/* The optimizer part of zb-autodiff: its text, the updates, and the program's new arguments and results. See passes/autodiff_parts.h.
+ *
+ *   %g = "zb.add"(%use2, %use1)             last use first
+ *   %p, %m, %v = "zb.adamw"(%w, %g, %w.exp_avg, %w.exp_avg_sq, %step) {lr, ..., gradient_scale = 1/M}
+ *
+ * Formulas are those of torch.optim.AdamW and torch.optim.SGD. Defaults: the rows below, the only place that has them. AdamW's are those that
+ * language models are trained with (beta2 0.95, weight decay 0.1: Brown et al. 2020, appendix B), not those of PyTorch (0.999, 0.01).
+ * Tests: test/passes/autodiff-optimizer.mlir, autodiff-options.mlir; test/tools/zbc-options.test. */
 
 #include "passes/autodiff_parts.h"
 
@@ -18,24 +18,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One key of an optimizer line: an attribute of the op of the same name.
+/* One key of an optimizer line: an attribute of the op of the same name. */
 typedef struct key_def {
   const char *name;
   zb_attr_kind kind;
-  double default_number, least, below; // least <= value < below
+  double default_number, least, below; /* least <= value < below */
 } key_def;
 
 enum { STATES_MAX = 2, WEIGHT_DECAY_RANK = 2, RESULTS_MAX = 1 + STATES_MAX, OPERANDS_MAX = 5 };
 
 typedef struct zb_optimizer_def {
-  const char *name; // of the optimizer and of its op
+  const char *name; /* of the optimizer and of its op */
   key_def keys[ZB_OPTIMIZER_KEYS + 1];
   const char *states[STATES_MAX + 1];
-  const char *states_need; // key that must not be 0 for the state to exist; NULL: always there
-  zb_status (*check)(const zb_optimizer *optimizer); // settings that do not go together; NULL: all do
+  const char *states_need; /* key that must not be 0 for the state to exist; NULL: always there */
+  zb_status (*check)(const zb_optimizer *optimizer); /* settings that do not go together; NULL: all do */
 } zb_optimizer_def;
 
-enum { SGD_MOMENTUM = 1, SGD_DAMPENING, SGD_NESTEROV }; // keys of sgd
+enum { SGD_MOMENTUM = 1, SGD_DAMPENING, SGD_NESTEROV }; /* keys of sgd */
 
 static zb_status check_sgd(const zb_optimizer *optimizer) {
   const double *values = optimizer->values;
@@ -45,7 +45,7 @@ static zb_status check_sgd(const zb_optimizer *optimizer) {
                         "for example sgd:lr=0.1,momentum=0.9,nesterov=true");
 }
 
-// The first is what trains when nothing is said.
+/* The first is what trains when nothing is said. */
 static const zb_optimizer_def optimizers[] = {
     {.name = "adamw",
      .keys = {{"lr", ZB_ATTR_FLOAT, 1e-3, 0, INFINITY},
@@ -72,9 +72,9 @@ static int key_index(const zb_optimizer_def *def, const char *name) {
   return -1;
 }
 
-// ---- The text ----
+/* ---- The text ---- */
 
-// what: "key"; owner: " of optimizer 'adamw'".
+/* what: "key"; owner: " of optimizer 'adamw'". */
 static zb_status unknown_name(const char *what, const char *name, const char *owner, const char *const *names, int count) {
   char known[160] = "";
   const char *nearest = zb_nearest(name, names, count);
@@ -113,7 +113,7 @@ static zb_status parse_value(const zb_optimizer_def *def, const key_def *key, co
                   key->below == 1 ? " to below 1" : "", text);
 }
 
-// `given`: which keys the line has had so far.
+/* `given`: which keys the line has had so far. */
 static zb_status parse_pair(zb_optimizer *out, char *pair, bool given[ZB_OPTIMIZER_KEYS]) {
   char *value = strchr(pair, '=');
   if (!*pair)
@@ -161,7 +161,7 @@ zb_status zb_optimizer_parse(const char *text, zb_optimizer *out) {
   return out->def->check ? out->def->check(out) : NULL;
 }
 
-// The shortest text that reads back as the same number: "1e-3", "0.95".
+/* The shortest text that reads back as the same number: "1e-3", "0.95". */
 static void number_text(double value, char out[32]) {
   int digits = 1;
   do snprintf(out, 32, "%.*g", digits, value);
@@ -170,7 +170,7 @@ static void number_text(double value, char out[32]) {
   snprintf(scientific, sizeof scientific, "%.*e", digits - 1, value);
   char *exponent = strchr(scientific, 'e');
   if (!exponent) return;
-  snprintf(exponent + 1, 8, "%d", atoi(exponent + 1)); // without leading zeros
+  snprintf(exponent + 1, 8, "%d", atoi(exponent + 1)); /* without leading zeros */
   if (strlen(scientific) < strlen(out)) memcpy(out, scientific, strlen(scientific) + 1);
 }
 
@@ -197,9 +197,9 @@ zb_status zb_optimizer_complete(const char *text, char **out) {
 
 const char *zb_optimizer_name(int index) { return index >= 0 && index < OPTIMIZER_COUNT ? optimizers[index].name : NULL; }
 
-// ---- Signature ----
+/* ---- Signature ---- */
 
-// What is added to a function: types and attribute dictionaries of arguments and results.
+/* What is added to a function: types and attribute dictionaries of arguments and results. */
 typedef struct signature {
   MlirContext context;
   MlirType *inputs, *outputs;
@@ -210,7 +210,7 @@ typedef struct signature {
 
 static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
 
-// Dictionary `index` of an attribute list, or an empty one.
+/* Dictionary `index` of an attribute list, or an empty one. */
 static MlirAttribute old_dictionary(MlirOperation function, const char *list, intptr_t index) {
   MlirAttribute array = mlirOperationGetAttributeByName(function, text_ref(list));
   if (mlirAttributeIsNull(array) || index >= mlirArrayAttrGetNumElements(array))
@@ -268,7 +268,7 @@ static void add_output(signature *s, MlirValue value, const char *updates) {
   s->output_attrs[s->output_count++] = one_entry(s->context, ZB_ATTR_UPDATE, zb_mlir_string(s->context, updates));
 }
 
-// zb.param = "w" becomes zb.frozen = "w"; other entries stay.
+/* zb.param = "w" becomes zb.frozen = "w"; other entries stay. */
 static MlirAttribute frozen_dictionary(MlirContext context, MlirAttribute old) {
   MlirNamedAttribute entries[16];
   intptr_t count = mlirDictionaryAttrGetNumElements(old);
@@ -291,7 +291,7 @@ static void signature_apply(const signature *s, MlirOperation function, MlirOper
   mlirOperationSetOperands(terminator, (intptr_t)s->output_count, s->returned);
 }
 
-// ---- Updates ----
+/* ---- Updates ---- */
 
 static int state_count(const zb_optimizer *optimizer) {
   const zb_optimizer_def *def = optimizer->def;
@@ -301,7 +301,7 @@ static int state_count(const zb_optimizer *optimizer) {
   return count;
 }
 
-// Numbers the uses in program order and sums them from the last to the first.
+/* Numbers the uses in program order and sums them from the last to the first. */
 static MlirValue sum_uses(zb_builder *b, const zb_parameter_uses *uses) {
   MlirValue sum = {0};
   for (size_t i = 0; i < uses->count; ++i) {
@@ -327,13 +327,13 @@ static int optimizer_attrs(const zb_optimizer *optimizer, int rank, int64_t micr
 typedef struct update_plan {
   const zb_optimizer *optimizer;
   int64_t micro_batches;
-  int states;       // a parameter
+  int states;       /* a parameter */
   MlirValue step;
   MlirBlock block;
   MlirOperation function;
 } update_plan;
 
-// States of one parameter, as new arguments.
+/* States of one parameter, as new arguments. */
 static void add_states(const update_plan *plan, signature *s, const char *name, MlirType type, MlirValue *out) {
   for (int i = 0; i < plan->states; ++i) {
     char state[512];

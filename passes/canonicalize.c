@@ -1,18 +1,18 @@
-// zb-canonicalize: brings ops to one form, so that later passes match fewer of them, without changing what is rounded.
-//
-//   %t = transpose(%w) [1, 0]            %y = matmul(%x, %w) {transpose_rhs = true}
-//   %y = matmul(%x, %t)            ->
-//   reshape(reshape(%x))                 reshape(%x)
-//   reshape(transpose(%x) [0, 2, 1])     transpose(reshape(%x)) [0, 1, 3, 2]
-//   add(%x, expand(constant))            add(%x, constant)
-//
-// One walk in program order: operands are in their final form when an op is met, so one walk is enough. Rules are rows of a
-// table by op name; a rule changes its op in place, replaces it, or leaves it. Ops that nobody reads any more are erased at the end.
-// Values keep their bits: x + 0 stays (it turns -0 into +0), x - 0, x * 1 and x / 1 go. Constants are folded only where one
-// rounding of the same operation gives the result (canonicalize_fold.c). Forward ops of a differentiated program stay as they are: gradient
-// ops name them by number (zb.id, zb.of).
-//
-// Tests: test/passes/canonicalize.mlir.
+/* zb-canonicalize: brings ops to one form, so that later passes match fewer of them, without changing what is rounded.
+ *
+ *   %t = transpose(%w) [1, 0]            %y = matmul(%x, %w) {transpose_rhs = true}
+ *   %y = matmul(%x, %t)            ->
+ *   reshape(reshape(%x))                 reshape(%x)
+ *   reshape(transpose(%x) [0, 2, 1])     transpose(reshape(%x)) [0, 1, 3, 2]
+ *   add(%x, expand(constant))            add(%x, constant)
+ *
+ * One walk in program order: operands are in their final form when an op is met, so one walk is enough. Rules are rows of a
+ * table by op name; a rule changes its op in place, replaces it, or leaves it. Ops that nobody reads any more are erased at the end.
+ * Values keep their bits: x + 0 stays (it turns -0 into +0), x - 0, x * 1 and x / 1 go. Constants are folded only where one
+ * rounding of the same operation gives the result (canonicalize_fold.c). Forward ops of a differentiated program stay as they are: gradient
+ * ops name them by number (zb.id, zb.of).
+ *
+ * Tests: test/passes/canonicalize.mlir. */
 
 #include "passes/canonicalize_rules.h"
 #include "passes/pipeline.h"
@@ -29,16 +29,16 @@ static zb_outcome replace(MlirOperation op, MlirValue value) {
   return ZB_REPLACED;
 }
 
-// ---- Views ----
+/* ---- Views ---- */
 
-// An op of one operand that gives it unchanged when the types are equal: reshape, expand, cast, slice, concat of one, split in one.
+/* An op of one operand that gives it unchanged when the types are equal: reshape, expand, cast, slice, concat of one, split in one. */
 static zb_outcome drop_identity(MlirOperation op) {
   MlirValue x = mlirOperationGetOperand(op, 0);
   if (mlirOperationGetNumOperands(op) != 1 || mlirOperationGetNumResults(op) != 1 || !same_type(x, result_of(op))) return ZB_KEPT;
   return replace(op, x);
 }
 
-// op(op(x)) where only the outer shape matters: reshape, expand.
+/* op(op(x)) where only the outer shape matters: reshape, expand. */
 static zb_outcome skip_same(MlirOperation op) {
   MlirOperation inner = zb_producer(mlirOperationGetOperand(op, 0));
   if (mlirOperationIsNull(inner) || !mlirIdentifierEqual(mlirOperationGetName(op), mlirOperationGetName(inner))) return ZB_KEPT;
@@ -66,8 +66,8 @@ static zb_outcome transpose(MlirOperation op) {
   return ZB_CHANGED;
 }
 
-// reshape(transpose(x)) where the transpose swaps the last two dimensions and the reshape keeps them: the transpose goes last, so that it meets
-// the product (PyTorch's exporter joins batch and heads around it).
+/* reshape(transpose(x)) where the transpose swaps the last two dimensions and the reshape keeps them: the transpose goes last, so that it meets
+ * the product (PyTorch's exporter joins batch and heads around it). */
 static zb_outcome reshape_of_swap(MlirOperation op) {
   int64_t p[ZB_RANK_MAX];
   zb_shape in, out;
@@ -92,8 +92,8 @@ static zb_outcome reshape_of_swap(MlirOperation op) {
   return builder.failed ? ZB_FAILED : replace(op, value);
 }
 
-// slice(slice(x)): element i of the outer one is x[start + step * (outer start + outer step * i)]. A slice of everything has the type of
-// its operand and steps 1 (drop_identity), for it could not keep every dimension otherwise.
+/* slice(slice(x)): element i of the outer one is x[start + step * (outer start + outer step * i)]. A slice of everything has the type of
+ * its operand and steps 1 (drop_identity), for it could not keep every dimension otherwise. */
 static zb_outcome slice_of_slice(MlirOperation op) {
   MlirOperation inner = zb_producer_named(mlirOperationGetOperand(op, 0), "zb.slice");
   int64_t starts[ZB_RANK_MAX], steps[ZB_RANK_MAX], inner_starts[ZB_RANK_MAX], inner_steps[ZB_RANK_MAX];
@@ -112,7 +112,7 @@ static zb_outcome slice_of_slice(MlirOperation op) {
   return ZB_CHANGED;
 }
 
-// A reduction over dimensions of size 1 gives its operand's elements.
+/* A reduction over dimensions of size 1 gives its operand's elements. */
 static zb_outcome reduce_nothing(MlirOperation op) {
   MlirValue x = mlirOperationGetOperand(op, 0);
   zb_shape in, out;
@@ -124,9 +124,9 @@ static zb_outcome reduce_nothing(MlirOperation op) {
   return builder.failed ? ZB_FAILED : replace(op, value);
 }
 
-// ---- Products ----
+/* ---- Products ---- */
 
-// A transpose that swaps the last two dimensions becomes a flag; what it does beside that stays a transpose.
+/* A transpose that swaps the last two dimensions becomes a flag; what it does beside that stays a transpose. */
 static zb_outcome fold_transpose(MlirOperation op, int side) {
   static const char *const flags[] = {"transpose_lhs", "transpose_rhs"};
   int64_t permutation[ZB_RANK_MAX];
@@ -148,7 +148,7 @@ static zb_outcome fold_transpose(MlirOperation op, int side) {
 static zb_outcome fold_transpose_lhs(MlirOperation op) { return fold_transpose(op, 0); }
 static zb_outcome fold_transpose_rhs(MlirOperation op) { return fold_transpose(op, 1); }
 
-// ---- Arithmetic with a neutral constant ----
+/* ---- Arithmetic with a neutral constant ---- */
 
 static zb_outcome drop_neutral(MlirOperation op, int side, double neutral, bool sign_matters) {
   double value;
@@ -166,9 +166,9 @@ static zb_outcome mul_one(MlirOperation op) {
 
 static zb_outcome div_one(MlirOperation op) { return drop_neutral(op, 1, 1.0, false); }
 static zb_outcome pow_one(MlirOperation op) { return drop_neutral(op, 1, 1.0, false); }
-static zb_outcome sub_zero(MlirOperation op) { return drop_neutral(op, 1, 0.0, true); } // -0 - +0 = -0
+static zb_outcome sub_zero(MlirOperation op) { return drop_neutral(op, 1, 0.0, true); } /* -0 - +0 = -0 */
 
-// x + 0 keeps every integer; of floats only x + -0 does.
+/* x + 0 keeps every integer; of floats only x + -0 does. */
 static zb_outcome add_zero(MlirOperation op) {
   zb_shape shape;
   double value;
@@ -187,9 +187,9 @@ static zb_outcome double_negation(MlirOperation op) {
   return mlirOperationIsNull(inner) ? ZB_KEPT : replace(op, mlirOperationGetOperand(inner, 0));
 }
 
-// ---- Broadcasting ----
+/* ---- Broadcasting ---- */
 
-// An operand behind zb.expand goes direct where the op broadcasts by itself to the same result. The row's infer says so.
+/* An operand behind zb.expand goes direct where the op broadcasts by itself to the same result. The row's infer says so. */
 static zb_outcome skip_expand(MlirOperation op) {
   const zb_op_def *def = zb_op_find(op);
   zb_op_view view;
@@ -211,9 +211,9 @@ static zb_outcome skip_expand(MlirOperation op) {
   return ZB_KEPT;
 }
 
-// ---- The table ----
+/* ---- The table ---- */
 
-// Rules of one op are tried in order; after a change they start again.
+/* Rules of one op are tried in order; after a change they start again. */
 static const struct {
   const char *op;
   zb_outcome (*apply)(MlirOperation op);
@@ -254,7 +254,7 @@ static const struct {
 };
 enum { RULE_COUNT = sizeof rules / sizeof rules[0], TRIES_MAX = 64 };
 
-// Composite gradients and the like stand at differentiated programs; their operands may be rewritten like all others.
+/* Composite gradients and the like stand at differentiated programs; their operands may be rewritten like all others. */
 static zb_outcome apply_once(MlirOperation op, const zb_op_def *def) {
   for (int i = 0; i < RULE_COUNT; ++i) {
     if (strcmp(rules[i].op, def->name) != 0) continue;

@@ -1,7 +1,7 @@
-// Constant folding of zb-canonicalize: reshapes and casts of small constants, arithmetic on scalars.
-//
-// A folded scalar has the bits that the op's kernel would give when the plan is loaded: only operations that IEEE 754 rounds
-// correctly (add, sub, mul, div, sqrt; 1/x as one division) are folded, in the type of the op.
+/* Constant folding of zb-canonicalize: reshapes and casts of small constants, arithmetic on scalars.
+ *
+ * A folded scalar has the bits that the op's kernel would give when the plan is loaded: only operations that IEEE 754 rounds
+ * correctly (add, sub, mul, div, sqrt; 1/x as one division) are folded, in the type of the op. */
 
 #include "passes/canonicalize_rules.h"
 
@@ -43,9 +43,9 @@ zb_outcome zb_fold_reshape(MlirOperation op) {
   return replace_by_constant(op, mlirDenseElementsAttrReshapeGet(elements, type));
 }
 
-// ---- Elements ----
+/* ---- Elements ---- */
 
-// Stores a scalar as element `index` of a buffer of its dtype. False for a type that is not folded, or a value outside of it.
+/* Stores a scalar as element `index` of a buffer of its dtype. False for a type that is not folded, or a value outside of it. */
 static bool store(const scalar *from, void *buffer, int64_t index) {
   switch (from->dtype) {
     case ZB_F32: ((float *)buffer)[index] = (float)from->number; return true;
@@ -73,7 +73,7 @@ static MlirAttribute dense_of(MlirType type, zb_dtype dtype, int64_t count, cons
 
 static bool is_float(zb_dtype dtype) { return dtype == ZB_F32 || dtype == ZB_F64; }
 
-// The meaning of zb.cast: float to integer truncates, anything to i1 is "not zero".
+/* The meaning of zb.cast: float to integer truncates, anything to i1 is "not zero". */
 static bool cast_scalar(const scalar *from, zb_dtype to, scalar *out) {
   *out = (scalar){.dtype = to};
   if (to == ZB_I1) {
@@ -81,7 +81,7 @@ static bool cast_scalar(const scalar *from, zb_dtype to, scalar *out) {
     return true;
   }
   if (is_float(to)) {
-    // An integer beyond 2^53 would be rounded twice on its way through double.
+    /* An integer beyond 2^53 would be rounded twice on its way through double. */
     if (!is_float(from->dtype) && (from->integer > (INT64_C(1) << 53) || from->integer < -(INT64_C(1) << 53))) return false;
     out->number = is_float(from->dtype) ? from->number : (double)from->integer;
     return true;
@@ -98,7 +98,7 @@ static bool cast_scalar(const scalar *from, zb_dtype to, scalar *out) {
 zb_outcome zb_fold_cast(MlirOperation op) {
   union {
     double align;
-    unsigned char bytes[CONSTANT_BYTES_MAX * sizeof(int)]; // an i1 takes an int here
+    unsigned char bytes[CONSTANT_BYTES_MAX * sizeof(int)]; /* an i1 takes an int here */
   } buffer;
   MlirOperation constant = zb_producer_named(mlirOperationGetOperand(op, 0), "zb.constant");
   MlirValue result = mlirOperationGetResult(op, 0);
@@ -118,7 +118,7 @@ zb_outcome zb_fold_cast(MlirOperation op) {
   return mlirAttributeIsNull(elements) ? ZB_KEPT : replace_by_constant(op, elements);
 }
 
-// ---- Arithmetic on scalars ----
+/* ---- Arithmetic on scalars ---- */
 
 static bool load_scalar(MlirValue value, scalar *out) {
   MlirOperation constant = zb_producer_named(value, "zb.constant");
@@ -128,7 +128,7 @@ static bool load_scalar(MlirValue value, scalar *out) {
   return zb_dense_element(elements_of(constant), shape.dtype, 0, &out->number, &out->integer);
 }
 
-// Rounded once, in float: double would round twice.
+/* Rounded once, in float: double would round twice. */
 static bool float_result(char operation, float x, float y, float *out) {
   switch (operation) {
     case '+': *out = x + y; return true;
@@ -142,7 +142,7 @@ static bool float_result(char operation, float x, float y, float *out) {
   }
 }
 
-// Overflow and division by zero are left to the kernel, which says what they mean.
+/* Overflow and division by zero are left to the kernel, which says what they mean. */
 static bool integer_result(char operation, int64_t x, int64_t y, int64_t *out) {
   switch (operation) {
     case '+': return !__builtin_add_overflow(x, y, out);

@@ -1,17 +1,17 @@
-// zb-classify: gives every op a class: F, B, W, OPT or LOAD. By dataflow, for any dialect's ops.
-//
-//   LOAD  depends on constants only
-//   F     the loss or another plain output depends on it
-//   OPT   depends on a zb.accumulate
-//   B     a backward op of the stage that leads to a gradient that leaves the stage upstream
-//   W     every other backward op of the stage
-//
-// A stage that sends no gradient upstream (the first; the one after a frozen prefix) takes as targets of B the gradients of its
-// roots: activations that need a gradient and whose op reads no other activation that needs one. With the marks of zb-autodiff
-// (zb.of) these are the gradients that the gradient ops of a root read. In a program without marks, where the gradient of a root
-// cannot be told from others, B is what leads to more than one accumulate.
-//
-// Tests: test/passes/classify.mlir.
+/* zb-classify: gives every op a class: F, B, W, OPT or LOAD. By dataflow, for any dialect's ops.
+ *
+ *   LOAD  depends on constants only
+ *   F     the loss or another plain output depends on it
+ *   OPT   depends on a zb.accumulate
+ *   B     a backward op of the stage that leads to a gradient that leaves the stage upstream
+ *   W     every other backward op of the stage
+ *
+ * A stage that sends no gradient upstream (the first; the one after a frozen prefix) takes as targets of B the gradients of its
+ * roots: activations that need a gradient and whose op reads no other activation that needs one. With the marks of zb-autodiff
+ * (zb.of) these are the gradients that the gradient ops of a root read. In a program without marks, where the gradient of a root
+ * cannot be told from others, B is what leads to more than one accumulate.
+ *
+ * Tests: test/passes/classify.mlir. */
 
 #include "passes/flow.h"
 #include "passes/function.h"
@@ -23,7 +23,7 @@ typedef struct classify {
   zb_flow flow;
   int *stage;
   bool *is_b;
-  bool *sends_upstream; // per stage
+  bool *sends_upstream; /* per stage */
   int stages;
 } classify;
 
@@ -43,7 +43,7 @@ static zb_result read_stages(classify *c) {
   return ZB_OK;
 }
 
-// A gradient used in an earlier stage than its own leaves upstream.
+/* A gradient used in an earlier stage than its own leaves upstream. */
 static void find_senders(classify *c) {
   for (int n = 0; n < c->graph.node_count; ++n) {
     if (!backward(c, n)) continue;
@@ -60,7 +60,7 @@ static void find_senders(classify *c) {
   }
 }
 
-// Whether an op is a root: a forward op that needs a gradient and reads no activation that needs one.
+/* Whether an op is a root: a forward op that needs a gradient and reads no activation that needs one. */
 static bool is_root(const classify *c, int n) {
   unsigned needs = ZB_FLOW_FORWARD | ZB_FLOW_INPUT | ZB_FLOW_TRAINED;
   if ((c->flow.nodes[n] & needs) != needs) return false;
@@ -73,7 +73,7 @@ static bool is_root(const classify *c, int n) {
   return true;
 }
 
-// Targets by marks: what the gradient ops of roots read from other gradient ops.
+/* Targets by marks: what the gradient ops of roots read from other gradient ops. */
 static zb_status mark_root_gradients(classify *c, bool *out_marked) {
   zb_map *roots = zb_map_create_pointer();
   if (!roots) return ZB_OUT_OF_MEMORY();
@@ -100,7 +100,7 @@ cleanup:
   return status;
 }
 
-// Targets without marks: what leads to more than one accumulate.
+/* Targets without marks: what leads to more than one accumulate. */
 static zb_status mark_by_reach(classify *c) {
   int *reach = zb_alloc(((size_t)c->graph.node_count + 1) * sizeof *reach);
   if (!reach) return ZB_OUT_OF_MEMORY();

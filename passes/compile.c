@@ -1,5 +1,5 @@
-// zb_compile: a serialized graph in, a folder with plan and weights out; and the default pipeline, which reads like a page.
-// Tests: test/tools/zbc-options.test, test/tools/zbc-schedule.test, test/install/embed.c, test/e2e.
+/* zb_compile: a serialized graph in, a folder with plan and weights out; and the default pipeline, which reads like a page.
+ * Tests: test/tools/zbc-options.test, test/tools/zbc-schedule.test, test/install/embed.c, test/e2e. */
 
 #include "passes/function.h"
 #include "passes/pipeline.h"
@@ -22,26 +22,26 @@
 #include <time.h>
 #include <unistd.h>
 
-// ---- The default pipeline ----
+/* ---- The default pipeline ---- */
 
-// $words are filled in from zb_compile_params. An option of a pass that comes from an option of zbc has its name (zb_pass_option_error).
+/* $words are filled in from zb_compile_params. An option of a pass that comes from an option of zbc has its name (zb_pass_option_error). */
 static const struct {
   const char *pass, *options;
 } default_pipeline[] = {
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
     {"zb-dce", NULL},
-    {"zb-raise", NULL}, // left out by --no-raise
+    {"zb-raise", NULL}, /* left out by --no-raise */
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
     {"zb-dce", NULL},
-    {"zb-mixed-precision", "precision=$precision"}, // left out by --precision f32
+    {"zb-mixed-precision", "precision=$precision"}, /* left out by --precision f32 */
     {"zb-autodiff", "optimizer=\"$optimizer\",micro-batches=$micro_batches"},
     {"zb-split-grad", NULL},
     {"zb-canonicalize", NULL},
     {"zb-cse", NULL},
     {"zb-dce", NULL},
-    {"zb-fuse", NULL}, // left out by --no-raise
+    {"zb-fuse", NULL}, /* left out by --no-raise */
     {"zb-layout", NULL},
     {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\",costs=\"$costs\",micro-batches=$micro_batches"},
     {"zb-classify", NULL},
@@ -72,7 +72,7 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-// Text of one $word; *out is the caller's.
+/* Text of one $word; *out is the caller's. */
 static zb_status word_text(const char *word, const zb_compile_params *p, char **out) {
   zb_text text;
   zb_text_init(&text);
@@ -95,7 +95,7 @@ static zb_status word_text(const char *word, const zb_compile_params *p, char **
   return *out ? NULL : ZB_OUT_OF_MEMORY();
 }
 
-// Words are filled in as values, not as text of the pipeline: a quote in a name stays a quote.
+/* Words are filled in as values, not as text of the pipeline: a quote in a name stays a quote. */
 static zb_status add_default(zb_pipeline *pipeline, const char *pass, const char *options, const zb_compile_params *p) {
   ZB_TRY(zb_pipeline_add(pipeline, pass, options));
   zb_pipeline_entry *entry = &pipeline->entries[pipeline->count - 1];
@@ -121,7 +121,7 @@ static zb_status build_pipeline(const zb_compile_params *p, zb_pipeline *out) {
   return NULL;
 }
 
-// ---- Running it ----
+/* ---- Running it ---- */
 
 typedef struct run_context {
   const zb_compile_params *params;
@@ -169,7 +169,7 @@ static zb_status import(const zb_compile_params *p, zb_module *program) {
   return zb_status_hint(ZB_ERROR(USAGE, "cannot tell the format of '%s'", p->model), "zbc reads .onnx and .mlir files");
 }
 
-// What the completed params point to beside what was given.
+/* What the completed params point to beside what was given. */
 typedef struct owned_texts {
   char *placement, *optimizer;
 } owned_texts;
@@ -178,7 +178,7 @@ static zb_status count_error(const char *option, int most, int got, const char *
   return zb_status_hint(ZB_ERROR(USAGE, "--%s: expected 1 to %d, got %d", option, most, got), "%s", hint);
 }
 
-// The numbers; 0 is what is left open.
+/* The numbers; 0 is what is left open. */
 static zb_status check_counts(const zb_compile_params *p) {
   if (p->ranks < 0 || p->ranks > ZB_RANKS_MAX)
     return count_error("ranks", ZB_RANKS_MAX, p->ranks, "it is how many executors train together, for example --ranks 4");
@@ -199,7 +199,7 @@ static zb_status complete_optimizer(zb_compile_params *p, owned_texts *owned) {
   return named;
 }
 
-// Whether what is to be written can be, before the work is done. The folder itself is made at the end.
+/* Whether what is to be written can be, before the work is done. The folder itself is made at the end. */
 static zb_status check_outputs(const zb_compile_params *p) {
   if (p->output && !*p->output) return ZB_ERROR(USAGE, "-o: the name of the folder is empty");
   if (p->timeline) ZB_TRY(zb_output_check("--timeline", p->timeline, ".svg .json"));
@@ -210,7 +210,7 @@ static zb_status check_outputs(const zb_compile_params *p) {
   return p->output ? zb_output_folder_check("-o", p->output) : NULL;
 }
 
-// What is read more than once: a pipe would be empty the second time.
+/* What is read more than once: a pipe would be empty the second time. */
 static zb_status check_inputs(const zb_compile_params *p) {
   const char *const paths[] = {p->costs, p->schedule && zb_schedule_is_file(p->schedule) ? p->schedule : NULL};
   for (size_t i = 0; i < sizeof paths / sizeof paths[0]; ++i) {
@@ -222,7 +222,7 @@ static zb_status check_inputs(const zb_compile_params *p) {
   return NULL;
 }
 
-// A pipeline of the caller's has its own options: what would have gone into the default one must not be dropped in silence.
+/* A pipeline of the caller's has its own options: what would have gone into the default one must not be dropped in silence. */
 static zb_status check_own_pipeline(const zb_compile_params *p) {
   const struct {
     const char *option;
@@ -241,7 +241,7 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
   return NULL;
 }
 
-// Checks them and fills in what is left open. *out_open: the placement is left to the search, and what is filled in is its first.
+/* Checks them and fills in what is left open. *out_open: the placement is left to the search, and what is filled in is its first. */
 static zb_status complete_params(zb_compile_params *p, owned_texts *owned, bool *out_open) {
   *out_open = false;
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
@@ -263,9 +263,9 @@ static zb_status complete_params(zb_compile_params *p, owned_texts *owned, bool 
   return zb_schedule_layout(choice.schedule, p->ranks, &p->placement, &p->chunks);
 }
 
-// ---- Initial values of parameters that came without weights ----
+/* ---- Initial values of parameters that came without weights ---- */
 
-static uint64_t next_random(uint64_t *state) { // splitmix64
+static uint64_t next_random(uint64_t *state) { /* splitmix64 */
   uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
   z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
   z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
@@ -274,7 +274,7 @@ static uint64_t next_random(uint64_t *state) { // splitmix64
 
 static double uniform(uint64_t *state) { return ((double)(next_random(state) >> 11) + 0.5) / 9007199254740992.0; }
 
-// Rank >= 2: normal with deviation 0.02 (Box-Muller), drawn from the name alone; rank <= 1: zeros for biases, else ones.
+/* Rank >= 2: normal with deviation 0.02 (Box-Muller), drawn from the name alone; rank <= 1: zeros for biases, else ones. */
 static zb_status draw(zb_store *store, const char *name, const zb_shape *shape) {
   int64_t count = zb_shape_elements(shape);
   if (shape->dtype != ZB_F32 || count < 0) return ZB_ERROR(INVALID, "parameter '%s' is no f32 tensor: give its values with --weights", name);
@@ -283,7 +283,7 @@ static zb_status draw(zb_store *store, const char *name, const zb_shape *shape) 
   uint64_t state = zb_fnv1a(ZB_FNV_START, name, strlen(name));
   const double pi = 3.14159265358979323846;
   for (int64_t i = 0; i < count && shape->rank < 2; ++i) values[i] = zb_ends_with(name, "bias") ? 0.0f : 1.0f;
-  for (int64_t i = 0; i < count && shape->rank >= 2; i += 2) { // a pair a draw
+  for (int64_t i = 0; i < count && shape->rank >= 2; i += 2) { /* a pair a draw */
     double radius = 0.02 * sqrt(-2.0 * log(uniform(&state))), angle = 2.0 * pi * uniform(&state);
     values[i] = (float)(radius * cos(angle));
     if (i + 1 < count) values[i + 1] = (float)(radius * sin(angle));
@@ -293,12 +293,12 @@ static zb_status draw(zb_store *store, const char *name, const zb_shape *shape) 
   return status;
 }
 
-// ---- Initial values from elsewhere ----
+/* ---- Initial values from elsewhere ---- */
 
-// What --weights gives: opened before the work, matched as soon as the parameters are known.
+/* What --weights gives: opened before the work, matched as soon as the parameters are known. */
 typedef struct given_values {
   zb_store *store;
-  zb_wanted *wanted; // names and shapes are lent from the importer's store or the plan
+  zb_wanted *wanted; /* names and shapes are lent from the importer's store or the plan */
   zb_weights *weights;
 } given_values;
 
@@ -321,7 +321,7 @@ static zb_status match_given(given_values *given, const zb_compile_params *p, in
   return NULL;
 }
 
-// An ONNX file has its parameters from the start: what is wrong is said before the passes run.
+/* An ONNX file has its parameters from the start: what is wrong is said before the passes run. */
 static zb_status match_model(given_values *given, const zb_compile_params *p, const zb_store *model, zb_diagnostics *diagnostics) {
   int count = zb_store_count(model);
   given->wanted = zb_alloc(sizeof *given->wanted * ((size_t)count + 1));
@@ -354,7 +354,7 @@ static zb_status add_widened(zb_store *out, const zb_plan_tensor *tensor, const 
   return status;
 }
 
-// One parameter: as --weights gives it, else as the model has it, else drawn.
+/* One parameter: as --weights gives it, else as the model has it, else drawn. */
 static zb_status gather_weight(const zb_plan_tensor *tensor, const zb_store *model, const zb_weights *given, zb_store *out) {
   const zb_stored_tensor *t = given ? zb_weights_find(given, tensor->name) : NULL;
   char want[96], got[96];
@@ -380,7 +380,7 @@ static uint64_t digest_in(const zb_store *store, const char *name) {
   return t ? zb_digest_of(t->data, (size_t)t->bytes) : 0;
 }
 
-// Ties the plan to the values beside it. A parameter that several ranks hold is looked at once.
+/* Ties the plan to the values beside it. A parameter that several ranks hold is looked at once. */
 static zb_status tie_values(zb_plan *plan, const zb_store *weights, const zb_store *constants) {
   zb_map *known = zb_map_create();
   if (!known) return ZB_OUT_OF_MEMORY();
@@ -404,7 +404,7 @@ cleanup:
   return status;
 }
 
-// What a compile writes.
+/* What a compile writes. */
 static const char *const folder_files[] = {"weights.safetensors", "constants.safetensors", "plan.zb"};
 enum { FILE_WEIGHTS, FILE_CONSTANTS, FILE_PLAN, FILE_COUNT };
 
@@ -433,7 +433,7 @@ static void write_tile(void *context, int64_t tile, void *scratch) {
   w->statuses[tile] = tile ? zb_plan_write(w->plan, w->paths[FILE_PLAN]) : write_weights(w->paths, w->weights, w->constants);
 }
 
-// The plan beside the weights: of a large compile each takes some tenths of a second.
+/* The plan beside the weights: of a large compile each takes some tenths of a second. */
 static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_store *weights, const zb_store *constants) {
   enum { PARALLEL_JOBS_MIN = 20000 };
   file_writer w = {.paths = paths, .plan = plan, .weights = weights, .constants = constants};
@@ -452,7 +452,7 @@ static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan,
 
 static bool is_ours(const char *name) {
   for (int i = 0; i < FILE_COUNT; ++i)
-    if (strncmp(name, folder_files[i], strlen(folder_files[i])) == 0) return true; // with what a stopped writer leaves: NAME.tmp.PID
+    if (strncmp(name, folder_files[i], strlen(folder_files[i])) == 0) return true; /* with what a stopped writer leaves: NAME.tmp.PID */
   return false;
 }
 
@@ -472,7 +472,7 @@ cleanup:
   return status;
 }
 
-// The folder is replaced as a whole: whatever fails or stops it, a folder with a plan is an old or a new one.
+/* The folder is replaced as a whole: whatever fails or stops it, a folder with a plan is an old or a new one. */
 static zb_status write_stores(const char *path, const zb_plan *plan, const zb_store *weights, const zb_store *constants) {
   zb_folder folder;
   zb_folder_lock lock;
@@ -484,7 +484,7 @@ static zb_status write_stores(const char *path, const zb_plan *plan, const zb_st
   if (!status) {
     status = write_temporary(&folder, plan, weights, constants);
     if (!status) status = zb_folder_commit(&folder, true, &done);
-    if (status && !done) zb_status_free(zb_folder_abandon(&folder)); // the first failure is the one to tell
+    if (status && !done) zb_status_free(zb_folder_abandon(&folder)); /* the first failure is the one to tell */
   }
   zb_folder_lock_release(&lock);
   if (status && zb_status_code(status) == ZB_IO) status = zb_status_note(status, "writing the folder '%s'", path);
@@ -505,7 +505,7 @@ cleanup:
   return status;
 }
 
-// ---- Summary ----
+/* ---- Summary ---- */
 
 static zb_status add_name(char ***list, int *count, const char *name) {
   char **grown = zb_realloc(*list, ((size_t)*count + 1) * sizeof **list);
@@ -527,7 +527,7 @@ static bool is_uncompared(MlirModule module) {
       mlirOperationGetAttributeByName(mlirModuleGetOperation(module), mlirStringRefCreateFromCString(ZB_ATTR_UNCOMPARED)));
 }
 
-// First and last named op of a stage's forward function.
+/* First and last named op of a stage's forward function. */
 static void stage_names(MlirOperation function, zb_stage_summary *out) {
   out->first = out->last = NULL;
   MlirBlock block = zb_function_block(function);
@@ -566,7 +566,7 @@ static zb_status summarize_stages(const zb_module_problem *p, zb_compile_summary
   return NULL;
 }
 
-// Whether an instruction reads arena bytes from `begin` on, by an operand that starts within `bytes` of it.
+/* Whether an instruction reads arena bytes from `begin` on, by an operand that starts within `bytes` of it. */
 static bool reads(const zb_plan_instruction *instruction, uint64_t begin, uint64_t bytes) {
   for (int i = 0; i < instruction->input_count; ++i) {
     const zb_plan_operand *operand = &instruction->inputs[i];
@@ -575,7 +575,7 @@ static bool reads(const zb_plan_instruction *instruction, uint64_t begin, uint64
   return false;
 }
 
-// The instruction of a subprogram of this kind that reads the tensor, or NULL. stage: -1 for LOAD.
+/* The instruction of a subprogram of this kind that reads the tensor, or NULL. stage: -1 for LOAD. */
 static const zb_plan_instruction *find_reader(const zb_plan_rank *rank, zb_job_kind kind, int stage, uint64_t offset, uint64_t bytes) {
   for (int i = 0; i < rank->subprogram_count; ++i) {
     const zb_plan_subprogram *s = &rank->subprograms[i];
@@ -586,7 +586,7 @@ static const zb_plan_instruction *find_reader(const zb_plan_rank *rank, zb_job_k
   return NULL;
 }
 
-// Parameters of a stage: those its F reads, or whose copy in bf16, which LOAD makes, it reads.
+/* Parameters of a stage: those its F reads, or whose copy in bf16, which LOAD makes, it reads. */
 static void count_parameters(const zb_plan *plan, zb_compile_summary *out) {
   for (int r = 0; r < plan->rank_count; ++r)
     for (int k = 0; k < plan->ranks[r].parameter_count; ++k) {
@@ -628,7 +628,7 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
   return status;
 }
 
-// The order that the compile used. B and W are one cell where the schedule has one backward.
+/* The order that the compile used. B and W are one cell where the schedule has one backward. */
 static zb_status write_csv(const zb_module_problem *problem, const char *path) {
   zb_order order;
   ZB_TRY(zb_module_order(problem, &order));
@@ -674,15 +674,15 @@ void zb_compile_summary_destroy(zb_compile_summary *summary) {
   zb_free(summary);
 }
 
-// ---- The placement of a schedule that searches ----
+/* ---- The placement of a schedule that searches ---- */
 
-// Costs, memory and messages of a stage depend on how many there are and where, so each placement is compiled to its plan.
+/* Costs, memory and messages of a stage depend on how many there are and where, so each placement is compiled to its plan. */
 static const struct {
   const char *placement;
   int chunks;
 } searched_layouts[] = {{"plain", 1}, {"v", 2}, {"looped", 2}, {"looped", 4}};
 
-// The passes of a pipeline before (keep_before) or from zb-partition on; it owns nothing.
+/* The passes of a pipeline before (keep_before) or from zb-partition on; it owns nothing. */
 static void split_pipeline(const zb_pipeline *pipeline, bool keep_before, zb_pipeline *out) {
   int at = 0;
   while (at < pipeline->count && strcmp(pipeline->entries[at].def->name, "zb-partition") != 0) ++at;
@@ -700,8 +700,8 @@ static int64_t step_of(const zb_plan_simulation *simulation, bool stage_metric) 
   return longest;
 }
 
-// Time of a step of the plan that becomes of a copy of the program; INT64_MAX where none does. *out_bytes: what it needs, where that is
-// above the limit, else UINT64_MAX.
+/* Time of a step of the plan that becomes of a copy of the program; INT64_MAX where none does. *out_bytes: what it needs, where that is
+ * above the limit, else UINT64_MAX. */
 static zb_status try_layout(const zb_compile_params *params, const zb_module *program, int64_t *out_ps, uint64_t *out_bytes) {
   zb_pipeline pipeline = {0}, rest;
   zb_compile_state state = {.options_of_zbc = true};
@@ -715,7 +715,7 @@ static zb_status try_layout(const zb_compile_params *params, const zb_module *pr
   status = zb_pipeline_run(&rest, &copy, &state, NULL);
   zb_code code = zb_status_code(status);
   if (code == ZB_INVALID || code == ZB_INFEASIBLE || code == ZB_USAGE) {
-    zb_status_free(status); // not defined for these stages, or over the limit: other placements may do
+    zb_status_free(status); /* not defined for these stages, or over the limit: other placements may do */
     status = NULL;
     if (state.needed_bytes) *out_bytes = state.needed_bytes;
   } else if (!status) {
@@ -736,8 +736,8 @@ static void discard(void *context, const char *text) {
   (void)text;
 }
 
-// Sets the placement and chunks of the shortest step; of equal ones the first. Where none makes a plan those that need the least: the compile
-// then says why, and what would be enough.
+/* Sets the placement and chunks of the shortest step; of equal ones the first. Where none makes a plan those that need the least: the compile
+ * then says why, and what would be enough. */
 static zb_status search_layout(zb_compile_params *params, const zb_module *program, zb_diagnostics *diagnostics) {
   zb_diagnostics spoken = *diagnostics;
   int64_t best = INT64_MAX;
@@ -764,9 +764,9 @@ static zb_status search_layout(zb_compile_params *params, const zb_module *progr
   return status;
 }
 
-// ---- zb_compile ----
+/* ---- zb_compile ---- */
 
-// Runs the pipeline of the params; with an open placement the part before zb-partition, then the search, then the rest.
+/* Runs the pipeline of the params; with an open placement the part before zb-partition, then the search, then the rest. */
 static zb_status run_pipeline(zb_compile_params *params, bool open_layout, zb_module *program, zb_compile_state *state, zb_pipeline_hooks *hooks,
                               zb_diagnostics *diagnostics) {
   zb_pipeline pipeline = {0}, part;
@@ -845,7 +845,7 @@ cleanup:
   zb_compile_summary_destroy(state.summary);
   free_given(&given_weights);
   if (!mlirContextIsNull(program.context)) zb_module_deinit(&program);
-  return zb_memory_first(status, refused); // passes and importers that fail do not all know why
+  return zb_memory_first(status, refused); /* passes and importers that fail do not all know why */
 }
 
 zb_status zb_plan_timeline_file(const char *directory, const char *path) {

@@ -1,4 +1,4 @@
-// What an op takes, from a file of costs or from its row and types. Tests: test/passes/partition.mlir, test/passes/costs.mlir.
+/* What an op takes, from a file of costs or from its row and types. Tests: test/passes/partition.mlir, test/passes/costs.mlir. */
 
 #include "passes/cost.h"
 
@@ -13,7 +13,7 @@ static const double product_flops_per_ps = 0.1, bytes_per_ps = 0.01, start_ps = 
 static const int64_t link_latency_ps = 5000000;
 static const double link_ps_per_byte = 100.0;
 
-// Bytes of all operands and results, for ops nobody described too.
+/* Bytes of all operands and results, for ops nobody described too. */
 static double moved_bytes(MlirOperation op) {
   double bytes = 0;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
@@ -35,9 +35,9 @@ static zb_cost described_cost(MlirOperation op, const zb_op_def *def) {
   return def->cost(&view, results, (int)count);
 }
 
-// ---- Names of ops in files of costs ----
+/* ---- Names of ops in files of costs ---- */
 
-// An accumulate that no product took over is an instruction of its own. Its sum is an operand only from zb-memory on: the shape is the result's.
+/* An accumulate that no product took over is an instruction of its own. Its sum is an operand only from zb-memory on: the shape is the result's. */
 static bool accumulate_text(MlirOperation op, char text[ZB_COST_TEXT_BYTES]) {
   zb_shape shape;
   char shape_text[96];
@@ -55,7 +55,7 @@ static bool append(char *text, size_t *length, const char *word) {
   return true;
 }
 
-// Real numbers (a learning rate) do not change what an op takes.
+/* Real numbers (a learning rate) do not change what an op takes. */
 static bool append_attr(char *text, size_t *length, const zb_attr *attr) {
   char word[160];
   if (attr->kind == ZB_ATTR_FLOAT) return true;
@@ -81,7 +81,7 @@ bool zb_cost_text(MlirOperation op, const zb_op_def *def, char text[ZB_COST_TEXT
   if (zb_op_is(op, "zb.accumulate")) return accumulate_text(op, text);
   if (!def || def->op_class != ZB_CLASS_KERNEL || !zb_op_view_get(op, &view, &storage)) return false;
   if (!append(text, &length, def->name)) return false;
-  int operands = view.operand_count; // absent ones at the end are no part of the name: a row may get a new one
+  int operands = view.operand_count; /* absent ones at the end are no part of the name: a row may get a new one */
   while (operands > 0 && view.operands[operands - 1].rank < 0) --operands;
   for (int i = 0; i < operands; ++i) {
     const char *word = view.operands[i].rank < 0 ? "-" : zb_shape_text(&view.operands[i], shape);
@@ -92,7 +92,7 @@ bool zb_cost_text(MlirOperation op, const zb_op_def *def, char text[ZB_COST_TEXT
   return true;
 }
 
-// ---- Times ----
+/* ---- Times ---- */
 
 static double modelled_ps(const zb_costs *costs, double product_flops, double bytes) {
   if (!costs || !costs->has_rates) return start_ps + product_flops / product_flops_per_ps + bytes / bytes_per_ps;
@@ -136,9 +136,9 @@ zb_status zb_pass_costs(const zb_pass *pass, zb_costs **out) {
   return *path ? zb_costs_read(path, out) : NULL;
 }
 
-// ---- Beside ops ----
+/* ---- Beside ops ---- */
 
-// The byte's time as an integer of 2^-20 ps: attributes of a module are integers here.
+/* The byte's time as an integer of 2^-20 ps: attributes of a module are integers here. */
 enum { LATENCY, PS_PER_MEBIBYTE, COPIES, WAKE, JOB, READ, STEP, LINK_COLUMNS };
 static const double mebibyte = 1048576.0;
 

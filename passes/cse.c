@@ -1,30 +1,30 @@
-// zb-cse: merges pure ops that compute the same: same name, operands, attributes and result types. The first one stays.
-//
-//   %a = exp(%x)          %a = exp(%x)
-//   %b = exp(%x)    ->    %c = add(%a, %a)
-//   %c = add(%a, %b)
-//
-// Never merged: an op computed from parameters and constants alone, for a use of a parameter is one chain of its own (DESIGN, "What is a
-// parameter"); ops with different zb.of, for they may end in different stages; numbered forward ops of a differentiated program, for gradient
-// ops name them (zb.id, zb.of); ops of dialects that the context does not know, for their attributes cannot be listed. Locations do
-// not count.
-// Merging is part of the program's meaning (it decides the order of sums), so it happens before partition.
-//
-// Tests: test/passes/cse.mlir.
+/* zb-cse: merges pure ops that compute the same: same name, operands, attributes and result types. The first one stays.
+ *
+ *   %a = exp(%x)          %a = exp(%x)
+ *   %b = exp(%x)    ->    %c = add(%a, %a)
+ *   %c = add(%a, %b)
+ *
+ * Never merged: an op computed from parameters and constants alone, for a use of a parameter is one chain of its own (DESIGN, "What is a
+ * parameter"); ops with different zb.of, for they may end in different stages; numbered forward ops of a differentiated program, for gradient
+ * ops name them (zb.id, zb.of); ops of dialects that the context does not know, for their attributes cannot be listed. Locations do
+ * not count.
+ * Merging is part of the program's meaning (it decides the order of sums), so it happens before partition.
+ *
+ * Tests: test/passes/cse.mlir. */
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
 
 
 typedef struct table {
-  MlirOperation *slots; // open addressing
+  MlirOperation *slots; /* open addressing */
   uint64_t *hashes;
   size_t mask;
 } table;
 
 static uint64_t mix(uint64_t hash, const void *pointer) { return zb_fnv1a(hash, &pointer, sizeof pointer); }
 
-// Operands in the order of comparison: of a commutative op of two the smaller pointer first. Only equality depends on it.
+/* Operands in the order of comparison: of a commutative op of two the smaller pointer first. Only equality depends on it. */
 static void ordered_operands(MlirOperation op, bool commutative, MlirValue out[2]) {
   out[0] = mlirOperationGetOperand(op, 0);
   out[1] = mlirOperationGetOperand(op, 1);
@@ -38,7 +38,7 @@ static bool swaps(MlirOperation op) {
   return mlirOperationGetNumOperands(op) == 2 && zb_has_trait(zb_op_find(op), ZB_TRAIT_COMMUTATIVE);
 }
 
-// MLIR makes names, attributes and types unique within a context: equal ones have equal pointers.
+/* MLIR makes names, attributes and types unique within a context: equal ones have equal pointers. */
 static uint64_t hash_op(MlirOperation op) {
   uint64_t hash = mix(ZB_FNV_START, mlirOperationGetName(op).ptr);
   MlirValue pair[2];
@@ -91,7 +91,7 @@ static bool same(MlirOperation a, MlirOperation b) {
          equal_attributes(a, b);
 }
 
-// The op that computes the same, or null after entering this one.
+/* The op that computes the same, or null after entering this one. */
 static MlirOperation find_or_enter(table *t, MlirOperation op) {
   uint64_t hash = hash_op(op);
   size_t slot = (size_t)hash & t->mask;

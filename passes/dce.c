@@ -1,13 +1,13 @@
-// zb-dce: erases pure ops whose results nobody reads.
-//
-//   %h = "zb.matmul"(%x, %w)        %h = "zb.matmul"(%x, %w)
-//   %g = "zb.gelu"(%h)              return %h
-//   return %h
-//
-// MLIR's own pass leaves ops of IRDL dialects alone (no effect interface), so purity comes from the op's row. An op that
-// nobody described stays, and so do unused arguments: they are the program's signature.
-//
-// Tests: test/passes/dce.mlir.
+/* zb-dce: erases pure ops whose results nobody reads.
+ *
+ *   %h = "zb.matmul"(%x, %w)        %h = "zb.matmul"(%x, %w)
+ *   %g = "zb.gelu"(%h)              return %h
+ *   return %h
+ *
+ * MLIR's own pass leaves ops of IRDL dialects alone (no effect interface), so purity comes from the op's row. An op that
+ * nobody described stays, and so do unused arguments: they are the program's signature.
+ *
+ * Tests: test/passes/dce.mlir. */
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"

@@ -1,6 +1,6 @@
-// From allocated IR to the plan: every op of a function becomes an instruction on (base, offset), every op of @main a job.
-// Nothing is decided here: homes are computed again by the same rule as in zb-allocate, addresses are read off the attributes.
-// Tests: test/passes/parameter-products.mlir, test/passes/chunks.test; test/e2e trains what it makes.
+/* From allocated IR to the plan: every op of a function becomes an instruction on (base, offset), every op of @main a job.
+ * Nothing is decided here: homes are computed again by the same rule as in zb-allocate, addresses are read off the attributes.
+ * Tests: test/passes/parameter-products.mlir, test/passes/chunks.test; test/e2e trains what it makes. */
 
 #include "passes/emit_plan.h"
 
@@ -20,15 +20,15 @@ enum { MESSAGE_COLUMNS = 8 };
 typedef struct emitter {
   MlirOperation module, rank_op;
   zb_plan *plan;
-  zb_plan *memory;          // takes the allocations: the plan, or one whose memory the plan gets in the end
+  zb_plan *memory;          /* takes the allocations: the plan, or one whose memory the plan gets in the end */
   zb_plan_rank *rank;
   zb_subprogram_info *infos;
   int info_count;
-  zb_map *info_index;       // symbol -> subprogram
-  zb_map *input_index;      // name -> plan.inputs
-  uint64_t model_hash;      // of the parameters that the rank owns
+  zb_map *info_index;       /* symbol -> subprogram */
+  zb_map *input_index;      /* name -> plan.inputs */
+  uint64_t model_hash;      /* of the parameters that the rank owns */
   size_t input_capacity;
-  // Growing arrays of the rank at hand; copied into the plan at the end.
+  /* Growing arrays of the rank at hand; copied into the plan at the end. */
   zb_plan_job *jobs;
   size_t job_capacity;
   uint64_t *pool_u64;
@@ -37,8 +37,8 @@ typedef struct emitter {
   size_t pool_range_capacity;
   uint32_t *pool_u32;
   size_t pool_u32_capacity;
-  int32_t *job_of_message;  // index of the job of this rank that posts it
-  MlirAttribute addresses, waits, posts; // tables of the rank at hand; how far they are read:
+  int32_t *job_of_message;  /* index of the job of this rank that posts it */
+  MlirAttribute addresses, waits, posts; /* tables of the rank at hand; how far they are read: */
   int address_at, address_count, wait_at, wait_count, post_at, post_count;
 } emitter;
 
@@ -46,10 +46,10 @@ static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFrom
 
 #define PLAN_NEW(e, count, type) ((type *)zb_plan_alloc((e)->memory, ((size_t)(count) + 1) * sizeof(type)))
 
-// ---- Header ----
+/* ---- Header ---- */
 
 static zb_status emit_inputs(emitter *e) {
-  // Inputs are found on zb.read ops: name and type.
+  /* Inputs are found on zb.read ops: name and type. */
   for (MlirOperation rank = mlirBlockGetFirstOperation(zb_function_block(e->module)); !mlirOperationIsNull(rank); rank = mlirOperationGetNextInBlock(rank)) {
     MlirOperation main = zb_op_is(rank, "builtin.module") ? zb_symbol_in(zb_function_block(rank), "func.func", "main") : (MlirOperation){0};
     if (mlirOperationIsNull(main)) continue;
@@ -114,7 +114,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   return emit_inputs(e);
 }
 
-// ---- Tables of what lives in the arena ----
+/* ---- Tables of what lives in the arena ---- */
 
 static bool entry_shape(MlirAttribute entry, zb_shape *out) {
   MlirAttribute type = mlirDictionaryAttrGetElementByName(entry, text_ref("type"));
@@ -134,8 +134,8 @@ static zb_status fill_tensor(emitter *e, MlirAttribute entry, const char *name, 
   return entry_shape(entry, &out->shape) ? NULL : ZB_ERROR(INVALID, "%s is no static tensor", name);
 }
 
-// Where the final gradient of each parameter lies: in the accumulator of its last use on this rank (zb-autodiff sums from the last use to the
-// first, zb-memory in place). Name -> arena offset.
+/* Where the final gradient of each parameter lies: in the accumulator of its last use on this rank (zb-autodiff sums from the last use to the
+ * first, zb-memory in place). Name -> arena offset. */
 static zb_status map_gradients(const emitter *e, zb_map *offsets) {
   intptr_t count;
   zb_status status = NULL;
@@ -168,7 +168,7 @@ static zb_status emit_states(emitter *e) {
   return NULL;
 }
 
-// States of a parameter stand together in the table: "NAME.exp_avg", "NAME.exp_avg_sq".
+/* States of a parameter stand together in the table: "NAME.exp_avg", "NAME.exp_avg_sq". */
 static void find_states(const zb_plan_rank *rank, const char *name, const zb_map *first_state, zb_plan_parameter *out) {
   out->state_begin = (int)zb_map_get_or(first_state, name, 0);
   size_t length = strlen(name);
@@ -206,7 +206,7 @@ static zb_status emit_parameters(emitter *e, const zb_map *owners, const zb_map 
       char shape[96];
       zb_shape_text(&p->tensor.shape, shape);
       uint64_t own = zb_fnv1a(zb_fnv1a(ZB_FNV_START, p->tensor.name, strlen(p->tensor.name)), shape, strlen(shape));
-      e->model_hash += own; // a sum: the order of the ranks does not matter
+      e->model_hash += own; /* a sum: the order of the ranks does not matter */
     }
     find_states(e->rank, p->tensor.name, first_state, p);
     p->gradient_offset = zb_map_get_or(gradients, p->tensor.name, -1);
@@ -228,9 +228,9 @@ cleanup:
   return status;
 }
 
-// ---- Constants ----
+/* ---- Constants ---- */
 
-// Bytes of a dense attribute, a splat written out; i1 as bytes.
+/* Bytes of a dense attribute, a splat written out; i1 as bytes. */
 static uint8_t *dense_bytes(emitter *e, MlirAttribute value, const zb_shape *shape) {
   size_t element = zb_dtype_bytes(shape->dtype), count = (size_t)zb_shape_elements(shape);
   uint8_t *bytes = zb_plan_alloc(e->memory, element * count + 1);
@@ -296,7 +296,7 @@ cleanup:
   return status;
 }
 
-// ---- Subprograms ----
+/* ---- Subprograms ---- */
 
 static zb_status emit_operand(emitter *e, const zb_subprogram_info *info, int value, zb_plan_operand *out) {
   const zb_home *home = &info->workspace.homes[value];
@@ -314,7 +314,7 @@ static zb_status emit_operand(emitter *e, const zb_subprogram_info *info, int va
   return NULL;
 }
 
-// Where the op came from, as people know it: the name of its location.
+/* Where the op came from, as people know it: the name of its location. */
 static const char *location_text(emitter *e, MlirOperation op) {
   MlirLocation location = mlirOperationGetLocation(op);
   if (!mlirLocationIsAName(location)) return "";
@@ -333,7 +333,7 @@ static zb_status emit_attributes(emitter *e, MlirOperation op, zb_plan_instructi
   if (!out->attrs) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < view.attrs.count; ++i) {
     zb_attr attr = view.attrs.items[i];
-    // The name is of the op's row, which lives as long as the process.
+    /* The name is of the op's row, which lives as long as the process. */
     if (attr.kind == ZB_ATTR_STRING) attr.s = zb_plan_strdup(e->memory, attr.s);
     if (attr.kind == ZB_ATTR_INTS) {
       int64_t *ints = PLAN_NEW(e, attr.count, int64_t);
@@ -346,7 +346,7 @@ static zb_status emit_attributes(emitter *e, MlirOperation op, zb_plan_instructi
   return NULL;
 }
 
-// zb.accumulate(sum, value) that no product took over: sum += value.
+/* zb.accumulate(sum, value) that no product took over: sum += value. */
 static zb_status emit_accumulate(emitter *e, const zb_subprogram_info *info, const zb_node *node, zb_plan_instruction *out) {
   const zb_graph *g = &info->workspace.graph;
   out->op = "accumulate_add";
@@ -359,7 +359,7 @@ static zb_status emit_accumulate(emitter *e, const zb_subprogram_info *info, con
   return emit_operand(e, info, g->operands[node->operand_begin], &out->outputs[0]);
 }
 
-// Which of the row's operand places each operand fills: an optional one in the middle (the mask of attention_grad) is known by count.
+/* Which of the row's operand places each operand fills: an optional one in the middle (the mask of attention_grad) is known by count. */
 static int operand_place(const zb_op_def *def, int operand, int count) {
   int places = 1, optional = -1;
   for (const char *at = def->operands; *at; ++at) {
@@ -403,7 +403,7 @@ static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, in
   for (int i = 0; i < node->operand_count; ++i)
     ZB_TRY(emit_operand(e, info, g->operands[node->operand_begin + i], &out->inputs[operand_place(node->def, i, node->operand_count)]));
   for (int r = 0; r < node->result_count; ++r) {
-    // A folded product writes through reshapes into the accumulator; its own shape is what it computes.
+    /* A folded product writes through reshapes into the accumulator; its own shape is what it computes. */
     ZB_TRY(emit_operand(e, info, node->result_begin + r, &out->outputs[r]));
   }
   zb_op_cost cost = zb_cost_of(node->op, node->def, NULL);
@@ -419,7 +419,7 @@ static zb_job_kind kind_of(MlirOperation function) {
   return ZB_JOB_OPT;
 }
 
-// "fb", "fw", "bw", or "value 17".
+/* "fb", "fw", "bw", or "value 17". */
 static const char *base_name(emitter *e, const zb_subprogram_info *info, int position) {
   MlirAttribute attributes = position < info->argument_count ? zb_argument_dictionary(info->function, position)
                                                              : zb_result_dictionary(info->function, position - info->argument_count);
@@ -432,7 +432,7 @@ static const char *base_name(emitter *e, const zb_subprogram_info *info, int pos
   return zb_plan_strdup(e->memory, text);
 }
 
-// Where the function leaves the loss, as its homes say: the proof compares it with what REPORT jobs read.
+/* Where the function leaves the loss, as its homes say: the proof compares it with what REPORT jobs read. */
 static zb_status emit_loss(emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
   for (int r = 0; r < info->result_count; ++r) {
     MlirAttribute attributes = zb_result_dictionary(info->function, r);
@@ -472,7 +472,7 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
     bool copy = zb_op_is(node->op, "zb.put") && !mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, text_ref("zb.copy")));
     if (info->workspace.skipped[n] && !copy) continue;
     zb_plan_instruction *instruction = &out->instructions[out->instruction_count++];
-    if (copy) { // a value that another stage of the rank keeps as well: copied into this stage's frame
+    if (copy) { /* a value that another stage of the rank keeps as well: copied into this stage's frame */
       int value = g->operands[node->operand_begin + 1];
       instruction->op = "contiguous";
       instruction->location = "";
@@ -511,11 +511,11 @@ static zb_status emit_subprograms(emitter *e) {
   return NULL;
 }
 
-// ---- Jobs ----
+/* ---- Jobs ---- */
 
 static int64_t table_number(MlirAttribute table, int index) { return mlirDenseI64ArrayGetElement(table, index); }
 
-// Waits of op number `op_number` of @main: the table goes by op.
+/* Waits of op number `op_number` of @main: the table goes by op. */
 static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
   if (!job->waits.count) job->waits.begin = e->rank->pool_u32_count;
   for (; e->wait_at + 1 < e->wait_count && table_number(e->waits, e->wait_at) == op_number; e->wait_at += 2) {
@@ -529,7 +529,7 @@ static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
   return NULL;
 }
 
-// The next (address, bytes) of the table becomes a part of the job.
+/* The next (address, bytes) of the table becomes a part of the job. */
 static zb_status add_range(emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
   if (e->address_at + 2 > e->address_count) return ZB_ERROR(INVALID, "zb.addresses is too short for @main");
   if (!zb_grow((void **)&e->pool_ranges, &e->pool_range_capacity, (size_t)e->rank->pool_range_count + 1, sizeof *e->pool_ranges)) return ZB_OUT_OF_MEMORY();
@@ -576,14 +576,14 @@ static zb_status emit_communication(emitter *e, int64_t message, bool send, zb_p
   return NULL;
 }
 
-// The message of the next send or receive.
+/* The message of the next send or receive. */
 static zb_status next_post(emitter *e, int64_t *out) {
   if (e->post_at >= e->post_count) return ZB_ERROR(INVALID, "zb.posts is too short for @main");
   *out = table_number(e->posts, e->post_at++);
   return *out >= 0 && *out < e->plan->message_count ? NULL : ZB_ERROR(INVALID, "message %lld is not in the table", (long long)*out);
 }
 
-// One op of @main: a job of its own, or one more part of the message before it.
+/* One op of @main: a job of its own, or one more part of the message before it. */
 static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   bool send = zb_op_is(op, "zb.send"), recv = zb_op_is(op, "zb.recv"), read = zb_op_is(op, "zb.read"), report = zb_op_is(op, "zb.report");
   bool call = zb_op_is(op, "func.call");
@@ -640,7 +640,7 @@ static zb_status emit_jobs(emitter *e) {
   return NULL;
 }
 
-// ---- Ranks ----
+/* ---- Ranks ---- */
 
 static void clear_rank(emitter *e) {
   for (int i = 0; i < e->info_count; ++i) zb_subprogram_info_deinit(&e->infos[i]);
@@ -671,11 +671,11 @@ static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
   return emit_jobs(e);
 }
 
-// What the ranks share.
+/* What the ranks share. */
 typedef struct emission {
-  const emitter *header; // plan and inputs
-  const zb_map *owners;  // parameter -> the first rank that holds it
-  zb_plan **memories;    // [rank modules]
+  const emitter *header; /* plan and inputs */
+  const zb_map *owners;  /* parameter -> the first rank that holds it */
+  zb_plan **memories;    /* [rank modules] */
   atomic_uint_least64_t model_hash;
 } emission;
 
@@ -722,7 +722,7 @@ cleanup:
   return status;
 }
 
-// Inputs grew outside of the plan's memory: hand them over.
+/* Inputs grew outside of the plan's memory: hand them over. */
 static zb_status hand_over_inputs(zb_plan *plan) {
   zb_plan_input *inputs = zb_plan_alloc(plan, ((size_t)plan->input_count + 1) * sizeof *inputs);
   if (!inputs) return ZB_OUT_OF_MEMORY();

@@ -1,4 +1,4 @@
-// Dataflow facts of a flat program: see passes/flow.h. Two sweeps, O(operands).
+/* Dataflow facts of a flat program: see passes/flow.h. Two sweeps, O(operands). */
 
 #include "passes/flow.h"
 
@@ -41,7 +41,7 @@ static void sweep_down(const zb_graph *graph, zb_flow *flow) {
   }
 }
 
-// What the users of a node make of it.
+/* What the users of a node make of it. */
 static unsigned flags_from_users(const zb_graph *graph, const zb_flow *flow, const zb_node *node) {
   unsigned leads = 0;
   for (int r = 0; r < node->result_count; ++r) {
@@ -68,7 +68,7 @@ static void sweep_up(const zb_graph *graph, zb_flow *flow) {
   }
 }
 
-// A forward op that leads to nothing else runs where its operands are; it counts as forward when nothing backward feeds it.
+/* A forward op that leads to nothing else runs where its operands are; it counts as forward when nothing backward feeds it. */
 static void place_leftovers(const zb_graph *graph, zb_flow *flow) {
   for (int n = 0; n < graph->node_count; ++n) {
     const zb_node *node = &graph->nodes[n];

@@ -1,4 +1,4 @@
-// Functions built argument by argument, and attribute helpers: see passes/function.h.
+/* Functions built argument by argument, and attribute helpers: see passes/function.h. */
 
 #include "passes/function.h"
 

@@ -1,20 +1,20 @@
-// zb-fuse: sums into the ops that make a summand, so that the sum is written once instead of read, added and written again.
-//
-//   %g = "zb.rms_norm_grad_x"(%x, %s, %rstd, %d)        %sum = "zb.rms_norm_grad_x"(%x, %s, %rstd, %d, %r)
-//   %sum = "zb.add"(%r, %g)
-//
-// It is how the gradient of a residual stream goes: what comes past a norm is added to what comes through it. An op can take it if the last
-// operand of its row is "residual?". The two are gradients of one use of a value (their zb.of is equal), so they lie in one stage and one job
-// wherever the program is cut. The sum is rounded once, which is why this is decided on the whole graph.
-//
-// Tests: test/passes/fuse.mlir; values: test/passes/gradient_program_test.c.
+/* zb-fuse: sums into the ops that make a summand, so that the sum is written once instead of read, added and written again.
+ *
+ *   %g = "zb.rms_norm_grad_x"(%x, %s, %rstd, %d)        %sum = "zb.rms_norm_grad_x"(%x, %s, %rstd, %d, %r)
+ *   %sum = "zb.add"(%r, %g)
+ *
+ * It is how the gradient of a residual stream goes: what comes past a norm is added to what comes through it. An op can take it if the last
+ * operand of its row is "residual?". The two are gradients of one use of a value (their zb.of is equal), so they lie in one stage and one job
+ * wherever the program is cut. The sum is rounded once, which is why this is decided on the whole graph.
+ *
+ * Tests: test/passes/fuse.mlir; values: test/passes/gradient_program_test.c. */
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
 
 #include <string.h>
 
-// Whether the op could take another summand as its last operand, and has none yet.
+/* Whether the op could take another summand as its last operand, and has none yet. */
 static bool takes_residual(MlirOperation op) {
   const zb_op_def *def = mlirOperationIsNull(op) ? NULL : zb_op_find(op);
   if (!def || !def->operands || mlirOperationGetNumResults(op) != 1) return false;
@@ -32,7 +32,7 @@ static bool fits(MlirOperation add, MlirOperation op, MlirValue residual) {
          mlirTypeEqual(mlirValueGetType(own), mlirValueGetType(mlirOperationGetResult(add, 0)));
 }
 
-// Made again at the place of the sum, where both summands are there.
+/* Made again at the place of the sum, where both summands are there. */
 static void fuse(MlirOperation add, MlirOperation op, MlirValue residual) {
   MlirValue operands[ZB_VIEW_OPERANDS];
   intptr_t count = mlirOperationGetNumOperands(op);
@@ -63,7 +63,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   zb_op_list list;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));
-  // What is erased stands before the sum, so the rest of the list stays valid.
+  /* What is erased stands before the sum, so the rest of the list stays valid. */
   for (size_t i = 0; i < list.count; ++i) pass->changes += try_sum(list.ops[i]);
   zb_op_list_deinit(&list);
   return ZB_OK;

@@ -1,4 +1,4 @@
-// A function as plain arrays of ops and values: see passes/graph.h. Tested through every pass.
+/* A function as plain arrays of ops and values: see passes/graph.h. Tested through every pass. */
 
 #include "passes/graph.h"
 
@@ -41,7 +41,7 @@ static void fill_node(zb_graph *graph, MlirOperation op, int *operand_count, boo
   node->operand_count = (int)mlirOperationGetNumOperands(op);
   for (int i = 0; i < node->operand_count; ++i) {
     int value = zb_graph_value(graph, mlirOperationGetOperand(op, i));
-    ZB_ASSERT(value >= 0); // the verifier has shown that operands are defined before
+    ZB_ASSERT(value >= 0); /* the verifier has shown that operands are defined before */
     graph->operands[(*operand_count)++] = value;
     ++graph->values[value].use_count;
   }
@@ -50,7 +50,7 @@ static void fill_node(zb_graph *graph, MlirOperation op, int *operand_count, boo
   for (int i = 0; i < node->result_count; ++i) add_value(graph, mlirOperationGetResult(op, i), number, i, failed);
 }
 
-// Uses come out in program order because nodes are visited in it.
+/* Uses come out in program order because nodes are visited in it. */
 static void fill_uses(zb_graph *graph) {
   int begin = 0;
   for (int v = 0; v < graph->value_count; ++v) {
@@ -120,7 +120,7 @@ int zb_graph_value(const zb_graph *graph, MlirValue value) {
   return (int)zb_map_get_or(graph->numbers, value.ptr, -1);
 }
 
-// Element `index` of an array of dictionaries ("arg_attrs", "res_attrs"), entry `name`; null if absent.
+/* Element `index` of an array of dictionaries ("arg_attrs", "res_attrs"), entry `name`; null if absent. */
 static MlirAttribute dictionary_entry(MlirOperation function, const char *list, int index, const char *name) {
   MlirAttribute array = mlirOperationGetAttributeByName(function, text_ref(list));
   if (mlirAttributeIsNull(array) || !mlirAttributeIsAArray(array) || index >= mlirArrayAttrGetNumElements(array))
@@ -132,7 +132,7 @@ static MlirAttribute dictionary_entry(MlirOperation function, const char *list, 
 
 static const char *entry_string(MlirAttribute entry) {
   if (mlirAttributeIsNull(entry) || !mlirAttributeIsAString(entry)) return NULL;
-  return mlirStringAttrGetValue(entry).data; // MLIR ends uniqued strings with a NUL
+  return mlirStringAttrGetValue(entry).data; /* MLIR ends uniqued strings with a NUL */
 }
 
 const char *zb_argument_string(MlirOperation function, int index, const char *name) {

@@ -1,23 +1,23 @@
-// zb-insert-comm: a straight-line @main for each rank: its jobs as calls on SSA values, with messages between ranks.
-//
-//   before                                         after
-//     module @rank1 {zb.order = "1F0 1B0 1W0"}       func.func @main(%p, %s, %k, %t) {
-//                                                      %g = zb.zeros
-//                                                      %a = zb.recv {peer = 0, part = 0}
-//                                                      %loss, %fb, %fw = call @s1_F(%p, %a, ...) {zb.micro_batch = 0} ...
-//
-// One message a hop (stage -> stage on another rank) and micro-batch, with a part a value. A transfer can start when its producer has
-// ended and its consumer is the next job of the receiver; the messages are numbered by that time in the simulated schedule. A receive
-// is posted right before its consumer, a send right after its producer unless a message of the same channel with a lower number is
-// posted later: so both sides of a channel post in the same order, and a receive never blocks unrelated work. All edges of the plan go
-// forward in the simulated time, which is why it cannot deadlock, with zero buffering too (zb-verify-plan shows it again).
-//
-// The number of the message of every zb.send and zb.recv stands in zb.posts of the rank's module, in program order: MLIR keeps every
-// distinct attribute dictionary for good, and one for each of some hundred thousand messages would cost more than the rest of a compile.
-//
-// Accumulators of a parameter that several ranks hold are exchanged once a step, after the last W and before its optimizer.
-//
-// Tests: test/passes/insert-comm.mlir.
+/* zb-insert-comm: a straight-line @main for each rank: its jobs as calls on SSA values, with messages between ranks.
+ *
+ *   before                                         after
+ *     module @rank1 {zb.order = "1F0 1B0 1W0"}       func.func @main(%p, %s, %k, %t) {
+ *                                                      %g = zb.zeros
+ *                                                      %a = zb.recv {peer = 0, part = 0}
+ *                                                      %loss, %fb, %fw = call @s1_F(%p, %a, ...) {zb.micro_batch = 0}
+ *
+ * One message a hop (stage -> stage on another rank) and micro-batch, with a part a value. A transfer can start when its producer has
+ * ended and its consumer is the next job of the receiver; the messages are numbered by that time in the simulated schedule. A receive
+ * is posted right before its consumer, a send right after its producer unless a message of the same channel with a lower number is
+ * posted later: so both sides of a channel post in the same order, and a receive never blocks unrelated work. All edges of the plan go
+ * forward in the simulated time, which is why it cannot deadlock, with zero buffering too (zb-verify-plan shows it again).
+ *
+ * The number of the message of every zb.send and zb.recv stands in zb.posts of the rank's module, in program order: MLIR keeps every
+ * distinct attribute dictionary for good, and one for each of some hundred thousand messages would cost more than the rest of a compile.
+ *
+ * Accumulators of a parameter that several ranks hold are exchanged once a step, after the last W and before its optimizer.
+ *
+ * Tests: test/passes/insert-comm.mlir. */
 
 #include "passes/frames.h"
 #include "passes/function.h"
@@ -34,32 +34,32 @@
 enum { GRADIENT_HOP = -1 };
 
 typedef struct message {
-  int64_t time;            // when the transfer can start
-  int64_t produced;        // when its producer ends
-  int hop;                 // index of problem.hops, or GRADIENT_HOP
-  int source, destination; // ranks
+  int64_t time;            /* when the transfer can start */
+  int64_t produced;        /* when its producer ends */
+  int hop;                 /* index of problem.hops, or GRADIENT_HOP */
+  int source, destination; /* ranks */
   int source_stage, destination_stage;
-  int micro_batch;         // -1 for accumulators
-  int send_position, recv_position; // before which job of the rank
-  int group;               // accumulators: index of exchanges
+  int micro_batch;         /* -1 for accumulators */
+  int send_position, recv_position; /* before which job of the rank */
+  int group;               /* accumulators: index of exchanges */
   int number;
 } message;
 
-// Accumulators that one rank sends to another for a tied parameter.
+/* Accumulators that one rank sends to another for a tied parameter. */
 typedef struct exchange {
   int source, destination;
-  char **keys;             // "w#1"
-  int64_t *offsets;        // in the source's gradients
+  char **keys;             /* "w#1" */
+  int64_t *offsets;        /* in the source's gradients */
   MlirType *types;
   size_t count, key_capacity, offset_capacity, type_capacity;
 } exchange;
 
-// What a function of a rank takes and gives, read once instead of once a call.
+/* What a function of a rank takes and gives, read once instead of once a call. */
 typedef struct port {
-  int kind;      // PORT_*
-  int index;     // pool or frame
-  int64_t id;    // value
-  char key[512]; // accumulators
+  int kind;      /* PORT_* */
+  int index;     /* pool or frame */
+  int64_t id;    /* value */
+  char key[512]; /* accumulators */
   const char *input;
   MlirType type;
 } port;
@@ -81,25 +81,25 @@ typedef struct connector {
   zb_order order;
   zb_simulation simulation;
   int micro_batches, stages;
-  int *job_index;          // [(stage * 3 + kind) * M + m] -> position in its rank's order
+  int *job_index;          /* [(stage * 3 + kind) * M + m] -> position in its rank's order */
   message *messages;
   size_t message_count, message_capacity;
   exchange *exchanges;
   size_t exchange_count, exchange_capacity;
-  signature *signatures;   // of the stage functions, by stage * 3 + class
-  zb_map *sources;         // (stage, value) -> stage it comes from
-  // Of the rank at hand:
+  signature *signatures;   /* of the stage functions, by stage * 3 + class */
+  zb_map *sources;         /* (stage, value) -> stage it comes from */
+  /* Of the rank at hand: */
   int rank;
   MlirBlock block;
   MlirValue pools[POOL_COUNT];
   MlirValue step;
-  MlirValue *frames;       // [(stage * FRAME_COUNT + frame) * M + m]
-  zb_map *values;          // (value, stage, m) -> index of locals
+  MlirValue *frames;       /* [(stage * FRAME_COUNT + frame) * M + m] */
+  zb_map *values;          /* (value, stage, m) -> index of locals */
   MlirValue *locals;
   size_t local_count, local_capacity;
   MlirValue *operands;
   size_t operand_capacity;
-  int64_t *posts;          // message of every send and receive, in program order
+  int64_t *posts;          /* message of every send and receive, in program order */
   size_t post_count, post_capacity;
   int64_t changes;
   bool failed;
@@ -116,7 +116,7 @@ static int64_t end_of(const connector *c, int stage, int kind, int m) {
   return c->simulation.jobs[c->p.stage_rank[stage]][kind_index(c, stage, kind, m)].end_ps;
 }
 
-// ---- Messages ----
+/* ---- Messages ---- */
 
 static zb_status add_message(connector *c, message m) {
   if (!zb_grow((void **)&c->messages, &c->message_capacity, c->message_count + 1, sizeof m)) return ZB_OUT_OF_MEMORY();
@@ -150,10 +150,10 @@ static int compare_messages(const void *a, const void *b) {
   return x->group - y->group;
 }
 
-// Numbers the messages, and keeps the order of posting on every channel that of the numbers.
+/* Numbers the messages, and keeps the order of posting on every channel that of the numbers. */
 static zb_status number_messages(connector *c) {
   int ranks = c->p.problem.ranks;
-  zb_map *channel = zb_map_create_pointer(); // (source, destination) -> last send position
+  zb_map *channel = zb_map_create_pointer(); /* (source, destination) -> last send position */
   zb_status status = NULL;
   if (!channel) return ZB_OUT_OF_MEMORY();
   if (c->message_count) qsort(c->messages, c->message_count, sizeof *c->messages, compare_messages);
@@ -170,9 +170,9 @@ cleanup:
   return status;
 }
 
-// ---- Accumulators of tied parameters ----
+/* ---- Accumulators of tied parameters ---- */
 
-// Entry of the zb.gradients table of a rank by key; false if the rank does not make it.
+/* Entry of the zb.gradients table of a rank by key; false if the rank does not make it. */
 static bool find_gradient(MlirOperation rank, const char *key, int64_t *out_offset, MlirType *out_type) {
   MlirAttribute table = mlirOperationGetAttributeByName(rank, text_ref("zb.gradients"));
   if (mlirAttributeIsNull(table)) return false;
@@ -211,7 +211,7 @@ static zb_status add_to_exchange(connector *c, int source, int destination, cons
   return NULL;
 }
 
-// Arguments {zb.sum} that are left on an optimizer function come from other ranks.
+/* Arguments {zb.sum} that are left on an optimizer function come from other ranks. */
 static zb_status find_exchanges(connector *c) {
   for (int rank = 0; rank < c->p.problem.ranks; ++rank)
     ZB_FOR_EACH_OP(function, zb_function_block(c->p.ranks[rank])) {
@@ -244,7 +244,7 @@ static zb_status find_exchanges(connector *c) {
   return NULL;
 }
 
-// ---- Signatures ----
+/* ---- Signatures ---- */
 
 static int name_index(const char *const *names, int count, const char *name) {
   for (int i = 0; i < count; ++i)
@@ -301,7 +301,7 @@ static void free_signature(signature *s) {
   *s = (signature){0};
 }
 
-// ---- Values of a rank ----
+/* ---- Values of a rank ---- */
 
 static void *value_key(const connector *c, int64_t id, int stage, int m) {
   return (void *)(((uintptr_t)id * (uintptr_t)c->stages + (uintptr_t)stage) * (uintptr_t)c->micro_batches + (uintptr_t)m + 1);
@@ -316,7 +316,7 @@ static void remember(connector *c, int64_t id, int stage, int m, MlirValue value
   c->locals[c->local_count++] = value;
 }
 
-// The value as stage `stage` sees it: made or received there, or handed over by a stage of the same rank.
+/* The value as stage `stage` sees it: made or received there, or handed over by a stage of the same rank. */
 static MlirValue find_value(connector *c, int64_t id, int stage, int m) {
   for (int hops = 0; hops <= c->stages; ++hops) {
     int64_t index, source;
@@ -340,7 +340,7 @@ static zb_status find_sources(connector *c) {
   return NULL;
 }
 
-// ---- Building @main ----
+/* ---- Building @main ---- */
 
 static MlirOperation append(connector *c, const char *name, const MlirValue *operands, int operand_count, const MlirType *results,
                             int result_count, const MlirNamedAttribute *attributes, int attribute_count) {
@@ -398,7 +398,7 @@ static void take_result(connector *c, const port *p, int stage, int m, MlirValue
   }
 }
 
-// One job: reads inputs, calls, hands out results, reports. m = -1 for LOAD and OPT.
+/* One job: reads inputs, calls, hands out results, reports. m = -1 for LOAD and OPT. */
 static void call(connector *c, const signature *s, int stage, int m, zb_map *sums) {
   if (!zb_grow((void **)&c->operands, &c->operand_capacity, (size_t)s->argument_count + 1, sizeof *c->operands)) {
     c->failed = true;
@@ -442,7 +442,7 @@ static void build_send(connector *c, const message *m) {
   }
 }
 
-// Type of a value at the stage that receives it: an argument of one of its functions.
+/* Type of a value at the stage that receives it: an argument of one of its functions. */
 static MlirType value_type(const connector *c, int stage, int64_t id) {
   for (int k = 0; k < ZB_CLASS_INDEX_COUNT; ++k) {
     const signature *s = &c->signatures[stage * ZB_CLASS_INDEX_COUNT + k];
@@ -476,9 +476,9 @@ static void build_recv(connector *c, const message *m, zb_map *sums) {
   }
 }
 
-// ---- One rank ----
+/* ---- One rank ---- */
 
-// What a rank posts, in order: (position, message number).
+/* What a rank posts, in order: (position, message number). */
 typedef struct post {
   int position;
   int message;
@@ -488,7 +488,7 @@ typedef struct post {
 static int compare_posts(const void *a, const void *b) {
   const post *x = a, *y = b;
   if (x->position != y->position) return x->position - y->position;
-  if (x->send != y->send) return x->send ? -1 : 1; // a receive may have to wait for memory: a send does not stand behind it
+  if (x->send != y->send) return x->send ? -1 : 1; /* a receive may have to wait for memory: a send does not stand behind it */
   return x->message - y->message;
 }
 
@@ -531,7 +531,7 @@ static zb_status collect_posts(connector *c, post **out, size_t *out_count) {
   return NULL;
 }
 
-// Optimizers of stages first, those of tied parameters (without a stage) last: they wait for accumulators of other ranks.
+/* Optimizers of stages first, those of tied parameters (without a stage) last: they wait for accumulators of other ranks. */
 static zb_status call_optimizers(connector *c, zb_map *sums, bool tied) {
   ZB_FOR_EACH_OP(function, zb_function_block(c->p.ranks[c->rank])) {
     const char *name = zb_get_string(function, ZB_ATTR_CLASS);
@@ -608,9 +608,9 @@ cleanup:
   return status;
 }
 
-// ---- The pass ----
+/* ---- The pass ---- */
 
-// (source, destination, source stage, destination stage, micro-batch, kind, bytes, complete at) of every message, in one attribute.
+/* (source, destination, source stage, destination stage, micro-batch, kind, bytes, complete at) of every message, in one attribute. */
 static zb_status write_messages(connector *c) {
   enum { COLUMNS = 8 };
   int64_t *table = zb_alloc((c->message_count * COLUMNS + 1) * sizeof *table);
@@ -634,7 +634,7 @@ static zb_status write_messages(connector *c) {
   return NULL;
 }
 
-// (start, end) of every job of the rank in the simulated schedule: zb-allocate holds memory by them.
+/* (start, end) of every job of the rank in the simulated schedule: zb-allocate holds memory by them. */
 static zb_status write_times(connector *c, int rank) {
   int count = c->order.counts[rank];
   int64_t *times = zb_alloc(((size_t)count * 2 + 1) * sizeof *times);
@@ -661,7 +661,7 @@ static zb_status index_jobs(connector *c) {
   return NULL;
 }
 
-// Frames are rows of the rank's stages; everything else of a rank is in its own copy.
+/* Frames are rows of the rank's stages; everything else of a rank is in its own copy. */
 static zb_status connect_one(void *context, MlirOperation rank, int index) {
   (void)index;
   connector *all = context, c = *all;

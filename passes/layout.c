@@ -1,20 +1,20 @@
-// zb-layout: decides which views are strides, and puts zb.contiguous where a reader needs its data dense.
-//
-//   %t = transpose(%x) [0, 2, 1, 3]          %t = transpose(%x) [0, 2, 1, 3]      strides, no data moves
-//   %r = reshape(%t) [8, 64]           ->    %c = contiguous(%t)
-//                                            %r = reshape(%c) [8, 64]
-//
-// Every value has a layout: results of kernels and arguments are contiguous, views follow from their row (`view`). After this
-// pass every view can be expressed by strides over its base, and every reader takes the strides that it gets. It also decides
-// whether the product that feeds a zb.accumulate adds into the sum itself (unit attribute zb.fold): if nobody else reads it
-// and its row ACCUMULATES. Reshapes between the two are looked through: they are the same bytes. Both decisions can change bits, so they are
-// made here, on the whole program, before partition. So is whether a sum of bf16 values is rounded to bf16 or given as f32: where its only reader
-// is a cast to f32, the cast becomes part of it.
-//
-// A copy that a gradient op needs carries the op's zb.of, so that it lands in its stage; copies are shared by the forward readers of a
-// value, and by gradient ops of one zb.of. A gradient op also takes the copy that the op it differentiates read.
-//
-// Tests: test/passes/layout.mlir.
+/* zb-layout: decides which views are strides, and puts zb.contiguous where a reader needs its data dense.
+ *
+ *   %t = transpose(%x) [0, 2, 1, 3]          %t = transpose(%x) [0, 2, 1, 3]      strides, no data moves
+ *   %r = reshape(%t) [8, 64]           ->    %c = contiguous(%t)
+ *                                            %r = reshape(%c) [8, 64]
+ *
+ * Every value has a layout: results of kernels and arguments are contiguous, views follow from their row (`view`). After this
+ * pass every view can be expressed by strides over its base, and every reader takes the strides that it gets. It also decides
+ * whether the product that feeds a zb.accumulate adds into the sum itself (unit attribute zb.fold): if nobody else reads it
+ * and its row ACCUMULATES. Reshapes between the two are looked through: they are the same bytes. Both decisions can change bits, so they are
+ * made here, on the whole program, before partition. So is whether a sum of bf16 values is rounded to bf16 or given as f32: where its only reader
+ * is a cast to f32, the cast becomes part of it.
+ *
+ * A copy that a gradient op needs carries the op's zb.of, so that it lands in its stage; copies are shared by the forward readers of a
+ * value, and by gradient ops of one zb.of. A gradient op also takes the copy that the op it differentiates read.
+ *
+ * Tests: test/passes/layout.mlir. */
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
@@ -22,25 +22,25 @@
 #include <mlir-c/BuiltinAttributes.h>
 #include <string.h>
 
-enum { IDS_MAX = 1 << 24 }; // far above what zb-autodiff gives; a larger zb.id only shares no copies
+enum { IDS_MAX = 1 << 24 }; /* far above what zb-autodiff gives; a larger zb.id only shares no copies */
 
 typedef struct value_state {
   zb_layout layout;
-  bool strided;              // known shape, not contiguous
-  MlirValue forward_copy;    // what forward readers take, or null
-  MlirValue gradient_copy;   // what gradient ops of number gradient_of take, or null
+  bool strided;              /* known shape, not contiguous */
+  MlirValue forward_copy;    /* what forward readers take, or null */
+  MlirValue gradient_copy;   /* what gradient ops of number gradient_of take, or null */
   int64_t gradient_of;
 } value_state;
 
 typedef struct layouts {
   zb_graph graph;
   value_state *values;
-  MlirOperation *forward_ops; // by zb.id
+  MlirOperation *forward_ops; /* by zb.id */
   int64_t id_count;
   int64_t changes;
 } layouts;
 
-// ---- Layouts ----
+/* ---- Layouts ---- */
 
 static void contiguous_layout(const zb_shape *shape, zb_layout *out) {
   *out = (zb_layout){0};
@@ -51,7 +51,7 @@ static void contiguous_layout(const zb_shape *shape, zb_layout *out) {
   }
 }
 
-// The stride of a dimension of one element never counts; the offset does not matter to a reader.
+/* The stride of a dimension of one element never counts; the offset does not matter to a reader. */
 static bool is_contiguous(const zb_shape *shape, const zb_layout *layout) {
   zb_layout dense;
   contiguous_layout(shape, &dense);
@@ -61,9 +61,9 @@ static bool is_contiguous(const zb_shape *shape, const zb_layout *layout) {
   return true;
 }
 
-// ---- What readers take ----
+/* ---- What readers take ---- */
 
-// A matrix operand: one of the last two strides is 1 and the other steps over a whole row (or column), as sgemm asks.
+/* A matrix operand: one of the last two strides is 1 and the other steps over a whole row (or column), as sgemm asks. */
 static bool takes_matrix(const zb_shape *shape, const zb_layout *layout) {
   if (shape->rank < 2) return is_contiguous(shape, layout);
   int64_t rows = shape->dims[shape->rank - 2], columns = shape->dims[shape->rank - 1];
@@ -77,7 +77,7 @@ static bool takes_dense_last(const zb_shape *shape, const zb_layout *layout) {
   return shape->rank == 0 || shape->dims[shape->rank - 1] == 1 || layout->strides[shape->rank - 1] == 1;
 }
 
-// Ops that take strides, but not all.
+/* Ops that take strides, but not all. */
 static const struct {
   const char *op;
   bool (*takes)(const zb_shape *shape, const zb_layout *layout);
@@ -96,9 +96,9 @@ static bool reader_takes(const zb_op_def *def, const zb_shape *shape, const zb_l
   return true;
 }
 
-// ---- Copies ----
+/* ---- Copies ---- */
 
-// The copy that the forward op `of` read of this value, if it did.
+/* The copy that the forward op `of` read of this value, if it did. */
 static MlirValue copy_of_forward_op(const layouts *l, const value_state *state, int64_t of) {
   if (mlirValueIsNull(state->forward_copy) || of >= l->id_count || mlirOperationIsNull(l->forward_ops[of])) return (MlirValue){0};
   MlirOperation op = l->forward_ops[of];
@@ -107,7 +107,7 @@ static MlirValue copy_of_forward_op(const layouts *l, const value_state *state, 
   return (MlirValue){0};
 }
 
-// A contiguous copy of the value for `reader`, an earlier one if it serves. Null after an error.
+/* A contiguous copy of the value for `reader`, an earlier one if it serves. Null after an error. */
 static MlirValue contiguous_for(layouts *l, int value, MlirOperation reader) {
   value_state *state = &l->values[value];
   int64_t of = zb_get_i64(reader, ZB_ATTR_OF, -1);
@@ -131,7 +131,7 @@ static MlirValue contiguous_for(layouts *l, int value, MlirOperation reader) {
   return copy;
 }
 
-// ---- The walk ----
+/* ---- The walk ---- */
 
 static zb_result visit_reader(layouts *l, MlirOperation op, const zb_op_def *def, const int *operands, int operand_count) {
   for (int i = 0; i < operand_count; ++i) {
@@ -146,7 +146,7 @@ static zb_result visit_reader(layouts *l, MlirOperation op, const zb_op_def *def
   return ZB_OK;
 }
 
-// Layouts of the results over that of operand 0. False if strides cannot express one of them.
+/* Layouts of the results over that of operand 0. False if strides cannot express one of them. */
 static bool view_results(layouts *l, const zb_node *node, const zb_op_view *view, const zb_layout *in) {
   for (int r = 0; r < node->result_count; ++r) {
     int value = node->result_begin + r;
@@ -189,7 +189,7 @@ static zb_result visit_all(layouts *l) {
   return visit_reader(l, l->graph.terminator, NULL, l->graph.returned, l->graph.returned_count);
 }
 
-// ---- Folding ----
+/* ---- Folding ---- */
 
 static bool folds(const zb_graph *graph, const zb_node *accumulate) {
   int number = graph->operands[accumulate->operand_begin];
@@ -213,7 +213,7 @@ static void decide_folds(layouts *l) {
   }
 }
 
-// ---- The pass ----
+/* ---- The pass ---- */
 
 static zb_status layouts_init(MlirOperation function, layouts *l) {
   ZB_TRY(zb_graph_build(function, &l->graph));
@@ -235,7 +235,7 @@ static zb_status layouts_init(MlirOperation function, layouts *l) {
   return NULL;
 }
 
-// Gradients that leave bf16 for good, dW above all, do so in the op that sums them.
+/* Gradients that leave bf16 for good, dW above all, do so in the op that sums them. */
 static zb_result widen_sums(zb_pass *pass, MlirBlock block) {
   zb_op_list list;
   ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));

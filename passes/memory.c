@@ -1,16 +1,16 @@
-// zb-memory: packs what a stage keeps between jobs into frames, and everything that lives for the whole run into one frame a kind.
-//
-//   before                                               after
-//     @s1_F(%a {zb.value = 3}, %w {zb.param = "w"})        @s1_F(%p: !zb.frame<"parameters", 512>, %a {zb.value = 3})
-//       -> (%z {zb.value = 5})                               -> (%fb: !zb.frame<"fb", 128>, %fw: !zb.frame<"fw", 256>)
-//     @s1_B(%z {zb.value = 5}, ...)                        @s1_B(%p, %fb, ...)
-//
-// fb: saved by F (made, received or read there), last read by B. fw: saved by F, last read by W. bw: saved by B, read by W. A value that
-// is kept has its home in its frame from the start; zb.put says where. Values that only travel stay arguments and results. Parameters,
-// optimizer state, accumulators and values of LOAD become one frame a rank each: parameters, state, gradients, constants; their tables
-// are attributes of the rank's module. Every function gets zb.workspace (bytes) and the costs that schedules count with.
-//
-// Tests: test/passes/memory.mlir.
+/* zb-memory: packs what a stage keeps between jobs into frames, and everything that lives for the whole run into one frame a kind.
+ *
+ *   before                                           after
+ *     @s1_F(%a {zb.value = 3}, %w {zb.param = "w"})    @s1_F(%p: !zb.frame<"parameters", 512>, %a {zb.value = 3})
+ *       -> (%z {zb.value = 5})                           -> (%fb: !zb.frame<"fb", 128>, %fw: !zb.frame<"fw", 256>)
+ *     @s1_B(%z {zb.value = 5}, ...)                    @s1_B(%p, %fb, ...)
+ *
+ * fb: saved by F (made, received or read there), last read by B. fw: saved by F, last read by W. bw: saved by B, read by W. A value that
+ * is kept has its home in its frame from the start; zb.put says where. Values that only travel stay arguments and results. Parameters,
+ * optimizer state, accumulators and values of LOAD become one frame a rank each: parameters, state, gradients, constants; their tables
+ * are attributes of the rank's module. Every function gets zb.workspace (bytes) and the costs that schedules count with.
+ *
+ * Tests: test/passes/memory.mlir. */
 
 #include "passes/cost.h"
 #include "passes/flow.h"
@@ -27,22 +27,22 @@
 #include <string.h>
 
 typedef struct pool {
-  zb_map *offsets;          // key text -> offset
-  MlirAttribute *entries;   // {name, offset, type, ...} for the module's table
+  zb_map *offsets;          /* key text -> offset */
+  MlirAttribute *entries;   /* {name, offset, type, ...} for the module's table */
   size_t count, capacity;
   uint64_t bytes;
 } pool;
 
 enum { CLASS_F, CLASS_B, CLASS_W, CLASS_COUNT };
 
-// A value that a stage keeps.
+/* A value that a stage keeps. */
 typedef struct kept {
   int64_t id;
   int frame;
   uint64_t offset;
   MlirType type;
-  MlirValue value;  // while the function that puts it is rebuilt
-  bool incoming;    // it came in: no op of that function makes it
+  MlirValue value;  /* while the function that puts it is rebuilt */
+  bool incoming;    /* it came in: no op of that function makes it */
 } kept;
 
 typedef struct stage_info {
@@ -58,13 +58,13 @@ typedef struct memory {
   stage_info *stages;
   int stage_count;
   int *stage_rank;
-  zb_map *producers;        // value id + 1 -> stage * CLASS_COUNT + class; absent: input
-  pool pools[POOL_COUNT];   // of the rank at hand, as is:
+  zb_map *producers;        /* value id + 1 -> stage * CLASS_COUNT + class; absent: input */
+  pool pools[POOL_COUNT];   /* of the rank at hand, as is: */
   int64_t changes;
-  zb_costs *costs;          // NULL: the model
+  zb_costs *costs;          /* NULL: the model */
 } memory;
 
-// What the ranks share while each is rebuilt.
+/* What the ranks share while each is rebuilt. */
 typedef struct framing {
   const memory *memory;
   const zb_map *leaving;
@@ -92,9 +92,9 @@ static int64_t result_id(MlirOperation function, int index) {
   return zb_dictionary_i64(zb_result_dictionary(function, index), "zb.value", -1);
 }
 
-// ---- Pools ----
+/* ---- Pools ---- */
 
-// Which pool an argument or result belongs to and its key; -1 for others.
+/* Which pool an argument or result belongs to and its key; -1 for others. */
 static int pool_of(MlirAttribute attributes, char key[512]) {
   static const struct {
     const char *name;
@@ -141,7 +141,7 @@ static zb_status collect_pools(memory *m, MlirBlock body) {
       MlirAttribute attributes = zb_argument_dictionary(function, (int)i);
       int which = mlirAttributeIsNull(attributes) ? -1 : pool_of(attributes, key);
       if (which < 0) continue;
-      // An accumulator of another rank arrives as a message: it is no entry here. W has made the own ones first.
+      /* An accumulator of another rank arrives as a message: it is no entry here. W has made the own ones first. */
       bool foreign_sum = which == POOL_GRADIENTS && strcmp(zb_get_string(function, ZB_ATTR_CLASS), "OPT") == 0;
       if (foreign_sum) continue;
       ZB_TRY(add_to_pool(m, which, key, attributes, mlirValueGetType(mlirBlockGetArgument(zb_function_block(function), i))));
@@ -165,7 +165,7 @@ static void clear_pools(memory *m) {
   }
 }
 
-// ---- What a stage keeps ----
+/* ---- What a stage keeps ---- */
 
 static zb_status keep(stage_info *s, int64_t id, int frame, MlirType type) {
   if (!zb_grow((void **)&s->kept, &s->kept_capacity, s->kept_count + 1, sizeof *s->kept)) return ZB_OUT_OF_MEMORY();
@@ -178,7 +178,7 @@ static int compare_kept(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-// F-class values (made by F here or before, or inputs) are kept for B or W; B-class ones for W.
+/* F-class values (made by F here or before, or inputs) are kept for B or W; B-class ones for W. */
 static zb_status find_kept(memory *m, stage_info *s) {
   zb_map *w_reads = zb_map_create_pointer();
   zb_status status = NULL;
@@ -215,17 +215,17 @@ static kept *find(stage_info *s, int64_t id) {
   return s->kept_count ? bsearch(&key, s->kept, s->kept_count, sizeof key, compare_kept) : NULL;
 }
 
-// ---- Rebuilding a function ----
+/* ---- Rebuilding a function ---- */
 
 typedef struct rebuild {
   memory *m;
-  stage_info *stage;   // NULL for LOAD and OPT
-  int class_index;     // CLASS_F.. or -1
+  stage_info *stage;   /* NULL for LOAD and OPT */
+  int class_index;     /* CLASS_F.. or -1 */
   MlirOperation old;
   zb_function_builder f;
-  MlirValue pools[POOL_COUNT];    // current value of each pool frame, null: not an argument
+  MlirValue pools[POOL_COUNT];    /* current value of each pool frame, null: not an argument */
   bool pool_changed[POOL_COUNT];
-  MlirValue frames[FRAME_COUNT];  // arguments (read) or frames under construction (written)
+  MlirValue frames[FRAME_COUNT];  /* arguments (read) or frames under construction (written) */
   zb_builder builder;
 } rebuild;
 
@@ -246,12 +246,12 @@ static MlirValue build_put(rebuild *r, MlirValue frame, MlirValue value, uint64_
   return mlirOperationGetResult(zb_build_any(&r->builder, "zb.put", operands, 2, &type, 1, attributes, copy ? 2 : 1), 0);
 }
 
-// Whether this function makes a frame (else it reads it).
+/* Whether this function makes a frame (else it reads it). */
 static bool writes_frame(int class_index, int frame) {
   return (class_index == CLASS_F && frame != FRAME_BW) || (class_index == CLASS_B && frame == FRAME_BW);
 }
 
-// Frame arguments first, in fixed order, if anything of them is read.
+/* Frame arguments first, in fixed order, if anything of them is read. */
 static void add_frame_arguments(rebuild *r) {
   bool pool_used[POOL_COUNT] = {0}, frame_used[FRAME_COUNT] = {0};
   char key[512];
@@ -262,7 +262,7 @@ static void add_frame_arguments(rebuild *r) {
     kept *k = r->stage ? find(r->stage, zb_dictionary_i64(attributes, "zb.value", -1)) : NULL;
     if (k && !writes_frame(r->class_index, k->frame)) frame_used[k->frame] = true;
   }
-  // LOAD, and an optimizer that makes a copy of its parameter anew, write the constants: they take the frame to put their results in.
+  /* LOAD, and an optimizer that makes a copy of its parameter anew, write the constants: they take the frame to put their results in. */
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator(r->old)); ++i) {
     MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
     if (!mlirAttributeIsNull(attributes) && zb_dictionary_i64(attributes, "zb.load", -1) >= 0) pool_used[POOL_CONSTANTS] = true;
@@ -270,7 +270,7 @@ static void add_frame_arguments(rebuild *r) {
   for (int i = 0; i < POOL_COUNT; ++i)
     if (pool_used[i])
       r->pools[i] = zb_function_argument(&r->f, frame_type(r->m->context, pool_names[i], r->m->pools[i].bytes), frame_attribute(r, pool_names[i]));
-  // The last reader takes a frame even if it reads nothing of it: that is where it ends.
+  /* The last reader takes a frame even if it reads nothing of it: that is where it ends. */
   if (r->class_index == CLASS_B) frame_used[FRAME_FB] = true;
   if (r->class_index == CLASS_W) frame_used[FRAME_FW] = frame_used[FRAME_BW] = true;
   for (int i = 0; i < FRAME_COUNT; ++i) {
@@ -279,7 +279,7 @@ static void add_frame_arguments(rebuild *r) {
   }
 }
 
-// Every old argument becomes a get, or stays an argument.
+/* Every old argument becomes a get, or stays an argument. */
 static void add_value_arguments(rebuild *r) {
   char key[512];
   MlirBlock old_block = zb_function_block(r->old);
@@ -306,21 +306,21 @@ static MlirValue frame_under_construction(rebuild *r, int frame) {
   return r->frames[frame];
 }
 
-// An id that arrived from a stage of the same rank which keeps it itself has two homes: here it is copied.
+/* An id that arrived from a stage of the same rank which keeps it itself has two homes: here it is copied. */
 static bool kept_by_sender(rebuild *r, int64_t id) {
   int own = (int)zb_get_i64(r->old, ZB_ATTR_STAGE, -1), rank = r->m->stage_rank[own];
   for (int s = 0; s < r->m->stage_count; ++s)
     if (s != own && r->m->stage_rank[s] == rank && find(&r->m->stages[s], id)) {
-      // Of several holders on a rank the one that had it first keeps the home.
+      /* Of several holders on a rank the one that had it first keeps the home. */
       int64_t producer = zb_map_get_or(r->m->producers, id_key(id), -1);
-      if (producer < 0) return false; // inputs are read anew by each stage
+      if (producer < 0) return false; /* inputs are read anew by each stage */
       bool forward = producer % CLASS_COUNT == CLASS_F;
       if (forward ? s < own : s > own) return true;
     }
   return false;
 }
 
-// Finds every kept value among the results and arguments of the function: one walk over each.
+/* Finds every kept value among the results and arguments of the function: one walk over each. */
 static void find_kept_values(rebuild *r) {
   MlirOperation end = terminator(r->old);
   for (size_t i = 0; i < r->stage->kept_count; ++i) r->stage->kept[i].value = (MlirValue){0};
@@ -338,7 +338,7 @@ static void find_kept_values(rebuild *r) {
   }
 }
 
-// A kept value that only a later class reads comes in here to be kept.
+/* A kept value that only a later class reads comes in here to be kept. */
 static void take_in(rebuild *r, kept *k) {
   MlirAttribute id = zb_dictionary(r->m->context, "zb.value", zb_mlir_i64(r->m->context, k->id), NULL, (MlirAttribute){0});
   MlirOperation reader = r->stage->functions[k->frame == FRAME_FB ? CLASS_B : CLASS_W];
@@ -348,7 +348,7 @@ static void take_in(rebuild *r, kept *k) {
   k->incoming = true;
 }
 
-// Puts every kept value of the frames that this function makes: results, and what came in.
+/* Puts every kept value of the frames that this function makes: results, and what came in. */
 static void put_kept(rebuild *r) {
   if (!r->stage) return;
   for (int frame = 0; frame < FRAME_COUNT; ++frame) {
@@ -365,7 +365,7 @@ static void put_kept(rebuild *r) {
   }
 }
 
-// Updates and accumulators go back into their pools.
+/* Updates and accumulators go back into their pools. */
 static void put_pool_results(rebuild *r) {
   MlirOperation end = terminator(r->old);
   char key[512];
@@ -399,7 +399,7 @@ static void add_results(rebuild *r, const zb_map *leaving) {
   }
 }
 
-// As a whole if it was measured, which counts what ops do to each other's caches, else the sum of its ops.
+/* As a whole if it was measured, which counts what ops do to each other's caches, else the sum of its ops. */
 static zb_status function_cost(const memory *m, MlirOperation function, zb_op_cost *out, int64_t *out_first_ps) {
   uint64_t key = 0;
   const char *kind = zb_get_string(function, ZB_ATTR_CLASS);
@@ -419,7 +419,7 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, 
   rebuild r = {.m = m, .stage = stage, .class_index = class_index, .old = old};
   MlirBlock old_block = zb_function_block(old);
   zb_op_cost cost;
-  int64_t first_ps = 0; // 0: as the others
+  int64_t first_ps = 0; /* 0: as the others */
   ZB_TRY(function_cost(m, old, &cost, &first_ps));
   zb_function_begin(&r.f, m->context, mlirOperationGetLocation(old));
   r.builder = zb_builder_at_end(r.f.block, r.f.location);
@@ -459,7 +459,7 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, 
   return NULL;
 }
 
-// ---- The pass ----
+/* ---- The pass ---- */
 
 static int class_index_of(MlirOperation function) {
   const char *name = zb_get_string(function, ZB_ATTR_CLASS);
@@ -483,7 +483,7 @@ static zb_status collect_functions(memory *m, MlirBlock top) {
   return NULL;
 }
 
-// Ids that are read in another stage than their own.
+/* Ids that are read in another stage than their own. */
 static zb_status find_leaving(memory *m, zb_map *leaving) {
   for (int s = 0; s < m->stage_count; ++s)
     for (int c = 0; c < CLASS_COUNT; ++c)
@@ -510,7 +510,7 @@ static zb_status rebuild_functions(memory *m, MlirBlock body, const zb_map *leav
   return NULL;
 }
 
-// A rank changes its own functions and the rows of its own stages; the rest is in its own copy.
+/* A rank changes its own functions and the rows of its own stages; the rest is in its own copy. */
 static zb_status rebuild_rank(void *context, MlirOperation rank, int index) {
   (void)index;
   const framing *all = context;

@@ -1,20 +1,20 @@
-// zb-mixed-precision: products in bf16, and what follows them where it can bear it; all else stays f32.
-//
-//   before                                        after
-//     %y = matmul(%x, %w)           f32             %xl = cast(%x) bf16     %wl = cast(%w) bf16
-//     %z = add(%y, %bias)           f32      ->     %y = matmul(%xl, %wl)   %z = add(%y, cast(%bias))    bf16
-//     %n = layer_norm(%z, ...)      f32             %n = layer_norm(cast(%z), ...)                       f32
-//
-// What an op does is a field of its row (`mixed`, ir/op.h), after PyTorch's autocast: LOW ops get bf16 operands, FULL ops f32 ones, FOLLOW ops
-// are bf16 if what they read is. Parameters, and scalars that bf16 holds exactly, never decide for a FOLLOW op: a bias follows its product.
-// Parameters themselves stay f32 arguments, so masters, gradients and optimizer state are f32 without another rule; the gradient of a
-// cast is a cast (which is why this runs before zb-autodiff), and goes where its product goes.
-//
-// Casts stand beside views where that makes them smaller or shared: cast(transpose(w)) is transpose(cast(w)). A product whose only reader
-// widens it gives f32 sums itself ({dtype = "f32"}); zb-layout does the same for gradients, so dW is never rounded to bf16.
-//
-// The list: https://docs.pytorch.org/docs/stable/amp.html, "Autocast Op Reference". Tests: test/passes/mixed-precision*.mlir; classes of casts:
-// test/passes/mixed-precision-classes.mlir.
+/* zb-mixed-precision: products in bf16, and what follows them where it can bear it; all else stays f32.
+ *
+ *   before                                        after
+ *     %y = matmul(%x, %w)           f32             %xl = cast(%x) bf16     %wl = cast(%w) bf16
+ *     %z = add(%y, %bias)           f32      ->     %y = matmul(%xl, %wl)   %z = add(%y, cast(%bias))    bf16
+ *     %n = layer_norm(%z, ...)      f32             %n = layer_norm(cast(%z), ...)                       f32
+ *
+ * What an op does is a field of its row (`mixed`, ir/op.h), after PyTorch's autocast: LOW ops get bf16 operands, FULL ops f32 ones, FOLLOW ops
+ * are bf16 if what they read is. Parameters, and scalars that bf16 holds exactly, never decide for a FOLLOW op: a bias follows its product.
+ * Parameters themselves stay f32 arguments, so masters, gradients and optimizer state are f32 without another rule; the gradient of a
+ * cast is a cast (which is why this runs before zb-autodiff), and goes where its product goes.
+ *
+ * Casts stand beside views where that makes them smaller or shared: cast(transpose(w)) is transpose(cast(w)). A product whose only reader
+ * widens it gives f32 sums itself ({dtype = "f32"}); zb-layout does the same for gradients, so dW is never rounded to bf16.
+ *
+ * The list: https://docs.pytorch.org/docs/stable/amp.html, "Autocast Op Reference". Tests: test/passes/mixed-precision*.mlir; classes of casts:
+ * test/passes/mixed-precision-classes.mlir. */
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
@@ -24,15 +24,15 @@
 #include <string.h>
 
 enum { FORM_FULL, FORM_LOW, FORM_COUNT };
-typedef enum value_kind { KIND_OTHER, KIND_FULL, KIND_LOW } value_kind; // KIND_OTHER: integers, f64, f16, frames
+typedef enum value_kind { KIND_OTHER, KIND_FULL, KIND_LOW } value_kind; /* KIND_OTHER: integers, f64, f16, frames */
 
 typedef struct mixed {
   zb_pass *pass;
   zb_graph graph;
   uint8_t *depends;
   zb_dtype low;
-  value_kind *kind, *first_kind;  // of each value: now, and in the program as it came
-  MlirValue (*forms)[FORM_COUNT]; // of each value, null where not made yet
+  value_kind *kind, *first_kind;  /* of each value: now, and in the program as it came */
+  MlirValue (*forms)[FORM_COUNT]; /* of each value, null where not made yet */
 } mixed;
 
 static value_kind kind_of(const mixed *m, MlirType type) {
@@ -47,9 +47,9 @@ static void set_kind(mixed *m, int value, value_kind kind) {
   m->forms[value][kind == KIND_LOW ? FORM_LOW : FORM_FULL] = m->graph.values[value].value;
 }
 
-// ---- Forms of a value ----
+/* ---- Forms of a value ---- */
 
-// The view op that makes the value, if a cast before it is no larger than one behind it: -1 if there is none.
+/* The view op that makes the value, if a cast before it is no larger than one behind it: -1 if there is none. */
 static int view_before(const mixed *m, int value) {
   int producer = m->graph.values[value].producer;
   if (producer < 0) return -1;
@@ -61,7 +61,7 @@ static int view_before(const mixed *m, int value) {
   return known && zb_shape_elements(&in) <= zb_shape_elements(&out) ? producer : -1;
 }
 
-// The view of another operand, of which it takes the element type.
+/* The view of another operand, of which it takes the element type. */
 static MlirValue with_operand(zb_builder *b, MlirOperation view, MlirValue operand) {
   MlirOperation copy = mlirOperationClone(view);
   zb_shape shape, operand_shape;
@@ -74,9 +74,9 @@ static MlirValue with_operand(zb_builder *b, MlirOperation view, MlirValue opera
   return mlirOperationGetResult(copy, 0);
 }
 
-// The value in a form, made before `reader` if it is not there: a cast, moved up through views. Later readers share it.
+/* The value in a form, made before `reader` if it is not there: a cast, moved up through views. Later readers share it. */
 static MlirValue form_of(mixed *m, int value, int form, MlirOperation reader) {
-  enum { VIEWS_MAX = 64 }; // deeper chains of views are cast behind the last one
+  enum { VIEWS_MAX = 64 }; /* deeper chains of views are cast behind the last one */
   int views[VIEWS_MAX], depth = 0, at = value;
   while (mlirValueIsNull(m->forms[at][form]) && depth < VIEWS_MAX && view_before(m, at) >= 0) {
     views[depth++] = at;
@@ -97,7 +97,7 @@ static MlirValue form_of(mixed *m, int value, int form, MlirOperation reader) {
   return made;
 }
 
-// ---- Ops ----
+/* ---- Ops ---- */
 
 static bool is_chain(unsigned depends) { return (depends & ZB_DEPENDS_WEIGHT) && !(depends & ZB_DEPENDS_DATA); }
 
@@ -108,14 +108,14 @@ static bool bf16_holds(double number) {
   return (double)narrow == number && (bits & 0xffff) == 0;
 }
 
-// Whether the value leaves it to the others which type they are computed in: a parameter, or a scalar that loses nothing.
+/* Whether the value leaves it to the others which type they are computed in: a parameter, or a scalar that loses nothing. */
 static bool is_weak(const mixed *m, int value) {
   double number;
   if (is_chain(m->depends[value])) return true;
   return zb_scalar_constant(m->graph.values[value].value, &number) && bf16_holds(number);
 }
 
-// The form of the operands of a FOLLOW op.
+/* The form of the operands of a FOLLOW op. */
 static int form_to_follow(const mixed *m, const zb_node *node) {
   bool low = false, full = false, all_low = true;
   for (int i = 0; i < node->operand_count; ++i) {
@@ -149,7 +149,7 @@ static zb_result set_operands(mixed *m, const zb_node *node) {
   return ZB_OK;
 }
 
-// The types that the results now have.
+/* The types that the results now have. */
 static zb_result set_results(mixed *m, const zb_node *node) {
   enum { RESULTS_MAX = 64 };
   zb_op_view view;
@@ -167,7 +167,7 @@ static zb_result set_results(mixed *m, const zb_node *node) {
   return ZB_OK;
 }
 
-// What the program returns keeps its type.
+/* What the program returns keeps its type. */
 static zb_result set_returned(mixed *m) {
   for (int i = 0; i < m->graph.returned_count; ++i) {
     int value = m->graph.returned[i];
@@ -179,7 +179,7 @@ static zb_result set_returned(mixed *m) {
   return ZB_OK;
 }
 
-// ---- The pass ----
+/* ---- The pass ---- */
 
 static const struct {
   const char *name, *help;
@@ -242,7 +242,7 @@ static zb_result rewrite_all(mixed *m) {
   int64_t erased;
   if (!check_forward(&m->graph)) return ZB_FAIL;
   for (int n = 0; n < m->graph.node_count; ++n) {
-    // Until set_results has seen the op again, its results have no forms.
+    /* Until set_results has seen the op again, its results have no forms. */
     const zb_node *node = &m->graph.nodes[n];
     for (int r = 0; r < node->result_count; ++r) memset(m->forms[node->result_begin + r], 0, sizeof m->forms[0]);
     if (!set_operands(m, node) || !set_results(m, node)) return ZB_FAIL;
@@ -251,7 +251,7 @@ static zb_result rewrite_all(mixed *m) {
   ZB_PASS_TRY(m->pass, zb_op_list_collect(m->graph.block, &list));
   for (size_t i = 0; i < list.count; ++i) m->pass->changes += zb_fold_widening_cast(list.ops[i]);
   zb_op_list_deinit(&list);
-  // Views that their readers now take behind the cast.
+  /* Views that their readers now take behind the cast. */
   if (m->pass->changes > 0) ZB_PASS_TRY(m->pass, zb_erase_dead(m->graph.block, &erased));
   return ZB_OK;
 }

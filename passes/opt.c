@@ -1,6 +1,6 @@
-// zb_opt: read MLIR text, run a pipeline, print. What zb-opt and the golden tests use.
-// --verify-diagnostics and --split-input-file exist in mlir-opt but not in MLIR's C API; they are here.
-// Tests: every test/passes/*.mlir.
+/* zb_opt: read MLIR text, run a pipeline, print. What zb-opt and the golden tests use.
+ * --verify-diagnostics and --split-input-file exist in mlir-opt but not in MLIR's C API; they are here.
+ * Tests: the .mlir files of test/passes. */
 
 #include "ir/nesting.h"
 #include "passes/pipeline.h"
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One "// expected-error@+1 {{text}}" of the input, and one diagnostic that came.
+/* One "// expected-error@+1 {{text}}" of the input, and one diagnostic that came. */
 typedef struct expectation {
   int line;
-  char severity; // 'e' error, 'w' warning, 'n' note
+  char severity; /* 'e' error, 'w' warning, 'n' note */
   char text[256];
   bool met;
 } expectation;
@@ -23,8 +23,8 @@ typedef struct expectation {
 typedef struct chunk {
   const zb_opt_params *params;
   const char *name;
-  const char *text; // of this chunk, NUL-terminated
-  int first_line;   // line of its first character, from 1
+  const char *text; /* of this chunk, NUL-terminated */
+  int first_line;   /* line of its first character, from 1 */
   expectation *expected;
   size_t expected_count, expected_capacity;
   int surprises;
@@ -40,7 +40,7 @@ static void write_ref(MlirStringRef text, void *context) {
   params->write(params->context, text.data, text.length);
 }
 
-// ---- Expected diagnostics ----
+/* ---- Expected diagnostics ---- */
 
 static bool parse_expectation(const char *at, int line, expectation *out) {
   static const struct {
@@ -118,7 +118,7 @@ static zb_status check_expectations(const chunk *c) {
   return missing ? ZB_ERROR(INVALID, "%d diagnostics did not match", missing) : NULL;
 }
 
-// ---- One chunk ----
+/* ---- One chunk ---- */
 
 static void after_pass(void *context, const zb_pass_def *def, MlirModule module, int64_t changes, double seconds) {
   const zb_opt_params *params = context;
@@ -141,7 +141,7 @@ static void print_module(const zb_opt_params *params, MlirModule module) {
   mlirOperationPrint(op, write_ref, &copy);
 }
 
-// The text is padded with line ends to its place in the file, so that locations are those of the file.
+/* The text is padded with line ends to its place in the file, so that locations are those of the file. */
 static zb_status parse_chunk(const chunk *c, MlirContext context, MlirModule *out) {
   zb_text padded;
   zb_text_init(&padded);
@@ -154,7 +154,7 @@ static zb_status parse_chunk(const chunk *c, MlirContext context, MlirModule *ou
   MlirOperation op = {NULL};
   zb_status status = zb_check_nesting(context, c->name, padded.data, padded.length);
   if (!status) {
-    // Parsing an op by name gives locations the file's name; mlirModuleCreateParse says "-".
+    /* Parsing an op by name gives locations the file's name; mlirModuleCreateParse says "-". */
     int diagnostics = 0;
     MlirDiagnosticHandlerID counter = zb_count_diagnostics(context, &diagnostics);
     op = mlirOperationCreateParse(context, (MlirStringRef){padded.data, padded.length}, mlirStringRefCreateFromCString(c->name));
@@ -165,7 +165,7 @@ static zb_status parse_chunk(const chunk *c, MlirContext context, MlirModule *ou
   if (status) return status;
   *out = mlirModuleFromOperation(op);
   if (!mlirModuleIsNull(*out)) return NULL;
-  // A file with one function only: wrap it.
+  /* A file with one function only: wrap it. */
   *out = mlirModuleCreateEmpty(mlirOperationGetLocation(op));
   mlirBlockAppendOwnedOperation(mlirModuleGetBody(*out), op);
   return NULL;
@@ -204,7 +204,7 @@ cleanup:
   return status;
 }
 
-// ---- The file ----
+/* ---- The file ---- */
 
 static zb_status read_input(const char *path, char **out, size_t *out_bytes) {
   if (strcmp(path, "-") != 0) return zb_file_read(path, UINT64_C(1) << 32, out, out_bytes);

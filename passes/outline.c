@@ -1,24 +1,24 @@
-// zb-outline: one function a virtual stage and class, in one module a rank.
-//
-//   before                                     after
-//     func @model(...) {                         module @rank0 { func @s0_F ... func @s0_B ... func @s0_W ... func @s0_OPT ... }
-//       ops with zb.stage, zb.class              module @rank1 { func @s1_F ... }
-//     }
-//
-// A value that crosses from one function to another is a result there and an argument here, joined by its number: {zb.value = 17}.
-// What is cheap to remake does not cross: views and constants are cloned into each function that reads them, and so are chains
-// (values from parameters and constants alone; never saved, never sent). Other values of class LOAD are results of the rank's
-// @LOAD, {zb.load = 9}.
-//
-// A parameter that is cast as it is stored (the bf16 copy of mixed precision) is no chain of its readers: one copy a rank is kept, {zb.load} as well.
-// @LOAD makes it from the values that were loaded, and the optimizer makes it anew from what it updates. So no job casts a parameter.
-//
-// Arguments also are {zb.param}, {zb.frozen}, {zb.state}, {zb.step}, {zb.constant}, inputs {zb.value, zb.input}, and
-// accumulators {zb.sum = "w", zb.use = 0}; results also {zb.loss}, {zb.report}, {zb.update = "w"}, {zb.sum, zb.use}.
-//
-// The optimizer of a parameter that several stages use becomes @tied<k>_OPT on each rank that holds it.
-//
-// Tests: test/passes/outline.mlir.
+/* zb-outline: one function a virtual stage and class, in one module a rank.
+ *
+ *   before                                     after
+ *     func @model(...) {                         module @rank0 { func @s0_F ... func @s0_B ... func @s0_W ... }
+ *       ops with zb.stage, zb.class              module @rank1 { func @s1_F ... }
+ *     }
+ *
+ * A value that crosses from one function to another is a result there and an argument here, joined by its number: {zb.value = 17}.
+ * What is cheap to remake does not cross: views and constants are cloned into each function that reads them, and so are chains
+ * (values from parameters and constants alone; never saved, never sent). Other values of class LOAD are results of the rank's
+ * @LOAD, {zb.load = 9}.
+ *
+ * A parameter that is cast as it is stored (the bf16 copy of mixed precision) is no chain of its readers: one copy a rank is kept, {zb.load} as well.
+ * @LOAD makes it from the values that were loaded, and the optimizer makes it anew from what it updates. So no job casts a parameter.
+ *
+ * Arguments also are {zb.param}, {zb.frozen}, {zb.state}, {zb.step}, {zb.constant}, inputs {zb.value, zb.input}, and
+ * accumulators {zb.sum = "w", zb.use = 0}; results also {zb.loss}, {zb.report}, {zb.update = "w"}, {zb.sum, zb.use}.
+ *
+ * The optimizer of a parameter that several stages use becomes @tied<k>_OPT on each rank that holds it.
+ *
+ * Tests: test/passes/outline.mlir. */
 
 #include "passes/flow.h"
 #include "passes/function.h"
@@ -31,11 +31,11 @@
 enum { CLASS_F, CLASS_B, CLASS_W, CLASS_OPT, CLASS_COUNT, CLASS_LOAD = CLASS_COUNT };
 static const char *const class_names[] = {"F", "B", "W", "OPT", "LOAD"};
 
-// A function under construction.
+/* A function under construction. */
 typedef struct subprogram {
   zb_function_builder f;
-  int rank, stage, class_index; // stage -1: LOAD and tied OPT
-  int group;                    // tied OPT: which
+  int rank, stage, class_index; /* stage -1: LOAD and tied OPT */
+  int group;                    /* tied OPT: which */
   bool started;
 } subprogram;
 
@@ -46,21 +46,21 @@ typedef struct outline {
   zb_flow flow;
   int ranks, stages;
   int *stage_rank;
-  int *stage;            // per node
-  int *class_index;      // per node
-  int *group;            // per node: tied optimizer group, -1 none
+  int *stage;            /* per node */
+  int *class_index;      /* per node */
+  int *group;            /* per node: tied optimizer group, -1 none */
   int group_count;
-  bool *group_rank;      // [group * ranks + rank]
-  subprogram *subs;      // stage * CLASS_COUNT + class; then rank LOADs; then tied groups x ranks
+  bool *group_rank;      /* [group * ranks + rank] */
+  subprogram *subs;      /* stage * CLASS_COUNT + class; then rank LOADs; then tied groups x ranks */
   int sub_count;
-  zb_map *memo;          // (sub, value) -> index into locals
+  zb_map *memo;          /* (sub, value) -> index into locals */
   MlirValue *locals;
   size_t local_count, local_capacity;
-  bool *crosses;         // per value: a result of its function
-  zb_map *load_needs;    // (LOAD function, value): a rank needs a value of its LOAD
-  int *copy;             // per node: the value that stands for this copy of a parameter (the result of its first cast), or -1
-  zb_map *copies;        // name of a parameter -> that value
-  int *stack;            // of values, for resolve
+  bool *crosses;         /* per value: a result of its function */
+  zb_map *load_needs;    /* (LOAD function, value): a rank needs a value of its LOAD */
+  int *copy;             /* per node: the value that stands for this copy of a parameter (the result of its first cast), or -1 */
+  zb_map *copies;        /* name of a parameter -> that value */
+  int *stack;            /* of values, for resolve */
   size_t stack_capacity;
 } outline;
 
@@ -69,7 +69,7 @@ static int tied_sub(const outline *o, int group, int rank) {
   return o->stages * CLASS_COUNT + o->ranks + group * o->ranks + rank;
 }
 
-// Casts of parameters. Those to another type than the first are chains as others.
+/* Casts of parameters. Those to another type than the first are chains as others. */
 static zb_status find_copies(outline *o) {
   for (int n = 0; n < o->graph.node_count; ++n) {
     const zb_node *node = &o->graph.nodes[n];
@@ -88,14 +88,14 @@ static zb_status find_copies(outline *o) {
   return NULL;
 }
 
-// The function an op lives in, -1 for those that are cloned where needed.
+/* The function an op lives in, -1 for those that are cloned where needed. */
 static int home_sub(const outline *o, int node) {
   unsigned flags = o->flow.nodes[node];
   if (flags & (ZB_FLOW_LOAD | ZB_FLOW_CHAIN | ZB_FLOW_VIEW) || o->group[node] >= 0) return -1;
   return o->stage[node] * CLASS_COUNT + o->class_index[node];
 }
 
-// Whether the producer of a value is cloned into function `sub` instead of crossing.
+/* Whether the producer of a value is cloned into function `sub` instead of crossing. */
 static bool clonable(const outline *o, int sub, int node) {
   unsigned flags = o->flow.nodes[node];
   if (flags & ZB_FLOW_VIEW) return true;
@@ -128,7 +128,7 @@ static void start(outline *o, int sub) {
   o->subs[sub].started = true;
 }
 
-// ---- Arguments ----
+/* ---- Arguments ---- */
 
 static MlirAttribute i64_entry(outline *o, const char *name, int64_t value) {
   return zb_dictionary(o->context, name, zb_mlir_i64(o->context, value), NULL, (MlirAttribute){0});
@@ -140,7 +140,7 @@ static MlirAttribute sum_attributes(outline *o, MlirOperation accumulate) {
                        zb_mlir_i64(o->context, zb_get_i64(accumulate, "use", 0)));
 }
 
-// How a value that is not made in the function comes into it.
+/* How a value that is not made in the function comes into it. */
 static MlirAttribute argument_attributes(outline *o, int sub, int value) {
   const zb_value *v = &o->graph.values[value];
   if (v->producer < 0) {
@@ -171,7 +171,7 @@ static bool add_argument(outline *o, int sub, int value) {
   return remember(o, sub, value, argument);
 }
 
-// ---- Values inside a function ----
+/* ---- Values inside a function ---- */
 
 static bool set_operands(outline *o, int sub, const zb_node *node, MlirOperation op) {
   for (int i = 0; i < node->operand_count; ++i) {
@@ -182,7 +182,7 @@ static bool set_operands(outline *o, int sub, const zb_node *node, MlirOperation
   return true;
 }
 
-// The marks of zb-autodiff have done their work. Without them the attributes of equal layers are equal again, which MLIR keeps once.
+/* The marks of zb-autodiff have done their work. Without them the attributes of equal layers are equal again, which MLIR keeps once. */
 static void drop_marks(MlirOperation op) {
   mlirOperationRemoveAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_ID));
   mlirOperationRemoveAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_OF));
@@ -205,7 +205,7 @@ static bool push(outline *o, size_t *count, int value) {
   return true;
 }
 
-// Makes `value` available in function `sub`. A stack instead of recursion: chains of views may be long.
+/* Makes `value` available in function `sub`. A stack instead of recursion: chains of views may be long. */
 static bool resolve(outline *o, int sub, int value) {
   size_t count = 0;
   MlirValue local;
@@ -235,7 +235,7 @@ static bool resolve(outline *o, int sub, int value) {
   return true;
 }
 
-// zb.accumulate(value) -> zb.accumulate(sum, value), the sum an argument.
+/* zb.accumulate(value) -> zb.accumulate(sum, value), the sum an argument. */
 static bool move_accumulate(outline *o, int sub, const zb_node *node) {
   MlirValue local;
   if (!lookup(o, sub, o->graph.operands[node->operand_begin], &local)) return false;
@@ -262,14 +262,14 @@ static bool move_op(outline *o, int sub, int node_index) {
   return true;
 }
 
-// ---- Tied optimizer groups ----
+/* ---- Tied optimizer groups ---- */
 
 static int find_group(int *parent, int node) {
   while (parent[node] != node) node = parent[node] = parent[parent[node]];
   return node;
 }
 
-// Connected shared optimizer ops are one group; the ranks of the accumulates that feed it hold it.
+/* Connected shared optimizer ops are one group; the ranks of the accumulates that feed it hold it. */
 static zb_status find_groups(outline *o) {
   int *parent = zb_alloc(((size_t)o->graph.node_count + 1) * sizeof *parent);
   if (!parent) return ZB_OUT_OF_MEMORY();
@@ -305,7 +305,7 @@ static void find_group_ranks(outline *o) {
   }
 }
 
-// ---- All ops, then results ----
+/* ---- All ops, then results ---- */
 
 static bool place_ops(outline *o) {
   for (int n = 0; n < o->graph.node_count; ++n) {
@@ -318,7 +318,7 @@ static bool place_ops(outline *o) {
   return true;
 }
 
-// The copy of a parameter that the rank keeps, made anew from the updated one in the optimizer `sub`.
+/* The copy of a parameter that the rank keeps, made anew from the updated one in the optimizer `sub`. */
 static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, MlirValue updated) {
   int64_t copy;
   if (!zb_map_get(o->copies, parameter, &copy) || !zb_map_get(o->load_needs, memo_key(o, load_sub(o, rank), (int)copy), NULL)) return true;
@@ -331,7 +331,7 @@ static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, M
   return !o->subs[sub].f.failed;
 }
 
-// What is reported needs a home of its own: a view lies in what it looks at, anywhere in it. One scalar is copied. Null: out of memory.
+/* What is reported needs a home of its own: a view lies in what it looks at, anywhere in it. One scalar is copied. Null: out of memory. */
 static MlirValue reported_value(outline *o, int sub, int value, MlirValue local) {
   int producer = o->graph.values[value].producer;
   if (!(o->flow.nodes[producer] & ZB_FLOW_VIEW)) return local;
@@ -344,7 +344,7 @@ static MlirValue reported_value(outline *o, int sub, int value, MlirValue local)
   return copy;
 }
 
-// The result that a plan reports: the loss, or where none is marked (a training graph from elsewhere) the first that is no update. -1: none.
+/* The result that a plan reports: the loss, or where none is marked (a training graph from elsewhere) the first that is no update. -1: none. */
 static int reported_index(const outline *o) {
   int plain = -1;
   for (int i = 0; i < o->graph.returned_count; ++i) {
@@ -354,7 +354,7 @@ static int reported_index(const outline *o) {
   return plain;
 }
 
-// A result that is no update.
+/* A result that is no update. */
 static zb_result place_reported(outline *o, int index, int producer) {
   int value = o->graph.returned[index], reported = reported_index(o);
   bool loss = zb_result_has(o->graph.function, index, ZB_ATTR_LOSS);
@@ -379,7 +379,7 @@ static zb_result place_reported(outline *o, int index, int producer) {
   return ZB_OK;
 }
 
-// Adds a returned value to the function that makes it.
+/* Adds a returned value to the function that makes it. */
 static zb_result place_returned(outline *o, int index) {
   int value = o->graph.returned[index];
   const char *update = zb_result_string(o->graph.function, index, ZB_ATTR_UPDATE);
@@ -389,7 +389,7 @@ static zb_result place_returned(outline *o, int index) {
   int producer = o->graph.values[base].producer;
   MlirValue local;
   if (update) {
-    if (producer < 0) return ZB_OK; // handed through: nothing updates it
+    if (producer < 0) return ZB_OK; /* handed through: nothing updates it */
     MlirAttribute attributes = zb_dictionary(o->context, ZB_ATTR_UPDATE, zb_mlir_string(o->context, update), NULL, (MlirAttribute){0});
     for (int rank = 0; rank < o->ranks; ++rank) {
       int sub = o->group[producer] >= 0 ? tied_sub(o, o->group[producer], rank) : home_sub(o, producer);
@@ -408,7 +408,7 @@ static zb_result place_returned(outline *o, int index) {
 static zb_result place_results(outline *o) {
   for (int i = 0; i < o->graph.returned_count; ++i)
     if (!place_returned(o, i)) return ZB_FAIL;
-  // Values that LOAD functions give: every rank that asked for one made an argument of it.
+  /* Values that LOAD functions give: every rank that asked for one made an argument of it. */
   for (int v = 0; v < o->graph.value_count; ++v) {
     if (!o->crosses[v]) continue;
     int producer = o->graph.values[v].producer;
@@ -430,7 +430,7 @@ static zb_result place_results(outline *o) {
   return ZB_OK;
 }
 
-// ---- Modules ----
+/* ---- Modules ---- */
 
 static zb_result finish_function(outline *o, MlirBlock body, int sub) {
   subprogram *s = &o->subs[sub];
@@ -462,7 +462,7 @@ static zb_result make_modules(outline *o) {
       if (o->stage_rank[s] != rank) continue;
       for (int c = 0; c < CLASS_COUNT; ++c) {
         int sub = s * CLASS_COUNT + c;
-        if (c != CLASS_OPT) start(o, sub); // F, B and W always exist, empty or not: the schedule counts them
+        if (c != CLASS_OPT) start(o, sub); /* F, B and W always exist, empty or not: the schedule counts them */
         if (o->subs[sub].started && !finish_function(o, body, sub)) return ZB_FAIL;
       }
     }
@@ -472,7 +472,7 @@ static zb_result make_modules(outline *o) {
   return ZB_OK;
 }
 
-// ---- The pass ----
+/* ---- The pass ---- */
 
 static zb_result read_marks(outline *o) {
   for (int n = 0; n < o->graph.node_count; ++n) {
@@ -531,7 +531,7 @@ static zb_result outline_graph(outline *o) {
   return ZB_OK;
 }
 
-// Half of the ops have moved and the others, the return too, still read them: nothing may point across when the parts are destroyed.
+/* Half of the ops have moved and the others, the return too, still read them: nothing may point across when the parts are destroyed. */
 static void drop_operands(outline *o) {
   for (int n = 0; n < o->graph.node_count; ++n) mlirOperationSetOperands(o->graph.nodes[n].op, 0, NULL);
   if (!mlirOperationIsNull(o->graph.terminator)) mlirOperationSetOperands(o->graph.terminator, 0, NULL);

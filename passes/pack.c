@@ -1,7 +1,7 @@
-// Packing by first fit in several orders: by start, largest first, longest first, and from the best of them by repair: a piece that ends at the
-// top is placed earlier, which is what such pieces lack. What is still wasted is looked for by pack_within.c, in steps towards the bound that no
-// packing can beat. Stages that differ in size (chunks of a rank) need all of it.
-// Tests: test/passes/pack_test.c; memory.py compares with what jobs hold.
+/* Packing by first fit in several orders: by start, largest first, longest first, and from the best of them by repair: a piece that ends at the
+ * top is placed earlier, which is what such pieces lack. What is still wasted is looked for by pack_within.c, in steps towards the bound that no
+ * packing can beat. Stages that differ in size (chunks of a rank) need all of it.
+ * Tests: test/passes/pack_test.c; memory.py compares with what jobs hold. */
 
 #include "passes/pack.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Offsets that a piece cannot have because of one other piece: begin < offset < end.
+/* Offsets that a piece cannot have because of one other piece: begin < offset < end. */
 typedef struct taken {
   int64_t begin, end;
 } taken;
@@ -20,20 +20,20 @@ typedef struct taken {
 typedef struct packer {
   zb_piece *pieces;
   size_t count;
-  int *order, *best, *found; // [count]
-  int *placed;        // by address
-  taken *taken;       // [ZB_HELD_MAX * ZB_HELD_MAX * count]
+  int *order, *best, *found; /* [count] */
+  int *placed;        /* by address */
+  taken *taken;       /* [ZB_HELD_MAX * ZB_HELD_MAX * count] */
 } packer;
 
-// ---- One piece ----
+/* ---- One piece ---- */
 
 static void forbid(taken *list, size_t *count, taken t) {
-  size_t at = (*count)++; // nearly sorted already, as pieces come by address
+  size_t at = (*count)++; /* nearly sorted already, as pieces come by address */
   for (; at > 0 && list[at - 1].begin > t.begin; --at) list[at] = list[at - 1];
   list[at] = t;
 }
 
-// Lowest offset for `a` beside the first `count` of placed.
+/* Lowest offset for `a` beside the first `count` of placed. */
 static uint64_t lowest(packer *k, const zb_piece *a, size_t count) {
   size_t n = 0;
   zb_held own[ZB_HELD_MAX];
@@ -61,9 +61,9 @@ static void insert(packer *k, size_t count, int piece) {
   k->placed[at] = piece;
 }
 
-// ---- One order ----
+/* ---- One order ---- */
 
-// First fit in the given order; stops where it takes more than `enough`. Bytes in all.
+/* First fit in the given order; stops where it takes more than `enough`. Bytes in all. */
 static uint64_t pack_in_order(packer *k, const int *order, uint64_t enough) {
   uint64_t total = 0;
   for (size_t i = 0; i < k->count && total <= enough; ++i) {
@@ -75,7 +75,7 @@ static uint64_t pack_in_order(packer *k, const int *order, uint64_t enough) {
   return total;
 }
 
-// The same by start, where what has ended needs no look.
+/* The same by start, where what has ended needs no look. */
 static uint64_t pack_by_start(packer *k) {
   uint64_t total = 0;
   size_t live = 0;
@@ -91,7 +91,7 @@ static uint64_t pack_by_start(packer *k) {
   return total;
 }
 
-static _Thread_local const zb_piece *sort_pieces; // qsort has no context; set and used inside zb_pack
+static _Thread_local const zb_piece *sort_pieces; /* qsort has no context; set and used inside zb_pack */
 
 static int compare_starts(const void *x, const void *y) {
   const zb_piece *a = &sort_pieces[*(const int *)x], *b = &sort_pieces[*(const int *)y];
@@ -119,21 +119,21 @@ static int compare_areas(const void *x, const void *y) {
   return compare_starts(x, y);
 }
 
-// ---- Several orders ----
+/* ---- Several orders ---- */
 
 static void sort(packer *k, int (*compare)(const void *, const void *)) {
   sort_pieces = k->pieces;
   if (k->count) qsort(k->order, k->count, sizeof *k->order, compare);
 }
 
-// Keeps the order at hand as the best if it takes less. The pieces stand as it says.
+/* Keeps the order at hand as the best if it takes less. The pieces stand as it says. */
 static void keep(packer *k, uint64_t bytes, uint64_t *best) {
   if (bytes >= *best) return;
   *best = bytes;
   memcpy(k->best, k->order, k->count * sizeof *k->order);
 }
 
-// Moves the piece that ends at the top forward to half its place in the order.
+/* Moves the piece that ends at the top forward to half its place in the order. */
 static void repair(packer *k, uint64_t total) {
   size_t at = 0;
   while (at < k->count && k->pieces[k->order[at]].offset + k->pieces[k->order[at]].bytes < total) ++at;
@@ -147,7 +147,7 @@ static void repair(packer *k, uint64_t total) {
 static int (*const orders[])(const void *, const void *) = {compare_starts, compare_sizes, compare_lives, compare_areas};
 enum { ORDER_COUNT = sizeof orders / sizeof orders[0], WITHIN_MAX = 512, ROUNDS = 12 };
 
-// Lets some neighbours change places; deterministic.
+/* Lets some neighbours change places; deterministic. */
 static void shuffle(packer *k, uint64_t seed, size_t times) {
   for (size_t i = 0; i < times; ++i) {
     seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -159,10 +159,10 @@ static void shuffle(packer *k, uint64_t seed, size_t times) {
   }
 }
 
-// Whether an order within the capacity is found; it is then k->order.
+/* Whether an order within the capacity is found; it is then k->order. */
 static bool find_within(packer *k, zb_within *within, uint64_t capacity, int64_t *work) {
   for (size_t i = 0; i < ROUNDS * ORDER_COUNT && *work > 0; ++i) {
-    sort(k, orders[(i + 2) % ORDER_COUNT]); // the longest first
+    sort(k, orders[(i + 2) % ORDER_COUNT]); /* the longest first */
     shuffle(k, i, i / ORDER_COUNT * k->count / 8);
     if (zb_within_find(within, capacity, k->order, work, k->found)) {
       memcpy(k->order, k->found, k->count * sizeof *k->order);
@@ -172,9 +172,9 @@ static bool find_within(packer *k, zb_within *within, uint64_t capacity, int64_t
   return false;
 }
 
-// Less and less of the waste that is left, until three capacities were not met.
+/* Less and less of the waste that is left, until three capacities were not met. */
 static zb_status pack_within(packer *k, uint64_t bound, uint64_t *best) {
-  static const uint64_t parts[] = {8, 12, 14}; // of 16 of the waste
+  static const uint64_t parts[] = {8, 12, 14}; /* of 16 of the waste */
   enum { FAILURES = sizeof parts / sizeof parts[0] };
   int64_t work = INT64_C(1) << 25;
   zb_within *within = NULL;

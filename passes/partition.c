@@ -1,17 +1,17 @@
-// zb-partition: gives every op a virtual stage.
-//
-//   before                                   after (2 stages)
-//     %0 = zb.matmul(%x, %w0) {zb.id = 0}      ... {zb.id = 0, zb.stage = 0}
-//     %1 = zb.matmul(%0, %w1) {zb.id = 1}      ... {zb.id = 1, zb.stage = 1}
-//     ... {zb.of = 1}                          ... {zb.of = 1, zb.stage = 1}
-//
-// Stages are runs of the forward program, so a value is never used in an earlier stage than its own. Cuts are chosen to make the
-// longest stage (F + B + W) as short as possible among the places where few bytes cross, or are named by the user. A gradient
-// op has the stage of the use that it differentiates (zb.of); in an imported training graph, the latest stage among the parameters
-// it reads and the accumulates it leads to. Ops that depend on constants only have no stage: each rank runs its own.
-// Optimizer ops of a parameter that is used in several stages have stage -1: they run on every rank that holds it.
-//
-// Tests: test/passes/partition.mlir.
+/* zb-partition: gives every op a virtual stage.
+ *
+ *   before                                   after (2 stages)
+ *     %0 = zb.matmul(%x, %w0) {zb.id = 0}      ... {zb.id = 0, zb.stage = 0}
+ *     %1 = zb.matmul(%0, %w1) {zb.id = 1}      ... {zb.id = 1, zb.stage = 1}
+ *     ... {zb.of = 1}                          ... {zb.of = 1, zb.stage = 1}
+ *
+ * Stages are runs of the forward program, so a value is never used in an earlier stage than its own. Cuts are chosen to make the
+ * longest stage (F + B + W) as short as possible among the places where few bytes cross, or are named by the user. A gradient
+ * op has the stage of the use that it differentiates (zb.of); in an imported training graph, the latest stage among the parameters
+ * it reads and the accumulates it leads to. Ops that depend on constants only have no stage: each rank runs its own.
+ * Optimizer ops of a parameter that is used in several stages have stage -1: they run on every rank that holds it.
+ *
+ * Tests: test/passes/partition.mlir. */
 
 #include "passes/cost.h"
 #include "passes/flow.h"
@@ -30,13 +30,13 @@ typedef struct partition {
   zb_graph graph;
   zb_flow flow;
   int stages, ranks, chunks;
-  int *stage;          // per node
-  int *forward;        // node numbers of the forward ops that can be cut between, program order
+  int *stage;          /* per node */
+  int *forward;        /* node numbers of the forward ops that can be cut between, program order */
   int forward_count;
-  int64_t *cost;       // per entry of forward: its time and that of its gradient ops
-  int64_t *cut_bytes;  // per entry: activation bytes alive after it
-  int *cut_after;      // stages - 1 entries: index into forward after which a stage ends
-  zb_costs *costs;     // NULL: the model
+  int64_t *cost;       /* per entry of forward: its time and that of its gradient ops */
+  int64_t *cut_bytes;  /* per entry: activation bytes alive after it */
+  int *cut_after;      /* stages - 1 entries: index into forward after which a stage ends */
+  zb_costs *costs;     /* NULL: the model */
   int64_t micro_batches;
 } partition;
 
@@ -45,7 +45,7 @@ static bool is_main_forward(const partition *p, int node) {
   return (flags & ZB_FLOW_FORWARD) && !(flags & (ZB_FLOW_LOAD | ZB_FLOW_CHAIN));
 }
 
-// ---- Costs of the forward ops ----
+/* ---- Costs of the forward ops ---- */
 
 static zb_status collect_forward(partition *p) {
   size_t count = (size_t)p->graph.node_count + 1;
@@ -62,7 +62,7 @@ static zb_status collect_forward(partition *p) {
   return NULL;
 }
 
-// zb.id -> entry of forward. Chain ops have ids as well: their gradients count for the reader, which is close enough.
+/* zb.id -> entry of forward. Chain ops have ids as well: their gradients count for the reader, which is close enough. */
 static zb_status id_map(const partition *p, zb_map **out) {
   *out = zb_map_create_pointer();
   if (!*out) return ZB_OUT_OF_MEMORY();
@@ -73,7 +73,7 @@ static zb_status id_map(const partition *p, zb_map **out) {
   return NULL;
 }
 
-// The optimizer runs once a step, so a micro-batch bears its part. An op of it counts where the first accumulate that it depends on was made.
+/* The optimizer runs once a step, so a micro-batch bears its part. An op of it counts where the first accumulate that it depends on was made. */
 static zb_status add_optimizer(partition *p, const zb_map *ids) {
   int64_t *entry = zb_alloc(((size_t)p->graph.node_count + 1) * sizeof *entry);
   if (!entry) return ZB_OUT_OF_MEMORY();
@@ -96,7 +96,7 @@ static zb_status add_optimizer(partition *p, const zb_map *ids) {
   return NULL;
 }
 
-// A profile of another program knows few of these ops. Half is far from both: other shapes change nearly every op, other options few.
+/* A profile of another program knows few of these ops. Half is far from both: other shapes change nearly every op, other options few. */
 static zb_status check_costs(const partition *p) {
   int64_t known = 0, all = 0;
   if (!p->costs || !p->costs->program.ranks) return NULL;
@@ -134,7 +134,7 @@ cleanup:
   return status;
 }
 
-// The value that would travel: views are remade where they are read.
+/* The value that would travel: views are remade where they are read. */
 static int base_value(const partition *p, int value) {
   for (;;) {
     int producer = p->graph.values[value].producer;
@@ -143,7 +143,7 @@ static int base_value(const partition *p, int value) {
   }
 }
 
-// Bytes that cross a cut after each entry: activations made at or before it and read after it by a forward op.
+/* Bytes that cross a cut after each entry: activations made at or before it and read after it by a forward op. */
 static zb_status sum_cut_bytes(partition *p) {
   int *last = zb_alloc(((size_t)p->graph.value_count + 1) * sizeof *last);
   if (!last) return ZB_OUT_OF_MEMORY();
@@ -154,7 +154,7 @@ static zb_status sum_cut_bytes(partition *p) {
     for (int k = 0; k < node->operand_count; ++k) last[base_value(p, p->graph.operands[node->operand_begin + k])] = i;
   }
   int64_t alive = 0;
-  // `cut_bytes` first collects what stops being alive at each entry.
+  /* `cut_bytes` first collects what stops being alive at each entry. */
   for (int i = 0; i < p->forward_count; ++i) {
     const zb_node *node = &p->graph.nodes[p->forward[i]];
     bool view = (p->flow.nodes[p->forward[i]] & ZB_FLOW_VIEW) != 0;
@@ -172,9 +172,9 @@ static zb_status sum_cut_bytes(partition *p) {
   return NULL;
 }
 
-// ---- Choosing cuts ----
+/* ---- Choosing cuts ---- */
 
-// Fewest stages with no stage above `limit`, cutting only after candidates; `from_right`[i] = stages needed for candidates i.. .
+/* Fewest stages with no stage above `limit`, cutting only after candidates; `from_right`[i] = stages needed for candidates i.. . */
 static bool fits(const int *candidates, const int64_t *prefix, int count, int64_t total, int stages, int64_t limit) {
   int64_t start = 0;
   int used = 1, i = 0;
@@ -187,12 +187,12 @@ static bool fits(const int *candidates, const int64_t *prefix, int count, int64_
   return true;
 }
 
-// Cuts with the given bottleneck, each as near to an even share of what is left as the bottleneck allows. needed[i]: stages that
-// the part after candidate i needs.
+/* Cuts with the given bottleneck, each as near to an even share of what is left as the bottleneck allows. needed[i]: stages that
+ * the part after candidate i needs. */
 static bool place_cuts(partition *p, const int *candidates, const int64_t *prefix, int count, int64_t total, int64_t limit) {
   int *needed = zb_alloc(((size_t)count + 1) * sizeof *needed);
   if (!needed) return false;
-  int reach = count; // furthest end (candidate index, count = the end) a stage starting after i may have
+  int reach = count; /* furthest end (candidate index, count = the end) a stage starting after i may have */
   for (int i = count - 1; i >= 0; --i) {
     while (reach > i && (reach == count ? total : prefix[candidates[reach]]) - prefix[candidates[i]] > limit) --reach;
     needed[i] = reach == count ? 1 : reach == i ? INT_MAX / 2 : 1 + needed[reach];
@@ -201,7 +201,7 @@ static bool place_cuts(partition *p, const int *candidates, const int64_t *prefi
   int next = 0;
   bool ok = true;
   for (int s = 0; s + 1 < p->stages && ok; ++s) {
-    int left = p->stages - s - 1; // stages after this one
+    int left = p->stages - s - 1; /* stages after this one */
     int64_t ideal = start + (total - start) / (left + 1);
     int best = -1;
     int64_t best_distance = INT64_MAX;
@@ -220,7 +220,7 @@ static bool place_cuts(partition *p, const int *candidates, const int64_t *prefi
   return ok;
 }
 
-// The shortest bottleneck over these candidates; INT64_MAX if there are too few.
+/* The shortest bottleneck over these candidates; INT64_MAX if there are too few. */
 static int64_t bottleneck(const partition *p, const int *candidates, const int64_t *prefix, int count, int64_t total) {
   if (count < p->stages - 1) return INT64_MAX;
   int64_t low = total / p->stages, high = total;
@@ -232,10 +232,10 @@ static int64_t bottleneck(const partition *p, const int *candidates, const int64
   return high;
 }
 
-// Tries byte thresholds from the fewest bytes up; keeps the candidate set with the best longest stage plus its transfers: both ways, and by
-// the model four times over, because what crosses is also kept on both sides and the model's times are none of this machine.
+/* Tries byte thresholds from the fewest bytes up; keeps the candidate set with the best longest stage plus its transfers: both ways, and by
+ * the model four times over, because what crosses is also kept on both sides and the model's times are none of this machine. */
 static zb_status choose_cuts(partition *p) {
-  int last = p->forward_count - 1; // a cut after the last op is none
+  int last = p->forward_count - 1; /* a cut after the last op is none */
   const double crossings = p->costs ? 2.0 : 8.0;
   int *candidates = zb_alloc(((size_t)p->forward_count + 1) * sizeof *candidates);
   int64_t *prefix = zb_alloc(((size_t)p->forward_count + 1) * sizeof *prefix);
@@ -257,11 +257,11 @@ static zb_status choose_cuts(partition *p) {
     int64_t score = limit + (int64_t)(crossings * zb_link_costs_of(p->costs).ps_per_byte * (double)threshold);
     if (score < best) best = score, best_threshold = threshold, best_limit = limit;
   }
-  ZB_ASSERT(best < INT64_MAX); // forward_count >= stages was checked, and the last threshold takes every place
+  ZB_ASSERT(best < INT64_MAX); /* forward_count >= stages was checked, and the last threshold takes every place */
   int count = 0;
   for (int i = 0; i < last; ++i)
     if (p->cut_bytes[i] <= best_threshold) candidates[count++] = i;
-  // An even share may miss the bottleneck by the rule that all stages get an op: widen until it works.
+  /* An even share may miss the bottleneck by the rule that all stages get an op: widen until it works. */
   while (!place_cuts(p, candidates, prefix, count, total, best_limit)) best_limit += best_limit / 8 + 1;
 cleanup:
   zb_free(candidates);
@@ -269,13 +269,13 @@ cleanup:
   return status;
 }
 
-// ---- Cuts named by the user ----
+/* ---- Cuts named by the user ---- */
 
 static bool name_matches(MlirOperation op, const char *word, size_t length) {
   MlirLocation location = mlirOperationGetLocation(op);
   while (!mlirLocationIsAName(location)) return false;
   MlirStringRef name = mlirIdentifierStr(mlirLocationNameGetName(location));
-  // "module.path (node)": the whole, the path or the node may be given.
+  /* "module.path (node)": the whole, the path or the node may be given. */
   char text[512];
   if (name.length >= sizeof text) return false;
   memcpy(text, name.data, name.length);
@@ -290,7 +290,7 @@ static bool name_matches(MlirOperation op, const char *word, size_t length) {
   return strlen(open) == length && memcmp(open, word, length) == 0;
 }
 
-// "a,b": a stage ends after the last op named a, and so on. A path also names every op below it.
+/* "a,b": a stage ends after the last op named a, and so on. A path also names every op below it. */
 static zb_result user_cuts(partition *p, const char *text) {
   MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
   const char *all = text;
@@ -317,7 +317,7 @@ static zb_result user_cuts(partition *p, const char *text) {
   return ZB_OK;
 }
 
-// ---- Stages of all ops ----
+/* ---- Stages of all ops ---- */
 
 static void stage_forward(partition *p) {
   int s = 0;
@@ -325,7 +325,7 @@ static void stage_forward(partition *p) {
     p->stage[p->forward[i]] = s;
     if (s < p->stages - 1 && p->cut_after[s] == i) ++s;
   }
-  // A chain follows its reader.
+  /* A chain follows its reader. */
   for (int n = p->graph.node_count - 1; n >= 0; --n) {
     if (!(p->flow.nodes[n] & ZB_FLOW_CHAIN) || (p->flow.nodes[n] & ZB_FLOW_LOAD)) continue;
     const zb_node *node = &p->graph.nodes[n];
@@ -341,7 +341,7 @@ static void stage_forward(partition *p) {
   }
 }
 
-// The stage of an accumulate is that of its parameter, by name, or the one its optimizer updates with it.
+/* The stage of an accumulate is that of its parameter, by name, or the one its optimizer updates with it. */
 static zb_status stage_accumulates(const partition *p, const int *parameter, int *known) {
   zb_map *names = zb_map_create();
   zb_status status = NULL;
@@ -369,7 +369,7 @@ cleanup:
   return status;
 }
 
-// Latest stage among the parameters that a backward op reads (their first forward reader) and the accumulates it leads to.
+/* Latest stage among the parameters that a backward op reads (their first forward reader) and the accumulates it leads to. */
 static zb_status stage_unmarked(partition *p) {
   int *parameter = zb_alloc(((size_t)p->graph.argument_count + 1) * sizeof *parameter);
   int *known = zb_alloc(((size_t)p->graph.node_count + 1) * sizeof *known);
@@ -384,19 +384,19 @@ static zb_status stage_unmarked(partition *p) {
       if (p->flow.nodes[user] & ZB_FLOW_FORWARD) parameter[a] = p->stage[user];
     }
   }
-  for (int n = 0; n < p->graph.node_count; ++n) { // what it reads
+  for (int n = 0; n < p->graph.node_count; ++n) { /* what it reads */
     const zb_node *node = &p->graph.nodes[n];
     known[n] = -1;
     for (int i = 0; i < node->operand_count; ++i) {
       const zb_value *value = &p->graph.values[p->graph.operands[node->operand_begin + i]];
       int from = value->producer < 0 ? parameter[value->index] : -1;
-      // An activation was made in its stage: its gradient op cannot stand before it.
+      /* An activation was made in its stage: its gradient op cannot stand before it. */
       if (value->producer >= 0 && (p->flow.nodes[value->producer] & ZB_FLOW_FORWARD)) from = p->stage[value->producer];
       if (from > known[n]) known[n] = from;
     }
   }
   ZB_TRY_GOTO(stage_accumulates(p, parameter, known));
-  for (int n = p->graph.node_count - 1; n >= 0; --n) { // what it leads to
+  for (int n = p->graph.node_count - 1; n >= 0; --n) { /* what it leads to */
     if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD)) continue;
     const zb_node *node = &p->graph.nodes[n];
     for (int r = 0; r < node->result_count; ++r) {
@@ -436,8 +436,8 @@ cleanup:
   return status;
 }
 
-// The optimizer of a parameter stands with its accumulates; shared where they are in several stages. Two sweeps join what belongs
-// together: down from the accumulates, then up, so that a chain that meets a shared one is shared as a whole.
+/* The optimizer of a parameter stands with its accumulates; shared where they are in several stages. Two sweeps join what belongs
+ * together: down from the accumulates, then up, so that a chain that meets a shared one is shared as a whole. */
 static void stage_optimizer(partition *p) {
   for (int n = 0; n < p->graph.node_count; ++n) {
     if (!(p->flow.nodes[n] & ZB_FLOW_OPTIMIZE)) continue;
@@ -470,10 +470,10 @@ static void write_stages(partition *p) {
   }
 }
 
-// ---- Parameters that a gradient takes to another stage ----
+/* ---- Parameters that a gradient takes to another stage ---- */
 
-// The stage that updates what a value is computed of, where that are trained parameters and views alone; -1 for other values. Of a parameter
-// that is used in `reader` itself, that one.
+/* The stage that updates what a value is computed of, where that are trained parameters and views alone; -1 for other values. Of a parameter
+ * that is used in `reader` itself, that one. */
 static int stage_of_parameters(const partition *p, int value, int reader) {
   int producer = p->graph.values[value].producer, found = -1;
   while (producer >= 0 && (p->flow.nodes[producer] & ZB_FLOW_VIEW) && !(p->flow.nodes[producer] & ZB_FLOW_CHAIN)) {
@@ -494,8 +494,8 @@ static int stage_of_parameters(const partition *p, int value, int reader) {
   return found;
 }
 
-// A loss times a weight that is a parameter, or computed from one, has that weight as its gradient. A gradient op of an earlier stage that reads it
-// must not take the parameter itself, as other readers do: its rank does not update it. A copy is made where the parameter is, and travels.
+/* A loss times a weight that is a parameter, or computed from one, has that weight as its gradient. A gradient op of an earlier stage that reads it
+ * must not take the parameter itself, as other readers do: its rank does not update it. A copy is made where the parameter is, and travels. */
 static zb_result send_parameters(partition *p) {
   for (int n = 0; n < p->graph.node_count; ++n) {
     const zb_node *node = &p->graph.nodes[n];
@@ -514,7 +514,7 @@ static zb_result send_parameters(partition *p) {
   return ZB_OK;
 }
 
-// ---- The pass ----
+/* ---- The pass ---- */
 
 static zb_result read_options(partition *p, int *stage_rank) {
   MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
@@ -536,7 +536,7 @@ static zb_result partition_graph(partition *p) {
   zb_pass *pass = p->pass;
   ZB_PASS_TRY(pass, zb_flow_build(&p->graph, &p->flow));
   ZB_PASS_TRY(pass, zb_pass_costs(pass, &p->costs));
-  if (p->costs && p->costs->program.ranks && !p->costs->op_count) { // whole subprograms only (sim): good for the cuts that they have
+  if (p->costs && p->costs->program.ranks && !p->costs->op_count) { /* whole subprograms only (sim): good for the cuts that they have */
     zb_costs_destroy(p->costs);
     p->costs = NULL;
   }

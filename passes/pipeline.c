@@ -1,5 +1,5 @@
-// The pass table, pipeline text, and the loop that runs passes and checks levels.
-// Tests: test/passes/structure-errors.mlir (wrong order of passes), test/passes/levels.test, test/tools/zb-opt-options.test.
+/* The pass table, pipeline text, and the loop that runs passes and checks levels.
+ * Tests: test/passes/structure-errors.mlir (wrong order of passes), test/passes/levels.test, test/tools/zb-opt-options.test. */
 
 #include "passes/pipeline.h"
 
@@ -56,11 +56,11 @@ void zb_module_set_level(MlirModule module, const char *level) {
   mlirOperationSetAttributeByName(op, text_ref("zb.level"), zb_mlir_string(mlirOperationGetContext(op), level));
 }
 
-// ---- Public table ----
+/* ---- Public table ---- */
 
 int zb_pass_count(void) { return PASS_COUNT; }
 
-// "stages=N (default 1): how many; ..." is put together once a row, in static storage: the table is constant.
+/* "stages=N (default 1): how many; ..." is put together once a row, in static storage: the table is constant. */
 static const char *options_text(int index) {
   static char texts[PASS_COUNT][1024];
   char *text = texts[index];
@@ -82,7 +82,7 @@ zb_pass_info zb_pass_info_at(int index) {
                         .ensures_level = def->ensures_level ? def->ensures_level : "unchanged"};
 }
 
-// ---- Options ----
+/* ---- Options ---- */
 
 static int option_index(const zb_pass_def *def, const char *name) {
   for (int i = 0; def->options && def->options[i].name; ++i)
@@ -106,7 +106,7 @@ static zb_status set_option(zb_pipeline_entry *entry, const char *name, const ch
   return entry->values[index] ? NULL : ZB_OUT_OF_MEMORY();
 }
 
-// Options: key=value separated by blanks or commas; a value may stand in double quotes. Changes `text`.
+/* Options: key=value separated by blanks or commas; a value may stand in double quotes. Changes `text`. */
 static zb_status parse_options(zb_pipeline_entry *entry, char *text) {
   while (*text) {
     text += strspn(text, " ,");
@@ -161,7 +161,7 @@ zb_status zb_pipeline_add(zb_pipeline *pipeline, const char *name, const char *o
   return status;
 }
 
-// One element "name" or "name{options}" that starts at text; *out_end is what follows it.
+/* One element "name" or "name{options}" that starts at text; *out_end is what follows it. */
 static zb_status parse_element(zb_pipeline *pipeline, const char *text, const char **out_end) {
   char name[64];
   size_t length = strcspn(text, "{,) \t\n");
@@ -259,7 +259,7 @@ zb_result zb_pass_option_error(zb_pass *pass, MlirOperation at, const char *name
   return ZB_FAIL;
 }
 
-// ---- Running ----
+/* ---- Running ---- */
 
 static zb_result check_level(const zb_pass_def *def, MlirModule module) {
   if (!def->requires_level) return ZB_OK;
@@ -284,7 +284,7 @@ static double now_seconds(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-// *out_failure: the code of what went wrong, where a diagnostic has said it.
+/* *out_failure: the code of what went wrong, where a diagnostic has said it. */
 static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_compile_state *state,
                          const zb_pipeline_hooks *hooks, zb_code *out_failure) {
   const zb_pass_def *def = entry->def;

@@ -1,4 +1,4 @@
-// The schedule problem of a framed module: see passes/problem.h. Tested through test/passes/schedule.mlir.
+/* The schedule problem of a framed module: see passes/problem.h. Tested through test/passes/schedule.mlir. */
 
 #include "passes/problem.h"
 
@@ -33,7 +33,7 @@ static int class_index(MlirOperation function) {
   return name[0] == 'F' ? ZB_CLASS_INDEX_F : name[0] == 'B' ? ZB_CLASS_INDEX_B : name[0] == 'W' ? ZB_CLASS_INDEX_W : -1;
 }
 
-// With the interpreter's part; the first run of a step is spread over all.
+/* With the interpreter's part; the first run of a step is spread over all. */
 static int64_t job_time(const zb_module_problem *p, MlirOperation function, int runs) {
   int64_t time = zb_get_i64(function, "zb.time_ps", 1), first = zb_get_i64(function, "zb.first_ps", time);
   return time + (runs > 0 ? (first - time) / runs : 0) + p->job_ps;
@@ -44,7 +44,7 @@ static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
   ZB_FOR_EACH_OP(function, zb_function_block(module)) {
     int stage = (int)zb_get_i64(function, ZB_ATTR_STAGE, -1), c = class_index(function);
     const char *name = zb_get_string(function, ZB_ATTR_CLASS);
-    if (!name) continue; // @main
+    if (!name) continue; /* @main */
     if (stage >= 0 && stage < p->problem.stages && c >= 0) p->functions[stage * ZB_CLASS_INDEX_COUNT + c] = function;
     for (int i = 0; i < POOL_COUNT; ++i) {
       int64_t bytes = zb_frame_bytes(function, pool_names[i]);
@@ -72,13 +72,13 @@ static void read_costs(zb_module_problem *p) {
   }
 }
 
-// ---- Hops ----
+/* ---- Hops ---- */
 
 typedef struct travel {
   int64_t id;
-  int producer;       // stage
+  int producer;       /* stage */
   bool backward;
-  int stage;          // a stage that reads it
+  int stage;          /* a stage that reads it */
   int64_t bytes;
 } travel;
 
@@ -104,7 +104,7 @@ static zb_status add_hop(zb_module_problem *p, zb_map *index, int source, int de
   return NULL;
 }
 
-// All (value, reading stage) pairs of values that leave their stage.
+/* All (value, reading stage) pairs of values that leave their stage. */
 static zb_status find_travels(zb_module_problem *p, const zb_map *producers, travel **out, size_t *out_count) {
   travel *list = NULL;
   size_t count = 0, capacity = 0;
@@ -130,7 +130,7 @@ static zb_status find_travels(zb_module_problem *p, const zb_map *producers, tra
   return NULL;
 }
 
-// A value travels from user stage to user stage.
+/* A value travels from user stage to user stage. */
 static zb_status build_hops(zb_module_problem *p, const zb_map *producers) {
   travel *list = NULL;
   size_t count = 0;
@@ -140,7 +140,7 @@ static zb_status build_hops(zb_module_problem *p, const zb_map *producers) {
   ZB_TRY_GOTO(find_travels(p, producers, &list, &count));
   for (size_t i = 0; i < count; ++i) {
     bool same = i > 0 && list[i - 1].id == list[i].id;
-    if (same && list[i - 1].stage == list[i].stage) continue; // read by two classes
+    if (same && list[i - 1].stage == list[i].stage) continue; /* read by two classes */
     int from = list[i].producer;
     for (size_t k = i; k > 0 && list[k - 1].id == list[i].id; --k)
       if (list[k - 1].stage != list[i].stage) {
@@ -200,7 +200,7 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   problem->stages = zb_ints_count(top, "zb.stage_rank");
   problem->micro_batches = micro_batches;
   const zb_link_costs link = zb_link_costs_get(top);
-  problem->link_latency_ps = link.latency_ps + link.wake_ps; // most receivers wait
+  problem->link_latency_ps = link.latency_ps + link.wake_ps; /* most receivers wait */
   problem->link_ps_per_byte = link.ps_per_byte;
   out->job_ps = link.job_ps;
   size_t ranks = (size_t)problem->ranks + 1, stages = (size_t)problem->stages + 1;
@@ -253,13 +253,13 @@ void zb_module_problem_deinit(zb_module_problem *problem) {
 zb_status zb_schedule_to_train(const char *text, zb_schedule_choice *out) {
   ZB_TRY(zb_schedule_parse(text, out));
   if (!out->schedule->two_pipelines) return NULL;
-  char folded[64]; // "dualpipe" has "dualpipev"
+  char folded[64]; /* "dualpipe" has "dualpipev" */
   snprintf(folded, sizeof folded, "%sv", out->schedule->name);
   return zb_status_hint(ZB_ERROR(USAGE, "%s keeps every stage on two ranks: it can be simulated (zb-sched), not trained", out->schedule->name),
                         "%s keeps every stage on one rank", zb_schedule_find(folded, NULL) ? folded : "zb-h1");
 }
 
-// ---- Orders as text ----
+/* ---- Orders as text ---- */
 
 char *zb_order_text(const zb_order *order, int rank) {
   zb_text text;

@@ -1,29 +1,29 @@
-// zb-raise: recognises what exporters take apart, and puts one op with one memory-saving gradient in its place.
-//
-//   0.5 * x * (1 + tanh(..x..))                        zb.gelu {tanh}
-//   x * sigmoid(x)                                     zb.silu
-//   silu(x) * y                                        zb.swiglu
-//   scale * x / sqrt(mean(x^2) + eps)                  zb.rms_norm      (and zb.layer_norm)
-//   matmul(softmax(matmul(q, k^T) * s + mask), v)      zb.attention
-//   x * cos + (-x[d/2:], x[:d/2]) * sin               zb.rotary        (what no other pattern took)
-//   matmul(x, w) + bias                                zb.matmul with three operands   (likewise)
-//   pow(x, 2)                                          mul(x, x)                       (likewise)
-//
-// A pattern is tried at every op as its last one, in program order, so inner patterns come first. A value inside of a pattern that
-// somebody else reads prevents it. What is left over without readers is erased. Raising changes rounding, so it is made on the whole
-// graph, and can be left out; run zb-canonicalize before it (it brings transposes into products) and after it (it cancels transposes).
-//
-// Tests: test/passes/raise-*.mlir; values: test/passes/gradient_program_test.c.
+/* zb-raise: recognises what exporters take apart, and puts one op with one memory-saving gradient in its place.
+ *
+ *   0.5 * x * (1 + tanh(..x..))                        zb.gelu {tanh}
+ *   x * sigmoid(x)                                     zb.silu
+ *   silu(x) * y                                        zb.swiglu
+ *   scale * x / sqrt(mean(x^2) + eps)                  zb.rms_norm      (and zb.layer_norm)
+ *   matmul(softmax(matmul(q, k^T) * s + mask), v)      zb.attention
+ *   x * cos + (-x[d/2:], x[:d/2]) * sin               zb.rotary        (what no other pattern took)
+ *   matmul(x, w) + bias                                zb.matmul with three operands   (likewise)
+ *   pow(x, 2)                                          mul(x, x)                       (likewise)
+ *
+ * A pattern is tried at every op as its last one, in program order, so inner patterns come first. A value inside of a pattern that
+ * somebody else reads prevents it. What is left over without readers is erased. Raising changes rounding, so it is made on the whole
+ * graph, and can be left out; run zb-canonicalize before it (it brings transposes into products) and after it (it cancels transposes).
+ *
+ * Tests: test/passes/raise-*.mlir; values: test/passes/gradient_program_test.c. */
 
 #include "passes/pipeline.h"
 #include "passes/raise_match.h"
 
 #include <string.h>
 
-// The groups, for people; the table below has the patterns.
+/* The groups, for people; the table below has the patterns. */
 #define GROUPS "gelu, silu, swiglu, norm, attention, rotary, bias, power"
 
-// Patterns by group; `last` ones run in a second walk, after all others had their chance.
+/* Patterns by group; `last` ones run in a second walk, after all others had their chance. */
 static const struct {
   const char *group;
   zb_raise_pattern pattern;
@@ -31,18 +31,18 @@ static const struct {
 } patterns[] = {
     {"gelu", zb_raise_gelu, false},
     {"silu", zb_raise_silu, false},
-    {"swiglu", zb_raise_swiglu, false}, // of what "silu" made, or an importer
-    {"norm", zb_raise_layer_norm, false}, // before rms_norm: it is one of x - mean(x)
+    {"swiglu", zb_raise_swiglu, false}, /* of what "silu" made, or an importer */
+    {"norm", zb_raise_layer_norm, false}, /* before rms_norm: it is one of x - mean(x) */
     {"norm", zb_raise_rms_norm, false},
     {"norm", zb_raise_norm_bias, false},
     {"attention", zb_raise_attention, false},
-    {"rotary", zb_raise_rotary, true}, // after attention, which moves it through transposes
-    {"bias", zb_raise_bias, true}, // after attention, whose masks are added to products too
+    {"rotary", zb_raise_rotary, true}, /* after attention, which moves it through transposes */
+    {"bias", zb_raise_bias, true}, /* after attention, whose masks are added to products too */
     {"power", zb_raise_power, true},
 };
 enum { PATTERN_COUNT = sizeof patterns / sizeof patterns[0] };
 
-// Whether `group` is an item of the comma-separated list `only`; an empty list has all.
+/* Whether `group` is an item of the comma-separated list `only`; an empty list has all. */
 static bool is_chosen(const char *only, const char *group) {
   size_t length = strlen(group);
   if (!*only) return true;
@@ -84,7 +84,7 @@ static zb_result raise_op(zb_pass *pass, const zb_raise_context *context, const 
   return ZB_OK;
 }
 
-// Patterns erase nothing, so the list stays valid; what lost its readers goes at the end.
+/* Patterns erase nothing, so the list stays valid; what lost its readers goes at the end. */
 static zb_result walk(zb_pass *pass, const zb_raise_context *context, MlirBlock block, const char *only, bool last) {
   zb_op_list list;
   zb_result result = ZB_OK;

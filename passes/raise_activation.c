@@ -1,4 +1,4 @@
-// Activations of zb-raise: GELU (tanh and erf forms), SiLU, its gate of another value (SwiGLU), and powers with a small constant exponent.
+/* Activations of zb-raise: GELU (tanh and erf forms), SiLU, its gate of another value (SwiGLU), and powers with a small constant exponent. */
 
 #include "passes/raise_match.h"
 
@@ -6,7 +6,7 @@
 
 enum { FACTORS_MAX = 4 };
 
-// The factors of a product of up to FACTORS_MAX, through products that nobody else reads.
+/* The factors of a product of up to FACTORS_MAX, through products that nobody else reads. */
 typedef struct factors {
   MlirValue items[FACTORS_MAX];
   int count;
@@ -23,7 +23,7 @@ static bool collect_factors(MlirValue value, int depth, factors *out) {
          collect_factors(mlirOperationGetOperand(mul, 1), depth + 1, out);
 }
 
-// 1 + f(inner) with f tanh or erf: gives inner.
+/* 1 + f(inner) with f tanh or erf: gives inner. */
 static bool one_plus(MlirValue value, const char *function, MlirValue *inner) {
   MlirValue call;
   double one;
@@ -42,7 +42,7 @@ static bool inner_matches(MlirValue inner, MlirValue x, bool tanh_form) {
   return zb_near(p.c[1], root_2_over_pi) && zb_near(p.c[3], root_2_over_pi * 0.044715);
 }
 
-// x * 0.5 * (1 + f(..)) in any order and grouping; the factor that is neither the number nor the bracket is x.
+/* x * 0.5 * (1 + f(..)) in any order and grouping; the factor that is neither the number nor the bracket is x. */
 zb_raised zb_raise_gelu(const zb_raise_context *context, MlirOperation root) {
   (void)context;
   factors f = {0};
@@ -70,7 +70,7 @@ zb_raised zb_raise_gelu(const zb_raise_context *context, MlirOperation root) {
   return zb_raise_finish(&builder, root, zb_build(&builder, "gelu", &x, 1, &attribute, tanh_form ? 1 : 0));
 }
 
-// x * sigmoid(alpha * x).
+/* x * sigmoid(alpha * x). */
 zb_raised zb_raise_silu(const zb_raise_context *context, MlirOperation root) {
   (void)context;
   if (!zb_op_is(root, "zb.mul")) return ZB_RAISED_NOT;
@@ -92,7 +92,7 @@ zb_raised zb_raise_silu(const zb_raise_context *context, MlirOperation root) {
   return ZB_RAISED_NOT;
 }
 
-// silu(gate) * up of one type. The gradient computes silu(gate) again, so nobody keeps it.
+/* silu(gate) * up of one type. The gradient computes silu(gate) again, so nobody keeps it. */
 zb_raised zb_raise_swiglu(const zb_raise_context *context, MlirOperation root) {
   (void)context;
   if (!zb_op_is(root, "zb.mul")) return ZB_RAISED_NOT;
@@ -110,7 +110,7 @@ zb_raised zb_raise_swiglu(const zb_raise_context *context, MlirOperation root) {
   return ZB_RAISED_NOT;
 }
 
-// pow(x, 2) = x*x, pow(x, 3) = x*x*x, pow(x, 0.5) = sqrt(x), pow(x, -1) = 1/x: what no other pattern took.
+/* pow(x, 2) = x*x, pow(x, 3) = x*x*x, pow(x, 0.5) = sqrt(x), pow(x, -1) = 1/x: what no other pattern took. */
 zb_raised zb_raise_power(const zb_raise_context *context, MlirOperation root) {
   (void)context;
   double exponent;

@@ -1,44 +1,44 @@
-// Attention of zb-raise: matmul(softmax(matmul(q, k^T) * scale + mask), v) for [batch, heads, t, d] becomes one zb.attention.
-//
-//   %s = matmul(%q, %k) {transpose_rhs}          %qt, %kt, %vt = transposes (0, 2, 1, 3): token-major
-//   %p = softmax(%s * scale + %mask)       ->    %o, %lse = attention(%qt, %kt, %vt, %mask?) {scale, causal}
-//   %o = matmul(%p, %v)                          transpose(%o) (0, 2, 1, 3)
-//
-// The transposes meet those of the exporter and cancel, also through a rotary embedding (raise_hoist.c). Taken apart are: the scale before or after
-// the product, on q or on k; a mask that is added or selected by zb.where; key and value heads repeated for groups of query heads; the
-// guard against rows of NaN that PyTorch's exporter writes around the softmax. Not raised: a mask that needs a gradient, probabilities with
-// another reader (dropout, attention maps that are returned), a computed mask that hides by a large finite number: a row that it hides whole
-// sees every key alike, and lse, of the size of that number, has no room for how many those are. With the guard such a mask was boolean: the
-// exporter writes the least float for what PyTorch takes for -infinity, and PyTorch's row is then zero, as that of zb.attention.
+/* Attention of zb-raise: matmul(softmax(matmul(q, k^T) * scale + mask), v) for [batch, heads, t, d] becomes one zb.attention.
+ *
+ *   %s = matmul(%q, %k) {transpose_rhs}          %qt, %kt, %vt = transposes (0, 2, 1, 3): token-major
+ *   %p = softmax(%s * scale + %mask)       ->    %o, %lse = attention(%qt, %kt, %vt, %mask?) {scale, causal}
+ *   %o = matmul(%p, %v)                          transpose(%o) (0, 2, 1, 3)
+ *
+ * The transposes meet those of the exporter and cancel, also through a rotary embedding (raise_hoist.c). Taken apart are: the scale before or after
+ * the product, on q or on k; a mask that is added or selected by zb.where; key and value heads repeated for groups of query heads; the
+ * guard against rows of NaN that PyTorch's exporter writes around the softmax. Not raised: a mask that needs a gradient, probabilities with
+ * another reader (dropout, attention maps that are returned), a computed mask that hides by a large finite number: a row that it hides whole
+ * sees every key alike, and lse, of the size of that number, has no room for how many those are. With the guard such a mask was boolean: the
+ * exporter writes the least float for what PyTorch takes for -infinity, and PyTorch's row is then zero, as that of zb.attention. */
 
 #include "passes/raise_match.h"
 
 enum { DEPTH_MAX = 8, AXES = 4 };
-enum { BATCH, HEADS, ROWS, COLUMNS }; // dimensions of heads-major tensors
+enum { BATCH, HEADS, ROWS, COLUMNS }; /* dimensions of heads-major tensors */
 
-// At or below this an added number hides a key: exp of it is 0 in f32 whatever the row's other scores.
+/* At or below this an added number hides a key: exp of it is 0 in f32 whatever the row's other scores. */
 static const double hidden = -1e4;
-// From here on a number swallows the scores that it is added to.
+/* From here on a number swallows the scores that it is added to. */
 static const double swallows = 1e30;
 
 typedef struct parts {
-  zb_shape scores;        // [batch, heads, tq, tk]
-  MlirOperation product;  // matmul(q, k)
+  zb_shape scores;        /* [batch, heads, tq, tk] */
+  MlirOperation product;  /* matmul(q, k) */
   double scale;
-  MlirValue mask;         // added, or null
-  MlirOperation boolean;  // the zb.where that makes it of a boolean one, or null
-  bool guarded;           // a row of NaN becomes zeros
+  MlirValue mask;         /* added, or null */
+  MlirOperation boolean;  /* the zb.where that makes it of a boolean one, or null */
+  bool guarded;           /* a row of NaN becomes zeros */
   bool causal;
 } parts;
 
-// ---- Masks ----
+/* ---- Masks ---- */
 
 static bool same_last_two(const zb_shape *a, const zb_shape *b) {
   return a->rank >= 2 && b->rank >= 2 && a->dims[a->rank - 1] == b->dims[b->rank - 1] &&
          a->dims[a->rank - 2] == b->dims[b->rank - 2];
 }
 
-// The op that makes a value, through views that keep its last two dimensions.
+/* The op that makes a value, through views that keep its last two dimensions. */
 static MlirOperation behind_mask_views(MlirValue value) {
   for (int depth = 0; depth < DEPTH_MAX; ++depth) {
     MlirOperation op = zb_producer(value);
@@ -52,7 +52,7 @@ static MlirOperation behind_mask_views(MlirValue value) {
   return (MlirOperation){0};
 }
 
-// A zb.triangle over [.., tq, tk] that is `lower` exactly where key j is visible to query i (j <= i + tk - tq).
+/* A zb.triangle over [.., tq, tk] that is `lower` exactly where key j is visible to query i (j <= i + tk - tq). */
 static bool causal_triangle(MlirValue value, const zb_shape *scores, double *lower, double *upper) {
   MlirOperation op = behind_mask_views(value);
   zb_shape shape;
@@ -65,7 +65,7 @@ static bool causal_triangle(MlirValue value, const zb_shape *scores, double *low
   return zb_attr_int(&view.attrs, "diagonal", 0) == scores->dims[COLUMNS] - scores->dims[ROWS];
 }
 
-// A condition that says which keys are seen (*when = true) or hidden (*when = false).
+/* A condition that says which keys are seen (*when = true) or hidden (*when = false). */
 static bool causal_condition(MlirValue condition, const zb_shape *scores, bool *when) {
   double lower, upper;
   if (!causal_triangle(condition, scores, &lower, &upper)) return false;
@@ -84,7 +84,7 @@ static bool causal_addend(MlirValue mask, const zb_shape *scores) {
          zb_scalar_constant(mlirOperationGetOperand(where, when ? 2 : 1), &unseen) && unseen <= hidden;
 }
 
-// where(visible, 0, very negative) beside the guard: what the exporter makes of a boolean mask.
+/* where(visible, 0, very negative) beside the guard: what the exporter makes of a boolean mask. */
 static bool boolean_mask(MlirValue mask, const parts *p) {
   double seen, unseen;
   MlirOperation where = zb_producer_named(mask, "zb.where");
@@ -92,7 +92,7 @@ static bool boolean_mask(MlirValue mask, const parts *p) {
          zb_scalar_constant(mlirOperationGetOperand(where, 2), &unseen) && unseen <= -swallows;
 }
 
-// Whether such a number stands among what a value is computed from.
+/* Whether such a number stands among what a value is computed from. */
 static bool computed_with_least(MlirValue value, int depth) {
   double number;
   MlirOperation op = zb_producer(value);
@@ -105,7 +105,7 @@ static bool computed_with_least(MlirValue value, int depth) {
 
 static bool add_mask(const zb_raise_context *context, MlirValue mask, parts *p) {
   zb_shape shape;
-  if (p->scale != 1) return false; // the mask would be scaled as well
+  if (p->scale != 1) return false; /* the mask would be scaled as well */
   if (causal_addend(mask, &p->scores)) {
     p->causal = true;
     return true;
@@ -119,9 +119,9 @@ static bool add_mask(const zb_raise_context *context, MlirValue mask, parts *p) 
   return true;
 }
 
-// ---- Scores ----
+/* ---- Scores ---- */
 
-// scalar * x, x * scalar or x / scalar that nobody else reads: takes the number into *scale and gives x, else null.
+/* scalar * x, x * scalar or x / scalar that nobody else reads: takes the number into *scale and gives x, else null. */
 static MlirValue strip_scale(MlirValue value, double *scale) {
   MlirValue x;
   double number;
@@ -133,7 +133,7 @@ static MlirValue strip_scale(MlirValue value, double *scale) {
 
 static bool peel(const zb_raise_context *context, MlirValue value, int depth, parts *p);
 
-// Sum of scores and a mask, in either order.
+/* Sum of scores and a mask, in either order. */
 static bool peel_sum(const zb_raise_context *context, MlirOperation sum, int depth, parts *p) {
   for (int side = 0; side < 2; ++side) {
     parts attempt = *p;
@@ -146,7 +146,7 @@ static bool peel_sum(const zb_raise_context *context, MlirOperation sum, int dep
   return false;
 }
 
-// where(visible, scores, very negative), or the other way round.
+/* where(visible, scores, very negative), or the other way round. */
 static bool peel_where(const zb_raise_context *context, MlirOperation where, int depth, parts *p) {
   bool when;
   double unseen;
@@ -156,7 +156,7 @@ static bool peel_where(const zb_raise_context *context, MlirOperation where, int
   return peel(context, mlirOperationGetOperand(where, when ? 1 : 2), depth + 1, p);
 }
 
-// Takes scores apart, from the softmax to the product; as deep as a pattern (DEPTH_MAX).
+/* Takes scores apart, from the softmax to the product; as deep as a pattern (DEPTH_MAX). */
 static bool peel(const zb_raise_context *context, MlirValue value, int depth, parts *p) {
   if (depth > DEPTH_MAX || !zb_value_used_once(value)) return false;
   MlirOperation op = zb_producer(value);
@@ -170,9 +170,9 @@ static bool peel(const zb_raise_context *context, MlirValue value, int depth, pa
   return !mlirValueIsNull(scaled) && peel(context, scaled, depth + 1, p);
 }
 
-// ---- Operands ----
+/* ---- Operands ---- */
 
-// q, k or v: heads-major [batch, heads, t, d], or stored with the last two swapped.
+/* q, k or v: heads-major [batch, heads, t, d], or stored with the last two swapped. */
 typedef struct operand {
   MlirValue value;
   bool swapped;
@@ -183,7 +183,7 @@ static bool swaps_last_two(MlirOperation transpose) {
   return zb_get_ints(transpose, "permutation", p) == AXES && p[0] == 0 && p[1] == 1 && p[2] == 3 && p[3] == 2;
 }
 
-// repeat_kv: [b, kv, t, d] -> [b, kv, 1, t, d] -> [b, kv, groups, t, d] -> [b, kv * groups, t, d]. Gives the one with 1, or null.
+/* repeat_kv: [b, kv, t, d] -> [b, kv, 1, t, d] -> [b, kv, groups, t, d] -> [b, kv * groups, t, d]. Gives the one with 1, or null. */
 static MlirValue repeated(MlirValue value) {
   zb_shape out, wide, narrow;
   MlirOperation reshape = zb_inner(value, "zb.reshape");
@@ -200,7 +200,7 @@ static MlirValue repeated(MlirValue value) {
   return same ? x : (MlirValue){0};
 }
 
-// Walks from an operand of a product to where it comes from. Scales go to *scale if it is not NULL.
+/* Walks from an operand of a product to where it comes from. Scales go to *scale if it is not NULL. */
 static void strip_operand(operand *o, double *scale) {
   for (int depth = 0; depth < DEPTH_MAX; ++depth) {
     MlirValue x = scale ? strip_scale(o->value, scale) : (MlirValue){0};
@@ -216,10 +216,10 @@ static void strip_operand(operand *o, double *scale) {
   }
 }
 
-// [batch, heads, t, d] of an operand after stripping; false for another rank.
+/* [batch, heads, t, d] of an operand after stripping; false for another rank. */
 static bool operand_shape(const operand *o, MlirValue value, zb_shape *out) {
   if (!zb_type_shape(mlirValueGetType(value), out)) return false;
-  if (out->rank == AXES + 1) { // before repeat_kv
+  if (out->rank == AXES + 1) { /* before repeat_kv */
     out->rank = AXES;
     out->dims[ROWS] = out->dims[ROWS + 1];
     out->dims[COLUMNS] = out->dims[COLUMNS + 1];
@@ -233,7 +233,7 @@ static bool operand_shape(const operand *o, MlirValue value, zb_shape *out) {
   return true;
 }
 
-// Key and value may come repeated over groups of heads: then *source is before the repetition, of rank 5 with a 1.
+/* Key and value may come repeated over groups of heads: then *source is before the repetition, of rank 5 with a 1. */
 static void strip_repetition(operand *o) {
   MlirValue source = o->swapped ? (MlirValue){0} : repeated(o->value);
   if (!mlirValueIsNull(source)) o->value = source;
@@ -256,9 +256,9 @@ static MlirValue token_major(zb_builder *b, const operand *o) {
   return b->failed ? x : zb_raise_transposed(b, x, o->swapped ? crossed : straight, AXES);
 }
 
-// ---- The pattern ----
+/* ---- The pattern ---- */
 
-// The softmax that makes the probabilities: directly, or behind where(is_nan(p), 0, p).
+/* The softmax that makes the probabilities: directly, or behind where(is_nan(p), 0, p). */
 static MlirOperation softmax_of(MlirValue probabilities, bool *guarded) {
   double zero;
   MlirOperation guard = zb_inner(probabilities, "zb.where");
@@ -282,12 +282,12 @@ static bool shapes_fit(const parts *p, const zb_shape *q, const zb_shape *k, con
   return true;
 }
 
-// The mask with -infinity where a boolean one hides.
+/* The mask with -infinity where a boolean one hides. */
 static MlirValue mask_of(zb_builder *b, const parts *p) {
   zb_shape shape;
   if (mlirOperationIsNull(p->boolean)) return p->mask;
   MlirValue in[3] = {mlirOperationGetOperand(p->boolean, 0), mlirOperationGetOperand(p->boolean, 1), {0}};
-  (void)zb_type_shape(mlirValueGetType(p->mask), &shape); // add_mask asked
+  (void)zb_type_shape(mlirValueGetType(p->mask), &shape); /* add_mask asked */
   in[2] = zb_build_scalar(b, shape.dtype, -INFINITY);
   return b->failed ? p->mask : zb_build(b, "where", in, 3, NULL, 0);
 }

@@ -1,11 +1,11 @@
-// Bias of zb-raise: what is added to every row of a product becomes its third operand, so that kernels add it while the product is in cache.
-//
-//   %p = matmul(%x, %w)
-//   %y = add(%p, %b)          ->    %y = matmul(%x, %w, %b)
+/* Bias of zb-raise: what is added to every row of a product becomes its third operand, so that kernels add it while the product is in cache.
+ *
+ *   %p = matmul(%x, %w)
+ *   %y = add(%p, %b)          ->    %y = matmul(%x, %w, %b) */
 
 #include "passes/raise_match.h"
 
-// A vector with one element for each column of the product.
+/* A vector with one element for each column of the product. */
 static bool is_row(MlirValue value, const zb_shape *product) {
   zb_shape shape;
   return zb_type_shape(mlirValueGetType(value), &shape) && shape.rank == 1 && shape.dtype == product->dtype &&

@@ -1,13 +1,13 @@
-// Transposed values without transposes, for zb-raise.
-//
-//   %t = transpose(%q) [0, 2, 1, 3]                 %a = mul(%q, %cos')
-//   %a = mul(%t, %cos)                              %b = concat(neg(slice(%q)), slice(%q))
-//   %b = concat(neg(slice(%t)), slice(%t))    ->    add(%a, %b)
-//   transpose(add(%a, %b)) [0, 2, 1, 3]
-//
-// A rotary embedding stands between the transpose of the exporter and that of zb.attention, and would be computed on strided data, with a copy
-// for each of its ops. Where all ways up from a value end in transposes that cancel, or in values that only move dimensions of size 1, the ops
-// between are made again in the other order of dimensions. They compute the same numbers, so no bit changes.
+/* Transposed values without transposes, for zb-raise.
+ *
+ *   %t = transpose(%q) [0, 2, 1, 3]                 %a = mul(%q, %cos')
+ *   %a = mul(%t, %cos)                              %b = concat(neg(slice(%q)), slice(%q))
+ *   %b = concat(neg(slice(%t)), slice(%t))    ->    add(%a, %b)
+ *   transpose(add(%a, %b)) [0, 2, 1, 3]
+ *
+ * A rotary embedding stands between the transpose of the exporter and that of zb.attention, and would be computed on strided data, with a copy
+ * for each of its ops. Where all ways up from a value end in transposes that cancel, or in values that only move dimensions of size 1, the ops
+ * between are made again in the other order of dimensions. They compute the same numbers, so no bit changes. */
 
 #include "passes/raise_match.h"
 
@@ -15,12 +15,12 @@
 
 enum { OPS_MAX = 48, DEPTH_MAX = 16 };
 
-// The ops between, in the order in which their operands are ready.
+/* The ops between, in the order in which their operands are ready. */
 typedef struct hoist {
   const int64_t *permutation;
   int rank;
   MlirOperation ops[OPS_MAX];
-  MlirValue made[OPS_MAX]; // what stands for the result of ops[i]
+  MlirValue made[OPS_MAX]; /* what stands for the result of ops[i] */
   int count;
 } hoist;
 
@@ -30,7 +30,7 @@ static int find_op(const hoist *h, MlirOperation op) {
   return -1;
 }
 
-// The transpose that makes `value` and that h's permutation undoes, or null.
+/* The transpose that makes `value` and that h's permutation undoes, or null. */
 static MlirOperation cancelled(const hoist *h, MlirValue value) {
   int64_t inner[ZB_RANK_MAX];
   MlirOperation op = zb_producer_named(value, "zb.transpose");
@@ -40,7 +40,7 @@ static MlirOperation cancelled(const hoist *h, MlirValue value) {
   return op;
 }
 
-// The permuted shape of a value, filled up with leading ones to the rank.
+/* The permuted shape of a value, filled up with leading ones to the rank. */
 static bool permuted_shape(const hoist *h, MlirValue value, zb_shape *out) {
   zb_shape shape;
   if (!zb_type_shape(mlirValueGetType(value), &shape) || shape.rank > h->rank) return false;
@@ -53,7 +53,7 @@ static bool permuted_shape(const hoist *h, MlirValue value, zb_shape *out) {
   return true;
 }
 
-// Whether permuting moves nothing but dimensions of size 1, so that a reshape does it.
+/* Whether permuting moves nothing but dimensions of size 1, so that a reshape does it. */
 static bool is_reshape(const hoist *h, MlirValue value) {
   zb_shape shape, moved;
   if (!permuted_shape(h, value, &moved) || !zb_type_shape(mlirValueGetType(value), &shape)) return false;
@@ -76,7 +76,7 @@ static bool is_hoistable(const hoist *h, MlirOperation op) {
   return zb_has_trait(def, ZB_TRAIT_ELEMENTWISE) || strcmp(def->name, "slice") == 0 || strcmp(def->name, "concat") == 0;
 }
 
-// Collects the ops above a value, operands first; as deep as a pattern (DEPTH_MAX).
+/* Collects the ops above a value, operands first; as deep as a pattern (DEPTH_MAX). */
 static bool collect(hoist *h, MlirValue value, int depth) {
   if (!mlirOperationIsNull(cancelled(h, value)) || is_reshape(h, value)) return true;
   MlirOperation op = zb_producer(value);
@@ -89,7 +89,7 @@ static bool collect(hoist *h, MlirValue value, int depth) {
   return true;
 }
 
-// Another reader would need the old order as well: the work would be done twice. The last op is read by the pattern.
+/* Another reader would need the old order as well: the work would be done twice. The last op is read by the pattern. */
 static bool read_inside_only(const hoist *h) {
   for (int i = 0; i + 1 < h->count; ++i)
     for (MlirOpOperand use = mlirValueGetFirstUse(mlirOperationGetResult(h->ops[i], 0)); !mlirOpOperandIsNull(use);
@@ -108,7 +108,7 @@ static MlirValue made_value(const hoist *h, zb_builder *b, MlirValue value) {
   return zb_build_reshape(b, value, shape.dims, shape.rank);
 }
 
-// Attributes that name dimensions: lists with an entry a dimension are permuted, an axis goes where its dimension goes.
+/* Attributes that name dimensions: lists with an entry a dimension are permuted, an axis goes where its dimension goes. */
 static void permute_attributes(const hoist *h, MlirOperation op) {
   static const char *const lists[] = {"starts", "sizes", "steps"};
   int64_t values[ZB_RANK_MAX], permuted[ZB_RANK_MAX];

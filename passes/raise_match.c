@@ -1,4 +1,4 @@
-// Small matchers of zb-raise: see passes/raise_match.h. Tests: test/passes/raise*.mlir.
+/* Small matchers of zb-raise: see passes/raise_match.h. Tests: test/passes/raise*.mlir. */
 
 #include "passes/raise_match.h"
 
@@ -13,8 +13,8 @@ bool zb_raise_trainable(const zb_raise_context *context, MlirValue value) {
 
 zb_raised zb_raise_finish(const zb_builder *b, MlirOperation root, MlirValue value) {
   if (b->failed || mlirValueIsNull(value)) return ZB_RAISED_FAILED;
-  // Without operands the root reads nothing any more; it is erased with the other dead ops, so that no new op can take its address
-  // while the graph of the program before the pass is asked about values.
+  /* Without operands the root reads nothing any more; it is erased with the other dead ops, so that no new op can take its address
+   * while the graph of the program before the pass is asked about values. */
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(root, 0), value);
   mlirOperationSetOperands(root, 0, NULL);
   return ZB_RAISED;
@@ -44,7 +44,7 @@ MlirValue zb_other_operand(MlirOperation op, MlirValue known) {
   return (MlirValue){0};
 }
 
-// ---- Polynomials ----
+/* ---- Polynomials ---- */
 
 static bool multiply(const zb_polynomial *a, const zb_polynomial *b, zb_polynomial *out) {
   *out = (zb_polynomial){0};
@@ -89,7 +89,7 @@ static bool combine(MlirOperation op, const zb_polynomial *a, const zb_polynomia
   return true;
 }
 
-// The recursion is as deep as a pattern, not as the program: DEPTH_MAX.
+/* The recursion is as deep as a pattern, not as the program: DEPTH_MAX. */
 bool zb_polynomial_of(MlirValue value, MlirValue x, int depth, zb_polynomial *out) {
   zb_polynomial a, b;
   double number;
@@ -109,7 +109,7 @@ bool zb_polynomial_of(MlirValue value, MlirValue x, int depth, zb_polynomial *ou
          zb_polynomial_of(mlirOperationGetOperand(op, 1), x, depth + 1, &b) && combine(op, &a, &b, out);
 }
 
-// ---- Squares ----
+/* ---- Squares ---- */
 
 MlirValue zb_square_root_of(MlirValue value) {
   double exponent;

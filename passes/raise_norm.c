@@ -1,20 +1,20 @@
-// Normalizations of zb-raise.
-//
-//   RMSNorm:   scale * (x * r), r = 1/sqrt(mean(x*x) + epsilon) in any of its spellings
-//   LayerNorm: scale * (c * r) + bias, c = x - mean(x), r of c
-// The mean runs over the last dimensions, kept as 1, and scale has exactly their shape.
+/* Normalizations of zb-raise.
+ *
+ *   RMSNorm:   scale * (x * r), r = 1/sqrt(mean(x*x) + epsilon) in any of its spellings
+ *   LayerNorm: scale * (c * r) + bias, c = x - mean(x), r of c
+ * The mean runs over the last dimensions, kept as 1, and scale has exactly their shape. */
 
 #include "passes/raise_match.h"
 
 typedef struct normalized {
-  MlirValue x;      // what the root normalizes
-  MlirValue square_of; // whose squares the mean takes
-  int square_uses;     // how often the square reads it: 1 for pow, 2 for mul
+  MlirValue x;      /* what the root normalizes */
+  MlirValue square_of; /* whose squares the mean takes */
+  int square_uses;     /* how often the square reads it: 1 for pow, 2 for mul */
   int axis;
   double epsilon;
 } normalized;
 
-// reduce_mean over the last dimensions, kept: gives the operand and the first of them.
+/* reduce_mean over the last dimensions, kept: gives the operand and the first of them. */
 static bool mean_of(MlirOperation op, MlirValue *x, int *axis) {
   int64_t axes[ZB_RANK_MAX];
   zb_shape shape;
@@ -32,7 +32,7 @@ static bool mean_of(MlirOperation op, MlirValue *x, int *axis) {
   return true;
 }
 
-// mean(x*x) + epsilon.
+/* mean(x*x) + epsilon. */
 static bool mean_square(MlirValue value, normalized *n) {
   MlirValue mean, square;
   if (!zb_inner_with_scalar(value, "zb.add", true, &mean, &n->epsilon) || n->epsilon < 0) return false;
@@ -42,7 +42,7 @@ static bool mean_square(MlirValue value, normalized *n) {
   return !mlirValueIsNull(n->square_of);
 }
 
-// sqrt(..), or pow(.., 0.5): gives what is under the root.
+/* sqrt(..), or pow(.., 0.5): gives what is under the root. */
 static MlirValue under_root(MlirValue value) {
   MlirValue x;
   double exponent;
@@ -51,7 +51,7 @@ static MlirValue under_root(MlirValue value) {
   return zb_inner_with_scalar(value, "zb.pow", false, &x, &exponent) && exponent == 0.5 ? x : (MlirValue){0};
 }
 
-// 1/sqrt(mean(x*x) + epsilon): rsqrt, reciprocal of a root, 1 / root, pow(.., -0.5).
+/* 1/sqrt(mean(x*x) + epsilon): rsqrt, reciprocal of a root, 1 / root, pow(.., -0.5). */
 static bool inverse_root(MlirValue value, normalized *n) {
   MlirValue x;
   double number;
@@ -70,7 +70,7 @@ static bool inverse_root(MlirValue value, normalized *n) {
   return zb_inner_with_scalar(value, "zb.pow", false, &x, &number) && number == -0.5 && mean_square(x, n);
 }
 
-// x * r or x / root, as a value that only the root reads.
+/* x * r or x / root, as a value that only the root reads. */
 static bool normalized_by(MlirValue value, normalized *n) {
   MlirOperation mul = zb_inner(value, "zb.mul");
   for (int side = 0; side < 2 && !mlirOperationIsNull(mul); ++side) {
@@ -84,7 +84,7 @@ static bool normalized_by(MlirValue value, normalized *n) {
   return !mlirValueIsNull(square) && mean_square(square, n);
 }
 
-// Whether `scale` has the shape x[axis:].
+/* Whether `scale` has the shape x[axis:]. */
 static bool has_tail_shape(MlirValue scale, MlirValue x, int axis) {
   zb_shape s, whole;
   if (!zb_type_shape(mlirValueGetType(scale), &s) || !zb_type_shape(mlirValueGetType(x), &whole)) return false;
@@ -94,7 +94,7 @@ static bool has_tail_shape(MlirValue scale, MlirValue x, int axis) {
   return true;
 }
 
-// Matches root = scale * normalized; calls it for both orders.
+/* Matches root = scale * normalized; calls it for both orders. */
 static bool match_scaled(MlirOperation root, normalized *n, MlirValue *scale) {
   if (!zb_op_is(root, "zb.mul")) return false;
   for (int side = 0; side < 2; ++side) {
@@ -122,7 +122,7 @@ zb_raised zb_raise_rms_norm(const zb_raise_context *context, MlirOperation root)
   return build_norm(root, "rms_norm", (MlirValue[]){n.x, scale}, 2, &n);
 }
 
-// x - mean(x) over the same dimensions: gives x.
+/* x - mean(x) over the same dimensions: gives x. */
 static MlirValue centered(MlirValue value, int axis) {
   MlirValue x, of;
   int mean_axis;
@@ -134,7 +134,7 @@ static MlirValue centered(MlirValue value, int axis) {
   return x;
 }
 
-// What is normalized may have no readers beside the pattern; it may be one value with what is squared, or two equal ones.
+/* What is normalized may have no readers beside the pattern; it may be one value with what is squared, or two equal ones. */
 static bool only_read_inside(const normalized *n) {
   bool shared = mlirValueEqual(n->x, n->square_of);
   int uses = n->square_uses + (shared ? 1 : 0);
@@ -151,7 +151,7 @@ zb_raised zb_raise_layer_norm(const zb_raise_context *context, MlirOperation roo
   return build_norm(root, "layer_norm", (MlirValue[]){x, scale}, 2, &n);
 }
 
-// layer_norm(x, scale) + bias, where the norm has no bias yet.
+/* layer_norm(x, scale) + bias, where the norm has no bias yet. */
 zb_raised zb_raise_norm_bias(const zb_raise_context *context, MlirOperation root) {
   (void)context;
   if (!zb_op_is(root, "zb.add")) return ZB_RAISED_NOT;

@@ -1,15 +1,15 @@
-// Rotary embedding of zb-raise: pairs of elements, half a row apart, turned by an angle.
-//
-//   %a = mul(%x, %cos)
-//   %r = concat(neg(slice(%x) [d/2:]), slice(%x) [:d/2])
-//   %y = add(%a, mul(%r, %sin))                               ->    %y = rotary(%x, %cos, %sin)
-//
-// In any order of factors and summands; the halves may come from zb.slice or zb.split. Tried after attention, which makes these ops again in
-// another order of dimensions (raise_hoist.c). Not raised: tables that are trained, since zb.rotary gives them no gradient.
+/* Rotary embedding of zb-raise: pairs of elements, half a row apart, turned by an angle.
+ *
+ *   %a = mul(%x, %cos)
+ *   %r = concat(neg(slice(%x) [d/2:]), slice(%x) [:d/2])
+ *   %y = add(%a, mul(%r, %sin))                               ->    %y = rotary(%x, %cos, %sin)
+ *
+ * In any order of factors and summands; the halves may come from zb.slice or zb.split. Tried after attention, which makes these ops again in
+ * another order of dimensions (raise_hoist.c). Not raised: tables that are trained, since zb.rotary gives them no gradient. */
 
 #include "passes/raise_match.h"
 
-// Whether `value` is half `second` of the last dimension of x.
+/* Whether `value` is half `second` of the last dimension of x. */
 static bool is_half(MlirValue value, MlirValue x, bool second) {
   zb_shape whole;
   int64_t starts[ZB_RANK_MAX], sizes[ZB_RANK_MAX], steps[ZB_RANK_MAX];
@@ -29,7 +29,7 @@ static bool is_half(MlirValue value, MlirValue x, bool second) {
   return starts[last] == (second ? half : 0) && sizes[last] == half && steps[last] == 1;
 }
 
-// concat(-second half, first half) of x along the last dimension, read once.
+/* concat(-second half, first half) of x along the last dimension, read once. */
 static bool is_turned(MlirValue value, MlirValue x) {
   zb_shape shape;
   MlirOperation concat = zb_inner(value, "zb.concat");
@@ -40,7 +40,7 @@ static bool is_turned(MlirValue value, MlirValue x) {
   return !mlirOperationIsNull(neg) && is_half(mlirOperationGetOperand(neg, 0), x, true) && is_half(mlirOperationGetOperand(concat, 1), x, false);
 }
 
-// What a chain of views looks at: those that attention made are not in the graph of the program before the pass.
+/* What a chain of views looks at: those that attention made are not in the graph of the program before the pass. */
 static MlirValue behind_views(MlirValue value) {
   for (MlirOperation op = zb_producer(value); zb_op_is(op, "zb.reshape") || zb_op_is(op, "zb.transpose") || zb_op_is(op, "zb.expand");
        op = zb_producer(value))
@@ -48,7 +48,7 @@ static MlirValue behind_views(MlirValue value) {
   return value;
 }
 
-// A table that broadcasts to x along its whole last dimension.
+/* A table that broadcasts to x along its whole last dimension. */
 static bool is_table(const zb_raise_context *context, MlirValue table, MlirValue x) {
   zb_shape t, whole;
   if (!zb_type_shape(mlirValueGetType(table), &t) || !zb_type_shape(mlirValueGetType(x), &whole)) return false;
@@ -64,7 +64,7 @@ static zb_raised build_rotary(MlirOperation root, MlirValue x, MlirValue cos, Ml
 
 zb_raised zb_raise_rotary(const zb_raise_context *context, MlirOperation root) {
   if (!zb_op_is(root, "zb.add")) return ZB_RAISED_NOT;
-  for (int way = 0; way < 8; ++way) { // which summand, and which factor of each
+  for (int way = 0; way < 8; ++way) { /* which summand, and which factor of each */
     MlirOperation straight = zb_inner(mlirOperationGetOperand(root, way & 1), "zb.mul");
     MlirOperation turned = zb_inner(mlirOperationGetOperand(root, !(way & 1)), "zb.mul");
     if (mlirOperationIsNull(straight) || mlirOperationIsNull(turned)) return ZB_RAISED_NOT;

@@ -1,4 +1,4 @@
-// Helpers of the passes that rewrite ops: see passes/rewrite.h. Tested through every pass.
+/* Helpers of the passes that rewrite ops: see passes/rewrite.h. Tested through every pass. */
 
 #include "passes/rewrite.h"
 
@@ -8,7 +8,7 @@
 
 static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
 
-// ---- Ops and values ----
+/* ---- Ops and values ---- */
 
 MlirOperation zb_producer(MlirValue value) {
   if (mlirValueIsNull(value) || !mlirValueIsAOpResult(value)) return (MlirOperation){0};
@@ -62,7 +62,7 @@ bool zb_is_numbered(MlirOperation op) {
   return !mlirAttributeIsNull(mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_ID)));
 }
 
-// ---- Attributes ----
+/* ---- Attributes ---- */
 
 int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_RANK_MAX]) {
   MlirAttribute attribute = mlirOperationGetAttributeByName(op, text_ref(name));
@@ -84,7 +84,7 @@ void zb_set_flag(MlirOperation op, const char *name, bool value) {
   else mlirOperationRemoveAttributeByName(op, text_ref(name));
 }
 
-// ---- Constants ----
+/* ---- Constants ---- */
 
 bool zb_dense_element(MlirAttribute elements, zb_dtype dtype, int64_t index, double *out_float, int64_t *out_int) {
   if (mlirAttributeIsNull(elements) || !mlirAttributeIsADenseElements(elements)) return false;
@@ -118,7 +118,7 @@ bool zb_dense_element(MlirAttribute elements, zb_dtype dtype, int64_t index, dou
   return true;
 }
 
-// Views that repeat or rearrange keep the property "all elements are equal".
+/* Views that repeat or rearrange keep the property "all elements are equal". */
 static MlirOperation behind_views(MlirValue value) {
   for (int depth = 0; depth < 8; ++depth) {
     MlirOperation op = zb_producer(value);
@@ -139,7 +139,7 @@ bool zb_scalar_constant(MlirValue value, double *out) {
   return zb_dense_element(elements, shape.dtype, 0, out, &integer);
 }
 
-// ---- Building and erasing ----
+/* ---- Building and erasing ---- */
 
 zb_builder zb_builder_marked(MlirOperation op, MlirOperation mark, MlirNamedAttribute *storage) {
   zb_builder builder = zb_builder_before(op);
@@ -196,7 +196,7 @@ zb_status zb_erase_dead(MlirBlock block, int64_t *erased) {
   return NULL;
 }
 
-// The op of a row with the optional attribute `dtype` that makes the value, through views, if every value on the way has one reader.
+/* The op of a row with the optional attribute `dtype` that makes the value, through views, if every value on the way has one reader. */
 static MlirOperation sum_behind_views(MlirValue value) {
   for (;;) {
     MlirOperation op = zb_producer(value);
@@ -209,7 +209,7 @@ static MlirOperation sum_behind_views(MlirValue value) {
   }
 }
 
-// Whether the op is right as its attributes are now; a bias, which has the type of the result, keeps a product narrow.
+/* Whether the op is right as its attributes are now; a bias, which has the type of the result, keeps a product narrow. */
 static bool infers(MlirOperation op) {
   zb_op_view view;
   static _Thread_local zb_op_view_storage storage;
@@ -243,7 +243,7 @@ bool zb_fold_widening_cast(MlirOperation op) {
   return true;
 }
 
-// ---- What a value depends on ----
+/* ---- What a value depends on ---- */
 
 static uint8_t argument_depends(MlirOperation function, int index) {
   if (zb_argument_has(function, index, ZB_ATTR_PARAM)) return ZB_DEPENDS_TRAINED;

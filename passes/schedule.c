@@ -1,19 +1,19 @@
-// zb-schedule: orders the jobs of each rank with the schedule library.
-//
-//   before                              after
-//     module @rank0 { ... }               module @rank0 attributes {zb.order = "0F0 0F1 0B0 0W0 ..."} { ... }
-//
-// The problem is read off the framed functions: times, frame bytes, edges between stages, memory that is always there.
-//
-// A schedule that looks for an order within a memory limit is told what is left for frames. What messages, inputs and packing take on top
-// depends on the order, so the order is laid out as the plan will be (zb-insert-comm and zb-allocate on a copy), and a rank that is over the
-// limit is searched again with that much less. Where a search finds nothing, the order is one micro-batch at a time, the least any can need:
-// zb-allocate then says how much that is, and where.
-//
-// A W stands right behind its B as far as no rank ends later (zb_order_settle). An order from outside (schedule=FILE.csv) is read and proven by
-// the library and stays as it is; messages and memory are ours like for any other.
-//
-// Tests: test/passes/schedule.mlir, test/tools/zbc-schedule.test.
+/* zb-schedule: orders the jobs of each rank with the schedule library.
+ *
+ *   before                              after
+ *     module @rank0 { ... }               module @rank0 attributes {zb.order = "0F0 0F1 0B0 0W0 ..."} { ... }
+ *
+ * The problem is read off the framed functions: times, frame bytes, edges between stages, memory that is always there.
+ *
+ * A schedule that looks for an order within a memory limit is told what is left for frames. What messages, inputs and packing take on top
+ * depends on the order, so the order is laid out as the plan will be (zb-insert-comm and zb-allocate on a copy), and a rank that is over the
+ * limit is searched again with that much less. Where a search finds nothing, the order is one micro-batch at a time, the least any can need:
+ * zb-allocate then says how much that is, and where.
+ *
+ * A W stands right behind its B as far as no rank ends later (zb_order_settle). An order from outside (schedule=FILE.csv) is read and proven by
+ * the library and stays as it is; messages and memory are ours like for any other.
+ *
+ * Tests: test/passes/schedule.mlir, test/tools/zbc-schedule.test. */
 
 #include "passes/function.h"
 #include "passes/pipeline.h"
@@ -24,15 +24,15 @@
 #include <string.h>
 
 typedef struct settings {
-  const char *file; // NULL: choice
+  const char *file; /* NULL: choice */
   zb_schedule_choice choice;
-  int micro_batches; // 0: those of the file
+  int micro_batches; /* 0: those of the file */
   uint64_t limit;
   zb_metric metric;
   bool settle;
 } settings;
 
-// ---- The order on the module ----
+/* ---- The order on the module ---- */
 
 static MlirOperation rank_module(MlirModule module, int rank) {
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module))
@@ -51,11 +51,11 @@ static zb_status write_order(MlirModule module, const zb_order *order, const cha
   const char *slash = strrchr(name, '/');
   zb_set_string(top, "zb.schedule", slash ? slash + 1 : name);
   zb_set_i64(top, "zb.micro_batches", micro_batches);
-  if (order->whole_backward) zb_set_i64(top, "zb.whole_backward", 1); // for who writes the order again: our passes send a gradient after its B
+  if (order->whole_backward) zb_set_i64(top, "zb.whole_backward", 1); /* for who writes the order again: our passes send a gradient after its B */
   return NULL;
 }
 
-// The order of a rule, with W as early as costs nothing: measured, a W whose inputs have left the caches takes up to a sixth longer.
+/* The order of a rule, with W as early as costs nothing: measured, a W whose inputs have left the caches takes up to a sixth longer. */
 static zb_status run_choice(const settings *s, const zb_problem *problem, zb_order *out) {
   ZB_TRY(zb_schedule_run_choice(&s->choice, problem, out));
   zb_status status = s->settle ? zb_order_settle(problem, out) : NULL;
@@ -63,9 +63,9 @@ static zb_status run_choice(const settings *s, const zb_problem *problem, zb_ord
   return status;
 }
 
-// ---- Within a memory limit ----
+/* ---- Within a memory limit ---- */
 
-// Bytes of the arena of every rank with this order: the plan is laid out on a copy.
+/* Bytes of the arena of every rank with this order: the plan is laid out on a copy. */
 static zb_status find_arenas(zb_pass *pass, MlirModule module, const zb_order *order, int micro_batches, int64_t *arena) {
   zb_module copy = {.context = pass->program->context,
                     .module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(module)))};
@@ -85,7 +85,7 @@ cleanup:
   return status;
 }
 
-// One micro-batch at a time.
+/* One micro-batch at a time. */
 static zb_status emit_serial(const zb_problem *problem, zb_order *out) {
   ZB_TRY(zb_order_init(out, problem->ranks));
   for (int m = 0; m < problem->micro_batches; ++m) {
@@ -98,8 +98,8 @@ static zb_status emit_serial(const zb_problem *problem, zb_order *out) {
   return NULL;
 }
 
-// Makes the limits of the ranks that are over it smaller by what their arena has beside the frames; true if none is. Each such rank gets
-// less than it took, so that the same order does not come again.
+/* Makes the limits of the ranks that are over it smaller by what their arena has beside the frames; true if none is. Each such rank gets
+ * less than it took, so that the same order does not come again. */
 static bool within(const zb_problem *problem, const zb_order *order, const int64_t *arena, int64_t limit, int64_t *peak, int64_t *rank_limit) {
   bool fits = true;
   zb_order_peaks(problem, order, peak);
@@ -112,9 +112,9 @@ static bool within(const zb_problem *problem, const zb_order *order, const int64
   return fits;
 }
 
-// For a rule that has no order within the limit; status may be what the library said for the limits of ranks that were left for frames.
+/* For a rule that has no order within the limit; status may be what the library said for the limits of ranks that were left for frames. */
 static zb_status not_within(zb_status status, const zb_schedule_def *schedule, const zb_problem *problem, int64_t limit) {
-  int64_t other = 0; // most of a rank beside frames
+  int64_t other = 0; /* most of a rank beside frames */
   for (int rank = 0; rank < problem->ranks; ++rank)
     if (limit - problem->rank_limit_bytes[rank] > other) other = limit - problem->rank_limit_bytes[rank];
   if (!status) status = ZB_ERROR(INFEASIBLE, "%s has no order within %lld bytes a rank", schedule->name, (long long)limit);
@@ -152,7 +152,7 @@ cleanup:
   return status;
 }
 
-// ---- The pass ----
+/* ---- The pass ---- */
 
 static zb_status schedule_module(zb_pass *pass, MlirModule module, const settings *s) {
   zb_module_problem problem;

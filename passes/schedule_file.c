@@ -1,6 +1,6 @@
-// Orders from outside for zb-schedule and zb_compile: the placement comes from the file, messages and memory from the passes that follow.
-// The file is read by passes/schedule (zb_order_read_file), which says where it is wrong.
-// Tests: test/tools/zbc-schedule.test, test/passes/schedule.mlir.
+/* Orders from outside for zb-schedule and zb_compile: the placement comes from the file, messages and memory from the passes that follow.
+ * The file is read by passes/schedule (zb_order_read_file), which says where it is wrong.
+ * Tests: test/tools/zbc-schedule.test, test/passes/schedule.mlir. */
 
 #include "passes/schedule_file.h"
 
@@ -8,13 +8,13 @@
 
 #include <string.h>
 
-// No name of a schedule has a dot or a slash, and options come behind a colon.
+/* No name of a schedule has a dot or a slash, and options come behind a colon. */
 bool zb_schedule_is_file(const char *schedule) {
   char first = schedule[strcspn(schedule, "./:")];
   return first == '.' || first == '/' || zb_ends_with(schedule, ".csv") || zb_ends_with(schedule, ".txt");
 }
 
-// "v" where the placement has a name, else "0,1,1,0".
+/* "v" where the placement has a name, else "0,1,1,0". */
 static char *placement_text(const zb_order_file *file) {
   int ranks = file->order.ranks, chunks = file->stages / ranks;
   for (int i = 0; i < zb_placement_count(); ++i) {
@@ -51,7 +51,7 @@ zb_status zb_schedule_file_layout(const char *path, int *ranks, int *chunks, int
   ZB_TRY(zb_order_read_file(path, &expected, &file));
   zb_status status = NULL;
   int found = file.stages / file.order.ranks;
-  if (*chunks && *chunks != found) // only seen here where the number of ranks was open
+  if (*chunks && *chunks != found) /* only seen here where the number of ranks was open */
     ZB_TRY_GOTO(ZB_ERROR(INVALID, "%s: expected %d chunks a rank, got %d", path, *chunks, found));
   *ranks = file.order.ranks;
   *chunks = found;
@@ -78,7 +78,7 @@ zb_status zb_schedule_file_order(const char *path, zb_problem *problem, zb_order
   problem->micro_batches = file.micro_batches;
   zb_order_file_deinit(&file);
   zb_status status = zb_problem_check(problem);
-  if (!status) status = zb_order_validate(problem, out); // the program may have more edges than the file's chain
+  if (!status) status = zb_order_validate(problem, out); /* the program may have more edges than the file's chain */
   if (status) zb_order_deinit(out);
   return status;
 }

@@ -1,13 +1,13 @@
-// zb-split-grad: replaces every composite gradient op by one chain of ops a result, so that each result can be scheduled alone.
-//
-//   %dx, %dw = "zb.matmul_grad"(%x, %w, %d)      %dx = "zb.matmul"(%d, %w) {transpose_rhs = true}
-//                                                %dw = "zb.matmul"(%x, %d) {transpose_lhs = true}
-//
-// The rule is the row's `split`, called once a result that somebody reads: results nobody reads vanish, and with them what
-// only they kept alive. The new ops carry the zb.of of the op that they replace. A rule may build other composite
-// ops: these are split in the next round, and rounds end because rules only ever build simpler ops.
-//
-// Tests: test/passes/split-grad.mlir; values: test/passes/gradient_program_test.c.
+/* zb-split-grad: replaces every composite gradient op by one chain of ops a result, so that each result can be scheduled alone.
+ *
+ *   %dx, %dw = "zb.matmul_grad"(%x, %w, %d)      %dx = "zb.matmul"(%d, %w) {transpose_rhs = true}
+ *                                                %dw = "zb.matmul"(%x, %d) {transpose_lhs = true}
+ *
+ * The rule is the row's `split`, called once a result that somebody reads: results nobody reads vanish, and with them what
+ * only they kept alive. The new ops carry the zb.of of the op that they replace. A rule may build other composite
+ * ops: these are split in the next round, and rounds end because rules only ever build simpler ops.
+ *
+ * Tests: test/passes/split-grad.mlir; values: test/passes/gradient_program_test.c. */
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
@@ -37,7 +37,7 @@ static zb_result split_op(MlirOperation op, const zb_op_def *def) {
   return ZB_OK;
 }
 
-// Splits what is composite now; *count counts it.
+/* Splits what is composite now; *count counts it. */
 static zb_result split_round(zb_pass *pass, MlirBlock block, int64_t *count) {
   zb_op_list list;
   zb_result result = ZB_OK;
@@ -45,7 +45,7 @@ static zb_result split_round(zb_pass *pass, MlirBlock block, int64_t *count) {
   ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));
   for (size_t i = 0; i < list.count && result; ++i) {
     const zb_op_def *def = zb_op_find(list.ops[i]);
-    // A described op of another dialect may bring a rule as well.
+    /* A described op of another dialect may bring a rule as well. */
     if (!def || !def->split || (!is_composite(def) && mlirOperationGetNumResults(list.ops[i]) < 2)) continue;
     result = split_op(list.ops[i], def);
     ++*count;

@@ -1,6 +1,6 @@
-// zb-verify-plan: makes the plan of an allocated program and proves it right with the independent verifier of runtime/plan.
-// The program stays as it is. In a whole compile the plan is handed to the one who asked for it.
-// Tests: test/passes/chunks.test, test/passes/tied.mlir, test/passes/proof.test; the verifier itself: test/runtime/plan/verifier_test.c.
+/* zb-verify-plan: makes the plan of an allocated program and proves it right with the independent verifier of runtime/plan.
+ * The program stays as it is. In a whole compile the plan is handed to the one who asked for it.
+ * Tests: test/passes/chunks.test, test/passes/tied.mlir, test/passes/proof.test; the verifier itself: test/runtime/plan/verifier_test.c. */
 
 #include "passes/emit_plan.h"
 #include "passes/pipeline.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Which pass decides what a rule of the proof asks for: where to look when it does not hold.
+/* Which pass decides what a rule of the proof asks for: where to look when it does not hold. */
 static const struct {
   const char *rule, *pass;
 } makers[] = {
@@ -26,7 +26,7 @@ static const char *maker_of(zb_status refused) {
   return "zb-verify-plan";
 }
 
-// No model and no option may lead to a plan that the proof refuses: whoever sees it has found a mistake of ours. Takes ownership.
+/* No model and no option may lead to a plan that the proof refuses: whoever sees it has found a mistake of ours. Takes ownership. */
 static zb_status bug(zb_status refused) {
   if (zb_status_code(refused) != ZB_INVALID) return refused;
   const char *maker = maker_of(refused);

@@ -1,10 +1,10 @@
-// Homes of the values of a function and packing of its workspace: see passes/workspace.h.
-//
-// A value that is put into a frame lives there from the start; a value that stands alone as a result lives where the caller says; an
-// accumulator, an optimizer update and a view live where their operand does. All others share the workspace: first fit over the live
-// intervals in program order, and an elementwise op takes over the buffer of an operand that dies with it.
-//
-// Tests: test/passes/memory.mlir, test/passes/allocate.mlir.
+/* Homes of the values of a function and packing of its workspace: see passes/workspace.h.
+ *
+ * A value that is put into a frame lives there from the start; a value that stands alone as a result lives where the caller says; an
+ * accumulator, an optimizer update and a view live where their operand does. All others share the workspace: first fit over the live
+ * intervals in program order, and an elementwise op takes over the buffer of an operand that dies with it.
+ *
+ * Tests: test/passes/memory.mlir, test/passes/allocate.mlir. */
 
 #include "passes/workspace.h"
 
@@ -15,15 +15,15 @@
 
 typedef struct live_block {
   uint64_t offset, bytes;
-  int last; // node after which it is free
+  int last; /* node after which it is free */
 } live_block;
 
 typedef struct packer {
   zb_workspace *w;
-  int *frame_base;   // per value
-  int *root;         // per value: the value whose buffer it shares (views)
-  int *last_use;     // per root value
-  live_block *live;  // by offset
+  int *frame_base;   /* per value */
+  int *root;         /* per value: the value whose buffer it shares (views) */
+  int *last_use;     /* per root value */
+  live_block *live;  /* by offset */
   size_t live_count, live_capacity;
 } packer;
 
@@ -46,21 +46,21 @@ static uint64_t value_bytes(const zb_graph *g, int value) {
 
 static bool node_is(const zb_node *node, const char *name) { return zb_op_is(node->op, name); }
 
-// ---- Frames ----
+/* ---- Frames ---- */
 
-// Frame values: arguments are their own base, a frame made here has that of the result it ends as.
+/* Frame values: arguments are their own base, a frame made here has that of the result it ends as. */
 static void find_frame_bases(packer *p) {
   const zb_graph *g = &p->w->graph;
   for (int v = 0; v < g->value_count; ++v) p->frame_base[v] = -1;
   for (int a = 0; a < g->argument_count; ++a)
     if (!value_shape(g, a, &(zb_shape){0})) p->frame_base[a] = a;
-  // From the returned values back through the puts.
+  /* From the returned values back through the puts. */
   for (int i = 0; i < g->returned_count; ++i) {
     int v = g->returned[i];
     if (value_shape(g, v, &(zb_shape){0})) continue;
     while (g->values[v].producer >= 0 && node_is(&g->nodes[g->values[v].producer], "zb.put"))
       v = g->operands[g->nodes[g->values[v].producer].operand_begin];
-    if (g->values[v].producer >= 0) p->frame_base[v] = g->argument_count + i; // zb.empty_frame
+    if (g->values[v].producer >= 0) p->frame_base[v] = g->argument_count + i; /* zb.empty_frame */
   }
   for (int n = 0; n < g->node_count; ++n)
     if (node_is(&g->nodes[n], "zb.put")) p->frame_base[g->nodes[n].result_begin] = p->frame_base[g->operands[g->nodes[n].operand_begin]];
@@ -74,7 +74,7 @@ static void fix(packer *p, int value, int base, uint64_t offset) {
   contiguous(&shape, &home->layout);
 }
 
-// The value under contiguous views (reshapes): what a fold or an accumulate really writes.
+/* The value under contiguous views (reshapes): what a fold or an accumulate really writes. */
 static int under_views(const zb_graph *g, int value) {
   while (g->values[value].producer >= 0) {
     const zb_node *node = &g->nodes[g->values[value].producer];
@@ -84,7 +84,7 @@ static int under_views(const zb_graph *g, int value) {
   return value;
 }
 
-// Homes that are given: gets, puts, results that stand alone, accumulators.
+/* Homes that are given: gets, puts, results that stand alone, accumulators. */
 static void fix_homes(packer *p) {
   const zb_graph *g = &p->w->graph;
   for (int a = 0; a < g->argument_count; ++a) {
@@ -110,7 +110,7 @@ static void fix_homes(packer *p) {
   for (int i = 0; i < g->returned_count; ++i) fix(p, g->returned[i], g->argument_count + i, 0);
 }
 
-// Accumulates: the sum stays where it is, and a folded producer adds there itself.
+/* Accumulates: the sum stays where it is, and a folded producer adds there itself. */
 static void fix_accumulates(packer *p) {
   const zb_graph *g = &p->w->graph;
   for (int n = 0; n < g->node_count; ++n) {
@@ -122,7 +122,7 @@ static void fix_accumulates(packer *p) {
     p->w->accumulates[n] = true;
     int producer = g->values[value].producer;
     bool made_here = producer >= 0 && zb_has_trait(g->nodes[producer].def, ZB_TRAIT_ACCUMULATES);
-    if (!fold || !made_here) continue; // a product of another job cannot add here: the accumulate does
+    if (!fold || !made_here) continue; /* a product of another job cannot add here: the accumulate does */
     p->w->homes[value].fixed = false;
     fix(p, value, sum->base, sum->offset);
     p->w->accumulates[producer] = true;
@@ -130,7 +130,7 @@ static void fix_accumulates(packer *p) {
   }
 }
 
-// ---- Views and aliases ----
+/* ---- Views and aliases ---- */
 
 static zb_status view_home(packer *p, const zb_node *node) {
   const zb_graph *g = &p->w->graph;
@@ -154,7 +154,7 @@ static zb_status view_home(packer *p, const zb_node *node) {
   return NULL;
 }
 
-// Results that lie where an operand does: optimizer updates. True if all results were placed.
+/* Results that lie where an operand does: optimizer updates. True if all results were placed. */
 static bool alias_home(packer *p, const zb_node *node, int node_index) {
   const zb_graph *g = &p->w->graph;
   if (node_is(node, "zb.accumulate") && node->operand_count == 2) {
@@ -182,7 +182,7 @@ static bool alias_home(packer *p, const zb_node *node, int node_index) {
   return all;
 }
 
-// Whether a value of the shape of the result lies in the accumulators of this rank and is read here only.
+/* Whether a value of the shape of the result lies in the accumulators of this rank and is read here only. */
 static bool owned_accumulator(packer *p, int value, const zb_shape *result) {
   const zb_graph *g = &p->w->graph;
   const zb_home *home = &p->w->homes[value];
@@ -192,7 +192,7 @@ static bool owned_accumulator(packer *p, int value, const zb_shape *result) {
   return kind && strcmp(kind, "gradients") == 0 && value_shape(g, value, &shape) && zb_shape_equal(&shape, result);
 }
 
-// The sum of the uses of a parameter goes into the accumulator of the last use that this rank owns.
+/* The sum of the uses of a parameter goes into the accumulator of the last use that this rank owns. */
 static bool in_gradient(packer *p, const zb_node *node) {
   const zb_graph *g = &p->w->graph;
   zb_shape result;
@@ -207,7 +207,7 @@ static bool in_gradient(packer *p, const zb_node *node) {
   return false;
 }
 
-// ---- Workspace ----
+/* ---- Workspace ---- */
 
 static void free_dead(packer *p, int node) {
   size_t kept = 0;
@@ -216,7 +216,7 @@ static void free_dead(packer *p, int node) {
   p->live_count = kept;
 }
 
-// Lowest gap that fits; the list stays sorted by offset.
+/* Lowest gap that fits; the list stays sorted by offset. */
 static bool place(packer *p, uint64_t bytes, int last, uint64_t *out_offset) {
   if (!zb_grow((void **)&p->live, &p->live_capacity, p->live_count + 1, sizeof *p->live)) return false;
   uint64_t offset = 0;
@@ -233,7 +233,7 @@ static bool place(packer *p, uint64_t bytes, int last, uint64_t *out_offset) {
   return true;
 }
 
-// Whether another operand looks at the same buffer through other strides: then it would be overwritten while it is read.
+/* Whether another operand looks at the same buffer through other strides: then it would be overwritten while it is read. */
 static bool seen_otherwise(const packer *p, const zb_node *node, int operand_index, const zb_layout *dense) {
   const zb_graph *g = &p->w->graph;
   int root = p->root[g->operands[node->operand_begin + operand_index]];
@@ -244,7 +244,7 @@ static bool seen_otherwise(const packer *p, const zb_node *node, int operand_ind
   return false;
 }
 
-// An elementwise op may write over an operand of the same shape that dies here.
+/* An elementwise op may write over an operand of the same shape that dies here. */
 static bool take_over(packer *p, const zb_node *node, int node_index) {
   const zb_graph *g = &p->w->graph;
   zb_shape result, operand_shape;
@@ -305,7 +305,7 @@ static zb_status place_scratch(packer *p, const zb_node *node, int node_index) {
   return NULL;
 }
 
-// Last node that reads the buffer of each root. Views share the buffer of what they look at.
+/* Last node that reads the buffer of each root. Views share the buffer of what they look at. */
 static void find_last_uses(packer *p) {
   const zb_graph *g = &p->w->graph;
   for (int v = 0; v < g->value_count; ++v) p->root[v] = v, p->last_use[v] = -1;

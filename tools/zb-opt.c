@@ -1,4 +1,4 @@
-// zb-opt: run passes on MLIR text, as mlir-opt does. Tests: test/passes, test/tools/zb-opt-options.test.
+/* zb-opt: run passes on MLIR text, as mlir-opt does. Tests: test/passes, test/tools/zb-opt-options.test. */
 
 #include "tools/memory.h"
 #include "tools/programs.h"
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What an option does: FLAG sets one of zb_opt_params, PRINTED prints something and ends, TAKEN is read by take_option.
+/* What an option does: FLAG sets one of zb_opt_params, PRINTED prints something and ends, TAKEN is read by take_option. */
 typedef enum kind { FLAG, PRINTED, TAKEN } kind;
 static const struct {
   const char *name, *argument, *help;
   kind kind;
-  size_t offset; // FLAG: of zb_opt_params
+  size_t offset; /* FLAG: of zb_opt_params */
 } options[] = {
 #define FIELD(field) offsetof(zb_opt_params, field)
 #define ROW(option, kind, offset, argument, help) {option, argument, help, kind, offset},
@@ -63,7 +63,7 @@ static int fail(zb_status status) {
   return code;
 }
 
-// Adds "zb-name{options}" to the pipeline text.
+/* Adds "zb-name{options}" to the pipeline text. */
 static char *add_pass(char *pipeline, const char *argument) {
   size_t used = pipeline ? strlen(pipeline) : 0, length = strlen(argument);
   char *grown = realloc(pipeline, used + length + 8);
@@ -75,7 +75,7 @@ static char *add_pass(char *pipeline, const char *argument) {
   return wrote < 0 ? NULL : grown;
 }
 
-// The flag of that name, or NULL; a value after '=' is not part of it.
+/* The flag of that name, or NULL; a value after '=' is not part of it. */
 static bool *find_flag(zb_opt_params *params, const char *argument) {
   size_t length = strcspn(argument, "=");
   for (int i = 0; i < OPTION_COUNT; ++i)
@@ -84,7 +84,7 @@ static bool *find_flag(zb_opt_params *params, const char *argument) {
   return NULL;
 }
 
-// Options that print and end; true if it was one.
+/* Options that print and end; true if it was one. */
 static bool print_and_end(const char *argument) {
   if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) print_help();
   else if (strcmp(argument, "--version") == 0) puts("zb-opt " ZB_VERSION);
@@ -99,11 +99,11 @@ static const char pipeline_option[] = "--pass-pipeline=";
 
 typedef struct command_line {
   zb_opt_params params;
-  const char *given; // --pass-pipeline
-  char *passes;      // of --zb-PASS, put together; freed by main
+  const char *given; /* --pass-pipeline */
+  char *passes;      /* of --zb-PASS, put together; freed by main */
 } command_line;
 
-// "--canonicalize" is no option, but zb-canonicalize is a pass.
+/* "--canonicalize" is no option, but zb-canonicalize is a pass. */
 static zb_status unknown_option(const char *argument) {
   char name[64];
   if (strcmp(argument, "--pass-pipeline") == 0)
@@ -137,7 +137,7 @@ static zb_status take_option(command_line *c, const char *argument) {
 
 static zb_status parse(int count, char **arguments, command_line *c) {
   const char *input = NULL;
-  for (int i = 1; i < count && arguments[i]; ++i) { // the list ends with NULL, which sanitizers like to be told
+  for (int i = 1; i < count && arguments[i]; ++i) { /* the list ends with NULL, which sanitizers like to be told */
     const char *argument = arguments[i];
     if (argument[0] == '-' && argument[1]) {
       ZB_TRY(take_option(c, argument));
@@ -159,7 +159,7 @@ static zb_status flush_output(void) {
 
 int main(int count, char **arguments) {
   zb_end_without_memory("zb-opt");
-  signal(SIGXFSZ, SIG_IGN); // a file that grows past a limit is a failed write, not the end of the program
+  signal(SIGXFSZ, SIG_IGN); /* a file that grows past a limit is a failed write, not the end of the program */
   command_line c = {.params = {.input = "-", .write = write_out, .context = stdout}};
   for (int i = 1; i < count; ++i)
     if (print_and_end(arguments[i])) {
@@ -175,5 +175,5 @@ int main(int count, char **arguments) {
   zb_status_free(written);
   if (usage_error || checks || zb_status_code(status) != ZB_INVALID) return fail(status);
   zb_status_free(status);
-  return 1; // diagnostics have said it all
+  return 1; /* diagnostics have said it all */
 }

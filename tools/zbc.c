@@ -1,5 +1,5 @@
-// zbc: compiles a serialized training graph into a folder that zb-run trains. Only the public API.
-// Tests: test/tools/zbc-*.test, test/e2e/bad_input.py.
+/* zbc: compiles a serialized training graph into a folder that zb-run trains. Only the public API.
+ * Tests: test/tools/zbc-*.test, test/e2e/bad_input.py. */
 
 #include "tools/memory.h"
 #include "tools/programs.h"
@@ -46,7 +46,7 @@ static int fail(zb_status status) {
   return code;
 }
 
-// ---- Help ----
+/* ---- Help ---- */
 
 enum { HELP_COLUMN = 26 };
 
@@ -61,7 +61,7 @@ static void print_option(const option_row *row) {
   putchar('\n');
   for (int i = 0; row->kind == OPTIMIZER && zb_optimizer_name(i); ++i) {
     char *line = NULL;
-    zb_status_free(zb_optimizer_complete(zb_optimizer_name(i), &line)); // a name is a good line; out of memory prints none
+    zb_status_free(zb_optimizer_complete(zb_optimizer_name(i), &line)); /* a name is a good line; out of memory prints none */
     if (line) printf("%*s%s%s\n", HELP_COLUMN, "", line, i == 0 ? " (default)" : "");
     zb_free(line);
   }
@@ -93,9 +93,9 @@ static zb_status print_operators(bool supported) {
   return NULL;
 }
 
-// ---- The table after a compile ----
+/* ---- The table after a compile ---- */
 
-// A name from the model, safe for a terminal.
+/* A name from the model, safe for a terminal. */
 static void print_name(const char *before, const char *name) {
   char *shown = zb_shown(name);
   printf("%s%s", before, shown ? shown : "(out of memory)");
@@ -105,7 +105,7 @@ static void print_name(const char *before, const char *name) {
 static void print_names(const char *what, char **names, int count) {
   printf("%s %d:", what, count);
   for (int i = 0; i < count; ++i) {
-    if (count > 6 && i == 2) { // a line; --json has them all
+    if (count > 6 && i == 2) { /* a line; --json has them all */
       printf(" ... (%d more)", count - 3);
       i = count - 1;
     }
@@ -114,7 +114,7 @@ static void print_names(const char *what, char **names, int count) {
   printf("\n");
 }
 
-// "module.path (node)" cut to its end, which tells stages apart.
+/* "module.path (node)" cut to its end, which tells stages apart. */
 static const char *short_name(const char *name, char out[48]) {
   size_t length = strcspn(name, "(");
   while (length && name[length - 1] == ' ') --length;
@@ -199,7 +199,7 @@ static void print_json(const zb_compile_summary *s) {
   printf("}\n");
 }
 
-// ---- The command line ----
+/* ---- The command line ---- */
 
 static zb_status parse_count(const char *option, const char *value, int *out) {
   char *end = NULL;
@@ -233,7 +233,7 @@ static zb_status set_value(const option_row *row, const char *value, void *field
   return NULL;
 }
 
-// Takes one option, "--name", "--name value" or "--name=value"; *index ends on its last word.
+/* Takes one option, "--name", "--name value" or "--name=value"; *index ends on its last word. */
 static zb_status parse_option(int count, char **words, int *index, options *out) {
   const char *word = words[*index], *equals = word[1] == '-' ? strchr(word, '=') : NULL;
   size_t length = equals ? (size_t)(equals - word) : strlen(word);
@@ -270,7 +270,7 @@ static zb_status parse(int count, char **words, options *out) {
   return NULL;
 }
 
-// Standard output that cannot be written is a failure: a full disk must not look like a compile that went well.
+/* Standard output that cannot be written is a failure: a full disk must not look like a compile that went well. */
 static zb_status flush_output(void) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return NULL;
   return ZB_ERROR(IO, "cannot write to standard output: %s", strerror(errno));
@@ -291,7 +291,7 @@ static zb_status compile(options *o) {
 
 int main(int count, char **words) {
   zb_end_without_memory("zbc");
-  signal(SIGXFSZ, SIG_IGN); // a file that grows past a limit is a failed write, not the end of the program
+  signal(SIGXFSZ, SIG_IGN); /* a file that grows past a limit is a failed write, not the end of the program */
   options o = {.params = ZB_COMPILE_PARAMS_INIT};
   zb_status status = parse(count, words, &o), written = NULL;
   if (status) return fail(status);
@@ -303,7 +303,7 @@ int main(int count, char **words) {
   written = flush_output();
   if (!status) return written ? fail(written) : 0;
   zb_status_free(written);
-  if (zb_status_told(status)) { // by diagnostics
+  if (zb_status_told(status)) { /* by diagnostics */
     int code = zb_status_exit(status);
     zb_status_free(status);
     return code;

@@ -8,17 +8,19 @@
  *    "machine": {"device": "cpu", "instruction_set": "avx512", "cores": 2, "threads": 1, "virtual_clock": false},
  *    "program": {"model": "gpt2.onnx", "schedule": "zb-h1", "ranks": 2, "micro_batches": 8, "steps": 20},
  *    "stages": [{"stage": 0, "rank": 0, "fb_bytes": 0, "fw_bytes": 4096, "bw_bytes": 2048}, ...],
- *    "ranks": [{"rank": 0, "base_bytes": 65536}, ...],                           weights, optimizer state, workspace: what is always there
- *    "edges": [{"source": 0, "destination": 1, "forward_bytes": 4096, "backward_bytes": 4096}, ...],       between stages, a micro-batch
+ *    "ranks": [{"rank": 0, "base_bytes": 65536}, ...],
+ *    "edges": [{"source": 0, "destination": 1, "forward_bytes": 4096, "backward_bytes": 4096}, ...],
  *    "subprograms": [{"name": "s0_F", "rank": 0, "stage": 0, "kind": "F", "key": "9a...", "first_ps": 1100,
  *                      "time_ps": 1000, "runs": 80}, ...],
- *    "ops": [{"op": "matmul 8x16xf32 16x4xf32", "time_ps": 700, "runs": 640}, ...],           by op, shapes and attributes, of all ranks,
- *                                                                                   so that they add up to the subprograms
- *    "messages": [{"source": 0, "destination": 1, "bytes": 4096, "time_ps": 300, "runs": 80}, ...],        between ranks, by size
+ *    "ops": [{"op": "matmul 8x16xf32 16x4xf32", "time_ps": 700, "runs": 640}, ...],
+ *    "messages": [{"source": 0, "destination": 1, "bytes": 4096, "time_ps": 300, "runs": 80}, ...],
  *    "link": {"latency_ps": 100, "ps_per_byte": 0.05, "copies": true, "wake_ps": 20},
  *    "overheads": {"job_ps": 10, "read_ps": 50, "step_ps": 400},
  *    "rates": {"op_ps": 500000, "ps_per_byte": 100},
  *    "products": [{"flops": 2097152, "time_ps": 20000000}, ...]}
+ *
+ * base_bytes: weights, optimizer state, workspace: what is always there. Edges are between stages, a micro-batch; messages
+ * between ranks, by size. Ops go by name, shapes and attributes, over all ranks, so that they add up to the subprograms.
  *
  * A member that the table of runtime/base/costs.c does not know is an error, as is a missing one: a typing error must not pass for a cost.
  */

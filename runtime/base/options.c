@@ -1,5 +1,5 @@
-// Command lines and names that help: what a wrong word means by the table of words, whose option it is, what is near. Tests:
-// test/runtime/base/options_test.c.
+/* Command lines and names that help: what a wrong word means by the table of words, whose option it is, what is near. Tests:
+ * test/runtime/base/options_test.c. */
 
 #include "runtime/base/text.h"
 
@@ -26,9 +26,9 @@ static const struct {
 };
 enum { VALUE_WORDS = sizeof value_words / sizeof value_words[0] };
 
-// ---- Words ----
+/* ---- Words ---- */
 
-// As words are compared: without leading dashes and what follows '=', in lower case, '-' for '_'. False: too long to be in any table.
+/* As words are compared: without leading dashes and what follows '=', in lower case, '-' for '_'. False: too long to be in any table. */
 static bool plain_word(const char *typed, bool option, char out[WORD_BYTES]) {
   size_t length = 0;
   if (option) typed += strspn(typed, "-");
@@ -40,7 +40,7 @@ static bool plain_word(const char *typed, bool option, char out[WORD_BYTES]) {
   return length > 0;
 }
 
-// Whether a word is one of those that stand in `typed` with blanks between.
+/* Whether a word is one of those that stand in `typed` with blanks between. */
 static bool is_typed(const char *typed, const char *word) {
   char pattern[WORD_BYTES];
   for (const char *at = typed; *at; at += strspn(at, " ")) {
@@ -62,9 +62,9 @@ const char *zb_name_meaning(const char *what, const char *typed) {
   return NULL;
 }
 
-// ---- Options ----
+/* ---- Options ---- */
 
-// The row of the program that was called, else the first.
+/* The row of the program that was called, else the first. */
 static const option_word *find_option_word(const char *program, const char *word) {
   const option_word *first = NULL;
   for (int i = 0; i < OPTION_WORDS; ++i) {
@@ -82,7 +82,7 @@ static zb_status hint_word(zb_status status, const option_word *row, const char 
                         row->why);
 }
 
-// The options of a program without their dashes; `names` is where they are kept. -o and the like, which nothing is near, are left out.
+/* The options of a program without their dashes; `names` is where they are kept. -o and the like, which nothing is near, are left out. */
 static int list_options(const zb_program *program, char names[OPTIONS_MAX][WORD_BYTES], const char *out[OPTIONS_MAX]) {
   int count = 0;
   for (const char *at = program->options; *at && count < OPTIONS_MAX; at += strspn(at, " ")) {
@@ -128,7 +128,7 @@ zb_status zb_unknown_option(const zb_program *programs, int count, int own, cons
   return hint_near(status, &programs[own], word);
 }
 
-// ---- Names ----
+/* ---- Names ---- */
 
 zb_status zb_hint_name(zb_status status, const char *what, const char *name, const char *const *names, int count) {
   const char *meaning = zb_name_meaning(what, name), *nearest = meaning ? NULL : zb_nearest(name, names, count);

@@ -1,8 +1,9 @@
 /* The plan in memory: the waist between compiler and runtime. No MLIR, no CUDA.
  *
- * A plan is P rank programs and one list of messages. A rank has ONE arena; everything lies in it:
+ * A plan is P rank programs and one list of messages. A rank has ONE arena; everything lies in it, in these regions, in this order, each
+ * 64-byte aligned:
  *
- *   parameters | state | gradients | constants | step | slots | workspace        (regions, in this order, each 64-byte aligned)
+ *   parameters | state | gradients | constants | step | slots | workspace
  *
  * A subprogram is a list of instructions, compiled once. Its operands are (base, offset): base 0 is the arena itself (parameters,
  * state, gradients, constants, step counter, workspace have fixed places); base k >= 1 is an address that each job brings along

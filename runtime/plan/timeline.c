@@ -1,4 +1,4 @@
-// The simulated step of a plan as a picture: jobs of the simulator become events of runtime/base/timeline.h.
+/* The simulated step of a plan as a picture: jobs of the simulator become events of runtime/base/timeline.h. */
 
 #include "runtime/plan/timeline.h"
 
@@ -28,7 +28,7 @@ static bool event_of(const zb_plan *plan, const int *chunks, int rank, const zb_
   return true;
 }
 
-// What a rank has in use while each compute job runs, from its start on.
+/* What a rank has in use while each compute job runs, from its start on. */
 static zb_status sample_memory(const zb_plan *plan, int rank, const zb_plan_times *times, zb_memory_sample *out, size_t *count) {
   zb_liveness liveness;
   ZB_TRY(zb_liveness_init(plan, rank, &liveness));

@@ -4,7 +4,8 @@
  *   ZB_FAIL_COUNT=FILE          where both counters are kept, and whether the call that failed was to remove something: three
  *                               numbers of 64 bits; needed, and read after the run
  *   ZB_FAIL_MEMORY=K or K+      the K-th allocation fails; with + every one from there on
- *   ZB_FAIL_FILES=K:WHAT        the K-th call on files fails with that errno (a number), or, WHAT being "kill", ends the process before it is made
+ *   ZB_FAIL_FILES=K:WHAT        the K-th call on files fails with that errno (a number), or
+ *                               (WHAT being "kill") ends the process before it is made
  *   ZB_FAIL_TRACE=1             says on standard error who made the call that fails
  */
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-// zb_pack: nothing overlaps, nothing is wasted where the answer is known, and random pieces stay near the bound that no packing can beat.
+/* zb_pack: nothing overlaps, nothing is wasted where the answer is known, and random pieces stay near the bound that no packing can beat. */
 
 #include "passes/pack.h"
 
@@ -11,7 +11,7 @@ static zb_piece whole(uint64_t bytes, int start, int end) {
   return (zb_piece){.bytes = bytes, .first = start, .start = start, .end = end, .last = end};
 }
 
-// Bytes [begin, end) of a piece that are held at a time; false if none.
+/* Bytes [begin, end) of a piece that are held at a time; false if none. */
 static bool held_at(const zb_piece *p, int time, uint64_t *begin, uint64_t *end) {
   *begin = p->offset, *end = p->offset + p->bytes;
   if (time >= p->start && time <= p->end) return true;
@@ -48,12 +48,12 @@ static void test_known(void) {
   CU_ASSERT_EQUAL(pack(after, 3), 128);
   zb_piece together[] = {whole(64, 0, 2), whole(128, 2, 3), whole(64, 3, 4)};
   CU_ASSERT_EQUAL(pack(together, 3), 192);
-  // By start alone the last piece would not fit into the hole that the second leaves.
+  /* By start alone the last piece would not fit into the hole that the second leaves. */
   zb_piece holes[] = {whole(64, 0, 1), whole(64, 0, 9), whole(128, 2, 9), whole(64, 2, 3)};
   CU_ASSERT_EQUAL(pack(holes, 4), 256);
 }
 
-// Of a frame only the part that is written early, or still being sent, is in the way of others.
+/* Of a frame only the part that is written early, or still being sent, is in the way of others. */
 static void test_parts(void) {
   zb_piece early[] = {whole(256, 5, 9), whole(192, 0, 4)};
   early[0].first = 0;
@@ -107,7 +107,7 @@ static void test_random(void) {
   CU_ASSERT(ratio < 1.01);
 }
 
-// Rank 1 of the small GPT-2 with ZB-V, two ranks and four micro-batches: frames of six sizes. First fit in any simple order wastes 9 %.
+/* Rank 1 of the small GPT-2 with ZB-V, two ranks and four micro-batches: frames of six sizes. First fit in any simple order wastes 9 %. */
 static const zb_piece two_chunks[] = {
     {116736, 3, 3, 20, 20, {0, 0}, {0, 0}, 0}, {157696, 2, 3, 23, 23, {0, 8192}, {0, 0}, 0},
     {150528, 3, 4, 15, 15, {0, 24576}, {0, 0}, 0}, {149504, 4, 4, 16, 16, {0, 0}, {0, 0}, 0},
@@ -146,7 +146,7 @@ static void test_many(void) {
   CU_ASSERT(bytes < 2 * zb_pack_bound(pieces, COUNT));
 }
 
-// Whatever allocation fails.
+/* Whatever allocation fails. */
 static void test_out_of_memory(void) {
   for (uint64_t n = 1; n <= 10; ++n) {
     zb_piece pieces[TWO_CHUNKS];

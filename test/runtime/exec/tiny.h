@@ -1,9 +1,10 @@
 /* A small model and its plan, written by hand: two ranks, an embedding and a product on rank 0, a product and the loss
  * on rank 1.
  *
- *   F  rank 0: e = gather(wte, x); h = e mid            rank 1: logits = h head; loss, lse = cross_entropy(logits, y)
- *   B  rank 0: de = dh mid^T                            rank 1: dlogits = cross_entropy_grad(...); dh = dlogits head^T
- *   W  rank 0: wte += gather_grad(x, de), mid += e^T dh rank 1: head += h^T dlogits
+ *   F  rank 0: e = gather(wte, x); h = e mid     rank 1: logits = h head; loss, lse = cross_entropy(logits, y)
+ *   B  rank 0: de = dh mid^T                     rank 1: dlogits = cross_entropy_grad(...); dh = dlogits head^T
+ *   W  rank 0: wte += gather_grad(x, de), mid += e^T dh
+ *     rank 1: head += h^T dlogits
  *
  * Every home exists twice (micro-batches 0, 2 and 1, 3 share), so that homes are used again within a step.
  */

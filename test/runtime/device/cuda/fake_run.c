@@ -1,10 +1,10 @@
 /* Trains a plan on the fake GPU: what zb-run --device cuda would do, with the kernels of the cpu (for test/e2e/cuda_fake.py), or, as the
  * program cuda-emulated, with those of kernels/cuda on the emulation of their device code (for test/e2e/cuda_emulated.py).
  *
- * usage: cuda-fake DIR text:FILE STEPS SEED SAVE      one line a step, the loss with 17 digits, then "races N" and the first race
- *        cuda-fake DIR text:FILE STEPS SEED nccl:N    the same as N processes over NCCL, all of it fake; saves nothing
+ * usage: cuda-fake DIR text:FILE STEPS SEED SAVE        one line a step, the loss with 17 digits, then "races N" and the first race
+ *        cuda-fake DIR text:FILE STEPS SEED nccl:N      the same as N processes over NCCL, all of it fake; saves nothing
  *        cuda-fake DIR text:FILE STEPS SEED costs:FILE  the losses, measured: writes FILE instead of a checkpoint
- *        cuda-fake DIR text:FILE mutate               leaves out one wait of a step after the other: "waits N, found N"
+ *        cuda-fake DIR text:FILE mutate                 leaves out one wait of a step after the other: "waits N, found N"
  */
 #include "runtime/exec/session.h"
 #include "test/runtime/device/cuda/fake.h"
