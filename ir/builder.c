@@ -30,17 +30,11 @@ zb_builder zb_builder_at_end(MlirBlock block, MlirLocation location) {
 
 /* ---- Attributes ---- */
 
-zb_attr zb_bool(const char *name, bool value) {
-  return (zb_attr){.name = name, .kind = ZB_ATTR_BOOL, .i = value};
-}
+zb_attr zb_bool(const char *name, bool value) { return (zb_attr){.name = name, .kind = ZB_ATTR_BOOL, .i = value}; }
 
-zb_attr zb_int(const char *name, int64_t value) {
-  return (zb_attr){.name = name, .kind = ZB_ATTR_INT, .i = value};
-}
+zb_attr zb_int(const char *name, int64_t value) { return (zb_attr){.name = name, .kind = ZB_ATTR_INT, .i = value}; }
 
-zb_attr zb_float(const char *name, double value) {
-  return (zb_attr){.name = name, .kind = ZB_ATTR_FLOAT, .f = value};
-}
+zb_attr zb_float(const char *name, double value) { return (zb_attr){.name = name, .kind = ZB_ATTR_FLOAT, .f = value}; }
 
 zb_attr zb_ints(const char *name, const int64_t *values, int count) {
   return (zb_attr){.name = name, .kind = ZB_ATTR_INTS, .ints = values, .count = count};
@@ -230,9 +224,7 @@ MlirValue zb_build(zb_builder *b, const char *name, const MlirValue *operands, i
   return mlirOperationIsNull(op) ? (MlirValue){NULL} : mlirOperationGetResult(op, 0);
 }
 
-MlirValue zb_build1(zb_builder *b, const char *name, MlirValue x) {
-  return zb_build(b, name, &x, 1, NULL, 0);
-}
+MlirValue zb_build1(zb_builder *b, const char *name, MlirValue x) { return zb_build(b, name, &x, 1, NULL, 0); }
 
 MlirValue zb_build2(zb_builder *b, const char *name, MlirValue lhs, MlirValue rhs) {
   return zb_build(b, name, (MlirValue[]){lhs, rhs}, 2, NULL, 0);

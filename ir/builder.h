@@ -44,7 +44,7 @@ MlirValue zb_build2(zb_builder *b, const char *name, MlirValue lhs, MlirValue rh
 MlirValue zb_build_scalar(zb_builder *b, zb_dtype dtype, double value);       /* zb.constant of rank 0 */
 MlirValue zb_build_splat(zb_builder *b, const zb_shape *shape, double value); /* scalar constant + zb.expand */
 MlirValue zb_build_reshape(zb_builder *b, MlirValue x, const int64_t *dims,
-                           int rank); /* x itself when already that shape */
+                           int rank);                                /* x itself when already that shape */
 MlirValue zb_build_cast(zb_builder *b, MlirValue x, zb_dtype dtype); /* x itself when it has that element type */
 MlirValue zb_build_sum_to(zb_builder *b, MlirValue x,
                           const zb_shape *shape); /* sums over what was broadcast; x itself if nothing was */

@@ -20,9 +20,7 @@ typedef struct handler_state {
   size_t source_bytes;
 } handler_state;
 
-static void add_chunk(MlirStringRef chunk, void *user) {
-  zb_text_add_bytes(user, chunk.data, chunk.length);
-}
+static void add_chunk(MlirStringRef chunk, void *user) { zb_text_add_bytes(user, chunk.data, chunk.length); }
 
 /* Where a location points: a file position, and the name of a node where it has one. */
 typedef struct place {

@@ -82,9 +82,7 @@ char *zb_irdl_make(int only) {
 static char *irdl_text;
 static pthread_once_t irdl_once = PTHREAD_ONCE_INIT;
 
-static void make_irdl_text(void) {
-  irdl_text = zb_irdl_make(-1);
-}
+static void make_irdl_text(void) { irdl_text = zb_irdl_make(-1); }
 
 const char *zb_irdl_text(void) {
   pthread_once(&irdl_once, make_irdl_text);
@@ -129,7 +127,8 @@ static zb_status check_source(const char *path) {
   int file = -1;
   uint64_t bytes = 0;
   zb_status status = zb_file_open(NULL, path, &file, &bytes);
-  if (status) return zb_status_hint_text(status) ? status : zb_status_hint(status, "check the path and its permissions");
+  if (status)
+    return zb_status_hint_text(status) ? status : zb_status_hint(status, "check the path and its permissions");
   char magic[4] = {0};
   ssize_t got = read(file, magic, sizeof magic);
   close(file);
@@ -137,9 +136,9 @@ static zb_status check_source(const char *path) {
     return zb_status_hint(ZB_ERROR(INVALID, "'%s' is MLIR bytecode, and only MLIR text is read", path),
                           "print it as text with `mlir-opt %s -o FILE.mlir`", path);
   if (bytes > ZB_MLIR_BYTES_MAX)
-    return zb_status_hint(
-        ZB_ERROR(INVALID, "'%s' has %llu bytes, and at most %ld are read", path, (unsigned long long)bytes, ZB_MLIR_BYTES_MAX),
-        "keep weights out of the IR: pass them as safetensors");
+    return zb_status_hint(ZB_ERROR(INVALID, "'%s' has %llu bytes, and at most %ld are read", path,
+                                   (unsigned long long)bytes, ZB_MLIR_BYTES_MAX),
+                          "keep weights out of the IR: pass them as safetensors");
   return NULL;
 }
 
@@ -162,8 +161,10 @@ static zb_status parse_file(MlirContext context, const char *path, MlirModule *o
     MlirDiagnosticHandlerID counter = zb_count_diagnostics(context, &diagnostics);
     *out = mlirModuleCreateParseFromFile(context, mlirStringRefCreateFromCString(path));
     mlirContextDetachDiagnosticHandler(context, counter);
-    if (mlirModuleIsNull(*out) && !lacks_memory(bytes)) status = zb_parse_refused(context, path, text, bytes, diagnostics);
-    else if (mlirModuleIsNull(*out)) status = ZB_OUT_OF_MEMORY();
+    if (mlirModuleIsNull(*out) && !lacks_memory(bytes))
+      status = zb_parse_refused(context, path, text, bytes, diagnostics);
+    else if (mlirModuleIsNull(*out))
+      status = ZB_OUT_OF_MEMORY();
   }
   zb_free(text);
   return status;

@@ -1,8 +1,9 @@
 /* Bounds how deep MLIR text nests before MLIR sees it, by one walk over its tokens.
  *
- * What recurses in MLIR: every kind of bracket; affine expressions, whose operators nest without one (d0 mod 7 mod 5, - - d0); aliases, whose
- * value is what another alias means (#b = [#a]). Strings and comments are skipped as MLIR's lexer does. Text that is no program may be
- * measured wrongly here: then MLIR stops at its error before it is deep. Tests: test/ir/nesting_test.c, test/tools/zbc-bounds.test.
+ * What recurses in MLIR: every kind of bracket; affine expressions, whose operators nest without one (d0 mod 7 mod 5, -
+ * - d0); aliases, whose value is what another alias means (#b = [#a]). Strings and comments are skipped as MLIR's lexer
+ * does. Text that is no program may be measured wrongly here: then MLIR stops at its error before it is deep. Tests:
+ * test/ir/nesting_test.c, test/tools/zbc-bounds.test.
  */
 #include "ir/nesting.h"
 
@@ -29,13 +30,9 @@ typedef struct scanner {
   enum { GOOD, TOO_DEEP, TOO_LARGE } found;
 } scanner;
 
-static bool is_word(char c) {
-  return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.';
-}
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.'; }
 
-static char peek(const scanner *s, ptrdiff_t offset) {
-  return s->end - s->at > offset ? s->at[offset] : '\0';
-}
+static char peek(const scanner *s, ptrdiff_t offset) { return s->end - s->at > offset ? s->at[offset] : '\0'; }
 
 static void reach(scanner *s, int depth) {
   if (depth > s->current.deepest) s->current.deepest = depth;
@@ -90,7 +87,8 @@ static void skip_blanks(scanner *s) {
   }
 }
 
-/* "#name" or "!name", the beginning of a definition or what stands for one; false: out of memory. Names of dialects have no entry. */
+/* "#name" or "!name", the beginning of a definition or what stands for one; false: out of memory. Names of dialects
+ * have no entry. */
 static bool take_alias(scanner *s) {
   const char *begin = s->at++;
   while (s->at < s->end && (is_word(*s->at) || *s->at == '-'))
@@ -129,7 +127,8 @@ static bool take_word(scanner *s) {
   static const char *const operators[] = {"mod", "floordiv", "ceildiv"};
   for (size_t i = 0; i < sizeof operators / sizeof *operators; ++i)
     if (strlen(operators[i]) == length && memcmp(begin, operators[i], length) == 0) add_operator(s);
-  bool keyword = !isdigit((unsigned char)*begin) && (memchr(begin, '.', length) || (length == 6 && memcmp(begin, "module", 6) == 0));
+  bool keyword = !isdigit((unsigned char)*begin) &&
+                 (memchr(begin, '.', length) || (length == 6 && memcmp(begin, "module", 6) == 0));
   return s->brackets || !keyword || end_definition(s);
 }
 
@@ -152,11 +151,16 @@ static bool take_token(scanner *s) {
   if (is_word(c)) return take_word(s);
   if ((c == '#' || c == '!') && (is_word(next) || next == '-')) return end_operators(s), take_alias(s);
   bool arrow = c == '-' && next == '>', comparison = (c == '<' || c == '>' || c == '=') && next == '=';
-  if (arrow || comparison) end_operators(s);
-  else if (strchr("([{<", c)) open_bracket(s);
-  else if (strchr(")]}>", c)) close_bracket(s);
-  else if (strchr("+-*", c)) add_operator(s);
-  else end_operators(s);
+  if (arrow || comparison)
+    end_operators(s);
+  else if (strchr("([{<", c))
+    open_bracket(s);
+  else if (strchr(")]}>", c))
+    close_bracket(s);
+  else if (strchr("+-*", c))
+    add_operator(s);
+  else
+    end_operators(s);
   bool results = c == '%' && !s->brackets;
   s->at += arrow || comparison ? 2 : 1;
   return !results || end_definition(s);
@@ -178,8 +182,8 @@ static zb_status refuse(const scanner *s, MlirContext context, const char *name)
                       "this is nested %d deep, and at most %d levels are read", ZB_NESTING_MAX + 1, ZB_NESTING_MAX);
   else
     zb_location_error(place, "an alias stands for its whole text: name less in one",
-                      "the alias '%s' has more than %llu MiB when the aliases in it are written out", s->current.name.data,
-                      (unsigned long long)ZB_ALIAS_BYTES_MAX >> 20);
+                      "the alias '%s' has more than %llu MiB when the aliases in it are written out",
+                      s->current.name.data, (unsigned long long)ZB_ALIAS_BYTES_MAX >> 20);
   return zb_status_set_told(ZB_ERROR(INVALID, "'%s' could not be parsed", name));
 }
 
@@ -236,7 +240,8 @@ static bool find_custom_syntax(scanner *s) {
     size_t length = (size_t)(s->at - begin);
     const char *after = s->at;
     skip_blanks(s);
-    bool found = length > 3 && memcmp(begin, "zb.", 3) == 0 && before != '!' && before != '#' && strchr("%(", peek(s, 0));
+    bool found =
+        length > 3 && memcmp(begin, "zb.", 3) == 0 && before != '!' && before != '#' && strchr("%(", peek(s, 0));
     s->at = found ? begin : after;
     if (found) return true;
   }

@@ -61,7 +61,8 @@ typedef struct zb_op_error {
 /* Sets both texts (hint may be NULL) and returns ZB_FAIL. Text: "what is wrong: expected X, got Y (C1)". */
 zb_result zb_op_fail(zb_op_error *error, const char *hint, const char *format, ...) ZB_PRINTF(3, 4);
 
-/* What mixed precision (passes/mixed_precision.c) does with an op, where `low` is the narrow type (bf16) and f32 the full one. */
+/* What mixed precision (passes/mixed_precision.c) does with an op, where `low` is the narrow type (bf16) and f32 the
+ * full one. */
 typedef enum zb_mixed {
   ZB_MIXED_FULL,   /* operands and results in f32: what is not known to bear less */
   ZB_MIXED_LOW,    /* operands cast to low: products */

@@ -38,9 +38,7 @@ static struct {
 } registry;
 static pthread_once_t registry_once = PTHREAD_ONCE_INIT;
 
-static const zb_op_def *row_at(size_t index) {
-  return registry.rows ? registry.rows[index] : builtin[index];
-}
+static const zb_op_def *row_at(size_t index) { return registry.rows ? registry.rows[index] : builtin[index]; }
 
 /* The slot of a name, or the free slot where it would go. */
 static size_t find_slot(const char *name, size_t length) {
@@ -98,9 +96,7 @@ const zb_op_def *zb_op_at(int index) {
   return row_at((size_t)index);
 }
 
-int zb_op_builtin_count(void) {
-  return BUILTIN_COUNT;
-}
+int zb_op_builtin_count(void) { return BUILTIN_COUNT; }
 
 /* Grows the table by one row, moving the builtin rows to the heap the first time. */
 static zb_status reserve_row(void) {

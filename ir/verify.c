@@ -233,10 +233,13 @@ static int check_state_names(MlirOperation function, MlirAttribute arguments, in
     char *parameter = dot && dot[1] ? zb_strdup(state) : NULL;
     if (parameter) parameter[dot - state] = '\0';
     int64_t owner = parameter ? zb_map_get_or(names, parameter, -1) : -1;
-    bool known = owner >= 0 && !entry_string(arguments, owner, ZB_ATTR_STATE) && !entry_string(arguments, owner, ZB_ATTR_CONSTANT);
+    bool known = owner >= 0 && !entry_string(arguments, owner, ZB_ATTR_STATE) &&
+                 !entry_string(arguments, owner, ZB_ATTR_CONSTANT);
     zb_free(parameter);
     if (known) continue;
-    zb_op_error_at(function, "name it as its parameter, a dot and what it is: zb.state = \"layer.weight.exp_avg\"; checkpoints keep it with that",
+    zb_op_error_at(function,
+                   "name it as its parameter, a dot and what it is: zb.state = \"layer.weight.exp_avg\"; checkpoints "
+                   "keep it with that",
                    "the state '%s' belongs to no parameter", state);
     ++errors;
   }
@@ -257,7 +260,8 @@ static int check_update_names(MlirOperation function, zb_map *names) {
     bool known = zb_map_get(names, name, &argument);
     if (known && argument != UPDATED && zb_map_set(names, name, UPDATED)) continue;
     if (known)
-      zb_op_error_at(function, "one result is the new value", "result %" PRIdPTR " updates '%s', and so does one before it", i, name);
+      zb_op_error_at(function, "one result is the new value",
+                     "result %" PRIdPTR " updates '%s', and so does one before it", i, name);
     else
       zb_op_error_at(function, "it must name a zb.param or zb.state argument",
                      "result %" PRIdPTR " updates '%s', but no argument has that name", i, name);
@@ -266,8 +270,8 @@ static int check_update_names(MlirOperation function, zb_map *names) {
   return errors;
 }
 
-/* Each parameter, frozen parameter, state and constant is one argument (inputs may come once a micro-batch). `strict`: the program is whole, so
- * that a state and its parameter are arguments of one function. */
+/* Each parameter, frozen parameter, state and constant is one argument (inputs may come once a micro-batch). `strict`:
+ * the program is whole, so that a state and its parameter are arguments of one function. */
 static int check_argument_names(MlirOperation function, bool strict) {
   static const char *const unique[] = {ZB_ATTR_PARAM, ZB_ATTR_FROZEN, ZB_ATTR_STATE, ZB_ATTR_CONSTANT};
   MlirAttribute arguments = mlirOperationGetAttributeByName(function, mlirStringRefCreateFromCString("arg_attrs"));

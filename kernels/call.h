@@ -5,15 +5,9 @@
 
 #include "zb/kernel.h"
 
-static inline int64_t zb_min64(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static inline int64_t zb_max64(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-static inline int64_t zb_ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
+static inline int64_t zb_min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t zb_max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t zb_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* The size of equal parts of `size` of at most `most` (before it is rounded up to a multiple of `unit`). */
 static inline int64_t zb_part_size(int64_t size, int64_t most, int64_t unit) {
@@ -21,26 +15,22 @@ static inline int64_t zb_part_size(int64_t size, int64_t most, int64_t unit) {
   return zb_ceil_div(zb_ceil_div(size, parts), unit) * unit;
 }
 
-static inline bool zb_tensor_present(const zb_tensor *x) {
-  return x->rank >= 0;
-}
+static inline bool zb_tensor_present(const zb_tensor *x) { return x->rank >= 0; }
 
 /* Product of the dimensions first..last-1; 1 if there are none. */
 static inline int64_t zb_shape_product(const zb_tensor *x, int first, int last) {
   int64_t product = 1;
-  for (int i = first; i < last; i++)
+  for (int i = first; i < last; ++i)
     product *= x->shape[i];
   return product;
 }
 
 /* Number of elements, 1 for rank 0. */
-static inline int64_t zb_tensor_elements(const zb_tensor *x) {
-  return zb_shape_product(x, 0, x->rank);
-}
+static inline int64_t zb_tensor_elements(const zb_tensor *x) { return zb_shape_product(x, 0, x->rank); }
 
 static inline bool zb_tensor_same_shape(const zb_tensor *a, const zb_tensor *b) {
   if (a->rank != b->rank) return false;
-  for (int i = 0; i < a->rank; i++)
+  for (int i = 0; i < a->rank; ++i)
     if (a->shape[i] != b->shape[i]) return false;
   return true;
 }
@@ -48,7 +38,7 @@ static inline bool zb_tensor_same_shape(const zb_tensor *a, const zb_tensor *b) 
 /* Whether elements lie one after the other (strides of dimensions of size 1 do not matter). */
 static inline bool zb_tensor_contiguous(const zb_tensor *x) {
   int64_t expected = 1;
-  for (int i = x->rank - 1; i >= 0; i--) {
+  for (int i = x->rank - 1; i >= 0; --i) {
     if (x->shape[i] == 1) continue;
     if (x->strides[i] != expected) return false;
     expected *= x->shape[i];

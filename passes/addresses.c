@@ -22,7 +22,8 @@ zb_region_kind zb_argument_region(MlirOperation function, int argument) {
   return ZB_REGION_COUNT;
 }
 
-/* A position needs an address from the job when something lies there by itself: a frame, or a value whose home is its own. */
+/* A position needs an address from the job when something lies there by itself: a frame, or a value whose home is its
+ * own. */
 static bool needs_base(const zb_subprogram_info *info, int position) {
   const zb_graph *g = &info->workspace.graph;
   bool argument = position < info->argument_count;
@@ -68,8 +69,8 @@ void zb_subprogram_info_deinit(zb_subprogram_info *info) {
   *info = (zb_subprogram_info){0};
 }
 
-void zb_home_address(const zb_subprogram_info *info, const zb_home *home, const zb_plan_range regions[ZB_REGION_COUNT], uint32_t *out_base,
-                     uint64_t *out_offset) {
+void zb_home_address(const zb_subprogram_info *info, const zb_home *home, const zb_plan_range regions[ZB_REGION_COUNT],
+                     uint32_t *out_base, uint64_t *out_offset) {
   *out_base = 0;
   *out_offset = home->offset;
   if (home->base == ZB_BASE_WORKSPACE) {
@@ -81,7 +82,8 @@ void zb_home_address(const zb_subprogram_info *info, const zb_home *home, const 
     return;
   }
   ZB_ASSERT(home->base >= 0);
-  zb_region_kind region = home->base < info->argument_count ? zb_argument_region(info->function, home->base) : ZB_REGION_COUNT;
+  zb_region_kind region =
+      home->base < info->argument_count ? zb_argument_region(info->function, home->base) : ZB_REGION_COUNT;
   if (region != ZB_REGION_COUNT) {
     *out_offset += regions[region].offset;
     return;

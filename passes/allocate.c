@@ -6,13 +6,13 @@
  *       %fb, %fw = call @s1_F(%p, %a)       addresses of the bases of @s1_F: 4096, 4288
  *       zb.send(%x)                         its memory: 256 bytes at 5120; op 1 waits for message 0
  *
- * Addresses of the ops of @main stand in program order: a call has one a base, communication an address and a size. zb.waits are pairs of
- * the number of an op of @main and a message.
+ * Addresses of the ops of @main stand in program order: a call has one a base, communication an address and a size.
+ * zb.waits are pairs of the number of an op of @main and a message.
  *
- * The arena is parameters, state, gradients, constants, step, slots, workspace. Slots hold frames and values on the way, packed offline:
- * each for as long as it is needed in the simulated schedule. A value that is kept has its
- * home in its frame, also while it arrives. Memory that a send reads is held until the transfer is done; where it is used again, the job
- * or receive that writes there waits for the send, and a job waits for the messages that it reads.
+ * The arena is parameters, state, gradients, constants, step, slots, workspace. Slots hold frames and values on the
+ * way, packed offline: each for as long as it is needed in the simulated schedule. A value that is kept has its home in
+ * its frame, also while it arrives. Memory that a send reads is held until the transfer is done; where it is used
+ * again, the job or receive that writes there waits for the send, and a job waits for the messages that it reads.
  *
  * The limit of memory is checked against the packed arena.
  *
@@ -32,8 +32,8 @@
 enum { MESSAGE_COLUMNS = 8, MESSAGE_COMPLETE = 7 };
 
 typedef struct home {
-  int item;         /* -1: fixed */
-  uint64_t offset;  /* in the item; arena offset when fixed */
+  int item;        /* -1: fixed */
+  uint64_t offset; /* in the item; arena offset when fixed */
 } home;
 
 typedef struct pending_send {
@@ -48,24 +48,25 @@ typedef struct allocator {
   int rank;
   zb_subprogram_info *infos;
   int info_count;
-  zb_map *info_index;       /* symbol -> infos */
-  zb_graph graph;           /* of @main */
-  int *info_of;             /* per node of @main: callee, -1 */
-  home *homes;              /* per value of @main */
-  int64_t *node_time;       /* per node: when it happens in the simulated schedule */
-  zb_piece *items;          /* pieces of the slots region: a frame of one micro-batch or a value on its way; times are nodes of @main */
+  zb_map *info_index; /* symbol -> infos */
+  zb_graph graph;     /* of @main */
+  int *info_of;       /* per node of @main: callee, -1 */
+  home *homes;        /* per value of @main */
+  int64_t *node_time; /* per node: when it happens in the simulated schedule */
+  zb_piece *items; /* pieces of the slots region: a frame of one micro-batch or a value on its way; times are nodes of
+                      @main */
   size_t item_count, item_capacity;
-  int frame_items;          /* the first of them are frames */
+  int frame_items; /* the first of them are frames */
   zb_plan_range regions[ZB_REGION_COUNT];
   uint64_t slot_bytes;
   pending_send *pending;
   size_t pending_count, pending_capacity;
-  bool *received;           /* per message: not waited for yet */
+  bool *received; /* per message: not waited for yet */
   int message_count;
-  int *message_of;          /* per node of @main: the message it posts, -1 */
-  int64_t *numbers;         /* zb.addresses */
+  int *message_of;  /* per node of @main: the message it posts, -1 */
+  int64_t *numbers; /* zb.addresses */
   size_t number_count, number_capacity;
-  int64_t *waits;           /* zb.waits */
+  int64_t *waits; /* zb.waits */
   size_t wait_count, wait_capacity;
 } allocator;
 
@@ -74,7 +75,9 @@ static bool is_frame(const zb_graph *g, int value) {
   return !zb_type_shape(mlirValueGetType(g->values[value].value), &shape);
 }
 
-static uint64_t value_bytes(const zb_graph *g, int value) { return zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value))); }
+static uint64_t value_bytes(const zb_graph *g, int value) {
+  return zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value)));
+}
 
 /* ---- Subprograms ---- */
 
@@ -123,7 +126,8 @@ static uint64_t pool_bytes(const allocator *a, zb_region_kind region) {
   for (int i = 0; i < a->info_count; ++i) {
     const zb_graph *g = &a->infos[i].workspace.graph;
     for (int k = 0; k < a->infos[i].argument_count; ++k)
-      if (zb_argument_region(a->infos[i].function, k) == region) return zb_align(zb_type_bytes(mlirValueGetType(g->values[k].value)));
+      if (zb_argument_region(a->infos[i].function, k) == region)
+        return zb_align(zb_type_bytes(mlirValueGetType(g->values[k].value)));
   }
   return 0;
 }
@@ -182,7 +186,8 @@ static zb_status new_item(allocator *a, uint64_t bytes, int node, int *out) {
   return NULL;
 }
 
-/* Bytes of what lies at a base, from the subprogram: there are few of them, while each frame type of @main would have to be printed to be read. */
+/* Bytes of what lies at a base, from the subprogram: there are few of them, while each frame type of @main would have
+ * to be printed to be read. */
 static uint64_t info_base_bytes(const zb_subprogram_info *info, int base) { return info->base_bytes[base]; }
 
 /* A frame made by a call is an item; frames of pools are handed through and need none. */
@@ -193,7 +198,8 @@ static zb_status make_frame_items(allocator *a) {
     for (int r = 0; r < a->graph.nodes[n].result_count; ++r) {
       int value = a->graph.nodes[n].result_begin + r;
       if (is_frame(&a->graph, value) && info->base_of[info->argument_count + r])
-        ZB_TRY(new_item(a, info_base_bytes(info, info->base_of[info->argument_count + r] - 1), n, &a->homes[value].item));
+        ZB_TRY(
+            new_item(a, info_base_bytes(info, info->base_of[info->argument_count + r] - 1), n, &a->homes[value].item));
     }
   }
   return NULL;
@@ -236,13 +242,15 @@ static zb_status find_home(allocator *a, int value, int node) {
 }
 
 static zb_status find_homes(allocator *a) {
-  for (int v = 0; v < a->graph.value_count; ++v) a->homes[v] = (home){.item = -1};
+  for (int v = 0; v < a->graph.value_count; ++v)
+    a->homes[v] = (home){.item = -1};
   ZB_TRY(make_frame_items(a));
   a->frame_items = (int)a->item_count;
   for (int n = 0; n < a->graph.node_count; ++n) {
     const zb_node *node = &a->graph.nodes[n];
     if (zb_op_is(node->op, "zb.get")) { /* accumulators that are sent: they stay where they are */
-      a->homes[node->result_begin].offset = a->regions[ZB_REGION_GRADIENTS].offset + (uint64_t)zb_get_i64(node->op, "offset", 0);
+      a->homes[node->result_begin].offset =
+          a->regions[ZB_REGION_GRADIENTS].offset + (uint64_t)zb_get_i64(node->op, "offset", 0);
       continue;
     }
     for (int r = 0; r < node->result_count; ++r)
@@ -276,8 +284,10 @@ static int held_until(const allocator *a, int node, int64_t complete) {
   int low = node, high = a->graph.node_count - 1;
   while (low < high) {
     int middle = low + (high - low + 1) / 2;
-    if (a->node_time[middle] < complete) low = middle;
-    else high = middle - 1;
+    if (a->node_time[middle] < complete)
+      low = middle;
+    else
+      high = middle - 1;
   }
   return low;
 }
@@ -302,8 +312,8 @@ static void grow_part(const allocator *a, zb_piece_part *part, int value) {
   if (end > part->end) part->end = end;
 }
 
-/* What is held of a piece outside of its life: a value that is written into a frame before the job that makes the frame, or read out of one
- * after its last job, by a later job of the rank or by a transfer. */
+/* What is held of a piece outside of its life: a value that is written into a frame before the job that makes the
+ * frame, or read out of one after its last job, by a later job of the rank or by a transfer. */
 static void touch_part(allocator *a, int value, int node) {
   if (a->homes[value].item < 0) return;
   zb_piece *it = &a->items[a->homes[value].item];
@@ -320,15 +330,19 @@ static void touch_part(allocator *a, int value, int node) {
 static void find_lifetimes(allocator *a) {
   for (int n = 0; n < a->graph.node_count; ++n) {
     const zb_node *node = &a->graph.nodes[n];
-    for (int r = 0; r < node->result_count; ++r) touch(a, node->result_begin + r, n);
-    for (int i = 0; i < node->operand_count; ++i) touch(a, a->graph.operands[node->operand_begin + i], n);
+    for (int r = 0; r < node->result_count; ++r)
+      touch(a, node->result_begin + r, n);
+    for (int i = 0; i < node->operand_count; ++i)
+      touch(a, a->graph.operands[node->operand_begin + i], n);
   }
   for (int n = 0; n < a->graph.node_count; ++n) {
     const zb_node *node = &a->graph.nodes[n];
     bool sends = zb_op_is(node->op, "zb.send");
     int until = sends ? held_until(a, n, message_complete(a, a->message_of[n])) : n;
-    for (int r = 0; r < node->result_count; ++r) touch_part(a, node->result_begin + r, n);
-    for (int i = 0; i < node->operand_count; ++i) touch_part(a, a->graph.operands[node->operand_begin + i], until);
+    for (int r = 0; r < node->result_count; ++r)
+      touch_part(a, node->result_begin + r, n);
+    for (int i = 0; i < node->operand_count; ++i)
+      touch_part(a, a->graph.operands[node->operand_begin + i], until);
   }
 }
 
@@ -354,8 +368,10 @@ static zb_status wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, i
   size_t kept = 0;
   for (size_t i = 0; i < a->pending_count; ++i) {
     pending_send p = a->pending[i];
-    if (p.offset < offset + bytes && offset < p.offset + p.bytes) ZB_TRY(add_wait(a, node, p.message));
-    else a->pending[kept++] = p;
+    if (p.offset < offset + bytes && offset < p.offset + p.bytes)
+      ZB_TRY(add_wait(a, node, p.message));
+    else
+      a->pending[kept++] = p;
   }
   a->pending_count = kept;
   return NULL;
@@ -372,7 +388,8 @@ static zb_status wait_for_recv(allocator *a, int value, int node) {
 }
 
 static zb_status add_address(allocator *a, uint64_t number) {
-  if (!zb_grow((void **)&a->numbers, &a->number_capacity, a->number_count + 1, sizeof *a->numbers)) return ZB_OUT_OF_MEMORY();
+  if (!zb_grow((void **)&a->numbers, &a->number_capacity, a->number_count + 1, sizeof *a->numbers))
+    return ZB_OUT_OF_MEMORY();
   a->numbers[a->number_count++] = (int64_t)number;
   return NULL;
 }
@@ -380,18 +397,21 @@ static zb_status add_address(allocator *a, uint64_t number) {
 static zb_status call_addresses(allocator *a, int n) {
   const zb_node *node = &a->graph.nodes[n];
   const zb_subprogram_info *info = &a->infos[a->info_of[n]];
-  for (int i = 0; i < node->operand_count; ++i) ZB_TRY(wait_for_recv(a, a->graph.operands[node->operand_begin + i], n));
+  for (int i = 0; i < node->operand_count; ++i)
+    ZB_TRY(wait_for_recv(a, a->graph.operands[node->operand_begin + i], n));
   for (int b = 0; b < info->base_count; ++b) {
     int position = info->base_position[b];
     bool result = position >= info->argument_count;
-    int value = result ? node->result_begin + position - info->argument_count : a->graph.operands[node->operand_begin + position];
+    int value = result ? node->result_begin + position - info->argument_count
+                       : a->graph.operands[node->operand_begin + position];
     ZB_TRY(add_address(a, address(a, value)));
     if (result) ZB_TRY(wait_for_sends(a, address(a, value), info_base_bytes(info, b), n));
   }
   /* A result that lies in a frame of a later job is written here as well. */
   for (int r = 0; r < node->result_count; ++r) {
     int value = node->result_begin + r;
-    if (a->homes[value].item >= 0 && !info->base_of[info->argument_count + r]) ZB_TRY(wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), n));
+    if (a->homes[value].item >= 0 && !info->base_of[info->argument_count + r])
+      ZB_TRY(wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), n));
   }
   /* The optimizer of a tied parameter sums in place what it has sent. */
   const char *class_name = zb_get_string(info->function, ZB_ATTR_CLASS);
@@ -407,10 +427,13 @@ static zb_status communication_address(allocator *a, int n) {
   zb_shape shape;
   if (!zb_type_shape(mlirValueGetType(a->graph.values[value].value), &shape)) return NULL;
   uint64_t offset = address(a, value), bytes = (uint64_t)zb_shape_bytes(&shape);
-  if (gives) ZB_TRY(wait_for_sends(a, offset, bytes, n));
-  else ZB_TRY(wait_for_recv(a, value, n));
+  if (gives)
+    ZB_TRY(wait_for_sends(a, offset, bytes, n));
+  else
+    ZB_TRY(wait_for_recv(a, value, n));
   if (zb_op_is(node->op, "zb.send")) {
-    if (!zb_grow((void **)&a->pending, &a->pending_capacity, a->pending_count + 1, sizeof *a->pending)) return ZB_OUT_OF_MEMORY();
+    if (!zb_grow((void **)&a->pending, &a->pending_capacity, a->pending_count + 1, sizeof *a->pending))
+      return ZB_OUT_OF_MEMORY();
     a->pending[a->pending_count++] = (pending_send){.offset = offset, .bytes = bytes, .message = a->message_of[n]};
   }
   if (zb_op_is(node->op, "zb.recv")) a->received[a->message_of[n]] = true;
@@ -424,8 +447,10 @@ static zb_status write_main(allocator *a) {
   for (int n = 0; n < a->graph.node_count; ++n) {
     const zb_node *node = &a->graph.nodes[n];
     if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get")) continue;
-    if (a->info_of[n] >= 0) ZB_TRY(call_addresses(a, n));
-    else ZB_TRY(communication_address(a, n));
+    if (a->info_of[n] >= 0)
+      ZB_TRY(call_addresses(a, n));
+    else
+      ZB_TRY(communication_address(a, n));
     ++a->changes;
   }
   zb_set_ints(a->rank_op, "zb.addresses", a->numbers, (int)a->number_count);
@@ -440,7 +465,8 @@ static zb_status write_functions(allocator *a) {
     const zb_workspace *w = &info->workspace;
     int64_t *positions = zb_alloc(((size_t)info->base_count + 1) * sizeof *positions);
     if (!positions) return ZB_OUT_OF_MEMORY();
-    for (int b = 0; b < info->base_count; ++b) positions[b] = info->base_position[b];
+    for (int b = 0; b < info->base_count; ++b)
+      positions[b] = info->base_position[b];
     zb_set_ints(info->function, "zb.bases", positions, info->base_count);
     zb_free(positions);
     for (int n = 0; n < w->graph.node_count; ++n) {
@@ -483,7 +509,8 @@ static zb_status allocate_rank(allocator *a) {
   a->info_of = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->info_of);
   a->homes = zb_alloc(((size_t)a->graph.value_count + 1) * sizeof *a->homes);
   if (!a->info_of || !a->homes) return ZB_OUT_OF_MEMORY();
-  for (int n = 0; n < a->graph.node_count; ++n) a->info_of[n] = zb_op_is(a->graph.nodes[n].op, "func.call") ? callee(a, a->graph.nodes[n].op) : -1;
+  for (int n = 0; n < a->graph.node_count; ++n)
+    a->info_of[n] = zb_op_is(a->graph.nodes[n].op, "func.call") ? callee(a, a->graph.nodes[n].op) : -1;
   a->message_count = zb_ints_count(a->module, "zb.messages") / MESSAGE_COLUMNS;
   ZB_TRY(read_posts(a));
   ZB_TRY(place_regions(a));
@@ -500,7 +527,8 @@ static zb_status allocate_rank(allocator *a) {
 }
 
 static void deinit(allocator *a) {
-  for (int i = 0; i < a->info_count; ++i) zb_subprogram_info_deinit(&a->infos[i]);
+  for (int i = 0; i < a->info_count; ++i)
+    zb_subprogram_info_deinit(&a->infos[i]);
   zb_free(a->infos);
   if (a->info_index) zb_map_destroy(a->info_index);
   zb_graph_deinit(&a->graph);
@@ -530,17 +558,21 @@ typedef struct allocation {
 
 static zb_status allocate_one(void *context, MlirOperation rank, int index) {
   allocation *all = context;
-  allocator a = {.pass = all->pass, .module = all->module, .rank_op = rank, .rank = (int)zb_get_i64(rank, "zb.rank", -1)};
+  allocator a = {
+      .pass = all->pass, .module = all->module, .rank_op = rank, .rank = (int)zb_get_i64(rank, "zb.rank", -1)};
   zb_status status = allocate_rank(&a);
   rank_need *need = &all->needs[index];
-  *need = (rank_need){.bytes = a.regions[ZB_REGION_WORKSPACE].offset + a.regions[ZB_REGION_WORKSPACE].bytes, .rank = a.rank, .changes = a.changes};
+  *need = (rank_need){.bytes = a.regions[ZB_REGION_WORKSPACE].offset + a.regions[ZB_REGION_WORKSPACE].bytes,
+                      .rank = a.rank,
+                      .changes = a.changes};
   memcpy(need->regions, a.regions, sizeof need->regions);
   deinit(&a);
   return status;
 }
 
 /* Names the rank that needs most: one retry with that number succeeds. */
-static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, const char *schedule, zb_compile_state *state) {
+static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, const char *schedule,
+                             zb_compile_state *state) {
   const rank_need *worst = NULL;
   int above = 0;
   for (int i = 0; i < ranks; ++i) {
@@ -550,15 +582,21 @@ static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, 
   if (!above) return NULL;
   if (state) state->needed_bytes = worst->bytes;
   const zb_schedule_def *def = schedule ? zb_schedule_find(schedule, NULL) : NULL;
-  zb_status status = ZB_ERROR(INFEASIBLE, "rank %d needs %llu bytes, the limit is %llu (%d of %d ranks need more than that)", worst->rank,
-                              (unsigned long long)worst->bytes, (unsigned long long)limit, above, ranks);
+  zb_status status =
+      ZB_ERROR(INFEASIBLE, "rank %d needs %llu bytes, the limit is %llu (%d of %d ranks need more than that)",
+               worst->rank, (unsigned long long)worst->bytes, (unsigned long long)limit, above, ranks);
   for (int r = 0; r < ZB_REGION_COUNT; ++r)
     if (worst->regions[r].bytes)
-      status = zb_status_note(status, "%s: %llu bytes", zb_region_name((zb_region_kind)r), (unsigned long long)worst->regions[r].bytes);
-  /* A schedule that looks within limits has come down to one micro-batch at a time: other orders may need a little less than this one. */
+      status = zb_status_note(status, "%s: %llu bytes", zb_region_name((zb_region_kind)r),
+                              (unsigned long long)worst->regions[r].bytes);
+  /* A schedule that looks within limits has come down to one micro-batch at a time: other orders may need a little less
+   * than this one. */
   if (def && def->keeps_limit)
-    return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches", (unsigned long long)worst->bytes);
-  return zb_status_hint(status, "give at least %llu bytes, use more ranks or smaller micro-batches, or look for an order within the limit (schedule search)",
+    return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches",
+                          (unsigned long long)worst->bytes);
+  return zb_status_hint(status,
+                        "give at least %llu bytes, use more ranks or smaller micro-batches, or look for an order "
+                        "within the limit (schedule search)",
                         (unsigned long long)worst->bytes);
 }
 
@@ -570,7 +608,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   allocation all = {.pass = pass, .module = top, .needs = zb_alloc(((size_t)ranks + 1) * sizeof *all.needs)};
   zb_status status = all.needs ? zb_for_each_rank(module, allocate_one, &all) : ZB_OUT_OF_MEMORY();
   if (!status && limit) status = check_limit(all.needs, ranks, limit, zb_get_string(top, "zb.schedule"), pass->shared);
-  for (int i = 0; i < ranks && all.needs; ++i) pass->changes += all.needs[i].changes;
+  for (int i = 0; i < ranks && all.needs; ++i)
+    pass->changes += all.needs[i].changes;
   zb_free(all.needs);
   if (status) return zb_pass_fail(pass, status);
   return ZB_OK;

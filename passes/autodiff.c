@@ -1,13 +1,14 @@
 /* zb-autodiff: adds to a forward program its gradients, accumulates and the optimizer.
  *
  *   before: one function that returns a scalar {zb.loss}, with parameters as arguments {zb.param}.
- *   after:  forward ops have a number zb.id. Gradient ops, one call of the row's `grad` an op, carry zb.of = the zb.id of the op
- *           whose use they differentiate. Each use of a parameter ends in a zb.accumulate {parameter, use}; their sum feeds the
- *           update. State and step are new arguments, updated values new results {zb.update}.
+ *   after:  forward ops have a number zb.id. Gradient ops, one call of the row's `grad` an op, carry zb.of = the zb.id
+ * of the op whose use they differentiate. Each use of a parameter ends in a zb.accumulate {parameter, use}; their sum
+ * feeds the update. State and step are new arguments, updated values new results {zb.update}.
  *
- * The order of sums is part of the meaning (DESIGN, "The same bits, whatever the cut"): the gradient of a value is a chain of binary adds
- * from the last use to the first, each add marked with the use it adds; uses of a parameter are summed by the optimizer, last first.
- * Reverse mode over straight-line code: Griewank and Walther, Evaluating Derivatives (2008), chapter 3.
+ * The order of sums is part of the meaning (DESIGN, "The same bits, whatever the cut"): the gradient of a value is a
+ * chain of binary adds from the last use to the first, each add marked with the use it adds; uses of a parameter are
+ * summed by the optimizer, last first. Reverse mode over straight-line code: Griewank and Walther, Evaluating
+ * Derivatives (2008), chapter 3.
  *
  * Tests: test/passes/autodiff.mlir; values against finite differences: test/passes/gradient_program_test.c. */
 
@@ -19,23 +20,23 @@
 typedef struct sweep {
   zb_graph graph;
   uint8_t *depends;
-  bool *needed;         /* a value: it is a float that leads back to a trained parameter */
-  MlirValue *gradient;  /* a value: the sum so far, or null */
-  int *owner;           /* a node: itself, or of a chain op the reader of its chain (node_count: the terminator) */
+  bool *needed;        /* a value: it is a float that leads back to a trained parameter */
+  MlirValue *gradient; /* a value: the sum so far, or null */
+  int *owner;          /* a node: itself, or of a chain op the reader of its chain (node_count: the terminator) */
   zb_parameter_uses *parameters; /* of the trained ones, in the order of arguments */
-  int *parameter_of;    /* an argument: its index in `parameters` or -1 */
+  int *parameter_of;             /* an argument: its index in `parameters` or -1 */
   int parameter_count;
-  int *touched;         /* parameters with a gradient of the current owner */
+  int *touched; /* parameters with a gradient of the current owner */
   int touched_count;
   MlirValue *dout, *din; /* scratch, as long as the longest op */
   bool *needs;
-  int loss;             /* value number */
+  int loss; /* value number */
 } sweep;
 
 static bool is_float(MlirType type) {
   zb_shape shape;
-  return zb_type_shape(type, &shape) && (shape.dtype == ZB_F32 || shape.dtype == ZB_F64 || shape.dtype == ZB_BF16 ||
-                                         shape.dtype == ZB_F16);
+  return zb_type_shape(type, &shape) &&
+         (shape.dtype == ZB_F32 || shape.dtype == ZB_F64 || shape.dtype == ZB_BF16 || shape.dtype == ZB_F16);
 }
 
 /* ---- Checks ---- */
@@ -77,7 +78,8 @@ static zb_result check_parameters(const zb_graph *graph) {
   for (int i = 0; i < graph->argument_count; ++i) {
     MlirType type = mlirValueGetType(graph->values[i].value);
     if (zb_argument_has(graph->function, i, ZB_ATTR_PARAM) && !is_float(type))
-      return zb_op_error_at(graph->function, "freeze it (--freeze)", "parameter '%s' cannot be trained: it is no float tensor",
+      return zb_op_error_at(graph->function, "freeze it (--freeze)",
+                            "parameter '%s' cannot be trained: it is no float tensor",
                             zb_argument_string(graph->function, i, ZB_ATTR_PARAM));
   }
   return ZB_OK;
@@ -91,7 +93,8 @@ static void find_needed(sweep *s) {
   for (int n = 0; n < s->graph.node_count; ++n) {
     const zb_node *node = &s->graph.nodes[n];
     bool any = false;
-    for (int k = 0; k < node->operand_count; ++k) any |= s->needed[s->graph.operands[node->operand_begin + k]];
+    for (int k = 0; k < node->operand_count; ++k)
+      any |= s->needed[s->graph.operands[node->operand_begin + k]];
     if (!any || zb_has_trait(node->def, ZB_TRAIT_ZERO_GRADIENT)) continue;
     for (int r = 0; r < node->result_count; ++r)
       s->needed[node->result_begin + r] = is_float(mlirValueGetType(s->graph.values[node->result_begin + r].value));
@@ -103,7 +106,8 @@ static bool is_chain(const sweep *s, int n) {
   return (bits & ZB_DEPENDS_WEIGHT) && !(bits & ZB_DEPENDS_DATA);
 }
 
-/* Chains stand directly before their reader (zb_autodiff_own_chains), so the owner of a chain op is the next op that is none. */
+/* Chains stand directly before their reader (zb_autodiff_own_chains), so the owner of a chain op is the next op that is
+ * none. */
 static void find_owners(sweep *s) {
   int owner = s->graph.node_count;
   for (int n = s->graph.node_count - 1; n >= 0; --n) {
@@ -154,7 +158,8 @@ static zb_status sweep_init(MlirOperation function, sweep *s) {
 
 static void sweep_deinit(sweep *s) {
   zb_graph_deinit(&s->graph);
-  for (int p = 0; p < s->parameter_count; ++p) zb_free(s->parameters[p].accumulates);
+  for (int p = 0; p < s->parameter_count; ++p)
+    zb_free(s->parameters[p].accumulates);
   zb_free(s->depends);
   zb_free(s->needed);
   zb_free(s->gradient);
@@ -209,11 +214,12 @@ static zb_result flush(zb_pass *pass, sweep *s, int n) {
 
 static zb_result not_differentiable(const zb_node *node) {
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(node->op));
-  return zb_op_error_at(node->op,
-                        node->def ? "freeze the parameters before it (--freeze), or take it out of the way to the loss"
-                                  : "write it with zb ops, or differentiate the program before: zbc takes training graphs as well",
-                        "'%.*s' is not differentiable: %s", (int)name.length, name.data,
-                        node->def ? "its row has no gradient rule" : "nobody described this op");
+  return zb_op_error_at(
+      node->op,
+      node->def ? "freeze the parameters before it (--freeze), or take it out of the way to the loss"
+                : "write it with zb ops, or differentiate the program before: zbc takes training graphs as well",
+      "'%.*s' is not differentiable: %s", (int)name.length, name.data,
+      node->def ? "its row has no gradient rule" : "nobody described this op");
 }
 
 static zb_result add_operand_gradients(sweep *s, const zb_node *node, zb_builder *b) {
@@ -222,8 +228,8 @@ static zb_result add_operand_gradients(sweep *s, const zb_node *node, zb_builder
     int value = s->graph.operands[node->operand_begin + k];
     if (!s->needs[k] || mlirValueIsNull(s->din[k])) continue;
     if (!mlirTypeEqual(mlirValueGetType(s->din[k]), mlirValueGetType(s->graph.values[value].value)))
-      return zb_op_error_at(node->op, "mend the grad of its row", "the gradient of operand %d of '%s' has another type than the operand",
-                            k, node->def->name);
+      return zb_op_error_at(node->op, "mend the grad of its row",
+                            "the gradient of operand %d of '%s' has another type than the operand", k, node->def->name);
     contribute(s, b, value, s->din[k]);
     if (b->failed) return ZB_FAIL;
   }
@@ -279,7 +285,8 @@ static zb_result sweep_back(zb_pass *pass, sweep *s) {
 static zb_result read_options(zb_pass *pass, MlirOperation function, zb_optimizer *optimizer, int64_t *micro_batches) {
   *micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
   if (*micro_batches < 1)
-    return zb_pass_option_error(pass, function, "micro-batches", NULL, "expected a number from 1, got '%s'", zb_pass_option(pass, "micro-batches"));
+    return zb_pass_option_error(pass, function, "micro-batches", NULL, "expected a number from 1, got '%s'",
+                                zb_pass_option(pass, "micro-batches"));
   zb_status status = zb_optimizer_parse(zb_pass_option(pass, "optimizer"), optimizer);
   if (!status) return ZB_OK;
   if (zb_status_code(status) != ZB_USAGE) return zb_pass_fail(pass, status);
@@ -312,7 +319,8 @@ cleanup:
 }
 
 static const zb_option_def options[] = {
-    {"optimizer", "adamw", "adamw:lr=,beta1=,beta2=,eps=,weight_decay= or sgd:lr=,momentum=,dampening=,nesterov=,weight_decay="},
+    {"optimizer", "adamw",
+     "adamw:lr=,beta1=,beta2=,eps=,weight_decay= or sgd:lr=,momentum=,dampening=,nesterov=,weight_decay="},
     {"micro-batches", "1", "M: the sum of the gradients of a step is multiplied by 1/M"},
     {0},
 };

@@ -5,9 +5,9 @@
  *   %b = matmul(%y, %t)           %t1 = transpose(%w)
  *                                 %b = matmul(%y, %t1)
  *
- * Why: a parameter that two stages read must not be computed in one stage and sent to the other, nor its gradient sent back. With a
- * chain a reader, every chain lies in its reader's stage, and a gradient of a parameter ends in an accumulate there.
- * Values that depend on constants alone stay shared: nothing is differentiated through them. */
+ * Why: a parameter that two stages read must not be computed in one stage and sent to the other, nor its gradient sent
+ * back. With a chain a reader, every chain lies in its reader's stage, and a gradient of a parameter ends in an
+ * accumulate there. Values that depend on constants alone stay shared: nothing is differentiated through them. */
 
 #include "passes/autodiff_parts.h"
 
@@ -15,12 +15,12 @@
 
 typedef struct chains {
   zb_graph graph;
-  uint8_t *depends;  /* a value */
-  bool *member;      /* a node: part of a chain */
-  bool *taken;       /* a node: its op already belongs to a reader */
-  int *mark;         /* a node: last reader (its number + 1) whose chain it was found in */
+  uint8_t *depends;    /* a value */
+  bool *member;        /* a node: part of a chain */
+  bool *taken;         /* a node: its op already belongs to a reader */
+  int *mark;           /* a node: last reader (its number + 1) whose chain it was found in */
   MlirOperation *copy; /* a node: the op that stands for it in the chain of the current reader */
-  int *found;        /* nodes of the current chain */
+  int *found;          /* nodes of the current chain */
   int *stack;
   int found_count;
   int64_t clones;
@@ -36,7 +36,8 @@ static zb_status chains_init(MlirOperation function, chains *c) {
   c->copy = zb_alloc(count * sizeof *c->copy);
   c->found = zb_alloc(count * sizeof *c->found);
   c->stack = zb_alloc(count * sizeof *c->stack);
-  if (!c->depends || !c->member || !c->taken || !c->mark || !c->copy || !c->found || !c->stack) return ZB_OUT_OF_MEMORY();
+  if (!c->depends || !c->member || !c->taken || !c->mark || !c->copy || !c->found || !c->stack)
+    return ZB_OUT_OF_MEMORY();
   for (int n = 0; n < c->graph.node_count; ++n) {
     unsigned bits = zb_node_depends(&c->graph, c->depends, &c->graph.nodes[n]);
     c->member[n] = (bits & ZB_DEPENDS_WEIGHT) && !(bits & ZB_DEPENDS_DATA);
@@ -72,12 +73,14 @@ static void push(chains *c, int value, int reader, int *depth) {
 static void find_chain(chains *c, const int *operands, int operand_count, int reader) {
   int depth = 0;
   c->found_count = 0;
-  for (int i = 0; i < operand_count; ++i) push(c, operands[i], reader, &depth);
+  for (int i = 0; i < operand_count; ++i)
+    push(c, operands[i], reader, &depth);
   while (depth > 0) {
     int n = c->stack[--depth];
     const zb_node *node = &c->graph.nodes[n];
     c->found[c->found_count++] = n;
-    for (int i = 0; i < node->operand_count; ++i) push(c, c->graph.operands[node->operand_begin + i], reader, &depth);
+    for (int i = 0; i < node->operand_count; ++i)
+      push(c, c->graph.operands[node->operand_begin + i], reader, &depth);
   }
   if (c->found_count) qsort(c->found, (size_t)c->found_count, sizeof c->found[0], compare_ints);
 }
@@ -112,7 +115,8 @@ static void own_chain(chains *c, MlirOperation reader_op, const int *operands, i
   find_chain(c, operands, operand_count, reader);
   if (c->found_count == 0) return;
   place_chain(c, reader_op, reader);
-  for (int k = 0; k < operand_count; ++k) redirect(c, reader_op, k, operands[k], reader);
+  for (int k = 0; k < operand_count; ++k)
+    redirect(c, reader_op, k, operands[k], reader);
 }
 
 zb_status zb_autodiff_own_chains(MlirOperation function, int64_t *changes) {

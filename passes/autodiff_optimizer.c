@@ -1,11 +1,13 @@
-/* The optimizer part of zb-autodiff: its text, the updates, and the program's new arguments and results. See passes/autodiff_parts.h.
+/* The optimizer part of zb-autodiff: its text, the updates, and the program's new arguments and results. See
+ * passes/autodiff_parts.h.
  *
  *   %g = "zb.add"(%use2, %use1)             last use first
  *   %p, %m, %v = "zb.adamw"(%w, %g, %w.exp_avg, %w.exp_avg_sq, %step) {lr, ..., gradient_scale = 1/M}
  *
- * Formulas are those of torch.optim.AdamW and torch.optim.SGD. Defaults: the rows below, the only place that has them. AdamW's are those that
- * language models are trained with (beta2 0.95, weight decay 0.1: Brown et al. 2020, appendix B), not those of PyTorch (0.999, 0.01).
- * Tests: test/passes/autodiff-optimizer.mlir, autodiff-options.mlir; test/tools/zbc-options.test. */
+ * Formulas are those of torch.optim.AdamW and torch.optim.SGD. Defaults: the rows below, the only place that has them.
+ * AdamW's are those that language models are trained with (beta2 0.95, weight decay 0.1: Brown et al. 2020, appendix
+ * B), not those of PyTorch (0.999, 0.01). Tests: test/passes/autodiff-optimizer.mlir, autodiff-options.mlir;
+ * test/tools/zbc-options.test. */
 
 #include "passes/autodiff_parts.h"
 
@@ -40,9 +42,10 @@ enum { SGD_MOMENTUM = 1, SGD_DAMPENING, SGD_NESTEROV }; /* keys of sgd */
 static zb_status check_sgd(const zb_optimizer *optimizer) {
   const double *values = optimizer->values;
   if (values[SGD_NESTEROV] == 0 || (values[SGD_MOMENTUM] > 0 && values[SGD_DAMPENING] == 0)) return NULL;
-  return zb_status_hint(ZB_ERROR(USAGE, "optimizer 'sgd': nesterov needs a momentum and no dampening, got momentum %g, dampening %g", values[SGD_MOMENTUM],
-                                 values[SGD_DAMPENING]),
-                        "for example sgd:lr=0.1,momentum=0.9,nesterov=true");
+  return zb_status_hint(
+      ZB_ERROR(USAGE, "optimizer 'sgd': nesterov needs a momentum and no dampening, got momentum %g, dampening %g",
+               values[SGD_MOMENTUM], values[SGD_DAMPENING]),
+      "for example sgd:lr=0.1,momentum=0.9,nesterov=true");
 }
 
 /* The first is what trains when nothing is said. */
@@ -75,7 +78,8 @@ static int key_index(const zb_optimizer_def *def, const char *name) {
 /* ---- The text ---- */
 
 /* what: "key"; owner: " of optimizer 'adamw'". */
-static zb_status unknown_name(const char *what, const char *name, const char *owner, const char *const *names, int count) {
+static zb_status unknown_name(const char *what, const char *name, const char *owner, const char *const *names,
+                              int count) {
   char known[160] = "";
   const char *nearest = zb_nearest(name, names, count);
   int length = 0;
@@ -120,12 +124,14 @@ static zb_status parse_pair(zb_optimizer *out, char *pair, bool given[ZB_OPTIMIZ
     return zb_status_hint(ZB_ERROR(USAGE, "optimizer '%s': a setting is missing after ':' or ','", out->def->name),
                           "write %s:key=value,key=value", out->def->name);
   if (!value)
-    return zb_status_hint(ZB_ERROR(USAGE, "optimizer '%s': '%s' has no value", out->def->name, pair), "write key=value");
+    return zb_status_hint(ZB_ERROR(USAGE, "optimizer '%s': '%s' has no value", out->def->name, pair),
+                          "write key=value");
   *value++ = '\0';
   int index = key_index(out->def, pair);
   if (index < 0) return unknown_key(out->def, pair);
   if (given[index])
-    return zb_status_hint(ZB_ERROR(USAGE, "optimizer '%s': %s is given twice", out->def->name, pair), "leave one of them out");
+    return zb_status_hint(ZB_ERROR(USAGE, "optimizer '%s': %s is given twice", out->def->name, pair),
+                          "leave one of them out");
   given[index] = true;
   return parse_value(out->def, &out->def->keys[index], value, &out->values[index]);
 }
@@ -137,12 +143,14 @@ static const zb_optimizer_def *find_optimizer(const char *name) {
 }
 
 static void set_defaults(zb_optimizer *out) {
-  for (int i = 0; out->def->keys[i].name; ++i) out->values[i] = out->def->keys[i].default_number;
+  for (int i = 0; out->def->keys[i].name; ++i)
+    out->values[i] = out->def->keys[i].default_number;
 }
 
 zb_status zb_optimizer_parse(const char *text, zb_optimizer *out) {
   const char *names[OPTIMIZER_COUNT];
-  for (int i = 0; i < OPTIMIZER_COUNT; ++i) names[i] = optimizers[i].name;
+  for (int i = 0; i < OPTIMIZER_COUNT; ++i)
+    names[i] = optimizers[i].name;
   char copy[512];
   bool given[ZB_OPTIMIZER_KEYS] = {false};
   if (strlen(text) >= sizeof copy) return ZB_ERROR(USAGE, "the optimizer line is too long");
@@ -164,7 +172,8 @@ zb_status zb_optimizer_parse(const char *text, zb_optimizer *out) {
 /* The shortest text that reads back as the same number: "1e-3", "0.95". */
 static void number_text(double value, char out[32]) {
   int digits = 1;
-  do snprintf(out, 32, "%.*g", digits, value);
+  do
+    snprintf(out, 32, "%.*g", digits, value);
   while (strtod(out, NULL) != value && ++digits <= 17);
   char scientific[32];
   snprintf(scientific, sizeof scientific, "%.*e", digits - 1, value);
@@ -180,7 +189,10 @@ static void add_line(const zb_optimizer *optimizer, zb_text *out) {
     char number[32];
     number_text(optimizer->values[i], number);
     bool is_bool = optimizer->def->keys[i].kind == ZB_ATTR_BOOL;
-    zb_text_add(out, "%c%s=%s", i ? ',' : ':', optimizer->def->keys[i].name, !is_bool ? number : optimizer->values[i] != 0 ? "true" : "false");
+    zb_text_add(out, "%c%s=%s", i ? ',' : ':', optimizer->def->keys[i].name,
+                !is_bool                    ? number
+                : optimizer->values[i] != 0 ? "true"
+                                            : "false");
   }
 }
 
@@ -195,7 +207,9 @@ zb_status zb_optimizer_complete(const char *text, char **out) {
   return *out ? NULL : ZB_OUT_OF_MEMORY();
 }
 
-const char *zb_optimizer_name(int index) { return index >= 0 && index < OPTIMIZER_COUNT ? optimizers[index].name : NULL; }
+const char *zb_optimizer_name(int index) {
+  return index >= 0 && index < OPTIMIZER_COUNT ? optimizers[index].name : NULL;
+}
 
 /* ---- Signature ---- */
 
@@ -256,7 +270,8 @@ static MlirAttribute one_entry(MlirContext context, const char *name, MlirAttrib
   return mlirDictionaryAttrGet(context, 1, &entry);
 }
 
-static MlirValue add_input(signature *s, MlirBlock block, MlirType type, MlirLocation location, MlirAttribute dictionary) {
+static MlirValue add_input(signature *s, MlirBlock block, MlirType type, MlirLocation location,
+                           MlirAttribute dictionary) {
   s->inputs[s->input_count] = type;
   s->input_attrs[s->input_count++] = dictionary;
   return mlirBlockAddArgument(block, type, location);
@@ -282,7 +297,8 @@ static MlirAttribute frozen_dictionary(MlirContext context, MlirAttribute old) {
 }
 
 static void signature_apply(const signature *s, MlirOperation function, MlirOperation terminator) {
-  MlirType type = mlirFunctionTypeGet(s->context, (intptr_t)s->input_count, s->inputs, (intptr_t)s->output_count, s->outputs);
+  MlirType type =
+      mlirFunctionTypeGet(s->context, (intptr_t)s->input_count, s->inputs, (intptr_t)s->output_count, s->outputs);
   mlirOperationSetAttributeByName(function, text_ref("function_type"), mlirTypeAttrGet(type));
   mlirOperationSetAttributeByName(function, text_ref("arg_attrs"),
                                   mlirArrayAttrGet(s->context, (intptr_t)s->input_count, s->input_attrs));
@@ -297,7 +313,8 @@ static int state_count(const zb_optimizer *optimizer) {
   const zb_optimizer_def *def = optimizer->def;
   if (def->states_need && optimizer->values[key_index(def, def->states_need)] == 0) return 0;
   int count = 0;
-  while (count < STATES_MAX && def->states[count]) ++count;
+  while (count < STATES_MAX && def->states[count])
+    ++count;
   return count;
 }
 
@@ -327,7 +344,7 @@ static int optimizer_attrs(const zb_optimizer *optimizer, int rank, int64_t micr
 typedef struct update_plan {
   const zb_optimizer *optimizer;
   int64_t micro_batches;
-  int states;       /* a parameter */
+  int states; /* a parameter */
   MlirValue step;
   MlirBlock block;
   MlirOperation function;
@@ -352,12 +369,14 @@ static zb_status update_parameter(const update_plan *plan, zb_builder *b, const 
   zb_type_shape(mlirValueGetType(parameter), &shape);
   operands[count++] = parameter;
   operands[count++] = sum_uses(b, uses);
-  for (int i = 0; i < plan->states; ++i) operands[count++] = states[i];
+  for (int i = 0; i < plan->states; ++i)
+    operands[count++] = states[i];
   operands[count++] = plan->step;
   int attr_count = optimizer_attrs(plan->optimizer, shape.rank, plan->micro_batches, attrs);
   MlirOperation op = zb_build_op(b, plan->optimizer->def->name, operands, count, attrs, attr_count, 1 + plan->states);
   if (b->failed) return ZB_ERROR(INVALID, "the update of a parameter could not be built");
-  for (int i = 0; i <= plan->states; ++i) out[i] = mlirOperationGetResult(op, i);
+  for (int i = 0; i <= plan->states; ++i)
+    out[i] = mlirOperationGetResult(op, i);
   return NULL;
 }
 
@@ -377,8 +396,10 @@ zb_status zb_autodiff_optimize(MlirOperation function, const zb_optimizer *optim
   for (int p = 0; p < parameter_count; ++p) {
     int argument = parameters[p].argument;
     const char *name = zb_argument_string(function, argument, ZB_ATTR_PARAM);
-    if (parameters[p].count > 0) add_states(&plan, &s, name, s.inputs[argument], state + p * plan.states);
-    else s.input_attrs[argument] = frozen_dictionary(s.context, s.input_attrs[argument]);
+    if (parameters[p].count > 0)
+      add_states(&plan, &s, name, s.inputs[argument], state + p * plan.states);
+    else
+      s.input_attrs[argument] = frozen_dictionary(s.context, s.input_attrs[argument]);
   }
   zb_shape step = {.dtype = ZB_I64};
   plan.step = add_input(&s, block, zb_shape_type(s.context, &step), location,

@@ -6,11 +6,11 @@
  *   reshape(transpose(%x) [0, 2, 1])     transpose(reshape(%x)) [0, 1, 3, 2]
  *   add(%x, expand(constant))            add(%x, constant)
  *
- * One walk in program order: operands are in their final form when an op is met, so one walk is enough. Rules are rows of a
- * table by op name; a rule changes its op in place, replaces it, or leaves it. Ops that nobody reads any more are erased at the end.
- * Values keep their bits: x + 0 stays (it turns -0 into +0), x - 0, x * 1 and x / 1 go. Constants are folded only where one
- * rounding of the same operation gives the result (canonicalize_fold.c). Forward ops of a differentiated program stay as they are: gradient
- * ops name them by number (zb.id, zb.of).
+ * One walk in program order: operands are in their final form when an op is met, so one walk is enough. Rules are rows
+ * of a table by op name; a rule changes its op in place, replaces it, or leaves it. Ops that nobody reads any more are
+ * erased at the end. Values keep their bits: x + 0 stays (it turns -0 into +0), x - 0, x * 1 and x / 1 go. Constants
+ * are folded only where one rounding of the same operation gives the result (canonicalize_fold.c). Forward ops of a
+ * differentiated program stay as they are: gradient ops name them by number (zb.id, zb.of).
  *
  * Tests: test/passes/canonicalize.mlir. */
 
@@ -31,17 +31,20 @@ static zb_outcome replace(MlirOperation op, MlirValue value) {
 
 /* ---- Views ---- */
 
-/* An op of one operand that gives it unchanged when the types are equal: reshape, expand, cast, slice, concat of one, split in one. */
+/* An op of one operand that gives it unchanged when the types are equal: reshape, expand, cast, slice, concat of one,
+ * split in one. */
 static zb_outcome drop_identity(MlirOperation op) {
   MlirValue x = mlirOperationGetOperand(op, 0);
-  if (mlirOperationGetNumOperands(op) != 1 || mlirOperationGetNumResults(op) != 1 || !same_type(x, result_of(op))) return ZB_KEPT;
+  if (mlirOperationGetNumOperands(op) != 1 || mlirOperationGetNumResults(op) != 1 || !same_type(x, result_of(op)))
+    return ZB_KEPT;
   return replace(op, x);
 }
 
 /* op(op(x)) where only the outer shape matters: reshape, expand. */
 static zb_outcome skip_same(MlirOperation op) {
   MlirOperation inner = zb_producer(mlirOperationGetOperand(op, 0));
-  if (mlirOperationIsNull(inner) || !mlirIdentifierEqual(mlirOperationGetName(op), mlirOperationGetName(inner))) return ZB_KEPT;
+  if (mlirOperationIsNull(inner) || !mlirIdentifierEqual(mlirOperationGetName(op), mlirOperationGetName(inner)))
+    return ZB_KEPT;
   mlirOperationSetOperand(op, 0, mlirOperationGetOperand(inner, 0));
   return ZB_CHANGED;
 }
@@ -60,21 +63,24 @@ static zb_outcome transpose(MlirOperation op) {
   if (is_identity(outer, rank)) return replace(op, x);
   MlirOperation producer = zb_producer_named(x, "zb.transpose");
   if (mlirOperationIsNull(producer) || zb_get_ints(producer, "permutation", inner) != rank) return ZB_KEPT;
-  for (int i = 0; i < rank; ++i) outer[i] = inner[outer[i]];
+  for (int i = 0; i < rank; ++i)
+    outer[i] = inner[outer[i]];
   mlirOperationSetOperand(op, 0, mlirOperationGetOperand(producer, 0));
   zb_set_ints(op, "permutation", outer, rank);
   return ZB_CHANGED;
 }
 
-/* reshape(transpose(x)) where the transpose swaps the last two dimensions and the reshape keeps them: the transpose goes last, so that it meets
- * the product (PyTorch's exporter joins batch and heads around it). */
+/* reshape(transpose(x)) where the transpose swaps the last two dimensions and the reshape keeps them: the transpose
+ * goes last, so that it meets the product (PyTorch's exporter joins batch and heads around it). */
 static zb_outcome reshape_of_swap(MlirOperation op) {
   int64_t p[ZB_RANK_MAX];
   zb_shape in, out;
   MlirOperation swap = zb_producer_named(mlirOperationGetOperand(op, 0), "zb.transpose");
   int rank = mlirOperationIsNull(swap) ? -1 : zb_get_ints(swap, "permutation", p);
   if (rank < 2 || p[rank - 1] != rank - 2 || p[rank - 2] != rank - 1 || !is_identity(p, rank - 2)) return ZB_KEPT;
-  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(swap, 0)), &in) || !zb_type_shape(mlirValueGetType(result_of(op)), &out)) return ZB_KEPT;
+  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(swap, 0)), &in) ||
+      !zb_type_shape(mlirValueGetType(result_of(op)), &out))
+    return ZB_KEPT;
   int last = out.rank - 1;
   if (last < 1 || out.dims[last] != in.dims[rank - 1] || out.dims[last - 1] != in.dims[rank - 2]) return ZB_KEPT;
   MlirValue x = mlirOperationGetOperand(swap, 0);
@@ -82,7 +88,8 @@ static zb_outcome reshape_of_swap(MlirOperation op) {
   if (!mlirOperationIsNull(before)) x = mlirOperationGetOperand(before, 0);
   out.dims[last] = in.dims[rank - 2];
   out.dims[last - 1] = in.dims[rank - 1];
-  for (int i = 0; i <= last; ++i) p[i] = i;
+  for (int i = 0; i <= last; ++i)
+    p[i] = i;
   p[last] = last - 1;
   p[last - 1] = last;
   MlirNamedAttribute mark;
@@ -92,8 +99,9 @@ static zb_outcome reshape_of_swap(MlirOperation op) {
   return builder.failed ? ZB_FAILED : replace(op, value);
 }
 
-/* slice(slice(x)): element i of the outer one is x[start + step * (outer start + outer step * i)]. A slice of everything has the type of
- * its operand and steps 1 (drop_identity), for it could not keep every dimension otherwise. */
+/* slice(slice(x)): element i of the outer one is x[start + step * (outer start + outer step * i)]. A slice of
+ * everything has the type of its operand and steps 1 (drop_identity), for it could not keep every dimension otherwise.
+ */
 static zb_outcome slice_of_slice(MlirOperation op) {
   MlirOperation inner = zb_producer_named(mlirOperationGetOperand(op, 0), "zb.slice");
   int64_t starts[ZB_RANK_MAX], steps[ZB_RANK_MAX], inner_starts[ZB_RANK_MAX], inner_steps[ZB_RANK_MAX];
@@ -175,7 +183,8 @@ static zb_outcome add_zero(MlirOperation op) {
   if (!zb_type_shape(mlirValueGetType(result_of(op)), &shape)) return ZB_KEPT;
   bool integer = shape.dtype == ZB_I64 || shape.dtype == ZB_I32;
   for (int side = 1; side >= 0; --side) {
-    if (!zb_scalar_constant(mlirOperationGetOperand(op, side), &value) || value != 0 || !(integer || signbit(value))) continue;
+    if (!zb_scalar_constant(mlirOperationGetOperand(op, side), &value) || value != 0 || !(integer || signbit(value)))
+      continue;
     zb_outcome outcome = drop_neutral(op, side, 0.0, false);
     if (outcome != ZB_KEPT) return outcome;
   }
@@ -189,7 +198,8 @@ static zb_outcome double_negation(MlirOperation op) {
 
 /* ---- Broadcasting ---- */
 
-/* An operand behind zb.expand goes direct where the op broadcasts by itself to the same result. The row's infer says so. */
+/* An operand behind zb.expand goes direct where the op broadcasts by itself to the same result. The row's infer says
+ * so. */
 static zb_outcome skip_expand(MlirOperation op) {
   const zb_op_def *def = zb_op_find(op);
   zb_op_view view;
@@ -200,9 +210,11 @@ static zb_outcome skip_expand(MlirOperation op) {
   for (int i = 0; i < (int)mlirOperationGetNumOperands(op); ++i) {
     MlirOperation expand = zb_producer_named(mlirOperationGetOperand(op, i), "zb.expand");
     if (mlirOperationIsNull(expand)) continue;
-    if (!zb_op_view_get(op, &view, &storage) || !zb_type_shape(mlirValueGetType(result_of(op)), &wanted)) return ZB_KEPT;
+    if (!zb_op_view_get(op, &view, &storage) || !zb_type_shape(mlirValueGetType(result_of(op)), &wanted))
+      return ZB_KEPT;
     MlirValue source = mlirOperationGetOperand(expand, 0);
-    if (view.operand_count != (int)mlirOperationGetNumOperands(op) || !zb_type_shape(mlirValueGetType(source), &storage.shapes[i]))
+    if (view.operand_count != (int)mlirOperationGetNumOperands(op) ||
+        !zb_type_shape(mlirValueGetType(source), &storage.shapes[i]))
       return ZB_KEPT;
     if (!def->infer(&view, &got, 1, &error) || !zb_shape_equal(&got, &wanted)) continue;
     mlirOperationSetOperand(op, i, source);
@@ -254,7 +266,8 @@ static const struct {
 };
 enum { RULE_COUNT = sizeof rules / sizeof rules[0], TRIES_MAX = 64 };
 
-/* Composite gradients and the like stand at differentiated programs; their operands may be rewritten like all others. */
+/* Composite gradients and the like stand at differentiated programs; their operands may be rewritten like all others.
+ */
 static zb_outcome apply_once(MlirOperation op, const zb_op_def *def) {
   for (int i = 0; i < RULE_COUNT; ++i) {
     if (strcmp(rules[i].op, def->name) != 0) continue;
@@ -285,7 +298,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   int64_t erased;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));
-  for (size_t i = 0; i < list.count && result; ++i) result = canonicalize_op(pass, list.ops[i]);
+  for (size_t i = 0; i < list.count && result; ++i)
+    result = canonicalize_op(pass, list.ops[i]);
   zb_op_list_deinit(&list);
   if (!result || pass->changes == 0) return result;
   ZB_PASS_TRY(pass, zb_erase_dead(block, &erased));

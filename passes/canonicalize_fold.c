@@ -1,7 +1,7 @@
 /* Constant folding of zb-canonicalize: reshapes and casts of small constants, arithmetic on scalars.
  *
- * A folded scalar has the bits that the op's kernel would give when the plan is loaded: only operations that IEEE 754 rounds
- * correctly (add, sub, mul, div, sqrt; 1/x as one division) are folded, in the type of the op. */
+ * A folded scalar has the bits that the op's kernel would give when the plan is loaded: only operations that IEEE 754
+ * rounds correctly (add, sub, mul, div, sqrt; 1/x as one division) are folded, in the type of the op. */
 
 #include "passes/canonicalize_rules.h"
 
@@ -45,29 +45,45 @@ zb_outcome zb_fold_reshape(MlirOperation op) {
 
 /* ---- Elements ---- */
 
-/* Stores a scalar as element `index` of a buffer of its dtype. False for a type that is not folded, or a value outside of it. */
+/* Stores a scalar as element `index` of a buffer of its dtype. False for a type that is not folded, or a value outside
+ * of it. */
 static bool store(const scalar *from, void *buffer, int64_t index) {
   switch (from->dtype) {
-    case ZB_F32: ((float *)buffer)[index] = (float)from->number; return true;
-    case ZB_F64: ((double *)buffer)[index] = from->number; return true;
-    case ZB_I64: ((int64_t *)buffer)[index] = from->integer; return true;
-    case ZB_I32:
-      if (from->integer < INT32_MIN || from->integer > INT32_MAX) return false;
-      ((int32_t *)buffer)[index] = (int32_t)from->integer;
-      return true;
-    case ZB_I1: ((int *)buffer)[index] = from->integer != 0; return true;
-    default: return false;
+  case ZB_F32:
+    ((float *)buffer)[index] = (float)from->number;
+    return true;
+  case ZB_F64:
+    ((double *)buffer)[index] = from->number;
+    return true;
+  case ZB_I64:
+    ((int64_t *)buffer)[index] = from->integer;
+    return true;
+  case ZB_I32:
+    if (from->integer < INT32_MIN || from->integer > INT32_MAX) return false;
+    ((int32_t *)buffer)[index] = (int32_t)from->integer;
+    return true;
+  case ZB_I1:
+    ((int *)buffer)[index] = from->integer != 0;
+    return true;
+  default:
+    return false;
   }
 }
 
 static MlirAttribute dense_of(MlirType type, zb_dtype dtype, int64_t count, const void *buffer) {
   switch (dtype) {
-    case ZB_F32: return mlirDenseElementsAttrFloatGet(type, count, buffer);
-    case ZB_F64: return mlirDenseElementsAttrDoubleGet(type, count, buffer);
-    case ZB_I64: return mlirDenseElementsAttrInt64Get(type, count, buffer);
-    case ZB_I32: return mlirDenseElementsAttrInt32Get(type, count, buffer);
-    case ZB_I1: return mlirDenseElementsAttrBoolGet(type, count, buffer);
-    default: return (MlirAttribute){0};
+  case ZB_F32:
+    return mlirDenseElementsAttrFloatGet(type, count, buffer);
+  case ZB_F64:
+    return mlirDenseElementsAttrDoubleGet(type, count, buffer);
+  case ZB_I64:
+    return mlirDenseElementsAttrInt64Get(type, count, buffer);
+  case ZB_I32:
+    return mlirDenseElementsAttrInt32Get(type, count, buffer);
+  case ZB_I1:
+    return mlirDenseElementsAttrBoolGet(type, count, buffer);
+  default:
+    return (MlirAttribute){0};
   }
 }
 
@@ -82,7 +98,8 @@ static bool cast_scalar(const scalar *from, zb_dtype to, scalar *out) {
   }
   if (is_float(to)) {
     /* An integer beyond 2^53 would be rounded twice on its way through double. */
-    if (!is_float(from->dtype) && (from->integer > (INT64_C(1) << 53) || from->integer < -(INT64_C(1) << 53))) return false;
+    if (!is_float(from->dtype) && (from->integer > (INT64_C(1) << 53) || from->integer < -(INT64_C(1) << 53)))
+      return false;
     out->number = is_float(from->dtype) ? from->number : (double)from->integer;
     return true;
   }
@@ -104,9 +121,11 @@ zb_outcome zb_fold_cast(MlirOperation op) {
   MlirValue result = mlirOperationGetResult(op, 0);
   zb_shape in, out;
   if (mlirOperationIsNull(constant) || mlirAttributeIsNull(elements_of(constant))) return ZB_KEPT;
-  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(constant, 0)), &in) || !zb_type_shape(mlirValueGetType(result), &out))
+  if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(constant, 0)), &in) ||
+      !zb_type_shape(mlirValueGetType(result), &out))
     return ZB_KEPT;
-  if (zb_shape_bytes(&in) > CONSTANT_BYTES_MAX || zb_shape_bytes(&out) > CONSTANT_BYTES_MAX || zb_shape_bytes(&out) <= 0)
+  if (zb_shape_bytes(&in) > CONSTANT_BYTES_MAX || zb_shape_bytes(&out) > CONSTANT_BYTES_MAX ||
+      zb_shape_bytes(&out) <= 0)
     return ZB_KEPT;
   int64_t count = zb_shape_elements(&out);
   for (int64_t i = 0; i < count; ++i) {
@@ -131,29 +150,49 @@ static bool load_scalar(MlirValue value, scalar *out) {
 /* Rounded once, in float: double would round twice. */
 static bool float_result(char operation, float x, float y, float *out) {
   switch (operation) {
-    case '+': *out = x + y; return true;
-    case '-': *out = x - y; return true;
-    case '*': *out = x * y; return true;
-    case '/': *out = x / y; return true;
-    case 'n': *out = -x; return true;
-    case 'q': *out = sqrtf(x); return true;
-    case 'r': *out = 1.0f / x; return true;
-    default: return false;
+  case '+':
+    *out = x + y;
+    return true;
+  case '-':
+    *out = x - y;
+    return true;
+  case '*':
+    *out = x * y;
+    return true;
+  case '/':
+    *out = x / y;
+    return true;
+  case 'n':
+    *out = -x;
+    return true;
+  case 'q':
+    *out = sqrtf(x);
+    return true;
+  case 'r':
+    *out = 1.0f / x;
+    return true;
+  default:
+    return false;
   }
 }
 
 /* Overflow and division by zero are left to the kernel, which says what they mean. */
 static bool integer_result(char operation, int64_t x, int64_t y, int64_t *out) {
   switch (operation) {
-    case '+': return !__builtin_add_overflow(x, y, out);
-    case '-': return !__builtin_sub_overflow(x, y, out);
-    case '*': return !__builtin_mul_overflow(x, y, out);
-    case 'n': return !__builtin_sub_overflow((int64_t)0, x, out);
-    case '/':
-      if (y == 0 || (x == INT64_MIN && y == -1)) return false;
-      *out = x / y;
-      return true;
-    default: return false;
+  case '+':
+    return !__builtin_add_overflow(x, y, out);
+  case '-':
+    return !__builtin_sub_overflow(x, y, out);
+  case '*':
+    return !__builtin_mul_overflow(x, y, out);
+  case 'n':
+    return !__builtin_sub_overflow((int64_t)0, x, out);
+  case '/':
+    if (y == 0 || (x == INT64_MIN && y == -1)) return false;
+    *out = x / y;
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -178,7 +217,8 @@ zb_outcome zb_fold_arithmetic(MlirOperation op) {
   out = (scalar){.dtype = x.dtype};
   bool folded = false;
   if (x.dtype == ZB_F32) folded = float_result(operation_of(op), (float)x.number, (float)y.number, &number);
-  if (x.dtype == ZB_I64 || x.dtype == ZB_I32) folded = integer_result(operation_of(op), x.integer, y.integer, &out.integer);
+  if (x.dtype == ZB_I64 || x.dtype == ZB_I32)
+    folded = integer_result(operation_of(op), x.integer, y.integer, &out.integer);
   out.number = (double)number;
   if (!folded || !store(&out, buffer, 0)) return ZB_KEPT;
   return replace_by_constant(op, dense_of(type, x.dtype, 1, buffer));

@@ -6,10 +6,10 @@
  *   B     a backward op of the stage that leads to a gradient that leaves the stage upstream
  *   W     every other backward op of the stage
  *
- * A stage that sends no gradient upstream (the first; the one after a frozen prefix) takes as targets of B the gradients of its
- * roots: activations that need a gradient and whose op reads no other activation that needs one. With the marks of zb-autodiff
- * (zb.of) these are the gradients that the gradient ops of a root read. In a program without marks, where the gradient of a root
- * cannot be told from others, B is what leads to more than one accumulate.
+ * A stage that sends no gradient upstream (the first; the one after a frozen prefix) takes as targets of B the
+ * gradients of its roots: activations that need a gradient and whose op reads no other activation that needs one. With
+ * the marks of zb-autodiff (zb.of) these are the gradients that the gradient ops of a root read. In a program without
+ * marks, where the gradient of a root cannot be told from others, B is what leads to more than one accumulate.
  *
  * Tests: test/passes/classify.mlir. */
 
@@ -88,7 +88,8 @@ static zb_status mark_root_gradients(classify *c, bool *out_marked) {
     const zb_node *node = &c->graph.nodes[n];
     int64_t of = zb_get_i64(node->op, ZB_ATTR_OF, -1);
     *out_marked |= of >= 0;
-    if (of < 0 || (c->flow.nodes[n] & ZB_FLOW_ACCUMULATE) || !zb_map_get(roots, (void *)(uintptr_t)(of + 1), NULL)) continue;
+    if (of < 0 || (c->flow.nodes[n] & ZB_FLOW_ACCUMULATE) || !zb_map_get(roots, (void *)(uintptr_t)(of + 1), NULL))
+      continue;
     for (int i = 0; i < node->operand_count; ++i) {
       int producer = c->graph.values[c->graph.operands[node->operand_begin + i]].producer;
       if (producer < 0 || !backward(c, producer) || c->stage[producer] != c->stage[n]) continue;
@@ -144,9 +145,12 @@ static void write_classes(classify *c) {
   for (int n = 0; n < c->graph.node_count; ++n) {
     unsigned flags = c->flow.nodes[n];
     const char *name = "F";
-    if (flags & ZB_FLOW_LOAD) name = "LOAD";
-    else if (flags & ZB_FLOW_OPTIMIZE) name = "OPT";
-    else if (flags & ZB_FLOW_BACKWARD) name = c->is_b[n] ? "B" : "W";
+    if (flags & ZB_FLOW_LOAD)
+      name = "LOAD";
+    else if (flags & ZB_FLOW_OPTIMIZE)
+      name = "OPT";
+    else if (flags & ZB_FLOW_BACKWARD)
+      name = c->is_b[n] ? "B" : "W";
     zb_set_string(c->graph.nodes[n].op, ZB_ATTR_CLASS, name);
     ++c->pass->changes;
   }

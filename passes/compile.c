@@ -1,5 +1,5 @@
-/* zb_compile: a serialized graph in, a folder with plan and weights out; and the default pipeline, which reads like a page.
- * Tests: test/tools/zbc-options.test, test/tools/zbc-schedule.test, test/install/embed.c, test/e2e. */
+/* zb_compile: a serialized graph in, a folder with plan and weights out; and the default pipeline, which reads like a
+ * page. Tests: test/tools/zbc-options.test, test/tools/zbc-schedule.test, test/install/embed.c, test/e2e. */
 
 #include "passes/function.h"
 #include "passes/pipeline.h"
@@ -24,7 +24,8 @@
 
 /* ---- The default pipeline ---- */
 
-/* $words are filled in from zb_compile_params. An option of a pass that comes from an option of zbc has its name (zb_pass_option_error). */
+/* $words are filled in from zb_compile_params. An option of a pass that comes from an option of zbc has its name
+ * (zb_pass_option_error). */
 static const struct {
   const char *pass, *options;
 } default_pipeline[] = {
@@ -43,7 +44,8 @@ static const struct {
     {"zb-dce", NULL},
     {"zb-fuse", NULL}, /* left out by --no-raise */
     {"zb-layout", NULL},
-    {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\",costs=\"$costs\",micro-batches=$micro_batches"},
+    {"zb-partition", "ranks=$ranks,chunks=$chunks,placement=\"$placement\",cuts=\"$cuts\",costs=\"$costs\",micro-"
+                     "batches=$micro_batches"},
     {"zb-classify", NULL},
     {"zb-outline", NULL},
     {"zb-memory", "costs=\"$costs\""},
@@ -60,8 +62,9 @@ const char *zb_default_pipeline(void) {
   size_t length = (size_t)snprintf(text, sizeof text, "builtin.module(");
   for (int i = 0; i < PIPELINE_LENGTH; ++i) {
     const char *options = default_pipeline[i].options;
-    length += (size_t)snprintf(text + length, sizeof text - length, "%s%s%s%s%s", i ? "," : "", default_pipeline[i].pass, options ? "{" : "",
-                               options ? options : "", options ? "}" : "");
+    length +=
+        (size_t)snprintf(text + length, sizeof text - length, "%s%s%s%s%s", i ? "," : "", default_pipeline[i].pass,
+                         options ? "{" : "", options ? options : "", options ? "}" : "");
   }
   snprintf(text + length, sizeof text - length, ")");
   return text;
@@ -77,19 +80,32 @@ static zb_status word_text(const char *word, const zb_compile_params *p, char **
   zb_text text;
   zb_text_init(&text);
 #define WORD(name) (strcmp(word, "$" name) == 0)
-  if (WORD("optimizer")) zb_text_add(&text, "%s", p->optimizer);
-  else if (WORD("micro_batches")) zb_text_add(&text, "%d", p->micro_batches);
-  else if (WORD("ranks")) zb_text_add(&text, "%d", p->ranks);
-  else if (WORD("chunks")) zb_text_add(&text, "%d", p->chunks);
-  else if (WORD("placement")) zb_text_add(&text, "%s", p->placement);
-  else if (WORD("cuts")) zb_text_add(&text, "%s", p->cuts ? p->cuts : "");
-  else if (WORD("costs")) zb_text_add(&text, "%s", p->costs ? p->costs : "");
-  else if (WORD("schedule")) zb_text_add(&text, "%s", p->schedule);
-  else if (WORD("precision")) zb_text_add(&text, "%s", p->precision);
-  else if (WORD("metric")) zb_text_add(&text, "%s", p->metric ? p->metric : "barrier");
-  else if (WORD("memory_limit")) zb_text_add(&text, "%llu", (unsigned long long)p->memory_limit);
-  else if (WORD("model")) zb_text_add(&text, "%s", base_name(p->model));
-  else ZB_ASSERT(!"a word of default_pipeline");
+  if (WORD("optimizer"))
+    zb_text_add(&text, "%s", p->optimizer);
+  else if (WORD("micro_batches"))
+    zb_text_add(&text, "%d", p->micro_batches);
+  else if (WORD("ranks"))
+    zb_text_add(&text, "%d", p->ranks);
+  else if (WORD("chunks"))
+    zb_text_add(&text, "%d", p->chunks);
+  else if (WORD("placement"))
+    zb_text_add(&text, "%s", p->placement);
+  else if (WORD("cuts"))
+    zb_text_add(&text, "%s", p->cuts ? p->cuts : "");
+  else if (WORD("costs"))
+    zb_text_add(&text, "%s", p->costs ? p->costs : "");
+  else if (WORD("schedule"))
+    zb_text_add(&text, "%s", p->schedule);
+  else if (WORD("precision"))
+    zb_text_add(&text, "%s", p->precision);
+  else if (WORD("metric"))
+    zb_text_add(&text, "%s", p->metric ? p->metric : "barrier");
+  else if (WORD("memory_limit"))
+    zb_text_add(&text, "%llu", (unsigned long long)p->memory_limit);
+  else if (WORD("model"))
+    zb_text_add(&text, "%s", base_name(p->model));
+  else
+    ZB_ASSERT(!"a word of default_pipeline");
 #undef WORD
   *out = zb_text_take(&text);
   return *out ? NULL : ZB_OUT_OF_MEMORY();
@@ -110,7 +126,8 @@ static zb_status add_default(zb_pipeline *pipeline, const char *pass, const char
 }
 
 static zb_status build_pipeline(const zb_compile_params *p, zb_pipeline *out) {
-  if (p->costs && strchr(p->costs, '"')) return ZB_ERROR(USAGE, "the path of a file of costs cannot hold a double quote: %s", p->costs);
+  if (p->costs && strchr(p->costs, '"'))
+    return ZB_ERROR(USAGE, "the path of a file of costs cannot hold a double quote: %s", p->costs);
   if (p->pipeline) return zb_pipeline_parse(p->pipeline, out);
   for (int i = 0; i < PIPELINE_LENGTH; ++i) {
     bool raises = strcmp(default_pipeline[i].pass, "zb-raise") == 0 || strcmp(default_pipeline[i].pass, "zb-fuse") == 0;
@@ -141,7 +158,9 @@ static void after_pass(void *context, const zb_pass_def *def, MlirModule module,
     MlirOperation function;
     MlirBlock block;
     if (zb_pass_function(module, &function, &block))
-      for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) ++r->ops;
+      for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
+           op = mlirOperationGetNextInBlock(op))
+        ++r->ops;
   }
   if (!r->params->dump_directory || r->status) return;
   zb_text text, path;
@@ -157,15 +176,21 @@ static void after_pass(void *context, const zb_pass_def *def, MlirModule module,
 
 static zb_status import(const zb_compile_params *p, zb_module *program) {
   if (zb_ends_with(p->model, ".onnx")) {
-    zb_import_params params = {.path = p->model, .loss = p->loss, .train = p->train, .train_count = p->train_count,
-                               .freeze = p->freeze, .freeze_count = p->freeze_count, .fold_limit = p->fold_limit};
+    zb_import_params params = {.path = p->model,
+                               .loss = p->loss,
+                               .train = p->train,
+                               .train_count = p->train_count,
+                               .freeze = p->freeze,
+                               .freeze_count = p->freeze_count,
+                               .fold_limit = p->fold_limit};
     return zb_import_onnx(program->context, &params, program);
   }
   if (zb_ends_with(p->model, ".mlir")) return zb_import_mlir(program->context, p->model, program);
   static const char *const weights[] = {".pt", ".pth", ".safetensors", ".bin", ".ckpt", ".py", ".pt2"};
   for (size_t i = 0; i < sizeof weights / sizeof weights[0]; ++i)
     if (zb_ends_with(p->model, weights[i]))
-      return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no graph", p->model), "tools/export_onnx.py makes an .onnx file of a PyTorch model");
+      return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no graph", p->model),
+                            "tools/export_onnx.py makes an .onnx file of a PyTorch model");
   return zb_status_hint(ZB_ERROR(USAGE, "cannot tell the format of '%s'", p->model), "zbc reads .onnx and .mlir files");
 }
 
@@ -181,11 +206,14 @@ static zb_status count_error(const char *option, int most, int got, const char *
 /* The numbers; 0 is what is left open. */
 static zb_status check_counts(const zb_compile_params *p) {
   if (p->ranks < 0 || p->ranks > ZB_RANKS_MAX)
-    return count_error("ranks", ZB_RANKS_MAX, p->ranks, "it is how many executors train together, for example --ranks 4");
+    return count_error("ranks", ZB_RANKS_MAX, p->ranks,
+                       "it is how many executors train together, for example --ranks 4");
   if (p->chunks < 0 || p->chunks > ZB_CHUNKS_MAX)
-    return count_error("chunks", ZB_CHUNKS_MAX, p->chunks, "it is how many virtual stages a rank has, for example --chunks 2");
+    return count_error("chunks", ZB_CHUNKS_MAX, p->chunks,
+                       "it is how many virtual stages a rank has, for example --chunks 2");
   if (p->micro_batches < 0 || p->micro_batches > ZB_MICRO_BATCHES_MAX)
-    return count_error("micro-batches", ZB_MICRO_BATCHES_MAX, p->micro_batches, "use at least as many as ranks, for example --micro-batches 8");
+    return count_error("micro-batches", ZB_MICRO_BATCHES_MAX, p->micro_batches,
+                       "use at least as many as ranks, for example --micro-batches 8");
   return NULL;
 }
 
@@ -205,7 +233,8 @@ static zb_status check_outputs(const zb_compile_params *p) {
   if (p->timeline) ZB_TRY(zb_output_check("--timeline", p->timeline, ".svg .json"));
   if (p->csv) ZB_TRY(zb_output_check("--csv", p->csv, NULL));
   if (p->csv && p->timeline && strcmp(p->csv, p->timeline) == 0)
-    return zb_status_hint(ZB_ERROR(USAGE, "--timeline and --csv would write the same file '%s'", p->csv), "give each a name of its own");
+    return zb_status_hint(ZB_ERROR(USAGE, "--timeline and --csv would write the same file '%s'", p->csv),
+                          "give each a name of its own");
   if (p->dump_directory) ZB_TRY(zb_output_folder_check("--dump-ir", p->dump_directory));
   return p->output ? zb_output_folder_check("-o", p->output) : NULL;
 }
@@ -222,16 +251,24 @@ static zb_status check_inputs(const zb_compile_params *p) {
   return NULL;
 }
 
-/* A pipeline of the caller's has its own options: what would have gone into the default one must not be dropped in silence. */
+/* A pipeline of the caller's has its own options: what would have gone into the default one must not be dropped in
+ * silence. */
 static zb_status check_own_pipeline(const zb_compile_params *p) {
   const struct {
     const char *option;
     bool given;
   } options[] = {
-      {"ranks", p->ranks != 0},          {"chunks", p->chunks != 0},       {"micro-batches", p->micro_batches != 0},
-      {"schedule", p->schedule != NULL}, {"placement", p->placement != NULL}, {"metric", p->metric != NULL},
-      {"optimizer", p->optimizer != NULL}, {"cuts", p->cuts != NULL},      {"costs", p->costs != NULL},
-      {"memory-limit", p->memory_limit != 0}, {"no-raise", p->no_raise},
+      {"ranks", p->ranks != 0},
+      {"chunks", p->chunks != 0},
+      {"micro-batches", p->micro_batches != 0},
+      {"schedule", p->schedule != NULL},
+      {"placement", p->placement != NULL},
+      {"metric", p->metric != NULL},
+      {"optimizer", p->optimizer != NULL},
+      {"cuts", p->cuts != NULL},
+      {"costs", p->costs != NULL},
+      {"memory-limit", p->memory_limit != 0},
+      {"no-raise", p->no_raise},
       {"precision", p->precision != NULL},
   };
   for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i)
@@ -241,7 +278,8 @@ static zb_status check_own_pipeline(const zb_compile_params *p) {
   return NULL;
 }
 
-/* Checks them and fills in what is left open. *out_open: the placement is left to the search, and what is filled in is its first. */
+/* Checks them and fills in what is left open. *out_open: the placement is left to the search, and what is filled in is
+ * its first. */
 static zb_status complete_params(zb_compile_params *p, owned_texts *owned, bool *out_open) {
   *out_open = false;
   if (!p->model) return ZB_ERROR(USAGE, "no model given");
@@ -249,17 +287,20 @@ static zb_status complete_params(zb_compile_params *p, owned_texts *owned, bool 
   if (p->pipeline) ZB_TRY(check_own_pipeline(p));
   if (!p->precision) p->precision = "f32";
   ZB_TRY(check_counts(p));
-  if (p->weights_partial && !p->weights) return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
+  if (p->weights_partial && !p->weights)
+    return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
   ZB_TRY(complete_optimizer(p, owned));
   ZB_TRY(check_outputs(p));
   zb_schedule_choice choice;
   if (!p->schedule) p->schedule = "zb-h1";
   if (zb_schedule_is_file(p->schedule))
-    return zb_schedule_file_layout(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement, &owned->placement);
+    return zb_schedule_file_layout(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement,
+                                   &owned->placement);
   if (!p->ranks) p->ranks = 1;
   if (!p->micro_batches) p->micro_batches = 1;
   ZB_TRY(zb_schedule_to_train(p->schedule, &choice));
-  *out_open = choice.schedule->searches && choice.schedule->chunks_max > 1 && !p->placement && !p->chunks && !p->pipeline;
+  *out_open =
+      choice.schedule->searches && choice.schedule->chunks_max > 1 && !p->placement && !p->chunks && !p->pipeline;
   return zb_schedule_layout(choice.schedule, p->ranks, &p->placement, &p->chunks);
 }
 
@@ -274,15 +315,18 @@ static uint64_t next_random(uint64_t *state) { /* splitmix64 */
 
 static double uniform(uint64_t *state) { return ((double)(next_random(state) >> 11) + 0.5) / 9007199254740992.0; }
 
-/* Rank >= 2: normal with deviation 0.02 (Box-Muller), drawn from the name alone; rank <= 1: zeros for biases, else ones. */
+/* Rank >= 2: normal with deviation 0.02 (Box-Muller), drawn from the name alone; rank <= 1: zeros for biases, else
+ * ones. */
 static zb_status draw(zb_store *store, const char *name, const zb_shape *shape) {
   int64_t count = zb_shape_elements(shape);
-  if (shape->dtype != ZB_F32 || count < 0) return ZB_ERROR(INVALID, "parameter '%s' is no f32 tensor: give its values with --weights", name);
+  if (shape->dtype != ZB_F32 || count < 0)
+    return ZB_ERROR(INVALID, "parameter '%s' is no f32 tensor: give its values with --weights", name);
   float *values = zb_alloc((size_t)count * sizeof *values + 1);
   if (!values) return ZB_OUT_OF_MEMORY();
   uint64_t state = zb_fnv1a(ZB_FNV_START, name, strlen(name));
   const double pi = 3.14159265358979323846;
-  for (int64_t i = 0; i < count && shape->rank < 2; ++i) values[i] = zb_ends_with(name, "bias") ? 0.0f : 1.0f;
+  for (int64_t i = 0; i < count && shape->rank < 2; ++i)
+    values[i] = zb_ends_with(name, "bias") ? 0.0f : 1.0f;
   for (int64_t i = 0; i < count && shape->rank >= 2; i += 2) { /* a pair a draw */
     double radius = 0.02 * sqrt(-2.0 * log(uniform(&state))), angle = 2.0 * pi * uniform(&state);
     values[i] = (float)(radius * cos(angle));
@@ -322,17 +366,21 @@ static zb_status match_given(given_values *given, const zb_compile_params *p, in
 }
 
 /* An ONNX file has its parameters from the start: what is wrong is said before the passes run. */
-static zb_status match_model(given_values *given, const zb_compile_params *p, const zb_store *model, zb_diagnostics *diagnostics) {
+static zb_status match_model(given_values *given, const zb_compile_params *p, const zb_store *model,
+                             zb_diagnostics *diagnostics) {
   int count = zb_store_count(model);
   given->wanted = zb_alloc(sizeof *given->wanted * ((size_t)count + 1));
   if (!given->wanted) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < count; ++i) given->wanted[i] = (zb_wanted){zb_store_at(model, i)->name, &zb_store_at(model, i)->shape};
+  for (int i = 0; i < count; ++i)
+    given->wanted[i] = (zb_wanted){zb_store_at(model, i)->name, &zb_store_at(model, i)->shape};
   return match_given(given, p, count, diagnostics);
 }
 
-static zb_status match_plan(given_values *given, const zb_compile_params *p, const zb_plan *plan, zb_diagnostics *diagnostics) {
+static zb_status match_plan(given_values *given, const zb_compile_params *p, const zb_plan *plan,
+                            zb_diagnostics *diagnostics) {
   int count = 0, most = 1;
-  for (int r = 0; r < plan->rank_count; ++r) most += plan->ranks[r].parameter_count;
+  for (int r = 0; r < plan->rank_count; ++r)
+    most += plan->ranks[r].parameter_count;
   given->wanted = zb_alloc(sizeof *given->wanted * (size_t)most);
   if (!given->wanted) return ZB_OUT_OF_MEMORY();
   for (int r = 0; r < plan->rank_count; ++r)
@@ -355,7 +403,8 @@ static zb_status add_widened(zb_store *out, const zb_plan_tensor *tensor, const 
 }
 
 /* One parameter: as --weights gives it, else as the model has it, else drawn. */
-static zb_status gather_weight(const zb_plan_tensor *tensor, const zb_store *model, const zb_weights *given, zb_store *out) {
+static zb_status gather_weight(const zb_plan_tensor *tensor, const zb_store *model, const zb_weights *given,
+                               zb_store *out) {
   const zb_stored_tensor *t = given ? zb_weights_find(given, tensor->name) : NULL;
   char want[96], got[96];
   if (t) return add_widened(out, tensor, t);
@@ -363,15 +412,16 @@ static zb_status gather_weight(const zb_plan_tensor *tensor, const zb_store *mod
   t = zb_store_find(model, tensor->name);
   if (!t) return ZB_ERROR(INVALID, "the weights have no tensor '%s'", tensor->name);
   if (!zb_shape_equal(&t->shape, &tensor->shape))
-    return ZB_ERROR(INVALID, "parameter '%s': expected %s, the weights hold %s", tensor->name, zb_shape_text(&tensor->shape, want),
-                    zb_shape_text(&t->shape, got));
+    return ZB_ERROR(INVALID, "parameter '%s': expected %s, the weights hold %s", tensor->name,
+                    zb_shape_text(&tensor->shape, want), zb_shape_text(&t->shape, got));
   return zb_store_add(out, tensor->name, &t->shape, t->data, false);
 }
 
 static zb_status gather_weights(const zb_plan *plan, const zb_store *model, const zb_weights *given, zb_store *out) {
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].parameter_count; ++i)
-      if (plan->ranks[r].parameters[i].owner) ZB_TRY(gather_weight(&plan->ranks[r].parameters[i].tensor, model, given, out));
+      if (plan->ranks[r].parameters[i].owner)
+        ZB_TRY(gather_weight(&plan->ranks[r].parameters[i].tensor, model, given, out));
   return NULL;
 }
 
@@ -396,7 +446,8 @@ static zb_status tie_values(zb_plan *plan, const zb_store *weights, const zb_sto
     }
     for (int i = 0; i < plan->ranks[r].constant_count; ++i) {
       zb_plan_constant *constant = &plan->ranks[r].constants[i];
-      if (!constant->computed && !constant->bytes) constant->tensor.digest = digest_in(constants, constant->tensor.name);
+      if (!constant->computed && !constant->bytes)
+        constant->tensor.digest = digest_in(constants, constant->tensor.name);
     }
   }
 cleanup:
@@ -430,15 +481,18 @@ typedef struct file_writer {
 static void write_tile(void *context, int64_t tile, void *scratch) {
   file_writer *w = context;
   (void)scratch;
-  w->statuses[tile] = tile ? zb_plan_write(w->plan, w->paths[FILE_PLAN]) : write_weights(w->paths, w->weights, w->constants);
+  w->statuses[tile] =
+      tile ? zb_plan_write(w->plan, w->paths[FILE_PLAN]) : write_weights(w->paths, w->weights, w->constants);
 }
 
 /* The plan beside the weights: of a large compile each takes some tenths of a second. */
-static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_store *weights, const zb_store *constants) {
+static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_store *weights,
+                             const zb_store *constants) {
   enum { PARALLEL_JOBS_MIN = 20000 };
   file_writer w = {.paths = paths, .plan = plan, .weights = weights, .constants = constants};
   int64_t jobs = 0;
-  for (int r = 0; r < plan->rank_count; ++r) jobs += plan->ranks[r].job_count;
+  for (int r = 0; r < plan->rank_count; ++r)
+    jobs += plan->ranks[r].job_count;
   zb_threads *threads = jobs >= PARALLEL_JOBS_MIN ? zb_threads_create(2) : NULL;
   if (threads) {
     zb_parallel_for(threads, 2, write_tile, &w);
@@ -452,14 +506,19 @@ static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan,
 
 static bool is_ours(const char *name) {
   for (int i = 0; i < FILE_COUNT; ++i)
-    if (strncmp(name, folder_files[i], strlen(folder_files[i])) == 0) return true; /* with what a stopped writer leaves: NAME.tmp.PID */
+    if (strncmp(name, folder_files[i], strlen(folder_files[i])) == 0)
+      return true; /* with what a stopped writer leaves: NAME.tmp.PID */
   return false;
 }
 
-static const zb_folder_kind folder_kind = {
-    .purpose = "write the plan to", .who = "another compile", .is_ours = is_ours, .keeps_others = true, .first_file = "plan.zb"};
+static const zb_folder_kind folder_kind = {.purpose = "write the plan to",
+                                           .who = "another compile",
+                                           .is_ours = is_ours,
+                                           .keeps_others = true,
+                                           .first_file = "plan.zb"};
 
-static zb_status write_temporary(const zb_folder *folder, const zb_plan *plan, const zb_store *weights, const zb_store *constants) {
+static zb_status write_temporary(const zb_folder *folder, const zb_plan *plan, const zb_store *weights,
+                                 const zb_store *constants) {
   char *paths[FILE_COUNT] = {NULL};
   zb_status status = NULL;
   for (int i = 0; i < FILE_COUNT; ++i) {
@@ -468,12 +527,14 @@ static zb_status write_temporary(const zb_folder *folder, const zb_plan *plan, c
   }
   status = write_files(paths, plan, weights, constants);
 cleanup:
-  for (int i = 0; i < FILE_COUNT; ++i) zb_free(paths[i]);
+  for (int i = 0; i < FILE_COUNT; ++i)
+    zb_free(paths[i]);
   return status;
 }
 
 /* The folder is replaced as a whole: whatever fails or stops it, a folder with a plan is an old or a new one. */
-static zb_status write_stores(const char *path, const zb_plan *plan, const zb_store *weights, const zb_store *constants) {
+static zb_status write_stores(const char *path, const zb_plan *plan, const zb_store *weights,
+                              const zb_store *constants) {
   zb_folder folder;
   zb_folder_lock lock;
   bool done = false;
@@ -516,15 +577,17 @@ static zb_status add_name(char ***list, int *count, const char *name) {
 }
 
 static zb_status list_untrained(MlirModule module, zb_compile_summary *out) {
-  MlirAttribute names = mlirOperationGetAttributeByName(mlirModuleGetOperation(module), mlirStringRefCreateFromCString(ZB_ATTR_UNTRAINED));
+  MlirAttribute names = mlirOperationGetAttributeByName(mlirModuleGetOperation(module),
+                                                        mlirStringRefCreateFromCString(ZB_ATTR_UNTRAINED));
   for (intptr_t i = 0; !mlirAttributeIsNull(names) && i < mlirArrayAttrGetNumElements(names); ++i)
-    ZB_TRY(add_name(&out->untrained, &out->untrained_count, mlirStringAttrGetValue(mlirArrayAttrGetElement(names, i)).data));
+    ZB_TRY(add_name(&out->untrained, &out->untrained_count,
+                    mlirStringAttrGetValue(mlirArrayAttrGetElement(names, i)).data));
   return NULL;
 }
 
 static bool is_uncompared(MlirModule module) {
-  return !mlirAttributeIsNull(
-      mlirOperationGetAttributeByName(mlirModuleGetOperation(module), mlirStringRefCreateFromCString(ZB_ATTR_UNCOMPARED)));
+  return !mlirAttributeIsNull(mlirOperationGetAttributeByName(mlirModuleGetOperation(module),
+                                                              mlirStringRefCreateFromCString(ZB_ATTR_UNCOMPARED)));
 }
 
 /* First and last named op of a stage's forward function. */
@@ -550,7 +613,8 @@ static zb_status summarize_stages(const zb_module_problem *p, zb_compile_summary
     zb_stage_summary *stage = &out->stage[s];
     const MlirOperation *f = &p->functions[s * ZB_CLASS_INDEX_COUNT];
     stage->rank = p->stage_rank[s];
-    for (int k = 0; k < s; ++k) stage->chunk += p->stage_rank[k] == stage->rank;
+    for (int k = 0; k < s; ++k)
+      stage->chunk += p->stage_rank[k] == stage->rank;
     stage->f_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_F] - p->job_ps);
     stage->b_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_B] - p->job_ps);
     stage->w_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_W] - p->job_ps);
@@ -570,13 +634,15 @@ static zb_status summarize_stages(const zb_module_problem *p, zb_compile_summary
 static bool reads(const zb_plan_instruction *instruction, uint64_t begin, uint64_t bytes) {
   for (int i = 0; i < instruction->input_count; ++i) {
     const zb_plan_operand *operand = &instruction->inputs[i];
-    if (operand->rank >= 0 && operand->base == 0 && operand->offset - begin < bytes && operand->offset >= begin) return true;
+    if (operand->rank >= 0 && operand->base == 0 && operand->offset - begin < bytes && operand->offset >= begin)
+      return true;
   }
   return false;
 }
 
 /* The instruction of a subprogram of this kind that reads the tensor, or NULL. stage: -1 for LOAD. */
-static const zb_plan_instruction *find_reader(const zb_plan_rank *rank, zb_job_kind kind, int stage, uint64_t offset, uint64_t bytes) {
+static const zb_plan_instruction *find_reader(const zb_plan_rank *rank, zb_job_kind kind, int stage, uint64_t offset,
+                                              uint64_t bytes) {
   for (int i = 0; i < rank->subprogram_count; ++i) {
     const zb_plan_subprogram *s = &rank->subprograms[i];
     if (s->kind != kind || s->stage != stage) continue;
@@ -605,7 +671,8 @@ static void count_parameters(const zb_plan *plan, zb_compile_summary *out) {
     }
 }
 
-static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given, zb_compile_summary *out) {
+static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given,
+                                zb_compile_summary *out) {
   zb_plan_simulation simulation;
   ZB_TRY(zb_plan_simulate(plan, &simulation));
   out->step_seconds = 1e-12 * (double)simulation.step_ps;
@@ -613,7 +680,8 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
   out->bubble_stage = simulation.bubble_stage;
   for (int r = 0; r < out->ranks; ++r) {
     out->rank[r].peak_bytes = plan->ranks[r].arena_bytes;
-    out->rank[r].idle_share = simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;
+    out->rank[r].idle_share =
+        simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;
   }
   zb_plan_simulation_free(&simulation);
   zb_status status = NULL;
@@ -622,7 +690,8 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
       const zb_plan_parameter *p = &plan->ranks[r].parameters[i];
       if (!p->owner) continue;
       out->drawn += !model && !(given && zb_weights_find(given, p->tensor.name));
-      status = p->trained ? add_name(&out->trained, &out->trained_count, p->tensor.name) : add_name(&out->frozen, &out->frozen_count, p->tensor.name);
+      status = p->trained ? add_name(&out->trained, &out->trained_count, p->tensor.name)
+                          : add_name(&out->frozen, &out->frozen_count, p->tensor.name);
     }
   count_parameters(plan, out);
   return status;
@@ -639,7 +708,8 @@ static zb_status write_csv(const zb_module_problem *problem, const char *path) {
   return status;
 }
 
-static zb_status summarize(const zb_module *program, const char *csv, const zb_plan *plan, const zb_weights *given, zb_compile_summary *out) {
+static zb_status summarize(const zb_module *program, const char *csv, const zb_plan *plan, const zb_weights *given,
+                           zb_compile_summary *out) {
   zb_module_problem problem;
   ZB_TRY(zb_module_problem_build(program->module, plan->micro_batches, &problem));
   zb_status status = NULL;
@@ -663,9 +733,12 @@ void zb_compile_summary_destroy(zb_compile_summary *summary) {
     zb_free((void *)(uintptr_t)summary->stage[s].first);
     zb_free((void *)(uintptr_t)summary->stage[s].last);
   }
-  for (int i = 0; i < summary->trained_count; ++i) zb_free(summary->trained[i]);
-  for (int i = 0; i < summary->frozen_count; ++i) zb_free(summary->frozen[i]);
-  for (int i = 0; i < summary->untrained_count; ++i) zb_free(summary->untrained[i]);
+  for (int i = 0; i < summary->trained_count; ++i)
+    zb_free(summary->trained[i]);
+  for (int i = 0; i < summary->frozen_count; ++i)
+    zb_free(summary->frozen[i]);
+  for (int i = 0; i < summary->untrained_count; ++i)
+    zb_free(summary->untrained[i]);
   zb_free(summary->untrained);
   zb_free(summary->trained);
   zb_free(summary->frozen);
@@ -676,7 +749,8 @@ void zb_compile_summary_destroy(zb_compile_summary *summary) {
 
 /* ---- The placement of a schedule that searches ---- */
 
-/* Costs, memory and messages of a stage depend on how many there are and where, so each placement is compiled to its plan. */
+/* Costs, memory and messages of a stage depend on how many there are and where, so each placement is compiled to its
+ * plan. */
 static const struct {
   const char *placement;
   int chunks;
@@ -685,7 +759,8 @@ static const struct {
 /* The passes of a pipeline before (keep_before) or from zb-partition on; it owns nothing. */
 static void split_pipeline(const zb_pipeline *pipeline, bool keep_before, zb_pipeline *out) {
   int at = 0;
-  while (at < pipeline->count && strcmp(pipeline->entries[at].def->name, "zb-partition") != 0) ++at;
+  while (at < pipeline->count && strcmp(pipeline->entries[at].def->name, "zb-partition") != 0)
+    ++at;
   out->count = keep_before ? at : pipeline->count - at;
   memcpy(out->entries, pipeline->entries + (keep_before ? 0 : at), (size_t)out->count * sizeof out->entries[0]);
 }
@@ -700,9 +775,10 @@ static int64_t step_of(const zb_plan_simulation *simulation, bool stage_metric) 
   return longest;
 }
 
-/* Time of a step of the plan that becomes of a copy of the program; INT64_MAX where none does. *out_bytes: what it needs, where that is
- * above the limit, else UINT64_MAX. */
-static zb_status try_layout(const zb_compile_params *params, const zb_module *program, int64_t *out_ps, uint64_t *out_bytes) {
+/* Time of a step of the plan that becomes of a copy of the program; INT64_MAX where none does. *out_bytes: what it
+ * needs, where that is above the limit, else UINT64_MAX. */
+static zb_status try_layout(const zb_compile_params *params, const zb_module *program, int64_t *out_ps,
+                            uint64_t *out_bytes) {
   zb_pipeline pipeline = {0}, rest;
   zb_compile_state state = {.options_of_zbc = true};
   zb_module copy = *program;
@@ -736,8 +812,8 @@ static void discard(void *context, const char *text) {
   (void)text;
 }
 
-/* Sets the placement and chunks of the shortest step; of equal ones the first. Where none makes a plan those that need the least: the compile
- * then says why, and what would be enough. */
+/* Sets the placement and chunks of the shortest step; of equal ones the first. Where none makes a plan those that need
+ * the least: the compile then says why, and what would be enough. */
 static zb_status search_layout(zb_compile_params *params, const zb_module *program, zb_diagnostics *diagnostics) {
   zb_diagnostics spoken = *diagnostics;
   int64_t best = INT64_MAX;
@@ -749,7 +825,9 @@ static zb_status search_layout(zb_compile_params *params, const zb_module *progr
   for (size_t i = 0; i < sizeof searched_layouts / sizeof searched_layouts[0] && !status; ++i) {
     int64_t time;
     uint64_t bytes;
-    if (searched_layouts[i].chunks < choice.schedule->chunks_min || searched_layouts[i].chunks > choice.schedule->chunks_max) continue;
+    if (searched_layouts[i].chunks < choice.schedule->chunks_min ||
+        searched_layouts[i].chunks > choice.schedule->chunks_max)
+      continue;
     candidate.placement = searched_layouts[i].placement;
     candidate.chunks = searched_layouts[i].chunks;
     status = try_layout(&candidate, program, &time, &bytes);
@@ -766,9 +844,10 @@ static zb_status search_layout(zb_compile_params *params, const zb_module *progr
 
 /* ---- zb_compile ---- */
 
-/* Runs the pipeline of the params; with an open placement the part before zb-partition, then the search, then the rest. */
-static zb_status run_pipeline(zb_compile_params *params, bool open_layout, zb_module *program, zb_compile_state *state, zb_pipeline_hooks *hooks,
-                              zb_diagnostics *diagnostics) {
+/* Runs the pipeline of the params; with an open placement the part before zb-partition, then the search, then the rest.
+ */
+static zb_status run_pipeline(zb_compile_params *params, bool open_layout, zb_module *program, zb_compile_state *state,
+                              zb_pipeline_hooks *hooks, zb_diagnostics *diagnostics) {
   zb_pipeline pipeline = {0}, part;
   zb_status status = build_pipeline(params, &pipeline);
   if (!status && open_layout) {
@@ -812,7 +891,8 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   given_values given_weights = {0};
   zb_compile_state state = {.summary = zb_alloc(sizeof *state.summary), .options_of_zbc = !given->pipeline};
   run_context context = {.params = params};
-  zb_diagnostics diagnostics = {.write = params->diagnostic ? params->diagnostic : write_stderr, .context = params->diagnostic_context};
+  zb_diagnostics diagnostics = {.write = params->diagnostic ? params->diagnostic : write_stderr,
+                                .context = params->diagnostic_context};
   if (!state.summary) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(complete_params(&completed, &owned, &open_layout));
   program.context = zb_context_create(params->pipeline != NULL);
@@ -820,16 +900,19 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   zb_diagnostics_attach(program.context, &diagnostics);
   if (params->weights) ZB_TRY_GOTO(zb_weights_open(params->weights, &given_weights.store));
   ZB_TRY_GOTO(import(params, &program));
-  if (params->weights && program.weights) ZB_TRY_GOTO(match_model(&given_weights, params, program.weights, &diagnostics));
+  if (params->weights && program.weights)
+    ZB_TRY_GOTO(match_model(&given_weights, params, program.weights, &diagnostics));
   ZB_TRY_GOTO(list_untrained(program.module, state.summary));
   state.summary->uncompared = is_uncompared(program.module);
   zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};
   ZB_TRY_GOTO(run_pipeline(&completed, open_layout, &program, &state, &hooks, &diagnostics));
   ZB_TRY_GOTO(context.status);
   context.status = NULL;
-  if (!state.plan) ZB_TRY_GOTO(zb_status_hint(ZB_ERROR(USAGE, "the pipeline makes no plan"), "end it with zb-verify-plan"));
+  if (!state.plan)
+    ZB_TRY_GOTO(zb_status_hint(ZB_ERROR(USAGE, "the pipeline makes no plan"), "end it with zb-verify-plan"));
   state.summary->ops = context.ops;
-  if (params->weights && !given_weights.weights) ZB_TRY_GOTO(match_plan(&given_weights, params, state.plan, &diagnostics));
+  if (params->weights && !given_weights.weights)
+    ZB_TRY_GOTO(match_plan(&given_weights, params, state.plan, &diagnostics));
   ZB_TRY_GOTO(summarize(&program, params->csv, state.plan, given_weights.weights, state.summary));
   if (params->output) ZB_TRY_GOTO(write_folder(params->output, state.plan, &program, given_weights.weights));
   if (params->timeline) ZB_TRY_GOTO(zb_plan_timeline(state.plan, params->timeline));

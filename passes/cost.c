@@ -1,4 +1,5 @@
-/* What an op takes, from a file of costs or from its row and types. Tests: test/passes/partition.mlir, test/passes/costs.mlir. */
+/* What an op takes, from a file of costs or from its row and types. Tests: test/passes/partition.mlir,
+ * test/passes/costs.mlir. */
 
 #include "passes/cost.h"
 
@@ -37,11 +38,13 @@ static zb_cost described_cost(MlirOperation op, const zb_op_def *def) {
 
 /* ---- Names of ops in files of costs ---- */
 
-/* An accumulate that no product took over is an instruction of its own. Its sum is an operand only from zb-memory on: the shape is the result's. */
+/* An accumulate that no product took over is an instruction of its own. Its sum is an operand only from zb-memory on:
+ * the shape is the result's. */
 static bool accumulate_text(MlirOperation op, char text[ZB_COST_TEXT_BYTES]) {
   zb_shape shape;
   char shape_text[96];
-  if (!mlirAttributeIsNull(mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("zb.fold")))) return false;
+  if (!mlirAttributeIsNull(mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("zb.fold"))))
+    return false;
   if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &shape)) return false;
   snprintf(text, ZB_COST_TEXT_BYTES, "accumulate %s", zb_shape_text(&shape, shape_text));
   return true;
@@ -82,7 +85,8 @@ bool zb_cost_text(MlirOperation op, const zb_op_def *def, char text[ZB_COST_TEXT
   if (!def || def->op_class != ZB_CLASS_KERNEL || !zb_op_view_get(op, &view, &storage)) return false;
   if (!append(text, &length, def->name)) return false;
   int operands = view.operand_count; /* absent ones at the end are no part of the name: a row may get a new one */
-  while (operands > 0 && view.operands[operands - 1].rank < 0) --operands;
+  while (operands > 0 && view.operands[operands - 1].rank < 0)
+    --operands;
   for (int i = 0; i < operands; ++i) {
     const char *word = view.operands[i].rank < 0 ? "-" : zb_shape_text(&view.operands[i], shape);
     if (!append(text, &length, " ") || !append(text, &length, word)) return false;
@@ -110,7 +114,8 @@ zb_op_cost zb_cost_of(MlirOperation op, const zb_op_def *def, const zb_costs *co
   zb_cost cost = def ? described_cost(op, def) : (zb_cost){0};
   double bytes = cost.bytes > 0 ? cost.bytes : moved_bytes(op);
   int64_t ps = measured >= 0 ? measured : (int64_t)modelled_ps(costs, cost.product_flops, bytes);
-  return (zb_op_cost){.time_ps = ps, .flops = cost.flops, .product_flops = cost.product_flops, .measured = measured >= 0};
+  return (zb_op_cost){
+      .time_ps = ps, .flops = cost.flops, .product_flops = cost.product_flops, .measured = measured >= 0};
 }
 
 zb_op_cost zb_cost_of_block(MlirBlock block, const zb_costs *costs, uint64_t *out_key) {
@@ -144,23 +149,35 @@ static const double mebibyte = 1048576.0;
 
 zb_link_costs zb_link_costs_of(const zb_costs *costs) {
   if (!costs) return (zb_link_costs){.latency_ps = link_latency_ps, .ps_per_byte = link_ps_per_byte};
-  return (zb_link_costs){.latency_ps = costs->link.latency_ps, .ps_per_byte = costs->link.ps_per_byte, .copies = costs->link.copies,
-                         .wake_ps = costs->link.wake_ps, .job_ps = costs->overheads.job_ps, .read_ps = costs->overheads.read_ps,
+  return (zb_link_costs){.latency_ps = costs->link.latency_ps,
+                         .ps_per_byte = costs->link.ps_per_byte,
+                         .copies = costs->link.copies,
+                         .wake_ps = costs->link.wake_ps,
+                         .job_ps = costs->overheads.job_ps,
+                         .read_ps = costs->overheads.read_ps,
                          .step_ps = costs->overheads.step_ps};
 }
 
 void zb_link_costs_set(MlirOperation module, const zb_link_costs *costs) {
   double scaled = costs->ps_per_byte * mebibyte;
-  const int64_t row[LINK_COLUMNS] = {[LATENCY] = costs->latency_ps, [PS_PER_MEBIBYTE] = scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX,
-                                     [COPIES] = costs->copies, [WAKE] = costs->wake_ps, [JOB] = costs->job_ps, [READ] = costs->read_ps,
-                                     [STEP] = costs->step_ps};
+  const int64_t row[LINK_COLUMNS] = {
+      [LATENCY] = costs->latency_ps, [PS_PER_MEBIBYTE] = scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX,
+      [COPIES] = costs->copies,      [WAKE] = costs->wake_ps,
+      [JOB] = costs->job_ps,         [READ] = costs->read_ps,
+      [STEP] = costs->step_ps};
   zb_set_ints(module, "zb.costs", row, LINK_COLUMNS);
 }
 
 zb_link_costs zb_link_costs_get(MlirOperation module) {
   if (zb_ints_count(module, "zb.costs") != LINK_COLUMNS) return zb_link_costs_of(NULL);
   int64_t row[LINK_COLUMNS];
-  for (int i = 0; i < LINK_COLUMNS; ++i) row[i] = zb_ints_at(module, "zb.costs", i);
-  return (zb_link_costs){.latency_ps = row[LATENCY], .ps_per_byte = (double)row[PS_PER_MEBIBYTE] / mebibyte, .copies = row[COPIES] != 0,
-                         .wake_ps = row[WAKE], .job_ps = row[JOB], .read_ps = row[READ], .step_ps = row[STEP]};
+  for (int i = 0; i < LINK_COLUMNS; ++i)
+    row[i] = zb_ints_at(module, "zb.costs", i);
+  return (zb_link_costs){.latency_ps = row[LATENCY],
+                         .ps_per_byte = (double)row[PS_PER_MEBIBYTE] / mebibyte,
+                         .copies = row[COPIES] != 0,
+                         .wake_ps = row[WAKE],
+                         .job_ps = row[JOB],
+                         .read_ps = row[READ],
+                         .step_ps = row[STEP]};
 }

@@ -12,13 +12,14 @@ typedef struct zb_op_cost {
   bool measured; /* this very op was measured */
 } zb_op_cost;
 
-/* costs may be NULL: rates of one core, so that a compile does not depend on the machine: matrix products 100 GFLOP/s (zb_sgemm at small
- * training shapes), everything else by the bytes it moves, 10 GB/s, and 0.5 us to start. They only weigh ops against each other. Views and
- * structure ops are free. */
+/* costs may be NULL: rates of one core, so that a compile does not depend on the machine: matrix products 100 GFLOP/s
+ * (zb_sgemm at small training shapes), everything else by the bytes it moves, 10 GB/s, and 0.5 us to start. They only
+ * weigh ops against each other. Views and structure ops are free. */
 zb_op_cost zb_cost_of(MlirOperation op, const zb_op_def *def, const zb_costs *costs);
 
-/* What an op is in a file of costs: "matmul 8x16xf32 16x4xf32 transpose_rhs=1": name, operands, attributes that are whole numbers or texts.
- * The same at every level of the program. False for what is no single instruction: views, structure, ops of other dialects. */
+/* What an op is in a file of costs: "matmul 8x16xf32 16x4xf32 transpose_rhs=1": name, operands, attributes that are
+ * whole numbers or texts. The same at every level of the program. False for what is no single instruction: views,
+ * structure, ops of other dialects. */
 enum { ZB_COST_TEXT_BYTES = 1024 };
 bool zb_cost_text(MlirOperation op, const zb_op_def *def, char text[ZB_COST_TEXT_BYTES]);
 
@@ -28,8 +29,8 @@ zb_op_cost zb_cost_of_block(MlirBlock block, const zb_costs *costs, uint64_t *ou
 /* The file that the option `costs` of a pass names; NULL if it names none. Release with zb_costs_destroy. */
 zb_status zb_pass_costs(const zb_pass *pass, zb_costs **out) ZB_MUST_USE;
 
-/* Costs of everything beside ops, kept on the module from zb-memory on: as in zb_plan. Without a file of costs a message has a latency of
- * 5 us and 10 GB/s, and the rest takes no time. */
+/* Costs of everything beside ops, kept on the module from zb-memory on: as in zb_plan. Without a file of costs a
+ * message has a latency of 5 us and 10 GB/s, and the rest takes no time. */
 typedef struct zb_link_costs {
   int64_t latency_ps;
   double ps_per_byte;

@@ -4,17 +4,16 @@
  *   %b = exp(%x)    ->    %c = add(%a, %a)
  *   %c = add(%a, %b)
  *
- * Never merged: an op computed from parameters and constants alone, for a use of a parameter is one chain of its own (DESIGN, "What is a
- * parameter"); ops with different zb.of, for they may end in different stages; numbered forward ops of a differentiated program, for gradient
- * ops name them (zb.id, zb.of); ops of dialects that the context does not know, for their attributes cannot be listed. Locations do
- * not count.
- * Merging is part of the program's meaning (it decides the order of sums), so it happens before partition.
+ * Never merged: an op computed from parameters and constants alone, for a use of a parameter is one chain of its own
+ * (DESIGN, "What is a parameter"); ops with different zb.of, for they may end in different stages; numbered forward ops
+ * of a differentiated program, for gradient ops name them (zb.id, zb.of); ops of dialects that the context does not
+ * know, for their attributes cannot be listed. Locations do not count. Merging is part of the program's meaning (it
+ * decides the order of sums), so it happens before partition.
  *
  * Tests: test/passes/cse.mlir. */
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
-
 
 typedef struct table {
   MlirOperation *slots; /* open addressing */
@@ -24,7 +23,8 @@ typedef struct table {
 
 static uint64_t mix(uint64_t hash, const void *pointer) { return zb_fnv1a(hash, &pointer, sizeof pointer); }
 
-/* Operands in the order of comparison: of a commutative op of two the smaller pointer first. Only equality depends on it. */
+/* Operands in the order of comparison: of a commutative op of two the smaller pointer first. Only equality depends on
+ * it. */
 static void ordered_operands(MlirOperation op, bool commutative, MlirValue out[2]) {
   out[0] = mlirOperationGetOperand(op, 0);
   out[1] = mlirOperationGetOperand(op, 1);
@@ -44,7 +44,8 @@ static uint64_t hash_op(MlirOperation op) {
   MlirValue pair[2];
   intptr_t operands = mlirOperationGetNumOperands(op);
   if (operands == 2) ordered_operands(op, swaps(op), pair);
-  for (intptr_t i = 0; i < operands; ++i) hash = mix(hash, operands == 2 ? pair[i].ptr : mlirOperationGetOperand(op, i).ptr);
+  for (intptr_t i = 0; i < operands; ++i)
+    hash = mix(hash, operands == 2 ? pair[i].ptr : mlirOperationGetOperand(op, i).ptr);
   for (intptr_t i = 0; i < mlirOperationGetNumAttributes(op); ++i) {
     MlirNamedAttribute attribute = mlirOperationGetAttribute(op, i);
     hash = mix(mix(hash, attribute.name.ptr), attribute.attribute.ptr);
@@ -72,7 +73,8 @@ static bool equal_results(MlirOperation a, MlirOperation b) {
   intptr_t count = mlirOperationGetNumResults(a);
   if (count != mlirOperationGetNumResults(b)) return false;
   for (intptr_t i = 0; i < count; ++i)
-    if (!mlirTypeEqual(mlirValueGetType(mlirOperationGetResult(a, i)), mlirValueGetType(mlirOperationGetResult(b, i)))) return false;
+    if (!mlirTypeEqual(mlirValueGetType(mlirOperationGetResult(a, i)), mlirValueGetType(mlirOperationGetResult(b, i))))
+      return false;
   return true;
 }
 
@@ -87,8 +89,8 @@ static bool equal_attributes(MlirOperation a, MlirOperation b) {
 }
 
 static bool same(MlirOperation a, MlirOperation b) {
-  return mlirIdentifierEqual(mlirOperationGetName(a), mlirOperationGetName(b)) && equal_operands(a, b) && equal_results(a, b) &&
-         equal_attributes(a, b);
+  return mlirIdentifierEqual(mlirOperationGetName(a), mlirOperationGetName(b)) && equal_operands(a, b) &&
+         equal_results(a, b) && equal_attributes(a, b);
 }
 
 /* The op that computes the same, or null after entering this one. */
@@ -106,7 +108,8 @@ static bool may_merge(const zb_graph *graph, const uint8_t *depends, const zb_no
   if (!zb_has_trait(node->def, ZB_TRAIT_PURE) || mlirOperationGetNumRegions(node->op) > 0 || zb_is_numbered(node->op))
     return false;
   if (node->def->op_class == ZB_CLASS_FOREIGN &&
-      !mlirContextIsRegisteredOperation(mlirOperationGetContext(node->op), mlirIdentifierStr(mlirOperationGetName(node->op))))
+      !mlirContextIsRegisteredOperation(mlirOperationGetContext(node->op),
+                                        mlirIdentifierStr(mlirOperationGetName(node->op))))
     return false;
   unsigned bits = zb_node_depends(graph, depends, node);
   return !((bits & ZB_DEPENDS_WEIGHT) && !(bits & ZB_DEPENDS_DATA));
@@ -119,7 +122,8 @@ static zb_status merge_all(MlirOperation function, int64_t *changes) {
   zb_status status = NULL;
   ZB_TRY_GOTO(zb_graph_build(function, &graph));
   size_t size = 16;
-  while (size < (size_t)graph.node_count * 2) size *= 2;
+  while (size < (size_t)graph.node_count * 2)
+    size *= 2;
   t.slots = zb_alloc(size * sizeof *t.slots);
   t.hashes = zb_alloc(size * sizeof *t.hashes);
   t.mask = size - 1;

@@ -4,8 +4,8 @@
  *   %g = "zb.gelu"(%h)              return %h
  *   return %h
  *
- * MLIR's own pass leaves ops of IRDL dialects alone (no effect interface), so purity comes from the op's row. An op that
- * nobody described stays, and so do unused arguments: they are the program's signature.
+ * MLIR's own pass leaves ops of IRDL dialects alone (no effect interface), so purity comes from the op's row. An op
+ * that nobody described stays, and so do unused arguments: they are the program's signature.
  *
  * Tests: test/passes/dce.mlir. */
 

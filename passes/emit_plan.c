@@ -1,6 +1,6 @@
-/* From allocated IR to the plan: every op of a function becomes an instruction on (base, offset), every op of @main a job.
- * Nothing is decided here: homes are computed again by the same rule as in zb-allocate, addresses are read off the attributes.
- * Tests: test/passes/parameter-products.mlir, test/passes/chunks.test; test/e2e trains what it makes. */
+/* From allocated IR to the plan: every op of a function becomes an instruction on (base, offset), every op of @main a
+ * job. Nothing is decided here: homes are computed again by the same rule as in zb-allocate, addresses are read off the
+ * attributes. Tests: test/passes/parameter-products.mlir, test/passes/chunks.test; test/e2e trains what it makes. */
 
 #include "passes/emit_plan.h"
 
@@ -20,13 +20,13 @@ enum { MESSAGE_COLUMNS = 8 };
 typedef struct emitter {
   MlirOperation module, rank_op;
   zb_plan *plan;
-  zb_plan *memory;          /* takes the allocations: the plan, or one whose memory the plan gets in the end */
+  zb_plan *memory; /* takes the allocations: the plan, or one whose memory the plan gets in the end */
   zb_plan_rank *rank;
   zb_subprogram_info *infos;
   int info_count;
-  zb_map *info_index;       /* symbol -> subprogram */
-  zb_map *input_index;      /* name -> plan.inputs */
-  uint64_t model_hash;      /* of the parameters that the rank owns */
+  zb_map *info_index;  /* symbol -> subprogram */
+  zb_map *input_index; /* name -> plan.inputs */
+  uint64_t model_hash; /* of the parameters that the rank owns */
   size_t input_capacity;
   /* Growing arrays of the rank at hand; copied into the plan at the end. */
   zb_plan_job *jobs;
@@ -37,7 +37,7 @@ typedef struct emitter {
   size_t pool_range_capacity;
   uint32_t *pool_u32;
   size_t pool_u32_capacity;
-  int32_t *job_of_message;  /* index of the job of this rank that posts it */
+  int32_t *job_of_message;               /* index of the job of this rank that posts it */
   MlirAttribute addresses, waits, posts; /* tables of the rank at hand; how far they are read: */
   int address_at, address_count, wait_at, wait_count, post_at, post_count;
 } emitter;
@@ -50,17 +50,22 @@ static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFrom
 
 static zb_status emit_inputs(emitter *e) {
   /* Inputs are found on zb.read ops: name and type. */
-  for (MlirOperation rank = mlirBlockGetFirstOperation(zb_function_block(e->module)); !mlirOperationIsNull(rank); rank = mlirOperationGetNextInBlock(rank)) {
-    MlirOperation main = zb_op_is(rank, "builtin.module") ? zb_symbol_in(zb_function_block(rank), "func.func", "main") : (MlirOperation){0};
+  for (MlirOperation rank = mlirBlockGetFirstOperation(zb_function_block(e->module)); !mlirOperationIsNull(rank);
+       rank = mlirOperationGetNextInBlock(rank)) {
+    MlirOperation main = zb_op_is(rank, "builtin.module") ? zb_symbol_in(zb_function_block(rank), "func.func", "main")
+                                                          : (MlirOperation){0};
     if (mlirOperationIsNull(main)) continue;
     ZB_FOR_EACH_OP(op, zb_function_block(main)) {
       if (!zb_op_is(op, "zb.read")) continue;
       const char *name = zb_get_string(op, "input");
       if (zb_map_get(e->input_index, name, NULL)) continue;
-      if (!zb_grow((void **)&e->plan->inputs, &e->input_capacity, (size_t)e->plan->input_count + 1, sizeof *e->plan->inputs)) return ZB_OUT_OF_MEMORY();
+      if (!zb_grow((void **)&e->plan->inputs, &e->input_capacity, (size_t)e->plan->input_count + 1,
+                   sizeof *e->plan->inputs))
+        return ZB_OUT_OF_MEMORY();
       zb_plan_input *input = &e->plan->inputs[e->plan->input_count];
       input->name = zb_plan_strdup(e->memory, name);
-      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &input->shape)) return ZB_ERROR(INVALID, "input %s is no static tensor", name);
+      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &input->shape))
+        return ZB_ERROR(INVALID, "input %s is no static tensor", name);
       if (!input->name || !zb_map_set(e->input_index, name, e->plan->input_count++)) return ZB_OUT_OF_MEMORY();
     }
   }
@@ -74,9 +79,14 @@ static zb_status emit_messages(emitter *e) {
   if (!plan->messages) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < plan->message_count; ++i) {
     int64_t row[MESSAGE_COLUMNS];
-    for (int k = 0; k < MESSAGE_COLUMNS; ++k) row[k] = zb_ints_at(e->module, "zb.messages", i * MESSAGE_COLUMNS + k);
-    plan->messages[i] = (zb_plan_message){.source = (int32_t)row[0], .destination = (int32_t)row[1], .source_stage = (int32_t)row[2],
-                                          .destination_stage = (int32_t)row[3], .micro_batch = (int32_t)row[4], .kind = (char)row[5]};
+    for (int k = 0; k < MESSAGE_COLUMNS; ++k)
+      row[k] = zb_ints_at(e->module, "zb.messages", i * MESSAGE_COLUMNS + k);
+    plan->messages[i] = (zb_plan_message){.source = (int32_t)row[0],
+                                          .destination = (int32_t)row[1],
+                                          .source_stage = (int32_t)row[2],
+                                          .destination_stage = (int32_t)row[3],
+                                          .micro_batch = (int32_t)row[4],
+                                          .kind = (char)row[5]};
   }
   return NULL;
 }
@@ -109,7 +119,8 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   if (!plan->stage_rank || !plan->ranks || !plan->model || !plan->optimizer || !plan->precision || !plan->schedule ||
       !plan->placement)
     return ZB_OUT_OF_MEMORY();
-  for (int s = 0; s < plan->stage_count; ++s) plan->stage_rank[s] = (int)zb_ints_at(e->module, "zb.stage_rank", s);
+  for (int s = 0; s < plan->stage_count; ++s)
+    plan->stage_rank[s] = (int)zb_ints_at(e->module, "zb.stage_rank", s);
   ZB_TRY(emit_messages(e));
   return emit_inputs(e);
 }
@@ -127,15 +138,16 @@ static MlirAttribute table(const emitter *e, const char *name, intptr_t *out_cou
   return array;
 }
 
-static zb_status fill_tensor(emitter *e, MlirAttribute entry, const char *name, zb_region_kind region, zb_plan_tensor *out) {
+static zb_status fill_tensor(emitter *e, MlirAttribute entry, const char *name, zb_region_kind region,
+                             zb_plan_tensor *out) {
   out->name = zb_plan_strdup(e->memory, name);
   out->offset = e->rank->regions[region].offset + (uint64_t)zb_dictionary_i64(entry, "offset", 0);
   if (!out->name) return ZB_OUT_OF_MEMORY();
   return entry_shape(entry, &out->shape) ? NULL : ZB_ERROR(INVALID, "%s is no static tensor", name);
 }
 
-/* Where the final gradient of each parameter lies: in the accumulator of its last use on this rank (zb-autodiff sums from the last use to the
- * first, zb-memory in place). Name -> arena offset. */
+/* Where the final gradient of each parameter lies: in the accumulator of its last use on this rank (zb-autodiff sums
+ * from the last use to the first, zb-memory in place). Name -> arena offset. */
 static zb_status map_gradients(const emitter *e, zb_map *offsets) {
   intptr_t count;
   zb_status status = NULL;
@@ -238,18 +250,21 @@ static uint8_t *dense_bytes(emitter *e, MlirAttribute value, const zb_shape *sha
   bool splat = mlirDenseElementsAttrIsSplat(value);
   if (shape->dtype == ZB_I1) {
     for (size_t i = 0; i < count; ++i)
-      bytes[i] = splat ? (uint8_t)mlirDenseElementsAttrGetBoolSplatValue(value) : (uint8_t)mlirDenseElementsAttrGetBoolValue(value, (intptr_t)i);
+      bytes[i] = splat ? (uint8_t)mlirDenseElementsAttrGetBoolSplatValue(value)
+                       : (uint8_t)mlirDenseElementsAttrGetBoolValue(value, (intptr_t)i);
     return bytes;
   }
   const uint8_t *raw = mlirDenseElementsAttrGetRawData(value);
-  for (size_t i = 0; i < count; ++i) memcpy(bytes + i * element, raw + (splat ? 0 : i * element), element);
+  for (size_t i = 0; i < count; ++i)
+    memcpy(bytes + i * element, raw + (splat ? 0 : i * element), element);
   return bytes;
 }
 
 static int inline_constant_count(const emitter *e) {
   int count = 0;
   for (int i = 0; i < e->info_count; ++i)
-    for (int n = 0; n < e->infos[i].workspace.graph.node_count; ++n) count += zb_op_is(e->infos[i].workspace.graph.nodes[n].op, "zb.constant");
+    for (int n = 0; n < e->infos[i].workspace.graph.node_count; ++n)
+      count += zb_op_is(e->infos[i].workspace.graph.nodes[n].op, "zb.constant");
   return count;
 }
 
@@ -266,7 +281,8 @@ static zb_status add_inline_constants(emitter *e, zb_map *seen) {
       snprintf(name, sizeof name, "inline%d", e->rank->constant_count++);
       c->tensor.name = zb_plan_strdup(e->memory, name);
       c->tensor.offset = (uint64_t)offset;
-      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(node->op, 0)), &c->tensor.shape)) return ZB_ERROR(INVALID, "a constant is no static tensor");
+      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(node->op, 0)), &c->tensor.shape))
+        return ZB_ERROR(INVALID, "a constant is no static tensor");
       c->bytes = dense_bytes(e, mlirOperationGetAttributeByName(node->op, text_ref("value")), &c->tensor.shape);
       c->byte_count = (uint64_t)zb_shape_bytes(&c->tensor.shape);
       if (!c->tensor.name || !c->bytes) return ZB_ERROR(INVALID, "the value of a constant is no dense attribute");
@@ -347,7 +363,8 @@ static zb_status emit_attributes(emitter *e, MlirOperation op, zb_plan_instructi
 }
 
 /* zb.accumulate(sum, value) that no product took over: sum += value. */
-static zb_status emit_accumulate(emitter *e, const zb_subprogram_info *info, const zb_node *node, zb_plan_instruction *out) {
+static zb_status emit_accumulate(emitter *e, const zb_subprogram_info *info, const zb_node *node,
+                                 zb_plan_instruction *out) {
   const zb_graph *g = &info->workspace.graph;
   out->op = "accumulate_add";
   out->accumulate = true;
@@ -359,7 +376,8 @@ static zb_status emit_accumulate(emitter *e, const zb_subprogram_info *info, con
   return emit_operand(e, info, g->operands[node->operand_begin], &out->outputs[0]);
 }
 
-/* Which of the row's operand places each operand fills: an optional one in the middle (the mask of attention_grad) is known by count. */
+/* Which of the row's operand places each operand fills: an optional one in the middle (the mask of attention_grad) is
+ * known by count. */
 static int operand_place(const zb_op_def *def, int operand, int count) {
   int places = 1, optional = -1;
   for (const char *at = def->operands; *at; ++at) {
@@ -373,7 +391,8 @@ static int operand_place(const zb_op_def *def, int operand, int count) {
 static int place_count(const zb_op_def *def, int count) {
   if (!def->operands || !*def->operands || strchr(def->operands, '*')) return count;
   int places = 1;
-  for (const char *at = def->operands; *at; ++at) places += *at == ',';
+  for (const char *at = def->operands; *at; ++at)
+    places += *at == ',';
   return places > count ? places : count;
 }
 
@@ -383,12 +402,14 @@ static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, in
   const zb_node *node = &g->nodes[n];
   out->location = location_text(e, node->op);
   char cost_op[ZB_COST_TEXT_BYTES];
-  if (zb_cost_text(node->op, node->def, cost_op) && !(out->cost_op = zb_plan_strdup(e->memory, cost_op))) return ZB_OUT_OF_MEMORY();
+  if (zb_cost_text(node->op, node->def, cost_op) && !(out->cost_op = zb_plan_strdup(e->memory, cost_op)))
+    return ZB_OUT_OF_MEMORY();
   if (zb_op_is(node->op, "zb.accumulate")) return emit_accumulate(e, info, node, out);
   if (!node->def || node->def->op_class != ZB_CLASS_KERNEL) {
     MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(node->op));
-    return zb_status_hint(ZB_ERROR(INVALID, "no kernel runs op '%.*s' (%s)", (int)name.length, name.data, out->location),
-                          "a plan runs zb ops; ops of other dialects can be partitioned and scheduled, but not executed here");
+    return zb_status_hint(
+        ZB_ERROR(INVALID, "no kernel runs op '%.*s' (%s)", (int)name.length, name.data, out->location),
+        "a plan runs zb ops; ops of other dialects can be partitioned and scheduled, but not executed here");
   }
   out->op = node->def->name;
   out->accumulate = w->accumulates[n];
@@ -399,9 +420,11 @@ static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, in
   out->inputs = PLAN_NEW(e, out->input_count, zb_plan_operand);
   out->outputs = PLAN_NEW(e, out->output_count, zb_plan_operand);
   if (!out->inputs || !out->outputs) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < out->input_count; ++i) out->inputs[i].rank = -1;
+  for (int i = 0; i < out->input_count; ++i)
+    out->inputs[i].rank = -1;
   for (int i = 0; i < node->operand_count; ++i)
-    ZB_TRY(emit_operand(e, info, g->operands[node->operand_begin + i], &out->inputs[operand_place(node->def, i, node->operand_count)]));
+    ZB_TRY(emit_operand(e, info, g->operands[node->operand_begin + i],
+                        &out->inputs[operand_place(node->def, i, node->operand_count)]));
   for (int r = 0; r < node->result_count; ++r) {
     /* A folded product writes through reshapes into the accumulator; its own shape is what it computes. */
     ZB_TRY(emit_operand(e, info, node->result_begin + r, &out->outputs[r]));
@@ -415,20 +438,26 @@ static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, in
 static zb_job_kind kind_of(MlirOperation function) {
   const char *name = zb_get_string(function, ZB_ATTR_CLASS);
   for (int k = 0; k < ZB_JOB_KIND_COUNT; ++k)
-    if (name && zb_job_is_compute((zb_job_kind)k) && strcmp(name, zb_job_mnemonic((zb_job_kind)k)) == 0) return (zb_job_kind)k;
+    if (name && zb_job_is_compute((zb_job_kind)k) && strcmp(name, zb_job_mnemonic((zb_job_kind)k)) == 0)
+      return (zb_job_kind)k;
   return ZB_JOB_OPT;
 }
 
 /* "fb", "fw", "bw", or "value 17". */
 static const char *base_name(emitter *e, const zb_subprogram_info *info, int position) {
-  MlirAttribute attributes = position < info->argument_count ? zb_argument_dictionary(info->function, position)
-                                                             : zb_result_dictionary(info->function, position - info->argument_count);
+  MlirAttribute attributes = position < info->argument_count
+                                 ? zb_argument_dictionary(info->function, position)
+                                 : zb_result_dictionary(info->function, position - info->argument_count);
   const char *frame = zb_dictionary_string(attributes, "zb.frame"), *sum = zb_dictionary_string(attributes, "zb.sum");
   char text[256];
-  if (frame) snprintf(text, sizeof text, "%s", frame);
-  else if (sum) snprintf(text, sizeof text, "sum %s#%lld", sum, (long long)zb_dictionary_i64(attributes, "zb.use", 0));
-  else if (zb_dictionary_has(attributes, ZB_ATTR_LOSS)) snprintf(text, sizeof text, "loss");
-  else snprintf(text, sizeof text, "value %lld", (long long)zb_dictionary_i64(attributes, "zb.value", -1));
+  if (frame)
+    snprintf(text, sizeof text, "%s", frame);
+  else if (sum)
+    snprintf(text, sizeof text, "sum %s#%lld", sum, (long long)zb_dictionary_i64(attributes, "zb.use", 0));
+  else if (zb_dictionary_has(attributes, ZB_ATTR_LOSS))
+    snprintf(text, sizeof text, "loss");
+  else
+    snprintf(text, sizeof text, "value %lld", (long long)zb_dictionary_i64(attributes, "zb.value", -1));
   return zb_plan_strdup(e->memory, text);
 }
 
@@ -469,7 +498,8 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
   ZB_TRY(emit_loss(e, info, out));
   for (int n = 0; n < g->node_count; ++n) {
     const zb_node *node = &g->nodes[n];
-    bool copy = zb_op_is(node->op, "zb.put") && !mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, text_ref("zb.copy")));
+    bool copy = zb_op_is(node->op, "zb.put") &&
+                !mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, text_ref("zb.copy")));
     if (info->workspace.skipped[n] && !copy) continue;
     zb_plan_instruction *instruction = &out->instructions[out->instruction_count++];
     if (copy) { /* a value that another stage of the rank keeps as well: copied into this stage's frame */
@@ -482,7 +512,8 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
       instruction->input_count = instruction->output_count = 1;
       ZB_TRY(emit_operand(e, info, value, &instruction->inputs[0]));
       instruction->outputs[0] = instruction->inputs[0];
-      instruction->outputs[0].base = (uint32_t)info->base_of[zb_workspace_frame_base(&info->workspace, node->result_begin)];
+      instruction->outputs[0].base =
+          (uint32_t)info->base_of[zb_workspace_frame_base(&info->workspace, node->result_begin)];
       instruction->outputs[0].offset = (uint64_t)zb_get_i64(node->op, "offset", 0);
       continue;
     }
@@ -507,7 +538,8 @@ static zb_status emit_subprograms(emitter *e) {
   }
   e->rank->subprograms = PLAN_NEW(e, e->info_count, zb_plan_subprogram);
   if (!e->rank->subprograms) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < e->info_count; ++i) ZB_TRY(emit_subprogram(e, &e->infos[i], &e->rank->subprograms[e->rank->subprogram_count++]));
+  for (int i = 0; i < e->info_count; ++i)
+    ZB_TRY(emit_subprogram(e, &e->infos[i], &e->rank->subprograms[e->rank->subprogram_count++]));
   return NULL;
 }
 
@@ -522,7 +554,9 @@ static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
     int64_t message = table_number(e->waits, e->wait_at + 1);
     if (message < 0 || message >= e->plan->message_count || e->job_of_message[message] < 0)
       return ZB_ERROR(INVALID, "wait for message %lld, which was not posted", (long long)message);
-    if (!zb_grow((void **)&e->pool_u32, &e->pool_u32_capacity, (size_t)e->rank->pool_u32_count + 1, sizeof *e->pool_u32)) return ZB_OUT_OF_MEMORY();
+    if (!zb_grow((void **)&e->pool_u32, &e->pool_u32_capacity, (size_t)e->rank->pool_u32_count + 1,
+                 sizeof *e->pool_u32))
+      return ZB_OUT_OF_MEMORY();
     e->pool_u32[e->rank->pool_u32_count++] = (uint32_t)e->job_of_message[message];
     ++job->waits.count;
   }
@@ -532,9 +566,12 @@ static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
 /* The next (address, bytes) of the table becomes a part of the job. */
 static zb_status add_range(emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
   if (e->address_at + 2 > e->address_count) return ZB_ERROR(INVALID, "zb.addresses is too short for @main");
-  if (!zb_grow((void **)&e->pool_ranges, &e->pool_range_capacity, (size_t)e->rank->pool_range_count + 1, sizeof *e->pool_ranges)) return ZB_OUT_OF_MEMORY();
+  if (!zb_grow((void **)&e->pool_ranges, &e->pool_range_capacity, (size_t)e->rank->pool_range_count + 1,
+               sizeof *e->pool_ranges))
+    return ZB_OUT_OF_MEMORY();
   if (!job->parts.count) job->parts.begin = e->rank->pool_range_count;
-  zb_plan_range range = {.offset = (uint64_t)table_number(e->addresses, e->address_at), .bytes = (uint64_t)table_number(e->addresses, e->address_at + 1)};
+  zb_plan_range range = {.offset = (uint64_t)table_number(e->addresses, e->address_at),
+                         .bytes = (uint64_t)table_number(e->addresses, e->address_at + 1)};
   e->pool_ranges[e->rank->pool_range_count++] = range;
   e->address_at += 2;
   ++job->parts.count;
@@ -544,7 +581,8 @@ static zb_status add_range(emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
 
 static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
   MlirAttribute symbol = mlirOperationGetAttributeByName(op, text_ref("callee"));
-  int64_t index = mlirAttributeIsNull(symbol) ? -1 : zb_map_get_or(e->info_index, mlirFlatSymbolRefAttrGetValue(symbol).data, -1);
+  int64_t index =
+      mlirAttributeIsNull(symbol) ? -1 : zb_map_get_or(e->info_index, mlirFlatSymbolRefAttrGetValue(symbol).data, -1);
   if (index < 0) return ZB_ERROR(INVALID, "call of an unknown function");
   const zb_plan_subprogram *s = &e->rank->subprograms[index];
   job->kind = s->kind;
@@ -552,11 +590,14 @@ static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
   job->stage = s->stage;
   job->micro_batch = (int32_t)zb_get_i64(op, "zb.micro_batch", -1);
   int count = s->base_count;
-  if (e->address_at + count > e->address_count) return ZB_ERROR(INVALID, "%s: zb.addresses is too short for @main", s->name);
-  if (!zb_grow((void **)&e->pool_u64, &e->pool_u64_capacity, (size_t)e->rank->pool_u64_count + (size_t)count + 1, sizeof *e->pool_u64))
+  if (e->address_at + count > e->address_count)
+    return ZB_ERROR(INVALID, "%s: zb.addresses is too short for @main", s->name);
+  if (!zb_grow((void **)&e->pool_u64, &e->pool_u64_capacity, (size_t)e->rank->pool_u64_count + (size_t)count + 1,
+               sizeof *e->pool_u64))
     return ZB_OUT_OF_MEMORY();
   job->bases = (zb_plan_slice){.begin = e->rank->pool_u64_count, .count = (uint32_t)count};
-  for (int i = 0; i < count; ++i) e->pool_u64[e->rank->pool_u64_count++] = (uint64_t)table_number(e->addresses, e->address_at++);
+  for (int i = 0; i < count; ++i)
+    e->pool_u64[e->rank->pool_u64_count++] = (uint64_t)table_number(e->addresses, e->address_at++);
   if (job->kind == ZB_JOB_LOAD) ++e->rank->load_count;
   return NULL;
 }
@@ -580,12 +621,15 @@ static zb_status emit_communication(emitter *e, int64_t message, bool send, zb_p
 static zb_status next_post(emitter *e, int64_t *out) {
   if (e->post_at >= e->post_count) return ZB_ERROR(INVALID, "zb.posts is too short for @main");
   *out = table_number(e->posts, e->post_at++);
-  return *out >= 0 && *out < e->plan->message_count ? NULL : ZB_ERROR(INVALID, "message %lld is not in the table", (long long)*out);
+  return *out >= 0 && *out < e->plan->message_count
+             ? NULL
+             : ZB_ERROR(INVALID, "message %lld is not in the table", (long long)*out);
 }
 
 /* One op of @main: a job of its own, or one more part of the message before it. */
 static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
-  bool send = zb_op_is(op, "zb.send"), recv = zb_op_is(op, "zb.recv"), read = zb_op_is(op, "zb.read"), report = zb_op_is(op, "zb.report");
+  bool send = zb_op_is(op, "zb.send"), recv = zb_op_is(op, "zb.recv"), read = zb_op_is(op, "zb.read"),
+       report = zb_op_is(op, "zb.report");
   bool call = zb_op_is(op, "func.call");
   if (!send && !recv && !read && !report && !call) return NULL;
   size_t count = (size_t)e->rank->job_count;
@@ -597,7 +641,11 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   }
   if (!zb_grow((void **)&e->jobs, &e->job_capacity, count + 1, sizeof *e->jobs)) return ZB_OUT_OF_MEMORY();
   zb_plan_job *job = &e->jobs[count];
-  *job = (zb_plan_job){.subprogram = -1, .stage = -1, .micro_batch = (int32_t)zb_get_i64(op, "zb.micro_batch", -1), .message = -1, .input = -1};
+  *job = (zb_plan_job){.subprogram = -1,
+                       .stage = -1,
+                       .micro_batch = (int32_t)zb_get_i64(op, "zb.micro_batch", -1),
+                       .message = -1,
+                       .input = -1};
   if (call) ZB_TRY(emit_call(e, op, job));
   if (send || recv) ZB_TRY(emit_communication(e, message, send, job));
   if (read || report) {
@@ -620,7 +668,8 @@ static MlirAttribute number_table(const emitter *e, const char *name, int *out_c
 static zb_status emit_jobs(emitter *e) {
   MlirOperation main = zb_symbol_in(zb_function_block(e->rank_op), "func.func", "main");
   if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "a rank has no @main");
-  for (int i = 0; i < e->plan->message_count; ++i) e->job_of_message[i] = -1;
+  for (int i = 0; i < e->plan->message_count; ++i)
+    e->job_of_message[i] = -1;
   e->addresses = number_table(e, "zb.addresses", &e->address_count);
   e->waits = number_table(e, "zb.waits", &e->wait_count);
   e->posts = number_table(e, "zb.posts", &e->post_count);
@@ -636,14 +685,16 @@ static zb_status emit_jobs(emitter *e) {
   if (rank->job_count) memcpy(rank->jobs, e->jobs, (size_t)rank->job_count * sizeof *rank->jobs);
   if (rank->pool_u64_count) memcpy(rank->pool_u64, e->pool_u64, (size_t)rank->pool_u64_count * sizeof *rank->pool_u64);
   if (rank->pool_u32_count) memcpy(rank->pool_u32, e->pool_u32, (size_t)rank->pool_u32_count * sizeof *rank->pool_u32);
-  if (rank->pool_range_count) memcpy(rank->pool_ranges, e->pool_ranges, (size_t)rank->pool_range_count * sizeof *rank->pool_ranges);
+  if (rank->pool_range_count)
+    memcpy(rank->pool_ranges, e->pool_ranges, (size_t)rank->pool_range_count * sizeof *rank->pool_ranges);
   return NULL;
 }
 
 /* ---- Ranks ---- */
 
 static void clear_rank(emitter *e) {
-  for (int i = 0; i < e->info_count; ++i) zb_subprogram_info_deinit(&e->infos[i]);
+  for (int i = 0; i < e->info_count; ++i)
+    zb_subprogram_info_deinit(&e->infos[i]);
   zb_free(e->infos);
   if (e->info_index) zb_map_destroy(e->info_index);
   zb_free(e->jobs);
@@ -662,7 +713,8 @@ static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
   e->rank->rank = index;
   e->rank->arena_bytes = (uint64_t)zb_get_i64(op, "zb.arena", 0);
   for (int r = 0; r < ZB_REGION_COUNT; ++r)
-    e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)zb_ints_at(op, "zb.regions", 2 * r), .bytes = (uint64_t)zb_ints_at(op, "zb.regions", 2 * r + 1)};
+    e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)zb_ints_at(op, "zb.regions", 2 * r),
+                                          .bytes = (uint64_t)zb_ints_at(op, "zb.regions", 2 * r + 1)};
   e->job_of_message = zb_alloc(((size_t)e->plan->message_count + 1) * sizeof *e->job_of_message);
   if (!e->job_of_message) return ZB_OUT_OF_MEMORY();
   ZB_TRY(emit_subprograms(e));
@@ -716,7 +768,8 @@ static zb_status emit_ranks(emitter *e, MlirModule module) {
   status = zb_for_each_rank(module, emit_one, &all);
   e->plan->model_hash += atomic_load(&all.model_hash);
 cleanup:
-  for (int i = 0; all.memories && i < modules; ++i) zb_plan_take_memory(e->plan, all.memories[i]);
+  for (int i = 0; all.memories && i < modules; ++i)
+    zb_plan_take_memory(e->plan, all.memories[i]);
   zb_free(all.memories);
   if (owners) zb_map_destroy(owners);
   return status;

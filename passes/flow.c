@@ -7,7 +7,8 @@
 static unsigned argument_flags(MlirOperation function, int index) {
   MlirAttribute attributes = zb_argument_dictionary(function, index);
   if (zb_dictionary_has(attributes, ZB_ATTR_PARAM)) return ZB_FLOW_PARAMETER | ZB_FLOW_TRAINED;
-  if (zb_dictionary_has(attributes, ZB_ATTR_FROZEN) || zb_dictionary_has(attributes, ZB_ATTR_STATE)) return ZB_FLOW_PARAMETER;
+  if (zb_dictionary_has(attributes, ZB_ATTR_FROZEN) || zb_dictionary_has(attributes, ZB_ATTR_STATE))
+    return ZB_FLOW_PARAMETER;
   if (zb_dictionary_has(attributes, ZB_ATTR_CONSTANT)) return ZB_FLOW_LOAD;
   if (zb_dictionary_has(attributes, ZB_ATTR_STEP)) return ZB_FLOW_PARAMETER;
   return ZB_FLOW_INPUT;
@@ -68,7 +69,8 @@ static void sweep_up(const zb_graph *graph, zb_flow *flow) {
   }
 }
 
-/* A forward op that leads to nothing else runs where its operands are; it counts as forward when nothing backward feeds it. */
+/* A forward op that leads to nothing else runs where its operands are; it counts as forward when nothing backward feeds
+ * it. */
 static void place_leftovers(const zb_graph *graph, zb_flow *flow) {
   for (int n = 0; n < graph->node_count; ++n) {
     const zb_node *node = &graph->nodes[n];
@@ -88,7 +90,8 @@ zb_status zb_flow_build(const zb_graph *graph, zb_flow *out) {
     zb_flow_deinit(out);
     return ZB_OUT_OF_MEMORY();
   }
-  for (int i = 0; i < graph->argument_count; ++i) out->arguments[i] = argument_flags(graph->function, i);
+  for (int i = 0; i < graph->argument_count; ++i)
+    out->arguments[i] = argument_flags(graph->function, i);
   sweep_down(graph, out);
   for (int i = 0; i < graph->returned_count; ++i) {
     int producer = graph->values[graph->returned[i]].producer;

@@ -1,4 +1,5 @@
-/* Dataflow facts that partition and classify share: what an op depends on and leads to. By dataflow alone, for any dialect's ops. */
+/* Dataflow facts that partition and classify share: what an op depends on and leads to. By dataflow alone, for any
+ * dialect's ops. */
 #ifndef ZB_PASSES_FLOW_H
 #define ZB_PASSES_FLOW_H
 
@@ -6,22 +7,22 @@
 #include "passes/pass.h"
 
 enum {
-  ZB_FLOW_INPUT = 1 << 0,       /* depends on an input of the model */
-  ZB_FLOW_PARAMETER = 1 << 1,   /* depends on a parameter, frozen parameter or optimizer state */
-  ZB_FLOW_TRAINED = 1 << 2,     /* depends on a trained parameter */
-  ZB_FLOW_LOAD = 1 << 3,        /* pure, and depends on constants only: runs once when the plan is loaded */
-  ZB_FLOW_FORWARD = 1 << 4,     /* the loss or another plain output depends on it */
-  ZB_FLOW_ACCUMULATE = 1 << 5,  /* is an accumulate */
-  ZB_FLOW_OPTIMIZE = 1 << 6,    /* depends on an accumulate */
-  ZB_FLOW_BACKWARD = 1 << 7,    /* leads to an accumulate, not forward */
-  ZB_FLOW_CHAIN = 1 << 8,       /* forward, pure, from parameters and constants alone: cloned into whoever reads it */
-  ZB_FLOW_VIEW = 1 << 9,        /* moves no data */
-  ZB_FLOW_LOSS = 1 << 10,       /* leads to an output without an update mark */
+  ZB_FLOW_INPUT = 1 << 0,      /* depends on an input of the model */
+  ZB_FLOW_PARAMETER = 1 << 1,  /* depends on a parameter, frozen parameter or optimizer state */
+  ZB_FLOW_TRAINED = 1 << 2,    /* depends on a trained parameter */
+  ZB_FLOW_LOAD = 1 << 3,       /* pure, and depends on constants only: runs once when the plan is loaded */
+  ZB_FLOW_FORWARD = 1 << 4,    /* the loss or another plain output depends on it */
+  ZB_FLOW_ACCUMULATE = 1 << 5, /* is an accumulate */
+  ZB_FLOW_OPTIMIZE = 1 << 6,   /* depends on an accumulate */
+  ZB_FLOW_BACKWARD = 1 << 7,   /* leads to an accumulate, not forward */
+  ZB_FLOW_CHAIN = 1 << 8,      /* forward, pure, from parameters and constants alone: cloned into whoever reads it */
+  ZB_FLOW_VIEW = 1 << 9,       /* moves no data */
+  ZB_FLOW_LOSS = 1 << 10,      /* leads to an output without an update mark */
 };
 
 typedef struct zb_flow {
-  unsigned *nodes;              /* flags per node */
-  unsigned *arguments;          /* INPUT, PARAMETER, TRAINED of each argument */
+  unsigned *nodes;     /* flags per node */
+  unsigned *arguments; /* INPUT, PARAMETER, TRAINED of each argument */
 } zb_flow;
 
 zb_status zb_flow_build(const zb_graph *graph, zb_flow *out) ZB_MUST_USE;

@@ -44,7 +44,8 @@ static MlirAttribute function_type(zb_function_builder *f) {
   if (!types) return (MlirAttribute){0};
   for (size_t i = 0; i < f->argument_count; ++i)
     types[i] = mlirValueGetType(mlirBlockGetArgument(f->block, (intptr_t)i));
-  for (size_t i = 0; i < f->result_count; ++i) types[f->argument_count + i] = mlirValueGetType(f->results[i]);
+  for (size_t i = 0; i < f->result_count; ++i)
+    types[f->argument_count + i] = mlirValueGetType(f->results[i]);
   MlirType type = mlirFunctionTypeGet(f->context, (intptr_t)f->argument_count, types, (intptr_t)f->result_count,
                                       types + f->argument_count);
   zb_free(types);
@@ -95,7 +96,8 @@ void zb_function_abandon(zb_function_builder *f) {
   *f = (zb_function_builder){0};
 }
 
-MlirAttribute zb_dictionary(MlirContext context, const char *name, MlirAttribute value, const char *name2, MlirAttribute value2) {
+MlirAttribute zb_dictionary(MlirContext context, const char *name, MlirAttribute value, const char *name2,
+                            MlirAttribute value2) {
   MlirNamedAttribute entries[2] = {zb_named(context, name, value)};
   if (name2) entries[1] = zb_named(context, name2, value2);
   return mlirDictionaryAttrGet(context, name2 ? 2 : 1, entries);
@@ -107,8 +109,12 @@ static MlirAttribute list_entry(MlirOperation function, const char *list, int in
   return mlirArrayAttrGetElement(array, index);
 }
 
-MlirAttribute zb_argument_dictionary(MlirOperation function, int index) { return list_entry(function, "arg_attrs", index); }
-MlirAttribute zb_result_dictionary(MlirOperation function, int index) { return list_entry(function, "res_attrs", index); }
+MlirAttribute zb_argument_dictionary(MlirOperation function, int index) {
+  return list_entry(function, "arg_attrs", index);
+}
+MlirAttribute zb_result_dictionary(MlirOperation function, int index) {
+  return list_entry(function, "res_attrs", index);
+}
 
 static MlirAttribute dictionary_get(MlirAttribute dictionary, const char *name) {
   if (mlirAttributeIsNull(dictionary)) return dictionary;

@@ -1,4 +1,5 @@
-/* Building functions whose arguments and results become known one by one, and small attribute helpers of the structure passes. */
+/* Building functions whose arguments and results become known one by one, and small attribute helpers of the structure
+ * passes. */
 #ifndef ZB_PASSES_FUNCTION_H
 #define ZB_PASSES_FUNCTION_H
 
@@ -8,28 +9,30 @@
 typedef struct zb_function_builder {
   MlirContext context;
   MlirLocation location;
-  MlirBlock block;             /* ops are appended here */
+  MlirBlock block; /* ops are appended here */
   MlirAttribute *argument_attributes;
   size_t argument_count, argument_capacity;
   MlirValue *results;
   size_t result_count, result_capacity;
   MlirAttribute *result_attributes;
   size_t result_attribute_capacity;
-  bool failed;                 /* out of memory */
+  bool failed; /* out of memory */
 } zb_function_builder;
 
 void zb_function_begin(zb_function_builder *f, MlirContext context, MlirLocation location);
 /* Adds an argument with its dictionary of attributes (null: none). */
 MlirValue zb_function_argument(zb_function_builder *f, MlirType type, MlirAttribute attributes);
 void zb_function_result(zb_function_builder *f, MlirValue value, MlirAttribute attributes);
-/* Appends func.return, makes the func.func (private unless `public`) with extra attributes, appends it to parent. Frees the builder. */
+/* Appends func.return, makes the func.func (private unless `public`) with extra attributes, appends it to parent. Frees
+ * the builder. */
 MlirOperation zb_function_finish(zb_function_builder *f, MlirBlock parent, const char *name, bool is_public,
                                  const MlirNamedAttribute *attributes, int attribute_count);
 /* Frees a builder that was not finished. */
 void zb_function_abandon(zb_function_builder *f);
 
 /* {name = value}; with a second entry when name2 is not NULL. */
-MlirAttribute zb_dictionary(MlirContext context, const char *name, MlirAttribute value, const char *name2, MlirAttribute value2);
+MlirAttribute zb_dictionary(MlirContext context, const char *name, MlirAttribute value, const char *name2,
+                            MlirAttribute value2);
 /* Attribute dictionary of argument/result `index` ("arg_attrs" / "res_attrs"); null if there is none. */
 MlirAttribute zb_argument_dictionary(MlirOperation function, int index);
 MlirAttribute zb_result_dictionary(MlirOperation function, int index);
@@ -50,16 +53,16 @@ MlirOperation zb_symbol_in(MlirBlock block, const char *op_name, const char *sym
 const char *zb_symbol_name(MlirOperation op);
 MlirBlock zb_function_block(MlirOperation function);
 
-#define ZB_FOR_EACH_OP(op, block)                                                              \
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);         \
+#define ZB_FOR_EACH_OP(op, block)                                                                                      \
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);                                 \
        op = mlirOperationGetNextInBlock(op))
 
 /* How many modules of ranks an outlined program has. */
 int zb_rank_count(MlirModule module);
 
-/* Runs `run` once for the module of every rank of an outlined program, for many ranks on several threads: it may change its rank's module
- * and rows of its own, and read everything else. index: number of the module in the program. The status of the lowest rank that failed
- * comes back; those after it may have run or not. */
+/* Runs `run` once for the module of every rank of an outlined program, for many ranks on several threads: it may change
+ * its rank's module and rows of its own, and read everything else. index: number of the module in the program. The
+ * status of the lowest rank that failed comes back; those after it may have run or not. */
 typedef zb_status (*zb_rank_run)(void *context, MlirOperation rank, int index);
 zb_status zb_for_each_rank(MlirModule module, zb_rank_run run, void *context) ZB_MUST_USE;
 

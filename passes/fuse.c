@@ -1,11 +1,13 @@
-/* zb-fuse: sums into the ops that make a summand, so that the sum is written once instead of read, added and written again.
+/* zb-fuse: sums into the ops that make a summand, so that the sum is written once instead of read, added and written
+ * again.
  *
  *   %g = "zb.rms_norm_grad_x"(%x, %s, %rstd, %d)        %sum = "zb.rms_norm_grad_x"(%x, %s, %rstd, %d, %r)
  *   %sum = "zb.add"(%r, %g)
  *
- * It is how the gradient of a residual stream goes: what comes past a norm is added to what comes through it. An op can take it if the last
- * operand of its row is "residual?". The two are gradients of one use of a value (their zb.of is equal), so they lie in one stage and one job
- * wherever the program is cut. The sum is rounded once, which is why this is decided on the whole graph.
+ * It is how the gradient of a residual stream goes: what comes past a norm is added to what comes through it. An op can
+ * take it if the last operand of its row is "residual?". The two are gradients of one use of a value (their zb.of is
+ * equal), so they lie in one stage and one job wherever the program is cut. The sum is rounded once, which is why this
+ * is decided on the whole graph.
  *
  * Tests: test/passes/fuse.mlir; values: test/passes/gradient_program_test.c. */
 
@@ -20,7 +22,8 @@ static bool takes_residual(MlirOperation op) {
   if (!def || !def->operands || mlirOperationGetNumResults(op) != 1) return false;
   zb_op_arity arity = zb_op_names_arity(def->operands);
   zb_op_name last;
-  if (arity.optional < 0 || arity.optional != arity.named - 1 || !zb_op_name_at(def->operands, arity.optional, &last)) return false;
+  if (arity.optional < 0 || arity.optional != arity.named - 1 || !zb_op_name_at(def->operands, arity.optional, &last))
+    return false;
   bool residual = last.length == (int)strlen("residual") && strncmp(last.text, "residual", (size_t)last.length) == 0;
   return residual && mlirOperationGetNumOperands(op) == arity.least;
 }
@@ -36,7 +39,8 @@ static bool fits(MlirOperation add, MlirOperation op, MlirValue residual) {
 static void fuse(MlirOperation add, MlirOperation op, MlirValue residual) {
   MlirValue operands[ZB_VIEW_OPERANDS];
   intptr_t count = mlirOperationGetNumOperands(op);
-  for (intptr_t i = 0; i < count; ++i) operands[i] = mlirOperationGetOperand(op, i);
+  for (intptr_t i = 0; i < count; ++i)
+    operands[i] = mlirOperationGetOperand(op, i);
   operands[count] = residual;
   MlirOperation whole = mlirOperationClone(op);
   mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(add), add, whole);
@@ -64,7 +68,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));
   /* What is erased stands before the sum, so the rest of the list stays valid. */
-  for (size_t i = 0; i < list.count; ++i) pass->changes += try_sum(list.ops[i]);
+  for (size_t i = 0; i < list.count; ++i)
+    pass->changes += try_sum(list.ops[i]);
   zb_op_list_deinit(&list);
   return ZB_OK;
 }

@@ -47,7 +47,8 @@ static void fill_node(zb_graph *graph, MlirOperation op, int *operand_count, boo
   }
   node->result_begin = graph->value_count;
   node->result_count = (int)mlirOperationGetNumResults(op);
-  for (int i = 0; i < node->result_count; ++i) add_value(graph, mlirOperationGetResult(op, i), number, i, failed);
+  for (int i = 0; i < node->result_count; ++i)
+    add_value(graph, mlirOperationGetResult(op, i), number, i, failed);
 }
 
 /* Uses come out in program order because nodes are visited in it. */
@@ -94,7 +95,8 @@ zb_status zb_graph_build(MlirOperation function, zb_graph *out) {
   if (!out->nodes || !out->values || !out->operands || !out->uses || !out->returned || !out->numbers ||
       !zb_map_reserve(out->numbers, total.results + (size_t)out->argument_count))
     ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  for (int i = 0; i < out->argument_count; ++i) add_value(out, mlirBlockGetArgument(out->block, i), -1, i, &failed);
+  for (int i = 0; i < out->argument_count; ++i)
+    add_value(out, mlirBlockGetArgument(out->block, i), -1, i, &failed);
   for (MlirOperation op = mlirBlockGetFirstOperation(out->block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op))
     if (!mlirOperationEqual(op, out->terminator)) fill_node(out, op, &operand_count, &failed);
@@ -116,9 +118,7 @@ void zb_graph_deinit(zb_graph *graph) {
   *graph = (zb_graph){0};
 }
 
-int zb_graph_value(const zb_graph *graph, MlirValue value) {
-  return (int)zb_map_get_or(graph->numbers, value.ptr, -1);
-}
+int zb_graph_value(const zb_graph *graph, MlirValue value) { return (int)zb_map_get_or(graph->numbers, value.ptr, -1); }
 
 /* Element `index` of an array of dictionaries ("arg_attrs", "res_attrs"), entry `name`; null if absent. */
 static MlirAttribute dictionary_entry(MlirOperation function, const char *list, int index, const char *name) {

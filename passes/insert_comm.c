@@ -6,16 +6,19 @@
  *                                                      %a = zb.recv {peer = 0, part = 0}
  *                                                      %loss, %fb, %fw = call @s1_F(%p, %a, ...) {zb.micro_batch = 0}
  *
- * One message a hop (stage -> stage on another rank) and micro-batch, with a part a value. A transfer can start when its producer has
- * ended and its consumer is the next job of the receiver; the messages are numbered by that time in the simulated schedule. A receive
- * is posted right before its consumer, a send right after its producer unless a message of the same channel with a lower number is
- * posted later: so both sides of a channel post in the same order, and a receive never blocks unrelated work. All edges of the plan go
- * forward in the simulated time, which is why it cannot deadlock, with zero buffering too (zb-verify-plan shows it again).
+ * One message a hop (stage -> stage on another rank) and micro-batch, with a part a value. A transfer can start when
+ * its producer has ended and its consumer is the next job of the receiver; the messages are numbered by that time in
+ * the simulated schedule. A receive is posted right before its consumer, a send right after its producer unless a
+ * message of the same channel with a lower number is posted later: so both sides of a channel post in the same order,
+ * and a receive never blocks unrelated work. All edges of the plan go forward in the simulated time, which is why it
+ * cannot deadlock, with zero buffering too (zb-verify-plan shows it again).
  *
- * The number of the message of every zb.send and zb.recv stands in zb.posts of the rank's module, in program order: MLIR keeps every
- * distinct attribute dictionary for good, and one for each of some hundred thousand messages would cost more than the rest of a compile.
+ * The number of the message of every zb.send and zb.recv stands in zb.posts of the rank's module, in program order:
+ * MLIR keeps every distinct attribute dictionary for good, and one for each of some hundred thousand messages would
+ * cost more than the rest of a compile.
  *
- * Accumulators of a parameter that several ranks hold are exchanged once a step, after the last W and before its optimizer.
+ * Accumulators of a parameter that several ranks hold are exchanged once a step, after the last W and before its
+ * optimizer.
  *
  * Tests: test/passes/insert-comm.mlir. */
 
@@ -39,17 +42,17 @@ typedef struct message {
   int hop;                 /* index of problem.hops, or GRADIENT_HOP */
   int source, destination; /* ranks */
   int source_stage, destination_stage;
-  int micro_batch;         /* -1 for accumulators */
+  int micro_batch;                  /* -1 for accumulators */
   int send_position, recv_position; /* before which job of the rank */
-  int group;               /* accumulators: index of exchanges */
+  int group;                        /* accumulators: index of exchanges */
   int number;
 } message;
 
 /* Accumulators that one rank sends to another for a tied parameter. */
 typedef struct exchange {
   int source, destination;
-  char **keys;             /* "w#1" */
-  int64_t *offsets;        /* in the source's gradients */
+  char **keys;      /* "w#1" */
+  int64_t *offsets; /* in the source's gradients */
   MlirType *types;
   size_t count, key_capacity, offset_capacity, type_capacity;
 } exchange;
@@ -81,25 +84,25 @@ typedef struct connector {
   zb_order order;
   zb_simulation simulation;
   int micro_batches, stages;
-  int *job_index;          /* [(stage * 3 + kind) * M + m] -> position in its rank's order */
+  int *job_index; /* [(stage * 3 + kind) * M + m] -> position in its rank's order */
   message *messages;
   size_t message_count, message_capacity;
   exchange *exchanges;
   size_t exchange_count, exchange_capacity;
-  signature *signatures;   /* of the stage functions, by stage * 3 + class */
-  zb_map *sources;         /* (stage, value) -> stage it comes from */
+  signature *signatures; /* of the stage functions, by stage * 3 + class */
+  zb_map *sources;       /* (stage, value) -> stage it comes from */
   /* Of the rank at hand: */
   int rank;
   MlirBlock block;
   MlirValue pools[POOL_COUNT];
   MlirValue step;
-  MlirValue *frames;       /* [(stage * FRAME_COUNT + frame) * M + m] */
-  zb_map *values;          /* (value, stage, m) -> index of locals */
+  MlirValue *frames; /* [(stage * FRAME_COUNT + frame) * M + m] */
+  zb_map *values;    /* (value, stage, m) -> index of locals */
   MlirValue *locals;
   size_t local_count, local_capacity;
   MlirValue *operands;
   size_t operand_capacity;
-  int64_t *posts;          /* message of every send and receive, in program order */
+  int64_t *posts; /* message of every send and receive, in program order */
   size_t post_count, post_capacity;
   int64_t changes;
   bool failed;
@@ -133,10 +136,16 @@ static zb_status plan_hop(connector *c, int hop_index) {
     int consumer = kind_index(c, hop->destination, kind, m);
     int64_t ready = consumer ? c->simulation.jobs[destination][consumer - 1].end_ps : 0;
     int64_t produced = end_of(c, hop->source, kind, m);
-    ZB_TRY(add_message(c, (message){.time = produced > ready ? produced : ready, .produced = produced, .hop = hop_index,
-                                    .source = source, .destination = destination, .source_stage = hop->source,
-                                    .destination_stage = hop->destination, .micro_batch = m,
-                                    .send_position = kind_index(c, hop->source, kind, m) + 1, .recv_position = consumer}));
+    ZB_TRY(add_message(c, (message){.time = produced > ready ? produced : ready,
+                                    .produced = produced,
+                                    .hop = hop_index,
+                                    .source = source,
+                                    .destination = destination,
+                                    .source_stage = hop->source,
+                                    .destination_stage = hop->destination,
+                                    .micro_batch = m,
+                                    .send_position = kind_index(c, hop->source, kind, m) + 1,
+                                    .recv_position = consumer}));
   }
   return NULL;
 }
@@ -189,12 +198,14 @@ static bool find_gradient(MlirOperation rank, const char *key, int64_t *out_offs
   return false;
 }
 
-static zb_status add_to_exchange(connector *c, int source, int destination, const char *key, int64_t offset, MlirType type) {
+static zb_status add_to_exchange(connector *c, int source, int destination, const char *key, int64_t offset,
+                                 MlirType type) {
   exchange *e = NULL;
   for (size_t i = 0; i < c->exchange_count; ++i)
     if (c->exchanges[i].source == source && c->exchanges[i].destination == destination) e = &c->exchanges[i];
   if (!e) {
-    if (!zb_grow((void **)&c->exchanges, &c->exchange_capacity, c->exchange_count + 1, sizeof *e)) return ZB_OUT_OF_MEMORY();
+    if (!zb_grow((void **)&c->exchanges, &c->exchange_capacity, c->exchange_count + 1, sizeof *e))
+      return ZB_OUT_OF_MEMORY();
     e = &c->exchanges[c->exchange_count++];
     *e = (exchange){.source = source, .destination = destination};
   }
@@ -237,9 +248,17 @@ static zb_status find_exchanges(connector *c) {
     int last_source = c->order.counts[e->source], last_destination = c->order.counts[e->destination];
     int64_t produced = last_source ? c->simulation.jobs[e->source][last_source - 1].end_ps : 0;
     int64_t ready = last_destination ? c->simulation.jobs[e->destination][last_destination - 1].end_ps : 0;
-    ZB_TRY(add_message(c, (message){.time = produced > ready ? produced : ready, .produced = produced, .hop = GRADIENT_HOP, .source = e->source,
-                                    .destination = e->destination, .source_stage = -1, .destination_stage = -1, .micro_batch = -1,
-                                    .send_position = last_source, .recv_position = last_destination, .group = (int)i}));
+    ZB_TRY(add_message(c, (message){.time = produced > ready ? produced : ready,
+                                    .produced = produced,
+                                    .hop = GRADIENT_HOP,
+                                    .source = e->source,
+                                    .destination = e->destination,
+                                    .source_stage = -1,
+                                    .destination_stage = -1,
+                                    .micro_batch = -1,
+                                    .send_position = last_source,
+                                    .recv_position = last_destination,
+                                    .group = (int)i}));
   }
   return NULL;
 }
@@ -278,14 +297,16 @@ static port read_port(MlirAttribute attributes, MlirType type) {
 static zb_status read_signature(connector *c, MlirOperation function, signature *out) {
   MlirBlock block = zb_function_block(function);
   MlirOperation end = mlirBlockGetTerminator(block);
-  *out = (signature){.function = function, .argument_count = (int)mlirBlockGetNumArguments(block),
+  *out = (signature){.function = function,
+                     .argument_count = (int)mlirBlockGetNumArguments(block),
                      .result_count = (int)mlirOperationGetNumOperands(end)};
   out->arguments = zb_alloc(((size_t)out->argument_count + 1) * sizeof *out->arguments);
   out->results = zb_alloc(((size_t)out->result_count + 1) * sizeof *out->results);
   out->result_types = zb_alloc(((size_t)out->result_count + 1) * sizeof *out->result_types);
   if (!out->arguments || !out->results || !out->result_types) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < out->argument_count; ++i)
-    out->arguments[i] = read_port(zb_argument_dictionary(function, i), mlirValueGetType(mlirBlockGetArgument(block, i)));
+    out->arguments[i] =
+        read_port(zb_argument_dictionary(function, i), mlirValueGetType(mlirBlockGetArgument(block, i)));
   for (int i = 0; i < out->result_count; ++i) {
     out->result_types[i] = mlirValueGetType(mlirOperationGetOperand(end, i));
     out->results[i] = read_port(zb_result_dictionary(function, i), out->result_types[i]);
@@ -304,7 +325,8 @@ static void free_signature(signature *s) {
 /* ---- Values of a rank ---- */
 
 static void *value_key(const connector *c, int64_t id, int stage, int m) {
-  return (void *)(((uintptr_t)id * (uintptr_t)c->stages + (uintptr_t)stage) * (uintptr_t)c->micro_batches + (uintptr_t)m + 1);
+  return (void *)(((uintptr_t)id * (uintptr_t)c->stages + (uintptr_t)stage) * (uintptr_t)c->micro_batches +
+                  (uintptr_t)m + 1);
 }
 
 static void remember(connector *c, int64_t id, int stage, int m, MlirValue value) {
@@ -342,8 +364,9 @@ static zb_status find_sources(connector *c) {
 
 /* ---- Building @main ---- */
 
-static MlirOperation append(connector *c, const char *name, const MlirValue *operands, int operand_count, const MlirType *results,
-                            int result_count, const MlirNamedAttribute *attributes, int attribute_count) {
+static MlirOperation append(connector *c, const char *name, const MlirValue *operands, int operand_count,
+                            const MlirType *results, int result_count, const MlirNamedAttribute *attributes,
+                            int attribute_count) {
   MlirOperationState state = mlirOperationStateGet(text_ref(name), c->location);
   if (operand_count) mlirOperationStateAddOperands(&state, operand_count, operands);
   if (result_count) mlirOperationStateAddResults(&state, result_count, results);
@@ -363,17 +386,22 @@ static MlirNamedAttribute i64_named(connector *c, const char *name, int64_t valu
 }
 
 static MlirValue read_input(connector *c, const port *p, int m) {
-  MlirNamedAttribute attributes[2] = {zb_named(c->context, "input", zb_mlir_string(c->context, p->input)), i64_named(c, "zb.micro_batch", m)};
+  MlirNamedAttribute attributes[2] = {zb_named(c->context, "input", zb_mlir_string(c->context, p->input)),
+                                      i64_named(c, "zb.micro_batch", m)};
   MlirOperation op = append(c, "zb.read", NULL, 0, &p->type, 1, attributes, 2);
   return c->failed ? (MlirValue){0} : mlirOperationGetResult(op, 0);
 }
 
 static MlirValue argument_of(connector *c, const port *p, int stage, int m, zb_map *sums) {
   switch (p->kind) {
-  case PORT_POOL: return c->pools[p->index];
-  case PORT_FRAME: return c->frames[(stage * FRAME_COUNT + p->index) * c->micro_batches + m];
-  case PORT_STEP: return c->step;
-  case PORT_INPUT: return read_input(c, p, m);
+  case PORT_POOL:
+    return c->pools[p->index];
+  case PORT_FRAME:
+    return c->frames[(stage * FRAME_COUNT + p->index) * c->micro_batches + m];
+  case PORT_STEP:
+    return c->step;
+  case PORT_INPUT:
+    return read_input(c, p, m);
   case PORT_SUM: {
     int64_t index = -1;
     if (sums) index = zb_map_get_or(sums, p->key, -1);
@@ -381,20 +409,28 @@ static MlirValue argument_of(connector *c, const port *p, int stage, int m, zb_m
     c->failed = true;
     return (MlirValue){0};
   }
-  default: return find_value(c, p->id, stage, m);
+  default:
+    return find_value(c, p->id, stage, m);
   }
 }
 
 static void take_result(connector *c, const port *p, int stage, int m, MlirValue value) {
   switch (p->kind) {
-  case PORT_POOL: c->pools[p->index] = value; break;
-  case PORT_FRAME: c->frames[(stage * FRAME_COUNT + p->index) * c->micro_batches + m] = value; break;
+  case PORT_POOL:
+    c->pools[p->index] = value;
+    break;
+  case PORT_FRAME:
+    c->frames[(stage * FRAME_COUNT + p->index) * c->micro_batches + m] = value;
+    break;
   case PORT_LOSS: {
-    MlirNamedAttribute attributes[2] = {zb_named(c->context, "name", zb_mlir_string(c->context, p->input)), i64_named(c, "zb.micro_batch", m)};
+    MlirNamedAttribute attributes[2] = {zb_named(c->context, "name", zb_mlir_string(c->context, p->input)),
+                                        i64_named(c, "zb.micro_batch", m)};
     append(c, "zb.report", &value, 1, NULL, 0, attributes, 2);
     break;
   }
-  default: remember(c, p->id, stage, m, value); break;
+  default:
+    remember(c, p->id, stage, m, value);
+    break;
   }
 }
 
@@ -413,15 +449,19 @@ static void call(connector *c, const signature *s, int stage, int m, zb_map *sum
   }
   MlirNamedAttribute attributes[2] = {zb_named(c->context, "callee", s->callee)};
   if (m >= 0) attributes[1] = i64_named(c, "zb.micro_batch", m);
-  MlirOperation op = append(c, "func.call", c->operands, s->argument_count, s->result_types, s->result_count, attributes, m >= 0 ? 2 : 1);
-  for (int i = 0; i < s->result_count && !c->failed; ++i) take_result(c, &s->results[i], stage, m, mlirOperationGetResult(op, i));
+  MlirOperation op = append(c, "func.call", c->operands, s->argument_count, s->result_types, s->result_count,
+                            attributes, m >= 0 ? 2 : 1);
+  for (int i = 0; i < s->result_count && !c->failed; ++i)
+    take_result(c, &s->results[i], stage, m, mlirOperationGetResult(op, i));
 }
 
 static void message_attributes(connector *c, const message *m, bool send, int part, MlirNamedAttribute out[2]) {
   out[0] = i64_named(c, "peer", send ? m->destination : m->source);
   out[1] = i64_named(c, "part", part);
-  if (!zb_grow((void **)&c->posts, &c->post_capacity, c->post_count + 1, sizeof *c->posts)) c->failed = true;
-  else c->posts[c->post_count++] = m->number;
+  if (!zb_grow((void **)&c->posts, &c->post_capacity, c->post_count + 1, sizeof *c->posts))
+    c->failed = true;
+  else
+    c->posts[c->post_count++] = m->number;
 }
 
 static MlirValue gradient_part(connector *c, const exchange *e, size_t part) {
@@ -456,7 +496,8 @@ static void build_recv(connector *c, const message *m, zb_map *sums) {
   size_t count = m->hop >= 0 ? c->p.hops[m->hop].value_count : c->exchanges[m->group].count;
   for (size_t part = 0; part < count && !c->failed; ++part) {
     MlirNamedAttribute attributes[2];
-    MlirType type = m->hop >= 0 ? value_type(c, m->destination_stage, c->p.hops[m->hop].values[part]) : c->exchanges[m->group].types[part];
+    MlirType type = m->hop >= 0 ? value_type(c, m->destination_stage, c->p.hops[m->hop].values[part])
+                                : c->exchanges[m->group].types[part];
     if (mlirTypeIsNull(type)) {
       c->failed = true;
       return;
@@ -488,7 +529,8 @@ typedef struct post {
 static int compare_posts(const void *a, const void *b) {
   const post *x = a, *y = b;
   if (x->position != y->position) return x->position - y->position;
-  if (x->send != y->send) return x->send ? -1 : 1; /* a receive may have to wait for memory: a send does not stand behind it */
+  if (x->send != y->send)
+    return x->send ? -1 : 1; /* a receive may have to wait for memory: a send does not stand behind it */
   return x->message - y->message;
 }
 
@@ -506,14 +548,17 @@ static void begin_main(connector *c, zb_function_builder *f) {
   for (int i = 0; i < POOL_COUNT; ++i) {
     c->pools[i] = (MlirValue){0};
     if (mlirTypeIsNull(types[i]) || i == POOL_GRADIENTS) continue;
-    MlirAttribute attributes = zb_dictionary(c->context, "zb.frame", zb_mlir_string(c->context, pool_names[i]), NULL, (MlirAttribute){0});
+    MlirAttribute attributes =
+        zb_dictionary(c->context, "zb.frame", zb_mlir_string(c->context, pool_names[i]), NULL, (MlirAttribute){0});
     c->pools[i] = zb_function_argument(f, types[i], attributes);
   }
   MlirType i64 = mlirIntegerTypeGet(c->context, 64);
   MlirType step = mlirRankedTensorTypeGet(0, NULL, i64, (MlirAttribute){0});
-  c->step = zb_function_argument(f, step, zb_dictionary(c->context, ZB_ATTR_STEP, mlirUnitAttrGet(c->context), NULL, (MlirAttribute){0}));
+  c->step = zb_function_argument(
+      f, step, zb_dictionary(c->context, ZB_ATTR_STEP, mlirUnitAttrGet(c->context), NULL, (MlirAttribute){0}));
   if (!mlirTypeIsNull(types[POOL_GRADIENTS]))
-    c->pools[POOL_GRADIENTS] = mlirOperationGetResult(append(c, "zb.zeros", NULL, 0, &types[POOL_GRADIENTS], 1, NULL, 0), 0);
+    c->pools[POOL_GRADIENTS] =
+        mlirOperationGetResult(append(c, "zb.zeros", NULL, 0, &types[POOL_GRADIENTS], 1, NULL, 0), 0);
 }
 
 static zb_status collect_posts(connector *c, post **out, size_t *out_count) {
@@ -523,7 +568,8 @@ static zb_status collect_posts(connector *c, post **out, size_t *out_count) {
   for (size_t i = 0; i < c->message_count; ++i) {
     const message *m = &c->messages[i];
     if (m->source == c->rank) posts[count++] = (post){.position = m->send_position, .message = (int)i, .send = true};
-    if (m->destination == c->rank) posts[count++] = (post){.position = m->recv_position, .message = (int)i, .send = false};
+    if (m->destination == c->rank)
+      posts[count++] = (post){.position = m->recv_position, .message = (int)i, .send = false};
   }
   if (count) qsort(posts, count, sizeof *posts, compare_posts);
   *out = posts;
@@ -531,7 +577,8 @@ static zb_status collect_posts(connector *c, post **out, size_t *out_count) {
   return NULL;
 }
 
-/* Optimizers of stages first, those of tied parameters (without a stage) last: they wait for accumulators of other ranks. */
+/* Optimizers of stages first, those of tied parameters (without a stage) last: they wait for accumulators of other
+ * ranks. */
 static zb_status call_optimizers(connector *c, zb_map *sums, bool tied) {
   ZB_FOR_EACH_OP(function, zb_function_block(c->p.ranks[c->rank])) {
     const char *name = zb_get_string(function, ZB_ATTR_CLASS);
@@ -557,8 +604,10 @@ static zb_status call_load(connector *c) {
 static void build_posts(connector *c, const post *posts, size_t count, size_t *at, int position, zb_map *sums) {
   for (; *at < count && posts[*at].position <= position && !c->failed; ++*at) {
     const message *m = &c->messages[posts[*at].message];
-    if (posts[*at].send) build_send(c, m);
-    else build_recv(c, m, sums);
+    if (posts[*at].send)
+      build_send(c, m);
+    else
+      build_recv(c, m, sums);
   }
 }
 
@@ -568,12 +617,15 @@ static zb_status build_rank(connector *c, int rank, const post *posts, size_t po
   ZB_TRY(call_load(c));
   for (int j = 0; j < c->order.counts[rank] && !c->failed; ++j) {
     build_posts(c, posts, post_count, &at, j, sums);
-    if (!c->failed) call(c, &c->signatures[jobs[j].stage * ZB_CLASS_INDEX_COUNT + (int)jobs[j].kind], jobs[j].stage, jobs[j].micro_batch, NULL);
+    if (!c->failed)
+      call(c, &c->signatures[jobs[j].stage * ZB_CLASS_INDEX_COUNT + (int)jobs[j].kind], jobs[j].stage,
+           jobs[j].micro_batch, NULL);
   }
   if (!c->failed) build_posts(c, posts, post_count, &at, c->order.counts[rank], sums);
   if (!c->failed) ZB_TRY(call_optimizers(c, sums, false));
   if (!c->failed) ZB_TRY(call_optimizers(c, sums, true));
-  return c->failed ? ZB_ERROR(INVALID, "rank %d: a job reads a value that no earlier job or message gives", rank) : NULL;
+  return c->failed ? ZB_ERROR(INVALID, "rank %d: a job reads a value that no earlier job or message gives", rank)
+                   : NULL;
 }
 
 static zb_status connect_rank(connector *c, int rank) {
@@ -593,10 +645,13 @@ static zb_status connect_rank(connector *c, int rank) {
   ZB_TRY_GOTO(build_rank(c, rank, posts, post_count, sums));
   for (int i = 0; i < POOL_COUNT; ++i) {
     if (mlirValueIsNull(c->pools[i]) || (i != POOL_PARAMETERS && i != POOL_STATE)) continue;
-    zb_function_result(&f, c->pools[i], zb_dictionary(c->context, "zb.frame", zb_mlir_string(c->context, pool_names[i]), NULL, (MlirAttribute){0}));
+    zb_function_result(
+        &f, c->pools[i],
+        zb_dictionary(c->context, "zb.frame", zb_mlir_string(c->context, pool_names[i]), NULL, (MlirAttribute){0}));
   }
   zb_set_ints(c->p.ranks[rank], "zb.posts", c->posts, (int)c->post_count);
-  if (mlirOperationIsNull(zb_function_finish(&f, zb_function_block(c->p.ranks[rank]), "main", true, NULL, 0))) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  if (mlirOperationIsNull(zb_function_finish(&f, zb_function_block(c->p.ranks[rank]), "main", true, NULL, 0)))
+    ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
 cleanup:
   if (status) zb_function_abandon(&f);
   zb_free(posts);
@@ -610,7 +665,8 @@ cleanup:
 
 /* ---- The pass ---- */
 
-/* (source, destination, source stage, destination stage, micro-batch, kind, bytes, complete at) of every message, in one attribute. */
+/* (source, destination, source stage, destination stage, micro-batch, kind, bytes, complete at) of every message, in
+ * one attribute. */
 static zb_status write_messages(connector *c) {
   enum { COLUMNS = 8 };
   int64_t *table = zb_alloc((c->message_count * COLUMNS + 1) * sizeof *table);
@@ -619,7 +675,8 @@ static zb_status write_messages(connector *c) {
     const message *m = &c->messages[i];
     int64_t bytes = 0, *row = &table[i * COLUMNS];
     if (m->hop >= 0) bytes = c->p.hops[m->hop].bytes;
-    for (size_t part = 0; m->hop < 0 && part < c->exchanges[m->group].count; ++part) bytes += (int64_t)zb_type_bytes(c->exchanges[m->group].types[part]);
+    for (size_t part = 0; m->hop < 0 && part < c->exchanges[m->group].count; ++part)
+      bytes += (int64_t)zb_type_bytes(c->exchanges[m->group].types[part]);
     row[0] = m->source;
     row[1] = m->destination;
     row[2] = m->source_stage;
@@ -629,7 +686,8 @@ static zb_status write_messages(connector *c) {
     row[6] = bytes;
     row[7] = m->time + c->p.problem.link_latency_ps + (int64_t)(c->p.problem.link_ps_per_byte * (double)bytes);
   }
-  zb_set_ints(mlirModuleGetOperation(c->pass->program->module), "zb.messages", table, (int)(c->message_count * COLUMNS));
+  zb_set_ints(mlirModuleGetOperation(c->pass->program->module), "zb.messages", table,
+              (int)(c->message_count * COLUMNS));
   zb_free(table);
   return NULL;
 }
@@ -683,8 +741,10 @@ static zb_status connect_all(connector *c, MlirModule module) {
   c->signatures = zb_alloc(((size_t)c->stages * ZB_CLASS_INDEX_COUNT + 1) * sizeof *c->signatures);
   if (!c->sources || !c->signatures) return ZB_OUT_OF_MEMORY();
   ZB_TRY(find_sources(c));
-  for (int i = 0; i < c->stages * ZB_CLASS_INDEX_COUNT; ++i) ZB_TRY(read_signature(c, c->p.functions[i], &c->signatures[i]));
-  for (size_t h = 0; h < c->p.hop_count; ++h) ZB_TRY(plan_hop(c, (int)h));
+  for (int i = 0; i < c->stages * ZB_CLASS_INDEX_COUNT; ++i)
+    ZB_TRY(read_signature(c, c->p.functions[i], &c->signatures[i]));
+  for (size_t h = 0; h < c->p.hop_count; ++h)
+    ZB_TRY(plan_hop(c, (int)h));
   ZB_TRY(find_exchanges(c));
   ZB_TRY(number_messages(c));
   ZB_TRY(write_messages(c));
@@ -693,9 +753,11 @@ static zb_status connect_all(connector *c, MlirModule module) {
 }
 
 static void deinit(connector *c) {
-  for (int i = 0; c->signatures && i < c->stages * ZB_CLASS_INDEX_COUNT; ++i) free_signature(&c->signatures[i]);
+  for (int i = 0; c->signatures && i < c->stages * ZB_CLASS_INDEX_COUNT; ++i)
+    free_signature(&c->signatures[i]);
   for (size_t i = 0; i < c->exchange_count; ++i) {
-    for (size_t k = 0; k < c->exchanges[i].count; ++k) zb_free(c->exchanges[i].keys[k]);
+    for (size_t k = 0; k < c->exchanges[i].count; ++k)
+      zb_free(c->exchanges[i].keys[k]);
     zb_free(c->exchanges[i].keys);
     zb_free(c->exchanges[i].offsets);
     zb_free(c->exchanges[i].types);
@@ -714,8 +776,12 @@ static void deinit(connector *c) {
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
   atomic_int_least64_t changes = 0;
-  connector c = {.pass = pass, .all_changes = &changes, .context = mlirOperationGetContext(top), .micro_batches = (int)zb_get_i64(top, "zb.micro_batches", 0)};
-  if (c.micro_batches < 1) return zb_op_error_at(top, "run zb-schedule before zb-insert-comm", "module needs zb.micro_batches");
+  connector c = {.pass = pass,
+                 .all_changes = &changes,
+                 .context = mlirOperationGetContext(top),
+                 .micro_batches = (int)zb_get_i64(top, "zb.micro_batches", 0)};
+  if (c.micro_batches < 1)
+    return zb_op_error_at(top, "run zb-schedule before zb-insert-comm", "module needs zb.micro_batches");
   zb_status status = connect_all(&c, module);
   pass->changes += atomic_load(&changes);
   deinit(&c);

@@ -4,15 +4,17 @@
  *   %r = reshape(%t) [8, 64]           ->    %c = contiguous(%t)
  *                                            %r = reshape(%c) [8, 64]
  *
- * Every value has a layout: results of kernels and arguments are contiguous, views follow from their row (`view`). After this
- * pass every view can be expressed by strides over its base, and every reader takes the strides that it gets. It also decides
- * whether the product that feeds a zb.accumulate adds into the sum itself (unit attribute zb.fold): if nobody else reads it
- * and its row ACCUMULATES. Reshapes between the two are looked through: they are the same bytes. Both decisions can change bits, so they are
- * made here, on the whole program, before partition. So is whether a sum of bf16 values is rounded to bf16 or given as f32: where its only reader
- * is a cast to f32, the cast becomes part of it.
+ * Every value has a layout: results of kernels and arguments are contiguous, views follow from their row (`view`).
+ * After this pass every view can be expressed by strides over its base, and every reader takes the strides that it
+ * gets. It also decides whether the product that feeds a zb.accumulate adds into the sum itself (unit attribute
+ * zb.fold): if nobody else reads it and its row ACCUMULATES. Reshapes between the two are looked through: they are the
+ * same bytes. Both decisions can change bits, so they are made here, on the whole program, before partition. So is
+ * whether a sum of bf16 values is rounded to bf16 or given as f32: where its only reader is a cast to f32, the cast
+ * becomes part of it.
  *
- * A copy that a gradient op needs carries the op's zb.of, so that it lands in its stage; copies are shared by the forward readers of a
- * value, and by gradient ops of one zb.of. A gradient op also takes the copy that the op it differentiates read.
+ * A copy that a gradient op needs carries the op's zb.of, so that it lands in its stage; copies are shared by the
+ * forward readers of a value, and by gradient ops of one zb.of. A gradient op also takes the copy that the op it
+ * differentiates read.
  *
  * Tests: test/passes/layout.mlir. */
 
@@ -26,9 +28,9 @@ enum { IDS_MAX = 1 << 24 }; /* far above what zb-autodiff gives; a larger zb.id 
 
 typedef struct value_state {
   zb_layout layout;
-  bool strided;              /* known shape, not contiguous */
-  MlirValue forward_copy;    /* what forward readers take, or null */
-  MlirValue gradient_copy;   /* what gradient ops of number gradient_of take, or null */
+  bool strided;            /* known shape, not contiguous */
+  MlirValue forward_copy;  /* what forward readers take, or null */
+  MlirValue gradient_copy; /* what gradient ops of number gradient_of take, or null */
   int64_t gradient_of;
 } value_state;
 
@@ -63,7 +65,8 @@ static bool is_contiguous(const zb_shape *shape, const zb_layout *layout) {
 
 /* ---- What readers take ---- */
 
-/* A matrix operand: one of the last two strides is 1 and the other steps over a whole row (or column), as sgemm asks. */
+/* A matrix operand: one of the last two strides is 1 and the other steps over a whole row (or column), as sgemm asks.
+ */
 static bool takes_matrix(const zb_shape *shape, const zb_layout *layout) {
   if (shape->rank < 2) return is_contiguous(shape, layout);
   int64_t rows = shape->dims[shape->rank - 2], columns = shape->dims[shape->rank - 1];
@@ -82,11 +85,8 @@ static const struct {
   const char *op;
   bool (*takes)(const zb_shape *shape, const zb_layout *layout);
 } conditions[] = {
-    {"matmul", takes_matrix},
-    {"attention", takes_dense_last},
-    {"attention_grad", takes_dense_last},
-    {"rotary", takes_dense_last},
-    {"rotary_grad", takes_dense_last},
+    {"matmul", takes_matrix},     {"attention", takes_dense_last},   {"attention_grad", takes_dense_last},
+    {"rotary", takes_dense_last}, {"rotary_grad", takes_dense_last},
 };
 
 static bool reader_takes(const zb_op_def *def, const zb_shape *shape, const zb_layout *layout) {
@@ -100,7 +100,8 @@ static bool reader_takes(const zb_op_def *def, const zb_shape *shape, const zb_l
 
 /* The copy that the forward op `of` read of this value, if it did. */
 static MlirValue copy_of_forward_op(const layouts *l, const value_state *state, int64_t of) {
-  if (mlirValueIsNull(state->forward_copy) || of >= l->id_count || mlirOperationIsNull(l->forward_ops[of])) return (MlirValue){0};
+  if (mlirValueIsNull(state->forward_copy) || of >= l->id_count || mlirOperationIsNull(l->forward_ops[of]))
+    return (MlirValue){0};
   MlirOperation op = l->forward_ops[of];
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
     if (mlirValueEqual(mlirOperationGetOperand(op, i), state->forward_copy)) return state->forward_copy;
@@ -133,7 +134,8 @@ static MlirValue contiguous_for(layouts *l, int value, MlirOperation reader) {
 
 /* ---- The walk ---- */
 
-static zb_result visit_reader(layouts *l, MlirOperation op, const zb_op_def *def, const int *operands, int operand_count) {
+static zb_result visit_reader(layouts *l, MlirOperation op, const zb_op_def *def, const int *operands,
+                              int operand_count) {
   for (int i = 0; i < operand_count; ++i) {
     const value_state *state = &l->values[operands[i]];
     zb_shape shape;
@@ -171,7 +173,8 @@ static zb_result visit_view(layouts *l, const zb_node *node) {
   mlirOperationSetOperand(node->op, 0, copy);
   contiguous_layout(&view.operands[0], &dense);
   if (view_results(l, node, &view, &dense)) return ZB_OK;
-  return zb_op_error_at(node->op, "mend the `view` of its row", "'%s' is no view even of contiguous data", node->def->name);
+  return zb_op_error_at(node->op, "mend the `view` of its row", "'%s' is no view even of contiguous data",
+                        node->def->name);
 }
 
 static bool is_view(const zb_node *node) {
@@ -230,7 +233,8 @@ static zb_status layouts_init(MlirOperation function, layouts *l) {
   }
   for (int v = 0; v < l->graph.value_count; ++v) {
     zb_shape shape;
-    if (zb_type_shape(mlirValueGetType(l->graph.values[v].value), &shape)) contiguous_layout(&shape, &l->values[v].layout);
+    if (zb_type_shape(mlirValueGetType(l->graph.values[v].value), &shape))
+      contiguous_layout(&shape, &l->values[v].layout);
   }
   return NULL;
 }
@@ -239,7 +243,8 @@ static zb_status layouts_init(MlirOperation function, layouts *l) {
 static zb_result widen_sums(zb_pass *pass, MlirBlock block) {
   zb_op_list list;
   ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));
-  for (size_t i = 0; i < list.count; ++i) pass->changes += zb_fold_widening_cast(list.ops[i]);
+  for (size_t i = 0; i < list.count; ++i)
+    pass->changes += zb_fold_widening_cast(list.ops[i]);
   zb_op_list_deinit(&list);
   return ZB_OK;
 }

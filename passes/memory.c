@@ -1,14 +1,16 @@
-/* zb-memory: packs what a stage keeps between jobs into frames, and everything that lives for the whole run into one frame a kind.
+/* zb-memory: packs what a stage keeps between jobs into frames, and everything that lives for the whole run into one
+ * frame a kind.
  *
  *   before                                           after
  *     @s1_F(%a {zb.value = 3}, %w {zb.param = "w"})    @s1_F(%p: !zb.frame<"parameters", 512>, %a {zb.value = 3})
  *       -> (%z {zb.value = 5})                           -> (%fb: !zb.frame<"fb", 128>, %fw: !zb.frame<"fw", 256>)
  *     @s1_B(%z {zb.value = 5}, ...)                    @s1_B(%p, %fb, ...)
  *
- * fb: saved by F (made, received or read there), last read by B. fw: saved by F, last read by W. bw: saved by B, read by W. A value that
- * is kept has its home in its frame from the start; zb.put says where. Values that only travel stay arguments and results. Parameters,
- * optimizer state, accumulators and values of LOAD become one frame a rank each: parameters, state, gradients, constants; their tables
- * are attributes of the rank's module. Every function gets zb.workspace (bytes) and the costs that schedules count with.
+ * fb: saved by F (made, received or read there), last read by B. fw: saved by F, last read by W. bw: saved by B, read
+ * by W. A value that is kept has its home in its frame from the start; zb.put says where. Values that only travel stay
+ * arguments and results. Parameters, optimizer state, accumulators and values of LOAD become one frame a rank each:
+ * parameters, state, gradients, constants; their tables are attributes of the rank's module. Every function gets
+ * zb.workspace (bytes) and the costs that schedules count with.
  *
  * Tests: test/passes/memory.mlir. */
 
@@ -27,8 +29,8 @@
 #include <string.h>
 
 typedef struct pool {
-  zb_map *offsets;          /* key text -> offset */
-  MlirAttribute *entries;   /* {name, offset, type, ...} for the module's table */
+  zb_map *offsets;        /* key text -> offset */
+  MlirAttribute *entries; /* {name, offset, type, ...} for the module's table */
   size_t count, capacity;
   uint64_t bytes;
 } pool;
@@ -41,8 +43,8 @@ typedef struct kept {
   int frame;
   uint64_t offset;
   MlirType type;
-  MlirValue value;  /* while the function that puts it is rebuilt */
-  bool incoming;    /* it came in: no op of that function makes it */
+  MlirValue value; /* while the function that puts it is rebuilt */
+  bool incoming;   /* it came in: no op of that function makes it */
 } kept;
 
 typedef struct stage_info {
@@ -58,10 +60,10 @@ typedef struct memory {
   stage_info *stages;
   int stage_count;
   int *stage_rank;
-  zb_map *producers;        /* value id + 1 -> stage * CLASS_COUNT + class; absent: input */
-  pool pools[POOL_COUNT];   /* of the rank at hand, as is: */
+  zb_map *producers;      /* value id + 1 -> stage * CLASS_COUNT + class; absent: input */
+  pool pools[POOL_COUNT]; /* of the rank at hand, as is: */
   int64_t changes;
-  zb_costs *costs;          /* NULL: the model */
+  zb_costs *costs; /* NULL: the model */
 } memory;
 
 /* What the ranks share while each is rebuilt. */
@@ -99,7 +101,9 @@ static int pool_of(MlirAttribute attributes, char key[512]) {
   static const struct {
     const char *name;
     int pool;
-  } kinds[] = {{ZB_ATTR_PARAM, POOL_PARAMETERS}, {ZB_ATTR_FROZEN, POOL_PARAMETERS}, {ZB_ATTR_STATE, POOL_STATE},
+  } kinds[] = {{ZB_ATTR_PARAM, POOL_PARAMETERS},
+               {ZB_ATTR_FROZEN, POOL_PARAMETERS},
+               {ZB_ATTR_STATE, POOL_STATE},
                {ZB_ATTR_CONSTANT, POOL_CONSTANTS}};
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
     const char *name = zb_dictionary_string(attributes, kinds[i].name);
@@ -125,7 +129,8 @@ static zb_status add_to_pool(memory *m, int which, const char *key, MlirAttribut
   if (!zb_grow((void **)&p->entries, &p->capacity, p->count + 1, sizeof *p->entries)) return ZB_OUT_OF_MEMORY();
   MlirNamedAttribute entry[8];
   intptr_t count = mlirDictionaryAttrGetNumElements(attributes), kept_count = 0;
-  for (intptr_t i = 0; i < count && kept_count < 6; ++i) entry[kept_count++] = mlirDictionaryAttrGetElement(attributes, i);
+  for (intptr_t i = 0; i < count && kept_count < 6; ++i)
+    entry[kept_count++] = mlirDictionaryAttrGetElement(attributes, i);
   entry[kept_count++] = zb_named(m->context, "offset", zb_mlir_i64(m->context, (int64_t)p->bytes));
   entry[kept_count++] = zb_named(m->context, "type", mlirTypeAttrGet(type));
   p->entries[p->count++] = mlirDictionaryAttrGet(m->context, kept_count, entry);
@@ -144,7 +149,8 @@ static zb_status collect_pools(memory *m, MlirBlock body) {
       /* An accumulator of another rank arrives as a message: it is no entry here. W has made the own ones first. */
       bool foreign_sum = which == POOL_GRADIENTS && strcmp(zb_get_string(function, ZB_ATTR_CLASS), "OPT") == 0;
       if (foreign_sum) continue;
-      ZB_TRY(add_to_pool(m, which, key, attributes, mlirValueGetType(mlirBlockGetArgument(zb_function_block(function), i))));
+      ZB_TRY(add_to_pool(m, which, key, attributes,
+                         mlirValueGetType(mlirBlockGetArgument(zb_function_block(function), i))));
     }
   }
   return NULL;
@@ -219,13 +225,13 @@ static kept *find(stage_info *s, int64_t id) {
 
 typedef struct rebuild {
   memory *m;
-  stage_info *stage;   /* NULL for LOAD and OPT */
-  int class_index;     /* CLASS_F.. or -1 */
+  stage_info *stage; /* NULL for LOAD and OPT */
+  int class_index;   /* CLASS_F.. or -1 */
   MlirOperation old;
   zb_function_builder f;
-  MlirValue pools[POOL_COUNT];    /* current value of each pool frame, null: not an argument */
+  MlirValue pools[POOL_COUNT]; /* current value of each pool frame, null: not an argument */
   bool pool_changed[POOL_COUNT];
-  MlirValue frames[FRAME_COUNT];  /* arguments (read) or frames under construction (written) */
+  MlirValue frames[FRAME_COUNT]; /* arguments (read) or frames under construction (written) */
   zb_builder builder;
 } rebuild;
 
@@ -243,7 +249,8 @@ static MlirValue build_put(rebuild *r, MlirValue frame, MlirValue value, uint64_
                                       zb_named(r->m->context, "zb.copy", mlirUnitAttrGet(r->m->context))};
   MlirValue operands[2] = {frame, value};
   MlirType type = mlirValueGetType(frame);
-  return mlirOperationGetResult(zb_build_any(&r->builder, "zb.put", operands, 2, &type, 1, attributes, copy ? 2 : 1), 0);
+  return mlirOperationGetResult(zb_build_any(&r->builder, "zb.put", operands, 2, &type, 1, attributes, copy ? 2 : 1),
+                                0);
 }
 
 /* Whether this function makes a frame (else it reads it). */
@@ -262,20 +269,24 @@ static void add_frame_arguments(rebuild *r) {
     kept *k = r->stage ? find(r->stage, zb_dictionary_i64(attributes, "zb.value", -1)) : NULL;
     if (k && !writes_frame(r->class_index, k->frame)) frame_used[k->frame] = true;
   }
-  /* LOAD, and an optimizer that makes a copy of its parameter anew, write the constants: they take the frame to put their results in. */
+  /* LOAD, and an optimizer that makes a copy of its parameter anew, write the constants: they take the frame to put
+   * their results in. */
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator(r->old)); ++i) {
     MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
-    if (!mlirAttributeIsNull(attributes) && zb_dictionary_i64(attributes, "zb.load", -1) >= 0) pool_used[POOL_CONSTANTS] = true;
+    if (!mlirAttributeIsNull(attributes) && zb_dictionary_i64(attributes, "zb.load", -1) >= 0)
+      pool_used[POOL_CONSTANTS] = true;
   }
   for (int i = 0; i < POOL_COUNT; ++i)
     if (pool_used[i])
-      r->pools[i] = zb_function_argument(&r->f, frame_type(r->m->context, pool_names[i], r->m->pools[i].bytes), frame_attribute(r, pool_names[i]));
+      r->pools[i] = zb_function_argument(&r->f, frame_type(r->m->context, pool_names[i], r->m->pools[i].bytes),
+                                         frame_attribute(r, pool_names[i]));
   /* The last reader takes a frame even if it reads nothing of it: that is where it ends. */
   if (r->class_index == CLASS_B) frame_used[FRAME_FB] = true;
   if (r->class_index == CLASS_W) frame_used[FRAME_FW] = frame_used[FRAME_BW] = true;
   for (int i = 0; i < FRAME_COUNT; ++i) {
     if (!r->stage || !r->stage->frame_bytes[i] || !frame_used[i]) continue;
-    r->frames[i] = zb_function_argument(&r->f, frame_type(r->m->context, frame_names[i], r->stage->frame_bytes[i]), frame_attribute(r, frame_names[i]));
+    r->frames[i] = zb_function_argument(&r->f, frame_type(r->m->context, frame_names[i], r->stage->frame_bytes[i]),
+                                        frame_attribute(r, frame_names[i]));
   }
 }
 
@@ -291,9 +302,12 @@ static void add_value_arguments(rebuild *r) {
     int64_t offset = 0;
     kept *k = r->stage ? find(r->stage, zb_dictionary_i64(attributes, "zb.value", -1)) : NULL;
     MlirValue now;
-    if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, &offset)) now = build_get(r, r->pools[which], (uint64_t)offset, type);
-    else if (k && !writes_frame(r->class_index, k->frame)) now = build_get(r, r->frames[k->frame], k->offset, type);
-    else now = zb_function_argument(&r->f, type, attributes);
+    if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, &offset))
+      now = build_get(r, r->pools[which], (uint64_t)offset, type);
+    else if (k && !writes_frame(r->class_index, k->frame))
+      now = build_get(r, r->frames[k->frame], k->offset, type);
+    else
+      now = zb_function_argument(&r->f, type, attributes);
     mlirValueReplaceAllUsesOfWith(old, now);
   }
 }
@@ -301,7 +315,8 @@ static void add_value_arguments(rebuild *r) {
 static MlirValue frame_under_construction(rebuild *r, int frame) {
   if (mlirValueIsNull(r->frames[frame])) {
     MlirType type = frame_type(r->m->context, frame_names[frame], r->stage->frame_bytes[frame]);
-    r->frames[frame] = mlirOperationGetResult(zb_build_any(&r->builder, "zb.empty_frame", NULL, 0, &type, 1, NULL, 0), 0);
+    r->frames[frame] =
+        mlirOperationGetResult(zb_build_any(&r->builder, "zb.empty_frame", NULL, 0, &type, 1, NULL, 0), 0);
   }
   return r->frames[frame];
 }
@@ -323,7 +338,8 @@ static bool kept_by_sender(rebuild *r, int64_t id) {
 /* Finds every kept value among the results and arguments of the function: one walk over each. */
 static void find_kept_values(rebuild *r) {
   MlirOperation end = terminator(r->old);
-  for (size_t i = 0; i < r->stage->kept_count; ++i) r->stage->kept[i].value = (MlirValue){0};
+  for (size_t i = 0; i < r->stage->kept_count; ++i)
+    r->stage->kept[i].value = (MlirValue){0};
   for (size_t n = 0; n < r->f.argument_count; ++n) {
     kept *k = find(r->stage, zb_dictionary_i64(r->f.argument_attributes[n], "zb.value", -1));
     if (!k) continue;
@@ -340,7 +356,8 @@ static void find_kept_values(rebuild *r) {
 
 /* A kept value that only a later class reads comes in here to be kept. */
 static void take_in(rebuild *r, kept *k) {
-  MlirAttribute id = zb_dictionary(r->m->context, "zb.value", zb_mlir_i64(r->m->context, k->id), NULL, (MlirAttribute){0});
+  MlirAttribute id =
+      zb_dictionary(r->m->context, "zb.value", zb_mlir_i64(r->m->context, k->id), NULL, (MlirAttribute){0});
   MlirOperation reader = r->stage->functions[k->frame == FRAME_FB ? CLASS_B : CLASS_W];
   for (intptr_t n = 0; n < argument_count(reader); ++n)
     if (argument_id(reader, (int)n) == k->id) id = zb_argument_dictionary(reader, (int)n);
@@ -361,7 +378,8 @@ static void put_kept(rebuild *r) {
     kept *k = &r->stage->kept[i];
     if (!writes_frame(r->class_index, k->frame)) continue;
     if (mlirValueIsNull(k->value)) take_in(r, k);
-    r->frames[k->frame] = build_put(r, r->frames[k->frame], k->value, k->offset, k->incoming && kept_by_sender(r, k->id));
+    r->frames[k->frame] =
+        build_put(r, r->frames[k->frame], k->value, k->offset, k->incoming && kept_by_sender(r, k->id));
   }
 }
 
@@ -378,7 +396,8 @@ static void put_pool_results(rebuild *r) {
       snprintf(key, sizeof key, "%s", update);
     }
     int64_t offset;
-    if (which < 0 || !zb_map_get(r->m->pools[which].offsets, key, &offset) || mlirValueIsNull(r->pools[which])) continue;
+    if (which < 0 || !zb_map_get(r->m->pools[which].offsets, key, &offset) || mlirValueIsNull(r->pools[which]))
+      continue;
     r->pools[which] = build_put(r, r->pools[which], mlirOperationGetOperand(end, i), (uint64_t)offset, false);
     r->pool_changed[which] = true;
   }
@@ -389,7 +408,8 @@ static void add_results(rebuild *r, const zb_map *leaving) {
   for (int i = 0; i < POOL_COUNT; ++i)
     if (r->pool_changed[i]) zb_function_result(&r->f, r->pools[i], frame_attribute(r, pool_names[i]));
   for (int i = 0; r->stage && i < FRAME_COUNT; ++i)
-    if (writes_frame(r->class_index, i) && r->stage->frame_bytes[i]) zb_function_result(&r->f, r->frames[i], frame_attribute(r, frame_names[i]));
+    if (writes_frame(r->class_index, i) && r->stage->frame_bytes[i])
+      zb_function_result(&r->f, r->frames[i], frame_attribute(r, frame_names[i]));
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
     MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
     int64_t id = zb_dictionary_i64(attributes, "zb.value", -1);
@@ -406,16 +426,21 @@ static zb_status function_cost(const memory *m, MlirOperation function, zb_op_co
   *out = zb_cost_of_block(zb_function_block(function), m->costs, &key);
   if (!m->costs || !m->costs->program.ranks) return NULL;
   const zb_cost_subprogram *whole = zb_costs_subprogram(m->costs, kind, zb_get_i64(function, ZB_ATTR_STAGE, -1), key);
-  if (whole) out->time_ps = whole->time_ps, *out_first_ps = whole->first_ps;
+  if (whole)
+    out->time_ps = whole->time_ps, *out_first_ps = whole->first_ps;
   else if (!m->costs->op_count && strcmp(kind, "LOAD") != 0)
-    return zb_status_hint(ZB_ERROR(INVALID, "the costs know whole subprograms only, and %s is not among them: they were measured on '%s' with other "
-                                            "cuts or another number of ranks",
-                                   zb_symbol_name(function), m->costs->program.model),
-                          "measure on the device cpu: such a profile knows single ops, and serves any cuts");
+    return zb_status_hint(
+        ZB_ERROR(
+            INVALID,
+            "the costs know whole subprograms only, and %s is not among them: they were measured on '%s' with other "
+            "cuts or another number of ranks",
+            zb_symbol_name(function), m->costs->program.model),
+        "measure on the device cpu: such a profile knows single ops, and serves any cuts");
   return NULL;
 }
 
-static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, stage_info *stage, int class_index, const zb_map *leaving) {
+static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, stage_info *stage, int class_index,
+                                  const zb_map *leaving) {
   rebuild r = {.m = m, .stage = stage, .class_index = class_index, .old = old};
   MlirBlock old_block = zb_function_block(old);
   zb_op_cost cost;
@@ -551,7 +576,8 @@ static zb_result frame_all(memory *m, MlirBlock top) {
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
-  memory m = {.pass = pass, .context = mlirOperationGetContext(top), .stage_count = zb_ints_count(top, "zb.stage_rank")};
+  memory m = {
+      .pass = pass, .context = mlirOperationGetContext(top), .stage_count = zb_ints_count(top, "zb.stage_rank")};
   m.stages = zb_alloc(((size_t)m.stage_count + 1) * sizeof *m.stages);
   m.stage_rank = zb_alloc(((size_t)m.stage_count + 1) * sizeof *m.stage_rank);
   m.producers = zb_map_create_pointer();
@@ -559,14 +585,16 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   if (!m.stages || !m.stage_rank || !m.producers) {
     zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   } else {
-    for (int s = 0; s < m.stage_count; ++s) m.stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
+    for (int s = 0; s < m.stage_count; ++s)
+      m.stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
     zb_status status = zb_pass_costs(pass, &m.costs);
     const zb_link_costs link = zb_link_costs_of(m.costs);
     if (m.costs) zb_link_costs_set(top, &link);
     result = status ? zb_pass_fail(pass, status) : frame_all(&m, mlirModuleGetBody(module));
   }
   zb_costs_destroy(m.costs);
-  for (int s = 0; s < m.stage_count && m.stages; ++s) zb_free(m.stages[s].kept);
+  for (int s = 0; s < m.stage_count && m.stages; ++s)
+    zb_free(m.stages[s].kept);
   zb_free(m.stages);
   zb_free(m.stage_rank);
   if (m.producers) zb_map_destroy(m.producers);

@@ -5,16 +5,18 @@
  *     %z = add(%y, %bias)           f32      ->     %y = matmul(%xl, %wl)   %z = add(%y, cast(%bias))    bf16
  *     %n = layer_norm(%z, ...)      f32             %n = layer_norm(cast(%z), ...)                       f32
  *
- * What an op does is a field of its row (`mixed`, ir/op.h), after PyTorch's autocast: LOW ops get bf16 operands, FULL ops f32 ones, FOLLOW ops
- * are bf16 if what they read is. Parameters, and scalars that bf16 holds exactly, never decide for a FOLLOW op: a bias follows its product.
- * Parameters themselves stay f32 arguments, so masters, gradients and optimizer state are f32 without another rule; the gradient of a
- * cast is a cast (which is why this runs before zb-autodiff), and goes where its product goes.
+ * What an op does is a field of its row (`mixed`, ir/op.h), after PyTorch's autocast: LOW ops get bf16 operands, FULL
+ * ops f32 ones, FOLLOW ops are bf16 if what they read is. Parameters, and scalars that bf16 holds exactly, never decide
+ * for a FOLLOW op: a bias follows its product. Parameters themselves stay f32 arguments, so masters, gradients and
+ * optimizer state are f32 without another rule; the gradient of a cast is a cast (which is why this runs before
+ * zb-autodiff), and goes where its product goes.
  *
- * Casts stand beside views where that makes them smaller or shared: cast(transpose(w)) is transpose(cast(w)). A product whose only reader
- * widens it gives f32 sums itself ({dtype = "f32"}); zb-layout does the same for gradients, so dW is never rounded to bf16.
+ * Casts stand beside views where that makes them smaller or shared: cast(transpose(w)) is transpose(cast(w)). A product
+ * whose only reader widens it gives f32 sums itself ({dtype = "f32"}); zb-layout does the same for gradients, so dW is
+ * never rounded to bf16.
  *
- * The list: https://docs.pytorch.org/docs/stable/amp.html, "Autocast Op Reference". Tests: test/passes/mixed-precision*.mlir; classes of casts:
- * test/passes/mixed-precision-classes.mlir. */
+ * The list: https://docs.pytorch.org/docs/stable/amp.html, "Autocast Op Reference". Tests:
+ * test/passes/mixed-precision*.mlir; classes of casts: test/passes/mixed-precision-classes.mlir. */
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
@@ -54,7 +56,8 @@ static int view_before(const mixed *m, int value) {
   int producer = m->graph.values[value].producer;
   if (producer < 0) return -1;
   const zb_node *node = &m->graph.nodes[producer];
-  if (!node->def || node->def->op_class != ZB_CLASS_VIEW || node->operand_count != 1 || node->result_count != 1) return -1;
+  if (!node->def || node->def->op_class != ZB_CLASS_VIEW || node->operand_count != 1 || node->result_count != 1)
+    return -1;
   zb_shape in, out;
   bool known = zb_type_shape(mlirValueGetType(m->graph.values[m->graph.operands[node->operand_begin]].value), &in) &&
                zb_type_shape(mlirValueGetType(m->graph.values[value].value), &out);
@@ -74,7 +77,8 @@ static MlirValue with_operand(zb_builder *b, MlirOperation view, MlirValue opera
   return mlirOperationGetResult(copy, 0);
 }
 
-/* The value in a form, made before `reader` if it is not there: a cast, moved up through views. Later readers share it. */
+/* The value in a form, made before `reader` if it is not there: a cast, moved up through views. Later readers share it.
+ */
 static MlirValue form_of(mixed *m, int value, int form, MlirOperation reader) {
   enum { VIEWS_MAX = 64 }; /* deeper chains of views are cast behind the last one */
   int views[VIEWS_MAX], depth = 0, at = value;
@@ -108,7 +112,8 @@ static bool bf16_holds(double number) {
   return (double)narrow == number && (bits & 0xffff) == 0;
 }
 
-/* Whether the value leaves it to the others which type they are computed in: a parameter, or a scalar that loses nothing. */
+/* Whether the value leaves it to the others which type they are computed in: a parameter, or a scalar that loses
+ * nothing. */
 static bool is_weak(const mixed *m, int value) {
   double number;
   if (is_chain(m->depends[value])) return true;
@@ -156,9 +161,11 @@ static zb_result set_results(mixed *m, const zb_node *node) {
   static _Thread_local zb_op_view_storage storage;
   zb_shape shapes[RESULTS_MAX];
   zb_op_error error;
-  bool known = node->def && node->def->infer && node->result_count <= RESULTS_MAX && zb_op_view_get(node->op, &view, &storage);
+  bool known =
+      node->def && node->def->infer && node->result_count <= RESULTS_MAX && zb_op_view_get(node->op, &view, &storage);
   if (known && !node->def->infer(&view, shapes, node->result_count, &error))
-    return zb_op_error_at(node->op, error.hint, "in %s, 'zb.%s' would be wrong: %s", zb_dtype_name(m->low), node->def->name, error.text);
+    return zb_op_error_at(node->op, error.hint, "in %s, 'zb.%s' would be wrong: %s", zb_dtype_name(m->low),
+                          node->def->name, error.text);
   for (int r = 0; r < node->result_count; ++r) {
     MlirValue result = m->graph.values[node->result_begin + r].value;
     if (known) mlirValueSetType(result, zb_shape_type(mlirOperationGetContext(node->op), &shapes[r]));
@@ -191,9 +198,13 @@ static const struct {
 };
 enum { PRECISION_COUNT = sizeof precisions / sizeof precisions[0] };
 
-const char *zb_precision_name(int index) { return index >= 0 && index < PRECISION_COUNT ? precisions[index].name : NULL; }
+const char *zb_precision_name(int index) {
+  return index >= 0 && index < PRECISION_COUNT ? precisions[index].name : NULL;
+}
 
-const char *zb_precision_help(int index) { return index >= 0 && index < PRECISION_COUNT ? precisions[index].help : NULL; }
+const char *zb_precision_help(int index) {
+  return index >= 0 && index < PRECISION_COUNT ? precisions[index].help : NULL;
+}
 
 static zb_result read_precision(zb_pass *pass, MlirOperation function, zb_dtype *out) {
   const char *got = zb_pass_option(pass, "precision");
@@ -204,21 +215,27 @@ static zb_result read_precision(zb_pass *pass, MlirOperation function, zb_dtype 
   }
   char hint[160] = "";
   const char *list[PRECISION_COUNT];
-  for (int i = 0; i < PRECISION_COUNT; ++i) list[i] = precisions[i].name;
+  for (int i = 0; i < PRECISION_COUNT; ++i)
+    list[i] = precisions[i].name;
   const char *nearest = zb_nearest(got, list, PRECISION_COUNT), *meaning = zb_name_meaning("precision", got);
-  if (meaning) snprintf(hint, sizeof hint, "%s", meaning);
-  else if (nearest) snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
+  if (meaning)
+    snprintf(hint, sizeof hint, "%s", meaning);
+  else if (nearest)
+    snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
   return zb_pass_option_error(pass, function, "precision", *hint ? hint : NULL, "expected %s, got '%s'", names, got);
 }
 
 static zb_result check_forward(const zb_graph *graph) {
-  static const char *const hint = "give zbc the forward program, which it differentiates itself, or leave the precision f32";
+  static const char *const hint =
+      "give zbc the forward program, which it differentiates itself, or leave the precision f32";
   for (int i = 0; i < graph->returned_count; ++i)
     if (zb_result_has(graph->function, i, ZB_ATTR_UPDATE))
-      return zb_op_error_at(graph->function, hint, "mixed precision needs a forward program: result %d is marked zb.update", i);
+      return zb_op_error_at(graph->function, hint,
+                            "mixed precision needs a forward program: result %d is marked zb.update", i);
   for (int n = 0; n < graph->node_count; ++n)
     if (zb_op_is(graph->nodes[n].op, "zb.accumulate"))
-      return zb_op_error_at(graph->nodes[n].op, hint, "mixed precision needs a forward program: this one accumulates gradients");
+      return zb_op_error_at(graph->nodes[n].op, hint,
+                            "mixed precision needs a forward program: this one accumulates gradients");
   return ZB_OK;
 }
 
@@ -244,12 +261,14 @@ static zb_result rewrite_all(mixed *m) {
   for (int n = 0; n < m->graph.node_count; ++n) {
     /* Until set_results has seen the op again, its results have no forms. */
     const zb_node *node = &m->graph.nodes[n];
-    for (int r = 0; r < node->result_count; ++r) memset(m->forms[node->result_begin + r], 0, sizeof m->forms[0]);
+    for (int r = 0; r < node->result_count; ++r)
+      memset(m->forms[node->result_begin + r], 0, sizeof m->forms[0]);
     if (!set_operands(m, node) || !set_results(m, node)) return ZB_FAIL;
   }
   if (!set_returned(m)) return ZB_FAIL;
   ZB_PASS_TRY(m->pass, zb_op_list_collect(m->graph.block, &list));
-  for (size_t i = 0; i < list.count; ++i) m->pass->changes += zb_fold_widening_cast(list.ops[i]);
+  for (size_t i = 0; i < list.count; ++i)
+    m->pass->changes += zb_fold_widening_cast(list.ops[i]);
   zb_op_list_deinit(&list);
   /* Views that their readers now take behind the cast. */
   if (m->pass->changes > 0) ZB_PASS_TRY(m->pass, zb_erase_dead(m->graph.block, &erased));

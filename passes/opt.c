@@ -52,9 +52,12 @@ static bool parse_expectation(const char *at, int line, expectation *out) {
     at += strlen(kinds[i].word);
     *out = (expectation){.line = line, .severity = kinds[i].severity};
     if (*at == '@') {
-      if (strncmp(at, "@below", 6) == 0) out->line += 1;
-      else if (strncmp(at, "@above", 6) == 0) out->line -= 1;
-      else out->line += atoi(at + 1);
+      if (strncmp(at, "@below", 6) == 0)
+        out->line += 1;
+      else if (strncmp(at, "@above", 6) == 0)
+        out->line -= 1;
+      else
+        out->line += atoi(at + 1);
     }
     const char *begin = strstr(at, "{{"), *end = begin ? strstr(begin, "}}") : NULL;
     if (!end || (size_t)(end - begin) >= sizeof out->text) return false;
@@ -145,7 +148,8 @@ static void print_module(const zb_opt_params *params, MlirModule module) {
 static zb_status parse_chunk(const chunk *c, MlirContext context, MlirModule *out) {
   zb_text padded;
   zb_text_init(&padded);
-  for (int i = 1; i < c->first_line; ++i) zb_text_add_bytes(&padded, "\n", 1);
+  for (int i = 1; i < c->first_line; ++i)
+    zb_text_add_bytes(&padded, "\n", 1);
   zb_text_add_bytes(&padded, c->text, strlen(c->text));
   if (padded.failed) {
     zb_text_deinit(&padded);
@@ -157,7 +161,8 @@ static zb_status parse_chunk(const chunk *c, MlirContext context, MlirModule *ou
     /* Parsing an op by name gives locations the file's name; mlirModuleCreateParse says "-". */
     int diagnostics = 0;
     MlirDiagnosticHandlerID counter = zb_count_diagnostics(context, &diagnostics);
-    op = mlirOperationCreateParse(context, (MlirStringRef){padded.data, padded.length}, mlirStringRefCreateFromCString(c->name));
+    op = mlirOperationCreateParse(context, (MlirStringRef){padded.data, padded.length},
+                                  mlirStringRefCreateFromCString(c->name));
     mlirContextDetachDiagnosticHandler(context, counter);
     if (mlirOperationIsNull(op)) status = zb_parse_refused(context, c->name, padded.data, padded.length, diagnostics);
   }
@@ -212,7 +217,8 @@ static zb_status read_input(const char *path, char **out, size_t *out_bytes) {
   zb_text_init(&text);
   char buffer[65536];
   size_t got = 0;
-  while ((got = fread(buffer, 1, sizeof buffer, stdin)) > 0) zb_text_add_bytes(&text, buffer, got);
+  while ((got = fread(buffer, 1, sizeof buffer, stdin)) > 0)
+    zb_text_add_bytes(&text, buffer, got);
   *out_bytes = text.length;
   *out = text.data ? zb_text_take(&text) : zb_strdup("");
   return *out ? NULL : ZB_OUT_OF_MEMORY();
@@ -225,18 +231,24 @@ static zb_status run_chunks(const zb_opt_params *params, const zb_pipeline *pipe
   char *begin = text;
   for (bool more = true; more;) {
     char *end = params->split_input_file ? begin : NULL;
-    while (end && (end = strstr(end, separator)) && !((end == text || end[-1] == '\n') && strchr("\r\n", end[strlen(separator)])))
+    while (end && (end = strstr(end, separator)) &&
+           !((end == text || end[-1] == '\n') && strchr("\r\n", end[strlen(separator)])))
       end += strlen(separator);
     more = end != NULL;
     if (end) *end = '\0';
-    chunk c = {.params = params, .name = strcmp(params->input, "-") == 0 ? "<stdin>" : params->input, .text = begin,
+    chunk c = {.params = params,
+               .name = strcmp(params->input, "-") == 0 ? "<stdin>" : params->input,
+               .text = begin,
                .first_line = line};
     zb_status status = run_chunk(&c, pipeline);
-    if (status && first) zb_status_free(status);
-    else if (status) first = status;
+    if (status && first)
+      zb_status_free(status);
+    else if (status)
+      first = status;
     if (!more) break;
     if (!params->verify_diagnostics) params->write(params->context, "// -----\n", 9);
-    for (const char *at = begin; *at; ++at) line += *at == '\n';
+    for (const char *at = begin; *at; ++at)
+      line += *at == '\n';
     begin = end + strlen(separator);
   }
   return first;

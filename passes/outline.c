@@ -5,13 +5,16 @@
  *       ops with zb.stage, zb.class              module @rank1 { func @s1_F ... }
  *     }
  *
- * A value that crosses from one function to another is a result there and an argument here, joined by its number: {zb.value = 17}.
- * What is cheap to remake does not cross: views and constants are cloned into each function that reads them, and so are chains
- * (values from parameters and constants alone; never saved, never sent). Other values of class LOAD are results of the rank's
+ * A value that crosses from one function to another is a result there and an argument here, joined by its number:
+ * {zb.value = 17}. What is cheap to remake does not cross: views and constants are cloned into each function that reads
+ * them, and so are chains (values from parameters and constants alone; never saved, never sent). Other values of class
+ * LOAD are results of the rank's
  * @LOAD, {zb.load = 9}.
  *
- * A parameter that is cast as it is stored (the bf16 copy of mixed precision) is no chain of its readers: one copy a rank is kept, {zb.load} as well.
- * @LOAD makes it from the values that were loaded, and the optimizer makes it anew from what it updates. So no job casts a parameter.
+ * A parameter that is cast as it is stored (the bf16 copy of mixed precision) is no chain of its readers: one copy a
+ * rank is kept, {zb.load} as well.
+ * @LOAD makes it from the values that were loaded, and the optimizer makes it anew from what it updates. So no job
+ * casts a parameter.
  *
  * Arguments also are {zb.param}, {zb.frozen}, {zb.state}, {zb.step}, {zb.constant}, inputs {zb.value, zb.input}, and
  * accumulators {zb.sum = "w", zb.use = 0}; results also {zb.loss}, {zb.report}, {zb.update = "w"}, {zb.sum, zb.use}.
@@ -46,21 +49,21 @@ typedef struct outline {
   zb_flow flow;
   int ranks, stages;
   int *stage_rank;
-  int *stage;            /* per node */
-  int *class_index;      /* per node */
-  int *group;            /* per node: tied optimizer group, -1 none */
+  int *stage;       /* per node */
+  int *class_index; /* per node */
+  int *group;       /* per node: tied optimizer group, -1 none */
   int group_count;
-  bool *group_rank;      /* [group * ranks + rank] */
-  subprogram *subs;      /* stage * CLASS_COUNT + class; then rank LOADs; then tied groups x ranks */
+  bool *group_rank; /* [group * ranks + rank] */
+  subprogram *subs; /* stage * CLASS_COUNT + class; then rank LOADs; then tied groups x ranks */
   int sub_count;
-  zb_map *memo;          /* (sub, value) -> index into locals */
+  zb_map *memo; /* (sub, value) -> index into locals */
   MlirValue *locals;
   size_t local_count, local_capacity;
-  bool *crosses;         /* per value: a result of its function */
-  zb_map *load_needs;    /* (LOAD function, value): a rank needs a value of its LOAD */
-  int *copy;             /* per node: the value that stands for this copy of a parameter (the result of its first cast), or -1 */
-  zb_map *copies;        /* name of a parameter -> that value */
-  int *stack;            /* of values, for resolve */
+  bool *crosses;      /* per value: a result of its function */
+  zb_map *load_needs; /* (LOAD function, value): a rank needs a value of its LOAD */
+  int *copy; /* per node: the value that stands for this copy of a parameter (the result of its first cast), or -1 */
+  zb_map *copies; /* name of a parameter -> that value */
+  int *stack;     /* of values, for resolve */
   size_t stack_capacity;
 } outline;
 
@@ -100,7 +103,8 @@ static bool clonable(const outline *o, int sub, int node) {
   unsigned flags = o->flow.nodes[node];
   if (flags & ZB_FLOW_VIEW) return true;
   if (o->copy[node] >= 0) return o->subs[sub].class_index == CLASS_LOAD;
-  if (flags & ZB_FLOW_LOAD) return o->subs[sub].class_index == CLASS_LOAD || zb_op_is(o->graph.nodes[node].op, "zb.constant");
+  if (flags & ZB_FLOW_LOAD)
+    return o->subs[sub].class_index == CLASS_LOAD || zb_op_is(o->graph.nodes[node].op, "zb.constant");
   if (o->group[node] >= 0) return o->subs[sub].group == o->group[node];
   return (flags & ZB_FLOW_CHAIN) != 0;
 }
@@ -167,7 +171,8 @@ static MlirAttribute argument_attributes(outline *o, int sub, int value) {
 
 static bool add_argument(outline *o, int sub, int value) {
   MlirAttribute attributes = argument_attributes(o, sub, value);
-  MlirValue argument = zb_function_argument(&o->subs[sub].f, mlirValueGetType(o->graph.values[value].value), attributes);
+  MlirValue argument =
+      zb_function_argument(&o->subs[sub].f, mlirValueGetType(o->graph.values[value].value), attributes);
   return remember(o, sub, value, argument);
 }
 
@@ -182,7 +187,8 @@ static bool set_operands(outline *o, int sub, const zb_node *node, MlirOperation
   return true;
 }
 
-/* The marks of zb-autodiff have done their work. Without them the attributes of equal layers are equal again, which MLIR keeps once. */
+/* The marks of zb-autodiff have done their work. Without them the attributes of equal layers are equal again, which
+ * MLIR keeps once. */
 static void drop_marks(MlirOperation op) {
   mlirOperationRemoveAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_ID));
   mlirOperationRemoveAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_OF));
@@ -265,7 +271,8 @@ static bool move_op(outline *o, int sub, int node_index) {
 /* ---- Tied optimizer groups ---- */
 
 static int find_group(int *parent, int node) {
-  while (parent[node] != node) node = parent[node] = parent[parent[node]];
+  while (parent[node] != node)
+    node = parent[node] = parent[parent[node]];
   return node;
 }
 
@@ -273,7 +280,8 @@ static int find_group(int *parent, int node) {
 static zb_status find_groups(outline *o) {
   int *parent = zb_alloc(((size_t)o->graph.node_count + 1) * sizeof *parent);
   if (!parent) return ZB_OUT_OF_MEMORY();
-  for (int n = 0; n < o->graph.node_count; ++n) parent[n] = n, o->group[n] = -1;
+  for (int n = 0; n < o->graph.node_count; ++n)
+    parent[n] = n, o->group[n] = -1;
   for (int n = 0; n < o->graph.node_count; ++n) {
     if (!(o->flow.nodes[n] & ZB_FLOW_OPTIMIZE) || o->stage[n] != -1) continue;
     const zb_node *node = &o->graph.nodes[n];
@@ -321,7 +329,9 @@ static bool place_ops(outline *o) {
 /* The copy of a parameter that the rank keeps, made anew from the updated one in the optimizer `sub`. */
 static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, MlirValue updated) {
   int64_t copy;
-  if (!zb_map_get(o->copies, parameter, &copy) || !zb_map_get(o->load_needs, memo_key(o, load_sub(o, rank), (int)copy), NULL)) return true;
+  if (!zb_map_get(o->copies, parameter, &copy) ||
+      !zb_map_get(o->load_needs, memo_key(o, load_sub(o, rank), (int)copy), NULL))
+    return true;
   MlirOperation op = mlirOperationClone(o->graph.nodes[o->graph.values[copy].producer].op);
   drop_marks(op);
   zb_set_string(op, ZB_ATTR_CLASS, class_names[CLASS_OPT]);
@@ -331,7 +341,8 @@ static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, M
   return !o->subs[sub].f.failed;
 }
 
-/* What is reported needs a home of its own: a view lies in what it looks at, anywhere in it. One scalar is copied. Null: out of memory. */
+/* What is reported needs a home of its own: a view lies in what it looks at, anywhere in it. One scalar is copied.
+ * Null: out of memory. */
 static MlirValue reported_value(outline *o, int sub, int value, MlirValue local) {
   int producer = o->graph.values[value].producer;
   if (!(o->flow.nodes[producer] & ZB_FLOW_VIEW)) return local;
@@ -344,7 +355,8 @@ static MlirValue reported_value(outline *o, int sub, int value, MlirValue local)
   return copy;
 }
 
-/* The result that a plan reports: the loss, or where none is marked (a training graph from elsewhere) the first that is no update. -1: none. */
+/* The result that a plan reports: the loss, or where none is marked (a training graph from elsewhere) the first that is
+ * no update. -1: none. */
 static int reported_index(const outline *o) {
   int plain = -1;
   for (int i = 0; i < o->graph.returned_count; ++i) {
@@ -359,13 +371,17 @@ static zb_result place_reported(outline *o, int index, int producer) {
   int value = o->graph.returned[index], reported = reported_index(o);
   bool loss = zb_result_has(o->graph.function, index, ZB_ATTR_LOSS);
   if (index != reported)
-    return zb_op_error_at(o->graph.terminator, "drop results that are neither the loss nor updates",
-                          "result %d of the program cannot be reported: a plan reports one value, and that is result %d", index, reported);
+    return zb_op_error_at(
+        o->graph.terminator, "drop results that are neither the loss nor updates",
+        "result %d of the program cannot be reported: a plan reports one value, and that is result %d", index,
+        reported);
   zb_shape shape;
-  bool scalar = zb_type_shape(mlirValueGetType(o->graph.values[value].value), &shape) && zb_shape_elements(&shape) == 1 && shape.dtype == ZB_F32;
+  bool scalar = zb_type_shape(mlirValueGetType(o->graph.values[value].value), &shape) &&
+                zb_shape_elements(&shape) == 1 && shape.dtype == ZB_F32;
   int sub = producer < 0 ? -1 : home_sub(o, producer);
   if (!scalar || sub < 0 || o->subs[sub].class_index != CLASS_F)
-    return zb_op_error_at(o->graph.terminator, "a plan reports a scalar f32 result that depends on an input; drop other results",
+    return zb_op_error_at(o->graph.terminator,
+                          "a plan reports a scalar f32 result that depends on an input; drop other results",
                           "result %d of the program cannot be reported", index);
   MlirValue local;
   if (!resolve(o, sub, value) || !lookup(o, sub, value, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
@@ -373,9 +389,10 @@ static zb_result place_reported(outline *o, int index, int producer) {
   if (mlirValueIsNull(local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
   char name[32];
   snprintf(name, sizeof name, "output%d", index);
-  zb_function_result(&o->subs[sub].f, local,
-                     loss ? zb_dictionary(o->context, ZB_ATTR_LOSS, mlirUnitAttrGet(o->context), NULL, (MlirAttribute){0})
-                          : zb_dictionary(o->context, "zb.report", zb_mlir_string(o->context, name), NULL, (MlirAttribute){0}));
+  zb_function_result(
+      &o->subs[sub].f, local,
+      loss ? zb_dictionary(o->context, ZB_ATTR_LOSS, mlirUnitAttrGet(o->context), NULL, (MlirAttribute){0})
+           : zb_dictionary(o->context, "zb.report", zb_mlir_string(o->context, name), NULL, (MlirAttribute){0}));
   return ZB_OK;
 }
 
@@ -390,7 +407,8 @@ static zb_result place_returned(outline *o, int index) {
   MlirValue local;
   if (update) {
     if (producer < 0) return ZB_OK; /* handed through: nothing updates it */
-    MlirAttribute attributes = zb_dictionary(o->context, ZB_ATTR_UPDATE, zb_mlir_string(o->context, update), NULL, (MlirAttribute){0});
+    MlirAttribute attributes =
+        zb_dictionary(o->context, ZB_ATTR_UPDATE, zb_mlir_string(o->context, update), NULL, (MlirAttribute){0});
     for (int rank = 0; rank < o->ranks; ++rank) {
       int sub = o->group[producer] >= 0 ? tied_sub(o, o->group[producer], rank) : home_sub(o, producer);
       if (o->group[producer] >= 0 && !o->group_rank[o->group[producer] * o->ranks + rank]) continue;
@@ -435,11 +453,15 @@ static zb_result place_results(outline *o) {
 static zb_result finish_function(outline *o, MlirBlock body, int sub) {
   subprogram *s = &o->subs[sub];
   char name[64];
-  if (s->class_index == CLASS_LOAD) snprintf(name, sizeof name, "LOAD");
-  else if (s->group >= 0) snprintf(name, sizeof name, "tied%d_OPT", s->group);
-  else snprintf(name, sizeof name, "s%d_%s", s->stage, class_names[s->class_index]);
-  MlirNamedAttribute attributes[2] = {zb_named(o->context, ZB_ATTR_CLASS, zb_mlir_string(o->context, class_names[s->class_index])),
-                                      zb_named(o->context, ZB_ATTR_STAGE, zb_mlir_i64(o->context, s->stage))};
+  if (s->class_index == CLASS_LOAD)
+    snprintf(name, sizeof name, "LOAD");
+  else if (s->group >= 0)
+    snprintf(name, sizeof name, "tied%d_OPT", s->group);
+  else
+    snprintf(name, sizeof name, "s%d_%s", s->stage, class_names[s->class_index]);
+  MlirNamedAttribute attributes[2] = {
+      zb_named(o->context, ZB_ATTR_CLASS, zb_mlir_string(o->context, class_names[s->class_index])),
+      zb_named(o->context, ZB_ATTR_STAGE, zb_mlir_i64(o->context, s->stage))};
   MlirOperation function = zb_function_finish(&s->f, body, name, false, attributes, 2);
   s->started = false;
   return mlirOperationIsNull(function) ? zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY()) : ZB_OK;
@@ -482,7 +504,8 @@ static zb_result read_marks(outline *o) {
     o->class_index[n] = -1;
     for (int c = 0; name && c <= CLASS_LOAD; ++c)
       if (strcmp(name, class_names[c]) == 0) o->class_index[n] = c;
-    bool stage_ok = o->stage[n] < o->stages && (o->stage[n] >= 0 || o->class_index[n] == CLASS_LOAD || o->class_index[n] == CLASS_OPT);
+    bool stage_ok = o->stage[n] < o->stages &&
+                    (o->stage[n] >= 0 || o->class_index[n] == CLASS_LOAD || o->class_index[n] == CLASS_OPT);
     if (o->class_index[n] < 0 || !stage_ok)
       return zb_op_error_at(op, "run zb-partition and zb-classify before zb-outline",
                             "op needs zb.class (F, B, W, OPT, LOAD) and a zb.stage below %d", o->stages);
@@ -519,7 +542,8 @@ static zb_result outline_graph(outline *o) {
   o->copy = zb_alloc(nodes * sizeof *o->copy);
   o->copies = zb_map_create();
   if (!o->copy || !o->copies) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
-  if (!o->stage || !o->class_index || !o->group || !o->crosses || !o->memo || !o->load_needs) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  if (!o->stage || !o->class_index || !o->group || !o->crosses || !o->memo || !o->load_needs)
+    return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   if (!read_marks(o)) return ZB_FAIL;
   ZB_PASS_TRY(pass, find_copies(o));
   ZB_PASS_TRY(pass, find_groups(o));
@@ -531,9 +555,11 @@ static zb_result outline_graph(outline *o) {
   return ZB_OK;
 }
 
-/* Half of the ops have moved and the others, the return too, still read them: nothing may point across when the parts are destroyed. */
+/* Half of the ops have moved and the others, the return too, still read them: nothing may point across when the parts
+ * are destroyed. */
 static void drop_operands(outline *o) {
-  for (int n = 0; n < o->graph.node_count; ++n) mlirOperationSetOperands(o->graph.nodes[n].op, 0, NULL);
+  for (int n = 0; n < o->graph.node_count; ++n)
+    mlirOperationSetOperands(o->graph.nodes[n].op, 0, NULL);
   if (!mlirOperationIsNull(o->graph.terminator)) mlirOperationSetOperands(o->graph.terminator, 0, NULL);
 }
 
@@ -568,7 +594,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
     return zb_op_error_at(top, "run zb-partition before zb-outline", "module needs zb.ranks and zb.stage_rank");
   o.stage_rank = zb_alloc((size_t)o.stages * sizeof *o.stage_rank);
   if (!o.stage_rank) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
-  for (int s = 0; s < o.stages; ++s) o.stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
+  for (int s = 0; s < o.stages; ++s)
+    o.stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
   zb_status status = zb_graph_build(function, &o.graph);
   zb_result result = status ? zb_pass_fail(pass, status) : outline_graph(&o);
   if (!result && !status) drop_operands(&o);

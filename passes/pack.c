@@ -1,7 +1,7 @@
-/* Packing by first fit in several orders: by start, largest first, longest first, and from the best of them by repair: a piece that ends at the
- * top is placed earlier, which is what such pieces lack. What is still wasted is looked for by pack_within.c, in steps towards the bound that no
- * packing can beat. Stages that differ in size (chunks of a rank) need all of it.
- * Tests: test/passes/pack_test.c; memory.py compares with what jobs hold. */
+/* Packing by first fit in several orders: by start, largest first, longest first, and from the best of them by repair:
+ * a piece that ends at the top is placed earlier, which is what such pieces lack. What is still wasted is looked for by
+ * pack_within.c, in steps towards the bound that no packing can beat. Stages that differ in size (chunks of a rank)
+ * need all of it. Tests: test/passes/pack_test.c; memory.py compares with what jobs hold. */
 
 #include "passes/pack.h"
 
@@ -21,15 +21,16 @@ typedef struct packer {
   zb_piece *pieces;
   size_t count;
   int *order, *best, *found; /* [count] */
-  int *placed;        /* by address */
-  taken *taken;       /* [ZB_HELD_MAX * ZB_HELD_MAX * count] */
+  int *placed;               /* by address */
+  taken *taken;              /* [ZB_HELD_MAX * ZB_HELD_MAX * count] */
 } packer;
 
 /* ---- One piece ---- */
 
 static void forbid(taken *list, size_t *count, taken t) {
   size_t at = (*count)++; /* nearly sorted already, as pieces come by address */
-  for (; at > 0 && list[at - 1].begin > t.begin; --at) list[at] = list[at - 1];
+  for (; at > 0 && list[at - 1].begin > t.begin; --at)
+    list[at] = list[at - 1];
   list[at] = t;
 }
 
@@ -46,7 +47,9 @@ static uint64_t lowest(packer *k, const zb_piece *a, size_t count) {
     for (int x = 0; x < own_count; ++x)
       for (int y = 0; y < their_count; ++y) {
         if (theirs[y].from > own[x].to || own[x].from > theirs[y].to) continue;
-        forbid(k->taken, &n, (taken){(int64_t)b->offset + theirs[y].begin - own[x].end, (int64_t)b->offset + theirs[y].end - own[x].begin});
+        forbid(k->taken, &n,
+               (taken){(int64_t)b->offset + theirs[y].begin - own[x].end,
+                       (int64_t)b->offset + theirs[y].end - own[x].begin});
       }
   }
   int64_t offset = 0;
@@ -57,7 +60,8 @@ static uint64_t lowest(packer *k, const zb_piece *a, size_t count) {
 
 static void insert(packer *k, size_t count, int piece) {
   size_t at = count;
-  for (; at > 0 && k->pieces[k->placed[at - 1]].offset > k->pieces[piece].offset; --at) k->placed[at] = k->placed[at - 1];
+  for (; at > 0 && k->pieces[k->placed[at - 1]].offset > k->pieces[piece].offset; --at)
+    k->placed[at] = k->placed[at - 1];
   k->placed[at] = piece;
 }
 
@@ -136,7 +140,8 @@ static void keep(packer *k, uint64_t bytes, uint64_t *best) {
 /* Moves the piece that ends at the top forward to half its place in the order. */
 static void repair(packer *k, uint64_t total) {
   size_t at = 0;
-  while (at < k->count && k->pieces[k->order[at]].offset + k->pieces[k->order[at]].bytes < total) ++at;
+  while (at < k->count && k->pieces[k->order[at]].offset + k->pieces[k->order[at]].bytes < total)
+    ++at;
   if (at == k->count) return;
   int piece = k->order[at];
   size_t to = at / 2;
@@ -144,7 +149,8 @@ static void repair(packer *k, uint64_t total) {
   k->order[to] = piece;
 }
 
-static int (*const orders[])(const void *, const void *) = {compare_starts, compare_sizes, compare_lives, compare_areas};
+static int (*const orders[])(const void *, const void *) = {compare_starts, compare_sizes, compare_lives,
+                                                            compare_areas};
 enum { ORDER_COUNT = sizeof orders / sizeof orders[0], WITHIN_MAX = 512, ROUNDS = 12 };
 
 /* Lets some neighbours change places; deterministic. */
@@ -182,8 +188,10 @@ static zb_status pack_within(packer *k, uint64_t bound, uint64_t *best) {
   for (int failures = 0; failures < FAILURES && *best > bound && work > 0;) {
     bool last = *best - bound < bound / 256;
     uint64_t capacity = last ? bound : bound + (*best - bound) * parts[failures] / 16;
-    if (find_within(k, within, capacity, &work)) keep(k, pack_in_order(k, k->order, UINT64_MAX), best);
-    else failures += last ? FAILURES : 1;
+    if (find_within(k, within, capacity, &work))
+      keep(k, pack_in_order(k, k->order, UINT64_MAX), best);
+    else
+      failures += last ? FAILURES : 1;
   }
   zb_within_destroy(within);
   return NULL;
@@ -251,7 +259,8 @@ zb_status zb_pack(zb_piece *pieces, size_t count, uint64_t *out_bytes) {
   k.best = k.order + count + 1;
   k.placed = k.best + count + 1;
   k.found = k.placed + count + 1;
-  for (size_t i = 0; i < count; ++i) k.order[i] = (int)i;
+  for (size_t i = 0; i < count; ++i)
+    k.order[i] = (int)i;
   sort(&k, compare_starts);
   if (count > SEARCHED_MAX) {
     *out_bytes = pack_by_start(&k);

@@ -9,8 +9,8 @@ typedef struct zb_piece_part {
   uint64_t begin, end;
 } zb_piece_part;
 
-/* A piece is held whole from start to end, a part of it before that from `first` on, and another after that until `last`. All times are
- * included; first = start, last = end: no part. */
+/* A piece is held whole from start to end, a part of it before that from `first` on, and another after that until
+ * `last`. All times are included; first = start, last = end: no part. */
 typedef struct zb_piece {
   uint64_t bytes;
   int first, start, end, last;
@@ -18,9 +18,10 @@ typedef struct zb_piece {
   uint64_t offset; /* the answer */
 } zb_piece;
 
-/* Gives every piece an offset so that no two overlap in memory and time, and *out_bytes that all of them take. Deterministic. Up to 1,024 pieces
- * are packed in several orders until no byte is wasted or the budget of tries is used up: O(count^2) each; of up to 512 what is still wasted is
- * searched for in a fixed number of steps (some 50 ms); more than 1,024 are packed by start alone: O(count x pieces alive). MEMORY when there is none. */
+/* Gives every piece an offset so that no two overlap in memory and time, and *out_bytes that all of them take.
+ * Deterministic. Up to 1,024 pieces are packed in several orders until no byte is wasted or the budget of tries is used
+ * up: O(count^2) each; of up to 512 what is still wasted is searched for in a fixed number of steps (some 50 ms); more
+ * than 1,024 are packed by start alone: O(count x pieces alive). MEMORY when there is none. */
 zb_status zb_pack(zb_piece *pieces, size_t count, uint64_t *out_bytes) ZB_MUST_USE;
 /* Most bytes held at a time: no packing takes less. UINT64_MAX when out of memory. */
 uint64_t zb_pack_bound(const zb_piece *pieces, size_t count);

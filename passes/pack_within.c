@@ -1,9 +1,11 @@
-/* See pack_within.h. Pieces are placed upwards: each lies as low as those below it in the same moments let it, and no piece is placed lower
- * than the one before. Every packing that cannot be pushed down has such an order, so nothing is lost by it but the holes under parts.
+/* See pack_within.h. Pieces are placed upwards: each lies as low as those below it in the same moments let it, and no
+ * piece is placed lower than the one before. Every packing that cannot be pushed down has such an order, so nothing is
+ * lost by it but the holes under parts.
  *
- * What ends a branch: a piece that no longer fits; a moment at which what is still to be placed, put on the lowest place that any of it can
- * have, does not fit; and a piece that leaves room for another whole piece beneath it, as that one could have gone first. These are
- * the canonical solutions and the inference on sections of Moffitt, "MiniMalloc" (ASPLOS 2023), without its other rules.
+ * What ends a branch: a piece that no longer fits; a moment at which what is still to be placed, put on the lowest
+ * place that any of it can have, does not fit; and a piece that leaves room for another whole piece beneath it, as that
+ * one could have gone first. These are the canonical solutions and the inference on sections of Moffitt, "MiniMalloc"
+ * (ASPLOS 2023), without its other rules.
  *
  * Tests: test/passes/pack_test.c.
  */
@@ -15,10 +17,11 @@ struct zb_within {
   const zb_piece *pieces;
   size_t count;
   int begin, times; /* pieces are held at begin .. begin + times - 1 */
-  int64_t held;    /* moments x pieces held: what a look at all costs */
-  int64_t *above;  /* [below * count + piece]: how far the piece lies above the offset of the other; NEVER: they do not meet */
-  int64_t *low;    /* [depth * count + piece]: lowest offset above all that is placed */
-  int *candidates; /* [depth * count] */
+  int64_t held;     /* moments x pieces held: what a look at all costs */
+  int64_t *above;   /* [below * count + piece]: how far the piece lies above the offset of the other; NEVER: they do not
+                       meet */
+  int64_t *low;     /* [depth * count + piece]: lowest offset above all that is placed */
+  int *candidates;  /* [depth * count] */
   int *order, *rank; /* [depth]: placed; [piece]: its place in `wanted` */
   bool *placed;
   int64_t *lowest, *left; /* [time - begin]: of what is still to be placed */
@@ -32,7 +35,8 @@ static const int64_t never = INT64_MIN;
 int zb_piece_holds(const zb_piece *p, zb_held out[ZB_HELD_MAX]) {
   int count = 0;
   out[count++] = (zb_held){0, (int64_t)p->bytes, p->start, p->end};
-  if (p->first < p->start) out[count++] = (zb_held){(int64_t)p->before.begin, (int64_t)p->before.end, p->first, p->start - 1};
+  if (p->first < p->start)
+    out[count++] = (zb_held){(int64_t)p->before.begin, (int64_t)p->before.end, p->first, p->start - 1};
   if (p->last > p->end) out[count++] = (zb_held){(int64_t)p->after.begin, (int64_t)p->after.end, p->end + 1, p->last};
   return count;
 }
@@ -86,7 +90,8 @@ zb_status zb_within_create(const zb_piece *pieces, size_t count, zb_within **out
   w->rank = w->order + count;
   w->left = w->lowest + w->times;
   for (size_t below = 0; below < count; ++below)
-    for (size_t i = 0; i < count; ++i) w->above[below * count + i] = i == below ? never : distance(&pieces[i], &pieces[below]);
+    for (size_t i = 0; i < count; ++i)
+      w->above[below * count + i] = i == below ? never : distance(&pieces[i], &pieces[below]);
   return NULL;
 }
 
@@ -94,7 +99,8 @@ static int64_t at_least(int64_t offset, int64_t last) { return offset < last ? l
 
 /* Whether at every moment what is still to be placed can fit. */
 static bool may_fit(zb_within *w, const int64_t *low, int64_t last) {
-  for (int t = 0; t < w->times; ++t) w->lowest[t] = INT64_MAX, w->left[t] = 0;
+  for (int t = 0; t < w->times; ++t)
+    w->lowest[t] = INT64_MAX, w->left[t] = 0;
   for (size_t i = 0; i < w->count; ++i) {
     if (w->placed[i]) continue;
     int64_t offset = at_least(low[i], last);
@@ -123,7 +129,9 @@ static size_t find_candidates(const zb_within *w, const int64_t *low, int64_t la
     int64_t offset = at_least(low[i], last);
     if (w->placed[i] || offset >= reach) continue;
     /* Two that do not meet, at the same offset, are tried in one order only. */
-    if (before >= 0 && offset == last && w->above[(size_t)before * w->count + i] == never && w->rank[i] < w->rank[before]) continue;
+    if (before >= 0 && offset == last && w->above[(size_t)before * w->count + i] == never &&
+        w->rank[i] < w->rank[before])
+      continue;
     size_t at = count++;
     for (; at > 0; --at) {
       int64_t other = at_least(low[out[at - 1]], last);
@@ -148,7 +156,8 @@ static bool place_rest(zb_within *w, size_t depth, int64_t last, int before) {
     int piece = candidates[c];
     int64_t offset = at_least(low[piece], last), *next = w->low + (depth + 1) * w->count;
     const int64_t *above = w->above + (size_t)piece * w->count;
-    for (size_t i = 0; i < w->count; ++i) next[i] = above[i] != never && offset + above[i] > low[i] ? offset + above[i] : low[i];
+    for (size_t i = 0; i < w->count; ++i)
+      next[i] = above[i] != never && offset + above[i] > low[i] ? offset + above[i] : low[i];
     w->order[depth] = piece;
     w->placed[piece] = true;
     if (place_rest(w, depth + 1, offset, piece)) return true;
@@ -158,7 +167,9 @@ static bool place_rest(zb_within *w, size_t depth, int64_t last, int before) {
 }
 
 bool zb_within_find(zb_within *w, uint64_t capacity, const int *wanted, int64_t *work, int *out_order) {
-  enum { STEPS_A_PIECE = 4 }; /* a search that goes wrong early does not come back: another order of wishes is the better try */
+  enum {
+    STEPS_A_PIECE = 4
+  }; /* a search that goes wrong early does not come back: another order of wishes is the better try */
   w->capacity = (int64_t)capacity;
   w->work = work;
   w->steps = STEPS_A_PIECE * (int64_t)w->count;

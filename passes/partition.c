@@ -5,11 +5,12 @@
  *     %1 = zb.matmul(%0, %w1) {zb.id = 1}      ... {zb.id = 1, zb.stage = 1}
  *     ... {zb.of = 1}                          ... {zb.of = 1, zb.stage = 1}
  *
- * Stages are runs of the forward program, so a value is never used in an earlier stage than its own. Cuts are chosen to make the
- * longest stage (F + B + W) as short as possible among the places where few bytes cross, or are named by the user. A gradient
- * op has the stage of the use that it differentiates (zb.of); in an imported training graph, the latest stage among the parameters
- * it reads and the accumulates it leads to. Ops that depend on constants only have no stage: each rank runs its own.
- * Optimizer ops of a parameter that is used in several stages have stage -1: they run on every rank that holds it.
+ * Stages are runs of the forward program, so a value is never used in an earlier stage than its own. Cuts are chosen to
+ * make the longest stage (F + B + W) as short as possible among the places where few bytes cross, or are named by the
+ * user. A gradient op has the stage of the use that it differentiates (zb.of); in an imported training graph, the
+ * latest stage among the parameters it reads and the accumulates it leads to. Ops that depend on constants only have no
+ * stage: each rank runs its own. Optimizer ops of a parameter that is used in several stages have stage -1: they run on
+ * every rank that holds it.
  *
  * Tests: test/passes/partition.mlir. */
 
@@ -30,13 +31,13 @@ typedef struct partition {
   zb_graph graph;
   zb_flow flow;
   int stages, ranks, chunks;
-  int *stage;          /* per node */
-  int *forward;        /* node numbers of the forward ops that can be cut between, program order */
+  int *stage;   /* per node */
+  int *forward; /* node numbers of the forward ops that can be cut between, program order */
   int forward_count;
-  int64_t *cost;       /* per entry of forward: its time and that of its gradient ops */
-  int64_t *cut_bytes;  /* per entry: activation bytes alive after it */
-  int *cut_after;      /* stages - 1 entries: index into forward after which a stage ends */
-  zb_costs *costs;     /* NULL: the model */
+  int64_t *cost;      /* per entry of forward: its time and that of its gradient ops */
+  int64_t *cut_bytes; /* per entry: activation bytes alive after it */
+  int *cut_after;     /* stages - 1 entries: index into forward after which a stage ends */
+  zb_costs *costs;    /* NULL: the model */
   int64_t micro_batches;
 } partition;
 
@@ -62,7 +63,8 @@ static zb_status collect_forward(partition *p) {
   return NULL;
 }
 
-/* zb.id -> entry of forward. Chain ops have ids as well: their gradients count for the reader, which is close enough. */
+/* zb.id -> entry of forward. Chain ops have ids as well: their gradients count for the reader, which is close enough.
+ */
 static zb_status id_map(const partition *p, zb_map **out) {
   *out = zb_map_create_pointer();
   if (!*out) return ZB_OUT_OF_MEMORY();
@@ -73,7 +75,8 @@ static zb_status id_map(const partition *p, zb_map **out) {
   return NULL;
 }
 
-/* The optimizer runs once a step, so a micro-batch bears its part. An op of it counts where the first accumulate that it depends on was made. */
+/* The optimizer runs once a step, so a micro-batch bears its part. An op of it counts where the first accumulate that
+ * it depends on was made. */
 static zb_status add_optimizer(partition *p, const zb_map *ids) {
   int64_t *entry = zb_alloc(((size_t)p->graph.node_count + 1) * sizeof *entry);
   if (!entry) return ZB_OUT_OF_MEMORY();
@@ -96,7 +99,8 @@ static zb_status add_optimizer(partition *p, const zb_map *ids) {
   return NULL;
 }
 
-/* A profile of another program knows few of these ops. Half is far from both: other shapes change nearly every op, other options few. */
+/* A profile of another program knows few of these ops. Half is far from both: other shapes change nearly every op,
+ * other options few. */
 static zb_status check_costs(const partition *p) {
   int64_t known = 0, all = 0;
   if (!p->costs || !p->costs->program.ranks) return NULL;
@@ -108,9 +112,11 @@ static zb_status check_costs(const partition *p) {
     known += zb_costs_op(p->costs, text) >= 0;
   }
   if (2 * known >= all) return NULL;
-  return zb_status_hint(ZB_ERROR(INVALID, "%s knows %lld of the %lld ops of this program: it was measured on '%s', another model or other shapes",
-                                 zb_pass_option(p->pass, "costs"), (long long)known, (long long)all, p->costs->program.model),
-                        "compile without --costs, measure that plan with zb-run --profile, and compile again");
+  return zb_status_hint(
+      ZB_ERROR(INVALID,
+               "%s knows %lld of the %lld ops of this program: it was measured on '%s', another model or other shapes",
+               zb_pass_option(p->pass, "costs"), (long long)known, (long long)all, p->costs->program.model),
+      "compile without --costs, measure that plan with zb-run --profile, and compile again");
 }
 
 static zb_status sum_costs(partition *p) {
@@ -147,11 +153,13 @@ static int base_value(const partition *p, int value) {
 static zb_status sum_cut_bytes(partition *p) {
   int *last = zb_alloc(((size_t)p->graph.value_count + 1) * sizeof *last);
   if (!last) return ZB_OUT_OF_MEMORY();
-  for (int v = 0; v < p->graph.value_count; ++v) last[v] = -1;
+  for (int v = 0; v < p->graph.value_count; ++v)
+    last[v] = -1;
   for (int i = 0; i < p->forward_count; ++i) {
     const zb_node *node = &p->graph.nodes[p->forward[i]];
     if (p->flow.nodes[p->forward[i]] & ZB_FLOW_VIEW) continue;
-    for (int k = 0; k < node->operand_count; ++k) last[base_value(p, p->graph.operands[node->operand_begin + k])] = i;
+    for (int k = 0; k < node->operand_count; ++k)
+      last[base_value(p, p->graph.operands[node->operand_begin + k])] = i;
   }
   int64_t alive = 0;
   /* `cut_bytes` first collects what stops being alive at each entry. */
@@ -174,27 +182,31 @@ static zb_status sum_cut_bytes(partition *p) {
 
 /* ---- Choosing cuts ---- */
 
-/* Fewest stages with no stage above `limit`, cutting only after candidates; `from_right`[i] = stages needed for candidates i.. . */
+/* Fewest stages with no stage above `limit`, cutting only after candidates; `from_right`[i] = stages needed for
+ * candidates i.. . */
 static bool fits(const int *candidates, const int64_t *prefix, int count, int64_t total, int stages, int64_t limit) {
   int64_t start = 0;
   int used = 1, i = 0;
   while (total - start > limit) {
     int best = -1;
-    while (i < count && prefix[candidates[i]] - start <= limit) best = i++;
+    while (i < count && prefix[candidates[i]] - start <= limit)
+      best = i++;
     if (best < 0 || ++used > stages) return false;
     start = prefix[candidates[best]];
   }
   return true;
 }
 
-/* Cuts with the given bottleneck, each as near to an even share of what is left as the bottleneck allows. needed[i]: stages that
- * the part after candidate i needs. */
-static bool place_cuts(partition *p, const int *candidates, const int64_t *prefix, int count, int64_t total, int64_t limit) {
+/* Cuts with the given bottleneck, each as near to an even share of what is left as the bottleneck allows. needed[i]:
+ * stages that the part after candidate i needs. */
+static bool place_cuts(partition *p, const int *candidates, const int64_t *prefix, int count, int64_t total,
+                       int64_t limit) {
   int *needed = zb_alloc(((size_t)count + 1) * sizeof *needed);
   if (!needed) return false;
   int reach = count; /* furthest end (candidate index, count = the end) a stage starting after i may have */
   for (int i = count - 1; i >= 0; --i) {
-    while (reach > i && (reach == count ? total : prefix[candidates[reach]]) - prefix[candidates[i]] > limit) --reach;
+    while (reach > i && (reach == count ? total : prefix[candidates[reach]]) - prefix[candidates[i]] > limit)
+      --reach;
     needed[i] = reach == count ? 1 : reach == i ? INT_MAX / 2 : 1 + needed[reach];
   }
   int64_t start = 0;
@@ -226,14 +238,17 @@ static int64_t bottleneck(const partition *p, const int *candidates, const int64
   int64_t low = total / p->stages, high = total;
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
-    if (fits(candidates, prefix, count, total, p->stages, middle)) high = middle;
-    else low = middle + 1;
+    if (fits(candidates, prefix, count, total, p->stages, middle))
+      high = middle;
+    else
+      low = middle + 1;
   }
   return high;
 }
 
-/* Tries byte thresholds from the fewest bytes up; keeps the candidate set with the best longest stage plus its transfers: both ways, and by
- * the model four times over, because what crosses is also kept on both sides and the model's times are none of this machine. */
+/* Tries byte thresholds from the fewest bytes up; keeps the candidate set with the best longest stage plus its
+ * transfers: both ways, and by the model four times over, because what crosses is also kept on both sides and the
+ * model's times are none of this machine. */
 static zb_status choose_cuts(partition *p) {
   int last = p->forward_count - 1; /* a cut after the last op is none */
   const double crossings = p->costs ? 2.0 : 8.0;
@@ -262,7 +277,8 @@ static zb_status choose_cuts(partition *p) {
   for (int i = 0; i < last; ++i)
     if (p->cut_bytes[i] <= best_threshold) candidates[count++] = i;
   /* An even share may miss the bottleneck by the rule that all stages get an op: widen until it works. */
-  while (!place_cuts(p, candidates, prefix, count, total, best_limit)) best_limit += best_limit / 8 + 1;
+  while (!place_cuts(p, candidates, prefix, count, total, best_limit))
+    best_limit += best_limit / 8 + 1;
 cleanup:
   zb_free(candidates);
   zb_free(prefix);
@@ -273,7 +289,8 @@ cleanup:
 
 static bool name_matches(MlirOperation op, const char *word, size_t length) {
   MlirLocation location = mlirOperationGetLocation(op);
-  while (!mlirLocationIsAName(location)) return false;
+  while (!mlirLocationIsAName(location))
+    return false;
   MlirStringRef name = mlirIdentifierStr(mlirLocationNameGetName(location));
   /* "module.path (node)": the whole, the path or the node may be given. */
   char text[512];
@@ -298,21 +315,25 @@ static zb_result user_cuts(partition *p, const char *text) {
   for (bool more = true; more;) {
     size_t length = strcspn(text, ",");
     int found = -1;
-    if (!length) return zb_pass_option_error(p->pass, module, "cuts", "write A,B,...", "a name is missing in '%s'", all);
+    if (!length)
+      return zb_pass_option_error(p->pass, module, "cuts", "write A,B,...", "a name is missing in '%s'", all);
     for (int i = 0; i < p->forward_count; ++i)
       if (name_matches(p->graph.nodes[p->forward[i]].op, text, length)) found = i;
     if (found < 0)
-      return zb_pass_option_error(p->pass, module, "cuts", "cuts are node names or module paths; the table after a compile shows them",
+      return zb_pass_option_error(p->pass, module, "cuts",
+                                  "cuts are node names or module paths; the table after a compile shows them",
                                   "no op is named '%.*s' to cut after", (int)length, text);
     if (found <= previous || found + 1 == p->forward_count || cut == p->stages - 1)
       return zb_pass_option_error(p->pass, module, "cuts", "cuts stand in program order, one less than virtual stages",
-                                  "cannot cut after '%.*s': expected %d cuts in program order", (int)length, text, p->stages - 1);
+                                  "cannot cut after '%.*s': expected %d cuts in program order", (int)length, text,
+                                  p->stages - 1);
     p->cut_after[cut++] = previous = found;
     more = text[length] == ',';
     text += length + more;
   }
   if (cut != p->stages - 1)
-    return zb_pass_option_error(p->pass, module, "cuts", "give one cut less than there are virtual stages (ranks x chunks)",
+    return zb_pass_option_error(p->pass, module, "cuts",
+                                "give one cut less than there are virtual stages (ranks x chunks)",
                                 "expected %d cuts, got %d", p->stages - 1, cut);
   return ZB_OK;
 }
@@ -334,7 +355,8 @@ static void stage_forward(partition *p) {
       const zb_value *value = &p->graph.values[node->result_begin + r];
       for (int u = 0; u < value->use_count; ++u) {
         int user = p->graph.uses[value->use_begin + u];
-        if ((p->flow.nodes[user] & ZB_FLOW_FORWARD) && p->stage[user] >= 0 && p->stage[user] < first) first = p->stage[user];
+        if ((p->flow.nodes[user] & ZB_FLOW_FORWARD) && p->stage[user] >= 0 && p->stage[user] < first)
+          first = p->stage[user];
       }
     }
     p->stage[n] = first == INT_MAX ? 0 : first;
@@ -369,7 +391,8 @@ cleanup:
   return status;
 }
 
-/* Latest stage among the parameters that a backward op reads (their first forward reader) and the accumulates it leads to. */
+/* Latest stage among the parameters that a backward op reads (their first forward reader) and the accumulates it leads
+ * to. */
 static zb_status stage_unmarked(partition *p) {
   int *parameter = zb_alloc(((size_t)p->graph.argument_count + 1) * sizeof *parameter);
   int *known = zb_alloc(((size_t)p->graph.node_count + 1) * sizeof *known);
@@ -436,8 +459,9 @@ cleanup:
   return status;
 }
 
-/* The optimizer of a parameter stands with its accumulates; shared where they are in several stages. Two sweeps join what belongs
- * together: down from the accumulates, then up, so that a chain that meets a shared one is shared as a whole. */
+/* The optimizer of a parameter stands with its accumulates; shared where they are in several stages. Two sweeps join
+ * what belongs together: down from the accumulates, then up, so that a chain that meets a shared one is shared as a
+ * whole. */
 static void stage_optimizer(partition *p) {
   for (int n = 0; n < p->graph.node_count; ++n) {
     if (!(p->flow.nodes[n] & ZB_FLOW_OPTIMIZE)) continue;
@@ -472,8 +496,8 @@ static void write_stages(partition *p) {
 
 /* ---- Parameters that a gradient takes to another stage ---- */
 
-/* The stage that updates what a value is computed of, where that are trained parameters and views alone; -1 for other values. Of a parameter
- * that is used in `reader` itself, that one. */
+/* The stage that updates what a value is computed of, where that are trained parameters and views alone; -1 for other
+ * values. Of a parameter that is used in `reader` itself, that one. */
 static int stage_of_parameters(const partition *p, int value, int reader) {
   int producer = p->graph.values[value].producer, found = -1;
   while (producer >= 0 && (p->flow.nodes[producer] & ZB_FLOW_VIEW) && !(p->flow.nodes[producer] & ZB_FLOW_CHAIN)) {
@@ -494,12 +518,14 @@ static int stage_of_parameters(const partition *p, int value, int reader) {
   return found;
 }
 
-/* A loss times a weight that is a parameter, or computed from one, has that weight as its gradient. A gradient op of an earlier stage that reads it
- * must not take the parameter itself, as other readers do: its rank does not update it. A copy is made where the parameter is, and travels. */
+/* A loss times a weight that is a parameter, or computed from one, has that weight as its gradient. A gradient op of an
+ * earlier stage that reads it must not take the parameter itself, as other readers do: its rank does not update it. A
+ * copy is made where the parameter is, and travels. */
 static zb_result send_parameters(partition *p) {
   for (int n = 0; n < p->graph.node_count; ++n) {
     const zb_node *node = &p->graph.nodes[n];
-    if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD) || (p->flow.nodes[n] & (ZB_FLOW_VIEW | ZB_FLOW_LOAD)) || p->stage[n] < 0) continue;
+    if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD) || (p->flow.nodes[n] & (ZB_FLOW_VIEW | ZB_FLOW_LOAD)) || p->stage[n] < 0)
+      continue;
     for (int i = 0; i < node->operand_count; ++i) {
       int value = p->graph.operands[node->operand_begin + i], from = stage_of_parameters(p, value, p->stage[n]);
       if (from < 0 || from == p->stage[n]) continue;
@@ -523,7 +549,8 @@ static zb_result read_options(partition *p, int *stage_rank) {
   ZB_PASS_TRY(p->pass, zb_placement(placement, p->ranks, p->chunks, stage_rank));
   int64_t *ranks = zb_alloc((size_t)p->stages * sizeof *ranks);
   if (!ranks) ZB_PASS_TRY(p->pass, ZB_OUT_OF_MEMORY());
-  for (int s = 0; s < p->stages; ++s) ranks[s] = stage_rank[s];
+  for (int s = 0; s < p->stages; ++s)
+    ranks[s] = stage_rank[s];
   zb_set_i64(module, "zb.ranks", p->ranks);
   zb_set_i64(module, "zb.chunks", p->chunks);
   zb_set_string(module, "zb.placement", placement);
@@ -536,16 +563,18 @@ static zb_result partition_graph(partition *p) {
   zb_pass *pass = p->pass;
   ZB_PASS_TRY(pass, zb_flow_build(&p->graph, &p->flow));
   ZB_PASS_TRY(pass, zb_pass_costs(pass, &p->costs));
-  if (p->costs && p->costs->program.ranks && !p->costs->op_count) { /* whole subprograms only (sim): good for the cuts that they have */
+  if (p->costs && p->costs->program.ranks &&
+      !p->costs->op_count) { /* whole subprograms only (sim): good for the cuts that they have */
     zb_costs_destroy(p->costs);
     p->costs = NULL;
   }
   ZB_PASS_TRY(pass, check_costs(p));
   ZB_PASS_TRY(pass, collect_forward(p));
   if (p->forward_count < p->stages)
-    return zb_pass_option_error(pass, p->graph.function, "ranks", "use fewer ranks or chunks: each virtual stage needs at least one forward op",
-                                "cannot cut %d forward ops into %d virtual stages (%d ranks x %d chunks)", p->forward_count,
-                                p->stages, p->ranks, p->chunks);
+    return zb_pass_option_error(pass, p->graph.function, "ranks",
+                                "use fewer ranks or chunks: each virtual stage needs at least one forward op",
+                                "cannot cut %d forward ops into %d virtual stages (%d ranks x %d chunks)",
+                                p->forward_count, p->stages, p->ranks, p->chunks);
   ZB_PASS_TRY(pass, sum_costs(p));
   ZB_PASS_TRY(pass, sum_cut_bytes(p));
   const char *cuts = zb_pass_option(pass, "cuts");
@@ -559,14 +588,16 @@ static zb_result partition_graph(partition *p) {
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
-  partition p = {.pass = pass, .ranks = (int)zb_pass_option_int(pass, "ranks", 0), .chunks = (int)zb_pass_option_int(pass, "chunks", 0)};
+  partition p = {.pass = pass,
+                 .ranks = (int)zb_pass_option_int(pass, "ranks", 0),
+                 .chunks = (int)zb_pass_option_int(pass, "chunks", 0)};
   p.micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
   MlirOperation function;
   MlirBlock block;
   if (p.ranks < 1 || p.chunks < 1 || p.ranks > ZB_RANKS_MAX || p.chunks > ZB_CHUNKS_MAX)
     return zb_pass_option_error(pass, mlirModuleGetOperation(module), "ranks", "for example ranks=4 chunks=1",
-                                "expected ranks of 1 to %d and chunks of 1 to %d, got '%s' and '%s'", ZB_RANKS_MAX, ZB_CHUNKS_MAX,
-                                zb_pass_option(pass, "ranks"), zb_pass_option(pass, "chunks"));
+                                "expected ranks of 1 to %d and chunks of 1 to %d, got '%s' and '%s'", ZB_RANKS_MAX,
+                                ZB_CHUNKS_MAX, zb_pass_option(pass, "ranks"), zb_pass_option(pass, "chunks"));
   if (p.micro_batches < 1)
     return zb_pass_option_error(pass, mlirModuleGetOperation(module), "micro-batches", "for example 8",
                                 "expected 1 or more micro-batches, got '%s'", zb_pass_option(pass, "micro-batches"));
@@ -593,7 +624,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
 static const zb_option_def options[] = {
     {"ranks", "1", "how many ranks"},
     {"chunks", "1", "virtual stages a rank"},
-    {"placement", "", "plain, looped, v, wave, or the rank of every virtual stage: 0,1,1,0 (default: plain, looped for more chunks)"},
+    {"placement", "",
+     "plain, looped, v, wave, or the rank of every virtual stage: 0,1,1,0 (default: plain, looped for more chunks)"},
     {"costs", "", "file of costs that zb-run --profile or --calibrate wrote (default: the built-in model)"},
     {"micro-batches", "1", "with costs: micro-batches that share an optimizer step"},
     {"cuts", "", "names of nodes after which a stage ends, comma separated (default: chosen by cost and bytes)"},

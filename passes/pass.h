@@ -17,29 +17,31 @@ typedef struct zb_option_def {
 
 typedef struct zb_pass {
   const struct zb_pass_def *def;
-  zb_module *program;                  /* IR and stores */
-  const char *const *option_values;    /* one a row of def->options, defaults filled in */
-  int64_t changes;                     /* how many changes were made: 0 = "no change" */
-  void *shared;                        /* zb_compile_state of a whole compile (passes/pipeline.h), NULL in zb-opt */
-  zb_code failure;                     /* why it failed: ZB_INVALID (the program is wrong) unless zb_pass_fail or zb_pass_option_error was called */
+  zb_module *program;               /* IR and stores */
+  const char *const *option_values; /* one a row of def->options, defaults filled in */
+  int64_t changes;                  /* how many changes were made: 0 = "no change" */
+  void *shared;                     /* zb_compile_state of a whole compile (passes/pipeline.h), NULL in zb-opt */
+  zb_code failure; /* why it failed: ZB_INVALID (the program is wrong) unless zb_pass_fail or zb_pass_option_error was
+                      called */
 } zb_pass;
 
 typedef struct zb_pass_def {
-  const char *name;           /* "zb-dce" */
+  const char *name; /* "zb-dce" */
   const char *summary;
-  const zb_option_def *options; /* ends with a NULL name; NULL for none */
-  const char *requires_level; /* lowest level it takes: "graph"; NULL: any */
-  const char *last_level;     /* highest level it takes; NULL: the same as requires_level */
-  const char *ensures_level;  /* level after it; NULL: unchanged */
+  const zb_option_def *options;                       /* ends with a NULL name; NULL for none */
+  const char *requires_level;                         /* lowest level it takes: "graph"; NULL: any */
+  const char *last_level;                             /* highest level it takes; NULL: the same as requires_level */
+  const char *ensures_level;                          /* level after it; NULL: unchanged */
   zb_result (*run)(zb_pass *pass, MlirModule module); /* reports errors itself, at locations */
 } zb_pass_def;
 
-const char *zb_pass_option(const zb_pass *pass, const char *name);       /* never NULL */
+const char *zb_pass_option(const zb_pass *pass, const char *name); /* never NULL */
 int64_t zb_pass_option_int(const zb_pass *pass, const char *name, int64_t fallback);
 /* "2G", "512M", "64K" or bytes; 0 for an empty text. Reports anything else. */
 zb_result zb_pass_option_bytes(zb_pass *pass, const char *name, uint64_t *out);
 
-/* The function a pass before zb-outline works on: the only func.func of the module with a body. Error if there is not exactly one. */
+/* The function a pass before zb-outline works on: the only func.func of the module with a body. Error if there is not
+ * exactly one. */
 zb_result zb_pass_function(MlirModule module, MlirOperation *out_function, MlirBlock *out_block);
 
 #endif

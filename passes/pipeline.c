@@ -1,5 +1,6 @@
 /* The pass table, pipeline text, and the loop that runs passes and checks levels.
- * Tests: test/passes/structure-errors.mlir (wrong order of passes), test/passes/levels.test, test/tools/zb-opt-options.test. */
+ * Tests: test/passes/structure-errors.mlir (wrong order of passes), test/passes/levels.test,
+ * test/tools/zb-opt-options.test. */
 
 #include "passes/pipeline.h"
 
@@ -77,7 +78,9 @@ static const char *options_text(int index) {
 
 zb_pass_info zb_pass_info_at(int index) {
   const zb_pass_def *def = passes[index];
-  return (zb_pass_info){.name = def->name, .summary = def->summary, .options = options_text(index),
+  return (zb_pass_info){.name = def->name,
+                        .summary = def->summary,
+                        .options = options_text(index),
                         .requires_level = def->requires_level ? def->requires_level : "any",
                         .ensures_level = def->ensures_level ? def->ensures_level : "unchanged"};
 }
@@ -93,9 +96,11 @@ static int option_index(const zb_pass_def *def, const char *name) {
 static zb_status unknown_option(const zb_pass_def *def, const char *name) {
   const char *names[ZB_PASS_OPTIONS_MAX];
   int count = 0;
-  for (; def->options && def->options[count].name; ++count) names[count] = def->options[count].name;
+  for (; def->options && def->options[count].name; ++count)
+    names[count] = def->options[count].name;
   zb_status status = ZB_ERROR(USAGE, "pass %s has no option '%s'", def->name, name);
-  return count ? zb_hint_name(status, "option of a pass", name, names, count) : zb_status_hint(status, "it takes no options");
+  return count ? zb_hint_name(status, "option of a pass", name, names, count)
+               : zb_status_hint(status, "it takes no options");
 }
 
 static zb_status set_option(zb_pipeline_entry *entry, const char *name, const char *value) {
@@ -114,9 +119,9 @@ static zb_status parse_options(zb_pipeline_entry *entry, char *text) {
     char *name = text;
     text += strcspn(text, "=, ");
     if (*text != '=')
-      return zb_status_hint(ZB_ERROR(USAGE, "option '%.*s' of pass %s has no value", (int)(text - name), name,
-                                     entry->def->name),
-                            "write %s{name=value}; quote values that hold commas: name=\"a,b\"", entry->def->name);
+      return zb_status_hint(
+          ZB_ERROR(USAGE, "option '%.*s' of pass %s has no value", (int)(text - name), name, entry->def->name),
+          "write %s{name=value}; quote values that hold commas: name=\"a,b\"", entry->def->name);
     *text++ = '\0';
     char *value = text;
     if (*text == '"') {
@@ -138,7 +143,8 @@ zb_status zb_pipeline_add(zb_pipeline *pipeline, const char *name, const char *o
   const zb_pass_def *def = zb_pass_find(name);
   if (!def) {
     const char *names[PASS_COUNT];
-    for (int i = 0; i < PASS_COUNT; ++i) names[i] = passes[i]->name;
+    for (int i = 0; i < PASS_COUNT; ++i)
+      names[i] = passes[i]->name;
     const char *nearest = zb_nearest(name, names, PASS_COUNT), *meaning = zb_name_meaning("pass", name);
     zb_status status = ZB_ERROR(USAGE, "unknown pass '%s'", name);
     if (meaning) return zb_status_hint(status, "%s", meaning);
@@ -165,8 +171,7 @@ zb_status zb_pipeline_add(zb_pipeline *pipeline, const char *name, const char *o
 static zb_status parse_element(zb_pipeline *pipeline, const char *text, const char **out_end) {
   char name[64];
   size_t length = strcspn(text, "{,) \t\n");
-  if (length == 0 || length >= sizeof name)
-    return ZB_ERROR(USAGE, "pipeline: expected a pass name at '%.20s'", text);
+  if (length == 0 || length >= sizeof name) return ZB_ERROR(USAGE, "pipeline: expected a pass name at '%.20s'", text);
   memcpy(name, text, length);
   name[length] = '\0';
   text += length;
@@ -176,12 +181,14 @@ static zb_status parse_element(zb_pipeline *pipeline, const char *text, const ch
   }
   const char *begin = ++text;
   bool quoted = false;
-  while (*text && (quoted || *text != '}')) quoted ^= *text++ == '"';
+  while (*text && (quoted || *text != '}'))
+    quoted ^= *text++ == '"';
   if (!*text) return ZB_ERROR(USAGE, "pipeline: missing '}' after %s{", name);
   zb_text options;
   zb_text_init(&options);
   zb_text_add_bytes(&options, begin, (size_t)(text - begin));
-  zb_status status = options.failed ? ZB_OUT_OF_MEMORY() : zb_pipeline_add(pipeline, name, options.data ? options.data : "");
+  zb_status status =
+      options.failed ? ZB_OUT_OF_MEMORY() : zb_pipeline_add(pipeline, name, options.data ? options.data : "");
   zb_text_deinit(&options);
   *out_end = text + 1;
   return status;
@@ -207,7 +214,8 @@ cleanup:
 
 void zb_pipeline_deinit(zb_pipeline *pipeline) {
   for (int i = 0; i < pipeline->count; ++i)
-    for (int k = 0; k < ZB_PASS_OPTIONS_MAX; ++k) zb_free(pipeline->entries[i].values[k]);
+    for (int k = 0; k < ZB_PASS_OPTIONS_MAX; ++k)
+      zb_free(pipeline->entries[i].values[k]);
   pipeline->count = 0;
 }
 
@@ -229,7 +237,8 @@ zb_result zb_pass_option_bytes(zb_pass *pass, const char *name, uint64_t *out) {
   const char *text = zb_pass_option(pass, name);
   *out = 0;
   if (!*text || strcmp(text, "0") == 0 || zb_bytes_parse(text, out)) return ZB_OK; /* 0: no limit */
-  return zb_pass_option_error(pass, mlirModuleGetOperation(pass->program->module), name, "for example 2G", "expected bytes with K, M or G, got '%s'", text);
+  return zb_pass_option_error(pass, mlirModuleGetOperation(pass->program->module), name, "for example 2G",
+                              "expected bytes with K, M or G, got '%s'", text);
 }
 
 zb_result zb_pass_fail(zb_pass *pass, zb_status status) {
@@ -245,7 +254,8 @@ zb_result zb_pass_fail(zb_pass *pass, zb_status status) {
   return ZB_FAIL;
 }
 
-zb_result zb_pass_option_error(zb_pass *pass, MlirOperation at, const char *name, const char *hint, const char *format, ...) {
+zb_result zb_pass_option_error(zb_pass *pass, MlirOperation at, const char *name, const char *hint, const char *format,
+                               ...) {
   zb_compile_state *state = pass->shared;
   char text[1024];
   va_list arguments;
@@ -270,9 +280,12 @@ static zb_result check_level(const zb_pass_def *def, MlirModule module) {
   char hint[256];
   const char *before = NULL;
   for (int i = 0; i < PASS_COUNT && have < first; ++i)
-    if (passes[i]->ensures_level && strcmp(passes[i]->ensures_level, def->requires_level) == 0) before = passes[i]->name;
-  if (before) snprintf(hint, sizeof hint, "run %s before it", before);
-  else snprintf(hint, sizeof hint, "run it earlier: zb-opt --list-passes shows the order");
+    if (passes[i]->ensures_level && strcmp(passes[i]->ensures_level, def->requires_level) == 0)
+      before = passes[i]->name;
+  if (before)
+    snprintf(hint, sizeof hint, "run %s before it", before);
+  else
+    snprintf(hint, sizeof hint, "run it earlier: zb-opt --list-passes shows the order");
   return zb_op_error_at(mlirModuleGetOperation(module), hint, "%s needs a program at level '%s'%s%s%s, got level '%s'",
                         def->name, levels[first], last > first ? " to '" : "", last > first ? levels[last] : "",
                         last > first ? "'" : "", levels[have]);
@@ -291,7 +304,10 @@ static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_
   *out_failure = ZB_INVALID;
   if (!check_level(def, program->module)) return ZB_FAIL;
   double start = now_seconds();
-  zb_pass pass = {.def = def, .program = program, .option_values = (const char *const *)entry->values, .shared = state,
+  zb_pass pass = {.def = def,
+                  .program = program,
+                  .option_values = (const char *const *)entry->values,
+                  .shared = state,
                   .failure = ZB_INVALID};
   if (!def->run(&pass, program->module)) {
     *out_failure = pass.failure;

@@ -19,11 +19,12 @@ typedef struct zb_pipeline {
 
 /* What the passes of a whole compile leave for the one who called. */
 typedef struct zb_compile_state {
-  struct zb_plan *plan;       /* set by zb-verify-plan; owned by the state */
-  zb_compile_summary *summary;/* filled as facts become known; may be NULL */
-  uint64_t needed_bytes;      /* of the rank that needs most, where zb-allocate found that to be above the limit; else 0 */
-  zb_status status;           /* set when a pass failed with more than a wrong program (INFEASIBLE, MEMORY) */
-  bool options_of_zbc;        /* the options of the passes are those of zbc, under the same names; false: of a pipeline's text */
+  struct zb_plan *plan;        /* set by zb-verify-plan; owned by the state */
+  zb_compile_summary *summary; /* filled as facts become known; may be NULL */
+  uint64_t needed_bytes; /* of the rank that needs most, where zb-allocate found that to be above the limit; else 0 */
+  zb_status status;      /* set when a pass failed with more than a wrong program (INFEASIBLE, MEMORY) */
+  bool options_of_zbc; /* the options of the passes are those of zbc, under the same names; false: of a pipeline's text
+                        */
 } zb_compile_state;
 
 typedef struct zb_pipeline_hooks {
@@ -33,13 +34,14 @@ typedef struct zb_pipeline_hooks {
   bool verify; /* zb_verify_module and MLIR's verifier after each pass */
 } zb_pipeline_hooks;
 
-/* Parses "builtin.module(zb-a{x=1 y="a,b"},zb-b)" or the part inside. USAGE for unknown passes (nearest) and options. */
+/* Parses "builtin.module(zb-a{x=1 y="a,b"},zb-b)" or the part inside. USAGE for unknown passes (nearest) and options.
+ */
 zb_status zb_pipeline_parse(const char *text, zb_pipeline *out) ZB_MUST_USE;
 /* Adds one pass: options as "x=1,y=2" or NULL. */
 zb_status zb_pipeline_add(zb_pipeline *pipeline, const char *name, const char *options) ZB_MUST_USE;
 void zb_pipeline_deinit(zb_pipeline *pipeline);
-/* Runs all passes. After diagnostics INVALID for a wrong program, USAGE for a wrong value of an option, or what zb_pass_fail was given;
- * state->status if a pass set it. */
+/* Runs all passes. After diagnostics INVALID for a wrong program, USAGE for a wrong value of an option, or what
+ * zb_pass_fail was given; state->status if a pass set it. */
 zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_compile_state *state,
                           const zb_pipeline_hooks *hooks) ZB_MUST_USE;
 
@@ -49,15 +51,16 @@ int zb_level_index(const char *level); /* -1 for an unknown name */
 int zb_module_level(MlirModule module);
 void zb_module_set_level(MlirModule module, const char *level);
 
-/* The value of an option is wrong: USAGE, said where the option was written, as "--NAME: ..." in a compile by zbc, else as a diagnostic
- * "NAME: ..." at `at`. hint may be NULL. Returns ZB_FAIL. */
-zb_result zb_pass_option_error(zb_pass *pass, MlirOperation at, const char *name, const char *hint, const char *format, ...) ZB_PRINTF(5, 6);
+/* The value of an option is wrong: USAGE, said where the option was written, as "--NAME: ..." in a compile by zbc, else
+ * as a diagnostic "NAME: ..." at `at`. hint may be NULL. Returns ZB_FAIL. */
+zb_result zb_pass_option_error(zb_pass *pass, MlirOperation at, const char *name, const char *hint, const char *format,
+                               ...) ZB_PRINTF(5, 6);
 /* A pass reports a failure of the world (out of memory, infeasible) with this: remembers it and returns ZB_FAIL. */
 zb_result zb_pass_fail(zb_pass *pass, zb_status status);
-#define ZB_PASS_TRY(pass, expression)                       \
-  do {                                                      \
-    zb_status zb_pass_status = (expression);                \
-    if (zb_pass_status) return zb_pass_fail(pass, zb_pass_status); \
+#define ZB_PASS_TRY(pass, expression)                                                                                  \
+  do {                                                                                                                 \
+    zb_status zb_pass_status = (expression);                                                                           \
+    if (zb_pass_status) return zb_pass_fail(pass, zb_pass_status);                                                     \
   } while (0)
 
 #endif

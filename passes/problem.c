@@ -17,12 +17,14 @@ int64_t zb_frame_bytes(MlirOperation function, const char *kind) {
   MlirBlock block = zb_function_block(function);
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
     const char *name = zb_dictionary_string(zb_argument_dictionary(function, (int)i), "zb.frame");
-    if (name && strcmp(name, kind) == 0) return (int64_t)zb_type_bytes(mlirValueGetType(mlirBlockGetArgument(block, i)));
+    if (name && strcmp(name, kind) == 0)
+      return (int64_t)zb_type_bytes(mlirValueGetType(mlirBlockGetArgument(block, i)));
   }
   MlirOperation end = mlirBlockGetTerminator(block);
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
     const char *name = zb_dictionary_string(zb_result_dictionary(function, (int)i), "zb.frame");
-    if (name && strcmp(name, kind) == 0) return (int64_t)zb_type_bytes(mlirValueGetType(mlirOperationGetOperand(end, i)));
+    if (name && strcmp(name, kind) == 0)
+      return (int64_t)zb_type_bytes(mlirValueGetType(mlirOperationGetOperand(end, i)));
   }
   return 0;
 }
@@ -55,7 +57,8 @@ static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
     if (strcmp(name, "OPT") == 0) p->optimizer_ps[rank] += job_time(p, function, 1);
   }
   p->base_bytes[rank] = workspace + (int64_t)zb_align(8);
-  for (int i = 0; i < POOL_COUNT; ++i) p->base_bytes[rank] += pool_bytes[i];
+  for (int i = 0; i < POOL_COUNT; ++i)
+    p->base_bytes[rank] += pool_bytes[i];
 }
 
 static void read_costs(zb_module_problem *p) {
@@ -64,7 +67,8 @@ static void read_costs(zb_module_problem *p) {
     int64_t fb = zb_frame_bytes(f[0], frame_names[FRAME_FB]), fw = zb_frame_bytes(f[0], frame_names[FRAME_FW]);
     int64_t bw = zb_frame_bytes(f[1], frame_names[FRAME_BW]);
     zb_stage_cost *cost = &p->costs[s];
-    for (int c = 0; c < ZB_CLASS_INDEX_COUNT; ++c) cost->time_ps[c] = job_time(p, f[c], p->problem.micro_batches);
+    for (int c = 0; c < ZB_CLASS_INDEX_COUNT; ++c)
+      cost->time_ps[c] = job_time(p, f[c], p->problem.micro_batches);
     cost->keep_bytes[ZB_F] = fb + fw;
     cost->keep_bytes[ZB_B] = bw;
     cost->free_bytes[ZB_B] = fb;
@@ -76,9 +80,9 @@ static void read_costs(zb_module_problem *p) {
 
 typedef struct travel {
   int64_t id;
-  int producer;       /* stage */
+  int producer; /* stage */
   bool backward;
-  int stage;          /* a stage that reads it */
+  int stage; /* a stage that reads it */
   int64_t bytes;
 } travel;
 
@@ -94,7 +98,8 @@ static zb_status add_hop(zb_module_problem *p, zb_map *index, int source, int de
   int64_t at;
   if (!zb_map_get(index, key, &at)) {
     at = (int64_t)p->hop_count;
-    if (!zb_grow((void **)&p->hops, &p->hop_capacity, p->hop_count + 1, sizeof *p->hops) || !zb_map_set(index, key, at)) return ZB_OUT_OF_MEMORY();
+    if (!zb_grow((void **)&p->hops, &p->hop_capacity, p->hop_count + 1, sizeof *p->hops) || !zb_map_set(index, key, at))
+      return ZB_OUT_OF_MEMORY();
     p->hops[p->hop_count++] = (zb_hop){.source = source, .destination = destination};
   }
   zb_hop *hop = &p->hops[at];
@@ -119,7 +124,9 @@ static zb_status find_travels(zb_module_problem *p, const zb_map *producers, tra
           zb_free(list);
           return ZB_OUT_OF_MEMORY();
         }
-        list[count++] = (travel){.id = id, .producer = (int)(producer / ZB_CLASS_INDEX_COUNT), .stage = s,
+        list[count++] = (travel){.id = id,
+                                 .producer = (int)(producer / ZB_CLASS_INDEX_COUNT),
+                                 .stage = s,
                                  .backward = producer % ZB_CLASS_INDEX_COUNT != ZB_CLASS_INDEX_F,
                                  .bytes = (int64_t)zb_type_bytes(mlirValueGetType(mlirBlockGetArgument(block, i)))};
       }
@@ -163,10 +170,13 @@ static zb_status build_edges(zb_module_problem *p) {
     const zb_hop *hop = &p->hops[i];
     int low = hop->source < hop->destination ? hop->source : hop->destination;
     int high = hop->source < hop->destination ? hop->destination : hop->source, e = 0;
-    while (e < count && (p->edges[e].source != low || p->edges[e].destination != high)) ++e;
+    while (e < count && (p->edges[e].source != low || p->edges[e].destination != high))
+      ++e;
     if (e == count) p->edges[count++] = (zb_edge){.source = low, .destination = high};
-    if (hop->source == low) p->edges[e].forward_bytes += hop->bytes;
-    else p->edges[e].backward_bytes += hop->bytes;
+    if (hop->source == low)
+      p->edges[e].forward_bytes += hop->bytes;
+    else
+      p->edges[e].backward_bytes += hop->bytes;
   }
   p->problem.edges = p->edges;
   p->problem.edge_count = count;
@@ -210,9 +220,11 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   out->optimizer_ps = zb_alloc(ranks * sizeof *out->optimizer_ps);
   out->ranks = zb_alloc(ranks * sizeof *out->ranks);
   out->functions = zb_alloc(stages * ZB_CLASS_INDEX_COUNT * sizeof *out->functions);
-  if (!producers || !out->stage_rank || !out->costs || !out->base_bytes || !out->optimizer_ps || !out->ranks || !out->functions)
+  if (!producers || !out->stage_rank || !out->costs || !out->base_bytes || !out->optimizer_ps || !out->ranks ||
+      !out->functions)
     ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  for (int s = 0; s < problem->stages; ++s) out->stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
+  for (int s = 0; s < problem->stages; ++s)
+    out->stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module)) {
     int rank = (int)zb_get_i64(op, "zb.rank", -1);
     if (rank < 0 || rank >= problem->ranks || !zb_op_is(op, "builtin.module")) continue;
@@ -221,7 +233,8 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   }
   for (int i = 0; i < problem->stages * ZB_CLASS_INDEX_COUNT; ++i)
     if (mlirOperationIsNull(out->functions[i]))
-      ZB_TRY_GOTO(ZB_ERROR(INVALID, "stage %d has no function of class %c", i / ZB_CLASS_INDEX_COUNT, "FBW"[i % ZB_CLASS_INDEX_COUNT]));
+      ZB_TRY_GOTO(ZB_ERROR(INVALID, "stage %d has no function of class %c", i / ZB_CLASS_INDEX_COUNT,
+                           "FBW"[i % ZB_CLASS_INDEX_COUNT]));
   read_costs(out);
   ZB_TRY_GOTO(read_producers(out, producers));
   ZB_TRY_GOTO(build_hops(out, producers));
@@ -238,7 +251,8 @@ cleanup:
 }
 
 void zb_module_problem_deinit(zb_module_problem *problem) {
-  for (size_t i = 0; i < problem->hop_count; ++i) zb_free(problem->hops[i].values);
+  for (size_t i = 0; i < problem->hop_count; ++i)
+    zb_free(problem->hops[i].values);
   zb_free(problem->hops);
   zb_free(problem->stage_rank);
   zb_free(problem->costs);
@@ -255,7 +269,9 @@ zb_status zb_schedule_to_train(const char *text, zb_schedule_choice *out) {
   if (!out->schedule->two_pipelines) return NULL;
   char folded[64]; /* "dualpipe" has "dualpipev" */
   snprintf(folded, sizeof folded, "%sv", out->schedule->name);
-  return zb_status_hint(ZB_ERROR(USAGE, "%s keeps every stage on two ranks: it can be simulated (zb-sched), not trained", out->schedule->name),
+  return zb_status_hint(ZB_ERROR(USAGE,
+                                 "%s keeps every stage on two ranks: it can be simulated (zb-sched), not trained",
+                                 out->schedule->name),
                         "%s keeps every stage on one rank", zb_schedule_find(folded, NULL) ? folded : "zb-h1");
 }
 

@@ -10,20 +10,20 @@ enum { ZB_CLASS_INDEX_F, ZB_CLASS_INDEX_B, ZB_CLASS_INDEX_W, ZB_CLASS_INDEX_COUN
 
 /* One hop of values from stage to stage: what one message a micro-batch carries. */
 typedef struct zb_hop {
-  int source, destination;  /* stages; forward: source < destination, backward: source > destination */
-  int64_t *values;          /* value ids, ascending: the parts */
+  int source, destination; /* stages; forward: source < destination, backward: source > destination */
+  int64_t *values;         /* value ids, ascending: the parts */
   size_t value_count, value_capacity;
   int64_t bytes;
 } zb_hop;
 
 typedef struct zb_module_problem {
-  zb_problem problem;       /* pointers into the arrays below */
+  zb_problem problem; /* pointers into the arrays below */
   int *stage_rank;
   zb_stage_cost *costs;
   zb_edge *edges;
   int64_t *base_bytes, *optimizer_ps;
-  int64_t job_ps;           /* of the interpreter, in every time above */
-  zb_hop *hops;             /* forward and backward ones, by (source, destination) */
+  int64_t job_ps; /* of the interpreter, in every time above */
+  zb_hop *hops;   /* forward and backward ones, by (source, destination) */
   size_t hop_count, hop_capacity;
   MlirOperation top;        /* the module */
   MlirOperation *ranks;     /* the nested modules by rank */

@@ -9,9 +9,10 @@
  *   matmul(x, w) + bias                                zb.matmul with three operands   (likewise)
  *   pow(x, 2)                                          mul(x, x)                       (likewise)
  *
- * A pattern is tried at every op as its last one, in program order, so inner patterns come first. A value inside of a pattern that
- * somebody else reads prevents it. What is left over without readers is erased. Raising changes rounding, so it is made on the whole
- * graph, and can be left out; run zb-canonicalize before it (it brings transposes into products) and after it (it cancels transposes).
+ * A pattern is tried at every op as its last one, in program order, so inner patterns come first. A value inside of a
+ * pattern that somebody else reads prevents it. What is left over without readers is erased. Raising changes rounding,
+ * so it is made on the whole graph, and can be left out; run zb-canonicalize before it (it brings transposes into
+ * products) and after it (it cancels transposes).
  *
  * Tests: test/passes/raise-*.mlir; values: test/passes/gradient_program_test.c. */
 
@@ -31,13 +32,13 @@ static const struct {
 } patterns[] = {
     {"gelu", zb_raise_gelu, false},
     {"silu", zb_raise_silu, false},
-    {"swiglu", zb_raise_swiglu, false}, /* of what "silu" made, or an importer */
+    {"swiglu", zb_raise_swiglu, false},   /* of what "silu" made, or an importer */
     {"norm", zb_raise_layer_norm, false}, /* before rms_norm: it is one of x - mean(x) */
     {"norm", zb_raise_rms_norm, false},
     {"norm", zb_raise_norm_bias, false},
     {"attention", zb_raise_attention, false},
     {"rotary", zb_raise_rotary, true}, /* after attention, which moves it through transposes */
-    {"bias", zb_raise_bias, true}, /* after attention, whose masks are added to products too */
+    {"bias", zb_raise_bias, true},     /* after attention, whose masks are added to products too */
     {"power", zb_raise_power, true},
 };
 enum { PATTERN_COUNT = sizeof patterns / sizeof patterns[0] };
@@ -66,13 +67,14 @@ static zb_result check_groups(zb_pass *pass, MlirOperation function, const char 
     memcpy(name, at, length);
     name[length] = '\0';
     const char *nearest = zb_nearest(name, names, PATTERN_COUNT);
-    return zb_pass_option_error(pass, function, "only", "known: " GROUPS, "zb-raise has no pattern '%s'%s%s%s",
-                                name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return zb_pass_option_error(pass, function, "only", "known: " GROUPS, "zb-raise has no pattern '%s'%s%s%s", name,
+                                nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
   }
   return ZB_OK;
 }
 
-static zb_result raise_op(zb_pass *pass, const zb_raise_context *context, const char *only, bool last, MlirOperation op) {
+static zb_result raise_op(zb_pass *pass, const zb_raise_context *context, const char *only, bool last,
+                          MlirOperation op) {
   for (int i = 0; i < PATTERN_COUNT; ++i) {
     if (patterns[i].last != last || !is_chosen(only, patterns[i].group)) continue;
     zb_raised raised = patterns[i].pattern(context, op);
@@ -90,7 +92,8 @@ static zb_result walk(zb_pass *pass, const zb_raise_context *context, MlirBlock 
   zb_result result = ZB_OK;
   int64_t erased;
   ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));
-  for (size_t i = 0; i < list.count && result; ++i) result = raise_op(pass, context, only, last, list.ops[i]);
+  for (size_t i = 0; i < list.count && result; ++i)
+    result = raise_op(pass, context, only, last, list.ops[i]);
   zb_op_list_deinit(&list);
   if (!result) return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_erase_dead(block, &erased));
@@ -124,7 +127,8 @@ static const zb_option_def options[] = {
 
 const zb_pass_def zb_pass_raise = {
     .name = "zb-raise",
-    .summary = "put one op in the place of what exporters take apart: GELU, SiLU, SwiGLU, norms, attention, rotary embeddings, products with a bias",
+    .summary = "put one op in the place of what exporters take apart: GELU, SiLU, SwiGLU, norms, attention, rotary "
+               "embeddings, products with a bias",
     .options = options,
     .requires_level = "graph",
     .run = run,

@@ -1,4 +1,5 @@
-/* Activations of zb-raise: GELU (tanh and erf forms), SiLU, its gate of another value (SwiGLU), and powers with a small constant exponent. */
+/* Activations of zb-raise: GELU (tanh and erf forms), SiLU, its gate of another value (SwiGLU), and powers with a small
+ * constant exponent. */
 
 #include "passes/raise_match.h"
 
@@ -100,7 +101,9 @@ zb_raised zb_raise_swiglu(const zb_raise_context *context, MlirOperation root) {
     MlirOperation silu = zb_inner(mlirOperationGetOperand(root, side), "zb.silu");
     zb_op_view view;
     zb_op_view_storage storage;
-    if (mlirOperationIsNull(silu) || !zb_op_view_get(silu, &view, &storage) || zb_attr_float(&view.attrs, "alpha", 1) != 1) continue;
+    if (mlirOperationIsNull(silu) || !zb_op_view_get(silu, &view, &storage) ||
+        zb_attr_float(&view.attrs, "alpha", 1) != 1)
+      continue;
     MlirValue operands[] = {mlirOperationGetOperand(silu, 0), mlirOperationGetOperand(root, 1 - side)};
     if (!mlirTypeEqual(mlirValueGetType(operands[0]), mlirValueGetType(operands[1]))) continue;
     MlirNamedAttribute mark;
@@ -114,15 +117,19 @@ zb_raised zb_raise_swiglu(const zb_raise_context *context, MlirOperation root) {
 zb_raised zb_raise_power(const zb_raise_context *context, MlirOperation root) {
   (void)context;
   double exponent;
-  if (!zb_op_is(root, "zb.pow") || !zb_scalar_constant(mlirOperationGetOperand(root, 1), &exponent)) return ZB_RAISED_NOT;
+  if (!zb_op_is(root, "zb.pow") || !zb_scalar_constant(mlirOperationGetOperand(root, 1), &exponent))
+    return ZB_RAISED_NOT;
   MlirValue x = mlirOperationGetOperand(root, 0), value = {0};
   if (!mlirTypeEqual(mlirValueGetType(x), mlirValueGetType(mlirOperationGetResult(root, 0)))) return ZB_RAISED_NOT;
   if (exponent != 2 && exponent != 3 && exponent != 0.5 && exponent != -1) return ZB_RAISED_NOT;
   MlirNamedAttribute mark;
   zb_builder builder = zb_builder_marked(root, root, &mark);
-  if (exponent == 0.5) value = zb_build1(&builder, "sqrt", x);
-  else if (exponent == -1) value = zb_build1(&builder, "reciprocal", x);
-  else value = zb_build2(&builder, "mul", x, x);
+  if (exponent == 0.5)
+    value = zb_build1(&builder, "sqrt", x);
+  else if (exponent == -1)
+    value = zb_build1(&builder, "reciprocal", x);
+  else
+    value = zb_build2(&builder, "mul", x, x);
   if (exponent == 3 && !builder.failed) value = zb_build2(&builder, "mul", value, x);
   return zb_raise_finish(&builder, root, value);
 }

@@ -1,15 +1,18 @@
-/* Attention of zb-raise: matmul(softmax(matmul(q, k^T) * scale + mask), v) for [batch, heads, t, d] becomes one zb.attention.
+/* Attention of zb-raise: matmul(softmax(matmul(q, k^T) * scale + mask), v) for [batch, heads, t, d] becomes one
+ * zb.attention.
  *
  *   %s = matmul(%q, %k) {transpose_rhs}          %qt, %kt, %vt = transposes (0, 2, 1, 3): token-major
  *   %p = softmax(%s * scale + %mask)       ->    %o, %lse = attention(%qt, %kt, %vt, %mask?) {scale, causal}
  *   %o = matmul(%p, %v)                          transpose(%o) (0, 2, 1, 3)
  *
- * The transposes meet those of the exporter and cancel, also through a rotary embedding (raise_hoist.c). Taken apart are: the scale before or after
- * the product, on q or on k; a mask that is added or selected by zb.where; key and value heads repeated for groups of query heads; the
- * guard against rows of NaN that PyTorch's exporter writes around the softmax. Not raised: a mask that needs a gradient, probabilities with
- * another reader (dropout, attention maps that are returned), a computed mask that hides by a large finite number: a row that it hides whole
- * sees every key alike, and lse, of the size of that number, has no room for how many those are. With the guard such a mask was boolean: the
- * exporter writes the least float for what PyTorch takes for -infinity, and PyTorch's row is then zero, as that of zb.attention. */
+ * The transposes meet those of the exporter and cancel, also through a rotary embedding (raise_hoist.c). Taken apart
+ * are: the scale before or after the product, on q or on k; a mask that is added or selected by zb.where; key and value
+ * heads repeated for groups of query heads; the guard against rows of NaN that PyTorch's exporter writes around the
+ * softmax. Not raised: a mask that needs a gradient, probabilities with another reader (dropout, attention maps that
+ * are returned), a computed mask that hides by a large finite number: a row that it hides whole sees every key alike,
+ * and lse, of the size of that number, has no room for how many those are. With the guard such a mask was boolean: the
+ * exporter writes the least float for what PyTorch takes for -infinity, and PyTorch's row is then zero, as that of
+ * zb.attention. */
 
 #include "passes/raise_match.h"
 
@@ -22,12 +25,12 @@ static const double hidden = -1e4;
 static const double swallows = 1e30;
 
 typedef struct parts {
-  zb_shape scores;        /* [batch, heads, tq, tk] */
-  MlirOperation product;  /* matmul(q, k) */
+  zb_shape scores;       /* [batch, heads, tq, tk] */
+  MlirOperation product; /* matmul(q, k) */
   double scale;
-  MlirValue mask;         /* added, or null */
-  MlirOperation boolean;  /* the zb.where that makes it of a boolean one, or null */
-  bool guarded;           /* a row of NaN becomes zeros */
+  MlirValue mask;        /* added, or null */
+  MlirOperation boolean; /* the zb.where that makes it of a boolean one, or null */
+  bool guarded;          /* a row of NaN becomes zeros */
   bool causal;
 } parts;
 
@@ -45,7 +48,8 @@ static MlirOperation behind_mask_views(MlirValue value) {
     zb_shape in, out;
     if (!zb_op_is(op, "zb.expand") && !zb_op_is(op, "zb.reshape")) return op;
     MlirValue x = mlirOperationGetOperand(op, 0);
-    if (!zb_type_shape(mlirValueGetType(x), &in) || !zb_type_shape(mlirValueGetType(value), &out) || !same_last_two(&in, &out))
+    if (!zb_type_shape(mlirValueGetType(x), &in) || !zb_type_shape(mlirValueGetType(value), &out) ||
+        !same_last_two(&in, &out))
       break;
     value = x;
   }
@@ -58,7 +62,8 @@ static bool causal_triangle(MlirValue value, const zb_shape *scores, double *low
   zb_shape shape;
   zb_op_view view;
   zb_op_view_storage storage;
-  if (!zb_op_is(op, "zb.triangle") || !zb_type_shape(mlirValueGetType(value), &shape) || !same_last_two(&shape, scores)) return false;
+  if (!zb_op_is(op, "zb.triangle") || !zb_type_shape(mlirValueGetType(value), &shape) || !same_last_two(&shape, scores))
+    return false;
   if (!zb_op_view_get(op, &view, &storage)) return false;
   *lower = zb_attr_float(&view.attrs, "lower", 0);
   *upper = zb_attr_float(&view.attrs, "upper", 0);
@@ -88,8 +93,8 @@ static bool causal_addend(MlirValue mask, const zb_shape *scores) {
 static bool boolean_mask(MlirValue mask, const parts *p) {
   double seen, unseen;
   MlirOperation where = zb_producer_named(mask, "zb.where");
-  return p->guarded && !mlirOperationIsNull(where) && zb_scalar_constant(mlirOperationGetOperand(where, 1), &seen) && seen == 0 &&
-         zb_scalar_constant(mlirOperationGetOperand(where, 2), &unseen) && unseen <= -swallows;
+  return p->guarded && !mlirOperationIsNull(where) && zb_scalar_constant(mlirOperationGetOperand(where, 1), &seen) &&
+         seen == 0 && zb_scalar_constant(mlirOperationGetOperand(where, 2), &unseen) && unseen <= -swallows;
 }
 
 /* Whether such a number stands among what a value is computed from. */
@@ -111,7 +116,8 @@ static bool add_mask(const zb_raise_context *context, MlirValue mask, parts *p) 
     return true;
   }
   if (!mlirValueIsNull(p->mask) || zb_raise_trainable(context, mask)) return false;
-  if (!zb_type_shape(mlirValueGetType(mask), &shape) || shape.dtype != p->scores.dtype || shape.rank > AXES) return false;
+  if (!zb_type_shape(mlirValueGetType(mask), &shape) || shape.dtype != p->scores.dtype || shape.rank > AXES)
+    return false;
   bool boolean = boolean_mask(mask, p);
   if (!boolean && computed_with_least(mask, 0)) return false;
   if (boolean) p->boolean = zb_producer_named(mask, "zb.where");
@@ -125,9 +131,12 @@ static bool add_mask(const zb_raise_context *context, MlirValue mask, parts *p) 
 static MlirValue strip_scale(MlirValue value, double *scale) {
   MlirValue x;
   double number;
-  if (zb_inner_with_scalar(value, "zb.mul", true, &x, &number)) *scale *= number;
-  else if (zb_inner_with_scalar(value, "zb.div", false, &x, &number) && number != 0) *scale /= number;
-  else return (MlirValue){0};
+  if (zb_inner_with_scalar(value, "zb.mul", true, &x, &number))
+    *scale *= number;
+  else if (zb_inner_with_scalar(value, "zb.div", false, &x, &number) && number != 0)
+    *scale /= number;
+  else
+    return (MlirValue){0};
   return mlirTypeEqual(mlirValueGetType(x), mlirValueGetType(value)) ? x : (MlirValue){0};
 }
 
@@ -183,20 +192,24 @@ static bool swaps_last_two(MlirOperation transpose) {
   return zb_get_ints(transpose, "permutation", p) == AXES && p[0] == 0 && p[1] == 1 && p[2] == 3 && p[3] == 2;
 }
 
-/* repeat_kv: [b, kv, t, d] -> [b, kv, 1, t, d] -> [b, kv, groups, t, d] -> [b, kv * groups, t, d]. Gives the one with 1, or null. */
+/* repeat_kv: [b, kv, t, d] -> [b, kv, 1, t, d] -> [b, kv, groups, t, d] -> [b, kv * groups, t, d]. Gives the one with
+ * 1, or null. */
 static MlirValue repeated(MlirValue value) {
   zb_shape out, wide, narrow;
   MlirOperation reshape = zb_inner(value, "zb.reshape");
-  MlirOperation expand = mlirOperationIsNull(reshape) ? reshape : zb_inner(mlirOperationGetOperand(reshape, 0), "zb.expand");
+  MlirOperation expand =
+      mlirOperationIsNull(reshape) ? reshape : zb_inner(mlirOperationGetOperand(reshape, 0), "zb.expand");
   if (mlirOperationIsNull(expand)) return (MlirValue){0};
   MlirValue x = mlirOperationGetOperand(expand, 0);
   if (!zb_type_shape(mlirValueGetType(value), &out) || !zb_type_shape(mlirValueGetType(x), &narrow) ||
       !zb_type_shape(mlirValueGetType(mlirOperationGetOperand(reshape, 0)), &wide))
     return (MlirValue){0};
-  if (out.rank != AXES || wide.rank != AXES + 1 || narrow.rank != AXES + 1 || narrow.dims[2] != 1) return (MlirValue){0};
-  bool same = wide.dims[0] == out.dims[0] && wide.dims[1] * wide.dims[2] == out.dims[1] && wide.dims[3] == out.dims[2] &&
-              wide.dims[4] == out.dims[3];
-  for (int i = 0; i < AXES + 1; ++i) same = same && (i == 2 || wide.dims[i] == narrow.dims[i]);
+  if (out.rank != AXES || wide.rank != AXES + 1 || narrow.rank != AXES + 1 || narrow.dims[2] != 1)
+    return (MlirValue){0};
+  bool same = wide.dims[0] == out.dims[0] && wide.dims[1] * wide.dims[2] == out.dims[1] &&
+              wide.dims[3] == out.dims[2] && wide.dims[4] == out.dims[3];
+  for (int i = 0; i < AXES + 1; ++i)
+    same = same && (i == 2 || wide.dims[i] == narrow.dims[i]);
   return same ? x : (MlirValue){0};
 }
 
@@ -249,8 +262,9 @@ static MlirValue token_major(zb_builder *b, const operand *o) {
     MlirValue before = mlirOperationIsNull(made) ? (MlirValue){0} : mlirOperationGetOperand(made, 0);
     zb_shape direct;
     int64_t dims[] = {shape.dims[0], shape.dims[1], shape.dims[3], shape.dims[4]};
-    bool is_unsqueeze = !mlirValueIsNull(before) && zb_type_shape(mlirValueGetType(before), &direct) && direct.rank == AXES &&
-                        direct.dims[0] == dims[0] && direct.dims[1] == dims[1] && direct.dims[2] == dims[2];
+    bool is_unsqueeze = !mlirValueIsNull(before) && zb_type_shape(mlirValueGetType(before), &direct) &&
+                        direct.rank == AXES && direct.dims[0] == dims[0] && direct.dims[1] == dims[1] &&
+                        direct.dims[2] == dims[2];
     x = is_unsqueeze ? before : zb_build_reshape(b, x, dims, AXES);
   }
   return b->failed ? x : zb_raise_transposed(b, x, o->swapped ? crossed : straight, AXES);
@@ -292,7 +306,8 @@ static MlirValue mask_of(zb_builder *b, const parts *p) {
   return b->failed ? p->mask : zb_build(b, "where", in, 3, NULL, 0);
 }
 
-static zb_raised build_attention(MlirOperation root, const parts *p, const operand *q, const operand *k, const operand *v) {
+static zb_raised build_attention(MlirOperation root, const parts *p, const operand *q, const operand *k,
+                                 const operand *v) {
   static const int64_t back[] = {0, 2, 1, 3};
   MlirNamedAttribute mark;
   zb_builder builder = zb_builder_marked(root, root, &mark);
@@ -325,7 +340,8 @@ zb_raised zb_raise_attention(const zb_raise_context *context, MlirOperation root
   strip_operand(&v, NULL);
   strip_repetition(&k);
   strip_repetition(&v);
-  if (!operand_shape(&q, q.value, &q_shape) || !operand_shape(&k, k.value, &k_shape) || !operand_shape(&v, v.value, &v_shape))
+  if (!operand_shape(&q, q.value, &q_shape) || !operand_shape(&k, k.value, &k_shape) ||
+      !operand_shape(&v, v.value, &v_shape))
     return ZB_RAISED_NOT;
   if (!shapes_fit(&p, &q_shape, &k_shape, &v_shape)) return ZB_RAISED_NOT;
   return build_attention(root, &p, &q, &k, &v);

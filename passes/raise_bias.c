@@ -1,4 +1,5 @@
-/* Bias of zb-raise: what is added to every row of a product becomes its third operand, so that kernels add it while the product is in cache.
+/* Bias of zb-raise: what is added to every row of a product becomes its third operand, so that kernels add it while the
+ * product is in cache.
  *
  *   %p = matmul(%x, %w)
  *   %y = add(%p, %b)          ->    %y = matmul(%x, %w, %b) */
@@ -15,12 +16,15 @@ static bool is_row(MlirValue value, const zb_shape *product) {
 zb_raised zb_raise_bias(const zb_raise_context *context, MlirOperation root) {
   (void)context;
   zb_shape shape;
-  if (!zb_op_is(root, "zb.add") || !zb_type_shape(mlirValueGetType(mlirOperationGetResult(root, 0)), &shape)) return ZB_RAISED_NOT;
+  if (!zb_op_is(root, "zb.add") || !zb_type_shape(mlirValueGetType(mlirOperationGetResult(root, 0)), &shape))
+    return ZB_RAISED_NOT;
   for (int side = 0; side < 2; ++side) {
     MlirOperation product = zb_inner(mlirOperationGetOperand(root, side), "zb.matmul");
     MlirValue bias = mlirOperationGetOperand(root, 1 - side);
     if (mlirOperationIsNull(product) || mlirOperationGetNumOperands(product) != 2) continue;
-    if (!mlirTypeEqual(mlirValueGetType(mlirOperationGetResult(product, 0)), mlirValueGetType(mlirOperationGetResult(root, 0)))) continue;
+    if (!mlirTypeEqual(mlirValueGetType(mlirOperationGetResult(product, 0)),
+                       mlirValueGetType(mlirOperationGetResult(root, 0))))
+      continue;
     if (!is_row(bias, &shape)) continue;
     MlirNamedAttribute mark;
     zb_builder builder = zb_builder_marked(root, root, &mark);

@@ -5,9 +5,10 @@
  *   %b = concat(neg(slice(%t)), slice(%t))    ->    add(%a, %b)
  *   transpose(add(%a, %b)) [0, 2, 1, 3]
  *
- * A rotary embedding stands between the transpose of the exporter and that of zb.attention, and would be computed on strided data, with a copy
- * for each of its ops. Where all ways up from a value end in transposes that cancel, or in values that only move dimensions of size 1, the ops
- * between are made again in the other order of dimensions. They compute the same numbers, so no bit changes. */
+ * A rotary embedding stands between the transpose of the exporter and that of zb.attention, and would be computed on
+ * strided data, with a copy for each of its ops. Where all ways up from a value end in transposes that cancel, or in
+ * values that only move dimensions of size 1, the ops between are made again in the other order of dimensions. They
+ * compute the same numbers, so no bit changes. */
 
 #include "passes/raise_match.h"
 
@@ -108,13 +109,15 @@ static MlirValue made_value(const hoist *h, zb_builder *b, MlirValue value) {
   return zb_build_reshape(b, value, shape.dims, shape.rank);
 }
 
-/* Attributes that name dimensions: lists with an entry a dimension are permuted, an axis goes where its dimension goes. */
+/* Attributes that name dimensions: lists with an entry a dimension are permuted, an axis goes where its dimension goes.
+ */
 static void permute_attributes(const hoist *h, MlirOperation op) {
   static const char *const lists[] = {"starts", "sizes", "steps"};
   int64_t values[ZB_RANK_MAX], permuted[ZB_RANK_MAX];
   for (size_t k = 0; k < sizeof lists / sizeof lists[0]; ++k) {
     if (zb_get_ints(op, lists[k], values) != h->rank) continue;
-    for (int i = 0; i < h->rank; ++i) permuted[i] = values[h->permutation[i]];
+    for (int i = 0; i < h->rank; ++i)
+      permuted[i] = values[h->permutation[i]];
     zb_set_ints(op, lists[k], permuted, h->rank);
   }
   int64_t axis = zb_get_i64(op, "axis", -1);
@@ -130,7 +133,8 @@ static MlirValue make_again(const hoist *h, zb_builder *b, MlirOperation op) {
   intptr_t count = mlirOperationGetNumOperands(op);
   zb_shape shape;
   if (count > ZB_VIEW_OPERANDS) return (MlirValue){0};
-  for (intptr_t i = 0; i < count; ++i) operands[i] = made_value(h, b, mlirOperationGetOperand(op, i));
+  for (intptr_t i = 0; i < count; ++i)
+    operands[i] = made_value(h, b, mlirOperationGetOperand(op, i));
   if (b->failed || !permuted_shape(h, mlirOperationGetResult(op, 0), &shape)) return (MlirValue){0};
   MlirOperation copy = mlirOperationClone(op);
   mlirBlockInsertOwnedOperationBefore(b->block, b->before, copy);

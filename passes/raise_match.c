@@ -13,8 +13,8 @@ bool zb_raise_trainable(const zb_raise_context *context, MlirValue value) {
 
 zb_raised zb_raise_finish(const zb_builder *b, MlirOperation root, MlirValue value) {
   if (b->failed || mlirValueIsNull(value)) return ZB_RAISED_FAILED;
-  /* Without operands the root reads nothing any more; it is erased with the other dead ops, so that no new op can take its address
-   * while the graph of the program before the pass is asked about values. */
+  /* Without operands the root reads nothing any more; it is erased with the other dead ops, so that no new op can take
+   * its address while the graph of the program before the pass is asked about values. */
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(root, 0), value);
   mlirOperationSetOperands(root, 0, NULL);
   return ZB_RAISED;
@@ -58,7 +58,8 @@ static bool multiply(const zb_polynomial *a, const zb_polynomial *b, zb_polynomi
 }
 
 static void add_scaled(const zb_polynomial *a, const zb_polynomial *b, double scale, zb_polynomial *out) {
-  for (int i = 0; i <= ZB_POLYNOMIAL_DEGREE; ++i) out->c[i] = a->c[i] + scale * b->c[i];
+  for (int i = 0; i <= ZB_POLYNOMIAL_DEGREE; ++i)
+    out->c[i] = a->c[i] + scale * b->c[i];
 }
 
 static bool is_number(const zb_polynomial *p) { return p->c[1] == 0 && p->c[2] == 0 && p->c[3] == 0; }
@@ -102,7 +103,8 @@ bool zb_polynomial_of(MlirValue value, MlirValue x, int depth, zb_polynomial *ou
     return true;
   }
   MlirOperation op = zb_producer(value);
-  if (depth >= DEPTH_MAX || mlirOperationIsNull(op) || !zb_value_used_once(value) || mlirOperationGetNumOperands(op) != 2)
+  if (depth >= DEPTH_MAX || mlirOperationIsNull(op) || !zb_value_used_once(value) ||
+      mlirOperationGetNumOperands(op) != 2)
     return false;
   if (!mlirTypeEqual(mlirValueGetType(value), mlirValueGetType(x))) return false;
   return zb_polynomial_of(mlirOperationGetOperand(op, 0), x, depth + 1, &a) &&

@@ -12,7 +12,7 @@ typedef enum zb_raised {
 
 /* What patterns may ask about the whole program. */
 typedef struct zb_raise_context {
-  const zb_graph *graph;   /* of the program before the pass */
+  const zb_graph *graph; /* of the program before the pass */
   const uint8_t *depends;
 } zb_raise_context;
 /* Whether a gradient may be asked of this value: it depends on a trained parameter, or was made by this pass. */
@@ -34,16 +34,19 @@ zb_raised zb_raise_power(const zb_raise_context *context, MlirOperation root);
 /* Replaces the root by a value; RAISED, or FAILED where the builder failed. */
 zb_raised zb_raise_finish(const zb_builder *b, MlirOperation root, MlirValue value);
 
-/* transpose(value): composed with a transpose that makes it; or, where that makes all transposes above it cancel, through the elementwise ops,
- * slices and concats between (raise_hoist.c). At most one op may read `value`. Null and b->failed on failure. */
+/* transpose(value): composed with a transpose that makes it; or, where that makes all transposes above it cancel,
+ * through the elementwise ops, slices and concats between (raise_hoist.c). At most one op may read `value`. Null and
+ * b->failed on failure. */
 MlirValue zb_raise_transposed(zb_builder *b, MlirValue value, const int64_t *permutation, int rank);
 
 /* Constants written in decimal by exporters: equal within 1e-5 relative. */
 bool zb_near(double a, double b);
 
-/* The producer of a value if it is `name` and the value has no other reader, else null: what lies inside of a pattern. */
+/* The producer of a value if it is `name` and the value has no other reader, else null: what lies inside of a pattern.
+ */
 MlirOperation zb_inner(MlirValue value, const char *name);
-/* An op "name"(x, constant) or, for either order, "name"(constant, x): gives x and the number. `value` must have no other reader. */
+/* An op "name"(x, constant) or, for either order, "name"(constant, x): gives x and the number. `value` must have no
+ * other reader. */
 bool zb_inner_with_scalar(MlirValue value, const char *name, bool either_order, MlirValue *x, double *number);
 /* The operand of a binary op beside `known`, or null if `known` is none of the two. */
 MlirValue zb_other_operand(MlirOperation op, MlirValue known);

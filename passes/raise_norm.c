@@ -7,7 +7,7 @@
 #include "passes/raise_match.h"
 
 typedef struct normalized {
-  MlirValue x;      /* what the root normalizes */
+  MlirValue x;         /* what the root normalizes */
   MlirValue square_of; /* whose squares the mean takes */
   int square_uses;     /* how often the square reads it: 1 for pow, 2 for mul */
   int axis;
@@ -105,7 +105,8 @@ static bool match_scaled(MlirOperation root, normalized *n, MlirValue *scale) {
   return false;
 }
 
-static zb_raised build_norm(MlirOperation root, const char *name, const MlirValue *operands, int count, const normalized *n) {
+static zb_raised build_norm(MlirOperation root, const char *name, const MlirValue *operands, int count,
+                            const normalized *n) {
   MlirNamedAttribute mark;
   zb_builder builder = zb_builder_marked(root, root, &mark);
   zb_attr attrs[] = {zb_int("axis", n->axis), zb_float("epsilon", n->epsilon)};
@@ -134,7 +135,8 @@ static MlirValue centered(MlirValue value, int axis) {
   return x;
 }
 
-/* What is normalized may have no readers beside the pattern; it may be one value with what is squared, or two equal ones. */
+/* What is normalized may have no readers beside the pattern; it may be one value with what is squared, or two equal
+ * ones. */
 static bool only_read_inside(const normalized *n) {
   bool shared = mlirValueEqual(n->x, n->square_of);
   int uses = n->square_uses + (shared ? 1 : 0);
@@ -147,7 +149,8 @@ zb_raised zb_raise_layer_norm(const zb_raise_context *context, MlirOperation roo
   MlirValue scale;
   if (!match_scaled(root, &n, &scale) || !has_tail_shape(scale, n.x, n.axis)) return ZB_RAISED_NOT;
   MlirValue x = centered(n.x, n.axis), squared = centered(n.square_of, n.axis);
-  if (mlirValueIsNull(x) || mlirValueIsNull(squared) || !mlirValueEqual(x, squared) || !only_read_inside(&n)) return ZB_RAISED_NOT;
+  if (mlirValueIsNull(x) || mlirValueIsNull(squared) || !mlirValueEqual(x, squared) || !only_read_inside(&n))
+    return ZB_RAISED_NOT;
   return build_norm(root, "layer_norm", (MlirValue[]){x, scale}, 2, &n);
 }
 
@@ -163,9 +166,11 @@ zb_raised zb_raise_norm_bias(const zb_raise_context *context, MlirOperation root
     zb_op_view view;
     zb_op_view_storage storage;
     if (!zb_op_view_get(norm, &view, &storage)) continue;
-    normalized n = {.axis = (int)zb_attr_int(&view.attrs, "axis", 0), .epsilon = zb_attr_float(&view.attrs, "epsilon", 1e-5)};
+    normalized n = {.axis = (int)zb_attr_int(&view.attrs, "axis", 0),
+                    .epsilon = zb_attr_float(&view.attrs, "epsilon", 1e-5)};
     if (n.axis < 0 || !has_tail_shape(operands[2], operands[0], n.axis)) continue;
-    if (!zb_value_unused(mlirOperationGetResult(norm, 1)) || !zb_value_unused(mlirOperationGetResult(norm, 2))) continue;
+    if (!zb_value_unused(mlirOperationGetResult(norm, 1)) || !zb_value_unused(mlirOperationGetResult(norm, 2)))
+      continue;
     return build_norm(root, "layer_norm", operands, 3, &n);
   }
   return ZB_RAISED_NOT;

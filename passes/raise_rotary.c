@@ -4,8 +4,9 @@
  *   %r = concat(neg(slice(%x) [d/2:]), slice(%x) [:d/2])
  *   %y = add(%a, mul(%r, %sin))                               ->    %y = rotary(%x, %cos, %sin)
  *
- * In any order of factors and summands; the halves may come from zb.slice or zb.split. Tried after attention, which makes these ops again in
- * another order of dimensions (raise_hoist.c). Not raised: tables that are trained, since zb.rotary gives them no gradient. */
+ * In any order of factors and summands; the halves may come from zb.slice or zb.split. Tried after attention, which
+ * makes these ops again in another order of dimensions (raise_hoist.c). Not raised: tables that are trained, since
+ * zb.rotary gives them no gradient. */
 
 #include "passes/raise_match.h"
 
@@ -18,11 +19,14 @@ static bool is_half(MlirValue value, MlirValue x, bool second) {
   int last = whole.rank - 1;
   int64_t half = whole.dims[last] / 2;
   if (zb_op_is(op, "zb.split")) {
-    bool halves = zb_get_ints(op, "sizes", sizes) == 2 && sizes[0] == half && sizes[1] == half && zb_get_i64(op, "axis", -1) == last;
-    return halves && mlirValueEqual(mlirOperationGetOperand(op, 0), x) && mlirValueEqual(mlirOperationGetResult(op, second), value);
+    bool halves = zb_get_ints(op, "sizes", sizes) == 2 && sizes[0] == half && sizes[1] == half &&
+                  zb_get_i64(op, "axis", -1) == last;
+    return halves && mlirValueEqual(mlirOperationGetOperand(op, 0), x) &&
+           mlirValueEqual(mlirOperationGetResult(op, second), value);
   }
   if (!zb_op_is(op, "zb.slice") || !mlirValueEqual(mlirOperationGetOperand(op, 0), x)) return false;
-  if (zb_get_ints(op, "starts", starts) != whole.rank || zb_get_ints(op, "sizes", sizes) != whole.rank || zb_get_ints(op, "steps", steps) != whole.rank)
+  if (zb_get_ints(op, "starts", starts) != whole.rank || zb_get_ints(op, "sizes", sizes) != whole.rank ||
+      zb_get_ints(op, "steps", steps) != whole.rank)
     return false;
   for (int i = 0; i < last; ++i)
     if (starts[i] != 0 || sizes[i] != whole.dims[i]) return false;
@@ -34,16 +38,18 @@ static bool is_turned(MlirValue value, MlirValue x) {
   zb_shape shape;
   MlirOperation concat = zb_inner(value, "zb.concat");
   if (mlirOperationIsNull(concat) || mlirOperationGetNumOperands(concat) != 2) return false;
-  if (!zb_type_shape(mlirValueGetType(x), &shape) || shape.rank < 1 || shape.dims[shape.rank - 1] % 2 != 0) return false;
+  if (!zb_type_shape(mlirValueGetType(x), &shape) || shape.rank < 1 || shape.dims[shape.rank - 1] % 2 != 0)
+    return false;
   if (zb_get_i64(concat, "axis", -1) != shape.rank - 1) return false;
   MlirOperation neg = zb_inner(mlirOperationGetOperand(concat, 0), "zb.neg");
-  return !mlirOperationIsNull(neg) && is_half(mlirOperationGetOperand(neg, 0), x, true) && is_half(mlirOperationGetOperand(concat, 1), x, false);
+  return !mlirOperationIsNull(neg) && is_half(mlirOperationGetOperand(neg, 0), x, true) &&
+         is_half(mlirOperationGetOperand(concat, 1), x, false);
 }
 
 /* What a chain of views looks at: those that attention made are not in the graph of the program before the pass. */
 static MlirValue behind_views(MlirValue value) {
-  for (MlirOperation op = zb_producer(value); zb_op_is(op, "zb.reshape") || zb_op_is(op, "zb.transpose") || zb_op_is(op, "zb.expand");
-       op = zb_producer(value))
+  for (MlirOperation op = zb_producer(value);
+       zb_op_is(op, "zb.reshape") || zb_op_is(op, "zb.transpose") || zb_op_is(op, "zb.expand"); op = zb_producer(value))
     value = mlirOperationGetOperand(op, 0);
   return value;
 }
@@ -68,10 +74,15 @@ zb_raised zb_raise_rotary(const zb_raise_context *context, MlirOperation root) {
     MlirOperation straight = zb_inner(mlirOperationGetOperand(root, way & 1), "zb.mul");
     MlirOperation turned = zb_inner(mlirOperationGetOperand(root, !(way & 1)), "zb.mul");
     if (mlirOperationIsNull(straight) || mlirOperationIsNull(turned)) return ZB_RAISED_NOT;
-    MlirValue x = mlirOperationGetOperand(straight, way >> 1 & 1), cos = mlirOperationGetOperand(straight, !(way >> 1 & 1));
+    MlirValue x = mlirOperationGetOperand(straight, way >> 1 & 1),
+              cos = mlirOperationGetOperand(straight, !(way >> 1 & 1));
     MlirValue rotated = mlirOperationGetOperand(turned, way >> 2), sin = mlirOperationGetOperand(turned, !(way >> 2));
-    if (!mlirTypeEqual(mlirValueGetType(x), mlirValueGetType(mlirOperationGetResult(root, 0))) || !is_turned(rotated, x)) continue;
-    if (!is_table(context, cos, x) || !is_table(context, sin, x) || !mlirTypeEqual(mlirValueGetType(cos), mlirValueGetType(sin))) continue;
+    if (!mlirTypeEqual(mlirValueGetType(x), mlirValueGetType(mlirOperationGetResult(root, 0))) ||
+        !is_turned(rotated, x))
+      continue;
+    if (!is_table(context, cos, x) || !is_table(context, sin, x) ||
+        !mlirTypeEqual(mlirValueGetType(cos), mlirValueGetType(sin)))
+      continue;
     return build_rotary(root, x, cos, sin);
   }
   return ZB_RAISED_NOT;

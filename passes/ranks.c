@@ -1,7 +1,8 @@
 /* The modules of the ranks, worked on side by side: zb_for_each_rank of passes/function.h.
  *
- * The ranks of an outlined program are isolated modules, so that passes which go rank by rank may do so on several threads. Uniquing of
- * types and attributes is the one thing they share; MLIR makes it safe while the context is multi-threaded, and slower, so it is only then.
+ * The ranks of an outlined program are isolated modules, so that passes which go rank by rank may do so on several
+ * threads. Uniquing of types and attributes is the one thing they share; MLIR makes it safe while the context is
+ * multi-threaded, and slower, so it is only then.
  *
  * Tested through zb-memory, zb-insert-comm, zb-allocate and zb-verify-plan with 8 ranks (test/e2e/bitwise.py). */
 
@@ -41,7 +42,8 @@ static void run_parallel(all_ranks *all, int count, MlirContext context, zb_thre
 static zb_threads *create_threads(int ranks) {
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   if (ranks < PARALLEL_RANKS_MIN || online < 2) return NULL;
-  return zb_threads_create(online < THREADS_MAX ? (int)online : THREADS_MAX); /* NULL for want of memory: one thread does it */
+  return zb_threads_create(online < THREADS_MAX ? (int)online
+                                                : THREADS_MAX); /* NULL for want of memory: one thread does it */
 }
 
 zb_status zb_for_each_rank(MlirModule module, zb_rank_run run, void *context) {

@@ -69,7 +69,8 @@ int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_RANK_MAX]) {
   if (mlirAttributeIsNull(attribute) || !mlirAttributeIsADenseI64Array(attribute)) return -1;
   intptr_t count = mlirDenseArrayGetNumElements(attribute);
   if (count > ZB_RANK_MAX) return -1;
-  for (intptr_t i = 0; i < count; ++i) out[i] = mlirDenseI64ArrayGetElement(attribute, i);
+  for (intptr_t i = 0; i < count; ++i)
+    out[i] = mlirDenseI64ArrayGetElement(attribute, i);
   return (int)count;
 }
 
@@ -80,8 +81,10 @@ bool zb_get_flag(MlirOperation op, const char *name) {
 }
 
 void zb_set_flag(MlirOperation op, const char *name, bool value) {
-  if (value) mlirOperationSetAttributeByName(op, text_ref(name), mlirBoolAttrGet(mlirOperationGetContext(op), 1));
-  else mlirOperationRemoveAttributeByName(op, text_ref(name));
+  if (value)
+    mlirOperationSetAttributeByName(op, text_ref(name), mlirBoolAttrGet(mlirOperationGetContext(op), 1));
+  else
+    mlirOperationRemoveAttributeByName(op, text_ref(name));
 }
 
 /* ---- Constants ---- */
@@ -90,29 +93,30 @@ bool zb_dense_element(MlirAttribute elements, zb_dtype dtype, int64_t index, dou
   if (mlirAttributeIsNull(elements) || !mlirAttributeIsADenseElements(elements)) return false;
   bool splat = mlirDenseElementsAttrIsSplat(elements);
   switch (dtype) {
-    case ZB_F32:
-      *out_float = (double)(splat ? mlirDenseElementsAttrGetFloatSplatValue(elements)
-                                  : mlirDenseElementsAttrGetFloatValue(elements, index));
-      *out_int = 0;
-      return true;
-    case ZB_F64:
-      *out_float = splat ? mlirDenseElementsAttrGetDoubleSplatValue(elements)
-                         : mlirDenseElementsAttrGetDoubleValue(elements, index);
-      *out_int = 0;
-      return true;
-    case ZB_I64:
-      *out_int = splat ? mlirDenseElementsAttrGetInt64SplatValue(elements)
-                       : mlirDenseElementsAttrGetInt64Value(elements, index);
-      break;
-    case ZB_I32:
-      *out_int = splat ? mlirDenseElementsAttrGetInt32SplatValue(elements)
-                       : mlirDenseElementsAttrGetInt32Value(elements, index);
-      break;
-    case ZB_I1:
-      *out_int = splat ? mlirDenseElementsAttrGetBoolSplatValue(elements)
-                       : mlirDenseElementsAttrGetBoolValue(elements, index);
-      break;
-    default: return false;
+  case ZB_F32:
+    *out_float = (double)(splat ? mlirDenseElementsAttrGetFloatSplatValue(elements)
+                                : mlirDenseElementsAttrGetFloatValue(elements, index));
+    *out_int = 0;
+    return true;
+  case ZB_F64:
+    *out_float = splat ? mlirDenseElementsAttrGetDoubleSplatValue(elements)
+                       : mlirDenseElementsAttrGetDoubleValue(elements, index);
+    *out_int = 0;
+    return true;
+  case ZB_I64:
+    *out_int =
+        splat ? mlirDenseElementsAttrGetInt64SplatValue(elements) : mlirDenseElementsAttrGetInt64Value(elements, index);
+    break;
+  case ZB_I32:
+    *out_int =
+        splat ? mlirDenseElementsAttrGetInt32SplatValue(elements) : mlirDenseElementsAttrGetInt32Value(elements, index);
+    break;
+  case ZB_I1:
+    *out_int =
+        splat ? mlirDenseElementsAttrGetBoolSplatValue(elements) : mlirDenseElementsAttrGetBoolValue(elements, index);
+    break;
+  default:
+    return false;
   }
   *out_float = (double)*out_int;
   return true;
@@ -132,7 +136,8 @@ bool zb_scalar_constant(MlirValue value, double *out) {
   MlirOperation op = behind_views(value);
   zb_shape shape;
   int64_t integer;
-  if (!zb_op_is(op, "zb.constant") || !zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &shape)) return false;
+  if (!zb_op_is(op, "zb.constant") || !zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &shape))
+    return false;
   MlirAttribute elements = mlirOperationGetAttributeByName(op, text_ref("value"));
   if (mlirAttributeIsNull(elements) || !mlirAttributeIsADenseElements(elements)) return false;
   if (!mlirDenseElementsAttrIsSplat(elements) && zb_shape_elements(&shape) != 1) return false;
@@ -196,12 +201,14 @@ zb_status zb_erase_dead(MlirBlock block, int64_t *erased) {
   return NULL;
 }
 
-/* The op of a row with the optional attribute `dtype` that makes the value, through views, if every value on the way has one reader. */
+/* The op of a row with the optional attribute `dtype` that makes the value, through views, if every value on the way
+ * has one reader. */
 static MlirOperation sum_behind_views(MlirValue value) {
   for (;;) {
     MlirOperation op = zb_producer(value);
     const zb_op_def *def = mlirOperationIsNull(op) ? NULL : zb_op_find(op);
-    if (!def || !zb_value_used_once(value) || mlirOperationGetNumResults(op) != 1 || zb_is_numbered(op)) return (MlirOperation){0};
+    if (!def || !zb_value_used_once(value) || mlirOperationGetNumResults(op) != 1 || zb_is_numbered(op))
+      return (MlirOperation){0};
     for (const zb_attr_def *row = def->attrs; row && row->name; ++row)
       if (row->optional && strcmp(row->name, "dtype") == 0) return op;
     if (def->op_class != ZB_CLASS_VIEW || mlirOperationGetNumOperands(op) != 1) return (MlirOperation){0};
@@ -209,7 +216,8 @@ static MlirOperation sum_behind_views(MlirValue value) {
   }
 }
 
-/* Whether the op is right as its attributes are now; a bias, which has the type of the result, keeps a product narrow. */
+/* Whether the op is right as its attributes are now; a bias, which has the type of the result, keeps a product narrow.
+ */
 static bool infers(MlirOperation op) {
   zb_op_view view;
   static _Thread_local zb_op_view_storage storage;
@@ -223,7 +231,9 @@ bool zb_fold_widening_cast(MlirOperation op) {
   zb_shape from, to;
   if (!zb_op_is(op, "zb.cast") || zb_is_numbered(op)) return false;
   MlirValue value = mlirOperationGetOperand(op, 0);
-  if (!zb_type_shape(mlirValueGetType(value), &from) || !zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &to)) return false;
+  if (!zb_type_shape(mlirValueGetType(value), &from) ||
+      !zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &to))
+    return false;
   if (to.dtype != ZB_F32 || (from.dtype != ZB_BF16 && from.dtype != ZB_F16)) return false;
   MlirOperation sum = sum_behind_views(value);
   if (mlirOperationIsNull(sum)) return false;
@@ -253,18 +263,21 @@ static uint8_t argument_depends(MlirOperation function, int index) {
 
 unsigned zb_node_depends(const zb_graph *graph, const uint8_t *depends, const zb_node *node) {
   unsigned bits = zb_has_trait(node->def, ZB_TRAIT_PURE) ? 0 : ZB_DEPENDS_DATA;
-  for (int i = 0; i < node->operand_count; ++i) bits |= depends[graph->operands[node->operand_begin + i]];
+  for (int i = 0; i < node->operand_count; ++i)
+    bits |= depends[graph->operands[node->operand_begin + i]];
   return bits;
 }
 
 uint8_t *zb_graph_depends(const zb_graph *graph) {
   uint8_t *depends = zb_alloc((size_t)graph->value_count + 1);
   if (!depends) return NULL;
-  for (int i = 0; i < graph->argument_count; ++i) depends[i] = argument_depends(graph->function, i);
+  for (int i = 0; i < graph->argument_count; ++i)
+    depends[i] = argument_depends(graph->function, i);
   for (int n = 0; n < graph->node_count; ++n) {
     const zb_node *node = &graph->nodes[n];
     unsigned bits = zb_node_depends(graph, depends, node);
-    for (int r = 0; r < node->result_count; ++r) depends[node->result_begin + r] = (uint8_t)bits;
+    for (int r = 0; r < node->result_count; ++r)
+      depends[node->result_begin + r] = (uint8_t)bits;
   }
   return depends;
 }

@@ -1,4 +1,5 @@
-/* Small helpers of the passes that rewrite the ops of one block: canonicalize, cse, dce, raise, autodiff, split_grad, layout. */
+/* Small helpers of the passes that rewrite the ops of one block: canonicalize, cse, dce, raise, autodiff, split_grad,
+ * layout. */
 #ifndef ZB_PASSES_REWRITE_H
 #define ZB_PASSES_REWRITE_H
 
@@ -6,7 +7,8 @@
 #include "passes/graph.h"
 #include "passes/pass.h"
 
-#define ZB_ATTR_FOLD "zb.fold" /* zb.accumulate: unit, given by zb-layout: the producer of its operand adds into the sum */
+#define ZB_ATTR_FOLD                                                                                                   \
+  "zb.fold" /* zb.accumulate: unit, given by zb-layout: the producer of its operand adds into the sum */
 
 /* ---- Ops and values ---- */
 
@@ -16,7 +18,7 @@ MlirOperation zb_producer(MlirValue value);
 MlirOperation zb_producer_named(MlirValue value, const char *name);
 bool zb_has_trait(const zb_op_def *def, unsigned trait); /* false for NULL */
 bool zb_value_unused(MlirValue value);
-bool zb_value_used_once(MlirValue value); /* by one operand of one op, the terminator included */
+bool zb_value_used_once(MlirValue value);      /* by one operand of one op, the terminator included */
 int zb_value_uses(MlirValue value, int limit); /* operands that read it, counted up to `limit` */
 MlirValue zb_operand_or_null(MlirOperation op, intptr_t index);
 bool zb_is_numbered(MlirOperation op); /* a forward op of a differentiated program: gradient ops name it (zb.id) */
@@ -31,7 +33,8 @@ void zb_op_list_deinit(zb_op_list *list);
 
 /* ---- Attributes ---- */
 
-/* Array attribute (array<i64: ...>) of an op: its length, values in `out` (room for ZB_RANK_MAX). -1 if absent, too long or of another kind. */
+/* Array attribute (array<i64: ...>) of an op: its length, values in `out` (room for ZB_RANK_MAX). -1 if absent, too
+ * long or of another kind. */
 int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_RANK_MAX]);
 /* Boolean attribute: a bool, or a unit attribute (true); false when absent. */
 bool zb_get_flag(MlirOperation op, const char *name);
@@ -40,26 +43,29 @@ void zb_set_flag(MlirOperation op, const char *name, bool value);
 
 /* ---- Constants ---- */
 
-/* The number that all elements of a value have: a zb.constant, perhaps behind zb.expand and zb.reshape. False if there is none. */
+/* The number that all elements of a value have: a zb.constant, perhaps behind zb.expand and zb.reshape. False if there
+ * is none. */
 bool zb_scalar_constant(MlirValue value, double *out);
 /* Element `index` of dense elements of type f32, f64, i64, i32 or i1; false for others. */
 bool zb_dense_element(MlirAttribute elements, zb_dtype dtype, int64_t index, double *out_float, int64_t *out_int);
 
 /* ---- Building and erasing ---- */
 
-/* A builder before `op`, at its location, that puts the zb.of of `mark` (if it has one) on what it builds. `storage` must outlive it. */
+/* A builder before `op`, at its location, that puts the zb.of of `mark` (if it has one) on what it builds. `storage`
+ * must outlive it. */
 zb_builder zb_builder_marked(MlirOperation op, MlirOperation mark, MlirNamedAttribute *storage);
 /* x transposed; composes with a transpose that makes x, and is x itself where nothing moves. */
 MlirValue zb_build_transpose(zb_builder *b, MlirValue x, const int64_t *permutation, int rank);
 /* Replaces all uses of the only result of `op` and erases it. */
 void zb_replace_op(MlirOperation op, MlirValue value);
 void zb_erase_op(MlirOperation op);
-/* Erases pure ops that nobody reads, those that they alone kept alive included: one walk from the last op to the first, O(ops).
- * *erased counts them. */
+/* Erases pure ops that nobody reads, those that they alone kept alive included: one walk from the last op to the first,
+ * O(ops). *erased counts them. */
 zb_status zb_erase_dead(MlirBlock block, int64_t *erased) ZB_MUST_USE;
 
-/* A zb.cast from bf16 or f16 to f32 of a sum that nobody else reads: its op gives f32 itself ({dtype = "f32"}, of rows that have it), through
- * views between, and the cast is erased. The sum is then not rounded on the way. Whether it was done. */
+/* A zb.cast from bf16 or f16 to f32 of a sum that nobody else reads: its op gives f32 itself ({dtype = "f32"}, of rows
+ * that have it), through views between, and the cast is erased. The sum is then not rounded on the way. Whether it was
+ * done. */
 bool zb_fold_widening_cast(MlirOperation op);
 
 /* ---- What a value depends on ---- */
@@ -72,7 +78,8 @@ enum {
 enum { ZB_DEPENDS_WEIGHT = ZB_DEPENDS_TRAINED | ZB_DEPENDS_FROZEN };
 /* One byte of these bits a value of the graph, 0 for constants; release with zb_free. NULL when out of memory. */
 uint8_t *zb_graph_depends(const zb_graph *graph) ZB_MUST_USE;
-/* Of an op: the bits of its operands, DATA if it is not pure or unknown. It is part of a parameter chain if these have WEIGHT and no DATA. */
+/* Of an op: the bits of its operands, DATA if it is not pure or unknown. It is part of a parameter chain if these have
+ * WEIGHT and no DATA. */
 unsigned zb_node_depends(const zb_graph *graph, const uint8_t *depends, const zb_node *node);
 
 #endif

@@ -5,13 +5,15 @@
  *
  * The problem is read off the framed functions: times, frame bytes, edges between stages, memory that is always there.
  *
- * A schedule that looks for an order within a memory limit is told what is left for frames. What messages, inputs and packing take on top
- * depends on the order, so the order is laid out as the plan will be (zb-insert-comm and zb-allocate on a copy), and a rank that is over the
- * limit is searched again with that much less. Where a search finds nothing, the order is one micro-batch at a time, the least any can need:
- * zb-allocate then says how much that is, and where.
+ * A schedule that looks for an order within a memory limit is told what is left for frames. What messages, inputs and
+ * packing take on top depends on the order, so the order is laid out as the plan will be (zb-insert-comm and
+ * zb-allocate on a copy), and a rank that is over the limit is searched again with that much less. Where a search finds
+ * nothing, the order is one micro-batch at a time, the least any can need: zb-allocate then says how much that is, and
+ * where.
  *
- * A W stands right behind its B as far as no rank ends later (zb_order_settle). An order from outside (schedule=FILE.csv) is read and proven by
- * the library and stays as it is; messages and memory are ours like for any other.
+ * A W stands right behind its B as far as no rank ends later (zb_order_settle). An order from outside
+ * (schedule=FILE.csv) is read and proven by the library and stays as it is; messages and memory are ours like for any
+ * other.
  *
  * Tests: test/passes/schedule.mlir, test/tools/zbc-schedule.test. */
 
@@ -36,7 +38,7 @@ typedef struct settings {
 
 static MlirOperation rank_module(MlirModule module, int rank) {
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module))
-    if (zb_op_is(op, "builtin.module") && zb_get_i64(op, "zb.rank", -1) == rank) return op;
+  if (zb_op_is(op, "builtin.module") && zb_get_i64(op, "zb.rank", -1) == rank) return op;
   return (MlirOperation){0};
 }
 
@@ -51,11 +53,14 @@ static zb_status write_order(MlirModule module, const zb_order *order, const cha
   const char *slash = strrchr(name, '/');
   zb_set_string(top, "zb.schedule", slash ? slash + 1 : name);
   zb_set_i64(top, "zb.micro_batches", micro_batches);
-  if (order->whole_backward) zb_set_i64(top, "zb.whole_backward", 1); /* for who writes the order again: our passes send a gradient after its B */
+  if (order->whole_backward)
+    zb_set_i64(top, "zb.whole_backward",
+               1); /* for who writes the order again: our passes send a gradient after its B */
   return NULL;
 }
 
-/* The order of a rule, with W as early as costs nothing: measured, a W whose inputs have left the caches takes up to a sixth longer. */
+/* The order of a rule, with W as early as costs nothing: measured, a W whose inputs have left the caches takes up to a
+ * sixth longer. */
 static zb_status run_choice(const settings *s, const zb_problem *problem, zb_order *out) {
   ZB_TRY(zb_schedule_run_choice(&s->choice, problem, out));
   zb_status status = s->settle ? zb_order_settle(problem, out) : NULL;
@@ -66,7 +71,8 @@ static zb_status run_choice(const settings *s, const zb_problem *problem, zb_ord
 /* ---- Within a memory limit ---- */
 
 /* Bytes of the arena of every rank with this order: the plan is laid out on a copy. */
-static zb_status find_arenas(zb_pass *pass, MlirModule module, const zb_order *order, int micro_batches, int64_t *arena) {
+static zb_status find_arenas(zb_pass *pass, MlirModule module, const zb_order *order, int micro_batches,
+                             int64_t *arena) {
   zb_module copy = {.context = pass->program->context,
                     .module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(module)))};
   zb_pipeline pipeline = {0};
@@ -78,7 +84,8 @@ static zb_status find_arenas(zb_pass *pass, MlirModule module, const zb_order *o
   ZB_TRY_GOTO(zb_pipeline_add(&pipeline, "zb-insert-comm", NULL));
   ZB_TRY_GOTO(zb_pipeline_add(&pipeline, "zb-allocate", NULL));
   ZB_TRY_GOTO(zb_pipeline_run(&pipeline, &copy, &state, NULL));
-  for (int rank = 0; rank < order->ranks; ++rank) arena[rank] = zb_get_i64(rank_module(copy.module, rank), "zb.arena", 0);
+  for (int rank = 0; rank < order->ranks; ++rank)
+    arena[rank] = zb_get_i64(rank_module(copy.module, rank), "zb.arena", 0);
 cleanup:
   zb_pipeline_deinit(&pipeline);
   mlirModuleDestroy(copy.module);
@@ -89,7 +96,8 @@ cleanup:
 static zb_status emit_serial(const zb_problem *problem, zb_order *out) {
   ZB_TRY(zb_order_init(out, problem->ranks));
   for (int m = 0; m < problem->micro_batches; ++m) {
-    for (int s = 0; s < problem->stages; ++s) ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_F, m));
+    for (int s = 0; s < problem->stages; ++s)
+      ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_F, m));
     for (int s = problem->stages - 1; s >= 0; --s) {
       ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_B, m));
       ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_W, m));
@@ -98,9 +106,10 @@ static zb_status emit_serial(const zb_problem *problem, zb_order *out) {
   return NULL;
 }
 
-/* Makes the limits of the ranks that are over it smaller by what their arena has beside the frames; true if none is. Each such rank gets
- * less than it took, so that the same order does not come again. */
-static bool within(const zb_problem *problem, const zb_order *order, const int64_t *arena, int64_t limit, int64_t *peak, int64_t *rank_limit) {
+/* Makes the limits of the ranks that are over it smaller by what their arena has beside the frames; true if none is.
+ * Each such rank gets less than it took, so that the same order does not come again. */
+static bool within(const zb_problem *problem, const zb_order *order, const int64_t *arena, int64_t limit, int64_t *peak,
+                   int64_t *rank_limit) {
   bool fits = true;
   zb_order_peaks(problem, order, peak);
   for (int rank = 0; rank < problem->ranks; ++rank) {
@@ -112,13 +121,18 @@ static bool within(const zb_problem *problem, const zb_order *order, const int64
   return fits;
 }
 
-/* For a rule that has no order within the limit; status may be what the library said for the limits of ranks that were left for frames. */
-static zb_status not_within(zb_status status, const zb_schedule_def *schedule, const zb_problem *problem, int64_t limit) {
+/* For a rule that has no order within the limit; status may be what the library said for the limits of ranks that were
+ * left for frames. */
+static zb_status not_within(zb_status status, const zb_schedule_def *schedule, const zb_problem *problem,
+                            int64_t limit) {
   int64_t other = 0; /* most of a rank beside frames */
   for (int rank = 0; rank < problem->ranks; ++rank)
     if (limit - problem->rank_limit_bytes[rank] > other) other = limit - problem->rank_limit_bytes[rank];
-  if (!status) status = ZB_ERROR(INFEASIBLE, "%s has no order within %lld bytes a rank", schedule->name, (long long)limit);
-  if (other) status = zb_status_note(status, "of the %lld bytes of a rank, messages, inputs and packing take up to %lld", (long long)limit, (long long)other);
+  if (!status)
+    status = ZB_ERROR(INFEASIBLE, "%s has no order within %lld bytes a rank", schedule->name, (long long)limit);
+  if (other)
+    status = zb_status_note(status, "of the %lld bytes of a rank, messages, inputs and packing take up to %lld",
+                            (long long)limit, (long long)other);
   return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
 }
 
@@ -131,7 +145,8 @@ static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, zb_pro
   bool fits = false;
   if (!memory) return ZB_OUT_OF_MEMORY();
   int64_t *rank_limit = memory, *arena = memory + ranks, *peak = memory + 2 * ranks;
-  for (size_t r = 0; r < ranks; ++r) rank_limit[r] = limit;
+  for (size_t r = 0; r < ranks; ++r)
+    rank_limit[r] = limit;
   problem.rank_limit_bytes = rank_limit;
   for (int i = 0; i < ATTEMPTS && !fits && !status; ++i) {
     zb_order_deinit(out);
@@ -160,9 +175,12 @@ static zb_status schedule_module(zb_pass *pass, MlirModule module, const setting
   zb_status status = NULL;
   ZB_TRY(zb_module_problem_build(module, s->micro_batches, &problem));
   problem.problem.metric = s->metric;
-  if (s->file) ZB_TRY_GOTO(zb_schedule_file_order(s->file, &problem.problem, &order));
-  else if (s->limit && s->choice.schedule->keeps_limit) ZB_TRY_GOTO(fit(pass, module, s, problem.problem, &order));
-  else ZB_TRY_GOTO(run_choice(s, &problem.problem, &order));
+  if (s->file)
+    ZB_TRY_GOTO(zb_schedule_file_order(s->file, &problem.problem, &order));
+  else if (s->limit && s->choice.schedule->keeps_limit)
+    ZB_TRY_GOTO(fit(pass, module, s, problem.problem, &order));
+  else
+    ZB_TRY_GOTO(run_choice(s, &problem.problem, &order));
   ZB_TRY_GOTO(write_order(module, &order, s->file ? s->file : s->choice.schedule->name, problem.problem.micro_batches));
   pass->changes += order.ranks;
 cleanup:
@@ -177,20 +195,23 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   const char *given = zb_pass_option(pass, "micro-batches"), *schedule = zb_pass_option(pass, "schedule");
   int64_t micro_batches = *given ? zb_pass_option_int(pass, "micro-batches", 0) : 1;
   if (micro_batches < 1 || micro_batches > ZB_MICRO_BATCHES_MAX)
-    return zb_pass_option_error(pass, top, "micro-batches", "for example 8", "expected 1 to %d micro-batches, got '%s'", ZB_MICRO_BATCHES_MAX, given);
+    return zb_pass_option_error(pass, top, "micro-batches", "for example 8", "expected 1 to %d micro-batches, got '%s'",
+                                ZB_MICRO_BATCHES_MAX, given);
   s.file = zb_schedule_is_file(schedule) ? schedule : NULL;
   s.micro_batches = s.file && !*given ? 0 : (int)micro_batches;
   if (!zb_pass_option_bytes(pass, "memory-limit", &s.limit)) return ZB_FAIL;
   const char *metric = zb_pass_option(pass, "metric");
   if (strcmp(metric, "barrier") != 0 && strcmp(metric, "stage") != 0) {
     const char *meaning = zb_name_meaning("metric", metric);
-    return zb_pass_option_error(pass, top, "metric", meaning ? meaning : "barrier counts the whole step, stage the longest rank alone",
+    return zb_pass_option_error(pass, top, "metric",
+                                meaning ? meaning : "barrier counts the whole step, stage the longest rank alone",
                                 "expected barrier or stage, got '%s'", metric);
   }
   s.metric = strcmp(metric, "stage") == 0 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
   const char *settle = zb_pass_option(pass, "settle");
   if (strcmp(settle, "true") != 0 && strcmp(settle, "false") != 0)
-    return zb_pass_option_error(pass, top, "settle", "false leaves every W where the schedule has it", "expected true or false, got '%s'", settle);
+    return zb_pass_option_error(pass, top, "settle", "false leaves every W where the schedule has it",
+                                "expected true or false, got '%s'", settle);
   s.settle = strcmp(settle, "true") == 0;
   if (!s.file) ZB_PASS_TRY(pass, zb_schedule_to_train(schedule, &s.choice));
   ZB_PASS_TRY(pass, schedule_module(pass, module, &s));
@@ -198,11 +219,15 @@ static zb_result run(zb_pass *pass, MlirModule module) {
 }
 
 static const zb_option_def options[] = {
-    {"schedule", "zb-h1", "name of a schedule (zb-sched --list), with its options: NAME:option=number,...; or FILE.csv, an order of PyTorch's pipelining"},
+    {"schedule", "zb-h1",
+     "name of a schedule (zb-sched --list), with its options: NAME:option=number,...; or FILE.csv, an order of "
+     "PyTorch's pipelining"},
     {"micro-batches", "", "micro-batches a step (default: 1, or those of the file)"},
-    {"memory-limit", "", "bytes a rank may take, with K, M or G: schedules that search look for the fastest order within it"},
+    {"memory-limit", "",
+     "bytes a rank may take, with K, M or G: schedules that search look for the fastest order within it"},
     {"metric", "barrier", "barrier or stage: what schedules that search make short"},
-    {"settle", "true", "true: each W right behind its B, as far as no rank ends later; false: where the schedule has it"},
+    {"settle", "true",
+     "true: each W right behind its B, as far as no rank ends later; false: where the schedule has it"},
     {0},
 };
 

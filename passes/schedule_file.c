@@ -1,6 +1,6 @@
-/* Orders from outside for zb-schedule and zb_compile: the placement comes from the file, messages and memory from the passes that follow.
- * The file is read by passes/schedule (zb_order_read_file), which says where it is wrong.
- * Tests: test/tools/zbc-schedule.test, test/passes/schedule.mlir. */
+/* Orders from outside for zb-schedule and zb_compile: the placement comes from the file, messages and memory from the
+ * passes that follow. The file is read by passes/schedule (zb_order_read_file), which says where it is wrong. Tests:
+ * test/tools/zbc-schedule.test, test/passes/schedule.mlir. */
 
 #include "passes/schedule_file.h"
 
@@ -20,12 +20,14 @@ static char *placement_text(const zb_order_file *file) {
   for (int i = 0; i < zb_placement_count(); ++i) {
     const zb_placement_def *def = zb_placement_at(i);
     bool same = chunks >= def->chunks_min && chunks <= def->chunks_max;
-    for (int s = 0; s < file->stages && same; ++s) same = def->rank(ranks, s) == file->stage_rank[s];
+    for (int s = 0; s < file->stages && same; ++s)
+      same = def->rank(ranks, s) == file->stage_rank[s];
     if (same) return zb_strdup(def->name);
   }
   zb_text text;
   zb_text_init(&text);
-  for (int s = 0; s < file->stages; ++s) zb_text_add(&text, "%s%d", s ? "," : "", file->stage_rank[s]);
+  for (int s = 0; s < file->stages; ++s)
+    zb_text_add(&text, "%s%d", s ? "," : "", file->stage_rank[s]);
   char *out = text.failed ? NULL : zb_text_take(&text);
   zb_text_deinit(&text);
   return out;
@@ -37,14 +39,15 @@ static zb_status check_placement(const char *path, const zb_order_file *file, co
   zb_status status = zb_placement(placement, file->order.ranks, file->stages / file->order.ranks, wanted);
   for (int s = 0; s < file->stages && !status; ++s)
     if (wanted[s] != file->stage_rank[s])
-      status = zb_status_hint(ZB_ERROR(USAGE, "placement %s has stage %d on rank %d, but in %s it stands on rank %d", placement, s, wanted[s], path,
-                                       file->stage_rank[s]),
+      status = zb_status_hint(ZB_ERROR(USAGE, "placement %s has stage %d on rank %d, but in %s it stands on rank %d",
+                                       placement, s, wanted[s], path, file->stage_rank[s]),
                               "leave the placement out: it comes from the file");
   zb_free(wanted);
   return status;
 }
 
-zb_status zb_schedule_file_layout(const char *path, int *ranks, int *chunks, int *micro_batches, const char **placement, char **out_placement) {
+zb_status zb_schedule_file_layout(const char *path, int *ranks, int *chunks, int *micro_batches, const char **placement,
+                                  char **out_placement) {
   zb_order_file file;
   const zb_order_expected expected = {.ranks = *ranks, .stages = *ranks * *chunks, .micro_batches = *micro_batches};
   *out_placement = NULL;
@@ -69,7 +72,9 @@ cleanup:
 
 zb_status zb_schedule_file_order(const char *path, zb_problem *problem, zb_order *out) {
   zb_order_file file;
-  const zb_order_expected expected = {.ranks = problem->ranks, .stages = problem->stages, .micro_batches = problem->micro_batches,
+  const zb_order_expected expected = {.ranks = problem->ranks,
+                                      .stages = problem->stages,
+                                      .micro_batches = problem->micro_batches,
                                       .stage_rank = problem->stage_rank};
   *out = (zb_order){0};
   ZB_TRY(zb_order_read_file(path, &expected, &file));

@@ -1,10 +1,11 @@
-/* zb-split-grad: replaces every composite gradient op by one chain of ops a result, so that each result can be scheduled alone.
+/* zb-split-grad: replaces every composite gradient op by one chain of ops a result, so that each result can be
+ * scheduled alone.
  *
  *   %dx, %dw = "zb.matmul_grad"(%x, %w, %d)      %dx = "zb.matmul"(%d, %w) {transpose_rhs = true}
  *                                                %dw = "zb.matmul"(%x, %d) {transpose_lhs = true}
  *
- * The rule is the row's `split`, called once a result that somebody reads: results nobody reads vanish, and with them what
- * only they kept alive. The new ops carry the zb.of of the op that they replace. A rule may build other composite
+ * The rule is the row's `split`, called once a result that somebody reads: results nobody reads vanish, and with them
+ * what only they kept alive. The new ops carry the zb.of of the op that they replace. A rule may build other composite
  * ops: these are split in the next round, and rounds end because rules only ever build simpler ops.
  *
  * Tests: test/passes/split-grad.mlir; values: test/passes/gradient_program_test.c. */
@@ -23,9 +24,11 @@ static zb_result split_result(MlirOperation op, const zb_op_def *def, int index)
   MlirValue value = def->split(&builder, op, index);
   if (builder.failed) return ZB_FAIL;
   if (mlirValueIsNull(value))
-    return zb_op_error_at(op, "give the row's split a rule for it", "'%s' has no split rule for result %d", def->name, index);
+    return zb_op_error_at(op, "give the row's split a rule for it", "'%s' has no split rule for result %d", def->name,
+                          index);
   if (!mlirTypeEqual(mlirValueGetType(value), mlirValueGetType(old)))
-    return zb_op_error_at(op, "mend the row's split", "the split of '%s' gives another type than result %d has", def->name, index);
+    return zb_op_error_at(op, "mend the row's split", "the split of '%s' gives another type than result %d has",
+                          def->name, index);
   mlirValueReplaceAllUsesOfWith(old, value);
   return ZB_OK;
 }
@@ -61,8 +64,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   int64_t count = 1, erased = 0;
   for (int round = 0; count > 0; ++round) {
     if (round == ROUNDS_MAX)
-      return zb_op_error_at(function, "a split rule builds the op that it splits", "ops are still composite after %d rounds",
-                            ROUNDS_MAX);
+      return zb_op_error_at(function, "a split rule builds the op that it splits",
+                            "ops are still composite after %d rounds", ROUNDS_MAX);
     if (!split_round(pass, block, &count)) return ZB_FAIL;
     pass->changes += count;
   }

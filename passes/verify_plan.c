@@ -1,6 +1,7 @@
-/* zb-verify-plan: makes the plan of an allocated program and proves it right with the independent verifier of runtime/plan.
- * The program stays as it is. In a whole compile the plan is handed to the one who asked for it.
- * Tests: test/passes/chunks.test, test/passes/tied.mlir, test/passes/proof.test; the verifier itself: test/runtime/plan/verifier_test.c. */
+/* zb-verify-plan: makes the plan of an allocated program and proves it right with the independent verifier of
+ * runtime/plan. The program stays as it is. In a whole compile the plan is handed to the one who asked for it. Tests:
+ * test/passes/chunks.test, test/passes/tied.mlir, test/passes/proof.test; the verifier itself:
+ * test/runtime/plan/verifier_test.c. */
 
 #include "passes/emit_plan.h"
 #include "passes/pipeline.h"
@@ -12,9 +13,10 @@
 static const struct {
   const char *rule, *pass;
 } makers[] = {
-    {"structure", "zb-verify-plan"}, {"owners", "zb-verify-plan"},    {"regions", "zb-allocate"},  {"ranges", "zb-allocate"},
-    {"dataflow", "zb-allocate"},     {"messages", "zb-insert-comm"},  {"reports", "zb-insert-comm"}, {"deadlock", "zb-insert-comm"},
-    {"complete", "zb-schedule"},     {"order", "zb-schedule"},        {"load", "zb-outline"},      {"optimizer", "zb-outline"},
+    {"structure", "zb-verify-plan"}, {"owners", "zb-verify-plan"},   {"regions", "zb-allocate"},
+    {"ranges", "zb-allocate"},       {"dataflow", "zb-allocate"},    {"messages", "zb-insert-comm"},
+    {"reports", "zb-insert-comm"},   {"deadlock", "zb-insert-comm"}, {"complete", "zb-schedule"},
+    {"order", "zb-schedule"},        {"load", "zb-outline"},         {"optimizer", "zb-outline"},
 };
 
 static const char *maker_of(zb_status refused) {
@@ -26,15 +28,20 @@ static const char *maker_of(zb_status refused) {
   return "zb-verify-plan";
 }
 
-/* No model and no option may lead to a plan that the proof refuses: whoever sees it has found a mistake of ours. Takes ownership. */
+/* No model and no option may lead to a plan that the proof refuses: whoever sees it has found a mistake of ours. Takes
+ * ownership. */
 static zb_status bug(zb_status refused) {
   if (zb_status_code(refused) != ZB_INVALID) return refused;
   const char *maker = maker_of(refused);
-  zb_status status = ZB_ERROR(INTERNAL, "a bug of zbc, probably in %s: its own proof refuses the plan that it made (%s)", maker,
-                              zb_status_message(refused));
+  zb_status status =
+      ZB_ERROR(INTERNAL, "a bug of zbc, probably in %s: its own proof refuses the plan that it made (%s)", maker,
+               zb_status_message(refused));
   zb_status_free(refused);
-  return zb_status_hint(status, "please report it with the model (or the file of --dump-ir DIR whose name has %s), the command line, and this text; "
-                                "no plan was written. Until it is mended another --schedule or other --ranks may work", maker);
+  return zb_status_hint(status,
+                        "please report it with the model (or the file of --dump-ir DIR whose name has %s), the command "
+                        "line, and this text; "
+                        "no plan was written. Until it is mended another --schedule or other --ranks may work",
+                        maker);
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {

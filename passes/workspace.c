@@ -1,8 +1,9 @@
 /* Homes of the values of a function and packing of its workspace: see passes/workspace.h.
  *
- * A value that is put into a frame lives there from the start; a value that stands alone as a result lives where the caller says; an
- * accumulator, an optimizer update and a view live where their operand does. All others share the workspace: first fit over the live
- * intervals in program order, and an elementwise op takes over the buffer of an operand that dies with it.
+ * A value that is put into a frame lives there from the start; a value that stands alone as a result lives where the
+ * caller says; an accumulator, an optimizer update and a view live where their operand does. All others share the
+ * workspace: first fit over the live intervals in program order, and an elementwise op takes over the buffer of an
+ * operand that dies with it.
  *
  * Tests: test/passes/memory.mlir, test/passes/allocate.mlir. */
 
@@ -20,10 +21,10 @@ typedef struct live_block {
 
 typedef struct packer {
   zb_workspace *w;
-  int *frame_base;   /* per value */
-  int *root;         /* per value: the value whose buffer it shares (views) */
-  int *last_use;     /* per root value */
-  live_block *live;  /* by offset */
+  int *frame_base;  /* per value */
+  int *root;        /* per value: the value whose buffer it shares (views) */
+  int *last_use;    /* per root value */
+  live_block *live; /* by offset */
   size_t live_count, live_capacity;
 } packer;
 
@@ -51,7 +52,8 @@ static bool node_is(const zb_node *node, const char *name) { return zb_op_is(nod
 /* Frame values: arguments are their own base, a frame made here has that of the result it ends as. */
 static void find_frame_bases(packer *p) {
   const zb_graph *g = &p->w->graph;
-  for (int v = 0; v < g->value_count; ++v) p->frame_base[v] = -1;
+  for (int v = 0; v < g->value_count; ++v)
+    p->frame_base[v] = -1;
   for (int a = 0; a < g->argument_count; ++a)
     if (!value_shape(g, a, &(zb_shape){0})) p->frame_base[a] = a;
   /* From the returned values back through the puts. */
@@ -63,7 +65,8 @@ static void find_frame_bases(packer *p) {
     if (g->values[v].producer >= 0) p->frame_base[v] = g->argument_count + i; /* zb.empty_frame */
   }
   for (int n = 0; n < g->node_count; ++n)
-    if (node_is(&g->nodes[n], "zb.put")) p->frame_base[g->nodes[n].result_begin] = p->frame_base[g->operands[g->nodes[n].operand_begin]];
+    if (node_is(&g->nodes[n], "zb.put"))
+      p->frame_base[g->nodes[n].result_begin] = p->frame_base[g->operands[g->nodes[n].operand_begin]];
 }
 
 static void fix(packer *p, int value, int base, uint64_t offset) {
@@ -93,7 +96,8 @@ static void fix_homes(packer *p) {
       const zb_node *user = &g->nodes[g->uses[g->values[a].use_begin + u]];
       if (!node_is(user, "zb.put") || g->operands[user->operand_begin + 1] != a) continue;
       put = true;
-      copied |= !mlirAttributeIsNull(mlirOperationGetAttributeByName(user->op, mlirStringRefCreateFromCString("zb.copy")));
+      copied |=
+          !mlirAttributeIsNull(mlirOperationGetAttributeByName(user->op, mlirStringRefCreateFromCString("zb.copy")));
     }
     if (!put || copied) fix(p, a, a, 0);
   }
@@ -101,13 +105,15 @@ static void fix_homes(packer *p) {
     const zb_node *node = &g->nodes[n];
     uint64_t offset = (uint64_t)zb_get_i64(node->op, "offset", 0);
     if (node_is(node, "zb.get")) fix(p, node->result_begin, p->frame_base[g->operands[node->operand_begin]], offset);
-    if (node_is(node, "zb.put")) fix(p, g->operands[node->operand_begin + 1], p->frame_base[node->result_begin], offset);
+    if (node_is(node, "zb.put"))
+      fix(p, g->operands[node->operand_begin + 1], p->frame_base[node->result_begin], offset);
     if (node_is(node, "zb.constant")) {
       fix(p, node->result_begin, ZB_BASE_CONSTANT, 0);
       p->w->homes[node->result_begin].constant = n;
     }
   }
-  for (int i = 0; i < g->returned_count; ++i) fix(p, g->returned[i], g->argument_count + i, 0);
+  for (int i = 0; i < g->returned_count; ++i)
+    fix(p, g->returned[i], g->argument_count + i, 0);
 }
 
 /* Accumulates: the sum stays where it is, and a folded producer adds there itself. */
@@ -117,7 +123,8 @@ static void fix_accumulates(packer *p) {
     const zb_node *node = &g->nodes[n];
     if (!node_is(node, "zb.accumulate") || node->operand_count != 2) continue;
     const zb_home *sum = &p->w->homes[g->operands[node->operand_begin]];
-    bool fold = !mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, mlirStringRefCreateFromCString("zb.fold")));
+    bool fold =
+        !mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, mlirStringRefCreateFromCString("zb.fold")));
     int value = under_views(g, g->operands[node->operand_begin + 1]);
     p->w->accumulates[n] = true;
     int producer = g->values[value].producer;
@@ -137,7 +144,8 @@ static zb_status view_home(packer *p, const zb_node *node) {
   zb_op_view view;
   static _Thread_local zb_op_view_storage storage;
   int operand = g->operands[node->operand_begin];
-  if (!node->def->view || !zb_op_view_get(node->op, &view, &storage)) return ZB_ERROR(INVALID, "view '%s' has no rule", node->def->name);
+  if (!node->def->view || !zb_op_view_get(node->op, &view, &storage))
+    return ZB_ERROR(INVALID, "view '%s' has no rule", node->def->name);
   for (int r = 0; r < node->result_count; ++r) {
     int value = node->result_begin + r;
     zb_shape shape;
@@ -196,7 +204,8 @@ static bool owned_accumulator(packer *p, int value, const zb_shape *result) {
 static bool in_gradient(packer *p, const zb_node *node) {
   const zb_graph *g = &p->w->graph;
   zb_shape result;
-  if (!node_is(node, "zb.add") || node->operand_count != 2 || !value_shape(g, node->result_begin, &result)) return false;
+  if (!node_is(node, "zb.add") || node->operand_count != 2 || !value_shape(g, node->result_begin, &result))
+    return false;
   for (int i = 0; i < 2; ++i) {
     int operand = g->operands[node->operand_begin + i];
     if (!owned_accumulator(p, operand, &result)) continue;
@@ -233,7 +242,8 @@ static bool place(packer *p, uint64_t bytes, int last, uint64_t *out_offset) {
   return true;
 }
 
-/* Whether another operand looks at the same buffer through other strides: then it would be overwritten while it is read. */
+/* Whether another operand looks at the same buffer through other strides: then it would be overwritten while it is
+ * read. */
 static bool seen_otherwise(const packer *p, const zb_node *node, int operand_index, const zb_layout *dense) {
   const zb_graph *g = &p->w->graph;
   int root = p->root[g->operands[node->operand_begin + operand_index]];
@@ -268,7 +278,8 @@ static bool take_over(packer *p, const zb_node *node, int node_index) {
 
 static zb_status place_results(packer *p, const zb_node *node, int node_index) {
   const zb_graph *g = &p->w->graph;
-  if (node_is(node, "zb.put") || node_is(node, "zb.empty_frame") || node_is(node, "zb.get") || node_is(node, "zb.constant")) {
+  if (node_is(node, "zb.put") || node_is(node, "zb.empty_frame") || node_is(node, "zb.get") ||
+      node_is(node, "zb.constant")) {
     p->w->skipped[node_index] = true;
     return NULL;
   }
@@ -277,7 +288,9 @@ static zb_status place_results(packer *p, const zb_node *node, int node_index) {
     return view_home(p, node);
   }
   if (alias_home(p, node, node_index)) return NULL;
-  if (node->result_count == 1 && !p->w->homes[node->result_begin].fixed && (in_gradient(p, node) || take_over(p, node, node_index))) return NULL;
+  if (node->result_count == 1 && !p->w->homes[node->result_begin].fixed &&
+      (in_gradient(p, node) || take_over(p, node, node_index)))
+    return NULL;
   for (int r = 0; r < node->result_count; ++r) {
     int value = node->result_begin + r;
     zb_home *home = &p->w->homes[value];
@@ -308,14 +321,16 @@ static zb_status place_scratch(packer *p, const zb_node *node, int node_index) {
 /* Last node that reads the buffer of each root. Views share the buffer of what they look at. */
 static void find_last_uses(packer *p) {
   const zb_graph *g = &p->w->graph;
-  for (int v = 0; v < g->value_count; ++v) p->root[v] = v, p->last_use[v] = -1;
+  for (int v = 0; v < g->value_count; ++v)
+    p->root[v] = v, p->last_use[v] = -1;
   for (int n = 0; n < g->node_count; ++n) {
     const zb_node *node = &g->nodes[n];
     bool view = node->def && node->def->op_class == ZB_CLASS_VIEW;
     for (int i = 0; i < node->operand_count; ++i) {
       int root = p->root[g->operands[node->operand_begin + i]];
       p->last_use[root] = n;
-      for (int r = 0; view && r < node->result_count; ++r) p->root[node->result_begin + r] = root;
+      for (int r = 0; view && r < node->result_count; ++r)
+        p->root[node->result_begin + r] = root;
     }
   }
 }
@@ -323,7 +338,8 @@ static void find_last_uses(packer *p) {
 static zb_status pack(packer *p) {
   const zb_graph *g = &p->w->graph;
   find_frame_bases(p);
-  for (int v = 0; v < g->value_count; ++v) p->w->homes[v] = (zb_home){.base = ZB_BASE_NONE, .constant = -1};
+  for (int v = 0; v < g->value_count; ++v)
+    p->w->homes[v] = (zb_home){.base = ZB_BASE_NONE, .constant = -1};
   fix_homes(p);
   fix_accumulates(p);
   find_last_uses(p);
@@ -350,7 +366,8 @@ zb_status zb_workspace_build(MlirOperation function, zb_workspace *out) {
   p.frame_base = zb_alloc(values * sizeof *p.frame_base);
   p.root = zb_alloc(values * sizeof *p.root);
   p.last_use = zb_alloc(values * sizeof *p.last_use);
-  if (!out->homes || !out->scratch_offset || !out->scratch_bytes || !out->accumulates || !out->skipped || !p.frame_base || !p.root || !p.last_use)
+  if (!out->homes || !out->scratch_offset || !out->scratch_bytes || !out->accumulates || !out->skipped ||
+      !p.frame_base || !p.root || !p.last_use)
     ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(pack(&p));
 cleanup:

@@ -1,4 +1,5 @@
-/* One CUnit suite as a program: SUITE_MAIN("name", {"test", function}, ...). The process fails if any check does, or if no test ran. */
+/* One CUnit suite as a program: SUITE_MAIN("name", {"test", function}, ...). The process fails if any check does, or if
+ * no test ran. */
 #ifndef ZB_TEST_SUITE_H
 #define ZB_TEST_SUITE_H
 

@@ -1,8 +1,9 @@
-/* See memory.h. MLIR's C API has no way to be told of a failed allocation: LLVMInstallFatalErrorHandler is not called for it, and Operation::create
- * writes to what malloc returned. The handlers of operator new and of LLVM's own tables are C++ functions: they are looked for by name, and missed where
- * LLVM is linked statically. What is left is a crash: when malloc was the last to set errno of this thread, or the system refuses a moderate piece of
- * memory in that moment, memory is what was missing. Only calls that a signal handler may make.
- * Tests: test/e2e/bad_input.py (out_of_memory), test/e2e/failing.py. */
+/* See memory.h. MLIR's C API has no way to be told of a failed allocation: LLVMInstallFatalErrorHandler is not called
+ * for it, and Operation::create writes to what malloc returned. The handlers of operator new and of LLVM's own tables
+ * are C++ functions: they are looked for by name, and missed where LLVM is linked statically. What is left is a crash:
+ * when malloc was the last to set errno of this thread, or the system refuses a moderate piece of memory in that
+ * moment, memory is what was missing. Only calls that a signal handler may make. Tests: test/e2e/bad_input.py
+ * (out_of_memory), test/e2e/failing.py. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 
 #include "tools/memory.h"
@@ -31,7 +32,8 @@ static void say(const char *text) {
 
 static void end(void) {
   say(program);
-  say(": error: out of memory\n  hint: raise the limit of the process (ulimit -v), or give the machine or its container more\n");
+  say(": error: out of memory\n  hint: raise the limit of the process (ulimit -v), or give the machine or its "
+      "container more\n");
   _exit(4);
 }
 
@@ -42,7 +44,8 @@ static void on_bad_alloc(void *context, const char *reason, bool whether_a_crash
   end();
 }
 
-/* void (*std::set_new_handler(void (*)()))() and llvm::install_bad_alloc_error_handler(void (*)(void *, char const *, bool), void *). */
+/* void (*std::set_new_handler(void (*)()))() and llvm::install_bad_alloc_error_handler(void (*)(void *, char const *,
+ * bool), void *). */
 static void install_handlers(void) {
   void (*(*set_new_handler)(void (*)(void)))(void);
   void (*install)(void (*)(void *, const char *, bool), void *);
@@ -66,5 +69,6 @@ void zb_end_without_memory(const char *name) {
   sigemptyset(&action.sa_mask);
   program = name;
   install_handlers();
-  for (int i = 0; i < CRASH_COUNT; ++i) sigaction(crashes[i], &action, &before[i]);
+  for (int i = 0; i < CRASH_COUNT; ++i)
+    sigaction(crashes[i], &action, &before[i]);
 }

@@ -1,4 +1,5 @@
-/* The options of all programs, from the rows that each of them reads its command line by. Tests: test/tools/words.test. */
+/* The options of all programs, from the rows that each of them reads its command line by. Tests: test/tools/words.test.
+ */
 
 #include "tools/programs.h"
 

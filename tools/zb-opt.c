@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an option does: FLAG sets one of zb_opt_params, PRINTED prints something and ends, TAKEN is read by take_option. */
+/* What an option does: FLAG sets one of zb_opt_params, PRINTED prints something and ends, TAKEN is read by take_option.
+ */
 typedef enum kind { FLAG, PRINTED, TAKEN } kind;
 static const struct {
   const char *name, *argument, *help;
@@ -38,7 +39,8 @@ static void print_help(void) {
          "  zb-opt --pass-pipeline='builtin.module(zb-partition{ranks=4},zb-classify)' split.mlir\n"
          "  zb-opt --irdl > zb.irdl.mlir && mlir-opt-22 --irdl-file=zb.irdl.mlir out.mlir\n"
          "\n"
-         "exit status: 0 done, 1 the input is wrong, 2 the command line or the value of an option is wrong, 4 a file or memory\n");
+         "exit status: 0 done, 1 the input is wrong, 2 the command line or the value of an option is wrong, 4 a file "
+         "or memory\n");
 }
 
 static void write_out(void *context, const char *text, size_t bytes) { fwrite(text, 1, bytes, context); }
@@ -70,8 +72,8 @@ static char *add_pass(char *pipeline, const char *argument) {
   if (!grown) return NULL;
   const char *equals = strchr(argument, '=');
   size_t name = equals ? (size_t)(equals - argument) : length;
-  int wrote = snprintf(grown + used, length + 8, "%s%.*s%s%s%s", used ? "," : "", (int)name, argument, equals ? "{" : "",
-                       equals ? equals + 1 : "", equals ? "}" : "");
+  int wrote = snprintf(grown + used, length + 8, "%s%.*s%s%s%s", used ? "," : "", (int)name, argument,
+                       equals ? "{" : "", equals ? equals + 1 : "", equals ? "}" : "");
   return wrote < 0 ? NULL : grown;
 }
 
@@ -86,12 +88,18 @@ static bool *find_flag(zb_opt_params *params, const char *argument) {
 
 /* Options that print and end; true if it was one. */
 static bool print_and_end(const char *argument) {
-  if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) print_help();
-  else if (strcmp(argument, "--version") == 0) puts("zb-opt " ZB_VERSION);
-  else if (strcmp(argument, "--list-passes") == 0) list_passes();
-  else if (strcmp(argument, "--irdl") == 0) fputs(zb_irdl_text(), stdout);
-  else if (strcmp(argument, "--default-pipeline") == 0) puts(zb_default_pipeline());
-  else return false;
+  if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)
+    print_help();
+  else if (strcmp(argument, "--version") == 0)
+    puts("zb-opt " ZB_VERSION);
+  else if (strcmp(argument, "--list-passes") == 0)
+    list_passes();
+  else if (strcmp(argument, "--irdl") == 0)
+    fputs(zb_irdl_text(), stdout);
+  else if (strcmp(argument, "--default-pipeline") == 0)
+    puts(zb_default_pipeline());
+  else
+    return false;
   return true;
 }
 
@@ -118,7 +126,8 @@ static zb_status unknown_option(const char *argument) {
 static zb_status take_option(command_line *c, const char *argument) {
   bool *flag = find_flag(&c->params, argument);
   if (flag && strchr(argument, '='))
-    return zb_status_hint(ZB_ERROR(USAGE, "%.*s takes no value, got '%s'", (int)strcspn(argument, "="), argument, strchr(argument, '=') + 1),
+    return zb_status_hint(ZB_ERROR(USAGE, "%.*s takes no value, got '%s'", (int)strcspn(argument, "="), argument,
+                                   strchr(argument, '=') + 1),
                           "write %.*s alone", (int)strcspn(argument, "="), argument);
   if (flag) {
     *flag = true;
@@ -132,7 +141,8 @@ static zb_status take_option(command_line *c, const char *argument) {
     return unknown_option(argument);
   }
   if (!c->given || !c->passes) return NULL;
-  return zb_status_hint(ZB_ERROR(USAGE, "--pass-pipeline and --zb-PASS are both given"), "write all passes in one of the two ways");
+  return zb_status_hint(ZB_ERROR(USAGE, "--pass-pipeline and --zb-PASS are both given"),
+                        "write all passes in one of the two ways");
 }
 
 static zb_status parse(int count, char **arguments, command_line *c) {
@@ -142,7 +152,8 @@ static zb_status parse(int count, char **arguments, command_line *c) {
     if (argument[0] == '-' && argument[1]) {
       ZB_TRY(take_option(c, argument));
     } else if (input) {
-      return zb_status_hint(ZB_ERROR(USAGE, "two files are given: '%s' and '%s'", input, argument), "one file at a time");
+      return zb_status_hint(ZB_ERROR(USAGE, "two files are given: '%s' and '%s'", input, argument),
+                            "one file at a time");
     } else {
       input = argument;
     }

@@ -17,9 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Whether an option must be the same in all processes of a run. Every row of zb-run.def says so. SESSION: it is a parameter of the session, which compares
- * it, or what it leads to. SAME: compared here. GIVEN: it must be given in all or in none; what a path leads to the session compares, and files of
- * reports are written by process 0 alone. OWN: it may differ, because. (--quiet is SAME: --grad-norms gathers from all processes for each line.) */
+/* Whether an option must be the same in all processes of a run. Every row of zb-run.def says so. SESSION: it is a
+ * parameter of the session, which compares it, or what it leads to. SAME: compared here. GIVEN: it must be given in all
+ * or in none; what a path leads to the session compares, and files of reports are written by process 0 alone. OWN: it
+ * may differ, because. (--quiet is SAME: --grad-norms gathers from all processes for each line.) */
 typedef enum across { ACROSS_SESSION, ACROSS_SAME, ACROSS_GIVEN, ACROSS_OWN } across;
 typedef struct across_rule {
   across kind;
@@ -50,16 +51,18 @@ typedef struct option_row {
 } option_row;
 
 static const option_row rows[] = {
-#define ROW(option, field, kind, across, argument, lowest, highest, help)                                                      \
+#define ROW(option, field, kind, across, argument, lowest, highest, help)                                              \
   {option, argument, help, kind, across, offsetof(arguments, field), lowest, highest},
 #include "tools/zb-run.def"
 };
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
-/* Signals that end a run after the step that is running, and save it. ROW(signal, is_order). A second order gives the step up; the others may come
- * twice of themselves: a shell and the kernel tell of a closed terminal, a limit of processor time is told again each second, a batch system sends
- * SIGUSR1 or SIGUSR2 (Slurm's --signal) and SIGTERM after it. SIGQUIT (Ctrl-\) stays what ends a program at once. */
-#define SIGNALS(ROW) ROW(SIGINT, true) ROW(SIGTERM, true) ROW(SIGHUP, false) ROW(SIGUSR1, false) ROW(SIGUSR2, false) ROW(SIGXCPU, false)
+/* Signals that end a run after the step that is running, and save it. ROW(signal, is_order). A second order gives the
+ * step up; the others may come twice of themselves: a shell and the kernel tell of a closed terminal, a limit of
+ * processor time is told again each second, a batch system sends SIGUSR1 or SIGUSR2 (Slurm's --signal) and SIGTERM
+ * after it. SIGQUIT (Ctrl-\) stays what ends a program at once. */
+#define SIGNALS(ROW)                                                                                                   \
+  ROW(SIGINT, true) ROW(SIGTERM, true) ROW(SIGHUP, false) ROW(SIGUSR1, false) ROW(SIGUSR2, false) ROW(SIGXCPU, false)
 
 static const struct signal_row {
   int number;
@@ -85,12 +88,14 @@ static void say(const char *text, size_t bytes) {
   errno = kept;
 }
 
-/* Before the first step. Who waits for processes that may never come ends at once, as if nothing were caught: 130 or 143 in a shell. So does who is
- * alone. But processes that have met count on each other: they end together, after the first step. */
+/* Before the first step. Who waits for processes that may never come ends at once, as if nothing were caught: 130 or
+ * 143 in a shell. So does who is alone. But processes that have met count on each other: they end together, after the
+ * first step. */
 static void on_early_signal(int number) {
   static const char waiting[] = "zb-run: ended by a signal while it waited for other processes: nothing was trained\n";
   static const char loading[] = "zb-run: ended by a signal before the first step: nothing was trained\n";
-  static const char together[] = "zb-run: ends with the other processes after the first step; a second signal ends it at once\n";
+  static const char together[] =
+      "zb-run: ends with the other processes after the first step; a second signal ends it at once\n";
   signal(number, SIG_DFL);
   if (many_processes && has_met) {
     say(together, sizeof together - 1);
@@ -117,11 +122,13 @@ static void on_signal(int number) {
   if (is_order(number)) orders_seen = 1;
   if (session && first) {
     zb_session_stop(session);
-    /* mpirun ends the other processes by SIGTERM when one dies, and kills them a second later: this may be all that they can say. */
+    /* mpirun ends the other processes by SIGTERM when one dies, and kills them a second later: this may be all that
+     * they can say. */
     size_t used = 0;
     if (many_processes && number == SIGTERM) {
       memcpy(positions, told, sizeof told - 1);
-      used = sizeof told - 1 + zb_session_positions(session, positions + sizeof told - 1, sizeof positions - sizeof told);
+      used =
+          sizeof told - 1 + zb_session_positions(session, positions + sizeof told - 1, sizeof positions - sizeof told);
     }
     say(used > 0 ? positions : text, used > 0 ? used : sizeof text - 1);
   } else if (session) {
@@ -140,7 +147,9 @@ static void catch_signals(void) {
   for (int i = 0; i < SIGNAL_COUNT; ++i) {
     struct sigaction given;
     if (sigaction(signal_rows[i].number, NULL, &given) != 0) continue;
-    bool ignored = given.sa_handler == SIG_IGN && !signal_rows[i].is_order; /* a script's background job has SIGINT ignored, and is still told to end by it */
+    bool ignored =
+        given.sa_handler == SIG_IGN &&
+        !signal_rows[i].is_order; /* a script's background job has SIGINT ignored, and is still told to end by it */
     if (signal_rows[i].number == SIGHUP) outlives_terminal = ignored;
     if (!ignored) sigaction(signal_rows[i].number, &action, NULL);
   }
@@ -171,7 +180,8 @@ static void print_help(void) {
          "  zb-run model --data text:corpus.txt --steps 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --threads 4 --save checkpoint --save-every 100\n"
          "  zb-run model --data tokens:train.bin:u16 --steps 1000 --resume checkpoint --save checkpoint --json\n"
-         "  zb-run model --data tokens:train.bin:u16 --steps 1000 --weights hub/gpt2      (fine-tune a checkpoint of Hugging Face)\n"
+         "  zb-run model --data tokens:train.bin:u16 --steps 1000 --weights hub/gpt2      (fine-tune a checkpoint of "
+         "Hugging Face)\n"
          "  zb-run model --data text:corpus.txt --steps 20 --profile costs.json   (then zbc --costs costs.json)\n"
          "  mpirun -n 4 zb-run model --data text:corpus.txt --steps 100            (ranks in 4 processes)\n"
          "  torchrun --no-python --nproc-per-node 4 zb-run model --data text:corpus.txt --steps 100\n"
@@ -230,9 +240,11 @@ static zb_status check_directory(const char *directory) {
   struct stat info;
   if (stat(directory, &info) == 0 && S_ISDIR(info.st_mode)) return NULL; /* whatever its name */
   if (ends_so(directory, ".onnx") || ends_so(directory, ".mlir"))
-    return zb_status_hint(ZB_ERROR(USAGE, "'%s' is a model: zb-run takes the folder of a plan", directory), "zbc %s -o DIR makes one", directory);
+    return zb_status_hint(ZB_ERROR(USAGE, "'%s' is a model: zb-run takes the folder of a plan", directory),
+                          "zbc %s -o DIR makes one", directory);
   if (ends_so(directory, "/plan.zb") || strcmp(directory, "plan.zb") == 0)
-    return zb_status_hint(ZB_ERROR(USAGE, "'%s' is a file: zb-run takes the folder that it is in", directory), "leave plan.zb out");
+    return zb_status_hint(ZB_ERROR(USAGE, "'%s' is a file: zb-run takes the folder that it is in", directory),
+                          "leave plan.zb out");
   return NULL;
 }
 
@@ -246,7 +258,8 @@ static bool is_given(const arguments *args, const option_row *row) {
 static zb_status takes_no_more(const arguments *args, const char *option, const char *with) {
   for (int i = 0; i < ROW_COUNT; ++i)
     if (is_given(args, &rows[i]) && strcmp(rows[i].option, option) != 0 && strcmp(rows[i].option, with) != 0)
-      return zb_status_hint(ZB_ERROR(USAGE, "%s has no effect with %s, which trains nothing", rows[i].option, option), "leave one of them out");
+      return zb_status_hint(ZB_ERROR(USAGE, "%s has no effect with %s, which trains nothing", rows[i].option, option),
+                            "leave one of them out");
   return NULL;
 }
 
@@ -279,8 +292,9 @@ static zb_status parse(int count, char **words, arguments *out) {
   if (out->weights_partial && !out->weights)
     return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
   if (out->no_kernels && (out->save || out->resume || out->weights || out->grad_norms || out->profile_ops || out->data))
-    return ZB_ERROR(USAGE, "--no-kernels computes nothing: it cannot go with --data, --save, --resume, --weights, --grad-norms or "
-                           "--profile-ops");
+    return ZB_ERROR(
+        USAGE, "--no-kernels computes nothing: it cannot go with --data, --save, --resume, --weights, --grad-norms or "
+               "--profile-ops");
   return NULL;
 }
 
@@ -337,7 +351,8 @@ static zb_status print_step_json(zb_session *session, const arguments *args, con
   print_json_number("tokens_per_second", tokens_per_second(result));
   print_json_number("idle", result->idle_share);
   printf(",\"waiting\":[");
-  for (int rank = 0; rank < result->ranks; ++rank) printf("%s%.6g", rank ? "," : "", result->waiting_shares[rank]);
+  for (int rank = 0; rank < result->ranks; ++rank)
+    printf("%s%.6g", rank ? "," : "", result->waiting_shares[rank]);
   putchar(']');
   zb_status status = NULL;
   if (args->grad_norms) {
@@ -371,7 +386,8 @@ static zb_status print_step_text(zb_session *session, const arguments *args, con
   return args->grad_norms ? zb_session_gradient_norms(session, text_norm, NULL) : NULL;
 }
 
-static int output_errno; /* of the flush of standard output that failed first: those after it fail for no reason of their own */
+static int output_errno; /* of the flush of standard output that failed first: those after it fail for no reason of
+                            their own */
 
 static bool flush_stdout(void) {
   errno = 0;
@@ -385,8 +401,9 @@ static zb_status flush_output(void) {
   return flush_stdout() ? NULL : ZB_ERROR(IO, "cannot write to standard output: %s", strerror(output_errno));
 }
 
-/* During training. A failure is kept in *out, and the run ends after the next step, with its save: a reader that went away (zb-run | head), a
- * terminal that was closed, or a full disk must not lose what was trained. Who ignores SIGHUP wants to go on without the terminal. */
+/* During training. A failure is kept in *out, and the run ends after the next step, with its save: a reader that went
+ * away (zb-run | head), a terminal that was closed, or a full disk must not lose what was trained. Who ignores SIGHUP
+ * wants to go on without the terminal. */
 static void flush_or_stop(zb_session *session, zb_status *out) {
   if (*out || flush_stdout()) return;
   bool is_closed_terminal = write(STDOUT_FILENO, "", 0) < 0 && errno == EIO;
@@ -436,20 +453,18 @@ static zb_status print_memory(zb_session *session, const arguments *args) {
     unsigned long long arena = use.arena_bytes, high = use.high_water_bytes, live = use.most_live_bytes;
     char texts[3][32];
     if (args->json)
-      printf("%s{\"rank\":%d,\"arena\":%llu,\"high_water\":%llu,\"most_live\":%llu}", rank ? "," : "", rank, arena, high,
-             live);
+      printf("%s{\"rank\":%d,\"arena\":%llu,\"high_water\":%llu,\"most_live\":%llu}", rank ? "," : "", rank, arena,
+             high, live);
     else
-      printf("rank %d: arena of %s, used up to %s, at most %s alive at a time\n", rank, zb_bytes_text(arena, texts[0]), zb_bytes_text(high, texts[1]),
-             zb_bytes_text(live, texts[2]));
+      printf("rank %d: arena of %s, used up to %s, at most %s alive at a time\n", rank, zb_bytes_text(arena, texts[0]),
+             zb_bytes_text(high, texts[1]), zb_bytes_text(live, texts[2]));
   }
   if (args->json) printf("]}\n");
   return NULL;
 }
 
 /* What a run says of itself goes where its steps go, but standard output is for JSON alone. */
-static FILE *spoken(const arguments *args) {
-  return args->json ? stderr : stdout;
-}
+static FILE *spoken(const arguments *args) { return args->json ? stderr : stdout; }
 
 static void flush_spoken(const arguments *args) {
   if (args->json)
@@ -478,8 +493,8 @@ static void print_header(void *context, const zb_session *session) {
   const char *launcher = ((const opening *)context)->launcher;
   zb_session_info info = zb_session_describe(session);
   if (info.processes > 1 && info.process == 0)
-    fprintf(stderr, "zb-run: %d processes over %s, started by %s; ranks are laid over them in blocks\n", info.processes, info.launch,
-            launcher ? launcher : "hand");
+    fprintf(stderr, "zb-run: %d processes over %s, started by %s; ranks are laid over them in blocks\n", info.processes,
+            info.launch, launcher ? launcher : "hand");
   if (args->quiet) return;
   uint64_t largest = 0;
   char bytes[32];
@@ -487,10 +502,10 @@ static void print_header(void *context, const zb_session *session) {
     if (zb_session_arena_bytes(session, rank) > largest) largest = zb_session_arena_bytes(session, rank);
   bool mixed = strcmp(info.precision, "f32") != 0;
   char *model = zb_shown(info.model);
-  fprintf(spoken(args), "%s%s%s: %s, %d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %s a rank\n",
-         model ? model : "", mixed ? " in " : "", mixed ? info.precision : "", info.schedule, info.ranks,
-         info.device, info.instruction_set, info.threads, info.stages, info.micro_batches,
-         zb_bytes_text(largest, bytes));
+  fprintf(spoken(args),
+          "%s%s%s: %s, %d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %s a rank\n",
+          model ? model : "", mixed ? " in " : "", mixed ? info.precision : "", info.schedule, info.ranks, info.device,
+          info.instruction_set, info.threads, info.stages, info.micro_batches, zb_bytes_text(largest, bytes));
   zb_free(model);
   flush_spoken(args);
 }
@@ -500,7 +515,8 @@ static void print_start(const zb_session *session, const arguments *args) {
   zb_session_info info = zb_session_describe(session);
   if (info.process > 0) return;
   if (info.warning) fprintf(stderr, "zb-run: warning: %s\n", info.warning);
-  if (args->resume && !args->quiet) fprintf(spoken(args), "resumed after step %lld\n", (long long)zb_session_steps(session));
+  if (args->resume && !args->quiet)
+    fprintf(spoken(args), "resumed after step %lld\n", (long long)zb_session_steps(session));
   flush_spoken(args);
 }
 
@@ -509,7 +525,8 @@ static void print_start(const zb_session *session, const arguments *args) {
 /* Steps in the folder of --save: for certain, and those that were being written last; -1: none. */
 typedef struct saves {
   int64_t done, begun;
-  bool ended; /* the save that was begun last has ended, well or not, and there are no other processes that could know better */
+  bool ended; /* the save that was begun last has ended, well or not, and there are no other processes that could know
+                 better */
 } saves;
 
 static zb_status save(zb_session *session, const arguments *args, saves *saved) {
@@ -530,7 +547,8 @@ static bool is_there(const char *folder) {
   return access(folder, F_OK) == 0 || (length > 0 && (size_t)length < sizeof old && access(old, F_OK) == 0);
 }
 
-/* What there is to go on from. A process that ends in the middle of a save of several does not know how far the others came. */
+/* What there is to go on from. A process that ends in the middle of a save of several does not know how far the others
+ * came. */
 static zb_status note_saves(zb_status status, const saves *saved, const char *folder) {
   long long done = saved->done, begun = saved->begun;
   if (begun < 0) return status;
@@ -540,9 +558,12 @@ static zb_status note_saves(zb_status status, const saves *saved, const char *fo
   if (begun == done)
     return zb_status_note(status, "the last save is that of step %lld: --resume '%s' goes on from there", done, folder);
   if (done < 0)
-    return zb_status_note(status, "a save of step %lld was under way: '%s' holds it, or what was there before", begun, folder);
-  return zb_status_note(status, "the last save is that of step %lld, or of step %lld, which was under way: --resume '%s' goes on from there",
-                        done, begun, folder);
+    return zb_status_note(status, "a save of step %lld was under way: '%s' holds it, or what was there before", begun,
+                          folder);
+  return zb_status_note(
+      status,
+      "the last save is that of step %lld, or of step %lld, which was under way: --resume '%s' goes on from there",
+      done, begun, folder);
 }
 
 static zb_status interrupted(const zb_session *session, const arguments *args, bool saved) {
@@ -553,10 +574,12 @@ static zb_status interrupted(const zb_session *session, const arguments *args, b
                         args->save ? "nothing was saved: no step was made" : "nothing was saved: no --save was given");
 }
 
-static zb_status make_steps(zb_session *session, const arguments *args, zb_status *out_output, bool *out_stopped, saves *saved) {
+static zb_status make_steps(zb_session *session, const arguments *args, zb_status *out_output, bool *out_stopped,
+                            saves *saved) {
   int64_t last = zb_session_steps(session) + args->steps;
   bool stopping = false;
-  if (signals_seen) zb_session_stop(session); /* it came while the session was made: one step, so that all processes hear of it */
+  if (signals_seen)
+    zb_session_stop(session); /* it came while the session was made: one step, so that all processes hear of it */
   while (zb_session_steps(session) < last && !stopping) {
     zb_step_result result;
     ZB_TRY(zb_session_step(session, &result));
@@ -572,10 +595,12 @@ static zb_status make_steps(zb_session *session, const arguments *args, zb_statu
   return NULL;
 }
 
-/* What ends a run that went well: a signal counts for more than what became of the output, which may have gone with it. Takes ownership of `output`. */
+/* What ends a run that went well: a signal counts for more than what became of the output, which may have gone with it.
+ * Takes ownership of `output`. */
 static zb_status end_of(zb_session *session, const arguments *args, zb_status output, bool stopped, bool saved) {
   flush_or_stop(session, &output);
-  if (output && !(stopped && signals_seen)) return saved ? zb_status_note(output, "saved: --resume '%s' goes on from there", args->save) : output;
+  if (output && !(stopped && signals_seen))
+    return saved ? zb_status_note(output, "saved: --resume '%s' goes on from there", args->save) : output;
   zb_status_free(output);
   return stopped ? interrupted(session, args, saved) : NULL;
 }
@@ -606,7 +631,8 @@ static zb_status check_outputs(void *context, int process) {
   has_met = 1;
   if (process > 0) return NULL;
   if (args->trace && args->profile && strcmp(args->trace, args->profile) == 0)
-    return zb_status_hint(ZB_ERROR(USAGE, "--trace and --profile would write the same file '%s'", args->trace), "give each a name of its own");
+    return zb_status_hint(ZB_ERROR(USAGE, "--trace and --profile would write the same file '%s'", args->trace),
+                          "give each a name of its own");
   if (args->timeline) ZB_TRY(zb_output_check("--timeline", args->timeline, ".svg"));
   if (args->trace) ZB_TRY(zb_output_check("--trace", args->trace, ".json"));
   if (args->profile) ZB_TRY(zb_output_check("--profile", args->profile, ".json"));
@@ -620,7 +646,8 @@ static const char *environment(void *context, const char *name) {
 
 /* Takes and returns ownership. */
 static zb_status print_error(zb_status status, const zb_bootstrap *by) {
-  if (by->processes > 1 && zb_status_code(status) != ZB_INTERRUPTED) status = zb_status_note(status, "in process %d of %d", by->process, by->processes);
+  if (by->processes > 1 && zb_status_code(status) != ZB_INTERRUPTED)
+    status = zb_status_note(status, "in process %d of %d", by->process, by->processes);
   fflush(stdout);
   fprintf(stderr, "zb-run: %s", zb_status_text(status));
   return status;
@@ -641,7 +668,8 @@ static void print_told(zb_status status) {
 
 enum { NUMBER_BYTES = 24 };
 
-/* What the session does not see of the options that must be the same. Numbers are written to `numbers`; all is lent. Returns how many there are. */
+/* What the session does not see of the options that must be the same. Numbers are written to `numbers`; all is lent.
+ * Returns how many there are. */
 static int list_settings(const arguments *args, zb_setting settings[ROW_COUNT], char numbers[ROW_COUNT][NUMBER_BYTES]) {
   int count = 0;
   for (int i = 0; i < ROW_COUNT; ++i) {
@@ -734,8 +762,10 @@ static zb_status train(arguments *args, zb_bootstrap *bootstrap, bool *out_print
   if (!status) status = make_steps(session, args, &output, &stopped, &saved);
   if (!status) status = finish(session, args, first, stopped, &saved);
   bool together = !status; /* all processes have come to the end */
-  if (together) status = end_of(session, args, output, stopped, args->save && zb_session_steps(session) > first);
-  else zb_status_free(output);
+  if (together)
+    status = end_of(session, args, output, stopped, args->save && zb_session_steps(session) > first);
+  else
+    zb_status_free(output);
   running_session = NULL;
   bool common = zb_status_code(status) == ZB_INTERRUPTED; /* the end that all processes come to */
   if (status && !together) status = note_saves(status, &saved, args->save);
@@ -764,7 +794,8 @@ static void json_part(void *context, const zb_runtime_part *part) {
 /* context: the kind of the part before. */
 static void text_part(void *context, const zb_runtime_part *part) {
   const char **before = context;
-  if (!*before || strcmp(*before, part->kind) != 0) printf("%s:\n", strcmp(part->kind, "device") == 0 ? "devices" : "ways to launch ranks");
+  if (!*before || strcmp(*before, part->kind) != 0)
+    printf("%s:\n", strcmp(part->kind, "device") == 0 ? "devices" : "ways to launch ranks");
   *before = part->kind;
   printf("  %-8s %s%s%s", part->name, part->missing ? "not here: " : "", part->missing ? part->missing : part->summary,
          part->missing && part->hint ? "; " : "");
@@ -772,12 +803,11 @@ static void text_part(void *context, const zb_runtime_part *part) {
     printf("%s\n", part->hint ? part->hint : "");
     return;
   }
-  printf(" (%s%s%s%s)\n", part->path ? "module " : "built in", part->path ? part->path : "", part->found[0] ? ": " : "", part->found);
+  printf(" (%s%s%s%s)\n", part->path ? "module " : "built in", part->path ? part->path : "", part->found[0] ? ": " : "",
+         part->found);
 }
 
-static void write_text(void *context, const char *text, size_t bytes) {
-  fwrite(text, 1, bytes, context);
-}
+static void write_text(void *context, const char *text, size_t bytes) { fwrite(text, 1, bytes, context); }
 
 int main(int argument_count, char **words) {
   signal(SIGXFSZ, SIG_IGN); /* a file that grows past a limit is a failed write, not the end of the program */

@@ -195,7 +195,7 @@ static zb_status name_cases(const char *text, sched_case *cases, int count) {
 /* Those that fit, the fastest first as in the table. */
 static zb_status write_pictures(const sched_case *cases, int count, const char *path) {
   zb_order_picture *pictures = zb_alloc((size_t)count * sizeof *pictures);
-  char(*titles)[TITLE_BYTES] = zb_alloc((size_t)count * sizeof *titles);
+  char (*titles)[TITLE_BYTES] = zb_alloc((size_t)count * sizeof *titles);
   int drawn = 0;
   for (int i = 0; pictures && titles && i < count; ++i)
     if (!cases[i].status) {

@@ -61,7 +61,8 @@ static void print_option(const option_row *row) {
   putchar('\n');
   for (int i = 0; row->kind == OPTIMIZER && zb_optimizer_name(i); ++i) {
     char *line = NULL;
-    zb_status_free(zb_optimizer_complete(zb_optimizer_name(i), &line)); /* a name is a good line; out of memory prints none */
+    zb_status_free(
+        zb_optimizer_complete(zb_optimizer_name(i), &line)); /* a name is a good line; out of memory prints none */
     if (line) printf("%*s%s%s\n", HELP_COLUMN, "", line, i == 0 ? " (default)" : "");
     zb_free(line);
   }
@@ -72,16 +73,19 @@ static void print_option(const option_row *row) {
 static void print_help(void) {
   printf("zbc " ZB_VERSION ": compiles a training graph into a pipeline-parallel plan with zero-bubble schedules\n\n"
          "usage: zbc MODEL.onnx|MODEL.mlir -o DIR --ranks P --micro-batches M [options]\n\n");
-  for (int i = 0; i < ROW_COUNT; ++i) print_option(&rows[i]);
+  for (int i = 0; i < ROW_COUNT; ++i)
+    print_option(&rows[i]);
   printf("\nexamples:\n"
          "  zbc gpt2.onnx -o out/gpt2 --ranks 4 --micro-batches 8\n"
          "  zbc gpt2.onnx -o out/lora --ranks 2 --micro-batches 4 --freeze '*' --train '*lora*'\n"
-         "\nexit status: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 no plan keeps the limit, 4 a file or memory,\n"
+         "\nexit status: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 no plan keeps the limit, 4 a "
+         "file or memory,\n"
          "             70 a bug of zbc\n");
 }
 
 static void print_passes(void) {
-  for (int i = 0; i < zb_pass_count(); ++i) printf("%-18s %s\n", zb_pass_info_at(i).name, zb_pass_info_at(i).summary);
+  for (int i = 0; i < zb_pass_count(); ++i)
+    printf("%-18s %s\n", zb_pass_info_at(i).name, zb_pass_info_at(i).summary);
   printf("\n%s\n", zb_default_pipeline());
 }
 
@@ -117,7 +121,8 @@ static void print_names(const char *what, char **names, int count) {
 /* "module.path (node)" cut to its end, which tells stages apart. */
 static const char *short_name(const char *name, char out[48]) {
   size_t length = strcspn(name, "(");
-  while (length && name[length - 1] == ' ') --length;
+  while (length && name[length - 1] == ' ')
+    --length;
   const char *begin = length > 40 ? name + length - 38 : name;
   snprintf(out, 48, "%s%.*s", length > 40 ? ".." : "", (int)(length > 40 ? 38 : length), begin);
   return out;
@@ -125,7 +130,8 @@ static const char *short_name(const char *name, char out[48]) {
 
 static void print_empty_stages(const zb_compile_summary *s) {
   int empty = 0;
-  for (int i = 0; i < s->stages; ++i) empty += !s->stage[i].ops;
+  for (int i = 0; i < s->stages; ++i)
+    empty += !s->stage[i].ops;
   if (empty)
     printf("%d of %d stages have no work: the model has too few places to cut; give %s\n", empty, s->stages,
            s->stages > s->ranks ? "fewer --chunks or --ranks" : "fewer --ranks");
@@ -133,32 +139,37 @@ static void print_empty_stages(const zb_compile_summary *s) {
 
 static void print_summary(const zb_compile_summary *s, const options *o) {
   char a[32], b[32], c[32], d[32], e[32], f[48], g[48];
-  printf("%-5s %-4s %11s %9s %9s %9s %10s %10s %10s  %s\n", "stage", "rank", "parameters", "F", "B", "W", "keeps F-B", "F-W", "B-W", "from .. to");
+  printf("%-5s %-4s %11s %9s %9s %9s %10s %10s %10s  %s\n", "stage", "rank", "parameters", "F", "B", "W", "keeps F-B",
+         "F-W", "B-W", "from .. to");
   for (int i = 0; i < s->stages; ++i) {
     const zb_stage_summary *t = &s->stage[i];
-    printf("%-5d %-4d %11llu %9s %9s %9s %10s %10s %10s", i, t->rank, (unsigned long long)t->parameters, zb_time_text(t->f_seconds, a),
-           zb_time_text(t->b_seconds, b), zb_time_text(t->w_seconds, c), zb_bytes_text(t->fb_bytes, d), zb_bytes_text(t->fw_bytes, e),
-           zb_bytes_text(t->bw_bytes, (char[32]){0}));
+    printf("%-5d %-4d %11llu %9s %9s %9s %10s %10s %10s", i, t->rank, (unsigned long long)t->parameters,
+           zb_time_text(t->f_seconds, a), zb_time_text(t->b_seconds, b), zb_time_text(t->w_seconds, c),
+           zb_bytes_text(t->fb_bytes, d), zb_bytes_text(t->fw_bytes, e), zb_bytes_text(t->bw_bytes, (char[32]){0}));
     print_name("  ", short_name(t->first, f));
     print_name(" .. ", short_name(t->last, g));
     printf("\n");
   }
   printf("\n%-5s %12s %7s\n", "rank", "memory", "idle");
-  for (int r = 0; r < s->ranks; ++r) printf("%-5d %12s %6.1f%%\n", r, zb_bytes_text(s->rank[r].peak_bytes, a), 100 * s->rank[r].idle_share);
+  for (int r = 0; r < s->ranks; ++r)
+    printf("%-5d %12s %6.1f%%\n", r, zb_bytes_text(s->rank[r].peak_bytes, a), 100 * s->rank[r].idle_share);
   printf("\n");
   print_empty_stages(s);
   print_names("trained", s->trained, s->trained_count);
   if (s->frozen_count) print_names("frozen", s->frozen, s->frozen_count);
   if (s->drawn) printf("initial values of %d parameters drawn at random: --weights FILE gives them\n", s->drawn);
-  if (s->uncompared) printf("warning: exported with --no-compare: whether this trains as the model that it was exported from is not known\n");
+  if (s->uncompared)
+    printf("warning: exported with --no-compare: whether this trains as the model that it was exported from is not "
+           "known\n");
   if (s->untrained_count) {
     print_names("constants that a gradient reaches, not trained", s->untrained, s->untrained_count);
     printf("  --train NAME trains them, --freeze NAME says that they stay\n");
   }
   printf("step %s by %s, lower bound %s, bubble %.2f%% (barrier) %.2f%% (stage)\n", zb_time_text(s->step_seconds, a),
-         o->params.costs ? "measured costs" : "the cost model",
-         zb_time_text(s->lower_bound_seconds, b), 100 * s->bubble_barrier, 100 * s->bubble_stage);
-  printf("%d ops compiled in %s%s%s\n", s->ops, zb_time_text(s->compile_seconds, a), o->params.output ? " to " : "", o->params.output ? o->params.output : "");
+         o->params.costs ? "measured costs" : "the cost model", zb_time_text(s->lower_bound_seconds, b),
+         100 * s->bubble_barrier, 100 * s->bubble_stage);
+  printf("%d ops compiled in %s%s%s\n", s->ops, zb_time_text(s->compile_seconds, a), o->params.output ? " to " : "",
+         o->params.output ? o->params.output : "");
 }
 
 static void print_json_names(const char *name, char **names, int count) {
@@ -166,9 +177,12 @@ static void print_json_names(const char *name, char **names, int count) {
   for (int i = 0; i < count; ++i) {
     printf("%s\"", i ? "," : "");
     for (const char *at = names[i]; *at; ++at) {
-      if (*at == '"' || *at == '\\') printf("\\%c", *at);
-      else if ((unsigned char)*at < 0x20) printf("\\u%04x", *at);
-      else putchar(*at);
+      if (*at == '"' || *at == '\\')
+        printf("\\%c", *at);
+      else if ((unsigned char)*at < 0x20)
+        printf("\\u%04x", *at);
+      else
+        putchar(*at);
     }
     printf("\"");
   }
@@ -179,19 +193,25 @@ static void print_json(const zb_compile_summary *s) {
   printf("{\"ranks\":%d,\"stages\":[", s->ranks);
   for (int i = 0; i < s->stages; ++i) {
     const zb_stage_summary *t = &s->stage[i];
-    printf("%s{\"stage\":%d,\"rank\":%d,\"chunk\":%d,\"ops\":%d,\"parameters\":%llu,\"parameter_bytes\":%llu,\"f_seconds\":%.12g,"
-           "\"b_seconds\":%.12g,\"w_seconds\":%.12g,\"f_product_flops\":%.17g,\"b_product_flops\":%.17g,\"w_product_flops\":%.17g,"
+    printf("%s{\"stage\":%d,\"rank\":%d,\"chunk\":%d,\"ops\":%d,\"parameters\":%llu,\"parameter_bytes\":%llu,\"f_"
+           "seconds\":%.12g,"
+           "\"b_seconds\":%.12g,\"w_seconds\":%.12g,\"f_product_flops\":%.17g,\"b_product_flops\":%.17g,\"w_product_"
+           "flops\":%.17g,"
            "\"fb_bytes\":%llu,\"fw_bytes\":%llu,\"bw_bytes\":%llu}",
-           i ? "," : "", i, t->rank, t->chunk, t->ops, (unsigned long long)t->parameters, (unsigned long long)t->parameter_bytes, t->f_seconds, t->b_seconds,
-           t->w_seconds, t->f_product_flops, t->b_product_flops, t->w_product_flops, (unsigned long long)t->fb_bytes, (unsigned long long)t->fw_bytes,
+           i ? "," : "", i, t->rank, t->chunk, t->ops, (unsigned long long)t->parameters,
+           (unsigned long long)t->parameter_bytes, t->f_seconds, t->b_seconds, t->w_seconds, t->f_product_flops,
+           t->b_product_flops, t->w_product_flops, (unsigned long long)t->fb_bytes, (unsigned long long)t->fw_bytes,
            (unsigned long long)t->bw_bytes);
   }
   printf("],\"memory\":[");
-  for (int r = 0; r < s->ranks; ++r) printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].peak_bytes);
+  for (int r = 0; r < s->ranks; ++r)
+    printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].peak_bytes);
   printf("],\"idle\":[");
-  for (int r = 0; r < s->ranks; ++r) printf("%s%.6g", r ? "," : "", s->rank[r].idle_share);
-  printf("],\"step_seconds\":%.12g,\"lower_bound\":%.12g,\"bubble\":{\"barrier\":%.6g,\"stage\":%.6g},\"compile_seconds\":%.6g,\"ops\":%d", s->step_seconds,
-         s->lower_bound_seconds, s->bubble_barrier, s->bubble_stage, s->compile_seconds, s->ops);
+  for (int r = 0; r < s->ranks; ++r)
+    printf("%s%.6g", r ? "," : "", s->rank[r].idle_share);
+  printf("],\"step_seconds\":%.12g,\"lower_bound\":%.12g,\"bubble\":{\"barrier\":%.6g,\"stage\":%.6g},\"compile_"
+         "seconds\":%.6g,\"ops\":%d",
+         s->step_seconds, s->lower_bound_seconds, s->bubble_barrier, s->bubble_stage, s->compile_seconds, s->ops);
   print_json_names("trained", s->trained, s->trained_count);
   print_json_names("frozen", s->frozen, s->frozen_count);
   print_json_names("untrained", s->untrained, s->untrained_count);
@@ -204,28 +224,33 @@ static void print_json(const zb_compile_summary *s) {
 static zb_status parse_count(const char *option, const char *value, int *out) {
   char *end = NULL;
   long number = strtol(value, &end, 10);
-  if (number > INT_MAX && !*end) return zb_status_hint(ZB_ERROR(USAGE, "%s: '%s' is too large", option, value), "for example %s 4", option);
+  if (number > INT_MAX && !*end)
+    return zb_status_hint(ZB_ERROR(USAGE, "%s: '%s' is too large", option, value), "for example %s 4", option);
   if (end == value || *end || number < 1)
-    return zb_status_hint(ZB_ERROR(USAGE, "%s: expected a whole number of 1 or more, got '%s'", option, value), "for example %s 4", option);
+    return zb_status_hint(ZB_ERROR(USAGE, "%s: expected a whole number of 1 or more, got '%s'", option, value),
+                          "for example %s 4", option);
   *out = (int)number;
   return NULL;
 }
 
 static zb_status parse_bytes(const char *option, const char *value, uint64_t *out) {
   if (zb_bytes_parse(value, out)) return NULL;
-  return zb_status_hint(ZB_ERROR(USAGE, "%s: expected a number of bytes, with K, M or G after it, got '%s'", option, value),
-                        "for example %s 2G, which is 2 GiB, 2 x 2^30 bytes", option);
+  return zb_status_hint(
+      ZB_ERROR(USAGE, "%s: expected a number of bytes, with K, M or G after it, got '%s'", option, value),
+      "for example %s 2G, which is 2 GiB, 2 x 2^30 bytes", option);
 }
 
 static zb_status set_value(const option_row *row, const char *value, void *field) {
   if (!value || !value[0])
-    return zb_status_hint(ZB_ERROR(USAGE, "%s needs a value", row->option), "write %s %s; zbc --help says what it is", row->option, row->argument);
+    return zb_status_hint(ZB_ERROR(USAGE, "%s needs a value", row->option), "write %s %s; zbc --help says what it is",
+                          row->option, row->argument);
   if (row->kind == COUNT) return parse_count(row->option, value, field);
   if (row->kind == BYTES) return parse_bytes(row->option, value, field);
   if (row->kind == GLOB) {
     globs *list = field;
     if (list->count == GLOBS_MAX)
-      return zb_status_hint(ZB_ERROR(USAGE, "%s is given more than %d times", row->option, GLOBS_MAX), "name more parameters at once with * and ?");
+      return zb_status_hint(ZB_ERROR(USAGE, "%s is given more than %d times", row->option, GLOBS_MAX),
+                            "name more parameters at once with * and ?");
     list->items[list->count++] = value;
     return NULL;
   }
@@ -242,8 +267,11 @@ static zb_status parse_option(int count, char **words, int *index, options *out)
     const option_row *row = &rows[i];
     if (strlen(row->option) != length || strncmp(row->option, word, length) != 0) continue;
     void *field = (char *)out + row->offset;
-    if (row->kind != FLAG) return set_value(row, equals ? equals + 1 : *index + 1 < count ? words[++*index] : NULL, field);
-    if (equals) return zb_status_hint(ZB_ERROR(USAGE, "%s takes no value, got '%s'", row->option, equals + 1), "write %s alone", row->option);
+    if (row->kind != FLAG)
+      return set_value(row, equals ? equals + 1 : *index + 1 < count ? words[++*index] : NULL, field);
+    if (equals)
+      return zb_status_hint(ZB_ERROR(USAGE, "%s takes no value, got '%s'", row->option, equals + 1), "write %s alone",
+                            row->option);
     *(bool *)field = true;
     return NULL;
   }
@@ -258,13 +286,15 @@ static zb_status parse(int count, char **words, options *out) {
       return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no model: '%s' is given", words[i], out->params.model),
                             "a folder to write to stands behind -o: -o %s", words[i]);
     } else if (out->params.model) {
-      return zb_status_hint(ZB_ERROR(USAGE, "two models are given: '%s' and '%s'", out->params.model, words[i]), "one model at a time");
+      return zb_status_hint(ZB_ERROR(USAGE, "two models are given: '%s' and '%s'", out->params.model, words[i]),
+                            "one model at a time");
     } else {
       out->params.model = words[i];
     }
   }
   if (out->help || out->version || out->help_passes || out->list_operators || out->list_unsupported) return NULL;
-  if (!out->params.model) return zb_status_hint(ZB_ERROR(USAGE, "no model is given"), "zbc MODEL.onnx -o DIR; zbc --help says more");
+  if (!out->params.model)
+    return zb_status_hint(ZB_ERROR(USAGE, "no model is given"), "zbc MODEL.onnx -o DIR; zbc --help says more");
   if (!out->params.output && !out->params.timeline && !out->params.csv)
     return zb_status_hint(ZB_ERROR(USAGE, "no folder to write to is given"), "add -o DIR");
   return NULL;
@@ -283,8 +313,10 @@ static zb_status compile(options *o) {
   o->params.freeze_count = o->freeze.count;
   zb_compile_summary *summary = NULL;
   ZB_TRY(zb_compile(&o->params, &summary));
-  if (o->json) print_json(summary);
-  else print_summary(summary, o);
+  if (o->json)
+    print_json(summary);
+  else
+    print_summary(summary, o);
   zb_compile_summary_destroy(summary);
   return NULL;
 }
@@ -295,11 +327,16 @@ int main(int count, char **words) {
   options o = {.params = ZB_COMPILE_PARAMS_INIT};
   zb_status status = parse(count, words, &o), written = NULL;
   if (status) return fail(status);
-  if (o.help) print_help();
-  else if (o.version) puts("zbc " ZB_VERSION);
-  else if (o.help_passes) print_passes();
-  else if (o.list_operators || o.list_unsupported) status = print_operators(o.list_operators);
-  else status = compile(&o);
+  if (o.help)
+    print_help();
+  else if (o.version)
+    puts("zbc " ZB_VERSION);
+  else if (o.help_passes)
+    print_passes();
+  else if (o.list_operators || o.list_unsupported)
+    status = print_operators(o.list_operators);
+  else
+    status = compile(&o);
   written = flush_output();
   if (!status) return written ? fail(written) : 0;
   zb_status_free(written);

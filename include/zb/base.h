@@ -60,9 +60,7 @@ ZB_API bool zb_shape_equal(const zb_shape *a, const zb_shape *b);
 ZB_API const char *zb_shape_text(const zb_shape *shape, char text[96]);
 
 /* Rounds bytes up to ZB_ALIGNMENT. */
-static inline uint64_t zb_align(uint64_t bytes) {
-  return (bytes + (ZB_ALIGNMENT - 1)) & ~(uint64_t)(ZB_ALIGNMENT - 1);
-}
+static inline uint64_t zb_align(uint64_t bytes) { return (bytes + (ZB_ALIGNMENT - 1)) & ~(uint64_t)(ZB_ALIGNMENT - 1); }
 
 /* All memory of zb comes from these. They count calls (zb_allocation_count), so that a test can show that a step
  * allocates nothing, and can be told to fail the n-th call. zb_alloc zeroes. NULL when out of memory. */
@@ -70,19 +68,21 @@ ZB_API void *zb_alloc(size_t bytes) ZB_MUST_USE;
 ZB_API void *zb_realloc(void *memory, size_t bytes) ZB_MUST_USE;
 ZB_API void *zb_alloc_aligned(size_t bytes, size_t alignment) ZB_MUST_USE; /* zeroed; release with zb_free */
 ZB_API void zb_free(void *memory);
-/* Memory for arenas: zeroed, 64-byte aligned; of megabytes it is pages that nobody touches until they are used, so that making it takes no time.
- * Release with zb_free_pages and the same `bytes`. */
+/* Memory for arenas: zeroed, 64-byte aligned; of megabytes it is pages that nobody touches until they are used, so that
+ * making it takes no time. Release with zb_free_pages and the same `bytes`. */
 ZB_API void *zb_alloc_pages(size_t bytes) ZB_MUST_USE;
 ZB_API void zb_free_pages(void *memory, size_t bytes);
 ZB_API uint64_t zb_allocation_count(void);
 /* From now on the n-th allocation fails (n = 1 is the next); 0 switches failing off. For tests. */
 ZB_API void zb_allocation_fail_at(uint64_t n);
 
-/* A number of bytes or of seconds as people read it, in the units of all that zb prints: "57.6 MiB", "512 B", "1.25 ms". Into out; returns out. */
+/* A number of bytes or of seconds as people read it, in the units of all that zb prints: "57.6 MiB", "512 B", "1.25
+ * ms". Into out; returns out. */
 ZB_API const char *zb_bytes_text(uint64_t bytes, char out[32]);
 ZB_API const char *zb_time_text(double seconds, char out[32]);
-/* Reads a number of bytes, 1 to 1e18: "800", "64M", "1.5G", "2GiB". K, M, G and T are 2^10, 2^20, 2^30 and 2^40, in either case, with or without "iB";
- * "2GB", which is 2e9 to some, is none, nor is a fraction without a unit. *out is set where it returns true. */
+/* Reads a number of bytes, 1 to 1e18: "800", "64M", "1.5G", "2GiB". K, M, G and T are 2^10, 2^20, 2^30 and 2^40, in
+ * either case, with or without "iB"; "2GB", which is 2e9 to some, is none, nor is a fraction without a unit. *out is
+ * set where it returns true. */
 ZB_API bool zb_bytes_parse(const char *text, uint64_t *out);
 
 /* Copies text; NULL when out of memory. Release with zb_free. */

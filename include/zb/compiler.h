@@ -10,32 +10,39 @@ extern "C" {
 #endif
 
 typedef struct zb_compile_params {
-  const char *model;          /* .onnx or .mlir */
-  const char *output;         /* folder to write; created. Nothing is left half written. NULL: compile only */
-  /* Initial values of parameters instead of the model's own (those of an .mlir model are drawn, from their names alone): a safetensors file, an index of
-     several, or a folder with either, such as a checkpoint of Hugging Face's. As zb_session_params.weights (zb/runtime.h); NULL: the model's. */
+  const char *model;  /* .onnx or .mlir */
+  const char *output; /* folder to write; created. Nothing is left half written. NULL: compile only */
+  /* Initial values of parameters instead of the model's own (those of an .mlir model are drawn, from their names
+     alone): a safetensors file, an index of several, or a folder with either, such as a checkpoint of Hugging Face's.
+     As zb_session_params.weights (zb/runtime.h); NULL: the model's. */
   const char *weights;
-  bool weights_partial;       /* parameters that `weights` lacks keep the values that they would have without it; USAGE without weights */
-  int ranks;                  /* P; 0: 1, or those of the schedule's file */
-  int chunks;                 /* v; 0: as many as the schedule is made for */
-  int micro_batches;          /* M; 0: 1, or those of the schedule's file */
-  const char *schedule;       /* "zb-h1", "NAME:option=number,...", or an order from a file: "F.csv" (PyTorch's pipelining; ranks, chunks, placement
-                                 and micro_batches come from it, and those that are given must be the same); NULL: zb-h1 */
-  const char *placement;      /* "plain", "looped", "v", "wave", "0,1,1,0"; NULL: what the schedule is made for, looped for other chunks */
-  const char *metric;         /* "barrier" or "stage": what schedules that search make short; NULL: barrier */
-  const char *optimizer;      /* "adamw:lr=1e-3,..." or "sgd:lr=..."; what is left out is as zb_optimizer_complete says; NULL: adamw */
-  const char *const *train;   /* globs */
+  bool weights_partial;  /* parameters that `weights` lacks keep the values that they would have without it; USAGE
+                            without weights */
+  int ranks;             /* P; 0: 1, or those of the schedule's file */
+  int chunks;            /* v; 0: as many as the schedule is made for */
+  int micro_batches;     /* M; 0: 1, or those of the schedule's file */
+  const char *schedule;  /* "zb-h1", "NAME:option=number,...", or an order from a file: "F.csv" (PyTorch's pipelining;
+                            ranks, chunks, placement and micro_batches come from it, those
+                            given must agree); NULL: zb-h1 */
+  const char *placement; /* "plain", "looped", "v", "wave", "0,1,1,0"; NULL: what the schedule is made for, looped for
+                            other chunks */
+  const char *metric;    /* "barrier" or "stage": what schedules that search make short; NULL: barrier */
+  const char *optimizer; /* "adamw:lr=1e-3,..." or "sgd:lr=..."; what is left out is as zb_optimizer_complete says;
+                            NULL: adamw */
+  const char *const *train; /* globs */
   int train_count;
   const char *const *freeze;
   int freeze_count;
-  const char *loss;           /* name of the output to minimize; NULL: the only scalar one */
-  uint64_t memory_limit;      /* bytes per rank; 0: none */
-  const char *costs;          /* file of zb-run --profile or --calibrate; NULL: the built-in model, the same on every machine */
-  const char *cuts;           /* names of nodes or values after which a stage ends, comma separated; NULL: chosen by cost */
-  uint64_t fold_limit;        /* bytes that folded constants of an ONNX graph may take; 0: 256 MiB and four times the model's files */
-  const char *csv;            /* file to write the order to that the plan has, or NULL */
-  const char *timeline;       /* file to draw the simulated step to, SVG or Chrome trace by its ending .svg or .json, or NULL */
-  const char *precision;      /* a name of zb/precisions.def: "f32", "bf16"; NULL: f32 */
+  const char *loss;      /* name of the output to minimize; NULL: the only scalar one */
+  uint64_t memory_limit; /* bytes per rank; 0: none */
+  const char *costs; /* file of zb-run --profile or --calibrate; NULL: the built-in model, the same on every machine */
+  const char *cuts;  /* names of nodes or values after which a stage ends, comma separated; NULL: chosen by cost */
+  uint64_t fold_limit; /* bytes that folded constants of an ONNX graph may take; 0: 256 MiB and four times the model's
+                          files */
+  const char *csv;     /* file to write the order to that the plan has, or NULL */
+  const char
+      *timeline; /* file to draw the simulated step to, SVG or Chrome trace by its ending .svg or .json, or NULL */
+  const char *precision; /* a name of zb/precisions.def: "f32", "bf16"; NULL: f32 */
   bool no_raise;
   const char *dump_directory; /* IR after each pass, or NULL */
   const char *pipeline;       /* NULL: the default one */
@@ -51,7 +58,7 @@ typedef struct zb_stage_summary {
   double f_seconds, b_seconds, w_seconds;
   double f_product_flops, b_product_flops, w_product_flops;
   uint64_t fb_bytes, fw_bytes, bw_bytes;
-  const char *first, *last;   /* module paths or node names of its first and last op */
+  const char *first, *last; /* module paths or node names of its first and last op */
 } zb_stage_summary;
 
 typedef struct zb_rank_summary {
@@ -65,17 +72,19 @@ typedef struct zb_compile_summary {
   zb_stage_summary *stage;
   zb_rank_summary *rank;
   double step_seconds, bubble_barrier, bubble_stage, lower_bound_seconds;
-  char **trained, **frozen;   /* names of parameters */
+  char **trained, **frozen; /* names of parameters */
   int trained_count, frozen_count;
-  char **untrained;           /* constants that a gradient reaches: parameters, if the exporter lost their names */
+  char **untrained; /* constants that a gradient reaches: parameters, if the exporter lost their names */
   int untrained_count;
-  bool uncompared;            /* the model comes from tools/export_onnx.py --no-compare: nobody knows whether it is what it was exported from */
-  int drawn;                  /* parameters whose initial values were drawn at random, because none came with the model */
+  bool uncompared; /* the model comes from tools/export_onnx.py --no-compare: nobody knows whether it is what it was
+                      exported from */
+  int drawn;       /* parameters whose initial values were drawn at random, because none came with the model */
   double compile_seconds;
-  int ops;                    /* after the split */
+  int ops; /* after the split */
 } zb_compile_summary;
 
-/* Compiles. INVALID, marked as told (zb_status_told), after diagnostics; INFEASIBLE for a limit that cannot be met, saying how much is needed and where. */
+/* Compiles. INVALID, marked as told (zb_status_told), after diagnostics; INFEASIBLE for a limit that cannot be met,
+ * saying how much is needed and where. */
 ZB_API zb_status zb_compile(const zb_compile_params *params, zb_compile_summary **out) ZB_MUST_USE;
 ZB_API void zb_compile_summary_destroy(zb_compile_summary *summary);
 
@@ -83,8 +92,8 @@ ZB_API void zb_compile_summary_destroy(zb_compile_summary *summary);
 ZB_API zb_status zb_plan_timeline_file(const char *directory, const char *path) ZB_MUST_USE;
 
 /* An optimizer line with everything that it leaves to the defaults: "adamw:lr=3e-4" gives
- * "adamw:lr=3e-4,beta1=0.9,beta2=0.95,eps=1e-8,weight_decay=0.1". NULL: the optimizer that trains when none is named. *out is the caller's
- * (zb_free). USAGE with a hint for a wrong line. */
+ * "adamw:lr=3e-4,beta1=0.9,beta2=0.95,eps=1e-8,weight_decay=0.1". NULL: the optimizer that trains when none is named.
+ * *out is the caller's (zb_free). USAGE with a hint for a wrong line. */
 ZB_API zb_status zb_optimizer_complete(const char *line, char **out) ZB_MUST_USE;
 /* The choices of `precision`, for --help; NULL past the end. */
 ZB_API const char *zb_precision_name(int index);
@@ -94,9 +103,10 @@ ZB_API const char *zb_optimizer_name(int index);
 
 /* zb-opt: reads MLIR text, runs passes, prints. */
 typedef struct zb_opt_params {
-  const char *input;          /* path, or "-" */
-  const char *pipeline;       /* "builtin.module(zb-dce,zb-partition{ranks=4})"; NULL: parse and print only */
-  bool split_input_file, verify_diagnostics, emit_bytecode, allow_unregistered_dialect, timing, print_after_all, no_verify;
+  const char *input;    /* path, or "-" */
+  const char *pipeline; /* "builtin.module(zb-dce,zb-partition{ranks=4})"; NULL: parse and print only */
+  bool split_input_file, verify_diagnostics, emit_bytecode, allow_unregistered_dialect, timing, print_after_all,
+      no_verify;
   void (*write)(void *context, const char *text, size_t bytes);
   void *context;
 } zb_opt_params;
@@ -110,8 +120,8 @@ ZB_API int zb_pass_count(void);
 ZB_API zb_pass_info zb_pass_info_at(int index);
 /* The IRDL text of the dialect; static. */
 ZB_API const char *zb_irdl_text(void);
-/* What an ONNX file may hold, as Markdown: the operators that can be imported, or those that cannot, with ways round. From the tables that
- * the importer goes by. The caller's (zb_free); NULL when out of memory. */
+/* What an ONNX file may hold, as Markdown: the operators that can be imported, or those that cannot, with ways round.
+ * From the tables that the importer goes by. The caller's (zb_free); NULL when out of memory. */
 ZB_API char *zb_operators_page(bool supported) ZB_MUST_USE;
 /* Text of the default pipeline. */
 ZB_API const char *zb_default_pipeline(void);

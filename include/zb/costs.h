@@ -1,8 +1,9 @@
-/* Measured costs: what `zb-run --profile` and `zb-run --calibrate` write, and `zbc --costs` and `zb-sched --costs` read.
+/* Measured costs: what `zb-run --profile` and `zb-run --calibrate` write, and `zbc --costs` and `zb-sched --costs`
+ * read.
  *
- * One JSON object. A profile has everything below; a calibration of the machine has no program, and only machine, link, overheads, machine
- * rates and products. Times are whole picoseconds; every time is the median over steps of the mean of a step's runs, because jobs add up
- * within a step, and a step that something else disturbed must not count.
+ * One JSON object. A profile has everything below; a calibration of the machine has no program, and only machine, link,
+ * overheads, machine rates and products. Times are whole picoseconds; every time is the median over steps of the mean
+ * of a step's runs, because jobs add up within a step, and a step that something else disturbed must not count.
  *
  *   {"format": "zb-costs", "version": 1,
  *    "machine": {"device": "cpu", "instruction_set": "avx512", "cores": 2, "threads": 1, "virtual_clock": false},
@@ -19,10 +20,12 @@
  *    "rates": {"op_ps": 500000, "ps_per_byte": 100},
  *    "products": [{"flops": 2097152, "time_ps": 20000000}, ...]}
  *
- * base_bytes: weights, optimizer state, workspace: what is always there. Edges are between stages, a micro-batch; messages
- * between ranks, by size. Ops go by name, shapes and attributes, over all ranks, so that they add up to the subprograms.
+ * base_bytes: weights, optimizer state, workspace: what is always there. Edges are between stages, a micro-batch;
+ * messages between ranks, by size. Ops go by name, shapes and attributes, over all ranks, so that they add up to the
+ * subprograms.
  *
- * A member that the table of runtime/base/costs.c does not know is an error, as is a missing one: a typing error must not pass for a cost.
+ * A member that the table of runtime/base/costs.c does not know is an error, as is a missing one: a typing error must
+ * not pass for a cost.
  */
 #ifndef ZB_COSTS_H
 #define ZB_COSTS_H
@@ -63,10 +66,10 @@ typedef struct zb_cost_edge {
 
 typedef struct zb_cost_subprogram {
   char *name;
-  int64_t rank, stage; /* stage -1: of no stage alone */
-  char *kind;          /* "F", "B", "W", "OPT", "LOAD" */
-  uint64_t key;        /* of its ops: the same subprogram in another plan has the same key */
-  int64_t first_ps;    /* its first run of a step: the optimizer and the other jobs of a step leave cold caches */
+  int64_t rank, stage;   /* stage -1: of no stage alone */
+  char *kind;            /* "F", "B", "W", "OPT", "LOAD" */
+  uint64_t key;          /* of its ops: the same subprogram in another plan has the same key */
+  int64_t first_ps;      /* its first run of a step: the optimizer and the other jobs of a step leave cold caches */
   int64_t time_ps, runs; /* the others; where there is one run a step, the same */
 } zb_cost_subprogram;
 
@@ -121,7 +124,8 @@ typedef struct zb_costs {
   struct zb_map *op_index; /* text -> ops; made by reading */
 } zb_costs;
 
-/* Reads and checks a file. INVALID names the file, the place in it, what was expected and what was got; the hint says what to do. */
+/* Reads and checks a file. INVALID names the file, the place in it, what was expected and what was got; the hint says
+ * what to do. */
 ZB_API zb_status zb_costs_read(const char *path, zb_costs **out) ZB_MUST_USE;
 /* The same of a text; name stands for the file in messages. */
 ZB_API zb_status zb_costs_parse(const char *text, size_t bytes, const char *name, zb_costs **out) ZB_MUST_USE;
@@ -130,19 +134,22 @@ ZB_API zb_status zb_costs_write(const zb_costs *costs, const char *path) ZB_MUST
 /* Frees costs and all it points to; fine with NULL. */
 ZB_API void zb_costs_destroy(zb_costs *costs);
 
-/* Whether a file looks like costs at all ("format" is "zb-costs"): for tools that take several kinds of JSON. False if it cannot be read;
- * a pipe is not looked at. */
+/* Whether a file looks like costs at all ("format" is "zb-costs"): for tools that take several kinds of JSON. False if
+ * it cannot be read; a pipe is not looked at. */
 ZB_API bool zb_costs_is(const char *path);
 
 /* Time of an op by its text, in ps; -1 if it was not measured. O(1). */
 ZB_API int64_t zb_costs_op(const zb_costs *costs, const char *op);
-/* A subprogram of this kind, stage and key, else of this kind and key on any stage; NULL if none was measured. O(subprograms). */
-ZB_API const zb_cost_subprogram *zb_costs_subprogram(const zb_costs *costs, const char *kind, int64_t stage, uint64_t key);
+/* A subprogram of this kind, stage and key, else of this kind and key on any stage; NULL if none was measured.
+ * O(subprograms). */
+ZB_API const zb_cost_subprogram *zb_costs_subprogram(const zb_costs *costs, const char *kind, int64_t stage,
+                                                     uint64_t key);
 /* Time of a product of so many flops by the calibration, between the two nearest sizes; -1 without one. O(products). */
 ZB_API int64_t zb_costs_product(const zb_costs *costs, double flops);
 
-/* The schedule problem of the program that was measured: stage times, what they keep, edges, link, optimizer, base memory. micro_batches 0: as
- * measured. INVALID for a calibration. Part of the schedule library. Release with zb_costs_problem_deinit. */
+/* The schedule problem of the program that was measured: stage times, what they keep, edges, link, optimizer, base
+ * memory. micro_batches 0: as measured. INVALID for a calibration. Part of the schedule library. Release with
+ * zb_costs_problem_deinit. */
 ZB_API zb_status zb_costs_problem(const zb_costs *costs, int micro_batches, zb_problem *out) ZB_MUST_USE;
 ZB_API void zb_costs_problem_deinit(zb_problem *problem);
 

@@ -54,9 +54,9 @@ typedef struct zb_tensor {
 /* Threads of one rank; NULL means one thread, the caller. */
 typedef struct zb_threads zb_threads;
 
-/* Calls run(context, tile, scratch) for every tile in 0..tile_count-1, each exactly once, on any thread, and returns when
- * all are done. scratch is ZB_SCRATCH_BYTES of 64-byte aligned memory, private to the running thread, not zeroed. The
- * result must not depend on which thread takes which tile. Never allocates. */
+/* Calls run(context, tile, scratch) for every tile in 0..tile_count-1, each exactly once, on any thread, and returns
+ * when all are done. scratch is ZB_SCRATCH_BYTES of 64-byte aligned memory, private to the running thread, not zeroed.
+ * The result must not depend on which thread takes which tile. Never allocates. */
 enum { ZB_SCRATCH_BYTES = 5 << 19 };
 typedef void (*zb_tile_run)(void *context, int64_t tile, void *scratch);
 ZB_API void zb_parallel_for(zb_threads *threads, int64_t tile_count, zb_tile_run run, void *context);
@@ -98,33 +98,35 @@ static inline const char *zb_kernel_wrong_value(const zb_kernel_call *call, int6
 /* Runs; returns NULL, or a static text that says what is wrong with the values (an index out of range). Thread-safe. */
 typedef const char *(*zb_kernel_run)(const zb_kernel_call *call);
 
-/* What a kernel knows of a call: a kernel that was written before its op grew an operand or an attribute must not be given one. */
+/* What a kernel knows of a call: a kernel that was written before its op grew an operand or an attribute must not be
+ * given one. */
 enum { ZB_KNOWS_ANY = 32767 };
 typedef struct zb_kernel_knows {
-  int operands;               /* ZB_KNOWS_ANY: any number from one on */
-  unsigned optional;          /* the bit set of those that may be absent */
+  int operands;      /* ZB_KNOWS_ANY: any number from one on */
+  unsigned optional; /* the bit set of those that may be absent */
   int results;
   unsigned optional_results;
   bool accumulates;
-  const char *attributes;     /* names, blanks between */
+  const char *attributes; /* names, blanks between */
 } zb_kernel_knows;
 
 /* One row of a device's kernel table. */
 typedef struct zb_kernel {
-  const char *op;    /* op name without "zb." */
+  const char *op; /* op name without "zb." */
   zb_kernel_run run;
-  /* NULL, or whether this kernel can run a call that it knows all of: element types, shapes, strides, values of attributes (data pointers may be
-   * NULL); else the next row of that op is tried. */
+  /* NULL, or whether this kernel can run a call that it knows all of: element types, shapes, strides, values of
+   * attributes (data pointers may be NULL); else the next row of that op is tried. */
   bool (*matches)(const zb_kernel_call *call);
   const zb_kernel_knows *knows;
 } zb_kernel;
 
-/* NULL, or why the kernel must not run the call, whatever the values are: "it does not know operand 3", "the shapes of the operands do not fit each
- * other". Data pointers are not looked at. The text is static, or written to `text`. */
+/* NULL, or why the kernel must not run the call, whatever the values are: "it does not know operand 3", "the shapes of
+ * the operands do not fit each other". Data pointers are not looked at. The text is static, or written to `text`. */
 ZB_API const char *zb_kernel_refuses(const zb_kernel *kernel, const zb_kernel_call *call, char *text, size_t size);
 
-/* The reference kernel of an op (never NULL for an op of class KERNEL), and the best CPU kernel for a call: the first fast one that takes it, else
- * the reference. NULL for a name that is no KERNEL op, and for a call that the reference refuses: what it refuses no kernel may run. */
+/* The reference kernel of an op (never NULL for an op of class KERNEL), and the best CPU kernel for a call: the first
+ * fast one that takes it, else the reference. NULL for a name that is no KERNEL op, and for a call that the reference
+ * refuses: what it refuses no kernel may run. */
 ZB_API const zb_kernel *zb_kernel_reference(const char *op);
 ZB_API const zb_kernel *zb_kernel_cpu(const char *op, const zb_kernel_call *call);
 

@@ -1,6 +1,7 @@
 /* Running plans: what zb-run is made of. No MLIR.
  *
- * Thread-safety: a session is used by one thread at a time, but for zb_session_interrupt; different sessions are independent.
+ * Thread-safety: a session is used by one thread at a time, but for zb_session_interrupt; different sessions are
+ * independent.
  */
 #ifndef ZB_RUNTIME_H
 #define ZB_RUNTIME_H
@@ -15,108 +16,125 @@ typedef struct zb_session zb_session;
 
 /* Which launcher started this process, by the variables of its environment. */
 typedef struct zb_bootstrap {
-  const char *launcher;     /* "mpirun", "srun", "torchrun", "torchrun or by hand"; NULL: none */
-  const char *launch;       /* how its processes meet (zb_session_params.launch) if nothing else is said: "mpi", "tcp" */
-  int process, processes;   /* this one, and how many */
-  int local_process;        /* on this machine; -1: not said */
+  const char *launcher;   /* "mpirun", "srun", "torchrun", "torchrun or by hand"; NULL: none */
+  const char *launch;     /* how its processes meet (zb_session_params.launch) if nothing else is said: "mpi", "tcp" */
+  int process, processes; /* this one, and how many */
+  int local_process;      /* on this machine; -1: not said */
   /* Over TCP process 0 waits for the others at the first port that is free of `ports`, from `port`. */
-  char address[256];        /* a host; "": the variables do not say */
+  char address[256]; /* a host; "": the variables do not say */
   int port, ports;
-  uint64_t run;             /* a digest of what tells this run from others */
-  bool apart;               /* no launcher is known that shows what all processes print: each may have a terminal of its own */
-  char warning[256];        /* one process, where more may be meant: "", or what was found and what would start them */
+  uint64_t run;      /* a digest of what tells this run from others */
+  bool apart;        /* no launcher is known that shows what all processes print: each may have a terminal of its own */
+  char warning[256]; /* one process, where more may be meant: "", or what was found and what would start them */
 } zb_bootstrap;
-/* Asks `variable` for variables of the environment (NULL: not set) and takes the first complete set of runtime/exec/launchers.def: mpirun's, srun's,
- * torchrun's. Without any, *out says one process. INVALID, naming what was found, when the only sets are incomplete or a value is no number. Texts but
- * the address and the warning are lent. */
-ZB_API zb_status zb_bootstrap_find(const char *(*variable)(void *context, const char *name), void *context, zb_bootstrap *out) ZB_MUST_USE;
+/* Asks `variable` for variables of the environment (NULL: not set) and takes the first complete set of
+ * runtime/exec/launchers.def: mpirun's, srun's, torchrun's. Without any, *out says one process. INVALID, naming what
+ * was found, when the only sets are incomplete or a value is no number. Texts but the address and the warning are lent.
+ */
+ZB_API zb_status zb_bootstrap_find(const char *(*variable)(void *context, const char *name), void *context,
+                                   zb_bootstrap *out) ZB_MUST_USE;
 
 /* What must be the same in all processes: "--steps", "100". */
 typedef struct zb_setting {
   const char *name, *value; /* value NULL: not given */
 } zb_setting;
 
-/* Processes compare their parameters when they have met: device, launch, save, seed, no_kernels, reference, trace, profile, costs, timeout_ms, and what
- * data, resume, weights and the folder of the plan lead to (not how the paths are spelled). threads may differ: results do not depend on it. */
+/* Processes compare their parameters when they have met: device, launch, save, seed, no_kernels, reference, trace,
+ * profile, costs, timeout_ms, and what data, resume, weights and the folder of the plan lead to (not how the paths are
+ * spelled). threads may differ: results do not depend on it. */
 typedef struct zb_session_params {
-  const char *directory;  /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
-  const char *data;       /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
-  const char *device;     /* "cpu" (NULL), "sim" */
-  const char *launch;     /* how the ranks of a real device run: "threads", "mpi", "tcp"; NULL: by bootstrap, else "threads" */
+  const char *directory; /* what zbc wrote: plan.zb, weights.safetensors, constants.safetensors */
+  const char *data;      /* "text:FILE", "tokens:FILE[:u16|u32]" or NULL: `input` below is asked */
+  const char *device;    /* "cpu" (NULL), "sim" */
+  const char
+      *launch; /* how the ranks of a real device run: "threads", "mpi", "tcp"; NULL: by bootstrap, else "threads" */
   const zb_bootstrap *bootstrap; /* what zb_bootstrap_find found, or NULL: one process */
-  const char *resume;     /* folder of a checkpoint, or NULL */
-  /* NULL, or where parameters begin instead of the values beside the plan, with a fresh optimizer and at step 0: a safetensors file, an index of several
-   * (model.safetensors.index.json), or a folder with either, such as a checkpoint of Hugging Face's or one of ours. Names may differ from the model's
-   * by one prefix; f32 parameters take f32, bf16 and f16. What is missing is an error; what is surplus is said (`say`). USAGE together with resume. */
+  const char *resume;            /* folder of a checkpoint, or NULL */
+  /* NULL, or where parameters begin instead of the values beside the plan, with a fresh optimizer and at step 0: a
+   * safetensors file, an index of several (model.safetensors.index.json), or a folder with either, such as a checkpoint
+   * of Hugging Face's or one of ours. Names may differ from the model's by one prefix; f32 parameters take f32, bf16
+   * and f16. What is missing is an error; what is surplus is said (`say`). USAGE together with resume. */
   const char *weights;
-  bool weights_partial;   /* parameters that `weights` lacks keep the values beside the plan (PyTorch: strict=False); USAGE without weights */
-  int64_t steps;          /* how many steps will be made, if that is known: what is too few for `costs` is then said at once; 0: not known */
-  const char *save;       /* NULL, or where zb_session_save will save: all processes try it before anything is loaded */
-  int threads;            /* per rank; 0: 1 */
-  uint64_t seed;          /* sim: delays of messages; 0: none */
-  bool no_kernels;        /* sim: run the plan alone */
-  bool reference;         /* cpu: reference kernels only */
-  bool tf32;              /* cuda: f32 products in TF32 (10 bits of fraction); USAGE on devices that have none */
-  bool trace;             /* record job times */
-  bool profile;           /* count the time of kernels by category: zb_session_profile */
-  bool costs;             /* measure subprograms, ops and messages: zb_session_write_costs */
-  int64_t timeout_ms;     /* 0: 60,000 */
-  /* Called on a thread of its own where the time-out is over within a wait that cannot be called off (MPI_Init, which waits for all processes): must end
-   * the process, with status zb_status_exit(status). NULL: such a wait has no end. */
+  bool weights_partial; /* parameters that `weights` lacks keep the values beside the plan (PyTorch: strict=False);
+                           USAGE without weights */
+  int64_t steps; /* how many steps will be made, if that is known: what is too few for `costs` is then said at once; 0:
+                    not known */
+  const char *save;   /* NULL, or where zb_session_save will save: all processes try it before anything is loaded */
+  int threads;        /* per rank; 0: 1 */
+  uint64_t seed;      /* sim: delays of messages; 0: none */
+  bool no_kernels;    /* sim: run the plan alone */
+  bool reference;     /* cpu: reference kernels only */
+  bool tf32;          /* cuda: f32 products in TF32 (10 bits of fraction); USAGE on devices that have none */
+  bool trace;         /* record job times */
+  bool profile;       /* count the time of kernels by category: zb_session_profile */
+  bool costs;         /* measure subprograms, ops and messages: zb_session_write_costs */
+  int64_t timeout_ms; /* 0: 60,000 */
+  /* Called on a thread of its own where the time-out is over within a wait that cannot be called off (MPI_Init, which
+   * waits for all processes): must end the process, with status zb_status_exit(status). NULL: such a wait has no end.
+   */
   void (*give_up)(zb_status status);
-  /* Called for a batch when data is NULL: fill `to` (contiguous, bytes) with the input of that micro-batch. Ranks that are threads
-   * call it at the same time. */
+  /* Called for a batch when data is NULL: fill `to` (contiguous, bytes) with the input of that micro-batch. Ranks that
+   * are threads call it at the same time. */
   zb_status (*input)(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes);
   void *input_context;
   /* What else must be the same in all processes, of the embedder: `setting_count` of them, lent for the call. */
   const zb_setting *settings;
   int setting_count;
-  /* NULL, or: called in process 0 while the session is made, for people, who wait. opened: all is checked, nothing is loaded; zb_session_describe
-   * and zb_session_arena_bytes may be asked, and nothing else. say: a line, without its end, on what is found and done. */
+  /* NULL, or: called in process 0 while the session is made, for people, who wait. opened: all is checked, nothing is
+   * loaded; zb_session_describe and zb_session_arena_bytes may be asked, and nothing else. say: a line, without its
+   * end, on what is found and done. */
   void (*opened)(void *context, const zb_session *session);
   void (*say)(void *context, const char *line);
   void *progress_context;
-  /* NULL, or: called in every process once they have met, before anything is loaded. What it says is wrong ends all of them. */
+  /* NULL, or: called in every process once they have met, before anything is loaded. What it says is wrong ends all of
+   * them. */
   zb_status (*check)(void *context, int process);
   void *check_context;
 } zb_session_params;
 
 typedef struct zb_step_result {
-  int64_t step;            /* from 0; texts for people (messages, titles, lines of zb-run) count from 1 */
-  double loss;             /* fp64 sum of micro-batch losses in order / M */
-  double seconds;          /* real, or virtual on sim */
-  double idle_share;       /* mean over ranks: 1 - compute time / step time; NaN on a GPU without a trace */
-  double tokens;           /* elements of the first input, all micro-batches */
+  int64_t step;               /* from 0; texts for people (messages, titles, lines of zb-run) count from 1 */
+  double loss;                /* fp64 sum of micro-batch losses in order / M */
+  double seconds;             /* real, or virtual on sim */
+  double idle_share;          /* mean over ranks: 1 - compute time / step time; NaN on a GPU without a trace */
+  double tokens;              /* elements of the first input, all micro-batches */
   const double *micro_losses; /* M of them, valid until the next step */
   int micro_batches;
-  const double *waiting_shares; /* one a rank: waiting for messages, or at its end for the last rank, of the step's time; valid as above */
+  const double *waiting_shares; /* one a rank: waiting for messages, or at its end for the last rank, of the step's
+                                   time; valid as above */
   int ranks;
   bool stopping; /* a process of the run asked to end after this step: zb_session_stop */
 } zb_step_result;
 
-/* Loads, checks, verifies; starts the ranks. On failure *out is NULL. USAGE where the processes do not agree on what must be the same, naming it, both
- * values and two processes. */
+/* Loads, checks, verifies; starts the ranks. On failure *out is NULL. USAGE where the processes do not agree on what
+ * must be the same, naming it, both values and two processes. */
 ZB_API zb_status zb_session_create(const zb_session_params *params, zb_session **out) ZB_MUST_USE;
-/* For a process that fails before it can make a session: tells the other processes of the run, which else would wait for it. Meets them as
- * zb_session_create would by launch and bootstrap, over TCP within three seconds or not at all. One process: nothing. */
+/* For a process that fails before it can make a session: tells the other processes of the run, which else would wait
+ * for it. Meets them as zb_session_create would by launch and bootstrap, over TCP within three seconds or not at all.
+ * One process: nothing. */
 ZB_API void zb_session_tell_failure(const zb_session_params *params, zb_status failure);
 ZB_API void zb_session_destroy(zb_session *session);
-/* One step. RUNTIME when the loss is not a finite number (weights are then those before the step's update is saved by nobody). */
+/* One step. RUNTIME when the loss is not a finite number (weights are then those before the step's update is saved by
+ * nobody). */
 ZB_API zb_status zb_session_step(zb_session *session, zb_step_result *out) ZB_MUST_USE;
 /* Steps done so far, those before a resume included. */
 ZB_API int64_t zb_session_steps(const zb_session *session);
-/* From here on a function that takes a session which is not const is called by all processes of the run, in the same order.
+/* From here on a function that takes a session which is not const is called by all processes of the run, in the same
+ * order.
  *
- * Saves weights, optimizer state, step and data position: FOLDER/weights.safetensors, FOLDER/optimizer.safetensors; of several processes one
- * file each, weights-00001-of-00004.safetensors ..., with model.safetensors.index.json, as Hugging Face's loaders read them. The folder is
- * replaced as a whole. Any number of processes and any plan of the same model can resume from it. */
+ * Saves weights, optimizer state, step and data position: FOLDER/weights.safetensors, FOLDER/optimizer.safetensors; of
+ * several processes one file each, weights-00001-of-00004.safetensors ..., with model.safetensors.index.json, as
+ * Hugging Face's loaders read them. The folder is replaced as a whole. Any number of processes and any plan of the same
+ * model can resume from it. */
 ZB_API zb_status zb_session_save(zb_session *session, const char *folder) ZB_MUST_USE;
-/* Whether a save to this folder could work, to be asked before hours of training: USAGE for a folder that holds other files (a save
- * replaces the folder as a whole), IO if it cannot be written. Makes missing parents. For one process; zb_session_params.save asks all of them. */
+/* Whether a save to this folder could work, to be asked before hours of training: USAGE for a folder that holds other
+ * files (a save replaces the folder as a whole), IO if it cannot be written. Makes missing parents. For one process;
+ * zb_session_params.save asks all of them. */
 ZB_API zb_status zb_session_save_check(const char *folder) ZB_MUST_USE;
-/* L2 norm of the gradient of each trained parameter of the last step (fp64, after division by M). Calls visit by name in
- * order; with several processes in process 0 only. */
-ZB_API zb_status zb_session_gradient_norms(zb_session *session, void (*visit)(void *context, const char *name, double norm),
+/* L2 norm of the gradient of each trained parameter of the last step (fp64, after division by M). Calls visit by name
+ * in order; with several processes in process 0 only. */
+ZB_API zb_status zb_session_gradient_norms(zb_session *session,
+                                           void (*visit)(void *context, const char *name, double norm),
                                            void *context) ZB_MUST_USE;
 /* Timeline of the last step as SVG / Chrome trace, when params.trace was set. */
 ZB_API zb_status zb_session_timeline(zb_session *session, const char *path_svg) ZB_MUST_USE;
@@ -127,8 +145,10 @@ ZB_API uint64_t zb_session_arena_bytes(const zb_session *session, int rank);
 /* Memory of a rank, from what the instructions and messages of its jobs really touch (O(jobs)). */
 typedef struct zb_session_memory_use {
   uint64_t arena_bytes;      /* what the plan asked for and the device gave */
-  uint64_t high_water_bytes; /* of it: fixed regions, slots up to the highest byte that any job touches or keeps, largest workspace */
-  uint64_t most_live_bytes;  /* fixed regions, live slots and workspace of the running job at the fullest moment of a step */
+  uint64_t high_water_bytes; /* of it: fixed regions, slots up to the highest byte that any job touches or keeps,
+                                largest workspace */
+  uint64_t
+      most_live_bytes; /* fixed regions, live slots and workspace of the running job at the fullest moment of a step */
 } zb_session_memory_use;
 /* With several processes: called by all of them, for the same rank. */
 ZB_API zb_status zb_session_memory(zb_session *session, int rank, zb_session_memory_use *out) ZB_MUST_USE;
@@ -137,7 +157,8 @@ ZB_API zb_status zb_session_memory(zb_session *session, int rank, zb_session_mem
 typedef struct zb_session_info {
   const char *model, *schedule, *optimizer, *device;
   const char *precision;       /* "f32", or the low type of mixed precision: "bf16" */
-  const char *instruction_set; /* "avx512", "cuda", "cuda with TF32": within one, results are bitwise the same; machines of two differ in the last bits */
+  const char *instruction_set; /* "avx512", "cuda", "cuda with TF32": within one, results are bitwise the same; machines
+                                  of two differ in the last bits */
   int ranks, stages, micro_batches, threads;
   int process, processes; /* this one, of how many; ranks are laid over them in contiguous blocks */
   const char *launch;     /* "threads", "mpi", "tcp" */
@@ -145,24 +166,27 @@ typedef struct zb_session_info {
 } zb_session_info;
 ZB_API zb_session_info zb_session_describe(const zb_session *session);
 
-/* One row of the time profile, summed over ranks and over the steps of this session. The shares of all rows add up to at most 1: what is
- * left is the interpreter and the copying of messages. */
+/* One row of the time profile, summed over ranks and over the steps of this session. The shares of all rows add up to
+ * at most 1: what is left is the interpreter and the copying of messages. */
 typedef struct zb_profile_row {
   const char *category, *help; /* "products", "attention", "other kernels", "optimizer", "waiting" */
   double seconds, share;       /* of ranks x step time */
   uint64_t calls;
   double flops;
 } zb_profile_row;
-/* Calls visit for each category. USAGE unless params.profile was set. Times are real on every device; waiting is of the device's clock. */
+/* Calls visit for each category. USAGE unless params.profile was set. Times are real on every device; waiting is of the
+ * device's clock. */
 ZB_API zb_status zb_session_profile(zb_session *session, void (*visit)(void *context, const zb_profile_row *row),
                                     void *context) ZB_MUST_USE;
 
-/* Writes what the steps of this session cost, as a file that zbc and zb-sched take (include/zb/costs.h). USAGE unless params.costs was set, and
- * before there are enough steps (three, or one on a virtual clock). What is trained does not depend on measuring. */
+/* Writes what the steps of this session cost, as a file that zbc and zb-sched take (include/zb/costs.h). USAGE unless
+ * params.costs was set, and before there are enough steps (three, or one on a virtual clock). What is trained does not
+ * depend on measuring. */
 ZB_API zb_status zb_session_write_costs(const zb_session *session, const char *path) ZB_MUST_USE;
 
-/* Measures the machine alone, without a plan, in about a second: products by size, memory, messages between threads, with all cores busy.
- * Writes a file of costs that has no program (include/zb/costs.h): zbc estimates ops by it that no profile knows. threads: per rank; 0: 1. */
+/* Measures the machine alone, without a plan, in about a second: products by size, memory, messages between threads,
+ * with all cores busy. Writes a file of costs that has no program (include/zb/costs.h): zbc estimates ops by it that no
+ * profile knows. threads: per rank; 0: 1. */
 ZB_API zb_status zb_calibrate(const char *path, int threads) ZB_MUST_USE;
 
 /* The devices and ways to launch ranks, for --help: name and one line; false past the end. */
@@ -171,22 +195,24 @@ ZB_API bool zb_runtime_launch_at(int index, const char **name, const char **summ
 
 /* A device or a way to launch ranks, as this machine has it. */
 typedef struct zb_runtime_part {
-  const char *kind;          /* "device", "launch" */
+  const char *kind; /* "device", "launch" */
   const char *name, *summary;
-  const char *path;          /* the module that it is in; NULL: built in */
-  const char *found;         /* what of the machine it would use ("Open MPI 4.1.4"); "": nothing to say */
+  const char *path;           /* the module that it is in; NULL: built in */
+  const char *found;          /* what of the machine it would use ("Open MPI 4.1.4"); "": nothing to say */
   const char *missing, *hint; /* why it cannot be used here, and what to do; NULL if it can */
 } zb_runtime_part;
-/* Opens every module that there is and calls visit for each device, then for each way to launch ranks. What a part points to is lent for the call. */
+/* Opens every module that there is and calls visit for each device, then for each way to launch ranks. What a part
+ * points to is lent for the call. */
 ZB_API void zb_runtime_parts(void (*visit)(void *context, const zb_runtime_part *part), void *context);
 
-/* Asks for the end of the run after the step that is running, from a signal handler or another thread; all processes then hear of it in the
- * result of the same step. */
+/* Asks for the end of the run after the step that is running, from a signal handler or another thread; all processes
+ * then hear of it in the result of the same step. */
 ZB_API void zb_session_stop(zb_session *session);
-/* This process gives up for a reason of its own: the others get it as PEER. The session can then only be destroyed. One process: nothing. */
+/* This process gives up for a reason of its own: the others get it as PEER. The session can then only be destroyed. One
+ * process: nothing. */
 ZB_API void zb_session_abort(zb_session *session, const char *reason);
-/* One line a rank of this process: its job, and the message, peer and micro-batch that it waits for. Async-signal-safe; not NUL-terminated.
- * Returns how many bytes of text are used. */
+/* One line a rank of this process: its job, and the message, peer and micro-batch that it waits for. Async-signal-safe;
+ * not NUL-terminated. Returns how many bytes of text are used. */
 ZB_API size_t zb_session_positions(const zb_session *session, char *text, size_t size);
 /* Asks a running step to end (from a signal handler or another thread): the step returns INTERRUPTED. */
 ZB_API void zb_session_interrupt(zb_session *session);

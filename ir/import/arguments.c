@@ -11,9 +11,7 @@ static bool report(zb_onnx_node *n, const char *text) {
   return false;
 }
 
-static bool is(const zb_onnx_node *n, const char *name) {
-  return strcmp(n->proto->op_type, name) == 0;
-}
+static bool is(const zb_onnx_node *n, const char *name) { return strcmp(n->proto->op_type, name) == 0; }
 
 static bool reshape(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
   int64_t wanted[ZB_RANK_MAX], known = 1;
@@ -21,7 +19,7 @@ static bool reshape(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
   if (!zb_onnx_node_ints(n, 1, "the shape", wanted, ZB_RANK_MAX, &count)) return false;
   bool allow_zero = zb_onnx_node_int(n, "allowzero", 0) != 0;
   out->rank = count;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     if (wanted[i] == -1) {
       if (infer >= 0) return report(n, "the shape has more than one -1");
       infer = i;
@@ -56,7 +54,7 @@ static bool squeeze(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
   int count = 0;
   bool all = !zb_onnx_node_has(n, 1);
   if (!all && !zb_onnx_node_ints(n, 1, "the axes", axes, ZB_RANK_MAX, &count)) return false;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     int axis;
     if (!zb_onnx_node_axis(n, axes[i], in->rank, &axis)) return false;
     if (in->dims[axis] != 1) {
@@ -66,7 +64,7 @@ static bool squeeze(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
     removed[axis] = true;
   }
   out->rank = 0;
-  for (int i = 0; i < in->rank; i++) {
+  for (int i = 0; i < in->rank; ++i) {
     if (!(all ? in->dims[i] == 1 : removed[i])) out->dims[out->rank++] = in->dims[i];
   }
   return true;
@@ -79,13 +77,13 @@ static bool unsqueeze(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
   if (!zb_onnx_node_ints(n, 1, "the axes", axes, ZB_RANK_MAX, &count)) return false;
   out->rank = in->rank + count;
   if (out->rank > ZB_RANK_MAX) return report(n, "the result has more than 8 dimensions");
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     int axis;
     if (!zb_onnx_node_axis(n, axes[i], out->rank, &axis)) return false;
     if (added[axis]) return report(n, "an axis is named twice");
     added[axis] = true;
   }
-  for (int i = 0, k = 0; i < out->rank; i++)
+  for (int i = 0, k = 0; i < out->rank; ++i)
     out->dims[i] = added[i] ? 1 : in->dims[k++];
   return true;
 }
@@ -96,7 +94,7 @@ static bool flatten(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
   if (axis < 0) axis += in->rank;
   out->rank = 2;
   out->dims[0] = out->dims[1] = 1;
-  for (int i = 0; i < in->rank; i++)
+  for (int i = 0; i < in->rank; ++i)
     out->dims[i >= axis] *= in->dims[i];
   return true;
 }
@@ -114,11 +112,11 @@ bool zb_onnx_arguments_transpose(zb_onnx_node *n, const zb_shape *in, int64_t *p
   bool seen[ZB_RANK_MAX] = {false};
   if (!zb_onnx_node_attr_ints(n, "perm", permutation, ZB_RANK_MAX, &count)) {
     if (n->im->failed) return false;
-    for (int i = 0; i < in->rank; i++)
+    for (int i = 0; i < in->rank; ++i)
       permutation[i] = in->rank - 1 - i;
     return true;
   }
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     if (permutation[i] < 0 || permutation[i] >= in->rank || seen[permutation[i]])
       return report(n, "perm is no permutation");
     seen[permutation[i]] = true;
@@ -129,7 +127,7 @@ bool zb_onnx_arguments_transpose(zb_onnx_node *n, const zb_shape *in, int64_t *p
 bool zb_onnx_arguments_expand(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
   zb_shape wanted = {.dtype = in->dtype};
   if (!zb_onnx_node_ints(n, 1, "the shape", wanted.dims, ZB_RANK_MAX, &wanted.rank)) return false;
-  for (int i = 0; i < wanted.rank; i++) {
+  for (int i = 0; i < wanted.rank; ++i) {
     if (wanted.dims[i] < 0) return report(n, "the shape has a negative dimension");
   }
   const zb_shape *both[] = {in, &wanted};
@@ -143,7 +141,7 @@ bool zb_onnx_arguments_expand(zb_onnx_node *n, const zb_shape *in, zb_shape *out
 static int64_t slice_size(int64_t dim, int64_t *start, int64_t end, int64_t step) {
   int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
   int64_t bounds[2] = {*start, end};
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2; ++i) {
     if (bounds[i] < 0) bounds[i] = bounds[i] < -dim ? low : bounds[i] + dim;
     if (bounds[i] < low) bounds[i] = low;
     if (bounds[i] > high) bounds[i] = high;
@@ -161,15 +159,15 @@ bool zb_onnx_arguments_slice(zb_onnx_node *n, const zb_shape *in, int64_t *start
       !zb_onnx_node_ints(n, 2, "ends", last, ZB_RANK_MAX, &ends))
     return false;
   axis_count = step_count = count;
-  for (int i = 0; i < ZB_RANK_MAX; i++)
+  for (int i = 0; i < ZB_RANK_MAX; ++i)
     axes[i] = i, stride[i] = 1;
   if (zb_onnx_node_has(n, 3) && !zb_onnx_node_ints(n, 3, "axes", axes, ZB_RANK_MAX, &axis_count)) return false;
   if (zb_onnx_node_has(n, 4) && !zb_onnx_node_ints(n, 4, "steps", stride, ZB_RANK_MAX, &step_count)) return false;
   if (ends != count || axis_count != count || step_count != count)
     return report(n, "starts, ends, axes and steps differ in length");
-  for (int i = 0; i < in->rank; i++)
+  for (int i = 0; i < in->rank; ++i)
     starts[i] = 0, steps[i] = 1, sizes[i] = in->dims[i];
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     int axis;
     if (!zb_onnx_node_axis(n, axes[i], in->rank, &axis)) return false;
     if (stride[i] == 0) return report(n, "a step is 0");
@@ -192,7 +190,7 @@ bool zb_onnx_arguments_split(zb_onnx_node *n, const zb_shape *in, int *axis, int
       int64_t size = sizes[0];
       if (size < 1 || (dim - 1) / size + 1 > ZB_SPLIT_MAX) return report(n, "the split size is out of range");
       *count = (int)((dim - 1) / size + 1);
-      for (int i = 0; i < *count; i++)
+      for (int i = 0; i < *count; ++i)
         sizes[i] = i + 1 < *count ? size : dim - size * i;
     }
   } else {
@@ -200,12 +198,12 @@ bool zb_onnx_arguments_split(zb_onnx_node *n, const zb_shape *in, int *axis, int
     if (parts < 1 || parts > ZB_SPLIT_MAX) return report(n, "the number of parts is out of range");
     *count = (int)parts;
     int64_t size = (dim + parts - 1) / parts;
-    for (int i = 0; i < *count; i++) {
+    for (int i = 0; i < *count; ++i) {
       int64_t left = dim - size * i;
       sizes[i] = left < size ? left : size;
     }
   }
-  for (int i = 0; i < *count; i++) {
+  for (int i = 0; i < *count; ++i) {
     if (sizes[i] < 0 || sizes[i] > dim) return report(n, "a size is out of range");
     sum += sizes[i];
   }
@@ -226,9 +224,9 @@ bool zb_onnx_arguments_axes(zb_onnx_node *n, int rank, bool *reduced, bool *keep
     return false;
   }
   *identity = count == 0 && noop;
-  for (int i = 0; i < rank; i++)
+  for (int i = 0; i < rank; ++i)
     reduced[i] = count == 0 && !noop;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     int axis;
     if (!zb_onnx_node_axis(n, axes[i], rank, &axis)) return false;
     reduced[axis] = true;
@@ -240,7 +238,7 @@ bool zb_onnx_arguments_tile(zb_onnx_node *n, const zb_shape *in, int64_t *repeat
   int count;
   if (!zb_onnx_node_ints(n, 1, "the repeats", repeats, ZB_RANK_MAX, &count)) return false;
   if (count != in->rank) return report(n, "the repeats have not one entry a dimension");
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     if (repeats[i] < 0) return report(n, "a repeat is negative");
   }
   return true;
@@ -253,12 +251,12 @@ bool zb_onnx_arguments_pad(zb_onnx_node *n, const zb_shape *in, int64_t *before,
     zb_onnx_node_fail(n, "only mode 'constant' is supported", "the mode is not supported");
     return false;
   }
-  for (int i = 0; i < ZB_RANK_MAX; i++)
+  for (int i = 0; i < ZB_RANK_MAX; ++i)
     axes[i] = i, before[i] = after[i] = 0;
   if (!zb_onnx_node_ints(n, 1, "the pads", pads, 2 * ZB_RANK_MAX, &count)) return false;
   if (zb_onnx_node_has(n, 3) && !zb_onnx_node_ints(n, 3, "the axes", axes, ZB_RANK_MAX, &axis_count)) return false;
   if (count != 2 * axis_count) return report(n, "the pads have not two entries a dimension");
-  for (int i = 0; i < axis_count; i++) {
+  for (int i = 0; i < axis_count; ++i) {
     int axis;
     if (!zb_onnx_node_axis(n, axes[i], in->rank, &axis)) return false;
     before[axis] = pads[i];
@@ -280,8 +278,9 @@ bool zb_onnx_arguments_cast(zb_onnx_node *n, zb_dtype *out) {
   }
   int64_t to = zb_onnx_node_int(n, "to", 0);
   if (to > 0 && to < INT32_MAX && zb_onnx_dtype((int32_t)to, out)) return true;
-  zb_onnx_node_fail(
-      n, "f32, bf16, f16, f64 (constants only), i64, i32 and bool are supported; export the model in float32 (model.float())",
-      "cast to %s (%" PRId64 ") is not supported", zb_onnx_dtype_text((int32_t)to), to);
+  zb_onnx_node_fail(n,
+                    "f32, bf16, f16, f64 (constants only), i64, i32 and bool are supported; export the model in "
+                    "float32 (model.float())",
+                    "cast to %s (%" PRId64 ") is not supported", zb_onnx_dtype_text((int32_t)to), to);
   return false;
 }

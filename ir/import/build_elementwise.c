@@ -13,16 +13,14 @@ MlirValue zb_onnx_build_casted(zb_builder *b, MlirValue x, zb_dtype dtype) {
 }
 
 /* ONNX spells one attribute differently. */
-static const char *attribute_name(const char *onnx) {
-  return strcmp(onnx, "lambd") == 0 ? "lambda" : onnx;
-}
+static const char *attribute_name(const char *onnx) { return strcmp(onnx, "lambd") == 0 ? "lambda" : onnx; }
 
 /* The attributes of these operators have the names and defaults of the zb ops. */
 zb_result zb_onnx_build_unary(zb_onnx_node *n) {
   zb_attr attrs[4];
   int count = 0;
   MlirValue x = zb_onnx_node_value(n, 0);
-  for (size_t i = 0; i < n->proto->n_attribute && count < 4; i++) {
+  for (size_t i = 0; i < n->proto->n_attribute && count < 4; ++i) {
     const char *name = n->proto->attribute[i]->name;
     bool flag = strncmp(name, "detect_", 7) == 0;
     attrs[count++] = flag ? zb_bool(name, zb_onnx_node_int(n, name, 1) != 0)
@@ -51,7 +49,7 @@ zb_result zb_onnx_build_clip(zb_onnx_node *n) {
   zb_shape shape;
   if (!zb_onnx_node_shape(n, 0, &shape)) return ZB_FAIL;
   MlirValue x = zb_onnx_node_value(n, 0);
-  for (int i = 1; i <= 2; i++) {
+  for (int i = 1; i <= 2; ++i) {
     const zb_onnx_const *c = zb_onnx_node_has(n, i) ? zb_onnx_node_constant(n, i) : NULL;
     if (!zb_onnx_node_has(n, i)) continue;
     if (c && c->elements == 1 && shape.dtype == ZB_F32)
@@ -87,7 +85,7 @@ zb_result zb_onnx_build_variadic(zb_onnx_node *n) {
   bool mean = strcmp(n->row->argument, "mean") == 0;
   int count = zb_onnx_node_inputs(n);
   MlirValue sum = zb_onnx_node_value(n, 0);
-  for (int i = 1; i < count; i++)
+  for (int i = 1; i < count; ++i)
     sum = zb_build2(n->b, mean ? "add" : n->row->argument, sum, zb_onnx_node_value(n, i));
   if (mean && count > 1) sum = zb_build2(n->b, "mul", sum, zb_build_scalar(n->b, ZB_F32, 1.0 / count));
   return zb_onnx_node_set(n, 0, sum);
@@ -133,7 +131,7 @@ zb_result zb_onnx_build_reduce(zb_onnx_node *n) {
   if (identity && strncmp(op, "reduce_", 7) == 0) return zb_onnx_node_set(n, 0, x);
   if (identity)
     return zb_onnx_node_fail(n, "give it axes", "noop_with_empty_axes without axes is not supported for this operator");
-  for (int i = 0; i < shape.rank; i++) {
+  for (int i = 0; i < shape.rank; ++i) {
     if (reduced[i]) axes[count++] = i;
   }
   zb_builder *b = n->b;

@@ -20,16 +20,16 @@ MlirValue zb_onnx_build_transposed(zb_builder *b, MlirValue x, const int64_t *pe
   int64_t joined[ZB_RANK_MAX];
   if (b->failed || !x.ptr || !zb_type_shape(mlirValueGetType(x), &shape)) return (MlirValue){NULL};
   MlirOperation before = producer(x, "zb.transpose");
-  for (int i = 0; i < shape.rank; i++)
+  for (int i = 0; i < shape.rank; ++i)
     joined[i] = permutation[i];
   if (before.ptr) {
     MlirAttribute first = mlirOperationGetAttributeByName(before, mlirStringRefCreateFromCString("permutation"));
-    for (int i = 0; i < shape.rank; i++)
+    for (int i = 0; i < shape.rank; ++i)
       joined[i] = mlirDenseI64ArrayGetElement(first, (intptr_t)permutation[i]);
     x = mlirOperationGetOperand(before, 0);
   }
   bool identity = true;
-  for (int i = 0; i < shape.rank; i++)
+  for (int i = 0; i < shape.rank; ++i)
     identity = identity && joined[i] == i;
   if (identity) return x;
   zb_attr attr = zb_ints("permutation", joined, shape.rank);
@@ -82,7 +82,7 @@ zb_result zb_onnx_build_slice(zb_onnx_node *n) {
   int64_t starts[ZB_RANK_MAX], steps[ZB_RANK_MAX], sizes[ZB_RANK_MAX];
   bool whole = true;
   if (!zb_onnx_node_shape(n, 0, &in) || !zb_onnx_arguments_slice(n, &in, starts, steps, sizes)) return ZB_FAIL;
-  for (int i = 0; i < in.rank; i++) {
+  for (int i = 0; i < in.rank; ++i) {
     if (steps[i] < 0 && sizes[i] > 1) {
       return zb_onnx_node_fail(n, "reverse with Gather and constant indices",
                                "step %" PRId64 " of a computed value is not supported", steps[i]);
@@ -104,7 +104,7 @@ zb_result zb_onnx_build_concat(zb_onnx_node *n) {
   MlirValue *parts = zb_alloc((size_t)count * sizeof *parts + 1);
   if (!parts) return zb_onnx_memory(n->im);
   zb_result result = ZB_OK;
-  for (int i = 0; i < count && result; i++) {
+  for (int i = 0; i < count && result; ++i) {
     zb_shape part;
     result = zb_onnx_node_shape(n, i, &part) ? ZB_OK : ZB_FAIL;
     if (result && part.rank == shape.rank && part.dims[axis] == 0) continue; /* joins nothing */
@@ -128,7 +128,7 @@ zb_result zb_onnx_build_split(zb_onnx_node *n) {
     parts[0] = x;
   else
     zb_build_split(n->b, x, axis, sizes, count, parts);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     if (!zb_onnx_node_set(n, i, parts[i])) return ZB_FAIL;
   }
   return ZB_OK;
@@ -148,10 +148,10 @@ zb_result zb_onnx_build_split_to_sequence(zb_onnx_node *n) {
     zb_build_split(n->b, x, axis, sizes, count, parts);
   zb_onnx_value **items = zb_alloc((size_t)count * sizeof *items);
   if (!items) return zb_onnx_memory(n->im);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     int64_t dims[ZB_RANK_MAX];
     int rank = 0;
-    for (int d = 0; d < in.rank; d++) {
+    for (int d = 0; d < in.rank; ++d) {
       if (keepdims || d != axis) dims[rank++] = d == axis ? sizes[i] : in.dims[d];
     }
     items[i] = zb_onnx_value_new(n->im, "", ZB_VALUE_NODE);
@@ -177,7 +177,7 @@ zb_result zb_onnx_build_concat_from_sequence(zb_onnx_node *n) {
   MlirValue *parts = zb_alloc((size_t)sequence->item_count * sizeof *parts);
   if (!parts) return zb_onnx_memory(n->im);
   zb_result result = ZB_OK;
-  for (int i = 0; i < sequence->item_count && result; i++) {
+  for (int i = 0; i < sequence->item_count && result; ++i) {
     parts[i] = zb_onnx_value_ir(n->im, sequence->items[i]);
     if (!zb_onnx_node_value_shape(n, parts[i], &shape) ||
         !zb_onnx_node_axis(n, zb_onnx_node_int(n, "axis", 0), shape.rank + stack, &axis)) {
@@ -206,13 +206,9 @@ static zb_result gather(zb_onnx_node *n, const char *op) {
   return zb_onnx_node_set(n, 0, zb_build(n->b, op, in, 2, &attr, 1));
 }
 
-zb_result zb_onnx_build_gather(zb_onnx_node *n) {
-  return gather(n, "gather");
-}
+zb_result zb_onnx_build_gather(zb_onnx_node *n) { return gather(n, "gather"); }
 
-zb_result zb_onnx_build_gather_elements(zb_onnx_node *n) {
-  return gather(n, "gather_elements");
-}
+zb_result zb_onnx_build_gather_elements(zb_onnx_node *n) { return gather(n, "gather_elements"); }
 
 /* A repeat is an expand along a new dimension before the repeated one. */
 zb_result zb_onnx_build_tile(zb_onnx_node *n) {
@@ -222,7 +218,7 @@ zb_result zb_onnx_build_tile(zb_onnx_node *n) {
   split = (zb_shape){.dtype = in.dtype};
   wide = split;
   zb_shape out = in;
-  for (int i = 0; i < in.rank; i++) {
+  for (int i = 0; i < in.rank; ++i) {
     if (repeats[i] == 0) return zb_onnx_node_fail(n, NULL, "the result is empty");
     if (split.rank + 2 > ZB_RANK_MAX)
       return zb_onnx_node_fail(n, "use Expand", "the repeats need more than %d dimensions", ZB_RANK_MAX);
@@ -249,7 +245,7 @@ zb_result zb_onnx_build_pad(zb_onnx_node *n) {
     return zb_onnx_node_fail(n, NULL, "the fill is no constant scalar");
   double value = fill ? zb_onnx_const_real(fill, 0) : 0;
   MlirValue x = zb_onnx_node_value(n, 0);
-  for (int i = 0; i < shape.rank && x.ptr; i++) {
+  for (int i = 0; i < shape.rank && x.ptr; ++i) {
     MlirValue parts[3];
     int count = 0;
     int64_t dim = shape.dims[i];

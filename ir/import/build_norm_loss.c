@@ -7,7 +7,7 @@
 /* Scale or bias with exactly the normalized shape x[axis:]. */
 static MlirValue affine(zb_onnx_node *n, int input, const zb_shape *x, int axis) {
   zb_shape wanted = {.dtype = x->dtype, .rank = x->rank - axis};
-  for (int i = axis; i < x->rank; i++)
+  for (int i = axis; i < x->rank; ++i)
     wanted.dims[i - axis] = x->dims[i];
   return zb_onnx_build_expanded(n->b, zb_onnx_node_value(n, input), &wanted);
 }
@@ -26,24 +26,20 @@ static zb_result norm(zb_onnx_node *n, const char *op, int results) {
   if (n->im->failed || n->b->failed) return ZB_FAIL;
   MlirOperation made = zb_build_op(n->b, op, in, count, attrs, 2, results);
   if (mlirOperationIsNull(made)) return ZB_FAIL;
-  for (int i = 0; i < (int)n->proto->n_output; i++) {
+  for (int i = 0; i < (int)n->proto->n_output; ++i) {
     if (!zb_onnx_node_set(n, i, mlirOperationGetResult(made, i))) return ZB_FAIL;
   }
   return ZB_OK;
 }
 
-zb_result zb_onnx_build_layer_norm(zb_onnx_node *n) {
-  return norm(n, "layer_norm", 3);
-}
+zb_result zb_onnx_build_layer_norm(zb_onnx_node *n) { return norm(n, "layer_norm", 3); }
 
-zb_result zb_onnx_build_rms_norm(zb_onnx_node *n) {
-  return norm(n, "rms_norm", 2);
-}
+zb_result zb_onnx_build_rms_norm(zb_onnx_node *n) { return norm(n, "rms_norm", 2); }
 
 /* [N, C, d...] -> [N, d..., C] */
 static MlirValue class_last(zb_onnx_node *n, MlirValue x, int rank) {
   int64_t permutation[ZB_RANK_MAX] = {0};
-  for (int i = 1; i < rank; i++)
+  for (int i = 1; i < rank; ++i)
     permutation[i] = i + 1 < rank ? i + 1 : 1;
   return rank > 2 ? zb_onnx_build_transposed(n->b, x, permutation) : x;
 }

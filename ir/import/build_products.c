@@ -17,12 +17,12 @@ zb_result zb_onnx_build_matmul(zb_onnx_node *n) {
   MlirValue product = zb_build2(n->b, "matmul", lhs, rhs);
   if ((a.rank > 1 && b.rank > 1) || n->b->failed) return zb_onnx_node_set(n, 0, product);
   if (!zb_onnx_node_value_shape(n, product, &out)) return ZB_FAIL;
-  if (b.rank == 1) out.rank--;
+  if (b.rank == 1) --out.rank;
   if (a.rank == 1) {
     int row = out.rank - (b.rank == 1 ? 1 : 2);
-    for (int i = row; i + 1 < out.rank; i++)
+    for (int i = row; i + 1 < out.rank; ++i)
       out.dims[i] = out.dims[i + 1];
-    out.rank--;
+    --out.rank;
   }
   return zb_onnx_node_set(n, 0, zb_build_reshape(n->b, product, out.dims, out.rank));
 }
@@ -59,7 +59,7 @@ static zb_result einsum_fail(zb_onnx_node *n, const char *equation) {
 
 static bool parse_equation(const char *text, einsum *e) {
   int part = 0, length = 0;
-  for (const char *c = text; *c; c++) {
+  for (const char *c = text; *c; ++c) {
     if (*c == ' ') continue;
     bool comma = *c == ',', arrow = c[0] == '-' && c[1] == '>';
     if (comma || arrow) {
@@ -80,7 +80,7 @@ static bool parse_equation(const char *text, einsum *e) {
 /* Letters of `from` that are in / not in the others, in order of `order`. */
 static int pick(char *out, const char *order, const char *with, const char *without) {
   int count = 0;
-  for (const char *c = order; *c; c++) {
+  for (const char *c = order; *c; ++c) {
     if (strchr(with, *c) && !strchr(without, *c)) out[count++] = *c;
   }
   out[count] = '\0';
@@ -89,7 +89,7 @@ static int pick(char *out, const char *order, const char *with, const char *with
 
 static int64_t product_of(const einsum *e, const char *letters) {
   int64_t product = 1;
-  for (const char *c = letters; *c; c++)
+  for (const char *c = letters; *c; ++c)
     product *= e->size[(int)*c];
   return product;
 }
@@ -101,9 +101,9 @@ static MlirValue arrange(zb_onnx_node *n, const einsum *e, MlirValue x, const ch
   int64_t permutation[ZB_RANK_MAX], dims[ZB_RANK_MAX];
   int rank = 0;
   snprintf(order, sizeof order, "%s%s%s", batch, rows, columns);
-  for (int i = 0; order[i]; i++)
+  for (int i = 0; order[i]; ++i)
     permutation[i] = strchr(have, order[i]) - have;
-  for (const char *c = batch; *c; c++)
+  for (const char *c = batch; *c; ++c)
     dims[rank++] = e->size[(int)*c];
   dims[rank++] = product_of(e, rows);
   dims[rank++] = product_of(e, columns);
@@ -117,12 +117,12 @@ zb_result zb_onnx_build_einsum(zb_onnx_node *n) {
   einsum e = {{{0}}, {0}};
   zb_onnx_node_string(n, "equation", "", equation, sizeof equation);
   if (zb_onnx_node_inputs(n) != 2 || !parse_equation(equation, &e)) return einsum_fail(n, equation);
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < 2; ++k) {
     zb_shape shape;
     if (!zb_onnx_node_shape(n, k, &shape)) return ZB_FAIL;
     if (shape.rank != (int)strlen(e.term[k]))
       return zb_onnx_node_fail(n, NULL, "operand %d has %d dimensions, not those of '%s'", k, shape.rank, equation);
-    for (int i = 0; i < shape.rank; i++) {
+    for (int i = 0; i < shape.rank; ++i) {
       int64_t *size = &e.size[(int)e.term[k][i]];
       if (*size && *size != shape.dims[i])
         return zb_onnx_node_fail(n, NULL, "'%c' is %" PRId64 " and %" PRId64, e.term[k][i], *size, shape.dims[i]);
@@ -145,7 +145,7 @@ zb_result zb_onnx_build_einsum(zb_onnx_node *n) {
   MlirValue product = zb_build(n->b, "matmul", in, 2, NULL, 0);
   int64_t dims[ZB_RANK_MAX], permutation[ZB_RANK_MAX];
   int rank = (int)strlen(flat);
-  for (int i = 0; i < rank; i++)
+  for (int i = 0; i < rank; ++i)
     dims[i] = e.size[(int)flat[i]], permutation[i] = strchr(flat, e.term[2][i]) - flat;
   if (n->b->failed) return ZB_FAIL;
   return zb_onnx_node_set(n, 0,
@@ -185,7 +185,7 @@ static MlirValue additive_mask(zb_onnx_node *n) {
 zb_result zb_onnx_build_attention(zb_onnx_node *n) {
   static const int64_t swap[] = {0, 2, 1, 3};
   zb_shape given, q, k;
-  for (int i = 4; i < zb_onnx_node_inputs(n); i++) {
+  for (int i = 4; i < zb_onnx_node_inputs(n); ++i) {
     if (zb_onnx_node_has(n, i))
       return zb_onnx_node_fail(n, "export for training, without a cache", "past keys and values are not supported");
   }

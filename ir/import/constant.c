@@ -20,8 +20,10 @@ static zb_onnx_const *link_const(zb_onnx *im, const zb_shape *shape) {
 }
 
 static void size_text(uint64_t bytes, char text[32]) {
-  if (bytes >> 30) snprintf(text, 32, "%.1f GiB", (double)bytes / (1 << 30));
-  else snprintf(text, 32, "%.1f MiB", (double)bytes / (1 << 20));
+  if (bytes >> 30)
+    snprintf(text, 32, "%.1f GiB", (double)bytes / (1 << 30));
+  else
+    snprintf(text, 32, "%.1f MiB", (double)bytes / (1 << 20));
 }
 
 /* At the node that asks; the operator is named by its location. */
@@ -31,14 +33,16 @@ static zb_result over_limit(zb_onnx *im, const char *what, uint64_t asked, uint6
   size_text(most, limit);
   im->failed = true;
   return zb_location_error(im->builder.location,
-                           "if the model needs it, raise --fold-limit, for example --fold-limit 4G; a mask or table that grows with the square of "
+                           "if the model needs it, raise --fold-limit, for example --fold-limit 4G; a mask or table "
+                           "that grows with the square of "
                            "the sequence can be an input of the model instead",
                            "%s %s, and the limit is %s", what, wanted, limit);
 }
 
 zb_result zb_onnx_fold_charge(zb_onnx *im, uint64_t bytes) {
   uint64_t most = im->fold_limit > UINT64_MAX / ZB_ONNX_FOLD_WORK ? UINT64_MAX : im->fold_limit * ZB_ONNX_FOLD_WORK;
-  if (bytes > most - im->fold_work) return over_limit(im, "constants would be read and written over and over, in all", im->fold_work + bytes, most);
+  if (bytes > most - im->fold_work)
+    return over_limit(im, "constants would be read and written over and over, in all", im->fold_work + bytes, most);
   im->fold_work += bytes;
   return ZB_OK;
 }
@@ -47,12 +51,14 @@ zb_result zb_onnx_fold_charge(zb_onnx *im, uint64_t bytes) {
 static zb_result charge(zb_onnx *im, const zb_shape *shape) {
   int64_t bytes = zb_shape_bytes(shape);
   char what[160], text[96];
-  snprintf(what, sizeof what, "a constant of %s is too large: with it, folded constants take", zb_shape_text(shape, text));
+  snprintf(what, sizeof what, "a constant of %s is too large: with it, folded constants take",
+           zb_shape_text(shape, text));
   if (bytes < 0) {
     im->failed = true;
     return zb_location_error(im->builder.location, NULL, "a constant of %s is too large: its size overflows", text);
   }
-  if ((uint64_t)bytes > im->fold_limit - im->constant_bytes) return over_limit(im, what, im->constant_bytes + (uint64_t)bytes, im->fold_limit);
+  if ((uint64_t)bytes > im->fold_limit - im->constant_bytes)
+    return over_limit(im, what, im->constant_bytes + (uint64_t)bytes, im->fold_limit);
   return zb_onnx_fold_charge(im, (uint64_t)bytes);
 }
 
@@ -82,7 +88,7 @@ zb_onnx_const *zb_onnx_const_copy(zb_onnx *im, const zb_shape *shape, const void
   if (!c) return NULL;
   memcpy(c->data, data, (size_t)zb_shape_bytes(shape));
   if (shape->dtype == ZB_I1) { /* any other byte than 0 and 1 would be a value that no kernel expects */
-    for (int64_t i = 0; i < c->elements; i++)
+    for (int64_t i = 0; i < c->elements; ++i)
       ((uint8_t *)c->data)[i] = ((uint8_t *)c->data)[i] != 0;
   }
   return c;
@@ -104,9 +110,7 @@ void zb_onnx_const_free_all(zb_onnx *im) {
   im->constants = NULL;
 }
 
-bool zb_onnx_const_is_float(const zb_onnx_const *c) {
-  return c->shape.dtype == ZB_F32 || c->shape.dtype == ZB_F64;
-}
+bool zb_onnx_const_is_float(const zb_onnx_const *c) { return c->shape.dtype == ZB_F32 || c->shape.dtype == ZB_F64; }
 
 double zb_onnx_const_real(const zb_onnx_const *c, int64_t index) {
   switch (c->shape.dtype) {
@@ -183,7 +187,7 @@ bool zb_onnx_const_all_equal(const zb_onnx_const *c) {
 
 void zb_onnx_strides(const zb_shape *shape, int64_t *strides) {
   int64_t step = 1;
-  for (int i = shape->rank - 1; i >= 0; i--) {
+  for (int i = shape->rank - 1; i >= 0; --i) {
     strides[i] = step;
     step *= shape->dims[i];
   }
@@ -191,12 +195,12 @@ void zb_onnx_strides(const zb_shape *shape, int64_t *strides) {
 
 bool zb_onnx_broadcast(const zb_shape *const *shapes, int count, zb_shape *out) {
   *out = (zb_shape){.dtype = shapes[0]->dtype};
-  for (int k = 0; k < count; k++) {
+  for (int k = 0; k < count; ++k) {
     if (shapes[k]->rank > out->rank) out->rank = shapes[k]->rank;
   }
-  for (int i = 0; i < out->rank; i++) {
+  for (int i = 0; i < out->rank; ++i) {
     int64_t dim = 1;
-    for (int k = 0; k < count; k++) {
+    for (int k = 0; k < count; ++k) {
       int own = i - (out->rank - shapes[k]->rank);
       int64_t d = own < 0 ? 1 : shapes[k]->dims[own];
       if (d == 1) continue;
@@ -211,7 +215,7 @@ bool zb_onnx_broadcast(const zb_shape *const *shapes, int count, zb_shape *out) 
 void zb_onnx_broadcast_strides(const zb_shape *in, const zb_shape *out, int64_t *strides) {
   int64_t own[ZB_RANK_MAX];
   zb_onnx_strides(in, own);
-  for (int i = 0; i < out->rank; i++) {
+  for (int i = 0; i < out->rank; ++i) {
     int k = i - (out->rank - in->rank);
     strides[i] = k < 0 || in->dims[k] == 1 ? 0 : own[k];
   }
@@ -219,12 +223,12 @@ void zb_onnx_broadcast_strides(const zb_shape *in, const zb_shape *out, int64_t 
 
 void zb_onnx_odometer_next(int rank, const int64_t *dims, int64_t *index, int count, int64_t strides[][ZB_RANK_MAX],
                            int64_t *offsets) {
-  for (int d = rank - 1; d >= 0; d--) {
-    index[d]++;
-    for (int k = 0; k < count; k++)
+  for (int d = rank - 1; d >= 0; --d) {
+    ++index[d];
+    for (int k = 0; k < count; ++k)
       offsets[k] += strides[k][d];
     if (index[d] < dims[d]) return;
-    for (int k = 0; k < count; k++)
+    for (int k = 0; k < count; ++k)
       offsets[k] -= strides[k][d] * dims[d];
     index[d] = 0;
   }
@@ -236,9 +240,9 @@ zb_onnx_const *zb_onnx_const_strided(zb_onnx *im, const zb_onnx_const *in, const
   if (!out) return NULL;
   size_t width = zb_dtype_bytes(shape->dtype);
   int64_t index[ZB_RANK_MAX] = {0}, table[1][ZB_RANK_MAX] = {{0}}, offsets[1] = {offset};
-  for (int i = 0; i < shape->rank; i++)
+  for (int i = 0; i < shape->rank; ++i)
     table[0][i] = strides[i];
-  for (int64_t i = 0; i < out->elements; i++) {
+  for (int64_t i = 0; i < out->elements; ++i) {
     memcpy((char *)out->data + (size_t)i * width, (const char *)in->data + (size_t)offsets[0] * width, width);
     zb_onnx_odometer_next(shape->rank, shape->dims, index, 1, table, offsets);
   }
@@ -252,7 +256,7 @@ zb_onnx_const *zb_onnx_const_cast(zb_onnx *im, const zb_onnx_const *in, zb_dtype
   zb_onnx_const *out = zb_onnx_const_new(im, &shape);
   if (!out) return NULL;
   bool real = zb_onnx_const_is_float(in);
-  for (int64_t i = 0; i < out->elements; i++) {
+  for (int64_t i = 0; i < out->elements; ++i) {
     if (real)
       zb_onnx_const_set_real(out, i, zb_onnx_const_real(in, i));
     else

@@ -50,7 +50,8 @@ zb_status zb_onnx_mapping_open(const char *path, const char *name, zb_onnx_mappi
   int file = -1;
   uint64_t bytes = 0;
   zb_status status = zb_file_open(NULL, path, &file, &bytes);
-  if (status) return zb_status_hint_text(status) ? status : zb_status_hint(status, "check the path and its permissions");
+  if (status)
+    return zb_status_hint_text(status) ? status : zb_status_hint(status, "check the path and its permissions");
   if (bytes > 0) {
     out->bytes = (size_t)bytes;
     void *data = mmap(NULL, out->bytes, PROT_READ, MAP_PRIVATE, file, 0);
@@ -139,9 +140,7 @@ static void put_field(zb_text *out, const reader *r, const field *f) {
   zb_text_add_bytes(out, (const char *)r->data + f->start, f->end - f->start);
 }
 
-static bool is_bytes(const field *f) {
-  return f->end != f->value && f->value + f->length == f->end;
-}
+static bool is_bytes(const field *f) { return f->end != f->value && f->value + f->length == f->end; }
 
 /* TensorProto without its raw data, whose place goes into *raw. */
 static bool strip_tensor(reader *r, zb_text *out, zb_onnx_range *raw) {
@@ -172,7 +171,8 @@ static bool strip_graph(reader *r, zb_text *out, zb_onnx_file *file) {
     bool good = strip_tensor(&inner, &tensor, &raw);
     if (!good) r->at = inner.at;
     if (good) put_message(out, FIELD_INITIALIZER, &tensor);
-    bool has_room = !tensor.failed && zb_grow((void **)&file->raw, &file->raw_capacity, file->raw_count + 1, sizeof *file->raw);
+    bool has_room =
+        !tensor.failed && zb_grow((void **)&file->raw, &file->raw_capacity, file->raw_count + 1, sizeof *file->raw);
     if (!has_room) out->failed = true;
     good = good && has_room;
     if (good) file->raw[file->raw_count++] = raw;
@@ -208,8 +208,8 @@ static bool strip_model(reader *r, zb_text *out, zb_onnx_file *file) {
   return true;
 }
 
-/* protobuf-c ends a text at its first zero byte, so that 'a.bin\\0b' would be taken as 'a.bin'. Messages nest as deep as onnx.proto says. What
- * does not read as the message is left to the parser. */
+/* protobuf-c ends a text at its first zero byte, so that 'a.bin\\0b' would be taken as 'a.bin'. Messages nest as deep
+ * as onnx.proto says. What does not read as the message is left to the parser. */
 static zb_status check_texts(const char *path, reader *r, const ProtobufCMessageDescriptor *message) {
   field f;
   while (r->at < r->end && read_field(r, &f)) {
@@ -217,7 +217,8 @@ static zb_status check_texts(const char *path, reader *r, const ProtobufCMessage
     if (!known || f.value + f.length != f.end) continue;
     const char *text = (const char *)r->data + f.value;
     if (known->type == PROTOBUF_C_TYPE_STRING && f.length && memchr(text, '\0', f.length))
-      return zb_status_hint(ZB_ERROR(INVALID, "'%s': the %s of a %s holds a zero byte, behind '%s'", path, known->name, message->short_name, text),
+      return zb_status_hint(ZB_ERROR(INVALID, "'%s': the %s of a %s holds a zero byte, behind '%s'", path, known->name,
+                                     message->short_name, text),
                             "was it damaged, or changed by a tool? export it again");
     if (known->type != PROTOBUF_C_TYPE_MESSAGE) continue;
     reader inner = {r->data, f.value, f.end};
@@ -229,7 +230,7 @@ static zb_status check_texts(const char *path, reader *r, const ProtobufCMessage
 /* Whether the start of the file looks like something a person would read. */
 static bool looks_like_text(const zb_onnx_mapping *map) {
   size_t count = map->bytes < 64 ? map->bytes : 64;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; ++i) {
     uint8_t c = map->data[i];
     if (c != '\n' && c != '\r' && c != '\t' && (c < 0x20 || c > 0x7e)) return false;
   }
@@ -253,7 +254,8 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
   *out = (zb_onnx_file){0};
   ZB_TRY(zb_onnx_mapping_open(path, NULL, &out->map));
   if (out->map.bytes == 0)
-    return zb_status_hint(ZB_ERROR(INVALID, "'%s' is empty, not an ONNX model", path), "was it copied completely? export it again");
+    return zb_status_hint(ZB_ERROR(INVALID, "'%s' is empty, not an ONNX model", path),
+                          "was it copied completely? export it again");
   zb_text skeleton;
   zb_text_init(&skeleton);
   zb_status status = NULL;
@@ -262,7 +264,8 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
     status = skeleton.failed ? ZB_OUT_OF_MEMORY() : not_onnx(path, &out->map, r.at);
   } else if (skeleton.failed) {
     status = ZB_OUT_OF_MEMORY();
-  } else if (!(status = check_texts(path, &(reader){(const uint8_t *)skeleton.data, 0, skeleton.length}, &onnx__model_proto__descriptor))) {
+  } else if (!(status = check_texts(path, &(reader){(const uint8_t *)skeleton.data, 0, skeleton.length},
+                                    &onnx__model_proto__descriptor))) {
     bool refused = false;
     ProtobufCAllocator watched = allocator;
     watched.allocator_data = &refused;

@@ -45,7 +45,7 @@ zb_result zb_onnx_fold_constant_of_shape(zb_onnx_node *n) {
   zb_shape shape = {.dtype = ZB_F32}, one;
   const void *data = &(float){0};
   if (!zb_onnx_node_ints(n, 0, "the shape", shape.dims, ZB_RANK_MAX, &shape.rank)) return ZB_FAIL;
-  for (int i = 0; i < shape.rank; i++) {
+  for (int i = 0; i < shape.rank; ++i) {
     if (shape.dims[i] < 0) return zb_onnx_node_fail(n, NULL, "the shape has a negative dimension");
   }
   const Onnx__AttributeProto *attr = zb_onnx_node_attr(n, "value");
@@ -56,7 +56,7 @@ zb_result zb_onnx_fold_constant_of_shape(zb_onnx_node *n) {
   if (attr) shape.dtype = one.dtype;
   zb_onnx_const *c = zb_onnx_const_new(n->im, &shape);
   size_t width = zb_dtype_bytes(shape.dtype);
-  for (int64_t i = 0; c && i < c->elements; i++)
+  for (int64_t i = 0; c && i < c->elements; ++i)
     memcpy((char *)c->data + (size_t)i * width, data, width);
   return zb_onnx_node_set_constant(n, 0, c);
 }
@@ -65,7 +65,7 @@ zb_result zb_onnx_fold_shape(zb_onnx_node *n) {
   zb_shape shape;
   if (!zb_onnx_node_shape(n, 0, &shape)) return ZB_FAIL;
   int64_t bounds[2] = {zb_onnx_node_int(n, "start", 0), zb_onnx_node_int(n, "end", shape.rank)};
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2; ++i) {
     if (bounds[i] < 0) bounds[i] += shape.rank;
     if (bounds[i] < 0) bounds[i] = 0;
     if (bounds[i] > shape.rank) bounds[i] = shape.rank;
@@ -93,7 +93,7 @@ zb_result zb_onnx_fold_range(zb_onnx_node *n) {
   if (step == 0 || !(count < 9e15)) return zb_onnx_node_fail(n, NULL, "the range is endless or too long");
   zb_shape shape = {.dtype = start->shape.dtype, .rank = 1, .dims = {count > 0 ? (int64_t)count : 0}};
   zb_onnx_const *c = zb_onnx_const_new(n->im, &shape);
-  for (int64_t i = 0; c && i < c->elements; i++) {
+  for (int64_t i = 0; c && i < c->elements; ++i) {
     if (zb_onnx_const_is_float(c))
       zb_onnx_const_set_real(c, i, zb_onnx_const_real(start, 0) + (double)i * step);
     else
@@ -110,7 +110,7 @@ zb_result zb_onnx_fold_eye_like(zb_onnx_node *n) {
   if (to >= 0 && !zb_onnx_dtype((int32_t)to, &shape.dtype))
     return zb_onnx_node_fail(n, NULL, "dtype %" PRId64 " is not supported", to);
   zb_onnx_const *c = zb_onnx_const_new(n->im, &shape);
-  for (int64_t i = 0; c && i < shape.dims[0]; i++) {
+  for (int64_t i = 0; c && i < shape.dims[0]; ++i) {
     if (i + k >= 0 && i + k < shape.dims[1]) zb_onnx_const_set_real(c, i * shape.dims[1] + i + k, 1);
   }
   return zb_onnx_node_set_constant(n, 0, c);
@@ -119,9 +119,7 @@ zb_result zb_onnx_fold_eye_like(zb_onnx_node *n) {
 /* ---- Elementwise ---- */
 
 #define ZB_FOLD_UNARY(name, formula)                                                                                   \
-  static double unary_##name(double x) {                                                                               \
-    return (double)(formula);                                                                                          \
-  }
+  static double unary_##name(double x) { return (double)(formula); }
 #define ZB_FOLD_BINARY(name, logic, real, integer)
 #include "ir/import/fold.def"
 #undef ZB_FOLD_UNARY
@@ -149,7 +147,7 @@ zb_result zb_onnx_fold_unary(zb_onnx_node *n) {
   const char *name = n->row->argument;
   bool real = zb_onnx_const_is_float(in), predicate = strcmp(name, "is_inf") == 0 || strcmp(name, "is_nan") == 0;
   double (*run)(double) = NULL;
-  for (size_t i = 0; i < sizeof unary_rows / sizeof *unary_rows; i++) {
+  for (size_t i = 0; i < sizeof unary_rows / sizeof *unary_rows; ++i) {
     if (strcmp(unary_rows[i].name, name) == 0) run = unary_rows[i].run;
   }
   bool integer = strcmp(name, "neg") == 0 || strcmp(name, "abs") == 0 || strcmp(name, "bitwise_not") == 0 ||
@@ -158,7 +156,7 @@ zb_result zb_onnx_fold_unary(zb_onnx_node *n) {
   zb_shape shape = in->shape;
   if (predicate) shape.dtype = ZB_I1;
   zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);
-  for (int64_t i = 0; out && i < out->elements; i++) {
+  for (int64_t i = 0; out && i < out->elements; ++i) {
     if (real)
       zb_onnx_const_set_real(out, i, run(zb_onnx_const_real(in, i)));
     else
@@ -187,9 +185,7 @@ static int64_t power(int64_t base, int64_t exponent) {
   return (int64_t)result;
 }
 
-static int64_t divide(int64_t a, int64_t b) {
-  return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
-}
+static int64_t divide(int64_t a, int64_t b) { return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b; }
 
 #define ZB_FOLD_UNARY(name, formula)
 #define ZB_FOLD_BINARY(name, logic, real, integer)                                                                     \
@@ -197,9 +193,7 @@ static int64_t divide(int64_t a, int64_t b) {
     (void)b;                                                                                                           \
     return (double)(real);                                                                                             \
   }                                                                                                                    \
-  static int64_t integer_##name(int64_t a, int64_t b) {                                                                \
-    return (int64_t)(integer);                                                                                         \
-  }
+  static int64_t integer_##name(int64_t a, int64_t b) { return (int64_t)(integer); }
 #include "ir/import/fold.def"
 #undef ZB_FOLD_BINARY
 typedef struct binary_row {
@@ -216,7 +210,7 @@ static const binary_row binary_rows[] = {
 #undef ZB_FOLD_BINARY
 
 static const binary_row *find_binary(const char *name) {
-  for (size_t i = 0; i < sizeof binary_rows / sizeof *binary_rows; i++) {
+  for (size_t i = 0; i < sizeof binary_rows / sizeof *binary_rows; ++i) {
     if (strcmp(binary_rows[i].name, name) == 0) return &binary_rows[i];
   }
   return NULL;
@@ -246,7 +240,7 @@ static zb_onnx_const *apply_binary(zb_onnx_node *n, const binary_row *row, const
   int64_t index[ZB_RANK_MAX] = {0}, strides[2][ZB_RANK_MAX], at[2] = {0, 0};
   zb_onnx_broadcast_strides(&a->shape, &shape, strides[0]);
   zb_onnx_broadcast_strides(&b->shape, &shape, strides[1]);
-  for (int64_t i = 0; i < out->elements; i++) {
+  for (int64_t i = 0; i < out->elements; ++i) {
     if (divides && zb_onnx_const_integer(b, at[1]) == 0) {
       zb_onnx_node_fail(n, NULL, "division of integers by 0");
       return NULL;
@@ -273,11 +267,11 @@ zb_result zb_onnx_fold_variadic(zb_onnx_node *n) {
   const binary_row *row = find_binary(mean ? "add" : n->row->argument);
   const zb_onnx_const *sum = zb_onnx_node_constant(n, 0);
   int count = zb_onnx_node_inputs(n);
-  for (int i = 1; sum && i < count; i++)
+  for (int i = 1; sum && i < count; ++i)
     sum = apply_binary(n, row, sum, zb_onnx_node_constant(n, i));
   if (!sum) return ZB_FAIL;
   zb_onnx_const *out = zb_onnx_const_copy(n->im, &sum->shape, sum->data);
-  for (int64_t i = 0; out && mean && i < out->elements; i++)
+  for (int64_t i = 0; out && mean && i < out->elements; ++i)
     zb_onnx_const_set_real(out, i, zb_onnx_const_real(out, i) / count);
   return zb_onnx_node_set_constant(n, 0, out);
 }
@@ -285,7 +279,7 @@ zb_result zb_onnx_fold_variadic(zb_onnx_node *n) {
 zb_result zb_onnx_fold_clip(zb_onnx_node *n) {
   const zb_onnx_const *c = zb_onnx_node_constant(n, 0);
   static const char *const names[] = {NULL, "max", "min"};
-  for (int i = 1; c && i <= 2; i++) {
+  for (int i = 1; c && i <= 2; ++i) {
     if (zb_onnx_node_has(n, i)) c = apply_binary(n, find_binary(names[i]), c, zb_onnx_node_constant(n, i));
   }
   return c ? zb_onnx_node_set_constant(n, 0, zb_onnx_const_alias(n->im, c, &c->shape)) : ZB_FAIL;
@@ -310,9 +304,9 @@ zb_result zb_onnx_fold_where(zb_onnx_node *n) {
   zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);
   size_t width = zb_dtype_bytes(shape.dtype);
   int64_t index[ZB_RANK_MAX] = {0}, strides[3][ZB_RANK_MAX], at[3] = {0};
-  for (int k = 0; k < 3; k++)
+  for (int k = 0; k < 3; ++k)
     zb_onnx_broadcast_strides(shapes[k], &shape, strides[k]);
-  for (int64_t i = 0; out && i < out->elements; i++) {
+  for (int64_t i = 0; out && i < out->elements; ++i) {
     int k = zb_onnx_const_integer(in[0], at[0]) ? 1 : 2;
     memcpy((char *)out->data + (size_t)i * width, (const char *)in[k]->data + (size_t)at[k] * width, width);
     zb_onnx_odometer_next(shape.rank, shape.dims, index, 3, strides, at);
@@ -349,7 +343,7 @@ zb_result zb_onnx_fold_reduce(zb_onnx_node *n) {
   if (!zb_onnx_arguments_axes(n, in->shape.rank, reduced, &keepdims, &identity)) return ZB_FAIL;
   zb_shape kept = in->shape, wide;
   int64_t count = 1;
-  for (int i = 0; i < kept.rank; i++) {
+  for (int i = 0; i < kept.rank; ++i) {
     if (reduced[i]) count *= kept.dims[i], kept.dims[i] = 1;
   }
   if (in->elements == 0) return zb_onnx_node_fail(n, NULL, "the input is empty");
@@ -359,19 +353,19 @@ zb_result zb_onnx_fold_reduce(zb_onnx_node *n) {
   zb_onnx_const *sum = zb_onnx_const_new(n->im, &wide), *first = zb_onnx_const_new(n->im, &kept);
   int64_t index[ZB_RANK_MAX] = {0}, strides[1][ZB_RANK_MAX], at[1] = {0};
   zb_onnx_broadcast_strides(&kept, &in->shape, strides[0]);
-  for (int64_t i = 0; sum && first && i < in->elements; i++) {
+  for (int64_t i = 0; sum && first && i < in->elements; ++i) {
     char *seen = (char *)first->data + (size_t)at[0] * zb_dtype_bytes(kept.dtype);
     reduce_one(sum, at[0], in, i, row, !*seen);
     *seen = 1;
     zb_onnx_odometer_next(in->shape.rank, in->shape.dims, index, 1, strides, at);
   }
-  for (int64_t i = 0; sum && strcmp(name, "reduce_mean") == 0 && i < sum->elements; i++) {
+  for (int64_t i = 0; sum && strcmp(name, "reduce_mean") == 0 && i < sum->elements; ++i) {
     zb_onnx_const_set_real(sum, i, zb_onnx_const_real(sum, i) / (double)count);
   }
   zb_onnx_const *out = sum && first ? zb_onnx_const_cast(n->im, sum, kept.dtype) : NULL;
   if (!out) return ZB_FAIL;
   zb_shape shape = {.dtype = kept.dtype};
-  for (int i = 0; i < kept.rank; i++) {
+  for (int i = 0; i < kept.rank; ++i) {
     if (keepdims || !reduced[i]) shape.dims[shape.rank++] = kept.dims[i];
   }
   return zb_onnx_node_set_constant(n, 0, zb_onnx_const_alias(n->im, out, &shape));
@@ -390,12 +384,12 @@ zb_result zb_onnx_fold_cumsum(zb_onnx_node *n) {
   int64_t strides[ZB_RANK_MAX], dim = in->shape.dims[axis];
   zb_onnx_strides(&in->shape, strides);
   zb_onnx_const *out = zb_onnx_const_new(n->im, &in->shape);
-  for (int64_t i = 0; out && i < in->elements; i++) {
+  for (int64_t i = 0; out && i < in->elements; ++i) {
     int64_t place = i / strides[axis] % dim;
     if (place != (reverse ? dim - 1 : 0)) continue;
     double real = 0;
     uint64_t integer = 0;
-    for (int64_t k = 0; k < dim; k++) {
+    for (int64_t k = 0; k < dim; ++k) {
       int64_t at = i + (reverse ? -k : k) * strides[axis];
       if (exclusive && zb_onnx_const_is_float(in))
         zb_onnx_const_set_real(out, at, real);
@@ -421,7 +415,7 @@ zb_result zb_onnx_fold_trilu(zb_onnx_node *n) {
   if (rank < 2) return zb_onnx_node_fail(n, NULL, "the input has %d dimensions, expected 2 or more", rank);
   zb_onnx_const *out = zb_onnx_const_copy(n->im, &in->shape, in->data);
   int64_t columns = in->shape.dims[rank - 1], rows = in->shape.dims[rank - 2];
-  for (int64_t i = 0; out && i < out->elements; i++) {
+  for (int64_t i = 0; out && i < out->elements; ++i) {
     int64_t column = i % columns, row = i / columns % rows;
     bool keep = upper ? column - row >= k : column - row <= k;
     if (!keep) zb_onnx_const_set_integer(out, i, 0);
@@ -448,12 +442,12 @@ zb_result zb_onnx_fold_matmul(zb_onnx_node *n) {
   shape.dims[shape.rank++] = rows;
   shape.dims[shape.rank++] = columns;
   zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);
-  for (int k = 0; k < 2; k++)
+  for (int k = 0; k < 2; ++k)
     zb_onnx_broadcast_strides(both[k], &outer, strides[k]);
-  for (int64_t i = 0; out && i < out->elements; i++) {
+  for (int64_t i = 0; out && i < out->elements; ++i) {
     int64_t column = i % columns, row = i / columns % rows;
     double sum = 0;
-    for (int64_t k = 0; k < inner; k++) {
+    for (int64_t k = 0; k < inner; ++k) {
       sum += zb_onnx_const_real(a, (at[0] * rows + row) * inner + k) *
              zb_onnx_const_real(b, (at[1] * inner + k) * columns + column);
     }

@@ -18,7 +18,7 @@ zb_result zb_onnx_fold_transpose(zb_onnx_node *n) {
   if (!zb_onnx_arguments_transpose(n, &in->shape, permutation)) return ZB_FAIL;
   zb_shape shape = in->shape;
   zb_onnx_strides(&in->shape, own);
-  for (int i = 0; i < shape.rank; i++) {
+  for (int i = 0; i < shape.rank; ++i) {
     shape.dims[i] = in->shape.dims[permutation[i]];
     strides[i] = own[permutation[i]];
   }
@@ -40,7 +40,7 @@ zb_result zb_onnx_fold_slice(zb_onnx_node *n) {
   zb_shape shape = in->shape;
   if (!zb_onnx_arguments_slice(n, &in->shape, starts, steps, shape.dims)) return ZB_FAIL;
   zb_onnx_strides(&in->shape, strides);
-  for (int i = 0; i < shape.rank; i++) {
+  for (int i = 0; i < shape.rank; ++i) {
     offset += starts[i] * strides[i];
     strides[i] = shape.dims[i] > 1 ? strides[i] * steps[i] : 0;
   }
@@ -51,12 +51,12 @@ zb_result zb_onnx_fold_slice(zb_onnx_node *n) {
 static void paste(zb_onnx_const *out, const zb_onnx_const *in, int axis, int64_t offset) {
   size_t width = zb_dtype_bytes(out->shape.dtype);
   int64_t inner = 1, outer = 1;
-  for (int i = axis + 1; i < out->shape.rank; i++)
+  for (int i = axis + 1; i < out->shape.rank; ++i)
     inner *= out->shape.dims[i];
-  for (int i = 0; i < axis; i++)
+  for (int i = 0; i < axis; ++i)
     outer *= out->shape.dims[i];
   int64_t run = in->shape.dims[axis] * inner, step = out->shape.dims[axis] * inner;
-  for (int64_t o = 0; o < outer; o++) {
+  for (int64_t o = 0; o < outer; ++o) {
     memcpy((char *)out->data + (size_t)(o * step + offset * inner) * width,
            (const char *)in->data + (size_t)(o * run) * width, (size_t)run * width);
   }
@@ -67,10 +67,10 @@ static zb_onnx_const *concat(zb_onnx_node *n, const zb_onnx_const *const *parts,
   int axis;
   if (!zb_onnx_node_axis(n, wanted, shape.rank, &axis)) return NULL;
   shape.dims[axis] = 0;
-  for (int k = 0; k < count; k++) {
+  for (int k = 0; k < count; ++k) {
     zb_shape part = parts[k]->shape;
     bool fits = part.rank == shape.rank && part.dtype == shape.dtype && part.dims[axis] <= INT64_MAX - shape.dims[axis];
-    for (int i = 0; fits && i < shape.rank; i++)
+    for (int i = 0; fits && i < shape.rank; ++i)
       fits = i == axis || part.dims[i] == shape.dims[i];
     if (!fits) {
       char a[96], b[96];
@@ -82,7 +82,7 @@ static zb_onnx_const *concat(zb_onnx_node *n, const zb_onnx_const *const *parts,
   }
   zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);
   int64_t offset = 0;
-  for (int k = 0; out && k < count; k++) {
+  for (int k = 0; out && k < count; ++k) {
     paste(out, parts[k], axis, offset);
     offset += parts[k]->shape.dims[axis];
   }
@@ -96,7 +96,7 @@ zb_result zb_onnx_fold_concat(zb_onnx_node *n) {
   if (count < 1 || count > PARTS_MAX)
     return zb_onnx_node_fail(n, NULL, "%d inputs, expected 1 to %d", count, PARTS_MAX);
   if (!zb_onnx_node_attr(n, "axis")) return zb_onnx_node_fail(n, NULL, "attribute 'axis' is missing");
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; ++i)
     parts[i] = zb_onnx_node_constant(n, i);
   return zb_onnx_node_set_constant(n, 0, concat(n, parts, count, zb_onnx_node_int(n, "axis", 0)));
 }
@@ -139,16 +139,16 @@ zb_result zb_onnx_fold_gather(zb_onnx_node *n) {
     return zb_onnx_node_fail(n, NULL, "the result has more than %d dimensions", ZB_RANK_MAX);
   int64_t outer = 1, inner = 1, dim = in->shape.dims[axis];
   int k = 0;
-  for (int i = 0; i < axis; i++)
+  for (int i = 0; i < axis; ++i)
     shape.dims[k++] = in->shape.dims[i], outer *= in->shape.dims[i];
-  for (int i = 0; i < indices->shape.rank; i++)
+  for (int i = 0; i < indices->shape.rank; ++i)
     shape.dims[k++] = indices->shape.dims[i];
-  for (int i = axis + 1; i < in->shape.rank; i++)
+  for (int i = axis + 1; i < in->shape.rank; ++i)
     shape.dims[k++] = in->shape.dims[i], inner *= in->shape.dims[i];
   zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);
   size_t bytes = (size_t)inner * zb_dtype_bytes(shape.dtype);
-  for (int64_t o = 0; out && o < outer; o++) {
-    for (int64_t i = 0; i < indices->elements; i++) {
+  for (int64_t o = 0; out && o < outer; ++o) {
+    for (int64_t i = 0; i < indices->elements; ++i) {
       int64_t index = index_at(n, indices, i, dim);
       if (index < 0) return ZB_FAIL;
       memcpy((char *)out->data + (size_t)(o * indices->elements + i) * bytes,
@@ -165,7 +165,7 @@ zb_result zb_onnx_fold_gather_elements(zb_onnx_node *n) {
   zb_shape shape = indices->shape;
   shape.dtype = in->shape.dtype;
   bool fits = shape.rank == in->shape.rank;
-  for (int i = 0; fits && i < shape.rank; i++)
+  for (int i = 0; fits && i < shape.rank; ++i)
     fits = i == axis || shape.dims[i] <= in->shape.dims[i];
   if (!fits) return zb_onnx_node_fail(n, NULL, "the indices do not fit the data");
   zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);
@@ -174,7 +174,7 @@ zb_result zb_onnx_fold_gather_elements(zb_onnx_node *n) {
   zb_onnx_strides(&in->shape, strides[0]);
   int64_t step = strides[0][axis];
   strides[0][axis] = 0;
-  for (int64_t i = 0; out && i < out->elements; i++) {
+  for (int64_t i = 0; out && i < out->elements; ++i) {
     int64_t k = index_at(n, indices, i, in->shape.dims[axis]);
     if (k < 0) return ZB_FAIL;
     memcpy((char *)out->data + (size_t)i * width, (const char *)in->data + (size_t)(at[0] + k * step) * width, width);
@@ -187,13 +187,13 @@ zb_result zb_onnx_fold_tile(zb_onnx_node *n) {
   const zb_onnx_const *c = zb_onnx_node_constant(n, 0);
   int64_t repeats[ZB_RANK_MAX];
   if (!zb_onnx_arguments_tile(n, &c->shape, repeats)) return ZB_FAIL;
-  for (int axis = 0; axis < c->shape.rank; axis++) {
+  for (int axis = 0; axis < c->shape.rank; ++axis) {
     zb_shape shape = c->shape;
     if (__builtin_mul_overflow(shape.dims[axis], repeats[axis], &shape.dims[axis]))
       return zb_onnx_node_fail(n, NULL, "the result is too large");
     zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);
     if (!out) return ZB_FAIL;
-    for (int64_t r = 0; r < repeats[axis] && out->elements; r++)
+    for (int64_t r = 0; r < repeats[axis] && out->elements; ++r)
       paste(out, c, axis, r * c->shape.dims[axis]);
     c = out;
   }
@@ -208,7 +208,7 @@ zb_result zb_onnx_fold_pad(zb_onnx_node *n) {
   if (!zb_onnx_arguments_pad(n, &in->shape, before, after)) return ZB_FAIL;
   if (fill && (fill->elements != 1 || fill->shape.dtype != shape.dtype))
     return zb_onnx_node_fail(n, NULL, "the fill is no scalar of the type");
-  for (int i = 0; i < shape.rank; i++) {
+  for (int i = 0; i < shape.rank; ++i) {
     if (__builtin_add_overflow(shape.dims[i], before[i], &shape.dims[i]) ||
         __builtin_add_overflow(shape.dims[i], after[i], &shape.dims[i])) {
       return zb_onnx_node_fail(n, NULL, "the result is too large");
@@ -217,12 +217,12 @@ zb_result zb_onnx_fold_pad(zb_onnx_node *n) {
   zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);
   if (!out) return ZB_FAIL;
   size_t width = zb_dtype_bytes(shape.dtype);
-  for (int64_t i = 0; fill && i < out->elements; i++)
+  for (int64_t i = 0; fill && i < out->elements; ++i)
     memcpy((char *)out->data + (size_t)i * width, fill->data, width);
   zb_onnx_strides(&shape, strides[0]);
-  for (int i = 0; i < shape.rank; i++)
+  for (int i = 0; i < shape.rank; ++i)
     at[0] += before[i] * strides[0][i];
-  for (int64_t i = 0; i < in->elements; i++) {
+  for (int64_t i = 0; i < in->elements; ++i) {
     memcpy((char *)out->data + (size_t)at[0] * width, (const char *)in->data + (size_t)i * width, width);
     zb_onnx_odometer_next(in->shape.rank, in->shape.dims, index, 1, strides, at);
   }
@@ -235,7 +235,7 @@ zb_result zb_onnx_sequence_construct(zb_onnx_node *n) {
   int count = zb_onnx_node_inputs(n);
   zb_onnx_value **items = zb_alloc((size_t)count * sizeof *items + 1);
   if (!items) return zb_onnx_memory(n->im);
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; ++i)
     items[i] = zb_onnx_node_input(n, i);
   return zb_onnx_node_set_sequence(n, 0, items, count);
 }

@@ -14,8 +14,8 @@
 
 /* Versions of the format that are understood. */
 enum { ZB_ONNX_IR_MAX = 13, ZB_ONNX_OPSET_MIN = 13, ZB_ONNX_OPSET_MAX = 24 };
-/* What constants may take where nothing is said: this, and so many times what the files of the model have. Folding may also read and write
- * so many times the limit. */
+/* What constants may take where nothing is said: this, and so many times what the files of the model have. Folding may
+ * also read and write so many times the limit. */
 #define ZB_ONNX_FOLD_BYTES (UINT64_C(256) << 20)
 enum { ZB_ONNX_FOLD_OF_FILE = 4, ZB_ONNX_FOLD_WORK = 8 };
 /* Constants up to this size are dense attributes of the IR. */
@@ -102,7 +102,8 @@ typedef struct zb_onnx {
   bool *needed;                   /* of each node: the loss depends on it */
   char **paths;                   /* of each node: module path, or NULL */
   zb_onnx_const *constants;
-  uint64_t constant_bytes, fold_work, fold_limit; /* bytes: of all constants, that folding has read and written, that constants may have */
+  uint64_t constant_bytes, fold_work,
+      fold_limit; /* bytes: of all constants, that folding has read and written, that constants may have */
   zb_onnx_mapping *externals;
   size_t external_count, external_capacity;
   zb_onnx_argument *arguments; /* inputs, then parameters, then constants: as in the block */
@@ -141,7 +142,8 @@ const zb_onnx_op *zb_onnx_op_find(const char *name);
 int zb_onnx_op_count(void);
 const zb_onnx_op *zb_onnx_op_at(int index);
 
-/* ---- operators.c: what is said of an operator, or a domain, that is no row: ": why" (may stay empty), and the hint ---- */
+/* ---- operators.c: what is said of an operator, or a domain, that is no row: ": why" (may stay empty), and the hint
+ * ---- */
 void zb_onnx_unknown_hint(const char *name, zb_text *why, zb_text *hint);
 void zb_onnx_domain_hint(const char *domain, zb_text *why, zb_text *hint);
 
@@ -163,9 +165,11 @@ zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, cons
 /* dtype of an ONNX element type number; false if zbc has none. */
 bool zb_onnx_dtype(int32_t number, zb_dtype *out);
 const char *zb_onnx_dtype_text(int32_t number); /* "float16"; "unknown" */
-/* What to do about an element type that is not supported; the reason is said before it: "WHAT 'NAME' has the element type ...". */
-#define ZB_ONNX_TYPES_HINT                                                                                                                        \
-  "export the model in float32 (model.float()); zbc --precision bf16 then computes in bf16. float32, int64, int32 and bool are supported, double " \
+/* What to do about an element type that is not supported; the reason is said before it: "WHAT 'NAME' has the element
+ * type ...". */
+#define ZB_ONNX_TYPES_HINT                                                                                             \
+  "export the model in float32 (model.float()); zbc --precision bf16 then computes in bf16. float32, int64, int32 "    \
+  "and bool are supported, double "                                                                                    \
   "in constants that are folded away"
 
 /* ---- constants (constant.c). NULL after an error was reported. ---- */

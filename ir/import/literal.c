@@ -25,7 +25,7 @@ static MlirValue build_dense(zb_onnx *im, const zb_onnx_const *c) {
     break;
   default: {
     int bits[ZB_ONNX_DENSE_BYTES];
-    for (int64_t i = 0; i < c->elements; i++)
+    for (int64_t i = 0; i < c->elements; ++i)
       bits[i] = ((const uint8_t *)c->data)[i];
     value = mlirDenseElementsAttrBoolGet(type, c->elements, bits);
     break;
@@ -39,12 +39,12 @@ static MlirValue build_dense(zb_onnx *im, const zb_onnx_const *c) {
 /* Whether all slices along a dimension are bitwise equal. */
 static bool repeats_along(const zb_onnx_const *c, int dim) {
   int64_t inner = (int64_t)zb_dtype_bytes(c->shape.dtype), outer = 1;
-  for (int i = dim + 1; i < c->shape.rank; i++)
+  for (int i = dim + 1; i < c->shape.rank; ++i)
     inner *= c->shape.dims[i];
-  for (int i = 0; i < dim; i++)
+  for (int i = 0; i < dim; ++i)
     outer *= c->shape.dims[i];
   int64_t count = c->shape.dims[dim];
-  for (int64_t o = 0; o < outer; o++) {
+  for (int64_t o = 0; o < outer; ++o) {
     const char *slices = (const char *)c->data + o * count * inner;
     if (memcmp(slices, slices + inner, (size_t)((count - 1) * inner)) != 0) return false;
   }
@@ -53,7 +53,7 @@ static bool repeats_along(const zb_onnx_const *c, int dim) {
 
 /* The constant with every dimension that repeats cut to 1. */
 static const zb_onnx_const *compress(zb_onnx *im, const zb_onnx_const *c) {
-  for (int dim = 0; dim < c->shape.rank; dim++) {
+  for (int dim = 0; dim < c->shape.rank; ++dim) {
     if (c->shape.dims[dim] == 1 || !repeats_along(c, dim)) continue;
     zb_shape shape = c->shape;
     int64_t strides[ZB_RANK_MAX];
@@ -89,17 +89,17 @@ static bool is_triangle(const zb_onnx_const *c, int64_t *diagonal, double *lower
   int64_t low = (rows - 1) * columns, high = columns - 1;
   if (same(c, low, high) || !exact(c, low) || !exact(c, high)) return false;
   bool found = false;
-  for (int64_t i = 0; i < rows && !found; i++) {
+  for (int64_t i = 0; i < rows && !found; ++i) {
     int64_t count = 0;
     while (count < columns && same(c, i * columns + count, low))
-      count++;
+      ++count;
     if (count == 0 || count == columns) continue;
     *diagonal = count - 1 - i;
     found = true;
   }
   if (!found) return false;
-  for (int64_t i = 0; i < rows; i++) {
-    for (int64_t j = 0; j < columns; j++) {
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
       if (!same(c, i * columns + j, j <= i + *diagonal ? low : high)) return false;
     }
   }
@@ -111,7 +111,7 @@ static bool is_triangle(const zb_onnx_const *c, int64_t *diagonal, double *lower
 /* Only one dimension is more than 1, and element i is start + step*i, exactly. */
 static bool is_range(const zb_onnx_const *c, int *axis, double *start, double *step) {
   *axis = -1;
-  for (int i = 0; i < c->shape.rank; i++) {
+  for (int i = 0; i < c->shape.rank; ++i) {
     if (c->shape.dims[i] == 1) continue;
     if (*axis >= 0) return false;
     *axis = i;
@@ -119,7 +119,7 @@ static bool is_range(const zb_onnx_const *c, int *axis, double *start, double *s
   if (*axis < 0 || c->elements < 2 || c->shape.dtype == ZB_I1 || !exact(c, 0) || !exact(c, 1)) return false;
   *start = zb_onnx_const_real(c, 0);
   *step = zb_onnx_const_real(c, 1) - *start;
-  for (int64_t i = 0; i < c->elements; i++) {
+  for (int64_t i = 0; i < c->elements; ++i) {
     double value = *start + *step * (double)i;
     if (!exact(c, i)) return false;
     if (c->shape.dtype == ZB_F32 ? (float)value != ((const float *)c->data)[i] : value != zb_onnx_const_real(c, i))
@@ -146,7 +146,7 @@ static MlirValue build_argument(zb_onnx *im, const zb_onnx_const *c, const char 
   char unique[256];
   if (!*name) name = "constant";
   snprintf(unique, sizeof unique, "%s", name);
-  for (int k = 1; zb_store_find(im->stored_constants, unique); k++)
+  for (int k = 1; zb_store_find(im->stored_constants, unique); ++k)
     snprintf(unique, sizeof unique, "%.230s.%d", name, k);
   zb_status status = zb_store_add(im->stored_constants, unique, &c->shape, c->data, true);
   if (status) {

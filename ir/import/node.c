@@ -91,11 +91,12 @@ static MlirValue add_argument(zb_onnx *im, const char *attribute, const char *na
   MlirLocation location =
       mlirLocationNameGet(im->context, mlirStringRefCreateFromCString(name), zb_onnx_file_location(im));
   im->arguments[place] = (zb_onnx_argument){attribute, copy, location};
-  im->argument_count++;
+  ++im->argument_count;
   return mlirBlockInsertArgument(im->builder.block, (intptr_t)place, zb_shape_type(im->context, shape), location);
 }
 
-/* A parameter becomes an argument at its first use; its data goes to the weights. It is a float tensor (parameters.c). */
+/* A parameter becomes an argument at its first use; its data goes to the weights. It is a float tensor (parameters.c).
+ */
 static MlirValue parameter_argument(zb_onnx *im, zb_onnx_value *value) {
   zb_shape shape;
   const void *data;
@@ -165,7 +166,7 @@ MlirValue zb_onnx_value_ir(zb_onnx *im, zb_onnx_value *value) {
 int zb_onnx_node_inputs(const zb_onnx_node *n) {
   size_t count = n->proto->n_input;
   while (count > 0 && !*n->proto->input[count - 1])
-    count--;
+    --count;
   return (int)count;
 }
 
@@ -230,7 +231,7 @@ bool zb_onnx_node_ints(zb_onnx_node *n, int input, const char *what, int64_t *ou
     return false;
   }
   *count = (int)c->elements;
-  for (int i = 0; i < *count; i++)
+  for (int i = 0; i < *count; ++i)
     out[i] = zb_onnx_const_integer(c, i);
   return true;
 }
@@ -297,7 +298,7 @@ zb_result zb_onnx_node_set_like(zb_onnx_node *n, int output, const zb_onnx_value
 /* ---- Attributes ---- */
 
 const Onnx__AttributeProto *zb_onnx_node_attr(const zb_onnx_node *n, const char *name) {
-  for (size_t i = 0; i < n->proto->n_attribute; i++) {
+  for (size_t i = 0; i < n->proto->n_attribute; ++i) {
     const Onnx__AttributeProto *attr = n->proto->attribute[i];
     if (attr->name && strcmp(attr->name, name) == 0) return attr;
   }
@@ -305,8 +306,13 @@ const Onnx__AttributeProto *zb_onnx_node_attr(const zb_onnx_node *n, const char 
 }
 
 static const char *kind_text(int kind) {
-  static const char *const texts[] = {[0] = "nothing", [ATTR_FLOAT] = "a float", [ATTR_INT] = "an integer", [ATTR_STRING] = "a text",
-                                      [ATTR_TENSOR] = "a tensor", [5] = "a graph", [ATTR_FLOATS] = "a list of floats",
+  static const char *const texts[] = {[0] = "nothing",
+                                      [ATTR_FLOAT] = "a float",
+                                      [ATTR_INT] = "an integer",
+                                      [ATTR_STRING] = "a text",
+                                      [ATTR_TENSOR] = "a tensor",
+                                      [5] = "a graph",
+                                      [ATTR_FLOATS] = "a list of floats",
                                       [ATTR_INTS] = "a list of integers"};
   return kind >= 0 && kind < (int)(sizeof texts / sizeof *texts) ? texts[kind] : "something else";
 }
@@ -319,10 +325,11 @@ static const Onnx__AttributeProto *typed(zb_onnx_node *n, const char *name, int 
   if ((attr->has_type && attr->type == kind) || (!attr->has_type && present)) return attr;
   char got[96], value[32] = "";
   if (attr->has_f) snprintf(value, sizeof value, " (%g)", (double)attr->f);
-  if (attr->has_s) snprintf(value, sizeof value, " ('%.*s')", (int)(attr->s.len < 24 ? attr->s.len : 24), (const char *)attr->s.data);
+  if (attr->has_s)
+    snprintf(value, sizeof value, " ('%.*s')", (int)(attr->s.len < 24 ? attr->s.len : 24), (const char *)attr->s.data);
   snprintf(got, sizeof got, "%s%s", kind_text(attr->has_type ? (int)attr->type : -1), value);
-  zb_onnx_node_fail(n, "export the model again: a tool has changed this attribute", "attribute '%s' has the wrong type: expected %s, got %s", name,
-                    kind_text(kind), got);
+  zb_onnx_node_fail(n, "export the model again: a tool has changed this attribute",
+                    "attribute '%s' has the wrong type: expected %s, got %s", name, kind_text(kind), got);
   return NULL;
 }
 
@@ -342,7 +349,8 @@ void zb_onnx_node_string(zb_onnx_node *n, const char *name, const char *fallback
   const Onnx__AttributeProto *attr = zb_onnx_node_attr(n, name);
   attr = typed(n, name, ATTR_STRING, attr && attr->has_s);
   if (attr && attr->s.len && memchr(attr->s.data, '\0', attr->s.len)) {
-    zb_onnx_node_fail(n, "export the model again: a tool has changed this attribute", "attribute '%s' holds a zero byte", name);
+    zb_onnx_node_fail(n, "export the model again: a tool has changed this attribute",
+                      "attribute '%s' holds a zero byte", name);
     attr = NULL;
   }
   if (attr)
@@ -366,7 +374,7 @@ bool zb_onnx_node_attr_ints(zb_onnx_node *n, const char *name, int64_t *out, int
     return false;
   }
   *count = (int)attr->n_ints;
-  for (int i = 0; i < *count; i++)
+  for (int i = 0; i < *count; ++i)
     out[i] = attr->ints[i];
   return true;
 }

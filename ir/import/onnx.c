@@ -19,16 +19,12 @@ static const zb_onnx_op rows[] = {
 #undef ZB_ONNX
 };
 
-int zb_onnx_op_count(void) {
-  return (int)(sizeof rows / sizeof *rows);
-}
+int zb_onnx_op_count(void) { return (int)(sizeof rows / sizeof *rows); }
 
-const zb_onnx_op *zb_onnx_op_at(int index) {
-  return &rows[index];
-}
+const zb_onnx_op *zb_onnx_op_at(int index) { return &rows[index]; }
 
 const zb_onnx_op *zb_onnx_op_find(const char *name) {
-  for (int i = 0; i < zb_onnx_op_count(); i++) {
+  for (int i = 0; i < zb_onnx_op_count(); ++i) {
     if (strcmp(rows[i].name, name) == 0) return &rows[i];
   }
   return NULL;
@@ -43,7 +39,7 @@ static zb_result check_model(zb_onnx *im) {
     return zb_onnx_fail(im, versions, "IR version %" PRId64 " is not supported", model->ir_version);
   }
   bool found = false;
-  for (size_t i = 0; i < model->n_opset_import; i++) {
+  for (size_t i = 0; i < model->n_opset_import; ++i) {
     const Onnx__OperatorSetIdProto *set = model->opset_import[i];
     const char *domain = set->domain ? set->domain : "";
     if (*domain && strcmp(domain, "ai.onnx") != 0) continue; /* nodes of other domains are reported one by one */
@@ -66,22 +62,20 @@ static zb_result check_model(zb_onnx *im) {
 
 /* ---- Names ---- */
 
-static const char *text_or_empty(char *text) {
-  return text ? text : "";
-}
+static const char *text_or_empty(char *text) { return text ? text : ""; }
 
 /* protobuf-c leaves absent strings NULL: make them empty once, so that nobody has to ask. The static text is never
  * freed by it. */
 static void fill_absent_texts(Onnx__GraphProto *graph) {
   static char empty[] = "";
-  for (size_t k = 0; k < graph->n_node; k++) {
+  for (size_t k = 0; k < graph->n_node; ++k) {
     Onnx__NodeProto *node = graph->node[k];
     if (!node->op_type) node->op_type = empty;
   }
 }
 
 static void restore_absent_texts(Onnx__GraphProto *graph) {
-  for (size_t k = 0; graph && k < graph->n_node; k++) {
+  for (size_t k = 0; graph && k < graph->n_node; ++k) {
     Onnx__NodeProto *node = graph->node[k];
     if (node->op_type && !*node->op_type) node->op_type = NULL;
   }
@@ -89,7 +83,7 @@ static void restore_absent_texts(Onnx__GraphProto *graph) {
 
 /* "4xNx8xfloat32". */
 static void describe_type(const Onnx__TypeProto__Tensor *tensor, zb_text *text) {
-  for (size_t d = 0; tensor && tensor->shape && d < tensor->shape->n_dim; d++) {
+  for (size_t d = 0; tensor && tensor->shape && d < tensor->shape->n_dim; ++d) {
     const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[d];
     if (dim->dim_param)
       zb_text_add(text, "%sx", dim->dim_param);
@@ -101,7 +95,7 @@ static void describe_type(const Onnx__TypeProto__Tensor *tensor, zb_text *text) 
 
 /* The longest module path of a node: the last entry but one of ['', 'lm', 'lm.h', 'add']. */
 static char *module_path(const Onnx__NodeProto *node) {
-  for (size_t i = 0; i < node->n_metadata_props; i++) {
+  for (size_t i = 0; i < node->n_metadata_props; ++i) {
     const Onnx__StringStringEntryProto *entry = node->metadata_props[i];
     if (!entry->key || !entry->value || strcmp(entry->key, "pkg.torch.onnx.name_scopes") != 0) continue;
     const char *begin = NULL, *last = NULL;
@@ -124,7 +118,7 @@ static char *module_path(const Onnx__NodeProto *node) {
  * input. */
 static void inherit_path(zb_onnx *im, size_t node) {
   const Onnx__NodeProto *proto = im->graph->node[node];
-  for (size_t i = 0; i < proto->n_input && !im->paths[node]; i++) {
+  for (size_t i = 0; i < proto->n_input && !im->paths[node]; ++i) {
     int64_t index;
     if (!*proto->input[i] || !zb_map_get(im->names, proto->input[i], &index)) continue;
     int producer = im->values[index]->producer;
@@ -132,23 +126,25 @@ static void inherit_path(zb_onnx *im, size_t node) {
   }
 }
 
-/* An input with a default value, as older exporters list weights: it must be declared as it is. Symbolic dimensions may be anything. */
+/* An input with a default value, as older exporters list weights: it must be declared as it is. Symbolic dimensions may
+ * be anything. */
 static zb_result check_default(zb_onnx *im, const Onnx__ValueInfoProto *input, const Onnx__TensorProto *tensor) {
   const Onnx__TypeProto__Tensor *type = input->type ? input->type->tensor_type : NULL;
   if (!type) return ZB_OK;
   const Onnx__TensorShapeProto *shape = type->shape;
   bool same = type->elem_type == tensor->data_type && (!shape || shape->n_dim == tensor->n_dims);
-  for (size_t d = 0; same && shape && d < shape->n_dim; d++)
+  for (size_t d = 0; same && shape && d < shape->n_dim; ++d)
     same = !shape->dim[d]->has_dim_value || shape->dim[d]->dim_value == tensor->dims[d];
   if (same) return ZB_OK;
   zb_text declared, got;
   zb_text_init(&declared);
   zb_text_init(&got);
   describe_type(type, &declared);
-  for (size_t d = 0; d < tensor->n_dims; d++)
+  for (size_t d = 0; d < tensor->n_dims; ++d)
     zb_text_add(&got, "%" PRId64 "x", tensor->dims[d]);
   zb_text_add(&got, "%s", zb_onnx_dtype_text(tensor->data_type));
-  zb_onnx_fail(im, "export the model again: a tool has changed one of the two", "input '%s' is declared as %s, but its initializer is %s", input->name,
+  zb_onnx_fail(im, "export the model again: a tool has changed one of the two",
+               "input '%s' is declared as %s, but its initializer is %s", input->name,
                declared.data ? declared.data : "", got.data ? got.data : "");
   zb_text_deinit(&declared);
   zb_text_deinit(&got);
@@ -156,7 +152,7 @@ static zb_result check_default(zb_onnx *im, const Onnx__ValueInfoProto *input, c
 }
 
 static zb_result index_initializers_and_inputs(zb_onnx *im) {
-  for (size_t i = 0; i < im->graph->n_initializer; i++) {
+  for (size_t i = 0; i < im->graph->n_initializer; ++i) {
     Onnx__TensorProto *tensor = im->graph->initializer[i];
     if (!tensor->name || !*tensor->name) return zb_onnx_fail(im, NULL, "initializer %zu has no name", i);
     if (zb_map_get(im->names, tensor->name, NULL))
@@ -166,7 +162,7 @@ static zb_result index_initializers_and_inputs(zb_onnx *im) {
     value->index = (int)i;
     value->defined = true;
   }
-  for (size_t i = 0; i < im->graph->n_input; i++) {
+  for (size_t i = 0; i < im->graph->n_input; ++i) {
     const Onnx__ValueInfoProto *input = im->graph->input[i];
     const char *name = text_or_empty(input->name);
     int64_t index;
@@ -188,8 +184,8 @@ static zb_result index_initializers_and_inputs(zb_onnx *im) {
 
 /* Whether some node makes a value of this name. */
 static bool has_producer(const zb_onnx *im, const char *name) {
-  for (size_t k = 0; k < im->graph->n_node; k++) {
-    for (size_t o = 0; o < im->graph->node[k]->n_output; o++) {
+  for (size_t k = 0; k < im->graph->n_node; ++k) {
+    for (size_t o = 0; o < im->graph->node[k]->n_output; ++o) {
       if (strcmp(im->graph->node[k]->output[o], name) == 0) return true;
     }
   }
@@ -198,12 +194,12 @@ static bool has_producer(const zb_onnx *im, const char *name) {
 
 static zb_result index_nodes(zb_onnx *im) {
   zb_onnx_node n = {.im = im, .b = &im->builder};
-  for (size_t k = 0; k < im->graph->n_node; k++) {
+  for (size_t k = 0; k < im->graph->n_node; ++k) {
     n.proto = im->graph->node[k];
     im->paths[k] = module_path(n.proto);
     inherit_path(im, k);
     im->builder.location = zb_onnx_node_location(im, (int)k);
-    for (size_t i = 0; i < n.proto->n_input; i++) {
+    for (size_t i = 0; i < n.proto->n_input; ++i) {
       const char *name = n.proto->input[i];
       if (!*name || zb_map_get(im->names, name, NULL)) continue;
       if (has_producer(im, name)) {
@@ -213,7 +209,7 @@ static zb_result index_nodes(zb_onnx *im) {
       return zb_onnx_node_fail(
           &n, NULL, "input '%s' is neither an input of the model, nor an initializer, nor made by a node", name);
     }
-    for (size_t o = 0; o < n.proto->n_output; o++) {
+    for (size_t o = 0; o < n.proto->n_output; ++o) {
       const char *name = n.proto->output[o];
       if (!*name) continue;
       if (zb_map_get(im->names, name, NULL))
@@ -244,7 +240,7 @@ static bool is_other_float(const Onnx__ValueInfoProto *output) {
 }
 
 static void describe_outputs(const zb_onnx *im, zb_text *text) {
-  for (size_t i = 0; i < im->graph->n_output; i++) {
+  for (size_t i = 0; i < im->graph->n_output; ++i) {
     const Onnx__ValueInfoProto *output = im->graph->output[i];
     zb_text_add(text, "%s'%s' (", i ? ", " : "", text_or_empty(output->name));
     describe_type(output->type ? output->type->tensor_type : NULL, text);
@@ -256,13 +252,13 @@ static const char *find_loss(zb_onnx *im) {
   const char *wanted = im->params->loss, *found = NULL;
   int candidates = 0;
   const Onnx__ValueInfoProto *other = NULL;
-  for (size_t i = 0; i < im->graph->n_output; i++) {
+  for (size_t i = 0; i < im->graph->n_output; ++i) {
     const Onnx__ValueInfoProto *output = im->graph->output[i];
     const char *name = text_or_empty(output->name);
     if (is_other_float(output)) other = output;
     if (wanted ? strcmp(name, wanted) != 0 : !may_be_loss(output)) continue;
     found = output->name;
-    candidates++;
+    ++candidates;
   }
   zb_text list;
   zb_text_init(&list);
@@ -271,8 +267,8 @@ static const char *find_loss(zb_onnx *im) {
   if (!found && wanted)
     zb_onnx_fail(im, "pass one of them to --loss", "no output is named '%s': the outputs are %s", wanted, all);
   else if (!found && other)
-    zb_onnx_fail(im, ZB_ONNX_TYPES_HINT, "the loss '%s' has the element type %s, which is not supported", text_or_empty(other->name),
-                 zb_onnx_dtype_text(other->type->tensor_type->elem_type));
+    zb_onnx_fail(im, ZB_ONNX_TYPES_HINT, "the loss '%s' has the element type %s, which is not supported",
+                 text_or_empty(other->name), zb_onnx_dtype_text(other->type->tensor_type->elem_type));
   else if (!found) {
     zb_onnx_fail(
         im, "export a model whose forward() returns the mean loss of the micro-batch, as tools/export_onnx.py does",
@@ -295,7 +291,7 @@ static void mark_needed(zb_onnx *im, const char *loss) {
     needed[im->values[index]->producer] = true;
   for (size_t k = im->graph->n_node; k-- > 0;) {
     const Onnx__NodeProto *node = im->graph->node[k];
-    for (size_t i = 0; needed[k] && i < node->n_input; i++) {
+    for (size_t i = 0; needed[k] && i < node->n_input; ++i) {
       if (!*node->input[i] || !zb_map_get(im->names, node->input[i], &index)) continue;
       if (im->values[index]->producer >= 0) needed[im->values[index]->producer] = true;
     }
@@ -315,7 +311,8 @@ static bool is_listed(const char *list, const char *name) {
   return false;
 }
 
-static zb_result refuse_op(zb_onnx_node *n, const char *what, const char *name, void (*explain)(const char *, zb_text *, zb_text *)) {
+static zb_result refuse_op(zb_onnx_node *n, const char *what, const char *name,
+                           void (*explain)(const char *, zb_text *, zb_text *)) {
   zb_text why, hint;
   zb_text_init(&why);
   zb_text_init(&hint);
@@ -331,8 +328,8 @@ static zb_result check_node(zb_onnx_node *n) {
   const char *domain = text_or_empty(proto->domain);
   if (*domain && strcmp(domain, "ai.onnx") != 0) {
     if (n->im->file.model->n_functions == 0) return refuse_op(n, "operator of domain", domain, zb_onnx_domain_hint);
-    return zb_onnx_node_fail(n, "inline the functions of the model first (onnx.inliner.inline_local_functions)", "operator of domain '%s' is not supported",
-                             domain);
+    return zb_onnx_node_fail(n, "inline the functions of the model first (onnx.inliner.inline_local_functions)",
+                             "operator of domain '%s' is not supported", domain);
   }
   if (!n->row) return refuse_op(n, "operator", proto->op_type, zb_onnx_unknown_hint);
   int inputs = zb_onnx_node_inputs(n);
@@ -340,14 +337,14 @@ static zb_result check_node(zb_onnx_node *n) {
     return zb_onnx_node_fail(n, NULL, "it has %d inputs, expected %d to %d", inputs, n->row->min_inputs,
                              n->row->max_inputs);
   }
-  for (int i = 0; i < (n->row->max_inputs < 0 ? inputs : n->row->min_inputs); i++) {
+  for (int i = 0; i < (n->row->max_inputs < 0 ? inputs : n->row->min_inputs); ++i) {
     if (!zb_onnx_node_has(n, i)) return zb_onnx_node_fail(n, NULL, "input %d is missing", i);
   }
   if (proto->n_output < 1 || (n->row->max_outputs >= 0 && (int)proto->n_output > n->row->max_outputs)) {
     return zb_onnx_node_fail(n, NULL, "it has %zu outputs, expected 1 to %d", proto->n_output, n->row->max_outputs);
   }
   if (proto->base.n_unknown_fields) return zb_onnx_node_fail(n, NULL, "it has fields that are not understood");
-  for (size_t i = 0; i < proto->n_attribute; i++) {
+  for (size_t i = 0; i < proto->n_attribute; ++i) {
     const Onnx__AttributeProto *attr = proto->attribute[i];
     const char *name = attr->name ? attr->name : "";
     if (!is_listed(n->row->attributes, name)) {
@@ -369,13 +366,13 @@ static zb_result check_nodes(zb_onnx *im) {
   zb_map *reported = zb_map_create();
   if (!reported) return zb_onnx_memory(im);
   int reports = 0;
-  for (size_t k = 0; k < im->graph->n_node && reports < REPORTS_MAX; k++) {
+  for (size_t k = 0; k < im->graph->n_node && reports < REPORTS_MAX; ++k) {
     zb_onnx_node n = {im, im->graph->node[k], zb_onnx_op_find(im->graph->node[k]->op_type), &im->builder};
     im->rows[k] = n.row;
     if (!im->needed[k] || zb_map_get(reported, n.proto->op_type, NULL)) continue;
     im->builder.location = zb_onnx_node_location(im, (int)k);
     if (check_node(&n)) continue;
-    reports++;
+    ++reports;
     if (!zb_map_set(reported, n.proto->op_type, 1)) zb_onnx_memory(im);
   }
   zb_map_destroy(reported);
@@ -393,8 +390,8 @@ static zb_result input_shape(zb_onnx *im, const Onnx__ValueInfoProto *input, zb_
   *out = (zb_shape){.dtype = ZB_F32};
   bool known = zb_onnx_dtype(tensor->elem_type, &out->dtype);
   if (!known || (out->dtype != ZB_F32 && out->dtype != ZB_I64 && out->dtype != ZB_I32 && out->dtype != ZB_I1)) {
-    return zb_onnx_fail(im, ZB_ONNX_TYPES_HINT, "input '%s' has the element type %s, which is not supported", input->name,
-                        zb_onnx_dtype_text(tensor->elem_type));
+    return zb_onnx_fail(im, ZB_ONNX_TYPES_HINT, "input '%s' has the element type %s, which is not supported",
+                        input->name, zb_onnx_dtype_text(tensor->elem_type));
   }
   if (!tensor->shape) return zb_onnx_fail(im, static_hint, "input '%s' has no shape", input->name);
   if (tensor->shape->n_dim > ZB_RANK_MAX) {
@@ -402,7 +399,7 @@ static zb_result input_shape(zb_onnx *im, const Onnx__ValueInfoProto *input, zb_
                         tensor->shape->n_dim, ZB_RANK_MAX);
   }
   out->rank = (int)tensor->shape->n_dim;
-  for (int d = 0; d < out->rank; d++) {
+  for (int d = 0; d < out->rank; ++d) {
     const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[d];
     if (dim->has_dim_value && dim->dim_value > 0) {
       out->dims[d] = dim->dim_value;
@@ -410,7 +407,8 @@ static zb_result input_shape(zb_onnx *im, const Onnx__ValueInfoProto *input, zb_
     }
     if (dim->has_dim_value) {
       return zb_onnx_fail(im, dim->dim_value ? static_hint : "export with an example of at least one row and one token",
-                          "input '%s' has the dimension %" PRId64 " (dimension %d), expected 1 or more", input->name, dim->dim_value, d);
+                          "input '%s' has the dimension %" PRId64 " (dimension %d), expected 1 or more", input->name,
+                          dim->dim_value, d);
     }
     return zb_onnx_fail(im, static_hint, "input '%s' has the dynamic dimension '%s' (dimension %d)", input->name,
                         dim->dim_param ? dim->dim_param : "?", d);
@@ -419,7 +417,7 @@ static zb_result input_shape(zb_onnx *im, const Onnx__ValueInfoProto *input, zb_
 }
 
 static zb_result add_inputs(zb_onnx *im) {
-  for (size_t i = 0; i < im->value_count; i++) {
+  for (size_t i = 0; i < im->value_count; ++i) {
     zb_onnx_value *value = im->values[i];
     zb_shape shape;
     if (value->kind != ZB_VALUE_INPUT) continue;
@@ -433,7 +431,7 @@ static zb_result add_inputs(zb_onnx *im) {
 /* ---- Nodes ---- */
 
 static bool all_outputs_defined(const zb_onnx_node *n) {
-  for (size_t o = 0; o < n->proto->n_output; o++) {
+  for (size_t o = 0; o < n->proto->n_output; ++o) {
     int64_t index;
     if (!*n->proto->output[o] || !zb_map_get(n->im->names, n->proto->output[o], &index)) continue;
     if (!n->im->values[index]->defined) return false;
@@ -443,7 +441,7 @@ static bool all_outputs_defined(const zb_onnx_node *n) {
 
 static bool is_foldable(const zb_onnx_node *n) {
   if (!n->row->fold) return false;
-  for (int i = 0; i < zb_onnx_node_inputs(n); i++) {
+  for (int i = 0; i < zb_onnx_node_inputs(n); ++i) {
     bool type_only = i < 31 && (n->row->types >> i & 1);
     if (!type_only && zb_onnx_node_has(n, i) && !zb_onnx_node_constant(n, i)) return false;
   }
@@ -453,7 +451,7 @@ static bool is_foldable(const zb_onnx_node *n) {
 /* What a fold reads, before it does. Reshapes do not touch their data. */
 static zb_result charge_inputs(zb_onnx_node *n) {
   uint64_t bytes = 0;
-  for (int i = 0; n->row->fold != zb_onnx_fold_reshape && i < zb_onnx_node_inputs(n); i++) {
+  for (int i = 0; n->row->fold != zb_onnx_fold_reshape && i < zb_onnx_node_inputs(n); ++i) {
     bool type_only = i < 31 && (n->row->types >> i & 1);
     const zb_onnx_const *c = type_only ? NULL : zb_onnx_node_constant(n, i);
     if (c) bytes += (uint64_t)zb_shape_bytes(&c->shape);
@@ -482,7 +480,7 @@ static zb_result import_node(zb_onnx *im, int k) {
 }
 
 static zb_result import_nodes(zb_onnx *im) {
-  for (size_t k = 0; k < im->graph->n_node; k++) {
+  for (size_t k = 0; k < im->graph->n_node; ++k) {
     if (im->needed[k] && !import_node(im, (int)k)) return ZB_FAIL;
   }
   return ZB_OK;
@@ -503,7 +501,7 @@ static zb_result erase_dead_ops(zb_onnx *im, MlirBlock block) {
   }
   while (count-- > 0) {
     bool used = mlirOperationGetNumResults(ops[count]) == 0;
-    for (intptr_t r = 0; r < mlirOperationGetNumResults(ops[count]); r++) {
+    for (intptr_t r = 0; r < mlirOperationGetNumResults(ops[count]); ++r) {
       used = used || !mlirOpOperandIsNull(mlirValueGetFirstUse(mlirOperationGetResult(ops[count], r)));
     }
     if (!used) mlirOperationDestroy(ops[count]);
@@ -518,7 +516,7 @@ static void erase_dead_arguments(zb_onnx *im, MlirBlock block) {
     if (!mlirOpOperandIsNull(mlirValueGetFirstUse(mlirBlockGetArgument(block, (intptr_t)i)))) continue;
     mlirBlockEraseArgument(block, (unsigned)i);
     zb_free(im->arguments[i].name);
-    im->argument_count--;
+    --im->argument_count;
     memmove(&im->arguments[i], &im->arguments[i + 1], (im->argument_count - i) * sizeof *im->arguments);
   }
 }
@@ -560,7 +558,7 @@ static zb_result build_function(zb_onnx *im, MlirBlock block, MlirValue loss, Ml
     mlirBlockDestroy(block);
     return zb_onnx_memory(im);
   }
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; ++i) {
     types[i] = mlirValueGetType(mlirBlockGetArgument(block, (intptr_t)i));
     attributes[i] = dictionary(context, im->arguments[i].attribute, zb_mlir_string(context, im->arguments[i].name));
   }
@@ -590,7 +588,7 @@ static zb_result list_untrained(zb_onnx *im, MlirOperation module) {
   MlirAttribute *names = zb_alloc((im->value_count + 1) * sizeof *names);
   if (!names) return zb_onnx_memory(im);
   intptr_t count = 0;
-  for (size_t i = 0; i < im->value_count; i++)
+  for (size_t i = 0; i < im->value_count; ++i)
     if (im->values[i]->untrained) names[count++] = zb_mlir_string(im->context, im->values[i]->name);
   if (count)
     mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString(ZB_ATTR_UNTRAINED),
@@ -599,11 +597,12 @@ static zb_result list_untrained(zb_onnx *im, MlirOperation module) {
   return ZB_OK;
 }
 
-/* What tools/export_onnx.py found when it compared the file with its model (zb.compared). What it refused is kept for the errors before this one. */
+/* What tools/export_onnx.py found when it compared the file with its model (zb.compared). What it refused is kept for
+ * the errors before this one. */
 static zb_result mark_compared(zb_onnx *im, MlirOperation module) {
   static const char refused[] = "rejected: ";
   const Onnx__ModelProto *model = im->file.model;
-  for (size_t i = 0; i < model->n_metadata_props; i++) {
+  for (size_t i = 0; i < model->n_metadata_props; ++i) {
     const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
     if (!entry->key || !entry->value || strcmp(entry->key, "zb.compared") != 0) continue;
     if (strncmp(entry->value, refused, sizeof refused - 1) == 0)
@@ -647,19 +646,19 @@ static zb_result import_graph(zb_onnx *im, MlirBlock *block, zb_module *out) {
 }
 
 static void deinit(zb_onnx *im) {
-  for (size_t i = 0; i < im->value_count; i++) {
+  for (size_t i = 0; i < im->value_count; ++i) {
     zb_free(im->values[i]->items);
     zb_free(im->values[i]);
   }
   zb_free(im->values);
   zb_onnx_const_free_all(im);
-  for (size_t i = 0; i < im->argument_count; i++)
+  for (size_t i = 0; i < im->argument_count; ++i)
     zb_free(im->arguments[i].name);
   zb_free(im->arguments);
-  for (size_t i = 0; i < im->external_count; i++)
+  for (size_t i = 0; i < im->external_count; ++i)
     zb_onnx_mapping_close(&im->externals[i]);
   zb_free(im->externals);
-  for (size_t k = 0; im->paths && im->graph && k < im->graph->n_node; k++)
+  for (size_t k = 0; im->paths && im->graph && k < im->graph->n_node; ++k)
     zb_free(im->paths[k]);
   zb_free(im->paths);
   zb_free(im->rows);
@@ -705,7 +704,8 @@ zb_status zb_import_onnx(MlirContext context, const zb_import_params *params, zb
     MlirDiagnosticHandlerID counter = zb_count_diagnostics(context, &diagnostics);
     result = import_graph(&im, &block, out);
     mlirContextDetachDiagnosticHandler(context, counter);
-    if (!result) status = im.out_of_memory ? ZB_OUT_OF_MEMORY() : ZB_ERROR(INVALID, "'%s' was not imported", params->path);
+    if (!result)
+      status = im.out_of_memory ? ZB_OUT_OF_MEMORY() : ZB_ERROR(INVALID, "'%s' was not imported", params->path);
     if (zb_status_code(status) == ZB_INVALID && diagnostics) status = zb_status_set_told(status);
   }
   if (result) {

@@ -1,7 +1,7 @@
 /* What people are told of operators: the hint at one that cannot be imported, and the two pages, all from the tables.
  *
- * The pages are OPERATORS.md and UNSUPPORTED.md beside this file; tools/operator_pages.py writes them. Tests: test/ir/import/import_test.c,
- * test/tools/zbc-operators.test. */
+ * The pages are OPERATORS.md and UNSUPPORTED.md beside this file; tools/operator_pages.py writes them. Tests:
+ * test/ir/import/import_test.c, test/tools/zbc-operators.test. */
 #include "ir/import/import.h"
 #include "zb/compiler.h"
 
@@ -33,8 +33,8 @@ enum { UNSUPPORTED_COUNT = sizeof unsupported / sizeof *unsupported, DOMAIN_COUN
 
 /* ---- Hints ---- */
 
-/* Two spellings of one name: they differ in case alone, or in one letter of five, two side by side of more. Short names that are near mean
- * something else: Conv is no Cos. */
+/* Two spellings of one name: they differ in case alone, or in one letter of five, two side by side of more. Short names
+ * that are near mean something else: Conv is no Cos. */
 static bool is_misspelling(const char *a, const char *b) {
   size_t m = strlen(a), n = strlen(b), most = m > n ? m : n, least = m < n ? m : n, begin = 0, end = 0;
   if (strcasecmp(a, b) == 0) return true;
@@ -72,17 +72,11 @@ void zb_onnx_domain_hint(const char *domain, zb_text *why, zb_text *hint) {
 
 /* ---- Pages ---- */
 
-static bool has_gradient(const zb_onnx_op *op) {
-  return op->gradient != 0;
-}
+static bool has_gradient(const zb_onnx_op *op) { return op->gradient != 0; }
 
-static bool has_none(const zb_onnx_op *op) {
-  return !op->gradient && op->build;
-}
+static bool has_none(const zb_onnx_op *op) { return !op->gradient && op->build; }
 
-static bool needs_constants(const zb_onnx_op *op) {
-  return !op->gradient && !op->build;
-}
+static bool needs_constants(const zb_onnx_op *op) { return !op->gradient && !op->build; }
 
 static const struct {
   const char *title, *cell;
@@ -106,13 +100,16 @@ static void add_short_table(zb_text *text) {
 }
 
 static void add_supported(zb_text *text) {
-  zb_text_add(text, "# What can be imported\n\nMade from `onnx_ops.def` by `tools/operator_pages.py`. [What cannot](UNSUPPORTED.md), with ways round.\n\n");
+  zb_text_add(text, "# What can be imported\n\nMade from `onnx_ops.def` by `tools/operator_pages.py`. [What "
+                    "cannot](UNSUPPORTED.md), with ways round.\n\n");
   add_short_table(text);
-  zb_text_add(text,
-              "\nElement types: float32, int64, int32 and bool; double in constants that are folded away. Shapes are static, of at most %d dimensions. "
-              "Attributes that are not named\nhere are errors. A gradient flows to the inputs that are numbered, from 0.\n\n"
-              "| operator | attributes | gradient | to inputs |\n|---|---|---|---|\n",
-              ZB_RANK_MAX);
+  zb_text_add(
+      text,
+      "\nElement types: float32, int64, int32 and bool; double in constants that are folded away. Shapes are static, "
+      "of at most %d dimensions. "
+      "Attributes that are not named\nhere are errors. A gradient flows to the inputs that are numbered, from 0.\n\n"
+      "| operator | attributes | gradient | to inputs |\n|---|---|---|---|\n",
+      ZB_RANK_MAX);
   for (int i = 0; i < zb_onnx_op_count(); ++i) {
     const zb_onnx_op *op = zb_onnx_op_at(i);
     int kind = 0;
@@ -139,23 +136,29 @@ static void add_row(zb_text *text, const char *name, const char *why, const char
 }
 
 static void add_unsupported(zb_text *text) {
-  zb_text_add(text, "# What cannot be imported, and ways round\n\nMade from `onnx_unsupported.def` by `tools/operator_pages.py`. [What can](OPERATORS.md). "
+  zb_text_add(text, "# What cannot be imported, and ways round\n\nMade from `onnx_unsupported.def` by "
+                    "`tools/operator_pages.py`. [What can](OPERATORS.md). "
                     "Code is PyTorch: B the batch, C channels, H and W sizes,\nT the sequence.\n\n"
                     "| operator | why | a way round |\n|---|---|---|\n");
   for (int i = 0; i < UNSUPPORTED_COUNT; ++i)
-    if (!zb_onnx_op_find(unsupported[i].name)) add_row(text, unsupported[i].name, unsupported[i].why, unsupported[i].way);
+    if (!zb_onnx_op_find(unsupported[i].name))
+      add_row(text, unsupported[i].name, unsupported[i].why, unsupported[i].way);
   zb_text_add(text, "\n| domain | what it is | a way round |\n|---|---|---|\n");
   for (int i = 0; i < DOMAIN_COUNT; ++i)
     add_row(text, domains[i].begin, domains[i].what, domains[i].way);
-  zb_text_add(text, "\nBeside operators: float16, bfloat16, complex and string tensors (%s); dynamic shapes (export with the shapes to train with); "
-                    "models whose loss is no scalar float output.\n",
+  zb_text_add(text,
+              "\nBeside operators: float16, bfloat16, complex and string tensors (%s); dynamic shapes (export with the "
+              "shapes to train with); "
+              "models whose loss is no scalar float output.\n",
               "export in float32: model.float()");
 }
 
 char *zb_operators_page(bool supported) {
   zb_text text;
   zb_text_init(&text);
-  if (supported) add_supported(&text);
-  else add_unsupported(&text);
+  if (supported)
+    add_supported(&text);
+  else
+    add_unsupported(&text);
   return zb_text_take(&text);
 }

@@ -3,8 +3,8 @@
  * tools/export_onnx.py writes the names of what requires a gradient, and of the other parameters, into the file's
  * metadata (zb.trained, zb.frozen: a name a line): then they are trained and frozen, and nothing is guessed. In other
  * files a float initializer of rank >= 1 that the loss can be differentiated by is trained if its name has a dot (a
- * module path); if no float initializer of rank >= 1 has one, each is. A dotted initializer that meets only constants on
- * its way into a Cos or Sin is a table of rotary frequencies, a buffer of its module and no parameter. What else a
+ * module path); if no float initializer of rank >= 1 has one, each is. A dotted initializer that meets only constants
+ * on its way into a Cos or Sin is a table of rotary frequencies, a buffer of its module and no parameter. What else a
  * gradient reaches is listed (zb.untrained of the module), and an error where it multiplies activations.
  *
  * --train and --freeze come before all that; of two patterns that match one name the one with more literal characters
@@ -15,16 +15,12 @@
 
 enum { LIST_MAX = 6 };
 
-static bool is_float(const Onnx__TensorProto *t) {
-  return t->data_type == 1 || t->data_type == 11;
-}
+static bool is_float(const Onnx__TensorProto *t) { return t->data_type == 1 || t->data_type == 11; }
 
-static bool is_float_tensor(const Onnx__TensorProto *t) {
-  return is_float(t) && t->n_dims > 0;
-}
+static bool is_float_tensor(const Onnx__TensorProto *t) { return is_float(t) && t->n_dims > 0; }
 
 static bool any_dotted(const zb_onnx *im) {
-  for (size_t i = 0; i < im->graph->n_initializer; i++)
+  for (size_t i = 0; i < im->graph->n_initializer; ++i)
     if (is_float_tensor(im->graph->initializer[i]) && strchr(im->graph->initializer[i]->name, '.')) return true;
   return false;
 }
@@ -34,9 +30,7 @@ static zb_onnx_value *value_of(const zb_onnx *im, const char *name) {
   return *name && zb_map_get(im->names, name, &index) ? im->values[index] : NULL;
 }
 
-static size_t value_index(const zb_onnx *im, const char *name) {
-  return (size_t)zb_map_get_or(im->names, name, 0);
-}
+static size_t value_index(const zb_onnx *im, const char *name) { return (size_t)zb_map_get_or(im->names, name, 0); }
 
 static bool is_float_dtype(int64_t number) {
   zb_dtype dtype;
@@ -46,8 +40,9 @@ static bool is_float_dtype(int64_t number) {
 
 static bool gradient_flows(const zb_onnx_op *row, const Onnx__NodeProto *node, size_t input) {
   if (strcmp(node->op_type, "Cast") == 0) {
-    for (size_t i = 0; i < node->n_attribute; i++) {
-      if (node->attribute[i]->name && strcmp(node->attribute[i]->name, "to") == 0) return is_float_dtype(node->attribute[i]->i);
+    for (size_t i = 0; i < node->n_attribute; ++i) {
+      if (node->attribute[i]->name && strcmp(node->attribute[i]->name, "to") == 0)
+        return is_float_dtype(node->attribute[i]->i);
     }
   }
   return (row->gradient >> (input < 31 ? input : 31)) & 1;
@@ -59,10 +54,10 @@ static void mark_gradients(const zb_onnx *im, const char *loss, bool *reached) {
   for (size_t k = im->graph->n_node; k-- > 0;) {
     const Onnx__NodeProto *node = im->graph->node[k];
     bool any = false;
-    for (size_t o = 0; o < node->n_output; o++)
+    for (size_t o = 0; o < node->n_output; ++o)
       any = any || (*node->output[o] && reached[value_index(im, node->output[o])]);
     if (!any || !im->needed[k]) continue;
-    for (size_t i = 0; i < node->n_input; i++) {
+    for (size_t i = 0; i < node->n_input; ++i) {
       if (*node->input[i] && gradient_flows(im->rows[k], node, i)) reached[value_index(im, node->input[i])] = true;
     }
   }
@@ -86,11 +81,11 @@ static int owner_of(const zb_onnx *im, size_t node, size_t input, const int *own
 static void follow_tables(const zb_onnx *im, size_t k, int *owner, bool *mixed, bool *ends) {
   const Onnx__NodeProto *node = im->graph->node[k];
   int all = OWNER_NONE;
-  for (size_t i = 0; i < node->n_input; i++) {
+  for (size_t i = 0; i < node->n_input; ++i) {
     int own = owner_of(im, k, i, owner);
     if (own != OWNER_NONE) all = all == OWNER_NONE || all == own ? own : OWNER_MANY;
   }
-  for (size_t i = 0; i < node->n_input && all == OWNER_MANY; i++) {
+  for (size_t i = 0; i < node->n_input && all == OWNER_MANY; ++i) {
     int own = owner_of(im, k, i, owner);
     if (own > 0) mixed[own - 1] = true;
   }
@@ -98,7 +93,7 @@ static void follow_tables(const zb_onnx *im, size_t k, int *owner, bool *mixed, 
     ends[all - 1] = true;
     all = OWNER_NONE; /* a finished table is as good as a constant */
   }
-  for (size_t o = 0; o < node->n_output; o++) {
+  for (size_t o = 0; o < node->n_output; ++o) {
     if (*node->output[o]) owner[value_index(im, node->output[o])] = all;
   }
 }
@@ -114,17 +109,17 @@ static zb_result find_frequency_tables(zb_onnx *im, bool *tables) {
     zb_free(mixed);
     return zb_onnx_memory(im);
   }
-  for (size_t i = 0; i < im->value_count; i++) {
+  for (size_t i = 0; i < im->value_count; ++i) {
     const zb_onnx_value *v = im->values[i];
     if (v->kind == ZB_VALUE_INPUT) owner[i] = OWNER_MANY;
     if (v->kind == ZB_VALUE_INITIALIZER && strchr(v->name, '.') && is_float_tensor(im->graph->initializer[v->index])) {
       owner[i] = (int)i + 1;
     }
   }
-  for (size_t k = 0; k < im->graph->n_node; k++) {
+  for (size_t k = 0; k < im->graph->n_node; ++k) {
     if (im->needed[k]) follow_tables(im, k, owner, mixed, tables);
   }
-  for (size_t i = 0; i < im->value_count; i++)
+  for (size_t i = 0; i < im->value_count; ++i)
     tables[i] = tables[i] && !mixed[i];
   zb_free(owner);
   zb_free(mixed);
@@ -134,11 +129,11 @@ static zb_result find_frequency_tables(zb_onnx *im, bool *tables) {
 /* The best of the patterns that match: its number of literal characters plus 1; 0 if none matches. */
 static int match(const char *const *globs, int count, const char *name, bool *used) {
   int best = 0;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     if (!zb_glob(globs[i], name)) continue;
     used[i] = true;
     int literal = 1;
-    for (const char *c = globs[i]; *c; c++)
+    for (const char *c = globs[i]; *c; ++c)
       literal += *c != '*' && *c != '?';
     if (literal > best) best = literal;
   }
@@ -154,7 +149,7 @@ static bool find_wider(const char *glob, const char *const *names, int count, zb
   zb_text_init(&wider);
   zb_text_add(&wider, "*%.*s*", (int)(length - begin), glob + begin);
   bool found = false;
-  for (int i = 0; i < count && !found && !wider.failed && length > begin; i++) {
+  for (int i = 0; i < count && !found && !wider.failed && length > begin; ++i) {
     found = zb_glob(wider.data, names[i]);
     if (found) zb_text_add(hint, "did you mean '%s'? it matches '%s'", wider.data, names[i]);
   }
@@ -170,21 +165,22 @@ static void hint_parameters(const char *glob, const char *const *names, int coun
     return;
   }
   zb_text_add(hint, "the model's parameters are");
-  for (int i = 0; i < count && i < LIST_MAX; i++)
+  for (int i = 0; i < count && i < LIST_MAX; ++i)
     zb_text_add(hint, "%s %s", i ? "," : "", names[i]);
   if (count > LIST_MAX) zb_text_add(hint, " and %d more", count - LIST_MAX);
 }
 
 /* Proposes only what may be trained: constants of formulas have float initializers, too. */
 static zb_result report_unused(zb_onnx *im, const char *option, const char *const *globs, int count, const bool *used) {
-  for (int g = 0; g < count; g++) {
+  for (int g = 0; g < count; ++g) {
     if (used[g]) continue;
     const char **names = zb_alloc((im->value_count + 1) * sizeof *names);
     if (!names) return zb_onnx_memory(im);
     int found = 0;
-    for (size_t i = 0; i < im->value_count; i++) {
+    for (size_t i = 0; i < im->value_count; ++i) {
       const zb_onnx_value *value = im->values[i];
-      if (value->kind == ZB_VALUE_INITIALIZER && (value->role != ZB_ROLE_CONSTANT || value->untrained)) names[found++] = value->name;
+      if (value->kind == ZB_VALUE_INITIALIZER && (value->role != ZB_ROLE_CONSTANT || value->untrained))
+        names[found++] = value->name;
     }
     zb_text hint;
     zb_text_init(&hint);
@@ -223,9 +219,9 @@ static zb_result list_name(zb_onnx *im, zb_map *listed, const char *key, const c
   const zb_onnx_value *value = value_of(im, copy);
   zb_result result = ZB_OK;
   if (!value || value->kind != ZB_VALUE_INITIALIZER) {
-    result = zb_onnx_fail(im, "a tool changed the graph after the export: export again, and leave parameters as they are",
-                          "the file's metadata (%s) names the parameter '%s', but it has no such initializer", key,
-                          copy);
+    result =
+        zb_onnx_fail(im, "a tool changed the graph after the export: export again, and leave parameters as they are",
+                     "the file's metadata (%s) names the parameter '%s', but it has no such initializer", key, copy);
   } else if (!zb_map_set(listed, copy, role)) {
     result = zb_onnx_memory(im);
   }
@@ -235,9 +231,9 @@ static zb_result list_name(zb_onnx *im, zb_map *listed, const char *key, const c
 
 static zb_result read_listings(zb_onnx *im, marks *m) {
   const Onnx__ModelProto *model = im->file.model;
-  for (size_t i = 0; i < model->n_metadata_props; i++) {
+  for (size_t i = 0; i < model->n_metadata_props; ++i) {
     const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
-    for (int k = 0; k < LISTING_COUNT && entry->key && entry->value; k++) {
+    for (int k = 0; k < LISTING_COUNT && entry->key && entry->value; ++k) {
       if (strcmp(entry->key, listings[k].key) != 0) continue;
       if (!m->listed && !(m->listed = zb_map_create())) return zb_onnx_memory(im);
       for (const char *at = entry->value; *at;) {
@@ -277,9 +273,9 @@ static bool is_candidate(const zb_onnx *im, const zb_onnx_value *value, const ma
   const Onnx__TensorProto *tensor = im->graph->initializer[value->index];
   if (!is_float(tensor) || !m->read[value_index(im, value->name)]) return false;
   bool named = tensor->n_dims > 0 || (m->listed && zb_map_get(m->listed, value->name, NULL));
-  for (int i = 0; i < p->train_count && !named; i++)
+  for (int i = 0; i < p->train_count && !named; ++i)
     named = strcmp(p->train[i], value->name) == 0;
-  for (int i = 0; i < p->freeze_count && !named; i++)
+  for (int i = 0; i < p->freeze_count && !named; ++i)
     named = strcmp(p->freeze[i], value->name) == 0;
   return named;
 }
@@ -317,26 +313,27 @@ static bool is_product(const Onnx__NodeProto *node) {
 }
 
 static void mark_activations(const zb_onnx *im, bool *activation) {
-  for (size_t i = 0; i < im->value_count; i++)
+  for (size_t i = 0; i < im->value_count; ++i)
     activation[i] = im->values[i]->kind == ZB_VALUE_INPUT;
-  for (size_t k = 0; k < im->graph->n_node; k++) {
+  for (size_t k = 0; k < im->graph->n_node; ++k) {
     const Onnx__NodeProto *node = im->graph->node[k];
     bool any = false;
-    for (size_t i = 0; im->needed[k] && i < node->n_input; i++)
+    for (size_t i = 0; im->needed[k] && i < node->n_input; ++i)
       any = any || (*node->input[i] && activation[value_index(im, node->input[i])]);
-    for (size_t o = 0; any && o < node->n_output; o++)
+    for (size_t o = 0; any && o < node->n_output; ++o)
       if (*node->output[o]) activation[value_index(im, node->output[o])] = true;
   }
 }
 
 static void mark_reads(const zb_onnx *im, marks *m) {
-  for (size_t k = 0; k < im->graph->n_node; k++) {
+  for (size_t k = 0; k < im->graph->n_node; ++k) {
     const Onnx__NodeProto *node = im->graph->node[k];
-    for (size_t i = 0; im->needed[k] && i < node->n_input; i++) {
+    for (size_t i = 0; im->needed[k] && i < node->n_input; ++i) {
       if (!*node->input[i]) continue;
       size_t index = value_index(im, node->input[i]);
       m->read[index] = true;
-      bool beside_input = is_product(node) && i < 2 && node->n_input > 1 && m->activation[value_index(im, node->input[1 - i])];
+      bool beside_input =
+          is_product(node) && i < 2 && node->n_input > 1 && m->activation[value_index(im, node->input[1 - i])];
       m->multiplies[index] = m->multiplies[index] || beside_input;
     }
   }
@@ -344,7 +341,7 @@ static void mark_reads(const zb_onnx *im, marks *m) {
 
 /* What would be a parameter, were it float32: the first of them, or NULL. */
 static const zb_onnx_value *other_float(const zb_onnx *im, const marks *m) {
-  for (size_t i = 0; i < im->value_count; i++) {
+  for (size_t i = 0; i < im->value_count; ++i) {
     const zb_onnx_value *value = im->values[i];
     if (value->kind != ZB_VALUE_INITIALIZER || !m->reached[i]) continue;
     const Onnx__TensorProto *tensor = im->graph->initializer[value->index];
@@ -360,7 +357,7 @@ static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
   mark_reads(im, m);
   m->any_dot = any_dotted(im);
   int trained = 0;
-  for (size_t i = 0; i < im->value_count; i++) {
+  for (size_t i = 0; i < im->value_count; ++i) {
     zb_onnx_value *value = im->values[i];
     if (value->kind != ZB_VALUE_INITIALIZER || !is_candidate(im, value, m)) continue;
     if (!choose_one(im, value, m)) return ZB_FAIL;
@@ -373,11 +370,12 @@ static zb_result choose(zb_onnx *im, const char *loss, marks *m) {
   if (trained > 0) return ZB_OK;
   if (im->params->freeze_count > 0)
     return zb_onnx_fail(im, "take a --freeze pattern back, or name what is to be trained with --train",
-                        "no parameter is left to train: --freeze leaves none of the %zu initializers", im->graph->n_initializer);
+                        "no parameter is left to train: --freeze leaves none of the %zu initializers",
+                        im->graph->n_initializer);
   const zb_onnx_value *narrow = other_float(im, m);
   if (narrow)
-    return zb_onnx_fail(im, ZB_ONNX_TYPES_HINT, "parameter '%s' has the element type %s, which is not supported", narrow->name,
-                        zb_onnx_dtype_text(im->graph->initializer[narrow->index]->data_type));
+    return zb_onnx_fail(im, ZB_ONNX_TYPES_HINT, "parameter '%s' has the element type %s, which is not supported",
+                        narrow->name, zb_onnx_dtype_text(im->graph->initializer[narrow->index]->data_type));
   return zb_onnx_fail(im,
                       "torch.onnx.export needs export_params=True and optimize=False: see tools/export_onnx.py; or "
                       "name them with --train",
@@ -391,7 +389,10 @@ zb_result zb_onnx_choose_parameters(zb_onnx *im, const char *loss) {
   size_t patterns = (size_t)(im->params->train_count + im->params->freeze_count) + 1;
   bool *memory = zb_alloc(5 * values + patterns);
   if (!memory) return zb_onnx_memory(im);
-  marks m = {.reached = memory, .read = memory + values, .tables = memory + 2 * values, .multiplies = memory + 3 * values,
+  marks m = {.reached = memory,
+             .read = memory + values,
+             .tables = memory + 2 * values,
+             .multiplies = memory + 3 * values,
              .activation = memory + 4 * values,
              .train_used = memory + 5 * values};
   m.freeze_used = m.train_used + im->params->train_count;
@@ -424,8 +425,8 @@ static const char *source_name(const zb_onnx *im, const char *name) {
 /* The file says itself what its parameters are: its exporter knows what it did. */
 static bool is_listed(const zb_onnx *im) {
   const Onnx__ModelProto *model = im->file.model;
-  for (size_t i = 0; i < model->n_metadata_props; i++)
-    for (int k = 0; k < LISTING_COUNT; k++)
+  for (size_t i = 0; i < model->n_metadata_props; ++i)
+    for (int k = 0; k < LISTING_COUNT; ++k)
       if (model->metadata_props[i]->key && strcmp(model->metadata_props[i]->key, listings[k].key) == 0) return true;
   return false;
 }
@@ -433,16 +434,16 @@ static bool is_listed(const zb_onnx *im) {
 zb_result zb_onnx_check_merged(zb_onnx *im) {
   const bool dotted = any_dotted(im);
   if (is_listed(im)) return ZB_OK;
-  for (size_t i = 0; i < im->graph->n_initializer; i++) {
+  for (size_t i = 0; i < im->graph->n_initializer; ++i) {
     const char *name = im->graph->initializer[i]->name;
     if (dotted && !strchr(name, '.')) continue; /* a constant of ones */
     const zb_onnx_value *value = value_of(im, name);
     int uses = 0, foreign = 0, first = -1, second = -1;
-    for (size_t k = 0; value && k < im->graph->n_node; k++) {
+    for (size_t k = 0; value && k < im->graph->n_node; ++k) {
       const Onnx__NodeProto *node = im->graph->node[k];
       bool norm = strcmp(node->op_type, "LayerNormalization") == 0 || strcmp(node->op_type, "RMSNormalization") == 0;
       if (!im->needed[k] || !norm || node->n_input < 2 || strcmp(source_name(im, node->input[1]), name) != 0) continue;
-      uses++;
+      ++uses;
       foreign += !owns(im->paths[k], name);
       if (first < 0)
         first = (int)k;
@@ -450,7 +451,7 @@ zb_result zb_onnx_check_merged(zb_onnx *im) {
         second = (int)k;
     }
     bool wanted = false, used[1];
-    for (int g = 0; g < im->params->train_count + im->params->freeze_count; g++) {
+    for (int g = 0; g < im->params->train_count + im->params->freeze_count; ++g) {
       int own = g - im->params->train_count;
       wanted = wanted || match(own < 0 ? &im->params->train[g] : &im->params->freeze[own], 1, name, used) > 0;
     }

@@ -28,7 +28,7 @@ static bool join(zb_onnx_node *n, const zb_shape *a, const zb_shape *b, zb_shape
     zb_onnx_node_fail(n, NULL, "the result has more than %d dimensions", ZB_RANK_MAX);
     return false;
   }
-  for (int i = 0; i < b->rank; i++)
+  for (int i = 0; i < b->rank; ++i)
     out->dims[out->rank++] = b->dims[i];
   return true;
 }
@@ -46,7 +46,7 @@ static bool read_selection(zb_onnx_node *n, const zb_shape *data, const zb_shape
                       data->rank);
     return false;
   }
-  for (int i = 0; i < batch_dims; i++) {
+  for (int i = 0; i < batch_dims; ++i) {
     if (data->dims[i] == indices->dims[i]) continue;
     zb_onnx_node_fail(n, NULL, "the batch dimensions differ");
     return false;
@@ -62,7 +62,7 @@ static bool read_selection(zb_onnx_node *n, const zb_shape *data, const zb_shape
 static zb_shape as_rows(const selection *s) {
   zb_shape rows = {.dtype = s->rest.dtype, .rank = 1};
   rows.dims[0] = zb_shape_elements(&s->space);
-  for (int i = 0; i < s->rest.rank; i++)
+  for (int i = 0; i < s->rest.rank; ++i)
     rows.dims[rows.rank++] = s->rest.dims[i];
   return rows;
 }
@@ -81,11 +81,11 @@ static int64_t index_at(zb_onnx_node *n, const zb_onnx_const *indices, int64_t i
 static zb_onnx_const *known_rows(zb_onnx_node *n, const selection *s, const zb_onnx_const *indices) {
   zb_onnx_const *rows = zb_onnx_const_new(n->im, &s->tuples);
   int64_t batches = 1, depth = s->space.rank - s->batch_dims;
-  for (int i = 0; i < s->batch_dims; i++)
+  for (int i = 0; i < s->batch_dims; ++i)
     batches *= s->space.dims[i];
-  for (int64_t t = 0; rows && t < rows->elements; t++) {
+  for (int64_t t = 0; rows && t < rows->elements; ++t) {
     int64_t row = t / (rows->elements / batches);
-    for (int64_t d = 0; d < depth; d++) {
+    for (int64_t d = 0; d < depth; ++d) {
       int64_t dim = s->space.dims[s->batch_dims + d], place = index_at(n, indices, t * depth + d, dim);
       if (place < 0) return NULL;
       row = row * dim + place;
@@ -104,7 +104,7 @@ static zb_onnx_const *known_elements(zb_onnx_node *n, const zb_shape *data, cons
   zb_onnx_strides(data, strides[0]);
   int64_t step = strides[0][axis];
   strides[0][axis] = 0;
-  for (int64_t i = 0; rows && i < rows->elements; i++) {
+  for (int64_t i = 0; rows && i < rows->elements; ++i) {
     int64_t place = index_at(n, indices, i, data->dims[axis]);
     if (place < 0) return NULL;
     zb_onnx_const_set_integer(rows, i, at[0] + place * step);
@@ -116,7 +116,7 @@ static zb_onnx_const *known_elements(zb_onnx_node *n, const zb_shape *data, cons
 /* Whether rows are 0, 1, ..., count - 1. */
 static bool in_order(const zb_onnx_const *rows, int64_t count) {
   bool same = rows->elements == count;
-  for (int64_t i = 0; same && i < count; i++)
+  for (int64_t i = 0; same && i < count; ++i)
     same = zb_onnx_const_integer(rows, i) == i;
   return same;
 }
@@ -129,7 +129,7 @@ zb_result zb_onnx_fold_gather_nd(zb_onnx_node *n) {
   if (!join(n, &s.tuples, &s.rest, &shape)) return ZB_FAIL;
   zb_onnx_const *rows = known_rows(n, &s, indices), *out = rows ? zb_onnx_const_new(n->im, &shape) : NULL;
   size_t bytes = (size_t)zb_shape_elements(&s.rest) * zb_dtype_bytes(shape.dtype);
-  for (int64_t i = 0; out && i < rows->elements; i++)
+  for (int64_t i = 0; out && i < rows->elements; ++i)
     memcpy((char *)out->data + (size_t)i * bytes,
            (const char *)in->data + (size_t)zb_onnx_const_integer(rows, i) * bytes, bytes);
   return zb_onnx_node_set_constant(n, 0, out);
@@ -150,7 +150,7 @@ static zb_result fold_scatter(zb_onnx_node *n, const zb_onnx_const *rows, int64_
   const zb_onnx_const *in = zb_onnx_node_constant(n, 0), *updates = zb_onnx_node_constant(n, 2);
   bool known, add = adds(n, &known), real = zb_onnx_const_is_float(in);
   zb_onnx_const *out = known && rows ? zb_onnx_const_copy(n->im, &in->shape, in->data) : NULL;
-  for (int64_t i = 0; out && i < rows->elements * width; i++) {
+  for (int64_t i = 0; out && i < rows->elements * width; ++i) {
     int64_t to = zb_onnx_const_integer(rows, i / width) * width + i % width;
     if (real)
       zb_onnx_const_set_real(out, to, zb_onnx_const_real(updates, i) + (add ? zb_onnx_const_real(out, to) : 0));
@@ -192,7 +192,7 @@ static bool read_scatter_elements(zb_onnx_node *n, zb_shape *data, zb_shape *ind
   zb_shape like = *indices;
   like.dtype = data->dtype;
   bool fits = data->rank == indices->rank && zb_shape_equal(&like, &updates);
-  for (int i = 0; fits && i < data->rank; i++)
+  for (int i = 0; fits && i < data->rank; ++i)
     fits = i == *axis || indices->dims[i] <= data->dims[i];
   if (!fits) zb_onnx_node_fail(n, NULL, "the indices do not fit the data or the updates");
   return fits;
@@ -210,7 +210,7 @@ zb_result zb_onnx_fold_scatter_elements(zb_onnx_node *n) {
 /* 0, step, 2 step, ... along one dimension of shape, the others of size 1. */
 static MlirValue coordinates(zb_builder *b, const zb_shape *shape, int dimension, int64_t step) {
   int64_t dims[ZB_RANK_MAX];
-  for (int i = 0; i < shape->rank; i++)
+  for (int i = 0; i < shape->rank; ++i)
     dims[i] = i == dimension ? shape->dims[i] : 1;
   zb_attr attrs[] = {zb_ints("shape", dims, shape->rank), zb_int("axis", dimension), zb_float("start", 0),
                      zb_float("step", (double)step), zb_string("dtype", "i64")};
@@ -228,7 +228,7 @@ static MlirValue with_batch(zb_builder *b, MlirValue indices, const selection *s
   zb_shape shape = s->tuples;
   if (s->batch_dims == 0) return indices;
   shape.dims[shape.rank++] = 1;
-  for (int i = 0; i < s->batch_dims; i++) {
+  for (int i = 0; i < s->batch_dims; ++i) {
     MlirValue along = coordinates(b, &shape, i, 1);
     parts[i] = zb_onnx_build_expanded(b, along, &shape);
   }
@@ -304,7 +304,7 @@ static MlirValue elements_of(zb_builder *b, MlirValue indices, const zb_shape *d
   MlirValue tuples = zb_build_reshape(b, indices, (int64_t[]){count, 1}, 2);
   MlirValue place = zb_build_reshape(b, ravel(b, tuples, &along), shape->dims, shape->rank);
   if (strides[axis] != 1) place = zb_build2(b, "mul", place, zb_build_scalar(b, ZB_I64, (double)strides[axis]));
-  for (int i = 0; i < shape->rank; i++) {
+  for (int i = 0; i < shape->rank; ++i) {
     if (i == axis || shape->dims[i] == 1) continue;
     MlirValue own = coordinates(b, shape, i, strides[i]);
     place = zb_build2(b, "add", place, own);

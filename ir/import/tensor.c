@@ -50,7 +50,7 @@ static zb_result read_shape(const Onnx__TensorProto *tensor, MlirLocation locati
                        ZB_RANK_MAX);
   }
   *shape = (zb_shape){.dtype = dtype, .rank = (int)tensor->n_dims};
-  for (int i = 0; i < shape->rank; i++) {
+  for (int i = 0; i < shape->rank; ++i) {
     if (tensor->dims[i] < 0) {
       return TENSOR_FAIL(NULL, "%s '%s' has the negative dimension %" PRId64, what, name, tensor->dims[i]);
     }
@@ -61,7 +61,7 @@ static zb_result read_shape(const Onnx__TensorProto *tensor, MlirLocation locati
 }
 
 static const char *external_value(const Onnx__TensorProto *tensor, const char *key) {
-  for (size_t i = 0; i < tensor->n_external_data; i++) {
+  for (size_t i = 0; i < tensor->n_external_data; ++i) {
     const Onnx__StringStringEntryProto *entry = tensor->external_data[i];
     if (entry->key && strcmp(entry->key, key) == 0) return entry->value;
   }
@@ -82,7 +82,7 @@ static bool stays_inside(const char *path) {
   if (!*path || *path == '/' || strchr(path, '\\')) return false;
   for (const char *part = path; part; part = strchr(part, '/')) {
     while (*part == '/')
-      part++;
+      ++part;
     if (part[0] == '.' && part[1] == '.' && (part[2] == '/' || part[2] == '\0')) return false;
   }
   return true;
@@ -107,14 +107,15 @@ uint64_t zb_onnx_model_bytes(const zb_onnx *im) {
   uint64_t bytes = im->file.map.bytes;
   zb_map *seen = zb_map_create();
   bool good = seen != NULL;
-  for (size_t i = 0; good && i < im->graph->n_initializer; i++) {
+  for (size_t i = 0; good && i < im->graph->n_initializer; ++i) {
     const Onnx__TensorProto *tensor = im->graph->initializer[i];
     const char *name = tensor->data_location == 1 ? external_value(tensor, "location") : NULL;
     char path[PATH_MAX];
     struct stat info;
     if (!name || zb_map_get(seen, name, NULL)) continue;
     good = zb_map_set(seen, name, 1);
-    if (stays_inside(name) && resolve_external(im->params->path, name, path) && stat(path, &info) == 0 && S_ISREG(info.st_mode))
+    if (stays_inside(name) && resolve_external(im->params->path, name, path) && stat(path, &info) == 0 &&
+        S_ISREG(info.st_mode))
       bytes += (uint64_t)info.st_size;
   }
   zb_map_destroy(seen);
@@ -122,7 +123,7 @@ uint64_t zb_onnx_model_bytes(const zb_onnx *im) {
 }
 
 static const zb_onnx_mapping *open_external(zb_onnx *im, const char *name, const char *path, MlirLocation location) {
-  for (size_t i = 0; i < im->external_count; i++) {
+  for (size_t i = 0; i < im->external_count; ++i) {
     if (strcmp(im->externals[i].name, name) == 0) return &im->externals[i];
   }
   if (!zb_grow((void **)&im->externals, &im->external_capacity, im->external_count + 1, sizeof *im->externals)) {
@@ -185,7 +186,7 @@ static zb_result read_typed(zb_onnx *im, const Onnx__TensorProto *tensor, MlirLo
                 {ZB_I32, tensor->n_int32_data, tensor->int32_data},
                 {ZB_I1, tensor->n_int32_data, tensor->int32_data}};
   int64_t elements = zb_shape_elements(shape);
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) {
     if (fields[i].dtype != shape->dtype) continue;
     if ((uint64_t)fields[i].count != (uint64_t)elements) {
       char text[96];
@@ -196,7 +197,7 @@ static zb_result read_typed(zb_onnx *im, const Onnx__TensorProto *tensor, MlirLo
     if (shape->dtype != ZB_I1) return ZB_OK;
     zb_onnx_const *c = zb_onnx_const_new(im, shape);
     if (!c) return ZB_FAIL;
-    for (int64_t k = 0; k < elements; k++)
+    for (int64_t k = 0; k < elements; ++k)
       ((uint8_t *)c->data)[k] = tensor->int32_data[k] != 0;
     *data = c->data;
     return ZB_OK;

@@ -31,7 +31,8 @@ static zb_result check_operands(const zb_op_view *op, zb_op_error *error) {
                       q->dims[HEADS], k->dims[HEADS]);
   if (!zb_check_same_type(op, V, K, "C5", error)) return ZB_FAIL;
   if (mask->rank < 0) return ZB_OK;
-  zb_shape scores = {zb_dtype_wide(q->dtype), 4, {q->dims[BATCH], q->dims[HEADS], q->dims[TOKENS], k->dims[TOKENS]}}, both = scores;
+  zb_shape scores = {zb_dtype_wide(q->dtype), 4, {q->dims[BATCH], q->dims[HEADS], q->dims[TOKENS], k->dims[TOKENS]}},
+           both = scores;
   char expected[96], got[96];
   if (mask->dtype == scores.dtype && zb_broadcast(mask, &scores, &both) && zb_shape_equal(&both, &scores)) return ZB_OK;
   return zb_op_fail(error, "the mask is added to the scores [batch, heads, q tokens, k tokens]",
@@ -103,7 +104,7 @@ static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, co
            {"causal", ZB_ATTR_BOOL, true, 0, "key j is visible to query i iff j <= i + tk - tq"})
 #define OPERANDS_DOC                                                                                                   \
   "C1: q, k and v have rank 4. C2: they have one float type. C3: batch and width of q and k are equal. C4: the heads " \
-  "of k divide those of q. C5: v has the type of k. C6: the mask has that element type (for bf16 and f16: f32) and " \
+  "of k divide those of q. C5: v has the type of k. C6: the mask has that element type (for bf16 and f16: f32) and "   \
   "broadcasts to the scores."
 
 const zb_op_def zb_op_attention = {
@@ -134,7 +135,8 @@ static zb_result infer_grad(const zb_op_view *op, zb_shape *results, int count, 
   return ZB_OK;
 }
 
-/* Of bf16 and f16: dq in f32, before it is rounded. Then one f32 a query and head: the sum of dout * out over its width. */
+/* Of bf16 and f16: dq in f32, before it is rounded. Then one f32 a query and head: the sum of dout * out over its
+ * width. */
 static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results, int count) {
   (void)results, (void)count;
   const zb_shape *q = &op->operands[Q];
@@ -146,7 +148,8 @@ static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results, int
 const zb_op_def zb_op_attention_grad = {
     .name = "attention_grad",
     .summary = "Gradients of zb.attention for q, k and v; the mask has none.",
-    .doc = OPERANDS_DOC " C7: out and dout have the type of q. C8: lse has the shape [batch, heads, tokens] of q and its type (for bf16 and f16: f32).\n",
+    .doc = OPERANDS_DOC " C7: out and dout have the type of q. C8: lse has the shape [batch, heads, tokens] of q and "
+                        "its type (for bf16 and f16: f32).\n",
     .operands = "q, k, v, mask?, out, lse, dout",
     .results = "dq, dk, dv",
     .attrs = ATTENTION_ATTRS,

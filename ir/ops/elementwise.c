@@ -75,12 +75,11 @@ static zb_result grad_neg(zb_builder *b, MlirOperation op, const MlirValue *dout
   return zb_builder_result(b);
 }
 
-#define OPTIONAL_FLOAT(NAME, DEFAULT, HELP)                                                                            \
-  { NAME, ZB_ATTR_FLOAT, true, DEFAULT, HELP }
+#define OPTIONAL_FLOAT(NAME, DEFAULT, HELP) {NAME, ZB_ATTR_FLOAT, true, DEFAULT, HELP}
 #define NO_ATTRS NULL
 
-/* X(name, kinds, mixed, saved, gradient, flops, attributes, meaning). flops: per element, transcendental functions count
- * as 8. mixed: what PyTorch's autocast keeps in f32 is FULL. */
+/* X(name, kinds, mixed, saved, gradient, flops, attributes, meaning). flops: per element, transcendental functions
+ * count as 8. mixed: what PyTorch's autocast keeps in f32 is FULL. */
 #define UNARY_OPS(X)                                                                                                   \
   X(abs, numbers, FOLLOW, x, grad_from_x, 1, NO_ATTRS, "|x|; gradient 0 at 0.")                                        \
   X(acos, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Inverse cosine.")                                                 \
@@ -133,7 +132,8 @@ static zb_result grad_neg(zb_builder *b, MlirOperation op, const MlirValue *dout
   X(sqrt, reals, FOLLOW, out, grad_from_out, 1, NO_ATTRS, "Square root.")                                              \
   X(tan, reals, FULL, x, grad_from_x, 8, NO_ATTRS, "Tangent.")                                                         \
   X(tanh, reals, FOLLOW, out, grad_from_out, 8, NO_ATTRS, "Hyperbolic tangent.")                                       \
-  X(thresholded_relu, reals, FOLLOW, x, grad_from_x, 1, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "threshold")), "x > alpha ? x : 0.")
+  X(thresholded_relu, reals, FOLLOW, x, grad_from_x, 1, ZB_ATTRS(OPTIONAL_FLOAT("alpha", 1, "threshold")),             \
+    "x > alpha ? x : 0.")
 
 #define DOC_reals "C1: the element type of x is a float type.\n"
 #define DOC_numbers "C1: the element type of x is a float type, i64 or i32.\n"
@@ -285,9 +285,7 @@ typedef struct binary {
   zb_dtype dtype;
 } binary;
 
-static MlirValue scalar(const binary *g, double value) {
-  return zb_build_scalar(g->b, g->dtype, value);
-}
+static MlirValue scalar(const binary *g, double value) { return zb_build_scalar(g->b, g->dtype, value); }
 
 static MlirValue choose(const binary *g, MlirValue condition, MlirValue lhs, MlirValue rhs) {
   return zb_build(g->b, "where", (MlirValue[]){condition, lhs, rhs}, 3, NULL, 0);
@@ -336,13 +334,9 @@ static MlirValue split_extreme(const binary *g, int result, const char *wins) {
   return choose(g, zb_build2(g->b, "equal", g->lhs, g->rhs), half, clear);
 }
 
-static MlirValue split_max(const binary *g, int result) {
-  return split_extreme(g, result, "greater");
-}
+static MlirValue split_max(const binary *g, int result) { return split_extreme(g, result, "greater"); }
 
-static MlirValue split_min(const binary *g, int result) {
-  return split_extreme(g, result, "less");
-}
+static MlirValue split_min(const binary *g, int result) { return split_extreme(g, result, "less"); }
 
 static MlirValue split_prelu(const binary *g, int result) {
   MlirValue zero = scalar(g, 0), positive = zb_build2(g->b, "greater_equal", g->lhs, zero);

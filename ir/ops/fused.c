@@ -1,8 +1,8 @@
 /* Ops that zb-raise puts in the place of several cheap ones, so that memory is read and written once: zb.swiglu,
  * zb.rotary.
  *
- * A gradient op gives all its results in one pass and is never split: they are gradients of activations, which lie in B together. (Where
- * one is that of a parameter, B computes it for W.)
+ * A gradient op gives all its results in one pass and is never split: they are gradients of activations, which lie in B
+ * together. (Where one is that of a parameter, B computes it for W.)
  *
  * Tests: test/ir/ops/fused.mlir, test/ir/split_test.c.
  */
@@ -24,7 +24,8 @@ static zb_cost cost_swiglu(const zb_op_view *op, const zb_shape *results, int co
   return zb_cost_per_element(&results[0], 13);
 }
 
-static zb_result grad_swiglu(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_swiglu(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                             MlirValue *din) {
   MlirValue operands[] = {zb_operand(op, 0), zb_operand(op, 1), dout[0]};
   return zb_build_grad_op(b, "swiglu_grad", operands, 3, NULL, 0, 2, needs, din);
 }
@@ -71,7 +72,8 @@ const zb_op_def zb_op_swiglu_grad = {
 enum { X, COS, SIN };
 
 #define ROTARY_DOC                                                                                                     \
-  "C1: the element type of x is a float type. C2: x has a last dimension, of even size. C3: cos has the element type of " \
+  "C1: the element type of x is a float type. C2: x has a last dimension, of even size. C3: cos has the element type " \
+  "of "                                                                                                                \
   "x (or f32, for bf16 and f16). C4: cos broadcasts to x and has its last dimension. C5: sin has the type of cos."
 
 /* The same for the gradient, whose x is dout. */
@@ -82,13 +84,18 @@ static zb_result infer_rotary(const zb_op_view *op, zb_shape *results, int count
   char text[96], other[96];
   if (!zb_check_dtype(op, X, ZB_REALS, "C1", error)) return ZB_FAIL;
   if (x->rank < 1 || x->dims[x->rank - 1] % 2 != 0)
-    return zb_op_fail(error, NULL, "the halves of the last dimension turn together: expected an even size, got tensor<%s> (C2)", zb_shape_text(x, text));
+    return zb_op_fail(error, NULL,
+                      "the halves of the last dimension turn together: expected an even size, got tensor<%s> (C2)",
+                      zb_shape_text(x, text));
   if (cos->dtype != x->dtype && cos->dtype != zb_dtype_wide(x->dtype))
-    return zb_op_fail(error, NULL, "wrong element type of cos: expected %s, got %s (C3)", zb_dtype_name(x->dtype), zb_dtype_name(cos->dtype));
-  bool fits = cos->rank >= 1 && cos->dims[cos->rank - 1] == x->dims[x->rank - 1] && zb_broadcast(x, cos, &both) && zb_shape_equal(&both, x);
+    return zb_op_fail(error, NULL, "wrong element type of cos: expected %s, got %s (C3)", zb_dtype_name(x->dtype),
+                      zb_dtype_name(cos->dtype));
+  bool fits = cos->rank >= 1 && cos->dims[cos->rank - 1] == x->dims[x->rank - 1] && zb_broadcast(x, cos, &both) &&
+              zb_shape_equal(&both, x);
   if (!fits)
-    return zb_op_fail(error, NULL, "cos does not broadcast to x along its last dimension: got tensor<%s> and tensor<%s> (C4)", zb_shape_text(cos, text),
-                      zb_shape_text(x, other));
+    return zb_op_fail(error, NULL,
+                      "cos does not broadcast to x along its last dimension: got tensor<%s> and tensor<%s> (C4)",
+                      zb_shape_text(cos, text), zb_shape_text(x, other));
   if (!zb_check_same_type(op, SIN, COS, "C5", error)) return ZB_FAIL;
   results[0] = *x;
   return ZB_OK;
@@ -99,7 +106,8 @@ static zb_cost cost_rotary(const zb_op_view *op, const zb_shape *results, int co
   return zb_cost_per_element(&results[0], 3);
 }
 
-static zb_result grad_rotary(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din) {
+static zb_result grad_rotary(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs,
+                             MlirValue *din) {
   if (needs[COS] || needs[SIN])
     return zb_op_error_at(op, "compile with --no-raise, or freeze what the tables are computed from",
                           "zb.rotary gives no gradient for cos and sin, but a trained parameter leads to them");
@@ -109,7 +117,8 @@ static zb_result grad_rotary(zb_builder *b, MlirOperation op, const MlirValue *d
 
 const zb_op_def zb_op_rotary = {
     .name = "rotary",
-    .summary = "x * cos + (-x[.., d/2:], x[.., :d/2]) * sin: pairs of elements, d/2 apart, turned by an angle (Su et al., RoFormer, 2021).",
+    .summary = "x * cos + (-x[.., d/2:], x[.., :d/2]) * sin: pairs of elements, d/2 apart, turned by an angle (Su et "
+               "al., RoFormer, 2021).",
     .doc = ROTARY_DOC "\n",
     .operands = "x, cos, sin",
     .results = "out",

@@ -47,9 +47,9 @@ static zb_cost cost_result(const zb_op_view *op, const zb_shape *results, int co
 }
 
 #define LOSS_ATTRS                                                                                                     \
-  {"reduction", ZB_ATTR_STRING, false, 0, "reduction = \"mean\", \"sum\" or \"none\""}, {                              \
-    "ignore_index", ZB_ATTR_INT, true, ZB_NO_DEFAULT, "label of rows that count neither in the sum nor in the mean"    \
-  }
+  {"reduction", ZB_ATTR_STRING, false, 0, "reduction = \"mean\", \"sum\" or \"none\""},                                \
+      {"ignore_index", ZB_ATTR_INT, true, ZB_NO_DEFAULT,                                                               \
+       "label of rows that count neither in the sum nor in the mean"}
 #define C1_TO_C4(SCORES)                                                                                               \
   "C1: " SCORES " has a float type and a class dimension, the last. C2: labels are i64 or i32. C3: labels have the "   \
   "shape of " SCORES " without it. C4: reduction is mean, sum or none."

@@ -76,7 +76,8 @@ static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, co
   if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
   if (mlirOperationGetNumOperands(op) > BIAS && needs[BIAS]) /* as the add that it stands for */
     din[BIAS] = zb_build_sum_to(b, dout[0], &view.operands[BIAS]);
-  /* The gradient of an f32 sum of bf16 products is rounded before it is multiplied again, as that of a bf16 result is. */
+  /* The gradient of an f32 sum of bf16 products is rounded before it is multiplied again, as that of a bf16 result is.
+   */
   MlirValue gradient = zb_build_cast(b, dout[0], view.operands[LHS].dtype);
   zb_attr attrs[] = {zb_bool("transpose_lhs", zb_attr_bool(&view.attrs, "transpose_lhs", false)),
                      zb_bool("transpose_rhs", zb_attr_bool(&view.attrs, "transpose_rhs", false))};
@@ -85,9 +86,8 @@ static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, co
 }
 
 #define TRANSPOSE_ATTRS                                                                                                \
-  {"transpose_lhs", ZB_ATTR_BOOL, true, 0, "the last two dimensions of lhs are stored swapped"}, {                     \
-    "transpose_rhs", ZB_ATTR_BOOL, true, 0, "the last two dimensions of rhs are stored swapped"                        \
-  }
+  {"transpose_lhs", ZB_ATTR_BOOL, true, 0, "the last two dimensions of lhs are stored swapped"},                       \
+      {"transpose_rhs", ZB_ATTR_BOOL, true, 0, "the last two dimensions of rhs are stored swapped"}
 #define PRODUCT_DOC                                                                                                    \
   "C1: lhs and rhs have rank 2 or more. C2: both have one float type. C3: the inner dimensions are equal. C4: the "    \
   "leading dimensions broadcast."
@@ -95,8 +95,9 @@ static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, co
 const zb_op_def zb_op_matmul = {
     .name = "matmul",
     .summary = "Matrix product over the last two dimensions, and a bias a column; leading dimensions broadcast.",
-    .doc = PRODUCT_DOC " C6: dtype, if it is there, is the type of the operands, or f32 for bf16 and f16. C7: bias, if it is "
-                       "there, is a vector of n elements of the type of out.\n",
+    .doc = PRODUCT_DOC
+    " C6: dtype, if it is there, is the type of the operands, or f32 for bf16 and f16. C7: bias, if it is "
+    "there, is a vector of n elements of the type of out.\n",
     .operands = "lhs, rhs, bias?",
     .results = "out",
     .attrs = ZB_ATTRS(TRANSPOSE_ATTRS, ZB_SUM_DTYPE_ATTR),

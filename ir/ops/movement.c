@@ -11,9 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static zb_layout layout_at(int64_t offset) {
-  return (zb_layout){.offset = offset};
-}
+static zb_layout layout_at(int64_t offset) { return (zb_layout){.offset = offset}; }
 
 /* ---- reshape ---- */
 
@@ -500,10 +498,8 @@ static zb_result grad_gather(zb_builder *b, MlirOperation op, const MlirValue *d
   return zb_builder_result(b);
 }
 
-#define AXIS_ATTR                                                                                                      \
-  { "axis", ZB_ATTR_INT, false, 0, "dimension of data that indices choose from, from 0: axis = 0 : i64" }
-#define DATA_SHAPE_ATTR                                                                                                \
-  { "shape", ZB_ATTR_INTS, false, 0, "shape of data: shape = array<i64: 256, 64>" }
+#define AXIS_ATTR {"axis", ZB_ATTR_INT, false, 0, "dimension of data that indices choose from, from 0: axis = 0 : i64"}
+#define DATA_SHAPE_ATTR {"shape", ZB_ATTR_INTS, false, 0, "shape of data: shape = array<i64: 256, 64>"}
 
 const zb_op_def zb_op_gather = {
     .name = "gather",

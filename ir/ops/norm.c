@@ -7,9 +7,7 @@
  */
 #include "ir/ops/support.h"
 
-static int64_t axis_of(const zb_op_view *op) {
-  return zb_attr_int(&op->attrs, "axis", 0);
-}
+static int64_t axis_of(const zb_op_view *op) { return zb_attr_int(&op->attrs, "axis", 0); }
 
 /* Type of mean and rstd: x[:axis] + ones, f32 where x is narrower. */
 static zb_shape statistic_shape(const zb_shape *x, int64_t axis) {
@@ -65,10 +63,8 @@ static zb_cost cost_grad_scale(const zb_op_view *op, const zb_shape *results, in
   return zb_cost_per_element(&op->operands[0], 4);
 }
 
-#define AXIS_ATTR                                                                                                      \
-  { "axis", ZB_ATTR_INT, false, 0, "first normalized dimension, from 0: axis = 2 : i64" }
-#define EPSILON_ATTR                                                                                                   \
-  { "epsilon", ZB_ATTR_FLOAT, true, 1e-5, "added to the variance" }
+#define AXIS_ATTR {"axis", ZB_ATTR_INT, false, 0, "first normalized dimension, from 0: axis = 2 : i64"}
+#define EPSILON_ATTR {"epsilon", ZB_ATTR_FLOAT, true, 1e-5, "added to the variance"}
 #define C1_C2 "C1: the element type of x is a float type. C2: axis is a dimension of x."
 #define C3_SCALE " C3: scale has the type of x[axis:]."
 #define C4(WHAT) " C4: " WHAT " of x[:axis] followed by ones."

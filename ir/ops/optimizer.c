@@ -88,9 +88,8 @@ static zb_cost cost_adamw(const zb_op_view *op, const zb_shape *results, int cou
 }
 
 #define UPDATE_ATTRS                                                                                                   \
-  {"lr", ZB_ATTR_FLOAT, false, 0, "learning rate: lr = 0.001 : f64"}, {                                                \
-    "gradient_scale", ZB_ATTR_FLOAT, true, 1, "factor of the gradient: 1 / micro-batches"                              \
-  }
+  {"lr", ZB_ATTR_FLOAT, false, 0, "learning rate: lr = 0.001 : f64"},                                                  \
+      {"gradient_scale", ZB_ATTR_FLOAT, true, 1, "factor of the gradient: 1 / micro-batches"}
 
 const zb_op_def zb_op_adamw = {
     .name = "adamw",

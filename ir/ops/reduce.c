@@ -88,7 +88,8 @@ static zb_result grad(zb_builder *b, MlirOperation op, const MlirValue *dout, co
   zb_attr attrs[] = {zb_ints("axes", axes->ints, axes->count),
                      zb_bool("keepdims", zb_attr_bool(&view.attrs, "keepdims", false))};
   MlirValue out = zb_build_cast(b, zb_result_value(op, 0), dtype), gradient = zb_build_cast(b, dout[0], dtype);
-  din[0] = zb_build(b, zb_op_grad_name(op, name, sizeof name), (MlirValue[]){zb_operand(op, 0), out, gradient}, 3, attrs, 2);
+  din[0] =
+      zb_build(b, zb_op_grad_name(op, name, sizeof name), (MlirValue[]){zb_operand(op, 0), out, gradient}, 3, attrs, 2);
   return zb_builder_result(b);
 }
 
@@ -124,9 +125,7 @@ static MlirValue expand_to_x(const parts *p, MlirValue value) {
   return zb_build(p->b, "expand", &value, 1, &shape, 1);
 }
 
-static MlirValue split_sum(const parts *p) {
-  return expand_to_x(p, kept(p, 2));
-}
+static MlirValue split_sum(const parts *p) { return expand_to_x(p, kept(p, 2)); }
 
 static MlirValue split_mean(const parts *p) {
   double count = zb_elements(&p->shape) / zb_elements(&p->kept);
@@ -156,17 +155,18 @@ static MlirValue split_prod(const parts *p) {
 #define REDUCE_OPS(X)                                                                                                  \
   X(reduce_sum, sum, split_sum, SUM_ATTRS, "Sum over axes, in a fixed tree that depends on the shape only.")           \
   X(reduce_mean, reals, split_mean, AXES_ATTRS, "Mean over axes.")                                                     \
-  X(reduce_max, numbers, split_extreme, AXES_ATTRS, "Greatest element over axes; equal ones share the gradient evenly.")\
-  X(reduce_min, numbers, split_extreme, AXES_ATTRS, "Smallest element over axes; equal ones share the gradient evenly.")\
+  X(reduce_max, numbers, split_extreme, AXES_ATTRS,                                                                    \
+    "Greatest element over axes; equal ones share the gradient evenly.")                                               \
+  X(reduce_min, numbers, split_extreme, AXES_ATTRS,                                                                    \
+    "Smallest element over axes; equal ones share the gradient evenly.")                                               \
   X(reduce_prod, numbers, split_prod, AXES_ATTRS, "Product over axes; its gradient is dout * out / x, for x != 0.")
 
 #define DOC_numbers "C1: the element type of x is a float type, i64 or i32."
 #define DOC_reals "C1: the element type of x is a float type."
 #define DOC_sum DOC_numbers " C4: dtype, if it is there, is the type of x, or f32 for bf16 and f16."
 #define AXES_ROWS                                                                                                      \
-  {"axes", ZB_ATTR_INTS, false, 0, "dimensions to reduce; empty: all. axes = array<i64: 1>"}, {                        \
-    "keepdims", ZB_ATTR_BOOL, true, 0, "whether the reduced dimensions stay as 1"                                      \
-  }
+  {"axes", ZB_ATTR_INTS, false, 0, "dimensions to reduce; empty: all. axes = array<i64: 1>"},                          \
+      {"keepdims", ZB_ATTR_BOOL, true, 0, "whether the reduced dimensions stay as 1"}
 #define AXES_ATTRS ZB_ATTRS(AXES_ROWS)
 #define SUM_ATTRS ZB_ATTRS(AXES_ROWS, ZB_SUM_DTYPE_ATTR)
 

@@ -9,7 +9,8 @@
 #define OFFSET_ATTRS ZB_ATTRS({"offset", ZB_ATTR_INT, false, 0, "bytes from the start of the frame: offset = 64 : i64"})
 #define MESSAGE_ATTRS                                                                                                  \
   ZB_ATTRS({"peer", ZB_ATTR_INT, false, 0, "rank at the other end: peer = 0 : i64"},                                   \
-           {"message", ZB_ATTR_INT, true, ZB_NO_DEFAULT, "number of the message; of programs of zb-insert-comm: zb.posts of the rank"}, \
+           {"message", ZB_ATTR_INT, true, ZB_NO_DEFAULT,                                                               \
+            "number of the message; of programs of zb-insert-comm: zb.posts of the rank"},                             \
            {"part", ZB_ATTR_INT, true, 0, "number of this value in the message, from 0"})
 
 const zb_op_def zb_op_empty_frame = {

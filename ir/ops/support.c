@@ -11,13 +11,9 @@ bool zb_dtype_is_float(zb_dtype dtype) {
   return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
 }
 
-bool zb_dtype_is_integer(zb_dtype dtype) {
-  return dtype == ZB_I64 || dtype == ZB_I32;
-}
+bool zb_dtype_is_integer(zb_dtype dtype) { return dtype == ZB_I64 || dtype == ZB_I32; }
 
-zb_dtype zb_dtype_wide(zb_dtype dtype) {
-  return dtype == ZB_BF16 || dtype == ZB_F16 ? ZB_F32 : dtype;
-}
+zb_dtype zb_dtype_wide(zb_dtype dtype) { return dtype == ZB_BF16 || dtype == ZB_F16 ? ZB_F32 : dtype; }
 
 /* Name of an operand for messages; operands past a variadic entry share its name. */
 static const char *operand_name(const zb_op_view *op, int operand, char text[40]) {
@@ -129,13 +125,9 @@ const zb_attr *zb_attr_ints(const zb_op_view *op, const char *name) {
   return attr ? attr : &none;
 }
 
-double zb_elements(const zb_shape *shape) {
-  return (double)zb_shape_elements(shape);
-}
+double zb_elements(const zb_shape *shape) { return (double)zb_shape_elements(shape); }
 
-zb_shape zb_scalar_shape(zb_dtype dtype) {
-  return (zb_shape){.dtype = dtype, .rank = 0};
-}
+zb_shape zb_scalar_shape(zb_dtype dtype) { return (zb_shape){.dtype = dtype, .rank = 0}; }
 
 zb_shape zb_subshape(const zb_shape *x, int from, int to) {
   zb_shape out = {.dtype = x->dtype, .rank = to - from};
@@ -144,13 +136,9 @@ zb_shape zb_subshape(const zb_shape *x, int from, int to) {
   return out;
 }
 
-MlirValue zb_operand(MlirOperation op, int index) {
-  return mlirOperationGetOperand(op, index);
-}
+MlirValue zb_operand(MlirOperation op, int index) { return mlirOperationGetOperand(op, index); }
 
-MlirValue zb_result_value(MlirOperation op, int index) {
-  return mlirOperationGetResult(op, index);
-}
+MlirValue zb_result_value(MlirOperation op, int index) { return mlirOperationGetResult(op, index); }
 
 zb_shape zb_value_shape(MlirValue value) {
   zb_shape shape = {.rank = 0};
@@ -191,9 +179,7 @@ zb_result zb_check_no_gradient(MlirOperation op, const MlirValue *dout, int firs
   return ZB_OK;
 }
 
-zb_result zb_builder_result(const zb_builder *b) {
-  return b->failed ? ZB_FAIL : ZB_OK;
-}
+zb_result zb_builder_result(const zb_builder *b) { return b->failed ? ZB_FAIL : ZB_OK; }
 
 zb_cost zb_cost_per_element(const zb_shape *shape, double flops) {
   return (zb_cost){.flops = flops * zb_elements(shape)};

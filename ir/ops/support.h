@@ -33,7 +33,8 @@ zb_result zb_check_shape_attr(const zb_op_view *op, const char *name, zb_dtype d
                               zb_op_error *error);
 /* Attribute `dtype` names an element type. */
 zb_result zb_check_dtype_attr(const zb_op_view *op, zb_dtype *out, const char *label, zb_op_error *error);
-/* The optional attribute `dtype` of a sum: the type of the result, which is that of the operand (the fallback) or the wide one of it. */
+/* The optional attribute `dtype` of a sum: the type of the result, which is that of the operand (the fallback) or the
+ * wide one of it. */
 zb_result zb_check_sum_dtype(const zb_op_view *op, zb_dtype operand, zb_dtype *out, const char *label,
                              zb_op_error *error);
 /* NumPy broadcast of dims (dtype of out is left alone). */

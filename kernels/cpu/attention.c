@@ -5,9 +5,9 @@
  * tile is one key/value head of one batch entry, which owns its dk and dv and the dq of its query heads, so all sums
  * have one order. Blocks that causality hides are skipped. Rows of a head lie heads * d apart, which caches and page
  * tables serve badly, so a block is copied together before it is used. Scores are computed again from q,
- * k and lse, and the row sums of out * dout for each block of keys. Operands in bf16 become f32 when they are copied together, and
- * results are rounded when all is summed: dq of several blocks of keys is summed in the workspace, the only use of it.
- * Tests: test/kernels/fast_attention_test.c, test/kernels/fast_bf16_test.c
+ * k and lse, and the row sums of out * dout for each block of keys. Operands in bf16 become f32 when they are copied
+ * together, and results are rounded when all is summed: dq of several blocks of keys is summed in the workspace, the
+ * only use of it. Tests: test/kernels/fast_attention_test.c, test/kernels/fast_bf16_test.c
  */
 #ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/bf16.h"
@@ -31,16 +31,18 @@ enum {
   D_MAX = BLOCK_ELEMENTS / KEYS_UNIT
 };
 _Static_assert((2 * BLOCK_ELEMENTS + QUERIES * (KEYS + PAD) + (GROUP + QUERIES) * D_MAX + 2 * GROUP) * sizeof(float) +
-                       ZB_SGEMM_PACK_BYTES <= ZB_SCRATCH_BYTES,
+                       ZB_SGEMM_PACK_BYTES <=
+                   ZB_SCRATCH_BYTES,
                "forward: k, v, scores, results, q, row state");
-_Static_assert((4 * BLOCK_ELEMENTS + 2 * QUERIES * (KEYS + PAD) + 3 * QUERIES * D_MAX) * sizeof(float) + ZB_SGEMM_PACK_BYTES <=
+_Static_assert((4 * BLOCK_ELEMENTS + 2 * QUERIES * (KEYS + PAD) + 3 * QUERIES * D_MAX) * sizeof(float) +
+                       ZB_SGEMM_PACK_BYTES <=
                    ZB_SCRATCH_BYTES,
                "gradient: k, v, dk, dv, scores, their gradients, q, dout, and out or dq");
 
 /* One operand of rank 4: [batch, time, heads, d]. */
 typedef struct heads {
   const void *data;
-  bool narrow; /* bf16, else f32 */
+  bool narrow;               /* bf16, else f32 */
   int64_t batch, time, head; /* strides */
 } heads;
 
@@ -84,8 +86,8 @@ static int64_t score_stride(int64_t count) {
 enum { PACK = ZB_SGEMM_PACK_BYTES / sizeof(float) };
 
 /* out (+)= scale left right for matrices in scratch. */
-static void product(float *pack, int64_t m, int64_t n, int64_t k, float scale, zb_matrix left, zb_matrix right, bool accumulate, float *out,
-                    int64_t out_stride) {
+static void product(float *pack, int64_t m, int64_t n, int64_t k, float scale, zb_matrix left, zb_matrix right,
+                    bool accumulate, float *out, int64_t out_stride) {
   zb_sgemm_call call = {m, n, k, scale, left, right, accumulate ? out : NULL, out_stride, out, out_stride, true};
   zb_sgemm(&call, pack);
 }
@@ -114,7 +116,7 @@ static void attention_init(attention *a, const zb_kernel_call *call) {
   a->keys = zb_min64(KEYS, BLOCK_ELEMENTS / zb_max64(1, a->d) / KEYS_UNIT * KEYS_UNIT);
   if (!mask) return;
   a->mask = mask->data;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; ++i) {
     int dimension = i - (4 - mask->rank);
     a->mask_strides[i] = dimension < 0 || mask->shape[dimension] == 1 ? 0 : mask->strides[dimension];
   }
@@ -149,7 +151,8 @@ const char *zb_cpu_attention_grad(const zb_kernel_call *call) {
   a.dk = call->outputs[1].data;
   a.dv = call->outputs[2].data;
   a.dq_sums = a.q.narrow ? call->workspace : a.dq;
-  if (!a.dq_sums && zb_tensor_elements(&call->outputs[0]) > 0) return "the gradient of attention in bf16 needs its workspace";
+  if (!a.dq_sums && zb_tensor_elements(&call->outputs[0]) > 0)
+    return "the gradient of attention in bf16 needs its workspace";
   over_units(call, &a, a.batch * a.kv_heads, 10 * a.heads / zb_max64(1, a.kv_heads) * a.tq, tiles[zb_isa()]);
   return NULL;
 }
@@ -160,15 +163,15 @@ static bool readable(const zb_tensor *x, zb_dtype dtype) {
 
 static bool operands_match(const zb_kernel_call *call, int first, int count) {
   const zb_tensor *q = &call->inputs[0], *k = &call->inputs[1], *mask = zb_call_input(call, 3);
-  for (int i = first; i < first + count; i++)
+  for (int i = first; i < first + count; ++i)
     if (!readable(&call->inputs[i], q->dtype)) return false;
   if (k->shape[2] < 1 || q->shape[2] % k->shape[2] != 0 || q->shape[3] > D_MAX) return false;
   return !mask || (mask->dtype == ZB_F32 && mask->rank <= 4);
 }
 
 bool zb_cpu_attention_matches(const zb_kernel_call *call) {
-  return call->input_count >= 3 && operands_match(call, 0, 3) &&
-         call->outputs[0].dtype == call->inputs[0].dtype && call->outputs[1].dtype == ZB_F32;
+  return call->input_count >= 3 && operands_match(call, 0, 3) && call->outputs[0].dtype == call->inputs[0].dtype &&
+         call->outputs[1].dtype == ZB_F32;
 }
 
 bool zb_cpu_attention_grad_matches(const zb_kernel_call *call) {
@@ -176,7 +179,7 @@ bool zb_cpu_attention_grad_matches(const zb_kernel_call *call) {
   if (call->input_count != 7 || !operands_match(call, 0, 3) || !readable(&call->inputs[4], dtype) ||
       !readable(&call->inputs[6], dtype))
     return false;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3; ++i)
     if (call->outputs[i].dtype != dtype) return false;
   return call->inputs[5].dtype == ZB_F32 && zb_tensor_contiguous(&call->inputs[5]);
 }
@@ -188,7 +191,7 @@ V_INLINE void ZB_ISA(add_mask)(float *scores, const float *mask, int64_t stride,
     for (int64_t j = 0; j < count; j += V_LANES)
       v_give(scores, v_take(scores, j, count) + v_take(mask, j, count), j, count);
   } else {
-    for (int64_t j = 0; j < count; j++)
+    for (int64_t j = 0; j < count; ++j)
       scores[j] += mask[j * stride];
   }
 }
@@ -220,7 +223,7 @@ static void ZB_ISA(join_row)(float *scores, int64_t visible, int64_t count, floa
 /* Rows of `d` elements. The hardware does not foresee rows that lie far apart, so they are asked for ahead. */
 static void ZB_ISA(copy_rows)(float *to, int64_t to_stride, const float *from, int64_t from_stride, int64_t rows,
                               int64_t d) {
-  for (int64_t i = 0; i < rows; i++) {
+  for (int64_t i = 0; i < rows; ++i) {
     int64_t ahead = zb_min64(i + AHEAD, rows - 1);
     for (int64_t j = 0; j < d; j += 16) {
       __builtin_prefetch(from + ahead * from_stride + j);
@@ -238,30 +241,31 @@ static void ZB_ISA(read_rows)(float *to, heads x, int64_t batch, int64_t time, i
     ZB_ISA(copy_rows)(to, d, (const float *)x.data + from, x.time, rows, d);
     return;
   }
-  for (int64_t i = 0; i < rows; i++)
+  for (int64_t i = 0; i < rows; ++i)
     zb_bf16_widen(to + i * d, (const uint16_t *)x.data + from + i * x.time, d);
 }
 
 /* Rows of scratch into a contiguous result, of which they lie `stride` elements apart from `first` on. */
-static void ZB_ISA(write_rows)(void *result, bool narrow, int64_t first, int64_t stride, const float *from, int64_t from_stride,
-                               int64_t rows, int64_t d) {
+static void ZB_ISA(write_rows)(void *result, bool narrow, int64_t first, int64_t stride, const float *from,
+                               int64_t from_stride, int64_t rows, int64_t d) {
   if (!narrow) {
     ZB_ISA(copy_rows)((float *)result + first, stride, from, from_stride, rows, d);
     return;
   }
-  for (int64_t i = 0; i < rows; i++)
+  for (int64_t i = 0; i < rows; ++i)
     zb_bf16_narrow((uint16_t *)result + first + i * stride, from + i * from_stride, d);
 }
 
 /* Joins one block of keys (k and v in scratch) to the queries first..first+rows of one head. */
 static void ZB_ISA(forward_block)(attention *a, int64_t batch, int64_t head, int64_t first, int64_t key, const float *k,
-                                  const float *v, float *q, float *scores, float *highest, float *sum, float *out, float *pack) {
+                                  const float *v, float *q, float *scores, float *highest, float *sum, float *out,
+                                  float *pack) {
   int64_t rows = zb_min64(QUERIES, a->tq - first), count = zb_min64(a->keys, visible_keys(a, first + rows - 1) - key);
   if (count <= 0) return;
   const int64_t stride = score_stride(count);
   ZB_ISA(read_rows)(q, a->q, batch, first, head, rows, a->d);
   product(pack, rows, count, a->d, a->scale, matrix(q, a->d, 1), matrix(k, 1, a->d), false, scores, stride);
-  for (int64_t i = 0; i < rows; i++) {
+  for (int64_t i = 0; i < rows; ++i) {
     float *row = scores + i * stride;
     int64_t visible = zb_min64(count, zb_max64(0, visible_keys(a, first + i) - key));
     const float *mask = mask_row(a, batch, head, first + i, key);
@@ -277,9 +281,10 @@ static void ZB_ISA(forward_unit)(attention *a, int64_t unit, void *scratch) {
           kv_head = head / (a->heads / a->kv_heads);
   int64_t first = unit % a->groups * GROUP, end = zb_min64(first + GROUP, a->tq),
           visible_end = visible_keys(a, end - 1);
-  float *k = (float *)scratch + PACK, *v = k + BLOCK_ELEMENTS, *scores = v + BLOCK_ELEMENTS, *highest = scores + QUERIES * (KEYS + PAD);
+  float *k = (float *)scratch + PACK, *v = k + BLOCK_ELEMENTS, *scores = v + BLOCK_ELEMENTS,
+        *highest = scores + QUERIES * (KEYS + PAD);
   float *sum = highest + GROUP, *q = sum + GROUP, *out = q + QUERIES * D_MAX;
-  for (int64_t i = 0; i < GROUP; i++)
+  for (int64_t i = 0; i < GROUP; ++i)
     highest[i] = -INFINITY, sum[i] = 0.0f;
   for (int64_t key = 0; key < visible_end; key += a->keys) {
     int64_t count = zb_min64(a->keys, visible_end - key);
@@ -287,11 +292,12 @@ static void ZB_ISA(forward_unit)(attention *a, int64_t unit, void *scratch) {
     ZB_ISA(read_rows)(v, a->v, batch, key, kv_head, count, a->d);
     for (int64_t i = first; i < end; i += QUERIES)
       ZB_ISA(forward_block)
-    (a, batch, head, i, key, k, v, q, scores, highest + (i - first), sum + (i - first), out + (i - first) * a->d, scratch);
+    (a, batch, head, i, key, k, v, q, scores, highest + (i - first), sum + (i - first), out + (i - first) * a->d,
+     scratch);
   }
   float *lse = a->lse_data + (batch * a->heads + head) * a->tq + first;
   int64_t at = ((batch * a->tq + first) * a->heads + head) * a->d;
-  for (int64_t i = 0; i < end - first; i++, at += a->heads * a->d) {
+  for (int64_t i = 0; i < end - first; ++i, at += a->heads * a->d) {
     float *row = out + i * a->d, *to = a->q.narrow ? row : (float *)a->out_data + at;
     lse[i] = highest[i] + logf(sum[i]); /* -inf for a row that sees nothing */
     vf factor = v_set(1.0f / sum[i]);
@@ -304,7 +310,7 @@ static void ZB_ISA(forward_unit)(attention *a, int64_t unit, void *scratch) {
 static void ZB_ISA(attention_tile)(void *context, int64_t tile, void *scratch) {
   attention *a = context;
   int64_t end = zb_min64((tile + 1) * a->unit_count, a->units);
-  for (int64_t unit = tile * a->unit_count; unit < end; unit++)
+  for (int64_t unit = tile * a->unit_count; unit < end; ++unit)
     ZB_ISA(forward_unit)(a, unit, scratch);
 }
 
@@ -343,7 +349,7 @@ static void ZB_ISA(grad_block)(attention *a, int64_t batch, int64_t head, int64_
   int64_t rows = zb_min64(QUERIES, a->tq - first), count = zb_min64(a->keys, visible_keys(a, first + rows - 1) - key),
           d = a->d, stride = score_stride(count);
   float *dq = a->dq_sums + ((batch * a->tq + first) * a->heads + head) * d;
-  for (int64_t i = 0; i < rows && count <= 0 && key == 0; i++) /* these queries see nothing */
+  for (int64_t i = 0; i < rows && count <= 0 && key == 0; ++i) /* these queries see nothing */
     memset(dq + i * a->heads * d, 0, (size_t)d * sizeof *dq);
   if (count <= 0) return;
   ZB_ISA(read_rows)(s->q, a->q, batch, first, head, rows, d);
@@ -352,7 +358,7 @@ static void ZB_ISA(grad_block)(attention *a, int64_t batch, int64_t head, int64_
   product(s->pack, rows, count, d, 1.0f, matrix(s->dout, d, 1), matrix(s->v, 1, d), false, s->dp, stride);
   ZB_ISA(read_rows)(s->other, a->out, batch, first, head, rows, d);
   const float *lse = a->lse + (batch * a->heads + head) * a->tq + first;
-  for (int64_t i = 0; i < rows; i++) {
+  for (int64_t i = 0; i < rows; ++i) {
     int64_t visible = zb_min64(count, zb_max64(0, visible_keys(a, first + i) - key));
     const float *mask = mask_row(a, batch, head, first + i, key);
     if (mask) ZB_ISA(add_mask)(s->scores + i * stride, mask, a->mask_strides[3], visible);
@@ -371,7 +377,11 @@ static void ZB_ISA(gradient_unit)(attention *a, int64_t unit, void *scratch) {
   int64_t batch = unit / a->kv_heads, kv_head = unit % a->kv_heads, group = a->heads / a->kv_heads, d = a->d;
   float *base = (float *)scratch + PACK;
   ZB_ISA(grad_scratch)
-  s = {.pack = scratch, .k = base, .v = base + BLOCK_ELEMENTS, .dk = base + 2 * BLOCK_ELEMENTS, .dv = base + 3 * BLOCK_ELEMENTS};
+  s = {.pack = scratch,
+       .k = base,
+       .v = base + BLOCK_ELEMENTS,
+       .dk = base + 2 * BLOCK_ELEMENTS,
+       .dv = base + 3 * BLOCK_ELEMENTS};
   s.scores = base + 4 * BLOCK_ELEMENTS;
   s.dp = s.scores + QUERIES * (KEYS + PAD);
   s.q = s.dp + QUERIES * (KEYS + PAD);
@@ -383,14 +393,14 @@ static void ZB_ISA(gradient_unit)(attention *a, int64_t unit, void *scratch) {
     ZB_ISA(read_rows)(s.v, a->v, batch, key, kv_head, count, d);
     memset(s.dk, 0, (size_t)(count * d) * sizeof *s.dk);
     memset(s.dv, 0, (size_t)(count * d) * sizeof *s.dv);
-    for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head++)
+    for (int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head)
       for (int64_t first = 0; first < a->tq; first += QUERIES)
         ZB_ISA(grad_block)(a, batch, head, first, key, &s);
     int64_t row = (batch * a->tk + key) * a->kv_heads + kv_head;
     ZB_ISA(write_rows)(a->dk, a->q.narrow, row * d, a->kv_heads * d, s.dk, d, count, d);
     ZB_ISA(write_rows)(a->dv, a->q.narrow, row * d, a->kv_heads * d, s.dv, d, count, d);
   }
-  for (int64_t head = kv_head * group; head < (kv_head + 1) * group && a->q.narrow; head++) {
+  for (int64_t head = kv_head * group; head < (kv_head + 1) * group && a->q.narrow; ++head) {
     int64_t first = (batch * a->tq * a->heads + head) * d;
     ZB_ISA(write_rows)(a->dq, true, first, a->heads * d, a->dq_sums + first, a->heads * d, a->tq, d);
   }
@@ -399,7 +409,7 @@ static void ZB_ISA(gradient_unit)(attention *a, int64_t unit, void *scratch) {
 static void ZB_ISA(attention_grad_tile)(void *context, int64_t tile, void *scratch) {
   attention *a = context;
   int64_t end = zb_min64((tile + 1) * a->unit_count, a->units);
-  for (int64_t unit = tile * a->unit_count; unit < end; unit++)
+  for (int64_t unit = tile * a->unit_count; unit < end; ++unit)
     ZB_ISA(gradient_unit)(a, unit, scratch);
 }
 #endif

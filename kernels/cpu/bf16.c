@@ -37,7 +37,7 @@ static void ZB_ISA(widen)(float *to, const uint16_t *from, int64_t count) {
     memcpy(&half, from + i, sizeof half);
     v_store(to + i, (vf)(__builtin_convertvector(half, ZB_ISA(vu)) << 16));
   }
-  for (; i < count; i++)
+  for (; i < count; ++i)
     to[i] = zb_bf16_value(from[i]);
 }
 
@@ -51,7 +51,7 @@ static void ZB_ISA(narrow)(uint16_t *to, const float *from, int64_t count) {
     ZB_ISA(vh) half = __builtin_convertvector(rounded, ZB_ISA(vh));
     memcpy(to + i, &half, sizeof half);
   }
-  for (; i < count; i++)
+  for (; i < count; ++i)
     to[i] = narrow_one(from[i]);
 }
 #endif

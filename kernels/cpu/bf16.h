@@ -1,7 +1,7 @@
 /* Rows of bf16 as f32 and back: what the kernels compute on is f32, what they read and store may be bf16.
  *
- * Narrowing rounds to nearest, ties to even; NaN becomes the quiet NaN 0x7fc0, as in the reference. The bits are the same on
- * every instruction set. Thread-safe. Tests: test/kernels/fast_bf16_test.c */
+ * Narrowing rounds to nearest, ties to even; NaN becomes the quiet NaN 0x7fc0, as in the reference. The bits are the
+ * same on every instruction set. Thread-safe. Tests: test/kernels/fast_bf16_test.c */
 #ifndef ZB_KERNELS_CPU_BF16_H
 #define ZB_KERNELS_CPU_BF16_H
 
@@ -25,8 +25,6 @@ static inline const float *zb_row_f32(const void *row, zb_dtype dtype, int64_t f
   return buffer;
 }
 
-static inline bool zb_is_f32_or_bf16(zb_dtype dtype) {
-  return dtype == ZB_F32 || dtype == ZB_BF16;
-}
+static inline bool zb_is_f32_or_bf16(zb_dtype dtype) { return dtype == ZB_F32 || dtype == ZB_BF16; }
 
 #endif

@@ -12,16 +12,10 @@ bool zb_call_contiguous(const zb_kernel_call *call);
 /* All present operands and results are f32 and contiguous. */
 bool zb_call_dense_f32(const zb_kernel_call *call);
 /* The rows of an op over the last dimensions: elements before `axis` and from it on. */
-static inline int64_t zb_outer(const zb_tensor *x, int64_t axis) {
-  return zb_shape_product(x, 0, (int)axis);
-}
-static inline int64_t zb_inner(const zb_tensor *x, int64_t axis) {
-  return zb_shape_product(x, (int)axis, x->rank);
-}
+static inline int64_t zb_outer(const zb_tensor *x, int64_t axis) { return zb_shape_product(x, 0, (int)axis); }
+static inline int64_t zb_inner(const zb_tensor *x, int64_t axis) { return zb_shape_product(x, (int)axis, x->rank); }
 /* How many rows of `width` elements make a tile; at least 1. */
-static inline int64_t zb_tile_rows(int64_t width) {
-  return zb_max64(1, ZB_TILE_ELEMENTS / zb_max64(1, width));
-}
+static inline int64_t zb_tile_rows(int64_t width) { return zb_max64(1, ZB_TILE_ELEMENTS / zb_max64(1, width)); }
 
 /* An index space with the strides of up to ZB_LOOP_OPERANDS operands, broadcast to it, with dimensions of size 1
  * dropped and neighbours merged where all operands allow. */
@@ -46,10 +40,10 @@ typedef struct zb_cursor {
 } zb_cursor;
 void zb_cursor_init(zb_cursor *cursor, const zb_loop *loop, int rank, int64_t position);
 static inline void zb_cursor_next(zb_cursor *cursor, const zb_loop *loop) {
-  for (int d = cursor->rank - 1; d >= 0; d--) {
+  for (int d = cursor->rank - 1; d >= 0; --d) {
     bool carry = ++cursor->index[d] == loop->shape[d];
     int64_t steps = carry ? 1 - loop->shape[d] : 1;
-    for (int k = 0; k < loop->operand_count; k++)
+    for (int k = 0; k < loop->operand_count; ++k)
       cursor->offset[k] += steps * loop->strides[k][d];
     if (!carry) return;
     cursor->index[d] = 0;

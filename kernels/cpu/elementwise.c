@@ -1,10 +1,10 @@
 /* Elementwise kernels on f32 and bf16: any strides and broadcasting, one vector expression an op (elementwise.def).
  *
  * The index space is cut into tiles of ZB_TILE_ELEMENTS, and these into segments on which every operand is dense:
- * operands that lie so are read in place, others (scalars, broadcast rows, transposes, bf16) are first laid out in scratch
- * as f32; a bf16 result is computed there too, and rounded once.
- * So an expression is compiled once and an element's bits do not depend on its place: the tail of a segment is a vector
- * with unused lanes. Tests: test/kernels/fast_elementwise_test.c, test/kernels/fast_math_test.c
+ * operands that lie so are read in place, others (scalars, broadcast rows, transposes, bf16) are first laid out in
+ * scratch as f32; a bf16 result is computed there too, and rounded once. So an expression is compiled once and an
+ * element's bits do not depend on its place: the tail of a segment is a vector with unused lanes. Tests:
+ * test/kernels/fast_elementwise_test.c, test/kernels/fast_math_test.c
  */
 #ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/bf16.h"
@@ -37,7 +37,7 @@ static void lay_out_narrow(const uint16_t *from, int64_t stride, int64_t count, 
   if (stride == 1) {
     zb_bf16_widen(to, from, count);
   } else {
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; ++i)
       to[i] = zb_bf16_value(from[i * stride]);
   }
 }
@@ -52,14 +52,14 @@ static void lay_out(const map_context *map, int operand, int64_t position, int64
     int64_t column = position % inner, length = zb_min64(inner - column, count);
     int64_t offset = zb_loop_offset(loop, operand, last < 0 ? 0 : last, position / inner) + column * stride;
     if (bytes == 1) {
-      for (int64_t i = 0; i < length; i++)
+      for (int64_t i = 0; i < length; ++i)
         to[i] = map->data[operand][offset + i * stride];
     } else if (map->narrow[operand]) {
       lay_out_narrow((const uint16_t *)(const void *)map->data[operand] + offset, stride, length, (float *)(void *)to);
     } else {
       const float *from = (const float *)(const void *)map->data[operand] + offset;
       float *dense = (float *)(void *)to;
-      for (int64_t i = 0; i < length; i++)
+      for (int64_t i = 0; i < length; ++i)
         dense[i] = from[i * stride];
     }
     to += length * bytes;
@@ -68,14 +68,15 @@ static void lay_out(const map_context *map, int operand, int64_t position, int64
   }
 }
 
-/* Whether the operand can be read in place over a whole segment: over rows when segments stay in a row, else everywhere. */
+/* Whether the operand can be read in place over a whole segment: over rows when segments stay in a row, else
+ * everywhere. */
 static bool is_dense(const map_context *map, int operand, bool by_row) {
   const zb_loop *loop = &map->loop;
   if (map->narrow[operand]) return false;
   int last = loop->rank - 1;
   if (last < 0 || loop->strides[operand][last] != 1) return loop->elements == 1;
   int64_t expected = loop->shape[last];
-  for (int d = last - 1; d >= 0 && !by_row; d--) {
+  for (int d = last - 1; d >= 0 && !by_row; --d) {
     if (loop->strides[operand][d] != expected) return false;
     expected *= loop->shape[d];
   }
@@ -97,7 +98,7 @@ static void run_segment(const map_context *map, const void *const *in, int64_t p
 static void map_flat(const map_context *map, int64_t position, int64_t end, char *buffer) {
   const zb_loop *loop = &map->loop;
   bool dense[OPERANDS_MAX], all_dense = true;
-  for (int k = 0; k < loop->operand_count; k++) {
+  for (int k = 0; k < loop->operand_count; ++k) {
     dense[k] = is_dense(map, k, false);
     all_dense &= dense[k];
   }
@@ -106,7 +107,7 @@ static void map_flat(const map_context *map, int64_t position, int64_t end, char
   while (position < end) {
     int64_t length = all_dense ? end - position : zb_min64(end - position, SEGMENT);
     const void *in[OPERANDS_MAX];
-    for (int k = 0; k < loop->operand_count; k++) {
+    for (int k = 0; k < loop->operand_count; ++k) {
       char *own = buffer + k * SEGMENT * (int)sizeof(float);
       in[k] = dense[k] ? map->data[k] + position * map->element_bytes[k] : own;
       bool one_value = loop->rank == 1 && loop->strides[k][0] == 0;
@@ -125,7 +126,7 @@ static void map_rows(const map_context *map, int64_t position, int64_t end, char
   int last = loop->rank - 1;
   int64_t inner = loop->shape[last], column = position % inner;
   bool dense[OPERANDS_MAX], all_dense = true;
-  for (int k = 0; k < loop->operand_count; k++) {
+  for (int k = 0; k < loop->operand_count; ++k) {
     dense[k] = is_dense(map, k, true);
     all_dense &= dense[k];
   }
@@ -136,7 +137,7 @@ static void map_rows(const map_context *map, int64_t position, int64_t end, char
     int64_t length = zb_min64(end - position, inner - column);
     if (!all_dense) length = zb_min64(length, SEGMENT);
     const void *in[OPERANDS_MAX];
-    for (int k = 0; k < loop->operand_count; k++) {
+    for (int k = 0; k < loop->operand_count; ++k) {
       char *own = buffer + k * SEGMENT * (int)sizeof(float);
       in[k] = dense[k] ? map->data[k] + (row.offset[k] + column) * map->element_bytes[k] : own;
       if (!dense[k]) lay_out(map, k, position, length, own);
@@ -162,8 +163,9 @@ static void map_tile(void *context, int64_t tile, void *scratch) {
 
 static const char *run_map(const zb_kernel_call *call, map_run run, const zb_tensor *const *operands, int count,
                            float a, float b) {
-  map_context map = {.out = call->outputs[0].data, .out_narrow = call->outputs[0].dtype == ZB_BF16, .run = run, .a = a, .b = b};
-  for (int k = 0; k < count; k++) {
+  map_context map = {
+      .out = call->outputs[0].data, .out_narrow = call->outputs[0].dtype == ZB_BF16, .run = run, .a = a, .b = b};
+  for (int k = 0; k < count; ++k) {
     map.data[k] = operands[k]->data;
     map.element_bytes[k] = (int)zb_dtype_bytes(operands[k]->dtype);
     map.narrow[k] = operands[k]->dtype == ZB_BF16;
@@ -180,7 +182,7 @@ static const char *run_map(const zb_kernel_call *call, map_run run, const zb_ten
     const char *const names[2] = {attribute_a, attribute_b};                                                           \
     float a = names[0] ? (float)zb_attr_float(&call->attrs, names[0], default_a) : 0.0f;                               \
     float b = names[1] ? (float)zb_attr_float(&call->attrs, names[1], default_b) : 0.0f;                               \
-    const zb_tensor *const tensors[2] = {&call->inputs[0], &call->inputs[(operands)-1]};                               \
+    const zb_tensor *const tensors[2] = {&call->inputs[0], &call->inputs[(operands) - 1]};                             \
     return run_map(call, rows[zb_isa()], tensors, operands, a, b);                                                     \
   }
 #include "kernels/cpu/elementwise.def"
@@ -219,14 +221,12 @@ const char *zb_cpu_pow(const zb_kernel_call *call) {
 /* Operands from `first` on and the result are all f32, or all bf16. */
 static bool one_dtype(const zb_kernel_call *call, int first) {
   zb_dtype dtype = call->outputs[0].dtype;
-  for (int i = first; i < call->input_count; i++)
+  for (int i = first; i < call->input_count; ++i)
     if (call->inputs[i].dtype != dtype) return false;
   return zb_is_f32_or_bf16(dtype);
 }
 
-bool zb_cpu_map_matches(const zb_kernel_call *call) {
-  return one_dtype(call, 0);
-}
+bool zb_cpu_map_matches(const zb_kernel_call *call) { return one_dtype(call, 0); }
 bool zb_cpu_cast_matches(const zb_kernel_call *call) {
   return zb_is_f32_or_bf16(call->inputs[0].dtype) && zb_is_f32_or_bf16(call->outputs[0].dtype);
 }
@@ -234,12 +234,8 @@ bool zb_cpu_cast_matches(const zb_kernel_call *call) {
 bool zb_cpu_accumulate_add_matches(const zb_kernel_call *call) {
   return zb_is_f32_or_bf16(call->inputs[0].dtype) && call->outputs[0].dtype == ZB_F32;
 }
-bool zb_cpu_pow_matches(const zb_kernel_call *call) {
-  return one_dtype(call, 0) && call->outputs[0].dtype == ZB_F32;
-}
-bool zb_cpu_where_matches(const zb_kernel_call *call) {
-  return one_dtype(call, 1) && call->inputs[0].dtype == ZB_I1;
-}
+bool zb_cpu_pow_matches(const zb_kernel_call *call) { return one_dtype(call, 0) && call->outputs[0].dtype == ZB_F32; }
+bool zb_cpu_where_matches(const zb_kernel_call *call) { return one_dtype(call, 1) && call->inputs[0].dtype == ZB_I1; }
 bool zb_cpu_gelu_erf_matches(const zb_kernel_call *call) {
   return one_dtype(call, 0) && !zb_attr_bool(&call->attrs, "tanh", false);
 }
@@ -271,9 +267,7 @@ V_INLINE vf ZB_ISA(normal_cdf)(vf x, vf bell_x) {
   return v_select(v_lt(v_set(0), x), v_set(1) - tail, tail);
 }
 
-V_INLINE vf ZB_ISA(gelu_erf)(vf x) {
-  return x * ZB_ISA(normal_cdf)(x, ZB_ISA(bell)(x));
-}
+V_INLINE vf ZB_ISA(gelu_erf)(vf x) { return x * ZB_ISA(normal_cdf)(x, ZB_ISA(bell)(x)); }
 
 V_INLINE vf ZB_ISA(gelu_erf_slope)(vf x) {
   vf bell_x = ZB_ISA(bell)(x);
@@ -335,7 +329,7 @@ static void ZB_ISA(map_where)(float *out, const void *const *in, int64_t count, 
   const uint8_t *condition = in[0];
   const float *yes = in[1], *no = in[2];
   (void)a, (void)b;
-  for (int64_t i = 0; i < count; i++)
+  for (int64_t i = 0; i < count; ++i)
     out[i] = condition[i] ? yes[i] : no[i];
 }
 
@@ -347,14 +341,14 @@ static void ZB_ISA(map_copy)(float *out, const void *const *in, int64_t count, f
 static void ZB_ISA(map_cube)(float *out, const void *const *in, int64_t count, float a, float b) {
   const float *x = in[0];
   (void)a, (void)b;
-  for (int64_t i = 0; i < count; i++)
+  for (int64_t i = 0; i < count; ++i)
     out[i] = x[i] * x[i] * x[i];
 }
 
 static void ZB_ISA(map_pow)(float *out, const void *const *in, int64_t count, float a, float b) {
   const float *x = in[0], *y = in[1];
   (void)a, (void)b;
-  for (int64_t i = 0; i < count; i++)
+  for (int64_t i = 0; i < count; ++i)
     out[i] = powf(x[i], y[i]);
 }
 

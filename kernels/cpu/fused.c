@@ -1,5 +1,5 @@
-/* The gradient of zb.swiglu: both results of an element in one pass, f32 and bf16. (The forward form is a row of elementwise.def.)
- * Tests: test/kernels/fast_fused_test.c */
+/* The gradient of zb.swiglu: both results of an element in one pass, f32 and bf16. (The forward form is a row of
+ * elementwise.def.) Tests: test/kernels/fast_fused_test.c */
 #ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/bf16.h"
 #include "kernels/cpu/isa.h"
@@ -7,7 +7,8 @@
 
 enum { SEGMENT = 512 };
 
-typedef void (*swiglu_run)(const float *gate, const float *up, const float *dout, float *dgate, float *dup, int64_t count);
+typedef void (*swiglu_run)(const float *gate, const float *up, const float *dout, float *dgate, float *dup,
+                           int64_t count);
 
 typedef struct swiglu {
   const void *gate, *up, *dout;
@@ -29,7 +30,7 @@ static void swiglu_tile(void *context, int64_t tile, void *scratch) {
 
 static void swiglu_tile_bf16(void *context, int64_t tile, void *scratch) {
   const swiglu *s = context;
-  float(*rows)[SEGMENT] = scratch;
+  float (*rows)[SEGMENT] = scratch;
   int64_t end = zb_min64((tile + 1) * ZB_TILE_ELEMENTS, s->elements);
   for (int64_t at = tile * ZB_TILE_ELEMENTS; at < end; at += SEGMENT) {
     int64_t count = zb_min64(SEGMENT, end - at);
@@ -52,21 +53,24 @@ const char *zb_cpu_swiglu_grad(const zb_kernel_call *call) {
               .elements = zb_tensor_elements(&call->outputs[0]),
               .run = runs[zb_isa()]};
   bool narrow = call->outputs[0].dtype == ZB_BF16;
-  zb_parallel_for(call->threads, zb_ceil_div(s.elements, ZB_TILE_ELEMENTS), narrow ? swiglu_tile_bf16 : swiglu_tile, &s);
+  zb_parallel_for(call->threads, zb_ceil_div(s.elements, ZB_TILE_ELEMENTS), narrow ? swiglu_tile_bf16 : swiglu_tile,
+                  &s);
   return NULL;
 }
 
 bool zb_cpu_swiglu_grad_matches(const zb_kernel_call *call) {
   if (call->input_count != 3 || call->output_count != 2 || !zb_call_contiguous(call)) return false;
-  for (int i = 0; i < 3; i++)
-    if (call->inputs[i].dtype != call->outputs[0].dtype || !zb_tensor_same_shape(&call->inputs[i], &call->outputs[0])) return false;
+  for (int i = 0; i < 3; ++i)
+    if (call->inputs[i].dtype != call->outputs[0].dtype || !zb_tensor_same_shape(&call->inputs[i], &call->outputs[0]))
+      return false;
   return zb_is_f32_or_bf16(call->outputs[0].dtype);
 }
 
 #else /* ---- For one instruction set ---- */
 
 /* slope = share (1 + gate (1 - share)), as the gradient of silu has it (elementwise.c). */
-static void ZB_ISA(swiglu_run_each)(const float *gate, const float *up, const float *dout, float *dgate, float *dup, int64_t count) {
+static void ZB_ISA(swiglu_run_each)(const float *gate, const float *up, const float *dout, float *dgate, float *dup,
+                                    int64_t count) {
   const vf one = v_set(1);
   for (int64_t i = 0; i < count; i += V_LANES) {
     vf x = v_take(gate, i, count), d = v_take(dout, i, count), share = v_sigmoid(x);

@@ -26,6 +26,4 @@ const char *zb_isa_name(void) {
   return names[zb_isa()];
 }
 
-void zb_isa_limit(zb_isa_level level) {
-  atomic_store_explicit(&level_limit, (int)level, memory_order_relaxed);
-}
+void zb_isa_limit(zb_isa_level level) { atomic_store_explicit(&level_limit, (int)level, memory_order_relaxed); }

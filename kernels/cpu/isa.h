@@ -28,11 +28,9 @@ void zb_isa_limit(zb_isa_level level);
 #define ZB_ISA(name) ZB_ISA_PASTE(name, ZB_ISA_SUFFIX)
 
 #ifdef ZB_ISA_X86
-#define ZB_ISA_ROW(name)                                                                                               \
-  { name##_base, name##_avx2, name##_avx512 }
+#define ZB_ISA_ROW(name) {name##_base, name##_avx2, name##_avx512}
 #else
-#define ZB_ISA_ROW(name)                                                                                               \
-  { name##_base, name##_base, name##_base }
+#define ZB_ISA_ROW(name) {name##_base, name##_base, name##_base}
 #endif
 
 #endif

@@ -1,8 +1,8 @@
 /* Matrix products: strided operands, broadcast batches, tiles for several threads.
  *
- * A tile is a part of one product (zb_sgemm), or some small products of a batch. A bias is what sums start from. Operands in bf16 are widened
- * as they are packed; the result is stored as f32 (into an f32 sum directly) or rounded once, block by block.
- * Tests: test/kernels/fast_matmul_test.c, test/kernels/fast_bf16_test.c
+ * A tile is a part of one product (zb_sgemm), or some small products of a batch. A bias is what sums start from.
+ * Operands in bf16 are widened as they are packed; the result is stored as f32 (into an f32 sum directly) or rounded
+ * once, block by block. Tests: test/kernels/fast_matmul_test.c, test/kernels/fast_bf16_test.c
  */
 #include "kernels/cpu/bf16.h"
 #include "kernels/cpu/kernels.h"
@@ -77,13 +77,15 @@ bool zb_cpu_matmul_matches(const zb_kernel_call *call) {
   return product_init(&p, call);
 }
 
-/* TILE_FLOPS is 0.1 ms, GROUP_FLOPS a fourth of it, for small products; a result in bf16 is summed in a block of NARROW x NARROW. */
+/* TILE_FLOPS is 0.1 ms, GROUP_FLOPS a fourth of it, for small products; a result in bf16 is summed in a block of NARROW
+ * x NARROW. */
 enum { TILE_LEAST = 96, TILES_A_THREAD = 2, NARROW = 256 };
 static const double tile_flops = 16e6, group_flops = 4e6;
-_Static_assert(NARROW * NARROW * sizeof(float) + NARROW * sizeof(float) + ZB_SGEMM_PACK_BYTES <= ZB_SCRATCH_BYTES, "sums, bias, packed operands");
+_Static_assert(NARROW * NARROW * sizeof(float) + NARROW * sizeof(float) + ZB_SGEMM_PACK_BYTES <= ZB_SCRATCH_BYTES,
+               "sums, bias, packed operands");
 
-/* One tile for one thread; for several, halves the longer side until there is enough for each. The bits of a product do not depend on
- * its tiles (sgemm.h). */
+/* One tile for one thread; for several, halves the longer side until there is enough for each. The bits of a product do
+ * not depend on its tiles (sgemm.h). */
 static void choose_tiles(product *p, int threads) {
   int64_t most_m = p->narrow_out ? NARROW : p->m, most_n = p->narrow_out ? NARROW : p->n;
   double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k;
@@ -105,7 +107,8 @@ static void choose_tiles(product *p, int threads) {
 }
 
 /* Entry i of the batch, m x n results from (row, column) on. */
-static void product_part(const product *p, int64_t i, int64_t row, int64_t column, int64_t m, int64_t n, float *scratch) {
+static void product_part(const product *p, int64_t i, int64_t row, int64_t column, int64_t m, int64_t n,
+                         float *scratch) {
   float *pack = scratch, *sums = scratch + ZB_SGEMM_PACK_BYTES / sizeof(float), *bias = sums + NARROW * NARROW;
   int64_t at = (i * p->m + row) * p->n + column;
   zb_sgemm_call c = {.m = m, .n = n, .k = p->k, .alpha = 1, .lhs = p->lhs, .rhs = p->rhs};
@@ -115,10 +118,10 @@ static void product_part(const product *p, int64_t i, int64_t row, int64_t colum
   c.out_stride = p->out ? p->n : n;
   if (p->bias) c.start = zb_row_f32(p->bias->data, p->bias->dtype, column, n, bias);
   if (p->accumulate) c.start = c.out, c.start_stride = c.out_stride;
-  for (int64_t j = 0; j < m && p->narrow_out && p->accumulate; j++)
+  for (int64_t j = 0; j < m && p->narrow_out && p->accumulate; ++j)
     zb_bf16_widen(sums + j * n, p->narrow_out + at + j * p->n, n);
   zb_sgemm(&c, pack);
-  for (int64_t j = 0; j < m && p->narrow_out; j++)
+  for (int64_t j = 0; j < m && p->narrow_out; ++j)
     zb_bf16_narrow(p->narrow_out + at + j * p->n, sums + j * n, n);
 }
 
@@ -128,7 +131,7 @@ static void product_tile(void *context, int64_t tile, void *scratch) {
   int64_t first = tile / in_batch * p->group, end = zb_min64(first + p->group, p->batch.elements);
   int64_t row = tile % in_batch / p->tiles_n * p->tile_m, column = tile % p->tiles_n * p->tile_n;
   int64_t m = zb_min64(p->tile_m, p->m - row), n = zb_min64(p->tile_n, p->n - column);
-  for (int64_t i = first; i < end; i++)
+  for (int64_t i = first; i < end; ++i)
     product_part(p, i, row, column, m, n, scratch);
 }
 

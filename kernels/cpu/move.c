@@ -29,7 +29,7 @@ static void copy_run(char *to, int64_t to_stride, const char *from, int64_t from
     return;
   }
 #define COPY_AS(type)                                                                                                  \
-  for (int64_t i = 0; i < count; i++)                                                                                  \
+  for (int64_t i = 0; i < count; ++i)                                                                                  \
   memcpy(to + i * to_stride * (int64_t)sizeof(type), from + i * from_stride * (int64_t)sizeof(type), sizeof(type))
   switch (bytes) {
   case 1:
@@ -59,7 +59,7 @@ static void copy_rows_tile(void *context, int64_t tile, void *scratch) {
   (void)scratch;
   zb_cursor cursor;
   zb_cursor_init(&cursor, loop, last < 0 ? 0 : last, tile * c->tile_rows);
-  for (int64_t row = tile * c->tile_rows; row < end; row++, zb_cursor_next(&cursor, loop))
+  for (int64_t row = tile * c->tile_rows; row < end; ++row, zb_cursor_next(&cursor, loop))
     copy_run(c->to + cursor.offset[0] * c->bytes, to_stride, c->from + cursor.offset[1] * c->bytes, from_stride, length,
              c->bytes);
 }
@@ -69,15 +69,15 @@ static void cross_block(uint32_t *to, int64_t to_stride, const uint32_t *from, i
                         int64_t along) {
   if (across == BLOCK && along == BLOCK) {
     uint32_t block[BLOCK][BLOCK];
-    for (int j = 0; j < BLOCK; j++)
-      for (int i = 0; i < BLOCK; i++)
+    for (int j = 0; j < BLOCK; ++j)
+      for (int i = 0; i < BLOCK; ++i)
         block[i][j] = from[j * from_stride + i];
-    for (int i = 0; i < BLOCK; i++)
+    for (int i = 0; i < BLOCK; ++i)
       memcpy(to + i * to_stride, block[i], sizeof block[i]);
     return;
   }
-  for (int64_t i = 0; i < across; i++)
-    for (int64_t j = 0; j < along; j++)
+  for (int64_t i = 0; i < across; ++i)
+    for (int64_t j = 0; j < along; ++j)
       to[i * to_stride + j] = from[j * from_stride + i];
 }
 
@@ -90,7 +90,7 @@ static void copy_cross_tile(void *context, int64_t tile, void *scratch) {
   int64_t across = zb_min64(BLOCK, loop->shape[c->crossing] - first), length = loop->shape[last];
   int64_t to = first * loop->strides[0][c->crossing], from = first * loop->strides[1][c->crossing];
   (void)scratch;
-  for (int d = last - 1; d >= 0; d--) {
+  for (int d = last - 1; d >= 0; --d) {
     if (d == c->crossing) continue;
     to += outer % loop->shape[d] * loop->strides[0][d];
     from += outer % loop->shape[d] * loop->strides[1][d];
@@ -100,7 +100,7 @@ static void copy_cross_tile(void *context, int64_t tile, void *scratch) {
   const uint32_t *in = (const uint32_t *)(const void *)c->from + from;
   int64_t along = loop->strides[1][last];
   for (int64_t j = 0; j < length; j += BLOCK) {
-    for (int64_t k = j + BLOCK; k < zb_min64(j + 2 * BLOCK, length); k++)
+    for (int64_t k = j + BLOCK; k < zb_min64(j + 2 * BLOCK, length); ++k)
       __builtin_prefetch(in + k * along); /* far apart: not foreseen */
     cross_block(out + j, loop->strides[0][c->crossing], in + j * along, along, across, zb_min64(BLOCK, length - j));
   }
@@ -126,7 +126,7 @@ static void copy_strided(zb_threads *threads, const zb_tensor *to, const zb_tens
     zb_parallel_for(threads, zb_ceil_div(c.loop.elements, ZB_TILE_ELEMENTS), copy_dense_tile, &c);
     return;
   }
-  for (int d = 0; d < last; d++)
+  for (int d = 0; d < last; ++d)
     if (c.loop.strides[1][d] == 1 && c.loop.shape[d] >= 4) c.crossing = d;
   if (c.bytes == 4 && c.crossing >= 0 && c.loop.strides[0][last] == 1 && length >= 4) {
     c.blocks_across = zb_ceil_div(c.loop.shape[c.crossing], BLOCK);
@@ -151,7 +151,7 @@ bool zb_cpu_contiguous_matches(const zb_kernel_call *call) {
 static zb_tensor part_of(const zb_tensor *x, const int64_t *starts, const int64_t *steps, const int64_t *sizes) {
   zb_tensor part = *x;
   int64_t offset = 0;
-  for (int d = 0; d < x->rank; d++) {
+  for (int d = 0; d < x->rank; ++d) {
     offset += starts[d] * x->strides[d];
     part.strides[d] *= steps[d];
     part.shape[d] = sizes[d];
@@ -163,9 +163,9 @@ static zb_tensor part_of(const zb_tensor *x, const int64_t *starts, const int64_
 const char *zb_cpu_concat(const zb_kernel_call *call) {
   const zb_tensor *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0), starts[ZB_RANK_MAX] = {0}, steps[ZB_RANK_MAX];
-  for (int d = 0; d < ZB_RANK_MAX; d++)
+  for (int d = 0; d < ZB_RANK_MAX; ++d)
     steps[d] = 1;
-  for (int i = 0; i < call->input_count; i++) {
+  for (int i = 0; i < call->input_count; ++i) {
     zb_tensor part = part_of(out, starts, steps, call->inputs[i].shape);
     copy_strided(call->threads, &part, &call->inputs[i]);
     starts[axis] += call->inputs[i].shape[axis];
@@ -174,7 +174,7 @@ const char *zb_cpu_concat(const zb_kernel_call *call) {
 }
 
 bool zb_cpu_concat_matches(const zb_kernel_call *call) {
-  for (int i = 0; i < call->input_count; i++)
+  for (int i = 0; i < call->input_count; ++i)
     if (call->inputs[i].rank != call->outputs[0].rank || call->inputs[i].dtype != call->outputs[0].dtype) return false;
   return true;
 }
@@ -236,10 +236,11 @@ static int64_t index_at(const gather *g, int64_t i) {
 }
 
 static const char *check_indices(const zb_kernel_call *call, const gather *g) {
-  for (int64_t i = 0; i < g->count; i++) {
+  for (int64_t i = 0; i < g->count; ++i) {
     int64_t index = given_index(g, i);
     if (index < -g->size || index >= g->size)
-      return zb_kernel_wrong_value(call, index, index < 0 ? -g->size : 0, g->size - 1, "an index is out of range of the gathered axis");
+      return zb_kernel_wrong_value(call, index, index < 0 ? -g->size : 0, g->size - 1,
+                                   "an index is out of range of the gathered axis");
   }
   return NULL;
 }
@@ -248,15 +249,13 @@ static void gather_tile(void *context, int64_t tile, void *scratch) {
   const gather *g = context;
   int64_t row_bytes = g->inner * g->bytes, end = zb_min64((tile + 1) * g->tile_rows, g->outer * g->count);
   (void)scratch;
-  for (int64_t row = tile * g->tile_rows; row < end; row++) {
+  for (int64_t row = tile * g->tile_rows; row < end; ++row) {
     int64_t source = row / g->count * g->size + index_at(g, row % g->count);
     memcpy(g->to + row * row_bytes, g->from + source * row_bytes, (size_t)row_bytes);
   }
 }
 
-static bool is_index(const zb_tensor *x) {
-  return x->dtype == ZB_I64 || x->dtype == ZB_I32;
-}
+static bool is_index(const zb_tensor *x) { return x->dtype == ZB_I64 || x->dtype == ZB_I32; }
 
 static void gather_init(gather *g, const zb_tensor *data, const zb_tensor *indices, int64_t axis) {
   *g = (gather){.outer = zb_shape_product(data, 0, (int)axis),
@@ -293,10 +292,10 @@ static void gather_grad_tile(void *context, int64_t tile, void *scratch) {
   const float *dout = (const float *)(const void *)g->from + first;
   float *ddata = (float *)(void *)g->to + first;
   (void)scratch;
-  for (int64_t row = 0; row < g->outer * g->count; row++) {
+  for (int64_t row = 0; row < g->outer * g->count; ++row) {
     float *to = ddata + (row / g->count * g->size + index_at(g, row % g->count)) * g->inner;
     const float *from = dout + row * g->inner;
-    for (int64_t i = 0; i < width; i++)
+    for (int64_t i = 0; i < width; ++i)
       to[i] += from[i];
   }
 }
@@ -326,7 +325,7 @@ static void put_tile(void *context, int64_t tile, void *scratch) {
   int64_t first = tile * GATHER_COLUMNS * g->bytes,
           width = zb_min64((int64_t)GATHER_COLUMNS * g->bytes, g->inner * g->bytes - first);
   (void)scratch;
-  for (int64_t row = 0; row < g->count; row++)
+  for (int64_t row = 0; row < g->count; ++row)
     memcpy(g->to + index_at(g, row) * g->inner * g->bytes + first, g->from + row * g->inner * g->bytes + first,
            (size_t)width);
 }

@@ -38,9 +38,7 @@ static norm norm_init(const zb_kernel_call *call) {
                 .accumulate = call->accumulate};
 }
 
-static const float *data_of(const zb_tensor *x) {
-  return x ? x->data : NULL;
-}
+static const float *data_of(const zb_tensor *x) { return x ? x->data : NULL; }
 
 static const char *over_rows(const zb_kernel_call *call, const norm *n, zb_tile_run run) {
   norm copy = *n;
@@ -100,12 +98,8 @@ static const char *grad_scale(const zb_kernel_call *call, bool centered) {
   return NULL;
 }
 
-const char *zb_cpu_layer_norm_grad_scale(const zb_kernel_call *call) {
-  return grad_scale(call, true);
-}
-const char *zb_cpu_rms_norm_grad_scale(const zb_kernel_call *call) {
-  return grad_scale(call, false);
-}
+const char *zb_cpu_layer_norm_grad_scale(const zb_kernel_call *call) { return grad_scale(call, true); }
+const char *zb_cpu_rms_norm_grad_scale(const zb_kernel_call *call) { return grad_scale(call, false); }
 
 #else /* ---- Tiles, for one instruction set ---- */
 
@@ -114,7 +108,7 @@ V_INLINE float ZB_ISA(row_moment)(const float *x, int64_t width, float center, b
   vf sum[4] = {v_set(0), v_set(0), v_set(0), v_set(0)}, c = v_set(center);
   int64_t i = 0;
   for (; i + 4 * V_LANES <= width; i += 4 * V_LANES) {
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 4; ++k) {
       vf d = v_load(x + i + k * V_LANES) - c;
       sum[k] = squared ? v_fma(d, d, sum[k]) : sum[k] + d;
     }
@@ -130,7 +124,7 @@ static void ZB_ISA(norm_tile)(void *context, int64_t tile, void *scratch) {
   const norm n = *(const norm *)context;
   int64_t end = zb_min64((tile + 1) * n.tile_rows, n.rows);
   (void)scratch;
-  for (int64_t r = tile * n.tile_rows; r < end; r++) {
+  for (int64_t r = tile * n.tile_rows; r < end; ++r) {
     const float *x = n.x + r * n.width;
     float *out = n.out + r * n.width;
     float mean = n.centered ? ZB_ISA(row_moment)(x, n.width, 0.0f, false) / (float)n.width : 0.0f;
@@ -151,7 +145,7 @@ static void ZB_ISA(norm_grad_tile)(void *context, int64_t tile, void *scratch) {
   const norm n = *(const norm *)context;
   int64_t end = zb_min64((tile + 1) * n.tile_rows, n.rows);
   (void)scratch;
-  for (int64_t r = tile * n.tile_rows; r < end; r++) {
+  for (int64_t r = tile * n.tile_rows; r < end; ++r) {
     const float *x = n.x + r * n.width, *dout = n.dout + r * n.width;
     vf mean = v_set(n.centered ? n.mean[r] : 0.0f), rstd = v_set(n.rstd[r]);
     vf sum[2] = {v_set(0), v_set(0)}, product[2] = {v_set(0), v_set(0)};
@@ -177,23 +171,23 @@ static void ZB_ISA(norm_scale_tile)(void *context, int64_t tile, void *scratch) 
   int64_t first = tile * TILE_COLUMNS, width = zb_min64(TILE_COLUMNS, n.width - first);
   vf total[TILE_COLUMNS / V_LANES], part[TILE_COLUMNS / V_LANES];
   (void)scratch;
-  for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+  for (int v = 0; v < TILE_COLUMNS / V_LANES; ++v)
     total[v] = v_set(0);
   for (int64_t start = 0; start < n.rows; start += BLOCK_ROWS) {
-    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+    for (int v = 0; v < TILE_COLUMNS / V_LANES; ++v)
       part[v] = v_set(0);
     int64_t end = zb_min64(start + BLOCK_ROWS, n.rows);
-    for (int64_t r = start; r < end; r++) {
+    for (int64_t r = start; r < end; ++r) {
       const float *x = n.x + r * n.width + first, *dout = n.dout + r * n.width + first;
       vf mean = v_set(n.centered ? n.mean[r] : 0.0f), rstd = v_set(n.rstd[r]);
-      for (int v = 0; v * V_LANES < width; v++)
+      for (int v = 0; v * V_LANES < width; ++v)
         part[v] = v_fma(v_take(dout, v * V_LANES, width), (v_take(x, v * V_LANES, width) - mean) * rstd, part[v]);
     }
-    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+    for (int v = 0; v < TILE_COLUMNS / V_LANES; ++v)
       total[v] = total[v] + part[v];
   }
   float *out = n.out + first;
-  for (int v = 0; v * V_LANES < width; v++) {
+  for (int v = 0; v * V_LANES < width; ++v) {
     if (n.accumulate) total[v] = v_take(out, v * V_LANES, width) + total[v];
     v_give(out, total[v], v * V_LANES, width);
   }

@@ -82,13 +82,13 @@ const char *zb_cpu_sgd(const zb_kernel_call *call) {
 
 /* All but the step number are f32 and contiguous. */
 static bool dense_but_step(const zb_kernel_call *call, int step) {
-  for (int i = 0; i < call->input_count; i++) {
+  for (int i = 0; i < call->input_count; ++i) {
     const zb_tensor *x = zb_call_input(call, i);
     if (!x) continue;
     bool good = i == step ? x->dtype == ZB_I64 || x->dtype == ZB_I32 : x->dtype == ZB_F32 && zb_tensor_contiguous(x);
     if (!good) return false;
   }
-  for (int i = 0; i < call->output_count; i++) {
+  for (int i = 0; i < call->output_count; ++i) {
     const zb_tensor *x = zb_call_output(call, i);
     if (x && (x->dtype != ZB_F32 || !zb_tensor_contiguous(x))) return false;
   }

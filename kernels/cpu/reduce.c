@@ -1,5 +1,5 @@
-/* Sums and means over neighbouring axes of contiguous f32, and of bf16 with f32 results: rows (last axes), columns (leading axes, as bias gradients),
- * or the middle.
+/* Sums and means over neighbouring axes of contiguous f32, and of bf16 with f32 results: rows (last axes), columns
+ * (leading axes, as bias gradients), or the middle.
  *
  * The tree is fixed by the shape: a row is cut into chunks of ROW_CHUNK, each summed in four vectors, and the chunks
  * are added in order; columns are summed in blocks of BLOCK_ROWS rows that are added in order. Tests:
@@ -36,7 +36,7 @@ static bool reduction_init(reduction *r, const zb_kernel_call *call) {
   const zb_attr *axes = zb_attr_find(&call->attrs, "axes");
   bool reduced[ZB_RANK_MAX] = {false};
   int count = axes ? axes->count : 0;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     if (axes->ints[i] < 0 || axes->ints[i] >= x->rank) return false;
     reduced[axes->ints[i]] = true;
   }
@@ -44,13 +44,13 @@ static bool reduction_init(reduction *r, const zb_kernel_call *call) {
   if (!zb_is_f32_or_bf16(x->dtype) || call->outputs[0].dtype != ZB_F32 || !zb_tensor_contiguous(x)) return false;
   int first = 0, end, last;
   while (first < x->rank && !(reduced[first] && x->shape[first] != 1))
-    first++;
-  for (end = first; end < x->rank && (reduced[end] || x->shape[end] == 1); end++)
+    ++first;
+  for (end = first; end < x->rank && (reduced[end] || x->shape[end] == 1); ++end)
     continue;
-  for (last = end; last < x->rank; last++)
+  for (last = end; last < x->rank; ++last)
     if (reduced[last] && x->shape[last] != 1) return false;
   while (end > first && !reduced[end - 1])
-    end--; /* kept dimensions of size 1 at the end: either side is right */
+    --end; /* kept dimensions of size 1 at the end: either side is right */
   r->outer = zb_shape_product(x, 0, first);
   r->count = zb_shape_product(x, first, end);
   r->inner = zb_shape_product(x, end, x->rank);
@@ -79,11 +79,11 @@ static const char *reduce(const zb_kernel_call *call, bool mean) {
     r.part_size = zb_ceil_div(zb_ceil_div(r.count, PARTS_MAX), ROW_CHUNK) * ROW_CHUNK;
     r.parts = zb_ceil_div(r.count, r.part_size);
     const char *x = r.x;
-    for (int64_t i = 0; i < r.outer; i++) {
+    for (int64_t i = 0; i < r.outer; ++i) {
       r.x = x + (size_t)(i * r.count) * zb_dtype_bytes(r.dtype);
       zb_parallel_for(call->threads, r.parts, parts[isa], &r);
       float sum = 0;
-      for (int64_t k = 0; k < r.parts; k++)
+      for (int64_t k = 0; k < r.parts; ++k)
         sum += r.partial[k];
       r.out[i] = sum * r.factor;
     }
@@ -91,12 +91,8 @@ static const char *reduce(const zb_kernel_call *call, bool mean) {
   return NULL;
 }
 
-const char *zb_cpu_reduce_sum(const zb_kernel_call *call) {
-  return reduce(call, false);
-}
-const char *zb_cpu_reduce_mean(const zb_kernel_call *call) {
-  return reduce(call, true);
-}
+const char *zb_cpu_reduce_sum(const zb_kernel_call *call) { return reduce(call, false); }
+const char *zb_cpu_reduce_mean(const zb_kernel_call *call) { return reduce(call, true); }
 
 bool zb_cpu_reduce_matches(const zb_kernel_call *call) {
   reduction r;
@@ -109,7 +105,7 @@ static float ZB_ISA(chunk_sum)(const float *x, int64_t count) {
   vf sum[4] = {v_set(0), v_set(0), v_set(0), v_set(0)};
   int64_t i = 0;
   for (; i + 4 * V_LANES <= count; i += 4 * V_LANES)
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 4; ++k)
       sum[k] = sum[k] + v_load(x + i + k * V_LANES);
   for (; i < count; i += V_LANES)
     sum[0] = sum[0] + v_take(x, i, count);
@@ -129,7 +125,7 @@ static float ZB_ISA(long_sum)(const reduction *r, int64_t first, int64_t count, 
 static void ZB_ISA(rows_tile)(void *context, int64_t tile, void *scratch) {
   const reduction *r = context;
   int64_t end = zb_min64((tile + 1) * r->tile_rows, r->outer);
-  for (int64_t i = tile * r->tile_rows; i < end; i++)
+  for (int64_t i = tile * r->tile_rows; i < end; ++i)
     r->out[i] = ZB_ISA(long_sum)(r, i * r->count, r->count, scratch) * r->factor;
 }
 
@@ -143,33 +139,33 @@ static void ZB_ISA(part_tile)(void *context, int64_t tile, void *scratch) {
 static void ZB_ISA(column_sums)(const reduction *r, int64_t outer, int64_t first, float *buffer) {
   int64_t width = zb_min64(TILE_COLUMNS, r->inner - first), begin = outer * r->count * r->inner + first;
   vf total[TILE_COLUMNS / V_LANES], part[TILE_COLUMNS / V_LANES];
-  for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+  for (int v = 0; v < TILE_COLUMNS / V_LANES; ++v)
     total[v] = v_set(0);
   for (int64_t start = 0; start < r->count; start += BLOCK_ROWS) {
     int64_t end = zb_min64(start + BLOCK_ROWS, r->count);
-    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+    for (int v = 0; v < TILE_COLUMNS / V_LANES; ++v)
       part[v] = v_set(0);
-    for (int64_t i = start; i < end; i++) {
+    for (int64_t i = start; i < end; ++i) {
       const float *x = zb_row_f32(r->x, r->dtype, begin + i * r->inner, width, buffer);
       if (width == TILE_COLUMNS)
-        for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+        for (int v = 0; v < TILE_COLUMNS / V_LANES; ++v)
           part[v] = part[v] + v_load(x + v * V_LANES);
       else
-        for (int v = 0; v * V_LANES < width; v++)
+        for (int v = 0; v * V_LANES < width; ++v)
           part[v] = part[v] + v_take(x, v * V_LANES, width);
     }
-    for (int v = 0; v < TILE_COLUMNS / V_LANES; v++)
+    for (int v = 0; v < TILE_COLUMNS / V_LANES; ++v)
       total[v] = total[v] + part[v];
   }
   float *out = r->out + outer * r->inner + first;
-  for (int v = 0; v * V_LANES < width; v++)
+  for (int v = 0; v * V_LANES < width; ++v)
     v_give(out, total[v] * v_set(r->factor), v * V_LANES, width);
 }
 
 static void ZB_ISA(columns_tile)(void *context, int64_t tile, void *scratch) {
   const reduction *r = context;
   int64_t tiles = zb_ceil_div(r->inner, TILE_COLUMNS), first = tile / tiles * r->tile_rows;
-  for (int64_t i = first; i < zb_min64(first + r->tile_rows, r->outer); i++)
+  for (int64_t i = first; i < zb_min64(first + r->tile_rows, r->outer); ++i)
     ZB_ISA(column_sums)(r, i, tile % tiles * TILE_COLUMNS, scratch);
 }
 #endif

@@ -1,10 +1,11 @@
-/* Matrix products in f32, blocked for the caches (K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008; F. Van
- * Zee, R. van de Geijn, "BLIS", 2015).
+/* Matrix products in f32, blocked for the caches (K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix
+ * Multiplication", 2008; F. Van Zee, R. van de Geijn, "BLIS", 2015).
  *
- * A block of rhs, DEPTH of k by BLOCK_COLUMNS, is packed into panels of PANEL columns with k outermost and stays in the second cache. For
- * each panel of up to ROWS rows of lhs, which then stay in the first, the inner loop goes over the panels of rhs and keeps ROWS x PANEL
- * sums in registers. lhs is read where it lies if its rows are dense. An element is a sum over k in order, cut at places that
- * depend on k alone: tiles and threads do not change its bits. Tests: test/kernels/fast_matmul_test.c
+ * A block of rhs, DEPTH of k by BLOCK_COLUMNS, is packed into panels of PANEL columns with k outermost and stays in the
+ * second cache. For each panel of up to ROWS rows of lhs, which then stay in the first, the inner loop goes over the
+ * panels of rhs and keeps ROWS x PANEL sums in registers. lhs is read where it lies if its rows are dense. An element
+ * is a sum over k in order, cut at places that depend on k alone: tiles and threads do not change its bits. Tests:
+ * test/kernels/fast_matmul_test.c
  */
 #ifndef ZB_ISA_LEVEL
 #include "kernels/cpu/sgemm.h"
@@ -13,12 +14,23 @@
 
 #include <string.h>
 
-/* Measured on AVX-512 with caches of 48 KiB and 2 MiB; 384 x 512 and 512 x 384 are within 3 %. Rows of packed lhs are no power of two
- * apart, or they would share the sets of a cache; rows at a multiple of SAME_SETS are packed for that reason. Operands that a step of training
- * reads are in no near cache: what comes next is asked for, AHEAD rows before it is packed, LINE floats a time. Without that a product
- * of 512 x 384 x 128 runs at 126 to 133 GFLOP/s instead of 140 to 146. */
-enum { DEPTH = 512, BLOCK_COLUMNS = 512, BLOCK_ROWS = 112, LHS_STRIDE = DEPTH + 16, SAME_SETS = 1024, LINE = 16, AHEAD = 8, NEXT_MOST = 6144 };
-_Static_assert((DEPTH * BLOCK_COLUMNS + BLOCK_ROWS * (LHS_STRIDE + 16)) * sizeof(float) <= ZB_SGEMM_PACK_BYTES, "a block of rhs, one of lhs");
+/* Measured on AVX-512 with caches of 48 KiB and 2 MiB; 384 x 512 and 512 x 384 are within 3 %. Rows of packed lhs are
+ * no power of two apart, or they would share the sets of a cache; rows at a multiple of SAME_SETS are packed for that
+ * reason. Operands that a step of training reads are in no near cache: what comes next is asked for, AHEAD rows before
+ * it is packed, LINE floats a time. Without that a product of 512 x 384 x 128 runs at 126 to 133 GFLOP/s instead of 140
+ * to 146. */
+enum {
+  DEPTH = 512,
+  BLOCK_COLUMNS = 512,
+  BLOCK_ROWS = 112,
+  LHS_STRIDE = DEPTH + 16,
+  SAME_SETS = 1024,
+  LINE = 16,
+  AHEAD = 8,
+  NEXT_MOST = 6144
+};
+_Static_assert((DEPTH * BLOCK_COLUMNS + BLOCK_ROWS * (LHS_STRIDE + 16)) * sizeof(float) <= ZB_SGEMM_PACK_BYTES,
+               "a block of rhs, one of lhs");
 
 /* Lines of an operand (rows of lhs, columns of rhs), each of the length k. */
 typedef struct lines {
@@ -78,7 +90,9 @@ void zb_sgemm(const zb_sgemm_call *call, float *pack) {
 
 /* `count` (V_LANES at most) elements from `offset` on as f32, zeros after them. */
 V_INLINE vf ZB_ISA(load_line)(lines x, bool narrow, int64_t offset, int64_t count) {
-  if (!narrow) return count >= V_LANES ? v_load((const float *)x.data + offset) : v_load_part((const float *)x.data + offset, count);
+  if (!narrow)
+    return count >= V_LANES ? v_load((const float *)x.data + offset)
+                            : v_load_part((const float *)x.data + offset, count);
   typedef uint16_t narrow_lanes __attribute__((vector_size(2 * V_LANES)));
   narrow_lanes bits = {0};
   memcpy(&bits, (const uint16_t *)x.data + offset, (size_t)(count >= V_LANES ? V_LANES : count) * sizeof(uint16_t));
@@ -87,7 +101,8 @@ V_INLINE vf ZB_ISA(load_line)(lines x, bool narrow, int64_t offset, int64_t coun
 
 /* A hint: the address may lie beyond the operand. */
 V_INLINE void ZB_ISA(ask_for)(lines x, bool narrow, int64_t offset) {
-  __builtin_prefetch((const void *)((uintptr_t)x.data + (uintptr_t)offset * (narrow ? sizeof(uint16_t) : sizeof(float))));
+  __builtin_prefetch(
+      (const void *)((uintptr_t)x.data + (uintptr_t)offset * (narrow ? sizeof(uint16_t) : sizeof(float))));
 }
 
 V_INLINE float ZB_ISA(load_element)(lines x, bool narrow, int64_t offset) {
@@ -108,7 +123,7 @@ V_INLINE void ZB_ISA(transpose)(vf x[V_LANES]) {
   for (int step = 1; step < V_LANES; step *= 2) {
     const vi odd = (lane & step) != 0, low = lane + (odd & (V_LANES - step)), high = low + step;
 #pragma GCC unroll 16
-    for (int i = 0; i < V_LANES; i++) {
+    for (int i = 0; i < V_LANES; ++i) {
       if (i & step) continue;
       vf a = x[i], b = x[i + step];
       x[i] = __builtin_shuffle(a, b, low);
@@ -117,29 +132,30 @@ V_INLINE void ZB_ISA(transpose)(vf x[V_LANES]) {
   }
 }
 
-/* One panel of `width` <= PANEL lines that are dense along k: element p of line i to to[p * PANEL + i]. What is beside them is unspecified. */
+/* One panel of `width` <= PANEL lines that are dense along k: element p of line i to to[p * PANEL + i]. What is beside
+ * them is unspecified. */
 V_INLINE void ZB_ISA(pack_turned)(float *restrict to, lines x, bool narrow, int64_t width, int64_t depth) {
   for (int64_t i = 0; i < width; i += V_LANES) {
     int64_t p = 0, last = zb_min64(V_LANES, width - i) - 1;
     for (; p + V_LANES <= depth; p += V_LANES) {
       vf block[V_LANES];
 #pragma GCC unroll 16
-      for (int k = 0; k < V_LANES; k++)
+      for (int k = 0; k < V_LANES; ++k)
         block[k] = ZB_ISA(load_line)(x, narrow, (i + zb_min64(k, last)) * x.line_stride + p, V_LANES);
       ZB_ISA(transpose)(block);
 #pragma GCC unroll 16
-      for (int k = 0; k < V_LANES; k++)
+      for (int k = 0; k < V_LANES; ++k)
         v_store(to + (p + k) * PANEL + i, block[k]);
     }
-    for (; p < depth; p++)
-      for (int64_t k = i; k <= i + last; k++)
+    for (; p < depth; ++p)
+      for (int64_t k = i; k <= i + last; ++k)
         to[p * PANEL + k] = ZB_ISA(load_element)(x, narrow, k * x.line_stride + p);
   }
 }
 
 /* Panels of lines that lie beside each other: read along the lines, as the hardware fetches ahead. */
 V_INLINE void ZB_ISA(pack_beside)(float *restrict to, lines x, bool narrow, int64_t width, int64_t depth) {
-  for (int64_t p = 0; p < depth; p++) {
+  for (int64_t p = 0; p < depth; ++p) {
     int64_t i = 0, from = p * x.depth_stride;
     float *row = to + p * PANEL;
     for (; i + PANEL <= width; i += PANEL, row += PANEL * depth) {
@@ -154,9 +170,10 @@ V_INLINE void ZB_ISA(pack_beside)(float *restrict to, lines x, bool narrow, int6
 }
 
 V_INLINE void ZB_ISA(pack_any)(float *restrict to, lines x, bool narrow, int64_t width, int64_t depth) {
-  for (int64_t i = 0; i < width; i++)
-    for (int64_t p = 0; p < depth; p++)
-      to[i / PANEL * PANEL * depth + p * PANEL + i % PANEL] = ZB_ISA(load_element)(x, narrow, i * x.line_stride + p * x.depth_stride);
+  for (int64_t i = 0; i < width; ++i)
+    for (int64_t p = 0; p < depth; ++p)
+      to[i / PANEL * PANEL * depth + p * PANEL + i % PANEL] =
+          ZB_ISA(load_element)(x, narrow, i * x.line_stride + p * x.depth_stride);
 }
 
 /* A block of rhs: panels of PANEL columns, depth x PANEL each. */
@@ -181,13 +198,13 @@ static void ZB_ISA(pack_rhs)(float *to, lines x, int64_t width, int64_t depth) {
 /* A block of lhs: rows that are dense along k become rows LHS_STRIDE apart, else each panel has k outermost. */
 V_INLINE lhs_block ZB_ISA(pack_lhs_as)(float *to, lines x, bool narrow, int64_t rows, int64_t panel, int64_t depth) {
   if (x.depth_stride == 1) {
-    for (int64_t i = 0; i < rows; i++)
+    for (int64_t i = 0; i < rows; ++i)
       for (int64_t p = 0; p < depth; p += V_LANES)
         v_store(to + i * LHS_STRIDE + p, ZB_ISA(load_line)(x, narrow, i * x.line_stride + p, depth - p));
     return (lhs_block){to, LHS_STRIDE, 1, panel * LHS_STRIDE, panel, false};
   }
   int64_t panel_stride = panel * depth + V_LANES; /* the last store of a panel goes beyond its end */
-  for (int64_t p = 0; p < depth; p++) {
+  for (int64_t p = 0; p < depth; ++p) {
     float *at = to + p * panel;
     int64_t from = p * x.depth_stride;
     for (int64_t i = 0; i < rows; i += LINE)
@@ -196,7 +213,7 @@ V_INLINE lhs_block ZB_ISA(pack_lhs_as)(float *to, lines x, bool narrow, int64_t 
       int64_t some = zb_min64(panel, rows - i);
       for (int64_t k = 0; k < some && x.line_stride == 1; k += V_LANES)
         v_store(at + k, ZB_ISA(load_line)(x, narrow, from + i + k, rows - i - k));
-      for (int64_t k = 0; k < some && x.line_stride != 1; k++)
+      for (int64_t k = 0; k < some && x.line_stride != 1; ++k)
         at[k] = ZB_ISA(load_element)(x, narrow, from + (i + k) * x.line_stride);
     }
   }
@@ -204,13 +221,14 @@ V_INLINE lhs_block ZB_ISA(pack_lhs_as)(float *to, lines x, bool narrow, int64_t 
 }
 
 static lhs_block ZB_ISA(pack_lhs)(float *to, lines x, int64_t rows, int64_t panel, int64_t depth) {
-  return x.narrow ? ZB_ISA(pack_lhs_as)(to, x, true, rows, panel, depth) : ZB_ISA(pack_lhs_as)(to, x, false, rows, panel, depth);
+  return x.narrow ? ZB_ISA(pack_lhs_as)(to, x, true, rows, panel, depth)
+                  : ZB_ISA(pack_lhs_as)(to, x, false, rows, panel, depth);
 }
 
 /* ---- The inner loop ---- */
 
-/* Where the rows of a panel lie: rows 0 and 7, and distances of some rows in bytes. An address is then one of the two and a distance,
- * or four times one, which x86 adds in the instruction. */
+/* Where the rows of a panel lie: rows 0 and 7, and distances of some rows in bytes. An address is then one of the two
+ * and a distance, or four times one, which x86 adds in the instruction. */
 typedef struct ZB_ISA(rows_at) {
   const char *first, *seventh;
   int64_t one, two, three, five, six;
@@ -218,17 +236,23 @@ typedef struct ZB_ISA(rows_at) {
 
 V_INLINE vf ZB_ISA(broadcast_row)(const int row, const ZB_ISA(rows_at) * at) {
   const int i = row % 7;
-  const int64_t distance = i == 0 ? 0 : i == 1 ? at->one : i == 2 ? at->two : i == 3 ? at->three : i == 4 ? at->one * 4 : i == 5 ? at->five : at->six;
+  const int64_t distance = i == 0   ? 0
+                           : i == 1 ? at->one
+                           : i == 2 ? at->two
+                           : i == 3 ? at->three
+                           : i == 4 ? at->one * 4
+                           : i == 5 ? at->five
+                                    : at->six;
   return v_set(*(const float *)((row < 7 ? at->first : at->seventh) + distance));
 }
 
 V_INLINE void ZB_ISA(micro)(const int rows, const micro_call *c) {
   vf sums[ROWS][2];
 #pragma GCC unroll 16
-  for (int i = 0; i < rows; i++)
+  for (int i = 0; i < rows; ++i)
     sums[i][0] = sums[i][1] = v_set(0);
 #pragma GCC unroll 16
-  for (int i = 0; i < rows; i++) {
+  for (int i = 0; i < rows; ++i) {
     if (c->near) continue;
     __builtin_prefetch(c->out + i * c->out_stride, 1);
     __builtin_prefetch(c->out + i * c->out_stride + zb_min64(V_LANES, c->columns - 1), 1);
@@ -237,9 +261,11 @@ V_INLINE void ZB_ISA(micro)(const int rows, const micro_call *c) {
   ZB_ISA(rows_at) at = {(const char *)c->lhs, (const char *)c->lhs + 7 * one, one, 2 * one, 3 * one, 5 * one, 6 * one};
   for (const float *rhs = c->rhs, *end = rhs + c->depth * PANEL; rhs != end; rhs += PANEL) {
     vf left = v_load(rhs), right = v_load(rhs + V_LANES);
-    __asm__("" : "+r"(at.one), "+r"(at.two), "+r"(at.three), "+r"(at.five), "+r"(at.six)); /* else the multiples are kept, and there are not enough registers */
+    __asm__(""
+            : "+r"(at.one), "+r"(at.two), "+r"(at.three), "+r"(at.five),
+              "+r"(at.six)); /* else the multiples are kept, and there are not enough registers */
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < rows; ++i) {
       vf x = ZB_ISA(broadcast_row)(i, &at);
       sums[i][0] = v_fma(x, left, sums[i][0]);
       sums[i][1] = v_fma(x, right, sums[i][1]);
@@ -251,14 +277,15 @@ V_INLINE void ZB_ISA(micro)(const int rows, const micro_call *c) {
   float *out = c->out;
   const float *start = c->start;
 #pragma GCC unroll 16
-  for (int i = 0; i < rows; i++) {
+  for (int i = 0; i < rows; ++i) {
 #pragma GCC unroll 2
-    for (int j = 0; j < 2; j++) {
+    for (int j = 0; j < 2; ++j) {
       int64_t left = c->columns - j * V_LANES;
       if (left >= V_LANES) {
         v_store(out + j * V_LANES, v_fma(alpha, sums[i][j], start ? v_load(start + j * V_LANES) : v_set(0)));
       } else if (left > 0) {
-        v_store_part(out + j * V_LANES, v_fma(alpha, sums[i][j], start ? v_load_part(start + j * V_LANES, left) : v_set(0)), left);
+        v_store_part(out + j * V_LANES,
+                     v_fma(alpha, sums[i][j], start ? v_load_part(start + j * V_LANES, left) : v_set(0)), left);
       }
     }
     out += c->out_stride;
@@ -268,14 +295,13 @@ V_INLINE void ZB_ISA(micro)(const int rows, const micro_call *c) {
 
 #undef MICROS
 #if ROWS == 14
-#define MICROS(row) row(1) row(2) row(3) row(4) row(5) row(6) row(7) row(8) row(9) row(10) row(11) row(12) row(13) row(14)
+#define MICROS(row)                                                                                                    \
+  row(1) row(2) row(3) row(4) row(5) row(6) row(7) row(8) row(9) row(10) row(11) row(12) row(13) row(14)
 #else
 #define MICROS(row) row(1) row(2) row(3) row(4) row(5) row(6)
 #endif
 #define MICRO(rows)                                                                                                    \
-  static void ZB_ISA(micro_##rows)(const micro_call *c) {                                                              \
-    ZB_ISA(micro)(rows, c);                                                                                            \
-  }
+  static void ZB_ISA(micro_##rows)(const micro_call *c) { ZB_ISA(micro)(rows, c); }
 MICROS(MICRO)
 #undef MICRO
 #define MICRO(rows) ZB_ISA(micro_##rows),
@@ -285,8 +311,8 @@ static const micro_run ZB_ISA(micros)[] = {NULL, MICROS(MICRO)};
 /* ---- Blocks ---- */
 
 /* Rows row..row+rows-1 of the result, at the columns and the part of k that are packed. */
-static void ZB_ISA(block)(const zb_sgemm_call *call, int64_t row, int64_t rows, int64_t column, int64_t columns, bool first, int64_t depth,
-                          lhs_block lhs, const float *rhs) {
+static void ZB_ISA(block)(const zb_sgemm_call *call, int64_t row, int64_t rows, int64_t column, int64_t columns,
+                          bool first, int64_t depth, lhs_block lhs, const float *rhs) {
   const float *start = first ? call->start : call->out;
   micro_call c = {.depth = depth, .row_stride = lhs.row_stride, .depth_stride = lhs.depth_stride, .alpha = call->alpha};
   c.near = call->near;
@@ -297,14 +323,17 @@ static void ZB_ISA(block)(const zb_sgemm_call *call, int64_t row, int64_t rows, 
     micro_run run = ZB_ISA(micros)[zb_min64(lhs.panel_rows, rows - i)];
     /* While this panel is worked on, the next one comes, if it was not packed just now and both fit the first cache. */
     int64_t lines_a_row = zb_ceil_div(depth, LINE), next_rows = zb_min64(lhs.panel_rows, rows - i - lhs.panel_rows);
-    int64_t next_lines = lhs.in_place && !call->near && next_rows > 0 && lhs.panel_rows * depth <= NEXT_MOST ? lines_a_row * next_rows : 0, line = 0;
+    int64_t next_lines = lhs.in_place && !call->near && next_rows > 0 && lhs.panel_rows * depth <= NEXT_MOST
+                             ? lines_a_row * next_rows
+                             : 0,
+            line = 0;
     int64_t share = zb_ceil_div(next_lines, zb_ceil_div(columns, PANEL));
     for (int64_t j = 0; j < columns; j += PANEL) {
       c.columns = zb_min64(PANEL, columns - j);
       c.rhs = rhs + j * depth;
       c.out = call->out + (row + i) * call->out_stride + column + j;
       c.start = start ? start + (row + i) * c.start_stride + column + j : NULL;
-      for (int64_t part = 0; part < share && line < next_lines; part++, line++)
+      for (int64_t part = 0; part < share && line < next_lines; ++part, ++line)
         __builtin_prefetch(c.lhs + lhs.panel_stride + line / lines_a_row * lhs.row_stride + line % lines_a_row * LINE);
       run(&c);
     }
@@ -315,7 +344,8 @@ static void ZB_ISA(sgemm)(const zb_sgemm_call *call, float *pack) {
   lines lhs = {call->lhs.data, call->lhs.narrow, call->lhs.row_stride, call->lhs.column_stride};
   lines rhs = {call->rhs.data, call->rhs.narrow, call->rhs.column_stride, call->rhs.row_stride};
   bool direct = lhs.depth_stride == 1 && !lhs.narrow && lhs.line_stride % SAME_SETS != 0;
-  int64_t block_columns = zb_part_size(call->n, BLOCK_COLUMNS, PANEL), block_rows = zb_part_size(call->m, BLOCK_ROWS, 1);
+  int64_t block_columns = zb_part_size(call->n, BLOCK_COLUMNS, PANEL),
+          block_rows = zb_part_size(call->m, BLOCK_ROWS, 1);
   int64_t block_depth = zb_max64(1, zb_part_size(call->k, DEPTH, 1)), panel = zb_part_size(block_rows, ROWS, 1);
   for (int64_t column = 0; column < call->n; column += block_columns) {
     int64_t columns = zb_min64(block_columns, call->n - column);

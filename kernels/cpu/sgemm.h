@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A matrix as a product reads it: element (i, j) at data[i * row_stride + j * column_stride], with any strides; one of them 1 is fast. */
+/* A matrix as a product reads it: element (i, j) at data[i * row_stride + j * column_stride], with any strides; one of
+ * them 1 is fast. */
 typedef struct zb_matrix {
   const void *data;
   bool narrow; /* bf16, else f32 */
@@ -21,8 +22,8 @@ static inline zb_matrix zb_matrix_from(zb_matrix x, int64_t offset) {
 /* Bytes that a product packs its operands into. */
 enum { ZB_SGEMM_PACK_BYTES = 5 << 18 };
 
-/* out[i * out_stride + j] = start[i * start_stride + j] + alpha * sum_p lhs(i, p) rhs(p, j) for i < m, j < n, p < k; start may be NULL
- * (zeros), out itself (accumulates), or a row with start_stride 0 (a bias). */
+/* out[i * out_stride + j] = start[i * start_stride + j] + alpha * sum_p lhs(i, p) rhs(p, j) for i < m, j < n, p < k;
+ * start may be NULL (zeros), out itself (accumulates), or a row with start_stride 0 (a bias). */
 typedef struct zb_sgemm_call {
   int64_t m, n, k;
   float alpha;
@@ -34,8 +35,9 @@ typedef struct zb_sgemm_call {
   bool near; /* a hint: the operands are in a near cache, nothing needs to be asked for ahead */
 } zb_sgemm_call;
 
-/* Runs on the calling thread. pack: ZB_SGEMM_PACK_BYTES, aligned to 64. The bits of an element depend on its row of lhs, its column of rhs
- * and k only, not on m, n, strides or where it lies: a product may be cut into tiles of any size. Thread-safe. */
+/* Runs on the calling thread. pack: ZB_SGEMM_PACK_BYTES, aligned to 64. The bits of an element depend on its row of
+ * lhs, its column of rhs and k only, not on m, n, strides or where it lies: a product may be cut into tiles of any
+ * size. Thread-safe. */
 void zb_sgemm(const zb_sgemm_call *call, float *pack);
 
 #endif

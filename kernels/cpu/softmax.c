@@ -34,9 +34,7 @@ static float logit_at(const rows_context *c, int64_t index) {
   return c->dtype == ZB_BF16 ? zb_bf16_value(((const uint16_t *)c->logits)[index]) : ((const float *)c->logits)[index];
 }
 
-static bool counts(const rows_context *c, int64_t label) {
-  return !c->has_ignored || label != c->ignored;
-}
+static bool counts(const rows_context *c, int64_t label) { return !c->has_ignored || label != c->ignored; }
 
 #define ZB_ISA_BODY "kernels/cpu/softmax.c"
 #include "kernels/cpu/isa_each.h"
@@ -84,11 +82,12 @@ static const char *read_labels(rows_context *c, const zb_kernel_call *call, int6
   c->has_ignored = ignored != NULL;
   c->ignored = ignored ? ignored->i : 0;
   *counted = 0;
-  for (int64_t r = 0; r < c->rows; r++) {
+  for (int64_t r = 0; r < c->rows; ++r) {
     int64_t label = label_at(c->labels, r);
     if (!counts(c, label)) continue;
     if (label < 0 || label >= c->width)
-      return zb_kernel_wrong_value(call, label, 0, c->width - 1, "a label is not a class: outside of 0..C-1 and not ignore_index");
+      return zb_kernel_wrong_value(call, label, 0, c->width - 1,
+                                   "a label is not a class: outside of 0..C-1 and not ignore_index");
     ++*counted;
   }
   return NULL;
@@ -108,7 +107,7 @@ const char *zb_cpu_cross_entropy(const zb_kernel_call *call) {
   over_rows(call, &c, tiles[zb_isa()]);
   bool none = reduction_is(call, "none");
   double sum = 0;
-  for (int64_t r = 0; r < c.rows; r++) {
+  for (int64_t r = 0; r < c.rows; ++r) {
     int64_t label = label_at(c.labels, r);
     float loss = counts(&c, label) ? c.lse_out[r] - logit_at(&c, r * c.width + label) : 0.0f;
     if (none) c.out[r] = loss;
@@ -154,7 +153,7 @@ bool zb_cpu_cross_entropy_grad_matches(const zb_kernel_call *call) {
   const rows_context c = *(const rows_context *)context;                                                               \
   int64_t end = zb_min64((tile + 1) * c.tile_rows, c.rows);                                                            \
   (void)scratch;                                                                                                       \
-  for (int64_t r = tile * c.tile_rows; r < end; r++)
+  for (int64_t r = tile * c.tile_rows; r < end; ++r)
 
 static void ZB_ISA(softmax_tile)(void *context, int64_t tile, void *scratch) {
   FOR_ROWS(c) {

@@ -19,7 +19,7 @@ static bool is_among(const char *names, const char *name) {
 
 /* The first position that is unknown or lacking; -1 if there is none. */
 static int wrong_tensor(const zb_tensor *tensors, int count, int known, unsigned optional) {
-  for (int i = 0; i < count || (i < known && known != ZB_KNOWS_ANY); i++) {
+  for (int i = 0; i < count || (i < known && known != ZB_KNOWS_ANY); ++i) {
     bool present = i < count && zb_tensor_present(&tensors[i]);
     bool may_lack = i < 32 && (optional >> i & 1);
     if (present ? i >= known : i < known && !may_lack) return i;
@@ -28,7 +28,7 @@ static int wrong_tensor(const zb_tensor *tensors, int count, int known, unsigned
 }
 
 static const zb_attr *wrong_attribute(const zb_kernel *kernel, const zb_kernel_call *call) {
-  for (int i = 0; i < call->attrs.count; i++)
+  for (int i = 0; i < call->attrs.count; ++i)
     if (!is_among(kernel->knows->attributes, call->attrs.items[i].name)) return &call->attrs.items[i];
   return NULL;
 }
@@ -52,16 +52,17 @@ static const char *unknown(const zb_kernel *kernel, const zb_kernel_call *call, 
   return text;
 }
 
-/* What a reference kernel says of a call without data. One of more tensors than these is known by their number alone (concat). */
+/* What a reference kernel says of a call without data. One of more tensors than these is known by their number alone
+ * (concat). */
 enum { CHECKED_MOST = 64 };
 static const char *check(const zb_kernel *reference, const zb_kernel_call *call) {
   zb_tensor tensors[CHECKED_MOST];
   if (call->input_count + call->output_count > CHECKED_MOST) return NULL;
-  for (int i = 0; i < call->input_count; i++)
+  for (int i = 0; i < call->input_count; ++i)
     tensors[i] = call->inputs[i];
-  for (int i = 0; i < call->output_count; i++)
+  for (int i = 0; i < call->output_count; ++i)
     tensors[call->input_count + i] = call->outputs[i];
-  for (int i = 0; i < call->input_count + call->output_count; i++)
+  for (int i = 0; i < call->input_count + call->output_count; ++i)
     tensors[i].data = NULL;
   zb_kernel_call empty = *call;
   empty.inputs = tensors;
@@ -80,7 +81,7 @@ const zb_kernel *zb_kernel_cpu(const char *op, const zb_kernel_call *call) {
   const zb_kernel *reference = zb_kernel_reference(op);
   char text[128];
   if (!reference || zb_kernel_refuses(reference, call, text, sizeof text)) return NULL;
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
     if (strcmp(rows[i].op, op) == 0 && !zb_kernel_refuses(&rows[i], call, text, sizeof text)) return &rows[i];
   return reference;
 }

@@ -64,61 +64,29 @@
 typedef float vf __attribute__((vector_size(64)));
 typedef int32_t vi __attribute__((vector_size(64)));
 typedef __mmask16 vm;
-V_INLINE vf v_set(float x) {
-  return _mm512_set1_ps(x);
-}
-V_INLINE vf v_load(const float *p) {
-  return _mm512_loadu_ps(p);
-}
-V_INLINE void v_store(float *p, vf x) {
-  _mm512_storeu_ps(p, x);
-}
+V_INLINE vf v_set(float x) { return _mm512_set1_ps(x); }
+V_INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
+V_INLINE void v_store(float *p, vf x) { _mm512_storeu_ps(p, x); }
 /* The first n (1..V_LANES) lanes; the others are 0. */
-V_INLINE vf v_load_part(const float *p, int64_t n) {
-  return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
-}
-V_INLINE void v_store_part(float *p, vf x, int64_t n) {
-  _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), x);
-}
-V_INLINE vf v_fma(vf a, vf b, vf c) {
-  return _mm512_fmadd_ps(a, b, c);
-}
-V_INLINE vm v_lt(vf a, vf b) {
-  return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
-}
-V_INLINE vm v_le(vf a, vf b) {
-  return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ);
-}
-V_INLINE vm v_nan(vf a) {
-  return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
-}
-V_INLINE vf v_select(vm mask, vf yes, vf no) {
-  return _mm512_mask_blend_ps(mask, no, yes);
-}
+V_INLINE vf v_load_part(const float *p, int64_t n) { return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p); }
+V_INLINE void v_store_part(float *p, vf x, int64_t n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), x); }
+V_INLINE vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
+V_INLINE vm v_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+V_INLINE vm v_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
+V_INLINE vm v_nan(vf a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
+V_INLINE vf v_select(vm mask, vf yes, vf no) { return _mm512_mask_blend_ps(mask, no, yes); }
 /* If either is NaN, the second one. */
-V_INLINE vf v_min(vf a, vf b) {
-  return _mm512_min_ps(a, b);
-}
-V_INLINE vf v_max(vf a, vf b) {
-  return _mm512_max_ps(a, b);
-}
-V_INLINE vf v_sqrt(vf a) {
-  return _mm512_sqrt_ps(a);
-}
+V_INLINE vf v_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+V_INLINE vf v_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+V_INLINE vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
 #elif ZB_ISA_LEVEL == 1
 #define V_LANES 8
 typedef float vf __attribute__((vector_size(32)));
 typedef int32_t vi __attribute__((vector_size(32)));
 typedef vf vm;
-V_INLINE vf v_set(float x) {
-  return _mm256_set1_ps(x);
-}
-V_INLINE vf v_load(const float *p) {
-  return _mm256_loadu_ps(p);
-}
-V_INLINE void v_store(float *p, vf x) {
-  _mm256_storeu_ps(p, x);
-}
+V_INLINE vf v_set(float x) { return _mm256_set1_ps(x); }
+V_INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }
+V_INLINE void v_store(float *p, vf x) { _mm256_storeu_ps(p, x); }
 V_INLINE vf v_load_part(const float *p, int64_t n) {
   vi lane = {0, 1, 2, 3, 4, 5, 6, 7};
   return _mm256_maskload_ps(p, (__m256i)(lane < (int32_t)n));
@@ -127,75 +95,39 @@ V_INLINE void v_store_part(float *p, vf x, int64_t n) {
   vi lane = {0, 1, 2, 3, 4, 5, 6, 7};
   _mm256_maskstore_ps(p, (__m256i)(lane < (int32_t)n), x);
 }
-V_INLINE vf v_fma(vf a, vf b, vf c) {
-  return _mm256_fmadd_ps(a, b, c);
-}
-V_INLINE vm v_lt(vf a, vf b) {
-  return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
-}
-V_INLINE vm v_le(vf a, vf b) {
-  return _mm256_cmp_ps(a, b, _CMP_LE_OQ);
-}
-V_INLINE vm v_nan(vf a) {
-  return _mm256_cmp_ps(a, a, _CMP_UNORD_Q);
-}
-V_INLINE vf v_select(vm mask, vf yes, vf no) {
-  return _mm256_blendv_ps(no, yes, mask);
-}
-V_INLINE vf v_min(vf a, vf b) {
-  return _mm256_min_ps(a, b);
-}
-V_INLINE vf v_max(vf a, vf b) {
-  return _mm256_max_ps(a, b);
-}
-V_INLINE vf v_sqrt(vf a) {
-  return _mm256_sqrt_ps(a);
-}
+V_INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
+V_INLINE vm v_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+V_INLINE vm v_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
+V_INLINE vm v_nan(vf a) { return _mm256_cmp_ps(a, a, _CMP_UNORD_Q); }
+V_INLINE vf v_select(vm mask, vf yes, vf no) { return _mm256_blendv_ps(no, yes, mask); }
+V_INLINE vf v_min(vf a, vf b) { return _mm256_min_ps(a, b); }
+V_INLINE vf v_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+V_INLINE vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
 #else
 #define V_LANES 4
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
 typedef vi vm;
-V_INLINE vf v_set(float x) {
-  return (vf){x, x, x, x};
-}
+V_INLINE vf v_set(float x) { return (vf){x, x, x, x}; }
 V_INLINE vf v_load(const float *p) {
   vf x;
   memcpy(&x, p, sizeof x);
   return x;
 }
-V_INLINE void v_store(float *p, vf x) {
-  memcpy(p, &x, sizeof x);
-}
+V_INLINE void v_store(float *p, vf x) { memcpy(p, &x, sizeof x); }
 V_INLINE vf v_load_part(const float *p, int64_t n) {
   vf x = {0, 0, 0, 0};
   memcpy(&x, p, (size_t)n * sizeof *p);
   return x;
 }
-V_INLINE void v_store_part(float *p, vf x, int64_t n) {
-  memcpy(p, &x, (size_t)n * sizeof *p);
-}
-V_INLINE vf v_fma(vf a, vf b, vf c) {
-  return a * b + c;
-}
-V_INLINE vm v_lt(vf a, vf b) {
-  return a < b;
-}
-V_INLINE vm v_le(vf a, vf b) {
-  return a <= b;
-}
-V_INLINE vm v_nan(vf a) {
-  return a != a;
-}
-V_INLINE vf v_select(vm mask, vf yes, vf no) {
-  return (vf)((mask & (vi)yes) | (~mask & (vi)no));
-}
-V_INLINE vf v_min(vf a, vf b) {
-  return v_select(a < b, a, b);
-}
-V_INLINE vf v_max(vf a, vf b) {
-  return v_select(a > b, a, b);
-}
+V_INLINE void v_store_part(float *p, vf x, int64_t n) { memcpy(p, &x, (size_t)n * sizeof *p); }
+V_INLINE vf v_fma(vf a, vf b, vf c) { return a * b + c; }
+V_INLINE vm v_lt(vf a, vf b) { return a < b; }
+V_INLINE vm v_le(vf a, vf b) { return a <= b; }
+V_INLINE vm v_nan(vf a) { return a != a; }
+V_INLINE vf v_select(vm mask, vf yes, vf no) { return (vf)((mask & (vi)yes) | (~mask & (vi)no)); }
+V_INLINE vf v_min(vf a, vf b) { return v_select(a < b, a, b); }
+V_INLINE vf v_max(vf a, vf b) { return v_select(a > b, a, b); }
 V_INLINE vf v_sqrt(vf a) {
   return (vf){__builtin_sqrtf(a[0]), __builtin_sqrtf(a[1]), __builtin_sqrtf(a[2]), __builtin_sqrtf(a[3])};
 }
@@ -212,21 +144,11 @@ V_INLINE void v_give(float *row, vf x, int64_t i, int64_t width) {
     v_store_part(row + i, x, width - i);
 }
 
-V_INLINE vi v_bits(vf x) {
-  return (vi)x;
-}
-V_INLINE vf v_float(vi x) {
-  return (vf)x;
-}
-V_INLINE vi v_to_int(vf x) {
-  return __builtin_convertvector(x, vi);
-} /* |x| < 2^31; truncates */
-V_INLINE vf v_to_float(vi x) {
-  return (vf) __builtin_convertvector(x, vf);
-}
-V_INLINE vf v_abs(vf x) {
-  return v_float(v_bits(x) & INT32_MAX);
-}
+V_INLINE vi v_bits(vf x) { return (vi)x; }
+V_INLINE vf v_float(vi x) { return (vf)x; }
+V_INLINE vi v_to_int(vf x) { return __builtin_convertvector(x, vi); } /* |x| < 2^31; truncates */
+V_INLINE vf v_to_float(vi x) { return (vf) __builtin_convertvector(x, vf); }
+V_INLINE vf v_abs(vf x) { return v_float(v_bits(x) & INT32_MAX); }
 V_INLINE vf v_copysign(vf magnitude, vf sign) {
   return v_float((v_bits(magnitude) & INT32_MAX) | (v_bits(sign) & INT32_MIN));
 }
@@ -266,7 +188,7 @@ V_INLINE float v_highest(vf x) {
   float lane[V_LANES];
   v_store(lane, x);
   for (int width = V_LANES / 2; width > 0; width /= 2)
-    for (int i = 0; i < width; i++)
+    for (int i = 0; i < width; ++i)
       lane[i] = lane[i] > lane[i + width] ? lane[i] : lane[i + width];
   return lane[0];
 #endif
@@ -337,9 +259,7 @@ V_INLINE vf v_tanh(vf x) {
   return v_select(v_nan(x), x, v_copysign(e / (e + v_set(2.0f)), x));
 }
 
-V_INLINE vf v_sigmoid(vf x) {
-  return v_set(1.0f) / (v_set(1.0f) + v_exp(-x));
-}
+V_INLINE vf v_sigmoid(vf x) { return v_set(1.0f) / (v_set(1.0f) + v_exp(-x)); }
 
 /* exp(t^2) erfc(t) for t >= 0, as u times a polynomial of u = 2.5 / (2.5 + t), error 1.5e-7. */
 V_INLINE vf v_erfcx(vf t) {
@@ -385,7 +305,7 @@ static inline __attribute__((unused)) float v_row_exp(const float *x, int64_t wi
   vf sum[2] = {v_set(0), v_set(0)}, h = v_set(highest);
   int64_t i = 0;
   for (; i + 2 * V_LANES <= width; i += 2 * V_LANES) {
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2; ++k) {
       __builtin_prefetch(x + i + k * V_LANES + 2048); /* the next chunk of a long row (softmax.c) */
       vf e = v_exp(v_load(x + i + k * V_LANES) - h);
       if (out) v_store(out + i + k * V_LANES, e);

@@ -94,7 +94,8 @@ typedef struct zb_gather_args {
 enum { ZB_SORT_THREADS = 1024, ZB_SORT_DIGIT_BITS = 4, ZB_SORT_DIGITS = 16 };
 typedef struct zb_sort_args {
   const void *indices;
-  int32_t *positions, *other; /* index_count each: places in `indices`, in the order of what is there; result in `positions` */
+  int32_t *positions,
+      *other; /* index_count each: places in `indices`, in the order of what is there; result in `positions` */
   int64_t index_count, axis_size;
   int32_t index_dtype, passes;
   zb_cuda_fault_place fault;
@@ -185,7 +186,8 @@ typedef struct zb_norm_args {
   int32_t centered;
   int32_t dense_out; /* groups of out can be written at once */
   int32_t narrow_dtype, dense_narrow;
-  int32_t plain;     /* norm_grad_scale: x and dout are dense, they and the statistics, in f32, have one stride from row to row */
+  int32_t plain; /* norm_grad_scale: x and dout are dense, they and the statistics, in f32, have one stride from row to
+                    row */
   int64_t rows, size;
   double epsilon;
   int64_t part; /* norm_grad_scale: rows a split */
@@ -202,7 +204,8 @@ typedef struct zb_loss_args {
   int64_t ignore_index;
   int32_t ignores, reduction;
   int32_t label_dtype, score_dtype, lse_dtype, loss_dtype;
-  int32_t dense, dense_out; /* groups of scores, of dscores, lie so that they can be moved at once; of the gradient: scores are of its type too */
+  int32_t dense, dense_out;    /* groups of scores, of dscores, lie so that they can be moved at once; of the gradient:
+                                  scores are of its type too */
   int32_t negative_likelihood; /* nll_loss: scores are log-probabilities, there is no lse */
   zb_cuda_fault_place fault;
   zb_cuda_dims score_rows, label_rows, lse_rows, dloss_rows;
@@ -210,11 +213,20 @@ typedef struct zb_loss_args {
 
 /* ---- Optimizers: optimizer.cu. All parameters of a subprogram in one launch ---- */
 
-/* Up to ZB_UPDATE_TENSORS lie in the arguments (4,096 bytes, what every driver takes), more in a table in device memory. */
-enum { ZB_UPDATE_THREADS = 256, ZB_UPDATE_ELEMENTS = 4096, ZB_UPDATE_TENSORS = 70, ZB_UPDATE_BASES = 8, ZB_UPDATE_NONE = 255 };
-/* Where an operand lies: bytes from a base, of which the arguments have the address. So a table serves wherever the bases are. */
+/* Up to ZB_UPDATE_TENSORS lie in the arguments (4,096 bytes, what every driver takes), more in a table in device
+ * memory. */
+enum {
+  ZB_UPDATE_THREADS = 256,
+  ZB_UPDATE_ELEMENTS = 4096,
+  ZB_UPDATE_TENSORS = 70,
+  ZB_UPDATE_BASES = 8,
+  ZB_UPDATE_NONE = 255
+};
+/* Where an operand lies: bytes from a base, of which the arguments have the address. So a table serves wherever the
+ * bases are. */
 typedef struct zb_update_tensor {
-  uint64_t parameter, gradient, first, second; /* parameter, exp_avg and exp_avg_sq (or the momentum buffer) are updated in place */
+  uint64_t parameter, gradient, first,
+      second; /* parameter, exp_avg and exp_avg_sq (or the momentum buffer) are updated in place */
   int64_t elements;
   int32_t first_block;
   float weight_decay;
@@ -248,8 +260,8 @@ typedef struct zb_matmul_args {
 /* ---- Attention: attention.cu ---- */
 
 enum { ZB_ATTENTION_THREADS = 128, ZB_ATTENTION_TILE = 32, ZB_ATTENTION_WIDTH_MAX = 256 };
-/* flash.cu: on tensor cores, rows of a block, of the tiles of keys that it goes over with heads of up to 64 and 128 columns, and of the tiles
- * that its gradients go over. */
+/* flash.cu: on tensor cores, rows of a block, of the tiles of keys that it goes over with heads of up to 64 and 128
+ * columns, and of the tiles that its gradients go over. */
 enum { ZB_FLASH_ROWS = 64, ZB_FLASH_KEYS_64 = 64, ZB_FLASH_KEYS_128 = 32, ZB_FLASH_GRADIENT_TILE = 32 };
 typedef struct zb_attention_operand {
   const void *data;

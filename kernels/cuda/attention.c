@@ -1,5 +1,5 @@
-/* Attention: operands and the plan of its blocks. The device side is flash.cu (bf16 and f16, heads of up to 128 columns) and attention.cu
- * (f32, wider heads, operands at odd places). */
+/* Attention: operands and the plan of its blocks. The device side is flash.cu (bf16 and f16, heads of up to 128
+ * columns) and attention.cu (f32, wider heads, operands at odd places). */
 #include "kernels/cuda/common.h"
 #include "kernels/cuda/kernels.h"
 
@@ -15,7 +15,9 @@ enum { WIDTHS = sizeof padded_widths / sizeof padded_widths[0] };
 static const struct width_row {
   zb_cuda_function forward, grad_q, grad_kv;
 } functions[WIDTHS] = {
-#define WIDTH_ROW(D) {ZB_FUNCTION_zb_attention_##D##_f32, ZB_FUNCTION_zb_attention_grad_q_##D##_f32, ZB_FUNCTION_zb_attention_grad_kv_##D##_f32}
+#define WIDTH_ROW(D)                                                                                                   \
+  {ZB_FUNCTION_zb_attention_##D##_f32, ZB_FUNCTION_zb_attention_grad_q_##D##_f32,                                      \
+   ZB_FUNCTION_zb_attention_grad_kv_##D##_f32}
     WIDTH_ROW(64),
     WIDTH_ROW(128),
     WIDTH_ROW(256),
@@ -27,7 +29,8 @@ static zb_attention_operand operand(const zb_tensor *x) {
 
 /* Fills what forward and gradient share; false where no kernel takes the call. */
 static bool plan(const zb_kernel_call *call, zb_attention_args *args) {
-  const zb_tensor *q = &call->inputs[Q], *k = &call->inputs[K], *v = &call->inputs[V], *mask = zb_call_input(call, MASK);
+  const zb_tensor *q = &call->inputs[Q], *k = &call->inputs[K], *v = &call->inputs[V],
+                  *mask = zb_call_input(call, MASK);
   memset(args, 0, sizeof *args);
   if (q->rank != 4 || k->rank != 4 || v->rank != 4) return false;
   if (!zb_cuda_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype) return false;
@@ -51,7 +54,7 @@ static bool plan(const zb_kernel_call *call, zb_attention_args *args) {
   if (!mask) return true;
   int shift = 4 - mask->rank;
   const int64_t scores[4] = {args->batch, args->heads, args->queries, args->keys};
-  for (int i = 0; i < mask->rank; i++) {
+  for (int i = 0; i < mask->rank; ++i) {
     if (shift < 0 || (mask->shape[i] != 1 && mask->shape[i] != scores[i + shift])) return false;
     args->mask_strides[i + shift] = mask->shape[i] == 1 ? 0 : mask->strides[i];
   }
@@ -68,7 +71,8 @@ static const struct flash_row {
   zb_cuda_function forward, grad_q, grad_kv;
 } flash_rows[] = {
 #define FLASH_ROW(D)                                                                                                   \
-  {D, ZB_FLASH_KEYS_##D, ZB_FUNCTION_zb_flash_##D##_bf16, ZB_FUNCTION_zb_flash_grad_q_##D##_bf16, ZB_FUNCTION_zb_flash_grad_kv_##D##_bf16}
+  {D, ZB_FLASH_KEYS_##D, ZB_FUNCTION_zb_flash_##D##_bf16, ZB_FUNCTION_zb_flash_grad_q_##D##_bf16,                      \
+   ZB_FUNCTION_zb_flash_grad_kv_##D##_bf16}
     FLASH_ROW(64),
     FLASH_ROW(128),
 };
@@ -81,9 +85,7 @@ static bool in_eights(const zb_attention_operand *o) {
 }
 
 /* Whether two elements can be written at a time. */
-static bool in_pairs(const void *data) {
-  return (uintptr_t)data % 4 == 0;
-}
+static bool in_pairs(const void *data) { return (uintptr_t)data % 4 == 0; }
 
 /* Bytes of lse and delta of all queries of one element of the batch, whole blocks of them. */
 static int64_t statistics_bytes(const zb_attention_args *args) {
@@ -96,14 +98,16 @@ static const struct flash_row *flash_row(const zb_attention_args *args, zb_dtype
   if (dtype == ZB_F32 || args->width % 8 != 0 || args->value_width % 8 != 0) return NULL;
   if (!in_eights(&args->q) || !in_eights(&args->k) || !in_eights(&args->v)) return NULL;
   if (!gradient && !in_pairs(args->result)) return NULL;
-  if (gradient && (!in_eights(&args->out) || !in_eights(&args->dout) || statistics_bytes(args) > ZB_CUDA_SCRATCH_BYTES)) return NULL;
+  if (gradient && (!in_eights(&args->out) || !in_eights(&args->dout) || statistics_bytes(args) > ZB_CUDA_SCRATCH_BYTES))
+    return NULL;
   if (gradient && (!in_pairs(args->dq) || !in_pairs(args->dk) || !in_pairs(args->dv))) return NULL;
   while (row < FLASH_ROWS && flash_rows[row].width < wider)
-    row++;
+    ++row;
   return row < FLASH_ROWS ? &flash_rows[row] : NULL;
 }
 
-/* As the structures of flash.cu: `rows` rows of a head in the narrow type, and lse and delta of `statistics` queries. */
+/* As the structures of flash.cu: `rows` rows of a head in the narrow type, and lse and delta of `statistics` queries.
+ */
 static int64_t flash_bytes(int width, int rows, int statistics) {
   return rows * (int64_t)(width + 8) * 2 + 2 * statistics * (int64_t)sizeof(float);
 }
@@ -112,7 +116,8 @@ static int64_t flash_blocks(int64_t batch, int64_t heads, int64_t tokens) {
   return batch * heads * zb_ceil_div(tokens, ZB_FLASH_ROWS);
 }
 
-static zb_status run_flash(const zb_attention_args *args, zb_dtype dtype, const struct flash_row *f, zb_cuda_launcher *on) {
+static zb_status run_flash(const zb_attention_args *args, zb_dtype dtype, const struct flash_row *f,
+                           zb_cuda_launcher *on) {
   int64_t blocks = flash_blocks(args->batch, args->heads, args->queries);
   int64_t shared = flash_bytes(f->width, ZB_FLASH_ROWS + FLASH_STAGES * 2 * f->key_tile, 0);
   return zb_cuda_enqueue(on, f->forward + (dtype == ZB_F16), blocks, 1, ZB_ATTENTION_THREADS, shared, args);
@@ -127,7 +132,7 @@ static zb_attention_args batch_part(const zb_attention_args *args, zb_dtype dtyp
   zb_attention_args part = *args;
   zb_attention_operand *const operands[] = {&part.q, &part.k, &part.v, &part.out, &part.dout};
   size_t bytes = zb_dtype_bytes(dtype);
-  for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++)
+  for (size_t i = 0; i < sizeof operands / sizeof operands[0]; ++i)
     operands[i]->data = moved(operands[i]->data, first * operands[i]->batch, bytes);
   part.mask = moved(args->mask, first * args->mask_strides[0], zb_dtype_bytes((zb_dtype)args->mask_dtype));
   part.lse = moved(args->lse, first * args->lse_strides[0], zb_dtype_bytes((zb_dtype)args->lse_dtype));
@@ -139,14 +144,17 @@ static zb_attention_args batch_part(const zb_attention_args *args, zb_dtype dtyp
 }
 
 /* The scratch holds the statistics of some elements of the batch at a time. */
-static zb_status run_flash_gradient(const zb_attention_args *args, zb_dtype dtype, const struct flash_row *f, zb_cuda_launcher *on) {
+static zb_status run_flash_gradient(const zb_attention_args *args, zb_dtype dtype, const struct flash_row *f,
+                                    zb_cuda_launcher *on) {
   int rows = 2 * ZB_FLASH_ROWS + FLASH_STAGES * 2 * ZB_FLASH_GRADIENT_TILE;
   int64_t at_once = ZB_CUDA_SCRATCH_BYTES / zb_max64(statistics_bytes(args), 1);
-  int64_t q_shared = flash_bytes(f->width, rows, ZB_FLASH_ROWS), kv_shared = flash_bytes(f->width, rows, FLASH_STAGES * ZB_FLASH_GRADIENT_TILE);
+  int64_t q_shared = flash_bytes(f->width, rows, ZB_FLASH_ROWS),
+          kv_shared = flash_bytes(f->width, rows, FLASH_STAGES * ZB_FLASH_GRADIENT_TILE);
   for (int64_t first = 0; first < args->batch; first += at_once) {
     zb_attention_args part = batch_part(args, dtype, first, zb_min64(at_once, args->batch - first));
     part.statistics = (float *)(void *)zb_cuda_scratch(on);
-    int64_t of_queries = flash_blocks(part.batch, part.heads, part.queries), of_keys = flash_blocks(part.batch, part.kv_heads, part.keys);
+    int64_t of_queries = flash_blocks(part.batch, part.heads, part.queries),
+            of_keys = flash_blocks(part.batch, part.kv_heads, part.keys);
     ZB_TRY(zb_cuda_enqueue(on, f->grad_q + (dtype == ZB_F16), of_queries, 1, ZB_ATTENTION_THREADS, q_shared, &part));
     ZB_TRY(zb_cuda_enqueue(on, f->grad_kv + (dtype == ZB_F16), of_keys, 1, ZB_ATTENTION_THREADS, kv_shared, &part));
   }
@@ -158,7 +166,7 @@ static zb_status run_flash_gradient(const zb_attention_args *args, zb_dtype dtyp
 static int width_row(const zb_attention_args *args) {
   int row = 0;
   while (padded_widths[row] < args->width || padded_widths[row] < args->value_width)
-    row++;
+    ++row;
   return row;
 }
 
@@ -190,17 +198,20 @@ zb_status zb_cuda_run_attention(const zb_kernel_call *call, zb_cuda_launcher *on
   const struct flash_row *flash = flash_row(&args, call->inputs[Q].dtype, false);
   if (flash) return run_flash(&args, call->inputs[Q].dtype, flash, on);
   int row = width_row(&args);
-  return zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].forward, call->inputs[Q].dtype), blocks(args.batch, args.heads, args.queries),
-                        1, ZB_ATTENTION_THREADS, shared_bytes(padded_widths[row], 2, 1, 0), &args);
+  return zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].forward, call->inputs[Q].dtype),
+                         blocks(args.batch, args.heads, args.queries), 1, ZB_ATTENTION_THREADS,
+                         shared_bytes(padded_widths[row], 2, 1, 0), &args);
 }
 
 bool zb_cuda_matches_attention_grad(const zb_kernel_call *call) {
   zb_attention_args args;
   if (call->input_count != 7 || !zb_cuda_complete_up_to(call, 3, 7, 3, false) || !plan(call, &args)) return false;
-  const zb_tensor *q = &call->inputs[Q], *out = &call->inputs[OUT], *lse = &call->inputs[LSE], *dout = &call->inputs[DOUT];
+  const zb_tensor *q = &call->inputs[Q], *out = &call->inputs[OUT], *lse = &call->inputs[LSE],
+                  *dout = &call->inputs[DOUT];
   if (out->rank != 4 || lse->rank != 3 || out->dtype != q->dtype || dout->dtype != q->dtype) return false;
-  if (!zb_tensor_same_shape(out, dout) || out->shape[3] != args.value_width || !zb_cuda_is_float(lse->dtype)) return false;
-  for (int i = 0; i < 3; i++)
+  if (!zb_tensor_same_shape(out, dout) || out->shape[3] != args.value_width || !zb_cuda_is_float(lse->dtype))
+    return false;
+  for (int i = 0; i < 3; ++i)
     if (!zb_tensor_same_shape(&call->outputs[i], &call->inputs[i]) || call->outputs[i].dtype != q->dtype) return false;
   return true;
 }
@@ -222,8 +233,8 @@ zb_status zb_cuda_run_attention_grad(const zb_kernel_call *call, zb_cuda_launche
   if (flash) return run_flash_gradient(&args, dtype, flash, on);
   int row = width_row(&args);
   int64_t shared = shared_bytes(padded_widths[row], 4, 2, 2);
-  ZB_TRY(zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].grad_q, dtype), blocks(args.batch, args.heads, args.queries), 1,
-                        ZB_ATTENTION_THREADS, shared, &args));
-  return zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].grad_kv, dtype), blocks(args.batch, args.kv_heads, args.keys), 1,
-                        ZB_ATTENTION_THREADS, shared, &args);
+  ZB_TRY(zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].grad_q, dtype),
+                         blocks(args.batch, args.heads, args.queries), 1, ZB_ATTENTION_THREADS, shared, &args));
+  return zb_cuda_enqueue(on, zb_cuda_for_float(functions[row].grad_kv, dtype),
+                         blocks(args.batch, args.kv_heads, args.keys), 1, ZB_ATTENTION_THREADS, shared, &args);
 }

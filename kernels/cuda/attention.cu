@@ -1,9 +1,11 @@
-/* Attention without the score matrix, and its gradient, in f32 arithmetic: tiles of 32 queries x 32 keys, heads padded to D columns.
+/* Attention without the score matrix, and its gradient, in f32 arithmetic: tiles of 32 queries x 32 keys, heads padded
+ * to D columns.
  *
- * A block has 32 rows (queries; of dk and dv: keys), four neighbouring threads a row; a thread holds 8 scores of its row and D / 4 columns
- * of its sums. Forward: the softmax is made tile by tile (running maximum and sum, as in Milakov and Gimelshein, "Online normalizer
- * calculation for softmax", 2018, and Dao et al., "FlashAttention", 2022). Gradient: probabilities are computed again from lse; dq has one
- * block a tile of queries, dk and dv one a tile of keys, which goes over the heads of its group and their queries in order: no atomics.
+ * A block has 32 rows (queries; of dk and dv: keys), four neighbouring threads a row; a thread holds 8 scores of its
+ * row and D / 4 columns of its sums. Forward: the softmax is made tile by tile (running maximum and sum, as in Milakov
+ * and Gimelshein, "Online normalizer calculation for softmax", 2018, and Dao et al., "FlashAttention", 2022). Gradient:
+ * probabilities are computed again from lse; dq has one block a tile of queries, dk and dv one a tile of keys, which
+ * goes over the heads of its group and their queries in order: no atomics.
  */
 #include "kernels/cuda/device.cuh"
 
@@ -19,7 +21,7 @@ struct pairs {
 };
 
 struct place {
-  int row, lane;                  /* of this thread */
+  int row, lane;                       /* of this thread */
   int64_t batch, head, kv_head, first; /* first: token of row 0 */
 };
 
@@ -29,7 +31,8 @@ ZB_DEVICE const void *row_of(const zb_attention_operand &o, size_t bytes, int64_
 
 /* 32 rows of a head from token `first` on; what lies beyond the tokens or the width is 0. */
 template <typename T, int D>
-ZB_DEVICE void load_rows(rows<D> &to, const zb_attention_operand &o, int64_t batch, int64_t head, int64_t first, int64_t tokens, int width) {
+ZB_DEVICE void load_rows(rows<D> &to, const zb_attention_operand &o, int64_t batch, int64_t head, int64_t first,
+                         int64_t tokens, int width) {
   const T *from = (const T *)row_of(o, sizeof(T), batch, head);
   for (int i = (int)threadIdx.x; i < TILE * D; i += ZB_ATTENTION_THREADS) {
     int row = i / D, column = i % D;
@@ -39,29 +42,30 @@ ZB_DEVICE void load_rows(rows<D> &to, const zb_attention_operand &o, int64_t bat
 }
 
 ZB_DEVICE float dot(four x, four y, float sum) {
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 4; ++i)
     sum += x.v[i] * y.v[i];
   return sum;
 }
 
 /* sums[s] = own row . row lane + 4 s of the other tile. */
 template <int D> ZB_DEVICE void products(const float *own, const rows<D> &other, int lane, float (&sums)[SCORES]) {
-  for (int s = 0; s < SCORES; s++)
+  for (int s = 0; s < SCORES; ++s)
     sums[s] = 0;
   for (int c = 0; c < D; c += 4) {
     four x = *(const four *)(own + c);
-    for (int s = 0; s < SCORES; s++)
+    for (int s = 0; s < SCORES; ++s)
       sums[s] = dot(x, *(const four *)&other.at[lane + LANES * s][c], sums[s]);
   }
 }
 
 /* The columns of a row that a thread owns: 4 (lane + 4 i) and the three after it. */
-template <int D> ZB_DEVICE void add_rows(float (&sums)[D / LANES], const float *weights, const rows<D> &from, int lane) {
-  for (int r = 0; r < TILE; r++) {
+template <int D>
+ZB_DEVICE void add_rows(float (&sums)[D / LANES], const float *weights, const rows<D> &from, int lane) {
+  for (int r = 0; r < TILE; ++r) {
     float weight = weights[r];
-    for (int i = 0; i < D / 16; i++) {
+    for (int i = 0; i < D / 16; ++i) {
       four x = *(const four *)&from.at[r][4 * (lane + LANES * i)];
-      for (int k = 0; k < 4; k++)
+      for (int k = 0; k < 4; ++k)
         sums[4 * i + k] += weight * x.v[k];
     }
   }
@@ -69,8 +73,8 @@ template <int D> ZB_DEVICE void add_rows(float (&sums)[D / LANES], const float *
 
 template <typename T, int D>
 ZB_DEVICE void store_row(T *to, const float (&sums)[D / LANES], float factor, int lane, int width) {
-  for (int i = 0; i < D / 16; i++)
-    for (int k = 0; k < 4; k++) {
+  for (int i = 0; i < D / 16; ++i)
+    for (int k = 0; k < 4; ++k) {
       int column = 4 * (lane + LANES * i) + k;
       if (column < width) set(to[column], sums[4 * i + k] * factor);
     }
@@ -108,7 +112,8 @@ ZB_DEVICE place place_of_block(const zb_attention_args &a, int64_t heads, int64_
   return p;
 }
 
-/* Behind the last key that a tile of queries sees; before the first query that sees a tile of keys, rounded down to a tile. */
+/* Behind the last key that a tile of queries sees; before the first query that sees a tile of keys, rounded down to a
+ * tile. */
 ZB_DEVICE int64_t keys_end(const zb_attention_args &a, int64_t first_query) {
   int64_t end = first_query + TILE + (a.keys - a.queries);
   return a.causal && end < a.keys ? end : a.keys;
@@ -136,7 +141,7 @@ template <typename T, int D> ZB_DEVICE void attention(const zb_attention_args &a
     __syncthreads();
     products(m.q.at[p.row], m.kv, p.lane, scores);
     float tile_largest = -INFINITY;
-    for (int s = 0; s < SCORES; s++) {
+    for (int s = 0; s < SCORES; ++s) {
       scores[s] = score(a, p, p.head, query, key + p.lane + LANES * s, scores[s]);
       tile_largest = larger_value()(tile_largest, scores[s]);
     }
@@ -144,9 +149,9 @@ template <typename T, int D> ZB_DEVICE void attention(const zb_attention_args &a
     bool nothing = next == -INFINITY; /* seen so far */
     float factor = nothing ? 1 : exp(largest - next);
     total *= factor;
-    for (int i = 0; i < D / LANES; i++)
+    for (int i = 0; i < D / LANES; ++i)
       sums[i] *= factor;
-    for (int s = 0; s < SCORES; s++) {
+    for (int s = 0; s < SCORES; ++s) {
       float share = nothing ? 0 : exp(scores[s] - next);
       total += share;
       m.p.at[p.row][p.lane + LANES * s] = share;
@@ -164,7 +169,8 @@ template <typename T, int D> ZB_DEVICE void attention(const zb_attention_args &a
   T *to = (T *)a.result + ((p.batch * a.queries + query) * a.heads + p.head) * a.value_width;
   store_row<T, D>(to, sums, nothing ? 0 : 1 / total, p.lane, a.value_width);
   if (p.lane == 0)
-    store_float(a.lse_out, a.lse_dtype, (p.batch * a.heads + p.head) * a.queries + query, nothing ? largest : largest + log(total));
+    store_float(a.lse_out, a.lse_dtype, (p.batch * a.heads + p.head) * a.queries + query,
+                nothing ? largest : largest + log(total));
 }
 
 /* ---- Gradient ---- */
@@ -176,7 +182,9 @@ template <int D> struct gradient_memory {
 };
 
 /* lse and sum(dout * out) of 32 queries; a query that is none, or sees nothing, gets lse = -infinity. */
-template <typename T> ZB_DEVICE void load_statistics(const zb_attention_args &a, const place &p, int64_t head, int64_t first, float *lse, float *delta) {
+template <typename T>
+ZB_DEVICE void load_statistics(const zb_attention_args &a, const place &p, int64_t head, int64_t first, float *lse,
+                               float *delta) {
   int64_t query = first + p.row;
   float sum = 0;
   if (query < a.queries) {
@@ -189,11 +197,13 @@ template <typename T> ZB_DEVICE void load_statistics(const zb_attention_args &a,
   if (p.lane > 0) return;
   const int64_t *s = a.lse_strides;
   delta[p.row] = sum;
-  lse[p.row] = query < a.queries ? load_float(a.lse, a.lse_dtype, p.batch * s[0] + head * s[1] + query * s[2]) : -INFINITY;
+  lse[p.row] =
+      query < a.queries ? load_float(a.lse, a.lse_dtype, p.batch * s[0] + head * s[1] + query * s[2]) : -INFINITY;
 }
 
 /* The share of a pair, and the gradient of its scaled product. */
-ZB_DEVICE float pair_gradient(const zb_attention_args &a, float one_score, float lse, float dp, float delta, float *ds) {
+ZB_DEVICE float pair_gradient(const zb_attention_args &a, float one_score, float lse, float dp, float delta,
+                              float *ds) {
   float share = lse == -INFINITY || one_score == -INFINITY ? 0 : exp(one_score - lse);
   *ds = share == 0 ? 0 : a.scale * share * (dp - delta);
   return share;
@@ -213,7 +223,7 @@ template <typename T, int D> ZB_DEVICE void attention_grad_q(const zb_attention_
     __syncthreads();
     products(m.q.at[p.row], m.k, p.lane, scores);
     products(m.dout.at[p.row], m.v, p.lane, dp);
-    for (int s = 0; s < SCORES; s++) {
+    for (int s = 0; s < SCORES; ++s) {
       int j = p.lane + LANES * s;
       float value = score(a, p, p.head, query, key + j, scores[s]);
       (void)pair_gradient(a, value, m.lse[p.row], dp[s], m.delta[p.row], &m.ds.at[p.row][j]);
@@ -233,7 +243,7 @@ template <typename T, int D> ZB_DEVICE void attention_grad_kv(const zb_attention
   float dk[D / LANES] = {}, dv[D / LANES] = {}, scores[SCORES], dp[SCORES];
   load_rows<T>(m.k, a.k, p.batch, p.head, p.first, a.keys, a.width);
   load_rows<T>(m.v, a.v, p.batch, p.head, p.first, a.keys, a.value_width);
-  for (int64_t head = p.head * a.group; head < (p.head + 1) * a.group; head++) {
+  for (int64_t head = p.head * a.group; head < (p.head + 1) * a.group; ++head) {
     for (int64_t first = queries_begin(a, p.first); first < a.queries; first += TILE) {
       load_rows<T>(m.q, a.q, p.batch, head, first, a.queries, a.width);
       load_rows<T>(m.dout, a.dout, p.batch, head, first, a.queries, a.value_width);
@@ -241,7 +251,7 @@ template <typename T, int D> ZB_DEVICE void attention_grad_kv(const zb_attention
       __syncthreads();
       products(m.k.at[p.row], m.q, p.lane, scores);
       products(m.v.at[p.row], m.dout, p.lane, dp);
-      for (int s = 0; s < SCORES; s++) {
+      for (int s = 0; s < SCORES; ++s) {
         int i = p.lane + LANES * s;
         float value = score(a, p, head, first + i, key, scores[s]);
         m.p.at[p.row][i] = pair_gradient(a, value, m.lse[i], dp[s], m.delta[i], &m.ds.at[p.row][i]);
@@ -259,9 +269,7 @@ template <typename T, int D> ZB_DEVICE void attention_grad_kv(const zb_attention
 }
 
 #define ZB_ATTENTION_KERNELS(D, suffix, T)                                                                             \
-  ZB_KERNEL(zb_attention_##D##_##suffix, zb_attention_args, ZB_ATTENTION_THREADS) {                                    \
-    attention<T, D>(a);                                                                                                \
-  }                                                                                                                    \
+  ZB_KERNEL(zb_attention_##D##_##suffix, zb_attention_args, ZB_ATTENTION_THREADS) { attention<T, D>(a); }              \
   ZB_KERNEL(zb_attention_grad_q_##D##_##suffix, zb_attention_args, ZB_ATTENTION_THREADS) {                             \
     attention_grad_q<T, D>(a);                                                                                         \
   }                                                                                                                    \

@@ -1,5 +1,5 @@
-/* Elementwise ops of two operands: the rows of kernels/cpu/ref/binary.def. A row that does not take a type has an empty kernel there,
- * which the host never launches. */
+/* Elementwise ops of two operands: the rows of kernels/cpu/ref/binary.def. A row that does not take a type has an empty
+ * kernel there, which the host never launches. */
 #include "kernels/cuda/map.cuh"
 
 enum { REALS = 1, INTEGERS = 2, LOGIC = 4 };
@@ -19,9 +19,7 @@ enum { ANY_DIVISOR, NOT_ZERO, NOT_NEGATIVE };
   };
 #define ZB_REF_COMPARE(name, operator_of)                                                                              \
   struct name##_pair {                                                                                                 \
-    template <typename V> ZB_DEVICE bool operator()(V x, V y) const {                                                  \
-      return x operator_of y;                                                                                          \
-    }                                                                                                                  \
+    template <typename V> ZB_DEVICE bool operator()(V x, V y) const { return x operator_of y; }                        \
   };
 #include "kernels/cpu/ref/binary.def"
 

@@ -1,8 +1,9 @@
-/* Products by cuBLASLt: see blas.h. The library's matrices are stored by columns, and so the transposed product is asked for:
- * out^T (n x m) = rhs^T lhs^T, where the rows of a contiguous result are its columns. Nothing is copied.
+/* Products by cuBLASLt: see blas.h. The library's matrices are stored by columns, and so the transposed product is
+ * asked for: out^T (n x m) = rhs^T lhs^T, where the rows of a contiguous result are its columns. Nothing is copied.
  *
- * Leading dimensions become rows of one product where the rhs has none, else a strided batch, else (two batch strides that do not merge,
- * as in attention without a kernel of its own) several calls. Tests: test/kernels/cuda/blas_test.c */
+ * Leading dimensions become rows of one product where the rhs has none, else a strided batch, else (two batch strides
+ * that do not merge, as in attention without a kernel of its own) several calls. Tests: test/kernels/cuda/blas_test.c
+ */
 #include "kernels/cuda/blas.h"
 #include "kernels/cuda/matmul.h"
 
@@ -72,7 +73,7 @@ static void release(const zb_cuda_api *api, entry *e) {
 
 void zb_cuda_blas_destroy(zb_cuda_blas *blas) {
   if (!blas) return;
-  for (int i = 0; i < blas->count; i++)
+  for (int i = 0; i < blas->count; ++i)
     release(blas->api, &blas->entries[i]);
   (void)blas->api->cublasLtDestroy(blas->handle);
   zb_free(blas->entries);
@@ -81,7 +82,7 @@ void zb_cuda_blas_destroy(zb_cuda_blas *blas) {
 
 int zb_cuda_blas_products(const zb_cuda_blas *blas, int *out_refused) {
   *out_refused = 0;
-  for (int i = 0; i < blas->count; i++)
+  for (int i = 0; i < blas->count; ++i)
     *out_refused += blas->entries[i].refused;
   return blas->count;
 }
@@ -92,7 +93,8 @@ static int32_t type_of(zb_dtype dtype) {
   return dtype == ZB_BF16 ? CUDA_R_16BF : dtype == ZB_F16 ? CUDA_R_16F : CUDA_R_32F;
 }
 
-/* `fast` x `slow` elements with the given strides as a matrix by columns, if `fast` is dense and columns do not overlap. */
+/* `fast` x `slow` elements with the given strides as a matrix by columns, if `fast` is dense and columns do not
+ * overlap. */
 static bool by_columns(int64_t fast, int64_t slow, int64_t fast_stride, int64_t slow_stride, layout *out) {
   int64_t leading = slow == 1 ? fast : slow_stride;
   if ((fast_stride != 1 && fast != 1) || leading < fast) return false;
@@ -102,7 +104,8 @@ static bool by_columns(int64_t fast, int64_t slow, int64_t fast_stride, int64_t 
   return true;
 }
 
-/* The matrix of an operand whose columns (in the library's sense) are its rows, transposed where it is stored the other way. */
+/* The matrix of an operand whose columns (in the library's sense) are its rows, transposed where it is stored the other
+ * way. */
 static bool layout_of(const zb_cuda_matrix *x, zb_dtype dtype, layout *out) {
   out->type = type_of(dtype);
   out->transposed = 0;
@@ -129,14 +132,14 @@ static bool cut_batch(const zb_cuda_product *p, batch *out) {
   *out = (batch){0};
   int64_t ends[2 * ZB_RANK_MAX + 1] = {0}, below = 1;
   int end_count = 0;
-  for (int i = p->lhs_batch.rank - 1; i >= 0; i--)
+  for (int i = p->lhs_batch.rank - 1; i >= 0; --i)
     ends[end_count++] = below *= p->lhs_batch.shape[i];
   below = 1;
-  for (int i = p->rhs_batch.rank - 1; i >= 0; i--)
+  for (int i = p->rhs_batch.rank - 1; i >= 0; --i)
     ends[end_count++] = below *= p->rhs_batch.shape[i];
   for (int64_t done = 1; done < p->batches;) {
     int64_t next = p->batches;
-    for (int i = 0; i < end_count; i++)
+    for (int i = 0; i < end_count; ++i)
       if (ends[i] > done && ends[i] < next) next = ends[i];
     if (next % done != 0 || out->rank == BATCH_DIMENSIONS) return false;
     out->shape[out->rank] = next / done; /* innermost first */
@@ -159,8 +162,8 @@ static void fold_rows(zb_cuda_product *p, batch *b) {
     if (!layout_of(&wider, p->in_dtype, &unused)) return;
     p->lhs = wider;
     p->m = wider.rows;
-    b->rank--;
-    for (int i = 0; i < b->rank; i++) {
+    --b->rank;
+    for (int i = 0; i < b->rank; ++i) {
       b->shape[i] = b->shape[i + 1];
       b->lhs[i] = b->lhs[i + 1];
       b->rhs[i] = b->rhs[i + 1];
@@ -168,11 +171,11 @@ static void fold_rows(zb_cuda_product *p, batch *b) {
   }
 }
 
-/* Of all addresses data + multiples of the strides (in elements), up to 16 bytes: more decides nothing, and where the plan puts a value must
- * not choose its algorithm. */
+/* Of all addresses data + multiples of the strides (in elements), up to 16 bytes: more decides nothing, and where the
+ * plan puts a value must not choose its algorithm. */
 static int32_t alignment(const void *data, zb_dtype dtype, const int64_t *strides, int count) {
   uintptr_t all = (uintptr_t)data | 16;
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; ++i)
     all |= (uintptr_t)strides[i] * zb_dtype_bytes(dtype);
   return (int32_t)(all & -all);
 }
@@ -193,7 +196,7 @@ static bool plan_calls(const zb_cuda_product *product, calls *out) {
   k->d.batch_stride = b.rank > 0 ? p.m * p.n : 0;
   k->accumulate = p.accumulate;
   out->outer_count = 1;
-  for (int i = 1; i < b.rank; i++) {
+  for (int i = 1; i < b.rank; ++i) {
     out->outer_shape[out->outer_rank] = b.shape[i];
     out->outer_lhs[out->outer_rank] = b.lhs[i];
     out->outer_rhs[out->outer_rank++] = b.rhs[i];
@@ -211,32 +214,40 @@ static bool plan_calls(const zb_cuda_product *product, calls *out) {
 /* ---- Descriptions and algorithms ---- */
 
 static zb_status make_layout(const zb_cuda_api *api, const layout *from, int64_t batches, cublasLtMatrixLayout_t *out) {
-  ZB_TRY(ZB_BLAS(api, cublasLtMatrixLayoutCreate, out, from->type, (uint64_t)from->rows, (uint64_t)from->columns, from->leading));
+  ZB_TRY(ZB_BLAS(api, cublasLtMatrixLayoutCreate, out, from->type, (uint64_t)from->rows, (uint64_t)from->columns,
+                 from->leading));
   if (batches == 1) return NULL;
   int32_t count = (int32_t)batches;
-  ZB_TRY(ZB_BLAS(api, cublasLtMatrixLayoutSetAttribute, *out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
-  return ZB_BLAS(api, cublasLtMatrixLayoutSetAttribute, *out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &from->batch_stride,
-                 sizeof from->batch_stride);
+  ZB_TRY(
+      ZB_BLAS(api, cublasLtMatrixLayoutSetAttribute, *out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
+  return ZB_BLAS(api, cublasLtMatrixLayoutSetAttribute, *out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                 &from->batch_stride, sizeof from->batch_stride);
 }
 
-/* The rows of the library's result are our columns: a bias a row, and its gradient the sums over the rows of A. Both are of the type of the
- * result. The heuristic looks at the alignment of the address only; the address itself is that of each call. */
+/* The rows of the library's result are our columns: a bias a row, and its gradient the sums over the rows of A. Both
+ * are of the type of the result. The heuristic looks at the alignment of the address only; the address itself is that
+ * of each call. */
 static zb_status describe_bias(const zb_cuda_api *api, entry *e) {
   int32_t epilogue = e->key.alignment_gradient ? CUBLASLT_EPILOGUE_BGRADA : CUBLASLT_EPILOGUE_BIAS;
   uintptr_t address = (uintptr_t)(e->key.alignment_gradient ? e->key.alignment_gradient : e->key.alignment_bias);
   if (!address) return NULL;
-  ZB_TRY(ZB_BLAS(api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
-  return ZB_BLAS(api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &address, sizeof address);
+  ZB_TRY(ZB_BLAS(api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+                 sizeof epilogue));
+  return ZB_BLAS(api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &address,
+                 sizeof address);
 }
 
 static zb_status describe(zb_cuda_blas *blas, entry *e) {
   const zb_cuda_api *api = blas->api;
   const key *k = &e->key;
   cublasComputeType_t compute = k->a.type == CUDA_R_32F ? blas->compute_f32 : CUBLAS_COMPUTE_32F;
-  int32_t transposed_a = k->a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N, transposed_b = k->b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  int32_t transposed_a = k->a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+          transposed_b = k->b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   ZB_TRY(ZB_BLAS(api, cublasLtMatmulDescCreate, &e->description, compute, CUDA_R_32F));
-  ZB_TRY(ZB_BLAS(api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_TRANSA, &transposed_a, sizeof transposed_a));
-  ZB_TRY(ZB_BLAS(api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_TRANSB, &transposed_b, sizeof transposed_b));
+  ZB_TRY(ZB_BLAS(api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_TRANSA, &transposed_a,
+                 sizeof transposed_a));
+  ZB_TRY(ZB_BLAS(api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_TRANSB, &transposed_b,
+                 sizeof transposed_b));
   ZB_TRY(describe_bias(api, e));
   ZB_TRY(make_layout(api, &k->a, k->batches, &e->a));
   ZB_TRY(make_layout(api, &k->b, k->batches, &e->b));
@@ -253,9 +264,11 @@ static zb_status set_preference(const zb_cuda_api *api, cublasLtMatmulPreference
                     {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, (uint32_t)k->alignment_b},
                     {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, (uint32_t)k->alignment_d},
                     {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, (uint32_t)k->alignment_d}};
-  ZB_TRY(ZB_BLAS(api, cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes));
-  ZB_TRY(ZB_BLAS(api, cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes));
-  for (size_t i = 0; i < sizeof alignments / sizeof alignments[0]; i++)
+  ZB_TRY(ZB_BLAS(api, cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                 &bytes, sizeof bytes));
+  ZB_TRY(ZB_BLAS(api, cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                 &schemes, sizeof schemes));
+  for (size_t i = 0; i < sizeof alignments / sizeof alignments[0]; ++i)
     ZB_TRY(ZB_BLAS(api, cublasLtMatmulPreferenceSetAttribute, preference, alignments[i].attribute, &alignments[i].bytes,
                    sizeof alignments[i].bytes));
   return NULL;
@@ -270,15 +283,18 @@ static zb_status choose(zb_cuda_blas *blas, entry *e) {
   ZB_TRY(ZB_BLAS(api, cublasLtMatmulPreferenceCreate, &preference));
   zb_status status = set_preference(api, preference, &e->key);
   if (!status) {
-    cublasStatus_t result = api->cublasLtMatmulAlgoGetHeuristic(blas->handle, e->description, e->a, e->b, e->d, e->d, preference,
-                                                                RESULTS_ASKED, results, &found);
-    bool unknown = result == CUBLAS_STATUS_INVALID_VALUE && e->key.alignment_gradient; /* an epilogue that is not for these types */
-    if (result == CUBLAS_STATUS_NOT_SUPPORTED || unknown) found = 0;
-    else status = zb_cuda_check(api, ZB_CUDA_BLAS, result, "cublasLtMatmulAlgoGetHeuristic");
+    cublasStatus_t result = api->cublasLtMatmulAlgoGetHeuristic(blas->handle, e->description, e->a, e->b, e->d, e->d,
+                                                                preference, RESULTS_ASKED, results, &found);
+    bool unknown = result == CUBLAS_STATUS_INVALID_VALUE &&
+                   e->key.alignment_gradient; /* an epilogue that is not for these types */
+    if (result == CUBLAS_STATUS_NOT_SUPPORTED || unknown)
+      found = 0;
+    else
+      status = zb_cuda_check(api, ZB_CUDA_BLAS, result, "cublasLtMatmulAlgoGetHeuristic");
   }
   (void)api->cublasLtMatmulPreferenceDestroy(preference);
   e->refused = true;
-  for (int i = 0; !status && e->refused && i < found; i++) {
+  for (int i = 0; !status && e->refused && i < found; ++i) {
     if (results[i].state != CUBLAS_STATUS_SUCCESS || results[i].workspaceSize > ZB_CUDA_BLAS_BYTES) continue;
     e->algorithm = results[i].algo;
     e->refused = false;
@@ -287,7 +303,7 @@ static zb_status choose(zb_cuda_blas *blas, entry *e) {
 }
 
 static zb_status find_entry(zb_cuda_blas *blas, const key *k, entry **out) {
-  for (int i = 0; i < blas->count; i++)
+  for (int i = 0; i < blas->count; ++i)
     if (memcmp(&blas->entries[i].key, k, sizeof *k) == 0) return *out = &blas->entries[i], NULL;
   if (blas->count == blas->capacity) {
     int capacity = blas->capacity ? 2 * blas->capacity : FIRST_CAPACITY;
@@ -305,7 +321,7 @@ static zb_status find_entry(zb_cuda_blas *blas, const key *k, entry **out) {
     release(blas->api, e);
     return status;
   }
-  blas->count++;
+  ++blas->count;
   *out = e;
   return NULL;
 }
@@ -316,14 +332,16 @@ static void *moved(void *data, int64_t elements, zb_dtype dtype) {
   return (void *)((uintptr_t)data + (uintptr_t)elements * zb_dtype_bytes(dtype));
 }
 
-static zb_status run_one(zb_cuda_launcher *on, const entry *e, const zb_cuda_product *p, int64_t lhs, int64_t rhs, int64_t out) {
+static zb_status run_one(zb_cuda_launcher *on, const entry *e, const zb_cuda_product *p, int64_t lhs, int64_t rhs,
+                         int64_t out) {
   float one = 1, before = p->accumulate ? 1 : 0;
   void *d = moved(p->out, out, p->out_dtype);
   const void *bias = p->bias_gradient ? p->bias_gradient : p->bias;
   if (bias)
-    ZB_TRY(ZB_BLAS(on->api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias));
-  return ZB_BLAS(on->api, cublasLtMatmul, on->blas->handle, e->description, &one, moved(p->rhs.data, rhs, p->in_dtype), e->a,
-                 moved(p->lhs.data, lhs, p->in_dtype), e->b, &before, d, e->d, d, e->d, &e->algorithm,
+    ZB_TRY(ZB_BLAS(on->api, cublasLtMatmulDescSetAttribute, e->description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
+                   sizeof bias));
+  return ZB_BLAS(on->api, cublasLtMatmul, on->blas->handle, e->description, &one, moved(p->rhs.data, rhs, p->in_dtype),
+                 e->a, moved(p->lhs.data, lhs, p->in_dtype), e->b, &before, d, e->d, d, e->d, &e->algorithm,
                  (void *)(uintptr_t)on->workspace, ZB_CUDA_BLAS_BYTES, on->stream);
 }
 
@@ -335,9 +353,9 @@ zb_status zb_cuda_blas_product(zb_cuda_launcher *on, const zb_cuda_product *p, b
   ZB_TRY(find_entry(on->blas, &all.key, &e));
   if (e->refused) return NULL;
   int64_t out_step = all.key.d.rows * all.key.d.columns * all.key.batches;
-  for (int64_t i = 0; i < all.outer_count && !on->only_choosing; i++) {
+  for (int64_t i = 0; i < all.outer_count && !on->only_choosing; ++i) {
     int64_t rest = i, lhs = 0, rhs = 0;
-    for (int d = 0; d < all.outer_rank; d++) {
+    for (int d = 0; d < all.outer_rank; ++d) {
       lhs += rest % all.outer_shape[d] * all.outer_lhs[d];
       rhs += rest % all.outer_shape[d] * all.outer_rhs[d];
       rest /= all.outer_shape[d];

@@ -3,7 +3,7 @@
 
 int64_t zb_cuda_count(const zb_tensor *x, unsigned dimensions) {
   int64_t count = 1;
-  for (int i = 0; i < x->rank; i++)
+  for (int i = 0; i < x->rank; ++i)
     if (dimensions >> i & 1) count *= x->shape[i];
   return count;
 }
@@ -14,11 +14,11 @@ bool zb_cuda_complete(const zb_kernel_call *call, int inputs, int outputs, bool 
 
 bool zb_cuda_complete_up_to(const zb_kernel_call *call, int inputs, int most, int outputs, bool accumulates) {
   if (call->accumulate && !accumulates) return false;
-  for (int i = most; i < call->input_count; i++)
+  for (int i = most; i < call->input_count; ++i)
     if (zb_call_input(call, i)) return false;
-  for (int i = 0; i < inputs; i++)
+  for (int i = 0; i < inputs; ++i)
     if (!zb_call_input(call, i)) return false;
-  for (int i = 0; i < outputs; i++)
+  for (int i = 0; i < outputs; ++i)
     if (!zb_call_output(call, i) || !zb_tensor_contiguous(&call->outputs[i])) return false;
   return true;
 }
@@ -27,9 +27,7 @@ zb_cuda_function zb_cuda_for_float(zb_cuda_function f32, zb_dtype dtype) {
   return f32 + (dtype == ZB_BF16 ? 1 : dtype == ZB_F16 ? 2 : 0);
 }
 
-zb_cuda_function zb_cuda_for_integer(zb_cuda_function i64, zb_dtype dtype) {
-  return i64 + (dtype == ZB_I32 ? 1 : 0);
-}
+zb_cuda_function zb_cuda_for_integer(zb_cuda_function i64, zb_dtype dtype) { return i64 + (dtype == ZB_I32 ? 1 : 0); }
 
 zb_cuda_function zb_cuda_for_any(zb_cuda_function f32, zb_dtype dtype) {
   if (dtype == ZB_I1) return f32 + 5;
@@ -60,7 +58,7 @@ bool zb_cuda_dims_of(const zb_tensor *space, const zb_tensor *x, unsigned dimens
   int64_t positions = 1;
   memset(out, 0, sizeof *out);
   if (shift < 0) return false;
-  for (int i = 0; i < space->rank; i++) {
+  for (int i = 0; i < space->rank; ++i) {
     int64_t size = i < shift ? 1 : x->shape[i - shift];
     if (size != 1 && size != space->shape[i]) return false;
     if (!(dimensions >> i & 1)) continue;
@@ -79,10 +77,11 @@ bool zb_cuda_dims_all(const zb_tensor *space, const zb_tensor *x, zb_cuda_dims *
   return zb_cuda_dims_of(space, x, ~0u, out);
 }
 
-bool zb_cuda_in_groups(const zb_cuda_dims *rows, const zb_cuda_dims *along, const void *data, int n, size_t element_bytes) {
+bool zb_cuda_in_groups(const zb_cuda_dims *rows, const zb_cuda_dims *along, const void *data, int n,
+                       size_t element_bytes) {
   size_t bytes = element_bytes * (size_t)n;
   if (along->rank != 1 || along->stride[0] != 1 || along->shape[0] % n != 0) return false;
-  for (int i = 0; i < rows->rank; i++)
+  for (int i = 0; i < rows->rank; ++i)
     if (rows->stride[i] % n != 0) return false;
   return (uintptr_t)data % (bytes < 16 ? bytes : 16) == 0;
 }

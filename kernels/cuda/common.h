@@ -1,4 +1,5 @@
-/* What the host side of all CUDA kernels shares: dimensions of operands, launches, questions. Private to kernels/cuda. */
+/* What the host side of all CUDA kernels shares: dimensions of operands, launches, questions. Private to kernels/cuda.
+ */
 #ifndef ZB_KERNELS_CUDA_COMMON_H
 #define ZB_KERNELS_CUDA_COMMON_H
 
@@ -15,19 +16,15 @@ typedef enum zb_cuda_fault_kind {
 
 /* ---- Operands ---- */
 
-/* That many operands and results, present, no others, results contiguous; and `accumulate` only if the op may. An operand that a kernel
- * does not know must never be ignored. */
+/* That many operands and results, present, no others, results contiguous; and `accumulate` only if the op may. An
+ * operand that a kernel does not know must never be ignored. */
 bool zb_cuda_complete(const zb_kernel_call *call, int inputs, int outputs, bool accumulates);
 /* The same where operands inputs..most-1 are optional. */
 bool zb_cuda_complete_up_to(const zb_kernel_call *call, int inputs, int most, int outputs, bool accumulates);
 
 /* f32, bf16, f16: the types that kernels are made for. */
-static inline bool zb_cuda_is_float(zb_dtype dtype) {
-  return dtype == ZB_F32 || dtype == ZB_BF16 || dtype == ZB_F16;
-}
-static inline bool zb_cuda_is_index(zb_dtype dtype) {
-  return dtype == ZB_I64 || dtype == ZB_I32;
-}
+static inline bool zb_cuda_is_float(zb_dtype dtype) { return dtype == ZB_F32 || dtype == ZB_BF16 || dtype == ZB_F16; }
+static inline bool zb_cuda_is_index(zb_dtype dtype) { return dtype == ZB_I64 || dtype == ZB_I32; }
 /* The kernel for a float type, or an integer type, given that for f32, or i64. */
 zb_cuda_function zb_cuda_for_float(zb_cuda_function f32, zb_dtype dtype);
 zb_cuda_function zb_cuda_for_integer(zb_cuda_function i64, zb_dtype dtype);
@@ -39,26 +36,24 @@ double zb_cuda_number(const zb_kernel_call *call, const char *name, double fallb
 
 /* ---- Dimensions ---- */
 
-/* The dimensions of `space` in the bit set, as x has them when it is broadcast to space as NumPy does. False where it cannot be. */
+/* The dimensions of `space` in the bit set, as x has them when it is broadcast to space as NumPy does. False where it
+ * cannot be. */
 bool zb_cuda_dims_of(const zb_tensor *space, const zb_tensor *x, unsigned dimensions, zb_cuda_dims *out);
 /* All of them. */
 bool zb_cuda_dims_all(const zb_tensor *space, const zb_tensor *x, zb_cuda_dims *out);
 /* The bit sets of the dimensions before an axis, and from it on. */
-static inline unsigned zb_cuda_before(int64_t axis) {
-  return (1u << axis) - 1;
-}
+static inline unsigned zb_cuda_before(int64_t axis) { return (1u << axis) - 1; }
 static inline unsigned zb_cuda_from(const zb_tensor *x, int64_t axis) {
   return ((1u << x->rank) - 1) & ~zb_cuda_before(axis);
 }
 /* Elements of the dimensions in the bit set. */
 int64_t zb_cuda_count(const zb_tensor *x, unsigned dimensions);
 /* How many elements a thread takes at a time of a kernel whose widest type has that many bytes. */
-static inline int zb_cuda_group_elements(size_t widest_bytes) {
-  return (int)(16 / widest_bytes);
-}
-/* Whether groups of n elements of an operand's rows (dimensions `along`; `rows` are those before) can be read at once: rows are whole groups
- * that lie together, at multiples of 16 bytes, or of a group that is shorter. */
-bool zb_cuda_in_groups(const zb_cuda_dims *rows, const zb_cuda_dims *along, const void *data, int n, size_t element_bytes);
+static inline int zb_cuda_group_elements(size_t widest_bytes) { return (int)(16 / widest_bytes); }
+/* Whether groups of n elements of an operand's rows (dimensions `along`; `rows` are those before) can be read at once:
+ * rows are whole groups that lie together, at multiples of 16 bytes, or of a group that is shorter. */
+bool zb_cuda_in_groups(const zb_cuda_dims *rows, const zb_cuda_dims *along, const void *data, int n,
+                       size_t element_bytes);
 /* x with a dimension of size 1 and stride 0 put at the end (labels beside logits). */
 zb_tensor zb_cuda_append_unit(const zb_tensor *x);
 
@@ -66,7 +61,7 @@ zb_tensor zb_cuda_append_unit(const zb_tensor *x);
 
 /* grid_x <= 2^31 - 1, grid_y <= 65535. A grid of 0 launches nothing. `args` is the kernel's only parameter. */
 zb_status zb_cuda_enqueue(zb_cuda_launcher *on, zb_cuda_function function, int64_t grid_x, int64_t grid_y, int threads,
-                         int64_t shared_bytes, const void *args) ZB_MUST_USE;
+                          int64_t shared_bytes, const void *args) ZB_MUST_USE;
 static inline zb_cuda_fault_place zb_cuda_fault_of(const zb_cuda_launcher *on) {
   return (zb_cuda_fault_place){on->fault, on->instruction};
 }

@@ -1,13 +1,15 @@
-/* Attention and its gradient in bf16 and f16 on tensor cores: the algorithm of attention.cu, with products of 16 x 8 x 16 by a warp.
+/* Attention and its gradient in bf16 and f16 on tensor cores: the algorithm of attention.cu, with products of 16 x 8 x
+ * 16 by a warp.
  *
- * A block has 64 rows (queries; of dk and dv: keys), 16 a warp. Operand tiles lie in shared memory by rows, 16 bytes longer than a head,
- * so that the rows of an 8 x 8 matrix begin in different banks. The tile after the one that is worked on is on its way (two stages, one
- * barrier a tile). Scores and sums are f32; shares and gradients of scores are rounded to the narrow type where they enter a product, as in
- * Dao, "FlashAttention-2", 2023. Exponents are to base 2. The gradient of q comes first and leaves lse and sum(dout * out) of every query
- * for that of k and v (args.statistics).
+ * A block has 64 rows (queries; of dk and dv: keys), 16 a warp. Operand tiles lie in shared memory by rows, 16 bytes
+ * longer than a head, so that the rows of an 8 x 8 matrix begin in different banks. The tile after the one that is
+ * worked on is on its way (two stages, one barrier a tile). Scores and sums are f32; shares and gradients of scores are
+ * rounded to the narrow type where they enter a product, as in Dao, "FlashAttention-2", 2023. Exponents are to base 2.
+ * The gradient of q comes first and leaves lse and sum(dout * out) of every query for that of k and v
+ * (args.statistics).
  *
- * Which element a lane holds (PTX manual, m16n8k16): of a sum, rows lane / 4 and 8 more, columns 2 (lane % 4) and 1 more. Two neighbouring
- * sums of a product are the left operand of the next one without a move. */
+ * Which element a lane holds (PTX manual, m16n8k16): of a sum, rows lane / 4 and 8 more, columns 2 (lane % 4) and 1
+ * more. Two neighbouring sums of a product are the left operand of the next one without a move. */
 #include "kernels/cuda/device.cuh"
 
 enum { ROWS = ZB_FLASH_ROWS, GRADIENT_TILE = ZB_FLASH_GRADIENT_TILE, STAGES = 2 };
@@ -38,37 +40,41 @@ ZB_DEVICE flash_place flash_place_of_block(const zb_attention_args &a, int64_t h
   return p;
 }
 
-/* N tokens of a head from `first` on are on their way; zeros beyond the tokens and the width (a multiple of 8). A thread copies 16 bytes of
- * every STEP-th row. */
+/* N tokens of a head from `first` on are on their way; zeros beyond the tokens and the width (a multiple of 8). A
+ * thread copies 16 bytes of every STEP-th row. */
 template <typename T, int D, int N>
-ZB_DEVICE void copy_tile(tile<T, D, N> &to, const zb_attention_operand &o, int64_t batch, int64_t head, int64_t first, int64_t tokens, int width) {
+ZB_DEVICE void copy_tile(tile<T, D, N> &to, const zb_attention_operand &o, int64_t batch, int64_t head, int64_t first,
+                         int64_t tokens, int width) {
   constexpr int STEP = ZB_ATTENTION_THREADS / (D / 8);
   int row = (int)threadIdx.x / (D / 8), column = (int)threadIdx.x % (D / 8) * 8;
   int64_t left = column < width ? tokens - first - row : 0;
   const T *from = (const T *)o.data + batch * o.batch + head * o.head + (first + row) * o.token + column;
   ZB_UNROLL
-  for (int k = 0; k < N / STEP; k++, from += STEP * o.token)
+  for (int k = 0; k < N / STEP; ++k, from += STEP * o.token)
     copy_ahead(&to.at[row + k * STEP][column], from, k * STEP < left);
 }
 
 /* The 16 x 16 left operand at (row, column). */
-template <typename T, int D, int N> ZB_DEVICE void load_left(uint32_t (&to)[4], const tile<T, D, N> &from, int row, int column, int lane) {
+template <typename T, int D, int N>
+ZB_DEVICE void load_left(uint32_t (&to)[4], const tile<T, D, N> &from, int row, int column, int lane) {
   load_matrices(to, &from.at[row + lane % 16][column + lane / 16 * 8]);
 }
 
-/* sums[row of own][row of other] = own row . other row, over the D columns: 16 rows of `own` from `row` on, all N of `other`. */
+/* sums[row of own][row of other] = own row . other row, over the D columns: 16 rows of `own` from `row` on, all N of
+ * `other`. */
 template <typename T, int D, int M, int N>
-ZB_DEVICE void row_products(float (&sums)[N / 8][4], const tile<T, D, M> &own, int row, const tile<T, D, N> &other, int lane) {
+ZB_DEVICE void row_products(float (&sums)[N / 8][4], const tile<T, D, M> &own, int row, const tile<T, D, N> &other,
+                            int lane) {
   ZB_UNROLL
-  for (int n = 0; n < N / 8; n++)
+  for (int n = 0; n < N / 8; ++n)
     ZB_UNROLL
-    for (int e = 0; e < 4; e++)
-      sums[n][e] = 0;
+  for (int e = 0; e < 4; ++e)
+    sums[n][e] = 0;
   for (int k = 0; k < D; k += 16) {
     uint32_t left[4], right[4];
     load_left(left, own, row, k, lane);
     ZB_UNROLL
-    for (int n = 0; n < N / 16; n++) {
+    for (int n = 0; n < N / 16; ++n) {
       load_matrices(right, &other.at[n * 16 + lane % 8 + lane / 16 * 8][k + lane / 8 % 2 * 8]);
       multiply(T(), sums[2 * n], left, right[0], right[1]);
       multiply(T(), sums[2 * n + 1], left, right[2], right[3]);
@@ -76,15 +82,19 @@ ZB_DEVICE void row_products(float (&sums)[N / 8][4], const tile<T, D, M> &own, i
   }
 }
 
-/* sums[row][column] += sum over the N rows of `from` of weights[row][r] * from[r][column]; weights as sums of a product lie. */
+/* sums[row][column] += sum over the N rows of `from` of weights[row][r] * from[r][column]; weights as sums of a product
+ * lie. */
 template <typename T, int D, int N>
-ZB_DEVICE void add_weighted(float (&sums)[D / 8][4], const float (&weights)[N / 8][4], const tile<T, D, N> &from, int lane) {
+ZB_DEVICE void add_weighted(float (&sums)[D / 8][4], const float (&weights)[N / 8][4], const tile<T, D, N> &from,
+                            int lane) {
   ZB_UNROLL
-  for (int k = 0; k < N / 16; k++) {
-    const float(&w)[4] = weights[2 * k], (&x)[4] = weights[2 * k + 1];
-    uint32_t left[4] = {pair_of(T(), w[0], w[1]), pair_of(T(), w[2], w[3]), pair_of(T(), x[0], x[1]), pair_of(T(), x[2], x[3])}, right[4];
+  for (int k = 0; k < N / 16; ++k) {
+    const float (&w)[4] = weights[2 * k], (&x)[4] = weights[2 * k + 1];
+    uint32_t left[4] = {pair_of(T(), w[0], w[1]), pair_of(T(), w[2], w[3]), pair_of(T(), x[0], x[1]),
+                        pair_of(T(), x[2], x[3])},
+             right[4];
     ZB_UNROLL
-    for (int n = 0; n < D / 16; n++) {
+    for (int n = 0; n < D / 16; ++n) {
       load_matrices_transposed(right, &from.at[k * 16 + lane % 16][n * 16 + lane / 16 * 8]);
       multiply(T(), sums[2 * n], left, right[0], right[1]);
       multiply(T(), sums[2 * n + 1], left, right[2], right[3]);
@@ -94,29 +104,34 @@ ZB_DEVICE void add_weighted(float (&sums)[D / 8][4], const float (&weights)[N / 
 
 /* Writes the two rows of this lane, scaled, to rows `first` + ... of a result [.., tokens, heads, width]. */
 template <typename T, int D>
-ZB_DEVICE void store_rows(T *to, const float (&sums)[D / 8][4], const float (&factor)[2], const flash_place &p, int64_t tokens, int64_t heads, int width) {
+ZB_DEVICE void store_rows(T *to, const float (&sums)[D / 8][4], const float (&factor)[2], const flash_place &p,
+                          int64_t tokens, int64_t heads, int width) {
   ZB_UNROLL
-  for (int half = 0; half < 2; half++) {
+  for (int half = 0; half < 2; ++half) {
     int64_t token = p.first + p.warp * 16 + p.group + half * 8;
     if (token >= tokens) continue;
     T *row = to + ((p.batch * tokens + token) * heads + p.head) * width;
     ZB_UNROLL
-    for (int n = 0; n < D / 8; n++) {
+    for (int n = 0; n < D / 8; ++n) {
       int column = n * 8 + p.pair * 2;
-      if (column < width) *(uint32_t *)(row + column) = pair_of(T(), sums[n][half * 2] * factor[half], sums[n][half * 2 + 1] * factor[half]);
+      if (column < width)
+        *(uint32_t *)(row + column) =
+            pair_of(T(), sums[n][half * 2] * factor[half], sums[n][half * 2 + 1] * factor[half]);
     }
   }
 }
 
-/* The mask of query i and key j, times log2(e). Called: for compute capability 10.0 nvcc would load the masks of all elements of a tile at
- * once, in registers that it then takes from the sums. */
+/* The mask of query i and key j, times log2(e). Called: for compute capability 10.0 nvcc would load the masks of all
+ * elements of a tile at once, in registers that it then takes from the sums. */
 ZB_CALLED_DEVICE float mask_score(const zb_attention_args &a, int64_t batch, int64_t head, int64_t i, int64_t j) {
   const int64_t *s = a.mask_strides;
   return load_float(a.mask, a.mask_dtype, batch * s[0] + head * s[1] + i * s[2] + j * s[3]) * LOG2_E;
 }
 
-/* Whether all pairs of some queries and keys see each other, and there is no mask: most tiles, which need no questions. */
-ZB_DEVICE bool all_visible(const zb_attention_args &a, int64_t first_query, int64_t queries, int64_t first_key, int64_t keys) {
+/* Whether all pairs of some queries and keys see each other, and there is no mask: most tiles, which need no questions.
+ */
+ZB_DEVICE bool all_visible(const zb_attention_args &a, int64_t first_query, int64_t queries, int64_t first_key,
+                           int64_t keys) {
   return !a.mask && first_query + queries <= a.queries && first_key + keys <= a.keys &&
          (!a.causal || first_key + keys - 1 <= first_query + (a.keys - a.queries));
 }
@@ -149,64 +164,66 @@ ZB_DEVICE int64_t flash_keys_end(const zb_attention_args &a, const flash_place &
   return !a.causal || end > a.keys ? a.keys : end;
 }
 
-ZB_DEVICE int within(int64_t x, int least, int most) {
-  return x < least ? least : x > most ? most : (int)x;
-}
+ZB_DEVICE int within(int64_t x, int least, int most) { return x < least ? least : x > most ? most : (int)x; }
 
 /* Products of the lane's rows of the block, queries, with N keys become scores to base 2. */
-template <int N> ZB_DEVICE void to_scores(float (&scores)[N / 8][4], const zb_attention_args &a, const flash_place &p, int64_t key) {
+template <int N>
+ZB_DEVICE void to_scores(float (&scores)[N / 8][4], const zb_attention_args &a, const flash_place &p, int64_t key) {
   int64_t row = p.first + p.warp * 16 + p.group, shift = a.keys - a.queries;
   float scale = a.scale * LOG2_E;
   if (all_visible(a, p.first, ROWS, key, N)) {
     ZB_UNROLL
-    for (int n = 0; n < N / 8; n++)
+    for (int n = 0; n < N / 8; ++n)
       ZB_UNROLL
-      for (int e = 0; e < 4; e++)
-        scores[n][e] *= scale;
+    for (int e = 0; e < 4; ++e)
+      scores[n][e] *= scale;
     return;
   }
   ZB_UNROLL
-  for (int half = 0; half < 2; half++, row += 8) {
+  for (int half = 0; half < 2; ++half, row += 8) {
     int64_t last = row >= a.queries ? -1 : a.causal && row + shift < a.keys ? row + shift : a.keys - 1;
     int end = within(last - key, -1, N); /* the last of the tile's keys that the row sees */
     ZB_UNROLL
-    for (int n = 0; n < N / 8; n++)
+    for (int n = 0; n < N / 8; ++n)
       ZB_UNROLL
-      for (int e = half * 2; e < half * 2 + 2; e++) {
-        int j = n * 8 + p.pair * 2 + e % 2;
-        bool seen = j <= end;
-        scores[n][e] = seen ? scores[n][e] * scale : -INFINITY;
-        if (a.mask && seen) scores[n][e] += mask_score(a, p.batch, p.head, row, key + j);
-      }
+    for (int e = half * 2; e < half * 2 + 2; ++e) {
+      int j = n * 8 + p.pair * 2 + e % 2;
+      bool seen = j <= end;
+      scores[n][e] = seen ? scores[n][e] * scale : -INFINITY;
+      if (a.mask && seen) scores[n][e] += mask_score(a, p.batch, p.head, row, key + j);
+    }
   }
 }
 
 /* The same of its rows, keys, with N queries. */
 template <int N>
-ZB_DEVICE void to_scores_of_queries(float (&scores)[N / 8][4], const zb_attention_args &a, const flash_place &p, int64_t head, int64_t query) {
+ZB_DEVICE void to_scores_of_queries(float (&scores)[N / 8][4], const zb_attention_args &a, const flash_place &p,
+                                    int64_t head, int64_t query) {
   int64_t row = p.first + p.warp * 16 + p.group, shift = a.keys - a.queries;
   float scale = a.scale * LOG2_E;
   if (all_visible(a, query, N, p.first, ROWS)) {
     ZB_UNROLL
-    for (int n = 0; n < N / 8; n++)
+    for (int n = 0; n < N / 8; ++n)
       ZB_UNROLL
-      for (int e = 0; e < 4; e++)
-        scores[n][e] *= scale;
+    for (int e = 0; e < 4; ++e)
+      scores[n][e] *= scale;
     return;
   }
   int end = within(a.queries - query, 0, N);
   ZB_UNROLL
-  for (int half = 0; half < 2; half++, row += 8) {
-    int begin = row >= a.keys ? N : a.causal ? within(row - shift - query, 0, N) : 0; /* the first of the tile's queries that sees the row */
+  for (int half = 0; half < 2; ++half, row += 8) {
+    int begin = row >= a.keys ? N
+                : a.causal    ? within(row - shift - query, 0, N)
+                              : 0; /* the first of the tile's queries that sees the row */
     ZB_UNROLL
-    for (int n = 0; n < N / 8; n++)
+    for (int n = 0; n < N / 8; ++n)
       ZB_UNROLL
-      for (int e = half * 2; e < half * 2 + 2; e++) {
-        int i = n * 8 + p.pair * 2 + e % 2;
-        bool seen = i >= begin && i < end;
-        scores[n][e] = seen ? scores[n][e] * scale : -INFINITY;
-        if (a.mask && seen) scores[n][e] += mask_score(a, p.batch, head, query + i, row);
-      }
+    for (int e = half * 2; e < half * 2 + 2; ++e) {
+      int i = n * 8 + p.pair * 2 + e % 2;
+      bool seen = i >= begin && i < end;
+      scores[n][e] = seen ? scores[n][e] * scale : -INFINITY;
+      if (a.mask && seen) scores[n][e] += mask_score(a, p.batch, head, query + i, row);
+    }
   }
 }
 
@@ -214,10 +231,10 @@ ZB_DEVICE void to_scores_of_queries(float (&scores)[N / 8][4], const zb_attentio
 template <int D, int N>
 ZB_DEVICE void next_shares(float (&scores)[N / 8][4], float (&sums)[D / 8][4], float (&largest)[2], float (&total)[2]) {
   ZB_UNROLL
-  for (int half = 0; half < 2; half++) {
+  for (int half = 0; half < 2; ++half) {
     float next = -INFINITY;
     ZB_UNROLL
-    for (int n = 0; n < N / 8; n++)
+    for (int n = 0; n < N / 8; ++n)
       next = larger_value()(next, larger_value()(scores[n][half * 2], scores[n][half * 2 + 1]));
     next = larger_value()(largest[half], over_lanes(next, larger_value()));
     float base = next == -INFINITY ? 0 : next; /* nothing seen so far: all shares are 0 */
@@ -225,17 +242,17 @@ ZB_DEVICE void next_shares(float (&scores)[N / 8][4], float (&sums)[D / 8][4], f
     largest[half] = next;
     total[half] *= factor;
     ZB_UNROLL
-    for (int n = 0; n < D / 8; n++) {
+    for (int n = 0; n < D / 8; ++n) {
       sums[n][half * 2] *= factor;
       sums[n][half * 2 + 1] *= factor;
     }
     ZB_UNROLL
-    for (int n = 0; n < N / 8; n++)
+    for (int n = 0; n < N / 8; ++n)
       ZB_UNROLL
-      for (int e = half * 2; e < half * 2 + 2; e++) {
-        scores[n][e] = near_exp2(scores[n][e] - base);
-        total[half] += scores[n][e];
-      }
+    for (int e = half * 2; e < half * 2 + 2; ++e) {
+      scores[n][e] = near_exp2(scores[n][e] - base);
+      total[half] += scores[n][e];
+    }
   }
 }
 
@@ -260,7 +277,7 @@ template <typename T, int D> ZB_DEVICE void flash(const zb_attention_args &a) {
   copies_arrive();
   float factor[2];
   ZB_UNROLL
-  for (int half = 0; half < 2; half++) {
+  for (int half = 0; half < 2; ++half) {
     total[half] = over_lanes(total[half], add_values());
     bool nothing = largest[half] == -INFINITY;
     factor[half] = nothing ? 0 : 1 / total[half];
@@ -273,8 +290,8 @@ template <typename T, int D> ZB_DEVICE void flash(const zb_attention_args &a) {
 
 /* ---- Gradient ---- */
 
-/* What the gradient needs to know of N queries: lse to base 2, infinity for what is no query or sees nothing, so that its shares are 0; and
- * delta = sum(dout * out). */
+/* What the gradient needs to know of N queries: lse to base 2, infinity for what is no query or sees nothing, so that
+ * its shares are 0; and delta = sum(dout * out). */
 template <int N> struct query_statistics {
   float lse[N], delta[N];
 };
@@ -286,7 +303,8 @@ ZB_DEVICE float *statistics_of(const zb_attention_args &a, int64_t batch, int64_
 }
 
 /* Of the block's queries, for this block and for the kernel that comes after. */
-template <typename T> ZB_DEVICE void make_statistics(const zb_attention_args &a, const flash_place &p, query_statistics<ROWS> &to) {
+template <typename T>
+ZB_DEVICE void make_statistics(const zb_attention_args &a, const flash_place &p, query_statistics<ROWS> &to) {
   constexpr int LANES = ZB_ATTENTION_THREADS / ROWS;
   int row = (int)threadIdx.x / LANES, lane = (int)threadIdx.x % LANES;
   int64_t query = p.first + row;
@@ -299,7 +317,7 @@ template <typename T> ZB_DEVICE void make_statistics(const zb_attention_args &a,
       float x[8], y[8];
       load_dense(dout + c, x);
       load_dense(out + c, y);
-      for (int i = 0; i < 8; i++)
+      for (int i = 0; i < 8; ++i)
         sum += x[i] * y[i];
     }
     lse = load_float(a.lse, a.lse_dtype, p.batch * s[0] + p.head * s[1] + query * s[2]);
@@ -312,8 +330,8 @@ template <typename T> ZB_DEVICE void make_statistics(const zb_attention_args &a,
   to.delta[row] = statistics_of(a, p.batch, p.head, 1)[query] = sum;
 }
 
-/* A score becomes the share of its pair, `dp` the gradient of the score but for the factor scale. A pair that does not see each other
- * gives 0 whatever dp is. */
+/* A score becomes the share of its pair, `dp` the gradient of the score but for the factor scale. A pair that does not
+ * see each other gives 0 whatever dp is. */
 ZB_DEVICE void to_gradient(float &score, float &dp, float lse, float delta) {
   score = near_exp2(score - lse);
   dp = score == 0 ? 0 : score * (dp - delta);
@@ -344,10 +362,10 @@ template <typename T, int D> ZB_DEVICE void flash_grad_q(const zb_attention_args
     row_products(dp, m.dout, p.warp * 16, m.stages[stage].v, p.lane);
     to_scores<N>(scores, a, p, key);
     ZB_UNROLL
-    for (int n = 0; n < N / 8; n++)
+    for (int n = 0; n < N / 8; ++n)
       ZB_UNROLL
-      for (int e = 0; e < 4; e++)
-        to_gradient(scores[n][e], dp[n][e], m.statistics.lse[own + e / 2 * 8], m.statistics.delta[own + e / 2 * 8]);
+    for (int e = 0; e < 4; ++e)
+      to_gradient(scores[n][e], dp[n][e], m.statistics.lse[own + e / 2 * 8], m.statistics.delta[own + e / 2 * 8]);
     add_weighted(sums, dp, m.stages[stage].k, p.lane);
   }
   copies_arrive();
@@ -365,12 +383,15 @@ template <typename T, int D> struct flash_kv_memory {
 };
 
 template <typename T, int D>
-ZB_DEVICE void copy_queries(query_tiles<T, D> &to, const zb_attention_args &a, int64_t batch, int64_t head, int64_t first) {
+ZB_DEVICE void copy_queries(query_tiles<T, D> &to, const zb_attention_args &a, int64_t batch, int64_t head,
+                            int64_t first) {
   constexpr int COPIES = GRADIENT_TILE / 4;
   copy_tile(to.q, a.q, batch, head, first, a.queries, a.width);
   copy_tile(to.dout, a.dout, batch, head, first, a.queries, a.value_width);
   int which = (int)threadIdx.x / COPIES, i = (int)threadIdx.x % COPIES * 4;
-  if (which < 2) copy_ahead((which ? to.statistics.delta : to.statistics.lse) + i, statistics_of(a, batch, head, which) + first + i, true);
+  if (which < 2)
+    copy_ahead((which ? to.statistics.delta : to.statistics.lse) + i, statistics_of(a, batch, head, which) + first + i,
+               true);
 }
 
 template <typename T, int D> ZB_DEVICE void flash_grad_kv(const zb_attention_args &a) {
@@ -396,10 +417,11 @@ template <typename T, int D> ZB_DEVICE void flash_grad_kv(const zb_attention_arg
     row_products(dp, m.v, p.warp * 16, now.dout, p.lane);
     to_scores_of_queries<N>(scores, a, p, head, first);
     ZB_UNROLL
-    for (int n = 0; n < N / 8; n++)
+    for (int n = 0; n < N / 8; ++n)
       ZB_UNROLL
-      for (int e = 0; e < 4; e++)
-        to_gradient(scores[n][e], dp[n][e], now.statistics.lse[n * 8 + p.pair * 2 + e % 2], now.statistics.delta[n * 8 + p.pair * 2 + e % 2]);
+    for (int e = 0; e < 4; ++e)
+      to_gradient(scores[n][e], dp[n][e], now.statistics.lse[n * 8 + p.pair * 2 + e % 2],
+                  now.statistics.delta[n * 8 + p.pair * 2 + e % 2]);
     add_weighted(dv, scores, now.dout, p.lane);
     add_weighted(dk, dp, now.q, p.lane);
     head = next_head;

@@ -1,8 +1,8 @@
 /* Losses: cross entropy of logits, negative log-likelihood, and their gradients.
  *
- * Forward: one block a row gives lse, in one pass over its scores; then one block adds the losses of all rows, in f64, from lse and the
- * logits of the labels: no probability is stored. Gradient: one block counts the rows that the mean is over, then one block a row writes
- * exp(logit - lse). A label that is out of range counts as ignored and is a fault. */
+ * Forward: one block a row gives lse, in one pass over its scores; then one block adds the losses of all rows, in f64,
+ * from lse and the logits of the labels: no probability is stored. Gradient: one block counts the rows that the mean is
+ * over, then one block a row writes exp(logit - lse). A label that is out of range counts as ignored and is a fault. */
 #include "kernels/cuda/device.cuh"
 
 /* The class of a row, or -1 where it counts for nothing. */
@@ -23,7 +23,7 @@ template <typename T> ZB_DEVICE void row_lse(const zb_loss_args &a) {
     if (a.dense)
       load_dense(scores + first, x);
     else
-      for (int i = 0; i < N; i++)
+      for (int i = 0; i < N; ++i)
         x[i] = first + i < a.classes ? value_of(scores[(first + i) * a.class_stride]) : -INFINITY;
     sum.add(x);
   }
@@ -51,7 +51,8 @@ ZB_KERNEL(zb_loss_total, zb_loss_args, ZB_LOSS_SUM_THREADS) {
   if (a.reduction == ZB_LOSS_NONE) return;
   total = over_block(total, add_values(), zb_shared());
   counted = over_block(counted, add_values(), zb_shared());
-  if (threadIdx.x == 0) store_double(a.loss, a.loss_dtype, 0, a.reduction == ZB_LOSS_MEAN ? total / (double)counted : total);
+  if (threadIdx.x == 0)
+    store_double(a.loss, a.loss_dtype, 0, a.reduction == ZB_LOSS_MEAN ? total / (double)counted : total);
 }
 
 /* One block: the weight of a row in a mean. */
@@ -63,7 +64,8 @@ ZB_KERNEL(zb_loss_weight, zb_loss_args, ZB_LOSS_SUM_THREADS) {
   if (threadIdx.x == 0) *a.weight = a.reduction == ZB_LOSS_MEAN ? (float)(1 / (double)counted) : 1;
 }
 
-/* dlogits = (exp(logit - lse) - [c is the label]) * dloss * weight; of log-probabilities: -[c is the label] * dloss * weight. */
+/* dlogits = (exp(logit - lse) - [c is the label]) * dloss * weight; of log-probabilities: -[c is the label] * dloss *
+ * weight. */
 template <typename T> ZB_DEVICE void loss_grad(const zb_loss_args &a) {
   int64_t row = blockIdx.x, label = label_of(a, row, false);
   constexpr int N = 16 / sizeof(T);
@@ -74,13 +76,14 @@ template <typename T> ZB_DEVICE void loss_grad(const zb_loss_args &a) {
   for (int64_t first = (int64_t)threadIdx.x * N; first < a.classes; first += (int64_t)blockDim.x * N) {
     T out[N];
     float scores[N] = {};
-    int count = count_before(first, a.classes, N), hit = label >= first && label < first + N ? (int)(label - first) : -1;
+    int count = count_before(first, a.classes, N),
+        hit = label >= first && label < first + N ? (int)(label - first) : -1;
     if (a.dense && !a.negative_likelihood)
       load_dense((const T *)a.scores + from + first, scores);
     else
-      for (int i = 0; i < N && !a.negative_likelihood; i++)
+      for (int i = 0; i < N && !a.negative_likelihood; ++i)
         if (i < count) scores[i] = load_float(a.scores, a.score_dtype, from + (first + i) * a.class_stride);
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < N; ++i) {
       float share = a.negative_likelihood ? 0 : exp(scores[i] - lse);
       set(out[i], label < 0 ? 0.0f : (share - (i == hit ? 1.0f : 0.0f)) * factor);
     }
@@ -89,12 +92,8 @@ template <typename T> ZB_DEVICE void loss_grad(const zb_loss_args &a) {
 }
 
 #define ZB_LOSS_KERNELS(suffix, T)                                                                                     \
-  ZB_KERNEL(zb_row_lse_##suffix, zb_loss_args, ZB_ROW_THREADS) {                                                       \
-    row_lse<T>(a);                                                                                                     \
-  }                                                                                                                    \
-  ZB_KERNEL(zb_loss_grad_##suffix, zb_loss_args, ZB_ROW_THREADS) {                                                     \
-    loss_grad<T>(a);                                                                                                   \
-  }
+  ZB_KERNEL(zb_row_lse_##suffix, zb_loss_args, ZB_ROW_THREADS) { row_lse<T>(a); }                                      \
+  ZB_KERNEL(zb_loss_grad_##suffix, zb_loss_args, ZB_ROW_THREADS) { loss_grad<T>(a); }
 ZB_LOSS_KERNELS(f32, float)
 ZB_LOSS_KERNELS(bf16, bf16)
 ZB_LOSS_KERNELS(f16, f16)

@@ -8,14 +8,12 @@
 bool zb_cuda_map_fits(const zb_kernel_call *call, int count) {
   zb_cuda_dims dims;
   if (!zb_cuda_complete(call, count, 1, false)) return false;
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; ++i)
     if (!zb_cuda_dims_all(&call->outputs[0], &call->inputs[i], &dims)) return false;
   return true;
 }
 
-static bool aligned(const void *data, int64_t bytes) {
-  return (uintptr_t)data % (uintptr_t)bytes == 0;
-}
+static bool aligned(const void *data, int64_t bytes) { return (uintptr_t)data % (uintptr_t)bytes == 0; }
 
 /* Groups start at multiples of `n`; they must not go over the end of the last dimension. */
 static int group_of(const zb_cuda_dims *dims, const void *data, int n, size_t element_bytes) {
@@ -23,7 +21,7 @@ static int group_of(const zb_cuda_dims *dims, const void *data, int n, size_t el
   if (dims->rank > 1 && dims->shape[last] % n != 0) return ZB_GROUP_STRIDED;
   if (dims->stride[last] == 0) return ZB_GROUP_REPEATED;
   if (dims->stride[last] != 1 || !aligned(data, n * (int64_t)element_bytes)) return ZB_GROUP_STRIDED;
-  for (int i = 0; i < last; i++)
+  for (int i = 0; i < last; ++i)
     if (dims->stride[i] % n != 0) return ZB_GROUP_STRIDED;
   return ZB_GROUP_DENSE;
 }
@@ -33,7 +31,7 @@ zb_map_args zb_cuda_map_plan(const zb_kernel_call *call, int count, int group_el
   zb_map_args args = {.out = out->data, .elements = zb_tensor_elements(out), .out_dtype = (int32_t)out->dtype};
   size_t out_bytes = zb_dtype_bytes(out->dtype);
   args.out_group = aligned(out->data, group_elements * (int64_t)out_bytes) ? ZB_GROUP_DENSE : ZB_GROUP_STRIDED;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     const zb_tensor *x = &call->inputs[i];
     (void)zb_cuda_dims_all(out, x, &args.dims[i]); /* matches() asked */
     args.in[i] = x->data;
@@ -42,7 +40,8 @@ zb_map_args zb_cuda_map_plan(const zb_kernel_call *call, int count, int group_el
   return args;
 }
 
-zb_status zb_cuda_map_launch(zb_cuda_launcher *on, zb_cuda_function function, const zb_map_args *args, int group_elements) {
+zb_status zb_cuda_map_launch(zb_cuda_launcher *on, zb_cuda_function function, const zb_map_args *args,
+                             int group_elements) {
   int64_t groups = zb_ceil_div(args->elements, group_elements);
   return zb_cuda_enqueue(on, function, zb_ceil_div(groups, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0, args);
 }
@@ -68,7 +67,7 @@ typedef struct unary {
 static bool unary_matches(const zb_kernel_call *call, const unary *op) {
   if (!zb_cuda_map_fits(call, op->operands)) return false;
   zb_dtype dtype = call->outputs[0].dtype;
-  for (int i = 0; i < op->operands; i++)
+  for (int i = 0; i < op->operands; ++i)
     if (call->inputs[i].dtype != dtype) return false;
   return zb_cuda_is_float(dtype) || (op->i64 != NO_INTEGERS && zb_cuda_is_index(dtype));
 }
@@ -138,9 +137,7 @@ static zb_status binary_run(const zb_kernel_call *call, zb_cuda_launcher *on, zb
 }
 
 #define BINARY_FUNCTIONS(name, types, comparison, flag)                                                                \
-  bool zb_cuda_matches_##name(const zb_kernel_call *call) {                                                            \
-    return binary_matches(call, types, comparison);                                                                    \
-  }                                                                                                                    \
+  bool zb_cuda_matches_##name(const zb_kernel_call *call) { return binary_matches(call, types, comparison); }          \
   zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) {                                     \
     return binary_run(call, on, ZB_FUNCTION_zb_##name##_f32, flag);                                                    \
   }
@@ -163,20 +160,17 @@ static zb_status test_run(const zb_kernel_call *call, zb_cuda_launcher *on, zb_c
   return zb_cuda_map_launch(on, zb_cuda_for_float(f32, dtype), &args, n);
 }
 
-bool zb_cuda_matches_is_inf(const zb_kernel_call *call) {
-  return test_matches(call);
-}
+bool zb_cuda_matches_is_inf(const zb_kernel_call *call) { return test_matches(call); }
 zb_status zb_cuda_run_is_inf(const zb_kernel_call *call, zb_cuda_launcher *on) {
   return test_run(call, on, ZB_FUNCTION_zb_is_inf_f32);
 }
-bool zb_cuda_matches_is_nan(const zb_kernel_call *call) {
-  return test_matches(call);
-}
+bool zb_cuda_matches_is_nan(const zb_kernel_call *call) { return test_matches(call); }
 zb_status zb_cuda_run_is_nan(const zb_kernel_call *call, zb_cuda_launcher *on) {
   return test_run(call, on, ZB_FUNCTION_zb_is_nan_f32);
 }
 
-static zb_status simple_run(const zb_kernel_call *call, zb_cuda_launcher *on, zb_cuda_function function, int count, size_t widest) {
+static zb_status simple_run(const zb_kernel_call *call, zb_cuda_launcher *on, zb_cuda_function function, int count,
+                            size_t widest) {
   int n = zb_cuda_group_elements(widest);
   zb_map_args args = zb_cuda_map_plan(call, count, n);
   return zb_cuda_map_launch(on, function, &args, n);
@@ -190,7 +184,8 @@ zb_status zb_cuda_run_not(const zb_kernel_call *call, zb_cuda_launcher *on) {
 }
 
 bool zb_cuda_matches_bitwise_not(const zb_kernel_call *call) {
-  return zb_cuda_map_fits(call, 1) && zb_cuda_is_index(call->inputs[0].dtype) && call->outputs[0].dtype == call->inputs[0].dtype;
+  return zb_cuda_map_fits(call, 1) && zb_cuda_is_index(call->inputs[0].dtype) &&
+         call->outputs[0].dtype == call->inputs[0].dtype;
 }
 zb_status zb_cuda_run_bitwise_not(const zb_kernel_call *call, zb_cuda_launcher *on) {
   zb_dtype dtype = call->inputs[0].dtype;
@@ -238,15 +233,13 @@ bool zb_cuda_matches_cast(const zb_kernel_call *call) {
 }
 
 zb_status zb_cuda_run_cast(const zb_kernel_call *call, zb_cuda_launcher *on) {
-  for (size_t i = 0; i < sizeof casts / sizeof casts[0]; i++)
+  for (size_t i = 0; i < sizeof casts / sizeof casts[0]; ++i)
     if (casts[i].from == call->inputs[0].dtype && casts[i].to == call->outputs[0].dtype)
       return simple_run(call, on, casts[i].function, 1, 4);
   return cast_any(call, on);
 }
 
-static bool any_real(zb_dtype dtype) {
-  return zb_cuda_is_float(dtype) || dtype == ZB_F64;
-}
+static bool any_real(zb_dtype dtype) { return zb_cuda_is_float(dtype) || dtype == ZB_F64; }
 
 bool zb_cuda_matches_accumulate_add(const zb_kernel_call *call) {
   return zb_cuda_complete(call, 1, 1, true) && zb_tensor_same_shape(&call->inputs[0], &call->outputs[0]) &&
@@ -269,7 +262,7 @@ zb_status zb_cuda_run_accumulate_add(const zb_kernel_call *call, zb_cuda_launche
 bool zb_cuda_matches_swiglu_grad(const zb_kernel_call *call) {
   if (!zb_cuda_complete(call, 3, 2, false) || !zb_cuda_is_float(call->outputs[0].dtype)) return false;
   zb_dtype dtype = call->outputs[0].dtype;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3; ++i)
     if (call->inputs[i].dtype != dtype || !zb_tensor_same_shape(&call->inputs[i], &call->outputs[0])) return false;
   return call->outputs[1].dtype == dtype && zb_tensor_same_shape(&call->outputs[1], &call->outputs[0]);
 }
@@ -299,7 +292,8 @@ zb_status zb_cuda_run_iota(const zb_kernel_call *call, zb_cuda_launcher *on) {
   args.size = out->shape[axis];
   args.a = zb_cuda_number(call, "start", 0);
   args.b = zb_cuda_number(call, "step", 1);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_iota, zb_ceil_div(args.elements, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0, &args);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_iota, zb_ceil_div(args.elements, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0,
+                         &args);
 }
 
 bool zb_cuda_matches_triangle(const zb_kernel_call *call) {
@@ -314,5 +308,6 @@ zb_status zb_cuda_run_triangle(const zb_kernel_call *call, zb_cuda_launcher *on)
   args.diagonal = zb_attr_int(&call->attrs, "diagonal", 0);
   args.a = zb_cuda_number(call, "lower", 0);
   args.b = zb_cuda_number(call, "upper", 0);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_triangle, zb_ceil_div(args.elements, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0, &args);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_triangle, zb_ceil_div(args.elements, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0,
+                         &args);
 }

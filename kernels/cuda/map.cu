@@ -1,5 +1,5 @@
-/* Elementwise ops that are no row of the formulas' tables: is_inf, is_nan, not, bitwise_not, where, cast, accumulate_add, swiglu_grad;
- * and constants that are computed: iota, triangle. */
+/* Elementwise ops that are no row of the formulas' tables: is_inf, is_nan, not, bitwise_not, where, cast,
+ * accumulate_add, swiglu_grad; and constants that are computed: iota, triangle. */
 #include "kernels/cuda/map.cuh"
 
 template <typename T> ZB_DEVICE void run_is_inf(const zb_map_args &args) {
@@ -13,7 +13,8 @@ template <typename T> ZB_DEVICE void run_is_nan(const zb_map_args &args) {
   map<uint8_t, T, absent, absent>(args, [](uint8_t &out, T x, absent, absent) { out = value_of(x) != value_of(x); });
 }
 template <typename T> ZB_DEVICE void run_not(const zb_map_args &args) {
-  map<T, T, absent, absent>(args, [](T &out, T x, absent, absent) { set(out, sizeof(T) == 1 ? !value_of(x) : ~value_of(x)); });
+  map<T, T, absent, absent>(
+      args, [](T &out, T x, absent, absent) { set(out, sizeof(T) == 1 ? !value_of(x) : ~value_of(x)); });
 }
 /* T: an unsigned integer of the element's size; the bits are copied. */
 template <typename T> ZB_DEVICE void run_where(const zb_map_args &args) {
@@ -59,8 +60,8 @@ ZB_MAP_KERNEL(zb_swiglu_grad_f32, run_swiglu_grad<float>(a);)
 ZB_MAP_KERNEL(zb_swiglu_grad_bf16, run_swiglu_grad<bf16>(a);)
 ZB_MAP_KERNEL(zb_swiglu_grad_f16, run_swiglu_grad<f16>(a);)
 
-/* Any type to any type, element by element: floats through double, integers through int64_t. With args.accumulate the value is added
- * to what is there. */
+/* Any type to any type, element by element: floats through double, integers through int64_t. With args.accumulate the
+ * value is added to what is there. */
 ZB_KERNEL(zb_cast_any, zb_map_args, ZB_MAP_THREADS) {
   int64_t i = global_thread();
   if (i >= a.elements) return;

@@ -1,7 +1,8 @@
-/* Elementwise ops: one thread computes one group of elements that lie together in the result, 16 bytes of the widest operand.
+/* Elementwise ops: one thread computes one group of elements that lie together in the result, 16 bytes of the widest
+ * operand.
  *
- * Operands are read as groups too where they are dense or repeated within a group (the host decides: args.group), else element
- * by element. The formulas are those of the CPU's reference (kernels/cpu/ref/unary.def, binary.def), in float.
+ * Operands are read as groups too where they are dense or repeated within a group (the host decides: args.group), else
+ * element by element. The formulas are those of the CPU's reference (kernels/cpu/ref/unary.def, binary.def), in float.
  */
 #ifndef ZB_KERNELS_CUDA_MAP_CUH
 #define ZB_KERNELS_CUDA_MAP_CUH
@@ -19,17 +20,18 @@ template <typename T, typename... Rest> struct widest<T, Rest...> {
   static const int bytes = (int)sizeof(T) > widest<Rest...>::bytes ? (int)sizeof(T) : widest<Rest...>::bytes;
 };
 
-template <int N, int OPERAND, typename T> ZB_DEVICE void load_group(const zb_map_args &a, int64_t first, int count, T (&to)[N]) {
+template <int N, int OPERAND, typename T>
+ZB_DEVICE void load_group(const zb_map_args &a, int64_t first, int count, T (&to)[N]) {
   const T *from = (const T *)a.in[OPERAND];
   const zb_cuda_dims &dims = a.dims[OPERAND];
   if (count == N && a.group[OPERAND] == ZB_GROUP_DENSE) {
     *(pack<T, N> *)to = *(const pack<T, N> *)(from + at(dims, first));
   } else if (a.group[OPERAND] == ZB_GROUP_REPEATED) {
     T one = from[at(dims, first)];
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < N; ++i)
       to[i] = one;
   } else {
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < N; ++i)
       if (i < count) to[i] = from[at(dims, first + i)];
   }
 }
@@ -39,13 +41,13 @@ template <int N, typename T> ZB_DEVICE void store_group(int group, T *to, int co
   if (count == N && group == ZB_GROUP_DENSE) {
     *(pack<T, N> *)to = *(const pack<T, N> *)from;
   } else {
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < N; ++i)
       if (i < count) to[i] = from[i];
   }
 }
 
-/* Whether f must not see an element that is not there: of integers it may report a fault. Of floats it computes zeros, which are not stored:
- * a question before each element costs more than the last thread could save. */
+/* Whether f must not see an element that is not there: of integers it may report a fault. Of floats it computes zeros,
+ * which are not stored: a question before each element costs more than the last thread could save. */
 template <typename A> struct may_fault {
   static constexpr bool yes = true;
 };
@@ -72,7 +74,7 @@ template <typename T, typename A, typename B, typename C, typename F> ZB_DEVICE 
   load_group<N, 0>(a, first, count, x);
   load_group<N, 1>(a, first, count, y);
   load_group<N, 2>(a, first, count, z);
-  for (int i = 0; i < N; i++)
+  for (int i = 0; i < N; ++i)
     if (i < count || !may_fault<A>::yes) f(out[i], x[i], y[i], z[i]);
   store_group(a.out_group, (T *)a.out + first, count, out);
 }
@@ -91,18 +93,16 @@ template <typename T, typename F> ZB_DEVICE void map_to_two(const zb_map_args &a
   load_group<N, 0>(a, first, count, x);
   load_group<N, 1>(a, first, count, y);
   load_group<N, 2>(a, first, count, z);
-  for (int i = 0; i < N; i++)
+  for (int i = 0; i < N; ++i)
     f(out[i], second[i], x[i], y[i], z[i]);
   store_group(a.out_group, (T *)a.out + first, count, out);
   store_group(a.second_group, (T *)a.second + first, count, second);
 }
 
-/* Long functions of the math library are called, not inlined: a kernel holds 4 to 8 copies of its formula, which took nvcc minutes a
- * file. exp, sqrt and the like stay inline, and with them the ops of training. */
+/* Long functions of the math library are called, not inlined: a kernel holds 4 to 8 copies of its formula, which took
+ * nvcc minutes a file. exp, sqrt and the like stay inline, and with them the ops of training. */
 #define ZB_CALLED(function)                                                                                            \
-  ZB_CALLED_DEVICE float called_##function(float x) {                                                                  \
-    return function(x);                                                                                                \
-  }
+  ZB_CALLED_DEVICE float called_##function(float x) { return function(x); }
 ZB_CALLED(acos)
 ZB_CALLED(acosh)
 ZB_CALLED(asin)
@@ -120,12 +120,8 @@ ZB_CALLED(sin)
 ZB_CALLED(sinh)
 ZB_CALLED(tan)
 ZB_CALLED(tanh)
-ZB_CALLED_DEVICE float called_pow(float x, float y) {
-  return pow(x, y);
-}
-ZB_CALLED_DEVICE float called_fmod(float x, float y) {
-  return fmod(x, y);
-}
+ZB_CALLED_DEVICE float called_pow(float x, float y) { return pow(x, y); }
+ZB_CALLED_DEVICE float called_fmod(float x, float y) { return fmod(x, y); }
 #define acos called_acos
 #define acosh called_acosh
 #define asin called_asin
@@ -147,9 +143,7 @@ ZB_CALLED_DEVICE float called_fmod(float x, float y) {
 #define fmod called_fmod
 
 #define ZB_MAP_KERNEL(name, ...)                                                                                       \
-  ZB_KERNEL(name, zb_map_args, ZB_MAP_THREADS) {                                                                       \
-    __VA_ARGS__                                                                                                        \
-  }
+  ZB_KERNEL(name, zb_map_args, ZB_MAP_THREADS) { __VA_ARGS__ }
 
 #include "kernels/cpu/ref/words.def"
 #undef SIGMOID

@@ -58,20 +58,26 @@ static bool sums_columns(const zb_kernel_call *call) {
 /* Whether operand `number` of b is operand 0 of a: the same place, shape and strides. */
 static bool same_operand(const zb_cuda_item *a, const zb_cuda_item *b, int number) {
   const zb_tensor *x = &a->call->inputs[0], *y = &b->call->inputs[number];
-  if (x->dtype != y->dtype || !zb_tensor_same_shape(x, y) || memcmp(x->strides, y->strides, sizeof x->strides[0] * (size_t)x->rank) != 0) return false;
+  if (x->dtype != y->dtype || !zb_tensor_same_shape(x, y) ||
+      memcmp(x->strides, y->strides, sizeof x->strides[0] * (size_t)x->rank) != 0)
+    return false;
   if (!a->homes || !b->homes) return x->data && x->data == y->data;
   return a->homes[0].base == b->homes[number].base && a->homes[0].offset == b->homes[number].offset;
 }
 
-/* reduce_sum(dout), then x^T dout, as the pass that splits gradients leaves them: neighbours in every plan, whatever its cut, since both are W of
- * the same stage. So whether they go together, which decides the bits of the sum, does not depend on the plan. */
+/* reduce_sum(dout), then x^T dout, as the pass that splits gradients leaves them: neighbours in every plan, whatever
+ * its cut, since both are W of the same stage. So whether they go together, which decides the bits of the sum, does not
+ * depend on the plan. */
 static int linear_gradients(const zb_cuda_item *items, int count) {
   zb_cuda_product p;
   if (count < 2 || strcmp(items[1].kernel->op, "matmul") != 0 || !sums_columns(items[0].call)) return 1;
   const zb_kernel_call *sum = items[0].call, *product = items[1].call;
-  if (!zb_cuda_product_of(product, &p) || zb_call_input(product, 2) || product->inputs[0].rank != 2 || product->outputs[0].rank != 2) return 1;
-  bool fits = zb_attr_bool(&product->attrs, "transpose_lhs", false) && !zb_attr_bool(&product->attrs, "transpose_rhs", false) &&
-              sum->outputs[0].dtype == p.out_dtype && same_operand(&items[0], &items[1], 1);
+  if (!zb_cuda_product_of(product, &p) || zb_call_input(product, 2) || product->inputs[0].rank != 2 ||
+      product->outputs[0].rank != 2)
+    return 1;
+  bool fits = zb_attr_bool(&product->attrs, "transpose_lhs", false) &&
+              !zb_attr_bool(&product->attrs, "transpose_rhs", false) && sum->outputs[0].dtype == p.out_dtype &&
+              same_operand(&items[0], &items[1], 1);
   return fits ? 2 : 1;
 }
 
@@ -95,7 +101,8 @@ zb_status zb_cuda_run_matmul(const zb_kernel_call *call, zb_cuda_launcher *on) {
   (void)zb_cuda_product_of(call, &p); /* matches() asked */
   if (on->blas) ZB_TRY(zb_cuda_blas_product(on, &p, &done));
   if (done) return NULL;
-  zb_matmul_args args = {.lhs = p.lhs.data, .rhs = p.rhs.data, .out = p.out, .bias = p.bias, .m = p.m, .n = p.n, .k = p.k};
+  zb_matmul_args args = {
+      .lhs = p.lhs.data, .rhs = p.rhs.data, .out = p.out, .bias = p.bias, .m = p.m, .n = p.n, .k = p.k};
   args.lhs_row = p.lhs.row_stride;
   args.lhs_column = p.lhs.column_stride;
   args.rhs_row = p.rhs.row_stride;
@@ -106,5 +113,6 @@ zb_status zb_cuda_run_matmul(const zb_kernel_call *call, zb_cuda_launcher *on) {
   args.rhs_batch = p.rhs_batch;
   int64_t tiles = zb_ceil_div(p.m, ZB_MATMUL_TILE) * zb_ceil_div(p.n, ZB_MATMUL_TILE);
   int64_t shared = 2 * ZB_MATMUL_DEPTH * (ZB_MATMUL_TILE + 4) * (int64_t)sizeof(float);
-  return zb_cuda_enqueue(on, zb_cuda_for_float(ZB_FUNCTION_zb_matmul_f32, p.in_dtype), tiles, p.batches, ZB_MATMUL_THREADS, shared, &args);
+  return zb_cuda_enqueue(on, zb_cuda_for_float(ZB_FUNCTION_zb_matmul_f32, p.in_dtype), tiles, p.batches,
+                         ZB_MATMUL_THREADS, shared, &args);
 }

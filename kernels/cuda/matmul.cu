@@ -1,11 +1,11 @@
-/* Products that cuBLASLt does not take (strides that no matrix layout describes), and all products where it is not there: tiles of
- * 64 x 64 by 256 threads, 4 x 4 sums a thread, in f32, along k in order. */
+/* Products that cuBLASLt does not take (strides that no matrix layout describes), and all products where it is not
+ * there: tiles of 64 x 64 by 256 threads, 4 x 4 sums a thread, in f32, along k in order. */
 #include "kernels/cuda/device.cuh"
 
 /* A tile of an operand in shared memory, [depth][row]: elements beyond the operand are 0. */
 template <typename T>
-ZB_DEVICE void load_tile(float (*tile)[ZB_MATMUL_TILE + 4], const T *from, int64_t row, int64_t rows, int64_t row_stride, int64_t k,
-                         int64_t depth, int64_t k_stride) {
+ZB_DEVICE void load_tile(float (*tile)[ZB_MATMUL_TILE + 4], const T *from, int64_t row, int64_t rows,
+                         int64_t row_stride, int64_t k, int64_t depth, int64_t k_stride) {
   bool along_k = k_stride == 1; /* neighbouring threads read neighbouring elements */
   for (int i = (int)threadIdx.x; i < ZB_MATMUL_TILE * ZB_MATMUL_DEPTH; i += ZB_MATMUL_THREADS) {
     int r = along_k ? i / ZB_MATMUL_DEPTH : i % ZB_MATMUL_TILE, d = along_k ? i % ZB_MATMUL_DEPTH : i / ZB_MATMUL_TILE;
@@ -29,16 +29,16 @@ template <typename T> ZB_DEVICE void matmul(const zb_matmul_args &a) {
     load_tile(tiles.lhs, lhs, row, a.m, a.lhs_row, k, a.k, a.lhs_column);
     load_tile(tiles.rhs, rhs, column, a.n, a.rhs_column, k, a.k, a.rhs_row);
     __syncthreads();
-    for (int d = 0; d < ZB_MATMUL_DEPTH; d++) {
+    for (int d = 0; d < ZB_MATMUL_DEPTH; ++d) {
       pack<float, 4> x = *(pack<float, 4> *)&tiles.lhs[d][r0], y = *(pack<float, 4> *)&tiles.rhs[d][c0];
-      for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++)
+      for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j)
           sums[i][j] += x.v[i] * y.v[j];
     }
     __syncthreads();
   }
-  for (int i = 0; i < 4; i++)
-    for (int j = 0; j < 4; j++) {
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) {
       if (row + r0 + i >= a.m || column + c0 + j >= a.n) continue;
       int64_t to = (batch * a.m + row + r0 + i) * a.n + column + c0 + j;
       float value = sums[i][j];
@@ -48,12 +48,6 @@ template <typename T> ZB_DEVICE void matmul(const zb_matmul_args &a) {
     }
 }
 
-ZB_KERNEL(zb_matmul_f32, zb_matmul_args, ZB_MATMUL_THREADS) {
-  matmul<float>(a);
-}
-ZB_KERNEL(zb_matmul_bf16, zb_matmul_args, ZB_MATMUL_THREADS) {
-  matmul<bf16>(a);
-}
-ZB_KERNEL(zb_matmul_f16, zb_matmul_args, ZB_MATMUL_THREADS) {
-  matmul<f16>(a);
-}
+ZB_KERNEL(zb_matmul_f32, zb_matmul_args, ZB_MATMUL_THREADS) { matmul<float>(a); }
+ZB_KERNEL(zb_matmul_bf16, zb_matmul_args, ZB_MATMUL_THREADS) { matmul<bf16>(a); }
+ZB_KERNEL(zb_matmul_f16, zb_matmul_args, ZB_MATMUL_THREADS) { matmul<f16>(a); }

@@ -8,7 +8,7 @@
 static zb_cuda_function for_bytes(zb_cuda_function unit1, size_t bytes) {
   unsigned step = 0;
   while ((size_t)1 << step < bytes)
-    step++;
+    ++step;
   return unit1 + step;
 }
 
@@ -17,14 +17,14 @@ static bool divisible(const zb_cuda_dims *dims, const void *data, int64_t n, siz
   int last = dims->rank - 1;
   if (dims->stride[last] != 1 || dims->shape[last] % n != 0) return false;
   if ((uintptr_t)data % ((uintptr_t)n * element_bytes) != 0) return false;
-  for (int i = 0; i < last; i++)
+  for (int i = 0; i < last; ++i)
     if (dims->stride[i] % n != 0) return false;
   return true;
 }
 
 static void divide(zb_cuda_dims *dims, int64_t n) {
   dims->shape[dims->rank - 1] /= n;
-  for (int i = 0; i < dims->rank - 1; i++)
+  for (int i = 0; i < dims->rank - 1; ++i)
     dims->stride[i] /= n;
 }
 
@@ -41,8 +41,8 @@ static zb_status copy(zb_cuda_launcher *on, const zb_tensor *to, const zb_tensor
     args.elements /= n;
     bytes = 16;
   }
-  return zb_cuda_enqueue(on, for_bytes(ZB_FUNCTION_zb_move_1, bytes), zb_ceil_div(args.elements, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
-                        0, &args);
+  return zb_cuda_enqueue(on, for_bytes(ZB_FUNCTION_zb_move_1, bytes), zb_ceil_div(args.elements, ZB_MOVE_THREADS), 1,
+                         ZB_MOVE_THREADS, 0, &args);
 }
 
 /* The part of a tensor from `offset` elements on. */
@@ -71,7 +71,7 @@ bool zb_cuda_matches_concat(const zb_kernel_call *call) {
   const zb_tensor *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1), place = 0;
   if (axis < 0 || axis >= out->rank) return false;
-  for (int i = 0; i < call->input_count; i++) {
+  for (int i = 0; i < call->input_count; ++i) {
     const zb_tensor *x = &call->inputs[i];
     if (x->rank != out->rank || x->dtype != out->dtype) return false;
     zb_tensor part = concat_part(call, i, axis, 0);
@@ -83,7 +83,7 @@ bool zb_cuda_matches_concat(const zb_kernel_call *call) {
 
 zb_status zb_cuda_run_concat(const zb_kernel_call *call, zb_cuda_launcher *on) {
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1), place = 0;
-  for (int i = 0; i < call->input_count; i++) {
+  for (int i = 0; i < call->input_count; ++i) {
     zb_tensor part = concat_part(call, i, axis, place);
     ZB_TRY(copy(on, &part, &call->inputs[i]));
     place += call->inputs[i].shape[axis];
@@ -100,7 +100,7 @@ static bool slice_part(const zb_kernel_call *call, zb_tensor *part) {
   if (start_count != dx->rank || step_count != dx->rank || dout->rank != dx->rank) return false;
   int64_t offset = 0;
   *part = *dx;
-  for (int i = 0; i < dx->rank; i++) {
+  for (int i = 0; i < dx->rank; ++i) {
     int64_t size = dout->shape[i], start = starts->ints[i], step = steps->ints[i];
     if (start < 0 || step < 1 || (size > 0 && start + (size - 1) * step >= dx->shape[i])) return false;
     part->shape[i] = size;
@@ -113,7 +113,8 @@ static bool slice_part(const zb_kernel_call *call, zb_tensor *part) {
 
 bool zb_cuda_matches_slice_grad(const zb_kernel_call *call) {
   zb_tensor part;
-  return zb_cuda_complete(call, 1, 1, false) && call->inputs[0].dtype == call->outputs[0].dtype && slice_part(call, &part);
+  return zb_cuda_complete(call, 1, 1, false) && call->inputs[0].dtype == call->outputs[0].dtype &&
+         slice_part(call, &part);
 }
 zb_status zb_cuda_run_slice_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {
   zb_tensor part;
@@ -138,11 +139,12 @@ bool zb_cuda_matches_gather(const zb_kernel_call *call) {
 static size_t widen_gather(zb_gather_args *args, size_t bytes) {
   int64_t n = 16 / (int64_t)bytes;
   zb_cuda_dims *outer = &args->outer_dims;
-  if (!divisible(&args->inner_dims, args->data, n, bytes) || args->inner_dims.rank > 1 || args->axis_stride % n != 0) return bytes;
+  if (!divisible(&args->inner_dims, args->data, n, bytes) || args->inner_dims.rank > 1 || args->axis_stride % n != 0)
+    return bytes;
   if ((uintptr_t)args->out % 16 != 0) return bytes;
-  for (int i = 0; i < outer->rank; i++)
+  for (int i = 0; i < outer->rank; ++i)
     if (outer->stride[i] % n != 0) return bytes;
-  for (int i = 0; i < outer->rank; i++)
+  for (int i = 0; i < outer->rank; ++i)
     outer->stride[i] /= n;
   divide(&args->inner_dims, n);
   args->axis_stride /= n;
@@ -152,8 +154,8 @@ static size_t widen_gather(zb_gather_args *args, size_t bytes) {
 }
 
 static zb_status launch_gather(zb_cuda_launcher *on, const zb_gather_args *args, size_t bytes) {
-  return zb_cuda_enqueue(on, for_bytes(ZB_FUNCTION_zb_gather_1, bytes), zb_ceil_div(args->elements, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
-                        0, args);
+  return zb_cuda_enqueue(on, for_bytes(ZB_FUNCTION_zb_gather_1, bytes), zb_ceil_div(args->elements, ZB_MOVE_THREADS), 1,
+                         ZB_MOVE_THREADS, 0, args);
 }
 
 static zb_gather_args gather_plan(const zb_kernel_call *call, zb_cuda_launcher *on) {
@@ -187,7 +189,7 @@ zb_status zb_cuda_run_gather(const zb_kernel_call *call, zb_cuda_launcher *on) {
 static bool by_element(const zb_tensor *data, const zb_tensor *indices, int64_t axis, zb_tensor *selected) {
   if (data->rank != indices->rank || axis < 0 || axis >= data->rank || !zb_cuda_is_index(indices->dtype)) return false;
   *selected = *data;
-  for (int i = 0; i < data->rank; i++) {
+  for (int i = 0; i < data->rank; ++i) {
     if (i != axis && indices->shape[i] > data->shape[i]) return false;
     selected->shape[i] = indices->shape[i];
   }
@@ -244,20 +246,23 @@ bool zb_cuda_matches_gather_grad(const zb_kernel_call *call) {
 }
 
 /* Sorted positions of the indices into the scratch; *positions gets their address. */
-static zb_status sort_indices(zb_cuda_launcher *on, const zb_tensor *indices, int64_t axis_size, const int32_t **positions) {
+static zb_status sort_indices(zb_cuda_launcher *on, const zb_tensor *indices, int64_t axis_size,
+                              const int32_t **positions) {
   int64_t count = zb_tensor_elements(indices);
   if (count * 2 * (int64_t)sizeof(int32_t) > ZB_CUDA_SCRATCH_BYTES)
-    return ZB_ERROR(UNAVAILABLE, "the CUDA kernels of gather_grad and scatter take at most %d indices, not %lld", ZB_CUDA_SCRATCH_BYTES / 8,
-                    (long long)count);
-  zb_sort_args args = {.indices = indices->data, .index_count = count, .axis_size = axis_size, .index_dtype = (int32_t)indices->dtype};
+    return ZB_ERROR(UNAVAILABLE, "the CUDA kernels of gather_grad and scatter take at most %d indices, not %lld",
+                    ZB_CUDA_SCRATCH_BYTES / 8, (long long)count);
+  zb_sort_args args = {
+      .indices = indices->data, .index_count = count, .axis_size = axis_size, .index_dtype = (int32_t)indices->dtype};
   args.positions = (int32_t *)(void *)zb_cuda_scratch(on);
   args.other = args.positions + count;
   args.fault = zb_cuda_fault_of(on);
   for (args.passes = 1; axis_size >> (args.passes * ZB_SORT_DIGIT_BITS) > 0;)
-    args.passes++;
+    ++args.passes;
   (void)zb_cuda_dims_all(indices, indices, &args.index_dims);
   *positions = args.positions;
-  int64_t shared = (ZB_SORT_DIGITS + 2) * ZB_SORT_THREADS * (int64_t)sizeof(int32_t); /* counts, one of 17 places empty; sums */
+  int64_t shared =
+      (ZB_SORT_DIGITS + 2) * ZB_SORT_THREADS * (int64_t)sizeof(int32_t); /* counts, one of 17 places empty; sums */
   return zb_cuda_enqueue(on, ZB_FUNCTION_zb_sort_indices, 1, 1, ZB_SORT_THREADS, shared, &args);
 }
 
@@ -279,7 +284,8 @@ zb_status zb_cuda_run_gather_grad(const zb_kernel_call *call, zb_cuda_launcher *
 
 bool zb_cuda_matches_gather_elements_grad(const zb_kernel_call *call) {
   zb_tensor selected;
-  return gradient_types(call) && by_element(&call->outputs[0], &call->inputs[0], zb_attr_int(&call->attrs, "axis", 0), &selected) &&
+  return gradient_types(call) &&
+         by_element(&call->outputs[0], &call->inputs[0], zb_attr_int(&call->attrs, "axis", 0), &selected) &&
          zb_tensor_same_shape(&call->inputs[0], &call->inputs[1]);
 }
 
@@ -299,15 +305,16 @@ zb_status zb_cuda_run_gather_elements_grad(const zb_kernel_call *call, zb_cuda_l
   (void)zb_cuda_dims_of(indices, indices, lines, &args.index_dims);
   (void)zb_cuda_dims_of(indices, dout, lines, &args.dout_dims);
   (void)zb_cuda_dims_of(indices, &selected, lines, &args.data_dims);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_scatter_lines, zb_ceil_div(args.outer_size, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS, 0,
-                        &args);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_scatter_lines, zb_ceil_div(args.outer_size, ZB_SCATTER_THREADS), 1,
+                         ZB_SCATTER_THREADS, 0, &args);
 }
 
 /* ---- scatter: (data, indices, updates) -> (out) ---- */
 
 bool zb_cuda_matches_scatter(const zb_kernel_call *call) {
   if (!zb_cuda_complete(call, 3, 1, false)) return false;
-  const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1], *updates = &call->inputs[2], *out = &call->outputs[0];
+  const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1], *updates = &call->inputs[2],
+                  *out = &call->outputs[0];
   const char *reduction = zb_attr_string(&call->attrs, "reduction", "");
   bool add = strcmp(reduction, "add") == 0;
   if (!add && strcmp(reduction, "none") != 0) return false;
@@ -315,7 +322,8 @@ bool zb_cuda_matches_scatter(const zb_kernel_call *call) {
   if (data->dtype != out->dtype || updates->dtype != out->dtype || !zb_cuda_is_index(indices->dtype)) return false;
   if (out->rank < 1 || !zb_tensor_same_shape(data, out) || zb_tensor_elements(indices) > INT32_MAX) return false;
   int64_t inner = zb_cuda_count(out, zb_cuda_from(out, 1));
-  return updates->rank == indices->rank + out->rank - 1 && zb_tensor_elements(updates) == inner * zb_tensor_elements(indices);
+  return updates->rank == indices->rank + out->rank - 1 &&
+         zb_tensor_elements(updates) == inner * zb_tensor_elements(indices);
 }
 
 zb_status zb_cuda_run_scatter(const zb_kernel_call *call, zb_cuda_launcher *on) {
@@ -344,7 +352,8 @@ bool zb_cuda_matches_ravel_index(const zb_kernel_call *call) {
   const zb_attr *shape = zb_attr_find(&call->attrs, "shape");
   if (!shape || shape->kind != ZB_ATTR_INTS || shape->count < 1 || shape->count > ZB_RANK_MAX) return false;
   if (!zb_cuda_is_index(indices->dtype) || out->dtype != ZB_I64 || indices->rank != out->rank + 1) return false;
-  return indices->shape[out->rank] == shape->count && zb_tensor_elements(indices) == zb_tensor_elements(out) * shape->count;
+  return indices->shape[out->rank] == shape->count &&
+         zb_tensor_elements(indices) == zb_tensor_elements(out) * shape->count;
 }
 
 zb_status zb_cuda_run_ravel_index(const zb_kernel_call *call, zb_cuda_launcher *on) {
@@ -359,7 +368,8 @@ zb_status zb_cuda_run_ravel_index(const zb_kernel_call *call, zb_cuda_launcher *
                         .fault = zb_cuda_fault_of(on)};
   memcpy(args.shape, shape->ints, (size_t)shape->count * sizeof *args.shape);
   (void)zb_cuda_dims_of(indices, indices, zb_cuda_before(out->rank), &args.tuple_dims);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_ravel_index, zb_ceil_div(args.tuples, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS, 0, &args);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_ravel_index, zb_ceil_div(args.tuples, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
+                         0, &args);
 }
 
 /* ---- cumsum ---- */
@@ -391,5 +401,6 @@ zb_status zb_cuda_run_cumsum(const zb_kernel_call *call, zb_cuda_launcher *on) {
                          .exclusive = zb_attr_bool(&call->attrs, "exclusive", false)};
   (void)zb_cuda_dims_of(x, x, lines, &args.x_lines);
   (void)zb_cuda_dims_of(x, out, lines, &args.out_lines);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_cumsum, zb_ceil_div(args.lines, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS, 0, &args);
+  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_cumsum, zb_ceil_div(args.lines, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS,
+                         0, &args);
 }

@@ -1,8 +1,9 @@
 /* Data movement: strided copies, gather and its relatives, and their gradients.
  *
- * Copies move units of 1 to 16 bytes; the host makes units of 16 where dimensions, strides and addresses allow. The gradient of a
- * gather has one owner a place of the result: the indices are sorted (stable, by digits, in one block), and the block whose index is the
- * first of a run adds the rows of the run in the order of the indices. No atomics; the order of the sums is the CPU's. */
+ * Copies move units of 1 to 16 bytes; the host makes units of 16 where dimensions, strides and addresses allow. The
+ * gradient of a gather has one owner a place of the result: the indices are sorted (stable, by digits, in one block),
+ * and the block whose index is the first of a run adds the rows of the run in the order of the indices. No atomics; the
+ * order of the sums is the CPU's. */
 #include "kernels/cuda/device.cuh"
 
 struct alignas(16) unit16 {
@@ -25,12 +26,8 @@ template <typename U> ZB_DEVICE void gather(const zb_gather_args &a) {
 }
 
 #define ZB_MOVE_KERNELS(suffix, U)                                                                                     \
-  ZB_KERNEL(zb_move_##suffix, zb_move_args, ZB_MOVE_THREADS) {                                                         \
-    move<U>(a);                                                                                                        \
-  }                                                                                                                    \
-  ZB_KERNEL(zb_gather_##suffix, zb_gather_args, ZB_MOVE_THREADS) {                                                     \
-    gather<U>(a);                                                                                                      \
-  }
+  ZB_KERNEL(zb_move_##suffix, zb_move_args, ZB_MOVE_THREADS) { move<U>(a); }                                           \
+  ZB_KERNEL(zb_gather_##suffix, zb_gather_args, ZB_MOVE_THREADS) { gather<U>(a); }
 ZB_MOVE_KERNELS(1, uint8_t)
 ZB_MOVE_KERNELS(2, uint16_t)
 ZB_MOVE_KERNELS(4, uint32_t)
@@ -46,15 +43,13 @@ ZB_DEVICE int64_t sort_key(const zb_sort_args &a, int64_t position) {
 }
 
 /* Where count i lies: 16 neighbours, which one thread adds, and those of the next thread begin in different banks. */
-ZB_DEVICE int slot(int i) {
-  return i + i / ZB_SORT_DIGITS;
-}
+ZB_DEVICE int slot(int i) { return i + i / ZB_SORT_DIGITS; }
 
 /* counts[slot(0..ZB_SORT_DIGITS * ZB_SORT_THREADS)) become sums of all before them. */
 ZB_DEVICE void sums_before(int32_t *counts, int32_t *sums) {
   int thread = (int)threadIdx.x;
   int32_t *mine = counts + slot(thread * ZB_SORT_DIGITS), own = 0;
-  for (int d = 0; d < ZB_SORT_DIGITS; d++)
+  for (int d = 0; d < ZB_SORT_DIGITS; ++d)
     own += mine[d];
   sums[thread] = own;
   __syncthreads();
@@ -65,7 +60,7 @@ ZB_DEVICE void sums_before(int32_t *counts, int32_t *sums) {
     __syncthreads();
   }
   int32_t before = sums[thread] - own;
-  for (int d = 0; d < ZB_SORT_DIGITS; d++) {
+  for (int d = 0; d < ZB_SORT_DIGITS; ++d) {
     int32_t count = mine[d];
     mine[d] = before;
     before += count;
@@ -79,22 +74,23 @@ ZB_KERNEL(zb_sort_indices, zb_sort_args, ZB_SORT_THREADS) {
   int thread = (int)threadIdx.x;
   int64_t part = (a.index_count + ZB_SORT_THREADS - 1) / ZB_SORT_THREADS, begin = thread * part;
   int64_t end = begin + part < a.index_count ? begin + part : a.index_count;
-  for (int pass = 0; pass < a.passes; pass++) {
+  for (int pass = 0; pass < a.passes; ++pass) {
     bool last_half = (a.passes - pass) % 2 == 0;
     const int32_t *from = last_half ? a.positions : a.other;
     int32_t *to = last_half ? a.other : a.positions;
     int shift = pass * ZB_SORT_DIGIT_BITS;
-    for (int d = 0; d < ZB_SORT_DIGITS; d++)
+    for (int d = 0; d < ZB_SORT_DIGITS; ++d)
       counts[slot(d * ZB_SORT_THREADS + thread)] = 0;
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end; ++i) {
       int64_t position = pass == 0 ? i : from[i];
-      counts[slot((int)(sort_key(a, position) >> shift & (ZB_SORT_DIGITS - 1)) * ZB_SORT_THREADS + thread)]++;
+      ++counts[slot((int)(sort_key(a, position) >> shift & (ZB_SORT_DIGITS - 1)) * ZB_SORT_THREADS + thread)];
     }
     __syncthreads();
     sums_before(counts, sums);
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = begin; i < end; ++i) {
       int64_t position = pass == 0 ? i : from[i];
-      to[counts[slot((int)(sort_key(a, position) >> shift & (ZB_SORT_DIGITS - 1)) * ZB_SORT_THREADS + thread)]++] = (int32_t)position;
+      to[counts[slot((int)(sort_key(a, position) >> shift & (ZB_SORT_DIGITS - 1)) * ZB_SORT_THREADS + thread)]++] =
+          (int32_t)position;
     }
     __syncthreads();
   }
@@ -107,7 +103,8 @@ ZB_DEVICE int64_t sorted_place(const zb_scatter_args &a, int64_t k) {
   return place_of(load_integer(a.indices, a.index_dtype, at(a.index_dims, a.positions[k])), a.axis_size, a.fault);
 }
 
-/* Behind the run of indices that name `place`, of which k = first is one: a frequent word has thousands, so in steps that double, then halve. */
+/* Behind the run of indices that name `place`, of which k = first is one: a frequent word has thousands, so in steps
+ * that double, then halve. */
 ZB_DEVICE int64_t run_end(const zb_scatter_args &a, int64_t first, int64_t place) {
   int64_t end = first + 1, step = 1;
   for (; end + step <= a.index_count && sorted_place(a, end + step - 1) == place; step *= 2)
@@ -118,7 +115,9 @@ ZB_DEVICE int64_t run_end(const zb_scatter_args &a, int64_t first, int64_t place
 }
 
 /* The rows of a run at one place of the result, in order: many loads under way, one sum. */
-template <typename T> ZB_DEVICE float add_run(const zb_scatter_args &a, int64_t first, int64_t end, int64_t outer, int64_t inner, float total) {
+template <typename T>
+ZB_DEVICE float add_run(const zb_scatter_args &a, int64_t first, int64_t end, int64_t outer, int64_t inner,
+                        float total) {
   enum { AHEAD = 16 };
   const T *dout = (const T *)a.dout;
   int64_t before = outer * a.index_count, k = first;
@@ -126,13 +125,13 @@ template <typename T> ZB_DEVICE float add_run(const zb_scatter_args &a, int64_t 
     int64_t step = a.dout_dims.stride[0];
     for (; k + AHEAD <= end; k += AHEAD) {
       T x[AHEAD];
-      for (int i = 0; i < AHEAD; i++)
+      for (int i = 0; i < AHEAD; ++i)
         x[i] = dout[((before + a.positions[k + i]) * a.inner_size + inner) * step];
-      for (int i = 0; i < AHEAD; i++)
+      for (int i = 0; i < AHEAD; ++i)
         total += value_of(x[i]);
     }
   }
-  for (; k < end; k++)
+  for (; k < end; ++k)
     total += value_of(dout[at(a.dout_dims, (before + a.positions[k]) * a.inner_size + inner)]);
   return total;
 }
@@ -140,9 +139,11 @@ template <typename T> ZB_DEVICE float add_run(const zb_scatter_args &a, int64_t 
 ZB_KERNEL(zb_scatter_add, zb_scatter_args, ZB_SCATTER_THREADS) {
   int64_t first = blockIdx.x, place = sorted_place(a, first);
   if (place < 0 || (first > 0 && sorted_place(a, first - 1) == place)) return;
-  int64_t end = run_end(a, first, place), elements = a.outer_size * a.inner_size, step = (int64_t)gridDim.y * blockDim.x;
+  int64_t end = run_end(a, first, place), elements = a.outer_size * a.inner_size,
+          step = (int64_t)gridDim.y * blockDim.x;
   for (int64_t e = (int64_t)blockIdx.y * blockDim.x + threadIdx.x; e < elements; e += step) {
-    int64_t outer = e / a.inner_size, inner = e - outer * a.inner_size, to = (outer * a.axis_size + place) * a.inner_size + inner;
+    int64_t outer = e / a.inner_size, inner = e - outer * a.inner_size,
+            to = (outer * a.axis_size + place) * a.inner_size + inner;
     float total = load_float(a.ddata, a.data_dtype, to);
     if (a.dout_dtype == ZB_F32)
       total = add_run<float>(a, first, end, outer, inner, total);
@@ -159,11 +160,13 @@ ZB_KERNEL(zb_scatter_lines, zb_scatter_args, ZB_SCATTER_THREADS) {
   int64_t line = global_thread();
   if (line >= a.outer_size) return;
   int64_t data = at(a.data_dims, line), index = at(a.index_dims, line), dout = at(a.dout_dims, line);
-  for (int64_t k = 0; k < a.index_count; k++) {
-    int64_t place = place_of(load_integer(a.indices, a.index_dtype, index + k * a.index_axis_stride), a.axis_size, a.fault);
+  for (int64_t k = 0; k < a.index_count; ++k) {
+    int64_t place =
+        place_of(load_integer(a.indices, a.index_dtype, index + k * a.index_axis_stride), a.axis_size, a.fault);
     if (place < 0) continue;
     int64_t to = data + place * a.axis_stride;
-    float total = load_float(a.ddata, a.data_dtype, to) + load_float(a.dout, a.dout_dtype, dout + k * a.dout_axis_stride);
+    float total =
+        load_float(a.ddata, a.data_dtype, to) + load_float(a.dout, a.dout_dtype, dout + k * a.dout_axis_stride);
     store_float(a.ddata, a.data_dtype, to, total);
   }
 }
@@ -174,13 +177,13 @@ ZB_KERNEL(zb_scatter_lines, zb_scatter_args, ZB_SCATTER_THREADS) {
 ZB_DEVICE void add_updates(const zb_put_args &a, int64_t first, int64_t end, int64_t inner, int64_t to) {
   if (is_float(a.dtype)) {
     float total = load_float(a.out, a.dtype, to);
-    for (int64_t k = first; k < end; k++)
+    for (int64_t k = first; k < end; ++k)
       total += load_float(a.updates, a.dtype, at(a.update_dims, a.positions[k] * a.inner_size + inner));
     store_float(a.out, a.dtype, to, total);
     return;
   }
   uint64_t total = (uint64_t)load_integer(a.out, a.dtype, to);
-  for (int64_t k = first; k < end; k++)
+  for (int64_t k = first; k < end; ++k)
     total += (uint64_t)load_integer(a.updates, a.dtype, at(a.update_dims, a.positions[k] * a.inner_size + inner));
   store_integer(a.out, a.dtype, to, (int64_t)total);
 }
@@ -195,7 +198,7 @@ ZB_KERNEL(zb_put_rows, zb_put_args, ZB_SCATTER_THREADS) {
   int64_t last = blockIdx.x, place = put_place(a, last), first = last;
   if (place < 0 || (last + 1 < a.index_count && put_place(a, last + 1) == place)) return;
   while (a.add && first > 0 && put_place(a, first - 1) == place)
-    first--;
+    --first;
   for (int64_t inner = threadIdx.x; inner < a.inner_size; inner += blockDim.x) {
     int64_t to = place * a.inner_size + inner, from = at(a.update_dims, a.positions[last] * a.inner_size + inner);
     if (a.add)
@@ -211,7 +214,7 @@ ZB_KERNEL(zb_ravel_index, zb_ravel_args, ZB_MOVE_THREADS) {
   int64_t i = global_thread(), number = 0;
   if (i >= a.tuples) return;
   int64_t from = at(a.tuple_dims, i);
-  for (int k = 0; k < a.count; k++) {
+  for (int k = 0; k < a.count; ++k) {
     int64_t place = place_of(load_integer(a.indices, a.index_dtype, from + k * a.entry_stride), a.shape[k], a.fault);
     number = number * a.shape[k] + (place < 0 ? 0 : place);
   }
@@ -226,7 +229,7 @@ ZB_KERNEL(zb_cumsum, zb_cumsum_args, ZB_SCATTER_THREADS) {
   int64_t from = at(a.x_lines, line), to = at(a.out_lines, line);
   float sum = 0;
   uint64_t whole = 0;
-  for (int64_t k = 0; k < a.size; k++, from += a.x_step, to += a.out_step) {
+  for (int64_t k = 0; k < a.size; ++k, from += a.x_step, to += a.out_step) {
     if (is_float(a.dtype)) {
       float next = sum + load_float(a.x, a.dtype, from);
       store_float(a.out, a.dtype, to, a.exclusive ? sum : next);

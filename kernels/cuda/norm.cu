@@ -1,17 +1,19 @@
-/* Layer and RMS normalization: one block a row forward and for dx, 16 bytes of x a thread at a time; dscale by columns, split over the rows
- * of x. Statistics in f32.
- * The type T is that of x and dout; scale, bias and statistics may have another. */
+/* Layer and RMS normalization: one block a row forward and for dx, 16 bytes of x a thread at a time; dscale by columns,
+ * split over the rows of x. Statistics in f32. The type T is that of x and dout; scale, bias and statistics may have
+ * another. */
 #include "kernels/cuda/device.cuh"
 
 /* Elements `first` and on of a row, in f32; 0 beyond the row. */
-template <int N> ZB_DEVICE void load_side(const zb_norm_operand &o, int64_t row_offset, int64_t first, int count, float (&to)[N]) {
+template <int N>
+ZB_DEVICE void load_side(const zb_norm_operand &o, int64_t row_offset, int64_t first, int count, float (&to)[N]) {
   if (o.dense) return load_dense_of(o.data, o.dtype, row_offset + first, to);
-  for (int i = 0; i < N; i++)
+  for (int i = 0; i < N; ++i)
     to[i] = i < count ? load_float(o.data, o.dtype, row_offset + at(o.along, first + i)) : 0;
 }
-template <int N> ZB_DEVICE void store_group(void *to, int dtype, int dense, int64_t first, int count, const float (&from)[N]) {
+template <int N>
+ZB_DEVICE void store_group(void *to, int dtype, int dense, int64_t first, int count, const float (&from)[N]) {
   if (dense) return store_dense_of(to, dtype, first, from);
-  for (int i = 0; i < N; i++)
+  for (int i = 0; i < N; ++i)
     if (i < count) store_float(to, dtype, first + i, from[i]);
 }
 template <int N> ZB_DEVICE void store_row(const zb_norm_args &a, int64_t first, int count, const float (&from)[N]) {
@@ -28,14 +30,14 @@ template <typename T> ZB_DEVICE void norm(const zb_norm_args &a) {
   float x[N] = {}, sum = 0, squares = 0, mean = 0, count = (float)a.size;
   for (int64_t first = begin; first < a.size; first += step) {
     load_row(from, a.x.along, a.x.dense, first, a.size, 0, x);
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < N; ++i)
       sum += x[i];
   }
   if (a.centered) mean = over_block(sum, add_values(), zb_shared()) / count;
   for (int64_t first = begin; first < a.size; first += step) {
     int there = count_before(first, a.size, N);
     if (again) load_row(from, a.x.along, a.x.dense, first, a.size, 0, x);
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < N; ++i)
       if (i < there) squares += (x[i] - mean) * (x[i] - mean);
   }
   float rstd = 1 / sqrt(over_block(squares, add_values(), zb_shared()) / count + (float)a.epsilon);
@@ -46,7 +48,7 @@ template <typename T> ZB_DEVICE void norm(const zb_norm_args &a) {
     if (again) load_row(from, a.x.along, a.x.dense, first, a.size, 0, x);
     load_side(a.scale, scale_row, first, there, scale);
     if (a.bias.data) load_side(a.bias, bias_row, first, there, bias);
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < N; ++i) {
       float value = (x[i] - mean) * rstd * scale[i];
       out[i] = a.bias.data ? value + bias[i] : value;
     }
@@ -57,7 +59,8 @@ template <typename T> ZB_DEVICE void norm(const zb_norm_args &a) {
   store_float(a.rstd, a.rstd_dtype, row, rstd);
 }
 
-/* With h = x normalized and g = dout * scale: dx = rstd * (g - mean(g) - h * mean(g * h)) + residual; RMS has no mean(g). */
+/* With h = x normalized and g = dout * scale: dx = rstd * (g - mean(g) - h * mean(g * h)) + residual; RMS has no
+ * mean(g). */
 template <typename T> ZB_DEVICE void norm_grad_x(const zb_norm_args &a) {
   constexpr int N = 16 / sizeof(T);
   int64_t row = blockIdx.x, begin = (int64_t)threadIdx.x * N, step = (int64_t)blockDim.x * N;
@@ -71,14 +74,14 @@ template <typename T> ZB_DEVICE void norm_grad_x(const zb_norm_args &a) {
     load_row(x, a.x.along, a.x.dense, first, a.size, 0, h);
     load_row(dout, a.dout.along, a.dout.dense, first, a.size, 0, g);
     load_side(a.scale, scale_row, first, there, scale);
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < N; ++i) {
       g[i] *= scale[i];
       h[i] = (h[i] - mean) * rstd;
     }
   };
   for (int64_t first = begin; first < a.size; first += step) {
     load(first, count_before(first, a.size, N));
-    for (int i = 0; i < N; i++) { /* beyond the row g is 0 */
+    for (int i = 0; i < N; ++i) { /* beyond the row g is 0 */
       sum += g[i];
       product += g[i] * h[i];
     }
@@ -90,7 +93,7 @@ template <typename T> ZB_DEVICE void norm_grad_x(const zb_norm_args &a) {
     float residual[N] = {}, out[N];
     if (again) load(first, there);
     if (a.residual.data) load_side(a.residual, residual_row, first, there, residual);
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < N; ++i) {
       float dx = rstd * (g[i] - sum - h[i] * product);
       out[i] = a.residual.data ? dx + residual[i] : dx;
     }
@@ -98,8 +101,8 @@ template <typename T> ZB_DEVICE void norm_grad_x(const zb_norm_args &a) {
   }
 }
 
-/* Partial sums over the rows of one split: out[split][size] += dout * h, in f32; a thread has a group of columns. The order of a sum does
- * not depend on whether rows are read in groups. */
+/* Partial sums over the rows of one split: out[split][size] += dout * h, in f32; a thread has a group of columns. The
+ * order of a sum does not depend on whether rows are read in groups. */
 template <typename T> ZB_DEVICE void norm_grad_scale(const zb_norm_args &a) {
   constexpr int N = 16 / sizeof(T), LINES = ZB_ROW_THREADS / 32, COLUMNS = 32 * N, AHEAD = 4;
   float *sums = (float *)zb_shared(), total[N] = {};
@@ -114,15 +117,15 @@ template <typename T> ZB_DEVICE void norm_grad_scale(const zb_norm_args &a) {
     for (; row + (AHEAD - 1) * LINES < end; row += AHEAD * LINES) { /* several loads under way */
       pack<T, N> d[AHEAD], h[AHEAD];
       float r[AHEAD], m[AHEAD];
-      for (int k = 0; k < AHEAD; k++) {
+      for (int k = 0; k < AHEAD; ++k) {
         int64_t at_row = row + k * LINES;
         h[k] = *(const pack<T, N> *)(x + at_row * x_step + i);
         d[k] = *(const pack<T, N> *)(dout + at_row * dout_step + i);
         r[k] = rstd[at_row * rstd_step];
         m[k] = a.centered ? mean[at_row * mean_step] : 0;
       }
-      for (int k = 0; k < AHEAD; k++)
-        for (int n = 0; n < N; n++)
+      for (int k = 0; k < AHEAD; ++k)
+        for (int n = 0; n < N; ++n)
           total[n] += value_of(d[k].v[n]) * ((value_of(h[k].v[n]) - m[k]) * r[k]);
     }
   }
@@ -132,30 +135,24 @@ template <typename T> ZB_DEVICE void norm_grad_scale(const zb_norm_args &a) {
     float mean = a.centered ? load_float(a.saved_mean.data, a.saved_mean.dtype, at(a.saved_mean.rows, row)) : 0;
     load_row(x + at(a.x.rows, row), a.x.along, a.x.dense, i, a.size, 0, h);
     load_row(dout + at(a.dout.rows, row), a.dout.along, a.dout.dense, i, a.size, 0, d);
-    for (int n = 0; n < N; n++)
+    for (int n = 0; n < N; ++n)
       total[n] += d[n] * ((h[n] - mean) * rstd);
   }
-  for (int n = 0; n < N; n++)
+  for (int n = 0; n < N; ++n)
     sums[line * COLUMNS + lane * N + n] = total[n];
   __syncthreads();
   for (int c = (int)threadIdx.x; c < COLUMNS && column + c < a.size; c += ZB_ROW_THREADS) {
     float value = sums[c];
-    for (int k = 1; k < LINES; k++)
+    for (int k = 1; k < LINES; ++k)
       value += sums[k * COLUMNS + c];
     ((float *)a.out)[(int64_t)blockIdx.y * a.size + column + c] = value;
   }
 }
 
 #define ZB_NORM_KERNELS(suffix, T)                                                                                     \
-  ZB_KERNEL(zb_norm_##suffix, zb_norm_args, ZB_ROW_THREADS) {                                                          \
-    norm<T>(a);                                                                                                        \
-  }                                                                                                                    \
-  ZB_KERNEL(zb_norm_grad_x_##suffix, zb_norm_args, ZB_ROW_THREADS) {                                                   \
-    norm_grad_x<T>(a);                                                                                                 \
-  }                                                                                                                    \
-  ZB_KERNEL(zb_norm_grad_scale_##suffix, zb_norm_args, ZB_ROW_THREADS) {                                               \
-    norm_grad_scale<T>(a);                                                                                             \
-  }
+  ZB_KERNEL(zb_norm_##suffix, zb_norm_args, ZB_ROW_THREADS) { norm<T>(a); }                                            \
+  ZB_KERNEL(zb_norm_grad_x_##suffix, zb_norm_args, ZB_ROW_THREADS) { norm_grad_x<T>(a); }                              \
+  ZB_KERNEL(zb_norm_grad_scale_##suffix, zb_norm_args, ZB_ROW_THREADS) { norm_grad_scale<T>(a); }
 ZB_NORM_KERNELS(f32, float)
 ZB_NORM_KERNELS(bf16, bf16)
 ZB_NORM_KERNELS(f16, f16)

@@ -1,15 +1,16 @@
-/* Optimizer updates: neighbouring updates of a program with the same attributes become one launch. The device side is optimizer.cu.
+/* Optimizer updates: neighbouring updates of a program with the same attributes become one launch. The device side is
+ * optimizer.cu.
  *
- * A launch of few parameters has them in its arguments, by address. One of more has them in a table in device memory, by home, so that the
- * table stays as it is for every run, and a graph that was captured names it. */
+ * A launch of few parameters has them in its arguments, by address. One of more has them in a table in device memory,
+ * by home, so that the table stays as it is for every run, and a graph that was captured names it. */
 #include "kernels/cuda/common.h"
 #include "kernels/cuda/kernels.h"
 
 /* The operands of an optimizer. */
 typedef struct optimizer {
   zb_cuda_function function;
-  int inputs, step;    /* operands in all; which is the step */
-  int first, second;   /* operands of the state, -1: none */
+  int inputs, step;  /* operands in all; which is the step */
+  int first, second; /* operands of the state, -1: none */
   const char *beta1, *beta2;
   double beta1_fallback, beta2_fallback, decay_fallback;
 } optimizer;
@@ -20,8 +21,8 @@ static const optimizer sgd = {ZB_FUNCTION_zb_sgd, 4, 3, 2, -1, "momentum", "damp
 static bool state_fits(const zb_kernel_call *call, int operand, int result, const zb_tensor *parameter) {
   const zb_tensor *state = zb_call_input(call, operand), *out = zb_call_output(call, result);
   if (!state) return true;
-  return out && zb_cuda_is_float(state->dtype) && out->dtype == state->dtype && zb_tensor_same_shape(state, parameter) &&
-         zb_tensor_contiguous(state) && zb_tensor_contiguous(out);
+  return out && zb_cuda_is_float(state->dtype) && out->dtype == state->dtype &&
+         zb_tensor_same_shape(state, parameter) && zb_tensor_contiguous(state) && zb_tensor_contiguous(out);
 }
 
 static bool update_matches(const zb_kernel_call *call, const optimizer *op) {
@@ -44,7 +45,8 @@ typedef struct naming {
 } naming;
 
 /* Operand `number` of an item, inputs first; NULL: absent. False if there are too many bases. */
-static bool name_operand(naming *names, const zb_cuda_item *item, int number, const zb_tensor *x, uint64_t *offset, uint8_t *base) {
+static bool name_operand(naming *names, const zb_cuda_item *item, int number, const zb_tensor *x, uint64_t *offset,
+                         uint8_t *base) {
   int k = 0;
   *offset = 0;
   *base = ZB_UPDATE_NONE;
@@ -54,7 +56,7 @@ static bool name_operand(naming *names, const zb_cuda_item *item, int number, co
   if (!names->by_home) return true;
   const zb_cuda_home *home = &item->homes[number];
   while (k < names->base_count && names->bases[k] != home->base)
-    k++;
+    ++k;
   if (k == ZB_UPDATE_BASES) return false;
   if (k == names->base_count) names->bases[names->base_count++] = home->base;
   names->addresses[k] = (uintptr_t)x->data - home->offset;
@@ -84,17 +86,18 @@ static bool update_tensor(naming *names, const zb_cuda_item *item, const optimiz
 }
 
 /* The tensors of a launch, those without elements left out; out may be NULL. Gives how many, and their blocks. */
-static int update_tensors(naming *names, const zb_cuda_item *items, int count, const optimizer *op, zb_update_tensor *out, int64_t *out_blocks) {
+static int update_tensors(naming *names, const zb_cuda_item *items, int count, const optimizer *op,
+                          zb_update_tensor *out, int64_t *out_blocks) {
   int kept = 0;
   *out_blocks = 0;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     zb_update_tensor t;
     (void)update_tensor(names, &items[i], op, &t); /* update_size saw that it fits */
     if (t.elements == 0) continue;
     t.first_block = (int32_t)*out_blocks;
     *out_blocks += zb_ceil_div(t.elements, ZB_UPDATE_ELEMENTS);
     if (out) out[kept] = t;
-    kept++;
+    ++kept;
   }
   return kept;
 }
@@ -128,7 +131,7 @@ static int update_size(const zb_cuda_item *items, int count, const optimizer *op
   int64_t blocks = 0;
   int taken = 0;
   read_attrs(items[0].call, op, &first);
-  for (; taken < count && (names.by_home || taken < ZB_UPDATE_TENSORS); taken++) {
+  for (; taken < count && (names.by_home || taken < ZB_UPDATE_TENSORS); ++taken) {
     if (items[taken].kernel != items[0].kernel || (names.by_home && !items[taken].homes)) break;
     read_attrs(items[taken].call, op, &other);
     if (!same_attrs(&first, &other) || !same_step(&items[0], &items[taken], op)) break;
@@ -149,7 +152,8 @@ static void update_fill(const zb_cuda_item *items, int count, void *table, const
   (void)update_tensors(&names, items, count, op, table, &blocks);
 }
 
-static zb_status update_run(const zb_cuda_item *items, int count, CUdeviceptr table, zb_cuda_launcher *on, const optimizer *op) {
+static zb_status update_run(const zb_cuda_item *items, int count, CUdeviceptr table, zb_cuda_launcher *on,
+                            const optimizer *op) {
   zb_update_args args;
   naming names = {.by_home = table != 0};
   int64_t blocks = 0;
@@ -160,20 +164,17 @@ static zb_status update_run(const zb_cuda_item *items, int count, CUdeviceptr ta
   args.step_dtype = items[0].call->inputs[op->step].dtype;
   args.tensor_count = update_tensors(&names, items, count, op, table ? NULL : args.tensors, &blocks);
   memcpy(args.bases, names.addresses, sizeof args.bases);
-  if (blocks > INT32_MAX) return ZB_ERROR(UNAVAILABLE, "the parameters of one optimizer launch are too large for a grid");
+  if (blocks > INT32_MAX)
+    return ZB_ERROR(UNAVAILABLE, "the parameters of one optimizer launch are too large for a grid");
   return zb_cuda_enqueue(on, op->function, blocks, 1, ZB_UPDATE_THREADS, 2 * sizeof(float), &args);
 }
 
 #define OPTIMIZER(name)                                                                                                \
-  bool zb_cuda_matches_##name(const zb_kernel_call *call) {                                                            \
-    return update_matches(call, &name);                                                                                \
-  }                                                                                                                    \
+  bool zb_cuda_matches_##name(const zb_kernel_call *call) { return update_matches(call, &name); }                      \
   zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) {                                     \
     return update_run(&(zb_cuda_item){.call = call}, 1, 0, on, &name);                                                 \
   }                                                                                                                    \
-  static int size_##name(const zb_cuda_item *items, int count) {                                                       \
-    return update_size(items, count, &name);                                                                           \
-  }                                                                                                                    \
+  static int size_##name(const zb_cuda_item *items, int count) { return update_size(items, count, &name); }            \
   static void fill_##name(const zb_cuda_item *items, int count, void *table) {                                         \
     update_fill(items, count, table, &name);                                                                           \
   }                                                                                                                    \

@@ -1,7 +1,7 @@
 /* Optimizer updates, in place, of many parameters in one launch: torch.optim.AdamW and torch.optim.SGD in f32.
  *
- * The table of tensors is the kernel's argument, or lies in device memory; a block finds its tensor by its number and updates
- * ZB_UPDATE_ELEMENTS of it. */
+ * The table of tensors is the kernel's argument, or lies in device memory; a block finds its tensor by its number and
+ * updates ZB_UPDATE_ELEMENTS of it. */
 #include "kernels/cuda/device.cuh"
 
 ZB_DEVICE const zb_update_tensor &tensor_of_block(const zb_update_args &a) {
@@ -37,7 +37,7 @@ template <typename F> ZB_DEVICE void for_each_element(const zb_update_args &a, c
       four p = *(four *)((float *)parameter + i), g = *(const four *)((const float *)gradient + i), m = {}, v = {};
       if (first) m = *(four *)((float *)first + i);
       if (second) v = *(four *)((float *)second + i);
-      for (int k = 0; k < 4; k++)
+      for (int k = 0; k < 4; ++k)
         update(p.v[k], g.v[k] * scale, m.v[k], v.v[k]);
       *(four *)((float *)parameter + i) = p;
       if (first) *(four *)((float *)first + i) = m;
@@ -47,7 +47,8 @@ template <typename F> ZB_DEVICE void for_each_element(const zb_update_args &a, c
   }
   for (int64_t i = begin + threadIdx.x; i < end; i += ZB_UPDATE_THREADS) {
     float p = load_float(parameter, t.parameter_dtype, i), g = load_float(gradient, t.gradient_dtype, i) * scale;
-    float m = first ? load_float(first, t.state_dtype, i) : none, v = second ? load_float(second, t.state_dtype, i) : none;
+    float m = first ? load_float(first, t.state_dtype, i) : none,
+          v = second ? load_float(second, t.state_dtype, i) : none;
     update(p, g, m, v);
     store_float(parameter, t.parameter_dtype, i, p);
     if (first) store_float(first, t.state_dtype, i, m);

@@ -40,7 +40,7 @@ static zb_status write_tables(zb_cuda_program *program, const zb_cuda_launcher *
   zb_status status = NULL;
   unsigned char *host = zb_alloc(program->table_bytes);
   if (!host) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < program->launch_count; i++) {
+  for (int i = 0; i < program->launch_count; ++i) {
     const launch *it = &program->launches[i];
     const zb_cuda_item *items = &program->items[it->first];
     if (it->bytes > 0) items->kernel->group->fill(items, it->count, host + it->table);
@@ -50,7 +50,9 @@ static zb_status write_tables(zb_cuda_program *program, const zb_cuda_launcher *
   status = ZB_CU(on->api, cuStreamSynchronize, on->stream);
 cleanup:
   zb_free(host);
-  return status ? zb_status_note(status, "tables of %llu bytes for the optimizer of a rank", (unsigned long long)program->table_bytes) : NULL;
+  return status ? zb_status_note(status, "tables of %llu bytes for the optimizer of a rank",
+                                 (unsigned long long)program->table_bytes)
+                : NULL;
 }
 
 zb_status zb_cuda_program_create(const zb_cuda_item *items, int count, zb_cuda_launcher *on, zb_cuda_program **out) {
@@ -74,18 +76,14 @@ void zb_cuda_program_destroy(zb_cuda_program *program) {
   zb_free(program);
 }
 
-int zb_cuda_program_launches(const zb_cuda_program *program) {
-  return program->launch_count;
-}
+int zb_cuda_program_launches(const zb_cuda_program *program) { return program->launch_count; }
 
 int zb_cuda_program_items(const zb_cuda_program *program, int number, int *out_first) {
   *out_first = program->launches[number].first;
   return program->launches[number].count;
 }
 
-uint64_t zb_cuda_program_table_bytes(const zb_cuda_program *program) {
-  return program->table_bytes;
-}
+uint64_t zb_cuda_program_table_bytes(const zb_cuda_program *program) { return program->table_bytes; }
 
 zb_status zb_cuda_program_run(const zb_cuda_program *program, int number, zb_cuda_launcher *on, int first_instruction) {
   const launch *it = &program->launches[number];

@@ -25,13 +25,15 @@ int64_t zb_cuda_splits(int64_t blocks, int64_t reduced, int64_t least, int64_t b
 /* Whether a thread can read 16 bytes of neighbouring results, of each of the positions that it goes over. */
 static bool columns_in_groups(const zb_reduce_args *args, size_t element_bytes) {
   int n = zb_cuda_group_elements(element_bytes), last = args->kept_dims.rank - 1;
-  zb_cuda_dims along = {.rank = 1, .shape = {args->kept_dims.shape[last]}, .stride = {args->kept_dims.stride[last]}}, before = args->kept_dims;
+  zb_cuda_dims along = {.rank = 1, .shape = {args->kept_dims.shape[last]}, .stride = {args->kept_dims.stride[last]}},
+               before = args->kept_dims;
   before.rank = last;
   return args->reduced_dims.rank == 1 && args->reduced_dims.stride[0] % n == 0 &&
          zb_cuda_in_groups(&before, &along, args->in, n, element_bytes);
 }
 
-static zb_status launch(zb_cuda_launcher *on, zb_cuda_function function, bool columns, zb_dtype dtype, int64_t splits, zb_reduce_args *args) {
+static zb_status launch(zb_cuda_launcher *on, zb_cuda_function function, bool columns, zb_dtype dtype, int64_t splits,
+                        zb_reduce_args *args) {
   size_t bytes = zb_dtype_bytes(dtype), sum_bytes = zb_cuda_is_float(dtype) ? sizeof(float) : sizeof(int64_t);
   args->dense = columns && columns_in_groups(args, bytes);
   int64_t in_thread = args->dense ? zb_cuda_group_elements(bytes) : 1;
@@ -40,9 +42,10 @@ static zb_status launch(zb_cuda_launcher *on, zb_cuda_function function, bool co
   return zb_cuda_enqueue(on, function, blocks, splits, ZB_REDUCE_THREADS, shared, args);
 }
 
-zb_status zb_cuda_combine(zb_cuda_launcher *on, zb_cuda_function column, zb_dtype dtype, const void *partial, int64_t splits, int64_t kept,
-                          const zb_tensor *out, double count, bool accumulate) {
-  zb_reduce_args args = {.in = partial, .out = out->data, .kept = kept, .reduced = splits, .part = splits, .count = count};
+zb_status zb_cuda_combine(zb_cuda_launcher *on, zb_cuda_function column, zb_dtype dtype, const void *partial,
+                          int64_t splits, int64_t kept, const zb_tensor *out, double count, bool accumulate) {
+  zb_reduce_args args = {
+      .in = partial, .out = out->data, .kept = kept, .reduced = splits, .part = splits, .count = count};
   args.out_dtype = (int32_t)out->dtype;
   args.accumulate = accumulate;
   args.kept_dims = (zb_cuda_dims){.rank = 1, .narrow = 1, .shape = {kept}, .stride = {1}};
@@ -55,7 +58,7 @@ static bool reduced_dimensions(const zb_kernel_call *call, unsigned *out) {
   const zb_attr *axes = zb_attr_find(&call->attrs, "axes");
   int rank = call->inputs[0].rank, count = axes && axes->kind == ZB_ATTR_INTS ? axes->count : 0;
   *out = count ? 0 : (1u << rank) - 1;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     if (axes->ints[i] < 0 || axes->ints[i] >= rank) return false;
     *out |= 1u << axes->ints[i];
   }
@@ -107,11 +110,10 @@ static zb_status run(const zb_kernel_call *call, zb_cuda_launcher *on, const red
 }
 
 #define REDUCTION(name, kernel, floats_only, mean)                                                                     \
-  bool zb_cuda_matches_##name(const zb_kernel_call *call) {                                                            \
-    return matches(call, floats_only);                                                                                 \
-  }                                                                                                                    \
+  bool zb_cuda_matches_##name(const zb_kernel_call *call) { return matches(call, floats_only); }                       \
   zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) {                                     \
-    static const reduction op = {ZB_FUNCTION_zb_##kernel##_row_f32, ZB_FUNCTION_zb_##kernel##_column_f32, floats_only, mean}; \
+    static const reduction op = {ZB_FUNCTION_zb_##kernel##_row_f32, ZB_FUNCTION_zb_##kernel##_column_f32, floats_only, \
+                                 mean};                                                                                \
     return run(call, on, &op);                                                                                         \
   }
 REDUCTION(reduce_sum, sum, false, false)

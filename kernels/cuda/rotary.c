@@ -4,12 +4,11 @@
 
 enum { X, COS, SIN, OPERANDS };
 
-static bool aligned(const void *data) {
-  return (uintptr_t)data % 16 == 0;
-}
+static bool aligned(const void *data) { return (uintptr_t)data % 16 == 0; }
 
 /* Whether groups of n elements lie together in both halves of the rows of operand i. */
-static bool halves_in_groups(const zb_kernel_call *call, int i, const zb_rotary_args *args, const zb_cuda_dims *rows, int64_t step, int n) {
+static bool halves_in_groups(const zb_kernel_call *call, int i, const zb_rotary_args *args, const zb_cuda_dims *rows,
+                             int64_t step, int n) {
   zb_cuda_dims half = {.rank = 1, .shape = {args->half}, .stride = {step}};
   return zb_cuda_in_groups(rows, &half, call->inputs[i].data, n, zb_dtype_bytes(call->inputs[i].dtype));
 }
@@ -24,11 +23,13 @@ static void plan_groups(const zb_kernel_call *call, zb_rotary_args *args, int n)
 
 static bool plan(const zb_kernel_call *call, zb_rotary_args *args) {
   const zb_tensor *x = &call->inputs[X], *cos = &call->inputs[COS], *sin = &call->inputs[SIN], *out = &call->outputs[0];
-  *args = (zb_rotary_args){.out = out->data, .x = x->data, .cos = cos->data, .sin = sin->data, .table_dtype = (int32_t)cos->dtype};
-  if (!zb_cuda_complete(call, OPERANDS, 1, false) || !zb_cuda_is_float(x->dtype) || !zb_cuda_is_float(cos->dtype)) return false;
+  *args = (zb_rotary_args){
+      .out = out->data, .x = x->data, .cos = cos->data, .sin = sin->data, .table_dtype = (int32_t)cos->dtype};
+  if (!zb_cuda_complete(call, OPERANDS, 1, false) || !zb_cuda_is_float(x->dtype) || !zb_cuda_is_float(cos->dtype))
+    return false;
   if (out->dtype != x->dtype || sin->dtype != cos->dtype || !zb_tensor_same_shape(x, out) || x->rank < 1) return false;
   int last = x->rank - 1;
-  for (int i = 0; i < OPERANDS; i++)
+  for (int i = 0; i < OPERANDS; ++i)
     if (call->inputs[i].rank < 1 || call->inputs[i].shape[call->inputs[i].rank - 1] != x->shape[last]) return false;
   if (x->shape[last] % 2 != 0) return false;
   args->half = x->shape[last] / 2;
@@ -36,7 +37,8 @@ static bool plan(const zb_kernel_call *call, zb_rotary_args *args) {
   args->x_step = x->strides[last];
   args->cos_step = cos->strides[cos->rank - 1];
   args->sin_step = sin->strides[sin->rank - 1];
-  return zb_cuda_dims_of(out, x, zb_cuda_before(last), &args->x_rows) && zb_cuda_dims_of(out, cos, zb_cuda_before(last), &args->cos_rows) &&
+  return zb_cuda_dims_of(out, x, zb_cuda_before(last), &args->x_rows) &&
+         zb_cuda_dims_of(out, cos, zb_cuda_before(last), &args->cos_rows) &&
          zb_cuda_dims_of(out, sin, zb_cuda_before(last), &args->sin_rows);
 }
 
@@ -57,15 +59,7 @@ static zb_status run(const zb_kernel_call *call, zb_cuda_launcher *on, bool back
   return zb_cuda_enqueue(on, zb_cuda_for_float(ZB_FUNCTION_zb_rotary_f32, dtype), blocks, 1, ZB_MAP_THREADS, 0, &args);
 }
 
-bool zb_cuda_matches_rotary(const zb_kernel_call *call) {
-  return matches(call);
-}
-zb_status zb_cuda_run_rotary(const zb_kernel_call *call, zb_cuda_launcher *on) {
-  return run(call, on, false);
-}
-bool zb_cuda_matches_rotary_grad(const zb_kernel_call *call) {
-  return matches(call);
-}
-zb_status zb_cuda_run_rotary_grad(const zb_kernel_call *call, zb_cuda_launcher *on) {
-  return run(call, on, true);
-}
+bool zb_cuda_matches_rotary(const zb_kernel_call *call) { return matches(call); }
+zb_status zb_cuda_run_rotary(const zb_kernel_call *call, zb_cuda_launcher *on) { return run(call, on, false); }
+bool zb_cuda_matches_rotary_grad(const zb_kernel_call *call) { return matches(call); }
+zb_status zb_cuda_run_rotary_grad(const zb_kernel_call *call, zb_cuda_launcher *on) { return run(call, on, true); }

@@ -1,10 +1,12 @@
-/* Rotary embedding and its gradient: a thread turns 16 bytes of the first half of a row with those of the second. The tables are small and
- * stay in the cache: their type is a branch. */
+/* Rotary embedding and its gradient: a thread turns 16 bytes of the first half of a row with those of the second. The
+ * tables are small and stay in the cache: their type is a branch. */
 #include "kernels/cuda/device.cuh"
 
-template <int N> ZB_DEVICE void load_table(const zb_rotary_args &a, const void *table, int64_t first, int64_t step, int count, float (&to)[N]) {
+template <int N>
+ZB_DEVICE void load_table(const zb_rotary_args &a, const void *table, int64_t first, int64_t step, int count,
+                          float (&to)[N]) {
   if (count == N && a.table_group == ZB_GROUP_DENSE) return load_dense_of(table, a.table_dtype, first, to);
-  for (int i = 0; i < N; i++)
+  for (int i = 0; i < N; ++i)
     to[i] = i < count ? load_float(table, a.table_dtype, first + i * step) : 0;
 }
 
@@ -24,7 +26,7 @@ template <typename T> ZB_DEVICE void rotary(const zb_rotary_args &a) {
   load_table(a, a.cos, cos + cos_half, a.cos_step, count, cos_two);
   load_table(a, a.sin, sin + near, a.sin_step, count, sin_one);
   load_table(a, a.sin, sin + far, a.sin_step, count, sin_two);
-  for (int i = 0; i < N; i++) {
+  for (int i = 0; i < N; ++i) {
     if (i >= count) break;
     float u = value_of(one[i]), v = value_of(two[i]);
     set(one[i], u * cos_one[i] - v * (sign * sin_one[i]));
@@ -35,12 +37,6 @@ template <typename T> ZB_DEVICE void rotary(const zb_rotary_args &a) {
   store_part(out + a.half, dense, count, two);
 }
 
-ZB_KERNEL(zb_rotary_f32, zb_rotary_args, ZB_MAP_THREADS) {
-  rotary<float>(a);
-}
-ZB_KERNEL(zb_rotary_bf16, zb_rotary_args, ZB_MAP_THREADS) {
-  rotary<bf16>(a);
-}
-ZB_KERNEL(zb_rotary_f16, zb_rotary_args, ZB_MAP_THREADS) {
-  rotary<f16>(a);
-}
+ZB_KERNEL(zb_rotary_f32, zb_rotary_args, ZB_MAP_THREADS) { rotary<float>(a); }
+ZB_KERNEL(zb_rotary_bf16, zb_rotary_args, ZB_MAP_THREADS) { rotary<bf16>(a); }
+ZB_KERNEL(zb_rotary_f16, zb_rotary_args, ZB_MAP_THREADS) { rotary<f16>(a); }

@@ -1,11 +1,10 @@
-/* Softmax, normalization and losses: one block a row of the operand. The device side is softmax.cu, norm.cu and loss.cu. */
+/* Softmax, normalization and losses: one block a row of the operand. The device side is softmax.cu, norm.cu and
+ * loss.cu. */
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/reduce.h"
 
 /* Threads of a block for rows of a length: whole warps, no more than there is work for. */
-static int row_threads(int64_t size) {
-  return (int)zb_max64(32, zb_min64(ZB_ROW_THREADS, zb_ceil_div(size, 32) * 32));
-}
+static int row_threads(int64_t size) { return (int)zb_max64(32, zb_min64(ZB_ROW_THREADS, zb_ceil_div(size, 32) * 32)); }
 
 /* The same where a thread takes 16 bytes of that type at a time. */
 static int group_threads(int64_t size, zb_dtype dtype) {
@@ -21,12 +20,13 @@ static bool softmax_matches(const zb_kernel_call *call, int inputs) {
   const zb_tensor *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
   if (axis < 0 || axis >= out->rank || !zb_cuda_is_float(out->dtype)) return false;
-  for (int i = 0; i < inputs; i++)
+  for (int i = 0; i < inputs; ++i)
     if (call->inputs[i].dtype != out->dtype || !zb_tensor_same_shape(&call->inputs[i], out)) return false;
   return true;
 }
 
-static zb_status softmax_run(const zb_kernel_call *call, zb_cuda_launcher *on, zb_cuda_function f32, bool gradient, bool logarithm) {
+static zb_status softmax_run(const zb_kernel_call *call, zb_cuda_launcher *on, zb_cuda_function f32, bool gradient,
+                             bool logarithm) {
   const zb_tensor *x = &call->inputs[0], *dout = gradient ? &call->inputs[1] : x, *out = &call->outputs[0];
   unsigned along = 1u << zb_attr_int(&call->attrs, "axis", -1);
   zb_softmax_args args = {.x = x->data, .dout = dout->data, .out = out->data, .logarithm = logarithm};
@@ -43,13 +43,12 @@ static zb_status softmax_run(const zb_kernel_call *call, zb_cuda_launcher *on, z
   args.x_dense = zb_cuda_in_groups(&args.x_rows, &args.x_along, x->data, n, zb_dtype_bytes(out->dtype));
   args.dout_dense = zb_cuda_in_groups(&args.dout_rows, &args.dout_along, dout->data, n, zb_dtype_bytes(out->dtype));
   args.out_dense = zb_cuda_in_groups(&args.out_rows, &args.out_along, out->data, n, zb_dtype_bytes(out->dtype));
-  return zb_cuda_enqueue(on, zb_cuda_for_float(f32, out->dtype), args.rows, 1, group_threads(args.size, out->dtype), WARP_SUMS_BYTES, &args);
+  return zb_cuda_enqueue(on, zb_cuda_for_float(f32, out->dtype), args.rows, 1, group_threads(args.size, out->dtype),
+                         WARP_SUMS_BYTES, &args);
 }
 
 #define SOFTMAX(name, kernel, gradient, logarithm)                                                                     \
-  bool zb_cuda_matches_##name(const zb_kernel_call *call) {                                                            \
-    return softmax_matches(call, gradient ? 2 : 1);                                                                    \
-  }                                                                                                                    \
+  bool zb_cuda_matches_##name(const zb_kernel_call *call) { return softmax_matches(call, gradient ? 2 : 1); }          \
   zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) {                                     \
     return softmax_run(call, on, ZB_FUNCTION_zb_##kernel##_f32, gradient, logarithm);                                  \
   }
@@ -63,8 +62,8 @@ SOFTMAX(log_softmax_grad, softmax_grad, true, true)
 /* Operand numbers of the forms of the op; -1: it has none. */
 typedef struct norm_form {
   int scale, bias, mean, rstd, dout, residual; /* operands; x is 0 */
-  int out_mean, out_rstd;                 /* results */
-  int inputs, outputs;                    /* that must be there */
+  int out_mean, out_rstd;                      /* results */
+  int inputs, outputs;                         /* that must be there */
   bool centered, accumulates;
 } norm_form;
 
@@ -117,19 +116,18 @@ static void norm_groups(const zb_kernel_call *call, zb_norm_args *args) {
   int n = zb_cuda_group_elements(zb_dtype_bytes(call->inputs[0].dtype));
   size_t out_bytes = zb_dtype_bytes((zb_dtype)args->out_dtype);
   zb_norm_operand *const operands[] = {&args->x, &args->scale, &args->bias, &args->dout, &args->residual};
-  for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
+  for (size_t i = 0; i < sizeof operands / sizeof operands[0]; ++i) {
     zb_norm_operand *o = operands[i];
     o->dense = o->data && zb_cuda_in_groups(&o->rows, &o->along, o->data, n, zb_dtype_bytes((zb_dtype)o->dtype));
   }
-  zb_cuda_dims rows = {.rank = 1, .shape = {args->rows}, .stride = {args->size}}, along = {.rank = 1, .shape = {args->size}, .stride = {1}};
+  zb_cuda_dims rows = {.rank = 1, .shape = {args->rows}, .stride = {args->size}},
+               along = {.rank = 1, .shape = {args->size}, .stride = {1}};
   args->dense_out = zb_cuda_in_groups(&rows, &along, args->out, n, out_bytes);
   args->dense_narrow = zb_cuda_in_groups(&rows, &along, args->narrow, n, sizeof(uint16_t));
 }
 
 /* Whether the statistics of rows are f32 at one stride. */
-static bool plain_rows(const zb_norm_operand *o) {
-  return o->rows.rank == 1 && o->dtype == ZB_F32;
-}
+static bool plain_rows(const zb_norm_operand *o) { return o->rows.rank == 1 && o->dtype == ZB_F32; }
 
 /* dscale: partial sums over splits of the rows, then their sum. */
 static zb_status norm_grad_scale(const zb_kernel_call *call, zb_cuda_launcher *on, zb_norm_args *args) {
@@ -141,15 +139,18 @@ static zb_status norm_grad_scale(const zb_kernel_call *call, zb_cuda_launcher *o
     return ZB_ERROR(UNAVAILABLE, "the CUDA kernel for the gradient of a scale takes at most %d elements, not %lld",
                     ZB_CUDA_SCRATCH_BYTES / 4, (long long)args->size);
   args->out = zb_cuda_scratch(on);
-  args->plain = args->x.dense && args->dout.dense && args->x.rows.rank == 1 && args->dout.rows.rank == 1 && plain_rows(&args->saved_rstd) &&
-                (!args->centered || plain_rows(&args->saved_mean));
+  args->plain = args->x.dense && args->dout.dense && args->x.rows.rank == 1 && args->dout.rows.rank == 1 &&
+                plain_rows(&args->saved_rstd) && (!args->centered || plain_rows(&args->saved_mean));
   zb_cuda_function function = zb_cuda_for_float(ZB_FUNCTION_zb_norm_grad_scale_f32, call->inputs[0].dtype);
-  ZB_TRY(zb_cuda_enqueue(on, function, blocks, splits, ZB_ROW_THREADS, ZB_ROW_THREADS * n * (int64_t)sizeof(float), args));
-  return zb_cuda_combine(on, ZB_FUNCTION_zb_sum_column_f32, ZB_F32, args->out, splits, args->size, out, 0, call->accumulate);
+  ZB_TRY(
+      zb_cuda_enqueue(on, function, blocks, splits, ZB_ROW_THREADS, ZB_ROW_THREADS * n * (int64_t)sizeof(float), args));
+  return zb_cuda_combine(on, ZB_FUNCTION_zb_sum_column_f32, ZB_F32, args->out, splits, args->size, out, 0,
+                         call->accumulate);
 }
 
 /* narrow: the result of the cast that goes with it, or NULL. */
-static zb_status norm_run(const zb_kernel_call *call, zb_cuda_launcher *on, const norm_form *form, const zb_tensor *narrow) {
+static zb_status norm_run(const zb_kernel_call *call, zb_cuda_launcher *on, const norm_form *form,
+                          const zb_tensor *narrow) {
   zb_norm_args args;
   (void)norm_plan(call, form, &args); /* matches() asked */
   if (narrow) {
@@ -160,15 +161,16 @@ static zb_status norm_run(const zb_kernel_call *call, zb_cuda_launcher *on, cons
   if (form->accumulates) return norm_grad_scale(call, on, &args);
   zb_cuda_function f32 = form->dout >= 0 ? ZB_FUNCTION_zb_norm_grad_x_f32 : ZB_FUNCTION_zb_norm_f32;
   return zb_cuda_enqueue(on, zb_cuda_for_float(f32, call->inputs[0].dtype), args.rows, 1,
-                        group_threads(args.size, call->inputs[0].dtype), WARP_SUMS_BYTES, &args);
+                         group_threads(args.size, call->inputs[0].dtype), WARP_SUMS_BYTES, &args);
 }
 
-/* ---- A norm in f32 and the cast of its result to a narrow type, which mixed precision puts behind most norms, in one launch: the same bits,
- * without reading the result again ---- */
+/* ---- A norm in f32 and the cast of its result to a narrow type, which mixed precision puts behind most norms, in one
+ * launch: the same bits, without reading the result again ---- */
 
 static int norm_and_cast(const zb_cuda_item *items, int count) {
   if (count < 2 || strcmp(items[1].kernel->op, "cast") != 0) return 1;
-  const zb_tensor *out = &items[0].call->outputs[0], *x = &items[1].call->inputs[0], *narrow = &items[1].call->outputs[0];
+  const zb_tensor *out = &items[0].call->outputs[0], *x = &items[1].call->inputs[0],
+                  *narrow = &items[1].call->outputs[0];
   if (out->dtype != ZB_F32 || x->dtype != ZB_F32 || (narrow->dtype != ZB_BF16 && narrow->dtype != ZB_F16)) return 1;
   if (!zb_tensor_contiguous(x) || zb_tensor_elements(x) != zb_tensor_elements(out)) return 1;
   if (!items[0].homes || !items[1].homes) return out->data && out->data == x->data ? 2 : 1;
@@ -181,10 +183,13 @@ static void reach(const zb_tensor *x, uintptr_t *begin, uintptr_t *end) {
   size_t bytes = zb_dtype_bytes(x->dtype);
   *begin = (uintptr_t)x->data;
   *end = *begin + bytes;
-  for (int i = 0; i < x->rank; i++) {
-    uintptr_t span = (uintptr_t)zb_max64(x->shape[i] - 1, 0) * (uintptr_t)(x->strides[i] < 0 ? -x->strides[i] : x->strides[i]) * bytes;
-    if (x->strides[i] < 0) *begin -= span;
-    else *end += span;
+  for (int i = 0; i < x->rank; ++i) {
+    uintptr_t span = (uintptr_t)zb_max64(x->shape[i] - 1, 0) *
+                     (uintptr_t)(x->strides[i] < 0 ? -x->strides[i] : x->strides[i]) * bytes;
+    if (x->strides[i] < 0)
+      *begin -= span;
+    else
+      *end += span;
   }
 }
 
@@ -195,11 +200,12 @@ static bool overlap(const zb_tensor *x, const zb_tensor *y) {
   return x_begin < y_end && y_begin < x_end;
 }
 
-/* Whether the plan puts the cast's result where the norm, whose blocks are not all at the same row, still reads or writes. */
+/* Whether the plan puts the cast's result where the norm, whose blocks are not all at the same row, still reads or
+ * writes. */
 static bool in_the_way(const zb_tensor *narrow, const zb_kernel_call *norm) {
-  for (int i = 0; i < norm->input_count; i++)
+  for (int i = 0; i < norm->input_count; ++i)
     if (zb_call_input(norm, i) && overlap(narrow, &norm->inputs[i])) return true;
-  for (int i = 0; i < norm->output_count; i++)
+  for (int i = 0; i < norm->output_count; ++i)
     if (zb_call_output(norm, i) && overlap(narrow, &norm->outputs[i])) return true;
   return false;
 }
@@ -213,9 +219,7 @@ static zb_status norm_and_cast_run(const zb_cuda_item *items, zb_cuda_launcher *
 
 #define NORM(name, ...)                                                                                                \
   static const norm_form name##_form = {__VA_ARGS__};                                                                  \
-  bool zb_cuda_matches_##name(const zb_kernel_call *call) {                                                            \
-    return norm_matches(call, &name##_form);                                                                           \
-  }                                                                                                                    \
+  bool zb_cuda_matches_##name(const zb_kernel_call *call) { return norm_matches(call, &name##_form); }                 \
   zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) {                                     \
     return norm_run(call, on, &name##_form, NULL);                                                                     \
   }
@@ -279,7 +283,9 @@ static bool loss_plan(const zb_kernel_call *call, const loss_form *form, zb_loss
   if (!zb_cuda_complete(call, form->inputs, form->outputs, false)) return false;
   const zb_tensor *scores = form->scores < 0 ? &call->outputs[0] : &call->inputs[form->scores];
   const zb_tensor *loss = form->gradient ? &call->inputs[form->dloss] : &call->outputs[0];
-  const zb_tensor *lse = form->lse >= 0 ? &call->inputs[form->lse] : !form->gradient && form->outputs > 1 ? &call->outputs[1] : NULL;
+  const zb_tensor *lse = form->lse >= 0                         ? &call->inputs[form->lse]
+                         : !form->gradient && form->outputs > 1 ? &call->outputs[1]
+                                                                : NULL;
   if (scores->rank != call->inputs[form->labels].rank + 1 || !loss_types(call, form, scores, args)) return false;
   if (!zb_cuda_is_float(loss->dtype)) return false;
   args->loss_dtype = (int32_t)loss->dtype;
@@ -306,7 +312,8 @@ static void loss_groups(const zb_kernel_call *call, const loss_form *form, zb_dt
   int n = zb_cuda_group_elements(zb_dtype_bytes(dtype));
   zb_cuda_dims along = {.rank = 1, .shape = {args->classes}, .stride = {args->class_stride}};
   zb_cuda_dims rows = {.rank = 1, .shape = {args->rows}, .stride = {args->classes}};
-  args->dense = args->score_dtype == (int32_t)dtype && zb_cuda_in_groups(&args->score_rows, &along, args->scores, n, zb_dtype_bytes(dtype));
+  args->dense = args->score_dtype == (int32_t)dtype &&
+                zb_cuda_in_groups(&args->score_rows, &along, args->scores, n, zb_dtype_bytes(dtype));
   along.stride[0] = 1;
   args->dense_out = form->gradient && zb_cuda_in_groups(&rows, &along, call->outputs[0].data, n, zb_dtype_bytes(dtype));
 }
@@ -341,9 +348,7 @@ static zb_status loss_run(const zb_kernel_call *call, zb_cuda_launcher *on, cons
 
 #define LOSS(name, ...)                                                                                                \
   static const loss_form name##_form = {__VA_ARGS__};                                                                  \
-  bool zb_cuda_matches_##name(const zb_kernel_call *call) {                                                            \
-    return loss_matches(call, &name##_form);                                                                           \
-  }                                                                                                                    \
+  bool zb_cuda_matches_##name(const zb_kernel_call *call) { return loss_matches(call, &name##_form); }                 \
   zb_status zb_cuda_run_##name(const zb_kernel_call *call, zb_cuda_launcher *on) {                                     \
     return loss_run(call, on, &name##_form);                                                                           \
   }

@@ -1,9 +1,11 @@
-/* Softmax, log-softmax and their gradients: one block a row, 16 bytes a thread at a time. A row is read twice; it stays in the cache. */
+/* Softmax, log-softmax and their gradients: one block a row, 16 bytes a thread at a time. A row is read twice; it stays
+ * in the cache. */
 #include "kernels/cuda/device.cuh"
 
-template <typename T, int N> ZB_DEVICE void store_row(T *row, const zb_softmax_args &a, int64_t first, const float (&from)[N]) {
+template <typename T, int N>
+ZB_DEVICE void store_row(T *row, const zb_softmax_args &a, int64_t first, const float (&from)[N]) {
   if (a.out_dense) return store_dense(row + first, from);
-  for (int i = 0; i < N; i++)
+  for (int i = 0; i < N; ++i)
     if (first + i < a.size) set(row[at(a.out_along, first + i)], from[i]);
 }
 
@@ -23,7 +25,7 @@ template <typename T> ZB_DEVICE void softmax(const zb_softmax_args &a) {
   float shift = log(sum.total), factor = 1 / sum.total;
   for (int64_t first = begin; first < a.size; first += step) {
     load_row(row, a.x_along, a.x_dense, first, a.size, -INFINITY, x);
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < N; ++i) {
       float centered = x[i] - sum.largest;
       x[i] = nothing ? 0 : a.logarithm ? centered - shift : exp(centered) * factor;
     }
@@ -41,26 +43,22 @@ template <typename T> ZB_DEVICE void softmax_grad(const zb_softmax_args &a) {
   for (int64_t first = begin; first < a.size; first += step) {
     load_row(dout, a.dout_along, a.dout_dense, first, a.size, 0, d);
     if (!a.logarithm) load_row(row, a.x_along, a.x_dense, first, a.size, 0, x);
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < N; ++i)
       total += a.logarithm ? d[i] : d[i] * x[i];
   }
   total = over_block(total, add_values(), zb_shared());
   for (int64_t first = begin; first < a.size; first += step) {
     load_row(dout, a.dout_along, a.dout_dense, first, a.size, 0, d);
     load_row(row, a.x_along, a.x_dense, first, a.size, 0, x);
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < N; ++i)
       x[i] = a.logarithm ? d[i] - exp(x[i]) * total : x[i] * (d[i] - total);
     store_row(out, a, first, x);
   }
 }
 
 #define ZB_SOFTMAX_KERNELS(suffix, T)                                                                                  \
-  ZB_KERNEL(zb_softmax_##suffix, zb_softmax_args, ZB_ROW_THREADS) {                                                    \
-    softmax<T>(a);                                                                                                     \
-  }                                                                                                                    \
-  ZB_KERNEL(zb_softmax_grad_##suffix, zb_softmax_args, ZB_ROW_THREADS) {                                               \
-    softmax_grad<T>(a);                                                                                                \
-  }
+  ZB_KERNEL(zb_softmax_##suffix, zb_softmax_args, ZB_ROW_THREADS) { softmax<T>(a); }                                   \
+  ZB_KERNEL(zb_softmax_grad_##suffix, zb_softmax_args, ZB_ROW_THREADS) { softmax_grad<T>(a); }
 ZB_SOFTMAX_KERNELS(f32, float)
 ZB_SOFTMAX_KERNELS(bf16, bf16)
 ZB_SOFTMAX_KERNELS(f16, f16)

@@ -41,7 +41,8 @@ template <typename T, typename F> ZB_DEVICE void run_unary(const zb_map_args &ar
 
 template <typename T, typename F> ZB_DEVICE void run_gradient(const zb_map_args &args, F f) {
   float a = (float)args.a, b = (float)args.b;
-  map<T, T, T, absent>(args, [&](T &out, T saved, T dout, absent) { set(out, f(value_of(saved), a, b) * value_of(dout)); });
+  map<T, T, T, absent>(args,
+                       [&](T &out, T saved, T dout, absent) { set(out, f(value_of(saved), a, b) * value_of(dout)); });
 }
 
 template <typename T, typename F> ZB_DEVICE void run_integer(const zb_map_args &args, F f) {

@@ -58,9 +58,7 @@ typedef struct search {
 } search;
 
 /* First slot from `at` on that is `slot` modulo the interval. */
-static int next_at(int at, int slot) {
-  return at + ((slot - at) % ZB_V_INTERVAL + ZB_V_INTERVAL) % ZB_V_INTERVAL;
-}
+static int next_at(int at, int slot) { return at + ((slot - at) % ZB_V_INTERVAL + ZB_V_INTERVAL) % ZB_V_INTERVAL; }
 
 /* Sets the slots of the block; false where passes meet. */
 static bool fill_block(const candidate *c, int ranks, zb_v_slots *block) {

@@ -60,9 +60,7 @@
 #include <math.h>
 #include <string.h>
 
-static int64_t max64(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
+static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* What a rank may hold of one stage: `count` items of so many bytes, each with so much work. */
 typedef struct item {
@@ -82,9 +80,7 @@ typedef struct chains {
   item *items;    /* [2 * chunks] scratch */
 } chains;
 
-static int64_t optimizer_ps(const zb_problem *p, int rank) {
-  return p->optimizer_ps ? p->optimizer_ps[rank] : 0;
-}
+static int64_t optimizer_ps(const zb_problem *p, int rank) { return p->optimizer_ps ? p->optimizer_ps[rank] : 0; }
 
 /* Longest way, over all receivers of (stage, kind), of message + then[receiver]; 0 if there is none. */
 static int64_t longest_link(const zb_model *model, zb_kind kind, int stage, const int64_t *receiver_time) {
@@ -254,7 +250,8 @@ static int64_t part(const item *x, int64_t bytes) {
   return work >= (double)x->time ? x->time : (int64_t)work;
 }
 
-/* Items by falling rate, equal ones as they stand; those of a rate below 0 are left out. Items are few, so the next one is searched anew. */
+/* Items by falling rate, equal ones as they stand; those of a rate below 0 are left out. Items are few, so the next one
+ * is searched anew. */
 typedef struct ranking {
   const item *items;
   int count;
@@ -278,9 +275,7 @@ static const item *next_item(ranking *r) {
   return best < 0 ? NULL : &r->items[best];
 }
 
-static double work_a_byte(const item *x) {
-  return x->bytes > 0 ? (double)x->time / (double)x->bytes : 1e300;
-}
+static double work_a_byte(const item *x) { return x->bytes > 0 ? (double)x->time / (double)x->bytes : 1e300; }
 
 /* The most work that items of at most `room` bytes have, `count` of each at most: the one with the most work a byte
  * first, the last one in part. */
@@ -296,9 +291,7 @@ static int64_t most_work(const item *items, int item_count, int64_t count, int64
   return work;
 }
 
-static int64_t base_bytes(const zb_problem *p, int rank) {
-  return p->base_bytes ? p->base_bytes[rank] : 0;
-}
+static int64_t base_bytes(const zb_problem *p, int rank) { return p->base_bytes ? p->base_bytes[rank] : 0; }
 
 static int64_t held_after(const zb_stage_cost *cost, zb_kind kind) {
   int64_t bytes = cost->keep_bytes[ZB_F] - cost->free_bytes[ZB_F];
@@ -507,9 +500,5 @@ static int64_t lower_bound(const zb_problem *problem, bool stage_metric) {
   return bound;
 }
 
-int64_t zb_lower_bound_ps(const zb_problem *problem) {
-  return lower_bound(problem, false);
-}
-int64_t zb_lower_bound_stage_ps(const zb_problem *problem) {
-  return lower_bound(problem, true);
-}
+int64_t zb_lower_bound_ps(const zb_problem *problem) { return lower_bound(problem, false); }
+int64_t zb_lower_bound_stage_ps(const zb_problem *problem) { return lower_bound(problem, true); }

@@ -92,11 +92,29 @@ static void direction_deinit(zb_direction *d) {
 #define WORKSHOP_BLOCKS(ROW)                                                                                           \
   ROW(base, ranks)                                                                                                     \
   ROW(hold, stages)                                                                                                    \
-  ROW(pad, ranks) ROW(one_each, ranks) ROW(work, ranks) ROW(optimizer, ranks) ROW(ready, jobs) ROW(missing, jobs)      \
-      ROW(missing_start[0], jobs) ROW(missing_start[1], jobs) ROW(next, classes) ROW(done, ranks) ROW(flying, ranks)   \
-          ROW(flying_first, ranks) ROW(clock, ranks) ROW(live, ranks) ROW(committed, ranks) ROW(due, leaves)           \
-              ROW(tree, 2 * leaves) ROW(head_at, classes) ROW(heads, classes) ROW(idle, ranks) ROW(channel, pairs)     \
-                  ROW(queue, ranks) ROW(queued, ranks)
+  ROW(pad, ranks)                                                                                                      \
+  ROW(one_each, ranks)                                                                                                 \
+  ROW(work, ranks)                                                                                                     \
+  ROW(optimizer, ranks)                                                                                                \
+  ROW(ready, jobs)                                                                                                     \
+  ROW(missing, jobs)                                                                                                   \
+  ROW(missing_start[0], jobs)                                                                                          \
+  ROW(missing_start[1], jobs)                                                                                          \
+  ROW(next, classes)                                                                                                   \
+  ROW(done, ranks)                                                                                                     \
+  ROW(flying, ranks)                                                                                                   \
+  ROW(flying_first, ranks)                                                                                             \
+  ROW(clock, ranks)                                                                                                    \
+  ROW(live, ranks)                                                                                                     \
+  ROW(committed, ranks)                                                                                                \
+  ROW(due, leaves)                                                                                                     \
+  ROW(tree, 2 * leaves)                                                                                                \
+  ROW(head_at, classes)                                                                                                \
+  ROW(heads, classes)                                                                                                  \
+  ROW(idle, ranks)                                                                                                     \
+  ROW(channel, pairs)                                                                                                  \
+  ROW(queue, ranks)                                                                                                    \
+  ROW(queued, ranks)
 
 static bool blocks_init(zb_workshop *w) {
   const size_t ranks = (size_t)w->ranks, stages = (size_t)w->stages, classes = (size_t)w->classes, jobs = w->jobs,
@@ -208,7 +226,7 @@ static void plant_tree(zb_workshop *w) {
 static void refresh_head(const builder *b, int class) {
   const zb_workshop *w = b->w;
   const int m = w->micro_batches, i = w->next[class];
-  const size_t at = (size_t) class * (size_t)m + (size_t)i;
+  const size_t at = (size_t)class * (size_t)m + (size_t)i;
   zb_head *head = &w->heads[w->head_at[class]];
   if (i == m || w->missing[at] > 0) {
     head->ready = INT64_MAX;
@@ -238,7 +256,7 @@ static void start_build(builder *b) {
 /* An input of (class, micro_batch) arrives at that time. */
 static void arrive(builder *b, int class, int micro_batch, int64_t time) {
   zb_workshop *w = b->w;
-  const size_t at = (size_t) class * (size_t)w->micro_batches + (size_t)micro_batch;
+  const size_t at = (size_t)class * (size_t)w->micro_batches + (size_t)micro_batch;
   if (time > w->ready[at]) w->ready[at] = time;
   if (--w->missing[at] > 0 || micro_batch != w->next[class]) return;
   refresh_head(b, class);
@@ -385,7 +403,7 @@ static void run_sequence(zb_workshop *w, const zb_slot *sequence, int rank, int6
   int i = w->done[rank];
   for (; i < w->per_rank; ++i) {
     const int class = slots[i].class, micro_batch = slots[i].micro_batch;
-    const size_t at = (size_t) class * m + (size_t)micro_batch;
+    const size_t at = (size_t)class * m + (size_t)micro_batch;
     if (w->missing[at] > 0) break;
     const int64_t start = w->ready[at] > w->clock[rank] ? w->ready[at] : w->clock[rank];
     const int64_t end = w->clock[rank] = start + d->time_ps[class];

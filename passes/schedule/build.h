@@ -25,7 +25,8 @@ typedef struct zb_direction {
   int32_t *inputs;                   /* [classes] messages that a job waits for */
 } zb_direction;
 
-/* The next job of a class, if its inputs are known: what a rank decides by, side by side for all classes of the rank. */
+/* The next job of a class, if its inputs are known: what a rank decides by, side by side for all classes of the rank.
+ */
 typedef struct zb_head {
   int64_t ready, priority; /* ready: INT64_MAX where an input is not known, or no job is left */
 } zb_head;
@@ -67,7 +68,8 @@ typedef struct zb_workshop {
 
 zb_status zb_workshop_init(const zb_model *model, zb_workshop *out) ZB_MUST_USE;
 void zb_workshop_deinit(zb_workshop *workshop);
-/* Before the first job: nothing has run or is on its way, and every rank holds its base. What the inputs of jobs are is the caller's. */
+/* Before the first job: nothing has run or is on its way, and every rank holds its base. What the inputs of jobs are is
+ * the caller's. */
 void zb_workshop_clear(zb_workshop *workshop);
 
 /* How a builder decides. */

@@ -32,9 +32,7 @@ zb_action_class zb_cell_class(const zb_order_cells *cells, const zb_cell *cell) 
   return actions[cell->action].action_class;
 }
 
-zb_kind zb_cell_kind(const zb_cell *cell) {
-  return cell->action < ZB_ACTION_COUNT ? actions[cell->action].kind : ZB_F;
-}
+zb_kind zb_cell_kind(const zb_cell *cell) { return cell->action < ZB_ACTION_COUNT ? actions[cell->action].kind : ZB_F; }
 
 const char *zb_cell_text(zb_cell cell, char text[48]) {
   const struct action_row *row = &actions[cell.action < ZB_ACTION_COUNT ? cell.action : 0];
@@ -118,19 +116,13 @@ typedef struct scanner {
 } scanner;
 
 /* Most that a message shows of a wrong cell. */
-static int shown(const char *from, const char *end) {
-  return end - from > 24 ? 24 : (int)(end - from);
-}
+static int shown(const char *from, const char *end) { return end - from > 24 ? 24 : (int)(end - from); }
 
-static int column(const scanner *s, const char *at) {
-  return (int)(at - s->begin) + 1;
-}
+static int column(const scanner *s, const char *at) { return (int)(at - s->begin) + 1; }
 
 #define WRONG(at, ...) zb_source_error(s->source, s->line, column(s, at), __VA_ARGS__)
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* A whole number without leading zeros, below INT32_MAX. */
 static zb_status read_number(const scanner *s, const char **at, const char *end, const char *what, int32_t *out) {
@@ -183,9 +175,7 @@ static zb_status read_action(const scanner *s, const char *at, const char *end, 
   return NULL;
 }
 
-static bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 /* Moves both ends over blanks. */
 static void strip(const char **first, const char **last) {

@@ -44,7 +44,8 @@ static int64_t common_unit(const zb_order *order, const zb_simulation *simulatio
   int64_t unit = simulation->step_ps;
   for (int rank = 0; rank < order->ranks; ++rank)
     for (int i = 0; i < order->counts[rank] && unit > 1; ++i)
-      unit = zb_common_divisor(zb_common_divisor(unit, simulation->jobs[rank][i].start_ps), simulation->jobs[rank][i].end_ps);
+      unit = zb_common_divisor(zb_common_divisor(unit, simulation->jobs[rank][i].start_ps),
+                               simulation->jobs[rank][i].end_ps);
   return unit > 0 ? unit : 1;
 }
 

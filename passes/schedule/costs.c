@@ -25,7 +25,8 @@ static void fill_stages(const zb_costs *from, int *stage_rank, zb_stage_cost *co
   }
 }
 
-/* A job of the schedule is one of the plan and takes what the interpreter takes; the first of a step is spread over all. */
+/* A job of the schedule is one of the plan and takes what the interpreter takes; the first of a step is spread over
+ * all. */
 static void fill_times(const zb_costs *from, int64_t micro_batches, zb_stage_cost *costs, int64_t *optimizer_ps) {
   static const char *const kinds[ZB_KIND_COUNT] = {[ZB_F] = "F", [ZB_B] = "B", [ZB_W] = "W"};
   for (int64_t i = 0; i < from->subprogram_count; ++i) {
@@ -42,7 +43,8 @@ zb_status zb_costs_problem(const zb_costs *costs, int micro_batches, zb_problem 
   if (costs->program.ranks == 0)
     return zb_status_hint(ZB_ERROR(INVALID, "these costs are a calibration of the machine: they have no stages"),
                           "measure a plan: zb-run DIR --data ... --steps 20 --profile FILE.json");
-  const size_t stages = (size_t)costs->stage_count, ranks = (size_t)costs->program.ranks, edges = (size_t)costs->edge_count;
+  const size_t stages = (size_t)costs->stage_count, ranks = (size_t)costs->program.ranks,
+               edges = (size_t)costs->edge_count;
   int *stage_rank = zb_alloc(stages * sizeof *stage_rank);
   zb_stage_cost *stage_costs = zb_alloc(stages * sizeof *stage_costs);
   zb_edge *edge = zb_alloc((edges + 1) * sizeof *edge);
@@ -68,8 +70,10 @@ zb_status zb_costs_problem(const zb_costs *costs, int micro_batches, zb_problem 
   fill_stages(costs, stage_rank, stage_costs);
   fill_times(costs, out->micro_batches, stage_costs, optimizer_ps);
   for (size_t i = 0; i < edges; ++i)
-    edge[i] = (zb_edge){(int)costs->edges[i].source, (int)costs->edges[i].destination, costs->edges[i].forward_bytes, costs->edges[i].backward_bytes};
-  for (size_t r = 0; r < ranks; ++r) base_bytes[r] = costs->ranks[r].base_bytes;
+    edge[i] = (zb_edge){(int)costs->edges[i].source, (int)costs->edges[i].destination, costs->edges[i].forward_bytes,
+                        costs->edges[i].backward_bytes};
+  for (size_t r = 0; r < ranks; ++r)
+    base_bytes[r] = costs->ranks[r].base_bytes;
   zb_status status = zb_problem_check(out);
   if (status) zb_costs_problem_deinit(out);
   return status;

@@ -24,9 +24,7 @@ typedef struct group {
   int into;
 } group;
 
-static bool same_way(zb_job a, zb_job b) {
-  return a.kind == b.kind && a.micro_batch == b.micro_batch;
-}
+static bool same_way(zb_job a, zb_job b) { return a.kind == b.kind && a.micro_batch == b.micro_batch; }
 
 /* ---- Micro-batches ---- */
 

@@ -1,8 +1,8 @@
 /* Eager 1F1B: 1F1B with nearly twice the forwards first, so that a message has a whole job's time to arrive.
  *
- * PaddlePaddle, pass pipeline_scheduler_pass "Eager1F1B": warm-up of 2(p-r)-1 forwards, defined for micro_batches >= that;
- * where there are fewer, all forwards come first. Equal to interleaved 1F1B with one chunk. Bubble (p-1)(F+B+W), memory
- * 2(p-r)-1 micro-batches. Tests: test/passes/schedule/looped_test.c, schedules_test.c.
+ * PaddlePaddle, pass pipeline_scheduler_pass "Eager1F1B": warm-up of 2(p-r)-1 forwards, defined for micro_batches >=
+ * that; where there are fewer, all forwards come first. Equal to interleaved 1F1B with one chunk. Bubble (p-1)(F+B+W),
+ * memory 2(p-r)-1 micro-batches. Tests: test/passes/schedule/looped_test.c, schedules_test.c.
  */
 #include "passes/schedule/emit.h"
 

@@ -15,14 +15,16 @@
 
 /* The default options of a schedule. */
 void zb_schedule_default(const zb_schedule_def *schedule, zb_schedule_choice *out);
-/* Checks that the schedule takes the problem, which must be a right one, and emits: USAGE where not. Neither the order nor its memory is checked. On
- * failure *out is empty. */
+/* Checks that the schedule takes the problem, which must be a right one, and emits: USAGE where not. Neither the order
+ * nor its memory is checked. On failure *out is empty. */
 zb_status zb_schedule_emit(const zb_schedule_choice *choice, const zb_problem *problem, zb_order *out) ZB_MUST_USE;
-/* The zb schedule within limits[ranks]: the best of a few rules by the stage metric, one micro-batch after the other where none of them can
- * go on within the limits. less_than_ps does not count. */
-zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) ZB_MUST_USE;
+/* The zb schedule within limits[ranks]: the best of a few rules by the stage metric, one micro-batch after the other
+ * where none of them can go on within the limits. less_than_ps does not count. */
+zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps,
+                       zb_order *out) ZB_MUST_USE;
 /* The same for the V placement (zb-v-auto): the best of a few rules by the metric of the problem. */
-zb_status zb_v_heuristic(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) ZB_MUST_USE;
+zb_status zb_v_heuristic(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps,
+                         zb_order *out) ZB_MUST_USE;
 /* limits[ranks] of a memory of `percent` of what 1F1B needs; 0: those of the problem, rounded down to a level of
  * rules.h, so that memory between two levels changes nothing. */
 zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *limits) ZB_MUST_USE;
@@ -56,8 +58,8 @@ int zb_emit_left(const zb_emitter *emitter, int chunk, zb_kind kind);
 /* Releases the cursor; the first error. */
 zb_status zb_emit_finish(zb_emitter *emitter) ZB_MUST_USE;
 
-/* Chunks take turns: each is given a group of micro-batches, then the next one is, round and round. First `large` groups
- * of `size`, the most there is, then groups of `rest`. */
+/* Chunks take turns: each is given a group of micro-batches, then the next one is, round and round. First `large`
+ * groups of `size`, the most there is, then groups of `rest`. */
 typedef struct zb_turns {
   int size, large, rest;
 } zb_turns;
@@ -78,8 +80,8 @@ zb_status zb_schedule_check_chunks(const zb_schedule_def *schedule, int chunks) 
 
 /* All forwards of each chunk in turn, then all backwards of each, from the last chunk. */
 zb_status zb_emit_breadth_first(const zb_problem *problem, zb_order *out) ZB_MUST_USE;
-/* One chunk a rank: warm-up forwards, then one backward, one forward, alternately. depth 1: as many forwards first as 1F1B, depth 2:
- * nearly twice. split: W apart from B, and stage s holds depth * s of them back. */
+/* One chunk a rank: warm-up forwards, then one backward, one forward, alternately. depth 1: as many forwards first as
+ * 1F1B, depth 2: nearly twice. split: W apart from B, and stage s holds depth * s of them back. */
 zb_status zb_emit_one_by_one(const zb_problem *problem, int depth, bool split, zb_order *out) ZB_MUST_USE;
 /* Forwards that the rank of `stage` runs first under zb_emit_one_by_one. */
 static inline int zb_warmup(const zb_problem *problem, int stage, int depth) {
@@ -97,12 +99,8 @@ static inline int64_t zb_common_divisor(int64_t a, int64_t b) {
   }
   return a;
 }
-static inline int zb_min_int(int a, int b) {
-  return a < b ? a : b;
-}
-static inline int zb_max_int(int a, int b) {
-  return a > b ? a : b;
-}
+static inline int zb_min_int(int a, int b) { return a < b ? a : b; }
+static inline int zb_max_int(int a, int b) { return a > b ? a : b; }
 
 /* The first stage of a rank: its place in the pipeline, whatever its number. Linear in ranks. */
 int zb_rank_position(const zb_problem *problem, int rank);

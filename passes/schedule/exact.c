@@ -8,9 +8,9 @@
  * rise is a way through the states, by any interleaving of its lists that respects inputs, so all are found. Three
  * things cut it short:
  *
- * Dominance. Of two ways to a state, one that is nowhere later makes the other needless: whatever follows the second can
- * follow the first, and by induction each job then starts no later. For the stage metric all ranks must have begun, the
- * first way none of them earlier; before that only the same times count as nowhere later.
+ * Dominance. Of two ways to a state, one that is nowhere later makes the other needless: whatever follows the second
+ * can follow the first, and by induction each job then starts no later. For the stage metric all ranks must have begun,
+ * the first way none of them earlier; before that only the same times count as nowhere later.
  *
  * Bound. The rest of a class runs on its rank one after the other, and behind its last job comes the longest chain to
  * the end of each rank; a rank still has all its own work to do.
@@ -68,9 +68,7 @@ bool zb_exact_is_possible(const zb_workshop *w) {
 
 /* ---- Tables ---- */
 
-static bool has_inputs(const explorer *x, int class) {
-  return x->d->inputs[class] > 0;
-}
+static bool has_inputs(const explorer *x, int class) { return x->d->inputs[class] > 0; }
 
 /* Chains from the end of each class to the end of every rank: W first, then B upwards, then F downwards, so that what
  * follows is known. */
@@ -117,7 +115,7 @@ static void start(explorer *x) {
     x->weight[class] = weight;
     weight *= (uint64_t)w->micro_batches + 1;
     for (int i = 0; i < w->micro_batches; ++i)
-      w->missing[(size_t) class * (size_t)w->micro_batches + (size_t)i] = x->d->inputs[class];
+      w->missing[(size_t)class * (size_t)w->micro_batches + (size_t)i] = x->d->inputs[class];
   }
   for (int rank = 0; rank < w->ranks; ++rank)
     x->first[rank] = -1;
@@ -176,12 +174,10 @@ static void set(explorer *x, int64_t *where, int64_t value) {
 }
 
 static size_t job_of(const explorer *x, int class, int micro_batch) {
-  return (size_t) class * (size_t)x->w->micro_batches + (size_t)micro_batch;
+  return (size_t)class * (size_t)x->w->micro_batches + (size_t)micro_batch;
 }
 
-static int rank_of(const explorer *x, int class) {
-  return x->w->model->problem->stage_rank[class / ZB_KIND_COUNT];
-}
+static int rank_of(const explorer *x, int class) { return x->w->model->problem->stage_rank[class / ZB_KIND_COUNT]; }
 
 static int64_t start_of(const explorer *x, int class) {
   const int64_t ready = x->w->ready[job_of(x, class, x->w->next[class])], clock = x->w->clock[rank_of(x, class)];
@@ -236,9 +232,7 @@ static void take_back(explorer *x, int class, size_t undo_count) {
 
 /* ---- Bound ---- */
 
-static bool is_stage_metric(const explorer *x) {
-  return x->w->model->problem->metric == ZB_METRIC_STAGE;
-}
+static bool is_stage_metric(const explorer *x) { return x->w->model->problem->metric == ZB_METRIC_STAGE; }
 
 /* No order that goes on from here takes less. */
 static int64_t bound(const explorer *x) {
@@ -388,7 +382,7 @@ static bool visit(explorer *x, bool *is_full) {
       by_start[i] = by_start[i - 1];
     }
     starts[i] = at;
-    by_start[i] = (int8_t) class;
+    by_start[i] = (int8_t)class;
   }
   for (int i = 0; i < count; ++i) {
     const size_t undo_count = x->undo_count;

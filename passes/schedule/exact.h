@@ -16,11 +16,12 @@ typedef struct zb_exact_params {
 typedef struct zb_exact_result {
   int64_t best_ps;  /* known_ps where nothing faster was found */
   int64_t states;   /* visited */
-  bool is_complete; /* no order within the limits whose classes rise is faster than best_ps; for the barrier metric none at all */
+  bool is_complete; /* no order within the limits whose classes rise is faster than best_ps; for the barrier metric none
+                       at all */
 } zb_exact_result;
 
-/* The fastest order whose classes rise, by the metric of the problem, into sequence[jobs], which stays as it is where nothing faster is
- * found. */
+/* The fastest order whose classes rise, by the metric of the problem, into sequence[jobs], which stays as it is where
+ * nothing faster is found. */
 zb_status zb_exact_search(zb_workshop *workshop, const zb_exact_params *params, zb_slot *sequence,
                           zb_exact_result *out) ZB_MUST_USE;
 

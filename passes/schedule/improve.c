@@ -44,8 +44,8 @@ zb_status zb_improver_init(zb_workshop *w, zb_improver *out) {
   out->fastest = zb_alloc(w->jobs * sizeof *out->fastest);
   out->history = zb_alloc(ZB_IMPROVE_HISTORY_MAX * sizeof *out->history);
   zb_status status = zb_retimer_init(w, &out->times);
-  if (!status && out->current && out->undo && out->path && out->history && out->changes && out->due &&
-      out->fastest) return NULL;
+  if (!status && out->current && out->undo && out->path && out->history && out->changes && out->due && out->fastest)
+    return NULL;
   zb_improver_deinit(out);
   return status ? status : ZB_OUT_OF_MEMORY();
 }
@@ -101,7 +101,7 @@ static void fill_due(zb_improver *x, int64_t goal) {
     for (int n = 0; n < w->stages; ++n) {
       const int stage = kind == ZB_F ? w->stages - 1 - n : n, class = stage * ZB_KIND_COUNT + kind;
       const int rank = w->model->problem->stage_rank[stage];
-      int64_t *due = &x->due[(size_t) class * (size_t)m];
+      int64_t *due = &x->due[(size_t)class * (size_t)m];
       for (int i = m - 1; i >= 0; --i) {
         int64_t end = goal - w->optimizer[rank] + (stage_metric ? rank_starts(x, rank)[0] : 0);
         if (i < m - 1 && due[i + 1] < end) end = due[i + 1];
@@ -137,7 +137,7 @@ static double cost_of(const zb_improver *x, const zb_improve_params *params) {
 /* ---- The critical path ---- */
 
 static int place_of(const zb_improver *x, int class, int micro_batch) {
-  return x->times.place[(size_t) class * (size_t)x->workshop->micro_batches + (size_t)micro_batch];
+  return x->times.place[(size_t)class * (size_t)x->workshop->micro_batches + (size_t)micro_batch];
 }
 
 /* Who sent what came last of all that a job waits for, NULL: it waits for nothing. */
@@ -190,9 +190,7 @@ typedef struct move {
   int rank, from, to;
 } move;
 
-static int clamp(int value, int most) {
-  return value < 0 ? 0 : value > most ? most : value;
-}
+static int clamp(int value, int most) { return value < 0 ? 0 : value > most ? most : value; }
 
 static int draw_distance(uint64_t *seed, int below, int most) {
   int distance = 1;
@@ -258,7 +256,7 @@ static bool pull_w(const zb_workshop *w, zb_slot *slots, int i, int *last) {
 
 /* How many jobs of a class stand before a place that nothing before has moved to. */
 static int count_before(const zb_improver *x, int class, int place) {
-  const int32_t *places = &x->times.place[(size_t) class * (size_t)x->workshop->micro_batches];
+  const int32_t *places = &x->times.place[(size_t)class * (size_t)x->workshop->micro_batches];
   int low = 0, high = x->workshop->micro_batches;
   while (low < high) {
     const int middle = low + (high - low) / 2;
@@ -404,8 +402,9 @@ static bool try_move(zb_improver *x, const zb_improve_params *params, uint64_t *
   const bool has_exchanges = params->goal_ps > 0 && w->ranks > 1;
   const bool is_exchange = has_exchanges && zb_random_below(seed, EXCHANGES_IN) == 0;
   const bool is_wave = w->ranks > 1 && !is_exchange && zb_random_below(seed, WAVES_IN) == 0;
-  const bool is_applied =
-      (is_exchange ? apply_exchange : is_wave ? apply_wave : apply_single)(x, params, seed, &changed);
+  const bool is_applied = (is_exchange ? apply_exchange
+                           : is_wave   ? apply_wave
+                                       : apply_single)(x, params, seed, &changed);
   if (is_applied && zb_retime(&x->times, x->current, x->changes, changed)) {
     const double next = cost_of(x, params);
     if (next <= *cost || next <= late_cost) {

@@ -4,8 +4,8 @@
 
 #include "passes/schedule/retime.h"
 
-/* What a run may spend. With patience it goes on for as long as it pays: up to `patience` times the evaluations that the
- * last better order came after. */
+/* What a run may spend. With patience it goes on for as long as it pays: up to `patience` times the evaluations that
+ * the last better order came after. */
 typedef struct zb_allowance {
   int64_t begin, end, most; /* evaluations of the workshop: at the start, at which to stop, and the latest of these */
   int patience;             /* 0: end is what it is */
@@ -46,15 +46,15 @@ typedef struct zb_improve_params {
   const int64_t *limit; /* [ranks] bytes */
   int64_t moves;        /* to try */
   zb_allowance *allowance;
-  int64_t target_ps;    /* stop at this time: it cannot be better */
-  int history;          /* how many accepted costs back a new order is compared with (late acceptance), at most
-                           ZB_IMPROVE_HISTORY_MAX */
-  int64_t goal_ps;      /* 0: none. Else no F shall start so late that what follows it alone takes longer than this: an
-                           order with fewer such delays is better, whatever its time */
+  int64_t target_ps; /* stop at this time: it cannot be better */
+  int history;       /* how many accepted costs back a new order is compared with (late acceptance), at most
+                        ZB_IMPROVE_HISTORY_MAX */
+  int64_t goal_ps;   /* 0: none. Else no F shall start so late that what follows it alone takes longer than this: an
+                        order with fewer such delays is better, whatever its time */
 } zb_improve_params;
 
-/* Improves a renumbered sequence within the limits; *seed moves on. Returns its time by the metric of the problem, never
- * more than before unless there is a goal. */
+/* Improves a renumbered sequence within the limits; *seed moves on. Returns its time by the metric of the problem,
+ * never more than before unless there is a goal. */
 int64_t zb_improve(zb_improver *improver, const zb_improve_params *params, uint64_t *seed, zb_slot *sequence);
 
 #endif

@@ -1,16 +1,17 @@
 /* Interleaved 1F1B: 1F1B over the chunks of a rank, which take turns with groups of micro-batches.
  *
- * Narayanan et al. 2021, Megatron-LM, arXiv 2104.04473, section 2.2.2. Groups of p; where p does not divide m, m div p groups as
- * even as can be, which is PyTorch's ScheduleInterleaved1F1B where they are of one size. With option group: Megatron-LM
- * core's get_schedule_table, groups of microbatch_group_size_per_vp_stage, defined where the last, smaller one has p or
- * more. Warm-up (v-1)g + 2(p-1-r) forwards, g being the largest group. The bubble is (p-1)(F+B+W)/v where p divides m, the
- * memory of rank 0 then p + (p-1)/v micro-batches.
+ * Narayanan et al. 2021, Megatron-LM, arXiv 2104.04473, section 2.2.2. Groups of p; where p does not divide m, m div p
+ * groups as even as can be, which is PyTorch's ScheduleInterleaved1F1B where they are of one size. With option group:
+ * Megatron-LM core's get_schedule_table, groups of microbatch_group_size_per_vp_stage, defined where the last, smaller
+ * one has p or more. Warm-up (v-1)g + 2(p-1-r) forwards, g being the largest group. The bubble is (p-1)(F+B+W)/v where
+ * p divides m, the memory of rank 0 then p + (p-1)/v micro-batches.
  *
- * Why it ends. Let w be the warm-up of rank r; give its i-th forward the time 2r + 2i and its j-th backward 2r + 2(w+j) + 1:
- * the rank's own order. A forward from the rank before is 2 earlier, a backward from the rank after 2. Around the ends a
- * forward comes from step i-G of the last rank, 2(G-(p-1)) earlier, G being the group's size, and so does a backward: no
- * circle as long as every G >= p. With one group of m < p, all that the last rank has to send around lies in its
- * warm-up. Smaller last groups do deadlock (p=4, m=5, v=3). Tests: test/passes/schedule/looped_test.c, schedules_test.c.
+ * Why it ends. Let w be the warm-up of rank r; give its i-th forward the time 2r + 2i and its j-th backward 2r + 2(w+j)
+ * + 1: the rank's own order. A forward from the rank before is 2 earlier, a backward from the rank after 2. Around the
+ * ends a forward comes from step i-G of the last rank, 2(G-(p-1)) earlier, G being the group's size, and so does a
+ * backward: no circle as long as every G >= p. With one group of m < p, all that the last rank has to send around lies
+ * in its warm-up. Smaller last groups do deadlock (p=4, m=5, v=3). Tests: test/passes/schedule/looped_test.c,
+ * schedules_test.c.
  */
 #include <limits.h>
 
@@ -21,9 +22,10 @@ static const zb_schedule_option option_rows[] = {
     [GROUP] = {"group", 0, 0, INT_MAX,
                "micro-batches that a chunk takes at a turn; 0: as many as ranks, or few more (Megatron-LM's "
                "microbatch_group_size_per_vp_stage)"},
-    [AHEAD] = {"ahead", 0, 0, INT_MAX,
-               "further forwards before the first backward (Megatron-LM with overlapped all-to-all: 1; PaddlePaddle's VPP "
-               "for as many micro-batches as ranks: all)"},
+    [AHEAD] =
+        {"ahead", 0, 0, INT_MAX,
+         "further forwards before the first backward (Megatron-LM with overlapped all-to-all: 1; PaddlePaddle's VPP "
+         "for as many micro-batches as ranks: all)"},
     {0},
 };
 
@@ -47,12 +49,13 @@ static zb_status choose_turns(const zb_problem *problem, const int64_t *options,
                                    least, micro_batches, problem->ranks, micro_batches, group),
                           "a chunk must keep all ranks busy while it has its turn; group=0 chooses");
   if (last && last < least)
-    return zb_status_hint(ZB_ERROR(USAGE,
-                                   "interleaved-1f1b: group=%d leaves a last group of %d, expected none or one of %d or "
-                                   "more (the ranks): they would wait for each other",
-                                   group, last, least),
-                          "group=%d is the smallest that does; group=0 takes groups that differ by one",
-                          least_group(micro_batches, least));
+    return zb_status_hint(
+        ZB_ERROR(USAGE,
+                 "interleaved-1f1b: group=%d leaves a last group of %d, expected none or one of %d or "
+                 "more (the ranks): they would wait for each other",
+                 group, last, least),
+        "group=%d is the smallest that does; group=0 takes groups that differ by one",
+        least_group(micro_batches, least));
   *out = zb_turns_of_size(micro_batches, group);
   return NULL;
 }
@@ -93,7 +96,8 @@ static double memory_bound(const zb_problem *problem, int rank) {
 
 const zb_schedule_def zb_schedule_interleaved_1f1b = {
     .name = "interleaved-1f1b",
-    .summary = "1F1B whose chunks take turns with groups of micro-batches (Megatron-LM, arXiv 2104.04473, section 2.2.2)",
+    .summary =
+        "1F1B whose chunks take turns with groups of micro-batches (Megatron-LM, arXiv 2104.04473, section 2.2.2)",
     .placement = "looped",
     .chunks_min = 1,
     .chunks_max = INT_MAX,

@@ -1,9 +1,10 @@
 /* Interleaved zero bubble: interleaved 1F1B with half the warm-up and the backward split; rank r holds back r W jobs.
  *
- * PyTorch's ScheduleInterleavedZeroBubble (torch.distributed.pipelining), after Qi, Wan, Huang, Lin 2024, arXiv 2401.10241.
- * With R = max(1, m div p) rounds, chunks take turns with groups of m/R micro-batches; PyTorch defines it where R divides
- * m. Elsewhere the first m mod R groups here have one more, so that none is smaller than p; the warm-up goes by the
- * largest. One chunk: ZB-H1. The bubble is (p-1)(F+B-W)/v where p divides m, the memory p micro-batches then.
+ * PyTorch's ScheduleInterleavedZeroBubble (torch.distributed.pipelining), after Qi, Wan, Huang, Lin 2024, arXiv
+ * 2401.10241. With R = max(1, m div p) rounds, chunks take turns with groups of m/R micro-batches; PyTorch defines it
+ * where R divides m. Elsewhere the first m mod R groups here have one more, so that none is smaller than p; the warm-up
+ * goes by the largest. One chunk: ZB-H1. The bubble is (p-1)(F+B-W)/v where p divides m, the memory p micro-batches
+ * then.
  *
  * It ends for the reason in interleaved_1f1b.c, with times r + 2i for forwards: groups of more than (p-1)/2 are enough.
  * Tests: test/passes/schedule/looped_test.c, schedules_test.c.

@@ -10,12 +10,11 @@
 
 /* Most that all times, or all bytes, of a problem may add up to: 53 days in ps, 4 EiB. */
 static const int64_t TOTAL_MAX = INT64_C(1) << 62;
-/* Most jobs of a problem: some 100 bytes and 300 ns each, so that a problem of a hundred bytes asks for less than 1 GiB and a few seconds. */
+/* Most jobs of a problem: some 100 bytes and 300 ns each, so that a problem of a hundred bytes asks for less than 1 GiB
+ * and a few seconds. */
 static const int64_t JOBS_MAX = INT64_C(1) << 23;
 
-char zb_kind_letter(zb_kind kind) {
-  return "FBW"[kind];
-}
+char zb_kind_letter(zb_kind kind) { return "FBW"[kind]; }
 
 zb_stage_cost zb_whole_cost(const zb_stage_cost *cost) {
   zb_stage_cost whole = *cost;
@@ -44,9 +43,10 @@ zb_status zb_check_size(int ranks, int64_t stages, int micro_batches) {
         ZB_ERROR(INVALID, "stages: expected a multiple of the %d ranks, got %lld", ranks, (long long)stages),
         "every rank owns the same number of virtual stages (its chunks)");
   if (stages > JOBS_MAX / ZB_KIND_COUNT / micro_batches)
-    return zb_status_hint(ZB_ERROR(INVALID, "too many jobs: %lld stages x %d micro-batches x %d kinds, expected at most %lld jobs",
-                                   (long long)stages, micro_batches, ZB_KIND_COUNT, (long long)JOBS_MAX),
-                          "take fewer micro-batches: with many times more than ranks the bubble is a rounding error of the step");
+    return zb_status_hint(
+        ZB_ERROR(INVALID, "too many jobs: %lld stages x %d micro-batches x %d kinds, expected at most %lld jobs",
+                 (long long)stages, micro_batches, ZB_KIND_COUNT, (long long)JOBS_MAX),
+        "take fewer micro-batches: with many times more than ranks the bubble is a rounding error of the step");
   return NULL;
 }
 

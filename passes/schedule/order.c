@@ -116,9 +116,7 @@ static const char *const schedule_aliases[] = {
 };
 enum { SCHEDULE_COUNT = sizeof schedules / sizeof *schedules };
 
-int zb_schedule_count(void) {
-  return SCHEDULE_COUNT;
-}
+int zb_schedule_count(void) { return SCHEDULE_COUNT; }
 
 const zb_schedule_def *zb_schedule_at(int index) {
   return index >= 0 && index < SCHEDULE_COUNT ? schedules[index] : NULL;
@@ -175,8 +173,8 @@ static zb_status unknown_option(const zb_schedule_def *schedule, const char *tex
   if (!count) return zb_status_hint(status, "it takes none");
   for (int i = 0; i < count; ++i) {
     const zb_schedule_option *option = &schedule->options[i];
-    status = zb_status_note(status, "%s: %s, %lld to %lld [%lld]", option->name, option->help,
-                            (long long)option->least, (long long)option->most, (long long)option->value);
+    status = zb_status_note(status, "%s: %s, %lld to %lld [%lld]", option->name, option->help, (long long)option->least,
+                            (long long)option->most, (long long)option->value);
   }
   return status;
 }
@@ -327,8 +325,8 @@ static zb_status too_many_chunks(const zb_schedule_def *schedule, int chunks) {
     if (chunks >= schedules[i]->chunks_min && chunks <= schedules[i]->chunks_max && !schedules[i]->two_pipelines)
       zb_text_add(&names, "%s%s", names.length ? ", " : "", schedules[i]->name);
   if (!names.failed)
-    status = zb_status_hint(status, "give every rank %d virtual stage%s; schedules for %d chunks: %s", schedule->chunks_max,
-                            schedule->chunks_max == 1 ? "" : "s", chunks, names.data);
+    status = zb_status_hint(status, "give every rank %d virtual stage%s; schedules for %d chunks: %s",
+                            schedule->chunks_max, schedule->chunks_max == 1 ? "" : "s", chunks, names.data);
   zb_text_deinit(&names);
   return status;
 }
@@ -336,10 +334,10 @@ static zb_status too_many_chunks(const zb_schedule_def *schedule, int chunks) {
 zb_status zb_schedule_check_chunks(const zb_schedule_def *schedule, int chunks) {
   if (chunks > schedule->chunks_max) return too_many_chunks(schedule, chunks);
   if (chunks < schedule->chunks_min)
-    return zb_status_hint(ZB_ERROR(USAGE, "%s needs %d chunks a rank, got %d", schedule->name, schedule->chunks_min,
-                                   chunks),
-                          "give every rank %d virtual stages (--chunks %d), placed as '%s'", schedule->chunks_min,
-                          schedule->chunks_min, schedule->placement);
+    return zb_status_hint(
+        ZB_ERROR(USAGE, "%s needs %d chunks a rank, got %d", schedule->name, schedule->chunks_min, chunks),
+        "give every rank %d virtual stages (--chunks %d), placed as '%s'", schedule->chunks_min, schedule->chunks_min,
+        schedule->placement);
   return NULL;
 }
 
@@ -364,9 +362,9 @@ zb_status zb_schedule_emit(const zb_schedule_choice *choice, const zb_problem *p
 
 static zb_status check_whole(const zb_schedule_def *schedule, const zb_problem *problem, const zb_order *order) {
   if (!problem->whole_backward || order->whole_backward) return NULL;
-  return zb_status_hint(ZB_ERROR(USAGE, "%s splits backwards, and this problem has B and W as one job (whole_backward)",
-                                 schedule->name),
-                        "use a schedule that keeps them whole (1f1b, interleaved-1f1b, fthenb), or search");
+  return zb_status_hint(
+      ZB_ERROR(USAGE, "%s splits backwards, and this problem has B and W as one job (whole_backward)", schedule->name),
+      "use a schedule that keeps them whole (1f1b, interleaved-1f1b, fthenb), or search");
 }
 
 zb_status zb_schedule_run_choice(const zb_schedule_choice *choice, const zb_problem *problem, zb_order *out) {

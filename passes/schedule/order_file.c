@@ -22,9 +22,7 @@ static const char *job_text(const zb_order_reading *r, int stage, zb_kind kind, 
   return zb_cell_text((zb_cell){.stage = stage, .micro_batch = micro_batch, .action = action}, text);
 }
 
-static bool is_job(zb_action_class c) {
-  return c == ZB_ACTION_JOB || c == ZB_ACTION_WHOLE;
-}
+static bool is_job(zb_action_class c) { return c == ZB_ACTION_JOB || c == ZB_ACTION_WHOLE; }
 
 /* ---- How large the order is ---- */
 
@@ -55,7 +53,8 @@ static zb_status check_extent(zb_order_reading *r) {
   char text[48];
   if (!e.any) return zb_source_error(r->source, 0, 1, "expected jobs, got none in the whole file");
   if (r->ranks > ZB_SCHEDULE_RANKS_MAX)
-    return zb_source_error(r->source, ZB_SCHEDULE_RANKS_MAX, 1, "expected a line a rank and at most %d ranks, got %d lines", ZB_SCHEDULE_RANKS_MAX,
+    return zb_source_error(r->source, ZB_SCHEDULE_RANKS_MAX, 1,
+                           "expected a line a rank and at most %d ranks, got %d lines", ZB_SCHEDULE_RANKS_MAX,
                            r->ranks);
   const zb_cell stage = r->cells->cells[e.stage_at], micro_batch = r->cells->cells[e.micro_batch_at];
   r->stages = x->stages ? x->stages : stage.stage + 1;
@@ -381,6 +380,4 @@ void zb_order_file_deinit(zb_order_file *file) {
   *file = (zb_order_file){0};
 }
 
-char *zb_order_file_text(const zb_order_file *file) {
-  return zb_cells_text(file->cells);
-}
+char *zb_order_file_text(const zb_order_file *file) { return zb_cells_text(file->cells); }

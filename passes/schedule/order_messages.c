@@ -19,9 +19,7 @@ typedef struct checker {
 } checker;
 
 /* The stage on the other side of a boundary. */
-static int consumer(int producer, zb_kind kind) {
-  return kind == ZB_F ? producer + 1 : producer - 1;
-}
+static int consumer(int producer, zb_kind kind) { return kind == ZB_F ? producer + 1 : producer - 1; }
 
 static ends *message(const checker *c, int producer, int micro_batch, zb_kind kind) {
   return &c->messages[((size_t)producer * (size_t)c->r->micro_batches + (size_t)micro_batch) * ZB_LINK_KINDS +

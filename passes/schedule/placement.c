@@ -16,12 +16,8 @@
 
 #include "runtime/base/text.h"
 
-static int rank_looped(int ranks, int stage) {
-  return stage % ranks;
-}
-static int rank_wave(int ranks, int stage) {
-  return stage / ranks % 2 ? ranks - 1 - stage % ranks : stage % ranks;
-}
+static int rank_looped(int ranks, int stage) { return stage % ranks; }
+static int rank_wave(int ranks, int stage) { return stage / ranks % 2 ? ranks - 1 - stage % ranks : stage % ranks; }
 
 static const zb_placement_def placements[] = {
     {"plain", "one stage a rank, in order", 1, 1, rank_looped},
@@ -31,9 +27,7 @@ static const zb_placement_def placements[] = {
 };
 enum { PLACEMENT_COUNT = sizeof placements / sizeof *placements };
 
-int zb_placement_count(void) {
-  return PLACEMENT_COUNT;
-}
+int zb_placement_count(void) { return PLACEMENT_COUNT; }
 
 const zb_placement_def *zb_placement_at(int index) {
   return index >= 0 && index < PLACEMENT_COUNT ? &placements[index] : NULL;
@@ -51,9 +45,7 @@ static const zb_placement_def *find(const char *name, const char **nearest) {
 
 /* ---- Lists ---- */
 
-static bool is_list(const char *text) {
-  return *text >= '0' && *text <= '9';
-}
+static bool is_list(const char *text) { return *text >= '0' && *text <= '9'; }
 
 static zb_status wrong_list(int ranks, int chunks) {
   return zb_status_hint(ZB_ERROR(USAGE, "placement: expected the ranks of %d virtual stages, each of 0..%d %d time%s",

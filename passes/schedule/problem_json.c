@@ -54,7 +54,8 @@ static const char *shown(const json_t *value, char text[SHOWN_BYTES]) {
   zb_text_init(&dump);
   zb_status status = zb_json_print(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12), &dump);
   const bool fits = dump.length < SHOWN_BYTES, good = !status && dump.data;
-  if (good) snprintf(text, SHOWN_BYTES, "%.*s%s", fits ? SHOWN_BYTES - 1 : SHOWN_BYTES - 4, dump.data, fits ? "" : "...");
+  if (good)
+    snprintf(text, SHOWN_BYTES, "%.*s%s", fits ? SHOWN_BYTES - 1 : SHOWN_BYTES - 4, dump.data, fits ? "" : "...");
   zb_status_free(status);
   zb_text_deinit(&dump);
   return good ? text : "something else";
@@ -285,7 +286,7 @@ static zb_status read_edge(reader *r, const json_t *value, const char *path, con
   if (out->forward_bytes > 0) return NULL;
   return zb_status_hint(
       ZB_ERROR(INVALID, "%s: %s: expected backward_bytes beside forward_bytes of 0, it is missing", r->name, path),
-                        "backward_bytes 0: no gradient returns; 1 or more: one does");
+      "backward_bytes 0: no gradient returns; 1 or more: one does");
 }
 
 static zb_status read_edges(reader *r, const json_t *value, const char *path) {

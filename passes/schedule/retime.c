@@ -14,9 +14,7 @@
 
 #include <string.h>
 
-static int mirrored(int class) {
-  return class - class % ZB_KIND_COUNT + ZB_KIND_COUNT - 1 - class % ZB_KIND_COUNT;
-}
+static int mirrored(int class) { return class - class % ZB_KIND_COUNT + ZB_KIND_COUNT - 1 - class % ZB_KIND_COUNT; }
 
 /* Whether a message may find its channel busy. */
 static bool may_wait(const zb_workshop *w) {

@@ -5,7 +5,7 @@
 
 static void fill_priority(const zb_workshop *w, int class, int64_t urgency, int64_t *priority) {
   for (int i = 0; i < w->micro_batches; ++i)
-    priority[(size_t) class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
+    priority[(size_t)class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
 }
 
 zb_status zb_rulebook_init(zb_workshop *w, zb_rulebook *out) {
@@ -222,15 +222,14 @@ static bool counts_chunks(const zb_workshop *w, int *steps, int *step) {
   return zb_is_placed_as_v(w->model->problem) && w->jobs <= ZB_JOBS_LARGE;
 }
 
-/* How many of the lowest levels have one half way below them: those up to three quarters of what 1F1B needs. Above, none of the schedules gains by it. */
+/* How many of the lowest levels have one half way below them: those up to three quarters of what 1F1B needs. Above,
+ * none of the schedules gains by it. */
 static int levels_with_half(const zb_workshop *w) {
   int steps, step;
   return counts_chunks(w, &steps, &step) ? 3 * steps / 4 : 0;
 }
 
-bool zb_level_is_half(const zb_workshop *w, int level) {
-  return level % 2 == 1 && level < 2 * levels_with_half(w);
-}
+bool zb_level_is_half(const zb_workshop *w, int level) { return level % 2 == 1 && level < 2 * levels_with_half(w); }
 
 static share share_of(const zb_workshop *w, int level) {
   share x = {0, 16};

@@ -38,8 +38,8 @@ zb_build_rule zb_rule_make(zb_rulebook *rulebook, const zb_rule_numbers *numbers
 enum { ZB_RULES_FIXED = 8 };
 zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps);
 
-/* The order that needs least memory, one micro-batch after the other: all F, all B, and W where the peak is least (beyond 6 chunks
- * right behind B). least[ranks] gets its peak: no order of a chain of stages needs less. */
+/* The order that needs least memory, one micro-batch after the other: all F, all B, and W where the peak is least
+ * (beyond 6 chunks right behind B). least[ranks] gets its peak: no order of a chain of stages needs less. */
 void zb_sequence_least(const zb_workshop *workshop, zb_slot *sequence, int64_t *least);
 
 /* Two chunks a rank, down the ranks and up again, whatever their names. */
@@ -48,14 +48,15 @@ bool zb_is_placed_as_v(const zb_problem *problem);
 /* Problems with more jobs are searched by fewer levels and with less. */
 enum { ZB_JOBS_LARGE = 90000 };
 /* Memory limits that searching schedules try, rising from level 1 on, in eighths of what 1F1B needs (p micro-batches of
- * the rank with the largest), on the V placement up to all of it in chunks that are held (beyond 15 ranks in several), coarser
- * beyond its double, and last what everything takes; of large problems in quarters up to 1.5, then its doubles. Fixed for a problem whatever its limit is,
- * so that more memory adds levels and takes none away. */
+ * the rank with the largest), on the V placement up to all of it in chunks that are held (beyond 15 ranks in several),
+ * coarser beyond its double, and last what everything takes; of large problems in quarters up to 1.5, then its doubles.
+ * Fixed for a problem whatever its limit is, so that more memory adds levels and takes none away. */
 int64_t zb_level_bytes(const zb_workshop *workshop, int level);
 /* The most that any rank can ever hold. */
 int64_t zb_level_most(const zb_workshop *workshop);
-/* Whether only the schedules that go by memory are asked at a level: half way between two of the V placement, up to three quarters of what 1F1B needs,
- * where there may be room for another building block because B frees a part of what a chunk keeps. */
+/* Whether only the schedules that go by memory are asked at a level: half way between two of the V placement, up to
+ * three quarters of what 1F1B needs, where there may be room for another building block because B frees a part of what
+ * a chunk keeps. */
 bool zb_level_is_half(const zb_workshop *workshop, int level);
 /* The last level within a limit (0: no limit), 0 if there is none. */
 int zb_level_within(const zb_workshop *workshop, int64_t limit);

@@ -59,7 +59,7 @@ typedef struct searcher {
   int64_t *peak;
   zb_slot *best, *scratch;
   int64_t best_ps, known_ps; /* of this placement; of others that were searched before */
-  start_order *starts; /* all that fit */
+  start_order *starts;       /* all that fit */
   int start_count, best_start, rows, row_starts;
   int runs;
   bool is_complete; /* all orders whose classes rise were tried (exact.c) */
@@ -149,9 +149,7 @@ static void take_best(searcher *s, const zb_slot *sequence, int64_t time) {
 /* ---- Runs ---- */
 
 /* Schedules that look within limits, whose orders depend on them: a run asks for those of its own level. */
-static bool goes_by_memory(const zb_schedule_def *schedule) {
-  return schedule->keeps_limit && !schedule->searches;
-}
+static bool goes_by_memory(const zb_schedule_def *schedule) { return schedule->keeps_limit && !schedule->searches; }
 
 static zb_status emit_within(const searcher *s, const zb_schedule_def *schedule, const int64_t *limits, zb_order *out) {
   zb_problem limited = *s->problem;
@@ -161,8 +159,8 @@ static zb_status emit_within(const searcher *s, const zb_schedule_def *schedule,
   return zb_schedule_emit(&choice, &limited, out);
 }
 
-/* The order of a schedule for limits that takes less than that, into s->run.sequence; none where its rule is not defined
- * or it has none. */
+/* The order of a schedule for limits that takes less than that, into s->run.sequence; none where its rule is not
+ * defined or it has none. */
 static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const int64_t *limits, int64_t less_than,
                              bool *found) {
   zb_order order;
@@ -306,8 +304,9 @@ static zb_status try_all(searcher *s, bool *is_complete) {
   return NULL;
 }
 
-/* How far apart exact levels are at least: a byte, which leaves no more than there are sums of what jobs keep; or, where hardly any two jobs keep
- * the same, so that these may be tens of thousands, a LEVELSth of what everything takes. Fixed for a problem. */
+/* How far apart exact levels are at least: a byte, which leaves no more than there are sums of what jobs keep; or,
+ * where hardly any two jobs keep the same, so that these may be tens of thousands, a LEVELSth of what everything takes.
+ * Fixed for a problem. */
 static int64_t exact_step(const searcher *s) {
   int64_t unit = 0;
   for (int class = 0; class < s->w.classes; ++class) {
@@ -319,8 +318,8 @@ static int64_t exact_step(const searcher *s) {
   return most / LEVELS;
 }
 
-/* Every limit at which any decision of a run changes, as far as they are not too close. Where all orders have been tried within one, those below
- * have no better one. */
+/* Every limit at which any decision of a run changes, as far as they are not too close. Where all orders have been
+ * tried within one, those below have no better one. */
 static zb_status run_exact_levels(searcher *s) {
   const bool is_small = zb_exact_is_possible(&s->w);
   const int64_t step = exact_step(s);
@@ -465,8 +464,8 @@ static zb_status search(searcher *s) {
   return run_levels(s);
 }
 
-/* A search of one of some placements, where an order of another one that takes known_ps is there already (INT64_MAX: none
- * is): only a faster one is looked for. */
+/* A search of one of some placements, where an order of another one that takes known_ps is there already (INT64_MAX:
+ * none is): only a faster one is looked for. */
 static zb_status search_beside(const zb_problem *problem, const zb_search_params *params, int placements,
                                int64_t known_ps, zb_order *order, zb_search_report *report) {
   *order = (zb_order){0};

@@ -5,8 +5,8 @@
  * again with some of its jobs wanted earlier or later, on all ranks or some, and lets local search mend what that has
  * broken: iterated local search (Lourenco, Martin, Stutzle 2003, "Iterated local search"), for moves that no single
  * rank gains by. A walk is a row of shakes towards a goal below the best time, from the fourth round on: more than the
- * default budget has. Rounds double, so that a small budget is spent on breadth and a large one on depth, and what a budget
- * does is the start of what a larger one does. Tests: test/passes/schedule/search_test.c; quality and time:
+ * default budget has. Rounds double, so that a small budget is spent on breadth and a large one on depth, and what a
+ * budget does is the start of what a larger one does. Tests: test/passes/schedule/search_test.c; quality and time:
  * test/bench/schedule.c.
  */
 #include "passes/schedule/search_run.h"
@@ -19,7 +19,8 @@ enum { IDLE_ROUNDS = 5, IDLE_WALKS = 24 };
 enum { SHAKES_PER_JOB = 32 };
 /* Walks towards a goal: from which round on, and so many evaluations a job each. */
 enum { WALKS_FROM = 3, WALK_PER_JOB = 192 };
-/* With patience: evaluations that rounds have in any case, and jobs in all that may be timed in them where that is more. */
+/* With patience: evaluations that rounds have in any case, and jobs in all that may be timed in them where that is
+ * more. */
 enum { PROBE_LEAST = 128, PROBE_JOBS = 1500000 };
 /* How far from the best order to the bound the goal lies, of walks from the best start and from the best order; and how
  * much worse a step of a walk may be. */
@@ -40,8 +41,8 @@ zb_status zb_run_init(zb_workshop *w, zb_run *out) {
   out->current = zb_alloc(w->jobs * sizeof *out->current);
   out->start = zb_alloc(w->jobs * sizeof *out->start);
   out->priority = zb_alloc(w->jobs * sizeof *out->priority);
-  bool ok = out->level && out->shape && out->release && out->sequence && out->origin && out->probed && out->current && out->start &&
-            out->priority;
+  bool ok = out->level && out->shape && out->release && out->sequence && out->origin && out->probed && out->current &&
+            out->start && out->priority;
   for (int i = 0; i < ZB_RUN_ELITES; ++i)
     ok = (out->elite[i] = zb_alloc(w->jobs * sizeof(zb_slot))) != NULL && ok;
   if (!ok) status = ZB_OUT_OF_MEMORY();
@@ -106,9 +107,7 @@ static int64_t judge(zb_run *run, int64_t *start) {
   return time;
 }
 
-int64_t zb_run_judge(zb_run *run) {
-  return judge(run, NULL);
-}
+int64_t zb_run_judge(zb_run *run) { return judge(run, NULL); }
 
 static int known_elites(const zb_run *run) {
   int known = 0;
@@ -126,7 +125,7 @@ static int64_t refine_backwards(zb_run *run, const zb_build_rule *forwards, int6
   const size_t m = (size_t)w->micro_batches;
   for (int class = 0; class < w->classes; ++class)
     for (size_t i = 0; i < m; ++i)
-      run->priority[(size_t) class * m + i] = run->start[(size_t) class * m + i] + w->forwards.time_ps[class];
+      run->priority[(size_t)class * m + i] = run->start[(size_t)class * m + i] + w->forwards.time_ps[class];
   int64_t latest = 0;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const zb_slot first = run->sequence[(size_t)rank * (size_t)w->per_rank];
@@ -236,17 +235,18 @@ static void try_blurred(zb_run *run) {
 
 /* On run->sequence; its time. */
 static int64_t improve(zb_run *run, int64_t moves, int history) {
-  const zb_improve_params params = {
-      .limit = run->level, .moves = moves, .allowance = &run->allowance, .target_ps = run->bound_ps, .history = history};
+  const zb_improve_params params = {.limit = run->level,
+                                    .moves = moves,
+                                    .allowance = &run->allowance,
+                                    .target_ps = run->bound_ps,
+                                    .history = history};
   const int64_t time = zb_improve(&run->improver, &params, &run->random, run->sequence);
   zb_run_take(run, run->sequence, time);
   return time;
 }
 
 /* With several chunks good orders come from few starts and many moves, with one from many starts. */
-static bool has_few_starts(const zb_run *run) {
-  return run->w->chunks > 1 && !run->is_exact;
-}
+static bool has_few_starts(const zb_run *run) { return run->w->chunks > 1 && !run->is_exact; }
 
 static void improve_elites(zb_run *run, int round) {
   const int shift = round < 20 ? round : 20, history_shift = round < 5 ? round : 5;
@@ -281,7 +281,7 @@ static void shift_some(zb_run *run) {
   for (int rank = first_rank; rank <= last_rank; ++rank) {
     const int class = w->model->rank_stages[rank * w->chunks + chunk] * ZB_KIND_COUNT + kind;
     for (int i = first; i <= last; ++i)
-      run->priority[(size_t) class * (size_t)m + (size_t)i] += shift;
+      run->priority[(size_t)class * (size_t)m + (size_t)i] += shift;
   }
 }
 
@@ -340,8 +340,9 @@ static double improve_towards(zb_run *run, int64_t goal, int64_t moves, int hist
   return x->cost;
 }
 
-/* Shakes the best start, or, at more length, the best order, towards a time below the best one. What makes that impossible comes first: F that are so late that
- * their own chain ends too late. An order in which none is may take longer than the best for the time being. */
+/* Shakes the best start, or, at more length, the best order, towards a time below the best one. What makes that
+ * impossible comes first: F that are so late that their own chain ends too late. An order in which none is may take
+ * longer than the best for the time being. */
 static void walk(zb_run *run, bool of_best) {
   const zb_workshop *w = run->w;
   const size_t bytes = w->jobs * sizeof *run->current;
@@ -371,11 +372,12 @@ double zb_run_gap(const zb_run *run) {
   return best < INT64_MAX && best > 0 ? (double)(best - run->bound_ps) / (double)best : 1;
 }
 
-/* With patience: the rounds are worth beginning for some evaluations only, unless something gets better. Local search of
- * the best start says so soonest. */
+/* With patience: the rounds are worth beginning for some evaluations only, unless something gets better. Local search
+ * of the best start says so soonest. */
 static void probe(zb_run *run) {
   zb_allowance *a = &run->allowance;
-  const int64_t moves = PROBE_JOBS / (int64_t)run->w->jobs, least = run->w->evaluations + (moves > PROBE_LEAST ? moves : PROBE_LEAST);
+  const int64_t moves = PROBE_JOBS / (int64_t)run->w->jobs,
+                least = run->w->evaluations + (moves > PROBE_LEAST ? moves : PROBE_LEAST);
   a->end = least < a->most ? least : a->most;
   if (known_elites(run) == 0) return;
   uint64_t random = run->random;

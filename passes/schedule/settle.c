@@ -80,7 +80,8 @@ static size_t pair(const settler *s, zb_job job) {
 
 /* The given order with the W of the first `count` backwards of each rank behind their B. */
 static void build(settler *s, int count) {
-  memset(s->settled, 0, (size_t)s->model.problem->stages * (size_t)s->model.problem->micro_batches * sizeof *s->settled);
+  memset(s->settled, 0,
+         (size_t)s->model.problem->stages * (size_t)s->model.problem->micro_batches * sizeof *s->settled);
   for (int rank = 0; rank < s->given->ranks; ++rank) {
     zb_job *out = s->candidate.jobs[rank];
     int backwards = 0;
@@ -123,8 +124,10 @@ zb_status zb_order_settle(const zb_problem *problem, zb_order *order) {
     const int middle = most - (most - least) / 2;
     bool good;
     ZB_TRY_GOTO(try_count(&s, middle, &good));
-    if (good) least = middle;
-    else most = middle - 1;
+    if (good)
+      least = middle;
+    else
+      most = middle - 1;
   }
   build(&s, least);
   for (int rank = 0; rank < order->ranks; ++rank)

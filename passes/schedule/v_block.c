@@ -324,9 +324,7 @@ static void run_pass(zb_v_engine *e, int position, int pass, int64_t now) {
 }
 
 /* A job fills a gap if half of it fits: the one that is due is delayed by the other half at most. */
-static bool fills(const place *x, int pass, int64_t gap) {
-  return gap == INT64_MAX || 2 * gap >= x->cost[pass].time;
-}
+static bool fills(const place *x, int pass, int64_t gap) { return gap == INT64_MAX || 2 * gap >= x->cost[pass].time; }
 
 /* The pass that may run before the one that is due, the first that the block has; -1: none. *wake: when one more may.
  */

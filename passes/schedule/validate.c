@@ -104,11 +104,10 @@ static zb_status check_whole(const zb_model *model, const zb_order *order, const
       const int32_t at = index[zb_model_job(model, stage, ZB_B, micro_batch)];
       if (index[zb_model_job(model, stage, ZB_W, micro_batch)] == at + 1) continue;
       const zb_job job = {stage, micro_batch, ZB_B};
-      return with_chart(ZB_ERROR(INVALID,
-                                 "rank %d, job %d: %s is not followed by its W: expected whole backwards in this %s",
-                                 p->stage_rank[stage], at, zb_job_text(job, text),
-                                 order->whole_backward ? "order" : "problem"),
-                        order, p->stage_rank[stage], at);
+      return with_chart(
+          ZB_ERROR(INVALID, "rank %d, job %d: %s is not followed by its W: expected whole backwards in this %s",
+                   p->stage_rank[stage], at, zb_job_text(job, text), order->whole_backward ? "order" : "problem"),
+          order, p->stage_rank[stage], at);
     }
   if (whole && !order->whole_backward)
     return zb_status_hint(ZB_ERROR(INVALID, "B and W are one job in this problem, and the order sends when B ends"),

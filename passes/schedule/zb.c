@@ -185,12 +185,8 @@ static double bound_zb(const zb_problem *problem, int rank) {
   (void)rank;
   return -1;
 }
-static double bound_1p(const zb_problem *problem, int rank) {
-  return bound_percent(problem, rank, 100);
-}
-static double bound_2p(const zb_problem *problem, int rank) {
-  return bound_percent(problem, rank, 200);
-}
+static double bound_1p(const zb_problem *problem, int rank) { return bound_percent(problem, rank, 100); }
+static double bound_2p(const zb_problem *problem, int rank) { return bound_percent(problem, rank, 200); }
 
 static const zb_schedule_option zb_options[] = {
     {"memory", 0, 0, 100000, "percent of p micro-batches, what 1F1B needs; 0: the memory limit of the problem"}, {0}};

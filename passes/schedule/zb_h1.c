@@ -12,9 +12,7 @@ static zb_status emit(const zb_problem *problem, const int64_t *options, zb_orde
 }
 
 /* (p-r) M_B + r M_W, and never more than all micro-batches. */
-static double memory_bound(const zb_problem *problem, int rank) {
-  return zb_split_memory_bound(problem, rank, 1);
-}
+static double memory_bound(const zb_problem *problem, int rank) { return zb_split_memory_bound(problem, rank, 1); }
 
 const zb_schedule_def zb_schedule_zb_h1 = {
     .name = "zb-h1",

@@ -9,8 +9,8 @@
  * waited longest. Two switches, whether that W may delay an F and a B of leg 0, make four runs; each is repeated with
  * the waits of its ranks as allowed ones while the longest wait shrinks. The least time by the metric wins.
  *
- * Unlike there what does not fit waits for the next round, and a run that comes to a stop, its memory full of F of leg 0,
- * is made again with an F put only where room stays for one F of leg 1, if none is on its way: then a limit that one
+ * Unlike there what does not fit waits for the next round, and a run that comes to a stop, its memory full of F of leg
+ * 0, is made again with an F put only where room stays for one F of leg 1, if none is on its way: then a limit that one
  * micro-batch can keep never blocks (the argument is in build.c).
  * Limits are rounded down to levels (zb_level_bytes). Tests: test/passes/schedule/v_schedules_test.c.
  */
@@ -84,17 +84,13 @@ static int class_of(const greedy *g, int at, zb_kind kind, int leg) {
   return (first_chunk ? at : g->w.stages - 1 - at) * ZB_KIND_COUNT + (int)kind;
 }
 
-static int count(const greedy *g, int at, zb_kind kind, int leg) {
-  return g->w.next[class_of(g, at, kind, leg)];
-}
+static int count(const greedy *g, int at, zb_kind kind, int leg) { return g->w.next[class_of(g, at, kind, leg)]; }
 
-static bool has_waiting(const greedy *g, int at) {
-  return g->oldest[at] < g->newest[at];
-}
+static bool has_waiting(const greedy *g, int at) { return g->oldest[at] < g->newest[at]; }
 
 /* When the next job of a class has its inputs. */
 static int64_t ready(const greedy *g, int class) {
-  return g->w.ready[(size_t) class * (size_t)g->w.micro_batches + (size_t)g->w.next[class]];
+  return g->w.ready[(size_t)class * (size_t)g->w.micro_batches + (size_t)g->w.next[class]];
 }
 
 /* Whether the job before the next one of (kind, leg) in the life of its micro-batch has been put. */
@@ -110,7 +106,7 @@ static void put(greedy *g, int at, int class) {
   zb_workshop *w = &g->w;
   const zb_direction *d = &w->forwards;
   const int rank = g->rank[at], micro_batch = w->next[class], kind = class % ZB_KIND_COUNT;
-  const size_t m = (size_t)w->micro_batches, job = (size_t) class * m + (size_t)micro_batch;
+  const size_t m = (size_t)w->micro_batches, job = (size_t)class * m + (size_t)micro_batch;
   const int64_t start = w->ready[job] > w->clock[rank] ? w->ready[job] : w->clock[rank];
   const int64_t end = start + d->time_ps[class];
   if (w->done[rank] > 0 || w->model->problem->metric == ZB_METRIC_BARRIER) g->bubble[at] += start - w->clock[rank];
@@ -174,8 +170,7 @@ static void fill_wait(greedy *g, int at, int class, bool may_delay) {
   int64_t allowed = g->longest_approved - g->approved[at];
   if (g->longest > allowed) allowed = g->longest;
   while (has_waiting(g, at)) {
-    const int w_class =
-        g->waiting[(size_t)at * (size_t)g->w.per_rank / ZB_KIND_COUNT + (size_t)g->oldest[at]] + 1;
+    const int w_class = g->waiting[(size_t)at * (size_t)g->w.per_rank / ZB_KIND_COUNT + (size_t)g->oldest[at]] + 1;
     const int64_t start = g->w.clock[rank];
     const bool fits = start + g->w.forwards.time_ps[w_class] <= due;
     if (!fits && (!may_delay || due - start <= allowed - g->bubble[at])) return;

@@ -24,9 +24,7 @@ static void *noted(void *memory) {
   return memory;
 }
 
-uint64_t zb_allocations_refused(void) {
-  return atomic_load_explicit(&allocations_refused, memory_order_relaxed);
-}
+uint64_t zb_allocations_refused(void) { return atomic_load_explicit(&allocations_refused, memory_order_relaxed); }
 
 zb_status zb_memory_first(zb_status status, uint64_t before) {
   if (zb_status_code(status) != ZB_INVALID || zb_allocations_refused() == before) return status;
@@ -40,15 +38,14 @@ static bool count_allocation(void) {
   return number != atomic_load_explicit(&allocation_to_fail, memory_order_relaxed);
 }
 
-void *zb_alloc(size_t bytes) {
-  return noted(count_allocation() ? calloc(1, bytes > 0 ? bytes : 1) : NULL);
-}
+void *zb_alloc(size_t bytes) { return noted(count_allocation() ? calloc(1, bytes > 0 ? bytes : 1) : NULL); }
 
 void *zb_realloc(void *memory, size_t bytes) {
   return noted(count_allocation() ? realloc(memory, bytes > 0 ? bytes : 1) : NULL);
 }
 
-/* Pages of 4 KiB are so many that looking them up costs the kernels of a step 2 to 8 %; Linux gives pages of 2 MiB to who asks. */
+/* Pages of 4 KiB are so many that looking them up costs the kernels of a step 2 to 8 %; Linux gives pages of 2 MiB to
+ * who asks. */
 enum { HUGE_PAGE = 1 << 21 };
 
 void *zb_alloc_aligned(size_t bytes, size_t alignment) {
@@ -58,24 +55,22 @@ void *zb_alloc_aligned(size_t bytes, size_t alignment) {
   void *memory = NULL;
   if (posix_memalign(&memory, alignment, bytes > 0 ? bytes : 1) != 0) return noted(NULL);
 #ifdef MADV_HUGEPAGE
-  if (bytes >= HUGE_PAGE) (void)madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* a wish: refused, all works the same */
+  if (bytes >= HUGE_PAGE)
+    (void)madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* a wish: refused, all works the same */
 #endif
   memset(memory, 0, bytes);
   return memory;
 }
 
-void zb_free(void *memory) {
-  free(memory);
-}
+void zb_free(void *memory) { free(memory); }
 
 /* Smaller ones come from the heap, where sanitizers see their ends. */
 enum { PAGES_MIN = 4 * HUGE_PAGE };
 
-static size_t whole_pages(size_t bytes) {
-  return (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-}
+static size_t whole_pages(size_t bytes) { return (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE; }
 
-/* A mapping of the system's begins where a small page does: what lies before and behind the first and last huge page of `size` bytes is given back. */
+/* A mapping of the system's begins where a small page does: what lies before and behind the first and last huge page of
+ * `size` bytes is given back. */
 static void *map_huge_pages(size_t size) {
   char *memory = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return NULL;
@@ -95,13 +90,13 @@ void *zb_alloc_pages(size_t bytes) {
 }
 
 void zb_free_pages(void *memory, size_t bytes) {
-  if (bytes < PAGES_MIN) zb_free(memory);
-  else if (memory) munmap(memory, whole_pages(bytes));
+  if (bytes < PAGES_MIN)
+    zb_free(memory);
+  else if (memory)
+    munmap(memory, whole_pages(bytes));
 }
 
-uint64_t zb_allocation_count(void) {
-  return atomic_load_explicit(&allocation_count, memory_order_relaxed);
-}
+uint64_t zb_allocation_count(void) { return atomic_load_explicit(&allocation_count, memory_order_relaxed); }
 
 void zb_allocation_fail_at(uint64_t n) {
   uint64_t number = n == 0 ? 0 : zb_allocation_count() + n;
@@ -129,9 +124,7 @@ const char *zb_dtype_name(zb_dtype dtype) {
   return (unsigned)dtype < ZB_DTYPE_COUNT ? dtype_rows[dtype].name : "invalid";
 }
 
-size_t zb_dtype_bytes(zb_dtype dtype) {
-  return (unsigned)dtype < ZB_DTYPE_COUNT ? dtype_rows[dtype].bytes : 0;
-}
+size_t zb_dtype_bytes(zb_dtype dtype) { return (unsigned)dtype < ZB_DTYPE_COUNT ? dtype_rows[dtype].bytes : 0; }
 
 const char *zb_dtype_safetensors(zb_dtype dtype) {
   return (unsigned)dtype < ZB_DTYPE_COUNT ? dtype_rows[dtype].safetensors : "INVALID";
@@ -166,7 +159,8 @@ bool zb_shape_equal(const zb_shape *a, const zb_shape *b) {
   return true;
 }
 
-/* Appends a number and an 'x'; nothing of it where it does not fit before `limit`. Not snprintf: compiles write a shape for every operand. */
+/* Appends a number and an 'x'; nothing of it where it does not fit before `limit`. Not snprintf: compiles write a shape
+ * for every operand. */
 static size_t add_dimension(char *text, size_t length, size_t limit, int64_t value) {
   char digits[24];
   size_t count = 0;

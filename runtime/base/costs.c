@@ -1,7 +1,8 @@
 /* Measured costs as a file: see include/zb/costs.h, where the format is shown.
  *
- * Every member of the file is a row of a table here: reading, writing, range checks and freeing go by the rows. Reading is strict, so
- * that after it every number is in its range, every index inside what it refers to, and every time can be added up a million times.
+ * Every member of the file is a row of a table here: reading, writing, range checks and freeing go by the rows. Reading
+ * is strict, so that after it every number is in its range, every index inside what it refers to, and every time can be
+ * added up a million times.
  *
  * Tests: test/runtime/base/costs_test.c
  */
@@ -66,12 +67,9 @@ static const field program_fields[] = {
     {0},
 };
 static const field stage_fields[] = {
-    F_INTEGER(zb_cost_stage, stage, 0, stage_last),
-    F_INTEGER(zb_cost_stage, rank, 0, rank_last),
-    F_INTEGER(zb_cost_stage, fb_bytes, 0, bytes_most),
-    F_INTEGER(zb_cost_stage, fw_bytes, 0, bytes_most),
-    F_INTEGER(zb_cost_stage, bw_bytes, 0, bytes_most),
-    {0},
+    F_INTEGER(zb_cost_stage, stage, 0, stage_last),    F_INTEGER(zb_cost_stage, rank, 0, rank_last),
+    F_INTEGER(zb_cost_stage, fb_bytes, 0, bytes_most), F_INTEGER(zb_cost_stage, fw_bytes, 0, bytes_most),
+    F_INTEGER(zb_cost_stage, bw_bytes, 0, bytes_most), {0},
 };
 static const field rank_fields[] = {
     F_INTEGER(zb_cost_rank, rank, 0, rank_last),
@@ -103,12 +101,9 @@ static const field op_fields[] = {
     {0},
 };
 static const field message_fields[] = {
-    F_INTEGER(zb_cost_message, source, 0, rank_last),
-    F_INTEGER(zb_cost_message, destination, 0, rank_last),
-    F_INTEGER(zb_cost_message, bytes, 0, bytes_most),
-    F_INTEGER(zb_cost_message, time_ps, 0, time_most),
-    F_INTEGER(zb_cost_message, runs, 1, count_most),
-    {0},
+    F_INTEGER(zb_cost_message, source, 0, rank_last), F_INTEGER(zb_cost_message, destination, 0, rank_last),
+    F_INTEGER(zb_cost_message, bytes, 0, bytes_most), F_INTEGER(zb_cost_message, time_ps, 0, time_most),
+    F_INTEGER(zb_cost_message, runs, 1, count_most),  {0},
 };
 static const field link_fields[] = {
     F_INTEGER(zb_cost_link, latency_ps, 0, time_most),
@@ -135,7 +130,8 @@ static const field product_fields[] = {
 };
 
 #define OBJECT(name, presence, fields) {#name, presence, fields, offsetof(zb_costs, name), 0, 0}
-#define LIST(name, presence, fields, count, type) {#name, presence, fields, offsetof(zb_costs, name), offsetof(zb_costs, count), sizeof(type)}
+#define LIST(name, presence, fields, count, type)                                                                      \
+  {#name, presence, fields, offsetof(zb_costs, name), offsetof(zb_costs, count), sizeof(type)}
 
 static const section sections[] = {
     OBJECT(machine, ALWAYS, machine_fields),
@@ -196,19 +192,34 @@ static const char *place_text(const place *at, char text[160]) {
 
 static zb_status wrong(const place *at, const char *expected, const char *got) {
   char text[160];
-  return zb_status_hint(ZB_ERROR(INVALID, "%s: %s: expected %s, got %.80s", at->file, place_text(at, text), expected, got),
-                        "measure again: zb-run DIR --data ... --steps 20 --profile FILE.json");
+  return zb_status_hint(
+      ZB_ERROR(INVALID, "%s: %s: expected %s, got %.80s", at->file, place_text(at, text), expected, got),
+      "measure again: zb-run DIR --data ... --steps 20 --profile FILE.json");
 }
 
 static const char *value_text(const json_t *value, char text[96]) {
   switch (json_typeof(value)) {
-  case JSON_INTEGER: snprintf(text, 96, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); break;
-  case JSON_REAL: snprintf(text, 96, "%g", json_real_value(value)); break;
-  case JSON_STRING: snprintf(text, 96, "the text '%.60s'", json_string_value(value)); break;
-  case JSON_OBJECT: snprintf(text, 96, "an object"); break;
-  case JSON_ARRAY: snprintf(text, 96, "a list"); break;
-  case JSON_NULL: snprintf(text, 96, "null"); break;
-  default: snprintf(text, 96, json_is_true(value) ? "true" : "false"); break;
+  case JSON_INTEGER:
+    snprintf(text, 96, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    break;
+  case JSON_REAL:
+    snprintf(text, 96, "%g", json_real_value(value));
+    break;
+  case JSON_STRING:
+    snprintf(text, 96, "the text '%.60s'", json_string_value(value));
+    break;
+  case JSON_OBJECT:
+    snprintf(text, 96, "an object");
+    break;
+  case JSON_ARRAY:
+    snprintf(text, 96, "a list");
+    break;
+  case JSON_NULL:
+    snprintf(text, 96, "null");
+    break;
+  default:
+    snprintf(text, 96, json_is_true(value) ? "true" : "false");
+    break;
   }
   return text;
 }
@@ -240,7 +251,8 @@ static zb_status read_field(const json_t *value, const field *f, const place *at
     *(bool *)to = json_is_true(value);
     return NULL;
   case TEXT:
-    if (!json_is_string(value) || json_string_length(value) > TEXT_MOST) return wrong(at, "a text", value_text(value, got));
+    if (!json_is_string(value) || json_string_length(value) > TEXT_MOST)
+      return wrong(at, "a text", value_text(value, got));
     *(char **)to = zb_strdup(json_string_value(value));
     return *(char **)to ? NULL : ZB_OUT_OF_MEMORY();
   case KEY:
@@ -256,13 +268,15 @@ static zb_status unknown_member(const json_t *object, const place *where, const 
   json_t *value = NULL;
   json_object_foreach((json_t *)(uintptr_t)object, name, value) {
     int i = 0;
-    while (i < count && strcmp(names[i], name) != 0) ++i;
+    while (i < count && strcmp(names[i], name) != 0)
+      ++i;
     if (i < count) continue;
     char text[160];
     const char *nearest = zb_nearest(name, names, count);
-    zb_status status = ZB_ERROR(INVALID, "%s: %s%sunknown member '%.60s'", where->file, where->section ? place_text(where, text) : "",
-                                where->section ? ": " : "", name);
-    return nearest ? zb_status_hint(status, "did you mean '%s'?", nearest) : zb_status_hint(status, "include/zb/costs.h shows the format");
+    zb_status status = ZB_ERROR(INVALID, "%s: %s%sunknown member '%.60s'", where->file,
+                                where->section ? place_text(where, text) : "", where->section ? ": " : "", name);
+    return nearest ? zb_status_hint(status, "did you mean '%s'?", nearest)
+                   : zb_status_hint(status, "include/zb/costs.h shows the format");
   }
   return NULL;
 }
@@ -290,7 +304,8 @@ static zb_status read_section(const json_t *root, const section *s, const char *
     bool needed = s->presence == ALWAYS || (s->presence == WITH_PROGRAM && json_object_get(root, "program"));
     return needed ? wrong(&at, s->count_offset ? "a list" : "an object", "none") : NULL;
   }
-  if (s->presence == WITH_PROGRAM && !json_object_get(root, "program")) return wrong(&at, "a program beside it", "none");
+  if (s->presence == WITH_PROGRAM && !json_object_get(root, "program"))
+    return wrong(&at, "a program beside it", "none");
   if (!s->count_offset) {
     if (s->fields == rate_fields) out->has_rates = true;
     return read_item(value, s, at, (char *)out + s->offset);
@@ -312,33 +327,41 @@ static zb_status read_section(const json_t *root, const section *s, const char *
 /* ---- What rows say about each other ---- */
 
 static zb_status foreign(const char *file) {
-  return zb_status_hint(ZB_ERROR(INVALID, "%s: expected a file of costs (\"format\": \"zb-costs\")", file),
-                        "zb-run DIR --data ... --steps 20 --profile FILE.json writes one, zb-run --calibrate FILE.json another");
+  return zb_status_hint(
+      ZB_ERROR(INVALID, "%s: expected a file of costs (\"format\": \"zb-costs\")", file),
+      "zb-run DIR --data ... --steps 20 --profile FILE.json writes one, zb-run --calibrate FILE.json another");
 }
 
 static zb_status inconsistent(const char *file, const char *format, int64_t a, int64_t b) {
   char text[160];
   snprintf(text, sizeof text, format, a, b);
-  return zb_status_hint(ZB_ERROR(INVALID, "%s: %s", file, text), "the file was changed or cut: measure again with zb-run --profile");
+  return zb_status_hint(ZB_ERROR(INVALID, "%s: %s", file, text),
+                        "the file was changed or cut: measure again with zb-run --profile");
 }
 
 static zb_status check_stages(const zb_costs *c, const char *file) {
   int64_t stages = c->stage_count;
-  if (c->rank_count != c->program.ranks) return inconsistent(file, "expected %" PRId64 " entries in ranks, got %" PRId64, c->program.ranks, c->rank_count);
+  if (c->rank_count != c->program.ranks)
+    return inconsistent(file, "expected %" PRId64 " entries in ranks, got %" PRId64, c->program.ranks, c->rank_count);
   if (stages < 1 || stages % c->program.ranks)
     return inconsistent(file, "expected a multiple of %" PRId64 " stages, got %" PRId64, c->program.ranks, stages);
   for (int64_t i = 0; i < c->rank_count; ++i)
-    if (c->ranks[i].rank != i) return inconsistent(file, "expected rank %" PRId64 " in ranks, got %" PRId64, i, c->ranks[i].rank);
+    if (c->ranks[i].rank != i)
+      return inconsistent(file, "expected rank %" PRId64 " in ranks, got %" PRId64, i, c->ranks[i].rank);
   for (int64_t i = 0; i < stages; ++i) {
-    if (c->stages[i].stage != i) return inconsistent(file, "expected stage %" PRId64 " in stages, got %" PRId64, i, c->stages[i].stage);
-    if (c->stages[i].rank >= c->program.ranks) return inconsistent(file, "stage %" PRId64 " is on rank %" PRId64 ", which is none", i, c->stages[i].rank);
+    if (c->stages[i].stage != i)
+      return inconsistent(file, "expected stage %" PRId64 " in stages, got %" PRId64, i, c->stages[i].stage);
+    if (c->stages[i].rank >= c->program.ranks)
+      return inconsistent(file, "stage %" PRId64 " is on rank %" PRId64 ", which is none", i, c->stages[i].rank);
   }
   for (int64_t i = 0; i < c->edge_count; ++i)
     if (c->edges[i].source >= c->edges[i].destination || c->edges[i].destination >= stages)
-      return inconsistent(file, "an edge leads from stage %" PRId64 " to stage %" PRId64, c->edges[i].source, c->edges[i].destination);
+      return inconsistent(file, "an edge leads from stage %" PRId64 " to stage %" PRId64, c->edges[i].source,
+                          c->edges[i].destination);
   for (int64_t i = 0; i < c->message_count; ++i)
     if (c->messages[i].source >= c->program.ranks || c->messages[i].destination >= c->program.ranks)
-      return inconsistent(file, "a message goes from rank %" PRId64 " to rank %" PRId64, c->messages[i].source, c->messages[i].destination);
+      return inconsistent(file, "a message goes from rank %" PRId64 " to rank %" PRId64, c->messages[i].source,
+                          c->messages[i].destination);
   return NULL;
 }
 
@@ -353,16 +376,21 @@ static zb_status check_subprograms(const zb_costs *c, const char *file) {
   for (int64_t i = 0; i < c->subprogram_count; ++i) {
     const zb_cost_subprogram *s = &c->subprograms[i];
     int kind = 0;
-    while (kind < KIND_COUNT && strcmp(kinds[kind], s->kind) != 0) ++kind;
+    while (kind < KIND_COUNT && strcmp(kinds[kind], s->kind) != 0)
+      ++kind;
     place at = {.file = file, .section = "subprograms", .member = "kind", .index = (size_t)i, .listed = true};
     if (kind == KIND_COUNT) ZB_TRY_GOTO(wrong(&at, "F, B, W, OPT or LOAD", s->kind));
     if (s->rank >= c->program.ranks || s->stage >= c->stage_count || (kind < STAGE_KINDS && s->stage < 0))
-      ZB_TRY_GOTO(inconsistent(file, "a subprogram is of stage %" PRId64 " on rank %" PRId64 ", which is none", s->stage, s->rank));
+      ZB_TRY_GOTO(inconsistent(file, "a subprogram is of stage %" PRId64 " on rank %" PRId64 ", which is none",
+                               s->stage, s->rank));
     if (kind < STAGE_KINDS && seen[s->stage * STAGE_KINDS + kind]++)
-      ZB_TRY_GOTO(inconsistent(file, "F, B or W of stage %" PRId64 " is there twice (entry %" PRId64 " of subprograms)", s->stage, i));
+      ZB_TRY_GOTO(inconsistent(file, "F, B or W of stage %" PRId64 " is there twice (entry %" PRId64 " of subprograms)",
+                               s->stage, i));
   }
   for (int64_t i = 0; i < c->stage_count * STAGE_KINDS; ++i)
-    if (!seen[i]) ZB_TRY_GOTO(inconsistent(file, "F, B or W of stage %" PRId64 " is missing (%" PRId64 " subprograms)", i / STAGE_KINDS, c->subprogram_count));
+    if (!seen[i])
+      ZB_TRY_GOTO(inconsistent(file, "F, B or W of stage %" PRId64 " is missing (%" PRId64 " subprograms)",
+                               i / STAGE_KINDS, c->subprogram_count));
 cleanup:
   zb_free(seen);
   return status;
@@ -371,7 +399,8 @@ cleanup:
 static zb_status check_products(const zb_costs *c, const char *file) {
   for (int64_t i = 1; i < c->product_count; ++i)
     if (c->products[i].flops <= c->products[i - 1].flops)
-      return inconsistent(file, "products must have rising flops: %" PRId64 " follows %" PRId64, c->products[i].flops, c->products[i - 1].flops);
+      return inconsistent(file, "products must have rising flops: %" PRId64 " follows %" PRId64, c->products[i].flops,
+                          c->products[i - 1].flops);
   return NULL;
 }
 
@@ -380,7 +409,8 @@ static zb_status index_ops(zb_costs *c, const char *file) {
   if (!c->op_index) return ZB_OUT_OF_MEMORY();
   for (int64_t i = 0; i < c->op_count; ++i) {
     int64_t other = 0;
-    if (zb_map_get(c->op_index, c->ops[i].op, &other)) return inconsistent(file, "ops[%" PRId64 "] is the same op as ops[%" PRId64 "]", i, other);
+    if (zb_map_get(c->op_index, c->ops[i].op, &other))
+      return inconsistent(file, "ops[%" PRId64 "] is the same op as ops[%" PRId64 "]", i, other);
     if (!zb_map_set(c->op_index, c->ops[i].op, i)) return ZB_OUT_OF_MEMORY();
   }
   return NULL;
@@ -389,15 +419,18 @@ static zb_status index_ops(zb_costs *c, const char *file) {
 static zb_status read_all(const json_t *root, const char *file, zb_costs *out) {
   const char *names[SECTION_COUNT + 2] = {"format", "version"};
   const json_t *format = json_object_get(root, "format"), *version = json_object_get(root, "version");
-  if (!json_is_object(root) || !json_is_string(format) || strcmp(json_string_value(format), "zb-costs") != 0) return foreign(file);
+  if (!json_is_object(root) || !json_is_string(format) || strcmp(json_string_value(format), "zb-costs") != 0)
+    return foreign(file);
   place at = {.file = file, .section = "version"};
   char got[96], expected[32];
   snprintf(expected, sizeof expected, "%d", ZB_COSTS_VERSION);
   if (!json_is_integer(version) || json_integer_value(version) != ZB_COSTS_VERSION)
     return wrong(&at, expected, version ? value_text(version, got) : "none");
-  for (int i = 0; i < SECTION_COUNT; ++i) names[i + 2] = sections[i].name;
+  for (int i = 0; i < SECTION_COUNT; ++i)
+    names[i + 2] = sections[i].name;
   ZB_TRY(unknown_member(root, &(place){.file = file}, names, SECTION_COUNT + 2));
-  for (int i = 0; i < SECTION_COUNT; ++i) ZB_TRY(read_section(root, &sections[i], file, out));
+  for (int i = 0; i < SECTION_COUNT; ++i)
+    ZB_TRY(read_section(root, &sections[i], file, out));
   if (out->program.ranks) {
     ZB_TRY(check_stages(out, file));
     ZB_TRY(check_subprograms(out, file));
@@ -414,13 +447,16 @@ zb_status zb_costs_parse(const char *text, size_t bytes, const char *name, zb_co
   json_t *root = NULL;
   ZB_TRY(zb_json_parse(text, bytes, JSON_REJECT_DUPLICATES, &root, &error));
   if (!root)
-    return zb_status_hint(ZB_ERROR(INVALID, "%s:%d:%d: %s", name, error.line > 0 ? error.line : 1, error.column > 0 ? error.column : 1, error.text),
+    return zb_status_hint(ZB_ERROR(INVALID, "%s:%d:%d: %s", name, error.line > 0 ? error.line : 1,
+                                   error.column > 0 ? error.column : 1, error.text),
                           "a file of costs is JSON that zb-run --profile wrote; measure again if it was cut");
   zb_costs *costs = zb_alloc(sizeof *costs);
   zb_status status = costs ? read_all(root, name, costs) : ZB_OUT_OF_MEMORY();
   json_decref(root);
-  if (status) zb_costs_destroy(costs);
-  else *out = costs;
+  if (status)
+    zb_costs_destroy(costs);
+  else
+    *out = costs;
   return status;
 }
 
@@ -456,9 +492,12 @@ bool zb_costs_is(const char *path) {
 static void add_text(zb_text *out, const char *text) {
   zb_text_add(out, "\"");
   for (const unsigned char *c = (const unsigned char *)(text ? text : ""); *c; ++c) {
-    if (*c == '"' || *c == '\\') zb_text_add(out, "\\%c", *c);
-    else if (*c < 0x20) zb_text_add(out, "\\u%04x", *c);
-    else zb_text_add_bytes(out, (const char *)c, 1);
+    if (*c == '"' || *c == '\\')
+      zb_text_add(out, "\\%c", *c);
+    else if (*c < 0x20)
+      zb_text_add(out, "\\u%04x", *c);
+    else
+      zb_text_add_bytes(out, (const char *)c, 1);
   }
   zb_text_add(out, "\"");
 }
@@ -468,11 +507,21 @@ static void add_item(zb_text *out, const section *s, const char *item) {
     const void *from = item + f->offset;
     zb_text_add(out, "%s\"%s\": ", f == s->fields ? "{" : ", ", f->name);
     switch (f->kind) {
-    case INTEGER: zb_text_add(out, "%" PRId64, *(const int64_t *)from); break;
-    case REAL: zb_text_add(out, "%.17g", *(const double *)from); break;
-    case FLAG: zb_text_add(out, *(const bool *)from ? "true" : "false"); break;
-    case TEXT: add_text(out, *(char *const *)from); break;
-    case KEY: zb_text_add(out, "\"%016" PRIx64 "\"", *(const uint64_t *)from); break;
+    case INTEGER:
+      zb_text_add(out, "%" PRId64, *(const int64_t *)from);
+      break;
+    case REAL:
+      zb_text_add(out, "%.17g", *(const double *)from);
+      break;
+    case FLAG:
+      zb_text_add(out, *(const bool *)from ? "true" : "false");
+      break;
+    case TEXT:
+      add_text(out, *(char *const *)from);
+      break;
+    case KEY:
+      zb_text_add(out, "\"%016" PRIx64 "\"", *(const uint64_t *)from);
+      break;
     }
   }
   zb_text_add(out, "}");
@@ -523,7 +572,8 @@ const zb_cost_subprogram *zb_costs_subprogram(const zb_costs *costs, const char 
 int64_t zb_costs_product(const zb_costs *costs, double flops) {
   int64_t count = costs->product_count, i = 0;
   if (count == 0) return -1;
-  while (i + 1 < count && (double)costs->products[i + 1].flops < flops) ++i;
+  while (i + 1 < count && (double)costs->products[i + 1].flops < flops)
+    ++i;
   const zb_cost_product *low = &costs->products[i], *high = i + 1 < count ? low + 1 : low;
   double x = (double)low->flops, y = (double)low->time_ps;
   if (flops <= x || high == low) return (int64_t)(y * flops / x); /* outside: the rate of the nearest */

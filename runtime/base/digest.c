@@ -8,13 +8,9 @@ static const uint64_t prime_1 = UINT64_C(0x9E3779B185EBCA87), prime_2 = UINT64_C
                       prime_3 = UINT64_C(0x165667B19E3779F9), prime_4 = UINT64_C(0x85EBCA77C2B2AE63),
                       prime_5 = UINT64_C(0x27D4EB2F165667C5);
 
-static inline uint64_t rotate(uint64_t value, int bits) {
-  return value << bits | value >> (64 - bits);
-}
+static inline uint64_t rotate(uint64_t value, int bits) { return value << bits | value >> (64 - bits); }
 
-static inline uint64_t round_of(uint64_t sum, uint64_t lane) {
-  return rotate(sum + lane * prime_2, 31) * prime_1;
-}
+static inline uint64_t round_of(uint64_t sum, uint64_t lane) { return rotate(sum + lane * prime_2, 31) * prime_1; }
 
 static inline uint64_t lane_at(const unsigned char *at) {
   uint64_t lane;
@@ -37,9 +33,7 @@ static void add_stripes(uint64_t sums[4], const unsigned char *at, size_t stripe
   sums[3] = d;
 }
 
-void zb_digest_begin(zb_digest *digest) {
-  *digest = (zb_digest){.sums = {prime_1 + prime_2, prime_2, 0, 0 - prime_1}};
-}
+void zb_digest_begin(zb_digest *digest) { *digest = (zb_digest){.sums = {prime_1 + prime_2, prime_2, 0, 0 - prime_1}}; }
 
 void zb_digest_add(zb_digest *digest, const void *bytes, size_t count) {
   const unsigned char *at = bytes;

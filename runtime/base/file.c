@@ -46,7 +46,10 @@ static zb_status read_all(int descriptor, const char *path, uint64_t limit_bytes
 
 /* What is there instead of a regular file. Takes no ownership of the descriptor. */
 static zb_status not_regular(const char *what, const char *path, mode_t mode) {
-  const char *blank = what ? " " : "", *kind = S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+  const char *blank = what ? " " : "", *kind = S_ISDIR(mode)    ? "a folder"
+                                               : S_ISFIFO(mode) ? "a pipe"
+                                               : S_ISSOCK(mode) ? "a socket"
+                                                                : "a device";
   zb_status status = ZB_ERROR(IO, "%s%s'%s' is %s, expected a file", what ? what : "", blank, path, kind);
   return S_ISDIR(mode) ? status : zb_status_hint(status, "write it to a file first, and give that");
 }
@@ -97,7 +100,8 @@ zb_status zb_file_read(const char *path, uint64_t limit_bytes, char **out, size_
   } else if (about.st_size > 0) {
     uint64_t size = (uint64_t)about.st_size;
     if (limit_bytes > 0 && size > limit_bytes)
-      ZB_TRY_GOTO(ZB_ERROR(INVALID, "'%s' has %llu bytes, more than the limit of %llu", path, (unsigned long long)size, (unsigned long long)limit_bytes));
+      ZB_TRY_GOTO(ZB_ERROR(INVALID, "'%s' has %llu bytes, more than the limit of %llu", path, (unsigned long long)size,
+                           (unsigned long long)limit_bytes));
     capacity = (size_t)size + 2; /* the NUL, and one byte for the read that finds the end */
     data = zb_alloc(capacity);
     if (!data) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -137,7 +141,8 @@ static bool is_sink(const char *path) {
 /* Standard output under a name of its own goes on where it is, as another descriptor would write over it. */
 static int open_sink(const char *path) {
   struct stat named, out;
-  if (stat(path, &named) == 0 && fstat(STDOUT_FILENO, &out) == 0 && named.st_dev == out.st_dev && named.st_ino == out.st_ino && !S_ISCHR(out.st_mode))
+  if (stat(path, &named) == 0 && fstat(STDOUT_FILENO, &out) == 0 && named.st_dev == out.st_dev &&
+      named.st_ino == out.st_ino && !S_ISCHR(out.st_mode))
     return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   int descriptor = open_file(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0 || waits(descriptor)) return descriptor;
@@ -161,7 +166,8 @@ zb_status zb_file_writer_open(zb_file_writer *writer, const char *path) {
   if (writer->descriptor >= 0) return NULL;
   int error = errno;
   zb_status status = io_error("write", path, error);
-  if (!replaces && error == ENXIO) status = zb_status_hint(status, "nobody reads from this pipe: start the reader first, or name a file");
+  if (!replaces && error == ENXIO)
+    status = zb_status_hint(status, "nobody reads from this pipe: start the reader first, or name a file");
   forget(writer);
   return status;
 }
@@ -253,7 +259,8 @@ zb_status zb_output_check(const char *what, const char *path, const char *ending
   if (endings && !has_ending(path, endings) && !(sink && !strchr(endings, ' ')))
     return zb_status_hint(ZB_ERROR(USAGE, "%s: the name '%s' does not say what to write", what, path), "end it in %s%s",
                           strchr(endings, ' ') ? "one of " : "", endings);
-  if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) return ZB_ERROR(IO, "%s: '%s' is a folder, expected a file", what, path);
+  if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+    return ZB_ERROR(IO, "%s: '%s' is a folder, expected a file", what, path);
   if (sink) /* opening a pipe and leaving it would be its end for who reads it */
     return access(path, W_OK) == 0 ? NULL : ZB_ERROR(IO, "%s: cannot write '%s': %s", what, path, strerror(errno));
   zb_status status = zb_file_writer_open(&writer, path), named = NULL;
@@ -262,7 +269,8 @@ zb_status zb_output_check(const char *what, const char *path, const char *ending
     return NULL;
   }
   if (zb_status_code(status) != ZB_IO) return status;
-  named = zb_status_hint(ZB_ERROR(IO, "%s: %s", what, zb_status_message(status)), "name a file in a folder that exists and can be written");
+  named = zb_status_hint(ZB_ERROR(IO, "%s: %s", what, zb_status_message(status)),
+                         "name a file in a folder that exists and can be written");
   zb_status_free(status);
   return named;
 }
@@ -305,16 +313,21 @@ zb_status zb_output_folder_check(const char *what, const char *path) {
   while (stat(nearest, &about) != 0) { /* up to what exists */
     error = errno;
     char *slash = strrchr(nearest, '/');
-    if ((error != ENOENT && error != ENOTDIR) || strcmp(nearest, ".") == 0) break; /* ENOTDIR: what is no folder stands above */
-    if (slash) slash[slash == nearest] = '\0';
-    else memcpy(nearest, ".", 2);
+    if ((error != ENOENT && error != ENOTDIR) || strcmp(nearest, ".") == 0)
+      break; /* ENOTDIR: what is no folder stands above */
+    if (slash)
+      slash[slash == nearest] = '\0';
+    else
+      memcpy(nearest, ".", 2);
     error = 0;
   }
   if (!error && !S_ISDIR(about.st_mode)) error = ENOTDIR;
   if (!error && access(nearest, W_OK | X_OK) != 0) error = errno;
   zb_status status = NULL;
-  if (error == ENOTDIR) status = ZB_ERROR(IO, "%s: '%s' exists and is not a folder", what, nearest);
-  else if (error) status = ZB_ERROR(IO, "%s: cannot write to the folder '%s': %s", what, nearest, strerror(error));
+  if (error == ENOTDIR)
+    status = ZB_ERROR(IO, "%s: '%s' exists and is not a folder", what, nearest);
+  else if (error)
+    status = ZB_ERROR(IO, "%s: cannot write to the folder '%s': %s", what, nearest, strerror(error));
   zb_free(nearest);
   return status;
 }

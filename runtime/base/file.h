@@ -1,21 +1,24 @@
-/* Opening of files, and atomic writing of a file in pieces: for files that are too large to be put together in memory first. Not thread-safe. */
+/* Opening of files, and atomic writing of a file in pieces: for files that are too large to be put together in memory
+ * first. Not thread-safe. */
 #ifndef ZB_BASE_FILE_H
 #define ZB_BASE_FILE_H
 
 #include "zb/status.h"
 
-/* Opens a file that is there for reading. Only a regular file: a pipe would block, and cannot be mapped or read twice; IO with a hint for it, for a
- * folder and for a device. `what` is how messages call it ("the plan", "the data file"), or NULL. *out_bytes (may be NULL) gets its size; close. */
+/* Opens a file that is there for reading. Only a regular file: a pipe would block, and cannot be mapped or read twice;
+ * IO with a hint for it, for a folder and for a device. `what` is how messages call it ("the plan", "the data file"),
+ * or NULL. *out_bytes (may be NULL) gets its size; close. */
 zb_status zb_file_open(const char *what, const char *path, int *out, uint64_t *out_bytes) ZB_MUST_USE;
 
-/* A file under a temporary name beside its final one; a device or a pipe (/dev/stdout, /dev/null) itself, with `temporary` NULL. */
+/* A file under a temporary name beside its final one; a device or a pipe (/dev/stdout, /dev/null) itself, with
+ * `temporary` NULL. */
 typedef struct zb_file_writer {
   int descriptor;
   char *path, *temporary;
 } zb_file_writer;
 
-/* Creates PATH.tmp.PID; of what is no regular file nothing is created or replaced: it is written to. IO for a pipe that nobody reads, so that nothing
- * blocks. After success exactly one of commit and abandon must follow. */
+/* Creates PATH.tmp.PID; of what is no regular file nothing is created or replaced: it is written to. IO for a pipe that
+ * nobody reads, so that nothing blocks. After success exactly one of commit and abandon must follow. */
 zb_status zb_file_writer_open(zb_file_writer *writer, const char *path) ZB_MUST_USE;
 zb_status zb_file_writer_add(zb_file_writer *writer, const void *bytes, size_t count) ZB_MUST_USE;
 /* Syncs what was added, so that a look at the temporary file sees it whole. */

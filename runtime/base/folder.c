@@ -1,4 +1,5 @@
-/* Folders replaced as a whole: see folder.h. Tests: test/runtime/base/folder_test.c, test/runtime/exec/checkpoint_test.c, test/e2e/failing.py. */
+/* Folders replaced as a whole: see folder.h. Tests: test/runtime/base/folder_test.c,
+ * test/runtime/exec/checkpoint_test.c, test/e2e/failing.py. */
 #define _GNU_SOURCE /* renameat2 */
 
 #include "runtime/base/folder.h"
@@ -72,12 +73,14 @@ typedef struct visit {
 static zb_status read_entries(visit *v, zb_status (*each)(visit *v, const char *name)) {
   _Alignas(struct dirent64) char buffer[8192];
   ssize_t got = 0;
-  if (lseek(v->from_folder, 0, SEEK_SET) < 0) return ZB_ERROR(IO, "cannot read the folder '%s': %s", v->from, strerror(errno));
+  if (lseek(v->from_folder, 0, SEEK_SET) < 0)
+    return ZB_ERROR(IO, "cannot read the folder '%s': %s", v->from, strerror(errno));
   while ((got = getdents64(v->from_folder, buffer, sizeof buffer)) > 0) {
     for (ssize_t at = 0; at < got;) {
       const struct dirent64 *entry = (const struct dirent64 *)(const void *)(buffer + at);
       at += entry->d_reclen;
-      if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && !v->found[0]) ZB_TRY(each(v, entry->d_name));
+      if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && !v->found[0])
+        ZB_TRY(each(v, entry->d_name));
     }
   }
   return got < 0 ? ZB_ERROR(IO, "cannot read the folder '%s': %s", v->from, strerror(errno)) : NULL;
@@ -103,7 +106,8 @@ static zb_status find_other(visit *v, const char *name) {
 
 static zb_status remove_ours(visit *v, const char *name) {
   if (!v->kind->is_ours(name)) return NULL;
-  if (unlinkat(v->from_folder, name, 0) != 0 && errno != ENOENT) return ZB_ERROR(IO, "cannot remove '%s/%s': %s", v->from, name, strerror(errno));
+  if (unlinkat(v->from_folder, name, 0) != 0 && errno != ENOENT)
+    return ZB_ERROR(IO, "cannot remove '%s/%s': %s", v->from, name, strerror(errno));
   v->changed = true;
   return NULL;
 }
@@ -113,7 +117,8 @@ static zb_status move_others(visit *v, const char *name) {
   struct stat info;
   if (v->kind->is_ours(name)) return NULL;
   if (fstatat(v->to_folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0)
-    return zb_status_hint(ZB_ERROR(IO, "cannot move '%s/%s' to '%s': there is one of that name", v->from, name, v->to), "remove one of them");
+    return zb_status_hint(ZB_ERROR(IO, "cannot move '%s/%s' to '%s': there is one of that name", v->from, name, v->to),
+                          "remove one of them");
   if (renameat(v->from_folder, name, v->to_folder, name) != 0)
     return ZB_ERROR(IO, "cannot move '%s/%s' to '%s': %s", v->from, name, v->to, strerror(errno));
   v->changed = true;
@@ -157,27 +162,31 @@ static zb_status check_replaceable(const zb_folder *folder) {
   struct stat info, above;
   if (stat(path, &info) != 0) {
     if (lstat(path, &info) != 0) return NULL;
-    return zb_status_hint(ZB_ERROR(IO, "cannot %s '%s': it is a link that leads nowhere", purpose, path), "give the folder itself");
+    return zb_status_hint(ZB_ERROR(IO, "cannot %s '%s': it is a link that leads nowhere", purpose, path),
+                          "give the folder itself");
   }
   if (!S_ISDIR(info.st_mode)) return ZB_ERROR(USAGE, "cannot %s '%s': it is a file, expected a folder", purpose, path);
   if (stat(folder->parent, &above) == 0 && above.st_dev != info.st_dev)
     return zb_status_hint(
-        ZB_ERROR(IO, "cannot %s '%s': a file system is mounted there, and the folder is replaced as a whole", purpose, path),
+        ZB_ERROR(IO, "cannot %s '%s': a file system is mounted there, and the folder is replaced as a whole", purpose,
+                 path),
         "give a folder in it, for example '%s/%s'", path, folder->kind->keeps_others ? "plan" : "checkpoint");
   visit v = {.kind = folder->kind};
   if (folder->kind->keeps_others) return NULL;
   ZB_TRY(each_entry(path, find_other, &v));
   if (!v.found[0]) return NULL;
-  return zb_status_hint(
-      ZB_ERROR(USAGE, "cannot %s '%s': it holds other files ('%s'), and the folder is replaced as a whole", purpose, path, v.found),
-      "give a folder of its own, for example '%s/checkpoint'", path);
+  return zb_status_hint(ZB_ERROR(USAGE,
+                                 "cannot %s '%s': it holds other files ('%s'), and the folder is replaced as a whole",
+                                 purpose, path, v.found),
+                        "give a folder of its own, for example '%s/checkpoint'", path);
 }
 
 /* Whether the folder has to stay the one that it is. */
 static bool must_stay(const zb_folder *folder) {
   struct stat info, above, here;
   if (!folder->kind->keeps_others || stat(folder->path, &info) != 0 || !S_ISDIR(info.st_mode)) return false;
-  if (stat(folder->parent, &above) != 0 || above.st_dev != info.st_dev || access(folder->parent, W_OK | X_OK) != 0) return true;
+  if (stat(folder->parent, &above) != 0 || above.st_dev != info.st_dev || access(folder->parent, W_OK | X_OK) != 0)
+    return true;
   return stat(".", &here) == 0 && here.st_dev == info.st_dev && here.st_ino == info.st_ino;
 }
 
@@ -196,7 +205,8 @@ zb_status zb_folder_prepare(const char *folder, const zb_folder_kind *kind, zb_f
   ZB_TRY(zb_make_folder(out->parent));
   ZB_TRY(zb_folder_find(folder, kind, out));
   if (must_stay(out)) return stay(out);
-  if (access(out->parent, W_OK | X_OK) != 0) return ZB_ERROR(IO, "cannot write to the folder '%s': %s", out->parent, strerror(errno));
+  if (access(out->parent, W_OK | X_OK) != 0)
+    return ZB_ERROR(IO, "cannot write to the folder '%s': %s", out->parent, strerror(errno));
   return check_replaceable(out);
 }
 
@@ -206,8 +216,8 @@ static zb_status check_leftover(const zb_folder *folder, const char *path) {
   if (lstat(path, &info) != 0) return NULL;
   if (S_ISDIR(info.st_mode)) ZB_TRY(each_entry(path, find_other, &v));
   if (S_ISDIR(info.st_mode) && (!v.found[0] || folder->kind->keeps_others)) return NULL;
-  return zb_status_hint(ZB_ERROR(IO, "cannot %s '%s': '%s' is in the way, where a folder of its own is for a moment", folder->kind->purpose,
-                                 folder->path, path),
+  return zb_status_hint(ZB_ERROR(IO, "cannot %s '%s': '%s' is in the way, where a folder of its own is for a moment",
+                                 folder->kind->purpose, folder->path, path),
                         "move it away, or give another folder");
 }
 
@@ -235,9 +245,7 @@ zb_status zb_folder_begin(const zb_folder *folder) {
   return ZB_ERROR(IO, "cannot make the folder '%s': %s", folder->temporary, strerror(errno));
 }
 
-zb_status zb_folder_abandon(const zb_folder *folder) {
-  return remove_folder(folder, folder->temporary);
-}
+zb_status zb_folder_abandon(const zb_folder *folder) { return remove_folder(folder, folder->temporary); }
 
 static zb_status move(const char *from, const char *to) {
   if (rename(from, to) == 0) return NULL;
@@ -257,12 +265,15 @@ static zb_status move_twice(const zb_folder *folder) {
   return status;
 }
 
-/* Both folders take the other's place in one step. False where the file system or the kernel cannot do that (NFS, some FUSE), or there is no folder. */
+/* Both folders take the other's place in one step. False where the file system or the kernel cannot do that (NFS, some
+ * FUSE), or there is no folder. */
 static bool exchange(const zb_folder *folder) {
-  return zb_is_folder(folder->path) && renameat2(AT_FDCWD, folder->temporary, AT_FDCWD, folder->path, RENAME_EXCHANGE) == 0;
+  return zb_is_folder(folder->path) &&
+         renameat2(AT_FDCWD, folder->temporary, AT_FDCWD, folder->path, RENAME_EXCHANGE) == 0;
 }
 
-/* The older folder is where it went: in folder->temporary or folder->old. What is left of it goes with the next writer at the latest. */
+/* The older folder is where it went: in folder->temporary or folder->old. What is left of it goes with the next writer
+ * at the latest. */
 static zb_status clear_away(const zb_folder *folder, const char *from, bool has_others) {
   if (has_others && zb_is_folder(from)) ZB_TRY(keep_others(folder, from, folder->path));
   zb_status_free(remove_folder(folder, from));
@@ -271,7 +282,8 @@ static zb_status clear_away(const zb_folder *folder, const char *from, bool has_
 
 static zb_status move_ours(visit *v, const char *name) {
   if (strcmp(name, v->kind->first_file) == 0) return NULL;
-  if (renameat(v->from_folder, name, v->to_folder, name) != 0) return ZB_ERROR(IO, "cannot move '%s/%s' to '%s': %s", v->from, name, v->to, strerror(errno));
+  if (renameat(v->from_folder, name, v->to_folder, name) != 0)
+    return ZB_ERROR(IO, "cannot move '%s/%s' to '%s': %s", v->from, name, v->to, strerror(errno));
   v->changed = true;
   return NULL;
 }
@@ -283,7 +295,8 @@ static zb_status move_into_place(const zb_folder *folder) {
   v.to_folder = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (v.to_folder < 0) return ZB_ERROR(IO, "cannot open the folder '%s': %s", folder->path, strerror(errno));
   zb_status status = NULL;
-  if (unlinkat(v.to_folder, name, 0) != 0 && errno != ENOENT) status = ZB_ERROR(IO, "cannot remove '%s/%s': %s", folder->path, name, strerror(errno));
+  if (unlinkat(v.to_folder, name, 0) != 0 && errno != ENOENT)
+    status = ZB_ERROR(IO, "cannot remove '%s/%s': %s", folder->path, name, strerror(errno));
   if (!status) status = each_entry(folder->temporary, move_ours, &v);
   v.from_folder = open(folder->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (!status && (v.from_folder < 0 || renameat(v.from_folder, name, v.to_folder, name) != 0))
@@ -297,13 +310,17 @@ zb_status zb_folder_commit(const zb_folder *folder, bool by_exchange, bool *out_
   *out_done = false;
   visit v = {.kind = folder->kind};
   ZB_TRY(sync_folder(folder->temporary));
-  if (folder->kind->keeps_others && !folder->in_place && zb_is_folder(folder->path)) ZB_TRY(each_entry(folder->path, find_other, &v));
+  if (folder->kind->keeps_others && !folder->in_place && zb_is_folder(folder->path))
+    ZB_TRY(each_entry(folder->path, find_other, &v));
   const bool has_others = v.found[0] != '\0';
-  if (folder->in_place) ZB_TRY(move_into_place(folder));
-  else if (!by_exchange || !exchange(folder)) ZB_TRY(move_twice(folder));
+  if (folder->in_place)
+    ZB_TRY(move_into_place(folder));
+  else if (!by_exchange || !exchange(folder))
+    ZB_TRY(move_twice(folder));
   *out_done = true;
   zb_status synced = sync_folder(folder->in_place ? folder->path : folder->parent);
-  zb_status cleared = clear_away(folder, folder->temporary, has_others), old = clear_away(folder, folder->old, has_others);
+  zb_status cleared = clear_away(folder, folder->temporary, has_others),
+            old = clear_away(folder, folder->old, has_others);
   return zb_status_first((zb_status[]){synced, cleared, old}, 3);
 }
 
@@ -315,8 +332,8 @@ static zb_status held_by_another(const zb_folder *folder, int descriptor) {
   char owner[OWNER_BYTES] = "";
   ssize_t got = pread(descriptor, owner, sizeof owner - 1, 0);
   owner[got > 0 ? strcspn(owner, "\n") : 0] = '\0';
-  return zb_status_hint(ZB_ERROR(IO, "cannot %s '%s': %s is writing there%s%s", folder->kind->purpose, folder->path, folder->kind->who,
-                                 owner[0] ? ": " : "", owner),
+  return zb_status_hint(ZB_ERROR(IO, "cannot %s '%s': %s is writing there%s%s", folder->kind->purpose, folder->path,
+                                 folder->kind->who, owner[0] ? ": " : "", owner),
                         "give each a folder of its own, or wait until the other one has ended");
 }
 
@@ -324,13 +341,15 @@ static void write_owner(int descriptor) {
   char host[128] = "", owner[OWNER_BYTES];
   if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
   int length = snprintf(owner, sizeof owner, "process %ld on %s\n", (long)getpid(), host[0] ? host : "this machine");
-  if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, owner, (size_t)length, 0) != length) return; /* who asks hears less */
+  if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, owner, (size_t)length, 0) != length)
+    return; /* who asks hears less */
 }
 
 /* Whether the path still leads to the locked file: its holder before may have removed it in between. */
 static bool is_current(int descriptor, const char *path) {
   struct stat locked, there;
-  return fstat(descriptor, &locked) == 0 && stat(path, &there) == 0 && locked.st_dev == there.st_dev && locked.st_ino == there.st_ino;
+  return fstat(descriptor, &locked) == 0 && stat(path, &there) == 0 && locked.st_dev == there.st_dev &&
+         locked.st_ino == there.st_ino;
 }
 
 zb_status zb_folder_lock_take(const zb_folder *folder, zb_folder_lock *out) {
@@ -341,7 +360,8 @@ zb_status zb_folder_lock_take(const zb_folder *folder, zb_folder_lock *out) {
     if (descriptor >= 0) close(descriptor);
     descriptor = open(out->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0666);
     if (descriptor < 0)
-      return ZB_ERROR(IO, "cannot %s '%s': cannot open '%s': %s", folder->kind->purpose, folder->path, out->path, strerror(errno));
+      return ZB_ERROR(IO, "cannot %s '%s': cannot open '%s': %s", folder->kind->purpose, folder->path, out->path,
+                      strerror(errno));
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       zb_status status = held_by_another(folder, descriptor);
       close(descriptor);

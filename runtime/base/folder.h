@@ -1,14 +1,16 @@
 /* Folders whose files belong together, replaced as a whole: checkpoints, plans.
  *
- * New files go to FOLDER.tmp; it and an older FOLDER take each other's place in one step (renameat2, RENAME_EXCHANGE), and what is FOLDER.tmp then is removed:
- * whatever stops it, FOLDER is whole, for readers too. Where the file system cannot do that (NFS), FOLDER moves to FOLDER.old and FOLDER.tmp to FOLDER;
- * between these two moves the whole folder is FOLDER.old (zb_folder_present). What a stopped writer has left goes with the next one.
+ * New files go to FOLDER.tmp; it and an older FOLDER take each other's place in one step (renameat2, RENAME_EXCHANGE),
+ * and what is FOLDER.tmp then is removed: whatever stops it, FOLDER is whole, for readers too. Where the file system
+ * cannot do that (NFS), FOLDER moves to FOLDER.old and FOLDER.tmp to FOLDER; between these two moves the whole folder
+ * is FOLDER.old (zb_folder_present). What a stopped writer has left goes with the next one.
  *
- * FOLDER.lock is locked (flock) by who writes; the lock ends with its process, and the file with the lock, or, after a kill, with the next one's. On NFS the
- * lock holds across machines where the server knows locks; where it does not, there is none.
- * A folder that cannot be moved (a file system is mounted there, the folder above is not ours, somebody's shell stands in it) and that keeps_others
- * keeps its place: new files lie in FOLDER/new.tmp until all are written, and are moved one by one, the first_file last. A kill between
- * two of these moves leaves no plan, never a mixed one.
+ * FOLDER.lock is locked (flock) by who writes; the lock ends with its process, and the file with the lock, or, after a
+ * kill, with the next one's. On NFS the lock holds across machines where the server knows locks; where it does not,
+ * there is none. A folder that cannot be moved (a file system is mounted there, the folder above is not ours,
+ * somebody's shell stands in it) and that keeps_others keeps its place: new files lie in FOLDER/new.tmp until all are
+ * written, and are moved one by one, the first_file last. A kill between two of these moves leaves no plan, never a
+ * mixed one.
  *
  * Nothing here allocates but statuses: cleaning up works without memory. Not thread-safe. */
 #ifndef ZB_BASE_FOLDER_H
@@ -20,10 +22,12 @@
 
 /* A kind of such folders. */
 typedef struct zb_folder_kind {
-  const char *purpose, *who;           /* for messages: "cannot PURPOSE 'FOLDER': WHO is writing there": "save to", "another run" */
-  bool (*is_ours)(const char *name);   /* files that a writer makes, with what a stopped one leaves (NAME.tmp.PID): only they are ever removed */
-  bool keeps_others;                   /* other files in the folder move to the new one; else such a folder is refused */
-  const char *first_file;              /* with keeps_others: the file without which a reader sees that there is nothing */
+  const char *purpose,
+      *who; /* for messages: "cannot PURPOSE 'FOLDER': WHO is writing there": "save to", "another run" */
+  bool (*is_ours)(const char *name); /* files that a writer makes, with what a stopped one leaves (NAME.tmp.PID): only
+                                        they are ever removed */
+  bool keeps_others;                 /* other files in the folder move to the new one; else such a folder is refused */
+  const char *first_file;            /* with keeps_others: the file without which a reader sees that there is nothing */
 } zb_folder_kind;
 
 enum { ZB_PATH_BYTES = PATH_MAX + 8 }; /* with an ending */
@@ -44,8 +48,8 @@ zb_status zb_folder_check_leftovers(const zb_folder *folder) ZB_MUST_USE;
 zb_status zb_folder_begin(const zb_folder *folder) ZB_MUST_USE;
 /* Removes folder->temporary with our files. */
 zb_status zb_folder_abandon(const zb_folder *folder) ZB_MUST_USE;
-/* Syncs folder->temporary and puts it in the place of folder->path. *out_done: it is there, though what comes after has failed. by_exchange: try it in
- * one step first; false for tests. */
+/* Syncs folder->temporary and puts it in the place of folder->path. *out_done: it is there, though what comes after has
+ * failed. by_exchange: try it in one step first; false for tests. */
 zb_status zb_folder_commit(const zb_folder *folder, bool by_exchange, bool *out_done) ZB_MUST_USE;
 
 bool zb_is_folder(const char *path);

@@ -1,10 +1,11 @@
 /* jansson's memory, watched: see json.h.
  *
- * Its allocation functions are those of the process. Ours ask those that were set before, so that whoever else uses jansson in this process keeps what
- * it has; where those are malloc and free, zb_alloc counts, and tests make it fail.
+ * Its allocation functions are those of the process. Ours ask those that were set before, so that whoever else uses
+ * jansson in this process keeps what it has; where those are malloc and free, zb_alloc counts, and tests make it fail.
  *
- * A reader of jansson that is refused memory for the text of a token computes with the shorter text, and writes past the end of what it takes for the
- * value. So it is never refused that: a reserve is put aside before, and once it is touched the reader finds the end of its input.
+ * A reader of jansson that is refused memory for the text of a token computes with the shorter text, and writes past
+ * the end of what it takes for the value. So it is never refused that: a reserve is put aside before, and once it is
+ * touched the reader finds the end of its input.
  *
  * Tests: test/runtime/base/json_test.c
  */
@@ -57,9 +58,7 @@ void zb_json_watch(void) {
   refused = false;
 }
 
-bool zb_json_out_of_memory(void) {
-  return refused;
-}
+bool zb_json_out_of_memory(void) { return refused; }
 
 /* At least the bytes of the longest text or number: what lies between two quotes. */
 static size_t longest_token(const char *text, size_t bytes) {
@@ -120,5 +119,6 @@ zb_status zb_json_print(const json_t *value, size_t flags, zb_text *out) {
   int failed = json_dump_callback(value, add_to_text, out, flags);
   if (refused) out->failed = true;
   if (out->failed) return ZB_OUT_OF_MEMORY();
-  return failed ? ZB_ERROR(INVALID, "a value cannot be written as JSON: a text is not UTF-8, or a number is not finite") : NULL;
+  return failed ? ZB_ERROR(INVALID, "a value cannot be written as JSON: a text is not UTF-8, or a number is not finite")
+                : NULL;
 }

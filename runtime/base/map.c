@@ -29,13 +29,9 @@ static zb_map *create(bool text_keys) {
   return map;
 }
 
-zb_map *zb_map_create(void) {
-  return create(true);
-}
+zb_map *zb_map_create(void) { return create(true); }
 
-zb_map *zb_map_create_pointer(void) {
-  return create(false);
-}
+zb_map *zb_map_create_pointer(void) { return create(false); }
 
 void zb_map_destroy(zb_map *map) {
   if (!map) return;
@@ -76,9 +72,7 @@ static bool grow_to(zb_map *map, size_t capacity) {
   return true;
 }
 
-static bool grow(zb_map *map) {
-  return grow_to(map, map->capacity ? map->capacity * 2 : 16);
-}
+static bool grow(zb_map *map) { return grow_to(map, map->capacity ? map->capacity * 2 : 16); }
 
 bool zb_map_reserve(zb_map *map, size_t count) {
   size_t capacity = map->capacity ? map->capacity : 16;
@@ -125,6 +119,4 @@ int64_t zb_map_get_or(const zb_map *map, const void *key, int64_t fallback) {
   return zb_map_get(map, key, &value) ? value : fallback;
 }
 
-int64_t zb_map_count(const zb_map *map) {
-  return (int64_t)map->count + (map->has_null ? 1 : 0);
-}
+int64_t zb_map_count(const zb_map *map) { return (int64_t)map->count + (map->has_null ? 1 : 0); }

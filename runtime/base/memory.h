@@ -6,8 +6,8 @@
 
 /* How many allocations of this process got nothing so far. */
 uint64_t zb_allocations_refused(void);
-/* A diagnosis (INVALID) that was made after memory had been refused, `before` being the number at the start of the work, is
- * none: it becomes MEMORY. Takes and returns ownership; anything else comes back as it is. */
+/* A diagnosis (INVALID) that was made after memory had been refused, `before` being the number at the start of the
+ * work, is none: it becomes MEMORY. Takes and returns ownership; anything else comes back as it is. */
 zb_status zb_memory_first(zb_status status, uint64_t before) ZB_MUST_USE;
 
 #endif

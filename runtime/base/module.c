@@ -29,7 +29,8 @@ static const module_row *find_row(const char *name) {
   return NULL;
 }
 
-/* Where modules lie, relative to the folder of the program (build/bin, PREFIX/bin) or of the library that holds this code. */
+/* Where modules lie, relative to the folder of the program (build/bin, PREFIX/bin) or of the library that holds this
+ * code. */
 static const char *const beside_program[] = {"../lib/zb", ZB_LIBRARY_FROM_PROGRAM "/zb"};
 static const char *const beside_library[] = {"zb"};
 
@@ -100,7 +101,8 @@ zb_status zb_module_open_file(const char *name, const char *path, const zb_modul
     status = ZB_ERROR(UNAVAILABLE, "'%s' is of another version of zb: its interface is %u, this program's is %d", path,
                       (unsigned)module->abi, ZB_MODULE_ABI);
   else if (strcmp(module->build_id, ZB_BUILD_ID) != 0)
-    status = ZB_ERROR(UNAVAILABLE, "'%s' is of another build of zb: its id is %s, this program's is %s", path, module->build_id, ZB_BUILD_ID);
+    status = ZB_ERROR(UNAVAILABLE, "'%s' is of another build of zb: its id is %s, this program's is %s", path,
+                      module->build_id, ZB_BUILD_ID);
   else if (strcmp(module->name, name) != 0)
     status = ZB_ERROR(UNAVAILABLE, "'%s' is the module '%s', expected '%s'", path, module->name, name);
   dlclose(handle); /* it stays: RTLD_NODELETE */
@@ -117,8 +119,9 @@ zb_status zb_module_open(const char *name, const zb_module **out, char **out_pat
   char program[PATH_BYTES];
   char *path = find_file(name, program);
   if (!path)
-    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "zb was built without its module '%s' (%s): there is no zb-%s.so in '%s/%s'", name, row->purpose,
-                                   name, program, beside_program[0]),
+    return zb_status_hint(ZB_ERROR(UNAVAILABLE,
+                                   "zb was built without its module '%s' (%s): there is no zb-%s.so in '%s/%s'", name,
+                                   row->purpose, name, program, beside_program[0]),
                           "install %s and build with cmake -D%s=ON", row->to_build, row->option);
   zb_status status = zb_module_open_file(name, path, out);
   if (status || !out_path)

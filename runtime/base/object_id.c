@@ -35,8 +35,8 @@ static void look_in_notes(const unsigned char *at, size_t bytes, search *out) {
     size_t all = sizeof head + name + description;
     if (all > bytes) return;
     const unsigned char *id = at + sizeof head + name;
-    out->found = head.n_type == NOTE_GNU_BUILD_ID && head.n_namesz == sizeof "GNU" && memcmp(at + sizeof head, "GNU", sizeof "GNU") == 0 &&
-                 head.n_descsz >= SHOWN_BYTES;
+    out->found = head.n_type == NOTE_GNU_BUILD_ID && head.n_namesz == sizeof "GNU" &&
+                 memcmp(at + sizeof head, "GNU", sizeof "GNU") == 0 && head.n_descsz >= SHOWN_BYTES;
     if (out->found) memcpy(out->id, id, SHOWN_BYTES);
     at += all;
     bytes -= all;

@@ -1,5 +1,5 @@
-/* Command lines and names that help: what a wrong word means by the table of words, whose option it is, what is near. Tests:
- * test/runtime/base/options_test.c. */
+/* Command lines and names that help: what a wrong word means by the table of words, whose option it is, what is near.
+ * Tests: test/runtime/base/options_test.c. */
 
 #include "runtime/base/text.h"
 
@@ -28,7 +28,8 @@ enum { VALUE_WORDS = sizeof value_words / sizeof value_words[0] };
 
 /* ---- Words ---- */
 
-/* As words are compared: without leading dashes and what follows '=', in lower case, '-' for '_'. False: too long to be in any table. */
+/* As words are compared: without leading dashes and what follows '=', in lower case, '-' for '_'. False: too long to be
+ * in any table. */
 static bool plain_word(const char *typed, bool option, char out[WORD_BYTES]) {
   size_t length = 0;
   if (option) typed += strspn(typed, "-");
@@ -78,11 +79,12 @@ static const option_word *find_option_word(const char *program, const char *word
 static zb_status hint_word(zb_status status, const option_word *row, const char *program) {
   bool own = strcmp(row->program, program) == 0;
   if (!*row->option) return zb_status_hint(status, "%s", row->why);
-  return zb_status_hint(status, "%s %s%s%s%s%s", own ? "write" : row->program, row->option, *row->example ? " " : "", row->example, *row->why ? ": " : "",
-                        row->why);
+  return zb_status_hint(status, "%s %s%s%s%s%s", own ? "write" : row->program, row->option, *row->example ? " " : "",
+                        row->example, *row->why ? ": " : "", row->why);
 }
 
-/* The options of a program without their dashes; `names` is where they are kept. -o and the like, which nothing is near, are left out. */
+/* The options of a program without their dashes; `names` is where they are kept. -o and the like, which nothing is
+ * near, are left out. */
 static int list_options(const zb_program *program, char names[OPTIONS_MAX][WORD_BYTES], const char *out[OPTIONS_MAX]) {
   int count = 0;
   for (const char *at = program->options; *at && count < OPTIONS_MAX; at += strspn(at, " ")) {
@@ -118,7 +120,8 @@ static zb_status hint_near(zb_status status, const zb_program *program, const ch
 zb_status zb_unknown_option(const zb_program *programs, int count, int own, const char *argument) {
   char word[WORD_BYTES];
   zb_status status = ZB_ERROR(USAGE, "unknown option '%s'", argument);
-  if (!plain_word(argument, true, word)) return zb_status_hint(status, "%s --help lists the options", programs[own].name);
+  if (!plain_word(argument, true, word))
+    return zb_status_hint(status, "%s --help lists the options", programs[own].name);
   if (has_option(&programs[own], word)) return zb_status_hint(status, "did you mean '--%s'?", word);
   const option_word *row = find_option_word(programs[own].name, word);
   if (row) return hint_word(status, row, programs[own].name);

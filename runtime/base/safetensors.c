@@ -63,9 +63,7 @@ void zb_store_destroy(zb_store *store) {
   zb_free(store);
 }
 
-int zb_store_count(const zb_store *store) {
-  return (int)store->count;
-}
+int zb_store_count(const zb_store *store) { return (int)store->count; }
 
 const zb_stored_tensor *zb_store_at(const zb_store *store, int index) {
   if (index < 0 || (size_t)index >= store->count) return NULL;
@@ -269,7 +267,8 @@ zb_status zb_store_open(const char *path, zb_store **out) {
   uint64_t file_bytes = 0;
   ZB_TRY(zb_file_open(NULL, path, &descriptor, &file_bytes));
   if (file_bytes < LENGTH_BYTES) {
-    status = ZB_ERROR(INVALID, "%s: %llu bytes are too few for a safetensors file", path, (unsigned long long)file_bytes);
+    status =
+        ZB_ERROR(INVALID, "%s: %llu bytes are too few for a safetensors file", path, (unsigned long long)file_bytes);
     goto cleanup;
   }
   store = zb_store_create();
@@ -347,9 +346,12 @@ static zb_status make_start(const zb_store *store, const char *path, zb_text *st
   zb_status status = NULL;
   zb_text text;
   zb_text_init(&text);
-  if (zb_json_out_of_memory()) status = ZB_OUT_OF_MEMORY();
-  else if (!header) status = ZB_ERROR(INVALID, "cannot write '%s': a name or metadata is not UTF-8 text", path);
-  else status = zb_json_print(header, JSON_COMPACT, &text);
+  if (zb_json_out_of_memory())
+    status = ZB_OUT_OF_MEMORY();
+  else if (!header)
+    status = ZB_ERROR(INVALID, "cannot write '%s': a name or metadata is not UTF-8 text", path);
+  else
+    status = zb_json_print(header, JSON_COMPACT, &text);
   json_decref(header);
   if (!status) add_start(text.data, text.length, start);
   zb_text_deinit(&text);
@@ -380,7 +382,8 @@ static zb_status check_written(const zb_store *store, const char *path, const ch
   const char *difference = status ? NULL : find_difference(store, back);
   zb_store_destroy(back);
   if (zb_status_code(status) == ZB_INVALID) {
-    zb_status failure = ZB_ERROR(IO, "cannot write '%s': what was written does not read back: %s", path, zb_status_message(status));
+    zb_status failure =
+        ZB_ERROR(IO, "cannot write '%s': what was written does not read back: %s", path, zb_status_message(status));
     zb_status_free(status);
     return failure;
   }
@@ -424,7 +427,8 @@ static char *beside(const char *path, const char *name) {
 /* Opens a file of an index into the parts of the store. */
 static zb_status open_part(zb_store *store, const char *index_path, const char *file) {
   if (!*file || strchr(file, '/')) return ZB_ERROR(INVALID, "%s: the file '%s' is not one beside it", index_path, file);
-  if (!zb_grow((void **)&store->parts, &store->part_capacity, store->part_count + 1, sizeof *store->parts)) return ZB_OUT_OF_MEMORY();
+  if (!zb_grow((void **)&store->parts, &store->part_capacity, store->part_count + 1, sizeof *store->parts))
+    return ZB_OUT_OF_MEMORY();
   char *path = beside(index_path, file);
   if (!path) return ZB_OUT_OF_MEMORY();
   zb_status status = zb_store_open(path, &store->parts[store->part_count]);
@@ -475,8 +479,8 @@ static zb_status take_metadata(zb_store *store, const char *path, const char *co
     for (const char *const *key = same_keys; *key; ++key) {
       const char *expected = zb_store_metadata(first, *key), *got = zb_store_metadata(store->parts[i], *key);
       if (strcmp(expected ? expected : "", got ? got : "") != 0)
-        return ZB_ERROR(INVALID, "%s: its files do not belong together: '%s' is '%s' in one and '%s' in another", path, *key,
-                        expected ? expected : "", got ? got : "");
+        return ZB_ERROR(INVALID, "%s: its files do not belong together: '%s' is '%s' in one and '%s' in another", path,
+                        *key, expected ? expected : "", got ? got : "");
     }
   }
   for (size_t i = 0; i < first->metadata_count; i += 2)
@@ -548,7 +552,8 @@ zb_status zb_store_write_index(const char *path, const char *const *files, int c
     ZB_TRY_GOTO(add_to_index(path, files[i], weight_map, &total_bytes));
   zb_json_watch();
   index = json_pack("{s:{s:I}, s:O}", "metadata", "total_size", (json_int_t)total_bytes, "weight_map", weight_map);
-  ZB_TRY_GOTO(!index || zb_json_out_of_memory() ? ZB_OUT_OF_MEMORY() : zb_json_print(index, JSON_INDENT(2) | JSON_SORT_KEYS, &text));
+  ZB_TRY_GOTO(!index || zb_json_out_of_memory() ? ZB_OUT_OF_MEMORY()
+                                                : zb_json_print(index, JSON_INDENT(2) | JSON_SORT_KEYS, &text));
   status = zb_file_write_atomic(path, text.data, text.length);
 cleanup:
   json_decref(weight_map);

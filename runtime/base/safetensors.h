@@ -8,11 +8,12 @@
 typedef struct zb_stored_tensor {
   const char *name;
   zb_shape shape;
-  const void *data;   /* contiguous, little-endian; may be unaligned */
+  const void *data; /* contiguous, little-endian; may be unaligned */
   uint64_t bytes;
 } zb_stored_tensor;
 
-/* A set of named tensors: from a file (mapped) or put together in memory. Used by importers, weights, constants, checkpoints. */
+/* A set of named tensors: from a file (mapped) or put together in memory. Used by importers, weights, constants,
+ * checkpoints. */
 typedef struct zb_store zb_store;
 zb_store *zb_store_create(void) ZB_MUST_USE;
 void zb_store_destroy(zb_store *store);
@@ -22,16 +23,19 @@ int zb_store_count(const zb_store *store);
 const zb_stored_tensor *zb_store_at(const zb_store *store, int index);
 const zb_stored_tensor *zb_store_find(const zb_store *store, const char *name); /* O(1); NULL if absent */
 /* Adds a tensor; data is copied if `copy`, else borrowed and must outlive the store. USAGE for a name that is there. */
-zb_status zb_store_add(zb_store *store, const char *name, const zb_shape *shape, const void *data, bool copy) ZB_MUST_USE;
+zb_status zb_store_add(zb_store *store, const char *name, const zb_shape *shape, const void *data,
+                       bool copy) ZB_MUST_USE;
 /* Metadata of the header ("__metadata__"): text by key. */
 const char *zb_store_metadata(const zb_store *store, const char *key);
 zb_status zb_store_set_metadata(zb_store *store, const char *key, const char *value) ZB_MUST_USE;
-/* Writes all tensors, in order, atomically (temporary file, sync, reading it back, rename). A full disk gives IO and leaves the old file. */
+/* Writes all tensors, in order, atomically (temporary file, sync, reading it back, rename). A full disk gives IO and
+ * leaves the old file. */
 zb_status zb_store_write(const zb_store *store, const char *path) ZB_MUST_USE;
 
-/* A set that lies in several files beside an index, as Hugging Face's model.safetensors.index.json: "weight_map" says which file has a tensor.
- * Opening maps all of them; metadata are those of the first file in the order of names, and each must have the same value in all files for
- * `same_keys` (ended by NULL). INVALID for an index that names what is not there. */
+/* A set that lies in several files beside an index, as Hugging Face's model.safetensors.index.json: "weight_map" says
+ * which file has a tensor. Opening maps all of them; metadata are those of the first file in the order of names, and
+ * each must have the same value in all files for `same_keys` (ended by NULL). INVALID for an index that names what is
+ * not there. */
 zb_status zb_store_open_index(const char *path, const char *const *same_keys, zb_store **out) ZB_MUST_USE;
 /* Writes the index of these files, all in the folder of `path`, atomically. USAGE if two have a tensor of one name. */
 zb_status zb_store_write_index(const char *path, const char *const *files, int count) ZB_MUST_USE;

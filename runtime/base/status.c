@@ -93,18 +93,14 @@ zb_status zb_status_hint(zb_status status, const char *format, ...) {
   return status;
 }
 
-zb_code zb_status_code(zb_status status) {
-  return status ? status->code : ZB_OK_CODE;
-}
+zb_code zb_status_code(zb_status status) { return status ? status->code : ZB_OK_CODE; }
 
 const char *zb_status_message(zb_status status) {
   if (!status) return "";
   return status->message ? status->message : out_of_memory_message;
 }
 
-const char *zb_status_hint_text(zb_status status) {
-  return status ? status->hint : NULL;
-}
+const char *zb_status_hint_text(zb_status status) { return status ? status->hint : NULL; }
 
 const char *zb_status_text(zb_status status) {
   if (!status) return "";
@@ -136,9 +132,7 @@ zb_status zb_status_set_told(zb_status status) {
   return status;
 }
 
-bool zb_status_told(zb_status status) {
-  return status && status->told;
-}
+bool zb_status_told(zb_status status) { return status && status->told; }
 
 void zb_status_free(zb_status status) {
   if (!status || status == &out_of_memory) return;

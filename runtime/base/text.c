@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void zb_text_init(zb_text *text) {
-  *text = (zb_text){0};
-}
+void zb_text_init(zb_text *text) { *text = (zb_text){0}; }
 
 void zb_text_deinit(zb_text *text) {
   zb_free(text->data);
@@ -63,7 +61,8 @@ void zb_text_add_shown(zb_text *text, const char *shown) {
   while (*shown) {
     size_t control = zb_text_control(shown);
     if (control > 0) zb_text_add_bytes(text, begin, (size_t)(shown - begin));
-    for (size_t i = 0; i < control; ++i) zb_text_add(text, "\\x%02x", (unsigned)(unsigned char)shown[i]);
+    for (size_t i = 0; i < control; ++i)
+      zb_text_add(text, "\\x%02x", (unsigned)(unsigned char)shown[i]);
     shown += control > 0 ? control : 1;
     if (control > 0) begin = shown;
   }
@@ -90,15 +89,12 @@ char *zb_text_take(zb_text *text) {
 
 enum { WORD_MAX = 127 }; /* longer names are compared by their first bytes */
 
-static char plain_letter(char c) {
-  return c == '_' ? '-' : (char)tolower((unsigned char)c);
-}
+static char plain_letter(char c) { return c == '_' ? '-' : (char)tolower((unsigned char)c); }
 
-static bool same_letter(char a, char b) {
-  return plain_letter(a) == plain_letter(b);
-}
+static bool same_letter(char a, char b) { return plain_letter(a) == plain_letter(b); }
 
-/* Edit distance: insert, delete, replace, and swap of neighbours (optimal string alignment). Neither the case of letters nor '_' for '-' is a difference. */
+/* Edit distance: insert, delete, replace, and swap of neighbours (optimal string alignment). Neither the case of
+ * letters nor '_' for '-' is a difference. */
 static int edit_distance(const char *a, const char *b) {
   int rows[3][WORD_MAX + 1];
   int a_length = (int)strnlen(a, WORD_MAX), b_length = (int)strnlen(b, WORD_MAX);
@@ -126,7 +122,8 @@ static bool has_part(const char *candidate, const char *word) {
     size_t same = 0;
     while (same < length && at[same] && same_letter(at[same], word[same]))
       ++same;
-    if (same == length && (at == candidate || same_letter(at[-1], '-')) && (!at[same] || same_letter(at[same], '-'))) return true;
+    if (same == length && (at == candidate || same_letter(at[-1], '-')) && (!at[same] || same_letter(at[same], '-')))
+      return true;
   }
   return false;
 }
@@ -154,7 +151,8 @@ const char *zb_nearest(const char *word, const char *const *candidates, int coun
   enum { NEAR = 2, LETTERS_A_SLIP = 8 }; /* long names are typed with more slips */
   const char *nearest = NULL;
   int nearest_distance = 0;
-  const int letters = (int)strnlen(word, WORD_MAX), far = letters / LETTERS_A_SLIP > NEAR ? letters / LETTERS_A_SLIP : NEAR;
+  const int letters = (int)strnlen(word, WORD_MAX),
+            far = letters / LETTERS_A_SLIP > NEAR ? letters / LETTERS_A_SLIP : NEAR;
   for (int i = 0; i < count; ++i) {
     int distance = edit_distance(word, candidates[i]);
     if (nearest && distance >= nearest_distance) continue;

@@ -51,9 +51,7 @@ static void pause_a_little(void) {
 #endif
 }
 
-static bool is_open(uint64_t state) {
-  return (state & ONE_CALL) != 0;
-}
+static bool is_open(uint64_t state) { return (state & ONE_CALL) != 0; }
 
 static void take_tiles(zb_threads *pool, void *scratch) {
   inside_tile = true;
@@ -131,9 +129,7 @@ static _Thread_local void *inline_scratch;
 static pthread_mutex_t spare_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Alignas(ZB_ALIGNMENT) unsigned char spare_scratch[ZB_SCRATCH_BYTES];
 
-static void make_inline_key(void) {
-  inline_key_made = pthread_key_create(&inline_key, zb_free) == 0;
-}
+static void make_inline_key(void) { inline_key_made = pthread_key_create(&inline_key, zb_free) == 0; }
 
 /* Scratch of the calling thread, allocated once and freed when the thread ends; NULL when out of memory. */
 static void *get_inline_scratch(void) {
@@ -239,6 +235,4 @@ void zb_threads_destroy(zb_threads *threads) {
   zb_free(threads);
 }
 
-int zb_threads_count(const zb_threads *threads) {
-  return threads ? threads->count : 1;
-}
+int zb_threads_count(const zb_threads *threads) { return threads ? threads->count : 1; }

@@ -2,8 +2,9 @@
  * stand under each other, on one scale of time and one of memory.
  *
  * All coordinates are printed as rounded integers of a hundredth of a pixel, so that the same timeline gives the same
- * bytes on every machine and in every locale. The drawing is as wide as usual jobs need for the number of their micro-batch; shorter ones have
- * none, but a tooltip. The Chrome trace is timeline_chrome.c. Tests: test/runtime/base/timeline_test.c.
+ * bytes on every machine and in every locale. The drawing is as wide as usual jobs need for the number of their
+ * micro-batch; shorter ones have none, but a tooltip. The Chrome trace is timeline_chrome.c. Tests:
+ * test/runtime/base/timeline_test.c.
  */
 #include "runtime/base/timeline.h"
 
@@ -30,7 +31,8 @@ enum {
   BRIEF_MIN = 4000, /* with more jobs than this boxes and tooltips take fewer letters */
 };
 
-/* Labels, in pixels of widths: a letter of usual and of small size, as wide as the fonts of add_styles have digits, and what is left free beside it. */
+/* Labels, in pixels of widths: a letter of usual and of small size, as wide as the fonts of add_styles have digits, and
+ * what is left free beside it. */
 static const double LETTER = 6.8, SMALL_LETTER = 5.2, BESIDE = 4.4, SMALL_BESIDE = 2.4, ROUNDING = 0.01;
 
 /* How a kind of job looks; chunk 0 is drawn so, later chunks lighter. */
@@ -141,9 +143,7 @@ static void add_quantity(zb_text *out, double value, const unit *u) {
   zb_text_add(out, " %s", u->name);
 }
 
-static void add_time(zb_text *out, int64_t ps) {
-  add_quantity(out, (double)ps, pick_unit(time_units, 5, (double)ps));
-}
+static void add_time(zb_text *out, int64_t ps) { add_quantity(out, (double)ps, pick_unit(time_units, 5, (double)ps)); }
 static void add_bytes(zb_text *out, uint64_t bytes) {
   add_quantity(out, (double)bytes, pick_unit(byte_units, 5, (double)bytes));
 }
@@ -156,21 +156,11 @@ static void add_share(zb_text *out, double share) {
 
 /* ---- Geometry ---- */
 
-static double x_of(const picture *p, int64_t time_ps) {
-  return LEFT + (double)(time_ps - p->start_ps) * p->scale;
-}
-static int row_of(const picture *p, int rank) {
-  return p->top + TOP + rank * (BOX + CURVE + GAP);
-}
-static int bottom_of(const picture *p) {
-  return row_of(p, p->timeline->ranks) - GAP;
-}
-static int height_of(const picture *p) {
-  return bottom_of(p) + AXIS + 8 - p->top;
-}
-static int plot_end(const picture *p) {
-  return LEFT + (int)lround((double)(p->end_ps - p->start_ps) * p->scale);
-}
+static double x_of(const picture *p, int64_t time_ps) { return LEFT + (double)(time_ps - p->start_ps) * p->scale; }
+static int row_of(const picture *p, int rank) { return p->top + TOP + rank * (BOX + CURVE + GAP); }
+static int bottom_of(const picture *p) { return row_of(p, p->timeline->ranks) - GAP; }
+static int height_of(const picture *p) { return bottom_of(p) + AXIS + 8 - p->top; }
+static int plot_end(const picture *p) { return LEFT + (int)lround((double)(p->end_ps - p->start_ps) * p->scale); }
 
 static int compare_times(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -278,9 +268,7 @@ static void add_colour(zb_text *out, const style *s, double white) {
               (unsigned)lround(s->blue + (255 - s->blue) * white));
 }
 
-static int shade_of(int chunk) {
-  return chunk < 0 ? 0 : chunk < SHADES ? chunk : SHADES - 1;
-}
+static int shade_of(int chunk) { return chunk < 0 ? 0 : chunk < SHADES ? chunk : SHADES - 1; }
 
 static void add_styles(picture *p) {
   zb_text *out = p->out;
@@ -355,7 +343,8 @@ static void add_legend_text(picture *p, int *x, int y, const char *text) {
 }
 
 static void add_legend_box(picture *p, int *x, int y, int kind, int shade, const char *text) {
-  zb_text_add(p->out, "<rect class=\"k%d%d\" x=\"%d\" y=\"%d\" width=\"14\" height=\"12\" rx=\"2\"/>", kind, shade, *x, y - 10);
+  zb_text_add(p->out, "<rect class=\"k%d%d\" x=\"%d\" y=\"%d\" width=\"14\" height=\"12\" rx=\"2\"/>", kind, shade, *x,
+              y - 10);
   *x += SIGN;
   add_legend_text(p, x, y, text);
 }
@@ -489,7 +478,8 @@ static void add_label(picture *p, const zb_event *event, double x, double width)
   const bool dark = styles[style_of(event->kind)].hatched || p->whiter * shade_of(event->chunk) > 0.3;
   char label[16];
   snprintf(label, sizeof label, event->kind == 'O' ? "opt" : "%d", event->micro_batch);
-  const double letters = event->kind == 'O' ? 3 : p->digits; /* of the largest number: boxes of one width have all labels or none */
+  const double letters =
+      event->kind == 'O' ? 3 : p->digits; /* of the largest number: boxes of one width have all labels or none */
   const bool small = width < BESIDE + LETTER * letters - ROUNDING;
   if (small && width < SMALL_BESIDE + SMALL_LETTER * letters - ROUNDING) return;
   p->labelled |= event->kind != 'O';

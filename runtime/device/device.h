@@ -4,7 +4,7 @@
 
 #include "runtime/plan/plan.h"
 
-typedef struct zb_device zb_device;           /* one a rank */
+typedef struct zb_device zb_device;                 /* one a rank */
 typedef struct zb_device_program zb_device_program; /* a prepared subprogram */
 
 struct zb_transport_def; /* runtime/transport/transport.h */
@@ -12,15 +12,16 @@ struct zb_transport_def; /* runtime/transport/transport.h */
 typedef struct zb_device_params {
   int rank;
   const zb_plan *plan;
-  zb_device *beside;  /* another open device of this kind in this process, which may share what is not of one rank; NULL: the first */
-  bool trace;         /* asynchronous: keep the times of jobs */
-  int local_process;  /* of this process among those on its machine: which GPU it takes */
-  int threads;        /* per rank */
-  bool no_kernels;    /* sim: skip the arithmetic */
-  bool reference;     /* cpu: reference kernels only */
-  bool tf32;          /* devices that have it: f32 products may round their operands to 10 bits of fraction */
-  bool profile;       /* count time by category of instruction: two clock readings an instruction */
-  bool op_times;      /* room for the times of single instructions: see op_times below */
+  zb_device *beside; /* another open device of this kind in this process, which may share what is not of one rank; NULL:
+                        the first */
+  bool trace;        /* asynchronous: keep the times of jobs */
+  int local_process; /* of this process among those on its machine: which GPU it takes */
+  int threads;       /* per rank */
+  bool no_kernels;   /* sim: skip the arithmetic */
+  bool reference;    /* cpu: reference kernels only */
+  bool tf32;         /* devices that have it: f32 products may round their operands to 10 bits of fraction */
+  bool profile;      /* count time by category of instruction: two clock readings an instruction */
+  bool op_times;     /* room for the times of single instructions: see op_times below */
   int64_t (*now_ps)(void); /* the clock of both; NULL: the monotonic one. For tests */
 } zb_device_params;
 
@@ -44,15 +45,17 @@ typedef struct zb_op_time {
 } zb_op_time;
 
 typedef struct zb_device_def {
-  const char *name;    /* "cpu" */
+  const char *name; /* "cpu" */
   const char *summary;
-  /* What of it this machine has ("Open MPI 4.1.4"), into text; UNAVAILABLE if it cannot be used here. NULL: nothing to say. */
+  /* What of it this machine has ("Open MPI 4.1.4"), into text; UNAVAILABLE if it cannot be used here. NULL: nothing to
+   * say. */
   zb_status (*probe)(char *text, size_t size);
-  bool virtual_clock;  /* sim: time is that of the plan's cost model, one thread runs all ranks */
-  bool tf32;           /* takes params.tf32 */
-  bool asynchronous;   /* cuda: calls only enqueue, its memory is not the host's; see "Asynchronous devices" below */
+  bool virtual_clock; /* sim: time is that of the plan's cost model, one thread runs all ranks */
+  bool tf32;          /* takes params.tf32 */
+  bool asynchronous;  /* cuda: calls only enqueue, its memory is not the host's; see "Asynchronous devices" below */
   const struct zb_transport_def *transport; /* of its own, between ranks of one process; NULL: any */
-  const struct zb_transport_def *transport_between; /* of its own, between ranks that are processes, which meet over MPI; NULL: there is none */
+  const struct zb_transport_def
+      *transport_between; /* of its own, between ranks that are processes, which meet over MPI; NULL: there is none */
   zb_status (*open)(const zb_device_params *params, zb_device **out);
   void (*close)(zb_device *device);
   /* The arena: bytes zeroed, 64-byte aligned. Once a rank. */
@@ -61,35 +64,40 @@ typedef struct zb_device_def {
   zb_status (*upload)(zb_device *device, void *to_arena, const void *from_host, uint64_t bytes);
   zb_status (*download)(zb_device *device, void *to_host, const void *from_arena, uint64_t bytes);
   zb_status (*zero)(zb_device *device, void *in_arena, uint64_t bytes);
-  /* Chooses kernels, resolves what does not change. The subprogram must outlive the program. Errors name op and location. */
+  /* Chooses kernels, resolves what does not change. The subprogram must outlive the program. Errors name op and
+   * location. */
   zb_status (*prepare)(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out);
   void (*release_program)(zb_device *device, zb_device_program *program);
   /* Runs one job: bases are arena offsets of bases 1... Never allocates. */
   zb_status (*launch)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);
   /* The value that made the last launch fail, if it was one; else NULL. Lent until the next launch. */
   const zb_kernel_fault *(*fault)(const zb_device *device);
-  /* Switches the timing of single instructions on or off: needs params.op_times. An asynchronous device times one run of each program a step, its
-   * second if it has one, the others every run. */
+  /* Switches the timing of single instructions on or off: needs params.op_times. An asynchronous device times one run
+   * of each program a step, its second if it has one, the others every run. */
   void (*time_ops)(zb_device *device, bool on);
-  /* Times of the instructions of a program, in order, since the caller last zeroed them; NULL without params.op_times. */
+  /* Times of the instructions of a program, in order, since the caller last zeroed them; NULL without params.op_times.
+   */
   zb_op_time *(*op_times)(zb_device_program *program);
   /* What launches took since the device was opened; all zero unless params.profile was set. */
   void (*profile)(const zb_device *device, zb_device_profile *out);
   /* What fixes the bits of its results beside the plan: "avx512". */
   const char *(*instruction_set)(void);
   /* ---- Asynchronous devices: all of these; others: NULL ----
-   * launch, zero, upload from a staged buffer, and posts of the transport take their place in the device's queue, which runs in the order of
-   * the job list. Nobody waits for it until all jobs of a run are enqueued: then `poll` tells. One thread calls all ranks. */
+   * launch, zero, upload from a staged buffer, and posts of the transport take their place in the device's queue, which
+   * runs in the order of the job list. Nobody waits for it until all jobs of a run are enqueued: then `poll` tells. One
+   * thread calls all ranks. */
   /* Before the first run, once for each compute job: may prepare what launch will do with these bases. */
   zb_status (*bind)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);
-  /* A buffer for at least `bytes` of input, to be filled and uploaded before the next call. It waits only if all buffers are still being read. */
+  /* A buffer for at least `bytes` of input, to be filled and uploaded before the next call. It waits only if all
+   * buffers are still being read. */
   zb_status (*stage)(zb_device *device, uint64_t bytes, void **out);
   /* *out is what lies there at this place in the queue, once poll says that all is done. */
   zb_status (*fetch)(zb_device *device, const void *from_arena, float *out);
   /* Around every job of the plan (index in rank.jobs), and around the clearing before a step (job -1). */
   zb_status (*before_job)(zb_device *device, int job);
   zb_status (*after_job)(zb_device *device, int job);
-  /* Whether all that was enqueued is done; *out_progress: a number that changes as long as the queue moves. Errors of kernels come from here. */
+  /* Whether all that was enqueued is done; *out_progress: a number that changes as long as the queue moves. Errors of
+   * kernels come from here. */
   zb_status (*poll)(zb_device *device, bool *out_done, uint64_t *out_progress);
   /* With params.trace, after a run: when a job ran, on the clock of zb_monotonic_ps. False: it is not on the device. */
   bool (*job_times)(const zb_device *device, int job, int64_t *out_start_ps, int64_t *out_end_ps);
@@ -106,8 +114,8 @@ typedef struct zb_device_row {
 int zb_device_count(void);
 const zb_device_row *zb_device_at(int index);
 const char *zb_device_summary(const zb_device_row *row);
-/* The device of a row. UNAVAILABLE, with what to install, if it is in a module that cannot be opened. out_path (may be NULL): where the module
- * lies, to be released with zb_free; NULL for what is built in. */
+/* The device of a row. UNAVAILABLE, with what to install, if it is in a module that cannot be opened. out_path (may be
+ * NULL): where the module lies, to be released with zb_free; NULL for what is built in. */
 zb_status zb_device_open_row(const zb_device_row *row, const zb_device_def **out, char **out_path) ZB_MUST_USE;
 /* The same by name; USAGE with the nearest names if there is none of that name. */
 zb_status zb_device_find(const char *name, const zb_device_def **out) ZB_MUST_USE;

@@ -8,33 +8,46 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHOWN_BYTES = 160, WHOLE_BYTES = 16 << 20, BLOCK_BYTES = 64 << 10, BLOCKS = 256, TENSORS = 1024, TENSOR_BYTES = 4 << 10, VALUE_BYTES = 4200 };
+enum {
+  SHOWN_BYTES = 160,
+  WHOLE_BYTES = 16 << 20,
+  BLOCK_BYTES = 64 << 10,
+  BLOCKS = 256,
+  TENSORS = 1024,
+  TENSOR_BYTES = 4 << 10,
+  VALUE_BYTES = 4200
+};
 
 static const char hint_options[] = "start all processes with the same options";
 static const char hint_build[] = "give all processes the same zb-run";
-static const char hint_save[] = "all processes write to one folder: give them the same, on a file system that all of them see";
-static const char hint_reference[] = "start all processes with the same options: the two kinds of kernels differ in the last bits";
+static const char hint_save[] =
+    "all processes write to one folder: give them the same, on a file system that all of them see";
+static const char hint_reference[] =
+    "start all processes with the same options: the two kinds of kernels differ in the last bits";
 
-/* Parameters, by the names that zb-run gives them: ROW(name, format, value, hint). Not here: threads (results do not depend on it), bootstrap (its
- * differences are the point), input (not to be compared), save (see add_save), and directory, data, resume, of which what they lead to is compared. */
-#define PARAMETERS(ROW)                                                                 \
-  ROW("--device", "%s", session->device->name, hint_options)                            \
-  ROW("--launch", "%s", session->transport_def->name, hint_options)                     \
-  ROW("--seed", "%" PRIu64, params->seed, hint_options)                                 \
-  ROW("--no-kernels", "%s", on_or_off(params->no_kernels), hint_options)                \
-  ROW("--reference", "%s", on_or_off(params->reference), hint_reference)                \
-  ROW("--tf32", "%s", on_or_off(params->tf32), hint_options)                            \
-  ROW("--weights-partial", "%s", on_or_off(params->weights_partial), hint_options)      \
-  ROW("a timeline or trace", "%s", on_or_off(params->trace), hint_options)              \
-  ROW("--profile-ops", "%s", on_or_off(params->profile), hint_options)                  \
-  ROW("--profile", "%s", on_or_off(params->costs), hint_options)                        \
+/* Parameters, by the names that zb-run gives them: ROW(name, format, value, hint). Not here: threads (results do not
+ * depend on it), bootstrap (its differences are the point), input (not to be compared), save (see add_save), and
+ * directory, data, resume, of which what they lead to is compared. */
+#define PARAMETERS(ROW)                                                                                                \
+  ROW("--device", "%s", session->device->name, hint_options)                                                           \
+  ROW("--launch", "%s", session->transport_def->name, hint_options)                                                    \
+  ROW("--seed", "%" PRIu64, params->seed, hint_options)                                                                \
+  ROW("--no-kernels", "%s", on_or_off(params->no_kernels), hint_options)                                               \
+  ROW("--reference", "%s", on_or_off(params->reference), hint_reference)                                               \
+  ROW("--tf32", "%s", on_or_off(params->tf32), hint_options)                                                           \
+  ROW("--weights-partial", "%s", on_or_off(params->weights_partial), hint_options)                                     \
+  ROW("a timeline or trace", "%s", on_or_off(params->trace), hint_options)                                             \
+  ROW("--profile-ops", "%s", on_or_off(params->profile), hint_options)                                                 \
+  ROW("--profile", "%s", on_or_off(params->costs), hint_options)                                                       \
   ROW("--timeout", "%" PRId64 " ms", session->timeout_ms, hint_options)
 
-/* What a build computes with: the program or library that this code is in, and where they are others the modules of its device and its transport. */
+/* What a build computes with: the program or library that this code is in, and where they are others the modules of its
+ * device and its transport. */
 static void add_build(zb_facts *facts, const zb_session *session) {
   static const char here = 0;
   const void *const parts[] = {&here, session->device, session->transport_def};
-  char value[sizeof ZB_VERSION + sizeof parts / sizeof parts[0] * (ZB_OBJECT_ID_BYTES + 1)] = ZB_VERSION, id[ZB_OBJECT_ID_BYTES];
+  char value[sizeof ZB_VERSION + sizeof parts / sizeof parts[0] * (ZB_OBJECT_ID_BYTES + 1)] = ZB_VERSION,
+                                                                                        id[ZB_OBJECT_ID_BYTES];
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
     zb_object_id(parts[i], id);
     size_t used = strlen(value);
@@ -43,9 +56,7 @@ static void add_build(zb_facts *facts, const zb_session *session) {
   zb_facts_add(facts, "the build", value, hint_build);
 }
 
-static const char *on_or_off(bool on) {
-  return on ? "on" : "off";
-}
+static const char *on_or_off(bool on) { return on ? "on" : "off"; }
 
 /* A record is three texts, each with its NUL: name, value, hint. */
 void zb_facts_add(zb_facts *facts, const char *name, const char *value, const char *hint) {
@@ -59,7 +70,8 @@ void zb_facts_deinit(zb_facts *facts) {
   *facts = (zb_facts){0};
 }
 
-/* /ck and /ck/ are one folder. Other spellings of one are told apart: links of one machine need not be those of another. */
+/* /ck and /ck/ are one folder. Other spellings of one are told apart: links of one machine need not be those of
+ * another. */
 static void add_save(zb_facts *facts, const char *save) {
   char value[VALUE_BYTES];
   size_t length = save ? strlen(save) : 0;
@@ -75,8 +87,8 @@ void zb_facts_add_params(zb_facts *facts, const zb_session *session, const zb_se
   for (int i = 0; i < params->setting_count; ++i)
     zb_facts_add(facts, params->settings[i].name, params->settings[i].value, hint_options);
   add_save(facts, params->save);
-#define ROW(name, format, given, hint)            \
-  snprintf(value, sizeof value, format, (given)); \
+#define ROW(name, format, given, hint)                                                                                 \
+  snprintf(value, sizeof value, format, (given));                                                                      \
   zb_facts_add(facts, name, value, hint);
   PARAMETERS(ROW)
 #undef ROW
@@ -93,8 +105,9 @@ static const char *next_text(const char **at, const char *end) {
 }
 
 static zb_status other_program(int process) {
-  return zb_status_hint(ZB_ERROR(USAGE, "process %d compares other options than process 0: it runs another program", process),
-                        "give all processes the same zb-run");
+  return zb_status_hint(
+      ZB_ERROR(USAGE, "process %d compares other options than process 0: it runs another program", process),
+      "give all processes the same zb-run");
 }
 
 /* The records of one other process against those of process 0. */
@@ -102,11 +115,13 @@ static zb_status compare_one(const zb_facts *mine, int process, const char *thei
   const char *at = mine->records.data, *stop = at + mine->records.length;
   for (const char *name; (name = next_text(&at, stop));) {
     const char *value = next_text(&at, stop), *hint = next_text(&at, stop);
-    const char *other_name = next_text(&theirs, end), *other = next_text(&theirs, end), *other_hint = next_text(&theirs, end);
+    const char *other_name = next_text(&theirs, end), *other = next_text(&theirs, end),
+               *other_hint = next_text(&theirs, end);
     if (!other_hint || strcmp(name, other_name) != 0) return other_program(process);
     if (strcmp(value, other) == 0) continue;
-    return zb_status_hint(ZB_ERROR(USAGE, "the processes do not agree: %s is '%.*s' in process 0 and '%.*s' in process %d", name, SHOWN_BYTES, value,
-                                   SHOWN_BYTES, other, process),
+    return zb_status_hint(ZB_ERROR(USAGE,
+                                   "the processes do not agree: %s is '%.*s' in process 0 and '%.*s' in process %d",
+                                   name, SHOWN_BYTES, value, SHOWN_BYTES, other, process),
                           "%s", hint);
   }
   return theirs == end ? NULL : other_program(process);

@@ -1,6 +1,6 @@
-/* What must be the same in all processes of a run, and who finds that it is not: options when the processes have met, what the options lead to (data,
- * checkpoint, weights) when it is open. Process 0 hears all and compares; with one process all of this is nothing.
- * Tests: test/runtime/exec/session_group_test.c, test/e2e/processes.py.
+/* What must be the same in all processes of a run, and who finds that it is not: options when the processes have met,
+ * what the options lead to (data, checkpoint, weights) when it is open. Process 0 hears all and compares; with one
+ * process all of this is nothing. Tests: test/runtime/exec/session_group_test.c, test/e2e/processes.py.
  */
 #ifndef ZB_EXEC_AGREEMENT_H
 #define ZB_EXEC_AGREEMENT_H
@@ -14,18 +14,22 @@ typedef struct zb_facts {
   zb_text records;
 } zb_facts;
 
-/* value NULL: not given. Lent for the call. hint: what to do where it differs. Out of memory shows in zb_facts_compare. */
+/* value NULL: not given. Lent for the call. hint: what to do where it differs. Out of memory shows in zb_facts_compare.
+ */
 void zb_facts_add(zb_facts *facts, const char *name, const char *value, const char *hint);
 void zb_facts_deinit(zb_facts *facts);
 /* The parameters of a session that knows its device and its transport, and the settings of the embedder. */
 void zb_facts_add_params(zb_facts *facts, const zb_session *session, const zb_session_params *params);
-/* One status for all. USAGE where a fact differs: which, its values, two processes; process 0 tells. By all processes in the same order. */
+/* One status for all. USAGE where a fact differs: which, its values, two processes; process 0 tells. By all processes
+ * in the same order. */
 zb_status zb_facts_compare(zb_session *session, const zb_facts *facts) ZB_MUST_USE;
 
-/* A digest of bytes: of all of them up to 16 MiB; of more, 256 blocks of 64 KiB at even distances, the first and the last bytes among them. So it takes
- * no longer than a start can, and two large files that differ only between the blocks are taken for the same. */
+/* A digest of bytes: of all of them up to 16 MiB; of more, 256 blocks of 64 KiB at even distances, the first and the
+ * last bytes among them. So it takes no longer than a start can, and two large files that differ only between the
+ * blocks are taken for the same. */
 uint64_t zb_sample_bytes(const void *bytes, uint64_t count);
-/* The same of a store: all names and shapes, in any order, and the first 4 KiB of about 1024 tensors, chosen by name. Training changes every tensor. */
+/* The same of a store: all names and shapes, in any order, and the first 4 KiB of about 1024 tensors, chosen by name.
+ * Training changes every tensor. */
 uint64_t zb_sample_store(const zb_store *store);
 
 #endif

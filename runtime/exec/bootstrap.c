@@ -1,5 +1,5 @@
-/* Which launcher started this process: zb_bootstrap_find of zb/runtime.h. Sources of the variables: the manuals of mpirun, srun ("output environment
- * variables") and torchrun. Tests: test/runtime/exec/bootstrap_test.c. */
+/* Which launcher started this process: zb_bootstrap_find of zb/runtime.h. Sources of the variables: the manuals of
+ * mpirun, srun ("output environment variables") and torchrun. Tests: test/runtime/exec/bootstrap_test.c. */
 #include "runtime/base/text.h"
 #include "zb/runtime.h"
 
@@ -44,13 +44,15 @@ static zb_status number_of(const char *from, const char *name, const char *value
   errno = 0;
   long number = strtol(value, &end, 10);
   if (*end || errno || number < least || number > most)
-    return zb_status_hint(ZB_ERROR(INVALID, "%s is '%s': expected a number of %d to %d", name, value, least, most),
-                          "it may come from %s; set it right or unset it, or say --launch threads to run all ranks in one process", from);
+    return zb_status_hint(
+        ZB_ERROR(INVALID, "%s is '%s': expected a number of %d to %d", name, value, least, most),
+        "it may come from %s; set it right or unset it, or say --launch threads to run all ranks in one process", from);
   *out = (int)number;
   return NULL;
 }
 
-/* The first host of a list of Slurm, as "a,b", "node[01-03,7],x", "rack[2-3]n[1,2]-ib": of every bracket the first number. */
+/* The first host of a list of Slurm, as "a,b", "node[01-03,7],x", "rack[2-3]n[1,2]-ib": of every bracket the first
+ * number. */
 static zb_status first_host(const char *variable, const char *list, char *out, size_t size) {
   size_t length = 0;
   bool good = true;
@@ -69,15 +71,17 @@ static zb_status first_host(const char *variable, const char *list, char *out, s
   }
   out[good ? length : 0] = '\0';
   if (good && length > 0) return NULL;
-  return zb_status_hint(ZB_ERROR(INVALID, "%s is '%.100s': expected a list of hosts such as node[01-03,7],other", variable, list),
-                        "set MASTER_ADDR to the host of process 0");
+  return zb_status_hint(
+      ZB_ERROR(INVALID, "%s is '%.100s': expected a list of hosts such as node[01-03,7],other", variable, list),
+      "set MASTER_ADDR to the host of process 0");
 }
 
 /* Where process 0 is. */
 static zb_status read_address(const environment *from, const launcher_row *row, zb_bootstrap *out) {
   const char *address = value_of(from, address_variable);
   if (address && strlen(address) >= sizeof out->address)
-    return ZB_ERROR(INVALID, "%s is '%.40s...': expected a host of at most %zu characters", address_variable, address, sizeof out->address - 1);
+    return ZB_ERROR(INVALID, "%s is '%.40s...': expected a host of at most %zu characters", address_variable, address,
+                    sizeof out->address - 1);
   if (address) snprintf(out->address, sizeof out->address, "%s", address);
   for (int i = 0; i < HOSTS_MAX && !out->address[0] && row->hosts[i]; ++i) {
     const char *list = value_of(from, row->hosts[i]);
@@ -139,14 +143,16 @@ static void warn_of_tasks(const environment *from, zb_bootstrap *out) {
     const char *tasks = rows[i].step ? value_of(from, rows[i].size2) : NULL;
     if (!tasks || strtol(tasks, NULL, 10) <= 1) continue;
     snprintf(out->warning, sizeof out->warning,
-             "%s=%.20s, but %s did not start this process: it trains alone, with all ranks as threads ('%s zb-run ...' starts %.20s processes; "
+             "%s=%.20s, but %s did not start this process: it trains alone, with all ranks as threads ('%s zb-run ...' "
+             "starts %.20s processes; "
              "--launch threads says that one is meant)",
              rows[i].size2, tasks, rows[i].name, rows[i].name, tasks);
     return;
   }
 }
 
-zb_status zb_bootstrap_find(const char *(*variable)(void *context, const char *name), void *context, zb_bootstrap *out) {
+zb_status zb_bootstrap_find(const char *(*variable)(void *context, const char *name), void *context,
+                            zb_bootstrap *out) {
   environment from = {variable, context};
   const launcher_row *part = NULL;
   zb_status status = NULL;
@@ -172,9 +178,10 @@ zb_status zb_bootstrap_find(const char *(*variable)(void *context, const char *n
       note(&from, names[k], &found, &missing);
   }
   if (part)
-    status = zb_status_hint(ZB_ERROR(INVALID, "the variables of a start by %s are not complete: found %s, but not %s", part->name,
-                                     found.failed ? "" : found.data, missing.failed ? "" : missing.data),
-                            "what was found may come from %s; set the others too or unset it, or say --launch threads to run all ranks in one process",
+    status = zb_status_hint(ZB_ERROR(INVALID, "the variables of a start by %s are not complete: found %s, but not %s",
+                                     part->name, found.failed ? "" : found.data, missing.failed ? "" : missing.data),
+                            "what was found may come from %s; set the others too or unset it, or say --launch threads "
+                            "to run all ranks in one process",
                             part->from);
   else
     warn_of_tasks(&from, out);

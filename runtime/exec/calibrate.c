@@ -1,8 +1,9 @@
 /* What this machine's kernels, memory and threads give, once: zb_calibrate of zb/runtime.h.
  *
- * A plan is made in memory that does nothing but what is to be measured: products by size, a small and a large elementwise op, messages of three
- * sizes between neighbours. It runs on as many ranks as there are cores, so that all are busy as they are in training, and is measured as any
- * plan (measure.h). Tests: test/runtime/exec/measure_test.c, test/e2e/costs.py.
+ * A plan is made in memory that does nothing but what is to be measured: products by size, a small and a large
+ * elementwise op, messages of three sizes between neighbours. It runs on as many ranks as there are cores, so that all
+ * are busy as they are in training, and is measured as any plan (measure.h). Tests: test/runtime/exec/measure_test.c,
+ * test/e2e/costs.py.
  */
 #include "runtime/exec/session.h"
 
@@ -21,17 +22,20 @@ enum { INSTRUCTIONS = SIDE_COUNT + 2, JOBS = 2 + 4 * MESSAGE_COUNT };
 static const uint64_t tensor_bytes = sizeof(float) * LARGEST_SIDE * LARGEST_SIDE;
 
 static zb_plan_operand matrix(uint64_t offset, int64_t rows, int64_t columns) {
-  return (zb_plan_operand){.offset = offset, .dtype = ZB_F32, .rank = 2, .shape = {rows, columns}, .strides = {columns, 1}};
+  return (zb_plan_operand){
+      .offset = offset, .dtype = ZB_F32, .rank = 2, .shape = {rows, columns}, .strides = {columns, 1}};
 }
 
-static bool add_instruction(zb_plan *plan, zb_plan_subprogram *s, const char *op, const char *text, int64_t rows, int64_t columns) {
+static bool add_instruction(zb_plan *plan, zb_plan_subprogram *s, const char *op, const char *text, int64_t rows,
+                            int64_t columns) {
   zb_plan_instruction *i = &s->instructions[s->instruction_count++];
   zb_plan_operand *operands = zb_plan_alloc(plan, 3 * sizeof *operands);
   i->op = op;
   i->location = "";
   i->cost_op = zb_plan_strdup(plan, text);
   if (!operands || !i->cost_op) return false;
-  for (int k = 0; k < 3; ++k) operands[k] = matrix((uint64_t)k * tensor_bytes, rows, columns);
+  for (int k = 0; k < 3; ++k)
+    operands[k] = matrix((uint64_t)k * tensor_bytes, rows, columns);
   i->inputs = operands;
   i->input_count = 2;
   i->outputs = operands + 2;
@@ -45,7 +49,8 @@ static bool make_subprogram(zb_plan *plan, zb_plan_subprogram *s) {
   s->instructions = zb_plan_alloc(plan, INSTRUCTIONS * sizeof *s->instructions);
   if (!s->instructions) return false;
   bool ok = true;
-  for (int i = SIDE_COUNT - 1; ok && i >= 0; --i) { /* small ones after large ones, which find cold caches at no great cost */
+  for (int i = SIDE_COUNT - 1; ok && i >= 0;
+       --i) { /* small ones after large ones, which find cold caches at no great cost */
     snprintf(text, sizeof text, "product %lld", (long long)(2 * sides[i] * sides[i] * sides[i]));
     ok = add_instruction(plan, s, "matmul", text, sides[i], sides[i]);
   }
@@ -65,7 +70,8 @@ static bool make_rank(zb_plan *plan, int r) {
   zb_plan_rank *rank = &plan->ranks[r];
   rank->rank = r;
   rank->arena_bytes = 3 * tensor_bytes + ZB_ALIGNMENT;
-  for (int i = 0; i < ZB_REGION_COUNT; ++i) rank->regions[i].offset = 3 * tensor_bytes;
+  for (int i = 0; i < ZB_REGION_COUNT; ++i)
+    rank->regions[i].offset = 3 * tensor_bytes;
   rank->regions[ZB_REGION_PARAMETERS] = (zb_plan_range){0, 3 * tensor_bytes};
   rank->regions[ZB_REGION_STEP] = (zb_plan_range){3 * tensor_bytes, 0};
   rank->regions[ZB_REGION_SLOTS] = (zb_plan_range){3 * tensor_bytes, ZB_ALIGNMENT};
@@ -73,16 +79,23 @@ static bool make_rank(zb_plan *plan, int r) {
   rank->subprograms = zb_plan_alloc(plan, sizeof *rank->subprograms);
   rank->jobs = zb_plan_alloc(plan, JOBS * sizeof *rank->jobs);
   rank->pool_ranges = zb_plan_alloc(plan, JOBS * sizeof *rank->pool_ranges);
-  if (!rank->subprograms || !rank->jobs || !rank->pool_ranges || !make_subprogram(plan, rank->subprograms)) return false;
+  if (!rank->subprograms || !rank->jobs || !rank->pool_ranges || !make_subprogram(plan, rank->subprograms))
+    return false;
   rank->subprogram_count = 1;
   rank->jobs[rank->job_count++] = (zb_plan_job){.kind = ZB_JOB_F, .stage = -1, .message = -1, .input = -1};
   if (r == 0) { /* a step has a loss: here a zero */
-    rank->jobs[rank->job_count++] =
-        (zb_plan_job){.kind = ZB_JOB_REPORT, .subprogram = -1, .stage = -1, .message = -1, .input = -1, .parts = {rank->pool_range_count, 1}};
-    rank->pool_ranges[rank->pool_range_count++] = (zb_plan_range){0, sizeof(float)}; /* of the first operand, which nothing writes */
+    rank->jobs[rank->job_count++] = (zb_plan_job){.kind = ZB_JOB_REPORT,
+                                                  .subprogram = -1,
+                                                  .stage = -1,
+                                                  .message = -1,
+                                                  .input = -1,
+                                                  .parts = {rank->pool_range_count, 1}};
+    rank->pool_ranges[rank->pool_range_count++] =
+        (zb_plan_range){0, sizeof(float)}; /* of the first operand, which nothing writes */
   }
   int first = (r / 2) * 2 * MESSAGE_COUNT;
-  for (int i = 0; i < 2 * MESSAGE_COUNT; ++i) add_post(rank, (i % 2 == r % 2) ? ZB_JOB_SEND : ZB_JOB_RECV, first + i);
+  for (int i = 0; i < 2 * MESSAGE_COUNT; ++i)
+    add_post(rank, (i % 2 == r % 2) ? ZB_JOB_SEND : ZB_JOB_RECV, first + i);
   return true;
 }
 
@@ -99,10 +112,15 @@ static zb_plan *make_plan(int ranks) {
   bool ok = plan->stage_rank && plan->ranks && plan->messages;
   for (int i = 0; ok && i < plan->message_count; ++i) { /* of a pair in turn: even to odd, odd to even */
     int even = i / (2 * MESSAGE_COUNT) * 2, backward = i % 2;
-    plan->messages[i] = (zb_plan_message){.source = even + backward, .destination = even + 1 - backward, .micro_batch = -1, .kind = 'F',
-                                          .bytes = message_bytes[i % MESSAGE_COUNT], .part_count = 1};
+    plan->messages[i] = (zb_plan_message){.source = even + backward,
+                                          .destination = even + 1 - backward,
+                                          .micro_batch = -1,
+                                          .kind = 'F',
+                                          .bytes = message_bytes[i % MESSAGE_COUNT],
+                                          .part_count = 1};
   }
-  for (int r = 0; ok && r < ranks; ++r) ok = make_rank(plan, r);
+  for (int r = 0; ok && r < ranks; ++r)
+    ok = make_rank(plan, r);
   if (ok) return plan;
   zb_plan_destroy(plan);
   return NULL;
@@ -124,8 +142,12 @@ static zb_status conclude(const zb_costs *from, const char *path) {
     products[i].time_ps = time_of(from, text);
     if (products[i].time_ps < 1) products[i].time_ps = 1;
   }
-  zb_costs out = {.machine = from->machine, .link = from->link, .overheads = from->overheads, .has_rates = true,
-                  .products = products, .product_count = SIDE_COUNT};
+  zb_costs out = {.machine = from->machine,
+                  .link = from->link,
+                  .overheads = from->overheads,
+                  .has_rates = true,
+                  .products = products,
+                  .product_count = SIDE_COUNT};
   int64_t small = time_of(from, "small"), large = time_of(from, "large");
   out.rates.op_ps = small;
   out.rates.ps_per_byte = large > small ? (double)(large - small) / (3.0 * sizeof(float) * LARGE) : 0;

@@ -24,7 +24,8 @@ enum { NAME_BYTES = 64 };
 static const int64_t count_most = INT64_C(1) << 53; /* of steps and rows: what is added to them does not overflow */
 
 /* What all files of one save have in common. */
-static const char *const common_keys[] = {"zb.format", "zb.model_hash", "zb.optimizer", "zb.step", "zb.data_position", NULL};
+static const char *const common_keys[] = {"zb.format", "zb.model_hash",    "zb.optimizer",
+                                          "zb.step",   "zb.data_position", NULL};
 
 static char *text_of(const char *format, ...) ZB_PRINTF(1, 2);
 static char *text_of(const char *format, ...) {
@@ -41,8 +42,8 @@ static char *text_of(const char *format, ...) {
 
 static bool is_ours(const char *name) {
   /* With what a stopped writer leaves: NAME.tmp.PID. */
-  static const char *const patterns[] = {WEIGHTS_FILE "*", OPTIMIZER_FILE "*", WEIGHTS_INDEX "*", "weights-*-of-*.safetensors*",
-                                         "optimizer-*-of-*.safetensors*"};
+  static const char *const patterns[] = {WEIGHTS_FILE "*", OPTIMIZER_FILE "*", WEIGHTS_INDEX "*",
+                                         "weights-*-of-*.safetensors*", "optimizer-*-of-*.safetensors*"};
   for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; ++i)
     if (zb_glob(patterns[i], name)) return true;
   return false;
@@ -63,8 +64,8 @@ zb_status zb_checkpoint_lock(const char *folder, const char *held, zb_folder_loc
   return held && is_same_file(held, at.lock) ? NULL : zb_folder_lock_take(&at, out);
 }
 
-/* Access rights do not tell all (a read-only file system, a name that is too long, root, a machine that does not see the folder): a folder is made,
- * with a file of every process, and removed. */
+/* Access rights do not tell all (a read-only file system, a name that is too long, root, a machine that does not see
+ * the folder): a folder is made, with a file of every process, and removed. */
 zb_status zb_checkpoint_try_begin(const char *folder) {
   zb_folder at;
   ZB_TRY(zb_folder_prepare(folder, &kind, &at));
@@ -156,7 +157,8 @@ zb_status zb_checkpoint_begin(const char *folder) {
   return zb_folder_begin(&at);
 }
 
-zb_status zb_checkpoint_write_part(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint, int part, int parts) {
+zb_status zb_checkpoint_write_part(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint, int part,
+                                   int parts) {
   zb_folder at;
   char weights[NAME_BYTES], optimizer[NAME_BYTES];
   part_names(part, parts, weights, optimizer);
@@ -171,7 +173,7 @@ zb_status zb_checkpoint_write_part(const char *folder, const zb_plan *plan, cons
 /* Both indexes over the files of all parts. */
 static zb_status write_indexes(const char *temporary, int parts) {
   zb_status status = NULL;
-  char(*names)[NAME_BYTES] = zb_alloc(sizeof *names * 2 * (size_t)parts);
+  char (*names)[NAME_BYTES] = zb_alloc(sizeof *names * 2 * (size_t)parts);
   const char **files = zb_alloc(sizeof(char *) * 2 * (size_t)parts);
   char *weights = text_of("%s/" WEIGHTS_INDEX, temporary), *optimizer = text_of("%s/" OPTIMIZER_INDEX, temporary);
   if (!names || !files || !weights || !optimizer) {
@@ -193,9 +195,7 @@ cleanup:
   return status;
 }
 
-zb_status zb_checkpoint_commit(const char *folder, int parts) {
-  return zb_checkpoint_commit_by(folder, parts, true);
-}
+zb_status zb_checkpoint_commit(const char *folder, int parts) { return zb_checkpoint_commit_by(folder, parts, true); }
 
 zb_status zb_checkpoint_commit_by(const char *folder, int parts, bool by_exchange) {
   zb_folder at;
@@ -214,7 +214,10 @@ zb_status zb_checkpoint_abandon(const char *folder, zb_status status) {
   if (removed) failed = zb_folder_abandon(&at);
   zb_status_free(failed); /* the first failure is the one to tell */
   if (!removed) return status;
-  return zb_status_note(status, is_there ? "saving a checkpoint to '%s'; what was there before is untouched" : "saving a checkpoint to '%s'", folder);
+  return zb_status_note(status,
+                        is_there ? "saving a checkpoint to '%s'; what was there before is untouched"
+                                 : "saving a checkpoint to '%s'",
+                        folder);
 }
 
 zb_status zb_checkpoint_write(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint) {
@@ -247,8 +250,9 @@ static zb_status number_of(const zb_store *store, const char *key, const char *f
   errno = 0;
   long long value = text ? strtoll(text, &end, 10) : -1;
   if (!text || end == text || *end || errno || value < 0 || value > count_most)
-    return ZB_ERROR(INVALID, "the checkpoint in '%s' has no valid '%s': expected a whole number from 0 to %" PRId64 ", got '%s'", folder, key,
-                    count_most, text ? text : "nothing");
+    return ZB_ERROR(INVALID,
+                    "the checkpoint in '%s' has no valid '%s': expected a whole number from 0 to %" PRId64 ", got '%s'",
+                    folder, key, count_most, text ? text : "nothing");
   *out = value;
   return NULL;
 }
@@ -326,12 +330,15 @@ static bool has_states(const zb_plan *plan, const zb_store *optimizer) {
   return true;
 }
 
-/* A run goes on with the optimizer that it began with. Another rate is fine; another optimizer, or one that needs what was not saved, is not. */
+/* A run goes on with the optimizer that it began with. Another rate is fine; another optimizer, or one that needs what
+ * was not saved, is not. */
 static zb_status check_optimizer(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint) {
   const char *saved = zb_store_metadata(checkpoint->optimizer, "zb.optimizer"), *wanted = plan->optimizer;
   if (!saved || !wanted || strcmp(saved, wanted) == 0) return NULL;
   if (same_optimizer(saved, wanted) && has_states(plan, checkpoint->optimizer)) return NULL;
-  return zb_status_hint(ZB_ERROR(INVALID, "the checkpoint in '%s' was saved with the optimizer '%s', the plan wants '%s'", folder, saved, wanted),
+  return zb_status_hint(ZB_ERROR(INVALID,
+                                 "the checkpoint in '%s' was saved with the optimizer '%s', the plan wants '%s'",
+                                 folder, saved, wanted),
                         "compile the plan with zbc --optimizer '%s'", saved);
 }
 
@@ -344,7 +351,8 @@ static bool has_file(const char *folder, const char *name) {
 
 /* A checkpoint of somebody else's, or one of ours whose optimizer state was left behind, is no place to go on from. */
 static zb_status check_optimizer_is_there(const char *folder) {
-  bool weights = has_file(folder, WEIGHTS_FILE) || has_file(folder, WEIGHTS_INDEX) || has_file(folder, "model.safetensors");
+  bool weights =
+      has_file(folder, WEIGHTS_FILE) || has_file(folder, WEIGHTS_INDEX) || has_file(folder, "model.safetensors");
   if (!weights || has_file(folder, OPTIMIZER_FILE) || has_file(folder, OPTIMIZER_INDEX)) return NULL;
   return zb_status_hint(ZB_ERROR(INVALID, "'%s' holds weights, but no optimizer state to go on with", folder),
                         "--weights '%s' starts from them, with a fresh optimizer and at step 0", folder);

@@ -32,12 +32,15 @@ struct zb_data {
   int64_t tokens, rows, length; /* N, B, T */
 };
 
-static const char hint_text[] = "text:FILE makes a token of every byte, 0 to 255: the model needs a vocabulary of 256, or the "
-                                "data tokens:FILE from its tokenizer";
-static const char hint_u16[] = "the tokens must come from the tokenizer of the model, two bytes each; for four bytes write "
-                               "tokens:FILE:u32";
-static const char hint_u32[] = "the tokens must come from the tokenizer of the model, four bytes each; for two bytes write "
-                               "tokens:FILE:u16";
+static const char hint_text[] =
+    "text:FILE makes a token of every byte, 0 to 255: the model needs a vocabulary of 256, or the "
+    "data tokens:FILE from its tokenizer";
+static const char hint_u16[] =
+    "the tokens must come from the tokenizer of the model, two bytes each; for four bytes write "
+    "tokens:FILE:u32";
+static const char hint_u32[] =
+    "the tokens must come from the tokenizer of the model, four bytes each; for two bytes write "
+    "tokens:FILE:u16";
 static const format formats[] = {
     {"text:", "", 1, hint_text},
     {"tokens:", ":u16", 2, hint_u16},
@@ -53,12 +56,16 @@ static zb_status unknown_source(const char *source) {
   const size_t length = strcspn(source, ":");
   zb_status status = ZB_ERROR(USAGE, "--data: cannot read data from '%s'", source);
   if (!source[length] || access(source, F_OK) == 0)
-    return zb_status_hint(status, "write text:%s to make a token of every byte, or tokens:%s for what a tokenizer wrote as 16-bit numbers (:u32 "
-                                  "behind it: 32-bit)", source, source);
+    return zb_status_hint(
+        status,
+        "write text:%s to make a token of every byte, or tokens:%s for what a tokenizer wrote as 16-bit numbers (:u32 "
+        "behind it: 32-bit)",
+        source, source);
   char *kind = zb_strdup(source);
   if (!kind) return status;
   kind[length] = '\0';
-  const bool known = strcmp(kind, kinds[0]) == 0 || strcmp(kind, kinds[1]) == 0; /* it is the name that is missing: "tokens::u16" */
+  const bool known =
+      strcmp(kind, kinds[0]) == 0 || strcmp(kind, kinds[1]) == 0; /* it is the name that is missing: "tokens::u16" */
   const char *nearest = zb_nearest(kind, kinds, 2);
   zb_free(kind);
   if (known || !source[length + 1]) return zb_status_hint(status, "the name of the file is missing: %s", hint_sources);
@@ -84,7 +91,8 @@ static zb_status parse_source(const char *source, const format **out_format, cha
   return unknown_source(source);
 }
 
-/* What follows the last colon, where it looks like a kind of number ("u8", "int32") or what stands before it is a file. NULL: it is all a name. */
+/* What follows the last colon, where it looks like a kind of number ("u8", "int32") or what stands before it is a file.
+ * NULL: it is all a name. */
 static const char *find_kind(const char *path) {
   const char *colon = strrchr(path, ':');
   if (!colon || colon == path || access(path, F_OK) == 0) return NULL;
@@ -105,9 +113,10 @@ static zb_status check_kind(const format *f, const char *path) {
   if (f->token_bytes == 1)
     return zb_status_hint(ZB_ERROR(USAGE, "--data: text has no '%s': its tokens are the bytes of the file", kind),
                           "write text:%.*s, or tokens:%.*s:u16 for what a tokenizer wrote", name, path, name, path);
-  return zb_status_hint(ZB_ERROR(USAGE, "--data: tokens cannot be read as '%s'", kind),
-                        "write tokens:%.*s:u16 or :u32 (little-endian, without a header); text:%.*s makes a token of every byte", name, path, name,
-                        path);
+  return zb_status_hint(
+      ZB_ERROR(USAGE, "--data: tokens cannot be read as '%s'", kind),
+      "write tokens:%.*s:u16 or :u32 (little-endian, without a header); text:%.*s makes a token of every byte", name,
+      path, name, path);
 }
 
 static zb_status map_file(zb_data *data, const char *path) {
@@ -265,15 +274,17 @@ zb_status zb_data_read(const zb_data *data, int input, int64_t step, int micro_b
 }
 
 /* Whether the micro-batch holds the value; the status then says where. */
-static bool blame_micro_batch(const zb_data *data, int64_t step, int micro_batch, const zb_kernel_fault *fault, zb_status *status) {
+static bool blame_micro_batch(const zb_data *data, int64_t step, int micro_batch, const zb_kernel_fault *fault,
+                              zb_status *status) {
   for (int input = 0; input < data->params.plan->input_count; ++input) {
     for (int64_t row = 0; row < data->rows; ++row) {
       int64_t start = row_start(data, input, step, micro_batch, row);
       for (int64_t t = 0; t < data->length; ++t) {
         if (token_at(data, start + t) != fault->value) continue;
-        *status = zb_status_note(*status, "the token %lld stands at place %lld (from 0) of '%s': input '%s', row %lld, position %lld",
-                                 (long long)fault->value, (long long)(start + t), data->path,
-                                 data->params.plan->inputs[input].name, (long long)row, (long long)t);
+        *status = zb_status_note(
+            *status, "the token %lld stands at place %lld (from 0) of '%s': input '%s', row %lld, position %lld",
+            (long long)fault->value, (long long)(start + t), data->path, data->params.plan->inputs[input].name,
+            (long long)row, (long long)t);
         *status = zb_status_hint(*status, "%s", data->format->hint);
         return true;
       }
@@ -296,8 +307,8 @@ void zb_data_describe(const zb_data *data, char *text, size_t size) {
   if (!data || !data->params.source)
     snprintf(text, size, data ? "given by a function" : "not read");
   else
-    snprintf(text, size, "%" PRIu64 " bytes, %d a token, digest %016" PRIx64, data->byte_count, data->format->token_bytes,
-             zb_sample_bytes(data->bytes, data->byte_count));
+    snprintf(text, size, "%" PRIu64 " bytes, %d a token, digest %016" PRIx64, data->byte_count,
+             data->format->token_bytes, zb_sample_bytes(data->bytes, data->byte_count));
 }
 
 int64_t zb_data_position(const zb_data *data, int64_t steps) {

@@ -21,8 +21,9 @@ typedef struct zb_driver_params {
 typedef struct zb_driver_def {
   const char *name;
   zb_status (*start)(const zb_driver_params *params, zb_driver **out);
-  /* Clears every executor and advances it until all are done; each must have begun. After the first failure of a rank the others are
-   * stopped (transport->abort), and that failure is what comes back. out_ps: how long it took, on the driver's clock.
+  /* Clears every executor and advances it until all are done; each must have begun. After the first failure of a rank
+   * the others are stopped (transport->abort), and that failure is what comes back. out_ps: how long it took, on the
+   * driver's clock.
    */
   zb_status (*run)(zb_driver *driver, int64_t *out_ps);
   void (*stop)(zb_driver *driver);
@@ -34,9 +35,9 @@ extern const zb_driver_def zb_driver_threads;
  * waits for what. */
 extern const zb_driver_def zb_driver_virtual;
 
-/* One thread, the caller, for asynchronous devices: every rank does one job in turn, so that all of them are fed, and none waits in the host.
- * Times are real. Nothing enqueued and nothing done for params.timeout_ms gives TIMEOUT with who waits for what, and which process does not
- * answer. */
+/* One thread, the caller, for asynchronous devices: every rank does one job in turn, so that all of them are fed, and
+ * none waits in the host. Times are real. Nothing enqueued and nothing done for params.timeout_ms gives TIMEOUT with
+ * who waits for what, and which process does not answer. */
 extern const zb_driver_def zb_driver_turns;
 
 /* Adds to a failure where every rank is, one note each. */

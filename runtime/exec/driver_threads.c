@@ -65,7 +65,8 @@ static void fail(zb_driver *driver, const zb_executor *e, zb_status status) {
   char reason[REASON_BYTES], position[POSITION_BYTES];
   zb_code code = zb_status_code(status);
   if (code == ZB_TIMEOUT) /* where it was is what others want to know */
-    snprintf(reason, sizeof reason, "%.600s; %s", zb_status_message(status), zb_executor_position(e, position, sizeof position));
+    snprintf(reason, sizeof reason, "%.600s; %s", zb_status_message(status),
+             zb_executor_position(e, position, sizeof position));
   else
     snprintf(reason, sizeof reason, "%.600s", zb_status_message(status));
   driver->params.transport_def->abort(driver->params.transport, e->params.rank, reason);
@@ -157,7 +158,8 @@ static void wait_for_workers(zb_driver *driver) {
     told = true;
     if (!driver->failure) driver->failure = ZB_ERROR(INTERRUPTED, "the step was interrupted");
     pthread_mutex_unlock(&driver->mutex);
-    driver->params.transport_def->abort(driver->params.transport, driver->params.executors[0].params.rank, "interrupted");
+    driver->params.transport_def->abort(driver->params.transport, driver->params.executors[0].params.rank,
+                                        "interrupted");
     pthread_mutex_lock(&driver->mutex);
   }
 }

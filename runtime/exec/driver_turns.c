@@ -1,8 +1,9 @@
 /* All ranks of a process in turn, on the caller's thread: for devices that only enqueue.
  *
- * A turn is one job a rank, so all queues fill evenly, and the order of everything that is enqueued is a function of the plan alone. A rank
- * is held up in the host only until the other side of a message has posted it, which needs no device. So the queues hold nothing that
- * waits for what is not enqueued yet, and however short they are, they move on. Tests: test/runtime/exec, test/runtime/device/cuda.
+ * A turn is one job a rank, so all queues fill evenly, and the order of everything that is enqueued is a function of
+ * the plan alone. A rank is held up in the host only until the other side of a message has posted it, which needs no
+ * device. So the queues hold nothing that waits for what is not enqueued yet, and however short they are, they move on.
+ * Tests: test/runtime/exec, test/runtime/device/cuda.
  */
 #include "runtime/exec/driver.h"
 
@@ -14,7 +15,11 @@ struct zb_driver {
   uint64_t *progress; /* [executor] when it was last looked at */
 };
 
-enum { SILENT_BYTES = 1024, IDLE_NS = 20 * 1000, ROUNDS_AWAKE = 64 }; /* between questions whether the devices are done: asleep after some rounds */
+enum {
+  SILENT_BYTES = 1024,
+  IDLE_NS = 20 * 1000,
+  ROUNDS_AWAKE = 64
+}; /* between questions whether the devices are done: asleep after some rounds */
 
 static void turns_stop(zb_driver *driver) {
   if (!driver) return;
@@ -63,9 +68,10 @@ static zb_status take_turns(zb_driver *driver, int *out_running, bool *out_moved
 static zb_status timed_out(zb_driver *driver) {
   char silent[SILENT_BYTES] = "";
   if (driver->params.group) driver->params.group_def->find_silent(driver->params.group, silent, sizeof silent);
-  zb_status status = ZB_ERROR(TIMEOUT, "no job was started or ended for %.1f s%s%s", (double)driver->params.timeout_ms / 1e3,
-                              silent[0] ? "; " : "", silent);
-  driver->params.transport_def->abort(driver->params.transport, driver->params.executors[0].params.rank, zb_status_message(status));
+  zb_status status = ZB_ERROR(TIMEOUT, "no job was started or ended for %.1f s%s%s",
+                              (double)driver->params.timeout_ms / 1e3, silent[0] ? "; " : "", silent);
+  driver->params.transport_def->abort(driver->params.transport, driver->params.executors[0].params.rank,
+                                      zb_status_message(status));
   return zb_driver_note_positions(&driver->params, status);
 }
 

@@ -9,9 +9,7 @@
 
 enum { POISON = 0xFF, TEXT_BYTES = 128 };
 
-static int64_t now_ps(const zb_executor *e) {
-  return e->virtual_now_ps ? *e->virtual_now_ps : zb_monotonic_ps();
-}
+static int64_t now_ps(const zb_executor *e) { return e->virtual_now_ps ? *e->virtual_now_ps : zb_monotonic_ps(); }
 
 const char *zb_executor_job_text(const zb_plan *plan, int rank, int job, char *text, size_t size) {
   const zb_plan_rank *program = &plan->ranks[rank];
@@ -48,7 +46,8 @@ const char *zb_executor_position(const zb_executor *e, char *text, size_t size) 
   bool receives = m->destination == e->params.rank;
   length += snprintf(text + length, size - (size_t)length, ", waiting for message %d %s rank %d", e->blocked_on,
                      receives ? "from" : "to", receives ? m->source : m->destination);
-  if (m->micro_batch >= 0 && (size_t)length < size) snprintf(text + length, size - (size_t)length, " (micro-batch %d)", m->micro_batch);
+  if (m->micro_batch >= 0 && (size_t)length < size)
+    snprintf(text + length, size - (size_t)length, " (micro-batch %d)", m->micro_batch);
   return text;
 }
 
@@ -76,7 +75,8 @@ static void add_number(safe_text *out, const char *before, int value) {
 
 size_t zb_executor_position_safe(const zb_executor *e, char *text, size_t size) {
   safe_text out = {.data = text, .size = size};
-  int at = atomic_load_explicit(&e->at_job, memory_order_relaxed), blocked = atomic_load_explicit(&e->at_message, memory_order_relaxed);
+  int at = atomic_load_explicit(&e->at_job, memory_order_relaxed),
+      blocked = atomic_load_explicit(&e->at_message, memory_order_relaxed);
   add_number(&out, "rank ", e->params.rank);
   if (at < 0 || at >= e->program->job_count) {
     add_safe(&out, " is at the end of its jobs");
@@ -116,7 +116,8 @@ static zb_status bind_jobs(zb_executor *e) {
   for (int i = 0; i < e->program->job_count; ++i) {
     const zb_plan_job *job = &e->program->jobs[i];
     if (!zb_job_is_compute(job->kind)) continue;
-    ZB_TRY(e->params.device->bind(e->device, e->programs[job->subprogram], e->arena, e->program->pool_u64 + job->bases.begin));
+    ZB_TRY(e->params.device->bind(e->device, e->programs[job->subprogram], e->arena,
+                                  e->program->pool_u64 + job->bases.begin));
   }
   return NULL;
 }
@@ -133,7 +134,8 @@ zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
   e->arena = arena;
   e->programs = zb_alloc(sizeof(zb_device_program *) * (size_t)(e->program->subprogram_count + 1));
   e->ran = zb_alloc((size_t)e->program->subprogram_count + 1);
-  e->params.poison = params->poison && !params->device->asynchronous; /* which needs the arena to be memory of the host */
+  e->params.poison =
+      params->poison && !params->device->asynchronous; /* which needs the arena to be memory of the host */
   if (params->device->asynchronous)
     e->losses = zb_alloc(sizeof(float) * (size_t)(params->plan->micro_batches + 1));
   else
@@ -201,7 +203,8 @@ static zb_status write_step_number(zb_executor *e) {
   const int64_t number = e->step + 1;
   void *buffer = NULL;
   if (counter->bytes < sizeof number) return NULL;
-  if (!e->params.device->stage) return e->params.device->upload(e->device, e->arena + counter->offset, &number, sizeof number);
+  if (!e->params.device->stage)
+    return e->params.device->upload(e->device, e->arena + counter->offset, &number, sizeof number);
   ZB_TRY(stage(e, sizeof number, &buffer));
   memcpy(buffer, &number, sizeof number);
   return e->params.device->upload(e->device, e->arena + counter->offset, buffer, sizeof number);
@@ -209,7 +212,8 @@ static zb_status write_step_number(zb_executor *e) {
 
 zb_status zb_executor_clear(zb_executor *e) {
   const zb_device_def *device = e->params.device;
-  if (e->cleared) return device->before_job ? device->before_job(e->device, -1) : NULL; /* LOAD jobs: nothing to clear */
+  if (e->cleared)
+    return device->before_job ? device->before_job(e->device, -1) : NULL; /* LOAD jobs: nothing to clear */
   e->cleared = true;
   const zb_plan_range *gradients = &e->program->regions[ZB_REGION_GRADIENTS];
   if (device->before_job) ZB_TRY(device->before_job(e->device, -1));
@@ -229,7 +233,8 @@ static zb_status blame_data(const zb_executor *e, int micro_batch, zb_status sta
   const zb_kernel_fault *fault = device->fault ? device->fault(e->device) : NULL;
   if (!fault) return status;
   status = zb_status_hint(status, "look at the inputs of that %s: the model takes values of %lld to %lld there",
-                          micro_batch == ZB_DATA_ANY ? "step" : "micro-batch", (long long)fault->least, (long long)fault->most);
+                          micro_batch == ZB_DATA_ANY ? "step" : "micro-batch", (long long)fault->least,
+                          (long long)fault->most);
   return zb_data_blame(e->params.data, e->step, micro_batch, fault, status);
 }
 
@@ -267,18 +272,17 @@ static zb_status run_read(zb_executor *e, const zb_plan_job *job) {
   ZB_TRY(stage(e, bytes, &staged));
   ZB_TRY(zb_data_read(e->params.data, job->input, e->step, job->micro_batch, staged));
   for (uint32_t i = 0; i < job->parts.count; ++i) /* every part is a home of the whole input */
-    ZB_TRY(e->params.device->upload(e->device, e->arena + e->program->pool_ranges[job->parts.begin + i].offset,
-                                    staged, bytes));
+    ZB_TRY(e->params.device->upload(e->device, e->arena + e->program->pool_ranges[job->parts.begin + i].offset, staged,
+                                    bytes));
   return NULL;
 }
 
 static zb_status take_loss(zb_executor *e, const zb_plan_job *job, float loss) {
   e->params.micro_losses[job->micro_batch] = (double)loss;
   if (isfinite(loss) || e->params.device_params.no_kernels) return NULL;
-  return zb_status_hint(
-      ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step + 1, job->micro_batch,
-               isnan(loss) ? "not a number" : "infinite"),
-      "lower the learning rate, or look at the data of that step");
+  return zb_status_hint(ZB_ERROR(RUNTIME, "the loss of step %lld, micro-batch %d is %s", (long long)e->step + 1,
+                                 job->micro_batch, isnan(loss) ? "not a number" : "infinite"),
+                        "lower the learning rate, or look at the data of that step");
 }
 
 static zb_status run_report(zb_executor *e, const zb_plan_job *job) {

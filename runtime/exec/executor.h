@@ -27,15 +27,15 @@ typedef struct zb_executor_params {
   double *micro_losses;          /* REPORT jobs write here, one a micro-batch, shared by all ranks */
   const atomic_int *interrupted; /* nonzero: the next advance gives INTERRUPTED */
   bool trace;                    /* keep the times of jobs */
-  int64_t *resumed_ps;           /* [2 * message + (1: its receiver)]: when a rank that waited went on, else 0; NULL: not kept */
-  bool poison;                   /* fill what is free with 0xFF after each job, and check that nobody wrote there */
+  int64_t *resumed_ps; /* [2 * message + (1: its receiver)]: when a rank that waited went on, else 0; NULL: not kept */
+  bool poison;         /* fill what is free with 0xFF after each job, and check that nobody wrote there */
 } zb_executor_params;
 
 typedef enum zb_executor_state {
-  ZB_EXECUTOR_RAN,     /* one job was done */
-  ZB_EXECUTOR_BLOCKED, /* the message `blocked_on` is not complete */
+  ZB_EXECUTOR_RAN,      /* one job was done */
+  ZB_EXECUTOR_BLOCKED,  /* the message `blocked_on` is not complete */
   ZB_EXECUTOR_ENQUEUED, /* all jobs are in the queue of an asynchronous device, which is not done */
-  ZB_EXECUTOR_DONE,    /* all jobs are done and all communication is complete */
+  ZB_EXECUTOR_DONE,     /* all jobs are done and all communication is complete */
 } zb_executor_state;
 
 typedef struct zb_run_times {
@@ -55,18 +55,18 @@ typedef struct zb_executor {
   /* Where it is, for signal handlers and other threads: job and blocked_on below, a moment later. */
   atomic_int at_job, at_message;
   /* Where it is. */
-  int64_t step; /* from 0 */
-  bool cleared; /* zb_executor_clear was called */
+  int64_t step;        /* from 0 */
+  bool cleared;        /* zb_executor_clear was called */
   int first, job, end; /* first: of this run */
-  uint32_t wait;  /* how many waits of the job are over */
-  int drain;      /* after the last job: next communication job to wait for */
-  int blocked_on; /* message, while BLOCKED */
-  bool *ran;          /* [subprogram] in this step */
-  uint64_t progress;  /* of an asynchronous device, when it was last asked */
-  int64_t virtual_ps; /* what the last compute job takes on a virtual clock */
+  uint32_t wait;       /* how many waits of the job are over */
+  int drain;           /* after the last job: next communication job to wait for */
+  int blocked_on;      /* message, while BLOCKED */
+  bool *ran;           /* [subprogram] in this step */
+  uint64_t progress;   /* of an asynchronous device, when it was last asked */
+  int64_t virtual_ps;  /* what the last compute job takes on a virtual clock */
   /* What a step took, of the clock of the driver. */
   int64_t compute_ps, waiting_ps;
-  int64_t started_ps, ended_ps; /* by the driver: before its first advance, and when all was done */
+  int64_t started_ps, ended_ps;  /* by the driver: before its first advance, and when all was done */
   const int64_t *virtual_now_ps; /* NULL: the monotonic clock */
 } zb_executor;
 
@@ -77,13 +77,15 @@ void zb_executor_deinit(zb_executor *executor);
 /* The next run is that of the LOAD jobs, or of a step. */
 void zb_executor_begin_load(zb_executor *executor);
 void zb_executor_begin_step(zb_executor *executor, int64_t step);
-/* By the driver, on the thread of the rank, before the first advance of a run: zeroes the gradients and writes the step number. */
+/* By the driver, on the thread of the rank, before the first advance of a run: zeroes the gradients and writes the step
+ * number. */
 zb_status zb_executor_clear(zb_executor *executor) ZB_MUST_USE;
 /* Does the next job if it can. Errors name rank and job; the executor is then of no more use. */
 zb_status zb_executor_advance(zb_executor *executor, zb_executor_state *out_state) ZB_MUST_USE;
 /* The driver was told to wait for blocked_on at start_ps, and goes on at now_ps. */
 void zb_executor_waited(zb_executor *executor, int64_t start_ps, int64_t now_ps);
-/* The same from at_job and at_message, async-signal-safe and from any thread; not NUL-terminated. Returns how many bytes of `text` are used. */
+/* The same from at_job and at_message, async-signal-safe and from any thread; not NUL-terminated. Returns how many
+ * bytes of `text` are used. */
 size_t zb_executor_position_safe(const zb_executor *executor, char *text, size_t size);
 /* Where the executor is: "at 0F2 (job 14 of 80), waiting for message 5 from rank 1". */
 const char *zb_executor_position(const zb_executor *executor, char *text, size_t size);

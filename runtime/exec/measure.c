@@ -63,7 +63,8 @@ static zb_status number_ops(zb_measure *m) {
   for (size_t r = 0; r < ranks; ++r) {
     const zb_plan_rank *rank = &plan->ranks[r];
     int count = 0;
-    for (int i = 0; i < rank->subprogram_count; ++i) count += rank->subprograms[i].instruction_count;
+    for (int i = 0; i < rank->subprogram_count; ++i)
+      count += rank->subprograms[i].instruction_count;
     m->op_series[r] = zb_alloc(((size_t)count + 1) * sizeof **m->op_series);
     m->op_begin[r] = zb_alloc(((size_t)rank->subprogram_count + 1) * sizeof **m->op_begin);
     if (!m->op_series[r] || !m->op_begin[r]) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -103,13 +104,15 @@ static zb_status number_messages(zb_measure *m) {
     const zb_plan_message *message = &plan->messages[i];
     char text[64];
     int64_t index = 0;
-    snprintf(text, sizeof text, "%d %d %llu", message->source, message->destination, (unsigned long long)message->bytes);
+    snprintf(text, sizeof text, "%d %d %llu", message->source, message->destination,
+             (unsigned long long)message->bytes);
     if (!zb_map_get(known, text, &index)) {
       index = m->message_kind_count;
       size_t needed = (size_t)m->message_kind_count + 1;
       bool grown = zb_grow((void **)&m->message_kinds, &capacity, needed, sizeof *m->message_kinds);
       if (!grown || !zb_map_set(known, text, index)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-      m->message_kinds[m->message_kind_count++] = (message_kind){message->source, message->destination, (int64_t)message->bytes};
+      m->message_kinds[m->message_kind_count++] =
+          (message_kind){message->source, message->destination, (int64_t)message->bytes};
     }
     m->message_series[i] = (int)index;
   }
@@ -150,10 +153,12 @@ static zb_status sample_load(zb_measure *m) {
   for (int r = 0; r < m->params.plan->rank_count; ++r) {
     const zb_executor *e = &m->params.executors[r];
     for (int i = 0; i < e->program->load_count; ++i) {
-      add_subprogram_run(m, m->subprogram_series[r] + e->program->jobs[i].subprogram, e->times[i].end_ps - e->times[i].start_ps);
+      add_subprogram_run(m, m->subprogram_series[r] + e->program->jobs[i].subprogram,
+                         e->times[i].end_ps - e->times[i].start_ps);
     }
   }
-  for (size_t i = 0; i < m->series_count; ++i) ZB_TRY(keep(&m->all[i]));
+  for (size_t i = 0; i < m->series_count; ++i)
+    ZB_TRY(keep(&m->all[i]));
   return NULL;
 }
 
@@ -190,7 +195,8 @@ cleanup:
 
 void zb_measure_destroy(zb_measure *m) {
   if (!m) return;
-  for (size_t i = 0; m->all && i < m->series_count; ++i) zb_free(m->all[i].samples);
+  for (size_t i = 0; m->all && i < m->series_count; ++i)
+    zb_free(m->all[i].samples);
   for (int r = 0; r < m->params.plan->rank_count; ++r) {
     if (m->op_series) zb_free(m->op_series[r]);
     if (m->op_begin) zb_free(m->op_begin[r]);
@@ -261,8 +267,9 @@ static int64_t waits_over_ps(const zb_measure *m, const zb_executor *e, const zb
   return over;
 }
 
-/* On an asynchronous device a rank's queue runs one job after the other: what lies between two of them is a wait for a message that came later
- * than the job before, and what it takes to go on after it, or else the cost of starting a job. */
+/* On an asynchronous device a rank's queue runs one job after the other: what lies between two of them is a wait for a
+ * message that came later than the job before, and what it takes to go on after it, or else the cost of starting a job.
+ */
 static void sample_queue(zb_measure *m, const zb_executor *e) {
   const int *subprogram_series = &m->subprogram_series[e->params.rank];
   series *jobs = &m->all[JOB];
@@ -273,11 +280,14 @@ static void sample_queue(zb_measure *m, const zb_executor *e) {
     const int64_t over = waits_over_ps(m, e, job);
     if (over > arrived) arrived = over;
     ++jobs->now;
-    if (job->subprogram < 0 && job->kind != ZB_JOB_READ && job->kind != ZB_JOB_REPORT) continue; /* moves on other queues */
+    if (job->subprogram < 0 && job->kind != ZB_JOB_READ && job->kind != ZB_JOB_REPORT)
+      continue; /* moves on other queues */
     const bool waited = arrived > before;
     const int64_t gap = times->start_ps - (waited ? arrived : before);
-    if (waited) add_run(&m->all[WAKE], gap > 0 ? gap : 0);
-    else if (gap > 0) jobs->sum += gap;
+    if (waited)
+      add_run(&m->all[WAKE], gap > 0 ? gap : 0);
+    else if (gap > 0)
+      jobs->sum += gap;
     if (job->subprogram >= 0) add_subprogram_run(m, *subprogram_series + job->subprogram, length(*times));
     if (job->kind == ZB_JOB_READ) add_run(&m->all[READ], length(*times));
     before = times->end_ps;
@@ -300,7 +310,8 @@ static void sample_device(zb_measure *m, int64_t took_ps) {
   for (int i = 0; i < plan->message_count; ++i) {
     int receiver = plan->messages[i].destination;
     zb_transport *transport = m->params.executors[receiver].params.transport;
-    int64_t start = m->params.transport_def->start_ps(transport, receiver, i), over = m->params.transport_def->complete_ps(transport, receiver, i);
+    int64_t start = m->params.transport_def->start_ps(transport, receiver, i),
+            over = m->params.transport_def->complete_ps(transport, receiver, i);
     add_run(&m->all[m->message_first + m->message_series[i]], over > start ? over - start : 0);
   }
   add_run(&m->all[STEP], last > first && took_ps > last - first ? took_ps - (last - first) : 0);
@@ -322,7 +333,8 @@ static void sample_messages(zb_measure *m) {
       start = second->start_ps;
       end = second->end_ps;
     } else {
-      end = m->params.transport_def->complete_ps(m->params.executors[message->destination].params.transport, message->destination, i);
+      end = m->params.transport_def->complete_ps(m->params.executors[message->destination].params.transport,
+                                                 message->destination, i);
       if (start < *channel) start = *channel;
       *channel = end;
     }
@@ -377,7 +389,8 @@ zb_status zb_measure_end_step(zb_measure *m, int64_t took_ps) {
     ++m->counted_ops;
     sample_ops(m);
   }
-  for (size_t i = 0; i < m->series_count; ++i) ZB_TRY(keep(&m->all[i]));
+  for (size_t i = 0; i < m->series_count; ++i)
+    ZB_TRY(keep(&m->all[i]));
   return NULL;
 }
 
@@ -427,11 +440,15 @@ static zb_status fill_program(const zb_measure *m, zb_costs *out) {
   out->rank_count = plan->rank_count;
   for (int s = 0; s < plan->stage_count; ++s) {
     const zb_plan_rank *rank = &plan->ranks[plan->stage_rank[s]];
-    out->stages[s] = (zb_cost_stage){.stage = s, .rank = plan->stage_rank[s], .fb_bytes = (int64_t)frame_bytes(rank, s, "fb"),
-                                     .fw_bytes = (int64_t)frame_bytes(rank, s, "fw"), .bw_bytes = (int64_t)frame_bytes(rank, s, "bw")};
+    out->stages[s] = (zb_cost_stage){.stage = s,
+                                     .rank = plan->stage_rank[s],
+                                     .fb_bytes = (int64_t)frame_bytes(rank, s, "fb"),
+                                     .fw_bytes = (int64_t)frame_bytes(rank, s, "fw"),
+                                     .bw_bytes = (int64_t)frame_bytes(rank, s, "bw")};
   }
   for (int r = 0; r < plan->rank_count; ++r)
-    out->ranks[r] = (zb_cost_rank){r, (int64_t)(plan->ranks[r].arena_bytes - plan->ranks[r].regions[ZB_REGION_SLOTS].bytes)};
+    out->ranks[r] =
+        (zb_cost_rank){r, (int64_t)(plan->ranks[r].arena_bytes - plan->ranks[r].regions[ZB_REGION_SLOTS].bytes)};
   return NULL;
 }
 
@@ -444,11 +461,13 @@ static int compare_edges(const void *a, const void *b) {
 /* What one micro-batch sends from stage to stage; neighbours on one rank hand over without a message. */
 static zb_status fill_edges(const zb_plan *plan, zb_costs *out) {
   size_t capacity = (size_t)plan->stage_count, count = 0;
-  for (int i = 0; i < plan->message_count; ++i) capacity += plan->messages[i].micro_batch == 0;
+  for (int i = 0; i < plan->message_count; ++i)
+    capacity += plan->messages[i].micro_batch == 0;
   zb_cost_edge *edges = out->edges = zb_alloc((capacity + 1) * sizeof *edges);
   if (!edges) return ZB_OUT_OF_MEMORY();
   for (int s = 0; s + 1 < plan->stage_count; ++s)
-    if (plan->stage_rank[s] == plan->stage_rank[s + 1]) edges[count++] = (zb_cost_edge){.source = s, .destination = s + 1};
+    if (plan->stage_rank[s] == plan->stage_rank[s + 1])
+      edges[count++] = (zb_cost_edge){.source = s, .destination = s + 1};
   for (int i = 0; i < plan->message_count; ++i) {
     const zb_plan_message *message = &plan->messages[i];
     int a = message->source_stage, b = message->destination_stage;
@@ -461,9 +480,13 @@ static zb_status fill_edges(const zb_plan *plan, zb_costs *out) {
   for (size_t i = 0; i < count; ++i) { /* the two directions of one edge */
     bool same = out->edge_count > 0 && compare_edges(&edges[out->edge_count - 1], &edges[i]) == 0;
     zb_cost_edge *to = same ? &edges[out->edge_count - 1] : &edges[out->edge_count++];
-    if (!same) *to = (zb_cost_edge){.source = edges[i].source, .destination = edges[i].destination,
-                                    .forward_bytes = edges[i].forward_bytes, .backward_bytes = edges[i].backward_bytes};
-    else to->forward_bytes += edges[i].forward_bytes, to->backward_bytes += edges[i].backward_bytes;
+    if (!same)
+      *to = (zb_cost_edge){.source = edges[i].source,
+                           .destination = edges[i].destination,
+                           .forward_bytes = edges[i].forward_bytes,
+                           .backward_bytes = edges[i].backward_bytes};
+    else
+      to->forward_bytes += edges[i].forward_bytes, to->backward_bytes += edges[i].backward_bytes;
   }
   return NULL;
 }
@@ -471,7 +494,8 @@ static zb_status fill_edges(const zb_plan *plan, zb_costs *out) {
 static zb_status fill_subprograms(const zb_measure *m, zb_costs *out) {
   const zb_plan *plan = m->params.plan;
   size_t count = 0;
-  for (int r = 0; r < plan->rank_count; ++r) count += (size_t)plan->ranks[r].subprogram_count;
+  for (int r = 0; r < plan->rank_count; ++r)
+    count += (size_t)plan->ranks[r].subprogram_count;
   out->subprograms = zb_alloc((count + 1) * sizeof *out->subprograms);
   if (!out->subprograms) return ZB_OUT_OF_MEMORY();
   for (int r = 0; r < plan->rank_count; ++r)
@@ -481,15 +505,19 @@ static zb_status fill_subprograms(const zb_measure *m, zb_costs *out) {
       const series *first = &m->all[m->first_runs + m->subprogram_series[r] - FIXED_SERIES + i];
       if (first->runs == 0) continue;
       zb_cost_subprogram *to = &out->subprograms[out->subprogram_count++];
-      *to = (zb_cost_subprogram){.rank = r, .stage = s->stage, .key = s->key, .first_ps = median(first),
-                                 .time_ps = median(others->runs ? others : first), .runs = first->runs + others->runs};
+      *to = (zb_cost_subprogram){.rank = r,
+                                 .stage = s->stage,
+                                 .key = s->key,
+                                 .first_ps = median(first),
+                                 .time_ps = median(others->runs ? others : first),
+                                 .runs = first->runs + others->runs};
       if (!set_text(&to->name, s->name) || !set_text(&to->kind, zb_job_mnemonic(s->kind))) return ZB_OUT_OF_MEMORY();
     }
   return NULL;
 }
 
-/* How long a step's subprograms take against the sum of their ops: reading clocks twice an op is in the latter. An asynchronous device times
- * the ops of one run of each, its second if it has one. */
+/* How long a step's subprograms take against the sum of their ops: reading clocks twice an op is in the latter. An
+ * asynchronous device times the ops of one run of each, its second if it has one. */
 static double whole_by_ops(const zb_measure *m) {
   const zb_plan *plan = m->params.plan;
   const bool one = m->params.device->asynchronous;
@@ -499,10 +527,13 @@ static double whole_by_ops(const zb_measure *m) {
       const series *others = &m->all[m->subprogram_series[r] + i];
       const series *first = &m->all[m->first_runs + m->subprogram_series[r] - FIXED_SERIES + i];
       if (plan->ranks[r].subprograms[i].kind == ZB_JOB_LOAD) continue;
-      if (one) whole += (double)median(others->runs ? others : first) * (double)m->counted_plain;
-      else whole += (double)median(others) * (double)others->runs + (double)median(first) * (double)first->runs;
+      if (one)
+        whole += (double)median(others->runs ? others : first) * (double)m->counted_plain;
+      else
+        whole += (double)median(others) * (double)others->runs + (double)median(first) * (double)first->runs;
     }
-  for (int i = 0; i < m->op_count; ++i) ops += (double)median(&m->all[m->op_first + i]) * (double)m->all[m->op_first + i].runs;
+  for (int i = 0; i < m->op_count; ++i)
+    ops += (double)median(&m->all[m->op_first + i]) * (double)m->all[m->op_first + i].runs;
   whole /= (double)m->counted_plain;
   ops /= m->counted_ops > 0 ? (double)m->counted_ops : 1;
   double ratio = ops > 0 ? whole / ops : 1;
@@ -523,7 +554,8 @@ static zb_status fill_ops(const zb_measure *m, zb_costs *out) {
   return NULL;
 }
 
-/* The line of least squares through the times by size, each size as often as it was sent. One size alone fixes no line: all by the byte. */
+/* The line of least squares through the times by size, each size as often as it was sent. One size alone fixes no line:
+ * all by the byte. */
 static void fit_link(const zb_costs *costs, zb_cost_link *out) {
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (int64_t i = 0; i < costs->message_count; ++i) {
@@ -552,15 +584,17 @@ static zb_status fill_messages(const zb_measure *m, zb_costs *out) {
   fit_link(out, &out->link);
   out->link.copies = copies(m);
   out->link.wake_ps = median(&m->all[WAKE]);
-  out->overheads = (zb_cost_overheads){.job_ps = median(&m->all[JOB]), .read_ps = median(&m->all[READ]), .step_ps = median(&m->all[STEP])};
+  out->overheads = (zb_cost_overheads){
+      .job_ps = median(&m->all[JOB]), .read_ps = median(&m->all[READ]), .step_ps = median(&m->all[STEP])};
   return NULL;
 }
 
 zb_status zb_measure_enough(const zb_device_def *device, int64_t steps) {
   const int least = device->virtual_clock ? 1 : ZB_MEASURE_STEPS_LEAST;
   if (steps >= least) return NULL;
-  return zb_status_hint(ZB_ERROR(USAGE, "costs need at least %d step%s, got %lld", least, least == 1 ? "" : "s", (long long)steps),
-                        "add --steps 20: the more steps, the less a disturbed one matters");
+  return zb_status_hint(
+      ZB_ERROR(USAGE, "costs need at least %d step%s, got %lld", least, least == 1 ? "" : "s", (long long)steps),
+      "add --steps 20: the more steps, the less a disturbed one matters");
 }
 
 zb_status zb_measure_costs(const zb_measure *m, zb_costs **out) {

@@ -1,12 +1,13 @@
 /* Measures what a plan costs, in real steps: zb_session_params.costs, zb_session_write_costs.
  *
- * After each step the job times of all executors become one sample a kind: the mean of what that step ran of it. Means add up to a step as
- * medians of single runs would not; the median over steps then leaves out the steps that something else disturbed. Single ops are timed in
- * every other step only, so that reading clocks does not count as work of subprograms. The first step is not counted: its memory is
- * new. Of a subprogram the first run in a step is a kind of its own: its caches are cold.
+ * After each step the job times of all executors become one sample a kind: the mean of what that step ran of it. Means
+ * add up to a step as medians of single runs would not; the median over steps then leaves out the steps that something
+ * else disturbed. Single ops are timed in every other step only, so that reading clocks does not count as work of
+ * subprograms. The first step is not counted: its memory is new. Of a subprogram the first run in a step is a kind of
+ * its own: its caches are cold.
  *
- * On an asynchronous device times are those of its events: a message lasts from when its bytes begin to move; a job costs what lies between two
- * jobs of which the second waits for nothing.
+ * On an asynchronous device times are those of its events: a message lasts from when its bytes begin to move; a job
+ * costs what lies between two jobs of which the second waits for nothing.
  */
 #ifndef ZB_EXEC_MEASURE_H
 #define ZB_EXEC_MEASURE_H

@@ -1,4 +1,5 @@
-/* What of the runtime there is on this machine: the lists of zb/runtime.h. Tests: test/runtime/exec/transport_test.c, test/tools/modules.test. */
+/* What of the runtime there is on this machine: the lists of zb/runtime.h. Tests: test/runtime/exec/transport_test.c,
+ * test/tools/modules.test. */
 #include "runtime/device/device.h"
 #include "runtime/transport/transport.h"
 #include "zb/runtime.h"
@@ -11,9 +12,7 @@ bool zb_runtime_device_at(int index, const char **name, const char **summary) {
 }
 
 /* The virtual transport belongs to the sim device and is no way to launch ranks. */
-static bool launches(const zb_transport_row *row) {
-  return !row->built_in || !row->built_in->on_virtual_clock;
-}
+static bool launches(const zb_transport_row *row) { return !row->built_in || !row->built_in->on_virtual_clock; }
 
 bool zb_runtime_launch_at(int index, const char **name, const char **summary) {
   for (int i = 0; i < zb_transport_count(); ++i) {
@@ -27,8 +26,8 @@ bool zb_runtime_launch_at(int index, const char **name, const char **summary) {
 }
 
 /* Completes a part whose definition was found or not (missing, taken), and gives it to the caller. */
-static void visit_part(zb_runtime_part *part, zb_status missing, zb_status (*probe)(char *text, size_t size), char *path,
-                       void (*visit)(void *context, const zb_runtime_part *part), void *context) {
+static void visit_part(zb_runtime_part *part, zb_status missing, zb_status (*probe)(char *text, size_t size),
+                       char *path, void (*visit)(void *context, const zb_runtime_part *part), void *context) {
   char found[256] = "";
   if (!missing && probe) missing = probe(found, sizeof found);
   part->path = path;

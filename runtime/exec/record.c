@@ -44,7 +44,8 @@ static zb_status add_event(const zb_session *session, const zb_executor *e, int 
   const zb_transport_def *transport = session->transport_def;
   int64_t start = message && transport->start_ps ? transport->start_ps(session->transport, e->params.rank, job->message)
                                                  : e->times[index].start_ps;
-  int64_t end = message ? transport->complete_ps(session->transport, e->params.rank, job->message) : e->times[index].end_ps;
+  int64_t end =
+      message ? transport->complete_ps(session->transport, e->params.rank, job->message) : e->times[index].end_ps;
   r->events[r->event_count++] = (zb_event){
       .rank = e->params.rank,
       .lane = drawn[row].lane,
@@ -81,11 +82,14 @@ cleanup:
 }
 
 /* What all processes recorded, at process 0; elsewhere nothing (*out_events is NULL). */
-static zb_status gather_recordings(zb_session *session, const recording *mine, zb_event **out_events, size_t *event_bytes,
-                                   zb_memory_sample **out_memory, size_t *memory_bytes) {
+static zb_status gather_recordings(zb_session *session, const recording *mine, zb_event **out_events,
+                                   size_t *event_bytes, zb_memory_sample **out_memory, size_t *memory_bytes) {
   void *events = NULL, *memory = NULL;
-  zb_status status = zb_session_gather(session, mine->events, mine->event_count * sizeof(zb_event), &events, event_bytes);
-  if (!status) status = zb_session_gather(session, mine->memory, mine->memory_count * sizeof(zb_memory_sample), &memory, memory_bytes);
+  zb_status status =
+      zb_session_gather(session, mine->events, mine->event_count * sizeof(zb_event), &events, event_bytes);
+  if (!status)
+    status =
+        zb_session_gather(session, mine->memory, mine->memory_count * sizeof(zb_memory_sample), &memory, memory_bytes);
   *out_events = events;
   *out_memory = memory;
   return status;
@@ -98,7 +102,8 @@ static int64_t start_of(const zb_session *session, int rank) {
 }
 
 /* Times of each process count from its own start of the step; here they come to count from the first start of all. */
-static void align(const zb_session *session, zb_event *events, size_t event_count, zb_memory_sample *memory, size_t memory_count) {
+static void align(const zb_session *session, zb_event *events, size_t event_count, zb_memory_sample *memory,
+                  size_t memory_count) {
   int64_t first_ps = INT64_MAX;
   if (session->processes == 1 || !events) return;
   for (int rank = 0; rank < session->plan->rank_count; ++rank)
@@ -119,7 +124,8 @@ static zb_status record_here(const zb_session *session, recording *r) {
   return NULL;
 }
 
-static zb_status write_timeline(zb_session *session, const char *path, zb_status (*write)(const zb_timeline *timeline, const char *path)) {
+static zb_status write_timeline(zb_session *session, const char *path,
+                                zb_status (*write)(const zb_timeline *timeline, const char *path)) {
   zb_status status = NULL;
   recording r = {0};
   zb_event *events = NULL;

@@ -29,11 +29,13 @@ static const zb_bootstrap *several_of(const zb_session_params *params) {
   return params->bootstrap && params->bootstrap->processes > 1 ? params->bootstrap : NULL;
 }
 
-/* A device with a transport of its own, in several processes: messages go its way between them too, but the processes meet as they were launched. */
+/* A device with a transport of its own, in several processes: messages go its way between them too, but the processes
+ * meet as they were launched. */
 static zb_status choose_between(zb_session *session, const char *launch) {
   const zb_transport_def *meeting = NULL;
   if (!session->device->transport_between)
-    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' runs all ranks in one process", session->device->name), "start it without a launcher");
+    return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' runs all ranks in one process", session->device->name),
+                          "start it without a launcher");
   ZB_TRY(zb_transport_find(launch, &meeting));
   session->group_def = meeting->group_def;
   session->transport_def = session->device->transport_between;
@@ -81,12 +83,13 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
   if (params->weights_partial && !params->weights) return ZB_ERROR(USAGE, "--weights-partial without --weights");
   if (params->timeout_ms < 0)
     return ZB_ERROR(USAGE, "the time-out is %lld ms: expected more than 0", (long long)params->timeout_ms);
-  snprintf(session->instruction_set, sizeof session->instruction_set, "%s%s", session->device->instruction_set(), params->tf32 ? " with TF32" : "");
+  snprintf(session->instruction_set, sizeof session->instruction_set, "%s%s", session->device->instruction_set(),
+           params->tf32 ? " with TF32" : "");
   return choose_transport(session, params);
 }
 
-/* Every micro-batch has one loss, each a scalar: else the loss of a step is no number. Of a plan that is here in part the rest is seen
- * after the first step. */
+/* Every micro-batch has one loss, each a scalar: else the loss of a step is no number. Of a plan that is here in part
+ * the rest is seen after the first step. */
 static zb_status check_reports(const zb_plan *plan, bool whole) {
   int *seen = zb_alloc(sizeof(int) * (size_t)(plan->micro_batches + 1));
   if (!seen) return ZB_OUT_OF_MEMORY();
@@ -152,7 +155,8 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
   session->waiting = zb_alloc(sizeof(double) * (size_t)session->plan->rank_count);
   session->times = zb_alloc(sizeof(zb_rank_time) * (size_t)session->plan->rank_count);
   if (params->costs) session->resumed_ps = zb_alloc(2 * sizeof(int64_t) * ((size_t)session->plan->message_count + 1));
-  if (!session->executors || !session->micro_losses || !session->waiting || !session->times || (params->costs && !session->resumed_ps))
+  if (!session->executors || !session->micro_losses || !session->waiting || !session->times ||
+      (params->costs && !session->resumed_ps))
     return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < session->rank_count; ++i) {
     int rank = session->first_rank + i;
@@ -164,7 +168,9 @@ static zb_status make_executors(zb_session *session, const zb_session_params *pa
                           .plan = session->plan,
                           .beside = session->executor_count > 0 ? session->executors[0].device : NULL,
                           .trace = params->trace || params->costs,
-                          .local_process = params->bootstrap && params->bootstrap->local_process > 0 ? params->bootstrap->local_process : 0,
+                          .local_process = params->bootstrap && params->bootstrap->local_process > 0
+                                               ? params->bootstrap->local_process
+                                               : 0,
                           .threads = params->threads > 0 ? params->threads : 1,
                           .no_kernels = params->no_kernels,
                           .reference = params->reference,
@@ -212,7 +218,8 @@ static zb_status load_values(zb_session *session, const zb_session_sources *sour
   return NULL;
 }
 
-static zb_status make_all(zb_session *session, const zb_session_params *params, const zb_session_sources *sources, const zb_values *values) {
+static zb_status make_all(zb_session *session, const zb_session_params *params, const zb_session_sources *sources,
+                          const zb_values *values) {
   bool poison = sources->poison;
 #ifdef ZB_POISON
   poison = true;
@@ -256,13 +263,14 @@ static zb_status check_not_apart(const zb_session_params *params) {
   bool meets = status || def->group_def; /* a wrong name is found later */
   zb_status_free(status);
   if (meets) return NULL;
-  return zb_status_hint(ZB_ERROR(USAGE, "%d processes were started by %s, and with --launch %s each of them would train alone", by->processes, by->launcher,
-                                 params->launch),
-                        "leave --launch out to train together; to train alone, start it alone, or unset the variables of the launcher");
+  return zb_status_hint(
+      ZB_ERROR(USAGE, "%d processes were started by %s, and with --launch %s each of them would train alone",
+               by->processes, by->launcher, params->launch),
+      "leave --launch out to train together; to train alone, start it alone, or unset the variables of the launcher");
 }
 
-/* How the processes would meet if nothing were known of the device: as this one was told, else as they were launched. NULL: there is one, or it
- * cannot be known. */
+/* How the processes would meet if nothing were known of the device: as this one was told, else as they were launched.
+ * NULL: there is one, or it cannot be known. */
 static const zb_group_def *meeting_of(const zb_session_params *params) {
   const zb_bootstrap *by = several_of(params);
   const char *const launches[] = {params->launch, by ? by->launch : NULL};
@@ -276,19 +284,21 @@ static const zb_group_def *meeting_of(const zb_session_params *params) {
   return NULL;
 }
 
-/* The first words between processes that have met: whether each knows its device, whether all were given the same, and can save. */
+/* The first words between processes that have met: whether each knows its device, whether all were given the same, and
+ * can save. */
 static zb_status agree_on_options(zb_session *session, const zb_session_params *params, zb_status status) {
   zb_facts facts = {0};
   ZB_TRY(zb_session_agree(session, status));
   if (session->group) zb_facts_add_params(&facts, session, params);
   status = zb_facts_compare(session, &facts);
   zb_facts_deinit(&facts);
-  if (!status) status = zb_session_agree(session, params->check ? params->check(params->check_context, session->process) : NULL);
+  if (!status)
+    status = zb_session_agree(session, params->check ? params->check(params->check_context, session->process) : NULL);
   return status || !params->save ? status : zb_session_try_save(session, params->save);
 }
 
-/* An empty session that knows its device (given, if not NULL) and the other processes. What is wrong with the device is told once they have met: else
- * they would wait for this one. */
+/* An empty session that knows its device (given, if not NULL) and the other processes. What is wrong with the device is
+ * told once they have met: else they would wait for this one. */
 static zb_status begin(const zb_session_params *params, const zb_device_def *given, zb_session **out) {
   *out = NULL;
   zb_status status = check_not_apart(params);
@@ -299,8 +309,8 @@ static zb_status begin(const zb_session_params *params, const zb_device_def *giv
   zb_session *session = zb_alloc(sizeof *session);
   if (!session) return ZB_OUT_OF_MEMORY();
   session->params = *params;
-  session->params.directory = session->params.data = session->params.device = session->params.resume = session->params.launch =
-      session->params.save = session->params.weights = NULL;
+  session->params.directory = session->params.data = session->params.device = session->params.resume =
+      session->params.launch = session->params.save = session->params.weights = NULL;
   session->params.bootstrap = NULL;
   session->params.settings = NULL;
   session->timeout_ms = params->timeout_ms > 0 ? params->timeout_ms : TIMEOUT_MS;
@@ -340,13 +350,16 @@ static zb_status read_plan(const char *directory, int first, int count, zb_plan 
 
 static void describe_store(zb_facts *facts, const char *name, const zb_store *store, const char *hint) {
   char text[80] = "not read";
-  if (store) snprintf(text, sizeof text, "%d tensors, digest %016" PRIx64, zb_store_count(store), zb_sample_store(store));
+  if (store)
+    snprintf(text, sizeof text, "%d tensors, digest %016" PRIx64, zb_store_count(store), zb_sample_store(store));
   zb_facts_add(facts, name, text, hint);
 }
 
 /* What the options led to here, for the other processes: their paths may be spelled otherwise. */
-static void describe_contents(zb_session *session, const zb_session_sources *sources, const zb_checkpoint *checkpoint, const zb_store *chosen) {
-  static const char same_file[] = "give all processes the same file, or copies of it", same_folder[] = "give all processes the same folder, or copies of it";
+static void describe_contents(zb_session *session, const zb_session_sources *sources, const zb_checkpoint *checkpoint,
+                              const zb_store *chosen) {
+  static const char same_file[] = "give all processes the same file, or copies of it",
+                    same_folder[] = "give all processes the same folder, or copies of it";
   char text[128] = "none";
   if (!session->group) return;
   zb_data_describe(session->data, text, sizeof text);
@@ -354,8 +367,8 @@ static void describe_contents(zb_session *session, const zb_session_sources *sou
   describe_store(&session->contents, "the file of weights", sources->weights, same_folder);
   describe_store(&session->contents, "the file of constants", sources->constants, same_folder);
   if (checkpoint)
-    snprintf(text, sizeof text, "step %" PRId64 ", data position %" PRId64 ", digest %016" PRIx64, checkpoint->step, checkpoint->data_position,
-             zb_sample_store(checkpoint->weights) ^ zb_sample_store(checkpoint->optimizer));
+    snprintf(text, sizeof text, "step %" PRId64 ", data position %" PRId64 ", digest %016" PRIx64, checkpoint->step,
+             checkpoint->data_position, zb_sample_store(checkpoint->weights) ^ zb_sample_store(checkpoint->optimizer));
   zb_facts_add(&session->contents, "the checkpoint (--resume)", checkpoint ? text : NULL, same_folder);
   describe_store(&session->contents, "the weights (--weights)", chosen, same_folder);
 }
@@ -373,8 +386,10 @@ static void free_chosen(chosen_weights *chosen) {
   zb_store_destroy(chosen->store);
 }
 
-/* A process matches the names of all ranks, so that all of them find the same; it then reads what its own ranks need. */
-static zb_status choose_weights(const zb_session *session, const zb_session_params *params, const zb_session_sources *sources, chosen_weights *out) {
+/* A process matches the names of all ranks, so that all of them find the same; it then reads what its own ranks need.
+ */
+static zb_status choose_weights(const zb_session *session, const zb_session_params *params,
+                                const zb_session_sources *sources, chosen_weights *out) {
   zb_plan *whole = NULL;
   if (params->no_kernels) return ZB_ERROR(USAGE, "a run without kernels takes no weights");
   if (sources->folder && session->processes > 1) ZB_TRY(read_plan(sources->folder, 0, -1, &whole));
@@ -382,11 +397,13 @@ static zb_status choose_weights(const zb_session *session, const zb_session_para
   zb_plan_destroy(whole);
   ZB_TRY(status);
   ZB_TRY(zb_weights_open(params->weights, &out->store));
-  ZB_TRY(zb_weights_match(out->store, params->weights, out->wanted.items, out->wanted.count, params->weights_partial, &out->weights));
+  ZB_TRY(zb_weights_match(out->store, params->weights, out->wanted.items, out->wanted.count, params->weights_partial,
+                          &out->weights));
   return NULL;
 }
 
-/* Arenas are pages that are taken when they are used: that they do not fit would show in the middle of the first step. */
+/* Arenas are pages that are taken when they are used: that they do not fit would show in the middle of the first step.
+ */
 static void say_too_large(const zb_session *session) {
   char line[160];
   uint64_t needed = 0;
@@ -395,7 +412,8 @@ static void say_too_large(const zb_session *session) {
     needed += session->plan->ranks[i].arena_bytes;
   bool of_host = !session->device->asynchronous && !session->params.no_kernels;
   if (!of_host || memory <= 0 || (double)needed <= memory) return;
-  snprintf(line, sizeof line, "warning: the ranks of this process need %.1f GiB, and this machine has %.1f GiB of memory",
+  snprintf(line, sizeof line,
+           "warning: the ranks of this process need %.1f GiB, and this machine has %.1f GiB of memory",
            (double)needed / (1 << 30), memory / (1 << 30));
   session->params.say(session->params.progress_context, line);
 }
@@ -469,7 +487,9 @@ static zb_status open_optional(const char *folder, const char *name, bool needed
   if (!path) return ZB_OUT_OF_MEMORY();
   zb_status status = zb_store_open(path, out);
   zb_free(path);
-  return status ? zb_status_note(status, "reading the values of the plan in '%s' (expected: the folder as zbc wrote it)", folder) : NULL;
+  return status ? zb_status_note(
+                      status, "reading the values of the plan in '%s' (expected: the folder as zbc wrote it)", folder)
+                : NULL;
 }
 
 /* For the ranks that run here. */
@@ -484,9 +504,12 @@ static bool needs_constants(const zb_plan *plan) {
 static zb_status prove_plan(const zb_plan *plan, const char *directory) {
   zb_status status = zb_plan_verify(plan);
   if (zb_status_code(status) != ZB_INVALID) return status;
-  status = zb_status_note(status, "the plan in '%s' is not right: its proof fails, so nothing was run with it", directory);
-  return zb_status_hint(status, "compile the model again; where zbc makes such a plan it has a bug: please report it with the model and the "
-                                "command line of zbc");
+  status =
+      zb_status_note(status, "the plan in '%s' is not right: its proof fails, so nothing was run with it", directory);
+  return zb_status_hint(
+      status,
+      "compile the model again; where zbc makes such a plan it has a bug: please report it with the model and the "
+      "command line of zbc");
 }
 
 /* Process 0 reads and verifies the whole plan, for all; what stays is the part of the ranks that run here. */
@@ -526,8 +549,7 @@ static zb_status open_and_prepare(zb_session *session, const zb_session_params *
   zb_status status = NULL;
   zb_store *weights = NULL, *constants = NULL;
   ZB_TRY(open_plan(session, params->directory));
-  ZB_TRY_GOTO(
-      open_optional(params->directory, "weights.safetensors", needs_weights(params), &weights));
+  ZB_TRY_GOTO(open_optional(params->directory, "weights.safetensors", needs_weights(params), &weights));
   ZB_TRY_GOTO(open_constants(session, params, &constants));
   zb_session_sources sources = {.weights = weights, .constants = constants, .folder = params->directory};
   status = prepare(session, params, &sources);
@@ -589,7 +611,8 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
   const zb_plan *plan = session->plan;
   double sum = 0, idle = 0;
   int64_t last_ps = INT64_MIN;
-  bool timed = !session->device->asynchronous || session->params.trace || session->params.costs; /* else only the device knows when it computed */
+  bool timed = !session->device->asynchronous || session->params.trace ||
+               session->params.costs; /* else only the device knows when it computed */
   const int ranks = plan->rank_count;
   for (int i = 0; i < plan->micro_batches; ++i)
     sum += session->micro_losses[i];
@@ -606,7 +629,9 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
       .step = session->steps,
       .loss = session->params.no_kernels ? (double)NAN : sum / plan->micro_batches,
       .seconds = (double)took_ps / 1e12,
-      .idle_share = !timed ? (double)NAN : ranks > 0 ? idle / ranks : 0,
+      .idle_share = !timed      ? (double)NAN
+                    : ranks > 0 ? idle / ranks
+                                : 0,
       .tokens = (double)elements * plan->micro_batches,
       .micro_losses = session->micro_losses,
       .micro_batches = plan->micro_batches,
@@ -643,17 +668,11 @@ zb_status zb_session_step(zb_session *session, zb_step_result *out) {
   return NULL;
 }
 
-int64_t zb_session_steps(const zb_session *session) {
-  return session->steps;
-}
+int64_t zb_session_steps(const zb_session *session) { return session->steps; }
 
-void zb_session_interrupt(zb_session *session) {
-  atomic_store(&session->interrupted, 1);
-}
+void zb_session_interrupt(zb_session *session) { atomic_store(&session->interrupted, 1); }
 
-void zb_session_stop(zb_session *session) {
-  atomic_store(&session->stopping, 1);
-}
+void zb_session_stop(zb_session *session) { atomic_store(&session->stopping, 1); }
 
 void zb_session_abort(zb_session *session, const char *reason) {
   if (!session->group) return;

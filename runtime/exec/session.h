@@ -16,7 +16,8 @@ typedef struct zb_owned_parameter {
   const char *name;
 } zb_owned_parameter;
 
-/* What a rank took in the last step; ended_ps: from the start of the step, which is start_ps on the clock of its process. */
+/* What a rank took in the last step; ended_ps: from the start of the step, which is start_ps on the clock of its
+ * process. */
 typedef struct zb_rank_time {
   int64_t start_ps, compute_ps, waiting_ps, ended_ps;
 } zb_rank_time;
@@ -27,16 +28,16 @@ struct zb_session {
   zb_session_params params; /* texts are not kept */
   int64_t timeout_ms;
   /* Where this process is among those of the run (session_group.h). */
-  zb_group *group; /* NULL: the only one */
+  zb_group *group;                                /* NULL: the only one */
   int process, processes, first_rank, rank_count; /* ranks of this process */
-  bool apart; /* the other processes may be gone: do not wait for them */
-  zb_facts contents; /* what the options lead to here, until it is compared */
-  zb_step_record *record; /* of a step, if there is a group */
+  bool apart;                                     /* the other processes may be gone: do not wait for them */
+  zb_facts contents;                              /* what the options lead to here, until it is compared */
+  zb_step_record *record;                         /* of a step, if there is a group */
   size_t record_bytes;
   uint64_t *arena_bytes; /* [rank of the plan] */
-  int64_t *clock_ps;     /* [process] at process 0, if params.trace: what to add to its clock to get that of process 0 */
+  int64_t *clock_ps; /* [process] at process 0, if params.trace: what to add to its clock to get that of process 0 */
   int64_t clock_error_ps; /* of the least certain of them */
-  char mixed[256];       /* how instruction sets of processes differ; "" */
+  char mixed[256];        /* how instruction sets of processes differ; "" */
   zb_plan *plan;
   char instruction_set[32]; /* what fixes the bits of results beside the plan */
   const zb_device_def *device;
@@ -61,18 +62,18 @@ struct zb_session {
   int64_t step_start_ps;      /* of the last step, on the driver's clock */
   bool failed;                /* a step failed: the weights are of no step */
   atomic_int interrupted;
-  atomic_int stopping; /* this process was asked to end after a step */
+  atomic_int stopping;      /* this process was asked to end after a step */
   zb_folder_lock save_lock; /* of process 0, on where params.save leads, for as long as the session lives */
-  bool ends;           /* all processes end after the last step: one of them was asked in time */
+  bool ends;                /* all processes end after the last step: one of them was asked in time */
 };
 
 typedef struct zb_session_sources {
-  zb_plan *plan;             /* taken, also on failure */
-  const zb_store *weights;   /* initial values of parameters; NULL: zeros (no_kernels) */
-  const zb_store *constants; /* may be NULL if no constant needs it */
-  const char *folder;        /* where they are, for messages, and the whole plan; NULL: in memory */
+  zb_plan *plan;               /* taken, also on failure */
+  const zb_store *weights;     /* initial values of parameters; NULL: zeros (no_kernels) */
+  const zb_store *constants;   /* may be NULL if no constant needs it */
+  const char *folder;          /* where they are, for messages, and the whole plan; NULL: in memory */
   const zb_device_def *device; /* instead of the one that the parameters name; NULL: that one. For tests */
-  bool poison;               /* fill free ranges with 0xFF; always on in a build with ZB_POISON */
+  bool poison;                 /* fill free ranges with 0xFF; always on in a build with ZB_POISON */
 } zb_session_sources;
 
 /* A session of a plan in memory, not verified here. params->directory is not used. */

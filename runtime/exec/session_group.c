@@ -1,4 +1,5 @@
-/* Sessions of several processes: see session_group.h. Tests: test/runtime/exec/session_group_test.c, test/e2e/processes.py. */
+/* Sessions of several processes: see session_group.h. Tests: test/runtime/exec/session_group_test.c,
+ * test/e2e/processes.py. */
 #include "runtime/exec/session_group.h"
 
 #include "runtime/base/text.h"
@@ -14,7 +15,7 @@ typedef struct state_record {
   int32_t code;
   char message[MESSAGE_BYTES], hint[HINT_BYTES];
   /* At the start only. */
-  uint64_t digest; /* of the plan */
+  uint64_t digest;        /* of the plan */
   int32_t digest_process; /* the first whose plan is another; NOBODY */
   int32_t set_process;    /* the first whose instruction set is another */
   char set[SET_BYTES], other_set[SET_BYTES];
@@ -60,9 +61,10 @@ zb_status zb_session_group_open(zb_session *session, const zb_session_params *pa
 
 zb_status zb_session_ranks_of(zb_session *session, int rank_count) {
   if (session->processes > rank_count)
-    return zb_status_hint(ZB_ERROR(USAGE, "there are %d processes, but the plan has %d rank%s", session->processes, rank_count,
-                                   rank_count == 1 ? "" : "s"),
-                          "start %d processes or fewer, or compile the model with --ranks %d", rank_count, session->processes);
+    return zb_status_hint(ZB_ERROR(USAGE, "there are %d processes, but the plan has %d rank%s", session->processes,
+                                   rank_count, rank_count == 1 ? "" : "s"),
+                          "start %d processes or fewer, or compile the model with --ranks %d", rank_count,
+                          session->processes);
   session->rank_count = zb_group_ranks(rank_count, session->processes, session->process, &session->first_rank);
   return NULL;
 }
@@ -105,13 +107,14 @@ static zb_status after_merge(const zb_session *session, zb_status status, const 
   if (record->process == session->process) return status;
   zb_status_free(status);
   zb_code code = record->code > 0 && record->code < ZB_CODE_COUNT ? (zb_code)record->code : ZB_PEER;
-  status = zb_status_make(code, __FILE__, __LINE__, "process %d stops because process %d failed: %s", session->process, (int)record->process,
-                          record->message);
+  status = zb_status_make(code, __FILE__, __LINE__, "process %d stops because process %d failed: %s", session->process,
+                          (int)record->process, record->message);
   if (record->hint[0]) status = zb_status_hint(status, "%s", record->hint);
   return zb_status_set_told(status);
 }
 
-/* The processes cannot agree any more: where the ranks of this one are is what is looked for. Takes and returns ownership. */
+/* The processes cannot agree any more: where the ranks of this one are is what is looked for. Takes and returns
+ * ownership. */
 static zb_status lost(zb_session *session, zb_status status) {
   if (!status) return NULL;
   zb_driver_params here = {.executors = session->executors, .count = session->executor_count};
@@ -174,17 +177,18 @@ zb_status zb_session_agree_start(zb_session *session, zb_status status) {
   ZB_TRY(zb_facts_compare(session, &session->contents));
   zb_facts_deinit(&session->contents);
   if (record.set_process != NOBODY)
-    snprintf(session->mixed, sizeof session->mixed, "process 0 computes with %s, process %d with %s: results may differ in the last bits",
-             record.set, (int)record.set_process, record.other_set);
+    snprintf(session->mixed, sizeof session->mixed,
+             "process 0 computes with %s, process %d with %s: results may differ in the last bits", record.set,
+             (int)record.set_process, record.other_set);
   ZB_TRY(share_arenas(session));
-  return session->transport_def->connect ? zb_session_agree(session, session->transport_def->connect(session->transport)) : NULL;
+  return session->transport_def->connect
+             ? zb_session_agree(session, session->transport_def->connect(session->transport))
+             : NULL;
 }
 
 /* ---- Steps ---- */
 
-static loss_share *losses_of(zb_step_record *record) {
-  return (loss_share *)(void *)(record->share + record->ranks);
-}
+static loss_share *losses_of(zb_step_record *record) { return (loss_share *)(void *)(record->share + record->ranks); }
 
 static void merge_step(void *total, const void *one, size_t bytes) {
   zb_step_record *all = total;
@@ -244,7 +248,8 @@ zb_status zb_session_share_step(zb_session *session, int64_t *took_ps) {
 
 enum { CLOCK_ROUNDS = 8 };
 
-/* What a process saw of its clock around merges in which all took part, and which clock it is: processes of one boot share theirs. */
+/* What a process saw of its clock around merges in which all took part, and which clock it is: processes of one boot
+ * share theirs. */
 typedef struct clock_record {
   uint64_t boot;
   int64_t before_ps[CLOCK_ROUNDS], after_ps[CLOCK_ROUNDS];
@@ -260,8 +265,8 @@ static uint64_t boot_id(void) {
   return id;
 }
 
-/* Process 0's clock minus that of the other. What the other sent after `before` was there before process 0's `after`, and the other way
- * round: each round bounds the difference from both sides. */
+/* Process 0's clock minus that of the other. What the other sent after `before` was there before process 0's `after`,
+ * and the other way round: each round bounds the difference from both sides. */
 static int64_t clock_difference(const clock_record *zero, const clock_record *other, int64_t *error_ps) {
   int64_t least = INT64_MIN, most = INT64_MAX;
   *error_ps = 0;

@@ -54,14 +54,17 @@ static zb_status collect(const zb_session *session, zb_checkpoint *checkpoint, c
   return NULL;
 }
 
-/* Process 0 begins a save under the lock of the session, or, where another folder is given than it was made for, under one of its own. */
+/* Process 0 begins a save under the lock of the session, or, where another folder is given than it was made for, under
+ * one of its own. */
 static zb_status begin_save(const zb_session *session, const char *folder, zb_folder_lock *lock) {
   zb_status status = zb_checkpoint_lock(folder, session->save_lock.held ? session->save_lock.path : NULL, lock);
   return status ? status : zb_checkpoint_begin(folder);
 }
 
-/* The parts of all processes as one checkpoint. Each step is agreed on before the next, so that none waits for another in vain. */
-static zb_status write_parts(zb_session *session, const char *folder, const zb_checkpoint *checkpoint, zb_folder_lock *lock) {
+/* The parts of all processes as one checkpoint. Each step is agreed on before the next, so that none waits for another
+ * in vain. */
+static zb_status write_parts(zb_session *session, const char *folder, const zb_checkpoint *checkpoint,
+                             zb_folder_lock *lock) {
   bool first = session->process == 0;
   ZB_TRY(zb_session_agree(session, first ? begin_save(session, folder, lock) : NULL));
   zb_status status = zb_checkpoint_write_part(folder, session->plan, checkpoint, session->process, session->processes);
@@ -72,7 +75,8 @@ static zb_status write_parts(zb_session *session, const char *folder, const zb_c
   status = zb_session_agree(session, committed);
   if (!status || !first) return status;
   if (!is_there) return zb_checkpoint_abandon(folder, status);
-  return zb_status_note(status, "the checkpoint of step %lld in '%s' was finished before", (long long)session->steps, folder);
+  return zb_status_note(status, "the checkpoint of step %lld in '%s' was finished before", (long long)session->steps,
+                        folder);
 }
 
 zb_status zb_session_save(zb_session *session, const char *folder) {
@@ -85,7 +89,8 @@ zb_status zb_session_save(zb_session *session, const char *folder) {
                               .optimizer = zb_store_create(),
                               .step = session->steps,
                               .data_position = zb_data_position(session->data, session->steps)};
-  zb_status status = checkpoint.weights && checkpoint.optimizer ? collect(session, &checkpoint, &c) : ZB_OUT_OF_MEMORY();
+  zb_status status =
+      checkpoint.weights && checkpoint.optimizer ? collect(session, &checkpoint, &c) : ZB_OUT_OF_MEMORY();
   status = zb_session_agree(session, status);
   zb_folder_lock lock = {.held = false};
   if (!status) status = write_parts(session, folder, &checkpoint, &lock);
@@ -107,9 +112,7 @@ zb_status zb_session_try_save(zb_session *session, const char *folder) {
   return status;
 }
 
-zb_status zb_session_save_check(const char *folder) {
-  return zb_checkpoint_check_folder(folder);
-}
+zb_status zb_session_save_check(const char *folder) { return zb_checkpoint_check_folder(folder); }
 
 /* L2 norm over f32 elements, in order, in fp64. */
 static double norm_of(const float *values, int64_t count) {
@@ -156,7 +159,8 @@ static int by_norm_name(const void *a, const void *b) {
 }
 
 /* Visits the records of all processes in the order of names. */
-static zb_status visit_norms(const char *records, size_t bytes, void (*visit)(void *context, const char *name, double norm), void *context) {
+static zb_status visit_norms(const char *records, size_t bytes,
+                             void (*visit)(void *context, const char *name, double norm), void *context) {
   size_t count = 0, capacity = 0;
   named_norm *norms = NULL;
   for (size_t at = 0; at < bytes; ++count) {
@@ -176,7 +180,8 @@ static zb_status visit_norms(const char *records, size_t bytes, void (*visit)(vo
   return NULL;
 }
 
-zb_status zb_session_gradient_norms(zb_session *session, void (*visit)(void *context, const char *name, double norm), void *context) {
+zb_status zb_session_gradient_norms(zb_session *session, void (*visit)(void *context, const char *name, double norm),
+                                    void *context) {
   if (session->steps_here == 0 || session->failed) return ZB_ERROR(USAGE, "there are no gradients before a step");
   if (session->params.no_kernels) return ZB_ERROR(USAGE, "a run without kernels has no gradients");
   void *all = NULL;

@@ -27,9 +27,7 @@ static span span_of(const zb_plan_operand *operand) {
   return (span){operand->offset, operand->offset + (uint64_t)zb_operand_extent(operand)};
 }
 
-static bool is_empty(span it) {
-  return it.begin >= it.end;
-}
+static bool is_empty(span it) { return it.begin >= it.end; }
 
 static bool in_workspace(const walk *it, const zb_plan_operand *operand) {
   return operand->base == 0 && operand->offset >= it->workspace.offset &&

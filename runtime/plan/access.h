@@ -1,5 +1,5 @@
-/* What a subprogram reads and writes, as byte ranges of its bases; for runtime/plan and runtime/device/cuda. Computed once a subprogram,
- * so that verifier and simulator cost what jobs cost, not what instructions cost. */
+/* What a subprogram reads and writes, as byte ranges of its bases; for runtime/plan and runtime/device/cuda. Computed
+ * once a subprogram, so that verifier and simulator cost what jobs cost, not what instructions cost. */
 #ifndef ZB_PLAN_ACCESS_H
 #define ZB_PLAN_ACCESS_H
 

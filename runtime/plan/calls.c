@@ -20,7 +20,8 @@ static void make_tensor(const zb_plan_operand *operand, zb_tensor *tensor, zb_ca
 }
 
 /* Takes its tensors and places from the fronts of what is left. */
-static void make_call(const zb_plan_instruction *instruction, zb_call *item, zb_tensor **tensors, zb_call_place **places) {
+static void make_call(const zb_plan_instruction *instruction, zb_call *item, zb_tensor **tensors,
+                      zb_call_place **places) {
   zb_tensor *inputs = *tensors, *outputs = inputs + instruction->input_count;
   *item = (zb_call){.instruction = instruction, .places = *places};
   for (int i = 0; i < instruction->input_count; ++i)

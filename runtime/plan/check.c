@@ -68,18 +68,14 @@ zb_region_kind zb_plan_region_of(const zb_plan_rank *rank, uint64_t offset, uint
   return ZB_REGION_COUNT;
 }
 
-static bool fits(uint64_t offset, uint64_t bytes, uint64_t limit) {
-  return bytes <= limit && offset <= limit - bytes;
-}
+static bool fits(uint64_t offset, uint64_t bytes, uint64_t limit) { return bytes <= limit && offset <= limit - bytes; }
 
 static bool shape_is_valid(const zb_shape *shape) {
   if ((unsigned)shape->dtype >= ZB_DTYPE_COUNT || shape->rank < 0 || shape->rank > ZB_RANK_MAX) return false;
   return zb_shape_bytes(shape) >= 0;
 }
 
-static bool number_is_valid(double value) {
-  return isfinite(value) && value >= 0;
-}
+static bool number_is_valid(double value) { return isfinite(value) && value >= 0; }
 
 static zb_status check_messages(const zb_plan *plan) {
   for (int i = 0; i < plan->message_count; ++i) {
@@ -112,7 +108,8 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
   for (int i = 0; i < plan->input_count; ++i)
     if (!shape_is_valid(&plan->inputs[i].shape))
       return ZB_ERROR(INVALID, "input '%s' has no valid shape", plan->inputs[i].name);
-  bool times = plan->link_latency_ps >= 0 && plan->link_wake_ps >= 0 && plan->job_ps >= 0 && plan->read_ps >= 0 && plan->step_ps >= 0;
+  bool times = plan->link_latency_ps >= 0 && plan->link_wake_ps >= 0 && plan->job_ps >= 0 && plan->read_ps >= 0 &&
+               plan->step_ps >= 0;
   if (!times || !number_is_valid(plan->link_ps_per_byte))
     return ZB_ERROR(INVALID, "the costs of messages, jobs and steps must be numbers >= 0");
   return check_messages(plan);
@@ -135,8 +132,8 @@ static zb_status check_tensor(const zb_plan_rank *rank, const zb_plan_tensor *te
   if (!fits(tensor->offset, (uint64_t)zb_shape_bytes(&tensor->shape), rank->arena_bytes))
     return MALFORMED(rank->rank, "tensor '%s' ends outside of the arena", tensor->name);
   if ((tensor->digest != 0) != has_digest)
-    return MALFORMED(rank->rank, "tensor '%s' has %s of its value, expected %s", tensor->name, tensor->digest ? "a digest" : "no digest",
-                     has_digest ? "one" : "none");
+    return MALFORMED(rank->rank, "tensor '%s' has %s of its value, expected %s", tensor->name,
+                     tensor->digest ? "a digest" : "no digest", has_digest ? "one" : "none");
   return NULL;
 }
 
@@ -217,10 +214,12 @@ static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank,
   if (subprogram->stage < -1 || subprogram->stage >= plan->stage_count)
     return MALFORMED(rank->rank, "subprogram %s is of stage %d, the plan has %d", subprogram->name, subprogram->stage,
                      plan->stage_count);
-  if (subprogram->time_ps < 0 || subprogram->first_ps < 0 || !number_is_valid(subprogram->flops) || !number_is_valid(subprogram->product_flops))
+  if (subprogram->time_ps < 0 || subprogram->first_ps < 0 || !number_is_valid(subprogram->flops) ||
+      !number_is_valid(subprogram->product_flops))
     return MALFORMED(rank->rank, "subprogram %s: time and flops must be numbers >= 0", subprogram->name);
   if (subprogram->loss_base && !loss_fits(subprogram))
-    return MALFORMED(rank->rank, "subprogram %s: its loss must be 4 bytes of one of its bases, made by an F", subprogram->name);
+    return MALFORMED(rank->rank, "subprogram %s: its loss must be 4 bytes of one of its bases, made by an F",
+                     subprogram->name);
   for (int i = 0; i < subprogram->base_count; ++i)
     if (subprogram->base_bytes[i] > rank->arena_bytes)
       return MALFORMED(rank->rank, "subprogram %s: base '%s' is larger than the arena", subprogram->name,
@@ -235,9 +234,7 @@ static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank,
   return NULL;
 }
 
-static bool slice_fits(zb_plan_slice slice, uint32_t count) {
-  return fits(slice.begin, slice.count, count);
-}
+static bool slice_fits(zb_plan_slice slice, uint32_t count) { return fits(slice.begin, slice.count, count); }
 
 static const char *compute_job_fault(const zb_plan_rank *rank, const zb_plan_job *job) {
   if (job->subprogram < 0 || job->subprogram >= rank->subprogram_count) return "its subprogram is not there";

@@ -100,9 +100,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 }
 
 /* The source of what a subprogram writes through its base number base + 1. */
-static uint64_t source_of_base(int32_t subprogram, uint32_t base) {
-  return mix(mix(1, (uint64_t)subprogram), base);
-}
+static uint64_t source_of_base(int32_t subprogram, uint32_t base) { return mix(mix(1, (uint64_t)subprogram), base); }
 
 /* ---- Homes and cells ---- */
 
@@ -175,8 +173,8 @@ static zb_status note_bases(dataflow *it, int index, boundaries *to) {
   return NULL;
 }
 
-/* Rising order, 11 bits at a time, for as many bits as the largest has: there are some ten thousand boundaries a rank, most of them many
- * times over. False: out of memory. */
+/* Rising order, 11 bits at a time, for as many bits as the largest has: there are some ten thousand boundaries a rank,
+ * most of them many times over. False: out of memory. */
 static bool sort_boundaries(boundaries *it) {
   enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
   uint64_t *from = it->items, *to = zb_alloc((it->count + 1) * sizeof *to), all_bits = 0;
@@ -436,7 +434,8 @@ static bool is_whole_sum(const zb_plan_rank *rank, zb_plan_range part) {
       for (int k = 0; k < instruction->input_count; ++k) {
         const zb_plan_operand *sum = &instruction->inputs[k];
         uint64_t bytes = (uint64_t)zb_operand_extent(sum);
-        if (sum->rank >= 0 && sum->base == 0 && sum->offset == part.offset && bytes <= part.bytes && part.bytes <= zb_align(bytes))
+        if (sum->rank >= 0 && sum->base == 0 && sum->offset == part.offset && bytes <= part.bytes &&
+            part.bytes <= zb_align(bytes))
           return true;
       }
     }
@@ -447,7 +446,8 @@ static zb_status post_fixed(dataflow *it, int index, zb_plan_range part) {
   bool is_send = it->rank->jobs[index].kind == ZB_JOB_SEND;
   uint64_t end = part.offset + part.bytes;
   if (!is_whole_sum(it->rank, part))
-    return violation(it, index, "moves", part.offset, NULL, "which is no sum of gradients that an OPT of the rank reads", NOBODY);
+    return violation(it, index, "moves", part.offset, NULL,
+                     "which is no sum of gradients that an OPT of the rank reads", NOBODY);
   for (size_t i = 0; i < it->fixed_count; ++i) {
     const fixed_message *other = &it->fixed[i];
     if (!other->in_flight || part.offset >= other->end || other->begin >= end || (is_send && other->is_send)) continue;
@@ -558,8 +558,8 @@ static zb_status run_report(dataflow *it, int index, zb_plan_range part) {
   for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + sizeof(float); ++at) {
     ZB_TRY(read_cell(it, &by, at));
     if (!left_loss(it, &it->cells[at], part.offset))
-      return violation(it, index, "reads", part.offset, NULL, "which is not where an F left the loss: it was written by ",
-                       it->cells[at].writer);
+      return violation(it, index, "reads", part.offset, NULL,
+                       "which is not where an F left the loss: it was written by ", it->cells[at].writer);
   }
   return NULL;
 }

@@ -1,5 +1,6 @@
-/* Which rank saves what: rule "owners" of the verifier (README.md). A plan can train without an error and still lose what a checkpoint needs: a
- * parameter that no rank saves, a state that is saved under the name of another. So it is proven that
+/* Which rank saves what: rule "owners" of the verifier (README.md). A plan can train without an error and still lose
+ * what a checkpoint needs: a parameter that no rank saves, a state that is saved under the name of another. So it is
+ * proven that
  *   - every parameter has one owner, and is the same on all ranks that hold it;
  *   - every state belongs to one parameter, whose name its own name begins with;
  *   - what updates a parameter reads the gradient and writes the states that the table says are its own.
@@ -29,8 +30,8 @@ static zb_status verify_states(const zb_plan_rank *rank) {
     for (int s = parameter->state_begin; s < parameter->state_begin + parameter->state_count; ++s) {
       const char *state = rank->states[s].name;
       if (taken[s])
-        ZB_TRY_GOTO(ZB_RULE("owners", "rank %d: the state '%s' belongs to '%s' and to another parameter", rank->rank, state,
-                            parameter->tensor.name));
+        ZB_TRY_GOTO(ZB_RULE("owners", "rank %d: the state '%s' belongs to '%s' and to another parameter", rank->rank,
+                            state, parameter->tensor.name));
       if (!is_state_of(state, parameter->tensor.name))
         ZB_TRY_GOTO(ZB_RULE("owners", "rank %d: the state '%s' is said to be of the parameter '%s'", rank->rank, state,
                             parameter->tensor.name));
@@ -39,7 +40,8 @@ static zb_status verify_states(const zb_plan_rank *rank) {
   }
   for (int s = 0; s < rank->state_count; ++s) {
     if (!taken[s])
-      ZB_TRY_GOTO(ZB_RULE("owners", "rank %d: the state '%s' belongs to no parameter", rank->rank, rank->states[s].name));
+      ZB_TRY_GOTO(
+          ZB_RULE("owners", "rank %d: the state '%s' belongs to no parameter", rank->rank, rank->states[s].name));
     if (zb_map_get(names, rank->states[s].name, NULL))
       ZB_TRY_GOTO(ZB_RULE("owners", "rank %d: two states have the name '%s'", rank->rank, rank->states[s].name));
     if (!zb_map_set(names, rank->states[s].name, s)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -66,12 +68,14 @@ static const zb_plan_parameter *parameter_at(const places *it, const zb_plan_ope
   if (at == it->parameters.count || it->parameters.items[at].begin > operand->offset) return NULL;
   const zb_plan_parameter *parameter = &it->rank->parameters[it->parameters.items[at].writer];
   uint64_t bytes = (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
-  return parameter->tensor.offset == operand->offset && (uint64_t)zb_operand_extent(operand) == bytes ? parameter : NULL;
+  return parameter->tensor.offset == operand->offset && (uint64_t)zb_operand_extent(operand) == bytes ? parameter
+                                                                                                      : NULL;
 }
 
 static bool in_region(const zb_plan_rank *rank, const zb_plan_operand *operand, zb_region_kind region) {
   uint64_t bytes = (uint64_t)zb_operand_extent(operand);
-  return operand->rank >= 0 && operand->base == 0 && bytes > 0 && zb_plan_region_of(rank, operand->offset, bytes) == region;
+  return operand->rank >= 0 && operand->base == 0 && bytes > 0 &&
+         zb_plan_region_of(rank, operand->offset, bytes) == region;
 }
 
 static bool has_state_at(const zb_plan_rank *rank, const zb_plan_parameter *parameter, uint64_t offset) {
@@ -81,7 +85,8 @@ static bool has_state_at(const zb_plan_rank *rank, const zb_plan_parameter *para
 }
 
 /* An optimizer that is one instruction gives the parameter first, then its states. */
-static zb_status verify_update(const places *it, const zb_plan_subprogram *subprogram, const zb_plan_instruction *update) {
+static zb_status verify_update(const places *it, const zb_plan_subprogram *subprogram,
+                               const zb_plan_instruction *update) {
   const zb_plan_rank *rank = it->rank;
   const zb_plan_parameter *parameter = update->output_count > 0 ? parameter_at(it, &update->outputs[0]) : NULL;
   if (!parameter) return NULL;
@@ -90,14 +95,16 @@ static zb_status verify_update(const places *it, const zb_plan_subprogram *subpr
     const zb_plan_operand *read = &update->inputs[k];
     if (!in_region(rank, read, ZB_REGION_GRADIENTS) || zb_operand_extent(read) != bytes) continue;
     if ((int64_t)read->offset != parameter->gradient_offset)
-      return ZB_RULE("owners", "rank %d, subprogram %s: the update of '%s' reads a gradient that is not said to be its own", rank->rank,
-                     subprogram->name, parameter->tensor.name);
+      return ZB_RULE("owners",
+                     "rank %d, subprogram %s: the update of '%s' reads a gradient that is not said to be its own",
+                     rank->rank, subprogram->name, parameter->tensor.name);
   }
   for (int k = 1; k < update->output_count; ++k) {
     if (!in_region(rank, &update->outputs[k], ZB_REGION_STATE)) continue;
     if (!has_state_at(rank, parameter, update->outputs[k].offset))
-      return ZB_RULE("owners", "rank %d, subprogram %s: the update of '%s' writes a state that is not said to be its own", rank->rank,
-                     subprogram->name, parameter->tensor.name);
+      return ZB_RULE("owners",
+                     "rank %d, subprogram %s: the update of '%s' writes a state that is not said to be its own",
+                     rank->rank, subprogram->name, parameter->tensor.name);
   }
   return NULL;
 }
@@ -136,13 +143,15 @@ static zb_status compare_holders(const zb_plan *plan, const holder *first, int r
   const zb_plan_rank *a = &plan->ranks[first->rank], *b = &plan->ranks[rank];
   const zb_plan_parameter *x = parameter_of(plan, first), *y = &b->parameters[index];
   if (first->rank == rank) return ZB_RULE("owners", "rank %d holds the parameter '%s' twice", rank, y->tensor.name);
-  bool same = zb_shape_equal(&x->tensor.shape, &y->tensor.shape) && x->tensor.digest == y->tensor.digest && x->trained == y->trained &&
-              x->state_count == y->state_count;
+  bool same = zb_shape_equal(&x->tensor.shape, &y->tensor.shape) && x->tensor.digest == y->tensor.digest &&
+              x->trained == y->trained && x->state_count == y->state_count;
   for (int s = 0; same && s < x->state_count; ++s) {
     const zb_plan_tensor *p = &a->states[x->state_begin + s], *q = &b->states[y->state_begin + s];
     same = strcmp(p->name, q->name) == 0 && zb_shape_equal(&p->shape, &q->shape);
   }
-  return same ? NULL : ZB_RULE("owners", "the parameter '%s' is not the same on rank %d and on rank %d", y->tensor.name, first->rank, rank);
+  return same ? NULL
+              : ZB_RULE("owners", "the parameter '%s' is not the same on rank %d and on rank %d", y->tensor.name,
+                        first->rank, rank);
 }
 
 /* Adds the parameters of a rank to the holders, which have room. */
@@ -159,7 +168,8 @@ static zb_status add_holders(const zb_plan *plan, int rank, zb_map *index_of, ho
     }
     if (!parameter->owner) continue;
     if (holders[at].owner >= 0)
-      return ZB_RULE("owners", "the parameter '%s' has two owners, rank %d and rank %d", parameter->tensor.name, holders[at].owner, rank);
+      return ZB_RULE("owners", "the parameter '%s' has two owners, rank %d and rank %d", parameter->tensor.name,
+                     holders[at].owner, rank);
     holders[at].owner = rank;
   }
   return NULL;
@@ -169,7 +179,8 @@ zb_status zb_verify_owners(const zb_plan *plan) {
   zb_status status = NULL;
   size_t room = 1;
   int count = 0;
-  for (int r = 0; r < plan->rank_count; ++r) room += (size_t)plan->ranks[r].parameter_count;
+  for (int r = 0; r < plan->rank_count; ++r)
+    room += (size_t)plan->ranks[r].parameter_count;
   zb_map *index_of = zb_map_create();
   holder *holders = zb_alloc(room * sizeof *holders);
   if (!index_of || !holders) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -180,7 +191,8 @@ zb_status zb_verify_owners(const zb_plan *plan) {
   }
   for (int i = 0; i < count; ++i)
     if (holders[i].owner < 0)
-      ZB_TRY_GOTO(ZB_RULE("owners", "the parameter '%s' has no owner: no checkpoint would hold it", parameter_of(plan, &holders[i])->tensor.name));
+      ZB_TRY_GOTO(ZB_RULE("owners", "the parameter '%s' has no owner: no checkpoint would hold it",
+                          parameter_of(plan, &holders[i])->tensor.name));
 
 cleanup:
   zb_map_destroy(index_of);

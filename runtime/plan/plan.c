@@ -79,7 +79,8 @@ void zb_plan_destroy(zb_plan *plan) {
 void zb_plan_take_memory(zb_plan *plan, zb_plan *other) {
   if (!other) return;
   plan_block **end = &plan->arena->blocks;
-  while (*end) end = &(*end)->next;
+  while (*end)
+    end = &(*end)->next;
   *end = other->arena->blocks;
   other->arena->blocks = NULL;
   zb_plan_destroy(other);

@@ -1,16 +1,18 @@
 /* The plan in memory: the waist between compiler and runtime. No MLIR, no CUDA.
  *
- * A plan is P rank programs and one list of messages. A rank has ONE arena; everything lies in it, in these regions, in this order, each
- * 64-byte aligned:
+ * A plan is P rank programs and one list of messages. A rank has ONE arena; everything lies in it, in these regions, in
+ * this order, each 64-byte aligned:
  *
  *   parameters | state | gradients | constants | step | slots | workspace
  *
- * A subprogram is a list of instructions, compiled once. Its operands are (base, offset): base 0 is the arena itself (parameters,
- * state, gradients, constants, step counter, workspace have fixed places); base k >= 1 is an address that each job brings along
- * (zb_plan_job.bases[k-1], bytes from the start of the arena): frames fb, fw, bw and homes of values that came or go as messages.
+ * A subprogram is a list of instructions, compiled once. Its operands are (base, offset): base 0 is the arena itself
+ * (parameters, state, gradients, constants, step counter, workspace have fixed places); base k >= 1 is an address that
+ * each job brings along (zb_plan_job.bases[k-1], bytes from the start of the arena): frames fb, fw, bw and homes of
+ * values that came or go as messages.
  *
- * Jobs of a rank run in list order. SEND, RECV only post; completion is asked for by `waits` of later jobs: a job starts when all
- * communication jobs in its waits are complete (a RECV: the data has landed; a SEND: its memory may be overwritten).
+ * Jobs of a rank run in list order. SEND, RECV only post; completion is asked for by `waits` of later jobs: a job
+ * starts when all communication jobs in its waits are complete (a RECV: the data has landed; a SEND: its memory may be
+ * overwritten).
  *
  * At the start of a step the runtime zeroes the region `gradients` and writes the step number (from 1, i64) to `step`.
  * The loss of a step is the fp64 sum of the reported micro-batch losses in micro-batch order, divided by micro_batches.
@@ -48,37 +50,38 @@ typedef struct zb_plan_operand {
 } zb_plan_operand;
 
 typedef struct zb_plan_instruction {
-  const char *op;                 /* name in zb/ops.def, class KERNEL */
-  const char *location;           /* "lm.transformer.h.0.mlp (node_gemm_3)", for errors; may be "" */
+  const char *op;       /* name in zb/ops.def, class KERNEL */
+  const char *location; /* "lm.transformer.h.0.mlp (node_gemm_3)", for errors; may be "" */
   zb_plan_operand *inputs;
   int input_count;
-  zb_plan_operand *outputs;       /* contiguous */
+  zb_plan_operand *outputs; /* contiguous */
   int output_count;
   zb_attr *attrs;
   int attr_count;
-  bool accumulate;                /* outputs[0] += */
-  uint64_t scratch_offset;        /* arena offset of its workspace (base 0) */
+  bool accumulate;         /* outputs[0] += */
+  uint64_t scratch_offset; /* arena offset of its workspace (base 0) */
   uint64_t scratch_bytes;
   double flops;
   double product_flops;
-  const char *cost_op;            /* what it is in a file of costs (include/zb/costs.h); "": nothing */
+  const char *cost_op; /* what it is in a file of costs (include/zb/costs.h); "": nothing */
 } zb_plan_instruction;
 
 typedef struct zb_plan_subprogram {
-  const char *name;               /* "s1_B", "LOAD", "s0_OPT", "tied_lm.lm_head.weight_OPT" */
-  int stage;                      /* virtual stage; -1 for LOAD and OPT of tied parameters */
-  zb_job_kind kind;               /* a compute kind */
-  const char **bases;             /* names of bases 1.., for people: "fb", "fw", "bw", "value 17" */
+  const char *name;   /* "s1_B", "LOAD", "s0_OPT", "tied_lm.lm_head.weight_OPT" */
+  int stage;          /* virtual stage; -1 for LOAD and OPT of tied parameters */
+  zb_job_kind kind;   /* a compute kind */
+  const char **bases; /* names of bases 1.., for people: "fb", "fw", "bw", "value 17" */
   int base_count;
-  uint64_t *base_bytes;           /* bytes that each base spans (rounded) */
+  uint64_t *base_bytes; /* bytes that each base spans (rounded) */
   zb_plan_instruction *instructions;
   int instruction_count;
-  uint64_t workspace_bytes;       /* of this subprogram; the region holds the largest */
-  int64_t time_ps;                /* expected, from the cost model or a profile */
-  int64_t first_ps;               /* of its first run in a step, when caches are cold; 0: time_ps */
+  uint64_t workspace_bytes; /* of this subprogram; the region holds the largest */
+  int64_t time_ps;          /* expected, from the cost model or a profile */
+  int64_t first_ps;         /* of its first run in a step, when caches are cold; 0: time_ps */
   double flops, product_flops;
-  uint64_t key;                   /* of its ops: what it is in a file of costs */
-  uint32_t loss_base;             /* an F that leaves the loss of its micro-batch, an f32, at loss_offset of this base; 0: gives no loss */
+  uint64_t key;       /* of its ops: what it is in a file of costs */
+  uint32_t loss_base; /* an F that leaves the loss of its micro-batch, an f32, at loss_offset of this base; 0: gives no
+                         loss */
   uint64_t loss_offset;
 } zb_plan_subprogram;
 
@@ -89,39 +92,47 @@ typedef struct zb_plan_range {
 
 typedef struct zb_plan_job {
   zb_job_kind kind;
-  int32_t subprogram;     /* compute: index; else -1 */
-  int32_t stage;          /* virtual stage; -1 where none */
-  int32_t micro_batch;    /* -1 where none (LOAD, OPT, sends of accumulators) */
-  int32_t message;        /* SEND, RECV: index of plan.messages; else -1 */
-  int32_t input;          /* READ: index of plan.inputs; else -1 */
-  zb_plan_slice bases;    /* compute: pool_u64, arena offsets of bases 1.. */
-  zb_plan_slice parts;    /* SEND, RECV, READ, REPORT: pool_ranges, a home per part */
-  zb_plan_slice waits;    /* pool_u32: indexes of earlier SEND/RECV jobs of this rank that must be complete first */
+  int32_t subprogram;  /* compute: index; else -1 */
+  int32_t stage;       /* virtual stage; -1 where none */
+  int32_t micro_batch; /* -1 where none (LOAD, OPT, sends of accumulators) */
+  int32_t message;     /* SEND, RECV: index of plan.messages; else -1 */
+  int32_t input;       /* READ: index of plan.inputs; else -1 */
+  zb_plan_slice bases; /* compute: pool_u64, arena offsets of bases 1.. */
+  zb_plan_slice parts; /* SEND, RECV, READ, REPORT: pool_ranges, a home per part */
+  zb_plan_slice waits; /* pool_u32: indexes of earlier SEND/RECV jobs of this rank that must be complete first */
 } zb_plan_job;
 
 typedef enum zb_region_kind {
-  ZB_REGION_PARAMETERS, ZB_REGION_STATE, ZB_REGION_GRADIENTS, ZB_REGION_CONSTANTS, ZB_REGION_STEP, ZB_REGION_SLOTS,
-  ZB_REGION_WORKSPACE, ZB_REGION_COUNT
+  ZB_REGION_PARAMETERS,
+  ZB_REGION_STATE,
+  ZB_REGION_GRADIENTS,
+  ZB_REGION_CONSTANTS,
+  ZB_REGION_STEP,
+  ZB_REGION_SLOTS,
+  ZB_REGION_WORKSPACE,
+  ZB_REGION_COUNT
 } zb_region_kind;
 const char *zb_region_name(zb_region_kind kind);
 
 /* A tensor that lives in the arena for the whole run. */
 typedef struct zb_plan_tensor {
-  const char *name;       /* parameter "h.0.w"; state "h.0.w.exp_avg"; constant "c12" */
+  const char *name; /* parameter "h.0.w"; state "h.0.w.exp_avg"; constant "c12" */
   zb_shape shape;
-  uint64_t offset;        /* in the arena */
-  uint64_t digest;        /* zb_digest_of of its value in the files beside the plan, where plan.value_digests; else 0 */
+  uint64_t offset; /* in the arena */
+  uint64_t digest; /* zb_digest_of of its value in the files beside the plan, where plan.value_digests; else 0 */
 } zb_plan_tensor;
 
 typedef struct zb_plan_parameter {
   zb_plan_tensor tensor;
-  bool trained;           /* false: frozen, never updated */
-  bool owner;             /* this rank writes it to checkpoints (the lowest rank that holds it) */
+  bool trained;                 /* false: frozen, never updated */
+  bool owner;                   /* this rank writes it to checkpoints (the lowest rank that holds it) */
   int state_begin, state_count; /* its optimizer state in rank.states */
-  int64_t gradient_offset;/* arena offset of the final sum over uses and micro-batches after OPT (not divided by M); -1 if none */
+  int64_t gradient_offset; /* arena offset of the final sum over uses and micro-batches after OPT (not divided by M); -1
+                              if none */
 } zb_plan_parameter;
 
-/* A constant of the arena: from constants.safetensors by name (bytes == NULL), or inline, or computed by LOAD (computed). */
+/* A constant of the arena: from constants.safetensors by name (bytes == NULL), or inline, or computed by LOAD
+ * (computed). */
 typedef struct zb_plan_constant {
   zb_plan_tensor tensor;
   const uint8_t *bytes;
@@ -141,9 +152,9 @@ typedef struct zb_plan_rank {
   int constant_count;
   zb_plan_subprogram *subprograms;
   int subprogram_count;
-  zb_plan_job *jobs;      /* of a step, in order; LOAD jobs come first and run once, before the first step */
+  zb_plan_job *jobs; /* of a step, in order; LOAD jobs come first and run once, before the first step */
   int job_count;
-  int load_count;         /* how many of them are LOAD */
+  int load_count; /* how many of them are LOAD */
   uint64_t *pool_u64;
   uint32_t pool_u64_count;
   zb_plan_range *pool_ranges;
@@ -152,45 +163,48 @@ typedef struct zb_plan_rank {
   uint32_t pool_u32_count;
 } zb_plan_rank;
 
-/* One transfer. Messages are numbered in one global order, by the time their transfer can start in the simulated schedule; on a channel
- * (ordered pair of ranks) both sides post in this order. */
+/* One transfer. Messages are numbered in one global order, by the time their transfer can start in the simulated
+ * schedule; on a channel (ordered pair of ranks) both sides post in this order. */
 typedef struct zb_plan_message {
-  int32_t source, destination; /* ranks, different */
+  int32_t source, destination;             /* ranks, different */
   int32_t source_stage, destination_stage; /* virtual stages */
-  int32_t micro_batch;         /* -1: accumulators of tied parameters */
-  char kind;                   /* 'F' activations, 'B' gradients, 'G' accumulators */
-  uint64_t bytes;              /* of all parts */
+  int32_t micro_batch;                     /* -1: accumulators of tied parameters */
+  char kind;                               /* 'F' activations, 'B' gradients, 'G' accumulators */
+  uint64_t bytes;                          /* of all parts */
   int part_count;
 } zb_plan_message;
 
 typedef struct zb_plan_input {
   const char *name;
-  zb_shape shape;              /* of one micro-batch */
+  zb_shape shape; /* of one micro-batch */
 } zb_plan_input;
 
 typedef struct zb_plan {
-  const char *producer;        /* "zbc 0.1.0" */
-  const char *model;           /* base name of the model file */
-  const char *schedule;        /* "zb-h1" */
-  const char *placement;       /* "plain", "looped", "v", "wave" */
-  const char *optimizer;       /* the whole line: "adamw:lr=0.001,..." */
-  const char *precision;       /* "f32", "bf16": a name of zb/precisions.def */
+  const char *producer;  /* "zbc 0.1.0" */
+  const char *model;     /* base name of the model file */
+  const char *schedule;  /* "zb-h1" */
+  const char *placement; /* "plain", "looped", "v", "wave" */
+  const char *optimizer; /* the whole line: "adamw:lr=0.001,..." */
+  const char *precision; /* "f32", "bf16": a name of zb/precisions.def */
   int rank_count, stage_count, chunk_count, micro_batches;
-  int *stage_rank;             /* virtual stage -> rank */
+  int *stage_rank; /* virtual stage -> rank */
   zb_plan_input *inputs;
   int input_count;
   zb_plan_message *messages;
   int message_count;
-  int64_t link_latency_ps;     /* the cost model of a message: latency + bytes * ps_per_byte */
+  int64_t link_latency_ps; /* the cost model of a message: latency + bytes * ps_per_byte */
   double link_ps_per_byte;
-  bool link_copies;            /* the side that posts second moves the bytes itself, and does nothing else meanwhile */
-  int64_t link_wake_ps;        /* until a rank that waited goes on after its message is complete */
-  int64_t job_ps, read_ps;     /* what the interpreter takes: every job; a READ beside it */
-  int64_t step_ps;             /* once a step: to wake all ranks, clear gradients, and hear that all are done */
-  uint64_t model_hash;         /* FNV-1a of names and shapes of parameters and optimizer: a checkpoint of another model is refused */
-  bool value_digests;          /* every parameter, and every constant of constants.safetensors, has the digest of its value: files of others are refused */
-  uint64_t digest;             /* of the file that it was read from; 0: of none. Equal for equal files */
-  zb_plan_rank *ranks;         /* rank_count, or fewer when read for some ranks only: ranks[i].job_count == 0 and jobs == NULL then */
+  bool link_copies;        /* the side that posts second moves the bytes itself, and does nothing else meanwhile */
+  int64_t link_wake_ps;    /* until a rank that waited goes on after its message is complete */
+  int64_t job_ps, read_ps; /* what the interpreter takes: every job; a READ beside it */
+  int64_t step_ps;         /* once a step: to wake all ranks, clear gradients, and hear that all are done */
+  uint64_t
+      model_hash; /* FNV-1a of names and shapes of parameters and optimizer: a checkpoint of another model is refused */
+  bool value_digests; /* every parameter, and every constant of constants.safetensors, has the digest of its value:
+                         files of others are refused */
+  uint64_t digest;    /* of the file that it was read from; 0: of none. Equal for equal files */
+  zb_plan_rank
+      *ranks; /* rank_count, or fewer when read for some ranks only: ranks[i].job_count == 0 and jobs == NULL then */
   struct zb_plan_arena *arena; /* owns everything above */
 } zb_plan;
 
@@ -203,23 +217,26 @@ void *zb_plan_alloc(zb_plan *plan, size_t bytes) ZB_MUST_USE;
 void zb_plan_take_memory(zb_plan *plan, zb_plan *other);
 const char *zb_plan_strdup(zb_plan *plan, const char *text) ZB_MUST_USE;
 
-/* The file DIR/plan.zb: magic "ZBPLAN\0\1", version, one protobuf section for the header and one a rank, each with length and CRC32C
- * (layout: runtime/plan/plan.proto and README.md). Written to a temporary file, synced, renamed: never half written. */
+/* The file DIR/plan.zb: magic "ZBPLAN\0\1", version, one protobuf section for the header and one a rank, each with
+ * length and CRC32C (layout: runtime/plan/plan.proto and README.md). Written to a temporary file, synced, renamed:
+ * never half written. */
 zb_status zb_plan_write(const zb_plan *plan, const char *path) ZB_MUST_USE;
-/* Reads header and the programs of all ranks (rank == -1) or of one. Checks everything that could make later code read outside of
- * an array (indexes, ranges, counts, NULs); a damaged or foreign file gives INVALID with what and where. */
+/* Reads header and the programs of all ranks (rank == -1) or of one. Checks everything that could make later code read
+ * outside of an array (indexes, ranges, counts, NULs); a damaged or foreign file gives INVALID with what and where. */
 zb_status zb_plan_read(const char *path, int rank, zb_plan **out) ZB_MUST_USE;
 /* The programs of ranks first .. first + count - 1 only. */
 zb_status zb_plan_read_some(const char *path, int first, int count, zb_plan **out) ZB_MUST_USE;
-zb_status zb_plan_read_memory(const void *bytes, size_t byte_count, const char *name, int rank, zb_plan **out) ZB_MUST_USE;
+zb_status zb_plan_read_memory(const void *bytes, size_t byte_count, const char *name, int rank,
+                              zb_plan **out) ZB_MUST_USE;
 
 /* Calls write(context, text, bytes) with the plan as text, deterministic and diffable. */
 typedef void (*zb_write)(void *context, const char *text, size_t bytes);
 void zb_plan_print(const zb_plan *plan, zb_write write, void *context);
 
-/* Proves the plan right, sharing no code with the scheduler: see runtime/plan/README.md for the list of rules (complete, dataflow:
- * every read after its write, homes of live values never overlap, messages match, same order per channel, no deadlock with zero
- * buffering, W once, OPT after its W, memory inside the arena and its regions). INVALID names rank, job and rule. */
+/* Proves the plan right, sharing no code with the scheduler: see runtime/plan/README.md for the list of rules
+ * (complete, dataflow: every read after its write, homes of live values never overlap, messages match, same order per
+ * channel, no deadlock with zero buffering, W once, OPT after its W, memory inside the arena and its regions). INVALID
+ * names rank, job and rule. */
 zb_status zb_plan_verify(const zb_plan *plan) ZB_MUST_USE;
 
 /* What the simulator found for one job: start and end in ps from the start of the step. */
@@ -228,22 +245,22 @@ typedef struct zb_plan_times {
 } zb_plan_times;
 
 typedef struct zb_plan_rank_result {
-  int64_t start_ps, end_ps;   /* of its first and last compute job */
-  int64_t waiting_ps;         /* for messages, and after its end for the last rank */
+  int64_t start_ps, end_ps; /* of its first and last compute job */
+  int64_t waiting_ps;       /* for messages, and after its end for the last rank */
   int64_t busy_ps, f_ps, b_ps, w_ps, opt_ps;
-  uint64_t peak_bytes;        /* highest arena use at any time: fixed regions + live slots + workspace of the running job */
+  uint64_t peak_bytes; /* highest arena use at any time: fixed regions + live slots + workspace of the running job */
 } zb_plan_rank_result;
 
 typedef struct zb_plan_simulation {
-  int64_t step_ps;            /* barrier: the last rank's end, and plan.step_ps */
+  int64_t step_ps;                     /* barrier: the last rank's end, and plan.step_ps */
   double bubble_barrier, bubble_stage; /* shares of compute time F+B+W+OPT, mean over ranks: DESIGN section 2 */
   zb_plan_rank_result *ranks;
-  zb_plan_times **jobs;       /* [rank][job]; for SEND and RECV: from posted to complete */
+  zb_plan_times **jobs; /* [rank][job]; for SEND and RECV: from posted to complete */
   int rank_count;
 } zb_plan_simulation;
 
-/* Runs the plan on a virtual clock with the times of its subprograms and links. A plan that cannot finish gives TIMEOUT with who waits
- * for what. Release with zb_plan_simulation_free. */
+/* Runs the plan on a virtual clock with the times of its subprograms and links. A plan that cannot finish gives TIMEOUT
+ * with who waits for what. Release with zb_plan_simulation_free. */
 zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) ZB_MUST_USE;
 void zb_plan_simulation_free(zb_plan_simulation *simulation);
 

@@ -41,7 +41,8 @@ static void put_bytes(printer *it, const char *text, size_t count) {
 /* Names come from files of strangers: see zb_text_add_shown. */
 static void put(printer *it, const char *text) {
   for (const char *begin = text; *begin; begin = text) {
-    while (*text && !zb_text_control(text)) ++text;
+    while (*text && !zb_text_control(text))
+      ++text;
     put_bytes(it, begin, (size_t)(text - begin));
     for (size_t left = zb_text_control(text); left > 0; --left) {
       char escape[8];
@@ -312,12 +313,8 @@ static void say_rank(printer *it, const zb_plan *plan, const zb_plan_rank *rank)
 static void say_header(printer *it, const zb_plan *plan) {
   const struct {
     const char *label, *text;
-  } texts[] = {{"plan by ", plan->producer},
-               {"\nmodel ", plan->model},
-               {"\nschedule ", plan->schedule},
-               {"\nplacement ", plan->placement},
-               {"\noptimizer ", plan->optimizer},
-               {"\nprecision ", plan->precision}};
+  } texts[] = {{"plan by ", plan->producer},      {"\nmodel ", plan->model},         {"\nschedule ", plan->schedule},
+               {"\nplacement ", plan->placement}, {"\noptimizer ", plan->optimizer}, {"\nprecision ", plan->precision}};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
     put(it, texts[i].label);
     put(it, texts[i].text);
@@ -329,10 +326,12 @@ static void say_header(printer *it, const zb_plan *plan) {
   say(it, "model hash %016" PRIx64 "%s\n", plan->model_hash, plan->value_digests ? ", values by digest" : "");
   say(it, "link %" PRId64 " ps + %.17g ps a byte", plan->link_latency_ps, plan->link_ps_per_byte);
   if (plan->link_copies || plan->link_wake_ps)
-    say(it, "%s, %" PRId64 " ps to wake", plan->link_copies ? ", moved by the side that posts second" : "", plan->link_wake_ps);
+    say(it, "%s, %" PRId64 " ps to wake", plan->link_copies ? ", moved by the side that posts second" : "",
+        plan->link_wake_ps);
   put(it, "\n");
   if (plan->job_ps || plan->read_ps || plan->step_ps)
-    say(it, "overheads %" PRId64 " ps a job, %" PRId64 " ps a read, %" PRId64 " ps a step\n", plan->job_ps, plan->read_ps, plan->step_ps);
+    say(it, "overheads %" PRId64 " ps a job, %" PRId64 " ps a read, %" PRId64 " ps a step\n", plan->job_ps,
+        plan->read_ps, plan->step_ps);
   for (int i = 0; i < plan->input_count; ++i) {
     put(it, "input ");
     put(it, plan->inputs[i].name);

@@ -126,15 +126,9 @@ static void check_table(reader *it, const uint32_t *offsets, size_t count, int e
       fail(it, "it was written by a version with other tables (dtypes, job kinds or regions)");
 }
 
-static const char *dtype_name(int i) {
-  return zb_dtype_name((zb_dtype)i);
-}
-static const char *job_name(int i) {
-  return zb_job_mnemonic((zb_job_kind)i);
-}
-static const char *region_name(int i) {
-  return zb_region_name((zb_region_kind)i);
-}
+static const char *dtype_name(int i) { return zb_dtype_name((zb_dtype)i); }
+static const char *job_name(int i) { return zb_job_mnemonic((zb_job_kind)i); }
+static const char *region_name(int i) { return zb_region_name((zb_region_kind)i); }
 
 static void read_messages(reader *it, const Zb__Plan__Header *header) {
   size_t count = header->n_message_source;
@@ -490,7 +484,8 @@ static zb_status read_plan(reader *it, int first, int count) {
   plan->digest = zb_fnv1a(ZB_FNV_START, it->bytes, ZB_PLAN_START_BYTES + (size_t)section_count * ZB_PLAN_ENTRY_BYTES);
   if (count < 0) count = plan->rank_count;
   if (first < 0 || first > plan->rank_count - count)
-    return ZB_ERROR(USAGE, "%s: the plan is for %d ranks, there is no rank %d", it->name, plan->rank_count, first + count - 1);
+    return ZB_ERROR(USAGE, "%s: the plan is for %d ranks, there is no rank %d", it->name, plan->rank_count,
+                    first + count - 1);
   plan->ranks = zb_plan_alloc(plan, (size_t)plan->rank_count * sizeof *plan->ranks);
   if (!plan->ranks) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < plan->rank_count; ++i)
@@ -504,7 +499,8 @@ static zb_status read_plan(reader *it, int first, int count) {
   return NULL;
 }
 
-static zb_status read_some(const void *bytes, size_t byte_count, const char *name, int first, int count, zb_plan **out) {
+static zb_status read_some(const void *bytes, size_t byte_count, const char *name, int first, int count,
+                           zb_plan **out) {
   *out = NULL;
   reader it = {.name = name, .bytes = bytes, .byte_count = byte_count, .plan = zb_plan_create()};
   if (!it.plan) return ZB_OUT_OF_MEMORY();
@@ -533,7 +529,8 @@ zb_status zb_plan_read_some(const char *path, int first, int count, zb_plan **ou
   int descriptor = -1;
   uint64_t size = 0;
   status = zb_file_open("the plan", path, &descriptor, &size);
-  if (status) return zb_status_hint_text(status) ? status : zb_status_hint(status, "give the folder that zbc wrote with -o");
+  if (status)
+    return zb_status_hint_text(status) ? status : zb_status_hint(status, "give the folder that zbc wrote with -o");
   bytes = (size_t)size;
   if (bytes == 0) {
     status = ZB_ERROR(INVALID, "%s: not a usable plan: the file is empty", path);

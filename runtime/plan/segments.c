@@ -77,9 +77,7 @@ void zb_segments_assign(zb_segments *segments, uint64_t begin, uint64_t end, int
   join(segments, index);
 }
 
-void zb_segments_remove(zb_segments *segments, uint64_t begin, uint64_t end) {
-  replace(segments, begin, end, NULL);
-}
+void zb_segments_remove(zb_segments *segments, uint64_t begin, uint64_t end) { replace(segments, begin, end, NULL); }
 
 bool zb_segments_overlap(const zb_segments *segments, uint64_t begin, uint64_t end) {
   if (begin >= end) return false;

@@ -1,5 +1,6 @@
 /* A sorted list of disjoint byte ranges, each with the number of who wrote it; for runtime/plan and
- * runtime/device/cuda. Out of memory is sticky (`failed`). Not thread-safe. Neighbours with the same writer are one segment. */
+ * runtime/device/cuda. Out of memory is sticky (`failed`). Not thread-safe. Neighbours with the same writer are one
+ * segment. */
 #ifndef ZB_PLAN_SEGMENTS_H
 #define ZB_PLAN_SEGMENTS_H
 

@@ -1,13 +1,13 @@
 /* A plan on a virtual clock: zb_plan_simulate of runtime/plan/plan.h.
  *
- * Ranks run their jobs in list order: a job starts when the job before it ended and what it waits for is complete; a rank
- * that had to wait goes on link_wake_ps later. Every job takes job_ps of the interpreter after it, a READ read_ps. A message
- * moves when both sides are posted and its channel (ordered pair of ranks) is free, for latency + bytes x ps_per_byte. With
- * link_copies the side that posts second moves it, and is busy meanwhile (no channel: each side copies at its own time);
- * else SEND and RECV take no time of the rank. Both sides of a channel post in the same order, so when the second side
- * of a message is posted its time is final. Jobs run in order of their times, of equal times by rank (a heap of ranks
- * that can go on): so the side that posts second is the one that is later. Times are integers and exact; a sum beyond
- * 2^63 ps is an error.
+ * Ranks run their jobs in list order: a job starts when the job before it ended and what it waits for is complete; a
+ * rank that had to wait goes on link_wake_ps later. Every job takes job_ps of the interpreter after it, a READ read_ps.
+ * A message moves when both sides are posted and its channel (ordered pair of ranks) is free, for latency + bytes x
+ * ps_per_byte. With link_copies the side that posts second moves it, and is busy meanwhile (no channel: each side
+ * copies at its own time); else SEND and RECV take no time of the rank. Both sides of a channel post in the same order,
+ * so when the second side of a message is posted its time is final. Jobs run in order of their times, of equal times by
+ * rank (a heap of ranks that can go on): so the side that posts second is the one that is later. Times are integers and
+ * exact; a sum beyond 2^63 ps is an error.
  *
  * Memory is counted in list order, which is time order on a rank. A home (what a base or a part spans) is held from its
  * first write, or the posting of its RECV, to its last use before it is written anew, and while a SEND of it is not
@@ -37,9 +37,9 @@ typedef struct simulator {
   zb_plan_simulation *out;
   message_state *messages;
   int64_t *channel_free_ps;
-  int *next;       /* [rank] next job */
-  int64_t *now_ps; /* [rank] */
-  int *blocked_on; /* [rank] message, -1 */
+  int *next;         /* [rank] next job */
+  int64_t *now_ps;   /* [rank] */
+  int *blocked_on;   /* [rank] message, -1 */
   bool **ran;        /* [rank][subprogram] in this step */
   int64_t *start_ps; /* [rank] of its next job, while it can go on */
   int *ready;        /* heap of the ranks that can, by (start_ps, rank) */
@@ -54,9 +54,7 @@ static int64_t add_time(simulator *it, int64_t a, int64_t b) {
   return INT64_MAX;
 }
 
-static int64_t max_time(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
+static int64_t max_time(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static int64_t transfer_time(simulator *it, uint64_t bytes) {
   double moving = (double)bytes * it->plan->link_ps_per_byte;
@@ -122,7 +120,8 @@ static zb_status simulator_init(simulator *it, const zb_plan *plan, zb_plan_simu
   out->rank_count = plan->rank_count;
   out->ranks = zb_alloc(ranks * sizeof *out->ranks);
   out->jobs = zb_alloc(ranks * sizeof *out->jobs);
-  if (!it->messages || !it->next || !it->now_ps || !it->blocked_on || !it->ran || !it->start_ps || !it->ready || !out->ranks || !out->jobs)
+  if (!it->messages || !it->next || !it->now_ps || !it->blocked_on || !it->ran || !it->start_ps || !it->ready ||
+      !out->ranks || !out->jobs)
     return ZB_OUT_OF_MEMORY();
   for (size_t r = 0; r < ranks; ++r) {
     out->jobs[r] = zb_alloc((size_t)plan->ranks[r].job_count * sizeof **out->jobs);

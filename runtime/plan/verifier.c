@@ -284,7 +284,8 @@ static zb_status verify_one_optimizer(const positions *it, const zb_access *acce
 
 /* A gradient that no job adds to would be zero for ever. */
 static bool gradient_is_made(const zb_plan_rank *rank, const zb_access *accesses, const zb_plan_parameter *parameter) {
-  uint64_t begin = (uint64_t)parameter->gradient_offset, end = begin + (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
+  uint64_t begin = (uint64_t)parameter->gradient_offset,
+           end = begin + (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
   for (int i = 0; i < rank->subprogram_count; ++i) {
     zb_job_kind kind = rank->subprograms[i].kind;
     if ((kind == ZB_JOB_B || kind == ZB_JOB_W) && zb_segments_cover(&accesses[i].writes[0], begin, end)) return true;
@@ -362,7 +363,8 @@ static bool written_by_optimizer(const zb_plan_rank *rank, const zb_access *acce
   return false;
 }
 
-/* What LOAD computes from a parameter that an OPT updates, an OPT computes anew: else it would be that of the first step for ever. */
+/* What LOAD computes from a parameter that an OPT updates, an OPT computes anew: else it would be that of the first
+ * step for ever. */
 static zb_status verify_copies_renewed(const zb_plan_rank *rank, const zb_access *accesses) {
   for (int s = 0; s < rank->subprogram_count; ++s)
     for (int i = 0; i < rank->subprograms[s].instruction_count && rank->subprograms[s].kind == ZB_JOB_LOAD; ++i) {
@@ -382,7 +384,9 @@ static zb_status verify_copies_renewed(const zb_plan_rank *rank, const zb_access
           renewed = rank->subprograms[other].kind == ZB_JOB_OPT &&
                     zb_segments_cover(&accesses[other].writes[0], out->offset, out->offset + bytes);
         if (!renewed)
-          return ZB_RULE("load", "rank %d: LOAD computes %s at %" PRIu64 " from a parameter that is updated, but no OPT computes it anew",
+          return ZB_RULE("load",
+                         "rank %d: LOAD computes %s at %" PRIu64
+                         " from a parameter that is updated, but no OPT computes it anew",
                          rank->rank, instruction->op, out->offset);
       }
     }
@@ -477,16 +481,19 @@ static void verify_tile(void *context, int64_t tile, void *scratch) {
 zb_status zb_plan_verify(const zb_plan *plan) {
   ZB_TRY(zb_plan_check(plan));
   int64_t jobs = 0;
-  for (int i = 0; i < plan->rank_count; ++i) jobs += plan->ranks[i].job_count;
+  for (int i = 0; i < plan->rank_count; ++i)
+    jobs += plan->ranks[i].job_count;
   verify_all all = {plan, zb_alloc(((size_t)plan->rank_count + 1) * sizeof(zb_status))};
   if (!all.statuses) return ZB_OUT_OF_MEMORY();
-  /* Threads are worth their start for long plans only; without them (or without memory for them) one thread takes all tiles. */
+  /* Threads are worth their start for long plans only; without them (or without memory for them) one thread takes all
+   * tiles. */
   zb_threads *threads = jobs >= PARALLEL_JOBS_MIN ? zb_threads_create(VERIFY_THREADS) : NULL;
   if (threads) {
     zb_parallel_for(threads, plan->rank_count, verify_tile, &all);
     zb_threads_destroy(threads);
   } else {
-    for (int i = 0; i < plan->rank_count; ++i) verify_tile(&all, i, NULL);
+    for (int i = 0; i < plan->rank_count; ++i)
+      verify_tile(&all, i, NULL);
   }
   zb_status status = zb_status_first(all.statuses, plan->rank_count);
   zb_free(all.statuses);

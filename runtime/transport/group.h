@@ -1,7 +1,8 @@
-/* The processes of a run: what they do together beside the messages of a plan. A transport between processes brings one.
+/* The processes of a run: what they do together beside the messages of a plan. A transport between processes brings
+ * one.
  *
- * Ranks are laid over processes in contiguous blocks (zb_group_ranks). Every function that takes a group of more than one process, but for
- * abort, is called by all of them in the same order, by one thread each.
+ * Ranks are laid over processes in contiguous blocks (zb_group_ranks). Every function that takes a group of more than
+ * one process, but for abort, is called by all of them in the same order, by one thread each.
  */
 #ifndef ZB_RUNTIME_GROUP_H
 #define ZB_RUNTIME_GROUP_H
@@ -11,7 +12,7 @@
 typedef struct zb_group zb_group;
 
 typedef struct zb_group_params {
-  const char *launcher; /* what started the processes, as its variables say: "mpirun"; NULL: nothing said so */
+  const char *launcher;   /* what started the processes, as its variables say: "mpirun"; NULL: nothing said so */
   int process, processes; /* by those variables; 0, 0: they say nothing */
   int64_t timeout_ms;
   void (*give_up)(zb_status status); /* as in zb_session_params */
@@ -28,13 +29,15 @@ typedef struct zb_group_def {
   void (*close)(zb_group *group, bool together);
   int (*process)(const zb_group *group); /* from 0 */
   int (*processes)(const zb_group *group);
-  /* Merges a record of the same size of every process, in their order, into that of process 0, and gives all of them the result. `merge` adds
-   * one to total. TIMEOUT and PEER name the process. No allocation when no record was larger before. */
-  zb_status (*merge)(zb_group *group, void *record, size_t bytes, void (*merge)(void *total, const void *one, size_t bytes));
+  /* Merges a record of the same size of every process, in their order, into that of process 0, and gives all of them
+   * the result. `merge` adds one to total. TIMEOUT and PEER name the process. No allocation when no record was larger
+   * before. */
+  zb_status (*merge)(zb_group *group, void *record, size_t bytes,
+                     void (*merge)(void *total, const void *one, size_t bytes));
   /* Process 0 gets the bytes of every process, one after another in their order (zb_free). Elsewhere *out is NULL. */
   zb_status (*gather)(zb_group *group, const void *mine, size_t bytes, void **out, size_t *out_bytes);
-  /* Asks the other processes whether they are there, for an eighth of the time-out or a second, and writes who does not answer into text: "" if all
-   * do. False if the run was aborted meanwhile. Thread-safe. */
+  /* Asks the other processes whether they are there, for an eighth of the time-out or a second, and writes who does not
+   * answer into text: "" if all do. False if the run was aborted meanwhile. Thread-safe. */
   bool (*find_silent)(zb_group *group, char *text, size_t size);
   /* Tells the other processes that `rank` gave up: what they wait for fails with PEER and this reason. Thread-safe. */
   void (*abort)(zb_group *group, int rank, const char *reason);

@@ -166,8 +166,8 @@ static zb_status timed_out(zb_mailboxes *boxes, int rank, int message, int64_t w
   char of[64] = "accumulators";
   if (m->micro_batch >= 0) snprintf(of, sizeof of, "micro-batch %d", m->micro_batch);
   return ZB_ERROR(TIMEOUT, "rank %d waited %.1f s for message %d (%s rank %d, %s), which %s", rank,
-                  (double)waited_ms / 1e3, message, receives ? "from" : "to",
-                  receives ? m->source : m->destination, of, why);
+                  (double)waited_ms / 1e3, message, receives ? "from" : "to", receives ? m->source : m->destination, of,
+                  why);
 }
 
 /* True when the wait is over, for good or ill. */
@@ -236,6 +236,4 @@ bool zb_mailboxes_abort(zb_mailboxes *boxes, int rank, const char *reason) {
   return first;
 }
 
-int64_t zb_mailboxes_complete_ps(const zb_mailboxes *boxes, int message) {
-  return boxes->items[message].complete_ps;
-}
+int64_t zb_mailboxes_complete_ps(const zb_mailboxes *boxes, int message) { return boxes->items[message].complete_ps; }

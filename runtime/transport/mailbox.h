@@ -1,9 +1,10 @@
 /* One mailbox a message, for the ranks of one process: what transports between threads and between processes share.
  *
- * A message within the process: both sides post where their bytes lie, whoever comes second copies. So there is no buffer in between, a post
- * never blocks, and the message is complete on both sides at the same moment. A message from or to another process is completed by
- * whoever carries it (zb_mailboxes_complete). A rank that waits spins for some microseconds if it may, then sleeps on a condition of its own.
- * Each rank's calls come from one thread; the others are thread-safe.
+ * A message within the process: both sides post where their bytes lie, whoever comes second copies. So there is no
+ * buffer in between, a post never blocks, and the message is complete on both sides at the same moment. A message from
+ * or to another process is completed by whoever carries it (zb_mailboxes_complete). A rank that waits spins for some
+ * microseconds if it may, then sleeps on a condition of its own. Each rank's calls come from one thread; the others are
+ * thread-safe.
  */
 #ifndef ZB_RUNTIME_TRANSPORT_MAILBOX_H
 #define ZB_RUNTIME_TRANSPORT_MAILBOX_H
@@ -14,10 +15,10 @@
 typedef struct zb_mailboxes zb_mailboxes;
 
 typedef struct zb_mailboxes_params {
-  const zb_plan *plan;            /* outlives the mailboxes; only its list of messages is used */
-  int first_rank, rank_count;     /* of this process */
+  const zb_plan *plan;        /* outlives the mailboxes; only its list of messages is used */
+  int first_rank, rank_count; /* of this process */
   int64_t timeout_ms;
-  bool spin;                      /* there is a core for every rank that computes here */
+  bool spin; /* there is a core for every rank that computes here */
 } zb_mailboxes_params;
 
 /* *out is NULL on failure. Release with zb_mailboxes_destroy. */
@@ -34,7 +35,8 @@ bool zb_mailboxes_test(const zb_mailboxes *boxes, int message);
 zb_status zb_mailboxes_wait(zb_mailboxes *boxes, int rank, int message) ZB_MUST_USE;
 /* The same for more_ms behind a time-out. */
 zb_status zb_mailboxes_wait_more(zb_mailboxes *boxes, int rank, int message, int64_t more_ms) ZB_MUST_USE;
-/* Makes every wait fail with PEER: `rank` gave up for this reason; rank -1: the reason says all. The first one counts; true if it is this. */
+/* Makes every wait fail with PEER: `rank` gave up for this reason; rank -1: the reason says all. The first one counts;
+ * true if it is this. */
 bool zb_mailboxes_abort(zb_mailboxes *boxes, int rank, const char *reason);
 /* All messages are complete: makes ready for the next step. */
 zb_status zb_mailboxes_reset(zb_mailboxes *boxes) ZB_MUST_USE;

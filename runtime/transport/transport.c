@@ -16,9 +16,7 @@ static const zb_transport_row rows[] = {
 };
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
-int zb_transport_count(void) {
-  return ROW_COUNT;
-}
+int zb_transport_count(void) { return ROW_COUNT; }
 
 const zb_transport_row *zb_transport_at(int index) {
   ZB_ASSERT(index >= 0 && index < ROW_COUNT);

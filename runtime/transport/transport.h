@@ -21,7 +21,8 @@ typedef struct zb_transport_params {
 typedef struct zb_transport_def {
   const char *name; /* "threads" */
   const char *summary;
-  /* What of it this machine has ("Open MPI 4.1.4"), into text; UNAVAILABLE if it cannot be used here. NULL: nothing to say. */
+  /* What of it this machine has ("Open MPI 4.1.4"), into text; UNAVAILABLE if it cannot be used here. NULL: nothing to
+   * say. */
   zb_status (*probe)(char *text, size_t size);
   bool copies;           /* the side that posts second moves the bytes itself, and does nothing else meanwhile */
   bool on_virtual_clock; /* belongs to a device with a virtual clock; no way to launch ranks */
@@ -42,11 +43,12 @@ typedef struct zb_transport_def {
   zb_status (*reset)(zb_transport *transport);
   /* Makes every wait of every rank fail with PEER and this reason. Thread-safe. */
   void (*abort)(zb_transport *transport, int rank, const char *reason);
-  /* ---- For asynchronous devices; others: NULL. A message is "complete" for `test` once the order of everything that it takes is
-   * fixed in the queues of the devices ---- */
+  /* ---- For asynchronous devices; others: NULL. A message is "complete" for `test` once the order of everything that
+   * it takes is fixed in the queues of the devices ---- */
   /* Before the first post of that rank. */
   zb_status (*attach)(zb_transport *transport, int rank, zb_device *device);
-  /* NULL, or: finds the peers. Called by all processes at the same time, once everything else of all of them is ready. */
+  /* NULL, or: finds the peers. Called by all processes at the same time, once everything else of all of them is ready.
+   */
   zb_status (*connect)(zb_transport *transport);
   /* What the rank's device is given from now on runs after the message, which is complete in the sense above. */
   zb_status (*order)(zb_transport *transport, int rank, int message);
@@ -69,8 +71,8 @@ typedef struct zb_transport_row {
 int zb_transport_count(void);
 const zb_transport_row *zb_transport_at(int index);
 const char *zb_transport_summary(const zb_transport_row *row);
-/* The transport of a row. UNAVAILABLE, with what to install, if it is in a module that cannot be opened. out_path (may be NULL): where the module
- * lies, to be released with zb_free; NULL for what is built in. */
+/* The transport of a row. UNAVAILABLE, with what to install, if it is in a module that cannot be opened. out_path (may
+ * be NULL): where the module lies, to be released with zb_free; NULL for what is built in. */
 zb_status zb_transport_open_row(const zb_transport_row *row, const zb_transport_def **out, char **out_path) ZB_MUST_USE;
 /* The same by name; USAGE with the nearest names if there is none of that name. */
 zb_status zb_transport_find(const char *name, const zb_transport_def **out) ZB_MUST_USE;

@@ -35,7 +35,7 @@ static double now(void) {
 
 static int64_t elements(const zb_tensor *x) {
   int64_t n = 1;
-  for (int i = 0; i < x->rank; i++)
+  for (int i = 0; i < x->rank; ++i)
     n *= x->shape[i];
   return n;
 }
@@ -43,31 +43,25 @@ static int64_t elements(const zb_tensor *x) {
 static zb_tensor tensor(zb_dtype dtype, int rank, const int64_t *shape) {
   zb_tensor x = {.dtype = dtype, .rank = rank};
   int64_t n = 1;
-  for (int i = rank - 1; i >= 0; i--) {
+  for (int i = rank - 1; i >= 0; --i) {
     x.shape[i] = shape[i];
     x.strides[i] = n;
     n *= shape[i];
   }
   x.data = zb_alloc_aligned((size_t)n * zb_dtype_bytes(dtype), 64);
   if (!x.data) abort();
-  for (int64_t i = 0; i < n && dtype == ZB_F32; i++)
+  for (int64_t i = 0; i < n && dtype == ZB_F32; ++i)
     ((float *)x.data)[i] = (float)((i * 7919) % 1000) / 500.0f - 1.0f;
-  for (int64_t i = 0; i < n && dtype == ZB_I64; i++)
+  for (int64_t i = 0; i < n && dtype == ZB_I64; ++i)
     ((int64_t *)x.data)[i] = (i * 7919) % 50;
   return x;
 }
 #define SHAPE(...)                                                                                                     \
-  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) {                                             \
-    __VA_ARGS__                                                                                                        \
-  }
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 #define F32(...) tensor(ZB_F32, SHAPE(__VA_ARGS__))
 
-static void input(bench *b, zb_tensor x) {
-  b->inputs[b->input_count++] = x;
-}
-static void output(bench *b, zb_tensor x) {
-  b->outputs[b->output_count++] = x;
-}
+static void input(bench *b, zb_tensor x) { b->inputs[b->input_count++] = x; }
+static void output(bench *b, zb_tensor x) { b->outputs[b->output_count++] = x; }
 static void flag(bench *b, const char *name, bool value) {
   b->attrs[b->attr_count++] = (zb_attr){.name = name, .kind = ZB_ATTR_BOOL, .i = value};
 }
@@ -86,8 +80,8 @@ static double median_seconds(const zb_kernel *kernel, const zb_kernel_call *call
     times[count] = now() - start;
     total += times[count++];
   }
-  for (int i = 1; i < count; i++)
-    for (int j = i; j > 0 && times[j] < times[j - 1]; j--) {
+  for (int i = 1; i < count; ++i)
+    for (int j = i; j > 0 && times[j] < times[j - 1]; --j) {
       double swap = times[j];
       times[j] = times[j - 1], times[j - 1] = swap;
     }
@@ -105,18 +99,18 @@ static void run(bench *b) {
   if (!only || strcmp(only, b->op) == 0) {
     const zb_kernel *kernel = zb_kernel_cpu(b->op, &call);
     double seconds = median_seconds(kernel, &call), bytes = 0;
-    for (int i = 0; i < b->input_count; i++)
+    for (int i = 0; i < b->input_count; ++i)
       if (b->inputs[i].rank >= 0) bytes += (double)elements(&b->inputs[i]) * (double)zb_dtype_bytes(b->inputs[i].dtype);
-    for (int i = 0; i < b->output_count; i++)
+    for (int i = 0; i < b->output_count; ++i)
       bytes += (double)elements(&b->outputs[i]) * (double)zb_dtype_bytes(b->outputs[i].dtype);
     printf("%-22s %-26s %9.4f ms %8.1f %s%s\n", b->op, b->shape, seconds * 1e3,
            (b->flops > 0 ? b->flops : bytes) / seconds * 1e-9, b->flops > 0 ? "GFLOP/s" : "GB/s",
            kernel == zb_kernel_reference(b->op) ? " (reference)" : "");
     fflush(stdout);
   }
-  for (int i = 0; i < b->input_count; i++)
+  for (int i = 0; i < b->input_count; ++i)
     if (b->inputs[i].rank >= 0) zb_free(b->inputs[i].data);
-  for (int i = 0; i < b->output_count; i++)
+  for (int i = 0; i < b->output_count; ++i)
     zb_free(b->outputs[i].data);
 }
 
@@ -146,7 +140,7 @@ static void products(void) {
       {"48 x 128x32x128", 48, 128, 32, 128, false, false, false},
       {"64 x 8x8x8", 64, 8, 8, 8, false, false, false},
   };
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
     bench b = {.op = "matmul", .shape = rows[i].name, .accumulate = rows[i].accumulate};
     int64_t batch = rows[i].batch, m = rows[i].m, n = rows[i].n, k = rows[i].k;
     int64_t lhs[3] = {batch, rows[i].transpose_lhs ? k : m, rows[i].transpose_lhs ? m : k};
@@ -176,8 +170,8 @@ static void attentions(void) {
       {"4x256x8x64", 4, 256, 8, 8, 64, false},
       {"1x2048x8x64 causal", 1, 2048, 8, 8, 64, true},
   };
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    for (int gradient = 0; gradient < 2; gradient++) {
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+    for (int gradient = 0; gradient < 2; ++gradient) {
       int64_t batch = rows[i].batch, t = rows[i].t, heads = rows[i].heads, kv = rows[i].kv_heads, d = rows[i].d;
       bench b = {.op = gradient ? "attention_grad" : "attention", .shape = rows[i].name};
       input(&b, F32(batch, t, heads, d));
@@ -188,7 +182,7 @@ static void attentions(void) {
         input(&b, F32(batch, t, heads, d));
         input(&b, F32(batch, heads, t));
         input(&b, F32(batch, t, heads, d));
-        for (int64_t k = 0; k < batch * heads * t; k++)
+        for (int64_t k = 0; k < batch * heads * t; ++k)
           ((float *)b.inputs[5].data)[k] = 6.0f;
       }
       output(&b, F32(batch, t, heads, d));
@@ -210,13 +204,13 @@ static void elementwise(void) {
     const char *op;
     int operands;
     bool tanh_form;
-  } rows[] = {{"add", 2, false},      {"mul", 2, false},  {"exp", 1, false},       {"tanh", 1, false},
-              {"sigmoid", 1, false},  {"silu", 1, false}, {"silu_grad", 2, false}, {"swiglu", 2, false}, {"gelu", 1, true},
-              {"gelu_grad", 2, true}, {"gelu", 1, false}, {"gelu_grad", 2, false}, {"erf", 1, false},
-              {"log", 1, false}};
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+  } rows[] = {{"add", 2, false},     {"mul", 2, false},      {"exp", 1, false},       {"tanh", 1, false},
+              {"sigmoid", 1, false}, {"silu", 1, false},     {"silu_grad", 2, false}, {"swiglu", 2, false},
+              {"gelu", 1, true},     {"gelu_grad", 2, true}, {"gelu", 1, false},      {"gelu_grad", 2, false},
+              {"erf", 1, false},     {"log", 1, false}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
     bench b = {.op = rows[i].op, .shape = rows[i].tanh_form ? "512x2048 (tanh form)" : "512x2048"};
-    for (int k = 0; k < rows[i].operands; k++)
+    for (int k = 0; k < rows[i].operands; ++k)
       input(&b, F32(512, 2048));
     output(&b, F32(512, 2048));
     flag(&b, "tanh", rows[i].tanh_form);
@@ -235,7 +229,8 @@ static void elementwise(void) {
   output(&gate, F32(512, 2048)), output(&gate, F32(512, 2048));
   run(&gate);
   bench turn = {.op = "rotary", .shape = "4x128x8x64, 128x1x64"};
-  input(&turn, F32(4, 128, 8, 64)), input(&turn, F32(128, 1, 64)), input(&turn, F32(128, 1, 64)), output(&turn, F32(4, 128, 8, 64));
+  input(&turn, F32(4, 128, 8, 64)), input(&turn, F32(128, 1, 64)), input(&turn, F32(128, 1, 64)),
+      output(&turn, F32(4, 128, 8, 64));
   run(&turn);
   bench small = {.op = "add", .shape = "4x128"};
   input(&small, F32(4, 128)), input(&small, F32(4, 128)), output(&small, F32(4, 128));
@@ -317,13 +312,13 @@ static void moves(void) {
 
 static void optimizers(void) {
   bench b = {.op = "adamw", .shape = "8M"};
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 4; ++i)
     input(&b, F32(8 << 20));
   input(&b, tensor(ZB_I64, 0, NULL));
   *(int64_t *)b.inputs[4].data = 10;
-  for (int64_t i = 0; i < 8 << 20; i++)
+  for (int64_t i = 0; i < 8 << 20; ++i)
     ((float *)b.inputs[3].data)[i] = 0.5f;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3; ++i)
     output(&b, b.inputs[i ? i + 1 : 0]);
   zb_kernel_call call = {
       .inputs = b.inputs, .input_count = 5, .outputs = b.outputs, .output_count = 3, .threads = threads};
@@ -332,7 +327,7 @@ static void optimizers(void) {
     printf("%-22s %-26s %9.4f ms %8.1f GB/s\n", b.op, b.shape, seconds * 1e3,
            7 * 4 * (double)(8 << 20) / seconds * 1e-9);
   }
-  for (int i = 0; i < 5; i++)
+  for (int i = 0; i < 5; ++i)
     zb_free(b.inputs[i].data);
 }
 

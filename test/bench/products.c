@@ -1,4 +1,5 @@
-/* Matrix products of training, operands not in cache as in a step, one thread: zb_sgemm beside oneDNN's dnnl_sgemm, in turn.
+/* Matrix products of training, operands not in cache as in a step, one thread: zb_sgemm beside oneDNN's dnnl_sgemm, in
+ * turn.
  *
  *   zb-bench-products [ISA]      ISA: 0 baseline, 1 AVX2, 2 AVX-512 (oneDNN's by ONEDNN_MAX_CPU_ISA)
  *
@@ -20,14 +21,17 @@ typedef struct shape {
   bool transpose_lhs, transpose_rhs;
 } shape;
 
-/* The forward products, dX and dW (lhs transposed, adds to what is there) of GPT-2 and Llama of 128 wide, of GPT-2 of 512 wide, of its head. */
+/* The forward products, dX and dW (lhs transposed, adds to what is there) of GPT-2 and Llama of 128 wide, of GPT-2 of
+ * 512 wide, of its head. */
 static const shape shapes[] = {
-    {512, 384, 128, false, false},   {512, 128, 128, false, false},  {512, 512, 128, false, false},   {512, 128, 512, false, false},
-    {512, 128, 384, false, true},    {512, 128, 512, false, true},   {512, 512, 128, false, true},    {128, 384, 512, true, false},
-    {128, 512, 512, true, false},    {512, 128, 512, true, false},   {512, 320, 128, false, true},    {512, 128, 320, false, true},
-    {512, 64, 128, false, true},     {320, 128, 512, true, false},   {1024, 1536, 512, false, false}, {1024, 512, 1536, false, true},
-    {512, 1536, 1024, true, false},  {1024, 2048, 512, false, false}, {1024, 512, 2048, false, true},  {2048, 512, 1024, true, false},
-    {512, 50304, 128, false, true},  {512, 128, 50304, false, false}, {50304, 128, 512, true, false},
+    {512, 384, 128, false, false},   {512, 128, 128, false, false},  {512, 512, 128, false, false},
+    {512, 128, 512, false, false},   {512, 128, 384, false, true},   {512, 128, 512, false, true},
+    {512, 512, 128, false, true},    {128, 384, 512, true, false},   {128, 512, 512, true, false},
+    {512, 128, 512, true, false},    {512, 320, 128, false, true},   {512, 128, 320, false, true},
+    {512, 64, 128, false, true},     {320, 128, 512, true, false},   {1024, 1536, 512, false, false},
+    {1024, 512, 1536, false, true},  {512, 1536, 1024, true, false}, {1024, 2048, 512, false, false},
+    {1024, 512, 2048, false, true},  {2048, 512, 1024, true, false}, {512, 50304, 128, false, true},
+    {512, 128, 50304, false, false}, {50304, 128, 512, true, false},
 };
 
 enum { ROUNDS = 5, COLD_BYTES = 48 << 20 };
@@ -41,7 +45,7 @@ static double now(void) {
 static float *numbers(int64_t count) {
   float *x = zb_alloc_aligned((size_t)count * sizeof *x, 64);
   if (!x) abort();
-  for (int64_t i = 0; i < count; i++)
+  for (int64_t i = 0; i < count; ++i)
     x[i] = (float)(i * 7919 % 1000) / 500.0f - 1.0f;
   return x;
 }
@@ -54,8 +58,9 @@ static void ours(const shape *s, const float *lhs, const float *rhs, float *out,
 }
 
 static void peers(const shape *s, const float *lhs, const float *rhs, float *out) {
-  dnnl_status_t status = dnnl_sgemm(s->transpose_lhs ? 'T' : 'N', s->transpose_rhs ? 'T' : 'N', s->m, s->n, s->k, 1, lhs,
-                                    s->transpose_lhs ? s->m : s->k, rhs, s->transpose_rhs ? s->k : s->n, s->transpose_lhs ? 1 : 0, out, s->n);
+  dnnl_status_t status = dnnl_sgemm(s->transpose_lhs ? 'T' : 'N', s->transpose_rhs ? 'T' : 'N', s->m, s->n, s->k, 1,
+                                    lhs, s->transpose_lhs ? s->m : s->k, rhs, s->transpose_rhs ? s->k : s->n,
+                                    s->transpose_lhs ? 1 : 0, out, s->n);
   if (status != dnnl_success) abort();
 }
 
@@ -64,10 +69,10 @@ static void measure(const shape *s, float *pack, double best[2]) {
   int64_t lhs_count = s->m * s->k, rhs_count = s->k * s->n, out_count = s->m * s->n;
   int64_t copies = 1 + COLD_BYTES / (int64_t)sizeof(float) / (lhs_count + rhs_count + out_count);
   float *lhs = numbers(copies * lhs_count), *rhs = numbers(copies * rhs_count), *out = numbers(copies * out_count);
-  for (int round = 0; round < ROUNDS; round++)
-    for (int peer = 0; peer < 2; peer++) {
+  for (int round = 0; round < ROUNDS; ++round)
+    for (int peer = 0; peer < 2; ++peer) {
       double start = now();
-      for (int64_t i = 0; i < copies; i++) {
+      for (int64_t i = 0; i < copies; ++i) {
         if (peer)
           peers(s, lhs + i * lhs_count, rhs + i * rhs_count, out + i * out_count);
         else
@@ -85,13 +90,13 @@ int main(int argc, char **argv) {
   float *pack = zb_alloc_aligned(ZB_SGEMM_PACK_BYTES, 64);
   if (!pack) abort();
   printf("products of %s, GFLOP/s             zb_sgemm  dnnl_sgemm   ratio\n", zb_isa_name());
-  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; ++i) {
     const shape *s = &shapes[i];
     double seconds[2], flops = 2.0 * (double)s->m * (double)s->n * (double)s->k;
     measure(s, pack, seconds);
-    printf("%6lld x %6lld x %6lld %c%c %s %11.1f %11.1f %7.2f\n", (long long)s->m, (long long)s->n, (long long)s->k, s->transpose_lhs ? 'T' : 'N',
-           s->transpose_rhs ? 'T' : 'N', s->transpose_lhs ? "+=" : "= ", flops / seconds[0] * 1e-9, flops / seconds[1] * 1e-9,
-           seconds[1] / seconds[0]);
+    printf("%6lld x %6lld x %6lld %c%c %s %11.1f %11.1f %7.2f\n", (long long)s->m, (long long)s->n, (long long)s->k,
+           s->transpose_lhs ? 'T' : 'N', s->transpose_rhs ? 'T' : 'N', s->transpose_lhs ? "+=" : "= ",
+           flops / seconds[0] * 1e-9, flops / seconds[1] * 1e-9, seconds[1] / seconds[0]);
     fflush(stdout);
   }
   zb_free(pack);

@@ -3,11 +3,12 @@
  *
  *   zb-bench-schedule [BUDGET[,SEED] [WORD...]]
  *
- * BUDGET: evaluations for each memory limit tried [0: the default of the search; a row that is worse than the best known is then
- * searched again with HARD_BUDGET and some seeds, as a user would, and says which]. WORDs choose the rows that have all
- * of them: 1.5B p8 m24 v 1.25p stage; growth alone gives the tables of time. One line a search: bubble by its metric, the
- * other metric of the same order, the lower bound, the best known at that memory (test/bench/schedule.json has the
- * source), and a mark where ours is worse. Built by hand (target zb-bench-schedule); never a test.
+ * BUDGET: evaluations for each memory limit tried [0: the default of the search; a row that is worse than the best
+ * known is then searched again with HARD_BUDGET and some seeds, as a user would, and says which]. WORDs choose the rows
+ * that have all of them: 1.5B p8 m24 v 1.25p stage; growth alone gives the tables of time. One line a search: bubble by
+ * its metric, the other metric of the same order, the lower bound, the best known at that memory
+ * (test/bench/schedule.json has the source), and a mark where ours is worse. Built by hand (target zb-bench-schedule);
+ * never a test.
  */
 #include <jansson.h>
 #include <math.h>
@@ -33,9 +34,7 @@ static const struct {
 } placements[] = {{"plain", "plain", 1}, {"v", "v", 2}, {"looped 2", "looped", 2}, {"looped 4", "looped", 4}};
 enum { PLACEMENTS = sizeof placements / sizeof *placements };
 
-static double seconds(void) {
-  return (double)clock() / CLOCKS_PER_SEC;
-}
+static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 static int fail(zb_status status) {
   fputs(zb_status_text(status), stderr);
@@ -68,9 +67,7 @@ static zb_status make(setting *x, const char *placement, int ranks, int chunks, 
   return zb_placement(placement, ranks, chunks, x->stage_rank);
 }
 
-static double bubble(const setting *x, int64_t time) {
-  return time > 0 ? 100 * (1 - x->work_ps / (double)time) : 0;
-}
+static double bubble(const setting *x, int64_t time) { return time > 0 ? 100 * (1 - x->work_ps / (double)time) : 0; }
 
 /* The best known bubble at this memory by a metric, NAN: none; *name gets whose. */
 static double best_known(const json_t *known, double memory, zb_metric metric, const char **name) {
@@ -106,8 +103,8 @@ static zb_search_params attempt(const zb_search_params *asked, int number) {
 }
 
 /* The first attempt that is not worse than the best known (NAN: none), or the last one. */
-static zb_status search_row(const setting *x, const zb_search_params *asked, double best, zb_search_params *used, zb_order *order,
-                            zb_search_report *report, bool *worse) {
+static zb_status search_row(const setting *x, const zb_search_params *asked, double best, zb_search_params *used,
+                            zb_order *order, zb_search_report *report, bool *worse) {
   const int attempts = asked->budget == 0 ? 1 + HARD_SEEDS : 1;
   for (int number = 0; number < attempts; ++number) {
     *used = attempt(asked, number);
@@ -222,7 +219,8 @@ static zb_status run_growth(const zb_search_params *params) {
   return NULL;
 }
 
-/* How long the whole of a search takes at the largest size, of every placement and with those that none is named for. */
+/* How long the whole of a search takes at the largest size, of every placement and with those that none is named for.
+ */
 static zb_status run_large(const zb_search_params *params) {
   static const double times[] = {10, 11, 7, 0.4}, memories[] = {0, 1, 1.25, 1.5, 2};
   static setting x;
@@ -232,7 +230,8 @@ static zb_status run_large(const zb_search_params *params) {
     for (size_t k = 0; k < sizeof memories / sizeof *memories; ++k)
       for (int metric = 0; metric < 2; ++metric) {
         const bool open = i == PLACEMENTS; /* what zb-sched does without --placement and --chunks */
-        ZB_TRY(make(&x, open ? "looped" : placements[i].name, 64, open ? 2 : placements[i].chunks, 512, times, 0.43, memories[k]));
+        ZB_TRY(make(&x, open ? "looped" : placements[i].name, 64, open ? 2 : placements[i].chunks, 512, times, 0.43,
+                    memories[k]));
         x.problem.metric = metric ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
         zb_search_report report;
         zb_order order;
@@ -280,8 +279,8 @@ int main(int argc, char **argv) {
   json_array_foreach(json_object_get(root, "settings"), index, json) {
     if (!status) status = run_setting(json, &params, words, &t);
   }
-  printf("%d rows in %.1f s: %d proven best, %d searched again with a larger budget, %d worse than the best known\n", t.rows, t.seconds, t.proven,
-         t.again, t.worse);
+  printf("%d rows in %.1f s: %d proven best, %d searched again with a larger budget, %d worse than the best known\n",
+         t.rows, t.seconds, t.proven, t.again, t.worse);
   print_limits(&t);
   if (!status && is_wanted("growth", words)) status = run_growth(&params);
   if (!status && is_wanted("growth", words)) status = run_large(&params);

@@ -1,10 +1,9 @@
-/* A library to preload that lets one call of a program fail: the K-th allocation, or the K-th call that changes or opens a file. test/e2e/failing.py
- * builds and uses it. It counts from main on: what runs before belongs to the loader.
+/* A library to preload that lets one call of a program fail: the K-th allocation, or the K-th call that changes or
+ * opens a file. test/e2e/failing.py builds and uses it. It counts from main on: what runs before belongs to the loader.
  *
- *   ZB_FAIL_COUNT=FILE          where both counters are kept, and whether the call that failed was to remove something: three
- *                               numbers of 64 bits; needed, and read after the run
- *   ZB_FAIL_MEMORY=K or K+      the K-th allocation fails; with + every one from there on
- *   ZB_FAIL_FILES=K:WHAT        the K-th call on files fails with that errno (a number), or
+ *   ZB_FAIL_COUNT=FILE          where both counters are kept, and whether the call that failed was to remove something:
+ * three numbers of 64 bits; needed, and read after the run ZB_FAIL_MEMORY=K or K+      the K-th allocation fails; with
+ * + every one from there on ZB_FAIL_FILES=K:WHAT        the K-th call on files fails with that errno (a number), or
  *                               (WHAT being "kill") ends the process before it is made
  *   ZB_FAIL_TRACE=1             says on standard error who made the call that fails
  */
@@ -73,21 +72,13 @@ static bool fails_file(const char *what) {
 
 /* ---- Memory ---- */
 
-void *malloc(size_t bytes) {
-  return fails_memory() ? NULL : __libc_malloc(bytes);
-}
+void *malloc(size_t bytes) { return fails_memory() ? NULL : __libc_malloc(bytes); }
 
-void *calloc(size_t count, size_t bytes) {
-  return fails_memory() ? NULL : __libc_calloc(count, bytes);
-}
+void *calloc(size_t count, size_t bytes) { return fails_memory() ? NULL : __libc_calloc(count, bytes); }
 
-void *realloc(void *memory, size_t bytes) {
-  return fails_memory() ? NULL : __libc_realloc(memory, bytes);
-}
+void *realloc(void *memory, size_t bytes) { return fails_memory() ? NULL : __libc_realloc(memory, bytes); }
 
-void *memalign(size_t alignment, size_t bytes) {
-  return fails_memory() ? NULL : __libc_memalign(alignment, bytes);
-}
+void *memalign(size_t alignment, size_t bytes) { return fails_memory() ? NULL : __libc_memalign(alignment, bytes); }
 
 void *aligned_alloc(size_t alignment, size_t bytes) {
   return fails_memory() ? NULL : __libc_memalign(alignment, bytes);
@@ -133,13 +124,9 @@ ssize_t pwrite(int file, const void *bytes, size_t count, off_t at) {
   return fails_file("pwrite") ? -1 : syscall(SYS_pwrite64, file, bytes, count, at);
 }
 
-int fsync(int file) {
-  return fails_file("fsync") ? -1 : (int)syscall(SYS_fsync, file);
-}
+int fsync(int file) { return fails_file("fsync") ? -1 : (int)syscall(SYS_fsync, file); }
 
-int ftruncate(int file, off_t bytes) {
-  return fails_file("ftruncate") ? -1 : (int)syscall(SYS_ftruncate, file, bytes);
-}
+int ftruncate(int file, off_t bytes) { return fails_file("ftruncate") ? -1 : (int)syscall(SYS_ftruncate, file, bytes); }
 
 int close(int file) { /* the descriptor is gone, whatever close says */
   bool fails = file > 2 && fails_file("close");
@@ -172,9 +159,7 @@ int unlinkat(int folder, const char *path, int flags) {
   return fails_file("unlinkat") ? -1 : (int)syscall(SYS_unlinkat, folder, path, flags);
 }
 
-int unlink(const char *path) {
-  return fails_file("unlink") ? -1 : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
-}
+int unlink(const char *path) { return fails_file("unlink") ? -1 : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0); }
 
 /* ---- From main on ---- */
 
@@ -212,10 +197,11 @@ static int counted_main(int count, char **words, char **environment) {
   return status;
 }
 
-typedef int start_function(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+typedef int start_function(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void),
+                           void *);
 
-int __libc_start_main(int (*program)(int, char **, char **), int count, char **words, void (*init)(void), void (*fini)(void),
-                      void (*loader_fini)(void), void *stack_end) {
+int __libc_start_main(int (*program)(int, char **, char **), int count, char **words, void (*init)(void),
+                      void (*fini)(void), void (*loader_fini)(void), void *stack_end) {
   start_function *start;
   *(void **)&start = dlsym(RTLD_NEXT, "__libc_start_main");
   real_main = program;

@@ -1,5 +1,5 @@
-/* A library to preload that lets a program wait for a minute where it opens the file whose name ends in ZB_SLOW_FILE: what a slow file system does.
- * test/e2e/processes_starts.py builds and uses it. */
+/* A library to preload that lets a program wait for a minute where it opens the file whose name ends in ZB_SLOW_FILE:
+ * what a slow file system does. test/e2e/processes_starts.py builds and uses it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,17 +17,18 @@ static void wait_if_slow(const char *path) {
   size_t length = strlen(path), wanted = slow ? strlen(slow) : 0;
   if (!slow || length < wanted || strcmp(path + length - wanted, slow) != 0) return;
   struct timespec left = {.tv_sec = 60};
-  while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
+  while (nanosleep(&left, &left) != 0 && errno == EINTR)
+    continue;
 }
 
-#define OPEN(name)                                              \
-  int name(const char *path, int flags, ...) {                  \
-    va_list more;                                               \
-    va_start(more, flags);                                      \
-    int mode = va_arg(more, int);                               \
-    va_end(more);                                               \
-    wait_if_slow(path);                                         \
-    return ((opener)dlsym(RTLD_NEXT, #name))(path, flags, mode); \
+#define OPEN(name)                                                                                                     \
+  int name(const char *path, int flags, ...) {                                                                         \
+    va_list more;                                                                                                      \
+    va_start(more, flags);                                                                                             \
+    int mode = va_arg(more, int);                                                                                      \
+    va_end(more);                                                                                                      \
+    wait_if_slow(path);                                                                                                \
+    return ((opener)dlsym(RTLD_NEXT, #name))(path, flags, mode);                                                       \
   }
 
 OPEN(open)

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static MlirStringRef ref(const char *text) {
-  return mlirStringRefCreateFromCString(text);
-}
+static MlirStringRef ref(const char *text) { return mlirStringRefCreateFromCString(text); }
 
 static void test_source_line_and_hint(void) {
   static const char text[] = "// one\n\tsecond line\nthird line\n";

@@ -81,9 +81,7 @@ static void test_no_properties(void) {
 }
 
 /* Ops that the dialect does not have are refused: typos in op names need no code of ours. */
-static void test_unknown_ops(void) {
-  CU_ASSERT_FALSE(accepts("irdl.operation @op { }", "\"t.oops\"() : () -> ()"));
-}
+static void test_unknown_ops(void) { CU_ASSERT_FALSE(accepts("irdl.operation @op { }", "\"t.oops\"() : () -> ()")); }
 
 /* All attributes of an IRDL op can be enumerated (those of unregistered ops with properties cannot). */
 static void test_attributes_enumerate(void) {

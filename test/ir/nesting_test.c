@@ -1,11 +1,12 @@
-/* How deep MLIR text may nest: each kind of nesting is taken at the limit and refused above it, at its line and column; and what is taken goes
- * through MLIR's parser, verifier, printer and destructors on a stack of 1 MiB. */
+/* How deep MLIR text may nest: each kind of nesting is taken at the limit and refused above it, at its line and column;
+ * and what is taken goes through MLIR's parser, verifier, printer and destructors on a stack of 1 MiB. */
 #include "ir/nesting.h"
 #include "test/ir/test.h"
 
 #include <pthread.h>
 
-/* before, n times open, inside, n times close, after. levels: how deep one of them nests; base: what is open around them. */
+/* before, n times open, inside, n times close, after. levels: how deep one of them nests; base: what is open around
+ * them. */
 typedef struct kind {
   const char *name, *before, *open, *inside, *close, *after;
   int levels, base;
@@ -49,9 +50,7 @@ static bool is_taken(MlirContext context, const char *text) {
   return taken;
 }
 
-static void ignore(MlirStringRef text, void *user) {
-  *(size_t *)user += text.length;
-}
+static void ignore(MlirStringRef text, void *user) { *(size_t *)user += text.length; }
 
 /* All of MLIR that recurses. What does not parse must at least end. */
 static void *run_text(void *user) {
@@ -132,9 +131,14 @@ static void test_aliases(void) {
 
 /* Brackets in strings and comments, arrows, comparisons, and many of them side by side are no nesting. */
 static void test_flat(void) {
-  static const char *const pieces[] = {"\"[[[((({{{<<<\\\"[\" ", "// [[[[[[[[ {{{{ (\n", "() -> () ", "d0 >= 0, d1 <= 1, ", "[1, -2, 3] ",
-                                       "%a = \"b.c\"(%d) {e = -1.0, f = dense<[-1, -2]> : tensor<2xi64>} : (i1) -> i1\n",
-                                       "arith.constant -1.0 : f32\n"};
+  static const char *const pieces[] = {
+      "\"[[[((({{{<<<\\\"[\" ",
+      "// [[[[[[[[ {{{{ (\n",
+      "() -> () ",
+      "d0 >= 0, d1 <= 1, ",
+      "[1, -2, 3] ",
+      "%a = \"b.c\"(%d) {e = -1.0, f = dense<[-1, -2]> : tensor<2xi64>} : (i1) -> i1\n",
+      "arith.constant -1.0 : f32\n"};
   fixture f;
   fixture_init(&f);
   for (size_t i = 0; i < sizeof pieces / sizeof *pieces; ++i) {

@@ -32,33 +32,22 @@ typedef struct gradient_case {
   int result_count; /* 0: as the row says */
 } gradient_case;
 
-#define N(dims)                                                                                                        \
-  { dims, 'd', -2, 2 }
-#define POSITIVE(dims)                                                                                                 \
-  { dims, 'd', 0.5, 2 }
-#define RANGE(dims, low, high)                                                                                         \
-  { dims, 'd', low, high }
-#define FIXED(dims)                                                                                                    \
-  { dims, 'f', -2, 2 }
-#define INDEX(dims, below)                                                                                             \
-  { dims, 'i', 0, below }
-#define TRUTH(dims)                                                                                                    \
-  { dims, 'b', 0, 2 }
-#define BOOL(NAME)                                                                                                     \
-  { .name = NAME, .kind = ZB_ATTR_BOOL, .i = 1 }
-#define INT(NAME, VALUE)                                                                                               \
-  { .name = NAME, .kind = ZB_ATTR_INT, .i = VALUE }
-#define FLOAT(NAME, VALUE)                                                                                             \
-  { .name = NAME, .kind = ZB_ATTR_FLOAT, .f = VALUE }
-#define STRING(NAME, VALUE)                                                                                            \
-  { .name = NAME, .kind = ZB_ATTR_STRING, .s = VALUE }
+#define N(dims) {dims, 'd', -2, 2}
+#define POSITIVE(dims) {dims, 'd', 0.5, 2}
+#define RANGE(dims, low, high) {dims, 'd', low, high}
+#define FIXED(dims) {dims, 'f', -2, 2}
+#define INDEX(dims, below) {dims, 'i', 0, below}
+#define TRUTH(dims) {dims, 'b', 0, 2}
+#define BOOL(NAME) {.name = NAME, .kind = ZB_ATTR_BOOL, .i = 1}
+#define INT(NAME, VALUE) {.name = NAME, .kind = ZB_ATTR_INT, .i = VALUE}
+#define FLOAT(NAME, VALUE) {.name = NAME, .kind = ZB_ATTR_FLOAT, .f = VALUE}
+#define STRING(NAME, VALUE) {.name = NAME, .kind = ZB_ATTR_STRING, .s = VALUE}
 #define INTS(NAME, ...)                                                                                                \
-  {                                                                                                                    \
-    .name = NAME, .kind = ZB_ATTR_INTS, .ints = (const int64_t[]){__VA_ARGS__},                                        \
-    .count = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)                                                  \
-  }
-#define NO_AXES                                                                                                        \
-  { .name = "axes", .kind = ZB_ATTR_INTS }
+  {.name = NAME,                                                                                                       \
+   .kind = ZB_ATTR_INTS,                                                                                               \
+   .ints = (const int64_t[]){__VA_ARGS__},                                                                             \
+   .count = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)}
+#define NO_AXES {.name = "axes", .kind = ZB_ATTR_INTS}
 #define TA BOOL("transpose_lhs")
 #define TB BOOL("transpose_rhs")
 
@@ -146,9 +135,7 @@ static const gradient_case cases[] = {
 
 #define PRODUCTS(LHS, LHS_T, RHS, RHS_T)                                                                               \
   {"matmul", {N(LHS), N(RHS)}, {{0}}, 0}, {"matmul", {N(LHS_T), N(RHS)}, {TA}, 0},                                     \
-      {"matmul", {N(LHS), N(RHS_T)}, {TB}, 0}, {                                                                       \
-    "matmul", {N(LHS_T), N(RHS_T)}, {TA, TB}, 0                                                                        \
-  }
+      {"matmul", {N(LHS), N(RHS_T)}, {TB}, 0}, {"matmul", {N(LHS_T), N(RHS_T)}, {TA, TB}, 0}
     PRODUCTS("2x3", "3x2", "3x4", "4x3"),
     PRODUCTS("5x2x3", "5x3x2", "3x4", "4x3"),
     PRODUCTS("2x2x2x3", "2x2x3x2", "3x4", "4x3"),
@@ -210,9 +197,7 @@ static zb_shape parse_dims(const char *dims, zb_dtype dtype) {
   return shape;
 }
 
-static zb_dtype dtype_of(char kind) {
-  return kind == 'i' ? ZB_I64 : kind == 'b' ? ZB_I1 : ZB_F64;
-}
+static zb_dtype dtype_of(char kind) { return kind == 'i' ? ZB_I64 : kind == 'b' ? ZB_I1 : ZB_F64; }
 
 static zb_array make_operand(const operand *o) {
   zb_array array = {.shape = parse_dims(o->dims, dtype_of(o->kind))};
@@ -275,9 +260,7 @@ typedef struct built {
 } built;
 
 /* Results after these save something for the gradient and get none themselves. */
-static int differentiable_results(const gradient_case *c) {
-  return strcmp(c->op, "split") == 0 ? c->result_count : 1;
-}
+static int differentiable_results(const gradient_case *c) { return strcmp(c->op, "split") == 0 ? c->result_count : 1; }
 
 static bool build_case(const gradient_case *c, built *out) {
   *out = (built){.operand_count = 0};

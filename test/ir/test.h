@@ -36,9 +36,7 @@ typedef struct fixture {
   zb_text said;
 } fixture;
 
-static inline void keep_text(void *context, const char *text) {
-  zb_text_add((zb_text *)context, "%s", text);
-}
+static inline void keep_text(void *context, const char *text) { zb_text_add((zb_text *)context, "%s", text); }
 
 static inline void fixture_init(fixture *f) {
   zb_text_init(&f->said);
@@ -63,9 +61,7 @@ static inline bool says(const fixture *f, const char *text) {
   return found;
 }
 
-static inline void add_printed(MlirStringRef chunk, void *user) {
-  zb_text_add_bytes(user, chunk.data, chunk.length);
-}
+static inline void add_printed(MlirStringRef chunk, void *user) { zb_text_add_bytes(user, chunk.data, chunk.length); }
 
 /* The text of an op; zb_free it. */
 static inline char *print(MlirOperation op) {

@@ -1,4 +1,5 @@
-/* The cases of test/kernels/cases, read and made ready to run, and comparison of results: what all conformance tests share.
+/* The cases of test/kernels/cases, read and made ready to run, and comparison of results: what all conformance tests
+ * share.
  *
  * make_cases.py describes the files. A program includes this once.
  */
@@ -17,7 +18,15 @@
 #include "runtime/base/text.h"
 #include "zb/kernel.h"
 
-enum { OPERANDS_MAX = 8, RESULTS_MAX = 4, ATTRS_MAX = 16, INTS_MAX = 16, OWNED_MAX = 24, GUARD_BYTES = 64, WORKSPACE_BYTES = 1 << 20 };
+enum {
+  OPERANDS_MAX = 8,
+  RESULTS_MAX = 4,
+  ATTRS_MAX = 16,
+  INTS_MAX = 16,
+  OWNED_MAX = 24,
+  GUARD_BYTES = 64,
+  WORKSPACE_BYTES = 1 << 20
+};
 
 /* ---- The ops ---- */
 
@@ -100,7 +109,7 @@ typedef struct prepared {
 static bool prepare(const case_file *file, json_t *row, prepared *out);
 
 static void release(prepared *p) {
-  for (int i = 0; i < p->owned_count; i++)
+  for (int i = 0; i < p->owned_count; ++i)
     zb_free(p->owned[i]);
   p->owned_count = 0;
 }
@@ -115,7 +124,7 @@ static void *own(prepared *p, size_t bytes) {
 
 static int64_t elements_of(const zb_tensor *tensor) {
   int64_t count = 1;
-  for (int i = 0; i < tensor->rank; i++)
+  for (int i = 0; i < tensor->rank; ++i)
     count *= tensor->shape[i];
   return count;
 }
@@ -142,23 +151,23 @@ static void read_attrs(json_t *object, prepared *p) {
     else {
       attr->kind = ZB_ATTR_INTS;
       attr->count = (int)json_array_size(value);
-      for (int i = 0; i < attr->count; i++)
+      for (int i = 0; i < attr->count; ++i)
         p->ints[count][i] = json_integer_value(json_array_get(value, (size_t)i));
       attr->ints = p->ints[count];
     }
-    count++;
+    ++count;
   }
   p->call.attrs = (zb_attrs){p->attrs, count};
 }
 
 static void read_dims(json_t *array, int64_t *out) {
-  for (size_t i = 0; i < json_array_size(array); i++)
+  for (size_t i = 0; i < json_array_size(array); ++i)
     out[i] = json_integer_value(json_array_get(array, i));
 }
 
 static void make_contiguous(zb_tensor *tensor) {
   int64_t stride = 1;
-  for (int i = tensor->rank - 1; i >= 0; i--) {
+  for (int i = tensor->rank - 1; i >= 0; --i) {
     tensor->strides[i] = stride;
     stride *= tensor->shape[i];
   }
@@ -176,7 +185,7 @@ static void fill_random(json_t *operand, uint64_t seed, zb_tensor *tensor, int64
   double low = json_number_value(json_object_get(operand, "low"));
   double high = json_number_value(json_object_get(operand, "high"));
   bool mask = strcmp(json_string_value(json_object_get(operand, "fill")), "mask") == 0;
-  for (int64_t i = 0; i < count; i++) {
+  for (int64_t i = 0; i < count; ++i) {
     double share = (double)(next_random(&seed) >> 11) * 0x1p-53, value = low + (high - low) * share;
     bool hidden = mask && next_random(&seed) % 3 == 0;
     switch (tensor->dtype) {
@@ -205,7 +214,7 @@ static bool compute_operand(json_t *operand, prepared *p, zb_tensor *out) {
   json_t *from = json_object_get(operand, "from");
   zb_tensor inputs[OPERANDS_MAX], outputs[RESULTS_MAX];
   int count = (int)json_array_size(from), wanted = (int)json_integer_value(json_object_get(operand, "output"));
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; ++i)
     inputs[i] = p->inputs[json_integer_value(json_array_get(from, (size_t)i))];
   const zb_tensor *first = &inputs[0];
   bool attention =
@@ -221,7 +230,7 @@ static bool compute_operand(json_t *operand, prepared *p, zb_tensor *out) {
     outputs[0].rank = 0;
   }
   prepared scratch = {0};
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2; ++i) {
     make_contiguous(&outputs[i]);
     outputs[i].data = own(i == wanted ? p : &scratch, bytes_of(&outputs[i]));
   }
@@ -265,7 +274,7 @@ static bool read_operand(const case_file *file, json_t *operand, uint64_t seed, 
     return true;
   }
   int64_t span = 1;
-  for (int i = 0; i < out->rank; i++)
+  for (int i = 0; i < out->rank; ++i)
     span += out->strides[i] * (out->shape[i] - 1);
   if (!zb_dtype_parse(json_string_value(json_object_get(operand, "dtype")), &out->dtype)) return false;
   out->data = own(p, (size_t)span * zb_dtype_bytes(out->dtype));
@@ -327,18 +336,18 @@ static bool prepare(const case_file *file, json_t *row, prepared *p) {
   read_attrs(json_object_get(row, "attrs"), p);
   p->call.workspace = own(p, WORKSPACE_BYTES);
   bool good = true;
-  for (int i = 0; good && i < p->call.input_count; i++)
+  for (int i = 0; good && i < p->call.input_count; ++i)
     good = read_operand(file, json_array_get(inputs, (size_t)i), seed + (uint64_t)i, p, &p->inputs[i]);
-  for (int i = 0; good && i < p->call.output_count; i++)
+  for (int i = 0; good && i < p->call.output_count; ++i)
     good = read_result(file, row, json_array_get(outputs, (size_t)i), i, seed + 100, p);
   return good;
 }
 
 /* Whether the bytes after every buffer are as they were. Buffers end with GUARD_BYTES of 0x5a, see own(). */
 static inline bool guards_hold(const prepared *p) {
-  for (int i = 0; i < p->call.output_count; i++) {
+  for (int i = 0; i < p->call.output_count; ++i) {
     const unsigned char *end = (const unsigned char *)p->outputs[i].data + bytes_of(&p->outputs[i]);
-    for (int k = 0; k < GUARD_BYTES; k++)
+    for (int k = 0; k < GUARD_BYTES; ++k)
       if (end[k] != 0x5a) return false;
   }
   return true;
@@ -361,16 +370,17 @@ static double element(const zb_tensor *tensor, int64_t i) {
   }
 }
 
-/* The first element that is not within the bounds, or -1. Integers and i1 must have equal bits. A result in bf16 or f16 may lie on the other
- * side of a tie, one unit in the last place away, where the bounds allow any error at all. */
+/* The first element that is not within the bounds, or -1. Integers and i1 must have equal bits. A result in bf16 or f16
+ * may lie on the other side of a tie, one unit in the last place away, where the bounds allow any error at all. */
 static int64_t first_difference(const zb_tensor *got, const zb_tensor *want, bounds allowed) {
   int64_t count = elements_of(want);
   size_t size = zb_dtype_bytes(want->dtype);
-  bool real = zb_ref_is_float(want->dtype), exact = allowed.relative <= 0 && allowed.scaled <= 0 && allowed.absolute <= 0;
+  bool real = zb_ref_is_float(want->dtype),
+       exact = allowed.relative <= 0 && allowed.scaled <= 0 && allowed.absolute <= 0;
   double unit = exact ? 0 : want->dtype == ZB_BF16 ? 0x1p-7 : want->dtype == ZB_F16 ? 0x1p-10 : 0, largest = 0;
-  for (int64_t i = 0; real && i < count; i++)
+  for (int64_t i = 0; real && i < count; ++i)
     if (isfinite(element(want, i))) largest = fmax(largest, fabs(element(want, i)));
-  for (int64_t i = 0; i < count; i++) {
+  for (int64_t i = 0; i < count; ++i) {
     if (!real) {
       if (memcmp((const char *)got->data + i * (int64_t)size, (const char *)want->data + i * (int64_t)size, size))
         return i;
@@ -380,7 +390,8 @@ static int64_t first_difference(const zb_tensor *got, const zb_tensor *want, bou
     if (x == y || (isnan(x) && isnan(y))) continue;
     /* Below the normal numbers of f32 a kernel may flush to zero. */
     double error = fabs(x - y);
-    if (!(error <= (allowed.relative + unit) * fabs(y) + allowed.scaled * largest + allowed.absolute + 1.2e-38)) return i;
+    if (!(error <= (allowed.relative + unit) * fabs(y) + allowed.scaled * largest + allowed.absolute + 1.2e-38))
+      return i;
   }
   return -1;
 }
@@ -408,7 +419,7 @@ static void check_tensor(const case_file *file, json_t *row, const char *what, i
 /* Calls visit for every case of every op; a missing file fails. */
 static void for_each_case(void (*visit)(const case_file *file, json_t *row)) {
   failures = 0;
-  for (int i = 0; i < OP_COUNT; i++) {
+  for (int i = 0; i < OP_COUNT; ++i) {
     case_file file;
     if (!open_file(op_names[i], &file)) {
       CU_FAIL("an op of class KERNEL has no cases");

@@ -21,7 +21,7 @@ static void check_reference(const case_file *file, json_t *row) {
   bool refuses = json_object_get(row, "error") != NULL;
   if (refuses != (error != NULL)) report(file, row, "reference", error ? error : "wrong values were not refused");
   json_t *outputs = json_object_get(row, "outputs");
-  for (int i = 0; !error && !refuses && i < p.call.output_count; i++) {
+  for (int i = 0; !error && !refuses && i < p.call.output_count; ++i) {
     zb_tensor want;
     if (!copy_stored(file, json_string_value(json_array_get(outputs, (size_t)i)), &p, &want)) {
       report(file, row, "reference", "the expected result is missing");
@@ -33,9 +33,7 @@ static void check_reference(const case_file *file, json_t *row) {
   release(&p);
 }
 
-static void reference_matches_other_programs(void) {
-  for_each_case(check_reference);
-}
+static void reference_matches_other_programs(void) { for_each_case(check_reference); }
 
 static zb_threads *three_threads;
 static int fast_cases;
@@ -51,14 +49,14 @@ static void check_fast_once(const case_file *file, json_t *row, const prepared *
   }
   const zb_kernel *kernel = zb_kernel_cpu(file->op, &one.call);
   if (!kernel || kernel->run == zb_kernel_reference(file->op)->run) goto cleanup;
-  fast_cases++;
+  ++fast_cases;
   three.call.threads = three_threads;
   const char *error = kernel->run(&one.call), *error_three = kernel->run(&three.call);
   if (!error != !want_error || !error != !error_three) {
     report(file, row, zb_isa_name(), error ? error : "wrong values were not refused");
     goto cleanup;
   }
-  for (int i = 0; !error && i < one.call.output_count; i++) {
+  for (int i = 0; !error && i < one.call.output_count; ++i) {
     check_tensor(file, row, zb_isa_name(), i, &one.outputs[i], &want->outputs[i], file->fast);
     if (memcmp(one.outputs[i].data, three.outputs[i].data, bytes_of(&one.outputs[i])))
       report(file, row, zb_isa_name(), "three threads give other bits than one");
@@ -85,7 +83,7 @@ static void check_fast(const case_file *file, json_t *row) {
   }
   const char *error = zb_kernel_reference(file->op)->run(&want.call);
   if (error && !json_object_get(row, "error")) report(file, row, "reference", error);
-  for (int level = 0; level < ZB_ISA_COUNT; level++) {
+  for (int level = 0; level < ZB_ISA_COUNT; ++level) {
     zb_isa_limit((zb_isa_level)level);
     if ((int)zb_isa() == level) check_fast_once(file, row, &want, error);
   }
@@ -104,7 +102,7 @@ static void fast_kernels_match_the_reference(void) {
 }
 
 static void every_op_has_a_reference(void) {
-  for (int i = 0; i < OP_COUNT; i++) {
+  for (int i = 0; i < OP_COUNT; ++i) {
     const zb_kernel *kernel = zb_kernel_reference(op_names[i]);
     CU_ASSERT_PTR_NOT_NULL_FATAL(kernel);
     CU_ASSERT_STRING_EQUAL(kernel->op, op_names[i]);
@@ -117,7 +115,7 @@ static void every_op_has_a_reference(void) {
 
 /* A call that does not fit its op is refused with a text, whatever the op. */
 static void every_op_refuses_a_call_without_operands(void) {
-  for (int i = 0; i < OP_COUNT; i++) {
+  for (int i = 0; i < OP_COUNT; ++i) {
     zb_kernel_call call = {0};
     CU_ASSERT_PTR_NOT_NULL(zb_kernel_reference(op_names[i])->run(&call));
   }
@@ -130,7 +128,7 @@ static void wrong_types_are_refused(void) {
   uint8_t bytes[4] = {0};
   zb_tensor x = {.data = bytes, .dtype = ZB_I1, .rank = 2, .shape = {2, 2}, .strides = {2, 1}};
   zb_tensor inputs[2] = {x, x};
-  for (size_t i = 0; i < sizeof real_ops / sizeof real_ops[0]; i++) {
+  for (size_t i = 0; i < sizeof real_ops / sizeof real_ops[0]; ++i) {
     zb_kernel_call call = {.inputs = inputs, .input_count = 2, .outputs = &x, .output_count = 1};
     CU_ASSERT_PTR_NOT_NULL(zb_kernel_reference(real_ops[i])->run(&call));
   }

@@ -36,7 +36,7 @@ static inline float fast_random(float low, float high) {
 
 static inline int64_t fast_elements(const zb_tensor *x) {
   int64_t n = 1;
-  for (int i = 0; i < x->rank; i++)
+  for (int i = 0; i < x->rank; ++i)
     n *= x->shape[i];
   return n;
 }
@@ -45,7 +45,7 @@ static inline int64_t fast_elements(const zb_tensor *x) {
 static inline zb_tensor fast_tensor(zb_dtype dtype, int rank, const int64_t *shape) {
   zb_tensor x = {.dtype = dtype, .rank = rank};
   int64_t stride = 1;
-  for (int i = rank - 1; i >= 0; i--) {
+  for (int i = rank - 1; i >= 0; --i) {
     x.shape[i] = shape[i];
     x.strides[i] = stride;
     stride *= shape[i];
@@ -56,14 +56,12 @@ static inline zb_tensor fast_tensor(zb_dtype dtype, int rank, const int64_t *sha
 }
 
 #define FAST_SHAPE(...)                                                                                                \
-  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) {                                             \
-    __VA_ARGS__                                                                                                        \
-  }
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 
 static inline zb_tensor fast_uniform(float low, float high, int rank, const int64_t *shape) {
   zb_tensor x = fast_tensor(ZB_F32, rank, shape);
   int64_t n = fast_elements(&x);
-  for (int64_t i = 0; i < n; i++)
+  for (int64_t i = 0; i < n; ++i)
     ((float *)x.data)[i] = fast_random(low, high);
   return x;
 }
@@ -78,15 +76,9 @@ static inline zb_tensor fast_swap(zb_tensor x, int a, int b) {
   return x;
 }
 
-static inline zb_tensor fast_absent(void) {
-  return (zb_tensor){.rank = -1};
-}
-static inline void fast_input(fast_call *c, zb_tensor x) {
-  c->inputs[c->input_count++] = x;
-}
-static inline void fast_output(fast_call *c, zb_tensor x) {
-  c->outputs[c->output_count++] = x;
-}
+static inline zb_tensor fast_absent(void) { return (zb_tensor){.rank = -1}; }
+static inline void fast_input(fast_call *c, zb_tensor x) { c->inputs[c->input_count++] = x; }
+static inline void fast_output(fast_call *c, zb_tensor x) { c->outputs[c->output_count++] = x; }
 static inline void fast_int(fast_call *c, const char *name, int64_t value) {
   c->attrs[c->attr_count++] = (zb_attr){.name = name, .kind = ZB_ATTR_INT, .i = value};
 }
@@ -106,9 +98,9 @@ static inline void fast_ints(fast_call *c, const char *name, int count, const in
 /* Frees operands and results. Views must share the memory of no other operand that is freed; pass those as `borrowed`
  * bits of inputs. */
 static inline void fast_free(fast_call *c, unsigned borrowed) {
-  for (int i = 0; i < c->input_count; i++)
+  for (int i = 0; i < c->input_count; ++i)
     if (!(borrowed >> i & 1)) free(c->inputs[i].data);
-  for (int i = 0; i < c->output_count; i++)
+  for (int i = 0; i < c->output_count; ++i)
     free(c->outputs[i].data);
 }
 
@@ -118,9 +110,7 @@ typedef struct fast_results {
   const char *error;
 } fast_results;
 
-static inline size_t fast_bytes(const zb_tensor *x) {
-  return (size_t)fast_elements(x) * zb_dtype_bytes(x->dtype);
-}
+static inline size_t fast_bytes(const zb_tensor *x) { return (size_t)fast_elements(x) * zb_dtype_bytes(x->dtype); }
 
 static inline fast_results fast_run(const fast_call *c, bool reference, zb_threads *threads) {
   fast_results r = {.error = NULL};
@@ -131,7 +121,7 @@ static inline fast_results fast_run(const fast_call *c, bool reference, zb_threa
                          .attrs = {c->attrs, c->attr_count},
                          .accumulate = c->accumulate,
                          .threads = threads};
-  for (int i = 0; i < c->output_count; i++) {
+  for (int i = 0; i < c->output_count; ++i) {
     r.tensor[i] = c->outputs[i];
     if (c->outputs[i].rank < 0) continue;
     r.tensor[i].data = malloc(fast_bytes(&c->outputs[i]) + 64);
@@ -144,15 +134,15 @@ static inline fast_results fast_run(const fast_call *c, bool reference, zb_threa
     r.error = "no fast kernel matches";
   else
     r.error = kernel->run(&call);
-  for (int i = 0; i < c->output_count && !r.error; i++)
-    for (int k = 0; k < 64 && c->outputs[i].rank >= 0; k++)
+  for (int i = 0; i < c->output_count && !r.error; ++i)
+    for (int k = 0; k < 64 && c->outputs[i].rank >= 0; ++k)
       if (((unsigned char *)r.tensor[i].data)[fast_bytes(&c->outputs[i]) + (size_t)k] != 0x5a)
         r.error = "wrote beyond the result";
   return r;
 }
 
 static inline void fast_results_free(fast_results *r) {
-  for (int i = 0; i < FAST_RESULTS; i++)
+  for (int i = 0; i < FAST_RESULTS; ++i)
     free(r->tensor[i].data);
 }
 
@@ -162,7 +152,7 @@ static inline int64_t fast_difference(const zb_tensor *got, const zb_tensor *wan
   if (got->rank < 0) return -1;
   if (got->dtype != ZB_F32) return memcmp(got->data, wanted->data, fast_bytes(got)) == 0 ? -1 : 0;
   const float *x = got->data, *y = wanted->data;
-  for (int64_t i = 0; i < fast_elements(got); i++) {
+  for (int64_t i = 0; i < fast_elements(got); ++i) {
     if (x[i] == y[i] || (isnan(x[i]) && isnan(y[i]))) continue;
     if (!(fabsf(x[i] - y[i]) <= absolute + relative * fabsf(y[i]))) return i;
   }
@@ -172,7 +162,7 @@ static inline int64_t fast_difference(const zb_tensor *got, const zb_tensor *wan
 /* Prints the place of a difference and fails the test. */
 static inline void fast_compare(const fast_call *c, const char *what, const fast_results *got,
                                 const fast_results *wanted, float absolute, float relative) {
-  for (int i = 0; i < c->output_count; i++) {
+  for (int i = 0; i < c->output_count; ++i) {
     int64_t place = fast_difference(&got->tensor[i], &wanted->tensor[i], absolute, relative);
     if (place < 0) continue;
     double x = 0, y = 0;
@@ -190,14 +180,14 @@ static inline void fast_compare(const fast_call *c, const char *what, const fast
 /* The check described at the top. */
 static inline void fast_check(const fast_call *c, float absolute, float relative) {
   static zb_threads *pools[2];
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 2; ++i)
     if (!pools[i]) pools[i] = zb_threads_create(i + 2);
   fast_results wanted = fast_run(c, true, NULL);
   if (wanted.error) {
     fprintf(stderr, "%s: the reference says: %s\n", c->op, wanted.error);
     CU_FAIL("reference failed");
   }
-  for (int level = 0; level < ZB_ISA_COUNT && !wanted.error; level++) {
+  for (int level = 0; level < ZB_ISA_COUNT && !wanted.error; ++level) {
     zb_isa_limit((zb_isa_level)level);
     if ((int)zb_isa() != level) continue;
     fast_results one = fast_run(c, false, NULL);
@@ -206,9 +196,9 @@ static inline void fast_check(const fast_call *c, float absolute, float relative
       CU_FAIL("fast kernel failed");
     } else {
       fast_compare(c, "reference", &one, &wanted, absolute, relative);
-      for (int i = 0; i < 2; i++) {
+      for (int i = 0; i < 2; ++i) {
         fast_results several = fast_run(c, false, pools[i]);
-        for (int k = 0; k < c->output_count; k++)
+        for (int k = 0; k < c->output_count; ++k)
           if (c->outputs[k].rank >= 0)
             CU_ASSERT(memcmp(several.tensor[k].data, one.tensor[k].data, fast_bytes(&one.tensor[k])) == 0);
         fast_results_free(&several);

@@ -12,7 +12,7 @@ typedef struct sizes {
 static void make_operands(fast_call *c, const sizes *s) {
   if (s->packed) {
     zb_tensor all = fast_uniform(-1, 1, FAST_SHAPE(s->batch, s->tq, 3 * s->heads, s->d));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; ++i) {
       zb_tensor part = all;
       part.shape[2] = s->heads;
       part.data = (float *)all.data + i * s->heads * s->d;
@@ -40,12 +40,12 @@ static void check_attention(sizes s) {
   fast_output(&c, fast_tensor(ZB_F32, FAST_SHAPE(s.batch, s.heads, s.tq)));
   fast_check(&c, 3e-6f, 3e-6f);
   fast_results forward = fast_run(&c, true, NULL);
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 4; ++i)
     fast_input(&g, c.inputs[i]);
   fast_input(&g, forward.tensor[0]);
   fast_input(&g, forward.tensor[1]);
   fast_input(&g, fast_uniform(-1, 1, FAST_SHAPE(s.batch, s.tq, s.heads, s.d)));
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3; ++i)
     fast_output(&g, fast_uniform(5, 6, 4, c.inputs[i].shape));
   memcpy(g.attrs, c.attrs, sizeof g.attrs);
   g.attr_count = c.attr_count;
@@ -63,12 +63,12 @@ static void test_sizes(void) {
       {1, 20, 600, 2, 1, 8, false, false, 0}, {1, 600, 600, 1, 1, 8, true, false, 0},
       {2, 65, 65, 3, 3, 32, false, true, 0},
   };
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
     check_attention(all[i]);
 }
 
 static void test_masks(void) {
-  for (int mask = 1; mask <= 3; mask++) {
+  for (int mask = 1; mask <= 3; ++mask) {
     check_attention((sizes){2, 30, 30, 2, 1, 8, false, false, mask});
     check_attention((sizes){1, 70, 70, 2, 2, 8, true, true, mask});
     check_attention((sizes){1, 9, 530, 1, 1, 4, false, false, mask});

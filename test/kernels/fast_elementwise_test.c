@@ -71,7 +71,7 @@ static fast_call call_of(const row *r, zb_tensor x, zb_tensor y, zb_tensor out) 
 }
 
 static void test_tails(void) {
-  for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+  for (size_t k = 0; k < sizeof rows / sizeof rows[0]; ++k) {
     for (int64_t n = 1; n <= 67; n += n < 18 ? 1 : 7) {
       zb_tensor x = fast_uniform(rows[k].low, rows[k].high, 1, &n), y = fast_uniform(-2, 2, 1, &n);
       fast_call c = call_of(&rows[k], x, y, fast_tensor(ZB_F32, 1, &n));
@@ -83,7 +83,7 @@ static void test_tails(void) {
 
 /* An element's bits do not depend on where it stands. */
 static void test_place(void) {
-  for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+  for (size_t k = 0; k < sizeof rows / sizeof rows[0]; ++k) {
     const int64_t n = 40000;
     zb_tensor x = fast_uniform(rows[k].low, rows[k].high, 1, &n), y = fast_uniform(-2, 2, 1, &n);
     fast_call whole = call_of(&rows[k], x, y, fast_tensor(ZB_F32, 1, &n));
@@ -91,7 +91,7 @@ static void test_place(void) {
     fast_results all = fast_run(&whole, false, NULL);
     for (int64_t start = 1; start < 40; start += 5) {
       fast_call part = whole;
-      for (int i = 0; i < part.input_count; i++) {
+      for (int i = 0; i < part.input_count; ++i) {
         part.inputs[i].data = (float *)part.inputs[i].data + start;
         part.inputs[i].shape[0] = 999;
       }
@@ -134,7 +134,7 @@ static void test_broadcast(void) {
 }
 
 static void test_pow_and_where(void) {
-  for (int exponent = -1; exponent < 5; exponent++) {
+  for (int exponent = -1; exponent < 5; ++exponent) {
     fast_call c = {.op = "pow"};
     fast_input(&c, fast_uniform(0.1f, 2, FAST_SHAPE(3, 50)));
     fast_input(&c, fast_uniform((float)exponent, (float)exponent, 0, NULL));
@@ -144,7 +144,7 @@ static void test_pow_and_where(void) {
   }
   fast_call c = {.op = "where"};
   fast_input(&c, fast_tensor(ZB_I1, FAST_SHAPE(1, 60, 60)));
-  for (int i = 0; i < 3600; i++)
+  for (int i = 0; i < 3600; ++i)
     ((uint8_t *)c.inputs[0].data)[i] = i % 60 <= i / 60;
   fast_input(&c, fast_uniform(-1, 1, FAST_SHAPE(9, 60, 60)));
   fast_input(&c, fast_uniform(-1, 1, 0, NULL));
@@ -154,7 +154,7 @@ static void test_pow_and_where(void) {
 }
 
 static void test_accumulate_add(void) {
-  for (int accumulate = 0; accumulate < 2; accumulate++) {
+  for (int accumulate = 0; accumulate < 2; ++accumulate) {
     fast_call c = {.op = "accumulate_add", .accumulate = accumulate == 1};
     fast_input(&c, fast_uniform(-1, 1, FAST_SHAPE(123, 321)));
     fast_output(&c, fast_uniform(-1, 1, FAST_SHAPE(123, 321)));

@@ -12,12 +12,8 @@ typedef struct function {
   double at_minus_inf, at_inf;
 } function;
 
-static double exact_sigmoid(double x) {
-  return 1 / (1 + exp(-x));
-}
-static double exact_gelu(double x) {
-  return 0.5 * x * erfc(-x * 0.70710678118654752440);
-}
+static double exact_sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double exact_gelu(double x) { return 0.5 * x * erfc(-x * 0.70710678118654752440); }
 
 static const function functions[] = {
     {"exp", exp, -87, 88.7f, 1.2e-7, 0, INFINITY},
@@ -43,25 +39,25 @@ static float from_bits(uint32_t bits) {
 
 /* Inputs are spread over the bit patterns, so that every exponent is met, and then evenly over the interval. */
 static void fill(float *x, const function *f) {
-  for (uint32_t i = 0; i < COUNT / 2; i++) {
+  for (uint32_t i = 0; i < COUNT / 2; ++i) {
     float value = from_bits(i * 131071u);
     x[i] = value >= f->low && value <= f->high ? value : f->high / (float)(i + 1);
   }
-  for (int i = COUNT / 2; i < COUNT; i++)
+  for (int i = COUNT / 2; i < COUNT; ++i)
     x[i] = f->low + (f->high - f->low) * ((float)(i - COUNT / 2) / (float)(COUNT / 2));
 }
 
 static void test_errors(void) {
   zb_tensor x = fast_tensor(ZB_F32, FAST_SHAPE(COUNT)), out = fast_tensor(ZB_F32, FAST_SHAPE(COUNT));
   const float *in = x.data, *got = out.data;
-  for (int level = 0; level < ZB_ISA_COUNT; level++) {
+  for (int level = 0; level < ZB_ISA_COUNT; ++level) {
     zb_isa_limit((zb_isa_level)level);
     if ((int)zb_isa() != level) continue;
-    for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++) {
+    for (size_t k = 0; k < sizeof functions / sizeof functions[0]; ++k) {
       double worst = 0, place = 0;
       fill(x.data, &functions[k]);
       apply(functions[k].op, x, out);
-      for (int i = 0; i < COUNT; i++) {
+      for (int i = 0; i < COUNT; ++i) {
         double exact = functions[k].exact((double)in[i]), error = fabs((double)got[i] - exact);
         if (fabs(exact) < 1.2e-38 && error < 2e-45) continue; /* subnormals have fewer digits */
         if (exact == (double)got[i]) continue;
@@ -81,14 +77,14 @@ static void test_errors(void) {
 static void test_special_values(void) {
   zb_tensor x = fast_tensor(ZB_F32, FAST_SHAPE(3)), out = fast_tensor(ZB_F32, FAST_SHAPE(3));
   float *in = x.data, *got = out.data;
-  for (int level = 0; level < ZB_ISA_COUNT; level++) {
+  for (int level = 0; level < ZB_ISA_COUNT; ++level) {
     zb_isa_limit((zb_isa_level)level);
-    for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++) {
+    for (size_t k = 0; k < sizeof functions / sizeof functions[0]; ++k) {
       double limits[2] = {functions[k].at_minus_inf, functions[k].at_inf};
       in[0] = -INFINITY, in[1] = INFINITY, in[2] = NAN;
       apply(functions[k].op, x, out);
       CU_ASSERT(isnan(got[2]));
-      for (int i = 0; i < 2; i++)
+      for (int i = 0; i < 2; ++i)
         CU_ASSERT(isnan(limits[i]) || (double)got[i] == limits[i]);
     }
     in[0] = 0, in[1] = -1, in[2] = from_bits(1);

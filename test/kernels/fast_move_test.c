@@ -3,7 +3,7 @@
 
 static zb_tensor bytes_of(zb_dtype dtype, int rank, const int64_t *shape) {
   zb_tensor x = fast_tensor(dtype, rank, shape);
-  for (size_t i = 0; i < fast_bytes(&x); i++)
+  for (size_t i = 0; i < fast_bytes(&x); ++i)
     ((uint8_t *)x.data)[i] = (uint8_t)(dtype == ZB_I1 ? i & 1 : i * 37 % 120);
   return x;
 }
@@ -18,12 +18,12 @@ static void check_contiguous(zb_tensor x) {
 
 static void test_contiguous(void) {
   static const zb_dtype types[] = {ZB_F32, ZB_I64, ZB_I32, ZB_I1, ZB_BF16};
-  for (int k = 0; k < 5; k++) {
+  for (int k = 0; k < 5; ++k) {
     for (int64_t n = 1; n <= 67; n += 6) {
       zb_tensor x = bytes_of(types[k], FAST_SHAPE(3, 5, n, 18));
       check_contiguous(x);
-      for (int a = 0; a < 4; a++)
-        for (int b = a + 1; b < 4; b++)
+      for (int a = 0; a < 4; ++a)
+        for (int b = a + 1; b < 4; ++b)
           check_contiguous(fast_swap(x, a, b));
       check_contiguous(fast_swap(fast_swap(x, 0, 3), 1, 2));
       zb_tensor slice = x, spread = x;
@@ -44,11 +44,11 @@ static void test_contiguous(void) {
 }
 
 static void test_concat(void) {
-  for (int axis = 0; axis < 3; axis++) {
+  for (int axis = 0; axis < 3; ++axis) {
     fast_call c = {.op = "concat"};
     int64_t shape[3] = {4, 6, 9}, total[3] = {4, 6, 9};
     total[axis] = 0;
-    for (int i = 1; i <= 3; i++) {
+    for (int i = 1; i <= 3; ++i) {
       shape[axis] = i * 3;
       total[axis] += shape[axis];
       fast_input(&c, fast_uniform(-1, 1, 3, shape));
@@ -66,7 +66,7 @@ static void test_concat(void) {
 
 static void test_slice_grad(void) {
   const int64_t shape[3] = {7, 20, 33};
-  for (int64_t step = 1; step <= 3; step++) {
+  for (int64_t step = 1; step <= 3; ++step) {
     int64_t starts[3] = {1, 2, 0}, steps[3] = {1, 1, step}, sizes[3] = {6, 5, 33 / step};
     fast_call c = {.op = "slice_grad"};
     fast_input(&c, fast_uniform(-1, 1, 3, sizes));
@@ -82,11 +82,11 @@ static void test_slice_grad(void) {
 static void check_gather(zb_dtype type, int axis, int64_t width, int accumulate) {
   const int64_t shape[3] = {5, 11, width};
   int64_t out[4] = {shape[0], shape[1], shape[2], 0};
-  for (int d = 3; d > axis + 1; d--)
+  for (int d = 3; d > axis + 1; --d)
     out[d] = shape[d - 1];
   out[axis] = 3, out[axis + 1] = 4;
   zb_tensor indices = fast_tensor(type, FAST_SHAPE(3, 4));
-  for (int64_t i = 0; i < 12; i++) {
+  for (int64_t i = 0; i < 12; ++i) {
     int64_t index = i * 7 % shape[axis] - (i % 2) * shape[axis];
     if (type == ZB_I64)
       ((int64_t *)indices.data)[i] = index;
@@ -110,9 +110,9 @@ static void check_gather(zb_dtype type, int axis, int64_t width, int accumulate)
 }
 
 static void test_gather(void) {
-  for (int axis = 0; axis < 3; axis++)
+  for (int axis = 0; axis < 3; ++axis)
     for (int64_t width = 11; width < 300; width += 96)
-      for (int k = 0; k < 4; k++)
+      for (int k = 0; k < 4; ++k)
         check_gather(k & 1 ? ZB_I64 : ZB_I32, axis, width, k >> 1);
 }
 

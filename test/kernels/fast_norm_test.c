@@ -33,17 +33,17 @@ static void check_gradient(bool centered, bool of_scale, bool flag, int64_t rows
 }
 
 static void test_widths(void) {
-  for (int64_t width = 1; width <= 67; width++)
-    for (int kind = 0; kind < 3; kind++)
+  for (int64_t width = 1; width <= 67; ++width)
+    for (int kind = 0; kind < 3; ++kind)
       check_norm(kind > 0, kind > 1, 3, width);
-  for (int kind = 0; kind < 3; kind++) {
+  for (int kind = 0; kind < 3; ++kind) {
     check_norm(kind > 0, kind > 1, 100, 768);
     check_norm(kind > 0, kind > 1, 0, 8);
   }
 }
 
 static void test_gradients(void) {
-  for (int kind = 0; kind < 8; kind++) {
+  for (int kind = 0; kind < 8; ++kind) {
     bool of_scale = kind & 2, flag = kind & 4;
     for (int64_t width = 1; width <= 67; width += 3)
       check_gradient(kind & 1, of_scale, flag, 5, width);

@@ -9,7 +9,7 @@ static void check_adamw(int64_t elements, int64_t step) {
   fast_input(&c, fast_uniform(0, 1, 1, &elements));
   fast_input(&c, fast_tensor(ZB_I64, 0, NULL));
   *(int64_t *)c.inputs[4].data = step;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3; ++i)
     fast_output(&c, fast_tensor(ZB_F32, 1, &elements));
   fast_float(&c, "lr", 1e-2);
   fast_float(&c, "beta1", 0.9);
@@ -22,7 +22,7 @@ static void check_adamw(int64_t elements, int64_t step) {
 }
 
 static void test_adamw(void) {
-  for (int64_t n = 1; n <= 67; n++)
+  for (int64_t n = 1; n <= 67; ++n)
     check_adamw(n, n);
   check_adamw(50001, 1);
 }
@@ -48,8 +48,8 @@ static void check_sgd(int64_t elements, int64_t step, double momentum, bool nest
 
 static void test_sgd(void) {
   for (int64_t n = 1; n <= 67; n += 3)
-    for (int64_t step = 1; step <= 2; step++)
-      for (int kind = 0; kind < 3; kind++)
+    for (int64_t step = 1; step <= 2; ++step)
+      for (int kind = 0; kind < 3; ++kind)
         check_sgd(n, step, kind ? 0.9 : 0, kind == 2);
 }
 
@@ -57,21 +57,21 @@ static void test_sgd(void) {
 static void test_in_place(void) {
   const int64_t n = 1000;
   zb_tensor inputs[5], outputs[3], apart[3];
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 4; ++i)
     inputs[i] = fast_uniform(0, 1, 1, &n);
   inputs[4] = fast_tensor(ZB_I64, 0, NULL);
   *(int64_t *)inputs[4].data = 3;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3; ++i)
     outputs[i] = inputs[i ? i + 1 : 0], apart[i] = fast_tensor(ZB_F32, 1, &n);
   zb_kernel_call call = {.inputs = inputs, .input_count = 5, .outputs = apart, .output_count = 3};
   CU_ASSERT(zb_kernel_cpu("adamw", &call)->run(&call) == NULL);
   call.outputs = outputs;
   CU_ASSERT(zb_kernel_cpu("adamw", &call)->run(&call) == NULL);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; ++i) {
     CU_ASSERT(memcmp(outputs[i].data, apart[i].data, (size_t)n * sizeof(float)) == 0);
     free(apart[i].data);
   }
-  for (int i = 0; i < 5; i++)
+  for (int i = 0; i < 5; ++i)
     free(inputs[i].data);
 }
 

@@ -2,7 +2,7 @@
 #include "test/kernels/fast.h"
 
 static void check_reduction(zb_tensor x, int count, const int64_t *axes, int out_rank, const int64_t *out_shape) {
-  for (int mean = 0; mean < 2; mean++) {
+  for (int mean = 0; mean < 2; ++mean) {
     fast_call c = {.op = mean ? "reduce_mean" : "reduce_sum"};
     int64_t n = fast_elements(&x);
     fast_input(&c, x);
@@ -16,7 +16,7 @@ static void check_reduction(zb_tensor x, int count, const int64_t *axes, int out
 }
 
 static void test_axes(void) {
-  for (int64_t n = 1; n <= 67; n++) {
+  for (int64_t n = 1; n <= 67; ++n) {
     check_reduction(fast_uniform(-1, 1, FAST_SHAPE(5, 3, n)), FAST_SHAPE(2), FAST_SHAPE(5, 3));
     check_reduction(fast_uniform(-1, 1, FAST_SHAPE(5, 3, n)), FAST_SHAPE(0, 1), FAST_SHAPE(n));
     check_reduction(fast_uniform(-1, 1, FAST_SHAPE(5, n, 3)), FAST_SHAPE(1), FAST_SHAPE(5, 3));

@@ -18,7 +18,7 @@ static void check_rows(const char *op, bool gradient, int64_t rows, int64_t widt
 
 static void test_softmax(void) {
   static const char *const ops[] = {"softmax", "log_softmax", "softmax_grad", "log_softmax_grad"};
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < 4; ++k) {
     for (int64_t width = 1; width <= 67; width += 2)
       check_rows(ops[k], k >= 2, 3, width);
     check_rows(ops[k], k >= 2, 60, 500);
@@ -30,7 +30,7 @@ static fast_call losses(const char *op, int64_t rows, int64_t width, const char 
   fast_call c = {.op = op};
   fast_input(&c, fast_uniform(-5, 5, FAST_SHAPE(rows, width)));
   fast_input(&c, fast_tensor(labels, FAST_SHAPE(rows)));
-  for (int64_t i = 0; i < rows; i++) {
+  for (int64_t i = 0; i < rows; ++i) {
     int64_t label = ignore && i % 3 == 1 ? -100 : (i * 7919) % width;
     if (labels == ZB_I64)
       ((int64_t *)c.inputs[1].data)[i] = label;
@@ -63,7 +63,7 @@ static void check_loss(int64_t rows, int64_t width, const char *reduction, bool 
 
 static void test_cross_entropy(void) {
   static const char *const reductions[] = {"mean", "sum", "none"};
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < 3; ++k) {
     for (int64_t width = 1; width <= 67; width += 5)
       check_loss(7, width, reductions[k], width % 2, width % 4 < 2 ? ZB_I64 : ZB_I32);
     check_loss(50, 1000, reductions[k], true, ZB_I64);

@@ -8,7 +8,7 @@ static const char *const ops[] = {
 };
 
 static void test_rows(void) {
-  for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+  for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i) {
     const zb_kernel *reference = zb_kernel_reference(ops[i]);
     CU_ASSERT_FATAL(reference != NULL);
     CU_ASSERT_STRING_EQUAL(reference->op, ops[i]);

@@ -50,27 +50,21 @@ typedef struct row {
 } row;
 
 #define REAL(low, high, ...)                                                                                           \
-  { true, false, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}, low, high }
+  {true, false, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}, low, high}
 #define INDEX(low, high, ...)                                                                                          \
-  { true, true, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}, low, high }
+  {true, true, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}, low, high}
 #define RESULT(...) REAL(0, 0, __VA_ARGS__)
-#define SCALAR                                                                                                         \
-  { true, false, 0, {0}, 0, 0 }
-#define ABSENT                                                                                                         \
-  { false, false, -1, {0}, 0, 0 }
-#define INT(text, value)                                                                                               \
-  { .name = text, .kind = ZB_ATTR_INT, .i = value }
-#define BOOL(text, value)                                                                                              \
-  { .name = text, .kind = ZB_ATTR_BOOL, .i = value }
-#define FLOAT(text, value)                                                                                             \
-  { .name = text, .kind = ZB_ATTR_FLOAT, .f = value }
-#define TEXT(text, value)                                                                                              \
-  { .name = text, .kind = ZB_ATTR_STRING, .s = value }
+#define SCALAR {true, false, 0, {0}, 0, 0}
+#define ABSENT {false, false, -1, {0}, 0, 0}
+#define INT(text, value) {.name = text, .kind = ZB_ATTR_INT, .i = value}
+#define BOOL(text, value) {.name = text, .kind = ZB_ATTR_BOOL, .i = value}
+#define FLOAT(text, value) {.name = text, .kind = ZB_ATTR_FLOAT, .f = value}
+#define TEXT(text, value) {.name = text, .kind = ZB_ATTR_STRING, .s = value}
 #define INTS(text, ...)                                                                                                \
-  {                                                                                                                    \
-    .name = text, .kind = ZB_ATTR_INTS, .ints = (const int64_t[]){__VA_ARGS__},                                        \
-    .count = (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))                                                 \
-  }
+  {.name = text,                                                                                                       \
+   .kind = ZB_ATTR_INTS,                                                                                               \
+   .ints = (const int64_t[]){__VA_ARGS__},                                                                             \
+   .count = (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))}
 
 /* saved: x0 or y0, what the op's row in zb/ops.def says that the gradient reads. */
 #define UNARY(name, saved, low, high, ...)                                                                             \
@@ -162,7 +156,13 @@ static const row rows[] = {
                                                                                 {REAL(-1, 1, 3, 4), INDEX(-4, 4, 2, 6)},
                                                                                 {RESULT(2, 6)},
                                                                                 {INT("axis", 1), INTS("shape", 3, 4)}},
-    {"rotary", "rotary_grad", "d x1 x2", {0, -1}, {REAL(-2, 2, 2, 3, 2, 6), REAL(-2, 2, 3, 1, 6), REAL(-2, 2, 3, 1, 6)}, {RESULT(2, 3, 2, 6)}, {{0}}},
+    {"rotary",
+     "rotary_grad",
+     "d x1 x2",
+     {0, -1},
+     {REAL(-2, 2, 2, 3, 2, 6), REAL(-2, 2, 3, 1, 6), REAL(-2, 2, 3, 1, 6)},
+     {RESULT(2, 3, 2, 6)},
+     {{0}}},
     {"swiglu", "swiglu_grad", "x0 x1 d", {0, 1, -1}, {REAL(-4, 4, 3, 17), REAL(-2, 2, 3, 17)}, {RESULT(3, 17)}, {{0}}},
     LOSS("mean", SCALAR) LOSS("sum", SCALAR) LOSS("none", RESULT(2, 3)) ATTENTION(1, 3, 3, 2, 2, 3, ABSENT, false)
         ATTENTION(2, 3, 4, 4, 2, 2, ABSENT, true) ATTENTION(1, 4, 2, 2, 1, 3, ABSENT, true)
@@ -186,7 +186,7 @@ typedef struct run {
 
 static int64_t elements_of(const zb_tensor *tensor) {
   int64_t count = 1;
-  for (int i = 0; i < tensor->rank; i++)
+  for (int i = 0; i < tensor->rank; ++i)
     count *= tensor->shape[i];
   return count;
 }
@@ -203,7 +203,7 @@ static zb_tensor tensor_of(const shape *s, buffers *memory) {
                    .rank = s->rank};
   if (!s->present) out = (zb_tensor){.rank = -1};
   int64_t stride = 1;
-  for (int i = out.rank - 1; i >= 0; i--) {
+  for (int i = out.rank - 1; i >= 0; --i) {
     out.shape[i] = s->dims[i];
     out.strides[i] = stride;
     stride *= s->dims[i];
@@ -216,25 +216,25 @@ static void start(run *r, const row *one, uint64_t seed) {
   *r = (run){.row = one};
   /* Operands up to the last present one, with absent ones between; attention has four places. */
   r->input_count = strcmp(one->forward, "attention") == 0 ? 4 : 0;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; ++i) {
     r->x[i] = tensor_of(&one->inputs[i], &r->inputs[i]);
     if (one->inputs[i].present && r->input_count <= i) r->input_count = i + 1;
-    for (int64_t k = 0; one->inputs[i].present && k < elements_of(&r->x[i]); k++) {
+    for (int64_t k = 0; one->inputs[i].present && k < elements_of(&r->x[i]); ++k) {
       double number = next_number(&seed, one->inputs[i].low, one->inputs[i].high);
       r->inputs[i].real[k] = number;
       r->inputs[i].whole[k] = (int64_t)floor(number);
     }
   }
-  for (int i = 0; i < RESULTS_MAX; i++) {
+  for (int i = 0; i < RESULTS_MAX; ++i) {
     r->y[i] = tensor_of(&one->results[i], &r->results[i]);
     if (one->results[i].present) r->result_count = i + 1;
   }
-  for (int i = 0; i < ELEMENTS_MAX; i++)
+  for (int i = 0; i < ELEMENTS_MAX; ++i)
     r->weights[i] = next_number(&seed, -1, 1);
   r->d = r->y[0];
   r->d.data = r->weights;
   while (r->attr_count < 4 && one->attrs[r->attr_count].name)
-    r->attr_count++;
+    ++r->attr_count;
 }
 
 /* sum(result 0 * weights) at the operands as they are now. */
@@ -247,7 +247,7 @@ static double objective(run *r, const char **error) {
   const char *text = zb_kernel_reference(r->row->forward)->run(&call);
   if (text) *error = text;
   double total = 0;
-  for (int64_t i = 0; i < elements_of(&r->y[0]); i++)
+  for (int64_t i = 0; i < elements_of(&r->y[0]); ++i)
     total += r->results[0].real[i] * r->weights[i];
   return total;
 }
@@ -257,7 +257,7 @@ static const char *run_gradient(run *r) {
   int count = 0, results = 0;
   for (const char *at = r->row->operands; *at; at += strcspn(at, " "), at += strspn(at, " "))
     inputs[count++] = at[0] == 'x' ? r->x[at[1] - '0'] : at[0] == 'y' ? r->y[at[1] - '0'] : r->d;
-  for (; results < RESULTS_MAX && r->row->by[results] >= 0; results++) {
+  for (; results < RESULTS_MAX && r->row->by[results] >= 0; ++results) {
     outputs[results] = r->x[r->row->by[results]];
     outputs[results].data = r->gradients[results].real;
   }
@@ -282,9 +282,9 @@ static void check_row(int number) {
   }
   const double step = 1e-5;
   double largest = 0;
-  for (int k = 0; k < RESULTS_MAX && r.row->by[k] >= 0; k++) {
+  for (int k = 0; k < RESULTS_MAX && r.row->by[k] >= 0; ++k) {
     int by = r.row->by[k];
-    for (int64_t i = 0; i < elements_of(&r.x[by]); i++) {
+    for (int64_t i = 0; i < elements_of(&r.x[by]); ++i) {
       double *element = &r.inputs[by].real[i], before = *element;
       *element = before + step;
       double above = objective(&r, &error);
@@ -305,14 +305,14 @@ static void check_row(int number) {
 }
 
 static void gradients_match_finite_differences(void) {
-  for (int i = 0; i < ROW_COUNT; i++)
+  for (int i = 0; i < ROW_COUNT; ++i)
     check_row(i);
 }
 
 static void every_gradient_has_a_row(void) {
-  for (int i = 0; i < GRADIENT_COUNT; i++) {
+  for (int i = 0; i < GRADIENT_COUNT; ++i) {
     bool found = false;
-    for (int k = 0; k < ROW_COUNT; k++)
+    for (int k = 0; k < ROW_COUNT; ++k)
       found = found || strcmp(rows[k].gradient, gradient_names[i]) == 0;
     if (found) continue;
     fprintf(stderr, "%s has no row\n", gradient_names[i]);

@@ -1,6 +1,7 @@
-/* Calls that a kernel does not know must not run. Every case of test/kernels/cases is made wrong in every way: an operand or a result more or
- * less, another size, rank or type of each, an attribute that nobody knows, an addition into a result that cannot be added into. Such a call is
- * refused, or it is right after all: then the reference runs it, and a fast kernel gives what the reference gives. */
+/* Calls that a kernel does not know must not run. Every case of test/kernels/cases is made wrong in every way: an
+ * operand or a result more or less, another size, rank or type of each, an attribute that nobody knows, an addition
+ * into a result that cannot be added into. Such a call is refused, or it is right after all: then the reference runs
+ * it, and a fast kernel gives what the reference gives. */
 #include "test/kernels/cases.h"
 
 #include "test/suite.h"
@@ -36,7 +37,7 @@ static void make_dense(zb_tensor *x) {
 /* Bytes that the strides reach; 0: too many for a buffer. */
 static size_t span(const zb_tensor *x) {
   int64_t last = 0;
-  for (int i = 0; i < x->rank; i++) {
+  for (int i = 0; i < x->rank; ++i) {
     if (x->shape[i] == 0) return 1;
     last += (x->shape[i] - 1) * x->strides[i];
   }
@@ -44,27 +45,28 @@ static size_t span(const zb_tensor *x) {
   return bytes <= BUFFER_BYTES ? bytes : 0;
 }
 
-/* Values that every op takes: integers are 0, or 1 where that is no first step or divisor; real numbers lie between 1/4 and 5/4. */
+/* Values that every op takes: integers are 0, or 1 where that is no first step or divisor; real numbers lie between 1/4
+ * and 5/4. */
 static void fill(const case_file *file, const zb_tensor *x) {
   static const char *const not_zero[] = {"adamw", "sgd", "div", "mod"};
   bool one = false;
-  for (size_t i = 0; i < sizeof not_zero / sizeof not_zero[0]; i++)
+  for (size_t i = 0; i < sizeof not_zero / sizeof not_zero[0]; ++i)
     one |= strcmp(file->op, not_zero[i]) == 0;
   zb_tensor flat = *x;
-  for (int64_t i = 0; i < (int64_t)(span(x) / zb_dtype_bytes(x->dtype)); i++)
+  for (int64_t i = 0; i < (int64_t)(span(x) / zb_dtype_bytes(x->dtype)); ++i)
     zb_ref_set(&flat, i, zb_ref_is_float(x->dtype) ? 0.25 + (double)(i * 37 % 64) / 64 : one);
 }
 
 /* Gives the tensors memory, results that of the operands that they are updated in; false if one is too large. */
 static bool place(const case_file *file, const prepared *p, changed *c, int set) {
   int inputs = c->call.input_count, all = inputs + c->call.output_count;
-  for (int i = 0; i < all; i++) {
+  for (int i = 0; i < all; ++i) {
     zb_tensor *x = &c->tensors[i];
     x->data = NULL;
     if (x->rank < 0) continue;
     if (!span(x)) return false;
     x->data = memory[set][i];
-    for (int k = 0; i >= inputs && i - inputs < p->call.output_count && k < p->call.input_count && k < inputs; k++)
+    for (int k = 0; i >= inputs && i - inputs < p->call.output_count && k < p->call.input_count && k < inputs; ++k)
       if (p->outputs[i - inputs].data == p->inputs[k].data) x->data = memory[set][k];
     fill(file, x);
   }
@@ -75,10 +77,10 @@ static bool place(const case_file *file, const prepared *p, changed *c, int set)
 static void check(const case_file *file, json_t *row, const prepared *p, changed *c, const char *what) {
   const zb_kernel *reference = zb_kernel_reference(file->op), *kernel = zb_kernel_cpu(file->op, &c->call);
   if (!kernel) {
-    refused++;
+    ++refused;
     return;
   }
-  taken++;
+  ++taken;
   changed second = *c;
   second.call.inputs = second.tensors;
   second.call.outputs = second.tensors + c->call.input_count;
@@ -92,8 +94,9 @@ static void check(const case_file *file, json_t *row, const prepared *p, changed
   if (kernel == reference) return;
   error = kernel->run(&second.call);
   if (error) report(file, row, what, error);
-  for (int i = 0; !error && i < c->call.output_count; i++)
-    if (c->call.outputs[i].rank >= 0) check_tensor(file, row, what, i, &second.call.outputs[i], &c->call.outputs[i], file->fast);
+  for (int i = 0; !error && i < c->call.output_count; ++i)
+    if (c->call.outputs[i].rank >= 0)
+      check_tensor(file, row, what, i, &second.call.outputs[i], &c->call.outputs[i], file->fast);
 }
 
 /* No kernel may take it, neither the one of the call as it was nor another. */
@@ -101,14 +104,15 @@ static void check_refused(const case_file *file, json_t *row, const prepared *p,
   char text[128];
   const zb_kernel *before = zb_kernel_cpu(file->op, &p->call);
   if (zb_kernel_cpu(file->op, &c->call)) report(file, row, what, "it was not refused");
-  if (before && !zb_kernel_refuses(before, &c->call, text, sizeof text)) report(file, row, what, "its kernel does not refuse it");
-  refused++;
+  if (before && !zb_kernel_refuses(before, &c->call, text, sizeof text))
+    report(file, row, what, "its kernel does not refuse it");
+  ++refused;
 }
 
 /* ---- The ways to be wrong ---- */
 
 static void change_types(const case_file *file, json_t *row, const prepared *p, int number) {
-  for (int dtype = 0; dtype < ZB_DTYPE_COUNT; dtype++) {
+  for (int dtype = 0; dtype < ZB_DTYPE_COUNT; ++dtype) {
     changed c;
     start(p, &c);
     if (c.tensors[number].dtype == (zb_dtype)dtype) continue;
@@ -118,7 +122,7 @@ static void change_types(const case_file *file, json_t *row, const prepared *p, 
 }
 
 static void change_sizes(const case_file *file, json_t *row, const prepared *p, int number) {
-  for (int way = 0; way < 3 * ZB_RANK_MAX; way++) {
+  for (int way = 0; way < 3 * ZB_RANK_MAX; ++way) {
     changed c;
     start(p, &c);
     zb_tensor *x = &c.tensors[number];
@@ -136,7 +140,7 @@ static void change_rank(const case_file *file, json_t *row, const prepared *p, i
   start(p, &c);
   zb_tensor *x = &c.tensors[number];
   if (x->rank > 0) {
-    x->rank--;
+    --x->rank;
     make_dense(x);
     check(file, row, p, &c, "a rank less");
   }
@@ -161,23 +165,28 @@ static void add_more(const case_file *file, json_t *row, const prepared *p) {
   zb_tensor extra = p->call.output_count > 0 ? p->outputs[0] : p->inputs[0];
   start(p, &c);
   c.tensors[p->call.input_count + p->call.output_count] = extra;
-  c.call.output_count++;
+  ++c.call.output_count;
   check_refused(file, row, p, &c, "an unknown result");
   start(p, &c);
-  memmove(c.tensors + p->call.input_count + 1, c.tensors + p->call.input_count, sizeof(zb_tensor) * (size_t)p->call.output_count);
+  memmove(c.tensors + p->call.input_count + 1, c.tensors + p->call.input_count,
+          sizeof(zb_tensor) * (size_t)p->call.output_count);
   c.tensors[p->call.input_count] = extra;
-  c.call.input_count++;
-  c.call.outputs++;
+  ++c.call.input_count;
+  ++c.call.outputs;
   bool next = c.call.input_count <= zb_kernel_reference(file->op)->knows->operands; /* an optional one at the end */
-  if (next) check(file, row, p, &c, "an operand more");
-  else check_refused(file, row, p, &c, "an unknown operand");
+  if (next)
+    check(file, row, p, &c, "an operand more");
+  else
+    check_refused(file, row, p, &c, "an unknown operand");
   start(p, &c);
   c.attrs[c.call.attrs.count++] = (zb_attr){.name = "unheard_of", .kind = ZB_ATTR_INT, .i = 1};
   check_refused(file, row, p, &c, "an unknown attribute");
   start(p, &c);
   c.call.accumulate = !c.call.accumulate;
-  if (zb_kernel_reference(file->op)->knows->accumulates) check(file, row, p, &c, "added or not");
-  else check_refused(file, row, p, &c, "an addition that the op has not");
+  if (zb_kernel_reference(file->op)->knows->accumulates)
+    check(file, row, p, &c, "added or not");
+  else
+    check_refused(file, row, p, &c, "an addition that the op has not");
 }
 
 static void check_case(const case_file *file, json_t *row) {
@@ -190,7 +199,7 @@ static void check_case(const case_file *file, json_t *row) {
   }
   if (!zb_kernel_cpu(file->op, &p.call)) report(file, row, "as it is", "it is refused");
   add_more(file, row, &p);
-  for (int i = 0; i < p.call.input_count + p.call.output_count; i++) {
+  for (int i = 0; i < p.call.input_count + p.call.output_count; ++i) {
     const zb_tensor *x = i < p.call.input_count ? &p.inputs[i] : &p.outputs[i - p.call.input_count];
     if (x->rank < 0) continue;
     change_types(file, row, &p, i);

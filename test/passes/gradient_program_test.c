@@ -1,8 +1,10 @@
-/* Gradients of whole programs against central finite differences, through the passes: autodiff, split, layout, and raised or not.
+/* Gradients of whole programs against central finite differences, through the passes: autodiff, split, layout, and
+ * raised or not.
  *
- * One row of `programs` is a small forward program in f64 (test/passes/programs/). For each pipeline, the test runs the passes, evaluates what every
- * zb.accumulate takes with the reference kernels, adds the uses of a parameter, and compares each element with
- * (f(w+h) - f(w-h)) / 2h of the program as it was written. The loss must be that of the written program as well.
+ * One row of `programs` is a small forward program in f64 (test/passes/programs/). For each pipeline, the test runs the
+ * passes, evaluates what every zb.accumulate takes with the reference kernels, adds the uses of a parameter, and
+ * compares each element with (f(w+h) - f(w-h)) / 2h of the program as it was written. The loss must be that of the
+ * written program as well.
  */
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
@@ -21,9 +23,9 @@ typedef struct program {
 } program;
 
 static const program programs[] = {
-    {"mlp", 8},     /* e: gather and two products; w; b twice; s; p */
+    {"mlp", 8},   /* e: gather and two products; w; b twice; s; p */
     {"block", 7}, /* one a parameter */
-    {"odd", 5},     /* w; u and c: the product and the penalty */
+    {"odd", 5},   /* w; u and c: the product and the penalty */
     {"alone", 1},
 };
 enum { PROGRAM_COUNT = sizeof programs / sizeof programs[0] };
@@ -86,8 +88,10 @@ static zb_array make_array(MlirType type) {
   ZB_ASSERT(array.data);
   for (int64_t i = 0; i < zb_shape_elements(&array.shape); ++i) {
     double number = next_number();
-    if (array.shape.dtype == ZB_I64) ((int64_t *)array.data)[i] = (int64_t)((number + 1) * 2.49);
-    else zb_array_set(&array, i, number);
+    if (array.shape.dtype == ZB_I64)
+      ((int64_t *)array.data)[i] = (int64_t)((number + 1) * 2.49);
+    else
+      zb_array_set(&array, i, number);
   }
   return array;
 }
@@ -95,7 +99,8 @@ static zb_array make_array(MlirType type) {
 static int make_arguments(MlirBlock body, zb_array *out) {
   int count = (int)mlirBlockGetNumArguments(body);
   ZB_ASSERT(count <= ARGUMENTS_MAX);
-  for (int i = 0; i < count; ++i) out[i] = make_array(mlirValueGetType(mlirBlockGetArgument(body, i)));
+  for (int i = 0; i < count; ++i)
+    out[i] = make_array(mlirValueGetType(mlirBlockGetArgument(body, i)));
   return count;
 }
 
@@ -110,8 +115,8 @@ static double loss_of(MlirBlock body, const zb_array *arguments) {
   return value;
 }
 
-/* What every accumulate takes, and for which argument. Then everything that only the optimizer reads is erased, so that the rest can be
- * evaluated on the arguments that the program had. */
+/* What every accumulate takes, and for which argument. Then everything that only the optimizer reads is erased, so that
+ * the rest can be evaluated on the arguments that the program had. */
 typedef struct gradients {
   MlirValue values[ACCUMULATES_MAX + 1]; /* the loss last */
   int arguments[ACCUMULATES_MAX];
@@ -157,7 +162,8 @@ static void take_gradients(MlirOperation function, MlirBlock body, int argument_
 static void check_uses(const gradients *g) {
   for (int i = 0; i < g->count; ++i) {
     int later = 0;
-    for (int k = i + 1; k < g->count; ++k) later += g->arguments[k] == g->arguments[i];
+    for (int k = i + 1; k < g->count; ++k)
+      later += g->arguments[k] == g->arguments[i];
     CU_ASSERT_EQUAL(g->uses[i], later);
   }
 }
@@ -182,8 +188,8 @@ static void check_argument(const program *p, const char *pipeline, MlirBlock wri
     double wanted = difference(written, arguments, argument, element);
     bool near = fabs(sum - wanted) <= 1e-7 + 1e-6 * fabs(wanted);
     if (!near)
-      fprintf(stderr, "%s, %s: argument %d element %lld: gradient %.12g, difference %.12g\n", p->name, pipeline, argument,
-              (long long)element, sum, wanted);
+      fprintf(stderr, "%s, %s: argument %d element %lld: gradient %.12g, difference %.12g\n", p->name, pipeline,
+              argument, (long long)element, sum, wanted);
     CU_ASSERT(near);
   }
 }
@@ -209,15 +215,18 @@ static void check_program(const program *p, const char *pipeline) {
   for (int i = 0; i < count; ++i)
     if (zb_argument_has(function, i, ZB_ATTR_PARAM))
       check_argument(p, pipeline, written_body, arguments, i, &g, values);
-  for (int i = 0; i <= g.count; ++i) zb_free(values[i].data);
-  for (int i = 0; i < count; ++i) zb_free(arguments[i].data);
+  for (int i = 0; i <= g.count; ++i)
+    zb_free(values[i].data);
+  for (int i = 0; i < count; ++i)
+    zb_free(arguments[i].data);
   mlirModuleDestroy(written);
   mlirModuleDestroy(passed);
 }
 
 static void test_gradients(void) {
   for (int i = 0; i < PROGRAM_COUNT; ++i)
-    for (size_t k = 0; k < sizeof pipelines / sizeof pipelines[0]; ++k) check_program(&programs[i], pipelines[k]);
+    for (size_t k = 0; k < sizeof pipelines / sizeof pipelines[0]; ++k)
+      check_program(&programs[i], pipelines[k]);
 }
 
 /* The third pipeline is about raised ops: they must be there. */
@@ -225,7 +234,8 @@ static void test_raised(void) {
   static const struct {
     const char *program;
     const char *ops[5]; /* ends with NULL */
-  } rows[] = {{"mlp", {"zb.gelu", "zb.layer_norm"}}, {"block", {"zb.rms_norm", "zb.attention", "zb.swiglu", "zb.rotary"}}};
+  } rows[] = {{"mlp", {"zb.gelu", "zb.layer_norm"}},
+              {"block", {"zb.rms_norm", "zb.attention", "zb.swiglu", "zb.rotary"}}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
     MlirOperation function;
     MlirModule module = parse(rows[i].program);
@@ -233,7 +243,8 @@ static void test_raised(void) {
     MlirBlock body = body_of(module, &function);
     for (int k = 0; rows[i].ops[k]; ++k) {
       int found = 0;
-      for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
+      for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op);
+           op = mlirOperationGetNextInBlock(op))
         found += zb_op_is(op, rows[i].ops[k]);
       CU_ASSERT_EQUAL(found, 1);
     }

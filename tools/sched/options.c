@@ -17,7 +17,8 @@ typedef struct option {
 } option;
 
 static const option options[] = {
-#define ROW(option, group, field, kind, value, help) {group, option, value, help, kind, offsetof(sched_settings, field)},
+#define ROW(option, group, field, kind, value, help)                                                                   \
+  {group, option, value, help, kind, offsetof(sched_settings, field)},
 #include "tools/sched/zb-sched.def"
 };
 enum { OPTION_ROWS = sizeof options / sizeof *options };
@@ -69,9 +70,7 @@ void sched_print_list(void) {
     printf("  %-18s %s\n", zb_placement_at(i)->name, zb_placement_at(i)->summary);
 }
 
-zb_status sched_see_help(zb_status status) {
-  return zb_status_hint(status, "zb-sched --help lists the options");
-}
+zb_status sched_see_help(zb_status status) { return zb_status_hint(status, "zb-sched --help lists the options"); }
 
 static zb_status unknown_option(const char *word) {
   if (word[0] == '-' && word[1]) return tool_unknown_option(TOOL_ZB_SCHED, word);
@@ -136,14 +135,15 @@ static bool ends_with(const char *text, const char *ending) {
 static zb_status check_outputs(const sched_settings *s) {
   const struct {
     const char *option, *path;
-  } outputs[] = {{"--timeline", s->timeline}, {"--trace", s->trace}, {"--csv", s->csv}, {"--lowered", s->lowered}, {"--text", s->text},
-                 {"--write-problem", s->write_problem}};
+  } outputs[] = {{"--timeline", s->timeline}, {"--trace", s->trace}, {"--csv", s->csv},
+                 {"--lowered", s->lowered},   {"--text", s->text},   {"--write-problem", s->write_problem}};
   for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; ++i) {
     if (!outputs[i].path) continue;
     ZB_TRY(zb_output_check(outputs[i].option, outputs[i].path, NULL));
     for (size_t k = 0; k < i; ++k)
       if (outputs[k].path && !strcmp(outputs[i].path, outputs[k].path))
-        return sched_see_help(ZB_ERROR(USAGE, "%s and %s would write the same file '%s'", outputs[k].option, outputs[i].option, outputs[i].path));
+        return sched_see_help(ZB_ERROR(USAGE, "%s and %s would write the same file '%s'", outputs[k].option,
+                                       outputs[i].option, outputs[i].path));
   }
   return NULL;
 }
@@ -158,9 +158,7 @@ static zb_status check_files(const sched_settings *s) {
   return check_outputs(s);
 }
 
-static bool is_table(const sched_settings *s) {
-  return s->compare || (s->schedule && !strcmp(s->schedule, "all"));
-}
+static bool is_table(const sched_settings *s) { return s->compare || (s->schedule && !strcmp(s->schedule, "all")); }
 
 static zb_status check(const sched_settings *s) {
   const int orders = (s->schedule != NULL) + (s->compare != NULL) + (s->order != NULL);

@@ -15,9 +15,10 @@ static const double UNIT_PS = 1e9, UNIT_BYTES = 1048576;
 
 /* ---- --costs ---- */
 
-/* ROW(name, least): the keys of a SPEC. Without F and B there is no pipeline; w=0 is a model whose backwards are all B, mem=0 one whose memory
- * does not count. */
-#define COST_KEYS(ROW) ROW(f, TIME_MIN) ROW(b, TIME_MIN) ROW(w, 0) ROW(comm, 0) ROW(opt, 0) ROW(mem, 0) ROW(mem_w, 0) ROW(base, 0)
+/* ROW(name, least): the keys of a SPEC. Without F and B there is no pipeline; w=0 is a model whose backwards are all B,
+ * mem=0 one whose memory does not count. */
+#define COST_KEYS(ROW)                                                                                                 \
+  ROW(f, TIME_MIN) ROW(b, TIME_MIN) ROW(w, 0) ROW(comm, 0) ROW(opt, 0) ROW(mem, 0) ROW(mem_w, 0) ROW(base, 0)
 static const double TIME_MIN = 1e-9; /* ms: a picosecond, below which all times are 0 */
 
 static const struct {
@@ -35,7 +36,8 @@ static zb_status wrong_cost(const char *text, size_t length) {
   static const char names[] = "names are f, b, w, comm, opt, mem, mem_w and base: zb-sched --help";
   char word[32];
   snprintf(word, sizeof word, "%.*s", (int)length, text);
-  if (text[length] != '=') return zb_status_hint(ZB_ERROR(USAGE, "--costs: expected name=number, got '%s'", word), "%s", names);
+  if (text[length] != '=')
+    return zb_status_hint(ZB_ERROR(USAGE, "--costs: expected name=number, got '%s'", word), "%s", names);
   const char *meaning = zb_name_meaning("cost", word);
   return zb_status_hint(ZB_ERROR(USAGE, "--costs: unknown name '%s'", word), "%s", meaning ? meaning : names);
 }
@@ -58,8 +60,8 @@ zb_status sched_parse_costs(const char *text, sched_costs *out) {
     const double value = strtod(number, &end);
     const bool plain = (*number >= '0' && *number <= '9') || *number == '.'; /* no blanks, no names of infinity */
     if (!plain || end == number || (*end && *end != ',') || !(value >= cost_keys[key].least && value <= 1e9))
-      return sched_see_help(ZB_ERROR(USAGE, "--costs: %s: expected a number of %g to 1e9, got '%.*s'", cost_keys[key].name, cost_keys[key].least,
-                                     (int)strcspn(number, ","), number));
+      return sched_see_help(ZB_ERROR(USAGE, "--costs: %s: expected a number of %g to 1e9, got '%.*s'",
+                                     cost_keys[key].name, cost_keys[key].least, (int)strcspn(number, ","), number));
     memcpy((char *)out + cost_keys[key].offset, &value, sizeof value);
     given_mem_w |= cost_keys[key].offset == offsetof(sched_costs, mem_w);
     if (*end == ',' && !end[1]) return ZB_ERROR(USAGE, "--costs: expected name=number after the last comma");
@@ -108,9 +110,7 @@ zb_status sched_source_init(const sched_settings *s, sched_source *out) {
   return sched_parse_costs(s->costs, &out->costs);
 }
 
-void sched_source_deinit(sched_source *source) {
-  zb_problem_data_deinit(&source->data);
-}
+void sched_source_deinit(sched_source *source) { zb_problem_data_deinit(&source->data); }
 
 void sched_case_deinit(sched_case *c) {
   zb_free(c->name);

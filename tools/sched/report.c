@@ -8,9 +8,7 @@
 static const double MIB = 1048576;
 enum { PATH_LINES = 12, NAME_COLUMNS = 28 };
 
-static double ms(int64_t ps) {
-  return (double)ps / 1e9;
-}
+static double ms(int64_t ps) { return (double)ps / 1e9; }
 
 /* Units in which people read this case: ms and MiB, unless all would be zeros. */
 typedef struct unit {

@@ -1,4 +1,5 @@
-/* The parts of zb-sched: options.c reads the command line, problem.c makes the problem of a schedule or an order, report.c prints. */
+/* The parts of zb-sched: options.c reads the command line, problem.c makes the problem of a schedule or an order,
+ * report.c prints. */
 #ifndef ZB_TOOLS_SCHED_H
 #define ZB_TOOLS_SCHED_H
 
@@ -39,9 +40,9 @@ void sched_source_deinit(sched_source *source);
 
 /* One schedule, or one order from outside, on its problem. */
 typedef struct sched_case {
-  char *name;            /* of the schedule, with the options that were given; or the file of an order */
-  const char *placement; /* its name; "given" for a list of ranks */
-  int micro_batches;     /* of the whole step: of both directions where there are two */
+  char *name;                /* of the schedule, with the options that were given; or the file of an order */
+  const char *placement;     /* its name; "given" for a list of ranks */
+  int micro_batches;         /* of the whole step: of both directions where there are two */
   zb_schedule_choice choice; /* no schedule: an order from outside */
   bool renumbered;           /* its micro-batches, by the order of W */
   bool placement_open;       /* nobody named one: a search may choose */

@@ -52,7 +52,7 @@ static double score(const attention *a, int64_t b, int64_t h, int64_t i, int64_t
   if (a->causal && j > i + (a->keys - a->queries)) return -(double)INFINITY;
   int64_t from_q = at(a->q, b, i, h, 0), from_k = at(a->k, b, j, h / a->group, 0);
   double product = 0;
-  for (int64_t c = 0; c < a->width; c++)
+  for (int64_t c = 0; c < a->width; ++c)
     product += zb_ref_get(a->q, from_q + c * a->q->strides[3]) * zb_ref_get(a->k, from_k + c * a->k->strides[3]);
   double value = a->scale * product;
   if (!a->mask) return value;
@@ -63,26 +63,22 @@ static double score(const attention *a, int64_t b, int64_t h, int64_t i, int64_t
 /* log(sum over j of exp(score)); -infinity for a row that sees nothing. */
 static double log_sum(const attention *a, int64_t b, int64_t h, int64_t i) {
   double largest = -(double)INFINITY, sum = 0;
-  for (int64_t j = 0; j < a->keys; j++) {
+  for (int64_t j = 0; j < a->keys; ++j) {
     double value = score(a, b, h, i, j);
     if (value > largest || isnan(value)) largest = value; /* NaN must not look like a row that sees nothing */
   }
   if (largest == -(double)INFINITY) return largest;
-  for (int64_t j = 0; j < a->keys; j++)
+  for (int64_t j = 0; j < a->keys; ++j)
     sum += exp(score(a, b, h, i, j) - largest);
   return largest + log(sum);
 }
 
-static double share(double one_score, double lse) {
-  return lse == -(double)INFINITY ? 0 : exp(one_score - lse);
-}
+static double share(double one_score, double lse) { return lse == -(double)INFINITY ? 0 : exp(one_score - lse); }
 
-static int64_t block_size(int64_t begin, int64_t end) {
-  return end - begin < BLOCK ? end - begin : BLOCK;
-}
+static int64_t block_size(int64_t begin, int64_t end) { return end - begin < BLOCK ? end - begin : BLOCK; }
 
 static void store_block(const zb_tensor *to, int64_t element, const double *sums, int64_t count) {
-  for (int64_t c = 0; c < count; c++)
+  for (int64_t c = 0; c < count; ++c)
     zb_ref_set(to, element + c, sums[c]);
 }
 
@@ -90,9 +86,9 @@ static void attend_row(const attention *a, int64_t b, int64_t h, int64_t i, doub
   for (int64_t begin = 0; begin < a->value_width; begin += BLOCK) {
     int64_t count = block_size(begin, a->value_width);
     double sums[BLOCK] = {0};
-    for (int64_t j = 0; j < a->keys; j++) {
+    for (int64_t j = 0; j < a->keys; ++j) {
       double p = share(score(a, b, h, i, j), lse);
-      for (int64_t c = 0; c < count; c++)
+      for (int64_t c = 0; c < count; ++c)
         sums[c] += p * zb_ref_get(a->v, at(a->v, b, j, h / a->group, begin + c));
     }
     store_block(out, at(out, b, i, h, begin), sums, count);
@@ -111,9 +107,9 @@ const char *zb_ref_attention(const zb_kernel_call *call) {
   if (!zb_ref_same_shape(out, &rows) || !zb_ref_same_shape(lse, &sums)) return ZB_REF_BAD_SHAPE;
   if (!zb_ref_is_float(out->dtype) || !zb_ref_is_float(lse->dtype)) return ZB_REF_BAD_TYPE;
   ZB_REF_CHECKED(call);
-  for (int64_t b = 0; b < a.batch; b++)
-    for (int64_t h = 0; h < a.heads; h++)
-      for (int64_t i = 0; i < a.queries; i++) {
+  for (int64_t b = 0; b < a.batch; ++b)
+    for (int64_t h = 0; h < a.heads; ++h)
+      for (int64_t i = 0; i < a.queries; ++i) {
         double row = log_sum(&a, b, h, i);
         zb_ref_set(lse, (b * a.heads + h) * a.queries + i, row);
         attend_row(&a, b, h, i, row, out);
@@ -131,7 +127,7 @@ typedef struct attention_gradient {
 
 static double dot_rows(const zb_tensor *x, int64_t from_x, const zb_tensor *y, int64_t from_y, int64_t count) {
   double total = 0;
-  for (int64_t c = 0; c < count; c++)
+  for (int64_t c = 0; c < count; ++c)
     total += zb_ref_get(x, from_x + c * x->strides[3]) * zb_ref_get(y, from_y + c * y->strides[3]);
   return total;
 }
@@ -154,9 +150,9 @@ static void query_gradient(const attention_gradient *g, int64_t b, int64_t h, in
   for (int64_t begin = 0; begin < a->width; begin += BLOCK) {
     int64_t count = block_size(begin, a->width);
     double sums[BLOCK] = {0}, ds;
-    for (int64_t j = 0; j < a->keys; j++) {
+    for (int64_t j = 0; j < a->keys; ++j) {
       (void)pair_gradient(g, b, h, i, j, &ds);
-      for (int64_t c = 0; c < count; c++)
+      for (int64_t c = 0; c < count; ++c)
         sums[c] += a->scale * ds * zb_ref_get(a->k, at(a->k, b, j, h / a->group, begin + c));
     }
     store_block(dq, at(dq, b, i, h, begin), sums, count);
@@ -171,11 +167,11 @@ static void key_gradient(const attention_gradient *g, int64_t b, int64_t kv_head
   for (int64_t begin = 0; begin < width; begin += BLOCK) {
     int64_t count = block_size(begin, width);
     double sums[BLOCK] = {0}, ds = 0;
-    for (int64_t h = kv_head * a->group; h < (kv_head + 1) * a->group; h++)
-      for (int64_t i = 0; i < a->queries; i++) {
+    for (int64_t h = kv_head * a->group; h < (kv_head + 1) * a->group; ++h)
+      for (int64_t i = 0; i < a->queries; ++i) {
         double p = pair_gradient(g, b, h, i, j, values ? NULL : &ds);
         const zb_tensor *from = values ? g->dout : a->q;
-        for (int64_t c = 0; c < count; c++)
+        for (int64_t c = 0; c < count; ++c)
           sums[c] += (values ? p : a->scale * ds) * zb_ref_get(from, at(from, b, i, h, begin + c));
       }
     store_block(to, at(to, b, j, kv_head, begin), sums, count);
@@ -193,18 +189,19 @@ const char *zb_ref_attention_grad(const zb_kernel_call *call) {
   const attention *a = &g.a;
   const zb_tensor rows = {.rank = 4, .shape = {a->batch, a->queries, a->heads, a->value_width}};
   const zb_tensor sums = {.rank = 3, .shape = {a->batch, a->heads, a->queries}};
-  if (!zb_ref_same_shape(g.out, &rows) || !zb_ref_same_shape(g.dout, &rows) || !zb_ref_same_shape(g.lse, &sums)) return ZB_REF_BAD_SHAPE;
+  if (!zb_ref_same_shape(g.out, &rows) || !zb_ref_same_shape(g.dout, &rows) || !zb_ref_same_shape(g.lse, &sums))
+    return ZB_REF_BAD_SHAPE;
   if (!zb_ref_is_float(g.out->dtype) || !zb_ref_is_float(g.lse->dtype) || !zb_ref_is_float(g.dout->dtype))
     return ZB_REF_BAD_TYPE;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3; ++i)
     if (!zb_ref_same_shape(&call->outputs[i], &call->inputs[i])) return ZB_REF_BAD_SHAPE;
   ZB_REF_CHECKED(call);
-  for (int64_t b = 0; b < a->batch; b++) {
-    for (int64_t h = 0; h < a->heads; h++)
-      for (int64_t i = 0; i < a->queries; i++)
+  for (int64_t b = 0; b < a->batch; ++b) {
+    for (int64_t h = 0; h < a->heads; ++h)
+      for (int64_t i = 0; i < a->queries; ++i)
         query_gradient(&g, b, h, i, &call->outputs[0]);
-    for (int64_t h = 0; h < a->kv_heads; h++)
-      for (int64_t j = 0; j < a->keys; j++) {
+    for (int64_t h = 0; h < a->kv_heads; ++h)
+      for (int64_t j = 0; j < a->keys; ++j) {
         key_gradient(&g, b, h, j, false, &call->outputs[1]);
         key_gradient(&g, b, h, j, true, &call->outputs[2]);
       }

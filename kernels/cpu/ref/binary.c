@@ -28,12 +28,8 @@ typedef struct binary {
   DEFINE(double, name##_f64, real)                                                                                     \
   DEFINE(int64_t, name##_integer, integer)
 #define ZB_REF_COMPARE(name, operator)                                                                                 \
-  static bool name##_real(double x, double y) {                                                                        \
-    return x operator y;                                                                                               \
-  }                                                                                                                    \
-  static bool name##_integer(int64_t x, int64_t y) {                                                                   \
-    return x operator y;                                                                                               \
-  }
+  static bool name##_real(double x, double y) { return x operator y; }                                                 \
+  static bool name##_integer(int64_t x, int64_t y) { return x operator y; }
 #include "kernels/cpu/ref/binary.def"
 
 static const char *start_binary(const zb_kernel_call *call, zb_ref_walk *walk) {
@@ -94,9 +90,7 @@ static const char *run_comparison(const zb_kernel_call *call, bool (*real)(doubl
     return run_binary(call, &op);                                                                                      \
   }
 #define ZB_REF_COMPARE(name, operator)                                                                                 \
-  const char *zb_ref_##name(const zb_kernel_call *call) {                                                              \
-    return run_comparison(call, name##_real, name##_integer);                                                          \
-  }
+  const char *zb_ref_##name(const zb_kernel_call *call) { return run_comparison(call, name##_real, name##_integer); }
 #include "kernels/cpu/ref/binary.def"
 
 const char *zb_ref_where(const zb_kernel_call *call) {

@@ -22,7 +22,7 @@ const char *zb_ref_swiglu_grad(const zb_kernel_call *call) {
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, dgate);
   if (!zb_ref_same_shape(dgate, dup) || !zb_ref_walk_add(&walk, dup)) return ZB_REF_BAD_SHAPE;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; ++i) {
     const zb_tensor *x = &call->inputs[i];
     if (!zb_ref_is_float(x->dtype) || x->dtype != dgate->dtype || x->dtype != dup->dtype) return ZB_REF_BAD_TYPE;
     if (!zb_ref_same_shape(x, dgate) || !zb_ref_walk_add(&walk, x)) return ZB_REF_BAD_SHAPE;
@@ -30,7 +30,7 @@ const char *zb_ref_swiglu_grad(const zb_kernel_call *call) {
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double x[3], results[2];
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; ++i)
       x[i] = zb_ref_get(&call->inputs[i], walk.offset[2 + i]);
     if (dgate->dtype == ZB_F64) {
       swiglu_slopes_f64(x[0], x[1], x[2], &results[0], &results[1]);
@@ -55,10 +55,11 @@ static const char *turn(const zb_kernel_call *call, bool back) {
   zb_ref_walk_init(&walk, out);
   int last = x->rank - 1;
   if (!zb_ref_same_shape(x, out) || last < 0 || x->shape[last] % 2 != 0) return ZB_REF_BAD_SHAPE;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; ++i) {
     const zb_tensor *operand = &call->inputs[i];
     if (!zb_ref_is_float(operand->dtype)) return ZB_REF_BAD_TYPE;
-    if (operand->rank < 1 || operand->shape[operand->rank - 1] != x->shape[last] || !zb_ref_walk_add(&walk, operand)) return ZB_REF_BAD_SHAPE;
+    if (operand->rank < 1 || operand->shape[operand->rank - 1] != x->shape[last] || !zb_ref_walk_add(&walk, operand))
+      return ZB_REF_BAD_SHAPE;
   }
   if (out->dtype != x->dtype || sin->dtype != cos->dtype) return ZB_REF_BAD_TYPE;
   int64_t half = x->shape[last] / 2;
@@ -73,10 +74,6 @@ static const char *turn(const zb_kernel_call *call, bool back) {
   return NULL;
 }
 
-const char *zb_ref_rotary(const zb_kernel_call *call) {
-  return turn(call, false);
-}
+const char *zb_ref_rotary(const zb_kernel_call *call) { return turn(call, false); }
 
-const char *zb_ref_rotary_grad(const zb_kernel_call *call) {
-  return turn(call, true);
-}
+const char *zb_ref_rotary_grad(const zb_kernel_call *call) { return turn(call, true); }

@@ -24,14 +24,12 @@ typedef struct loss {
 static const char *read_reduction(const zb_kernel_call *call, reduction *out) {
   static const char *const names[] = {[MEAN] = "mean", [SUM] = "sum", [NONE] = "none"};
   const char *text = zb_attr_string(&call->attrs, "reduction", "mean");
-  for (int i = MEAN; i <= NONE; i++)
+  for (int i = MEAN; i <= NONE; ++i)
     if (strcmp(text, names[i]) == 0) return *out = (reduction)i, NULL;
   return "reduction is none of mean, sum, none";
 }
 
-static bool is_ignored(const loss *l, int64_t label) {
-  return l->ignores && label == l->ignore_index;
-}
+static bool is_ignored(const loss *l, int64_t label) { return l->ignores && label == l->ignore_index; }
 
 /* The class of the row where `rows` stands, or -1 for a row that is ignored. Labels were checked by start_loss. */
 static int64_t label_of(const loss *l) {
@@ -53,22 +51,23 @@ static const char *start_loss(const zb_kernel_call *call, loss *l, const zb_tens
   zb_ref_walk whole;
   zb_ref_walk_init(&whole, scores);
   const zb_tensor *per_row[] = {labels, third, fourth};
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; ++i) {
     zb_tensor wide = per_row[i] ? zb_ref_append_unit(per_row[i]) : (zb_tensor){0};
     if (!zb_ref_walk_add(&whole, per_row[i] ? &wide : NULL)) return ZB_REF_BAD_SHAPE;
     if (i > 0 && per_row[i] && !zb_ref_is_float(per_row[i]->dtype)) return ZB_REF_BAD_TYPE;
   }
   l->class_stride = whole.strides[0][scores->rank - 1];
   zb_ref_walk_split(&whole, 1u << (scores->rank - 1), &l->rows, &l->classes);
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3; ++i)
     if (per_row[i] && zb_ref_elements(per_row[i]) != l->rows.total) return ZB_REF_BAD_SHAPE;
   ZB_REF_CHECKED(call);
   int64_t counted = 0;
   for (; l->rows.left > 0; zb_ref_walk_next(&l->rows)) {
     int64_t label = zb_ref_get_int(labels, l->rows.offset[1]);
     if (is_ignored(l, label)) continue;
-    if (label < 0 || label >= l->class_count) return zb_kernel_wrong_value(call, label, 0, l->class_count - 1, BAD_LABEL);
-    counted++;
+    if (label < 0 || label >= l->class_count)
+      return zb_kernel_wrong_value(call, label, 0, l->class_count - 1, BAD_LABEL);
+    ++counted;
   }
   zb_ref_walk_again(&l->rows);
   if (l->reduction == MEAN) l->weight = 1 / (double)counted;
@@ -112,11 +111,11 @@ const char *zb_ref_cross_entropy(const zb_kernel_call *call) {
   if (error) return error;
   ZB_REF_CHECKED(call);
   double total = 0;
-  for (int64_t row = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows), row++) {
+  for (int64_t row = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows), ++row) {
     double largest = -(double)INFINITY, sum = 0;
-    for (int64_t c = 0; c < l.class_count; c++)
+    for (int64_t c = 0; c < l.class_count; ++c)
       largest = fmax(largest, zb_ref_get(logits, l.rows.offset[0] + c * l.class_stride));
-    for (int64_t c = 0; c < l.class_count; c++)
+    for (int64_t c = 0; c < l.class_count; ++c)
       sum += exp(zb_ref_get(logits, l.rows.offset[0] + c * l.class_stride) - largest);
     double log_sum = largest + log(sum);
     zb_ref_set(lse, l.rows.offset[2], log_sum);
@@ -145,7 +144,7 @@ const char *zb_ref_cross_entropy_grad(const zb_kernel_call *call) {
     int64_t label = label_of(&l);
     double factor = label < 0 ? 0 : zb_ref_get(dloss, l.rows.offset[3]) * l.weight;
     double shift = zb_ref_get(lse, l.rows.offset[2]);
-    for (int64_t c = 0; c < l.class_count; c++, to++) {
+    for (int64_t c = 0; c < l.class_count; ++c, ++to) {
       double share = exp(zb_ref_get(logits, l.rows.offset[0] + c * l.class_stride) - shift);
       zb_ref_set(dlogits, to, label < 0 ? 0 : (share - (c == label)) * factor);
     }
@@ -163,7 +162,7 @@ const char *zb_ref_nll_loss(const zb_kernel_call *call) {
   if (error) return error;
   ZB_REF_CHECKED(call);
   double total = 0;
-  for (int64_t row = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows), row++) {
+  for (int64_t row = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows), ++row) {
     int64_t label = label_of(&l);
     add_row(&l, out, row, label < 0 ? 0 : -zb_ref_get(scores, l.rows.offset[0] + label * l.class_stride), &total);
   }
@@ -183,7 +182,7 @@ const char *zb_ref_nll_loss_grad(const zb_kernel_call *call) {
   ZB_REF_CHECKED(call);
   for (int64_t to = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows)) {
     int64_t label = label_of(&l);
-    for (int64_t c = 0; c < l.class_count; c++, to++)
+    for (int64_t c = 0; c < l.class_count; ++c, ++to)
       zb_ref_set(dscores, to, c == label ? -zb_ref_get(dloss, l.rows.offset[2]) * l.weight : 0);
   }
   return NULL;

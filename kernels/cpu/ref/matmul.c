@@ -32,11 +32,11 @@ const char *zb_ref_matmul(const zb_kernel_call *call) {
   if (!zb_ref_walk_add(&walk, &a.batch) || !zb_ref_walk_add(&walk, &b.batch)) return ZB_REF_BAD_SHAPE;
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk))
-    for (int64_t i = 0; i < c.rows; i++)
-      for (int64_t j = 0; j < c.columns; j++) {
+    for (int64_t i = 0; i < c.rows; ++i)
+      for (int64_t j = 0; j < c.columns; ++j) {
         int64_t from_a = walk.offset[1] + i * a.row_stride, from_b = walk.offset[2] + j * b.column_stride;
         double total = bias ? zb_ref_get(bias, j * bias->strides[0]) : 0;
-        for (int64_t k = 0; k < a.columns; k++)
+        for (int64_t k = 0; k < a.columns; ++k)
           total += zb_ref_get(lhs, from_a + k * a.column_stride) * zb_ref_get(rhs, from_b + k * b.row_stride);
         zb_ref_put(out, walk.offset[0] + i * c.row_stride + j * c.column_stride, total, call->accumulate);
       }

@@ -72,7 +72,7 @@ const char *zb_ref_concat(const zb_kernel_call *call) {
   const zb_tensor *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1), place = 0;
   if (axis < 0 || axis >= out->rank) return ZB_REF_BAD_AXIS;
-  for (int i = 0; i < call->input_count; i++) {
+  for (int i = 0; i < call->input_count; ++i) {
     const zb_tensor *x = &call->inputs[i];
     if (x->rank != out->rank) return ZB_REF_BAD_SHAPE;
     if (x->dtype != out->dtype) return ZB_REF_BAD_TYPE;
@@ -98,7 +98,7 @@ const char *zb_ref_slice_grad(const zb_kernel_call *call) {
   if (dout->dtype != dx->dtype) return ZB_REF_BAD_TYPE;
   zb_tensor part = *dx;
   int64_t offset = 0;
-  for (int i = 0; i < dx->rank; i++) {
+  for (int i = 0; i < dx->rank; ++i) {
     int64_t size = dout->shape[i];
     if (starts[i] < 0 || steps[i] < 1 || (size > 0 && starts[i] + (size - 1) * steps[i] >= dx->shape[i]))
       return "the slice does not lie inside of its operand";
@@ -125,7 +125,7 @@ static bool spread_axis(const zb_tensor *data, const zb_tensor *indices, int64_t
   *spread = *positions = (zb_tensor){.data = data->data, .dtype = data->dtype, .rank = rank};
   positions->data = indices->data;
   positions->dtype = indices->dtype;
-  for (int i = 0; i < rank; i++) {
+  for (int i = 0; i < rank; ++i) {
     int inside = i - (int)axis;
     if (inside >= 0 && inside < indices->rank) {
       spread->shape[i] = positions->shape[i] = indices->shape[inside];
@@ -157,7 +157,7 @@ static const char *run_gather(const zb_kernel_call *call, const zb_tensor *data,
   zb_tensor spread, positions;
   if (by_element) {
     if (data->rank != indices->rank) return ZB_REF_BAD_SHAPE;
-    for (int i = 0; i < data->rank; i++)
+    for (int i = 0; i < data->rank; ++i)
       if (i != axis && indices->shape[i] > data->shape[i]) return ZB_REF_BAD_SHAPE;
     spread = *data;
     positions = *indices;
@@ -199,18 +199,10 @@ static const char *gather_gradient(const zb_kernel_call *call, bool by_element) 
   return run_gather(call, ddata, &call->inputs[0], &call->inputs[1], by_element, true);
 }
 
-const char *zb_ref_gather(const zb_kernel_call *call) {
-  return gather_forward(call, false);
-}
-const char *zb_ref_gather_grad(const zb_kernel_call *call) {
-  return gather_gradient(call, false);
-}
-const char *zb_ref_gather_elements(const zb_kernel_call *call) {
-  return gather_forward(call, true);
-}
-const char *zb_ref_gather_elements_grad(const zb_kernel_call *call) {
-  return gather_gradient(call, true);
-}
+const char *zb_ref_gather(const zb_kernel_call *call) { return gather_forward(call, false); }
+const char *zb_ref_gather_grad(const zb_kernel_call *call) { return gather_gradient(call, false); }
+const char *zb_ref_gather_elements(const zb_kernel_call *call) { return gather_forward(call, true); }
+const char *zb_ref_gather_elements_grad(const zb_kernel_call *call) { return gather_gradient(call, true); }
 
 /* ---- scatter ---- */
 
@@ -218,7 +210,7 @@ const char *zb_ref_gather_elements_grad(const zb_kernel_call *call) {
 static int64_t ravel(const zb_kernel_call *call, int64_t element, int64_t stride, const int64_t *shape, int count,
                      const char **error) {
   int64_t number = 0;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     int64_t index = zb_ref_get_int(&call->inputs[0], element + i * stride), place = wrap_index(index, shape[i]);
     if (place < 0) {
       *error = zb_kernel_wrong_value(call, index, index < 0 ? -shape[i] : 0, shape[i] - 1, BAD_INDEX);
@@ -277,7 +269,7 @@ const char *zb_ref_scatter(const zb_kernel_call *call) {
   if (out->rank < 1 || !zb_ref_same_shape(data, out)) return ZB_REF_BAD_SHAPE;
   if (!spread_axis(out, indices, 0, &spread, &positions) || !zb_ref_same_shape(&spread, updates))
     return ZB_REF_BAD_SHAPE;
-  for (int i = 0; i < indices->rank; i++)
+  for (int i = 0; i < indices->rank; ++i)
     spread.strides[i] = 0;
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, updates);

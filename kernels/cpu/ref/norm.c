@@ -27,7 +27,7 @@ static const char *start_norm(const zb_kernel_call *call, norm *n) {
   zb_ref_walk whole;
   zb_ref_walk_init(&whole, x);
   whole.operand_count = 0; /* the space is x, but operand 0 is the result */
-  for (int i = OUT; i < OPERANDS; i++) {
+  for (int i = OUT; i < OPERANDS; ++i) {
     if (n->tensors[i] && !zb_ref_is_float(n->tensors[i]->dtype)) return ZB_REF_BAD_TYPE;
     if (!zb_ref_walk_add(&whole, n->tensors[i])) return ZB_REF_BAD_SHAPE;
   }
@@ -35,9 +35,11 @@ static const char *start_norm(const zb_kernel_call *call, norm *n) {
   zb_ref_walk_split(&whole, inner, &n->rows, &n->along);
   n->count = (double)n->along.total;
   static const int whole_operands[] = {DOUT, RESIDUAL}, row_operands[] = {MEAN, RSTD}, inner_operands[] = {SCALE, BIAS};
-  for (int i = 0; i < 2; i++) {
-    const zb_tensor *all = n->tensors[whole_operands[i]], *row = n->tensors[row_operands[i]], *scale = n->tensors[inner_operands[i]];
-    if ((all && !zb_ref_same_shape(all, x)) || (row && zb_ref_elements(row) != n->rows.total) || (scale && zb_ref_elements(scale) != n->along.total))
+  for (int i = 0; i < 2; ++i) {
+    const zb_tensor *all = n->tensors[whole_operands[i]], *row = n->tensors[row_operands[i]],
+                    *scale = n->tensors[inner_operands[i]];
+    if ((all && !zb_ref_same_shape(all, x)) || (row && zb_ref_elements(row) != n->rows.total) ||
+        (scale && zb_ref_elements(scale) != n->along.total))
       return ZB_REF_BAD_SHAPE;
   }
   return NULL;
@@ -75,17 +77,11 @@ static const char *run_norm(const zb_kernel_call *call, bool centered) {
   return NULL;
 }
 
-const char *zb_ref_layer_norm(const zb_kernel_call *call) {
-  return run_norm(call, true);
-}
-const char *zb_ref_rms_norm(const zb_kernel_call *call) {
-  return run_norm(call, false);
-}
+const char *zb_ref_layer_norm(const zb_kernel_call *call) { return run_norm(call, true); }
+const char *zb_ref_rms_norm(const zb_kernel_call *call) { return run_norm(call, false); }
 
 /* x normalized, before scale and bias. */
-static double normalized(const norm *n) {
-  return (get(n, X) - (n->tensors[MEAN] ? get(n, MEAN) : 0)) * get(n, RSTD);
-}
+static double normalized(const norm *n) { return (get(n, X) - (n->tensors[MEAN] ? get(n, MEAN) : 0)) * get(n, RSTD); }
 
 /* With h = x normalized and g = dout*scale: dx = rstd * (g - mean(g) - h*mean(g*h)) + residual; RMS has no mean(g). */
 static const char *run_norm_grad_x(const zb_kernel_call *call, norm *n) {

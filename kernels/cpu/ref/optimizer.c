@@ -11,13 +11,13 @@
 static const char *start_update(const zb_kernel_call *call, int tensors, zb_ref_walk *walk) {
   const zb_tensor *parameter = &call->outputs[0];
   zb_ref_walk_init(walk, parameter);
-  for (int i = 0; i < tensors; i++) {
+  for (int i = 0; i < tensors; ++i) {
     const zb_tensor *operand = zb_ref_optional(call, i);
     if (operand && !zb_ref_is_float(operand->dtype)) return ZB_REF_BAD_TYPE;
     if (operand && !zb_ref_same_shape(operand, parameter)) return ZB_REF_BAD_SHAPE;
     (void)zb_ref_walk_add(walk, operand);
   }
-  for (int i = 0; i < call->output_count; i++) {
+  for (int i = 0; i < call->output_count; ++i) {
     const zb_tensor *result = &call->outputs[i];
     if (result->rank >= 0 && !zb_ref_same_shape(result, parameter)) return ZB_REF_BAD_SHAPE;
   }

@@ -15,40 +15,22 @@ typedef struct reduction {
   int64_t (*integer)(int64_t total, int64_t x);
 } reduction;
 
-static double add_real(double total, double x) {
-  return total + x;
-}
-static double multiply_real(double total, double x) {
-  return total * x;
-}
-static double larger_real(double total, double x) {
-  return x > total || isnan(x) ? x : total;
-}
-static double smaller_real(double total, double x) {
-  return x < total || isnan(x) ? x : total;
-}
-static double divide_real(double total, double count) {
-  return total / count;
-}
-static int64_t add_integer(int64_t total, int64_t x) {
-  return (int64_t)((uint64_t)total + (uint64_t)x);
-}
-static int64_t multiply_integer(int64_t total, int64_t x) {
-  return (int64_t)((uint64_t)total * (uint64_t)x);
-}
-static int64_t larger_integer(int64_t total, int64_t x) {
-  return x > total ? x : total;
-}
-static int64_t smaller_integer(int64_t total, int64_t x) {
-  return x < total ? x : total;
-}
+static double add_real(double total, double x) { return total + x; }
+static double multiply_real(double total, double x) { return total * x; }
+static double larger_real(double total, double x) { return x > total || isnan(x) ? x : total; }
+static double smaller_real(double total, double x) { return x < total || isnan(x) ? x : total; }
+static double divide_real(double total, double count) { return total / count; }
+static int64_t add_integer(int64_t total, int64_t x) { return (int64_t)((uint64_t)total + (uint64_t)x); }
+static int64_t multiply_integer(int64_t total, int64_t x) { return (int64_t)((uint64_t)total * (uint64_t)x); }
+static int64_t larger_integer(int64_t total, int64_t x) { return x > total ? x : total; }
+static int64_t smaller_integer(int64_t total, int64_t x) { return x < total ? x : total; }
 
 /* The bit set of the reduced dimensions: all of them for an empty list. */
 static const char *reduced_dimensions(const zb_kernel_call *call, unsigned *out) {
   int rank = call->inputs[0].rank, count = 0;
   const int64_t *axes = zb_ref_ints(call, "axes", &count);
   *out = count ? 0 : (1u << rank) - 1;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; ++i) {
     if (axes[i] < 0 || axes[i] >= rank) return ZB_REF_BAD_AXIS;
     *out |= 1u << axes[i];
   }
@@ -61,7 +43,8 @@ static const char *run_reduction(const zb_kernel_call *call, const reduction *op
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   bool real = zb_ref_is_float(x->dtype);
   bool wide = op->widens && out->dtype == ZB_F32 && (x->dtype == ZB_BF16 || x->dtype == ZB_F16);
-  if ((x->dtype != out->dtype && !wide) || !(real || (zb_ref_is_integer(x->dtype) && !op->floats_only))) return ZB_REF_BAD_TYPE;
+  if ((x->dtype != out->dtype && !wide) || !(real || (zb_ref_is_integer(x->dtype) && !op->floats_only)))
+    return ZB_REF_BAD_TYPE;
   unsigned dimensions;
   error = reduced_dimensions(call, &dimensions);
   if (error) return error;
@@ -71,7 +54,7 @@ static const char *run_reduction(const zb_kernel_call *call, const reduction *op
   if (kept.total != zb_ref_elements(out)) return ZB_REF_BAD_SHAPE;
   ZB_REF_CHECKED(call);
   /* Kept dimensions come in the order of the result, so its elements are met one after the other. */
-  for (int64_t to = 0; kept.left > 0; zb_ref_walk_next(&kept), to++) {
+  for (int64_t to = 0; kept.left > 0; zb_ref_walk_next(&kept), ++to) {
     double total = op->start;
     int64_t integer_total = op->integer_start;
     for (zb_ref_walk_again(&reduced); reduced.left > 0; zb_ref_walk_next(&reduced)) {
@@ -125,7 +108,7 @@ static const char *start_rows(const zb_kernel_call *call, int inputs, zb_ref_wal
   if (axis < 0 || axis >= out->rank) return ZB_REF_BAD_AXIS;
   zb_ref_walk whole;
   zb_ref_walk_init(&whole, out);
-  for (int i = 0; i < inputs; i++) {
+  for (int i = 0; i < inputs; ++i) {
     if (!zb_ref_is_float(call->inputs[i].dtype) || call->inputs[i].dtype != out->dtype) return ZB_REF_BAD_TYPE;
     if (!zb_ref_same_shape(&call->inputs[i], out)) return ZB_REF_BAD_SHAPE;
     if (!zb_ref_walk_add(&whole, &call->inputs[i])) return ZB_REF_BAD_SHAPE;
@@ -156,12 +139,8 @@ static const char *run_softmax(const zb_kernel_call *call, bool logarithm) {
   return NULL;
 }
 
-const char *zb_ref_softmax(const zb_kernel_call *call) {
-  return run_softmax(call, false);
-}
-const char *zb_ref_log_softmax(const zb_kernel_call *call) {
-  return run_softmax(call, true);
-}
+const char *zb_ref_softmax(const zb_kernel_call *call) { return run_softmax(call, false); }
+const char *zb_ref_log_softmax(const zb_kernel_call *call) { return run_softmax(call, true); }
 
 /* (out, dout) -> (dx): softmax out * (dout - sum(dout*out)), log-softmax dout - exp(out)*sum(dout). */
 static const char *run_softmax_grad(const zb_kernel_call *call, bool logarithm) {
@@ -185,12 +164,8 @@ static const char *run_softmax_grad(const zb_kernel_call *call, bool logarithm) 
   return NULL;
 }
 
-const char *zb_ref_softmax_grad(const zb_kernel_call *call) {
-  return run_softmax_grad(call, false);
-}
-const char *zb_ref_log_softmax_grad(const zb_kernel_call *call) {
-  return run_softmax_grad(call, true);
-}
+const char *zb_ref_softmax_grad(const zb_kernel_call *call) { return run_softmax_grad(call, false); }
+const char *zb_ref_log_softmax_grad(const zb_kernel_call *call) { return run_softmax_grad(call, true); }
 
 /* ---- cumsum ---- */
 
@@ -200,7 +175,7 @@ static void sum_line(const zb_tensor *out, int64_t to, int64_t to_step, const zb
   double sum = 0;
   uint64_t whole = 0;
   bool real = zb_ref_is_float(x->dtype);
-  for (int64_t k = 0; k < count; k++, to += to_step, from += step) {
+  for (int64_t k = 0; k < count; ++k, to += to_step, from += step) {
     double before = sum;
     uint64_t whole_before = whole;
     if (real)

@@ -8,9 +8,7 @@ bool zb_ref_is_float(zb_dtype dtype) {
   return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
 }
 
-bool zb_ref_is_integer(zb_dtype dtype) {
-  return dtype == ZB_I64 || dtype == ZB_I32;
-}
+bool zb_ref_is_integer(zb_dtype dtype) { return dtype == ZB_I64 || dtype == ZB_I32; }
 
 double zb_ref_from_bf16(uint16_t bits) {
   uint32_t wide = (uint32_t)bits << 16;
@@ -72,9 +70,9 @@ const char *zb_ref_check(const zb_kernel_call *call, int inputs, int outputs, bo
   if (call->input_count < inputs) return "an operand is missing";
   if (call->output_count < outputs) return "a result is missing";
   if (call->accumulate && !accumulates) return "this op cannot add into its result";
-  for (int i = 0; i < inputs; i++)
+  for (int i = 0; i < inputs; ++i)
     if (call->inputs[i].rank < 0) return "an operand that this op needs is absent";
-  for (int i = 0; i < outputs; i++)
+  for (int i = 0; i < outputs; ++i)
     if (call->outputs[i].rank < 0) return "a result that this op needs is absent";
   return NULL;
 }
@@ -98,21 +96,21 @@ const int64_t *zb_ref_ints(const zb_kernel_call *call, const char *name, int *co
 
 int64_t zb_ref_elements(const zb_tensor *tensor) {
   int64_t count = 1;
-  for (int i = 0; i < tensor->rank; i++)
+  for (int i = 0; i < tensor->rank; ++i)
     count *= tensor->shape[i];
   return count;
 }
 
 bool zb_ref_same_shape(const zb_tensor *a, const zb_tensor *b) {
   if (a->rank != b->rank) return false;
-  for (int i = 0; i < a->rank; i++)
+  for (int i = 0; i < a->rank; ++i)
     if (a->shape[i] != b->shape[i]) return false;
   return true;
 }
 
 void zb_ref_walk_init(zb_ref_walk *walk, const zb_tensor *space) {
   *walk = (zb_ref_walk){.rank = space->rank, .total = 1};
-  for (int i = 0; i < space->rank; i++) {
+  for (int i = 0; i < space->rank; ++i) {
     walk->shape[i] = space->shape[i];
     walk->total *= space->shape[i];
   }
@@ -125,7 +123,7 @@ bool zb_ref_walk_add(zb_ref_walk *walk, const zb_tensor *tensor) {
   int64_t *strides = walk->strides[walk->operand_count++];
   if (!tensor) return true;
   if (tensor->rank > walk->rank) return false;
-  for (int i = 0, shift = walk->rank - tensor->rank; i < tensor->rank; i++) {
+  for (int i = 0, shift = walk->rank - tensor->rank; i < tensor->rank; ++i) {
     if (tensor->shape[i] == 1) continue; /* broadcast, or only index 0 anyway */
     if (tensor->shape[i] != walk->shape[i + shift]) return false;
     strides[i + shift] = tensor->strides[i];
@@ -134,27 +132,27 @@ bool zb_ref_walk_add(zb_ref_walk *walk, const zb_tensor *tensor) {
 }
 
 void zb_ref_walk_next(zb_ref_walk *walk) {
-  walk->left--;
-  for (int i = walk->rank - 1; i >= 0; i--) {
+  --walk->left;
+  for (int i = walk->rank - 1; i >= 0; --i) {
     if (++walk->index[i] < walk->shape[i]) {
-      for (int k = 0; k < walk->operand_count; k++)
+      for (int k = 0; k < walk->operand_count; ++k)
         walk->offset[k] += walk->strides[k][i];
       return;
     }
     walk->index[i] = 0;
-    for (int k = 0; k < walk->operand_count; k++)
+    for (int k = 0; k < walk->operand_count; ++k)
       walk->offset[k] -= walk->strides[k][i] * (walk->shape[i] - 1);
   }
 }
 
 void zb_ref_walk_split(const zb_ref_walk *walk, unsigned inner_dimensions, zb_ref_walk *outer, zb_ref_walk *inner) {
   *outer = *inner = (zb_ref_walk){.operand_count = walk->operand_count, .total = 1};
-  for (int i = 0; i < walk->rank; i++) {
+  for (int i = 0; i < walk->rank; ++i) {
     zb_ref_walk *to = inner_dimensions >> i & 1 ? inner : outer;
     int at = to->rank++;
     to->shape[at] = walk->shape[i];
     to->total *= walk->shape[i];
-    for (int k = 0; k < walk->operand_count; k++)
+    for (int k = 0; k < walk->operand_count; ++k)
       to->strides[k][at] = walk->strides[k][i];
   }
   outer->left = outer->total;
@@ -166,7 +164,7 @@ zb_tensor zb_ref_append_unit(const zb_tensor *tensor) {
   if (out.rank < ZB_RANK_MAX) {
     out.shape[out.rank] = 1;
     out.strides[out.rank] = 0;
-    out.rank++;
+    ++out.rank;
   }
   return out;
 }

@@ -152,9 +152,10 @@ static inline void zb_ref_put(const zb_tensor *tensor, int64_t element, double v
 
 /* ---- Calls ---- */
 
-/* A call whose result has no data is only checked: a reference kernel says whether it would refuse its shapes, types and attributes, and looks at
- * no data (zb_kernel_cpu asks so before it chooses). Every kernel has this before its first look at data. */
-#define ZB_REF_CHECKED(call) \
+/* A call whose result has no data is only checked: a reference kernel says whether it would refuse its shapes, types
+ * and attributes, and looks at no data (zb_kernel_cpu asks so before it chooses). Every kernel has this before its
+ * first look at data. */
+#define ZB_REF_CHECKED(call)                                                                                           \
   if (!(call)->outputs[0].data) return NULL
 
 /* NULL when the call has that many operands and results at least, each present, and does not ask an op that cannot to
@@ -190,9 +191,7 @@ bool zb_ref_walk_add(zb_ref_walk *walk, const zb_tensor *tensor);
 /* To the next element. After the last one the walk is at the first again, with left == 0. */
 void zb_ref_walk_next(zb_ref_walk *walk);
 /* Makes a finished walk ready for another round. */
-static inline void zb_ref_walk_again(zb_ref_walk *walk) {
-  walk->left = walk->total;
-}
+static inline void zb_ref_walk_again(zb_ref_walk *walk) { walk->left = walk->total; }
 /* Splits the dimensions of a fresh walk in two: those of the bit set `inner_dimensions`, and the others. An element's
  * offset is the sum of both walks' offsets. */
 void zb_ref_walk_split(const zb_ref_walk *walk, unsigned inner_dimensions, zb_ref_walk *outer, zb_ref_walk *inner);

@@ -1,8 +1,8 @@
 /* The table of the reference kernels: the KERNEL rows of zb/ops.def, found by name.
  *
- * The rows are an expansion of the op table, so an op without a reference function does not link, and one without a row of knows.def does not
- * compile. They come in the
- * order of that table; an index sorted by name is made once, under pthread_once, on the first lookup. */
+ * The rows are an expansion of the op table, so an op without a reference function does not link, and one without a row
+ * of knows.def does not compile. They come in the order of that table; an index sorted by name is made once, under
+ * pthread_once, on the first lookup. */
 #include "kernels/cpu/ref/ref.h"
 
 #include <pthread.h>
@@ -44,7 +44,7 @@ static int compare_rows(const void *a, const void *b) {
 }
 
 static void sort_rows(void) {
-  for (int i = 0; i < ROW_COUNT; i++)
+  for (int i = 0; i < ROW_COUNT; ++i)
     by_name[i] = &rows[i];
   qsort(by_name, ROW_COUNT, sizeof by_name[0], compare_rows);
 }

@@ -65,9 +65,7 @@ zb_status zb_cpu_alloc(zb_device *device, uint64_t bytes, void **out_arena) {
                         "compile with more ranks or a smaller --memory-limit");
 }
 
-void zb_cpu_release(zb_device *device, void *arena) {
-  zb_free_pages(arena, device->arena_bytes);
-}
+void zb_cpu_release(zb_device *device, void *arena) { zb_free_pages(arena, device->arena_bytes); }
 
 zb_status zb_cpu_copy(zb_device *device, void *to, const void *from, uint64_t bytes) {
   (void)device;
@@ -97,8 +95,8 @@ static zb_status choose_kernel(const zb_device *device, const zb_call *item, zb_
   char text[512], refusal[128];
   const char *why = reference ? zb_kernel_refuses(reference, &item->call, refusal, sizeof refusal) : NULL;
   if (!kernel || why)
-    return zb_status_hint(ZB_ERROR(INVALID, "the device has no kernel for %s%s%s", zb_call_text(instruction, text, sizeof text), why ? ": " : "",
-                                   why ? why : ""),
+    return zb_status_hint(ZB_ERROR(INVALID, "the device has no kernel for %s%s%s",
+                                   zb_call_text(instruction, text, sizeof text), why ? ": " : "", why ? why : ""),
                           "the plan was made by another version of zbc: compile the model again");
   *out = kernel->run;
   return NULL;
@@ -150,7 +148,8 @@ static void count(zb_device *device, zb_device_program *program, int index, int6
   device->profile.flops[category] += program->calls.items[index].instruction->flops;
 }
 
-/* A value that an op cannot take came in with the data or the model: that is wrong input, not a failure of the machine. */
+/* A value that an op cannot take came in with the data or the model: that is wrong input, not a failure of the machine.
+ */
 static zb_status kernel_failed(const zb_device *device, const zb_call *item, const char *what) {
   const zb_kernel_fault *fault = &device->fault;
   char text[512];
@@ -176,25 +175,15 @@ zb_status zb_cpu_launch(zb_device *device, zb_device_program *program, void *are
   return NULL;
 }
 
-void zb_cpu_time_ops(zb_device *device, bool on) {
-  device->time_ops = on && device->params.op_times;
-}
+void zb_cpu_time_ops(zb_device *device, bool on) { device->time_ops = on && device->params.op_times; }
 
-zb_op_time *zb_cpu_op_times(zb_device_program *program) {
-  return program->op_times;
-}
+zb_op_time *zb_cpu_op_times(zb_device_program *program) { return program->op_times; }
 
-const zb_kernel_fault *zb_cpu_fault(const zb_device *device) {
-  return device->fault.set ? &device->fault : NULL;
-}
+const zb_kernel_fault *zb_cpu_fault(const zb_device *device) { return device->fault.set ? &device->fault : NULL; }
 
-void zb_cpu_profile(const zb_device *device, zb_device_profile *out) {
-  *out = device->profile;
-}
+void zb_cpu_profile(const zb_device *device, zb_device_profile *out) { *out = device->profile; }
 
-const char *zb_cpu_instruction_set(void) {
-  return zb_isa_name();
-}
+const char *zb_cpu_instruction_set(void) { return zb_isa_name(); }
 
 extern const zb_device_def zb_device_cpu;
 

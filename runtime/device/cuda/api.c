@@ -14,7 +14,8 @@ typedef struct function_row {
 } function_row;
 
 static const function_row functions[] = {
-#define ZB_CUDA_FUNCTION(library, result, name, symbol, arguments) {ZB_CUDA_##library, offsetof(zb_cuda_api, name), #symbol},
+#define ZB_CUDA_FUNCTION(library, result, name, symbol, arguments)                                                     \
+  {ZB_CUDA_##library, offsetof(zb_cuda_api, name), #symbol},
 #include "runtime/device/cuda/api.def"
 #undef ZB_CUDA_FUNCTION
 };
@@ -54,7 +55,8 @@ static void *open_first(const char *files, char *error, size_t error_size) {
     size_t length = strcspn(files, " ");
     snprintf(file, sizeof file, "%.*s", (int)length, files);
     files += length + strspn(files + length, " ");
-    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); /* unloaded, some of them leave memory that nobody can free */
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL |
+                                    RTLD_NODELETE); /* unloaded, some of them leave memory that nobody can free */
     if (handle) return handle;
     const char *text = dlerror();
     if (!error[0]) snprintf(error, error_size, "%s", text ? text : "unknown error");
@@ -74,8 +76,9 @@ zb_status zb_cuda_api_open_files(zb_cuda_api *api, zb_cuda_library library, cons
   if (api->handles[library]) return NULL;
   api->handles[library] = open_first(files, error, sizeof error);
   if (!api->handles[library])
-    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "the library %.*s cannot be opened: %s", (int)strcspn(files, " "), files, error), "%s",
-                          libraries[library].hint);
+    return zb_status_hint(
+        ZB_ERROR(UNAVAILABLE, "the library %.*s cannot be opened: %s", (int)strcspn(files, " "), files, error), "%s",
+        libraries[library].hint);
   for (int i = 0; i < FUNCTION_COUNT; ++i) {
     if (functions[i].library != library) continue;
     void *symbol = dlsym(api->handles[library], functions[i].symbol);
@@ -101,7 +104,8 @@ void zb_cuda_api_close(zb_cuda_api *api) {
 }
 
 /* Name and text of a result; either may stay NULL. */
-static void describe(const zb_cuda_api *api, zb_cuda_library library, int result, const char **name, const char **text) {
+static void describe(const zb_cuda_api *api, zb_cuda_library library, int result, const char **name,
+                     const char **text) {
   *name = *text = NULL;
   switch (library) {
   case ZB_CUDA_DRIVER:
@@ -128,7 +132,7 @@ zb_status zb_cuda_error(const zb_cuda_api *api, zb_cuda_library library, int res
     if (hints[i].library == library && hints[i].result == result) code = hints[i].code, hint = hints[i].hint;
   describe(api, library, result, &name, &text);
   bool has_text = text && *text;
-  zb_status status = zb_status_make(code, __FILE__, __LINE__, "%s: %s (%d)%s%s", function, name ? name : "error", result,
-                                    has_text ? ": " : "", has_text ? text : "");
+  zb_status status = zb_status_make(code, __FILE__, __LINE__, "%s: %s (%d)%s%s", function, name ? name : "error",
+                                    result, has_text ? ": " : "", has_text ? text : "");
   return hint ? zb_status_hint(status, "%s", hint) : status;
 }

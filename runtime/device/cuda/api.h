@@ -1,12 +1,12 @@
 /* The functions of the CUDA driver (libcuda.so.1), cuBLASLt and NCCL as one structure of pointers, opened at run time.
  *
- * Everything above calls through it and never links a library of CUDA, so one build runs where there is none, and tests put a recording
- * fake in its place (test/runtime/device/cuda/fake.h). Calls are written
+ * Everything above calls through it and never links a library of CUDA, so one build runs where there is none, and tests
+ * put a recording fake in its place (test/runtime/device/cuda/fake.h). Calls are written
  *
  *   ZB_TRY(ZB_CU(api, cuMemAlloc, &address, bytes));
  *
- * and an error gives function, name and text of the result, and a hint (api_hints.def). The structure is filled once and then only read,
- * so threads may share it. Tests: test/runtime/device/cuda.
+ * and an error gives function, name and text of the result, and a hint (api_hints.def). The structure is filled once
+ * and then only read, so threads may share it. Tests: test/runtime/device/cuda.
  */
 #ifndef ZB_DEVICE_CUDA_API_H
 #define ZB_DEVICE_CUDA_API_H
@@ -33,8 +33,8 @@ enum {
   ZB_NCCL_CONFIG_VERSION = 21700, /* of ncclConfig_t above: major * 10000 + minor * 100 */
 };
 
-/* Opens a library and fills its functions; one that is open already is left alone. UNAVAILABLE names the files that were looked for, what
- * the dynamic linker said, and what to install; on failure nothing of it is filled. */
+/* Opens a library and fills its functions; one that is open already is left alone. UNAVAILABLE names the files that
+ * were looked for, what the dynamic linker said, and what to install; on failure nothing of it is filled. */
 zb_status zb_cuda_api_open(zb_cuda_api *api, zb_cuda_library library) ZB_MUST_USE;
 /* The same from the files of a list, with blanks between. For tests. */
 zb_status zb_cuda_api_open_files(zb_cuda_api *api, zb_cuda_library library, const char *files) ZB_MUST_USE;
@@ -44,7 +44,8 @@ void zb_cuda_api_close(zb_cuda_api *api);
 /* The status of a call that did not succeed: "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory". */
 zb_status zb_cuda_error(const zb_cuda_api *api, zb_cuda_library library, int result, const char *function) ZB_MUST_USE;
 
-static inline zb_status zb_cuda_check(const zb_cuda_api *api, zb_cuda_library library, int result, const char *function) {
+static inline zb_status zb_cuda_check(const zb_cuda_api *api, zb_cuda_library library, int result,
+                                      const char *function) {
   return result == 0 ? NULL : zb_cuda_error(api, library, result, function);
 }
 

@@ -1,6 +1,6 @@
-/* The types of the CUDA driver API, cuBLASLt and NCCL that api.def names, under the names that NVIDIA's manuals give them, so that this
- * folder compiles where CUDA is not installed: facts of their binary interface. A file includes this or the real headers; only
- * test/runtime/device/cuda/headers_test.c sees both (ZB_CUDA_REAL_HEADERS), and compares.
+/* The types of the CUDA driver API, cuBLASLt and NCCL that api.def names, under the names that NVIDIA's manuals give
+ * them, so that this folder compiles where CUDA is not installed: facts of their binary interface. A file includes this
+ * or the real headers; only test/runtime/device/cuda/headers_test.c sees both (ZB_CUDA_REAL_HEADERS), and compares.
  * Sources: cuda.h and cublasLt.h of CUDA 13.0, nccl.h of NCCL 2.28.
  */
 #ifndef ZB_DEVICE_CUDA_API_TYPES_H
@@ -42,7 +42,8 @@ struct zb_nccl_id {
   char internal[128];
 };
 
-/* As of NCCL 2.17. A newer library takes what it does not find here from its defaults: it goes by `size` and `version`. */
+/* As of NCCL 2.17. A newer library takes what it does not find here from its defaults: it goes by `size` and `version`.
+ */
 struct zb_nccl_config {
   size_t size;
   unsigned magic, version;

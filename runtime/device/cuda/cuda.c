@@ -1,15 +1,14 @@
-/* The cuda device: a rank's arena and compute stream on a GPU (cuda.h, and "Asynchronous devices" in runtime/device/device.h).
+/* The cuda device: a rank's arena and compute stream on a GPU (cuda.h, and "Asynchronous devices" in
+ * runtime/device/device.h).
  *
- * Every call of a step enqueues and returns. What the host must know of a step (losses, a fault record) is copied to pinned memory at its
- * place in the stream, and read when the stream is empty. Tests: test/runtime/device/cuda.
+ * Every call of a step enqueues and returns. What the host must know of a step (losses, a fault record) is copied to
+ * pinned memory at its place in the stream, and read when the stream is empty. Tests: test/runtime/device/cuda.
  */
 #include "runtime/device/cuda/cuda.h"
 
 #include "runtime/base/clock.h"
 
-static CUdeviceptr address(const void *in_arena) {
-  return (CUdeviceptr)(uintptr_t)in_arena;
-}
+static CUdeviceptr address(const void *in_arena) { return (CUdeviceptr)(uintptr_t)in_arena; }
 
 void zb_cuda_device_close(zb_device *device) {
   if (!device) return;
@@ -83,8 +82,9 @@ zb_status zb_cuda_device_alloc(zb_device *device, uint64_t bytes, void **out_are
   zb_status status = ZB_CU(api, cuMemAlloc, &arena, bytes > 0 ? bytes : ZB_ALIGNMENT);
   if (status) {
     if (api->cuMemGetInfo(&free_bytes, &total_bytes) != CUDA_SUCCESS) free_bytes = total_bytes = 0;
-    return zb_status_note(status, "rank %d needs an arena of %llu bytes, the GPU has %llu free of %llu", device->params.rank,
-                          (unsigned long long)bytes, (unsigned long long)free_bytes, (unsigned long long)total_bytes);
+    return zb_status_note(status, "rank %d needs an arena of %llu bytes, the GPU has %llu free of %llu",
+                          device->params.rank, (unsigned long long)bytes, (unsigned long long)free_bytes,
+                          (unsigned long long)total_bytes);
   }
   if (bytes > 0) status = ZB_CU(api, cuMemsetD8Async, arena, 0, bytes, device->compute);
   if (!status) {
@@ -144,13 +144,16 @@ static zb_status take_fault(zb_device *device) {
   const char *what = NULL;
   char text[512] = "an instruction";
   device->fault.set = false;
-  if (kernels->fault_bytes == 0 || !kernels->fault(device->staging.fault, &instruction, &device->fault, &what)) return NULL;
+  if (kernels->fault_bytes == 0 || !kernels->fault(device->staging.fault, &instruction, &device->fault, &what))
+    return NULL;
   if (instruction >= 0 && (size_t)instruction < device->instruction_count)
     zb_call_text(device->instructions[instruction], text, sizeof text);
   device->fault.set = true;
-  zb_status status = ZB_ERROR(INVALID, "%s: %s: got %lld, expected %lld to %lld", text, what, (long long)device->fault.value,
-                              (long long)device->fault.least, (long long)device->fault.most);
-  zb_status cleared = ZB_CU(&device->gpu->api, cuMemsetD8Async, device->fault_record, 0, kernels->fault_bytes, device->compute);
+  zb_status status =
+      ZB_ERROR(INVALID, "%s: %s: got %lld, expected %lld to %lld", text, what, (long long)device->fault.value,
+               (long long)device->fault.least, (long long)device->fault.most);
+  zb_status cleared =
+      ZB_CU(&device->gpu->api, cuMemsetD8Async, device->fault_record, 0, kernels->fault_bytes, device->compute);
   zb_status_free(cleared); /* the run ends anyway */
   return status;
 }
@@ -185,18 +188,14 @@ bool zb_cuda_device_job_times(const zb_device *device, int job, int64_t *out_sta
   return true;
 }
 
-void zb_cuda_device_time_ops(zb_device *device, bool on) {
-  device->time_ops = on && device->params.op_times;
-}
+void zb_cuda_device_time_ops(zb_device *device, bool on) { device->time_ops = on && device->params.op_times; }
 
 void zb_cuda_device_profile(const zb_device *device, zb_device_profile *out) {
   (void)device;
   *out = (zb_device_profile){0};
 }
 
-const char *zb_cuda_device_instruction_set(void) {
-  return "cuda";
-}
+const char *zb_cuda_device_instruction_set(void) { return "cuda"; }
 
 zb_status zb_cuda_wait_for_home(const zb_device *device, int job, CUstream channel, const CUevent *done) {
   const zb_cuda_api *api = &device->gpu->api;

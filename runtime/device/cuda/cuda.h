@@ -1,7 +1,8 @@
 /* The cuda device from the inside: what its files and its transports share.
  *
- * A GPU is opened once a process (zb_cuda_gpu); every rank on it has an arena and a compute stream (zb_device). Its transports have a stream
- * a channel. All is enqueued by one thread; nothing waits in the host within a step. Tests: test/runtime/device/cuda.
+ * A GPU is opened once a process (zb_cuda_gpu); every rank on it has an arena and a compute stream (zb_device). Its
+ * transports have a stream a channel. All is enqueued by one thread; nothing waits in the host within a step. Tests:
+ * test/runtime/device/cuda.
  */
 #ifndef ZB_DEVICE_CUDA_H
 #define ZB_DEVICE_CUDA_H
@@ -28,8 +29,8 @@ typedef struct zb_cuda_gpu {
   CUdevice device;
   CUcontext context;
   int priority_least, priority_greatest;
-  int queues; /* of the hardware: more streams than these may hold up each other */
-  int processors; /* 0: not known */
+  int queues;      /* of the hardware: more streams than these may hold up each other */
+  int processors;  /* 0: not known */
   bool busy;       /* something may be running that nobody has waited for */
   CUevent base;    /* trace: when the times of a step begin */
   int64_t base_ps; /* the same on the clock of the host */
@@ -39,7 +40,8 @@ typedef struct zb_cuda_gpu {
 zb_status zb_cuda_gpu_open(const zb_cuda_setup *setup, bool trace, zb_cuda_gpu **out) ZB_MUST_USE;
 zb_cuda_gpu *zb_cuda_gpu_share(zb_cuda_gpu *gpu);
 void zb_cuda_gpu_release(zb_cuda_gpu *gpu);
-/* Waits for all that was enqueued, by any rank: after a failure, before memory goes, on any thread. Errors were told already. */
+/* Waits for all that was enqueued, by any rank: after a failure, before memory goes, on any thread. Errors were told
+ * already. */
 void zb_cuda_gpu_quiet(zb_cuda_gpu *gpu);
 /* When an event happened, on the clock of the host; it must be over. */
 int64_t zb_cuda_event_ps(const zb_cuda_gpu *gpu, CUevent event);
@@ -67,9 +69,9 @@ typedef struct zb_cuda_op_clock {
   CUevent *events;   /* [instruction + 1]: before each launch, and after the last */
   int *numbers;      /* [launch] its first instruction */
   int launches;
-  bool running;      /* events of a run were enqueued that are not in times yet */
-  int timed_run;     /* of the subprogram in a step, from 0 */
-  int runs;          /* so far in step */
+  bool running;  /* events of a run were enqueued that are not in times yet */
+  int timed_run; /* of the subprogram in a step, from 0 */
+  int runs;      /* so far in step */
   uint64_t step;
 } zb_cuda_op_clock;
 
@@ -79,7 +81,7 @@ struct zb_device {
   void *launcher;
   CUstream compute;
   zb_cuda_edges edges;
-  CUevent *events; /* [edges.event_count] */
+  CUevent *events;   /* [edges.event_count] */
   uint64_t progress; /* events of this step that are over */
   bool ending;       /* what is read at the end of a run was enqueued */
   uint64_t run;      /* steps and LOAD runs begun */
@@ -93,10 +95,13 @@ struct zb_device {
 };
 
 /* As documented in zb_device_def: program.c, staging.c, cuda.c. */
-zb_status zb_cuda_device_prepare(zb_device *device, const zb_plan_subprogram *subprogram, zb_device_program **out) ZB_MUST_USE;
+zb_status zb_cuda_device_prepare(zb_device *device, const zb_plan_subprogram *subprogram,
+                                 zb_device_program **out) ZB_MUST_USE;
 void zb_cuda_device_release_program(zb_device *device, zb_device_program *program);
-zb_status zb_cuda_device_bind(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) ZB_MUST_USE;
-zb_status zb_cuda_device_launch(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) ZB_MUST_USE;
+zb_status zb_cuda_device_bind(zb_device *device, zb_device_program *program, void *arena,
+                              const uint64_t *bases) ZB_MUST_USE;
+zb_status zb_cuda_device_launch(zb_device *device, zb_device_program *program, void *arena,
+                                const uint64_t *bases) ZB_MUST_USE;
 zb_status zb_cuda_device_stage(zb_device *device, uint64_t bytes, void **out) ZB_MUST_USE;
 zb_status zb_cuda_device_upload(zb_device *device, void *to_arena, const void *from_host, uint64_t bytes) ZB_MUST_USE;
 zb_status zb_cuda_device_fetch(zb_device *device, const void *from_arena, float *out) ZB_MUST_USE;
@@ -118,20 +123,20 @@ const char *zb_cuda_device_instruction_set(void);
 zb_status zb_cuda_open(const zb_device_params *params, const zb_cuda_setup *setup, zb_device **out) ZB_MUST_USE;
 
 /* Members of a zb_device_def, all but summary, probe and open. */
-#define ZB_CUDA_DEVICE                                                                                         \
-  .name = "cuda", .tf32 = true, .asynchronous = true, .transport = &zb_transport_streams,                      \
-  .close = zb_cuda_device_close,                                                                               \
-  .alloc = zb_cuda_device_alloc, .release = zb_cuda_device_release, .upload = zb_cuda_device_upload,           \
-  .download = zb_cuda_device_download, .zero = zb_cuda_device_zero, .prepare = zb_cuda_device_prepare,         \
-  .release_program = zb_cuda_device_release_program, .launch = zb_cuda_device_launch,                          \
-  .fault = zb_cuda_device_fault, .time_ops = zb_cuda_device_time_ops, .op_times = zb_cuda_device_op_times,     \
-  .profile = zb_cuda_device_profile, .instruction_set = zb_cuda_device_instruction_set,                        \
-  .bind = zb_cuda_device_bind, .stage = zb_cuda_device_stage, .fetch = zb_cuda_device_fetch,                   \
-  .before_job = zb_cuda_device_before_job, .after_job = zb_cuda_device_after_job, .poll = zb_cuda_device_poll, \
-  .job_times = zb_cuda_device_job_times
+#define ZB_CUDA_DEVICE                                                                                                 \
+  .name = "cuda", .tf32 = true, .asynchronous = true, .transport = &zb_transport_streams,                              \
+  .close = zb_cuda_device_close, .alloc = zb_cuda_device_alloc, .release = zb_cuda_device_release,                     \
+  .upload = zb_cuda_device_upload, .download = zb_cuda_device_download, .zero = zb_cuda_device_zero,                   \
+  .prepare = zb_cuda_device_prepare, .release_program = zb_cuda_device_release_program,                                \
+  .launch = zb_cuda_device_launch, .fault = zb_cuda_device_fault, .time_ops = zb_cuda_device_time_ops,                 \
+  .op_times = zb_cuda_device_op_times, .profile = zb_cuda_device_profile,                                              \
+  .instruction_set = zb_cuda_device_instruction_set, .bind = zb_cuda_device_bind, .stage = zb_cuda_device_stage,       \
+  .fetch = zb_cuda_device_fetch, .before_job = zb_cuda_device_before_job, .after_job = zb_cuda_device_after_job,       \
+  .poll = zb_cuda_device_poll, .job_times = zb_cuda_device_job_times
 
 /* op_clock.c: for params.op_times. */
-zb_status zb_cuda_op_clock_init(zb_device *device, const zb_plan_subprogram *subprogram, zb_cuda_op_clock *out) ZB_MUST_USE;
+zb_status zb_cuda_op_clock_init(zb_device *device, const zb_plan_subprogram *subprogram,
+                                zb_cuda_op_clock *out) ZB_MUST_USE;
 void zb_cuda_op_clock_deinit(zb_device *device, zb_cuda_op_clock *clock);
 /* Whether the run that is about to be enqueued is the one to time; asked once a run. */
 bool zb_cuda_op_clock_wants(zb_device *device, zb_cuda_op_clock *clock);
@@ -148,17 +153,18 @@ void zb_cuda_staging_settle(zb_device *device);
 
 /* Messages between ranks of this process, on one GPU: copies on a stream a channel (streams.c). */
 extern const zb_transport_def zb_transport_streams;
-/* For a transport between processes, which moves what this one does not: whether it does, once it is attached [message] events of all messages
- * (starts: NULL without a trace), and how many streams it has. */
+/* For a transport between processes, which moves what this one does not: whether it does, once it is attached [message]
+ * events of all messages (starts: NULL without a trace), and how many streams it has. */
 bool zb_cuda_streams_moves(const zb_transport *streams, int message);
 const CUevent *zb_cuda_streams_done(const zb_transport *streams);
 const CUevent *zb_cuda_streams_starts(const zb_transport *streams);
 int zb_cuda_streams_channels(const zb_transport *streams);
 
-/* What a message waits for on the side of a rank, enqueued on the channel's stream: jobs of the rank, and messages of other channels, whose
- * events are done[message]. */
+/* What a message waits for on the side of a rank, enqueued on the channel's stream: jobs of the rank, and messages of
+ * other channels, whose events are done[message]. */
 zb_status zb_cuda_wait_for_home(const zb_device *device, int job, CUstream channel, const CUevent *done) ZB_MUST_USE;
-/* [2 * message + (1: receive)]: its job in the list of the rank that posts it; -1: of a rank that is not here. zb_free. */
+/* [2 * message + (1: receive)]: its job in the list of the rank that posts it; -1: of a rank that is not here. zb_free.
+ */
 int *zb_cuda_message_jobs(const zb_plan *plan) ZB_MUST_USE;
 
 #endif

@@ -4,16 +4,18 @@
 #include "runtime/base/text.h"
 #include "runtime/plan/access.h"
 
-enum { CLEARING = 0 };      /* jobs are numbered from 1 in the maps */
-enum { PROGRESS_JOBS = 4 }; /* so many jobs at most between two events: a device that stands still must be told from one that works long */
+enum { CLEARING = 0 }; /* jobs are numbered from 1 in the maps */
+enum {
+  PROGRESS_JOBS = 4
+}; /* so many jobs at most between two events: a device that stands still must be told from one that works long */
 
 typedef struct walk {
   const zb_plan *plan;
   const zb_plan_rank *rank;
-  const zb_access *accesses; /* [subprogram] */
-  zb_segments read, written; /* by jobs of the compute stream; writer: the last such job, plus 1 */
+  const zb_access *accesses;    /* [subprogram] */
+  zb_segments read, written;    /* by jobs of the compute stream; writer: the last such job, plus 1 */
   zb_segments *sent, *received; /* [peer]: by messages; writer: the last such message */
-  int *after_job;            /* [job]: SEND, RECV: the job that it comes after, plus 1; -1: none */
+  int *after_job;               /* [job]: SEND, RECV: the job that it comes after, plus 1; -1: none */
   zb_cuda_edges *out;
   size_t pool_count, pool_capacity;
 } walk;
@@ -55,8 +57,8 @@ static zb_status add_message(walk *it, zb_plan_slice *slice, int32_t message) {
 }
 
 /* The last message with each peer in one direction that touches the parts; a channel keeps the order of its own. */
-static zb_status after_messages(walk *it, const zb_segments *channels, int own_peer, const zb_plan_range *parts, uint32_t count,
-                                zb_plan_slice *slice) {
+static zb_status after_messages(walk *it, const zb_segments *channels, int own_peer, const zb_plan_range *parts,
+                                uint32_t count, zb_plan_slice *slice) {
   for (int peer = 0; peer < it->plan->rank_count; ++peer) {
     int32_t last = -1;
     if (peer == own_peer || channels[peer].count == 0) continue;

@@ -5,11 +5,10 @@
 
 enum { CAPABILITY_MAJOR = 8, PS_A_MILLISECOND = 1000000000, QUEUES = 32 };
 
-/* No more streams than queues, or streams that wait could hold up others: the driver's default is 8, its most 32. It reads this once, when it starts.
- * What the environment says is meant for other programs: some are advised to have one queue only, in which a plan could not go on. */
-static void ask_for_queues(void) {
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
-}
+/* No more streams than queues, or streams that wait could hold up others: the driver's default is 8, its most 32. It
+ * reads this once, when it starts. What the environment says is meant for other programs: some are advised to have one
+ * queue only, in which a plan could not go on. */
+static void ask_for_queues(void) { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1); }
 
 static zb_status check_capability(const zb_cuda_gpu *gpu) {
   int major = 0, minor = 0;
@@ -18,8 +17,8 @@ static zb_status check_capability(const zb_cuda_gpu *gpu) {
   ZB_TRY(ZB_CU(&gpu->api, cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu->device));
   ZB_TRY(ZB_CU(&gpu->api, cuDeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu->device));
   if (major >= CAPABILITY_MAJOR) return NULL;
-  return zb_status_hint(ZB_ERROR(UNAVAILABLE, "the GPU %s has compute capability %d.%d: expected %d.0 or higher", name, major, minor,
-                                 CAPABILITY_MAJOR),
+  return zb_status_hint(ZB_ERROR(UNAVAILABLE, "the GPU %s has compute capability %d.%d: expected %d.0 or higher", name,
+                                 major, minor, CAPABILITY_MAJOR),
                         "choose another with CUDA_VISIBLE_DEVICES, or train with --device cpu");
 }
 
@@ -72,7 +71,8 @@ void zb_cuda_gpu_release(zb_cuda_gpu *gpu) {
 }
 
 void zb_cuda_gpu_quiet(zb_cuda_gpu *gpu) {
-  if (gpu->context) gpu->api.cuCtxSetCurrent(gpu->context); /* what comes next may be on a thread that has not seen it */
+  if (gpu->context)
+    gpu->api.cuCtxSetCurrent(gpu->context); /* what comes next may be on a thread that has not seen it */
   if (!gpu->busy) return;
   gpu->api.cuCtxSynchronize();
   gpu->busy = false;

@@ -1,8 +1,9 @@
 /* Times of single instructions on a GPU: events around the launches of one run a step of each subprogram.
  *
- * The run is the second of a step, as the first finds cold caches, or the only one. It is launched kernel by kernel, not as a graph: the same
- * kernels, the same bits. A launch that does several instructions (an optimizer) shares its time among them by their elements. There are as
- * many events as instructions, made once, so a step with times allocates nothing either. Tests: test/runtime/device/cuda/step_test.c.
+ * The run is the second of a step, as the first finds cold caches, or the only one. It is launched kernel by kernel,
+ * not as a graph: the same kernels, the same bits. A launch that does several instructions (an optimizer) shares its
+ * time among them by their elements. There are as many events as instructions, made once, so a step with times
+ * allocates nothing either. Tests: test/runtime/device/cuda/step_test.c.
  */
 #include "runtime/device/cuda/cuda.h"
 
@@ -76,7 +77,8 @@ void zb_cuda_op_clock_settle(const zb_device *device, zb_cuda_op_clock *clock) {
   for (int i = 0; i < clock->launches; ++i) {
     float milliseconds = 0;
     int end = i + 1 < clock->launches ? clock->numbers[i + 1] : clock->subprogram->instruction_count;
-    if (device->gpu->api.cuEventElapsedTime(&milliseconds, clock->events[i], clock->events[i + 1]) != CUDA_SUCCESS) continue;
+    if (device->gpu->api.cuEventElapsedTime(&milliseconds, clock->events[i], clock->events[i + 1]) != CUDA_SUCCESS)
+      continue;
     share(clock, clock->numbers[i], end, (double)milliseconds * PS_A_MILLISECOND);
   }
 }

@@ -1,8 +1,9 @@
 /* Subprograms on a GPU: kernels chosen once, jobs captured as graphs once (cuda.h).
  *
- * A plan gives every job fixed addresses, so a job is one of few (subprogram, bases) and each becomes a graph that is launched by one call.
- * Beyond GRAPHS_MOST of a subprogram (memory of the driver), and for single instructions, the kernels are launched one by one: the same ones,
- * in the same order, with the same bits. Tests: test/runtime/device/cuda.
+ * A plan gives every job fixed addresses, so a job is one of few (subprogram, bases) and each becomes a graph that is
+ * launched by one call. Beyond GRAPHS_MOST of a subprogram (memory of the driver), and for single instructions, the
+ * kernels are launched one by one: the same ones, in the same order, with the same bits. Tests:
+ * test/runtime/device/cuda.
  */
 #include "runtime/device/cuda/cuda.h"
 
@@ -15,10 +16,10 @@ enum { GRAPHS_MOST = 512, TABLE_SIZE = 2 * GRAPHS_MOST };
 struct zb_device_program {
   const zb_plan_subprogram *subprogram;
   zb_calls calls;
-  void *chosen;          /* kernels of the calls, of the kernel set */
+  void *chosen; /* kernels of the calls, of the kernel set */
   zb_device *device;
   zb_cuda_op_clock clock; /* if params.op_times */
-  int first_instruction; /* number of call 0 in fault records */
+  int first_instruction;  /* number of call 0 in fault records */
   CUgraphExec *graphs;
   uint64_t *keys; /* [graph * base_count] bases */
   size_t graph_count, graph_capacity, key_capacity;
@@ -83,15 +84,17 @@ static zb_status name_call(const zb_device_program *program, int failed, zb_stat
 }
 
 /* Enqueues the instructions one by one, or into a capture. watch: NULL: nobody. */
-static zb_status run_all(zb_device *device, zb_device_program *program, unsigned char *arena, const uint64_t *bases, const zb_cuda_watch *watch) {
+static zb_status run_all(zb_device *device, zb_device_program *program, unsigned char *arena, const uint64_t *bases,
+                         const zb_cuda_watch *watch) {
   int failed = -1;
   place_all(program, arena, bases);
-  zb_status status = device->gpu->kernel_set->run(device->launcher, program->chosen, program->first_instruction, watch, &failed);
+  zb_status status =
+      device->gpu->kernel_set->run(device->launcher, program->chosen, program->first_instruction, watch, &failed);
   return name_call(program, failed, status);
 }
 
-/* Before a capture, in which cuBLAS must not be asked for algorithms (its heuristic fails while a stream captures, seen with CUDA 13.3: issue 1732 of
- * mudler/vllm.cpp), and before a step, which allocates nothing. */
+/* Before a capture, in which cuBLAS must not be asked for algorithms (its heuristic fails while a stream captures, seen
+ * with CUDA 13.3: issue 1732 of mudler/vllm.cpp), and before a step, which allocates nothing. */
 static zb_status settle(zb_device *device, zb_device_program *program, unsigned char *arena, const uint64_t *bases) {
   int failed = -1;
   if (!device->gpu->kernel_set->settle) return NULL;
@@ -108,13 +111,15 @@ static int *find(const zb_device_program *program, const uint64_t *bases) {
   size_t bytes = key_bytes(program), base_count = (size_t)program->subprogram->base_count;
   for (uint64_t i = zb_fnv1a(ZB_FNV_START, bases, bytes);; ++i) {
     int *place = &program->table[i % TABLE_SIZE];
-    if (*place == 0 || bytes == 0 || memcmp(&program->keys[(size_t)(*place - 1) * base_count], bases, bytes) == 0) return place;
+    if (*place == 0 || bytes == 0 || memcmp(&program->keys[(size_t)(*place - 1) * base_count], bases, bytes) == 0)
+      return place;
   }
 }
 
-/* Relaxed, as what the kernels' code needs when it is used first (lazy loading, in cuBLAS too) may be among the calls that the other modes forbid. One
- * thread enqueues, and nothing but this capture. */
-static zb_status capture(zb_device *device, zb_device_program *program, unsigned char *arena, const uint64_t *bases, CUgraphExec *out) {
+/* Relaxed, as what the kernels' code needs when it is used first (lazy loading, in cuBLAS too) may be among the calls
+ * that the other modes forbid. One thread enqueues, and nothing but this capture. */
+static zb_status capture(zb_device *device, zb_device_program *program, unsigned char *arena, const uint64_t *bases,
+                         CUgraphExec *out) {
   const zb_cuda_api *api = &device->gpu->api;
   CUgraph graph = NULL;
   ZB_TRY(ZB_CU(api, cuStreamBeginCapture, device->compute, CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -127,7 +132,9 @@ static zb_status capture(zb_device *device, zb_device_program *program, unsigned
   if (!status) status = ZB_CU(api, cuGraphInstantiate, out, graph, 0);
   if (graph) api->cuGraphDestroy(graph);
   if (!status) status = ZB_CU(api, cuGraphUpload, *out, device->compute);
-  return status ? zb_status_note(status, "capturing subprogram %s of rank %d", program->subprogram->name, device->params.rank) : NULL;
+  return status ? zb_status_note(status, "capturing subprogram %s of rank %d", program->subprogram->name,
+                                 device->params.rank)
+                : NULL;
 }
 
 zb_status zb_cuda_device_bind(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases) {

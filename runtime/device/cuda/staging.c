@@ -1,7 +1,7 @@
 /* Pinned memory of a rank: a ring of buffers that inputs are uploaded from, places that losses are copied to (cuda.h).
  *
- * The ring has a buffer for every READ of a step, so that the host never waits for one, up to RING_BYTES; beyond, it waits for the copy of
- * the buffer that was used first, which is long over. Tests: test/runtime/device/cuda.
+ * The ring has a buffer for every READ of a step, so that the host never waits for one, up to RING_BYTES; beyond, it
+ * waits for the copy of the buffer that was used first, which is long over. Tests: test/runtime/device/cuda.
  */
 #include "runtime/device/cuda/cuda.h"
 
@@ -82,7 +82,8 @@ zb_status zb_cuda_device_fetch(zb_device *device, const void *from_arena, float 
   if (s->loss_count >= s->loss_capacity) return ZB_ERROR(RUNTIME, "more losses than the plan has REPORT jobs");
   float *place = s->losses + (size_t)s->loss_count * (LOSS_BYTES / sizeof(float));
   s->targets[s->loss_count++] = out;
-  return ZB_CU(&device->gpu->api, cuMemcpyDtoHAsync, place, (CUdeviceptr)(uintptr_t)from_arena, sizeof *place, device->compute);
+  return ZB_CU(&device->gpu->api, cuMemcpyDtoHAsync, place, (CUdeviceptr)(uintptr_t)from_arena, sizeof *place,
+               device->compute);
 }
 
 void zb_cuda_staging_settle(zb_device *device) {

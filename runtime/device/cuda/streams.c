@@ -1,9 +1,11 @@
-/* Messages between ranks of one process on one GPU: copies within its memory, on a stream a channel (ordered pair of ranks). Of several
- * processes it moves what stays in this one; for the rest it has the events (runtime/transport/nccl).
+/* Messages between ranks of one process on one GPU: copies within its memory, on a stream a channel (ordered pair of
+ * ranks). Of several processes it moves what stays in this one; for the rest it has the events
+ * (runtime/transport/nccl).
  *
- * Whoever posts second enqueues: the channel's stream waits for the homes of both sides (edges.h), copies, and records an event. The message
- * is then complete as far as the host is concerned; a job that waits for it makes its compute stream wait for the event. Channel streams have
- * the highest priority, as copies must not queue behind a product. One thread. Tests: test/runtime/device/cuda.
+ * Whoever posts second enqueues: the channel's stream waits for the homes of both sides (edges.h), copies, and records
+ * an event. The message is then complete as far as the host is concerned; a job that waits for it makes its compute
+ * stream wait for the event. Channel streams have the highest priority, as copies must not queue behind a product. One
+ * thread. Tests: test/runtime/device/cuda.
  */
 #include "runtime/base/text.h"
 #include "runtime/device/cuda/cuda.h"
@@ -29,11 +31,11 @@ struct zb_transport {
   const zb_plan *plan;
   int first_rank, end_rank; /* of this process */
   int channel_count;
-  zb_cuda_gpu *gpu; /* of the first device; NULL: none is attached */
-  zb_device **devices; /* [rank] */
-  int *jobs;           /* zb_cuda_message_jobs */
-  parcel *parcels;     /* [message] */
-  CUstream *channels;  /* [source * ranks + destination]; NULL: no message goes there */
+  zb_cuda_gpu *gpu;       /* of the first device; NULL: none is attached */
+  zb_device **devices;    /* [rank] */
+  int *jobs;              /* zb_cuda_message_jobs */
+  parcel *parcels;        /* [message] */
+  CUstream *channels;     /* [source * ranks + destination]; NULL: no message goes there */
   CUevent *done, *starts; /* [message]; starts: with a trace */
 };
 
@@ -92,17 +94,11 @@ bool zb_cuda_streams_moves(const zb_transport *transport, int message) {
   return is_here(transport, m->source) && is_here(transport, m->destination);
 }
 
-const CUevent *zb_cuda_streams_done(const zb_transport *transport) {
-  return transport->done;
-}
+const CUevent *zb_cuda_streams_done(const zb_transport *transport) { return transport->done; }
 
-const CUevent *zb_cuda_streams_starts(const zb_transport *transport) {
-  return transport->starts;
-}
+const CUevent *zb_cuda_streams_starts(const zb_transport *transport) { return transport->starts; }
 
-int zb_cuda_streams_channels(const zb_transport *transport) {
-  return transport->channel_count;
-}
+int zb_cuda_streams_channels(const zb_transport *transport) { return transport->channel_count; }
 
 /* One a message that has an end here. */
 static zb_status make_events(const zb_transport *transport, unsigned flags, CUevent **out) {
@@ -176,11 +172,12 @@ static zb_status arrive(zb_transport *transport, int rank, int message, int side
 
 static zb_status streams_send(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
                               int part_count) {
-  return arrive(transport, rank, message, SEND_SIDE, &(post){.arena = arena, .parts = parts, .part_count = part_count, .posted = true});
+  return arrive(transport, rank, message, SEND_SIDE,
+                &(post){.arena = arena, .parts = parts, .part_count = part_count, .posted = true});
 }
 
-static zb_status streams_receive(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
-                                 int part_count) {
+static zb_status streams_receive(zb_transport *transport, int rank, int message, void *arena,
+                                 const zb_plan_range *parts, int part_count) {
   return arrive(transport, rank, message, RECEIVE_SIDE,
                 &(post){.arena = arena, .parts = parts, .part_count = part_count, .posted = true});
 }

@@ -173,9 +173,7 @@ void zb_virtual_set_time(zb_transport *transport, int64_t now_ps) {
   transport->now_ps = now_ps;
 }
 
-int64_t zb_virtual_copy_ps(const zb_transport *transport) {
-  return transport->copy_ps;
-}
+int64_t zb_virtual_copy_ps(const zb_transport *transport) { return transport->copy_ps; }
 
 bool zb_virtual_next(const zb_transport *transport, int64_t *out_ps, int *out_message) {
   int best = -1;

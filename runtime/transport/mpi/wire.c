@@ -1,5 +1,5 @@
-/* The wire over MPI. MPI calls are in this file only, on the engine's thread only. Messages of a step are persistent requests, made in the first step.
- * Tests: test/e2e/processes.py. */
+/* The wire over MPI. MPI calls are in this file only, on the engine's thread only. Messages of a step are persistent
+ * requests, made in the first step. Tests: test/e2e/processes.py. */
 #include "runtime/transport/mpi/wire.h"
 
 #include "runtime/base/clock.h"
@@ -22,7 +22,8 @@ enum {
   WORD_SLOT = 1,
   SLOTS = 2,
 };
-static const int64_t farewell_ps = INT64_C(700) * 1000 * 1000 * 1000; /* for others to hear an abort before this process ends */
+static const int64_t farewell_ps =
+    INT64_C(700) * 1000 * 1000 * 1000; /* for others to hear an abort before this process ends */
 
 /* What travels with TAG_ABORT. */
 typedef struct abort_record {
@@ -65,7 +66,8 @@ struct zb_wire {
 zb_status zb_mpi_probe(char *text, size_t size) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
-  if (MPI_Get_library_version(version, &length) != MPI_SUCCESS) return ZB_ERROR(UNAVAILABLE, "MPI does not tell its version");
+  if (MPI_Get_library_version(version, &length) != MPI_SUCCESS)
+    return ZB_ERROR(UNAVAILABLE, "MPI does not tell its version");
   version[strcspn(version, ",\n")] = '\0';
   snprintf(text, size, "%s", version);
   return NULL;
@@ -181,7 +183,8 @@ static bool same_side(const zb_transport_side *a, const zb_transport_side *b) {
 
 static void mpi_start_message(zb_wire *wire, int message, int peer, bool sends, const zb_transport_side *side) {
   channel *c = &wire->t.channels[message];
-  if ((c->request == MPI_REQUEST_NULL || !same_side(&c->side, side)) && !make_channel(wire, message, peer, sends, side)) return;
+  if ((c->request == MPI_REQUEST_NULL || !same_side(&c->side, side)) && !make_channel(wire, message, peer, sends, side))
+    return;
   if (mpi_ok(wire, MPI_Start(&c->request), "starting a message")) activate(wire, c->request, message);
 }
 
@@ -197,13 +200,16 @@ static void mpi_tell(zb_wire *wire, int rank, const char *reason) {
   snprintf(wire->abort_out.reason, REASON_BYTES, "%s", reason);
   for (int i = 0; i < wire->processes && !wire->failed; ++i)
     if (i != wire->process)
-      MPI_Isend(&wire->abort_out, (int)sizeof wire->abort_out, MPI_BYTE, i, TAG_ABORT, wire->control, &wire->farewells[i]);
+      MPI_Isend(&wire->abort_out, (int)sizeof wire->abort_out, MPI_BYTE, i, TAG_ABORT, wire->control,
+                &wire->farewells[i]);
 }
 
 /* What is sent is constant, so nobody has to wait for it. */
 static void send_word(zb_wire *wire, int peer, const word_record *word) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (!mpi_ok(wire, MPI_Isend(word, (int)sizeof *word, MPI_BYTE, peer, TAG_WORD, wire->control, &request), "asking who is there")) return;
+  if (!mpi_ok(wire, MPI_Isend(word, (int)sizeof *word, MPI_BYTE, peer, TAG_WORD, wire->control, &request),
+              "asking who is there"))
+    return;
   MPI_Request_free(&request);
 }
 
@@ -213,7 +219,8 @@ static void mpi_ask(zb_wire *wire) {
 }
 
 static int await_word(zb_wire *wire) {
-  return MPI_Irecv(&wire->word_in, (int)sizeof wire->word_in, MPI_BYTE, MPI_ANY_SOURCE, TAG_WORD, wire->control, &wire->t.requests[WORD_SLOT]);
+  return MPI_Irecv(&wire->word_in, (int)sizeof wire->word_in, MPI_BYTE, MPI_ANY_SOURCE, TAG_WORD, wire->control,
+                   &wire->t.requests[WORD_SLOT]);
 }
 
 static void take_word(zb_wire *wire) {
@@ -239,15 +246,15 @@ static void finish(zb_wire *wire, int slot) {
   }
 }
 
-static int descending(const void *a, const void *b) {
-  return *(const int *)b - *(const int *)a;
-}
+static int descending(const void *a, const void *b) { return *(const int *)b - *(const int *)a; }
 
 /* After an abort nothing is asked of MPI any more: what is under way may never end. */
 static bool mpi_progress(zb_wire *wire, bool aborted) {
   int count = 0;
   if (aborted || wire->failed) return false;
-  if (!mpi_ok(wire, MPI_Testsome(wire->active, wire->t.requests, &count, wire->t.finished, MPI_STATUSES_IGNORE), "carrying messages")) return false;
+  if (!mpi_ok(wire, MPI_Testsome(wire->active, wire->t.requests, &count, wire->t.finished, MPI_STATUSES_IGNORE),
+              "carrying messages"))
+    return false;
   if (count == MPI_UNDEFINED || count == 0) return false;
   if (count > 1) qsort(wire->t.finished, (size_t)count, sizeof(int), descending);
   for (int i = 0; i < count; ++i) {
@@ -287,9 +294,10 @@ static void *watch_start(void *context) {
   bool is_over = watch->is_over;
   pthread_mutex_unlock(&watch->lock);
   if (is_over) return NULL;
-  watch->give_up(zb_status_hint(ZB_ERROR(TIMEOUT, "MPI has not started within %.1f s: it waits for all processes, and one of them does not come",
-                                         (double)watch->timeout_ms / 1000),
-                                "one may have stopped or never begun; --timeout gives them more time"));
+  watch->give_up(zb_status_hint(
+      ZB_ERROR(TIMEOUT, "MPI has not started within %.1f s: it waits for all processes, and one of them does not come",
+               (double)watch->timeout_ms / 1000),
+      "one may have stopped or never begun; --timeout gives them more time"));
   return NULL;
 }
 
@@ -301,7 +309,8 @@ static void begin_watch(start_watch *watch, const zb_group_params *params) {
   pthread_cond_init(&watch->changed, NULL);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's */
-  watch->is_running = watch->give_up && watch->timeout_ms > 0 && pthread_create(&watch->thread, NULL, watch_start, watch) == 0;
+  watch->is_running =
+      watch->give_up && watch->timeout_ms > 0 && pthread_create(&watch->thread, NULL, watch_start, watch) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -330,10 +339,12 @@ static zb_status start_mpi(const zb_group_params *params, zb_wire *wire) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &wire->process);
   MPI_Comm_size(MPI_COMM_WORLD, &wire->processes);
-  if (provided < MPI_THREAD_FUNNELED) return ZB_ERROR(UNAVAILABLE, "this MPI allows no threads: expected MPI_THREAD_FUNNELED");
+  if (provided < MPI_THREAD_FUNNELED)
+    return ZB_ERROR(UNAVAILABLE, "this MPI allows no threads: expected MPI_THREAD_FUNNELED");
   if (params->processes > 0 && params->processes != wire->processes)
-    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "the variables of a start by %s say that there are %d processes, MPI finds %d", params->launcher,
-                                   params->processes, wire->processes),
+    return zb_status_hint(ZB_ERROR(UNAVAILABLE,
+                                   "the variables of a start by %s say that there are %d processes, MPI finds %d",
+                                   params->launcher, params->processes, wire->processes),
                           "start with mpirun, or with srun --mpi=pmix; or without MPI: --launch tcp");
   return NULL;
 }
@@ -344,15 +355,16 @@ static zb_status make_wire(zb_wire *wire) {
   if (!wire->farewells || !make_tables(wire, 0, &wire->t)) return ZB_OUT_OF_MEMORY();
   for (size_t i = 0; i < count; ++i)
     wire->farewells[i] = MPI_REQUEST_NULL;
-  if (MPI_Comm_dup(MPI_COMM_WORLD, &wire->control) != MPI_SUCCESS || MPI_Comm_dup(MPI_COMM_WORLD, &wire->data) != MPI_SUCCESS)
+  if (MPI_Comm_dup(MPI_COMM_WORLD, &wire->control) != MPI_SUCCESS ||
+      MPI_Comm_dup(MPI_COMM_WORLD, &wire->data) != MPI_SUCCESS)
     return ZB_ERROR(PEER, "the processes cannot reach each other through MPI");
   MPI_Comm_set_errhandler(wire->control, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(wire->data, MPI_ERRORS_RETURN);
   wire->active = SLOTS;
   wire->ask_out = (word_record){.asks = true, .sender = wire->process};
   wire->here_out = (word_record){.sender = wire->process};
-  if (MPI_Irecv(&wire->abort_in, (int)sizeof wire->abort_in, MPI_BYTE, MPI_ANY_SOURCE, TAG_ABORT, wire->control, &wire->t.requests[ABORT_SLOT]) !=
-          MPI_SUCCESS ||
+  if (MPI_Irecv(&wire->abort_in, (int)sizeof wire->abort_in, MPI_BYTE, MPI_ANY_SOURCE, TAG_ABORT, wire->control,
+                &wire->t.requests[ABORT_SLOT]) != MPI_SUCCESS ||
       await_word(wire) != MPI_SUCCESS)
     return ZB_ERROR(PEER, "the processes cannot reach each other through MPI");
   return NULL;
@@ -364,7 +376,8 @@ static void destroy(zb_wire *wire) {
   zb_free(wire);
 }
 
-static zb_status mpi_open(const zb_group_params *params, const zb_wire_events *events, zb_wire **out, int *process, int *processes) {
+static zb_status mpi_open(const zb_group_params *params, const zb_wire_events *events, zb_wire **out, int *process,
+                          int *processes) {
   *out = NULL;
   zb_wire *wire = zb_alloc(sizeof *wire);
   if (!wire) return ZB_OUT_OF_MEMORY();

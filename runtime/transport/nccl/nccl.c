@@ -1,14 +1,16 @@
-/* Messages between GPUs over NCCL: a communicator and a stream a channel (ordered pair of ranks). A process has a GPU and one rank or several;
- * what stays in a process is copied by the streams of runtime/device/cuda, so the two ends of a communicator are always two GPUs.
+/* Messages between GPUs over NCCL: a communicator and a stream a channel (ordered pair of ranks). A process has a GPU
+ * and one rank or several; what stays in a process is copied by the streams of runtime/device/cuda, so the two ends of
+ * a communicator are always two GPUs.
  *
- * NCCL has no tags: what a communicator is given is matched in order. The plan gives both ends of a channel the same order, and a rank posts
- * in the order of its jobs, from one thread; an operation needs no buffer of NCCL to end, as the plan is proved without any. Channels are
- * numbered by their first message in the plan, and connected and warmed up in that order by all ranks, so nobody waits in a circle, and
- * no connection is built within a step.
+ * NCCL has no tags: what a communicator is given is matched in order. The plan gives both ends of a channel the same
+ * order, and a rank posts in the order of its jobs, from one thread; an operation needs no buffer of NCCL to end, as
+ * the plan is proved without any. Channels are numbered by their first message in the plan, and connected and warmed up
+ * in that order by all ranks, so nobody waits in a circle, and no connection is built within a step.
  *
- * Communicators do not block: a call may come back while NCCL works on it, and nothing may follow on that communicator before it is done.
- * So the host can always give up: on an error, a peer that is gone or a time-out all communicators are aborted, which ends what their
- * streams hold. Sources: NCCL user guide, "Fault tolerance", "Group calls", "Point-to-point". Tests: test/runtime/device/cuda/nccl_test.c.
+ * Communicators do not block: a call may come back while NCCL works on it, and nothing may follow on that communicator
+ * before it is done. So the host can always give up: on an error, a peer that is gone or a time-out all communicators
+ * are aborted, which ends what their streams hold. Sources: NCCL user guide, "Fault tolerance", "Group calls",
+ * "Point-to-point". Tests: test/runtime/device/cuda/nccl_test.c.
  */
 #include "runtime/transport/nccl/nccl.h"
 
@@ -20,7 +22,8 @@
 #include <string.h>
 #include <time.h>
 
-/* CTAS_MOST: a message must leave the multiprocessors to products, and all messages that wait must find room at the same time. */
+/* CTAS_MOST: a message must leave the multiprocessors to products, and all messages that wait must find room at the
+ * same time. */
 enum { CTAS_MOST = 4, WARM_UP_BYTES = ZB_ALIGNMENT, REASON_BYTES = 512, PAUSE_NS = 20 * 1000 };
 
 /* Between ranks of two processes. */
@@ -42,9 +45,9 @@ struct zb_transport {
   int64_t timeout_ms;
   int processes, first_rank, rank_count; /* of this process */
   zb_cuda_gpu *gpu;
-  zb_device **devices; /* [rank of the plan], those of this process */
+  zb_device **devices;  /* [rank of the plan], those of this process */
   zb_transport *inside; /* zb_transport_streams: messages that stay here, and the events of all */
-  channel *channels; /* of the whole plan, in the order of their first messages */
+  channel *channels;    /* of the whole plan, in the order of their first messages */
   int channel_count;
   int *channel_of; /* [message]; -1: stays in a process */
   int *jobs;       /* zb_cuda_message_jobs */
@@ -105,7 +108,9 @@ static void nccl_close(zb_transport *transport) {
 /* -1: within a process. */
 static int find_channel(zb_transport *transport, int source, int destination) {
   const int ranks = transport->plan->rank_count;
-  if (zb_group_process_of(ranks, transport->processes, source) == zb_group_process_of(ranks, transport->processes, destination)) return -1;
+  if (zb_group_process_of(ranks, transport->processes, source) ==
+      zb_group_process_of(ranks, transport->processes, destination))
+    return -1;
   for (int i = 0; i < transport->channel_count; ++i)
     if (transport->channels[i].source == source && transport->channels[i].destination == destination) return i;
   transport->channels[transport->channel_count] = (channel){.source = source, .destination = destination};
@@ -126,7 +131,8 @@ static zb_status allocate(zb_transport *transport, const zb_transport_params *pa
   transport->channel_of = zb_alloc(sizeof(int) * messages);
   transport->messages = zb_alloc(sizeof(posted) * messages);
   transport->jobs = zb_cuda_message_jobs(plan);
-  if (!transport->devices || !transport->channels || !transport->channel_of || !transport->messages || !transport->jobs) return ZB_OUT_OF_MEMORY();
+  if (!transport->devices || !transport->channels || !transport->channel_of || !transport->messages || !transport->jobs)
+    return ZB_OUT_OF_MEMORY();
   return zb_transport_streams.open(params, &transport->inside);
 }
 
@@ -134,7 +140,9 @@ static zb_status nccl_open(const zb_transport_params *params, zb_transport **out
   const zb_plan *plan = params->plan;
   int processes = params->group ? params->group_def->processes(params->group) : 1;
   *out = NULL;
-  if (processes > plan->rank_count) return ZB_ERROR(USAGE, "%d processes for %d ranks: expected one rank a process at least", processes, plan->rank_count);
+  if (processes > plan->rank_count)
+    return ZB_ERROR(USAGE, "%d processes for %d ranks: expected one rank a process at least", processes,
+                    plan->rank_count);
   zb_transport *transport = zb_alloc(sizeof *transport);
   if (!transport) return ZB_OUT_OF_MEMORY();
   transport->plan = plan;
@@ -155,20 +163,26 @@ static zb_status nccl_open(const zb_transport_params *params, zb_transport **out
   return NULL;
 }
 
-/* An operation of NCCL keeps its stream and some multiprocessors until the other end is there, which may need work that this process enqueues
- * later: that must find a queue of the hardware that nobody waits in, and room. */
+/* An operation of NCCL keeps its stream and some multiprocessors until the other end is there, which may need work that
+ * this process enqueues later: that must find a queue of the hardware that nobody waits in, and room. */
 static zb_status check_room(const zb_transport *transport, int channels) {
   const zb_cuda_gpu *gpu = transport->gpu;
   int inside = zb_cuda_streams_channels(transport->inside), streams = transport->rank_count + inside + channels;
   if (channels > 0 && streams > gpu->queues)
-    return zb_status_hint(ZB_ERROR(USAGE, "the GPU of ranks %d to %d has %d queues, and they need %d: one a rank, %d for messages between them, %d "
-                                          "for messages to other processes; with fewer a message that waits could hold up what it waits for",
-                                   transport->first_rank, transport->first_rank + transport->rank_count - 1, gpu->queues, streams, inside, channels),
-                          "start more processes, so that fewer ranks share a GPU");
+    return zb_status_hint(
+        ZB_ERROR(
+            USAGE,
+            "the GPU of ranks %d to %d has %d queues, and they need %d: one a rank, %d for messages between them, %d "
+            "for messages to other processes; with fewer a message that waits could hold up what it waits for",
+            transport->first_rank, transport->first_rank + transport->rank_count - 1, gpu->queues, streams, inside,
+            channels),
+        "start more processes, so that fewer ranks share a GPU");
   if (gpu->processors > 0 && channels * CTAS_MOST > gpu->processors)
-    return zb_status_hint(ZB_ERROR(USAGE, "the GPU of ranks %d to %d has %d multiprocessors, and their %d channels to other processes may take %d at a time",
-                                   transport->first_rank, transport->first_rank + transport->rank_count - 1, gpu->processors, channels,
-                                   channels * CTAS_MOST),
+    return zb_status_hint(ZB_ERROR(USAGE,
+                                   "the GPU of ranks %d to %d has %d multiprocessors, and their %d channels to other "
+                                   "processes may take %d at a time",
+                                   transport->first_rank, transport->first_rank + transport->rank_count - 1,
+                                   gpu->processors, channels, channels * CTAS_MOST),
                           "start more processes, so that fewer ranks share a GPU");
   return NULL;
 }
@@ -181,7 +195,8 @@ static zb_status make_streams(zb_transport *transport) {
   ZB_TRY(ZB_CU(&gpu->api, cuMemAlloc, &transport->warm_up, WARM_UP_BYTES * ((size_t)transport->channel_count + 1)));
   for (int i = 0; i < transport->channel_count; ++i) {
     if (!is_mine(transport, &transport->channels[i])) continue;
-    ZB_TRY(ZB_CU(&gpu->api, cuStreamCreateWithPriority, &transport->channels[i].stream, CU_STREAM_NON_BLOCKING, gpu->priority_greatest));
+    ZB_TRY(ZB_CU(&gpu->api, cuStreamCreateWithPriority, &transport->channels[i].stream, CU_STREAM_NON_BLOCKING,
+                 gpu->priority_greatest));
     ++mine;
   }
   return check_room(transport, mine);
@@ -198,8 +213,9 @@ static zb_status nccl_attach(zb_transport *transport, int rank, zb_device *devic
 /* ---- Calls that may not be over when they return ---- */
 
 static zb_status failed(zb_transport *transport, const channel *c, int result, const char *function) {
-  zb_status status = zb_status_note(zb_cuda_error(&transport->gpu->api, ZB_CUDA_NCCL, result, function), "rank %d, channel from rank %d to rank %d",
-                                    own_of(transport, c), c->source, c->destination);
+  zb_status status =
+      zb_status_note(zb_cuda_error(&transport->gpu->api, ZB_CUDA_NCCL, result, function),
+                     "rank %d, channel from rank %d to rank %d", own_of(transport, c), c->source, c->destination);
   abort_all(transport);
   return status;
 }
@@ -213,8 +229,8 @@ static zb_status settle(zb_transport *transport, const channel *c, ncclResult_t 
     if (start == 0) start = now;
     if (now - start > transport->timeout_ms * INT64_C(1000000000)) {
       abort_all(transport);
-      return ZB_ERROR(TIMEOUT, "rank %d waited %.1f s for %s with rank %d", own_of(transport, c), (double)transport->timeout_ms / 1e3, function,
-                      peer_of(transport, c));
+      return ZB_ERROR(TIMEOUT, "rank %d waited %.1f s for %s with rank %d", own_of(transport, c),
+                      (double)transport->timeout_ms / 1e3, function, peer_of(transport, c));
     }
     if (start != now) nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     ncclResult_t asked = api->ncclCommGetAsyncError(c->communicator, &result);
@@ -250,7 +266,8 @@ static zb_status exchange_ids(zb_transport *transport) {
   zb_status status = NULL;
   for (int i = 0; i < transport->channel_count && !status; ++i)
     if (is_here(transport, transport->channels[i].source)) status = ZB_NCCL(api, ncclGetUniqueId, &ids[i]);
-  zb_status merged = transport->group_def->merge(transport->group, ids, bytes, merge_ids); /* a failure here must not leave the others alone */
+  zb_status merged = transport->group_def->merge(transport->group, ids, bytes,
+                                                 merge_ids); /* a failure here must not leave the others alone */
   for (int i = 0; i < transport->channel_count; ++i)
     transport->channels[i].id = ids[i];
   zb_free(ids);
@@ -274,7 +291,8 @@ static zb_status connect_channel(zb_transport *transport, channel *c) {
   return settle(transport, c, move(transport, c, own, WARM_UP_BYTES), "the first message");
 }
 
-/* By all processes at the same time. Channels in rising order everywhere, so the lowest one that is not connected has both ends at it. */
+/* By all processes at the same time. Channels in rising order everywhere, so the lowest one that is not connected has
+ * both ends at it. */
 static zb_status nccl_connect(zb_transport *transport) {
   ZB_TRY(exchange_ids(transport));
   transport->gpu->busy = true;
@@ -285,18 +303,19 @@ static zb_status nccl_connect(zb_transport *transport) {
 
 /* ---- Messages ---- */
 
-static bool is_inside(const zb_transport *transport, int message) {
-  return transport->channel_of[message] < 0;
-}
+static bool is_inside(const zb_transport *transport, int message) { return transport->channel_of[message] < 0; }
 
-static zb_status enqueue(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) {
+static zb_status enqueue(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                         int part_count) {
   const zb_cuda_api *api = &transport->gpu->api;
   const CUevent *done = zb_cuda_streams_done(transport->inside), *starts = zb_cuda_streams_starts(transport->inside);
   channel *c = &transport->channels[transport->channel_of[message]];
   bool receives = rank == c->destination;
   ncclResult_t result = ncclSuccess;
-  if (transport->messages[message].enqueued) return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
-  ZB_TRY(zb_cuda_wait_for_home(transport->devices[rank], transport->jobs[2 * (size_t)message + receives], c->stream, done));
+  if (transport->messages[message].enqueued)
+    return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
+  ZB_TRY(zb_cuda_wait_for_home(transport->devices[rank], transport->jobs[2 * (size_t)message + receives], c->stream,
+                               done));
   if (starts) ZB_TRY(ZB_CU(api, cuEventRecord, starts[message], c->stream));
   if (part_count > 1) ZB_TRY(zb_cuda_check(api, ZB_CUDA_NCCL, (int)api->ncclGroupStart(), "ncclGroupStart"));
   for (int i = 0; i < part_count && (result == ncclSuccess || result == ncclInProgress); ++i)
@@ -314,27 +333,33 @@ static zb_status gave_up(const zb_transport *transport, int rank) {
   return ZB_ERROR(PEER, "rank %d stops: %s", rank, transport->reason[0] ? transport->reason : "NCCL was aborted");
 }
 
-static zb_status nccl_send(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) {
+static zb_status nccl_send(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                           int part_count) {
   if (transport->aborted) return gave_up(transport, rank);
-  if (is_inside(transport, message)) return zb_transport_streams.post_send(transport->inside, rank, message, arena, parts, part_count);
+  if (is_inside(transport, message))
+    return zb_transport_streams.post_send(transport->inside, rank, message, arena, parts, part_count);
   return enqueue(transport, rank, message, arena, parts, part_count);
 }
 
-static zb_status nccl_receive(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) {
+static zb_status nccl_receive(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                              int part_count) {
   if (transport->aborted) return gave_up(transport, rank);
-  if (is_inside(transport, message)) return zb_transport_streams.post_recv(transport->inside, rank, message, arena, parts, part_count);
+  if (is_inside(transport, message))
+    return zb_transport_streams.post_recv(transport->inside, rank, message, arena, parts, part_count);
   return enqueue(transport, rank, message, arena, parts, part_count);
 }
 
 static bool nccl_test(zb_transport *transport, int rank, int message) {
-  return is_inside(transport, message) ? zb_transport_streams.test(transport->inside, rank, message) : transport->messages[message].enqueued;
+  return is_inside(transport, message) ? zb_transport_streams.test(transport->inside, rank, message)
+                                       : transport->messages[message].enqueued;
 }
 
 static zb_status nccl_order(zb_transport *transport, int rank, int message) {
   if (is_inside(transport, message)) return zb_transport_streams.order(transport->inside, rank, message);
   if (transport->messages[message].ordered) return NULL;
   transport->messages[message].ordered = true;
-  return ZB_CU(&transport->gpu->api, cuStreamWaitEvent, transport->devices[rank]->compute, zb_cuda_streams_done(transport->inside)[message], 0);
+  return ZB_CU(&transport->gpu->api, cuStreamWaitEvent, transport->devices[rank]->compute,
+               zb_cuda_streams_done(transport->inside)[message], 0);
 }
 
 /* A post of ours needs nobody else, so there is nothing to wait for. */
@@ -363,7 +388,8 @@ static zb_status nccl_poll(zb_transport *transport) {
     ncclResult_t asked = transport->gpu->api.ncclCommGetAsyncError(c->communicator, &error);
     if (asked != ncclSuccess) error = asked;
     if (error != ncclSuccess && error != ncclInProgress)
-      return zb_status_note(failed(transport, c, (int)error, "NCCL"), "noticed while waiting for rank %d", peer_of(transport, c));
+      return zb_status_note(failed(transport, c, (int)error, "NCCL"), "noticed while waiting for rank %d",
+                            peer_of(transport, c));
   }
   return NULL;
 }

@@ -1,4 +1,5 @@
-/* The thread that speaks to other processes: see engine.h. Tests: test/runtime/transport/tcp_test.c, test/e2e/processes.py. */
+/* The thread that speaks to other processes: see engine.h. Tests: test/runtime/transport/tcp_test.c,
+ * test/e2e/processes.py. */
 #include "runtime/transport/processes/engine.h"
 
 #include "runtime/base/clock.h"
@@ -20,8 +21,10 @@ static const int64_t spin_ps = INT64_C(50) * 1000 * 1000;      /* after somethin
 static const int64_t nap_least_ps = INT64_C(20) * 1000 * 1000; /* between two looks at what is under way */
 static const int64_t nap_most_ps = INT64_C(500) * 1000 * 1000;
 static const int64_t nap_idle_ps = INT64_C(10) * 1000 * 1000 * 1000; /* nothing is: only an abort could come */
-static const int64_t stop_least_ps = INT64_C(2) * 1000 * 1000 * 1000 * 1000; /* between two turns: longer than any load of a machine makes it */
-static const int64_t stop_known_ps = INT64_C(10) * 1000 * 1000 * 1000 * 1000; /* for so long a stop explains what is found after it */
+static const int64_t stop_least_ps =
+    INT64_C(2) * 1000 * 1000 * 1000 * 1000; /* between two turns: longer than any load of a machine makes it */
+static const int64_t stop_known_ps =
+    INT64_C(10) * 1000 * 1000 * 1000 * 1000; /* for so long a stop explains what is found after it */
 static const int64_t watch_ps = INT64_C(200) * 1000 * 1000 * 1000;
 
 /* What all know of a process. */
@@ -43,7 +46,7 @@ struct zb_group {
   process_record *known; /* [process] */
   pthread_cond_t wake, done;
   bool ready, asleep, stopping, together;
-  zb_status failure; /* of the start, or of a change of plans */
+  zb_status failure;           /* of the start, or of a change of plans */
   zb_wire_transfer *transfers; /* [processes] of which batch_count are asked for; a caller waits for them */
   bool *transfer_done;         /* [processes] */
   int batch_count, batch_left;
@@ -71,9 +74,9 @@ struct zb_group {
   int *taken; /* [message] to start: as taken */
   int under_way;
   bool may_spin;
-  int64_t active_ps;  /* when something happened last */
-  int64_t watched_ps; /* when it last looked at its neighbours */
-  int64_t turn_ps;    /* when the last turn ended; it should not be long ago */
+  int64_t active_ps;             /* when something happened last */
+  int64_t watched_ps;            /* when it last looked at its neighbours */
+  int64_t turn_ps;               /* when the last turn ended; it should not be long ago */
   int64_t stood_ps, stood_at_ps; /* how long this process stood still, and when it went on; 0: it has not */
 };
 
@@ -135,9 +138,7 @@ static void on_message(void *context, int message) {
 }
 
 /* Which of a batch has this peer: process 0 has one with every other, the others have one with process 0. */
-static int transfer_of(const zb_group *group, int peer) {
-  return group->process == 0 ? peer - 1 : 0;
-}
+static int transfer_of(const zb_group *group, int peer) { return group->process == 0 ? peer - 1 : 0; }
 
 static void on_transfer(void *context, int peer) {
   zb_group *group = context;
@@ -169,7 +170,8 @@ static void on_told(void *context, int rank, const char *reason) {
 static const char *describe_stop(const zb_group *group, char *text, size_t size) {
   text[0] = '\0';
   if (group->stood_ps > 0 && zb_monotonic_ps() - group->stood_at_ps < stop_known_ps)
-    snprintf(text, size, "this process stood still for %.1f s (SIGSTOP?), so the others may have ended without it: ", (double)group->stood_ps / 1e12);
+    snprintf(text, size, "this process stood still for %.1f s (SIGSTOP?), so the others may have ended without it: ",
+             (double)group->stood_ps / 1e12);
   return text;
 }
 
@@ -177,7 +179,8 @@ static void on_lost(void *context, int process, const char *how) {
   zb_group *group = context;
   char reason[REASON_BYTES], text[256], stop[128];
   pthread_mutex_lock(&group->mutex);
-  snprintf(reason, sizeof reason, "%s%s %s", describe_stop(group, stop, sizeof stop), describe(group, process, text, sizeof text), how);
+  snprintf(reason, sizeof reason, "%s%s %s", describe_stop(group, stop, sizeof stop),
+           describe(group, process, text, sizeof text), how);
   abort_locked(group, -1, reason, true);
   pthread_mutex_unlock(&group->mutex);
 }
@@ -199,13 +202,16 @@ static void identify(process_record *out) {
   zb_status status = zb_file_read("/proc/sys/kernel/random/boot_id", 0, &boot, &bytes);
   *out = (process_record){.pid = (int32_t)getpid(), .known = 1};
   if (!status) out->boot = zb_fnv1a(ZB_FNV_START, boot, bytes);
-  if (!status && stat("/proc/self/ns/pid", &space) == 0) out->machine = zb_fnv1a(out->boot, &space.st_ino, sizeof space.st_ino);
-  if (gethostname(out->host, sizeof out->host - 1) != 0) snprintf(out->host, sizeof out->host, "a machine without name");
+  if (!status && stat("/proc/self/ns/pid", &space) == 0)
+    out->machine = zb_fnv1a(out->boot, &space.st_ino, sizeof space.st_ino);
+  if (gethostname(out->host, sizeof out->host - 1) != 0)
+    snprintf(out->host, sizeof out->host, "a machine without name");
   zb_status_free(status);
   zb_free(boot);
 }
 
-/* Whether the other processes of this machine are still there: one that died in its sleep sends nothing, and shared memory does not break. */
+/* Whether the other processes of this machine are still there: one that died in its sleep sends nothing, and shared
+ * memory does not break. */
 static void watch_neighbours(zb_group *group) {
   const process_record *mine = &group->known[group->process];
   int64_t now = zb_monotonic_ps();
@@ -276,11 +282,13 @@ static void notice_stop(zb_group *group) {
 /* One turn: takes what was asked, starts it, looks at what is under way. False when asked to stop. */
 static bool turn(zb_group *group) {
   pthread_mutex_lock(&group->mutex);
-  if (!group->stopping && group->post_count == 0 && !group->batch_new && !group->ask_new && !group->abort_new && !group->plan_new) {
+  if (!group->stopping && group->post_count == 0 && !group->batch_new && !group->ask_new && !group->abort_new &&
+      !group->plan_new) {
     int64_t ps = nap(group);
     if (ps > 0) sleep_locked(group, ps);
   }
-  bool stop = group->stopping, change = group->plan_new, fresh = group->batch_new, ask = group->ask_new, tell = group->abort_new;
+  bool stop = group->stopping, change = group->plan_new, fresh = group->batch_new, ask = group->ask_new,
+       tell = group->abort_new;
   bool aborted = group->aborted;
   int posts = group->post_count, transfers = fresh ? group->batch_count : 0;
   if (posts > 0) memcpy(group->taken, group->posts, sizeof(int) * (size_t)posts);
@@ -310,7 +318,8 @@ static zb_status make_tables(zb_group *group) {
 static void *run(void *argument) {
   zb_group *group = argument;
   prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* ns: naps of 20 us would else take 70 */
-  zb_status status = group->wire_def->open(&group->params, &group->events, &group->wire, &group->process, &group->processes);
+  zb_status status =
+      group->wire_def->open(&group->params, &group->events, &group->wire, &group->process, &group->processes);
   if (!status) status = make_tables(group);
   bool ok = status == NULL;
   pthread_mutex_lock(&group->mutex);
@@ -319,7 +328,8 @@ static void *run(void *argument) {
   pthread_cond_broadcast(&group->done);
   pthread_mutex_unlock(&group->mutex);
   group->active_ps = group->turn_ps = zb_monotonic_ps();
-  while (ok && turn(group)) {}
+  while (ok && turn(group)) {
+  }
   if (group->wire) group->wire_def->close(group->wire, ok && group->together);
   return NULL;
 }
@@ -384,7 +394,8 @@ static zb_status start_thread(zb_group *group) {
   int error = pthread_create(&group->thread, NULL, run, group);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   group->started = error == 0;
-  if (error) return ZB_ERROR(RUNTIME, "cannot start the thread that speaks %s: %s", group->wire_def->name, strerror(error));
+  if (error)
+    return ZB_ERROR(RUNTIME, "cannot start the thread that speaks %s: %s", group->wire_def->name, strerror(error));
   pthread_mutex_lock(&group->mutex);
   while (!group->ready)
     pthread_cond_wait(&group->done, &group->mutex);
@@ -418,13 +429,9 @@ zb_status zb_engine_open(const zb_wire_def *wire, const zb_group_params *params,
   return status;
 }
 
-int zb_engine_process(const zb_group *group) {
-  return group->process;
-}
+int zb_engine_process(const zb_group *group) { return group->process; }
 
-int zb_engine_processes(const zb_group *group) {
-  return group->processes;
-}
+int zb_engine_processes(const zb_group *group) { return group->processes; }
 
 static zb_status aborted_locked(const zb_group *group) {
   if (group->abort_rank < 0) return ZB_ERROR(PEER, "%s", group->abort_reason);
@@ -450,7 +457,9 @@ static void name_silent(const zb_group *group, char *text, size_t size) {
     ++named, --left;
   }
   if (left > 0) snprintf(all + used, sizeof all - used, " and %d more", left);
-  if (named > 0) snprintf(text, size, "%s %s: stopped, or out of reach", all, named + left == 1 ? "does not answer" : "do not answer");
+  if (named > 0)
+    snprintf(text, size, "%s %s: stopped, or out of reach", all,
+             named + left == 1 ? "does not answer" : "do not answer");
 }
 
 static bool find_silent_locked(zb_group *group, char *text, size_t size) {
@@ -484,9 +493,10 @@ static zb_status transfers_timed_out(zb_group *group, int count, int64_t waited_
   int peer = group->transfers[late].peer;
   const char *why = silent;
   if (silent[0] == '\0') why = "; all processes answer: it is busy, or waits for another";
-  if (silent[0] != '\0' && group->unanswered == 1 && !group->answered[peer]) why = ", which does not answer: stopped, or out of reach";
-  zb_status status = ZB_ERROR(TIMEOUT, "waited %.1f s for %s%s%s", (double)waited_ps / 1e12, describe(group, peer, text, sizeof text),
-                              why == silent ? "; " : "", why);
+  if (silent[0] != '\0' && group->unanswered == 1 && !group->answered[peer])
+    why = ", which does not answer: stopped, or out of reach";
+  zb_status status = ZB_ERROR(TIMEOUT, "waited %.1f s for %s%s%s", (double)waited_ps / 1e12,
+                              describe(group, peer, text, sizeof text), why == silent ? "; " : "", why);
   abort_locked(group, -1, zb_status_message(status), true);
   return status;
 }
@@ -495,12 +505,14 @@ static zb_status transfers_timed_out(zb_group *group, int count, int64_t waited_
 static bool await_transfers(zb_group *group, int64_t until_ps) {
   struct timespec until = deadline_of(until_ps);
   while (group->batch_left > 0 && !group->aborted)
-    if (pthread_cond_timedwait(&group->done, &group->mutex, &until) == ETIMEDOUT) return group->batch_left == 0 || group->aborted;
+    if (pthread_cond_timedwait(&group->done, &group->mutex, &until) == ETIMEDOUT)
+      return group->batch_left == 0 || group->aborted;
   return true;
 }
 
-/* Runs transfers and waits for all. Where it takes long, the others are asked before the time-out whether they are there; if all are, they have some more
- * time. Process 0 hears from every process and gives up first: it can name who has not come, the others could only name process 0. */
+/* Runs transfers and waits for all. Where it takes long, the others are asked before the time-out whether they are
+ * there; if all are, they have some more time. Process 0 hears from every process and gives up first: it can name who
+ * has not come, the others could only name process 0. */
 static zb_status run_transfers(zb_group *group, int count) {
   zb_status status = NULL;
   char silent[2 * REASON_BYTES] = "";
@@ -511,8 +523,10 @@ static zb_status run_transfers(zb_group *group, int count) {
   group->batch_count = group->batch_left = count;
   group->batch_new = true;
   rouse(group);
-  bool came = await_transfers(group, end_ps - patience_ps) || !find_silent_locked(group, silent, sizeof silent) || group->batch_left == 0;
-  if (!came && silent[0] == '\0') came = await_transfers(group, end_ps + (group->process == 0 ? patience_ps : 2 * patience_ps));
+  bool came = await_transfers(group, end_ps - patience_ps) || !find_silent_locked(group, silent, sizeof silent) ||
+              group->batch_left == 0;
+  if (!came && silent[0] == '\0')
+    came = await_transfers(group, end_ps + (group->process == 0 ? patience_ps : 2 * patience_ps));
   if (!came) status = transfers_timed_out(group, count, zb_monotonic_ps() - begin_ps, silent);
   if (!status && group->batch_left > 0) status = aborted_locked(group);
   pthread_mutex_unlock(&group->mutex);
@@ -533,7 +547,8 @@ static zb_status check_size(size_t bytes) {
   return ZB_ERROR(RUNTIME, "%zu bytes are too many to exchange at once between processes", bytes);
 }
 
-zb_status zb_engine_merge(zb_group *group, void *record, size_t bytes, void (*merge)(void *total, const void *one, size_t bytes)) {
+zb_status zb_engine_merge(zb_group *group, void *record, size_t bytes,
+                          void (*merge)(void *total, const void *one, size_t bytes)) {
   ZB_TRY(check_size(bytes));
   zb_wire_transfer *t = group->transfers;
   if (group->processes == 1) return NULL;
@@ -595,9 +610,7 @@ zb_status zb_engine_gather(zb_group *group, const void *mine, size_t bytes, void
 
 /* ---- Messages, by the transport ---- */
 
-int zb_engine_neighbours(const zb_group *group) {
-  return group->neighbours;
-}
+int zb_engine_neighbours(const zb_group *group) { return group->neighbours; }
 
 /* Hands over to the thread, which alone may touch what is under way. */
 static zb_status change_plan(zb_group *group, const zb_plan *plan, zb_mailboxes *boxes, zb_engine_message *messages) {
@@ -638,9 +651,7 @@ zb_status zb_engine_attach(zb_group *group, const zb_plan *plan, zb_mailboxes *b
   return change_plan(group, plan, boxes, messages);
 }
 
-void zb_engine_detach(zb_group *group) {
-  zb_status_free(change_plan(group, NULL, NULL, NULL));
-}
+void zb_engine_detach(zb_group *group) { zb_status_free(change_plan(group, NULL, NULL, NULL)); }
 
 void zb_engine_post(zb_group *group, int message) {
   pthread_mutex_lock(&group->mutex);

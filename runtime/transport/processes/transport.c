@@ -7,7 +7,7 @@ struct zb_transport {
   zb_group *group;
   zb_mailboxes *boxes;
   zb_engine_message *messages; /* one a message of the plan */
-  int64_t patience_ms; /* of the time-out */
+  int64_t patience_ms;         /* of the time-out */
   bool attached;
 };
 
@@ -26,7 +26,10 @@ static void find_peers(zb_transport *transport, const zb_plan *plan) {
     int from = zb_group_process_of(plan->rank_count, processes, plan->messages[i].source);
     int to = zb_group_process_of(plan->rank_count, processes, plan->messages[i].destination);
     bool crosses = from != to && (from == here || to == here);
-    transport->messages[i] = (zb_engine_message){.peer = !crosses ? -1 : from == here ? to : from, .sends = from == here};
+    transport->messages[i] = (zb_engine_message){.peer = !crosses       ? -1
+                                                         : from == here ? to
+                                                                        : from,
+                                                 .sends = from == here};
   }
 }
 
@@ -39,7 +42,8 @@ zb_status zb_processes_open(const zb_transport_params *params, zb_transport **ou
   transport->group = params->group;
   transport->patience_ms = zb_engine_patience_ms(params->timeout_ms);
   zb_mailboxes_params boxes = {.plan = plan, .timeout_ms = params->timeout_ms - transport->patience_ms};
-  boxes.rank_count = zb_group_ranks(plan->rank_count, zb_engine_processes(params->group), zb_engine_process(params->group), &boxes.first_rank);
+  boxes.rank_count = zb_group_ranks(plan->rank_count, zb_engine_processes(params->group),
+                                    zb_engine_process(params->group), &boxes.first_rank);
   int busy = boxes.rank_count * (params->threads > 1 ? params->threads : 1) * zb_engine_neighbours(params->group);
   boxes.spin = zb_usable_processors() > busy; /* one more for the engine */
   ZB_TRY_GOTO(zb_mailboxes_create(&boxes, &transport->boxes));
@@ -57,7 +61,8 @@ cleanup:
   return status;
 }
 
-zb_status zb_processes_post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) {
+zb_status zb_processes_post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                            int part_count) {
   zb_transport_side side = {arena, parts, part_count};
   if (zb_mailboxes_local(transport->boxes, message)) return zb_mailboxes_post(transport->boxes, rank, message, &side);
   transport->messages[message].side = side;
@@ -65,12 +70,14 @@ zb_status zb_processes_post(zb_transport *transport, int rank, int message, void
   return NULL;
 }
 
-/* The peer of a message that does not come may itself wait for another: the cause is a process that does not answer, if there is one. */
+/* The peer of a message that does not come may itself wait for another: the cause is a process that does not answer, if
+ * there is one. */
 zb_status zb_processes_wait(zb_transport *transport, int rank, int message) {
   char silent[SILENT_BYTES];
   zb_status status = zb_mailboxes_wait(transport->boxes, rank, message);
   if (zb_status_code(status) != ZB_TIMEOUT) return status;
-  if (zb_engine_find_silent(transport->group, silent, sizeof silent) && silent[0] && !zb_mailboxes_test(transport->boxes, message)) {
+  if (zb_engine_find_silent(transport->group, silent, sizeof silent) && silent[0] &&
+      !zb_mailboxes_test(transport->boxes, message)) {
     zb_status named = ZB_ERROR(TIMEOUT, "%s; %s", zb_status_message(status), silent);
     zb_status_free(status);
     return named;
@@ -78,7 +85,8 @@ zb_status zb_processes_wait(zb_transport *transport, int rank, int message) {
   zb_status_free(status); /* all are there, so it may still come */
   status = zb_mailboxes_wait_more(transport->boxes, rank, message, 2 * transport->patience_ms);
   if (zb_status_code(status) != ZB_TIMEOUT) return status;
-  return zb_status_hint(status, "all processes answer, so none has stopped: one is slow, or they wait for each other; --timeout gives them more time");
+  return zb_status_hint(status, "all processes answer, so none has stopped: one is slow, or they wait for each other; "
+                                "--timeout gives them more time");
 }
 
 bool zb_processes_test(zb_transport *transport, int rank, int message) {
@@ -86,9 +94,7 @@ bool zb_processes_test(zb_transport *transport, int rank, int message) {
   return zb_mailboxes_test(transport->boxes, message);
 }
 
-zb_status zb_processes_reset(zb_transport *transport) {
-  return zb_mailboxes_reset(transport->boxes);
-}
+zb_status zb_processes_reset(zb_transport *transport) { return zb_mailboxes_reset(transport->boxes); }
 
 void zb_processes_abort(zb_transport *transport, int rank, const char *reason) {
   zb_engine_abort(transport->group, rank, reason);

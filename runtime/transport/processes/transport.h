@@ -1,4 +1,5 @@
-/* The transport between processes, over any wire: messages within a process by mailboxes, between processes by the engine. */
+/* The transport between processes, over any wire: messages within a process by mailboxes, between processes by the
+ * engine. */
 #ifndef ZB_TRANSPORT_PROCESSES_TRANSPORT_H
 #define ZB_TRANSPORT_PROCESSES_TRANSPORT_H
 
@@ -7,7 +8,8 @@
 
 zb_status zb_processes_open(const zb_transport_params *params, zb_transport **out) ZB_MUST_USE;
 void zb_processes_close(zb_transport *transport);
-zb_status zb_processes_post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) ZB_MUST_USE;
+zb_status zb_processes_post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                            int part_count) ZB_MUST_USE;
 zb_status zb_processes_wait(zb_transport *transport, int rank, int message) ZB_MUST_USE;
 bool zb_processes_test(zb_transport *transport, int rank, int message);
 zb_status zb_processes_reset(zb_transport *transport) ZB_MUST_USE;
@@ -15,9 +17,9 @@ void zb_processes_abort(zb_transport *transport, int rank, const char *reason);
 int64_t zb_processes_complete_ps(zb_transport *transport, int rank, int message);
 
 /* What the rows of all wires have in common, within a zb_transport_def. */
-#define ZB_PROCESSES_FUNCTIONS                                                                                           \
-  .copies = true, .open = zb_processes_open, .close = zb_processes_close, .post_send = zb_processes_post,                \
-  .post_recv = zb_processes_post, .wait = zb_processes_wait, .test = zb_processes_test, .reset = zb_processes_reset,     \
+#define ZB_PROCESSES_FUNCTIONS                                                                                         \
+  .copies = true, .open = zb_processes_open, .close = zb_processes_close, .post_send = zb_processes_post,              \
+  .post_recv = zb_processes_post, .wait = zb_processes_wait, .test = zb_processes_test, .reset = zb_processes_reset,   \
   .abort = zb_processes_abort, .complete_ps = zb_processes_complete_ps
 
 #endif

@@ -1,4 +1,5 @@
-/* How processes find each other over TCP: see meet.h. Tests: test/runtime/transport/tcp_test.c, test/e2e/processes.py. */
+/* How processes find each other over TCP: see meet.h. Tests: test/runtime/transport/tcp_test.c, test/e2e/processes.py.
+ */
 #include "runtime/transport/tcp/meet.h"
 
 #include "runtime/base/clock.h"
@@ -17,8 +18,9 @@
 
 enum { VISITORS_MAX = 256, VISITORS_MIN = 32, ADDRESSES_MAX = 8, NAMED_MAX = 16, ROUND_MS = 100 };
 static const int64_t ms_ps = INT64_C(1000) * 1000 * 1000;
-static const int64_t card_ms = 2000;  /* for the card of somebody who is there: who says nothing for longer is a stranger */
-static const int64_t short_ms = 250; /* the same while others wait for a place */
+static const int64_t card_ms =
+    2000; /* for the card of somebody who is there: who says nothing for longer is a stranger */
+static const int64_t short_ms = 250;  /* the same while others wait for a place */
 static const int64_t name_ms = 10000; /* for a host to get its name, which on a cluster may come after its processes */
 
 /* Somebody who has connected and not said who it is. */
@@ -33,8 +35,8 @@ typedef struct meeting {
   const zb_group_params *params;
   int *sockets; /* [process] */
   int64_t until_ps;
-  int listener, port; /* of this process */
-  uint64_t number;    /* of the meeting, told by process 0 */
+  int listener, port;        /* of this process */
+  uint64_t number;           /* of the meeting, told by process 0 */
   zb_tcp_address *addresses; /* [process] family 0: where process 0 is */
   visitor visitors[VISITORS_MAX];
   int visitor_count; /* places */
@@ -56,9 +58,7 @@ static bool is_of_run(const meeting *m, const zb_tcp_card *card) {
   return card->magic == ZB_TCP_MAGIC && card->run == m->params->run && card->meeting == m->number;
 }
 
-static int64_t sooner(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
+static int64_t sooner(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- Those who come ---- */
 
@@ -67,7 +67,8 @@ static void dismiss(visitor *v) {
   *v = (visitor){.descriptor = -1};
 }
 
-/* Sends away who says nothing: a stranger hears that he may come again, and so does a process that was slow, which then does. */
+/* Sends away who says nothing: a stranger hears that he may come again, and so does a process that was slow, which then
+ * does. */
 static void dismiss_silent(visitor *v) {
   zb_tcp_verdict later = {.magic = ZB_TCP_MAGIC};
   zb_tcp_send(v->descriptor, &later, sizeof later, 0);
@@ -80,20 +81,22 @@ static zb_status check_card(const meeting *m, const zb_tcp_card *card, int descr
   const zb_group_params *params = m->params;
   zb_tcp_card mine = own_card(m);
   if (memcmp(card->build, mine.build, sizeof card->build) != 0)
-    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "process %u runs another build of zb: %.31s, process %d runs %s", card->process, card->build,
-                                   params->process, mine.build),
+    return zb_status_hint(ZB_ERROR(UNAVAILABLE, "process %u runs another build of zb: %.31s, process %d runs %s",
+                                   card->process, card->build, params->process, mine.build),
                           "give all processes the same zb-run");
   if (card->processes != mine.processes)
-    return zb_status_hint(ZB_ERROR(INVALID, "process %u was told that there are %u processes, process %d that there are %u", card->process,
-                                   card->processes, params->process, mine.processes),
+    return zb_status_hint(ZB_ERROR(INVALID,
+                                   "process %u was told that there are %u processes, process %d that there are %u",
+                                   card->process, card->processes, params->process, mine.processes),
                           "give all processes the same WORLD_SIZE");
   if (card->process >= card->processes || card->process <= mine.process)
-    return zb_status_hint(ZB_ERROR(INVALID, "a second process comes as process %u of %u", card->process, card->processes),
-                          "every process has a RANK of its own, from 0 to WORLD_SIZE - 1");
+    return zb_status_hint(
+        ZB_ERROR(INVALID, "a second process comes as process %u of %u", card->process, card->processes),
+        "every process has a RANK of its own, from 0 to WORLD_SIZE - 1");
   if (m->sockets[card->process] < 0) return NULL;
   zb_tcp_address first = zb_tcp_peer(m->sockets[card->process]), second = zb_tcp_peer(descriptor);
-  return zb_status_hint(ZB_ERROR(INVALID, "two processes come as process %u, from %s and %s", card->process, zb_tcp_address_text(&first, one),
-                                 zb_tcp_address_text(&second, other)),
+  return zb_status_hint(ZB_ERROR(INVALID, "two processes come as process %u, from %s and %s", card->process,
+                                 zb_tcp_address_text(&first, one), zb_tcp_address_text(&second, other)),
                         "every process has a RANK of its own, from 0 to WORLD_SIZE - 1");
 }
 
@@ -129,7 +132,8 @@ static visitor *find_place(meeting *m) {
   return NULL;
 }
 
-/* Takes all who knock, while there are places. The card of this process is small enough for the buffer of a connection. */
+/* Takes all who knock, while there are places. The card of this process is small enough for the buffer of a connection.
+ */
 static void welcome(meeting *m) {
   zb_tcp_card card = own_card(m);
   for (visitor *v; (v = find_place(m));) {
@@ -140,8 +144,8 @@ static void welcome(meeting *m) {
   }
 }
 
-/* Strangers (port scanners) must not keep processes out: who says nothing loses his place soon, and sooner if all places are taken. A
- * process says its card at once; only one that is held up for longer has to come again. */
+/* Strangers (port scanners) must not keep processes out: who says nothing loses his place soon, and sooner if all
+ * places are taken. A process says its card at once; only one that is held up for longer has to come again. */
 static void make_room(meeting *m) {
   int64_t limit_ps = (find_place(m) ? card_ms : short_ms) * ms_ps, now = zb_monotonic_ps();
   for (int i = 0; i < m->visitor_count; ++i) {
@@ -168,9 +172,10 @@ static zb_status somebody_missing(const meeting *m, int left) {
   zb_text_init(&missing);
   list_processes(m, true, &came);
   list_processes(m, false, &missing);
-  zb_status status = ZB_ERROR(TIMEOUT, "process %d waited at %s, port %d, and %d of %d processes did not come: %s (there are %s)", params->process,
-                              params->process == 0 ? params->address : "all its addresses", m->port, left, params->processes,
-                              missing.failed ? "" : missing.data, came.failed ? "" : came.data);
+  zb_status status =
+      ZB_ERROR(TIMEOUT, "process %d waited at %s, port %d, and %d of %d processes did not come: %s (there are %s)",
+               params->process, params->process == 0 ? params->address : "all its addresses", m->port, left,
+               params->processes, missing.failed ? "" : missing.data, came.failed ? "" : came.data);
   zb_text_deinit(&came);
   zb_text_deinit(&missing);
   return zb_status_hint(status, "start all of them within --timeout; they need to reach this address and port");
@@ -194,7 +199,8 @@ static zb_status await(meeting *m, int left) {
     asked[places] = (struct pollfd){.fd = find_place(m) ? m->listener : -1, .events = POLLIN};
     for (int i = 0; i < places; ++i)
       asked[i] = (struct pollfd){.fd = m->visitors[i].descriptor, .events = POLLIN};
-    if (poll(asked, (nfds_t)places + 1, ROUND_MS / 2) < 0 && errno != EINTR) return ZB_ERROR(RUNTIME, "cannot wait for processes: %s", strerror(errno));
+    if (poll(asked, (nfds_t)places + 1, ROUND_MS / 2) < 0 && errno != EINTR)
+      return ZB_ERROR(RUNTIME, "cannot wait for processes: %s", strerror(errno));
     for (int i = 0; i < places; ++i)
       if (m->visitors[i].descriptor >= 0 && asked[i].revents) ZB_TRY(hear(m, &m->visitors[i], &left));
     make_room(m);
@@ -223,9 +229,12 @@ static zb_status open_listener(meeting *m) {
   int error = errno;
   zb_status status = ZB_ERROR(UNAVAILABLE, "process 0 cannot listen at port %d: %s", params->port, strerror(error));
   if (error == EADDRINUSE && params->ports > 1)
-    return zb_status_hint(status, "the next %d ports are taken too; set MASTER_PORT to a free one in all processes", params->ports - 1);
+    return zb_status_hint(status, "the next %d ports are taken too; set MASTER_PORT to a free one in all processes",
+                          params->ports - 1);
   if (error == EADDRINUSE)
-    return zb_status_hint(status, "another program has it, or another process has RANK=0; set MASTER_PORT to a free one in all processes");
+    return zb_status_hint(
+        status,
+        "another program has it, or another process has RANK=0; set MASTER_PORT to a free one in all processes");
   return status;
 }
 
@@ -238,7 +247,8 @@ static void announce(const meeting *m, zb_status failure) {
   for (int i = 1; i < m->params->processes; ++i) {
     if (m->sockets[i] < 0) continue;
     bool ok = zb_tcp_send(m->sockets[i], &v, sizeof v, until);
-    if (ok && !failure) zb_tcp_send(m->sockets[i], m->addresses, sizeof *m->addresses * (size_t)m->params->processes, until);
+    if (ok && !failure)
+      zb_tcp_send(m->sockets[i], m->addresses, sizeof *m->addresses * (size_t)m->params->processes, until);
   }
   for (int i = 0; i < VISITORS_MAX && failure; ++i) /* the one that is wrong is still a visitor */
     if (m->visitors[i].have == sizeof m->visitors[i].card) zb_tcp_send(m->visitors[i].descriptor, &v, sizeof v, until);
@@ -277,8 +287,9 @@ static zb_status cannot_reach(const meeting *m, const char *why) {
   const zb_group_params *params = m->params;
   char ports[32] = "";
   if (params->ports > 1) snprintf(ports, sizeof ports, " to %d", params->port + params->ports - 1);
-  return zb_status_hint(ZB_ERROR(TIMEOUT, "process %d cannot reach process 0 at %s, port %d%s, within %.1f s: %s", params->process, params->address,
-                                 params->port, ports, (double)params->timeout_ms / 1e3, why),
+  return zb_status_hint(ZB_ERROR(TIMEOUT, "process %d cannot reach process 0 at %s, port %d%s, within %.1f s: %s",
+                                 params->process, params->address, params->port, ports,
+                                 (double)params->timeout_ms / 1e3, why),
                         "start process 0 within --timeout, and let this port through firewalls");
 }
 
@@ -316,7 +327,8 @@ static zb_status hear_verdict(meeting *m, bool *again) {
   bool heard = zb_tcp_receive(m->sockets[0], &v, sizeof v, until) && v.magic == ZB_TCP_MAGIC;
   if (heard && v.refused) {
     v.text[sizeof v.text - 1] = v.hint[sizeof v.hint - 1] = '\0';
-    zb_status status = zb_status_make(v.refused < ZB_CODE_COUNT ? (zb_code)v.refused : ZB_PEER, __FILE__, __LINE__, "%s", v.text);
+    zb_status status =
+        zb_status_make(v.refused < ZB_CODE_COUNT ? (zb_code)v.refused : ZB_PEER, __FILE__, __LINE__, "%s", v.text);
     return zb_status_set_told(v.hint[0] ? zb_status_hint(status, "%s", v.hint) : status);
   }
   *again = heard && v.meeting == 0;
@@ -339,16 +351,21 @@ static zb_status connect_below(meeting *m) {
     zb_tcp_card card;
     const char *why = "";
     zb_tcp_address at = m->addresses[i];
-    if (at.family == 0) memcpy(at.bytes, zero.bytes, sizeof at.bytes), at.family = zero.family; /* on the machine of process 0, however that is called here */
+    if (at.family == 0)
+      memcpy(at.bytes, zero.bytes, sizeof at.bytes),
+          at.family = zero.family; /* on the machine of process 0, however that is called here */
     m->sockets[i] = zb_tcp_connect(&at, m->until_ps);
     bool heard = m->sockets[i] >= 0 && zb_tcp_receive(m->sockets[i], &card, sizeof card, m->until_ps);
     if (!heard) why = errno ? strerror(errno) : "it closed the connection";
     if (heard && (!is_of_run(m, &card) || card.process != (uint32_t)i)) why = "another program is there";
     if (*why)
-      return zb_status_hint(ZB_ERROR(PEER, "process %d cannot reach process %d at %s: %s", m->params->process, i, zb_tcp_address_text(&at, text), why),
-                            "processes connect to each other, at ports that the system chooses: no firewall may be between them");
+      return zb_status_hint(
+          ZB_ERROR(PEER, "process %d cannot reach process %d at %s: %s", m->params->process, i,
+                   zb_tcp_address_text(&at, text), why),
+          "processes connect to each other, at ports that the system chooses: no firewall may be between them");
     card = own_card(m);
-    if (!zb_tcp_send(m->sockets[i], &card, sizeof card, m->until_ps)) return ZB_ERROR(PEER, "process %d has gone while processes connect", i);
+    if (!zb_tcp_send(m->sockets[i], &card, sizeof card, m->until_ps))
+      return ZB_ERROR(PEER, "process %d has gone while processes connect", i);
   }
   return NULL;
 }
@@ -359,10 +376,13 @@ static zb_status join(meeting *m) {
     m->sockets[0] = -1;
     ZB_TRY(find_process_0(m));
     zb_tcp_address zero = zb_tcp_peer(m->sockets[0]);
-    if (m->listener < 0) m->listener = zb_tcp_listen(zb_tcp_is_local_name(m->params->address) ? &zero : NULL, 0, &m->port);
-    if (m->listener < 0) return ZB_ERROR(UNAVAILABLE, "process %d cannot listen at any port: %s", m->params->process, strerror(errno));
+    if (m->listener < 0)
+      m->listener = zb_tcp_listen(zb_tcp_is_local_name(m->params->address) ? &zero : NULL, 0, &m->port);
+    if (m->listener < 0)
+      return ZB_ERROR(UNAVAILABLE, "process %d cannot listen at any port: %s", m->params->process, strerror(errno));
     zb_tcp_card card = own_card(m);
-    if (!zb_tcp_send(m->sockets[0], &card, sizeof card, m->until_ps)) return ZB_ERROR(PEER, "process 0 has gone while processes connect to it");
+    if (!zb_tcp_send(m->sockets[0], &card, sizeof card, m->until_ps))
+      return ZB_ERROR(PEER, "process 0 has gone while processes connect to it");
     ZB_TRY(hear_verdict(m, &again));
   }
   ZB_TRY(connect_below(m));
@@ -383,8 +403,8 @@ static zb_status need_descriptors(int processes, int *visitors) {
   if (raised && most >= needed + VISITORS_MAX) return NULL;
   *visitors = VISITORS_MIN;
   if (raised && most >= needed) return NULL;
-  return zb_status_hint(ZB_ERROR(UNAVAILABLE, "%d processes need %llu open files in each, and the limit is %llu", processes,
-                                 (unsigned long long)needed, (unsigned long long)most),
+  return zb_status_hint(ZB_ERROR(UNAVAILABLE, "%d processes need %llu open files in each, and the limit is %llu",
+                                 processes, (unsigned long long)needed, (unsigned long long)most),
                         "raise it (ulimit -n), or start over MPI");
 }
 

@@ -1,4 +1,5 @@
-/* Sockets with deadlines: see sockets.h. POSIX, TCP_NODELAY and POLLRDHUP, nothing else. Tests: test/runtime/transport/tcp_test.c. */
+/* Sockets with deadlines: see sockets.h. POSIX, TCP_NODELAY and POLLRDHUP, nothing else. Tests:
+ * test/runtime/transport/tcp_test.c. */
 #define _GNU_SOURCE /* POLLRDHUP */
 
 #include "runtime/transport/tcp/sockets.h"
@@ -102,7 +103,8 @@ static int close_failed(int descriptor) {
 
 static bool prepare(int descriptor) {
   int flags = fcntl(descriptor, F_GETFL);
-  return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 && fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0;
+  return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 &&
+         fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0;
 }
 
 /* Small messages must not wait for others. */
@@ -116,9 +118,11 @@ static int listen_at(const zb_tcp_address *address) {
   socklen_t bytes = to_socket_address(address, &at);
   int one = 1, zero = 0, descriptor = socket(at.any.sa_family, SOCK_STREAM, 0);
   if (descriptor < 0) return -1;
-  setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one); /* connections of a run that has ended do not hold the port */
+  setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one,
+             sizeof one); /* connections of a run that has ended do not hold the port */
   if (address->family == 6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
-  if (!prepare(descriptor) || bind(descriptor, &at.any, bytes) != 0 || listen(descriptor, SOMAXCONN) != 0) return close_failed(descriptor);
+  if (!prepare(descriptor) || bind(descriptor, &at.any, bytes) != 0 || listen(descriptor, SOMAXCONN) != 0)
+    return close_failed(descriptor);
   return descriptor;
 }
 

@@ -1,4 +1,5 @@
-/* Sockets with deadlines. Addresses are IPv4 or IPv6; descriptors do not block and are closed by exec. Deadlines are ps of the monotonic clock. */
+/* Sockets with deadlines. Addresses are IPv4 or IPv6; descriptors do not block and are closed by exec. Deadlines are ps
+ * of the monotonic clock. */
 #ifndef ZB_TRANSPORT_TCP_SOCKETS_H
 #define ZB_TRANSPORT_TCP_SOCKETS_H
 

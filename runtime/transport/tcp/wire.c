@@ -1,10 +1,11 @@
 /* The wire over TCP: frames on one connection a pair of processes.
  *
- * Whoever posts a receive tells the sender so (READY), and only then the bytes leave (DATA), in pieces. So nothing ever comes for which there is no
- * place, no message holds up another, a connection is always read to its end, and no buffer lies between the arenas but the kernel's. The two sides of
- * a frame have the same build of zb, or they would not have met. Lengths are checked against what is awaited before a byte is
- * taken. Messages are known from the agreement that all processes have the plan; before it only transfers are.
- * Tests: test/runtime/transport/tcp_test.c, test/e2e/processes.py.
+ * Whoever posts a receive tells the sender so (READY), and only then the bytes leave (DATA), in pieces. So nothing ever
+ * comes for which there is no place, no message holds up another, a connection is always read to its end, and no buffer
+ * lies between the arenas but the kernel's. The two sides of a frame have the same build of zb, or they would not have
+ * met. Lengths are checked against what is awaited before a byte is taken. Messages are known from the agreement that
+ * all processes have the plan; before it only transfers are. Tests: test/runtime/transport/tcp_test.c,
+ * test/e2e/processes.py.
  */
 #include "runtime/transport/tcp/wire.h"
 
@@ -21,13 +22,17 @@
 #include <unistd.h>
 
 enum { NONE = -1, PIECES = 8, REASON_BYTES = 1024, HOW_BYTES = 128, FAREWELL_MS = 700 };
-enum { CHUNK_BYTES = 1 << 20, TURN_BYTES = 4 << 20 }; /* of a frame, so that an abort gets through; read from one process before the next has its turn */
+enum {
+  CHUNK_BYTES = 1 << 20,
+  TURN_BYTES = 4 << 20
+}; /* of a frame, so that an abort gets through; read from one process before the next has its turn */
 static const uint32_t tag_transfer = UINT32_MAX;
 
 typedef enum frame_kind { FRAME_READY = 1, FRAME_DATA, FRAME_ABORT, FRAME_BYE, FRAME_ASK, FRAME_HERE } frame_kind;
 
-/* READY: tag, bytes of all. DATA: tag, bytes that follow. ABORT: an abort_record follows. BYE: the process ends, and has not died:
- * it is done, or was told to end, as the receiver is or will be. ASK: whether the process is there; HERE: it is. */
+/* READY: tag, bytes of all. DATA: tag, bytes that follow. ABORT: an abort_record follows. BYE: the process ends, and
+ * has not died: it is done, or was told to end, as the receiver is or will be. ASK: whether the process is there; HERE:
+ * it is. */
 typedef struct frame {
   uint32_t kind, tag;
   uint64_t bytes;
@@ -41,10 +46,10 @@ typedef struct abort_record {
 /* A message of the plan, or the transfer with a process: the side of this process. */
 typedef struct item {
   zb_transport_side side;
-  zb_plan_range whole; /* the only part of a transfer */
-  int peer, next;      /* next: of its list */
+  zb_plan_range whole;       /* the only part of a transfer */
+  int peer, next;            /* next: of its list */
   bool sends, posted, ready; /* ready: the receiver waits for it */
-  int part;              /* where its bytes are at: */
+  int part;                  /* where its bytes are at: */
   uint64_t part_done, left;
 } item;
 
@@ -53,9 +58,9 @@ typedef struct list {
 } list;
 
 typedef struct peer {
-  int descriptor; /* -1: closed, or this process */
-  bool has_left;  /* said BYE */
-  bool is_blocked; /* the kernel takes no more now */
+  int descriptor;    /* -1: closed, or this process */
+  bool has_left;     /* said BYE */
+  bool is_blocked;   /* the kernel takes no more now */
   list ready, sends; /* to tell; to send */
   bool abort_due, bye_due, ask_due, here_due;
   frame out;
@@ -63,7 +68,7 @@ typedef struct peer {
   int out_item;    /* the item that `out` is of; NONE: the abort, if anything */
   uint64_t out_left;
   frame in;
-  size_t in_head;  /* bytes of `in` that have come; after them: */
+  size_t in_head; /* bytes of `in` that have come; after them: */
   int in_item;
   uint64_t in_left;
   abort_record abort_in;
@@ -84,9 +89,7 @@ struct zb_wire {
 
 /* ---- Items ---- */
 
-static int transfer_item(const zb_wire *wire, int process) {
-  return wire->message_count + process;
-}
+static int transfer_item(const zb_wire *wire, int process) { return wire->message_count + process; }
 
 static uint32_t tag_of(const zb_wire *wire, int index) {
   return index < wire->message_count ? (uint32_t)index : tag_transfer;
@@ -125,7 +128,8 @@ static int pieces_of(const item *it, uint64_t most, struct iovec pieces[PIECES])
     uint64_t bytes = it->side.parts[part].bytes - done;
     if (bytes > most) bytes = most;
     if (bytes == 0) continue;
-    pieces[count++] = (struct iovec){.iov_base = it->side.arena + it->side.parts[part].offset + done, .iov_len = (size_t)bytes};
+    pieces[count++] =
+        (struct iovec){.iov_base = it->side.arena + it->side.parts[part].offset + done, .iov_len = (size_t)bytes};
     most -= bytes;
   }
   return count;
@@ -168,7 +172,8 @@ static void lose_broken(zb_wire *wire, int process, int error) {
 
 /* ---- Sending ---- */
 
-/* Makes the next frame; false if there is nothing to say. What was begun comes first, then the news that ends the run. */
+/* Makes the next frame; false if there is nothing to say. What was begun comes first, then the news that ends the run.
+ */
 static bool next_frame(zb_wire *wire, peer *p) {
   p->out_item = NONE;
   p->out_left = 0;
@@ -205,11 +210,13 @@ static ssize_t send_frame(zb_wire *wire, peer *p) {
   struct iovec pieces[PIECES + 1];
   struct msghdr message = {.msg_iov = pieces};
   if (p->out_head > 0)
-    pieces[message.msg_iovlen++] = (struct iovec){.iov_base = (unsigned char *)(&p->out + 1) - p->out_head, .iov_len = p->out_head};
+    pieces[message.msg_iovlen++] =
+        (struct iovec){.iov_base = (unsigned char *)(&p->out + 1) - p->out_head, .iov_len = p->out_head};
   if (p->out_item != NONE)
     message.msg_iovlen += (size_t)pieces_of(&wire->items[p->out_item], p->out_left, pieces + message.msg_iovlen);
   else if (p->out_left > 0)
-    pieces[message.msg_iovlen++] = (struct iovec){.iov_base = (unsigned char *)(&wire->abort_out + 1) - p->out_left, .iov_len = (size_t)p->out_left};
+    pieces[message.msg_iovlen++] = (struct iovec){.iov_base = (unsigned char *)(&wire->abort_out + 1) - p->out_left,
+                                                  .iov_len = (size_t)p->out_left};
   return sendmsg(p->descriptor, &message, MSG_NOSIGNAL);
 }
 
@@ -226,7 +233,8 @@ static bool flush(zb_wire *wire, int process) {
       int error = errno;
       p->is_blocked = true;
       /* What it said before it went is still to be read. */
-      if (error != EAGAIN && error != EWOULDBLOCK && !zb_tcp_has_words(p->descriptor)) lose_broken(wire, process, error);
+      if (error != EAGAIN && error != EWOULDBLOCK && !zb_tcp_has_words(p->descriptor))
+        lose_broken(wire, process, error);
       return any;
     }
     size_t head = (size_t)sent < p->out_head ? (size_t)sent : p->out_head;
@@ -273,7 +281,9 @@ static bool take_data(zb_wire *wire, int process, const frame *in) {
   peer *p = &wire->peers[process];
   int index = find_item(wire, process, in->tag);
   const item *it = index == NONE ? NULL : &wire->items[index];
-  if (!it || !it->posted || it->sends || it->peer != process || in->bytes > it->left || (in->bytes == 0) != (it->left == 0)) return false;
+  if (!it || !it->posted || it->sends || it->peer != process || in->bytes > it->left ||
+      (in->bytes == 0) != (it->left == 0))
+    return false;
   p->in_item = index;
   p->in_left = in->bytes;
   return true;
@@ -324,11 +334,13 @@ static int place_of(zb_wire *wire, peer *p, unsigned char sink[CHUNK_BYTES / 16]
   if (p->in_head < sizeof p->in)
     pieces[0] = (struct iovec){.iov_base = (unsigned char *)&p->in + p->in_head, .iov_len = sizeof p->in - p->in_head};
   else if (p->in.kind == FRAME_ABORT)
-    pieces[0] = (struct iovec){.iov_base = (unsigned char *)(&p->abort_in + 1) - p->in_left, .iov_len = (size_t)p->in_left};
+    pieces[0] =
+        (struct iovec){.iov_base = (unsigned char *)(&p->abort_in + 1) - p->in_left, .iov_len = (size_t)p->in_left};
   else if (p->in_item != NONE && !wire->quiet)
     return pieces_of(&wire->items[p->in_item], p->in_left, pieces);
   else
-    pieces[0] = (struct iovec){.iov_base = sink, .iov_len = p->in_left < CHUNK_BYTES / 16 ? (size_t)p->in_left : CHUNK_BYTES / 16};
+    pieces[0] = (struct iovec){.iov_base = sink,
+                               .iov_len = p->in_left < CHUNK_BYTES / 16 ? (size_t)p->in_left : CHUNK_BYTES / 16};
   return 1;
 }
 
@@ -442,7 +454,8 @@ static void look(zb_wire *wire, int wait_ms) {
   wire->polls[wire->processes] = (struct pollfd){.fd = wire->waker[0], .events = POLLIN};
   wire->polled = poll(wire->polls, (nfds_t)wire->processes + 1, wait_ms) > 0;
   if (wire->polled && wire->polls[wire->processes].revents)
-    while (read(wire->waker[0], bytes, sizeof bytes) == sizeof bytes) {}
+    while (read(wire->waker[0], bytes, sizeof bytes) == sizeof bytes) {
+    }
 }
 
 static bool tcp_progress(zb_wire *wire, bool aborted) {
@@ -459,9 +472,7 @@ static bool tcp_progress(zb_wire *wire, bool aborted) {
   return any;
 }
 
-static void tcp_sleep(zb_wire *wire, int64_t ps) {
-  look(wire, (int)((ps + 999999999) / 1000000000));
-}
+static void tcp_sleep(zb_wire *wire, int64_t ps) { look(wire, (int)((ps + 999999999) / 1000000000)); }
 
 static void tcp_wake(zb_wire *wire) {
   ssize_t written = write(wire->waker[1], "", 1); /* full: it will wake */
@@ -502,16 +513,19 @@ static zb_status make_peers(zb_wire *wire, const zb_group_params *params) {
     sockets[i] = -1;
   if (wire->processes > 1) status = zb_tcp_meet(params, sockets);
   for (int i = 0; i < wire->processes; ++i)
-    wire->peers[i] = (peer){.descriptor = sockets[i], .ready = {NONE, NONE}, .sends = {NONE, NONE}, .out_item = NONE, .in_item = NONE};
+    wire->peers[i] = (peer){
+        .descriptor = sockets[i], .ready = {NONE, NONE}, .sends = {NONE, NONE}, .out_item = NONE, .in_item = NONE};
   zb_free(sockets);
   return status;
 }
 
-static zb_status tcp_open(const zb_group_params *params, const zb_wire_events *events, zb_wire **out, int *process, int *processes) {
+static zb_status tcp_open(const zb_group_params *params, const zb_wire_events *events, zb_wire **out, int *process,
+                          int *processes) {
   *out = NULL;
   if (!params->launcher || (params->processes > 1 && !params->address)) {
-    return zb_status_hint(ZB_ERROR(USAGE, "over TCP processes meet at an address and a port, and they are not given"),
-                          "start with torchrun or srun, or give every process RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT");
+    return zb_status_hint(
+        ZB_ERROR(USAGE, "over TCP processes meet at an address and a port, and they are not given"),
+        "start with torchrun or srun, or give every process RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT");
   }
   zb_wire *wire = zb_alloc(sizeof *wire);
   if (!wire) return ZB_OUT_OF_MEMORY();
@@ -551,8 +565,8 @@ static bool is_busy(const zb_wire *wire, bool wait) {
   return false;
 }
 
-/* Last words first. Then it is waited for that the others hang up: who closes a connection on which something comes breaks it, and with it what the
- * other has not read yet. */
+/* Last words first. Then it is waited for that the others hang up: who closes a connection on which something comes
+ * breaks it, and with it what the other has not read yet. */
 static void tcp_close(zb_wire *wire, bool together) {
   int64_t until = zb_monotonic_ps() + FAREWELL_MS * INT64_C(1000000000);
   for (int i = 0; i < wire->processes; ++i) {

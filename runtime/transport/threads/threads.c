@@ -1,4 +1,5 @@
-/* Transport between ranks that are threads of one process: mailboxes and nothing else. Tests: test/runtime/exec/transport_test.c. */
+/* Transport between ranks that are threads of one process: mailboxes and nothing else. Tests:
+ * test/runtime/exec/transport_test.c. */
 #include "runtime/transport/mailbox.h"
 #include "runtime/transport/transport.h"
 
@@ -19,7 +20,8 @@ static zb_status transport_open(const zb_transport_params *params, zb_transport 
   zb_mailboxes_params boxes = {.plan = params->plan,
                                .rank_count = params->plan->rank_count,
                                .timeout_ms = params->timeout_ms,
-                               .spin = zb_usable_processors() >= params->plan->rank_count * (params->threads > 1 ? params->threads : 1)};
+                               .spin = zb_usable_processors() >=
+                                       params->plan->rank_count * (params->threads > 1 ? params->threads : 1)};
   zb_status status = zb_mailboxes_create(&boxes, &transport->boxes);
   if (status)
     transport_close(transport);
@@ -29,7 +31,8 @@ static zb_status transport_open(const zb_transport_params *params, zb_transport 
 }
 
 /* Both posts: which side it is follows from the rank. */
-static zb_status post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) {
+static zb_status post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                      int part_count) {
   zb_transport_side side = {arena, parts, part_count};
   return zb_mailboxes_post(transport->boxes, rank, message, &side);
 }
@@ -43,9 +46,7 @@ static bool transport_test(zb_transport *transport, int rank, int message) {
   return zb_mailboxes_test(transport->boxes, message);
 }
 
-static zb_status transport_reset(zb_transport *transport) {
-  return zb_mailboxes_reset(transport->boxes);
-}
+static zb_status transport_reset(zb_transport *transport) { return zb_mailboxes_reset(transport->boxes); }
 
 static void transport_abort(zb_transport *transport, int rank, const char *reason) {
   zb_mailboxes_abort(transport->boxes, rank, reason);

@@ -53,7 +53,7 @@ static void write_base64(const char *path, const char *text) {
   zb_text_init(&bytes);
   uint32_t bits = 0;
   int count = 0;
-  for (; *text && *text != '='; text++) {
+  for (; *text && *text != '='; ++text) {
     bits = bits << 6 | (uint32_t)(strchr(letters, *text) - letters);
     count += 6;
     if (count < 8) continue;
@@ -82,7 +82,7 @@ static void write_case(const json_t *row, char path[512]) {
 static int text_list(const json_t *row, const char *key, const char **out) {
   const json_t *list = json_object_get(row, key);
   size_t count = json_array_size(list);
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; ++i)
     out[i] = json_string_value(json_array_get(list, i));
   return (int)count;
 }
@@ -93,9 +93,11 @@ static zb_status import_case(const json_t *row, zb_module *out) {
   write_case(row, path);
   zb_text_deinit(&reported);
   zb_text_init(&reported);
-  zb_import_params params = {
-      .path = path, .loss = json_string_value(json_object_get(row, "wanted_loss")), .train = train, .freeze = freeze,
-      .fold_limit = (uint64_t)json_integer_value(json_object_get(row, "fold_limit"))};
+  zb_import_params params = {.path = path,
+                             .loss = json_string_value(json_object_get(row, "wanted_loss")),
+                             .train = train,
+                             .freeze = freeze,
+                             .fold_limit = (uint64_t)json_integer_value(json_object_get(row, "fold_limit"))};
   params.train_count = text_list(row, "train", train);
   params.freeze_count = text_list(row, "freeze", freeze);
   return zb_import_onnx(context, &params, out);
@@ -131,12 +133,12 @@ static zb_array stored(const zb_store *store, const char *name) {
 static zb_array json_array_of(const json_t *input) {
   zb_array array = {.shape = {.rank = (int)json_array_size(json_object_get(input, "shape"))}};
   zb_dtype_parse(json_string_value(json_object_get(input, "dtype")), &array.shape.dtype);
-  for (int i = 0; i < array.shape.rank; i++) {
+  for (int i = 0; i < array.shape.rank; ++i) {
     array.shape.dims[i] = json_integer_value(json_array_get(json_object_get(input, "shape"), (size_t)i));
   }
   array.data = zb_alloc((size_t)zb_shape_bytes(&array.shape) + 1);
   const json_t *values = json_object_get(input, "values");
-  for (size_t i = 0; i < json_array_size(values); i++) {
+  for (size_t i = 0; i < json_array_size(values); ++i) {
     const json_t *value = json_array_get(values, i);
     switch (array.shape.dtype) {
     case ZB_F32:
@@ -164,7 +166,7 @@ static double loss_of(const zb_module *module, const json_t *inputs, const zb_ar
   MlirBlock block = body_of(module);
   intptr_t count = mlirBlockGetNumArguments(block);
   CU_ASSERT_FATAL(count <= ARGUMENTS_MAX);
-  for (intptr_t i = 0; i < count; i++) {
+  for (intptr_t i = 0; i < count; ++i) {
     const char *text;
     MlirOperation function = function_of(module);
     if ((text = argument_text(function, i, ZB_ATTR_INPUT)) != NULL) {
@@ -184,7 +186,7 @@ static double loss_of(const zb_module *module, const json_t *inputs, const zb_ar
   double result = problem ? (double)NAN : zb_array_get(&loss, 0);
   if (problem) check(false, name, problem);
   zb_free(loss.data);
-  for (intptr_t i = 0; i < count; i++) {
+  for (intptr_t i = 0; i < count; ++i) {
     if (values[i].data != (x ? x->data : NULL) && values[i].data != (y ? y->data : NULL)) zb_free(values[i].data);
   }
   return result;
@@ -212,12 +214,12 @@ static void check_arguments(const zb_module *module, const json_t *row, const ch
   const json_t *list = json_object_get(row, key);
   size_t found = 0;
   if (!list) return;
-  for (intptr_t i = 0; i < mlirBlockGetNumArguments(body_of(module)); i++) {
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(body_of(module)); ++i) {
     const char *text = argument_text(function_of(module), i, attribute);
     if (!text) continue;
     bool same = found < json_array_size(list) && strcmp(text, json_string_value(json_array_get(list, found))) == 0;
     check(same, name, text);
-    found++;
+    ++found;
   }
   check(found == json_array_size(list), name, key);
 }
@@ -229,7 +231,7 @@ static void check_untrained(const zb_module *module, const json_t *row, const ch
   if (!list) return;
   size_t count = mlirAttributeIsNull(found) ? 0 : (size_t)mlirArrayAttrGetNumElements(found);
   check(count == json_array_size(list), name, "number of untrained");
-  for (size_t i = 0; i < count && i < json_array_size(list); i++) {
+  for (size_t i = 0; i < count && i < json_array_size(list); ++i) {
     const char *text = mlirStringAttrGetValue(mlirArrayAttrGetElement(found, (intptr_t)i)).data;
     check(strcmp(text, json_string_value(json_array_get(list, i))) == 0, name, text);
   }
@@ -273,7 +275,7 @@ static void run_bad(const json_t *row) {
   check(zb_status_code(status) == ZB_INVALID, name, "expected status INVALID");
   check(module.module.ptr == NULL && module.weights == NULL, name, "left something behind");
   const json_t *texts = json_object_get(row, "error");
-  for (size_t i = 0; i < json_array_size(texts); i++) {
+  for (size_t i = 0; i < json_array_size(texts); ++i) {
     const char *wanted = json_string_value(json_array_get(texts, i));
     if (!check(strstr(reported.data, wanted) != NULL, name, wanted)) fprintf(stderr, "\n    got: %s", reported.data);
   }
@@ -287,7 +289,7 @@ static void test_cases(bool good) {
   json_array_foreach(cases, i, row) {
     bool is_good = !json_object_get(row, "error");
     if (is_good != good) continue;
-    count++;
+    ++count;
     if (good)
       run_good(row);
     else
@@ -296,13 +298,9 @@ static void test_cases(bool good) {
   CU_ASSERT(count > 40);
 }
 
-static void test_good(void) {
-  test_cases(true);
-}
+static void test_good(void) { test_cases(true); }
 
-static void test_bad(void) {
-  test_cases(false);
-}
+static void test_bad(void) { test_cases(false); }
 
 /* Every row of the table of operators is in some case that is imported. make_cases.py lists the operators of the good
  * ones. */
@@ -312,7 +310,7 @@ static void test_complete(void) {
 #include "ir/import/onnx_ops.def"
 #undef ZB_ONNX
   };
-  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+  for (size_t k = 0; k < sizeof names / sizeof *names; ++k) {
     bool found = false;
     size_t i, j;
     const json_t *row, *op;
@@ -346,10 +344,10 @@ static void run_shipped(const char *name, int parameters, int matmuls) {
   status = zb_file_read(ZB_SOURCE_DIR "/test/data/corpus.txt", 0, &corpus, &bytes);
   CU_ASSERT_PTR_NULL_FATAL(status);
   zb_array in[2];
-  for (int k = 0; k < 2; k++) { /* row r of micro-batch 0 of step 0 starts at byte r*T; y is shifted by one */
+  for (int k = 0; k < 2; ++k) { /* row r of micro-batch 0 of step 0 starts at byte r*T; y is shifted by one */
     in[k] = (zb_array){.shape = {.dtype = ZB_I64, .rank = 2, .dims = {rows, tokens}}};
     in[k].data = zb_alloc((size_t)(rows * tokens) * sizeof(int64_t));
-    for (int64_t i = 0; i < rows * tokens; i++)
+    for (int64_t i = 0; i < rows * tokens; ++i)
       ((int64_t *)in[k].data)[i] = (unsigned char)corpus[i + k];
   }
   double loss = loss_of(&module, NULL, &in[0], &in[1], name);
@@ -358,24 +356,18 @@ static void run_shipped(const char *name, int parameters, int matmuls) {
   char text[96];
   snprintf(text, sizeof text, "loss %.9g, PyTorch's %.9g", loss, wanted);
   check(fabs(loss - wanted) <= 2e-6 * wanted, name, text);
-  for (int k = 0; k < 2; k++)
+  for (int k = 0; k < 2; ++k)
     zb_free(in[k].data);
   zb_free(corpus);
   json_decref(reference);
   release(&module);
 }
 
-static void test_gpt2(void) {
-  run_shipped("gpt2-small", 100, 49);
-}
+static void test_gpt2(void) { run_shipped("gpt2-small", 100, 49); }
 
-static void test_llama(void) {
-  run_shipped("llama-small", 75, 73);
-}
+static void test_llama(void) { run_shipped("llama-small", 75, 73); }
 
-static void add_chunk(MlirStringRef chunk, void *text) {
-  zb_text_add_bytes(text, chunk.data, chunk.length);
-}
+static void add_chunk(MlirStringRef chunk, void *text) { zb_text_add_bytes(text, chunk.data, chunk.length); }
 
 /* The module as text, constants of more than a few elements left out. */
 static zb_text print_graph(const char *name) {
@@ -401,7 +393,7 @@ static zb_text print_graph(const char *name) {
 /* What the exporter leaves to be folded (--raw) makes no difference. */
 static void test_raw(void) {
   static const char *const names[][2] = {{"gpt2-tiny", "gpt2-tiny-raw"}, {"llama-tiny", "llama-tiny-raw"}};
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2; ++i) {
     zb_text tidy = print_graph(names[i][0]), raw = print_graph(names[i][1]);
     check(tidy.length > 1000 && strcmp(tidy.data, raw.data) == 0, names[i][1], "differs from the tidy export");
     zb_text_deinit(&tidy);

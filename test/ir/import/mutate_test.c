@@ -59,7 +59,7 @@ static void mutate(char *bytes, size_t *count) {
     *count = at + 1;
     break; /* cut */
   case 3:  /* take a span out */
-    if (span == *count) span--;
+    if (span == *count) --span;
     memmove(bytes + at, bytes + at + span, *count - at - span);
     *count -= span;
     break;
@@ -68,7 +68,7 @@ static void mutate(char *bytes, size_t *count) {
     *count += span;
     break;
   default: /* large numbers, where lengths, dimensions and types stand */
-    for (size_t i = 0; i < span && i < 8; i++)
+    for (size_t i = 0; i < span && i < 8; ++i)
       bytes[at + i] = (char)(i + 1 < span && i < 7 ? 0xff : 0x7f);
     break;
   }
@@ -104,10 +104,10 @@ static void test_mutations(void) {
   CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
   import_bytes(good, good_bytes, &imported, &refused);
   CU_ASSERT_EQUAL(imported, 1);
-  for (int i = 0; i < MUTATIONS; i++) {
+  for (int i = 0; i < MUTATIONS; ++i) {
     size_t count = good_bytes;
     memcpy(bytes, good, good_bytes);
-    for (uint64_t k = next() % 3 + 1; k > 0; k--)
+    for (uint64_t k = next() % 3 + 1; k > 0; --k)
       mutate(bytes, &count);
     import_bytes(bytes, count, &imported, &refused);
   }
@@ -131,7 +131,7 @@ static void test_memory(void) {
       zb_store_destroy(module.constants);
       break;
     }
-    failures++;
+    ++failures;
     zb_status_free(status);
     CU_ASSERT_FATAL(n < UINT64_C(1) << 24);
   }

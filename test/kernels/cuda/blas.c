@@ -36,12 +36,12 @@ static char last[512];
 static void *make(size_t bytes) {
   void *memory = calloc(1, bytes);
   if (!memory) abort();
-  alive++;
+  ++alive;
   return memory;
 }
 
 static void end(void *memory) {
-  if (memory) alive--;
+  if (memory) --alive;
   free(memory);
 }
 
@@ -67,8 +67,10 @@ static cublasStatus_t description_destroy(cublasLtMatmulDesc_t description) {
   end(description);
   return CUBLAS_STATUS_SUCCESS;
 }
-static cublasStatus_t description_set(cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t attribute, const void *value, size_t bytes) {
-  if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER && bytes == sizeof d->bias) return memcpy(&d->bias, value, bytes), CUBLAS_STATUS_SUCCESS;
+static cublasStatus_t description_set(cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t attribute,
+                                      const void *value, size_t bytes) {
+  if (attribute == CUBLASLT_MATMUL_DESC_BIAS_POINTER && bytes == sizeof d->bias)
+    return memcpy(&d->bias, value, bytes), CUBLAS_STATUS_SUCCESS;
   if (bytes != sizeof(int32_t)) return INVALID;
   int32_t *to = attribute == CUBLASLT_MATMUL_DESC_TRANSA     ? &d->transposed_a
                 : attribute == CUBLASLT_MATMUL_DESC_TRANSB   ? &d->transposed_b
@@ -79,7 +81,8 @@ static cublasStatus_t description_set(cublasLtMatmulDesc_t d, cublasLtMatmulDesc
   return CUBLAS_STATUS_SUCCESS;
 }
 
-static cublasStatus_t layout_create(cublasLtMatrixLayout_t *out, cudaDataType_t type, uint64_t rows, uint64_t columns, int64_t leading) {
+static cublasStatus_t layout_create(cublasLtMatrixLayout_t *out, cudaDataType_t type, uint64_t rows, uint64_t columns,
+                                    int64_t leading) {
   if (leading < (int64_t)rows || rows == 0 || columns == 0) return INVALID;
   *out = make(sizeof **out);
   **out = (struct zb_blas_layout){type, rows, columns, leading, 0, 1};
@@ -89,7 +92,8 @@ static cublasStatus_t layout_destroy(cublasLtMatrixLayout_t layout) {
   end(layout);
   return CUBLAS_STATUS_SUCCESS;
 }
-static cublasStatus_t layout_set(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute, const void *value, size_t bytes) {
+static cublasStatus_t layout_set(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute,
+                                 const void *value, size_t bytes) {
   if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT && bytes == sizeof(int32_t))
     memcpy(&layout->batches, value, bytes);
   else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET && bytes == sizeof(int64_t))
@@ -108,8 +112,8 @@ static cublasStatus_t preference_destroy(cublasLtMatmulPreference_t preference) 
   end(preference);
   return CUBLAS_STATUS_SUCCESS;
 }
-static cublasStatus_t preference_set(cublasLtMatmulPreference_t p, cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
-                                     size_t bytes) {
+static cublasStatus_t preference_set(cublasLtMatmulPreference_t p, cublasLtMatmulPreferenceAttributes_t attribute,
+                                     const void *value, size_t bytes) {
   int alignment = attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES;
   if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES && bytes == sizeof p->workspace_bytes)
     memcpy(&p->workspace_bytes, value, bytes);
@@ -138,19 +142,22 @@ static uint64_t op_columns(const struct zb_blas_layout *x, int32_t transposed) {
 /* Whether the descriptions make a product that the library computes. */
 static bool fits(const struct zb_blas_product *m, const struct zb_blas_layout *a, const struct zb_blas_layout *b,
                  const struct zb_blas_layout *c, const struct zb_blas_layout *d) {
-  bool compute = m->compute == CUBLAS_COMPUTE_32F || (m->compute == CUBLAS_COMPUTE_32F_FAST_TF32 && a->type == CUDA_R_32F);
+  bool compute =
+      m->compute == CUBLAS_COMPUTE_32F || (m->compute == CUBLAS_COMPUTE_32F_FAST_TF32 && a->type == CUDA_R_32F);
   bool types = m->scale == CUDA_R_32F && a->type == b->type && c == d && (d->type == a->type || d->type == CUDA_R_32F);
   bool batches = a->batches == d->batches && b->batches == d->batches &&
                  (d->batches == 1 || d->batch_stride >= d->leading * (int64_t)(d->columns - 1) + (int64_t)d->rows);
   bool gradient = m->epilogue == CUBLASLT_EPILOGUE_BGRADA && d->batches == 1;
-  bool epilogue = m->epilogue == CUBLASLT_EPILOGUE_DEFAULT || ((m->epilogue == CUBLASLT_EPILOGUE_BIAS || gradient) && m->bias);
-  return compute && types && batches && epilogue && op_rows(a, m->transposed_a) == d->rows && op_columns(b, m->transposed_b) == d->columns &&
-         op_columns(a, m->transposed_a) == op_rows(b, m->transposed_b);
+  bool epilogue =
+      m->epilogue == CUBLASLT_EPILOGUE_DEFAULT || ((m->epilogue == CUBLASLT_EPILOGUE_BIAS || gradient) && m->bias);
+  return compute && types && batches && epilogue && op_rows(a, m->transposed_a) == d->rows &&
+         op_columns(b, m->transposed_b) == d->columns && op_columns(a, m->transposed_a) == op_rows(b, m->transposed_b);
 }
 
-static cublasStatus_t heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
-                                cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t p, int wanted,
-                                cublasLtMatmulHeuristicResult_t results[], int *found) {
+static cublasStatus_t heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, cublasLtMatrixLayout_t a,
+                                cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                cublasLtMatmulPreference_t p, int wanted, cublasLtMatmulHeuristicResult_t results[],
+                                int *found) {
   (void)handle;
   *found = 0;
   if (!fits(m, a, b, c, d)) return INVALID;
@@ -164,12 +171,14 @@ static cublasStatus_t heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t m,
   results[1].algo.data[1] = (uint64_t)(uintptr_t)m;
   results[1].algo.data[2] = p->alignments[0] << 16 | p->alignments[1] << 8 | p->alignments[3];
   results[1].algo.data[3] = p->schemes;
-  if (m->epilogue != CUBLASLT_EPILOGUE_DEFAULT) results[1].algo.data[4] = (uint64_t)((uintptr_t)m->bias & (~(uintptr_t)m->bias + 1));
+  if (m->epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    results[1].algo.data[4] = (uint64_t)((uintptr_t)m->bias & (~(uintptr_t)m->bias + 1));
   *found = 2;
   return CUBLAS_STATUS_SUCCESS;
 }
 
-static double element(const struct zb_blas_layout *x, const void *data, int32_t transposed, int64_t batch, uint64_t row, uint64_t column) {
+static double element(const struct zb_blas_layout *x, const void *data, int32_t transposed, int64_t batch, uint64_t row,
+                      uint64_t column) {
   zb_tensor view = {.dtype = dtype_of(x->type)};
   union {
     const void *from;
@@ -186,28 +195,33 @@ static void describe(const struct zb_blas_product *m, const struct zb_blas_layou
   const char *const names[3] = {"A", "B", "D"};
   int32_t transposed[3] = {m->transposed_a, m->transposed_b, 0};
   size_t used = 0;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3; ++i)
     used += (size_t)snprintf(last + used, sizeof last - used, "%s %s %s %llux%llu ld %lld stride %lld; ", names[i],
-                             zb_dtype_name(dtype_of(all[i]->type)), transposed[i] ? "T" : "N", (unsigned long long)all[i]->rows,
-                             (unsigned long long)all[i]->columns, (long long)all[i]->leading, (long long)all[i]->batch_stride);
+                             zb_dtype_name(dtype_of(all[i]->type)), transposed[i] ? "T" : "N",
+                             (unsigned long long)all[i]->rows, (unsigned long long)all[i]->columns,
+                             (long long)all[i]->leading, (long long)all[i]->batch_stride);
   if (m->epilogue == CUBLASLT_EPILOGUE_BIAS)
-    used += (size_t)snprintf(last + used, sizeof last - used, "bias aligned %llx, ", (unsigned long long)algorithm->data[4]);
+    used += (size_t)snprintf(last + used, sizeof last - used, "bias aligned %llx, ",
+                             (unsigned long long)algorithm->data[4]);
   if (m->epilogue == CUBLASLT_EPILOGUE_BGRADA)
-    used += (size_t)snprintf(last + used, sizeof last - used, "bias gradient aligned %llx, ", (unsigned long long)algorithm->data[4]);
+    used += (size_t)snprintf(last + used, sizeof last - used, "bias gradient aligned %llx, ",
+                             (unsigned long long)algorithm->data[4]);
   snprintf(last + used, sizeof last - used, "%s%d batches, beta %g, aligned %llx, schemes %llu",
-           m->compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? "tf32, " : "", d->batches, beta, (unsigned long long)algorithm->data[2],
-           (unsigned long long)algorithm->data[3]);
+           m->compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? "tf32, " : "", d->batches, beta,
+           (unsigned long long)algorithm->data[2], (unsigned long long)algorithm->data[3]);
 }
 
-static cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, const void *alpha, const void *a, cublasLtMatrixLayout_t a_layout,
-                             const void *b, cublasLtMatrixLayout_t b_layout, const void *beta, const void *c,
-                             cublasLtMatrixLayout_t c_layout, void *d, cublasLtMatrixLayout_t d_layout,
-                             const cublasLtMatmulAlgo_t *algorithm, void *workspace, size_t workspace_bytes, CUstream stream) {
+static cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, const void *alpha, const void *a,
+                             cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout,
+                             const void *beta, const void *c, cublasLtMatrixLayout_t c_layout, void *d,
+                             cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *algorithm, void *workspace,
+                             size_t workspace_bytes, CUstream stream) {
   (void)handle, (void)stream;
   float scale_product, scale_before;
   memcpy(&scale_product, alpha, sizeof scale_product);
   memcpy(&scale_before, beta, sizeof scale_before);
-  if (!fits(m, a_layout, b_layout, c_layout, d_layout) || c != d || !workspace || (uintptr_t)workspace % 256 != 0) return INVALID;
+  if (!fits(m, a_layout, b_layout, c_layout, d_layout) || c != d || !workspace || (uintptr_t)workspace % 256 != 0)
+    return INVALID;
   if (algorithm->data[0] != MAGIC || algorithm->data[1] != (uint64_t)(uintptr_t)m) return INVALID;
   uintptr_t aligned[3] = {algorithm->data[2] >> 16 & 255, algorithm->data[2] >> 8 & 255, algorithm->data[2] & 255};
   if ((uintptr_t)a % aligned[0] || (uintptr_t)b % aligned[1] || (uintptr_t)d % aligned[2]) return INVALID;
@@ -217,24 +231,26 @@ static cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, co
   memset(workspace, 0x77, workspace_bytes < 4096 ? workspace_bytes : 4096);
   zb_tensor out = {.data = d, .dtype = dtype_of(d_layout->type)};
   uint64_t depth = op_columns(a_layout, m->transposed_a);
-  for (int64_t batch = 0; batch < d_layout->batches; batch++)
-    for (uint64_t column = 0; column < d_layout->columns; column++)
-      for (uint64_t row = 0; row < d_layout->rows; row++) {
+  for (int64_t batch = 0; batch < d_layout->batches; ++batch)
+    for (uint64_t column = 0; column < d_layout->columns; ++column)
+      for (uint64_t row = 0; row < d_layout->rows; ++row) {
         double sum = 0;
-        for (uint64_t k = 0; k < depth; k++)
-          sum += element(a_layout, a, m->transposed_a, batch, row, k) * element(b_layout, b, m->transposed_b, batch, k, column);
+        for (uint64_t k = 0; k < depth; ++k)
+          sum += element(a_layout, a, m->transposed_a, batch, row, k) *
+                 element(b_layout, b, m->transposed_b, batch, k, column);
         int64_t to = batch * d_layout->batch_stride + (int64_t)row + (int64_t)column * d_layout->leading;
         double before = scale_before != 0 ? (double)scale_before * zb_ref_get(&out, to) : 0;
         if (m->epilogue == CUBLASLT_EPILOGUE_BIAS) before += zb_ref_get(&bias, (int64_t)row);
         zb_ref_set(&out, to, (double)scale_product * sum + before);
       }
-  for (uint64_t row = 0; m->epilogue == CUBLASLT_EPILOGUE_BGRADA && row < d_layout->rows; row++) { /* stored, not added */
+  for (uint64_t row = 0; m->epilogue == CUBLASLT_EPILOGUE_BGRADA && row < d_layout->rows;
+       ++row) { /* stored, not added */
     double sum = 0;
-    for (uint64_t k = 0; k < depth; k++)
+    for (uint64_t k = 0; k < depth; ++k)
       sum += element(a_layout, a, m->transposed_a, 0, row, k);
     zb_ref_set(&bias, (int64_t)row, sum);
   }
-  products++;
+  ++products;
   describe(m, a_layout, b_layout, d_layout, (double)scale_before, algorithm);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -267,26 +283,16 @@ int emulated_blas_products(void) {
   return count;
 }
 
-const char *emulated_blas_last(void) {
-  return last;
-}
+const char *emulated_blas_last(void) { return last; }
 
-const void *emulated_blas_bias(cublasLtMatmulDesc_t description) {
-  return description->bias;
-}
+const void *emulated_blas_bias(cublasLtMatmulDesc_t description) { return description->bias; }
 
-int emulated_blas_alive(void) {
-  return alive;
-}
+int emulated_blas_alive(void) { return alive; }
 
 int emulated_blas_described(cublasComputeType_t compute) {
   return compute == CUBLAS_COMPUTE_32F ? described_f32 : compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? described_tf32 : 0;
 }
 
-void emulated_blas_refuse(bool refuses) {
-  refusing = refuses;
-}
+void emulated_blas_refuse(bool refuses) { refusing = refuses; }
 
-void emulated_blas_refuse_gradients(bool refuses) {
-  refusing_gradients = refuses;
-}
+void emulated_blas_refuse_gradients(bool refuses) { refusing_gradients = refuses; }

@@ -1,6 +1,6 @@
-/* cuBLASLt for tests: descriptions are records that can be read, and a product is computed from nothing but them, in double, on the
- * memory of the host. What the library would refuse is refused: wrong sizes of attributes, overlapping columns, types that do not go together,
- * an algorithm that its heuristic did not give for these descriptions. */
+/* cuBLASLt for tests: descriptions are records that can be read, and a product is computed from nothing but them, in
+ * double, on the memory of the host. What the library would refuse is refused: wrong sizes of attributes, overlapping
+ * columns, types that do not go together, an algorithm that its heuristic did not give for these descriptions. */
 #ifndef ZB_TEST_KERNELS_CUDA_BLAS_H
 #define ZB_TEST_KERNELS_CUDA_BLAS_H
 

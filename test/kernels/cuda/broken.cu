@@ -58,9 +58,7 @@ ZB_KERNEL(copies_not_awaited, broken_args, 32) {
   a.out[thread] = shared[31 - thread];
   copies_arrive();
 }
-ZB_KERNEL(copies_left_behind, broken_args, 32) {
-  copy_ahead((int32_t *)zb_shared() + 4 * threadIdx.x, a.out, true);
-}
+ZB_KERNEL(copies_left_behind, broken_args, 32) { copy_ahead((int32_t *)zb_shared() + 4 * threadIdx.x, a.out, true); }
 ZB_KERNEL(copy_at_an_odd_place, broken_args, 32) {
   copy_ahead(zb_shared(), a.out + 1, true);
   copies_arrive();

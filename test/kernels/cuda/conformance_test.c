@@ -1,9 +1,10 @@
 /* The CUDA kernels against the reference, on the cases of all kernels, without a GPU: their device code runs on the CPU
  * (emulator.h), launched by the host code that launches it on a GPU.
  *
- * Each case runs in f32, and, where it has f32 operands, again with these in bf16 and in f16. It runs with blocks and threads in
- * up to three orders, which must give the same bits: a barrier that is missing, or a sum whose order is not fixed, shows here. Every op of class
- * KERNEL needs a CUDA kernel or a stated reason; every function of functions.def must exist in the device code, and the other way round. */
+ * Each case runs in f32, and, where it has f32 operands, again with these in bf16 and in f16. It runs with blocks and
+ * threads in up to three orders, which must give the same bits: a barrier that is missing, or a sum whose order is not
+ * fixed, shows here. Every op of class KERNEL needs a CUDA kernel or a stated reason; every function of functions.def
+ * must exist in the device code, and the other way round. */
 #include "test/kernels/cases.h"
 
 #include "kernels/cuda/blas.h"
@@ -23,25 +24,19 @@ static int runs, narrow_runs;
 
 /* ---- Cases in a narrow type ---- */
 
-/* Operands and results that stay f32 when the others are narrow: statistics and losses, and what optimizers keep. Bit i is operand i. */
+/* Operands and results that stay f32 when the others are narrow: statistics and losses, and what optimizers keep. Bit i
+ * is operand i. */
 static const struct stays_wide {
   const char *op;
   unsigned inputs, outputs;
 } stays_wide[] = {
-    {"layer_norm", 0, 6},
-    {"rms_norm", 0, 2},
-    {"layer_norm_grad_x", 12, 0},
-    {"layer_norm_grad_scale", 6, 1},
-    {"rms_norm_grad_x", 4, 0},
-    {"rms_norm_grad_scale", 2, 1},
-    {"cross_entropy", 0, 3},
-    {"cross_entropy_grad", 12, 0},
-    {"nll_loss", 0, 1},
-    {"nll_loss_grad", 2, 0},
-    {"attention", 8, 2},
-    {"attention_grad", 8 + 32, 0},
-    {"adamw", 1 + 4 + 8, 7},
-    {"sgd", 1 + 4, 3},
+    {"layer_norm", 0, 6},         {"rms_norm", 0, 2},
+    {"layer_norm_grad_x", 12, 0}, {"layer_norm_grad_scale", 6, 1},
+    {"rms_norm_grad_x", 4, 0},    {"rms_norm_grad_scale", 2, 1},
+    {"cross_entropy", 0, 3},      {"cross_entropy_grad", 12, 0},
+    {"nll_loss", 0, 1},           {"nll_loss_grad", 2, 0},
+    {"attention", 8, 2},          {"attention_grad", 8 + 32, 0},
+    {"adamw", 1 + 4 + 8, 7},      {"sgd", 1 + 4, 3},
     {"accumulate_add", 0, 1},
 };
 
@@ -49,30 +44,31 @@ static const struct stays_wide {
 static zb_tensor narrow_tensor(prepared *p, const zb_tensor *x, zb_dtype dtype) {
   int64_t span = 1;
   zb_tensor out = *x;
-  for (int i = 0; i < x->rank; i++)
+  for (int i = 0; i < x->rank; ++i)
     span += x->strides[i] * (x->shape[i] - 1);
   if (elements_of(x) == 0) span = 0;
   out.dtype = dtype;
   out.data = own(p, (size_t)span * zb_dtype_bytes(dtype));
-  for (int64_t i = 0; i < span; i++)
+  for (int64_t i = 0; i < span; ++i)
     zb_ref_set(&out, i, (double)((const float *)x->data)[i]);
   return out;
 }
 
-/* Makes a prepared case narrow; false where nothing in it is f32, or something is narrow already: such a case is one of mixed types. */
+/* Makes a prepared case narrow; false where nothing in it is f32, or something is narrow already: such a case is one of
+ * mixed types. */
 static bool narrow_case(const char *op, prepared *p, zb_dtype dtype) {
   unsigned wide_inputs = 0, wide_outputs = 0;
-  for (size_t i = 0; i < sizeof stays_wide / sizeof stays_wide[0]; i++)
+  for (size_t i = 0; i < sizeof stays_wide / sizeof stays_wide[0]; ++i)
     if (strcmp(stays_wide[i].op, op) == 0) wide_inputs = stays_wide[i].inputs, wide_outputs = stays_wide[i].outputs;
   bool any = false;
-  for (int i = 0; i < p->call.input_count; i++)
+  for (int i = 0; i < p->call.input_count; ++i)
     if (p->inputs[i].rank >= 0 && (p->inputs[i].dtype == ZB_BF16 || p->inputs[i].dtype == ZB_F16)) return false;
-  for (int i = 0; i < p->call.input_count; i++) {
+  for (int i = 0; i < p->call.input_count; ++i) {
     if (p->inputs[i].rank < 0 || p->inputs[i].dtype != ZB_F32 || (wide_inputs >> i & 1)) continue;
     p->inputs[i] = narrow_tensor(p, &p->inputs[i], dtype);
     any = true;
   }
-  for (int i = 0; i < p->call.output_count; i++) {
+  for (int i = 0; i < p->call.output_count; ++i) {
     if (p->outputs[i].dtype != ZB_F32 || (wide_outputs >> i & 1)) continue;
     p->outputs[i] = narrow_tensor(p, &p->outputs[i], dtype);
     any = any || p->call.input_count > 0;
@@ -81,14 +77,16 @@ static bool narrow_case(const char *op, prepared *p, zb_dtype dtype) {
 }
 
 static zb_dtype narrowest_operand(const prepared *p) {
-  for (int i = 0; i < p->call.input_count; i++)
-    if (p->inputs[i].rank >= 0 && (p->inputs[i].dtype == ZB_BF16 || p->inputs[i].dtype == ZB_F16)) return p->inputs[i].dtype;
+  for (int i = 0; i < p->call.input_count; ++i)
+    if (p->inputs[i].rank >= 0 && (p->inputs[i].dtype == ZB_BF16 || p->inputs[i].dtype == ZB_F16))
+      return p->inputs[i].dtype;
   return ZB_F32;
 }
 
-/* Room for an error of the last digit of a narrow result, unless the op is exact. The reference of gather_grad and scatter rounds after each sum, the
- * kernel once; attention rounds shares and gradients of scores before their products, the reference does not: so these get room by the
- * largest result too. Cases that are narrow by themselves have room for the last digit in their own bounds. */
+/* Room for an error of the last digit of a narrow result, unless the op is exact. The reference of gather_grad and
+ * scatter rounds after each sum, the kernel once; attention rounds shares and gradients of scores before their
+ * products, the reference does not: so these get room by the largest result too. Cases that are narrow by themselves
+ * have room for the last digit in their own bounds. */
 static bounds narrow_bounds(const char *op, bounds fast, zb_dtype dtype, const prepared *p) {
   zb_dtype narrow = narrowest_operand(p);
   bool sums = strcmp(op, "gather_grad") == 0 || strcmp(op, "scatter") == 0 || strncmp(op, "attention", 9) == 0;
@@ -115,7 +113,7 @@ static const char *run_once(const char *op, const prepared *p, zb_emulated_order
     memset((void *)(uintptr_t)emulated_launcher.workspace, 0xff, 1 << 16);
     emulated_launcher.instruction = 7;
     status = kernel->run(&p->call, &emulated_launcher);
-    runs++;
+    ++runs;
   }
   if (!status) return emulated_launcher.fault->set ? zb_cuda_fault_text(emulated_launcher.fault) : NULL;
   snprintf(text, sizeof text, "%s", zb_status_text(status));
@@ -128,8 +126,8 @@ static bool prepare_as(const case_file *file, json_t *row, zb_dtype dtype, prepa
 }
 
 /* One run against the results of the reference, and, where there is one, the bits of the first run. */
-static void check_order(const case_file *file, json_t *row, zb_dtype dtype, zb_emulated_order order, const prepared *want,
-                        const char *want_error, const prepared *first, prepared *got) {
+static void check_order(const case_file *file, json_t *row, zb_dtype dtype, zb_emulated_order order,
+                        const prepared *want, const char *want_error, const prepared *first, prepared *got) {
   bool matched = false;
   char what[64];
   snprintf(what, sizeof what, "cuda %s, order %s", zb_dtype_name(dtype), order_names[order]);
@@ -143,8 +141,9 @@ static void check_order(const case_file *file, json_t *row, zb_dtype dtype, zb_e
     return;
   }
   if (error && (!matched || strcmp(error, want_error) != 0)) report(file, row, what, error);
-  for (int i = 0; !error && i < got->call.output_count; i++) {
-    check_tensor(file, row, what, i, &got->outputs[i], &want->outputs[i], narrow_bounds(file->op, file->fast, dtype, got));
+  for (int i = 0; !error && i < got->call.output_count; ++i) {
+    check_tensor(file, row, what, i, &got->outputs[i], &want->outputs[i],
+                 narrow_bounds(file->op, file->fast, dtype, got));
     if (first && memcmp(got->outputs[i].data, first->outputs[i].data, bytes_of(&got->outputs[i])))
       report(file, row, what, "other bits than in the order forward");
   }
@@ -164,11 +163,11 @@ static void check_type(const case_file *file, json_t *row, zb_dtype dtype, int o
     report(file, row, zb_dtype_name(dtype), error);
     goto cleanup;
   }
-  for (int k = 0; k < orders; k++)
+  for (int k = 0; k < orders; ++k)
     check_order(file, row, dtype, (zb_emulated_order)k, &want, error, k ? &got[0] : NULL, &got[k]);
 cleanup:
   release(&want);
-  for (int k = 0; k < ZB_ORDER_COUNT; k++)
+  for (int k = 0; k < ZB_ORDER_COUNT; ++k)
     release(&got[k]);
 }
 
@@ -215,7 +214,7 @@ static const char *const function_names[] = {
 
 static void every_function_exists(void) {
   int count = (int)(sizeof function_names / sizeof function_names[0]);
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; ++i)
     CU_ASSERT_PTR_NOT_NULL(zb_emulated_find(function_names[i]));
   CU_ASSERT_EQUAL(zb_emulated_count(), count);
 }
@@ -228,17 +227,18 @@ static const char *const row_ops[] = {
 };
 
 static void every_op_has_a_row_or_a_reason(void) {
-  for (int i = 0; i < OP_COUNT; i++) {
+  for (int i = 0; i < OP_COUNT; ++i) {
     bool found = false;
-    for (size_t k = 0; !found && k < sizeof row_ops / sizeof row_ops[0]; k++)
+    for (size_t k = 0; !found && k < sizeof row_ops / sizeof row_ops[0]; ++k)
       found = strcmp(row_ops[k], op_names[i]) == 0;
     const char *reason = zb_cuda_kernel_missing(op_names[i]);
     if (found == (reason != NULL)) {
-      fprintf(stderr, "%s has %s\n", op_names[i], found ? "a kernel and a reason to have none" : "no CUDA kernel and no reason");
+      fprintf(stderr, "%s has %s\n", op_names[i],
+              found ? "a kernel and a reason to have none" : "no CUDA kernel and no reason");
       CU_FAIL("see standard error");
     }
   }
-  for (size_t k = 0; k < sizeof row_ops / sizeof row_ops[0]; k++)
+  for (size_t k = 0; k < sizeof row_ops / sizeof row_ops[0]; ++k)
     CU_ASSERT_PTR_NOT_NULL(zb_kernel_reference(row_ops[k]));
 }
 
@@ -250,7 +250,8 @@ static void a_call_that_no_kernel_takes_is_an_error(void) {
   zb_status status = zb_cuda_kernel_find("exp", &call, "lm.head (node_3)", &kernel);
   CU_ASSERT_EQUAL(zb_status_code(status), ZB_UNAVAILABLE);
   CU_ASSERT_PTR_NULL(kernel);
-  CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_message(status), "exp at lm.head (node_3): (f64[4 strides 1]) -> (f64[4 strides 1])"));
+  CU_ASSERT_PTR_NOT_NULL(
+      strstr(zb_status_message(status), "exp at lm.head (node_3): (f64[4 strides 1]) -> (f64[4 strides 1])"));
   CU_ASSERT_PTR_NOT_NULL(zb_status_hint_text(status));
   zb_status_free(status);
 }

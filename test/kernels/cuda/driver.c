@@ -18,12 +18,14 @@ static CUresult error_string(CUresult error, const char **text) {
   return CUDA_SUCCESS;
 }
 
-static CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                              unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters, void **extra) {
+static CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                              unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream,
+                              void **parameters, void **extra) {
   (void)stream;
-  const char *error = block_y != 1 || block_z != 1 || extra ? "the emulation has blocks of one dimension only"
-                                                            : zb_emulated_launch((const zb_emulated_kernel *)(const void *)function, grid_x,
-                                                                                 grid_y, grid_z, block_x, shared_bytes, parameters[0]);
+  const char *error = block_y != 1 || block_z != 1 || extra
+                          ? "the emulation has blocks of one dimension only"
+                          : zb_emulated_launch((const zb_emulated_kernel *)(const void *)function, grid_x, grid_y,
+                                               grid_z, block_x, shared_bytes, parameters[0]);
   if (!error) return CUDA_SUCCESS;
   last_error = error;
   return CUDA_ERROR_LAUNCH_FAILED;
@@ -62,9 +64,7 @@ static CUresult synchronize(CUstream stream) {
   return CUDA_SUCCESS;
 }
 
-zb_cuda_api *emulated_api(void) {
-  return &api;
-}
+zb_cuda_api *emulated_api(void) { return &api; }
 
 bool emulated_open(zb_cuda_launcher *out) {
   zb_cuda_code *code = NULL;
@@ -103,9 +103,7 @@ void emulated_close(zb_cuda_launcher *launcher) {
 
 zb_cuda_launcher emulated_launcher;
 
-int emulated_suite_open(void) {
-  return emulated_open(&emulated_launcher) ? 0 : 1;
-}
+int emulated_suite_open(void) { return emulated_open(&emulated_launcher) ? 0 : 1; }
 
 int emulated_suite_close(void) {
   emulated_close(&emulated_launcher);

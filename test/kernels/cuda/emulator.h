@@ -1,13 +1,16 @@
-/* Runs the text of the .cu files of kernels/cuda on a CPU: blocks one after the other, the threads of a block as fibers.
+/* Runs the text of the .cu files of kernels/cuda on a CPU: blocks one after the other, the threads of a block as
+ * fibers.
  *
- * This file is included before each .cu file, which g++ then compiles as C++; it gives threadIdx, __syncthreads, warp shuffles and
- * the like their meaning. A launch fails, with a text, when
- *   - threads of a block wait at different barriers, or some end while others wait (on a GPU that hangs or is undefined);
+ * This file is included before each .cu file, which g++ then compiles as C++; it gives threadIdx, __syncthreads, warp
+ * shuffles and the like their meaning. A launch fails, with a text, when
+ *   - threads of a block wait at different barriers, or some end while others wait (on a GPU that hangs or is
+ * undefined);
  *   - a warp shuffle does not find all lanes of its warp at the same place;
  *   - shared memory is written beyond what the launch gave;
- *   - an asynchronous copy, or a matrix of the tensor cores, is not aligned, or a thread ends before its copies have arrived.
- * Shared memory starts as NaN in every block. Blocks and threads run in one of several orders, so a missing barrier, or a result that
- * depends on the order of blocks, shows as other bits. Float arithmetic is the CPU's: results are near a GPU's, not equal to them.
+ *   - an asynchronous copy, or a matrix of the tensor cores, is not aligned, or a thread ends before its copies have
+ * arrived. Shared memory starts as NaN in every block. Blocks and threads run in one of several orders, so a missing
+ * barrier, or a result that depends on the order of blocks, shows as other bits. Float arithmetic is the CPU's: results
+ * are near a GPU's, not equal to them.
  */
 #ifndef ZB_TEST_KERNELS_CUDA_EMULATOR_H
 #define ZB_TEST_KERNELS_CUDA_EMULATOR_H
@@ -21,7 +24,12 @@ extern "C" {
 
 typedef struct zb_emulated_kernel zb_emulated_kernel;
 
-typedef enum zb_emulated_order { ZB_ORDER_FORWARD, ZB_ORDER_SCATTERED, ZB_ORDER_BACKWARD, ZB_ORDER_COUNT } zb_emulated_order;
+typedef enum zb_emulated_order {
+  ZB_ORDER_FORWARD,
+  ZB_ORDER_SCATTERED,
+  ZB_ORDER_BACKWARD,
+  ZB_ORDER_COUNT
+} zb_emulated_order;
 
 /* The kernel of that name, or NULL. Not thread-safe, like all of this. */
 const zb_emulated_kernel *zb_emulated_find(const char *name);
@@ -29,7 +37,8 @@ const zb_emulated_kernel *zb_emulated_find(const char *name);
 size_t zb_emulated_args_bytes(const zb_emulated_kernel *kernel);
 int zb_emulated_count(void);
 const char *zb_emulated_name(int index);
-/* Runs a kernel with its arguments (the structure, by address). NULL, or what went wrong; a static text until the next launch. */
+/* Runs a kernel with its arguments (the structure, by address). NULL, or what went wrong; a static text until the next
+ * launch. */
 const char *zb_emulated_launch(const zb_emulated_kernel *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                unsigned threads, unsigned shared_bytes, const void *args);
 /* The order of all launches from now on. */
@@ -52,7 +61,8 @@ extern zb_emulated_dim threadIdx, blockIdx, blockDim, gridDim;
 void *zb_emulated_shared();
 void zb_emulated_syncthreads();
 void zb_emulated_syncwarp();
-/* Gives `bytes` of every lane to all lanes of the warp: returns where lane 0's are, the others follow 64 bytes apart. */
+/* Gives `bytes` of every lane to all lanes of the warp: returns where lane 0's are, the others follow 64 bytes apart.
+ */
 const unsigned char *zb_emulated_exchange(const void *mine, size_t bytes);
 /* A copy of 16 bytes that happens when the thread waits for its copies; zeros from NULL. */
 void zb_emulated_copy_ahead(void *to, const void *from);
@@ -71,15 +81,13 @@ struct zb_emulated_registration {
 #define ZB_KERNEL(name, args_type, threads)                                                                            \
   static void name(const args_type &a);                                                                                \
   static const zb_emulated_registration name##_registration(                                                           \
-      #name, [](const void *args) { name(*(const args_type *)args); }, threads, sizeof(args_type));                                       \
+      #name, [](const void *args) { name(*(const args_type *)args); }, threads, sizeof(args_type));                    \
   static void name(const args_type &a)
 #define ZB_KERNEL_OF_BLOCKS(name, args_type, threads, blocks) ZB_KERNEL(name, args_type, threads)
 #define __syncthreads zb_emulated_syncthreads
 #define __syncwarp zb_emulated_syncwarp
 
-static inline void *zb_shared() {
-  return zb_emulated_shared();
-}
+static inline void *zb_shared() { return zb_emulated_shared(); }
 static inline uint32_t float_bits(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);

@@ -16,19 +16,19 @@ static const char *launch(const char *name, unsigned blocks, unsigned threads, u
   const zb_emulated_kernel *kernel = zb_emulated_find(name);
   broken_args args = {numbers, 64};
   CU_ASSERT_PTR_NOT_NULL_FATAL(kernel);
-  for (int i = 0; i < 64; i++)
+  for (int i = 0; i < 64; ++i)
     numbers[i] = i;
   return zb_emulated_launch(kernel, blocks, 1, 1, threads, shared_bytes, &args);
 }
 
 static bool reversed(void) {
-  for (int i = 0; i < 64; i++)
+  for (int i = 0; i < 64; ++i)
     if (numbers[i] != 63 - i) return false;
   return true;
 }
 
 static void correct_kernels_run_in_every_order(void) {
-  for (int order = 0; order < ZB_ORDER_COUNT; order++) {
+  for (int order = 0; order < ZB_ORDER_COUNT; ++order) {
     zb_emulated_set_order((zb_emulated_order)order);
     CU_ASSERT_PTR_NULL(launch("good_reverse", 1, 64, 256));
     CU_ASSERT(reversed());
@@ -42,7 +42,7 @@ static void correct_kernels_run_in_every_order(void) {
 
 static void a_missing_barrier_is_found(void) {
   int right = 0;
-  for (int order = 0; order < ZB_ORDER_COUNT; order++) {
+  for (int order = 0; order < ZB_ORDER_COUNT; ++order) {
     zb_emulated_set_order((zb_emulated_order)order);
     CU_ASSERT_PTR_NULL(launch("no_barrier", 1, 64, 256));
     right += reversed();
@@ -53,7 +53,7 @@ static void a_missing_barrier_is_found(void) {
 
 static void a_race_of_blocks_is_found(void) {
   int32_t results[ZB_ORDER_COUNT];
-  for (int order = 0; order < ZB_ORDER_COUNT; order++) {
+  for (int order = 0; order < ZB_ORDER_COUNT; ++order) {
     zb_emulated_set_order((zb_emulated_order)order);
     CU_ASSERT_PTR_NULL(launch("blocks_race", 7, 64, 0));
     results[order] = numbers[0];
@@ -68,7 +68,8 @@ static void expect(const char *error, const char *text) {
 }
 
 static void threads_that_do_not_meet_are_found(void) {
-  expect(launch("half_at_a_barrier", 1, 64, 0), "half_at_a_barrier, block 0,0: 32 threads wait in __syncthreads, 0 in a warp shuffle, 32 have ended");
+  expect(launch("half_at_a_barrier", 1, 64, 0),
+         "half_at_a_barrier, block 0,0: 32 threads wait in __syncthreads, 0 in a warp shuffle, 32 have ended");
   expect(launch("half_of_a_warp_shuffles", 1, 64, 0), "32 in a warp shuffle, 32 have ended");
   CU_ASSERT_PTR_NULL(launch("good_reverse", 1, 64, 256)); /* and the next launch is sound */
   CU_ASSERT(reversed());
@@ -87,7 +88,8 @@ static void copies_ahead_are_awaited(void) {
   CU_ASSERT(numbers[4] != 27); /* what was in shared memory before */
   expect(launch("copies_left_behind", 1, 32, 512), "a thread ended before its copies had arrived");
   expect(launch("copy_at_an_odd_place", 1, 32, 16), "a copy of 16 bytes that does not lie at a multiple of 16");
-  expect(launch("matrices_at_an_odd_place", 1, 32, 512), "ldmatrix of a row that does not lie at a multiple of 16 bytes");
+  expect(launch("matrices_at_an_odd_place", 1, 32, 512),
+         "ldmatrix of a row that does not lie at a multiple of 16 bytes");
   CU_ASSERT_PTR_NULL(launch("good_copies", 1, 32, 128)); /* and the next launch is sound */
 }
 

@@ -169,7 +169,10 @@ static void test_pictures(void) {
 }
 
 int main(void) {
-  static const CU_TestInfo tests[] = {
-      {"golden charts", test_golden}, {"lists", test_lists}, {"timeline", test_timeline}, {"pictures", test_pictures}, CU_TEST_INFO_NULL};
+  static const CU_TestInfo tests[] = {{"golden charts", test_golden},
+                                      {"lists", test_lists},
+                                      {"timeline", test_timeline},
+                                      {"pictures", test_pictures},
+                                      CU_TEST_INFO_NULL};
   return run_suite("chart", tests);
 }

@@ -5,21 +5,30 @@
 
 static const char two_ranks[] =
     "{\"format\": \"zb-costs\", \"version\": 1,"
-    "\"machine\": {\"device\": \"cpu\", \"instruction_set\": \"avx2\", \"cores\": 2, \"threads\": 1, \"virtual_clock\": false},"
+    "\"machine\": {\"device\": \"cpu\", \"instruction_set\": \"avx2\", \"cores\": 2, \"threads\": 1, "
+    "\"virtual_clock\": false},"
     "\"program\": {\"model\": \"m\", \"schedule\": \"1f1b\", \"ranks\": 2, \"micro_batches\": 4, \"steps\": 9},"
     "\"stages\": [{\"stage\": 0, \"rank\": 0, \"fb_bytes\": 1, \"fw_bytes\": 10, \"bw_bytes\": 100},"
     "            {\"stage\": 1, \"rank\": 1, \"fb_bytes\": 2, \"fw_bytes\": 20, \"bw_bytes\": 200}],"
     "\"ranks\": [{\"rank\": 0, \"base_bytes\": 7}, {\"rank\": 1, \"base_bytes\": 8}],"
     "\"edges\": [{\"source\": 0, \"destination\": 1, \"forward_bytes\": 4, \"backward_bytes\": 4}],"
     "\"subprograms\": ["
-    "{\"name\": \"a\", \"rank\": 0, \"stage\": 0, \"kind\": \"F\", \"key\": \"0000000000000001\", \"first_ps\": 1000, \"time_ps\": 1000, \"runs\": 8},"
-    "{\"name\": \"b\", \"rank\": 0, \"stage\": 0, \"kind\": \"B\", \"key\": \"0000000000000002\", \"first_ps\": 2000, \"time_ps\": 2000, \"runs\": 8},"
-    "{\"name\": \"c\", \"rank\": 0, \"stage\": 0, \"kind\": \"W\", \"key\": \"0000000000000003\", \"first_ps\": 3000, \"time_ps\": 3000, \"runs\": 8},"
-    "{\"name\": \"d\", \"rank\": 1, \"stage\": 1, \"kind\": \"F\", \"key\": \"0000000000000004\", \"first_ps\": 1100, \"time_ps\": 1100, \"runs\": 8},"
-    "{\"name\": \"e\", \"rank\": 1, \"stage\": 1, \"kind\": \"B\", \"key\": \"0000000000000005\", \"first_ps\": 2200, \"time_ps\": 2200, \"runs\": 8},"
-    "{\"name\": \"f\", \"rank\": 1, \"stage\": 1, \"kind\": \"W\", \"key\": \"0000000000000006\", \"first_ps\": 3300, \"time_ps\": 3300, \"runs\": 8},"
-    "{\"name\": \"g\", \"rank\": 1, \"stage\": 1, \"kind\": \"OPT\", \"key\": \"0000000000000007\", \"first_ps\": 500, \"time_ps\": 500, \"runs\": 8},"
-    "{\"name\": \"h\", \"rank\": 1, \"stage\": -1, \"kind\": \"OPT\", \"key\": \"0000000000000008\", \"first_ps\": 60, \"time_ps\": 60, \"runs\": 8}],"
+    "{\"name\": \"a\", \"rank\": 0, \"stage\": 0, \"kind\": \"F\", \"key\": \"0000000000000001\", \"first_ps\": 1000, "
+    "\"time_ps\": 1000, \"runs\": 8},"
+    "{\"name\": \"b\", \"rank\": 0, \"stage\": 0, \"kind\": \"B\", \"key\": \"0000000000000002\", \"first_ps\": 2000, "
+    "\"time_ps\": 2000, \"runs\": 8},"
+    "{\"name\": \"c\", \"rank\": 0, \"stage\": 0, \"kind\": \"W\", \"key\": \"0000000000000003\", \"first_ps\": 3000, "
+    "\"time_ps\": 3000, \"runs\": 8},"
+    "{\"name\": \"d\", \"rank\": 1, \"stage\": 1, \"kind\": \"F\", \"key\": \"0000000000000004\", \"first_ps\": 1100, "
+    "\"time_ps\": 1100, \"runs\": 8},"
+    "{\"name\": \"e\", \"rank\": 1, \"stage\": 1, \"kind\": \"B\", \"key\": \"0000000000000005\", \"first_ps\": 2200, "
+    "\"time_ps\": 2200, \"runs\": 8},"
+    "{\"name\": \"f\", \"rank\": 1, \"stage\": 1, \"kind\": \"W\", \"key\": \"0000000000000006\", \"first_ps\": 3300, "
+    "\"time_ps\": 3300, \"runs\": 8},"
+    "{\"name\": \"g\", \"rank\": 1, \"stage\": 1, \"kind\": \"OPT\", \"key\": \"0000000000000007\", \"first_ps\": 500, "
+    "\"time_ps\": 500, \"runs\": 8},"
+    "{\"name\": \"h\", \"rank\": 1, \"stage\": -1, \"kind\": \"OPT\", \"key\": \"0000000000000008\", \"first_ps\": 60, "
+    "\"time_ps\": 60, \"runs\": 8}],"
     "\"ops\": [], \"messages\": [],"
     "\"link\": {\"latency_ps\": 30, \"ps_per_byte\": 2, \"copies\": true, \"wake_ps\": 5},"
     "\"overheads\": {\"job_ps\": 1, \"read_ps\": 0, \"step_ps\": 0}}";
@@ -66,9 +75,12 @@ static void test_problem(void) {
 }
 
 static void test_calibration(void) {
-  zb_costs *costs = parse("{\"format\": \"zb-costs\", \"version\": 1, \"machine\": {\"device\": \"cpu\", \"instruction_set\": \"avx2\", \"cores\": 2,"
-                          "\"threads\": 1, \"virtual_clock\": false}, \"link\": {\"latency_ps\": 1, \"ps_per_byte\": 1, \"copies\": true, \"wake_ps\": 1},"
-                          "\"overheads\": {\"job_ps\": 1, \"read_ps\": 1, \"step_ps\": 1}, \"rates\": {\"op_ps\": 1, \"ps_per_byte\": 1}}");
+  zb_costs *costs = parse(
+      "{\"format\": \"zb-costs\", \"version\": 1, \"machine\": {\"device\": \"cpu\", \"instruction_set\": \"avx2\", "
+      "\"cores\": 2,"
+      "\"threads\": 1, \"virtual_clock\": false}, \"link\": {\"latency_ps\": 1, \"ps_per_byte\": 1, \"copies\": true, "
+      "\"wake_ps\": 1},"
+      "\"overheads\": {\"job_ps\": 1, \"read_ps\": 1, \"step_ps\": 1}, \"rates\": {\"op_ps\": 1, \"ps_per_byte\": 1}}");
   zb_problem p;
   zb_status status = zb_costs_problem(costs, 4, &p);
   CU_ASSERT_EQUAL(zb_status_code(status), ZB_INVALID);

@@ -16,9 +16,7 @@ typedef struct outcome {
   zb_simulation simulation;
 } outcome;
 
-static int64_t most(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static void run(const char *text, int p, int v, int m, const int64_t *cost, int64_t comm, outcome *out) {
   zb_schedule_choice choice;
@@ -122,7 +120,7 @@ static const char *list_text(const outcome *out, int rank, char text[TEXT_MAX]) 
     const zb_job job = order->jobs[rank][i];
     const bool whole = order->whole_backward && job.kind == ZB_B;
     used += snprintf(text + used, (size_t)(TEXT_MAX - used), "%s%s%d.%d", used ? " " : "",
-                     whole            ? "BW"
+                     whole              ? "BW"
                      : job.kind == ZB_F ? "F"
                      : job.kind == ZB_B ? "B"
                                         : "W",
@@ -179,8 +177,8 @@ static void megatron_list(int m, int v, int group, int warmup, char text[TEXT_MA
       used += snprintf(text + used, (size_t)(TEXT_MAX - used), "%sF%d.%d", used ? " " : "", table[forward][1],
                        table[forward][0]);
     if (backward >= 0)
-      used += snprintf(text + used, (size_t)(TEXT_MAX - used), " BW%d.%d", v - 1 - table[backward][1],
-                       table[backward][0]);
+      used +=
+          snprintf(text + used, (size_t)(TEXT_MAX - used), " BW%d.%d", v - 1 - table[backward][1], table[backward][0]);
     CU_ASSERT_FATAL(used < TEXT_MAX);
   }
 }
@@ -258,9 +256,7 @@ typedef struct pytorch {
   int v, size, warmup;
 } pytorch;
 
-static int pytorch_chunk(const pytorch *rule, int step) {
-  return step / rule->size % rule->v;
-}
+static int pytorch_chunk(const pytorch *rule, int step) { return step / rule->size % rule->v; }
 
 static void pytorch_job(char text[TEXT_MAX], int *used, int *next, const char *letter, int chunk) {
   *used +=

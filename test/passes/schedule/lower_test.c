@@ -70,12 +70,8 @@ static void add_entry(execution *x, int rank, entry_kind kind, int index) {
   if (kind == JOB) ++x->jobs[rank];
 }
 
-static int sender_of(const execution *x, const zb_transfer *t) {
-  return x->problem->stage_rank[t->source];
-}
-static int receiver_of(const execution *x, const zb_transfer *t) {
-  return x->problem->stage_rank[t->destination];
-}
+static int sender_of(const execution *x, const zb_transfer *t) { return x->problem->stage_rank[t->source]; }
+static int receiver_of(const execution *x, const zb_transfer *t) { return x->problem->stage_rank[t->destination]; }
 
 /* The lists as zb/schedule.h says that they are; places never fall. */
 static void make_lists(execution *x) {

@@ -79,8 +79,8 @@ static void compare(const measured *m, const char *what, const json_t *cells, si
   const bool partly = cell[0] == '-' && slash;
   const bool same = !strcmp(partly ? cell + 2 : cell, partly ? slash : got);
   if (!same)
-    fprintf(stderr, "\n%s, p %d m %d, %s: expected %s, got %s", m->name, m->x.problem.ranks,
-            m->x.problem.micro_batches, what, cell, got);
+    fprintf(stderr, "\n%s, p %d m %d, %s: expected %s, got %s", m->name, m->x.problem.ranks, m->x.problem.micro_batches,
+            what, cell, got);
   CU_ASSERT(same);
 }
 

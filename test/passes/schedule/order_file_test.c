@@ -1,5 +1,5 @@
-/* Orders as files: what is read, what is written, and every way in which a file can be wrong, at its line and column. PyTorch's own files are
- * read by test/e2e/pytorch_schedules.py. */
+/* Orders as files: what is read, what is written, and every way in which a file can be wrong, at its line and column.
+ * PyTorch's own files are read by test/e2e/pytorch_schedules.py. */
 #include "fixture.h"
 
 static zb_status read_text(const char *text, const zb_order_expected *expected, zb_order_file *out) {
@@ -12,7 +12,10 @@ static void expect_jobs(const zb_order_file *file, const char *expected) {
   size_t length = 0;
   for (int rank = 0; rank < file->order.ranks; ++rank)
     for (int i = 0; i < file->order.counts[rank]; ++i)
-      length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", i ? " " : rank ? "|" : "",
+      length += (size_t)snprintf(text + length, sizeof text - length, "%s%s",
+                                 i      ? " "
+                                 : rank ? "|"
+                                        : "",
                                  zb_job_text(file->order.jobs[rank][i], job));
   if (strcmp(text, expected) != 0) fprintf(stderr, "\nexpected %s\n     got %s\n", expected, text);
   CU_ASSERT_STRING_EQUAL(text, expected);
@@ -48,8 +51,9 @@ static void test_read(void) {
   expect_read(" 0F0 ,0F1\t,  ,0B0,0B1,\n", only, true, one_rank, "0F0,0F1,,0B0,0B1,\n");
   expect_read("0F0,0F1,,0B0,0B1\n,1F0,1B0,1F1,1B1,,,\n", only, true, two_ranks, NULL);
   expect_read("0UNSHARD,0F0,0F1,0B0,0B1,0REDUCE_GRAD,0RESHARD\r\n", only, true, one_rank, NULL);
-  expect_read("0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\r\n1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\r\n", comms, true,
-              two_ranks, NULL);
+  expect_read(
+      "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\r\n1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\r\n",
+      comms, true, two_ranks, NULL);
   /* Files of 2024. */
   expect_read("0F0,0F1,0BW0,0BW1\n", only, true, one_rank, NULL);
   expect_read("0F0,0F1,0BW0,0B1,0W1\n", only, false, one_rank, NULL);
@@ -117,7 +121,9 @@ static void test_wrong_cells(void) {
       {"0F0,99999999999999999999B0\n", "f.csv:1:5: the number of a stage is too large"},
       {"0F0,0UNSHARD3,0B0\n", "f.csv:1:13: 0UNSHARD is of a stage: expected no micro-batch, got '3'"},
       {"\"0F0\",0B0\n", "hint: no cell needs quotes"},
-      {"\xEF\xBB\xBF" "0F0,0B0\n", "f.csv:1:1: expected an action like 0F2"},
+      {"\xEF\xBB\xBF"
+       "0F0,0B0\n",
+       "f.csv:1:1: expected an action like 0F2"},
       {"0F0,(0B0\n", "f.csv:1:5: expected ')'"},
       {"0F0,(0B0)OVERLAP\n", "f.csv:1:10: expected OVERLAP_F_B after ')', got 'OVERLAP'"},
       {"0F0,()OVERLAP_F_B\n", "f.csv:1:6: expected an action like 0F2"},
@@ -135,8 +141,11 @@ static void test_wrong_cells(void) {
 static void test_caret(void) {
   zb_order_file file;
   expect_status(read_text("0F0,0B0\n1F0,1X0,1B0\n", NULL, &file), ZB_INVALID, "rank 1:\n    1F0,1X0,1B0\n        ^");
-  expect_status(read_text("0F0,0F1,0F2,0F3,0F4,0F5,0F6,0F7,0F8,0F9,0Q0,0F10,0F11,0F12,0F13,0F14,0F15,0F16,0F17,0F18\n", NULL, &file), ZB_INVALID,
-                "    ...2,0F3,0F4,0F5,0F6,0F7,0F8,0F9,0Q0,0F10,0F11,0F12,0F13,0F14,0...\n                                     ^");
+  expect_status(
+      read_text("0F0,0F1,0F2,0F3,0F4,0F5,0F6,0F7,0F8,0F9,0Q0,0F10,0F11,0F12,0F13,0F14,0F15,0F16,0F17,0F18\n", NULL,
+                &file),
+      ZB_INVALID,
+      "    ...2,0F3,0F4,0F5,0F6,0F7,0F8,0F9,0Q0,0F10,0F11,0F12,0F13,0F14,0...\n                                     ^");
 }
 
 static void test_wrong_jobs(void) {
@@ -146,17 +155,22 @@ static void test_wrong_jobs(void) {
       {"0F0,0I0,0W0,0W0\n", "f.csv:1:13: 0W0 is there twice"},
       {"0F0,0I0,0W0,0F1,0I1\n", "f.csv:1:13: 0W1 is missing: 0F1 is here"},
       {"0F0,0B0,0B1\n", "f.csv:1:9: 0F1 is missing: 0B1 is here"},
-      {"0F0,0B0,0F1,0B1\n1F0,1B0\n", "f.csv:1:9: 1F1 is missing: 0F1 is here, expected every stage to run micro-batch 1"},
+      {"0F0,0B0,0F1,0B1\n1F0,1B0\n",
+       "f.csv:1:9: 1F1 is missing: 0F1 is here, expected every stage to run micro-batch 1"},
       {"0F0,0B0,0F2,0B2\n", "f.csv:1:1: 0F1 is missing: expected micro-batches 0..2, micro-batch 1 is nowhere"},
       {"0B0,0F0\n", "f.csv:1:1: 0B0 stands before 0F0, which it needs"},
       {"0F0,0W0,0I0\n", "f.csv:1:5: 0W0 stands before 0I0, which it needs"},
       {"0F0,0W0,0B0\n", "f.csv:1:5: 0W0 stands before 0B0, which it needs"}, /* of 2024 */
-      {"0F0,0B0,1F0,1B0\n1F1,0B1,0F1,1B1\n", "f.csv:2:1: 1F1: stage 1 stands on line 1 too (column 9), expected every stage on one rank"},
+      {"0F0,0B0,1F0,1B0\n1F1,0B1,0F1,1B1\n",
+       "f.csv:2:1: 1F1: stage 1 stands on line 1 too (column 9), expected every stage on one rank"},
       {"0F0,0B0,2F0,2B0\n", "stage 1 stands on no line: expected stages 0..2"},
-      {"0F0,1F0,1B0,0B0\n2F0,2B0\n", "f.csv:2:1: rank 1 has 1 stages, rank 0 has 2: expected the same number on every rank"},
+      {"0F0,1F0,1B0,0B0\n2F0,2B0\n",
+       "f.csv:2:1: rank 1 has 1 stages, rank 0 has 2: expected the same number on every rank"},
       {"0F0,0B0\n,\n", "rank 1 has 0 stages"},
-      {"0F0,0B0\n2000000000F0,2000000000B0\n", "f.csv:2:1: 2000000000F0: expected F, B and W of 2000000001 stages and 1 micro-batches"},
-      {"0F0,0B0,0F2000000000\n", "f.csv:1:9: 0F2000000000: expected F, B and W of 1 stages and 2000000001 micro-batches"},
+      {"0F0,0B0\n2000000000F0,2000000000B0\n",
+       "f.csv:2:1: 2000000000F0: expected F, B and W of 2000000001 stages and 1 micro-batches"},
+      {"0F0,0B0,0F2000000000\n",
+       "f.csv:1:9: 0F2000000000: expected F, B and W of 1 stages and 2000000001 micro-batches"},
       {"0F0,7UNSHARD,0B0\n", "f.csv:1:5: 7UNSHARD: expected stages 0..0"},
       {"0F0,0F1,0B0,0B1\n1F0,1F1,1B0,0RESHARD,1B1\n", "f.csv:2:13: 0RESHARD: stage 0 stands on line 1 too"},
       /* Rank 0 wants a gradient before it forwards more; rank 1 wants more forwards before it sends one. */
@@ -170,21 +184,30 @@ static void test_wrong_messages(void) {
 #define FIRST "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
 #define SECOND "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n"
   static const wrong rows[] = {
-      {FIRST "1RECV_F0,1F0,1RECV_F1,1B0,,1SEND_B0,1F1,1B1,1SEND_B1\n", "f.csv:2:27: expected an action, got an empty cell"},
-      {"0F0,0SEND_F0,0F1,0RECV_B0,0B0,0RECV_B1,0B1\n" SECOND, "f.csv:2:14: 1RECV_F1: expected 0SEND_F1 on line 1, found none"},
-      {FIRST "1RECV_F0,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n", "f.csv:1:18: 0SEND_F1: expected 1RECV_F1 on line 2, found none"},
+      {FIRST "1RECV_F0,1F0,1RECV_F1,1B0,,1SEND_B0,1F1,1B1,1SEND_B1\n",
+       "f.csv:2:27: expected an action, got an empty cell"},
+      {"0F0,0SEND_F0,0F1,0RECV_B0,0B0,0RECV_B1,0B1\n" SECOND,
+       "f.csv:2:14: 1RECV_F1: expected 0SEND_F1 on line 1, found none"},
+      {FIRST "1RECV_F0,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n",
+       "f.csv:1:18: 0SEND_F1: expected 1RECV_F1 on line 2, found none"},
       {"0F0,0SEND_F0,0F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F0,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n",
        "f.csv:1:14: 0F1: expected 0SEND_F1 after it and 1RECV_F1 on line 2, found neither"},
-      {"0SEND_F0,0F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n" SECOND, "f.csv:1:1: 0SEND_F0 stands before 0F0, expected it after"},
-      {FIRST "1F0,1RECV_F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n", "f.csv:2:5: 1RECV_F0 stands after 1F0, expected it before"},
+      {"0SEND_F0,0F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n" SECOND,
+       "f.csv:1:1: 0SEND_F0 stands before 0F0, expected it after"},
+      {FIRST "1F0,1RECV_F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n",
+       "f.csv:2:5: 1RECV_F0 stands after 1F0, expected it before"},
       {FIRST "1RECV_F0,1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n", "f.csv:2:10: 1RECV_F0 is there twice"},
-      {FIRST "1RECV_F0,1F0,1SEND_F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n", "f.csv:2:14: 1SEND_F0: there is no stage 2"},
-      {"0RECV_F0,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n" SECOND, "f.csv:1:1: 0RECV_F0: there is no stage -1"},
-      {FIRST "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1,1RECV_F7\n", "f.csv:2:53: 1RECV_F7: expected micro-batches 0..1"},
+      {FIRST "1RECV_F0,1F0,1SEND_F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n",
+       "f.csv:2:14: 1SEND_F0: there is no stage 2"},
+      {"0RECV_F0,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n" SECOND,
+       "f.csv:1:1: 0RECV_F0: there is no stage -1"},
+      {FIRST "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1,1RECV_F7\n",
+       "f.csv:2:53: 1RECV_F7: expected micro-batches 0..1"},
       {FIRST "1RECV_F1,1RECV_F0,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n",
        "f.csv:2:1: 1RECV_F1: rank 0 sends its messages to rank 1 in another order than these are received"},
       {"0F0,0SEND_F0,1F0,1B0,0B0\n", "f.csv:1:5: 0SEND_F0: stages 0 and 1 are on the same rank, expected no message"},
-      /* Rank 0 sends a second activation before it takes a gradient, rank 1 sends that before it takes the activation. */
+      /* Rank 0 sends a second activation before it takes a gradient, rank 1 sends that before it takes the activation.
+       */
       {FIRST "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n",
        "f.csv:1:18: sends and receives deadlock without buffers: 0SEND_F1 waits for ever"},
   };
@@ -196,26 +219,35 @@ static void test_expected(void) {
   static const char text[] = "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n";
   static const int same[] = {0, 1}, other[] = {1, 0};
   zb_order_file file;
-  expect_ok(read_text(text, &(zb_order_expected){.ranks = 2, .stages = 2, .micro_batches = 2, .stage_rank = same}, &file));
+  expect_ok(
+      read_text(text, &(zb_order_expected){.ranks = 2, .stages = 2, .micro_batches = 2, .stage_rank = same}, &file));
   zb_order_file_deinit(&file);
-  expect_status(read_text(text, &(zb_order_expected){.ranks = 3}, &file), ZB_INVALID, "f.csv:2:1: expected 3 lines, one a rank, got 2");
-  expect_status(read_text(text, &(zb_order_expected){.ranks = 1}, &file), ZB_INVALID, "f.csv:2:1: expected 1 lines, one a rank, got 2");
-  expect_status(read_text(text, &(zb_order_expected){.stages = 1}, &file), ZB_INVALID, "f.csv:2:1: expected stages 0..0, got 1F0");
-  expect_status(read_text(text, &(zb_order_expected){.stages = 4}, &file), ZB_INVALID, "stage 2 stands on no line: expected stages 0..3");
-  expect_status(read_text(text, &(zb_order_expected){.micro_batches = 1}, &file), ZB_INVALID, "f.csv:1:5: expected micro-batches 0..0, got 0F1");
+  expect_status(read_text(text, &(zb_order_expected){.ranks = 3}, &file), ZB_INVALID,
+                "f.csv:2:1: expected 3 lines, one a rank, got 2");
+  expect_status(read_text(text, &(zb_order_expected){.ranks = 1}, &file), ZB_INVALID,
+                "f.csv:2:1: expected 1 lines, one a rank, got 2");
+  expect_status(read_text(text, &(zb_order_expected){.stages = 1}, &file), ZB_INVALID,
+                "f.csv:2:1: expected stages 0..0, got 1F0");
+  expect_status(read_text(text, &(zb_order_expected){.stages = 4}, &file), ZB_INVALID,
+                "stage 2 stands on no line: expected stages 0..3");
+  expect_status(read_text(text, &(zb_order_expected){.micro_batches = 1}, &file), ZB_INVALID,
+                "f.csv:1:5: expected micro-batches 0..0, got 0F1");
   expect_status(read_text(text, &(zb_order_expected){.micro_batches = 3}, &file), ZB_INVALID,
                 "f.csv:1:1: 0F2 is missing: expected micro-batches 0..2, micro-batch 2 is nowhere");
   expect_status(read_text(text, &(zb_order_expected){.stages = 2, .stage_rank = other}, &file), ZB_INVALID,
                 "f.csv:1:1: 0F0: expected stage 0 on rank 1 (line 2)");
-  expect_status(read_text(text, &(zb_order_expected){.stage_rank = other}, &file), ZB_USAGE, "a placement needs the number of its stages");
+  expect_status(read_text(text, &(zb_order_expected){.stage_rank = other}, &file), ZB_USAGE,
+                "a placement needs the number of its stages");
   expect_status(read_text(text, &(zb_order_expected){.ranks = -1}, &file), ZB_USAGE, "got -1, 0 and 0");
-  expect_status(read_text(text, &(zb_order_expected){.micro_batches = 2000000000}, &file), ZB_INVALID, "got only 12 jobs in the whole file");
+  expect_status(read_text(text, &(zb_order_expected){.micro_batches = 2000000000}, &file), ZB_INVALID,
+                "got only 12 jobs in the whole file");
   expect_status(zb_order_read_file("no/such/file.csv", NULL, &file), ZB_IO, "no/such/file.csv");
 }
 
 /* ---- Writing ---- */
 
-static void expect_written(const zb_problem *problem, const zb_order *order, zb_order_style style, const char *expected) {
+static void expect_written(const zb_problem *problem, const zb_order *order, zb_order_style style,
+                           const char *expected) {
   char *text = NULL;
   expect_ok(zb_order_write(problem, order, &style, &text));
   CU_ASSERT_PTR_NOT_NULL_FATAL(text);
@@ -229,20 +261,23 @@ static void test_write(void) {
   zb_order order;
   fixture_uniform(&x, "plain", 2, 1, 2, 6, 6, 6, 0, 0.5);
   expect_ok(zb_schedule_run(zb_schedule_find("zb-h1", NULL), &x.problem, &order));
-  expect_written(&x.problem, &order, (zb_order_style){.form = ZB_FORM_TEXT}, "0F0 0F1 0B0 0W0 0B1 0W1\n1F0 1B0 1F1 1B1 1W0 1W1\n");
+  expect_written(&x.problem, &order, (zb_order_style){.form = ZB_FORM_TEXT},
+                 "0F0 0F1 0B0 0W0 0B1 0W1\n1F0 1B0 1F1 1B1 1W0 1W1\n");
   expect_written(&x.problem, &order, (zb_order_style){.form = ZB_FORM_TEXT, .whole_backward = true},
                  "0F0 0F1 0BW0 0BW1\n1F0 1B0 1F1 1B1 1W0 1W1\n");
   expect_written(&x.problem, &order, (zb_order_style){.form = ZB_FORM_COMPUTE_ONLY},
                  "0F0,0F1,0I0,0W0,0I1,0W1\r\n1F0,1I0,1F1,1I1,1W0,1W1\r\n");
   expect_written(&x.problem, &order, (zb_order_style){.form = ZB_FORM_COMPUTE_ONLY, .idle_cells = true},
                  "0F0,0F1,,0I0,0W0,0I1,0W1\r\n,1F0,1I0,1F1,1I1,1W0,1W1\r\n");
-  expect_written(&x.problem, &order, (zb_order_style){.form = ZB_FORM_COMPUTE_ONLY, .whole_backward = true, .idle_cells = true},
+  expect_written(&x.problem, &order,
+                 (zb_order_style){.form = ZB_FORM_COMPUTE_ONLY, .whole_backward = true, .idle_cells = true},
                  "0F0,0F1,,0B0,,0B1\r\n,1F0,1I0,1F1,1I1,1W0,1W1\r\n");
   expect_written(&x.problem, &order, (zb_order_style){.form = ZB_FORM_COMPUTE_COMMS, .whole_backward = true},
                  "0UNSHARD,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1,0REDUCE_GRAD,0RESHARD\r\n"
                  "1UNSHARD,1RECV_F0,1RECV_F1,1F0,1I0,1SEND_B0,1F1,1I1,1SEND_B1,1W0,1W1,1REDUCE_GRAD,1RESHARD\r\n");
   char *text;
-  expect_status(zb_order_write(&x.problem, &order, &(zb_order_style){.form = ZB_FORM_COUNT}, &text), ZB_USAGE, "expected a form of 0..2, got 3");
+  expect_status(zb_order_write(&x.problem, &order, &(zb_order_style){.form = ZB_FORM_COUNT}, &text), ZB_USAGE,
+                "expected a form of 0..2, got 3");
   order.jobs[0][0].micro_batch = 1;
   expect_status(zb_order_write(&x.problem, &order, &(zb_order_style){0}, &text), ZB_INVALID, "0F1 is there twice");
   CU_ASSERT_PTR_NULL(text);
@@ -318,7 +353,8 @@ static int check_round_trips(const zb_schedule_def *schedule, int ranks, int mic
     for (int idle = 0; idle < 2; ++idle) {
       char *text = NULL;
       zb_order_file file = {0};
-      expect_ok(zb_order_write(&x.problem, &order, &(zb_order_style){.form = (zb_order_form)form, .idle_cells = idle}, &text));
+      expect_ok(zb_order_write(&x.problem, &order, &(zb_order_style){.form = (zb_order_form)form, .idle_cells = idle},
+                               &text));
       expect_ok(read_text(text, &expected, &file));
       CU_ASSERT(same_order(&order, &file.order));
       CU_ASSERT(file.form == (zb_order_form)form || (ranks == 1 && file.form == ZB_FORM_COMPUTE_ONLY));
@@ -355,7 +391,8 @@ static void test_files(void) {
   CU_ASSERT(same_order(&order, &file.order));
   zb_order_file_deinit(&file);
   remove(path);
-  expect_status(zb_order_write_file(&x.problem, &order, &(zb_order_style){0}, "no/such/folder/f.csv"), ZB_IO, "no/such/folder/f.csv");
+  expect_status(zb_order_write_file(&x.problem, &order, &(zb_order_style){0}, "no/such/folder/f.csv"), ZB_IO,
+                "no/such/folder/f.csv");
   zb_order_deinit(&order);
 }
 
@@ -395,7 +432,8 @@ static void test_many_ranks(void) {
   CU_ASSERT_FATAL(text != NULL);
   for (int rank = 0; rank < RANKS; ++rank)
     length += (size_t)snprintf(text + length, LINE, "%dF0,%dB0\n", rank, rank);
-  expect_status(read_text(text, NULL, &file), ZB_INVALID, "f.csv:4097:1: expected a line a rank and at most 4096 ranks, got 4097 lines");
+  expect_status(read_text(text, NULL, &file), ZB_INVALID,
+                "f.csv:4097:1: expected a line a rank and at most 4096 ranks, got 4097 lines");
   zb_free(text);
 }
 

@@ -16,9 +16,7 @@ typedef struct buffer {
   size_t length;
 } buffer;
 
-static size_t random_at(uint64_t *seed, size_t below) {
-  return (size_t)fixture_random(seed, (int64_t)below + 1);
-}
+static size_t random_at(uint64_t *seed, size_t below) { return (size_t)fixture_random(seed, (int64_t)below + 1); }
 
 static void replace(buffer *b, size_t at, size_t removed, const char *text, size_t length) {
   if (at > b->length) at = b->length;
@@ -145,9 +143,7 @@ static void mutations_of_form(zb_order_style style, uint64_t seed) {
   zb_order_deinit(&order);
 }
 
-static void test_text(void) {
-  mutations_of_form((zb_order_style){.form = ZB_FORM_TEXT, .whole_backward = true}, 1);
-}
+static void test_text(void) { mutations_of_form((zb_order_style){.form = ZB_FORM_TEXT, .whole_backward = true}, 1); }
 
 static void test_compute_only(void) {
   mutations_of_form((zb_order_style){.form = ZB_FORM_COMPUTE_ONLY, .idle_cells = true}, 2);

@@ -7,7 +7,7 @@
 /* Whether the job can come next, `done` being what came before. */
 static inline bool random_can_run(const zb_problem *p, const bool *done, zb_job job) {
   const int m = p->micro_batches;
-#define DONE(stage, kind, micro_batch) done[((stage)*m + (micro_batch)) * ZB_KIND_COUNT + (int)(kind)]
+#define DONE(stage, kind, micro_batch) done[((stage) * m + (micro_batch)) * ZB_KIND_COUNT + (int)(kind)]
   if (DONE(job.stage, job.kind, job.micro_batch)) return false;
   if (job.kind != ZB_F && !DONE(job.stage, job.kind - 1, job.micro_batch)) return false;
   if (job.kind == ZB_W) return job.micro_batch == 0 || DONE(job.stage, ZB_W, job.micro_batch - 1);

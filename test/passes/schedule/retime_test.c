@@ -1,4 +1,5 @@
-/* Times after a change against those of the whole sequence: random changes of random orders, some of them taken back. */
+/* Times after a change against those of the whole sequence: random changes of random orders, some of them taken back.
+ */
 #include "fixture.h"
 #include "passes/schedule/retime.h"
 #include "random_order.h"
@@ -48,8 +49,7 @@ static int check(const zb_problem *problem, uint64_t *seed, bool *channels_wait)
     int count = 0;
     for (int rank = (int)fixture_random(seed, w.ranks); rank < w.ranks && count < 2; ++rank) {
       const int i = (int)fixture_random(seed, w.per_rank - 1);
-      if (exchange(&w, &sequence[(size_t)rank * (size_t)w.per_rank], i))
-        changes[count++] = (zb_change){rank, i, i + 1};
+      if (exchange(&w, &sequence[(size_t)rank * (size_t)w.per_rank], i)) changes[count++] = (zb_change){rank, i, i + 1};
     }
     if (count == 0) continue;
     const bool ends = zb_retime(&x, sequence, changes, count);

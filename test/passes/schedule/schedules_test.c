@@ -185,8 +185,8 @@ static int64_t most_bytes(const zb_problem *problem, const zb_order *order) {
   return most;
 }
 
-/* Given its own peak the schedule still exists; given a byte less, one that looks for an order within the limit keeps that
- * too or says what it needs, and every other one says exactly what. */
+/* Given its own peak the schedule still exists; given a byte less, one that looks for an order within the limit keeps
+ * that too or says what it needs, and every other one says exactly what. */
 static void check_limit(const zb_schedule_def *schedule, fixture *x, int64_t most) {
   zb_order order;
   x->problem.memory_limit_bytes = most;
@@ -290,14 +290,43 @@ static void test_table(void) {
   static const struct {
     const char *typed, *name;
   } aliases[] = {
-      {"gpipe", "fthenb"}, {"GPipe", "fthenb"}, {"ScheduleGPipe", "fthenb"}, {"FThenB", "fthenb"}, {"F-then-B", "fthenb"},
-      {"1F1B", "1f1b"}, {"Schedule1F1B", "1f1b"}, {"dapple", "1f1b"}, {"DAPPLE", "1f1b"}, {"PipeDream-Flush", "1f1b"}, {"TrainSchedule", "1f1b"},
-      {"Eager1F1B", "eager-1f1b"}, {"interleaved", "interleaved-1f1b"}, {"Interleaved1F1B", "interleaved-1f1b"}, {"VPP", "interleaved-1f1b"},
-      {"ScheduleInterleaved1F1B", "interleaved-1f1b"}, {"interleaved_1f1b", "interleaved-1f1b"}, {"LoopedBFS", "looped-bfs"},
-      {"ScheduleLoopedBFS", "looped-bfs"}, {"InterleavedZeroBubble", "interleaved-zb"}, {"ScheduleInterleavedZeroBubble", "interleaved-zb"},
-      {"ZBH1", "zb-h1"}, {"zb_h1", "zb-h1"}, {"zbh2", "zb-h2"}, {"ZBV", "zb-v"}, {"ZBVZeroBubble", "zb-v"}, {"ScheduleZBVZeroBubble", "zb-v"},
-      {"ZBVPP", "zb-v-auto"}, {"v-half", "v-half"}, {"VHalf", "v-half"}, {"V_Min", "v-min"}, {"DualPipeV", "dualpipev"},
-      {"ScheduleDualPipeV", "dualpipev"}, {"DualPipe", "dualpipe"}, {"ZB-1P", "zb-1p"}, {"zb2p", "zb-2p"}, {"Search", "search"},
+      {"gpipe", "fthenb"},
+      {"GPipe", "fthenb"},
+      {"ScheduleGPipe", "fthenb"},
+      {"FThenB", "fthenb"},
+      {"F-then-B", "fthenb"},
+      {"1F1B", "1f1b"},
+      {"Schedule1F1B", "1f1b"},
+      {"dapple", "1f1b"},
+      {"DAPPLE", "1f1b"},
+      {"PipeDream-Flush", "1f1b"},
+      {"TrainSchedule", "1f1b"},
+      {"Eager1F1B", "eager-1f1b"},
+      {"interleaved", "interleaved-1f1b"},
+      {"Interleaved1F1B", "interleaved-1f1b"},
+      {"VPP", "interleaved-1f1b"},
+      {"ScheduleInterleaved1F1B", "interleaved-1f1b"},
+      {"interleaved_1f1b", "interleaved-1f1b"},
+      {"LoopedBFS", "looped-bfs"},
+      {"ScheduleLoopedBFS", "looped-bfs"},
+      {"InterleavedZeroBubble", "interleaved-zb"},
+      {"ScheduleInterleavedZeroBubble", "interleaved-zb"},
+      {"ZBH1", "zb-h1"},
+      {"zb_h1", "zb-h1"},
+      {"zbh2", "zb-h2"},
+      {"ZBV", "zb-v"},
+      {"ZBVZeroBubble", "zb-v"},
+      {"ScheduleZBVZeroBubble", "zb-v"},
+      {"ZBVPP", "zb-v-auto"},
+      {"v-half", "v-half"},
+      {"VHalf", "v-half"},
+      {"V_Min", "v-min"},
+      {"DualPipeV", "dualpipev"},
+      {"ScheduleDualPipeV", "dualpipev"},
+      {"DualPipe", "dualpipe"},
+      {"ZB-1P", "zb-1p"},
+      {"zb2p", "zb-2p"},
+      {"Search", "search"},
   };
   for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; ++i) {
     const zb_schedule_def *found = zb_schedule_find(aliases[i].typed, NULL);
@@ -386,8 +415,10 @@ static void test_out_of_memory(void) {
  * blocks for ever without buffers; with the sends of both ranks in one order it ends. */
 static void test_zero_buffer(void) {
   enum { F0, F1, B0, B1 };
-  const zero_buffer_event messages[] = {{.source = 0, .destination = 1}, {.source = 0, .destination = 1},
-                                        {.source = 1, .destination = 0}, {.source = 1, .destination = 0}};
+  const zero_buffer_event messages[] = {{.source = 0, .destination = 1},
+                                        {.source = 0, .destination = 1},
+                                        {.source = 1, .destination = 0},
+                                        {.source = 1, .destination = 0}};
   int first[] = {F0, F1, B0, B1}, naive[] = {F0, B0, F1, B1}, ordered[] = {F0, F1, B0, B1};
   int *const blocked[] = {first, naive}, *const good[] = {first, ordered};
   const int counts[] = {4, 4}, fewer[] = {4, 3};

@@ -237,7 +237,8 @@ static void test_exhaustive(void) {
       fixture x;
       int64_t limits[FIXTURE_STAGES];
       (round % 2 ? chain : even)(&x, &seed, rows[row].placement, rows[row].p, rows[row].v, rows[row].m);
-      if (round % 4 == 3) x.problem.link_latency_ps = fixture_random(&seed, 60); /* messages that stand in each other's way */
+      if (round % 4 == 3)
+        x.problem.link_latency_ps = fixture_random(&seed, 60); /* messages that stand in each other's way */
       x.problem.metric = round / 2 % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
       for (int which = 0; which < 4; ++which) {
         draw_limits(&x, &seed, which, limits);
@@ -551,7 +552,8 @@ static void test_placement(void) {
 
 /* ---- Out of memory ---- */
 
-/* Where an allocation that fails does not end the search, the placement stays: no other one takes the place of one that had no memory. */
+/* Where an allocation that fails does not end the search, the placement stays: no other one takes the place of one that
+ * had no memory. */
 static bool survives(const zb_problem *problem, const int *wanted, uint64_t n) {
   int stage_rank[FIXTURE_STAGES];
   zb_order order;

@@ -25,15 +25,9 @@ static double most_units(const zb_simulation *simulation, double unit) {
 
 /* ---- Unit times: what the papers state ---- */
 
-static int floor_min(int p) {
-  return (p + 4) / 3;
-}
-static int floor_half(int p) {
-  return (p + 2) / 2;
-}
-static int floor_one(int p) {
-  return p;
-}
+static int floor_min(int p) { return (p + 4) / 3; }
+static int floor_half(int p) { return (p + 2) / 2; }
+static int floor_one(int p) { return p; }
 
 /* Chunk times 1: no stage bubble for ZB-V and V-ZB from 2p-1 micro-batches on. The peak of all four is reached as soon
  * as there are that many micro-batches, also by the bound. */
@@ -247,9 +241,7 @@ static void fill_setting(const json_t *times, const json_t *row, fixture *x) {
 }
 
 /* Hundredths of a per cent, as printed. */
-static long long printed(double share) {
-  return llround(share * 1e4);
-}
+static long long printed(double share) { return llround(share * 1e4); }
 static long long column(const json_t *cell, const char *key) {
   return llround(json_number_value(json_object_get(cell, key)) * 100);
 }
@@ -311,7 +303,8 @@ static void test_auto_measured(void) {
       zb_simulation simulation;
       fill_setting(times, json_array_get(rows, i), &x);
       x.problem.metric = k % 2 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
-      x.problem.memory_limit_bytes = llround(json_number_value(json_object_get(cell, "limit")) * x.problem.ranks * 2000);
+      x.problem.memory_limit_bytes =
+          llround(json_number_value(json_object_get(cell, "limit")) * x.problem.ranks * 2000);
       run("zb-v-auto", &x.problem, &order, &simulation);
       if (k % 2)
         CU_ASSERT_EQUAL(printed(simulation.bubble_stage), column(cell, "stage"))

@@ -61,9 +61,7 @@ typedef struct zero_buffer {
   int *needed;  /* [kind][stage] messages in all */
 } zero_buffer;
 
-static inline int zero_buffer_edges(const zb_problem *p) {
-  return p->edges ? p->edge_count : p->stages - 1;
-}
+static inline int zero_buffer_edges(const zb_problem *p) { return p->edges ? p->edge_count : p->stages - 1; }
 static inline zb_edge zero_buffer_edge(const zb_problem *p, int index) {
   return p->edges ? p->edges[index] : (zb_edge){index, index + 1, 0, 1};
 }
@@ -161,8 +159,8 @@ static inline bool zero_buffer_replay(const zero_buffer *z) {
       const zero_buffer_event *event = &z->events[lists[rank][i]];
       if (event->destination >= 0) continue;
       const zb_job job = z->order->jobs[rank][at++];
-      as_listed = as_listed && job.stage == event->stage && job.kind == event->kind &&
-                  job.micro_batch == event->micro_batch;
+      as_listed =
+          as_listed && job.stage == event->stage && job.kind == event->kind && job.micro_batch == event->micro_batch;
     }
     as_listed = as_listed && at == z->order->counts[rank];
   }
@@ -174,8 +172,7 @@ static inline bool zero_buffer_replay(const zero_buffer *z) {
 }
 
 /* Whether the simulated order ends with zero buffering. O(events log events), times the edges of a stage. */
-static inline bool zero_buffer_ends(const zb_problem *problem, const zb_order *order,
-                                    const zb_simulation *simulation) {
+static inline bool zero_buffer_ends(const zb_problem *problem, const zb_order *order, const zb_simulation *simulation) {
   const int edges = zero_buffer_edges(problem);
   zero_buffer z = {.problem = problem, .order = order};
   z.capacity = problem->micro_batches * (problem->stages * ZB_KIND_COUNT + 2 * edges);

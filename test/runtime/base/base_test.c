@@ -137,7 +137,8 @@ static void test_status(void) {
   CU_ASSERT_PTR_NULL(zb_status_first(several, 1));
 }
 
-/* Names of strangers do not reach the terminal's control: escape, bell, delete, C1 as UTF-8 has it; tabs, line ends and letters do. */
+/* Names of strangers do not reach the terminal's control: escape, bell, delete, C1 as UTF-8 has it; tabs, line ends and
+ * letters do. */
 static void test_control_characters(void) {
   zb_status status = ZB_ERROR(INVALID, "'%s' is unknown", "\x1b[31mred\a\x7f\xc2\x9b\xc2\xb5\tend");
   status = zb_status_note(status, "%s", "a\rb");
@@ -183,7 +184,7 @@ static void test_attrs(void) {
   CU_ASSERT_STRING_EQUAL(zb_attr_string(NULL, "mode", "sum"), "sum");
 }
 
-SUITE_MAIN("base", {"allocation", test_allocation}, {"pages", test_pages}, {"fail the n-th", test_fail_the_nth}, {"dtypes", test_dtypes},
-           {"shapes", test_shapes}, {"status", test_status}, {"control characters", test_control_characters},
-           {"status without memory", test_status_without_memory},
+SUITE_MAIN("base", {"allocation", test_allocation}, {"pages", test_pages}, {"fail the n-th", test_fail_the_nth},
+           {"dtypes", test_dtypes}, {"shapes", test_shapes}, {"status", test_status},
+           {"control characters", test_control_characters}, {"status without memory", test_status_without_memory},
            {"attributes", test_attrs})

@@ -11,15 +11,20 @@
 
 static const char good[] =
     "{\"format\": \"zb-costs\", \"version\": 1,\n"
-    "\"machine\": {\"device\": \"cpu\", \"instruction_set\": \"avx512\", \"cores\": 2, \"threads\": 1, \"virtual_clock\": false},\n"
-    "\"program\": {\"model\": \"a \\\"b\\\".onnx\", \"schedule\": \"1f1b\", \"ranks\": 1, \"micro_batches\": 4, \"steps\": 9},\n"
+    "\"machine\": {\"device\": \"cpu\", \"instruction_set\": \"avx512\", \"cores\": 2, \"threads\": 1, "
+    "\"virtual_clock\": false},\n"
+    "\"program\": {\"model\": \"a \\\"b\\\".onnx\", \"schedule\": \"1f1b\", \"ranks\": 1, \"micro_batches\": 4, "
+    "\"steps\": 9},\n"
     "\"stages\": [\n  {\"stage\": 0, \"rank\": 0, \"fb_bytes\": 64, \"fw_bytes\": 128, \"bw_bytes\": 0}],\n"
     "\"ranks\": [\n  {\"rank\": 0, \"base_bytes\": 4096}],\n"
     "\"edges\": [],\n"
     "\"subprograms\": [\n"
-    "  {\"name\": \"s0_F\", \"rank\": 0, \"stage\": 0, \"kind\": \"F\", \"key\": \"00000000000000ff\", \"first_ps\": 1100, \"time_ps\": 1000, \"runs\": 8},\n"
-    "  {\"name\": \"s0_B\", \"rank\": 0, \"stage\": 0, \"kind\": \"B\", \"key\": \"fedcba9876543210\", \"first_ps\": 2100, \"time_ps\": 2000, \"runs\": 8},\n"
-    "  {\"name\": \"s0_W\", \"rank\": 0, \"stage\": 0, \"kind\": \"W\", \"key\": \"0000000000000001\", \"first_ps\": 1600, \"time_ps\": 1500, \"runs\": 8},\n"
+    "  {\"name\": \"s0_F\", \"rank\": 0, \"stage\": 0, \"kind\": \"F\", \"key\": \"00000000000000ff\", \"first_ps\": "
+    "1100, \"time_ps\": 1000, \"runs\": 8},\n"
+    "  {\"name\": \"s0_B\", \"rank\": 0, \"stage\": 0, \"kind\": \"B\", \"key\": \"fedcba9876543210\", \"first_ps\": "
+    "2100, \"time_ps\": 2000, \"runs\": 8},\n"
+    "  {\"name\": \"s0_W\", \"rank\": 0, \"stage\": 0, \"kind\": \"W\", \"key\": \"0000000000000001\", \"first_ps\": "
+    "1600, \"time_ps\": 1500, \"runs\": 8},\n"
     "  {\"name\": \"s0_OPT\", \"rank\": 0, \"stage\": 0, \"kind\": \"OPT\", \"key\": \"0000000000000002\", "
     "\"first_ps\": 800, \"time_ps\": 700, \"runs\": 2}],\n"
     "\"ops\": [\n  {\"op\": \"matmul 2x3xf32 3x4xf32\", \"time_ps\": 600, \"runs\": 8},\n"
@@ -69,7 +74,8 @@ static void test_questions(void) {
   CU_ASSERT_EQUAL(zb_costs_op(costs, "relu 2x4xf32"), 40);
   CU_ASSERT_EQUAL(zb_costs_op(costs, "relu 2x5xf32"), -1);
   CU_ASSERT_PTR_EQUAL(zb_costs_subprogram(costs, "F", 0, 255), &costs->subprograms[0]);
-  CU_ASSERT_PTR_EQUAL(zb_costs_subprogram(costs, "F", 7, 255), &costs->subprograms[0]); /* the same ops on another stage */
+  CU_ASSERT_PTR_EQUAL(zb_costs_subprogram(costs, "F", 7, 255),
+                      &costs->subprograms[0]); /* the same ops on another stage */
   CU_ASSERT_PTR_NULL(zb_costs_subprogram(costs, "B", 0, 255));
   CU_ASSERT_EQUAL(zb_costs_product(costs, 500), 50); /* outside: the rate of the nearest */
   CU_ASSERT_EQUAL(zb_costs_product(costs, 1000), 100);
@@ -86,7 +92,8 @@ static void expect(const char *text, size_t bytes, const char *message) {
   zb_status status = zb_costs_parse(text, bytes, "f.json", &costs);
   CU_ASSERT_PTR_NULL(costs);
   CU_ASSERT_EQUAL(zb_status_code(status), ZB_INVALID);
-  if (!status || !strstr(zb_status_text(status), message)) printf("\n  expected '%s' in: %s", message, zb_status_text(status));
+  if (!status || !strstr(zb_status_text(status), message))
+    printf("\n  expected '%s' in: %s", message, zb_status_text(status));
   CU_ASSERT_PTR_NOT_NULL(status ? strstr(zb_status_text(status), message) : NULL);
   CU_ASSERT_PTR_NOT_NULL(status ? zb_status_hint_text(status) : NULL); /* every one says what to do */
   zb_status_free(status);
@@ -112,7 +119,8 @@ static void test_errors(void) {
   expect_changed("\"version\": 1", "\"version\": 2", "version: expected 1, got 2");
   expect_changed(", \"version\": 1", "", "version: expected 1, got none");
   expect_changed("zb-costs", "zb-plan", "expected a file of costs");
-  expect_changed("\"time_ps\": 1000", "\"time_ps\": -1", "subprograms[0].time_ps: expected a whole number from 0 to 10000000000000000, got -1");
+  expect_changed("\"time_ps\": 1000", "\"time_ps\": -1",
+                 "subprograms[0].time_ps: expected a whole number from 0 to 10000000000000000, got -1");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": 1.5", "subprograms[0].time_ps: expected a whole number");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": 1e999", "real number overflow");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": Infinity", "f.json:10:119: invalid token");
@@ -132,10 +140,12 @@ static void test_errors(void) {
   expect_changed("\"ranks\": 1,", "\"ranks\": 0,", "program.ranks: expected a whole number from 1");
   expect_changed("{\"stage\": 0, \"rank\": 0,", "{\"stage\": 1, \"rank\": 0,", "expected stage 0 in stages, got 1");
   expect_changed("{\"stage\": 0, \"rank\": 0,", "{\"stage\": 0, \"rank\": 3,", "stage 0 is on rank 3, which is none");
-  expect_changed("\"edges\": []", "\"edges\": [{\"source\": 0, \"destination\": 0, \"forward_bytes\": 1, \"backward_bytes\": 1}]",
+  expect_changed("\"edges\": []",
+                 "\"edges\": [{\"source\": 0, \"destination\": 0, \"forward_bytes\": 1, \"backward_bytes\": 1}]",
                  "an edge leads from stage 0");
   expect_changed("\"edges\": []", "\"edges\": {}", "edges: expected a list, got an object");
-  expect_changed("\"messages\": []", "\"messages\": [{\"source\": 0, \"destination\": 9, \"bytes\": 1, \"time_ps\": 1, \"runs\": 1}]",
+  expect_changed("\"messages\": []",
+                 "\"messages\": [{\"source\": 0, \"destination\": 9, \"bytes\": 1, \"time_ps\": 1, \"runs\": 1}]",
                  "a message goes from rank 0 to rank 9");
   expect_changed("relu 2x4xf32", "matmul 2x3xf32 3x4xf32", "ops[1] is the same op as ops[0]");
   expect_changed("\"flops\": 3000", "\"flops\": 1000", "rising flops");
@@ -170,9 +180,12 @@ static void test_mutations(void) {
       seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407U;
       size_t at = (size_t)(seed >> 33) % bytes, length = 1 + (size_t)(seed >> 20) % 9;
       if (length > bytes - at) length = bytes - at;
-      if (seed >> 60 < 10) text[at] = alphabet[(seed >> 50) % (sizeof alphabet - 1)];
-      else if (seed >> 60 < 13) memmove(text + at, text + at + length, bytes - at - length), bytes -= length;
-      else if (bytes + length < sizeof text) memmove(text + at + length, text + at, bytes - at), bytes += length;
+      if (seed >> 60 < 10)
+        text[at] = alphabet[(seed >> 50) % (sizeof alphabet - 1)];
+      else if (seed >> 60 < 13)
+        memmove(text + at, text + at + length, bytes - at - length), bytes -= length;
+      else if (bytes + length < sizeof text)
+        memmove(text + at + length, text + at, bytes - at), bytes += length;
     }
     zb_costs *costs = NULL;
     zb_status status = zb_costs_parse(text, bytes, "mutated", &costs);

@@ -8,9 +8,7 @@
 
 enum { BYTES = 1000 };
 
-static uint64_t of_text(const char *text) {
-  return zb_digest_of(text, strlen(text));
-}
+static uint64_t of_text(const char *text) { return zb_digest_of(text, strlen(text)); }
 
 static void test_published(void) {
   unsigned char bytes[BYTES];

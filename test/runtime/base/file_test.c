@@ -116,5 +116,5 @@ static void test_without_memory(void) {
   }
 }
 
-SUITE_MAIN("file", {"round trip", test_round_trip}, {"errors", test_errors}, {"output check", test_output_check}, {"abandon", test_abandon},
-           {"without memory", test_without_memory})
+SUITE_MAIN("file", {"round trip", test_round_trip}, {"errors", test_errors}, {"output check", test_output_check},
+           {"abandon", test_abandon}, {"without memory", test_without_memory})

@@ -12,12 +12,11 @@
 
 #define FOLDER ZB_BINARY_DIR "/test-files/folder"
 
-static bool is_ours(const char *name) {
-  return strncmp(name, "ours", 4) == 0;
-}
+static bool is_ours(const char *name) { return strncmp(name, "ours", 4) == 0; }
 
 static const zb_folder_kind refuses = {.purpose = "save to", .who = "another run", .is_ours = is_ours};
-static const zb_folder_kind keeps = {.purpose = "save to", .who = "another run", .is_ours = is_ours, .keeps_others = true, .first_file = "ours"};
+static const zb_folder_kind keeps = {
+    .purpose = "save to", .who = "another run", .is_ours = is_ours, .keeps_others = true, .first_file = "ours"};
 
 static zb_code take_code(zb_status status) {
   zb_code code = zb_status_code(status);
@@ -76,7 +75,8 @@ static void test_replace(void) {
     const char *path = by_exchange ? FOLDER "/a/new" : FOLDER "/b/new";
     replace(path, &keeps, by_exchange, "one");
     write_file(path, "theirs", "kept");
-    CU_ASSERT_EQUAL(take_code(zb_make_folder(by_exchange ? FOLDER "/a/new/deep/er" : FOLDER "/b/new/deep/er")), ZB_OK_CODE);
+    CU_ASSERT_EQUAL(take_code(zb_make_folder(by_exchange ? FOLDER "/a/new/deep/er" : FOLDER "/b/new/deep/er")),
+                    ZB_OK_CODE);
     replace(path, &keeps, by_exchange, "two");
     CU_ASSERT(holds(path, "theirs", "kept"));
     CU_ASSERT(exists(by_exchange ? FOLDER "/a/new/deep/er" : FOLDER "/b/new/deep/er"));
@@ -177,9 +177,8 @@ static void test_must_stay(void) {
   CU_ASSERT_EQUAL(chdir(before), 0);
 }
 
-static void test_start(void) {
-  CU_ASSERT_EQUAL(system("rm -rf '" FOLDER "'"), 0); /* what an earlier run left */
-}
+static void test_start(void) { CU_ASSERT_EQUAL(system("rm -rf '" FOLDER "'"), 0); /* what an earlier run left */ }
 
-SUITE_MAIN("folder", {"start from nothing", test_start}, {"replace", test_replace}, {"leftovers", test_leftovers}, {"lock", test_lock},
-           {"without memory", test_without_memory}, {"names", test_names}, {"must stay", test_must_stay})
+SUITE_MAIN("folder", {"start from nothing", test_start}, {"replace", test_replace}, {"leftovers", test_leftovers},
+           {"lock", test_lock}, {"without memory", test_without_memory}, {"names", test_names},
+           {"must stay", test_must_stay})

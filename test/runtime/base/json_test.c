@@ -4,7 +4,8 @@
 #include "runtime/base/json.h"
 #include "test/suite.h"
 
-static const char text[] = "{\"a long name for a tensor of a model\": [1234567890123456789, 0.12345678901234567, \"text with some \\u00e4 letters\"],"
+static const char text[] = "{\"a long name for a tensor of a model\": [1234567890123456789, 0.12345678901234567, "
+                           "\"text with some \\u00e4 letters\"],"
                            " \"b\": {\"c\": true, \"d\": null, \"e\": [[], {}, -17]}}";
 
 static zb_code take_code(zb_status status) {
@@ -45,7 +46,8 @@ static void test_without_memory(void) {
     zb_text_init(&out);
     zb_allocation_fail_at(n);
     zb_code code = take_code(zb_json_parse(text, strlen(text), 0, &value, &error));
-    zb_code printed = code == ZB_OK_CODE ? take_code(zb_json_print(value, JSON_INDENT(2) | JSON_SORT_KEYS, &out)) : code;
+    zb_code printed =
+        code == ZB_OK_CODE ? take_code(zb_json_print(value, JSON_INDENT(2) | JSON_SORT_KEYS, &out)) : code;
     zb_allocation_fail_at(0);
     CU_ASSERT(printed == ZB_OK_CODE || printed == ZB_MEMORY);
     CU_ASSERT_EQUAL(code == ZB_OK_CODE, value != NULL);

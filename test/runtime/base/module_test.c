@@ -26,7 +26,8 @@ static void test_good(void) {
   CU_ASSERT_PTR_EQUAL(module, again);
 }
 
-/* The linker's digest of each: of the program for whatever lies in it, of the module for what lies there, and ours where nothing lies. */
+/* The linker's digest of each: of the program for whatever lies in it, of the module for what lies there, and ours
+ * where nothing lies. */
 static void test_object_ids(void) {
   static const char here = 0, there = 0;
   const zb_module *module = NULL;
@@ -61,22 +62,28 @@ static void test_shares_allocator(void) {
 
 static void test_foreign(void) {
   const zb_module *module = NULL;
-  expect(zb_module_open_file("mpi", FOLDER "abi.so", &module), "its interface is 999, this program's is 1", "as a whole");
-  expect(zb_module_open_file("mpi", FOLDER "id.so", &module), "its id is 0123456789abcdef, this program's is " ZB_BUILD_ID, "as a whole");
+  expect(zb_module_open_file("mpi", FOLDER "abi.so", &module), "its interface is 999, this program's is 1",
+         "as a whole");
+  expect(zb_module_open_file("mpi", FOLDER "id.so", &module),
+         "its id is 0123456789abcdef, this program's is " ZB_BUILD_ID, "as a whole");
   expect(zb_module_open_file("mpi", FOLDER "name.so", &module), "is the module 'cuda', expected 'mpi'", "as a whole");
-  expect(zb_module_open_file("mpi", FOLDER "nothing.so", &module), "it does not define zb_module_description", "as a whole");
+  expect(zb_module_open_file("mpi", FOLDER "nothing.so", &module), "it does not define zb_module_description",
+         "as a whole");
   CU_ASSERT_PTR_NULL(module);
 }
 
 static void test_missing(void) {
   const zb_module *module = NULL;
-  expect(zb_module_open_file("mpi", FOLDER "needs.so", &module), "libzb-absent.so: cannot open shared object file", "openmpi-bin");
-  expect(zb_module_open_file("mpi", FOLDER "none.so", &module), "none.so: cannot open shared object file", "as a whole");
+  expect(zb_module_open_file("mpi", FOLDER "needs.so", &module), "libzb-absent.so: cannot open shared object file",
+         "openmpi-bin");
+  expect(zb_module_open_file("mpi", FOLDER "none.so", &module), "none.so: cannot open shared object file",
+         "as a whole");
   zb_status status = zb_module_open("jazz", &module, NULL);
   CU_ASSERT_EQUAL(zb_status_code(status), ZB_USAGE);
   zb_status_free(status);
   CU_ASSERT_PTR_NULL(module);
 }
 
-SUITE_MAIN("module", {"a good module", test_good}, {"one allocator", test_shares_allocator}, {"builds", test_object_ids}, {"modules of others", test_foreign},
+SUITE_MAIN("module", {"a good module", test_good}, {"one allocator", test_shares_allocator},
+           {"builds", test_object_ids}, {"modules of others", test_foreign},
            {"missing files and libraries", test_missing})

@@ -26,8 +26,10 @@ static const char zb_opt[] =
 #include "tools/zb-opt.def"
     ;
 enum { ZBC, ZB_RUN, ZB_SCHED, ZB_OPT, PROGRAMS };
-static const zb_program programs[PROGRAMS] = {
-    {"zbc", "makes the plan", zbc}, {"zb-run", "trains with a plan", zb_run}, {"zb-sched", "makes schedules", zb_sched}, {"zb-opt", "runs passes", zb_opt}};
+static const zb_program programs[PROGRAMS] = {{"zbc", "makes the plan", zbc},
+                                              {"zb-run", "trains with a plan", zb_run},
+                                              {"zb-sched", "makes schedules", zb_sched},
+                                              {"zb-opt", "runs passes", zb_opt}};
 
 static const struct {
   const char *typed, *program, *option, *example, *why;
@@ -76,7 +78,8 @@ static void test_named(void) {
     }
     CU_ASSERT_TRUE(program != NULL || fail(words[i].typed, "there is no such program"));
     if (program && *words[i].option)
-      CU_ASSERT_TRUE(in_list(program->options, words[i].option, strlen(words[i].option)) || fail(words[i].typed, "its program has no such option"));
+      CU_ASSERT_TRUE(in_list(program->options, words[i].option, strlen(words[i].option)) ||
+                     fail(words[i].typed, "its program has no such option"));
     CU_ASSERT_TRUE(*words[i].option || *words[i].why || fail(words[i].typed, "says nothing"));
   }
 }
@@ -91,14 +94,16 @@ static void test_reached(void) {
       const zb_program *program = find(words[i].program);
       if (program) CU_ASSERT_TRUE(!in_list(program->options, option, strlen(option)) || fail(option, "is an option"));
       for (int k = 0; k < i; ++k)
-        CU_ASSERT_TRUE(strcmp(words[k].program, words[i].program) != 0 || !in_list(words[k].typed, at, length) || fail(option, "stands twice"));
+        CU_ASSERT_TRUE(strcmp(words[k].program, words[i].program) != 0 || !in_list(words[k].typed, at, length) ||
+                       fail(option, "stands twice"));
       at += length;
     }
   for (int i = 0; i < VALUES; ++i)
     for (const char *at = values[i].typed; *at; at += strspn(at, " ")) {
       const size_t length = strcspn(at, " ");
       for (int k = 0; k < i; ++k)
-        CU_ASSERT_TRUE(strcmp(values[k].what, values[i].what) != 0 || !in_list(values[k].typed, at, length) || fail(at, "stands twice"));
+        CU_ASSERT_TRUE(strcmp(values[k].what, values[i].what) != 0 || !in_list(values[k].typed, at, length) ||
+                       fail(at, "stands twice"));
       at += length;
     }
 }
@@ -177,7 +182,10 @@ static void test_slips(void) {
         const size_t place = 2 + (size_t)(random >> 33) % (length - 2);
         const int kind = (int)(random >> 60) % 3;
         snprintf(option, sizeof option, "%.*s", (int)length, at);
-        snprintf(typed, sizeof typed, "%.*s%s%s", (int)place, option, kind == 0 ? "" : kind == 1 ? "q" : (char[]){option[place], option[place], 0},
+        snprintf(typed, sizeof typed, "%.*s%s%s", (int)place, option,
+                 kind == 0   ? ""
+                 : kind == 1 ? "q"
+                             : (char[]){option[place], option[place], 0},
                  option + place + 1);
         if (kind == 0) snprintf(typed, sizeof typed, "%.*s%s", (int)place, option, option + place + 1);
         if (in_list(programs[program].options, typed, strlen(typed))) continue;
@@ -192,7 +200,8 @@ static void test_slips(void) {
     }
 }
 
-/* Whatever is typed: an error with a hint, without a look behind the end of anything (the address sanitizer reads along). */
+/* Whatever is typed: an error with a hint, without a look behind the end of anything (the address sanitizer reads
+ * along). */
 static void test_noise(void) {
   uint64_t random = 3;
   for (int i = 0; i < 3000; ++i) {
@@ -216,16 +225,29 @@ static void test_values(void) {
   static const struct {
     const char *what, *typed, *meaning;
   } rows[] = {
-      {"device", "gpu", "--device cuda"},       {"device", "CUDA:0", "--device cuda"},      {"device", "cpu:1", "--device cpu"},
-      {"device", "mps", "cpu, cuda and sim"},   {"way to launch ranks", "nccl", "tcp"},     {"way to launch ranks", "mpirun", "--launch mpi"},
-      {"optimizer", "adam", "weight_decay=0"},  {"optimizer", "lr=1e-3", "adamw:lr=3e-4"},  {"optimizer key", "weight-decay", NULL},
-      {"optimizer key", "betas", "beta1"},      {"precision", "fp16", "loss scale"},        {"precision", "mixed", "bf16"},
-      {"metric", "makespan", "barrier"},        {"placement", "interleaved", "looped"},     {"cost", "fwd", "it is f"},
-      {"pass", "grad", "zb-autodiff"},          {"device", "cpux", NULL},                   {"no such thing", "gpu", NULL},
+      {"device", "gpu", "--device cuda"},
+      {"device", "CUDA:0", "--device cuda"},
+      {"device", "cpu:1", "--device cpu"},
+      {"device", "mps", "cpu, cuda and sim"},
+      {"way to launch ranks", "nccl", "tcp"},
+      {"way to launch ranks", "mpirun", "--launch mpi"},
+      {"optimizer", "adam", "weight_decay=0"},
+      {"optimizer", "lr=1e-3", "adamw:lr=3e-4"},
+      {"optimizer key", "weight-decay", NULL},
+      {"optimizer key", "betas", "beta1"},
+      {"precision", "fp16", "loss scale"},
+      {"precision", "mixed", "bf16"},
+      {"metric", "makespan", "barrier"},
+      {"placement", "interleaved", "looped"},
+      {"cost", "fwd", "it is f"},
+      {"pass", "grad", "zb-autodiff"},
+      {"device", "cpux", NULL},
+      {"no such thing", "gpu", NULL},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
     const char *got = zb_name_meaning(rows[i].what, rows[i].typed);
-    CU_ASSERT_TRUE((!rows[i].meaning && !got) || (rows[i].meaning && got && strstr(got, rows[i].meaning)) || fail(rows[i].typed, got ? got : "nothing"));
+    CU_ASSERT_TRUE((!rows[i].meaning && !got) || (rows[i].meaning && got && strstr(got, rows[i].meaning)) ||
+                   fail(rows[i].typed, got ? got : "nothing"));
   }
 }
 
@@ -234,27 +256,54 @@ static void test_units(void) {
   static const struct {
     uint64_t bytes;
     const char *text;
-  } bytes[] = {{0, "0 B"}, {1023, "1023 B"}, {1024, "1.0 KiB"}, {59723776, "57.0 MiB"}, {(uint64_t)1 << 30, "1.0 GiB"},
-               {((uint64_t)1 << 20) - 1, "1.0 MiB"}, {UINT64_MAX, "16.0 EiB"}};
+  } bytes[] = {{0, "0 B"},
+               {1023, "1023 B"},
+               {1024, "1.0 KiB"},
+               {59723776, "57.0 MiB"},
+               {(uint64_t)1 << 30, "1.0 GiB"},
+               {((uint64_t)1 << 20) - 1, "1.0 MiB"},
+               {UINT64_MAX, "16.0 EiB"}};
   for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; ++i)
     CU_ASSERT_STRING_EQUAL(zb_bytes_text(bytes[i].bytes, text), bytes[i].text);
   static const struct {
     const char *text;
     uint64_t bytes; /* 0: none */
-  } parsed[] = {{"800", 800}, {"64M", (uint64_t)64 << 20}, {"1.5G", (uint64_t)3 << 29}, {"2g", (uint64_t)2 << 30}, {"2GiB", (uint64_t)2 << 30},
-                {"1KiB", 1024}, {"1T", (uint64_t)1 << 40}, {"1e3K", 1024000}, {"2GB", 0}, {"1.5", 0}, {"0", 0}, {"", 0}, {"-1G", 0}, {" 1G", 0},
-                {"G", 0}, {"1GG", 0}, {"nan", 0}, {"inf", 0}, {"1e400", 0}, {"2 G", 0}, {"1Gi", 0}, {"9999999999999999999999", 0}};
+  } parsed[] = {{"800", 800},
+                {"64M", (uint64_t)64 << 20},
+                {"1.5G", (uint64_t)3 << 29},
+                {"2g", (uint64_t)2 << 30},
+                {"2GiB", (uint64_t)2 << 30},
+                {"1KiB", 1024},
+                {"1T", (uint64_t)1 << 40},
+                {"1e3K", 1024000},
+                {"2GB", 0},
+                {"1.5", 0},
+                {"0", 0},
+                {"", 0},
+                {"-1G", 0},
+                {" 1G", 0},
+                {"G", 0},
+                {"1GG", 0},
+                {"nan", 0},
+                {"inf", 0},
+                {"1e400", 0},
+                {"2 G", 0},
+                {"1Gi", 0},
+                {"9999999999999999999999", 0}};
   for (size_t i = 0; i < sizeof parsed / sizeof parsed[0]; ++i) {
     uint64_t got = 0;
-    CU_ASSERT_TRUE((zb_bytes_parse(parsed[i].text, &got) == (parsed[i].bytes > 0) && got == parsed[i].bytes) || fail(parsed[i].text, "other bytes"));
+    CU_ASSERT_TRUE((zb_bytes_parse(parsed[i].text, &got) == (parsed[i].bytes > 0) && got == parsed[i].bytes) ||
+                   fail(parsed[i].text, "other bytes"));
   }
   static const struct {
     double seconds;
     const char *text;
-  } times[] = {{0, "0.00 s"}, {1.5, "1.50 s"}, {0.999999, "1.00 s"}, {0.0576, "57.60 ms"}, {12e-6, "12.00 us"}, {5e-9, "5.00 ns"}, {1e-12, "0.00 ns"}};
+  } times[] = {{0, "0.00 s"},       {1.5, "1.50 s"},   {0.999999, "1.00 s"}, {0.0576, "57.60 ms"},
+               {12e-6, "12.00 us"}, {5e-9, "5.00 ns"}, {1e-12, "0.00 ns"}};
   for (size_t i = 0; i < sizeof times / sizeof times[0]; ++i)
     CU_ASSERT_STRING_EQUAL(zb_time_text(times[i].seconds, text), times[i].text);
 }
 
-SUITE_MAIN("options", {"named options exist", test_named}, {"every word is reached", test_reached}, {"what is meant", test_meant},
-           {"slips of one letter", test_slips}, {"noise", test_noise}, {"values", test_values}, {"units", test_units})
+SUITE_MAIN("options", {"named options exist", test_named}, {"every word is reached", test_reached},
+           {"what is meant", test_meant}, {"slips of one letter", test_slips}, {"noise", test_noise},
+           {"values", test_values}, {"units", test_units})

@@ -95,9 +95,7 @@ static void test_svg(void) {
   zb_free(svg);
 }
 
-static double number(const json_t *object, const char *key) {
-  return json_number_value(json_object_get(object, key));
-}
+static double number(const json_t *object, const char *key) { return json_number_value(json_object_get(object, key)); }
 static const char *string(const json_t *object, const char *key) {
   return json_string_value(json_object_get(object, key));
 }
@@ -176,7 +174,8 @@ static double attribute(const char *tag, const char *name) {
   return at && at < end ? strtod(at + strlen(wanted), NULL) : -1;
 }
 
-/* Every label stands upright within the box before it: 0.64 of its size is as wide as a digit of the widest of the fonts. */
+/* Every label stands upright within the box before it: 0.64 of its size is as wide as a digit of the widest of the
+ * fonts. */
 static bool labels_fit(const char *svg, int *labels) {
   const char *box = NULL, *group = strstr(svg, "<g class=\"b\">"), *end = group ? strstr(group, "</g>") : NULL;
   *labels = 0;
@@ -185,7 +184,8 @@ static bool labels_fit(const char *svg, int *labels) {
     if (strncmp(at, "<text", 5)) continue;
     const char *label = strchr(at, '>') + 1;
     const bool small = strstr(at, "class=\"t") && strstr(at, "class=\"t") < label;
-    const double size = small ? 8 : 10.5, wide = 0.64 * size * (double)strcspn(label, "<"), x = attribute(at, "x"), left = attribute(box, "x");
+    const double size = small ? 8 : 10.5, wide = 0.64 * size * (double)strcspn(label, "<"), x = attribute(at, "x"),
+                 left = attribute(box, "x");
     if (strstr(at, "rotate") && strstr(at, "rotate") < label) return false;
     if (x - wide / 2 < left || x + wide / 2 > left + attribute(box, "width")) return false;
     ++*labels;
@@ -193,18 +193,15 @@ static bool labels_fit(const char *svg, int *labels) {
   return true;
 }
 
-/* Pipelines of all sizes: labels fit, the legend says what they are and ends before the picture does, bytes stay within reason. */
+/* Pipelines of all sizes: labels fit, the legend says what they are and ends before the picture does, bytes stay within
+ * reason. */
 static void test_labels(void) {
   static const struct {
     int ranks, micro_batches, chunks;
     int64_t times[3];
     bool too_many; /* no drawing is as wide as that */
-  } rows[] = {{4, 8, 1, {2, 2, 1}, false},
-              {8, 24, 1, {18, 18, 9}, false},
-              {8, 24, 2, {18, 18, 9}, false},
-              {16, 64, 1, {7, 9, 3}, false},
-              {32, 128, 2, {5, 6, 4}, false},
-              {2, 1200, 4, {1, 100, 3}, true}};
+  } rows[] = {{4, 8, 1, {2, 2, 1}, false},   {8, 24, 1, {18, 18, 9}, false}, {8, 24, 2, {18, 18, 9}, false},
+              {16, 64, 1, {7, 9, 3}, false}, {32, 128, 2, {5, 6, 4}, false}, {2, 1200, 4, {1, 100, 3}, true}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
     const int ranks = rows[i].ranks, jobs = rows[i].micro_batches * 3;
     zb_event *list = zb_alloc((size_t)(ranks * (jobs + 1)) * sizeof *list);
@@ -216,13 +213,27 @@ static void test_labels(void) {
       samples[rank] = (zb_memory_sample){rank, time, 1000};
       for (int job = 0; job <= jobs; ++job) {
         const int64_t length = rows[i].times[job % 3] * 1000000000;
-        list[count_of++] = (zb_event){rank, ZB_LANE_COMPUTE, job == jobs ? 'O' : "FBW"[job % 3], rank, job % rows[i].chunks, job == jobs ? -1 : job / 3, -1,
-                                      time, time + length, 0, 0};
+        list[count_of++] = (zb_event){rank,
+                                      ZB_LANE_COMPUTE,
+                                      job == jobs ? 'O' : "FBW"[job % 3],
+                                      rank,
+                                      job % rows[i].chunks,
+                                      job == jobs ? -1 : job / 3,
+                                      -1,
+                                      time,
+                                      time + length,
+                                      0,
+                                      0};
         time += length;
       }
     }
-    const zb_timeline timeline = {.title = "t", .ranks = ranks, .chunks = rows[i].chunks, .events = list, .event_count = count_of,
-                                  .memory = samples, .memory_count = ranks};
+    const zb_timeline timeline = {.title = "t",
+                                  .ranks = ranks,
+                                  .chunks = rows[i].chunks,
+                                  .events = list,
+                                  .event_count = count_of,
+                                  .memory = samples,
+                                  .memory_count = ranks};
     char *svg = write_and_read(zb_timeline_svg, &timeline);
     int labels = 0;
     CU_ASSERT_FATAL(svg && is_well_formed(svg));
@@ -233,7 +244,8 @@ static void test_labels(void) {
     CU_ASSERT(strlen(svg) < 8000 + 200 * (size_t)count_of);
     const double width = attribute(svg, "width");
     for (const char *at = strstr(svg, "class=\"n\""); at; at = strstr(at + 1, "class=\"n\""))
-      CU_ASSERT(attribute(at, "x") + 6.1 * (double)strcspn(strchr(at, '>') + 1, "<") < width - 70); /* "idle" stands there */
+      CU_ASSERT(attribute(at, "x") + 6.1 * (double)strcspn(strchr(at, '>') + 1, "<") <
+                width - 70); /* "idle" stands there */
     zb_free(svg);
     zb_free(samples);
     zb_free(list);
@@ -253,5 +265,5 @@ static void test_scales(void) {
   }
 }
 
-SUITE_MAIN("timeline", {"SVG", test_svg}, {"Chrome trace", test_chrome},
-           {"nothing to draw, wrong events", test_edges}, {"time scales", test_scales}, {"labels fit", test_labels})
+SUITE_MAIN("timeline", {"SVG", test_svg}, {"Chrome trace", test_chrome}, {"nothing to draw, wrong events", test_edges},
+           {"time scales", test_scales}, {"labels fit", test_labels})

@@ -1,9 +1,11 @@
-/* Every kernel on every device, through the interface of devices (runtime/device/device.h): the cases of test/kernels/cases as plans of one
- * instruction, prepared, uploaded, run, read back, and compared with the reference kernels on the host. Devices are the rows of the table; one
- * that this machine does not have is skipped, with what is missing. Where there is a C++ compiler, the cuda device also runs on
- * the emulated GPU (test/runtime/device/cuda/emulated_kernels.h), so that its row is tested without one.
+/* Every kernel on every device, through the interface of devices (runtime/device/device.h): the cases of
+ * test/kernels/cases as plans of one instruction, prepared, uploaded, run, read back, and compared with the reference
+ * kernels on the host. Devices are the rows of the table; one that this machine does not have is skipped, with what is
+ * missing. Where there is a C++ compiler, the cuda device also runs on the emulated GPU
+ * (test/runtime/device/cuda/emulated_kernels.h), so that its row is tested without one.
  *
- *   runtime-device-conformance_test [DEVICE [OP]]     only that device, only that op: a GPU takes nothing more after a kernel that failed */
+ *   runtime-device-conformance_test [DEVICE [OP]]     only that device, only that op: a GPU takes nothing more after a
+ * kernel that failed */
 #include "test/kernels/cases.h"
 
 #include "runtime/device/device.h"
@@ -44,7 +46,7 @@ typedef struct placed {
 static uint64_t span_of(const zb_tensor *x) {
   int64_t last = 0;
   if (x->rank < 0 || elements_of(x) == 0) return 0;
-  for (int i = 0; i < x->rank; i++)
+  for (int i = 0; i < x->rank; ++i)
     last += (x->shape[i] - 1) * x->strides[i];
   return (uint64_t)(last + 1) * zb_dtype_bytes(x->dtype);
 }
@@ -62,15 +64,17 @@ static zb_plan_operand place_operand(const zb_tensor *x, placed *out) {
 
 static void place_case(const case_file *file, prepared *p, placed *out) {
   *out = (placed){0};
-  for (int i = 0; i < p->call.input_count; i++)
+  for (int i = 0; i < p->call.input_count; ++i)
     out->inputs[i] = place_operand(&p->inputs[i], out);
-  for (int i = 0; i < p->call.output_count; i++) {
+  for (int i = 0; i < p->call.output_count; ++i) {
     out->outputs[i] = place_operand(&p->outputs[i], out);
-    for (int k = 0; k < p->call.input_count; k++)
+    for (int k = 0; k < p->call.input_count; ++k)
       if (p->outputs[i].data == p->inputs[k].data) out->outputs[i].offset = out->inputs[k].offset;
   }
-  out->instruction = (zb_plan_instruction){.op = file->op, .location = "", .cost_op = "", .accumulate = p->call.accumulate};
-  out->instruction.scratch_offset = zb_align(out->end); /* the compiler knows how much an op needs; here it gets plenty */
+  out->instruction =
+      (zb_plan_instruction){.op = file->op, .location = "", .cost_op = "", .accumulate = p->call.accumulate};
+  out->instruction.scratch_offset =
+      zb_align(out->end); /* the compiler knows how much an op needs; here it gets plenty */
   out->instruction.scratch_bytes = SCRATCH_BYTES;
   out->end = out->instruction.scratch_offset + SCRATCH_BYTES;
   out->instruction.inputs = out->inputs;
@@ -79,7 +83,8 @@ static void place_case(const case_file *file, prepared *p, placed *out) {
   out->instruction.output_count = p->call.output_count;
   out->instruction.attrs = p->attrs;
   out->instruction.attr_count = p->call.attrs.count;
-  out->subprogram = (zb_plan_subprogram){.name = file->op, .kind = ZB_JOB_F, .instructions = &out->instruction, .instruction_count = 1};
+  out->subprogram = (zb_plan_subprogram){
+      .name = file->op, .kind = ZB_JOB_F, .instructions = &out->instruction, .instruction_count = 1};
 }
 
 /* ---- Running it ---- */
@@ -87,7 +92,7 @@ static void place_case(const case_file *file, prepared *p, placed *out) {
 static zb_status wait_for_device(void) {
   bool done = !def->asynchronous;
   uint64_t progress;
-  for (long i = 0; !done && i < WAIT_MOST; i++)
+  for (long i = 0; !done && i < WAIT_MOST; ++i)
     ZB_TRY(def->poll(device, &done, &progress));
   return done ? NULL : ZB_ERROR(TIMEOUT, "the device does not end");
 }
@@ -107,13 +112,13 @@ static zb_status run_program(zb_device_program *program) {
 static zb_status run_placed(prepared *p, placed *at) {
   zb_device_program *program = NULL;
   zb_status status = NULL;
-  for (int i = 0; i < p->call.input_count; i++)
+  for (int i = 0; i < p->call.input_count; ++i)
     ZB_TRY(def->upload(device, arena + at->inputs[i].offset, p->inputs[i].data, span_of(&p->inputs[i])));
-  for (int i = 0; i < p->call.output_count; i++)
+  for (int i = 0; i < p->call.output_count; ++i)
     ZB_TRY(def->upload(device, arena + at->outputs[i].offset, p->outputs[i].data, span_of(&p->outputs[i])));
   ZB_TRY_GOTO(def->prepare(device, &at->subprogram, &program));
   ZB_TRY_GOTO(run_program(program));
-  for (int i = 0; i < p->call.output_count; i++)
+  for (int i = 0; i < p->call.output_count; ++i)
     ZB_TRY_GOTO(def->download(device, p->outputs[i].data, arena + at->outputs[i].offset, span_of(&p->outputs[i])));
 cleanup:
   if (program) def->release_program(device, program);
@@ -144,9 +149,10 @@ static void check_case(const case_file *file, json_t *row) {
   }
   const char *error = zb_kernel_reference(file->op)->run(&want.call);
   zb_status status = run_placed(&got, &at);
-  cases_run++;
-  if (!status != !error) report(file, row, def->name, status ? zb_status_text(status) : "wrong values were not refused");
-  for (int i = 0; !status && !error && i < got.call.output_count; i++)
+  ++cases_run;
+  if (!status != !error)
+    report(file, row, def->name, status ? zb_status_text(status) : "wrong values were not refused");
+  for (int i = 0; !status && !error && i < got.call.output_count; ++i)
     check_tensor(file, row, def->name, i, &got.outputs[i], &want.outputs[i], bounds_of(file, &got));
   zb_status_free(status);
 cleanup:
@@ -233,7 +239,8 @@ int main(int count, char **words) {
   only_device = count > 1 ? words[1] : NULL;
   only_op = count > 2 ? words[2] : NULL;
   CU_pSuite suite = CU_add_suite("conformance of devices", NULL, NULL);
-  if (!suite || !add(suite, "cpu", "cases on cpu", cases_on_cpu) || !add(suite, "sim", "cases on sim", cases_on_sim)) return 2;
+  if (!suite || !add(suite, "cpu", "cases on cpu", cases_on_cpu) || !add(suite, "sim", "cases on sim", cases_on_sim))
+    return 2;
 #ifdef ZB_EMULATED
   if (!add(suite, "emulated", "cases on cuda, emulated", cases_on_emulated_cuda)) return 2;
 #endif

@@ -30,18 +30,28 @@ static void test_complete(void) {
       {"HOME=x SLURM_NTASKS=4 SLURM_STEP_NUM_TASKS=2", NULL, 0, 1, -1}, /* a shell in an allocation */
       {"OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=1", "mpirun", 3, 4, 1},
       {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_LOCALID=0", "srun", 1, 4, 0},
-      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2", "srun", 1, 2, -1}, /* a step smaller than its job */
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2", "srun", 1, 2,
+       -1}, /* a step smaller than its job */
       {"RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 MASTER_ADDR=a MASTER_PORT=29500", "torchrun or by hand", 1, 2, 1},
       {"RANK=0 WORLD_SIZE=1", "torchrun or by hand", 0, 1, -1},
-      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 SLURM_PROCID=2 SLURM_STEP_NUM_TASKS=3 OMPI_COMM_WORLD_RANK=4 OMPI_COMM_WORLD_SIZE=8",
+      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 SLURM_PROCID=2 SLURM_STEP_NUM_TASKS=3 OMPI_COMM_WORLD_RANK=4 "
+       "OMPI_COMM_WORLD_SIZE=8",
        "mpirun", 4, 8, -1},
-      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 SLURM_PROCID=2 SLURM_NTASKS=3 SLURM_STEP_ID=0 OMPI_COMM_WORLD_RANK=4", "srun", 2, 3, -1},
+      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 SLURM_PROCID=2 SLURM_NTASKS=3 SLURM_STEP_ID=0 "
+       "OMPI_COMM_WORLD_RANK=4",
+       "srun", 2, 3, -1},
       {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 SLURM_PROCID=2", "torchrun or by hand", 1, 2, -1},
       {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 PMIX_RANK=1", "srun", 1, 4, -1},
       /* torchrun in a job of Slurm, once a node, and under mpirun */
-      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 TORCHELASTIC_RUN_ID=none SLURM_PROCID=0 SLURM_NTASKS=1 SLURM_STEP_ID=0", "torchrun", 1, 2, -1},
-      {"RANK=3 WORLD_SIZE=4 MASTER_ADDR=a MASTER_PORT=1 TORCHELASTIC_RUN_ID=none SLURM_PROCID=1 SLURM_NTASKS=2 PMIX_RANK=1", "torchrun", 3, 4, -1},
-      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 TORCHELASTIC_RUN_ID=none OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1", "torchrun", 1, 2, -1},
+      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 TORCHELASTIC_RUN_ID=none SLURM_PROCID=0 SLURM_NTASKS=1 "
+       "SLURM_STEP_ID=0",
+       "torchrun", 1, 2, -1},
+      {"RANK=3 WORLD_SIZE=4 MASTER_ADDR=a MASTER_PORT=1 TORCHELASTIC_RUN_ID=none SLURM_PROCID=1 SLURM_NTASKS=2 "
+       "PMIX_RANK=1",
+       "torchrun", 3, 4, -1},
+      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1 TORCHELASTIC_RUN_ID=none OMPI_COMM_WORLD_RANK=0 "
+       "OMPI_COMM_WORLD_SIZE=1",
+       "torchrun", 1, 2, -1},
       {"RANK= WORLD_SIZE=", NULL, 0, 1, -1},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
@@ -59,7 +69,8 @@ static void test_wrong(void) {
   static const struct {
     const char *environment, *text;
   } cases[] = {
-      {"RANK=1", "a start by torchrun or by hand are not complete: found RANK=1, but not WORLD_SIZE, MASTER_ADDR, MASTER_PORT"},
+      {"RANK=1",
+       "a start by torchrun or by hand are not complete: found RANK=1, but not WORLD_SIZE, MASTER_ADDR, MASTER_PORT"},
       {"WORLD_SIZE=2", "found WORLD_SIZE=2, but not RANK"},
       {"RANK=1 WORLD_SIZE=2", "but not MASTER_ADDR, MASTER_PORT"},
       {"OMPI_COMM_WORLD_SIZE=2", "mpirun are not complete: found OMPI_COMM_WORLD_SIZE=2, but not OMPI_COMM_WORLD_RANK"},
@@ -68,7 +79,8 @@ static void test_wrong(void) {
       {"RANK=x WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1", "RANK is 'x'"},
       {"RANK=0 WORLD_SIZE=0 MASTER_ADDR=a MASTER_PORT=1", "WORLD_SIZE is '0'"},
       {"RANK=0 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=99999", "MASTER_PORT is '99999'"},
-      {"SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_STEP_ID=0 SLURM_NODELIST=n[1-", "SLURM_NODELIST is 'n[1-': expected a list of hosts"},
+      {"SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_STEP_ID=0 SLURM_NODELIST=n[1-",
+       "SLURM_NODELIST is 'n[1-': expected a list of hosts"},
       {"SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_STEP_ID=0 SLURM_NODELIST=n[]", "expected a list of hosts"},
       {"SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_STEP_ID=0 SLURM_NODELIST=n]1", "expected a list of hosts"},
       {"SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_STEP_ID=0 SLURM_NODELIST=n[a]", "expected a list of hosts"},
@@ -87,9 +99,11 @@ static void test_hints(void) {
   static const struct {
     const char *environment, *text;
   } cases[] = {
-      {"RANK=x WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1", "it may come from torchrun, another launcher, or your shell or script (export)"},
+      {"RANK=x WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=1",
+       "it may come from torchrun, another launcher, or your shell or script (export)"},
       {"RANK=1", "what was found may come from torchrun, another launcher, or your shell or script (export)"},
-      {"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=99999", "it may come from torchrun, or your shell or script (export)"},
+      {"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=99999",
+       "it may come from torchrun, or your shell or script (export)"},
       {"OMPI_COMM_WORLD_RANK=x OMPI_COMM_WORLD_SIZE=2", "it may come from mpirun, or a shell that mpirun started"},
       {"SLURM_PROCID=x SLURM_STEP_NUM_TASKS=2", "it may come from srun, or a shell in a job of Slurm"},
   };
@@ -102,7 +116,8 @@ static void test_hints(void) {
   }
 }
 
-/* The shell of a job of Slurm (sbatch sets SLURM_PROCID=0 in it) is one process, and is told of srun where the job has several tasks. */
+/* The shell of a job of Slurm (sbatch sets SLURM_PROCID=0 in it) is one process, and is told of srun where the job has
+ * several tasks. */
 static void test_shell_of_a_job(void) {
   static const struct {
     const char *environment;
@@ -120,7 +135,8 @@ static void test_shell_of_a_job(void) {
     zb_bootstrap out;
     TINY_OK(find(cases[i].environment, &out));
     CU_ASSERT(out.launcher || out.processes == 1);
-    CU_ASSERT_EQUAL(strstr(out.warning, "SLURM_NTASKS=2, but srun did not start this process: it trains alone") != NULL, cases[i].warns);
+    CU_ASSERT_EQUAL(strstr(out.warning, "SLURM_NTASKS=2, but srun did not start this process: it trains alone") != NULL,
+                    cases[i].warns);
     CU_ASSERT_EQUAL(out.warning[0] != '\0', cases[i].warns);
   }
 }
@@ -132,18 +148,25 @@ static void test_places(void) {
     int port, ports;
   } cases[] = {
       {"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4", "mpi", "", 0, 16},
-      {"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4 MASTER_ADDR=a MASTER_PORT=29500", "mpi", "a", 29500, 1}, /* for --launch tcp */
+      {"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4 MASTER_ADDR=a MASTER_PORT=29500", "mpi", "a", 29500,
+       1},                                                                               /* for --launch tcp */
       {"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=4 MASTER_ADDR=a", "mpi", "", 0, 16}, /* other runs could be there */
       {"SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=4 SLURM_NODELIST=a,b", "tcp", "", 0, 16},
       {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 PMIX_RANK=1 SLURM_JOB_NODELIST=n[1-4]", "mpi", "", 0, 16},
       {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_JOB_ID=5 SLURM_STEP_ID=0 SLURM_STEP_NODELIST=n[1-4]", "tcp", "n1", 0, 16},
-      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_JOB_ID=5 SLURM_STEP_NODELIST=node[01-03,7],x SLURM_JOB_NODELIST=other", "tcp", "node01", 0, 16},
-      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_JOB_ID=5 SLURM_JOB_NODELIST=rack[2-3]n[12,1]-ib", "tcp", "rack2n12-ib", 0, 16},
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_JOB_ID=5 SLURM_STEP_NODELIST=node[01-03,7],x "
+       "SLURM_JOB_NODELIST=other",
+       "tcp", "node01", 0, 16},
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_JOB_ID=5 SLURM_JOB_NODELIST=rack[2-3]n[12,1]-ib", "tcp",
+       "rack2n12-ib", 0, 16},
       {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_JOB_ID=5 SLURM_NODELIST=a,b", "tcp", "a", 0, 16},
-      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_JOB_ID=5 SLURM_LAUNCH_NODE_IPADDR=10.0.0.1", "tcp", "10.0.0.1", 0, 16},
-      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_JOB_ID=5 SLURM_NODELIST=a,b MASTER_ADDR=b MASTER_PORT=9", "tcp", "b", 9, 1},
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_JOB_ID=5 SLURM_LAUNCH_NODE_IPADDR=10.0.0.1", "tcp",
+       "10.0.0.1", 0, 16},
+      {"SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_STEP_ID=0 SLURM_JOB_ID=5 SLURM_NODELIST=a,b MASTER_ADDR=b MASTER_PORT=9",
+       "tcp", "b", 9, 1},
       {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a.b MASTER_PORT=29500", "tcp", "a.b", 29500, 1},
-      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=::1 MASTER_PORT=29500 TORCHELASTIC_USE_AGENT_STORE=False", "tcp", "::1", 29500, 1},
+      {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=::1 MASTER_PORT=29500 TORCHELASTIC_USE_AGENT_STORE=False", "tcp", "::1", 29500,
+       1},
       {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=29500 TORCHELASTIC_USE_AGENT_STORE=True", "tcp", "a", 29501, 16},
       {"RANK=1 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=65530 TORCHELASTIC_USE_AGENT_STORE=True", "tcp", "a", 65514, 16},
   };

@@ -330,7 +330,8 @@ static void test_too_many_steps(void) {
     static const char *const wrong[] = {"9223372036854775807", "9007199254740993", "-1", "", "1e3"};
     for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; ++k) {
       set_metadata(folder, rows[i].key, wrong[k]);
-      tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_INVALID, "expected a whole number from 0 to 9007199254740992, got ");
+      tiny_expect(tiny_session(&params, tiny_plan(), false, &session), ZB_INVALID,
+                  "expected a whole number from 0 to 9007199254740992, got ");
     }
     set_metadata(folder, rows[i].key, "9007199254740992");
     TINY_OK(tiny_session(&params, tiny_plan(), false, &session));

@@ -1,5 +1,5 @@
-/* Measured costs: a simulated run gives back exactly the costs it was given, both simulators agree on them, and measuring a real run changes
- * nothing of it. */
+/* Measured costs: a simulated run gives back exactly the costs it was given, both simulators agree on them, and
+ * measuring a real run changes nothing of it. */
 #include "test/runtime/exec/tiny.h"
 
 #include "zb/costs.h"
@@ -20,7 +20,8 @@ static zb_plan *random_plan(uint64_t seed) {
       s->time_ps = 1000 + next_random(&seed, 1000000);
       s->first_ps = next_random(&seed, 2) * next_random(&seed, 1000000);
       s->key = (uint64_t)(100 * r + i + 1);
-      for (int k = 0; k < s->instruction_count; ++k) s->instructions[k].cost_op = s->instructions[k].op;
+      for (int k = 0; k < s->instruction_count; ++k)
+        s->instructions[k].cost_op = s->instructions[k].op;
     }
   plan->link_copies = next_random(&seed, 2) == 1;
   plan->link_latency_ps = next_random(&seed, 200000);
@@ -46,7 +47,8 @@ static void test_simulators_agree(void) {
     CU_ASSERT_EQUAL((int64_t)(result.seconds * 1e12 + 0.5), simulation.step_ps);
     CU_ASSERT_EQUAL(result.ranks, 2);
     for (int r = 0; r < 2; ++r)
-      CU_ASSERT_DOUBLE_EQUAL(result.waiting_shares[r], (double)simulation.ranks[r].waiting_ps / (double)simulation.step_ps, 1e-12);
+      CU_ASSERT_DOUBLE_EQUAL(result.waiting_shares[r],
+                             (double)simulation.ranks[r].waiting_ps / (double)simulation.step_ps, 1e-12);
     zb_session_destroy(session);
     zb_plan_simulation_free(&simulation);
     zb_plan_destroy(plan);
@@ -59,7 +61,8 @@ static zb_costs *measure(const zb_session_params *params, zb_plan *plan, int ste
   zb_costs *costs = NULL;
   zb_step_result result;
   TINY_OK(tiny_session(params, plan, false, &session));
-  for (int i = 0; i < steps; ++i) TINY_OK(zb_session_step(session, &result));
+  for (int i = 0; i < steps; ++i)
+    TINY_OK(zb_session_step(session, &result));
   TINY_OK(zb_session_write_costs(session, tiny_path(path, "costs.json")));
   zb_session_destroy(session);
   TINY_OK(zb_costs_read(path, &costs));
@@ -68,7 +71,8 @@ static zb_costs *measure(const zb_session_params *params, zb_plan *plan, int ste
 
 static const zb_cost_subprogram *find(const zb_costs *costs, int rank, const char *name) {
   for (int64_t i = 0; i < costs->subprogram_count; ++i)
-    if (costs->subprograms[i].rank == rank && strcmp(costs->subprograms[i].name, name) == 0) return &costs->subprograms[i];
+    if (costs->subprograms[i].rank == rank && strcmp(costs->subprograms[i].name, name) == 0)
+      return &costs->subprograms[i];
   return NULL;
 }
 
@@ -91,11 +95,14 @@ static void test_sim_gives_back(void) {
         CU_ASSERT_EQUAL(got->time_ps, once ? first_ps : given->time_ps);
         CU_ASSERT_EQUAL(got->key, given->key);
         CU_ASSERT_EQUAL(got->stage, given->stage);
-        CU_ASSERT_EQUAL(got->runs, given->kind == ZB_JOB_LOAD ? 1 : given->kind == ZB_JOB_OPT ? 3 : 3 * TINY_MICRO_BATCHES);
+        CU_ASSERT_EQUAL(got->runs, given->kind == ZB_JOB_LOAD  ? 1
+                                   : given->kind == ZB_JOB_OPT ? 3
+                                                               : 3 * TINY_MICRO_BATCHES);
       }
     int64_t message_ps = plan->link_latency_ps + (int64_t)(256 * plan->link_ps_per_byte);
     CU_ASSERT_EQUAL(costs->message_count, 2); /* one size, two directions */
-    for (int64_t i = 0; i < costs->message_count; ++i) CU_ASSERT_EQUAL(costs->messages[i].time_ps, message_ps);
+    for (int64_t i = 0; i < costs->message_count; ++i)
+      CU_ASSERT_EQUAL(costs->messages[i].time_ps, message_ps);
     CU_ASSERT_EQUAL(costs->link.copies, plan->link_copies);
     CU_ASSERT_DOUBLE_EQUAL(costs->link.ps_per_byte, (double)message_ps / 256, 1e-9); /* one size: all by the byte */
     CU_ASSERT_EQUAL(costs->link.wake_ps, plan->link_wake_ps);
@@ -119,7 +126,8 @@ static void test_sim_link(void) {
   for (int moves = 0; moves < 2; ++moves) {
     zb_plan *plan = random_plan(3);
     for (int i = 0; i < plan->message_count; ++i)
-      if (plan->messages[i].kind == 'B') plan->messages[i].bytes = 4096; /* only the plan's number counts: nothing is moved */
+      if (plan->messages[i].kind == 'B')
+        plan->messages[i].bytes = 4096; /* only the plan's number counts: nothing is moved */
     plan->link_copies = moves;
     plan->link_latency_ps = 12345;
     plan->link_ps_per_byte = 0.75;
@@ -140,10 +148,13 @@ static void test_real(void) {
     zb_step_result result;
     TINY_OK(tiny_session(&params, random_plan(5), false, &session));
     for (int i = 0; i < STEPS; ++i) {
-      if (i == 2 || !on) tiny_expect(zb_session_write_costs(session, tiny_path(path, "costs.json")), ZB_USAGE, on ? "at least 3 steps, got 2" : "set costs");
+      if (i == 2 || !on)
+        tiny_expect(zb_session_write_costs(session, tiny_path(path, "costs.json")), ZB_USAGE,
+                    on ? "at least 3 steps, got 2" : "set costs");
       TINY_OK(zb_session_step(session, &result));
       losses[on][i] = result.loss;
-      for (int r = 0; r < 2; ++r) CU_ASSERT(result.waiting_shares[r] >= 0 && result.waiting_shares[r] <= 1);
+      for (int r = 0; r < 2; ++r)
+        CU_ASSERT(result.waiting_shares[r] >= 0 && result.waiting_shares[r] <= 1);
     }
     if (on) TINY_OK(zb_session_write_costs(session, tiny_path(path, "costs.json")));
     zb_session_destroy(session);
@@ -163,7 +174,8 @@ static void test_real(void) {
   }
   CU_ASSERT_EQUAL(matmuls, 3 * TINY_MICRO_BATCHES * 6); /* F, B and W on two ranks */
   CU_ASSERT_EQUAL(updates, 3 * 3);
-  for (int64_t i = 0; i < costs->subprogram_count; ++i) CU_ASSERT(costs->subprograms[i].time_ps > 0);
+  for (int64_t i = 0; i < costs->subprogram_count; ++i)
+    CU_ASSERT(costs->subprograms[i].time_ps > 0);
   zb_costs_destroy(costs);
 }
 
@@ -185,7 +197,8 @@ static void test_ops_by_a_fake_clock(void) {
   TINY_OK(device->prepare(it, adamw, &program));
   TINY_OK(device->launch(it, program, arena, NULL)); /* not timed yet */
   device->time_ops(it, true);
-  for (int i = 0; i < 3; ++i) TINY_OK(device->launch(it, program, arena, NULL));
+  for (int i = 0; i < 3; ++i)
+    TINY_OK(device->launch(it, program, arena, NULL));
   device->time_ops(it, false);
   TINY_OK(device->launch(it, program, arena, NULL));
   const zb_op_time *times = device->op_times(program);

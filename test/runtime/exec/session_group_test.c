@@ -1,5 +1,6 @@
-/* Sessions of two processes, which are two threads here: their transport and their group are made of shared memory. What holds for all
- * transports between processes is shown without MPI: the same bits, one failure for all, one end for all, one checkpoint. */
+/* Sessions of two processes, which are two threads here: their transport and their group are made of shared memory.
+ * What holds for all transports between processes is shown without MPI: the same bits, one failure for all, one end for
+ * all, one checkpoint. */
 #include "runtime/transport/mailbox.h"
 #include "test/runtime/exec/tiny.h"
 
@@ -58,16 +59,15 @@ static void group_close(zb_group *group, bool together) {
   zb_free(group);
 }
 
-static int group_process(const zb_group *group) {
-  return group->process;
-}
+static int group_process(const zb_group *group) { return group->process; }
 
 static int group_processes(const zb_group *group) {
   (void)group;
   return PROCESSES;
 }
 
-static zb_status group_merge(zb_group *group, void *record, size_t bytes, void (*merge)(void *total, const void *one, size_t bytes)) {
+static zb_status group_merge(zb_group *group, void *record, size_t bytes,
+                             void (*merge)(void *total, const void *one, size_t bytes)) {
   world.records[group->process] = record;
   ZB_TRY(meet());
   for (int i = 1; i < PROCESSES && group->process == 0; ++i)
@@ -95,14 +95,20 @@ static zb_status group_gather(zb_group *group, const void *mine, size_t bytes, v
 static void group_abort(zb_group *group, int rank, const char *reason) {
   (void)group;
   pthread_mutex_lock(&world.mutex);
-  if (!world.abort_reason[0]) snprintf(world.abort_reason, sizeof world.abort_reason, "rank %d gave up: %s", rank, reason);
+  if (!world.abort_reason[0])
+    snprintf(world.abort_reason, sizeof world.abort_reason, "rank %d gave up: %s", rank, reason);
   pthread_cond_broadcast(&world.met);
   pthread_mutex_unlock(&world.mutex);
   zb_mailboxes_abort(world.boxes, rank, reason);
 }
 
-static const zb_group_def group_def = {.open = group_open, .close = group_close, .process = group_process, .processes = group_processes,
-                                       .merge = group_merge, .gather = group_gather, .abort = group_abort};
+static const zb_group_def group_def = {.open = group_open,
+                                       .close = group_close,
+                                       .process = group_process,
+                                       .processes = group_processes,
+                                       .merge = group_merge,
+                                       .gather = group_gather,
+                                       .abort = group_abort};
 
 /* ---- The transport: the mailboxes of all processes ---- */
 
@@ -117,11 +123,10 @@ static zb_status transport_open(const zb_transport_params *params, zb_transport 
   return NULL;
 }
 
-static void transport_close(zb_transport *transport) {
-  zb_free(transport);
-}
+static void transport_close(zb_transport *transport) { zb_free(transport); }
 
-static zb_status post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts, int part_count) {
+static zb_status post(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                      int part_count) {
   (void)transport;
   zb_transport_side side = {arena, parts, part_count};
   return zb_mailboxes_post(world.boxes, rank, message, &side);
@@ -155,22 +160,31 @@ static int64_t complete_ps(zb_transport *transport, int rank, int message) {
   return zb_mailboxes_complete_ps(world.boxes, message);
 }
 
-static const zb_transport_def transport_def = {
-    .name = "meeting", .summary = "two threads that play processes", .copies = true, .group_def = &group_def, .open = transport_open,
-    .close = transport_close, .post_send = post, .post_recv = post, .wait = transport_wait, .test = transport_test, .reset = transport_reset,
-    .abort = transport_abort, .complete_ps = complete_ps};
+static const zb_transport_def transport_def = {.name = "meeting",
+                                               .summary = "two threads that play processes",
+                                               .copies = true,
+                                               .group_def = &group_def,
+                                               .open = transport_open,
+                                               .close = transport_close,
+                                               .post_send = post,
+                                               .post_recv = post,
+                                               .wait = transport_wait,
+                                               .test = transport_test,
+                                               .reset = transport_reset,
+                                               .abort = transport_abort,
+                                               .complete_ps = complete_ps};
 
 /* ---- What each process does; nothing is asserted before they are joined ---- */
 
 typedef struct scenario {
   zb_session_params params;
   const char *save;
-  int stop_process; /* asks for the end before the second step; -1: nobody */
-  int fail_process;     /* gives up after the first step; -1: nobody */
-  bool other_plan;      /* process 1 reads another */
-  bool other_machine;   /* process 1 has another instruction set */
+  int stop_process;               /* asks for the end before the second step; -1: nobody */
+  int fail_process;               /* gives up after the first step; -1: nobody */
+  bool other_plan;                /* process 1 reads another */
+  bool other_machine;             /* process 1 has another instruction set */
   const zb_session_params *other; /* parameters of process 1; NULL: the same */
-  float other_weight; /* is added to the first weight of process 1 */
+  float other_weight;             /* is added to the first weight of process 1 */
 } scenario;
 
 typedef struct player {
@@ -213,9 +227,7 @@ static zb_status act(player *p, zb_session *session) {
   return play->save ? zb_session_save(session, play->save) : NULL;
 }
 
-static const char *other_instruction_set(void) {
-  return "abacus";
-}
+static const char *other_instruction_set(void) { return "abacus"; }
 
 static void *run_player(void *argument) {
   player *p = argument;
@@ -286,12 +298,14 @@ static void test_same_bits(void) {
 static void test_one_checkpoint(void) {
   char folder[600], file[700];
   player players[PROCESSES], one, resumed;
-  scenario it = {.params = {.data = tiny_data()}, .save = tiny_path(folder, "parts"), .stop_process = -1, .fail_process = -1};
+  scenario it = {
+      .params = {.data = tiny_data()}, .save = tiny_path(folder, "parts"), .stop_process = -1, .fail_process = -1};
   play(&it, players);
   for (int i = 0; i < PROCESSES; ++i)
     TINY_OK(players[i].status);
-  const char *const names[] = {"weights-00001-of-00002.safetensors", "weights-00002-of-00002.safetensors", "model.safetensors.index.json",
-                               "optimizer-00001-of-00002.safetensors", "optimizer-00002-of-00002.safetensors", "optimizer.safetensors.index.json"};
+  const char *const names[] = {"weights-00001-of-00002.safetensors",   "weights-00002-of-00002.safetensors",
+                               "model.safetensors.index.json",         "optimizer-00001-of-00002.safetensors",
+                               "optimizer-00002-of-00002.safetensors", "optimizer.safetensors.index.json"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
     snprintf(file, sizeof file, "%s/%s", folder, names[i]);
     CU_ASSERT_EQUAL(access(file, F_OK), 0);
@@ -327,7 +341,8 @@ static void test_one_failure(void) {
   CU_ASSERT_FALSE(zb_status_told(players[0].status));
   CU_ASSERT_TRUE(zb_status_told(players[1].status));
   tiny_expect(players[0].status, ZB_IO, "cannot open the data file 'nowhere.txt'");
-  tiny_expect(players[1].status, ZB_IO, "process 1 stops because process 0 failed: cannot open the data file 'nowhere.txt'");
+  tiny_expect(players[1].status, ZB_IO,
+              "process 1 stops because process 0 failed: cannot open the data file 'nowhere.txt'");
   scenario other = {.params = {.data = tiny_data()}, .stop_process = -1, .fail_process = -1, .other_plan = true};
   play(&other, players);
   CU_ASSERT_TRUE(zb_status_told(players[1].status));
@@ -345,7 +360,8 @@ static void test_one_failure(void) {
 static void test_other_parameters(void) {
   char folder[600], with_slash[700], text[600], other_text[700], expected[1500];
   zb_session_params same = {.data = tiny_data(), .timeout_ms = 10000};
-  zb_session_params reference = same, trace = same, profile = same, timeout = same, save = same, slash = same, data = same, threads = same;
+  zb_session_params reference = same, trace = same, profile = same, timeout = same, save = same, slash = same,
+                    data = same, threads = same;
   player players[PROCESSES];
   tiny_path(folder, "save-a");
   tiny_write(tiny_path(text, "other.txt"), "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 52);
@@ -389,14 +405,25 @@ static void test_other_settings(void) {
     const char *text; /* NULL: they agree */
   } cases[] = {
       {{{"--steps", "1"}, {"--json", NULL}}, {{"--steps", "1"}, {"--json", NULL}}, 2, NULL},
-      {{{"--steps", "1"}, {"--json", NULL}}, {{"--steps", "1"}, {"--json", "on"}}, 2, "--json is 'not given' in process 0 and 'on' in process 1"},
-      {{{"--steps", "1"}, {"--json", NULL}}, {{"--steps", ""}, {"--json", "on"}}, 2, "--steps is '1' in process 0 and '' in process 1"},
-      {{{"--steps", "1"}, {"--json", NULL}}, {{"--stops", "1"}, {"--json", NULL}}, 2, "process 1 compares other options than process 0"},
+      {{{"--steps", "1"}, {"--json", NULL}},
+       {{"--steps", "1"}, {"--json", "on"}},
+       2,
+       "--json is 'not given' in process 0 and 'on' in process 1"},
+      {{{"--steps", "1"}, {"--json", NULL}},
+       {{"--steps", ""}, {"--json", "on"}},
+       2,
+       "--steps is '1' in process 0 and '' in process 1"},
+      {{{"--steps", "1"}, {"--json", NULL}},
+       {{"--stops", "1"}, {"--json", NULL}},
+       2,
+       "process 1 compares other options than process 0"},
       {{{"--steps", "1"}, {"--json", NULL}}, {{"--steps", "1"}}, 1, "process 1 compares other options than process 0"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     player players[PROCESSES];
-    scenario it = {.params = {.data = tiny_data(), .settings = cases[i].zero, .setting_count = 2}, .stop_process = -1, .fail_process = -1};
+    scenario it = {.params = {.data = tiny_data(), .settings = cases[i].zero, .setting_count = 2},
+                   .stop_process = -1,
+                   .fail_process = -1};
     zb_session_params one = it.params;
     one.settings = cases[i].one;
     one.setting_count = cases[i].one_count;
@@ -415,7 +442,8 @@ static void test_other_settings(void) {
 static void test_other_contents(void) {
   char folder[600], copy[600];
   player players[PROCESSES];
-  scenario it = {.params = {.data = tiny_data()}, .save = tiny_path(folder, "of-four"), .stop_process = -1, .fail_process = -1};
+  scenario it = {
+      .params = {.data = tiny_data()}, .save = tiny_path(folder, "of-four"), .stop_process = -1, .fail_process = -1};
   play(&it, players);
   it.save = tiny_path(copy, "of-two");
   it.stop_process = 0;
@@ -439,7 +467,8 @@ static void test_save_is_tried(void) {
   char folder[600], path[700];
   struct stat info;
   player players[PROCESSES];
-  scenario it = {.params = {.data = tiny_data(), .save = tiny_path(folder, "tried")}, .stop_process = -1, .fail_process = -1};
+  scenario it = {
+      .params = {.data = tiny_data(), .save = tiny_path(folder, "tried")}, .stop_process = -1, .fail_process = -1};
   play(&it, players);
   for (int i = 0; i < PROCESSES; ++i)
     TINY_OK(players[i].status);

@@ -342,12 +342,14 @@ static void test_bad_parameters(void) {
     plan->ranks[0].subprograms[0].instructions[0].attrs = unknown;
     plan->ranks[0].subprograms[0].instructions[0].attr_count = 1;
     params.reference = reference;
-    tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "it does not know the attribute 'unheard_of'");
+    tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID,
+                "it does not know the attribute 'unheard_of'");
   }
   params.reference = false;
   plan = tiny_plan();
-  plan->ranks[0].subprograms[0].instructions[0].outputs[0].shape[0]++;
-  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "the shapes of the operands do not fit each other");
+  ++plan->ranks[0].subprograms[0].instructions[0].outputs[0].shape[0];
+  tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID,
+              "the shapes of the operands do not fit each other");
   plan = tiny_plan();
   plan->ranks[0].parameters[0].tensor.name = "wtf";
   tiny_expect(tiny_session(&params, plan, false, &session), ZB_INVALID, "nearest name that is there is 'wte'");
@@ -457,7 +459,8 @@ static zb_plan *tied_plan(void) {
   return plan;
 }
 
-/* Each value is compared with its plan, on every device that computes; a plan that is run without computing needs none. */
+/* Each value is compared with its plan, on every device that computes; a plan that is run without computing needs none.
+ */
 static void test_tied_values(void) {
   zb_session_params params = {.data = tiny_data()}, empty = {.device = "sim", .no_kernels = true};
   const char *const devices[] = {"cpu", "sim"};

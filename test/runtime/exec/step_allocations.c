@@ -1,4 +1,5 @@
-/* Prints how often this process allocated in steps after the first: test/e2e/processes.py starts it. usage: step_allocations DIR CORPUS */
+/* Prints how often this process allocated in steps after the first: test/e2e/processes.py starts it. usage:
+ * step_allocations DIR CORPUS */
 #include "zb/runtime.h"
 
 #include <stdio.h>
@@ -23,8 +24,9 @@ int main(int count, char **words) {
   uint64_t before = zb_allocation_count();
   for (int i = 0; i < 4 && !status; ++i)
     status = zb_session_step(session, &result);
-  if (!status) printf("process %d of %d: %llu allocations\n", zb_session_describe(session).process, zb_session_describe(session).processes,
-                      (unsigned long long)(zb_allocation_count() - before));
+  if (!status)
+    printf("process %d of %d: %llu allocations\n", zb_session_describe(session).process,
+           zb_session_describe(session).processes, (unsigned long long)(zb_allocation_count() - before));
   if (status) fputs(zb_status_text(status), stderr);
   fflush(stdout);
   int code = zb_status_exit(status);

@@ -59,9 +59,7 @@ static inline zb_plan_operand tiny_operand(uint32_t base, uint64_t offset, zb_dt
   return operand;
 }
 #define TINY_SHAPE(...)                                                                                                \
-  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) {                                       \
-    __VA_ARGS__                                                                                                        \
-  }
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
 #define TINY_F32(base, offset, ...) tiny_operand(base, offset, ZB_F32, TINY_SHAPE(__VA_ARGS__))
 #define TINY_I64(base, offset, ...) tiny_operand(base, offset, ZB_I64, TINY_SHAPE(__VA_ARGS__))
 #define TINY_SCALAR(base, offset) tiny_operand(base, offset, ZB_F32, 0, NULL)
@@ -176,8 +174,8 @@ static inline zb_plan_parameter *tiny_parameter(tiny_builder *b, const char *nam
   for (int i = 0; i < 2; ++i) {
     char text[64];
     snprintf(text, sizeof text, "%s%s", name, suffixes[i]);
-    b->rank->states[b->rank->state_count++] =
-        (zb_plan_tensor){.name = zb_plan_strdup(b->plan, text), .shape = shape, .offset = region + (uint64_t)i * region + offset};
+    b->rank->states[b->rank->state_count++] = (zb_plan_tensor){
+        .name = zb_plan_strdup(b->plan, text), .shape = shape, .offset = region + (uint64_t)i * region + offset};
   }
   return p;
 }
@@ -203,12 +201,8 @@ static inline void tiny_adamw(tiny_builder *b, zb_plan_subprogram *s, const zb_p
   tiny_add(b, s, "adamw", p->tensor.name, 5, 3, operands, 6, attrs);
 }
 
-static inline zb_attr tiny_true(const char *name) {
-  return (zb_attr){.name = name, .kind = ZB_ATTR_BOOL, .i = 1};
-}
-static inline zb_attr tiny_axis(int64_t axis) {
-  return (zb_attr){.name = "axis", .kind = ZB_ATTR_INT, .i = axis};
-}
+static inline zb_attr tiny_true(const char *name) { return (zb_attr){.name = name, .kind = ZB_ATTR_BOOL, .i = 1}; }
+static inline zb_attr tiny_axis(int64_t axis) { return (zb_attr){.name = "axis", .kind = ZB_ATTR_INT, .i = axis}; }
 
 static inline void tiny_rank0_programs(tiny_builder *b) {
   static const int64_t table[] = {TINY_VOCABULARY, TINY_WIDTH};

@@ -1,6 +1,8 @@
-/* Every number of a plan, changed alone: the proof refuses it, or a row below says why it need not. A field that nobody thought of fails here.
+/* Every number of a plan, changed alone: the proof refuses it, or a row below says why it need not. A field that nobody
+ * thought of fails here.
  *
- * Free is what the proof cannot know: costs and times, names for people, and what only the model knows (which parameter is which). */
+ * Free is what the proof cannot know: costs and times, names for people, and what only the model knows (which parameter
+ * is which). */
 #include <stdio.h>
 
 #include "test/runtime/plan/sample_plan.h"
@@ -69,11 +71,11 @@ typedef struct structure_wait {
 } structure_wait;
 
 /* The first of the structures of a rank, and how many there are. */
-#define ARRAY(structure, items, count)                             \
-  static int array_##structure(zb_plan *plan, int r, void **out) { \
-    zb_plan_rank *rank = &plan->ranks[r];                          \
-    *out = items;                                                  \
-    return (int)rank->count;                                       \
+#define ARRAY(structure, items, count)                                                                                 \
+  static int array_##structure(zb_plan *plan, int r, void **out) {                                                     \
+    zb_plan_rank *rank = &plan->ranks[r];                                                                              \
+    *out = items;                                                                                                      \
+    return (int)rank->count;                                                                                           \
   }
 ARRAY(subprogram, rank->subprograms, subprogram_count)
 ARRAY(job, rank->jobs, job_count)
@@ -105,9 +107,15 @@ typedef struct field {
 } field;
 
 static const field fields[] = {
-#define ROW(structure, member, type, expected, why)                                                                                         \
-  {#structure " " #member, array_##structure, sizeof(structure_##structure), offsetof(structure_##structure, member), sizeof(type), \
-   sizeof(type) == sizeof(bool), expected, why},
+#define ROW(structure, member, type, expected, why)                                                                    \
+  {#structure " " #member,                                                                                             \
+   array_##structure,                                                                                                  \
+   sizeof(structure_##structure),                                                                                      \
+   offsetof(structure_##structure, member),                                                                            \
+   sizeof(type),                                                                                                       \
+   sizeof(type) == sizeof(bool),                                                                                       \
+   expected,                                                                                                           \
+   why},
     FIELDS(ROW)
 #undef ROW
 };
@@ -138,7 +146,8 @@ static void test_field(const field *it) {
         bool good = survives(plan, it, (unsigned char *)items + (size_t)i * it->item_bytes + it->offset, changes[c]);
         ++tried;
         survived += good;
-        if (good && it->expected == CAUGHT) printf("\n  rank %d, %s of number %d: %+d is not noticed", r, it->name, i, (int)changes[c]);
+        if (good && it->expected == CAUGHT)
+          printf("\n  rank %d, %s of number %d: %+d is not noticed", r, it->name, i, (int)changes[c]);
       }
   }
   expectation found = survived == 0 ? CAUGHT : survived < tried ? SOME : FREE;

@@ -49,13 +49,16 @@ static void test_print(void) {
   char *text = sample_print(plan), *again = sample_print(plan);
   CU_ASSERT_PTR_NOT_NULL_FATAL(text);
   CU_ASSERT_STRING_EQUAL(text, again);
-  expect_line(text, "plan by test\nmodel sample.mlir\nschedule 1f1b\nplacement plain\noptimizer sgd:lr=0.1\nprecision bf16\n"
-                    "ranks 2, stages 2, chunks 1, micro-batches 2\n");
+  expect_line(text,
+              "plan by test\nmodel sample.mlir\nschedule 1f1b\nplacement plain\noptimizer sgd:lr=0.1\nprecision bf16\n"
+              "ranks 2, stages 2, chunks 1, micro-batches 2\n");
   expect_line(text, "\nmessage #0 F from rank 0 stage 0 to rank 1 stage 1 micro-batch 0, 256 bytes in 2 parts\n");
   expect_line(text,
               "\nrank 0: 17 jobs, 6 messages, arena 4,928 bytes\n"
               "  parameters 576   state 512   gradients 640   constants 64   step 64   slots 2,816   workspace 256\n");
-  expect_line(text, "\n  parameter tied 16xf32 at parameters+512 trained, gradient at gradients+512, digest 0000000000000001\n");
+  expect_line(
+      text,
+      "\n  parameter tied 16xf32 at parameters+512 trained, gradient at gradients+512, digest 0000000000000001\n");
   expect_line(text, "\n  constant one f32 at constants+0 inline 0000803f\n");
   expect_line(text, "\n  subprogram B: B of stage 1, time 20 ps, flops 0, products 0, workspace 256\n"
                     "    bases  fb 256  bw 128  dx 256\n");

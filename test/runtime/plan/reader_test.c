@@ -217,12 +217,8 @@ static void mutate(bool mended) {
   zb_plan_destroy(plan);
 }
 
-static void test_mutated(void) {
-  mutate(false);
-}
-static void test_mutated_with_checksum(void) {
-  mutate(true);
-}
+static void test_mutated(void) { mutate(false); }
+static void test_mutated_with_checksum(void) { mutate(true); }
 
 static void test_without_memory(void) {
   zb_plan *plan = sample_plan(2, 1, 0);
@@ -262,6 +258,7 @@ static void test_malformed_is_not_written(void) {
   zb_plan_destroy(plan);
 }
 
-SUITE_MAIN("plan files", {"round trip", test_round_trip}, {"measured costs", test_measured}, {"one rank", test_one_rank}, {"refused", test_refused},
-           {"mutated", test_mutated}, {"mutated, checksum right", test_mutated_with_checksum},
-           {"without memory", test_without_memory}, {"malformed is not written", test_malformed_is_not_written})
+SUITE_MAIN("plan files", {"round trip", test_round_trip}, {"measured costs", test_measured},
+           {"one rank", test_one_rank}, {"refused", test_refused}, {"mutated", test_mutated},
+           {"mutated, checksum right", test_mutated_with_checksum}, {"without memory", test_without_memory},
+           {"malformed is not written", test_malformed_is_not_written})

@@ -215,12 +215,12 @@ static inline void sample_memory(sample *it, zb_plan_rank *rank) {
   ZB_ASSERT(w && momentum);
   rank->parameter_count = sample_is_tied(it, rank->rank) ? 2 : 1;
   rank->parameters = sample_take(it, 2, sizeof *rank->parameters);
-  rank->parameters[0] =
-      (zb_plan_parameter){.tensor = {w, {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_PARAMETERS), UINT64_C(0xfedcba9876543210)},
-                          .trained = true,
-                          .owner = true,
-                          .state_count = 1,
-                          .gradient_offset = (int64_t)sample_at(rank, ZB_REGION_GRADIENTS)};
+  rank->parameters[0] = (zb_plan_parameter){
+      .tensor = {w, {ZB_F32, 2, {8, 16}}, sample_at(rank, ZB_REGION_PARAMETERS), UINT64_C(0xfedcba9876543210)},
+      .trained = true,
+      .owner = true,
+      .state_count = 1,
+      .gradient_offset = (int64_t)sample_at(rank, ZB_REGION_GRADIENTS)};
   rank->parameters[1] =
       (zb_plan_parameter){.tensor = {"tied", {ZB_F32, 1, {16}}, sample_at(rank, ZB_REGION_PARAMETERS) + 512, 1},
                           .trained = true,

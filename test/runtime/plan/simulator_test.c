@@ -102,8 +102,8 @@ static void test_channel(void) {
   zb_plan_destroy(plan);
 }
 
-/* With link_copies the sender of what is waited for is busy for 3 + 2 while it copies, and the waiting rank goes on 4 later; every job takes
- * 1 of the interpreter. */
+/* With link_copies the sender of what is waited for is busy for 3 + 2 while it copies, and the waiting rank goes on 4
+ * later; every job takes 1 of the interpreter. */
 static void test_copies(void) {
   zb_plan *plan = sample_plan(2, 1, 0);
   zb_plan_simulation it;
@@ -112,11 +112,13 @@ static void test_copies(void) {
   plan->job_ps = 1;
   plan->step_ps = 1000;
   simulate(plan, &it);
-  int f = sample_find(plan, 0, ZB_JOB_F, 0), b = sample_find(plan, 0, ZB_JOB_B, 0), send = sample_find(plan, 0, ZB_JOB_SEND, 0);
+  int f = sample_find(plan, 0, ZB_JOB_F, 0), b = sample_find(plan, 0, ZB_JOB_B, 0),
+      send = sample_find(plan, 0, ZB_JOB_SEND, 0);
   CU_ASSERT_EQUAL(it.jobs[0][send].start_ps - it.jobs[0][f].end_ps, 1);
   CU_ASSERT_EQUAL(it.jobs[0][send].end_ps - it.jobs[0][send].start_ps, 5);
   int64_t arrived = it.jobs[0][send].end_ps;
-  int f1 = sample_find(plan, 1, ZB_JOB_F, 0), b1 = sample_find(plan, 1, ZB_JOB_B, 0), w1 = sample_find(plan, 1, ZB_JOB_W, 0);
+  int f1 = sample_find(plan, 1, ZB_JOB_F, 0), b1 = sample_find(plan, 1, ZB_JOB_B, 0),
+      w1 = sample_find(plan, 1, ZB_JOB_W, 0);
   CU_ASSERT_EQUAL(it.jobs[1][f1].start_ps, arrived + 4);
   CU_ASSERT_EQUAL(it.jobs[1][b1].start_ps, it.jobs[1][f1].end_ps + (b1 - f1));
   CU_ASSERT_EQUAL(it.jobs[1][w1].start_ps, it.jobs[1][b1].end_ps + 1 + 5 + 1); /* it copied in between */

@@ -80,57 +80,23 @@ static void wait_for(zb_plan *plan, int rank, int index, int waited) {
   it->pool_u32[it->pool_u32_count++] = (uint32_t)waited;
 }
 
-static void region_over_another(zb_plan *p) {
-  p->ranks[0].regions[ZB_REGION_SLOTS].offset -= 64;
-}
-static void odd_region(zb_plan *p) {
-  p->ranks[0].regions[ZB_REGION_GRADIENTS].offset += 8;
-}
-static void no_step(zb_plan *p) {
-  p->ranks[0].regions[ZB_REGION_STEP].bytes = 0;
-}
-static void region_outside(zb_plan *p) {
-  p->ranks[0].regions[ZB_REGION_WORKSPACE].bytes += 1;
-}
-static void parameter_outside(zb_plan *p) {
-  p->ranks[0].parameters[0].tensor.offset += 576;
-}
-static void parameters_overlap(zb_plan *p) {
-  p->ranks[0].parameters[1].tensor.offset -= 32;
-}
-static void digest_missing(zb_plan *p) {
-  p->ranks[1].parameters[0].tensor.digest = 0;
-}
-static void digests_not_said(zb_plan *p) {
-  p->value_digests = false;
-}
-static void digest_of_state(zb_plan *p) {
-  p->ranks[1].states[0].digest = 1;
-}
-static void digest_of_inline_constant(zb_plan *p) {
-  p->ranks[1].constants[0].tensor.digest = 1;
-}
-static void digest_of_computed_constant(zb_plan *p) {
-  p->ranks[1].constants[1].tensor.digest = 1;
-}
-static void digest_of_copy(zb_plan *p) {
-  p->ranks[2].parameters[1].tensor.digest ^= 2;
-}
-static void gradient_outside(zb_plan *p) {
-  p->ranks[0].parameters[0].gradient_offset = 0;
-}
-static void w_twice(zb_plan *p) {
-  job(p, 1, ZB_JOB_W, 1)->micro_batch = 0;
-}
-static void no_w(zb_plan *p) {
-  remove_job(p, 1, sample_find(p, 1, ZB_JOB_W, 3));
-}
-static void no_opt(zb_plan *p) {
-  remove_job(p, 1, sample_find(p, 1, ZB_JOB_OPT, -1));
-}
-static void no_load(zb_plan *p) {
-  remove_job(p, 1, 0), p->ranks[1].load_count = 0;
-}
+static void region_over_another(zb_plan *p) { p->ranks[0].regions[ZB_REGION_SLOTS].offset -= 64; }
+static void odd_region(zb_plan *p) { p->ranks[0].regions[ZB_REGION_GRADIENTS].offset += 8; }
+static void no_step(zb_plan *p) { p->ranks[0].regions[ZB_REGION_STEP].bytes = 0; }
+static void region_outside(zb_plan *p) { p->ranks[0].regions[ZB_REGION_WORKSPACE].bytes += 1; }
+static void parameter_outside(zb_plan *p) { p->ranks[0].parameters[0].tensor.offset += 576; }
+static void parameters_overlap(zb_plan *p) { p->ranks[0].parameters[1].tensor.offset -= 32; }
+static void digest_missing(zb_plan *p) { p->ranks[1].parameters[0].tensor.digest = 0; }
+static void digests_not_said(zb_plan *p) { p->value_digests = false; }
+static void digest_of_state(zb_plan *p) { p->ranks[1].states[0].digest = 1; }
+static void digest_of_inline_constant(zb_plan *p) { p->ranks[1].constants[0].tensor.digest = 1; }
+static void digest_of_computed_constant(zb_plan *p) { p->ranks[1].constants[1].tensor.digest = 1; }
+static void digest_of_copy(zb_plan *p) { p->ranks[2].parameters[1].tensor.digest ^= 2; }
+static void gradient_outside(zb_plan *p) { p->ranks[0].parameters[0].gradient_offset = 0; }
+static void w_twice(zb_plan *p) { job(p, 1, ZB_JOB_W, 1)->micro_batch = 0; }
+static void no_w(zb_plan *p) { remove_job(p, 1, sample_find(p, 1, ZB_JOB_W, 3)); }
+static void no_opt(zb_plan *p) { remove_job(p, 1, sample_find(p, 1, ZB_JOB_OPT, -1)); }
+static void no_load(zb_plan *p) { remove_job(p, 1, 0), p->ranks[1].load_count = 0; }
 static void foreign_stage(zb_plan *p) {
   for (int i = 0; i < p->ranks[1].job_count; ++i)
     if (p->ranks[1].jobs[i].kind == ZB_JOB_W) p->ranks[1].jobs[i].stage = 2;
@@ -139,18 +105,10 @@ static void foreign_stage(zb_plan *p) {
 static void two_of_a_kind(zb_plan *p) {
   p->ranks[1].subprograms[p->ranks[1].subprogram_count++] = p->ranks[1].subprograms[SAMPLE_W];
 }
-static void opt_of_a_micro_batch(zb_plan *p) {
-  job(p, 1, ZB_JOB_OPT, -1)->micro_batch = 0;
-}
-static void w_falls(zb_plan *p) {
-  move_job(p, 1, sample_find(p, 1, ZB_JOB_W, 2), sample_find(p, 1, ZB_JOB_W, 3));
-}
-static void w_before_b(zb_plan *p) {
-  swap_jobs(p, 2, sample_find(p, 2, ZB_JOB_B, 1), sample_find(p, 2, ZB_JOB_W, 1));
-}
-static void b_before_f(zb_plan *p) {
-  swap_jobs(p, 2, sample_find(p, 2, ZB_JOB_F, 0), sample_find(p, 2, ZB_JOB_B, 0));
-}
+static void opt_of_a_micro_batch(zb_plan *p) { job(p, 1, ZB_JOB_OPT, -1)->micro_batch = 0; }
+static void w_falls(zb_plan *p) { move_job(p, 1, sample_find(p, 1, ZB_JOB_W, 2), sample_find(p, 1, ZB_JOB_W, 3)); }
+static void w_before_b(zb_plan *p) { swap_jobs(p, 2, sample_find(p, 2, ZB_JOB_B, 1), sample_find(p, 2, ZB_JOB_W, 1)); }
+static void b_before_f(zb_plan *p) { swap_jobs(p, 2, sample_find(p, 2, ZB_JOB_F, 0), sample_find(p, 2, ZB_JOB_B, 0)); }
 static void early_opt(zb_plan *p) {
   swap_jobs(p, 1, sample_find(p, 1, ZB_JOB_W, 3), sample_find(p, 1, ZB_JOB_OPT, -1));
 }
@@ -159,24 +117,18 @@ static void early_opt_without_stage(zb_plan *p) { /* found by what it reads, not
   job(p, 1, ZB_JOB_OPT, -1)->stage = -1;
   early_opt(p);
 }
-static void frozen_updated(zb_plan *p) {
-  p->ranks[1].parameters[0].trained = false;
-}
+static void frozen_updated(zb_plan *p) { p->ranks[1].parameters[0].trained = false; }
 static void never_updated(zb_plan *p) {
   instruction(p, 1, SAMPLE_OPT, 0)->outputs[0].shape[0] =
       7; /* not on its input any more, so the input must shrink too */
   instruction(p, 1, SAMPLE_OPT, 0)->inputs[0].shape[0] = 7;
 }
-static void gradient_never_made(zb_plan *p) {
-  p->ranks[1].parameters[0].gradient_offset += 64;
-}
+static void gradient_never_made(zb_plan *p) { p->ranks[1].parameters[0].gradient_offset += 64; }
 static void updated_twice(zb_plan *p) {
   instruction(p, 0, SAMPLE_TIED, 1)->outputs[0].offset -= 32;
   instruction(p, 0, SAMPLE_TIED, 1)->inputs[0].offset -= 32;
 }
-static void constant_never_computed(zb_plan *p) {
-  instruction(p, 0, SAMPLE_LOAD, 0)->outputs[0].shape[0] = 4;
-}
+static void constant_never_computed(zb_plan *p) { instruction(p, 0, SAMPLE_LOAD, 0)->outputs[0].shape[0] = 4; }
 static void constant_not_computed(zb_plan *p) {
   p->ranks[0].constants[1].computed = false;
   p->ranks[0].constants[1].tensor.digest = 1; /* of a file, then */
@@ -205,9 +157,7 @@ static void f_writes_parameters(zb_plan *p) {
 static void base_zero_in_slots(zb_plan *p) {
   instruction(p, 1, SAMPLE_F, 0)->inputs[1].offset = p->ranks[1].regions[ZB_REGION_SLOTS].offset;
 }
-static void unwritten_workspace(zb_plan *p) {
-  instruction(p, 1, SAMPLE_B, 1)->inputs[1].offset += 64;
-}
+static void unwritten_workspace(zb_plan *p) { instruction(p, 1, SAMPLE_B, 1)->inputs[1].offset += 64; }
 static void result_over_input(zb_plan *p) {
   instruction(p, 1, SAMPLE_B, 1)->outputs[0] =
       sample_operand(0, p->ranks[1].regions[ZB_REGION_WORKSPACE].offset + 64, ZB_F32, 4, 8);
@@ -227,27 +177,13 @@ static void scratch_on_operand(zb_plan *p) {
 static void results_overlap(zb_plan *p) {
   instruction(p, 1, SAMPLE_OPT, 0)->outputs[1] = instruction(p, 1, SAMPLE_OPT, 0)->outputs[0];
 }
-static void small_workspace(zb_plan *p) {
-  p->ranks[1].subprograms[SAMPLE_F].workspace_bytes = 128;
-}
-static void base_outside_slots(zb_plan *p) {
-  *base_of(p, 1, ZB_JOB_F, 0, 0) = 0;
-}
-static void base_odd(zb_plan *p) {
-  *base_of(p, 1, ZB_JOB_F, 0, 0) += 4;
-}
-static void operand_outside_base(zb_plan *p) {
-  instruction(p, 1, SAMPLE_F, 0)->inputs[0].offset = 4;
-}
-static void part_in_parameters(zb_plan *p) {
-  part_of(p, 0, ZB_JOB_READ, 0, 0)->offset = 0;
-}
-static void recv_not_waited(zb_plan *p) {
-  job(p, 1, ZB_JOB_F, 2)->waits.count = 0;
-}
-static void exchange_not_waited(zb_plan *p) {
-  p->ranks[0].jobs[p->ranks[0].job_count - 1].waits.count = 0;
-}
+static void small_workspace(zb_plan *p) { p->ranks[1].subprograms[SAMPLE_F].workspace_bytes = 128; }
+static void base_outside_slots(zb_plan *p) { *base_of(p, 1, ZB_JOB_F, 0, 0) = 0; }
+static void base_odd(zb_plan *p) { *base_of(p, 1, ZB_JOB_F, 0, 0) += 4; }
+static void operand_outside_base(zb_plan *p) { instruction(p, 1, SAMPLE_F, 0)->inputs[0].offset = 4; }
+static void part_in_parameters(zb_plan *p) { part_of(p, 0, ZB_JOB_READ, 0, 0)->offset = 0; }
+static void recv_not_waited(zb_plan *p) { job(p, 1, ZB_JOB_F, 2)->waits.count = 0; }
+static void exchange_not_waited(zb_plan *p) { p->ranks[0].jobs[p->ranks[0].job_count - 1].waits.count = 0; }
 static void send_before_write(zb_plan *p) {
   int send = sample_find(p, 0, ZB_JOB_SEND, 0);
   swap_jobs(p, 0, send, send - 1);
@@ -264,12 +200,8 @@ static void recv_after_use(zb_plan *p) { /* the tied OPT reads zeros, and the ot
   rank->jobs[rank->job_count - 1].waits.count = 0;
   move_job(p, 0, sample_find(p, 0, ZB_JOB_RECV, -1), rank->job_count - 1);
 }
-static void other_micro_batch(zb_plan *p) {
-  *base_of(p, 1, ZB_JOB_B, 2, 0) = *base_of(p, 1, ZB_JOB_B, 1, 0);
-}
-static void overwritten(zb_plan *p) {
-  *base_of(p, 1, ZB_JOB_F, 1, 0) = *base_of(p, 1, ZB_JOB_F, 0, 0);
-}
+static void other_micro_batch(zb_plan *p) { *base_of(p, 1, ZB_JOB_B, 2, 0) = *base_of(p, 1, ZB_JOB_B, 1, 0); }
+static void overwritten(zb_plan *p) { *base_of(p, 1, ZB_JOB_F, 1, 0) = *base_of(p, 1, ZB_JOB_F, 0, 0); }
 static void recv_over_live(zb_plan *p) {
   zb_plan_rank *rank = &p->ranks[1];
   for (int i = 0; i < rank->job_count; ++i)
@@ -283,20 +215,14 @@ static void swapped_parts(zb_plan *p) { /* right sizes, right micro-batch, wrong
   first->offset = home + 192;
   second->offset = home;
 }
-static void shared_bytes(zb_plan *p) {
-  *base_of(p, 1, ZB_JOB_B, 1, 1) = *base_of(p, 1, ZB_JOB_B, 1, 0);
-}
+static void shared_bytes(zb_plan *p) { *base_of(p, 1, ZB_JOB_B, 1, 1) = *base_of(p, 1, ZB_JOB_B, 1, 0); }
 static void report_of_another(zb_plan *p) {
   job(p, 2, ZB_JOB_REPORT, 1)->micro_batch = 7; /* freed for the swap */
   job(p, 2, ZB_JOB_REPORT, 2)->micro_batch = 1;
   job(p, 2, ZB_JOB_REPORT, 7)->micro_batch = 2;
 }
-static void report_missing(zb_plan *p) {
-  remove_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, 3));
-}
-static void report_twice(zb_plan *p) {
-  copy_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, 3));
-}
+static void report_missing(zb_plan *p) { remove_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, 3)); }
+static void report_twice(zb_plan *p) { copy_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, 3)); }
 /* Every micro-batch alike: where the bytes come from does not differ between them. */
 static void reports_other_bytes(zb_plan *p) {
   for (int m = 0; m < 4; ++m)
@@ -312,71 +238,33 @@ static void reports_workspace(zb_plan *p) {
   for (int m = 0; m < 4; ++m)
     part_of(p, 2, ZB_JOB_REPORT, m, 0)->offset = p->ranks[2].regions[ZB_REGION_WORKSPACE].offset;
 }
-static void loss_elsewhere(zb_plan *p) {
-  p->ranks[2].subprograms[SAMPLE_F].loss_offset += 4;
-}
-static void loss_in_another_base(zb_plan *p) {
-  p->ranks[2].subprograms[SAMPLE_F].loss_base = 2;
-}
-static void loss_outside(zb_plan *p) {
-  p->ranks[2].subprograms[SAMPLE_F].loss_offset = SAMPLE_FB - 2;
-}
-static void loss_of_b(zb_plan *p) {
-  p->ranks[2].subprograms[SAMPLE_B].loss_base = 1;
-}
-static void no_loss(zb_plan *p) {
-  p->ranks[2].subprograms[SAMPLE_F].loss_base = 0;
-}
-static void two_losses(zb_plan *p) {
-  p->ranks[1].subprograms[SAMPLE_F].loss_base = 1;
-}
+static void loss_elsewhere(zb_plan *p) { p->ranks[2].subprograms[SAMPLE_F].loss_offset += 4; }
+static void loss_in_another_base(zb_plan *p) { p->ranks[2].subprograms[SAMPLE_F].loss_base = 2; }
+static void loss_outside(zb_plan *p) { p->ranks[2].subprograms[SAMPLE_F].loss_offset = SAMPLE_FB - 2; }
+static void loss_of_b(zb_plan *p) { p->ranks[2].subprograms[SAMPLE_B].loss_base = 1; }
+static void no_loss(zb_plan *p) { p->ranks[2].subprograms[SAMPLE_F].loss_base = 0; }
+static void two_losses(zb_plan *p) { p->ranks[1].subprograms[SAMPLE_F].loss_base = 1; }
 static void nothing_reported(zb_plan *p) {
   for (int m = 0; m < 4; ++m)
     remove_job(p, 2, sample_find(p, 2, ZB_JOB_REPORT, m));
 }
-static void no_owner(zb_plan *p) {
-  p->ranks[1].parameters[0].owner = false;
-}
-static void no_owner_of_tied(zb_plan *p) {
-  p->ranks[0].parameters[1].owner = false;
-}
-static void two_owners(zb_plan *p) {
-  p->ranks[2].parameters[1].owner = true;
-}
-static void held_twice(zb_plan *p) {
-  p->ranks[0].parameters[1].tensor.name = "w0";
-}
-static void other_name_of_tied(zb_plan *p) {
-  p->ranks[2].parameters[1].tensor.name = "tied2";
-}
-static void tied_of_other_shape(zb_plan *p) {
-  p->ranks[2].parameters[1].tensor.shape = (zb_shape){ZB_F32, 2, {4, 4}};
-}
-static void state_of_nobody(zb_plan *p) {
-  p->ranks[0].parameters[0].state_count = 0;
-}
+static void no_owner(zb_plan *p) { p->ranks[1].parameters[0].owner = false; }
+static void no_owner_of_tied(zb_plan *p) { p->ranks[0].parameters[1].owner = false; }
+static void two_owners(zb_plan *p) { p->ranks[2].parameters[1].owner = true; }
+static void held_twice(zb_plan *p) { p->ranks[0].parameters[1].tensor.name = "w0"; }
+static void other_name_of_tied(zb_plan *p) { p->ranks[2].parameters[1].tensor.name = "tied2"; }
+static void tied_of_other_shape(zb_plan *p) { p->ranks[2].parameters[1].tensor.shape = (zb_shape){ZB_F32, 2, {4, 4}}; }
+static void state_of_nobody(zb_plan *p) { p->ranks[0].parameters[0].state_count = 0; }
 static void state_of_another(zb_plan *p) {
   p->ranks[0].parameters[0].state_count = 0;
   p->ranks[0].parameters[1].state_count = 1;
 }
-static void state_of_two(zb_plan *p) {
-  p->ranks[0].parameters[1].state_count = 1;
-}
-static void state_with_no_suffix(zb_plan *p) {
-  p->ranks[0].states[0].name = "w0.";
-}
-static void state_not_listed(zb_plan *p) {
-  p->ranks[0].parameters[0].state_count = p->ranks[0].state_count = 0;
-}
-static void gradient_of_another(zb_plan *p) {
-  p->ranks[0].parameters[0].gradient_offset += 64;
-}
-static void no_send(zb_plan *p) {
-  remove_job(p, 2, sample_find(p, 2, ZB_JOB_SEND, 3));
-}
-static void sent_twice(zb_plan *p) {
-  copy_job(p, 2, sample_find(p, 2, ZB_JOB_SEND, 2));
-}
+static void state_of_two(zb_plan *p) { p->ranks[0].parameters[1].state_count = 1; }
+static void state_with_no_suffix(zb_plan *p) { p->ranks[0].states[0].name = "w0."; }
+static void state_not_listed(zb_plan *p) { p->ranks[0].parameters[0].state_count = p->ranks[0].state_count = 0; }
+static void gradient_of_another(zb_plan *p) { p->ranks[0].parameters[0].gradient_offset += 64; }
+static void no_send(zb_plan *p) { remove_job(p, 2, sample_find(p, 2, ZB_JOB_SEND, 3)); }
+static void sent_twice(zb_plan *p) { copy_job(p, 2, sample_find(p, 2, ZB_JOB_SEND, 2)); }
 static void unequal_parts(zb_plan *p) {
   for (int m = 0; m < 4; ++m) {
     part_of(p, 1, ZB_JOB_RECV, m, 0)->bytes = 128;
@@ -384,9 +272,7 @@ static void unequal_parts(zb_plan *p) {
     part_of(p, 1, ZB_JOB_RECV, m, 1)->bytes = 128;
   }
 }
-static void parts_of_other_size(zb_plan *p) {
-  part_of(p, 1, ZB_JOB_RECV, 1, 1)->bytes -= 64;
-}
+static void parts_of_other_size(zb_plan *p) { part_of(p, 1, ZB_JOB_RECV, 1, 1)->bytes -= 64; }
 static void numbers_fall(zb_plan *p) { /* on the channel from rank 0 to rank 1 */
   move_job(p, 0, sample_find(p, 0, ZB_JOB_SEND, 0), sample_find(p, 0, ZB_JOB_SEND, 1));
 }
@@ -397,12 +283,8 @@ static void hangs(zb_plan *p) {
   move_job(p, 1, sample_find(p, 1, ZB_JOB_RECV, 1), first);
   wait_for(p, 1, first + 1, first);
 }
-static void bad_job_kind(zb_plan *p) {
-  p->ranks[0].jobs[1].kind = ZB_JOB_KIND_COUNT;
-}
-static void wait_forward(zb_plan *p) {
-  p->ranks[1].pool_u32[job(p, 1, ZB_JOB_F, 0)->waits.begin] = 60;
-}
+static void bad_job_kind(zb_plan *p) { p->ranks[0].jobs[1].kind = ZB_JOB_KIND_COUNT; }
+static void wait_forward(zb_plan *p) { p->ranks[1].pool_u32[job(p, 1, ZB_JOB_F, 0)->waits.begin] = 60; }
 
 static const struct breakage {
   const char *name;
@@ -417,7 +299,8 @@ static const struct breakage {
     {"parameters overlap", parameters_overlap, "regions", "'tied' at 480 overlaps"},
     {"digest missing", digest_missing, "structure", "tensor 'w1' has no digest of its value, expected one"},
     {"digests not said", digests_not_said, "structure", "tensor 'w0' has a digest of its value, expected none"},
-    {"digest of a state", digest_of_state, "structure", "tensor 'w1.momentum' has a digest of its value, expected none"},
+    {"digest of a state", digest_of_state, "structure",
+     "tensor 'w1.momentum' has a digest of its value, expected none"},
     {"digest of an inline constant", digest_of_inline_constant, "structure", "tensor 'one' has a digest"},
     {"digest of a computed constant", digest_of_computed_constant, "structure", "tensor 'ramp' has a digest"},
     {"digest of a copy", digest_of_copy, "owners", "the parameter 'tied' is not the same on rank 0 and on rank 2"},
@@ -436,7 +319,8 @@ static const struct breakage {
     {"OPT of no stage before W", early_opt_without_stage, "optimizer", "runs before the last run of W"},
     {"frozen parameter updated", frozen_updated, "optimizer", "an OPT updates the frozen parameter 'w1'"},
     {"parameter never updated", never_updated, "optimizer", "no OPT updates the trained parameter 'w1'"},
-    {"gradient never made", gradient_never_made, "optimizer", "no B or W adds to the gradient of the trained parameter 'w1'"},
+    {"gradient never made", gradient_never_made, "optimizer",
+     "no B or W adds to the gradient of the trained parameter 'w1'"},
     {"parameter updated twice", updated_twice, "optimizer", "both update arena byte"},
     {"constant never computed", constant_never_computed, "load", "no LOAD computes the constant 'ramp'"},
     {"constant that is not computed", constant_not_computed, "load", "where no constant is computed"},
@@ -468,7 +352,8 @@ static const struct breakage {
     {"parts swapped once", swapped_parts, "dataflow", "come from other writers or places than for"},
     {"two bases share bytes", shared_bytes, "dataflow", "which it uses through another base too"},
     {"report of another micro-batch", report_of_another, "dataflow", "written for another micro-batch by"},
-    {"report of other bytes", reports_other_bytes, "dataflow", "not where an F left the loss: it was written by rank 2 job"},
+    {"report of other bytes", reports_other_bytes, "dataflow",
+     "not where an F left the loss: it was written by rank 2 job"},
     {"report of what B wrote", reports_what_b_wrote, "dataflow", "(B of stage 2, micro-batch 0)"},
     {"report of the workspace", reports_workspace, "dataflow", "which is not in the slots"},
     {"loss elsewhere", loss_elsewhere, "dataflow", "not where an F left the loss"},

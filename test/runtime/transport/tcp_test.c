@@ -1,4 +1,5 @@
-/* Processes over TCP, which are threads here: they meet, exchange, carry messages without buffers, and end; strangers and nonsense do no harm. */
+/* Processes over TCP, which are threads here: they meet, exchange, carry messages without buffers, and end; strangers
+ * and nonsense do no harm. */
 #include "runtime/base/clock.h"
 #include "runtime/base/module_id.h"
 #include "runtime/transport/tcp/meet.h"
@@ -39,8 +40,14 @@ static void *run_process(void *argument) {
 }
 
 static zb_group_params params_of(int number, int processes, int port) {
-  return (zb_group_params){.launcher = "test", .process = number, .processes = processes, .timeout_ms = 20 * SECOND_MS, .address = "127.0.0.1",
-                           .port = port, .ports = 1, .run = 7};
+  return (zb_group_params){.launcher = "test",
+                           .process = number,
+                           .processes = processes,
+                           .timeout_ms = 20 * SECOND_MS,
+                           .address = "127.0.0.1",
+                           .port = port,
+                           .ports = 1,
+                           .run = 7};
 }
 
 static void begin(process *self, zb_group_params params, zb_status (*run)(process *self)) {
@@ -68,9 +75,9 @@ static void run_all(int processes, zb_status (*run)(process *self)) {
   }
 }
 
-#define EXPECT(condition)                                                         \
-  do {                                                                            \
-    if (!(condition)) return ZB_ERROR(RUNTIME, "line %d: " #condition, __LINE__); \
+#define EXPECT(condition)                                                                                              \
+  do {                                                                                                                 \
+    if (!(condition)) return ZB_ERROR(RUNTIME, "line %d: " #condition, __LINE__);                                      \
   } while (0)
 
 /* ---- The group ---- */
@@ -160,7 +167,8 @@ static void test_time_out(void) {
 
 enum { BIG = 6 << 20, MESSAGES = 6, STEPS = 3 };
 
-/* Four ranks, two a process. Messages 0, 1: from rank 0 to rank 2 and from rank 1 to rank 3, on one connection; 2, 3: back; 4: nothing; 5: in parts. */
+/* Four ranks, two a process. Messages 0, 1: from rank 0 to rank 2 and from rank 1 to rank 3, on one connection; 2, 3:
+ * back; 4: nothing; 5: in parts. */
 static zb_plan *plan_of_four(void) {
   static const struct {
     int source, destination;
@@ -172,7 +180,8 @@ static zb_plan *plan_of_four(void) {
   plan->message_count = MESSAGES;
   plan->messages = zb_plan_alloc(plan, sizeof(zb_plan_message) * MESSAGES);
   for (int i = 0; i < MESSAGES; ++i)
-    plan->messages[i] = (zb_plan_message){.source = rows[i].source, .destination = rows[i].destination, .bytes = rows[i].bytes, .part_count = 1};
+    plan->messages[i] = (zb_plan_message){
+        .source = rows[i].source, .destination = rows[i].destination, .bytes = rows[i].bytes, .part_count = 1};
   return plan;
 }
 
@@ -208,7 +217,8 @@ static zb_status post_side(carrier *c, int step, int message, zb_plan_range part
   for (uint64_t i = 0; i < m->bytes; ++i)
     c->memory[message][i] = sends ? byte_of(step, message, i) : 0;
   int count = parts_of(message, sends, m->bytes, parts);
-  return (sends ? c->def->post_send : c->def->post_recv)(c->transport, sends ? m->source : m->destination, message, c->memory[message], parts, count);
+  return (sends ? c->def->post_send : c->def->post_recv)(c->transport, sends ? m->source : m->destination, message,
+                                                         c->memory[message], parts, count);
 }
 
 static zb_status finish_side(const carrier *c, int step, int message) {
@@ -220,14 +230,16 @@ static zb_status finish_side(const carrier *c, int step, int message) {
   return NULL;
 }
 
-/* Message 0 is sent before message 1, but its receive is posted after message 1 has come: it must not hold it up. Then all others at once. */
+/* Message 0 is sent before message 1, but its receive is posted after message 1 has come: it must not hold it up. Then
+ * all others at once. */
 static zb_status carry(process *self) {
   carrier c = {.def = self->def, .plan = plan_of_four(), .first = 2 * self->params.process};
   zb_plan_range parts[MESSAGES][3];
   uint64_t word = 0;
   for (int i = 0; i < MESSAGES; ++i)
     c.memory[i] = zb_alloc(c.plan->messages[i].bytes + 1);
-  zb_transport_params params = {.plan = c.plan, .timeout_ms = 20 * SECOND_MS, .group = self->group, .group_def = self->def->group_def};
+  zb_transport_params params = {
+      .plan = c.plan, .timeout_ms = 20 * SECOND_MS, .group = self->group, .group_def = self->def->group_def};
   ZB_TRY(self->def->open(&params, &c.transport));
   ZB_TRY(self->def->group_def->merge(self->group, &word, sizeof word, add)); /* all have the plan */
   for (int step = 0; step < STEPS; ++step) {
@@ -249,9 +261,7 @@ static zb_status carry(process *self) {
   return NULL;
 }
 
-static void test_messages(void) {
-  run_all(2, carry);
-}
+static void test_messages(void) { run_all(2, carry); }
 
 /* ---- Sessions of a device that has a transport of its own between processes, as NCCL is ---- */
 
@@ -300,7 +310,8 @@ static const char *variable_of(void *context, const char *name) {
   trainer *self = context;
   size_t length = strlen(name);
   for (int i = 0; i < 8; ++i)
-    if (strncmp(self->variables[i], name, length) == 0 && self->variables[i][length] == '=') return self->variables[i] + length + 1;
+    if (strncmp(self->variables[i], name, length) == 0 && self->variables[i][length] == '=')
+      return self->variables[i] + length + 1;
   return NULL;
 }
 
@@ -345,7 +356,7 @@ static void test_own_transport(void) {
   between.open = open_between;
   between.connect = connect_between;
   for (int i = 0; i < 2; ++i) {
-    char(*v)[64] = trainers[i].variables;
+    char (*v)[64] = trainers[i].variables;
     trainers[i].data = params.data;
     snprintf(v[0], sizeof v[0], "RANK=%d", i);
     snprintf(v[1], sizeof v[1], "WORLD_SIZE=2");
@@ -382,7 +393,8 @@ static int connect_to(int port) {
 }
 
 static zb_tcp_card card_of(int number, int processes) {
-  zb_tcp_card card = {.magic = ZB_TCP_MAGIC, .run = 7, .process = (uint32_t)number, .processes = (uint32_t)processes, .port = 1};
+  zb_tcp_card card = {
+      .magic = ZB_TCP_MAGIC, .run = 7, .process = (uint32_t)number, .processes = (uint32_t)processes, .port = 1};
   snprintf(card.build, sizeof card.build, "%s %s", ZB_VERSION, ZB_BUILD_ID);
   return card;
 }
@@ -392,7 +404,8 @@ static int come(int port, const zb_tcp_card *card) {
   zb_tcp_card theirs;
   int64_t until = zb_monotonic_ps() + INT64_C(5) * 1000000000000;
   int descriptor = connect_to(port);
-  CU_ASSERT(descriptor >= 0 && zb_tcp_receive(descriptor, &theirs, sizeof theirs, until) && theirs.magic == ZB_TCP_MAGIC && theirs.process == 0);
+  CU_ASSERT(descriptor >= 0 && zb_tcp_receive(descriptor, &theirs, sizeof theirs, until) &&
+            theirs.magic == ZB_TCP_MAGIC && theirs.process == 0);
   CU_ASSERT(zb_tcp_send(descriptor, card, sizeof *card, until));
   return descriptor;
 }
@@ -485,7 +498,8 @@ static int accept_one(int listener) {
 static void test_come_again(void) {
   process one;
   int port = 0, listener = zb_tcp_listen(&(zb_tcp_address){.family = 4, .bytes = {127, 0, 0, 1}}, 0, &port);
-  zb_tcp_verdict answers[2] = {{.magic = ZB_TCP_MAGIC}, {.magic = ZB_TCP_MAGIC, .meeting = 1, .refused = ZB_INVALID, .text = "no run today"}};
+  zb_tcp_verdict answers[2] = {{.magic = ZB_TCP_MAGIC},
+                               {.magic = ZB_TCP_MAGIC, .meeting = 1, .refused = ZB_INVALID, .text = "no run today"}};
   begin(&one, params_of(1, 2, port), NULL);
   for (int i = 0; i < 2; ++i) {
     int64_t until = zb_monotonic_ps() + INT64_C(5) * 1000000000000;
@@ -500,7 +514,8 @@ static void test_come_again(void) {
   close(listener);
 }
 
-/* A process that met and then sends nonsense, or nothing any more: an error that names it, never a crash or a wait without end. */
+/* A process that met and then sends nonsense, or nothing any more: an error that names it, never a crash or a wait
+ * without end. */
 static void test_nonsense_frames(void) {
   enum { CASES = 60 };
   uint64_t random = 1;
@@ -541,7 +556,8 @@ static void test_addresses(void) {
   static const struct {
     const char *host;
     bool local;
-  } cases[] = {{"localhost", true}, {"127.0.0.1", true}, {"127.9.9.9", true}, {"::1", true}, {"10.0.0.1", false}, {"::2", false}, {"node1", false}};
+  } cases[] = {{"localhost", true}, {"127.0.0.1", true}, {"127.9.9.9", true}, {"::1", true},
+               {"10.0.0.1", false}, {"::2", false},      {"node1", false}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
     CU_ASSERT_EQUAL(zb_tcp_is_local_name(cases[i].host), cases[i].local);
   const char *why = "";

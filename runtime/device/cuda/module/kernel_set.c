@@ -48,7 +48,8 @@ static void stop(void *launcher) {
   zb_free(it);
 }
 
-static zb_status start(void *kernels, const zb_cuda_kernel_options *options, CUstream stream, CUdeviceptr fault, void **out) {
+static zb_status start(void *kernels, const zb_cuda_kernel_options *options, CUstream stream, CUdeviceptr fault,
+                       void **out) {
   const loaded *on = kernels;
   const zb_cuda_blas_options products = {.tf32 = options->tf32};
   zb_cuda_launcher *it = zb_alloc(sizeof *it);
@@ -104,7 +105,8 @@ static zb_status prepare(void *launcher, const zb_calls *calls, void **out) {
   return choose(calls, it, launcher);
 }
 
-static zb_status run(void *launcher, void *program, int first_instruction, const zb_cuda_watch *watch, int *out_failed) {
+static zb_status run(void *launcher, void *program, int first_instruction, const zb_cuda_watch *watch,
+                     int *out_failed) {
   const zb_cuda_program *it = ((const zb_cuda_chosen *)program)->program;
   for (int i = 0; i < zb_cuda_program_launches(it); ++i) {
     (void)zb_cuda_program_items(it, i, out_failed);

@@ -1,5 +1,6 @@
-/* The module zb-cuda.so: the cuda device with the libraries of this machine and the kernels of this build. Tests: what is here runs on a GPU
- * only (test/gpu); all below it is tested on a fake (test/runtime/device/cuda) and an emulation (test/kernels/cuda). */
+/* The module zb-cuda.so: the cuda device with the libraries of this machine and the kernels of this build. Tests: what
+ * is here runs on a GPU only (test/gpu); all below it is tested on a fake (test/runtime/device/cuda) and an emulation
+ * (test/kernels/cuda). */
 #include "kernels/cuda/launcher.h"
 #include "runtime/base/module.h"
 #include "runtime/base/module_id.h"
@@ -33,8 +34,8 @@ static zb_status describe(const zb_cuda_api *api, char *text, size_t size) {
   ZB_TRY(ZB_CU(api, cuDeviceTotalMem, &bytes, device));
   ZB_TRY(ZB_CU(api, cuDriverGetVersion, &version));
   size_t blas = api->cublasLtGetVersion(); /* major * 10000 + minor * 100 + patch */
-  snprintf(text, size, "%d x %s, %.1f GiB, driver for CUDA %d.%d, cuBLAS %zu.%zu.%zu", count, name, (double)bytes / (1 << 30), version / 1000,
-           version % 1000 / 10, blas / 10000, blas / 100 % 100, blas % 100);
+  snprintf(text, size, "%d x %s, %.1f GiB, driver for CUDA %d.%d, cuBLAS %zu.%zu.%zu", count, name,
+           (double)bytes / (1 << 30), version / 1000, version % 1000 / 10, blas / 10000, blas / 100 % 100, blas % 100);
   return NULL;
 }
 
@@ -44,16 +45,15 @@ static zb_status probe(char *text, size_t size) {
   zb_status status = load_libraries(&api);
   if (!status) status = describe(&api, text, size);
   if (!status && !zb_cuda_code_present())
-    status = zb_status_hint(ZB_ERROR(UNAVAILABLE, "this build has no CUDA kernels: nvcc was not found when it was configured"),
-                            "install the CUDA toolkit, and configure and build again");
+    status = zb_status_hint(
+        ZB_ERROR(UNAVAILABLE, "this build has no CUDA kernels: nvcc was not found when it was configured"),
+        "install the CUDA toolkit, and configure and build again");
   zb_cuda_api_close(&api);
   return status;
 }
 
-static const zb_device_def cuda_device = {ZB_CUDA_DEVICE,
-                                          .transport_between = &zb_transport_nccl,
-                                          .summary = "an NVIDIA GPU a process, shared by its ranks",
-                                          .probe = probe,
+static const zb_device_def cuda_device = {ZB_CUDA_DEVICE, .transport_between = &zb_transport_nccl,
+                                          .summary = "an NVIDIA GPU a process, shared by its ranks", .probe = probe,
                                           .open = open_here};
 static const zb_device_def *const devices[] = {&cuda_device, NULL};
 

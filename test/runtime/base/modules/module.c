@@ -1,5 +1,5 @@
-/* A module for module_test.c, compiled several times: FIXTURE_ABI, FIXTURE_ID and FIXTURE_NAME say what it claims to be. It uses what only the
- * program has (the allocator) and what it must bring itself (text). */
+/* A module for module_test.c, compiled several times: FIXTURE_ABI, FIXTURE_ID and FIXTURE_NAME say what it claims to
+ * be. It uses what only the program has (the allocator) and what it must bring itself (text). */
 #include "runtime/base/module.h"
 #include "runtime/base/module_id.h"
 #include "runtime/base/text.h"

@@ -82,5 +82,6 @@ static void test_this_machine(void) {
   CU_ASSERT_PTR_NULL((void *)(uintptr_t)api.cuInit);
 }
 
-SUITE_MAIN("cuda api", {"a library that is not there", test_missing}, {"another library of that name", test_another_library},
-           {"errors have names, texts and hints", test_errors}, {"what this machine has", test_this_machine})
+SUITE_MAIN("cuda api", {"a library that is not there", test_missing},
+           {"another library of that name", test_another_library}, {"errors have names, texts and hints", test_errors},
+           {"what this machine has", test_this_machine})

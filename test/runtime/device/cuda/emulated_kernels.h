@@ -1,5 +1,6 @@
-/* The kernels of kernels/cuda as kernels of the fake GPU: the device code runs on the CPU (test/kernels/cuda/emulator.h) when the fake says
- * that it is its turn, products on an emulated cuBLASLt (test/kernels/cuda/blas.h). So a plan runs through all of the cuda device. */
+/* The kernels of kernels/cuda as kernels of the fake GPU: the device code runs on the CPU
+ * (test/kernels/cuda/emulator.h) when the fake says that it is its turn, products on an emulated cuBLASLt
+ * (test/kernels/cuda/blas.h). So a plan runs through all of the cuda device. */
 #ifndef ZB_TEST_CUDA_EMULATED_KERNELS_H
 #define ZB_TEST_CUDA_EMULATED_KERNELS_H
 

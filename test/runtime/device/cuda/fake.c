@@ -12,12 +12,12 @@ enum { HIDDEN_MOST = 4 << 20, INVALID_CONTEXT = 201, INVALID_HANDLE = 400 };
 
 /* As of the driver: each thread has its own, and most calls need one. */
 static _Thread_local CUcontext current;
-#define NEEDS_CONTEXT()                          \
-  do {                                           \
-    if (!current || fake_gpu.contexts < 1) {     \
-      ++fake_gpu.astray;                         \
-      return INVALID_CONTEXT;                    \
-    }                                            \
+#define NEEDS_CONTEXT()                                                                                                \
+  do {                                                                                                                 \
+    if (!current || fake_gpu.contexts < 1) {                                                                           \
+      ++fake_gpu.astray;                                                                                               \
+      return INVALID_CONTEXT;                                                                                          \
+    }                                                                                                                  \
   } while (0)
 
 fake_state fake_gpu;
@@ -84,18 +84,21 @@ static void check_pair(int other, const char *what, const void *at) {
   char where[NAME_BYTES];
   if (before == now || fake_gpu.streams[now->stream]->known.at[before->stream] >= before->tick) return;
   if (fake_gpu.races++ > 0) return;
-  snprintf(fake_gpu.first_race, sizeof fake_gpu.first_race, "%s on %s and %s on %s are not ordered: %s at %s", before->text,
-           fake_gpu.streams[before->stream]->name, now->text, fake_gpu.streams[now->stream]->name, what, fake_place(at, where));
+  snprintf(fake_gpu.first_race, sizeof fake_gpu.first_race, "%s on %s and %s on %s are not ordered: %s at %s",
+           before->text, fake_gpu.streams[before->stream]->name, now->text, fake_gpu.streams[now->stream]->name, what,
+           fake_place(at, where));
 }
 
 void fake_touch(const void *at, uint64_t bytes, bool writes) {
   memory *m = memory_of(at);
   if (bytes == 0 || !m || m->pinned) return;
   ZB_ASSERT(fake_gpu.running && (const unsigned char *)at + bytes <= m->at + m->bytes);
-  uint64_t first = (uint64_t)((const unsigned char *)at - m->at) / CELL, last = ((uint64_t)((const unsigned char *)at - m->at) + bytes - 1) / CELL;
+  uint64_t first = (uint64_t)((const unsigned char *)at - m->at) / CELL,
+           last = ((uint64_t)((const unsigned char *)at - m->at) + bytes - 1) / CELL;
   for (uint64_t i = first; i <= last; ++i) {
     cell *c = &m->cells[i];
-    if (c->write) check_pair(c->write, writes ? "both write" : "the first writes what the second reads", m->at + i * CELL);
+    if (c->write)
+      check_pair(c->write, writes ? "both write" : "the first writes what the second reads", m->at + i * CELL);
     for (int s = 0; writes && s < fake_gpu.stream_count; ++s)
       if (c->reads[s]) check_pair(c->reads[s], "the second writes what the first reads", m->at + i * CELL);
     if (writes) {
@@ -154,7 +157,8 @@ static void run_one(CUstream s) {
   join(&s->known, &o->before);
   o->tick = ++s->known.at[s->number];
   if (o->left_out) s->missing = o->record;
-  if (o->kind != WAIT && o->kind != RECORD && s->missing >= 0) { /* the first that needed the wait, unless other waits say as much */
+  if (o->kind != WAIT && o->kind != RECORD &&
+      s->missing >= 0) { /* the first that needed the wait, unless other waits say as much */
     const operation *record = &fake_gpu.operations[s->missing];
     fake_gpu.left_out_matters = !record->done || !knows(&s->known, &record->before);
     s->missing = -1;
@@ -216,10 +220,12 @@ static int find_ready(CUstream ready[FAKE_STREAMS]) {
   return count;
 }
 
-/* Device memory is there for operations that run, and for nobody else: a host that reads or writes it ends at once, as it would with a GPU. Not so of
- * large ones, whose pages would take long: workspaces; and not while the host only asks whether something is over. */
+/* Device memory is there for operations that run, and for nobody else: a host that reads or writes it ends at once, as
+ * it would with a GPU. Not so of large ones, whose pages would take long: workspaces; and not while the host only asks
+ * whether something is over. */
 static void show(const memory *m, bool shown) {
-  if (m->live && !m->pinned && m->bytes <= HIDDEN_MOST) ZB_ASSERT(mprotect(m->at, m->bytes, shown ? PROT_READ | PROT_WRITE : PROT_NONE) == 0);
+  if (m->live && !m->pinned && m->bytes <= HIDDEN_MOST)
+    ZB_ASSERT(mprotect(m->at, m->bytes, shown ? PROT_READ | PROT_WRITE : PROT_NONE) == 0);
 }
 
 static void show_all(bool shown) {
@@ -249,7 +255,8 @@ operation *fake_enqueue(CUstream s, kind what) {
     g->items[g->count] = o;
     return &g->items[g->count++];
   }
-  ZB_ASSERT(fake_grow((void **)&fake_gpu.operations, &fake_gpu.operation_capacity, fake_gpu.operation_count + 1, sizeof o));
+  ZB_ASSERT(
+      fake_grow((void **)&fake_gpu.operations, &fake_gpu.operation_capacity, fake_gpu.operation_count + 1, sizeof o));
   ZB_ASSERT(fake_grow((void **)&s->queue, &s->capacity, s->count + 1, sizeof(int)));
   o.before = fake_gpu.host;
   o.asked_ps = fake_gpu.host_ps;
@@ -265,12 +272,15 @@ void fake_log_line(CUstream s, const char *format, ...) {
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   if (s->capturing) return;
-  ZB_ASSERT(fake_grow((void **)&fake_gpu.log, &fake_gpu.log_capacity, fake_gpu.log_length + sizeof text + NAME_BYTES, 1));
-  fake_gpu.log_length += (size_t)snprintf(fake_gpu.log + fake_gpu.log_length, sizeof text + NAME_BYTES, "%s: %s\n", s->name, text);
+  ZB_ASSERT(
+      fake_grow((void **)&fake_gpu.log, &fake_gpu.log_capacity, fake_gpu.log_length + sizeof text + NAME_BYTES, 1));
+  fake_gpu.log_length +=
+      (size_t)snprintf(fake_gpu.log + fake_gpu.log_length, sizeof text + NAME_BYTES, "%s: %s\n", s->name, text);
 }
 
-static CUresult fake_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                            unsigned block_z, unsigned shared_bytes, CUstream s, void **parameters, void **extra) {
+static CUresult fake_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                            unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream s, void **parameters,
+                            void **extra) {
   NEEDS_CONTEXT();
   FAIL_IF_ASKED("cuLaunchKernel");
   const fake_kernel *kernel = (const fake_kernel *)(const void *)function;
@@ -381,9 +391,7 @@ static CUresult fake_stream_create(CUstream *out, unsigned flags, int priority) 
   return CUDA_SUCCESS;
 }
 
-static bool is_idle(CUstream s) {
-  return s->head >= s->count;
-}
+static bool is_idle(CUstream s) { return s->head >= s->count; }
 
 static CUresult look(CUstream s) {
   if (!is_idle(s)) return CUDA_ERROR_NOT_READY;
@@ -422,7 +430,8 @@ static CUresult fake_event_create(CUevent *out, unsigned flags) {
   FAIL_IF_ASKED("cuEventCreate");
   CUevent event = fake_make(sizeof *event);
   ZB_ASSERT(event && (flags == CU_EVENT_DEFAULT || flags == CU_EVENT_DISABLE_TIMING));
-  *event = (struct CUevent_st){.number = fake_gpu.event_count++, .record = -1, .over = true, .timed = flags == CU_EVENT_DEFAULT};
+  *event = (struct CUevent_st){
+      .number = fake_gpu.event_count++, .record = -1, .over = true, .timed = flags == CU_EVENT_DEFAULT};
   ++fake_gpu.live;
   *out = event;
   return CUDA_SUCCESS;
@@ -446,7 +455,8 @@ static CUresult fake_event_query(CUevent event) {
 }
 
 static CUresult fake_event_synchronize(CUevent event) {
-  while (fake_event_query(event) == CUDA_ERROR_NOT_READY && !fake_gpu.hangs) continue;
+  while (fake_event_query(event) == CUDA_ERROR_NOT_READY && !fake_gpu.hangs)
+    continue;
   return CUDA_SUCCESS;
 }
 
@@ -501,7 +511,9 @@ static CUresult fake_instantiate(CUgraphExec *out, CUgraph graph, unsigned long 
   (void)flags;
   CUgraphExec it = fake_make(sizeof *it);
   ZB_ASSERT(it);
-  *it = (struct CUgraphExec_st){.items = fake_make(sizeof(operation) * (graph->count + 1)), .count = graph->count, .number = fake_gpu.graph_count++};
+  *it = (struct CUgraphExec_st){.items = fake_make(sizeof(operation) * (graph->count + 1)),
+                                .count = graph->count,
+                                .number = fake_gpu.graph_count++};
   ZB_ASSERT(it->items);
   for (size_t i = 0; i < graph->count; ++i)
     it->items[i] = copy_of(&graph->items[i]);
@@ -548,9 +560,11 @@ static void *map_pages(size_t bytes) {
 }
 
 static memory *add_memory(size_t bytes, bool pinned) {
-  ZB_ASSERT(fake_grow((void **)&fake_gpu.memories, &fake_gpu.memory_capacity, fake_gpu.memory_count + 1, sizeof(memory)));
+  ZB_ASSERT(
+      fake_grow((void **)&fake_gpu.memories, &fake_gpu.memory_capacity, fake_gpu.memory_count + 1, sizeof(memory)));
   memory *m = &fake_gpu.memories[fake_gpu.memory_count];
-  *m = (memory){.at = pinned ? memory_aligned(bytes) : map_pages(bytes), .bytes = bytes, .pinned = pinned, .live = true};
+  *m =
+      (memory){.at = pinned ? memory_aligned(bytes) : map_pages(bytes), .bytes = bytes, .pinned = pinned, .live = true};
   if (!pinned) m->cells = fake_make(sizeof(cell) * (bytes / CELL + 1));
   ZB_ASSERT(m->at && (pinned || m->cells));
   snprintf(m->name, sizeof m->name, "m%zu", fake_gpu.memory_count++);
@@ -643,9 +657,9 @@ static CUresult fake_device_name(char *name, int size, CUdevice device) {
 
 static CUresult fake_attribute(int *value, CUdevice_attribute attribute, CUdevice device) {
   (void)device;
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR  ? 9
-           : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? fake_gpu.processors
-                                                                    : 0;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
+           : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT   ? fake_gpu.processors
+                                                                     : 0;
   return CUDA_SUCCESS;
 }
 
@@ -769,17 +783,11 @@ int fake_stop(void) {
   return left;
 }
 
-CUfunction fake_function(const fake_kernel *kernel) {
-  return (CUfunction)(void *)(uintptr_t)kernel;
-}
+CUfunction fake_function(const fake_kernel *kernel) { return (CUfunction)(void *)(uintptr_t)kernel; }
 
-const char *fake_log(void) {
-  return fake_gpu.log_length ? fake_gpu.log : "";
-}
+const char *fake_log(void) { return fake_gpu.log_length ? fake_gpu.log : ""; }
 
-void fake_log_clear(void) {
-  fake_gpu.log_length = 0;
-}
+void fake_log_clear(void) { fake_gpu.log_length = 0; }
 
 void fake_name(const void *at, const char *name) {
   memory *m = memory_of(at);
@@ -787,25 +795,15 @@ void fake_name(const void *at, const char *name) {
   snprintf(m->name, sizeof m->name, "%s", name);
 }
 
-int fake_races(void) {
-  return fake_gpu.races;
-}
+int fake_races(void) { return fake_gpu.races; }
 
-const char *fake_first_race(void) {
-  return fake_gpu.first_race;
-}
+const char *fake_first_race(void) { return fake_gpu.first_race; }
 
-void fake_leave_out_wait(int n) {
-  fake_gpu.leave_out = n;
-}
+void fake_leave_out_wait(int n) { fake_gpu.leave_out = n; }
 
-int fake_waits(void) {
-  return fake_gpu.waits;
-}
+int fake_waits(void) { return fake_gpu.waits; }
 
-bool fake_left_out_matters(void) {
-  return fake_gpu.left_out_matters;
-}
+bool fake_left_out_matters(void) { return fake_gpu.left_out_matters; }
 
 /* What a stream does after a line of the log that is not another wait: "graph g0, ...". */
 static const char *next_on_stream(const char *line) {
@@ -829,9 +827,7 @@ void fake_fail(const char *function, int n, CUresult result) {
   fake_gpu.fail_result = result;
 }
 
-void fake_hang(bool hangs) {
-  fake_gpu.hangs = hangs;
-}
+void fake_hang(bool hangs) { fake_gpu.hangs = hangs; }
 
 bool fake_captures(void) {
   for (int i = 0; i < fake_gpu.stream_count; ++i)
@@ -839,14 +835,8 @@ bool fake_captures(void) {
   return false;
 }
 
-void fake_processors(int count) {
-  fake_gpu.processors = count;
-}
+void fake_processors(int count) { fake_gpu.processors = count; }
 
-uint64_t fake_allocated(void) {
-  return fake_gpu.allocated;
-}
+uint64_t fake_allocated(void) { return fake_gpu.allocated; }
 
-uint64_t fake_largest(void) {
-  return fake_gpu.largest;
-}
+uint64_t fake_largest(void) { return fake_gpu.largest; }

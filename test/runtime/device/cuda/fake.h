@@ -1,13 +1,16 @@
 /* A GPU that is none: the functions of zb_cuda_api on the memory of the host, for tests.
  *
- * Calls are logged and queued; nothing runs until the host asks whether a stream or an event is over, and then a few operations at a time, in
- * an order that a seed draws among all that streams and events allow. So results show missing waits and host memory that is reused too
- * early. Beside that, every operation has a vector clock (Fidge, Mattern, 1988: a number a stream), every access of device memory is checked
- * against the accesses before it, and a pair of which one writes and none comes first for certain is a race, whatever the order was.
+ * Calls are logged and queued; nothing runs until the host asks whether a stream or an event is over, and then a few
+ * operations at a time, in an order that a seed draws among all that streams and events allow. So results show missing
+ * waits and host memory that is reused too early. Beside that, every operation has a vector clock (Fidge, Mattern,
+ * 1988: a number a stream), every access of device memory is checked against the accesses before it, and a pair of
+ * which one writes and none comes first for certain is a race, whatever the order was.
  *
- * Memory of the device can be read and written by what runs, not by the host: a pointer that the host follows ends the test (of up to 4 MiB each).
+ * Memory of the device can be read and written by what runs, not by the host: a pointer that the host follows ends the
+ * test (of up to 4 MiB each).
  *
- * One fake at a time: the functions of a driver have no place for a context. Single-threaded. Broken use of the fake itself aborts.
+ * One fake at a time: the functions of a driver have no place for a context. Single-threaded. Broken use of the fake
+ * itself aborts.
  */
 #ifndef ZB_TEST_CUDA_FAKE_H
 #define ZB_TEST_CUDA_FAKE_H
@@ -24,8 +27,8 @@ typedef struct fake_kernel {
 } fake_kernel;
 
 void fake_start(uint64_t seed);
-/* Ends it; every stream, event, graph and memory that was made and not released is a failure, and every call by a thread that had set no context: the
- * number of them. */
+/* Ends it; every stream, event, graph and memory that was made and not released is a failure, and every call by a
+ * thread that had set no context: the number of them. */
 int fake_stop(void);
 /* For zb_cuda_setup.load. */
 zb_status fake_load(zb_cuda_api *out);
@@ -47,7 +50,8 @@ const char *fake_first_race(void);
 /* The n-th wait (cuStreamWaitEvent, from 0) of the whole run does nothing; -1: none. And how many there were. */
 void fake_leave_out_wait(int n);
 int fake_waits(void);
-/* Whether the next operation on its stream did not know, from other waits either, what the wait that was left out would have told. */
+/* Whether the next operation on its stream did not know, from other waits either, what the wait that was left out would
+ * have told. */
 bool fake_left_out_matters(void);
 /* Whether nothing but reading results follows on the stream of the n-th wait in the log. */
 bool fake_wait_is_last(int n);
@@ -55,8 +59,9 @@ bool fake_wait_is_last(int n);
 void fake_fail(const char *function, int n, CUresult result);
 /* Streams stop: queries say NOT_READY for ever. */
 void fake_hang(bool hangs);
-/* NCCL: without buffers, so a send moves only when its receive has come to the head of its stream; every call is first "in progress". From the
- * n-th question on a communicator tells of an error (n < 0: never). Communicators made, aborted, and open now. */
+/* NCCL: without buffers, so a send moves only when its receive has come to the head of its stream; every call is first
+ * "in progress". From the n-th question on a communicator tells of an error (n < 0: never). Communicators made,
+ * aborted, and open now. */
 void fake_nccl_error_after(int n, ncclResult_t error);
 int fake_nccl_made(void);
 int fake_nccl_aborted(void);

@@ -7,7 +7,11 @@
 #include "runtime/base/text.h"
 
 enum { CELL = 16, BATCH = 7, NAME_BYTES = 64 };
-enum { KERNEL_PS = 10 * 1000 * 1000, COPY_PS = 4 * 1000 * 1000, MEMSET_PS = 2 * 1000 * 1000 }; /* of the fake's clock, an operation */
+enum {
+  KERNEL_PS = 10 * 1000 * 1000,
+  COPY_PS = 4 * 1000 * 1000,
+  MEMSET_PS = 2 * 1000 * 1000
+}; /* of the fake's clock, an operation */
 
 typedef struct clocks {
   uint32_t at[FAKE_STREAMS];
@@ -26,14 +30,14 @@ typedef struct operation {
   int value, value_bytes;   /* MEMSET */
   struct CUevent_st *event; /* RECORD */
   int record;               /* WAIT: the operation that it waits for, or -1 */
-  struct pair *pair; /* SEND, RECEIVE */
-  size_t place;      /* its number among those of the pair */
+  struct pair *pair;        /* SEND, RECEIVE */
+  size_t place;             /* its number among those of the pair */
   bool left_out, done;
   char text[NAME_BYTES];
-  clocks before; /* what the host knew when it enqueued it */
-  uint32_t tick;  /* its place on its stream, once done */
+  clocks before;    /* what the host knew when it enqueued it */
+  uint32_t tick;    /* its place on its stream, once done */
   int64_t asked_ps; /* of the host's clock, when it was enqueued: it cannot run before */
-  int64_t end_ps; /* RECORD, once done */
+  int64_t end_ps;   /* RECORD, once done */
 } operation;
 
 /* Both ends of a channel of NCCL: operations in the order in which each end was given them. */
@@ -104,7 +108,7 @@ typedef struct fake_state {
   int stream_count, compute_count, channel_count, event_count, graph_count;
   clocks host;
   int64_t host_ps;
-  int live; /* contexts, streams, events, graphs */
+  int live;             /* contexts, streams, events, graphs */
   int contexts, astray; /* retained; calls of threads that have none */
   char *log;
   size_t log_length, log_capacity;
@@ -136,12 +140,12 @@ const char *fake_place(const void *at, char text[NAME_BYTES]);
 /* Fills the functions of NCCL. */
 void fake_nccl_fill(zb_cuda_api *api);
 
-#define FAIL_IF_ASKED(name)                                                                             \
-  do {                                                                                                  \
-    if (fake_gpu.fail_function && strcmp(fake_gpu.fail_function, name) == 0 && fake_gpu.fail_in-- == 0) {           \
-      fake_gpu.fail_function = NULL;                                                                        \
-      return fake_gpu.fail_result;                                                                          \
-    }                                                                                                   \
+#define FAIL_IF_ASKED(name)                                                                                            \
+  do {                                                                                                                 \
+    if (fake_gpu.fail_function && strcmp(fake_gpu.fail_function, name) == 0 && fake_gpu.fail_in-- == 0) {              \
+      fake_gpu.fail_function = NULL;                                                                                   \
+      return fake_gpu.fail_result;                                                                                     \
+    }                                                                                                                  \
   } while (0)
 
 #endif

@@ -19,7 +19,8 @@ static ncclResult_t fake_unique_id(ncclUniqueId *id) {
 static ncclResult_t fake_init_rank(ncclComm_t *out, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config) {
   int number = atoi(id.internal);
   FAIL_IF_ASKED("ncclCommInitRankConfig");
-  ZB_ASSERT(ranks == 2 && rank >= 0 && rank < 2 && config->blocking == 0 && config->size == sizeof *config && number < FAKE_STREAMS * FAKE_STREAMS);
+  ZB_ASSERT(ranks == 2 && rank >= 0 && rank < 2 && config->blocking == 0 && config->size == sizeof *config &&
+            number < FAKE_STREAMS * FAKE_STREAMS);
   if (!fake_gpu.pairs[number]) {
     fake_gpu.pairs[number] = fake_make(sizeof(pair));
     fake_gpu.pairs[number]->number = number;
@@ -111,10 +112,6 @@ void fake_nccl_error_after(int n, ncclResult_t error) {
   fake_gpu.nccl_error = error;
 }
 
-int fake_nccl_made(void) {
-  return fake_gpu.made;
-}
+int fake_nccl_made(void) { return fake_gpu.made; }
 
-int fake_nccl_aborted(void) {
-  return fake_gpu.aborted;
-}
+int fake_nccl_aborted(void) { return fake_gpu.aborted; }

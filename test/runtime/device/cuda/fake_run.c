@@ -1,10 +1,12 @@
-/* Trains a plan on the fake GPU: what zb-run --device cuda would do, with the kernels of the cpu (for test/e2e/cuda_fake.py), or, as the
- * program cuda-emulated, with those of kernels/cuda on the emulation of their device code (for test/e2e/cuda_emulated.py).
+/* Trains a plan on the fake GPU: what zb-run --device cuda would do, with the kernels of the cpu (for
+ * test/e2e/cuda_fake.py), or, as the program cuda-emulated, with those of kernels/cuda on the emulation of their device
+ * code (for test/e2e/cuda_emulated.py).
  *
- * usage: cuda-fake DIR text:FILE STEPS SEED SAVE        one line a step, the loss with 17 digits, then "races N" and the first race
- *        cuda-fake DIR text:FILE STEPS SEED nccl:N      the same as N processes over NCCL, all of it fake; saves nothing
- *        cuda-fake DIR text:FILE STEPS SEED costs:FILE  the losses, measured: writes FILE instead of a checkpoint
- *        cuda-fake DIR text:FILE mutate                 leaves out one wait of a step after the other: "waits N, found N"
+ * usage: cuda-fake DIR text:FILE STEPS SEED SAVE        one line a step, the loss with 17 digits, then "races N" and
+ * the first race cuda-fake DIR text:FILE STEPS SEED nccl:N      the same as N processes over NCCL, all of it fake;
+ * saves nothing cuda-fake DIR text:FILE STEPS SEED costs:FILE  the losses, measured: writes FILE instead of a
+ * checkpoint cuda-fake DIR text:FILE mutate                 leaves out one wait of a step after the other: "waits N,
+ * found N"
  */
 #include "runtime/exec/session.h"
 #include "test/runtime/device/cuda/fake.h"
@@ -53,7 +55,8 @@ static zb_status open_session(const char *folder, const zb_session_params *param
   *out = NULL;
   zb_status status = open_files(folder, &files);
   if (!status) {
-    zb_session_sources sources = {.plan = files.plan, .weights = files.weights, .constants = files.constants, .device = THE_DEVICE};
+    zb_session_sources sources = {
+        .plan = files.plan, .weights = files.weights, .constants = files.constants, .device = THE_DEVICE};
     files.plan = NULL; /* taken */
     status = zb_session_create_from(params, &sources, out);
   }
@@ -102,7 +105,8 @@ static zb_status train(const char *folder, const zb_session_params *params, long
 }
 
 /* Some steps without a wait: whether a race was found. */
-static zb_status without(const char *folder, const zb_session_params *params, int wait, uint64_t seed, bool *out_found, int *out_waits) {
+static zb_status without(const char *folder, const zb_session_params *params, int wait, uint64_t seed, bool *out_found,
+                         int *out_waits) {
   zb_session *session = NULL;
   fake_start(seed);
   ZB_TRY(open_session(folder, params, &session));
@@ -144,8 +148,9 @@ int main(int count, char **words) {
     fake_start(strtoull(words[4], NULL, 10));
     long steps = strtol(words[3], NULL, 10);
     params.costs = strncmp(words[5], "costs:", 6) == 0;
-    status = strncmp(words[5], "nccl:", 5) == 0 ? train_over_nccl(words[1], words[2], steps, (int)strtol(words[5] + 5, NULL, 10))
-                                                : train(words[1], &params, steps, words[5] + (params.costs ? 6 : 0));
+    status = strncmp(words[5], "nccl:", 5) == 0
+                 ? train_over_nccl(words[1], words[2], steps, (int)strtol(words[5] + 5, NULL, 10))
+                 : train(words[1], &params, steps, words[5] + (params.costs ? 6 : 0));
     left = fake_stop();
   }
   if (status) fprintf(stderr, "cuda-fake: %s", zb_status_text(status));

@@ -1,5 +1,5 @@
-/* runtime/device/cuda/api*.def against the real headers of CUDA and NCCL, at compile time, where they are installed; elsewhere the test is
- * inactive, which test/run.py counts as skipped. */
+/* runtime/device/cuda/api*.def against the real headers of CUDA and NCCL, at compile time, where they are installed;
+ * elsewhere the test is inactive, which test/run.py counts as skipped. */
 #include "test/suite.h"
 
 #if defined(__has_include)
@@ -27,16 +27,18 @@
 #include "runtime/device/cuda/api_values.def"
 #undef ZB_CUDA_VALUE
 
-#define ZB_CUDA_FUNCTION(library, result, name, symbol, arguments) \
-  _Static_assert(__builtin_types_compatible_p(__typeof__(symbol), result arguments), #symbol " has another signature");
+#define ZB_CUDA_FUNCTION(library, result, name, symbol, arguments)                                                     \
+  _Static_assert(__builtin_types_compatible_p(__typeof__(symbol), result arguments), #symbol " has another "           \
+                                                                                             "signature");
 #include "runtime/device/cuda/api.def"
 #undef ZB_CUDA_FUNCTION
 
-#define SAME_MEMBER(ours, theirs, member)                                         \
-  _Static_assert(offsetof(struct ours, member) == offsetof(theirs, member) &&     \
-                     sizeof(((struct ours *)0)->member) == sizeof(((theirs *)0)->member), \
+#define SAME_MEMBER(ours, theirs, member)                                                                              \
+  _Static_assert(offsetof(struct ours, member) == offsetof(theirs, member) &&                                          \
+                     sizeof(((struct ours *)0)->member) == sizeof(((theirs *)0)->member),                              \
                  #theirs "." #member " lies elsewhere")
-_Static_assert(sizeof(struct zb_blas_algorithm) == sizeof(cublasLtMatmulAlgo_t), "cublasLtMatmulAlgo_t has another size");
+_Static_assert(sizeof(struct zb_blas_algorithm) == sizeof(cublasLtMatmulAlgo_t),
+               "cublasLtMatmulAlgo_t has another size");
 _Static_assert(sizeof(struct zb_blas_heuristic) == sizeof(cublasLtMatmulHeuristicResult_t), "another size");
 SAME_MEMBER(zb_blas_heuristic, cublasLtMatmulHeuristicResult_t, algo);
 SAME_MEMBER(zb_blas_heuristic, cublasLtMatmulHeuristicResult_t, workspaceSize);
@@ -61,13 +63,12 @@ static void test_config(void) {
   CU_ASSERT_PTR_NULL(config.netName);
 }
 #else
-static void test_config(void) {
-  CU_FAIL("inactive");
-}
+static void test_config(void) { CU_FAIL("inactive"); }
 #endif
 
 int main(void) {
-  static CU_TestInfo tests[] = {{"types, values and signatures are those of the real headers", test_config}, CU_TEST_INFO_NULL};
+  static CU_TestInfo tests[] = {{"types, values and signatures are those of the real headers", test_config},
+                                CU_TEST_INFO_NULL};
   static CU_SuiteInfo suites[] = {{"cuda headers", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
   if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) return 2;
   CU_basic_set_mode(CU_BRM_VERBOSE);

@@ -1,4 +1,5 @@
-/* The kernels of the cpu as kernels of the fake GPU: see host_kernels.h. Every launch tells the fake what its operands read and write. */
+/* The kernels of the cpu as kernels of the fake GPU: see host_kernels.h. Every launch tells the fake what its operands
+ * read and write. */
 #include "test/runtime/device/cuda/host_kernels.h"
 
 #include "runtime/base/text.h"
@@ -84,11 +85,10 @@ static zb_status host_open(const zb_cuda_api *api, CUdevice device, void **out) 
   return NULL;
 }
 
-static void host_close(void *kernels) {
-  (void)kernels;
-}
+static void host_close(void *kernels) { (void)kernels; }
 
-static zb_status host_start(void *kernels, const zb_cuda_kernel_options *options, CUstream stream, CUdeviceptr fault, void **out) {
+static zb_status host_start(void *kernels, const zb_cuda_kernel_options *options, CUstream stream, CUdeviceptr fault,
+                            void **out) {
   (void)options;
   launcher *it = zb_alloc(sizeof *it);
   if (!it) return ZB_OUT_OF_MEMORY();
@@ -117,9 +117,7 @@ static zb_status host_prepare(void *memory, const zb_calls *calls, void **out) {
   return NULL;
 }
 
-static void host_release(void *memory) {
-  zb_free(memory);
-}
+static void host_release(void *memory) { zb_free(memory); }
 
 static zb_status launch(const launcher *on, const chosen *c, const zb_kernel_call *call, int instruction) {
   parameters p = {.run = c->run,
@@ -138,7 +136,8 @@ static zb_status launch(const launcher *on, const chosen *c, const zb_kernel_cal
   return ZB_CU(on->api, cuLaunchKernel, fake_function(&c->kernel), 1, 1, 1, 1, 1, 1, 0, on->stream, arguments, NULL);
 }
 
-static zb_status host_run(void *memory, void *chosen_kernels, int first_instruction, const zb_cuda_watch *watch, int *out_failed) {
+static zb_status host_run(void *memory, void *chosen_kernels, int first_instruction, const zb_cuda_watch *watch,
+                          int *out_failed) {
   const program *it = chosen_kernels;
   for (int i = 0; i < it->calls->count; ++i) {
     *out_failed = i;
@@ -172,9 +171,7 @@ const zb_cuda_kernel_set host_kernels = {
 
 static int queues;
 
-void fake_device_queues(int count) {
-  queues = count;
-}
+void fake_device_queues(int count) { queues = count; }
 
 static zb_status open_on_fake(const zb_device_params *params, zb_device **out) {
   const zb_cuda_setup setup = {.load = fake_load, .kernels = &host_kernels, .queues = queues};
@@ -182,6 +179,7 @@ static zb_status open_on_fake(const zb_device_params *params, zb_device **out) {
 }
 
 const zb_device_def *fake_device(void) {
-  static const zb_device_def def = {ZB_CUDA_DEVICE, .summary = "the cuda device on a GPU that is none", .open = open_on_fake};
+  static const zb_device_def def = {ZB_CUDA_DEVICE, .summary = "the cuda device on a GPU that is none",
+                                    .open = open_on_fake};
   return &def;
 }

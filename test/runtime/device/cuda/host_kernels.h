@@ -1,4 +1,5 @@
-/* The kernels of the cpu as kernels of the fake GPU: what the device computes with them must be, bit for bit, what the cpu device does. */
+/* The kernels of the cpu as kernels of the fake GPU: what the device computes with them must be, bit for bit, what the
+ * cpu device does. */
 #ifndef ZB_TEST_CUDA_HOST_KERNELS_H
 #define ZB_TEST_CUDA_HOST_KERNELS_H
 

@@ -25,16 +25,13 @@ struct nccl_ranks {
   int count;
 };
 
-static int group_process(const zb_group *group) {
-  return group->process;
-}
+static int group_process(const zb_group *group) { return group->process; }
 
-static int group_processes(const zb_group *group) {
-  return group->processes;
-}
+static int group_processes(const zb_group *group) { return group->processes; }
 
 /* What all processes would have made together. */
-static zb_status group_merge(zb_group *group, void *record, size_t bytes, void (*merge)(void *total, const void *one, size_t bytes)) {
+static zb_status group_merge(zb_group *group, void *record, size_t bytes,
+                             void (*merge)(void *total, const void *one, size_t bytes)) {
   (void)group;
   (void)merge;
   for (size_t i = 0; i < bytes / sizeof(struct zb_nccl_id); ++i) {
@@ -62,7 +59,8 @@ static zb_status load_values(const zb_executor *e, const zb_store *weights, cons
   }
   for (int i = 0; i < e->program->constant_count; ++i) {
     const zb_plan_constant *constant = &e->program->constants[i];
-    const zb_stored_tensor *stored = constants && !constant->bytes ? zb_store_find(constants, constant->tensor.name) : NULL;
+    const zb_stored_tensor *stored =
+        constants && !constant->bytes ? zb_store_find(constants, constant->tensor.name) : NULL;
     if (constant->computed) continue;
     ZB_TRY(device->upload(e->device, e->arena + constant->tensor.offset, stored ? stored->data : constant->bytes,
                           stored ? stored->bytes : constant->byte_count));
@@ -84,7 +82,10 @@ static zb_status open_rank(nccl_ranks *all, int rank, const zb_data *data) {
       .plan = all->plan,
       .rank = rank,
       .device = fake_device(),
-      .device_params = {.rank = rank, .plan = all->plan, .threads = 1, .beside = rank > first ? all->executors[first].device : NULL},
+      .device_params = {.rank = rank,
+                        .plan = all->plan,
+                        .threads = 1,
+                        .beside = rank > first ? all->executors[first].device : NULL},
       .transport_def = &zb_transport_nccl,
       .transport = all->transports[process],
       .data = data,
@@ -96,7 +97,8 @@ static zb_status open_rank(nccl_ranks *all, int rank, const zb_data *data) {
   return zb_transport_nccl.attach(all->transports[process], rank, all->executors[rank].device);
 }
 
-static zb_status open_all(nccl_ranks *all, const zb_store *weights, const zb_store *constants, const zb_data *data, int64_t timeout_ms) {
+static zb_status open_all(nccl_ranks *all, const zb_store *weights, const zb_store *constants, const zb_data *data,
+                          int64_t timeout_ms) {
   int ranks = all->plan->rank_count;
   int64_t took_ps = 0;
   for (int i = 0; i < all->processes; ++i)
@@ -121,8 +123,8 @@ static zb_status open_all(nccl_ranks *all, const zb_store *weights, const zb_sto
   return zb_driver_turns.run(all->driver, &took_ps);
 }
 
-zb_status nccl_ranks_open(const zb_plan *plan, int processes, const zb_store *weights, const zb_store *constants, const zb_data *data,
-                          int64_t timeout_ms, nccl_ranks **out) {
+zb_status nccl_ranks_open(const zb_plan *plan, int processes, const zb_store *weights, const zb_store *constants,
+                          const zb_data *data, int64_t timeout_ms, nccl_ranks **out) {
   size_t ranks = (size_t)plan->rank_count;
   *out = NULL;
   nccl_ranks *all = zb_alloc(sizeof *all);

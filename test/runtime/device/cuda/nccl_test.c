@@ -1,4 +1,5 @@
-/* The NCCL transport on a fake NCCL without buffers: the values of the cpu; communicators, order, groups; errors, time-outs, aborts. */
+/* The NCCL transport on a fake NCCL without buffers: the values of the cpu; communicators, order, groups; errors,
+ * time-outs, aborts. */
 #include "runtime/transport/nccl/nccl.h"
 #include "test/runtime/device/cuda/fake.h"
 #include "test/runtime/device/cuda/host_kernels.h"
@@ -23,9 +24,7 @@ static zb_status set_up_as(fixture *f, int processes, uint64_t seed, int64_t tim
 }
 
 /* A process a rank. */
-static zb_status set_up(fixture *f, uint64_t seed, int64_t timeout_ms) {
-  return set_up_as(f, 2, seed, timeout_ms);
-}
+static zb_status set_up(fixture *f, uint64_t seed, int64_t timeout_ms) { return set_up_as(f, 2, seed, timeout_ms); }
 
 static int tear_down(fixture *f) {
   nccl_ranks_close(f->ranks);
@@ -61,15 +60,17 @@ static void test_values(void) {
   }
 }
 
-/* Channels are connected and warmed up in the order of their first messages, before any job; a step makes no communicator. */
+/* Channels are connected and warmed up in the order of their first messages, before any job; a step makes no
+ * communicator. */
 static void test_order(void) {
   fixture f;
   double loss = 0;
   TINY_OK(set_up(&f, 1, 10000));
   const char *log = fake_log(), *first = strstr(log, "send "), *second = first ? strstr(first + 1, "receive ") : NULL;
   CU_ASSERT_PTR_NOT_NULL_FATAL(second);
-  CU_ASSERT(strncmp(first, "send m", 6) == 0 && strstr(first, ", 64\n") != NULL); /* rank 0 opens channel 0 as its source ... */
-  CU_ASSERT(strncmp(second, "receive m", 9) == 0);                               /* ... then channel 1 as its destination */
+  CU_ASSERT(strncmp(first, "send m", 6) == 0 &&
+            strstr(first, ", 64\n") != NULL);      /* rank 0 opens channel 0 as its source ... */
+  CU_ASSERT(strncmp(second, "receive m", 9) == 0); /* ... then channel 1 as its destination */
   int made = fake_nccl_made();
   fake_log_clear();
   TINY_OK(nccl_ranks_step(f.ranks, 0, &loss));
@@ -106,13 +107,15 @@ static void test_hang(void) {
   double loss = 0;
   TINY_OK(set_up(&f, 1, 50));
   fake_hang(true);
-  tiny_expect(nccl_ranks_step(f.ranks, 0, &loss), ZB_TIMEOUT, "no job was started or ended for 0.1 s; process 1 of 2 does not answer");
+  tiny_expect(nccl_ranks_step(f.ranks, 0, &loss), ZB_TIMEOUT,
+              "no job was started or ended for 0.1 s; process 1 of 2 does not answer");
   CU_ASSERT(fake_nccl_aborted() >= 2);
   tear_down(&f);
 }
 
 static void test_failing_calls(void) {
-  static const char *const functions[] = {"ncclCommInitRankConfig", "ncclSend", "ncclRecv", "cuStreamCreateWithPriority", "cuStreamWaitEvent"};
+  static const char *const functions[] = {"ncclCommInitRankConfig", "ncclSend", "ncclRecv",
+                                          "cuStreamCreateWithPriority", "cuStreamWaitEvent"};
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; ++i) {
     int failed = 0;
     for (int n = 0; n < 10; n = 2 * n + 1) {
@@ -130,7 +133,8 @@ static void test_failing_calls(void) {
   }
 }
 
-/* What stays in a process is copied: no communicator, no message of NCCL. Both kinds in one run are in test/e2e/cuda_fake.py. */
+/* What stays in a process is copied: no communicator, no message of NCCL. Both kinds in one run are in
+ * test/e2e/cuda_fake.py. */
 static void test_all_in_one(void) {
   fixture f;
   double loss = 0;
@@ -149,7 +153,8 @@ static void test_more_processes_than_ranks(void) {
   tear_down(&f);
 }
 
-/* A message that waits on the GPU must not hold up what it waits for: a stream of its own for each, and room for all. */
+/* A message that waits on the GPU must not hold up what it waits for: a stream of its own for each, and room for all.
+ */
 static void test_room(void) {
   fixture f;
   fake_device_queues(2);

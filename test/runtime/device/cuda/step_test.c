@@ -1,5 +1,6 @@
-/* Steps of the cuda device on a fake GPU: the values of the cpu, whatever order the GPU runs in; every pair of accesses ordered; the golden
- * order of launches, events and copies of a whole ZB-H1 step of two ranks (the plan of test/runtime/exec/tiny.h); failures. */
+/* Steps of the cuda device on a fake GPU: the values of the cpu, whatever order the GPU runs in; every pair of accesses
+ * ordered; the golden order of launches, events and copies of a whole ZB-H1 step of two ranks (the plan of
+ * test/runtime/exec/tiny.h); failures. */
 #include "test/runtime/device/cuda/fake.h"
 #include "test/runtime/device/cuda/host_kernels.h"
 #include "test/runtime/exec/tiny.h"
@@ -57,8 +58,9 @@ static void test_values(void) {
     fake_start(seed);
     params.trace = seed % 2;
     TINY_OK(fake_session(&params, tiny_plan(), &session));
-    uint64_t largest = zb_session_arena_bytes(session, 0) > zb_session_arena_bytes(session, 1) ? zb_session_arena_bytes(session, 0)
-                                                                                               : zb_session_arena_bytes(session, 1);
+    uint64_t largest = zb_session_arena_bytes(session, 0) > zb_session_arena_bytes(session, 1)
+                           ? zb_session_arena_bytes(session, 0)
+                           : zb_session_arena_bytes(session, 1);
     CU_ASSERT_EQUAL(fake_largest(), largest);
     run(session, got, "cuda");
     zb_session_destroy(session);
@@ -149,8 +151,8 @@ static int races_without(int wait, uint64_t seed, bool *out_matters, int *out_wa
   return races;
 }
 
-/* Every wait that tells its stream something new must be missed when it is left out; but of those that come last in a step the host learns
- * from the peer, too. */
+/* Every wait that tells its stream something new must be missed when it is left out; but of those that come last in a
+ * step the host learns from the peer, too. */
 static void test_mutations(void) {
   bool matters = false;
   int waits = 0, left_out = 0, needless = 0;
@@ -173,7 +175,8 @@ static void test_mutations(void) {
   CU_ASSERT(needless < left_out);
 }
 
-static zb_status one_wrong_value(void *context, const char *name, int64_t step, int micro_batch, void *to, uint64_t bytes) {
+static zb_status one_wrong_value(void *context, const char *name, int64_t step, int micro_batch, void *to,
+                                 uint64_t bytes) {
   (void)context;
   int64_t *values = to;
   for (uint64_t i = 0; i < bytes / sizeof *values; ++i)
@@ -215,10 +218,23 @@ static void test_loss_is_no_number(void) {
 
 /* Whatever call fails, and whenever: a status that names it, and nothing left behind. */
 static void test_failing_calls(void) {
-  static const char *const functions[] = {
-      "cuInit",        "cuDeviceGetCount",  "cuMemAlloc",        "cuMemHostAlloc",    "cuEventCreate", "cuStreamCreateWithPriority",
-      "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyHtoDAsync", "cuMemcpyDtoDAsync", "cuMemcpyDtoHAsync", "cuMemsetD8Async",
-      "cuGraphLaunch", "cuLaunchKernel",    "cuGraphInstantiate", "cuStreamBeginCapture", "cuStreamQuery"};
+  static const char *const functions[] = {"cuInit",
+                                          "cuDeviceGetCount",
+                                          "cuMemAlloc",
+                                          "cuMemHostAlloc",
+                                          "cuEventCreate",
+                                          "cuStreamCreateWithPriority",
+                                          "cuEventRecord",
+                                          "cuStreamWaitEvent",
+                                          "cuMemcpyHtoDAsync",
+                                          "cuMemcpyDtoDAsync",
+                                          "cuMemcpyDtoHAsync",
+                                          "cuMemsetD8Async",
+                                          "cuGraphLaunch",
+                                          "cuLaunchKernel",
+                                          "cuGraphInstantiate",
+                                          "cuStreamBeginCapture",
+                                          "cuStreamQuery"};
   zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; ++i) {
     int failed = 0;
@@ -284,7 +300,8 @@ static void test_plan_that_hangs(void) {
   fake_stop();
 }
 
-/* With a trace, times are those of the GPU: every kernel takes 10 us of the fake's clock, and jobs of a rank do not overlap. */
+/* With a trace, times are those of the GPU: every kernel takes 10 us of the fake's clock, and jobs of a rank do not
+ * overlap. */
 static void test_times(void) {
   zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000, .trace = true};
   zb_session *session = NULL;
@@ -294,20 +311,23 @@ static void test_times(void) {
   TINY_OK(fake_session(&params, tiny_plan(), &session));
   for (int i = 0; i < 2; ++i)
     TINY_OK(zb_session_step(session, &result));
-  CU_ASSERT(result.idle_share > 0 || result.idle_share < 0); /* a number: the clock of the fake is not that of the step */
+  CU_ASSERT(result.idle_share > 0 ||
+            result.idle_share < 0); /* a number: the clock of the fake is not that of the step */
   for (int r = 0; r < 2; ++r) {
     const zb_executor *e = &session->executors[r];
     int64_t last = 0;
     for (int i = e->program->load_count; i < e->program->job_count; ++i) {
       const zb_plan_job *job = &e->program->jobs[i];
       if (!zb_job_is_compute(job->kind)) continue;
-      int64_t kernels = e->program->subprograms[job->subprogram].instruction_count, took = e->times[i].end_ps - e->times[i].start_ps;
+      int64_t kernels = e->program->subprograms[job->subprogram].instruction_count,
+              took = e->times[i].end_ps - e->times[i].start_ps;
       CU_ASSERT(llabs(took - kernels * 10000000) < 1000000);
       CU_ASSERT(e->times[i].start_ps >= last);
       last = e->times[i].end_ps;
     }
     for (int m = 0; m < session->plan->message_count; ++m) {
-      int64_t start = zb_transport_streams.start_ps(session->transport, r, m), end = zb_transport_streams.complete_ps(session->transport, r, m);
+      int64_t start = zb_transport_streams.start_ps(session->transport, r, m),
+              end = zb_transport_streams.complete_ps(session->transport, r, m);
       CU_ASSERT(llabs(end - start - 4000000) < 1000000); /* a copy */
     }
   }
@@ -332,7 +352,12 @@ static void test_no_times(void) {
   tiny_expect(fake_session(&params, tiny_plan(), &session), ZB_USAGE, "does not time the ops of every step");
 }
 
-enum { KERNEL_PS = 10000000, COPY_PS = 4000000, COST_STEPS = 7, COUNTED = 3 }; /* of the fake's clock; the first step is cold, then every second is for ops */
+enum {
+  KERNEL_PS = 10000000,
+  COPY_PS = 4000000,
+  COST_STEPS = 7,
+  COUNTED = 3
+}; /* of the fake's clock; the first step is cold, then every second is for ops */
 
 static bool about(int64_t got, int64_t expected) {
   if (llabs(got - expected) < 10000) return true; /* floats of milliseconds */
@@ -342,11 +367,13 @@ static bool about(int64_t got, int64_t expected) {
 
 static const zb_cost_subprogram *find(const zb_costs *costs, int rank, const char *name) {
   for (int64_t i = 0; i < costs->subprogram_count; ++i)
-    if (costs->subprograms[i].rank == rank && strcmp(costs->subprograms[i].name, name) == 0) return &costs->subprograms[i];
+    if (costs->subprograms[i].rank == rank && strcmp(costs->subprograms[i].name, name) == 0)
+      return &costs->subprograms[i];
   return NULL;
 }
 
-/* Every kernel takes 10 us, every copy 4: a subprogram as many kernels as it has instructions, a message and an input one copy. */
+/* Every kernel takes 10 us, every copy 4: a subprogram as many kernels as it has instructions, a message and an input
+ * one copy. */
 static void check_costs(const zb_costs *costs, const zb_plan *plan) {
   CU_ASSERT_STRING_EQUAL(costs->machine.device, "cuda");
   CU_ASSERT_EQUAL(costs->program.steps, 2 * COUNTED);
@@ -356,7 +383,9 @@ static void check_costs(const zb_costs *costs, const zb_plan *plan) {
       const zb_cost_subprogram *got = find(costs, r, s->name);
       CU_ASSERT_PTR_NOT_NULL_FATAL(got);
       CU_ASSERT(about(got->time_ps, (int64_t)s->instruction_count * KERNEL_PS) && about(got->first_ps, got->time_ps));
-      CU_ASSERT_EQUAL(got->runs, s->kind == ZB_JOB_LOAD ? 1 : s->kind == ZB_JOB_OPT ? COUNTED : COUNTED * TINY_MICRO_BATCHES);
+      CU_ASSERT_EQUAL(got->runs, s->kind == ZB_JOB_LOAD  ? 1
+                                 : s->kind == ZB_JOB_OPT ? COUNTED
+                                                         : COUNTED * TINY_MICRO_BATCHES);
     }
   int64_t matmuls = 0;
   for (int64_t i = 0; i < costs->op_count; ++i) {
@@ -370,7 +399,8 @@ static void check_costs(const zb_costs *costs, const zb_plan *plan) {
     CU_ASSERT_EQUAL(costs->messages[i].runs, COUNTED * TINY_MICRO_BATCHES);
   }
   CU_ASSERT_FALSE(costs->link.copies);
-  CU_ASSERT(about(costs->link.wake_ps, 0) && about(costs->overheads.job_ps, 0) && about(costs->overheads.read_ps, COPY_PS));
+  CU_ASSERT(about(costs->link.wake_ps, 0) && about(costs->overheads.job_ps, 0) &&
+            about(costs->overheads.read_ps, COPY_PS));
 }
 
 /* What is trained does not depend on measuring, and what is measured is what the GPU took. */
@@ -459,7 +489,8 @@ static void *end_there(void *unused) {
 }
 
 static void test_threads(void) {
-  static void *(*const work[])(void *) = {open_there, step_there, save_there, step_there, end_there, open_there, end_there};
+  static void *(*const work[])(void *) = {open_there, step_there, save_there, step_there,
+                                          end_there,  open_there, end_there};
   fake_start(1);
   for (size_t i = 0; i < sizeof work / sizeof work[0]; ++i) {
     pthread_t thread;

@@ -1,6 +1,7 @@
-/* What only a GPU can say of the foreign interfaces, small and one at a time, before whole steps depend on it: products of cuBLASLt in all the types and
- * with all the epilogues that training asks for, captures, host time of what a job costs, NCCL's communicators. Products run on the emulation, too, so that
- * this program is tested where there is no GPU; the rest is inactive there, with the reason. Facts that decide nothing here are printed ("note:"). */
+/* What only a GPU can say of the foreign interfaces, small and one at a time, before whole steps depend on it: products
+ * of cuBLASLt in all the types and with all the epilogues that training asks for, captures, host time of what a job
+ * costs, NCCL's communicators. Products run on the emulation, too, so that this program is tested where there is no
+ * GPU; the rest is inactive there, with the reason. Facts that decide nothing here are printed ("note:"). */
 #include "kernels/cuda/blas.h"
 #include "kernels/cuda/matmul.h"
 #include "kernels/cpu/ref/ref.h"
@@ -76,13 +77,11 @@ static zb_tensor operand(zb_dtype dtype, int rank, int64_t batches, int64_t rows
   return x;
 }
 
-static uint64_t bytes_of(const zb_tensor *x) {
-  return (uint64_t)zb_tensor_elements(x) * zb_dtype_bytes(x->dtype);
-}
+static uint64_t bytes_of(const zb_tensor *x) { return (uint64_t)zb_tensor_elements(x) * zb_dtype_bytes(x->dtype); }
 
 /* Multiples of 1/8, so that sums of products are exact in f32. */
 static void fill(zb_tensor *x, int number) {
-  for (int64_t i = 0; i < zb_tensor_elements(x); i++)
+  for (int64_t i = 0; i < zb_tensor_elements(x); ++i)
     zb_ref_set(x, i, (double)((i * 37 + number * 11) % 29 - 14) / 8);
 }
 
@@ -94,14 +93,20 @@ typedef struct operands {
 
 static void make_call(const product *p, void *const data[OPERANDS], operands *x) {
   int rank = p->batches > 1 ? 3 : 2;
-  x->inputs[0] = operand(p->in, rank, p->batches, p->transpose_lhs ? p->k : p->m, p->transpose_lhs ? p->m : p->k, data[LHS]);
-  x->inputs[1] = operand(p->in, rank, p->batches, p->transpose_rhs ? p->n : p->k, p->transpose_rhs ? p->k : p->n, data[RHS]);
+  x->inputs[0] =
+      operand(p->in, rank, p->batches, p->transpose_lhs ? p->k : p->m, p->transpose_lhs ? p->m : p->k, data[LHS]);
+  x->inputs[1] =
+      operand(p->in, rank, p->batches, p->transpose_rhs ? p->n : p->k, p->transpose_rhs ? p->k : p->n, data[RHS]);
   x->inputs[2] = operand(p->out, 1, 1, 1, p->n, data[BIAS_OF]);
   x->out = operand(p->out, rank, p->batches, p->m, p->n, data[OUT]);
   x->attrs[0] = (zb_attr){.name = "transpose_lhs", .kind = ZB_ATTR_BOOL, .i = p->transpose_lhs};
   x->attrs[1] = (zb_attr){.name = "transpose_rhs", .kind = ZB_ATTR_BOOL, .i = p->transpose_rhs};
-  x->call = (zb_kernel_call){.inputs = x->inputs, .input_count = p->epilogue == BIAS ? 3 : 2, .outputs = &x->out, .output_count = 1,
-                             .attrs = {x->attrs, 2}, .accumulate = p->accumulate};
+  x->call = (zb_kernel_call){.inputs = x->inputs,
+                             .input_count = p->epilogue == BIAS ? 3 : 2,
+                             .outputs = &x->out,
+                             .output_count = 1,
+                             .attrs = {x->attrs, 2},
+                             .accumulate = p->accumulate};
 }
 
 static void expect(const product *p, const operands *at_host) {
@@ -113,9 +118,9 @@ static void expect(const product *p, const operands *at_host) {
   if (p->epilogue != GRADIENT) return;
   zb_tensor sums = x.inputs[2];
   sums.data = want[1];
-  for (int64_t column = 0; column < p->n; column++) {
+  for (int64_t column = 0; column < p->n; ++column) {
     double sum = 0;
-    for (int64_t row = 0; row < p->k; row++)
+    for (int64_t row = 0; row < p->k; ++row)
       sum += zb_ref_get(&at_host->inputs[1], row * p->n + column);
     zb_ref_set(&sums, column, sum);
   }
@@ -123,7 +128,7 @@ static void expect(const product *p, const operands *at_host) {
 
 static zb_status upload(const zb_cuda_launcher *on, const operands *x) {
   const zb_tensor *all[OPERANDS] = {&x->inputs[0], &x->inputs[1], &x->out, &x->inputs[2]};
-  for (int i = 0; i < OPERANDS; i++)
+  for (int i = 0; i < OPERANDS; ++i)
     ZB_TRY(ZB_CU(on->api, cuMemcpyHtoDAsync, device[i], host[i], bytes_of(all[i]), on->stream));
   return ZB_CU(on->api, cuStreamSynchronize, on->stream);
 }
@@ -138,7 +143,7 @@ static zb_status download(const zb_cuda_launcher *on, const operands *x) {
 static bool start(zb_cuda_launcher *on, const product *p, operands *at_host, zb_cuda_product *out) {
   operands at_device;
   void *data[OPERANDS] = {host[0], host[1], host[2], host[3]}, *addresses[OPERANDS];
-  for (int i = 0; i < OPERANDS; i++)
+  for (int i = 0; i < OPERANDS; ++i)
     addresses[i] = (void *)(uintptr_t)device[i];
   make_call(p, data, at_host);
   make_call(p, addresses, &at_device);
@@ -155,20 +160,23 @@ static bool start(zb_cuda_launcher *on, const product *p, operands *at_host, zb_
 static void check(const product *p, const operands *x) {
   bool same = memcmp(host[OUT], want[0], bytes_of(&x->out)) == 0;
   bool sums = p->epilogue != GRADIENT || memcmp(host[BIAS_OF], want[1], bytes_of(&x->inputs[2])) == 0;
-  if (!same || !sums) fprintf(stderr, "%s, %s to %s: wrong %s\n", p->name, zb_dtype_name(p->in), zb_dtype_name(p->out), same ? "sums of columns" : "product");
+  if (!same || !sums)
+    fprintf(stderr, "%s, %s to %s: wrong %s\n", p->name, zb_dtype_name(p->in), zb_dtype_name(p->out),
+            same ? "sums of columns" : "product");
   CU_ASSERT(same && sums);
 }
 
 /* A gradient of a bias may be refused: then reduce_sum runs. */
 static void run_products(zb_cuda_launcher *on) {
-  for (int i = 0; i < PRODUCTS; i++) {
+  for (int i = 0; i < PRODUCTS; ++i) {
     const product *p = &products[i];
     operands x;
     zb_cuda_product described;
     bool done = false;
     CU_ASSERT_FATAL(start(on, p, &x, &described));
     if (!fine(zb_cuda_blas_product(on, &described, &done), p->name)) continue;
-    if (!done) printf("\n  note: cuBLASLt does not take: %s, %s to %s", p->name, zb_dtype_name(p->in), zb_dtype_name(p->out));
+    if (!done)
+      printf("\n  note: cuBLASLt does not take: %s, %s to %s", p->name, zb_dtype_name(p->in), zb_dtype_name(p->out));
     CU_ASSERT(done || p->epilogue == GRADIENT);
     if (done && fine(download(on, &x), p->name)) check(p, &x);
   }
@@ -180,10 +188,10 @@ static void products_on_the_emulation(void) {
   CU_ASSERT_FATAL(emulated_suite_open() == 0);
   emulated_blas(emulated_api());
   CU_ASSERT_FATAL(fine(zb_cuda_blas_create(emulated_launcher.api, NULL, &emulated_launcher.blas), "cuBLASLt"));
-  for (int i = 0; i < OPERANDS; i++)
+  for (int i = 0; i < OPERANDS; ++i)
     device[i] = (CUdeviceptr)(uintptr_t)zb_alloc_aligned(sizeof host[i], 256);
   run_products(&emulated_launcher);
-  for (int i = 0; i < OPERANDS; i++)
+  for (int i = 0; i < OPERANDS; ++i)
     zb_free((void *)(uintptr_t)device[i]);
   zb_cuda_blas_destroy(emulated_launcher.blas);
   emulated_launcher.blas = NULL;
@@ -238,7 +246,8 @@ static void what_is_asked_in_a_capture(void) {
   zb_cuda_product described;
   CUgraphExec graph = NULL;
   on.blas = NULL;
-  CU_ASSERT_FATAL(fine(zb_cuda_blas_create(on.api, NULL, &on.blas), "cuBLASLt") && start(&on, &products[2], &x, &described));
+  CU_ASSERT_FATAL(fine(zb_cuda_blas_create(on.api, NULL, &on.blas), "cuBLASLt") &&
+                  start(&on, &products[2], &x, &described));
   zb_status status = capture(&on, &described, &graph);
   printf("\n  note: the heuristic in a capture: %s", status ? zb_status_message(status) : "works");
   zb_status_free(status);
@@ -248,9 +257,7 @@ static void what_is_asked_in_a_capture(void) {
 
 /* ---- What a job costs the host ---- */
 
-static void note_us(const char *what, int64_t ps) {
-  printf("\n  note: %s: %.2f us", what, (double)ps / ROUNDS / 1e6);
-}
+static void note_us(const char *what, int64_t ps) { printf("\n  note: %s: %.2f us", what, (double)ps / ROUNDS / 1e6); }
 
 static void host_time_of_a_job(void) {
   zb_cuda_launcher *on = &real_launcher;
@@ -259,21 +266,23 @@ static void host_time_of_a_job(void) {
   CUgraphExec graph = NULL;
   CUevent event = NULL;
   bool done = false;
-  CU_ASSERT_FATAL(start(on, &products[0], &x, &described) && fine(zb_cuda_blas_product(on, &described, &done), "a product"));
-  CU_ASSERT_FATAL(fine(capture(on, &described, &graph), "a capture") && fine(ZB_CU(&real, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING), "an event"));
+  CU_ASSERT_FATAL(start(on, &products[0], &x, &described) &&
+                  fine(zb_cuda_blas_product(on, &described, &done), "a product"));
+  CU_ASSERT_FATAL(fine(capture(on, &described, &graph), "a capture") &&
+                  fine(ZB_CU(&real, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING), "an event"));
   zb_status status = ZB_CU(&real, cuStreamSynchronize, stream);
   int64_t begin = zb_monotonic_ps();
-  for (int i = 0; i < ROUNDS && !status; i++)
+  for (int i = 0; i < ROUNDS && !status; ++i)
     status = ZB_CU(&real, cuGraphLaunch, graph, stream);
   note_us("a graph of one product, launched", zb_monotonic_ps() - begin);
   if (!status) status = ZB_CU(&real, cuStreamSynchronize, stream);
   note_us("the same, until it is over", zb_monotonic_ps() - begin);
   begin = zb_monotonic_ps();
-  for (int i = 0; i < ROUNDS && !status; i++)
+  for (int i = 0; i < ROUNDS && !status; ++i)
     status = zb_cuda_blas_product(on, &described, &done);
   note_us("a product without a graph", zb_monotonic_ps() - begin);
   begin = zb_monotonic_ps();
-  for (int i = 0; i < ROUNDS && !status; i++) {
+  for (int i = 0; i < ROUNDS && !status; ++i) {
     status = ZB_CU(&real, cuEventRecord, event, stream);
     if (!status) status = ZB_CU(&real, cuStreamWaitEvent, stream, event, 0);
   }
@@ -296,11 +305,18 @@ static zb_status settle(ncclComm_t communicator, ncclResult_t result) {
   return zb_cuda_check(&real, ZB_CUDA_NCCL, (int)result, "NCCL");
 }
 
-/* With itself, as there is one GPU: a send and a receive in one group, on a communicator made as transport/nccl makes its own. */
+/* With itself, as there is one GPU: a send and a receive in one group, on a communicator made as transport/nccl makes
+ * its own. */
 static zb_status talk_to_itself(ncclComm_t *communicator) {
   struct zb_nccl_id id;
-  ncclConfig_t config = {.size = sizeof config, .magic = (unsigned)ZB_NCCL_CONFIG_MAGIC, .version = ZB_NCCL_CONFIG_VERSION, .blocking = 0,
-                         .cgaClusterSize = INT_MIN, .minCTAs = INT_MIN, .maxCTAs = 4, .splitShare = INT_MIN};
+  ncclConfig_t config = {.size = sizeof config,
+                         .magic = (unsigned)ZB_NCCL_CONFIG_MAGIC,
+                         .version = ZB_NCCL_CONFIG_VERSION,
+                         .blocking = 0,
+                         .cgaClusterSize = INT_MIN,
+                         .minCTAs = INT_MIN,
+                         .maxCTAs = 4,
+                         .splitShare = INT_MIN};
   void *from = (void *)(uintptr_t)device[LHS], *to = (void *)(uintptr_t)device[RHS];
   ZB_TRY(ZB_NCCL(&real, ncclGetUniqueId, &id));
   ncclResult_t made = real.ncclCommInitRankConfig(communicator, 1, id, 0, &config);
@@ -310,7 +326,8 @@ static zb_status talk_to_itself(ncclComm_t *communicator) {
   ZB_TRY(ZB_CU(&real, cuMemcpyHtoDAsync, device[LHS], host[LHS], sizeof host[LHS], stream));
   ZB_TRY(zb_cuda_check(&real, ZB_CUDA_NCCL, (int)real.ncclGroupStart(), "ncclGroupStart"));
   ncclResult_t sent = real.ncclSend(from, sizeof host[LHS], ncclUint8, 0, *communicator, stream);
-  ncclResult_t received = real.ncclRecv(to, sizeof host[LHS], ncclUint8, 0, *communicator, stream), ended = real.ncclGroupEnd();
+  ncclResult_t received = real.ncclRecv(to, sizeof host[LHS], ncclUint8, 0, *communicator, stream),
+               ended = real.ncclGroupEnd();
   CU_ASSERT((sent == ncclSuccess || sent == ncclInProgress) && (received == ncclSuccess || received == ncclInProgress));
   ZB_TRY(settle(*communicator, ended));
   ZB_TRY(ZB_CU(&real, cuMemcpyDtoHAsync, host[OUT], device[RHS], sizeof host[OUT], stream));
@@ -346,14 +363,14 @@ static zb_status open_gpu(void) {
   ZB_TRY(ZB_CU(&real, cuStreamCreateWithPriority, &stream, CU_STREAM_NON_BLOCKING, 0));
   real_launcher = (zb_cuda_launcher){.api = &real, .stream = stream};
   ZB_TRY(ZB_CU(&real, cuMemAlloc, &real_launcher.workspace, ZB_CUDA_WORKSPACE_BYTES));
-  for (int i = 0; i < OPERANDS; i++)
+  for (int i = 0; i < OPERANDS; ++i)
     ZB_TRY(ZB_CU(&real, cuMemAlloc, &device[i], sizeof host[i]));
   return zb_cuda_blas_create(&real, NULL, &real_launcher.blas);
 }
 
 static void close_gpu(void) {
   zb_cuda_blas_destroy(real_launcher.blas);
-  for (int i = 0; i < OPERANDS && context; i++)
+  for (int i = 0; i < OPERANDS && context; ++i)
     if (device[i]) real.cuMemFree(device[i]);
   if (real_launcher.workspace) real.cuMemFree(real_launcher.workspace);
   if (stream) real.cuStreamDestroy(stream);
@@ -377,7 +394,7 @@ int main(void) {
   CU_set_fail_on_inactive(CU_FALSE);
   zb_status status = open_gpu();
   if (status) printf("skipped: %s", zb_status_text(status));
-  for (int i = 0; status && tests[i].pName; i++)
+  for (int i = 0; status && tests[i].pName; ++i)
     CU_set_test_active(CU_get_test(CU_get_suite(suites[1].pName), tests[i].pName), CU_FALSE);
   zb_status_free(status);
   CU_basic_run_tests();

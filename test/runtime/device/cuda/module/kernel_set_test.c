@@ -1,5 +1,6 @@
-/* The kernels of kernels/cuda under the cuda device, on the fake GPU with emulated device code and an emulated cuBLASLt: what a user's
- * options make of the calls, and an optimizer of any number of parameters as one launch of a graph. */
+/* The kernels of kernels/cuda under the cuda device, on the fake GPU with emulated device code and an emulated
+ * cuBLASLt: what a user's options make of the calls, and an optimizer of any number of parameters as one launch of a
+ * graph. */
 #include "test/kernels/cuda/blas.h"
 #include "test/runtime/device/cuda/emulated_kernels.h"
 #include "test/runtime/device/cuda/fake.h"
@@ -18,7 +19,8 @@ static void train(bool tf32, int *out_f32, int *out_tf32, char instruction_set[6
   int chosen = emulated_blas_described(CUBLAS_COMPUTE_32F) + emulated_blas_described(CUBLAS_COMPUTE_32F_FAST_TF32);
   for (int i = 0; i < 2; ++i)
     TINY_OK(zb_session_step(session, &result));
-  CU_ASSERT_EQUAL(emulated_blas_described(CUBLAS_COMPUTE_32F) + emulated_blas_described(CUBLAS_COMPUTE_32F_FAST_TF32), chosen); /* before the steps */
+  CU_ASSERT_EQUAL(emulated_blas_described(CUBLAS_COMPUTE_32F) + emulated_blas_described(CUBLAS_COMPUTE_32F_FAST_TF32),
+                  chosen); /* before the steps */
   snprintf(instruction_set, 64, "%s", zb_session_describe(session).instruction_set);
   zb_session_destroy(session);
   zb_store_destroy(weights);
@@ -27,7 +29,8 @@ static void train(bool tf32, int *out_f32, int *out_tf32, char instruction_set[6
   *out_tf32 = emulated_blas_described(CUBLAS_COMPUTE_32F_FAST_TF32) - fast;
 }
 
-/* A rank describes each of its products once: e mid, dh mid^T and e^T dh on rank 0, h head, dlogits head^T and h^T dlogits on rank 1. */
+/* A rank describes each of its products once: e mid, dh mid^T and e^T dh on rank 0, h head, dlogits head^T and h^T
+ * dlogits on rank 1. */
 static void test_tf32(void) {
   int f32 = 0, tf32 = 0;
   char set[64];
@@ -41,9 +44,22 @@ static void test_tf32(void) {
 
 /* ---- All parameters of a subprogram in one launch ---- */
 
-enum { PARAMETERS = 200, FEW = 70, ELEMENTS = 48, OPERANDS = 5, RESULTS = 3, TENSOR_BYTES = ELEMENTS * 4, GRADIENTS = 2048 };
-/* The arena: the step, then parameters and both states; gradients twice, behind a base, as if two micro-batches took turns. */
-enum { STATE_AT = 64, GRADIENTS_AT = STATE_AT + PARAMETERS * 3 * TENSOR_BYTES, SET_BYTES = GRADIENTS + PARAMETERS * TENSOR_BYTES };
+enum {
+  PARAMETERS = 200,
+  FEW = 70,
+  ELEMENTS = 48,
+  OPERANDS = 5,
+  RESULTS = 3,
+  TENSOR_BYTES = ELEMENTS * 4,
+  GRADIENTS = 2048
+};
+/* The arena: the step, then parameters and both states; gradients twice, behind a base, as if two micro-batches took
+ * turns. */
+enum {
+  STATE_AT = 64,
+  GRADIENTS_AT = STATE_AT + PARAMETERS * 3 * TENSOR_BYTES,
+  SET_BYTES = GRADIENTS + PARAMETERS * TENSOR_BYTES
+};
 enum { ARENA_BYTES = GRADIENTS_AT + 2 * SET_BYTES };
 
 typedef struct optimizer_program {
@@ -65,10 +81,21 @@ static void make_optimizer(optimizer_program *p, int count) {
     x[4] = TINY_I64(0, 0, 1);
     for (int k = 0; k < RESULTS; ++k)
       x[OPERANDS + k] = x[k ? k + 1 : 0];
-    p->instructions[i] = (zb_plan_instruction){.op = "adamw", .location = "", .cost_op = "", .inputs = x, .input_count = OPERANDS,
-                                               .outputs = x + OPERANDS, .output_count = RESULTS, .attrs = p->attrs, .attr_count = 2};
+    p->instructions[i] = (zb_plan_instruction){.op = "adamw",
+                                               .location = "",
+                                               .cost_op = "",
+                                               .inputs = x,
+                                               .input_count = OPERANDS,
+                                               .outputs = x + OPERANDS,
+                                               .output_count = RESULTS,
+                                               .attrs = p->attrs,
+                                               .attr_count = 2};
   }
-  p->subprogram = (zb_plan_subprogram){.name = "s0_OPT", .kind = ZB_JOB_OPT, .base_count = 1, .instructions = p->instructions, .instruction_count = count};
+  p->subprogram = (zb_plan_subprogram){.name = "s0_OPT",
+                                       .kind = ZB_JOB_OPT,
+                                       .base_count = 1,
+                                       .instructions = p->instructions,
+                                       .instruction_count = count};
 }
 
 static void start_arena(const zb_device_def *def, zb_device *device, unsigned char *arena) {
@@ -80,7 +107,8 @@ static void start_arena(const zb_device_def *def, zb_device *device, unsigned ch
   TINY_OK(def->upload(device, arena, values, ARENA_BYTES));
 }
 
-static void run_once(const zb_device_def *def, zb_device *device, zb_device_program *program, unsigned char *arena, uint64_t base) {
+static void run_once(const zb_device_def *def, zb_device *device, zb_device_program *program, unsigned char *arena,
+                     uint64_t base) {
   bool done = false;
   uint64_t progress;
   TINY_OK(def->launch(device, program, arena, &base));
@@ -88,7 +116,8 @@ static void run_once(const zb_device_def *def, zb_device *device, zb_device_prog
     TINY_OK(def->poll(device, &done, &progress));
 }
 
-/* Two jobs with other gradients, as one program of `count` instructions; what the arena is then, and what the fake logged of the second. */
+/* Two jobs with other gradients, as one program of `count` instructions; what the arena is then, and what the fake
+ * logged of the second. */
 static void update_together(int count, unsigned char *out, char *log, size_t log_size, uint64_t *out_beside) {
   static optimizer_program whole;
   const zb_device_def *def = emulated_device();
@@ -140,7 +169,11 @@ static void update_one_by_one(int count, unsigned char *out) {
   start_arena(def, device, arena);
   for (int k = 0; k < 2; ++k) {
     for (int i = 0; i < count; ++i) {
-      zb_plan_subprogram one = {.name = "one", .kind = ZB_JOB_OPT, .base_count = 1, .instructions = &whole.instructions[i], .instruction_count = 1};
+      zb_plan_subprogram one = {.name = "one",
+                                .kind = ZB_JOB_OPT,
+                                .base_count = 1,
+                                .instructions = &whole.instructions[i],
+                                .instruction_count = 1};
       zb_device_program *program = NULL;
       TINY_OK(def->prepare(device, &one, &program));
       run_once(def, device, program, arena, (uint64_t)(GRADIENTS_AT + k * SET_BYTES));
