@@ -271,7 +271,7 @@ MlirValue zb_build_sum_to(zb_builder *b, MlirValue x, const zb_shape *shape) {
   zb_shape from;
   if (b->failed || !zb_type_shape(mlirValueGetType(x), &from)) return b->failed = true, (MlirValue){NULL};
   ZB_ASSERT(from.rank >= shape->rank);
-  int64_t axes[ZB_RANK_MAX];
+  int64_t axes[ZB_DIMS_MAX];
   int count = 0, extra = from.rank - shape->rank;
   for (int i = 0; i < from.rank; ++i)
     if (i < extra || from.dims[i] != shape->dims[i - extra]) axes[count++] = i;
@@ -299,7 +299,7 @@ MlirValue zb_build_concat(zb_builder *b, const MlirValue *values, int count, int
 
 static void build_slices(zb_builder *b, MlirValue x, const zb_shape *shape, int64_t axis, const int64_t *sizes,
                          int count, MlirValue *out) {
-  int64_t starts[ZB_RANK_MAX] = {0}, steps[ZB_RANK_MAX], lengths[ZB_RANK_MAX];
+  int64_t starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX], lengths[ZB_DIMS_MAX];
   for (int i = 0; i < shape->rank; ++i)
     steps[i] = 1, lengths[i] = shape->dims[i];
   for (int i = 0; i < count; ++i) {

@@ -3,7 +3,7 @@
 #define ZB_IR_DIALECT_H
 
 #include "ir/op.h"
-#include "runtime/base/safetensors.h"
+#include "runtime/formats/safetensors.h"
 
 #include <mlir-c/Diagnostics.h>
 

@@ -102,7 +102,7 @@ static MlirType dtype_type(MlirContext context, zb_dtype dtype) {
 bool zb_type_shape(MlirType type, zb_shape *out) {
   if (!mlirTypeIsARankedTensor(type)) return false;
   int64_t rank = mlirShapedTypeGetRank(type);
-  if (rank > ZB_RANK_MAX || !mlirShapedTypeHasStaticShape(type)) return false;
+  if (rank > ZB_DIMS_MAX || !mlirShapedTypeHasStaticShape(type)) return false;
   if (!element_dtype(mlirShapedTypeGetElementType(type), &out->dtype)) return false;
   if (!mlirAttributeIsNull(mlirRankedTensorTypeGetEncoding(type))) return false;
   out->rank = (int)rank;

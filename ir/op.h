@@ -61,8 +61,8 @@ typedef struct zb_op_error {
 /* Sets both texts (hint may be NULL) and returns ZB_FAIL. Text: "what is wrong: expected X, got Y (C1)". */
 zb_result zb_op_fail(zb_op_error *error, const char *hint, const char *format, ...) ZB_PRINTF(3, 4);
 
-/* What mixed precision (passes/mixed_precision.c) does with an op, where `low` is the narrow type (bf16) and f32 the
- * full one. */
+/* What mixed precision (passes/graph/mixed_precision.c) does with an op, where `low` is the narrow type (bf16) and f32
+ * the full one. */
 typedef enum zb_mixed {
   ZB_MIXED_FULL,   /* operands and results in f32: what is not known to bear less */
   ZB_MIXED_LOW,    /* operands cast to low: products */
@@ -79,7 +79,7 @@ typedef struct zb_cost {
 /* Where a tensor lies: element offset into its base and strides, for views. */
 typedef struct zb_layout {
   int64_t offset; /* elements */
-  int64_t strides[ZB_RANK_MAX];
+  int64_t strides[ZB_DIMS_MAX];
 } zb_layout;
 
 typedef struct zb_builder zb_builder; /* ir/builder.h */

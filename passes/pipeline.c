@@ -6,7 +6,6 @@
 
 #include "ir/nesting.h"
 #include "runtime/base/text.h"
-#include "runtime/plan/plan.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>

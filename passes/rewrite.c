@@ -64,11 +64,11 @@ bool zb_is_numbered(MlirOperation op) {
 
 /* ---- Attributes ---- */
 
-int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_RANK_MAX]) {
+int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_DIMS_MAX]) {
   MlirAttribute attribute = mlirOperationGetAttributeByName(op, text_ref(name));
   if (mlirAttributeIsNull(attribute) || !mlirAttributeIsADenseI64Array(attribute)) return -1;
   intptr_t count = mlirDenseArrayGetNumElements(attribute);
-  if (count > ZB_RANK_MAX) return -1;
+  if (count > ZB_DIMS_MAX) return -1;
   for (intptr_t i = 0; i < count; ++i)
     out[i] = mlirDenseI64ArrayGetElement(attribute, i);
   return (int)count;
@@ -157,7 +157,7 @@ zb_builder zb_builder_marked(MlirOperation op, MlirOperation mark, MlirNamedAttr
 }
 
 MlirValue zb_build_transpose(zb_builder *b, MlirValue x, const int64_t *permutation, int rank) {
-  int64_t inner[ZB_RANK_MAX], composed[ZB_RANK_MAX];
+  int64_t inner[ZB_DIMS_MAX], composed[ZB_DIMS_MAX];
   MlirOperation producer = zb_producer_named(x, "zb.transpose");
   bool compose = !mlirOperationIsNull(producer) && zb_get_ints(producer, "permutation", inner) == rank;
   bool identity = true;

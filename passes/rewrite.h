@@ -33,9 +33,9 @@ void zb_op_list_deinit(zb_op_list *list);
 
 /* ---- Attributes ---- */
 
-/* Array attribute (array<i64: ...>) of an op: its length, values in `out` (room for ZB_RANK_MAX). -1 if absent, too
+/* Array attribute (array<i64: ...>) of an op: its length, values in `out` (room for ZB_DIMS_MAX). -1 if absent, too
  * long or of another kind. */
-int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_RANK_MAX]);
+int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_DIMS_MAX]);
 /* Boolean attribute: a bool, or a unit attribute (true); false when absent. */
 bool zb_get_flag(MlirOperation op, const char *name);
 /* Sets a flag to true, or takes the attribute away. */

@@ -22,7 +22,7 @@ extern "C" {
 #define ZB_MUST_USE __attribute__((warn_unused_result))
 
 /* Most dimensions a tensor may have, anywhere. */
-enum { ZB_RANK_MAX = 8 };
+enum { ZB_DIMS_MAX = 8 };
 
 /* Every buffer that is counted (frames, slots, regions) is rounded up to this many bytes first. */
 enum { ZB_ALIGNMENT = 64 };
@@ -48,7 +48,7 @@ ZB_API bool zb_dtype_parse(const char *name, zb_dtype *out);
 typedef struct zb_shape {
   zb_dtype dtype;
   int rank;
-  int64_t dims[ZB_RANK_MAX];
+  int64_t dims[ZB_DIMS_MAX];
 } zb_shape;
 
 /* Number of elements (1 for rank 0). Overflow gives -1. */

@@ -24,8 +24,8 @@
  * messages between ranks, by size. Ops go by name, shapes and attributes, over all ranks, so that they add up to the
  * subprograms.
  *
- * A member that the table of runtime/base/costs.c does not know is an error, as is a missing one: a typing error must
- * not pass for a cost.
+ * A member that the table of runtime/formats/costs.c does not know is an error, as is a missing one: a typing error
+ * must not pass for a cost.
  */
 #ifndef ZB_COSTS_H
 #define ZB_COSTS_H

@@ -47,8 +47,8 @@ typedef struct zb_tensor {
   void *data;
   zb_dtype dtype;
   int rank;
-  int64_t shape[ZB_RANK_MAX];
-  int64_t strides[ZB_RANK_MAX];
+  int64_t shape[ZB_DIMS_MAX];
+  int64_t strides[ZB_DIMS_MAX];
 } zb_tensor;
 
 /* Threads of one rank; NULL means one thread, the caller. */

@@ -14,9 +14,9 @@ static bool report(zb_onnx_node *n, const char *text) {
 static bool is(const zb_onnx_node *n, const char *name) { return strcmp(n->proto->op_type, name) == 0; }
 
 static bool reshape(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
-  int64_t wanted[ZB_RANK_MAX], known = 1;
+  int64_t wanted[ZB_DIMS_MAX], known = 1;
   int count, infer = -1;
-  if (!zb_onnx_node_ints(n, 1, "the shape", wanted, ZB_RANK_MAX, &count)) return false;
+  if (!zb_onnx_node_ints(n, 1, "the shape", wanted, ZB_DIMS_MAX, &count)) return false;
   bool allow_zero = zb_onnx_node_int(n, "allowzero", 0) != 0;
   out->rank = count;
   for (int i = 0; i < count; ++i) {
@@ -49,11 +49,11 @@ static bool reshape(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
 }
 
 static bool squeeze(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
-  int64_t axes[ZB_RANK_MAX];
-  bool removed[ZB_RANK_MAX] = {false};
+  int64_t axes[ZB_DIMS_MAX];
+  bool removed[ZB_DIMS_MAX] = {false};
   int count = 0;
   bool all = !zb_onnx_node_has(n, 1);
-  if (!all && !zb_onnx_node_ints(n, 1, "the axes", axes, ZB_RANK_MAX, &count)) return false;
+  if (!all && !zb_onnx_node_ints(n, 1, "the axes", axes, ZB_DIMS_MAX, &count)) return false;
   for (int i = 0; i < count; ++i) {
     int axis;
     if (!zb_onnx_node_axis(n, axes[i], in->rank, &axis)) return false;
@@ -71,12 +71,12 @@ static bool squeeze(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
 }
 
 static bool unsqueeze(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
-  int64_t axes[ZB_RANK_MAX];
-  bool added[ZB_RANK_MAX] = {false};
+  int64_t axes[ZB_DIMS_MAX];
+  bool added[ZB_DIMS_MAX] = {false};
   int count;
-  if (!zb_onnx_node_ints(n, 1, "the axes", axes, ZB_RANK_MAX, &count)) return false;
+  if (!zb_onnx_node_ints(n, 1, "the axes", axes, ZB_DIMS_MAX, &count)) return false;
   out->rank = in->rank + count;
-  if (out->rank > ZB_RANK_MAX) return report(n, "the result has more than 8 dimensions");
+  if (out->rank > ZB_DIMS_MAX) return report(n, "the result has more than 8 dimensions");
   for (int i = 0; i < count; ++i) {
     int axis;
     if (!zb_onnx_node_axis(n, axes[i], out->rank, &axis)) return false;
@@ -109,8 +109,8 @@ bool zb_onnx_arguments_reshape(zb_onnx_node *n, const zb_shape *in, zb_shape *ou
 
 bool zb_onnx_arguments_transpose(zb_onnx_node *n, const zb_shape *in, int64_t *permutation) {
   int count = in->rank;
-  bool seen[ZB_RANK_MAX] = {false};
-  if (!zb_onnx_node_attr_ints(n, "perm", permutation, ZB_RANK_MAX, &count)) {
+  bool seen[ZB_DIMS_MAX] = {false};
+  if (!zb_onnx_node_attr_ints(n, "perm", permutation, ZB_DIMS_MAX, &count)) {
     if (n->im->failed) return false;
     for (int i = 0; i < in->rank; ++i)
       permutation[i] = in->rank - 1 - i;
@@ -126,7 +126,7 @@ bool zb_onnx_arguments_transpose(zb_onnx_node *n, const zb_shape *in, int64_t *p
 
 bool zb_onnx_arguments_expand(zb_onnx_node *n, const zb_shape *in, zb_shape *out) {
   zb_shape wanted = {.dtype = in->dtype};
-  if (!zb_onnx_node_ints(n, 1, "the shape", wanted.dims, ZB_RANK_MAX, &wanted.rank)) return false;
+  if (!zb_onnx_node_ints(n, 1, "the shape", wanted.dims, ZB_DIMS_MAX, &wanted.rank)) return false;
   for (int i = 0; i < wanted.rank; ++i) {
     if (wanted.dims[i] < 0) return report(n, "the shape has a negative dimension");
   }
@@ -153,16 +153,16 @@ static int64_t slice_size(int64_t dim, int64_t *start, int64_t end, int64_t step
 }
 
 bool zb_onnx_arguments_slice(zb_onnx_node *n, const zb_shape *in, int64_t *starts, int64_t *steps, int64_t *sizes) {
-  int64_t first[ZB_RANK_MAX], last[ZB_RANK_MAX], axes[ZB_RANK_MAX], stride[ZB_RANK_MAX];
+  int64_t first[ZB_DIMS_MAX], last[ZB_DIMS_MAX], axes[ZB_DIMS_MAX], stride[ZB_DIMS_MAX];
   int count, ends, axis_count, step_count;
-  if (!zb_onnx_node_ints(n, 1, "starts", first, ZB_RANK_MAX, &count) ||
-      !zb_onnx_node_ints(n, 2, "ends", last, ZB_RANK_MAX, &ends))
+  if (!zb_onnx_node_ints(n, 1, "starts", first, ZB_DIMS_MAX, &count) ||
+      !zb_onnx_node_ints(n, 2, "ends", last, ZB_DIMS_MAX, &ends))
     return false;
   axis_count = step_count = count;
-  for (int i = 0; i < ZB_RANK_MAX; ++i)
+  for (int i = 0; i < ZB_DIMS_MAX; ++i)
     axes[i] = i, stride[i] = 1;
-  if (zb_onnx_node_has(n, 3) && !zb_onnx_node_ints(n, 3, "axes", axes, ZB_RANK_MAX, &axis_count)) return false;
-  if (zb_onnx_node_has(n, 4) && !zb_onnx_node_ints(n, 4, "steps", stride, ZB_RANK_MAX, &step_count)) return false;
+  if (zb_onnx_node_has(n, 3) && !zb_onnx_node_ints(n, 3, "axes", axes, ZB_DIMS_MAX, &axis_count)) return false;
+  if (zb_onnx_node_has(n, 4) && !zb_onnx_node_ints(n, 4, "steps", stride, ZB_DIMS_MAX, &step_count)) return false;
   if (ends != count || axis_count != count || step_count != count)
     return report(n, "starts, ends, axes and steps differ in length");
   for (int i = 0; i < in->rank; ++i)
@@ -214,13 +214,13 @@ bool zb_onnx_arguments_split(zb_onnx_node *n, const zb_shape *in, int *axis, int
 }
 
 bool zb_onnx_arguments_axes(zb_onnx_node *n, int rank, bool *reduced, bool *keepdims, bool *identity) {
-  int64_t axes[ZB_RANK_MAX];
+  int64_t axes[ZB_DIMS_MAX];
   int count = 0;
   *keepdims = zb_onnx_node_int(n, "keepdims", 1) != 0;
   bool noop = zb_onnx_node_int(n, "noop_with_empty_axes", 0) != 0;
   if (zb_onnx_node_has(n, 1)) {
-    if (!zb_onnx_node_ints(n, 1, "the axes", axes, ZB_RANK_MAX, &count)) return false;
-  } else if (!zb_onnx_node_attr_ints(n, "axes", axes, ZB_RANK_MAX, &count) && n->im->failed) {
+    if (!zb_onnx_node_ints(n, 1, "the axes", axes, ZB_DIMS_MAX, &count)) return false;
+  } else if (!zb_onnx_node_attr_ints(n, "axes", axes, ZB_DIMS_MAX, &count) && n->im->failed) {
     return false;
   }
   *identity = count == 0 && noop;
@@ -236,7 +236,7 @@ bool zb_onnx_arguments_axes(zb_onnx_node *n, int rank, bool *reduced, bool *keep
 
 bool zb_onnx_arguments_tile(zb_onnx_node *n, const zb_shape *in, int64_t *repeats) {
   int count;
-  if (!zb_onnx_node_ints(n, 1, "the repeats", repeats, ZB_RANK_MAX, &count)) return false;
+  if (!zb_onnx_node_ints(n, 1, "the repeats", repeats, ZB_DIMS_MAX, &count)) return false;
   if (count != in->rank) return report(n, "the repeats have not one entry a dimension");
   for (int i = 0; i < count; ++i) {
     if (repeats[i] < 0) return report(n, "a repeat is negative");
@@ -245,16 +245,16 @@ bool zb_onnx_arguments_tile(zb_onnx_node *n, const zb_shape *in, int64_t *repeat
 }
 
 bool zb_onnx_arguments_pad(zb_onnx_node *n, const zb_shape *in, int64_t *before, int64_t *after) {
-  int64_t pads[2 * ZB_RANK_MAX], axes[ZB_RANK_MAX];
+  int64_t pads[2 * ZB_DIMS_MAX], axes[ZB_DIMS_MAX];
   int count, axis_count = in->rank;
   if (!zb_onnx_node_string_is(n, "mode", "constant", "constant")) {
     zb_onnx_node_fail(n, "only mode 'constant' is supported", "the mode is not supported");
     return false;
   }
-  for (int i = 0; i < ZB_RANK_MAX; ++i)
+  for (int i = 0; i < ZB_DIMS_MAX; ++i)
     axes[i] = i, before[i] = after[i] = 0;
-  if (!zb_onnx_node_ints(n, 1, "the pads", pads, 2 * ZB_RANK_MAX, &count)) return false;
-  if (zb_onnx_node_has(n, 3) && !zb_onnx_node_ints(n, 3, "the axes", axes, ZB_RANK_MAX, &axis_count)) return false;
+  if (!zb_onnx_node_ints(n, 1, "the pads", pads, 2 * ZB_DIMS_MAX, &count)) return false;
+  if (zb_onnx_node_has(n, 3) && !zb_onnx_node_ints(n, 3, "the axes", axes, ZB_DIMS_MAX, &axis_count)) return false;
   if (count != 2 * axis_count) return report(n, "the pads have not two entries a dimension");
   for (int i = 0; i < axis_count; ++i) {
     int axis;

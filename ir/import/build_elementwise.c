@@ -121,8 +121,8 @@ static MlirValue log_sum_exp(zb_builder *b, MlirValue x, const int64_t *axes, in
 
 zb_result zb_onnx_build_reduce(zb_onnx_node *n) {
   const char *op = n->row->argument;
-  bool reduced[ZB_RANK_MAX], keepdims, identity;
-  int64_t axes[ZB_RANK_MAX];
+  bool reduced[ZB_DIMS_MAX], keepdims, identity;
+  int64_t axes[ZB_DIMS_MAX];
   int count = 0;
   zb_shape shape;
   if (!zb_onnx_node_shape(n, 0, &shape) || !zb_onnx_arguments_axes(n, shape.rank, reduced, &keepdims, &identity))

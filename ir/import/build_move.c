@@ -17,7 +17,7 @@ static MlirOperation producer(MlirValue x, const char *name) {
 
 MlirValue zb_onnx_build_transposed(zb_builder *b, MlirValue x, const int64_t *permutation) {
   zb_shape shape;
-  int64_t joined[ZB_RANK_MAX];
+  int64_t joined[ZB_DIMS_MAX];
   if (b->failed || !x.ptr || !zb_type_shape(mlirValueGetType(x), &shape)) return (MlirValue){NULL};
   MlirOperation before = producer(x, "zb.transpose");
   for (int i = 0; i < shape.rank; ++i)
@@ -60,7 +60,7 @@ zb_result zb_onnx_build_reshape(zb_onnx_node *n) {
 
 zb_result zb_onnx_build_transpose(zb_onnx_node *n) {
   zb_shape in;
-  int64_t permutation[ZB_RANK_MAX];
+  int64_t permutation[ZB_DIMS_MAX];
   if (!zb_onnx_node_shape(n, 0, &in) || !zb_onnx_arguments_transpose(n, &in, permutation)) return ZB_FAIL;
   return zb_onnx_node_set(n, 0, zb_onnx_build_transposed(n->b, zb_onnx_node_value(n, 0), permutation));
 }
@@ -79,7 +79,7 @@ static MlirValue slice(zb_builder *b, MlirValue x, const int64_t *starts, const 
 
 zb_result zb_onnx_build_slice(zb_onnx_node *n) {
   zb_shape in;
-  int64_t starts[ZB_RANK_MAX], steps[ZB_RANK_MAX], sizes[ZB_RANK_MAX];
+  int64_t starts[ZB_DIMS_MAX], steps[ZB_DIMS_MAX], sizes[ZB_DIMS_MAX];
   bool whole = true;
   if (!zb_onnx_node_shape(n, 0, &in) || !zb_onnx_arguments_slice(n, &in, starts, steps, sizes)) return ZB_FAIL;
   for (int i = 0; i < in.rank; ++i) {
@@ -149,7 +149,7 @@ zb_result zb_onnx_build_split_to_sequence(zb_onnx_node *n) {
   zb_onnx_value **items = zb_alloc((size_t)count * sizeof *items);
   if (!items) return zb_onnx_memory(n->im);
   for (int i = 0; i < count; ++i) {
-    int64_t dims[ZB_RANK_MAX];
+    int64_t dims[ZB_DIMS_MAX];
     int rank = 0;
     for (int d = 0; d < in.rank; ++d) {
       if (keepdims || d != axis) dims[rank++] = d == axis ? sizes[i] : in.dims[d];
@@ -182,8 +182,8 @@ zb_result zb_onnx_build_concat_from_sequence(zb_onnx_node *n) {
     if (!zb_onnx_node_value_shape(n, parts[i], &shape) ||
         !zb_onnx_node_axis(n, zb_onnx_node_int(n, "axis", 0), shape.rank + stack, &axis)) {
       result = ZB_FAIL;
-    } else if (stack && shape.rank == ZB_RANK_MAX) {
-      result = zb_onnx_node_fail(n, NULL, "the result has more than %d dimensions", ZB_RANK_MAX);
+    } else if (stack && shape.rank == ZB_DIMS_MAX) {
+      result = zb_onnx_node_fail(n, NULL, "the result has more than %d dimensions", ZB_DIMS_MAX);
     } else if (stack) {
       memmove(&shape.dims[axis + 1], &shape.dims[axis], (size_t)(shape.rank - axis) * sizeof *shape.dims);
       shape.dims[axis] = 1;
@@ -213,15 +213,15 @@ zb_result zb_onnx_build_gather_elements(zb_onnx_node *n) { return gather(n, "gat
 /* A repeat is an expand along a new dimension before the repeated one. */
 zb_result zb_onnx_build_tile(zb_onnx_node *n) {
   zb_shape in, split, wide;
-  int64_t repeats[ZB_RANK_MAX];
+  int64_t repeats[ZB_DIMS_MAX];
   if (!zb_onnx_node_shape(n, 0, &in) || !zb_onnx_arguments_tile(n, &in, repeats)) return ZB_FAIL;
   split = (zb_shape){.dtype = in.dtype};
   wide = split;
   zb_shape out = in;
   for (int i = 0; i < in.rank; ++i) {
     if (repeats[i] == 0) return zb_onnx_node_fail(n, NULL, "the result is empty");
-    if (split.rank + 2 > ZB_RANK_MAX)
-      return zb_onnx_node_fail(n, "use Expand", "the repeats need more than %d dimensions", ZB_RANK_MAX);
+    if (split.rank + 2 > ZB_DIMS_MAX)
+      return zb_onnx_node_fail(n, "use Expand", "the repeats need more than %d dimensions", ZB_DIMS_MAX);
     if (repeats[i] > 1) {
       split.dims[split.rank++] = 1;
       wide.dims[wide.rank++] = repeats[i];
@@ -238,7 +238,7 @@ zb_result zb_onnx_build_tile(zb_onnx_node *n) {
 /* Constant padding: joins with splats, one dimension after the other. */
 zb_result zb_onnx_build_pad(zb_onnx_node *n) {
   zb_shape shape;
-  int64_t before[ZB_RANK_MAX], after[ZB_RANK_MAX];
+  int64_t before[ZB_DIMS_MAX], after[ZB_DIMS_MAX];
   if (!zb_onnx_node_shape(n, 0, &shape) || !zb_onnx_arguments_pad(n, &shape, before, after)) return ZB_FAIL;
   const zb_onnx_const *fill = zb_onnx_node_has(n, 2) ? zb_onnx_node_constant(n, 2) : NULL;
   if (zb_onnx_node_has(n, 2) && (!fill || fill->elements != 1))

@@ -38,7 +38,7 @@ zb_result zb_onnx_build_rms_norm(zb_onnx_node *n) { return norm(n, "rms_norm", 2
 
 /* [N, C, d...] -> [N, d..., C] */
 static MlirValue class_last(zb_onnx_node *n, MlirValue x, int rank) {
-  int64_t permutation[ZB_RANK_MAX] = {0};
+  int64_t permutation[ZB_DIMS_MAX] = {0};
   for (int i = 1; i < rank; ++i)
     permutation[i] = i + 1 < rank ? i + 1 : 1;
   return rank > 2 ? zb_onnx_build_transposed(n->b, x, permutation) : x;

@@ -46,7 +46,7 @@ zb_result zb_onnx_build_gemm(zb_onnx_node *n) {
 /* ---- Einsum: two operands, each letter once in each of them ---- */
 
 typedef struct einsum {
-  char term[3][ZB_RANK_MAX + 1]; /* lhs, rhs, out */
+  char term[3][ZB_DIMS_MAX + 1]; /* lhs, rhs, out */
   int64_t size[128];             /* by letter */
 } einsum;
 
@@ -70,7 +70,7 @@ static bool parse_equation(const char *text, einsum *e) {
       continue;
     }
     bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
-    if (!letter || length == ZB_RANK_MAX || memchr(e->term[part], *c, (size_t)length)) return false;
+    if (!letter || length == ZB_DIMS_MAX || memchr(e->term[part], *c, (size_t)length)) return false;
     e->term[part][length++] = *c;
   }
   e->term[part][length] = '\0';
@@ -97,8 +97,8 @@ static int64_t product_of(const einsum *e, const char *letters) {
 /* x with dimensions `have` -> [batch..., rows, columns]. */
 static MlirValue arrange(zb_onnx_node *n, const einsum *e, MlirValue x, const char *have, const char *batch,
                          const char *rows, const char *columns) {
-  char order[3 * ZB_RANK_MAX + 1];
-  int64_t permutation[ZB_RANK_MAX], dims[ZB_RANK_MAX];
+  char order[3 * ZB_DIMS_MAX + 1];
+  int64_t permutation[ZB_DIMS_MAX], dims[ZB_DIMS_MAX];
   int rank = 0;
   snprintf(order, sizeof order, "%s%s%s", batch, rows, columns);
   for (int i = 0; order[i]; ++i)
@@ -112,7 +112,7 @@ static MlirValue arrange(zb_onnx_node *n, const einsum *e, MlirValue x, const ch
 }
 
 zb_result zb_onnx_build_einsum(zb_onnx_node *n) {
-  char equation[128], batch[ZB_RANK_MAX + 1], left[ZB_RANK_MAX + 1], right[ZB_RANK_MAX + 1], inner[ZB_RANK_MAX + 1],
+  char equation[128], batch[ZB_DIMS_MAX + 1], left[ZB_DIMS_MAX + 1], right[ZB_DIMS_MAX + 1], inner[ZB_DIMS_MAX + 1],
       flat[32] = "";
   einsum e = {{{0}}, {0}};
   zb_onnx_node_string(n, "equation", "", equation, sizeof equation);
@@ -129,7 +129,7 @@ zb_result zb_onnx_build_einsum(zb_onnx_node *n) {
       *size = shape.dims[i];
     }
   }
-  char shared[ZB_RANK_MAX + 1];
+  char shared[ZB_DIMS_MAX + 1];
   pick(shared, e.term[0], e.term[1], "");
   pick(batch, e.term[2], shared, "");
   pick(inner, shared, shared, e.term[2]);
@@ -138,12 +138,12 @@ zb_result zb_onnx_build_einsum(zb_onnx_node *n) {
   snprintf(flat, sizeof flat, "%s%s%s", batch, left, right);
   bool complete = strlen(batch) + strlen(left) + strlen(inner) == strlen(e.term[0]) &&
                   strlen(batch) + strlen(right) + strlen(inner) == strlen(e.term[1]) &&
-                  strlen(flat) == strlen(e.term[2]) && strlen(batch) + 2 <= ZB_RANK_MAX;
+                  strlen(flat) == strlen(e.term[2]) && strlen(batch) + 2 <= ZB_DIMS_MAX;
   if (!complete) return einsum_fail(n, equation);
   MlirValue in[2] = {arrange(n, &e, zb_onnx_node_value(n, 0), e.term[0], batch, left, inner),
                      arrange(n, &e, zb_onnx_node_value(n, 1), e.term[1], batch, inner, right)};
   MlirValue product = zb_build(n->b, "matmul", in, 2, NULL, 0);
-  int64_t dims[ZB_RANK_MAX], permutation[ZB_RANK_MAX];
+  int64_t dims[ZB_DIMS_MAX], permutation[ZB_DIMS_MAX];
   int rank = (int)strlen(flat);
   for (int i = 0; i < rank; ++i)
     dims[i] = e.size[(int)flat[i]], permutation[i] = strchr(flat, e.term[2][i]) - flat;

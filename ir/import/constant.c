@@ -213,7 +213,7 @@ bool zb_onnx_broadcast(const zb_shape *const *shapes, int count, zb_shape *out) 
 }
 
 void zb_onnx_broadcast_strides(const zb_shape *in, const zb_shape *out, int64_t *strides) {
-  int64_t own[ZB_RANK_MAX];
+  int64_t own[ZB_DIMS_MAX];
   zb_onnx_strides(in, own);
   for (int i = 0; i < out->rank; ++i) {
     int k = i - (out->rank - in->rank);
@@ -221,7 +221,7 @@ void zb_onnx_broadcast_strides(const zb_shape *in, const zb_shape *out, int64_t 
   }
 }
 
-void zb_onnx_odometer_next(int rank, const int64_t *dims, int64_t *index, int count, int64_t strides[][ZB_RANK_MAX],
+void zb_onnx_odometer_next(int rank, const int64_t *dims, int64_t *index, int count, int64_t strides[][ZB_DIMS_MAX],
                            int64_t *offsets) {
   for (int d = rank - 1; d >= 0; --d) {
     ++index[d];
@@ -239,7 +239,7 @@ zb_onnx_const *zb_onnx_const_strided(zb_onnx *im, const zb_onnx_const *in, const
   zb_onnx_const *out = zb_onnx_const_new(im, shape);
   if (!out) return NULL;
   size_t width = zb_dtype_bytes(shape->dtype);
-  int64_t index[ZB_RANK_MAX] = {0}, table[1][ZB_RANK_MAX] = {{0}}, offsets[1] = {offset};
+  int64_t index[ZB_DIMS_MAX] = {0}, table[1][ZB_DIMS_MAX] = {{0}}, offsets[1] = {offset};
   for (int i = 0; i < shape->rank; ++i)
     table[0][i] = strides[i];
   for (int64_t i = 0; i < out->elements; ++i) {

@@ -44,7 +44,7 @@ zb_result zb_onnx_fold_constant(zb_onnx_node *n) {
 zb_result zb_onnx_fold_constant_of_shape(zb_onnx_node *n) {
   zb_shape shape = {.dtype = ZB_F32}, one;
   const void *data = &(float){0};
-  if (!zb_onnx_node_ints(n, 0, "the shape", shape.dims, ZB_RANK_MAX, &shape.rank)) return ZB_FAIL;
+  if (!zb_onnx_node_ints(n, 0, "the shape", shape.dims, ZB_DIMS_MAX, &shape.rank)) return ZB_FAIL;
   for (int i = 0; i < shape.rank; ++i) {
     if (shape.dims[i] < 0) return zb_onnx_node_fail(n, NULL, "the shape has a negative dimension");
   }
@@ -237,7 +237,7 @@ static zb_onnx_const *apply_binary(zb_onnx_node *n, const binary_row *row, const
   zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);
   if (!out) return NULL;
   bool divides = !real && (strcmp(row->name, "div") == 0 || strcmp(row->name, "mod") == 0);
-  int64_t index[ZB_RANK_MAX] = {0}, strides[2][ZB_RANK_MAX], at[2] = {0, 0};
+  int64_t index[ZB_DIMS_MAX] = {0}, strides[2][ZB_DIMS_MAX], at[2] = {0, 0};
   zb_onnx_broadcast_strides(&a->shape, &shape, strides[0]);
   zb_onnx_broadcast_strides(&b->shape, &shape, strides[1]);
   for (int64_t i = 0; i < out->elements; ++i) {
@@ -303,7 +303,7 @@ zb_result zb_onnx_fold_where(zb_onnx_node *n) {
   shape.dtype = in[1]->shape.dtype;
   zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);
   size_t width = zb_dtype_bytes(shape.dtype);
-  int64_t index[ZB_RANK_MAX] = {0}, strides[3][ZB_RANK_MAX], at[3] = {0};
+  int64_t index[ZB_DIMS_MAX] = {0}, strides[3][ZB_DIMS_MAX], at[3] = {0};
   for (int k = 0; k < 3; ++k)
     zb_onnx_broadcast_strides(shapes[k], &shape, strides[k]);
   for (int64_t i = 0; out && i < out->elements; ++i) {
@@ -338,7 +338,7 @@ static void reduce_one(zb_onnx_const *out, int64_t at, const zb_onnx_const *in, 
 zb_result zb_onnx_fold_reduce(zb_onnx_node *n) {
   const zb_onnx_const *in = zb_onnx_node_constant(n, 0);
   const char *name = n->row->argument;
-  bool reduced[ZB_RANK_MAX], keepdims, identity;
+  bool reduced[ZB_DIMS_MAX], keepdims, identity;
   if (strncmp(name, "reduce_", 7) != 0) return ZB_OK;
   if (!zb_onnx_arguments_axes(n, in->shape.rank, reduced, &keepdims, &identity)) return ZB_FAIL;
   zb_shape kept = in->shape, wide;
@@ -351,7 +351,7 @@ zb_result zb_onnx_fold_reduce(zb_onnx_node *n) {
   if (zb_onnx_const_is_float(in)) wide.dtype = ZB_F64;
   const binary_row *row = reduce_row(name);
   zb_onnx_const *sum = zb_onnx_const_new(n->im, &wide), *first = zb_onnx_const_new(n->im, &kept);
-  int64_t index[ZB_RANK_MAX] = {0}, strides[1][ZB_RANK_MAX], at[1] = {0};
+  int64_t index[ZB_DIMS_MAX] = {0}, strides[1][ZB_DIMS_MAX], at[1] = {0};
   zb_onnx_broadcast_strides(&kept, &in->shape, strides[0]);
   for (int64_t i = 0; sum && first && i < in->elements; ++i) {
     char *seen = (char *)first->data + (size_t)at[0] * zb_dtype_bytes(kept.dtype);
@@ -381,7 +381,7 @@ zb_result zb_onnx_fold_cumsum(zb_onnx_node *n) {
     return ZB_FAIL;
   }
   bool exclusive = zb_onnx_node_int(n, "exclusive", 0) != 0, reverse = zb_onnx_node_int(n, "reverse", 0) != 0;
-  int64_t strides[ZB_RANK_MAX], dim = in->shape.dims[axis];
+  int64_t strides[ZB_DIMS_MAX], dim = in->shape.dims[axis];
   zb_onnx_strides(&in->shape, strides);
   zb_onnx_const *out = zb_onnx_const_new(n->im, &in->shape);
   for (int64_t i = 0; out && i < in->elements; ++i) {
@@ -436,7 +436,7 @@ zb_result zb_onnx_fold_matmul(zb_onnx_node *n) {
   const zb_shape *both[] = {&lead[0], &lead[1]};
   if (!zb_onnx_broadcast(both, 2, &shape)) return ZB_OK;
   zb_shape outer = shape;
-  int64_t batches = zb_shape_elements(&outer), index[ZB_RANK_MAX] = {0}, strides[2][ZB_RANK_MAX], at[2] = {0, 0};
+  int64_t batches = zb_shape_elements(&outer), index[ZB_DIMS_MAX] = {0}, strides[2][ZB_DIMS_MAX], at[2] = {0, 0};
   if (batches * rows * columns > (INT64_C(1) << 24) / (inner ? inner : 1)) return ZB_OK;
   if (!zb_onnx_fold_charge(n->im, (uint64_t)(batches * rows * columns * inner) * sizeof(double))) return ZB_FAIL;
   shape.dims[shape.rank++] = rows;

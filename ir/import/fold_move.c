@@ -14,7 +14,7 @@ zb_result zb_onnx_fold_reshape(zb_onnx_node *n) {
 
 zb_result zb_onnx_fold_transpose(zb_onnx_node *n) {
   const zb_onnx_const *in = zb_onnx_node_constant(n, 0);
-  int64_t permutation[ZB_RANK_MAX], own[ZB_RANK_MAX], strides[ZB_RANK_MAX];
+  int64_t permutation[ZB_DIMS_MAX], own[ZB_DIMS_MAX], strides[ZB_DIMS_MAX];
   if (!zb_onnx_arguments_transpose(n, &in->shape, permutation)) return ZB_FAIL;
   zb_shape shape = in->shape;
   zb_onnx_strides(&in->shape, own);
@@ -28,7 +28,7 @@ zb_result zb_onnx_fold_transpose(zb_onnx_node *n) {
 zb_result zb_onnx_fold_expand(zb_onnx_node *n) {
   const zb_onnx_const *in = zb_onnx_node_constant(n, 0);
   zb_shape shape;
-  int64_t strides[ZB_RANK_MAX];
+  int64_t strides[ZB_DIMS_MAX];
   if (!zb_onnx_arguments_expand(n, &in->shape, &shape)) return ZB_FAIL;
   zb_onnx_broadcast_strides(&in->shape, &shape, strides);
   return zb_onnx_node_set_constant(n, 0, zb_onnx_const_strided(n->im, in, &shape, 0, strides));
@@ -36,7 +36,7 @@ zb_result zb_onnx_fold_expand(zb_onnx_node *n) {
 
 zb_result zb_onnx_fold_slice(zb_onnx_node *n) {
   const zb_onnx_const *in = zb_onnx_node_constant(n, 0);
-  int64_t starts[ZB_RANK_MAX], steps[ZB_RANK_MAX], strides[ZB_RANK_MAX], offset = 0;
+  int64_t starts[ZB_DIMS_MAX], steps[ZB_DIMS_MAX], strides[ZB_DIMS_MAX], offset = 0;
   zb_shape shape = in->shape;
   if (!zb_onnx_arguments_slice(n, &in->shape, starts, steps, shape.dims)) return ZB_FAIL;
   zb_onnx_strides(&in->shape, strides);
@@ -103,7 +103,7 @@ zb_result zb_onnx_fold_concat(zb_onnx_node *n) {
 
 static zb_onnx_const *part_of(zb_onnx *im, const zb_onnx_const *in, int axis, int64_t start, int64_t size) {
   zb_shape shape = in->shape;
-  int64_t strides[ZB_RANK_MAX];
+  int64_t strides[ZB_DIMS_MAX];
   zb_onnx_strides(&in->shape, strides);
   shape.dims[axis] = size;
   return zb_onnx_const_strided(im, in, &shape, start * strides[axis], strides);
@@ -135,8 +135,8 @@ zb_result zb_onnx_fold_gather(zb_onnx_node *n) {
   int axis;
   if (!zb_onnx_node_axis(n, zb_onnx_node_int(n, "axis", 0), in->shape.rank, &axis)) return ZB_FAIL;
   zb_shape shape = {.dtype = in->shape.dtype, .rank = in->shape.rank - 1 + indices->shape.rank};
-  if (shape.rank > ZB_RANK_MAX)
-    return zb_onnx_node_fail(n, NULL, "the result has more than %d dimensions", ZB_RANK_MAX);
+  if (shape.rank > ZB_DIMS_MAX)
+    return zb_onnx_node_fail(n, NULL, "the result has more than %d dimensions", ZB_DIMS_MAX);
   int64_t outer = 1, inner = 1, dim = in->shape.dims[axis];
   int k = 0;
   for (int i = 0; i < axis; ++i)
@@ -169,7 +169,7 @@ zb_result zb_onnx_fold_gather_elements(zb_onnx_node *n) {
     fits = i == axis || shape.dims[i] <= in->shape.dims[i];
   if (!fits) return zb_onnx_node_fail(n, NULL, "the indices do not fit the data");
   zb_onnx_const *out = zb_onnx_const_new(n->im, &shape);
-  int64_t index[ZB_RANK_MAX] = {0}, strides[1][ZB_RANK_MAX], at[1] = {0};
+  int64_t index[ZB_DIMS_MAX] = {0}, strides[1][ZB_DIMS_MAX], at[1] = {0};
   size_t width = zb_dtype_bytes(shape.dtype);
   zb_onnx_strides(&in->shape, strides[0]);
   int64_t step = strides[0][axis];
@@ -185,7 +185,7 @@ zb_result zb_onnx_fold_gather_elements(zb_onnx_node *n) {
 
 zb_result zb_onnx_fold_tile(zb_onnx_node *n) {
   const zb_onnx_const *c = zb_onnx_node_constant(n, 0);
-  int64_t repeats[ZB_RANK_MAX];
+  int64_t repeats[ZB_DIMS_MAX];
   if (!zb_onnx_arguments_tile(n, &c->shape, repeats)) return ZB_FAIL;
   for (int axis = 0; axis < c->shape.rank; ++axis) {
     zb_shape shape = c->shape;
@@ -203,7 +203,7 @@ zb_result zb_onnx_fold_tile(zb_onnx_node *n) {
 zb_result zb_onnx_fold_pad(zb_onnx_node *n) {
   const zb_onnx_const *in = zb_onnx_node_constant(n, 0),
                       *fill = zb_onnx_node_has(n, 2) ? zb_onnx_node_constant(n, 2) : NULL;
-  int64_t before[ZB_RANK_MAX], after[ZB_RANK_MAX], index[ZB_RANK_MAX] = {0}, strides[1][ZB_RANK_MAX], at[1] = {0};
+  int64_t before[ZB_DIMS_MAX], after[ZB_DIMS_MAX], index[ZB_DIMS_MAX] = {0}, strides[1][ZB_DIMS_MAX], at[1] = {0};
   zb_shape shape = in->shape;
   if (!zb_onnx_arguments_pad(n, &in->shape, before, after)) return ZB_FAIL;
   if (fill && (fill->elements != 1 || fill->shape.dtype != shape.dtype))

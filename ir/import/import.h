@@ -197,7 +197,7 @@ bool zb_onnx_broadcast(const zb_shape *const *shapes, int count, zb_shape *out);
 /* Strides of `in` when read as `out` (0 where broadcast). */
 void zb_onnx_broadcast_strides(const zb_shape *in, const zb_shape *out, int64_t *strides);
 /* Next index of an odometer over dims; offsets[k] moves along strides[k]. */
-void zb_onnx_odometer_next(int rank, const int64_t *dims, int64_t *index, int count, int64_t strides[][ZB_RANK_MAX],
+void zb_onnx_odometer_next(int rank, const int64_t *dims, int64_t *index, int count, int64_t strides[][ZB_DIMS_MAX],
                            int64_t *offsets);
 
 /* ---- literal.c ---- */

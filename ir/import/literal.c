@@ -56,7 +56,7 @@ static const zb_onnx_const *compress(zb_onnx *im, const zb_onnx_const *c) {
   for (int dim = 0; dim < c->shape.rank; ++dim) {
     if (c->shape.dims[dim] == 1 || !repeats_along(c, dim)) continue;
     zb_shape shape = c->shape;
-    int64_t strides[ZB_RANK_MAX];
+    int64_t strides[ZB_DIMS_MAX];
     zb_onnx_strides(&shape, strides);
     shape.dims[dim] = 1;
     c = zb_onnx_const_strided(im, c, &shape, 0, strides);

@@ -394,9 +394,9 @@ static zb_result input_shape(zb_onnx *im, const Onnx__ValueInfoProto *input, zb_
                         input->name, zb_onnx_dtype_text(tensor->elem_type));
   }
   if (!tensor->shape) return zb_onnx_fail(im, static_hint, "input '%s' has no shape", input->name);
-  if (tensor->shape->n_dim > ZB_RANK_MAX) {
+  if (tensor->shape->n_dim > ZB_DIMS_MAX) {
     return zb_onnx_fail(im, NULL, "input '%s' has %zu dimensions, at most %d are supported", input->name,
-                        tensor->shape->n_dim, ZB_RANK_MAX);
+                        tensor->shape->n_dim, ZB_DIMS_MAX);
   }
   out->rank = (int)tensor->shape->n_dim;
   for (int d = 0; d < out->rank; ++d) {

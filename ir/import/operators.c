@@ -109,7 +109,7 @@ static void add_supported(zb_text *text) {
       "of at most %d dimensions. "
       "Attributes that are not named\nhere are errors. A gradient flows to the inputs that are numbered, from 0.\n\n"
       "| operator | attributes | gradient | to inputs |\n|---|---|---|---|\n",
-      ZB_RANK_MAX);
+      ZB_DIMS_MAX);
   for (int i = 0; i < zb_onnx_op_count(); ++i) {
     const zb_onnx_op *op = zb_onnx_op_at(i);
     int kind = 0;

@@ -24,8 +24,8 @@ static zb_shape part(const zb_shape *x, int from, int to) {
 static bool join(zb_onnx_node *n, const zb_shape *a, const zb_shape *b, zb_shape *out) {
   *out = *a;
   out->dtype = b->dtype;
-  if (a->rank + b->rank > ZB_RANK_MAX) {
-    zb_onnx_node_fail(n, NULL, "the result has more than %d dimensions", ZB_RANK_MAX);
+  if (a->rank + b->rank > ZB_DIMS_MAX) {
+    zb_onnx_node_fail(n, NULL, "the result has more than %d dimensions", ZB_DIMS_MAX);
     return false;
   }
   for (int i = 0; i < b->rank; ++i)
@@ -98,7 +98,7 @@ static zb_onnx_const *known_rows(zb_onnx_node *n, const selection *s, const zb_o
 /* The element of every index along an axis, in the shape of the indices; NULL after an error was reported. */
 static zb_onnx_const *known_elements(zb_onnx_node *n, const zb_shape *data, const zb_onnx_const *indices, int axis) {
   zb_shape shape = indices->shape;
-  int64_t index[ZB_RANK_MAX] = {0}, strides[1][ZB_RANK_MAX], at[1] = {0};
+  int64_t index[ZB_DIMS_MAX] = {0}, strides[1][ZB_DIMS_MAX], at[1] = {0};
   shape.dtype = ZB_I64;
   zb_onnx_const *rows = zb_onnx_const_new(n->im, &shape);
   zb_onnx_strides(data, strides[0]);
@@ -209,7 +209,7 @@ zb_result zb_onnx_fold_scatter_elements(zb_onnx_node *n) {
 
 /* 0, step, 2 step, ... along one dimension of shape, the others of size 1. */
 static MlirValue coordinates(zb_builder *b, const zb_shape *shape, int dimension, int64_t step) {
-  int64_t dims[ZB_RANK_MAX];
+  int64_t dims[ZB_DIMS_MAX];
   for (int i = 0; i < shape->rank; ++i)
     dims[i] = i == dimension ? shape->dims[i] : 1;
   zb_attr attrs[] = {zb_ints("shape", dims, shape->rank), zb_int("axis", dimension), zb_float("start", 0),
@@ -224,7 +224,7 @@ static MlirValue ravel(zb_builder *b, MlirValue indices, const zb_shape *space) 
 
 /* Tuples with the place in the batch before them. */
 static MlirValue with_batch(zb_builder *b, MlirValue indices, const selection *s) {
-  MlirValue parts[ZB_RANK_MAX + 1];
+  MlirValue parts[ZB_DIMS_MAX + 1];
   zb_shape shape = s->tuples;
   if (s->batch_dims == 0) return indices;
   shape.dims[shape.rank++] = 1;
@@ -297,7 +297,7 @@ zb_result zb_onnx_build_scatter_nd(zb_onnx_node *n) {
 /* The element of data that each index names: its place along the axis, and its own places along the others. */
 static MlirValue elements_of(zb_builder *b, MlirValue indices, const zb_shape *data, const zb_shape *shape, int axis) {
   zb_shape along = {.dtype = ZB_I64, .rank = 1, .dims = {data->dims[axis]}};
-  int64_t strides[ZB_RANK_MAX];
+  int64_t strides[ZB_DIMS_MAX];
   if (shape->rank == 1) return indices;
   zb_onnx_strides(data, strides);
   int64_t count = zb_shape_elements(shape);

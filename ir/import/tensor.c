@@ -45,9 +45,9 @@ static zb_result read_shape(const Onnx__TensorProto *tensor, MlirLocation locati
     return TENSOR_FAIL(ZB_ONNX_TYPES_HINT, "%s '%s' has the element type %s (%d), which is not supported", what, name,
                        zb_onnx_dtype_text(tensor->data_type), tensor->data_type);
   }
-  if (tensor->n_dims > ZB_RANK_MAX) {
+  if (tensor->n_dims > ZB_DIMS_MAX) {
     return TENSOR_FAIL(NULL, "%s '%s' has %zu dimensions; at most %d are supported", what, name, tensor->n_dims,
-                       ZB_RANK_MAX);
+                       ZB_DIMS_MAX);
   }
   *shape = (zb_shape){.dtype = dtype, .rank = (int)tensor->n_dims};
   for (int i = 0; i < shape->rank; ++i) {

@@ -38,7 +38,7 @@ typedef struct run {
 } run;
 
 /* Merges dimensions that can be walked with one stride; those of size 1 have no say. */
-static int find_runs(const zb_shape *shape, const int64_t *strides, run runs[ZB_RANK_MAX]) {
+static int find_runs(const zb_shape *shape, const int64_t *strides, run runs[ZB_DIMS_MAX]) {
   int count = 0;
   for (int i = 0; i < shape->rank; ++i) {
     if (shape->dims[i] == 1) continue;
@@ -56,7 +56,7 @@ static int find_runs(const zb_shape *shape, const int64_t *strides, run runs[ZB_
  * the last, fill the runs exactly. */
 static bool view_reshape(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *shape, zb_layout *out) {
   (void)result;
-  run runs[ZB_RANK_MAX];
+  run runs[ZB_DIMS_MAX];
   int dim = shape->rank - 1;
   int64_t stride = 1;
   *out = layout_at(in->offset);
@@ -100,7 +100,7 @@ static zb_result infer_transpose(const zb_op_view *op, zb_shape *results, int co
   (void)count;
   const zb_shape *x = &op->operands[0];
   const zb_attr *permutation = zb_attr_ints(op, "permutation");
-  bool seen[ZB_RANK_MAX] = {false};
+  bool seen[ZB_DIMS_MAX] = {false};
   if (permutation->count != x->rank)
     return zb_op_fail(error, NULL, "wrong number of entries in permutation: expected %d, got %d (C1)", x->rank,
                       permutation->count);
@@ -133,7 +133,7 @@ static zb_result grad_transpose(zb_builder *b, MlirOperation op, const MlirValue
   if (!needs[0]) return ZB_OK;
   if (!zb_op_view_get(op, &view, &storage)) return ZB_FAIL;
   const zb_attr *permutation = zb_attr_ints(&view, "permutation");
-  int64_t inverse[ZB_RANK_MAX];
+  int64_t inverse[ZB_DIMS_MAX];
   for (int i = 0; i < permutation->count; ++i)
     inverse[permutation->ints[i]] = i;
   zb_attr attr = zb_ints("permutation", inverse, permutation->count);
@@ -464,8 +464,8 @@ const zb_op_def zb_op_contiguous = {
 static zb_result gathered_shape(const zb_shape *data, const zb_shape *indices, int64_t axis, zb_shape *out,
                                 const char *label, zb_op_error *error) {
   int rank = data->rank + indices->rank - 1;
-  if (rank > ZB_RANK_MAX)
-    return zb_op_fail(error, NULL, "the result has too many dimensions: expected at most %d, got %d (%s)", ZB_RANK_MAX,
+  if (rank > ZB_DIMS_MAX)
+    return zb_op_fail(error, NULL, "the result has too many dimensions: expected at most %d, got %d (%s)", ZB_DIMS_MAX,
                       rank, label);
   *out = (zb_shape){.dtype = data->dtype, .rank = rank};
   for (int i = 0; i < rank; ++i) {

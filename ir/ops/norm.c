@@ -128,7 +128,7 @@ static zb_result infer_layer_norm_grad(const zb_op_view *op, zb_shape *results, 
 
 /* Sum over the leading dimensions; with axis 0 there are none (empty axes would mean all). */
 static MlirValue sum_leading(zb_builder *b, MlirValue dout, int64_t axis) {
-  int64_t axes[ZB_RANK_MAX];
+  int64_t axes[ZB_DIMS_MAX];
   for (int64_t i = 0; i < axis; ++i)
     axes[i] = i;
   zb_attr attr = zb_ints("axes", axes, (int)axis);

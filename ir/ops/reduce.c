@@ -9,10 +9,10 @@
 #include <inttypes.h>
 
 /* Reads axes into one flag a dimension (empty axes: all). C2. */
-static zb_result reduced_dimensions(const zb_op_view *op, bool reduced[ZB_RANK_MAX], zb_op_error *error) {
+static zb_result reduced_dimensions(const zb_op_view *op, bool reduced[ZB_DIMS_MAX], zb_op_error *error) {
   const zb_attr *axes = zb_attr_ints(op, "axes");
   int rank = op->operands[0].rank;
-  for (int i = 0; i < ZB_RANK_MAX; ++i)
+  for (int i = 0; i < ZB_DIMS_MAX; ++i)
     reduced[i] = axes->count == 0;
   for (int i = 0; i < axes->count; ++i) {
     int64_t axis = axes->ints[i];
@@ -26,7 +26,7 @@ static zb_result reduced_dimensions(const zb_op_view *op, bool reduced[ZB_RANK_M
 }
 
 static zb_result reduced_shape(const zb_op_view *op, bool keepdims, zb_shape *out, zb_op_error *error) {
-  bool reduced[ZB_RANK_MAX];
+  bool reduced[ZB_DIMS_MAX];
   if (!reduced_dimensions(op, reduced, error)) return ZB_FAIL;
   const zb_shape *x = &op->operands[0];
   *out = (zb_shape){.dtype = x->dtype};

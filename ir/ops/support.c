@@ -75,9 +75,9 @@ zb_result zb_check_axis(const zb_op_view *op, const char *name, int rank, const 
 zb_result zb_check_shape_attr(const zb_op_view *op, const char *name, zb_dtype dtype, zb_shape *out, const char *label,
                               zb_op_error *error) {
   const zb_attr *attr = zb_attr_ints(op, name);
-  if (attr->count > ZB_RANK_MAX)
+  if (attr->count > ZB_DIMS_MAX)
     return zb_op_fail(error, NULL, "attribute '%s' has too many dimensions: expected at most %d, got %d (%s)", name,
-                      ZB_RANK_MAX, attr->count, label);
+                      ZB_DIMS_MAX, attr->count, label);
   *out = (zb_shape){.dtype = dtype, .rank = attr->count};
   for (int i = 0; i < attr->count; ++i) {
     if (attr->ints[i] < 0)

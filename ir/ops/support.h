@@ -28,7 +28,7 @@ zb_result zb_check_same_type(const zb_op_view *op, int operand, int reference, c
 zb_result zb_check_same_dtype(const zb_op_view *op, int operand, int reference, const char *label, zb_op_error *error);
 /* Attribute `name` is a dimension number: 0 <= value < rank. */
 zb_result zb_check_axis(const zb_op_view *op, const char *name, int rank, const char *label, zb_op_error *error);
-/* Attribute `name` (INTS) as a shape of this element type: at most ZB_RANK_MAX entries, each >= 0, no overflow. */
+/* Attribute `name` (INTS) as a shape of this element type: at most ZB_DIMS_MAX entries, each >= 0, no overflow. */
 zb_result zb_check_shape_attr(const zb_op_view *op, const char *name, zb_dtype dtype, zb_shape *out, const char *label,
                               zb_op_error *error);
 /* Attribute `dtype` names an element type. */

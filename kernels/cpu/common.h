@@ -24,8 +24,8 @@ typedef struct zb_loop {
   int rank;
   int operand_count;
   int64_t elements;
-  int64_t shape[ZB_RANK_MAX];
-  int64_t strides[ZB_LOOP_OPERANDS][ZB_RANK_MAX];
+  int64_t shape[ZB_DIMS_MAX];
+  int64_t strides[ZB_LOOP_OPERANDS][ZB_DIMS_MAX];
 } zb_loop;
 /* `space` gives the shape; operands broadcast to it as NumPy does. False if one does not. */
 bool zb_loop_init(zb_loop *loop, const zb_tensor *space, const zb_tensor *const *operands, int operand_count);
@@ -35,7 +35,7 @@ int64_t zb_loop_offset(const zb_loop *loop, int operand, int rank_used, int64_t 
 /* A place in the dimensions 0..rank-1 of a loop, with every operand's offset; stepping on costs no division. */
 typedef struct zb_cursor {
   int rank;
-  int64_t index[ZB_RANK_MAX];
+  int64_t index[ZB_DIMS_MAX];
   int64_t offset[ZB_LOOP_OPERANDS];
 } zb_cursor;
 void zb_cursor_init(zb_cursor *cursor, const zb_loop *loop, int rank, int64_t position);

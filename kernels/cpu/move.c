@@ -162,8 +162,8 @@ static zb_tensor part_of(const zb_tensor *x, const int64_t *starts, const int64_
 
 const char *zb_cpu_concat(const zb_kernel_call *call) {
   const zb_tensor *out = &call->outputs[0];
-  int64_t axis = zb_attr_int(&call->attrs, "axis", 0), starts[ZB_RANK_MAX] = {0}, steps[ZB_RANK_MAX];
-  for (int d = 0; d < ZB_RANK_MAX; ++d)
+  int64_t axis = zb_attr_int(&call->attrs, "axis", 0), starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX];
+  for (int d = 0; d < ZB_DIMS_MAX; ++d)
     steps[d] = 1;
   for (int i = 0; i < call->input_count; ++i) {
     zb_tensor part = part_of(out, starts, steps, call->inputs[i].shape);

@@ -34,7 +34,7 @@ typedef struct reduction {
 static bool reduction_init(reduction *r, const zb_kernel_call *call) {
   const zb_tensor *x = &call->inputs[0];
   const zb_attr *axes = zb_attr_find(&call->attrs, "axes");
-  bool reduced[ZB_RANK_MAX] = {false};
+  bool reduced[ZB_DIMS_MAX] = {false};
   int count = axes ? axes->count : 0;
   for (int i = 0; i < count; ++i) {
     if (axes->ints[i] < 0 || axes->ints[i] >= x->rank) return false;

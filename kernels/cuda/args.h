@@ -12,7 +12,7 @@
 typedef struct zb_cuda_dims {
   int32_t rank;
   int32_t narrow; /* all positions fit in 32 bits */
-  int64_t shape[ZB_RANK_MAX], stride[ZB_RANK_MAX];
+  int64_t shape[ZB_DIMS_MAX], stride[ZB_DIMS_MAX];
 } zb_cuda_dims;
 
 /* Where a kernel puts a value that its op cannot take. The first one written stays until the host clears `set`. */
@@ -131,7 +131,7 @@ typedef struct zb_ravel_args {
   int64_t *out;
   const void *indices;
   int64_t tuples, entry_stride;
-  int64_t shape[ZB_RANK_MAX];
+  int64_t shape[ZB_DIMS_MAX];
   int32_t index_dtype, count;
   zb_cuda_fault_place fault;
   zb_cuda_dims tuple_dims;

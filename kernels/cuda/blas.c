@@ -7,7 +7,7 @@
 #include "kernels/cuda/blas.h"
 #include "kernels/cuda/matmul.h"
 
-enum { BATCH_DIMENSIONS = ZB_RANK_MAX, CALLS_MAX = 256, FIRST_CAPACITY = 64, RESULTS_ASKED = 8 };
+enum { BATCH_DIMENSIONS = ZB_DIMS_MAX, CALLS_MAX = 256, FIRST_CAPACITY = 64, RESULTS_ASKED = 8 };
 
 /* A matrix as the library sees it. */
 typedef struct layout {
@@ -130,7 +130,7 @@ static int64_t stride_at(const zb_cuda_dims *dims, int64_t inner) {
 /* Cuts the positions of both operands at each other's dimensions: a dimension ends where one of both has an end. */
 static bool cut_batch(const zb_cuda_product *p, batch *out) {
   *out = (batch){0};
-  int64_t ends[2 * ZB_RANK_MAX + 1] = {0}, below = 1;
+  int64_t ends[2 * ZB_DIMS_MAX + 1] = {0}, below = 1;
   int end_count = 0;
   for (int i = p->lhs_batch.rank - 1; i >= 0; --i)
     ends[end_count++] = below *= p->lhs_batch.shape[i];

@@ -88,7 +88,7 @@ bool zb_cuda_in_groups(const zb_cuda_dims *rows, const zb_cuda_dims *along, cons
 
 zb_tensor zb_cuda_append_unit(const zb_tensor *x) {
   zb_tensor out = *x;
-  if (out.rank < ZB_RANK_MAX) {
+  if (out.rank < ZB_DIMS_MAX) {
     out.shape[out.rank] = 1;
     out.strides[out.rank++] = 0;
   }

@@ -16,7 +16,7 @@
 #define ZB_KERNELS_CUDA_LAUNCHER_H
 
 #include "kernels/cuda/args.h"
-#include "runtime/device/cuda/api.h"
+#include "runtime/cuda/api.h"
 #include "zb/kernel.h"
 #include "zb/status.h"
 

@@ -350,7 +350,7 @@ bool zb_cuda_matches_ravel_index(const zb_kernel_call *call) {
   if (!zb_cuda_complete(call, 1, 1, false)) return false;
   const zb_tensor *indices = &call->inputs[0], *out = &call->outputs[0];
   const zb_attr *shape = zb_attr_find(&call->attrs, "shape");
-  if (!shape || shape->kind != ZB_ATTR_INTS || shape->count < 1 || shape->count > ZB_RANK_MAX) return false;
+  if (!shape || shape->kind != ZB_ATTR_INTS || shape->count < 1 || shape->count > ZB_DIMS_MAX) return false;
   if (!zb_cuda_is_index(indices->dtype) || out->dtype != ZB_I64 || indices->rank != out->rank + 1) return false;
   return indices->shape[out->rank] == shape->count &&
          zb_tensor_elements(indices) == zb_tensor_elements(out) * shape->count;

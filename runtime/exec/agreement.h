@@ -5,7 +5,7 @@
 #ifndef ZB_EXEC_AGREEMENT_H
 #define ZB_EXEC_AGREEMENT_H
 
-#include "runtime/base/safetensors.h"
+#include "runtime/formats/safetensors.h"
 #include "runtime/base/text.h"
 #include "zb/runtime.h"
 

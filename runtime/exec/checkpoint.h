@@ -8,7 +8,7 @@
 #define ZB_EXEC_CHECKPOINT_H
 
 #include "runtime/base/folder.h"
-#include "runtime/base/safetensors.h"
+#include "runtime/formats/safetensors.h"
 #include "runtime/plan/plan.h"
 
 typedef struct zb_checkpoint {

@@ -4,7 +4,7 @@
  * a run is a function of the plan and the seed alone. Tests: test/runtime/exec.
  */
 #include "runtime/base/text.h"
-#include "runtime/device/sim/sim.h"
+#include "runtime/transport/virtual/virtual.h"
 #include "runtime/exec/driver.h"
 
 typedef struct virtual_rank {

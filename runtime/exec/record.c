@@ -1,7 +1,7 @@
-/* Timelines of real and simulated runs: what the executors recorded, as events of runtime/base/timeline.h. Tests:
+/* Timelines of real and simulated runs: what the executors recorded, as events of runtime/formats/timeline.h. Tests:
  * test/runtime/exec. */
 #include "runtime/base/text.h"
-#include "runtime/base/timeline.h"
+#include "runtime/formats/timeline.h"
 #include "runtime/exec/session_group.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef ZB_EXEC_SESSION_H
 #define ZB_EXEC_SESSION_H
 
-#include "runtime/base/safetensors.h"
+#include "runtime/formats/safetensors.h"
 #include "runtime/exec/agreement.h"
 #include "runtime/exec/checkpoint.h"
 #include "runtime/exec/driver.h"

@@ -3,7 +3,7 @@
 #ifndef ZB_EXEC_VALUES_H
 #define ZB_EXEC_VALUES_H
 
-#include "runtime/base/weights.h"
+#include "runtime/formats/weights.h"
 #include "runtime/exec/session.h"
 
 /* One tensor of one rank. */

@@ -71,7 +71,7 @@ zb_region_kind zb_plan_region_of(const zb_plan_rank *rank, uint64_t offset, uint
 static bool fits(uint64_t offset, uint64_t bytes, uint64_t limit) { return bytes <= limit && offset <= limit - bytes; }
 
 static bool shape_is_valid(const zb_shape *shape) {
-  if ((unsigned)shape->dtype >= ZB_DTYPE_COUNT || shape->rank < 0 || shape->rank > ZB_RANK_MAX) return false;
+  if ((unsigned)shape->dtype >= ZB_DTYPE_COUNT || shape->rank < 0 || shape->rank > ZB_DIMS_MAX) return false;
   return zb_shape_bytes(shape) >= 0;
 }
 
@@ -165,7 +165,7 @@ static const char *operand_fault(const zb_plan_rank *rank, const zb_plan_subprog
                                  const zb_plan_operand *operand, bool is_output) {
   if (operand->rank == -1) return is_output ? "a result is absent" : NULL;
   if ((unsigned)operand->dtype >= ZB_DTYPE_COUNT) return "an operand's dtype is not known";
-  if (operand->rank < 0 || operand->rank > ZB_RANK_MAX) return "an operand's rank is out of range";
+  if (operand->rank < 0 || operand->rank > ZB_DIMS_MAX) return "an operand's rank is out of range";
   for (int i = 0; i < operand->rank; ++i)
     if (operand->shape[i] < 0 || operand->strides[i] < 0) return "an operand has a negative dimension or stride";
   if (operand->base > (uint32_t)subprogram->base_count) return "an operand refers to a base that is not there";

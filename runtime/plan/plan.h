@@ -45,8 +45,8 @@ typedef struct zb_plan_operand {
   uint64_t offset; /* bytes from the base to element 0 */
   zb_dtype dtype;
   int rank;
-  int64_t shape[ZB_RANK_MAX];
-  int64_t strides[ZB_RANK_MAX]; /* elements */
+  int64_t shape[ZB_DIMS_MAX];
+  int64_t strides[ZB_DIMS_MAX]; /* elements */
 } zb_plan_operand;
 
 typedef struct zb_plan_instruction {

@@ -102,7 +102,7 @@ static void parse_free(void *context, void *pointer) {
 /* ---- Header ---- */
 
 static void get_shape(reader *it, uint32_t dtype, const uint64_t *dims, size_t rank, zb_shape *out) {
-  if (dtype >= ZB_DTYPE_COUNT || rank > ZB_RANK_MAX) {
+  if (dtype >= ZB_DTYPE_COUNT || rank > ZB_DIMS_MAX) {
     fail(it, "a shape has an unknown dtype or too many dimensions");
     return;
   }
@@ -255,7 +255,7 @@ static void read_tensors(reader *it, const Zb__Plan__Rank *from, zb_plan_rank *r
 
 static void read_operand(reader *it, const Zb__Plan__Operand *from, zb_plan_operand *out) {
   check_known(it, &from->base);
-  if (from->dtype >= ZB_DTYPE_COUNT || from->n_dims > ZB_RANK_MAX ||
+  if (from->dtype >= ZB_DTYPE_COUNT || from->n_dims > ZB_DIMS_MAX ||
       (from->n_strides != 0 && from->n_strides != from->n_dims)) {
     fail(it, "an operand has an unknown dtype, too many dimensions, or not one stride a dimension");
     return;

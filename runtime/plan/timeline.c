@@ -1,9 +1,9 @@
-/* The simulated step of a plan as a picture: jobs of the simulator become events of runtime/base/timeline.h. */
+/* The simulated step of a plan as a picture: jobs of the simulator become events of runtime/formats/timeline.h. */
 
 #include "runtime/plan/timeline.h"
 
 #include "runtime/base/text.h"
-#include "runtime/base/timeline.h"
+#include "runtime/formats/timeline.h"
 #include "runtime/plan/liveness.h"
 
 #include <stdio.h>

@@ -74,7 +74,7 @@ static zb_tensor as_tensor(const evaluated *value) {
 /* Copies a value of any layout to contiguous memory. */
 static void pack(const evaluated *value, void *to) {
   size_t bytes = zb_dtype_bytes(value->shape.dtype);
-  int64_t total = zb_shape_elements(&value->shape), index[ZB_RANK_MAX] = {0};
+  int64_t total = zb_shape_elements(&value->shape), index[ZB_DIMS_MAX] = {0};
   for (int64_t n = 0; n < total; ++n) {
     int64_t at = value->layout.offset;
     for (int i = 0; i < value->shape.rank; ++i)

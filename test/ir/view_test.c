@@ -16,7 +16,7 @@ static int64_t random_below(int64_t n) {
 
 /* Offsets of all elements in row-major order. */
 static int64_t addresses(const zb_shape *shape, const zb_layout *layout, int64_t *out) {
-  int64_t total = zb_shape_elements(shape), index[ZB_RANK_MAX] = {0};
+  int64_t total = zb_shape_elements(shape), index[ZB_DIMS_MAX] = {0};
   CU_ASSERT_FATAL(total <= ELEMENTS_MAX);
   for (int64_t n = 0; n < total; ++n) {
     out[n] = layout->offset;
@@ -53,7 +53,7 @@ typedef struct subject {
   const zb_op_def *def;
   zb_attr attrs[3];
   int attr_count;
-  int64_t ints[3][ZB_RANK_MAX];
+  int64_t ints[3][ZB_DIMS_MAX];
 } subject;
 
 static void add_ints(subject *s, const char *name, int count) {
@@ -90,7 +90,7 @@ static void step_transpose(zb_shape *x, zb_layout *layout) {
     s.ints[0][j] = swap;
   }
   add_ints(&s, "permutation", x->rank);
-  int64_t total = addresses(x, layout, before), strides[ZB_RANK_MAX], index[ZB_RANK_MAX] = {0}, stride = 1;
+  int64_t total = addresses(x, layout, before), strides[ZB_DIMS_MAX], index[ZB_DIMS_MAX] = {0}, stride = 1;
   for (int i = x->rank - 1; i >= 0; --i)
     strides[i] = stride, stride *= x->dims[i];
   for (int64_t n = 0; n < total; ++n) {
@@ -107,7 +107,7 @@ static void step_transpose(zb_shape *x, zb_layout *layout) {
 static void step_slice(zb_shape *x, zb_layout *layout) {
   subject s = {.def = zb_op_find_name("slice")};
   zb_shape result = *x;
-  int64_t total = addresses(x, layout, before), strides[ZB_RANK_MAX], index[ZB_RANK_MAX] = {0}, stride = 1;
+  int64_t total = addresses(x, layout, before), strides[ZB_DIMS_MAX], index[ZB_DIMS_MAX] = {0}, stride = 1;
   for (int i = 0; i < x->rank; ++i) {
     s.ints[0][i] = random_below(x->dims[i]);
     s.ints[2][i] = 1 + random_below(3);
@@ -135,7 +135,7 @@ static void step_slice(zb_shape *x, zb_layout *layout) {
 static void step_expand(zb_shape *x, zb_layout *layout) {
   subject s = {.def = zb_op_find_name("expand")};
   bool front = x->rank < 4 && random_below(2);
-  int64_t total = addresses(x, layout, before), strides[ZB_RANK_MAX], index[ZB_RANK_MAX] = {0}, stride = 1;
+  int64_t total = addresses(x, layout, before), strides[ZB_DIMS_MAX], index[ZB_DIMS_MAX] = {0}, stride = 1;
   zb_shape result = {.dtype = x->dtype, .rank = x->rank + (front ? 1 : 0)};
   int extra = result.rank - x->rank;
   for (int i = 0; i < result.rank; ++i)
@@ -157,7 +157,7 @@ static void step_expand(zb_shape *x, zb_layout *layout) {
 }
 
 /* A random shape with this many elements, ones among it. */
-static int random_factors(int64_t left, int64_t dims[ZB_RANK_MAX]) {
+static int random_factors(int64_t left, int64_t dims[ZB_DIMS_MAX]) {
   int rank = 0;
   while (rank < 6 && (left > 1 || random_below(3) == 0)) {
     int64_t divisor = 1 + random_below(left);

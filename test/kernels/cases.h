@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "kernels/cpu/ref/ref.h"
-#include "runtime/base/safetensors.h"
+#include "runtime/formats/safetensors.h"
 #include "runtime/base/text.h"
 #include "zb/kernel.h"
 

@@ -122,7 +122,7 @@ static void change_types(const case_file *file, json_t *row, const prepared *p, 
 }
 
 static void change_sizes(const case_file *file, json_t *row, const prepared *p, int number) {
-  for (int way = 0; way < 3 * ZB_RANK_MAX; ++way) {
+  for (int way = 0; way < 3 * ZB_DIMS_MAX; ++way) {
     changed c;
     start(p, &c);
     zb_tensor *x = &c.tensors[number];
@@ -145,7 +145,7 @@ static void change_rank(const case_file *file, json_t *row, const prepared *p, i
     check(file, row, p, &c, "a rank less");
   }
   start(p, &c);
-  if (x->rank < ZB_RANK_MAX) {
+  if (x->rank < ZB_DIMS_MAX) {
     x->shape[x->rank++] = 2;
     make_dense(x);
     check(file, row, p, &c, "a rank more");

@@ -10,40 +10,52 @@ import sys
 import tempfile
 
 # Folder: what its files may include beside themselves. "zb/" is include/zb. The row of the longest matching folder counts; what a
-# room may include it may include as a whole, with the rows' own folders below it only where they are named.
+# folder may include it may include as a whole, with the rows' own folders below it only where they are named.
+BASE = ["zb/", "runtime/base/"]
+PLAN = [*BASE, "runtime/plan/"]
+DEVICE = [*PLAN, "runtime/device/"]
+TRANSPORT = [*DEVICE, "runtime/transport/"]
+SCHEDULE = [*BASE, "passes/schedule/"]
+PASS = [*BASE, "ir/", "mlir-c", "passes/"]
 FOLDERS = {
     "include/zb": ["zb/"],
     "tools": ["zb/"],
     "runtime/base": ["zb/", "jansson"],
-    "runtime/plan": ["zb/", "runtime/base/", "plan.pb-c.h", "protobuf-c"],
-    "runtime/device": ["zb/", "runtime/base/", "runtime/plan/", "kernels/cpu/"],
-    "runtime/device/cpu": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "kernels/cpu/"],
-    # sim computes with the cpu device, on a clock of its own; runtime/exec drives that clock.
-    "runtime/device/sim": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/cpu/", "runtime/transport/"],
-    # cuda has the transport between ranks of one GPU beside it, as sim has its own.
-    "runtime/device/cuda": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/", "kernels/cuda/", "cuda", "nccl"],
-    "runtime/device/cuda/module": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/cuda/", "runtime/transport/",
-                                   "runtime/transport/nccl/", "kernels/cuda/"],
-    "runtime/transport": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/"],
-    "runtime/transport/threads": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/"],
-    "runtime/transport/processes": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/"],
-    "runtime/transport/mpi": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/", "runtime/transport/processes/",
-                              "mpi"],
-    "runtime/transport/tcp": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/transport/", "runtime/transport/processes/"],
-    "runtime/transport/nccl": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/cuda/", "runtime/transport/", "cuda",
-                               "nccl"],
-    "runtime/exec": ["zb/", "runtime/base/", "runtime/plan/", "runtime/device/", "runtime/device/sim/", "runtime/transport/"],
+    "runtime/formats": BASE,
+    "runtime/cuda": BASE,
+    "runtime/plan": [*BASE, "runtime/formats/", "plan.pb-c.h"],
+    "runtime/device": PLAN,
+    "runtime/device/cpu": [*DEVICE, "kernels/cpu/"],
+    # sim computes with the device cpu, on the clock of the transport virtual; runtime/exec drives that clock.
+    "runtime/device/sim": [*TRANSPORT, "runtime/device/cpu/", "runtime/transport/virtual/"],
+    "runtime/device/cuda": [*TRANSPORT, "runtime/cuda/"],
+    "runtime/device/cuda/module": [*TRANSPORT, "runtime/device/cuda/", "runtime/transport/nccl/", "kernels/cuda/"],
+    "runtime/transport": DEVICE,
+    "runtime/transport/threads": TRANSPORT,
+    "runtime/transport/virtual": TRANSPORT,
+    "runtime/transport/streams": [*TRANSPORT, "runtime/cuda/", "runtime/device/cuda/"],
+    "runtime/transport/nccl": [*TRANSPORT, "runtime/device/cuda/", "runtime/transport/streams/"],
+    "runtime/transport/processes": TRANSPORT,
+    "runtime/transport/mpi": [*TRANSPORT, "runtime/transport/processes/", "mpi"],
+    "runtime/transport/tcp": [*TRANSPORT, "runtime/transport/processes/"],
+    "runtime/exec": [*TRANSPORT, "runtime/formats/", "runtime/transport/virtual/"],
     "kernels": ["zb/"],
-    "kernels/cpu": ["zb/", "kernels/call.h", "runtime/base/", "x86"],
-    "kernels/cpu/ref": ["zb/", "runtime/base/"],
+    "kernels/cpu": [*BASE, "kernels/call.h", "x86"],
+    "kernels/cpu/ref": BASE,
     # The formulas of elementwise ops are written once, for all devices.
-    "kernels/cuda": ["zb/", "kernels/call.h", "runtime/base/", "runtime/device/cuda/", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def",
-                     "kernels/cpu/ref/words.def", "cuda"],
-    "ir": ["zb/", "runtime/base/", "mlir-c"],
-    "ir/ops": ["zb/", "runtime/base/", "ir/", "mlir-c"],
-    "ir/import": ["zb/", "runtime/base/", "ir/", "mlir-c", "onnx.pb-c.h", "protobuf-c"],
-    "passes": ["zb/", "runtime/base/", "runtime/plan/", "passes/schedule/", "ir/", "mlir-c"],
-    "passes/schedule": ["zb/", "runtime/base/", "jansson"],
+    "kernels/cuda": [*BASE, "runtime/cuda/", "kernels/call.h", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def",
+                     "kernels/cpu/ref/words.def"],
+    "ir": [*BASE, "runtime/formats/", "mlir-c"],
+    "ir/ops": [*BASE, "ir/"],
+    "ir/import": [*BASE, "ir/", "mlir-c", "onnx.pb-c.h"],
+    "passes": [*BASE, "ir/", "mlir-c"],
+    "passes/graph": PASS,
+    "passes/stages": [*PASS, "runtime/plan/", "passes/schedule/"],
+    "passes/compile": [*PASS, "runtime/formats/", "runtime/plan/", "passes/stages/"],
+    "passes/schedule": BASE,
+    "passes/schedule/rules": SCHEDULE,
+    "passes/schedule/search": [*SCHEDULE, "passes/schedule/rules/"],
+    "passes/schedule/text": [*SCHEDULE, "runtime/formats/"],
 }
 # Libraries, by their headers in angle brackets.
 LIBRARIES = {
@@ -68,8 +80,8 @@ HINTS = [
     ("runtime", "ir/", "put the shared type in runtime/plan; the runtime never sees MLIR"),
     ("runtime", "passes/", "put the shared type in runtime/plan or include/zb; the runtime never sees the compiler"),
     ("runtime", "mlir", "the runtime never sees MLIR; what it needs of a program is in the plan"),
-    ("", "cuda", "only runtime/device/cuda, runtime/transport/nccl and kernels/cuda, which are opened at run time, see CUDA"),
-    ("", "nccl", "only runtime/device/cuda and runtime/transport/nccl, which are opened at run time, see NCCL"),
+    ("", "cuda", "only device code includes CUDA's headers; the host side has runtime/cuda/api.h, whose functions are found at run time"),
+    ("", "nccl", "nothing includes NCCL's headers: runtime/cuda/api.h has its functions, which are found at run time"),
     ("", "mpi", "only runtime/transport/mpi, which is opened at run time, sees MPI"),
     ("", "mlir or llvm", "zbc is C on the MLIR C API: include <mlir-c/...>"),
     ("kernels", "", "a kernel sees zb/kernel.h, kernels/call.h and runtime/base only"),
@@ -141,8 +153,8 @@ EXAMPLES = [
     ("runtime/plan/b.c", '#include "passes/schedule/model.h"', "shares no code with the scheduler"),
     ("passes/schedule/c.c", '#include "runtime/plan/plan.h"', "shares no code with the scheduler"),
     ("passes/schedule/d.c", "#include <mlir-c/IR.h>", "passes/schedule may not include mlir-c"),
-    ("passes/e.c", "#include <cuda_runtime.h>", "passes may not include cuda; hint: only runtime/device/cuda"),
-    ("passes/f.c", '#include "runtime/exec/session.h"', "passes may not include runtime/exec/session.h"),
+    ("passes/graph/e.c", "#include <cuda_runtime.h>", "passes/graph may not include cuda; hint: only device code"),
+    ("passes/stages/f.c", '#include "runtime/exec/session.h"', "passes/stages may not include runtime/exec/session.h"),
     ("ir/g.c", '#include "passes/pass.h"', "ir may not include passes/pass.h"),
     ("ir/h.c", "#include <llvm/IR/Module.h>", "hint: zbc is C on the MLIR C API"),
     ("tools/zbc.c", '#  include "runtime/base/text.h"', "tools may not include runtime/base/text.h; hint: declare what the tool needs in include/zb"),
@@ -152,15 +164,60 @@ EXAMPLES = [
     ("runtime/base/l.c", '#include "m.h"', "may not include m.h (without its folder)"),
     ("runtime/new/n.c", "#include <stdio.h>", "runtime/new has no row in the table of layers"),
     ("runtime/base/m.h", "#include <stdio.h>", None),
-    ("passes/o.c", '#include "passes/schedule/model.h"\n#include <mlir-c/IR.h>\n#include "ir/op.h"\n#include "zb/base.h"', None),
+    ("passes/stages/o.c", '#include "passes/schedule/model.h"\n#include <mlir-c/IR.h>\n#include "ir/op.h"\n#include "zb/base.h"', None),
     ("tools/p.c", '#include "zb/base.h"\n#include <stdio.h>', None),
     ("runtime/transport/mpi/q.c", "#include <mpi.h>", None),
 ]
 
 
+def circles(folders):
+    """The circles among the folders of a table, each as a text."""
+    reaches = {folder: {entry[:-1] for entry in allowed if entry[:-1] in folders and entry[:-1] != folder} for folder, allowed in folders.items()}
+    found, state = [], {}
+
+    def visit(folder, path):
+        state[folder] = "open"
+        for target in sorted(reaches[folder]):
+            if state.get(target) == "open":
+                found.append(" -> ".join([*path[path.index(target):], target]))
+            elif target not in state:
+                visit(target, [*path, target])
+        state[folder] = "done"
+
+    for folder in sorted(folders):
+        if folder not in state:
+            visit(folder, [folder])
+    return found
+
+
+def planted():
+    """For every row: a file that includes each other folder and library, and whether it may. [(path, include, expected)]"""
+    rows = []
+    for folder, allowed in FOLDERS.items():
+        if folder == "include/zb":
+            continue
+        for other in FOLDERS:
+            if other not in (folder, "include/zb"):
+                rows.append((folder, '"%s/planted.h"' % other, other + "/" in allowed))
+        for library, header in (("jansson", "jansson.h"), ("mlir-c", "mlir-c/IR.h"), ("cuda", "cuda.h"), ("nccl", "nccl.h"), ("mpi", "mpi.h")):
+            rows.append((folder, "<%s>" % header, library in allowed))
+    return [("%s/planted_%d.c" % (folder, i), include, may) for i, (folder, include, may) in enumerate(rows)]
+
+
 def check_itself():
     """What is wrong with this script's answers on the made-up tree."""
     wrong = []
+    plants = planted()
+    with tempfile.TemporaryDirectory() as root:
+        for path, include, _ in plants:
+            os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+            with open(os.path.join(root, path), "w") as file:
+                file.write("#include %s\n" % include)
+        refused = {message.split(":")[0] for _, messages in check_tree(root) for message in messages}
+    wrong += ["%s with #include %s: expected %s" % (path, include, "nothing" if may else "an error")
+              for path, include, may in plants if may == (path in refused)]
+    if circles({"a": ["b/"], "b": ["c/", "zb/"], "c": ["a/"], "d": ["a/"]}) != ["a -> b -> c -> a"]:
+        wrong.append("a circle a, b, c is not found")
     with tempfile.TemporaryDirectory() as root:
         for path, text, _ in EXAMPLES:
             os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
@@ -176,7 +233,8 @@ def check_itself():
 
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    checks = check_tree(root) + [("finds what it should find", check_itself())]
+    checks = check_tree(root) + [("no circle between folders", circles(FOLDERS)),
+                                 ("finds what it should find", check_itself())]
     for name, messages in checks:
         print("%s - layers: %s" % ("not ok" if messages else "ok", name))
         for message in messages:

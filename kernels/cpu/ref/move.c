@@ -121,7 +121,7 @@ const char *zb_ref_slice_grad(const zb_kernel_call *call) {
 static bool spread_axis(const zb_tensor *data, const zb_tensor *indices, int64_t axis, zb_tensor *spread,
                         zb_tensor *positions) {
   int rank = data->rank - 1 + indices->rank;
-  if (rank > ZB_RANK_MAX) return false;
+  if (rank > ZB_DIMS_MAX) return false;
   *spread = *positions = (zb_tensor){.data = data->data, .dtype = data->dtype, .rank = rank};
   positions->data = indices->data;
   positions->dtype = indices->dtype;

@@ -161,7 +161,7 @@ void zb_ref_walk_split(const zb_ref_walk *walk, unsigned inner_dimensions, zb_re
 
 zb_tensor zb_ref_append_unit(const zb_tensor *tensor) {
   zb_tensor out = *tensor;
-  if (out.rank < ZB_RANK_MAX) {
+  if (out.rank < ZB_DIMS_MAX) {
     out.shape[out.rank] = 1;
     out.strides[out.rank] = 0;
     ++out.rank;

@@ -177,9 +177,9 @@ enum { ZB_REF_WALK_MAX = 8 };
 typedef struct zb_ref_walk {
   int rank, operand_count;
   int64_t total, left; /* elements in all, and from the current one on */
-  int64_t shape[ZB_RANK_MAX];
-  int64_t index[ZB_RANK_MAX];
-  int64_t strides[ZB_REF_WALK_MAX][ZB_RANK_MAX];
+  int64_t shape[ZB_DIMS_MAX];
+  int64_t index[ZB_DIMS_MAX];
+  int64_t strides[ZB_REF_WALK_MAX][ZB_DIMS_MAX];
   int64_t offset[ZB_REF_WALK_MAX]; /* of the current element, in elements, by operand */
 } zb_ref_walk;
 

@@ -122,6 +122,9 @@ const char *zb_cuda_device_instruction_set(void);
 /* The device with the libraries or fakes of a setup: what open of a zb_device_def does. */
 zb_status zb_cuda_open(const zb_device_params *params, const zb_cuda_setup *setup, zb_device **out) ZB_MUST_USE;
 
+/* The transport between ranks of one process: runtime/transport/streams. */
+extern const zb_transport_def zb_transport_streams;
+
 /* Members of a zb_device_def, all but summary, probe and open. */
 #define ZB_CUDA_DEVICE                                                                                                 \
   .name = "cuda", .tf32 = true, .asynchronous = true, .transport = &zb_transport_streams,                              \
@@ -150,15 +153,6 @@ zb_status zb_cuda_staging_init(zb_device *device) ZB_MUST_USE;
 void zb_cuda_staging_deinit(zb_device *device);
 /* The queue is empty: hands out losses; all buffers are free again. */
 void zb_cuda_staging_settle(zb_device *device);
-
-/* Messages between ranks of this process, on one GPU: copies on a stream a channel (streams.c). */
-extern const zb_transport_def zb_transport_streams;
-/* For a transport between processes, which moves what this one does not: whether it does, once it is attached [message]
- * events of all messages (starts: NULL without a trace), and how many streams it has. */
-bool zb_cuda_streams_moves(const zb_transport *streams, int message);
-const CUevent *zb_cuda_streams_done(const zb_transport *streams);
-const CUevent *zb_cuda_streams_starts(const zb_transport *streams);
-int zb_cuda_streams_channels(const zb_transport *streams);
 
 /* What a message waits for on the side of a rank, enqueued on the channel's stream: jobs of the rank, and messages of
  * other channels, whose events are done[message]. */

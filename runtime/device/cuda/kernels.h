@@ -6,7 +6,7 @@
 #ifndef ZB_DEVICE_CUDA_KERNELS_H
 #define ZB_DEVICE_CUDA_KERNELS_H
 
-#include "runtime/device/cuda/api.h"
+#include "runtime/cuda/api.h"
 #include "runtime/plan/calls.h"
 
 /* What a user may choose about the bits of results. */

@@ -5,7 +5,7 @@
  * transport beside this file. Tests: test/runtime/exec.
  */
 #include "runtime/device/cpu/cpu.h"
-#include "runtime/device/sim/sim.h"
+#include "runtime/transport/virtual/virtual.h"
 
 extern const zb_device_def zb_device_sim;
 

@@ -15,7 +15,7 @@
 #include "runtime/transport/nccl/nccl.h"
 
 #include "runtime/base/clock.h"
-#include "runtime/device/cuda/cuda.h"
+#include "runtime/transport/streams/streams.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Times after a change against those of the whole sequence: random changes of random orders, some of them taken back.
  */
 #include "fixture.h"
-#include "passes/schedule/retime.h"
+#include "passes/schedule/search/retime.h"
 #include "random_order.h"
 
 /* Exchanges two neighbours of a rank that may stand either way; false if they may not. */

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "fixture.h"
-#include "passes/schedule/v_block.h"
+#include "passes/schedule/rules/v_block.h"
 
 static void run(const char *name, const zb_problem *problem, zb_order *order, zb_simulation *simulation) {
   expect_ok(zb_schedule_run(zb_schedule_find(name, NULL), problem, order));

@@ -1,5 +1,5 @@
 /* safetensors: round trip, alignment, every wrong header refused, mutated files never crash. */
-#include "runtime/base/safetensors.h"
+#include "runtime/formats/safetensors.h"
 
 #include <stdio.h>
 #include <string.h>

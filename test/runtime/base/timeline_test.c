@@ -1,5 +1,5 @@
 /* Timelines: well-formed, complete, the same bytes each time, and the lanes of a Chrome trace do not overlap. */
-#include "runtime/base/timeline.h"
+#include "runtime/formats/timeline.h"
 
 #include <CUnit/Basic.h>
 #include <jansson.h>

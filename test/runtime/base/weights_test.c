@@ -1,5 +1,5 @@
 /* Values under other names: which prefix is taken, what is refused, and that 16-bit floats become f32 exactly. */
-#include "runtime/base/weights.h"
+#include "runtime/formats/weights.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Opening libraries that are there, that are not, and that are others than their name says; what errors say. */
-#include "runtime/device/cuda/api.h"
+#include "runtime/cuda/api.h"
 #include "test/suite.h"
 
 #include <string.h>

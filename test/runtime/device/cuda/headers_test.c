@@ -17,20 +17,20 @@
 #pragma GCC diagnostic pop
 
 #define ZB_CUDA_REAL_HEADERS 1
-#include "runtime/device/cuda/api_types.h"
+#include "runtime/cuda/api_types.h"
 
 #define ZB_CUDA_TYPE(name, definition) _Static_assert(sizeof(name) == sizeof(definition), #name " has another size");
-#include "runtime/device/cuda/api_types.def"
+#include "runtime/cuda/api_types.def"
 #undef ZB_CUDA_TYPE
 
 #define ZB_CUDA_VALUE(name, value) _Static_assert((long long)(name) == (value), #name " has another value");
-#include "runtime/device/cuda/api_values.def"
+#include "runtime/cuda/api_values.def"
 #undef ZB_CUDA_VALUE
 
 #define ZB_CUDA_FUNCTION(library, result, name, symbol, arguments)                                                     \
   _Static_assert(__builtin_types_compatible_p(__typeof__(symbol), result arguments), #symbol " has another "           \
                                                                                              "signature");
-#include "runtime/device/cuda/api.def"
+#include "runtime/cuda/api.def"
 #undef ZB_CUDA_FUNCTION
 
 #define SAME_MEMBER(ours, theirs, member)                                                                              \

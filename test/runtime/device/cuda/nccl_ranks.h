@@ -3,7 +3,7 @@
 #ifndef ZB_TEST_CUDA_NCCL_RANKS_H
 #define ZB_TEST_CUDA_NCCL_RANKS_H
 
-#include "runtime/base/safetensors.h"
+#include "runtime/formats/safetensors.h"
 #include "runtime/exec/driver.h"
 
 typedef struct nccl_ranks nccl_ranks;

@@ -1,0 +1,335 @@
+/* zb-autodiff: adds to a forward program its gradients, accumulates and the optimizer.
+ *
+ *   before: one function that returns a scalar {zb.loss}, with parameters as arguments {zb.param}.
+ *   after:  forward ops have a number zb.id. Gradient ops, one call of the row's `grad` an op, carry zb.of = the zb.id
+ * of the op whose use they differentiate. Each use of a parameter ends in a zb.accumulate {parameter, use}; their sum
+ * feeds the update. State and step are new arguments, updated values new results {zb.update}.
+ *
+ * The order of sums is part of the meaning (DESIGN, "The same bits, whatever the cut"): the gradient of a value is a
+ * chain of binary adds from the last use to the first, each add marked with the use it adds; uses of a parameter are
+ * summed by the optimizer, last first. Reverse mode over straight-line code: Griewank and Walther, Evaluating
+ * Derivatives (2008), chapter 3.
+ *
+ * Tests: test/passes/autodiff.mlir; values against finite differences: test/passes/gradient_program_test.c. */
+
+#include "passes/graph/autodiff_parts.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <stdlib.h>
+
+typedef struct sweep {
+  zb_graph graph;
+  uint8_t *depends;
+  bool *needed;        /* a value: it is a float that leads back to a trained parameter */
+  MlirValue *gradient; /* a value: the sum so far, or null */
+  int *owner;          /* a node: itself, or of a chain op the reader of its chain (node_count: the terminator) */
+  zb_parameter_uses *parameters; /* of the trained ones, in the order of arguments */
+  int *parameter_of;             /* an argument: its index in `parameters` or -1 */
+  int parameter_count;
+  int *touched; /* parameters with a gradient of the current owner */
+  int touched_count;
+  MlirValue *dout, *din; /* scratch, as long as the longest op */
+  bool *needs;
+  int loss; /* value number */
+} sweep;
+
+static bool is_float(MlirType type) {
+  zb_shape shape;
+  return zb_type_shape(type, &shape) &&
+         (shape.dtype == ZB_F32 || shape.dtype == ZB_F64 || shape.dtype == ZB_BF16 || shape.dtype == ZB_F16);
+}
+
+/* ---- Checks ---- */
+
+static zb_result find_loss(const zb_graph *graph, int *out_loss) {
+  int found = -1;
+  for (int i = 0; i < graph->returned_count; ++i) {
+    if (zb_result_has(graph->function, i, ZB_ATTR_UPDATE))
+      return zb_op_error_at(graph->function, "leave zb-autodiff out for a program that updates its parameters itself",
+                            "already differentiated: result %d is marked zb.update", i);
+    if (!zb_result_has(graph->function, i, ZB_ATTR_LOSS)) continue;
+    if (found >= 0)
+      return zb_op_error_at(graph->function, "mark one of them", "two results are marked zb.loss: %d and %d", found, i);
+    found = i;
+  }
+  if (found < 0)
+    return zb_op_error_at(graph->function, "mark the scalar to minimize with {zb.loss} in the function's results",
+                          "no result is marked zb.loss");
+  zb_shape shape;
+  MlirType type = mlirValueGetType(graph->values[graph->returned[found]].value);
+  char text[96];
+  if (!is_float(type) || !zb_type_shape(type, &shape) || shape.rank != 0)
+    return zb_op_error_at(graph->function, "reduce it first, for example with zb.reduce_mean over all axes",
+                          "the loss must be a float scalar: expected tensor<f32>, got %s",
+                          zb_type_shape(type, &shape) ? zb_shape_text(&shape, text) : "another type");
+  *out_loss = graph->returned[found];
+  return ZB_OK;
+}
+
+static zb_result check_not_differentiated(const zb_graph *graph) {
+  for (int n = 0; n < graph->node_count; ++n)
+    if (zb_op_is(graph->nodes[n].op, "zb.accumulate"))
+      return zb_op_error_at(graph->nodes[n].op, "leave zb-autodiff out for a program that has its gradients",
+                            "already differentiated: the program accumulates gradients");
+  return ZB_OK;
+}
+
+static zb_result check_parameters(const zb_graph *graph) {
+  for (int i = 0; i < graph->argument_count; ++i) {
+    MlirType type = mlirValueGetType(graph->values[i].value);
+    if (zb_argument_has(graph->function, i, ZB_ATTR_PARAM) && !is_float(type))
+      return zb_op_error_at(graph->function, "freeze it (--freeze)",
+                            "parameter '%s' cannot be trained: it is no float tensor",
+                            zb_argument_string(graph->function, i, ZB_ATTR_PARAM));
+  }
+  return ZB_OK;
+}
+
+/* ---- Set-up ---- */
+
+static void find_needed(sweep *s) {
+  for (int v = 0; v < s->graph.argument_count; ++v)
+    s->needed[v] = zb_argument_has(s->graph.function, v, ZB_ATTR_PARAM);
+  for (int n = 0; n < s->graph.node_count; ++n) {
+    const zb_node *node = &s->graph.nodes[n];
+    bool any = false;
+    for (int k = 0; k < node->operand_count; ++k)
+      any |= s->needed[s->graph.operands[node->operand_begin + k]];
+    if (!any || zb_has_trait(node->def, ZB_TRAIT_ZERO_GRADIENT)) continue;
+    for (int r = 0; r < node->result_count; ++r)
+      s->needed[node->result_begin + r] = is_float(mlirValueGetType(s->graph.values[node->result_begin + r].value));
+  }
+}
+
+static bool is_chain(const sweep *s, int n) {
+  unsigned bits = zb_node_depends(&s->graph, s->depends, &s->graph.nodes[n]);
+  return (bits & ZB_DEPENDS_WEIGHT) && !(bits & ZB_DEPENDS_DATA);
+}
+
+/* Chains stand directly before their reader (zb_autodiff_own_chains), so the owner of a chain op is the next op that is
+ * none. */
+static void find_owners(sweep *s) {
+  int owner = s->graph.node_count;
+  for (int n = s->graph.node_count - 1; n >= 0; --n) {
+    if (!is_chain(s, n)) owner = n;
+    s->owner[n] = owner;
+  }
+}
+
+static void number_ops(const sweep *s) {
+  MlirContext context = mlirOperationGetContext(s->graph.function);
+  MlirStringRef name = mlirStringRefCreateFromCString(ZB_ATTR_ID);
+  for (int n = 0; n < s->graph.node_count; ++n)
+    mlirOperationSetAttributeByName(s->graph.nodes[n].op, name, zb_mlir_i64(context, n));
+}
+
+static zb_status sweep_init(MlirOperation function, sweep *s) {
+  ZB_TRY(zb_graph_build(function, &s->graph));
+  size_t values = (size_t)s->graph.value_count + 1, nodes = (size_t)s->graph.node_count + 1;
+  size_t arguments = (size_t)s->graph.argument_count + 1, longest = 1;
+  for (int n = 0; n < s->graph.node_count; ++n) {
+    size_t operands = (size_t)s->graph.nodes[n].operand_count, results = (size_t)s->graph.nodes[n].result_count;
+    if (operands > longest) longest = operands;
+    if (results > longest) longest = results;
+  }
+  s->depends = zb_graph_depends(&s->graph);
+  s->needed = zb_alloc(values * sizeof *s->needed);
+  s->gradient = zb_alloc(values * sizeof *s->gradient);
+  s->owner = zb_alloc(nodes * sizeof *s->owner);
+  s->parameters = zb_alloc(arguments * sizeof *s->parameters);
+  s->parameter_of = zb_alloc(arguments * sizeof *s->parameter_of);
+  s->touched = zb_alloc(arguments * sizeof *s->touched);
+  s->dout = zb_alloc(longest * sizeof *s->dout);
+  s->din = zb_alloc(longest * sizeof *s->din);
+  s->needs = zb_alloc(longest * sizeof *s->needs);
+  if (!s->depends || !s->needed || !s->gradient || !s->owner || !s->parameters || !s->parameter_of || !s->touched ||
+      !s->dout || !s->din || !s->needs)
+    return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < s->graph.argument_count; ++i) {
+    s->parameter_of[i] = -1;
+    if (!zb_argument_has(function, i, ZB_ATTR_PARAM)) continue;
+    s->parameter_of[i] = s->parameter_count;
+    s->parameters[s->parameter_count++] = (zb_parameter_uses){.argument = i};
+  }
+  find_needed(s);
+  find_owners(s);
+  return NULL;
+}
+
+static void sweep_deinit(sweep *s) {
+  zb_graph_deinit(&s->graph);
+  for (int p = 0; p < s->parameter_count; ++p)
+    zb_free(s->parameters[p].accumulates);
+  zb_free(s->depends);
+  zb_free(s->needed);
+  zb_free(s->gradient);
+  zb_free(s->owner);
+  zb_free(s->parameters);
+  zb_free(s->parameter_of);
+  zb_free(s->touched);
+  zb_free(s->dout);
+  zb_free(s->din);
+  zb_free(s->needs);
+}
+
+/* ---- The sweep ---- */
+
+/* A builder at the end of the program whose ops get zb.of = the number of node n. */
+static zb_builder builder_for(const sweep *s, int n, MlirNamedAttribute *mark) {
+  zb_builder builder = zb_builder_before(s->graph.terminator);
+  builder.location = mlirOperationGetLocation(s->graph.nodes[n].op);
+  *mark = zb_named(builder.context, ZB_ATTR_OF, zb_mlir_i64(builder.context, n));
+  builder.marks = mark;
+  builder.mark_count = 1;
+  return builder;
+}
+
+static void contribute(sweep *s, zb_builder *b, int value, MlirValue gradient) {
+  MlirValue sum = s->gradient[value];
+  if (mlirValueIsNull(sum) && value < s->graph.argument_count) s->touched[s->touched_count++] = s->parameter_of[value];
+  s->gradient[value] = mlirValueIsNull(sum) ? gradient : zb_build2(b, "add", sum, gradient);
+}
+
+/* The gradients of the current owner's parameters become accumulates, marked with the owner. */
+static zb_result flush(zb_pass *pass, sweep *s, int n) {
+  int owner = s->owner[n] < s->graph.node_count ? s->owner[n] : n;
+  MlirNamedAttribute mark;
+  zb_builder builder = builder_for(s, owner, &mark);
+  for (int t = 0; t < s->touched_count; ++t) {
+    zb_parameter_uses *uses = &s->parameters[s->touched[t]];
+    MlirValue gradient = s->gradient[uses->argument];
+    MlirType type = mlirValueGetType(gradient);
+    const char *name = zb_argument_string(s->graph.function, uses->argument, ZB_ATTR_PARAM);
+    MlirNamedAttribute attribute = zb_named(builder.context, "parameter", zb_mlir_string(builder.context, name));
+    MlirOperation op = zb_build_any(&builder, "zb.accumulate", &gradient, 1, &type, 1, &attribute, 1);
+    if (builder.failed) return ZB_FAIL;
+    if (!zb_grow((void **)&uses->accumulates, &uses->capacity, uses->count + 1, sizeof uses->accumulates[0]))
+      return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+    uses->accumulates[uses->count++] = op;
+    s->gradient[uses->argument] = (MlirValue){0};
+  }
+  s->touched_count = 0;
+  return ZB_OK;
+}
+
+static zb_result not_differentiable(const zb_node *node) {
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(node->op));
+  return zb_op_error_at(
+      node->op,
+      node->def ? "freeze the parameters before it (--freeze), or take it out of the way to the loss"
+                : "write it with zb ops, or differentiate the program before: zbc takes training graphs as well",
+      "'%.*s' is not differentiable: %s", (int)name.length, name.data,
+      node->def ? "its row has no gradient rule" : "nobody described this op");
+}
+
+static zb_result add_operand_gradients(sweep *s, const zb_node *node, zb_builder *b) {
+  /* The last operand is the last use. */
+  for (int k = node->operand_count - 1; k >= 0; --k) {
+    int value = s->graph.operands[node->operand_begin + k];
+    if (!s->needs[k] || mlirValueIsNull(s->din[k])) continue;
+    if (!mlirTypeEqual(mlirValueGetType(s->din[k]), mlirValueGetType(s->graph.values[value].value)))
+      return zb_op_error_at(node->op, "mend the grad of its row",
+                            "the gradient of operand %d of '%s' has another type than the operand", k, node->def->name);
+    contribute(s, b, value, s->din[k]);
+    if (b->failed) return ZB_FAIL;
+  }
+  return ZB_OK;
+}
+
+static zb_result differentiate(sweep *s, int n) {
+  const zb_node *node = &s->graph.nodes[n];
+  bool any_gradient = false, any_need = false;
+  for (int r = 0; r < node->result_count; ++r) {
+    s->dout[r] = s->gradient[node->result_begin + r];
+    any_gradient |= !mlirValueIsNull(s->dout[r]);
+  }
+  for (int k = 0; k < node->operand_count; ++k) {
+    s->needs[k] = s->needed[s->graph.operands[node->operand_begin + k]];
+    s->din[k] = (MlirValue){0};
+    any_need |= s->needs[k];
+  }
+  if (!any_gradient || !any_need) return ZB_OK;
+  if (!node->def || !node->def->grad) return not_differentiable(node);
+  MlirNamedAttribute mark;
+  zb_builder builder = builder_for(s, n, &mark);
+  if (!node->def->grad(&builder, node->op, s->dout, s->needs, s->din)) return ZB_FAIL;
+  if (builder.failed) return ZB_FAIL;
+  return add_operand_gradients(s, node, &builder);
+}
+
+static zb_result seed(sweep *s) {
+  const zb_value *loss = &s->graph.values[s->loss];
+  zb_shape shape;
+  if (loss->producer < 0 || !s->needed[s->loss])
+    return zb_op_error_at(s->graph.function, "train at least one parameter that the loss depends on (--train)",
+                          "the loss depends on no trained parameter");
+  MlirNamedAttribute mark;
+  zb_builder builder = builder_for(s, loss->producer, &mark);
+  zb_type_shape(mlirValueGetType(loss->value), &shape);
+  s->gradient[s->loss] = zb_build_scalar(&builder, shape.dtype, 1.0);
+  return builder.failed ? ZB_FAIL : ZB_OK;
+}
+
+static zb_result sweep_back(zb_pass *pass, sweep *s) {
+  if (!seed(s)) return ZB_FAIL;
+  for (int n = s->graph.node_count - 1; n >= 0; --n) {
+    if (!differentiate(s, n)) return ZB_FAIL;
+    if (n > 0 && s->owner[n - 1] == s->owner[n]) continue;
+    if (s->touched_count > 0 && !flush(pass, s, n)) return ZB_FAIL;
+  }
+  return ZB_OK;
+}
+
+/* ---- The pass ---- */
+
+static zb_result read_options(zb_pass *pass, MlirOperation function, zb_optimizer *optimizer, int64_t *micro_batches) {
+  *micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
+  if (*micro_batches < 1)
+    return zb_pass_option_error(pass, function, "micro-batches", NULL, "expected a number from 1, got '%s'",
+                                zb_pass_option(pass, "micro-batches"));
+  zb_status status = zb_optimizer_parse(zb_pass_option(pass, "optimizer"), optimizer);
+  if (!status) return ZB_OK;
+  if (zb_status_code(status) != ZB_USAGE) return zb_pass_fail(pass, status);
+  zb_pass_option_error(pass, function, "optimizer", zb_status_hint_text(status), "%s", zb_status_message(status));
+  zb_status_free(status);
+  return ZB_FAIL;
+}
+
+static zb_result run(zb_pass *pass, MlirModule module) {
+  sweep s = {0};
+  zb_optimizer optimizer;
+  int64_t micro_batches;
+  zb_result result = ZB_FAIL;
+  zb_status status = NULL;
+  MlirOperation function;
+  MlirBlock block;
+  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
+  if (!read_options(pass, function, &optimizer, &micro_batches)) return ZB_FAIL;
+  ZB_TRY_GOTO(zb_autodiff_own_chains(function, &pass->changes));
+  ZB_TRY_GOTO(sweep_init(function, &s));
+  if (!check_not_differentiated(&s.graph) || !check_parameters(&s.graph) || !find_loss(&s.graph, &s.loss)) goto cleanup;
+  number_ops(&s);
+  if (!sweep_back(pass, &s)) goto cleanup;
+  ZB_TRY_GOTO(zb_autodiff_optimize(function, &optimizer, micro_batches, s.parameters, s.parameter_count));
+  pass->changes += s.graph.node_count;
+  result = ZB_OK;
+cleanup:
+  sweep_deinit(&s);
+  return status ? zb_pass_fail(pass, status) : result;
+}
+
+static const zb_option_def options[] = {
+    {"optimizer", "adamw",
+     "adamw:lr=,beta1=,beta2=,eps=,weight_decay= or sgd:lr=,momentum=,dampening=,nesterov=,weight_decay="},
+    {"micro-batches", "1", "M: the sum of the gradients of a step is multiplied by 1/M"},
+    {0},
+};
+
+const zb_pass_def zb_pass_autodiff = {
+    .name = "zb-autodiff",
+    .summary = "add gradients, accumulates and the optimizer to a forward program",
+    .options = options,
+    .requires_level = "graph",
+    .ensures_level = "differentiated",
+    .run = run,
+};

@@ -1,0 +1,135 @@
+/* Parameter chains of zb-autodiff: one a reader. See passes/graph/autodiff_parts.h.
+ *
+ *   %t = transpose(%w)            %t0 = transpose(%w)
+ *   %a = matmul(%x, %t)     ->    %a = matmul(%x, %t0)
+ *   %b = matmul(%y, %t)           %t1 = transpose(%w)
+ *                                 %b = matmul(%y, %t1)
+ *
+ * Why: a parameter that two stages read must not be computed in one stage and sent to the other, nor its gradient sent
+ * back. With a chain a reader, every chain lies in its reader's stage, and a gradient of a parameter ends in an
+ * accumulate there. Values that depend on constants alone stay shared: nothing is differentiated through them. */
+
+#include "passes/graph/autodiff_parts.h"
+
+#include <stdlib.h>
+
+typedef struct chains {
+  zb_graph graph;
+  uint8_t *depends;    /* a value */
+  bool *member;        /* a node: part of a chain */
+  bool *taken;         /* a node: its op already belongs to a reader */
+  int *mark;           /* a node: last reader (its number + 1) whose chain it was found in */
+  MlirOperation *copy; /* a node: the op that stands for it in the chain of the current reader */
+  int *found;          /* nodes of the current chain */
+  int *stack;
+  int found_count;
+  int64_t clones;
+} chains;
+
+static zb_status chains_init(MlirOperation function, chains *c) {
+  ZB_TRY(zb_graph_build(function, &c->graph));
+  size_t count = (size_t)c->graph.node_count + 1;
+  c->depends = zb_graph_depends(&c->graph);
+  c->member = zb_alloc(count * sizeof *c->member);
+  c->taken = zb_alloc(count * sizeof *c->taken);
+  c->mark = zb_alloc(count * sizeof *c->mark);
+  c->copy = zb_alloc(count * sizeof *c->copy);
+  c->found = zb_alloc(count * sizeof *c->found);
+  c->stack = zb_alloc(count * sizeof *c->stack);
+  if (!c->depends || !c->member || !c->taken || !c->mark || !c->copy || !c->found || !c->stack)
+    return ZB_OUT_OF_MEMORY();
+  for (int n = 0; n < c->graph.node_count; ++n) {
+    unsigned bits = zb_node_depends(&c->graph, c->depends, &c->graph.nodes[n]);
+    c->member[n] = (bits & ZB_DEPENDS_WEIGHT) && !(bits & ZB_DEPENDS_DATA);
+  }
+  return NULL;
+}
+
+static void chains_deinit(chains *c) {
+  zb_graph_deinit(&c->graph);
+  zb_free(c->depends);
+  zb_free(c->member);
+  zb_free(c->taken);
+  zb_free(c->mark);
+  zb_free(c->copy);
+  zb_free(c->found);
+  zb_free(c->stack);
+}
+
+static int compare_ints(const void *a, const void *b) {
+  int left = *(const int *)a, right = *(const int *)b;
+  return (left > right) - (left < right);
+}
+
+/* Pushes the chain node that makes `value` if this reader has not met it yet. */
+static void push(chains *c, int value, int reader, int *depth) {
+  int node = c->graph.values[value].producer;
+  if (node < 0 || !c->member[node] || c->mark[node] == reader + 1) return;
+  c->mark[node] = reader + 1;
+  c->stack[(*depth)++] = node;
+}
+
+/* All chain nodes that the operands lead back to, in program order. */
+static void find_chain(chains *c, const int *operands, int operand_count, int reader) {
+  int depth = 0;
+  c->found_count = 0;
+  for (int i = 0; i < operand_count; ++i)
+    push(c, operands[i], reader, &depth);
+  while (depth > 0) {
+    int n = c->stack[--depth];
+    const zb_node *node = &c->graph.nodes[n];
+    c->found[c->found_count++] = n;
+    for (int i = 0; i < node->operand_count; ++i)
+      push(c, c->graph.operands[node->operand_begin + i], reader, &depth);
+  }
+  if (c->found_count) qsort(c->found, (size_t)c->found_count, sizeof c->found[0], compare_ints);
+}
+
+/* Makes operand `index` of `op` read the current chain's copy of the value. */
+static void redirect(chains *c, MlirOperation op, int index, int value, int reader) {
+  const zb_value *old = &c->graph.values[value];
+  if (old->producer < 0 || !c->member[old->producer] || c->mark[old->producer] != reader + 1) return;
+  mlirOperationSetOperand(op, index, mlirOperationGetResult(c->copy[old->producer], old->index));
+}
+
+/* The first reader takes the ops themselves, later ones take clones; all stand directly before the reader. */
+static void place_chain(chains *c, MlirOperation reader_op, int reader) {
+  for (int i = 0; i < c->found_count; ++i) {
+    int n = c->found[i];
+    const zb_node *node = &c->graph.nodes[n];
+    if (c->taken[n]) {
+      c->copy[n] = mlirOperationClone(node->op);
+      mlirBlockInsertOwnedOperationBefore(c->graph.block, reader_op, c->copy[n]);
+      ++c->clones;
+    } else {
+      c->copy[n] = node->op;
+      c->taken[n] = true;
+      mlirOperationMoveBefore(node->op, reader_op);
+    }
+    for (int k = 0; k < node->operand_count; ++k)
+      redirect(c, c->copy[n], k, c->graph.operands[node->operand_begin + k], reader);
+  }
+}
+
+static void own_chain(chains *c, MlirOperation reader_op, const int *operands, int operand_count, int reader) {
+  find_chain(c, operands, operand_count, reader);
+  if (c->found_count == 0) return;
+  place_chain(c, reader_op, reader);
+  for (int k = 0; k < operand_count; ++k)
+    redirect(c, reader_op, k, operands[k], reader);
+}
+
+zb_status zb_autodiff_own_chains(MlirOperation function, int64_t *changes) {
+  chains c = {0};
+  zb_status status = NULL;
+  ZB_TRY_GOTO(chains_init(function, &c));
+  for (int n = 0; n < c.graph.node_count; ++n) {
+    const zb_node *node = &c.graph.nodes[n];
+    if (!c.member[n]) own_chain(&c, node->op, c.graph.operands + node->operand_begin, node->operand_count, n);
+  }
+  own_chain(&c, c.graph.terminator, c.graph.returned, c.graph.returned_count, c.graph.node_count);
+  *changes += c.clones;
+cleanup:
+  chains_deinit(&c);
+  return status;
+}

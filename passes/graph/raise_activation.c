@@ -1,0 +1,135 @@
+/* Activations of zb-raise: GELU (tanh and erf forms), SiLU, its gate of another value (SwiGLU), and powers with a small
+ * constant exponent. */
+
+#include "passes/graph/raise_match.h"
+
+#include <math.h>
+
+enum { FACTORS_MAX = 4 };
+
+/* The factors of a product of up to FACTORS_MAX, through products that nobody else reads. */
+typedef struct factors {
+  MlirValue items[FACTORS_MAX];
+  int count;
+} factors;
+
+static bool collect_factors(MlirValue value, int depth, factors *out) {
+  MlirOperation mul = depth > 0 ? zb_inner(value, "zb.mul") : zb_producer_named(value, "zb.mul");
+  if (mlirOperationIsNull(mul) || depth >= FACTORS_MAX) {
+    if (out->count == FACTORS_MAX) return false;
+    out->items[out->count++] = value;
+    return true;
+  }
+  return collect_factors(mlirOperationGetOperand(mul, 0), depth + 1, out) &&
+         collect_factors(mlirOperationGetOperand(mul, 1), depth + 1, out);
+}
+
+/* 1 + f(inner) with f tanh or erf: gives inner. */
+static bool one_plus(MlirValue value, const char *function, MlirValue *inner) {
+  MlirValue call;
+  double one;
+  if (!zb_inner_with_scalar(value, "zb.add", true, &call, &one) || one != 1) return false;
+  MlirOperation op = zb_inner(call, function);
+  if (mlirOperationIsNull(op)) return false;
+  *inner = mlirOperationGetOperand(op, 0);
+  return true;
+}
+
+static bool inner_matches(MlirValue inner, MlirValue x, bool tanh_form) {
+  zb_polynomial p;
+  const double root_2_over_pi = 0.79788456080286541, root_half = 0.70710678118654752;
+  if (!zb_value_used_once(inner) || !zb_polynomial_of(inner, x, 0, &p) || p.c[0] != 0 || p.c[2] != 0) return false;
+  if (!tanh_form) return zb_near(p.c[1], root_half) && p.c[3] == 0;
+  return zb_near(p.c[1], root_2_over_pi) && zb_near(p.c[3], root_2_over_pi * 0.044715);
+}
+
+/* x * 0.5 * (1 + f(..)) in any order and grouping; the factor that is neither the number nor the bracket is x. */
+zb_raised zb_raise_gelu(const zb_raise_context *context, MlirOperation root) {
+  (void)context;
+  factors f = {0};
+  double half = 1, number;
+  MlirValue x = {0}, inner = {0};
+  bool tanh_form = false;
+  if (!zb_op_is(root, "zb.mul") || !collect_factors(mlirOperationGetResult(root, 0), 0, &f)) return ZB_RAISED_NOT;
+  for (int i = 0; i < f.count; ++i) {
+    bool is_tanh = mlirValueIsNull(inner) && one_plus(f.items[i], "zb.tanh", &inner);
+    tanh_form |= is_tanh;
+    if (is_tanh || (mlirValueIsNull(inner) && one_plus(f.items[i], "zb.erf", &inner))) continue;
+    if (zb_scalar_constant(f.items[i], &number)) {
+      half *= number;
+      continue;
+    }
+    if (!mlirValueIsNull(x)) return ZB_RAISED_NOT;
+    x = f.items[i];
+  }
+  if (mlirValueIsNull(x) || mlirValueIsNull(inner) || !zb_near(half, 0.5) || !inner_matches(inner, x, tanh_form))
+    return ZB_RAISED_NOT;
+  if (!mlirTypeEqual(mlirValueGetType(x), mlirValueGetType(mlirOperationGetResult(root, 0)))) return ZB_RAISED_NOT;
+  MlirNamedAttribute mark;
+  zb_builder builder = zb_builder_marked(root, root, &mark);
+  zb_attr attribute = zb_bool("tanh", true);
+  return zb_raise_finish(&builder, root, zb_build(&builder, "gelu", &x, 1, &attribute, tanh_form ? 1 : 0));
+}
+
+/* x * sigmoid(alpha * x). */
+zb_raised zb_raise_silu(const zb_raise_context *context, MlirOperation root) {
+  (void)context;
+  if (!zb_op_is(root, "zb.mul")) return ZB_RAISED_NOT;
+  for (int side = 0; side < 2; ++side) {
+    MlirValue x = mlirOperationGetOperand(root, 1 - side), scaled;
+    MlirOperation sigmoid = zb_inner(mlirOperationGetOperand(root, side), "zb.sigmoid");
+    double alpha = 1;
+    if (mlirOperationIsNull(sigmoid)) continue;
+    MlirValue argument = mlirOperationGetOperand(sigmoid, 0);
+    if (!mlirValueEqual(argument, x) &&
+        !(zb_inner_with_scalar(argument, "zb.mul", true, &scaled, &alpha) && mlirValueEqual(scaled, x)))
+      continue;
+    if (!mlirTypeEqual(mlirValueGetType(x), mlirValueGetType(mlirOperationGetResult(root, 0)))) continue;
+    MlirNamedAttribute mark;
+    zb_builder builder = zb_builder_marked(root, root, &mark);
+    zb_attr attribute = zb_float("alpha", alpha);
+    return zb_raise_finish(&builder, root, zb_build(&builder, "silu", &x, 1, &attribute, alpha == 1 ? 0 : 1));
+  }
+  return ZB_RAISED_NOT;
+}
+
+/* silu(gate) * up of one type. The gradient computes silu(gate) again, so nobody keeps it. */
+zb_raised zb_raise_swiglu(const zb_raise_context *context, MlirOperation root) {
+  (void)context;
+  if (!zb_op_is(root, "zb.mul")) return ZB_RAISED_NOT;
+  for (int side = 0; side < 2; ++side) {
+    MlirOperation silu = zb_inner(mlirOperationGetOperand(root, side), "zb.silu");
+    zb_op_view view;
+    zb_op_view_storage storage;
+    if (mlirOperationIsNull(silu) || !zb_op_view_get(silu, &view, &storage) ||
+        zb_attr_float(&view.attrs, "alpha", 1) != 1)
+      continue;
+    MlirValue operands[] = {mlirOperationGetOperand(silu, 0), mlirOperationGetOperand(root, 1 - side)};
+    if (!mlirTypeEqual(mlirValueGetType(operands[0]), mlirValueGetType(operands[1]))) continue;
+    MlirNamedAttribute mark;
+    zb_builder builder = zb_builder_marked(root, root, &mark);
+    return zb_raise_finish(&builder, root, zb_build(&builder, "swiglu", operands, 2, NULL, 0));
+  }
+  return ZB_RAISED_NOT;
+}
+
+/* pow(x, 2) = x*x, pow(x, 3) = x*x*x, pow(x, 0.5) = sqrt(x), pow(x, -1) = 1/x: what no other pattern took. */
+zb_raised zb_raise_power(const zb_raise_context *context, MlirOperation root) {
+  (void)context;
+  double exponent;
+  if (!zb_op_is(root, "zb.pow") || !zb_scalar_constant(mlirOperationGetOperand(root, 1), &exponent))
+    return ZB_RAISED_NOT;
+  MlirValue x = mlirOperationGetOperand(root, 0), value = {0};
+  if (!mlirTypeEqual(mlirValueGetType(x), mlirValueGetType(mlirOperationGetResult(root, 0)))) return ZB_RAISED_NOT;
+  if (exponent != 2 && exponent != 3 && exponent != 0.5 && exponent != -1) return ZB_RAISED_NOT;
+  MlirNamedAttribute mark;
+  zb_builder builder = zb_builder_marked(root, root, &mark);
+  if (exponent == 0.5)
+    value = zb_build1(&builder, "sqrt", x);
+  else if (exponent == -1)
+    value = zb_build1(&builder, "reciprocal", x);
+  else
+    value = zb_build2(&builder, "mul", x, x);
+  if (exponent == 3 && !builder.failed) value = zb_build2(&builder, "mul", value, x);
+  return zb_raise_finish(&builder, root, value);
+}

@@ -1,0 +1,290 @@
+/* The adaptive V schedule: the best of many building blocks for the times and the memory limit of the problem.
+ *
+ * Qi, Wan, Amar, Lin 2024, "Pipeline Parallelism with Controllable Memory", arXiv 2405.15362, Appendix A: all orders of
+ * the four passes within the interval of the first rank (60), and offsets between neighbours of 1 to 5 for F of chunk 0
+ * and B of chunk 1, one up to a switch position and one that is not larger behind it; the others go up at 1. Each block
+ * is repeated, squeezed and reordered in unit time, as in the paper (two manners), and in real time (one manner); the
+ * order with the least time in the problem's metric wins.
+ *
+ * Near-linear: only the 128 blocks (option "blocks") are tried whose peak is closest to the memory limit (with none:
+ * the largest; a limit counts as the level of rules.h below it, as in zb-v-auto), of at most SWITCHES switch positions,
+ * and JOBS_MAX jobs in all; an order is given up as soon as its time can no longer be the least; and blocks are judged
+ * with 3p micro-batches where there are more, for the repeated part is the same then.
+ * In the measured settings, trying all 900 (p-1) blocks gains 0.15 points of bubble in one of 30 cases, for 5 times
+ * the time. Where no block fits, the order is V-Min's. Tests:
+ * test/passes/schedule/v_schedules_test.c, charts/adaptive_v.txt.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "passes/schedule/rules/rules.h"
+#include "passes/schedule/rules/v_block.h"
+
+enum { SWITCHES = 16, JUDGED_PER_RANK = 3, BLOCKS = 128 };
+/* Jobs that are run in all before the best so far is taken. */
+static const int64_t JOBS_MAX = 1800000, JOBS_MAX_LARGE = 900000; /* the second: of large problems (rules.h) */
+
+/* How orders are made of a block: the first two in unit time, and then timed. */
+typedef struct manner {
+  zb_v_costs costs;
+  zb_v_rules rules;
+} manner;
+static const manner manners[] = {
+    {ZB_V_UNIT, {.keep_w = ZB_V_F1, .w_first = true, .reserve = true, .b1_first = true}},
+    {ZB_V_UNIT, {.keep_w = ZB_V_F1}},
+    {ZB_V_REAL, {.keep_w = ZB_V_F0, .all_early = true}},
+};
+enum { MANNERS = sizeof manners / sizeof *manners };
+
+/* A block in the terms of the paper. */
+typedef struct candidate {
+  int8_t first[3];  /* slots of F1, B1, B0 of the first rank; F0 is in slot 0 */
+  int8_t near, far; /* offsets before and behind the switch */
+  int switch_at;
+  int64_t distance; /* of the peak of the repeated block to the memory limit; ties are broken by index */
+  int index;
+} candidate;
+
+typedef struct search {
+  const zb_problem *problem;
+  zb_model model;
+  zb_v_engine *unit, *real;
+  zb_v_slots *block;
+  int64_t *limits, *unit_limits; /* [position] bytes; chunk activations */
+  candidate *candidates;
+  int count;
+  int64_t jobs;
+} search;
+
+/* First slot from `at` on that is `slot` modulo the interval. */
+static int next_at(int at, int slot) { return at + ((slot - at) % ZB_V_INTERVAL + ZB_V_INTERVAL) % ZB_V_INTERVAL; }
+
+/* Sets the slots of the block; false where passes meet. */
+static bool fill_block(const candidate *c, int ranks, zb_v_slots *block) {
+  int at = 0;
+  for (int leg = 0; leg < 2; ++leg) {
+    const zb_v_pass down = leg ? ZB_V_B1 : ZB_V_F0, up = leg ? ZB_V_B0 : ZB_V_F1;
+    if (leg) at = next_at(at + 1, c->first[1]);
+    block[0].start[down] = at;
+    for (int i = 1; i < ranks; ++i)
+      block[i].start[down] = at += i <= c->switch_at ? c->near : c->far;
+    at = next_at(at + 1, c->first[leg ? 2 : 0] - (ranks - 1));
+    for (int i = ranks - 1; i >= 0; --i)
+      block[i].start[up] = at + ranks - 1 - i;
+    at += ranks - 1;
+  }
+  return zb_v_place_w(ranks, block);
+}
+
+static int compare(const void *left, const void *right) {
+  const candidate *a = left, *b = right;
+  return a->distance != b->distance ? (a->distance > b->distance ? 1 : -1) : a->index - b->index;
+}
+
+/* limit: chunk activations. A block that does not fit may still do: with real sizes, and in warm-up and cool-down. */
+static void add_candidate(search *s, candidate c, int64_t limit) {
+  if (!fill_block(&c, s->problem->ranks, s->block)) return;
+  const int64_t peak = zb_v_block_peak(s->problem->ranks, s->block);
+  c.distance = peak > limit ? 2 * (peak - limit) - 1 : 2 * (limit - peak);
+  c.index = s->count;
+  s->candidates[s->count++] = c;
+}
+
+static zb_status list_candidates(search *s, int64_t limit, int64_t blocks) {
+  const int ranks = s->problem->ranks, step = (ranks - 2) / SWITCHES + 1;
+  if (limit > INT32_MAX) limit = INT32_MAX;
+  s->candidates = zb_alloc(60 * (5 + 10 * (SWITCHES + 1)) * sizeof *s->candidates);
+  if (!s->candidates) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < 125; ++i) {
+    const candidate first = {.first = {(int8_t)(1 + i / 25), (int8_t)(1 + i / 5 % 5), (int8_t)(1 + i % 5)}};
+    if (first.first[0] == first.first[1] || first.first[0] == first.first[2] || first.first[1] == first.first[2])
+      continue;
+    for (int8_t near = 1; near < ZB_V_INTERVAL; ++near)
+      for (int8_t far = 1; far <= near; ++far)
+        for (int at = 1; far == near ? at == 1 : at < ranks - 1; at += step) {
+          candidate c = first;
+          c.near = near;
+          c.far = far;
+          c.switch_at = at;
+          add_candidate(s, c, limit);
+        }
+  }
+  qsort(s->candidates, (size_t)s->count, sizeof *s->candidates, compare);
+  s->count = s->count < blocks ? s->count : (int)blocks;
+  return NULL;
+}
+
+/* Limits of live bytes by position, and the same in chunk activations. The least of the latter; INT64_MAX: no limit. */
+static int64_t read_limits(search *s) {
+  const zb_problem *p = s->problem;
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < p->ranks; ++i) {
+    const int rank = p->stage_rank[i];
+    const int64_t limit = zb_rank_limit(p, rank), each = zb_memory_after_f(p, rank);
+    s->limits[i] = s->unit_limits[i] = INT64_MAX;
+    if (limit == 0) continue;
+    s->limits[i] = limit - (p->base_bytes ? p->base_bytes[rank] : 0);
+    if (s->limits[i] < 0) s->limits[i] = 0;
+    const double units = each > 0 ? 2 * (double)s->limits[i] / (double)each : INT32_MAX;
+    if (units < INT32_MAX) s->unit_limits[i] = (int64_t)units;
+    if (s->unit_limits[i] < least) least = s->unit_limits[i];
+  }
+  return least;
+}
+
+/* The order of one block in one manner; its time, or less_than. *unit_time: its time in units, and the most worth it.
+ */
+static int64_t try_block(search *s, const manner *m, int64_t less_than, int64_t *unit_time) {
+  zb_v_rules rules = m->rules;
+  rules.limits = s->limits;
+  rules.less_than = less_than;
+  if (m->costs == ZB_V_REAL) return zb_v_engine_run(s->real, s->block, &rules, &s->jobs);
+  rules.limits = s->unit_limits;
+  rules.less_than = *unit_time;
+  *unit_time = zb_v_engine_run(s->unit, s->block, &rules, &s->jobs);
+  if (*unit_time >= rules.less_than) return less_than;
+  const zb_v_rules timed = {.limits = s->limits, .follow = s->unit, .less_than = less_than};
+  return zb_v_engine_run(s->real, s->block, &timed, &s->jobs);
+}
+
+/* The best block and manner; false where none fits and takes less than that. */
+static bool find_best(search *s, int64_t less_than, candidate *best, const manner **best_manner) {
+  int64_t best_time = less_than, best_unit = INT64_MAX;
+  const int64_t work = (int64_t)ZB_V_PASSES * s->model.problem->micro_batches;
+  const int64_t jobs = (int64_t)ZB_V_PASSES * s->problem->micro_batches * s->problem->ranks;
+  const int64_t most = jobs > ZB_JOBS_LARGE ? JOBS_MAX_LARGE : JOBS_MAX;
+  for (int i = 0; i < s->count && s->jobs < most; ++i) {
+    fill_block(&s->candidates[i], s->problem->ranks, s->block);
+    for (int k = 0; k < MANNERS; ++k) {
+      /* In units, one and a half times the bubble of the best is not worth timing. */
+      int64_t unit = best_unit == INT64_MAX ? INT64_MAX : best_unit + (best_unit - work) / 2 + ZB_V_INTERVAL;
+      const int64_t time = try_block(s, &manners[k], best_time, &unit);
+      if (time >= best_time) continue;
+      best_time = time;
+      *best = s->candidates[i];
+      *best_manner = &manners[k];
+      if (manners[k].costs == ZB_V_UNIT) best_unit = unit;
+    }
+  }
+  return best_time < less_than;
+}
+
+static void release_engines(search *s) {
+  zb_v_engine_free(s->unit);
+  zb_v_engine_free(s->real);
+  zb_model_deinit(&s->model);
+  s->unit = s->real = NULL;
+}
+
+static zb_status make_engines(search *s, const zb_problem *problem) {
+  ZB_TRY(zb_model_init(problem, &s->model));
+  zb_status status = zb_v_engine_new(&s->model, ZB_V_UNIT, &s->unit);
+  if (!status) status = zb_v_engine_new(&s->model, ZB_V_REAL, &s->real);
+  return status;
+}
+
+/* What a block that is judged with fewer micro-batches must take less than: each one more makes the rank with the most
+ * work, and so the order, longer by its work. A hundredth more, for more micro-batches may leave it less idle. */
+static int64_t judged_less_than(const zb_problem *problem, int judged, int64_t less_than_ps) {
+  if (less_than_ps == INT64_MAX || judged == problem->micro_batches) return less_than_ps;
+  int64_t most = 0;
+  for (int rank = 0; rank < problem->ranks; ++rank) {
+    int64_t work = 0;
+    for (int stage = 0; stage < problem->stages; ++stage)
+      for (int kind = 0; problem->stage_rank[stage] == rank && kind < ZB_KIND_COUNT; ++kind)
+        work += problem->costs[stage].time_ps[kind];
+    if (work > most) most = work;
+  }
+  return less_than_ps + less_than_ps / 100 - (problem->micro_batches - judged) * most;
+}
+
+/* An order that takes less than less_than_ps; INFEASIBLE: there is none. */
+static zb_status find(const zb_problem *problem, int64_t blocks, int64_t less_than_ps, zb_order *out) {
+  search s = {.problem = problem};
+  zb_problem judged = *problem;
+  judged.micro_batches = zb_min_int(problem->micro_batches, JUDGED_PER_RANK * problem->ranks);
+  candidate best;
+  const manner *best_manner = NULL;
+  const size_t ranks = (size_t)problem->ranks;
+  zb_status status = NULL;
+  s.block = zb_alloc(ranks * sizeof *s.block);
+  s.limits = zb_alloc(ranks * sizeof *s.limits);
+  s.unit_limits = zb_alloc(ranks * sizeof *s.unit_limits);
+  if (!s.block || !s.limits || !s.unit_limits) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  ZB_TRY_GOTO(list_candidates(&s, read_limits(&s), blocks));
+  ZB_TRY_GOTO(make_engines(&s, &judged));
+  bool found = find_best(&s, judged_less_than(problem, judged.micro_batches, less_than_ps), &best, &best_manner);
+  if (found) {
+    release_engines(&s);
+    ZB_TRY_GOTO(make_engines(&s, problem));
+    fill_block(&best, problem->ranks, s.block);
+    int64_t unit = INT64_MAX;
+    found = try_block(&s, best_manner, INT64_MAX, &unit) < INT64_MAX;
+  }
+  if (!found && less_than_ps < INT64_MAX)
+    status = ZB_ERROR(INFEASIBLE, "no block takes less than %" PRId64 " ps", less_than_ps);
+  else if (found)
+    status = zb_v_engine_emit(best_manner->costs == ZB_V_UNIT ? s.unit : s.real, out);
+  else
+    status = zb_v_min_emit(problem, out);
+cleanup:
+  release_engines(&s);
+  zb_free(s.candidates);
+  zb_free(s.unit_limits);
+  zb_free(s.limits);
+  zb_free(s.block);
+  return status;
+}
+
+static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
+  zb_problem limited = *problem;
+  int64_t *limits = zb_alloc((size_t)problem->ranks * sizeof *limits);
+  if (!limits) return ZB_OUT_OF_MEMORY();
+  limited.rank_limit_bytes = limits;
+  zb_status status = zb_level_limits(problem, 0, limits);
+  if (!status) status = find(&limited, options[0], INT64_MAX, out);
+  zb_free(limits);
+  return status;
+}
+
+static zb_status within(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {
+  *out = (zb_order){0};
+  zb_problem limited = *problem;
+  limited.rank_limit_bytes = limits;
+  ZB_TRY(zb_order_init(out, problem->ranks));
+  const zb_status status = find(&limited, BLOCKS, less_than_ps, out);
+  if (status) zb_order_deinit(out);
+  return status;
+}
+
+/* It keeps the limit of the problem; the paper states no other. */
+static double memory_bound(const zb_problem *problem, int rank) {
+  (void)problem;
+  (void)rank;
+  return -1;
+}
+
+static const zb_schedule_option adaptive_options[] = {
+    {"blocks", BLOCKS, 1, 100000, "building blocks that are tried, those whose peak is closest to the memory limit"},
+    {0},
+};
+
+const zb_schedule_def zb_schedule_adaptive_v = {
+    .name = "adaptive-v",
+    .summary = "the best building block for the times and the memory limit at hand (controllable memory, arXiv "
+               "2405.15362, Appendix A); V placement",
+    .placement = "v",
+    .chunks_min = 2,
+    .chunks_max = 2,
+    .splits_backward = true,
+    .keeps_limit = true,
+    .is_slow = true,
+    .options = adaptive_options,
+    .emit = emit,
+    .within = within,
+    .memory_bound = memory_bound,
+};

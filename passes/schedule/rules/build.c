@@ -1,0 +1,516 @@
+/* The list scheduler: every rank, whenever it is free, takes the most urgent job that can start and fits its memory.
+ *
+ * Ranks are visited in the order of their clocks, so what has arrived is known when a rank decides; what is on its way
+ * is known too, and a rank may wait for it instead of starting something less urgent. Built backwards in time, in the
+ * mirror of the problem, the same rule places every job as late as it can: building in both directions in turn is the
+ * forward-backward improvement of project scheduling (Li and Willis 1992; Valls, Ballestin, Quintanilla 2005,
+ * "Justification and RCPSP").
+ *
+ * Memory does not lock a build. A first job (F; in the mirror W) of stage s is taken only if, with all jobs of its rank
+ * done that free memory, each later stage of that rank without a micro-batch in flight could still hold one. Let s be
+ * the last stage that has one in flight: stage s + 1 has room on its rank, because everything there was taken with that
+ * room left, or has given it back since; so some micro-batch always moves on, up to the last stage, where it turns
+ * round and frees. What a job needs for its own time is set aside too, unless no more than one micro-batch of every
+ * stage is held. Tests: test/passes/schedule/search_test.c.
+ */
+#include "passes/schedule/rules/build.h"
+
+#include <string.h>
+
+/* ---- Tables ---- */
+
+static int real_class(const zb_direction *direction, int class) {
+  return direction->backwards ? class - class % ZB_KIND_COUNT + (ZB_KIND_COUNT - 1 - class % ZB_KIND_COUNT) : class;
+}
+
+static void fill_costs(const zb_workshop *w, zb_direction *d) {
+  const zb_problem *p = w->model->problem;
+  for (int class = 0; class < w->classes; ++class) {
+    const int real = real_class(d, class), kind = real % ZB_KIND_COUNT;
+    const zb_stage_cost *given = &p->costs[real / ZB_KIND_COUNT];
+    const zb_stage_cost cost = w->whole ? zb_whole_cost(given) : *given;
+    d->time_ps[class] = cost.time_ps[kind];
+    d->keep[class] = d->backwards ? cost.free_bytes[kind] : cost.keep_bytes[kind];
+    d->release[class] = d->backwards ? cost.keep_bytes[kind] : cost.free_bytes[kind];
+  }
+}
+
+/* Links by sending class: a counting sort, senders and receivers exchanged in the mirror. */
+static void fill_links(const zb_workshop *w, zb_direction *d) {
+  const zb_model *model = w->model;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int kind = 0; kind < ZB_LINK_KINDS; ++kind)
+      for (int stage = 0; stage < w->stages; ++stage)
+        for (int i = model->link_begin[kind][stage]; i < model->link_begin[kind][stage + 1]; ++i) {
+          zb_link link = model->links[kind][i];
+          int from = stage * ZB_KIND_COUNT + kind, to = link.stage * ZB_KIND_COUNT + kind;
+          if (d->backwards) {
+            const int sender = from;
+            from = real_class(d, to);
+            to = real_class(d, sender);
+            if (link.channel >= 0) link.channel = link.channel % w->ranks * w->ranks + link.channel / w->ranks;
+          }
+          link.stage = to;
+          if (pass == 0) {
+            ++d->link_begin[from + 2];
+            ++d->inputs[to];
+          } else {
+            d->links[d->link_begin[from + 1]++] = link;
+          }
+        }
+    for (int class = 0; pass == 0 && class < w->classes; ++class)
+      d->link_begin[class + 2] += d->link_begin[class + 1];
+  }
+}
+
+static bool direction_init(const zb_workshop *w, zb_direction *d, bool backwards) {
+  const size_t classes = (size_t)w->classes;
+  const size_t links = (size_t)w->model->link_begin[ZB_F][w->stages] + (size_t)w->model->link_begin[ZB_B][w->stages];
+  d->backwards = backwards;
+  d->time_ps = zb_alloc(classes * sizeof *d->time_ps);
+  d->keep = zb_alloc(classes * sizeof *d->keep);
+  d->release = zb_alloc(classes * sizeof *d->release);
+  d->links = zb_alloc((links + 1) * sizeof *d->links);
+  d->link_begin = zb_alloc((classes + 2) * sizeof *d->link_begin);
+  d->inputs = zb_alloc(classes * sizeof *d->inputs);
+  if (!d->time_ps || !d->keep || !d->release || !d->links || !d->link_begin || !d->inputs) return false;
+  fill_costs(w, d);
+  fill_links(w, d);
+  return true;
+}
+
+static void direction_deinit(zb_direction *d) {
+  zb_free(d->time_ps);
+  zb_free(d->keep);
+  zb_free(d->release);
+  zb_free(d->links);
+  zb_free(d->link_begin);
+  zb_free(d->inputs);
+}
+
+/* Every block of the workshop, to be allocated and freed in one place each. */
+#define WORKSHOP_BLOCKS(ROW)                                                                                           \
+  ROW(base, ranks)                                                                                                     \
+  ROW(hold, stages)                                                                                                    \
+  ROW(pad, ranks)                                                                                                      \
+  ROW(one_each, ranks)                                                                                                 \
+  ROW(work, ranks)                                                                                                     \
+  ROW(optimizer, ranks)                                                                                                \
+  ROW(ready, jobs)                                                                                                     \
+  ROW(missing, jobs)                                                                                                   \
+  ROW(missing_start[0], jobs)                                                                                          \
+  ROW(missing_start[1], jobs)                                                                                          \
+  ROW(next, classes)                                                                                                   \
+  ROW(done, ranks)                                                                                                     \
+  ROW(flying, ranks)                                                                                                   \
+  ROW(flying_first, ranks)                                                                                             \
+  ROW(clock, ranks)                                                                                                    \
+  ROW(live, ranks)                                                                                                     \
+  ROW(committed, ranks)                                                                                                \
+  ROW(due, leaves)                                                                                                     \
+  ROW(tree, 2 * leaves)                                                                                                \
+  ROW(head_at, classes)                                                                                                \
+  ROW(heads, classes)                                                                                                  \
+  ROW(idle, ranks)                                                                                                     \
+  ROW(channel, pairs)                                                                                                  \
+  ROW(queue, ranks)                                                                                                    \
+  ROW(queued, ranks)
+
+static bool blocks_init(zb_workshop *w) {
+  const size_t ranks = (size_t)w->ranks, stages = (size_t)w->stages, classes = (size_t)w->classes, jobs = w->jobs,
+               pairs = ranks * ranks, leaves = (size_t)w->leaves;
+  bool ok = true;
+#define ROW(name, count) ok = (w->name = zb_alloc((count) * sizeof *w->name)) != NULL && ok;
+  WORKSHOP_BLOCKS(ROW)
+#undef ROW
+  return ok;
+}
+
+static void fill_stage(zb_workshop *w, int stage) {
+  const zb_problem *p = w->model->problem;
+  const zb_direction *d = &w->forwards;
+  const int rank = p->stage_rank[stage], class = stage * ZB_KIND_COUNT;
+  w->hold[stage] = d->keep[class] - d->release[class];
+  for (int step = 0; step < ZB_KIND_COUNT; ++step)
+    w->head_at[class + step] = (rank * w->chunks + w->model->stage_chunk[stage]) * ZB_KIND_COUNT + step;
+  w->one_each[rank] += w->hold[stage];
+  for (int kind = 0; kind < ZB_KIND_COUNT; ++kind) {
+    const int64_t extra = kind == ZB_F ? d->release[class] : d->keep[class + kind];
+    if (extra > w->pad[rank]) w->pad[rank] = extra;
+    w->work[rank] += d->time_ps[class + kind] * w->micro_batches;
+    for (int i = 0; i < w->micro_batches; ++i) {
+      const size_t at = (size_t)(class + kind) * (size_t)w->micro_batches + (size_t)i;
+      w->missing_start[0][at] = d->inputs[class + kind] + (kind != 0);
+      w->missing_start[1][at] = w->mirror.inputs[class + kind] + (kind != 0);
+    }
+  }
+}
+
+zb_status zb_workshop_init(const zb_model *model, zb_workshop *out) {
+  const zb_problem *p = model->problem;
+  *out = (zb_workshop){.model = model, .ranks = p->ranks, .chunks = model->chunks, .stages = p->stages};
+  out->micro_batches = p->micro_batches;
+  out->classes = p->stages * ZB_KIND_COUNT;
+  out->jobs = zb_model_jobs(model);
+  out->per_rank = (int)(out->jobs / (size_t)p->ranks);
+  out->whole = p->whole_backward;
+  for (out->leaves = 1; out->leaves < p->ranks;)
+    out->leaves *= 2;
+  out->slack = INT64_MAX;
+  if (!direction_init(out, &out->forwards, false) || !direction_init(out, &out->mirror, true) || !blocks_init(out)) {
+    zb_workshop_deinit(out);
+    return ZB_OUT_OF_MEMORY();
+  }
+  for (int rank = 0; rank < p->ranks; ++rank) {
+    out->base[rank] = out->one_each[rank] = p->base_bytes ? p->base_bytes[rank] : 0;
+    out->optimizer[rank] = out->work[rank] = p->optimizer_ps ? p->optimizer_ps[rank] : 0;
+  }
+  for (int stage = 0; stage < p->stages; ++stage)
+    fill_stage(out, stage);
+  return NULL;
+}
+
+void zb_workshop_deinit(zb_workshop *w) {
+  direction_deinit(&w->forwards);
+  direction_deinit(&w->mirror);
+#define ROW(name, count) zb_free(w->name);
+  WORKSHOP_BLOCKS(ROW)
+#undef ROW
+  *w = (zb_workshop){0};
+}
+
+/* ---- Building ---- */
+
+void zb_workshop_clear(zb_workshop *w) {
+  const size_t ranks = (size_t)w->ranks;
+  memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
+  memset(w->ready, 0, w->jobs * sizeof *w->ready);
+  memset(w->channel, 0, ranks * ranks * sizeof *w->channel);
+  memset(w->done, 0, ranks * sizeof *w->done);
+  memset(w->clock, 0, ranks * sizeof *w->clock);
+  memcpy(w->live, w->base, ranks * sizeof *w->live);
+  memcpy(w->committed, w->base, ranks * sizeof *w->committed);
+}
+
+typedef struct builder {
+  zb_workshop *w;
+  const zb_direction *d;
+  const zb_build_rule *rule;
+  zb_slot *sequence;
+  int64_t *start_ps;
+} builder;
+
+/* A tree instead of a look at all ranks for every job. */
+static void set_due(zb_workshop *w, int rank, int64_t time) {
+  w->due[rank] = time;
+  for (int node = (w->leaves + rank) / 2; node > 0; node /= 2) {
+    const int32_t left = w->tree[2 * node], right = w->tree[2 * node + 1];
+    const int32_t first = w->due[right] < w->due[left] ? right : left;
+    if (first == w->tree[node] && first != rank) return;
+    w->tree[node] = first;
+  }
+}
+
+static void plant_tree(zb_workshop *w) {
+  for (int rank = w->ranks; rank < w->leaves; ++rank)
+    w->due[rank] = INT64_MAX;
+  for (int leaf = 0; leaf < w->leaves; ++leaf)
+    w->tree[w->leaves + leaf] = leaf;
+  for (int node = w->leaves - 1; node > 0; --node) {
+    const int32_t left = w->tree[2 * node], right = w->tree[2 * node + 1];
+    w->tree[node] = w->due[right] < w->due[left] ? right : left;
+  }
+}
+
+/* The next job of a class, when it has become the next or its last input has become known. */
+static void refresh_head(const builder *b, int class) {
+  const zb_workshop *w = b->w;
+  const int m = w->micro_batches, i = w->next[class];
+  const size_t at = (size_t)class * (size_t)m + (size_t)i;
+  zb_head *head = &w->heads[w->head_at[class]];
+  if (i == m || w->missing[at] > 0) {
+    head->ready = INT64_MAX;
+    return;
+  }
+  const int64_t *row = &b->rule->priority[(size_t)real_class(b->d, class) * (size_t)m];
+  *head = (zb_head){w->ready[at], b->d->backwards ? -row[m - 1 - i] : row[i]};
+}
+
+static void start_build(builder *b) {
+  zb_workshop *w = b->w;
+  zb_workshop_clear(w);
+  memcpy(w->missing, w->missing_start[b->rule->backwards], w->jobs * sizeof *w->missing);
+  w->most_idle = 0;
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    const int64_t release = b->rule->release ? b->rule->release[rank] : 0;
+    w->clock[rank] = w->due[rank] = release;
+    w->flying[rank] = 0;
+    w->flying_first[rank] = -1;
+    w->idle[rank] = b->rule->count_start ? release : 0;
+  }
+  plant_tree(w);
+  for (int class = 0; class < w->classes; ++class)
+    refresh_head(b, class);
+}
+
+/* An input of (class, micro_batch) arrives at that time. */
+static void arrive(builder *b, int class, int micro_batch, int64_t time) {
+  zb_workshop *w = b->w;
+  const size_t at = (size_t)class * (size_t)w->micro_batches + (size_t)micro_batch;
+  if (time > w->ready[at]) w->ready[at] = time;
+  if (--w->missing[at] > 0 || micro_batch != w->next[class]) return;
+  refresh_head(b, class);
+  const int rank = w->model->problem->stage_rank[class / ZB_KIND_COUNT];
+  const int64_t due = w->ready[at] > w->clock[rank] ? w->ready[at] : w->clock[rank];
+  if (due < w->due[rank]) set_due(w, rank, due);
+}
+
+/* Tests a limit, and remembers how close it was. */
+static inline bool fits(const builder *b, int rank, int64_t bytes) {
+  const int64_t room = b->rule->limit[rank] - bytes;
+  if (room < 0) return false;
+  if (room < b->w->slack) b->w->slack = room;
+  return true;
+}
+
+/* Whether a first job of a stage leaves every later stage of its rank room for one micro-batch. */
+static bool leaves_room(const builder *b, int rank, int chunk) {
+  const zb_workshop *w = b->w;
+  const int *stages = &w->model->rank_stages[rank * w->chunks];
+  const int last = b->rule->backwards ? 2 : 1;
+  int64_t need = w->committed[rank] + w->hold[stages[chunk]];
+  for (int k = chunk + 1; k < w->chunks; ++k) {
+    const int32_t *next = &w->next[stages[k] * ZB_KIND_COUNT];
+    if (next[0] == next[last]) need += w->hold[stages[k]];
+  }
+  if (need <= w->one_each[rank]) return true;
+  return fits(b, rank, need + w->pad[rank]);
+}
+
+typedef struct choice {
+  int class, micro_batch;
+  int64_t ready, priority;
+} choice;
+
+/* Whether memory and cap let the next job of a class start, if its inputs are there. */
+static bool is_allowed(const builder *b, int rank, int chunk, int stage, int step) {
+  const zb_workshop *w = b->w;
+  const int32_t *next = &w->next[stage * ZB_KIND_COUNT];
+  if (step == 0 && b->rule->cap && next[0] - next[1] >= b->rule->cap[stage]) return false;
+  if (step == 0 && b->rule->extra >= 0 && w->flying_first[rank] >= 0 &&
+      w->flying[rank] >= w->flying_first[rank] + b->rule->extra)
+    return false;
+  return fits(b, rank, w->live[rank] + b->d->keep[stage * ZB_KIND_COUNT + step]) &&
+         (step > 0 || leaves_room(b, rank, chunk));
+}
+
+/* The most urgent job that could start now, the most urgent of those on their way, and when the first of these is
+ * there. */
+static void choose(const builder *b, int rank, int64_t now, choice *best, choice *coming, int64_t *wake) {
+  const zb_workshop *w = b->w;
+  const zb_head *head = &w->heads[(size_t)rank * (size_t)w->chunks * ZB_KIND_COUNT];
+  *best = *coming = (choice){.class = -1};
+  *wake = INT64_MAX;
+  for (int k = 0; k < w->chunks; ++k) {
+    const int stage = w->model->rank_stages[rank * w->chunks + k];
+    for (int step = 0; step < ZB_KIND_COUNT; ++step, ++head) {
+      if (head->ready == INT64_MAX) continue;
+      choice *const rival = head->ready <= now ? best : coming;
+      const bool is_first = rival->class < 0 || head->priority < rival->priority;
+      const bool wakes = head->ready > now && head->ready < *wake;
+      if ((!is_first && !wakes) || !is_allowed(b, rank, k, stage, step)) continue;
+      const int class = stage * ZB_KIND_COUNT + step;
+      if (wakes) *wake = head->ready;
+      if (is_first) *rival = (choice){class, w->next[class], head->ready, head->priority};
+    }
+  }
+}
+
+static void run(builder *b, int rank, const choice *c, int64_t now) {
+  zb_workshop *w = b->w;
+  const zb_direction *d = b->d;
+  const int class = c->class, stage = class / ZB_KIND_COUNT, step = class % ZB_KIND_COUNT;
+  const int64_t end = now + d->time_ps[class];
+  const int real = real_class(d, class);
+  const int place = d->backwards ? w->per_rank - 1 - w->done[rank] : w->done[rank];
+  const int micro_batch = d->backwards ? w->micro_batches - 1 - c->micro_batch : c->micro_batch;
+  b->sequence[(size_t)rank * (size_t)w->per_rank + (size_t)place] = (zb_slot){real, micro_batch};
+  b->start_ps[(size_t)real * (size_t)w->micro_batches + (size_t)micro_batch] = d->backwards ? -end : now;
+  if (w->done[rank] > 0 || b->rule->count_start) w->idle[rank] += now - w->clock[rank];
+  if (w->idle[rank] > w->most_idle) w->most_idle = w->idle[rank];
+  ++w->done[rank];
+  w->live[rank] += d->keep[class] - d->release[class];
+  if (step == 1 && w->flying_first[rank] < 0) w->flying_first[rank] = w->flying[rank];
+  if (step < 2) w->flying[rank] += step == 0 ? 1 : -1;
+  if (step == 0) w->committed[rank] += w->hold[stage];
+  if (step == (d->backwards ? 2 : 1)) w->committed[rank] -= w->hold[stage];
+  w->next[class] = c->micro_batch + 1;
+  refresh_head(b, class);
+  w->clock[rank] = end;
+  set_due(w, rank, w->done[rank] == w->per_rank ? INT64_MAX : end);
+  for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
+    const zb_link *link = &d->links[i];
+    const int64_t arrival = zb_link_send(link, w->channel, end);
+    arrive(b, link->stage, c->micro_batch, arrival);
+  }
+  if (step + 1 < ZB_KIND_COUNT) arrive(b, class + 1, c->micro_batch, end);
+}
+
+static void visit(builder *b, int rank, int64_t now) {
+  zb_workshop *w = b->w;
+  choice best, coming;
+  int64_t wake;
+  choose(b, rank, now, &best, &coming, &wake);
+  if (best.class < 0) {
+    set_due(w, rank, wake);
+    return;
+  }
+  const int64_t time = b->d->time_ps[best.class], gap = coming.ready - now;
+  if (coming.class >= 0 && coming.priority < best.priority && gap < time) {
+    const bool counts = w->done[rank] > 0 || b->rule->count_start;
+    const int64_t idle = w->idle[rank] + (counts ? now - w->clock[rank] : 0) + gap;
+    if (gap * 256 < time * b->rule->patience || idle <= b->rule->idle ||
+        (b->rule->share_idle && idle <= w->most_idle)) {
+      set_due(w, rank, coming.ready);
+      return;
+    }
+  }
+  run(b, rank, &best, now);
+}
+
+bool zb_build_order(zb_workshop *w, const zb_build_rule *rule, zb_slot *sequence, int64_t *start_ps) {
+  builder b = {.w = w, .d = rule->backwards ? &w->mirror : &w->forwards, .rule = rule, .sequence = sequence};
+  b.start_ps = start_ps;
+  ++w->evaluations;
+  start_build(&b);
+  for (size_t left = w->jobs; left > 0;) {
+    const int rank = w->tree[1];
+    if (w->due[rank] == INT64_MAX) return false;
+    const int before = w->done[rank];
+    visit(&b, rank, w->due[rank]);
+    left -= (size_t)(w->done[rank] - before);
+  }
+  return true;
+}
+
+/* ---- Timing ---- */
+
+/* Runs a rank as far as it goes; ranks that got their next input are queued. */
+static void run_sequence(zb_workshop *w, const zb_slot *sequence, int rank, int64_t *start_ps, int *queued) {
+  const zb_direction *d = &w->forwards;
+  const zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
+  const size_t m = (size_t)w->micro_batches;
+  int i = w->done[rank];
+  for (; i < w->per_rank; ++i) {
+    const int class = slots[i].class, micro_batch = slots[i].micro_batch;
+    const size_t at = (size_t)class * m + (size_t)micro_batch;
+    if (w->missing[at] > 0) break;
+    const int64_t start = w->ready[at] > w->clock[rank] ? w->ready[at] : w->clock[rank];
+    const int64_t end = w->clock[rank] = start + d->time_ps[class];
+    if (i == 0) w->live[rank] = start;
+    if (start_ps) start_ps[at] = start;
+    if (class % ZB_KIND_COUNT != ZB_W) --w->missing[at + m];
+    for (int k = d->link_begin[class]; k < d->link_begin[class + 1]; ++k) {
+      const zb_link *link = &d->links[k];
+      const int64_t arrival = zb_link_send(link, w->channel, end);
+      const size_t to = (size_t)link->stage * m + (size_t)micro_batch;
+      if (arrival > w->ready[to]) w->ready[to] = arrival;
+      const int other = w->model->problem->stage_rank[link->stage / ZB_KIND_COUNT];
+      if (--w->missing[to] > 0 || other == rank || w->queued[other]) continue;
+      w->queued[other] = true;
+      w->queue[(*queued)++] = other;
+    }
+  }
+  w->done[rank] = i;
+}
+
+bool zb_time_sequence(zb_workshop *w, const zb_slot *sequence, zb_timing *out, int64_t *start_ps, int64_t *span_ps) {
+  const size_t ranks = (size_t)w->ranks;
+  ++w->evaluations;
+  memcpy(w->missing, w->missing_start[0], w->jobs * sizeof *w->missing);
+  memset(w->ready, 0, w->jobs * sizeof *w->ready);
+  memset(w->channel, 0, ranks * ranks * sizeof *w->channel);
+  memset(w->done, 0, ranks * sizeof *w->done);
+  memset(w->clock, 0, ranks * sizeof *w->clock);
+  int queued = 0;
+  for (int rank = w->ranks - 1; rank >= 0; --rank) {
+    w->queue[queued++] = rank;
+    w->queued[rank] = true;
+  }
+  while (queued > 0) {
+    const int rank = w->queue[--queued];
+    w->queued[rank] = false;
+    run_sequence(w, sequence, rank, start_ps, &queued);
+  }
+  const bool stage_metric = w->model->problem->metric == ZB_METRIC_STAGE;
+  int64_t first = INT64_MAX, last = 0;
+  *out = (zb_timing){0};
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    if (w->done[rank] < w->per_rank) return false;
+    const int64_t start = w->live[rank], end = w->clock[rank] + w->optimizer[rank];
+    if (start < first) first = start;
+    if (end > last) last = end;
+    if (end - start > out->stage_ps) out->stage_ps = end - start;
+    if (span_ps) span_ps[rank] = stage_metric ? end - start : end;
+  }
+  out->step_ps = last - first;
+  return true;
+}
+
+int64_t zb_judge(const zb_workshop *w, const zb_timing *timing) {
+  return w->model->problem->metric == ZB_METRIC_STAGE ? timing->stage_ps : timing->step_ps;
+}
+
+/* ---- Sequences ---- */
+
+void zb_sequence_peaks(const zb_workshop *w, const zb_slot *sequence, int64_t *peak) {
+  const zb_direction *d = &w->forwards;
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    const zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
+    int64_t live = peak[rank] = w->base[rank];
+    for (int i = 0; i < w->per_rank; ++i) {
+      live += d->keep[slots[i].class];
+      if (live > peak[rank]) peak[rank] = live;
+      live -= d->release[slots[i].class];
+    }
+  }
+}
+
+void zb_sequence_renumber(zb_workshop *w, zb_slot *sequence, zb_slot *scratch) {
+  memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
+    int count = 0;
+    for (int i = 0; i < w->per_rank; ++i) {
+      const int class = slots[i].class, kind = class % ZB_KIND_COUNT;
+      if (w->whole && kind == ZB_W) continue;
+      scratch[count++] = (zb_slot){class, w->next[class]++};
+      if (w->whole && kind == ZB_B) scratch[count++] = (zb_slot){class + 1, w->next[class + 1]++};
+    }
+    memcpy(slots, scratch, (size_t)w->per_rank * sizeof *slots);
+  }
+}
+
+void zb_sequence_read(zb_workshop *w, const zb_order *order, zb_slot *sequence, zb_slot *scratch) {
+  for (int rank = 0; rank < w->ranks; ++rank)
+    for (int i = 0; i < w->per_rank; ++i) {
+      const zb_job job = order->jobs[rank][i];
+      sequence[(size_t)rank * (size_t)w->per_rank + (size_t)i] =
+          (zb_slot){job.stage * ZB_KIND_COUNT + (int)job.kind, job.micro_batch};
+    }
+  zb_sequence_renumber(w, sequence, scratch);
+}
+
+zb_status zb_sequence_write(const zb_workshop *w, const zb_slot *sequence, zb_order *out) {
+  ZB_TRY(zb_order_init(out, w->ranks));
+  out->whole_backward = w->whole;
+  zb_status status = NULL;
+  for (int rank = 0; rank < w->ranks && !status; ++rank)
+    for (int i = 0; i < w->per_rank && !status; ++i) {
+      const zb_slot slot = sequence[(size_t)rank * (size_t)w->per_rank + (size_t)i];
+      status =
+          zb_order_add(out, rank, slot.class / ZB_KIND_COUNT, (zb_kind)(slot.class % ZB_KIND_COUNT), slot.micro_batch);
+    }
+  if (status) zb_order_deinit(out);
+  return status;
+}

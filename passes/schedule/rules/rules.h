@@ -1,0 +1,64 @@
+/* Rules to build orders by: what the zb schedules and the search draw from. */
+#ifndef ZB_PASSES_SCHEDULE_RULES_H
+#define ZB_PASSES_SCHEDULE_RULES_H
+
+#include "passes/schedule/rules/build.h"
+
+/* One way to build an order forwards, in numbers. */
+typedef struct zb_rule_numbers {
+  /* Who goes first: 0: B, then F, of a later chunk first; 1: the same, but B of the first chunk of a rank after F;
+   * more: F and B of all chunks in an order that this number stands for. W is always last. */
+  uint64_t order;
+  int slope;    /* in quarters: how many micro-batches more a stage may have in flight than the next one; 0: only memory
+                   counts */
+  int shift;    /* in halves: how many more every stage may have than what fills the memory */
+  int patience; /* zb_build_rule.patience */
+  int64_t idle_ps; /* zb_build_rule.idle; -1: none */
+  int extra;       /* zb_build_rule.extra */
+  bool share_idle; /* zb_build_rule.share_idle */
+} zb_rule_numbers;
+
+/* Scratch memory to build by rules. */
+typedef struct zb_rulebook {
+  zb_workshop *workshop;
+  int64_t *priority[3]; /* [jobs] by order */
+  uint64_t drawn;       /* the order that priority[2] has */
+  int *urgency;         /* [2 * chunks] scratch */
+  int32_t *cap;         /* [stages] */
+} zb_rulebook;
+
+zb_status zb_rulebook_init(zb_workshop *workshop, zb_rulebook *out) ZB_MUST_USE;
+void zb_rulebook_deinit(zb_rulebook *rulebook);
+
+/* The rule of these numbers for limits[ranks]; it points into the rulebook, until the next call. */
+zb_build_rule zb_rule_make(zb_rulebook *rulebook, const zb_rule_numbers *numbers, const int64_t *limit);
+
+/* The rules of the zb schedules: so many for every problem, few and good. idle_ps: what the lower bound of the problem
+ * leaves a rank idle that works for work_ps. */
+enum { ZB_RULES_FIXED = 8 };
+zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps);
+
+/* The order that needs least memory, one micro-batch after the other: all F, all B, and W where the peak is least
+ * (beyond 6 chunks right behind B). least[ranks] gets its peak: no order of a chain of stages needs less. */
+void zb_sequence_least(const zb_workshop *workshop, zb_slot *sequence, int64_t *least);
+
+/* Two chunks a rank, down the ranks and up again, whatever their names. */
+bool zb_is_placed_as_v(const zb_problem *problem);
+
+/* Problems with more jobs are searched by fewer levels and with less. */
+enum { ZB_JOBS_LARGE = 90000 };
+/* Memory limits that searching schedules try, rising from level 1 on, in eighths of what 1F1B needs (p micro-batches of
+ * the rank with the largest), on the V placement up to all of it in chunks that are held (beyond 15 ranks in several),
+ * coarser beyond its double, and last what everything takes; of large problems in quarters up to 1.5, then its doubles.
+ * Fixed for a problem whatever its limit is, so that more memory adds levels and takes none away. */
+int64_t zb_level_bytes(const zb_workshop *workshop, int level);
+/* The most that any rank can ever hold. */
+int64_t zb_level_most(const zb_workshop *workshop);
+/* Whether only the schedules that go by memory are asked at a level: half way between two of the V placement, up to
+ * three quarters of what 1F1B needs, where there may be room for another building block because B frees a part of what
+ * a chunk keeps. */
+bool zb_level_is_half(const zb_workshop *workshop, int level);
+/* The last level within a limit (0: no limit), 0 if there is none. */
+int zb_level_within(const zb_workshop *workshop, int64_t limit);
+
+#endif

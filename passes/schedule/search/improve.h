@@ -1,0 +1,60 @@
+/* Local search: moves single jobs of one order to better places. */
+#ifndef ZB_PASSES_SCHEDULE_IMPROVE_H
+#define ZB_PASSES_SCHEDULE_IMPROVE_H
+
+#include "passes/schedule/search/retime.h"
+
+/* What a run may spend. With patience it goes on for as long as it pays: up to `patience` times the evaluations that
+ * the last better order came after. */
+typedef struct zb_allowance {
+  int64_t begin, end, most; /* evaluations of the workshop: at the start, at which to stop, and the latest of these */
+  int patience;             /* 0: end is what it is */
+  int64_t best_ps;          /* the best time that is known */
+} zb_allowance;
+
+/* A time that has come out after so many evaluations. */
+static inline void zb_allowance_note(zb_allowance *allowance, int64_t evaluations, int64_t time) {
+  if (time >= allowance->best_ps) return;
+  allowance->best_ps = time;
+  const int64_t end = allowance->begin + allowance->patience * (evaluations - allowance->begin);
+  if (end > allowance->end) allowance->end = end < allowance->most ? end : allowance->most;
+}
+
+/* Scratch memory for one workshop. */
+typedef struct zb_improver {
+  zb_workshop *workshop;
+  int64_t reference; /* time that no rank can go below: of the search's rules too */
+  int64_t aim;       /* what a rank takes more counts: the target where that is higher */
+  zb_slot *current, *undo;
+  zb_retimer times; /* of current */
+  int32_t *path;    /* [2 * jobs] rank and index of jobs that start when the job before them ends */
+  int path_length;
+  double *history;
+  zb_change *changes; /* [ranks] */
+  int64_t *due;       /* [jobs] by class * micro_batches + micro_batch: latest start to reach the goal */
+  double cost;        /* of the sequence that zb_improve gave last: lower is better, comparable for one goal */
+  zb_slot *fastest;   /* [jobs] with a goal: the fastest order on the way, if that is below fastest_ps of before */
+  int64_t fastest_ps;
+} zb_improver;
+
+enum { ZB_IMPROVE_HISTORY_MAX = 4096 };
+
+zb_status zb_improver_init(zb_workshop *workshop, zb_improver *out) ZB_MUST_USE;
+void zb_improver_deinit(zb_improver *improver);
+
+typedef struct zb_improve_params {
+  const int64_t *limit; /* [ranks] bytes */
+  int64_t moves;        /* to try */
+  zb_allowance *allowance;
+  int64_t target_ps; /* stop at this time: it cannot be better */
+  int history;       /* how many accepted costs back a new order is compared with (late acceptance), at most
+                        ZB_IMPROVE_HISTORY_MAX */
+  int64_t goal_ps;   /* 0: none. Else no F shall start so late that what follows it alone takes longer than this: an
+                        order with fewer such delays is better, whatever its time */
+} zb_improve_params;
+
+/* Improves a renumbered sequence within the limits; *seed moves on. Returns its time by the metric of the problem,
+ * never more than before unless there is a goal. */
+int64_t zb_improve(zb_improver *improver, const zb_improve_params *params, uint64_t *seed, zb_slot *sequence);
+
+#endif

@@ -1,0 +1,261 @@
+/* Timing a sequence after a change.
+ *
+ * A job that is reached from a changed place starts no earlier than the job before the first changed place ends: at
+ * that time T or later. What a job waits for starts no later than the job itself; so jobs that started before T depend
+ * on nothing that changed, and keep their times. On every rank they are the first ones of the list. The others run
+ * anew, each rank until an input is missing, as in the simulator.
+ *
+ * Messages are pulled: an input arrives when its sender has ended, and the message has taken its time. That leaves out
+ * waiting for the channel, which cannot be where every job takes at least as long as each message on the channels it
+ * sends on, one message a channel; elsewhere all is timed anew. The jobs of one stage and micro-batch need no check:
+ * their order in the list is F, B, W. Tests: test/passes/schedule/retime_test.c.
+ */
+#include "passes/schedule/search/retime.h"
+
+#include <string.h>
+
+static int mirrored(int class) { return class - class % ZB_KIND_COUNT + ZB_KIND_COUNT - 1 - class % ZB_KIND_COUNT; }
+
+/* Whether a message may find its channel busy. */
+static bool may_wait(const zb_workshop *w) {
+  const zb_direction *d = &w->forwards;
+  for (int class = 0; class < w->classes; ++class)
+    for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
+      const zb_link *link = &d->links[i];
+      if (link->channel < 0) continue;
+      for (int k = d->link_begin[class]; k < i; ++k)
+        if (d->links[k].channel == link->channel) return true;
+      /* The message before it on this channel was sent by a job of the same rank, which ended before this one began. */
+      const int rank = link->channel / w->ranks;
+      for (int j = 0; j < w->chunks * ZB_KIND_COUNT; ++j) {
+        const int other =
+            w->model->rank_stages[rank * w->chunks + j / ZB_KIND_COUNT] * ZB_KIND_COUNT + j % ZB_KIND_COUNT;
+        for (int k = d->link_begin[other]; k < d->link_begin[other + 1]; ++k)
+          if (d->links[k].channel == link->channel && d->links[k].time_ps > d->time_ps[class]) return true;
+      }
+    }
+  return false;
+}
+
+/* The mirror knows who sends. */
+static void fill_inputs(zb_retimer *x) {
+  const zb_workshop *w = x->workshop;
+  const zb_direction *d = &w->mirror;
+  int count = 0;
+  for (int class = 0; class < w->classes; ++class) {
+    x->input_begin[class] = count;
+    for (int i = d->link_begin[mirrored(class)]; i < d->link_begin[mirrored(class) + 1]; ++i) {
+      const int from = mirrored(d->links[i].stage);
+      x->inputs[count++] = (zb_retime_input){from, w->model->problem->stage_rank[from / ZB_KIND_COUNT],
+                                             w->forwards.time_ps[from] + d->links[i].time_ps};
+    }
+  }
+  x->input_begin[w->classes] = count;
+}
+
+zb_status zb_retimer_init(zb_workshop *w, zb_retimer *out) {
+  const size_t ranks = (size_t)w->ranks, classes = (size_t)w->classes;
+  const size_t links = (size_t)w->mirror.link_begin[w->classes];
+  *out = (zb_retimer){.workshop = w};
+  out->start = zb_alloc(w->jobs * sizeof *out->start);
+  out->saved = zb_alloc(w->jobs * sizeof *out->saved);
+  out->by_job = zb_alloc(w->jobs * sizeof *out->by_job);
+  out->place = zb_alloc(w->jobs * sizeof *out->place);
+  out->span = zb_alloc(ranks * sizeof *out->span);
+  out->input_begin = zb_alloc((classes + 1) * sizeof *out->input_begin);
+  out->inputs = zb_alloc((links + 1) * sizeof *out->inputs);
+  out->kept = zb_alloc(6 * ranks * sizeof *out->kept);
+  if (!out->start || !out->saved || !out->by_job || !out->place || !out->span || !out->input_begin || !out->inputs ||
+      !out->kept) {
+    zb_retimer_deinit(out);
+    return ZB_OUT_OF_MEMORY();
+  }
+  out->done = out->kept + ranks;
+  out->stack = out->done + ranks;
+  out->waits_at = out->stack + ranks;
+  out->next_waiting = out->waits_at + ranks;
+  out->first_waiting = out->next_waiting + ranks;
+  fill_inputs(out);
+  out->channels_wait = may_wait(w);
+  return NULL;
+}
+
+void zb_retimer_deinit(zb_retimer *x) {
+  zb_free(x->start);
+  zb_free(x->saved);
+  zb_free(x->by_job);
+  zb_free(x->place);
+  zb_free(x->span);
+  zb_free(x->input_begin);
+  zb_free(x->inputs);
+  zb_free(x->kept);
+  *x = (zb_retimer){0};
+}
+
+static const zb_slot *rank_slots(const zb_retimer *x, const zb_slot *sequence, int rank) {
+  return &sequence[(size_t)rank * (size_t)x->workshop->per_rank];
+}
+
+static void fill_places(zb_retimer *x, const zb_slot *sequence, const zb_change *change) {
+  const zb_slot *slots = rank_slots(x, sequence, change->rank);
+  const size_t m = (size_t)x->workshop->micro_batches;
+  for (int i = change->first; i <= change->last; ++i)
+    x->place[(size_t)slots[i].class * m + (size_t)slots[i].micro_batch] = i;
+}
+
+/* Runs a rank as far as it goes; where it stops it joins those who wait for the sender. */
+static void run_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
+  const zb_workshop *w = x->workshop;
+  const int64_t *time_ps = w->forwards.time_ps;
+  const size_t m = (size_t)w->micro_batches, per_rank = (size_t)w->per_rank;
+  const zb_slot *slots = rank_slots(x, sequence, rank);
+  int64_t *starts = &x->start[(size_t)rank * per_rank];
+  int i = x->done[rank];
+  int64_t clock = i > 0 ? starts[i - 1] + time_ps[slots[i - 1].class] : 0;
+  for (; i < w->per_rank; ++i) {
+    const zb_slot slot = slots[i];
+    int64_t start = clock;
+    for (int k = x->input_begin[slot.class]; k < x->input_begin[slot.class + 1]; ++k) {
+      const zb_retime_input *input = &x->inputs[k];
+      const int at = x->place[(size_t)input->class * m + (size_t)slot.micro_batch];
+      /* On the own rank the sender may stand behind the job that waits for it. */
+      if (at >= (input->rank == rank ? i : x->done[input->rank])) {
+        x->done[rank] = i;
+        x->waits_at[rank] = at;
+        x->next_waiting[rank] = x->first_waiting[input->rank];
+        x->first_waiting[input->rank] = rank;
+        return;
+      }
+      const int64_t arrival = x->start[(size_t)input->rank * per_rank + (size_t)at] + input->delay_ps;
+      if (arrival > start) start = arrival;
+    }
+    starts[i] = start;
+    clock = start + time_ps[slot.class];
+  }
+  x->done[rank] = i;
+}
+
+/* Runs all ranks from x->done on. False: some never end. */
+static bool run_all(zb_retimer *x, const zb_slot *sequence) {
+  const int ranks = x->workshop->ranks, per_rank = x->workshop->per_rank;
+  int count = 0, ended = 0;
+  for (int rank = ranks - 1; rank >= 0; --rank) {
+    x->first_waiting[rank] = -1;
+    x->stack[count++] = rank;
+  }
+  while (count > 0) {
+    const int rank = x->stack[--count];
+    run_rank(x, sequence, rank);
+    ended += x->done[rank] == per_rank;
+    int *link = &x->first_waiting[rank];
+    while (*link >= 0) {
+      const int waiting = *link;
+      if (x->waits_at[waiting] < x->done[rank] && waiting != rank) {
+        *link = x->next_waiting[waiting];
+        x->stack[count++] = waiting;
+      } else {
+        link = &x->next_waiting[waiting];
+      }
+    }
+  }
+  return ended == ranks;
+}
+
+static void fill_spans(zb_retimer *x, const zb_slot *sequence) {
+  const zb_workshop *w = x->workshop;
+  const bool stage_metric = w->model->problem->metric == ZB_METRIC_STAGE;
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    const int64_t *starts = &x->start[(size_t)rank * (size_t)w->per_rank];
+    const int last = w->per_rank - 1;
+    x->span[rank] = starts[last] + w->forwards.time_ps[rank_slots(x, sequence, rank)[last].class] + w->optimizer[rank] -
+                    (stage_metric ? starts[0] : 0);
+  }
+}
+
+/* All of it by the timer that knows channels. */
+static bool time_again(zb_retimer *x, const zb_slot *sequence) {
+  const zb_workshop *w = x->workshop;
+  zb_timing timing;
+  if (!zb_time_sequence(x->workshop, sequence, &timing, x->by_job, x->span)) return false;
+  for (size_t i = 0; i < w->jobs; ++i)
+    x->start[i] = x->by_job[(size_t)sequence[i].class * (size_t)w->micro_batches + (size_t)sequence[i].micro_batch];
+  return true;
+}
+
+/* Times everything behind the first x->kept places of each rank. */
+static bool time_rest(zb_retimer *x, const zb_slot *sequence) {
+  const size_t ranks = (size_t)x->workshop->ranks, per_rank = (size_t)x->workshop->per_rank;
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    const size_t from = rank * per_rank + (size_t)x->kept[rank];
+    memcpy(&x->saved[from], &x->start[from], (per_rank - (size_t)x->kept[rank]) * sizeof *x->saved);
+  }
+  if (x->channels_wait) return time_again(x, sequence);
+  ++x->workshop->evaluations;
+  memcpy(x->done, x->kept, ranks * sizeof *x->done);
+  if (!run_all(x, sequence)) return false;
+  fill_spans(x, sequence);
+  return true;
+}
+
+bool zb_retime_all(zb_retimer *x, const zb_slot *sequence) {
+  for (int rank = 0; rank < x->workshop->ranks; ++rank) {
+    x->kept[rank] = 0;
+    fill_places(x, sequence, &(zb_change){rank, 0, x->workshop->per_rank - 1});
+  }
+  return time_rest(x, sequence);
+}
+
+/* How many of the first `count` jobs of a rank started before a time. */
+static int count_before(const zb_retimer *x, int rank, int count, int64_t time) {
+  const int64_t *starts = &x->start[(size_t)rank * (size_t)x->workshop->per_rank];
+  int low = 0;
+  while (low < count) {
+    const int middle = low + (count - low) / 2;
+    if (starts[middle] < time)
+      low = middle + 1;
+    else
+      count = middle;
+  }
+  return low;
+}
+
+bool zb_retime(zb_retimer *x, const zb_slot *sequence, const zb_change *changes, int count) {
+  const zb_workshop *w = x->workshop;
+  int64_t earliest = INT64_MAX;
+  for (int rank = 0; rank < w->ranks; ++rank)
+    x->kept[rank] = w->per_rank;
+  for (int i = 0; i < count; ++i) {
+    const int rank = changes[i].rank, before = changes[i].first - 1;
+    const int64_t time = before < 0 ? 0
+                                    : x->start[(size_t)rank * (size_t)w->per_rank + (size_t)before] +
+                                          w->forwards.time_ps[rank_slots(x, sequence, rank)[before].class];
+    if (time < earliest) earliest = time;
+    x->kept[rank] = changes[i].first;
+    fill_places(x, sequence, &changes[i]);
+  }
+  for (int rank = 0; rank < w->ranks; ++rank)
+    x->kept[rank] = x->channels_wait ? 0 : count_before(x, rank, x->kept[rank], earliest);
+  return time_rest(x, sequence);
+}
+
+void zb_retime_undo(zb_retimer *x, const zb_slot *sequence, const zb_change *changes, int count) {
+  const size_t per_rank = (size_t)x->workshop->per_rank;
+  for (int rank = 0; rank < x->workshop->ranks; ++rank) {
+    const size_t from = (size_t)rank * per_rank + (size_t)x->kept[rank];
+    memcpy(&x->start[from], &x->saved[from], (per_rank - (size_t)x->kept[rank]) * sizeof *x->saved);
+  }
+  for (int i = 0; i < count; ++i)
+    fill_places(x, sequence, &changes[i]);
+  fill_spans(x, sequence);
+}
+
+int64_t zb_retime_judge(const zb_retimer *x) {
+  const zb_workshop *w = x->workshop;
+  int64_t last = 0, first = INT64_MAX;
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    const int64_t start = x->start[(size_t)rank * (size_t)w->per_rank];
+    if (x->span[rank] > last) last = x->span[rank];
+    if (start < first) first = start;
+  }
+  return w->model->problem->metric == ZB_METRIC_STAGE ? last : last - first;
+}

@@ -1,0 +1,50 @@
+/* The times of a sequence that is changed again and again: only what starts after a change is timed anew. */
+#ifndef ZB_PASSES_SCHEDULE_RETIME_H
+#define ZB_PASSES_SCHEDULE_RETIME_H
+
+#include "passes/schedule/rules/build.h"
+
+/* The places of a rank from first to last have changed. */
+typedef struct zb_change {
+  int rank, first, last;
+} zb_change;
+
+/* What a class of jobs waits for on other ranks or stages. */
+typedef struct zb_retime_input {
+  int class, rank;  /* who sends */
+  int64_t delay_ps; /* from its start until it arrives: the job and the message */
+} zb_retime_input;
+
+/* Scratch memory for one workshop, and the times of one sequence. */
+typedef struct zb_retimer {
+  zb_workshop *workshop;
+  int64_t *start; /* [jobs] by place: rank * per_rank + index in the list */
+  int32_t *place; /* [jobs] by class * micro_batches + micro_batch: index in its rank's list */
+  int64_t *span;  /* [ranks] what the metric counts of a rank: from its start, or from 0, to its end */
+  bool
+      channels_wait; /* a message may have to wait for the one before it: then all is timed anew, by zb_time_sequence */
+  int *input_begin;  /* [classes + 1] */
+  zb_retime_input *inputs;
+  /* to take a change back */
+  int64_t *saved;
+  int *kept; /* [ranks] places whose times stayed */
+  /* scratch */
+  int64_t *by_job;
+  int *done, *stack, *waits_at, *next_waiting, *first_waiting;
+} zb_retimer;
+
+zb_status zb_retimer_init(zb_workshop *workshop, zb_retimer *out) ZB_MUST_USE;
+void zb_retimer_deinit(zb_retimer *retimer);
+
+/* Times all of a renumbered sequence. False: it cannot finish. O(jobs). */
+bool zb_retime_all(zb_retimer *retimer, const zb_slot *sequence) ZB_MUST_USE;
+/* Times it after changes, of different ranks; what is timed stays the same but for those places. False: it cannot
+ * finish; the times are then undefined until zb_retime_undo. O(jobs that start after the first change). */
+bool zb_retime(zb_retimer *retimer, const zb_slot *sequence, const zb_change *changes, int count) ZB_MUST_USE;
+/* The times before the last zb_retime, whatever it returned; the places of these changes in `sequence` are as before.
+ */
+void zb_retime_undo(zb_retimer *retimer, const zb_slot *sequence, const zb_change *changes, int count);
+/* By the metric of the problem. */
+int64_t zb_retime_judge(const zb_retimer *retimer);
+
+#endif

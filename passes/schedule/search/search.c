@@ -1,0 +1,624 @@
+/* Search: the best order found, from every schedule that fits, within a memory limit.
+ *
+ * More memory never gives a worse answer, by construction. A run (search_run.c) for a level of memory (rules.h) depends
+ * on that level alone, never on the limit of the problem; the answer is the best of the runs for all levels within the
+ * limit. Going down from the highest, a level is run only if its lower bound is below the best time, which changes
+ * nothing but the time it takes, and mostly leaves one or two. For small problems levels are exact: a run records how
+ * much lower its limit could be for every decision to be the same, and the next one is for a byte less than that; and
+ * where they are small enough for it, all orders are tried (exact.c).
+ *
+ * Where limits differ between ranks a level lowers those that are above it. So the levels of some limits are among
+ * those of others where these are higher only on ranks that have the highest, and the levels up to the lowest limit are
+ * those of that one limit for all ranks. Two limits of which neither is the other with some ranks capped have no level
+ * in common but these: nothing can be said of them, unless all orders were tried.
+ *
+ * Tests: test/passes/schedule/search_test.c; quality and time: test/bench/schedule.c.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "passes/schedule/emit.h"
+#include "passes/schedule/search/exact.h"
+#include "passes/schedule/search/search_run.h"
+
+/* Up to so many jobs levels are exact. */
+enum { SMALL_JOBS = 160 };
+/* Exact levels of a problem at most, about. */
+enum { LEVELS = 4096 };
+/* States of the search of all orders that take about as long as one evaluation. */
+enum { STATES = 64 };
+/* So many at most: each takes some hundred bytes. */
+enum { STATES_MAX = 500000 };
+/* Jobs of all evaluations of a level of a large problem, with one chunk a rank and with several. */
+enum { LARGE_BUDGET = 4000000, LARGE_BUDGET_CHUNKS = 2500000 };
+/* The default budget is spent for as long as it pays: up to so many times what the last better order came after. */
+enum { PATIENCE = 32 };
+/* Slow schedules are asked before the rounds, as a start, where the order is further from the bound than this share of
+ * its time; else behind them, where most of their orders are given up soon. */
+static const double SLOW_FROM = 0.02;
+
+/* An order that the search starts from. */
+typedef struct start_order {
+  const char *name;
+  zb_slot *sequence;
+  int64_t time;
+  int64_t made_for; /* the level of memory that its schedule was given, 0: none. Runs of lower levels do without it */
+} start_order;
+
+typedef struct searcher {
+  const zb_problem *problem;
+  zb_model model;
+  zb_workshop w;
+  zb_run run;
+  int64_t budget;
+  int patience;
+  uint64_t seed;
+  int64_t *limit, *least; /* [ranks] of the problem; what one micro-batch at a time needs */
+  int64_t *peak;
+  zb_slot *best, *scratch;
+  int64_t best_ps, known_ps; /* of this placement; of others that were searched before */
+  start_order *starts;       /* all that fit */
+  int start_count, best_start, rows, row_starts;
+  int runs;
+  bool is_complete; /* all orders whose classes rise were tried (exact.c) */
+} searcher;
+
+static void searcher_deinit(searcher *s) {
+  for (int i = 0; i < s->start_count; ++i)
+    zb_free(s->starts[i].sequence);
+  zb_free(s->starts);
+  zb_free(s->least);
+  zb_free(s->limit);
+  zb_free(s->peak);
+  zb_free(s->best);
+  zb_free(s->scratch);
+  zb_run_deinit(&s->run);
+  zb_workshop_deinit(&s->w);
+  zb_model_deinit(&s->model);
+}
+
+static bool allocate(searcher *s) {
+  const size_t ranks = (size_t)s->w.ranks;
+  s->limit = zb_alloc(ranks * sizeof *s->limit);
+  s->least = zb_alloc(ranks * sizeof *s->least);
+  s->peak = zb_alloc(ranks * sizeof *s->peak);
+  s->best = zb_alloc(s->w.jobs * sizeof *s->best);
+  s->scratch = zb_alloc((size_t)s->w.per_rank * sizeof *s->scratch);
+  return s->limit && s->least && s->peak && s->best && s->scratch;
+}
+
+/* Such that the time of a search hardly depends on the size of the problem. Most is worth spending on the V placement:
+ * there the best orders lie far from every rule. Large problems share it among the placements that are searched. */
+static int64_t default_budget(const zb_problem *problem, int placements) {
+  const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
+  if (jobs <= SMALL_JOBS) return 12 * jobs;
+  const bool is_v = zb_is_placed_as_v(problem);
+  int64_t budget = (is_v ? 180000000 : 20000000) / (jobs + 1);
+  const int64_t most = is_v ? (jobs < 1150 ? 140 * jobs : 160000) : problem->stages > problem->ranks ? 16000 : 4000;
+  /* Evaluations of large problems miss the caches, and come with several levels of memory. */
+  if (jobs > 40000) budget = budget * 40000 / jobs / placements;
+  if (jobs > ZB_JOBS_LARGE)
+    budget = (problem->stages > problem->ranks ? LARGE_BUDGET_CHUNKS : LARGE_BUDGET) / jobs / placements;
+  return budget < 1 ? 1 : budget > most ? most : budget;
+}
+
+static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, int placements, searcher *s) {
+  *s = (searcher){.problem = problem, .best_ps = INT64_MAX, .best_start = -1};
+  ZB_TRY(zb_model_init(problem, &s->model));
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_workshop_init(&s->model, &s->w));
+  ZB_TRY_GOTO(zb_run_init(&s->w, &s->run));
+  if (!allocate(s)) {
+    status = ZB_OUT_OF_MEMORY();
+    goto cleanup;
+  }
+  const int64_t most = zb_level_most(&s->w);
+  for (int rank = 0; rank < s->w.ranks; ++rank) {
+    const int64_t limit = zb_rank_limit(problem, rank);
+    s->limit[rank] = limit == 0 || limit > most ? most : limit;
+  }
+  s->seed = params ? params->seed : 0;
+  const bool has_budget = params && params->budget > 0;
+  s->budget = has_budget ? params->budget : default_budget(problem, placements);
+  s->patience = has_budget || s->w.jobs <= SMALL_JOBS || !zb_is_placed_as_v(problem) ? 0 : PATIENCE;
+cleanup:
+  if (status) searcher_deinit(s);
+  return status;
+}
+
+/* ---- Candidates ---- */
+
+/* Whether an order keeps limits; remembers how closely. */
+static bool keeps(searcher *s, const zb_slot *sequence, const int64_t *limit) {
+  zb_sequence_peaks(&s->w, sequence, s->peak);
+  int64_t least = INT64_MAX;
+  for (int rank = 0; rank < s->w.ranks; ++rank)
+    if (limit[rank] - s->peak[rank] < least) least = limit[rank] - s->peak[rank];
+  if (least >= 0 && least < s->w.slack) s->w.slack = least;
+  return least >= 0;
+}
+
+static void take_best(searcher *s, const zb_slot *sequence, int64_t time) {
+  if (time >= s->best_ps) return;
+  s->best_ps = time;
+  memcpy(s->best, sequence, s->w.jobs * sizeof *sequence);
+}
+
+/* ---- Runs ---- */
+
+/* Schedules that look within limits, whose orders depend on them: a run asks for those of its own level. */
+static bool goes_by_memory(const zb_schedule_def *schedule) { return schedule->keeps_limit && !schedule->searches; }
+
+static zb_status emit_within(const searcher *s, const zb_schedule_def *schedule, const int64_t *limits, zb_order *out) {
+  zb_problem limited = *s->problem;
+  zb_schedule_choice choice;
+  limited.rank_limit_bytes = limits;
+  zb_schedule_default(schedule, &choice);
+  return zb_schedule_emit(&choice, &limited, out);
+}
+
+/* The order of a schedule for limits that takes less than that, into s->run.sequence; none where its rule is not
+ * defined or it has none. */
+static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const int64_t *limits, int64_t less_than,
+                             bool *found) {
+  zb_order order;
+  zb_status status = schedule->within ? schedule->within(s->problem, limits, less_than, &order)
+                                      : emit_within(s, schedule, limits, &order);
+  const zb_code code = zb_status_code(status);
+  *found = status == NULL;
+  if (code == ZB_USAGE || code == ZB_INFEASIBLE) {
+    zb_status_free(status);
+    return NULL;
+  }
+  ZB_TRY(status);
+  zb_sequence_read(&s->w, &order, s->run.sequence, s->scratch);
+  zb_order_deinit(&order);
+  s->w.evaluations += ZB_RULES_FIXED;
+  return NULL;
+}
+
+/* The schedules that go by memory, the slow ones or the others, for the limits of the run. */
+static zb_status try_within(searcher *s, bool slow, int64_t less_than) {
+  for (int i = 0; i < zb_schedule_count() && s->run.elite_ps[0] > s->run.bound_ps; ++i) {
+    const zb_schedule_def *schedule = zb_schedule_at(i);
+    if (!goes_by_memory(schedule) || schedule->is_slow != slow || !zb_schedule_takes(schedule, s->problem)) continue;
+    bool found;
+    ZB_TRY(read_within(s, schedule, s->run.level, less_than, &found));
+    if (found && keeps(s, s->run.sequence, s->run.level)) zb_run_judge(&s->run);
+  }
+  return NULL;
+}
+
+/* ---- Levels ---- */
+
+/* Lower bound for the limits of s->run.level, by the metric. */
+static int64_t bound_of_level(const searcher *s, zb_metric metric) {
+  zb_problem limited = *s->problem;
+  limited.rank_limit_bytes = s->run.level;
+  return metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(&limited) : zb_lower_bound_ps(&limited);
+}
+
+static int64_t bound_of(const searcher *s) {
+  return s->problem->metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(s->problem) : zb_lower_bound_ps(s->problem);
+}
+
+/* What a bound leaves a rank idle that has the most work. */
+static int64_t idle_of(const searcher *s, int64_t bound) {
+  return bound > s->run.improver.reference ? bound - s->run.improver.reference : 0;
+}
+
+/* Whether a run of this level, with whatever limit it is part of, has this start. */
+static bool is_made_for_less(searcher *s, const start_order *start) {
+  int64_t most = 0;
+  for (int rank = 0; rank < s->w.ranks; ++rank)
+    if (s->run.level[rank] > most) most = s->run.level[rank];
+  if (start->made_for > most) return false;
+  if (start->made_for > 0 && most - start->made_for < s->w.slack) s->w.slack = most - start->made_for;
+  return true;
+}
+
+/* One run: the best orders for the limits of s->run.level. */
+static zb_status run_level(searcher *s) {
+  zb_run *run = &s->run;
+  run->random = s->seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+  if (run->random == 0) run->random = 1;
+  run->bound_ps = bound_of_level(s, s->problem->metric);
+  if (!run->is_exact) run->idle_ps = idle_of(s, run->bound_ps);
+  s->w.slack = INT64_MAX;
+  zb_run_begin(run, s->budget, s->patience);
+  for (int i = 0; i < s->start_count; ++i)
+    if (is_made_for_less(s, &s->starts[i]) && keeps(s, s->starts[i].sequence, run->level))
+      zb_run_take(run, s->starts[i].sequence, s->starts[i].time);
+  if (run->is_exact) {
+    zb_run_rounds(run);
+  } else {
+    ZB_TRY(try_within(s, false, INT64_MAX));
+    if (!zb_run_is_over(run)) zb_run_fixed_rules(run);
+    const bool is_far = zb_run_gap(run) > SLOW_FROM;
+    if (is_far) ZB_TRY(try_within(s, true, run->elite_ps[0]));
+    zb_run_rounds(run);
+    if (!is_far) ZB_TRY(try_within(s, true, run->elite_ps[0] < s->best_ps ? run->elite_ps[0] : s->best_ps));
+  }
+  ++s->runs;
+  if (run->elite_ps[0] < INT64_MAX) take_best(s, run->elite[0], run->elite_ps[0]);
+  return NULL;
+}
+
+/* False: no order can be better with these limits than the best one there is, or that of another placement. */
+static bool is_worth(searcher *s) {
+  const int64_t bound = bound_of_level(s, s->problem->metric);
+  return bound < s->best_ps && bound < s->known_ps;
+}
+
+static void lower_to(searcher *s, int64_t bytes) {
+  for (int rank = 0; rank < s->w.ranks; ++rank)
+    s->run.level[rank] = s->limit[rank] < bytes ? s->limit[rank] : bytes;
+}
+
+/* Whether one micro-batch at a time keeps the limits of s->run.level. */
+static bool is_feasible(searcher *s) {
+  for (int rank = 0; rank < s->w.ranks; ++rank)
+    if (s->least[rank] > s->run.level[rank]) return false;
+  return true;
+}
+
+/* The highest limit of all ranks. */
+static int64_t most_limit(const searcher *s) {
+  int64_t most = 0;
+  for (int rank = 0; rank < s->w.ranks; ++rank)
+    if (s->limit[rank] > most) most = s->limit[rank];
+  return most;
+}
+
+/* Half way between two levels only the schedules that go by memory are asked. */
+static zb_status run_half_level(searcher *s) {
+  zb_run *run = &s->run;
+  run->bound_ps = bound_of_level(s, s->problem->metric);
+  zb_run_begin(run, s->budget, s->patience);
+  ZB_TRY(try_within(s, false, INT64_MAX));
+  ZB_TRY(try_within(s, true, run->elite_ps[0] < s->best_ps ? run->elite_ps[0] : s->best_ps));
+  if (run->elite_ps[0] < INT64_MAX) take_best(s, run->elite[0], run->elite_ps[0]);
+  return NULL;
+}
+
+static zb_status run_levels(searcher *s) {
+  for (int level = zb_level_within(&s->w, most_limit(s)); level > 0; --level) {
+    lower_to(s, zb_level_bytes(&s->w, level));
+    if (!is_feasible(s) || !is_worth(s)) return NULL;
+    ZB_TRY(zb_level_is_half(&s->w, level) ? run_half_level(s) : run_level(s));
+  }
+  return NULL;
+}
+
+/* Tries all orders within s->run.level that could be faster than the best, as far as the budget goes. */
+static zb_status try_all(searcher *s, bool *is_complete) {
+  const int64_t states = s->budget < STATES_MAX / STATES ? s->budget * STATES : STATES_MAX;
+  const zb_exact_params params = {.limit = s->run.level, .known_ps = s->best_ps, .states = states};
+  zb_exact_result result;
+  ZB_TRY(zb_exact_search(&s->w, &params, s->run.sequence, &result));
+  s->w.evaluations += result.states / STATES;
+  *is_complete = result.is_complete;
+  take_best(s, s->run.sequence, result.best_ps);
+  return NULL;
+}
+
+/* How far apart exact levels are at least: a byte, which leaves no more than there are sums of what jobs keep; or,
+ * where hardly any two jobs keep the same, so that these may be tens of thousands, a LEVELSth of what everything takes.
+ * Fixed for a problem. */
+static int64_t exact_step(const searcher *s) {
+  int64_t unit = 0;
+  for (int class = 0; class < s->w.classes; ++class) {
+    unit = zb_common_divisor(unit, s->w.forwards.keep[class]);
+    unit = zb_common_divisor(unit, s->w.forwards.release[class]);
+  }
+  const int64_t most = zb_level_most(&s->w);
+  if (zb_exact_is_possible(&s->w) || unit == 0 || most / unit <= LEVELS) return 1;
+  return most / LEVELS;
+}
+
+/* Every limit at which any decision of a run changes, as far as they are not too close. Where all orders have been
+ * tried within one, those below have no better one. */
+static zb_status run_exact_levels(searcher *s) {
+  const bool is_small = zb_exact_is_possible(&s->w);
+  const int64_t step = exact_step(s);
+  for (int64_t bytes = most_limit(s) / step * step;;) {
+    bool is_complete = false;
+    lower_to(s, bytes);
+    if (!is_feasible(s) || !is_worth(s)) return NULL;
+    ZB_TRY(run_level(s));
+    if (is_small && is_worth(s)) ZB_TRY(try_all(s, &is_complete));
+    s->is_complete |= is_complete && s->runs == 1;
+    if (is_complete || s->w.slack >= bytes) return NULL;
+    bytes = (bytes - s->w.slack - 1) / step * step;
+  }
+}
+
+/* ---- Starts ---- */
+
+/* Takes s->run.sequence as a start if it keeps the limits of the problem and can finish. */
+static zb_status add_start(searcher *s, const char *name, int64_t made_for) {
+  zb_timing timing;
+  if (!keeps(s, s->run.sequence, s->limit) || !zb_time_sequence(&s->w, s->run.sequence, &timing, NULL, NULL))
+    return NULL;
+  start_order *const grown = zb_realloc(s->starts, ((size_t)s->start_count + 1) * sizeof *grown);
+  if (!grown) return ZB_OUT_OF_MEMORY();
+  s->starts = grown;
+  start_order *x = &grown[s->start_count];
+  *x = (start_order){.name = name, .time = zb_judge(&s->w, &timing), .made_for = made_for};
+  x->sequence = zb_alloc(s->w.jobs * sizeof *x->sequence);
+  if (!x->sequence) return ZB_OUT_OF_MEMORY();
+  ++s->start_count;
+  memcpy(x->sequence, s->run.sequence, s->w.jobs * sizeof *x->sequence);
+  if (x->time < s->best_ps) s->best_start = s->start_count - 1;
+  take_best(s, x->sequence, x->time);
+  return NULL;
+}
+
+/* Every row of the table that takes this problem, until one is as fast as the lower bound. */
+static zb_status add_rows(searcher *s) {
+  const int64_t bound = bound_of(s);
+  bool is_limited = false;
+  for (int rank = 0; rank < s->w.ranks; ++rank)
+    is_limited |= zb_rank_limit(s->problem, rank) > 0;
+  for (int i = 0; i < zb_schedule_count() && s->best_ps > bound; ++i) {
+    const zb_schedule_def *schedule = zb_schedule_at(i);
+    const bool by_memory = goes_by_memory(schedule);
+    if (schedule->searches || (by_memory && is_limited) || schedule->two_pipelines) continue;
+    zb_schedule_choice choice;
+    zb_schedule_default(schedule, &choice);
+    zb_order order;
+    zb_status status = zb_schedule_emit(&choice, s->problem, &order);
+    const zb_code code = zb_status_code(status);
+    if (code == ZB_USAGE || code == ZB_INFEASIBLE) {
+      zb_status_free(status);
+      continue;
+    }
+    ZB_TRY(status);
+    zb_sequence_read(&s->w, &order, s->run.sequence, s->scratch);
+    zb_order_deinit(&order);
+    ++s->rows;
+    ZB_TRY(add_start(s, schedule->name, by_memory ? INT64_MAX : 0));
+  }
+  return NULL;
+}
+
+/* The schedules that go by memory, for every level within the limits: what exact levels, whose rules do not know their
+ * limits, start from. */
+static zb_status add_within(searcher *s, const zb_schedule_def *schedule) {
+  for (int level = zb_level_within(&s->w, most_limit(s)); level > 0; --level) {
+    const int64_t bytes = zb_level_bytes(&s->w, level);
+    lower_to(s, bytes);
+    if (!is_feasible(s)) return NULL;
+    bool found;
+    ZB_TRY(read_within(s, schedule, s->run.level, INT64_MAX, &found));
+    if (found) ZB_TRY(add_start(s, schedule->name, bytes));
+  }
+  return NULL;
+}
+
+static zb_status too_little(const searcher *s) {
+  int worst = -1;
+  for (int rank = 0; rank < s->w.ranks; ++rank)
+    if (s->least[rank] > s->limit[rank] &&
+        (worst < 0 || s->least[rank] - s->limit[rank] > s->least[worst] - s->limit[worst]))
+      worst = rank;
+  return zb_status_hint(
+      ZB_ERROR(INFEASIBLE,
+               "no order fits: one micro-batch alone needs %" PRId64 " bytes on rank %d, and the limit is %" PRId64,
+               s->least[worst], worst, s->limit[worst]),
+      "give %" PRId64 " bytes or more a rank, or use smaller micro-batches or more ranks", s->least[worst]);
+}
+
+/* ---- The public functions ---- */
+
+static void fill_report(const searcher *s, zb_search_report *report) {
+  *report = (zb_search_report){.evaluations = s->w.evaluations, .best_ps = s->best_ps, .bound_ps = bound_of(s)};
+  const bool is_optimal = s->is_complete && s->problem->metric == ZB_METRIC_BARRIER;
+  const char *proof = report->best_ps <= report->bound_ps ? "; no order is faster"
+                      : is_optimal                        ? "; all orders were tried, none is faster"
+                      : s->is_complete                    ? "; all orders with rising micro-batches were tried"
+                                                          : "";
+  if (is_optimal) report->bound_ps = report->best_ps;
+  report->proven = report->best_ps <= report->bound_ps;
+  if (s->best_start >= 0) {
+    snprintf(report->start, sizeof report->start, "%s", s->starts[s->best_start].name);
+    report->start_ps = s->starts[s->best_start].time;
+  }
+  if (report->best_ps > 0) report->gap = (double)(report->best_ps - report->bound_ps) / (double)report->best_ps;
+  snprintf(report->placement, sizeof report->placement, "given");
+  char levels[48] = "";
+  if (s->runs > 0) snprintf(levels, sizeof levels, " %d memory limit%s searched;", s->runs, s->runs == 1 ? "" : "s");
+  snprintf(report->summary, sizeof report->summary,
+           "%d schedules defined, %d of them fit;%s %" PRId64 " orders built or timed%s", s->rows, s->row_starts,
+           levels, s->w.evaluations, proof);
+}
+
+static zb_status search(searcher *s) {
+  zb_sequence_least(&s->w, s->run.sequence, s->least);
+  memcpy(s->run.level, s->limit, (size_t)s->w.ranks * sizeof *s->run.level);
+  if (!is_feasible(s)) return too_little(s);
+  ZB_TRY(add_start(s, "least memory", 0));
+  s->best_start = -1;
+  ZB_TRY(add_rows(s));
+  s->row_starts = s->start_count - 1;
+  s->run.is_exact = s->w.jobs <= SMALL_JOBS;
+  s->run.is_shaken = !s->run.is_exact && zb_is_placed_as_v(s->problem);
+  if (s->run.is_exact) {
+    if (zb_exact_is_possible(&s->w) && s->best_ps > bound_of(s)) {
+      lower_to(s, most_limit(s));
+      ZB_TRY(try_all(s, &s->is_complete));
+      if (s->is_complete) return NULL;
+    }
+    for (int i = 0; i < zb_schedule_count(); ++i)
+      if (goes_by_memory(zb_schedule_at(i)) && zb_schedule_takes(zb_schedule_at(i), s->problem))
+        ZB_TRY(add_within(s, zb_schedule_at(i)));
+    zb_problem unlimited = *s->problem;
+    unlimited.rank_limit_bytes = NULL;
+    unlimited.memory_limit_bytes = 0;
+    s->run.idle_ps = idle_of(s, s->problem->metric == ZB_METRIC_STAGE ? zb_lower_bound_stage_ps(&unlimited)
+                                                                      : zb_lower_bound_ps(&unlimited));
+    return run_exact_levels(s);
+  }
+  return run_levels(s);
+}
+
+/* A search of one of some placements, where an order of another one that takes known_ps is there already (INT64_MAX:
+ * none is): only a faster one is looked for. */
+static zb_status search_beside(const zb_problem *problem, const zb_search_params *params, int placements,
+                               int64_t known_ps, zb_order *order, zb_search_report *report) {
+  *order = (zb_order){0};
+  searcher s;
+  ZB_TRY(searcher_init(problem, params, placements, &s));
+  s.known_ps = known_ps;
+  zb_status status = search(&s);
+  if (!status) {
+    zb_sequence_renumber(&s.w, s.best, s.scratch);
+    status = zb_sequence_write(&s.w, s.best, order);
+  }
+  if (!status && report) fill_report(&s, report);
+  searcher_deinit(&s);
+  return status;
+}
+
+zb_status zb_search(const zb_problem *problem, const zb_search_params *params, zb_order *order,
+                    zb_search_report *report) {
+  return search_beside(problem, params, 1, INT64_MAX, order, report);
+}
+
+static bool all_alike(const int64_t *values, int count) {
+  for (int i = 1; values && i < count; ++i)
+    if (values[i] != values[0]) return false;
+  return true;
+}
+
+/* Searches one placement and keeps the answer if it is the best so far. */
+static zb_status search_one(const zb_problem *problem, const zb_search_params *params, int placements, const char *name,
+                            int *stage_rank, zb_order *order, zb_search_report *best) {
+  zb_order found;
+  zb_search_report report;
+  ZB_TRY(search_beside(problem, params, placements, order->jobs ? best->best_ps : INT64_MAX, &found, &report));
+  const int64_t evaluations = best->evaluations + report.evaluations;
+  if (!order->jobs || report.best_ps < best->best_ps) {
+    zb_order_deinit(order);
+    *order = found;
+    *best = report;
+    snprintf(best->placement, sizeof best->placement, "%s", name);
+    memcpy(stage_rank, problem->stage_rank, (size_t)problem->stages * sizeof *stage_rank);
+  } else {
+    zb_order_deinit(&found);
+  }
+  best->evaluations = evaluations;
+  return NULL;
+}
+
+static bool has_chunks(const zb_placement_def *placement, int chunks) {
+  return chunks >= placement->chunks_min && chunks <= placement->chunks_max;
+}
+
+/* Whether the search tries the placement of that index beside the given one: with two chunks wave is v. */
+static bool is_open(const zb_problem *problem, int index) {
+  const zb_placement_def *placement = zb_placement_at(index);
+  const int chunks = problem->stages / problem->ranks;
+  bool is_new = has_chunks(placement, chunks) && all_alike(problem->base_bytes, problem->ranks) &&
+                all_alike(problem->optimizer_ps, problem->ranks);
+  for (int i = -1; i < index && is_new; ++i) {
+    const zb_placement_def *other = i < 0 ? NULL : zb_placement_at(i);
+    if (other && !has_chunks(other, chunks)) continue;
+    bool same = true;
+    for (int stage = 0; stage < problem->stages && same; ++stage)
+      same = placement->rank(problem->ranks, stage) ==
+             (other ? other->rank(problem->ranks, stage) : problem->stage_rank[stage]);
+    is_new = !same;
+  }
+  return is_new;
+}
+
+zb_status zb_search_placement(const zb_problem *problem, const zb_search_params *params, int *stage_rank,
+                              zb_order *order, zb_search_report *report) {
+  *order = (zb_order){0};
+  ZB_TRY(zb_problem_check(problem));
+  const size_t bytes = (size_t)problem->stages * sizeof(int);
+  zb_search_report best = {0};
+  int *given = zb_alloc(bytes), *placed = zb_alloc(bytes), placements = 1;
+  zb_status status = given && placed ? NULL : ZB_OUT_OF_MEMORY();
+  if (status) goto cleanup;
+  memcpy(given, problem->stage_rank, bytes);
+  zb_problem other = *problem;
+  other.stage_rank = given;
+  for (int i = 0; i < zb_placement_count(); ++i)
+    placements += is_open(&other, i);
+  zb_status first = search_one(&other, params, placements, "given", stage_rank, order, &best);
+  if (zb_status_code(first) == ZB_MEMORY) { /* not to be taken for a placement that has no order */
+    status = first;
+    goto cleanup;
+  }
+  for (int i = 0; !status && i < zb_placement_count(); ++i) {
+    const zb_placement_def *placement = zb_placement_at(i);
+    other.stage_rank = given;
+    if (!is_open(&other, i)) continue;
+    for (int stage = 0; stage < problem->stages; ++stage)
+      placed[stage] = placement->rank(problem->ranks, stage);
+    other.stage_rank = placed;
+    status = search_one(&other, params, placements, placement->name, stage_rank, order, &best);
+    if (zb_status_code(status) == ZB_INFEASIBLE) {
+      zb_status_free(status);
+      status = NULL;
+    }
+  }
+  if (!status && !order->jobs) {
+    status = first;
+    first = NULL;
+  }
+  zb_status_free(first);
+  if (!status && placements > 1) {
+    const size_t length = strlen(best.summary);
+    snprintf(best.summary + length, sizeof best.summary - length, "; %" PRId64 " orders over %d placements in all",
+             best.evaluations, placements);
+  }
+  if (!status && report) *report = best;
+cleanup:
+  if (status) zb_order_deinit(order);
+  zb_free(given);
+  zb_free(placed);
+  return status;
+}
+
+/* ---- The row of the table ---- */
+
+static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
+  const zb_search_params params = {.budget = options[0], .seed = (uint64_t)options[1]};
+  zb_order found;
+  ZB_TRY(zb_search(problem, &params, &found, NULL));
+  zb_order_deinit(out);
+  *out = found;
+  return NULL;
+}
+
+static double memory_bound(const zb_problem *problem, int rank) {
+  (void)problem;
+  (void)rank;
+  return -1;
+}
+
+static const zb_schedule_option search_options[] = {
+    {"budget", 0, 0, 1000000000, "orders to build or time for each memory limit tried, 0: by the size of the problem"},
+    {"seed", 0, 0, INT32_MAX, "another seed, another search"},
+    {0}};
+
+const zb_schedule_def zb_schedule_search = {
+    .name = "search",
+    .summary = "the best order found within the memory limit, never worse than any other schedule here that fits; any "
+               "placement (README of passes/schedule)",
+    .placement = "looped",
+    .chunks_min = 1,
+    .chunks_max = INT_MAX,
+    .any_placement = true,
+    .splits_backward = true,
+    .keeps_limit = true,
+    .searches = true,
+    .options = search_options,
+    .emit = emit,
+    .memory_bound = memory_bound,
+};

@@ -1,0 +1,411 @@
+/* One run of the search: three engines take turns.
+ *
+ * The list scheduler (build.c) builds orders by rules drawn from a few numbers (rules.c), and improves each by building
+ * it backwards and forwards in turn. Local search (improve.c) moves jobs of the best orders. A shake builds one of them
+ * again with some of its jobs wanted earlier or later, on all ranks or some, and lets local search mend what that has
+ * broken: iterated local search (Lourenco, Martin, Stutzle 2003, "Iterated local search"), for moves that no single
+ * rank gains by. A walk is a row of shakes towards a goal below the best time, from the fourth round on: more than the
+ * default budget has. Rounds double, so that a small budget is spent on breadth and a large one on depth, and what a
+ * budget does is the start of what a larger one does. Tests: test/passes/schedule/search_test.c; quality and time:
+ * test/bench/schedule.c.
+ */
+#include "passes/schedule/search/search_run.h"
+
+#include <string.h>
+
+/* Rounds without a better order after which a run ends: without and with walks. */
+enum { IDLE_ROUNDS = 5, IDLE_WALKS = 24 };
+/* Shakes of a round: so many evaluations a job. */
+enum { SHAKES_PER_JOB = 32 };
+/* Walks towards a goal: from which round on, and so many evaluations a job each. */
+enum { WALKS_FROM = 3, WALK_PER_JOB = 192 };
+/* With patience: evaluations that rounds have in any case, and jobs in all that may be timed in them where that is
+ * more. */
+enum { PROBE_LEAST = 128, PROBE_JOBS = 1500000 };
+/* How far from the best order to the bound the goal lies, of walks from the best start and from the best order; and how
+ * much worse a step of a walk may be. */
+static const double WALK_SHARE = 0.4, WALK_SHARE_BEST = 0.15, WALK_TOLERANCE = 1.1;
+
+zb_status zb_run_init(zb_workshop *w, zb_run *out) {
+  const size_t ranks = (size_t)w->ranks;
+  *out = (zb_run){.w = w};
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_improver_init(w, &out->improver));
+  ZB_TRY_GOTO(zb_rulebook_init(w, &out->rules));
+  out->level = zb_alloc(ranks * sizeof *out->level);
+  out->shape = zb_alloc(ranks * sizeof *out->shape);
+  out->release = zb_alloc(ranks * sizeof *out->release);
+  out->sequence = zb_alloc(w->jobs * sizeof *out->sequence);
+  out->origin = zb_alloc(w->jobs * sizeof *out->origin);
+  out->probed = zb_alloc(w->jobs * sizeof *out->probed);
+  out->current = zb_alloc(w->jobs * sizeof *out->current);
+  out->start = zb_alloc(w->jobs * sizeof *out->start);
+  out->priority = zb_alloc(w->jobs * sizeof *out->priority);
+  bool ok = out->level && out->shape && out->release && out->sequence && out->origin && out->probed && out->current &&
+            out->start && out->priority;
+  for (int i = 0; i < ZB_RUN_ELITES; ++i)
+    ok = (out->elite[i] = zb_alloc(w->jobs * sizeof(zb_slot))) != NULL && ok;
+  if (!ok) status = ZB_OUT_OF_MEMORY();
+cleanup:
+  if (status) zb_run_deinit(out);
+  return status;
+}
+
+void zb_run_deinit(zb_run *run) {
+  for (int i = 0; i < ZB_RUN_ELITES; ++i)
+    zb_free(run->elite[i]);
+  zb_free(run->level);
+  zb_free(run->shape);
+  zb_free(run->release);
+  zb_free(run->sequence);
+  zb_free(run->origin);
+  zb_free(run->current);
+  zb_free(run->probed);
+  zb_free(run->start);
+  zb_free(run->priority);
+  zb_rulebook_deinit(&run->rules);
+  zb_improver_deinit(&run->improver);
+  *run = (zb_run){0};
+}
+
+/* ---- The best orders ---- */
+
+void zb_run_begin(zb_run *run, int64_t budget, int patience) {
+  const int64_t begin = run->w->evaluations;
+  run->allowance = (zb_allowance){begin, begin + budget, begin + budget, patience, INT64_MAX};
+  for (int i = 0; i < ZB_RUN_ELITES; ++i)
+    run->elite_ps[i] = INT64_MAX;
+  if (!run->is_exact) memcpy(run->shape, run->level, (size_t)run->w->ranks * sizeof *run->shape);
+}
+
+void zb_run_take(zb_run *run, const zb_slot *sequence, int64_t time) {
+  zb_allowance_note(&run->allowance, run->w->evaluations, time);
+  int at = 0;
+  while (at < ZB_RUN_ELITES && run->elite_ps[at] < time)
+    ++at;
+  if (at == ZB_RUN_ELITES || run->elite_ps[at] == time) return;
+  zb_slot *const recycled = run->elite[ZB_RUN_ELITES - 1];
+  for (int i = ZB_RUN_ELITES - 1; i > at; --i) {
+    run->elite[i] = run->elite[i - 1];
+    run->elite_ps[i] = run->elite_ps[i - 1];
+  }
+  run->elite[at] = recycled;
+  run->elite_ps[at] = time;
+  memcpy(recycled, sequence, run->w->jobs * sizeof *sequence);
+}
+
+bool zb_run_is_over(const zb_run *run) {
+  return run->w->evaluations >= run->allowance.end || run->elite_ps[0] <= run->bound_ps;
+}
+
+/* Times run->sequence into start (may be NULL) and takes it. */
+static int64_t judge(zb_run *run, int64_t *start) {
+  zb_timing timing;
+  if (!zb_time_sequence(run->w, run->sequence, &timing, start, NULL)) return INT64_MAX;
+  const int64_t time = zb_judge(run->w, &timing);
+  zb_run_take(run, run->sequence, time);
+  return time;
+}
+
+int64_t zb_run_judge(zb_run *run) { return judge(run, NULL); }
+
+static int known_elites(const zb_run *run) {
+  int known = 0;
+  while (known < ZB_RUN_ELITES && run->elite_ps[known] < INT64_MAX)
+    ++known;
+  return known;
+}
+
+/* ---- Building and refining ---- */
+
+/* Builds backwards from the ends of jobs of the sequence just timed. A rank may end as late as the worst one of the
+ * metric does. */
+static int64_t refine_backwards(zb_run *run, const zb_build_rule *forwards, int64_t time) {
+  const zb_workshop *w = run->w;
+  const size_t m = (size_t)w->micro_batches;
+  for (int class = 0; class < w->classes; ++class)
+    for (size_t i = 0; i < m; ++i)
+      run->priority[(size_t)class * m + i] = run->start[(size_t)class * m + i] + w->forwards.time_ps[class];
+  int64_t latest = 0;
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    const zb_slot first = run->sequence[(size_t)rank * (size_t)w->per_rank];
+    const bool stage_metric = w->model->problem->metric == ZB_METRIC_STAGE;
+    const int64_t start = stage_metric ? run->start[(size_t)first.class * m + (size_t)first.micro_batch] : 0;
+    run->release[rank] = start + time - w->optimizer[rank];
+    if (run->release[rank] > latest) latest = run->release[rank];
+  }
+  for (int rank = 0; rank < w->ranks; ++rank)
+    run->release[rank] = latest - run->release[rank];
+  zb_build_rule rule = *forwards;
+  rule.priority = run->priority;
+  rule.cap = NULL;
+  rule.release = run->release;
+  rule.backwards = true;
+  rule.extra = -1;
+  return zb_build_order(run->w, &rule, run->sequence, run->start) ? judge(run, NULL) : INT64_MAX;
+}
+
+/* Backwards and forwards in turn, from run->sequence and run->start, as long as it gets better. */
+static void refine(zb_run *run, const zb_build_rule *rule, int64_t time) {
+  for (int64_t best = time; !zb_run_is_over(run);) {
+    const int64_t backwards = refine_backwards(run, rule, time);
+    if (backwards == INT64_MAX || zb_run_is_over(run)) return;
+    memcpy(run->priority, run->start, run->w->jobs * sizeof *run->start);
+    zb_build_rule forwards = *rule;
+    forwards.priority = run->priority;
+    if (!zb_build_order(run->w, &forwards, run->sequence, run->start)) return;
+    time = judge(run, run->start);
+    if (time >= best && backwards >= best) return;
+    best = time < backwards ? time : backwards;
+    if (time == INT64_MAX) return;
+  }
+}
+
+/* Worth refining: it takes no more than half as much above the work as the best one. */
+static bool is_promising(const zb_run *run, int64_t time) {
+  const int64_t excess = run->elite_ps[0] - run->improver.reference;
+  return time - run->elite_ps[0] <= excess / 2;
+}
+
+static void try_rule(zb_run *run, const zb_build_rule *rule) {
+  if (zb_run_is_over(run) || !zb_build_order(run->w, rule, run->sequence, run->start)) return;
+  const int64_t time = judge(run, run->start);
+  if (time < INT64_MAX && is_promising(run, time)) refine(run, rule, time);
+}
+
+void zb_run_fixed_rules(zb_run *run) {
+  for (int i = 0; i < ZB_RULES_FIXED; ++i) {
+    const zb_rule_numbers numbers = zb_rule_fixed(i, run->idle_ps, run->improver.reference);
+    const zb_build_rule rule = zb_rule_make(&run->rules, &numbers, run->level);
+    try_rule(run, &rule);
+  }
+}
+
+/* A rule from random numbers. For exact levels nothing may depend on the limit but the limit itself, so the caps have
+ * another shape. */
+static void try_random_rule(zb_run *run) {
+  static const int patiences[] = {0, 0, 64, 64, 128, 192};
+  static const int shares[] = {-1, -1, 0, 0, 1, 2, 4, 8};
+  const zb_workshop *w = run->w;
+  const int share = shares[zb_random_below(&run->random, 8)];
+  zb_rule_numbers numbers = {.order = (uint64_t)zb_random_below(&run->random, 2),
+                             .slope = zb_random_below(&run->random, 11),
+                             .shift = zb_random_below(&run->random, 6) - 2,
+                             .patience = patiences[zb_random_below(&run->random, 6)],
+                             .idle_ps = -1,
+                             .extra = zb_random_below(&run->random, 6) - 3,
+                             .share_idle = zb_random_below(&run->random, 2)};
+  if (share >= 0) numbers.idle_ps = run->idle_ps + run->improver.reference / 400 * share;
+  const int held = 1 + zb_random_below(&run->random, w->micro_batches);
+  for (int rank = 0; run->is_exact && rank < w->ranks; ++rank)
+    run->shape[rank] = w->base[rank] + held * (w->one_each[rank] - w->base[rank]);
+  if (w->chunks > 1 && zb_random_below(&run->random, 2))
+    numbers.order = 2 + (uint64_t)zb_random_below(&run->random, 1 << 20);
+  zb_build_rule rule = zb_rule_make(&run->rules, &numbers, run->shape);
+  rule.limit = run->level;
+  try_rule(run, &rule);
+}
+
+/* One of the best orders in run->sequence with its start times; false if there is none. */
+static bool recall(zb_run *run, int index) {
+  if (index >= known_elites(run)) return false;
+  memcpy(run->sequence, run->elite[index], run->w->jobs * sizeof *run->sequence);
+  return judge(run, run->start) < INT64_MAX;
+}
+
+/* Builds a good order again with its start times, blurred, as priorities. */
+static void try_blurred(zb_run *run) {
+  static const int patiences[] = {0, 64, 128, 256};
+  const int known = known_elites(run);
+  if (known == 0 || !recall(run, zb_random_below(&run->random, known))) return;
+  const zb_workshop *w = run->w;
+  const int64_t blur = 1 + ((run->improver.reference / w->micro_batches) >> zb_random_below(&run->random, 7));
+  for (size_t i = 0; i < w->jobs; ++i)
+    run->priority[i] = run->start[i] + (int64_t)(zb_random_next(&run->random) % (uint64_t)(2 * blur)) - blur;
+  const zb_build_rule rule = {.priority = run->priority,
+                              .limit = run->level,
+                              .extra = -1,
+                              .patience = patiences[zb_random_below(&run->random, 4)],
+                              .idle = -1,
+                              .count_start = w->model->problem->metric == ZB_METRIC_BARRIER};
+  try_rule(run, &rule);
+}
+
+/* ---- Local search ---- */
+
+/* On run->sequence; its time. */
+static int64_t improve(zb_run *run, int64_t moves, int history) {
+  const zb_improve_params params = {.limit = run->level,
+                                    .moves = moves,
+                                    .allowance = &run->allowance,
+                                    .target_ps = run->bound_ps,
+                                    .history = history};
+  const int64_t time = zb_improve(&run->improver, &params, &run->random, run->sequence);
+  zb_run_take(run, run->sequence, time);
+  return time;
+}
+
+/* With several chunks good orders come from few starts and many moves, with one from many starts. */
+static bool has_few_starts(const zb_run *run) { return run->w->chunks > 1 && !run->is_exact; }
+
+static void improve_elites(zb_run *run, int round) {
+  const int shift = round < 20 ? round : 20, history_shift = round < 5 ? round : 5;
+  const bool few = has_few_starts(run);
+  for (int i = 0; i < (few ? ZB_RUN_ELITES / 2 : ZB_RUN_ELITES) && !zb_run_is_over(run); ++i) {
+    if (run->elite_ps[i] == INT64_MAX) return;
+    memcpy(run->sequence, run->elite[i], run->w->jobs * sizeof *run->sequence);
+    if (run->is_shaken)
+      improve(run, 2048, 10);
+    else
+      improve(run, INT64_C(1) << (shift + (few ? 11 : 7)), (few ? 10 : 50) << history_shift);
+  }
+}
+
+/* Wants the jobs of one kind and chunk, of some micro-batches and ranks, earlier or later than they are. */
+static void shift_some(zb_run *run) {
+  const zb_workshop *w = run->w;
+  const int m = w->micro_batches, chunk = zb_random_below(&run->random, w->chunks);
+  const int kind = zb_random_below(&run->random, ZB_KIND_COUNT), first = zb_random_below(&run->random, m);
+  int last = first, first_rank = 0, last_rank = w->ranks - 1;
+  while (last < m - 1 && zb_random_below(&run->random, 3))
+    ++last;
+  if (zb_random_below(&run->random, 4) == 0) last = m - 1;
+  if (zb_random_below(&run->random, 2)) {
+    first_rank = zb_random_below(&run->random, w->ranks);
+    last_rank = first_rank + zb_random_below(&run->random, w->ranks - first_rank);
+  }
+  /* Up to six average jobs. */
+  const int64_t average = run->improver.reference / w->per_rank + 1;
+  const int64_t by = average * (1 + zb_random_below(&run->random, 12)) / 2;
+  const int64_t shift = zb_random_below(&run->random, 2) ? -by : by;
+  for (int rank = first_rank; rank <= last_rank; ++rank) {
+    const int class = w->model->rank_stages[rank * w->chunks + chunk] * ZB_KIND_COUNT + kind;
+    for (int i = first; i <= last; ++i)
+      run->priority[(size_t)class * (size_t)m + (size_t)i] += shift;
+  }
+}
+
+/* run->current built again in run->sequence after some shifts. With the full patience a build repeats the order it has
+ * the times of, but for what is shifted. False: it is stuck. */
+static bool build_shaken(zb_run *run, int shifts) {
+  const zb_workshop *w = run->w;
+  zb_timing timing;
+  if (!zb_time_sequence(run->w, run->current, &timing, run->priority, NULL)) return false;
+  for (int i = 1 + zb_random_below(&run->random, shifts); i > 0; --i)
+    shift_some(run);
+  const zb_build_rule rule = {.priority = run->priority,
+                              .limit = run->level,
+                              .extra = -1,
+                              .patience = 256,
+                              .idle = -1,
+                              .count_start = w->model->problem->metric == ZB_METRIC_BARRIER};
+  return zb_build_order(run->w, &rule, run->sequence, run->start);
+}
+
+/* Shakes run->current, whose time is returned: that of the new one where it is no more than a little worse. */
+static int64_t shake(zb_run *run, int64_t time) {
+  if (!build_shaken(run, 2)) return time;
+  const int64_t excess = time - run->improver.reference, built = judge(run, NULL);
+  if (built == INT64_MAX || built - time > excess) return time;
+  const int64_t mended = improve(run, 1000, 30);
+  if (mended - time > excess / 12) return time;
+  memcpy(run->current, run->sequence, run->w->jobs * sizeof *run->current);
+  return mended;
+}
+
+/* Shakes the best start of the run, each time anew: another round is another walk. */
+static void shake_often(zb_run *run) {
+  const int64_t end = run->w->evaluations + (int64_t)run->w->jobs * SHAKES_PER_JOB;
+  int64_t time = run->origin_ps;
+  if (time == INT64_MAX) return;
+  memcpy(run->current, run->origin, run->w->jobs * sizeof *run->current);
+  while (!zb_run_is_over(run) && run->w->evaluations < end)
+    time = shake(run, time);
+}
+
+/* ---- Goals ---- */
+
+/* Local search of run->sequence towards a goal; its cost. What was faster than the best order on the way is taken. */
+static double improve_towards(zb_run *run, int64_t goal, int64_t moves, int history) {
+  const zb_improve_params params = {.limit = run->level,
+                                    .moves = moves,
+                                    .allowance = &run->allowance,
+                                    .target_ps = run->bound_ps,
+                                    .history = history,
+                                    .goal_ps = goal};
+  zb_improver *x = &run->improver;
+  x->fastest_ps = run->elite_ps[0];
+  zb_improve(x, &params, &run->random, run->sequence);
+  if (x->fastest_ps < run->elite_ps[0]) zb_run_take(run, x->fastest, x->fastest_ps);
+  return x->cost;
+}
+
+/* Shakes the best start, or, at more length, the best order, towards a time below the best one. What makes that
+ * impossible comes first: F that are so late that their own chain ends too late. An order in which none is may take
+ * longer than the best for the time being. */
+static void walk(zb_run *run, bool of_best) {
+  const zb_workshop *w = run->w;
+  const size_t bytes = w->jobs * sizeof *run->current;
+  const int64_t end = w->evaluations + (int64_t)w->jobs * WALK_PER_JOB, before = run->elite_ps[0];
+  const int64_t goal = before - (int64_t)((double)(before - run->bound_ps) * (of_best ? WALK_SHARE_BEST : WALK_SHARE));
+  const uint64_t kept = run->random;
+  if (run->origin_ps == INT64_MAX) return;
+  run->random = run->walk_random;
+  memcpy(run->sequence, of_best ? run->elite[0] : run->origin, bytes);
+  double cost = improve_towards(run, goal, 20000, 60);
+  memcpy(run->current, run->sequence, bytes);
+  while (!zb_run_is_over(run) && w->evaluations < end) {
+    if (!build_shaken(run, 3)) continue;
+    const double mended = improve_towards(run, goal, of_best ? 10000 : 4000, of_best ? 100 : 60);
+    if (mended > cost * WALK_TOLERANCE) continue;
+    cost = mended;
+    memcpy(run->current, run->sequence, bytes);
+  }
+  run->walk_random = run->random;
+  run->random = kept;
+}
+
+/* ---- Rounds ---- */
+
+double zb_run_gap(const zb_run *run) {
+  const int64_t best = run->elite_ps[0];
+  return best < INT64_MAX && best > 0 ? (double)(best - run->bound_ps) / (double)best : 1;
+}
+
+/* With patience: the rounds are worth beginning for some evaluations only, unless something gets better. Local search
+ * of the best start says so soonest. */
+static void probe(zb_run *run) {
+  zb_allowance *a = &run->allowance;
+  const int64_t moves = PROBE_JOBS / (int64_t)run->w->jobs,
+                least = run->w->evaluations + (moves > PROBE_LEAST ? moves : PROBE_LEAST);
+  a->end = least < a->most ? least : a->most;
+  if (known_elites(run) == 0) return;
+  uint64_t random = run->random;
+  const zb_improve_params params = {
+      .limit = run->level, .moves = PROBE_LEAST, .allowance = a, .target_ps = run->bound_ps, .history = 10};
+  memcpy(run->probed, run->elite[0], run->w->jobs * sizeof *run->probed);
+  run->probed_ps = zb_improve(&run->improver, &params, &random, run->probed);
+}
+
+void zb_run_rounds(zb_run *run) {
+  const int most_idle = run->is_shaken ? IDLE_WALKS : IDLE_ROUNDS;
+  int idle_rounds = 0;
+  run->walk_random = (run->random ^ UINT64_C(0x9E3779B97F4A7C15)) | 1;
+  run->probed_ps = INT64_MAX;
+  if (run->allowance.patience > 0) probe(run);
+  run->origin_ps = run->elite_ps[0];
+  memcpy(run->origin, run->elite[0], run->w->jobs * sizeof *run->origin);
+  for (int round = 0; idle_rounds < most_idle && !zb_run_is_over(run); ++round) {
+    const int64_t before = run->elite_ps[0];
+    const int most = run->is_shaken ? 1 : 16;
+    for (int i = 0; i < 4 << (round < most ? round : most) && !zb_run_is_over(run); ++i) {
+      try_random_rule(run);
+      if (!zb_run_is_over(run)) try_blurred(run);
+    }
+    improve_elites(run, round);
+    if (run->is_shaken) shake_often(run);
+    if (run->is_shaken && round >= WALKS_FROM && !zb_run_is_over(run)) walk(run, round % 2 == 0);
+    idle_rounds = run->elite_ps[0] < before ? 0 : idle_rounds + 1;
+  }
+  if (run->probed_ps < INT64_MAX) zb_run_take(run, run->probed, run->probed_ps);
+}

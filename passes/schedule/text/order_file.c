@@ -1,0 +1,383 @@
+/* Orders from outside: from cells to a proven order (zb/schedule.h, "Orders as files").
+ *
+ * What a file does not say is inferred (ranks are lines, stages and micro-batches the highest numbers, a stage belongs
+ * to the line it stands on) and then everything is checked, because PyTorch checks little of it: it reads a prefix of
+ * each cell, and knows nothing of deadlocks and messages. Messages of a file are checked (order_messages.c) and then
+ * dropped: zb_order_lower places better ones. Tests: test/passes/schedule/order_file_test.c, order_mutation_test.c;
+ * test/e2e/pytorch_schedules.py.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "passes/schedule/text/cells.h"
+
+static const int64_t JOBS_MAX = INT64_C(1) << 28;
+
+/* "0I3", as the file writes the job. */
+static const char *job_text(const zb_order_reading *r, int stage, zb_kind kind, int micro_batch, char text[48]) {
+  const zb_action action = kind == ZB_F          ? ZB_ACTION_F
+                           : kind == ZB_W        ? ZB_ACTION_W
+                           : r->cells->b_is_part ? ZB_ACTION_B
+                                                 : ZB_ACTION_I;
+  return zb_cell_text((zb_cell){.stage = stage, .micro_batch = micro_batch, .action = action}, text);
+}
+
+static bool is_job(zb_action_class c) { return c == ZB_ACTION_JOB || c == ZB_ACTION_WHOLE; }
+
+/* ---- How large the order is ---- */
+
+typedef struct extent {
+  int64_t jobs;
+  size_t stage_at, micro_batch_at; /* entries with the highest number */
+  bool any;
+} extent;
+
+static extent measure(const zb_order_cells *cells) {
+  extent e = {0};
+  for (size_t i = 0; i < cells->count; ++i) {
+    const zb_cell *cell = &cells->cells[i];
+    const zb_action_class c = zb_cell_class(cells, cell);
+    if (!is_job(c)) continue;
+    if (!e.any) e.stage_at = e.micro_batch_at = i;
+    e.any = true;
+    e.jobs += c == ZB_ACTION_WHOLE ? 2 : 1;
+    if (cell->stage > cells->cells[e.stage_at].stage) e.stage_at = i;
+    if (cell->micro_batch > cells->cells[e.micro_batch_at].micro_batch) e.micro_batch_at = i;
+  }
+  return e;
+}
+
+static zb_status check_extent(zb_order_reading *r) {
+  const zb_order_expected *x = r->expected;
+  const extent e = measure(r->cells);
+  char text[48];
+  if (!e.any) return zb_source_error(r->source, 0, 1, "expected jobs, got none in the whole file");
+  if (r->ranks > ZB_SCHEDULE_RANKS_MAX)
+    return zb_source_error(r->source, ZB_SCHEDULE_RANKS_MAX, 1,
+                           "expected a line a rank and at most %d ranks, got %d lines", ZB_SCHEDULE_RANKS_MAX,
+                           r->ranks);
+  const zb_cell stage = r->cells->cells[e.stage_at], micro_batch = r->cells->cells[e.micro_batch_at];
+  r->stages = x->stages ? x->stages : stage.stage + 1;
+  r->micro_batches = x->micro_batches ? x->micro_batches : micro_batch.micro_batch + 1;
+  if (stage.stage >= r->stages)
+    return ZB_CELL_ERROR(r, e.stage_at, "expected stages 0..%d, got %s", r->stages - 1, zb_cell_text(stage, text));
+  if (micro_batch.micro_batch >= r->micro_batches)
+    return ZB_CELL_ERROR(r, e.micro_batch_at, "expected micro-batches 0..%d, got %s", r->micro_batches - 1,
+                         zb_cell_text(micro_batch, text));
+  const int64_t pairs = (int64_t)r->stages * r->micro_batches, most = JOBS_MAX / ZB_KIND_COUNT;
+  if (pairs <= most && pairs * ZB_KIND_COUNT <= 4 * e.jobs + 4096) return NULL;
+  /* Far too few jobs for these numbers: one of them is wrong, and a table of all jobs might not fit. */
+  const size_t at = r->stages > r->micro_batches ? e.stage_at : e.micro_batch_at;
+  return ZB_CELL_ERROR(
+      r, at, "%s: expected F, B and W of %d stages and %d micro-batches, got only %lld jobs in the whole file",
+      zb_cell_text(r->cells->cells[at], text), r->stages, r->micro_batches, (long long)e.jobs);
+}
+
+/* ---- Which line a stage stands on ---- */
+
+static zb_status check_placement(zb_order_reading *r) {
+  char text[48];
+  size_t *first = zb_alloc((size_t)r->stages * sizeof *first);
+  if (!first) return ZB_OUT_OF_MEMORY();
+  zb_status status = NULL;
+  for (int stage = 0; stage < r->stages; ++stage)
+    r->stage_rank[stage] = -1;
+  size_t i = 0;
+  for (int rank = 0; rank < r->ranks && !status; ++rank)
+    for (; i < r->cells->row_end[rank] && !status; ++i) {
+      const zb_cell cell = r->cells->cells[i];
+      if (cell.action >= ZB_ACTION_COUNT) continue;
+      if (cell.stage >= r->stages) {
+        status = ZB_CELL_ERROR(r, i, "%s: expected stages 0..%d", zb_cell_text(cell, text), r->stages - 1);
+      } else if (r->stage_rank[cell.stage] < 0) {
+        r->stage_rank[cell.stage] = rank;
+        first[cell.stage] = i;
+        const int *wanted = r->expected->stage_rank;
+        if (wanted && wanted[cell.stage] != rank)
+          status = ZB_CELL_ERROR(r, i, "%s: expected stage %d on rank %d (line %d)", zb_cell_text(cell, text),
+                                 cell.stage, wanted[cell.stage], wanted[cell.stage] + 1);
+      } else if (r->stage_rank[cell.stage] != rank) {
+        status = ZB_CELL_ERROR(r, i, "%s: stage %d stands on line %d too (column %d), expected every stage on one rank",
+                               zb_cell_text(cell, text), cell.stage, r->stage_rank[cell.stage] + 1,
+                               r->cells->cells[first[cell.stage]].column);
+      }
+    }
+  zb_free(first);
+  return status;
+}
+
+/* Every rank owns as many stages as the others: what problems and plans are made of. */
+static zb_status check_chunks(const zb_order_reading *r) {
+  for (int stage = 0; stage < r->stages; ++stage)
+    if (r->stage_rank[stage] < 0)
+      return zb_source_error(r->source, 0, 1, "stage %d stands on no line: expected stages 0..%d", stage,
+                             r->stages - 1);
+  int *owned = zb_alloc((size_t)r->ranks * sizeof *owned);
+  if (!owned) return ZB_OUT_OF_MEMORY();
+  for (int stage = 0; stage < r->stages; ++stage)
+    ++owned[r->stage_rank[stage]];
+  zb_status status = NULL;
+  for (int rank = 0; rank < r->ranks && !status; ++rank)
+    if (owned[rank] != owned[0])
+      status = zb_source_error(r->source, (size_t)rank, 1,
+                               "rank %d has %d stages, rank 0 has %d: expected the same number on every rank", rank,
+                               owned[rank], owned[0]);
+  zb_free(owned);
+  return status;
+}
+
+/* ---- Every job once, after what it needs ---- */
+
+static zb_status note_job(zb_order_reading *r, size_t index, zb_kind kind) {
+  const zb_cell *cell = &r->cells->cells[index];
+  int32_t *at = &r->at[zb_reading_job(r, cell->stage, cell->micro_batch, kind)];
+  char text[48], earlier[48];
+  if (*at >= 0) {
+    const zb_cell before = r->cells->cells[*at];
+    return ZB_CELL_ERROR(r, index, "%s is there twice: expected one, and %s stands in column %d",
+                         job_text(r, cell->stage, kind, cell->micro_batch, text), zb_cell_text(before, earlier),
+                         before.column);
+  }
+  *at = (int32_t)index;
+  return NULL;
+}
+
+static zb_status note_jobs(zb_order_reading *r) {
+  for (size_t i = 0; i < r->cells->count; ++i) {
+    const zb_action_class c = zb_cell_class(r->cells, &r->cells->cells[i]);
+    if (!is_job(c)) continue;
+    ZB_TRY(note_job(r, i, zb_cell_kind(&r->cells->cells[i])));
+    if (c == ZB_ACTION_WHOLE) ZB_TRY(note_job(r, i, ZB_W));
+  }
+  return NULL;
+}
+
+/* A job is missing: said at another of the same stage and micro-batch, or, where none is there, of the same micro-batch
+ * (its number may be the wrong one). */
+static zb_status missing(const zb_order_reading *r, int stage, int micro_batch, zb_kind kind) {
+  char text[48], other[48];
+  job_text(r, stage, kind, micro_batch, text);
+  for (int i = 0; i < ZB_KIND_COUNT; ++i) {
+    const int32_t at = r->at[zb_reading_job(r, stage, micro_batch, (zb_kind)i)];
+    if (at < 0) continue;
+    return ZB_CELL_ERROR(r, at, "%s is missing: %s is here, expected F, B and W of every stage and micro-batch", text,
+                         zb_cell_text(r->cells->cells[at], other));
+  }
+  for (size_t i = 0; i < r->cells->count; ++i) {
+    const zb_cell cell = r->cells->cells[i];
+    if (!is_job(zb_cell_class(r->cells, &cell)) || cell.micro_batch != micro_batch) continue;
+    return ZB_CELL_ERROR(r, i,
+                         "%s is missing: %s is here, expected every stage to run micro-batch %d, stage %d does not",
+                         text, zb_cell_text(cell, other), micro_batch, stage);
+  }
+  const size_t row = (size_t)r->stage_rank[stage];
+  return ZB_CELL_ERROR(r, zb_cells_row_begin(r->cells, row),
+                       "%s is missing: expected micro-batches 0..%d, micro-batch %d is nowhere", text,
+                       r->micro_batches - 1, micro_batch);
+}
+
+static zb_status check_jobs(const zb_order_reading *r) {
+  char text[48], earlier[48];
+  for (int stage = 0; stage < r->stages; ++stage)
+    for (int micro_batch = 0; micro_batch < r->micro_batches; ++micro_batch) {
+      int32_t before = -1;
+      for (int kind = 0; kind < ZB_KIND_COUNT; ++kind) {
+        const int32_t at = r->at[zb_reading_job(r, stage, micro_batch, (zb_kind)kind)];
+        if (at < 0) return missing(r, stage, micro_batch, (zb_kind)kind);
+        if (at < before)
+          return ZB_CELL_ERROR(r, at, "%s stands before %s, which it needs", zb_cell_text(r->cells->cells[at], text),
+                               zb_cell_text(r->cells->cells[before], earlier));
+        before = at;
+      }
+    }
+  return NULL;
+}
+
+/* ---- The order ---- */
+
+static zb_status build_order(const zb_order_reading *r, zb_order *out) {
+  ZB_TRY(zb_order_init(out, r->ranks));
+  out->whole_backward = true;
+  size_t i = 0;
+  for (int rank = 0; rank < r->ranks; ++rank)
+    for (; i < r->cells->row_end[rank]; ++i) {
+      const zb_cell cell = r->cells->cells[i];
+      const zb_action_class c = zb_cell_class(r->cells, &cell);
+      if (!is_job(c)) continue;
+      const zb_kind kind = zb_cell_kind(&cell);
+      ZB_TRY(zb_order_add(out, rank, cell.stage, kind, cell.micro_batch));
+      if (c == ZB_ACTION_WHOLE) ZB_TRY(zb_order_add(out, rank, cell.stage, ZB_W, cell.micro_batch));
+      if (c == ZB_ACTION_JOB && kind == ZB_B) out->whole_backward = false;
+    }
+  return NULL;
+}
+
+static zb_status stuck(const zb_order_reading *r, const zb_model *model, const zb_order *order, const int *done,
+                       int rank) {
+  char text[48];
+  int32_t *index = NULL;
+  ZB_TRY(zb_order_index(model, order, &index));
+  const zb_job job = order->jobs[rank][done[rank]];
+  const int32_t at = r->at[zb_reading_job(r, job.stage, job.micro_batch, job.kind)];
+  zb_status status =
+      ZB_CELL_ERROR(r, at, "the order deadlocks: %s waits for ever, ranks wait for each other in a circle",
+                    zb_cell_text(r->cells->cells[at], text));
+  status = zb_order_explain(status, model, order, done, index);
+  zb_free(index);
+  return status;
+}
+
+/* With the numbers of the file, so that messages name its jobs. */
+static zb_status check_ends(const zb_order_reading *r, const zb_order *order) {
+  zb_stage_cost *costs = zb_alloc((size_t)r->stages * sizeof *costs);
+  int *done = zb_alloc((size_t)r->ranks * sizeof *done);
+  zb_model model = {0};
+  zb_status status = costs && done ? NULL : ZB_OUT_OF_MEMORY();
+  if (status) goto cleanup;
+  const zb_problem problem = {.ranks = r->ranks,
+                              .micro_batches = r->micro_batches,
+                              .stages = r->stages,
+                              .stage_rank = r->stage_rank,
+                              .costs = costs};
+  ZB_TRY_GOTO(zb_model_init(&problem, &model));
+  if (!zb_order_run(&model, order, done, NULL)) status = ZB_OUT_OF_MEMORY();
+  for (int rank = 0; rank < r->ranks && !status; ++rank)
+    if (done[rank] < order->counts[rank]) status = stuck(r, &model, order, done, rank);
+cleanup:
+  zb_model_deinit(&model);
+  zb_free(costs);
+  zb_free(done);
+  return status;
+}
+
+/* ---- Micro-batches are numbered by the order of their W ---- */
+
+/* ours[k] is the number that the file gives what W of stage 0 runs as the k-th. Every stage must run them so. */
+static zb_status number_micro_batches(const zb_order_reading *r, const zb_order *order, int32_t *file_number,
+                                      bool *same) {
+  zb_status status = NULL;
+  char got[48], wanted[48], first[48];
+  int *next = zb_alloc((size_t)r->stages * sizeof *next);
+  if (!next) return ZB_OUT_OF_MEMORY();
+  int count = 0;
+  const int owner = r->stage_rank[0];
+  *same = true;
+  for (int i = 0; i < order->counts[owner]; ++i) {
+    const zb_job job = order->jobs[owner][i];
+    if (job.kind != ZB_W || job.stage != 0) continue;
+    if (job.micro_batch != count) *same = false;
+    file_number[count++] = job.micro_batch;
+  }
+  for (int rank = 0; rank < order->ranks && !status; ++rank)
+    for (int i = 0; i < order->counts[rank] && !status; ++i) {
+      const zb_job job = order->jobs[rank][i];
+      if (job.kind != ZB_W) continue;
+      const int32_t number = file_number[next[job.stage]++];
+      if (number == job.micro_batch) continue;
+      status = ZB_CELL_ERROR(r, r->at[zb_reading_job(r, job.stage, job.micro_batch, ZB_W)],
+                             "%s: expected %s here, because stage 0 runs %s then: W in the same order on every stage",
+                             job_text(r, job.stage, ZB_W, job.micro_batch, got),
+                             job_text(r, job.stage, ZB_W, number, wanted), job_text(r, 0, ZB_W, number, first));
+      status =
+          zb_status_hint(status, "micro-batches are numbered by the order of their W, so that gradients add up in one "
+                                 "order on every stage and give the same bits; move W");
+    }
+  zb_free(next);
+  return status;
+}
+
+static zb_status renumber(const zb_order_reading *r, zb_order *order, int32_t **out) {
+  bool same = true;
+  int32_t *file_number = zb_alloc((size_t)r->micro_batches * sizeof *file_number);
+  int32_t *ours = zb_alloc((size_t)r->micro_batches * sizeof *ours);
+  zb_status status = file_number && ours ? number_micro_batches(r, order, file_number, &same) : ZB_OUT_OF_MEMORY();
+  if (!status && !same) {
+    for (int i = 0; i < r->micro_batches; ++i)
+      ours[file_number[i]] = i;
+    for (int rank = 0; rank < order->ranks; ++rank)
+      for (int i = 0; i < order->counts[rank]; ++i)
+        order->jobs[rank][i].micro_batch = ours[order->jobs[rank][i].micro_batch];
+    *out = file_number;
+    file_number = NULL;
+  }
+  zb_free(file_number);
+  zb_free(ours);
+  return status;
+}
+
+/* ---- Files ---- */
+
+static zb_status check_expected(const zb_order_expected *x) {
+  if (x->ranks < 0 || x->stages < 0 || x->micro_batches < 0)
+    return ZB_ERROR(USAGE, "expected ranks, stages and micro-batches of 0 (any) or more, got %d, %d and %d", x->ranks,
+                    x->stages, x->micro_batches);
+  if (x->stage_rank && !x->stages) return ZB_ERROR(USAGE, "a placement needs the number of its stages, got 0");
+  return NULL;
+}
+
+static zb_status check(zb_order_reading *r, zb_order_file *out) {
+  if (r->expected->ranks && r->expected->ranks != r->ranks)
+    return zb_source_error(r->source, r->ranks < r->expected->ranks ? (size_t)r->ranks - 1 : (size_t)r->expected->ranks,
+                           1, "expected %d lines, one a rank, got %d", r->expected->ranks, r->ranks);
+  ZB_TRY(check_extent(r));
+  out->stage_rank = r->stage_rank = zb_alloc((size_t)r->stages * sizeof *r->stage_rank);
+  const size_t jobs = (size_t)r->stages * (size_t)r->micro_batches * ZB_KIND_COUNT;
+  r->at = zb_alloc(jobs * sizeof *r->at);
+  if (!r->stage_rank || !r->at) return ZB_OUT_OF_MEMORY();
+  for (size_t i = 0; i < jobs; ++i)
+    r->at[i] = -1;
+  ZB_TRY(check_placement(r));
+  ZB_TRY(note_jobs(r));
+  ZB_TRY(check_chunks(r));
+  ZB_TRY(check_jobs(r));
+  ZB_TRY(build_order(r, &out->order));
+  ZB_TRY(check_ends(r, &out->order));
+  if (r->cells->form == ZB_FORM_COMPUTE_COMMS) ZB_TRY(zb_order_check_messages(r));
+  ZB_TRY(renumber(r, &out->order, &out->file_micro_batch));
+  out->stages = r->stages;
+  out->micro_batches = r->micro_batches;
+  out->form = r->cells->form;
+  return NULL;
+}
+
+zb_status zb_order_read(const char *name, const char *text, size_t bytes, const zb_order_expected *expected,
+                        zb_order_file *out) {
+  static const zb_order_expected any = {0};
+  *out = (zb_order_file){0};
+  zb_source source = {.name = name, .text = text, .bytes = bytes};
+  zb_order_reading r = {.source = &source, .expected = expected ? expected : &any};
+  ZB_TRY(check_expected(r.expected));
+  zb_status status = NULL;
+  out->cells = zb_alloc(sizeof *out->cells);
+  if (!out->cells) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(zb_cells_read(&source, out->cells));
+  r.cells = out->cells;
+  r.ranks = (int)out->cells->rows;
+  ZB_TRY_GOTO(check(&r, out));
+cleanup:
+  zb_free(r.at);
+  zb_free(source.lines);
+  if (status) zb_order_file_deinit(out);
+  return status;
+}
+
+zb_status zb_order_read_file(const char *path, const zb_order_expected *expected, zb_order_file *out) {
+  char *text = NULL;
+  size_t bytes = 0;
+  *out = (zb_order_file){0};
+  ZB_TRY(zb_file_read(path, 0, &text, &bytes));
+  zb_status status = zb_order_read(path, text, bytes, expected, out);
+  zb_free(text);
+  return status;
+}
+
+void zb_order_file_deinit(zb_order_file *file) {
+  zb_order_deinit(&file->order);
+  zb_free(file->stage_rank);
+  zb_free(file->file_micro_batch);
+  if (file->cells) zb_cells_deinit(file->cells);
+  zb_free(file->cells);
+  *file = (zb_order_file){0};
+}
+
+char *zb_order_file_text(const zb_order_file *file) { return zb_cells_text(file->cells); }

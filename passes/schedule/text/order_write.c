@@ -1,0 +1,280 @@
+/* An order as text, in each of the three forms (zb/schedule.h, "Orders as files").
+ *
+ * COMPUTE_COMMS is what PyTorch's _PipelineScheduleRuntime executes without lowering it: sends and receives stand where
+ * zb_order_lower puts them; UNSHARD of every stage at the start of its rank, in the order of first use, RESHARD after
+ * its last job (so that FSDP gathers each stage once), REDUCE_GRAD after its last W (which also divides gradients by
+ * the number of micro-batches). Tests: test/passes/schedule/order_file_test.c; test/e2e/pytorch_schedules.py.
+ */
+#include <string.h>
+
+#include "passes/schedule/text/cells.h"
+
+typedef struct writer {
+  const zb_problem *problem;
+  const zb_order *order; /* whole_backward: one cell a backward */
+  zb_order_cells cells;
+  zb_lowering lowering;
+  size_t *first, *sorted; /* transfers by rank: sorted[first[r]..first[r + 1]) in their order, both ends */
+  int *left;              /* [stages] jobs that are still to come */
+  int *left_w;            /* [stages] the same of W */
+} writer;
+
+static void writer_deinit(writer *w) {
+  zb_cells_deinit(&w->cells);
+  zb_lowering_deinit(&w->lowering);
+  zb_free(w->first);
+  zb_free(w->sorted);
+  zb_free(w->left);
+  zb_free(w->left_w);
+}
+
+/* Whether B at index and the next W are one cell. */
+static bool is_whole(const zb_order *order, int rank, int index) {
+  if (!order->whole_backward || index + 1 >= order->counts[rank]) return false;
+  const zb_job job = order->jobs[rank][index], next = order->jobs[rank][index + 1];
+  return job.kind == ZB_B && next.kind == ZB_W && next.stage == job.stage && next.micro_batch == job.micro_batch;
+}
+
+static zb_status add(writer *w, zb_action action, int stage, int micro_batch) {
+  return zb_cells_add(&w->cells, (zb_cell){.stage = stage, .micro_batch = micro_batch, .action = action});
+}
+
+/* Adds the job at *index, and moves behind it. */
+static zb_status add_job(writer *w, int rank, int *index) {
+  static const zb_action csv[] = {ZB_ACTION_F, ZB_ACTION_I, ZB_ACTION_W},
+                         text[] = {ZB_ACTION_F, ZB_ACTION_B, ZB_ACTION_W};
+  const zb_job job = w->order->jobs[rank][*index];
+  const bool is_text = w->cells.form == ZB_FORM_TEXT, whole = is_whole(w->order, rank, *index);
+  *index += whole ? 2 : 1;
+  if (whole) return add(w, is_text ? ZB_ACTION_BW : ZB_ACTION_B, job.stage, job.micro_batch);
+  return add(w, (is_text ? text : csv)[job.kind], job.stage, job.micro_batch);
+}
+
+/* ---- TEXT and COMPUTE_ONLY ---- */
+
+static zb_status add_jobs(writer *w) {
+  for (int rank = 0; rank < w->order->ranks; ++rank) {
+    for (int i = 0; i < w->order->counts[rank];)
+      ZB_TRY(add_job(w, rank, &i));
+    ZB_TRY(zb_cells_end_row(&w->cells));
+  }
+  return NULL;
+}
+
+/* The order with one job a cell: B for B and W. */
+static zb_status make_steps_order(const zb_order *order, zb_order *out) {
+  ZB_TRY(zb_order_init(out, order->ranks));
+  for (int rank = 0; rank < order->ranks; ++rank)
+    for (int i = 0; i < order->counts[rank]; i += is_whole(order, rank, i) ? 2 : 1) {
+      const zb_job job = order->jobs[rank][i];
+      ZB_TRY(zb_order_add(out, rank, job.stage, job.kind, job.micro_batch));
+    }
+  return NULL;
+}
+
+static zb_status add_rows_of_steps(writer *w, zb_job_times *const *times) {
+  for (int rank = 0; rank < w->order->ranks; ++rank) {
+    int64_t column = 0;
+    for (int i = 0, cell = 0; i < w->order->counts[rank]; ++cell, ++column) {
+      for (; column < times[rank][cell].start_ps; ++column)
+        ZB_TRY(add(w, ZB_ACTION_IDLE, 0, 0));
+      ZB_TRY(add_job(w, rank, &i));
+    }
+    ZB_TRY(zb_cells_end_row(&w->cells));
+  }
+  return NULL;
+}
+
+/* Every cell takes one step, and messages none: the start of a cell is its column. */
+static zb_status add_steps(writer *w) {
+  zb_order order = {0};
+  zb_model model = {0};
+  zb_problem unit = *w->problem;
+  const size_t ranks = (size_t)unit.ranks;
+  zb_stage_cost *costs = zb_alloc((size_t)unit.stages * sizeof *costs);
+  int *done = zb_alloc(ranks * sizeof *done);
+  zb_job_times **times = zb_alloc(ranks * sizeof *times);
+  zb_status status = costs && done && times ? NULL : ZB_OUT_OF_MEMORY();
+  if (status) goto cleanup;
+  for (int stage = 0; stage < unit.stages; ++stage)
+    costs[stage] = (zb_stage_cost){.time_ps = {1, 1, 1}};
+  unit.costs = costs;
+  unit.link_latency_ps = 0;
+  unit.link_ps_per_byte = 0;
+  ZB_TRY_GOTO(zb_model_init(&unit, &model));
+  ZB_TRY_GOTO(make_steps_order(w->order, &order));
+  for (int rank = 0; rank < unit.ranks; ++rank) {
+    times[rank] = zb_alloc(((size_t)order.counts[rank] + 1) * sizeof **times);
+    if (!times[rank]) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  }
+  if (!zb_order_run(&model, &order, done, times)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(add_rows_of_steps(w, times));
+cleanup:
+  for (int rank = 0; times && rank < unit.ranks; ++rank)
+    zb_free(times[rank]);
+  zb_free(times);
+  zb_free(done);
+  zb_free(costs);
+  zb_order_deinit(&order);
+  zb_model_deinit(&model);
+  return status;
+}
+
+/* ---- COMPUTE_COMMS ---- */
+
+static zb_status sort_by_rank(writer *w) {
+  const int *stage_rank = w->problem->stage_rank;
+  const size_t ranks = (size_t)w->order->ranks, count = w->lowering.count;
+  w->first = zb_alloc((ranks + 2) * sizeof *w->first);
+  w->sorted = zb_alloc(2 * count * sizeof *w->sorted);
+  if (!w->first || !w->sorted) return ZB_OUT_OF_MEMORY();
+  /* first[r + 2] counts, first[r + 1] is where the next one goes, and in the end where they end. */
+  for (size_t i = 0; i < count; ++i) {
+    ++w->first[stage_rank[w->lowering.transfers[i].source] + 2];
+    ++w->first[stage_rank[w->lowering.transfers[i].destination] + 2];
+  }
+  for (size_t rank = 0; rank < ranks; ++rank)
+    w->first[rank + 2] += w->first[rank + 1];
+  for (size_t i = 0; i < count; ++i) {
+    w->sorted[w->first[stage_rank[w->lowering.transfers[i].source] + 1]++] = i;
+    w->sorted[w->first[stage_rank[w->lowering.transfers[i].destination] + 1]++] = i;
+  }
+  return NULL;
+}
+
+/* The sends and receives of the rank before its job at index; *at moves behind them. */
+static zb_status add_operations(writer *w, int rank, int index, size_t *at) {
+  for (; *at < w->first[rank + 1]; ++*at) {
+    const zb_transfer *t = &w->lowering.transfers[w->sorted[*at]];
+    const bool send = w->problem->stage_rank[t->source] == rank;
+    if ((send ? t->send_at : t->receive_at) > index) return NULL;
+    const zb_action action =
+        t->kind == ZB_F ? (send ? ZB_ACTION_SEND_F : ZB_ACTION_RECV_F) : (send ? ZB_ACTION_SEND_B : ZB_ACTION_RECV_B);
+    ZB_TRY(add(w, action, send ? t->source : t->destination, t->micro_batch));
+  }
+  return NULL;
+}
+
+static zb_status add_unshards(writer *w, int rank) {
+  for (int i = 0; i < w->order->counts[rank]; ++i) {
+    const zb_job job = w->order->jobs[rank][i];
+    int *left = &w->left[job.stage];
+    if (*left == 0) ZB_TRY(add(w, ZB_ACTION_UNSHARD, job.stage, 0));
+    ++*left;
+    if (job.kind == ZB_W) ++w->left_w[job.stage];
+  }
+  return NULL;
+}
+
+/* What follows on the jobs at from..to-1 and their sends. */
+static zb_status add_ends(writer *w, int rank, int from, int to) {
+  for (int i = from; i < to; ++i) {
+    const zb_job job = w->order->jobs[rank][i];
+    if (job.kind == ZB_W && --w->left_w[job.stage] == 0) ZB_TRY(add(w, ZB_ACTION_REDUCE_GRAD, job.stage, 0));
+    if (--w->left[job.stage] == 0) ZB_TRY(add(w, ZB_ACTION_RESHARD, job.stage, 0));
+  }
+  return NULL;
+}
+
+static zb_status add_row_with_operations(writer *w, int rank) {
+  size_t at = w->first[rank];
+  int from = 0, i = 0;
+  ZB_TRY(add_unshards(w, rank));
+  for (;;) {
+    ZB_TRY(add_operations(w, rank, i, &at));
+    ZB_TRY(add_ends(w, rank, from, i));
+    if (i == w->order->counts[rank]) break;
+    from = i;
+    ZB_TRY(add_job(w, rank, &i));
+  }
+  return zb_cells_end_row(&w->cells);
+}
+
+static zb_status add_with_operations(writer *w) {
+  const size_t stages = (size_t)w->problem->stages;
+  ZB_TRY(zb_order_lower(w->problem, w->order, &w->lowering));
+  ZB_TRY(sort_by_rank(w));
+  w->left = zb_alloc(stages * sizeof *w->left);
+  w->left_w = zb_alloc(stages * sizeof *w->left_w);
+  if (!w->left || !w->left_w) return ZB_OUT_OF_MEMORY();
+  for (int rank = 0; rank < w->order->ranks; ++rank)
+    ZB_TRY(add_row_with_operations(w, rank));
+  return NULL;
+}
+
+/* ---- PyTorch's stages are a chain ---- */
+
+/* The edges of the chain, with the bytes that the problem gives them; gradients return over all of them. */
+static zb_status make_chain(const zb_problem *problem, zb_order_form form, zb_edge *chain) {
+  for (int stage = 0; stage + 1 < problem->stages; ++stage)
+    chain[stage] = (zb_edge){stage, stage + 1, 0, 1};
+  for (int i = 0; i < problem->edge_count; ++i) {
+    const zb_edge edge = problem->edges[i];
+    if (edge.destination == edge.source + 1) {
+      chain[edge.source].forward_bytes = edge.forward_bytes;
+      if (edge.backward_bytes > 0) chain[edge.source].backward_bytes = edge.backward_bytes;
+    } else if (form == ZB_FORM_COMPUTE_COMMS) {
+      return zb_status_hint(
+          ZB_ERROR(USAGE,
+                   "stage %d sends to stage %d: expected messages to the next stage alone, which is all "
+                   "that PyTorch's actions can say",
+                   edge.source, edge.destination),
+          "the form without communication can be written");
+    }
+  }
+  return NULL;
+}
+
+/* The problem as PyTorch sees it, for which the order must be valid too. edges is released by the caller. */
+static zb_status as_chain(const zb_problem *problem, const zb_order *order, zb_order_form form, zb_edge **edges,
+                          zb_problem *out) {
+  *out = *problem;
+  if (!problem->edges || form == ZB_FORM_TEXT) return NULL;
+  *edges = zb_alloc((size_t)problem->stages * sizeof **edges);
+  if (!*edges) return ZB_OUT_OF_MEMORY();
+  ZB_TRY(make_chain(problem, form, *edges));
+  out->edges = *edges;
+  out->edge_count = problem->stages - 1;
+  zb_status status = zb_order_validate(out, order);
+  if (!status) return NULL;
+  return zb_status_note(status,
+                        "PyTorch's stages are one chain, each hands on to the next: this order does not run there");
+}
+
+zb_status zb_order_write(const zb_problem *problem, const zb_order *order, const zb_order_style *style, char **out) {
+  *out = NULL;
+  if ((unsigned)style->form >= ZB_FORM_COUNT)
+    return ZB_ERROR(USAGE, "expected a form of 0..%d, got %d", ZB_FORM_COUNT - 1, (int)style->form);
+  ZB_TRY(zb_order_validate(problem, order));
+  zb_problem chain;
+  zb_edge *edges = NULL;
+  zb_order view = *order;
+  view.whole_backward = order->whole_backward || style->whole_backward;
+  writer w = {.problem = &chain, .order = &view};
+  w.cells.form = style->form;
+  w.cells.crlf = style->form != ZB_FORM_TEXT;
+  w.cells.last_line_ends = true;
+  zb_status status = NULL;
+  ZB_TRY_GOTO(as_chain(problem, order, style->form, &edges, &chain));
+  if (style->form == ZB_FORM_COMPUTE_COMMS)
+    ZB_TRY_GOTO(add_with_operations(&w));
+  else if (style->form == ZB_FORM_COMPUTE_ONLY && style->idle_cells)
+    ZB_TRY_GOTO(add_steps(&w));
+  else
+    ZB_TRY_GOTO(add_jobs(&w));
+  *out = zb_cells_text(&w.cells);
+  if (!*out) status = ZB_OUT_OF_MEMORY();
+cleanup:
+  writer_deinit(&w);
+  zb_free(edges);
+  return status;
+}
+
+zb_status zb_order_write_file(const zb_problem *problem, const zb_order *order, const zb_order_style *style,
+                              const char *path) {
+  char *text = NULL;
+  ZB_TRY(zb_order_write(problem, order, style, &text));
+  zb_status status = zb_file_write_atomic(path, text, strlen(text));
+  zb_free(text);
+  return status;
+}

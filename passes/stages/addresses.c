@@ -1,0 +1,93 @@
+/* Bases of subprograms: see passes/stages/addresses.h. */
+
+#include "passes/stages/addresses.h"
+
+#include "passes/function.h"
+
+#include <string.h>
+
+zb_region_kind zb_argument_region(MlirOperation function, int argument) {
+  static const struct {
+    const char *frame;
+    zb_region_kind region;
+  } pools[] = {
+#define ZB_POOL(ID, name) {name, ZB_REGION_##ID},
+#include "ir/frames.def"
+  };
+  MlirAttribute attributes = zb_argument_dictionary(function, argument);
+  if (zb_dictionary_has(attributes, ZB_ATTR_STEP)) return ZB_REGION_STEP;
+  const char *frame = zb_dictionary_string(attributes, "zb.frame");
+  for (size_t i = 0; frame && i < sizeof pools / sizeof pools[0]; ++i)
+    if (strcmp(frame, pools[i].frame) == 0) return pools[i].region;
+  return ZB_REGION_COUNT;
+}
+
+/* A position needs an address from the job when something lies there by itself: a frame, or a value whose home is its
+ * own. */
+static bool needs_base(const zb_subprogram_info *info, int position) {
+  const zb_graph *g = &info->workspace.graph;
+  bool argument = position < info->argument_count;
+  int value = argument ? position : g->returned[position - info->argument_count];
+  if (argument && zb_argument_region(info->function, position) != ZB_REGION_COUNT) return false;
+  zb_shape shape;
+  if (!zb_type_shape(mlirValueGetType(g->values[value].value), &shape)) {
+    int base = zb_workspace_frame_base(&info->workspace, value);
+    return base == position; /* a pool frame that is handed back has its argument as base */
+  }
+  return info->workspace.homes[value].base == position;
+}
+
+zb_status zb_subprogram_info_build(MlirOperation function, zb_subprogram_info *out) {
+  *out = (zb_subprogram_info){.function = function, .name = zb_symbol_name(function)};
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_workspace_build(function, &out->workspace));
+  out->argument_count = out->workspace.graph.argument_count;
+  out->result_count = out->workspace.graph.returned_count;
+  int positions = out->argument_count + out->result_count;
+  out->base_of = zb_alloc(((size_t)positions + 1) * sizeof *out->base_of);
+  out->base_position = zb_alloc(((size_t)positions + 1) * sizeof *out->base_position);
+  out->base_bytes = zb_alloc(((size_t)positions + 1) * sizeof *out->base_bytes);
+  if (!out->base_of || !out->base_position || !out->base_bytes) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  for (int p = 0; p < positions; ++p) {
+    if (!needs_base(out, p)) continue;
+    const zb_graph *g = &out->workspace.graph;
+    int value = p < out->argument_count ? p : g->returned[p - out->argument_count];
+    out->base_bytes[out->base_count] = zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value)));
+    out->base_position[out->base_count] = p;
+    out->base_of[p] = ++out->base_count;
+  }
+cleanup:
+  if (status) zb_subprogram_info_deinit(out);
+  return status;
+}
+
+void zb_subprogram_info_deinit(zb_subprogram_info *info) {
+  zb_workspace_deinit(&info->workspace);
+  zb_free(info->base_of);
+  zb_free(info->base_position);
+  zb_free(info->base_bytes);
+  *info = (zb_subprogram_info){0};
+}
+
+void zb_home_address(const zb_subprogram_info *info, const zb_home *home, const zb_plan_range regions[ZB_REGION_COUNT],
+                     uint32_t *out_base, uint64_t *out_offset) {
+  *out_base = 0;
+  *out_offset = home->offset;
+  if (home->base == ZB_BASE_WORKSPACE) {
+    *out_offset += regions[ZB_REGION_WORKSPACE].offset;
+    return;
+  }
+  if (home->base == ZB_BASE_CONSTANT) {
+    *out_offset = (uint64_t)zb_ints_at(info->workspace.graph.nodes[home->constant].op, ZB_ATTR_AT, 0);
+    return;
+  }
+  ZB_ASSERT(home->base >= 0);
+  zb_region_kind region =
+      home->base < info->argument_count ? zb_argument_region(info->function, home->base) : ZB_REGION_COUNT;
+  if (region != ZB_REGION_COUNT) {
+    *out_offset += regions[region].offset;
+    return;
+  }
+  *out_base = (uint32_t)info->base_of[home->base];
+  ZB_ASSERT(*out_base > 0);
+}

@@ -1,0 +1,35 @@
+/* Which addresses a subprogram takes from its job, and how homes become (base, offset). Shared by zb-allocate and
+ * zb-verify-plan. */
+#ifndef ZB_PASSES_ADDRESSES_H
+#define ZB_PASSES_ADDRESSES_H
+
+#include "passes/stages/workspace.h"
+#include "runtime/plan/plan.h"
+
+/* A subprogram with its packing and bases. */
+typedef struct zb_subprogram_info {
+  MlirOperation function;
+  const char *name;
+  zb_workspace workspace;
+  int argument_count, result_count;
+  int *base_of; /* per position (argument i, or argument_count + result k): base number >= 1, or 0: none */
+  int base_count;
+  int *base_position;   /* [base number - 1] -> position */
+  uint64_t *base_bytes; /* [base number - 1] -> rounded bytes of what lies there */
+} zb_subprogram_info;
+
+zb_status zb_subprogram_info_build(MlirOperation function, zb_subprogram_info *out) ZB_MUST_USE;
+void zb_subprogram_info_deinit(zb_subprogram_info *info);
+
+/* Region of the pool frame an argument stands for ("parameters", ..., the step counter); ZB_REGION_COUNT for others. */
+zb_region_kind zb_argument_region(MlirOperation function, int argument);
+
+/* (base, byte offset) of a home, without its layout offset. constant_offset: arena offset of inline constants by node,
+ * may be NULL when the function has none. */
+void zb_home_address(const zb_subprogram_info *info, const zb_home *home, const zb_plan_range regions[ZB_REGION_COUNT],
+                     uint32_t *out_base, uint64_t *out_offset);
+
+/* Attribute of a zb.constant op that says where zb-allocate put it in the arena. */
+#define ZB_ATTR_AT "zb.at"
+
+#endif

@@ -1,0 +1,630 @@
+/* zb-allocate: gives every buffer its address in the arena of its rank.
+ *
+ *   before                              after
+ *     module @rank1 {                     module @rank1 {zb.addresses = array<i64: 4096, 4288, 5120, 256>,
+ *                                                        zb.waits = array<i64: 1, 0>}
+ *       %fb, %fw = call @s1_F(%p, %a)       addresses of the bases of @s1_F: 4096, 4288
+ *       zb.send(%x)                         its memory: 256 bytes at 5120; op 1 waits for message 0
+ *
+ * Addresses of the ops of @main stand in program order: a call has one a base, communication an address and a size.
+ * zb.waits are pairs of the number of an op of @main and a message.
+ *
+ * The arena is parameters, state, gradients, constants, step, slots, workspace. Slots hold frames and values on the
+ * way, packed offline: each for as long as it is needed in the simulated schedule. A value that is kept has its home in
+ * its frame, also while it arrives. Memory that a send reads is held until the transfer is done; where it is used
+ * again, the job or receive that writes there waits for the send, and a job waits for the messages that it reads.
+ *
+ * The limit of memory is checked against the packed arena.
+ *
+ * Tests: test/passes/allocate.mlir. */
+
+#include "passes/stages/addresses.h"
+#include "passes/function.h"
+#include "passes/stages/pack.h"
+#include "passes/pipeline.h"
+#include "zb/schedule.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MESSAGE_COLUMNS = 8, MESSAGE_COMPLETE = 7 };
+
+typedef struct home {
+  int item;        /* -1: fixed */
+  uint64_t offset; /* in the item; arena offset when fixed */
+} home;
+
+typedef struct pending_send {
+  uint64_t offset, bytes;
+  int message;
+} pending_send;
+
+typedef struct allocator {
+  zb_pass *pass;
+  int64_t changes;
+  MlirOperation module, rank_op;
+  int rank;
+  zb_subprogram_info *infos;
+  int info_count;
+  zb_map *info_index; /* symbol -> infos */
+  zb_graph graph;     /* of @main */
+  int *info_of;       /* per node of @main: callee, -1 */
+  home *homes;        /* per value of @main */
+  int64_t *node_time; /* per node: when it happens in the simulated schedule */
+  zb_piece *items; /* pieces of the slots region: a frame of one micro-batch or a value on its way; times are nodes of
+                      @main */
+  size_t item_count, item_capacity;
+  int frame_items; /* the first of them are frames */
+  zb_plan_range regions[ZB_REGION_COUNT];
+  uint64_t slot_bytes;
+  pending_send *pending;
+  size_t pending_count, pending_capacity;
+  bool *received; /* per message: not waited for yet */
+  int message_count;
+  int *message_of;  /* per node of @main: the message it posts, -1 */
+  int64_t *numbers; /* zb.addresses */
+  size_t number_count, number_capacity;
+  int64_t *waits; /* zb.waits */
+  size_t wait_count, wait_capacity;
+} allocator;
+
+static bool is_frame(const zb_graph *g, int value) {
+  zb_shape shape;
+  return !zb_type_shape(mlirValueGetType(g->values[value].value), &shape);
+}
+
+static uint64_t value_bytes(const zb_graph *g, int value) {
+  return zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value)));
+}
+
+/* ---- Subprograms ---- */
+
+static zb_status read_subprograms(allocator *a) {
+  MlirBlock body = zb_function_block(a->rank_op);
+  int count = 0;
+  ZB_FOR_EACH_OP(f, body) count += zb_op_is(f, "func.func");
+  a->infos = zb_alloc(((size_t)count + 1) * sizeof *a->infos);
+  a->info_index = zb_map_create();
+  if (!a->infos || !a->info_index) return ZB_OUT_OF_MEMORY();
+  ZB_FOR_EACH_OP(f, body) {
+    if (!zb_op_is(f, "func.func") || strcmp(zb_symbol_name(f), "main") == 0) continue;
+    ZB_TRY(zb_subprogram_info_build(f, &a->infos[a->info_count]));
+    if (!zb_map_set(a->info_index, zb_symbol_name(f), a->info_count++)) return ZB_OUT_OF_MEMORY();
+  }
+  return NULL;
+}
+
+/* The message that each send and receive posts, from the table of the rank in program order. */
+static zb_status read_posts(allocator *a) {
+  int posts = zb_ints_count(a->rank_op, "zb.posts"), at = 0;
+  MlirAttribute table = mlirOperationGetAttributeByName(a->rank_op, mlirStringRefCreateFromCString("zb.posts"));
+  a->message_of = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->message_of);
+  if (!a->message_of) return ZB_OUT_OF_MEMORY();
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    MlirOperation op = a->graph.nodes[n].op;
+    a->message_of[n] = -1;
+    if (a->info_of[n] >= 0 || (!zb_op_is(op, "zb.send") && !zb_op_is(op, "zb.recv"))) continue;
+    if (at == posts) return ZB_ERROR(INVALID, "rank %d posts more messages than zb.posts names", a->rank);
+    a->message_of[n] = (int)mlirDenseI64ArrayGetElement(table, at++);
+    if (a->message_of[n] < 0 || a->message_of[n] >= a->message_count)
+      return ZB_ERROR(INVALID, "rank %d posts message %d, which is not in zb.messages", a->rank, a->message_of[n]);
+  }
+  return NULL;
+}
+
+static int callee(const allocator *a, MlirOperation op) {
+  MlirAttribute symbol = mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("callee"));
+  if (mlirAttributeIsNull(symbol)) return -1;
+  return (int)zb_map_get_or(a->info_index, mlirFlatSymbolRefAttrGetValue(symbol).data, -1);
+}
+
+/* ---- Regions ---- */
+
+static uint64_t pool_bytes(const allocator *a, zb_region_kind region) {
+  for (int i = 0; i < a->info_count; ++i) {
+    const zb_graph *g = &a->infos[i].workspace.graph;
+    for (int k = 0; k < a->infos[i].argument_count; ++k)
+      if (zb_argument_region(a->infos[i].function, k) == region)
+        return zb_align(zb_type_bytes(mlirValueGetType(g->values[k].value)));
+  }
+  return 0;
+}
+
+/* Inline constants stand after the constants frame; equal ones share a place. Bytes they take. */
+static zb_status place_constants(allocator *a, uint64_t begin, uint64_t *out_bytes) {
+  zb_map *seen = zb_map_create_pointer();
+  uint64_t bytes = 0;
+  if (!seen) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < a->info_count; ++i) {
+    const zb_graph *g = &a->infos[i].workspace.graph;
+    for (int n = 0; n < g->node_count; ++n) {
+      if (!zb_op_is(g->nodes[n].op, "zb.constant")) continue;
+      MlirAttribute value = mlirOperationGetAttributeByName(g->nodes[n].op, mlirStringRefCreateFromCString("value"));
+      int64_t offset = zb_map_get_or(seen, value.ptr, -1);
+      if (offset < 0) {
+        offset = (int64_t)(begin + bytes);
+        bytes += value_bytes(g, g->nodes[n].result_begin);
+        if (!zb_map_set(seen, value.ptr, offset)) {
+          zb_map_destroy(seen);
+          return ZB_OUT_OF_MEMORY();
+        }
+      }
+      zb_set_ints(g->nodes[n].op, ZB_ATTR_AT, &offset, 1);
+    }
+  }
+  zb_map_destroy(seen);
+  *out_bytes = bytes;
+  return NULL;
+}
+
+static zb_status place_regions(allocator *a) {
+  uint64_t offset = 0, inline_bytes = 0, workspace = 0;
+  for (int r = ZB_REGION_PARAMETERS; r <= ZB_REGION_CONSTANTS; ++r) {
+    a->regions[r] = (zb_plan_range){.offset = offset, .bytes = pool_bytes(a, (zb_region_kind)r)};
+    offset += a->regions[r].bytes;
+  }
+  ZB_TRY(place_constants(a, offset, &inline_bytes));
+  a->regions[ZB_REGION_CONSTANTS].bytes += inline_bytes;
+  offset += inline_bytes;
+  a->regions[ZB_REGION_STEP] = (zb_plan_range){.offset = offset, .bytes = ZB_ALIGNMENT};
+  offset += ZB_ALIGNMENT;
+  for (int i = 0; i < a->info_count; ++i)
+    if (a->infos[i].workspace.bytes > workspace) workspace = a->infos[i].workspace.bytes;
+  a->regions[ZB_REGION_SLOTS] = (zb_plan_range){.offset = offset};
+  a->regions[ZB_REGION_WORKSPACE] = (zb_plan_range){.bytes = workspace};
+  return NULL;
+}
+
+/* ---- Homes of the values of @main ---- */
+
+static zb_status new_item(allocator *a, uint64_t bytes, int node, int *out) {
+  if (!zb_grow((void **)&a->items, &a->item_capacity, a->item_count + 1, sizeof *a->items)) return ZB_OUT_OF_MEMORY();
+  *out = (int)a->item_count;
+  a->items[a->item_count++] = (zb_piece){.bytes = bytes, .first = node, .start = node, .end = node, .last = node};
+  return NULL;
+}
+
+/* Bytes of what lies at a base, from the subprogram: there are few of them, while each frame type of @main would have
+ * to be printed to be read. */
+static uint64_t info_base_bytes(const zb_subprogram_info *info, int base) { return info->base_bytes[base]; }
+
+/* A frame made by a call is an item; frames of pools are handed through and need none. */
+static zb_status make_frame_items(allocator *a) {
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    if (a->info_of[n] < 0) continue;
+    const zb_subprogram_info *info = &a->infos[a->info_of[n]];
+    for (int r = 0; r < a->graph.nodes[n].result_count; ++r) {
+      int value = a->graph.nodes[n].result_begin + r;
+      if (is_frame(&a->graph, value) && info->base_of[info->argument_count + r])
+        ZB_TRY(
+            new_item(a, info_base_bytes(info, info->base_of[info->argument_count + r] - 1), n, &a->homes[value].item));
+    }
+  }
+  return NULL;
+}
+
+/* A job that takes the value straight into one of its frames: then that is its home. */
+static bool home_in_reader(allocator *a, int value) {
+  const zb_value *v = &a->graph.values[value];
+  for (int u = 0; u < v->use_count; ++u) {
+    int n = a->graph.uses[v->use_begin + u];
+    if (a->info_of[n] < 0) continue;
+    const zb_subprogram_info *info = &a->infos[a->info_of[n]];
+    for (int i = 0; i < a->graph.nodes[n].operand_count; ++i) {
+      if (a->graph.operands[a->graph.nodes[n].operand_begin + i] != value) continue;
+      const zb_home *inner = &info->workspace.homes[i];
+      if (inner->base < info->argument_count) continue;
+      int frame = a->graph.nodes[n].result_begin + inner->base - info->argument_count;
+      a->homes[value] = (home){.item = a->homes[frame].item, .offset = inner->offset};
+      return true;
+    }
+  }
+  return false;
+}
+
+static zb_status find_home(allocator *a, int value, int node) {
+  int info_index = a->info_of[node];
+  if (info_index >= 0) {
+    const zb_subprogram_info *info = &a->infos[info_index];
+    int result = a->graph.values[value].index;
+    const zb_home *inner = &info->workspace.homes[info->workspace.graph.returned[result]];
+    if (inner->base >= info->argument_count && inner->base != info->argument_count + result) {
+      int frame = a->graph.nodes[node].result_begin + inner->base - info->argument_count;
+      a->homes[value] = (home){.item = a->homes[frame].item, .offset = inner->offset};
+      return NULL;
+    }
+  }
+  if (home_in_reader(a, value)) return NULL;
+  a->homes[value].offset = 0;
+  return new_item(a, value_bytes(&a->graph, value), node, &a->homes[value].item);
+}
+
+static zb_status find_homes(allocator *a) {
+  for (int v = 0; v < a->graph.value_count; ++v)
+    a->homes[v] = (home){.item = -1};
+  ZB_TRY(make_frame_items(a));
+  a->frame_items = (int)a->item_count;
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    const zb_node *node = &a->graph.nodes[n];
+    if (zb_op_is(node->op, "zb.get")) { /* accumulators that are sent: they stay where they are */
+      a->homes[node->result_begin].offset =
+          a->regions[ZB_REGION_GRADIENTS].offset + (uint64_t)zb_get_i64(node->op, "offset", 0);
+      continue;
+    }
+    for (int r = 0; r < node->result_count; ++r)
+      if (!is_frame(&a->graph, node->result_begin + r)) ZB_TRY(find_home(a, node->result_begin + r, n));
+  }
+  return NULL;
+}
+
+/* ---- Lifetimes ---- */
+
+static int64_t message_complete(const allocator *a, int message) {
+  return zb_ints_at(a->module, "zb.messages", message * MESSAGE_COLUMNS + MESSAGE_COMPLETE);
+}
+
+/* When each op of @main happens: a job at its start, what is posted before it when the job before it ended. */
+static zb_status time_nodes(allocator *a) {
+  int jobs = zb_ints_count(a->rank_op, "zb.times") / 2, job = 0;
+  a->node_time = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->node_time);
+  if (!a->node_time) return ZB_OUT_OF_MEMORY();
+  int64_t before = 0;
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    bool counted = a->info_of[n] >= 0 && zb_get_i64(a->graph.nodes[n].op, "zb.micro_batch", -1) >= 0 && job < jobs;
+    a->node_time[n] = counted ? zb_ints_at(a->rank_op, "zb.times", 2 * job) : before;
+    if (counted) before = zb_ints_at(a->rank_op, "zb.times", 2 * job++ + 1);
+  }
+  return NULL;
+}
+
+/* Last node that happens before the transfer is complete. */
+static int held_until(const allocator *a, int node, int64_t complete) {
+  int low = node, high = a->graph.node_count - 1;
+  while (low < high) {
+    int middle = low + (high - low + 1) / 2;
+    if (a->node_time[middle] < complete)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+/* A value that lies in a frame: the frame itself is another value. */
+static bool inside_frame(const allocator *a, int value) {
+  return a->homes[value].item >= 0 && a->homes[value].item < a->frame_items && !is_frame(&a->graph, value);
+}
+
+static void touch(allocator *a, int value, int node) {
+  if (a->homes[value].item < 0 || inside_frame(a, value)) return;
+  zb_piece *it = &a->items[a->homes[value].item];
+  if (node < it->start) it->start = it->first = node;
+  if (node > it->end) it->end = it->last = node;
+}
+
+static void grow_part(const allocator *a, zb_piece_part *part, int value) {
+  const home *h = &a->homes[value];
+  uint64_t end = h->offset + value_bytes(&a->graph, value);
+  if (part->begin == part->end) *part = (zb_piece_part){h->offset, end};
+  if (h->offset < part->begin) part->begin = h->offset;
+  if (end > part->end) part->end = end;
+}
+
+/* What is held of a piece outside of its life: a value that is written into a frame before the job that makes the
+ * frame, or read out of one after its last job, by a later job of the rank or by a transfer. */
+static void touch_part(allocator *a, int value, int node) {
+  if (a->homes[value].item < 0) return;
+  zb_piece *it = &a->items[a->homes[value].item];
+  if (node < it->start) {
+    if (node < it->first) it->first = node;
+    grow_part(a, &it->before, value);
+  }
+  if (node > it->end) {
+    if (node > it->last) it->last = node;
+    grow_part(a, &it->after, value);
+  }
+}
+
+static void find_lifetimes(allocator *a) {
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    const zb_node *node = &a->graph.nodes[n];
+    for (int r = 0; r < node->result_count; ++r)
+      touch(a, node->result_begin + r, n);
+    for (int i = 0; i < node->operand_count; ++i)
+      touch(a, a->graph.operands[node->operand_begin + i], n);
+  }
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    const zb_node *node = &a->graph.nodes[n];
+    bool sends = zb_op_is(node->op, "zb.send");
+    int until = sends ? held_until(a, n, message_complete(a, a->message_of[n])) : n;
+    for (int r = 0; r < node->result_count; ++r)
+      touch_part(a, node->result_begin + r, n);
+    for (int i = 0; i < node->operand_count; ++i)
+      touch_part(a, a->graph.operands[node->operand_begin + i], until);
+  }
+}
+
+static uint64_t address(const allocator *a, int value) {
+  const home *h = &a->homes[value];
+  return h->item < 0 ? h->offset : a->regions[ZB_REGION_SLOTS].offset + a->items[h->item].offset + h->offset;
+}
+
+/* ---- Waits and addresses on the ops ---- */
+
+/* Op `node` of @main waits for the message. Waits of an op stand together at the end of the table. */
+static zb_status add_wait(allocator *a, int node, int message) {
+  for (size_t i = a->wait_count; i >= 2 && a->waits[i - 2] == node; i -= 2)
+    if (a->waits[i - 1] == message) return NULL;
+  if (!zb_grow((void **)&a->waits, &a->wait_capacity, a->wait_count + 2, sizeof *a->waits)) return ZB_OUT_OF_MEMORY();
+  a->waits[a->wait_count++] = node;
+  a->waits[a->wait_count++] = message;
+  return NULL;
+}
+
+/* Who writes a range waits for the sends that still read it. */
+static zb_status wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, int node) {
+  size_t kept = 0;
+  for (size_t i = 0; i < a->pending_count; ++i) {
+    pending_send p = a->pending[i];
+    if (p.offset < offset + bytes && offset < p.offset + p.bytes)
+      ZB_TRY(add_wait(a, node, p.message));
+    else
+      a->pending[kept++] = p;
+  }
+  a->pending_count = kept;
+  return NULL;
+}
+
+/* Who reads a received value waits for it, the first time. */
+static zb_status wait_for_recv(allocator *a, int value, int node) {
+  int producer = a->graph.values[value].producer;
+  if (producer < 0 || !zb_op_is(a->graph.nodes[producer].op, "zb.recv")) return NULL;
+  int message = a->message_of[producer];
+  if (!a->received[message]) return NULL;
+  a->received[message] = false;
+  return add_wait(a, node, message);
+}
+
+static zb_status add_address(allocator *a, uint64_t number) {
+  if (!zb_grow((void **)&a->numbers, &a->number_capacity, a->number_count + 1, sizeof *a->numbers))
+    return ZB_OUT_OF_MEMORY();
+  a->numbers[a->number_count++] = (int64_t)number;
+  return NULL;
+}
+
+static zb_status call_addresses(allocator *a, int n) {
+  const zb_node *node = &a->graph.nodes[n];
+  const zb_subprogram_info *info = &a->infos[a->info_of[n]];
+  for (int i = 0; i < node->operand_count; ++i)
+    ZB_TRY(wait_for_recv(a, a->graph.operands[node->operand_begin + i], n));
+  for (int b = 0; b < info->base_count; ++b) {
+    int position = info->base_position[b];
+    bool result = position >= info->argument_count;
+    int value = result ? node->result_begin + position - info->argument_count
+                       : a->graph.operands[node->operand_begin + position];
+    ZB_TRY(add_address(a, address(a, value)));
+    if (result) ZB_TRY(wait_for_sends(a, address(a, value), info_base_bytes(info, b), n));
+  }
+  /* A result that lies in a frame of a later job is written here as well. */
+  for (int r = 0; r < node->result_count; ++r) {
+    int value = node->result_begin + r;
+    if (a->homes[value].item >= 0 && !info->base_of[info->argument_count + r])
+      ZB_TRY(wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), n));
+  }
+  /* The optimizer of a tied parameter sums in place what it has sent. */
+  const char *class_name = zb_get_string(info->function, ZB_ATTR_CLASS);
+  if (class_name && strcmp(class_name, "OPT") == 0)
+    ZB_TRY(wait_for_sends(a, a->regions[ZB_REGION_GRADIENTS].offset, a->regions[ZB_REGION_GRADIENTS].bytes, n));
+  return NULL;
+}
+
+static zb_status communication_address(allocator *a, int n) {
+  const zb_node *node = &a->graph.nodes[n];
+  bool gives = node->result_count == 1;
+  int value = gives ? node->result_begin : a->graph.operands[node->operand_begin];
+  zb_shape shape;
+  if (!zb_type_shape(mlirValueGetType(a->graph.values[value].value), &shape)) return NULL;
+  uint64_t offset = address(a, value), bytes = (uint64_t)zb_shape_bytes(&shape);
+  if (gives)
+    ZB_TRY(wait_for_sends(a, offset, bytes, n));
+  else
+    ZB_TRY(wait_for_recv(a, value, n));
+  if (zb_op_is(node->op, "zb.send")) {
+    if (!zb_grow((void **)&a->pending, &a->pending_capacity, a->pending_count + 1, sizeof *a->pending))
+      return ZB_OUT_OF_MEMORY();
+    a->pending[a->pending_count++] = (pending_send){.offset = offset, .bytes = bytes, .message = a->message_of[n]};
+  }
+  if (zb_op_is(node->op, "zb.recv")) a->received[a->message_of[n]] = true;
+  ZB_TRY(add_address(a, offset));
+  return add_address(a, bytes);
+}
+
+static zb_status write_main(allocator *a) {
+  a->received = zb_alloc(((size_t)a->message_count + 1) * sizeof *a->received);
+  if (!a->received) return ZB_OUT_OF_MEMORY();
+  for (int n = 0; n < a->graph.node_count; ++n) {
+    const zb_node *node = &a->graph.nodes[n];
+    if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get")) continue;
+    if (a->info_of[n] >= 0)
+      ZB_TRY(call_addresses(a, n));
+    else
+      ZB_TRY(communication_address(a, n));
+    ++a->changes;
+  }
+  zb_set_ints(a->rank_op, "zb.addresses", a->numbers, (int)a->number_count);
+  zb_set_ints(a->rank_op, "zb.waits", a->waits, (int)a->wait_count);
+  return NULL;
+}
+
+/* (base, offset) of every result of every op in the functions, for people and for golden tests. */
+static zb_status write_functions(allocator *a) {
+  for (int i = 0; i < a->info_count; ++i) {
+    const zb_subprogram_info *info = &a->infos[i];
+    const zb_workspace *w = &info->workspace;
+    int64_t *positions = zb_alloc(((size_t)info->base_count + 1) * sizeof *positions);
+    if (!positions) return ZB_OUT_OF_MEMORY();
+    for (int b = 0; b < info->base_count; ++b)
+      positions[b] = info->base_position[b];
+    zb_set_ints(info->function, "zb.bases", positions, info->base_count);
+    zb_free(positions);
+    for (int n = 0; n < w->graph.node_count; ++n) {
+      const zb_node *node = &w->graph.nodes[n];
+      int64_t at[2 * 8];
+      if (w->skipped[n] || node->result_count > 8) continue;
+      for (int r = 0; r < node->result_count; ++r) {
+        uint32_t base = 0;
+        uint64_t offset = 0;
+        const zb_home *h = &w->homes[node->result_begin + r];
+        if (h->base != ZB_BASE_NONE) zb_home_address(info, h, a->regions, &base, &offset);
+        at[2 * r] = base;
+        at[2 * r + 1] = (int64_t)offset;
+      }
+      zb_set_ints(node->op, ZB_ATTR_AT, at, 2 * node->result_count);
+    }
+  }
+  return NULL;
+}
+
+static void write_regions(allocator *a) {
+  int64_t numbers[2 * ZB_REGION_COUNT];
+  uint64_t total = 0;
+  for (int r = 0; r < ZB_REGION_COUNT; ++r) {
+    numbers[2 * r] = (int64_t)a->regions[r].offset;
+    numbers[2 * r + 1] = (int64_t)a->regions[r].bytes;
+    total += a->regions[r].bytes;
+  }
+  zb_set_ints(a->rank_op, "zb.regions", numbers, 2 * ZB_REGION_COUNT);
+  zb_set_i64(a->rank_op, "zb.arena", (int64_t)total);
+}
+
+/* ---- The pass ---- */
+
+static zb_status allocate_rank(allocator *a) {
+  MlirOperation main = zb_symbol_in(zb_function_block(a->rank_op), "func.func", "main");
+  if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "rank %d has no @main: run zb-insert-comm", a->rank);
+  ZB_TRY(read_subprograms(a));
+  ZB_TRY(zb_graph_build(main, &a->graph));
+  a->info_of = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->info_of);
+  a->homes = zb_alloc(((size_t)a->graph.value_count + 1) * sizeof *a->homes);
+  if (!a->info_of || !a->homes) return ZB_OUT_OF_MEMORY();
+  for (int n = 0; n < a->graph.node_count; ++n)
+    a->info_of[n] = zb_op_is(a->graph.nodes[n].op, "func.call") ? callee(a, a->graph.nodes[n].op) : -1;
+  a->message_count = zb_ints_count(a->module, "zb.messages") / MESSAGE_COLUMNS;
+  ZB_TRY(read_posts(a));
+  ZB_TRY(place_regions(a));
+  ZB_TRY(find_homes(a));
+  ZB_TRY(time_nodes(a));
+  find_lifetimes(a);
+  ZB_TRY(zb_pack(a->items, a->item_count, &a->slot_bytes));
+  a->regions[ZB_REGION_SLOTS].bytes = a->slot_bytes;
+  a->regions[ZB_REGION_WORKSPACE].offset = a->regions[ZB_REGION_SLOTS].offset + a->slot_bytes;
+  ZB_TRY(write_main(a));
+  ZB_TRY(write_functions(a));
+  write_regions(a);
+  return NULL;
+}
+
+static void deinit(allocator *a) {
+  for (int i = 0; i < a->info_count; ++i)
+    zb_subprogram_info_deinit(&a->infos[i]);
+  zb_free(a->infos);
+  if (a->info_index) zb_map_destroy(a->info_index);
+  zb_graph_deinit(&a->graph);
+  zb_free(a->info_of);
+  zb_free(a->homes);
+  zb_free(a->node_time);
+  zb_free(a->items);
+  zb_free(a->pending);
+  zb_free(a->received);
+  zb_free(a->message_of);
+  zb_free(a->numbers);
+  zb_free(a->waits);
+}
+
+typedef struct rank_need {
+  uint64_t bytes;
+  int rank;
+  zb_plan_range regions[ZB_REGION_COUNT];
+  int64_t changes;
+} rank_need;
+
+typedef struct allocation {
+  zb_pass *pass;
+  MlirOperation module;
+  rank_need *needs; /* [rank modules] */
+} allocation;
+
+static zb_status allocate_one(void *context, MlirOperation rank, int index) {
+  allocation *all = context;
+  allocator a = {
+      .pass = all->pass, .module = all->module, .rank_op = rank, .rank = (int)zb_get_i64(rank, "zb.rank", -1)};
+  zb_status status = allocate_rank(&a);
+  rank_need *need = &all->needs[index];
+  *need = (rank_need){.bytes = a.regions[ZB_REGION_WORKSPACE].offset + a.regions[ZB_REGION_WORKSPACE].bytes,
+                      .rank = a.rank,
+                      .changes = a.changes};
+  memcpy(need->regions, a.regions, sizeof need->regions);
+  deinit(&a);
+  return status;
+}
+
+/* Names the rank that needs most: one retry with that number succeeds. */
+static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, const char *schedule,
+                             zb_compile_state *state) {
+  const rank_need *worst = NULL;
+  int above = 0;
+  for (int i = 0; i < ranks; ++i) {
+    above += needs[i].bytes > limit;
+    if (!worst || needs[i].bytes > worst->bytes) worst = &needs[i];
+  }
+  if (!above) return NULL;
+  if (state) state->needed_bytes = worst->bytes;
+  const zb_schedule_def *def = schedule ? zb_schedule_find(schedule, NULL) : NULL;
+  zb_status status =
+      ZB_ERROR(INFEASIBLE, "rank %d needs %llu bytes, the limit is %llu (%d of %d ranks need more than that)",
+               worst->rank, (unsigned long long)worst->bytes, (unsigned long long)limit, above, ranks);
+  for (int r = 0; r < ZB_REGION_COUNT; ++r)
+    if (worst->regions[r].bytes)
+      status = zb_status_note(status, "%s: %llu bytes", zb_region_name((zb_region_kind)r),
+                              (unsigned long long)worst->regions[r].bytes);
+  /* A schedule that looks within limits has come down to one micro-batch at a time: other orders may need a little less
+   * than this one. */
+  if (def && def->keeps_limit)
+    return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches",
+                          (unsigned long long)worst->bytes);
+  return zb_status_hint(status,
+                        "give at least %llu bytes, use more ranks or smaller micro-batches, or look for an order "
+                        "within the limit (schedule search)",
+                        (unsigned long long)worst->bytes);
+}
+
+static zb_result run(zb_pass *pass, MlirModule module) {
+  MlirOperation top = mlirModuleGetOperation(module);
+  uint64_t limit = 0;
+  if (!zb_pass_option_bytes(pass, "memory-limit", &limit)) return ZB_FAIL;
+  int ranks = zb_rank_count(module);
+  allocation all = {.pass = pass, .module = top, .needs = zb_alloc(((size_t)ranks + 1) * sizeof *all.needs)};
+  zb_status status = all.needs ? zb_for_each_rank(module, allocate_one, &all) : ZB_OUT_OF_MEMORY();
+  if (!status && limit) status = check_limit(all.needs, ranks, limit, zb_get_string(top, "zb.schedule"), pass->shared);
+  for (int i = 0; i < ranks && all.needs; ++i)
+    pass->changes += all.needs[i].changes;
+  zb_free(all.needs);
+  if (status) return zb_pass_fail(pass, status);
+  return ZB_OK;
+}
+
+static const zb_option_def options[] = {
+    {"memory-limit", "", "bytes a rank may take, with K, M or G (default: no limit)"},
+    {0},
+};
+
+const zb_pass_def zb_pass_allocate = {
+    .name = "zb-allocate",
+    .summary = "Give every buffer its address; pack slots by their lifetimes; place waits.",
+    .options = options,
+    .requires_level = "connected",
+    .ensures_level = "allocated",
+    .run = run,
+};

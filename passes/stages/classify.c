@@ -1,0 +1,199 @@
+/* zb-classify: gives every op a class: F, B, W, OPT or LOAD. By dataflow, for any dialect's ops.
+ *
+ *   LOAD  depends on constants only
+ *   F     the loss or another plain output depends on it
+ *   OPT   depends on a zb.accumulate
+ *   B     a backward op of the stage that leads to a gradient that leaves the stage upstream
+ *   W     every other backward op of the stage
+ *
+ * A stage that sends no gradient upstream (the first; the one after a frozen prefix) takes as targets of B the
+ * gradients of its roots: activations that need a gradient and whose op reads no other activation that needs one. With
+ * the marks of zb-autodiff (zb.of) these are the gradients that the gradient ops of a root read. In a program without
+ * marks, where the gradient of a root cannot be told from others, B is what leads to more than one accumulate.
+ *
+ * Tests: test/passes/classify.mlir. */
+
+#include "passes/stages/flow.h"
+#include "passes/function.h"
+#include "passes/pipeline.h"
+
+typedef struct classify {
+  zb_pass *pass;
+  zb_graph graph;
+  zb_flow flow;
+  int *stage;
+  bool *is_b;
+  bool *sends_upstream; /* per stage */
+  int stages;
+} classify;
+
+enum { REACH_NONE = -1, REACH_MANY = -2 };
+
+static bool backward(const classify *c, int node) {
+  return (c->flow.nodes[node] & ZB_FLOW_BACKWARD) && !(c->flow.nodes[node] & ZB_FLOW_LOAD);
+}
+
+static zb_result read_stages(classify *c) {
+  for (int n = 0; n < c->graph.node_count; ++n) {
+    c->stage[n] = (int)zb_get_i64(c->graph.nodes[n].op, ZB_ATTR_STAGE, -2);
+    if (c->stage[n] >= c->stages) c->stages = c->stage[n] + 1;
+    if (c->stage[n] == -2 && !(c->flow.nodes[n] & ZB_FLOW_LOAD))
+      return zb_op_error_at(c->graph.nodes[n].op, "run zb-partition before zb-classify", "op has no zb.stage");
+  }
+  return ZB_OK;
+}
+
+/* A gradient used in an earlier stage than its own leaves upstream. */
+static void find_senders(classify *c) {
+  for (int n = 0; n < c->graph.node_count; ++n) {
+    if (!backward(c, n)) continue;
+    const zb_node *node = &c->graph.nodes[n];
+    for (int r = 0; r < node->result_count; ++r) {
+      const zb_value *value = &c->graph.values[node->result_begin + r];
+      for (int u = 0; u < value->use_count; ++u) {
+        int user = c->graph.uses[value->use_begin + u];
+        if (!backward(c, user) || c->stage[user] >= c->stage[n]) continue;
+        c->sends_upstream[c->stage[n]] = true;
+        c->is_b[n] = true;
+      }
+    }
+  }
+}
+
+/* Whether an op is a root: a forward op that needs a gradient and reads no activation that needs one. */
+static bool is_root(const classify *c, int n) {
+  unsigned needs = ZB_FLOW_FORWARD | ZB_FLOW_INPUT | ZB_FLOW_TRAINED;
+  if ((c->flow.nodes[n] & needs) != needs) return false;
+  const zb_node *node = &c->graph.nodes[n];
+  for (int i = 0; i < node->operand_count; ++i) {
+    int value = c->graph.operands[node->operand_begin + i];
+    if (!zb_flow_is_activation(&c->graph, &c->flow, value)) continue;
+    if (zb_flow_value(&c->graph, &c->flow, value) & ZB_FLOW_TRAINED) return false;
+  }
+  return true;
+}
+
+/* Targets by marks: what the gradient ops of roots read from other gradient ops. */
+static zb_status mark_root_gradients(classify *c, bool *out_marked) {
+  zb_map *roots = zb_map_create_pointer();
+  if (!roots) return ZB_OUT_OF_MEMORY();
+  zb_status status = NULL;
+  *out_marked = false;
+  for (int n = 0; n < c->graph.node_count; ++n) {
+    int64_t id = is_root(c, n) ? zb_get_i64(c->graph.nodes[n].op, ZB_ATTR_ID, -1) : -1;
+    if (id >= 0 && !zb_map_set(roots, (void *)(uintptr_t)(id + 1), 1)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  }
+  for (int n = 0; n < c->graph.node_count; ++n) {
+    if (!backward(c, n) || c->sends_upstream[c->stage[n]]) continue;
+    const zb_node *node = &c->graph.nodes[n];
+    int64_t of = zb_get_i64(node->op, ZB_ATTR_OF, -1);
+    *out_marked |= of >= 0;
+    if (of < 0 || (c->flow.nodes[n] & ZB_FLOW_ACCUMULATE) || !zb_map_get(roots, (void *)(uintptr_t)(of + 1), NULL))
+      continue;
+    for (int i = 0; i < node->operand_count; ++i) {
+      int producer = c->graph.values[c->graph.operands[node->operand_begin + i]].producer;
+      if (producer < 0 || !backward(c, producer) || c->stage[producer] != c->stage[n]) continue;
+      if (zb_get_i64(c->graph.nodes[producer].op, ZB_ATTR_OF, -1) != of) c->is_b[producer] = true;
+    }
+  }
+cleanup:
+  zb_map_destroy(roots);
+  return status;
+}
+
+/* Targets without marks: what leads to more than one accumulate. */
+static zb_status mark_by_reach(classify *c) {
+  int *reach = zb_alloc(((size_t)c->graph.node_count + 1) * sizeof *reach);
+  if (!reach) return ZB_OUT_OF_MEMORY();
+  for (int n = c->graph.node_count - 1; n >= 0; --n) {
+    reach[n] = REACH_NONE;
+    if (!backward(c, n)) continue;
+    if (c->flow.nodes[n] & ZB_FLOW_ACCUMULATE) {
+      reach[n] = n;
+      continue;
+    }
+    const zb_node *node = &c->graph.nodes[n];
+    for (int r = 0; r < node->result_count; ++r) {
+      const zb_value *value = &c->graph.values[node->result_begin + r];
+      for (int u = 0; u < value->use_count; ++u) {
+        int user = reach[c->graph.uses[value->use_begin + u]];
+        if (user == REACH_NONE) continue;
+        reach[n] = reach[n] == REACH_NONE || reach[n] == user ? user : REACH_MANY;
+      }
+    }
+    if (reach[n] == REACH_MANY && !c->sends_upstream[c->stage[n]]) c->is_b[n] = true;
+  }
+  zb_free(reach);
+  return NULL;
+}
+
+static void close_over_stage(classify *c) {
+  for (int n = c->graph.node_count - 1; n >= 0; --n) {
+    if (!backward(c, n) || c->is_b[n]) continue;
+    const zb_node *node = &c->graph.nodes[n];
+    for (int r = 0; r < node->result_count && !c->is_b[n]; ++r) {
+      const zb_value *value = &c->graph.values[node->result_begin + r];
+      for (int u = 0; u < value->use_count; ++u) {
+        int user = c->graph.uses[value->use_begin + u];
+        if (backward(c, user) && c->stage[user] == c->stage[n] && c->is_b[user]) c->is_b[n] = true;
+      }
+    }
+  }
+}
+
+static void write_classes(classify *c) {
+  for (int n = 0; n < c->graph.node_count; ++n) {
+    unsigned flags = c->flow.nodes[n];
+    const char *name = "F";
+    if (flags & ZB_FLOW_LOAD)
+      name = "LOAD";
+    else if (flags & ZB_FLOW_OPTIMIZE)
+      name = "OPT";
+    else if (flags & ZB_FLOW_BACKWARD)
+      name = c->is_b[n] ? "B" : "W";
+    zb_set_string(c->graph.nodes[n].op, ZB_ATTR_CLASS, name);
+    ++c->pass->changes;
+  }
+}
+
+static zb_result classify_graph(classify *c) {
+  zb_pass *pass = c->pass;
+  size_t count = (size_t)c->graph.node_count + 1;
+  ZB_PASS_TRY(pass, zb_flow_build(&c->graph, &c->flow));
+  c->stage = zb_alloc(count * sizeof *c->stage);
+  c->is_b = zb_alloc(count * sizeof *c->is_b);
+  if (!c->stage || !c->is_b) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  if (!read_stages(c)) return ZB_FAIL;
+  c->sends_upstream = zb_alloc(((size_t)c->stages + 1) * sizeof *c->sends_upstream);
+  if (!c->sends_upstream) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  find_senders(c);
+  bool marked = false;
+  ZB_PASS_TRY(pass, mark_root_gradients(c, &marked));
+  if (!marked) ZB_PASS_TRY(pass, mark_by_reach(c));
+  close_over_stage(c);
+  write_classes(c);
+  return ZB_OK;
+}
+
+static zb_result run(zb_pass *pass, MlirModule module) {
+  classify c = {.pass = pass};
+  MlirOperation function;
+  MlirBlock block;
+  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
+  zb_status status = zb_graph_build(function, &c.graph);
+  zb_result result = status ? zb_pass_fail(pass, status) : classify_graph(&c);
+  zb_flow_deinit(&c.flow);
+  zb_graph_deinit(&c.graph);
+  zb_free(c.stage);
+  zb_free(c.is_b);
+  zb_free(c.sends_upstream);
+  return result;
+}
+
+const zb_pass_def zb_pass_classify = {
+    .name = "zb-classify",
+    .summary = "Give every op a class by dataflow: F, B, W, OPT, LOAD.",
+    .requires_level = "staged",
+    .ensures_level = "classified",
+    .run = run,
+};

@@ -1,0 +1,807 @@
+/* From allocated IR to the plan: every op of a function becomes an instruction on (base, offset), every op of @main a
+ * job. Nothing is decided here: homes are computed again by the same rule as in zb-allocate, addresses are read off the
+ * attributes. Tests: test/passes/parameter-products.mlir, test/passes/chunks.test; test/e2e trains what it makes. */
+
+#include "passes/stages/emit_plan.h"
+
+#include "passes/stages/addresses.h"
+#include "passes/stages/cost.h"
+#include "passes/function.h"
+#include "passes/stages/problem.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_COLUMNS = 8 };
+
+typedef struct emitter {
+  MlirOperation module, rank_op;
+  zb_plan *plan;
+  zb_plan *memory; /* takes the allocations: the plan, or one whose memory the plan gets in the end */
+  zb_plan_rank *rank;
+  zb_subprogram_info *infos;
+  int info_count;
+  zb_map *info_index;  /* symbol -> subprogram */
+  zb_map *input_index; /* name -> plan.inputs */
+  uint64_t model_hash; /* of the parameters that the rank owns */
+  size_t input_capacity;
+  /* Growing arrays of the rank at hand; copied into the plan at the end. */
+  zb_plan_job *jobs;
+  size_t job_capacity;
+  uint64_t *pool_u64;
+  size_t pool_u64_capacity;
+  zb_plan_range *pool_ranges;
+  size_t pool_range_capacity;
+  uint32_t *pool_u32;
+  size_t pool_u32_capacity;
+  int32_t *job_of_message;               /* index of the job of this rank that posts it */
+  MlirAttribute addresses, waits, posts; /* tables of the rank at hand; how far they are read: */
+  int address_at, address_count, wait_at, wait_count, post_at, post_count;
+} emitter;
+
+static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
+
+#define PLAN_NEW(e, count, type) ((type *)zb_plan_alloc((e)->memory, ((size_t)(count) + 1) * sizeof(type)))
+
+/* ---- Header ---- */
+
+static zb_status emit_inputs(emitter *e) {
+  /* Inputs are found on zb.read ops: name and type. */
+  for (MlirOperation rank = mlirBlockGetFirstOperation(zb_function_block(e->module)); !mlirOperationIsNull(rank);
+       rank = mlirOperationGetNextInBlock(rank)) {
+    MlirOperation main = zb_op_is(rank, "builtin.module") ? zb_symbol_in(zb_function_block(rank), "func.func", "main")
+                                                          : (MlirOperation){0};
+    if (mlirOperationIsNull(main)) continue;
+    ZB_FOR_EACH_OP(op, zb_function_block(main)) {
+      if (!zb_op_is(op, "zb.read")) continue;
+      const char *name = zb_get_string(op, "input");
+      if (zb_map_get(e->input_index, name, NULL)) continue;
+      if (!zb_grow((void **)&e->plan->inputs, &e->input_capacity, (size_t)e->plan->input_count + 1,
+                   sizeof *e->plan->inputs))
+        return ZB_OUT_OF_MEMORY();
+      zb_plan_input *input = &e->plan->inputs[e->plan->input_count];
+      input->name = zb_plan_strdup(e->memory, name);
+      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &input->shape))
+        return ZB_ERROR(INVALID, "input %s is no static tensor", name);
+      if (!input->name || !zb_map_set(e->input_index, name, e->plan->input_count++)) return ZB_OUT_OF_MEMORY();
+    }
+  }
+  return NULL;
+}
+
+static zb_status emit_messages(emitter *e) {
+  zb_plan *plan = e->plan;
+  plan->message_count = zb_ints_count(e->module, "zb.messages") / MESSAGE_COLUMNS;
+  plan->messages = PLAN_NEW(e, plan->message_count, zb_plan_message);
+  if (!plan->messages) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < plan->message_count; ++i) {
+    int64_t row[MESSAGE_COLUMNS];
+    for (int k = 0; k < MESSAGE_COLUMNS; ++k)
+      row[k] = zb_ints_at(e->module, "zb.messages", i * MESSAGE_COLUMNS + k);
+    plan->messages[i] = (zb_plan_message){.source = (int32_t)row[0],
+                                          .destination = (int32_t)row[1],
+                                          .source_stage = (int32_t)row[2],
+                                          .destination_stage = (int32_t)row[3],
+                                          .micro_batch = (int32_t)row[4],
+                                          .kind = (char)row[5]};
+  }
+  return NULL;
+}
+
+static zb_status emit_header(emitter *e, const char *model, const char *optimizer) {
+  zb_plan *plan = e->plan;
+  const char *schedule = zb_get_string(e->module, "zb.schedule"), *placement = zb_get_string(e->module, "zb.placement");
+  const char *precision = zb_get_string(e->module, ZB_ATTR_PRECISION);
+  plan->producer = "zbc " ZB_VERSION;
+  plan->model = zb_plan_strdup(e->memory, model ? model : "");
+  plan->optimizer = zb_plan_strdup(e->memory, optimizer ? optimizer : "");
+  plan->precision = zb_plan_strdup(e->memory, precision ? precision : "f32");
+  plan->schedule = zb_plan_strdup(e->memory, schedule ? schedule : "");
+  plan->placement = zb_plan_strdup(e->memory, placement ? placement : "");
+  plan->rank_count = (int)zb_get_i64(e->module, "zb.ranks", 0);
+  plan->stage_count = zb_ints_count(e->module, "zb.stage_rank");
+  plan->chunk_count = (int)zb_get_i64(e->module, "zb.chunks", 1);
+  plan->micro_batches = (int)zb_get_i64(e->module, "zb.micro_batches", 0);
+  zb_link_costs link = zb_link_costs_get(e->module);
+  plan->link_latency_ps = link.latency_ps;
+  plan->link_ps_per_byte = link.ps_per_byte;
+  plan->link_copies = link.copies;
+  plan->link_wake_ps = link.wake_ps;
+  plan->job_ps = link.job_ps;
+  plan->read_ps = link.read_ps;
+  plan->step_ps = link.step_ps;
+  plan->model_hash = ZB_FNV_START;
+  plan->stage_rank = PLAN_NEW(e, plan->stage_count, int);
+  plan->ranks = PLAN_NEW(e, plan->rank_count, zb_plan_rank);
+  if (!plan->stage_rank || !plan->ranks || !plan->model || !plan->optimizer || !plan->precision || !plan->schedule ||
+      !plan->placement)
+    return ZB_OUT_OF_MEMORY();
+  for (int s = 0; s < plan->stage_count; ++s)
+    plan->stage_rank[s] = (int)zb_ints_at(e->module, "zb.stage_rank", s);
+  ZB_TRY(emit_messages(e));
+  return emit_inputs(e);
+}
+
+/* ---- Tables of what lives in the arena ---- */
+
+static bool entry_shape(MlirAttribute entry, zb_shape *out) {
+  MlirAttribute type = mlirDictionaryAttrGetElementByName(entry, text_ref("type"));
+  return !mlirAttributeIsNull(type) && zb_type_shape(mlirTypeAttrGetValue(type), out);
+}
+
+static MlirAttribute table(const emitter *e, const char *name, intptr_t *out_count) {
+  MlirAttribute array = mlirOperationGetAttributeByName(e->rank_op, text_ref(name));
+  *out_count = mlirAttributeIsNull(array) ? 0 : mlirArrayAttrGetNumElements(array);
+  return array;
+}
+
+static zb_status fill_tensor(emitter *e, MlirAttribute entry, const char *name, zb_region_kind region,
+                             zb_plan_tensor *out) {
+  out->name = zb_plan_strdup(e->memory, name);
+  out->offset = e->rank->regions[region].offset + (uint64_t)zb_dictionary_i64(entry, "offset", 0);
+  if (!out->name) return ZB_OUT_OF_MEMORY();
+  return entry_shape(entry, &out->shape) ? NULL : ZB_ERROR(INVALID, "%s is no static tensor", name);
+}
+
+/* Where the final gradient of each parameter lies: in the accumulator of its last use on this rank (zb-autodiff sums
+ * from the last use to the first, zb-memory in place). Name -> arena offset. */
+static zb_status map_gradients(const emitter *e, zb_map *offsets) {
+  intptr_t count;
+  zb_status status = NULL;
+  MlirAttribute gradients = table(e, "zb.gradients", &count);
+  zb_map *last_use = zb_map_create();
+  if (!last_use) return ZB_OUT_OF_MEMORY();
+  for (intptr_t i = 0; i < count; ++i) {
+    MlirAttribute entry = mlirArrayAttrGetElement(gradients, i);
+    const char *name = zb_dictionary_string(entry, "zb.sum");
+    int64_t use = zb_dictionary_i64(entry, "zb.use", 0);
+    if (!name || use < zb_map_get_or(last_use, name, -1)) continue;
+    int64_t offset = (int64_t)e->rank->regions[ZB_REGION_GRADIENTS].offset + zb_dictionary_i64(entry, "offset", 0);
+    if (!zb_map_set(last_use, name, use) || !zb_map_set(offsets, name, offset)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  }
+cleanup:
+  zb_map_destroy(last_use);
+  return status;
+}
+
+static zb_status emit_states(emitter *e) {
+  intptr_t count;
+  MlirAttribute states = table(e, "zb.states", &count);
+  e->rank->states = PLAN_NEW(e, count, zb_plan_tensor);
+  if (!e->rank->states) return ZB_OUT_OF_MEMORY();
+  for (intptr_t i = 0; i < count; ++i) {
+    MlirAttribute entry = mlirArrayAttrGetElement(states, i);
+    const char *name = zb_dictionary_string(entry, ZB_ATTR_STATE);
+    ZB_TRY(fill_tensor(e, entry, name ? name : "", ZB_REGION_STATE, &e->rank->states[e->rank->state_count++]));
+  }
+  return NULL;
+}
+
+/* States of a parameter stand together in the table: "NAME.exp_avg", "NAME.exp_avg_sq". */
+static void find_states(const zb_plan_rank *rank, const char *name, const zb_map *first_state, zb_plan_parameter *out) {
+  out->state_begin = (int)zb_map_get_or(first_state, name, 0);
+  size_t length = strlen(name);
+  for (int i = out->state_begin; i < rank->state_count; ++i) {
+    const char *state = rank->states[i].name, *dot = strrchr(state, '.');
+    if (!dot || (size_t)(dot - state) != length || memcmp(state, name, length) != 0) break;
+    ++out->state_count;
+  }
+}
+
+static zb_status map_states(const zb_plan_rank *rank, zb_map *first_state) {
+  char name[512];
+  for (int i = rank->state_count - 1; i >= 0; --i) {
+    const char *dot = strrchr(rank->states[i].name, '.');
+    snprintf(name, sizeof name, "%.*s", dot ? (int)(dot - rank->states[i].name) : 0, rank->states[i].name);
+    if (!zb_map_set(first_state, name, i)) return ZB_OUT_OF_MEMORY();
+  }
+  return NULL;
+}
+
+static zb_status emit_parameters(emitter *e, const zb_map *owners, const zb_map *first_state, const zb_map *gradients) {
+  intptr_t count;
+  MlirAttribute parameters = table(e, "zb.parameters", &count);
+  e->rank->parameters = PLAN_NEW(e, count, zb_plan_parameter);
+  if (!e->rank->parameters) return ZB_OUT_OF_MEMORY();
+  for (intptr_t i = 0; i < count; ++i) {
+    MlirAttribute entry = mlirArrayAttrGetElement(parameters, i);
+    zb_plan_parameter *p = &e->rank->parameters[e->rank->parameter_count++];
+    const char *name = zb_dictionary_string(entry, ZB_ATTR_PARAM);
+    p->trained = name != NULL;
+    if (!name) name = zb_dictionary_string(entry, ZB_ATTR_FROZEN);
+    ZB_TRY(fill_tensor(e, entry, name ? name : "", ZB_REGION_PARAMETERS, &p->tensor));
+    p->owner = zb_map_get_or(owners, p->tensor.name, -1) == e->rank->rank;
+    if (p->owner) {
+      char shape[96];
+      zb_shape_text(&p->tensor.shape, shape);
+      uint64_t own = zb_fnv1a(zb_fnv1a(ZB_FNV_START, p->tensor.name, strlen(p->tensor.name)), shape, strlen(shape));
+      e->model_hash += own; /* a sum: the order of the ranks does not matter */
+    }
+    find_states(e->rank, p->tensor.name, first_state, p);
+    p->gradient_offset = zb_map_get_or(gradients, p->tensor.name, -1);
+  }
+  return NULL;
+}
+
+static zb_status emit_tables(emitter *e, const zb_map *owners) {
+  zb_map *first_state = zb_map_create(), *gradients = zb_map_create();
+  zb_status status = NULL;
+  if (!first_state || !gradients) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(map_gradients(e, gradients));
+  ZB_TRY_GOTO(emit_states(e));
+  ZB_TRY_GOTO(map_states(e->rank, first_state));
+  ZB_TRY_GOTO(emit_parameters(e, owners, first_state, gradients));
+cleanup:
+  if (first_state) zb_map_destroy(first_state);
+  if (gradients) zb_map_destroy(gradients);
+  return status;
+}
+
+/* ---- Constants ---- */
+
+/* Bytes of a dense attribute, a splat written out; i1 as bytes. */
+static uint8_t *dense_bytes(emitter *e, MlirAttribute value, const zb_shape *shape) {
+  size_t element = zb_dtype_bytes(shape->dtype), count = (size_t)zb_shape_elements(shape);
+  uint8_t *bytes = zb_plan_alloc(e->memory, element * count + 1);
+  if (!bytes || mlirAttributeIsNull(value) || !mlirAttributeIsADenseElements(value)) return NULL;
+  bool splat = mlirDenseElementsAttrIsSplat(value);
+  if (shape->dtype == ZB_I1) {
+    for (size_t i = 0; i < count; ++i)
+      bytes[i] = splat ? (uint8_t)mlirDenseElementsAttrGetBoolSplatValue(value)
+                       : (uint8_t)mlirDenseElementsAttrGetBoolValue(value, (intptr_t)i);
+    return bytes;
+  }
+  const uint8_t *raw = mlirDenseElementsAttrGetRawData(value);
+  for (size_t i = 0; i < count; ++i)
+    memcpy(bytes + i * element, raw + (splat ? 0 : i * element), element);
+  return bytes;
+}
+
+static int inline_constant_count(const emitter *e) {
+  int count = 0;
+  for (int i = 0; i < e->info_count; ++i)
+    for (int n = 0; n < e->infos[i].workspace.graph.node_count; ++n)
+      count += zb_op_is(e->infos[i].workspace.graph.nodes[n].op, "zb.constant");
+  return count;
+}
+
+static zb_status add_inline_constants(emitter *e, zb_map *seen) {
+  for (int i = 0; i < e->info_count; ++i)
+    for (int n = 0; n < e->infos[i].workspace.graph.node_count; ++n) {
+      const zb_node *node = &e->infos[i].workspace.graph.nodes[n];
+      if (!zb_op_is(node->op, "zb.constant")) continue;
+      int64_t offset = zb_ints_at(node->op, ZB_ATTR_AT, 0);
+      if (zb_map_get(seen, (void *)(uintptr_t)(offset + 1), NULL)) continue;
+      if (!zb_map_set(seen, (void *)(uintptr_t)(offset + 1), 1)) return ZB_OUT_OF_MEMORY();
+      zb_plan_constant *c = &e->rank->constants[e->rank->constant_count];
+      char name[32];
+      snprintf(name, sizeof name, "inline%d", e->rank->constant_count++);
+      c->tensor.name = zb_plan_strdup(e->memory, name);
+      c->tensor.offset = (uint64_t)offset;
+      if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(node->op, 0)), &c->tensor.shape))
+        return ZB_ERROR(INVALID, "a constant is no static tensor");
+      c->bytes = dense_bytes(e, mlirOperationGetAttributeByName(node->op, text_ref("value")), &c->tensor.shape);
+      c->byte_count = (uint64_t)zb_shape_bytes(&c->tensor.shape);
+      if (!c->tensor.name || !c->bytes) return ZB_ERROR(INVALID, "the value of a constant is no dense attribute");
+    }
+  return NULL;
+}
+
+static zb_status emit_constants(emitter *e) {
+  intptr_t count;
+  MlirAttribute constants = table(e, "zb.constants", &count);
+  e->rank->constants = PLAN_NEW(e, count + inline_constant_count(e), zb_plan_constant);
+  zb_map *seen = zb_map_create_pointer();
+  zb_status status = NULL;
+  if (!e->rank->constants || !seen) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  for (intptr_t i = 0; i < count; ++i) {
+    MlirAttribute entry = mlirArrayAttrGetElement(constants, i);
+    zb_plan_constant *c = &e->rank->constants[e->rank->constant_count++];
+    const char *name = zb_dictionary_string(entry, ZB_ATTR_CONSTANT);
+    char computed[32];
+    snprintf(computed, sizeof computed, "load%lld", (long long)zb_dictionary_i64(entry, "zb.load", 0));
+    c->computed = name == NULL;
+    ZB_TRY_GOTO(fill_tensor(e, entry, name ? name : computed, ZB_REGION_CONSTANTS, &c->tensor));
+  }
+  ZB_TRY_GOTO(add_inline_constants(e, seen));
+cleanup:
+  if (seen) zb_map_destroy(seen);
+  return status;
+}
+
+/* ---- Subprograms ---- */
+
+static zb_status emit_operand(emitter *e, const zb_subprogram_info *info, int value, zb_plan_operand *out) {
+  const zb_home *home = &info->workspace.homes[value];
+  zb_shape shape;
+  if (!zb_type_shape(mlirValueGetType(info->workspace.graph.values[value].value), &shape) || home->base == ZB_BASE_NONE)
+    return ZB_ERROR(INVALID, "%s: an operand has no home", info->name);
+  zb_home_address(info, home, e->rank->regions, &out->base, &out->offset);
+  out->offset += (uint64_t)home->layout.offset * zb_dtype_bytes(shape.dtype);
+  out->dtype = shape.dtype;
+  out->rank = shape.rank;
+  for (int d = 0; d < shape.rank; ++d) {
+    out->shape[d] = shape.dims[d];
+    out->strides[d] = home->layout.strides[d];
+  }
+  return NULL;
+}
+
+/* Where the op came from, as people know it: the name of its location. */
+static const char *location_text(emitter *e, MlirOperation op) {
+  MlirLocation location = mlirOperationGetLocation(op);
+  if (!mlirLocationIsAName(location)) return "";
+  MlirStringRef name = mlirIdentifierStr(mlirLocationNameGetName(location));
+  char *text = zb_plan_alloc(e->memory, name.length + 1);
+  if (!text) return "";
+  memcpy(text, name.data, name.length);
+  return text;
+}
+
+static zb_status emit_attributes(emitter *e, MlirOperation op, zb_plan_instruction *out) {
+  zb_op_view view;
+  static _Thread_local zb_op_view_storage storage;
+  if (!zb_op_view_get(op, &view, &storage)) return NULL;
+  out->attrs = PLAN_NEW(e, view.attrs.count, zb_attr);
+  if (!out->attrs) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < view.attrs.count; ++i) {
+    zb_attr attr = view.attrs.items[i];
+    /* The name is of the op's row, which lives as long as the process. */
+    if (attr.kind == ZB_ATTR_STRING) attr.s = zb_plan_strdup(e->memory, attr.s);
+    if (attr.kind == ZB_ATTR_INTS) {
+      int64_t *ints = PLAN_NEW(e, attr.count, int64_t);
+      if (!ints) return ZB_OUT_OF_MEMORY();
+      if (attr.count) memcpy(ints, attr.ints, (size_t)attr.count * sizeof *ints);
+      attr.ints = ints;
+    }
+    out->attrs[out->attr_count++] = attr;
+  }
+  return NULL;
+}
+
+/* zb.accumulate(sum, value) that no product took over: sum += value. */
+static zb_status emit_accumulate(emitter *e, const zb_subprogram_info *info, const zb_node *node,
+                                 zb_plan_instruction *out) {
+  const zb_graph *g = &info->workspace.graph;
+  out->op = "accumulate_add";
+  out->accumulate = true;
+  out->inputs = PLAN_NEW(e, 1, zb_plan_operand);
+  out->outputs = PLAN_NEW(e, 1, zb_plan_operand);
+  if (!out->inputs || !out->outputs) return ZB_OUT_OF_MEMORY();
+  out->input_count = out->output_count = 1;
+  ZB_TRY(emit_operand(e, info, g->operands[node->operand_begin + 1], &out->inputs[0]));
+  return emit_operand(e, info, g->operands[node->operand_begin], &out->outputs[0]);
+}
+
+/* Which of the row's operand places each operand fills: an optional one in the middle (the mask of attention_grad) is
+ * known by count. */
+static int operand_place(const zb_op_def *def, int operand, int count) {
+  int places = 1, optional = -1;
+  for (const char *at = def->operands; *at; ++at) {
+    if (*at == '?') optional = places - 1;
+    places += *at == ',';
+  }
+  if (strchr(def->operands, '*') || optional < 0 || count == places) return operand;
+  return operand < optional ? operand : operand + 1;
+}
+
+static int place_count(const zb_op_def *def, int count) {
+  if (!def->operands || !*def->operands || strchr(def->operands, '*')) return count;
+  int places = 1;
+  for (const char *at = def->operands; *at; ++at)
+    places += *at == ',';
+  return places > count ? places : count;
+}
+
+static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, int n, zb_plan_instruction *out) {
+  const zb_workspace *w = &info->workspace;
+  const zb_graph *g = &w->graph;
+  const zb_node *node = &g->nodes[n];
+  out->location = location_text(e, node->op);
+  char cost_op[ZB_COST_TEXT_BYTES];
+  if (zb_cost_text(node->op, node->def, cost_op) && !(out->cost_op = zb_plan_strdup(e->memory, cost_op)))
+    return ZB_OUT_OF_MEMORY();
+  if (zb_op_is(node->op, "zb.accumulate")) return emit_accumulate(e, info, node, out);
+  if (!node->def || node->def->op_class != ZB_CLASS_KERNEL) {
+    MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(node->op));
+    return zb_status_hint(
+        ZB_ERROR(INVALID, "no kernel runs op '%.*s' (%s)", (int)name.length, name.data, out->location),
+        "a plan runs zb ops; ops of other dialects can be partitioned and scheduled, but not executed here");
+  }
+  out->op = node->def->name;
+  out->accumulate = w->accumulates[n];
+  out->scratch_bytes = w->scratch_bytes[n];
+  out->scratch_offset = e->rank->regions[ZB_REGION_WORKSPACE].offset + w->scratch_offset[n];
+  out->input_count = place_count(node->def, node->operand_count);
+  out->output_count = node->result_count;
+  out->inputs = PLAN_NEW(e, out->input_count, zb_plan_operand);
+  out->outputs = PLAN_NEW(e, out->output_count, zb_plan_operand);
+  if (!out->inputs || !out->outputs) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < out->input_count; ++i)
+    out->inputs[i].rank = -1;
+  for (int i = 0; i < node->operand_count; ++i)
+    ZB_TRY(emit_operand(e, info, g->operands[node->operand_begin + i],
+                        &out->inputs[operand_place(node->def, i, node->operand_count)]));
+  for (int r = 0; r < node->result_count; ++r) {
+    /* A folded product writes through reshapes into the accumulator; its own shape is what it computes. */
+    ZB_TRY(emit_operand(e, info, node->result_begin + r, &out->outputs[r]));
+  }
+  zb_op_cost cost = zb_cost_of(node->op, node->def, NULL);
+  out->flops = cost.flops;
+  out->product_flops = cost.product_flops;
+  return emit_attributes(e, node->op, out);
+}
+
+static zb_job_kind kind_of(MlirOperation function) {
+  const char *name = zb_get_string(function, ZB_ATTR_CLASS);
+  for (int k = 0; k < ZB_JOB_KIND_COUNT; ++k)
+    if (name && zb_job_is_compute((zb_job_kind)k) && strcmp(name, zb_job_mnemonic((zb_job_kind)k)) == 0)
+      return (zb_job_kind)k;
+  return ZB_JOB_OPT;
+}
+
+/* "fb", "fw", "bw", or "value 17". */
+static const char *base_name(emitter *e, const zb_subprogram_info *info, int position) {
+  MlirAttribute attributes = position < info->argument_count
+                                 ? zb_argument_dictionary(info->function, position)
+                                 : zb_result_dictionary(info->function, position - info->argument_count);
+  const char *frame = zb_dictionary_string(attributes, "zb.frame"), *sum = zb_dictionary_string(attributes, "zb.sum");
+  char text[256];
+  if (frame)
+    snprintf(text, sizeof text, "%s", frame);
+  else if (sum)
+    snprintf(text, sizeof text, "sum %s#%lld", sum, (long long)zb_dictionary_i64(attributes, "zb.use", 0));
+  else if (zb_dictionary_has(attributes, ZB_ATTR_LOSS))
+    snprintf(text, sizeof text, "loss");
+  else
+    snprintf(text, sizeof text, "value %lld", (long long)zb_dictionary_i64(attributes, "zb.value", -1));
+  return zb_plan_strdup(e->memory, text);
+}
+
+/* Where the function leaves the loss, as its homes say: the proof compares it with what REPORT jobs read. */
+static zb_status emit_loss(emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
+  for (int r = 0; r < info->result_count; ++r) {
+    MlirAttribute attributes = zb_result_dictionary(info->function, r);
+    if (!zb_dictionary_has(attributes, ZB_ATTR_LOSS) && !zb_dictionary_has(attributes, "zb.report")) continue;
+    zb_plan_operand loss;
+    ZB_TRY(emit_operand(e, info, info->workspace.graph.returned[r], &loss));
+    out->loss_base = loss.base;
+    out->loss_offset = loss.offset;
+  }
+  return NULL;
+}
+
+static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
+  const zb_graph *g = &info->workspace.graph;
+  out->name = zb_plan_strdup(e->memory, info->name);
+  out->stage = (int)zb_get_i64(info->function, ZB_ATTR_STAGE, -1);
+  out->kind = kind_of(info->function);
+  out->workspace_bytes = info->workspace.bytes;
+  out->time_ps = zb_get_i64(info->function, "zb.time_ps", 1);
+  out->first_ps = zb_get_i64(info->function, "zb.first_ps", 0);
+  zb_cost_of_block(zb_function_block(info->function), NULL, &out->key);
+  out->base_count = info->base_count;
+  out->bases = PLAN_NEW(e, info->base_count, const char *);
+  out->base_bytes = PLAN_NEW(e, info->base_count, uint64_t);
+  out->instructions = PLAN_NEW(e, g->node_count, zb_plan_instruction);
+  if (!out->name || !out->bases || !out->base_bytes || !out->instructions) return ZB_OUT_OF_MEMORY();
+  for (int b = 0; b < info->base_count; ++b) {
+    int position = info->base_position[b];
+    int value = position < info->argument_count ? position : g->returned[position - info->argument_count];
+    out->bases[b] = base_name(e, info, position);
+    out->base_bytes[b] = zb_align(zb_type_bytes(mlirValueGetType(g->values[value].value)));
+    if (!out->bases[b]) return ZB_OUT_OF_MEMORY();
+  }
+  ZB_TRY(emit_loss(e, info, out));
+  for (int n = 0; n < g->node_count; ++n) {
+    const zb_node *node = &g->nodes[n];
+    bool copy = zb_op_is(node->op, "zb.put") &&
+                !mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, text_ref("zb.copy")));
+    if (info->workspace.skipped[n] && !copy) continue;
+    zb_plan_instruction *instruction = &out->instructions[out->instruction_count++];
+    if (copy) { /* a value that another stage of the rank keeps as well: copied into this stage's frame */
+      int value = g->operands[node->operand_begin + 1];
+      instruction->op = "contiguous";
+      instruction->location = "";
+      instruction->inputs = PLAN_NEW(e, 1, zb_plan_operand);
+      instruction->outputs = PLAN_NEW(e, 1, zb_plan_operand);
+      if (!instruction->inputs || !instruction->outputs) return ZB_OUT_OF_MEMORY();
+      instruction->input_count = instruction->output_count = 1;
+      ZB_TRY(emit_operand(e, info, value, &instruction->inputs[0]));
+      instruction->outputs[0] = instruction->inputs[0];
+      instruction->outputs[0].base =
+          (uint32_t)info->base_of[zb_workspace_frame_base(&info->workspace, node->result_begin)];
+      instruction->outputs[0].offset = (uint64_t)zb_get_i64(node->op, "offset", 0);
+      continue;
+    }
+    ZB_TRY(emit_instruction(e, info, n, instruction));
+    out->flops += instruction->flops;
+    out->product_flops += instruction->product_flops;
+  }
+  return NULL;
+}
+
+static zb_status emit_subprograms(emitter *e) {
+  MlirBlock body = zb_function_block(e->rank_op);
+  int count = 0;
+  ZB_FOR_EACH_OP(f, body) count += zb_op_is(f, "func.func");
+  e->infos = zb_alloc(((size_t)count + 1) * sizeof *e->infos);
+  e->info_index = zb_map_create();
+  if (!e->infos || !e->info_index) return ZB_OUT_OF_MEMORY();
+  ZB_FOR_EACH_OP(f, body) {
+    if (!zb_op_is(f, "func.func") || strcmp(zb_symbol_name(f), "main") == 0) continue;
+    ZB_TRY(zb_subprogram_info_build(f, &e->infos[e->info_count]));
+    if (!zb_map_set(e->info_index, zb_symbol_name(f), e->info_count++)) return ZB_OUT_OF_MEMORY();
+  }
+  e->rank->subprograms = PLAN_NEW(e, e->info_count, zb_plan_subprogram);
+  if (!e->rank->subprograms) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < e->info_count; ++i)
+    ZB_TRY(emit_subprogram(e, &e->infos[i], &e->rank->subprograms[e->rank->subprogram_count++]));
+  return NULL;
+}
+
+/* ---- Jobs ---- */
+
+static int64_t table_number(MlirAttribute table, int index) { return mlirDenseI64ArrayGetElement(table, index); }
+
+/* Waits of op number `op_number` of @main: the table goes by op. */
+static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
+  if (!job->waits.count) job->waits.begin = e->rank->pool_u32_count;
+  for (; e->wait_at + 1 < e->wait_count && table_number(e->waits, e->wait_at) == op_number; e->wait_at += 2) {
+    int64_t message = table_number(e->waits, e->wait_at + 1);
+    if (message < 0 || message >= e->plan->message_count || e->job_of_message[message] < 0)
+      return ZB_ERROR(INVALID, "wait for message %lld, which was not posted", (long long)message);
+    if (!zb_grow((void **)&e->pool_u32, &e->pool_u32_capacity, (size_t)e->rank->pool_u32_count + 1,
+                 sizeof *e->pool_u32))
+      return ZB_OUT_OF_MEMORY();
+    e->pool_u32[e->rank->pool_u32_count++] = (uint32_t)e->job_of_message[message];
+    ++job->waits.count;
+  }
+  return NULL;
+}
+
+/* The next (address, bytes) of the table becomes a part of the job. */
+static zb_status add_range(emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
+  if (e->address_at + 2 > e->address_count) return ZB_ERROR(INVALID, "zb.addresses is too short for @main");
+  if (!zb_grow((void **)&e->pool_ranges, &e->pool_range_capacity, (size_t)e->rank->pool_range_count + 1,
+               sizeof *e->pool_ranges))
+    return ZB_OUT_OF_MEMORY();
+  if (!job->parts.count) job->parts.begin = e->rank->pool_range_count;
+  zb_plan_range range = {.offset = (uint64_t)table_number(e->addresses, e->address_at),
+                         .bytes = (uint64_t)table_number(e->addresses, e->address_at + 1)};
+  e->pool_ranges[e->rank->pool_range_count++] = range;
+  e->address_at += 2;
+  ++job->parts.count;
+  *out_bytes = range.bytes;
+  return NULL;
+}
+
+static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
+  MlirAttribute symbol = mlirOperationGetAttributeByName(op, text_ref("callee"));
+  int64_t index =
+      mlirAttributeIsNull(symbol) ? -1 : zb_map_get_or(e->info_index, mlirFlatSymbolRefAttrGetValue(symbol).data, -1);
+  if (index < 0) return ZB_ERROR(INVALID, "call of an unknown function");
+  const zb_plan_subprogram *s = &e->rank->subprograms[index];
+  job->kind = s->kind;
+  job->subprogram = (int32_t)index;
+  job->stage = s->stage;
+  job->micro_batch = (int32_t)zb_get_i64(op, "zb.micro_batch", -1);
+  int count = s->base_count;
+  if (e->address_at + count > e->address_count)
+    return ZB_ERROR(INVALID, "%s: zb.addresses is too short for @main", s->name);
+  if (!zb_grow((void **)&e->pool_u64, &e->pool_u64_capacity, (size_t)e->rank->pool_u64_count + (size_t)count + 1,
+               sizeof *e->pool_u64))
+    return ZB_OUT_OF_MEMORY();
+  job->bases = (zb_plan_slice){.begin = e->rank->pool_u64_count, .count = (uint32_t)count};
+  for (int i = 0; i < count; ++i)
+    e->pool_u64[e->rank->pool_u64_count++] = (uint64_t)table_number(e->addresses, e->address_at++);
+  if (job->kind == ZB_JOB_LOAD) ++e->rank->load_count;
+  return NULL;
+}
+
+static zb_status emit_communication(emitter *e, int64_t message, bool send, zb_plan_job *job) {
+  zb_plan_message *m = &e->plan->messages[message];
+  uint64_t bytes = 0;
+  job->kind = send ? ZB_JOB_SEND : ZB_JOB_RECV;
+  job->message = (int32_t)message;
+  job->stage = send ? m->source_stage : m->destination_stage;
+  job->micro_batch = m->micro_batch;
+  ZB_TRY(add_range(e, job, &bytes));
+  if (send) {
+    m->bytes += bytes;
+    ++m->part_count;
+  }
+  return NULL;
+}
+
+/* The message of the next send or receive. */
+static zb_status next_post(emitter *e, int64_t *out) {
+  if (e->post_at >= e->post_count) return ZB_ERROR(INVALID, "zb.posts is too short for @main");
+  *out = table_number(e->posts, e->post_at++);
+  return *out >= 0 && *out < e->plan->message_count
+             ? NULL
+             : ZB_ERROR(INVALID, "message %lld is not in the table", (long long)*out);
+}
+
+/* One op of @main: a job of its own, or one more part of the message before it. */
+static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
+  bool send = zb_op_is(op, "zb.send"), recv = zb_op_is(op, "zb.recv"), read = zb_op_is(op, "zb.read"),
+       report = zb_op_is(op, "zb.report");
+  bool call = zb_op_is(op, "func.call");
+  if (!send && !recv && !read && !report && !call) return NULL;
+  size_t count = (size_t)e->rank->job_count;
+  int64_t message = -1;
+  if (send || recv) ZB_TRY(next_post(e, &message));
+  if ((send || recv) && count && e->jobs[count - 1].message == message) {
+    ZB_TRY(emit_communication(e, message, send, &e->jobs[count - 1]));
+    return add_waits(e, op_number, &e->jobs[count - 1]);
+  }
+  if (!zb_grow((void **)&e->jobs, &e->job_capacity, count + 1, sizeof *e->jobs)) return ZB_OUT_OF_MEMORY();
+  zb_plan_job *job = &e->jobs[count];
+  *job = (zb_plan_job){.subprogram = -1,
+                       .stage = -1,
+                       .micro_batch = (int32_t)zb_get_i64(op, "zb.micro_batch", -1),
+                       .message = -1,
+                       .input = -1};
+  if (call) ZB_TRY(emit_call(e, op, job));
+  if (send || recv) ZB_TRY(emit_communication(e, message, send, job));
+  if (read || report) {
+    uint64_t bytes = 0;
+    job->kind = read ? ZB_JOB_READ : ZB_JOB_REPORT;
+    if (read) job->input = (int32_t)zb_map_get_or(e->input_index, zb_get_string(op, "input"), -1);
+    ZB_TRY(add_range(e, job, &bytes));
+  }
+  ZB_TRY(add_waits(e, op_number, job));
+  if (send || recv) e->job_of_message[message] = (int32_t)count;
+  ++e->rank->job_count;
+  return NULL;
+}
+
+static MlirAttribute number_table(const emitter *e, const char *name, int *out_count) {
+  *out_count = zb_ints_count(e->rank_op, name);
+  return mlirOperationGetAttributeByName(e->rank_op, text_ref(name));
+}
+
+static zb_status emit_jobs(emitter *e) {
+  MlirOperation main = zb_symbol_in(zb_function_block(e->rank_op), "func.func", "main");
+  if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "a rank has no @main");
+  for (int i = 0; i < e->plan->message_count; ++i)
+    e->job_of_message[i] = -1;
+  e->addresses = number_table(e, "zb.addresses", &e->address_count);
+  e->waits = number_table(e, "zb.waits", &e->wait_count);
+  e->posts = number_table(e, "zb.posts", &e->post_count);
+  e->address_at = e->wait_at = e->post_at = 0;
+  int op_number = 0;
+  ZB_FOR_EACH_OP(op, zb_function_block(main)) ZB_TRY(emit_job(e, op, op_number++));
+  zb_plan_rank *rank = e->rank;
+  rank->jobs = PLAN_NEW(e, rank->job_count, zb_plan_job);
+  rank->pool_u64 = PLAN_NEW(e, rank->pool_u64_count, uint64_t);
+  rank->pool_u32 = PLAN_NEW(e, rank->pool_u32_count, uint32_t);
+  rank->pool_ranges = PLAN_NEW(e, rank->pool_range_count, zb_plan_range);
+  if (!rank->jobs || !rank->pool_u64 || !rank->pool_u32 || !rank->pool_ranges) return ZB_OUT_OF_MEMORY();
+  if (rank->job_count) memcpy(rank->jobs, e->jobs, (size_t)rank->job_count * sizeof *rank->jobs);
+  if (rank->pool_u64_count) memcpy(rank->pool_u64, e->pool_u64, (size_t)rank->pool_u64_count * sizeof *rank->pool_u64);
+  if (rank->pool_u32_count) memcpy(rank->pool_u32, e->pool_u32, (size_t)rank->pool_u32_count * sizeof *rank->pool_u32);
+  if (rank->pool_range_count)
+    memcpy(rank->pool_ranges, e->pool_ranges, (size_t)rank->pool_range_count * sizeof *rank->pool_ranges);
+  return NULL;
+}
+
+/* ---- Ranks ---- */
+
+static void clear_rank(emitter *e) {
+  for (int i = 0; i < e->info_count; ++i)
+    zb_subprogram_info_deinit(&e->infos[i]);
+  zb_free(e->infos);
+  if (e->info_index) zb_map_destroy(e->info_index);
+  zb_free(e->jobs);
+  zb_free(e->pool_u64);
+  zb_free(e->pool_u32);
+  zb_free(e->pool_ranges);
+  zb_free(e->job_of_message);
+}
+
+static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
+  int index = (int)zb_get_i64(op, "zb.rank", -1);
+  if (index < 0 || index >= e->plan->rank_count || zb_ints_count(op, "zb.regions") != 2 * ZB_REGION_COUNT)
+    return ZB_ERROR(INVALID, "a rank's module has no zb.rank or zb.regions: run zb-allocate");
+  e->rank_op = op;
+  e->rank = &e->plan->ranks[index];
+  e->rank->rank = index;
+  e->rank->arena_bytes = (uint64_t)zb_get_i64(op, "zb.arena", 0);
+  for (int r = 0; r < ZB_REGION_COUNT; ++r)
+    e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)zb_ints_at(op, "zb.regions", 2 * r),
+                                          .bytes = (uint64_t)zb_ints_at(op, "zb.regions", 2 * r + 1)};
+  e->job_of_message = zb_alloc(((size_t)e->plan->message_count + 1) * sizeof *e->job_of_message);
+  if (!e->job_of_message) return ZB_OUT_OF_MEMORY();
+  ZB_TRY(emit_subprograms(e));
+  ZB_TRY(emit_tables(e, owners));
+  ZB_TRY(emit_constants(e));
+  return emit_jobs(e);
+}
+
+/* What the ranks share. */
+typedef struct emission {
+  const emitter *header; /* plan and inputs */
+  const zb_map *owners;  /* parameter -> the first rank that holds it */
+  zb_plan **memories;    /* [rank modules] */
+  atomic_uint_least64_t model_hash;
+} emission;
+
+static zb_status emit_one(void *context, MlirOperation op, int index) {
+  emission *all = context;
+  emitter e = {.module = all->header->module, .plan = all->header->plan, .input_index = all->header->input_index};
+  e.memory = all->memories[index] = zb_plan_create();
+  zb_status status = e.memory ? emit_rank(&e, op, all->owners) : ZB_OUT_OF_MEMORY();
+  atomic_fetch_add(&all->model_hash, e.model_hash);
+  clear_rank(&e);
+  return status;
+}
+
+static zb_status map_owners(emitter *e, zb_map *owners) {
+  ZB_FOR_EACH_OP(op, zb_function_block(e->module)) {
+    if (!zb_op_is(op, "builtin.module")) continue;
+    intptr_t count;
+    e->rank_op = op;
+    MlirAttribute parameters = table(e, "zb.parameters", &count);
+    for (intptr_t i = 0; i < count; ++i) {
+      MlirAttribute entry = mlirArrayAttrGetElement(parameters, i);
+      const char *name = zb_dictionary_string(entry, ZB_ATTR_PARAM);
+      if (!name) name = zb_dictionary_string(entry, ZB_ATTR_FROZEN);
+      if (!name || zb_map_get(owners, name, NULL)) continue;
+      if (!zb_map_set(owners, name, zb_get_i64(op, "zb.rank", -1))) return ZB_OUT_OF_MEMORY();
+    }
+  }
+  return NULL;
+}
+
+static zb_status emit_ranks(emitter *e, MlirModule module) {
+  int modules = zb_rank_count(module);
+  zb_map *owners = zb_map_create();
+  emission all = {.header = e, .owners = owners, .memories = zb_alloc(((size_t)modules + 1) * sizeof *all.memories)};
+  zb_status status = NULL;
+  if (!owners || !all.memories) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(map_owners(e, owners));
+  status = zb_for_each_rank(module, emit_one, &all);
+  e->plan->model_hash += atomic_load(&all.model_hash);
+cleanup:
+  for (int i = 0; all.memories && i < modules; ++i)
+    zb_plan_take_memory(e->plan, all.memories[i]);
+  zb_free(all.memories);
+  if (owners) zb_map_destroy(owners);
+  return status;
+}
+
+/* Inputs grew outside of the plan's memory: hand them over. */
+static zb_status hand_over_inputs(zb_plan *plan) {
+  zb_plan_input *inputs = zb_plan_alloc(plan, ((size_t)plan->input_count + 1) * sizeof *inputs);
+  if (!inputs) return ZB_OUT_OF_MEMORY();
+  if (plan->input_count) memcpy(inputs, plan->inputs, (size_t)plan->input_count * sizeof *inputs);
+  zb_free(plan->inputs);
+  plan->inputs = inputs;
+  return NULL;
+}
+
+zb_status zb_emit_plan(MlirModule module, const char *model, const char *optimizer, zb_plan **out) {
+  emitter e = {.module = mlirModuleGetOperation(module)};
+  zb_status status = NULL;
+  *out = NULL;
+  e.plan = e.memory = zb_plan_create();
+  e.input_index = zb_map_create();
+  if (!e.plan || !e.input_index) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(emit_header(&e, model, optimizer));
+  ZB_TRY_GOTO(emit_ranks(&e, module));
+  ZB_TRY_GOTO(hand_over_inputs(e.plan));
+  *out = e.plan;
+  e.plan = NULL;
+cleanup:
+  if (e.input_index) zb_map_destroy(e.input_index);
+  if (e.plan) {
+    zb_free(e.plan->inputs);
+    zb_plan_destroy(e.plan);
+  }
+  return status;
+}

@@ -1,0 +1,616 @@
+/* zb-memory: packs what a stage keeps between jobs into frames, and everything that lives for the whole run into one
+ * frame a kind.
+ *
+ *   before                                           after
+ *     @s1_F(%a {zb.value = 3}, %w {zb.param = "w"})    @s1_F(%p: !zb.frame<"parameters", 512>, %a {zb.value = 3})
+ *       -> (%z {zb.value = 5})                           -> (%fb: !zb.frame<"fb", 128>, %fw: !zb.frame<"fw", 256>)
+ *     @s1_B(%z {zb.value = 5}, ...)                    @s1_B(%p, %fb, ...)
+ *
+ * fb: saved by F (made, received or read there), last read by B. fw: saved by F, last read by W. bw: saved by B, read
+ * by W. A value that is kept has its home in its frame from the start; zb.put says where. Values that only travel stay
+ * arguments and results. Parameters, optimizer state, accumulators and values of LOAD become one frame a rank each:
+ * parameters, state, gradients, constants; their tables are attributes of the rank's module. Every function gets
+ * zb.workspace (bytes) and the costs that schedules count with.
+ *
+ * Tests: test/passes/memory.mlir. */
+
+#include "passes/stages/cost.h"
+#include "passes/stages/flow.h"
+#include "passes/stages/frames.h"
+#include "passes/function.h"
+#include "passes/pipeline.h"
+#include "passes/stages/workspace.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct pool {
+  zb_map *offsets;        /* key text -> offset */
+  MlirAttribute *entries; /* {name, offset, type, ...} for the module's table */
+  size_t count, capacity;
+  uint64_t bytes;
+} pool;
+
+enum { CLASS_F, CLASS_B, CLASS_W, CLASS_COUNT };
+
+/* A value that a stage keeps. */
+typedef struct kept {
+  int64_t id;
+  int frame;
+  uint64_t offset;
+  MlirType type;
+  MlirValue value; /* while the function that puts it is rebuilt */
+  bool incoming;   /* it came in: no op of that function makes it */
+} kept;
+
+typedef struct stage_info {
+  MlirOperation functions[CLASS_COUNT];
+  kept *kept;
+  size_t kept_count, kept_capacity;
+  uint64_t frame_bytes[FRAME_COUNT];
+} stage_info;
+
+typedef struct memory {
+  zb_pass *pass;
+  MlirContext context;
+  stage_info *stages;
+  int stage_count;
+  int *stage_rank;
+  zb_map *producers;      /* value id + 1 -> stage * CLASS_COUNT + class; absent: input */
+  pool pools[POOL_COUNT]; /* of the rank at hand, as is: */
+  int64_t changes;
+  zb_costs *costs; /* NULL: the model */
+} memory;
+
+/* What the ranks share while each is rebuilt. */
+typedef struct framing {
+  const memory *memory;
+  const zb_map *leaving;
+  atomic_int_least64_t *changes;
+} framing;
+
+static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
+static void *id_key(int64_t id) { return (void *)(uintptr_t)(id + 1); }
+
+static MlirType frame_type(MlirContext context, const char *kind, uint64_t bytes) {
+  char text[96];
+  snprintf(text, sizeof text, "!zb.frame<\"%s\", %llu>", kind, (unsigned long long)bytes);
+  return mlirTypeParseGet(context, text_ref(text));
+}
+
+static intptr_t argument_count(MlirOperation function) { return mlirBlockGetNumArguments(zb_function_block(function)); }
+
+static MlirOperation terminator(MlirOperation function) { return mlirBlockGetTerminator(zb_function_block(function)); }
+
+static int64_t argument_id(MlirOperation function, int index) {
+  return zb_dictionary_i64(zb_argument_dictionary(function, index), "zb.value", -1);
+}
+
+static int64_t result_id(MlirOperation function, int index) {
+  return zb_dictionary_i64(zb_result_dictionary(function, index), "zb.value", -1);
+}
+
+/* ---- Pools ---- */
+
+/* Which pool an argument or result belongs to and its key; -1 for others. */
+static int pool_of(MlirAttribute attributes, char key[512]) {
+  static const struct {
+    const char *name;
+    int pool;
+  } kinds[] = {{ZB_ATTR_PARAM, POOL_PARAMETERS},
+               {ZB_ATTR_FROZEN, POOL_PARAMETERS},
+               {ZB_ATTR_STATE, POOL_STATE},
+               {ZB_ATTR_CONSTANT, POOL_CONSTANTS}};
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
+    const char *name = zb_dictionary_string(attributes, kinds[i].name);
+    if (!name) continue;
+    snprintf(key, 512, "%s", name);
+    return kinds[i].pool;
+  }
+  const char *sum = zb_dictionary_string(attributes, "zb.sum");
+  if (sum) {
+    snprintf(key, 512, "%s#%lld", sum, (long long)zb_dictionary_i64(attributes, "zb.use", 0));
+    return POOL_GRADIENTS;
+  }
+  int64_t load = zb_dictionary_i64(attributes, "zb.load", -1);
+  if (load < 0) return -1;
+  snprintf(key, 512, "#%lld", (long long)load);
+  return POOL_CONSTANTS;
+}
+
+static zb_status add_to_pool(memory *m, int which, const char *key, MlirAttribute attributes, MlirType type) {
+  pool *p = &m->pools[which];
+  if (zb_map_get(p->offsets, key, NULL)) return NULL;
+  if (!zb_map_set(p->offsets, key, (int64_t)p->bytes)) return ZB_OUT_OF_MEMORY();
+  if (!zb_grow((void **)&p->entries, &p->capacity, p->count + 1, sizeof *p->entries)) return ZB_OUT_OF_MEMORY();
+  MlirNamedAttribute entry[8];
+  intptr_t count = mlirDictionaryAttrGetNumElements(attributes), kept_count = 0;
+  for (intptr_t i = 0; i < count && kept_count < 6; ++i)
+    entry[kept_count++] = mlirDictionaryAttrGetElement(attributes, i);
+  entry[kept_count++] = zb_named(m->context, "offset", zb_mlir_i64(m->context, (int64_t)p->bytes));
+  entry[kept_count++] = zb_named(m->context, "type", mlirTypeAttrGet(type));
+  p->entries[p->count++] = mlirDictionaryAttrGet(m->context, kept_count, entry);
+  p->bytes += zb_align(zb_type_bytes(type));
+  return NULL;
+}
+
+static zb_status collect_pools(memory *m, MlirBlock body) {
+  char key[512];
+  ZB_FOR_EACH_OP(function, body) {
+    if (!zb_op_is(function, "func.func")) continue;
+    for (intptr_t i = 0; i < argument_count(function); ++i) {
+      MlirAttribute attributes = zb_argument_dictionary(function, (int)i);
+      int which = mlirAttributeIsNull(attributes) ? -1 : pool_of(attributes, key);
+      if (which < 0) continue;
+      /* An accumulator of another rank arrives as a message: it is no entry here. W has made the own ones first. */
+      bool foreign_sum = which == POOL_GRADIENTS && strcmp(zb_get_string(function, ZB_ATTR_CLASS), "OPT") == 0;
+      if (foreign_sum) continue;
+      ZB_TRY(add_to_pool(m, which, key, attributes,
+                         mlirValueGetType(mlirBlockGetArgument(zb_function_block(function), i))));
+    }
+  }
+  return NULL;
+}
+
+static void write_pool_tables(memory *m, MlirOperation rank) {
+  static const char *const table_names[POOL_COUNT] = {"zb.parameters", "zb.states", "zb.gradients", "zb.constants"};
+  for (int i = 0; i < POOL_COUNT; ++i)
+    mlirOperationSetAttributeByName(rank, text_ref(table_names[i]),
+                                    mlirArrayAttrGet(m->context, (intptr_t)m->pools[i].count, m->pools[i].entries));
+}
+
+static void clear_pools(memory *m) {
+  for (int i = 0; i < POOL_COUNT; ++i) {
+    if (m->pools[i].offsets) zb_map_destroy(m->pools[i].offsets);
+    zb_free(m->pools[i].entries);
+    m->pools[i] = (pool){0};
+  }
+}
+
+/* ---- What a stage keeps ---- */
+
+static zb_status keep(stage_info *s, int64_t id, int frame, MlirType type) {
+  if (!zb_grow((void **)&s->kept, &s->kept_capacity, s->kept_count + 1, sizeof *s->kept)) return ZB_OUT_OF_MEMORY();
+  s->kept[s->kept_count++] = (kept){.id = id, .frame = frame, .type = type};
+  return NULL;
+}
+
+static int compare_kept(const void *a, const void *b) {
+  int64_t x = ((const kept *)a)->id, y = ((const kept *)b)->id;
+  return x < y ? -1 : x > y;
+}
+
+/* F-class values (made by F here or before, or inputs) are kept for B or W; B-class ones for W. */
+static zb_status find_kept(memory *m, stage_info *s) {
+  zb_map *w_reads = zb_map_create_pointer();
+  zb_status status = NULL;
+  if (!w_reads) return ZB_OUT_OF_MEMORY();
+  MlirOperation b = s->functions[CLASS_B], w = s->functions[CLASS_W];
+  for (intptr_t i = 0; i < argument_count(w); ++i) {
+    int64_t id = argument_id(w, (int)i);
+    if (id < 0) continue;
+    int64_t producer = zb_map_get_or(m->producers, id_key(id), CLASS_F);
+    if (!zb_map_set(w_reads, id_key(id), 1)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+    ZB_TRY_GOTO(keep(s, id, producer % CLASS_COUNT == CLASS_F ? FRAME_FW : FRAME_BW,
+                     mlirValueGetType(mlirBlockGetArgument(zb_function_block(w), i))));
+  }
+  for (intptr_t i = 0; i < argument_count(b); ++i) {
+    int64_t id = argument_id(b, (int)i);
+    if (id < 0 || zb_map_get(w_reads, id_key(id), NULL)) continue;
+    int64_t producer = zb_map_get_or(m->producers, id_key(id), CLASS_F);
+    if (producer % CLASS_COUNT == CLASS_F)
+      ZB_TRY_GOTO(keep(s, id, FRAME_FB, mlirValueGetType(mlirBlockGetArgument(zb_function_block(b), i))));
+  }
+  if (s->kept_count) qsort(s->kept, s->kept_count, sizeof *s->kept, compare_kept);
+  for (size_t i = 0; i < s->kept_count; ++i) {
+    uint64_t *bytes = &s->frame_bytes[s->kept[i].frame];
+    s->kept[i].offset = *bytes;
+    *bytes += zb_align(zb_type_bytes(s->kept[i].type));
+  }
+cleanup:
+  zb_map_destroy(w_reads);
+  return status;
+}
+
+static kept *find(stage_info *s, int64_t id) {
+  kept key = {.id = id};
+  return s->kept_count ? bsearch(&key, s->kept, s->kept_count, sizeof key, compare_kept) : NULL;
+}
+
+/* ---- Rebuilding a function ---- */
+
+typedef struct rebuild {
+  memory *m;
+  stage_info *stage; /* NULL for LOAD and OPT */
+  int class_index;   /* CLASS_F.. or -1 */
+  MlirOperation old;
+  zb_function_builder f;
+  MlirValue pools[POOL_COUNT]; /* current value of each pool frame, null: not an argument */
+  bool pool_changed[POOL_COUNT];
+  MlirValue frames[FRAME_COUNT]; /* arguments (read) or frames under construction (written) */
+  zb_builder builder;
+} rebuild;
+
+static MlirAttribute frame_attribute(rebuild *r, const char *name) {
+  return zb_dictionary(r->m->context, "zb.frame", zb_mlir_string(r->m->context, name), NULL, (MlirAttribute){0});
+}
+
+static MlirValue build_get(rebuild *r, MlirValue frame, uint64_t offset, MlirType type) {
+  MlirNamedAttribute attribute = zb_named(r->m->context, "offset", zb_mlir_i64(r->m->context, (int64_t)offset));
+  return mlirOperationGetResult(zb_build_any(&r->builder, "zb.get", &frame, 1, &type, 1, &attribute, 1), 0);
+}
+
+static MlirValue build_put(rebuild *r, MlirValue frame, MlirValue value, uint64_t offset, bool copy) {
+  MlirNamedAttribute attributes[2] = {zb_named(r->m->context, "offset", zb_mlir_i64(r->m->context, (int64_t)offset)),
+                                      zb_named(r->m->context, "zb.copy", mlirUnitAttrGet(r->m->context))};
+  MlirValue operands[2] = {frame, value};
+  MlirType type = mlirValueGetType(frame);
+  return mlirOperationGetResult(zb_build_any(&r->builder, "zb.put", operands, 2, &type, 1, attributes, copy ? 2 : 1),
+                                0);
+}
+
+/* Whether this function makes a frame (else it reads it). */
+static bool writes_frame(int class_index, int frame) {
+  return (class_index == CLASS_F && frame != FRAME_BW) || (class_index == CLASS_B && frame == FRAME_BW);
+}
+
+/* Frame arguments first, in fixed order, if anything of them is read. */
+static void add_frame_arguments(rebuild *r) {
+  bool pool_used[POOL_COUNT] = {0}, frame_used[FRAME_COUNT] = {0};
+  char key[512];
+  for (intptr_t i = 0; i < argument_count(r->old); ++i) {
+    MlirAttribute attributes = zb_argument_dictionary(r->old, (int)i);
+    int which = mlirAttributeIsNull(attributes) ? -1 : pool_of(attributes, key);
+    if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, NULL)) pool_used[which] = true;
+    kept *k = r->stage ? find(r->stage, zb_dictionary_i64(attributes, "zb.value", -1)) : NULL;
+    if (k && !writes_frame(r->class_index, k->frame)) frame_used[k->frame] = true;
+  }
+  /* LOAD, and an optimizer that makes a copy of its parameter anew, write the constants: they take the frame to put
+   * their results in. */
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator(r->old)); ++i) {
+    MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
+    if (!mlirAttributeIsNull(attributes) && zb_dictionary_i64(attributes, "zb.load", -1) >= 0)
+      pool_used[POOL_CONSTANTS] = true;
+  }
+  for (int i = 0; i < POOL_COUNT; ++i)
+    if (pool_used[i])
+      r->pools[i] = zb_function_argument(&r->f, frame_type(r->m->context, pool_names[i], r->m->pools[i].bytes),
+                                         frame_attribute(r, pool_names[i]));
+  /* The last reader takes a frame even if it reads nothing of it: that is where it ends. */
+  if (r->class_index == CLASS_B) frame_used[FRAME_FB] = true;
+  if (r->class_index == CLASS_W) frame_used[FRAME_FW] = frame_used[FRAME_BW] = true;
+  for (int i = 0; i < FRAME_COUNT; ++i) {
+    if (!r->stage || !r->stage->frame_bytes[i] || !frame_used[i]) continue;
+    r->frames[i] = zb_function_argument(&r->f, frame_type(r->m->context, frame_names[i], r->stage->frame_bytes[i]),
+                                        frame_attribute(r, frame_names[i]));
+  }
+}
+
+/* Every old argument becomes a get, or stays an argument. */
+static void add_value_arguments(rebuild *r) {
+  char key[512];
+  MlirBlock old_block = zb_function_block(r->old);
+  for (intptr_t i = 0; i < argument_count(r->old); ++i) {
+    MlirValue old = mlirBlockGetArgument(old_block, i);
+    MlirType type = mlirValueGetType(old);
+    MlirAttribute attributes = zb_argument_dictionary(r->old, (int)i);
+    int which = mlirAttributeIsNull(attributes) ? -1 : pool_of(attributes, key);
+    int64_t offset = 0;
+    kept *k = r->stage ? find(r->stage, zb_dictionary_i64(attributes, "zb.value", -1)) : NULL;
+    MlirValue now;
+    if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, &offset))
+      now = build_get(r, r->pools[which], (uint64_t)offset, type);
+    else if (k && !writes_frame(r->class_index, k->frame))
+      now = build_get(r, r->frames[k->frame], k->offset, type);
+    else
+      now = zb_function_argument(&r->f, type, attributes);
+    mlirValueReplaceAllUsesOfWith(old, now);
+  }
+}
+
+static MlirValue frame_under_construction(rebuild *r, int frame) {
+  if (mlirValueIsNull(r->frames[frame])) {
+    MlirType type = frame_type(r->m->context, frame_names[frame], r->stage->frame_bytes[frame]);
+    r->frames[frame] =
+        mlirOperationGetResult(zb_build_any(&r->builder, "zb.empty_frame", NULL, 0, &type, 1, NULL, 0), 0);
+  }
+  return r->frames[frame];
+}
+
+/* An id that arrived from a stage of the same rank which keeps it itself has two homes: here it is copied. */
+static bool kept_by_sender(rebuild *r, int64_t id) {
+  int own = (int)zb_get_i64(r->old, ZB_ATTR_STAGE, -1), rank = r->m->stage_rank[own];
+  for (int s = 0; s < r->m->stage_count; ++s)
+    if (s != own && r->m->stage_rank[s] == rank && find(&r->m->stages[s], id)) {
+      /* Of several holders on a rank the one that had it first keeps the home. */
+      int64_t producer = zb_map_get_or(r->m->producers, id_key(id), -1);
+      if (producer < 0) return false; /* inputs are read anew by each stage */
+      bool forward = producer % CLASS_COUNT == CLASS_F;
+      if (forward ? s < own : s > own) return true;
+    }
+  return false;
+}
+
+/* Finds every kept value among the results and arguments of the function: one walk over each. */
+static void find_kept_values(rebuild *r) {
+  MlirOperation end = terminator(r->old);
+  for (size_t i = 0; i < r->stage->kept_count; ++i)
+    r->stage->kept[i].value = (MlirValue){0};
+  for (size_t n = 0; n < r->f.argument_count; ++n) {
+    kept *k = find(r->stage, zb_dictionary_i64(r->f.argument_attributes[n], "zb.value", -1));
+    if (!k) continue;
+    k->value = mlirBlockGetArgument(r->f.block, (intptr_t)n);
+    k->incoming = true;
+  }
+  for (intptr_t n = 0; n < mlirOperationGetNumOperands(end); ++n) {
+    kept *k = find(r->stage, result_id(r->old, (int)n));
+    if (!k) continue;
+    k->value = mlirOperationGetOperand(end, n);
+    k->incoming = false;
+  }
+}
+
+/* A kept value that only a later class reads comes in here to be kept. */
+static void take_in(rebuild *r, kept *k) {
+  MlirAttribute id =
+      zb_dictionary(r->m->context, "zb.value", zb_mlir_i64(r->m->context, k->id), NULL, (MlirAttribute){0});
+  MlirOperation reader = r->stage->functions[k->frame == FRAME_FB ? CLASS_B : CLASS_W];
+  for (intptr_t n = 0; n < argument_count(reader); ++n)
+    if (argument_id(reader, (int)n) == k->id) id = zb_argument_dictionary(reader, (int)n);
+  k->value = zb_function_argument(&r->f, k->type, id);
+  k->incoming = true;
+}
+
+/* Puts every kept value of the frames that this function makes: results, and what came in. */
+static void put_kept(rebuild *r) {
+  if (!r->stage) return;
+  for (int frame = 0; frame < FRAME_COUNT; ++frame) {
+    if (!writes_frame(r->class_index, frame) || !r->stage->frame_bytes[frame]) continue;
+    r->frames[frame] = (MlirValue){0};
+    frame_under_construction(r, frame);
+  }
+  find_kept_values(r);
+  for (size_t i = 0; i < r->stage->kept_count; ++i) {
+    kept *k = &r->stage->kept[i];
+    if (!writes_frame(r->class_index, k->frame)) continue;
+    if (mlirValueIsNull(k->value)) take_in(r, k);
+    r->frames[k->frame] =
+        build_put(r, r->frames[k->frame], k->value, k->offset, k->incoming && kept_by_sender(r, k->id));
+  }
+}
+
+/* Updates and accumulators go back into their pools. */
+static void put_pool_results(rebuild *r) {
+  MlirOperation end = terminator(r->old);
+  char key[512];
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
+    MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
+    const char *update = zb_dictionary_string(attributes, ZB_ATTR_UPDATE);
+    int which = mlirAttributeIsNull(attributes) ? -1 : pool_of(attributes, key);
+    if (update) {
+      which = zb_map_get(r->m->pools[POOL_PARAMETERS].offsets, update, NULL) ? POOL_PARAMETERS : POOL_STATE;
+      snprintf(key, sizeof key, "%s", update);
+    }
+    int64_t offset;
+    if (which < 0 || !zb_map_get(r->m->pools[which].offsets, key, &offset) || mlirValueIsNull(r->pools[which]))
+      continue;
+    r->pools[which] = build_put(r, r->pools[which], mlirOperationGetOperand(end, i), (uint64_t)offset, false);
+    r->pool_changed[which] = true;
+  }
+}
+
+static void add_results(rebuild *r, const zb_map *leaving) {
+  MlirOperation end = terminator(r->old);
+  for (int i = 0; i < POOL_COUNT; ++i)
+    if (r->pool_changed[i]) zb_function_result(&r->f, r->pools[i], frame_attribute(r, pool_names[i]));
+  for (int i = 0; r->stage && i < FRAME_COUNT; ++i)
+    if (writes_frame(r->class_index, i) && r->stage->frame_bytes[i])
+      zb_function_result(&r->f, r->frames[i], frame_attribute(r, frame_names[i]));
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
+    MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
+    int64_t id = zb_dictionary_i64(attributes, "zb.value", -1);
+    bool plain = zb_dictionary_has(attributes, ZB_ATTR_LOSS) || zb_dictionary_has(attributes, "zb.report");
+    if (plain || (id >= 0 && zb_map_get(leaving, id_key(id), NULL)))
+      zb_function_result(&r->f, mlirOperationGetOperand(end, i), attributes);
+  }
+}
+
+/* As a whole if it was measured, which counts what ops do to each other's caches, else the sum of its ops. */
+static zb_status function_cost(const memory *m, MlirOperation function, zb_op_cost *out, int64_t *out_first_ps) {
+  uint64_t key = 0;
+  const char *kind = zb_get_string(function, ZB_ATTR_CLASS);
+  *out = zb_cost_of_block(zb_function_block(function), m->costs, &key);
+  if (!m->costs || !m->costs->program.ranks) return NULL;
+  const zb_cost_subprogram *whole = zb_costs_subprogram(m->costs, kind, zb_get_i64(function, ZB_ATTR_STAGE, -1), key);
+  if (whole)
+    out->time_ps = whole->time_ps, *out_first_ps = whole->first_ps;
+  else if (!m->costs->op_count && strcmp(kind, "LOAD") != 0)
+    return zb_status_hint(
+        ZB_ERROR(
+            INVALID,
+            "the costs know whole subprograms only, and %s is not among them: they were measured on '%s' with other "
+            "cuts or another number of ranks",
+            zb_symbol_name(function), m->costs->program.model),
+        "measure on the device cpu: such a profile knows single ops, and serves any cuts");
+  return NULL;
+}
+
+static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, stage_info *stage, int class_index,
+                                  const zb_map *leaving) {
+  rebuild r = {.m = m, .stage = stage, .class_index = class_index, .old = old};
+  MlirBlock old_block = zb_function_block(old);
+  zb_op_cost cost;
+  int64_t first_ps = 0; /* 0: as the others */
+  ZB_TRY(function_cost(m, old, &cost, &first_ps));
+  zb_function_begin(&r.f, m->context, mlirOperationGetLocation(old));
+  r.builder = zb_builder_at_end(r.f.block, r.f.location);
+  add_frame_arguments(&r);
+  add_value_arguments(&r);
+  MlirOperation end = terminator(old);
+  for (MlirOperation op = mlirBlockGetFirstOperation(old_block); !mlirOperationEqual(op, end);) {
+    MlirOperation next = mlirOperationGetNextInBlock(op);
+    mlirOperationRemoveFromParent(op);
+    mlirBlockAppendOwnedOperation(r.f.block, op);
+    op = next;
+  }
+  put_kept(&r);
+  put_pool_results(&r);
+  add_results(&r, leaving);
+  char *name = zb_strdup(zb_symbol_name(old)), class_text[8];
+  if (!name) return ZB_OUT_OF_MEMORY();
+  snprintf(class_text, sizeof class_text, "%s", zb_get_string(old, ZB_ATTR_CLASS));
+  MlirNamedAttribute attributes[5] = {
+      zb_named(m->context, ZB_ATTR_CLASS, zb_mlir_string(m->context, class_text)),
+      zb_named(m->context, ZB_ATTR_STAGE, zb_mlir_i64(m->context, zb_get_i64(old, ZB_ATTR_STAGE, -1))),
+      zb_named(m->context, "zb.time_ps", zb_mlir_i64(m->context, cost.time_ps > 0 ? cost.time_ps : 1)),
+      zb_named(m->context, "zb.flops", zb_mlir_i64(m->context, (int64_t)cost.flops)),
+      zb_named(m->context, "zb.product_flops", zb_mlir_i64(m->context, (int64_t)cost.product_flops)),
+  };
+  MlirOperation now = zb_function_finish(&r.f, body, name, false, attributes, 5);
+  zb_free(name);
+  if (mlirOperationIsNull(now)) return ZB_OUT_OF_MEMORY();
+  ++m->changes;
+  if (stage) stage->functions[class_index] = now;
+  mlirOperationDestroy(old);
+  zb_workspace workspace;
+  ZB_TRY(zb_workspace_build(now, &workspace));
+  if (first_ps) zb_set_i64(now, "zb.first_ps", first_ps);
+  zb_set_i64(now, "zb.workspace", (int64_t)workspace.bytes);
+  zb_workspace_deinit(&workspace);
+  return NULL;
+}
+
+/* ---- The pass ---- */
+
+static int class_index_of(MlirOperation function) {
+  const char *name = zb_get_string(function, ZB_ATTR_CLASS);
+  return name && name[1] == '\0' ? (name[0] == 'F' ? CLASS_F : name[0] == 'B' ? CLASS_B : CLASS_W) : -1;
+}
+
+static zb_status collect_functions(memory *m, MlirBlock top) {
+  ZB_FOR_EACH_OP(rank, top) {
+    if (!zb_op_is(rank, "builtin.module")) continue;
+    ZB_FOR_EACH_OP(function, zb_function_block(rank)) {
+      int stage = (int)zb_get_i64(function, ZB_ATTR_STAGE, -1), c = class_index_of(function);
+      if (stage < 0 || stage >= m->stage_count || c < 0) continue;
+      m->stages[stage].functions[c] = function;
+      intptr_t results = mlirOperationGetNumOperands(terminator(function));
+      for (intptr_t i = 0; i < results; ++i) {
+        int64_t id = result_id(function, (int)i);
+        if (id >= 0 && !zb_map_set(m->producers, id_key(id), stage * CLASS_COUNT + c)) return ZB_OUT_OF_MEMORY();
+      }
+    }
+  }
+  return NULL;
+}
+
+/* Ids that are read in another stage than their own. */
+static zb_status find_leaving(memory *m, zb_map *leaving) {
+  for (int s = 0; s < m->stage_count; ++s)
+    for (int c = 0; c < CLASS_COUNT; ++c)
+      for (intptr_t i = 0; i < argument_count(m->stages[s].functions[c]); ++i) {
+        int64_t id = argument_id(m->stages[s].functions[c], (int)i), producer;
+        if (id < 0 || !zb_map_get(m->producers, id_key(id), &producer) || producer / CLASS_COUNT == s) continue;
+        if (!zb_map_set(leaving, id_key(id), 1)) return ZB_OUT_OF_MEMORY();
+      }
+  return NULL;
+}
+
+static zb_status rebuild_functions(memory *m, MlirBlock body, const zb_map *leaving) {
+  MlirOperation last = {0};
+  ZB_FOR_EACH_OP(function, body) last = function;
+  MlirOperation op = mlirBlockGetFirstOperation(body);
+  while (!mlirOperationIsNull(last) && !mlirOperationIsNull(op)) {
+    MlirOperation next = mlirOperationGetNextInBlock(op);
+    bool is_last = mlirOperationEqual(op, last);
+    int stage = (int)zb_get_i64(op, ZB_ATTR_STAGE, -1), c = class_index_of(op);
+    ZB_TRY(rebuild_function(m, body, op, stage >= 0 && c >= 0 ? &m->stages[stage] : NULL, c, leaving));
+    if (is_last) break;
+    op = next;
+  }
+  return NULL;
+}
+
+/* A rank changes its own functions and the rows of its own stages; the rest is in its own copy. */
+static zb_status rebuild_rank(void *context, MlirOperation rank, int index) {
+  (void)index;
+  const framing *all = context;
+  memory m = *all->memory;
+  MlirBlock body = zb_function_block(rank);
+  zb_status status = NULL;
+  for (int i = 0; i < POOL_COUNT; ++i)
+    if (!(m.pools[i].offsets = zb_map_create())) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(collect_pools(&m, body));
+  ZB_TRY_GOTO(rebuild_functions(&m, body, all->leaving));
+  write_pool_tables(&m, rank);
+  atomic_fetch_add(all->changes, m.changes);
+cleanup:
+  clear_pools(&m);
+  return status;
+}
+
+static zb_result frame_all(memory *m, MlirBlock top) {
+  zb_pass *pass = m->pass;
+  ZB_PASS_TRY(pass, collect_functions(m, top));
+  for (int s = 0; s < m->stage_count; ++s) {
+    for (int c = 0; c < CLASS_COUNT; ++c)
+      if (mlirOperationIsNull(m->stages[s].functions[c]))
+        return zb_op_error_at(mlirModuleGetOperation(pass->program->module), "run zb-outline before zb-memory",
+                              "stage %d has no function of class %c", s, "FBW"[c]);
+    ZB_PASS_TRY(pass, find_kept(m, &m->stages[s]));
+  }
+  zb_map *leaving = zb_map_create_pointer();
+  if (!leaving) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  zb_status status = find_leaving(m, leaving);
+  atomic_int_least64_t changes = 0;
+  framing all = {.memory = m, .leaving = leaving, .changes = &changes};
+  if (!status) status = zb_for_each_rank(pass->program->module, rebuild_rank, &all);
+  pass->changes += atomic_load(&changes);
+  zb_map_destroy(leaving);
+  return status ? zb_pass_fail(pass, status) : ZB_OK;
+}
+
+static zb_result run(zb_pass *pass, MlirModule module) {
+  MlirOperation top = mlirModuleGetOperation(module);
+  memory m = {
+      .pass = pass, .context = mlirOperationGetContext(top), .stage_count = zb_ints_count(top, "zb.stage_rank")};
+  m.stages = zb_alloc(((size_t)m.stage_count + 1) * sizeof *m.stages);
+  m.stage_rank = zb_alloc(((size_t)m.stage_count + 1) * sizeof *m.stage_rank);
+  m.producers = zb_map_create_pointer();
+  zb_result result = ZB_FAIL;
+  if (!m.stages || !m.stage_rank || !m.producers) {
+    zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  } else {
+    for (int s = 0; s < m.stage_count; ++s)
+      m.stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
+    zb_status status = zb_pass_costs(pass, &m.costs);
+    const zb_link_costs link = zb_link_costs_of(m.costs);
+    if (m.costs) zb_link_costs_set(top, &link);
+    result = status ? zb_pass_fail(pass, status) : frame_all(&m, mlirModuleGetBody(module));
+  }
+  zb_costs_destroy(m.costs);
+  for (int s = 0; s < m.stage_count && m.stages; ++s)
+    zb_free(m.stages[s].kept);
+  zb_free(m.stages);
+  zb_free(m.stage_rank);
+  if (m.producers) zb_map_destroy(m.producers);
+  return result;
+}
+
+static const zb_option_def options[] = {
+    {"costs", "", "file of costs that zb-run --profile or --calibrate wrote (default: the built-in model)"},
+    {0},
+};
+
+const zb_pass_def zb_pass_memory = {
+    .name = "zb-memory",
+    .summary = "Pack what stages keep between jobs into frames; compute the bytes of each and the workspace.",
+    .options = options,
+    .requires_level = "outlined",
+    .ensures_level = "framed",
+    .run = run,
+};

@@ -1,0 +1,612 @@
+/* zb-outline: one function a virtual stage and class, in one module a rank.
+ *
+ *   before                                     after
+ *     func @model(...) {                         module @rank0 { func @s0_F ... func @s0_B ... func @s0_W ... }
+ *       ops with zb.stage, zb.class              module @rank1 { func @s1_F ... }
+ *     }
+ *
+ * A value that crosses from one function to another is a result there and an argument here, joined by its number:
+ * {zb.value = 17}. What is cheap to remake does not cross: views and constants are cloned into each function that reads
+ * them, and so are chains (values from parameters and constants alone; never saved, never sent). Other values of class
+ * LOAD are results of the rank's
+ * @LOAD, {zb.load = 9}.
+ *
+ * A parameter that is cast as it is stored (the bf16 copy of mixed precision) is no chain of its readers: one copy a
+ * rank is kept, {zb.load} as well.
+ * @LOAD makes it from the values that were loaded, and the optimizer makes it anew from what it updates. So no job
+ * casts a parameter.
+ *
+ * Arguments also are {zb.param}, {zb.frozen}, {zb.state}, {zb.step}, {zb.constant}, inputs {zb.value, zb.input}, and
+ * accumulators {zb.sum = "w", zb.use = 0}; results also {zb.loss}, {zb.report}, {zb.update = "w"}, {zb.sum, zb.use}.
+ *
+ * The optimizer of a parameter that several stages use becomes @tied<k>_OPT on each rank that holds it.
+ *
+ * Tests: test/passes/outline.mlir. */
+
+#include "passes/stages/flow.h"
+#include "passes/function.h"
+#include "passes/pipeline.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CLASS_F, CLASS_B, CLASS_W, CLASS_OPT, CLASS_COUNT, CLASS_LOAD = CLASS_COUNT };
+static const char *const class_names[] = {"F", "B", "W", "OPT", "LOAD"};
+
+/* A function under construction. */
+typedef struct subprogram {
+  zb_function_builder f;
+  int rank, stage, class_index; /* stage -1: LOAD and tied OPT */
+  int group;                    /* tied OPT: which */
+  bool started;
+} subprogram;
+
+typedef struct outline {
+  zb_pass *pass;
+  MlirContext context;
+  zb_graph graph;
+  zb_flow flow;
+  int ranks, stages;
+  int *stage_rank;
+  int *stage;       /* per node */
+  int *class_index; /* per node */
+  int *group;       /* per node: tied optimizer group, -1 none */
+  int group_count;
+  bool *group_rank; /* [group * ranks + rank] */
+  subprogram *subs; /* stage * CLASS_COUNT + class; then rank LOADs; then tied groups x ranks */
+  int sub_count;
+  zb_map *memo; /* (sub, value) -> index into locals */
+  MlirValue *locals;
+  size_t local_count, local_capacity;
+  bool *crosses;      /* per value: a result of its function */
+  zb_map *load_needs; /* (LOAD function, value): a rank needs a value of its LOAD */
+  int *copy; /* per node: the value that stands for this copy of a parameter (the result of its first cast), or -1 */
+  zb_map *copies; /* name of a parameter -> that value */
+  int *stack;     /* of values, for resolve */
+  size_t stack_capacity;
+} outline;
+
+static int load_sub(const outline *o, int rank) { return o->stages * CLASS_COUNT + rank; }
+static int tied_sub(const outline *o, int group, int rank) {
+  return o->stages * CLASS_COUNT + o->ranks + group * o->ranks + rank;
+}
+
+/* Casts of parameters. Those to another type than the first are chains as others. */
+static zb_status find_copies(outline *o) {
+  for (int n = 0; n < o->graph.node_count; ++n) {
+    const zb_node *node = &o->graph.nodes[n];
+    o->copy[n] = -1;
+    if (!(o->flow.nodes[n] & ZB_FLOW_CHAIN) || !zb_op_is(node->op, "zb.cast")) continue;
+    int argument = o->graph.operands[node->operand_begin];
+    if (o->graph.values[argument].producer >= 0) continue;
+    const char *name = zb_argument_string(o->graph.function, argument, ZB_ATTR_PARAM);
+    if (!name) name = zb_argument_string(o->graph.function, argument, ZB_ATTR_FROZEN);
+    if (!name) continue;
+    int first = (int)zb_map_get_or(o->copies, name, node->result_begin);
+    if (!zb_map_set(o->copies, name, first)) return ZB_OUT_OF_MEMORY();
+    MlirValue own = o->graph.values[node->result_begin].value, other = o->graph.values[first].value;
+    if (mlirTypeEqual(mlirValueGetType(own), mlirValueGetType(other))) o->copy[n] = first;
+  }
+  return NULL;
+}
+
+/* The function an op lives in, -1 for those that are cloned where needed. */
+static int home_sub(const outline *o, int node) {
+  unsigned flags = o->flow.nodes[node];
+  if (flags & (ZB_FLOW_LOAD | ZB_FLOW_CHAIN | ZB_FLOW_VIEW) || o->group[node] >= 0) return -1;
+  return o->stage[node] * CLASS_COUNT + o->class_index[node];
+}
+
+/* Whether the producer of a value is cloned into function `sub` instead of crossing. */
+static bool clonable(const outline *o, int sub, int node) {
+  unsigned flags = o->flow.nodes[node];
+  if (flags & ZB_FLOW_VIEW) return true;
+  if (o->copy[node] >= 0) return o->subs[sub].class_index == CLASS_LOAD;
+  if (flags & ZB_FLOW_LOAD)
+    return o->subs[sub].class_index == CLASS_LOAD || zb_op_is(o->graph.nodes[node].op, "zb.constant");
+  if (o->group[node] >= 0) return o->subs[sub].group == o->group[node];
+  return (flags & ZB_FLOW_CHAIN) != 0;
+}
+
+static void *memo_key(const outline *o, int sub, int value) {
+  return (void *)((uintptr_t)sub * (uintptr_t)o->graph.value_count + (uintptr_t)value + 1);
+}
+
+static bool lookup(const outline *o, int sub, int value, MlirValue *out) {
+  int64_t index;
+  if (!zb_map_get(o->memo, memo_key(o, sub, value), &index)) return false;
+  *out = o->locals[index];
+  return true;
+}
+
+static bool remember(outline *o, int sub, int value, MlirValue local) {
+  if (!zb_grow((void **)&o->locals, &o->local_capacity, o->local_count + 1, sizeof local)) return false;
+  o->locals[o->local_count] = local;
+  return zb_map_set(o->memo, memo_key(o, sub, value), (int64_t)o->local_count++);
+}
+
+static void start(outline *o, int sub) {
+  if (o->subs[sub].started) return;
+  zb_function_begin(&o->subs[sub].f, o->context, mlirOperationGetLocation(o->graph.function));
+  o->subs[sub].started = true;
+}
+
+/* ---- Arguments ---- */
+
+static MlirAttribute i64_entry(outline *o, const char *name, int64_t value) {
+  return zb_dictionary(o->context, name, zb_mlir_i64(o->context, value), NULL, (MlirAttribute){0});
+}
+
+static MlirAttribute sum_attributes(outline *o, MlirOperation accumulate) {
+  const char *parameter = zb_get_string(accumulate, "parameter");
+  return zb_dictionary(o->context, "zb.sum", zb_mlir_string(o->context, parameter ? parameter : ""), "zb.use",
+                       zb_mlir_i64(o->context, zb_get_i64(accumulate, "use", 0)));
+}
+
+/* How a value that is not made in the function comes into it. */
+static MlirAttribute argument_attributes(outline *o, int sub, int value) {
+  const zb_value *v = &o->graph.values[value];
+  if (v->producer < 0) {
+    MlirAttribute own = zb_argument_dictionary(o->graph.function, v->index);
+    if (!(o->flow.arguments[v->index] & ZB_FLOW_INPUT)) return own;
+    const char *name = zb_dictionary_string(own, ZB_ATTR_INPUT);
+    char unnamed[32];
+    snprintf(unnamed, sizeof unnamed, "arg%d", v->index);
+    return zb_dictionary(o->context, "zb.value", zb_mlir_i64(o->context, value), ZB_ATTR_INPUT,
+                         zb_mlir_string(o->context, name ? name : unnamed));
+  }
+  unsigned flags = o->flow.nodes[v->producer];
+  if ((flags & ZB_FLOW_LOAD) || o->copy[v->producer] >= 0) {
+    int load = load_sub(o, o->subs[sub].rank), made = o->copy[v->producer] >= 0 ? o->copy[v->producer] : value;
+    o->crosses[made] = true;
+    start(o, load);
+    if (!zb_map_set(o->load_needs, memo_key(o, load, made), 1)) o->subs[sub].f.failed = true;
+    return i64_entry(o, "zb.load", made);
+  }
+  if (flags & ZB_FLOW_ACCUMULATE) return sum_attributes(o, o->graph.nodes[v->producer].op);
+  o->crosses[value] = true;
+  return i64_entry(o, "zb.value", value);
+}
+
+static bool add_argument(outline *o, int sub, int value) {
+  MlirAttribute attributes = argument_attributes(o, sub, value);
+  MlirValue argument =
+      zb_function_argument(&o->subs[sub].f, mlirValueGetType(o->graph.values[value].value), attributes);
+  return remember(o, sub, value, argument);
+}
+
+/* ---- Values inside a function ---- */
+
+static bool set_operands(outline *o, int sub, const zb_node *node, MlirOperation op) {
+  for (int i = 0; i < node->operand_count; ++i) {
+    MlirValue local;
+    if (!lookup(o, sub, o->graph.operands[node->operand_begin + i], &local)) return false;
+    mlirOperationSetOperand(op, i, local);
+  }
+  return true;
+}
+
+/* The marks of zb-autodiff have done their work. Without them the attributes of equal layers are equal again, which
+ * MLIR keeps once. */
+static void drop_marks(MlirOperation op) {
+  mlirOperationRemoveAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_ID));
+  mlirOperationRemoveAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_OF));
+}
+
+static bool clone_into(outline *o, int sub, int node_index) {
+  const zb_node *node = &o->graph.nodes[node_index];
+  MlirOperation op = mlirOperationClone(node->op);
+  drop_marks(op);
+  mlirBlockAppendOwnedOperation(o->subs[sub].f.block, op);
+  if (!set_operands(o, sub, node, op)) return false;
+  for (int r = 0; r < node->result_count; ++r)
+    if (!remember(o, sub, node->result_begin + r, mlirOperationGetResult(op, r))) return false;
+  return true;
+}
+
+static bool push(outline *o, size_t *count, int value) {
+  if (!zb_grow((void **)&o->stack, &o->stack_capacity, *count + 1, sizeof value)) return false;
+  o->stack[(*count)++] = value;
+  return true;
+}
+
+/* Makes `value` available in function `sub`. A stack instead of recursion: chains of views may be long. */
+static bool resolve(outline *o, int sub, int value) {
+  size_t count = 0;
+  MlirValue local;
+  start(o, sub);
+  if (!push(o, &count, value)) return false;
+  while (count) {
+    int top = o->stack[count - 1];
+    if (lookup(o, sub, top, &local)) {
+      --count;
+      continue;
+    }
+    int producer = o->graph.values[top].producer;
+    if (producer < 0 || !clonable(o, sub, producer)) {
+      if (!add_argument(o, sub, top)) return false;
+      continue;
+    }
+    const zb_node *node = &o->graph.nodes[producer];
+    bool ready = true;
+    for (int i = 0; i < node->operand_count; ++i) {
+      int operand = o->graph.operands[node->operand_begin + i];
+      if (lookup(o, sub, operand, &local)) continue;
+      ready = false;
+      if (!push(o, &count, operand)) return false;
+    }
+    if (ready && !clone_into(o, sub, producer)) return false;
+  }
+  return true;
+}
+
+/* zb.accumulate(value) -> zb.accumulate(sum, value), the sum an argument. */
+static bool move_accumulate(outline *o, int sub, const zb_node *node) {
+  MlirValue local;
+  if (!lookup(o, sub, o->graph.operands[node->operand_begin], &local)) return false;
+  MlirValue result = mlirOperationGetResult(node->op, 0);
+  MlirValue sum = zb_function_argument(&o->subs[sub].f, mlirValueGetType(result), sum_attributes(o, node->op));
+  MlirValue operands[2] = {sum, local};
+  mlirOperationSetOperands(node->op, 2, operands);
+  zb_function_result(&o->subs[sub].f, result, sum_attributes(o, node->op));
+  return remember(o, sub, node->result_begin, result);
+}
+
+static bool move_op(outline *o, int sub, int node_index) {
+  const zb_node *node = &o->graph.nodes[node_index];
+  start(o, sub);
+  drop_marks(node->op);
+  for (int i = 0; i < node->operand_count; ++i)
+    if (!resolve(o, sub, o->graph.operands[node->operand_begin + i])) return false;
+  mlirOperationRemoveFromParent(node->op);
+  mlirBlockAppendOwnedOperation(o->subs[sub].f.block, node->op);
+  if (o->flow.nodes[node_index] & ZB_FLOW_ACCUMULATE) return move_accumulate(o, sub, node);
+  if (!set_operands(o, sub, node, node->op)) return false;
+  for (int r = 0; r < node->result_count; ++r)
+    if (!remember(o, sub, node->result_begin + r, mlirOperationGetResult(node->op, r))) return false;
+  return true;
+}
+
+/* ---- Tied optimizer groups ---- */
+
+static int find_group(int *parent, int node) {
+  while (parent[node] != node)
+    node = parent[node] = parent[parent[node]];
+  return node;
+}
+
+/* Connected shared optimizer ops are one group; the ranks of the accumulates that feed it hold it. */
+static zb_status find_groups(outline *o) {
+  int *parent = zb_alloc(((size_t)o->graph.node_count + 1) * sizeof *parent);
+  if (!parent) return ZB_OUT_OF_MEMORY();
+  for (int n = 0; n < o->graph.node_count; ++n)
+    parent[n] = n, o->group[n] = -1;
+  for (int n = 0; n < o->graph.node_count; ++n) {
+    if (!(o->flow.nodes[n] & ZB_FLOW_OPTIMIZE) || o->stage[n] != -1) continue;
+    const zb_node *node = &o->graph.nodes[n];
+    for (int i = 0; i < node->operand_count; ++i) {
+      int producer = o->graph.values[o->graph.operands[node->operand_begin + i]].producer;
+      if (producer >= 0 && (o->flow.nodes[producer] & ZB_FLOW_OPTIMIZE) && o->stage[producer] == -1)
+        parent[find_group(parent, n)] = find_group(parent, producer);
+    }
+  }
+  for (int n = 0; n < o->graph.node_count; ++n) {
+    if (!(o->flow.nodes[n] & ZB_FLOW_OPTIMIZE) || o->stage[n] != -1) continue;
+    int root = find_group(parent, n);
+    if (o->group[root] < 0) o->group[root] = o->group_count++;
+    o->group[n] = o->group[root];
+  }
+  zb_free(parent);
+  return NULL;
+}
+
+static void find_group_ranks(outline *o) {
+  for (int n = 0; n < o->graph.node_count; ++n) {
+    if (o->group[n] < 0) continue;
+    const zb_node *node = &o->graph.nodes[n];
+    for (int i = 0; i < node->operand_count; ++i) {
+      int producer = o->graph.values[o->graph.operands[node->operand_begin + i]].producer;
+      if (producer >= 0 && (o->flow.nodes[producer] & ZB_FLOW_ACCUMULATE))
+        o->group_rank[o->group[n] * o->ranks + o->stage_rank[o->stage[producer]]] = true;
+    }
+  }
+}
+
+/* ---- All ops, then results ---- */
+
+static bool place_ops(outline *o) {
+  for (int n = 0; n < o->graph.node_count; ++n) {
+    int sub = home_sub(o, n);
+    if (sub >= 0) {
+      if (!move_op(o, sub, n)) return false;
+      ++o->pass->changes;
+    }
+  }
+  return true;
+}
+
+/* The copy of a parameter that the rank keeps, made anew from the updated one in the optimizer `sub`. */
+static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, MlirValue updated) {
+  int64_t copy;
+  if (!zb_map_get(o->copies, parameter, &copy) ||
+      !zb_map_get(o->load_needs, memo_key(o, load_sub(o, rank), (int)copy), NULL))
+    return true;
+  MlirOperation op = mlirOperationClone(o->graph.nodes[o->graph.values[copy].producer].op);
+  drop_marks(op);
+  zb_set_string(op, ZB_ATTR_CLASS, class_names[CLASS_OPT]);
+  mlirBlockAppendOwnedOperation(o->subs[sub].f.block, op);
+  mlirOperationSetOperand(op, 0, updated);
+  zb_function_result(&o->subs[sub].f, mlirOperationGetResult(op, 0), i64_entry(o, "zb.load", copy));
+  return !o->subs[sub].f.failed;
+}
+
+/* What is reported needs a home of its own: a view lies in what it looks at, anywhere in it. One scalar is copied.
+ * Null: out of memory. */
+static MlirValue reported_value(outline *o, int sub, int value, MlirValue local) {
+  int producer = o->graph.values[value].producer;
+  if (!(o->flow.nodes[producer] & ZB_FLOW_VIEW)) return local;
+  zb_builder builder = zb_builder_at_end(o->subs[sub].f.block, mlirOperationGetLocation(o->graph.nodes[producer].op));
+  MlirValue copy = zb_build1(&builder, "contiguous", local);
+  if (builder.failed) return (MlirValue){0};
+  MlirOperation op = mlirOpResultGetOwner(copy);
+  zb_set_string(op, ZB_ATTR_CLASS, class_names[o->subs[sub].class_index]);
+  zb_set_i64(op, ZB_ATTR_STAGE, o->subs[sub].stage);
+  return copy;
+}
+
+/* The result that a plan reports: the loss, or where none is marked (a training graph from elsewhere) the first that is
+ * no update. -1: none. */
+static int reported_index(const outline *o) {
+  int plain = -1;
+  for (int i = 0; i < o->graph.returned_count; ++i) {
+    if (zb_result_has(o->graph.function, i, ZB_ATTR_LOSS)) return i;
+    if (plain < 0 && !zb_result_string(o->graph.function, i, ZB_ATTR_UPDATE)) plain = i;
+  }
+  return plain;
+}
+
+/* A result that is no update. */
+static zb_result place_reported(outline *o, int index, int producer) {
+  int value = o->graph.returned[index], reported = reported_index(o);
+  bool loss = zb_result_has(o->graph.function, index, ZB_ATTR_LOSS);
+  if (index != reported)
+    return zb_op_error_at(
+        o->graph.terminator, "drop results that are neither the loss nor updates",
+        "result %d of the program cannot be reported: a plan reports one value, and that is result %d", index,
+        reported);
+  zb_shape shape;
+  bool scalar = zb_type_shape(mlirValueGetType(o->graph.values[value].value), &shape) &&
+                zb_shape_elements(&shape) == 1 && shape.dtype == ZB_F32;
+  int sub = producer < 0 ? -1 : home_sub(o, producer);
+  if (!scalar || sub < 0 || o->subs[sub].class_index != CLASS_F)
+    return zb_op_error_at(o->graph.terminator,
+                          "a plan reports a scalar f32 result that depends on an input; drop other results",
+                          "result %d of the program cannot be reported", index);
+  MlirValue local;
+  if (!resolve(o, sub, value) || !lookup(o, sub, value, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+  local = reported_value(o, sub, value, local);
+  if (mlirValueIsNull(local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+  char name[32];
+  snprintf(name, sizeof name, "output%d", index);
+  zb_function_result(
+      &o->subs[sub].f, local,
+      loss ? zb_dictionary(o->context, ZB_ATTR_LOSS, mlirUnitAttrGet(o->context), NULL, (MlirAttribute){0})
+           : zb_dictionary(o->context, "zb.report", zb_mlir_string(o->context, name), NULL, (MlirAttribute){0}));
+  return ZB_OK;
+}
+
+/* Adds a returned value to the function that makes it. */
+static zb_result place_returned(outline *o, int index) {
+  int value = o->graph.returned[index];
+  const char *update = zb_result_string(o->graph.function, index, ZB_ATTR_UPDATE);
+  int base = value;
+  while (o->graph.values[base].producer >= 0 && (o->flow.nodes[o->graph.values[base].producer] & ZB_FLOW_VIEW))
+    base = o->graph.operands[o->graph.nodes[o->graph.values[base].producer].operand_begin];
+  int producer = o->graph.values[base].producer;
+  MlirValue local;
+  if (update) {
+    if (producer < 0) return ZB_OK; /* handed through: nothing updates it */
+    MlirAttribute attributes =
+        zb_dictionary(o->context, ZB_ATTR_UPDATE, zb_mlir_string(o->context, update), NULL, (MlirAttribute){0});
+    for (int rank = 0; rank < o->ranks; ++rank) {
+      int sub = o->group[producer] >= 0 ? tied_sub(o, o->group[producer], rank) : home_sub(o, producer);
+      if (o->group[producer] >= 0 && !o->group_rank[o->group[producer] * o->ranks + rank]) continue;
+      if (sub < 0 || !resolve(o, sub, value) || !lookup(o, sub, value, &local))
+        return zb_op_error_at(o->graph.function, NULL, "update of '%s' is not made by the optimizer", update);
+      zb_function_result(&o->subs[sub].f, local, attributes);
+      if (!refresh_copy(o, sub, o->subs[sub].rank, update, local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+      if (o->group[producer] < 0) break;
+    }
+    return ZB_OK;
+  }
+  return place_reported(o, index, producer);
+}
+
+static zb_result place_results(outline *o) {
+  for (int i = 0; i < o->graph.returned_count; ++i)
+    if (!place_returned(o, i)) return ZB_FAIL;
+  /* Values that LOAD functions give: every rank that asked for one made an argument of it. */
+  for (int v = 0; v < o->graph.value_count; ++v) {
+    if (!o->crosses[v]) continue;
+    int producer = o->graph.values[v].producer;
+    MlirValue local;
+    if ((o->flow.nodes[producer] & ZB_FLOW_LOAD) || o->copy[producer] >= 0) {
+      for (int rank = 0; rank < o->ranks; ++rank) {
+        int sub = load_sub(o, rank);
+        if (!zb_map_get(o->load_needs, memo_key(o, sub, v), NULL)) continue;
+        if (!resolve(o, sub, v) || !lookup(o, sub, v, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+        zb_function_result(&o->subs[sub].f, local, i64_entry(o, "zb.load", v));
+      }
+      continue;
+    }
+    int sub = home_sub(o, producer);
+    bool found = sub >= 0 && lookup(o, sub, v, &local);
+    ZB_ASSERT(found);
+    zb_function_result(&o->subs[sub].f, local, i64_entry(o, "zb.value", v));
+  }
+  return ZB_OK;
+}
+
+/* ---- Modules ---- */
+
+static zb_result finish_function(outline *o, MlirBlock body, int sub) {
+  subprogram *s = &o->subs[sub];
+  char name[64];
+  if (s->class_index == CLASS_LOAD)
+    snprintf(name, sizeof name, "LOAD");
+  else if (s->group >= 0)
+    snprintf(name, sizeof name, "tied%d_OPT", s->group);
+  else
+    snprintf(name, sizeof name, "s%d_%s", s->stage, class_names[s->class_index]);
+  MlirNamedAttribute attributes[2] = {
+      zb_named(o->context, ZB_ATTR_CLASS, zb_mlir_string(o->context, class_names[s->class_index])),
+      zb_named(o->context, ZB_ATTR_STAGE, zb_mlir_i64(o->context, s->stage))};
+  MlirOperation function = zb_function_finish(&s->f, body, name, false, attributes, 2);
+  s->started = false;
+  return mlirOperationIsNull(function) ? zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY()) : ZB_OK;
+}
+
+static zb_result make_modules(outline *o) {
+  MlirBlock top = mlirModuleGetBody(o->pass->program->module);
+  MlirLocation location = mlirOperationGetLocation(o->graph.function);
+  for (int rank = 0; rank < o->ranks; ++rank) {
+    MlirModule nested = mlirModuleCreateEmpty(location);
+    MlirOperation op = mlirModuleGetOperation(nested);
+    char name[32];
+    snprintf(name, sizeof name, "rank%d", rank);
+    zb_set_string(op, "sym_name", name);
+    zb_set_i64(op, "zb.rank", rank);
+    mlirBlockAppendOwnedOperation(top, op);
+    MlirBlock body = mlirModuleGetBody(nested);
+    if (o->subs[load_sub(o, rank)].started && !finish_function(o, body, load_sub(o, rank))) return ZB_FAIL;
+    for (int s = 0; s < o->stages; ++s) {
+      if (o->stage_rank[s] != rank) continue;
+      for (int c = 0; c < CLASS_COUNT; ++c) {
+        int sub = s * CLASS_COUNT + c;
+        if (c != CLASS_OPT) start(o, sub); /* F, B and W always exist, empty or not: the schedule counts them */
+        if (o->subs[sub].started && !finish_function(o, body, sub)) return ZB_FAIL;
+      }
+    }
+    for (int g = 0; g < o->group_count; ++g)
+      if (o->subs[tied_sub(o, g, rank)].started && !finish_function(o, body, tied_sub(o, g, rank))) return ZB_FAIL;
+  }
+  return ZB_OK;
+}
+
+/* ---- The pass ---- */
+
+static zb_result read_marks(outline *o) {
+  for (int n = 0; n < o->graph.node_count; ++n) {
+    MlirOperation op = o->graph.nodes[n].op;
+    const char *name = zb_get_string(op, ZB_ATTR_CLASS);
+    o->stage[n] = (int)zb_get_i64(op, ZB_ATTR_STAGE, -1);
+    o->class_index[n] = -1;
+    for (int c = 0; name && c <= CLASS_LOAD; ++c)
+      if (strcmp(name, class_names[c]) == 0) o->class_index[n] = c;
+    bool stage_ok = o->stage[n] < o->stages &&
+                    (o->stage[n] >= 0 || o->class_index[n] == CLASS_LOAD || o->class_index[n] == CLASS_OPT);
+    if (o->class_index[n] < 0 || !stage_ok)
+      return zb_op_error_at(op, "run zb-partition and zb-classify before zb-outline",
+                            "op needs zb.class (F, B, W, OPT, LOAD) and a zb.stage below %d", o->stages);
+  }
+  return ZB_OK;
+}
+
+static zb_result make_subs(outline *o) {
+  o->sub_count = o->stages * CLASS_COUNT + o->ranks + o->group_count * o->ranks;
+  o->subs = zb_alloc((size_t)o->sub_count * sizeof *o->subs);
+  o->group_rank = zb_alloc(((size_t)o->group_count * (size_t)o->ranks + 1) * sizeof *o->group_rank);
+  if (!o->subs || !o->group_rank) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+  for (int s = 0; s < o->stages; ++s)
+    for (int c = 0; c < CLASS_COUNT; ++c)
+      o->subs[s * CLASS_COUNT + c] = (subprogram){.rank = o->stage_rank[s], .stage = s, .class_index = c, .group = -1};
+  for (int rank = 0; rank < o->ranks; ++rank) {
+    o->subs[load_sub(o, rank)] = (subprogram){.rank = rank, .stage = -1, .class_index = CLASS_LOAD, .group = -1};
+    for (int g = 0; g < o->group_count; ++g)
+      o->subs[tied_sub(o, g, rank)] = (subprogram){.rank = rank, .stage = -1, .class_index = CLASS_OPT, .group = g};
+  }
+  return ZB_OK;
+}
+
+static zb_result outline_graph(outline *o) {
+  zb_pass *pass = o->pass;
+  size_t nodes = (size_t)o->graph.node_count + 1, values = (size_t)o->graph.value_count + 1;
+  ZB_PASS_TRY(pass, zb_flow_build(&o->graph, &o->flow));
+  o->stage = zb_alloc(nodes * sizeof *o->stage);
+  o->class_index = zb_alloc(nodes * sizeof *o->class_index);
+  o->group = zb_alloc(nodes * sizeof *o->group);
+  o->crosses = zb_alloc(values * sizeof *o->crosses);
+  o->memo = zb_map_create_pointer();
+  o->load_needs = zb_map_create_pointer();
+  o->copy = zb_alloc(nodes * sizeof *o->copy);
+  o->copies = zb_map_create();
+  if (!o->copy || !o->copies) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  if (!o->stage || !o->class_index || !o->group || !o->crosses || !o->memo || !o->load_needs)
+    return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  if (!read_marks(o)) return ZB_FAIL;
+  ZB_PASS_TRY(pass, find_copies(o));
+  ZB_PASS_TRY(pass, find_groups(o));
+  if (!make_subs(o)) return ZB_FAIL;
+  find_group_ranks(o);
+  if (!place_ops(o)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  if (!place_results(o) || !make_modules(o)) return ZB_FAIL;
+  mlirOperationDestroy(o->graph.function);
+  return ZB_OK;
+}
+
+/* Half of the ops have moved and the others, the return too, still read them: nothing may point across when the parts
+ * are destroyed. */
+static void drop_operands(outline *o) {
+  for (int n = 0; n < o->graph.node_count; ++n)
+    mlirOperationSetOperands(o->graph.nodes[n].op, 0, NULL);
+  if (!mlirOperationIsNull(o->graph.terminator)) mlirOperationSetOperands(o->graph.terminator, 0, NULL);
+}
+
+static void deinit(outline *o) {
+  for (int i = 0; i < o->sub_count && o->subs; ++i)
+    if (o->subs[i].started) zb_function_abandon(&o->subs[i].f);
+  zb_flow_deinit(&o->flow);
+  zb_graph_deinit(&o->graph);
+  zb_free(o->stage);
+  zb_free(o->class_index);
+  zb_free(o->group);
+  zb_free(o->copy);
+  zb_free(o->group_rank);
+  zb_free(o->subs);
+  zb_free(o->crosses);
+  zb_free(o->locals);
+  zb_free(o->stack);
+  zb_free(o->stage_rank);
+  if (o->memo) zb_map_destroy(o->memo);
+  if (o->load_needs) zb_map_destroy(o->load_needs);
+  if (o->copies) zb_map_destroy(o->copies);
+}
+
+static zb_result run(zb_pass *pass, MlirModule module) {
+  MlirOperation top = mlirModuleGetOperation(module), function;
+  MlirBlock block;
+  outline o = {.pass = pass, .context = mlirOperationGetContext(top)};
+  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
+  o.ranks = (int)zb_get_i64(top, "zb.ranks", 0);
+  o.stages = zb_ints_count(top, "zb.stage_rank");
+  if (o.ranks < 1 || o.stages < 1)
+    return zb_op_error_at(top, "run zb-partition before zb-outline", "module needs zb.ranks and zb.stage_rank");
+  o.stage_rank = zb_alloc((size_t)o.stages * sizeof *o.stage_rank);
+  if (!o.stage_rank) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  for (int s = 0; s < o.stages; ++s)
+    o.stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
+  zb_status status = zb_graph_build(function, &o.graph);
+  zb_result result = status ? zb_pass_fail(pass, status) : outline_graph(&o);
+  if (!result && !status) drop_operands(&o);
+  deinit(&o);
+  return result;
+}
+
+const zb_pass_def zb_pass_outline = {
+    .name = "zb-outline",
+    .summary = "Make one function of each virtual stage and class, in one module a rank.",
+    .requires_level = "classified",
+    .ensures_level = "outlined",
+    .run = run,
+};

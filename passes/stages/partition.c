@@ -1,0 +1,642 @@
+/* zb-partition: gives every op a virtual stage.
+ *
+ *   before                                   after (2 stages)
+ *     %0 = zb.matmul(%x, %w0) {zb.id = 0}      ... {zb.id = 0, zb.stage = 0}
+ *     %1 = zb.matmul(%0, %w1) {zb.id = 1}      ... {zb.id = 1, zb.stage = 1}
+ *     ... {zb.of = 1}                          ... {zb.of = 1, zb.stage = 1}
+ *
+ * Stages are runs of the forward program, so a value is never used in an earlier stage than its own. Cuts are chosen to
+ * make the longest stage (F + B + W) as short as possible among the places where few bytes cross, or are named by the
+ * user. A gradient op has the stage of the use that it differentiates (zb.of); in an imported training graph, the
+ * latest stage among the parameters it reads and the accumulates it leads to. Ops that depend on constants only have no
+ * stage: each rank runs its own. Optimizer ops of a parameter that is used in several stages have stage -1: they run on
+ * every rank that holds it.
+ *
+ * Tests: test/passes/partition.mlir. */
+
+#include "passes/stages/cost.h"
+#include "passes/stages/flow.h"
+#include "passes/function.h"
+#include "passes/pipeline.h"
+#include "zb/schedule.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NO_STAGE = -2, SHARED_STAGE = -1 };
+
+typedef struct partition {
+  zb_pass *pass;
+  zb_graph graph;
+  zb_flow flow;
+  int stages, ranks, chunks;
+  int *stage;   /* per node */
+  int *forward; /* node numbers of the forward ops that can be cut between, program order */
+  int forward_count;
+  int64_t *cost;      /* per entry of forward: its time and that of its gradient ops */
+  int64_t *cut_bytes; /* per entry: activation bytes alive after it */
+  int *cut_after;     /* stages - 1 entries: index into forward after which a stage ends */
+  zb_costs *costs;    /* NULL: the model */
+  int64_t micro_batches;
+} partition;
+
+static bool is_main_forward(const partition *p, int node) {
+  unsigned flags = p->flow.nodes[node];
+  return (flags & ZB_FLOW_FORWARD) && !(flags & (ZB_FLOW_LOAD | ZB_FLOW_CHAIN));
+}
+
+/* ---- Costs of the forward ops ---- */
+
+static zb_status collect_forward(partition *p) {
+  size_t count = (size_t)p->graph.node_count + 1;
+  p->stage = zb_alloc(count * sizeof *p->stage);
+  p->forward = zb_alloc(count * sizeof *p->forward);
+  p->cost = zb_alloc(count * sizeof *p->cost);
+  p->cut_bytes = zb_alloc(count * sizeof *p->cut_bytes);
+  p->cut_after = zb_alloc(((size_t)p->stages + 1) * sizeof *p->cut_after);
+  if (!p->stage || !p->forward || !p->cost || !p->cut_bytes || !p->cut_after) return ZB_OUT_OF_MEMORY();
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    p->stage[n] = NO_STAGE;
+    if (is_main_forward(p, n)) p->forward[p->forward_count++] = n;
+  }
+  return NULL;
+}
+
+/* zb.id -> entry of forward. Chain ops have ids as well: their gradients count for the reader, which is close enough.
+ */
+static zb_status id_map(const partition *p, zb_map **out) {
+  *out = zb_map_create_pointer();
+  if (!*out) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < p->forward_count; ++i) {
+    int64_t id = zb_get_i64(p->graph.nodes[p->forward[i]].op, ZB_ATTR_ID, -1);
+    if (id >= 0 && !zb_map_set(*out, (void *)(uintptr_t)(id + 1), i)) return ZB_OUT_OF_MEMORY();
+  }
+  return NULL;
+}
+
+/* The optimizer runs once a step, so a micro-batch bears its part. An op of it counts where the first accumulate that
+ * it depends on was made. */
+static zb_status add_optimizer(partition *p, const zb_map *ids) {
+  int64_t *entry = zb_alloc(((size_t)p->graph.node_count + 1) * sizeof *entry);
+  if (!entry) return ZB_OUT_OF_MEMORY();
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    const zb_node *node = &p->graph.nodes[n];
+    unsigned flags = p->flow.nodes[n];
+    entry[n] = -1;
+    if (flags & ZB_FLOW_ACCUMULATE) {
+      int64_t of = zb_get_i64(node->op, ZB_ATTR_OF, -1);
+      if (of >= 0) entry[n] = zb_map_get_or(ids, (void *)(uintptr_t)(of + 1), -1);
+    }
+    if (!(flags & ZB_FLOW_OPTIMIZE)) continue;
+    for (int i = 0; i < node->operand_count && entry[n] < 0; ++i) {
+      int producer = p->graph.values[p->graph.operands[node->operand_begin + i]].producer;
+      if (producer >= 0 && producer < n) entry[n] = entry[producer];
+    }
+    if (entry[n] >= 0) p->cost[entry[n]] += zb_cost_of(node->op, node->def, p->costs).time_ps / p->micro_batches;
+  }
+  zb_free(entry);
+  return NULL;
+}
+
+/* A profile of another program knows few of these ops. Half is far from both: other shapes change nearly every op,
+ * other options few. */
+static zb_status check_costs(const partition *p) {
+  int64_t known = 0, all = 0;
+  if (!p->costs || !p->costs->program.ranks) return NULL;
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    char text[ZB_COST_TEXT_BYTES];
+    const zb_node *node = &p->graph.nodes[n];
+    if ((p->flow.nodes[n] & ZB_FLOW_LOAD) || !zb_cost_text(node->op, node->def, text)) continue;
+    ++all;
+    known += zb_costs_op(p->costs, text) >= 0;
+  }
+  if (2 * known >= all) return NULL;
+  return zb_status_hint(
+      ZB_ERROR(INVALID,
+               "%s knows %lld of the %lld ops of this program: it was measured on '%s', another model or other shapes",
+               zb_pass_option(p->pass, "costs"), (long long)known, (long long)all, p->costs->program.model),
+      "compile without --costs, measure that plan with zb-run --profile, and compile again");
+}
+
+static zb_status sum_costs(partition *p) {
+  zb_map *ids = NULL;
+  zb_status status = NULL;
+  ZB_TRY_GOTO(id_map(p, &ids));
+  for (int i = 0; i < p->forward_count; ++i) {
+    const zb_node *node = &p->graph.nodes[p->forward[i]];
+    p->cost[i] = zb_cost_of(node->op, node->def, p->costs).time_ps;
+  }
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD)) continue;
+    const zb_node *node = &p->graph.nodes[n];
+    int64_t of = zb_get_i64(node->op, ZB_ATTR_OF, -1), entry = -1;
+    if (of >= 0) entry = zb_map_get_or(ids, (void *)(uintptr_t)(of + 1), -1);
+    if (entry >= 0) p->cost[entry] += zb_cost_of(node->op, node->def, p->costs).time_ps;
+  }
+  if (p->costs) ZB_TRY_GOTO(add_optimizer(p, ids));
+cleanup:
+  if (ids) zb_map_destroy(ids);
+  return status;
+}
+
+/* The value that would travel: views are remade where they are read. */
+static int base_value(const partition *p, int value) {
+  for (;;) {
+    int producer = p->graph.values[value].producer;
+    if (producer < 0 || !(p->flow.nodes[producer] & ZB_FLOW_VIEW)) return value;
+    value = p->graph.operands[p->graph.nodes[producer].operand_begin];
+  }
+}
+
+/* Bytes that cross a cut after each entry: activations made at or before it and read after it by a forward op. */
+static zb_status sum_cut_bytes(partition *p) {
+  int *last = zb_alloc(((size_t)p->graph.value_count + 1) * sizeof *last);
+  if (!last) return ZB_OUT_OF_MEMORY();
+  for (int v = 0; v < p->graph.value_count; ++v)
+    last[v] = -1;
+  for (int i = 0; i < p->forward_count; ++i) {
+    const zb_node *node = &p->graph.nodes[p->forward[i]];
+    if (p->flow.nodes[p->forward[i]] & ZB_FLOW_VIEW) continue;
+    for (int k = 0; k < node->operand_count; ++k)
+      last[base_value(p, p->graph.operands[node->operand_begin + k])] = i;
+  }
+  int64_t alive = 0;
+  /* `cut_bytes` first collects what stops being alive at each entry. */
+  for (int i = 0; i < p->forward_count; ++i) {
+    const zb_node *node = &p->graph.nodes[p->forward[i]];
+    bool view = (p->flow.nodes[p->forward[i]] & ZB_FLOW_VIEW) != 0;
+    for (int r = 0; r < node->result_count && !view; ++r) {
+      int v = node->result_begin + r;
+      if (last[v] <= i) continue;
+      int64_t bytes = (int64_t)zb_align(zb_type_bytes(mlirValueGetType(p->graph.values[v].value)));
+      alive += bytes;
+      p->cut_bytes[last[v]] -= bytes;
+    }
+    alive += p->cut_bytes[i];
+    p->cut_bytes[i] = alive;
+  }
+  zb_free(last);
+  return NULL;
+}
+
+/* ---- Choosing cuts ---- */
+
+/* Fewest stages with no stage above `limit`, cutting only after candidates; `from_right`[i] = stages needed for
+ * candidates i.. . */
+static bool fits(const int *candidates, const int64_t *prefix, int count, int64_t total, int stages, int64_t limit) {
+  int64_t start = 0;
+  int used = 1, i = 0;
+  while (total - start > limit) {
+    int best = -1;
+    while (i < count && prefix[candidates[i]] - start <= limit)
+      best = i++;
+    if (best < 0 || ++used > stages) return false;
+    start = prefix[candidates[best]];
+  }
+  return true;
+}
+
+/* Cuts with the given bottleneck, each as near to an even share of what is left as the bottleneck allows. needed[i]:
+ * stages that the part after candidate i needs. */
+static bool place_cuts(partition *p, const int *candidates, const int64_t *prefix, int count, int64_t total,
+                       int64_t limit) {
+  int *needed = zb_alloc(((size_t)count + 1) * sizeof *needed);
+  if (!needed) return false;
+  int reach = count; /* furthest end (candidate index, count = the end) a stage starting after i may have */
+  for (int i = count - 1; i >= 0; --i) {
+    while (reach > i && (reach == count ? total : prefix[candidates[reach]]) - prefix[candidates[i]] > limit)
+      --reach;
+    needed[i] = reach == count ? 1 : reach == i ? INT_MAX / 2 : 1 + needed[reach];
+  }
+  int64_t start = 0;
+  int next = 0;
+  bool ok = true;
+  for (int s = 0; s + 1 < p->stages && ok; ++s) {
+    int left = p->stages - s - 1; /* stages after this one */
+    int64_t ideal = start + (total - start) / (left + 1);
+    int best = -1;
+    int64_t best_distance = INT64_MAX;
+    for (int i = next; i < count && prefix[candidates[i]] - start <= limit; ++i) {
+      int64_t distance = prefix[candidates[i]] > ideal ? prefix[candidates[i]] - ideal : ideal - prefix[candidates[i]];
+      bool enough_after = count - i - 1 >= left - 1;
+      if (needed[i] <= left && enough_after && distance < best_distance) best = i, best_distance = distance;
+    }
+    ok = best >= 0;
+    if (!ok) break;
+    p->cut_after[s] = candidates[best];
+    start = prefix[candidates[best]];
+    next = best + 1;
+  }
+  zb_free(needed);
+  return ok;
+}
+
+/* The shortest bottleneck over these candidates; INT64_MAX if there are too few. */
+static int64_t bottleneck(const partition *p, const int *candidates, const int64_t *prefix, int count, int64_t total) {
+  if (count < p->stages - 1) return INT64_MAX;
+  int64_t low = total / p->stages, high = total;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (fits(candidates, prefix, count, total, p->stages, middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return high;
+}
+
+/* Tries byte thresholds from the fewest bytes up; keeps the candidate set with the best longest stage plus its
+ * transfers: both ways, and by the model four times over, because what crosses is also kept on both sides and the
+ * model's times are none of this machine. */
+static zb_status choose_cuts(partition *p) {
+  int last = p->forward_count - 1; /* a cut after the last op is none */
+  const double crossings = p->costs ? 2.0 : 8.0;
+  int *candidates = zb_alloc(((size_t)p->forward_count + 1) * sizeof *candidates);
+  int64_t *prefix = zb_alloc(((size_t)p->forward_count + 1) * sizeof *prefix);
+  zb_status status = NULL;
+  if (!candidates || !prefix) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  int64_t total = 0, fewest = INT64_MAX, best = INT64_MAX, best_threshold = 0, best_limit = 0;
+  for (int i = 0; i <= last; ++i) {
+    prefix[i] = total += p->cost[i];
+    if (i < last && p->cut_bytes[i] > 0 && p->cut_bytes[i] < fewest) fewest = p->cut_bytes[i];
+  }
+  if (fewest == INT64_MAX) fewest = 64;
+  for (double factor = 1.0; factor < 1e6; factor *= 1.5) {
+    int64_t threshold = (int64_t)((double)fewest * factor);
+    int count = 0;
+    for (int i = 0; i < last; ++i)
+      if (p->cut_bytes[i] <= threshold) candidates[count++] = i;
+    int64_t limit = bottleneck(p, candidates, prefix, count, total);
+    if (limit == INT64_MAX) continue;
+    int64_t score = limit + (int64_t)(crossings * zb_link_costs_of(p->costs).ps_per_byte * (double)threshold);
+    if (score < best) best = score, best_threshold = threshold, best_limit = limit;
+  }
+  ZB_ASSERT(best < INT64_MAX); /* forward_count >= stages was checked, and the last threshold takes every place */
+  int count = 0;
+  for (int i = 0; i < last; ++i)
+    if (p->cut_bytes[i] <= best_threshold) candidates[count++] = i;
+  /* An even share may miss the bottleneck by the rule that all stages get an op: widen until it works. */
+  while (!place_cuts(p, candidates, prefix, count, total, best_limit))
+    best_limit += best_limit / 8 + 1;
+cleanup:
+  zb_free(candidates);
+  zb_free(prefix);
+  return status;
+}
+
+/* ---- Cuts named by the user ---- */
+
+static bool name_matches(MlirOperation op, const char *word, size_t length) {
+  MlirLocation location = mlirOperationGetLocation(op);
+  while (!mlirLocationIsAName(location))
+    return false;
+  MlirStringRef name = mlirIdentifierStr(mlirLocationNameGetName(location));
+  /* "module.path (node)": the whole, the path or the node may be given. */
+  char text[512];
+  if (name.length >= sizeof text) return false;
+  memcpy(text, name.data, name.length);
+  text[name.length] = '\0';
+  if (name.length == length && memcmp(text, word, length) == 0) return true;
+  char *open = strstr(text, " (");
+  if (!open) return false;
+  *open = '\0';
+  if (strlen(text) == length && memcmp(text, word, length) == 0) return true;
+  open += 2;
+  open[strcspn(open, ")")] = '\0';
+  return strlen(open) == length && memcmp(open, word, length) == 0;
+}
+
+/* "a,b": a stage ends after the last op named a, and so on. A path also names every op below it. */
+static zb_result user_cuts(partition *p, const char *text) {
+  MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
+  const char *all = text;
+  int cut = 0, previous = -1;
+  for (bool more = true; more;) {
+    size_t length = strcspn(text, ",");
+    int found = -1;
+    if (!length)
+      return zb_pass_option_error(p->pass, module, "cuts", "write A,B,...", "a name is missing in '%s'", all);
+    for (int i = 0; i < p->forward_count; ++i)
+      if (name_matches(p->graph.nodes[p->forward[i]].op, text, length)) found = i;
+    if (found < 0)
+      return zb_pass_option_error(p->pass, module, "cuts",
+                                  "cuts are node names or module paths; the table after a compile shows them",
+                                  "no op is named '%.*s' to cut after", (int)length, text);
+    if (found <= previous || found + 1 == p->forward_count || cut == p->stages - 1)
+      return zb_pass_option_error(p->pass, module, "cuts", "cuts stand in program order, one less than virtual stages",
+                                  "cannot cut after '%.*s': expected %d cuts in program order", (int)length, text,
+                                  p->stages - 1);
+    p->cut_after[cut++] = previous = found;
+    more = text[length] == ',';
+    text += length + more;
+  }
+  if (cut != p->stages - 1)
+    return zb_pass_option_error(p->pass, module, "cuts",
+                                "give one cut less than there are virtual stages (ranks x chunks)",
+                                "expected %d cuts, got %d", p->stages - 1, cut);
+  return ZB_OK;
+}
+
+/* ---- Stages of all ops ---- */
+
+static void stage_forward(partition *p) {
+  int s = 0;
+  for (int i = 0; i < p->forward_count; ++i) {
+    p->stage[p->forward[i]] = s;
+    if (s < p->stages - 1 && p->cut_after[s] == i) ++s;
+  }
+  /* A chain follows its reader. */
+  for (int n = p->graph.node_count - 1; n >= 0; --n) {
+    if (!(p->flow.nodes[n] & ZB_FLOW_CHAIN) || (p->flow.nodes[n] & ZB_FLOW_LOAD)) continue;
+    const zb_node *node = &p->graph.nodes[n];
+    int first = INT_MAX;
+    for (int r = 0; r < node->result_count; ++r) {
+      const zb_value *value = &p->graph.values[node->result_begin + r];
+      for (int u = 0; u < value->use_count; ++u) {
+        int user = p->graph.uses[value->use_begin + u];
+        if ((p->flow.nodes[user] & ZB_FLOW_FORWARD) && p->stage[user] >= 0 && p->stage[user] < first)
+          first = p->stage[user];
+      }
+    }
+    p->stage[n] = first == INT_MAX ? 0 : first;
+  }
+}
+
+/* The stage of an accumulate is that of its parameter, by name, or the one its optimizer updates with it. */
+static zb_status stage_accumulates(const partition *p, const int *parameter, int *known) {
+  zb_map *names = zb_map_create();
+  zb_status status = NULL;
+  if (!names) return ZB_OUT_OF_MEMORY();
+  for (int a = 0; a < p->graph.argument_count; ++a) {
+    const char *name = zb_argument_string(p->graph.function, a, ZB_ATTR_PARAM);
+    if (name && !zb_map_set(names, name, a)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  }
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    if (!(p->flow.nodes[n] & ZB_FLOW_ACCUMULATE)) continue;
+    const char *name = zb_get_string(p->graph.nodes[n].op, "parameter");
+    int64_t argument = name ? zb_map_get_or(names, name, -1) : -1;
+    const zb_value *sum = &p->graph.values[p->graph.nodes[n].result_begin];
+    for (int u = 0; u < sum->use_count && argument < 0; ++u) {
+      const zb_node *user = &p->graph.nodes[p->graph.uses[sum->use_begin + u]];
+      for (int i = 0; i < user->operand_count && argument < 0; ++i) {
+        const zb_value *operand = &p->graph.values[p->graph.operands[user->operand_begin + i]];
+        if (operand->producer < 0 && (p->flow.arguments[operand->index] & ZB_FLOW_TRAINED)) argument = operand->index;
+      }
+    }
+    if (argument >= 0 && parameter[argument] > known[n]) known[n] = parameter[argument];
+  }
+cleanup:
+  zb_map_destroy(names);
+  return status;
+}
+
+/* Latest stage among the parameters that a backward op reads (their first forward reader) and the accumulates it leads
+ * to. */
+static zb_status stage_unmarked(partition *p) {
+  int *parameter = zb_alloc(((size_t)p->graph.argument_count + 1) * sizeof *parameter);
+  int *known = zb_alloc(((size_t)p->graph.node_count + 1) * sizeof *known);
+  zb_status status = NULL;
+  if (!parameter || !known) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  for (int a = 0; a < p->graph.argument_count; ++a) {
+    parameter[a] = -1;
+    const zb_value *value = &p->graph.values[a];
+    if (!(p->flow.arguments[a] & ZB_FLOW_PARAMETER)) continue;
+    for (int u = 0; u < value->use_count && parameter[a] < 0; ++u) {
+      int user = p->graph.uses[value->use_begin + u];
+      if (p->flow.nodes[user] & ZB_FLOW_FORWARD) parameter[a] = p->stage[user];
+    }
+  }
+  for (int n = 0; n < p->graph.node_count; ++n) { /* what it reads */
+    const zb_node *node = &p->graph.nodes[n];
+    known[n] = -1;
+    for (int i = 0; i < node->operand_count; ++i) {
+      const zb_value *value = &p->graph.values[p->graph.operands[node->operand_begin + i]];
+      int from = value->producer < 0 ? parameter[value->index] : -1;
+      /* An activation was made in its stage: its gradient op cannot stand before it. */
+      if (value->producer >= 0 && (p->flow.nodes[value->producer] & ZB_FLOW_FORWARD)) from = p->stage[value->producer];
+      if (from > known[n]) known[n] = from;
+    }
+  }
+  ZB_TRY_GOTO(stage_accumulates(p, parameter, known));
+  for (int n = p->graph.node_count - 1; n >= 0; --n) { /* what it leads to */
+    if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD)) continue;
+    const zb_node *node = &p->graph.nodes[n];
+    for (int r = 0; r < node->result_count; ++r) {
+      const zb_value *value = &p->graph.values[node->result_begin + r];
+      for (int u = 0; u < value->use_count; ++u) {
+        int user = p->graph.uses[value->use_begin + u];
+        if (!(p->flow.nodes[user] & ZB_FLOW_OPTIMIZE) && known[user] > known[n]) known[n] = known[user];
+      }
+    }
+    if (p->stage[n] == NO_STAGE) p->stage[n] = known[n] < 0 ? 0 : known[n];
+  }
+cleanup:
+  zb_free(parameter);
+  zb_free(known);
+  return status;
+}
+
+static zb_status stage_backward(partition *p) {
+  zb_map *ids = zb_map_create_pointer();
+  zb_status status = NULL;
+  if (!ids) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  bool unmarked = false;
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    int64_t id = p->stage[n] >= 0 ? zb_get_i64(p->graph.nodes[n].op, ZB_ATTR_ID, -1) : -1;
+    if (id >= 0 && !zb_map_set(ids, (void *)(uintptr_t)(id + 1), p->stage[n])) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  }
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    unsigned flags = p->flow.nodes[n];
+    if (!(flags & ZB_FLOW_BACKWARD) || (flags & ZB_FLOW_LOAD)) continue;
+    int64_t of = zb_get_i64(p->graph.nodes[n].op, ZB_ATTR_OF, -1);
+    if (of >= 0) p->stage[n] = (int)zb_map_get_or(ids, (void *)(uintptr_t)(of + 1), NO_STAGE);
+    unmarked |= p->stage[n] == NO_STAGE;
+  }
+  if (unmarked) ZB_TRY_GOTO(stage_unmarked(p));
+cleanup:
+  if (ids) zb_map_destroy(ids);
+  return status;
+}
+
+/* The optimizer of a parameter stands with its accumulates; shared where they are in several stages. Two sweeps join
+ * what belongs together: down from the accumulates, then up, so that a chain that meets a shared one is shared as a
+ * whole. */
+static void stage_optimizer(partition *p) {
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    if (!(p->flow.nodes[n] & ZB_FLOW_OPTIMIZE)) continue;
+    const zb_node *node = &p->graph.nodes[n];
+    int stage = NO_STAGE;
+    for (int i = 0; i < node->operand_count; ++i) {
+      int producer = p->graph.values[p->graph.operands[node->operand_begin + i]].producer;
+      if (producer < 0 || !(p->flow.nodes[producer] & (ZB_FLOW_OPTIMIZE | ZB_FLOW_ACCUMULATE))) continue;
+      int from = p->stage[producer];
+      stage = stage == NO_STAGE ? from : stage == from ? stage : SHARED_STAGE;
+    }
+    p->stage[n] = stage == NO_STAGE ? 0 : stage;
+  }
+  for (int n = p->graph.node_count - 1; n >= 0; --n) {
+    if (!(p->flow.nodes[n] & ZB_FLOW_OPTIMIZE)) continue;
+    const zb_node *node = &p->graph.nodes[n];
+    for (int r = 0; r < node->result_count; ++r) {
+      const zb_value *value = &p->graph.values[node->result_begin + r];
+      for (int u = 0; u < value->use_count; ++u)
+        if (p->stage[p->graph.uses[value->use_begin + u]] == SHARED_STAGE) p->stage[n] = SHARED_STAGE;
+    }
+  }
+}
+
+static void write_stages(partition *p) {
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    if (p->flow.nodes[n] & ZB_FLOW_LOAD || p->stage[n] == NO_STAGE) continue;
+    zb_set_i64(p->graph.nodes[n].op, ZB_ATTR_STAGE, p->stage[n]);
+    ++p->pass->changes;
+  }
+}
+
+/* ---- Parameters that a gradient takes to another stage ---- */
+
+/* The stage that updates what a value is computed of, where that are trained parameters and views alone; -1 for other
+ * values. Of a parameter that is used in `reader` itself, that one. */
+static int stage_of_parameters(const partition *p, int value, int reader) {
+  int producer = p->graph.values[value].producer, found = -1;
+  while (producer >= 0 && (p->flow.nodes[producer] & ZB_FLOW_VIEW) && !(p->flow.nodes[producer] & ZB_FLOW_CHAIN)) {
+    value = p->graph.operands[p->graph.nodes[producer].operand_begin];
+    producer = p->graph.values[value].producer;
+  }
+  if (producer >= 0) {
+    unsigned flags = p->flow.nodes[producer];
+    return (flags & ZB_FLOW_CHAIN) && (flags & ZB_FLOW_TRAINED) && !(flags & ZB_FLOW_LOAD) ? p->stage[producer] : -1;
+  }
+  const zb_value *parameter = &p->graph.values[value];
+  for (int u = 0; u < parameter->use_count && (p->flow.arguments[parameter->index] & ZB_FLOW_TRAINED); ++u) {
+    int user = p->graph.uses[parameter->use_begin + u];
+    if (!(p->flow.nodes[user] & ZB_FLOW_FORWARD)) continue;
+    if (p->stage[user] == reader) return reader;
+    if (p->stage[user] > found) found = p->stage[user];
+  }
+  return found;
+}
+
+/* A loss times a weight that is a parameter, or computed from one, has that weight as its gradient. A gradient op of an
+ * earlier stage that reads it must not take the parameter itself, as other readers do: its rank does not update it. A
+ * copy is made where the parameter is, and travels. */
+static zb_result send_parameters(partition *p) {
+  for (int n = 0; n < p->graph.node_count; ++n) {
+    const zb_node *node = &p->graph.nodes[n];
+    if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD) || (p->flow.nodes[n] & (ZB_FLOW_VIEW | ZB_FLOW_LOAD)) || p->stage[n] < 0)
+      continue;
+    for (int i = 0; i < node->operand_count; ++i) {
+      int value = p->graph.operands[node->operand_begin + i], from = stage_of_parameters(p, value, p->stage[n]);
+      if (from < 0 || from == p->stage[n]) continue;
+      zb_builder builder = zb_builder_before(node->op);
+      MlirValue copy = zb_build1(&builder, "contiguous", p->graph.values[value].value);
+      if (builder.failed) return ZB_FAIL;
+      zb_set_i64(mlirOpResultGetOwner(copy), ZB_ATTR_STAGE, from);
+      mlirOperationSetOperand(node->op, i, copy);
+      ++p->pass->changes;
+    }
+  }
+  return ZB_OK;
+}
+
+/* ---- The pass ---- */
+
+static zb_result read_options(partition *p, int *stage_rank) {
+  MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
+  const char *placement = zb_pass_option(p->pass, "placement");
+  if (!*placement) placement = p->chunks == 1 ? "plain" : "looped";
+  ZB_PASS_TRY(p->pass, zb_placement(placement, p->ranks, p->chunks, stage_rank));
+  int64_t *ranks = zb_alloc((size_t)p->stages * sizeof *ranks);
+  if (!ranks) ZB_PASS_TRY(p->pass, ZB_OUT_OF_MEMORY());
+  for (int s = 0; s < p->stages; ++s)
+    ranks[s] = stage_rank[s];
+  zb_set_i64(module, "zb.ranks", p->ranks);
+  zb_set_i64(module, "zb.chunks", p->chunks);
+  zb_set_string(module, "zb.placement", placement);
+  zb_set_ints(module, "zb.stage_rank", ranks, p->stages);
+  zb_free(ranks);
+  return ZB_OK;
+}
+
+static zb_result partition_graph(partition *p) {
+  zb_pass *pass = p->pass;
+  ZB_PASS_TRY(pass, zb_flow_build(&p->graph, &p->flow));
+  ZB_PASS_TRY(pass, zb_pass_costs(pass, &p->costs));
+  if (p->costs && p->costs->program.ranks &&
+      !p->costs->op_count) { /* whole subprograms only (sim): good for the cuts that they have */
+    zb_costs_destroy(p->costs);
+    p->costs = NULL;
+  }
+  ZB_PASS_TRY(pass, check_costs(p));
+  ZB_PASS_TRY(pass, collect_forward(p));
+  if (p->forward_count < p->stages)
+    return zb_pass_option_error(pass, p->graph.function, "ranks",
+                                "use fewer ranks or chunks: each virtual stage needs at least one forward op",
+                                "cannot cut %d forward ops into %d virtual stages (%d ranks x %d chunks)",
+                                p->forward_count, p->stages, p->ranks, p->chunks);
+  ZB_PASS_TRY(pass, sum_costs(p));
+  ZB_PASS_TRY(pass, sum_cut_bytes(p));
+  const char *cuts = zb_pass_option(pass, "cuts");
+  if (*cuts && !user_cuts(p, cuts)) return ZB_FAIL;
+  if (!*cuts && p->stages > 1) ZB_PASS_TRY(pass, choose_cuts(p));
+  stage_forward(p);
+  ZB_PASS_TRY(pass, stage_backward(p));
+  stage_optimizer(p);
+  write_stages(p);
+  return send_parameters(p);
+}
+
+static zb_result run(zb_pass *pass, MlirModule module) {
+  partition p = {.pass = pass,
+                 .ranks = (int)zb_pass_option_int(pass, "ranks", 0),
+                 .chunks = (int)zb_pass_option_int(pass, "chunks", 0)};
+  p.micro_batches = zb_pass_option_int(pass, "micro-batches", 0);
+  MlirOperation function;
+  MlirBlock block;
+  if (p.ranks < 1 || p.chunks < 1 || p.ranks > ZB_RANKS_MAX || p.chunks > ZB_CHUNKS_MAX)
+    return zb_pass_option_error(pass, mlirModuleGetOperation(module), "ranks", "for example ranks=4 chunks=1",
+                                "expected ranks of 1 to %d and chunks of 1 to %d, got '%s' and '%s'", ZB_RANKS_MAX,
+                                ZB_CHUNKS_MAX, zb_pass_option(pass, "ranks"), zb_pass_option(pass, "chunks"));
+  if (p.micro_batches < 1)
+    return zb_pass_option_error(pass, mlirModuleGetOperation(module), "micro-batches", "for example 8",
+                                "expected 1 or more micro-batches, got '%s'", zb_pass_option(pass, "micro-batches"));
+  p.stages = p.ranks * p.chunks;
+  if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
+  int *stage_rank = zb_alloc((size_t)p.stages * sizeof *stage_rank);
+  zb_result result = ZB_FAIL;
+  if (stage_rank && read_options(&p, stage_rank)) {
+    zb_status status = zb_graph_build(function, &p.graph);
+    result = status ? zb_pass_fail(pass, status) : partition_graph(&p);
+  }
+  zb_flow_deinit(&p.flow);
+  zb_graph_deinit(&p.graph);
+  zb_free(p.stage);
+  zb_free(p.forward);
+  zb_free(p.cost);
+  zb_free(p.cut_bytes);
+  zb_free(p.cut_after);
+  zb_costs_destroy(p.costs);
+  zb_free(stage_rank);
+  return result;
+}
+
+static const zb_option_def options[] = {
+    {"ranks", "1", "how many ranks"},
+    {"chunks", "1", "virtual stages a rank"},
+    {"placement", "",
+     "plain, looped, v, wave, or the rank of every virtual stage: 0,1,1,0 (default: plain, looped for more chunks)"},
+    {"costs", "", "file of costs that zb-run --profile or --calibrate wrote (default: the built-in model)"},
+    {"micro-batches", "1", "with costs: micro-batches that share an optimizer step"},
+    {"cuts", "", "names of nodes after which a stage ends, comma separated (default: chosen by cost and bytes)"},
+    {0},
+};
+
+const zb_pass_def zb_pass_partition = {
+    .name = "zb-partition",
+    .summary = "Give every op a virtual stage, by cost and by the bytes that cross a cut.",
+    .options = options,
+    .requires_level = "split",
+    .ensures_level = "staged",
+    .run = run,
+};

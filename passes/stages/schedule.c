@@ -1,0 +1,241 @@
+/* zb-schedule: orders the jobs of each rank with the schedule library.
+ *
+ *   before                              after
+ *     module @rank0 { ... }               module @rank0 attributes {zb.order = "0F0 0F1 0B0 0W0 ..."} { ... }
+ *
+ * The problem is read off the framed functions: times, frame bytes, edges between stages, memory that is always there.
+ *
+ * A schedule that looks for an order within a memory limit is told what is left for frames. What messages, inputs and
+ * packing take on top depends on the order, so the order is laid out as the plan will be (zb-insert-comm and
+ * zb-allocate on a copy), and a rank that is over the limit is searched again with that much less. Where a search finds
+ * nothing, the order is one micro-batch at a time, the least any can need: zb-allocate then says how much that is, and
+ * where.
+ *
+ * A W stands right behind its B as far as no rank ends later (zb_order_settle). An order from outside
+ * (schedule=FILE.csv) is read and proven by the library and stays as it is; messages and memory are ours like for any
+ * other.
+ *
+ * Tests: test/passes/schedule.mlir, test/tools/zbc-schedule.test. */
+
+#include "passes/function.h"
+#include "passes/pipeline.h"
+#include "passes/stages/problem.h"
+#include "passes/stages/schedule_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct settings {
+  const char *file; /* NULL: choice */
+  zb_schedule_choice choice;
+  int micro_batches; /* 0: those of the file */
+  uint64_t limit;
+  zb_metric metric;
+  bool settle;
+} settings;
+
+/* ---- The order on the module ---- */
+
+static MlirOperation rank_module(MlirModule module, int rank) {
+  ZB_FOR_EACH_OP(op, mlirModuleGetBody(module))
+  if (zb_op_is(op, "builtin.module") && zb_get_i64(op, "zb.rank", -1) == rank) return op;
+  return (MlirOperation){0};
+}
+
+static zb_status write_order(MlirModule module, const zb_order *order, const char *name, int micro_batches) {
+  for (int rank = 0; rank < order->ranks; ++rank) {
+    char *text = zb_order_text(order, rank);
+    if (!text) return ZB_OUT_OF_MEMORY();
+    zb_set_string(rank_module(module, rank), "zb.order", text);
+    zb_free(text);
+  }
+  MlirOperation top = mlirModuleGetOperation(module);
+  const char *slash = strrchr(name, '/');
+  zb_set_string(top, "zb.schedule", slash ? slash + 1 : name);
+  zb_set_i64(top, "zb.micro_batches", micro_batches);
+  if (order->whole_backward)
+    zb_set_i64(top, "zb.whole_backward",
+               1); /* for who writes the order again: our passes send a gradient after its B */
+  return NULL;
+}
+
+/* The order of a rule, with W as early as costs nothing: measured, a W whose inputs have left the caches takes up to a
+ * sixth longer. */
+static zb_status run_choice(const settings *s, const zb_problem *problem, zb_order *out) {
+  ZB_TRY(zb_schedule_run_choice(&s->choice, problem, out));
+  zb_status status = s->settle ? zb_order_settle(problem, out) : NULL;
+  if (status) zb_order_deinit(out);
+  return status;
+}
+
+/* ---- Within a memory limit ---- */
+
+/* Bytes of the arena of every rank with this order: the plan is laid out on a copy. */
+static zb_status find_arenas(zb_pass *pass, MlirModule module, const zb_order *order, int micro_batches,
+                             int64_t *arena) {
+  zb_module copy = {.context = pass->program->context,
+                    .module = mlirModuleFromOperation(mlirOperationClone(mlirModuleGetOperation(module)))};
+  zb_pipeline pipeline = {0};
+  zb_status status = NULL;
+  if (mlirModuleIsNull(copy.module)) return ZB_OUT_OF_MEMORY();
+  zb_compile_state state = {0};
+  zb_module_set_level(copy.module, "scheduled");
+  ZB_TRY_GOTO(write_order(copy.module, order, "", micro_batches));
+  ZB_TRY_GOTO(zb_pipeline_add(&pipeline, "zb-insert-comm", NULL));
+  ZB_TRY_GOTO(zb_pipeline_add(&pipeline, "zb-allocate", NULL));
+  ZB_TRY_GOTO(zb_pipeline_run(&pipeline, &copy, &state, NULL));
+  for (int rank = 0; rank < order->ranks; ++rank)
+    arena[rank] = zb_get_i64(rank_module(copy.module, rank), "zb.arena", 0);
+cleanup:
+  zb_pipeline_deinit(&pipeline);
+  mlirModuleDestroy(copy.module);
+  return status;
+}
+
+/* One micro-batch at a time. */
+static zb_status emit_serial(const zb_problem *problem, zb_order *out) {
+  ZB_TRY(zb_order_init(out, problem->ranks));
+  for (int m = 0; m < problem->micro_batches; ++m) {
+    for (int s = 0; s < problem->stages; ++s)
+      ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_F, m));
+    for (int s = problem->stages - 1; s >= 0; --s) {
+      ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_B, m));
+      ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_W, m));
+    }
+  }
+  return NULL;
+}
+
+/* Makes the limits of the ranks that are over it smaller by what their arena has beside the frames; true if none is.
+ * Each such rank gets less than it took, so that the same order does not come again. */
+static bool within(const zb_problem *problem, const zb_order *order, const int64_t *arena, int64_t limit, int64_t *peak,
+                   int64_t *rank_limit) {
+  bool fits = true;
+  zb_order_peaks(problem, order, peak);
+  for (int rank = 0; rank < problem->ranks; ++rank) {
+    if (arena[rank] <= limit) continue;
+    fits = false;
+    rank_limit[rank] = limit - (arena[rank] - peak[rank]);
+    if (rank_limit[rank] < 1) rank_limit[rank] = 1;
+  }
+  return fits;
+}
+
+/* For a rule that has no order within the limit; status may be what the library said for the limits of ranks that were
+ * left for frames. */
+static zb_status not_within(zb_status status, const zb_schedule_def *schedule, const zb_problem *problem,
+                            int64_t limit) {
+  int64_t other = 0; /* most of a rank beside frames */
+  for (int rank = 0; rank < problem->ranks; ++rank)
+    if (limit - problem->rank_limit_bytes[rank] > other) other = limit - problem->rank_limit_bytes[rank];
+  if (!status)
+    status = ZB_ERROR(INFEASIBLE, "%s has no order within %lld bytes a rank", schedule->name, (long long)limit);
+  if (other)
+    status = zb_status_note(status, "of the %lld bytes of a rank, messages, inputs and packing take up to %lld",
+                            (long long)limit, (long long)other);
+  return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
+}
+
+static zb_status fit(zb_pass *pass, MlirModule module, const settings *s, zb_problem problem, zb_order *out) {
+  enum { ATTEMPTS = 16 };
+  size_t ranks = (size_t)problem.ranks;
+  int64_t limit = (int64_t)s->limit;
+  int64_t *memory = zb_alloc(3 * ranks * sizeof *memory);
+  zb_status status = NULL;
+  bool fits = false;
+  if (!memory) return ZB_OUT_OF_MEMORY();
+  int64_t *rank_limit = memory, *arena = memory + ranks, *peak = memory + 2 * ranks;
+  for (size_t r = 0; r < ranks; ++r)
+    rank_limit[r] = limit;
+  problem.rank_limit_bytes = rank_limit;
+  for (int i = 0; i < ATTEMPTS && !fits && !status; ++i) {
+    zb_order_deinit(out);
+    status = run_choice(s, &problem, out);
+    if (!status) status = find_arenas(pass, module, out, problem.micro_batches, arena);
+    if (!status) fits = within(&problem, out, arena, limit, peak, rank_limit);
+  }
+  if (fits || (status && zb_status_code(status) != ZB_INFEASIBLE)) goto cleanup;
+  if (!s->choice.schedule->searches) {
+    status = not_within(status, s->choice.schedule, &problem, limit);
+    goto cleanup;
+  }
+  zb_status_free(status);
+  zb_order_deinit(out);
+  status = emit_serial(&problem, out);
+cleanup:
+  zb_free(memory);
+  return status;
+}
+
+/* ---- The pass ---- */
+
+static zb_status schedule_module(zb_pass *pass, MlirModule module, const settings *s) {
+  zb_module_problem problem;
+  zb_order order = {0};
+  zb_status status = NULL;
+  ZB_TRY(zb_module_problem_build(module, s->micro_batches, &problem));
+  problem.problem.metric = s->metric;
+  if (s->file)
+    ZB_TRY_GOTO(zb_schedule_file_order(s->file, &problem.problem, &order));
+  else if (s->limit && s->choice.schedule->keeps_limit)
+    ZB_TRY_GOTO(fit(pass, module, s, problem.problem, &order));
+  else
+    ZB_TRY_GOTO(run_choice(s, &problem.problem, &order));
+  ZB_TRY_GOTO(write_order(module, &order, s->file ? s->file : s->choice.schedule->name, problem.problem.micro_batches));
+  pass->changes += order.ranks;
+cleanup:
+  zb_order_deinit(&order);
+  zb_module_problem_deinit(&problem);
+  return status;
+}
+
+static zb_result run(zb_pass *pass, MlirModule module) {
+  MlirOperation top = mlirModuleGetOperation(module);
+  settings s = {0};
+  const char *given = zb_pass_option(pass, "micro-batches"), *schedule = zb_pass_option(pass, "schedule");
+  int64_t micro_batches = *given ? zb_pass_option_int(pass, "micro-batches", 0) : 1;
+  if (micro_batches < 1 || micro_batches > ZB_MICRO_BATCHES_MAX)
+    return zb_pass_option_error(pass, top, "micro-batches", "for example 8", "expected 1 to %d micro-batches, got '%s'",
+                                ZB_MICRO_BATCHES_MAX, given);
+  s.file = zb_schedule_is_file(schedule) ? schedule : NULL;
+  s.micro_batches = s.file && !*given ? 0 : (int)micro_batches;
+  if (!zb_pass_option_bytes(pass, "memory-limit", &s.limit)) return ZB_FAIL;
+  const char *metric = zb_pass_option(pass, "metric");
+  if (strcmp(metric, "barrier") != 0 && strcmp(metric, "stage") != 0) {
+    const char *meaning = zb_name_meaning("metric", metric);
+    return zb_pass_option_error(pass, top, "metric",
+                                meaning ? meaning : "barrier counts the whole step, stage the longest rank alone",
+                                "expected barrier or stage, got '%s'", metric);
+  }
+  s.metric = strcmp(metric, "stage") == 0 ? ZB_METRIC_STAGE : ZB_METRIC_BARRIER;
+  const char *settle = zb_pass_option(pass, "settle");
+  if (strcmp(settle, "true") != 0 && strcmp(settle, "false") != 0)
+    return zb_pass_option_error(pass, top, "settle", "false leaves every W where the schedule has it",
+                                "expected true or false, got '%s'", settle);
+  s.settle = strcmp(settle, "true") == 0;
+  if (!s.file) ZB_PASS_TRY(pass, zb_schedule_to_train(schedule, &s.choice));
+  ZB_PASS_TRY(pass, schedule_module(pass, module, &s));
+  return ZB_OK;
+}
+
+static const zb_option_def options[] = {
+    {"schedule", "zb-h1",
+     "name of a schedule (zb-sched --list), with its options: NAME:option=number,...; or FILE.csv, an order of "
+     "PyTorch's pipelining"},
+    {"micro-batches", "", "micro-batches a step (default: 1, or those of the file)"},
+    {"memory-limit", "",
+     "bytes a rank may take, with K, M or G: schedules that search look for the fastest order within it"},
+    {"metric", "barrier", "barrier or stage: what schedules that search make short"},
+    {"settle", "true",
+     "true: each W right behind its B, as far as no rank ends later; false: where the schedule has it"},
+    {0},
+};
+
+const zb_pass_def zb_pass_schedule = {
+    .name = "zb-schedule",
+    .summary = "Order the jobs of each rank with a schedule of the library.",
+    .options = options,
+    .requires_level = "framed",
+    .ensures_level = "scheduled",
+    .run = run,
+};

@@ -1,0 +1,252 @@
+/* Messages between ranks of one process on one GPU: copies within its memory, on a stream a channel (ordered pair of
+ * ranks). Of several processes it moves what stays in this one; for the rest it has the events
+ * (runtime/transport/nccl).
+ *
+ * Whoever posts second enqueues: the channel's stream waits for the homes of both sides (edges.h), copies, and records
+ * an event. The message is then complete as far as the host is concerned; a job that waits for it makes its compute
+ * stream wait for the event. Channel streams have the highest priority, as copies must not queue behind a product. One
+ * thread. Tests: test/runtime/device/cuda.
+ */
+#include "runtime/base/text.h"
+#include "runtime/transport/streams/streams.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SEND_SIDE, RECEIVE_SIDE, SIDES };
+
+typedef struct post {
+  unsigned char *arena;
+  const zb_plan_range *parts;
+  int part_count;
+  bool posted, ordered; /* ordered: the rank's compute stream waits for the message already */
+} post;
+
+typedef struct parcel {
+  post sides[SIDES];
+  bool enqueued;
+} parcel;
+
+struct zb_transport {
+  const zb_plan *plan;
+  int first_rank, end_rank; /* of this process */
+  int channel_count;
+  zb_cuda_gpu *gpu;       /* of the first device; NULL: none is attached */
+  zb_device **devices;    /* [rank] */
+  int *jobs;              /* zb_cuda_message_jobs */
+  parcel *parcels;        /* [message] */
+  CUstream *channels;     /* [source * ranks + destination]; NULL: no message goes there */
+  CUevent *done, *starts; /* [message]; starts: with a trace */
+};
+
+static void streams_close(zb_transport *transport) {
+  if (!transport) return;
+  size_t ranks = (size_t)transport->plan->rank_count;
+  if (transport->gpu) zb_cuda_gpu_quiet(transport->gpu);
+  for (size_t i = 0; transport->gpu && transport->channels && i < ranks * ranks; ++i)
+    if (transport->channels[i]) transport->gpu->api.cuStreamDestroy(transport->channels[i]);
+  if (transport->gpu) {
+    zb_cuda_events_destroy(transport->gpu, transport->done, transport->plan->message_count);
+    zb_cuda_events_destroy(transport->gpu, transport->starts, transport->plan->message_count);
+  }
+  zb_cuda_gpu_release(transport->gpu);
+  zb_free(transport->devices);
+  zb_free(transport->jobs);
+  zb_free(transport->parcels);
+  zb_free(transport->channels);
+  zb_free(transport);
+}
+
+static zb_status streams_open(const zb_transport_params *params, zb_transport **out) {
+  *out = NULL;
+  const zb_plan *plan = params->plan;
+  size_t ranks = (size_t)plan->rank_count, messages = (size_t)plan->message_count + 1;
+  zb_transport *transport = zb_alloc(sizeof *transport);
+  if (!transport) return ZB_OUT_OF_MEMORY();
+  int processes = params->group ? params->group_def->processes(params->group) : 1;
+  int process = params->group ? params->group_def->process(params->group) : 0;
+  transport->plan = plan;
+  transport->end_rank = zb_group_ranks(plan->rank_count, processes, process, &transport->first_rank);
+  transport->end_rank += transport->first_rank;
+  transport->devices = zb_alloc(sizeof(zb_device *) * ranks);
+  transport->jobs = zb_cuda_message_jobs(plan);
+  transport->parcels = zb_alloc(sizeof(parcel) * messages);
+  transport->channels = zb_alloc(sizeof(CUstream) * ranks * ranks);
+  if (transport->devices && transport->jobs && transport->parcels && transport->channels) {
+    *out = transport;
+    return NULL;
+  }
+  streams_close(transport);
+  return ZB_OUT_OF_MEMORY();
+}
+
+static CUstream *channel_of(const zb_transport *transport, int message) {
+  const zb_plan_message *m = &transport->plan->messages[message];
+  return &transport->channels[(size_t)m->source * (size_t)transport->plan->rank_count + (size_t)m->destination];
+}
+
+static bool is_here(const zb_transport *transport, int rank) {
+  return rank >= transport->first_rank && rank < transport->end_rank;
+}
+
+bool zb_cuda_streams_moves(const zb_transport *transport, int message) {
+  const zb_plan_message *m = &transport->plan->messages[message];
+  return is_here(transport, m->source) && is_here(transport, m->destination);
+}
+
+const CUevent *zb_cuda_streams_done(const zb_transport *transport) { return transport->done; }
+
+const CUevent *zb_cuda_streams_starts(const zb_transport *transport) { return transport->starts; }
+
+int zb_cuda_streams_channels(const zb_transport *transport) { return transport->channel_count; }
+
+/* One a message that has an end here. */
+static zb_status make_events(const zb_transport *transport, unsigned flags, CUevent **out) {
+  const zb_plan *plan = transport->plan;
+  *out = zb_alloc(sizeof(CUevent) * ((size_t)plan->message_count + 1));
+  if (!*out) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < plan->message_count; ++i)
+    if (is_here(transport, plan->messages[i].source) || is_here(transport, plan->messages[i].destination))
+      ZB_TRY(ZB_CU(&transport->gpu->api, cuEventCreate, &(*out)[i], flags));
+  return NULL;
+}
+
+/* Streams in the order of first use, and events: all before the first step. */
+static zb_status make_streams(zb_transport *transport, bool trace) {
+  const zb_cuda_gpu *gpu = transport->gpu;
+  for (int i = 0; i < transport->plan->message_count; ++i) {
+    CUstream *channel = channel_of(transport, i);
+    if (*channel || !zb_cuda_streams_moves(transport, i)) continue;
+    ZB_TRY(ZB_CU(&gpu->api, cuStreamCreateWithPriority, channel, CU_STREAM_NON_BLOCKING, gpu->priority_greatest));
+    ++transport->channel_count;
+  }
+  ZB_TRY(make_events(transport, trace ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING, &transport->done));
+  return trace ? make_events(transport, CU_EVENT_DEFAULT, &transport->starts) : NULL;
+}
+
+static zb_status streams_attach(zb_transport *transport, int rank, zb_device *device) {
+  transport->devices[rank] = device;
+  if (transport->gpu) return NULL;
+  transport->gpu = zb_cuda_gpu_share(device->gpu);
+  return make_streams(transport, device->params.trace);
+}
+
+/* Copies the parts of the sender, in order, to those of the receiver, wherever they are cut. */
+static zb_status copy_parts(const zb_transport *transport, const post *from, const post *to, CUstream channel) {
+  int f = 0, t = 0;
+  uint64_t from_done = 0, to_done = 0;
+  while (f < from->part_count && t < to->part_count) {
+    uint64_t from_left = from->parts[f].bytes - from_done, to_left = to->parts[t].bytes - to_done;
+    uint64_t bytes = from_left < to_left ? from_left : to_left;
+    CUdeviceptr source = (CUdeviceptr)(uintptr_t)(from->arena + from->parts[f].offset + from_done);
+    CUdeviceptr destination = (CUdeviceptr)(uintptr_t)(to->arena + to->parts[t].offset + to_done);
+    if (bytes > 0) ZB_TRY(ZB_CU(&transport->gpu->api, cuMemcpyDtoDAsync, destination, source, bytes, channel));
+    from_done += bytes;
+    to_done += bytes;
+    if (from_done == from->parts[f].bytes) ++f, from_done = 0;
+    if (to_done == to->parts[t].bytes) ++t, to_done = 0;
+  }
+  return NULL;
+}
+
+static zb_status enqueue(zb_transport *transport, int message) {
+  const zb_plan_message *m = &transport->plan->messages[message];
+  const zb_cuda_api *api = &transport->gpu->api;
+  const int *jobs = &transport->jobs[2 * (size_t)message];
+  parcel *it = &transport->parcels[message];
+  CUstream channel = *channel_of(transport, message);
+  ZB_TRY(zb_cuda_wait_for_home(transport->devices[m->source], jobs[SEND_SIDE], channel, transport->done));
+  ZB_TRY(zb_cuda_wait_for_home(transport->devices[m->destination], jobs[RECEIVE_SIDE], channel, transport->done));
+  if (transport->starts) ZB_TRY(ZB_CU(api, cuEventRecord, transport->starts[message], channel));
+  ZB_TRY(copy_parts(transport, &it->sides[SEND_SIDE], &it->sides[RECEIVE_SIDE], channel));
+  it->enqueued = true;
+  return ZB_CU(api, cuEventRecord, transport->done[message], channel);
+}
+
+static zb_status arrive(zb_transport *transport, int rank, int message, int side, const post *what) {
+  parcel *it = &transport->parcels[message];
+  if (it->sides[side].posted) return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
+  it->sides[side] = *what;
+  return it->sides[SEND_SIDE].posted && it->sides[RECEIVE_SIDE].posted ? enqueue(transport, message) : NULL;
+}
+
+static zb_status streams_send(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                              int part_count) {
+  return arrive(transport, rank, message, SEND_SIDE,
+                &(post){.arena = arena, .parts = parts, .part_count = part_count, .posted = true});
+}
+
+static zb_status streams_receive(zb_transport *transport, int rank, int message, void *arena,
+                                 const zb_plan_range *parts, int part_count) {
+  return arrive(transport, rank, message, RECEIVE_SIDE,
+                &(post){.arena = arena, .parts = parts, .part_count = part_count, .posted = true});
+}
+
+static bool streams_test(zb_transport *transport, int rank, int message) {
+  (void)rank;
+  return transport->parcels[message].enqueued;
+}
+
+static zb_status streams_order(zb_transport *transport, int rank, int message) {
+  int side = rank == transport->plan->messages[message].source ? SEND_SIDE : RECEIVE_SIDE;
+  post *it = &transport->parcels[message].sides[side];
+  if (it->ordered) return NULL;
+  it->ordered = true;
+  return ZB_CU(&transport->gpu->api, cuStreamWaitEvent, transport->devices[rank]->compute, transport->done[message], 0);
+}
+
+/* The driver takes turns, so a wait that is not over cannot be waited for. */
+static zb_status streams_wait(zb_transport *transport, int rank, int message) {
+  if (transport->parcels[message].enqueued) return NULL;
+  return ZB_ERROR(TIMEOUT, "rank %d waits for message %d, which is not posted by both sides", rank, message);
+}
+
+static zb_status streams_reset(zb_transport *transport) {
+  for (int message = 0; message < transport->plan->message_count; ++message) {
+    const parcel *it = &transport->parcels[message];
+    if (!it->enqueued && (it->sides[SEND_SIDE].posted || it->sides[RECEIVE_SIDE].posted))
+      return ZB_ERROR(RUNTIME, "message %d is not complete at the end of a step", message);
+  }
+  memset(transport->parcels, 0, sizeof(parcel) * (size_t)transport->plan->message_count);
+  return NULL;
+}
+
+/* Nothing waits in the host, and the GPU holds nothing that cannot end. */
+static void streams_abort(zb_transport *transport, int rank, const char *reason) {
+  (void)transport;
+  (void)rank;
+  (void)reason;
+}
+
+static zb_status streams_poll(zb_transport *transport) {
+  (void)transport;
+  return NULL;
+}
+
+static int64_t streams_start_ps(zb_transport *transport, int rank, int message) {
+  (void)rank;
+  return transport->starts ? zb_cuda_event_ps(transport->gpu, transport->starts[message]) : 0;
+}
+
+static int64_t streams_complete_ps(zb_transport *transport, int rank, int message) {
+  (void)rank;
+  return transport->starts ? zb_cuda_event_ps(transport->gpu, transport->done[message]) : 0;
+}
+
+const zb_transport_def zb_transport_streams = {
+    .name = "streams",
+    .summary = "ranks of one process on one GPU, by copies in its memory",
+    .open = streams_open,
+    .close = streams_close,
+    .post_send = streams_send,
+    .post_recv = streams_receive,
+    .wait = streams_wait,
+    .test = streams_test,
+    .reset = streams_reset,
+    .abort = streams_abort,
+    .attach = streams_attach,
+    .order = streams_order,
+    .poll = streams_poll,
+    .start_ps = streams_start_ps,
+    .complete_ps = streams_complete_ps,
+};

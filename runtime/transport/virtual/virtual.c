@@ -1,0 +1,232 @@
+/* Messages on a virtual clock: a transfer starts when both sides have posted, and takes latency + bytes * ps per byte
+ * of the plan. With the plan's link_copies the side that posts second does it, as the transport of threads: the driver
+ * asks how long that was (zb_virtual_copy_ps).
+ *
+ * With a seed, each message is delayed further, by up to DELAY_JOBS times the longest job, but never so that it
+ * overtakes another on its channel (ordered pair of ranks). Bytes are copied when the message arrives, not when it is
+ * posted: a plan that overwrites a home too early computes something else here, which the bitwise comparison with cpu
+ * shows. One thread only; nothing is allocated after open. Tests: test/runtime/exec.
+ */
+#include "runtime/base/text.h"
+#include "runtime/transport/virtual/virtual.h"
+#include "runtime/transport/copy.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DELAY_JOBS = 4, REASON_BYTES = 512 };
+
+typedef enum state { IDLE, SENT, RECEIVING, FLYING, COMPLETE } state;
+
+typedef struct parcel {
+  state state;
+  zb_transport_side from, to;
+  int64_t arrival_ps; /* FLYING, COMPLETE */
+} parcel;
+
+struct zb_transport {
+  const zb_plan *plan;
+  uint64_t seed, step;
+  int64_t now_ps, delay_max_ps;
+  int64_t copy_ps; /* what the last post took its rank */
+  parcel *parcels;
+  int *flying; /* messages on their way, in no order */
+  int flying_count;
+  int64_t *channel_ps; /* [source * ranks + destination]: last arrival, so that none overtakes */
+  bool aborted;
+  char reason[REASON_BYTES];
+};
+
+static void transport_close(zb_transport *transport) {
+  if (!transport) return;
+  zb_free(transport->parcels);
+  zb_free(transport->flying);
+  zb_free(transport->channel_ps);
+  zb_free(transport);
+}
+
+static int64_t longest_job_ps(const zb_plan *plan) {
+  int64_t longest = 0;
+  for (int rank = 0; rank < plan->rank_count; ++rank)
+    for (int i = 0; i < plan->ranks[rank].subprogram_count; ++i)
+      if (plan->ranks[rank].subprograms[i].time_ps > longest) longest = plan->ranks[rank].subprograms[i].time_ps;
+  return longest;
+}
+
+static zb_status transport_open(const zb_transport_params *params, zb_transport **out) {
+  *out = NULL;
+  const zb_plan *plan = params->plan;
+  size_t messages = (size_t)plan->message_count + 1, ranks = (size_t)plan->rank_count;
+  zb_transport *transport = zb_alloc(sizeof *transport);
+  if (!transport) return ZB_OUT_OF_MEMORY();
+  transport->plan = plan;
+  transport->seed = params->seed;
+  transport->delay_max_ps = DELAY_JOBS * longest_job_ps(plan);
+  transport->parcels = zb_alloc(sizeof(parcel) * messages);
+  transport->flying = zb_alloc(sizeof(int) * messages);
+  transport->channel_ps = zb_alloc(sizeof(int64_t) * ranks * ranks);
+  if (!transport->parcels || !transport->flying || !transport->channel_ps) {
+    transport_close(transport);
+    return ZB_OUT_OF_MEMORY();
+  }
+  *out = transport;
+  return NULL;
+}
+
+/* splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. */
+static uint64_t mix(uint64_t x) {
+  x += UINT64_C(0x9e3779b97f4a7c15);
+  x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return x ^ (x >> 31);
+}
+
+static int64_t delay_ps(const zb_transport *transport, int message) {
+  if (transport->seed == 0 || transport->delay_max_ps <= 0) return 0;
+  uint64_t random = mix(mix(mix(transport->seed) ^ transport->step) ^ (uint64_t)message);
+  return (int64_t)(random % (uint64_t)(transport->delay_max_ps + 1));
+}
+
+/* Both sides are there. */
+static void depart(zb_transport *transport, int message) {
+  const zb_plan_message *m = &transport->plan->messages[message];
+  parcel *p = &transport->parcels[message];
+  int64_t flight = transport->plan->link_latency_ps + llround((double)m->bytes * transport->plan->link_ps_per_byte);
+  int64_t *channel =
+      &transport->channel_ps[(size_t)m->source * (size_t)transport->plan->rank_count + (size_t)m->destination];
+  int64_t start = transport->now_ps;
+  if (!transport->plan->link_copies && start < *channel) start = *channel; /* one at a time */
+  int64_t arrival = start + flight + delay_ps(transport, message);
+  if (arrival < *channel) arrival = *channel;
+  *channel = arrival;
+  transport->copy_ps = transport->plan->link_copies ? flight : 0;
+  p->arrival_ps = arrival;
+  p->state = FLYING;
+  transport->flying[transport->flying_count++] = message;
+}
+
+static zb_status arrive(zb_transport *transport, int rank, int message, state side) {
+  parcel *p = &transport->parcels[message];
+  transport->copy_ps = 0;
+  if (p->state == side || p->state == FLYING || p->state == COMPLETE)
+    return ZB_ERROR(RUNTIME, "message %d is posted twice by rank %d", message, rank);
+  if (p->state == IDLE)
+    p->state = side;
+  else
+    depart(transport, message);
+  return NULL;
+}
+
+static zb_status post_send(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                           int part_count) {
+  transport->parcels[message].from = (zb_transport_side){arena, parts, part_count};
+  return arrive(transport, rank, message, SENT);
+}
+
+static zb_status post_recv(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                           int part_count) {
+  transport->parcels[message].to = (zb_transport_side){arena, parts, part_count};
+  return arrive(transport, rank, message, RECEIVING);
+}
+
+static bool transport_test(zb_transport *transport, int rank, int message) {
+  (void)rank;
+  return transport->parcels[message].state == COMPLETE;
+}
+
+/* Only the driver can let time pass, so a wait that is not over never will be. */
+static zb_status transport_wait(zb_transport *transport, int rank, int message) {
+  if (transport_test(transport, rank, message)) return NULL;
+  if (transport->aborted) return ZB_ERROR(PEER, "rank %d stops: %s", rank, transport->reason);
+  return ZB_ERROR(TIMEOUT, "rank %d waits for message %d on a clock that stands still", rank, message);
+}
+
+static zb_status transport_reset(zb_transport *transport) {
+  for (int message = 0; message < transport->plan->message_count; ++message) {
+    state s = transport->parcels[message].state;
+    if (s != IDLE && s != COMPLETE)
+      return ZB_ERROR(RUNTIME, "message %d is not complete at the end of a step", message);
+    transport->parcels[message].state = IDLE;
+  }
+  size_t ranks = (size_t)transport->plan->rank_count;
+  memset(transport->channel_ps, 0, sizeof(int64_t) * ranks * ranks);
+  transport->flying_count = 0;
+  transport->now_ps = 0;
+  ++transport->step;
+  return NULL;
+}
+
+static void transport_abort(zb_transport *transport, int rank, const char *reason) {
+  if (transport->aborted) return;
+  transport->aborted = true;
+  snprintf(transport->reason, sizeof transport->reason, "rank %d gave up: %s", rank, reason);
+}
+
+static int64_t complete_ps(zb_transport *transport, int rank, int message) {
+  (void)rank;
+  return transport->parcels[message].arrival_ps;
+}
+
+void zb_virtual_set_time(zb_transport *transport, int64_t now_ps) {
+  ZB_ASSERT(now_ps >= transport->now_ps);
+  transport->now_ps = now_ps;
+}
+
+int64_t zb_virtual_copy_ps(const zb_transport *transport) { return transport->copy_ps; }
+
+bool zb_virtual_next(const zb_transport *transport, int64_t *out_ps, int *out_message) {
+  int best = -1;
+  for (int i = 0; i < transport->flying_count; ++i) {
+    int message = transport->flying[i];
+    if (best < 0) {
+      best = message;
+      continue;
+    }
+    int64_t difference = transport->parcels[message].arrival_ps - transport->parcels[best].arrival_ps;
+    if (difference < 0 || (difference == 0 && message < best)) best = message; /* ties by number: deterministic */
+  }
+  if (best < 0) return false;
+  *out_ps = transport->parcels[best].arrival_ps;
+  *out_message = best;
+  return true;
+}
+
+void zb_virtual_deliver(zb_transport *transport, int message) {
+  parcel *p = &transport->parcels[message];
+  ZB_ASSERT(p->state == FLYING);
+  for (int i = 0; i < transport->flying_count; ++i) {
+    if (transport->flying[i] != message) continue;
+    transport->flying[i] = transport->flying[--transport->flying_count];
+    break;
+  }
+  zb_transport_copy(&p->from, &p->to);
+  p->state = COMPLETE;
+}
+
+const char *zb_virtual_state_text(const zb_transport *transport, int message, char *text, size_t size) {
+  const zb_plan_message *m = &transport->plan->messages[message];
+  static const char *const words[] = {[IDLE] = "neither side has posted it",
+                                      [SENT] = "only the sender has posted it",
+                                      [RECEIVING] = "only the receiver has posted it",
+                                      [FLYING] = "it is on its way",
+                                      [COMPLETE] = "it is complete"};
+  snprintf(text, size, "message %d (rank %d to rank %d): %s", message, m->source, m->destination,
+           words[transport->parcels[message].state]);
+  return text;
+}
+
+const zb_transport_def zb_transport_virtual = {
+    .name = "virtual",
+    .summary = "messages on the virtual clock of the sim device",
+    .on_virtual_clock = true,
+    .open = transport_open,
+    .close = transport_close,
+    .post_send = post_send,
+    .post_recv = post_recv,
+    .wait = transport_wait,
+    .test = transport_test,
+    .reset = transport_reset,
+    .abort = transport_abort,
+    .complete_ps = complete_ps,
+};
