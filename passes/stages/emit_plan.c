@@ -86,7 +86,7 @@ static zb_status emit_messages(emitter *e) {
                                           .source_stage = (int32_t)row[2],
                                           .destination_stage = (int32_t)row[3],
                                           .micro_batch = (int32_t)row[4],
-                                          .kind = (char)row[5]};
+                                          .payload = zb_payload_of((char)row[5])};
   }
   return NULL;
 }

@@ -115,7 +115,7 @@ static zb_plan *make_plan(int ranks) {
     plan->messages[i] = (zb_plan_message){.source = even + backward,
                                           .destination = even + 1 - backward,
                                           .micro_batch = -1,
-                                          .kind = 'F',
+                                          .payload = ZB_PAYLOAD_FORWARD,
                                           .bytes = message_bytes[i % MESSAGE_COUNT],
                                           .part_count = 1};
   }

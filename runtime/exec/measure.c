@@ -471,7 +471,7 @@ static zb_status fill_edges(const zb_plan *plan, zb_costs *out) {
   for (int i = 0; i < plan->message_count; ++i) {
     const zb_plan_message *message = &plan->messages[i];
     int a = message->source_stage, b = message->destination_stage;
-    if (message->micro_batch != 0 || message->kind == 'G' || a == b || a < 0 || b < 0) continue;
+    if (message->micro_batch != 0 || message->payload == ZB_PAYLOAD_GRADIENTS || a == b || a < 0 || b < 0) continue;
     zb_cost_edge edge = {.source = a < b ? a : b, .destination = a < b ? b : a};
     *(a < b ? &edge.forward_bytes : &edge.backward_bytes) = (int64_t)message->bytes;
     edges[count++] = edge;

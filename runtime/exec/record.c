@@ -7,16 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How jobs are drawn: ROW(kind, lane, letter). Kinds that are not here are not drawn. */
-static const struct {
-  zb_job_kind kind;
-  zb_lane lane;
-  char letter;
-} drawn[] = {
-    {ZB_JOB_F, ZB_LANE_COMPUTE, 'F'},   {ZB_JOB_B, ZB_LANE_COMPUTE, 'B'}, {ZB_JOB_W, ZB_LANE_COMPUTE, 'W'},
-    {ZB_JOB_OPT, ZB_LANE_COMPUTE, 'O'}, {ZB_JOB_SEND, ZB_LANE_SEND, 'S'}, {ZB_JOB_RECV, ZB_LANE_RECV, 'R'},
-};
-
 typedef struct recording {
   zb_event *events;
   size_t event_count, event_capacity;
@@ -34,10 +24,8 @@ static int chunk_of(const zb_plan *plan, int stage) {
 static zb_status add_event(const zb_session *session, const zb_executor *e, int index, recording *r) {
   const zb_plan *plan = session->plan;
   const zb_plan_job *job = &e->program->jobs[index];
-  size_t row = 0, rows = sizeof drawn / sizeof drawn[0];
-  while (row < rows && drawn[row].kind != job->kind)
-    ++row;
-  if (row == rows) return NULL;
+  const char letter = zb_job_letter(job->kind);
+  if (!letter) return NULL;
   if (!zb_grow((void **)&r->events, &r->event_capacity, r->event_count + 1, sizeof(zb_event)))
     return ZB_OUT_OF_MEMORY();
   const zb_plan_message *message = job->message >= 0 ? &plan->messages[job->message] : NULL;
@@ -48,8 +36,10 @@ static zb_status add_event(const zb_session *session, const zb_executor *e, int 
       message ? transport->complete_ps(session->transport, e->params.rank, job->message) : e->times[index].end_ps;
   r->events[r->event_count++] = (zb_event){
       .rank = e->params.rank,
-      .lane = drawn[row].lane,
-      .kind = drawn[row].letter,
+      .lane = !message                                ? ZB_LANE_COMPUTE
+              : zb_job_flow(job->kind) == ZB_FLOW_OUT ? ZB_LANE_SEND
+                                                      : ZB_LANE_RECV,
+      .kind = letter,
       .stage = job->stage,
       .chunk = job->stage >= 0 ? chunk_of(plan, job->stage) : 0,
       .micro_batch = job->micro_batch,

@@ -441,6 +441,7 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
   if (params->costs && session->processes > 1)
     return zb_status_hint(ZB_ERROR(USAGE, "costs are measured in one process, and there are %d", session->processes),
                           "measure with all ranks in one process: without a launcher, or with --launch threads");
+  ZB_TRY(zb_plan_expand_own(&session->plan));
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
   ZB_TRY(zb_session_note_arenas(session, session->plan));
   if (params->resume) {

@@ -6,6 +6,7 @@
  * Tests: test/runtime/plan/reader_test.c (mutated files), test/runtime/plan/verifier_test.c
  */
 #include "runtime/plan/check.h"
+#include "runtime/plan/expand.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -77,20 +78,58 @@ static bool shape_is_valid(const zb_shape *shape) {
 
 static bool number_is_valid(double value) { return isfinite(value) && value >= 0; }
 
-static zb_status check_messages(const zb_plan *plan) {
+/* Returns the fault of the first column whose number is out of its range. 64 bits hold every number of a column. */
+#define COLUMN_FAULT(row, name, low, high, fault)                                                                      \
+  if ((int64_t)(row)->name < (int64_t)(low) || (int64_t)(row)->name >= (int64_t)(high)) return fault;
+#define SLICE_FAULT(row, name, pool, fault)                                                                            \
+  if (!fits((row)->name.begin, (row)->name.count, pool)) return fault;
+
+static const char *message_fault(const zb_plan *plan, const zb_plan_message *message) {
+#define ZB_MESSAGE_COLUMN(type, name, low, high, fault) COLUMN_FAULT(message, name, low, high, fault)
+#include "runtime/plan/plan_columns.def"
+#undef ZB_MESSAGE_COLUMN
+  return message->source != message->destination ? NULL : "its ranks must be two different ones of the plan";
+}
+
+/* Members rise, and every member has its counts and sizes. */
+static const char *collective_fault(const zb_plan *plan, const zb_plan_collective *collective) {
+#define ZB_COLLECTIVE_COLUMN(type, name, low, high, fault) COLUMN_FAULT(collective, name, low, high, fault)
+#define ZB_COLLECTIVE_SLICE(name, pool, fault) SLICE_FAULT(collective, name, pool, fault)
+#include "runtime/plan/plan_columns.def"
+#undef ZB_COLLECTIVE_COLUMN
+#undef ZB_COLLECTIVE_SLICE
+  const uint64_t *members = plan->pool_u64 + collective->members.begin,
+                 *counts = plan->pool_u64 + collective->counts.begin;
+  const uint64_t *sizes = plan->pool_u64 + collective->sizes.begin;
+  bool adds = zb_collective_adds(collective->kind);
+  if (collective->members.count < 2) return "it has fewer than two members";
+  for (uint32_t i = 0; i < collective->members.count; ++i)
+    if (members[i] >= (uint64_t)plan->rank_count || (i > 0 && members[i] <= members[i - 1]))
+      return "its members must be ranks of the plan, rising";
+  if (collective->counts.count != (adds ? 0 : collective->members.count)) return "it has not one count a member";
+  uint64_t parts = adds ? collective->sizes.count : 0, total = 0;
+  for (uint32_t i = 0; i < collective->counts.count; ++i) {
+    if (counts[i] > collective->sizes.count) return "a member has more parts than there are";
+    parts += counts[i];
+  }
+  if (parts != collective->sizes.count || parts == 0) return "it has not one size a part";
+  for (uint32_t i = 0; i < collective->sizes.count; ++i)
+    if (sizes[i] == 0 || sizes[i] > INT64_MAX || __builtin_add_overflow(total, sizes[i], &total) || total > INT64_MAX ||
+        (adds && sizes[i] % (uint64_t)zb_dtype_bytes(collective->dtype) != 0))
+      return "a part has no valid size";
+  return NULL;
+}
+
+static zb_status check_transfers(const zb_plan *plan) {
   for (int i = 0; i < plan->message_count; ++i) {
-    const zb_plan_message *message = &plan->messages[i];
-    bool ranks_fit = message->source >= 0 && message->source < plan->rank_count && message->destination >= 0 &&
-                     message->destination < plan->rank_count && message->source != message->destination;
-    bool stages_fit = message->source_stage >= -1 && message->source_stage < plan->stage_count &&
-                      message->destination_stage >= -1 && message->destination_stage < plan->stage_count;
-    bool rest_fits = message->micro_batch >= -1 && message->micro_batch < plan->micro_batches &&
-                     message->part_count >= 1 && (message->kind == 'F' || message->kind == 'B' || message->kind == 'G');
-    if (!ranks_fit || !stages_fit || !rest_fits)
-      return ZB_ERROR(INVALID, "message #%d is malformed: %s", i,
-                      !ranks_fit    ? "its ranks must be two different ones of the plan"
-                      : !stages_fit ? "its stages are not of the plan"
-                                    : "micro-batch, kind (F, B, G) or number of parts is out of range");
+    const char *fault = message_fault(plan, &plan->messages[i]);
+    if (fault) return ZB_ERROR(INVALID, "message #%d is malformed: %s", i, fault);
+  }
+  for (int i = 0; i < plan->collective_count; ++i) {
+    const char *fault = collective_fault(plan, &plan->collectives[i]);
+    if (!fault && i > 0 && plan->collectives[i].before < plan->collectives[i - 1].before)
+      fault = "it stands in the list before one that comes earlier";
+    if (fault) return ZB_ERROR(INVALID, "collective %d is malformed: %s", i, fault);
   }
   return NULL;
 }
@@ -112,7 +151,7 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
                plan->step_ps >= 0;
   if (!times || !number_is_valid(plan->link_ps_per_byte))
     return ZB_ERROR(INVALID, "the costs of messages, jobs and steps must be numbers >= 0");
-  return check_messages(plan);
+  return check_transfers(plan);
 }
 
 /* ---- One rank ---- */
@@ -234,8 +273,6 @@ static zb_status check_subprogram(const zb_plan *plan, const zb_plan_rank *rank,
   return NULL;
 }
 
-static bool slice_fits(zb_plan_slice slice, uint32_t count) { return fits(slice.begin, slice.count, count); }
-
 static const char *compute_job_fault(const zb_plan_rank *rank, const zb_plan_job *job) {
   if (job->subprogram < 0 || job->subprogram >= rank->subprogram_count) return "its subprogram is not there";
   const zb_plan_subprogram *subprogram = &rank->subprograms[job->subprogram];
@@ -246,6 +283,22 @@ static const char *compute_job_fault(const zb_plan_rank *rank, const zb_plan_job
     if (!fits(rank->pool_u64[job->bases.begin + i], subprogram->base_bytes[i], rank->arena_bytes))
       return "a base ends outside of the arena";
   return job->parts.count == 0 ? NULL : "a compute job has no parts";
+}
+
+/* The rank is a member, and has a home of the right size for every part. */
+static const char *collective_job_fault(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job) {
+  const zb_plan_collective *collective = &plan->collectives[job->collective - 1];
+  const uint64_t *sizes = plan->pool_u64 + collective->sizes.begin;
+  const zb_plan_range *parts = rank->pool_ranges + job->parts.begin;
+  bool adds = zb_collective_adds(collective->kind);
+  if (zb_collective_member(plan, collective, rank->rank) < 0) return "the rank is no member of its collective";
+  if (job->micro_batch >= 0) return "a collective is of no micro-batch";
+  if (job->parts.count != collective->sizes.count + adds) return "its parts are not those of its collective";
+  for (uint32_t i = 0; i < collective->sizes.count; ++i)
+    if (parts[i].bytes != sizes[i]) return "a part is not as large as its collective says";
+  if (adds && parts[collective->sizes.count].bytes < zb_collective_landing_bytes(plan, collective))
+    return "its room for what others send is too small";
+  return NULL;
 }
 
 static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job) {
@@ -262,8 +315,9 @@ static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank
   if (job->kind == ZB_JOB_READ) return job->parts.count >= 1 ? NULL : "it reads into no part";
   if (job->kind == ZB_JOB_REPORT)
     return job->parts.count == 1 && total >= sizeof(float) ? NULL : "it must have one part of at least 4 bytes";
+  if (job->kind == ZB_JOB_COLLECTIVE) return collective_job_fault(plan, rank, job);
   const zb_plan_message *message = &plan->messages[job->message];
-  if (rank->rank != (job->kind == ZB_JOB_SEND ? message->source : message->destination))
+  if (rank->rank != (zb_job_flow(job->kind) == ZB_FLOW_OUT ? message->source : message->destination))
     return "its message is of other ranks";
   if (job->micro_batch != message->micro_batch) return "its message is of another micro-batch";
   if (job->parts.count != (uint32_t)message->part_count || total != message->bytes)
@@ -273,22 +327,19 @@ static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank
 
 static const char *job_fault(const zb_plan *plan, const zb_plan_rank *rank, int index) {
   const zb_plan_job *job = &rank->jobs[index];
-  if ((unsigned)job->kind >= ZB_JOB_KIND_COUNT) return "its kind is not known";
-  if (job->stage < -1 || job->stage >= plan->stage_count) return "its stage is not of the plan";
-  if (job->micro_batch < -1 || job->micro_batch >= plan->micro_batches) return "its micro-batch is not of the plan";
-  if (!slice_fits(job->bases, rank->pool_u64_count) || !slice_fits(job->parts, rank->pool_range_count) ||
-      !slice_fits(job->waits, rank->pool_u32_count))
-    return "a slice ends outside of its pool";
-  bool has_message = job->kind == ZB_JOB_SEND || job->kind == ZB_JOB_RECV;
-  if (has_message ? job->message < 0 || job->message >= plan->message_count : job->message != -1)
-    return "its message is not there";
-  if (job->kind == ZB_JOB_READ ? job->input < 0 || job->input >= plan->input_count : job->input != -1)
-    return "its input is not there";
+#define ZB_JOB_COLUMN(type, name, low, high, fault) COLUMN_FAULT(job, name, low, high, fault)
+#define ZB_JOB_SLICE(name, pool, fault) SLICE_FAULT(job, name, pool, fault)
+#include "runtime/plan/plan_columns.def"
+#undef ZB_JOB_COLUMN
+#undef ZB_JOB_SLICE
+  if (zb_job_is_post(job->kind) != (job->message >= 0)) return "its message is not there";
+  if ((job->kind == ZB_JOB_READ) != (job->input >= 0)) return "its input is not there";
+  if ((job->kind == ZB_JOB_COLLECTIVE) != (job->collective > 0)) return "its collective is not there";
   for (uint32_t i = 0; i < job->waits.count; ++i) {
     uint32_t waited = rank->pool_u32[job->waits.begin + i];
     if (waited >= (uint32_t)index) return "it waits for a job that is not before it";
-    zb_job_kind kind = rank->jobs[waited].kind;
-    if (kind != ZB_JOB_SEND && kind != ZB_JOB_RECV) return "it waits for a job that is neither SEND nor RECV";
+    if (zb_job_class_of(rank->jobs[waited].kind) != ZB_CLASS_TRANSFER)
+      return "it waits for a job that is neither SEND nor RECV";
   }
   if ((index < rank->load_count) != (job->kind == ZB_JOB_LOAD)) return "LOAD jobs come first, and are load_count many";
   return zb_job_is_compute(job->kind) ? compute_job_fault(rank, job) : other_job_fault(plan, rank, job);

@@ -57,7 +57,7 @@ typedef struct fixed_message {
 } fixed_message;
 
 typedef struct message_signature {
-  char kind;
+  zb_payload payload;
   int32_t source_stage, destination_stage, part;
   signature found;
 } message_signature;
@@ -442,10 +442,17 @@ static bool is_whole_sum(const zb_plan_rank *rank, zb_plan_range part) {
   return false;
 }
 
+/* Whether the message carries shards of a buffer that is added up: it replaces them, and expand.c made it. */
+static bool part_of_sum(const dataflow *it, int index) {
+  const int32_t collective = it->plan->messages[it->rank->jobs[index].message].part_of;
+  return collective > 0 && it->plan->carried && zb_collective_adds(it->plan->carried[collective - 1].kind);
+}
+
 static zb_status post_fixed(dataflow *it, int index, zb_plan_range part) {
-  bool is_send = it->rank->jobs[index].kind == ZB_JOB_SEND;
+  bool is_send = zb_job_flow(it->rank->jobs[index].kind) == ZB_FLOW_OUT;
   uint64_t end = part.offset + part.bytes;
-  if (!is_whole_sum(it->rank, part))
+  const bool is_shard = part_of_sum(it, index);
+  if (!is_shard && !is_whole_sum(it->rank, part))
     return violation(it, index, "moves", part.offset, NULL,
                      "which is no sum of gradients that an OPT of the rank reads", NOBODY);
   for (size_t i = 0; i < it->fixed_count; ++i) {
@@ -453,7 +460,7 @@ static zb_status post_fixed(dataflow *it, int index, zb_plan_range part) {
     if (!other->in_flight || part.offset >= other->end || other->begin >= end || (is_send && other->is_send)) continue;
     return violation(it, index, "uses", part.offset, NULL, "which is in flight in ", other->job);
   }
-  for (int s = 0; !is_send && s < it->rank->subprogram_count; ++s)
+  for (int s = 0; !is_send && !is_shard && s < it->rank->subprogram_count; ++s)
     if (it->first_run[s] != NOBODY && (zb_segments_overlap(&it->accesses[s].reads[0], part.offset, end) ||
                                        zb_segments_overlap(&it->accesses[s].writes[0], part.offset, end)))
       return violation(it, index, "fills", part.offset, NULL, "which was used before it came, by ", it->first_run[s]);
@@ -473,7 +480,7 @@ static void finish_wait(dataflow *it, uint32_t waited) {
     zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
     if (part.bytes == 0 || !in_slots(it, part.offset, part.bytes)) continue;
     for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at) {
-      if (job->kind == ZB_JOB_SEND)
+      if (zb_job_flow(job->kind) == ZB_FLOW_OUT)
         --it->cells[at].sending;
       else
         it->cells[at].filling = NOBODY;
@@ -498,7 +505,7 @@ static zb_status run_compute(dataflow *it, int index) {
 static message_signature *find_signature(dataflow *it, const zb_plan_message *message, uint32_t part) {
   for (size_t i = 0; i < it->message_signature_count; ++i) {
     message_signature *one = &it->message_signatures[i];
-    if (one->kind == message->kind && one->source_stage == message->source_stage &&
+    if (one->payload == message->payload && one->source_stage == message->source_stage &&
         one->destination_stage == message->destination_stage && one->part == (int32_t)part)
       return one;
   }
@@ -506,8 +513,8 @@ static message_signature *find_signature(dataflow *it, const zb_plan_message *me
                sizeof *it->message_signatures))
     return NULL;
   message_signature *fresh = &it->message_signatures[it->message_signature_count++];
-  *fresh =
-      (message_signature){message->kind, message->source_stage, message->destination_stage, (int32_t)part, {0, NOBODY}};
+  *fresh = (message_signature){
+      message->payload, message->source_stage, message->destination_stage, (int32_t)part, {0, NOBODY}};
   return fresh;
 }
 
@@ -529,7 +536,7 @@ static zb_status run_filling_part(dataflow *it, int index, uint32_t p, zb_plan_r
   uint64_t source = mix(mix(2, (uint64_t)job->input), p);
   if (job->kind == ZB_JOB_RECV) {
     const zb_plan_message *message = &it->plan->messages[job->message];
-    source = mix(mix(mix(mix(3, (uint64_t)message->kind), (uint64_t)message->source_stage),
+    source = mix(mix(mix(mix(3, (uint64_t)message->payload), (uint64_t)message->source_stage),
                      (uint64_t)message->destination_stage),
                  p);
   }
@@ -573,7 +580,7 @@ static zb_status run_parts(dataflow *it, int index) {
     bool slots = in_slots(it, part.offset, part.bytes);
     if (job->kind == ZB_JOB_REPORT) {
       ZB_TRY(run_report(it, index, part));
-    } else if (slots && job->kind == ZB_JOB_SEND && it->plan->messages[job->message].kind == 'G') {
+    } else if (slots && job->kind == ZB_JOB_SEND && it->plan->messages[job->message].payload == ZB_PAYLOAD_GRADIENTS) {
       return violation(it, index, "sends", part.offset, NULL, "which is no sum of gradients", NOBODY);
     } else if (slots && job->kind == ZB_JOB_SEND) {
       ZB_TRY(run_send_part(it, index, p, part));

@@ -135,7 +135,7 @@ static void step_back(walk *w, const zb_plan_job *job) {
     step_back_compute(w, job);
     return;
   }
-  bool writes = job->kind == ZB_JOB_RECV || job->kind == ZB_JOB_READ;
+  bool writes = zb_job_flow(job->kind) == ZB_FLOW_IN;
   for (uint32_t i = 0; i < job->parts.count; ++i) {
     interval part = part_interval(w, &w->rank->pool_ranges[job->parts.begin + i]);
     add(&w->touched, part);
@@ -151,7 +151,7 @@ static void step_back(walk *w, const zb_plan_job *job) {
 static void add_held(walk *w, interval_set *set, int index, bool waiting) {
   for (int p = w->rank->load_count; p <= index; ++p) {
     const zb_plan_job *job = &w->rank->jobs[p];
-    if (job->kind != ZB_JOB_SEND && job->kind != ZB_JOB_RECV) continue;
+    if (!zb_job_is_post(job->kind)) continue;
     if (waiting ? w->released[p] < index : w->released[p] <= index) continue;
     for (uint32_t i = 0; i < job->parts.count; ++i)
       add(set, part_interval(w, &w->rank->pool_ranges[job->parts.begin + i]));

@@ -25,22 +25,61 @@ struct zb_plan_arena {
 
 _Static_assert(sizeof(plan_block) % 8 == 0, "memory after a block's head is aligned by rounding up to 16");
 
-const char *zb_job_mnemonic(zb_job_kind kind) {
-  static const char *const mnemonics[] = {
-#define ZB_JOB(ID, mnemonic, compute, help) mnemonic,
+/* One row of zb/jobs.def. */
+static const struct job_row {
+  const char *mnemonic;
+  char letter;
+  zb_job_class class;
+  zb_flow flow;
+} job_rows[] = {
+#define ZB_JOB(ID, mnemonic, letter, class, flow, help) {mnemonic, letter, ZB_CLASS_##class, ZB_FLOW_##flow},
 #include "zb/jobs.def"
 #undef ZB_JOB
-  };
-  return (unsigned)kind < ZB_JOB_KIND_COUNT ? mnemonics[kind] : "invalid";
+    {"invalid", 0, ZB_CLASS_HOST, ZB_FLOW_NONE}};
+
+static const struct job_row *row_of(zb_job_kind kind) {
+  return &job_rows[(unsigned)kind < ZB_JOB_KIND_COUNT ? kind : ZB_JOB_KIND_COUNT];
 }
 
-bool zb_job_is_compute(zb_job_kind kind) {
-  static const bool is_compute[] = {
-#define ZB_JOB(ID, mnemonic, compute, help) compute,
-#include "zb/jobs.def"
-#undef ZB_JOB
+const char *zb_job_mnemonic(zb_job_kind kind) { return row_of(kind)->mnemonic; }
+char zb_job_letter(zb_job_kind kind) { return row_of(kind)->letter; }
+zb_job_class zb_job_class_of(zb_job_kind kind) { return row_of(kind)->class; }
+zb_flow zb_job_flow(zb_job_kind kind) { return row_of(kind)->flow; }
+
+/* One row of transfers.def. */
+static const struct collective_row {
+  const char *name;
+  bool adds, gathers;
+} collective_rows[] = {
+#define ZB_PAYLOAD(ID, letter, help)
+#define ZB_COLLECTIVE(ID, name, adds, gathers, help) {name, adds, gathers},
+#include "runtime/plan/transfers.def"
+#undef ZB_PAYLOAD
+#undef ZB_COLLECTIVE
+};
+
+const char *zb_collective_name(zb_collective_kind kind) {
+  return (unsigned)kind < ZB_COLLECTIVE_COUNT ? collective_rows[kind].name : "invalid";
+}
+bool zb_collective_adds(zb_collective_kind kind) { return collective_rows[kind].adds; }
+bool zb_collective_gathers(zb_collective_kind kind) { return collective_rows[kind].gathers; }
+
+char zb_payload_letter(zb_payload payload) {
+  static const char letters[] = {
+#define ZB_PAYLOAD(ID, letter, help) letter,
+#define ZB_COLLECTIVE(ID, name, adds, gathers, help)
+#include "runtime/plan/transfers.def"
+#undef ZB_PAYLOAD
+#undef ZB_COLLECTIVE
   };
-  return (unsigned)kind < ZB_JOB_KIND_COUNT && is_compute[kind];
+  return (unsigned)payload < ZB_PAYLOAD_COUNT ? letters[payload] : '?';
+}
+
+zb_payload zb_payload_of(char letter) {
+  int payload = 0;
+  while (payload < ZB_PAYLOAD_COUNT && zb_payload_letter((zb_payload)payload) != letter)
+    ++payload;
+  return (zb_payload)payload;
 }
 
 const char *zb_region_name(zb_region_kind kind) {

@@ -26,14 +26,51 @@
 #include "zb/status.h"
 
 typedef enum zb_job_kind {
-#define ZB_JOB(ID, mnemonic, compute, help) ZB_JOB_##ID,
+#define ZB_JOB(ID, mnemonic, letter, class, flow, help) ZB_JOB_##ID,
 #include "zb/jobs.def"
 #undef ZB_JOB
   ZB_JOB_KIND_COUNT
 } zb_job_kind;
 
+typedef enum zb_job_class { ZB_CLASS_COMPUTE, ZB_CLASS_TRANSFER, ZB_CLASS_HOST } zb_job_class;
+/* What happens to the parts of a job. */
+typedef enum zb_flow { ZB_FLOW_NONE, ZB_FLOW_OUT, ZB_FLOW_IN, ZB_FLOW_BOTH } zb_flow;
+
 const char *zb_job_mnemonic(zb_job_kind kind);
-bool zb_job_is_compute(zb_job_kind kind);
+/* The letter of timelines; 0: not drawn. */
+char zb_job_letter(zb_job_kind kind);
+zb_job_class zb_job_class_of(zb_job_kind kind);
+zb_flow zb_job_flow(zb_job_kind kind);
+static inline bool zb_job_is_compute(zb_job_kind kind) { return zb_job_class_of(kind) == ZB_CLASS_COMPUTE; }
+/* SEND and RECV: it posts one side of a message, and later jobs can wait for it. */
+static inline bool zb_job_is_post(zb_job_kind kind) {
+  return zb_job_class_of(kind) == ZB_CLASS_TRANSFER && zb_job_flow(kind) != ZB_FLOW_BOTH;
+}
+
+/* What a transfer carries. */
+typedef enum zb_payload {
+#define ZB_PAYLOAD(ID, letter, help) ZB_PAYLOAD_##ID,
+#define ZB_COLLECTIVE(ID, name, adds, gathers, help)
+#include "runtime/plan/transfers.def"
+#undef ZB_PAYLOAD
+#undef ZB_COLLECTIVE
+  ZB_PAYLOAD_COUNT
+} zb_payload;
+char zb_payload_letter(zb_payload payload);
+/* ZB_PAYLOAD_COUNT: no payload has that letter. */
+zb_payload zb_payload_of(char letter);
+
+typedef enum zb_collective_kind {
+#define ZB_PAYLOAD(ID, letter, help)
+#define ZB_COLLECTIVE(ID, name, adds, gathers, help) ZB_COLLECTIVE_##ID,
+#include "runtime/plan/transfers.def"
+#undef ZB_PAYLOAD
+#undef ZB_COLLECTIVE
+  ZB_COLLECTIVE_COUNT
+} zb_collective_kind;
+const char *zb_collective_name(zb_collective_kind kind);
+bool zb_collective_adds(zb_collective_kind kind);
+bool zb_collective_gathers(zb_collective_kind kind);
 
 typedef struct zb_plan_slice {
   uint32_t begin, count;
@@ -90,16 +127,17 @@ typedef struct zb_plan_range {
   uint64_t offset, bytes;
 } zb_plan_range;
 
+/* The fields are listed in plan_columns.def. subprogram: of compute jobs; stage: virtual stage; micro_batch: of F, B, W
+ * and what moves their values; message: of SEND and RECV; input: of READ, index of plan.inputs; each -1 where there is
+ * none. collective: 1 + its index in plan.collectives; 0: none. bases: of compute jobs, in pool_u64, arena offsets of
+ * bases 1..; parts: in pool_ranges, homes of what is read or filled; waits: in pool_u32, earlier transfers of this rank
+ * that must be complete before the job starts. */
 typedef struct zb_plan_job {
-  zb_job_kind kind;
-  int32_t subprogram;  /* compute: index; else -1 */
-  int32_t stage;       /* virtual stage; -1 where none */
-  int32_t micro_batch; /* -1 where none (LOAD, OPT, sends of accumulators) */
-  int32_t message;     /* SEND, RECV: index of plan.messages; else -1 */
-  int32_t input;       /* READ: index of plan.inputs; else -1 */
-  zb_plan_slice bases; /* compute: pool_u64, arena offsets of bases 1.. */
-  zb_plan_slice parts; /* SEND, RECV, READ, REPORT: pool_ranges, a home per part */
-  zb_plan_slice waits; /* pool_u32: indexes of earlier SEND/RECV jobs of this rank that must be complete first */
+#define ZB_JOB_COLUMN(type, name, low, high, fault) type name;
+#define ZB_JOB_SLICE(name, pool, fault) zb_plan_slice name;
+#include "runtime/plan/plan_columns.def"
+#undef ZB_JOB_COLUMN
+#undef ZB_JOB_SLICE
 } zb_plan_job;
 
 typedef enum zb_region_kind {
@@ -163,16 +201,31 @@ typedef struct zb_plan_rank {
   uint32_t pool_u32_count;
 } zb_plan_rank;
 
-/* One transfer. Messages are numbered in one global order, by the time their transfer can start in the simulated
- * schedule; on a channel (ordered pair of ranks) both sides post in this order. */
+/* A transfer with two members: ranks source and destination, different. Messages are numbered in one global order, by
+ * the time their transfer can start in the simulated schedule; on a channel (ordered pair of ranks) both sides post in
+ * this order. source_stage, destination_stage: virtual stages, -1 for sums of gradients, as is micro_batch. bytes: of
+ * all parts. */
 typedef struct zb_plan_message {
-  int32_t source, destination;             /* ranks, different */
-  int32_t source_stage, destination_stage; /* virtual stages */
-  int32_t micro_batch;                     /* -1: accumulators of tied parameters */
-  char kind;                               /* 'F' activations, 'B' gradients, 'G' accumulators */
-  uint64_t bytes;                          /* of all parts */
-  int part_count;
+#define ZB_MESSAGE_COLUMN(type, name, low, high, fault) type name;
+#include "runtime/plan/plan_columns.def"
+#undef ZB_MESSAGE_COLUMN
+  int32_t part_of; /* 1 + the collective of which it carries a piece, in an expanded plan; else 0 */
 } zb_plan_message;
+
+/* A transfer with two or more members, once a step; each takes part by one job. members: ranks, rising. before: in the
+ * global order of transfers it stands before that message. sizes: bytes of every part. Where it only gathers, member m
+ * gives counts[m] parts; a job has the homes of the parts of all members, in the order of members: its own, which are
+ * read, and those of others, which are filled. Where it adds, counts is empty; a job has its buffers of `dtype`, which
+ * all members have alike, and last, in the slots, room for what comes (zb_collective_landing_bytes). Shard k of a
+ * buffer of n elements is elements n k / members .. n (k + 1) / members; the sum of a shard is a left fold in the order
+ * of members, and stands in the buffer in place of the own values. */
+typedef struct zb_plan_collective {
+#define ZB_COLLECTIVE_COLUMN(type, name, low, high, fault) type name;
+#define ZB_COLLECTIVE_SLICE(name, pool, fault) zb_plan_slice name;
+#include "runtime/plan/plan_columns.def"
+#undef ZB_COLLECTIVE_COLUMN
+#undef ZB_COLLECTIVE_SLICE
+} zb_plan_collective;
 
 typedef struct zb_plan_input {
   const char *name;
@@ -192,6 +245,11 @@ typedef struct zb_plan {
   int input_count;
   zb_plan_message *messages;
   int message_count;
+  zb_plan_collective *collectives; /* rising in `before` */
+  int collective_count;
+  const zb_plan_collective *carried; /* of an expanded plan: those that its messages carry, for part_of; else NULL */
+  uint64_t *pool_u64;                /* of the slices of collectives */
+  uint32_t pool_u64_count;
   int64_t link_latency_ps; /* the cost model of a message: latency + bytes * ps_per_byte */
   double link_ps_per_byte;
   bool link_copies;        /* the side that posts second moves the bytes itself, and does nothing else meanwhile */
@@ -232,6 +290,16 @@ zb_status zb_plan_read_memory(const void *bytes, size_t byte_count, const char *
 /* Calls write(context, text, bytes) with the plan as text, deterministic and diffable. */
 typedef void (*zb_write)(void *context, const char *text, size_t bytes);
 void zb_plan_print(const zb_plan *plan, zb_write write, void *context);
+
+/* Carries collectives by messages: *out is the same plan without collectives, each job of one replaced by SEND, RECV
+ * and ADD. It borrows what did not change, so `plan` must outlive it. Where there are none *out is NULL. Executors see
+ * only such plans; proof and simulator expand by themselves. The order of sums and the numbers of messages are
+ * functions of the plan alone. MEMORY. */
+zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) ZB_MUST_USE;
+/* The same for an owner: *plan is replaced by the expanded plan, which takes its memory. */
+zb_status zb_plan_expand_own(zb_plan **plan) ZB_MUST_USE;
+/* Room that a member needs for what others send of the buffers. */
+uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collective *collective);
 
 /* Proves the plan right, sharing no code with the scheduler: see runtime/plan/README.md for the list of rules
  * (complete, dataflow: every read after its write, homes of live values never overlap, messages match, same order per

@@ -341,8 +341,8 @@ static void say_header(printer *it, const zb_plan *plan) {
   }
   for (int i = 0; i < plan->message_count; ++i) {
     const zb_plan_message *message = &plan->messages[i];
-    say(it, "message #%d %c from rank %d stage %d to rank %d stage %d", i, message->kind, message->source,
-        message->source_stage, message->destination, message->destination_stage);
+    say(it, "message #%d %c from rank %d stage %d to rank %d stage %d", i, zb_payload_letter(message->payload),
+        message->source, message->source_stage, message->destination, message->destination_stage);
     if (message->micro_batch >= 0) say(it, " micro-batch %d", message->micro_batch);
     say_number(it, ", ", message->bytes, " bytes");
     say(it, " in %d part%s\n", message->part_count, message->part_count == 1 ? "" : "s");

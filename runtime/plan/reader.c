@@ -18,6 +18,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/check.h"
+#include "runtime/plan/columns.h"
 #include "runtime/plan/container.h"
 #include "runtime/plan/plan.h"
 
@@ -130,30 +131,38 @@ static const char *dtype_name(int i) { return zb_dtype_name((zb_dtype)i); }
 static const char *job_name(int i) { return zb_job_mnemonic((zb_job_kind)i); }
 static const char *region_name(int i) { return zb_region_name((zb_region_kind)i); }
 
-static void read_messages(reader *it, const Zb__Plan__Header *header) {
-  size_t count = header->n_message_source;
+/* The rows of a table, in the plan's memory; its columns must be those that this version has. */
+static void *read_table(reader *it, const Zb__Plan__Table *table, const zb_columns *columns, int *out_count) {
+  *out_count = 0;
+  if (!table || table->n_columns != (size_t)columns->count) {
+    fail(it, "it was written by a version with other columns");
+    return NULL;
+  }
+  check_known(it, &table->base);
+  const size_t count = table->columns[0]->n_values;
+  char *rows = take(it, count, columns->row_bytes);
+  for (int c = 0; !it->fault && c < columns->count; ++c) {
+    const Zb__Plan__Column *column = table->columns[c];
+    check_known(it, &column->base);
+    if (strcmp(get_text(it, column->name), columns->items[c].name) != 0)
+      fail(it, "it was written by a version with other columns");
+    if (column->n_values != count) fail(it, "the columns of a table have different lengths");
+    for (size_t i = 0; !it->fault && i < count; ++i)
+      if (!zb_column_set(&columns->items[c], rows + i * columns->row_bytes, column->values[i]))
+        fail(it, "a number of a table is too large");
+  }
+  *out_count = get_count(it, count);
+  return rows;
+}
+
+static void read_transfers(reader *it, const Zb__Plan__Header *header) {
   zb_plan *plan = it->plan;
-  if (header->n_message_destination != count || header->n_message_source_stage != count ||
-      header->n_message_destination_stage != count || header->n_message_micro_batch != count ||
-      header->message_kind.len != count || header->n_message_bytes != count || header->n_message_parts != count) {
-    fail(it, "the columns of its messages have different lengths");
-    return;
-  }
-  plan->message_count = get_count(it, count);
-  plan->messages = take(it, count, sizeof *plan->messages);
-  for (size_t i = 0; !it->fault && i < count; ++i) {
-    if (header->message_source[i] > INT32_MAX || header->message_destination[i] > INT32_MAX ||
-        header->message_parts[i] > INT32_MAX || header->message_bytes[i] > INT64_MAX)
-      fail(it, "a number of a message is too large");
-    plan->messages[i] = (zb_plan_message){.source = (int32_t)header->message_source[i],
-                                          .destination = (int32_t)header->message_destination[i],
-                                          .source_stage = header->message_source_stage[i],
-                                          .destination_stage = header->message_destination_stage[i],
-                                          .micro_batch = header->message_micro_batch[i],
-                                          .kind = (char)header->message_kind.data[i],
-                                          .bytes = header->message_bytes[i],
-                                          .part_count = (int)header->message_parts[i]};
-  }
+  plan->messages = read_table(it, header->messages, &zb_message_columns, &plan->message_count);
+  plan->collectives = read_table(it, header->collectives, &zb_collective_columns, &plan->collective_count);
+  plan->pool_u64_count = (uint32_t)get_count(it, header->n_pool_u64);
+  plan->pool_u64 = take(it, header->n_pool_u64, sizeof *plan->pool_u64);
+  if (plan->pool_u64 && header->n_pool_u64)
+    memcpy(plan->pool_u64, header->pool_u64, header->n_pool_u64 * sizeof *plan->pool_u64);
 }
 
 static void read_inputs(reader *it, const Zb__Plan__Header *header) {
@@ -198,7 +207,7 @@ static void read_header(reader *it, const ProtobufCMessage *message) {
   plan->model_hash = header->model_hash;
   plan->value_digests = header->value_digests;
   read_inputs(it, header);
-  read_messages(it, header);
+  read_transfers(it, header);
 }
 
 /* ---- One rank ---- */
@@ -361,32 +370,6 @@ static void read_pools(reader *it, const Zb__Plan__Rank *from, zb_plan_rank *ran
         (zb_plan_range){.offset = from->pool_ranges[2 * (size_t)i], .bytes = from->pool_ranges[2 * (size_t)i + 1]};
 }
 
-static void read_jobs(reader *it, const Zb__Plan__Rank *from, zb_plan_rank *rank) {
-  size_t count = from->job_kind.len;
-  if (from->n_job_subprogram != count || from->n_job_stage != count || from->n_job_micro_batch != count ||
-      from->n_job_message != count || from->n_job_input != count || from->n_job_bases_begin != count ||
-      from->n_job_bases_count != count || from->n_job_parts_begin != count || from->n_job_parts_count != count ||
-      from->n_job_waits_begin != count || from->n_job_waits_count != count) {
-    fail(it, "the columns of its jobs have different lengths");
-    return;
-  }
-  rank->job_count = get_count(it, count);
-  rank->load_count = get_count(it, from->load_count);
-  rank->jobs = take(it, count, sizeof *rank->jobs);
-  for (size_t i = 0; !it->fault && i < count; ++i) {
-    uint8_t kind = from->job_kind.data[i];
-    rank->jobs[i] = (zb_plan_job){.kind = kind < ZB_JOB_KIND_COUNT ? (zb_job_kind)kind : ZB_JOB_KIND_COUNT,
-                                  .subprogram = from->job_subprogram[i],
-                                  .stage = from->job_stage[i],
-                                  .micro_batch = from->job_micro_batch[i],
-                                  .message = from->job_message[i],
-                                  .input = from->job_input[i],
-                                  .bases = {from->job_bases_begin[i], from->job_bases_count[i]},
-                                  .parts = {from->job_parts_begin[i], from->job_parts_count[i]},
-                                  .waits = {from->job_waits_begin[i], from->job_waits_count[i]}};
-  }
-}
-
 static void read_rank(reader *it, const ProtobufCMessage *message) {
   const Zb__Plan__Rank *from = (const Zb__Plan__Rank *)message;
   check_known(it, message);
@@ -406,7 +389,8 @@ static void read_rank(reader *it, const ProtobufCMessage *message) {
   for (size_t i = 0; !it->fault && i < from->n_subprograms; ++i)
     read_subprogram(it, from->subprograms[i], &rank->subprograms[i]);
   read_pools(it, from, rank);
-  if (!it->fault) read_jobs(it, from, rank);
+  rank->load_count = get_count(it, from->load_count);
+  if (!it->fault) rank->jobs = read_table(it, from->jobs, &zb_job_columns, &rank->job_count);
 }
 
 /* ---- The file ---- */

@@ -404,7 +404,7 @@ static void touch_bases(memory *it, int index) {
 static void touch_parts(memory *it, int index) {
   const zb_plan_job *job = &it->rank->jobs[index];
   int32_t micro_batch = job->message >= 0 ? it->plan->messages[job->message].micro_batch : job->micro_batch;
-  bool reads = job->kind == ZB_JOB_SEND || job->kind == ZB_JOB_REPORT;
+  bool reads = zb_job_flow(job->kind) == ZB_FLOW_OUT;
   int32_t until = job->kind == ZB_JOB_SEND ? it->released[index] - 1 : index;
   for (uint32_t p = 0; p < job->parts.count; ++p) {
     zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
@@ -486,11 +486,10 @@ static void summarize(const simulator *it, zb_plan_simulation *out) {
   out->bubble_stage = longest > 0 ? 1 - busy / (double)longest : 0;
 }
 
-zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {
+/* A plan without collectives. */
+static zb_status simulate_expanded(const zb_plan *plan, zb_plan_simulation *out) {
   zb_status status = NULL;
   simulator it = {0};
-  *out = (zb_plan_simulation){0};
-  ZB_TRY_GOTO(zb_plan_check(plan));
   ZB_TRY_GOTO(simulator_init(&it, plan, out));
   ZB_TRY_GOTO(run_all(&it));
   for (int r = 0; r < plan->rank_count; ++r)
@@ -500,6 +499,16 @@ zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {
 cleanup:
   simulator_deinit(&it);
   if (status) zb_plan_simulation_free(out);
+  return status;
+}
+
+zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) {
+  zb_plan *expanded = NULL;
+  *out = (zb_plan_simulation){0};
+  ZB_TRY(zb_plan_check(plan));
+  ZB_TRY(zb_plan_expand(plan, &expanded));
+  zb_status status = simulate_expanded(expanded ? expanded : plan, out);
+  zb_plan_destroy(expanded);
   return status;
 }
 

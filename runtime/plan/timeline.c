@@ -18,17 +18,18 @@ static int chunk_of(const zb_plan *plan, int stage) {
 
 static bool event_of(const zb_plan *plan, const int *chunks, int rank, const zb_plan_job *job,
                      const zb_plan_times *times, zb_event *out) {
-  static const char kinds[ZB_JOB_KIND_COUNT] = {[ZB_JOB_F] = 'F',   [ZB_JOB_B] = 'B',    [ZB_JOB_W] = 'W',
-                                                [ZB_JOB_OPT] = 'O', [ZB_JOB_SEND] = 'S', [ZB_JOB_RECV] = 'R'};
-  if (!kinds[job->kind]) return false;
+  const char letter = zb_job_letter(job->kind);
+  if (!letter) return false;
   *out = (zb_event){.rank = rank,
-                    .kind = kinds[job->kind],
+                    .kind = letter,
                     .stage = job->stage,
                     .micro_batch = job->micro_batch,
                     .message = job->message,
                     .start_ps = times->start_ps,
                     .end_ps = times->end_ps};
-  out->lane = job->kind == ZB_JOB_SEND ? ZB_LANE_SEND : job->kind == ZB_JOB_RECV ? ZB_LANE_RECV : ZB_LANE_COMPUTE;
+  out->lane = !zb_job_is_post(job->kind)              ? ZB_LANE_COMPUTE
+              : zb_job_flow(job->kind) == ZB_FLOW_OUT ? ZB_LANE_SEND
+                                                      : ZB_LANE_RECV;
   if (job->stage >= 0 && job->stage < plan->stage_count) out->chunk = chunks[job->stage];
   if (job->subprogram >= 0) out->flops = plan->ranks[rank].subprograms[job->subprogram].flops;
   if (job->message >= 0) out->bytes = plan->messages[job->message].bytes;
@@ -47,11 +48,8 @@ static zb_status sample_memory(const zb_plan *plan, int rank, const zb_plan_time
   return NULL;
 }
 
-zb_status zb_plan_timeline(const zb_plan *plan, const char *path) {
-  bool svg = zb_ends_with(path, ".svg");
-  if (!svg && !zb_ends_with(path, ".json"))
-    return zb_status_hint(ZB_ERROR(USAGE, "cannot tell what picture '%s' is", path),
-                          "end it with .svg, or with .json for a Chrome trace");
+/* A plan without collectives. */
+static zb_status draw(const zb_plan *plan, const char *path) {
   zb_plan_simulation simulation;
   ZB_TRY(zb_plan_simulate(plan, &simulation));
   size_t total = 0, count = 0, samples = 0;
@@ -80,11 +78,22 @@ zb_status zb_plan_timeline(const zb_plan *plan, const char *path) {
                           .event_count = (int64_t)count,
                           .memory = memory,
                           .memory_count = (int64_t)samples};
-  ZB_TRY_GOTO(svg ? zb_timeline_svg(&timeline, path) : zb_timeline_chrome(&timeline, path));
+  ZB_TRY_GOTO(zb_ends_with(path, ".svg") ? zb_timeline_svg(&timeline, path) : zb_timeline_chrome(&timeline, path));
 cleanup:
   zb_free(events);
   zb_free(memory);
   zb_free(chunks);
   zb_plan_simulation_free(&simulation);
+  return status;
+}
+
+zb_status zb_plan_timeline(const zb_plan *plan, const char *path) {
+  zb_plan *expanded = NULL;
+  if (!zb_ends_with(path, ".svg") && !zb_ends_with(path, ".json"))
+    return zb_status_hint(ZB_ERROR(USAGE, "cannot tell what picture '%s' is", path),
+                          "end it with .svg, or with .json for a Chrome trace");
+  ZB_TRY(zb_plan_expand(plan, &expanded));
+  zb_status status = draw(expanded ? expanded : plan, path);
+  zb_plan_destroy(expanded);
   return status;
 }

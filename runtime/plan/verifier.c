@@ -478,8 +478,8 @@ static void verify_tile(void *context, int64_t tile, void *scratch) {
   all->statuses[tile] = verify_whole_rank(all->plan, (int)tile);
 }
 
-zb_status zb_plan_verify(const zb_plan *plan) {
-  ZB_TRY(zb_plan_check(plan));
+/* A plan without collectives. */
+static zb_status verify_expanded(const zb_plan *plan) {
   int64_t jobs = 0;
   for (int i = 0; i < plan->rank_count; ++i)
     jobs += plan->ranks[i].job_count;
@@ -499,4 +499,14 @@ zb_status zb_plan_verify(const zb_plan *plan) {
   zb_free(all.statuses);
   if (!status) status = zb_verify_owners(plan);
   return status ? status : zb_verify_messages(plan);
+}
+
+zb_status zb_plan_verify(const zb_plan *plan) {
+  zb_plan *expanded = NULL;
+  ZB_TRY(zb_plan_check(plan));
+  ZB_TRY(zb_verify_collectives(plan));
+  ZB_TRY(zb_plan_expand(plan, &expanded));
+  zb_status status = verify_expanded(expanded ? expanded : plan);
+  zb_plan_destroy(expanded);
+  return status ? status : zb_verify_sums(plan);
 }

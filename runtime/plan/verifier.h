@@ -14,6 +14,9 @@ zb_status zb_verify_rank(const zb_plan *plan, int rank, const zb_access *accesse
 zb_status zb_verify_dataflow(const zb_plan *plan, int rank, const zb_access *accesses) ZB_MUST_USE;
 /* Rule "owners": what each rank saves, and that nothing is missing. */
 zb_status zb_verify_owners(const zb_plan *plan) ZB_MUST_USE;
+/* Rules "collectives", "sums": who takes part in a collective, and which sums of gradients an optimizer adds. */
+zb_status zb_verify_collectives(const zb_plan *plan) ZB_MUST_USE;
+zb_status zb_verify_sums(const zb_plan *plan) ZB_MUST_USE;
 /* Rules "messages", "deadlock", "reports": between ranks. */
 zb_status zb_verify_messages(const zb_plan *plan) ZB_MUST_USE;
 

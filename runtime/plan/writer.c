@@ -11,6 +11,7 @@
 #include "plan.pb-c.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/check.h"
+#include "runtime/plan/columns.h"
 #include "runtime/plan/container.h"
 #include "runtime/plan/plan.h"
 
@@ -71,20 +72,22 @@ static void pack_dims(section *it, const zb_shape *shape, uint64_t **dims, size_
     (*dims)[i] = (uint64_t)shape->dims[i];
 }
 
-static void pack_messages(section *it, const zb_plan *plan, Zb__Plan__Header *header) {
-  const zb_plan_message *messages = plan->messages;
-  int count = plan->message_count;
-  COLUMN(it, count, header, message_source, uint32_t, messages[i].source);
-  COLUMN(it, count, header, message_destination, uint32_t, messages[i].destination);
-  COLUMN(it, count, header, message_source_stage, int32_t, messages[i].source_stage);
-  COLUMN(it, count, header, message_destination_stage, int32_t, messages[i].destination_stage);
-  COLUMN(it, count, header, message_micro_batch, int32_t, messages[i].micro_batch);
-  COLUMN(it, count, header, message_bytes, uint64_t, messages[i].bytes);
-  COLUMN(it, count, header, message_parts, uint32_t, messages[i].part_count);
-  header->message_kind.data = take(it, (size_t)count, 1);
-  header->message_kind.len = (size_t)count;
-  for (int i = 0; header->message_kind.data && i < count; ++i)
-    header->message_kind.data[i] = (uint8_t)messages[i].kind;
+/* A list of structs as the table of its columns. */
+static Zb__Plan__Table *pack_table(section *it, const zb_columns *columns, const void *rows, int count) {
+  Zb__Plan__Table *table = take(it, 1, sizeof *table);
+  Zb__Plan__Column *items = take(it, (size_t)columns->count, sizeof *items);
+  Zb__Plan__Column **list = take(it, (size_t)columns->count, sizeof *list);
+  if (it->failed) return NULL;
+  zb__plan__table__init(table);
+  table->columns = list;
+  table->n_columns = (size_t)columns->count;
+  for (int c = 0; c < columns->count; ++c) {
+    zb__plan__column__init(list[c] = &items[c]);
+    items[c].name = intern(it, columns->items[c].name);
+    COLUMN(it, count, &items[c], values, int64_t,
+           zb_column_get(&columns->items[c], (const char *)rows + i * columns->row_bytes));
+  }
+  return table;
 }
 
 static void pack_inputs(section *it, const zb_plan *plan, Zb__Plan__Header *header) {
@@ -127,7 +130,10 @@ static void pack_header(section *it, const zb_plan *plan, Zb__Plan__Header *head
   header->model_hash = plan->model_hash;
   header->value_digests = plan->value_digests;
   pack_inputs(it, plan, header);
-  pack_messages(it, plan, header);
+  header->messages = pack_table(it, &zb_message_columns, plan->messages, plan->message_count);
+  header->collectives = pack_table(it, &zb_collective_columns, plan->collectives, plan->collective_count);
+  header->pool_u64 = plan->pool_u64;
+  header->n_pool_u64 = plan->pool_u64_count;
   header->text = text_blob(it);
 }
 
@@ -268,24 +274,8 @@ static void pack_subprogram(section *it, const zb_plan_subprogram *subprogram, Z
 }
 
 static void pack_jobs(section *it, const zb_plan_rank *rank, Zb__Plan__Rank *out) {
-  const zb_plan_job *jobs = rank->jobs;
-  int count = rank->job_count;
   out->load_count = (uint32_t)rank->load_count;
-  out->job_kind.len = (size_t)count;
-  out->job_kind.data = take(it, (size_t)count, 1);
-  for (int i = 0; out->job_kind.data && i < count; ++i)
-    out->job_kind.data[i] = (uint8_t)jobs[i].kind;
-  COLUMN(it, count, out, job_subprogram, int32_t, jobs[i].subprogram);
-  COLUMN(it, count, out, job_stage, int32_t, jobs[i].stage);
-  COLUMN(it, count, out, job_micro_batch, int32_t, jobs[i].micro_batch);
-  COLUMN(it, count, out, job_message, int32_t, jobs[i].message);
-  COLUMN(it, count, out, job_input, int32_t, jobs[i].input);
-  COLUMN(it, count, out, job_bases_begin, uint32_t, jobs[i].bases.begin);
-  COLUMN(it, count, out, job_bases_count, uint32_t, jobs[i].bases.count);
-  COLUMN(it, count, out, job_parts_begin, uint32_t, jobs[i].parts.begin);
-  COLUMN(it, count, out, job_parts_count, uint32_t, jobs[i].parts.count);
-  COLUMN(it, count, out, job_waits_begin, uint32_t, jobs[i].waits.begin);
-  COLUMN(it, count, out, job_waits_count, uint32_t, jobs[i].waits.count);
+  out->jobs = pack_table(it, &zb_job_columns, rank->jobs, rank->job_count);
   out->pool_u64 = rank->pool_u64;
   out->n_pool_u64 = rank->pool_u64_count;
   out->pool_u32 = rank->pool_u32;

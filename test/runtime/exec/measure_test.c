@@ -126,7 +126,7 @@ static void test_sim_link(void) {
   for (int moves = 0; moves < 2; ++moves) {
     zb_plan *plan = random_plan(3);
     for (int i = 0; i < plan->message_count; ++i)
-      if (plan->messages[i].kind == 'B')
+      if (plan->messages[i].payload == ZB_PAYLOAD_BACKWARD)
         plan->messages[i].bytes = 4096; /* only the plan's number counts: nothing is moved */
     plan->link_copies = moves;
     plan->link_latency_ps = 12345;

@@ -51,7 +51,7 @@ typedef enum expectation {
   ROW(message, part_count, int, CAUGHT, "")                                                                            \
   ROW(base, value, uint64_t, CAUGHT, "")                                                                               \
   ROW(wait, value, uint32_t, SOME, "a later transfer may be waited for, if the first is by then complete")             \
-  ROW(part, offset, uint64_t, SOME, "sums that an optimizer reads in fixed memory may stay as they are")               \
+  ROW(part, offset, uint64_t, CAUGHT, "")                                                                              \
   ROW(part, bytes, uint64_t, SOME, "a READ and a REPORT have room to spare")                                           \
   ROW(region, offset, uint64_t, CAUGHT, "")                                                                            \
   ROW(region, bytes, uint64_t, SOME, "the end of a region may be used by nobody")

@@ -189,8 +189,9 @@ static inline void sample_weights(sample *it, zb_plan_rank *rank) {
   if (!sample_is_tied(it, rank->rank)) return;
   zb_plan_subprogram *tied = sample_subprogram(it, rank, "tied_OPT", -1, ZB_JOB_OPT, SAMPLE_OPT_PS);
   zb_plan_instruction *sum = sample_add(it, tied, "add", 2, 1);
-  sum->inputs[0] = sample_operand(0, gradients + 512, ZB_F32, 16, 0);
-  sum->inputs[1] = sample_operand(0, gradients + 576, ZB_F32, 16, 0);
+  const int own = rank->rank != 0; /* every holder adds the sum of rank 0 first */
+  sum->inputs[own] = sample_operand(0, gradients + 512, ZB_F32, 16, 0);
+  sum->inputs[!own] = sample_operand(0, gradients + 576, ZB_F32, 16, 0);
   sum->outputs[0] = sample_operand(0, workspace, ZB_F32, 16, 0);
   sgd = sample_add(it, tied, "sgd", 4, 1);
   sgd->inputs[0] = sgd->outputs[0] = sample_operand(0, parameters + 512, ZB_F32, 16, 0);
@@ -320,7 +321,7 @@ static inline void sample_messages(sample *it) {
                                               .source_stage = all[k].source,
                                               .destination_stage = to,
                                               .micro_batch = all[k].micro_batch,
-                                              .kind = all[k].forward ? 'F' : 'B',
+                                              .payload = all[k].forward ? ZB_PAYLOAD_FORWARD : ZB_PAYLOAD_BACKWARD,
                                               .bytes = SAMPLE_VALUE,
                                               .part_count = all[k].forward ? 2 : 1};
   }
@@ -332,7 +333,7 @@ static inline void sample_messages(sample *it) {
                                                                       .source_stage = -1,
                                                                       .destination_stage = -1,
                                                                       .micro_batch = -1,
-                                                                      .kind = 'G',
+                                                                      .payload = ZB_PAYLOAD_GRADIENTS,
                                                                       .bytes = 64,
                                                                       .part_count = 1};
   }
@@ -391,11 +392,11 @@ static inline void sample_post(sample_rank *at, int number) {
   at->posted_at[number] = at->rank->job_count;
   zb_plan_job *job = sample_job(at, sends ? ZB_JOB_SEND : ZB_JOB_RECV, i);
   job->message = number;
-  if (message->kind == 'G') {
+  if (message->payload == ZB_PAYLOAD_GRADIENTS) {
     sample_part(at, job, sample_at(at->rank, ZB_REGION_GRADIENTS) + (sends ? 512 : 576), 64);
     return;
   }
-  bool forward = message->kind == 'F';
+  bool forward = message->payload == ZB_PAYLOAD_FORWARD;
   uint64_t home = sample_home(at->it, at->rank,
                               sends     ? (forward ? HOME_OUT : HOME_DX)
                               : forward ? HOME_FW

@@ -205,7 +205,7 @@ static void overwritten(zb_plan *p) { *base_of(p, 1, ZB_JOB_F, 1, 0) = *base_of(
 static void recv_over_live(zb_plan *p) {
   zb_plan_rank *rank = &p->ranks[1];
   for (int i = 0; i < rank->job_count; ++i)
-    if (rank->jobs[i].kind == ZB_JOB_RECV && p->messages[rank->jobs[i].message].kind == 'B' &&
+    if (rank->jobs[i].kind == ZB_JOB_RECV && p->messages[rank->jobs[i].message].payload == ZB_PAYLOAD_BACKWARD &&
         rank->jobs[i].micro_batch == 0)
       rank->pool_ranges[rank->jobs[i].parts.begin].offset = *base_of(p, 1, ZB_JOB_F, 0, 1);
 }

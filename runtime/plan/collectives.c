@@ -1,0 +1,273 @@
+/* Who takes part in a collective, and which sums an optimizer adds: rules "collectives" and "sums" of the verifier
+ * (README.md).
+ *
+ * A parameter that several ranks hold is updated by each of them, and stays one parameter only if all of them add the
+ * same sums of gradients in the same order. So every sum that an update reads is followed to the rank and place where B
+ * and W added to it, through the transfer that brought it, and the lists of all holders are compared.
+ *
+ * Tests: test/runtime/plan/collectives_test.c */
+#include <inttypes.h>
+#include <string.h>
+
+#include "runtime/base/text.h"
+#include "runtime/plan/expand.h"
+#include "runtime/plan/verifier.h"
+
+/* ---- Rule "collectives" ---- */
+
+/* Every member takes part once, and nobody else does (check.c); on every rank they stand in the order of the list. */
+static zb_status verify_rank_collectives(const zb_plan *plan, int r, int *seen) {
+  const zb_plan_rank *rank = &plan->ranks[r];
+  char text[ZB_JOB_TEXT_BYTES];
+  int last = 0;
+  for (int i = 0; i < rank->job_count; ++i) {
+    const int collective = rank->jobs[i].collective;
+    if (!collective) continue;
+    if (collective <= last)
+      return ZB_RULE("collectives", "%s: it stands after collective %d: the order is that of the plan's list",
+                     zb_plan_job_text(plan, r, i, text), last - 1);
+    last = collective;
+    ++seen[collective - 1];
+  }
+  return NULL;
+}
+
+/* Buffers that are added up are whole sums of gradients, of which no two overlap. */
+zb_status zb_verify_collectives(const zb_plan *plan) {
+  zb_status status = NULL;
+  int *seen = zb_alloc(((size_t)plan->collective_count + 1) * sizeof *seen);
+  if (!seen) return ZB_OUT_OF_MEMORY();
+  for (int r = 0; r < plan->rank_count; ++r)
+    ZB_TRY_GOTO(verify_rank_collectives(plan, r, seen));
+  for (int c = 0; c < plan->collective_count; ++c) {
+    const zb_plan_collective *collective = &plan->collectives[c];
+    if (collective->payload != ZB_PAYLOAD_GRADIENTS)
+      ZB_TRY_GOTO(ZB_RULE("collectives", "collective %d does not carry sums of gradients", c));
+    if (seen[c] != (int)collective->members.count)
+      ZB_TRY_GOTO(ZB_RULE("collectives", "%d of the %u members of collective %d take part", seen[c],
+                          collective->members.count, c));
+  }
+cleanup:
+  zb_free(seen);
+  return status;
+}
+
+/* ---- Rule "sums" ---- */
+
+/* A sum of gradients: the rank and the place where B and W add to it; of what a collective adds up the collective, as
+ * -1 - index, and the buffer. */
+typedef struct origin {
+  int64_t rank;
+  uint64_t offset;
+} origin;
+
+/* A sum that came to a rank. */
+typedef struct arrival {
+  uint64_t offset, bytes;
+  origin from;
+} arrival;
+
+typedef struct sums {
+  const zb_plan *plan;
+  arrival **arrivals; /* [rank] */
+  size_t *counts, *capacities;
+} sums;
+
+static zb_status add_arrival(sums *it, int rank, zb_plan_range home, int64_t source, uint64_t offset) {
+  if (!zb_grow((void **)&it->arrivals[rank], &it->capacities[rank], it->counts[rank] + 1, sizeof(arrival)))
+    return ZB_OUT_OF_MEMORY();
+  it->arrivals[rank][it->counts[rank]++] = (arrival){home.offset, home.bytes, {source, offset}};
+  return NULL;
+}
+
+/* The job of a rank with that message (or, `collective`: with that collective); NULL: it has none. */
+static const zb_plan_job *job_with(const zb_plan_rank *rank, int message, int collective) {
+  for (int i = rank->job_count - 1; i >= 0; --i) /* sums travel late */
+    if (collective ? rank->jobs[i].collective == collective : rank->jobs[i].message == message) return &rank->jobs[i];
+  return NULL;
+}
+
+static zb_status add_message_arrivals(sums *it, int index) {
+  const zb_plan_message *message = &it->plan->messages[index];
+  const zb_plan_rank *from = &it->plan->ranks[message->source], *to = &it->plan->ranks[message->destination];
+  const zb_plan_job *send = job_with(from, index, 0), *recv = job_with(to, index, 0);
+  if (!send || !recv) return NULL; /* the rule "messages" says so */
+  for (int p = 0; p < message->part_count; ++p)
+    ZB_TRY(add_arrival(it, message->destination, to->pool_ranges[recv->parts.begin + (uint32_t)p], message->source,
+                       from->pool_ranges[send->parts.begin + (uint32_t)p].offset));
+  return NULL;
+}
+
+static zb_status add_gathered(sums *it, int index) {
+  const zb_plan_collective *collective = &it->plan->collectives[index];
+  const uint64_t *members = it->plan->pool_u64 + collective->members.begin;
+  uint32_t part = 0;
+  for (uint32_t m = 0; m < collective->members.count; ++m) {
+    const zb_plan_rank *from = &it->plan->ranks[members[m]];
+    const zb_plan_range *own = from->pool_ranges + job_with(from, -1, index + 1)->parts.begin;
+    const uint32_t end = part + (uint32_t)it->plan->pool_u64[collective->counts.begin + m];
+    for (; part < end; ++part)
+      for (uint32_t other = 0; other < collective->members.count; ++other) {
+        const zb_plan_rank *to = &it->plan->ranks[members[other]];
+        if (other == m) continue;
+        ZB_TRY(add_arrival(it, to->rank, to->pool_ranges[job_with(to, -1, index + 1)->parts.begin + part], from->rank,
+                           own[part].offset));
+      }
+  }
+  return NULL;
+}
+
+static zb_status add_reduced(sums *it, int index) {
+  const zb_plan_collective *collective = &it->plan->collectives[index];
+  for (uint32_t m = 0; m < collective->members.count; ++m) {
+    const zb_plan_rank *rank = &it->plan->ranks[it->plan->pool_u64[collective->members.begin + m]];
+    const zb_plan_range *buffers = rank->pool_ranges + job_with(rank, -1, index + 1)->parts.begin;
+    for (uint32_t b = 0; b < collective->sizes.count; ++b)
+      ZB_TRY(add_arrival(it, rank->rank, buffers[b], -1 - (int64_t)index, b));
+  }
+  return NULL;
+}
+
+static zb_status find_arrivals(sums *it) {
+  for (int i = 0; i < it->plan->message_count; ++i)
+    if (it->plan->messages[i].payload == ZB_PAYLOAD_GRADIENTS) ZB_TRY(add_message_arrivals(it, i));
+  for (int i = 0; i < it->plan->collective_count; ++i)
+    ZB_TRY(zb_collective_adds(it->plan->collectives[i].kind) ? add_reduced(it, i) : add_gathered(it, i));
+  return NULL;
+}
+
+/* What an update adds up, from the last sum to the first as its instructions have them. */
+typedef struct terms {
+  origin *items;
+  size_t count, capacity;
+  bool failed;
+} terms;
+
+typedef struct update {
+  const sums *all;
+  const zb_plan_rank *rank;
+  const zb_plan_subprogram *subprogram;
+  terms *out;
+} update;
+
+static bool writes_exactly(const zb_plan_instruction *instruction, const zb_plan_operand *operand) {
+  for (int k = 0; k < instruction->output_count; ++k)
+    if (instruction->outputs[k].base == operand->base && instruction->outputs[k].offset == operand->offset) return true;
+  return false;
+}
+
+static void add_term(const update *it, const zb_plan_operand *sum) {
+  origin found = {it->rank->rank, sum->offset};
+  const arrival *arrivals = it->all->arrivals[it->rank->rank];
+  for (size_t i = 0; i < it->all->counts[it->rank->rank]; ++i)
+    if (arrivals[i].offset == sum->offset) found = arrivals[i].from;
+  if (!zb_grow((void **)&it->out->items, &it->out->capacity, it->out->count + 1, sizeof found))
+    it->out->failed = true;
+  else
+    it->out->items[it->out->count++] = found;
+}
+
+/* Follows an operand of instruction `index` back to the sums of gradients that it is made of. */
+static void follow_operand(const update *it, const zb_plan_operand *operand, int index) {
+  if (operand->rank < 0 || operand->base != 0 || it->out->failed) return;
+  const uint64_t bytes = (uint64_t)zb_operand_extent(operand);
+  int writer = index - 1;
+  while (writer >= 0 && !writes_exactly(&it->subprogram->instructions[writer], operand))
+    --writer;
+  if (writer < 0) {
+    if (bytes > 0 && zb_plan_region_of(it->rank, operand->offset, bytes) == ZB_REGION_GRADIENTS) add_term(it, operand);
+    return;
+  }
+  const zb_plan_instruction *instruction = &it->subprogram->instructions[writer];
+  if (instruction->accumulate) follow_operand(it, &instruction->outputs[0], writer);
+  for (int k = 0; k < instruction->input_count; ++k)
+    follow_operand(it, &instruction->inputs[k], writer);
+}
+
+/* The sums that the update of a parameter adds on a rank; none where the rank does not update it. */
+static void find_terms(const sums *it, const zb_plan_rank *rank, const zb_plan_parameter *parameter, terms *out) {
+  out->count = 0;
+  for (int s = 0; s < rank->subprogram_count; ++s) {
+    const zb_plan_subprogram *subprogram = &rank->subprograms[s];
+    if (subprogram->kind != ZB_JOB_OPT) continue;
+    for (int i = subprogram->instruction_count - 1; i >= 0; --i) {
+      const zb_plan_instruction *instruction = &subprogram->instructions[i];
+      const zb_plan_operand at = {.offset = parameter->tensor.offset};
+      if (!writes_exactly(instruction, &at)) continue;
+      update by = {it, rank, subprogram, out};
+      for (int k = 0; k < instruction->input_count; ++k)
+        follow_operand(&by, &instruction->inputs[k], i);
+      return;
+    }
+  }
+}
+
+/* Whether a B or W of the rank adds to the sum. */
+static bool is_added_to(const zb_plan_rank *rank, uint64_t offset) {
+  for (int s = 0; s < rank->subprogram_count; ++s)
+    for (int i = 0; i < rank->subprograms[s].instruction_count; ++i) {
+      const zb_plan_subprogram *subprogram = &rank->subprograms[s];
+      const zb_plan_operand at = {.offset = offset};
+      if (subprogram->kind != ZB_JOB_OPT && subprogram->kind != ZB_JOB_LOAD &&
+          writes_exactly(&subprogram->instructions[i], &at))
+        return true;
+    }
+  return false;
+}
+
+static zb_status compare_terms(const sums *it, const char *name, int first_rank, const terms *first, int rank,
+                               const terms *here) {
+  bool same = first->count == here->count &&
+              (here->count == 0 || memcmp(first->items, here->items, here->count * sizeof *here->items) == 0);
+  if (!same)
+    return ZB_RULE(
+        "sums", "the updates of '%s' on rank %d and on rank %d do not add the same sums of gradients in the same order",
+        name, first_rank, rank);
+  for (size_t i = 0; i < here->count; ++i)
+    if (here->items[i].rank >= 0 && !is_added_to(&it->plan->ranks[here->items[i].rank], here->items[i].offset))
+      return ZB_RULE(
+          "sums", "rank %d: the update of '%s' reads a sum at %" PRIu64 " of rank %" PRId64 ", to which no B or W adds",
+          rank, name, here->items[i].offset, here->items[i].rank);
+  return NULL;
+}
+
+/* One parameter against the rank that was met first with it. */
+static zb_status verify_holder(const sums *it, zb_map *first_of, int rank, int index) {
+  zb_status status = NULL;
+  const zb_plan_parameter *parameter = &it->plan->ranks[rank].parameters[index];
+  const char *name = parameter->tensor.name;
+  terms first = {0}, here = {0};
+  int64_t packed = 0;
+  if (!parameter->trained) return NULL;
+  if (!zb_map_get(first_of, name, &packed))
+    return zb_map_set(first_of, name, (int64_t)rank << 32 | index) ? NULL : ZB_OUT_OF_MEMORY();
+  const zb_plan_rank *other = &it->plan->ranks[packed >> 32];
+  find_terms(it, other, &other->parameters[packed & INT32_MAX], &first);
+  find_terms(it, &it->plan->ranks[rank], parameter, &here);
+  status = first.failed || here.failed ? ZB_OUT_OF_MEMORY() : compare_terms(it, name, other->rank, &first, rank, &here);
+  zb_free(first.items);
+  zb_free(here.items);
+  return status;
+}
+
+zb_status zb_verify_sums(const zb_plan *plan) {
+  zb_status status = NULL;
+  const size_t ranks = (size_t)plan->rank_count;
+  sums it = {plan, zb_alloc(ranks * sizeof *it.arrivals), zb_alloc(ranks * sizeof *it.counts),
+             zb_alloc(ranks * sizeof *it.capacities)};
+  zb_map *first_of = zb_map_create();
+  if (!it.arrivals || !it.counts || !it.capacities || !first_of) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(find_arrivals(&it));
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i)
+      ZB_TRY_GOTO(verify_holder(&it, first_of, r, i));
+
+cleanup:
+  zb_map_destroy(first_of);
+  for (size_t r = 0; it.arrivals && r < ranks; ++r)
+    zb_free(it.arrivals[r]);
+  zb_free(it.arrivals);
+  zb_free(it.counts);
+  zb_free(it.capacities);
+  return status;
+}

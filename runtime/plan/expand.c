@@ -1,0 +1,425 @@
+/* Collectives as messages and sums: zb_plan_expand of runtime/plan/plan.h; expand.h says which. Tests:
+ * test/runtime/plan/expand_test.c, test/runtime/exec/collective_test.c. */
+#include "runtime/plan/expand.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/text.h"
+
+/* ---- Layout of a collective ---- */
+
+static int member_count(const zb_plan_collective *collective) { return (int)collective->members.count; }
+
+static int rank_of(const zb_plan *plan, const zb_plan_collective *collective, int member) {
+  return (int)plan->pool_u64[collective->members.begin + (uint32_t)member];
+}
+
+static uint64_t size_of(const zb_plan *plan, const zb_plan_collective *collective, uint32_t part) {
+  return plan->pool_u64[collective->sizes.begin + part];
+}
+
+static uint32_t count_of(const zb_plan *plan, const zb_plan_collective *collective, int member) {
+  return (uint32_t)plan->pool_u64[collective->counts.begin + (uint32_t)member];
+}
+
+int zb_collective_member(const zb_plan *plan, const zb_plan_collective *collective, int rank) {
+  for (int i = 0; i < member_count(collective); ++i)
+    if (rank_of(plan, collective, i) == rank) return i;
+  return -1;
+}
+
+uint32_t zb_collective_first_part(const zb_plan *plan, const zb_plan_collective *collective, int member) {
+  uint32_t first = 0;
+  for (int i = 0; i < member; ++i)
+    first += count_of(plan, collective, i);
+  return first;
+}
+
+zb_plan_range zb_collective_shard(const zb_plan *plan, const zb_plan_collective *collective, uint32_t buffer,
+                                  int member) {
+  const uint64_t element = (uint64_t)zb_dtype_bytes(collective->dtype), members = collective->members.count;
+  const uint64_t elements = size_of(plan, collective, buffer) / element;
+  /* elements * member would overflow for what no memory holds only, but a file can say so */
+  const uint64_t each = elements / members, rest = elements % members, m = (uint64_t)member;
+  const uint64_t begin = each * m + rest * m / members, end = each * (m + 1) + rest * (m + 1) / members;
+  return (zb_plan_range){begin * element, (end - begin) * element};
+}
+
+/* Where the landing has shard `member` of a buffer as `source` sent it. All members have the same layout: the largest
+ * shard decides. */
+static uint64_t landing_at(const zb_plan *plan, const zb_plan_collective *collective, uint32_t buffer, int source) {
+  uint64_t at = 0;
+  const uint64_t members = collective->members.count, element = (uint64_t)zb_dtype_bytes(collective->dtype);
+  for (uint32_t b = 0; b <= buffer; ++b) {
+    const uint64_t shard = zb_align((size_of(plan, collective, b) / element / members + 1) * element);
+    at += shard * (b == buffer ? (uint64_t)source : members);
+  }
+  return at;
+}
+
+uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collective *collective) {
+  return collective->sizes.count ? landing_at(plan, collective, collective->sizes.count - 1, member_count(collective))
+                                 : 0;
+}
+
+/* ---- Messages ---- */
+
+static int phase_count(const zb_plan_collective *collective) {
+  return zb_collective_adds(collective->kind) + zb_collective_gathers(collective->kind);
+}
+
+static int messages_of(const zb_plan_collective *collective) {
+  return phase_count(collective) * member_count(collective) * (member_count(collective) - 1);
+}
+
+/* A piece of a collective: one message. */
+typedef struct piece {
+  int source, destination; /* members */
+  bool adds;               /* of the phase that adds */
+} piece;
+
+/* Piece `index` of a collective: phase, then round, then source. */
+static piece piece_at(const zb_plan_collective *collective, int index) {
+  const int members = member_count(collective), phase = index / (members * (members - 1));
+  const int round = index / members % (members - 1) + 1, source = index % members;
+  return (piece){source, (source + round) % members, phase == 0 && zb_collective_adds(collective->kind)};
+}
+
+static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
+  const zb_plan_collective *collective = &plan->collectives[index];
+  zb_plan_message message = {.source = rank_of(plan, collective, it.source),
+                             .destination = rank_of(plan, collective, it.destination),
+                             .source_stage = -1,
+                             .destination_stage = -1,
+                             .micro_batch = -1,
+                             .payload = collective->payload,
+                             .part_of = index + 1};
+  if (!zb_collective_adds(collective->kind)) {
+    const uint32_t first = zb_collective_first_part(plan, collective, it.source);
+    message.part_count = (int32_t)count_of(plan, collective, it.source);
+    for (uint32_t p = 0; p < (uint32_t)message.part_count; ++p)
+      message.bytes += size_of(plan, collective, first + p);
+    return message;
+  }
+  message.part_count = (int32_t)collective->sizes.count;
+  for (uint32_t b = 0; b < collective->sizes.count; ++b)
+    message.bytes += zb_collective_shard(plan, collective, b, it.adds ? it.destination : it.source).bytes;
+  return message;
+}
+
+/* ---- Jobs of a rank ---- */
+
+/* What grows while the jobs of one rank are written. */
+typedef struct expansion {
+  const zb_plan *from;
+  zb_plan *to;
+  const int *first_message; /* [collective] its first message in `to` */
+  const int *new_message;   /* [message of from] */
+  zb_plan_rank *rank;
+  zb_plan_slice *posts; /* [job of from] the jobs of `to` that it became */
+  bool failed;
+} expansion;
+
+static uint32_t add_range(expansion *it, uint64_t offset, uint64_t bytes) {
+  it->rank->pool_ranges[it->rank->pool_range_count] = (zb_plan_range){offset, bytes};
+  return it->rank->pool_range_count++;
+}
+
+/* The homes that one side of a piece uses, as parts of a job. */
+static zb_plan_slice parts_of(expansion *it, const zb_plan_job *job, piece about, bool sends) {
+  const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
+  const zb_plan_range *homes = it->rank->pool_ranges + job->parts.begin;
+  zb_plan_slice parts = {it->rank->pool_range_count, 0};
+  if (!zb_collective_adds(collective->kind)) {
+    parts.begin = job->parts.begin + zb_collective_first_part(it->from, collective, about.source);
+    parts.count = count_of(it->from, collective, about.source);
+    return parts;
+  }
+  const uint64_t landing = homes[collective->sizes.count].offset;
+  for (uint32_t b = 0; b < collective->sizes.count; ++b, ++parts.count) {
+    zb_plan_range shard = zb_collective_shard(it->from, collective, b, about.adds ? about.destination : about.source);
+    bool lands = about.adds && !sends;
+    add_range(it, lands ? landing + landing_at(it->from, collective, b, about.source) : homes[b].offset + shard.offset,
+              shard.bytes);
+  }
+  return parts;
+}
+
+/* Appends the posts of a phase in the order of their messages; `waits` of each is as given. */
+static void add_posts(expansion *it, const zb_plan_job *job, int member, bool adds, zb_plan_slice waits) {
+  const int index = job->collective - 1;
+  const zb_plan_collective *collective = &it->from->collectives[index];
+  for (int i = 0; i < messages_of(collective); ++i) {
+    piece about = piece_at(collective, i);
+    if (about.adds != adds || (about.source != member && about.destination != member)) continue;
+    bool sends = about.source == member;
+    it->rank->jobs[it->rank->job_count++] = (zb_plan_job){.kind = sends ? ZB_JOB_SEND : ZB_JOB_RECV,
+                                                          .subprogram = -1,
+                                                          .stage = -1,
+                                                          .micro_batch = -1,
+                                                          .message = it->first_message[index] + i,
+                                                          .input = -1,
+                                                          .parts = parts_of(it, job, about, sends),
+                                                          .waits = waits};
+  }
+}
+
+/* Waits for the posts from job `begin` on that send (or receive, or both). */
+static zb_plan_slice wait_for(expansion *it, int begin, bool sends, bool receives) {
+  zb_plan_rank *rank = it->rank;
+  zb_plan_slice waits = {rank->pool_u32_count, 0};
+  for (int i = begin; i < rank->job_count; ++i) {
+    if (!zb_job_is_post(rank->jobs[i].kind)) continue;
+    if (zb_job_flow(rank->jobs[i].kind) == ZB_FLOW_OUT ? !sends : !receives) continue;
+    rank->pool_u32[rank->pool_u32_count++] = (uint32_t)i;
+    ++waits.count;
+  }
+  return waits;
+}
+
+/* ---- The sum of a shard ---- */
+
+static zb_plan_operand operand_of(zb_dtype dtype, uint32_t base, uint64_t offset, uint64_t bytes) {
+  zb_plan_operand operand = {.base = base, .offset = offset, .dtype = dtype, .rank = 1};
+  operand.shape[0] = (int64_t)(bytes / (uint64_t)zb_dtype_bytes(dtype));
+  operand.strides[0] = 1;
+  return operand;
+}
+
+/* to += what */
+static void add_instruction(expansion *it, zb_plan_subprogram *subprogram, zb_plan_operand to, zb_plan_operand what) {
+  zb_plan_instruction *instruction = &subprogram->instructions[subprogram->instruction_count++];
+  zb_plan_operand *operands = zb_plan_alloc(it->to, 2 * sizeof *operands);
+  if (!operands) {
+    it->failed = true;
+    return;
+  }
+  operands[0] = what;
+  operands[1] = to;
+  *instruction = (zb_plan_instruction){.op = "accumulate_add",
+                                       .location = subprogram->name,
+                                       .inputs = operands,
+                                       .input_count = 1,
+                                       .outputs = operands + 1,
+                                       .output_count = 1,
+                                       .accumulate = true,
+                                       .flops = (double)to.shape[0],
+                                       .cost_op = ""};
+  subprogram->flops += instruction->flops;
+}
+
+/* The fold of one buffer: ((s0 + s1) + ..) in the order of members. What comes before the own shard is added up where
+ * it landed; two addends have one sum in either order. */
+static void add_fold(expansion *it, zb_plan_subprogram *subprogram, const zb_plan_job *job, uint32_t buffer,
+                     int member) {
+  const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
+  const zb_plan_range shard = zb_collective_shard(it->from, collective, buffer, member);
+  if (shard.bytes == 0) return;
+  const uint64_t home = it->rank->pool_ranges[job->parts.begin + buffer].offset;
+  zb_plan_operand own = operand_of(collective->dtype, 0, home + shard.offset, shard.bytes), first = own;
+  for (int m = 0; m < member_count(collective); ++m) {
+    zb_plan_operand landed = operand_of(collective->dtype, 1, landing_at(it->from, collective, buffer, m), shard.bytes);
+    if (m == 0 && member != 0)
+      first = landed;
+    else if (m < member)
+      add_instruction(it, subprogram, first, landed);
+    else if (m == member && m > 0)
+      add_instruction(it, subprogram, own, first);
+    else if (m > member)
+      add_instruction(it, subprogram, own, landed);
+  }
+}
+
+/* Appends the subprogram ADD of a job and the job that runs it, after what it waits for. */
+static void add_sum(expansion *it, const zb_plan_job *job, int member, zb_plan_slice waits) {
+  const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
+  zb_plan_rank *rank = it->rank;
+  const size_t most = (size_t)collective->sizes.count * (size_t)member_count(collective);
+  zb_plan_subprogram *subprogram = &rank->subprograms[rank->subprogram_count];
+  char name[64];
+  snprintf(name, sizeof name, "ADD_%d", job->collective - 1);
+  *subprogram =
+      (zb_plan_subprogram){.name = zb_plan_strdup(it->to, name), .stage = -1, .kind = ZB_JOB_ADD, .base_count = 1};
+  subprogram->bases = zb_plan_alloc(it->to, sizeof *subprogram->bases);
+  subprogram->base_bytes = zb_plan_alloc(it->to, sizeof *subprogram->base_bytes);
+  subprogram->instructions = zb_plan_alloc(it->to, most * sizeof *subprogram->instructions);
+  if (!subprogram->name || !subprogram->bases || !subprogram->base_bytes || !subprogram->instructions) {
+    it->failed = true;
+    return;
+  }
+  const zb_plan_range landing = rank->pool_ranges[job->parts.begin + collective->sizes.count];
+  subprogram->bases[0] = "landing";
+  subprogram->base_bytes[0] = landing.bytes;
+  for (uint32_t b = 0; b < collective->sizes.count && !it->failed; ++b)
+    add_fold(it, subprogram, job, b, member);
+  rank->pool_u64[rank->pool_u64_count] = landing.offset;
+  rank->jobs[rank->job_count++] = (zb_plan_job){.kind = ZB_JOB_ADD,
+                                                .subprogram = rank->subprogram_count++,
+                                                .stage = -1,
+                                                .micro_batch = -1,
+                                                .message = -1,
+                                                .input = -1,
+                                                .bases = {rank->pool_u64_count++, 1},
+                                                .waits = waits};
+}
+
+static void expand_job(expansion *it, const zb_plan_job *job) {
+  const zb_plan_collective *collective = &it->from->collectives[job->collective - 1];
+  const int member = zb_collective_member(it->from, collective, it->rank->rank), begin = it->rank->job_count;
+  if (zb_collective_adds(collective->kind)) {
+    add_posts(it, job, member, true, job->waits);
+    add_sum(it, job, member, wait_for(it, begin, false, true));
+    if (!zb_collective_gathers(collective->kind)) return;
+    /* What comes now lies where the shards were that were sent. */
+    add_posts(it, job, member, false, wait_for(it, begin, true, false));
+  } else {
+    add_posts(it, job, member, false, job->waits);
+  }
+}
+
+/* A job that waited for a collective waits for all its posts. */
+static zb_plan_slice new_waits(expansion *it, zb_plan_slice old) {
+  zb_plan_rank *rank = it->rank;
+  zb_plan_slice waits = {rank->pool_u32_count, 0};
+  for (uint32_t w = 0; w < old.count; ++w) {
+    zb_plan_slice posts = it->posts[rank->pool_u32[old.begin + w]];
+    for (uint32_t i = 0; i < posts.count; ++i) {
+      if (!zb_job_is_post(rank->jobs[posts.begin + i].kind)) continue;
+      rank->pool_u32[rank->pool_u32_count++] = posts.begin + i;
+      ++waits.count;
+    }
+  }
+  return waits;
+}
+
+/* ---- Sizes of what a rank becomes ---- */
+
+typedef struct sizes {
+  size_t jobs, ranges, u32, u64, subprograms;
+} sizes;
+
+static sizes sizes_of(const zb_plan *plan, const zb_plan_rank *rank) {
+  sizes all = {(size_t)rank->job_count, rank->pool_range_count, rank->pool_u32_count, rank->pool_u64_count,
+               (size_t)rank->subprogram_count};
+  size_t posts_most = 1;
+  for (int i = 0; i < rank->job_count; ++i) {
+    if (!rank->jobs[i].collective) continue;
+    const zb_plan_collective *collective = &plan->collectives[rank->jobs[i].collective - 1];
+    const size_t posts = 2 * ((size_t)member_count(collective) - 1) * (size_t)phase_count(collective);
+    all.jobs += posts + 1;
+    all.ranges += posts * collective->sizes.count;
+    all.u32 += 2 * posts;
+    all.u64 += 1;
+    all.subprograms += 1;
+    posts_most = posts > posts_most ? posts : posts_most;
+  }
+  /* A wait becomes as many as the collective that it waits for has posts. */
+  for (int i = 0; i < rank->job_count; ++i)
+    for (uint32_t w = 0; w < rank->jobs[i].waits.count; ++w)
+      all.u32 += rank->jobs[rank->pool_u32[rank->jobs[i].waits.begin + w]].collective ? posts_most : 1;
+  return all;
+}
+
+/* A copy of an array with room for more; NULL when out of memory. */
+static void *with_room(zb_plan *plan, const void *from, size_t count, size_t room, size_t element_bytes) {
+  void *copy = zb_plan_alloc(plan, room * element_bytes);
+  if (copy && count) memcpy(copy, from, count * element_bytes);
+  return copy;
+}
+
+static bool make_room(zb_plan *to, const zb_plan_rank *from, sizes room, zb_plan_rank *rank) {
+  rank->jobs = zb_plan_alloc(to, room.jobs * sizeof *rank->jobs);
+  rank->job_count = 0;
+  rank->pool_ranges = with_room(to, from->pool_ranges, from->pool_range_count, room.ranges, sizeof *rank->pool_ranges);
+  rank->pool_u32 = with_room(to, from->pool_u32, from->pool_u32_count, room.u32, sizeof *rank->pool_u32);
+  rank->pool_u64 = with_room(to, from->pool_u64, from->pool_u64_count, room.u64, sizeof *rank->pool_u64);
+  rank->subprograms =
+      with_room(to, from->subprograms, (size_t)from->subprogram_count, room.subprograms, sizeof *rank->subprograms);
+  return rank->jobs && rank->pool_ranges && rank->pool_u32 && rank->pool_u64 && rank->subprograms;
+}
+
+static zb_status expand_rank(expansion *it, int index) {
+  const zb_plan_rank *from = &it->from->ranks[index];
+  zb_plan_rank *rank = it->rank = &it->to->ranks[index];
+  if (!from->jobs) return NULL; /* not read */
+  if (!make_room(it->to, from, sizes_of(it->from, from), rank)) return ZB_OUT_OF_MEMORY();
+  it->posts = zb_alloc((size_t)from->job_count * sizeof *it->posts);
+  if (!it->posts) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < from->job_count && !it->failed; ++i) {
+    zb_plan_job job = from->jobs[i];
+    job.waits = new_waits(it, job.waits);
+    if (job.message >= 0) job.message = it->new_message[job.message];
+    it->posts[i].begin = (uint32_t)rank->job_count;
+    if (job.collective)
+      expand_job(it, &job);
+    else
+      rank->jobs[rank->job_count++] = job;
+    it->posts[i].count = (uint32_t)rank->job_count - it->posts[i].begin;
+  }
+  zb_free(it->posts);
+  return it->failed ? ZB_OUT_OF_MEMORY() : NULL;
+}
+
+/* ---- The plan ---- */
+
+/* The messages of the new plan, and where those of the old one and of the collectives are in it. */
+static zb_status expand_messages(const zb_plan *from, zb_plan *to, int *first_message, int *new_message) {
+  int64_t count = from->message_count;
+  for (int c = 0; c < from->collective_count; ++c)
+    count += messages_of(&from->collectives[c]);
+  if (count > INT32_MAX) return ZB_ERROR(INVALID, "the plan has more than 2^31 messages with its collectives");
+  to->messages = zb_plan_alloc(to, (size_t)count * sizeof *to->messages);
+  if (!to->messages) return ZB_OUT_OF_MEMORY();
+  to->message_count = 0;
+  for (int m = 0, c = 0; m <= from->message_count; ++m) {
+    for (; c < from->collective_count && from->collectives[c].before == m; ++c) {
+      first_message[c] = to->message_count;
+      for (int i = 0; i < messages_of(&from->collectives[c]); ++i)
+        to->messages[to->message_count++] = message_of(from, c, piece_at(&from->collectives[c], i));
+    }
+    if (m == from->message_count) break;
+    new_message[m] = to->message_count;
+    to->messages[to->message_count++] = from->messages[m];
+  }
+  return NULL;
+}
+
+zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) {
+  zb_status status = NULL;
+  *out = NULL;
+  if (plan->collective_count == 0) return NULL;
+  int *first_message = zb_alloc((size_t)plan->collective_count * sizeof *first_message);
+  int *new_message = zb_alloc(((size_t)plan->message_count + 1) * sizeof *new_message);
+  zb_plan *to = zb_plan_create();
+  if (!first_message || !new_message || !to) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  struct zb_plan_arena *memory = to->arena;
+  *to = *plan;
+  to->arena = memory;
+  to->carried = plan->collectives;
+  to->collectives = NULL;
+  to->collective_count = 0;
+  to->ranks = with_room(to, plan->ranks, (size_t)plan->rank_count, (size_t)plan->rank_count, sizeof *to->ranks);
+  if (!to->ranks) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(expand_messages(plan, to, first_message, new_message));
+  expansion it = {.from = plan, .to = to, .first_message = first_message, .new_message = new_message};
+  for (int r = 0; r < plan->rank_count; ++r)
+    ZB_TRY_GOTO(expand_rank(&it, r));
+  *out = to;
+  to = NULL;
+
+cleanup:
+  zb_plan_destroy(to);
+  zb_free(first_message);
+  zb_free(new_message);
+  return status;
+}
+
+zb_status zb_plan_expand_own(zb_plan **plan) {
+  zb_plan *expanded;
+  ZB_TRY(zb_plan_expand(*plan, &expanded));
+  if (!expanded) return NULL;
+  zb_plan_take_memory(expanded, *plan);
+  *plan = expanded;
+  return NULL;
+}
