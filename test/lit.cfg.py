@@ -17,7 +17,8 @@ config.suffixes = [".mlir", ".test"]
 config.excludes = ["data", "bench", "Inputs"]
 config.test_source_root = os.path.join(root, "test")
 config.test_exec_root = os.path.join(build, "lit")
-config.environment["PATH"] = os.pathsep.join([os.path.join(build, "bin"), os.path.join(llvm, "bin"), os.environ["PATH"]])
+config.environment["PATH"] = os.pathsep.join([os.path.join(build, "bin"),
+                                              os.path.join(llvm, "bin"), os.environ["PATH"]])
 for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

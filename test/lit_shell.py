@@ -1,4 +1,5 @@
-"""lit's shell tests, also where the path of the tree has blanks. A module, not a part of lit.cfg.py, because lit pickles it."""
+"""lit's shell tests, also where the path of the tree has blanks. A module, not a part of
+lit.cfg.py, because lit pickles it."""
 import os
 
 import lit.formats

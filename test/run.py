@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Builds one preset, runs every test of it and counts: the part of tools/test.sh that is not shell.
 
-Three kinds of tests. CUnit programs (test/**/*_test.c, one program each, built by the target zb-tests) count by the summary that
-CUnit prints. lit tests (test/**/*.mlir and *.test) count one each. Scripts (SCRIPTS below) print one line a check, "ok - NAME" or
-"not ok - NAME", with what is wrong below it; "ok - NAME # SKIP REASON" was skipped. Or their last line is "N passed, N failed".
+Three kinds of tests. CUnit programs (test/**/*_test.c, one program each, built by the target zb-tests) count by the
+summary that CUnit prints. lit tests (test/**/*.mlir and *.test) count one each. Scripts (SCRIPTS below) print one
+line a check, "ok - NAME" or "not ok - NAME", with what is wrong below it; "ok - NAME # SKIP REASON" was skipped. Or
+their last line is "N passed, N failed".
 
-A program that ends without a summary, an exit status that disagrees with the counts, a test that has no program and a time-out are
-failures too.
+A program that ends without a summary, an exit status that disagrees with the counts, a test that has no
+program and a time-out are failures too.
 """
 import argparse
 import concurrent.futures
@@ -46,15 +47,19 @@ SCRIPTS = [
     ("e2e-precision", ["python3", "test/e2e/precision.py", "--bin", "{build}/bin"]),
     ("e2e-memory", ["python3", "test/e2e/memory.py", "--bin", "{build}/bin", "--poison", "{build}/poison"]),
     ("e2e-costs", ["python3", "test/e2e/costs.py", "--bin", "{build}/bin"]),
-    ("e2e-cuda_fake", ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-fake", "--jobs", "1"]),
-    ("e2e-cuda_emulated", ["python3", "test/e2e/cuda_emulated.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-emulated", "--jobs", "1"]),
+    ("e2e-cuda_fake",
+     ["python3", "test/e2e/cuda_fake.py", "--bin", "{build}/bin", "--tool", "{build}/test/cuda-fake", "--jobs", "1"]),
+    ("e2e-cuda_emulated", ["python3", "test/e2e/cuda_emulated.py", "--bin", "{build}/bin",
+                           "--tool", "{build}/test/cuda-emulated", "--jobs", "1"]),
     ("e2e-pytorch_schedules", ["python3", "test/e2e/pytorch_schedules.py", "--tool", "{build}/test/order_files"]),
     ("e2e-mpi_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi", "--only", "bits"]),
-    ("e2e-mpi", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi", "--only", "saves", "errors", "network"]),
+    ("e2e-mpi", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "mpi",
+                 "--only", "saves", "errors", "network"]),
     ("e2e-mpi_starts", ["python3", "test/e2e/processes_starts.py", "--bin", "{build}/bin", "--over", "mpi"]),
     ("e2e-mpi_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "mpi"]),
     ("e2e-tcp_bits", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "tcp", "--only", "bits"]),
-    ("e2e-tcp", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "tcp", "--only", "saves", "errors", "network"]),
+    ("e2e-tcp", ["python3", "test/e2e/processes.py", "--bin", "{build}/bin", "--over", "tcp",
+                 "--only", "saves", "errors", "network"]),
     ("e2e-tcp_starts", ["python3", "test/e2e/processes_starts.py", "--bin", "{build}/bin", "--over", "tcp"]),
     ("e2e-tcp_faults", ["python3", "test/e2e/processes_faults.py", "--bin", "{build}/bin", "--over", "tcp"]),
     ("e2e-bitwise", ["python3", "test/e2e/bitwise.py", "--bin", "{build}/bin", "--jobs", "1"]),
@@ -101,7 +106,8 @@ def count_cunit(name, status, text, seconds, limit_seconds):
     row = re.findall(r"^\s*tests\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s*$", text, re.M)
     suites = re.findall(r"^Run Summary:.*\n\s*suites\s+\d+\s+\d+\s+\S+\s+(\d+)\s+\d+\s*$", text, re.M)
     if not row:
-        return Result(name, failed=1, text="%s\n%s without a summary\n" % (text, ending(status, limit_seconds)), seconds=seconds)
+        return Result(name, failed=1, text="%s\n%s without a summary\n" % (text, ending(status, limit_seconds)),
+                      seconds=seconds)
     total, _, passed, failed, inactive = (int(x) for x in row[-1])
     suites_failed = int(suites[-1]) if suites else 0
     notes = []
@@ -149,7 +155,8 @@ def lit_tests():
     found = []
     for folder, folders, files in os.walk(TEST):
         folders[:] = sorted(f for f in folders if f not in ("data", "bench", "Inputs"))
-        found += [os.path.relpath(os.path.join(folder, f), ROOT) for f in sorted(files) if f.endswith((".mlir", ".test"))]
+        found += [os.path.relpath(os.path.join(folder, f), ROOT) for f in sorted(files)
+                  if f.endswith((".mlir", ".test"))]
     return found
 
 
@@ -178,7 +185,8 @@ class Report:
         self.skipped += result.skipped
         if result.failed:
             self.failures.append(result)
-            print("FAIL %s: %d failed, %d passed\n%s" % (result.name, result.failed, result.passed, indent(result.text)), flush=True)
+            print("FAIL %s: %d failed, %d passed\n%s" %
+                  (result.name, result.failed, result.passed, indent(result.text)), flush=True)
         elif self.verbose or result.seconds > 30:
             print("ok   %s: %d passed, %.1f s" % (result.name, result.passed, result.seconds), flush=True)
 
@@ -189,7 +197,8 @@ class Report:
     def finish(self):
         if self.failures:
             print("\nfailed:\n" + "".join("  %s (%d)\n" % (r.name, r.failed) for r in self.failures))
-        print("%d passed, %d failed" % (self.passed, self.failed) + (", %d skipped" % self.skipped if self.skipped else ""), flush=True)
+        print("%d passed, %d failed" %
+              (self.passed, self.failed) + (", %d skipped" % self.skipped if self.skipped else ""), flush=True)
         return 1 if self.failed or self.passed == 0 else 0
 
 
@@ -201,7 +210,8 @@ def indent(text, lines_max=400):
 
 
 def build(preset, folder, report):
-    """Configures, and builds all programs and tests as far as they build. (whether tests can be run, whether all was built)."""
+    """Configures, and builds all programs and tests as far as they build. (whether tests
+    can be run, whether all was built)."""
     print("building preset %s in %s/" % (preset, os.path.relpath(folder, ROOT)), flush=True)
     start = time.monotonic()
     # Configured each time: test programs are found by name, and this is quick.
@@ -233,7 +243,8 @@ def run_lit(tests, folder, jobs, environment, limit_seconds, report):
     command = [sys.executable, os.path.join(LLVM, "bin", "lit"), "-j", str(jobs), "-v", "-o", out] + tests
     status, text, seconds = run(command, limit_seconds * 4, dict(environment, ZB_BUILD=folder))
     if not os.path.exists(out):
-        report.add(Result("lit", failed=1, text="%s\n%s without a result\n" % (text, ending(status, limit_seconds * 4)), seconds=seconds))
+        report.add(Result("lit", failed=1, text="%s\n%s without a result\n" % (text, ending(status, limit_seconds * 4)),
+                          seconds=seconds))
         return
     with open(out) as file:
         rows = json.load(file)["tests"]

@@ -188,8 +188,9 @@ def optimize(model, names):
 
 
 def hide_by_infinity(graph):
-    """Of a boolean attention mask PyTorch makes -infinity, and zeros of a row that sees nothing, for which the exporter writes a guard
-    against NaN; but for -infinity it writes the least float, with which that row sees every key alike. A padded row is such a one."""
+    """Of a boolean attention mask PyTorch makes -infinity, and zeros of a row that sees nothing, for which the
+    exporter writes a guard against NaN; but for -infinity it writes the least float, with which that row sees every
+    key alike. A padded row is such a one."""
     from onnxscript import ir
 
     guarded = [n.inputs[0].producer() for n in graph if n.op_type == "IsNaN"]
@@ -424,7 +425,8 @@ def refuse_memory(model, state, inputs, first):
 
 
 def refuse_cached(model, state, drawn, cached):
-    """What forward() keeps in attributes for later calls: fine where it is a mask or a table, the same for all inputs."""
+    """What forward() keeps in attributes for later calls: fine where it is a mask or a table, the same for all
+    inputs."""
     if not cached:
         return
     with torch.no_grad():
@@ -434,9 +436,8 @@ def refuse_cached(model, state, drawn, cached):
     for name, value in cached.items():
         if name not in now or now[name].shape != value.shape or not torch.equal(now[name], value):
             fail(
-                f"forward() keeps '{name}', which is computed from its inputs, for later calls: in a file it would be that "
-                "of one input for all steps",
-                "compute it in each call, or make it a parameter",
+                f"forward() keeps '{name}', which is computed from its inputs, for later calls: in a file it would be "
+                "that of one input for all steps", "compute it in each call, or make it a parameter",
             )
 
 

@@ -1,9 +1,9 @@
-"""The model families that export_onnx.py and reference.py know by name: GPT-2, Llama, RoBERTa and BART as Hugging Face defines
-them, each with a training loss, forward(x, y) -> scalar.
+"""The model families that export_onnx.py and reference.py know by name: GPT-2, Llama, RoBERTa and BART as Hugging Face
+defines them, each with a training loss, forward(x, y) -> scalar.
 
-Random initial weights from a fixed seed, no dropout, a byte vocabulary by default. Attention is "eager", whose ops the exporter knows,
-unless options.attention names another of transformers'. FAMILIES is the one list: a
-family is a row {builder, path of its list of layers}.
+Random initial weights from a fixed seed, no dropout, a byte vocabulary by default. Attention is "eager", whose ops the
+exporter knows, unless options.attention names another of transformers'. FAMILIES is the one list: a family is a row
+{builder, path of its list of layers}.
 """
 
 
@@ -132,8 +132,8 @@ def build(family, options):
             return torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), y.reshape(-1))
 
     class Padded(torch.nn.Module):
-        """x, y: int64 [batch, seq], of which a part that x's first column says is padding; every third label is ignored where no decoder reads
-        labels (it would read padding there, whose embedding PyTorch does not train)."""
+        """x, y: int64 [batch, seq], of which a part that x's first column says is padding; every third label is ignored
+        where no decoder reads labels (it would read padding there, whose embedding PyTorch does not train)."""
 
         def __init__(self, lm, side):
             super().__init__()

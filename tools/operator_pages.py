@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Writes ir/import/OPERATORS.md, ir/import/UNSUPPORTED.md and the table of operators in README.md, as zbc prints them from its tables.
+"""Writes ir/import/OPERATORS.md, ir/import/UNSUPPORTED.md and the table of operators in README.md,
+as zbc prints them from its tables.
 
     operator_pages.py [--bin BUILD/bin] [--check]
 
---check writes nothing, and fails where a file would change. Run it after a change of ir/import/onnx_ops.def or onnx_unsupported.def.
+--check writes nothing, and fails where a file would change. Run it after a change of
+ir/import/onnx_ops.def or onnx_unsupported.def.
 """
 import argparse
 import os

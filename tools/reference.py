@@ -5,10 +5,11 @@
     reference.py gpt2 test/data/corpus.txt test/data/gpt2.bf16.json --precision bf16 --steps 50 --lr 3e-4
     reference.py test/e2e/export_models.py:L1 test/data/corpus.txt test/data/l1.reference.json --batch 4 --seq 16
 
-A family, or MODULE:FACTORY as export_onnx.py takes it, of a module with forward(x, y) -> loss. Its layers are not known: nothing is said of saved bytes.
+A family, or MODULE:FACTORY as export_onnx.py takes it, of a module with forward(x, y) -> loss. Its layers are not
+known: nothing is said of saved bytes.
 
-With --precision bf16 the runs are fp32 and torch.autocast in bf16 around the forward pass (parameters, gradients and optimizer in
-fp32), instead of fp32 and fp64.
+With --precision bf16 the runs are fp32 and torch.autocast in bf16 around the forward pass (parameters, gradients and
+optimizer in fp32), instead of fp32 and fp64.
 
 
 Batches:    row r of micro-batch i of step k starts at byte ((k*M + i)*B + r)*T mod (N - T - 1) of the text; x =
@@ -137,7 +138,8 @@ def main():
         text = torch.tensor(list(file.read()), dtype=torch.int64)
     single = train(text, o, torch.float32)
     other, name = ("bf16", "autocast") if o.precision == "bf16" else ("fp64", "fp64")
-    runs = {"fp32": single, other: train(text, o, torch.float32, True) if other == "bf16" else train(text, o, torch.float64)}
+    runs = {"fp32": single,
+            other: train(text, o, torch.float32, True) if other == "bf16" else train(text, o, torch.float64)}
     spread = max(abs(s - d) / d for s, d in zip(single["losses"], runs[other]["losses"]))
     known = o.family in models.FAMILIES
     layers, outside = saved_bytes(text, o, other == "bf16") if known else ([0, 0], 0)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """How the time and memory of a compile grow with the ops of a program and with the micro-batches of a plan.
 
-    compile.py [--bin BUILD/bin] [--ops 1000,3000,10000,30000,100000] [--micro-batches 8,...,512] [--ranks 64] [--passes]
+    compile.py [--bin BUILD/bin] [--ops 1000,3000,10000,30000,100000]
+               [--micro-batches 8,...,512] [--ranks 64] [--passes]
 
-Each program is a GPT-2 of small shapes (gpt.py), written as .mlir at the graph level. Its size is what `zbc --json` calls ops: those after autodiff and
-split. Two tables: ops at 512 micro-batches, micro-batches at 10,000 ops, with wall and CPU seconds, peak memory, the size of the
-plan, and the exponent of growth from the row before (1: linear). --passes adds the time of each pass in the largest one.
-Only the standard library.
+Each program is a GPT-2 of small shapes (gpt.py), written as .mlir at the graph level. Its size is what `zbc --json`
+calls ops: those after autodiff and split. Two tables: ops at 512 micro-batches, micro-batches at 10,000 ops, with wall
+and CPU seconds, peak memory, the size of the plan, and the exponent of growth from the row before (1: linear). --passes
+adds the time of each pass in the largest one. Only the standard library.
 """
 import argparse
 import json
@@ -50,8 +51,8 @@ class Bench:
     def compile(self, blocks, ranks, micro_batches):
         """Row of a table. The peak is that of this process's children so far, so sizes must grow."""
         out = os.path.join(self.folder, "out")
-        command = [self.zbc, self.write(blocks), "-o", out, "--ranks", str(ranks), "--micro-batches", str(micro_batches),
-                   "--schedule", self.schedule, "--json"]
+        command = [self.zbc, self.write(blocks), "-o", out, "--ranks", str(ranks),
+                   "--micro-batches", str(micro_batches), "--schedule", self.schedule, "--json"]
         begin = time.monotonic()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         text, errors = process.stdout.read(), process.stderr.read()
@@ -66,13 +67,15 @@ class Bench:
 
     def passes(self, blocks, ranks, micro_batches):
         """Seconds of each pass, as zb-opt --mlir-timing prints them."""
-        words = dict(optimizer="sgd:lr=1e-2,momentum=0.9", micro_batches=micro_batches, ranks=ranks, chunks=1, placement="", cuts="",
-                     schedule=self.schedule, memory_limit="", model="model", precision="f32", costs="", metric="barrier")
-        line = subprocess.run([self.zb_opt, "--default-pipeline"], capture_output=True, text=True, check=True).stdout.strip()
+        words = dict(optimizer="sgd:lr=1e-2,momentum=0.9", micro_batches=micro_batches, ranks=ranks,
+                     chunks=1, placement="", cuts="", schedule=self.schedule, memory_limit="", model="model",
+                     precision="f32", costs="", metric="barrier")
+        line = subprocess.run([self.zb_opt, "--default-pipeline"], capture_output=True, text=True,
+                              check=True).stdout.strip()
         for name, value in sorted(words.items(), key=lambda word: -len(word[0])):
             line = line.replace("$" + name, str(value))
-        run = subprocess.run([self.zb_opt, "--mlir-timing", "--pass-pipeline=" + line, self.write(blocks)], stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE, text=True)
+        run = subprocess.run([self.zb_opt, "--mlir-timing", "--pass-pipeline=" + line, self.write(blocks)],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if run.returncode:
             sys.exit(f"error: zb-opt: exit {run.returncode}\n{run.stderr[:4000]}")
         return run.stderr
@@ -87,8 +90,8 @@ def print_table(title, rows, key):
         if before and row[key] > before[key]:
             step = math.log(row[key] / before[key])
             growth = f"{math.log(row['cpu'] / before['cpu']) / step:6.2f} {math.log(row['rss'] / before['rss']) / step:6.2f}"
-        print(f"{row['ops']:8d} {row['micro_batches']:13d} {row['wall']:7.2f} s {row['cpu']:7.2f} s {row['rss'] / 2**20:6.0f} MiB "
-              f"{row['plan'] / 2**20:6.1f} MiB   {growth}", flush=True)
+        print(f"{row['ops']:8d} {row['micro_batches']:13d} {row['wall']:7.2f} s {row['cpu']:7.2f} s "
+              f"{row['rss'] / 2**20:6.0f} MiB {row['plan'] / 2**20:6.1f} MiB   {growth}", flush=True)
         before = row
 
 
@@ -106,7 +109,8 @@ def main():
     parser.add_argument("--schedule", default="zb-h1")
     parser.add_argument("--passes", action="store_true")
     parser.add_argument("--write", metavar="FILE.mlir", help="only write the program of the first --ops, and stop")
-    parser.add_argument("--limit", type=float, default=0, help="seconds of CPU after which a table stops growing (0: never)")
+    parser.add_argument("--limit", type=float, default=0,
+                        help="seconds of CPU after which a table stops growing (0: never)")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as folder:

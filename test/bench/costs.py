@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Simulated against measured steps: how well measured costs predict.
 
-    costs.py [--bin BUILD/bin] [--steps 12] [--rounds 7] [--graphs gpt2,gpt2-small,llama-small] [--schedules fthenb,1f1b,zb-h1]
+    costs.py [--bin BUILD/bin] [--steps 12] [--rounds 7]
+             [--graphs gpt2,gpt2-small,llama-small] [--schedules fthenb,1f1b,zb-h1]
 
-Each graph of test/data on 2 ranks x 1 thread, 8 micro-batches. A plan is measured once (zb-run --profile) and compiled again with its costs, which
-fixes the cuts. Then, in each round: this plan is measured under the first schedule given by --profile-schedule, all schedules are compiled with
-these costs, simulated (zb-run --device sim) and run. Of the rounds the medians count, simulated and measured. Printed: the simulated step, the median
-measured one, what the first is off by, and the share of the step that each rank waited, both. The target is 3 %. Needs a quiet machine with two
-cores, whose speed drifts by some percent from minute to minute: many short rounds predict better than few long ones. On a shared machine a priority
-helps: chrt -f 5 costs.py.
+Each graph of test/data on 2 ranks x 1 thread, 8 micro-batches. A plan is measured once (zb-run --profile) and compiled
+again with its costs, which fixes the cuts. Then, in each round: this plan is measured under the first schedule given by
+--profile-schedule, all schedules are compiled with these costs, simulated (zb-run --device sim) and run. Of the rounds
+the medians count, simulated and measured. Printed: the simulated step, the median measured one, what the first is off
+by, and the share of the step that each rank waited, both. The target is 3 %. Needs a quiet machine with two cores,
+whose speed drifts by some percent from minute to minute: many short rounds predict better than few long ones. On a
+shared machine a priority helps: chrt -f 5 costs.py.
 """
 import argparse
 import json
@@ -115,7 +117,8 @@ def main():
                 off = simulated / measured - 1
                 worst = max(worst, abs(off)) if it is middle else worst
                 print(f"{graph + ', ' + schedule:24s} {simulated * 1e3:8.2f} ms {measured * 1e3:8.2f} ms {off:+8.1%}   "
-                      + " ".join(f"{share:5.1%}" for share in expected) + "   " + " ".join(f"{share:5.1%}" for share in waited)
+                      + " ".join(f"{share:5.1%}" for share in expected) + "   "
+                      + " ".join(f"{share:5.1%}" for share in waited)
                       + (" *" if it is middle and o.all else ""), flush=True)
     print(f"off by at most {worst:.1%}; target 3 %")
 

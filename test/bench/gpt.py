@@ -3,8 +3,8 @@
 
     gpt.py [--layers 12 --dim 768 --heads 12 --seq 1024 --batch 4 --vocab 50304] FILE.mlir
 
-Fused query/key/value, tanh-GELU, LayerNorm, learned positions, tied embedding; parameters are called as in Hugging Face's checkpoints. zbc
-draws their values from their names. Only the standard library.
+Fused query/key/value, tanh-GELU, LayerNorm, learned positions, tied embedding; parameters are called as in Hugging
+Face's checkpoints. zbc draws their values from their names. Only the standard library.
 """
 import argparse
 import dataclasses
@@ -51,7 +51,8 @@ class Graph:
         results = f"({results})" if len(shapes) > 1 else results
         bind = f"{value}:{len(shapes)}" if len(shapes) > 1 else value
         inner = f" {{{attributes}}}" if attributes else ""
-        self.lines.append(f'  {bind} = "zb.{name}"({", ".join(v for v, _, _ in operands)}){inner} : ({types}) -> {results}')
+        self.lines.append(f'  {bind} = "zb.{name}"({", ".join(v for v, _, _ in operands)}){inner} : '
+                          f'({types}) -> {results}')
         if len(shapes) == 1:
             return value, shapes[0], "f32"
         return [(f"{value}#{i}", s, "f32") for i, s in enumerate(shapes)]
@@ -67,18 +68,21 @@ class Graph:
     def norm(self, x, name):
         scale, bias = self.parameter(name + ".weight", self.size.dim), self.parameter(name + ".bias", self.size.dim)
         rows = x[1][0]
-        return self.op("layer_norm", [x, scale, bias], "axis = 1 : i64, epsilon = 1.0e-5 : f64", x[1], (rows, 1), (rows, 1))[0]
+        return self.op("layer_norm", [x, scale,
+                                      bias], "axis = 1 : i64, epsilon = 1.0e-5 : f64", x[1], (rows, 1), (rows, 1))[0]
 
     def positions(self, x):
         s = self.size
         rows = self.reshape(x, s.batch, s.seq, s.dim)
-        return self.reshape(self.op("add", [rows, self.parameter("transformer.wpe.weight", s.seq, s.dim)], "", rows[1]), *x[1])
+        return self.reshape(self.op("add", [rows, self.parameter("transformer.wpe.weight", s.seq, s.dim)], "", rows[1]),
+                            *x[1])
 
     def block(self, x, name):
         s = self.size
         rows, heads = s.batch * s.seq, (s.batch, s.seq, s.heads, s.dim // s.heads)
         fused = self.linear(self.norm(x, name + ".ln_1"), name + ".attn.c_attn", 3 * s.dim)
-        parts = self.op("split", [fused], f"axis = 1 : i64, sizes = array<i64: {s.dim}, {s.dim}, {s.dim}>", *[(rows, s.dim)] * 3)
+        parts = self.op("split", [fused],
+                        f"axis = 1 : i64, sizes = array<i64: {s.dim}, {s.dim}, {s.dim}>", *[(rows, s.dim)] * 3)
         q, k, v = [self.reshape(p, *heads) for p in parts]
         scale = heads[3] ** -0.5
         out = self.op("attention", [q, k, v], f"causal = true, scale = {scale:.17e} : f64", heads, (s.batch, s.heads, s.seq))[0]

@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """Training speed of zb-run and of PyTorch on one GPU, in one run: tokens a second, MFU, ratio. Called by gpu.sh.
 
-    gpu.py [--bin BUILD/bin] [--python PYTHON] [--precision bf16] [--ranks 1] [--micro-batches 4] [--steps 10] [--batch 8 --layers 12 ...]
+    gpu.py [--bin BUILD/bin] [--python PYTHON] [--precision bf16] [--ranks 1] [--micro-batches 4]
+           [--steps 10] [--batch 8 --layers 12 ...]
            [--plan DIR] [--peak TFLOPS] [--cpu-batch 1] [--limit SECONDS]
 
-The model is GPT-2 124M by default: gpt.py writes its graph, zbc draws its weights, so PyTorch is needed for its own rows only. Where there is no zbc (a machine
-without LLVM), --plan takes a folder that zbc made elsewhere with --write-plan, and with it the model; with --thin it is written without the weights (474 MiB of
-GPT-2 124M), and they are drawn again where it is read, for speed only. PyTorch runs the same model from transformers, with sdpa attention and
-fused AdamW, autocast for bf16.
+The model is GPT-2 124M by default: gpt.py writes its graph, zbc draws its weights, so PyTorch is needed for its own
+rows only. Where there is no zbc (a machine without LLVM), --plan takes a folder that zbc made elsewhere with
+--write-plan, and with it the model; with --thin it is written without the weights (474 MiB of GPT-2 124M), and they
+are drawn again where it is read, for speed only. PyTorch runs the same model from transformers, with sdpa attention
+and fused AdamW, autocast for bf16.
 
-On a machine without a GPU it says what could not be run, and does what can be done there: it compiles and proves the plan, prints its memory, runs it on
-the virtual clock, and trains a few steps on the CPU, of one micro-batch with --cpu-batch rows, beside PyTorch on the CPU.
+On a machine without a GPU it says what could not be run, and does what can be done there: it compiles and proves the
+plan, prints its memory, runs it on the virtual clock, and trains a few steps on the CPU, of one micro-batch with
+--cpu-batch rows, beside PyTorch on the CPU.
 
-MFU = flops a token x tokens a second / peak, with flops a token = 6 N + 6 L C T (N parameters, the tied embedding once; L layers of C channels; T tokens a row;
-causal attention counted by half), as llm.c counts. The peak is that of dense bf16 (f32: TF32 is off, so the peak of f32) of the card's data sheet.
+MFU = flops a token x tokens a second / peak, with flops a token = 6 N + 6 L C T (N parameters, the tied embedding once;
+L layers of C channels; T tokens a row; causal attention counted by half), as llm.c counts. The peak is that of dense
+bf16 (f32: TF32 is off, so the peak of f32) of the card's data sheet.
 """
 import argparse
 import array
@@ -53,7 +57,8 @@ class Failed(Exception):
 
 
 def reason(process):
-    """The line that says why a program failed: the first with 'error: ' (ours), else the last one (of a traceback: its exception)."""
+    """The line that says why a program failed: the first with 'error: ' (ours), else the last one
+    (of a traceback: its exception)."""
     lines = process.stderr.strip().splitlines() or [f"exit status {process.returncode}, and no word"]
     return next((line for line in lines if "error: " in line), lines[-1])
 
@@ -76,7 +81,8 @@ def card():
     """Name of the first GPU, or None."""
     if not shutil.which("nvidia-smi"):
         return None
-    process = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True)
+    process = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+                             capture_output=True, text=True)
     return process.stdout.splitlines()[0] if process.returncode == 0 and process.stdout.strip() else None
 
 
@@ -107,14 +113,16 @@ def thin_weights(path):
 
 
 def draw_weights(thin, path):
-    """A file with the names, shapes, means and deviations of thin_weights: the same numbers again and again, which take no less time."""
+    """A file with the names, shapes, means and deviations of thin_weights: the same numbers again
+    and again, which take no less time."""
     generator, header = random.Random(1), json.dumps(thin["header"]).encode()
     header += b" " * (-len(header) % 8)
     normal = [generator.gauss(0, 1) for _ in range(BLOCK)]
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(header)) + header)
         start = file.tell()
-        for name, (mean, deviation) in sorted(thin["drawn"].items(), key=lambda item: thin["header"][item[0]]["data_offsets"]):
+        for name, (mean, deviation) in sorted(thin["drawn"].items(),
+                                              key=lambda item: thin["header"][item[0]]["data_offsets"]):
             begin, end = thin["header"][name]["data_offsets"]
             block = array.array("f", [mean + deviation * x for x in normal]).tobytes()
             file.seek(start + begin)
@@ -126,7 +134,8 @@ def write_plan(o, bench):
     """A plan (that of --plan, else a new one) and its model into o.write_plan."""
     shutil.copytree(o.plan or bench.plan(bench.size, o.ranks, o.micro_batches), o.write_plan)
     path = os.path.join(o.write_plan, WEIGHTS)
-    model = dict(size=dataclasses.asdict(bench.size), ranks=o.ranks, micro_batches=o.micro_batches, precision=o.precision, thin=None)
+    model = dict(size=dataclasses.asdict(bench.size), ranks=o.ranks, micro_batches=o.micro_batches,
+                 precision=o.precision, thin=None)
     if o.thin:
         model["thin"] = thin_weights(path)
         os.remove(path)
@@ -174,7 +183,8 @@ class Bench:
             with open(graph, "w") as file:
                 file.write(gpt.program(size))
             begin = time.monotonic()
-            text = run([self.program("zbc"), graph, "-o", folder, "--ranks", ranks, "--micro-batches", micro_batches, "--schedule",
+            text = run([self.program("zbc"), graph, "-o", folder, "--ranks", ranks,
+                        "--micro-batches", micro_batches, "--schedule",
                         self.o.schedule if ranks > 1 else "1f1b", "--precision", self.o.precision], self.o.limit)
             print(f"zbc, {size.batch} rows a micro-batch, in {time.monotonic() - begin:.1f} s:")
             print("\n".join("  " + line for line in text.splitlines()[-14:]))
@@ -194,9 +204,11 @@ class Bench:
 
     def pytorch(self, device, batch, micro_batches):
         s = self.size
-        words = [self.o.python, os.path.join(HERE, "pytorch.py"), "gpt2", "--device", device, "--precision", self.o.precision, "--attention", "sdpa",
-                 "--layers", s.layers, "--dim", s.dim, "--heads", s.heads, "--seq", s.seq, "--vocab", s.vocab, "--batch", batch,
-                 "--micro-batches", micro_batches, "--steps", self.o.steps, "--warmup", self.o.warmup]
+        words = [self.o.python, os.path.join(HERE, "pytorch.py"), "gpt2", "--device", device,
+                 "--precision", self.o.precision, "--attention", "sdpa",
+                 "--layers", s.layers, "--dim", s.dim, "--heads", s.heads, "--seq", s.seq,
+                 "--vocab", s.vocab, "--batch", batch, "--micro-batches", micro_batches, "--steps", self.o.steps,
+                 "--warmup", self.o.warmup]
         for mode in "eager", "compile":
             name = f"PyTorch {mode}, {device}"
             try:
@@ -220,7 +232,8 @@ class Bench:
         """The ops of a step by their time, from a run of its own: timing ops takes time."""
         file = os.path.join(self.folder, "costs.json")
         try:
-            run([self.program("zb-run"), folder, *drawn(folder), "--data", "text:" + CORPUS, "--steps", 9, "--device", "cuda", "--profile", file], self.o.limit)
+            run([self.program("zb-run"), folder, *drawn(folder), "--data", "text:" + CORPUS, "--steps", 9,
+                 "--device", "cuda", "--profile", file], self.o.limit)
             with open(file, encoding="utf-8") as text:
                 measured = json.load(text)
             steps = measured["program"]["steps"] / 2  # every second one is for ops
@@ -237,8 +250,10 @@ class Bench:
 
     def host(self, folder):
         """The whole step without its kernels."""
-        rows = objects(run([self.program("zb-run"), folder, "--device", "sim", "--no-kernels", "--steps", 3, "--json"], self.o.limit))
-        print(f"plan run on the virtual clock, without kernels: {rows[-1]['seconds'] * 1e3:.1f} ms a step by its cost model")
+        rows = objects(run([self.program("zb-run"), folder, "--device", "sim", "--no-kernels", "--steps", 3, "--json"],
+                           self.o.limit))
+        print(f"plan run on the virtual clock, without kernels: {rows[-1]['seconds'] * 1e3:.1f} ms a "
+              "step by its cost model")
 
     def cpu(self):
         s, o = self.size, self.o
@@ -247,17 +262,21 @@ class Bench:
         small = gpt.Size(s.layers, s.dim, s.heads, s.seq, o.cpu_batch, s.vocab)
         o.steps, o.warmup = o.cpu_steps, 1
         self.pytorch("cpu", o.cpu_batch, 1)
-        self.zb_run("zb-run --device cpu, 1 rank x 2 threads", self.plan(small, 1, 1), o.cpu_batch * s.seq, "--threads", 2)
+        self.zb_run("zb-run --device cpu, 1 rank x 2 threads", self.plan(small, 1, 1),
+                    o.cpu_batch * s.seq, "--threads", 2)
 
     def print(self, peak):
         s = self.size
-        print(f"\nGPT-2, {s.parameters() / 1e6:.0f} M parameters: {s.layers} layers, {s.dim} wide, {s.seq} positions, vocabulary {s.vocab}, {self.o.precision}")
-        print(f"flops a token: 6 N + 6 L C T = {self.flops_a_token / 1e6:.0f} M" + (f"; peak {peak} TFLOP/s" if peak else ""))
+        print(f"\nGPT-2, {s.parameters() / 1e6:.0f} M parameters: {s.layers} layers, {s.dim} wide, {s.seq} positions, "
+              f"vocabulary {s.vocab}, {self.o.precision}")
+        print(f"flops a token: 6 N + 6 L C T = {self.flops_a_token / 1e6:.0f} M"
+              + (f"; peak {peak} TFLOP/s" if peak else ""))
         print(f"  {'':44s} {'step':>11s} {'tokens/s':>10s} {'MFU':>7s} {'ratio':>7s}")
         compiled = next((rate for name, _, rate in self.rows if name.startswith("PyTorch compile")), None)
         for name, seconds, rate in self.rows:
             mfu = f"{self.flops_a_token * rate / peak / 1e12:7.1%}" if peak else f"{'':7s}"
-            print(f"  {name:44s} {seconds * 1e3:8.1f} ms {rate:10.0f} {mfu} {f'{rate / compiled:6.2f}x' if compiled else '':>7s}")
+            print(f"  {name:44s} {seconds * 1e3:8.1f} ms {rate:10.0f} {mfu} "
+                  f"{f'{rate / compiled:6.2f}x' if compiled else '':>7s}")
         print("  ratio: of tokens a second to torch.compile's in this run")
         for line in self.left_out:
             print(f"not run: {line}")
@@ -276,11 +295,13 @@ def options():
     parser.add_argument("--cpu-batch", type=int, default=1, help="rows a step of the part on the CPU")
     parser.add_argument("--cpu-steps", type=int, default=1)
     parser.add_argument("--plan", help="a folder that --write-plan made, instead of compiling")
-    parser.add_argument("--write-plan", metavar="DIR", help="only compile, into DIR; with --plan: that one, with weights")
+    parser.add_argument("--write-plan", metavar="DIR",
+                        help="only compile, into DIR; with --plan: that one, with weights")
     parser.add_argument("--thin", action="store_true", help="without its weights, which --plan then draws")
     parser.add_argument("--no-pytorch", action="store_true", help="on a GPU: the row of zb-run alone")
     parser.add_argument("--limit", type=float, default=600, help="seconds that a program may take (default 600)")
-    parser.add_argument("--peak", type=float, help="TFLOP/s of the card at this precision, for a card that the table does not know")
+    parser.add_argument("--peak", type=float,
+                        help="TFLOP/s of the card at this precision, for a card that the table does not know")
     gpt.add_options(parser)
     parser.set_defaults(batch=8)
     return parser.parse_args()

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Step time of PyTorch on a family of tools/models.py: one JSON object a mode. Needs torch and transformers (tools/requirements.txt).
+"""Step time of PyTorch on a family of tools/models.py: one JSON object a mode. Needs torch and
+transformers (tools/requirements.txt).
 
-    pytorch.py gpt2 [--mode eager,compile] [--device cpu|cuda] [--precision f32|bf16] [--threads 2] [--steps 10] [--warmup 2] [--layers 8 --dim 128 ...]
+    pytorch.py gpt2 [--mode eager,compile] [--device cpu|cuda] [--precision f32|bf16] [--threads 2] [--steps 10]
+               [--warmup 2] [--layers 8 --dim 128 ...]
 
-A step is what zb-run's is: M micro-batches forward and backward, gradients summed, one AdamW update. bf16 is autocast over f32
-weights. Times are the median of --steps.
+A step is what zb-run's is: M micro-batches forward and backward, gradients summed, one AdamW update. bf16 is autocast
+over f32 weights. Times are the median of --steps.
 """
 import argparse
 import json
@@ -20,7 +22,8 @@ try:
     import torch
     import transformers  # noqa: F401
 except ImportError as e:
-    print(f"SKIP: the Python package '{e.name}' is not installed: pip install -r tools/requirements.txt", file=sys.stderr)
+    print(f"SKIP: the Python package '{e.name}' is not installed: pip install -r tools/requirements.txt",
+          file=sys.stderr)
     sys.exit(77)
 
 
@@ -28,11 +31,12 @@ def measure(o, mode):
     model = models.build(o.family, o).to(o.device)
     decayed = [p for p in model.parameters() if p.dim() >= 2]
     plain = [p for p in model.parameters() if p.dim() < 2]
-    optimizer = torch.optim.AdamW([dict(params=decayed, weight_decay=0.1), dict(params=plain, weight_decay=0.0)], lr=1e-3, betas=(0.9, 0.95), eps=1e-8,
-                                  fused=True if o.device == "cuda" else None)
+    optimizer = torch.optim.AdamW([dict(params=decayed, weight_decay=0.1), dict(params=plain, weight_decay=0.0)],
+                                  lr=1e-3, betas=(0.9, 0.95), eps=1e-8, fused=True if o.device == "cuda" else None)
     forward = torch.compile(model) if mode == "compile" else model
     generator = torch.Generator().manual_seed(1)
-    batches = [torch.randint(0, o.vocab, (2, o.batch, o.seq), generator=generator).to(o.device) for _ in range(o.micro_batches)]
+    batches = [torch.randint(0, o.vocab, (2, o.batch, o.seq), generator=generator).to(o.device)
+               for _ in range(o.micro_batches)]
     seconds = []
     for step in range(o.warmup + o.steps):
         begin = time.perf_counter()
@@ -47,7 +51,8 @@ def measure(o, mode):
         total = total.item()  # waits for all of the step
         if step >= o.warmup:
             seconds.append(time.perf_counter() - begin)
-    return dict(mode=mode, device=o.device, precision=o.precision, threads=o.threads, seconds=statistics.median(seconds), best=min(seconds),
+    return dict(mode=mode, device=o.device, precision=o.precision, threads=o.threads,
+                seconds=statistics.median(seconds), best=min(seconds),
                 loss=total / o.micro_batches, torch=torch.__version__)
 
 

@@ -3,8 +3,9 @@
 
     start.py MODEL.onnx [--bin BUILD/bin] [--ranks P] [--micro-batches M] [--rounds R] [--vocabulary V]
 
-Of each round a line: when the first line came, how long values were read, when step 1 began, what that step took (it also touches all memory for the
-first time), and how long the program went on after its last line. Last the best of each. Tokens are drawn at random below V.
+Of each round a line: when the first line came, how long values were read, when step 1 began, what that step took (it
+also touches all memory for the first time), and how long the program went on after its last line. Last the best of
+each. Tokens are drawn at random below V.
 """
 import argparse
 import json
@@ -58,11 +59,13 @@ def main():
         compiles = []
         for _ in range(options.rounds):
             begin = time.monotonic()
-            subprocess.run([os.path.join(options.bin, "zbc"), options.model, "-o", plan, "--ranks", str(options.ranks), "--micro-batches",
+            subprocess.run([os.path.join(options.bin, "zbc"), options.model, "-o", plan,
+                            "--ranks", str(options.ranks), "--micro-batches",
                             str(options.micro_batches)], check=True, stdout=subprocess.DEVNULL)
             compiles.append(time.monotonic() - begin)
         size = os.path.getsize(os.path.join(plan, "weights.safetensors")) / 2**20
-        print(f"{os.path.basename(options.model)}, {size:.1f} MiB of weights, {options.ranks} ranks: zbc {min(compiles):.2f} s, the best of {options.rounds}")
+        print(f"{os.path.basename(options.model)}, {size:.1f} MiB of weights, {options.ranks} ranks: zbc "
+              f"{min(compiles):.2f} s, the best of {options.rounds}")
         print(" " * 10 + "".join(f"{name:>15}" for name in COLUMNS))
         command = [os.path.join(options.bin, "zb-run"), plan, "--data", f"tokens:{data}:u32", "--steps", "1"]
         rounds = []

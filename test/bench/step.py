@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Step times of zb-run and of PyTorch on the same graphs, one table a graph; called by step.sh, which makes the graphs.
 
-    step.py --cache FOLDER [--bin BUILD/bin] [--python PYTHON] [--steps 10] [--rounds 3] [--graphs gpt2,llama,gpt2-large] [--costs]
+    step.py --cache FOLDER [--bin BUILD/bin] [--python PYTHON] [--steps 10] [--rounds 3]
+            [--graphs gpt2,llama,gpt2-large] [--costs]
 
-Everything of a graph is measured in turn, --rounds times, and the best median counts: so that a busy moment of the machine does not
-meet one side only. Ratio: PyTorch's best time by this one (above 1: zb-run is faster). Then where the time of zb-run's ranks goes. --costs: every
-plan of several ranks also as zbc makes it with the costs that zb-run --profile measured of it, which evens out the stages.
+Everything of a graph is measured in turn, --rounds times, and the best median counts: so that a busy moment of the
+machine does not meet one side only. Ratio: PyTorch's best time by this one (above 1: zb-run is faster). Then where the
+time of zb-run's ranks goes. --costs: every plan of several ranks also as zbc makes it with the costs that zb-run
+--profile measured of it, which evens out the stages.
 """
 import argparse
 import json
@@ -51,16 +53,19 @@ class Measurement:
         self.times[name] = min(seconds, self.times.get(name, seconds))
 
     def pytorch(self):
-        for row in run([self.o.python, os.path.join(HERE, "pytorch.py"), self.family, "--steps", self.o.steps, "--warmup", self.o.warmup,
-                        "--micro-batches", MICRO_BATCHES, "--threads", 2, *model_options(self.model)]):
+        for row in run([self.o.python, os.path.join(HERE, "pytorch.py"), self.family, "--steps", self.o.steps,
+                        "--warmup", self.o.warmup, "--micro-batches", MICRO_BATCHES, "--threads", 2,
+                        *model_options(self.model)]):
             self.note(f"PyTorch {row['mode']}, 2 threads", row["seconds"])
 
     def compile(self, folder, ranks, schedule, *options):
-        run([os.path.join(self.o.bin, "zbc"), os.path.join(self.o.cache, self.graph + ".onnx"), "-o", folder, "--ranks", ranks,
-             "--micro-batches", MICRO_BATCHES, "--schedule", schedule, "--json", *options])
+        run([os.path.join(self.o.bin, "zbc"), os.path.join(self.o.cache, self.graph + ".onnx"),
+             "-o", folder, "--ranks", ranks, "--micro-batches", MICRO_BATCHES,
+             "--schedule", schedule, "--json", *options])
 
     def train(self, folder, threads, *options):
-        return run([os.path.join(self.o.bin, "zb-run"), folder, "--data", "text:" + os.path.join(SOURCE, "test", "data", "corpus.txt"), "--steps",
+        return run([os.path.join(self.o.bin, "zb-run"), folder,
+                    "--data", "text:" + os.path.join(SOURCE, "test", "data", "corpus.txt"), "--steps",
                     self.o.warmup + self.o.steps, "--threads", threads, "--json", *options])
 
     def plan(self, ranks, threads, schedule, measured=False):
@@ -79,11 +84,13 @@ class Measurement:
 
     def print(self):
         peer = min((t for n, t in self.times.items() if n.startswith("PyTorch")), default=None)
-        print(f"\n{self.graph}: {' '.join(f'{k} {v}' for k, v in self.model.items())}, {MICRO_BATCHES} micro-batches, fp32")
+        print(f"\n{self.graph}: {' '.join(f'{k} {v}' for k, v in self.model.items())}, "
+              f"{MICRO_BATCHES} micro-batches, fp32")
         print(f"  {'':42s} {'step':>10s} {'ratio':>7s}")
         for name, seconds in self.times.items():
             print(f"  {name:42s} {seconds * 1e3:7.1f} ms {f'{peer / seconds:6.2f}x' if peer else '':>7s}")
-        print(f"  {'share of ranks x step time':42s} " + " ".join(f"{row['category'][:13]:>13s}" for row in next(iter(self.profiles.values()))))
+        print(f"  {'share of ranks x step time':42s} "
+              + " ".join(f"{row['category'][:13]:>13s}" for row in next(iter(self.profiles.values()))))
         for name, rows in self.profiles.items():
             print(f"  {name:42s} " + " ".join(f"{row['share'] or 0:13.1%}" for row in rows))
         sys.stdout.flush()
@@ -99,7 +106,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--costs", action="store_true", help="also compile with measured costs")
     parser.add_argument("--graphs", default=",".join(GRAPHS))
-    parser.add_argument("--list", action="store_true", help="print the options of tools/export_onnx.py for --graphs, and stop")
+    parser.add_argument("--list", action="store_true",
+                        help="print the options of tools/export_onnx.py for --graphs, and stop")
     o = parser.parse_args()
     names = o.graphs.split(",")
     for name in names:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The same bits, whatever the cut: losses, weights and optimizer state of every number of ranks, schedule, number of chunks, placement,
-number of threads and device are those of one rank, byte for byte; and a run that was saved and resumed is the run that was not.
+"""The same bits, whatever the cut: losses, weights and optimizer state of every number of ranks, schedule, number
+of chunks, placement, number of threads and device are those of one rank, byte for byte; and a run that was saved
+and resumed is the run that was not.
 
     bitwise.py [--bin BUILD/bin] [--jobs 2] [--quick]
 
-Schedules are what `zb-sched --list` lists, each with its own placement and chunks, and with others. Where a schedule is not defined (for this
-number of micro-batches, for this placement) zbc must say so: exit status 2, an error, a hint. Every schedule must have trained
-somewhere, except those that zbc calls fit for simulation only.
+Schedules are what `zb-sched --list` lists, each with its own placement and chunks, and with others. Where a schedule is
+not defined (for this number of micro-batches, for this placement) zbc must say so: exit status 2, an error, a hint.
+Every schedule must have trained somewhere, except those that zbc calls fit for simulation only.
 
 One line a group, then "N passed, N failed". --quick: one graph, fewer micro-batch counts.
 """
@@ -50,7 +51,8 @@ def losses(rows):
 
 
 def plan_name(ranks, schedule, arguments):
-    return "-".join([schedule.replace(":", "-").replace("=", ""), str(ranks), *(str(a).strip("-").replace(",", "") for a in arguments)])
+    return "-".join([schedule.replace(":", "-").replace("=", ""), str(ranks),
+                     *(str(a).strip("-").replace(",", "") for a in arguments)])
 
 
 class Group:
@@ -69,8 +71,8 @@ class Group:
         return os.path.join(self.folder, name)
 
     def command(self, name, ranks, schedule, arguments):
-        return (os.path.join(common.DATA, self.graph + ".onnx"), "-o", self.path(name), "--ranks", ranks, "--schedule", schedule,
-                "--micro-batches", self.micro_batches, *arguments)
+        return (os.path.join(common.DATA, self.graph + ".onnx"), "-o", self.path(name),
+                "--ranks", ranks, "--schedule", schedule, "--micro-batches", self.micro_batches, *arguments)
 
     def defined(self, name, ranks, schedule, arguments):
         """Compiles; False where zbc says in words that this schedule is not defined here."""
@@ -122,7 +124,8 @@ class Group:
             half, resumed = self.path(f"{first}-{second}.half"), self.path(f"{first}-{second}.resumed")
             before = self.suite.train(self.path(first), STEPS, "--save", half)
             after = self.suite.train(self.path(second), STEPS, "--resume", half, "--save", resumed)
-            self.suite.check([row["step"] for row in after] == list(range(STEPS, 2 * STEPS)), f"{self.name}: steps after a resume")
+            self.suite.check([row["step"] for row in after] == list(range(STEPS, 2 * STEPS)),
+                             f"{self.name}: steps after a resume")
             self.same(f"{first}, then {second}", (losses(before + after), common.read_checkpoint(resumed)), whole)
         except common.Failure as failure:
             self.suite.check(False, f"{self.name} {first}, then {second}: {failure}")
@@ -141,14 +144,16 @@ def main():
                 common.run_parallel([lambda p=p: group.plan(*p) for p in plans(names, micro_batches)], options.jobs)
                 if micro_batches == 8:
                     common.run_parallel([lambda n=n: group.simulated(n) for n in SIMULATED], options.jobs)
-                    for first, second in (("zb-h1-4", "zb-h1-4"), ("zb-h1-4", "1f1b-2"), ("fthenb-1", "zb-h1-8"), ("fthenb-4-chunks-2", "zb-v-4")):
+                    for first, second in (("zb-h1-4", "zb-h1-4"), ("zb-h1-4", "1f1b-2"), ("fthenb-1", "zb-h1-8"),
+                                          ("fthenb-4-chunks-2", "zb-v-4")):
                         group.resumed(first, second)
                 trained |= group.trained
                 simulated_only |= group.simulated_only
                 print(f"{group.name}: {suite.passed - before[0]} passed, {suite.failed - before[1]} failed", flush=True)
     for name in names:
         suite.check((name in trained) != (name in simulated_only), f"{name} trained nowhere")
-    print(f"trained: {' '.join(n for n in names if n in trained)}; simulated only: {' '.join(sorted(simulated_only)) or 'none'}")
+    print(f"trained: {' '.join(n for n in names if n in trained)}; simulated only: "
+          f"{' '.join(sorted(simulated_only)) or 'none'}")
     return suite.finish()
 
 

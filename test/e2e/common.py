@@ -1,4 +1,5 @@
-"""What the end-to-end scripts share: running the tools, reading safetensors, counting checks. Only the standard library."""
+"""What the end-to-end scripts share: running the tools, reading safetensors, counting
+checks. Only the standard library."""
 import argparse
 import concurrent.futures
 import json
@@ -52,7 +53,8 @@ class Suite:
         """Standard output of a tool that must succeed."""
         process = self.run(name, *arguments)
         if process.returncode:
-            raise Failure(f"{name} {' '.join(map(str, arguments))}: exit {process.returncode}\n{process.stderr[-2000:]}")
+            raise Failure(f"{name} {' '.join(map(str, arguments))}: exit "
+                          f"{process.returncode}\n{process.stderr[-2000:]}")
         return process.stdout
 
     def compile(self, model, out, *arguments):
@@ -107,7 +109,8 @@ def run_parallel(tasks, jobs):
 def arguments(text, *extra):
     """The options of every script: --bin, --jobs; extra: (flag, keyword arguments)."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.environ.get("ZB_BIN", os.path.join(SOURCE, "build", "bin")), help="folder of zbc and zb-run")
+    parser.add_argument("--bin", default=os.environ.get("ZB_BIN", os.path.join(SOURCE, "build", "bin")),
+                        help="folder of zbc and zb-run")
     parser.add_argument("--jobs", type=int, default=2)
     for flag, options in extra:
         parser.add_argument(flag, **options)

@@ -3,15 +3,16 @@
 
     costs.py [--bin BUILD/bin]
 
-  sim        a simulated run of a plan gives back the costs that the plan was made with: compiled with them, the step is the same to the
-             picosecond, for every schedule and with chunks
-  real       every subprogram of the measured plan is known when it is compiled again with its profile; another partition and another number
-             of ranks take the times of its ops; losses are those of the plan without costs, bit for bit
+  sim        a simulated run of a plan gives back the costs that the plan was made with: compiled with them, the step is
+             the same to the picosecond, for every schedule and with chunks
+  real       every subprogram of the measured plan is known when it is compiled again with its profile;
+             another partition and another number of ranks take the times of its ops; losses are those of
+             the plan without costs, bit for bit
   simulated  zb-run --device sim gives the step that zbc prints, and the waiting of every rank
   without    a compile without --costs is the same plan twice, and the one that it was before any was measured
   calibrated zb-run --calibrate writes a file that zbc takes
-  wrong      another model, other cuts of a profile that knows whole subprograms only, a damaged file, another version, a calibration that is
-             none: status 1, the place, a hint, no folder
+  wrong      another model, other cuts of a profile that knows whole subprograms only, a damaged file, another version,
+             a calibration that is none: status 1, the place, a hint, no folder
 """
 import json
 import os
@@ -45,9 +46,11 @@ def check_sim(t, folder):
         t.check(abs(first["step_seconds"] - again["step_seconds"]) < 2e-9 * first["step_seconds"],
                 f"sim {name}: {first['step_seconds']} s, again {again['step_seconds']}")
         same = [(s["f_seconds"], s["b_seconds"], s["w_seconds"]) for s in first["stages"]]
-        t.check(same == [(s["f_seconds"], s["b_seconds"], s["w_seconds"]) for s in again["stages"]], f"sim {name}: the times of the stages")
+        t.check(same == [(s["f_seconds"], s["b_seconds"], s["w_seconds"]) for s in again["stages"]],
+                f"sim {name}: the times of the stages")
     process = t.run("zbc", GPT2, "-o", os.path.join(folder, "no"), *SHAPE, "--ranks", 3, "--costs", costs)
-    t.check(process.returncode == 1 and "whole subprograms only" in process.stderr and "hint: measure on the device cpu" in process.stderr,
+    t.check(process.returncode == 1 and "whole subprograms only" in process.stderr and
+            "hint: measure on the device cpu" in process.stderr,
             f"sim: other cuts: {process.returncode} {process.stderr}")
 
 
@@ -56,34 +59,41 @@ def check_real(t, folder):
     t.compile(GPT2, plan, *SHAPE, "--ranks", 2)
     data = ("--data", "text:" + common.CORPUS)
     measured = profile(t, plan, costs, *data, "--steps", 5)
-    t.check(measured["program"]["steps"] == 4 and not measured["machine"]["virtual_clock"], f"real: {measured['program']}")
+    t.check(measured["program"]["steps"] == 4 and not measured["machine"]["virtual_clock"],
+            f"real: {measured['program']}")
     first = measured["subprograms"]
     # The cuts that were measured: found by module path in the summary, so that the partition is the same.
     summary = t.compile(GPT2, again, *SHAPE, "--ranks", 2, "--costs", costs)
     plain = [row["loss"] for row in t.train(plan, 4)]
     t.check(plain == [row["loss"] for row in t.train(again, 4)], "real: other losses with costs")
     simulated = simulate(t, again)
-    t.check(abs(simulated["seconds"] - summary["step_seconds"]) < 1e-11, f"simulated: {simulated['seconds']} and {summary['step_seconds']}")
-    t.check(len(simulated["waiting"]) == 2 and all(0 <= share <= 1 for share in simulated["waiting"]), f"simulated: {simulated['waiting']}")
-    # The same again with its cuts by name (a path may name several ops: then the cut moves by some), measured: what it knows of itself is used
-    # as it is.
+    t.check(abs(simulated["seconds"] - summary["step_seconds"]) < 1e-11,
+            f"simulated: {simulated['seconds']} and {summary['step_seconds']}")
+    t.check(len(simulated["waiting"]) == 2 and all(0 <= share <= 1 for share in simulated["waiting"]),
+            f"simulated: {simulated['waiting']}")
+    # The same again with its cuts by name (a path may name several ops: then the cut moves by some), measured: what
+    # it knows of itself is used as it is.
     cuts = ",".join(stage_ends(t, again))
     t.compile(GPT2, again, *SHAPE, "--ranks", 2, "--cuts", cuts)
     profile(t, again, costs, *data, "--steps", 5)
     with open(costs) as file:
-        times = {(s["stage"], s["kind"]): s["time_ps"] + (s["first_ps"] - s["time_ps"]) / 4 for s in json.load(file)["subprograms"]}
+        times = {(s["stage"], s["kind"]): s["time_ps"] + (s["first_ps"] - s["time_ps"]) / 4
+                 for s in json.load(file)["subprograms"]}
     summary = t.compile(GPT2, again, *SHAPE, "--ranks", 2, "--costs", costs, "--cuts", cuts)
     for s in summary["stages"]:
         for kind in "FBW":
             got = s[kind.lower() + "_seconds"]
-            t.check(abs(got - times[s["stage"], kind] * 1e-12) < 2e-12, f"real: stage {s['stage']} {kind}: {got} s, measured {times[s['stage'], kind]} ps")
-    # Other cuts are timed by the ops of the file, and by nothing else: where every time is three times as long, so is the program.
+            t.check(abs(got - times[s["stage"], kind] * 1e-12) < 2e-12,
+                    f"real: stage {s['stage']} {kind}: {got} s, measured {times[s['stage'], kind]} ps")
+    # Other cuts are timed by the ops of the file, and by nothing else: where every time is
+    # three times as long, so is the program.
     longer = os.path.join(folder, "longer.json")
     with open(costs) as file, open(longer, "w") as out:
         json.dump(scaled(json.load(file), 3), out)
     for ranks in (1, 3, 4):
         total, three = (seconds_in_all(t, again, ranks, path) for path in (costs, longer))
-        t.check(total > 0 and abs(three - 3 * total) < 1e-6 * three, f"real: {ranks} ranks: {total} s in all, of times three times as long {three} s")
+        t.check(total > 0 and abs(three - 3 * total) < 1e-6 * three,
+                f"real: {ranks} ranks: {total} s in all, of times three times as long {three} s")
     t.check({s["kind"] for s in first} >= {"F", "B", "W", "OPT"}, f"real: kinds {[s['kind'] for s in first]}")
     return costs
 
@@ -91,7 +101,8 @@ def check_real(t, folder):
 def scaled(it, factor):
     """The costs with every time multiplied; the unit of a member is in its name."""
     if isinstance(it, dict):
-        return {name: value * factor if name.endswith("_ps") or name == "ps_per_byte" else scaled(value, factor) for name, value in it.items()}
+        return {name: value * factor if name.endswith("_ps") or name == "ps_per_byte" else scaled(value, factor)
+                for name, value in it.items()}
     return [scaled(item, factor) for item in it] if isinstance(it, list) else it
 
 
@@ -142,9 +153,12 @@ def check_wrong(t, folder, good):
     refused("a negative time", text.replace('"time_ps": ', '"time_ps": -', 1), "expected a whole number from 0")
     refused("an infinite time", text.replace('"time_ps": ', '"time_ps": 1e400, "x": ', 1), "real number overflow")
     process = t.run("zbc", GPT2, "-o", out, "--ranks", 2, "--costs", os.path.join(folder, "none.json"))
-    t.check(process.returncode == 4 and "none.json" in process.stderr, f"wrong: no file: {process.returncode} {process.stderr}")
-    process = t.run("zb-run", os.path.join(folder, "real"), "--data", "text:" + common.CORPUS, "--steps", 2, "--profile", path)
-    t.check(process.returncode == 2 and "at least 3 steps" in process.stderr, f"wrong: too few steps: {process.returncode} {process.stderr}")
+    t.check(process.returncode == 4 and "none.json" in process.stderr,
+            f"wrong: no file: {process.returncode} {process.stderr}")
+    process = t.run("zb-run", os.path.join(folder, "real"), "--data", "text:" + common.CORPUS,
+                    "--steps", 2, "--profile", path)
+    t.check(process.returncode == 2 and "at least 3 steps" in process.stderr,
+            f"wrong: too few steps: {process.returncode} {process.stderr}")
     draw = random.Random(4)
     for _ in range(30):
         damaged = bytearray(text, "utf-8")
@@ -161,9 +175,11 @@ def check_calibrated(t, folder):
     t.must("zb-run", "--calibrate", path)
     with open(path) as file:
         it = json.load(file)
-    t.check("program" not in it and it["rates"]["op_ps"] > 0 and len(it["products"]) >= 4 and it["link"]["ps_per_byte"] > 0, f"calibrated: {it}")
+    t.check("program" not in it and it["rates"]["op_ps"] > 0 and len(it["products"]) >= 4 and
+            it["link"]["ps_per_byte"] > 0, f"calibrated: {it}")
     sizes = [p["flops"] for p in it["products"]]
-    t.check(sizes == sorted(set(sizes)) and all(p["time_ps"] > 0 for p in it["products"]), f"calibrated: products {it['products']}")
+    t.check(sizes == sorted(set(sizes)) and all(p["time_ps"] > 0 for p in it["products"]),
+            f"calibrated: products {it['products']}")
     summary = t.compile(GPT2, os.path.join(folder, "calibrated"), *SHAPE, "--ranks", 2, "--costs", path)
     t.check(summary["step_seconds"] > 0, f"calibrated: {summary['step_seconds']}")
     process = t.run("zb-run", os.path.join(folder, "real"), "--calibrate", path, "--steps", 3)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The cuda device with its own kernels on a GPU that is none: streams and graphs of the fake (test/runtime/device/cuda/fake.h), device code
-emulated on the CPU (test/kernels/cuda/emulator.h), products on an emulated cuBLASLt. Losses follow those of the cpu, in f32 and in bf16;
-losses, weights and optimizer state are bitwise the same for every cut and schedule; no two accesses race.
+"""The cuda device with its own kernels on a GPU that is none: streams and graphs of the fake
+(test/runtime/device/cuda/fake.h), device code emulated on the CPU (test/kernels/cuda/emulator.h), products on an
+emulated cuBLASLt. Losses follow those of the cpu, in f32 and in bf16; losses, weights and optimizer state are bitwise
+the same for every cut and schedule; no two accesses race.
 
     cuda_emulated.py [--bin BUILD/bin] [--tool BUILD/test/cuda-emulated] [--jobs 2]
 """
@@ -29,14 +30,16 @@ class Runs:
     def train(self, schedule, ranks):
         """(losses, tensors) of the emulated run of a plan."""
         plan, saved = (os.path.join(self.folder, f"{schedule}-{ranks}{end}") for end in ("", ".saved"))
-        process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"), "-o", plan, "--ranks", ranks, "--schedule", schedule,
-                                 "--micro-batches", MICRO_BATCHES, "--precision", self.precision)
+        process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"), "-o", plan,
+                                 "--ranks", ranks, "--schedule", schedule, "--micro-batches", MICRO_BATCHES,
+                                 "--precision", self.precision)
         if process.returncode:
             raise common.Failure(f"{self.name} {schedule}: {process.stderr[-2000:]}")
-        process = subprocess.run([self.tool, plan, "text:" + common.CORPUS, str(STEPS), str(ranks), saved], capture_output=True, text=True,
-                                 timeout=300)
+        process = subprocess.run([self.tool, plan, "text:" + common.CORPUS, str(STEPS), str(ranks), saved],
+                                 capture_output=True, text=True, timeout=300)
         if process.returncode:
-            raise common.Failure(f"{self.name} {schedule} on {ranks}: exit {process.returncode}: {process.stderr[-2000:]}")
+            raise common.Failure(f"{self.name} {schedule} on {ranks}: exit {process.returncode}: "
+                                 f"{process.stderr[-2000:]}")
         *losses, races = process.stdout.splitlines()
         self.suite.check(races.split()[1] == "0", f"{self.name} {schedule} on {ranks}: {races}")
         return list(map(float, losses)), common.read_checkpoint(saved)
@@ -46,13 +49,16 @@ class Runs:
             losses, tensors = self.train(*PLANS[0])
             cpu = [row["loss"] for row in self.suite.train(os.path.join(self.folder, "%s-%d" % PLANS[0]), STEPS)]
             worst = max(abs(a - b) / abs(b) for a, b in zip(losses, cpu))
-            self.suite.check(len(losses) == STEPS and worst <= PRECISIONS[self.precision], f"{self.name}: losses {losses}, of the cpu {cpu}")
+            self.suite.check(len(losses) == STEPS and worst <= PRECISIONS[self.precision],
+                             f"{self.name}: losses {losses}, of the cpu {cpu}")
             for schedule, ranks in PLANS[1:]:
                 others, other_tensors = self.train(schedule, ranks)
-                self.suite.check(others == losses, f"{self.name} {schedule} on {ranks}: losses {others} instead of {losses}")
+                self.suite.check(others == losses,
+                                 f"{self.name} {schedule} on {ranks}: losses {others} instead of {losses}")
                 difference = common.first_difference(tensors, other_tensors)
                 self.suite.check(not difference, f"{self.name} {schedule} on {ranks}: {difference}")
-            print(f"{self.name}: {len(PLANS)} plans, loss {losses[-1]:.9g}, at most {worst:.2g} from the cpu's", flush=True)
+            print(f"{self.name}: {len(PLANS)} plans, loss {losses[-1]:.9g}, at most {worst:.2g} from "
+                  "the cpu's", flush=True)
         except common.Failure as failure:
             self.suite.check(False, str(failure))
 

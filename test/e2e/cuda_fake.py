@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The cuda device on a fake GPU (test/runtime/device/cuda/fake.h), for plans of every schedule on 1, 2 and 4 ranks: losses, weights and
-optimizer state are bitwise those of one rank on the cpu, in whatever order the GPU runs what it is given, and no two accesses of which one
-writes are without an order. The same as several processes, with one rank or more on the GPU of each, over a fake NCCL that has no buffers: if
-the ends of a channel did not agree on the order, or a schedule needed a buffer, it would hang or mix up messages (there losses are compared).
-One plan of each graph is also measured, as zb-run --profile does.
-Then one wait after the other is left out of a step: most must be found (all that others do not imply).
+"""The cuda device on a fake GPU (test/runtime/device/cuda/fake.h), for plans of every schedule on 1, 2 and 4 ranks:
+losses, weights and optimizer state are bitwise those of one rank on the cpu, in whatever order the GPU runs what it
+is given, and no two accesses of which one writes are without an order. The same as several processes, with one rank
+or more on the GPU of each, over a fake NCCL that has no buffers: if the ends of a channel did not agree on the
+order, or a schedule needed a buffer, it would hang or mix up messages (there losses are compared). One plan of each
+graph is also measured, as zb-run --profile does. Then one wait after the other is left out of a step: most must be
+found (all that others do not imply).
 
     cuda_fake.py [--bin BUILD/bin] [--tool BUILD/test/cuda-fake] [--jobs 2]
 """
@@ -42,15 +43,16 @@ class Runs:
     def compile(self, name, schedule, ranks):
         """Whether the schedule is defined here."""
         schedule = bitwise.SHORT.get(schedule, schedule)
-        process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"), "-o", os.path.join(self.folder, name), "--ranks", ranks,
+        process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"),
+                                 "-o", os.path.join(self.folder, name), "--ranks", ranks,
                                  "--schedule", schedule, "--micro-batches", self.micro_batches)
         if process.returncode not in (0, 2):
             raise common.Failure(f"{self.graph} {name}: {process.stderr[-2000:]}")
         return process.returncode == 0
 
     def fake(self, name, *arguments):
-        process = subprocess.run([self.tool, os.path.join(self.folder, name), self.data, *map(str, arguments)], capture_output=True,
-                                 text=True, timeout=600)
+        process = subprocess.run([self.tool, os.path.join(self.folder, name), self.data, *map(str, arguments)],
+                                 capture_output=True, text=True, timeout=600)
         if process.returncode:
             raise common.Failure(f"{self.graph} {name}: exit {process.returncode}: {process.stderr[-2000:]}")
         return process.stdout.splitlines()
@@ -64,12 +66,14 @@ class Runs:
             saved = os.path.join(self.folder, name + ".saved")
             *losses, races = self.fake(name, STEPS, 1 + len(name), saved)
             difference = common.first_difference(self.tensors, common.read_checkpoint(saved))
-            self.suite.check(list(map(float, losses)) == self.losses, f"{self.graph} {name}: losses {losses} instead of {self.losses}")
+            self.suite.check(list(map(float, losses)) == self.losses,
+                             f"{self.graph} {name}: losses {losses} instead of {self.losses}")
             self.suite.check(not difference, f"{self.graph} {name}: {difference}")
             self.suite.check(races.split()[1] == "0", f"{self.graph} {name}: {races}")
             for processes in {1: (), 2: (2,), 4: PROCESSES[self.graph]}[ranks]:
                 *losses, races = self.fake(name, STEPS, 1 + len(name), f"nccl:{processes}")
-                self.suite.check(list(map(float, losses)) == self.losses, f"{self.graph} {name} as {processes} processes: losses {losses}")
+                self.suite.check(list(map(float, losses)) == self.losses,
+                                 f"{self.graph} {name} as {processes} processes: losses {losses}")
                 self.suite.check(races.split()[1] == "0", f"{self.graph} {name} as {processes} processes: {races}")
         except common.Failure as failure:
             self.suite.check(False, str(failure))
@@ -92,13 +96,17 @@ class Runs:
         try:
             self.compile(name, schedule, ranks)
             *losses, races = self.fake(name, STEPS, 1, "costs:" + file)
-            self.suite.check(list(map(float, losses)) == self.losses and races.split()[1] == "0", f"{self.graph} {name}, measured: {losses}, {races}")
+            self.suite.check(list(map(float, losses)) == self.losses and races.split()[1] == "0",
+                             f"{self.graph} {name}, measured: {losses}, {races}")
             with open(file, encoding="utf-8") as text:
                 measured = json.load(text)
             jobs = {row["kind"] for row in measured["subprograms"]}
-            self.suite.check(measured["machine"]["device"] == "cuda" and jobs >= {"F", "B", "W", "OPT"}, f"{self.graph} {name}: {measured['machine']}")
-            self.suite.check(measured["ops"] and all(row["time_ps"] > 0 for row in measured["ops"] + measured["subprograms"]), f"{self.graph} {name}: no time")
-            process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"), "-o", os.path.join(self.folder, "by-costs"), "--ranks", ranks,
+            self.suite.check(measured["machine"]["device"] == "cuda" and jobs >= {"F", "B", "W", "OPT"},
+                             f"{self.graph} {name}: {measured['machine']}")
+            self.suite.check(measured["ops"] and all(row["time_ps"] > 0 for row in measured["ops"]
+                                                     + measured["subprograms"]), f"{self.graph} {name}: no time")
+            process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"),
+                                     "-o", os.path.join(self.folder, "by-costs"), "--ranks", ranks,
                                      "--micro-batches", self.micro_batches, "--costs", file)
             self.suite.check(process.returncode == 0, f"zbc --costs: {process.stderr[-1000:]}")
             process = self.suite.run("zb-sched", "--costs", file, "--schedule", "zb-h1", "--json")

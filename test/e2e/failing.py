@@ -3,10 +3,11 @@
 
     failing.py [--bin BUILD/bin] [--only memory files kill] [--case NAME ...] [--all] [--points 24] [--seed N]
 
-A library that is preloaded (failing.c) lets the call fail. Out of memory: the program ends with status 4 and says so, or goes on as if nothing had
-been (a wish that was refused): never a crash, never another diagnosis. A failed call on files: status 4, or it did not matter. A kill -9 before
-a call on files: what was there before is whole, or the new is, and the next run works and cleans up. After each, no file is damaged and none is left over.
-Without --all, K is drawn at random, --points of them a case; the seed is printed. Ends with "N passed, N failed".
+A library that is preloaded (failing.c) lets the call fail. Out of memory: the program ends with status 4 and says so,
+or goes on as if nothing had been (a wish that was refused): never a crash, never another diagnosis. A failed call on
+files: status 4, or it did not matter. A kill -9 before a call on files: what was there before is whole, or the new is,
+and the next run works and cleans up. After each, no file is damaged and none is left over. Without --all, K is drawn at
+random, --points of them a case; the seed is printed. Ends with "N passed, N failed".
 """
 import errno
 import os
@@ -27,8 +28,8 @@ ERRNOS = (errno.ENOSPC, errno.EIO, errno.EDQUOT)
 
 
 class Case:
-    """A command in a folder of its own. outputs: what it writes there; shared: what it reads. before: what it writes is there already, of another run,
-    so that it is replaced."""
+    """A command in a folder of its own. outputs: what it writes there; shared: what it reads. before: what it writes is
+    there already, of another run, so that it is replaced."""
 
     def __init__(self, name, words, outputs=(), before=None, reads=False):
         self.name, self.words, self.outputs, self.before, self.reads = name, words, outputs, before, reads
@@ -68,7 +69,8 @@ class Bench:
         environment = {**os.environ, "LD_PRELOAD": self.library, "ZB_FAIL_COUNT": count, **settings}
         words = [self.suite.tool(case.words[0]), *(str(word).format(place) for word in case.words[1:])]
         try:
-            done = subprocess.run(words, capture_output=True, text=True, errors="backslashreplace", env=environment, timeout=LIMIT_SECONDS)
+            done = subprocess.run(words, capture_output=True, text=True, errors="backslashreplace",
+                                  env=environment, timeout=LIMIT_SECONDS)
         except subprocess.TimeoutExpired:
             done = subprocess.CompletedProcess(words, "none: it did not end", "", "")
         with open(count, "rb") as file:
@@ -88,12 +90,15 @@ def written(case, place):
 
 
 def strangers(case, place, killed=False):
-    """What is there beside the outputs. A killed run leaves the temporary file of a single output, under the number of its process, for good."""
-    return [name for name in sorted(set(os.listdir(place)) - set(case.outputs)) if not (killed and re.search(r"\.(json|csv)\.tmp\.\d+$", name))]
+    """What is there beside the outputs. A killed run leaves the temporary file of a single output, under the
+    number of its process, for good."""
+    return [name for name in sorted(set(os.listdir(place)) - set(case.outputs))
+            if not (killed and re.search(r"\.(json|csv)\.tmp\.\d+$", name))]
 
 
 def same(case, got, wanted):
-    """Whether the outputs are those of one of the good runs (a run that was ended may have saved its first step, or nothing)."""
+    """Whether the outputs are those of one of the good runs (a run that was ended may have
+    saved its first step, or nothing)."""
     return all(got[name] in [good[name] for good in wanted] for name in case.outputs)
 
 
@@ -124,9 +129,11 @@ def problems_of(case, place, done, good, old, texts, may_leave=False, killed=Fal
 
 def report(suite, case, kind, tried, bad):
     for point, found, done in bad[:12]:
-        print(f"     {case.name}: {kind} {point}: {'; '.join(found)}\n       " + (done.stderr or "").strip()[-600:].replace("\n", "\n       "), flush=True)
+        print(f"     {case.name}: {kind} {point}: {'; '.join(found)}\n       "
+              + (done.stderr or "").strip()[-600:].replace("\n", "\n       "), flush=True)
     suite.check(not bad, f"{case.name}: {kind}: {len(bad)} of {tried} points")
-    print(f"{'ok  ' if not bad else '    '} {case.name}: {kind}: {tried - len(bad)} of {tried} points as they should be", flush=True)
+    print(f"{'ok  ' if not bad else '    '} {case.name}: {kind}: {tried - len(bad)} of {tried} points as they "
+          "should be", flush=True)
 
 
 def choose(options, chance, total):
@@ -153,7 +160,8 @@ def memory(bench, options, chance, case, before):
     def attempt(point):
         place = bench.prepare(case)
         done, _ = bench.run(case, place, ZB_FAIL_MEMORY=point)
-        found = problems_of(case, place, done, good, old, ["[Oo]ut of memory", "Cannot allocate memory", "this machine does not give", "no memory for"])
+        found = problems_of(case, place, done, good, old, ["[Oo]ut of memory", "Cannot allocate memory",
+                                                           "this machine does not give", "no memory for"])
         shutil.rmtree(place)
         return found, done
 
@@ -162,7 +170,8 @@ def memory(bench, options, chance, case, before):
 
 def files(bench, options, chance, case, before):
     good, old, (_, calls, _) = learn(bench, case, before)
-    points = [f"{k}:{number}" for k in choose(options, chance, calls) for number in (ERRNOS if options.all else [chance.choice(ERRNOS)])]
+    points = [f"{k}:{number}" for k in choose(options, chance, calls)
+              for number in (ERRNOS if options.all else [chance.choice(ERRNOS)])]
 
     def attempt(point):
         place = bench.prepare(case)
@@ -191,7 +200,8 @@ def kill(bench, options, chance, case, before):
         if not same(case, out, good + old):
             found.append("outputs that are neither old nor new")
         again, _ = bench.run(case, place)
-        found += [f"the next run: {problem}" for problem in problems_of(case, place, again, good, [], [" "], killed=True)]
+        found += [f"the next run: {problem}"
+                  for problem in problems_of(case, place, again, good, [], [" "], killed=True)]
         if again.returncode:
             found.append(f"the next run: exit {again.returncode}: {again.stderr}")
         shutil.rmtree(place)
@@ -224,14 +234,18 @@ def make_cases(suite, folder):
     return [
         (Case("zbc", compile_tiny, ["out"]), []),
         (Case("zbc over an older plan", compile_tiny, ["out"], before=other), []),
-        (Case("zbc with costs", ["zbc", tiny, "-o", "{}/out", "--ranks", 2, "--micro-batches", 2, "--costs", costs], ["out"]), []),
+        (Case("zbc with costs", ["zbc", tiny, "-o", "{}/out", "--ranks", 2, "--micro-batches", 2, "--costs", costs],
+              ["out"]), []),
         (Case("zbc of MLIR", ["zbc", text, "-o", "{}/out"], ["out"]), []),
         (Case("zb-opt", ["zb-opt", text, "--zb-cse", "--zb-dce"]), []),
         (Case("zb-run", [*train, "--steps", 2, "--save", "{}/saved", "--save-every", 1], ["saved"]), started),
-        (Case("zb-run over an older save", [*train, "--steps", 2, "--save", "{}/saved", "--save-every", 1], ["saved"], before=half), []),
-        (Case("zb-run --resume", [*train, "--steps", 1, "--resume", os.path.join(half, "saved"), "--save", "{}/saved"], ["saved"]), []),
+        (Case("zb-run over an older save", [*train, "--steps", 2, "--save", "{}/saved", "--save-every", 1],
+              ["saved"], before=half), []),
+        (Case("zb-run --resume", [*train, "--steps", 1, "--resume", os.path.join(half, "saved"), "--save", "{}/saved"],
+              ["saved"]), []),
         (Case("zb-run --print-plan", ["zb-run", plan, "--print-plan"]), []),
-        (Case("zb-sched of a problem", [*scheduled, "--problem", problem, "--write-problem", "{}/problem.json", "--csv", "{}/order.csv"],
+        (Case("zb-sched of a problem",
+              [*scheduled, "--problem", problem, "--write-problem", "{}/problem.json", "--csv", "{}/order.csv"],
               ["problem.json", "order.csv"]), []),
         (Case("zb-sched of an order", ["zb-sched", "--problem", problem, "--order", order]), []),
         (Case("zb-sched with costs", [*scheduled, "--costs", costs]), []),
@@ -248,8 +262,9 @@ KINDS = {"memory": memory, "files": files, "kill": kill}
 
 
 def main():
-    options = common.arguments(__doc__, ("--only", dict(choices=KINDS, nargs="+", default=list(KINDS))), ("--case", dict(nargs="+")),
-                               ("--all", dict(action="store_true")), ("--points", dict(type=int, default=6)), ("--seed", dict(type=int)))
+    options = common.arguments(__doc__, ("--only", dict(choices=KINDS, nargs="+", default=list(KINDS))),
+                               ("--case", dict(nargs="+")), ("--all", dict(action="store_true")),
+                               ("--points", dict(type=int, default=6)), ("--seed", dict(type=int)))
     suite, seed = common.Suite(options.bin), options.seed or int(time.time())
     with open(suite.tool("zb-run"), "rb") as file:
         if b"__asan_init" in file.read():

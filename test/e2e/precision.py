@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Mixed precision (--precision bf16): it learns as PyTorch's autocast does, gives the same bits whatever the cut, keeps f32 masters, and saves memory.
+"""Mixed precision (--precision bf16): it learns as PyTorch's autocast does, gives the same bits whatever the cut,
+keeps f32 masters, and saves memory.
 
     precision.py [--bin BUILD/bin] [--jobs 1]     the small graphs of test/data (part of CI)
     precision.py --graphs FOLDER                  gpt2.onnx of FOLDER, 50 steps (minutes; pytorch.sh runs it)
 
-  losses     of 50 steps within 2 % of PyTorch's autocast run in bf16, which *.bf16.json holds (tools/reference.py --precision bf16); the
-             largest deviation is printed, and beside it how far autocast is from fp32
-  bits       losses, weights and optimizer state of 2, 4 and 8 ranks, schedules, chunks, threads and the device sim are those of one
-             rank; so are those of a run that was saved and resumed under another plan
+  losses     of 50 steps within 2 % of PyTorch's autocast run in bf16, which *.bf16.json holds (tools/reference.py
+             --precision bf16); the largest deviation is printed, and beside it how far autocast is from fp32
+  bits       losses, weights and optimizer state of 2, 4 and 8 ranks, schedules, chunks, threads and the device sim are
+             those of one rank; so are those of a run that was saved and resumed under another plan
   masters    saved weights and optimizer state are f32, and no bf16 rounding of the weights is in them
-  memory     what a layer keeps from F: less than PyTorch keeps under autocast, and at most LAYER_SHARE of what f32 keeps
+  memory     what a layer keeps from F: less than PyTorch keeps under autocast, and at most
+             LAYER_SHARE of what f32 keeps
 """
 import hashlib
 import json
@@ -21,7 +23,8 @@ import common
 
 STEPS, LIMIT, LAYER_SHARE = 3, 0.02, 0.62
 LAYERS = {"gpt2-small": "lm.transformer.h", "llama-small": "lm.model.layers"}
-PLANS = ((1, "fthenb", ()), (2, "zb-h1", ()), (4, "zb-h1", ()), (8, "1f1b", ()), (2, "zb-v", ()), (4, "fthenb", ("--chunks", 2)))
+PLANS = ((1, "fthenb", ()), (2, "zb-h1", ()), (4, "zb-h1", ()), (8, "1f1b", ()), (2, "zb-v", ()),
+         (4, "fthenb", ("--chunks", 2)))
 
 
 def losses(rows):
@@ -46,8 +49,9 @@ def follow(suite, folder, model, reference_path, corpus, *arguments):
     worst = max(range(len(errors)), key=errors.__getitem__)
     suite.check(len(got) == len(wanted) and errors[worst] <= LIMIT,
                 f"{name}: loss {got[worst]} of step {worst}, autocast {wanted[worst]}: {errors[worst]:.2%} apart")
-    print(f"{name}: {len(got)} steps, largest deviation from PyTorch's autocast {errors[worst]:.2e} (step {worst}: {got[worst]:.6f}, "
-          f"{wanted[worst]:.6f}); autocast from fp32 {max(abs(w - f) / f for w, f in zip(wanted, full)):.1e}", flush=True)
+    print(f"{name}: {len(got)} steps, largest deviation from PyTorch's autocast {errors[worst]:.2e} (step {worst}: "
+          f"{got[worst]:.6f}, {wanted[worst]:.6f}); autocast from fp32 "
+          f"{max(abs(w - f) / f for w, f in zip(wanted, full)):.1e}", flush=True)
 
 
 class Graph:
@@ -60,8 +64,8 @@ class Graph:
         return os.path.join(self.folder, name)
 
     def compile(self, name, ranks, schedule, arguments=(), precision="bf16"):
-        return self.suite.compile(self.model, self.path(name), "--precision", precision, "--ranks", ranks, "--schedule", schedule,
-                                  "--micro-batches", 8, *arguments)
+        return self.suite.compile(self.model, self.path(name), "--precision", precision,
+                                  "--ranks", ranks, "--schedule", schedule, "--micro-batches", 8, *arguments)
 
     def train(self, name, steps, *arguments):
         saved = self.path(name + ".saved")
@@ -113,13 +117,15 @@ class Graph:
             self.suite.check(low <= limit, f"{self.name}: layer {i} keeps {low} bytes, PyTorch under autocast {limit}")
             self.suite.check(low <= LAYER_SHARE * full, f"{self.name}: layer {i} keeps {low} bytes, in f32 {full}")
         print(f"{self.name}: a layer keeps {kept['bf16'][-1]:,} bytes from F, in f32 {kept['f32'][-1]:,} "
-              f"({kept['bf16'][-1] / kept['f32'][-1]:.0%}), PyTorch under autocast {reference['saved_bytes_per_layer'][-1]:,}", flush=True)
+              f"({kept['bf16'][-1] / kept['f32'][-1]:.0%}), PyTorch under autocast "
+              f"{reference['saved_bytes_per_layer'][-1]:,}", flush=True)
 
     def named(self):
         """The plan and zb-run say what it is."""
         printed = self.suite.must("zb-run", self.path("zb-h1-2"), "--print-plan")
         self.suite.check("\nprecision bf16\n" in printed, f"{self.name}: the plan does not say its precision")
-        header = self.suite.must("zb-run", self.path("zb-h1-2"), "--data", "text:" + common.CORPUS, "--steps", 1).splitlines()[0]
+        header = self.suite.must("zb-run", self.path("zb-h1-2"), "--data", "text:" + common.CORPUS,
+                                 "--steps", 1).splitlines()[0]
         self.suite.check(re.match(rf"{self.name}.onnx in bf16: ", header), f"{self.name}: zb-run says {header}")
 
 
@@ -134,8 +140,8 @@ def main():
             return suite.finish()
         for name in ("gpt2-small", "llama-small"):
             for arguments in (("--ranks", 2), ("--ranks", 1, "--no-raise")):
-                follow(suite, folder, os.path.join(common.DATA, name + ".onnx"), os.path.join(common.DATA, name + ".bf16.json"),
-                       common.CORPUS, *arguments)
+                follow(suite, folder, os.path.join(common.DATA, name + ".onnx"),
+                       os.path.join(common.DATA, name + ".bf16.json"), common.CORPUS, *arguments)
             graph = Graph(suite, folder, name)
             try:
                 graph.bits()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checkpoints that Hugging Face's save_pretrained wrote, as zb-run --weights and zbc --weights read them: the loss of the first step is PyTorch's of the
-same checkpoint within 1e-6.
+"""Checkpoints that Hugging Face's save_pretrained wrote, as zb-run --weights and zbc --weights read them: the loss of
+the first step is PyTorch's of the same checkpoint within 1e-6.
 
     pretrained.py [--bin BUILD/bin]
 
-GPT-2 and Llama, in f32, bf16 and f16, in one file and in several. Needs torch and transformers, so it is no part of CI; the formats themselves are tested
-without them in weights.py.
+GPT-2 and Llama, in f32, bf16 and f16, in one file and in several. Needs torch and transformers, so it is no part of CI;
+the formats themselves are tested without them in weights.py.
 """
 import json
 import os
@@ -40,7 +40,8 @@ def torch_loss(model, tokens):
 
 
 def first_loss(suite, plan, data, *arguments):
-    return json.loads(suite.must("zb-run", plan, "--data", data, "--steps", "1", "--json", *arguments).splitlines()[0])["loss"]
+    return json.loads(suite.must("zb-run", plan, "--data", data, "--steps", "1", "--json",
+                                 *arguments).splitlines()[0])["loss"]
 
 
 def test_family(suite, folder, name, family, tokens):
@@ -60,11 +61,13 @@ def test_family(suite, folder, name, family, tokens):
         for kind, options in (("one", {}), ("several", {"max_shard_size": "20KB"})):
             saved = at(f"{kind}-{str(dtype)[6:]}")
             model.to(dtype).save_pretrained(saved, **options)
-            wanted = torch_loss(type(model).from_pretrained(saved, dtype=torch.float32, attn_implementation="eager"), tokens)
+            wanted = torch_loss(type(model).from_pretrained(saved, dtype=torch.float32,
+                                                            attn_implementation="eager"), tokens)
             got = first_loss(suite, at("plan"), data, "--weights", saved)
             suite.check(abs(got - wanted) < TOLERANCE, f"{saved}: {got:.8f}, PyTorch has {wanted:.8f}")
             print(f"{name:8} {str(dtype)[6:]:10} {kind:8} {got:.8f}  PyTorch {wanted:.8f}", flush=True)
-    suite.compile(at("model.onnx"), at("other"), "--ranks", "2", "--micro-batches", str(MICRO_BATCHES), "--weights", saved)
+    suite.compile(at("model.onnx"), at("other"), "--ranks", "2",
+                  "--micro-batches", str(MICRO_BATCHES), "--weights", saved)
     suite.check(first_loss(suite, at("other"), data) == got, f"{name}: zbc --weights and zb-run --weights differ")
 
 

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Ranks in several processes, over Open MPI and over TCP: the same bits, checkpoints that any other number of processes goes on from, wrong starts.
+"""Ranks in several processes, over Open MPI and over TCP: the same bits, checkpoints that any other number of
+processes goes on from, wrong starts.
 
     processes.py [--bin BUILD/bin] [--over mpi|tcp] [--only bits saves errors network]
 
-bits: every schedule of `zb-sched --list` that trains, on GPT-2 and Llama, and 1, 2, 4, 8 ranks over 1, 2, 4 processes, gives the losses and the
-weights of one rank, byte for byte. saves: four processes save, two processes of another plan go on, bitwise as if nothing had happened; the
-files are read by safetensors and transformers where $ZB_PYTHON has them. errors: what a user can get
-wrong at the start, and what is written once for all. network: two network
-namespaces on this machine, joined by a virtual cable, TCP between them; needs root.
+bits: every schedule of `zb-sched --list` that trains, on GPT-2 and Llama, and 1, 2, 4, 8 ranks over 1, 2, 4 processes,
+gives the losses and the weights of one rank, byte for byte. saves: four processes save, two processes of another plan
+go on, bitwise as if nothing had happened; the files are read by safetensors and transformers where $ZB_PYTHON has them.
+errors: what a user can get wrong at the start, and what is written once for all. network: two network namespaces on
+this machine, joined by a virtual cable, TCP between them; needs root.
 
-Over mpi processes are started by mpirun, and everything is skipped, with the reason, where there is no MPI. Over tcp they are started with the variables
-of torchrun and of srun (start.py), in turn. Ends with "N passed, N failed, N skipped".
+Over mpi processes are started by mpirun, and everything is skipped, with the reason, where there is no
+MPI. Over tcp they are started with the variables of torchrun and of srun (start.py), in turn. Ends
+with "N passed, N failed, N skipped".
 """
 import itertools
 import json
@@ -31,7 +33,8 @@ CASES = {"gpt2-small": 4, "llama-small": 4}  # model: micro-batches
 GRID = [(1, 1), (2, 1), (2, 2), (4, 1), (4, 2), (4, 4), (8, 1), (8, 2), (8, 4)]  # ranks, processes
 # Without what a launcher left that this test runs under. Open MPI refuses root unless told otherwise.
 ENVIRONMENT = {name: value for name, value in os.environ.items()
-               if not name.startswith(("OMPI_COMM", "PMIX_", "SLURM_", "MASTER_", "TORCHELASTIC_")) and name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
+               if not name.startswith(("OMPI_COMM", "PMIX_", "SLURM_", "MASTER_", "TORCHELASTIC_")) and
+               name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
 ENVIRONMENT.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
 
@@ -40,7 +43,8 @@ class Mpi:
     name, variable = "mpi", "OMPI_COMM_WORLD_RANK"
     base = ["mpirun", "--oversubscribe", "--bind-to", "none"]
     # Open MPI leaks, and unloads the plugins that did, so that no suppression can name them.
-    environment = dict(ENVIRONMENT, ASAN_OPTIONS=":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"])))
+    environment = dict(ENVIRONMENT,
+                       ASAN_OPTIONS=":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"])))
 
     def __init__(self, *arguments):
         self.arguments = arguments
@@ -67,7 +71,8 @@ class Tcp:
 
     def command(self, processes):
         kind = ("torchrun", "srun")[next(self.turn) % 2]
-        return [sys.executable, os.path.join(common.SOURCE, "test", "e2e", "start.py"), "-n", str(processes), "--as", kind, *self.arguments]
+        return [sys.executable, os.path.join(common.SOURCE, "test", "e2e", "start.py"), "-n", str(processes),
+                "--as", kind, *self.arguments]
 
     def reason_to_skip(self, suite):
         return None
@@ -79,12 +84,14 @@ LAUNCHERS = {"mpi": Mpi(), "tcp": Tcp()}
 def launched(suite, launcher, processes, *arguments, prefix=(), timeout=120, program=None):
     """CompletedProcess of zb-run, or of another program, in so many processes."""
     command = [*prefix, *launcher.command(processes), program or suite.tool("zb-run"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=launcher.environment, errors="backslashreplace")
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=launcher.environment,
+                          errors="backslashreplace")
 
 
 def train(suite, launcher, processes, plan, steps, *arguments, prefix=()):
     """The step objects of zb-run --json."""
-    done = launched(suite, launcher, processes, plan, "--data", "text:" + common.CORPUS, "--steps", steps, "--json", *arguments, prefix=prefix)
+    done = launched(suite, launcher, processes, plan, "--data", "text:" + common.CORPUS, "--steps", steps, "--json",
+                    *arguments, prefix=prefix)
     if done.returncode:
         raise common.Failure(f"{processes} processes, {plan}: exit {done.returncode}\n{done.stderr[-3000:]}")
     return common.json_lines(done.stdout)
@@ -123,7 +130,8 @@ class Model:
         """Folder of the plan; None where the schedule is not defined."""
         out = os.path.join(self.folder, f"{schedule.replace(':', '-')}-{ranks}")
         if not os.path.exists(out):
-            process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"), "-o", out, "--ranks", ranks, "--schedule", schedule,
+            process = self.suite.run("zbc", os.path.join(common.DATA, self.graph + ".onnx"), "-o", out,
+                                     "--ranks", ranks, "--schedule", schedule,
                                      "--micro-batches", self.micro_batches, *arguments)
             if process.returncode == 2:
                 return None
@@ -140,7 +148,8 @@ class Model:
         text = f"{self.graph} {os.path.basename(plan)} over {processes} processes"
         try:
             rows = train(self.suite, self.launcher, processes, plan, STEPS, "--save", saved, prefix=prefix)
-            self.suite.check(bitwise.losses(rows) == self.losses, f"{text}: losses {bitwise.losses(rows)} instead of {self.losses}")
+            self.suite.check(bitwise.losses(rows) == self.losses,
+                             f"{text}: losses {bitwise.losses(rows)} instead of {self.losses}")
             self.suite.check(read_saved(saved) == self.saved, f"{text}: other weights")
         except (common.Failure, subprocess.TimeoutExpired) as failure:
             self.suite.check(False, f"{text}: {failure}")
@@ -158,8 +167,10 @@ def bits(suite, launcher, folder):
                 trained += 1
         for ranks, processes in GRID:
             model.check(model.compile(ranks, "zb-h1"), processes)
-        suite.check(trained >= len(names) - 2, f"{graph}: only {trained} of {len(names)} schedules trained over {launcher.name}")
-        print(f"{graph}: {trained} schedules, {len(GRID)} sizes: {suite.passed - before[0]} passed, {suite.failed - before[1]} failed", flush=True)
+        suite.check(trained >= len(names) - 2,
+                    f"{graph}: only {trained} of {len(names)} schedules trained over {launcher.name}")
+        print(f"{graph}: {trained} schedules, {len(GRID)} sizes: {suite.passed - before[0]} passed, "
+              f"{suite.failed - before[1]} failed", flush=True)
 
 
 READ_BACK = """
@@ -193,10 +204,12 @@ print("read", len(tensors))
 def read_with_transformers(suite, saved):
     python = os.environ.get("ZB_PYTHON", "python3")
     if subprocess.run([python, "-c", "import torch, safetensors.torch, transformers"], capture_output=True).returncode:
-        print(f"skip reading with transformers: {python} has no torch, safetensors and transformers (ZB_PYTHON names another)")
+        print(f"skip reading with transformers: {python} has no torch, safetensors and transformers "
+              "(ZB_PYTHON names another)")
         return 1
     done = subprocess.run([python, "-c", READ_BACK, saved], capture_output=True, text=True)
-    suite.check(done.returncode == 0 and "read" in done.stdout, f"transformers cannot read {saved}: {done.stderr[-2000:]}")
+    suite.check(done.returncode == 0 and "read" in done.stdout,
+                f"transformers cannot read {saved}: {done.stderr[-2000:]}")
     return 0
 
 
@@ -209,10 +222,12 @@ def saves(suite, launcher, folder):
         first, second = model.compile(4, "zb-h1"), model.compile(2, "1f1b")
         half, end = first + ".half", second + ".end"
         os.makedirs(half + ".tmp")  # as a save that was killed leaves it
-        for name in ("weights-00001-of-00008.safetensors", "optimizer-00002-of-00008.safetensors.tmp.123", "model.safetensors.index.json"):
+        for name in ("weights-00001-of-00008.safetensors", "optimizer-00002-of-00008.safetensors.tmp.123",
+                     "model.safetensors.index.json"):
             open(os.path.join(half + ".tmp", name), "w").close()
         before = train(suite, launcher, 4, first, STEPS, "--save", half)
-        suite.check(len(os.listdir(half)) == 10 and not os.path.exists(half + ".tmp"), f"{graph}: a save has {os.listdir(half)}")
+        suite.check(len(os.listdir(half)) == 10 and not os.path.exists(half + ".tmp"),
+                    f"{graph}: a save has {os.listdir(half)}")
         for processes, plan in ((2, second), (1, second), (4, first)):
             after = train(suite, launcher, processes, plan, STEPS, "--resume", half, "--save", end)
             text = f"{graph}: saved by 4 processes, resumed by {processes}"
@@ -221,8 +236,10 @@ def saves(suite, launcher, folder):
             suite.check(read_saved(end) == whole, f"{text}: other weights or optimizer state")
         # In threads, from parts and from what threads saved.
         after = suite.train(second, STEPS, "--resume", half, "--save", end)
-        suite.check(bitwise.losses(before + after) == whole_losses and read_saved(end) == whole, f"{graph}: saved by processes, resumed by threads")
-        suite.check(sorted(os.listdir(end)) == ["optimizer.safetensors", "weights.safetensors"], f"{graph}: a save replaces the parts of another")
+        suite.check(bitwise.losses(before + after) == whole_losses and read_saved(end) == whole,
+                    f"{graph}: saved by processes, resumed by threads")
+        suite.check(sorted(os.listdir(end)) == ["optimizer.safetensors", "weights.safetensors"],
+                    f"{graph}: a save replaces the parts of another")
         if graph == "gpt2-small":
             skipped += read_with_transformers(suite, half)
             damaged(suite, second, half)
@@ -237,7 +254,8 @@ def damaged(suite, plan, half):
         shutil.copytree(half, broken)
         change(broken)
         done = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 1, "--resume", broken)
-        suite.check(done.returncode in (1, 4) and all(text in done.stderr for text in texts), f"{name}: exit {done.returncode}, {done.stderr}")
+        suite.check(done.returncode in (1, 4) and all(text in done.stderr for text in texts),
+                    f"{name}: exit {done.returncode}, {done.stderr}")
 
     def rewrite(broken, name, old, new):
         with open(os.path.join(broken, name), "r+b") as file:
@@ -246,12 +264,16 @@ def damaged(suite, plan, half):
             file.truncate()
             file.write(text)
 
-    refused("a part is missing", lambda b: os.remove(os.path.join(b, "weights-00002-of-00004.safetensors")), "weights-00002-of-00004.safetensors")
-    refused("parts of two steps", lambda b: rewrite(b, "weights-00003-of-00004.safetensors", b'"zb.step":"3"', b'"zb.step":"2"'),
+    refused("a part is missing", lambda b: os.remove(os.path.join(b, "weights-00002-of-00004.safetensors")),
+            "weights-00002-of-00004.safetensors")
+    refused("parts of two steps",
+            lambda b: rewrite(b, "weights-00003-of-00004.safetensors", b'"zb.step":"3"', b'"zb.step":"2"'),
             "do not belong together", "zb.step")
-    refused("an index that leaves the folder", lambda b: rewrite(b, "model.safetensors.index.json", b'"weights-00001', b'"../weights-00001'),
+    refused("an index that leaves the folder",
+            lambda b: rewrite(b, "model.safetensors.index.json", b'"weights-00001', b'"../weights-00001'),
             "is not one beside it")
-    refused("an index without a map", lambda b: rewrite(b, "model.safetensors.index.json", b"weight_map", b"weights_map"), "weight_map")
+    refused("an index without a map",
+            lambda b: rewrite(b, "model.safetensors.index.json", b"weight_map", b"weights_map"), "weight_map")
 
 
 class Starts:
@@ -262,12 +284,15 @@ class Starts:
 
     def expect(self, name, status, done, *texts, count=1):
         good = done.returncode == status and all(text in done.stderr for text in texts)
-        self.suite.check(good and done.stderr.count("zb-run: error") <= count, f"{name}: exit {done.returncode}\n{done.stderr}")
+        self.suite.check(good and done.stderr.count("zb-run: error") <= count,
+                         f"{name}: exit {done.returncode}\n{done.stderr}")
 
     def begin(self, environment, *arguments):
-        command = [self.suite.tool("zb-run"), self.plan, "--data", "text:" + common.CORPUS, "--steps", "1", *map(str, arguments)]
+        command = [self.suite.tool("zb-run"), self.plan, "--data", "text:" + common.CORPUS,
+                   "--steps", "1", *map(str, arguments)]
         base = Mpi.environment if "mpi" in arguments else ENVIRONMENT
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(base, **environment))
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=dict(base, **environment))
 
     def end(self, process):
         out, errors = process.communicate(timeout=60)
@@ -278,27 +303,30 @@ class Starts:
 
 
 def constants(suite, launcher, folder, expect):
-    """Of three ranks only the last one uses the file of constants; the others have it, or must not miss it, and one that is another is noticed."""
+    """Of three ranks only the last one uses the file of constants; the others have it, or must not miss it,
+    and one that is another is noticed."""
     model, plan, other = (os.path.join(folder, name) for name in ("table.onnx", "table", "other-table"))
     with open(model, "wb") as file:
         file.write(bad_input.table_model(3))
     suite.compile(model, plan, "--ranks", 3, "--micro-batches", 2)
     losses = bitwise.losses(suite.train(plan, 2))
     for processes in (2, 3):
-        suite.check(bitwise.losses(train(suite, launcher, processes, plan, 2)) == losses, f"a file of constants in {processes} processes: other losses")
+        suite.check(bitwise.losses(train(suite, launcher, processes, plan, 2)) == losses,
+                    f"a file of constants in {processes} processes: other losses")
     shutil.copytree(plan, other)
     with open(os.path.join(other, "constants.safetensors"), "r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(b"\x7f")
     data = ("--data", "text:" + common.CORPUS, "--steps", 1)
-    expect("two files of constants", 1, of_two_folders(suite, launcher, 3, plan, other, *data), "the constant 'table' in '",
-           "is not the one that '", "compile the model again")
+    expect("two files of constants", 1, of_two_folders(suite, launcher, 3, plan, other, *data),
+           "the constant 'table' in '", "is not the one that '", "compile the model again")
 
 
 def of_two_folders(suite, launcher, processes, first, second, *arguments):
     """zb-run of the first folder in process 0, of the second in the others."""
-    return launched(suite, launcher, processes, "-c", 'plan=$1; [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 0 ] || plan=$2; shift 2; '
-                    'exec "$0" "$plan" "$@"', suite.tool("zb-run"), first, second, *arguments, program="sh")
+    return launched(suite, launcher, processes, "-c", 'plan=$1; [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = '
+                                                      '0 ] || plan=$2; shift 2; exec "$0" "$plan" "$@"',
+                    suite.tool("zb-run"), first, second, *arguments, program="sh")
 
 
 def another_build(suite, folder):
@@ -324,47 +352,60 @@ def errors(suite, launcher, folder):
     starts = Starts(suite, plan)
     expect = starts.expect
     STARTS[launcher.name](suite, starts)
-    expect("more processes than ranks", 2, launched(suite, launcher, 4, plan, *data), "there are 4 processes, but the plan has 2 ranks",
-           "hint: start 2 processes or fewer")
+    expect("more processes than ranks", 2, launched(suite, launcher, 4, plan, *data),
+           "there are 4 processes, but the plan has 2 ranks", "hint: start 2 processes or fewer")
     expect("no such plan", 4, launched(suite, launcher, 2, folder + "/none", *data), "cannot open the plan")
-    expect("a folder that cannot be made", 4, launched(suite, launcher, 2, plan, *data, "--save", "/proc/nothing"), "cannot save to '/proc/nothing'")
-    expect("a folder of other files", 2, launched(suite, launcher, 2, plan, *data, "--save", common.DATA), "it holds other files")
-    expect("costs of processes", 2, launched(suite, launcher, 2, plan, *data[:-1], 3, "--profile", folder + "/c.json"), "costs are measured in one process")
-    expect("sim in processes", 2, launched(suite, launcher, 2, plan, *data, "--device", "sim"), "runs all ranks in one process")
+    expect("a folder that cannot be made", 4, launched(suite, launcher, 2, plan, *data, "--save", "/proc/nothing"),
+           "cannot save to '/proc/nothing'")
+    expect("a folder of other files", 2,
+           launched(suite, launcher, 2, plan, *data, "--save", common.DATA), "it holds other files")
+    expect("costs of processes", 2, launched(suite, launcher, 2, plan, *data[:-1], 3, "--profile", folder + "/c.json"),
+           "costs are measured in one process")
+    expect("sim in processes", 2, launched(suite, launcher, 2, plan, *data, "--device", "sim"),
+           "runs all ranks in one process")
     constants(suite, launcher, folder, expect)
-    expect("two plans", 2, of_two_folders(suite, launcher, 2, plan, other, *data), "process 1 reads another plan than process 0")
-    builds = launched(suite, launcher, 2, "-c", 'tool=$0; [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 0 ] || tool=$1; shift; exec "$tool" "$@"',
+    expect("two plans", 2, of_two_folders(suite, launcher, 2, plan, other, *data),
+           "process 1 reads another plan than process 0")
+    builds = launched(suite, launcher, 2, "-c", 'tool=$0; [ "${OMPI_COMM_WORLD_RANK:-${RANK:-$SLURM_PROCID}}" = 0 ] || '
+                                                'tool=$1; shift; exec "$tool" "$@"',
                       suite.tool("zb-run"), another_build(suite, folder), plan, *data, program="sh")
     expect("two builds", 2, builds, "the build is '", "' in process 1", "give all processes the same zb-run")
-    expect("processes that do not meet", 2, launched(suite, launcher, 2, plan, *data, "--launch", "threads"), "2 processes were started by",
-           "each of them would train alone", count=2)
+    expect("processes that do not meet", 2, launched(suite, launcher, 2, plan, *data, "--launch", "threads"),
+           "2 processes were started by", "each of them would train alone", count=2)
     counter = os.path.join(suite.bin, "..", "test", "step_allocations")
     done = launched(suite, launcher, 2, model.compile(4, "zb-v"), common.CORPUS, program=counter)
-    suite.check(sorted(done.stdout.splitlines()) == [f"process {i} of 2: 0 allocations" for i in (0, 1)], f"steps allocate: {done.stdout}{done.stderr}")
-    done = launched(suite, launcher, 2, plan, *data, "--json", "--memory", "--profile-ops", "--grad-norms", "--timeline", folder + "/t.svg",
+    suite.check(sorted(done.stdout.splitlines()) == [f"process {i} of 2: 0 allocations" for i in (0, 1)],
+                f"steps allocate: {done.stdout}{done.stderr}")
+    done = launched(suite, launcher, 2, plan, *data,
+                    "--json", "--memory", "--profile-ops", "--grad-norms", "--timeline", folder + "/t.svg",
                     "--trace", folder + "/t.json")
     rows = common.json_lines(done.stdout)
-    suite.check(done.returncode == 0 and [next(iter(row)) for row in rows] == ["step", "profile", "memory"], f"--json prints once: {done.stdout}")
+    suite.check(done.returncode == 0 and [next(iter(row)) for row in rows] == ["step", "profile", "memory"],
+                f"--json prints once: {done.stdout}")
     if rows:
         alone_rows = suite.train(plan, 1, "--grad-norms")
         suite.check(rows[0]["gradient_norms"] == alone_rows[0]["gradient_norms"], "gradient norms of all processes")
-        suite.check(list(rows[0]["gradient_norms"]) == list(alone_rows[0]["gradient_norms"]), "gradient norms in the order of names")
+        suite.check(list(rows[0]["gradient_norms"]) == list(alone_rows[0]["gradient_norms"]),
+                    "gradient norms in the order of names")
     with open(folder + "/t.json") as file:
         events = json.load(file)["traceEvents"]
     ranks = {event.get("pid") for event in events if event.get("ph") == "X"}
     suite.check(ranks == {0, 1}, f"the trace has ranks {ranks}")
     left, came = ({event["id"]: event["ts"] for event in events if event.get("ph") == kind} for kind in "sf")
-    suite.check(left and left.keys() == came.keys() and all(came[i] >= left[i] for i in left), f"messages that come before they leave: {left} {came}")
+    suite.check(left and left.keys() == came.keys() and all(came[i] >= left[i] for i in left),
+                f"messages that come before they leave: {left} {came}")
 
 
 def starts_mpi(suite, starts):
     """What has nothing to do with how processes meet, and what MPI alone says."""
     expect, alone = starts.expect, starts.alone
     expect("RANK alone", 1, alone({"RANK": "1"}), "found RANK=1, but not WORLD_SIZE")
-    expect("MPI under torchrun", 4, alone({"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}, "--launch", "mpi"),
+    expect("MPI under torchrun", 4, alone({"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost",
+                                           "MASTER_PORT": "29500"}, "--launch", "mpi"),
            "a start by torchrun or by hand say that there are 2 processes, MPI finds 1", "--launch tcp")
     done = alone({"RANK": "1"}, "--launch", "threads")
-    suite.check(done.returncode == 0, f"--launch threads does not look at variables that are not complete: {done.stderr}")
+    suite.check(done.returncode == 0,
+                f"--launch threads does not look at variables that are not complete: {done.stderr}")
     done = alone({"RANK": "0", "WORLD_SIZE": "1"})
     suite.check(done.returncode == 0 and "step 1/1" in done.stdout, f"a world of one process: {done.stderr}")
     done = alone({}, "--launch", "mpi")
@@ -383,11 +424,13 @@ def sockets_of(pid):
 
 
 def starts_tcp(suite, starts):
-    """What can go wrong while processes meet over TCP: who is missing, twice there, somebody else, or of another run."""
+    """What can go wrong while processes meet over TCP: who is missing, twice there, somebody else, or of another
+    run."""
     expect, alone, begin, end = starts.expect, starts.alone, starts.begin, starts.end
 
     def world(rank, size, port, address="127.0.0.1", **more):
-        return dict({"RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": address, "MASTER_PORT": str(port)}, **more)
+        return dict({"RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": address,
+                     "MASTER_PORT": str(port)}, **more)
 
     def both(first, second, *arguments):
         processes = [begin(first, *arguments), begin(second, *arguments)]
@@ -395,13 +438,17 @@ def starts_tcp(suite, starts):
 
     expect("no address", 2, alone({}, "--launch", "tcp"), "they are not given", "MASTER_ADDR")
     expect("srun without hosts", 2, alone({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"}), "they are not given")
-    expect("process 1 is missing", 5, alone(world(0, 2, start.free_port()), "--timeout", 1), "1 of 2 processes did not come: 1 (there are 0)", "127.0.0.1")
+    expect("process 1 is missing", 5, alone(world(0, 2, start.free_port()), "--timeout", 1),
+           "1 of 2 processes did not come: 1 (there are 0)", "127.0.0.1")
     port = start.free_port()
-    expect("process 0 is missing", 5, alone(world(1, 2, port), "--timeout", 1), f"process 1 cannot reach process 0 at 127.0.0.1, port {port},", "refused")
-    expect("an address that is no host", 1, alone(world(1, 2, port, "no.such.host.invalid"), "--timeout", 1), "cannot find the host 'no.such.host.invalid'")
+    expect("process 0 is missing", 5, alone(world(1, 2, port), "--timeout", 1),
+           f"process 1 cannot reach process 0 at 127.0.0.1, port {port},", "refused")
+    expect("an address that is no host", 1, alone(world(1, 2, port, "no.such.host.invalid"), "--timeout", 1),
+           "cannot find the host 'no.such.host.invalid'")
     port = start.free_port()
     zero, one = both(world(0, 2, port), world(1, 3, port), "--timeout", 20)
-    expect("worlds of two sizes", 1, zero, "process 1 was told that there are 3 processes, process 0 that there are 2", "WORLD_SIZE")
+    expect("worlds of two sizes", 1, zero, "process 1 was told that there are 3 processes, process 0 that there are 2",
+           "WORLD_SIZE")
     suite.check(one.returncode == 1 and "error" not in one.stderr, f"process 1 leaves it to process 0 to tell: {one}")
     port = start.free_port()
     twice = [begin(world(rank, 3, port), "--timeout", 20) for rank in (0, 1, 1)]
@@ -416,20 +463,25 @@ def starts_tcp(suite, starts):
     expect("one dies while others are awaited", 5, end(waiting[0]), "process 1 has gone while others were awaited")
     end(waiting[1])
     port = start.free_port()
-    zeros = [end(process) for process in [begin(world(0, 2, port), "--timeout", 2), begin(world(0, 2, port), "--timeout", 2)]]
+    zeros = [end(process) for process in [begin(world(0, 2, port), "--timeout", 2),
+                                          begin(world(0, 2, port), "--timeout", 2)]]
     taken = [done for done in zeros if f"cannot listen at port {port}" in done.stderr and "RANK=0" in done.stderr]
     suite.check(sorted(done.returncode for done in zeros) == [4, 5] and taken, f"two processes 0: {zeros}")
     with socket.socket() as foreign:  # somebody who listens and says nothing
         foreign.bind(("127.0.0.1", 0))
         foreign.listen()
         port = foreign.getsockname()[1]
-        expect("another program has the port", 4, alone(world(0, 2, port), "--timeout", 2), f"cannot listen at port {port}", "Address already in use")
+        expect("another program has the port", 4, alone(world(0, 2, port), "--timeout", 2),
+               f"cannot listen at port {port}", "Address already in use")
         expect("another program is there", 5, alone(world(1, 2, port), "--timeout", 1), "another program is there")
         # An agent of torchrun has the port: the run meets above it.
-        zero, one = both(world(0, 2, port, TORCHELASTIC_USE_AGENT_STORE="True"), world(1, 2, port, TORCHELASTIC_USE_AGENT_STORE="True"))
-        suite.check(zero.returncode == one.returncode == 0 and "step 1/1" in zero.stdout, f"above the port of an agent: {zero} {one}")
+        zero, one = both(world(0, 2, port, TORCHELASTIC_USE_AGENT_STORE="True"),
+                         world(1, 2, port, TORCHELASTIC_USE_AGENT_STORE="True"))
+        suite.check(zero.returncode == one.returncode == 0 and "step 1/1" in zero.stdout,
+                    f"above the port of an agent: {zero} {one}")
     port = start.free_port()
-    zero, one = both(world(0, 2, port, TORCHELASTIC_RUN_ID="a"), world(1, 2, port, TORCHELASTIC_RUN_ID="b"), "--timeout", 2)
+    zero, one = both(world(0, 2, port, TORCHELASTIC_RUN_ID="a"),
+                     world(1, 2, port, TORCHELASTIC_RUN_ID="b"), "--timeout", 2)
     expect("two runs", 5, zero, "1 of 2 processes did not come")
     suite.check(one.returncode == 5, f"two runs: {one}")
     # Visitors that are none of ours do no harm.
@@ -468,7 +520,8 @@ def network_launcher(launcher, folder, b):
     with open(agent, "w") as file:
         file.write(AGENT % {"b": b})
     os.chmod(agent, 0o755)
-    return Mpi("--mca", "plm_rsh_agent", agent, "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "10.77.0.0/24", "--mca", "oob_tcp_if_include",
+    return Mpi("--mca", "plm_rsh_agent", agent, "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include",
+               "10.77.0.0/24", "--mca", "oob_tcp_if_include",
                "10.77.0.0/24", "-H", "10.77.0.1:2,10.77.0.2:2", "--map-by", "node")
 
 
@@ -478,10 +531,12 @@ def network(suite, launcher, folder):
     if os.geteuid() != 0 or not shutil.which("ip"):
         print("skip network namespaces: needs root and ip (iproute2)")
         return 1
-    commands = [f"ip netns add {a}", f"ip netns add {b}", f"ip link add zv{os.getpid()} netns {a} type veth peer name zw{os.getpid()} netns {b}"]
+    commands = [f"ip netns add {a}", f"ip netns add {b}",
+                f"ip link add zv{os.getpid()} netns {a} type veth peer name zw{os.getpid()} netns {b}"]
     for space, link, address in ((a, "zv", 1), (b, "zw", 2)):
         device = f"{link}{os.getpid()}"
-        commands += [f"ip -n {space} address add 10.77.0.{address}/24 dev {device}", f"ip -n {space} link set {device} up", f"ip -n {space} link set lo up"]
+        commands += [f"ip -n {space} address add 10.77.0.{address}/24 dev {device}",
+                     f"ip -n {space} link set {device} up", f"ip -n {space} link set lo up"]
     try:
         for command in commands:
             done = subprocess.run(command.split(), capture_output=True, text=True)
@@ -509,8 +564,8 @@ GROUPS = {"bits": bits, "saves": saves, "errors": errors, "network": network}
 
 
 def run_groups(text, groups):
-    """The command line of a script whose groups of tests run over every launcher: its exit status. A group is called with suite, launcher, folder and gives
-    how many of its tests it skipped, if any."""
+    """The command line of a script whose groups of tests run over every launcher: its exit status. A group is called
+    with suite, launcher, folder and gives how many of its tests it skipped, if any."""
     options = common.arguments(text, ("--only", dict(choices=groups, nargs="+", default=list(groups))),
                                ("--over", dict(choices=LAUNCHERS, nargs="+", default=list(LAUNCHERS))))
     suite, skipped = common.Suite(options.bin), 0

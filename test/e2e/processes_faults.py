@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Processes that die or stall in the middle of training: the others end soon, say where they were, leave nothing half written.
+"""Processes that die or stall in the middle of training: the others end soon, say where
+they were, leave nothing half written.
 
     processes_faults.py [--bin BUILD/bin] [--over mpi|tcp] [--jobs 2]
 
-Four processes, one rank each, train a plan whose step takes a while, and save after every step. Each is killed (kill -9) at ten points of a step:
-mpirun and all others must be gone within ten seconds with its status of a killed process, those who are left must have said at which job
-they were, and the last save must be whole. Then one is stopped (SIGSTOP) instead: the others must end by the time-out, with status 5, name rank, job,
-peer and micro-batch, and which process does not answer; and it must end with them. At last SIGTERM, to one process and to all: who gets it says at
-which job it is (mpirun sends it to those who are left), and all end after the same step, and save it.
+Four processes, one rank each, train a plan whose step takes a while, and save after every step. Each is killed (kill
+-9) at ten points of a step: mpirun and all others must be gone within ten seconds with its status of a killed process,
+those who are left must have said at which job they were, and the last save must be whole. Then one is stopped (SIGSTOP)
+instead: the others must end by the time-out, with status 5, name rank, job, peer and micro-batch, and which process
+does not answer; and it must end with them. At last SIGTERM, to one process and to all: who gets it says at which job it
+is (mpirun sends it to those who are left), and all end after the same step, and save it.
 
 Ends with "N passed, N failed, N skipped".
 """
@@ -36,12 +38,14 @@ class Run:
     """A launcher with its processes, from the first step on."""
 
     def __init__(self, suite, launcher, plan, saved, *arguments, processes=RANKS):
-        command = [*launcher.command(processes), suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS, "--steps", "1000000", "--save", saved,
-                   "--save-every", "1", *map(str, arguments)]
+        command = [*launcher.command(processes), suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS,
+                   "--steps", "1000000", "--save", saved, "--save-every", "1", *map(str, arguments)]
         self.saved, self.variable = saved, launcher.variable.encode()
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=launcher.environment, errors="backslashreplace")
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env=launcher.environment, errors="backslashreplace")
         self.errors, self.saves, self.first_save = [], 0, threading.Event()
-        self.readers = [threading.Thread(target=self.read_output), threading.Thread(target=lambda: self.errors.extend(self.process.stderr))]
+        self.readers = [threading.Thread(target=self.read_output),
+                        threading.Thread(target=lambda: self.errors.extend(self.process.stderr))]
         for reader in self.readers:
             reader.start()
 
@@ -73,8 +77,8 @@ class Run:
         return found
 
     def hit(self, rank, number, delay):
-        """Sends a signal to a rank (None: to all), and gives the seconds until the launcher and all processes have ended (None: it had to
-        be killed), its status, who is left, and its errors."""
+        """Sends a signal to a rank (None: to all), and gives the seconds until the launcher and all processes have
+        ended (None: it had to be killed), its status, who is left, and its errors."""
         self.first_save.wait(60)
         time.sleep(delay)
         ranks = self.ranks()
@@ -110,7 +114,8 @@ def killed(suite, launcher, plan, folder, rank, point, delay):
     try:
         seconds, status, left, errors = Run(suite, launcher, plan, saved).hit(rank, signal.SIGKILL, delay)
         said = [other for other in range(RANKS) if other != rank and re.search(POSITION % other, errors)]
-        suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 128 + signal.SIGKILL and not left and
+        suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and
+                    status == 128 + signal.SIGKILL and not left and
                     len(said) == RANKS - 1 and
                     f"(rank {rank}, pid " in errors and "has died" in errors and is_whole(saved),
                     f"{text}: {seconds} s, status {status}, left {left}, said {said}\n{errors}")
@@ -121,9 +126,11 @@ def killed(suite, launcher, plan, folder, rank, point, delay):
 def stopped(suite, launcher, plan, folder, rank, delay):
     saved = os.path.join(folder, f"saved-stopped-{rank}")
     try:
-        seconds, status, left, errors = Run(suite, launcher, plan, saved, "--timeout", STOP_TIMEOUT_SECONDS).hit(rank, signal.SIGSTOP, delay)
+        seconds, status, left, errors = Run(suite, launcher, plan, saved,
+                                            "--timeout", STOP_TIMEOUT_SECONDS).hit(rank, signal.SIGSTOP, delay)
         named = ((re.search(WAITED, errors) and re.search(AT, errors)) or re.search(AT_START, errors)) and re.search(SILENT % (rank, rank), errors)
-        suite.check(seconds is not None and seconds < STOP_LIMIT_SECONDS and status == 5 and not left and named and is_whole(saved),
+        suite.check(seconds is not None and seconds < STOP_LIMIT_SECONDS and status == 5 and not left and
+                    named and is_whole(saved),
                     f"SIGSTOP of rank {rank}: {seconds} s, status {status}, left {left}\n{errors}")
         return bool(re.search(WAITED, errors) and re.search(r"\(micro-batch \d+\)", errors))
     except (common.Failure, OSError, KeyError) as failure:
@@ -137,8 +144,10 @@ def told_to_end(suite, launcher, plan, folder, rank, delay):
         seconds, status, left, errors = Run(suite, launcher, plan, saved).hit(rank, signal.SIGTERM, delay)
         told = re.findall(r"stopped by a signal after (\d+) steps", errors)
         said = all(re.search(POSITION % one, errors) for one in (range(RANKS) if rank is None else [rank]))
-        parts = [common.read_safetensors(os.path.join(saved, name))[1]["zb.step"] for name in sorted(os.listdir(saved)) if name.endswith("s")]
-        suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 130 and not left and len(told) == 1 and
+        parts = [common.read_safetensors(os.path.join(saved, name))[1]["zb.step"]
+                 for name in sorted(os.listdir(saved)) if name.endswith("s")]
+        suite.check(seconds is not None and seconds < KILL_LIMIT_SECONDS and status == 130 and
+                    not left and len(told) == 1 and
                     set(parts) == set(told) and "goes on from there" in errors and said,
                     f"{text}: {seconds} s, status {status}, left {left}, steps {parts}\n{errors}")
     except (common.Failure, OSError, KeyError) as failure:
@@ -147,24 +156,29 @@ def told_to_end(suite, launcher, plan, folder, rank, delay):
 
 def faults(suite, launcher, folder, jobs):
     plan, before = os.path.join(folder, "plan"), suite.passed
-    suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), plan, "--ranks", RANKS, "--schedule", "zb-h1", "--micro-batches", MICRO_BATCHES)
+    suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), plan, "--ranks", RANKS, "--schedule", "zb-h1",
+                  "--micro-batches", MICRO_BATCHES)
     step = sorted(row["seconds"] for row in processes.train(suite, launcher, RANKS, plan, 8))[4]
     chance = random.Random(1)
-    points = [(rank, point, step * (point + chance.random()) / POINTS) for rank in range(RANKS) for point in range(POINTS)]
+    points = [(rank, point, step * (point + chance.random()) / POINTS) for rank in range(RANKS)
+              for point in range(POINTS)]
     common.run_parallel([lambda p=p: killed(suite, launcher, plan, folder, *p) for p in points], jobs)
-    print(f"{launcher.name}: kill -9 of {RANKS} ranks at {POINTS} points of a step of {step * 1e3:.0f} ms: {suite.passed - before} of {len(points)} as said",
-          flush=True)
+    print(f"{launcher.name}: kill -9 of {RANKS} ranks at {POINTS} points of a step of {step * 1e3:.0f} ms: "
+          f"{suite.passed - before} of {len(points)} as said", flush=True)
     # Between steps there is no micro-batch to name, so another round may be needed to hit one.
-    named = any(any([stopped(suite, launcher, plan, folder, rank, step * chance.random()) for rank in range(RANKS)]) for _ in range(3))
+    named = any(any([stopped(suite, launcher, plan, folder, rank, step * chance.random()) for rank in range(RANKS)])
+                for _ in range(3))
     suite.check(named, "a stalled peer is named with message and micro-batch")
     for rank in (None, None, None, 0, 2):
         told_to_end(suite, launcher, plan, folder, rank, step * chance.random())
-    done = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 1, "--resume", os.path.join(folder, "saved-stopped-1"))
+    done = suite.run("zb-run", plan, "--data", "text:" + common.CORPUS, "--steps", 1,
+                     "--resume", os.path.join(folder, "saved-stopped-1"))
     suite.check(done.returncode == 0, f"the last save can be resumed: {done.stderr}")
 
 
 def main():
-    options = common.arguments(__doc__, ("--over", dict(choices=processes.LAUNCHERS, nargs="+", default=list(processes.LAUNCHERS))))
+    options = common.arguments(__doc__, ("--over", dict(choices=processes.LAUNCHERS, nargs="+",
+                                                        default=list(processes.LAUNCHERS))))
     suite, skipped = common.Suite(options.bin), 0
     for launcher in (processes.LAUNCHERS[name] for name in options.over):
         reason = launcher.reason_to_skip(suite)

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""How several processes begin: what must be the same in all of them is, and whoever fails, is ended or is a stranger does not keep the others waiting.
+"""How several processes begin: what must be the same in all of them is, and whoever fails, is ended or is a
+stranger does not keep the others waiting.
 
     processes_starts.py [--bin BUILD/bin] [--over mpi|tcp] [--only options failures signals places jobs strangers]
 
-options: two processes that differ in one option, for every option of `zb-run --help`, and in what the options lead to (data, checkpoint, weights): both
-end with status 2, soon, and process 0 says which option, both values and both processes. An option without a row in options_table fails.
-failures: one process fails before the other has met it: it says why, with its number, and the other does not wait for the time-out.
-signals: SIGTERM and Ctrl-C end a process that waits for others, or loads alone, at once. places: every process tries the folder of --save (needs root: a
-mount of its own). jobs: in the shell of a job of Slurm one process trains alone, and says so. strangers: 600 connections that say nothing, at the port
-where processes meet.
+options: two processes that differ in one option, for every option of `zb-run --help`, and in what the options lead to
+(data, checkpoint, weights): both end with status 2, soon, and process 0 says which option, both values and both
+processes. An option without a row in options_table fails. failures: one process fails before the other has met it: it
+says why, with its number, and the other does not wait for the time-out. signals: SIGTERM and Ctrl-C end a process that
+waits for others, or loads alone, at once. places: every process tries the folder of --save (needs root: a mount of its
+own). jobs: in the shell of a job of Slurm one process trains alone, and says so. strangers: 600 connections that say
+nothing, at the port where processes meet.
 
-Two processes are started by mpirun, or one by one with the variables that torchrun sets. Ends with "N passed, N failed, N skipped".
+Two processes are started by mpirun, or one by one with the variables that torchrun sets. Ends
+with "N passed, N failed, N skipped".
 """
 import os
 import re
@@ -34,32 +37,43 @@ NOT_TRAINED = "one of them trains, the other does not: there is nothing to agree
 
 
 def options_table(folder):
-    """{option: (words of process 0, words of process 1, what process 0 or 1 says; None: it may differ)}; a text: why there is nothing to try."""
+    """{option: (words of process 0, words of process 1, what process 0 or 1 says; None: it may differ)}; a
+    text: why there is nothing to try."""
     at = lambda name: os.path.join(folder, name)
     common_words = [*DATA, *STEPS]
     given = lambda *words: ([*common_words, *words], common_words)
     return {
-        "--data": ([*DATA, *STEPS], [*STEPS, "--data", "text:" + at("other.txt")], r"the data \(--data\) is '\d+ bytes.*' in process 0 and '.*' in process 1"),
-        "--steps": ([*DATA, "--steps", "1"], [*DATA, "--steps", "2"], "--steps is '1' in process 0 and '2' in process 1"),
-        "--device": (common_words, [*common_words, "--device", "sim"], "the device 'sim' runs all ranks in one process\n  note: in process 1 of 2"),
-        "--launch": (common_words, [*common_words, "--launch", "threads"], "each of them would train alone\n  note: in process 1 of 2"),
+        "--data": ([*DATA, *STEPS], [*STEPS, "--data", "text:" + at("other.txt")],
+                   r"the data \(--data\) is '\d+ bytes.*' in process 0 and '.*' in process 1"),
+        "--steps": ([*DATA, "--steps", "1"], [*DATA, "--steps", "2"],
+                    "--steps is '1' in process 0 and '2' in process 1"),
+        "--device": (common_words, [*common_words, "--device", "sim"],
+                     "the device 'sim' runs all ranks in one process\n  note: in process 1 of 2"),
+        "--launch": (common_words, [*common_words, "--launch", "threads"],
+                     "each of them would train alone\n  note: in process 1 of 2"),
         "--threads": (*given("--threads", "2"), None),
-        "--save": ([*common_words, "--save", at("a")], [*common_words, "--save", at("b")], f"--save is '{at('a')}' in process 0 and '{at('b')}' in process 1"),
+        "--save": ([*common_words, "--save", at("a")], [*common_words, "--save", at("b")],
+                   f"--save is '{at('a')}' in process 0 and '{at('b')}' in process 1"),
         "--save-every": ([*common_words, "--save", at("a"), "--save-every", "1"], [*common_words, "--save", at("a")],
                          "--save-every is '1' in process 0 and 'not given' in process 1"),
-        "--resume": (*given("--resume", at("saved-1")), "--resume is 'given' in process 0 and 'not given' in process 1"),
-        "--weights": (*given("--weights", at("saved-1")), "--weights is 'given' in process 0 and 'not given' in process 1"),
-        "--weights-partial": ([*common_words, "--weights", at("saved-1"), "--weights-partial"], [*common_words, "--weights", at("saved-1")],
+        "--resume": (*given("--resume", at("saved-1")),
+                     "--resume is 'given' in process 0 and 'not given' in process 1"),
+        "--weights": (*given("--weights", at("saved-1")),
+                      "--weights is 'given' in process 0 and 'not given' in process 1"),
+        "--weights-partial": ([*common_words, "--weights", at("saved-1"), "--weights-partial"],
+                              [*common_words, "--weights", at("saved-1")],
                               "--weights-partial is 'on' in process 0 and 'off'"),
         "--timeline": (*given("--timeline", at("t.svg")), "--timeline is 'given' in process 0 and 'not given'"),
         "--trace": (*given("--trace", at("t.json")), "--trace is 'given' in process 0 and 'not given'"),
         "--grad-norms": (*given("--grad-norms"), "--grad-norms is 'on' in process 0 and 'off' in process 1"),
-        "--profile": ([*DATA, "--steps", "3", "--profile", at("p.json")], [*DATA, "--steps", "3"], "--profile is 'on' in process 0 and 'off'"),
+        "--profile": ([*DATA, "--steps", "3", "--profile", at("p.json")], [*DATA, "--steps", "3"],
+                      "--profile is 'on' in process 0 and 'off'"),
         "--calibrate": NOT_TRAINED,
         "--profile-ops": (*given("--profile-ops"), "--profile-ops is 'on' in process 0 and 'off'"),
         "--memory": (*given("--memory"), "--memory is 'on' in process 0 and 'off'"),
         "--seed": (*given("--seed", "5"), "has no delays to seed\n  note: in process 0 of 2"),
-        "--no-kernels": (common_words, ["--no-kernels", *STEPS], "cannot run a plan without its kernels\n  note: in process 1 of 2"),
+        "--no-kernels": (common_words, ["--no-kernels", *STEPS],
+                         "cannot run a plan without its kernels\n  note: in process 1 of 2"),
         "--reference": (*given("--reference"), "--reference is 'on' in process 0 and 'off' in process 1"),
         "--tf32": (*given("--tf32"), "the device 'cpu' has no TF32: .*\n  note: in process 0 of 2"),
         "--timeout": (*given("--timeout", "50"), "--timeout is '50000 ms' in process 0 and '60000 ms'"),
@@ -81,7 +95,8 @@ class Pair:
 
     def compile(self, name, *arguments):
         out = os.path.join(self.folder, name)
-        self.suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), out, "--ranks", 2, "--schedule", "1f1b", "--micro-batches", 4, *arguments)
+        self.suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), out, "--ranks", 2, "--schedule", "1f1b",
+                           "--micro-batches", 4, *arguments)
         return out
 
     def program(self, words, plan=None):
@@ -89,8 +104,10 @@ class Pair:
 
     def begin(self, rank, command, port, processes_count=2):
         """One process, by hand."""
-        variables = {"RANK": str(rank), "WORLD_SIZE": str(processes_count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(processes.ENVIRONMENT, **variables))
+        variables = {"RANK": str(rank), "WORLD_SIZE": str(processes_count), "MASTER_ADDR": "127.0.0.1",
+                     "MASTER_PORT": str(port)}
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=dict(processes.ENVIRONMENT, **variables))
 
     def run(self, first, second):
         """(seconds, statuses, what they said, each process apart where that is known) of two commands."""
@@ -105,7 +122,8 @@ class Pair:
             scripts.append(os.path.join(self.folder, f"process-{rank}.sh"))
             with open(scripts[-1], "w") as file:
                 file.write("#!/bin/sh\nexec " + " ".join("'" + word + "'" for word in command) + "\n")
-        done = processes.launched(self.suite, self.launcher, 2, "-c", '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec sh "$0"; exec sh "$1"', *scripts, program="sh")
+        done = processes.launched(self.suite, self.launcher, 2, "-c", '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec sh '
+                                                                      '"$0"; exec sh "$1"', *scripts, program="sh")
         return time.monotonic() - begin, [done.returncode], [done.stderr]
 
     def differ(self, name, first, second, text, status=2):
@@ -115,7 +133,8 @@ class Pair:
         single = everything.count("zb-run: error") == (text is not None)
         mute = len(said) == 2 and status and not all(said)  # each may have a terminal of its own
         self.suite.check(good and single and not mute,
-                         f"{self.launcher.name}: {name}: {seconds:.1f} s, status {statuses}, expected '{text}', got\n{everything}")
+                         f"{self.launcher.name}: {name}: {seconds:.1f} s, status {statuses}, expected "
+                         f"'{text}', got\n{everything}")
 
 
 def options(suite, launcher, folder):
@@ -128,7 +147,8 @@ def options(suite, launcher, folder):
     suite.check(sorted(listed) == sorted(table), f"options and the table differ in {sorted(set(listed) ^ set(table))}")
     for steps in (1, 2):
         suite.must("zb-run", pair.plan, *DATA, "--steps", steps, "--save", os.path.join(folder, f"saved-{steps}"))
-    suite.must("zb-run", pair.plan, "--data", "text:" + os.path.join(folder, "other.txt"), *STEPS, "--save", os.path.join(folder, "saved-other"))
+    suite.must("zb-run", pair.plan, "--data", "text:" + os.path.join(folder, "other.txt"), *STEPS,
+               "--save", os.path.join(folder, "saved-other"))
     shutil.copytree(os.path.join(folder, "saved-1"), os.path.join(folder, "copy"))
     # Over MPI starting takes seconds, and what is compared is the same.
     for option in listed if launcher.name == "tcp" else ("--steps", "--data", "--save-every", "--device", "--threads"):
@@ -137,7 +157,8 @@ def options(suite, launcher, folder):
         first, second, text = table[option]
         pair.differ(option, pair.program(first), pair.program(second), text, 2 if text else 0)
         if launcher.name == "tcp" and text and "in process 0 and" in text:
-            pair.differ(option + " the other way", pair.program(second), pair.program(first), text.split(" is ")[0] + " is ")
+            pair.differ(option + " the other way", pair.program(second), pair.program(first),
+                        text.split(" is ")[0] + " is ")
     both = [*DATA, *STEPS]
     resumed = lambda name: pair.program([*both, "--resume", os.path.join(folder, name)])
     pair.differ("checkpoints of two steps", resumed("saved-1"), resumed("saved-2"),
@@ -151,7 +172,8 @@ def options(suite, launcher, folder):
     with open(os.path.join(weights, "weights.safetensors"), "r+b") as file:
         file.seek(-3, os.SEEK_END)
         file.write(b"\x3f")
-    pair.differ("weights of another file", pair.program(both), pair.program(both, weights), "is not the one that '.*' was compiled with: its digest is", 1)
+    pair.differ("weights of another file", pair.program(both), pair.program(both, weights),
+                "is not the one that '.*' was compiled with: its digest is", 1)
 
 
 def failures(suite, launcher, folder):
@@ -176,7 +198,8 @@ def failures(suite, launcher, folder):
             seconds, statuses, said = pair.run(*both)
             own = said[rank] if len(said) == 2 else said[0]
             good = set(statuses) == {status} and seconds < SOON_SECONDS and re.search(text, own) and f"in process {rank} of 2" in own
-            suite.check(good, f"{launcher.name}: {name} in process {rank}: {seconds:.1f} s, status {statuses}, said\n{said}")
+            suite.check(good,
+                        f"{launcher.name}: {name} in process {rank}: {seconds:.1f} s, status {statuses}, said\n{said}")
     return int(skipped)
 
 
@@ -218,13 +241,15 @@ def signals(suite, launcher, folder):
         wait_until(lambda: processes.sockets_of(one.pid) >= 2)
         ends_at_once(suite, "process 1 has met process 0", one, number)
         errors = zero.communicate(timeout=20)[1]
-        suite.check(zero.returncode == 5 and "process 1 has gone while others were awaited" in errors, f"process 0 hears of it: {zero.returncode}, {errors}")
+        suite.check(zero.returncode == 5 and "process 1 has gone while others were awaited" in errors,
+                    f"process 0 hears of it: {zero.returncode}, {errors}")
     loading(suite, pair, command)
     return 0
 
 
 def loading(suite, pair, command):
-    """A file system that does not answer keeps a process loading: alone it ends at once; of several that have met, at the second signal."""
+    """A file system that does not answer keeps a process loading: alone it ends at once; of several
+    that have met, at the second signal."""
     library = os.path.join(pair.folder, "slow.so")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow.c")
     subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", source, "-o", library, "-ldl"], check=True)
@@ -238,7 +263,8 @@ def loading(suite, pair, command):
     zero.send_signal(signal.SIGTERM)
     time.sleep(0.5)
     suite.check(zero.poll() is None, f"processes that have met do not end at the first signal: {zero.returncode}")
-    ends_at_once(suite, "processes that have met load", zero, signal.SIGTERM, "ends with the other processes after the first step")
+    ends_at_once(suite, "processes that have met load", zero, signal.SIGTERM,
+                 "ends with the other processes after the first step")
     one.kill()
     one.communicate()
 
@@ -258,15 +284,18 @@ def find_process(command):
 
 def signals_mpi(suite, launcher, pair, command):
     """Process 1 never starts MPI, so process 0 waits within it, until a signal or the time-out ends it."""
-    without_one = [*launcher.command(2), "sh", "-c", '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec "$@"; exec sleep 60', "sh"]
+    without_one = [*launcher.command(2), "sh",
+                   "-c", '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec "$@"; exec sleep 60', "sh"]
     begin = time.monotonic()
-    run = subprocess.run([*without_one, *command, "--timeout", "2"], capture_output=True, text=True, env=launcher.environment, timeout=60)
+    run = subprocess.run([*without_one, *command, "--timeout", "2"], capture_output=True, text=True,
+                         env=launcher.environment, timeout=60)
     seconds = time.monotonic() - begin
     suite.check(seconds < SOON_SECONDS and run.returncode == 5 and "MPI has not started within 2.0 s" in run.stderr,
                 f"mpi, the time-out of the start: status {run.returncode} after {seconds:.1f} s\n{run.stderr}")
     for number in (signal.SIGTERM, signal.SIGINT):
         words = [*without_one, *command]
-        run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=launcher.environment)
+        run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=launcher.environment)
         pid = wait_until(lambda: find_process(command))
         time.sleep(1)
         begin = time.monotonic()
@@ -274,7 +303,8 @@ def signals_mpi(suite, launcher, pair, command):
             os.kill(pid, number)
         errors = run.communicate(timeout=60)[1]
         seconds = time.monotonic() - begin
-        suite.check(pid and seconds < 10 and run.returncode == 128 + number and "waited for other processes: nothing was trained" in errors,
+        suite.check(pid and seconds < 10 and run.returncode == 128 + number and
+                    "waited for other processes: nothing was trained" in errors,
                     f"mpi, {signal.Signals(number).name}: status {run.returncode} after {seconds:.1f} s\n{errors}")
     return 0
 
@@ -290,7 +320,8 @@ def places(suite, launcher, folder):
     pair = Pair(suite, launcher, folder)
     command = pair.program([*DATA, *STEPS, "--save", os.path.join(saves, "checkpoint")])
     pair.differ("a folder that process 1 does not see", command, [*alone, saves, *command],
-                r"process 1 does not see the folder '.*checkpoint\.tmp' that process 0 made\n  note: in process 1 of 2", status=4)
+                r"process 1 does not see the folder '.*checkpoint\.tmp' that process 0 made\n  note: in "
+                r"process 1 of 2", status=4)
     suite.check(os.listdir(saves) == [], f"what was tried is removed: {os.listdir(saves)}")
     return 0
 
@@ -301,10 +332,13 @@ def jobs(suite, launcher, folder):
         return 0
     pair = Pair(suite, launcher, folder)
     for arguments, warns in (([], True), (["--launch", "threads"], False)):
-        job = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "2", "SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_JOB_NODELIST": "localhost"}
-        done = subprocess.run(pair.program([*DATA, *STEPS, *arguments]), capture_output=True, text=True, timeout=20, env=dict(processes.ENVIRONMENT, **job))
+        job = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "2", "SLURM_PROCID": "0", "SLURM_LOCALID": "0",
+               "SLURM_JOB_NODELIST": "localhost"}
+        done = subprocess.run(pair.program([*DATA, *STEPS, *arguments]), capture_output=True, text=True, timeout=20,
+                              env=dict(processes.ENVIRONMENT, **job))
         warned = "warning: SLURM_NTASKS=2, but srun did not start this process: it trains alone" in done.stderr and "'srun zb-run ...'" in done.stderr
-        suite.check(done.returncode == 0 and "step 1/1" in done.stdout and warned == warns, f"in sbatch {arguments}: {done}")
+        suite.check(done.returncode == 0 and "step 1/1" in done.stdout and warned == warns,
+                    f"in sbatch {arguments}: {done}")
     return 0
 
 
@@ -349,7 +383,8 @@ def strangers(suite, launcher, folder):
     return 0
 
 
-GROUPS = {"options": options, "failures": failures, "signals": signals, "places": places, "jobs": jobs, "strangers": strangers}
+GROUPS = {"options": options, "failures": failures, "signals": signals, "places": places,
+          "jobs": jobs, "strangers": strangers}
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Orders as files against PyTorch itself (torch.distributed.pipelining): what it prints is read, scored and printed again byte for byte, and
-what we write it loads, lowers, simulates, prints again byte for byte, and trains with: four processes run a step, and gradients are compared.
+"""Orders as files against PyTorch itself (torch.distributed.pipelining): what it prints is read, scored and printed
+again byte for byte, and what we write it loads, lowers, simulates, prints again byte for byte, and trains with: four
+processes run a step, and gradients are compared.
 
     pytorch_schedules.py [--tool BUILD/test/order_files]   (passes/schedule/order_files.c)
 
-ZB_PYTHON: a Python with torch (default python3); without one the script says so and skips. But for training no process group is made: PyTorch's
-schedule classes get stages that only know their numbers. One line a check, "ok - NAME" or "not ok - NAME".
+ZB_PYTHON: a Python with torch (default python3); without one the script says so and skips. But for training
+no process group is made: PyTorch's schedule classes get stages that only know their numbers. One line a
+check, "ok - NAME" or "not ok - NAME".
 """
 import argparse
 import csv
@@ -96,8 +98,8 @@ def dumped(schedule, form, tool):
 
 def check_printed(checks, tool, torch_schedules):
     """What the classes that print themselves print."""
-    classes = [("LoopedBFS", (1, 2, 3), False), ("Interleaved1F1B", (1, 2, 3), False), ("InterleavedZeroBubble", (1, 2, 3), True),
-               ("ZBVZeroBubble", (2,), True), ("DualPipeV", (2,), True)]
+    classes = [("LoopedBFS", (1, 2, 3), False), ("Interleaved1F1B", (1, 2, 3), False),
+               ("InterleavedZeroBubble", (1, 2, 3), True), ("ZBVZeroBubble", (2,), True), ("DualPipeV", (2,), True)]
     for name, chunk_counts, split in classes:
         cases, wrong = 0, []
         for ranks, micro_batches in SIZES:
@@ -111,11 +113,13 @@ def check_printed(checks, tool, torch_schedules):
                     if about is None:
                         wrong.append(place + again)
                         continue
-                    wanted = {"ranks": ranks, "stages": ranks * chunks, "micro_batches": micro_batches, "whole": int(not split),
+                    wanted = {"ranks": ranks, "stages": ranks * chunks,
+                              "micro_batches": micro_batches, "whole": int(not split),
                               "renumbered": int(name == "LoopedBFS" and micro_batches > 1)}
                     got = {key: int(about[key]) for key in wanted}
                     # One rank has no messages: both forms are the same kind of file then.
-                    if got != wanted or (ranks > 1 and about["form"] != ("only" if form == "compute_only" else "comms")):
+                    if got != wanted or (ranks > 1 and
+                                         about["form"] != ("only" if form == "compute_only" else "comms")):
                         wrong.append(place + "expected %s, got %s" % (wanted, about))
                     if not 0 <= float(about["bubble"]) < 1:
                         wrong.append(place + "bubble " + about["bubble"])
@@ -125,8 +129,8 @@ def check_printed(checks, tool, torch_schedules):
 
 
 def check_single(checks, tool, torch_schedules):
-    """1F1B and GPipe do not print themselves, but give the rows. The last rank of 1F1B counts its forwards from 1 in some versions: that
-    must be found, at its cell."""
+    """1F1B and GPipe do not print themselves, but give the rows. The last rank of 1F1B counts its forwards from 1 in
+    some versions: that must be found, at its cell."""
     for name in ("1F1B", "GPipe"):
         cases, wrong = 0, []
         for ranks, micro_batches in SIZES:
@@ -139,19 +143,22 @@ def check_single(checks, tool, torch_schedules):
                 last = "%dF%d" % (ranks - 1, micro_batches)
                 if ":%d:" % ranks not in again or last not in again and "F0 is missing" not in again:
                     wrong.append("p=%d: expected an error at %s of line %d, got %s" % (ranks, last, ranks, again))
-                rows[-1] = [a._replace(microbatch_index=a.microbatch_index - 1) if a and str(a.computation_type.value) == "F" else a for a in rows[-1]]
+                rows[-1] = [a._replace(microbatch_index=a.microbatch_index - 1) if a and
+                            str(a.computation_type.value) == "F" else a for a in rows[-1]]
                 data = printed(rows)
                 about, again = tool.read(data)
                 cases += 1
             if about is None or again != data or int(about["whole"]) != 1:
-                wrong.append("%s p=%d m=%d: %s" % (name, ranks, micro_batches, again if about is None else "printed otherwise"))
+                wrong.append("%s p=%d m=%d: %s" % (name, ranks, micro_batches,
+                                                   again if about is None else "printed otherwise"))
         checks.line("reads the rows of %s, and prints them again byte for byte" % name, cases, wrong)
 
 
 # ---- Our side ----
 
 def time_steps_fit(rows, stage_count):
-    """Whether every cell stands in a column after those of what it needs, as PipelineScheduleMulti executes them. The first that does not."""
+    """Whether every cell stands in a column after those of what it needs, as PipelineScheduleMulti
+    executes them. The first that does not."""
     step = {}
     for row in rows:
         for column, action in enumerate(row):
@@ -221,14 +228,17 @@ def check_exported(checks, tool, torch_schedules):
         cases, wrong = 0, []
         for ranks, micro_batches in SIZES:
             for chunks in sorted({int(least), min(int(most), 2), min(int(most), 3)}):
-                for form, style in [("only", "-"), ("only", "w"), ("only", "i"), ("only", "wi"), ("comms", "-"), ("comms", "w")]:
+                for form, style in [("only", "-"), ("only", "w"), ("only", "i"), ("only", "wi"),
+                                    ("comms", "-"), ("comms", "w")]:
                     own = "v" if placement == "v" else "plain" if chunks == 1 else placement if placement != "plain" else "looped"
-                    problem = check_exported_file(tool, torch_schedules, name, own, ranks, chunks, micro_batches, form, style)
+                    problem = check_exported_file(tool, torch_schedules, name, own, ranks, chunks,
+                                                  micro_batches, form, style)
                     if problem is False:
                         continue
                     cases += 1
                     if problem:
-                        wrong.append("%s %s p=%d v=%d m=%d %s %s: %s" % (name, own, ranks, chunks, micro_batches, form, style, problem))
+                        wrong.append("%s %s p=%d v=%d m=%d %s %s: %s" %
+                                     (name, own, ranks, chunks, micro_batches, form, style, problem))
         checks.line("PyTorch loads, lowers, simulates and prints again what %s writes" % name, cases, wrong)
 
 
@@ -238,7 +248,8 @@ def jobs_of(rows):
     """Jobs of every rank in order: B is I and W, the parts of one cell stand one after the other."""
     out = []
     for row in rows:
-        parts = [part for action in row if action is not None for part in action.sub_actions or (action,) if part.microbatch_index is not None]
+        parts = [part for action in row if action is not None for part in action.sub_actions or (action,)
+                 if part.microbatch_index is not None]
         out.append(["%d%s%d" % (a.stage_index, kind, a.microbatch_index) for a in parts
                     for kind in (("I", "W") if a.computation_type.value == "B" else (a.computation_type.value,))])
     return out
@@ -246,14 +257,16 @@ def jobs_of(rows):
 
 def check_same_rules(checks, tool, torch_schedules):
     """Rules that both have give the same order. (LoopedBFS is left out: ours runs backwards in rising order.)"""
-    pairs = [("Interleaved1F1B", "interleaved-1f1b", "looped", (1, 2, 3)), ("InterleavedZeroBubble", "interleaved-zb", "looped", (1, 2, 3)),
+    pairs = [("Interleaved1F1B", "interleaved-1f1b", "looped", (1, 2, 3)),
+             ("InterleavedZeroBubble", "interleaved-zb", "looped", (1, 2, 3)),
              ("ZBVZeroBubble", "zb-v", "v", (2,)), ("DualPipeV", "dualpipev", "v", (2,))]
     for name, ours, placement, chunk_counts in pairs:
         cases, wrong = 0, []
         for ranks, micro_batches in SIZES:
             for chunks in chunk_counts:
                 out = tool.path("ours.csv")
-                result = tool.run("write", ours, placement if chunks > 1 else "plain", ranks, chunks, micro_batches, "only", "-", out)
+                result = tool.run("write", ours, placement if chunks > 1 else "plain", ranks, chunks,
+                                  micro_batches, "only", "-", out)
                 theirs = torch_schedules.get_schedule_class(name)(stages(ranks, chunks), micro_batches).pipeline_order
                 cases += 1
                 place = "p=%d v=%d m=%d: " % (ranks, chunks, micro_batches)
@@ -300,7 +313,8 @@ def train_step(torch, torch_schedules, rank, job):
     model = torch.nn.Sequential(*[make_layer(torch, s) for s in range(count)])
     for part, wanted in zip(x.chunk(batches), target.chunk(batches)):
         (square_loss(model(part), wanted) / batches).backward()
-    return [s for s in own for a, b in zip(own[s].parameters(), model[s].parameters()) if not torch.allclose(a.grad, b.grad, rtol=1e-4, atol=1e-6)]
+    return [s for s in own for a, b in zip(own[s].parameters(), model[s].parameters())
+            if not torch.allclose(a.grad, b.grad, rtol=1e-4, atol=1e-6)]
 
 
 def train_rank(rank, store, jobs, results):
@@ -330,7 +344,8 @@ def jobs_to_train(tool):
             continue
         own = "looped" if chunks > 1 and placement == "plain" else "plain" if chunks == 1 else placement
         stage_rank = [places[own](s) for s in range(p * chunks)]
-        styles = [("comms", "-", "compute_comms", "_PipelineScheduleRuntime"), ("only", "w", "compute_only", "_PipelineScheduleRuntime")]
+        styles = [("comms", "-", "compute_comms", "_PipelineScheduleRuntime"),
+                  ("only", "w", "compute_only", "_PipelineScheduleRuntime")]
         if own != "v":  # its executor of time steps has no stages next to each other on one rank
             styles.append(("only", "i", "compute_only", "PipelineScheduleMulti"))
         for form, style, torch_form, runtime_class in styles:
@@ -346,7 +361,8 @@ def check_training(checks, tool):
     jobs, wrong, done = jobs_to_train(tool), [], 0
     context = multiprocessing.get_context("fork")
     results = context.Queue()
-    processes = [context.Process(target=train_rank, args=(rank, tool.path("store"), jobs, results)) for rank in range(RUN_RANKS)]
+    processes = [context.Process(target=train_rank, args=(rank, tool.path("store"), jobs, results))
+                 for rank in range(RUN_RANKS)]
     for process in processes:
         process.start()
     try:
@@ -362,7 +378,8 @@ def check_training(checks, tool):
         if process.is_alive():
             process.kill()
             process.join()
-    checks.line("PyTorch trains one step on %d processes with every schedule, and the gradients are those of one" % RUN_RANKS, len(jobs), wrong)
+    checks.line("PyTorch trains one step on %d processes with every schedule, and the gradients are those of one" %
+                RUN_RANKS, len(jobs), wrong)
 
 
 def inside(program):
@@ -390,10 +407,12 @@ def main():
     python = os.environ.get("ZB_PYTHON", "python3")
     version, reason = torch_version(python)
     if not version:
-        print("ok - pytorch_schedules # SKIP no torch.distributed.pipelining in %s (%s); set ZB_PYTHON" % (python, reason))
+        print("ok - pytorch_schedules # SKIP no torch.distributed.pipelining in %s (%s); set ZB_PYTHON" %
+              (python, reason))
         return 0
     print("torch %s" % version, flush=True)
-    return subprocess.run([python, os.path.abspath(__file__), "--inside", "--tool", os.path.abspath(options.tool)]).returncode
+    return subprocess.run([python, os.path.abspath(__file__),
+                           "--inside", "--tool", os.path.abspath(options.tool)]).returncode
 
 
 if __name__ == "__main__":

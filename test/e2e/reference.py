@@ -4,9 +4,10 @@
     reference.py [--bin BUILD/bin]                      the small graphs of test/data: exact, 20 steps (part of CI)
     reference.py --graphs FOLDER [--steps 50]           gpt2.onnx and llama.onnx of FOLDER with their *.reference.json
 
-Per graph a table, then PASS or FAIL; "N passed, N failed". What is compared (relative to the fp32 run of the reference):
-  losses           the first 20 within 1e-5; GPT-2 beyond that (its loss spikes at this rate, so that PyTorch's own fp32 and fp64 part)
-                   by the mean of the last 10 within 1e-2; others all within 1e-5
+Per graph a table, then PASS or FAIL; "N passed, N failed". What is compared (relative to
+the fp32 run of the reference):
+  losses           the first 20 within 1e-5; GPT-2 beyond that (its loss spikes at this rate, so that PyTorch's own fp32
+                   and fp64 part) by the mean of the last 10 within 1e-2; others all within 1e-5
   micro-losses     their mean is the loss of step 0 within 1e-6
   gradient norms   of step 0 within 1e-4 where above 1e-6; a norm at or below 1e-6 must be below 2e-6 here as well
   weight norms     at the end of 20 steps, within 1e-4 (rank 1 whose gradient is rounding noise left out)
@@ -29,7 +30,8 @@ def relative(got, wanted):
 
 
 def match_names(got, wanted):
-    """{name of the reference: own name}. One name that only one side has, on both sides: a tied weight under another name."""
+    """{name of the reference: own name}. One name that only one side has, on both sides: a
+    tied weight under another name."""
     names = {name: name for name in wanted if name in got}
     left, right = [n for n in wanted if n not in got], [n for n in got if n not in wanted]
     if len(left) == len(right) == 1:
@@ -56,10 +58,12 @@ class Comparison:
         errors = [relative(g, w) for g, w in zip(got, wanted)]
         early = len(errors) if exact else min(20, len(errors))
         worst = max(range(early), key=errors.__getitem__)
-        self.row(f"losses of {early} steps", errors[worst], 1e-5, f"step {worst}: {got[worst]:.9f}, PyTorch {wanted[worst]:.9f}")
+        self.row(f"losses of {early} steps", errors[worst], 1e-5,
+                 f"step {worst}: {got[worst]:.9f}, PyTorch {wanted[worst]:.9f}")
         if not exact and len(got) >= 50:
             mine, theirs = math.fsum(got[-10:]) / 10, math.fsum(wanted[-10:]) / 10
-            self.row("mean loss of the last 10 of 50 steps", relative(mine, theirs), 1e-2, f"{mine:.6f}, PyTorch {theirs:.6f}")
+            self.row("mean loss of the last 10 of 50 steps", relative(mine, theirs), 1e-2,
+                     f"{mine:.6f}, PyTorch {theirs:.6f}")
         micro = reference["fp32"].get("first_step_micro_losses")
         if micro:
             self.row("mean of the micro-losses of step 0", relative(got[0], math.fsum(micro) / len(micro)), 1e-6)
@@ -67,7 +71,8 @@ class Comparison:
     def gradients(self, got, reference):
         wanted = reference["fp32"]["first_step_gradient_norm"]
         names = match_names(got, wanted)
-        self.suite.check(len(names) == len(wanted), f"{self.name}: gradients of {sorted(set(wanted) - set(names))} are missing")
+        self.suite.check(len(names) == len(wanted),
+                         f"{self.name}: gradients of {sorted(set(wanted) - set(names))} are missing")
         large = {n: relative(got[names[n]], w) for n, w in wanted.items() if n in names and w > NOISE}
         worst = max(large, key=large.get)
         self.row(f"norms of {len(large)} gradients of step 0", large[worst], 1e-4, worst)
@@ -83,7 +88,8 @@ class Comparison:
         tensors, _ = common.read_safetensors(os.path.join(folder, "weights.safetensors"))
         norms = {name: weight_norm(tensor) for name, tensor in tensors.items()}
         names, gradient = match_names(norms, wanted), reference["fp32"]["first_step_gradient_norm"]
-        # AdamW turns a gradient that is rounding noise into full steps; a fused bias holds such a third (that of the keys).
+        # AdamW turns a gradient that is rounding noise into full steps; a fused bias holds
+        # such a third (that of the keys).
         solid = [n for n in names if gradient[n] > NOISE and not n.endswith("attn.c_attn.bias")]
         errors = {n: relative(norms[names[n]], wanted[n]) for n in solid}
         worst = max(errors, key=errors.get)
@@ -118,8 +124,8 @@ def main():
         if options.graphs:
             corpus = os.path.join(options.graphs, "corpus.txt")
             for graph in options.only.split(","):
-                compare(suite, folder, os.path.join(options.graphs, graph + ".onnx"), corpus, options.steps, graph != "gpt2",
-                        ("--ranks", 4, "--schedule", "zb-h1"))
+                compare(suite, folder, os.path.join(options.graphs, graph + ".onnx"), corpus,
+                        options.steps, graph != "gpt2", ("--ranks", 4, "--schedule", "zb-h1"))
         else:
             for graph in SMALL:
                 for plan in (("--ranks", 1, "--schedule", "fthenb"), ("--ranks", 4, "--schedule", "zb-h1"),

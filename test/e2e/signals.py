@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""How a run ends that is told to, or that loses its terminal or the reader of its output: the step ends, what was trained is saved, the status says why.
+"""How a run ends that is told to, or that loses its terminal or the reader of its output: the step ends, what was
+trained is saved, the status says why.
 
     signals.py [--bin BUILD/bin] [--over threads mpi tcp]
 
-threads: every signal that means an end, several of them in a row, SIGHUP that is ignored, a terminal that is really closed (a pseudo-terminal whose other
-side goes), a limit of processor time, a reader that goes away, a full device. mpi, tcp: the signals of terminals and batch systems to one process of
-three, and to all. Ends with "N passed, N failed, N skipped".
+threads: every signal that means an end, several of them in a row, SIGHUP that is ignored, a terminal that is
+really closed (a pseudo-terminal whose other side goes), a limit of processor time, a reader that goes away, a
+full device. mpi, tcp: the signals of terminals and batch systems to one process of three, and to all. Ends
+with "N passed, N failed, N skipped".
 """
 import fcntl
 import os
@@ -43,7 +45,8 @@ class Runs:
         self.serial += 1
         saved = os.path.join(self.folder, f"saved-{self.serial}")
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True, **options}
-        words = [self.suite.tool("zb-run"), self.plan, "--data", "text:" + common.CORPUS, "--steps", "1000000", "--save", saved, *more]
+        words = [self.suite.tool("zb-run"), self.plan, "--data", "text:" + common.CORPUS,
+                 "--steps", "1000000", "--save", saved, *more]
         return subprocess.Popen(words, text=True, errors="backslashreplace", **options), saved
 
     def ended(self, process):
@@ -57,7 +60,8 @@ class Runs:
             return None, "it did not end"
 
     def check(self, text, process, saved, status, *said):
-        """It ends with that status and has said so (nothing of it where its errors went with the terminal); what it saved is of the last step."""
+        """It ends with that status and has said so (nothing of it where its errors went with the terminal);
+        what it saved is of the last step."""
         got, errors = self.ended(process)
         step, told = step_of(saved), re.search(r"after (\d+) steps", errors)
         good = got == status and step is not None and step > 0 and all(re.search(pattern, errors) for pattern in said)
@@ -89,7 +93,8 @@ def signals(runs):
         wait_for_steps(process)
         for number in numbers:
             process.send_signal(number)
-        runs.check(" ".join(number.name for number in numbers), process, saved, 130, "stopped by a signal after", "goes on from there")
+        runs.check(" ".join(number.name for number in numbers), process, saved, 130,
+                   "stopped by a signal after", "goes on from there")
 
 
 def goes_on(process, seconds=1.0):
@@ -116,10 +121,13 @@ def take_terminal(hangup):
 
 
 def terminal(runs):
-    for text, words, hangup in (("a closed terminal", (), signal.SIG_DFL), ("a closed terminal, --json", ("--json",), signal.SIG_DFL),
-                                ("a closed terminal, saves every step", ("--save-every", 1), signal.SIG_DFL), ("a closed terminal, nohup", (), signal.SIG_IGN)):
+    for text, words, hangup in (("a closed terminal", (), signal.SIG_DFL),
+                                ("a closed terminal, --json", ("--json",), signal.SIG_DFL),
+                                ("a closed terminal, saves every step", ("--save-every", 1), signal.SIG_DFL),
+                                ("a closed terminal, nohup", (), signal.SIG_IGN)):
         master, slave = pty.openpty()
-        process, saved = runs.start(*map(str, words), stdin=slave, stdout=slave, stderr=slave, preexec_fn=lambda: take_terminal(hangup))
+        process, saved = runs.start(*map(str, words), stdin=slave, stdout=slave, stderr=slave,
+                                    preexec_fn=lambda: take_terminal(hangup))
         os.close(slave)
         seen = b""
         while seen.count(b"\n") < 3:
@@ -137,11 +145,13 @@ def output(runs):
         wait_for_steps(process)
         process.stdout.close()
         process.stdout = None
-        runs.check(f"a reader that went away {' '.join(words)}", process, saved, 4, "cannot write to standard output: Broken pipe", "saved: --resume")
+        runs.check(f"a reader that went away {' '.join(words)}", process, saved, 4,
+                   "cannot write to standard output: Broken pipe", "saved: --resume")
     with open("/dev/full", "w") as full:
         process, saved = runs.start(stdout=full)
         errors = process.communicate(timeout=60)[1]
-        runs.suite.check(process.returncode == 4 and "cannot write to standard output: No space left on device" in errors and not os.path.exists(saved),
+        runs.suite.check(process.returncode == 4 and "cannot write to standard output: No space left on "
+                                                     "device" in errors and not os.path.exists(saved),
                          f"a full device is found before the first step: exit {process.returncode}\n{errors}")
 
 
@@ -151,7 +161,8 @@ def limited(runs):
 
 
 def is_held(path):
-    """Whether somebody holds this lock. mpirun may kill process 0 before it has removed the file, once another has ended."""
+    """Whether somebody holds this lock. mpirun may kill process 0 before it has removed the
+    file, once another has ended."""
     if not os.path.exists(path):
         return False
     with open(path, "r+b") as file:
@@ -171,14 +182,17 @@ def across(suite, launcher, folder):
             run = processes_faults.Run(suite, launcher, plan, saved, processes=count)
             seconds, status, left, errors = run.hit(rank, number, 0.05)
             told = re.findall(r"stopped by a signal after (\d+) steps", errors)
-            parts = [common.read_safetensors(os.path.join(saved, name))[1]["zb.step"] for name in sorted(os.listdir(saved)) if name.endswith("s")]
-            if suite.check(status == 130 and not left and len(told) == 1 and set(parts) == set(told) and not is_held(saved + ".lock"),
+            parts = [common.read_safetensors(os.path.join(saved, name))[1]["zb.step"]
+                     for name in sorted(os.listdir(saved)) if name.endswith("s")]
+            if suite.check(status == 130 and not left and len(told) == 1 and set(parts) == set(told) and
+                           not is_held(saved + ".lock"),
                            f"{text}: {seconds} s, status {status}, left {left}, steps {parts}\n{errors}"):
                 print(f"ok   {text}: exit {status}, saved step {told[0]}", flush=True)
 
 
 def main():
-    options = common.arguments(__doc__, ("--over", dict(choices=["threads", *processes.LAUNCHERS], nargs="+", default=["threads", *processes.LAUNCHERS])))
+    options = common.arguments(__doc__, ("--over", dict(choices=["threads", *processes.LAUNCHERS], nargs="+",
+                                                        default=["threads", *processes.LAUNCHERS])))
     suite, skipped = common.Suite(options.bin), 0
     for number in ENDS[2:]:
         signal.signal(number, signal.SIG_DFL)  # under nohup they would be ignored by all that is started here

@@ -3,9 +3,9 @@
 
     start.py -n N --as torchrun|srun [--address HOST] [--inside 1=SPACE,3=SPACE] PROGRAM ARGUMENTS...
 
-Standard input, output and errors are shared. --inside: process 1 in that network namespace. Ends when all have ended, with the status of the
-first that failed, or that a signal ended (128 + signal). Nothing that runs is ended; only who is stopped (SIGSTOP) is killed once another has failed, as
-launchers do.
+Standard input, output and errors are shared. --inside: process 1 in that network namespace. Ends when all have ended,
+with the status of the first that failed, or that a signal ended (128 + signal). Nothing that runs is ended; only who is
+stopped (SIGSTOP) is killed once another has failed, as launchers do.
 """
 import argparse
 import os
@@ -26,9 +26,10 @@ def free_port():
 
 def variables(kind, process, processes, address, port):
     if kind == "torchrun":
-        return {"RANK": process, "WORLD_SIZE": processes, "LOCAL_RANK": process, "MASTER_ADDR": address, "MASTER_PORT": port}
-    return {"SLURM_PROCID": process, "SLURM_NTASKS": processes, "SLURM_LOCALID": process, "SLURM_STEP_NODELIST": f"{address},far[1-{processes}]",
-            "SLURM_JOB_ID": 10 * port, "SLURM_STEP_ID": 0}
+        return {"RANK": process, "WORLD_SIZE": processes, "LOCAL_RANK": process,
+                "MASTER_ADDR": address, "MASTER_PORT": port}
+    return {"SLURM_PROCID": process, "SLURM_NTASKS": processes, "SLURM_LOCALID": process,
+            "SLURM_STEP_NODELIST": f"{address},far[1-{processes}]", "SLURM_JOB_ID": 10 * port, "SLURM_STEP_ID": 0}
 
 
 def is_stopped(pid):
@@ -52,7 +53,8 @@ def main():
     running = {}
     for process in range(options.n):
         environment = dict(os.environ)
-        environment.update({name: str(value) for name, value in variables(options.kind, process, options.n, options.address, port).items()})
+        environment.update({name: str(value) for name, value in variables(options.kind, process, options.n,
+                                                                          options.address, port).items()})
         space = inside.get(str(process))
         command = ["ip", "netns", "exec", space, *options.command] if space else options.command
         running[process] = subprocess.Popen(command, env=environment)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Where parameters begin: values that are tied to their plan, zb-run and zbc --weights, checkpoints in several files, names with a prefix, 16-bit floats,
-several processes, and what is said before work begins.
+"""Where parameters begin: values that are tied to their plan, zb-run and zbc --weights, checkpoints in several files,
+names with a prefix, 16-bit floats, several processes, and what is said before work begins.
 
     weights.py [--bin BUILD/bin]
 
@@ -74,7 +74,8 @@ def narrow(tensors, dtype):
 
 def widened(tensors):
     """What bf16 keeps of the values, as f32."""
-    return {name: ("F32", shape, b"".join(b"\0\0" + data[i + 2:i + 4] for i in range(0, len(data), 4))) for name, (_, shape, data) in tensors.items()}
+    return {name: ("F32", shape, b"".join(b"\0\0" + data[i + 2:i + 4] for i in range(0, len(data), 4)))
+            for name, (_, shape, data) in tensors.items()}
 
 
 class Weights:
@@ -98,7 +99,8 @@ class Weights:
         process = self.suite.run("zb-run", plan or self.plan, *DATA, "--steps", steps, *arguments)
         text = process.stderr
         good = process.returncode == code and "step 1/" not in process.stdout and all(word in text for word in words)
-        self.suite.check(good, f"{name}: exit {process.returncode}, expected {code} and {words}\n{process.stdout}{text}")
+        self.suite.check(good,
+                         f"{name}: exit {process.returncode}, expected {code} and {words}\n{process.stdout}{text}")
         return text
 
     def same(self, name, wanted, got):
@@ -131,7 +133,8 @@ def test_tied(w):
     w.refused("other weights in the folder", 1, ["is not the one that", "--weights FILE"], plan=tampered)
     w.same("the same file by --weights", w.other_losses, w.losses("--weights", path, plan=tampered))
     os.remove(path)
-    w.same("weights from elsewhere need no file in the folder", w.other_losses, w.losses("--weights", w.at("other.safetensors"), plan=tampered))
+    w.same("weights from elsewhere need no file in the folder", w.other_losses,
+           w.losses("--weights", w.at("other.safetensors"), plan=tampered))
     constants = w.at("constants")
     w.suite.compile(os.path.join(common.DATA, "llama-small.onnx"), constants, "--ranks", "2", "--micro-batches", "2")
     path = os.path.join(constants, "constants.safetensors")
@@ -159,7 +162,8 @@ def test_kinds(w):
     exact = w.losses("--weights", w.at("wide.safetensors"))
     for dtype, values in (("BF16", wide), ("F16", w.other)):
         write_safetensors(w.at(dtype + ".safetensors"), narrow(values, dtype))
-        w.same(dtype + " is widened exactly", exact if dtype == "BF16" else w.other_losses, w.losses("--weights", w.at(dtype + ".safetensors")))
+        w.same(dtype + " is widened exactly", exact if dtype == "BF16" else w.other_losses,
+               w.losses("--weights", w.at(dtype + ".safetensors")))
     zbc = w.at("by-zbc-bf16")
     w.suite.compile(MODEL, zbc, "--ranks", "1", "--micro-batches", "2", "--weights", w.at("BF16.safetensors"))
     w.same("zbc --weights of bf16", exact, w.losses(plan=zbc))
@@ -167,7 +171,8 @@ def test_kinds(w):
     w.losses("--weights", w.at("other.safetensors"), "--save", saved, steps=1)
     fresh = w.losses("--weights", saved, "--data", "text:" + common.CORPUS, steps=1)
     resumed = w.losses("--resume", saved, steps=1)
-    w.suite.check(len(fresh) == 1 and fresh != resumed, "a checkpoint of ours by --weights begins at step 0 of the data")
+    w.suite.check(len(fresh) == 1 and fresh != resumed,
+                  "a checkpoint of ours by --weights begins at step 0 of the data")
     os.remove(os.path.join(saved, "optimizer.safetensors"))
     w.refused("--resume without optimizer state", 1, ["no optimizer state", f"--weights '{saved}'"], "--resume", saved)
     w.same("its weights alone", fresh, w.losses("--weights", saved, steps=1))
@@ -180,7 +185,8 @@ def test_names(w):
     process = w.suite.run("zb-run", w.plan, *DATA, "--steps", "1", "--weights", w.at("base.safetensors"))
     w.suite.check(f"without '{PREFIX}' in front" in process.stdout, f"the prefix is said: {process.stdout}")
     process = w.suite.run("zb-run", w.plan, *DATA, "--steps", "1", "--json", "--weights", w.at("base.safetensors"))
-    w.suite.check(f"without '{PREFIX}' in front" in process.stderr and process.stdout.startswith("{"), "with --json it is said on standard error")
+    w.suite.check(f"without '{PREFIX}' in front" in process.stderr and process.stdout.startswith("{"),
+                  "with --json it is said on standard error")
     write_safetensors(w.at("longer.safetensors"), {"module." + name: value for name, value in w.other.items()})
     w.same("names with a prefix more", w.other_losses, w.losses("--weights", w.at("longer.safetensors")))
     text = w.suite.run("zb-run", w.plan, *DATA, "--steps", "1", "--weights", w.at("longer.safetensors")).stdout
@@ -188,24 +194,32 @@ def test_names(w):
     surplus = dict(base, **{"lm_head.weight": base["wte.weight"], "a.mask": ("BOOL", (2,), b"\1\0")})
     write_safetensors(w.at("surplus.safetensors"), surplus)
     process = w.suite.run("zb-run", w.plan, *DATA, "--steps", "1", "--weights", w.at("surplus.safetensors"))
-    w.suite.check(process.returncode == 0 and "2 tensors are not of this model: lm_head.weight, a.mask" in process.stdout, f"surplus: {process.stdout}")
+    w.suite.check(process.returncode == 0 and "2 tensors are not of this model: lm_head.weight, "
+                                              "a.mask" in process.stdout, f"surplus: {process.stdout}")
     fewer = {name: value for name, value in w.other.items() if ".mlp." not in name}
     gone = [name for name in w.other if ".mlp." in name]
     write_safetensors(w.at("fewer.safetensors"), fewer)
-    w.refused("missing parameters", 1, [f"{len(gone)} of the model's {len(w.other)} parameters are missing", gone[0], "--weights-partial", "strict=False"],
+    w.refused("missing parameters", 1, [f"{len(gone)} of the model's {len(w.other)} parameters are missing", gone[0],
+                                        "--weights-partial", "strict=False"],
               "--weights", w.at("fewer.safetensors"))
     mixed = {name: w.other[name] if name in fewer else w.own[name] for name in w.own}
     write_safetensors(w.at("mixed.safetensors"), mixed)
-    w.same("--weights-partial", w.losses("--weights", w.at("mixed.safetensors")), w.losses("--weights", w.at("fewer.safetensors"), "--weights-partial"))
-    process = w.suite.run("zbc", MODEL, "-o", w.at("partial"), "--ranks", "2", "--micro-batches", "2", "--weights", w.at("fewer.safetensors"))
-    w.suite.check(process.returncode == 1 and "are missing" in process.stderr and not os.path.exists(w.at("partial")), f"zbc: {process.stderr}")
-    w.suite.must("zbc", MODEL, "-o", w.at("partial"), "--ranks", "2", "--micro-batches", "2", "--weights", w.at("fewer.safetensors"), "--weights-partial")
+    w.same("--weights-partial", w.losses("--weights", w.at("mixed.safetensors")),
+           w.losses("--weights", w.at("fewer.safetensors"), "--weights-partial"))
+    process = w.suite.run("zbc", MODEL, "-o", w.at("partial"), "--ranks", "2", "--micro-batches", "2",
+                          "--weights", w.at("fewer.safetensors"))
+    w.suite.check(process.returncode == 1 and "are missing" in process.stderr and not os.path.exists(w.at("partial")),
+                  f"zbc: {process.stderr}")
+    w.suite.must("zbc", MODEL, "-o", w.at("partial"), "--ranks", "2", "--micro-batches", "2",
+                 "--weights", w.at("fewer.safetensors"), "--weights-partial")
     w.same("zbc --weights-partial", w.losses("--weights", w.at("mixed.safetensors")), w.losses(plan=w.at("partial")))
     renamed = {"lm_head.weight" if name == "wte.weight" else name: value for name, value in base.items()}
     write_safetensors(w.at("renamed.safetensors"), renamed)
-    w.refused("a tied weight under its other name", 1, ["are missing: " + PREFIX + "wte.weight", "'lm_head.weight' is left and has its shape"], "--weights",
+    w.refused("a tied weight under its other name", 1,
+              ["are missing: " + PREFIX + "wte.weight", "'lm_head.weight' is left and has its shape"], "--weights",
               w.at("renamed.safetensors"))
-    twice = {**{"a." + name: value for name, value in w.other.items()}, **{"b." + name: value for name, value in w.other.items()}}
+    twice = {**{"a." + name: value for name, value in w.other.items()},
+             **{"b." + name: value for name, value in w.other.items()}}
     write_safetensors(w.at("twice.safetensors"), twice)
     w.refused("two prefixes", 1, ["two ways to spell names", "'a.'", "'b.'"], "--weights", w.at("twice.safetensors"))
 
@@ -226,14 +240,17 @@ def test_wrong(w):
     os.makedirs(w.at("empty"))
     w.refused("an empty folder", 4, ["holds no weights", "model.safetensors"], "--weights", w.at("empty"))
     w.refused("no such file", 4, ["none.safetensors"], "--weights", w.at("none.safetensors"))
-    w.refused("--weights and --resume", 2, ["two ways to begin"], "--weights", w.at("other.safetensors"), "--resume", w.at("saved"))
+    w.refused("--weights and --resume", 2, ["two ways to begin"], "--weights", w.at("other.safetensors"),
+              "--resume", w.at("saved"))
     w.refused("--weights-partial alone", 2, ["without --weights"], "--weights-partial")
     process = w.suite.run("zbc", MODEL, "-o", w.at("never"), "--weights", w.at("none.safetensors"))
-    w.suite.check(process.returncode == 4 and not os.path.exists(w.at("never")), f"zbc without the file: {process.stderr}")
+    w.suite.check(process.returncode == 4 and not os.path.exists(w.at("never")),
+                  f"zbc without the file: {process.stderr}")
 
 
 def started(w, count, *arguments):
-    return subprocess.run([sys.executable, START, "-n", str(count), w.suite.tool("zb-run"), w.plan, *DATA, "--steps", "2", "--json", *arguments],
+    return subprocess.run([sys.executable, START, "-n", str(count), w.suite.tool("zb-run"), w.plan, *DATA,
+                           "--steps", "2", "--json", *arguments],
                           capture_output=True, text=True, timeout=120)
 
 
@@ -242,18 +259,22 @@ def test_processes(w):
     for path in (w.at("base.safetensors"), w.at("shards")):
         process = started(w, 2, "--weights", path)
         got = [step["loss"] for step in common.json_lines(process.stdout)]
-        w.suite.check(got == w.other_losses, f"two processes from {path}: {got}, expected {w.other_losses}\n{process.stderr}")
+        w.suite.check(got == w.other_losses,
+                      f"two processes from {path}: {got}, expected {w.other_losses}\n{process.stderr}")
     process = started(w, 2, "--weights", w.at("fewer.safetensors"))
     told = process.stderr.count("error:")
-    w.suite.check(process.returncode == 1 and told == 1 and "are missing" in process.stderr, f"what is missing is told once, got {told}: {process.stderr}")
+    w.suite.check(process.returncode == 1 and told == 1 and "are missing" in process.stderr,
+                  f"what is missing is told once, got {told}: {process.stderr}")
     write_safetensors(w.at("seen", "0.safetensors"), w.other)
     write_safetensors(w.at("seen", "1.safetensors"), w.own)
     script = w.at("seen", "run.sh")
     with open(script, "w") as file:
         file.write(f'exec "$@" --weights "{w.at("seen")}/$RANK.safetensors"\n')
-    command = [sys.executable, START, "-n", "2", "sh", script, w.suite.tool("zb-run"), w.plan, *DATA, "--steps", "1", "--json"]
+    command = [sys.executable, START, "-n", "2", "sh", script, w.suite.tool("zb-run"), w.plan, *DATA,
+               "--steps", "1", "--json"]
     process = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    w.suite.check(process.returncode == 2 and "the weights (--weights)" in process.stderr, f"other weights in one process: {process.stderr}")
+    w.suite.check(process.returncode == 2 and "the weights (--weights)" in process.stderr,
+                  f"other weights in one process: {process.stderr}")
     write_safetensors(w.at("seen", "1.safetensors"), dict(reversed(list(w.other.items()))))
     process = subprocess.run(command, capture_output=True, text=True, timeout=120)
     w.suite.check(process.returncode == 0, f"the same weights in another order: {process.stderr}")
@@ -261,46 +282,57 @@ def test_processes(w):
 
 def test_before(w):
     """What can be known before work begins is said before."""
-    w.refused("too few steps for costs", 2, ["costs need at least 3 steps, got 2"], "--profile", w.at("costs.json"), steps="2")
+    w.refused("too few steps for costs", 2, ["costs need at least 3 steps, got 2"],
+              "--profile", w.at("costs.json"), steps="2")
     for option in ("--timeline", "--trace", "--profile"):
         ending = ".svg" if option == "--timeline" else ".json"
         w.refused(option + " into no folder", 4, [option, "none"], option, w.at("none", "x" + ending), steps="5")
     w.refused("--save onto a file", 2, ["it is a file"], "--save", common.CORPUS)
     w.refused("--save into the plan", 2, ["holds other files"], "--save", w.plan)
     same = w.at("same.json")
-    w.refused("two outputs into one file", 2, ["--trace and --profile", "same file"], "--trace", same, "--profile", same, steps="5")
-    for arguments, option in ((["--calibrate", w.at("c.json"), "--save", w.at("s")], "--save"), ([w.plan, "--print-plan", "--steps", "1"], "--steps")):
+    w.refused("two outputs into one file", 2, ["--trace and --profile", "same file"], "--trace", same,
+              "--profile", same, steps="5")
+    for arguments, option in ((["--calibrate", w.at("c.json"), "--save", w.at("s")], "--save"),
+                              ([w.plan, "--print-plan", "--steps", "1"], "--steps")):
         process = w.suite.run("zb-run", *arguments)
-        w.suite.check(process.returncode == 2 and f"{option} has no effect with" in process.stderr, f"{option} is not ignored: {process.stderr}")
+        w.suite.check(process.returncode == 2 and f"{option} has no effect with" in process.stderr,
+                      f"{option} is not ignored: {process.stderr}")
     with open("/dev/full", "w") as full:
         command = [w.suite.tool("zb-run"), w.plan, *DATA, "--steps", "1", "--save", w.at("full")]
         process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
-    w.suite.check(process.returncode == 4 and not os.path.exists(w.at("full")), f"a full standard output is found before the first step: {process.stderr}")
+    w.suite.check(process.returncode == 4 and not os.path.exists(w.at("full")),
+                  f"a full standard output is found before the first step: {process.stderr}")
     problem = ["--ranks", "2", "--micro-batches", "2", "--schedule", "1f1b", "--json"]
     for option in ("--timeline", "--trace", "--csv", "--lowered", "--text", "--write-problem"):
         ending = {"--timeline": ".svg", "--trace": ".json"}.get(option, ".x")
         process = w.suite.run("zb-sched", *problem, option, w.at("none", "x" + ending))
-        w.suite.check(process.returncode == 4 and not process.stdout and option in process.stderr, f"zb-sched {option}: {process.stdout}{process.stderr}")
+        w.suite.check(process.returncode == 4 and not process.stdout and option in process.stderr,
+                      f"zb-sched {option}: {process.stdout}{process.stderr}")
     process = w.suite.run("zb-sched", *problem, "--csv", same, "--text", same)
-    w.suite.check(process.returncode == 2 and "same file" in process.stderr, f"zb-sched, two outputs into one file: {process.stderr}")
+    w.suite.check(process.returncode == 2 and "same file" in process.stderr,
+                  f"zb-sched, two outputs into one file: {process.stderr}")
     process = w.suite.run("zbc", MODEL, "-o", w.at("known"), "--csv", same, "--timeline", same)
-    w.suite.check(process.returncode == 2 and "same file" in process.stderr, f"zbc, two outputs into one file: {process.stderr}")
+    w.suite.check(process.returncode == 2 and "same file" in process.stderr,
+                  f"zbc, two outputs into one file: {process.stderr}")
     for name, arguments in (("--dump-ir below a file", ["--dump-ir", os.path.join(common.CORPUS, "x")]),
                             ("--costs that are not there", ["--costs", w.at("none.json")])):
         process = w.suite.run("zbc", MODEL, "-o", w.at("known"), *arguments)
-        w.suite.check(process.returncode == 4 and not os.path.exists(w.at("known")), f"{name}: {process.returncode} {process.stderr}")
+        w.suite.check(process.returncode == 4 and not os.path.exists(w.at("known")),
+                      f"{name}: {process.returncode} {process.stderr}")
 
 
 def test_first_words(w):
     """The first line comes before the first step, through a pipe too."""
-    process = subprocess.Popen([w.suite.tool("zb-run"), w.plan, *DATA, "--steps", "400"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen([w.suite.tool("zb-run"), w.plan, *DATA, "--steps", "400"], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
     begin = time.monotonic()
     line = process.stdout.readline()
     w.suite.check("2 ranks on cpu" in line and time.monotonic() - begin < 20, f"the first line: {line}")
     process.terminate()
     process.communicate()
     process = w.suite.run("zb-run", w.plan, *DATA, "--steps", "1", "--quiet")
-    w.suite.check(len(process.stdout.splitlines()) == 1 and not process.stderr, f"--quiet: {process.stdout}{process.stderr}")
+    w.suite.check(len(process.stdout.splitlines()) == 1 and not process.stderr,
+                  f"--quiet: {process.stdout}{process.stderr}")
 
 
 def main():

@@ -1,4 +1,5 @@
-"""Where the libraries of CUDA lie on a machine that has them only as wheels of pip (with PyTorch, for one), which the dynamic linker does not know."""
+"""Where the libraries of CUDA lie on a machine that has them only as wheels of pip (with PyTorch, for one), which
+the dynamic linker does not know."""
 import glob
 import os
 import subprocess
@@ -7,9 +8,11 @@ WANTED = ("libcublasLt.so.1[23]", "libnccl.so.2")
 
 
 def of_wheels(python):
-    """Folders of wheels that a Python sees: nvidia/cu13/lib of CUDA 13, nvidia/cublas/lib of CUDA 12, nvidia/nccl/lib."""
+    """Folders of wheels that a Python sees: nvidia/cu13/lib of CUDA 13, nvidia/cublas/lib of CUDA 12,
+    nvidia/nccl/lib."""
     try:
-        process = subprocess.run([python, "-c", "import sys; print('\\n'.join(sys.path))"], capture_output=True, text=True, timeout=60)
+        process = subprocess.run([python, "-c", "import sys; print('\\n'.join(sys.path))"],
+                                 capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return []
     found = []
@@ -43,7 +46,8 @@ def device_line(zb_run, device):
 
 
 def find(zb_run, python, device="cuda"):
-    """device_line: with the libraries that run.py packed, and with those of Python's wheels where it is without them that the device is not here."""
+    """device_line: with the libraries that run.py packed, and with those of Python's wheels where it is without
+    them that the device is not here."""
     shared = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(zb_run))), "shared")
     if os.path.isdir(shared):
         add([shared])
@@ -54,5 +58,6 @@ def find(zb_run, python, device="cuda"):
     if not folders:
         return line
     add(folders)
-    print(f"cuBLAS is not where the dynamic linker looks: with LD_LIBRARY_PATH={os.environ['LD_LIBRARY_PATH']}", flush=True)
+    print("cuBLAS is not where the dynamic linker looks: with "
+          f"LD_LIBRARY_PATH={os.environ['LD_LIBRARY_PATH']}", flush=True)
     return device_line(zb_run, device)

@@ -2,20 +2,25 @@
 """What can only be shown where a GPU is: run.sh starts this on such a machine and keeps what it prints.
 
     run.py [--build BUILD] [--part NAME ...] [--limit SECONDS] [--device cuda] [--plans FOLDER] [--log FILE]
-    run.py --prepare FOLDER         compiles the plans on a machine with zbc, for one without (then --plans FOLDER there)
-    run.py --pack FILE.tar.xz       the same, with programs, module and libraries, for a machine that cannot build (there: python3 -m tarfile -e FILE, --build)
+    run.py --prepare FOLDER         compiles the plans on a machine with zbc, for one
+                                    without (then --plans FOLDER there)
+    run.py --pack FILE.tar.xz       the same, with programs, module and libraries, for a machine that cannot build
+                                    (there: python3 -m tarfile -e FILE, --build)
 
 Parts, in this order; each ends after --limit seconds at the latest, and none needs another:
   programs      the test programs that use the device: conformance of every kernel among them
-  training      the small GPT-2 and Llama of test/data, f32, 20 steps: losses within 1e-4 relative of PyTorch's (stored references); the same losses and
-                saved tensors from run to run and for every plan (1, 2 and 4 ranks, several schedules); arenas; --profile; --tf32 within 1e-2
-  bf16          the same graphs with --precision bf16, 50 steps within 2 % of PyTorch's autocast (stored), the same bits for every plan
-  sizes         a GPT-2 with heads of 64 columns and 512 positions, f32 and bf16, 3 steps: losses of the cpu's within 1e-4 and 2e-3
+  training      the small GPT-2 and Llama of test/data, f32, 20 steps: losses within 1e-4 relative of PyTorch's (stored
+                references); the same losses and saved tensors from run to run and for every plan (1, 2 and 4 ranks,
+                several schedules); arenas; --profile; --tf32 within 1e-2
+  bf16          the same graphs with --precision bf16, 50 steps within 2 % of PyTorch's autocast
+                (stored), the same bits for every plan
+  sizes         a GPT-2 with heads of 64 columns and 512 positions, f32 and bf16, 3 steps:
+                losses of the cpu's within 1e-4 and 2e-3
   products      what cuBLASLt was asked for in a step of bf16, by its own log: which epilogues it took
   sanitizer     compute-sanitizer (memcheck, racecheck) finds nothing in two steps, where it is installed
   bench         test/bench/gpu.sh
-Every check is one line; --log FILE gets every command with all that it said. --device cpu tries this script where no GPU is. Without the device: one line that
-says so, exit status 77. Only the standard library.
+Every check is one line; --log FILE gets every command with all that it said. --device cpu tries this script where no
+GPU is. Without the device: one line that says so, exit status 77. Only the standard library.
 """
 import argparse
 import collections
@@ -52,7 +57,8 @@ STEPS, LIMIT, TF32_LIMIT, BF16_LIMIT = 20, 1e-4, 1e-2, 0.02
 SIZE = gpt.Size(layers=2, dim=128, heads=2, seq=512, batch=2, vocab=512)
 SIZE_PLANS, SIZE_STEPS, SIZE_LIMITS = (FIRST, "4-zb-h1"), 3, {"f32": 1e-4, "bf16": 2e-3}
 BENCH_RANKS = (1, 4)
-OF_EVERY_SYSTEM = ("linux-vdso", "ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libgcc_s.", "libstdc++.")
+OF_EVERY_SYSTEM = ("linux-vdso", "ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.",
+                   "libgcc_s.", "libstdc++.")
 LOG_CHARACTERS = 400000  # of one command
 
 
@@ -67,11 +73,14 @@ class Timed(common.Suite):
         self.limit, self.end = limit, time.monotonic() + limit
 
     def execute(self, command, environment=None, **options):
-        """CompletedProcess, errors within the output unless options say otherwise. When the part's time is over: it and its children end, and Failure."""
+        """CompletedProcess, errors within the output unless options say otherwise. When the part's time is over: it
+        and its children end, and Failure."""
         command = [str(word) for word in command]
         begin = time.monotonic()
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "backslashreplace", **options}
-        process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL, cwd=SOURCE, env=environment, **options)
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True,
+                   "errors": "backslashreplace", **options}
+        process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL, cwd=SOURCE,
+                                   env=environment, **options)
         out, err, late = "", "", False
         try:
             out, err = process.communicate(timeout=None if self.end == math.inf else max(1.0, self.end - begin))
@@ -86,7 +95,8 @@ class Timed(common.Suite):
             self.log.write(words + (out or "")[-LOG_CHARACTERS:] + (err or "")[-LOG_CHARACTERS:] + "\n")
             self.log.flush()
         if late:
-            raise common.Failure(f"{os.path.basename(command[0])}: ended, as its part may take {self.limit:.0f} s; the last it said:\n{(out or '')[-3000:]}")
+            raise common.Failure(f"{os.path.basename(command[0])}: ended, as its part may take {self.limit:.0f} s; the "
+                                 f"last it said:\n{(out or '')[-3000:]}")
         return subprocess.CompletedProcess(command, process.returncode, out, err or "")
 
     def run(self, name, *arguments, **options):
@@ -100,34 +110,42 @@ def reference(graph, kind="reference"):
 
 def prepare(suite, folder):
     if not os.access(suite.tool("zbc"), os.X_OK):
-        raise common.Failure(f"no zbc in '{suite.bin}' to compile the plans with\n  hint: --plans FOLDER, that --prepare filled on a machine that has it")
+        raise common.Failure(f"no zbc in '{suite.bin}' to compile the plans with\n  hint: --plans FOLDER, that "
+                             "--prepare filled on a machine that has it")
     os.makedirs(folder, exist_ok=True)
     for graph in GRAPHS:
         model, bf16 = os.path.join(common.DATA, graph + ".onnx"), reference(graph, "bf16")
         for name, arguments in PLANS.items():
-            suite.compile(model, os.path.join(folder, f"{graph}-{name}"), "--micro-batches", reference(graph)["micro_batches"], *arguments)
-            suite.compile(model, os.path.join(folder, f"{graph}-bf16-{name}"), "--precision", "bf16", "--micro-batches", bf16["micro_batches"],
+            suite.compile(model, os.path.join(folder, f"{graph}-{name}"),
+                          "--micro-batches", reference(graph)["micro_batches"], *arguments)
+            suite.compile(model, os.path.join(folder, f"{graph}-bf16-{name}"), "--precision", "bf16",
+                          "--micro-batches", bf16["micro_batches"],
                           "--optimizer", f"adamw:lr={bf16['adamw']['lr']}", *arguments)
     graph = os.path.join(folder, "sizes.mlir")
     with open(graph, "w", encoding="utf-8") as file:
         file.write(gpt.program(SIZE))
     for precision in SIZE_LIMITS:
         for name in SIZE_PLANS:
-            suite.compile(graph, os.path.join(folder, f"sizes-{precision}-{name}"), "--precision", precision, "--micro-batches", 4, *PLANS[name])
+            suite.compile(graph, os.path.join(folder, f"sizes-{precision}-{name}"), "--precision", precision,
+                          "--micro-batches", 4, *PLANS[name])
 
 
 def needed_libraries(file):
     """Paths of what a program is linked with and not every system has."""
     listing = subprocess.run(["ldd", file], capture_output=True, text=True, check=True).stdout
-    return [match[2] for match in re.finditer(r"^\s*(\S+) => (/\S+)", listing, re.M) if not match[1].startswith(OF_EVERY_SYSTEM)]
+    return [match[2] for match in re.finditer(r"^\s*(\S+) => (/\S+)", listing, re.M)
+            if not match[1].startswith(OF_EVERY_SYSTEM)]
 
 
 def pack(suite, build, file):
-    """FOLDER of FOLDER.tar.xz: bin, lib and test as in a build folder; shared: libraries; plans, and those of the benchmark without weights."""
-    files = [os.path.join("bin", "zb-run"), os.path.join("lib", "zb", "zb-cuda.so"), *(os.path.join("test", name) for name in PROGRAMS)]
+    """FOLDER of FOLDER.tar.xz: bin, lib and test as in a build folder; shared: libraries; plans, and those
+    of the benchmark without weights."""
+    files = [os.path.join("bin", "zb-run"), os.path.join("lib", "zb", "zb-cuda.so"),
+             *(os.path.join("test", name) for name in PROGRAMS)]
     missing = [name for name in files if not os.path.exists(os.path.join(build, name))]
     if missing:
-        sys.exit(f"error: not in '{build}': {', '.join(missing)}\n  hint: configure with -DZB_CUDA=ON where nvcc is, then build the targets all and zb-tests")
+        sys.exit(f"error: not in '{build}': {', '.join(missing)}\n  hint: configure with -DZB_CUDA=ON where nvcc is, "
+                 "then build the targets all and zb-tests")
     top = os.path.basename(file).removesuffix(".tar.xz")
     with common.scratch() as folder, tarfile.open(file, "w:xz", preset=9) as out:  # 9: sees that the device code in module and test is the same
         for name in files:
@@ -137,12 +155,14 @@ def pack(suite, build, file):
         plans = os.path.join(folder, "plans")
         prepare(suite, plans)
         for ranks in BENCH_RANKS:
-            words = ["--bin", suite.bin, "--ranks", ranks, "--write-plan", os.path.join(plans, f"bench-{ranks}"), "--thin"]
+            words = ["--bin", suite.bin, "--ranks", ranks,
+                     "--write-plan", os.path.join(plans, f"bench-{ranks}"), "--thin"]
             written = suite.execute([sys.executable, os.path.join(SOURCE, "test", "bench", "gpu.py"), *words])
             if written.returncode:
                 raise common.Failure(written.stdout)
         out.add(plans, os.path.join(top, "plans"))
-    print(f"{file}: {os.path.getsize(file) / 2**20:.1f} MiB; there: python3 -m tarfile -e {os.path.basename(file)} && test/gpu/run.sh --build {top}")
+    print(f"{file}: {os.path.getsize(file) / 2**20:.1f} MiB; there: python3 -m tarfile -e {os.path.basename(file)} && "
+          f"test/gpu/run.sh --build {top}")
 
 
 class Gpu:
@@ -179,18 +199,22 @@ class Gpu:
         return [row["loss"] for row in rows if "loss" in row], common.read_checkpoint(saved)
 
     def follow(self, name, got, wanted, limit, whose="PyTorch's"):
-        worst = max((abs(g - w) / abs(w) if math.isfinite(g) else math.inf for g, w in zip(got, wanted)), default=math.inf)
-        self.check(len(got) == len(wanted) and worst <= limit, name, f"{len(got)} losses within {worst:.1e} of {whose}, limit {limit:.0e}")
+        worst = max((abs(g - w) / abs(w) if math.isfinite(g) else math.inf for g, w in zip(got, wanted)),
+                    default=math.inf)
+        self.check(len(got) == len(wanted) and worst <= limit, name,
+                   f"{len(got)} losses within {worst:.1e} of {whose}, limit {limit:.0e}")
 
     def same(self, name, first, plan, run, steps):
         losses, tensors = self.train(plan, run, steps)
         different = common.first_difference(first[1], tensors)
-        self.check(losses == first[0] and not different, name, different or ("bitwise" if losses == first[0] else "the losses differ"))
+        self.check(losses == first[0] and not different, name,
+                   different or ("bitwise" if losses == first[0] else "the losses differ"))
 
     def bits(self, graph, first, steps):
         self.guarded(graph, self.same, f"{graph}: run to run", first, f"{graph}-{FIRST}", "again", steps)
         for plan in list(PLANS)[1:]:
-            self.guarded(f"{graph} {plan}", self.same, f"{graph}: {plan} beside {FIRST}", first, f"{graph}-{plan}", "first", steps)
+            self.guarded(f"{graph} {plan}", self.same, f"{graph}: {plan} beside {FIRST}", first,
+                         f"{graph}-{plan}", "first", steps)
 
     # ---- programs ----
 
@@ -201,7 +225,8 @@ class Gpu:
         good = process.returncode == 0 and not left_out
         text = process.stdout if len(process.stdout) < 4000 else process.stdout[:3000] + "\n...\n" + process.stdout[-1000:]
         self.check(good, " ".join([name, *words]), "" if good else "\n".join(left_out) or text)
-        print("".join(f"{note.strip()}\n" for note in re.findall(r"^\s*note: .*$", process.stdout, re.M)), end="", flush=True)
+        print("".join(f"{note.strip()}\n" for note in re.findall(r"^\s*note: .*$", process.stdout, re.M)),
+              end="", flush=True)
         return good
 
     def each_op(self):
@@ -239,7 +264,8 @@ class Gpu:
             measured = json.load(text)
         subprograms, ops = ([row["time_ps"] for row in measured[key]] for key in ("subprograms", "ops"))
         good = min(subprograms) > 0 and sum(ops) > 0 and [row["loss"] for row in rows if "loss" in row] == losses
-        self.check(good, f"{graph}: costs", f"{len(measured['subprograms'])} subprograms, {len(measured['ops'])} ops, {measured['overheads']}")
+        self.check(good, f"{graph}: costs",
+                   f"{len(measured['subprograms'])} subprograms, {len(measured['ops'])} ops, {measured['overheads']}")
 
     def tf32(self, graph):
         if self.o.device != "cuda":
@@ -278,7 +304,8 @@ class Gpu:
         self.follow(f"sizes, {precision}", device, cpu, SIZE_LIMITS[precision], "the cpu's")
         first = self.train(f"sizes-{precision}-{FIRST}", "first", SIZE_STEPS)
         for plan in SIZE_PLANS[1:]:
-            self.same(f"sizes, {precision}: {plan} beside {FIRST}", first, f"sizes-{precision}-{plan}", "first", SIZE_STEPS)
+            self.same(f"sizes, {precision}: {plan} beside {FIRST}", first,
+                      f"sizes-{precision}-{plan}", "first", SIZE_STEPS)
 
     def sizes(self):
         for precision in SIZE_LIMITS:
@@ -290,18 +317,23 @@ class Gpu:
         file = os.path.join(self.folder, "cublaslt.log")
         environment = dict(os.environ, CUBLASLT_LOG_LEVEL="4", CUBLASLT_LOG_FILE=file)  # errors, products with what they are, hints
         plan = os.path.join(self.plans, f"sizes-bf16-{FIRST}")
-        process = self.suite.execute([self.suite.tool("zb-run"), plan, "--device", self.o.device, "--data", "text:" + common.CORPUS, "--steps", "1"],
+        process = self.suite.execute([self.suite.tool("zb-run"), plan, "--device", self.o.device,
+                                      "--data", "text:" + common.CORPUS, "--steps", "1"],
                                      environment)
         if process.returncode or not os.path.exists(file):
-            return self.check(False, "products", process.stdout[-1000:] if process.returncode else "cuBLASLt wrote no log")
+            return self.check(False, "products",
+                              process.stdout[-1000:] if process.returncode else "cuBLASLt wrote no log")
         with open(file, encoding="utf-8", errors="backslashreplace") as text:
             lines = text.read().splitlines()
         if self.suite.log:
             self.suite.log.write("\n".join(lines)[-LOG_CHARACTERS:] + "\n")
         calls = [line for line in lines if re.search(r"\[cublasLtMatmul\]", line)]
-        epilogues = collections.Counter(match[1] if (match := re.search(r"epilogue=(?:EPILOGUE_)?(\w+)", line)) else "DEFAULT" for line in calls)
-        self.check(bool(calls), "products", f"{len(calls)} calls of cublasLtMatmul by the log, by epilogue: {dict(epilogues)}"
-                   + ("" if epilogues["BGRADA"] else "; the library took no gradient of a bias (BGRADA), so reduce_sum ran"))
+        epilogues = collections.Counter(match[1] if (match := re.search(r"epilogue=(?:EPILOGUE_)?(\w+)", line))
+                                        else "DEFAULT" for line in calls)
+        self.check(bool(calls), "products",
+                   f"{len(calls)} calls of cublasLtMatmul by the log, by epilogue: {dict(epilogues)}"
+                   + ("" if epilogues["BGRADA"]
+                      else "; the library took no gradient of a bias (BGRADA), so reduce_sum ran"))
 
     def products(self):
         if self.o.device != "cuda":
@@ -311,13 +343,14 @@ class Gpu:
     # ---- sanitizer ----
 
     def sanitize(self, tool, plan, kernels):
-        words = ["--tool", tool, "--error-exitcode", "9", self.suite.tool("zb-run"), os.path.join(self.plans, plan), "--device", "cuda", "--data",
-                 "text:" + common.CORPUS, "--steps", "2", "--timeout", "300"]
+        words = ["--tool", tool, "--error-exitcode", "9", self.suite.tool("zb-run"), os.path.join(self.plans, plan),
+                 "--device", "cuda", "--data", "text:" + common.CORPUS, "--steps", "2", "--timeout", "300"]
         process = self.suite.execute(["compute-sanitizer", *kernels, *words])
         if kernels and "SUMMARY" not in process.stdout:  # it does not know that option after all
             process = self.suite.execute(["compute-sanitizer", *words])
         last = (process.stdout.strip().splitlines() or [""])[-1]
-        self.check(process.returncode == 0, f"compute-sanitizer {tool}, {plan}", last if process.returncode == 0 else process.stdout[:3000])
+        self.check(process.returncode == 0, f"compute-sanitizer {tool}, {plan}",
+                   last if process.returncode == 0 else process.stdout[:3000])
 
     def sanitizer(self):
         if self.o.device != "cuda" or not shutil.which("compute-sanitizer"):
@@ -334,21 +367,24 @@ class Gpu:
         """Beside PyTorch with one rank; then what several on the same GPU cost."""
         for ranks in BENCH_RANKS:
             plan = os.path.join(self.plans, f"bench-{ranks}")
-            words = ["--bin", self.suite.bin, "--limit", int(self.suite.limit / 2), *(["--plan", plan] if os.path.isdir(plan) else ["--ranks", ranks])]
+            words = ["--bin", self.suite.bin, "--limit", int(self.suite.limit / 2),
+                     *(["--plan", plan] if os.path.isdir(plan) else ["--ranks", ranks])]
             words = [os.path.join(SOURCE, "test", "bench", "gpu.sh"), *words, *(["--no-pytorch"] if ranks > 1 else [])]
             process = self.guarded("bench", self.suite.execute, words, dict(os.environ, PYTHONUNBUFFERED="1"))
             if process:
                 self.check(process.returncode == 0, f"bench, {ranks} ranks", process.stdout)
 
 
-PARTS = {part.__name__: part for part in (Gpu.programs, Gpu.training, Gpu.bf16, Gpu.sizes, Gpu.products, Gpu.sanitizer, Gpu.bench)}
+PARTS = {part.__name__: part for part in (Gpu.programs, Gpu.training, Gpu.bf16, Gpu.sizes, Gpu.products,
+                                          Gpu.sanitizer, Gpu.bench)}
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(SOURCE, "build"), help="a build folder, or what --pack filled")
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--part", action="append", choices=list(PARTS), help="only this one; may be given several times (default: all)")
+    parser.add_argument("--part", action="append", choices=list(PARTS),
+                        help="only this one; may be given several times (default: all)")
     parser.add_argument("--limit", type=float, default=450, metavar="SECONDS", help="of each part (default 450)")
     parser.add_argument("--plans", metavar="FOLDER", help="that --prepare filled; default: compile here")
     parser.add_argument("--log", metavar="FILE", help="every command with all that it said is added to it")

@@ -15,7 +15,8 @@ failed = 0
 
 
 def compile_text(command, text):
-    run = subprocess.run(command + WARNINGS + ["-I", os.path.join(ROOT, "include"), "-"], input=text, capture_output=True, text=True)
+    run = subprocess.run(command + WARNINGS + ["-I", os.path.join(ROOT, "include"), "-"], input=text,
+                         capture_output=True, text=True)
     return run.returncode, run.stderr
 
 
@@ -23,7 +24,8 @@ headers = sorted(os.path.basename(path) for path in glob.glob(os.path.join(ROOT,
 for header in headers:
     for name, command in LANGUAGES:
         # Twice: the guard works.
-        status, text = compile_text(command, '#include "zb/%s"\n#include "zb/%s"\nint main(void) { return 0; }\n' % (header, header))
+        status, text = compile_text(command, '#include "zb/%s"\n#include "zb/%s"\nint main(void) { return 0; }\n' %
+                                    (header, header))
         failed += status != 0
         print("%s - headers: zb/%s alone as %s" % ("not ok" if status else "ok", header, name))
         if status:

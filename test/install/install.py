@@ -32,7 +32,8 @@ def check(name, ok, text=""):
 def run(command, environment, cwd):
     """(worked, standard output, everything as text)."""
     done = subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True)
-    return done.returncode == 0, done.stdout, "%s\nexit status %d\n%s%s" % (" ".join(command), done.returncode, done.stdout, done.stderr)
+    return done.returncode == 0, done.stdout, "%s\nexit status %d\n%s%s" % (" ".join(command), done.returncode,
+                                                                            done.stdout, done.stderr)
 
 
 def public_functions():
@@ -46,7 +47,8 @@ def public_functions():
 
 def exported(library):
     text = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True).stdout
-    return {line.split()[-1].split("@")[0] for line in text.splitlines() if len(line.split()) == 3 and line.split()[1] in "TDBRVW"}
+    return {line.split()[-1].split("@")[0] for line in text.splitlines() if len(line.split()) == 3 and
+            line.split()[1] in "TDBRVW"}
 
 
 def check_modules(build, prefix, plan, environment, work):
@@ -64,9 +66,11 @@ def check_modules(build, prefix, plan, environment, work):
     os.makedirs(bare)
     program = shutil.copy(os.path.join(prefix, "bin", "zb-run"), bare)
     found = launcher(program)
-    check("without modules: --list-devices says so", "built without its module 'mpi'" in found["missing"] and "libopenmpi-dev" in found["hint"], found)
+    check("without modules: --list-devices says so",
+          "built without its module 'mpi'" in found["missing"] and "libopenmpi-dev" in found["hint"], found)
     ok, _, text = run([program, plan, "--data", "text:" + CORPUS, "--steps", "1", "--launch", "mpi"], environment, work)
-    check("without modules: --launch mpi says what to install", not ok and "exit status 4" in text and "install libopenmpi-dev" in text, text)
+    check("without modules: --launch mpi says what to install",
+          not ok and "exit status 4" in text and "install libopenmpi-dev" in text, text)
     ok, _, text = run([program, plan, "--data", "text:" + CORPUS, "--steps", "1"], environment, work)
     check("without modules: all else runs", ok, text)
 
@@ -80,17 +84,20 @@ def main():
             return
         library = glob.glob(os.path.join(prefix, "lib*", "**", "libzb.so"), recursive=True)
         packages = glob.glob(os.path.join(prefix, "lib*", "**", "zb.pc"), recursive=True)
-        wanted = ["bin/zbc", "bin/zb-opt", "bin/zb-run", "bin/zb-sched", "include/zb/compiler.h", "include/zb/ops.def", "share/zb/zb.irdl.mlir"]
+        wanted = ["bin/zbc", "bin/zb-opt", "bin/zb-run", "bin/zb-sched", "include/zb/compiler.h",
+                  "include/zb/ops.def", "share/zb/zb.irdl.mlir"]
         missing = [name for name in wanted if not os.path.exists(os.path.join(prefix, name))]
         if not check("all files are there", not missing and library and packages, missing or [library, packages]):
             return
-        sources = [name for _, _, names in os.walk(prefix) for name in names if name.endswith((".c", ".md", ".o", ".a"))]
+        sources = [name for _, _, names in os.walk(prefix) for name in names
+                   if name.endswith((".c", ".md", ".o", ".a"))]
         check("nothing else is there", not sources, sources)
 
         names, public = exported(library[0]), public_functions()
         check("libzb exports include/zb", public <= names, "missing: %s" % sorted(public - names))
         check("libzb exports nothing else", names <= public, "too many: %s" % sorted(names - public))
-        text = subprocess.run(["ldd", library[0].replace("libzb.so", "libzb-runtime.so")], capture_output=True, text=True).stdout
+        text = subprocess.run(["ldd", library[0].replace("libzb.so", "libzb-runtime.so")],
+                              capture_output=True, text=True).stdout
         check("libzb-runtime needs no LLVM", "libc.so" in text and not re.search("LLVM|MLIR", text), text)
 
         # The tree must not help: an environment without it, a folder outside of it.
@@ -103,11 +110,13 @@ def main():
             shutil.copy(os.path.join(HERE, name), project)
 
         for name in ("zb", "zb-runtime"):
-            values = {key: subprocess.run(["pkg-config", "--variable", key, name], env=environment, capture_output=True, text=True).stdout.strip()
+            values = {key: subprocess.run(["pkg-config", "--variable", key, name], env=environment, capture_output=True,
+                                          text=True).stdout.strip()
                       for key in ("prefix", "libdir", "includedir")}
             # Blanks of a path come back escaped.
             found = {key: os.path.realpath(value.replace("\\ ", " ")) for key, value in values.items() if value}
-            right = {"prefix": os.path.realpath(prefix), "libdir": os.path.realpath(libraries), "includedir": os.path.realpath(os.path.join(prefix, "include"))}
+            right = {"prefix": os.path.realpath(prefix), "libdir": os.path.realpath(libraries),
+                     "includedir": os.path.realpath(os.path.join(prefix, "include"))}
             check("pkg-config --variable of %s" % name, found == right, "%s, expected %s" % (values, right))
 
         # The losses that the installed programs give.
@@ -133,16 +142,19 @@ def main():
                 ok, out, text = run([program] + arguments, environment, project)
                 got = [float(x) for x in out.split()]
                 check("pkg-config %s: %s gives zb-run's losses" % (name, source),
-                      ok and got == expected and got and all(math.isfinite(x) for x in got), "%sexpected %s" % (text, expected))
+                      ok and got == expected and got and all(math.isfinite(x) for x in got),
+                      "%sexpected %s" % (text, expected))
 
-        ok, _, text = run(["cmake", "-G", "Ninja", "-S", project, "-B", os.path.join(project, "build"), "-DCMAKE_PREFIX_PATH=" + prefix], environment, project)
+        ok, _, text = run(["cmake", "-G", "Ninja", "-S", project, "-B", os.path.join(project, "build"),
+                           "-DCMAKE_PREFIX_PATH=" + prefix], environment, project)
         check("find_package(zb)", ok, text)
         if ok:
             ok, _, text = run(["cmake", "--build", os.path.join(project, "build")], environment, project)
             check("find_package(zb): builds", ok, text)
             quiet = dict(environment)
             del quiet["LD_LIBRARY_PATH"]
-            ok, out, text = run([os.path.join(project, "build", "embed"), MODEL, CORPUS, os.path.join(work, "embedded2")], quiet, project)
+            ok, out, text = run([os.path.join(project, "build", "embed"), MODEL, CORPUS,
+                                 os.path.join(work, "embedded2")], quiet, project)
             check("find_package(zb): gives zb-run's losses", ok and [float(x) for x in out.split()] == losses, text)
 
         ok, out, text = run(["sh", "-c", "zb-opt '%s' | mlir-opt-22 --irdl-file='%s/share/zb/zb.irdl.mlir'" %

@@ -65,8 +65,8 @@ def plain_attrs(attrs):
 
 def case(op, name, inputs, expected, attrs=None, accumulate=None, alias=None, error=False):
     """One call. inputs: arrays, None for an absent one. expected: arrays (with error: their dtype and shape are all
-    that counts; the kernel must refuse the values, or with "shape" the reference must refuse the call). accumulate: result 0
-    before the call. alias: [k, ...], result i is operand k in place."""
+    that counts; the kernel must refuse the values, or with "shape" the reference must refuse the call). accumulate:
+    result 0 before the call. alias: [k, ...], result i is operand k in place."""
     file = file_of(op)
     number = len(file["cases"])
 
@@ -599,7 +599,8 @@ def softmaxes():
         if name == "softmax":  # zeros where PyTorch's scaled_dot_product_attention has them; ONNX would divide 0 by 0
             x = np.array([[-INF, -INF, -INF], [0, -INF, 0]], F32)
             case(name, "a row that sees nothing", [x], [np.array([[0, 0, 0], [0.5, 0, 0.5]], F32)], {"axis": 1})
-            case(name, "a row that sees nothing, first axis", [x.T], [np.array([[0, 0, 0], [0.5, 0, 0.5]], F32).T], {"axis": 0})
+            case(name, "a row that sees nothing, first axis", [x.T],
+                 [np.array([[0, 0, 0], [0.5, 0, 0.5]], F32).T], {"axis": 0})
         x = np.array([[0, NAN, 1], [1, 2, 3]], F32)
         case(name, "NaN", [x], [narrow(function(wide(x), 1))], {"axis": 1})
         for title, x, axis in operands:
@@ -754,12 +755,13 @@ def biases():
         case("matmul", f"bias {a} {b}", [x, y, row], sums(x, y, row))
     x, y, row, before = real(7, 3), real(3, 5), real(5), real(7, 5)
     case("matmul", "bias accumulate", [x, y, row], sums(x, y, row, before), accumulate=before)
-    for m, n, k, dtype, result in ((33, 65, 97, "f32", "f32"), (300, 800, 40, "f32", "f32"), (33, 65, 97, "bf16", "bf16"),
-                                   (200, 400, 600, "bf16", "bf16"), (33, 65, 97, "bf16", "f32")):
+    for m, n, k, dtype, result in ((33, 65, 97, "f32", "f32"), (300, 800, 40, "f32", "f32"),
+                                   (33, 65, 97, "bf16", "bf16"), (200, 400, 600, "bf16", "bf16"),
+                                   (33, 65, 97, "bf16", "f32")):
         attrs = {"transpose_rhs": m == 33} | ({"dtype": "f32"} if dtype != result else {})
         rhs = (n, k) if m == 33 else (k, n)
-        random_case("matmul", f"bias {m}x{n}x{k} {dtype} {result}", [R(m, k, dtype=dtype), R(*rhs, dtype=dtype), R(n, dtype=result)],
-                    [O(m, n, dtype=result)], attrs)
+        random_case("matmul", f"bias {m}x{n}x{k} {dtype} {result}",
+                    [R(m, k, dtype=dtype), R(*rhs, dtype=dtype), R(n, dtype=result)], [O(m, n, dtype=result)], attrs)
 
 
 def movement():
@@ -925,8 +927,8 @@ def scatters():
             numbers = np.ravel_multi_index([np.mod(indices[..., k], n) for k, n in enumerate(shape)], shape)
             case("ravel_index", f"{shape} {SHORT[dtype]}", [indices], [np.array(numbers, I64)], {"shape": list(shape)})
     indices = whole(3, 2, low=0, high=3).T
-    case("ravel_index", "strided", [indices], [np.ravel_multi_index((indices[:, 0], indices[:, 1], indices[:, 2]), (3, 4, 5))],
-         {"shape": [3, 4, 5]})
+    case("ravel_index", "strided", [indices],
+         [np.ravel_multi_index((indices[:, 0], indices[:, 1], indices[:, 2]), (3, 4, 5))], {"shape": [3, 4, 5]})
     for tuples in ([[0, 4]], [[-4, 0]], [[3, 0]], [[0, -5]]):
         case("ravel_index", f"index {tuples[0]} of 3x4", [np.array(tuples)], [whole(1)], {"shape": [3, 4]}, error=True)
     for size, indices in (((7, 5), (4, )), ((7, ), (2, 3)), ((4, 2, 3), (2, 2)), ((6, 200), (3, ))):
@@ -935,7 +937,8 @@ def scatters():
         unique = random.permutation(size[0])[:int(np.prod(indices))].reshape(indices) if size[0] >= np.prod(indices) else None
         if unique is not None:
             expected = onnx_run("ScatterND", [data, unique[..., None], updates])
-            case("scatter", f"none {size} {indices}", [data, unique.astype(I32), updates], expected, {"reduction": "none"})
+            case("scatter", f"none {size} {indices}", [data, unique.astype(I32), updates],
+                 expected, {"reduction": "none"})
         out = data.copy()  # of equal indices the last one stays
         for at in np.ndindex(*indices):
             out[places[at]] = updates[at]
@@ -958,13 +961,13 @@ def scatters():
         out[places[at]] = updates[at]
     case("scatter", "strided", [data, places, updates], [out], {"reduction": "none"})
     for value in (4, -5):
-        case("scatter", f"index {value} of 4", [real(4, 3), np.array([0, value]), real(2, 3)], [real(4, 3)], {"reduction": "none"},
-             error=True)
+        case("scatter", f"index {value} of 4", [real(4, 3), np.array([0, value]), real(2, 3)],
+             [real(4, 3)], {"reduction": "none"}, error=True)
     for data, indices in (((211, 37), (3, 19)), ((53, 300), (29, )), ((911, ), (700, ))):
         index = R(*indices, dtype="i64", low=-data[0], high=data[0])
         for reduction in ("none", "add"):
-            random_case("scatter", f"large {data} {indices} {reduction}", [R(*data), index, R(*indices, *data[1:])], [O(*data)],
-                        {"reduction": reduction})
+            random_case("scatter", f"large {data} {indices} {reduction}",
+                        [R(*data), index, R(*indices, *data[1:])], [O(*data)], {"reduction": reduction})
 
 
 def cumsums():
@@ -975,7 +978,8 @@ def cumsums():
                 for reverse in (0, 1):
                     attrs = {"exclusive": bool(exclusive), "reverse": bool(reverse), "axis": axis}
                     for x in (real(*shape), whole(*shape), whole(*shape, dtype=I32)):
-                        expected = onnx_run("CumSum", [x, np.array(axis, I64)], {"exclusive": exclusive, "reverse": reverse})
+                        expected = onnx_run("CumSum", [x, np.array(axis, I64)],
+                                            {"exclusive": exclusive, "reverse": reverse})
                         case("cumsum", f"{SHORT[x.dtype]} {shape} {attrs}", [x], expected, attrs)
     x = real(5, 3).T
     case("cumsum", "transposed", [x], [np.cumsum(x, 1, F64).astype(F32)], {"axis": 1})
@@ -1244,8 +1248,9 @@ def sgd_case(shape, step, attrs):
 
 # ---- bf16 ----------------------------------------------------------------------------------------
 #
-# Operands that bf16 holds, results in float64 rounded once to bf16, or to f32 where zb/ops.def says so. The test allows a result in
-# bf16 one unit in the last place more than the tolerance: a sum in another order may lie on the other side of a tie.
+# Operands that bf16 holds, results in float64 rounded once to bf16, or to f32 where zb/ops.def says so. The
+# test allows a result in bf16 one unit in the last place more than the tolerance: a sum in another order
+# may lie on the other side of a tie.
 
 
 def low(*shape, **bounds):
@@ -1271,7 +1276,8 @@ def low_elementwise():
         attrs = row[4] if len(row) > 4 else {}
         dtypes = dict(dtype="bf16", low=least, high=most)
         if name not in ("is_inf", "is_nan"):
-            for layout, x in (("plain", low(37, low=least, high=most)), ("transposed", low(5, 4, low=least, high=most).T)):
+            for layout, x in (("plain", low(37, low=least, high=most)),
+                              ("transposed", low(5, 4, low=least, high=most).T)):
                 low_case(name, layout, [x], [down(narrow(function(wide(up(x)), **attrs), F64))], ours(attrs))
             random_case(name, "bf16 large", [R(37, 211, **dtypes)], [O(37, 211, dtype="bf16")], ours(attrs))
         if saved is None or name == "neg":
@@ -1281,24 +1287,27 @@ def low_elementwise():
         if saved == "x":
             dx, = gradients(lambda t: function(t, **attrs), [up(x)], up(dout))
             low_case(name + "_grad", "plain", [x, dout], [down(dx)], ours(attrs))
-        random_case(name + "_grad", "bf16 large", [R(37, 211, dtype="bf16", low=0.3, high=0.9), R(37, 211, dtype="bf16")],
+        random_case(name + "_grad", "bf16 large",
+                    [R(37, 211, dtype="bf16", low=0.3, high=0.9), R(37, 211, dtype="bf16")],
                     [O(37, 211, dtype="bf16")], ours(attrs))
     for name in ("add", "sub", "mul", "div", "max", "min", "prelu"):
         for a, b in (((3, 4), (3, 4)), ((3, 4), (4, )), ((3, 1), (2, 3, 4)), ((2, 3), ())):
             x, y = low(*a), low(*b, low=0.3, high=2)
             low_case(name, f"{a} {b}", [x, y], [down(binary_expected(name, up(x), up(y), {}))])
         for shapes in (((37, 211), (37, 211)), ((37, 211), (211, )), ((37, 1), (37, 211))):
-            random_case(name, f"bf16 large {shapes}", [R(*shapes[0], dtype="bf16"), R(*shapes[1], dtype="bf16", low=0.3)],
-                        [O(37, 211, dtype="bf16")])
+            random_case(name, f"bf16 large {shapes}",
+                        [R(*shapes[0], dtype="bf16"), R(*shapes[1], dtype="bf16", low=0.3)], [O(37, 211, dtype="bf16")])
     c, x, y = truth(3, 4), low(3, 4), low(4)
     low_case("where", "broadcast", [c, x, y], [np.where(c, up(x), up(y)).astype(BF16)])
-    random_case("where", "bf16 large", [R(37, 211, dtype="i1", low=0, high=2), R(37, 211, dtype="bf16"), R(1, dtype="bf16")],
+    random_case("where", "bf16 large",
+                [R(37, 211, dtype="i1", low=0, high=2), R(37, 211, dtype="bf16"), R(1, dtype="bf16")],
                 [O(37, 211, dtype="bf16")])
     x, before = low(37), real(37)
     low_case("accumulate_add", "into f32", [x], [before + up(x)], accumulate=before)
     random_case("accumulate_add", "bf16 large into f32", [R(37, 211, dtype="bf16")], [O(37, 211)], accumulate=True)
     random_case("cast", "bf16 large", [R(37, 211)], [O(37, 211, dtype="bf16")], {"dtype": "bf16"})
-    random_case("cast", "large from bf16", [R(37, 211, dtype="bf16", layout="transposed")], [O(37, 211)], {"dtype": "f32"})
+    random_case("cast", "large from bf16", [R(37, 211, dtype="bf16", layout="transposed")],
+                [O(37, 211)], {"dtype": "f32"})
 
 
 def low_rows():
@@ -1411,7 +1420,8 @@ def low_attention(batch, tq, tk, heads, kv_heads, width, causal):
     dq = scale * ds @ k_
     dk = (scale * ds.transpose(0, 1, 3, 2) @ q_).reshape(batch, kv_heads, group, tk, width).sum(2)
     dv = (p.transpose(0, 1, 3, 2) @ d_).reshape(batch, kv_heads, group, tk, width).sum(2)
-    low_case("attention_grad", text, [q, k, v, mask, out, lse, dout], [down(a.transpose(0, 2, 1, 3)) for a in (dq, dk, dv)], attrs)
+    low_case("attention_grad", text, [q, k, v, mask, out, lse, dout],
+             [down(a.transpose(0, 2, 1, 3)) for a in (dq, dk, dv)], attrs)
 
 
 def low_movement():
@@ -1447,10 +1457,12 @@ def swiglus():
         tolerance(name, *APPROXIMATED)
     wider = lambda *shape: real(*shape, low=-6, high=6)
     operands = [(str(s), wider(*s), real(*s), real(*s)) for s in ((), (17, ), (2, 3, 5), (0, 3))]
-    operands += [("transposed", wider(5, 4).T, real(4, 5), real(5, 4).T), ("spaced", wider(4, 10)[:, ::2], real(4, 5), real(4, 10)[:, ::2]),
+    operands += [("transposed", wider(5, 4).T, real(4, 5), real(5, 4).T),
+                 ("spaced", wider(4, 10)[:, ::2], real(4, 5), real(4, 10)[:, ::2]),
                  ("halves of one product", *np.split(wider(3, 14), 2, 1), real(3, 7)),
                  ("expanded", wider(2, 3), real(2, 3), np.broadcast_to(real(1), (2, 3))),
-                 ("special values", np.array([0, 50, -50, NAN, -0.0], F32), np.array([3, -2, 2, 1, 1], F32), np.ones(5, F32))]
+                 ("special values", np.array([0, 50, -50, NAN, -0.0], F32),
+                  np.array([3, -2, 2, 1, 1], F32), np.ones(5, F32))]
     for title, gate, up_, dout in operands:
         case("swiglu", title, [gate, up_], [narrow(swiglu64(wide(gate), wide(up_)))])
         case("swiglu_grad", title, [gate, up_, dout], gradients(swiglu64, [gate, up_], dout))
@@ -1477,27 +1489,33 @@ def rotaries():
         case("rotary", title, [x, cos, sin], [narrow(rotary64(wide(x), wide(cos), wide(sin)))])
         case("rotary_grad", title, [dout, cos, sin], gradients(lambda t: rotary64(t, wide(cos), wide(sin)), [x], dout))
 
-    for shape, tables in (((6, ), (6, )), ((3, 2), (3, 2)), ((2, 5, 3, 8), (1, 5, 1, 8)), ((2, 5, 3, 8), (5, 1, 8)), ((2, 3, 5, 18), (5, 18)),
-                          ((2, 3, 4), (2, 1, 4)), ((0, 4), (4, )), ((2, 0), (2, 0)), ((3, 64), (3, 64))):
+    for shape, tables in (((6, ), (6, )), ((3, 2), (3, 2)), ((2, 5, 3, 8), (1, 5, 1, 8)), ((2, 5, 3, 8), (5, 1, 8)),
+                          ((2, 3, 5, 18), (5, 18)), ((2, 3, 4), (2, 1, 4)), ((0, 4), (4, )),
+                          ((2, 0), (2, 0)), ((3, 64), (3, 64))):
         one(f"{shape} {tables}", real(*shape), real(*tables), real(*tables), real(*shape))
     angles = np.outer(np.arange(7), 10.0**-np.arange(3)).astype(F32)
     angles = np.concatenate([angles, angles], 1).reshape(7, 1, 6)
     one("angles", real(2, 7, 3, 6), np.cos(angles), np.sin(angles), real(2, 7, 3, 6))
-    one("heads-major", real(2, 7, 3, 6).transpose(0, 2, 1, 3), np.cos(angles)[:, 0], np.sin(angles)[:, 0], real(2, 3, 7, 6))
+    one("heads-major", real(2, 7, 3, 6).transpose(0, 2, 1, 3), np.cos(angles)[:, 0],
+        np.sin(angles)[:, 0], real(2, 3, 7, 6))
     joined = real(2, 7, 3, 3, 8)
     one("slices of one product", joined[:, :, 0], real(7, 1, 8), real(7, 1, 8), joined[:, :, 1])
     one("last dimension spaced", real(3, 8)[:, ::2], real(3, 8)[:, ::2], real(3, 4), real(3, 8)[:, ::2])
-    one("tables expanded", real(3, 2, 4), np.broadcast_to(real(1, 1), (3, 1, 4)), np.broadcast_to(real(4), (3, 1, 4)), real(3, 2, 4))
+    one("tables expanded", real(3, 2, 4), np.broadcast_to(real(1, 1), (3, 1, 4)),
+        np.broadcast_to(real(4), (3, 1, 4)), real(3, 2, 4))
     one("NaN", np.array([NAN, 1, 2, 3], F32), real(4), real(4), np.array([1, NAN, 2, 3], F32))
     for dtype, text in (("f32", "large"), ("bf16", "bf16 large")):
-        for shape, tables in (((2, 37, 5, 64), (1, 37, 1, 64)), ((3, 129, 4, 6), (129, 1, 6)), ((2, 3, 70, 130), (70, 130))):
+        for shape, tables in (((2, 37, 5, 64), (1, 37, 1, 64)), ((3, 129, 4, 6), (129, 1, 6)),
+                              ((2, 3, 70, 130), (70, 130))):
             for name in ("rotary", "rotary_grad"):
                 for table in ("f32", ) if dtype == "f32" else ("f32", dtype):
                     random_case(name, f"{text} {shape} {tables} {table}",
-                                [R(*shape, dtype=dtype), R(*tables, dtype=table), R(*tables, dtype=table)], [O(*shape, dtype=dtype)])
+                                [R(*shape, dtype=dtype), R(*tables, dtype=table), R(*tables, dtype=table)],
+                                [O(*shape, dtype=dtype)])
     for tables in (lambda *s: real(*s), lambda *s: low(*s)):
         x, cos, sin, dout = low(2, 5, 3, 16), tables(1, 5, 1, 16), tables(1, 5, 1, 16), low(2, 5, 3, 16)
-        low_case("rotary", f"tables {SHORT[cos.dtype]}", [x, cos, sin], [down(narrow(rotary64(*(wide(up(a)) for a in (x, cos, sin))), F64))])
+        low_case("rotary", f"tables {SHORT[cos.dtype]}", [x, cos, sin],
+                 [down(narrow(rotary64(*(wide(up(a)) for a in (x, cos, sin))), F64))])
         dx, = gradients(lambda t: rotary64(t, wide(up(cos)), wide(up(sin))), [up(x)], up(dout))
         low_case("rotary_grad", f"tables {SHORT[cos.dtype]}", [dout, cos, sin], [down(dx)])
     wrong = ("shape", [real(3), real(3), real(3)], [np.zeros(3, F32)])
@@ -1512,9 +1530,11 @@ def residual_norms():
             norm = (lambda a, b: layer_norm64(a, b, zero(b), axis, 0.1)) if centered else (lambda a, b: rms_norm64(a, b, axis, 0.1))
             dx, _ = gradients(lambda a, b: norm(a, b), [x, scale], dout)
             saved = [mean, rstd] if centered else [rstd]
-            for text, r in (("plain", residual), ("spaced", np.repeat(residual, 2, -1)[..., ::2]), ("expanded", np.broadcast_to(residual[:1], shape))):
+            for text, r in (("plain", residual), ("spaced", np.repeat(residual, 2, -1)[..., ::2]),
+                            ("expanded", np.broadcast_to(residual[:1], shape))):
                 want = narrow(wide(dx) + wide(r))
-                case(f"{name}_grad_x", f"residual {shape} axis {axis} {text}", [x, scale, *saved, dout, r], [want], {"axis": axis})
+                case(f"{name}_grad_x", f"residual {shape} axis {axis} {text}",
+                     [x, scale, *saved, dout, r], [want], {"axis": axis})
     for shape, axis in (((37, 211), 1), ((3, 29, 768), 2), ((130, 5), 1)):
         stats = shape[:axis] + (1, ) * (len(shape) - axis)
         mean, rstd = R(*stats, low=-0.5, high=0.5), R(*stats, low=0.5, high=2)

@@ -3,15 +3,19 @@
 
 Three rules, for every *.md of the repository:
 
-1. In a console block the lines after "$ COMMAND" are what that command prints; a line "..." stands for any number of lines. Commands of ours without
-   printed lines are run too, on a small model called model.onnx and a text called corpus.txt; of the others (NOT_RUN) the options are looked up.
-2. What stands between "<!-- printed by: COMMAND -->" and "<!-- end -->" is what that command prints. If it is a fenced block, the fences stay.
+1. In a console block the lines after "$ COMMAND" are what that command prints; a line "..." stands for any number of
+   lines. Commands of ours without printed lines are run too, on a small model called model.onnx and a text called
+   corpus.txt; of the others (NOT_RUN) the options are looked up.
+2. What stands between "<!-- printed by: COMMAND -->" and "<!-- end -->" is what that command prints. If it
+   is a fenced block, the fences stay.
 3. Options in `code` are options: of the program that the code starts with, or of any of ours or of a script.
 
-What differs from machine to machine (times that were measured, rates, idle shares of a real run, the instruction set) is compared by shape; all else
-exactly: ops, bytes, parameters, simulated times, losses (within 0.001 where the instruction set is another).
+What differs from machine to machine (times that were measured, rates, idle shares of a real run, the
+instruction set) is compared by shape; all else exactly: ops, bytes, parameters, simulated times, losses (within
+0.001 where the instruction set is another).
 
-usage: readme.py BUILD [--write]     --write puts what is printed today into the files; what is equal but for the machine stays as it is
+usage: readme.py BUILD [--write]     --write puts what is printed today into the files; what is
+                                     equal but for the machine stays as it is
 """
 import glob
 import os
@@ -27,16 +31,19 @@ PROGRAMS = ("zbc", "zb-run", "zb-sched", "zb-opt")
 LIMIT_SECONDS = 200
 # First words of commands that are not run, and why.
 NOT_RUN = {
-    "tools/quickstart.sh": "builds", "tools/test.sh": "runs this", "pip": "needs the network", "python": "needs torch", "mpirun": "other tests",
+    "tools/quickstart.sh": "builds", "tools/test.sh": "runs this", "pip": "needs the network",
+    "python": "needs torch", "mpirun": "other tests",
     "torchrun": "needs torch", "srun": "needs Slurm", "cmake": "installs", "cc": "manual.py compiles it",
 }
 # Options in `code` that are not ours: whose they are.
 FOREIGN = {
-    "--no-python": "torchrun", "--nproc-per-node": "torchrun", "--nnodes": "torchrun", "--node-rank": "torchrun", "--master-addr": "torchrun",
-    "--master-port": "torchrun", "--standalone": "torchrun", "--rdzv-backend": "torchrun", "--bind-to": "mpirun", "--map-by": "mpirun",
-    "--oversubscribe": "mpirun", "--allow-run-as-root": "mpirun", "--mpi": "srun", "--ntasks-per-node": "srun", "--gpus-per-node": "srun",
-    "--install": "cmake", "--prefix": "cmake", "--target": "cmake", "--cflags": "pkg-config", "--libs": "pkg-config", "--irdl-file": "mlir-opt",
-    "--fmad": "nvcc", "--gc-sections": "ld", "--as-needed": "ld", "--split": "git", "--staged": "git",
+    "--no-python": "torchrun", "--nproc-per-node": "torchrun", "--nnodes": "torchrun", "--node-rank": "torchrun",
+    "--master-addr": "torchrun", "--master-port": "torchrun", "--standalone": "torchrun", "--rdzv-backend": "torchrun",
+    "--bind-to": "mpirun", "--map-by": "mpirun", "--oversubscribe": "mpirun", "--allow-run-as-root": "mpirun",
+    "--mpi": "srun", "--ntasks-per-node": "srun", "--gpus-per-node": "srun",
+    "--install": "cmake", "--prefix": "cmake", "--target": "cmake", "--cflags": "pkg-config", "--libs": "pkg-config",
+    "--irdl-file": "mlir-opt", "--fmad": "nvcc", "--gc-sections": "ld", "--as-needed": "ld",
+    "--split": "git", "--staged": "git",
 }
 TIME = r"\d+(?:\.\d+)? (?:ps|ns|us|ms|s)"
 # What is measured, and what stands in its place when two texts are compared.
@@ -53,7 +60,8 @@ def check(name, ok, text=""):
     global failed, checks
     checks += 1
     failed += not ok
-    print("%s - readme: %s" % ("ok" if ok else "not ok", name) + ("" if ok else "\n  " + str(text).replace("\n", "\n  ")), flush=True)
+    print("%s - readme: %s" %
+          ("ok" if ok else "not ok", name) + ("" if ok else "\n  " + str(text).replace("\n", "\n  ")), flush=True)
     return ok
 
 
@@ -86,7 +94,8 @@ def same(shown, printed):
 
 
 def renewed(shown, printed):
-    """What a README shows instead: as many lines around "..." as before, lines that are equal but for the machine as they were."""
+    """What a README shows instead: as many lines around "..." as before, lines that are equal
+    but for the machine as they were."""
     if same(shown, printed):
         return shown
     old, new = shown.splitlines(), printed.splitlines()
@@ -105,7 +114,8 @@ def options_of_programs(build):
     for program in PROGRAMS:
         text = run("%s --help" % program, build, ROOT)[1]
         if program == "zb-opt":
-            text += "".join(" --" + name for name in re.findall(r"(?m)^(zb-\S+)", run("zb-opt --list-passes", build, ROOT)[1]))
+            text += "".join(" --" + name
+                            for name in re.findall(r"(?m)^(zb-\S+)", run("zb-opt --list-passes", build, ROOT)[1]))
         found[program] = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text)) | {"--help", "--version"}
     return found
 
@@ -141,21 +151,23 @@ def run(command, build, folder):
     """(exit status, standard output and error as a terminal shows them)."""
     environment = dict(os.environ, PATH=os.path.join(build, "bin") + os.pathsep + os.environ["PATH"], ZB_BUILD=build)
     try:
-        done = subprocess.run(command, shell=True, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              stdin=subprocess.DEVNULL, timeout=LIMIT_SECONDS)
+        done = subprocess.run(command, shell=True, cwd=folder, env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT_SECONDS)
     except subprocess.TimeoutExpired:
         return None, "still running after %d seconds" % LIMIT_SECONDS
     return done.returncode, done.stdout
 
 
 def make_folder(work, build):
-    """The repository by links, with an `out` and a model and a text of the names that the READMEs use for the reader's own."""
+    """The repository by links, with an `out` and a model and a text of the names that the
+    READMEs use for the reader's own."""
     for name in os.listdir(ROOT):
         if not name.startswith((".", "build", "out")):
             os.symlink(os.path.join(ROOT, name), os.path.join(work, name))
     os.symlink(build, os.path.join(work, "build"))
     shutil.copy(os.path.join(ROOT, "test", "data", "gpt2-tiny.onnx"), os.path.join(work, "model.onnx"))
-    with open(os.path.join(ROOT, "test", "data", "corpus.txt"), "rb") as corpus, open(os.path.join(work, "corpus.txt"), "wb") as out:
+    with open(os.path.join(ROOT, "test", "data",
+                           "corpus.txt"), "rb") as corpus, open(os.path.join(work, "corpus.txt"), "wb") as out:
         out.write(bytes(byte % 32 for byte in corpus.read()))  # the vocabulary of that model
 
 
@@ -226,20 +238,26 @@ def pages():
 def check_rules():
     run_text = "gpt2: 4 ranks on cpu (avx2), 59.7 MiB\nstep 1/3  loss 5.532988  1.18 s  3.5k tokens/s  idle 19.8%\n"
     other = "gpt2: 4 ranks on cpu (avx512), 59.7 MiB\nstep 1/3  loss 5.533088  360.90 ms  11.3k tokens/s  idle 30.3%\n"
-    check("a time that was measured may differ", same(run_text, run_text.replace("1.18 s", "360.90 ms").replace("3.5k", "11.3k")))
+    check("a time that was measured may differ",
+          same(run_text, run_text.replace("1.18 s", "360.90 ms").replace("3.5k", "11.3k")))
     check("a loss may not", not same(run_text, run_text.replace("5.532988", "5.532989")))
-    check("a loss on another instruction set may, a little", same(run_text, other) and not same(run_text, other.replace("5.533", "5.633")))
+    check("a loss on another instruction set may, a little",
+          same(run_text, other) and not same(run_text, other.replace("5.533", "5.633")))
     check("bytes may not", not same(run_text, run_text.replace("59.7", "57.6")))
     check("a number of ops may not", not same("705 ops compiled in 1.00 s\n", "657 ops compiled in 1.00 s\n")
           and same("657 ops compiled in 57.24 ms\n", "657 ops compiled in 1.00 s\n"))
-    check("... stands for lines, not for all", same("a\n...\nd\n", "a\nb\nc\nd\n") and not same("a\n...\nd\n", "a\nb\nc\n"))
+    check("... stands for lines, not for all",
+          same("a\n...\nd\n", "a\nb\nc\nd\n") and not same("a\n...\nd\n", "a\nb\nc\n"))
     check("a line too many is seen", not same("a\n", "a\nb\n") and not same("a\nb\n", "a\n"))
     check("renewing keeps the lines around ...", renewed("a\n...\nd\n", "A\nb\nc\nD\n") == "A\n...\nD\n")
-    check("renewing keeps what the machine alone changes", renewed("705 ops\ncompiled in 57.24 ms\n", "657 ops\ncompiled in 2.00 s\n")
+    check("renewing keeps what the machine alone changes",
+          renewed("705 ops\ncompiled in 57.24 ms\n", "657 ops\ncompiled in 2.00 s\n")
           == "657 ops\ncompiled in 57.24 ms\n")
     known = {"zbc": {"--ranks", "-o"}, "zb-run": {"--data"}, "zb-sched": set(), "zb-opt": set()}
-    check("an option of another program is seen", wrong_options(split("mpirun -n 4 zb-run D --ranks 2"), known, set()) == ["--ranks"])
-    check("options of a launcher are its own", not wrong_options(split("torchrun --no-python zb-run D --data text:F"), known, set()))
+    check("an option of another program is seen",
+          wrong_options(split("mpirun -n 4 zb-run D --ranks 2"), known, set()) == ["--ranks"])
+    check("options of a launcher are its own",
+          not wrong_options(split("torchrun --no-python zb-run D --data text:F"), known, set()))
     check("an option of nobody is seen", wrong_options(["--rank"], known, {"--ranks"}) == ["--rank"])
 
 
@@ -258,7 +276,8 @@ def main():
                 open(path, "w", encoding="utf-8").write(text)
                 print("rewritten: %s" % page.name)
     text = "".join(open(path, encoding="utf-8").read() for path in found)
-    check("there are blocks with what is printed", len(COMMAND.findall("".join(CONSOLE.findall(text)))) >= 8, len(found))
+    check("there are blocks with what is printed",
+          len(COMMAND.findall("".join(CONSOLE.findall(text)))) >= 8, len(found))
 
 
 main()

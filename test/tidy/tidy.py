@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The style of the source text as a test: banned calls with what to use instead, limits of lines, functions and files, machine paths,
-a README in every folder.
+"""The style of the source text as a test: banned calls with what to use instead, limits of lines, functions and files,
+machine paths, a README in every folder.
 
 usage: tidy.py [ROOT]      checks a tree; ends with checks of itself on made-up text
-       tidy.py --update    writes test/tidy/long_functions.txt anew (only to remove rows or lower numbers; reviewers see it grow)
+       tidy.py --update    writes test/tidy/long_functions.txt anew (only to remove rows or
+                           lower numbers; reviewers see it grow)
 """
 import os
 import re
@@ -28,21 +29,28 @@ BANS = [
      "zb_alloc, zb_realloc, zb_strdup: they count, and tests make them fail"),
     (ABOVE_BASE, r"(?<![\w.>])free\(", "zb_free, or say in a comment on the line that the memory is libc's"),
     (ROOMS + r".*\.(c|h|cu)$", r"\bstrtok\(", "strcspn and strspn; strtok keeps state"),
-    (r".*\.(c|h|cu)$", r"\b(strcpy|strcat|sprintf|vsprintf|gets)\(", "snprintf with a size, or zb_text of runtime/base/text.h"),
-    (ROOMS + r".*\.(c|h|cu)$", r"\bassert\(", "a zb_status or a diagnostic that says what was expected and got; _Static_assert for constants"),
-    (ABOVE_BASE, r"(?<![\w.>])(abort|exit|_exit|quick_exit)\(", "return a zb_status; only programs in tools/ end the process"),
+    (r".*\.(c|h|cu)$", r"\b(strcpy|strcat|sprintf|vsprintf|gets)\(",
+     "snprintf with a size, or zb_text of runtime/base/text.h"),
+    (ROOMS + r".*\.(c|h|cu)$", r"\bassert\(",
+     "a zb_status or a diagnostic that says what was expected and got; _Static_assert for constants"),
+    (ABOVE_BASE, r"(?<![\w.>])(abort|exit|_exit|quick_exit)\(",
+     "return a zb_status; only programs in tools/ end the process"),
     (ROOMS + r".*\.(c|h|cu)$", r"\bgetenv\(", "a field of the params struct; the tools read the command line"),
     (ROOMS + r".*\.(c|h|cu)$", r"\b(rand|srand|random|drand48)\(", "a generator with a seed that the caller gives"),
-    (r"(?!runtime/base/(file|folder)\.c)(" + ROOMS + r"|tools/).*\.(c|h|cu)$", r"(?<![\w.>])(fopen|open|openat|open64|creat|mkstemp)\(",
-     "zb_file_open, zb_file_read, zb_file_write_atomic: a bare open waits for ever at a pipe, and a bare write leaves half a file"),
-    (r".*\.(c|h|def|cu|cuh)$", r"(?<=[;{] )[\w.>-]+(\+\+|--)(?=\))|(?<=\n)[ ]*[\w.>-]+(\+\+|--)(?=;)|(?<=[)] )[\w.>-]+(\+\+|--)(?=;)",
+    (r"(?!runtime/base/(file|folder)\.c)(" + ROOMS + r"|tools/).*\.(c|h|cu)$",
+     r"(?<![\w.>])(fopen|open|openat|open64|creat|mkstemp)\(",
+     "zb_file_open, zb_file_read, zb_file_write_atomic: a bare open waits for ever at a pipe, and a bare "
+     "write leaves half a file"),
+    (r".*\.(c|h|def|cu|cuh)$",
+     r"(?<=[;{] )[\w.>-]+(\+\+|--)(?=\))|(?<=\n)[ ]*[\w.>-]+(\+\+|--)(?=;)|(?<=[)] )[\w.>-]+(\+\+|--)(?=;)",
      "++i where the value is not used: one form of increment"),
     (r".*\.(c|h|cu)$", r"\balloca\(", "a fixed array with a named limit, or zb_alloc"),
 ]
 # The same for the whole text of a file, comments and all.
 TEXT_BANS = [
     (r"\b(TODO|FIXME|XXX|HACK)\b", "do it, or write the decision not to into the README of the folder"),
-    (r"(?<![\w.}/%)*-])/(work|root|home|tmp)(?=/|\b)", "a path relative to the repository, the build folder, or a temporary folder from the system"),
+    (r"(?<![\w.}/%)*-])/(work|root|home|tmp)(?=/|\b)",
+     "a path relative to the repository, the build folder, or a temporary folder from the system"),
     (r"[ \t]+$", "no blanks at the end of a line"),
 ]
 # May have long lines: data, what other programs wrote, and prose.
@@ -53,7 +61,8 @@ def files_of(root):
     """Files that git knows or would take; without git, all but build folders."""
     listed = ""
     if shutil.which("git"):
-        listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, text=True).stdout
+        listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"],
+                                capture_output=True, text=True).stdout
     names = [name for name in listed.split("\0") if name and os.path.isfile(os.path.join(root, name))]
     if not names:
         for place, folders, files in os.walk(root):
@@ -75,10 +84,12 @@ def line_comments(text):
 
 
 def functions_of(text):
-    """[(name, first line, lines)] of the C functions, by the layout that clang-format gives: the body ends with } in column 0."""
+    """[(name, first line, lines)] of the C functions, by the layout that clang-format gives:
+    the body ends with } in column 0."""
     found, lines, start = [], text.split("\n"), None
     for number, line in enumerate(lines):
-        if start is None and re.match(r"[A-Za-z_]", line) and not line.startswith(("typedef", "enum", "struct ", "union ", "#")):
+        if start is None and re.match(r"[A-Za-z_]", line) and not line.startswith(("typedef", "enum",
+                                                                                   "struct ", "union ", "#")):
             start = number
         if start is not None and line.endswith(";") and not any(l.endswith("{") for l in lines[start : number + 1]):
             start = None
@@ -120,11 +131,13 @@ def check_file(path, text, allowed, long_found):
         if "\t" in line:
             say("tabs", number, "a tab", "two spaces")
         if len(line) > COLUMNS_MAX and not re.match(WIDE, path):
-            say("long lines", number, "%d columns, at most %d" % (len(line), COLUMNS_MAX), "break the line; 100 to 120 are good to read")
+            say("long lines", number, "%d columns, at most %d" % (len(line), COLUMNS_MAX),
+                "break the line; 100 to 120 are good to read")
     if not path.endswith(C_FILES):
         return out
     if len(lines) > FILE_LINES_MAX:
-        say("long files", 1, "%d lines, at most %d" % (len(lines), FILE_LINES_MAX), "split the file by what a reader looks for")
+        say("long files", 1, "%d lines, at most %d" % (len(lines), FILE_LINES_MAX),
+            "split the file by what a reader looks for")
     for number in line_comments(text):
         say("one comment form", number, "a comment with //", "/* ... */")
     code = without_comments(text)
@@ -133,14 +146,16 @@ def check_file(path, text, allowed, long_found):
             for match in re.finditer(pattern, code):
                 if "libc's" in lines[code.count("\n", 0, match.start())]:
                     continue
-                say("banned calls", code.count("\n", 0, match.start()) + 1, "'%s'" % match[0].rstrip("("), "use " + hint)
+                say("banned calls", code.count("\n", 0, match.start()) + 1,
+                    "'%s'" % match[0].rstrip("("), "use " + hint)
     if path.endswith((".c", ".cu", ".h")):
         for name, line, count in functions_of(code):
             if count > FUNCTION_LINES_MAX:
                 long_found[path, name] = count
                 limit = allowed.get((path, name), FUNCTION_LINES_MAX)
                 if count > limit:
-                    say("long functions", line, "%s has %d lines, at most %d" % (name, count, limit), "give a part of it a name and a function")
+                    say("long functions", line, "%s has %d lines, at most %d" % (name, count, limit),
+                        "give a part of it a name and a function")
     return out
 
 
@@ -151,14 +166,16 @@ def check_format(root, names):
         return ["skip: there is no %s; tools/install-packages.sh installs it" % FORMATTER]
     run = subprocess.run([FORMATTER, "--dry-run", *files], cwd=root, capture_output=True, text=True)
     wrong = re.findall(r"^(\S+:\d+):\d+: warning: code should be clang-formatted", run.stderr, re.M)
-    messages = ["%s: error: not formatted; hint: run %s -i on the file" % (place, FORMATTER) for place in sorted(set(wrong))]
+    messages = ["%s: error: not formatted; hint: run %s -i on the file" % (place, FORMATTER)
+                for place in sorted(set(wrong))]
     return messages or ([run.stderr] if run.returncode else [])
 
 
 def check_readmes(names):
     """Folders with sources: those two levels deep at most need a README.md, deeper ones that or a mention above."""
     have = {os.path.dirname(name) for name in names if os.path.basename(name) == "README.md"}
-    folders = {os.path.dirname(name) for name in names if re.match(r"(include|ir|passes|runtime|kernels|tools|test)/", name)
+    folders = {os.path.dirname(name) for name in names
+               if re.match(r"(include|ir|passes|runtime|kernels|tools|test)/", name)
                and name.endswith(C_FILES + (".py", ".sh", ".mlir"))}
     folders |= {os.path.dirname(folder) for folder in folders}
     wrong = []
@@ -167,7 +184,8 @@ def check_readmes(names):
             continue
         if folder.count("/") >= 2 and os.path.dirname(folder) in have:
             continue
-        wrong.append("%s/README.md:1: error: missing; hint: purpose, invariants, decisions (what, because, rejected), in a page" % folder)
+        wrong.append("%s/README.md:1: error: missing; hint: purpose, invariants, decisions (what, because, "
+                     "rejected), in a page" % folder)
     return wrong
 
 
@@ -181,7 +199,8 @@ def check_named_tests(name, text, names):
     return wrong
 
 
-CHECKS = ["banned calls", "banned text", "tabs", "one comment form", "long lines", "long files", "long functions", "named tests"]
+CHECKS = ["banned calls", "banned text", "tabs", "one comment form", "long lines", "long files",
+          "long functions", "named tests"]
 
 
 def check_tree(root, allowed):
@@ -207,8 +226,8 @@ def check_tree(root, allowed):
 EXAMPLES = [
     ("passes/a.c", "void *f(void) {\n  return malloc(3);\n}\n", ["passes/a.c:2: error: 'malloc'; hint: use zb_alloc"]),
     ("ir/b.c",
-     'int f(char *a) {\n  free(a);\n  zb_free(a);\n  table->free(a);\n  return puts("free(x)"); /* free(y) */\n  free(b); /* libc\'s */\n}\n',
-     ["ir/b.c:2: error: 'free'"]),
+     'int f(char *a) {\n  free(a);\n  zb_free(a);\n  table->free(a);\n  return puts("free(x)"); /* free(y) */\n  '
+     'free(b); /* libc\'s */\n}\n', ["ir/b.c:2: error: 'free'"]),
     ("passes/l.c", "int f(void) {\n  p->open(1);\n  reopen(1);\n  opendir(a);\n  return open(a, 0);\n}\n",
      ["passes/l.c:5: error: 'open'; hint: use zb_file_open"]),
     ("runtime/base/file.c", "int f(void) {\n  return open(a, 0);\n}\n", []),
@@ -221,8 +240,8 @@ EXAMPLES = [
     ("ir/g.c", "/* in /ho" + "me/x, and/or home/x, a/tmp */\n", ["ir/g.c:1: error: '/ho" + "me'"]),
     ("ir/h.c", "int a; /*" + "x" * COLUMNS_MAX + "*/\n", ["columns, at most"]),
     ("ir/i.c", "int a;\n" * (FILE_LINES_MAX + 1), ["ir/i.c:1: error: 902 lines"]),
-    ("ir/j.c", "static int short_one(int a) {\n  return a;\n}\n\nint long_one(int a,\n  int b) {\n" + "  a += b;\n" * 90 + "  return a;\n}\n",
-     ["ir/j.c:5: error: long_one has 94 lines, at most 90"]),
+    ("ir/j.c", "static int short_one(int a) {\n  return a;\n}\n\nint long_one(int a,\n  int b) {\n"
+     + "  a += b;\n" * 90 + "  return a;\n}\n", ["ir/j.c:5: error: long_one has 94 lines, at most 90"]),
     ("ir/l.c", "int a; // why\nconst char *b = \"http://c\"; /* // */\n", ["ir/l.c:1: error: a comment with //"]),
     ("ir/m.c", "void f(int i) {\n  if (a) i++;\n  ++i;\n  b = a[i++];\n  for (;; i--) puts(\"i++\");\n}\n",
      ["ir/m.c:2: error: 'i++'; hint: use ++i", "ir/m.c:5: error: 'i--'"]),
@@ -248,7 +267,8 @@ def check_itself():
             with open(os.path.join(root, name), "w") as file:
                 file.write("int a;\n")
         checks, _ = check_tree(root, {})
-        if [m.split(":")[0] for _, messages in checks for m in messages] != ["ir/a.c", "ir/ops/b.c", "ir/ops/README.md"]:
+        if [m.split(":")[0] for _, messages in checks for m in messages] != ["ir/a.c",
+                                                                             "ir/ops/b.c", "ir/ops/README.md"]:
             wrong.append("named tests and READMEs: got %s" % checks)
     return wrong
 
@@ -256,7 +276,8 @@ def check_itself():
 def update(found):
     allowed = read_long_functions()
     with open(LONG_FUNCTIONS, "w") as file:
-        file.write("# Functions of more than %d lines, from before the limit: FILE FUNCTION LINES. Rows may only leave, numbers only fall.\n"
+        file.write("# Functions of more than %d lines, from before the limit: FILE FUNCTION LINES. Rows may only "
+                   "leave, numbers only fall.\n"
                    "# test/tidy/tidy.py --update removes and lowers what it can.\n" % FUNCTION_LINES_MAX)
         for (path, name), lines in sorted(found.items()):
             file.write("%s %s %d\n" % (path, name, min(lines, allowed.get((path, name), lines))))

@@ -677,14 +677,19 @@ def errors():
     )
     m = plain()
     m.graph.node[0].domain = "com.microsoft"
-    bad("domain", m, "n_relu_y", "Relu: operator of domain 'com.microsoft' is not supported", "from before onnxruntime optimized it")
+    bad("domain", m, "n_relu_y", "Relu: operator of domain 'com.microsoft' is not supported",
+        "from before onnxruntime optimized it")
     big = dict(s=np.array([1 << 28], I))
-    bad("fold-limit", model([node("ConstantOfShape", "s", "t"), node("ReduceSum", "t", "u"), node("Mul", "x u", "y")], big),
-        "(n_constantofshape_t): error: a constant of 268435456xf32 is too large", "1.0 GiB, and the limit is 256.0 MiB", "--fold-limit")
+    bad("fold-limit",
+        model([node("ConstantOfShape", "s", "t"), node("ReduceSum", "t", "u"), node("Mul", "x u", "y")], big),
+        "(n_constantofshape_t): error: a constant of 268435456xf32 is too large",
+        "1.0 GiB, and the limit is 256.0 MiB", "--fold-limit")
     small = dict(s=np.array([200 << 10], I))
-    sums = [node("ReduceSum", "t", f"s{i}") for i in range(40)] + [node("Sum", " ".join(f"s{i}" for i in range(40)), "u")]
+    sums = [node("ReduceSum", "t", f"s{i}") for i in range(40)] + [node("Sum",
+                                                                        " ".join(f"s{i}" for i in range(40)), "u")]
     save("bad-fold-work", model([node("ConstantOfShape", "s", "t"), *sums, node("Mul", "x u", "y")], small),
-         error=["(n_reducesum_s9)", "read and written over and over", "and the limit is 8.0 MiB", "--fold-limit"], fold_limit=1 << 20)
+         error=["(n_reducesum_s9)", "read and written over and over", "and the limit is 8.0 MiB", "--fold-limit"],
+         fold_limit=1 << 20)
     m = plain()
     m.graph.node[0].attribute.append(helper.make_attribute("slope", 0.5))
     bad("attribute", m, "attribute 'slope' is not understood")
@@ -796,7 +801,8 @@ def errors():
     m = plain()
     m.graph.node[0].name = "a\0b"
     bad("zero-byte-name", m, "the name of a NodeProto holds a zero byte, behind 'a'")
-    bad("zero-byte-attribute", model([node("Gelu", "x", "y", approximate=b"tanh\0x")]), "attribute 'approximate' holds a zero byte")
+    bad("zero-byte-attribute", model([node("Gelu", "x", "y", approximate=b"tanh\0x")]),
+        "attribute 'approximate' holds a zero byte")
     for tag, place, text in [
         ("zero-byte", "in.bin\0x", "the value of a StringStringEntryProto holds a zero byte, behind 'in.bin'"),
         ("outside", "../weights.bin", "inside the folder of the model"),
@@ -844,8 +850,8 @@ def narrow_casts():
     casts = [node("Cast", "x", "xl", to=TensorProto.FLOAT16), node("Cast", "m.w", "wl", to=TensorProto.FLOAT16)]
     product = [node("MatMul", "xl wl", "p"), node("Relu", "p", "r"), node("Cast", "r", "y", to=TensorProto.FLOAT)]
     good("product-f16", casts + product, {"x": x}, {"m.w": w})
-    good("product-of-cast-weight", casts[1:] + [node("Cast", "wl", "wf", to=1), node("MatMul", "x wf", "y")], {"x": x}, {"m.w": w},
-         trained=["m.w", "m.scale"])
+    good("product-of-cast-weight", casts[1:] + [node("Cast", "wl", "wf", to=1), node("MatMul", "x wf", "y")],
+         {"x": x}, {"m.w": w}, trained=["m.w", "m.scale"])
 
 
 def indexing():
@@ -853,28 +859,32 @@ def indexing():
     ints = lambda *v: np.array(v, I)
     x = numbers(2, 3, 4)
     tuples = dict(
-        rows=ints(1, 0, -1).reshape(3, 1), pairs=ints(1, 2, 0, 1, -1, -3).reshape(3, 2), all=ints(1, 2, -4, 0, 0, 3).reshape(2, 3)
+        rows=ints(1, 0, -1).reshape(3, 1), pairs=ints(1, 2, 0, 1, -1, -3).reshape(3, 2),
+        all=ints(1, 2, -4, 0, 0, 3).reshape(2, 3)
     )
     for text, i in tuples.items():
         one("gather-nd-" + text, "GatherND", x, "i", dict(i=i))
         one("gather-nd-computed-" + text, "GatherND", x, "i", fold=False, inputs=dict(i=i))
-    for b, i in ((1, ints(0, -1).reshape(2, 1)), (1, ints(0, 1, 2, -1, 1, 3, 0, 0).reshape(2, 2, 2)), (2, ints(0, 3, -4, 1, 2, 0).reshape(2, 3, 1))):
+    for b, i in ((1, ints(0, -1).reshape(2, 1)), (1, ints(0, 1, 2, -1, 1, 3, 0, 0).reshape(2, 2, 2)),
+                 (2, ints(0, 3, -4, 1, 2, 0).reshape(2, 3, 1))):
         label = f"gather-nd-batch-{b}-{i.shape[-1]}-{i.ndim}"
         one(label, "GatherND", x, "i", dict(i=i), batch_dims=b)
         one(label + "-computed", "GatherND", x, "i", fold=False, inputs=dict(i=i), batch_dims=b)
     grid = np.stack(np.meshgrid(np.arange(2), np.arange(5), indexing="ij"), -1).reshape(2, 1, 1, 5, 2).astype(I)
     padding = ints(1, 1, 0, 0, 1, 1, 1, 1, 1, 0).reshape(2, 5)
-    good("gather-nd-padding-mask", [node("Cast", "x", "b", to=TensorProto.BOOL), node("GatherND", "b i", "y")], dict(x=padding), dict(i=grid),
-         fold=True)
+    good("gather-nd-padding-mask", [node("Cast", "x", "b", to=TensorProto.BOOL), node("GatherND", "b i", "y")],
+         dict(x=padding), dict(i=grid), fold=True)
     order = ints(2, 0, 1).reshape(3, 1)
     for reduction in ("none", "add"):
         for text, i in tuples.items():
             u = numbers(*i.shape[:-1], *x.shape[i.shape[-1]:])
             given = dict(u=u)
             one(f"scatter-nd-{reduction}-{text}", "ScatterND", x, "i u", dict(i=i, u=u), reduction=reduction)
-            one(f"scatter-nd-{reduction}-computed-{text}", "ScatterND", x, "i u", fold=False, inputs=dict(i=i, u=u), reduction=reduction)
+            one(f"scatter-nd-{reduction}-computed-{text}", "ScatterND", x, "i u", fold=False,
+                inputs=dict(i=i, u=u), reduction=reduction)
         whole = random.integers(-9, 9, (3, 2)).astype(I)
-        one(f"scatter-nd-{reduction}-integers", "ScatterND", whole, "i u", dict(i=order, u=whole + 1), reduction=reduction)
+        one(f"scatter-nd-{reduction}-integers", "ScatterND", whole, "i u",
+            dict(i=order, u=whole + 1), reduction=reduction)
         for axis in range(3):
             shape = tuple(2 if d == axis else n for d, n in enumerate(x.shape))
             first = random.integers(0, x.shape[axis] - 1, shape[:axis] + (1,) + shape[axis + 1 :])
@@ -883,20 +893,26 @@ def indexing():
             u = numbers(*shape)
             label = f"scatter-elements-{reduction}-{axis}"
             one(label, "ScatterElements", x, "i u", dict(i=i, u=u), axis=axis, reduction=reduction)
-            one(label + "-computed", "ScatterElements", x, "i u", fold=False, inputs=dict(i=i, u=u), axis=axis, reduction=reduction)
+            one(label + "-computed", "ScatterElements", x, "i u", fold=False, inputs=dict(i=i, u=u),
+                axis=axis, reduction=reduction)
     narrow = numbers(1, 2, 2)
-    one("scatter-elements-narrow", "ScatterElements", x, "i u", fold=False, inputs=dict(i=ints(3, -2, 0, 1).reshape(1, 2, 2), u=narrow), axis=-1)
+    one("scatter-elements-narrow", "ScatterElements", x, "i u", fold=False,
+        inputs=dict(i=ints(3, -2, 0, 1).reshape(1, 2, 2), u=narrow), axis=-1)
     one("scatter-elements-i32", "ScatterElements", numbers(5), "i u", dict(i=np.array([4, -5], I32), u=numbers(2)))
     equal = ints(1, 1, -2, 0).reshape(4)
-    one("scatter-elements-add-equal", "ScatterElements", numbers(3), "i u", fold=False, inputs=dict(i=equal, u=numbers(4)), reduction="add")
-    one("scatter-nd-add-equal", "ScatterND", numbers(3, 2), "i u", dict(i=equal.reshape(4, 1), u=numbers(4, 2)), reduction="add")
-    one("scatter-nd-opset-13", "ScatterND", numbers(3, 2), "i u", dict(i=ints(1).reshape(1, 1), u=numbers(1, 2)), opset=13)
+    one("scatter-elements-add-equal", "ScatterElements", numbers(3), "i u", fold=False,
+        inputs=dict(i=equal, u=numbers(4)), reduction="add")
+    one("scatter-nd-add-equal", "ScatterND", numbers(3, 2), "i u",
+        dict(i=equal.reshape(4, 1), u=numbers(4, 2)), reduction="add")
+    one("scatter-nd-opset-13", "ScatterND", numbers(3, 2), "i u",
+        dict(i=ints(1).reshape(1, 1), u=numbers(1, 2)), opset=13)
     for axis in (0, 1, -1):
         for flags in ({}, dict(exclusive=1), dict(reverse=1), dict(exclusive=1, reverse=1)):
             label = "-".join(["cumsum-computed", str(axis)] + list(flags))
             one(label, "CumSum", x, "k", dict(k=I(axis)), **flags)
     mask = ints(0, 0, 1, 1, 1, 0).reshape(2, 3)
-    good("cumsum-positions", [node("CumSum", "x k", "c"), node("Mul", "c x", "y")], dict(x=mask), dict(k=I(1)), fold=True)
+    good("cumsum-positions", [node("CumSum", "x k", "c"), node("Mul", "c x", "y")],
+         dict(x=mask), dict(k=I(1)), fold=True)
 
     tail = [node("Mul", "y m.s", "z"), node("ReduceSum", "z", "loss", keepdims=0)]
 
@@ -906,21 +922,28 @@ def indexing():
         bad(name, build(nodes, {"x": x}, constants, [("loss", TensorProto.FLOAT, [])], 20), *text)
 
     u = numbers(1, 4)
-    wrong("gather-nd-index", "GatherND", "i", dict(i=ints(0, 3).reshape(1, 2)), "GatherND", "index 3 is out of range for a dimension of 3")
+    wrong("gather-nd-index", "GatherND", "i", dict(i=ints(0, 3).reshape(1, 2)), "GatherND",
+          "index 3 is out of range for a dimension of 3")
     wrong("gather-nd-depth", "GatherND", "i", dict(i=ints(0, 0, 0, 0).reshape(1, 4)), "the indices have 4 entries each")
-    wrong("gather-nd-batch", "GatherND", "i", dict(i=ints(0, 0, 0).reshape(3, 1)), "the batch dimensions differ", batch_dims=1)
-    wrong("gather-nd-batch-dims", "GatherND", "i", dict(i=ints(0).reshape(1, 1)), "batch_dims 2 is out of range", batch_dims=2)
+    wrong("gather-nd-batch", "GatherND", "i", dict(i=ints(0, 0, 0).reshape(3, 1)),
+          "the batch dimensions differ", batch_dims=1)
+    wrong("gather-nd-batch-dims", "GatherND", "i", dict(i=ints(0).reshape(1, 1)),
+          "batch_dims 2 is out of range", batch_dims=2)
     wrong("scatter-nd-index", "ScatterND", "i u", dict(i=ints(0, -4).reshape(1, 2), u=u), "index -4 is out of range")
-    wrong("scatter-nd-updates", "ScatterND", "i u", dict(i=ints(0, 1).reshape(1, 2), u=numbers(1, 3)), "the updates are 1x3xf32, expected 1x4xf32")
-    wrong("scatter-nd-mul", "ScatterND", "i u", dict(i=ints(0, 1).reshape(1, 2), u=u), "the reduction is not supported", "'none' and 'add'",
-          reduction="mul")
-    wrong("scatter-elements-updates", "ScatterElements", "i u", dict(i=ints(0).reshape(1, 1, 1), u=u), "the indices do not fit")
-    wrong("scatter-elements-index", "ScatterElements", "i u", dict(i=ints(2).reshape(1, 1, 1), u=numbers(1, 1, 1)), "index 2 is out of range")
+    wrong("scatter-nd-updates", "ScatterND", "i u", dict(i=ints(0, 1).reshape(1, 2), u=numbers(1, 3)),
+          "the updates are 1x3xf32, expected 1x4xf32")
+    wrong("scatter-nd-mul", "ScatterND", "i u", dict(i=ints(0, 1).reshape(1, 2), u=u),
+          "the reduction is not supported", "'none' and 'add'", reduction="mul")
+    wrong("scatter-elements-updates", "ScatterElements", "i u", dict(i=ints(0).reshape(1, 1, 1), u=u),
+          "the indices do not fit")
+    wrong("scatter-elements-index", "ScatterElements", "i u", dict(i=ints(2).reshape(1, 1, 1), u=numbers(1, 1, 1)),
+          "index 2 is out of range")
     wrong("cumsum-axis", "CumSum", "k", dict(k=I(3)), "axis 3 is out of range")
 
 
 def main():
-    for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors, listed_cases, narrow_casts, indexing):
+    for make in (elementwise, reductions, products, movement, folding, losses, parameter_cases, errors,
+                 listed_cases, narrow_casts, indexing):
         make()
     with open(os.path.join(HERE, "cases.json"), "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in table) + "\n]\n")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The manual of the schedule library: the C program in passes/schedule/README.md is compiled as a stranger would, against include/ and the
-archives of the library alone, and run. (test/readme looks at its console blocks.)
+"""The manual of the schedule library: the C program in passes/schedule/README.md is compiled as a stranger would,
+against include/ and the archives of the library alone, and run. (test/readme looks at its console blocks.)
 
 usage: manual.py BUILD
 """
@@ -21,7 +21,8 @@ failed = 0
 def check(name, ok, text=""):
     global failed
     failed += not ok
-    print("%s - manual: %s" % ("ok" if ok else "not ok", name) + ("" if ok else "\n  " + str(text).replace("\n", "\n  ")))
+    print("%s - manual: %s" %
+          ("ok" if ok else "not ok", name) + ("" if ok else "\n  " + str(text).replace("\n", "\n  ")))
     return ok
 
 
@@ -61,17 +62,20 @@ def main():
         command = [cache("CMAKE_C_COMPILER") or "cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-I", os.path.join(ROOT, "include"), source, "-o",
                    target] + flags + libraries + ["-ljansson", "-lm", "-lpthread"]
         ok, text = run(command)
-        if not check("it compiles without a warning, with the schedule library, zb_base, jansson, libm and nothing else", ok, text):
+        if not check("it compiles without a warning, with the schedule library, zb_base, jansson, libm and "
+                     "nothing else", ok, text):
             return
         ok, text = run([target], work)
         check("it runs", ok, text)
         check("it prints a chart of 4 ranks", len(re.findall(r"^\.*F0.*B7", text, re.M)) == 4, text)
         times = re.search(r"([\d.]+) ms, no order takes less than ([\d.]+) ms", text)
-        check("it prints a time that is not below the bound", bool(times) and float(times[1]) >= float(times[2]) > 0, text)
+        check("it prints a time that is not below the bound",
+              bool(times) and float(times[1]) >= float(times[2]) > 0, text)
         svg = os.path.join(work, "step.svg")
         check("it draws the step", os.path.exists(svg) and open(svg).read().rstrip().endswith("</svg>"))
         if not sanitize:
-            linked = [line for line in run(["ldd", target])[1].split("\n") if line.strip() and not re.search(LIBRARIES, line)]
+            linked = [line for line in run(["ldd", target])[1].split("\n")
+                      if line.strip() and not re.search(LIBRARIES, line)]
             check("the program links no library but libc, libm and jansson", not linked, "\n".join(linked))
 
     # What the archive takes from elsewhere: of ours only zb_base, and no C++.
