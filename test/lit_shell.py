@@ -14,5 +14,7 @@ def quoted(path):
 class Shell(lit.formats.ShTest):
     def execute(self, test, litConfig):
         source, name = test.getSourcePath(), lit.TestRunner.getTempPaths(test)[1] + ".tmp"
-        own = [("%s", quoted(source)), ("%S", quoted(os.path.dirname(source))), ("%t", quoted(name))] if " " in source + name else []
+        own = []
+        if " " in source + name:
+            own = [("%s", quoted(source)), ("%S", quoted(os.path.dirname(source))), ("%t", quoted(name))]
         return lit.TestRunner.executeShTest(test, litConfig, False, own)

@@ -205,7 +205,8 @@ class Report:
 def indent(text, lines_max=400):
     lines = text.rstrip("\n").split("\n")
     if len(lines) > lines_max:
-        lines = lines[: lines_max // 2] + ["... %d lines left out ..." % (len(lines) - lines_max)] + lines[-lines_max // 2 :]
+        left_out = "... %d lines left out ..." % (len(lines) - lines_max)
+        lines = lines[: lines_max // 2] + [left_out] + lines[-lines_max // 2 :]
     return "".join("    " + line + "\n" for line in lines)
 
 

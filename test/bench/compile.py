@@ -89,7 +89,7 @@ def print_table(title, rows, key):
         growth = ""
         if before and row[key] > before[key]:
             step = math.log(row[key] / before[key])
-            growth = f"{math.log(row['cpu'] / before['cpu']) / step:6.2f} {math.log(row['rss'] / before['rss']) / step:6.2f}"
+            growth = " ".join(f"{math.log(row[key] / before[key]) / step:6.2f}" for key in ("cpu", "rss"))
         print(f"{row['ops']:8d} {row['micro_batches']:13d} {row['wall']:7.2f} s {row['cpu']:7.2f} s "
               f"{row['rss'] / 2**20:6.0f} MiB {row['plan'] / 2**20:6.1f} MiB   {growth}", flush=True)
         before = row

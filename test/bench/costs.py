@@ -83,7 +83,8 @@ class Bench:
             simulated = rows(self.zb_run, plan, "--device", "sim", "--no-kernels", "--steps", 1, "--json")[0]
             steps = rows(self.zb_run, plan, *self.data, "--steps", WARMUP + self.o.steps, "--json")[WARMUP:]
             waited = [statistics.median(step["waiting"][rank] for step in steps) for rank in range(2)]
-            out[schedule] = simulated["seconds"], statistics.median(step["seconds"] for step in steps), simulated["waiting"], waited
+            measured = statistics.median(step["seconds"] for step in steps)
+            out[schedule] = simulated["seconds"], measured, simulated["waiting"], waited
         return out
 
 
@@ -91,7 +92,8 @@ def medians(rows):
     """The same of several rounds: the median of each number."""
     simulated, measured, expected, waited = zip(*rows)
     middle = statistics.median
-    return middle(simulated), middle(measured), [middle(rank) for rank in zip(*expected)], [middle(rank) for rank in zip(*waited)]
+    expected, waited = ([middle(rank) for rank in zip(*shares)] for shares in (expected, waited))
+    return middle(simulated), middle(measured), expected, waited
 
 
 def main():

@@ -85,7 +85,8 @@ class Graph:
                         f"axis = 1 : i64, sizes = array<i64: {s.dim}, {s.dim}, {s.dim}>", *[(rows, s.dim)] * 3)
         q, k, v = [self.reshape(p, *heads) for p in parts]
         scale = heads[3] ** -0.5
-        out = self.op("attention", [q, k, v], f"causal = true, scale = {scale:.17e} : f64", heads, (s.batch, s.heads, s.seq))[0]
+        attributes = f"causal = true, scale = {scale:.17e} : f64"
+        out = self.op("attention", [q, k, v], attributes, heads, (s.batch, s.heads, s.seq))[0]
         x = self.op("add", [self.linear(self.reshape(out, rows, s.dim), name + ".attn.c_proj", s.dim), x], "", x[1])
         wide = self.linear(self.norm(x, name + ".ln_2"), name + ".mlp.c_fc", 4 * s.dim)
         wide = self.op("gelu", [wide], "tanh = true", (rows, 4 * s.dim))

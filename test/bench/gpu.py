@@ -107,7 +107,8 @@ def thin_weights(path):
         rows = {name: row for name, row in header.items() if name != "__metadata__"}
         if any(row["dtype"] != "F32" for row in rows.values()):
             raise Failed("weights that are not f32 are not drawn: leave --thin out")
-        drawn = {name: statistics_of(file, 8 + length + row["data_offsets"][0], (row["data_offsets"][1] - row["data_offsets"][0]) // 4)
+        drawn = {name: statistics_of(file, 8 + length + row["data_offsets"][0],
+                                     (row["data_offsets"][1] - row["data_offsets"][0]) // 4)
                  for name, row in rows.items()}
     return {"header": header, "drawn": drawn}
 
@@ -178,7 +179,8 @@ class Bench:
 
     def plan(self, size, ranks, micro_batches):
         """A plan folder, made by zbc."""
-        graph, folder = os.path.join(self.folder, f"gpt-{size.batch}.mlir"), os.path.join(self.folder, f"plan-{size.batch}-{ranks}-{micro_batches}")
+        graph = os.path.join(self.folder, f"gpt-{size.batch}.mlir")
+        folder = os.path.join(self.folder, f"plan-{size.batch}-{ranks}-{micro_batches}")
         if not os.path.exists(folder):
             with open(graph, "w") as file:
                 file.write(gpt.program(size))
@@ -192,7 +194,8 @@ class Bench:
 
     def note(self, name, seconds, tokens):
         self.rows.append((name, seconds, tokens / seconds))
-        print(f"{name}: {seconds * 1e3:.1f} ms a step", flush=True)  # all of it is in the table; this stays if the rest is cut short
+        # All of it is in the table; this stays if the rest is cut short.
+        print(f"{name}: {seconds * 1e3:.1f} ms a step", flush=True)
 
     def zb_run(self, name, folder, tokens, *options):
         try:

@@ -78,7 +78,8 @@ class Measurement:
                 self.train(plain, threads, "--profile", costs)
                 self.compile(folder, ranks, schedule, "--costs", costs)
         rows = self.train(folder, threads, "--profile-ops")
-        name = f"zb-run {ranks} rank{'s' * (ranks > 1)} x {threads} thread{'s' * (threads > 1)}, {schedule}{' measured' * measured}"
+        name = (f"zb-run {ranks} rank{'s' * (ranks > 1)} x {threads} thread{'s' * (threads > 1)}, "
+                f"{schedule}{' measured' * measured}")
         self.note(name, statistics.median(row["seconds"] for row in rows[self.o.warmup:] if "seconds" in row))
         self.profiles[name] = rows[-1]["profile"]
 

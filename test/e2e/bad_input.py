@@ -51,12 +51,16 @@ def tensor(name, dims, dtype=1):
     count = 1
     for d in dims:
         count *= d
-    data = struct.pack(f"<{count}f", *[0.01 * (i % 7) for i in range(count)]) if dtype == 1 else bytes(count * SIZES[dtype])
+    if dtype == 1:
+        data = struct.pack(f"<{count}f", *[0.01 * (i % 7) for i in range(count)])
+    else:
+        data = bytes(count * SIZES[dtype])
     return b"".join(field(1, d) for d in dims) + field(2, dtype) + field(8, name) + field(9, data)
 
 
 def node(op, name, inputs, outputs, attributes=b""):
-    return b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(3, name) + field(4, op) + attributes
+    ends = b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs)
+    return ends + field(3, name) + field(4, op) + attributes
 
 
 NO_DIMS = field(5, field(1, "keepdims") + field(20, 2) + field(3, 0))
@@ -299,7 +303,8 @@ def bad_runs(c):
              texts=(r"none\.txt",), hint=False)
     c.zb_run("corpus shorter than a row", 1, plan, "--data", "text:" + c.write("short.txt", "too short"), "--steps", 1,
              texts=(r"short\.txt", "9"))
-    words = plan, "--data", "tokens:" + c.write("tokens.bin", b"\1\0" * 100 + b"\xff\xff" + b"\1\0" * 4000), "--steps", 9
+    tokens = c.write("tokens.bin", b"\1\0" * 100 + b"\xff\xff" + b"\1\0" * 4000)
+    words = plan, "--data", "tokens:" + tokens, "--steps", 9
     for options in ((), ("--reference",), ("--device", "sim")):
         c.zb_run("token outside the vocabulary " + " ".join(options), 1, *words, *options,
                  texts=("lm.transformer.wte.*out of range.*: got 65535, expected 0 to 255", "step 1\n", r"0F\d",
@@ -409,7 +414,8 @@ def full_disk(c):
     process = c.suite.run("zb-run", *words, "--resume", saved, preexec_fn=limit)
     c.expect("zb-run: no room for a save", process, 4, "full", hint=False)
     c.suite.check(common.read_checkpoint(saved) == before, "zb-run: no room for a save: the old one stays")
-    left = [f for f in os.listdir(c.folder) if f.startswith("full") and f != "full"] + [f for f in os.listdir(saved) if not f.endswith(".safetensors")]
+    left = [f for f in os.listdir(c.folder) if f.startswith("full") and f != "full"]
+    left += [f for f in os.listdir(saved) if not f.endswith(".safetensors")]
     c.suite.check(not left, f"zb-run: no room for a save: {left} is left")
     out = c.path("full-plan")
     process = c.suite.run("zbc", GPT2, "-o", out, preexec_fn=limit)

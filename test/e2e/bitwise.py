@@ -42,7 +42,8 @@ def plans(names, micro_batches):
         found += [(2, name, layout) for name in short for layout in LAYOUTS]
     if micro_batches == 8:
         found += [(4, name, ("--memory-limit", "1500K")) for name in ("search:budget=64", "zb")]
-        found += [(ranks, "fthenb", ("--chunks", 2)) for ranks in (1, 4, 8)] + [(4, "fthenb", ("--placement", "wave", "--chunks", 2))]
+        found += [(ranks, "fthenb", ("--chunks", 2)) for ranks in (1, 4, 8)]
+        found += [(4, "fthenb", ("--placement", "wave", "--chunks", 2))]
     return found
 
 

@@ -142,7 +142,8 @@ def check_wrong(t, folder, good):
         with open(path, "w") as file:
             file.write(content)
         process = t.run("zbc", model, "-o", out, *SHAPE, "--ranks", 2, "--costs", path)
-        good = process.returncode == 1 and message in process.stderr and "hint: " in process.stderr and not os.path.exists(out)
+        good = process.returncode == 1 and all(text in process.stderr for text in (message, "hint: "))
+        good = good and not os.path.exists(out)
         t.check(good, f"wrong: {what}: exit {process.returncode}, {process.stderr[-500:]}")
 
     refused("another model", text, "it was measured on 'gpt2-small.onnx', another model or other shapes", LLAMA)

@@ -114,7 +114,8 @@ def learn(bench, case, before):
 def problems_of(case, place, done, good, old, texts, may_leave=False, killed=False):
     found = []
     out = written(case, place)
-    if done.returncode not in (0, 4) and "could not open input file" not in done.stderr:  # MLIR's own words, as input that is wrong
+    # MLIR says in its own words, as of wrong input, what it could not open.
+    if done.returncode not in (0, 4) and "could not open input file" not in done.stderr:
         found.append(f"exit {done.returncode}")
     if done.returncode == 4 and not any(re.search(text, done.stderr) for text in texts):
         found.append(f"no '{texts[0]}'")
@@ -137,7 +138,8 @@ def report(suite, case, kind, tried, bad):
 
 
 def choose(options, chance, total):
-    return list(range(1, total + 1)) if options.all or total <= options.points else sorted(chance.sample(range(1, total + 1), options.points))
+    points = range(1, total + 1)
+    return list(points) if options.all or total <= options.points else sorted(chance.sample(points, options.points))
 
 
 def sweep(bench, options, case, kind, points, attempt):
@@ -178,7 +180,8 @@ def files(bench, options, chance, case, before):
         done, (_, _, removes) = bench.run(case, place, ZB_FAIL_FILES=point)
         reason = os.strerror(int(point.split(":")[1]))
         found = problems_of(case, place, done, good, old, [reason], may_leave=True)
-        if strangers(case, place):  # what could not be removed, or, once the new is in its place, even looked at, goes with the next run
+        # What could not be removed, or, once the new is in its place, even looked at, goes with the next run.
+        if strangers(case, place):
             if not removes and not same(case, written(case, place), good):
                 found.append(f"left over: {strangers(case, place)}")
             done, _ = bench.run(case, place)

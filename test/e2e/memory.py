@@ -36,7 +36,8 @@ MICRO_BATCHES = 8
 PACKING = 0.01
 CHUNKED = ((2, ("--chunks", 2)), (4, ("--placement", "v")), (2, ("--placement", "wave", "--chunks", 3)))
 LAYERS = {"gpt2-small": "lm.transformer.h", "llama-small": "lm.model.layers"}
-LOOKED_UP = ("lm.transformer.wte.weight", "lm.transformer.wpe.weight", "lm.model.embed_tokens.weight")  # by gather: no product
+# By gather: no product.
+LOOKED_UP = ("lm.transformer.wte.weight", "lm.transformer.wpe.weight", "lm.model.embed_tokens.weight")
 TIED = "lm.transformer.wte.weight"  # looked up by the first stage, multiplied by the last
 
 
@@ -229,7 +230,8 @@ class Memory:
         """One stage a layer; the last also has the head and is left out."""
         limits, ranks = self.reference["saved_bytes_per_layer"], self.reference["layers"]
         cuts = ",".join(f"{LAYERS[self.graph]}.{i}" for i in range(ranks - 1))
-        stages = self.suite.compile(self.model, os.path.join(self.folder, "layers"), "--ranks", ranks, "--cuts", cuts, "--micro-batches", 8)["stages"]
+        out = os.path.join(self.folder, "layers")
+        stages = self.suite.compile(self.model, out, "--ranks", ranks, "--cuts", cuts, "--micro-batches", 8)["stages"]
         for i, stage in enumerate(stages[:-1]):
             kept = stage["fb_bytes"] + stage["fw_bytes"]
             self.suite.check(kept <= limits[i], f"{self.graph}: layer {i} keeps {kept} bytes, PyTorch {limits[i]}")
@@ -248,7 +250,8 @@ def main():
     with common.scratch() as folder:
         for graph in LAYERS:
             memory = Memory(suite, folder, graph, poison)
-            tasks = [lambda p=p, s=s: memory.plan(p, s) for p in (1, 2, 4, 8) for s in ("zb-h1", "1f1b")] + [memory.frames, memory.packing]
+            tasks = [lambda p=p, s=s: memory.plan(p, s) for p in (1, 2, 4, 8) for s in ("zb-h1", "1f1b")]
+            tasks += [memory.frames, memory.packing]
             tasks.append(lambda: memory.search(4))
             tasks += [lambda p=p, l=l: memory.plan(p, "fthenb", l) for p, l in CHUNKED]
             for task in tasks:

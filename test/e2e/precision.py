@@ -69,7 +69,8 @@ class Graph:
 
     def train(self, name, steps, *arguments):
         saved = self.path(name + ".saved")
-        return losses(self.suite.train(self.path(name), steps, "--save", saved, *arguments)), common.read_checkpoint(saved)
+        rows = self.suite.train(self.path(name), steps, "--save", saved, *arguments)
+        return losses(rows), common.read_checkpoint(saved)
 
     def same(self, text, got, wanted):
         difference = common.first_difference(wanted[1], got[1])

@@ -89,7 +89,8 @@ class Run:
             status = self.process.wait(30)
         except subprocess.TimeoutExpired:
             status = None
-        while (left := self.ranks()) and time.monotonic() - start < KILL_LIMIT_SECONDS:  # a launcher does not wait for their last words
+        # A launcher does not wait for their last words.
+        while (left := self.ranks()) and time.monotonic() - start < KILL_LIMIT_SECONDS:
             time.sleep(0.1)
         for pid in left.values():
             os.kill(pid, signal.SIGKILL)
@@ -128,7 +129,8 @@ def stopped(suite, launcher, plan, folder, rank, delay):
     try:
         seconds, status, left, errors = Run(suite, launcher, plan, saved,
                                             "--timeout", STOP_TIMEOUT_SECONDS).hit(rank, signal.SIGSTOP, delay)
-        named = ((re.search(WAITED, errors) and re.search(AT, errors)) or re.search(AT_START, errors)) and re.search(SILENT % (rank, rank), errors)
+        named = (re.search(WAITED, errors) and re.search(AT, errors)) or re.search(AT_START, errors)
+        named = named and re.search(SILENT % (rank, rank), errors)
         suite.check(seconds is not None and seconds < STOP_LIMIT_SECONDS and status == 5 and not left and
                     named and is_whole(saved),
                     f"SIGSTOP of rank {rank}: {seconds} s, status {status}, left {left}\n{errors}")

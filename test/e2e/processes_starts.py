@@ -197,7 +197,8 @@ def failures(suite, launcher, folder):
             both[rank] = command
             seconds, statuses, said = pair.run(*both)
             own = said[rank] if len(said) == 2 else said[0]
-            good = set(statuses) == {status} and seconds < SOON_SECONDS and re.search(text, own) and f"in process {rank} of 2" in own
+            good = set(statuses) == {status} and seconds < SOON_SECONDS
+            good = good and re.search(text, own) and f"in process {rank} of 2" in own
             suite.check(good,
                         f"{launcher.name}: {name} in process {rank}: {seconds:.1f} s, status {statuses}, said\n{said}")
     return int(skipped)
@@ -258,7 +259,8 @@ def loading(suite, pair, command):
     ends_at_once(suite, "one process loads", alone, signal.SIGTERM, "before the first step: nothing was trained")
     port = start.free_port()
     zero, one = pair.begin(0, command, port), pair.begin(1, wait, port)
-    wait_until(lambda: processes.sockets_of(zero.pid) == 1 and processes.sockets_of(one.pid) == 1)  # the listeners are closed: they have met
+    # The listeners are closed: they have met.
+    wait_until(lambda: processes.sockets_of(zero.pid) == 1 and processes.sockets_of(one.pid) == 1)
     time.sleep(0.5)
     zero.send_signal(signal.SIGTERM)
     time.sleep(0.5)
@@ -336,7 +338,8 @@ def jobs(suite, launcher, folder):
                "SLURM_JOB_NODELIST": "localhost"}
         done = subprocess.run(pair.program([*DATA, *STEPS, *arguments]), capture_output=True, text=True, timeout=20,
                               env=dict(processes.ENVIRONMENT, **job))
-        warned = "warning: SLURM_NTASKS=2, but srun did not start this process: it trains alone" in done.stderr and "'srun zb-run ...'" in done.stderr
+        texts = "warning: SLURM_NTASKS=2, but srun did not start this process: it trains alone", "'srun zb-run ...'"
+        warned = all(text in done.stderr for text in texts)
         suite.check(done.returncode == 0 and "step 1/1" in done.stdout and warned == warns,
                     f"in sbatch {arguments}: {done}")
     return 0

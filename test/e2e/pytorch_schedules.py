@@ -77,7 +77,8 @@ class Tool:
 # ---- PyTorch's side ----
 
 def stages(ranks, chunks):
-    return [types.SimpleNamespace(num_stages=ranks * chunks, group_size=ranks, group_rank=0, stage_index=i * ranks, submod=None) for i in range(chunks)]
+    numbers = dict(num_stages=ranks * chunks, group_size=ranks, group_rank=0, submod=None)
+    return [types.SimpleNamespace(stage_index=i * ranks, **numbers) for i in range(chunks)]
 
 
 def printed(rows):
@@ -230,7 +231,8 @@ def check_exported(checks, tool, torch_schedules):
             for chunks in sorted({int(least), min(int(most), 2), min(int(most), 3)}):
                 for form, style in [("only", "-"), ("only", "w"), ("only", "i"), ("only", "wi"),
                                     ("comms", "-"), ("comms", "w")]:
-                    own = "v" if placement == "v" else "plain" if chunks == 1 else placement if placement != "plain" else "looped"
+                    own = "plain" if chunks == 1 and placement != "v" else placement
+                    own = "looped" if chunks > 1 and own == "plain" else own
                     problem = check_exported_file(tool, torch_schedules, name, own, ranks, chunks,
                                                   micro_batches, form, style)
                     if problem is False:

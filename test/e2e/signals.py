@@ -178,7 +178,8 @@ def across(suite, launcher, folder):
     suite.compile(os.path.join(common.DATA, "gpt2-small.onnx"), plan, "--ranks", count, "--micro-batches", 16)
     for number in (signal.SIGHUP, signal.SIGUSR1):
         for rank in (None, 0, 2):
-            text, saved = f"{launcher.name}: {number.name} of {'all' if rank is None else rank}", os.path.join(folder, f"saved-{number}-{rank}")
+            text = f"{launcher.name}: {number.name} of {'all' if rank is None else rank}"
+            saved = os.path.join(folder, f"saved-{number}-{rank}")
             run = processes_faults.Run(suite, launcher, plan, saved, processes=count)
             seconds, status, left, errors = run.hit(rank, number, 0.05)
             told = re.findall(r"stopped by a signal after (\d+) steps", errors)

@@ -91,7 +91,8 @@ class Timed(common.Suite):
                 os.killpg(process.pid, signal.SIGKILL)
                 out, err = process.communicate()
         if self.log:
-            words = f"$ {' '.join(command)}\n[exit status {process.returncode}{', too late' if late else ''}, {time.monotonic() - begin:.1f} s]\n"
+            words = (f"$ {' '.join(command)}\n[exit status {process.returncode}{', too late' if late else ''}, "
+                     f"{time.monotonic() - begin:.1f} s]\n")
             self.log.write(words + (out or "")[-LOG_CHARACTERS:] + (err or "")[-LOG_CHARACTERS:] + "\n")
             self.log.flush()
         if late:
@@ -147,7 +148,8 @@ def pack(suite, build, file):
         sys.exit(f"error: not in '{build}': {', '.join(missing)}\n  hint: configure with -DZB_CUDA=ON where nvcc is, "
                  "then build the targets all and zb-tests")
     top = os.path.basename(file).removesuffix(".tar.xz")
-    with common.scratch() as folder, tarfile.open(file, "w:xz", preset=9) as out:  # 9: sees that the device code in module and test is the same
+    # preset=9 sees that the device code in module and test is the same.
+    with common.scratch() as folder, tarfile.open(file, "w:xz", preset=9) as out:
         for name in files:
             out.add(os.path.join(build, name), os.path.join(top, name))
         for library in sorted({library for name in files for library in needed_libraries(os.path.join(build, name))}):
@@ -223,7 +225,8 @@ class Gpu:
         process = self.suite.execute([os.path.join(self.o.build, "test", name), *words])
         left_out = re.findall(r"^.*\bskipped: .*$", process.stdout, re.M) if self.o.device == "cuda" else []
         good = process.returncode == 0 and not left_out
-        text = process.stdout if len(process.stdout) < 4000 else process.stdout[:3000] + "\n...\n" + process.stdout[-1000:]
+        text = process.stdout
+        text = text if len(text) < 4000 else text[:3000] + "\n...\n" + text[-1000:]
         self.check(good, " ".join([name, *words]), "" if good else "\n".join(left_out) or text)
         print("".join(f"{note.strip()}\n" for note in re.findall(r"^\s*note: .*$", process.stdout, re.M)),
               end="", flush=True)
@@ -299,8 +302,12 @@ class Gpu:
     # ---- sizes ----
 
     def size(self, precision):
-        cpu, device = ([row["loss"] for row in self.rows(f"sizes-{precision}-{FIRST}", SIZE_STEPS, *more, device=where) if "loss" in row]
-                       for where, more in (("cpu", ("--threads", min(os.cpu_count() or 1, 16))), (self.o.device, ())))
+        def losses(where, *more):
+            rows = self.rows(f"sizes-{precision}-{FIRST}", SIZE_STEPS, *more, device=where)
+            return [row["loss"] for row in rows if "loss" in row]
+
+        cpu = losses("cpu", "--threads", min(os.cpu_count() or 1, 16))
+        device = losses(self.o.device)
         self.follow(f"sizes, {precision}", device, cpu, SIZE_LIMITS[precision], "the cpu's")
         first = self.train(f"sizes-{precision}-{FIRST}", "first", SIZE_STEPS)
         for plan in SIZE_PLANS[1:]:
@@ -315,7 +322,8 @@ class Gpu:
 
     def product_log(self):
         file = os.path.join(self.folder, "cublaslt.log")
-        environment = dict(os.environ, CUBLASLT_LOG_LEVEL="4", CUBLASLT_LOG_FILE=file)  # errors, products with what they are, hints
+        # Level 4: errors, products with what they are, hints.
+        environment = dict(os.environ, CUBLASLT_LOG_LEVEL="4", CUBLASLT_LOG_FILE=file)
         plan = os.path.join(self.plans, f"sizes-bf16-{FIRST}")
         process = self.suite.execute([self.suite.tool("zb-run"), plan, "--device", self.o.device,
                                       "--data", "text:" + common.CORPUS, "--steps", "1"],
@@ -358,7 +366,8 @@ class Gpu:
         text = self.suite.execute(["compute-sanitizer", "--help"]).stdout
         own = next((option for option in ("--kernel-name", "--kernel-regex", "--filter") if option in text), None)
         for tool in "memcheck", "racecheck":
-            for plan in f"{GRAPHS[0]}-2-1f1b", f"sizes-bf16-{FIRST}", f"{GRAPHS[1]}-bf16-2-1f1b":  # our kernels only, not the library's: minutes less
+            # Our kernels only, not the library's: minutes less.
+            for plan in f"{GRAPHS[0]}-2-1f1b", f"sizes-bf16-{FIRST}", f"{GRAPHS[1]}-bf16-2-1f1b":
                 self.guarded(f"compute-sanitizer {tool}", self.sanitize, tool, plan, [own, "kns=zb_"] if own else [])
 
     # ---- bench ----

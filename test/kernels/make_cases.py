@@ -934,7 +934,8 @@ def scatters():
     for size, indices in (((7, 5), (4, )), ((7, ), (2, 3)), ((4, 2, 3), (2, 2)), ((6, 200), (3, ))):
         data, updates = real(*size), real(*indices, *size[1:])
         places = whole(*indices, low=-size[0], high=size[0])
-        unique = random.permutation(size[0])[:int(np.prod(indices))].reshape(indices) if size[0] >= np.prod(indices) else None
+        count = int(np.prod(indices))
+        unique = random.permutation(size[0])[:count].reshape(indices) if size[0] >= count else None
         if unique is not None:
             expected = onnx_run("ScatterND", [data, unique[..., None], updates])
             case("scatter", f"none {size} {indices}", [data, unique.astype(I32), updates],
@@ -1527,7 +1528,7 @@ def residual_norms():
         x, scale, dout, residual = real(*shape), real(*shape[axis:]), real(*shape), real(*shape)
         for name, centered in (("layer_norm", True), ("rms_norm", False)):
             mean, rstd = statistics(x, axis, 0.1, centered)
-            norm = (lambda a, b: layer_norm64(a, b, zero(b), axis, 0.1)) if centered else (lambda a, b: rms_norm64(a, b, axis, 0.1))
+            norm = lambda a, b: layer_norm64(a, b, zero(b), axis, 0.1) if centered else rms_norm64(a, b, axis, 0.1)
             dx, _ = gradients(lambda a, b: norm(a, b), [x, scale], dout)
             saved = [mean, rstd] if centered else [rstd]
             for text, r in (("plain", residual), ("spaced", np.repeat(residual, 2, -1)[..., ::2]),

@@ -59,8 +59,9 @@ def main():
         with open(source, "w") as file:
             file.write(program)
         libraries = [os.path.join(BUILD, name) for name in ("libzb_schedule.a", "libzb_base.a")]
-        command = [cache("CMAKE_C_COMPILER") or "cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-I", os.path.join(ROOT, "include"), source, "-o",
-                   target] + flags + libraries + ["-ljansson", "-lm", "-lpthread"]
+        command = [cache("CMAKE_C_COMPILER") or "cc", "-std=c17", "-Wall", "-Wextra", "-Werror",
+                   "-I", os.path.join(ROOT, "include"), source, "-o", target,
+                   *flags, *libraries, "-ljansson", "-lm", "-lpthread"]
         ok, text = run(command)
         if not check("it compiles without a warning, with the schedule library, zb_base, jansson, libm and "
                      "nothing else", ok, text):
