@@ -83,8 +83,8 @@ class Bench:
             simulated = rows(self.zb_run, plan, "--device", "sim", "--no-kernels", "--steps", 1, "--json")[0]
             steps = rows(self.zb_run, plan, *self.data, "--steps", WARMUP + self.o.steps, "--json")[WARMUP:]
             waited = [statistics.median(step["waiting"][rank] for step in steps) for rank in range(2)]
-            measured = statistics.median(step["seconds"] for step in steps)
-            out[schedule] = simulated["seconds"], measured, simulated["waiting"], waited
+            seconds = statistics.median(step["seconds"] for step in steps)
+            out[schedule] = simulated["seconds"], seconds, simulated["waiting"], waited
         return out
 
 

@@ -495,8 +495,8 @@ def out_of_memory(c):
     """Whatever allocation fails, MLIR's too: status 4, a message, no files. Limits are above what
     the loader needs on this machine."""
     def limited(megabytes, *words):
-        return c.suite.run("zbc", *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS,
-                                                                                (megabytes << 20, megabytes << 20)))
+        limits = megabytes << 20, megabytes << 20
+        return c.suite.run("zbc", *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limits))
 
     if limited(4096, "--version").returncode:
         print("     zbc: out of memory: not tried, this build does not start in 4 GiB of address space")

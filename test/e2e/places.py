@@ -26,9 +26,8 @@ LIMIT_SECONDS = 20
 class Places:
     def __init__(self, suite, folder):
         self.suite, self.folder = suite, folder
-        self.plan, self.saved, self.problem, self.order, self.costs = (self.path(name)
-                                                                       for name in ("plan", "saved",
-                                                                                    "p.json", "o.csv", "c.json"))
+        self.plan, self.saved, self.problem, self.order, self.costs = map(
+            self.path, ("plan", "saved", "p.json", "o.csv", "c.json"))
         suite.compile(GPT2, self.plan, "--ranks", 2, "--micro-batches", 2)
         self.train = ["zb-run", self.plan, "--data", "text:" + common.CORPUS, "--steps"]
         suite.must(*self.train, 3, "--save", self.saved, "--profile", self.costs)

@@ -122,8 +122,8 @@ class Pair:
             scripts.append(os.path.join(self.folder, f"process-{rank}.sh"))
             with open(scripts[-1], "w") as file:
                 file.write("#!/bin/sh\nexec " + " ".join("'" + word + "'" for word in command) + "\n")
-        done = processes.launched(self.suite, self.launcher, 2, "-c", '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec sh '
-                                                                      '"$0"; exec sh "$1"', *scripts, program="sh")
+        script = '[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec sh "$0"; exec sh "$1"'
+        done = processes.launched(self.suite, self.launcher, 2, "-c", script, *scripts, program="sh")
         return time.monotonic() - begin, [done.returncode], [done.stderr]
 
     def differ(self, name, first, second, text, status=2):

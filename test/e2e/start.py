@@ -53,8 +53,8 @@ def main():
     running = {}
     for process in range(options.n):
         environment = dict(os.environ)
-        environment.update({name: str(value) for name, value in variables(options.kind, process, options.n,
-                                                                          options.address, port).items()})
+        own = variables(options.kind, process, options.n, options.address, port)
+        environment.update({name: str(value) for name, value in own.items()})
         space = inside.get(str(process))
         command = ["ip", "netns", "exec", space, *options.command] if space else options.command
         running[process] = subprocess.Popen(command, env=environment)

@@ -32,8 +32,8 @@ def check(name, ok, text=""):
 def run(command, environment, cwd):
     """(worked, standard output, everything as text)."""
     done = subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True)
-    return done.returncode == 0, done.stdout, "%s\nexit status %d\n%s%s" % (" ".join(command), done.returncode,
-                                                                            done.stdout, done.stderr)
+    text = "%s\nexit status %d\n%s%s" % (" ".join(command), done.returncode, done.stdout, done.stderr)
+    return done.returncode == 0, done.stdout, text
 
 
 def public_functions():

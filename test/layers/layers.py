@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Who may include whom: every include directive of the rooms against the table below (DESIGN: the plan is the waist, tools use the
-public API only, CUDA and MPI are modules).
+"""Who may include whom: every include directive of the rooms against the table below (DESIGN: the plan is the waist,
+tools use the public API only, CUDA and MPI are modules).
 
 usage: layers.py [ROOT]     checks a tree, one line a folder; ends with checks of itself on made-up trees
 """
@@ -9,8 +9,9 @@ import re
 import sys
 import tempfile
 
-# Folder: what its files may include beside themselves. "zb/" is include/zb. The row of the longest matching folder counts; what a
-# folder may include it may include as a whole, with the rows' own folders below it only where they are named.
+# Folder: what its files may include beside themselves. "zb/" is include/zb. The row of the longest
+# matching folder counts; what a folder may include it may include as a whole, with the rows' own folders
+# below it only where they are named.
 BASE = ["zb/", "runtime/base/"]
 PLAN = [*BASE, "runtime/plan/"]
 DEVICE = [*PLAN, "runtime/device/"]
@@ -69,18 +70,21 @@ LIBRARIES = {
     "mpi": r"mpi\.h",
 }
 # The C library and POSIX; anything else in angle brackets is a dependency that nobody decided on.
-SYSTEM = set("""assert complex ctype dirent dlfcn errno fcntl fenv float inttypes libgen limits link locale math poll pthread sched semaphore setjmp signal
-  spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings termios tgmath threads time unistd wchar
-  sys/file sys/mman sys/prctl sys/resource sys/socket sys/stat sys/time sys/types sys/utsname sys/vfs sys/wait sys/ioctl netdb netinet/in
-  netinet/tcp arpa/inet""".split())
+SYSTEM = set("""assert complex ctype dirent dlfcn errno fcntl fenv float inttypes libgen limits link locale math poll
+  pthread sched semaphore setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn
+  string strings termios tgmath threads time unistd wchar sys/file sys/mman sys/prctl sys/resource sys/socket sys/stat
+  sys/time sys/types sys/utsname sys/vfs sys/wait sys/ioctl netdb netinet/in netinet/tcp arpa/inet""".split())
 HINTS = [
     ("tools", "", "declare what the tool needs in include/zb; an embedder will need it too"),
-    ("passes/schedule", "runtime/plan/", "the verifier shares no code with the scheduler; put common types in include/zb/schedule.h"),
-    ("runtime/plan", "passes/schedule/", "the verifier shares no code with the scheduler; put common types in include/zb/schedule.h"),
+    ("passes/schedule", "runtime/plan/",
+     "the verifier shares no code with the scheduler; put common types in include/zb/schedule.h"),
+    ("runtime/plan", "passes/schedule/",
+     "the verifier shares no code with the scheduler; put common types in include/zb/schedule.h"),
     ("runtime", "ir/", "put the shared type in runtime/plan; the runtime never sees MLIR"),
     ("runtime", "passes/", "put the shared type in runtime/plan or include/zb; the runtime never sees the compiler"),
     ("runtime", "mlir", "the runtime never sees MLIR; what it needs of a program is in the plan"),
-    ("", "cuda", "only device code includes CUDA's headers; the host side has runtime/cuda/api.h, whose functions are found at run time"),
+    ("", "cuda", "only device code includes CUDA's headers; the host side has runtime/cuda/api.h, whose functions "
+                 "are found at run time"),
     ("", "nccl", "nothing includes NCCL's headers: runtime/cuda/api.h has its functions, which are found at run time"),
     ("", "mpi", "only runtime/transport/mpi, which is opened at run time, sees MPI"),
     ("", "mlir or llvm", "zbc is C on the MLIR C API: include <mlir-c/...>"),
@@ -133,7 +137,8 @@ def check_tree(root):
                 messages = results.setdefault(relative, [])
                 rule = folder_rule(relative)
                 if not rule:
-                    messages.append("%s/%s:1: error: %s has no row in the table of layers; hint: add one to test/layers/layers.py" %
+                    messages.append("%s/%s:1: error: %s has no row in the table of layers; hint: add one to "
+                                    "test/layers/layers.py" %
                                     (relative, name, relative))
                     continue
                 path = os.path.join(relative, name)
@@ -142,14 +147,17 @@ def check_tree(root):
                         match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
                         bad = match and check_include(root, path, rule, match[2], match[1] == "<")
                         if bad:
-                            messages.append("%s:%d: error: %s may not include %s; hint: %s" % (path, number, rule, bad, hint_for(rule, bad)))
+                            messages.append("%s:%d: error: %s may not include %s; hint: %s" %
+                                            (path, number, rule, bad, hint_for(rule, bad)))
     return sorted(results.items())
 
 
 # Made-up files: path, text, and the message that must come, or None.
 EXAMPLES = [
-    ("runtime/exec/step.c", '#include "ir/op.h"', "runtime/exec/step.c:1: error: runtime/exec may not include ir/op.h; hint: put the shared"),
-    ("runtime/plan/a.c", "\n#include <mlir-c/IR.h>", "runtime/plan/a.c:2: error: runtime/plan may not include mlir-c; hint: the runtime never"),
+    ("runtime/exec/step.c", '#include "ir/op.h"',
+     "runtime/exec/step.c:1: error: runtime/exec may not include ir/op.h; hint: put the shared"),
+    ("runtime/plan/a.c", "\n#include <mlir-c/IR.h>",
+     "runtime/plan/a.c:2: error: runtime/plan may not include mlir-c; hint: the runtime never"),
     ("runtime/plan/b.c", '#include "passes/schedule/model.h"', "shares no code with the scheduler"),
     ("passes/schedule/c.c", '#include "runtime/plan/plan.h"', "shares no code with the scheduler"),
     ("passes/schedule/d.c", "#include <mlir-c/IR.h>", "passes/schedule may not include mlir-c"),
@@ -157,14 +165,17 @@ EXAMPLES = [
     ("passes/stages/f.c", '#include "runtime/exec/session.h"', "passes/stages may not include runtime/exec/session.h"),
     ("ir/g.c", '#include "passes/pass.h"', "ir may not include passes/pass.h"),
     ("ir/h.c", "#include <llvm/IR/Module.h>", "hint: zbc is C on the MLIR C API"),
-    ("tools/zbc.c", '#  include "runtime/base/text.h"', "tools may not include runtime/base/text.h; hint: declare what the tool needs in include/zb"),
-    ("kernels/cpu/i.c", '#include "runtime/plan/plan.h"', "a kernel sees zb/kernel.h, kernels/call.h and runtime/base only"),
+    ("tools/zbc.c", '#  include "runtime/base/text.h"',
+     "tools may not include runtime/base/text.h; hint: declare what the tool needs in include/zb"),
+    ("kernels/cpu/i.c", '#include "runtime/plan/plan.h"',
+     "a kernel sees zb/kernel.h, kernels/call.h and runtime/base only"),
     ("runtime/transport/threads/j.c", "#include <mpi.h>", "may not include mpi"),
     ("runtime/base/k.c", "#include <curl/curl.h>", "runtime/base may not include <curl/curl.h>"),
     ("runtime/base/l.c", '#include "m.h"', "may not include m.h (without its folder)"),
     ("runtime/new/n.c", "#include <stdio.h>", "runtime/new has no row in the table of layers"),
     ("runtime/base/m.h", "#include <stdio.h>", None),
-    ("passes/stages/o.c", '#include "passes/schedule/model.h"\n#include <mlir-c/IR.h>\n#include "ir/op.h"\n#include "zb/base.h"', None),
+    ("passes/stages/o.c",
+     '#include "passes/schedule/model.h"\n#include <mlir-c/IR.h>\n#include "ir/op.h"\n#include "zb/base.h"', None),
     ("tools/p.c", '#include "zb/base.h"\n#include <stdio.h>', None),
     ("runtime/transport/mpi/q.c", "#include <mpi.h>", None),
 ]
@@ -172,7 +183,8 @@ EXAMPLES = [
 
 def circles(folders):
     """The circles among the folders of a table, each as a text."""
-    reaches = {folder: {entry[:-1] for entry in allowed if entry[:-1] in folders and entry[:-1] != folder} for folder, allowed in folders.items()}
+    reaches = {folder: {entry[:-1] for entry in allowed if entry[:-1] in folders and entry[:-1] != folder}
+               for folder, allowed in folders.items()}
     found, state = [], {}
 
     def visit(folder, path):
@@ -191,7 +203,8 @@ def circles(folders):
 
 
 def planted():
-    """For every row: a file that includes each other folder and library, and whether it may. [(path, include, expected)]"""
+    """For every row: a file that includes each other folder and library, and whether it
+    may. [(path, include, expected)]"""
     rows = []
     for folder, allowed in FOLDERS.items():
         if folder == "include/zb":
@@ -199,7 +212,8 @@ def planted():
         for other in FOLDERS:
             if other not in (folder, "include/zb"):
                 rows.append((folder, '"%s/planted.h"' % other, other + "/" in allowed))
-        for library, header in (("jansson", "jansson.h"), ("mlir-c", "mlir-c/IR.h"), ("cuda", "cuda.h"), ("nccl", "nccl.h"), ("mpi", "mpi.h")):
+        for library, header in (("jansson", "jansson.h"), ("mlir-c", "mlir-c/IR.h"), ("cuda", "cuda.h"),
+                                ("nccl", "nccl.h"), ("mpi", "mpi.h")):
             rows.append((folder, "<%s>" % header, library in allowed))
     return [("%s/planted_%d.c" % (folder, i), include, may) for i, (folder, include, may) in enumerate(rows)]
 
@@ -232,7 +246,8 @@ def check_itself():
 
 
 def main():
-    root = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    own_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    root = sys.argv[1] if len(sys.argv) > 1 else own_root
     checks = check_tree(root) + [("no circle between folders", circles(FOLDERS)),
                                  ("finds what it should find", check_itself())]
     for name, messages in checks:

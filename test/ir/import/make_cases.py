@@ -685,8 +685,8 @@ def errors():
         "(n_constantofshape_t): error: a constant of 268435456xf32 is too large",
         "1.0 GiB, and the limit is 256.0 MiB", "--fold-limit")
     small = dict(s=np.array([200 << 10], I))
-    sums = [node("ReduceSum", "t", f"s{i}") for i in range(40)] + [node("Sum",
-                                                                        " ".join(f"s{i}" for i in range(40)), "u")]
+    sums = [node("ReduceSum", "t", f"s{i}") for i in range(40)]
+    sums += [node("Sum", " ".join(f"s{i}" for i in range(40)), "u")]
     save("bad-fold-work", model([node("ConstantOfShape", "s", "t"), *sums, node("Mul", "x u", "y")], small),
          error=["(n_reducesum_s9)", "read and written over and over", "and the limit is 8.0 MiB", "--fold-limit"],
          fold_limit=1 << 20)
