@@ -3,7 +3,8 @@
 #
 # usage: tools/install-packages.sh [--list]
 #
-# Debian 12 (bookworm) with LLVM's packages of version 22. Uses sudo when it is not root. quickstart.sh and test.sh call it.
+# Debian 12 (bookworm) with LLVM's packages of version 22. Uses sudo when it is not root.
+# quickstart.sh and test.sh call it.
 set -eu
 
 # compiler and build (g++ for libstdc++, which MLIR needs); MLIR; libraries; MPI; tests
@@ -46,7 +47,8 @@ if [ "$(id -u)" != 0 ]; then
 fi
 
 echo "installing:$missing"
-$as_root apt-get -qq update || echo "install-packages: apt-get update failed; going on with the package lists that are here" >&2
+$as_root apt-get -qq update ||
+  echo "install-packages: apt-get update failed; going on with the package lists that are here" >&2
 unknown=
 for package in $missing; do
   case $(apt-cache policy "$package" 2>/dev/null | sed -n 's/^ *Candidate: *//p') in
@@ -60,5 +62,6 @@ if [ -n "$unknown" ]; then
         echo 'deb http://apt.llvm.org/bookworm/ llvm-toolchain-bookworm-22 main' > /etc/apt/sources.list.d/llvm.list
       then start this again."
 fi
-$as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get -qq -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing >/dev/null ||
+$as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get -qq -y -o Dpkg::Use-Pty=0 install \
+  --no-install-recommends $missing >/dev/null ||
   fail "apt-get could not install:$missing" "its own message is above; run 'apt-get -f install', then start this again"

@@ -1,10 +1,11 @@
 #!/bin/sh
-# From a fresh clone to a training GPT-2: installs what is missing, builds, compiles a model for 4 ranks, trains it, draws the step.
+# From a fresh clone to a training GPT-2: installs what is missing, builds, compiles a model for 4
+# ranks, trains it, draws the step.
 #
 # usage: tools/quickstart.sh [STEPS]
 #
-# A second run starts in seconds: nothing is built or compiled again that did not change. Everything it writes is in build/ and
-# out/quickstart/.
+# A second run starts in seconds: nothing is built or compiled again that did not change. Everything it writes is
+# in build/ and out/quickstart/.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -44,7 +45,8 @@ else
 fi
 
 say "Training it for $steps steps: 4 ranks, each a thread of this process"
-(set -x; build/bin/zb-run "$plan" --data text:test/data/corpus.txt --steps "$steps" --timeline out/quickstart/timeline.svg)
+(set -x; build/bin/zb-run "$plan" --data text:test/data/corpus.txt --steps "$steps" \
+  --timeline out/quickstart/timeline.svg)
 
 say "Done"
 cat <<END

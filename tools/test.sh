@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds zbc and runs every test that this machine can run. Ends with one line "N passed, N failed" and exits accordingly.
+# Builds zbc and runs every test that this machine can run. Ends with one line "N passed, N
+# failed" and exits accordingly.
 #
 # usage: tools/test.sh [--fast] [--filter NAME] [--preset release|dev|asan|tsan] [--jobs N] [--verbose]
 #
@@ -9,7 +10,8 @@
 #   --jobs N         tests at the same time (default: one a processor)
 #   --verbose        also what passes, one line each
 #
-# What is counted: each CUnit test function, each lit test, each check of the scripts in test/layers, tidy, headers, install.
+# What is counted: each CUnit test function, each lit test, each check of the scripts in
+# test/layers, tidy, headers, install.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)

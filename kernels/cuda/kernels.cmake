@@ -1,10 +1,11 @@
-# The CUDA kernels. The host side is plain C. The device code is compiled by nvcc, where there is one, to a fatbin a file, which the
-# assembler puts into an object; without nvcc the library says so when it is asked for the code.
+# The CUDA kernels. The host side is plain C. The device code is compiled by nvcc, where there is one, to a fatbin a
+# file, which the assembler puts into an object; without nvcc the library says so when it is asked for the code.
 zb_room(zb_kernels_cuda FOLDERS kernels/cuda LINK zb_cuda zb_base)
 set_target_properties(zb_kernels_cuda PROPERTIES EXCLUDE_FROM_ALL ON)
 
 set(ZB_CUDA AUTO CACHE STRING "The module zb-cuda.so, training on NVIDIA GPUs: AUTO (if nvcc is found), ON, OFF")
-# Machine code for A100, H100/H200 and B200 and their families; PTX, which a driver compiles, for all others from 8.0 on.
+# Machine code for A100, H100/H200 and B200 and their families; PTX, which a driver compiles,
+# for all others from 8.0 on.
 set(ZB_CUDA_ARCHITECTURES 80 90 100 CACHE STRING "Compute capabilities that CUDA kernels get machine code for")
 find_program(ZB_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
 file(GLOB ZB_CUDA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/cuda/*.cu)
@@ -27,12 +28,14 @@ if(NOT ZB_CUDA STREQUAL OFF AND ZB_NVCC)
         -Werror all-warnings -fatbin ${targets} -o ${folder}/${name}.fatbin ${source}
       DEPENDS ${source} ${cuda_headers} VERBATIM)
     file(CONFIGURE OUTPUT ${folder}/${name}.c @ONLY CONTENT [[
-__asm__(".section .rodata\n.balign 64\n.globl zb_cuda_image_@name@\nzb_cuda_image_@name@:\n.incbin \"@folder@/@name@.fatbin\"\n.previous\n");
+__asm__(".section .rodata\n.balign 64\n.globl zb_cuda_image_@name@\nzb_cuda_image_@name@:\n"
+        ".incbin \"@folder@/@name@.fatbin\"\n.previous\n");
 typedef int zb_cuda_image_is_in_the_assembly;
 ]])
     set_source_files_properties(${folder}/${name}.c PROPERTIES OBJECT_DEPENDS ${folder}/${name}.fatbin)
     target_sources(zb_kernels_cuda PRIVATE ${folder}/${name}.c)
     string(APPEND rows "ZB_CUDA_IMAGE(${name})")
   endforeach()
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/cuda/code.c PROPERTIES COMPILE_DEFINITIONS "ZB_CUDA_IMAGES=${rows}")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/cuda/code.c PROPERTIES
+    COMPILE_DEFINITIONS "ZB_CUDA_IMAGES=${rows}")
 endif()

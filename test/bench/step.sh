@@ -1,8 +1,9 @@
 #!/bin/sh
-# Step times against PyTorch (eager and compiled, 2 threads) on GPT-2, Llama and a larger GPT-2: a table a graph with ratios.
+# Step times against PyTorch (eager and compiled, 2 threads) on GPT-2, Llama and a larger
+# GPT-2: a table a graph with ratios.
 #   step.sh [options of step.py, for example --steps 5 --rounds 1 --graphs gpt2]
-# ZB_PYTHON: a Python with torch and transformers (default python3). ZB_CACHE: where exported graphs are kept (default: the user's
-# cache folder). ZB_BIN: programs (default build/bin). Needs a quiet machine.
+# ZB_PYTHON: a Python with torch and transformers (default python3). ZB_CACHE: where exported graphs are kept (default:
+# the user's cache folder). ZB_BIN: programs (default build/bin). Needs a quiet machine.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 python=${ZB_PYTHON:-python3}

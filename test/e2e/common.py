@@ -78,7 +78,8 @@ def read_safetensors(path):
     header = json.loads(data[8:8 + size])
     metadata = header.pop("__metadata__", {})
     body = memoryview(data)[8 + size:]
-    tensors = {name: (t["dtype"], tuple(t["shape"]), bytes(body[slice(*t["data_offsets"])])) for name, t in header.items()}
+    tensors = {name: (t["dtype"], tuple(t["shape"]), bytes(body[slice(*t["data_offsets"])]))
+               for name, t in header.items()}
     return tensors, metadata
 
 

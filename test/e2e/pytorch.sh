@@ -1,6 +1,6 @@
 #!/bin/sh
-# Trains the full-size GPT-2 and Llama graphs for 50 steps and compares losses and gradient norms with PyTorch's, and GPT-2 in bf16 with PyTorch's
-# autocast.
+# Trains the full-size GPT-2 and Llama graphs for 50 steps and compares losses and gradient norms with PyTorch's, and
+# GPT-2 in bf16 with PyTorch's autocast.
 #   pytorch.sh [FOLDER of gpt2.onnx llama.onnx *.reference.json corpus.txt] [BUILD/bin]
 # Takes minutes; prints a table and PASS or FAIL, and exits 1 on FAIL.
 set -eu

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Everything that needs a GPU, and its benchmark. What it prints is added to test/gpu/results/CARD-DRIVER-DATE.txt as it comes, so a run that is cut short
-# keeps it; the .log beside it gets every command with all that it said.
-#   run.sh [--part NAME] [options of run.py: --help]   exit status that of run.py: 0 all is well, 1 a check failed (kept too);
-#                                                      77, and nothing kept: there is no GPU, or zb was built without what it needs
-# ZB_PYTHON: a Python with torch and transformers for the benchmark (default python3). ZB_RESULTS: a folder instead of test/gpu/results.
-# Test: test/gpu/run.test.
+# Everything that needs a GPU, and its benchmark. What it prints is added to test/gpu/results/CARD-DRIVER-DATE.txt as it
+# comes, so a run that is cut short keeps it; the .log beside it gets every command with all that it said.
+#   run.sh [--part NAME] [options of run.py: --help]
+#     exit status that of run.py: 0 all is well, 1 a check failed (kept too);
+#     77, and nothing kept: there is no GPU, or zb was built without what it needs
+# ZB_PYTHON: a Python with torch and transformers for the benchmark (default python3). ZB_RESULTS: a folder instead of
+# test/gpu/results. Test: test/gpu/run.test.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 results=${ZB_RESULTS:-"$here/results"}

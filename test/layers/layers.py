@@ -44,8 +44,8 @@ FOLDERS = {
     "kernels/cpu": [*BASE, "kernels/call.h", "x86"],
     "kernels/cpu/ref": BASE,
     # The formulas of elementwise ops are written once, for all devices.
-    "kernels/cuda": [*BASE, "runtime/cuda/", "kernels/call.h", "kernels/cpu/ref/unary.def", "kernels/cpu/ref/binary.def",
-                     "kernels/cpu/ref/words.def"],
+    "kernels/cuda": [*BASE, "runtime/cuda/", "kernels/call.h", "kernels/cpu/ref/unary.def",
+                     "kernels/cpu/ref/binary.def", "kernels/cpu/ref/words.def"],
     "ir": [*BASE, "runtime/formats/", "mlir-c"],
     "ir/ops": [*BASE, "ir/"],
     "ir/import": [*BASE, "ir/", "mlir-c", "onnx.pb-c.h"],

@@ -54,7 +54,7 @@ TEXT_BANS = [
     (r"[ \t]+$", "no blanks at the end of a line"),
 ]
 # May have long lines: data and what other programs wrote.
-WIDE = r"(test/(?!(.*/)?CMakeLists\.txt).*\.(json|txt|mlir)|LICENSE)$"
+WIDE = r"(test/(?!(.*/)?CMakeLists\.txt).*\.(txt|mlir|test)|.*\.json|LICENSE)$"
 # And these, until all of their prose is filled.
 WIDE_YET = (".md",)
 
@@ -117,14 +117,15 @@ def read_long_functions():
 
 
 def lines_of_tables(path, text):
-    """Which lines may be long, one truth value a line: rows of a .def; of a .md rows, blocks of code, definitions of links."""
+    """[whether this line may be long]: rows of a .def; of a .md rows, blocks of code and definitions of links."""
     lines = text.split("\n")
     if path.endswith(".def"):
         return [bool(code.strip()) for code in without_comments(text).split("\n")]
     if not path.endswith(".md"):
         return [False] * len(lines)
     fences = [line.lstrip().startswith("```") for line in lines]
-    return [sum(fences[: i + 1]) % 2 == 1 or bool(re.match(r"\s*\||\s*\[[^\]]+\]: ", line)) for i, line in enumerate(lines)]
+    return [sum(fences[: i + 1]) % 2 == 1 or bool(re.match(r"\s*\||\s*\[[^\]]+\]: ", line))
+            for i, line in enumerate(lines)]
 
 
 def check_file(path, text, allowed, long_found, wide_yet=WIDE_YET):
@@ -262,9 +263,9 @@ EXAMPLES = [
      ["ir/m.c:2: error: 'i++'; hint: use ++i", "ir/m.c:5: error: 'i--'"]),
     ("ir/k.c", "static const int table[] = {\n" + "  1,\n" * 100 + "};\n", []),
     ("ir/n.def", "/* " + LONG + " */\nROW(%s) /* why */\nROW(1) /* %s\n * %s */\n" % (LONG, LONG, LONG),
-     ["ir/n.def:1: error: 126 columns, at most 120", "ir/n.def:4: error"]),
+     ["ir/n.def:1: error: 127 columns, at most 120", "ir/n.def:4: error"]),
     ("ir/o.md", "%s\n| %s |\n[a]: %s\n```\n%s\n```\n[a](b): %s\n" % ((LONG,) * 5),
-     ["ir/o.md:1: error: 120", "ir/o.md:7: error"]),
+     ["ir/o.md:1: error: 121", "ir/o.md:7: error"]),
     ("test/CMakeLists.txt", "# " + LONG + "\n", ["columns, at most"]),
     ("test/ir/CMakeLists.txt", "# " + LONG + "\n", ["columns, at most"]),
     ("test/ir/chart.txt", LONG + LONG + "\n", []),
@@ -281,7 +282,8 @@ def check_itself():
         if len(messages) != len(expected) or not all(any(part in m for m in messages) for part in expected):
             wrong.append("%s: expected %s, got %s" % (path, expected, messages))
     long_one = next(text for path, text, _ in EXAMPLES if path == "ir/j.c")
-    if ["long functions" in check_file("ir/j.c", long_one, {("ir/j.c", "long_one"): n}, {}) for n in (93, 94)] != [True, False]:
+    seen = ["long functions" in check_file("ir/j.c", long_one, {("ir/j.c", "long_one"): n}, {}) for n in (93, 94)]
+    if seen != [True, False]:
         wrong.append("the list of long functions does not work")
     with tempfile.TemporaryDirectory() as root:
         os.makedirs(os.path.join(root, "ir", "ops"))

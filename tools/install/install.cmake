@@ -1,5 +1,6 @@
-# What `cmake --install build` installs: the programs, the headers, two shared libraries for embedders, the dialect as IRDL text, and
-# what pkg-config and CMake need to find them. test/install compiles and runs a program against the result.
+# What `cmake --install build` installs: the programs, the headers, two shared libraries for embedders,
+# the dialect as IRDL text, and what pkg-config and CMake need to find them. test/install compiles and
+# runs a program against the result.
 #
 #   libzb           all of include/zb; needs LLVM
 #   libzb-runtime   all but zb/compiler.h; needs no LLVM
@@ -13,11 +14,13 @@ function(zb_shared name)
   cmake_parse_arguments(SHARED "" "" "ROOMS;LINK" ${ARGN})
   list(TRANSFORM SHARED_ROOMS REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
   add_library(${name} SHARED ${SHARED_ROOMS})
-  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib INSTALL_RPATH_USE_LINK_PATH ON)
   target_include_directories(${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${name} PRIVATE PkgConfig::JANSSON PkgConfig::PROTOBUFC Threads::Threads ${SHARED_LINK} m)
-  target_link_options(${name} PRIVATE $<$<BOOL:${ZB_GOLD}>:-fuse-ld=gold> -Wl,--version-script=${PROJECT_SOURCE_DIR}/tools/install/exports.map -Wl,-z,defs)
+  target_link_options(${name} PRIVATE $<$<BOOL:${ZB_GOLD}>:-fuse-ld=gold>
+    -Wl,--version-script=${PROJECT_SOURCE_DIR}/tools/install/exports.map -Wl,-z,defs)
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/tools/install/exports.map)
   install(TARGETS ${name} EXPORT zb LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
@@ -42,7 +45,8 @@ set(runtime_rooms zb_base zb_schedule zb_plan_proto zb_plan zb_kernels_reference
 zb_shared(zb-runtime ROOMS ${runtime_rooms})
 zb_pkg_config(zb-runtime "Schedules and runs plans of zbc; needs no LLVM")
 install(TARGETS zb-run zb-sched RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zb DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h PATTERN *.def)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zb DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN *.h PATTERN *.def)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(ZB_COMPILER)

@@ -1,4 +1,5 @@
-# usage: run.sh RUN_SH FOLDER: starts it behind an nvidia-smi that names a card; what it prints, its exit status, and how many files it kept.
+# usage: run.sh RUN_SH FOLDER: starts it behind an nvidia-smi that names a card; what it prints, its exit
+# status, and how many files it kept.
 set -eu
 program=$1 folder=$2
 mkdir -p "$folder/card" "$folder/none" "$folder/build"
@@ -11,7 +12,8 @@ ln -s "$(dirname "$(command -v zb-run)")" "$folder/build/bin"
 try() {
   what=$1 smi=$2 status=0
   shift 2
-  PATH="$folder/$smi:$PATH" ZB_RESULTS="$folder/results" sh "$program" --build "$folder/build" --no-bench "$@" >"$folder/said" 2>&1 || status=$?
+  PATH="$folder/$smi:$PATH" ZB_RESULTS="$folder/results" \
+    sh "$program" --build "$folder/build" --no-bench "$@" >"$folder/said" 2>&1 || status=$?
   echo "$what: exit status $status, $(find "$folder/results" -name '*.txt' 2>/dev/null | wc -l) files kept"
 }
 try "a card without a device" card --device missing

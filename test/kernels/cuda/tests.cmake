@@ -1,5 +1,5 @@
-# The device code of kernels/cuda as C++ for this CPU: tests run the kernels that a GPU runs, without one (emulator.h). g++ is among the
-# packages that zbc is built with; without a C++ compiler these tests are left out.
+# The device code of kernels/cuda as C++ for this CPU: tests run the kernels that a GPU runs, without one (emulator.h).
+# g++ is among the packages that zbc is built with; without a C++ compiler these tests are left out.
 include(CheckLanguage)
 check_language(CXX)
 if(NOT CMAKE_CXX_COMPILER)
@@ -14,8 +14,9 @@ function(zb_emulated name)
   foreach(source ${ARGN})
     set_source_files_properties(${source} PROPERTIES LANGUAGE CXX OBJECT_DEPENDS "${cuda_texts}")
   endforeach()
-  target_compile_options(${name} PRIVATE -x c++ -include ${PROJECT_SOURCE_DIR}/test/kernels/cuda/emulator.h -Wall -Wextra -Wshadow
-    -ffp-contract=off -fno-strict-aliasing -fno-exceptions $<$<NOT:$<CONFIG:Debug>>:-O2> $<$<BOOL:${ZB_WERROR}>:-Werror>)
+  target_compile_options(${name} PRIVATE -x c++ -include ${PROJECT_SOURCE_DIR}/test/kernels/cuda/emulator.h
+    -Wall -Wextra -Wshadow -ffp-contract=off -fno-strict-aliasing -fno-exceptions
+    $<$<NOT:$<CONFIG:Debug>>:-O2> $<$<BOOL:${ZB_WERROR}>:-Werror>)
   if(ZB_SANITIZE)
     target_compile_options(${name} PRIVATE -fsanitize=${ZB_SANITIZE} -fno-omit-frame-pointer)
   endif()

@@ -1,5 +1,6 @@
 #!/bin/sh
-# levels.sh FOLDER: every FOLDER/*-ir/*.mlir prints as it was read, and stock mlir-opt takes it with FOLDER/zb.irdl.mlir.
+# levels.sh FOLDER: every FOLDER/*-ir/*.mlir prints as it was read, and stock mlir-opt takes it
+# with FOLDER/zb.irdl.mlir.
 set -eu
 count=0
 for file in "$1"/*-ir/*.mlir; do

@@ -1,8 +1,10 @@
-# The bytes that `zbc --schedule search` says are enough are the fewest of the placements that it tries: least_memory.sh MODEL OUT
+# The bytes that `zbc --schedule search` says are enough are the fewest of the placements that it
+# tries: least_memory.sh MODEL OUT
 set -u
 model=$1 out=$2
 enough() {
-  zbc "$@" --ranks 2 --micro-batches 3 --schedule search:budget=64 --memory-limit 1K -o "$out" 2>&1 | sed -n 's/.*hint: \([0-9]*\) bytes are enough.*/\1/p'
+  zbc "$@" --ranks 2 --micro-batches 3 --schedule search:budget=64 --memory-limit 1K -o "$out" 2>&1 |
+    sed -n 's/.*hint: \([0-9]*\) bytes are enough.*/\1/p'
 }
 least=$(for layout in plain:1 v:2 looped:2 looped:4; do
   enough "$model" --placement "${layout%:*}" --chunks "${layout#*:}"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# usage: same_losses.sh FOLDER CORPUS NAME...: trains loss/program.mlir with the end loss/NAME.txt on 1 and 2 ranks; all print the same losses.
+# usage: same_losses.sh FOLDER CORPUS NAME...: trains loss/program.mlir with the end loss/NAME.txt on 1 and 2
+# ranks; all print the same losses.
 set -eu
 programs=$(dirname "$0")/loss folder=$1 corpus=$2
 shift 2
