@@ -425,8 +425,8 @@ def refuse_memory(model, state, inputs, first):
 
 
 def refuse_cached(model, state, drawn, cached):
-    """What forward() keeps in attributes for later calls: fine where it is a mask or a table, the same for all
-    inputs."""
+    """What forward() keeps in attributes for later calls: fine where it is a mask or a table, the same
+    for all inputs."""
     if not cached:
         return
     with torch.no_grad():

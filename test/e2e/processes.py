@@ -424,8 +424,8 @@ def sockets_of(pid):
 
 
 def starts_tcp(suite, starts):
-    """What can go wrong while processes meet over TCP: who is missing, twice there, somebody else, or of another
-    run."""
+    """What can go wrong while processes meet over TCP: who is missing, twice there, somebody else,
+    or of another run."""
     expect, alone, begin, end = starts.expect, starts.alone, starts.begin, starts.end
 
     def world(rank, size, port, address="127.0.0.1", **more):
