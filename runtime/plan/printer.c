@@ -264,6 +264,8 @@ static void say_job(printer *it, const zb_plan *plan, const zb_plan_rank *rank, 
   }
   if (job->kind == ZB_JOB_SEND) say(it, " #%d to %d", job->message, plan->messages[job->message].destination);
   if (job->kind == ZB_JOB_RECV) say(it, " #%d from %d", job->message, plan->messages[job->message].source);
+  if (job->collective)
+    say(it, " %s %d", zb_collective_name(plan->collectives[job->collective - 1].kind), job->collective - 1);
   if (job->input >= 0) {
     put(it, " ");
     put(it, plan->inputs[job->input].name);
@@ -286,6 +288,28 @@ static void say_job(printer *it, const zb_plan *plan, const zb_plan_rank *rank, 
   for (uint32_t i = 0; i < job->waits.count; ++i)
     say(it, "%s%u", i == 0 ? "  after " : ", ", rank->pool_u32[job->waits.begin + i]);
   put(it, "\n");
+}
+
+/* "collective 0 all-gather G of ranks 0, 2, 3 before message #24: 512, 512 + 512, 512 bytes": what each member gives;
+ * where buffers are added up they are the same for all. */
+static void say_collective(printer *it, const zb_plan *plan, int index) {
+  const zb_plan_collective *collective = &plan->collectives[index];
+  const uint64_t *members = plan->pool_u64 + collective->members.begin,
+                 *sizes = plan->pool_u64 + collective->sizes.begin;
+  const uint64_t *counts = plan->pool_u64 + collective->counts.begin;
+  say(it, "collective %d %s %c of ranks", index, zb_collective_name(collective->kind),
+      zb_payload_letter(collective->payload));
+  for (uint32_t m = 0; m < collective->members.count; ++m)
+    say(it, "%s %" PRIu64, m ? "," : "", members[m]);
+  say(it, " before message #%d:", collective->before);
+  uint64_t member = 0, left = collective->counts.count ? counts[0] : 0;
+  for (uint32_t p = 0; p < collective->sizes.count; ++p, --left) {
+    const char *between = p == 0 ? "" : " +";
+    for (; collective->counts.count && left == 0; left = counts[++member])
+      between = ",";
+    say(it, "%s %" PRIu64, between, sizes[p]);
+  }
+  put(it, " bytes\n");
 }
 
 static void say_rank(printer *it, const zb_plan *plan, const zb_plan_rank *rank) {
@@ -339,6 +363,8 @@ static void say_header(printer *it, const zb_plan *plan) {
     say_shape(it, &plan->inputs[i].shape);
     put(it, "\n");
   }
+  for (int i = 0; i < plan->collective_count; ++i)
+    say_collective(it, plan, i);
   for (int i = 0; i < plan->message_count; ++i) {
     const zb_plan_message *message = &plan->messages[i];
     say(it, "message #%d %c from rank %d stage %d to rank %d stage %d", i, zb_payload_letter(message->payload),
