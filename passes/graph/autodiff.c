@@ -5,7 +5,7 @@
  * of the op whose use they differentiate. Each use of a parameter ends in a zb.accumulate {parameter, use}; their sum
  * feeds the update. State and step are new arguments, updated values new results {zb.update}.
  *
- * The order of sums is part of the meaning (DESIGN, "The same bits, whatever the cut"): the gradient of a value is a
+ * The order of sums is part of the meaning (passes/graph/DECISIONS.md, "The same bits"): the gradient of a value is a
  * chain of binary adds from the last use to the first, each add marked with the use it adds; uses of a parameter are
  * summed by the optimizer, last first. Reverse mode over straight-line code: Griewank and Walther, Evaluating
  * Derivatives (2008), chapter 3.

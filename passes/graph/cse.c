@@ -5,7 +5,7 @@
  *   %c = add(%a, %b)
  *
  * Never merged: an op computed from parameters and constants alone, for a use of a parameter is one chain of its own
- * (DESIGN, "What is a parameter"); ops with different zb.of, for they may end in different stages; numbered forward ops
+ * (ARCHITECTURE.md, "use"); ops with different zb.of, for they may end in different stages; numbered forward ops
  * of a differentiated program, for gradient ops name them (zb.id, zb.of); ops of dialects that the context does not
  * know, for their attributes cannot be listed. Locations do not count. Merging is part of the program's meaning (it
  * decides the order of sums), so it happens before partition.

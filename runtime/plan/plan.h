@@ -321,7 +321,7 @@ typedef struct zb_plan_rank_result {
 
 typedef struct zb_plan_simulation {
   int64_t step_ps;                     /* barrier: the last rank's end, and plan.step_ps */
-  double bubble_barrier, bubble_stage; /* shares of compute time F+B+W+OPT, mean over ranks: DESIGN section 2 */
+  double bubble_barrier, bubble_stage; /* shares of compute time F+B+W+OPT, mean over ranks: ARCHITECTURE.md */
   zb_plan_rank_result *ranks;
   zb_plan_times **jobs; /* [rank][job]; for SEND and RECV: from posted to complete */
   int rank_count;
