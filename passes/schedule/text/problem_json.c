@@ -1,4 +1,4 @@
-/* Problems as JSON: strict reading, exact writing. The format is in README.md of this folder.
+/* Problems as JSON: strict reading, exact writing. The format: passes/schedule/README.md.
  *
  * Every object has a table of its keys, in the order in which they are read (what sizes arrays comes first); unknown
  * keys, missing keys and the list in the hint follow from it. An error names the file and the path in it.
