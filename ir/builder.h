@@ -49,7 +49,7 @@ MlirValue zb_build_cast(zb_builder *b, MlirValue x, zb_dtype dtype); /* x itself
 MlirValue zb_build_sum_to(zb_builder *b, MlirValue x,
                           const zb_shape *shape); /* sums over what was broadcast; x itself if nothing was */
 /* Concatenates any tensors along an axis (values[0] itself for one). IRDL makes the third and later operands of one
- * zb.concat have one type (ir/README.md), so other lists become a chain. */
+ * zb.concat have one type (ir/DECISIONS.md), so other lists become a chain. */
 MlirValue zb_build_concat(zb_builder *b, const MlirValue *values, int count, int64_t axis);
 /* Cuts x along an axis into out[0..count-1]: one zb.split where the third and later sizes are equal, else zb.slice
  * each. */
