@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Who may include whom: every include directive of the rooms against the table below (ARCHITECTURE.md: the plan is the waist,
-tools use the public API only, CUDA and MPI are modules).
+"""Who may include whom: every include directive of the rooms against the table below (ARCHITECTURE.md: the plan is the
+waist, tools use the public API only, CUDA and MPI are modules).
 
 usage: layers.py [ROOT]     checks a tree, one line a folder; ends with checks of itself on made-up trees
 """
