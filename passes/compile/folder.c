@@ -1,0 +1,150 @@
+/* zb_compile: the folder of plan, weights and constants, replaced as a whole. Tests: test/e2e. */
+
+#include "passes/compile/parts.h"
+#include "runtime/base/digest.h"
+#include "runtime/base/folder.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/text.h"
+
+#include <string.h>
+
+static uint64_t digest_in(const zb_store *store, const char *name) {
+  const zb_stored_tensor *t = store ? zb_store_find(store, name) : NULL;
+  return t ? zb_digest_of(t->data, (size_t)t->bytes) : 0;
+}
+
+/* Ties the plan to the values beside it. A parameter that several ranks hold is looked at once. */
+static zb_status tie_values(zb_plan *plan, const zb_store *weights, const zb_store *constants) {
+  zb_map *known = zb_map_create();
+  if (!known) return ZB_OUT_OF_MEMORY();
+  zb_status status = NULL;
+  plan->value_digests = true;
+  for (int r = 0; r < plan->rank_count; ++r) {
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i) {
+      zb_plan_tensor *tensor = &plan->ranks[r].parameters[i].tensor;
+      int64_t digest = 0;
+      if (!zb_map_get(known, tensor->name, &digest)) digest = (int64_t)digest_in(weights, tensor->name);
+      if (!zb_map_set(known, tensor->name, digest)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+      tensor->digest = (uint64_t)digest;
+    }
+    for (int i = 0; i < plan->ranks[r].constant_count; ++i) {
+      zb_plan_constant *constant = &plan->ranks[r].constants[i];
+      if (!constant->computed && !constant->bytes)
+        constant->tensor.digest = digest_in(constants, constant->tensor.name);
+    }
+  }
+cleanup:
+  zb_map_destroy(known);
+  return status;
+}
+
+/* What a compile writes. */
+static const char *const folder_files[] = {"weights.safetensors", "constants.safetensors", "plan.zb"};
+enum { FILE_WEIGHTS, FILE_CONSTANTS, FILE_PLAN, FILE_COUNT };
+
+static char *join(const char *folder, const char *name) {
+  zb_text path;
+  zb_text_init(&path);
+  zb_text_add(&path, "%s/%s", folder, name);
+  return zb_text_take(&path);
+}
+
+static zb_status write_weights(char *const paths[FILE_COUNT], const zb_store *weights, const zb_store *constants) {
+  ZB_TRY(zb_store_write(weights, paths[FILE_WEIGHTS]));
+  return zb_store_write(constants, paths[FILE_CONSTANTS]);
+}
+
+typedef struct file_writer {
+  char *const *paths;
+  const zb_plan *plan;
+  const zb_store *weights, *constants;
+  zb_status statuses[2];
+} file_writer;
+
+static void write_tile(void *context, int64_t tile, void *scratch) {
+  file_writer *w = context;
+  (void)scratch;
+  w->statuses[tile] =
+      tile ? zb_plan_write(w->plan, w->paths[FILE_PLAN]) : write_weights(w->paths, w->weights, w->constants);
+}
+
+/* The plan beside the weights: of a large compile each takes some tenths of a second. */
+static zb_status write_files(char *const paths[FILE_COUNT], const zb_plan *plan, const zb_store *weights,
+                             const zb_store *constants) {
+  enum { PARALLEL_JOBS_MIN = 20000 };
+  file_writer w = {.paths = paths, .plan = plan, .weights = weights, .constants = constants};
+  int64_t jobs = 0;
+  for (int r = 0; r < plan->rank_count; ++r)
+    jobs += plan->ranks[r].job_count;
+  zb_threads *threads = jobs >= PARALLEL_JOBS_MIN ? zb_threads_create(2) : NULL;
+  if (threads) {
+    zb_parallel_for(threads, 2, write_tile, &w);
+    zb_threads_destroy(threads);
+  } else {
+    write_tile(&w, 0, NULL);
+    if (!w.statuses[0]) write_tile(&w, 1, NULL);
+  }
+  return zb_status_first(w.statuses, 2);
+}
+
+static bool is_ours(const char *name) {
+  for (int i = 0; i < FILE_COUNT; ++i)
+    if (strncmp(name, folder_files[i], strlen(folder_files[i])) == 0)
+      return true; /* with what a stopped writer leaves: NAME.tmp.PID */
+  return false;
+}
+
+static const zb_folder_kind folder_kind = {.purpose = "write the plan to",
+                                           .who = "another compile",
+                                           .is_ours = is_ours,
+                                           .keeps_others = true,
+                                           .first_file = "plan.zb"};
+
+static zb_status write_temporary(const zb_folder *folder, const zb_plan *plan, const zb_store *weights,
+                                 const zb_store *constants) {
+  char *paths[FILE_COUNT] = {NULL};
+  zb_status status = NULL;
+  for (int i = 0; i < FILE_COUNT; ++i) {
+    paths[i] = join(folder->temporary, folder_files[i]);
+    if (!paths[i]) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  }
+  status = write_files(paths, plan, weights, constants);
+cleanup:
+  for (int i = 0; i < FILE_COUNT; ++i)
+    zb_free(paths[i]);
+  return status;
+}
+
+/* The folder is replaced as a whole: whatever fails or stops it, a folder with a plan is an old or a new one. */
+static zb_status write_stores(const char *path, const zb_plan *plan, const zb_store *weights,
+                              const zb_store *constants) {
+  zb_folder folder;
+  zb_folder_lock lock;
+  bool done = false;
+  ZB_TRY(zb_folder_prepare(path, &folder_kind, &folder));
+  ZB_TRY(zb_folder_lock_take(&folder, &lock));
+  zb_status status = zb_folder_check_leftovers(&folder);
+  if (!status) status = zb_folder_begin(&folder);
+  if (!status) {
+    status = write_temporary(&folder, plan, weights, constants);
+    if (!status) status = zb_folder_commit(&folder, true, &done);
+    if (status && !done) zb_status_free(zb_folder_abandon(&folder)); /* the first failure is the one to tell */
+  }
+  zb_folder_lock_release(&lock);
+  if (status && zb_status_code(status) == ZB_IO) status = zb_status_note(status, "writing the folder '%s'", path);
+  return status && done ? zb_status_note(status, "the new plan is in '%s'", path) : status;
+}
+
+zb_status zb_plan_folder_write(const char *path, zb_plan *plan, const zb_module *program, const zb_weights *given) {
+  zb_store *weights = zb_store_create(), *none = zb_store_create();
+  const zb_store *constants = program->constants ? program->constants : none;
+  zb_status status = NULL;
+  if (!weights || !none) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(zb_gather_weights(plan, program->weights, given, weights));
+  ZB_TRY_GOTO(tie_values(plan, weights, constants));
+  status = write_stores(path, plan, weights, constants);
+cleanup:
+  zb_store_destroy(weights);
+  zb_store_destroy(none);
+  return status;
+}

@@ -1,0 +1,117 @@
+/* zb_compile: its parameters checked and completed, before any work is done. Tests: test/tools/zbc-options.test,
+ * test/tools/zbc-schedule.test. */
+
+#include "passes/compile/parts.h"
+#include "passes/stages/problem.h"
+#include "passes/stages/schedule_file.h"
+#include "runtime/base/file.h"
+#include "runtime/base/folder.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/text.h"
+#include "runtime/plan/timeline.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static zb_status count_error(const char *option, int most, int got, const char *hint) {
+  return zb_status_hint(ZB_ERROR(USAGE, "--%s: expected 1 to %d, got %d", option, most, got), "%s", hint);
+}
+
+/* The numbers; 0 is what is left open. */
+static zb_status check_counts(const zb_compile_params *p) {
+  if (p->ranks < 0 || p->ranks > ZB_RANKS_MAX)
+    return count_error("ranks", ZB_RANKS_MAX, p->ranks,
+                       "it is how many executors train together, for example --ranks 4");
+  if (p->chunks < 0 || p->chunks > ZB_CHUNKS_MAX)
+    return count_error("chunks", ZB_CHUNKS_MAX, p->chunks,
+                       "it is how many virtual stages a rank has, for example --chunks 2");
+  if (p->micro_batches < 0 || p->micro_batches > ZB_MICRO_BATCHES_MAX)
+    return count_error("micro-batches", ZB_MICRO_BATCHES_MAX, p->micro_batches,
+                       "use at least as many as ranks, for example --micro-batches 8");
+  return NULL;
+}
+
+static zb_status complete_optimizer(zb_compile_params *p, zb_owned_texts *owned) {
+  zb_status status = zb_optimizer_complete(p->optimizer, &owned->optimizer), named = NULL;
+  if (!status) p->optimizer = owned->optimizer;
+  if (!status || zb_status_code(status) != ZB_USAGE) return status;
+  named = ZB_ERROR(USAGE, "--optimizer: %s", zb_status_message(status));
+  if (zb_status_hint_text(status)) named = zb_status_hint(named, "%s", zb_status_hint_text(status));
+  zb_status_free(status);
+  return named;
+}
+
+/* Whether what is to be written can be, before the work is done. The folder itself is made at the end. */
+static zb_status check_outputs(const zb_compile_params *p) {
+  if (p->output && !*p->output) return ZB_ERROR(USAGE, "-o: the name of the folder is empty");
+  if (p->timeline) ZB_TRY(zb_output_check("--timeline", p->timeline, ".svg .json"));
+  if (p->csv) ZB_TRY(zb_output_check("--csv", p->csv, NULL));
+  if (p->csv && p->timeline && strcmp(p->csv, p->timeline) == 0)
+    return zb_status_hint(ZB_ERROR(USAGE, "--timeline and --csv would write the same file '%s'", p->csv),
+                          "give each a name of its own");
+  if (p->dump_directory) ZB_TRY(zb_output_folder_check("--dump-ir", p->dump_directory));
+  return p->output ? zb_output_folder_check("-o", p->output) : NULL;
+}
+
+/* What is read more than once: a pipe would be empty the second time. */
+static zb_status check_inputs(const zb_compile_params *p) {
+  const char *const paths[] = {p->costs, p->schedule && zb_schedule_is_file(p->schedule) ? p->schedule : NULL};
+  for (size_t i = 0; i < sizeof paths / sizeof paths[0]; ++i) {
+    int file = -1;
+    if (!paths[i]) continue;
+    ZB_TRY(zb_file_open(NULL, paths[i], &file, NULL));
+    close(file);
+  }
+  return NULL;
+}
+
+/* A pipeline of the caller's has its own options: what would have gone into the default one must not be dropped in
+ * silence. */
+static zb_status check_own_pipeline(const zb_compile_params *p) {
+  const struct {
+    const char *option;
+    bool given;
+  } options[] = {
+      {"ranks", p->ranks != 0},
+      {"chunks", p->chunks != 0},
+      {"micro-batches", p->micro_batches != 0},
+      {"schedule", p->schedule != NULL},
+      {"placement", p->placement != NULL},
+      {"metric", p->metric != NULL},
+      {"optimizer", p->optimizer != NULL},
+      {"cuts", p->cuts != NULL},
+      {"costs", p->costs != NULL},
+      {"memory-limit", p->memory_limit != 0},
+      {"no-raise", p->no_raise},
+      {"precision", p->precision != NULL},
+  };
+  for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i)
+    if (options[i].given)
+      return zb_status_hint(ZB_ERROR(USAGE, "--%s has no effect with --pass-pipeline", options[i].option),
+                            "write it as an option of its pass; zbc --help-passes shows the default pipeline");
+  return NULL;
+}
+
+zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *out_open) {
+  *out_open = false;
+  if (!p->model) return ZB_ERROR(USAGE, "no model given");
+  ZB_TRY(check_inputs(p));
+  if (p->pipeline) ZB_TRY(check_own_pipeline(p));
+  if (!p->precision) p->precision = "f32";
+  ZB_TRY(check_counts(p));
+  if (p->weights_partial && !p->weights)
+    return zb_status_hint(ZB_ERROR(USAGE, "--weights-partial without --weights"), "add --weights PATH");
+  ZB_TRY(complete_optimizer(p, owned));
+  ZB_TRY(check_outputs(p));
+  zb_schedule_choice choice;
+  if (!p->schedule) p->schedule = "zb-h1";
+  if (zb_schedule_is_file(p->schedule))
+    return zb_schedule_file_layout(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement,
+                                   &owned->placement);
+  if (!p->ranks) p->ranks = 1;
+  if (!p->micro_batches) p->micro_batches = 1;
+  ZB_TRY(zb_schedule_to_train(p->schedule, &choice));
+  *out_open =
+      choice.schedule->searches && choice.schedule->chunks_max > 1 && !p->placement && !p->chunks && !p->pipeline;
+  return zb_schedule_layout(choice.schedule, p->ranks, &p->placement, &p->chunks);
+}

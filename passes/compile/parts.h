@@ -1,0 +1,68 @@
+/* The parts of zb_compile, in the order in which they run: parameters, pipeline, layouts, values, folder, summary. */
+#ifndef ZB_PASSES_COMPILE_PARTS_H
+#define ZB_PASSES_COMPILE_PARTS_H
+
+#include "passes/pipeline.h"
+#include "runtime/formats/weights.h"
+#include "runtime/plan/plan.h"
+
+/* ---- params.c ---- */
+
+/* What the completed params point to beside what was given. */
+typedef struct zb_owned_texts {
+  char *placement, *optimizer;
+} zb_owned_texts;
+
+/* Checks them and fills in what is left open. *out_open: the placement is left to the search, and what is filled in is
+ * its first. */
+zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, bool *out_open);
+
+/* ---- compile.c ---- */
+
+/* The pipeline of completed params, for zb_pipeline_deinit (also after an error). */
+zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_pipeline *out);
+
+/* ---- layouts.c ---- */
+
+/* The passes of a pipeline before (keep_before) or from zb-partition on; it owns nothing. */
+void zb_pipeline_split(const zb_pipeline *pipeline, bool keep_before, zb_pipeline *out);
+
+/* Sets the placement and chunks of the shortest step; of equal ones the first. Where none makes a plan those that need
+ * the least: the compile then says why, and what would be enough. */
+zb_status zb_layout_search(zb_compile_params *params, const zb_module *program, zb_diagnostics *diagnostics);
+
+/* ---- values.c ---- */
+
+/* What --weights gives: opened before the work, matched as soon as the parameters are known. */
+typedef struct zb_given_values {
+  zb_store *store;
+  zb_wanted *wanted; /* names and shapes are lent from the importer's store or the plan */
+  zb_weights *weights;
+} zb_given_values;
+
+void zb_given_values_deinit(zb_given_values *given);
+
+/* An ONNX file has its parameters from the start: what is wrong is said before the passes run. */
+zb_status zb_given_match_model(zb_given_values *given, const zb_compile_params *p, const zb_store *model,
+                               zb_diagnostics *diagnostics);
+zb_status zb_given_match_plan(zb_given_values *given, const zb_compile_params *p, const zb_plan *plan,
+                              zb_diagnostics *diagnostics);
+
+/* The parameters of a plan, each as --weights gives it (`given` may be NULL), else as the model has it, else drawn. */
+zb_status zb_gather_weights(const zb_plan *plan, const zb_store *model, const zb_weights *given, zb_store *out);
+
+/* ---- folder.c ---- */
+
+/* Ties the plan to its values and replaces the folder as a whole. */
+zb_status zb_plan_folder_write(const char *path, zb_plan *plan, const zb_module *program, const zb_weights *given);
+
+/* ---- summary.c ---- */
+
+/* What the imported program says: parameters that it does not train, and whether its loss could not be compared. */
+zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out);
+
+/* What the program of the last pass and its plan say; csv: also a file for the order of the jobs, or NULL. */
+zb_status zb_summarize(const zb_module *program, const char *csv, const zb_plan *plan, const zb_weights *given,
+                       zb_compile_summary *out);
+
+#endif

@@ -1,0 +1,187 @@
+/* zb_compile: the summary of a compile, and the order of its jobs as CSV. Tests: test/tools/zbc-options.test, test/e2e.
+ */
+
+#include "passes/compile/parts.h"
+#include "passes/function.h"
+#include "passes/stages/problem.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/text.h"
+#include "runtime/plan/timeline.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+
+static zb_status add_name(char ***list, int *count, const char *name) {
+  char **grown = zb_realloc(*list, ((size_t)*count + 1) * sizeof **list);
+  if (!grown) return ZB_OUT_OF_MEMORY();
+  *list = grown;
+  grown[*count] = zb_strdup(name);
+  return grown[(*count)++] ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out) {
+  MlirOperation top = mlirModuleGetOperation(module);
+  MlirAttribute names = mlirOperationGetAttributeByName(top, mlirStringRefCreateFromCString(ZB_ATTR_UNTRAINED));
+  for (intptr_t i = 0; !mlirAttributeIsNull(names) && i < mlirArrayAttrGetNumElements(names); ++i)
+    ZB_TRY(add_name(&out->untrained, &out->untrained_count,
+                    mlirStringAttrGetValue(mlirArrayAttrGetElement(names, i)).data));
+  out->uncompared =
+      !mlirAttributeIsNull(mlirOperationGetAttributeByName(top, mlirStringRefCreateFromCString(ZB_ATTR_UNCOMPARED)));
+  return NULL;
+}
+
+/* First and last named op of a stage's forward function. */
+static void stage_names(MlirOperation function, zb_stage_summary *out) {
+  out->first = out->last = NULL;
+  MlirBlock block = zb_function_block(function);
+  ZB_FOR_EACH_OP(op, block) {
+    MlirLocation location = mlirOperationGetLocation(op);
+    const zb_op_def *def = zb_op_find(op);
+    if (zb_op_is(op, "func.return") || (def && def->op_class != ZB_CLASS_KERNEL)) continue;
+    ++out->ops;
+    if (!mlirLocationIsAName(location)) continue;
+    const char *name = mlirIdentifierStr(mlirLocationNameGetName(location)).data;
+    if (!out->first) out->first = name;
+    out->last = name;
+  }
+  out->first = zb_strdup(out->first ? out->first : "");
+  out->last = zb_strdup(out->last ? out->last : "");
+}
+
+static zb_status summarize_stages(const zb_module_problem *p, zb_compile_summary *out) {
+  for (int s = 0; s < out->stages; ++s) {
+    zb_stage_summary *stage = &out->stage[s];
+    const MlirOperation *f = &p->functions[s * ZB_CLASS_INDEX_COUNT];
+    stage->rank = p->stage_rank[s];
+    for (int k = 0; k < s; ++k)
+      stage->chunk += p->stage_rank[k] == stage->rank;
+    stage->f_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_F] - p->job_ps);
+    stage->b_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_B] - p->job_ps);
+    stage->w_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_W] - p->job_ps);
+    stage->f_product_flops = (double)zb_get_i64(f[0], "zb.product_flops", 0);
+    stage->b_product_flops = (double)zb_get_i64(f[1], "zb.product_flops", 0);
+    stage->w_product_flops = (double)zb_get_i64(f[2], "zb.product_flops", 0);
+    stage->fb_bytes = (uint64_t)zb_frame_bytes(f[0], "fb");
+    stage->fw_bytes = (uint64_t)zb_frame_bytes(f[0], "fw");
+    stage->bw_bytes = (uint64_t)zb_frame_bytes(f[1], "bw");
+    stage_names(f[0], stage);
+    if (!stage->first || !stage->last) return ZB_OUT_OF_MEMORY();
+  }
+  return NULL;
+}
+
+/* Whether an instruction reads arena bytes from `begin` on, by an operand that starts within `bytes` of it. */
+static bool reads(const zb_plan_instruction *instruction, uint64_t begin, uint64_t bytes) {
+  for (int i = 0; i < instruction->input_count; ++i) {
+    const zb_plan_operand *operand = &instruction->inputs[i];
+    if (operand->rank >= 0 && operand->base == 0 && operand->offset - begin < bytes && operand->offset >= begin)
+      return true;
+  }
+  return false;
+}
+
+/* The instruction of a subprogram of this kind that reads the tensor, or NULL. stage: -1 for LOAD. */
+static const zb_plan_instruction *find_reader(const zb_plan_rank *rank, zb_job_kind kind, int stage, uint64_t offset,
+                                              uint64_t bytes) {
+  for (int i = 0; i < rank->subprogram_count; ++i) {
+    const zb_plan_subprogram *s = &rank->subprograms[i];
+    if (s->kind != kind || s->stage != stage) continue;
+    for (int n = 0; n < s->instruction_count; ++n)
+      if (reads(&s->instructions[n], offset, bytes)) return &s->instructions[n];
+  }
+  return NULL;
+}
+
+/* Parameters of a stage: those its F reads, or whose copy in bf16, which LOAD makes, it reads. */
+static void count_parameters(const zb_plan *plan, zb_compile_summary *out) {
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int k = 0; k < plan->ranks[r].parameter_count; ++k) {
+      const zb_plan_rank *rank = &plan->ranks[r];
+      const zb_plan_tensor *t = &rank->parameters[k].tensor;
+      uint64_t bytes = (uint64_t)zb_shape_bytes(&t->shape);
+      const zb_plan_instruction *copy = find_reader(rank, ZB_JOB_LOAD, -1, t->offset, bytes);
+      for (int s = 0; s < out->stages; ++s) {
+        if (plan->stage_rank[s] != r) continue;
+        bool read = find_reader(rank, ZB_JOB_F, s, t->offset, bytes) != NULL;
+        if (!read && copy) read = find_reader(rank, ZB_JOB_F, s, copy->outputs[0].offset, 1) != NULL;
+        if (!read) continue;
+        out->stage[s].parameter_bytes += bytes;
+        out->stage[s].parameters += (uint64_t)zb_shape_elements(&t->shape);
+      }
+    }
+}
+
+static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given,
+                                zb_compile_summary *out) {
+  zb_plan_simulation simulation;
+  ZB_TRY(zb_plan_simulate(plan, &simulation));
+  out->step_seconds = 1e-12 * (double)simulation.step_ps;
+  out->bubble_barrier = simulation.bubble_barrier;
+  out->bubble_stage = simulation.bubble_stage;
+  for (int r = 0; r < out->ranks; ++r) {
+    out->rank[r].peak_bytes = plan->ranks[r].arena_bytes;
+    out->rank[r].idle_share =
+        simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;
+  }
+  zb_plan_simulation_free(&simulation);
+  zb_status status = NULL;
+  for (int r = 0; r < plan->rank_count && !status; ++r)
+    for (int i = 0; i < plan->ranks[r].parameter_count && !status; ++i) {
+      const zb_plan_parameter *p = &plan->ranks[r].parameters[i];
+      if (!p->owner) continue;
+      out->drawn += !model && !(given && zb_weights_find(given, p->tensor.name));
+      status = p->trained ? add_name(&out->trained, &out->trained_count, p->tensor.name)
+                          : add_name(&out->frozen, &out->frozen_count, p->tensor.name);
+    }
+  count_parameters(plan, out);
+  return status;
+}
+
+/* The order that the compile used. B and W are one cell where the schedule has one backward. */
+static zb_status write_csv(const zb_module_problem *problem, const char *path) {
+  zb_order order;
+  ZB_TRY(zb_module_order(problem, &order));
+  const zb_order_style style = {.form = ZB_FORM_COMPUTE_ONLY};
+  order.whole_backward = zb_get_i64(problem->top, "zb.whole_backward", 0) != 0;
+  zb_status status = zb_order_write_file(&problem->problem, &order, &style, path);
+  zb_order_deinit(&order);
+  return status;
+}
+
+zb_status zb_summarize(const zb_module *program, const char *csv, const zb_plan *plan, const zb_weights *given,
+                       zb_compile_summary *out) {
+  zb_module_problem problem;
+  ZB_TRY(zb_module_problem_build(program->module, plan->micro_batches, &problem));
+  zb_status status = NULL;
+  out->ranks = plan->rank_count;
+  out->stages = plan->stage_count;
+  out->stage = zb_alloc(((size_t)out->stages + 1) * sizeof *out->stage);
+  out->rank = zb_alloc(((size_t)out->ranks + 1) * sizeof *out->rank);
+  if (!out->stage || !out->rank) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(summarize_stages(&problem, out));
+  out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
+  ZB_TRY_GOTO(summarize_plan(plan, program->weights, given, out));
+  if (csv) ZB_TRY_GOTO(write_csv(&problem, csv));
+cleanup:
+  zb_module_problem_deinit(&problem);
+  return status;
+}
+
+void zb_compile_summary_destroy(zb_compile_summary *summary) {
+  if (!summary) return;
+  for (int s = 0; summary->stage && s < summary->stages; ++s) {
+    zb_free((void *)(uintptr_t)summary->stage[s].first);
+    zb_free((void *)(uintptr_t)summary->stage[s].last);
+  }
+  for (int i = 0; i < summary->trained_count; ++i)
+    zb_free(summary->trained[i]);
+  for (int i = 0; i < summary->frozen_count; ++i)
+    zb_free(summary->frozen[i]);
+  for (int i = 0; i < summary->untrained_count; ++i)
+    zb_free(summary->untrained[i]);
+  zb_free(summary->untrained);
+  zb_free(summary->trained);
+  zb_free(summary->frozen);
+  zb_free(summary->stage);
+  zb_free(summary->rank);
+  zb_free(summary);
+}

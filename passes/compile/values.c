@@ -1,0 +1,122 @@
+/* zb_compile: initial values of parameters, from --weights, from the model or drawn.
+ * Test: test/e2e/weights.py. */
+
+#include "passes/compile/parts.h"
+#include "runtime/base/digest.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/text.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint64_t next_random(uint64_t *state) { /* splitmix64 */
+  uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
+  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return z ^ (z >> 31);
+}
+
+static double uniform(uint64_t *state) { return ((double)(next_random(state) >> 11) + 0.5) / 9007199254740992.0; }
+
+/* Rank >= 2: normal with deviation 0.02 (Box-Muller), drawn from the name alone; rank <= 1: zeros for biases, else
+ * ones. */
+static zb_status draw(zb_store *store, const char *name, const zb_shape *shape) {
+  int64_t count = zb_shape_elements(shape);
+  if (shape->dtype != ZB_F32 || count < 0)
+    return ZB_ERROR(INVALID, "parameter '%s' is no f32 tensor: give its values with --weights", name);
+  float *values = zb_alloc((size_t)count * sizeof *values + 1);
+  if (!values) return ZB_OUT_OF_MEMORY();
+  uint64_t state = zb_fnv1a(ZB_FNV_START, name, strlen(name));
+  const double pi = 3.14159265358979323846;
+  for (int64_t i = 0; i < count && shape->rank < 2; ++i)
+    values[i] = zb_ends_with(name, "bias") ? 0.0f : 1.0f;
+  for (int64_t i = 0; i < count && shape->rank >= 2; i += 2) { /* a pair a draw */
+    double radius = 0.02 * sqrt(-2.0 * log(uniform(&state))), angle = 2.0 * pi * uniform(&state);
+    values[i] = (float)(radius * cos(angle));
+    if (i + 1 < count) values[i + 1] = (float)(radius * sin(angle));
+  }
+  zb_status status = zb_store_add(store, name, shape, values, true);
+  zb_free(values);
+  return status;
+}
+
+/* ---- Initial values from elsewhere ---- */
+
+void zb_given_values_deinit(zb_given_values *given) {
+  zb_weights_destroy(given->weights);
+  zb_free(given->wanted);
+  zb_store_destroy(given->store);
+}
+
+static zb_status match_given(zb_given_values *given, const zb_compile_params *p, int count,
+                             zb_diagnostics *diagnostics) {
+  ZB_TRY(zb_weights_match(given->store, p->weights, given->wanted, count, p->weights_partial, &given->weights));
+  for (int i = 0; zb_weights_note(given->weights, i) && diagnostics->write; ++i) {
+    zb_text line;
+    zb_text_init(&line);
+    zb_text_add_shown(&line, p->weights);
+    zb_text_add(&line, ": note: %s\n", zb_weights_note(given->weights, i));
+    if (!line.failed) diagnostics->write(diagnostics->context, line.data);
+    zb_text_deinit(&line);
+  }
+  return NULL;
+}
+
+zb_status zb_given_match_model(zb_given_values *given, const zb_compile_params *p, const zb_store *model,
+                               zb_diagnostics *diagnostics) {
+  int count = zb_store_count(model);
+  given->wanted = zb_alloc(sizeof *given->wanted * ((size_t)count + 1));
+  if (!given->wanted) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < count; ++i)
+    given->wanted[i] = (zb_wanted){zb_store_at(model, i)->name, &zb_store_at(model, i)->shape};
+  return match_given(given, p, count, diagnostics);
+}
+
+zb_status zb_given_match_plan(zb_given_values *given, const zb_compile_params *p, const zb_plan *plan,
+                              zb_diagnostics *diagnostics) {
+  int count = 0, most = 1;
+  for (int r = 0; r < plan->rank_count; ++r)
+    most += plan->ranks[r].parameter_count;
+  given->wanted = zb_alloc(sizeof *given->wanted * (size_t)most);
+  if (!given->wanted) return ZB_OUT_OF_MEMORY();
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i) {
+      const zb_plan_parameter *parameter = &plan->ranks[r].parameters[i];
+      if (parameter->owner) given->wanted[count++] = (zb_wanted){parameter->tensor.name, &parameter->tensor.shape};
+    }
+  return match_given(given, p, count, diagnostics);
+}
+
+static zb_status add_widened(zb_store *out, const zb_plan_tensor *tensor, const zb_stored_tensor *t) {
+  if (t->shape.dtype == tensor->shape.dtype) return zb_store_add(out, tensor->name, &t->shape, t->data, false);
+  size_t count = (size_t)zb_shape_elements(&tensor->shape);
+  float *values = zb_alloc(count * sizeof *values + 1);
+  if (!values) return ZB_OUT_OF_MEMORY();
+  zb_widen(t->shape.dtype, t->data, count, values);
+  zb_status status = zb_store_add(out, tensor->name, &tensor->shape, values, true);
+  zb_free(values);
+  return status;
+}
+
+/* One parameter: as --weights gives it, else as the model has it, else drawn. */
+static zb_status gather_weight(const zb_plan_tensor *tensor, const zb_store *model, const zb_weights *given,
+                               zb_store *out) {
+  const zb_stored_tensor *t = given ? zb_weights_find(given, tensor->name) : NULL;
+  char want[96], got[96];
+  if (t) return add_widened(out, tensor, t);
+  if (!model) return draw(out, tensor->name, &tensor->shape);
+  t = zb_store_find(model, tensor->name);
+  if (!t) return ZB_ERROR(INVALID, "the weights have no tensor '%s'", tensor->name);
+  if (!zb_shape_equal(&t->shape, &tensor->shape))
+    return ZB_ERROR(INVALID, "parameter '%s': expected %s, the weights hold %s", tensor->name,
+                    zb_shape_text(&tensor->shape, want), zb_shape_text(&t->shape, got));
+  return zb_store_add(out, tensor->name, &t->shape, t->data, false);
+}
+
+zb_status zb_gather_weights(const zb_plan *plan, const zb_store *model, const zb_weights *given, zb_store *out) {
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i)
+      if (plan->ranks[r].parameters[i].owner)
+        ZB_TRY(gather_weight(&plan->ranks[r].parameters[i].tensor, model, given, out));
+  return NULL;
+}
