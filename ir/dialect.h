@@ -28,30 +28,38 @@ typedef struct zb_module {
 } zb_module;
 void zb_module_deinit(zb_module *module); /* destroys all four */
 
-/* Levels, stored as the module attribute zb.level = "graph" ... "allocated". */
+/* Levels, stored as the module attribute zb.level = "graph" ... "verified". */
 #define ZB_LEVELS(X)                                                                                                   \
   X(graph)                                                                                                             \
   X(differentiated)                                                                                                    \
   X(split) X(staged) X(classified) X(outlined) X(framed) X(scheduled) X(connected) X(allocated) X(verified)
+enum {
+#define ZB_LEVEL(name) ZB_LEVEL_##name,
+  ZB_LEVELS(ZB_LEVEL)
+#undef ZB_LEVEL
+      ZB_LEVEL_COUNT
+};
+extern const char *const zb_level_names[ZB_LEVEL_COUNT];
+int zb_level_index(const char *level); /* -1 for an unknown name */
 
-/* Attribute names (all discardable, on functions, arguments, results and ops). */
-#define ZB_ATTR_PRECISION                                                                                              \
-  "zb.precision" /* module: string, the precision that zb-mixed-precision gave the program; absent: f32 */
-#define ZB_ATTR_UNCOMPARED                                                                                             \
-  "zb.uncompared" /* module: unit, the exporter was told not to compare the graph with its model */
-#define ZB_ATTR_UNTRAINED "zb.untrained" /* module: strings, constants that a gradient reaches and nobody trains */
-#define ZB_ATTR_INPUT "zb.input"         /* argument: string, name of a model input */
-#define ZB_ATTR_PARAM "zb.param"         /* argument: string, name of a trained parameter */
-#define ZB_ATTR_FROZEN "zb.frozen"       /* argument: string, name of a frozen parameter */
-#define ZB_ATTR_STATE "zb.state"         /* argument: string, "PARAM.exp_avg" */
-#define ZB_ATTR_CONSTANT "zb.constant"   /* argument: string, name in the constant store */
-#define ZB_ATTR_STEP "zb.step"           /* argument: unit, tensor<i64>: the step number from 1 */
-#define ZB_ATTR_LOSS "zb.loss"           /* result: unit */
-#define ZB_ATTR_UPDATE "zb.update"       /* result: string, parameter or state that it updates */
-#define ZB_ATTR_ID "zb.id"               /* forward op: i64, its number, given by zb-autodiff */
-#define ZB_ATTR_OF "zb.of"               /* backward op: i64, zb.id of the op whose use it differentiates */
-#define ZB_ATTR_STAGE "zb.stage"         /* op: i64, virtual stage, given by zb-partition */
-#define ZB_ATTR_CLASS "zb.class"         /* op: "F" "B" "W" "OPT" "LOAD" */
+/* Names of the attributes zb.* (all discardable, on modules, functions, arguments, results and ops): ZB_ATTR_INPUT is
+ * "zb.input". */
+#define ZB_ATTRIBUTE(ID, ...) extern const char ZB_ATTR_##ID[];
+#include "ir/attributes.def"
+
+typedef enum zb_attribute_place {
+  ZB_PLACE_MODULE = 1,
+  ZB_PLACE_RANK = 2,
+  ZB_PLACE_FUNCTION = 4,
+  ZB_PLACE_OP = 8,
+  ZB_PLACE_ARGUMENT = 16,
+  ZB_PLACE_RESULT = 32
+} zb_attribute_place;
+
+/* Whether an attribute zb.* may stand there in a program of that level (index of ZB_LEVELS), and is what it should be.
+ * Else an error at `op`; index: of the argument or result. */
+zb_result zb_check_attribute(MlirOperation op, MlirNamedAttribute attribute, zb_attribute_place place, intptr_t index,
+                             int level);
 
 /* Imports an ONNX file: a module at level graph with one function @model on one micro-batch, inputs and parameters as
  * arguments, weights in module->weights. Names of parameters to train or freeze are globs. Errors were reported as text

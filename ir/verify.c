@@ -1,9 +1,9 @@
 /* zb_verify_module: what IRDL cannot say. Every zb op against its row, and the zb.* attributes of functions.
  *
  * One walk; all errors are reported, each at its op. Attributes of an op are enumerated here (zb ops are registered, so
- * MLIR lists them all), which is how a misspelt one is found.
+ * MLIR lists them all), which is how a misspelt one is found; those named zb.* are those of ir/attributes.def.
  *
- * Tests: test/ir/verify.mlir, test/ir/ops/ (one case a constraint).
+ * Tests: test/ir/verify.mlir, test/ir/attributes.mlir, test/ir/ops/ (one case a constraint).
  */
 #include "ir/builder.h"
 #include "ir/dialect.h"
@@ -20,7 +20,8 @@ enum { RESULTS_MAX = 64, CANDIDATES_MAX = 64, CONSTANT_BYTES_MAX = 1024 };
 
 typedef struct verify_state {
   int errors;
-  bool strict_functions; /* the program was written by a person or an importer: unknown zb.* attributes are typos */
+  MlirOperation top;
+  int level;
 } verify_state;
 
 static bool starts_with(MlirStringRef text, const char *prefix) {
@@ -51,7 +52,7 @@ static zb_result report_unknown_attribute(MlirOperation op, const zb_op_def *def
   if (nearest)
     snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
   else
-    snprintf(hint, sizeof hint, "attributes of your own start with 'zb.' or stand on the function");
+    snprintf(hint, sizeof hint, "attributes of your own stand on the function");
   return zb_op_error_at(op, hint, "zb.%s has no attribute '%s'", def->name, word);
 }
 
@@ -142,65 +143,7 @@ static zb_result check_op(MlirOperation op, const zb_op_def *def, bool foreign) 
 
 /* ---- Functions ---- */
 
-typedef enum value_kind { KIND_STRING, KIND_UNIT, KIND_INTEGER } value_kind;
-
-/* The attributes that arguments and results may carry in a program that a person or an importer wrote. */
-static const struct attribute_rule {
-  const char *name;
-  bool on_result;
-  value_kind kind;
-  const char *example;
-} attribute_rules[] = {
-    {ZB_ATTR_INPUT, false, KIND_STRING, "zb.input = \"x\""},
-    {ZB_ATTR_PARAM, false, KIND_STRING, "zb.param = \"layer.weight\""},
-    {ZB_ATTR_FROZEN, false, KIND_STRING, "zb.frozen = \"layer.weight\""},
-    {ZB_ATTR_STATE, false, KIND_STRING, "zb.state = \"layer.weight.exp_avg\""},
-    {ZB_ATTR_CONSTANT, false, KIND_STRING, "zb.constant = \"mask\""},
-    {ZB_ATTR_STEP, false, KIND_UNIT, "zb.step"},
-    {"zb.micro_batch", false, KIND_INTEGER, "zb.micro_batch = 0"},
-    {ZB_ATTR_LOSS, true, KIND_UNIT, "zb.loss"},
-    {ZB_ATTR_UPDATE, true, KIND_STRING, "zb.update = \"layer.weight\""},
-};
-enum { RULE_COUNT = sizeof attribute_rules / sizeof attribute_rules[0] };
-
-static bool has_kind(MlirAttribute value, value_kind kind) {
-  switch (kind) {
-  case KIND_STRING:
-    return mlirAttributeIsAString(value);
-  case KIND_UNIT:
-    return mlirAttributeIsAUnit(value);
-  case KIND_INTEGER:
-    return mlirAttributeIsAInteger(value);
-  }
-  return false;
-}
-
-static zb_result check_value_attribute(MlirOperation function, bool on_result, intptr_t index,
-                                       MlirNamedAttribute attribute, bool strict) {
-  MlirStringRef name = mlirIdentifierStr(attribute.name);
-  if (!starts_with(name, "zb.")) return ZB_OK;
-  const char *where = on_result ? "result" : "argument", *candidates[RULE_COUNT];
-  int count = 0;
-  for (int i = 0; i < RULE_COUNT; ++i) {
-    const struct attribute_rule *rule = &attribute_rules[i];
-    if (rule->on_result != on_result) continue;
-    candidates[count++] = rule->name;
-    if (!equals(name, rule->name)) continue;
-    if (has_kind(attribute.attribute, rule->kind)) return ZB_OK;
-    char hint[96];
-    snprintf(hint, sizeof hint, "write it as {%s}", rule->example);
-    return zb_op_error_at(function, hint, "attribute '%s' of %s %" PRIdPTR " has the wrong kind", rule->name, where,
-                          index);
-  }
-  if (!strict) return ZB_OK;
-  char word[64], hint[96] = "";
-  snprintf(word, sizeof word, "%.*s", (int)(name.length < 63 ? name.length : 63), name.data);
-  const char *nearest = zb_nearest(word, candidates, count);
-  if (nearest) snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
-  return zb_op_error_at(function, hint, "unknown attribute '%s' on %s %" PRIdPTR, word, where, index);
-}
-
-static int check_value_attributes(MlirOperation function, const char *list_name, bool on_result, bool strict) {
+static int check_value_attributes(MlirOperation function, const char *list_name, zb_attribute_place place, int level) {
   MlirAttribute list = mlirOperationGetAttributeByName(function, mlirStringRefCreateFromCString(list_name));
   if (mlirAttributeIsNull(list) || !mlirAttributeIsAArray(list)) return 0;
   int errors = 0;
@@ -210,7 +153,7 @@ static int check_value_attributes(MlirOperation function, const char *list_name,
     if (!mlirAttributeIsADictionary(dictionary)) continue;
     intptr_t count = mlirDictionaryAttrGetNumElements(dictionary);
     for (intptr_t j = 0; j < count; ++j)
-      errors += !check_value_attribute(function, on_result, i, mlirDictionaryAttrGetElement(dictionary, j), strict);
+      errors += !zb_check_attribute(function, mlirDictionaryAttrGetElement(dictionary, j), place, i, level);
   }
   return errors;
 }
@@ -302,10 +245,15 @@ static int check_argument_names(MlirOperation function, bool strict) {
 static MlirWalkResult check(MlirOperation op, void *user) {
   verify_state *state = user;
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
-  if (equals(name, "func.func")) {
-    state->errors += check_value_attributes(op, "arg_attrs", false, state->strict_functions);
-    state->errors += check_value_attributes(op, "res_attrs", true, state->strict_functions);
-    state->errors += check_argument_names(op, state->strict_functions);
+  zb_attribute_place place = ZB_PLACE_OP;
+  if (equals(name, "func.func")) place = ZB_PLACE_FUNCTION;
+  if (equals(name, "builtin.module")) place = mlirOperationEqual(op, state->top) ? ZB_PLACE_MODULE : ZB_PLACE_RANK;
+  for (intptr_t i = 0; i < mlirOperationGetNumDiscardableAttributes(op); ++i)
+    state->errors += !zb_check_attribute(op, mlirOperationGetDiscardableAttribute(op, i), place, 0, state->level);
+  if (place == ZB_PLACE_FUNCTION) {
+    state->errors += check_value_attributes(op, "arg_attrs", ZB_PLACE_ARGUMENT, state->level);
+    state->errors += check_value_attributes(op, "res_attrs", ZB_PLACE_RESULT, state->level);
+    state->errors += check_argument_names(op, state->level <= ZB_LEVEL_split);
     return MlirWalkResultAdvance;
   }
   const zb_op_def *def = zb_op_find(op);
@@ -314,12 +262,15 @@ static MlirWalkResult check(MlirOperation op, void *user) {
 }
 
 zb_result zb_verify_module(MlirOperation module) {
-  const char *level = zb_get_string(module, "zb.level");
-  static const char *const written_by_people[] = {"graph", "differentiated", "split"};
-  verify_state state = {.strict_functions = !level};
-  for (size_t i = 0; level && i < sizeof written_by_people / sizeof written_by_people[0]; ++i)
-    state.strict_functions = state.strict_functions || strcmp(level, written_by_people[i]) == 0;
+  const char *level = zb_get_string(module, ZB_ATTR_LEVEL);
+  verify_state state = {.top = module, .level = level ? zb_level_index(level) : ZB_LEVEL_graph};
   if (!mlirOperationVerify(module)) return ZB_FAIL;
+  if (state.level < 0) {
+    char hint[96] = "zb-opt --list-passes shows the levels";
+    const char *nearest = zb_nearest(level, zb_level_names, ZB_LEVEL_COUNT);
+    if (nearest) snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
+    return zb_op_error_at(module, hint, "unknown level '%s'", level);
+  }
   mlirOperationWalk(module, check, &state, MlirWalkPreOrder);
   return state.errors == 0 ? ZB_OK : ZB_FAIL;
 }

@@ -24,13 +24,6 @@ static const zb_pass_def *const passes[] = {
 };
 enum { PASS_COUNT = sizeof passes / sizeof passes[0] };
 
-static const char *const levels[] = {
-#define ZB_LEVEL(name) #name,
-    ZB_LEVELS(ZB_LEVEL)
-#undef ZB_LEVEL
-};
-enum { LEVEL_COUNT = sizeof levels / sizeof levels[0] };
-
 static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
 
 const zb_pass_def *zb_pass_find(const char *name) {
@@ -39,21 +32,15 @@ const zb_pass_def *zb_pass_find(const char *name) {
   return NULL;
 }
 
-int zb_level_index(const char *level) {
-  for (int i = 0; i < LEVEL_COUNT; ++i)
-    if (strcmp(levels[i], level) == 0) return i;
-  return -1;
-}
-
 int zb_module_level(MlirModule module) {
-  const char *level = zb_get_string(mlirModuleGetOperation(module), "zb.level");
+  const char *level = zb_get_string(mlirModuleGetOperation(module), ZB_ATTR_LEVEL);
   int index = level ? zb_level_index(level) : 0;
   return index < 0 ? 0 : index;
 }
 
 void zb_module_set_level(MlirModule module, const char *level) {
   MlirOperation op = mlirModuleGetOperation(module);
-  mlirOperationSetAttributeByName(op, text_ref("zb.level"), zb_mlir_string(mlirOperationGetContext(op), level));
+  mlirOperationSetAttributeByName(op, text_ref(ZB_ATTR_LEVEL), zb_mlir_string(mlirOperationGetContext(op), level));
 }
 
 /* ---- Public table ---- */
@@ -286,8 +273,8 @@ static zb_result check_level(const zb_pass_def *def, MlirModule module) {
   else
     snprintf(hint, sizeof hint, "run it earlier: zb-opt --list-passes shows the order");
   return zb_op_error_at(mlirModuleGetOperation(module), hint, "%s needs a program at level '%s'%s%s%s, got level '%s'",
-                        def->name, levels[first], last > first ? " to '" : "", last > first ? levels[last] : "",
-                        last > first ? "'" : "", levels[have]);
+                        def->name, zb_level_names[first], last > first ? " to '" : "",
+                        last > first ? zb_level_names[last] : "", last > first ? "'" : "", zb_level_names[have]);
 }
 
 static double now_seconds(void) {

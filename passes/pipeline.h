@@ -46,7 +46,6 @@ zb_status zb_pipeline_run(const zb_pipeline *pipeline, zb_module *program, zb_co
                           const zb_pipeline_hooks *hooks) ZB_MUST_USE;
 
 const zb_pass_def *zb_pass_find(const char *name);
-int zb_level_index(const char *level); /* -1 for an unknown name */
 /* The module's level; 0 (graph) where no attribute says so. */
 int zb_module_level(MlirModule module);
 void zb_module_set_level(MlirModule module, const char *level);

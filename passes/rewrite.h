@@ -7,9 +7,6 @@
 #include "passes/graph.h"
 #include "passes/pass.h"
 
-#define ZB_ATTR_FOLD                                                                                                   \
-  "zb.fold" /* zb.accumulate: unit, given by zb-layout: the producer of its operand adds into the sum */
-
 /* ---- Ops and values ---- */
 
 /* The op that makes a value; null for an argument. */

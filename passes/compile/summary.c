@@ -57,9 +57,9 @@ static zb_status summarize_stages(const zb_module_problem *p, zb_compile_summary
     stage->f_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_F] - p->job_ps);
     stage->b_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_B] - p->job_ps);
     stage->w_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_W] - p->job_ps);
-    stage->f_product_flops = (double)zb_get_i64(f[0], "zb.product_flops", 0);
-    stage->b_product_flops = (double)zb_get_i64(f[1], "zb.product_flops", 0);
-    stage->w_product_flops = (double)zb_get_i64(f[2], "zb.product_flops", 0);
+    stage->f_product_flops = (double)zb_get_i64(f[0], ZB_ATTR_PRODUCT_FLOPS, 0);
+    stage->b_product_flops = (double)zb_get_i64(f[1], ZB_ATTR_PRODUCT_FLOPS, 0);
+    stage->w_product_flops = (double)zb_get_i64(f[2], ZB_ATTR_PRODUCT_FLOPS, 0);
     stage->fb_bytes = (uint64_t)zb_frame_bytes(f[0], "fb");
     stage->fw_bytes = (uint64_t)zb_frame_bytes(f[0], "fw");
     stage->bw_bytes = (uint64_t)zb_frame_bytes(f[1], "bw");
@@ -141,7 +141,7 @@ static zb_status write_csv(const zb_module_problem *problem, const char *path) {
   zb_order order;
   ZB_TRY(zb_module_order(problem, &order));
   const zb_order_style style = {.form = ZB_FORM_COMPUTE_ONLY};
-  order.whole_backward = zb_get_i64(problem->top, "zb.whole_backward", 0) != 0;
+  order.whole_backward = zb_get_i64(problem->top, ZB_ATTR_WHOLE_BACKWARD, 0) != 0;
   zb_status status = zb_order_write_file(&problem->problem, &order, &style, path);
   zb_order_deinit(&order);
   return status;

@@ -16,7 +16,7 @@ zb_region_kind zb_argument_region(MlirOperation function, int argument) {
   };
   MlirAttribute attributes = zb_argument_dictionary(function, argument);
   if (zb_dictionary_has(attributes, ZB_ATTR_STEP)) return ZB_REGION_STEP;
-  const char *frame = zb_dictionary_string(attributes, "zb.frame");
+  const char *frame = zb_dictionary_string(attributes, ZB_ATTR_FRAME);
   for (size_t i = 0; frame && i < sizeof pools / sizeof pools[0]; ++i)
     if (strcmp(frame, pools[i].frame) == 0) return pools[i].region;
   return ZB_REGION_COUNT;

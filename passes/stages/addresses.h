@@ -29,7 +29,4 @@ zb_region_kind zb_argument_region(MlirOperation function, int argument);
 void zb_home_address(const zb_subprogram_info *info, const zb_home *home, const zb_plan_range regions[ZB_REGION_COUNT],
                      uint32_t *out_base, uint64_t *out_offset);
 
-/* Attribute of a zb.constant op that says where zb-allocate put it in the arena. */
-#define ZB_ATTR_AT "zb.at"
-
 #endif

@@ -98,8 +98,8 @@ static zb_status read_subprograms(allocator *a) {
 
 /* The message that each send and receive posts, from the table of the rank in program order. */
 static zb_status read_posts(allocator *a) {
-  int posts = zb_ints_count(a->rank_op, "zb.posts"), at = 0;
-  MlirAttribute table = mlirOperationGetAttributeByName(a->rank_op, mlirStringRefCreateFromCString("zb.posts"));
+  int posts = zb_ints_count(a->rank_op, ZB_ATTR_POSTS), at = 0;
+  MlirAttribute table = mlirOperationGetAttributeByName(a->rank_op, mlirStringRefCreateFromCString(ZB_ATTR_POSTS));
   a->message_of = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->message_of);
   if (!a->message_of) return ZB_OUT_OF_MEMORY();
   for (int n = 0; n < a->graph.node_count; ++n) {
@@ -262,19 +262,19 @@ static zb_status find_homes(allocator *a) {
 /* ---- Lifetimes ---- */
 
 static int64_t message_complete(const allocator *a, int message) {
-  return zb_ints_at(a->module, "zb.messages", message * MESSAGE_COLUMNS + MESSAGE_COMPLETE);
+  return zb_ints_at(a->module, ZB_ATTR_MESSAGES, message * MESSAGE_COLUMNS + MESSAGE_COMPLETE);
 }
 
 /* When each op of @main happens: a job at its start, what is posted before it when the job before it ended. */
 static zb_status time_nodes(allocator *a) {
-  int jobs = zb_ints_count(a->rank_op, "zb.times") / 2, job = 0;
+  int jobs = zb_ints_count(a->rank_op, ZB_ATTR_TIMES) / 2, job = 0;
   a->node_time = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->node_time);
   if (!a->node_time) return ZB_OUT_OF_MEMORY();
   int64_t before = 0;
   for (int n = 0; n < a->graph.node_count; ++n) {
-    bool counted = a->info_of[n] >= 0 && zb_get_i64(a->graph.nodes[n].op, "zb.micro_batch", -1) >= 0 && job < jobs;
-    a->node_time[n] = counted ? zb_ints_at(a->rank_op, "zb.times", 2 * job) : before;
-    if (counted) before = zb_ints_at(a->rank_op, "zb.times", 2 * job++ + 1);
+    bool counted = a->info_of[n] >= 0 && zb_get_i64(a->graph.nodes[n].op, ZB_ATTR_MICRO_BATCH, -1) >= 0 && job < jobs;
+    a->node_time[n] = counted ? zb_ints_at(a->rank_op, ZB_ATTR_TIMES, 2 * job) : before;
+    if (counted) before = zb_ints_at(a->rank_op, ZB_ATTR_TIMES, 2 * job++ + 1);
   }
   return NULL;
 }
@@ -453,8 +453,8 @@ static zb_status write_main(allocator *a) {
       ZB_TRY(communication_address(a, n));
     ++a->changes;
   }
-  zb_set_ints(a->rank_op, "zb.addresses", a->numbers, (int)a->number_count);
-  zb_set_ints(a->rank_op, "zb.waits", a->waits, (int)a->wait_count);
+  zb_set_ints(a->rank_op, ZB_ATTR_ADDRESSES, a->numbers, (int)a->number_count);
+  zb_set_ints(a->rank_op, ZB_ATTR_WAITS, a->waits, (int)a->wait_count);
   return NULL;
 }
 
@@ -467,7 +467,7 @@ static zb_status write_functions(allocator *a) {
     if (!positions) return ZB_OUT_OF_MEMORY();
     for (int b = 0; b < info->base_count; ++b)
       positions[b] = info->base_position[b];
-    zb_set_ints(info->function, "zb.bases", positions, info->base_count);
+    zb_set_ints(info->function, ZB_ATTR_BASES, positions, info->base_count);
     zb_free(positions);
     for (int n = 0; n < w->graph.node_count; ++n) {
       const zb_node *node = &w->graph.nodes[n];
@@ -495,8 +495,8 @@ static void write_regions(allocator *a) {
     numbers[2 * r + 1] = (int64_t)a->regions[r].bytes;
     total += a->regions[r].bytes;
   }
-  zb_set_ints(a->rank_op, "zb.regions", numbers, 2 * ZB_REGION_COUNT);
-  zb_set_i64(a->rank_op, "zb.arena", (int64_t)total);
+  zb_set_ints(a->rank_op, ZB_ATTR_REGIONS, numbers, 2 * ZB_REGION_COUNT);
+  zb_set_i64(a->rank_op, ZB_ATTR_ARENA, (int64_t)total);
 }
 
 /* ---- The pass ---- */
@@ -511,7 +511,7 @@ static zb_status allocate_rank(allocator *a) {
   if (!a->info_of || !a->homes) return ZB_OUT_OF_MEMORY();
   for (int n = 0; n < a->graph.node_count; ++n)
     a->info_of[n] = zb_op_is(a->graph.nodes[n].op, "func.call") ? callee(a, a->graph.nodes[n].op) : -1;
-  a->message_count = zb_ints_count(a->module, "zb.messages") / MESSAGE_COLUMNS;
+  a->message_count = zb_ints_count(a->module, ZB_ATTR_MESSAGES) / MESSAGE_COLUMNS;
   ZB_TRY(read_posts(a));
   ZB_TRY(place_regions(a));
   ZB_TRY(find_homes(a));
@@ -559,7 +559,7 @@ typedef struct allocation {
 static zb_status allocate_one(void *context, MlirOperation rank, int index) {
   allocation *all = context;
   allocator a = {
-      .pass = all->pass, .module = all->module, .rank_op = rank, .rank = (int)zb_get_i64(rank, "zb.rank", -1)};
+      .pass = all->pass, .module = all->module, .rank_op = rank, .rank = (int)zb_get_i64(rank, ZB_ATTR_RANK, -1)};
   zb_status status = allocate_rank(&a);
   rank_need *need = &all->needs[index];
   *need = (rank_need){.bytes = a.regions[ZB_REGION_WORKSPACE].offset + a.regions[ZB_REGION_WORKSPACE].bytes,
@@ -607,7 +607,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   int ranks = zb_rank_count(module);
   allocation all = {.pass = pass, .module = top, .needs = zb_alloc(((size_t)ranks + 1) * sizeof *all.needs)};
   zb_status status = all.needs ? zb_for_each_rank(module, allocate_one, &all) : ZB_OUT_OF_MEMORY();
-  if (!status && limit) status = check_limit(all.needs, ranks, limit, zb_get_string(top, "zb.schedule"), pass->shared);
+  if (!status && limit)
+    status = check_limit(all.needs, ranks, limit, zb_get_string(top, ZB_ATTR_SCHEDULE), pass->shared);
   for (int i = 0; i < ranks && all.needs; ++i)
     pass->changes += all.needs[i].changes;
   zb_free(all.needs);

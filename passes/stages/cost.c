@@ -43,7 +43,7 @@ static zb_cost described_cost(MlirOperation op, const zb_op_def *def) {
 static bool accumulate_text(MlirOperation op, char text[ZB_COST_TEXT_BYTES]) {
   zb_shape shape;
   char shape_text[96];
-  if (!mlirAttributeIsNull(mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("zb.fold"))))
+  if (!mlirAttributeIsNull(mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_FOLD))))
     return false;
   if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &shape)) return false;
   snprintf(text, ZB_COST_TEXT_BYTES, "accumulate %s", zb_shape_text(&shape, shape_text));
@@ -165,14 +165,14 @@ void zb_link_costs_set(MlirOperation module, const zb_link_costs *costs) {
       [COPIES] = costs->copies,      [WAKE] = costs->wake_ps,
       [JOB] = costs->job_ps,         [READ] = costs->read_ps,
       [STEP] = costs->step_ps};
-  zb_set_ints(module, "zb.costs", row, LINK_COLUMNS);
+  zb_set_ints(module, ZB_ATTR_COSTS, row, LINK_COLUMNS);
 }
 
 zb_link_costs zb_link_costs_get(MlirOperation module) {
-  if (zb_ints_count(module, "zb.costs") != LINK_COLUMNS) return zb_link_costs_of(NULL);
+  if (zb_ints_count(module, ZB_ATTR_COSTS) != LINK_COLUMNS) return zb_link_costs_of(NULL);
   int64_t row[LINK_COLUMNS];
   for (int i = 0; i < LINK_COLUMNS; ++i)
-    row[i] = zb_ints_at(module, "zb.costs", i);
+    row[i] = zb_ints_at(module, ZB_ATTR_COSTS, i);
   return (zb_link_costs){.latency_ps = row[LATENCY],
                          .ps_per_byte = (double)row[PS_PER_MEBIBYTE] / mebibyte,
                          .copies = row[COPIES] != 0,

@@ -74,13 +74,13 @@ static zb_status emit_inputs(emitter *e) {
 
 static zb_status emit_messages(emitter *e) {
   zb_plan *plan = e->plan;
-  plan->message_count = zb_ints_count(e->module, "zb.messages") / MESSAGE_COLUMNS;
+  plan->message_count = zb_ints_count(e->module, ZB_ATTR_MESSAGES) / MESSAGE_COLUMNS;
   plan->messages = PLAN_NEW(e, plan->message_count, zb_plan_message);
   if (!plan->messages) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < plan->message_count; ++i) {
     int64_t row[MESSAGE_COLUMNS];
     for (int k = 0; k < MESSAGE_COLUMNS; ++k)
-      row[k] = zb_ints_at(e->module, "zb.messages", i * MESSAGE_COLUMNS + k);
+      row[k] = zb_ints_at(e->module, ZB_ATTR_MESSAGES, i * MESSAGE_COLUMNS + k);
     plan->messages[i] = (zb_plan_message){.source = (int32_t)row[0],
                                           .destination = (int32_t)row[1],
                                           .source_stage = (int32_t)row[2],
@@ -93,7 +93,8 @@ static zb_status emit_messages(emitter *e) {
 
 static zb_status emit_header(emitter *e, const char *model, const char *optimizer) {
   zb_plan *plan = e->plan;
-  const char *schedule = zb_get_string(e->module, "zb.schedule"), *placement = zb_get_string(e->module, "zb.placement");
+  const char *schedule = zb_get_string(e->module, ZB_ATTR_SCHEDULE),
+             *placement = zb_get_string(e->module, ZB_ATTR_PLACEMENT);
   const char *precision = zb_get_string(e->module, ZB_ATTR_PRECISION);
   plan->producer = "zbc " ZB_VERSION;
   plan->model = zb_plan_strdup(e->memory, model ? model : "");
@@ -101,10 +102,10 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->precision = zb_plan_strdup(e->memory, precision ? precision : "f32");
   plan->schedule = zb_plan_strdup(e->memory, schedule ? schedule : "");
   plan->placement = zb_plan_strdup(e->memory, placement ? placement : "");
-  plan->rank_count = (int)zb_get_i64(e->module, "zb.ranks", 0);
-  plan->stage_count = zb_ints_count(e->module, "zb.stage_rank");
-  plan->chunk_count = (int)zb_get_i64(e->module, "zb.chunks", 1);
-  plan->micro_batches = (int)zb_get_i64(e->module, "zb.micro_batches", 0);
+  plan->rank_count = (int)zb_get_i64(e->module, ZB_ATTR_RANKS, 0);
+  plan->stage_count = zb_ints_count(e->module, ZB_ATTR_STAGE_RANK);
+  plan->chunk_count = (int)zb_get_i64(e->module, ZB_ATTR_CHUNKS, 1);
+  plan->micro_batches = (int)zb_get_i64(e->module, ZB_ATTR_MICRO_BATCHES, 0);
   zb_link_costs link = zb_link_costs_get(e->module);
   plan->link_latency_ps = link.latency_ps;
   plan->link_ps_per_byte = link.ps_per_byte;
@@ -120,7 +121,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
       !plan->placement)
     return ZB_OUT_OF_MEMORY();
   for (int s = 0; s < plan->stage_count; ++s)
-    plan->stage_rank[s] = (int)zb_ints_at(e->module, "zb.stage_rank", s);
+    plan->stage_rank[s] = (int)zb_ints_at(e->module, ZB_ATTR_STAGE_RANK, s);
   ZB_TRY(emit_messages(e));
   return emit_inputs(e);
 }
@@ -151,13 +152,13 @@ static zb_status fill_tensor(emitter *e, MlirAttribute entry, const char *name, 
 static zb_status map_gradients(const emitter *e, zb_map *offsets) {
   intptr_t count;
   zb_status status = NULL;
-  MlirAttribute gradients = table(e, "zb.gradients", &count);
+  MlirAttribute gradients = table(e, ZB_ATTR_GRADIENTS, &count);
   zb_map *last_use = zb_map_create();
   if (!last_use) return ZB_OUT_OF_MEMORY();
   for (intptr_t i = 0; i < count; ++i) {
     MlirAttribute entry = mlirArrayAttrGetElement(gradients, i);
-    const char *name = zb_dictionary_string(entry, "zb.sum");
-    int64_t use = zb_dictionary_i64(entry, "zb.use", 0);
+    const char *name = zb_dictionary_string(entry, ZB_ATTR_SUM);
+    int64_t use = zb_dictionary_i64(entry, ZB_ATTR_USE, 0);
     if (!name || use < zb_map_get_or(last_use, name, -1)) continue;
     int64_t offset = (int64_t)e->rank->regions[ZB_REGION_GRADIENTS].offset + zb_dictionary_i64(entry, "offset", 0);
     if (!zb_map_set(last_use, name, use) || !zb_map_set(offsets, name, offset)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -169,7 +170,7 @@ cleanup:
 
 static zb_status emit_states(emitter *e) {
   intptr_t count;
-  MlirAttribute states = table(e, "zb.states", &count);
+  MlirAttribute states = table(e, ZB_ATTR_STATES, &count);
   e->rank->states = PLAN_NEW(e, count, zb_plan_tensor);
   if (!e->rank->states) return ZB_OUT_OF_MEMORY();
   for (intptr_t i = 0; i < count; ++i) {
@@ -203,7 +204,7 @@ static zb_status map_states(const zb_plan_rank *rank, zb_map *first_state) {
 
 static zb_status emit_parameters(emitter *e, const zb_map *owners, const zb_map *first_state, const zb_map *gradients) {
   intptr_t count;
-  MlirAttribute parameters = table(e, "zb.parameters", &count);
+  MlirAttribute parameters = table(e, ZB_ATTR_PARAMETERS, &count);
   e->rank->parameters = PLAN_NEW(e, count, zb_plan_parameter);
   if (!e->rank->parameters) return ZB_OUT_OF_MEMORY();
   for (intptr_t i = 0; i < count; ++i) {
@@ -292,7 +293,7 @@ static zb_status add_inline_constants(emitter *e, zb_map *seen) {
 
 static zb_status emit_constants(emitter *e) {
   intptr_t count;
-  MlirAttribute constants = table(e, "zb.constants", &count);
+  MlirAttribute constants = table(e, ZB_ATTR_CONSTANTS, &count);
   e->rank->constants = PLAN_NEW(e, count + inline_constant_count(e), zb_plan_constant);
   zb_map *seen = zb_map_create_pointer();
   zb_status status = NULL;
@@ -302,7 +303,7 @@ static zb_status emit_constants(emitter *e) {
     zb_plan_constant *c = &e->rank->constants[e->rank->constant_count++];
     const char *name = zb_dictionary_string(entry, ZB_ATTR_CONSTANT);
     char computed[32];
-    snprintf(computed, sizeof computed, "load%lld", (long long)zb_dictionary_i64(entry, "zb.load", 0));
+    snprintf(computed, sizeof computed, "load%lld", (long long)zb_dictionary_i64(entry, ZB_ATTR_LOAD, 0));
     c->computed = name == NULL;
     ZB_TRY_GOTO(fill_tensor(e, entry, name ? name : computed, ZB_REGION_CONSTANTS, &c->tensor));
   }
@@ -448,16 +449,17 @@ static const char *base_name(emitter *e, const zb_subprogram_info *info, int pos
   MlirAttribute attributes = position < info->argument_count
                                  ? zb_argument_dictionary(info->function, position)
                                  : zb_result_dictionary(info->function, position - info->argument_count);
-  const char *frame = zb_dictionary_string(attributes, "zb.frame"), *sum = zb_dictionary_string(attributes, "zb.sum");
+  const char *frame = zb_dictionary_string(attributes, ZB_ATTR_FRAME),
+             *sum = zb_dictionary_string(attributes, ZB_ATTR_SUM);
   char text[256];
   if (frame)
     snprintf(text, sizeof text, "%s", frame);
   else if (sum)
-    snprintf(text, sizeof text, "sum %s#%lld", sum, (long long)zb_dictionary_i64(attributes, "zb.use", 0));
+    snprintf(text, sizeof text, "sum %s#%lld", sum, (long long)zb_dictionary_i64(attributes, ZB_ATTR_USE, 0));
   else if (zb_dictionary_has(attributes, ZB_ATTR_LOSS))
     snprintf(text, sizeof text, "loss");
   else
-    snprintf(text, sizeof text, "value %lld", (long long)zb_dictionary_i64(attributes, "zb.value", -1));
+    snprintf(text, sizeof text, "value %lld", (long long)zb_dictionary_i64(attributes, ZB_ATTR_VALUE, -1));
   return zb_plan_strdup(e->memory, text);
 }
 
@@ -465,7 +467,7 @@ static const char *base_name(emitter *e, const zb_subprogram_info *info, int pos
 static zb_status emit_loss(emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
   for (int r = 0; r < info->result_count; ++r) {
     MlirAttribute attributes = zb_result_dictionary(info->function, r);
-    if (!zb_dictionary_has(attributes, ZB_ATTR_LOSS) && !zb_dictionary_has(attributes, "zb.report")) continue;
+    if (!zb_dictionary_has(attributes, ZB_ATTR_LOSS) && !zb_dictionary_has(attributes, ZB_ATTR_REPORT)) continue;
     zb_plan_operand loss;
     ZB_TRY(emit_operand(e, info, info->workspace.graph.returned[r], &loss));
     out->loss_base = loss.base;
@@ -480,8 +482,8 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
   out->stage = (int)zb_get_i64(info->function, ZB_ATTR_STAGE, -1);
   out->kind = kind_of(info->function);
   out->workspace_bytes = info->workspace.bytes;
-  out->time_ps = zb_get_i64(info->function, "zb.time_ps", 1);
-  out->first_ps = zb_get_i64(info->function, "zb.first_ps", 0);
+  out->time_ps = zb_get_i64(info->function, ZB_ATTR_TIME_PS, 1);
+  out->first_ps = zb_get_i64(info->function, ZB_ATTR_FIRST_PS, 0);
   zb_cost_of_block(zb_function_block(info->function), NULL, &out->key);
   out->base_count = info->base_count;
   out->bases = PLAN_NEW(e, info->base_count, const char *);
@@ -499,7 +501,7 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
   for (int n = 0; n < g->node_count; ++n) {
     const zb_node *node = &g->nodes[n];
     bool copy = zb_op_is(node->op, "zb.put") &&
-                !mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, text_ref("zb.copy")));
+                !mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, text_ref(ZB_ATTR_COPY)));
     if (info->workspace.skipped[n] && !copy) continue;
     zb_plan_instruction *instruction = &out->instructions[out->instruction_count++];
     if (copy) { /* a value that another stage of the rank keeps as well: copied into this stage's frame */
@@ -588,7 +590,7 @@ static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
   job->kind = s->kind;
   job->subprogram = (int32_t)index;
   job->stage = s->stage;
-  job->micro_batch = (int32_t)zb_get_i64(op, "zb.micro_batch", -1);
+  job->micro_batch = (int32_t)zb_get_i64(op, ZB_ATTR_MICRO_BATCH, -1);
   int count = s->base_count;
   if (e->address_at + count > e->address_count)
     return ZB_ERROR(INVALID, "%s: zb.addresses is too short for @main", s->name);
@@ -643,7 +645,7 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   zb_plan_job *job = &e->jobs[count];
   *job = (zb_plan_job){.subprogram = -1,
                        .stage = -1,
-                       .micro_batch = (int32_t)zb_get_i64(op, "zb.micro_batch", -1),
+                       .micro_batch = (int32_t)zb_get_i64(op, ZB_ATTR_MICRO_BATCH, -1),
                        .message = -1,
                        .input = -1};
   if (call) ZB_TRY(emit_call(e, op, job));
@@ -670,9 +672,9 @@ static zb_status emit_jobs(emitter *e) {
   if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "a rank has no @main");
   for (int i = 0; i < e->plan->message_count; ++i)
     e->job_of_message[i] = -1;
-  e->addresses = number_table(e, "zb.addresses", &e->address_count);
-  e->waits = number_table(e, "zb.waits", &e->wait_count);
-  e->posts = number_table(e, "zb.posts", &e->post_count);
+  e->addresses = number_table(e, ZB_ATTR_ADDRESSES, &e->address_count);
+  e->waits = number_table(e, ZB_ATTR_WAITS, &e->wait_count);
+  e->posts = number_table(e, ZB_ATTR_POSTS, &e->post_count);
   e->address_at = e->wait_at = e->post_at = 0;
   int op_number = 0;
   ZB_FOR_EACH_OP(op, zb_function_block(main)) ZB_TRY(emit_job(e, op, op_number++));
@@ -705,16 +707,16 @@ static void clear_rank(emitter *e) {
 }
 
 static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
-  int index = (int)zb_get_i64(op, "zb.rank", -1);
-  if (index < 0 || index >= e->plan->rank_count || zb_ints_count(op, "zb.regions") != 2 * ZB_REGION_COUNT)
+  int index = (int)zb_get_i64(op, ZB_ATTR_RANK, -1);
+  if (index < 0 || index >= e->plan->rank_count || zb_ints_count(op, ZB_ATTR_REGIONS) != 2 * ZB_REGION_COUNT)
     return ZB_ERROR(INVALID, "a rank's module has no zb.rank or zb.regions: run zb-allocate");
   e->rank_op = op;
   e->rank = &e->plan->ranks[index];
   e->rank->rank = index;
-  e->rank->arena_bytes = (uint64_t)zb_get_i64(op, "zb.arena", 0);
+  e->rank->arena_bytes = (uint64_t)zb_get_i64(op, ZB_ATTR_ARENA, 0);
   for (int r = 0; r < ZB_REGION_COUNT; ++r)
-    e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)zb_ints_at(op, "zb.regions", 2 * r),
-                                          .bytes = (uint64_t)zb_ints_at(op, "zb.regions", 2 * r + 1)};
+    e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)zb_ints_at(op, ZB_ATTR_REGIONS, 2 * r),
+                                          .bytes = (uint64_t)zb_ints_at(op, ZB_ATTR_REGIONS, 2 * r + 1)};
   e->job_of_message = zb_alloc(((size_t)e->plan->message_count + 1) * sizeof *e->job_of_message);
   if (!e->job_of_message) return ZB_OUT_OF_MEMORY();
   ZB_TRY(emit_subprograms(e));
@@ -746,13 +748,13 @@ static zb_status map_owners(emitter *e, zb_map *owners) {
     if (!zb_op_is(op, "builtin.module")) continue;
     intptr_t count;
     e->rank_op = op;
-    MlirAttribute parameters = table(e, "zb.parameters", &count);
+    MlirAttribute parameters = table(e, ZB_ATTR_PARAMETERS, &count);
     for (intptr_t i = 0; i < count; ++i) {
       MlirAttribute entry = mlirArrayAttrGetElement(parameters, i);
       const char *name = zb_dictionary_string(entry, ZB_ATTR_PARAM);
       if (!name) name = zb_dictionary_string(entry, ZB_ATTR_FROZEN);
       if (!name || zb_map_get(owners, name, NULL)) continue;
-      if (!zb_map_set(owners, name, zb_get_i64(op, "zb.rank", -1))) return ZB_OUT_OF_MEMORY();
+      if (!zb_map_set(owners, name, zb_get_i64(op, ZB_ATTR_RANK, -1))) return ZB_OUT_OF_MEMORY();
     }
   }
   return NULL;

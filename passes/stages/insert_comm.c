@@ -183,13 +183,13 @@ cleanup:
 
 /* Entry of the zb.gradients table of a rank by key; false if the rank does not make it. */
 static bool find_gradient(MlirOperation rank, const char *key, int64_t *out_offset, MlirType *out_type) {
-  MlirAttribute table = mlirOperationGetAttributeByName(rank, text_ref("zb.gradients"));
+  MlirAttribute table = mlirOperationGetAttributeByName(rank, text_ref(ZB_ATTR_GRADIENTS));
   if (mlirAttributeIsNull(table)) return false;
   for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(table); ++i) {
     MlirAttribute entry = mlirArrayAttrGetElement(table, i);
     char own[512];
-    const char *name = zb_dictionary_string(entry, "zb.sum");
-    snprintf(own, sizeof own, "%s#%lld", name ? name : "", (long long)zb_dictionary_i64(entry, "zb.use", 0));
+    const char *name = zb_dictionary_string(entry, ZB_ATTR_SUM);
+    snprintf(own, sizeof own, "%s#%lld", name ? name : "", (long long)zb_dictionary_i64(entry, ZB_ATTR_USE, 0));
     if (strcmp(own, key) != 0) continue;
     *out_offset = zb_dictionary_i64(entry, "offset", 0);
     *out_type = mlirTypeAttrGetValue(mlirDictionaryAttrGetElementByName(entry, text_ref("type")));
@@ -229,10 +229,10 @@ static zb_status find_exchanges(connector *c) {
       intptr_t count = mlirBlockGetNumArguments(zb_function_block(function));
       for (intptr_t i = 0; i < count; ++i) {
         MlirAttribute attributes = zb_argument_dictionary(function, (int)i);
-        const char *name = zb_dictionary_string(attributes, "zb.sum");
+        const char *name = zb_dictionary_string(attributes, ZB_ATTR_SUM);
         if (!name) continue;
         char key[512];
-        snprintf(key, sizeof key, "%s#%lld", name, (long long)zb_dictionary_i64(attributes, "zb.use", 0));
+        snprintf(key, sizeof key, "%s#%lld", name, (long long)zb_dictionary_i64(attributes, ZB_ATTR_USE, 0));
         bool found = false;
         for (int source = 0; source < c->p.problem.ranks && !found; ++source) {
           int64_t offset;
@@ -272,8 +272,9 @@ static int name_index(const char *const *names, int count, const char *name) {
 }
 
 static port read_port(MlirAttribute attributes, MlirType type) {
-  port out = {.kind = PORT_VALUE, .type = type, .id = zb_dictionary_i64(attributes, "zb.value", -1)};
-  const char *frame = zb_dictionary_string(attributes, "zb.frame"), *sum = zb_dictionary_string(attributes, "zb.sum");
+  port out = {.kind = PORT_VALUE, .type = type, .id = zb_dictionary_i64(attributes, ZB_ATTR_VALUE, -1)};
+  const char *frame = zb_dictionary_string(attributes, ZB_ATTR_FRAME),
+             *sum = zb_dictionary_string(attributes, ZB_ATTR_SUM);
   out.input = zb_dictionary_string(attributes, ZB_ATTR_INPUT);
   if (frame) {
     out.index = name_index(pool_names, POOL_COUNT, frame);
@@ -283,12 +284,12 @@ static port read_port(MlirAttribute attributes, MlirType type) {
     out.kind = PORT_STEP;
   } else if (sum) {
     out.kind = PORT_SUM;
-    snprintf(out.key, sizeof out.key, "%s#%lld", sum, (long long)zb_dictionary_i64(attributes, "zb.use", 0));
+    snprintf(out.key, sizeof out.key, "%s#%lld", sum, (long long)zb_dictionary_i64(attributes, ZB_ATTR_USE, 0));
   } else if (out.input) {
     out.kind = PORT_INPUT;
-  } else if (zb_dictionary_has(attributes, ZB_ATTR_LOSS) || zb_dictionary_has(attributes, "zb.report")) {
+  } else if (zb_dictionary_has(attributes, ZB_ATTR_LOSS) || zb_dictionary_has(attributes, ZB_ATTR_REPORT)) {
     out.kind = PORT_LOSS;
-    out.input = zb_dictionary_string(attributes, "zb.report");
+    out.input = zb_dictionary_string(attributes, ZB_ATTR_REPORT);
     if (!out.input) out.input = "loss";
   }
   return out;
@@ -387,7 +388,7 @@ static MlirNamedAttribute i64_named(connector *c, const char *name, int64_t valu
 
 static MlirValue read_input(connector *c, const port *p, int m) {
   MlirNamedAttribute attributes[2] = {zb_named(c->context, "input", zb_mlir_string(c->context, p->input)),
-                                      i64_named(c, "zb.micro_batch", m)};
+                                      i64_named(c, ZB_ATTR_MICRO_BATCH, m)};
   MlirOperation op = append(c, "zb.read", NULL, 0, &p->type, 1, attributes, 2);
   return c->failed ? (MlirValue){0} : mlirOperationGetResult(op, 0);
 }
@@ -424,7 +425,7 @@ static void take_result(connector *c, const port *p, int stage, int m, MlirValue
     break;
   case PORT_LOSS: {
     MlirNamedAttribute attributes[2] = {zb_named(c->context, "name", zb_mlir_string(c->context, p->input)),
-                                        i64_named(c, "zb.micro_batch", m)};
+                                        i64_named(c, ZB_ATTR_MICRO_BATCH, m)};
     append(c, "zb.report", &value, 1, NULL, 0, attributes, 2);
     break;
   }
@@ -448,7 +449,7 @@ static void call(connector *c, const signature *s, int stage, int m, zb_map *sum
     }
   }
   MlirNamedAttribute attributes[2] = {zb_named(c->context, "callee", s->callee)};
-  if (m >= 0) attributes[1] = i64_named(c, "zb.micro_batch", m);
+  if (m >= 0) attributes[1] = i64_named(c, ZB_ATTR_MICRO_BATCH, m);
   MlirOperation op = append(c, "func.call", c->operands, s->argument_count, s->result_types, s->result_count,
                             attributes, m >= 0 ? 2 : 1);
   for (int i = 0; i < s->result_count && !c->failed; ++i)
@@ -539,7 +540,7 @@ static void begin_main(connector *c, zb_function_builder *f) {
   ZB_FOR_EACH_OP(function, zb_function_block(c->p.ranks[c->rank])) {
     MlirBlock block = zb_function_block(function);
     for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
-      const char *frame = zb_dictionary_string(zb_argument_dictionary(function, (int)i), "zb.frame");
+      const char *frame = zb_dictionary_string(zb_argument_dictionary(function, (int)i), ZB_ATTR_FRAME);
       int index = frame ? name_index(pool_names, POOL_COUNT, frame) : -1;
       if (index < 0) continue;
       types[index] = mlirValueGetType(mlirBlockGetArgument(block, i));
@@ -549,7 +550,7 @@ static void begin_main(connector *c, zb_function_builder *f) {
     c->pools[i] = (MlirValue){0};
     if (mlirTypeIsNull(types[i]) || i == POOL_GRADIENTS) continue;
     MlirAttribute attributes =
-        zb_dictionary(c->context, "zb.frame", zb_mlir_string(c->context, pool_names[i]), NULL, (MlirAttribute){0});
+        zb_dictionary(c->context, ZB_ATTR_FRAME, zb_mlir_string(c->context, pool_names[i]), NULL, (MlirAttribute){0});
     c->pools[i] = zb_function_argument(f, types[i], attributes);
   }
   MlirType i64 = mlirIntegerTypeGet(c->context, 64);
@@ -647,9 +648,9 @@ static zb_status connect_rank(connector *c, int rank) {
     if (mlirValueIsNull(c->pools[i]) || (i != POOL_PARAMETERS && i != POOL_STATE)) continue;
     zb_function_result(
         &f, c->pools[i],
-        zb_dictionary(c->context, "zb.frame", zb_mlir_string(c->context, pool_names[i]), NULL, (MlirAttribute){0}));
+        zb_dictionary(c->context, ZB_ATTR_FRAME, zb_mlir_string(c->context, pool_names[i]), NULL, (MlirAttribute){0}));
   }
-  zb_set_ints(c->p.ranks[rank], "zb.posts", c->posts, (int)c->post_count);
+  zb_set_ints(c->p.ranks[rank], ZB_ATTR_POSTS, c->posts, (int)c->post_count);
   if (mlirOperationIsNull(zb_function_finish(&f, zb_function_block(c->p.ranks[rank]), "main", true, NULL, 0)))
     ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
 cleanup:
@@ -686,7 +687,7 @@ static zb_status write_messages(connector *c) {
     row[6] = bytes;
     row[7] = m->time + c->p.problem.link_latency_ps + (int64_t)(c->p.problem.link_ps_per_byte * (double)bytes);
   }
-  zb_set_ints(mlirModuleGetOperation(c->pass->program->module), "zb.messages", table,
+  zb_set_ints(mlirModuleGetOperation(c->pass->program->module), ZB_ATTR_MESSAGES, table,
               (int)(c->message_count * COLUMNS));
   zb_free(table);
   return NULL;
@@ -701,7 +702,7 @@ static zb_status write_times(connector *c, int rank) {
     times[2 * j] = c->simulation.jobs[rank][j].start_ps;
     times[2 * j + 1] = c->simulation.jobs[rank][j].end_ps;
   }
-  zb_set_ints(c->p.ranks[rank], "zb.times", times, 2 * count);
+  zb_set_ints(c->p.ranks[rank], ZB_ATTR_TIMES, times, 2 * count);
   zb_free(times);
   return NULL;
 }
@@ -723,7 +724,7 @@ static zb_status index_jobs(connector *c) {
 static zb_status connect_one(void *context, MlirOperation rank, int index) {
   (void)index;
   connector *all = context, c = *all;
-  int number = (int)zb_get_i64(rank, "zb.rank", -1);
+  int number = (int)zb_get_i64(rank, ZB_ATTR_RANK, -1);
   ZB_TRY(write_times(&c, number));
   zb_status status = connect_rank(&c, number);
   atomic_fetch_add(all->all_changes, c.changes);
@@ -779,7 +780,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   connector c = {.pass = pass,
                  .all_changes = &changes,
                  .context = mlirOperationGetContext(top),
-                 .micro_batches = (int)zb_get_i64(top, "zb.micro_batches", 0)};
+                 .micro_batches = (int)zb_get_i64(top, ZB_ATTR_MICRO_BATCHES, 0)};
   if (c.micro_batches < 1)
     return zb_op_error_at(top, "run zb-schedule before zb-insert-comm", "module needs zb.micro_batches");
   zb_status status = connect_all(&c, module);

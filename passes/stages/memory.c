@@ -87,11 +87,11 @@ static intptr_t argument_count(MlirOperation function) { return mlirBlockGetNumA
 static MlirOperation terminator(MlirOperation function) { return mlirBlockGetTerminator(zb_function_block(function)); }
 
 static int64_t argument_id(MlirOperation function, int index) {
-  return zb_dictionary_i64(zb_argument_dictionary(function, index), "zb.value", -1);
+  return zb_dictionary_i64(zb_argument_dictionary(function, index), ZB_ATTR_VALUE, -1);
 }
 
 static int64_t result_id(MlirOperation function, int index) {
-  return zb_dictionary_i64(zb_result_dictionary(function, index), "zb.value", -1);
+  return zb_dictionary_i64(zb_result_dictionary(function, index), ZB_ATTR_VALUE, -1);
 }
 
 /* ---- Pools ---- */
@@ -111,12 +111,12 @@ static int pool_of(MlirAttribute attributes, char key[512]) {
     snprintf(key, 512, "%s", name);
     return kinds[i].pool;
   }
-  const char *sum = zb_dictionary_string(attributes, "zb.sum");
+  const char *sum = zb_dictionary_string(attributes, ZB_ATTR_SUM);
   if (sum) {
-    snprintf(key, 512, "%s#%lld", sum, (long long)zb_dictionary_i64(attributes, "zb.use", 0));
+    snprintf(key, 512, "%s#%lld", sum, (long long)zb_dictionary_i64(attributes, ZB_ATTR_USE, 0));
     return POOL_GRADIENTS;
   }
-  int64_t load = zb_dictionary_i64(attributes, "zb.load", -1);
+  int64_t load = zb_dictionary_i64(attributes, ZB_ATTR_LOAD, -1);
   if (load < 0) return -1;
   snprintf(key, 512, "#%lld", (long long)load);
   return POOL_CONSTANTS;
@@ -157,7 +157,8 @@ static zb_status collect_pools(memory *m, MlirBlock body) {
 }
 
 static void write_pool_tables(memory *m, MlirOperation rank) {
-  static const char *const table_names[POOL_COUNT] = {"zb.parameters", "zb.states", "zb.gradients", "zb.constants"};
+  static const char *const table_names[POOL_COUNT] = {ZB_ATTR_PARAMETERS, ZB_ATTR_STATES, ZB_ATTR_GRADIENTS,
+                                                      ZB_ATTR_CONSTANTS};
   for (int i = 0; i < POOL_COUNT; ++i)
     mlirOperationSetAttributeByName(rank, text_ref(table_names[i]),
                                     mlirArrayAttrGet(m->context, (intptr_t)m->pools[i].count, m->pools[i].entries));
@@ -236,7 +237,7 @@ typedef struct rebuild {
 } rebuild;
 
 static MlirAttribute frame_attribute(rebuild *r, const char *name) {
-  return zb_dictionary(r->m->context, "zb.frame", zb_mlir_string(r->m->context, name), NULL, (MlirAttribute){0});
+  return zb_dictionary(r->m->context, ZB_ATTR_FRAME, zb_mlir_string(r->m->context, name), NULL, (MlirAttribute){0});
 }
 
 static MlirValue build_get(rebuild *r, MlirValue frame, uint64_t offset, MlirType type) {
@@ -246,7 +247,7 @@ static MlirValue build_get(rebuild *r, MlirValue frame, uint64_t offset, MlirTyp
 
 static MlirValue build_put(rebuild *r, MlirValue frame, MlirValue value, uint64_t offset, bool copy) {
   MlirNamedAttribute attributes[2] = {zb_named(r->m->context, "offset", zb_mlir_i64(r->m->context, (int64_t)offset)),
-                                      zb_named(r->m->context, "zb.copy", mlirUnitAttrGet(r->m->context))};
+                                      zb_named(r->m->context, ZB_ATTR_COPY, mlirUnitAttrGet(r->m->context))};
   MlirValue operands[2] = {frame, value};
   MlirType type = mlirValueGetType(frame);
   return mlirOperationGetResult(zb_build_any(&r->builder, "zb.put", operands, 2, &type, 1, attributes, copy ? 2 : 1),
@@ -266,14 +267,14 @@ static void add_frame_arguments(rebuild *r) {
     MlirAttribute attributes = zb_argument_dictionary(r->old, (int)i);
     int which = mlirAttributeIsNull(attributes) ? -1 : pool_of(attributes, key);
     if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, NULL)) pool_used[which] = true;
-    kept *k = r->stage ? find(r->stage, zb_dictionary_i64(attributes, "zb.value", -1)) : NULL;
+    kept *k = r->stage ? find(r->stage, zb_dictionary_i64(attributes, ZB_ATTR_VALUE, -1)) : NULL;
     if (k && !writes_frame(r->class_index, k->frame)) frame_used[k->frame] = true;
   }
   /* LOAD, and an optimizer that makes a copy of its parameter anew, write the constants: they take the frame to put
    * their results in. */
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator(r->old)); ++i) {
     MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
-    if (!mlirAttributeIsNull(attributes) && zb_dictionary_i64(attributes, "zb.load", -1) >= 0)
+    if (!mlirAttributeIsNull(attributes) && zb_dictionary_i64(attributes, ZB_ATTR_LOAD, -1) >= 0)
       pool_used[POOL_CONSTANTS] = true;
   }
   for (int i = 0; i < POOL_COUNT; ++i)
@@ -300,7 +301,7 @@ static void add_value_arguments(rebuild *r) {
     MlirAttribute attributes = zb_argument_dictionary(r->old, (int)i);
     int which = mlirAttributeIsNull(attributes) ? -1 : pool_of(attributes, key);
     int64_t offset = 0;
-    kept *k = r->stage ? find(r->stage, zb_dictionary_i64(attributes, "zb.value", -1)) : NULL;
+    kept *k = r->stage ? find(r->stage, zb_dictionary_i64(attributes, ZB_ATTR_VALUE, -1)) : NULL;
     MlirValue now;
     if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, &offset))
       now = build_get(r, r->pools[which], (uint64_t)offset, type);
@@ -341,7 +342,7 @@ static void find_kept_values(rebuild *r) {
   for (size_t i = 0; i < r->stage->kept_count; ++i)
     r->stage->kept[i].value = (MlirValue){0};
   for (size_t n = 0; n < r->f.argument_count; ++n) {
-    kept *k = find(r->stage, zb_dictionary_i64(r->f.argument_attributes[n], "zb.value", -1));
+    kept *k = find(r->stage, zb_dictionary_i64(r->f.argument_attributes[n], ZB_ATTR_VALUE, -1));
     if (!k) continue;
     k->value = mlirBlockGetArgument(r->f.block, (intptr_t)n);
     k->incoming = true;
@@ -357,7 +358,7 @@ static void find_kept_values(rebuild *r) {
 /* A kept value that only a later class reads comes in here to be kept. */
 static void take_in(rebuild *r, kept *k) {
   MlirAttribute id =
-      zb_dictionary(r->m->context, "zb.value", zb_mlir_i64(r->m->context, k->id), NULL, (MlirAttribute){0});
+      zb_dictionary(r->m->context, ZB_ATTR_VALUE, zb_mlir_i64(r->m->context, k->id), NULL, (MlirAttribute){0});
   MlirOperation reader = r->stage->functions[k->frame == FRAME_FB ? CLASS_B : CLASS_W];
   for (intptr_t n = 0; n < argument_count(reader); ++n)
     if (argument_id(reader, (int)n) == k->id) id = zb_argument_dictionary(reader, (int)n);
@@ -412,8 +413,8 @@ static void add_results(rebuild *r, const zb_map *leaving) {
       zb_function_result(&r->f, r->frames[i], frame_attribute(r, frame_names[i]));
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
     MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
-    int64_t id = zb_dictionary_i64(attributes, "zb.value", -1);
-    bool plain = zb_dictionary_has(attributes, ZB_ATTR_LOSS) || zb_dictionary_has(attributes, "zb.report");
+    int64_t id = zb_dictionary_i64(attributes, ZB_ATTR_VALUE, -1);
+    bool plain = zb_dictionary_has(attributes, ZB_ATTR_LOSS) || zb_dictionary_has(attributes, ZB_ATTR_REPORT);
     if (plain || (id >= 0 && zb_map_get(leaving, id_key(id), NULL)))
       zb_function_result(&r->f, mlirOperationGetOperand(end, i), attributes);
   }
@@ -466,9 +467,9 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, 
   MlirNamedAttribute attributes[5] = {
       zb_named(m->context, ZB_ATTR_CLASS, zb_mlir_string(m->context, class_text)),
       zb_named(m->context, ZB_ATTR_STAGE, zb_mlir_i64(m->context, zb_get_i64(old, ZB_ATTR_STAGE, -1))),
-      zb_named(m->context, "zb.time_ps", zb_mlir_i64(m->context, cost.time_ps > 0 ? cost.time_ps : 1)),
-      zb_named(m->context, "zb.flops", zb_mlir_i64(m->context, (int64_t)cost.flops)),
-      zb_named(m->context, "zb.product_flops", zb_mlir_i64(m->context, (int64_t)cost.product_flops)),
+      zb_named(m->context, ZB_ATTR_TIME_PS, zb_mlir_i64(m->context, cost.time_ps > 0 ? cost.time_ps : 1)),
+      zb_named(m->context, ZB_ATTR_FLOPS, zb_mlir_i64(m->context, (int64_t)cost.flops)),
+      zb_named(m->context, ZB_ATTR_PRODUCT_FLOPS, zb_mlir_i64(m->context, (int64_t)cost.product_flops)),
   };
   MlirOperation now = zb_function_finish(&r.f, body, name, false, attributes, 5);
   zb_free(name);
@@ -478,8 +479,8 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, 
   mlirOperationDestroy(old);
   zb_workspace workspace;
   ZB_TRY(zb_workspace_build(now, &workspace));
-  if (first_ps) zb_set_i64(now, "zb.first_ps", first_ps);
-  zb_set_i64(now, "zb.workspace", (int64_t)workspace.bytes);
+  if (first_ps) zb_set_i64(now, ZB_ATTR_FIRST_PS, first_ps);
+  zb_set_i64(now, ZB_ATTR_WORKSPACE, (int64_t)workspace.bytes);
   zb_workspace_deinit(&workspace);
   return NULL;
 }
@@ -577,7 +578,7 @@ static zb_result frame_all(memory *m, MlirBlock top) {
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
   memory m = {
-      .pass = pass, .context = mlirOperationGetContext(top), .stage_count = zb_ints_count(top, "zb.stage_rank")};
+      .pass = pass, .context = mlirOperationGetContext(top), .stage_count = zb_ints_count(top, ZB_ATTR_STAGE_RANK)};
   m.stages = zb_alloc(((size_t)m.stage_count + 1) * sizeof *m.stages);
   m.stage_rank = zb_alloc(((size_t)m.stage_count + 1) * sizeof *m.stage_rank);
   m.producers = zb_map_create_pointer();
@@ -586,7 +587,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
     zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   } else {
     for (int s = 0; s < m.stage_count; ++s)
-      m.stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
+      m.stage_rank[s] = (int)zb_ints_at(top, ZB_ATTR_STAGE_RANK, s);
     zb_status status = zb_pass_costs(pass, &m.costs);
     const zb_link_costs link = zb_link_costs_of(m.costs);
     if (m.costs) zb_link_costs_set(top, &link);

@@ -140,7 +140,7 @@ static MlirAttribute i64_entry(outline *o, const char *name, int64_t value) {
 
 static MlirAttribute sum_attributes(outline *o, MlirOperation accumulate) {
   const char *parameter = zb_get_string(accumulate, "parameter");
-  return zb_dictionary(o->context, "zb.sum", zb_mlir_string(o->context, parameter ? parameter : ""), "zb.use",
+  return zb_dictionary(o->context, ZB_ATTR_SUM, zb_mlir_string(o->context, parameter ? parameter : ""), ZB_ATTR_USE,
                        zb_mlir_i64(o->context, zb_get_i64(accumulate, "use", 0)));
 }
 
@@ -153,7 +153,7 @@ static MlirAttribute argument_attributes(outline *o, int sub, int value) {
     const char *name = zb_dictionary_string(own, ZB_ATTR_INPUT);
     char unnamed[32];
     snprintf(unnamed, sizeof unnamed, "arg%d", v->index);
-    return zb_dictionary(o->context, "zb.value", zb_mlir_i64(o->context, value), ZB_ATTR_INPUT,
+    return zb_dictionary(o->context, ZB_ATTR_VALUE, zb_mlir_i64(o->context, value), ZB_ATTR_INPUT,
                          zb_mlir_string(o->context, name ? name : unnamed));
   }
   unsigned flags = o->flow.nodes[v->producer];
@@ -162,11 +162,11 @@ static MlirAttribute argument_attributes(outline *o, int sub, int value) {
     o->crosses[made] = true;
     start(o, load);
     if (!zb_map_set(o->load_needs, memo_key(o, load, made), 1)) o->subs[sub].f.failed = true;
-    return i64_entry(o, "zb.load", made);
+    return i64_entry(o, ZB_ATTR_LOAD, made);
   }
   if (flags & ZB_FLOW_ACCUMULATE) return sum_attributes(o, o->graph.nodes[v->producer].op);
   o->crosses[value] = true;
-  return i64_entry(o, "zb.value", value);
+  return i64_entry(o, ZB_ATTR_VALUE, value);
 }
 
 static bool add_argument(outline *o, int sub, int value) {
@@ -337,7 +337,7 @@ static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, M
   zb_set_string(op, ZB_ATTR_CLASS, class_names[CLASS_OPT]);
   mlirBlockAppendOwnedOperation(o->subs[sub].f.block, op);
   mlirOperationSetOperand(op, 0, updated);
-  zb_function_result(&o->subs[sub].f, mlirOperationGetResult(op, 0), i64_entry(o, "zb.load", copy));
+  zb_function_result(&o->subs[sub].f, mlirOperationGetResult(op, 0), i64_entry(o, ZB_ATTR_LOAD, copy));
   return !o->subs[sub].f.failed;
 }
 
@@ -392,7 +392,7 @@ static zb_result place_reported(outline *o, int index, int producer) {
   zb_function_result(
       &o->subs[sub].f, local,
       loss ? zb_dictionary(o->context, ZB_ATTR_LOSS, mlirUnitAttrGet(o->context), NULL, (MlirAttribute){0})
-           : zb_dictionary(o->context, "zb.report", zb_mlir_string(o->context, name), NULL, (MlirAttribute){0}));
+           : zb_dictionary(o->context, ZB_ATTR_REPORT, zb_mlir_string(o->context, name), NULL, (MlirAttribute){0}));
   return ZB_OK;
 }
 
@@ -436,14 +436,14 @@ static zb_result place_results(outline *o) {
         int sub = load_sub(o, rank);
         if (!zb_map_get(o->load_needs, memo_key(o, sub, v), NULL)) continue;
         if (!resolve(o, sub, v) || !lookup(o, sub, v, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
-        zb_function_result(&o->subs[sub].f, local, i64_entry(o, "zb.load", v));
+        zb_function_result(&o->subs[sub].f, local, i64_entry(o, ZB_ATTR_LOAD, v));
       }
       continue;
     }
     int sub = home_sub(o, producer);
     bool found = sub >= 0 && lookup(o, sub, v, &local);
     ZB_ASSERT(found);
-    zb_function_result(&o->subs[sub].f, local, i64_entry(o, "zb.value", v));
+    zb_function_result(&o->subs[sub].f, local, i64_entry(o, ZB_ATTR_VALUE, v));
   }
   return ZB_OK;
 }
@@ -476,7 +476,7 @@ static zb_result make_modules(outline *o) {
     char name[32];
     snprintf(name, sizeof name, "rank%d", rank);
     zb_set_string(op, "sym_name", name);
-    zb_set_i64(op, "zb.rank", rank);
+    zb_set_i64(op, ZB_ATTR_RANK, rank);
     mlirBlockAppendOwnedOperation(top, op);
     MlirBlock body = mlirModuleGetBody(nested);
     if (o->subs[load_sub(o, rank)].started && !finish_function(o, body, load_sub(o, rank))) return ZB_FAIL;
@@ -588,14 +588,14 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   MlirBlock block;
   outline o = {.pass = pass, .context = mlirOperationGetContext(top)};
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  o.ranks = (int)zb_get_i64(top, "zb.ranks", 0);
-  o.stages = zb_ints_count(top, "zb.stage_rank");
+  o.ranks = (int)zb_get_i64(top, ZB_ATTR_RANKS, 0);
+  o.stages = zb_ints_count(top, ZB_ATTR_STAGE_RANK);
   if (o.ranks < 1 || o.stages < 1)
     return zb_op_error_at(top, "run zb-partition before zb-outline", "module needs zb.ranks and zb.stage_rank");
   o.stage_rank = zb_alloc((size_t)o.stages * sizeof *o.stage_rank);
   if (!o.stage_rank) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   for (int s = 0; s < o.stages; ++s)
-    o.stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
+    o.stage_rank[s] = (int)zb_ints_at(top, ZB_ATTR_STAGE_RANK, s);
   zb_status status = zb_graph_build(function, &o.graph);
   zb_result result = status ? zb_pass_fail(pass, status) : outline_graph(&o);
   if (!result && !status) drop_operands(&o);

@@ -551,10 +551,10 @@ static zb_result read_options(partition *p, int *stage_rank) {
   if (!ranks) ZB_PASS_TRY(p->pass, ZB_OUT_OF_MEMORY());
   for (int s = 0; s < p->stages; ++s)
     ranks[s] = stage_rank[s];
-  zb_set_i64(module, "zb.ranks", p->ranks);
-  zb_set_i64(module, "zb.chunks", p->chunks);
-  zb_set_string(module, "zb.placement", placement);
-  zb_set_ints(module, "zb.stage_rank", ranks, p->stages);
+  zb_set_i64(module, ZB_ATTR_RANKS, p->ranks);
+  zb_set_i64(module, ZB_ATTR_CHUNKS, p->chunks);
+  zb_set_string(module, ZB_ATTR_PLACEMENT, placement);
+  zb_set_ints(module, ZB_ATTR_STAGE_RANK, ranks, p->stages);
   zb_free(ranks);
   return ZB_OK;
 }

@@ -16,13 +16,13 @@ static void *id_key(int64_t id) { return (void *)(uintptr_t)(id + 1); }
 int64_t zb_frame_bytes(MlirOperation function, const char *kind) {
   MlirBlock block = zb_function_block(function);
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
-    const char *name = zb_dictionary_string(zb_argument_dictionary(function, (int)i), "zb.frame");
+    const char *name = zb_dictionary_string(zb_argument_dictionary(function, (int)i), ZB_ATTR_FRAME);
     if (name && strcmp(name, kind) == 0)
       return (int64_t)zb_type_bytes(mlirValueGetType(mlirBlockGetArgument(block, i)));
   }
   MlirOperation end = mlirBlockGetTerminator(block);
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
-    const char *name = zb_dictionary_string(zb_result_dictionary(function, (int)i), "zb.frame");
+    const char *name = zb_dictionary_string(zb_result_dictionary(function, (int)i), ZB_ATTR_FRAME);
     if (name && strcmp(name, kind) == 0)
       return (int64_t)zb_type_bytes(mlirValueGetType(mlirOperationGetOperand(end, i)));
   }
@@ -37,7 +37,7 @@ static int class_index(MlirOperation function) {
 
 /* With the interpreter's part; the first run of a step is spread over all. */
 static int64_t job_time(const zb_module_problem *p, MlirOperation function, int runs) {
-  int64_t time = zb_get_i64(function, "zb.time_ps", 1), first = zb_get_i64(function, "zb.first_ps", time);
+  int64_t time = zb_get_i64(function, ZB_ATTR_TIME_PS, 1), first = zb_get_i64(function, ZB_ATTR_FIRST_PS, time);
   return time + (runs > 0 ? (first - time) / runs : 0) + p->job_ps;
 }
 
@@ -52,7 +52,7 @@ static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
       int64_t bytes = zb_frame_bytes(function, pool_names[i]);
       if (bytes > pool_bytes[i]) pool_bytes[i] = bytes;
     }
-    int64_t own = zb_get_i64(function, "zb.workspace", 0);
+    int64_t own = zb_get_i64(function, ZB_ATTR_WORKSPACE, 0);
     if (own > workspace) workspace = own;
     if (strcmp(name, "OPT") == 0) p->optimizer_ps[rank] += job_time(p, function, 1);
   }
@@ -118,7 +118,7 @@ static zb_status find_travels(zb_module_problem *p, const zb_map *producers, tra
       MlirOperation function = p->functions[s * ZB_CLASS_INDEX_COUNT + c];
       MlirBlock block = zb_function_block(function);
       for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
-        int64_t id = zb_dictionary_i64(zb_argument_dictionary(function, (int)i), "zb.value", -1), producer;
+        int64_t id = zb_dictionary_i64(zb_argument_dictionary(function, (int)i), ZB_ATTR_VALUE, -1), producer;
         if (id < 0 || !zb_map_get(producers, id_key(id), &producer) || producer / ZB_CLASS_INDEX_COUNT == s) continue;
         if (!zb_grow((void **)&list, &capacity, count + 1, sizeof *list)) {
           zb_free(list);
@@ -193,7 +193,7 @@ static zb_status read_producers(zb_module_problem *p, zb_map *producers) {
     MlirOperation function = p->functions[i];
     intptr_t count = mlirOperationGetNumOperands(mlirBlockGetTerminator(zb_function_block(function)));
     for (intptr_t r = 0; r < count; ++r) {
-      int64_t id = zb_dictionary_i64(zb_result_dictionary(function, (int)r), "zb.value", -1);
+      int64_t id = zb_dictionary_i64(zb_result_dictionary(function, (int)r), ZB_ATTR_VALUE, -1);
       if (id >= 0 && !zb_map_set(producers, id_key(id), i)) return ZB_OUT_OF_MEMORY();
     }
   }
@@ -206,8 +206,8 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   zb_status status = NULL;
   zb_map *producers = zb_map_create_pointer();
   zb_problem *problem = &out->problem;
-  problem->ranks = (int)zb_get_i64(top, "zb.ranks", 0);
-  problem->stages = zb_ints_count(top, "zb.stage_rank");
+  problem->ranks = (int)zb_get_i64(top, ZB_ATTR_RANKS, 0);
+  problem->stages = zb_ints_count(top, ZB_ATTR_STAGE_RANK);
   problem->micro_batches = micro_batches;
   const zb_link_costs link = zb_link_costs_get(top);
   problem->link_latency_ps = link.latency_ps + link.wake_ps; /* most receivers wait */
@@ -224,9 +224,9 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
       !out->functions)
     ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int s = 0; s < problem->stages; ++s)
-    out->stage_rank[s] = (int)zb_ints_at(top, "zb.stage_rank", s);
+    out->stage_rank[s] = (int)zb_ints_at(top, ZB_ATTR_STAGE_RANK, s);
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module)) {
-    int rank = (int)zb_get_i64(op, "zb.rank", -1);
+    int rank = (int)zb_get_i64(op, ZB_ATTR_RANK, -1);
     if (rank < 0 || rank >= problem->ranks || !zb_op_is(op, "builtin.module")) continue;
     out->ranks[rank] = op;
     read_rank(out, op, rank);
@@ -307,7 +307,7 @@ zb_status zb_module_order(const zb_module_problem *problem, zb_order *out) {
   ZB_TRY(zb_order_init(out, problem->problem.ranks));
   zb_status status = NULL;
   for (int rank = 0; rank < problem->problem.ranks; ++rank) {
-    const char *text = zb_get_string(problem->ranks[rank], "zb.order");
+    const char *text = zb_get_string(problem->ranks[rank], ZB_ATTR_ORDER);
     if (!text) ZB_TRY_GOTO(ZB_ERROR(INVALID, "rank %d has no zb.order: run zb-schedule", rank));
     ZB_TRY_GOTO(zb_order_parse(text, rank, out));
   }

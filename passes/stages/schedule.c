@@ -38,7 +38,7 @@ typedef struct settings {
 
 static MlirOperation rank_module(MlirModule module, int rank) {
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module))
-  if (zb_op_is(op, "builtin.module") && zb_get_i64(op, "zb.rank", -1) == rank) return op;
+  if (zb_op_is(op, "builtin.module") && zb_get_i64(op, ZB_ATTR_RANK, -1) == rank) return op;
   return (MlirOperation){0};
 }
 
@@ -46,15 +46,15 @@ static zb_status write_order(MlirModule module, const zb_order *order, const cha
   for (int rank = 0; rank < order->ranks; ++rank) {
     char *text = zb_order_text(order, rank);
     if (!text) return ZB_OUT_OF_MEMORY();
-    zb_set_string(rank_module(module, rank), "zb.order", text);
+    zb_set_string(rank_module(module, rank), ZB_ATTR_ORDER, text);
     zb_free(text);
   }
   MlirOperation top = mlirModuleGetOperation(module);
   const char *slash = strrchr(name, '/');
-  zb_set_string(top, "zb.schedule", slash ? slash + 1 : name);
-  zb_set_i64(top, "zb.micro_batches", micro_batches);
+  zb_set_string(top, ZB_ATTR_SCHEDULE, slash ? slash + 1 : name);
+  zb_set_i64(top, ZB_ATTR_MICRO_BATCHES, micro_batches);
   if (order->whole_backward)
-    zb_set_i64(top, "zb.whole_backward",
+    zb_set_i64(top, ZB_ATTR_WHOLE_BACKWARD,
                1); /* for who writes the order again: our passes send a gradient after its B */
   return NULL;
 }
@@ -85,7 +85,7 @@ static zb_status find_arenas(zb_pass *pass, MlirModule module, const zb_order *o
   ZB_TRY_GOTO(zb_pipeline_add(&pipeline, "zb-allocate", NULL));
   ZB_TRY_GOTO(zb_pipeline_run(&pipeline, &copy, &state, NULL));
   for (int rank = 0; rank < order->ranks; ++rank)
-    arena[rank] = zb_get_i64(rank_module(copy.module, rank), "zb.arena", 0);
+    arena[rank] = zb_get_i64(rank_module(copy.module, rank), ZB_ATTR_ARENA, 0);
 cleanup:
   zb_pipeline_deinit(&pipeline);
   mlirModuleDestroy(copy.module);

@@ -706,7 +706,7 @@ module {
     return
   }
   func.func @read() {
-    %r = "zb.read"() {input = "x", zb.micro_batch = 0 : i64} : () -> tensor<8x4xf32>
+    %r = "zb.read"() {input = "x"} : () -> tensor<8x4xf32>
     return
   }
   func.func @send(%0: tensor<8x4xf32>) {
@@ -718,7 +718,7 @@ module {
     return
   }
   func.func @report(%0: tensor<f32>) {
-    "zb.report"(%0) {name = "loss", zb.micro_batch = 0 : i64} : (tensor<f32>) -> ()
+    "zb.report"(%0) {name = "loss"} : (tensor<f32>) -> ()
     return
   }
   func.func @layer_norm_no_bias(%0: tensor<2x3x8xf32>, %1: tensor<8xf32>) {
@@ -762,7 +762,7 @@ module {
     return
   }
   func.func @lenient_attributes(%0: tensor<5x2x3xf32>, %1: tensor<3x4xf32>) {
-    %r = "zb.matmul"(%0, %1) {transpose_lhs = false, zb.id = 7 : i64, zb.loc = "layer.0"} : (tensor<5x2x3xf32>, tensor<3x4xf32>) -> tensor<5x2x4xf32>
+    %r = "zb.matmul"(%0, %1) {transpose_lhs = false, zb.id = 7 : i64, zb.of = 3 : i64} : (tensor<5x2x3xf32>, tensor<3x4xf32>) -> tensor<5x2x4xf32>
     return
   }
 }

@@ -48,8 +48,8 @@ module {
     %1 = "zb.relu"(%b) : (tensor<?xf32>) -> tensor<?xf32>
     return
   }
-  func.func @own_attributes_are_fine(%a: tensor<2xf32>) {
-    %0 = "zb.relu"(%a) {zb.id = 1 : i64, zb.anything = "x"} : (tensor<2xf32>) -> tensor<2xf32>
+  func.func @marks_are_fine(%a: tensor<2xf32>) {
+    %0 = "zb.relu"(%a) {zb.id = 1 : i64, zb.of = 0 : i64} : (tensor<2xf32>) -> tensor<2xf32>
     return
   }
 }
@@ -122,8 +122,9 @@ module {
 
 // -----
 
-// Later levels are written by passes, which may add attributes of their own to arguments.
+// Later levels are checked as those are that people write.
 module attributes {zb.level = "outlined"} {
+  // expected-error@+1 {{unknown attribute 'zb.slot' on argument 0}}
   func.func @own_argument_attribute(%w: tensor<2xf32> {zb.slot = 3 : i64}) {
     return
   }
