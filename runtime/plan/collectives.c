@@ -147,6 +147,7 @@ typedef struct update {
   const sums *all;
   const zb_plan_rank *rank;
   const zb_plan_subprogram *subprogram;
+  const zb_plan_job *job; /* the one that runs it */
   terms *out;
 } update;
 
@@ -156,11 +157,21 @@ static bool writes_exactly(const zb_plan_instruction *instruction, const zb_plan
   return false;
 }
 
-static void add_term(const update *it, const zb_plan_operand *sum) {
-  origin found = {it->rank->rank, sum->offset};
+/* What the update finds at an operand: a sum that came, or one of the rank itself. Other values (a step number, a rate)
+ * are none. */
+static void add_term(const update *it, const zb_plan_operand *operand) {
+  const uint64_t bytes = (uint64_t)zb_operand_extent(operand);
+  const uint64_t base = operand->base ? it->rank->pool_u64[it->job->bases.begin + operand->base - 1] : 0;
+  const uint64_t at = base + operand->offset;
+  origin found = {it->rank->rank, at};
+  bool came = false;
   const arrival *arrivals = it->all->arrivals[it->rank->rank];
   for (size_t i = 0; i < it->all->counts[it->rank->rank]; ++i)
-    if (arrivals[i].offset == sum->offset) found = arrivals[i].from;
+    if (arrivals[i].offset == at) {
+      found = arrivals[i].from;
+      came = true;
+    }
+  if (bytes == 0 || (!came && zb_plan_region_of(it->rank, at, bytes) != ZB_REGION_GRADIENTS)) return;
   if (!zb_grow((void **)&it->out->items, &it->out->capacity, it->out->count + 1, sizeof found))
     it->out->failed = true;
   else
@@ -169,19 +180,24 @@ static void add_term(const update *it, const zb_plan_operand *sum) {
 
 /* Follows an operand of instruction `index` back to the sums of gradients that it is made of. */
 static void follow_operand(const update *it, const zb_plan_operand *operand, int index) {
-  if (operand->rank < 0 || operand->base != 0 || it->out->failed) return;
-  const uint64_t bytes = (uint64_t)zb_operand_extent(operand);
+  if (operand->rank < 0 || it->out->failed) return;
   int writer = index - 1;
   while (writer >= 0 && !writes_exactly(&it->subprogram->instructions[writer], operand))
     --writer;
   if (writer < 0) {
-    if (bytes > 0 && zb_plan_region_of(it->rank, operand->offset, bytes) == ZB_REGION_GRADIENTS) add_term(it, operand);
+    add_term(it, operand);
     return;
   }
   const zb_plan_instruction *instruction = &it->subprogram->instructions[writer];
   if (instruction->accumulate) follow_operand(it, &instruction->outputs[0], writer);
   for (int k = 0; k < instruction->input_count; ++k)
     follow_operand(it, &instruction->inputs[k], writer);
+}
+
+static const zb_plan_job *job_of(const zb_plan_rank *rank, int subprogram) {
+  for (int i = rank->job_count - 1; i >= 0; --i)
+    if (rank->jobs[i].subprogram == subprogram) return &rank->jobs[i];
+  return NULL;
 }
 
 /* The sums that the update of a parameter adds on a rank; none where the rank does not update it. */
@@ -194,7 +210,8 @@ static void find_terms(const sums *it, const zb_plan_rank *rank, const zb_plan_p
       const zb_plan_instruction *instruction = &subprogram->instructions[i];
       const zb_plan_operand at = {.offset = parameter->tensor.offset};
       if (!writes_exactly(instruction, &at)) continue;
-      update by = {it, rank, subprogram, out};
+      update by = {it, rank, subprogram, job_of(rank, s), out};
+      if (!by.job) return; /* the rule "complete" says so */
       for (int k = 0; k < instruction->input_count; ++k)
         follow_operand(&by, &instruction->inputs[k], i);
       return;
