@@ -4,6 +4,8 @@
  *
  * Tests: test/ir/dialect_test.c (IRDL), test/ir/ops/structure.mlir.
  */
+#include <inttypes.h>
+
 #include "ir/ops/support.h"
 
 #define OFFSET_ATTRS ZB_ATTRS({"offset", ZB_ATTR_INT, false, 0, "bytes from the start of the frame: offset = 64 : i64"})
@@ -90,6 +92,46 @@ const zb_op_def zb_op_recv = {
             "    irdl.results(value: %value)\n",
     .attrs = MESSAGE_ATTRS,
     .op_class = ZB_CLASS_STRUCTURE,
+};
+
+/* Counts are one a member, and those of the others are the results. */
+static zb_result infer_all_gather(const zb_op_view *op, zb_shape *results, int count, zb_op_error *error) {
+  const zb_attr *members = zb_attr_ints(op, "members"), *counts = zb_attr_ints(op, "counts");
+  const int64_t place = zb_attr_int(&op->attrs, "place", 0);
+  int64_t others = 0;
+  if (members->count < 2 || counts->count != members->count || place < 0 || place >= members->count)
+    return zb_op_fail(error, NULL, "expected two members or more, a count for each, and the place of one of them (C1)");
+  const int64_t *ranks = members->ints, *each = counts->ints;
+  for (int m = 0; m < members->count; ++m) {
+    if (ranks[m] < 0 || (m && ranks[m] <= ranks[m - 1]))
+      return zb_op_fail(error, NULL, "expected members that rise: members = array<i64: 0, 2, 3> (C2)");
+    if (each[m] < 0) return zb_op_fail(error, NULL, "a member cannot give %" PRId64 " values (C3)", each[m]);
+    others += m == place ? 0 : each[m];
+  }
+  if (op->operand_count != each[place] || count != others)
+    return zb_op_fail(error, NULL, "expected %" PRId64 " values of its own and %" PRId64 " of others (C3)", each[place],
+                      others);
+  for (int i = 0; i < count && op->operand_count; ++i)
+    results[i] = op->operands[0];
+  return ZB_OK;
+}
+
+const zb_op_def zb_op_all_gather = {
+    .name = "all_gather",
+    .summary = "Gives values to all members of a group, and gets those of the others.",
+    .doc = "C1: there are two members or more, each has a count, and place is one of them. C2: members rise. C3: the "
+           "operands are as many as the own count, the results as many as the counts of the others, in the order of "
+           "members. All values have one type.\n",
+    .operands = "own*",
+    .results = "others*",
+    .irdl = "    %value = irdl.any\n"
+            "    irdl.operands(own: variadic %value)\n"
+            "    irdl.results(others: variadic %value)\n",
+    .attrs = ZB_ATTRS({"members", ZB_ATTR_INTS, false, 0, "ranks, rising: members = array<i64: 0, 2, 3>"},
+                      {"counts", ZB_ATTR_INTS, false, 0, "values that each member gives: counts = array<i64: 1, 2, 1>"},
+                      {"place", ZB_ATTR_INT, false, 0, "which of the members this rank is, from 0: place = 1 : i64"}),
+    .op_class = ZB_CLASS_STRUCTURE,
+    .infer = infer_all_gather,
 };
 
 const zb_op_def zb_op_report = {

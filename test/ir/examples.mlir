@@ -717,6 +717,10 @@ module {
     %r = "zb.recv"() {message = 2 : i64, peer = 0 : i64} : () -> tensor<8x4xf32>
     return
   }
+  func.func @all_gather(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>) {
+    %r:2 = "zb.all_gather"(%0, %1) {counts = array<i64: 1, 2, 1>, members = array<i64: 0, 2, 3>, place = 1 : i64} : (tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
+    return
+  }
   func.func @report(%0: tensor<f32>) {
     "zb.report"(%0) {name = "loss"} : (tensor<f32>) -> ()
     return

@@ -17,4 +17,29 @@ module {
     %r = "zb.get"(%0) {offset = 192 : i64} : (!zb.frame<"fb", 192>) -> tensor<4xf32>
     return
   }
+  func.func @all_gather_c1(%0: tensor<4xf32>) {
+    // expected-error@+1 {{zb.all_gather: expected two members or more, a count for each, and the place of one of them (C1)}}
+    %r = "zb.all_gather"(%0) {counts = array<i64: 1>, members = array<i64: 0, 2>, place = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+  func.func @all_gather_c1_b(%0: tensor<4xf32>) {
+    // expected-error@+1 {{zb.all_gather: expected two members or more, a count for each, and the place of one of them (C1)}}
+    %r = "zb.all_gather"(%0) {counts = array<i64: 1, 1>, members = array<i64: 0, 2>, place = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+  func.func @all_gather_c2(%0: tensor<4xf32>) {
+    // expected-error@+1 {{zb.all_gather: expected members that rise: members = array<i64: 0, 2, 3> (C2)}}
+    %r = "zb.all_gather"(%0) {counts = array<i64: 1, 1>, members = array<i64: 2, 2>, place = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+  func.func @all_gather_c3(%0: tensor<4xf32>) {
+    // expected-error@+1 {{zb.all_gather: a member cannot give -1 values (C3)}}
+    %r = "zb.all_gather"(%0) {counts = array<i64: 1, -1>, members = array<i64: 0, 2>, place = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+  func.func @all_gather_c3_b(%0: tensor<4xf32>) {
+    // expected-error@+1 {{zb.all_gather: expected 1 values of its own and 2 of others (C3)}}
+    %r = "zb.all_gather"(%0) {counts = array<i64: 1, 2>, members = array<i64: 0, 2>, place = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
 }
