@@ -73,8 +73,18 @@ MlirNamedAttribute zb_named(MlirContext context, const char *name, MlirAttribute
   return mlirNamedAttributeGet(mlirIdentifierGet(context, mlirStringRefCreateFromCString(name)), value);
 }
 
+MlirAttribute zb_get_attribute(MlirOperation op, const char *name) {
+  return mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(name));
+}
+
+bool zb_has_attribute(MlirOperation op, const char *name) { return !mlirAttributeIsNull(zb_get_attribute(op, name)); }
+
+void zb_set_attribute(MlirOperation op, const char *name, MlirAttribute value) {
+  mlirOperationSetAttributeByName(op, mlirStringRefCreateFromCString(name), value);
+}
+
 int64_t zb_get_i64(MlirOperation op, const char *name, int64_t fallback) {
-  MlirAttribute attribute = mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(name));
+  MlirAttribute attribute = zb_get_attribute(op, name);
   if (mlirAttributeIsNull(attribute) || !mlirAttributeIsAInteger(attribute)) return fallback;
   MlirType type = mlirAttributeGetType(attribute);
   bool plain = mlirTypeIsAIndex(type) || (mlirIntegerTypeIsSignless(type) && mlirIntegerTypeGetWidth(type) <= 64);
@@ -82,7 +92,7 @@ int64_t zb_get_i64(MlirOperation op, const char *name, int64_t fallback) {
 }
 
 const char *zb_get_string(MlirOperation op, const char *name) {
-  MlirAttribute attribute = mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(name));
+  MlirAttribute attribute = zb_get_attribute(op, name);
   if (mlirAttributeIsNull(attribute) || !mlirAttributeIsAString(attribute)) return NULL;
   MlirStringRef text = mlirStringAttrGetValue(attribute);
   return text.length ? text.data : "";

@@ -60,6 +60,10 @@ MlirAttribute zb_attr_to_mlir(MlirContext context, const zb_attr *attr);
 MlirNamedAttribute zb_named(MlirContext context, const char *name, MlirAttribute value);
 MlirAttribute zb_mlir_i64(MlirContext context, int64_t value);
 MlirAttribute zb_mlir_string(MlirContext context, const char *value);
+/* Attribute of an op by name; null when absent. */
+MlirAttribute zb_get_attribute(MlirOperation op, const char *name);
+bool zb_has_attribute(MlirOperation op, const char *name);
+void zb_set_attribute(MlirOperation op, const char *name, MlirAttribute value);
 /* Integer (or string) attribute of an op by name; fallback / NULL when absent. The string is borrowed from the context
  * and, as MLIR guarantees for uniqued string attributes, NUL-terminated. */
 int64_t zb_get_i64(MlirOperation op, const char *name, int64_t fallback);

@@ -44,7 +44,7 @@ int zb_level_index(const char *level); /* -1 for an unknown name */
 
 /* Names of the attributes zb.* (all discardable, on modules, functions, arguments, results and ops): ZB_ATTR_INPUT is
  * "zb.input". */
-#define ZB_ATTRIBUTE(ID, ...) extern const char ZB_ATTR_##ID[];
+#define ZB_ATTRIBUTE(ID, name, ...) extern const char ZB_ATTR_##ID[sizeof "zb." #name];
 #include "ir/attributes.def"
 
 typedef enum zb_attribute_place {

@@ -94,7 +94,7 @@ static zb_result check_result_count(MlirOperation op, const zb_op_def *def, intp
 static zb_result check_elements(MlirOperation op, const zb_op_def *def) {
   for (const zb_attr_def *row = def->attrs; row && row->name; ++row) {
     if (row->kind != ZB_ATTR_ELEMENTS) continue;
-    MlirAttribute value = mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(row->name));
+    MlirAttribute value = zb_get_attribute(op, row->name);
     MlirType type = mlirValueGetType(mlirOperationGetResult(op, 0));
     if (!mlirTypeEqual(mlirAttributeGetType(value), type))
       return zb_op_error_at(op, "write the same type after dense<...> and as result",
@@ -144,7 +144,7 @@ static zb_result check_op(MlirOperation op, const zb_op_def *def, bool foreign) 
 /* ---- Functions ---- */
 
 static int check_value_attributes(MlirOperation function, const char *list_name, zb_attribute_place place, int level) {
-  MlirAttribute list = mlirOperationGetAttributeByName(function, mlirStringRefCreateFromCString(list_name));
+  MlirAttribute list = zb_get_attribute(function, list_name);
   if (mlirAttributeIsNull(list) || !mlirAttributeIsAArray(list)) return 0;
   int errors = 0;
   intptr_t values = mlirArrayAttrGetNumElements(list);
@@ -193,7 +193,7 @@ enum { UPDATED = -1 }; /* in place of the argument's number */
 
 /* Every update names an argument that no other result updates. */
 static int check_update_names(MlirOperation function, zb_map *names) {
-  MlirAttribute results = mlirOperationGetAttributeByName(function, mlirStringRefCreateFromCString("res_attrs"));
+  MlirAttribute results = zb_get_attribute(function, "res_attrs");
   intptr_t count = mlirAttributeIsNull(results) ? 0 : mlirArrayAttrGetNumElements(results);
   int errors = 0;
   for (intptr_t i = 0; i < count; ++i) {
@@ -217,7 +217,7 @@ static int check_update_names(MlirOperation function, zb_map *names) {
  * the program is whole, so that a state and its parameter are arguments of one function. */
 static int check_argument_names(MlirOperation function, bool strict) {
   static const char *const unique[] = {ZB_ATTR_PARAM, ZB_ATTR_FROZEN, ZB_ATTR_STATE, ZB_ATTR_CONSTANT};
-  MlirAttribute arguments = mlirOperationGetAttributeByName(function, mlirStringRefCreateFromCString("arg_attrs"));
+  MlirAttribute arguments = zb_get_attribute(function, "arg_attrs");
   zb_map *names = zb_map_create();
   int errors = 0;
   if (!names) return zb_op_error_at(function, NULL, "out of memory"), 1;

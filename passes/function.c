@@ -104,7 +104,7 @@ MlirAttribute zb_dictionary(MlirContext context, const char *name, MlirAttribute
 }
 
 static MlirAttribute list_entry(MlirOperation function, const char *list, int index) {
-  MlirAttribute array = mlirOperationGetAttributeByName(function, text_ref(list));
+  MlirAttribute array = zb_get_attribute(function, list);
   if (mlirAttributeIsNull(array) || index >= mlirArrayAttrGetNumElements(array)) return (MlirAttribute){0};
   return mlirArrayAttrGetElement(array, index);
 }
@@ -136,19 +136,19 @@ bool zb_dictionary_has(MlirAttribute dictionary, const char *name) {
 }
 
 void zb_set_i64(MlirOperation op, const char *name, int64_t value) {
-  mlirOperationSetAttributeByName(op, text_ref(name), zb_mlir_i64(mlirOperationGetContext(op), value));
+  zb_set_attribute(op, name, zb_mlir_i64(mlirOperationGetContext(op), value));
 }
 
 void zb_set_string(MlirOperation op, const char *name, const char *value) {
-  mlirOperationSetAttributeByName(op, text_ref(name), zb_mlir_string(mlirOperationGetContext(op), value));
+  zb_set_attribute(op, name, zb_mlir_string(mlirOperationGetContext(op), value));
 }
 
 void zb_set_ints(MlirOperation op, const char *name, const int64_t *values, int count) {
-  mlirOperationSetAttributeByName(op, text_ref(name), mlirDenseI64ArrayGet(mlirOperationGetContext(op), count, values));
+  zb_set_attribute(op, name, mlirDenseI64ArrayGet(mlirOperationGetContext(op), count, values));
 }
 
 static MlirAttribute ints_attribute(MlirOperation op, const char *name) {
-  MlirAttribute value = mlirOperationGetAttributeByName(op, text_ref(name));
+  MlirAttribute value = zb_get_attribute(op, name);
   if (mlirAttributeIsNull(value) || !mlirAttributeIsADenseI64Array(value)) return (MlirAttribute){0};
   return value;
 }

@@ -2,6 +2,7 @@
 
 #include "passes/graph.h"
 
+#include "passes/function.h"
 #include "passes/pass.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -120,35 +121,20 @@ void zb_graph_deinit(zb_graph *graph) {
 
 int zb_graph_value(const zb_graph *graph, MlirValue value) { return (int)zb_map_get_or(graph->numbers, value.ptr, -1); }
 
-/* Element `index` of an array of dictionaries ("arg_attrs", "res_attrs"), entry `name`; null if absent. */
-static MlirAttribute dictionary_entry(MlirOperation function, const char *list, int index, const char *name) {
-  MlirAttribute array = mlirOperationGetAttributeByName(function, text_ref(list));
-  if (mlirAttributeIsNull(array) || !mlirAttributeIsAArray(array) || index >= mlirArrayAttrGetNumElements(array))
-    return (MlirAttribute){0};
-  MlirAttribute dictionary = mlirArrayAttrGetElement(array, index);
-  if (!mlirAttributeIsADictionary(dictionary)) return (MlirAttribute){0};
-  return mlirDictionaryAttrGetElementByName(dictionary, text_ref(name));
-}
-
-static const char *entry_string(MlirAttribute entry) {
-  if (mlirAttributeIsNull(entry) || !mlirAttributeIsAString(entry)) return NULL;
-  return mlirStringAttrGetValue(entry).data; /* MLIR ends uniqued strings with a NUL */
-}
-
 const char *zb_argument_string(MlirOperation function, int index, const char *name) {
-  return entry_string(dictionary_entry(function, "arg_attrs", index, name));
+  return zb_dictionary_string(zb_argument_dictionary(function, index), name);
 }
 
 bool zb_argument_has(MlirOperation function, int index, const char *name) {
-  return !mlirAttributeIsNull(dictionary_entry(function, "arg_attrs", index, name));
+  return zb_dictionary_has(zb_argument_dictionary(function, index), name);
 }
 
 const char *zb_result_string(MlirOperation function, int index, const char *name) {
-  return entry_string(dictionary_entry(function, "res_attrs", index, name));
+  return zb_dictionary_string(zb_result_dictionary(function, index), name);
 }
 
 bool zb_result_has(MlirOperation function, int index, const char *name) {
-  return !mlirAttributeIsNull(dictionary_entry(function, "res_attrs", index, name));
+  return zb_dictionary_has(zb_result_dictionary(function, index), name);
 }
 
 zb_result zb_pass_function(MlirModule module, MlirOperation *out_function, MlirBlock *out_block) {

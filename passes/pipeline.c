@@ -24,8 +24,6 @@ static const zb_pass_def *const passes[] = {
 };
 enum { PASS_COUNT = sizeof passes / sizeof passes[0] };
 
-static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
-
 const zb_pass_def *zb_pass_find(const char *name) {
   for (int i = 0; i < PASS_COUNT; ++i)
     if (strcmp(passes[i]->name, name) == 0) return passes[i];
@@ -40,7 +38,7 @@ int zb_module_level(MlirModule module) {
 
 void zb_module_set_level(MlirModule module, const char *level) {
   MlirOperation op = mlirModuleGetOperation(module);
-  mlirOperationSetAttributeByName(op, text_ref(ZB_ATTR_LEVEL), zb_mlir_string(mlirOperationGetContext(op), level));
+  zb_set_attribute(op, ZB_ATTR_LEVEL, zb_mlir_string(mlirOperationGetContext(op), level));
 }
 
 /* ---- Public table ---- */

@@ -58,14 +58,12 @@ void zb_op_list_deinit(zb_op_list *list) {
   *list = (zb_op_list){0};
 }
 
-bool zb_is_numbered(MlirOperation op) {
-  return !mlirAttributeIsNull(mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_ID)));
-}
+bool zb_is_numbered(MlirOperation op) { return zb_has_attribute(op, ZB_ATTR_ID); }
 
 /* ---- Attributes ---- */
 
 int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_DIMS_MAX]) {
-  MlirAttribute attribute = mlirOperationGetAttributeByName(op, text_ref(name));
+  MlirAttribute attribute = zb_get_attribute(op, name);
   if (mlirAttributeIsNull(attribute) || !mlirAttributeIsADenseI64Array(attribute)) return -1;
   intptr_t count = mlirDenseArrayGetNumElements(attribute);
   if (count > ZB_DIMS_MAX) return -1;
@@ -75,14 +73,14 @@ int zb_get_ints(MlirOperation op, const char *name, int64_t out[ZB_DIMS_MAX]) {
 }
 
 bool zb_get_flag(MlirOperation op, const char *name) {
-  MlirAttribute attribute = mlirOperationGetAttributeByName(op, text_ref(name));
+  MlirAttribute attribute = zb_get_attribute(op, name);
   if (mlirAttributeIsNull(attribute)) return false;
   return mlirAttributeIsABool(attribute) ? mlirBoolAttrGetValue(attribute) : mlirAttributeIsAUnit(attribute);
 }
 
 void zb_set_flag(MlirOperation op, const char *name, bool value) {
   if (value)
-    mlirOperationSetAttributeByName(op, text_ref(name), mlirBoolAttrGet(mlirOperationGetContext(op), 1));
+    zb_set_attribute(op, name, mlirBoolAttrGet(mlirOperationGetContext(op), 1));
   else
     mlirOperationRemoveAttributeByName(op, text_ref(name));
 }
@@ -138,7 +136,7 @@ bool zb_scalar_constant(MlirValue value, double *out) {
   int64_t integer;
   if (!zb_op_is(op, "zb.constant") || !zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &shape))
     return false;
-  MlirAttribute elements = mlirOperationGetAttributeByName(op, text_ref("value"));
+  MlirAttribute elements = zb_get_attribute(op, "value");
   if (mlirAttributeIsNull(elements) || !mlirAttributeIsADenseElements(elements)) return false;
   if (!mlirDenseElementsAttrIsSplat(elements) && zb_shape_elements(&shape) != 1) return false;
   return zb_dense_element(elements, shape.dtype, 0, out, &integer);
@@ -148,7 +146,7 @@ bool zb_scalar_constant(MlirValue value, double *out) {
 
 zb_builder zb_builder_marked(MlirOperation op, MlirOperation mark, MlirNamedAttribute *storage) {
   zb_builder builder = zb_builder_before(op);
-  MlirAttribute of = mlirOperationGetAttributeByName(mark, text_ref(ZB_ATTR_OF));
+  MlirAttribute of = zb_get_attribute(mark, ZB_ATTR_OF);
   if (mlirAttributeIsNull(of)) return builder;
   *storage = zb_named(builder.context, ZB_ATTR_OF, of);
   builder.marks = storage;
@@ -238,7 +236,7 @@ bool zb_fold_widening_cast(MlirOperation op) {
   MlirOperation sum = sum_behind_views(value);
   if (mlirOperationIsNull(sum)) return false;
   MlirContext context = mlirOperationGetContext(op);
-  mlirOperationSetAttributeByName(sum, text_ref("dtype"), zb_mlir_string(context, zb_dtype_name(to.dtype)));
+  zb_set_attribute(sum, "dtype", zb_mlir_string(context, zb_dtype_name(to.dtype)));
   if (!infers(sum)) {
     mlirOperationRemoveAttributeByName(sum, text_ref("dtype"));
     return false;

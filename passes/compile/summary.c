@@ -20,12 +20,11 @@ static zb_status add_name(char ***list, int *count, const char *name) {
 
 zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out) {
   MlirOperation top = mlirModuleGetOperation(module);
-  MlirAttribute names = mlirOperationGetAttributeByName(top, mlirStringRefCreateFromCString(ZB_ATTR_UNTRAINED));
+  MlirAttribute names = zb_get_attribute(top, ZB_ATTR_UNTRAINED);
   for (intptr_t i = 0; !mlirAttributeIsNull(names) && i < mlirArrayAttrGetNumElements(names); ++i)
     ZB_TRY(add_name(&out->untrained, &out->untrained_count,
                     mlirStringAttrGetValue(mlirArrayAttrGetElement(names, i)).data));
-  out->uncompared =
-      !mlirAttributeIsNull(mlirOperationGetAttributeByName(top, mlirStringRefCreateFromCString(ZB_ATTR_UNCOMPARED)));
+  out->uncompared = zb_has_attribute(top, ZB_ATTR_UNCOMPARED);
   return NULL;
 }
 

@@ -224,12 +224,8 @@ typedef struct signature {
 
 static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
 
-/* Dictionary `index` of an attribute list, or an empty one. */
-static MlirAttribute old_dictionary(MlirOperation function, const char *list, intptr_t index) {
-  MlirAttribute array = mlirOperationGetAttributeByName(function, text_ref(list));
-  if (mlirAttributeIsNull(array) || index >= mlirArrayAttrGetNumElements(array))
-    return mlirDictionaryAttrGet(mlirOperationGetContext(function), 0, NULL);
-  return mlirArrayAttrGetElement(array, index);
+static MlirAttribute or_empty(MlirContext context, MlirAttribute dictionary) {
+  return mlirAttributeIsNull(dictionary) ? mlirDictionaryAttrGet(context, 0, NULL) : dictionary;
 }
 
 static zb_status signature_init(MlirOperation function, size_t more_inputs, size_t more_outputs, signature *s) {
@@ -247,12 +243,12 @@ static zb_status signature_init(MlirOperation function, size_t more_inputs, size
   if (!s->inputs || !s->input_attrs || !s->outputs || !s->output_attrs || !s->returned) return ZB_OUT_OF_MEMORY();
   for (size_t i = 0; i < s->input_count; ++i) {
     s->inputs[i] = mlirValueGetType(mlirBlockGetArgument(block, (intptr_t)i));
-    s->input_attrs[i] = old_dictionary(function, "arg_attrs", (intptr_t)i);
+    s->input_attrs[i] = or_empty(s->context, zb_argument_dictionary(function, (int)i));
   }
   for (size_t i = 0; i < s->output_count; ++i) {
     s->returned[i] = mlirOperationGetOperand(terminator, (intptr_t)i);
     s->outputs[i] = mlirValueGetType(s->returned[i]);
-    s->output_attrs[i] = old_dictionary(function, "res_attrs", (intptr_t)i);
+    s->output_attrs[i] = or_empty(s->context, zb_result_dictionary(function, (int)i));
   }
   return NULL;
 }
@@ -299,11 +295,9 @@ static MlirAttribute frozen_dictionary(MlirContext context, MlirAttribute old) {
 static void signature_apply(const signature *s, MlirOperation function, MlirOperation terminator) {
   MlirType type =
       mlirFunctionTypeGet(s->context, (intptr_t)s->input_count, s->inputs, (intptr_t)s->output_count, s->outputs);
-  mlirOperationSetAttributeByName(function, text_ref("function_type"), mlirTypeAttrGet(type));
-  mlirOperationSetAttributeByName(function, text_ref("arg_attrs"),
-                                  mlirArrayAttrGet(s->context, (intptr_t)s->input_count, s->input_attrs));
-  mlirOperationSetAttributeByName(function, text_ref("res_attrs"),
-                                  mlirArrayAttrGet(s->context, (intptr_t)s->output_count, s->output_attrs));
+  zb_set_attribute(function, "function_type", mlirTypeAttrGet(type));
+  zb_set_attribute(function, "arg_attrs", mlirArrayAttrGet(s->context, (intptr_t)s->input_count, s->input_attrs));
+  zb_set_attribute(function, "res_attrs", mlirArrayAttrGet(s->context, (intptr_t)s->output_count, s->output_attrs));
   mlirOperationSetOperands(terminator, (intptr_t)s->output_count, s->returned);
 }
 
@@ -323,7 +317,7 @@ static MlirValue sum_uses(zb_builder *b, const zb_parameter_uses *uses) {
   MlirValue sum = {0};
   for (size_t i = 0; i < uses->count; ++i) {
     MlirOperation op = uses->accumulates[i];
-    mlirOperationSetAttributeByName(op, text_ref("use"), zb_mlir_i64(b->context, (int64_t)(uses->count - 1 - i)));
+    zb_set_attribute(op, "use", zb_mlir_i64(b->context, (int64_t)(uses->count - 1 - i)));
     MlirValue value = mlirOperationGetResult(op, 0);
     sum = i == 0 ? value : zb_build2(b, "add", sum, value);
   }

@@ -19,7 +19,7 @@ typedef struct scalar {
 } scalar;
 
 static MlirAttribute elements_of(MlirOperation constant) {
-  MlirAttribute value = mlirOperationGetAttributeByName(constant, mlirStringRefCreateFromCString("value"));
+  MlirAttribute value = zb_get_attribute(constant, "value");
   return !mlirAttributeIsNull(value) && mlirAttributeIsADenseElements(value) ? value : (MlirAttribute){0};
 }
 

@@ -3,6 +3,7 @@
 #include "passes/stages/addresses.h"
 
 #include "passes/function.h"
+#include "passes/tables.h"
 
 #include <string.h>
 
@@ -11,14 +12,13 @@ zb_region_kind zb_argument_region(MlirOperation function, int argument) {
     const char *frame;
     zb_region_kind region;
   } pools[] = {
-#define ZB_POOL(ID, name) {name, ZB_REGION_##ID},
+#define ZB_POOL(ID, name, TABLE) {name, ZB_REGION_##ID},
 #include "ir/frames.def"
   };
-  MlirAttribute attributes = zb_argument_dictionary(function, argument);
-  if (zb_dictionary_has(attributes, ZB_ATTR_STEP)) return ZB_REGION_STEP;
-  const char *frame = zb_dictionary_string(attributes, ZB_ATTR_FRAME);
-  for (size_t i = 0; frame && i < sizeof pools / sizeof pools[0]; ++i)
-    if (strcmp(frame, pools[i].frame) == 0) return pools[i].region;
+  const zb_port port = zb_argument_port(function, argument);
+  if (port.step) return ZB_REGION_STEP;
+  for (size_t i = 0; port.frame && i < sizeof pools / sizeof pools[0]; ++i)
+    if (strcmp(port.frame, pools[i].frame) == 0) return pools[i].region;
   return ZB_REGION_COUNT;
 }
 
@@ -69,6 +69,8 @@ void zb_subprogram_info_deinit(zb_subprogram_info *info) {
   *info = (zb_subprogram_info){0};
 }
 
+uint64_t zb_constant_address(MlirOperation constant) { return (uint64_t)zb_at_at(zb_at_get(constant), 0).number; }
+
 void zb_home_address(const zb_subprogram_info *info, const zb_home *home, const zb_plan_range regions[ZB_REGION_COUNT],
                      uint32_t *out_base, uint64_t *out_offset) {
   *out_base = 0;
@@ -78,7 +80,7 @@ void zb_home_address(const zb_subprogram_info *info, const zb_home *home, const 
     return;
   }
   if (home->base == ZB_BASE_CONSTANT) {
-    *out_offset = (uint64_t)zb_ints_at(info->workspace.graph.nodes[home->constant].op, ZB_ATTR_AT, 0);
+    *out_offset = zb_constant_address(info->workspace.graph.nodes[home->constant].op);
     return;
   }
   ZB_ASSERT(home->base >= 0);

@@ -24,6 +24,9 @@ void zb_subprogram_info_deinit(zb_subprogram_info *info);
 /* Region of the pool frame an argument stands for ("parameters", ..., the step counter); ZB_REGION_COUNT for others. */
 zb_region_kind zb_argument_region(MlirOperation function, int argument);
 
+/* Arena offset of an inline constant, as zb-allocate placed it. */
+uint64_t zb_constant_address(MlirOperation constant);
+
 /* (base, byte offset) of a home, without its layout offset. constant_offset: arena offset of inline constants by node,
  * may be NULL when the function has none. */
 void zb_home_address(const zb_subprogram_info *info, const zb_home *home, const zb_plan_range regions[ZB_REGION_COUNT],

@@ -22,14 +22,13 @@
 #include "passes/function.h"
 #include "passes/stages/pack.h"
 #include "passes/pipeline.h"
+#include "passes/tables.h"
 #include "zb/schedule.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MESSAGE_COLUMNS = 8, MESSAGE_COMPLETE = 7 };
 
 typedef struct home {
   int item;        /* -1: fixed */
@@ -62,11 +61,11 @@ typedef struct allocator {
   pending_send *pending;
   size_t pending_count, pending_capacity;
   bool *received; /* per message: not waited for yet */
-  int message_count;
-  int *message_of;  /* per node of @main: the message it posts, -1 */
-  int64_t *numbers; /* zb.addresses */
+  zb_table messages;
+  int *message_of; /* per node of @main: the message it posts, -1 */
+  zb_addresses_row *numbers;
   size_t number_count, number_capacity;
-  int64_t *waits; /* zb.waits */
+  zb_waits_row *waits;
   size_t wait_count, wait_capacity;
 } allocator;
 
@@ -98,24 +97,24 @@ static zb_status read_subprograms(allocator *a) {
 
 /* The message that each send and receive posts, from the table of the rank in program order. */
 static zb_status read_posts(allocator *a) {
-  int posts = zb_ints_count(a->rank_op, ZB_ATTR_POSTS), at = 0;
-  MlirAttribute table = mlirOperationGetAttributeByName(a->rank_op, mlirStringRefCreateFromCString(ZB_ATTR_POSTS));
+  const zb_table posts = zb_posts_get(a->rank_op);
+  int at = 0;
   a->message_of = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->message_of);
   if (!a->message_of) return ZB_OUT_OF_MEMORY();
   for (int n = 0; n < a->graph.node_count; ++n) {
     MlirOperation op = a->graph.nodes[n].op;
     a->message_of[n] = -1;
     if (a->info_of[n] >= 0 || (!zb_op_is(op, "zb.send") && !zb_op_is(op, "zb.recv"))) continue;
-    if (at == posts) return ZB_ERROR(INVALID, "rank %d posts more messages than zb.posts names", a->rank);
-    a->message_of[n] = (int)mlirDenseI64ArrayGetElement(table, at++);
-    if (a->message_of[n] < 0 || a->message_of[n] >= a->message_count)
+    if (at == posts.count) return ZB_ERROR(INVALID, "rank %d posts more messages than zb.posts names", a->rank);
+    a->message_of[n] = (int)zb_posts_at(posts, at++).message;
+    if (a->message_of[n] < 0 || a->message_of[n] >= a->messages.count)
       return ZB_ERROR(INVALID, "rank %d posts message %d, which is not in zb.messages", a->rank, a->message_of[n]);
   }
   return NULL;
 }
 
 static int callee(const allocator *a, MlirOperation op) {
-  MlirAttribute symbol = mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("callee"));
+  MlirAttribute symbol = zb_get_attribute(op, "callee");
   if (mlirAttributeIsNull(symbol)) return -1;
   return (int)zb_map_get_or(a->info_index, mlirFlatSymbolRefAttrGetValue(symbol).data, -1);
 }
@@ -141,7 +140,7 @@ static zb_status place_constants(allocator *a, uint64_t begin, uint64_t *out_byt
     const zb_graph *g = &a->infos[i].workspace.graph;
     for (int n = 0; n < g->node_count; ++n) {
       if (!zb_op_is(g->nodes[n].op, "zb.constant")) continue;
-      MlirAttribute value = mlirOperationGetAttributeByName(g->nodes[n].op, mlirStringRefCreateFromCString("value"));
+      MlirAttribute value = zb_get_attribute(g->nodes[n].op, "value");
       int64_t offset = zb_map_get_or(seen, value.ptr, -1);
       if (offset < 0) {
         offset = (int64_t)(begin + bytes);
@@ -151,7 +150,7 @@ static zb_status place_constants(allocator *a, uint64_t begin, uint64_t *out_byt
           return ZB_OUT_OF_MEMORY();
         }
       }
-      zb_set_ints(g->nodes[n].op, ZB_ATTR_AT, &offset, 1);
+      zb_at_set(g->nodes[n].op, &(zb_at_row){.number = offset}, 1);
     }
   }
   zb_map_destroy(seen);
@@ -261,20 +260,18 @@ static zb_status find_homes(allocator *a) {
 
 /* ---- Lifetimes ---- */
 
-static int64_t message_complete(const allocator *a, int message) {
-  return zb_ints_at(a->module, ZB_ATTR_MESSAGES, message * MESSAGE_COLUMNS + MESSAGE_COMPLETE);
-}
-
 /* When each op of @main happens: a job at its start, what is posted before it when the job before it ended. */
 static zb_status time_nodes(allocator *a) {
-  int jobs = zb_ints_count(a->rank_op, ZB_ATTR_TIMES) / 2, job = 0;
+  const zb_table times = zb_times_get(a->rank_op);
+  int job = 0;
   a->node_time = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->node_time);
   if (!a->node_time) return ZB_OUT_OF_MEMORY();
   int64_t before = 0;
   for (int n = 0; n < a->graph.node_count; ++n) {
-    bool counted = a->info_of[n] >= 0 && zb_get_i64(a->graph.nodes[n].op, ZB_ATTR_MICRO_BATCH, -1) >= 0 && job < jobs;
-    a->node_time[n] = counted ? zb_ints_at(a->rank_op, ZB_ATTR_TIMES, 2 * job) : before;
-    if (counted) before = zb_ints_at(a->rank_op, ZB_ATTR_TIMES, 2 * job++ + 1);
+    bool counted =
+        a->info_of[n] >= 0 && zb_get_i64(a->graph.nodes[n].op, ZB_ATTR_MICRO_BATCH, -1) >= 0 && job < times.count;
+    a->node_time[n] = counted ? zb_times_at(times, job).start_ps : before;
+    if (counted) before = zb_times_at(times, job++).end_ps;
   }
   return NULL;
 }
@@ -338,7 +335,7 @@ static void find_lifetimes(allocator *a) {
   for (int n = 0; n < a->graph.node_count; ++n) {
     const zb_node *node = &a->graph.nodes[n];
     bool sends = zb_op_is(node->op, "zb.send");
-    int until = sends ? held_until(a, n, message_complete(a, a->message_of[n])) : n;
+    int until = sends ? held_until(a, n, zb_messages_at(a->messages, a->message_of[n]).complete_ps) : n;
     for (int r = 0; r < node->result_count; ++r)
       touch_part(a, node->result_begin + r, n);
     for (int i = 0; i < node->operand_count; ++i)
@@ -355,11 +352,10 @@ static uint64_t address(const allocator *a, int value) {
 
 /* Op `node` of @main waits for the message. Waits of an op stand together at the end of the table. */
 static zb_status add_wait(allocator *a, int node, int message) {
-  for (size_t i = a->wait_count; i >= 2 && a->waits[i - 2] == node; i -= 2)
-    if (a->waits[i - 1] == message) return NULL;
-  if (!zb_grow((void **)&a->waits, &a->wait_capacity, a->wait_count + 2, sizeof *a->waits)) return ZB_OUT_OF_MEMORY();
-  a->waits[a->wait_count++] = node;
-  a->waits[a->wait_count++] = message;
+  for (size_t i = a->wait_count; i > 0 && a->waits[i - 1].op == node; --i)
+    if (a->waits[i - 1].message == message) return NULL;
+  if (!zb_grow((void **)&a->waits, &a->wait_capacity, a->wait_count + 1, sizeof *a->waits)) return ZB_OUT_OF_MEMORY();
+  a->waits[a->wait_count++] = (zb_waits_row){.op = node, .message = message};
   return NULL;
 }
 
@@ -390,7 +386,7 @@ static zb_status wait_for_recv(allocator *a, int value, int node) {
 static zb_status add_address(allocator *a, uint64_t number) {
   if (!zb_grow((void **)&a->numbers, &a->number_capacity, a->number_count + 1, sizeof *a->numbers))
     return ZB_OUT_OF_MEMORY();
-  a->numbers[a->number_count++] = (int64_t)number;
+  a->numbers[a->number_count++] = (zb_addresses_row){.number = (int64_t)number};
   return NULL;
 }
 
@@ -442,7 +438,7 @@ static zb_status communication_address(allocator *a, int n) {
 }
 
 static zb_status write_main(allocator *a) {
-  a->received = zb_alloc(((size_t)a->message_count + 1) * sizeof *a->received);
+  a->received = zb_alloc(((size_t)a->messages.count + 1) * sizeof *a->received);
   if (!a->received) return ZB_OUT_OF_MEMORY();
   for (int n = 0; n < a->graph.node_count; ++n) {
     const zb_node *node = &a->graph.nodes[n];
@@ -453,8 +449,8 @@ static zb_status write_main(allocator *a) {
       ZB_TRY(communication_address(a, n));
     ++a->changes;
   }
-  zb_set_ints(a->rank_op, ZB_ATTR_ADDRESSES, a->numbers, (int)a->number_count);
-  zb_set_ints(a->rank_op, ZB_ATTR_WAITS, a->waits, (int)a->wait_count);
+  zb_addresses_set(a->rank_op, a->numbers, (int)a->number_count);
+  zb_waits_set(a->rank_op, a->waits, (int)a->wait_count);
   return NULL;
 }
 
@@ -463,39 +459,38 @@ static zb_status write_functions(allocator *a) {
   for (int i = 0; i < a->info_count; ++i) {
     const zb_subprogram_info *info = &a->infos[i];
     const zb_workspace *w = &info->workspace;
-    int64_t *positions = zb_alloc(((size_t)info->base_count + 1) * sizeof *positions);
+    zb_bases_row *positions = zb_alloc(((size_t)info->base_count + 1) * sizeof *positions);
     if (!positions) return ZB_OUT_OF_MEMORY();
     for (int b = 0; b < info->base_count; ++b)
-      positions[b] = info->base_position[b];
-    zb_set_ints(info->function, ZB_ATTR_BASES, positions, info->base_count);
+      positions[b].position = info->base_position[b];
+    zb_bases_set(info->function, positions, info->base_count);
     zb_free(positions);
     for (int n = 0; n < w->graph.node_count; ++n) {
       const zb_node *node = &w->graph.nodes[n];
-      int64_t at[2 * 8];
+      zb_at_row at[2 * 8];
       if (w->skipped[n] || node->result_count > 8) continue;
       for (int r = 0; r < node->result_count; ++r) {
         uint32_t base = 0;
         uint64_t offset = 0;
         const zb_home *h = &w->homes[node->result_begin + r];
         if (h->base != ZB_BASE_NONE) zb_home_address(info, h, a->regions, &base, &offset);
-        at[2 * r] = base;
-        at[2 * r + 1] = (int64_t)offset;
+        at[2 * r].number = base;
+        at[2 * r + 1].number = (int64_t)offset;
       }
-      zb_set_ints(node->op, ZB_ATTR_AT, at, 2 * node->result_count);
+      zb_at_set(node->op, at, 2 * node->result_count);
     }
   }
   return NULL;
 }
 
 static void write_regions(allocator *a) {
-  int64_t numbers[2 * ZB_REGION_COUNT];
+  zb_regions_row rows[ZB_REGION_COUNT];
   uint64_t total = 0;
   for (int r = 0; r < ZB_REGION_COUNT; ++r) {
-    numbers[2 * r] = (int64_t)a->regions[r].offset;
-    numbers[2 * r + 1] = (int64_t)a->regions[r].bytes;
+    rows[r] = (zb_regions_row){.offset = (int64_t)a->regions[r].offset, .bytes = (int64_t)a->regions[r].bytes};
     total += a->regions[r].bytes;
   }
-  zb_set_ints(a->rank_op, ZB_ATTR_REGIONS, numbers, 2 * ZB_REGION_COUNT);
+  zb_regions_set(a->rank_op, rows, ZB_REGION_COUNT);
   zb_set_i64(a->rank_op, ZB_ATTR_ARENA, (int64_t)total);
 }
 
@@ -511,7 +506,7 @@ static zb_status allocate_rank(allocator *a) {
   if (!a->info_of || !a->homes) return ZB_OUT_OF_MEMORY();
   for (int n = 0; n < a->graph.node_count; ++n)
     a->info_of[n] = zb_op_is(a->graph.nodes[n].op, "func.call") ? callee(a, a->graph.nodes[n].op) : -1;
-  a->message_count = zb_ints_count(a->module, ZB_ATTR_MESSAGES) / MESSAGE_COLUMNS;
+  a->messages = zb_messages_get(a->module);
   ZB_TRY(read_posts(a));
   ZB_TRY(place_regions(a));
   ZB_TRY(find_homes(a));

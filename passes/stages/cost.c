@@ -4,6 +4,7 @@
 #include "passes/stages/cost.h"
 
 #include "passes/function.h"
+#include "passes/tables.h"
 #include "runtime/base/text.h"
 
 #include <inttypes.h>
@@ -43,8 +44,7 @@ static zb_cost described_cost(MlirOperation op, const zb_op_def *def) {
 static bool accumulate_text(MlirOperation op, char text[ZB_COST_TEXT_BYTES]) {
   zb_shape shape;
   char shape_text[96];
-  if (!mlirAttributeIsNull(mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(ZB_ATTR_FOLD))))
-    return false;
+  if (zb_has_attribute(op, ZB_ATTR_FOLD)) return false;
   if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &shape)) return false;
   snprintf(text, ZB_COST_TEXT_BYTES, "accumulate %s", zb_shape_text(&shape, shape_text));
   return true;
@@ -143,8 +143,6 @@ zb_status zb_pass_costs(const zb_pass *pass, zb_costs **out) {
 
 /* ---- Beside ops ---- */
 
-/* The byte's time as an integer of 2^-20 ps: attributes of a module are integers here. */
-enum { LATENCY, PS_PER_MEBIBYTE, COPIES, WAKE, JOB, READ, STEP, LINK_COLUMNS };
 static const double mebibyte = 1048576.0;
 
 zb_link_costs zb_link_costs_of(const zb_costs *costs) {
@@ -160,24 +158,25 @@ zb_link_costs zb_link_costs_of(const zb_costs *costs) {
 
 void zb_link_costs_set(MlirOperation module, const zb_link_costs *costs) {
   double scaled = costs->ps_per_byte * mebibyte;
-  const int64_t row[LINK_COLUMNS] = {
-      [LATENCY] = costs->latency_ps, [PS_PER_MEBIBYTE] = scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX,
-      [COPIES] = costs->copies,      [WAKE] = costs->wake_ps,
-      [JOB] = costs->job_ps,         [READ] = costs->read_ps,
-      [STEP] = costs->step_ps};
-  zb_set_ints(module, ZB_ATTR_COSTS, row, LINK_COLUMNS);
+  const zb_costs_row row = {.latency_ps = costs->latency_ps,
+                            .ps_per_mebibyte = scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX,
+                            .copies = costs->copies,
+                            .wake_ps = costs->wake_ps,
+                            .job_ps = costs->job_ps,
+                            .read_ps = costs->read_ps,
+                            .step_ps = costs->step_ps};
+  zb_costs_set(module, &row, 1);
 }
 
 zb_link_costs zb_link_costs_get(MlirOperation module) {
-  if (zb_ints_count(module, ZB_ATTR_COSTS) != LINK_COLUMNS) return zb_link_costs_of(NULL);
-  int64_t row[LINK_COLUMNS];
-  for (int i = 0; i < LINK_COLUMNS; ++i)
-    row[i] = zb_ints_at(module, ZB_ATTR_COSTS, i);
-  return (zb_link_costs){.latency_ps = row[LATENCY],
-                         .ps_per_byte = (double)row[PS_PER_MEBIBYTE] / mebibyte,
-                         .copies = row[COPIES] != 0,
-                         .wake_ps = row[WAKE],
-                         .job_ps = row[JOB],
-                         .read_ps = row[READ],
-                         .step_ps = row[STEP]};
+  zb_table table = zb_costs_get(module);
+  if (!table.count) return zb_link_costs_of(NULL);
+  const zb_costs_row row = zb_costs_at(table, 0);
+  return (zb_link_costs){.latency_ps = row.latency_ps,
+                         .ps_per_byte = (double)row.ps_per_mebibyte / mebibyte,
+                         .copies = row.copies != 0,
+                         .wake_ps = row.wake_ps,
+                         .job_ps = row.job_ps,
+                         .read_ps = row.read_ps,
+                         .step_ps = row.step_ps};
 }

@@ -7,15 +7,15 @@
 #include "passes/stages/addresses.h"
 #include "passes/stages/cost.h"
 #include "passes/function.h"
+#include "passes/stages/frames.h"
 #include "passes/stages/problem.h"
+#include "passes/tables.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { MESSAGE_COLUMNS = 8 };
 
 typedef struct emitter {
   MlirOperation module, rank_op;
@@ -37,12 +37,10 @@ typedef struct emitter {
   size_t pool_range_capacity;
   uint32_t *pool_u32;
   size_t pool_u32_capacity;
-  int32_t *job_of_message;               /* index of the job of this rank that posts it */
-  MlirAttribute addresses, waits, posts; /* tables of the rank at hand; how far they are read: */
-  int address_at, address_count, wait_at, wait_count, post_at, post_count;
+  int32_t *job_of_message;          /* index of the job of this rank that posts it */
+  zb_table addresses, waits, posts; /* of the rank at hand; how far they are read: */
+  int address_at, wait_at, post_at;
 } emitter;
-
-static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
 
 #define PLAN_NEW(e, count, type) ((type *)zb_plan_alloc((e)->memory, ((size_t)(count) + 1) * sizeof(type)))
 
@@ -74,19 +72,18 @@ static zb_status emit_inputs(emitter *e) {
 
 static zb_status emit_messages(emitter *e) {
   zb_plan *plan = e->plan;
-  plan->message_count = zb_ints_count(e->module, ZB_ATTR_MESSAGES) / MESSAGE_COLUMNS;
+  const zb_table messages = zb_messages_get(e->module);
+  plan->message_count = messages.count;
   plan->messages = PLAN_NEW(e, plan->message_count, zb_plan_message);
   if (!plan->messages) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < plan->message_count; ++i) {
-    int64_t row[MESSAGE_COLUMNS];
-    for (int k = 0; k < MESSAGE_COLUMNS; ++k)
-      row[k] = zb_ints_at(e->module, ZB_ATTR_MESSAGES, i * MESSAGE_COLUMNS + k);
-    plan->messages[i] = (zb_plan_message){.source = (int32_t)row[0],
-                                          .destination = (int32_t)row[1],
-                                          .source_stage = (int32_t)row[2],
-                                          .destination_stage = (int32_t)row[3],
-                                          .micro_batch = (int32_t)row[4],
-                                          .payload = zb_payload_of((char)row[5])};
+    const zb_messages_row row = zb_messages_at(messages, i);
+    plan->messages[i] = (zb_plan_message){.source = (int32_t)row.source,
+                                          .destination = (int32_t)row.destination,
+                                          .source_stage = (int32_t)row.source_stage,
+                                          .destination_stage = (int32_t)row.destination_stage,
+                                          .micro_batch = (int32_t)row.micro_batch,
+                                          .payload = zb_payload_of((char)row.kind)};
   }
   return NULL;
 }
@@ -103,7 +100,8 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
   plan->schedule = zb_plan_strdup(e->memory, schedule ? schedule : "");
   plan->placement = zb_plan_strdup(e->memory, placement ? placement : "");
   plan->rank_count = (int)zb_get_i64(e->module, ZB_ATTR_RANKS, 0);
-  plan->stage_count = zb_ints_count(e->module, ZB_ATTR_STAGE_RANK);
+  const zb_table stage_rank = zb_stage_rank_get(e->module);
+  plan->stage_count = stage_rank.count;
   plan->chunk_count = (int)zb_get_i64(e->module, ZB_ATTR_CHUNKS, 1);
   plan->micro_batches = (int)zb_get_i64(e->module, ZB_ATTR_MICRO_BATCHES, 0);
   zb_link_costs link = zb_link_costs_get(e->module);
@@ -121,47 +119,37 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
       !plan->placement)
     return ZB_OUT_OF_MEMORY();
   for (int s = 0; s < plan->stage_count; ++s)
-    plan->stage_rank[s] = (int)zb_ints_at(e->module, ZB_ATTR_STAGE_RANK, s);
+    plan->stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
   ZB_TRY(emit_messages(e));
   return emit_inputs(e);
 }
 
 /* ---- Tables of what lives in the arena ---- */
 
-static bool entry_shape(MlirAttribute entry, zb_shape *out) {
-  MlirAttribute type = mlirDictionaryAttrGetElementByName(entry, text_ref("type"));
-  return !mlirAttributeIsNull(type) && zb_type_shape(mlirTypeAttrGetValue(type), out);
-}
-
-static MlirAttribute table(const emitter *e, const char *name, intptr_t *out_count) {
-  MlirAttribute array = mlirOperationGetAttributeByName(e->rank_op, text_ref(name));
-  *out_count = mlirAttributeIsNull(array) ? 0 : mlirArrayAttrGetNumElements(array);
-  return array;
-}
-
-static zb_status fill_tensor(emitter *e, MlirAttribute entry, const char *name, zb_region_kind region,
+static zb_status fill_tensor(emitter *e, const zb_entry *entry, const char *name, zb_region_kind region,
                              zb_plan_tensor *out) {
   out->name = zb_plan_strdup(e->memory, name);
-  out->offset = e->rank->regions[region].offset + (uint64_t)zb_dictionary_i64(entry, "offset", 0);
+  out->offset = e->rank->regions[region].offset + (uint64_t)entry->offset;
   if (!out->name) return ZB_OUT_OF_MEMORY();
-  return entry_shape(entry, &out->shape) ? NULL : ZB_ERROR(INVALID, "%s is no static tensor", name);
+  return !mlirTypeIsNull(entry->type) && zb_type_shape(entry->type, &out->shape)
+             ? NULL
+             : ZB_ERROR(INVALID, "%s is no static tensor", name);
 }
 
 /* Where the final gradient of each parameter lies: in the accumulator of its last use on this rank (zb-autodiff sums
  * from the last use to the first, zb-memory in place). Name -> arena offset. */
 static zb_status map_gradients(const emitter *e, zb_map *offsets) {
-  intptr_t count;
   zb_status status = NULL;
-  MlirAttribute gradients = table(e, ZB_ATTR_GRADIENTS, &count);
+  const zb_entries gradients = zb_entries_get(e->rank_op, pool_tables[POOL_GRADIENTS]);
   zb_map *last_use = zb_map_create();
   if (!last_use) return ZB_OUT_OF_MEMORY();
-  for (intptr_t i = 0; i < count; ++i) {
-    MlirAttribute entry = mlirArrayAttrGetElement(gradients, i);
-    const char *name = zb_dictionary_string(entry, ZB_ATTR_SUM);
-    int64_t use = zb_dictionary_i64(entry, ZB_ATTR_USE, 0);
-    if (!name || use < zb_map_get_or(last_use, name, -1)) continue;
-    int64_t offset = (int64_t)e->rank->regions[ZB_REGION_GRADIENTS].offset + zb_dictionary_i64(entry, "offset", 0);
-    if (!zb_map_set(last_use, name, use) || !zb_map_set(offsets, name, offset)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  for (int i = 0; i < gradients.count; ++i) {
+    const zb_entry entry = zb_entries_at(gradients, i);
+    const char *name = entry.port.sum;
+    if (!name || entry.port.use < zb_map_get_or(last_use, name, -1)) continue;
+    int64_t offset = (int64_t)e->rank->regions[ZB_REGION_GRADIENTS].offset + entry.offset;
+    if (!zb_map_set(last_use, name, entry.port.use) || !zb_map_set(offsets, name, offset))
+      ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   }
 cleanup:
   zb_map_destroy(last_use);
@@ -169,14 +157,13 @@ cleanup:
 }
 
 static zb_status emit_states(emitter *e) {
-  intptr_t count;
-  MlirAttribute states = table(e, ZB_ATTR_STATES, &count);
-  e->rank->states = PLAN_NEW(e, count, zb_plan_tensor);
+  const zb_entries states = zb_entries_get(e->rank_op, pool_tables[POOL_STATE]);
+  e->rank->states = PLAN_NEW(e, states.count, zb_plan_tensor);
   if (!e->rank->states) return ZB_OUT_OF_MEMORY();
-  for (intptr_t i = 0; i < count; ++i) {
-    MlirAttribute entry = mlirArrayAttrGetElement(states, i);
-    const char *name = zb_dictionary_string(entry, ZB_ATTR_STATE);
-    ZB_TRY(fill_tensor(e, entry, name ? name : "", ZB_REGION_STATE, &e->rank->states[e->rank->state_count++]));
+  for (int i = 0; i < states.count; ++i) {
+    const zb_entry entry = zb_entries_at(states, i);
+    const char *name = entry.port.state ? entry.port.state : "";
+    ZB_TRY(fill_tensor(e, &entry, name, ZB_REGION_STATE, &e->rank->states[e->rank->state_count++]));
   }
   return NULL;
 }
@@ -202,18 +189,20 @@ static zb_status map_states(const zb_plan_rank *rank, zb_map *first_state) {
   return NULL;
 }
 
+static const char *parameter_name(const zb_entry *entry) {
+  return entry->port.param ? entry->port.param : entry->port.frozen;
+}
+
 static zb_status emit_parameters(emitter *e, const zb_map *owners, const zb_map *first_state, const zb_map *gradients) {
-  intptr_t count;
-  MlirAttribute parameters = table(e, ZB_ATTR_PARAMETERS, &count);
-  e->rank->parameters = PLAN_NEW(e, count, zb_plan_parameter);
+  const zb_entries parameters = zb_entries_get(e->rank_op, pool_tables[POOL_PARAMETERS]);
+  e->rank->parameters = PLAN_NEW(e, parameters.count, zb_plan_parameter);
   if (!e->rank->parameters) return ZB_OUT_OF_MEMORY();
-  for (intptr_t i = 0; i < count; ++i) {
-    MlirAttribute entry = mlirArrayAttrGetElement(parameters, i);
+  for (int i = 0; i < parameters.count; ++i) {
+    const zb_entry entry = zb_entries_at(parameters, i);
     zb_plan_parameter *p = &e->rank->parameters[e->rank->parameter_count++];
-    const char *name = zb_dictionary_string(entry, ZB_ATTR_PARAM);
-    p->trained = name != NULL;
-    if (!name) name = zb_dictionary_string(entry, ZB_ATTR_FROZEN);
-    ZB_TRY(fill_tensor(e, entry, name ? name : "", ZB_REGION_PARAMETERS, &p->tensor));
+    const char *name = parameter_name(&entry);
+    p->trained = entry.port.param != NULL;
+    ZB_TRY(fill_tensor(e, &entry, name ? name : "", ZB_REGION_PARAMETERS, &p->tensor));
     p->owner = zb_map_get_or(owners, p->tensor.name, -1) == e->rank->rank;
     if (p->owner) {
       char shape[96];
@@ -274,7 +263,7 @@ static zb_status add_inline_constants(emitter *e, zb_map *seen) {
     for (int n = 0; n < e->infos[i].workspace.graph.node_count; ++n) {
       const zb_node *node = &e->infos[i].workspace.graph.nodes[n];
       if (!zb_op_is(node->op, "zb.constant")) continue;
-      int64_t offset = zb_ints_at(node->op, ZB_ATTR_AT, 0);
+      int64_t offset = (int64_t)zb_constant_address(node->op);
       if (zb_map_get(seen, (void *)(uintptr_t)(offset + 1), NULL)) continue;
       if (!zb_map_set(seen, (void *)(uintptr_t)(offset + 1), 1)) return ZB_OUT_OF_MEMORY();
       zb_plan_constant *c = &e->rank->constants[e->rank->constant_count];
@@ -284,7 +273,7 @@ static zb_status add_inline_constants(emitter *e, zb_map *seen) {
       c->tensor.offset = (uint64_t)offset;
       if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(node->op, 0)), &c->tensor.shape))
         return ZB_ERROR(INVALID, "a constant is no static tensor");
-      c->bytes = dense_bytes(e, mlirOperationGetAttributeByName(node->op, text_ref("value")), &c->tensor.shape);
+      c->bytes = dense_bytes(e, zb_get_attribute(node->op, "value"), &c->tensor.shape);
       c->byte_count = (uint64_t)zb_shape_bytes(&c->tensor.shape);
       if (!c->tensor.name || !c->bytes) return ZB_ERROR(INVALID, "the value of a constant is no dense attribute");
     }
@@ -292,20 +281,19 @@ static zb_status add_inline_constants(emitter *e, zb_map *seen) {
 }
 
 static zb_status emit_constants(emitter *e) {
-  intptr_t count;
-  MlirAttribute constants = table(e, ZB_ATTR_CONSTANTS, &count);
-  e->rank->constants = PLAN_NEW(e, count + inline_constant_count(e), zb_plan_constant);
+  const zb_entries constants = zb_entries_get(e->rank_op, pool_tables[POOL_CONSTANTS]);
+  e->rank->constants = PLAN_NEW(e, constants.count + inline_constant_count(e), zb_plan_constant);
   zb_map *seen = zb_map_create_pointer();
   zb_status status = NULL;
   if (!e->rank->constants || !seen) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  for (intptr_t i = 0; i < count; ++i) {
-    MlirAttribute entry = mlirArrayAttrGetElement(constants, i);
+  for (int i = 0; i < constants.count; ++i) {
+    const zb_entry entry = zb_entries_at(constants, i);
     zb_plan_constant *c = &e->rank->constants[e->rank->constant_count++];
-    const char *name = zb_dictionary_string(entry, ZB_ATTR_CONSTANT);
+    const char *name = entry.port.constant;
     char computed[32];
-    snprintf(computed, sizeof computed, "load%lld", (long long)zb_dictionary_i64(entry, ZB_ATTR_LOAD, 0));
+    snprintf(computed, sizeof computed, "load%lld", (long long)entry.port.load);
     c->computed = name == NULL;
-    ZB_TRY_GOTO(fill_tensor(e, entry, name ? name : computed, ZB_REGION_CONSTANTS, &c->tensor));
+    ZB_TRY_GOTO(fill_tensor(e, &entry, name ? name : computed, ZB_REGION_CONSTANTS, &c->tensor));
   }
   ZB_TRY_GOTO(add_inline_constants(e, seen));
 cleanup:
@@ -446,28 +434,26 @@ static zb_job_kind kind_of(MlirOperation function) {
 
 /* "fb", "fw", "bw", or "value 17". */
 static const char *base_name(emitter *e, const zb_subprogram_info *info, int position) {
-  MlirAttribute attributes = position < info->argument_count
-                                 ? zb_argument_dictionary(info->function, position)
-                                 : zb_result_dictionary(info->function, position - info->argument_count);
-  const char *frame = zb_dictionary_string(attributes, ZB_ATTR_FRAME),
-             *sum = zb_dictionary_string(attributes, ZB_ATTR_SUM);
-  char text[256];
-  if (frame)
-    snprintf(text, sizeof text, "%s", frame);
-  else if (sum)
-    snprintf(text, sizeof text, "sum %s#%lld", sum, (long long)zb_dictionary_i64(attributes, ZB_ATTR_USE, 0));
-  else if (zb_dictionary_has(attributes, ZB_ATTR_LOSS))
+  const zb_port port = position < info->argument_count
+                           ? zb_argument_port(info->function, position)
+                           : zb_result_port(info->function, position - info->argument_count);
+  char text[256], key[ZB_KEY_BYTES];
+  if (port.frame)
+    snprintf(text, sizeof text, "%s", port.frame);
+  else if (port.sum)
+    snprintf(text, sizeof text, "sum %s", zb_sum_key(&port, key));
+  else if (port.loss)
     snprintf(text, sizeof text, "loss");
   else
-    snprintf(text, sizeof text, "value %lld", (long long)zb_dictionary_i64(attributes, ZB_ATTR_VALUE, -1));
+    snprintf(text, sizeof text, "value %lld", (long long)port.value);
   return zb_plan_strdup(e->memory, text);
 }
 
 /* Where the function leaves the loss, as its homes say: the proof compares it with what REPORT jobs read. */
 static zb_status emit_loss(emitter *e, const zb_subprogram_info *info, zb_plan_subprogram *out) {
   for (int r = 0; r < info->result_count; ++r) {
-    MlirAttribute attributes = zb_result_dictionary(info->function, r);
-    if (!zb_dictionary_has(attributes, ZB_ATTR_LOSS) && !zb_dictionary_has(attributes, ZB_ATTR_REPORT)) continue;
+    const zb_port port = zb_result_port(info->function, r);
+    if (!port.loss && !port.report) continue;
     zb_plan_operand loss;
     ZB_TRY(emit_operand(e, info, info->workspace.graph.returned[r], &loss));
     out->loss_base = loss.base;
@@ -500,8 +486,7 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
   ZB_TRY(emit_loss(e, info, out));
   for (int n = 0; n < g->node_count; ++n) {
     const zb_node *node = &g->nodes[n];
-    bool copy = zb_op_is(node->op, "zb.put") &&
-                !mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, text_ref(ZB_ATTR_COPY)));
+    bool copy = zb_op_is(node->op, "zb.put") && zb_has_attribute(node->op, ZB_ATTR_COPY);
     if (info->workspace.skipped[n] && !copy) continue;
     zb_plan_instruction *instruction = &out->instructions[out->instruction_count++];
     if (copy) { /* a value that another stage of the rank keeps as well: copied into this stage's frame */
@@ -547,13 +532,11 @@ static zb_status emit_subprograms(emitter *e) {
 
 /* ---- Jobs ---- */
 
-static int64_t table_number(MlirAttribute table, int index) { return mlirDenseI64ArrayGetElement(table, index); }
-
 /* Waits of op number `op_number` of @main: the table goes by op. */
 static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
   if (!job->waits.count) job->waits.begin = e->rank->pool_u32_count;
-  for (; e->wait_at + 1 < e->wait_count && table_number(e->waits, e->wait_at) == op_number; e->wait_at += 2) {
-    int64_t message = table_number(e->waits, e->wait_at + 1);
+  for (; e->wait_at < e->waits.count && zb_waits_at(e->waits, e->wait_at).op == op_number; ++e->wait_at) {
+    int64_t message = zb_waits_at(e->waits, e->wait_at).message;
     if (message < 0 || message >= e->plan->message_count || e->job_of_message[message] < 0)
       return ZB_ERROR(INVALID, "wait for message %lld, which was not posted", (long long)message);
     if (!zb_grow((void **)&e->pool_u32, &e->pool_u32_capacity, (size_t)e->rank->pool_u32_count + 1,
@@ -565,24 +548,24 @@ static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
   return NULL;
 }
 
+static uint64_t next_address(emitter *e) { return (uint64_t)zb_addresses_at(e->addresses, e->address_at++).number; }
+
 /* The next (address, bytes) of the table becomes a part of the job. */
 static zb_status add_range(emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
-  if (e->address_at + 2 > e->address_count) return ZB_ERROR(INVALID, "zb.addresses is too short for @main");
+  if (e->address_at + 2 > e->addresses.count) return ZB_ERROR(INVALID, "zb.addresses is too short for @main");
   if (!zb_grow((void **)&e->pool_ranges, &e->pool_range_capacity, (size_t)e->rank->pool_range_count + 1,
                sizeof *e->pool_ranges))
     return ZB_OUT_OF_MEMORY();
   if (!job->parts.count) job->parts.begin = e->rank->pool_range_count;
-  zb_plan_range range = {.offset = (uint64_t)table_number(e->addresses, e->address_at),
-                         .bytes = (uint64_t)table_number(e->addresses, e->address_at + 1)};
+  zb_plan_range range = {.offset = next_address(e), .bytes = next_address(e)};
   e->pool_ranges[e->rank->pool_range_count++] = range;
-  e->address_at += 2;
   ++job->parts.count;
   *out_bytes = range.bytes;
   return NULL;
 }
 
 static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
-  MlirAttribute symbol = mlirOperationGetAttributeByName(op, text_ref("callee"));
+  MlirAttribute symbol = zb_get_attribute(op, "callee");
   int64_t index =
       mlirAttributeIsNull(symbol) ? -1 : zb_map_get_or(e->info_index, mlirFlatSymbolRefAttrGetValue(symbol).data, -1);
   if (index < 0) return ZB_ERROR(INVALID, "call of an unknown function");
@@ -592,14 +575,14 @@ static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
   job->stage = s->stage;
   job->micro_batch = (int32_t)zb_get_i64(op, ZB_ATTR_MICRO_BATCH, -1);
   int count = s->base_count;
-  if (e->address_at + count > e->address_count)
+  if (e->address_at + count > e->addresses.count)
     return ZB_ERROR(INVALID, "%s: zb.addresses is too short for @main", s->name);
   if (!zb_grow((void **)&e->pool_u64, &e->pool_u64_capacity, (size_t)e->rank->pool_u64_count + (size_t)count + 1,
                sizeof *e->pool_u64))
     return ZB_OUT_OF_MEMORY();
   job->bases = (zb_plan_slice){.begin = e->rank->pool_u64_count, .count = (uint32_t)count};
   for (int i = 0; i < count; ++i)
-    e->pool_u64[e->rank->pool_u64_count++] = (uint64_t)table_number(e->addresses, e->address_at++);
+    e->pool_u64[e->rank->pool_u64_count++] = next_address(e);
   if (job->kind == ZB_JOB_LOAD) ++e->rank->load_count;
   return NULL;
 }
@@ -621,8 +604,8 @@ static zb_status emit_communication(emitter *e, int64_t message, bool send, zb_p
 
 /* The message of the next send or receive. */
 static zb_status next_post(emitter *e, int64_t *out) {
-  if (e->post_at >= e->post_count) return ZB_ERROR(INVALID, "zb.posts is too short for @main");
-  *out = table_number(e->posts, e->post_at++);
+  if (e->post_at >= e->posts.count) return ZB_ERROR(INVALID, "zb.posts is too short for @main");
+  *out = zb_posts_at(e->posts, e->post_at++).message;
   return *out >= 0 && *out < e->plan->message_count
              ? NULL
              : ZB_ERROR(INVALID, "message %lld is not in the table", (long long)*out);
@@ -662,19 +645,14 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   return NULL;
 }
 
-static MlirAttribute number_table(const emitter *e, const char *name, int *out_count) {
-  *out_count = zb_ints_count(e->rank_op, name);
-  return mlirOperationGetAttributeByName(e->rank_op, text_ref(name));
-}
-
 static zb_status emit_jobs(emitter *e) {
   MlirOperation main = zb_symbol_in(zb_function_block(e->rank_op), "func.func", "main");
   if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "a rank has no @main");
   for (int i = 0; i < e->plan->message_count; ++i)
     e->job_of_message[i] = -1;
-  e->addresses = number_table(e, ZB_ATTR_ADDRESSES, &e->address_count);
-  e->waits = number_table(e, ZB_ATTR_WAITS, &e->wait_count);
-  e->posts = number_table(e, ZB_ATTR_POSTS, &e->post_count);
+  e->addresses = zb_addresses_get(e->rank_op);
+  e->waits = zb_waits_get(e->rank_op);
+  e->posts = zb_posts_get(e->rank_op);
   e->address_at = e->wait_at = e->post_at = 0;
   int op_number = 0;
   ZB_FOR_EACH_OP(op, zb_function_block(main)) ZB_TRY(emit_job(e, op, op_number++));
@@ -708,15 +686,17 @@ static void clear_rank(emitter *e) {
 
 static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
   int index = (int)zb_get_i64(op, ZB_ATTR_RANK, -1);
-  if (index < 0 || index >= e->plan->rank_count || zb_ints_count(op, ZB_ATTR_REGIONS) != 2 * ZB_REGION_COUNT)
+  const zb_table regions = zb_regions_get(op);
+  if (index < 0 || index >= e->plan->rank_count || regions.count != ZB_REGION_COUNT)
     return ZB_ERROR(INVALID, "a rank's module has no zb.rank or zb.regions: run zb-allocate");
   e->rank_op = op;
   e->rank = &e->plan->ranks[index];
   e->rank->rank = index;
   e->rank->arena_bytes = (uint64_t)zb_get_i64(op, ZB_ATTR_ARENA, 0);
-  for (int r = 0; r < ZB_REGION_COUNT; ++r)
-    e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)zb_ints_at(op, ZB_ATTR_REGIONS, 2 * r),
-                                          .bytes = (uint64_t)zb_ints_at(op, ZB_ATTR_REGIONS, 2 * r + 1)};
+  for (int r = 0; r < ZB_REGION_COUNT; ++r) {
+    const zb_regions_row row = zb_regions_at(regions, r);
+    e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)row.offset, .bytes = (uint64_t)row.bytes};
+  }
   e->job_of_message = zb_alloc(((size_t)e->plan->message_count + 1) * sizeof *e->job_of_message);
   if (!e->job_of_message) return ZB_OUT_OF_MEMORY();
   ZB_TRY(emit_subprograms(e));
@@ -746,13 +726,10 @@ static zb_status emit_one(void *context, MlirOperation op, int index) {
 static zb_status map_owners(emitter *e, zb_map *owners) {
   ZB_FOR_EACH_OP(op, zb_function_block(e->module)) {
     if (!zb_op_is(op, "builtin.module")) continue;
-    intptr_t count;
-    e->rank_op = op;
-    MlirAttribute parameters = table(e, ZB_ATTR_PARAMETERS, &count);
-    for (intptr_t i = 0; i < count; ++i) {
-      MlirAttribute entry = mlirArrayAttrGetElement(parameters, i);
-      const char *name = zb_dictionary_string(entry, ZB_ATTR_PARAM);
-      if (!name) name = zb_dictionary_string(entry, ZB_ATTR_FROZEN);
+    const zb_entries parameters = zb_entries_get(op, pool_tables[POOL_PARAMETERS]);
+    for (int i = 0; i < parameters.count; ++i) {
+      const zb_entry entry = zb_entries_at(parameters, i);
+      const char *name = parameter_name(&entry);
       if (!name || zb_map_get(owners, name, NULL)) continue;
       if (!zb_map_set(owners, name, zb_get_i64(op, ZB_ATTR_RANK, -1))) return ZB_OUT_OF_MEMORY();
     }

@@ -2,6 +2,8 @@
 #ifndef ZB_PASSES_FRAMES_H
 #define ZB_PASSES_FRAMES_H
 
+#include "ir/dialect.h"
+
 enum {
 #define ZB_FRAME(ID, name) FRAME_##ID,
 #include "ir/frames.def"
@@ -9,7 +11,7 @@ enum {
 };
 
 enum {
-#define ZB_POOL(ID, name) POOL_##ID,
+#define ZB_POOL(ID, name, TABLE) POOL_##ID,
 #include "ir/frames.def"
   POOL_COUNT
 };
@@ -20,7 +22,12 @@ static const char *const frame_names[FRAME_COUNT] = {
 };
 
 static const char *const pool_names[POOL_COUNT] = {
-#define ZB_POOL(ID, name) name,
+#define ZB_POOL(ID, name, TABLE) name,
+#include "ir/frames.def"
+};
+
+static const char *const pool_tables[POOL_COUNT] = {
+#define ZB_POOL(ID, name, TABLE) ZB_ATTR_##TABLE,
 #include "ir/frames.def"
 };
 

@@ -25,6 +25,7 @@
 #include "passes/stages/frames.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
+#include "passes/tables.h"
 #include "passes/stages/problem.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -59,10 +60,10 @@ typedef struct exchange {
 
 /* What a function of a rank takes and gives, read once instead of once a call. */
 typedef struct port {
-  int kind;      /* PORT_* */
-  int index;     /* pool or frame */
-  int64_t id;    /* value */
-  char key[512]; /* accumulators */
+  int kind;               /* PORT_* */
+  int index;              /* pool or frame */
+  int64_t id;             /* value */
+  char key[ZB_KEY_BYTES]; /* accumulators */
   const char *input;
   MlirType type;
 } port;
@@ -102,7 +103,7 @@ typedef struct connector {
   size_t local_count, local_capacity;
   MlirValue *operands;
   size_t operand_capacity;
-  int64_t *posts; /* message of every send and receive, in program order */
+  zb_posts_row *posts; /* of every send and receive, in program order */
   size_t post_count, post_capacity;
   int64_t changes;
   bool failed;
@@ -183,16 +184,13 @@ cleanup:
 
 /* Entry of the zb.gradients table of a rank by key; false if the rank does not make it. */
 static bool find_gradient(MlirOperation rank, const char *key, int64_t *out_offset, MlirType *out_type) {
-  MlirAttribute table = mlirOperationGetAttributeByName(rank, text_ref(ZB_ATTR_GRADIENTS));
-  if (mlirAttributeIsNull(table)) return false;
-  for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(table); ++i) {
-    MlirAttribute entry = mlirArrayAttrGetElement(table, i);
-    char own[512];
-    const char *name = zb_dictionary_string(entry, ZB_ATTR_SUM);
-    snprintf(own, sizeof own, "%s#%lld", name ? name : "", (long long)zb_dictionary_i64(entry, ZB_ATTR_USE, 0));
-    if (strcmp(own, key) != 0) continue;
-    *out_offset = zb_dictionary_i64(entry, "offset", 0);
-    *out_type = mlirTypeAttrGetValue(mlirDictionaryAttrGetElementByName(entry, text_ref("type")));
+  const zb_entries entries = zb_entries_get(rank, pool_tables[POOL_GRADIENTS]);
+  for (int i = 0; i < entries.count; ++i) {
+    const zb_entry entry = zb_entries_at(entries, i);
+    char own[ZB_KEY_BYTES];
+    if (strcmp(zb_sum_key(&entry.port, own), key) != 0) continue;
+    *out_offset = entry.offset;
+    *out_type = entry.type;
     return true;
   }
   return false;
@@ -228,11 +226,10 @@ static zb_status find_exchanges(connector *c) {
     ZB_FOR_EACH_OP(function, zb_function_block(c->p.ranks[rank])) {
       intptr_t count = mlirBlockGetNumArguments(zb_function_block(function));
       for (intptr_t i = 0; i < count; ++i) {
-        MlirAttribute attributes = zb_argument_dictionary(function, (int)i);
-        const char *name = zb_dictionary_string(attributes, ZB_ATTR_SUM);
-        if (!name) continue;
-        char key[512];
-        snprintf(key, sizeof key, "%s#%lld", name, (long long)zb_dictionary_i64(attributes, ZB_ATTR_USE, 0));
+        const zb_port argument = zb_argument_port(function, (int)i);
+        char key[ZB_KEY_BYTES];
+        if (!argument.sum) continue;
+        zb_sum_key(&argument, key);
         bool found = false;
         for (int source = 0; source < c->p.problem.ranks && !found; ++source) {
           int64_t offset;
@@ -271,26 +268,22 @@ static int name_index(const char *const *names, int count, const char *name) {
   return -1;
 }
 
-static port read_port(MlirAttribute attributes, MlirType type) {
-  port out = {.kind = PORT_VALUE, .type = type, .id = zb_dictionary_i64(attributes, ZB_ATTR_VALUE, -1)};
-  const char *frame = zb_dictionary_string(attributes, ZB_ATTR_FRAME),
-             *sum = zb_dictionary_string(attributes, ZB_ATTR_SUM);
-  out.input = zb_dictionary_string(attributes, ZB_ATTR_INPUT);
-  if (frame) {
-    out.index = name_index(pool_names, POOL_COUNT, frame);
+static port read_port(zb_port from, MlirType type) {
+  port out = {.kind = PORT_VALUE, .type = type, .id = from.value, .input = from.input};
+  if (from.frame) {
+    out.index = name_index(pool_names, POOL_COUNT, from.frame);
     out.kind = out.index >= 0 ? PORT_POOL : PORT_FRAME;
-    if (out.index < 0) out.index = name_index(frame_names, FRAME_COUNT, frame);
-  } else if (zb_dictionary_has(attributes, ZB_ATTR_STEP)) {
+    if (out.index < 0) out.index = name_index(frame_names, FRAME_COUNT, from.frame);
+  } else if (from.step) {
     out.kind = PORT_STEP;
-  } else if (sum) {
+  } else if (from.sum) {
     out.kind = PORT_SUM;
-    snprintf(out.key, sizeof out.key, "%s#%lld", sum, (long long)zb_dictionary_i64(attributes, ZB_ATTR_USE, 0));
-  } else if (out.input) {
+    zb_sum_key(&from, out.key);
+  } else if (from.input) {
     out.kind = PORT_INPUT;
-  } else if (zb_dictionary_has(attributes, ZB_ATTR_LOSS) || zb_dictionary_has(attributes, ZB_ATTR_REPORT)) {
+  } else if (from.loss || from.report) {
     out.kind = PORT_LOSS;
-    out.input = zb_dictionary_string(attributes, ZB_ATTR_REPORT);
-    if (!out.input) out.input = "loss";
+    out.input = from.report ? from.report : "loss";
   }
   return out;
 }
@@ -306,11 +299,10 @@ static zb_status read_signature(connector *c, MlirOperation function, signature 
   out->result_types = zb_alloc(((size_t)out->result_count + 1) * sizeof *out->result_types);
   if (!out->arguments || !out->results || !out->result_types) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < out->argument_count; ++i)
-    out->arguments[i] =
-        read_port(zb_argument_dictionary(function, i), mlirValueGetType(mlirBlockGetArgument(block, i)));
+    out->arguments[i] = read_port(zb_argument_port(function, i), mlirValueGetType(mlirBlockGetArgument(block, i)));
   for (int i = 0; i < out->result_count; ++i) {
     out->result_types[i] = mlirValueGetType(mlirOperationGetOperand(end, i));
-    out->results[i] = read_port(zb_result_dictionary(function, i), out->result_types[i]);
+    out->results[i] = read_port(zb_result_port(function, i), out->result_types[i]);
   }
   out->callee = mlirFlatSymbolRefAttrGet(c->context, text_ref(zb_symbol_name(function)));
   return NULL;
@@ -462,7 +454,7 @@ static void message_attributes(connector *c, const message *m, bool send, int pa
   if (!zb_grow((void **)&c->posts, &c->post_capacity, c->post_count + 1, sizeof *c->posts))
     c->failed = true;
   else
-    c->posts[c->post_count++] = m->number;
+    c->posts[c->post_count++] = (zb_posts_row){.message = m->number};
 }
 
 static MlirValue gradient_part(connector *c, const exchange *e, size_t part) {
@@ -540,7 +532,7 @@ static void begin_main(connector *c, zb_function_builder *f) {
   ZB_FOR_EACH_OP(function, zb_function_block(c->p.ranks[c->rank])) {
     MlirBlock block = zb_function_block(function);
     for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
-      const char *frame = zb_dictionary_string(zb_argument_dictionary(function, (int)i), ZB_ATTR_FRAME);
+      const char *frame = zb_argument_port(function, (int)i).frame;
       int index = frame ? name_index(pool_names, POOL_COUNT, frame) : -1;
       if (index < 0) continue;
       types[index] = mlirValueGetType(mlirBlockGetArgument(block, i));
@@ -549,14 +541,11 @@ static void begin_main(connector *c, zb_function_builder *f) {
   for (int i = 0; i < POOL_COUNT; ++i) {
     c->pools[i] = (MlirValue){0};
     if (mlirTypeIsNull(types[i]) || i == POOL_GRADIENTS) continue;
-    MlirAttribute attributes =
-        zb_dictionary(c->context, ZB_ATTR_FRAME, zb_mlir_string(c->context, pool_names[i]), NULL, (MlirAttribute){0});
-    c->pools[i] = zb_function_argument(f, types[i], attributes);
+    c->pools[i] = zb_function_argument(f, types[i], zb_frame_port(c->context, pool_names[i]));
   }
   MlirType i64 = mlirIntegerTypeGet(c->context, 64);
   MlirType step = mlirRankedTensorTypeGet(0, NULL, i64, (MlirAttribute){0});
-  c->step = zb_function_argument(
-      f, step, zb_dictionary(c->context, ZB_ATTR_STEP, mlirUnitAttrGet(c->context), NULL, (MlirAttribute){0}));
+  c->step = zb_function_argument(f, step, zb_step_port(c->context, true));
   if (!mlirTypeIsNull(types[POOL_GRADIENTS]))
     c->pools[POOL_GRADIENTS] =
         mlirOperationGetResult(append(c, "zb.zeros", NULL, 0, &types[POOL_GRADIENTS], 1, NULL, 0), 0);
@@ -646,11 +635,9 @@ static zb_status connect_rank(connector *c, int rank) {
   ZB_TRY_GOTO(build_rank(c, rank, posts, post_count, sums));
   for (int i = 0; i < POOL_COUNT; ++i) {
     if (mlirValueIsNull(c->pools[i]) || (i != POOL_PARAMETERS && i != POOL_STATE)) continue;
-    zb_function_result(
-        &f, c->pools[i],
-        zb_dictionary(c->context, ZB_ATTR_FRAME, zb_mlir_string(c->context, pool_names[i]), NULL, (MlirAttribute){0}));
+    zb_function_result(&f, c->pools[i], zb_frame_port(c->context, pool_names[i]));
   }
-  zb_set_ints(c->p.ranks[rank], ZB_ATTR_POSTS, c->posts, (int)c->post_count);
+  zb_posts_set(c->p.ranks[rank], c->posts, (int)c->post_count);
   if (mlirOperationIsNull(zb_function_finish(&f, zb_function_block(c->p.ranks[rank]), "main", true, NULL, 0)))
     ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
 cleanup:
@@ -666,43 +653,41 @@ cleanup:
 
 /* ---- The pass ---- */
 
-/* (source, destination, source stage, destination stage, micro-batch, kind, bytes, complete at) of every message, in
- * one attribute. */
 static zb_status write_messages(connector *c) {
-  enum { COLUMNS = 8 };
-  int64_t *table = zb_alloc((c->message_count * COLUMNS + 1) * sizeof *table);
-  if (!table) return ZB_OUT_OF_MEMORY();
+  zb_messages_row *rows = zb_alloc((c->message_count + 1) * sizeof *rows);
+  if (!rows) return ZB_OUT_OF_MEMORY();
   for (size_t i = 0; i < c->message_count; ++i) {
     const message *m = &c->messages[i];
-    int64_t bytes = 0, *row = &table[i * COLUMNS];
+    int64_t bytes = 0;
     if (m->hop >= 0) bytes = c->p.hops[m->hop].bytes;
     for (size_t part = 0; m->hop < 0 && part < c->exchanges[m->group].count; ++part)
       bytes += (int64_t)zb_type_bytes(c->exchanges[m->group].types[part]);
-    row[0] = m->source;
-    row[1] = m->destination;
-    row[2] = m->source_stage;
-    row[3] = m->destination_stage;
-    row[4] = m->micro_batch;
-    row[5] = m->hop < 0 ? 'G' : m->source_stage < m->destination_stage ? 'F' : 'B';
-    row[6] = bytes;
-    row[7] = m->time + c->p.problem.link_latency_ps + (int64_t)(c->p.problem.link_ps_per_byte * (double)bytes);
+    rows[i] = (zb_messages_row){.source = m->source,
+                                .destination = m->destination,
+                                .source_stage = m->source_stage,
+                                .destination_stage = m->destination_stage,
+                                .micro_batch = m->micro_batch,
+                                .kind = m->hop < 0                               ? 'G'
+                                        : m->source_stage < m->destination_stage ? 'F'
+                                                                                 : 'B',
+                                .bytes = bytes,
+                                .complete_ps = m->time + c->p.problem.link_latency_ps +
+                                               (int64_t)(c->p.problem.link_ps_per_byte * (double)bytes)};
   }
-  zb_set_ints(mlirModuleGetOperation(c->pass->program->module), ZB_ATTR_MESSAGES, table,
-              (int)(c->message_count * COLUMNS));
-  zb_free(table);
+  zb_messages_set(mlirModuleGetOperation(c->pass->program->module), rows, (int)c->message_count);
+  zb_free(rows);
   return NULL;
 }
 
-/* (start, end) of every job of the rank in the simulated schedule: zb-allocate holds memory by them. */
+/* Of every job of the rank in the simulated schedule: zb-allocate holds memory by them. */
 static zb_status write_times(connector *c, int rank) {
   int count = c->order.counts[rank];
-  int64_t *times = zb_alloc(((size_t)count * 2 + 1) * sizeof *times);
+  zb_times_row *times = zb_alloc(((size_t)count + 1) * sizeof *times);
   if (!times) return ZB_OUT_OF_MEMORY();
-  for (int j = 0; j < count; ++j) {
-    times[2 * j] = c->simulation.jobs[rank][j].start_ps;
-    times[2 * j + 1] = c->simulation.jobs[rank][j].end_ps;
-  }
-  zb_set_ints(c->p.ranks[rank], ZB_ATTR_TIMES, times, 2 * count);
+  for (int j = 0; j < count; ++j)
+    times[j] =
+        (zb_times_row){.start_ps = c->simulation.jobs[rank][j].start_ps, .end_ps = c->simulation.jobs[rank][j].end_ps};
+  zb_times_set(c->p.ranks[rank], times, count);
   zb_free(times);
   return NULL;
 }

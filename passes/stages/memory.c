@@ -19,6 +19,7 @@
 #include "passes/stages/frames.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
+#include "passes/tables.h"
 #include "passes/stages/workspace.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -86,82 +87,62 @@ static intptr_t argument_count(MlirOperation function) { return mlirBlockGetNumA
 
 static MlirOperation terminator(MlirOperation function) { return mlirBlockGetTerminator(zb_function_block(function)); }
 
-static int64_t argument_id(MlirOperation function, int index) {
-  return zb_dictionary_i64(zb_argument_dictionary(function, index), ZB_ATTR_VALUE, -1);
-}
+static int64_t argument_id(MlirOperation function, int index) { return zb_argument_port(function, index).value; }
 
-static int64_t result_id(MlirOperation function, int index) {
-  return zb_dictionary_i64(zb_result_dictionary(function, index), ZB_ATTR_VALUE, -1);
-}
+static int64_t result_id(MlirOperation function, int index) { return zb_result_port(function, index).value; }
 
 /* ---- Pools ---- */
 
 /* Which pool an argument or result belongs to and its key; -1 for others. */
-static int pool_of(MlirAttribute attributes, char key[512]) {
-  static const struct {
+static int pool_of(const zb_port *port, char key[ZB_KEY_BYTES]) {
+  const struct {
     const char *name;
     int pool;
-  } kinds[] = {{ZB_ATTR_PARAM, POOL_PARAMETERS},
-               {ZB_ATTR_FROZEN, POOL_PARAMETERS},
-               {ZB_ATTR_STATE, POOL_STATE},
-               {ZB_ATTR_CONSTANT, POOL_CONSTANTS}};
+  } kinds[] = {{port->param, POOL_PARAMETERS},
+               {port->frozen, POOL_PARAMETERS},
+               {port->state, POOL_STATE},
+               {port->constant, POOL_CONSTANTS}};
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
-    const char *name = zb_dictionary_string(attributes, kinds[i].name);
-    if (!name) continue;
-    snprintf(key, 512, "%s", name);
+    if (!kinds[i].name) continue;
+    snprintf(key, ZB_KEY_BYTES, "%s", kinds[i].name);
     return kinds[i].pool;
   }
-  const char *sum = zb_dictionary_string(attributes, ZB_ATTR_SUM);
-  if (sum) {
-    snprintf(key, 512, "%s#%lld", sum, (long long)zb_dictionary_i64(attributes, ZB_ATTR_USE, 0));
-    return POOL_GRADIENTS;
-  }
-  int64_t load = zb_dictionary_i64(attributes, ZB_ATTR_LOAD, -1);
-  if (load < 0) return -1;
-  snprintf(key, 512, "#%lld", (long long)load);
+  if (port->sum) return zb_sum_key(port, key), POOL_GRADIENTS;
+  if (port->load < 0) return -1;
+  snprintf(key, ZB_KEY_BYTES, "#%lld", (long long)port->load);
   return POOL_CONSTANTS;
 }
 
-static zb_status add_to_pool(memory *m, int which, const char *key, MlirAttribute attributes, MlirType type) {
+static zb_status add_to_pool(memory *m, int which, const char *key, const zb_port *port, MlirType type) {
   pool *p = &m->pools[which];
   if (zb_map_get(p->offsets, key, NULL)) return NULL;
   if (!zb_map_set(p->offsets, key, (int64_t)p->bytes)) return ZB_OUT_OF_MEMORY();
   if (!zb_grow((void **)&p->entries, &p->capacity, p->count + 1, sizeof *p->entries)) return ZB_OUT_OF_MEMORY();
-  MlirNamedAttribute entry[8];
-  intptr_t count = mlirDictionaryAttrGetNumElements(attributes), kept_count = 0;
-  for (intptr_t i = 0; i < count && kept_count < 6; ++i)
-    entry[kept_count++] = mlirDictionaryAttrGetElement(attributes, i);
-  entry[kept_count++] = zb_named(m->context, "offset", zb_mlir_i64(m->context, (int64_t)p->bytes));
-  entry[kept_count++] = zb_named(m->context, "type", mlirTypeAttrGet(type));
-  p->entries[p->count++] = mlirDictionaryAttrGet(m->context, kept_count, entry);
+  const zb_entry entry = {.port = *port, .offset = (int64_t)p->bytes, .type = type};
+  p->entries[p->count++] = zb_entry_set(m->context, &entry);
   p->bytes += zb_align(zb_type_bytes(type));
   return NULL;
 }
 
 static zb_status collect_pools(memory *m, MlirBlock body) {
-  char key[512];
+  char key[ZB_KEY_BYTES];
   ZB_FOR_EACH_OP(function, body) {
     if (!zb_op_is(function, "func.func")) continue;
+    bool optimizer = strcmp(zb_get_string(function, ZB_ATTR_CLASS), "OPT") == 0;
     for (intptr_t i = 0; i < argument_count(function); ++i) {
-      MlirAttribute attributes = zb_argument_dictionary(function, (int)i);
-      int which = mlirAttributeIsNull(attributes) ? -1 : pool_of(attributes, key);
-      if (which < 0) continue;
+      const zb_port port = zb_argument_port(function, (int)i);
+      int which = pool_of(&port, key);
       /* An accumulator of another rank arrives as a message: it is no entry here. W has made the own ones first. */
-      bool foreign_sum = which == POOL_GRADIENTS && strcmp(zb_get_string(function, ZB_ATTR_CLASS), "OPT") == 0;
-      if (foreign_sum) continue;
-      ZB_TRY(add_to_pool(m, which, key, attributes,
-                         mlirValueGetType(mlirBlockGetArgument(zb_function_block(function), i))));
+      if (which < 0 || (which == POOL_GRADIENTS && optimizer)) continue;
+      ZB_TRY(add_to_pool(m, which, key, &port, mlirValueGetType(mlirBlockGetArgument(zb_function_block(function), i))));
     }
   }
   return NULL;
 }
 
 static void write_pool_tables(memory *m, MlirOperation rank) {
-  static const char *const table_names[POOL_COUNT] = {ZB_ATTR_PARAMETERS, ZB_ATTR_STATES, ZB_ATTR_GRADIENTS,
-                                                      ZB_ATTR_CONSTANTS};
   for (int i = 0; i < POOL_COUNT; ++i)
-    mlirOperationSetAttributeByName(rank, text_ref(table_names[i]),
-                                    mlirArrayAttrGet(m->context, (intptr_t)m->pools[i].count, m->pools[i].entries));
+    zb_entries_set(rank, pool_tables[i], m->pools[i].entries, (int)m->pools[i].count);
 }
 
 static void clear_pools(memory *m) {
@@ -236,10 +217,6 @@ typedef struct rebuild {
   zb_builder builder;
 } rebuild;
 
-static MlirAttribute frame_attribute(rebuild *r, const char *name) {
-  return zb_dictionary(r->m->context, ZB_ATTR_FRAME, zb_mlir_string(r->m->context, name), NULL, (MlirAttribute){0});
-}
-
 static MlirValue build_get(rebuild *r, MlirValue frame, uint64_t offset, MlirType type) {
   MlirNamedAttribute attribute = zb_named(r->m->context, "offset", zb_mlir_i64(r->m->context, (int64_t)offset));
   return mlirOperationGetResult(zb_build_any(&r->builder, "zb.get", &frame, 1, &type, 1, &attribute, 1), 0);
@@ -262,46 +239,44 @@ static bool writes_frame(int class_index, int frame) {
 /* Frame arguments first, in fixed order, if anything of them is read. */
 static void add_frame_arguments(rebuild *r) {
   bool pool_used[POOL_COUNT] = {0}, frame_used[FRAME_COUNT] = {0};
-  char key[512];
+  char key[ZB_KEY_BYTES];
   for (intptr_t i = 0; i < argument_count(r->old); ++i) {
-    MlirAttribute attributes = zb_argument_dictionary(r->old, (int)i);
-    int which = mlirAttributeIsNull(attributes) ? -1 : pool_of(attributes, key);
+    const zb_port port = zb_argument_port(r->old, (int)i);
+    int which = pool_of(&port, key);
     if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, NULL)) pool_used[which] = true;
-    kept *k = r->stage ? find(r->stage, zb_dictionary_i64(attributes, ZB_ATTR_VALUE, -1)) : NULL;
+    kept *k = r->stage ? find(r->stage, port.value) : NULL;
     if (k && !writes_frame(r->class_index, k->frame)) frame_used[k->frame] = true;
   }
   /* LOAD, and an optimizer that makes a copy of its parameter anew, write the constants: they take the frame to put
    * their results in. */
-  for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator(r->old)); ++i) {
-    MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
-    if (!mlirAttributeIsNull(attributes) && zb_dictionary_i64(attributes, ZB_ATTR_LOAD, -1) >= 0)
-      pool_used[POOL_CONSTANTS] = true;
-  }
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(terminator(r->old)); ++i)
+    if (zb_result_port(r->old, (int)i).load >= 0) pool_used[POOL_CONSTANTS] = true;
   for (int i = 0; i < POOL_COUNT; ++i)
     if (pool_used[i])
       r->pools[i] = zb_function_argument(&r->f, frame_type(r->m->context, pool_names[i], r->m->pools[i].bytes),
-                                         frame_attribute(r, pool_names[i]));
+                                         zb_frame_port(r->m->context, pool_names[i]));
   /* The last reader takes a frame even if it reads nothing of it: that is where it ends. */
   if (r->class_index == CLASS_B) frame_used[FRAME_FB] = true;
   if (r->class_index == CLASS_W) frame_used[FRAME_FW] = frame_used[FRAME_BW] = true;
   for (int i = 0; i < FRAME_COUNT; ++i) {
     if (!r->stage || !r->stage->frame_bytes[i] || !frame_used[i]) continue;
     r->frames[i] = zb_function_argument(&r->f, frame_type(r->m->context, frame_names[i], r->stage->frame_bytes[i]),
-                                        frame_attribute(r, frame_names[i]));
+                                        zb_frame_port(r->m->context, frame_names[i]));
   }
 }
 
 /* Every old argument becomes a get, or stays an argument. */
 static void add_value_arguments(rebuild *r) {
-  char key[512];
+  char key[ZB_KEY_BYTES];
   MlirBlock old_block = zb_function_block(r->old);
   for (intptr_t i = 0; i < argument_count(r->old); ++i) {
     MlirValue old = mlirBlockGetArgument(old_block, i);
     MlirType type = mlirValueGetType(old);
     MlirAttribute attributes = zb_argument_dictionary(r->old, (int)i);
-    int which = mlirAttributeIsNull(attributes) ? -1 : pool_of(attributes, key);
+    const zb_port port = zb_port_get(attributes);
+    int which = pool_of(&port, key);
     int64_t offset = 0;
-    kept *k = r->stage ? find(r->stage, zb_dictionary_i64(attributes, ZB_ATTR_VALUE, -1)) : NULL;
+    kept *k = r->stage ? find(r->stage, port.value) : NULL;
     MlirValue now;
     if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, &offset))
       now = build_get(r, r->pools[which], (uint64_t)offset, type);
@@ -342,7 +317,7 @@ static void find_kept_values(rebuild *r) {
   for (size_t i = 0; i < r->stage->kept_count; ++i)
     r->stage->kept[i].value = (MlirValue){0};
   for (size_t n = 0; n < r->f.argument_count; ++n) {
-    kept *k = find(r->stage, zb_dictionary_i64(r->f.argument_attributes[n], ZB_ATTR_VALUE, -1));
+    kept *k = find(r->stage, zb_port_get(r->f.argument_attributes[n]).value);
     if (!k) continue;
     k->value = mlirBlockGetArgument(r->f.block, (intptr_t)n);
     k->incoming = true;
@@ -357,8 +332,7 @@ static void find_kept_values(rebuild *r) {
 
 /* A kept value that only a later class reads comes in here to be kept. */
 static void take_in(rebuild *r, kept *k) {
-  MlirAttribute id =
-      zb_dictionary(r->m->context, ZB_ATTR_VALUE, zb_mlir_i64(r->m->context, k->id), NULL, (MlirAttribute){0});
+  MlirAttribute id = zb_value_port(r->m->context, k->id);
   MlirOperation reader = r->stage->functions[k->frame == FRAME_FB ? CLASS_B : CLASS_W];
   for (intptr_t n = 0; n < argument_count(reader); ++n)
     if (argument_id(reader, (int)n) == k->id) id = zb_argument_dictionary(reader, (int)n);
@@ -387,14 +361,13 @@ static void put_kept(rebuild *r) {
 /* Updates and accumulators go back into their pools. */
 static void put_pool_results(rebuild *r) {
   MlirOperation end = terminator(r->old);
-  char key[512];
+  char key[ZB_KEY_BYTES];
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
-    MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
-    const char *update = zb_dictionary_string(attributes, ZB_ATTR_UPDATE);
-    int which = mlirAttributeIsNull(attributes) ? -1 : pool_of(attributes, key);
-    if (update) {
-      which = zb_map_get(r->m->pools[POOL_PARAMETERS].offsets, update, NULL) ? POOL_PARAMETERS : POOL_STATE;
-      snprintf(key, sizeof key, "%s", update);
+    const zb_port port = zb_result_port(r->old, (int)i);
+    int which = pool_of(&port, key);
+    if (port.update) {
+      which = zb_map_get(r->m->pools[POOL_PARAMETERS].offsets, port.update, NULL) ? POOL_PARAMETERS : POOL_STATE;
+      snprintf(key, sizeof key, "%s", port.update);
     }
     int64_t offset;
     if (which < 0 || !zb_map_get(r->m->pools[which].offsets, key, &offset) || mlirValueIsNull(r->pools[which]))
@@ -407,15 +380,14 @@ static void put_pool_results(rebuild *r) {
 static void add_results(rebuild *r, const zb_map *leaving) {
   MlirOperation end = terminator(r->old);
   for (int i = 0; i < POOL_COUNT; ++i)
-    if (r->pool_changed[i]) zb_function_result(&r->f, r->pools[i], frame_attribute(r, pool_names[i]));
+    if (r->pool_changed[i]) zb_function_result(&r->f, r->pools[i], zb_frame_port(r->m->context, pool_names[i]));
   for (int i = 0; r->stage && i < FRAME_COUNT; ++i)
     if (writes_frame(r->class_index, i) && r->stage->frame_bytes[i])
-      zb_function_result(&r->f, r->frames[i], frame_attribute(r, frame_names[i]));
+      zb_function_result(&r->f, r->frames[i], zb_frame_port(r->m->context, frame_names[i]));
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
     MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
-    int64_t id = zb_dictionary_i64(attributes, ZB_ATTR_VALUE, -1);
-    bool plain = zb_dictionary_has(attributes, ZB_ATTR_LOSS) || zb_dictionary_has(attributes, ZB_ATTR_REPORT);
-    if (plain || (id >= 0 && zb_map_get(leaving, id_key(id), NULL)))
+    const zb_port port = zb_port_get(attributes);
+    if (port.loss || port.report || (port.value >= 0 && zb_map_get(leaving, id_key(port.value), NULL)))
       zb_function_result(&r->f, mlirOperationGetOperand(end, i), attributes);
   }
 }
@@ -577,8 +549,8 @@ static zb_result frame_all(memory *m, MlirBlock top) {
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
-  memory m = {
-      .pass = pass, .context = mlirOperationGetContext(top), .stage_count = zb_ints_count(top, ZB_ATTR_STAGE_RANK)};
+  const zb_table stage_rank = zb_stage_rank_get(top);
+  memory m = {.pass = pass, .context = mlirOperationGetContext(top), .stage_count = stage_rank.count};
   m.stages = zb_alloc(((size_t)m.stage_count + 1) * sizeof *m.stages);
   m.stage_rank = zb_alloc(((size_t)m.stage_count + 1) * sizeof *m.stage_rank);
   m.producers = zb_map_create_pointer();
@@ -587,7 +559,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
     zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   } else {
     for (int s = 0; s < m.stage_count; ++s)
-      m.stage_rank[s] = (int)zb_ints_at(top, ZB_ATTR_STAGE_RANK, s);
+      m.stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
     zb_status status = zb_pass_costs(pass, &m.costs);
     const zb_link_costs link = zb_link_costs_of(m.costs);
     if (m.costs) zb_link_costs_set(top, &link);

@@ -26,6 +26,7 @@
 #include "passes/stages/flow.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
+#include "passes/tables.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
@@ -134,14 +135,12 @@ static void start(outline *o, int sub) {
 
 /* ---- Arguments ---- */
 
-static MlirAttribute i64_entry(outline *o, const char *name, int64_t value) {
-  return zb_dictionary(o->context, name, zb_mlir_i64(o->context, value), NULL, (MlirAttribute){0});
-}
-
 static MlirAttribute sum_attributes(outline *o, MlirOperation accumulate) {
   const char *parameter = zb_get_string(accumulate, "parameter");
-  return zb_dictionary(o->context, ZB_ATTR_SUM, zb_mlir_string(o->context, parameter ? parameter : ""), ZB_ATTR_USE,
-                       zb_mlir_i64(o->context, zb_get_i64(accumulate, "use", 0)));
+  zb_port port = zb_no_port;
+  port.sum = parameter ? parameter : "";
+  port.use = zb_get_i64(accumulate, "use", 0);
+  return zb_port_set(o->context, &port);
 }
 
 /* How a value that is not made in the function comes into it. */
@@ -150,11 +149,13 @@ static MlirAttribute argument_attributes(outline *o, int sub, int value) {
   if (v->producer < 0) {
     MlirAttribute own = zb_argument_dictionary(o->graph.function, v->index);
     if (!(o->flow.arguments[v->index] & ZB_FLOW_INPUT)) return own;
-    const char *name = zb_dictionary_string(own, ZB_ATTR_INPUT);
     char unnamed[32];
     snprintf(unnamed, sizeof unnamed, "arg%d", v->index);
-    return zb_dictionary(o->context, ZB_ATTR_VALUE, zb_mlir_i64(o->context, value), ZB_ATTR_INPUT,
-                         zb_mlir_string(o->context, name ? name : unnamed));
+    zb_port port = zb_no_port;
+    port.value = value;
+    port.input = zb_port_get(own).input;
+    if (!port.input) port.input = unnamed;
+    return zb_port_set(o->context, &port);
   }
   unsigned flags = o->flow.nodes[v->producer];
   if ((flags & ZB_FLOW_LOAD) || o->copy[v->producer] >= 0) {
@@ -162,11 +163,11 @@ static MlirAttribute argument_attributes(outline *o, int sub, int value) {
     o->crosses[made] = true;
     start(o, load);
     if (!zb_map_set(o->load_needs, memo_key(o, load, made), 1)) o->subs[sub].f.failed = true;
-    return i64_entry(o, ZB_ATTR_LOAD, made);
+    return zb_load_port(o->context, made);
   }
   if (flags & ZB_FLOW_ACCUMULATE) return sum_attributes(o, o->graph.nodes[v->producer].op);
   o->crosses[value] = true;
-  return i64_entry(o, ZB_ATTR_VALUE, value);
+  return zb_value_port(o->context, value);
 }
 
 static bool add_argument(outline *o, int sub, int value) {
@@ -337,7 +338,7 @@ static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, M
   zb_set_string(op, ZB_ATTR_CLASS, class_names[CLASS_OPT]);
   mlirBlockAppendOwnedOperation(o->subs[sub].f.block, op);
   mlirOperationSetOperand(op, 0, updated);
-  zb_function_result(&o->subs[sub].f, mlirOperationGetResult(op, 0), i64_entry(o, ZB_ATTR_LOAD, copy));
+  zb_function_result(&o->subs[sub].f, mlirOperationGetResult(op, 0), zb_load_port(o->context, copy));
   return !o->subs[sub].f.failed;
 }
 
@@ -389,10 +390,7 @@ static zb_result place_reported(outline *o, int index, int producer) {
   if (mlirValueIsNull(local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
   char name[32];
   snprintf(name, sizeof name, "output%d", index);
-  zb_function_result(
-      &o->subs[sub].f, local,
-      loss ? zb_dictionary(o->context, ZB_ATTR_LOSS, mlirUnitAttrGet(o->context), NULL, (MlirAttribute){0})
-           : zb_dictionary(o->context, ZB_ATTR_REPORT, zb_mlir_string(o->context, name), NULL, (MlirAttribute){0}));
+  zb_function_result(&o->subs[sub].f, local, loss ? zb_loss_port(o->context, true) : zb_report_port(o->context, name));
   return ZB_OK;
 }
 
@@ -407,8 +405,7 @@ static zb_result place_returned(outline *o, int index) {
   MlirValue local;
   if (update) {
     if (producer < 0) return ZB_OK; /* handed through: nothing updates it */
-    MlirAttribute attributes =
-        zb_dictionary(o->context, ZB_ATTR_UPDATE, zb_mlir_string(o->context, update), NULL, (MlirAttribute){0});
+    MlirAttribute attributes = zb_update_port(o->context, update);
     for (int rank = 0; rank < o->ranks; ++rank) {
       int sub = o->group[producer] >= 0 ? tied_sub(o, o->group[producer], rank) : home_sub(o, producer);
       if (o->group[producer] >= 0 && !o->group_rank[o->group[producer] * o->ranks + rank]) continue;
@@ -436,14 +433,14 @@ static zb_result place_results(outline *o) {
         int sub = load_sub(o, rank);
         if (!zb_map_get(o->load_needs, memo_key(o, sub, v), NULL)) continue;
         if (!resolve(o, sub, v) || !lookup(o, sub, v, &local)) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
-        zb_function_result(&o->subs[sub].f, local, i64_entry(o, ZB_ATTR_LOAD, v));
+        zb_function_result(&o->subs[sub].f, local, zb_load_port(o->context, v));
       }
       continue;
     }
     int sub = home_sub(o, producer);
     bool found = sub >= 0 && lookup(o, sub, v, &local);
     ZB_ASSERT(found);
-    zb_function_result(&o->subs[sub].f, local, i64_entry(o, ZB_ATTR_VALUE, v));
+    zb_function_result(&o->subs[sub].f, local, zb_value_port(o->context, v));
   }
   return ZB_OK;
 }
@@ -589,13 +586,14 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   outline o = {.pass = pass, .context = mlirOperationGetContext(top)};
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   o.ranks = (int)zb_get_i64(top, ZB_ATTR_RANKS, 0);
-  o.stages = zb_ints_count(top, ZB_ATTR_STAGE_RANK);
+  const zb_table stage_rank = zb_stage_rank_get(top);
+  o.stages = stage_rank.count;
   if (o.ranks < 1 || o.stages < 1)
     return zb_op_error_at(top, "run zb-partition before zb-outline", "module needs zb.ranks and zb.stage_rank");
   o.stage_rank = zb_alloc((size_t)o.stages * sizeof *o.stage_rank);
   if (!o.stage_rank) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
   for (int s = 0; s < o.stages; ++s)
-    o.stage_rank[s] = (int)zb_ints_at(top, ZB_ATTR_STAGE_RANK, s);
+    o.stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
   zb_status status = zb_graph_build(function, &o.graph);
   zb_result result = status ? zb_pass_fail(pass, status) : outline_graph(&o);
   if (!result && !status) drop_operands(&o);

@@ -18,6 +18,7 @@
 #include "passes/stages/flow.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
+#include "passes/tables.h"
 #include "zb/schedule.h"
 
 #include <limits.h>
@@ -547,14 +548,14 @@ static zb_result read_options(partition *p, int *stage_rank) {
   const char *placement = zb_pass_option(p->pass, "placement");
   if (!*placement) placement = p->chunks == 1 ? "plain" : "looped";
   ZB_PASS_TRY(p->pass, zb_placement(placement, p->ranks, p->chunks, stage_rank));
-  int64_t *ranks = zb_alloc((size_t)p->stages * sizeof *ranks);
+  zb_stage_rank_row *ranks = zb_alloc((size_t)p->stages * sizeof *ranks);
   if (!ranks) ZB_PASS_TRY(p->pass, ZB_OUT_OF_MEMORY());
   for (int s = 0; s < p->stages; ++s)
-    ranks[s] = stage_rank[s];
+    ranks[s].rank = stage_rank[s];
   zb_set_i64(module, ZB_ATTR_RANKS, p->ranks);
   zb_set_i64(module, ZB_ATTR_CHUNKS, p->chunks);
   zb_set_string(module, ZB_ATTR_PLACEMENT, placement);
-  zb_set_ints(module, ZB_ATTR_STAGE_RANK, ranks, p->stages);
+  zb_stage_rank_set(module, ranks, p->stages);
   zb_free(ranks);
   return ZB_OK;
 }

@@ -5,6 +5,7 @@
 #include "passes/stages/cost.h"
 #include "passes/stages/frames.h"
 #include "passes/function.h"
+#include "passes/tables.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
@@ -16,13 +17,13 @@ static void *id_key(int64_t id) { return (void *)(uintptr_t)(id + 1); }
 int64_t zb_frame_bytes(MlirOperation function, const char *kind) {
   MlirBlock block = zb_function_block(function);
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
-    const char *name = zb_dictionary_string(zb_argument_dictionary(function, (int)i), ZB_ATTR_FRAME);
+    const char *name = zb_argument_port(function, (int)i).frame;
     if (name && strcmp(name, kind) == 0)
       return (int64_t)zb_type_bytes(mlirValueGetType(mlirBlockGetArgument(block, i)));
   }
   MlirOperation end = mlirBlockGetTerminator(block);
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
-    const char *name = zb_dictionary_string(zb_result_dictionary(function, (int)i), ZB_ATTR_FRAME);
+    const char *name = zb_result_port(function, (int)i).frame;
     if (name && strcmp(name, kind) == 0)
       return (int64_t)zb_type_bytes(mlirValueGetType(mlirOperationGetOperand(end, i)));
   }
@@ -118,7 +119,7 @@ static zb_status find_travels(zb_module_problem *p, const zb_map *producers, tra
       MlirOperation function = p->functions[s * ZB_CLASS_INDEX_COUNT + c];
       MlirBlock block = zb_function_block(function);
       for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
-        int64_t id = zb_dictionary_i64(zb_argument_dictionary(function, (int)i), ZB_ATTR_VALUE, -1), producer;
+        int64_t id = zb_argument_port(function, (int)i).value, producer;
         if (id < 0 || !zb_map_get(producers, id_key(id), &producer) || producer / ZB_CLASS_INDEX_COUNT == s) continue;
         if (!zb_grow((void **)&list, &capacity, count + 1, sizeof *list)) {
           zb_free(list);
@@ -193,7 +194,7 @@ static zb_status read_producers(zb_module_problem *p, zb_map *producers) {
     MlirOperation function = p->functions[i];
     intptr_t count = mlirOperationGetNumOperands(mlirBlockGetTerminator(zb_function_block(function)));
     for (intptr_t r = 0; r < count; ++r) {
-      int64_t id = zb_dictionary_i64(zb_result_dictionary(function, (int)r), ZB_ATTR_VALUE, -1);
+      int64_t id = zb_result_port(function, (int)r).value;
       if (id >= 0 && !zb_map_set(producers, id_key(id), i)) return ZB_OUT_OF_MEMORY();
     }
   }
@@ -207,7 +208,8 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   zb_map *producers = zb_map_create_pointer();
   zb_problem *problem = &out->problem;
   problem->ranks = (int)zb_get_i64(top, ZB_ATTR_RANKS, 0);
-  problem->stages = zb_ints_count(top, ZB_ATTR_STAGE_RANK);
+  const zb_table stage_rank = zb_stage_rank_get(top);
+  problem->stages = stage_rank.count;
   problem->micro_batches = micro_batches;
   const zb_link_costs link = zb_link_costs_get(top);
   problem->link_latency_ps = link.latency_ps + link.wake_ps; /* most receivers wait */
@@ -224,7 +226,7 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
       !out->functions)
     ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int s = 0; s < problem->stages; ++s)
-    out->stage_rank[s] = (int)zb_ints_at(top, ZB_ATTR_STAGE_RANK, s);
+    out->stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module)) {
     int rank = (int)zb_get_i64(op, ZB_ATTR_RANK, -1);
     if (rank < 0 || rank >= problem->ranks || !zb_op_is(op, "builtin.module")) continue;

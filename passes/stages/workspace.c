@@ -11,6 +11,7 @@
 
 #include "passes/function.h"
 #include "passes/rewrite.h"
+#include "passes/tables.h"
 
 #include <string.h>
 
@@ -96,8 +97,7 @@ static void fix_homes(packer *p) {
       const zb_node *user = &g->nodes[g->uses[g->values[a].use_begin + u]];
       if (!node_is(user, "zb.put") || g->operands[user->operand_begin + 1] != a) continue;
       put = true;
-      copied |=
-          !mlirAttributeIsNull(mlirOperationGetAttributeByName(user->op, mlirStringRefCreateFromCString(ZB_ATTR_COPY)));
+      copied |= zb_has_attribute(user->op, ZB_ATTR_COPY);
     }
     if (!put || copied) fix(p, a, a, 0);
   }
@@ -123,8 +123,7 @@ static void fix_accumulates(packer *p) {
     const zb_node *node = &g->nodes[n];
     if (!node_is(node, "zb.accumulate") || node->operand_count != 2) continue;
     const zb_home *sum = &p->w->homes[g->operands[node->operand_begin]];
-    bool fold =
-        !mlirAttributeIsNull(mlirOperationGetAttributeByName(node->op, mlirStringRefCreateFromCString(ZB_ATTR_FOLD)));
+    bool fold = zb_has_attribute(node->op, ZB_ATTR_FOLD);
     int value = under_views(g, g->operands[node->operand_begin + 1]);
     p->w->accumulates[n] = true;
     int producer = g->values[value].producer;
@@ -196,7 +195,7 @@ static bool owned_accumulator(packer *p, int value, const zb_shape *result) {
   const zb_home *home = &p->w->homes[value];
   zb_shape shape;
   if (home->base < 0 || home->base >= g->argument_count || g->values[value].use_count != 1) return false;
-  const char *kind = zb_argument_string(g->function, home->base, ZB_ATTR_FRAME);
+  const char *kind = zb_argument_port(g->function, home->base).frame;
   return kind && strcmp(kind, "gradients") == 0 && value_shape(g, value, &shape) && zb_shape_equal(&shape, result);
 }
 

@@ -1,0 +1,154 @@
+/* Tables of the program as structs: see passes/tables.h. Tests: every golden program of test/passes from zb-outline on;
+ * test/passes/tables_test.c. */
+
+#include "passes/tables.h"
+
+#include "ir/builder.h"
+#include "passes/function.h"
+#include "runtime/base/text.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The verifier counts the numbers of an attribute by the width in its row. */
+enum {
+#define INTEGERS(columns) columns
+#define ZB_ATTRIBUTE(ID, name, kind, ...) WIDTH_##ID = kind,
+  UNIT = 0,
+  STRING = 0,
+  STRINGS = 0,
+  INTEGER = 0,
+  ENTRIES = 0,
+#include "ir/attributes.def"
+};
+#define ZB_TABLE(table, ID)                                                                                            \
+  _Static_assert((int)ZB_##ID##_COLUMNS % (int)WIDTH_##ID == 0, "columns of a table and numbers of its attribute");
+ZB_TABLES(ZB_TABLE)
+#undef ZB_TABLE
+
+zb_table zb_table_get(MlirOperation op, const char *name, int columns) {
+  MlirAttribute numbers = zb_get_attribute(op, name);
+  if (mlirAttributeIsNull(numbers) || !mlirAttributeIsADenseI64Array(numbers)) return (zb_table){0};
+  return (zb_table){.numbers = numbers, .count = (int)mlirDenseArrayGetNumElements(numbers) / columns};
+}
+
+void zb_table_at(zb_table table, int row, int columns, int64_t *out) {
+  ZB_ASSERT(row >= 0 && row < table.count);
+  for (int i = 0; i < columns; ++i)
+    out[i] = mlirDenseI64ArrayGetElement(table.numbers, (intptr_t)row * columns + i);
+}
+
+void zb_table_set(MlirOperation op, const char *name, const int64_t *numbers, int count) {
+  zb_set_attribute(op, name, mlirDenseI64ArrayGet(mlirOperationGetContext(op), count, numbers));
+}
+
+/* ---- Ports ---- */
+
+#define ZB_NAME(column, ID) .column = NULL,
+#define ZB_NUMBER(column, ID) .column = -1,
+#define ZB_FLAG(column, ID) .column = false,
+const zb_port zb_no_port = {ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG)};
+#undef ZB_NAME
+#undef ZB_NUMBER
+#undef ZB_FLAG
+
+static void read_column(MlirStringRef name, MlirAttribute value, zb_port *out) {
+#define ZB_COLUMN(column, ID, is, get)                                                                                 \
+  if (name.length == sizeof ZB_ATTR_##ID - 1 && memcmp(name.data, ZB_ATTR_##ID, name.length) == 0 && is(value))        \
+    out->column = get;
+#define ZB_NAME(column, ID) ZB_COLUMN(column, ID, mlirAttributeIsAString, mlirStringAttrGetValue(value).data)
+#define ZB_NUMBER(column, ID) ZB_COLUMN(column, ID, mlirAttributeIsAInteger, mlirIntegerAttrGetValueInt(value))
+#define ZB_FLAG(column, ID) ZB_COLUMN(column, ID, !mlirAttributeIsNull, true)
+  ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG)
+#undef ZB_NAME
+#undef ZB_NUMBER
+#undef ZB_FLAG
+#undef ZB_COLUMN
+}
+
+zb_port zb_port_get(MlirAttribute dictionary) {
+  zb_port out = zb_no_port;
+  intptr_t count = mlirAttributeIsNull(dictionary) ? 0 : mlirDictionaryAttrGetNumElements(dictionary);
+  for (intptr_t i = 0; i < count; ++i) {
+    MlirNamedAttribute entry = mlirDictionaryAttrGetElement(dictionary, i);
+    read_column(mlirIdentifierStr(entry.name), entry.attribute, &out);
+  }
+  return out;
+}
+
+zb_port zb_argument_port(MlirOperation function, int index) {
+  return zb_port_get(zb_argument_dictionary(function, index));
+}
+
+zb_port zb_result_port(MlirOperation function, int index) { return zb_port_get(zb_result_dictionary(function, index)); }
+
+enum { PORT_COLUMNS = sizeof(zb_port) / sizeof(bool) }; /* more than there are */
+
+static int list_columns(MlirContext context, const zb_port *port, MlirNamedAttribute *out) {
+  int count = 0;
+#define ZB_NAME(column, ID)                                                                                            \
+  if (port->column) out[count++] = zb_named(context, ZB_ATTR_##ID, zb_mlir_string(context, port->column));
+#define ZB_NUMBER(column, ID)                                                                                          \
+  if (port->column >= 0) out[count++] = zb_named(context, ZB_ATTR_##ID, zb_mlir_i64(context, port->column));
+#define ZB_FLAG(column, ID)                                                                                            \
+  if (port->column) out[count++] = zb_named(context, ZB_ATTR_##ID, mlirUnitAttrGet(context));
+  ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG)
+#undef ZB_NAME
+#undef ZB_NUMBER
+#undef ZB_FLAG
+  return count;
+}
+
+MlirAttribute zb_port_set(MlirContext context, const zb_port *port) {
+  MlirNamedAttribute columns[PORT_COLUMNS];
+  return mlirDictionaryAttrGet(context, list_columns(context, port, columns), columns);
+}
+
+#define ZB_ONE(column, type)                                                                                           \
+  MlirAttribute zb_##column##_port(MlirContext context, type column) {                                                 \
+    zb_port port = zb_no_port;                                                                                         \
+    port.column = column;                                                                                              \
+    return zb_port_set(context, &port);                                                                                \
+  }
+#define ZB_NAME(column, ID) ZB_ONE(column, const char *)
+#define ZB_NUMBER(column, ID) ZB_ONE(column, int64_t)
+#define ZB_FLAG(column, ID) ZB_ONE(column, bool)
+ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG)
+#undef ZB_NAME
+#undef ZB_NUMBER
+#undef ZB_FLAG
+
+const char *zb_sum_key(const zb_port *port, char key[ZB_KEY_BYTES]) {
+  snprintf(key, ZB_KEY_BYTES, "%s#%lld", port->sum ? port->sum : "", port->use < 0 ? 0LL : (long long)port->use);
+  return key;
+}
+
+/* ---- Entries of pools ---- */
+
+zb_entries zb_entries_get(MlirOperation rank, const char *table) {
+  MlirAttribute list = zb_get_attribute(rank, table);
+  return (zb_entries){.list = list, .count = mlirAttributeIsNull(list) ? 0 : (int)mlirArrayAttrGetNumElements(list)};
+}
+
+static const char offset_key[] = "offset", type_key[] = "type";
+
+zb_entry zb_entries_at(zb_entries entries, int index) {
+  MlirAttribute dictionary = mlirArrayAttrGetElement(entries.list, index);
+  MlirAttribute type = mlirDictionaryAttrGetElementByName(dictionary, mlirStringRefCreateFromCString(type_key));
+  return (zb_entry){.port = zb_port_get(dictionary),
+                    .offset = zb_dictionary_i64(dictionary, offset_key, 0),
+                    .type = mlirAttributeIsNull(type) ? (MlirType){0} : mlirTypeAttrGetValue(type)};
+}
+
+MlirAttribute zb_entry_set(MlirContext context, const zb_entry *entry) {
+  MlirNamedAttribute columns[PORT_COLUMNS + 2];
+  int count = list_columns(context, &entry->port, columns);
+  columns[count++] = zb_named(context, offset_key, zb_mlir_i64(context, entry->offset));
+  columns[count++] = zb_named(context, type_key, mlirTypeAttrGet(entry->type));
+  return mlirDictionaryAttrGet(context, count, columns);
+}
+
+void zb_entries_set(MlirOperation rank, const char *table, const MlirAttribute *entries, int count) {
+  zb_set_attribute(rank, table, mlirArrayAttrGet(mlirOperationGetContext(rank), count, entries));
+}

@@ -1,0 +1,133 @@
+/* What passes leave for each other on the program, as structs: tables in attributes, and what an argument or a result
+ * of a function stands for. Each column is named once, here; the attributes are in ir/attributes.def. A new table is a
+ * row of ZB_TABLES and its columns, and the row of its attribute with as many numbers. */
+#ifndef ZB_PASSES_TABLES_H
+#define ZB_PASSES_TABLES_H
+
+#include "ir/dialect.h"
+
+/* ---- Tables of numbers: dense arrays, a row after the other ---- */
+
+/* kind: the letter of a payload (zb_payload_of); times in ps of the simulated schedule. */
+#define ZB_COLUMNS_OF_MESSAGES(COLUMN)                                                                                 \
+  COLUMN(source)                                                                                                       \
+  COLUMN(destination)                                                                                                  \
+  COLUMN(source_stage) COLUMN(destination_stage) COLUMN(micro_batch) COLUMN(kind) COLUMN(bytes) COLUMN(complete_ps)
+#define ZB_COLUMNS_OF_POSTS(COLUMN) COLUMN(message)
+#define ZB_COLUMNS_OF_TIMES(COLUMN) COLUMN(start_ps) COLUMN(end_ps)
+#define ZB_COLUMNS_OF_ADDRESSES(COLUMN) COLUMN(number)
+#define ZB_COLUMNS_OF_WAITS(COLUMN) COLUMN(op) COLUMN(message)
+#define ZB_COLUMNS_OF_REGIONS(COLUMN) COLUMN(offset) COLUMN(bytes)
+#define ZB_COLUMNS_OF_STAGE_RANK(COLUMN) COLUMN(rank)
+/* Attributes are integers here: the time of a byte is one of 2^-20 ps. */
+#define ZB_COLUMNS_OF_COSTS(COLUMN)                                                                                    \
+  COLUMN(latency_ps)                                                                                                   \
+  COLUMN(ps_per_mebibyte) COLUMN(copies) COLUMN(wake_ps) COLUMN(job_ps) COLUMN(read_ps) COLUMN(step_ps)
+#define ZB_COLUMNS_OF_BASES(COLUMN) COLUMN(position)
+#define ZB_COLUMNS_OF_AT(COLUMN) COLUMN(number)
+
+#define ZB_TABLES(TABLE)                                                                                               \
+  TABLE(messages, MESSAGES)                                                                                            \
+  TABLE(posts, POSTS)                                                                                                  \
+  TABLE(times, TIMES)                                                                                                  \
+  TABLE(addresses, ADDRESSES)                                                                                          \
+  TABLE(waits, WAITS)                                                                                                  \
+  TABLE(regions, REGIONS) TABLE(stage_rank, STAGE_RANK) TABLE(costs, COSTS) TABLE(bases, BASES) TABLE(at, AT)
+
+/* A table of an op: count is 0 where it has none. The rows are read one by one, nothing is copied. */
+typedef struct zb_table {
+  MlirAttribute numbers;
+  int count; /* rows */
+} zb_table;
+zb_table zb_table_get(MlirOperation op, const char *name, int columns);
+void zb_table_at(zb_table table, int row, int columns, int64_t *out);
+void zb_table_set(MlirOperation op, const char *name, const int64_t *numbers, int count);
+
+/* For zb.messages: zb_messages_row; zb_messages_get(op) and zb_messages_at(table, row); zb_messages_set(op, rows,
+ * count). */
+#define ZB_COLUMN(column) int64_t column;
+#define ZB_TABLE(table, ID)                                                                                            \
+  typedef struct zb_##table##_row {                                                                                    \
+    ZB_COLUMNS_OF_##ID(ZB_COLUMN)                                                                                      \
+  } zb_##table##_row;                                                                                                  \
+  enum { ZB_##ID##_COLUMNS = sizeof(zb_##table##_row) / sizeof(int64_t) };                                             \
+  static inline zb_table zb_##table##_get(MlirOperation op) {                                                          \
+    return zb_table_get(op, ZB_ATTR_##ID, ZB_##ID##_COLUMNS);                                                          \
+  }                                                                                                                    \
+  static inline zb_##table##_row zb_##table##_at(zb_table table, int row) {                                            \
+    zb_##table##_row out;                                                                                              \
+    zb_table_at(table, row, ZB_##ID##_COLUMNS, (int64_t *)&out);                                                       \
+    return out;                                                                                                        \
+  }                                                                                                                    \
+  static inline void zb_##table##_set(MlirOperation op, const zb_##table##_row *rows, int count) {                     \
+    zb_table_set(op, ZB_ATTR_##ID, (const int64_t *)rows, count * ZB_##ID##_COLUMNS);                                  \
+  }
+ZB_TABLES(ZB_TABLE)
+#undef ZB_TABLE
+#undef ZB_COLUMN
+
+/* ---- What an argument or a result stands for ---- */
+
+/* One each of the attributes on arguments and results. Names are borrowed from the context, NULL where absent; numbers
+ * are -1 there. */
+#define ZB_PORT_COLUMNS(NAME, NUMBER, FLAG)                                                                            \
+  NAME(input, INPUT)                                                                                                   \
+  NAME(param, PARAM)                                                                                                   \
+  NAME(frozen, FROZEN)                                                                                                 \
+  NAME(state, STATE)                                                                                                   \
+  NAME(constant, CONSTANT)                                                                                             \
+  NAME(update, UPDATE)                                                                                                 \
+  NAME(report, REPORT)                                                                                                 \
+  NAME(sum, SUM)                                                                                                       \
+  NAME(frame, FRAME) NUMBER(value, VALUE) NUMBER(load, LOAD) NUMBER(use, USE) FLAG(step, STEP) FLAG(loss, LOSS)
+
+typedef struct zb_port {
+#define ZB_NAME(column, ID) const char *column;
+#define ZB_NUMBER(column, ID) int64_t column;
+#define ZB_FLAG(column, ID) bool column;
+  ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG)
+#undef ZB_NAME
+#undef ZB_NUMBER
+#undef ZB_FLAG
+} zb_port;
+extern const zb_port zb_no_port;
+
+zb_port zb_port_get(MlirAttribute dictionary); /* null: zb_no_port */
+zb_port zb_argument_port(MlirOperation function, int index);
+zb_port zb_result_port(MlirOperation function, int index);
+/* The dictionary of what is present. */
+MlirAttribute zb_port_set(MlirContext context, const zb_port *port);
+/* The dictionary of one column: zb_frame_port(context, "fb"), zb_value_port(context, 17), zb_loss_port(context, true).
+ */
+#define ZB_NAME(column, ID) MlirAttribute zb_##column##_port(MlirContext context, const char *column);
+#define ZB_NUMBER(column, ID) MlirAttribute zb_##column##_port(MlirContext context, int64_t column);
+#define ZB_FLAG(column, ID) MlirAttribute zb_##column##_port(MlirContext context, bool column);
+ZB_PORT_COLUMNS(ZB_NAME, ZB_NUMBER, ZB_FLAG)
+#undef ZB_NAME
+#undef ZB_NUMBER
+#undef ZB_FLAG
+
+/* An accumulator as text: "w#1". */
+enum { ZB_KEY_BYTES = 512 };
+const char *zb_sum_key(const zb_port *port, char key[ZB_KEY_BYTES]);
+
+/* ---- What lies in the frame of a pool ---- */
+
+typedef struct zb_entry {
+  zb_port port;
+  int64_t offset; /* in the frame */
+  MlirType type;  /* null: the entry has none */
+} zb_entry;
+
+/* table: ZB_ATTR_PARAMETERS and its like, of the module of a rank. */
+typedef struct zb_entries {
+  MlirAttribute list;
+  int count;
+} zb_entries;
+zb_entries zb_entries_get(MlirOperation rank, const char *table);
+zb_entry zb_entries_at(zb_entries entries, int index);
+/* entries: of zb_entry_set. */
+void zb_entries_set(MlirOperation rank, const char *table, const MlirAttribute *entries, int count);
+MlirAttribute zb_entry_set(MlirContext context, const zb_entry *entry);
+
+#endif
