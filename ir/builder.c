@@ -8,7 +8,7 @@
 #include "ir/builder.h"
 
 #include "ir/op_view.h"
-#include "runtime/base/text.h"
+#include "runtime/base/assert.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>

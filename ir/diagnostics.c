@@ -7,7 +7,10 @@
  */
 #include "ir/dialect.h"
 
+#include "runtime/base/assert.h"
+#include "runtime/base/file.h"
 #include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,6 +7,7 @@
  */
 #include "ir/nesting.h"
 
+#include "runtime/base/map.h"
 #include "runtime/base/text.h"
 
 #include <ctype.h>

@@ -8,7 +8,7 @@
 #include "ir/op.h"
 
 #include "ir/op_view.h"
-#include "runtime/base/text.h"
+#include "runtime/base/assert.h"
 
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>

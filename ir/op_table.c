@@ -7,7 +7,9 @@
  */
 #include "ir/op.h"
 
-#include "runtime/base/text.h"
+#include "runtime/base/assert.h"
+#include "runtime/base/digest.h"
+#include "runtime/base/memory.h"
 
 #include <pthread.h>
 #include <stdio.h>

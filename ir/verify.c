@@ -8,7 +8,8 @@
 #include "ir/builder.h"
 #include "ir/dialect.h"
 #include "ir/op_view.h"
-#include "runtime/base/text.h"
+#include "runtime/base/map.h"
+#include "runtime/base/words.h"
 
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>

@@ -2,7 +2,8 @@
 
 #include "passes/function.h"
 
-#include "runtime/base/text.h"
+#include "runtime/base/assert.h"
+#include "runtime/base/memory.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>

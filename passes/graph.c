@@ -4,6 +4,7 @@
 
 #include "passes/function.h"
 #include "passes/pass.h"
+#include "runtime/base/assert.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>

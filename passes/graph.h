@@ -5,7 +5,8 @@
 #define ZB_PASSES_GRAPH_H
 
 #include "ir/op.h"
-#include "runtime/base/text.h"
+
+#include "runtime/base/map.h"
 
 typedef struct zb_node {
   MlirOperation op;

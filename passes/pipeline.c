@@ -5,7 +5,9 @@
 #include "passes/pipeline.h"
 
 #include "ir/nesting.h"
+#include "runtime/base/assert.h"
 #include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>

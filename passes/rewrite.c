@@ -2,6 +2,8 @@
 
 #include "passes/rewrite.h"
 
+#include "runtime/base/memory.h"
+
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
 #include <string.h>

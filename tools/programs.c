@@ -1,7 +1,10 @@
-/* The options of all programs, from the rows that each of them reads its command line by. Tests: test/tools/words.test.
- */
-
+/* The options of all programs, from the rows that each of them reads its command line by; and what they do alike.
+ * Tests: test/runtime/base/words_test.c, test/tools/words.test. */
 #include "tools/programs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #define ROW(option, ...) option " "
 static const char zbc[] =
@@ -20,7 +23,7 @@ static const char zb_opt[] =
 #include "tools/zb-opt.def"
     ;
 
-static const zb_program programs[TOOL_COUNT] = {
+const zb_program tool_programs[TOOL_COUNT] = {
     [TOOL_ZBC] = {"zbc", "makes the plan", zbc},
     [TOOL_ZB_RUN] = {"zb-run", "trains with a plan", zb_run},
     [TOOL_ZB_SCHED] = {"zb-sched", "makes schedules without a model", zb_sched},
@@ -28,5 +31,33 @@ static const zb_program programs[TOOL_COUNT] = {
 };
 
 zb_status tool_unknown_option(tool program, const char *argument) {
-  return zb_unknown_option(programs, TOOL_COUNT, program, argument);
+  return zb_unknown_option(tool_programs, TOOL_COUNT, program, argument);
+}
+
+zb_status tool_flush_output(void) {
+  static int first; /* of the flush that failed first: those after it fail for no reason of their own */
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return NULL;
+  if (!first) first = errno ? errno : EIO; /* 0: a line was lost before, on a terminal */
+  return ZB_ERROR(IO, "cannot write to standard output: %s", strerror(first));
+}
+
+int tool_end(tool program, zb_status status) {
+  if (status && !zb_status_told(status)) fprintf(stderr, "%s: %s", tool_programs[program].name, zb_status_text(status));
+  const int code = zb_status_exit(status);
+  zb_status_free(status);
+  return code;
+}
+
+void tool_print_json_text(const char *text) {
+  putchar('"');
+  for (const unsigned char *c = (const unsigned char *)text; *c; ++c) {
+    if (*c == '"' || *c == '\\')
+      printf("\\%c", *c);
+    else if (*c < 0x20)
+      printf("\\u%04x", *c);
+    else
+      putchar(*c);
+  }
+  putchar('"');
 }

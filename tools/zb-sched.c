@@ -3,10 +3,8 @@
  *
  * Uses include/zb only; the parts are in tools/sched. Tests: test/tools/zb-sched*.mlir and test/passes/schedule.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/sched/sched.h"
@@ -278,9 +276,5 @@ int main(int count, char **words) {
     else
       status = run(&s);
   }
-  if (!status && (fflush(stdout) || ferror(stdout))) status = ZB_ERROR(IO, "standard output: %s", strerror(errno));
-  if (status) fprintf(stderr, "zb-sched: %s", zb_status_text(status));
-  const int exit_status = zb_status_exit(status);
-  zb_status_free(status);
-  return exit_status;
+  return tool_end(TOOL_ZB_SCHED, zb_status_first((zb_status[]){status, tool_flush_output()}, 2));
 }

@@ -2,79 +2,47 @@
  * Tests: test/tools/zbc-*.test, test/e2e/bad_input.py. */
 
 #include "tools/memory.h"
-#include "tools/programs.h"
+#include "tools/options.h"
 #include "zb/compiler.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { GLOBS_MAX = 256 };
-
-typedef struct globs {
-  const char *items[GLOBS_MAX];
-  int count;
-} globs;
 
 typedef struct options {
   zb_compile_params params;
-  globs train, freeze;
+  option_list train, freeze;
   bool json, list_operators, list_unsupported, help_passes, help, version;
 } options;
 
-typedef enum kind { TEXT, COUNT, BYTES, GLOB, OPTIMIZER, PRECISION, FLAG } kind;
-
-typedef struct option_row {
-  const char *option, *argument, *help;
-  kind kind;
-  size_t offset;
-} option_row;
-
-static const option_row rows[] = {
-#define ROW(option, kind, field, argument, help) {option, argument, help, kind, offsetof(options, field)},
-#include "tools/zbc.def"
-};
-enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
-
-static int fail(zb_status status) {
-  fprintf(stderr, "zbc: %s", zb_status_text(status));
-  int code = zb_status_exit(status);
-  zb_status_free(status);
-  return code;
-}
-
 /* ---- Help ---- */
 
-enum { HELP_COLUMN = 26 };
-
-static void print_option(const option_row *row) {
-  char left[HELP_COLUMN + 8];
-  snprintf(left, sizeof left, "%s %s", row->option, row->argument);
-  printf("  %-*s ", HELP_COLUMN - 3, left);
-  for (const char *at = row->help; *at; ++at) {
-    putchar(*at);
-    if (*at == '\n') printf("%*s", HELP_COLUMN, "");
-  }
-  putchar('\n');
-  for (int i = 0; row->kind == OPTIMIZER && zb_optimizer_name(i); ++i) {
+/* What there is to choose from. */
+static void print_choices(const option_row *row, int column) {
+  for (int i = 0; row->offset == offsetof(options, params.optimizer) && zb_optimizer_name(i); ++i) {
     char *line = NULL;
     zb_status_free(
         zb_optimizer_complete(zb_optimizer_name(i), &line)); /* a name is a good line; out of memory prints none */
-    if (line) printf("%*s%s%s\n", HELP_COLUMN, "", line, i == 0 ? " (default)" : "");
+    if (line) printf("%*s%s%s\n", column, "", line, i == 0 ? " (default)" : "");
     zb_free(line);
   }
-  for (int i = 0; row->kind == PRECISION && zb_precision_name(i); ++i)
-    printf("%*s%-6s %s%s\n", HELP_COLUMN, "", zb_precision_name(i), zb_precision_help(i), i == 0 ? " (default)" : "");
+  for (int i = 0; row->offset == offsetof(options, params.precision) && zb_precision_name(i); ++i)
+    printf("%*s%-6s %s%s\n", column, "", zb_precision_name(i), zb_precision_help(i), i == 0 ? " (default)" : "");
 }
+
+static const option_row rows[] = {
+#define ROW(option, kind, field, argument, help)                                                                       \
+  {option, argument, help, OPTION_##kind, .offset = offsetof(options, field)},
+#include "tools/zbc.def"
+};
+static zb_status take_model(void *settings, const char *word);
+static const options_table table = {
+    TOOL_ZBC, rows, sizeof rows / sizeof rows[0], .column = 26, .word = take_model, .more = print_choices};
 
 static void print_help(void) {
   printf("zbc " ZB_VERSION ": compiles a training graph into a pipeline-parallel plan with zero-bubble schedules\n\n"
          "usage: zbc MODEL.onnx|MODEL.mlir -o DIR --ranks P --micro-batches M [options]\n\n");
-  for (int i = 0; i < ROW_COUNT; ++i)
-    print_option(&rows[i]);
+  options_print(&table);
   printf("\nexamples:\n"
          "  zbc gpt2.onnx -o out/gpt2 --ranks 4 --micro-batches 8\n"
          "  zbc gpt2.onnx -o out/lora --ranks 2 --micro-batches 4 --freeze '*' --train '*lora*'\n"
@@ -175,16 +143,8 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
 static void print_json_names(const char *name, char **names, int count) {
   printf(",\"%s\":[", name);
   for (int i = 0; i < count; ++i) {
-    printf("%s\"", i ? "," : "");
-    for (const char *at = names[i]; *at; ++at) {
-      if (*at == '"' || *at == '\\')
-        printf("\\%c", *at);
-      else if ((unsigned char)*at < 0x20)
-        printf("\\u%04x", *at);
-      else
-        putchar(*at);
-    }
-    printf("\"");
+    if (i) putchar(',');
+    tool_print_json_text(names[i]);
   }
   printf("]");
 }
@@ -221,89 +181,26 @@ static void print_json(const zb_compile_summary *s) {
 
 /* ---- The command line ---- */
 
-static zb_status parse_count(const char *option, const char *value, int *out) {
-  char *end = NULL;
-  long number = strtol(value, &end, 10);
-  if (number > INT_MAX && !*end)
-    return zb_status_hint(ZB_ERROR(USAGE, "%s: '%s' is too large", option, value), "for example %s 4", option);
-  if (end == value || *end || number < 1)
-    return zb_status_hint(ZB_ERROR(USAGE, "%s: expected a whole number of 1 or more, got '%s'", option, value),
-                          "for example %s 4", option);
-  *out = (int)number;
-  return NULL;
-}
-
-static zb_status parse_bytes(const char *option, const char *value, uint64_t *out) {
-  if (zb_bytes_parse(value, out)) return NULL;
-  return zb_status_hint(
-      ZB_ERROR(USAGE, "%s: expected a number of bytes, with K, M or G after it, got '%s'", option, value),
-      "for example %s 2G, which is 2 GiB, 2 x 2^30 bytes", option);
-}
-
-static zb_status set_value(const option_row *row, const char *value, void *field) {
-  if (!value || !value[0])
-    return zb_status_hint(ZB_ERROR(USAGE, "%s needs a value", row->option), "write %s %s; zbc --help says what it is",
-                          row->option, row->argument);
-  if (row->kind == COUNT) return parse_count(row->option, value, field);
-  if (row->kind == BYTES) return parse_bytes(row->option, value, field);
-  if (row->kind == GLOB) {
-    globs *list = field;
-    if (list->count == GLOBS_MAX)
-      return zb_status_hint(ZB_ERROR(USAGE, "%s is given more than %d times", row->option, GLOBS_MAX),
-                            "name more parameters at once with * and ?");
-    list->items[list->count++] = value;
-    return NULL;
-  }
-  *(const char **)field = value;
-  return NULL;
-}
-
-/* Takes one option, "--name", "--name value" or "--name=value"; *index ends on its last word. */
-static zb_status parse_option(int count, char **words, int *index, options *out) {
-  const char *word = words[*index], *equals = word[1] == '-' ? strchr(word, '=') : NULL;
-  size_t length = equals ? (size_t)(equals - word) : strlen(word);
-  if (strcmp(word, "-h") == 0) return out->help = true, NULL;
-  for (int i = 0; i < ROW_COUNT; ++i) {
-    const option_row *row = &rows[i];
-    if (strlen(row->option) != length || strncmp(row->option, word, length) != 0) continue;
-    void *field = (char *)out + row->offset;
-    if (row->kind != FLAG)
-      return set_value(row, equals ? equals + 1 : *index + 1 < count ? words[++*index] : NULL, field);
-    if (equals)
-      return zb_status_hint(ZB_ERROR(USAGE, "%s takes no value, got '%s'", row->option, equals + 1), "write %s alone",
-                            row->option);
-    *(bool *)field = true;
-    return NULL;
-  }
-  return tool_unknown_option(TOOL_ZBC, word);
+static zb_status take_model(void *settings, const char *word) {
+  options *out = settings;
+  const char *model = out->params.model;
+  if (strcmp(word, "-") == 0) return tool_unknown_option(TOOL_ZBC, word);
+  out->params.model = word;
+  if (!model) return NULL;
+  if (!out->params.output && !strchr(word, '.'))
+    return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no model: '%s' is given", word, model),
+                          "a folder to write to stands behind -o: -o %s", word);
+  return zb_status_hint(ZB_ERROR(USAGE, "two models are given: '%s' and '%s'", model, word), "one model at a time");
 }
 
 static zb_status parse(int count, char **words, options *out) {
-  for (int i = 1; i < count; ++i) {
-    if (words[i][0] == '-') {
-      ZB_TRY(parse_option(count, words, &i, out));
-    } else if (out->params.model && !out->params.output && !strchr(words[i], '.')) {
-      return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no model: '%s' is given", words[i], out->params.model),
-                            "a folder to write to stands behind -o: -o %s", words[i]);
-    } else if (out->params.model) {
-      return zb_status_hint(ZB_ERROR(USAGE, "two models are given: '%s' and '%s'", out->params.model, words[i]),
-                            "one model at a time");
-    } else {
-      out->params.model = words[i];
-    }
-  }
+  ZB_TRY(options_parse(&table, count, words, out));
   if (out->help || out->version || out->help_passes || out->list_operators || out->list_unsupported) return NULL;
   if (!out->params.model)
     return zb_status_hint(ZB_ERROR(USAGE, "no model is given"), "zbc MODEL.onnx -o DIR; zbc --help says more");
   if (!out->params.output && !out->params.timeline && !out->params.csv)
     return zb_status_hint(ZB_ERROR(USAGE, "no folder to write to is given"), "add -o DIR");
   return NULL;
-}
-
-/* Standard output that cannot be written is a failure: a full disk must not look like a compile that went well. */
-static zb_status flush_output(void) {
-  if (fflush(stdout) == 0 && !ferror(stdout)) return NULL;
-  return ZB_ERROR(IO, "cannot write to standard output: %s", strerror(errno));
 }
 
 static zb_status compile(options *o) {
@@ -325,8 +222,8 @@ int main(int count, char **words) {
   zb_end_without_memory("zbc");
   signal(SIGXFSZ, SIG_IGN); /* a file that grows past a limit is a failed write, not the end of the program */
   options o = {.params = ZB_COMPILE_PARAMS_INIT};
-  zb_status status = parse(count, words, &o), written = NULL;
-  if (status) return fail(status);
+  zb_status status = parse(count, words, &o);
+  if (status) return tool_end(TOOL_ZBC, status);
   if (o.help)
     print_help();
   else if (o.version)
@@ -337,13 +234,5 @@ int main(int count, char **words) {
     status = print_operators(o.list_operators);
   else
     status = compile(&o);
-  written = flush_output();
-  if (!status) return written ? fail(written) : 0;
-  zb_status_free(written);
-  if (zb_status_told(status)) { /* by diagnostics */
-    int code = zb_status_exit(status);
-    zb_status_free(status);
-    return code;
-  }
-  return fail(status);
+  return tool_end(TOOL_ZBC, zb_status_first((zb_status[]){status, tool_flush_output()}, 2));
 }

@@ -8,6 +8,7 @@
  */
 #include "ir/import/import.h"
 #include "runtime/base/file.h"
+#include "runtime/base/memory.h"
 
 #include <errno.h>
 #include <string.h>

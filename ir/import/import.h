@@ -10,6 +10,7 @@
 #include "ir/builder.h"
 #include "ir/dialect.h"
 #include "onnx.pb-c.h"
+#include "runtime/base/map.h"
 #include "runtime/base/text.h"
 
 /* Versions of the format that are understood. */

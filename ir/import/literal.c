@@ -3,6 +3,9 @@
  * IR. Tests: test/ir/import/import_test.c (constants). */
 #include "ir/import/import.h"
 
+#include "runtime/base/digest.h"
+#include "runtime/base/memory.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <mlir-c/BuiltinAttributes.h>

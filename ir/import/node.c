@@ -4,6 +4,8 @@
  * range are errors at the node. Tests: test/ir/import/import_test.c. */
 #include "ir/import/import.h"
 
+#include "runtime/base/memory.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,6 +5,7 @@
  * than the loss are not computed. Tests: test/ir/import. */
 #include "ir/import/build.h"
 #include "ir/nesting.h"
+#include "runtime/base/memory.h"
 
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>

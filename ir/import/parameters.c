@@ -11,6 +11,8 @@
  * holds. Tests: test/ir/import/import_test.c. */
 #include "ir/import/import.h"
 
+#include "runtime/base/words.h"
+
 #include <string.h>
 
 enum { LIST_MAX = 6 };

@@ -3,6 +3,8 @@
  * test/ir/import/import_test.c. */
 #include "ir/import/import.h"
 
+#include "runtime/base/memory.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* See ir/ops/support.h. Tests: test/ir/ops/ (one case a constraint), test/ir/split_test.c. */
 #include "ir/ops/support.h"
 
-#include "runtime/base/text.h"
+#include "runtime/base/assert.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #ifndef ZB_KERNELS_CUDA_ARGS_H
 #define ZB_KERNELS_CUDA_ARGS_H
 
+#include "runtime/base/map.h"
 #include "zb/base.h"
 
 /* Some dimensions of an operand, as positions 0.. in row-major order; neighbours merged, never empty: rank >= 1. */

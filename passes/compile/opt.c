@@ -4,6 +4,7 @@
 
 #include "ir/nesting.h"
 #include "passes/pipeline.h"
+#include "runtime/base/file.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 

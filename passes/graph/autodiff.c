@@ -14,6 +14,8 @@
 
 #include "passes/graph/autodiff_parts.h"
 
+#include "runtime/base/memory.h"
+
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdlib.h>
 

@@ -11,7 +11,9 @@
 
 #include "passes/graph/autodiff_parts.h"
 
+#include "runtime/base/assert.h"
 #include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
 #include <math.h>
 #include <mlir-c/BuiltinAttributes.h>

@@ -14,6 +14,7 @@
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
+#include "runtime/base/digest.h"
 
 typedef struct table {
   MlirOperation *slots; /* open addressing */

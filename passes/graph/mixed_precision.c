@@ -20,7 +20,7 @@
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
-#include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
 #include <stdio.h>
 #include <string.h>

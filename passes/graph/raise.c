@@ -18,6 +18,7 @@
 
 #include "passes/pipeline.h"
 #include "passes/graph/raise_match.h"
+#include "runtime/base/words.h"
 
 #include <string.h>
 

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "passes/schedule/model.h"
-#include "runtime/base/text.h"
+
+#include "runtime/base/memory.h"
 
 /* ---- Messages by who waits for them ---- */
 

@@ -10,6 +10,7 @@
 
 #include "passes/schedule/emit.h"
 #include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
 zb_status zb_order_init(zb_order *order, int ranks) {
   *order = (zb_order){0};

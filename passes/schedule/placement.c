@@ -10,11 +10,11 @@
  */
 #include "passes/schedule/emit.h"
 
+#include "runtime/base/words.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "runtime/base/text.h"
 
 static int rank_looped(int ranks, int stage) { return stage % ranks; }
 static int rank_wave(int ranks, int stage) { return stage / ranks % 2 ? ranks - 1 - stage % ranks : stage % ranks; }

@@ -4,6 +4,7 @@
 
 #include "passes/function.h"
 #include "passes/tables.h"
+#include "runtime/base/assert.h"
 
 #include <string.h>
 

@@ -23,6 +23,7 @@
 #include "passes/stages/pack.h"
 #include "passes/pipeline.h"
 #include "passes/tables.h"
+#include "runtime/base/memory.h"
 #include "zb/schedule.h"
 
 #include <mlir-c/BuiltinAttributes.h>

@@ -10,6 +10,8 @@
 #include "passes/stages/frames.h"
 #include "passes/stages/problem.h"
 #include "passes/tables.h"
+#include "runtime/base/digest.h"
+#include "runtime/base/memory.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>

@@ -27,6 +27,8 @@
 #include "passes/pipeline.h"
 #include "passes/tables.h"
 #include "passes/stages/problem.h"
+#include "runtime/base/map.h"
+#include "runtime/base/memory.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>

@@ -21,6 +21,7 @@
 #include "passes/pipeline.h"
 #include "passes/tables.h"
 #include "passes/stages/workspace.h"
+#include "runtime/base/memory.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>

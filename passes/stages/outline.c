@@ -27,6 +27,8 @@
 #include "passes/function.h"
 #include "passes/pipeline.h"
 #include "passes/tables.h"
+#include "runtime/base/assert.h"
+#include "runtime/base/memory.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>

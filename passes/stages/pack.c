@@ -7,8 +7,6 @@
 
 #include "passes/stages/pack_within.h"
 
-#include "runtime/base/text.h"
-
 #include <stdlib.h>
 #include <string.h>
 

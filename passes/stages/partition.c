@@ -19,6 +19,7 @@
 #include "passes/function.h"
 #include "passes/pipeline.h"
 #include "passes/tables.h"
+#include "runtime/base/assert.h"
 #include "zb/schedule.h"
 
 #include <limits.h>

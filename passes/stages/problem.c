@@ -6,6 +6,9 @@
 #include "passes/stages/frames.h"
 #include "passes/function.h"
 #include "passes/tables.h"
+#include "runtime/base/map.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/text.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>

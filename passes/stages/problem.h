@@ -3,7 +3,6 @@
 #define ZB_PASSES_PROBLEM_H
 
 #include "passes/pass.h"
-#include "runtime/base/text.h"
 #include "zb/schedule.h"
 
 enum { ZB_CLASS_INDEX_F, ZB_CLASS_INDEX_B, ZB_CLASS_INDEX_W, ZB_CLASS_INDEX_COUNT };

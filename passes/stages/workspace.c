@@ -12,6 +12,7 @@
 #include "passes/function.h"
 #include "passes/rewrite.h"
 #include "passes/tables.h"
+#include "runtime/base/memory.h"
 
 #include <string.h>
 

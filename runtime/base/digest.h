@@ -23,4 +23,14 @@ uint64_t zb_digest_end(const zb_digest *digest);
 /* Of one piece. */
 uint64_t zb_digest_of(const void *bytes, size_t count);
 
+/* CRC32C (Castagnoli) of bytes, continuing from seed (0 at the start). */
+uint32_t zb_crc32c(uint32_t seed, const void *bytes, size_t count);
+/* FNV-1a, 64 bits; start with ZB_FNV_START. */
+#define ZB_FNV_START UINT64_C(1469598103934665603)
+uint64_t zb_fnv1a(uint64_t hash, const void *bytes, size_t count);
+/* A digest of bytes: of all of them up to 16 MiB; of more, 256 blocks of 64 KiB at even distances, the first and the
+ * last bytes among them. So it takes no longer than a start can, and two large files that differ only between the
+ * blocks are taken for the same. */
+uint64_t zb_sample_bytes(const void *bytes, uint64_t count);
+
 #endif

@@ -1,4 +1,4 @@
-/* Whole files in, whole files out: runtime/base/text.h and runtime/base/file.h.
+/* Whole files in, whole files out: see file.h.
  *
  * What is written is never half there: a temporary file beside the final one is written, synced and renamed over it,
  * then the folder is synced. EINTR is retried everywhere.
@@ -15,6 +15,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
 static int open_file(const char *path, int flags) {

@@ -1,5 +1,5 @@
-/* Opening of files, and atomic writing of a file in pieces: for files that are too large to be put together in memory
- * first. Not thread-safe. */
+/* Opening of files; reading of whole ones; atomic writing, of a whole file or in pieces: for files that are too large
+ * to be put together in memory first. Not thread-safe. */
 #ifndef ZB_BASE_FILE_H
 #define ZB_BASE_FILE_H
 
@@ -27,5 +27,16 @@ zb_status zb_file_writer_sync(zb_file_writer *writer) ZB_MUST_USE;
 zb_status zb_file_writer_commit(zb_file_writer *writer) ZB_MUST_USE;
 /* Removes the temporary file. */
 void zb_file_writer_abandon(zb_file_writer *writer);
+
+/* Whole file into memory (zb_free); limit_bytes 0: no limit. Text gets a NUL after it that is not counted. A pipe
+ * without a name, as a shell makes it for
+ * <(command) and /dev/stdin, is read to its end; IO for a named one, a folder or a device. */
+zb_status zb_file_read(const char *path, uint64_t limit_bytes, char **out, size_t *out_bytes) ZB_MUST_USE;
+/* Writes to PATH.tmp.PID, syncs, renames, syncs the folder: the old file stays on any failure. */
+zb_status zb_file_write_atomic(const char *path, const void *bytes, size_t count) ZB_MUST_USE;
+zb_status zb_make_folder(const char *path) ZB_MUST_USE; /* with parents; fine if it exists */
+/* Whether zb_make_folder(path) would work, and files could be written there; makes nothing. `what` as in
+ * zb_output_check. */
+zb_status zb_output_folder_check(const char *what, const char *path) ZB_MUST_USE;
 
 #endif

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* renameat2 */
 
 #include "runtime/base/folder.h"
+#include "runtime/base/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "runtime/base/text.h"
 
 bool zb_is_folder(const char *path) {
   struct stat info;

@@ -1,12 +1,14 @@
-/* Hash maps from text or pointers to int64_t: runtime/base/text.h. Open addressing, linear probing, at most 3/4 full.
+/* Hash maps from text or pointers to int64_t: see map.h. Open addressing, linear probing, at most 3/4 full.
  *
  * There is no way to walk a map: what must be walked is kept in an array, whose order is known.
  *
  * Tests: test/runtime/base/text_test.c
  */
-#include <string.h>
+#include "runtime/base/map.h"
 
-#include "runtime/base/text.h"
+#include "runtime/base/digest.h"
+
+#include <string.h>
 
 typedef struct map_entry {
   const void *key; /* NULL: empty */

@@ -1,4 +1,5 @@
-/* Whether memory was refused: for who hears only that something failed. Safe to use from every thread. */
+/* Arrays that grow; and whether memory was refused, for who hears only that something failed, which is safe to ask from
+ * every thread. */
 #ifndef ZB_BASE_MEMORY_H
 #define ZB_BASE_MEMORY_H
 
@@ -9,5 +10,8 @@ uint64_t zb_allocations_refused(void);
 /* A diagnosis (INVALID) that was made after memory had been refused, `before` being the number at the start of the
  * work, is none: it becomes MEMORY. Takes and returns ownership; anything else comes back as it is. */
 zb_status zb_memory_first(zb_status status, uint64_t before) ZB_MUST_USE;
+
+/* Grows *array (of *capacity elements) to hold at least `needed`; false when out of memory. */
+bool zb_grow(void **array, size_t *capacity, size_t needed, size_t element_bytes) ZB_MUST_USE;
 
 #endif

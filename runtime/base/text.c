@@ -1,13 +1,8 @@
-/* Growing text, nearest name, glob, hashes, growing arrays: runtime/base/text.h.
- *
- * Tests: test/runtime/base/text_test.c
- */
+/* Growing text, glob: see text.h. Tests: test/runtime/base/text_test.c. */
 #include "runtime/base/text.h"
+#include "runtime/base/memory.h"
 
-#include <ctype.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void zb_text_init(zb_text *text) { *text = (zb_text){0}; }
@@ -87,82 +82,6 @@ char *zb_text_take(zb_text *text) {
   return data;
 }
 
-enum { WORD_MAX = 127 }; /* longer names are compared by their first bytes */
-
-static char plain_letter(char c) { return c == '_' ? '-' : (char)tolower((unsigned char)c); }
-
-static bool same_letter(char a, char b) { return plain_letter(a) == plain_letter(b); }
-
-/* Edit distance: insert, delete, replace, and swap of neighbours (optimal string alignment). Neither the case of
- * letters nor '_' for '-' is a difference. */
-static int edit_distance(const char *a, const char *b) {
-  int rows[3][WORD_MAX + 1];
-  int a_length = (int)strnlen(a, WORD_MAX), b_length = (int)strnlen(b, WORD_MAX);
-  for (int j = 0; j <= b_length; ++j)
-    rows[0][j] = j;
-  for (int i = 1; i <= a_length; ++i) {
-    int *now = rows[i % 3], *before = rows[(i + 2) % 3], *two_before = rows[(i + 1) % 3];
-    now[0] = i;
-    for (int j = 1; j <= b_length; ++j) {
-      int best = before[j - 1] + !same_letter(a[i - 1], b[j - 1]);
-      if (before[j] + 1 < best) best = before[j] + 1;
-      if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
-      bool swapped = i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]);
-      if (swapped && two_before[j - 2] + 1 < best) best = two_before[j - 2] + 1;
-      now[j] = best;
-    }
-  }
-  return rows[a_length % 3][b_length];
-}
-
-/* Whether `word` stands in a candidate as whole parts between dashes. */
-static bool has_part(const char *candidate, const char *word) {
-  const size_t length = strlen(word);
-  for (const char *at = candidate; *at; ++at) {
-    size_t same = 0;
-    while (same < length && at[same] && same_letter(at[same], word[same]))
-      ++same;
-    if (same == length && (at == candidate || same_letter(at[-1], '-')) && (!at[same] || same_letter(at[same], '-')))
-      return true;
-  }
-  return false;
-}
-
-static bool starts_so(const char *candidate, const char *word) {
-  while (*word && *candidate && same_letter(*word, *candidate))
-    ++word, ++candidate;
-  return !*word;
-}
-
-/* The only candidate that begins with the word, or has it as a part; two of them are none. */
-static const char *only_longer(const char *word, const char *const *candidates, int count) {
-  enum { PART_MIN = 3 };
-  const char *found = NULL;
-  if (strlen(word) < PART_MIN) return NULL;
-  for (int i = 0; i < count; ++i) {
-    if (!starts_so(candidates[i], word) && !has_part(candidates[i], word)) continue;
-    if (found) return NULL;
-    found = candidates[i];
-  }
-  return found;
-}
-
-const char *zb_nearest(const char *word, const char *const *candidates, int count) {
-  enum { NEAR = 2, LETTERS_A_SLIP = 8 }; /* long names are typed with more slips */
-  const char *nearest = NULL;
-  int nearest_distance = 0;
-  const int letters = (int)strnlen(word, WORD_MAX),
-            far = letters / LETTERS_A_SLIP > NEAR ? letters / LETTERS_A_SLIP : NEAR;
-  for (int i = 0; i < count; ++i) {
-    int distance = edit_distance(word, candidates[i]);
-    if (nearest && distance >= nearest_distance) continue;
-    nearest = candidates[i];
-    nearest_distance = distance;
-  }
-  if (nearest && nearest_distance <= far && nearest_distance * 2 < letters) return nearest;
-  return only_longer(word, candidates, count);
-}
-
 bool zb_ends_with(const char *text, const char *ending) {
   size_t length = strlen(text), wanted = strlen(ending);
   return length >= wanted && strcmp(text + length - wanted, ending) == 0;
@@ -187,64 +106,4 @@ bool zb_glob(const char *pattern, const char *text) {
   while (*pattern == '*')
     ++pattern;
   return *pattern == '\0';
-}
-
-/* Tables for eight bytes at a time (slicing-by-8, M. Kounavis and F. Berry, 2005), filled once. */
-static uint32_t crc_tables[8][256];
-static pthread_once_t crc_once = PTHREAD_ONCE_INIT;
-
-static void fill_crc_tables(void) {
-  const uint32_t polynomial = 0x82f63b78u; /* Castagnoli, bits reversed */
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit)
-      crc = (crc & 1) ? (crc >> 1) ^ polynomial : crc >> 1;
-    crc_tables[0][i] = crc;
-  }
-  for (int slice = 1; slice < 8; ++slice)
-    for (uint32_t i = 0; i < 256; ++i)
-      crc_tables[slice][i] = (crc_tables[slice - 1][i] >> 8) ^ crc_tables[0][crc_tables[slice - 1][i] & 0xff];
-}
-
-uint32_t zb_crc32c(uint32_t seed, const void *bytes, size_t count) {
-  pthread_once(&crc_once, fill_crc_tables);
-  const unsigned char *at = bytes;
-  uint32_t crc = ~seed;
-  for (; count >= 8; count -= 8, at += 8) {
-    crc ^= (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-    crc = crc_tables[7][crc & 0xff] ^ crc_tables[6][crc >> 8 & 0xff] ^ crc_tables[5][crc >> 16 & 0xff] ^
-          crc_tables[4][crc >> 24] ^ crc_tables[3][at[4]] ^ crc_tables[2][at[5]] ^ crc_tables[1][at[6]] ^
-          crc_tables[0][at[7]];
-  }
-  for (; count > 0; --count, ++at)
-    crc = (crc >> 8) ^ crc_tables[0][(crc ^ *at) & 0xff];
-  return ~crc;
-}
-
-uint64_t zb_fnv1a(uint64_t hash, const void *bytes, size_t count) {
-  const unsigned char *at = bytes;
-  for (size_t i = 0; i < count; ++i)
-    hash = (hash ^ at[i]) * UINT64_C(1099511628211);
-  return hash;
-}
-
-bool zb_grow(void **array, size_t *capacity, size_t needed, size_t element_bytes) {
-  if (needed <= *capacity) return true;
-  size_t wanted = *capacity < 8 ? 8 : *capacity;
-  while (wanted < needed) {
-    if (wanted > SIZE_MAX / 2) return false;
-    wanted += wanted / 2;
-  }
-  size_t bytes = 0;
-  if (__builtin_mul_overflow(wanted, element_bytes, &bytes)) return false;
-  void *grown = zb_realloc(*array, bytes);
-  if (!grown) return false;
-  *array = grown;
-  *capacity = wanted;
-  return true;
-}
-
-void zb_assert_failed(const char *file, int line, const char *text) {
-  fprintf(stderr, "%s:%d: bug: this must hold: %s\n", file, line, text);
-  abort();
 }

@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "runtime/base/text.h"
+#include "runtime/base/assert.h"
 #include "zb/kernel.h"
 
 #define ONE_CALL (UINT64_C(1) << 32)

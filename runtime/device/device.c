@@ -1,8 +1,9 @@
 /* The table of devices, and the categories of the time profile. Tests: test/runtime/exec. */
 #include "runtime/device/device.h"
 
+#include "runtime/base/assert.h"
 #include "runtime/base/module.h"
-#include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
 #include <string.h>
 

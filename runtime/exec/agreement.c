@@ -1,6 +1,7 @@
 /* What must be the same in all processes: see agreement.h. */
 #include "runtime/exec/agreement.h"
 
+#include "runtime/base/digest.h"
 #include "runtime/base/module.h"
 #include "runtime/exec/session_group.h"
 
@@ -8,15 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-  SHOWN_BYTES = 160,
-  WHOLE_BYTES = 16 << 20,
-  BLOCK_BYTES = 64 << 10,
-  BLOCKS = 256,
-  TENSORS = 1024,
-  TENSOR_BYTES = 4 << 10,
-  VALUE_BYTES = 4200
-};
+enum { SHOWN_BYTES = 160, TENSORS = 1024, TENSOR_BYTES = 4 << 10, VALUE_BYTES = 4200 };
 
 static const char hint_options[] = "start all processes with the same options";
 static const char hint_build[] = "give all processes the same zb-run";
@@ -160,15 +153,6 @@ zb_status zb_facts_compare(zb_session *session, const zb_facts *facts) {
 }
 
 /* ---- Contents ---- */
-
-uint64_t zb_sample_bytes(const void *bytes, uint64_t count) {
-  const unsigned char *at = bytes;
-  uint64_t digest = zb_fnv1a(ZB_FNV_START, &count, sizeof count);
-  if (count <= WHOLE_BYTES) return zb_fnv1a(digest, at, (size_t)count);
-  for (uint64_t i = 0; i < BLOCKS; ++i) /* no overflow: count is below 2^63, so count / 255 * 255 is too */
-    digest = zb_fnv1a(digest, at + (i + 1 < BLOCKS ? count / (BLOCKS - 1) * i : count - BLOCK_BYTES), BLOCK_BYTES);
-  return digest;
-}
 
 uint64_t zb_sample_store(const zb_store *store) {
   uint64_t sum = 0; /* of any order: a copy may be cut into other files */

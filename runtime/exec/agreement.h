@@ -24,12 +24,8 @@ void zb_facts_add_params(zb_facts *facts, const zb_session *session, const zb_se
  * in the same order. */
 zb_status zb_facts_compare(zb_session *session, const zb_facts *facts) ZB_MUST_USE;
 
-/* A digest of bytes: of all of them up to 16 MiB; of more, 256 blocks of 64 KiB at even distances, the first and the
- * last bytes among them. So it takes no longer than a start can, and two large files that differ only between the
- * blocks are taken for the same. */
-uint64_t zb_sample_bytes(const void *bytes, uint64_t count);
-/* The same of a store: all names and shapes, in any order, and the first 4 KiB of about 1024 tensors, chosen by name.
- * Training changes every tensor. */
+/* A digest of a store, of all of it that a start has time for: all names and shapes, in any order, and the first 4 KiB
+ * of about 1024 tensors, chosen by name. Training changes every tensor. */
 uint64_t zb_sample_store(const zb_store *store);
 
 #endif

@@ -1,5 +1,6 @@
 /* Which launcher started this process: zb_bootstrap_find of zb/runtime.h. Sources of the variables: the manuals of
  * mpirun, srun ("output environment variables") and torchrun. Tests: test/runtime/exec/bootstrap_test.c. */
+#include "runtime/base/digest.h"
 #include "runtime/base/text.h"
 #include "zb/runtime.h"
 

@@ -1,6 +1,7 @@
 /* Checkpoints: see checkpoint.h. Tests: test/runtime/exec/checkpoint_test.c. */
 #include "runtime/exec/checkpoint.h"
 
+#include "runtime/base/file.h"
 #include "runtime/base/text.h"
 
 #include <errno.h>

@@ -1,8 +1,10 @@
 /* Inputs of micro-batches: see data.h for the rule. Tests: test/runtime/exec/data_test.c. */
 #include "runtime/exec/data.h"
 
+#include "runtime/base/digest.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
+#include "runtime/base/words.h"
 #include "runtime/exec/agreement.h"
 
 #include <errno.h>

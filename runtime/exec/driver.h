@@ -40,7 +40,4 @@ extern const zb_driver_def zb_driver_virtual;
  * who waits for what, and which process does not answer. */
 extern const zb_driver_def zb_driver_turns;
 
-/* Adds to a failure where every rank is, one note each. */
-zb_status zb_driver_note_positions(const zb_driver_params *params, zb_status status) ZB_MUST_USE;
-
 #endif

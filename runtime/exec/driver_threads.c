@@ -1,5 +1,4 @@
 /* One thread a rank. Tests: test/runtime/exec. */
-#include "runtime/base/text.h"
 #include "runtime/exec/driver.h"
 
 #include <errno.h>
@@ -28,13 +27,6 @@ struct zb_driver {
   bool stopping;
   zb_status failure; /* the first */
 };
-
-zb_status zb_driver_note_positions(const zb_driver_params *params, zb_status status) {
-  char text[POSITION_BYTES];
-  for (int i = 0; i < params->count; ++i)
-    status = zb_status_note(status, "%s", zb_executor_position(&params->executors[i], text, sizeof text));
-  return status;
-}
 
 static zb_status run_executor(const zb_driver *driver, zb_executor *e) {
   ZB_TRY(zb_executor_clear(e));
@@ -176,7 +168,7 @@ static zb_status threads_run(zb_driver *driver, int64_t *out_ps) {
   pthread_mutex_unlock(&driver->mutex);
   *out_ps = zb_monotonic_ps() - start;
   bool lost = zb_status_code(status) == ZB_TIMEOUT || zb_status_code(status) == ZB_PEER;
-  return lost ? zb_driver_note_positions(&driver->params, status) : status;
+  return lost ? zb_executors_note_positions(driver->params.executors, driver->params.count, status) : status;
 }
 
 const zb_driver_def zb_driver_threads = {

@@ -72,7 +72,7 @@ static zb_status timed_out(zb_driver *driver) {
                               (double)driver->params.timeout_ms / 1e3, silent[0] ? "; " : "", silent);
   driver->params.transport_def->abort(driver->params.transport, driver->params.executors[0].params.rank,
                                       zb_status_message(status));
-  return zb_driver_note_positions(&driver->params, status);
+  return zb_executors_note_positions(driver->params.executors, driver->params.count, status);
 }
 
 /* Nothing could be done in this round. */

@@ -3,7 +3,6 @@
  * Events are taken in order of time; of events at the same time, messages first (by number), then ranks (by number). So
  * a run is a function of the plan and the seed alone. Tests: test/runtime/exec.
  */
-#include "runtime/base/text.h"
 #include "runtime/transport/virtual/virtual.h"
 #include "runtime/exec/driver.h"
 

@@ -1,13 +1,11 @@
 /* The executor of one rank: see executor.h. Tests: test/runtime/exec. */
 #include "runtime/exec/executor.h"
 
-#include "runtime/base/text.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { POISON = 0xFF, TEXT_BYTES = 128 };
+enum { POISON = 0xFF, TEXT_BYTES = 128, POSITION_BYTES = 256 };
 
 static int64_t now_ps(const zb_executor *e) { return e->virtual_now_ps ? *e->virtual_now_ps : zb_monotonic_ps(); }
 
@@ -49,6 +47,13 @@ const char *zb_executor_position(const zb_executor *e, char *text, size_t size) 
   if (m->micro_batch >= 0 && (size_t)length < size)
     snprintf(text + length, size - (size_t)length, " (micro-batch %d)", m->micro_batch);
   return text;
+}
+
+zb_status zb_executors_note_positions(const zb_executor *executors, int count, zb_status status) {
+  char text[POSITION_BYTES];
+  for (int i = 0; i < count; ++i)
+    status = zb_status_note(status, "%s", zb_executor_position(&executors[i], text, sizeof text));
+  return status;
 }
 
 /* Text by hand: snprintf may not be called in a signal handler. */

@@ -89,6 +89,8 @@ void zb_executor_waited(zb_executor *executor, int64_t start_ps, int64_t now_ps)
 size_t zb_executor_position_safe(const zb_executor *executor, char *text, size_t size);
 /* Where the executor is: "at 0F2 (job 14 of 80), waiting for message 5 from rank 1". */
 const char *zb_executor_position(const zb_executor *executor, char *text, size_t size);
+/* Adds to a failure where each of the executors is, one note each. Takes and returns ownership. */
+zb_status zb_executors_note_positions(const zb_executor *executors, int count, zb_status status) ZB_MUST_USE;
 
 /* Text of a job: "0F2", "3OPT", "send of message 5 to rank 1". */
 const char *zb_executor_job_text(const zb_plan *plan, int rank, int job, char *text, size_t size);

@@ -1,7 +1,8 @@
 /* Measured costs of a plan: see measure.h. Tests: test/runtime/exec/measure_test.c */
 #include "runtime/exec/measure.h"
 
-#include "runtime/base/text.h"
+#include "runtime/base/map.h"
+#include "runtime/base/memory.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Timelines of real and simulated runs: what the executors recorded, as events of runtime/formats/timeline.h. Tests:
  * test/runtime/exec. */
-#include "runtime/base/text.h"
+#include "runtime/base/memory.h"
 #include "runtime/formats/timeline.h"
 #include "runtime/exec/session_group.h"
 

@@ -2,7 +2,8 @@
  * test/e2e/processes.py. */
 #include "runtime/exec/session_group.h"
 
-#include "runtime/base/text.h"
+#include "runtime/base/digest.h"
+#include "runtime/base/file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,9 +118,8 @@ static zb_status after_merge(const zb_session *session, zb_status status, const 
  * ownership. */
 static zb_status lost(zb_session *session, zb_status status) {
   if (!status) return NULL;
-  zb_driver_params here = {.executors = session->executors, .count = session->executor_count};
   session->apart = true;
-  return zb_driver_note_positions(&here, status);
+  return zb_executors_note_positions(session->executors, session->executor_count, status);
 }
 
 static zb_status merge_states(zb_session *session, zb_status status, state_record *record) {

@@ -1,6 +1,7 @@
 /* What is taken out of a session: checkpoints, gradient norms, the time profile. Tests: test/runtime/exec. */
 #include "runtime/exec/session_group.h"
 
+#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
 #include <math.h>

@@ -2,7 +2,9 @@
 #include "runtime/exec/values.h"
 
 #include "runtime/base/digest.h"
-#include "runtime/base/text.h"
+#include "runtime/base/map.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -16,7 +16,9 @@
 
 #include "runtime/base/file.h"
 #include "runtime/base/json.h"
+#include "runtime/base/map.h"
 #include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
 static const int64_t time_most = INT64_C(10000000000000000); /* 10,000 s */
 static const int64_t bytes_most = INT64_C(1) << 50, count_most = INT64_C(1) << 40;

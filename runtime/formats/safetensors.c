@@ -18,6 +18,8 @@
 
 #include "runtime/base/file.h"
 #include "runtime/base/json.h"
+#include "runtime/base/map.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
 enum { LENGTH_BYTES = 8, HEADER_BYTES_MAX = 100 * 1000 * 1000 }; /* the limit of the reference reader */

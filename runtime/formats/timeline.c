@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/text.h"
 
 /* Pixels. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "runtime/formats/timeline.h"
 

@@ -1,6 +1,7 @@
 /* Values of parameters from elsewhere: see weights.h. Tests: test/runtime/base/weights_test.c, test/e2e/weights.py */
 #include "runtime/formats/weights.h"
 
+#include "runtime/base/map.h"
 #include "runtime/base/text.h"
 
 #include <stdio.h>

@@ -18,8 +18,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "runtime/base/text.h"
 #include "runtime/plan/verifier.h"
+
+#include "runtime/base/memory.h"
 
 enum { NOBODY = -1 };
 

@@ -6,7 +6,7 @@
  */
 #include "runtime/plan/liveness.h"
 
-#include "runtime/base/text.h"
+#include "runtime/base/memory.h"
 
 #include <string.h>
 

@@ -9,8 +9,9 @@
  */
 #include <string.h>
 
-#include "runtime/base/text.h"
 #include "runtime/plan/verifier.h"
+
+#include "runtime/base/map.h"
 
 /* ---- States of a rank ---- */
 

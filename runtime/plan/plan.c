@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "runtime/base/text.h"
-
 enum { FIRST_BLOCK_BYTES = 16 << 10, LARGEST_BLOCK_BYTES = 4 << 20, BLOCK_ALIGNMENT = 16 };
 
 typedef struct plan_block {

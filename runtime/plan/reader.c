@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "plan.pb-c.h"
+#include "runtime/base/digest.h"
 #include "runtime/base/file.h"
-#include "runtime/base/text.h"
 #include "runtime/plan/check.h"
 #include "runtime/plan/columns.h"
 #include "runtime/plan/container.h"

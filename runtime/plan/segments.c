@@ -4,9 +4,9 @@
  */
 #include "runtime/plan/segments.h"
 
-#include <string.h>
+#include "runtime/base/memory.h"
 
-#include "runtime/base/text.h"
+#include <string.h>
 
 void zb_segments_deinit(zb_segments *segments) {
   zb_free(segments->items);

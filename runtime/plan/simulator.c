@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/text.h"
 #include "runtime/plan/access.h"
 #include "runtime/plan/check.h"
 

@@ -9,6 +9,10 @@
 #include <string.h>
 
 #include "plan.pb-c.h"
+#include "runtime/base/digest.h"
+#include "runtime/base/file.h"
+#include "runtime/base/map.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/check.h"
 #include "runtime/plan/columns.h"

@@ -3,8 +3,6 @@
 
 #include "runtime/transport/mailbox.h"
 
-#include "runtime/base/text.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>

@@ -1,8 +1,9 @@
 /* The table of transports. Tests: test/runtime/exec. */
 #include "runtime/transport/transport.h"
 
+#include "runtime/base/assert.h"
 #include "runtime/base/module.h"
-#include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
 #include <string.h>
 

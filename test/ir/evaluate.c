@@ -1,7 +1,8 @@
 /* See evaluate.h. */
 #include "test/ir/evaluate.h"
 
-#include "runtime/base/text.h"
+#include "runtime/base/assert.h"
+#include "runtime/base/map.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>

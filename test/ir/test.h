@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "ir/dialect.h"
+#include "runtime/base/file.h"
 #include "runtime/base/text.h"
 
 #include <CUnit/Basic.h>

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "kernels/cpu/ref/ref.h"
+#include "runtime/base/digest.h"
 #include "runtime/formats/safetensors.h"
 #include "runtime/base/text.h"
 #include "zb/kernel.h"

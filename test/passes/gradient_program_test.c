@@ -8,6 +8,7 @@
  */
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
+#include "runtime/base/file.h"
 #include "test/ir/evaluate.c"
 
 #include <CUnit/Basic.h>

@@ -1,39 +1,24 @@
-/* The command line of zb-sched: parsing, help and suggestions come from the rows of zb-sched.def. */
-#include <errno.h>
+/* The command line of zb-sched: parsing, help and suggestions come from the rows of zb-sched.def (tools/options.h). */
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "tools/programs.h"
 #include "tools/sched/sched.h"
 
-typedef enum option_kind { COUNT, TEXT, FLAG } option_kind;
-
-typedef struct option {
-  const char *group, *name, *value, *help;
-  option_kind kind;
-  size_t offset; /* of the field of sched_settings */
-} option;
-
-static const option options[] = {
-#define ROW(option, group, field, kind, value, help)                                                                   \
-  {group, option, value, help, kind, offsetof(sched_settings, field)},
+static const option_row rows[] = {
+#define ROW(option, group_of, field, kind, value, help_text)                                                           \
+  {option, value, help_text, OPTION_##kind, offsetof(sched_settings, field), 1, 1000000, group_of},
 #include "tools/sched/zb-sched.def"
 };
-enum { OPTION_ROWS = sizeof options / sizeof *options };
+static zb_status take_word(void *settings, const char *word);
+static const options_table table = {TOOL_ZB_SCHED, rows, sizeof rows / sizeof rows[0], .column = 27, .word = take_word};
 
 void sched_print_help(void) {
   printf("zb-sched: pipeline schedules without a model. Costs in; the order of F, B and W jobs of every rank out, with "
          "exact\n"
          "time and memory, both bubbles, a proven lower bound and the critical path\n\n"
          "usage: zb-sched --ranks P --micro-batches M --schedule NAME [options]\n");
-  for (int i = 0; i < OPTION_ROWS; ++i) {
-    char left[40];
-    if (*options[i].group) printf("\n%s:\n", options[i].group);
-    snprintf(left, sizeof left, "%s%s%s", options[i].name, *options[i].value ? " " : "", options[i].value);
-    printf("  %-24s %s\n", left, options[i].help);
-  }
+  options_print(&table);
   printf("\nSPEC: f=1,b=1,w=1,comm=0,opt=0,mem=1,mem_w=mem,base=0 (the defaults). f, b, w: ms of a micro-batch on a "
          "rank, over all its\n"
          "chunks; comm: ms of a message between ranks; opt: ms of the optimizer; mem: MiB that a micro-batch keeps on "
@@ -72,56 +57,9 @@ void sched_print_list(void) {
 
 zb_status sched_see_help(zb_status status) { return zb_status_hint(status, "zb-sched --help lists the options"); }
 
-static zb_status unknown_option(const char *word) {
-  if (word[0] == '-' && word[1]) return tool_unknown_option(TOOL_ZB_SCHED, word);
+static zb_status take_word(void *settings, const char *word) {
+  (void)settings;
   return sched_see_help(ZB_ERROR(USAGE, "expected an option, got '%s'", word));
-}
-
-static zb_status parse_count(const char *name, const char *text, int *out) {
-  char *end;
-  errno = 0;
-  const long value = strtol(text, &end, 10);
-  if (end == text || *end || errno || value < 1 || value > 1000000)
-    return sched_see_help(ZB_ERROR(USAGE, "%s: expected a whole number of 1 to 1000000, got '%s'", name, text));
-  *out = (int)value;
-  return NULL;
-}
-
-static zb_status set_option(const option *row, const char *value, sched_settings *out) {
-  void *field = (char *)out + row->offset;
-  switch (row->kind) {
-  case COUNT:
-    return parse_count(row->name, value, field);
-  case TEXT:
-    if (!*value) return sched_see_help(ZB_ERROR(USAGE, "%s needs a value", row->name));
-    *(const char **)field = value;
-    return NULL;
-  case FLAG:
-    *(bool *)field = true;
-    return NULL;
-  }
-  return NULL;
-}
-
-static zb_status parse_words(int count, char **words, sched_settings *out) {
-  for (int i = 1; i < count; ++i) {
-    if (!strcmp(words[i], "-h")) {
-      out->help = true;
-      continue;
-    }
-    const char *equals = strchr(words[i], '=');
-    const size_t length = equals ? (size_t)(equals - words[i]) : strlen(words[i]);
-    const option *row = NULL;
-    for (int k = 0; k < OPTION_ROWS && !row; ++k)
-      if (strlen(options[k].name) == length && !strncmp(options[k].name, words[i], length)) row = &options[k];
-    if (!row) return unknown_option(words[i]);
-    if (row->kind == FLAG && equals) return sched_see_help(ZB_ERROR(USAGE, "%s takes no value", row->name));
-    if (row->kind != FLAG && !equals && i + 1 >= count)
-      return sched_see_help(ZB_ERROR(USAGE, "%s needs a value", row->name));
-    const char *value = equals ? equals + 1 : row->kind == FLAG ? NULL : words[++i];
-    ZB_TRY(set_option(row, value, out));
-  }
-  return NULL;
 }
 
 /* ---- What fits together ---- */
@@ -183,7 +121,7 @@ static zb_status check(const sched_settings *s) {
 
 zb_status sched_parse(int count, char **words, sched_settings *out) {
   *out = (sched_settings){0};
-  ZB_TRY(parse_words(count, words, out));
+  ZB_TRY(options_parse(&table, count, words, out));
   if (out->schedule && !out->order && (ends_with(out->schedule, ".csv") || ends_with(out->schedule, ".txt"))) {
     out->order = out->schedule; /* as zbc takes it */
     out->schedule = NULL;

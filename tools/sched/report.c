@@ -113,19 +113,6 @@ zb_status sched_print_path(const sched_case *c) {
 
 /* ---- JSON ---- */
 
-static void print_string(const char *text) {
-  putchar('"');
-  for (; *text; ++text) {
-    if (*text == '"' || *text == '\\')
-      printf("\\%c", *text);
-    else if ((unsigned char)*text < ' ')
-      printf("\\u%04x", (unsigned)(unsigned char)*text);
-    else
-      putchar(*text);
-  }
-  putchar('"');
-}
-
 static zb_status print_json_path(const sched_case *c) {
   static const char *const kinds[] = {
       [ZB_PATH_JOB] = "job", [ZB_PATH_MESSAGE] = "message", [ZB_PATH_OPTIMIZER] = "optimizer"};
@@ -163,21 +150,21 @@ static void print_json_jobs(const sched_case *c) {
 
 static void print_json_search(const zb_search_report *r) {
   printf(", \"search\": {\"evaluations\": %lld, \"start\": ", (long long)r->evaluations);
-  print_string(r->start);
+  tool_print_json_text(r->start);
   printf(", \"start_time\": %.9f, \"bound\": %.9f, \"proven\": %s, \"summary\": ", ms(r->start_ps), ms(r->bound_ps),
          r->proven ? "true" : "false");
-  print_string(r->summary);
+  tool_print_json_text(r->summary);
   printf("}");
 }
 
 zb_status sched_print_json(const sched_case *c) {
   const zb_problem *p = &c->data.problem;
   printf("{\"version\": \"%s\", \"schedule\": ", ZB_VERSION);
-  print_string(c->name);
+  tool_print_json_text(c->name);
   if (c->status) {
     if (p->ranks) printf(", \"chunks\": %d, \"placement\": \"%s\"", p->stages / p->ranks, c->placement);
     printf(", \"error\": ");
-    print_string(zb_status_message(c->status));
+    tool_print_json_text(zb_status_message(c->status));
     printf("}\n");
     return NULL;
   }

@@ -3,14 +3,11 @@
 #ifndef ZB_TOOLS_SCHED_H
 #define ZB_TOOLS_SCHED_H
 
+#include "tools/options.h"
 #include "zb/schedule.h"
 
-typedef int sched_COUNT; /* 0: open */
-typedef const char *sched_TEXT;
-typedef bool sched_FLAG;
-
-typedef struct sched_settings {
-#define ROW(option, group, field, kind, value, help) sched_##kind field;
+typedef struct sched_settings { /* a number 0: open */
+#define ROW(option, group, field, kind, value, help) option_##kind field;
 #include "tools/sched/zb-sched.def"
 } sched_settings;
 

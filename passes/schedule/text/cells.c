@@ -6,6 +6,9 @@
  */
 #include "passes/schedule/text/cells.h"
 
+#include "runtime/base/memory.h"
+#include "runtime/base/text.h"
+
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #define ZB_PASSES_SCHEDULE_CELLS_H
 
 #include "passes/schedule/model.h"
-#include "runtime/base/text.h"
 
 /* What an action is to this library. */
 typedef enum zb_action_class {

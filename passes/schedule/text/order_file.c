@@ -11,6 +11,8 @@
 
 #include "passes/schedule/text/cells.h"
 
+#include "runtime/base/file.h"
+
 static const int64_t JOBS_MAX = INT64_C(1) << 28;
 
 /* "0I3", as the file writes the job. */

@@ -9,6 +9,8 @@
 
 #include "passes/schedule/text/cells.h"
 
+#include "runtime/base/file.h"
+
 typedef struct writer {
   const zb_problem *problem;
   const zb_order *order; /* whole_backward: one cell a backward */

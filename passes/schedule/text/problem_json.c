@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "passes/schedule/model.h"
+#include "runtime/base/file.h"
 #include "runtime/base/json.h"
 #include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
 enum {
   PATH_BYTES = 128,   /* of a path in the file */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "passes/schedule/model.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 #include "runtime/formats/timeline.h"
 

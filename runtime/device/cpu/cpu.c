@@ -8,7 +8,6 @@
 
 #include "kernels/cpu/isa.h"
 #include "runtime/base/clock.h"
-#include "runtime/base/text.h"
 #include "runtime/plan/calls.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Which events the streams of a rank need: see edges.h. Tests: test/runtime/device/cuda/step_test.c. */
 #include "runtime/device/cuda/edges.h"
 
-#include "runtime/base/text.h"
+#include "runtime/base/memory.h"
 #include "runtime/plan/access.h"
 
 enum { CLEARING = 0 }; /* jobs are numbered from 1 in the maps */

@@ -7,7 +7,8 @@
  */
 #include "runtime/device/cuda/cuda.h"
 
-#include "runtime/base/text.h"
+#include "runtime/base/digest.h"
+#include "runtime/base/memory.h"
 
 #include <string.h>
 

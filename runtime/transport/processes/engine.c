@@ -3,7 +3,8 @@
 #include "runtime/transport/processes/engine.h"
 
 #include "runtime/base/clock.h"
-#include "runtime/base/text.h"
+#include "runtime/base/digest.h"
+#include "runtime/base/file.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -7,7 +7,6 @@
  * stream wait for the event. Channel streams have the highest priority, as copies must not queue behind a product. One
  * thread. Tests: test/runtime/device/cuda.
  */
-#include "runtime/base/text.h"
 #include "runtime/transport/streams/streams.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "runtime/transport/tcp/meet.h"
 
 #include "runtime/base/clock.h"
+#include "runtime/base/digest.h"
 #include "runtime/base/module_id.h"
 #include "runtime/base/text.h"
 #include "runtime/transport/tcp/sockets.h"

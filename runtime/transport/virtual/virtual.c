@@ -7,8 +7,8 @@
  * posted: a plan that overwrites a home too early computes something else here, which the bitwise comparison with cpu
  * shows. One thread only; nothing is allocated after open. Tests: test/runtime/exec.
  */
-#include "runtime/base/text.h"
 #include "runtime/transport/virtual/virtual.h"
+#include "runtime/base/assert.h"
 #include "runtime/transport/copy.h"
 
 #include <math.h>

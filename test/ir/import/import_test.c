@@ -4,6 +4,8 @@
 #include "test/ir/evaluate.c"
 
 #include "ir/dialect.h"
+#include "runtime/base/file.h"
+#include "runtime/base/text.h"
 #include "test/suite.h"
 
 #include <CUnit/Basic.h>

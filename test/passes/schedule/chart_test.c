@@ -2,7 +2,7 @@
 #include <jansson.h>
 
 #include "fixture.h"
-#include "runtime/base/text.h"
+#include "runtime/base/file.h"
 
 /* A chart per row; the file is charts/NAME.txt. comm != 0 or times != 1: the timed chart, else one column a job. */
 static const struct {

@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #include "fixture.h"
-#include "runtime/base/text.h"
+#include "runtime/base/file.h"
 
 static bool same_list(const int64_t *a, const int64_t *b, int count) {
   for (int i = 0; i < count; ++i)

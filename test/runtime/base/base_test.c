@@ -2,9 +2,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "runtime/base/text.h"
 #include "test/suite.h"
 #include "zb/kernel.h"
+#include "zb/status.h"
 
 static void test_allocation(void) {
   uint64_t before = zb_allocation_count();

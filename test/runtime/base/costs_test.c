@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "test/suite.h"
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "runtime/base/file.h"
-#include "runtime/base/text.h"
 #include "test/suite.h"
 
 #define FOLDER ZB_BINARY_DIR "/test-files/file/a/b"

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/folder.h"
-#include "runtime/base/text.h"
 #include "test/suite.h"
 
 #define FOLDER ZB_BINARY_DIR "/test-files/folder"

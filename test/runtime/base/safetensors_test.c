@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "test/suite.h"
 

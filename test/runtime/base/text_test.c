@@ -1,5 +1,9 @@
 /* Growing text, maps, nearest name, glob, hashes. */
+#include "runtime/base/digest.h"
+#include "runtime/base/map.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/text.h"
+#include "runtime/base/file.h"
 #include "test/suite.h"
 
 /* Rank 0 sends two messages at once to ranks 1 and 2. */

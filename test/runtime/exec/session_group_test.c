@@ -1,6 +1,7 @@
 /* Sessions of two processes, which are two threads here: their transport and their group are made of shared memory.
  * What holds for all transports between processes is shown without MPI: the same bits, one failure for all, one end for
  * all, one checkpoint. */
+#include "runtime/base/digest.h"
 #include "runtime/transport/mailbox.h"
 #include "test/runtime/exec/tiny.h"
 

@@ -11,7 +11,7 @@
 #ifndef ZB_TEST_EXEC_TINY_H
 #define ZB_TEST_EXEC_TINY_H
 
-#include "runtime/base/text.h"
+#include "runtime/base/file.h"
 #include "runtime/exec/session.h"
 #include "test/suite.h"
 

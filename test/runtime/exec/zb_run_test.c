@@ -144,7 +144,7 @@ static void test_wrong_command_lines(void) {
       {"DIR --steps", "--steps needs a value", 2},
       {"DIR --steps 1x", "expected a whole number of at least 1", 2},
       {"DIR --steps 0", "expected a whole number of at least 1", 2},
-      {"DIR --steps 1 --threads 5000", "from 1 to 1024", 2},
+      {"DIR --steps 1 --threads 5000", "of 1 to 1024", 2},
       {"DIR --data text:x", "add --steps N", 2},
       {"--steps 1", "no folder of a plan", 2},
       {"DIR other --steps 1", "two folders", 2},

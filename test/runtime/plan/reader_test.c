@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "runtime/base/digest.h"
+#include "runtime/base/file.h"
 #include "runtime/plan/container.h"
 #include "test/suite.h"
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/assert.h"
 #include "runtime/base/text.h"
 #include "runtime/plan/plan.h"
 

@@ -3,6 +3,8 @@
 
 #include "test/runtime/device/cuda/fake_internal.h"
 
+#include "runtime/base/assert.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

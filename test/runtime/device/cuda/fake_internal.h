@@ -4,8 +4,6 @@
 
 #include "test/runtime/device/cuda/fake.h"
 
-#include "runtime/base/text.h"
-
 enum { CELL = 16, BATCH = 7, NAME_BYTES = 64 };
 enum {
   KERNEL_PS = 10 * 1000 * 1000,

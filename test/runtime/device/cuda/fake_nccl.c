@@ -1,6 +1,8 @@
 /* NCCL that is none, on the fake GPU: see fake.h. What moves when is decided in fake.c, as for all operations. */
 #include "test/runtime/device/cuda/fake_internal.h"
 
+#include "runtime/base/assert.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

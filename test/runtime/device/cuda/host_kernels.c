@@ -2,7 +2,7 @@
  * read and write. */
 #include "test/runtime/device/cuda/host_kernels.h"
 
-#include "runtime/base/text.h"
+#include "runtime/base/assert.h"
 #include "runtime/plan/check.h"
 #include "test/runtime/device/cuda/fake.h"
 

@@ -5,31 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/text.h"
 #include "test/suite.h"
+#include "tools/programs.h"
 
-/* The programs as they are: of their rows only the name counts. */
-#define ROW(option, ...) option " "
-static const char zbc[] =
-#include "tools/zbc.def"
-    ;
-#define ROW(option, ...) option " "
-static const char zb_run[] =
-#include "tools/zb-run.def"
-    ;
-#define ROW(option, ...) option " "
-static const char zb_sched[] =
-#include "tools/sched/zb-sched.def"
-    ;
-#define ROW(option, ...) option " "
-static const char zb_opt[] =
-#include "tools/zb-opt.def"
-    ;
-enum { ZBC, ZB_RUN, ZB_SCHED, ZB_OPT, PROGRAMS };
-static const zb_program programs[PROGRAMS] = {{"zbc", "makes the plan", zbc},
-                                              {"zb-run", "trains with a plan", zb_run},
-                                              {"zb-sched", "makes schedules", zb_sched},
-                                              {"zb-opt", "runs passes", zb_opt}};
+enum { ZBC = TOOL_ZBC, ZB_RUN = TOOL_ZB_RUN, ZB_SCHED = TOOL_ZB_SCHED, ZB_OPT = TOOL_ZB_OPT, PROGRAMS = TOOL_COUNT };
 
 static const struct {
   const char *typed, *program, *option, *example, *why;
@@ -59,7 +38,7 @@ static bool in_list(const char *list, const char *word, size_t length) {
 
 static const zb_program *find(const char *name) {
   for (int i = 0; i < PROGRAMS; ++i)
-    if (strcmp(programs[i].name, name) == 0) return &programs[i];
+    if (strcmp(tool_programs[i].name, name) == 0) return &tool_programs[i];
   return NULL;
 }
 
@@ -109,7 +88,7 @@ static void test_reached(void) {
 }
 
 static bool hints(int own, const char *argument, const char *hint) {
-  zb_status status = zb_unknown_option(programs, PROGRAMS, own, argument);
+  zb_status status = zb_unknown_option(tool_programs, PROGRAMS, own, argument);
   const char *got = zb_status_hint_text(status);
   bool good = zb_status_code(status) == ZB_USAGE && got && strstr(got, hint);
   if (!good) printf("\n  %s: got '%s', expected '%s'", argument, got ? got : "", hint);
@@ -174,7 +153,7 @@ static void test_meant(void) {
 static void test_slips(void) {
   uint64_t random = 7;
   for (int program = 0; program < PROGRAMS; ++program)
-    for (const char *at = programs[program].options; *at; at += strspn(at, " ")) {
+    for (const char *at = tool_programs[program].options; *at; at += strspn(at, " ")) {
       const size_t length = strcspn(at, " ");
       for (int i = 0; i < 20 && length >= 8; ++i) {
         char option[64], typed[80], meant[80];
@@ -188,9 +167,9 @@ static void test_slips(void) {
                              : (char[]){option[place], option[place], 0},
                  option + place + 1);
         if (kind == 0) snprintf(typed, sizeof typed, "%.*s%s", (int)place, option, option + place + 1);
-        if (in_list(programs[program].options, typed, strlen(typed))) continue;
+        if (in_list(tool_programs[program].options, typed, strlen(typed))) continue;
         snprintf(meant, sizeof meant, "did you mean '%s'?", option);
-        zb_status status = zb_unknown_option(programs, PROGRAMS, program, typed);
+        zb_status status = zb_unknown_option(tool_programs, PROGRAMS, program, typed);
         const char *hint = zb_status_hint_text(status);
         if (strncmp(hint, "did you mean", 12) == 0 && strcmp(option, "--save-every") != 0)
           CU_ASSERT_TRUE(strcmp(hint, meant) == 0 || fail(typed, hint));
@@ -214,7 +193,7 @@ static void test_noise(void) {
       if (!typed[k] || (i & 1)) typed[k] = "-_=abclr"[(random >> 50) & 7];
     }
     typed[length] = '\0';
-    zb_status status = zb_unknown_option(programs, PROGRAMS, i % PROGRAMS, typed);
+    zb_status status = zb_unknown_option(tool_programs, PROGRAMS, i % PROGRAMS, typed);
     CU_ASSERT_PTR_NOT_NULL(zb_status_hint_text(status));
     zb_status_free(status);
     (void)zb_name_meaning("device", typed);

@@ -1,5 +1,6 @@
-/* Command lines and names that help: what a wrong word means by the table of words, whose option it is, what is near.
- * Tests: test/runtime/base/options_test.c. */
+/* Words that help: what a wrong one means by the table of words, whose option it is, what is near: see words.h. Tests:
+ * test/runtime/base/words_test.c. */
+#include "runtime/base/words.h"
 
 #include "runtime/base/text.h"
 
@@ -26,7 +27,85 @@ static const struct {
 };
 enum { VALUE_WORDS = sizeof value_words / sizeof value_words[0] };
 
-/* ---- Words ---- */
+/* ---- By letters ---- */
+
+enum { WORD_MAX = 127 }; /* longer names are compared by their first bytes */
+
+static char plain_letter(char c) { return c == '_' ? '-' : (char)tolower((unsigned char)c); }
+
+static bool same_letter(char a, char b) { return plain_letter(a) == plain_letter(b); }
+
+/* Edit distance: insert, delete, replace, and swap of neighbours (optimal string alignment). Neither the case of
+ * letters nor '_' for '-' is a difference. */
+static int edit_distance(const char *a, const char *b) {
+  int rows[3][WORD_MAX + 1];
+  int a_length = (int)strnlen(a, WORD_MAX), b_length = (int)strnlen(b, WORD_MAX);
+  for (int j = 0; j <= b_length; ++j)
+    rows[0][j] = j;
+  for (int i = 1; i <= a_length; ++i) {
+    int *now = rows[i % 3], *before = rows[(i + 2) % 3], *two_before = rows[(i + 1) % 3];
+    now[0] = i;
+    for (int j = 1; j <= b_length; ++j) {
+      int best = before[j - 1] + !same_letter(a[i - 1], b[j - 1]);
+      if (before[j] + 1 < best) best = before[j] + 1;
+      if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+      bool swapped = i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]);
+      if (swapped && two_before[j - 2] + 1 < best) best = two_before[j - 2] + 1;
+      now[j] = best;
+    }
+  }
+  return rows[a_length % 3][b_length];
+}
+
+/* Whether `word` stands in a candidate as whole parts between dashes. */
+static bool has_part(const char *candidate, const char *word) {
+  const size_t length = strlen(word);
+  for (const char *at = candidate; *at; ++at) {
+    size_t same = 0;
+    while (same < length && at[same] && same_letter(at[same], word[same]))
+      ++same;
+    if (same == length && (at == candidate || same_letter(at[-1], '-')) && (!at[same] || same_letter(at[same], '-')))
+      return true;
+  }
+  return false;
+}
+
+static bool starts_so(const char *candidate, const char *word) {
+  while (*word && *candidate && same_letter(*word, *candidate))
+    ++word, ++candidate;
+  return !*word;
+}
+
+/* The only candidate that begins with the word, or has it as a part; two of them are none. */
+static const char *only_longer(const char *word, const char *const *candidates, int count) {
+  enum { PART_MIN = 3 };
+  const char *found = NULL;
+  if (strlen(word) < PART_MIN) return NULL;
+  for (int i = 0; i < count; ++i) {
+    if (!starts_so(candidates[i], word) && !has_part(candidates[i], word)) continue;
+    if (found) return NULL;
+    found = candidates[i];
+  }
+  return found;
+}
+
+const char *zb_nearest(const char *word, const char *const *candidates, int count) {
+  enum { NEAR = 2, LETTERS_A_SLIP = 8 }; /* long names are typed with more slips */
+  const char *nearest = NULL;
+  int nearest_distance = 0;
+  const int letters = (int)strnlen(word, WORD_MAX),
+            far = letters / LETTERS_A_SLIP > NEAR ? letters / LETTERS_A_SLIP : NEAR;
+  for (int i = 0; i < count; ++i) {
+    int distance = edit_distance(word, candidates[i]);
+    if (nearest && distance >= nearest_distance) continue;
+    nearest = candidates[i];
+    nearest_distance = distance;
+  }
+  if (nearest && nearest_distance <= far && nearest_distance * 2 < letters) return nearest;
+  return only_longer(word, candidates, count);
+}
+
+/* ---- By the table ---- */
 
 /* As words are compared: without leading dashes and what follows '=', in lower case, '-' for '_'. False: too long to be
  * in any table. */

@@ -1,0 +1,120 @@
+/* See options.h. */
+#include "tools/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static zb_status parse_number(const option_row *row, const char *value, int64_t *out) {
+  const int64_t lowest = row->highest ? row->lowest : 1, highest = row->highest ? row->highest : INT_MAX;
+  char *end = NULL;
+  errno = 0;
+  const long long number = strtoll(value, &end, 10);
+  const bool whole = end != value && !*end;
+  *out = number;
+  if (whole && !errno && number >= lowest && number <= highest) return NULL;
+  zb_status status = NULL;
+  if (highest <= 1000000)
+    status = ZB_ERROR(USAGE, "%s: expected a whole number of %lld to %lld, got '%s'", row->option, (long long)lowest,
+                      (long long)highest, value);
+  else if (whole && number > highest)
+    status = ZB_ERROR(USAGE, "%s: '%s' is too large", row->option, value);
+  else
+    status = ZB_ERROR(USAGE, "%s: expected a whole number of at least %lld, got '%s'", row->option, (long long)lowest,
+                      value);
+  return zb_status_hint(status, "for example %s 4", row->option);
+}
+
+static zb_status set_number(const option_row *row, const char *value, void *field) {
+  int64_t number = 0;
+  ZB_TRY(parse_number(row, value, &number));
+  if (row->kind == OPTION_COUNT)
+    *(int *)field = (int)number;
+  else
+    *(int64_t *)field = number;
+  return NULL;
+}
+
+static zb_status set_bytes(const option_row *row, const char *value, uint64_t *out) {
+  if (zb_bytes_parse(value, out)) return NULL;
+  return zb_status_hint(
+      ZB_ERROR(USAGE, "%s: expected a number of bytes, with K, M or G after it, got '%s'", row->option, value),
+      "for example %s 2G, which is 2 GiB, 2 x 2^30 bytes", row->option);
+}
+
+static zb_status add_to_list(const option_row *row, const char *value, option_list *list) {
+  if (list->count == OPTION_LIST_MAX)
+    return zb_status_hint(ZB_ERROR(USAGE, "%s is given more than %d times", row->option, OPTION_LIST_MAX),
+                          "name more parameters at once with * and ?");
+  list->items[list->count++] = value;
+  return NULL;
+}
+
+static zb_status set_value(const options_table *table, const option_row *row, const char *value, void *field) {
+  if (!value || !value[0])
+    return zb_status_hint(ZB_ERROR(USAGE, "%s needs a value", row->option), "write %s %s; %s --help says what it is",
+                          row->option, row->argument, tool_programs[table->program].name);
+  if (row->kind == OPTION_COUNT || row->kind == OPTION_NUMBER) return set_number(row, value, field);
+  if (row->kind == OPTION_BYTES) return set_bytes(row, value, field);
+  if (row->kind == OPTION_LIST) return add_to_list(row, value, field);
+  *(const char **)field = value;
+  return NULL;
+}
+
+static const option_row *find_row(const options_table *table, const char *word, size_t length) {
+  for (int i = 0; i < table->count; ++i)
+    if (strlen(table->rows[i].option) == length && strncmp(table->rows[i].option, word, length) == 0)
+      return &table->rows[i];
+  return NULL;
+}
+
+/* Takes one option; *index ends on its last word. */
+static zb_status parse_option(const options_table *table, int count, char **words, int *index, void *settings) {
+  const char *word = strcmp(words[*index], "-h") == 0 ? "--help" : words[*index];
+  const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
+  const option_row *row = find_row(table, word, equals ? (size_t)(equals - word) : strlen(word));
+  if (!row || row->kind == OPTION_OTHER)
+    return table->other ? table->other(settings, word) : tool_unknown_option(table->program, word);
+  void *field = (char *)settings + row->offset;
+  if (row->kind != OPTION_FLAG)
+    return set_value(table, row, equals ? equals + 1 : *index + 1 < count ? words[++*index] : NULL, field);
+  if (equals)
+    return zb_status_hint(ZB_ERROR(USAGE, "%s takes no value, got '%s'", row->option, equals + 1), "write %s alone",
+                          row->option);
+  *(bool *)field = true;
+  return NULL;
+}
+
+zb_status options_parse(const options_table *table, int count, char **words, void *settings) {
+  for (int i = 1; i < count && words[i]; ++i) { /* the list ends with NULL, which sanitizers like to be told */
+    if (words[i][0] == '-' && words[i][1])
+      ZB_TRY(parse_option(table, count, words, &i, settings));
+    else
+      ZB_TRY(table->word(settings, words[i]));
+  }
+  return NULL;
+}
+
+bool option_is_given(const option_row *row, const void *settings) {
+  const void *field = (const char *)settings + row->offset;
+  if (row->kind == OPTION_FLAG) return *(const bool *)field;
+  return row->kind == OPTION_NUMBER ? *(const int64_t *)field != 0 : *(const char *const *)field != NULL;
+}
+
+void options_print(const options_table *table) {
+  for (int i = 0; i < table->count; ++i) {
+    const option_row *row = &table->rows[i];
+    char left[64];
+    if (row->group && *row->group) printf("\n%s:\n", row->group);
+    snprintf(left, sizeof left, "%s%s%s", row->option, strchr("=[", *row->argument) ? "" : " ", row->argument);
+    printf("  %-*s ", table->column - 3, left);
+    for (const char *at = row->help; *at; ++at) {
+      putchar(*at);
+      if (*at == '\n') printf("%*s", table->column, "");
+    }
+    putchar('\n');
+    if (table->more) table->more(row, table->column);
+  }
+}

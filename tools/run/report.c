@@ -1,0 +1,228 @@
+/* What zb-run prints: a line a step, or with --json an object a line. */
+#include "tools/run/run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ,"key":number with 17 digits; null for what is no number. */
+static void print_json_number(const char *key, double value) {
+  printf(",\"%s\":", key);
+  if (isfinite(value))
+    printf("%.17g", value);
+  else
+    printf("null");
+}
+
+static void json_norm(void *context, const char *name, double norm) {
+  bool *first = context;
+  if (!*first) putchar(',');
+  *first = false;
+  tool_print_json_text(name);
+  if (isfinite(norm))
+    printf(":%.17g", norm);
+  else
+    printf(":null");
+}
+
+static void text_norm(void *context, const char *name, double norm) {
+  (void)context;
+  char *shown = zb_shown(name);
+  printf("  gradient norm %12.6g  %s\n", norm, shown ? shown : "(out of memory)");
+  zb_free(shown);
+}
+
+static double tokens_per_second(const zb_step_result *result) {
+  return result->seconds > 0 ? result->tokens / result->seconds : (double)NAN;
+}
+
+static zb_status print_step_json(zb_session *session, const arguments *args, const zb_step_result *result) {
+  printf("{\"step\":%lld", (long long)result->step);
+  print_json_number("loss", result->loss);
+  print_json_number("seconds", result->seconds);
+  print_json_number("tokens_per_second", tokens_per_second(result));
+  print_json_number("idle", result->idle_share);
+  printf(",\"waiting\":[");
+  for (int rank = 0; rank < result->ranks; ++rank)
+    printf("%s%.6g", rank ? "," : "", result->waiting_shares[rank]);
+  putchar(']');
+  zb_status status = NULL;
+  if (args->grad_norms) {
+    bool first = true;
+    printf(",\"gradient_norms\":{");
+    status = zb_session_gradient_norms(session, json_norm, &first);
+    putchar('}');
+  }
+  printf("}\n");
+  return status;
+}
+
+/* "41.0k": three digits that a person can read. */
+static const char *short_number(double value, char text[32]) {
+  static const char *const units[] = {"", "k", "M", "G", "T"};
+  size_t unit = 0;
+  if (!isfinite(value)) return "-";
+  while (value >= 999.95 && unit + 1 < sizeof units / sizeof units[0])
+    value /= 1000, ++unit;
+  snprintf(text, 32, "%.1f%s", value, units[unit]);
+  return text;
+}
+
+static zb_status print_step_text(zb_session *session, const arguments *args, const zb_step_result *result,
+                                 int64_t last) {
+  char rate[32], time[32], loss[32] = "-", idle[32] = "-";
+  if (isfinite(result->idle_share)) snprintf(idle, sizeof idle, "%.1f%%", 100 * result->idle_share);
+  if (isfinite(result->loss)) snprintf(loss, sizeof loss, "%.6f", result->loss);
+  printf("step %lld/%lld  loss %s  %s  %s tokens/s  idle %s\n", (long long)result->step + 1, (long long)last, loss,
+         zb_time_text(result->seconds, time), short_number(tokens_per_second(result), rate), idle);
+  return args->grad_norms ? zb_session_gradient_norms(session, text_norm, NULL) : NULL;
+}
+
+zb_status run_print_step(zb_session *session, const arguments *args, const zb_step_result *result, int64_t last) {
+  return args->json ? print_step_json(session, args, result) : print_step_text(session, args, result, last);
+}
+
+void run_flush_or_stop(zb_session *session, zb_status *out) {
+  if (*out || !(*out = tool_flush_output())) return;
+  bool is_closed_terminal = write(STDOUT_FILENO, "", 0) < 0 && errno == EIO;
+  if (is_closed_terminal && run_told.outlives_terminal && freopen("/dev/null", "w", stdout)) {
+    zb_status_free(*out);
+    *out = NULL;
+    return;
+  }
+  zb_session_stop(session);
+}
+
+static void json_row(void *context, const zb_profile_row *row) {
+  bool *first = context;
+  printf("%s{\"category\":", *first ? "" : ",");
+  *first = false;
+  tool_print_json_text(row->category);
+  print_json_number("seconds", row->seconds);
+  print_json_number("share", row->share);
+  printf(",\"calls\":%llu", (unsigned long long)row->calls);
+  print_json_number("flops", row->flops);
+  putchar('}');
+}
+
+static void text_row(void *context, const zb_profile_row *row) {
+  char time[32], rate[32] = "";
+  (void)context;
+  if (row->flops > 0 && row->seconds > 0) short_number(row->flops / row->seconds, rate);
+  printf("  %-14s %10s %6.1f%% %10llu calls %9s%-6s  %s\n", row->category, zb_time_text(row->seconds, time),
+         100 * row->share, (unsigned long long)row->calls, rate, rate[0] ? "FLOP/s" : "", row->help);
+}
+
+zb_status run_print_profile(zb_session *session, const arguments *args) {
+  bool first = true;
+  printf(args->json ? "{\"profile\":[" : "where the time of all ranks went:\n");
+  zb_status status = zb_session_profile(session, args->json ? json_row : text_row, &first);
+  if (args->json) printf("]}\n");
+  return status;
+}
+
+zb_status run_print_memory(zb_session *session, const arguments *args) {
+  int ranks = zb_session_describe(session).ranks;
+  if (args->json) printf("{\"memory\":[");
+  for (int rank = 0; rank < ranks; ++rank) {
+    zb_session_memory_use use;
+    ZB_TRY(zb_session_memory(session, rank, &use));
+    unsigned long long arena = use.arena_bytes, high = use.high_water_bytes, live = use.most_live_bytes;
+    char texts[3][32];
+    if (args->json)
+      printf("%s{\"rank\":%d,\"arena\":%llu,\"high_water\":%llu,\"most_live\":%llu}", rank ? "," : "", rank, arena,
+             high, live);
+    else
+      printf("rank %d: arena of %s, used up to %s, at most %s alive at a time\n", rank, zb_bytes_text(arena, texts[0]),
+             zb_bytes_text(high, texts[1]), zb_bytes_text(live, texts[2]));
+  }
+  if (args->json) printf("]}\n");
+  return NULL;
+}
+
+/* What a run says of itself goes where its steps go, but standard output is for JSON alone. */
+static FILE *spoken(const arguments *args) { return args->json ? stderr : stdout; }
+
+static void flush_spoken(const arguments *args) {
+  if (args->json)
+    fflush(stderr);
+  else
+    zb_status_free(tool_flush_output()); /* what fails is told before the first step */
+}
+
+void run_say_line(void *context, const char *line) {
+  const opening *o = context;
+  char *shown = o->args->quiet ? NULL : zb_shown(line);
+  if (shown) fprintf(spoken(o->args), "%s\n", shown);
+  flush_spoken(o->args); /* people wait, through a pipe too */
+  zb_free(shown);
+}
+
+void run_print_header(void *context, const zb_session *session) {
+  const arguments *args = ((const opening *)context)->args;
+  const char *launcher = ((const opening *)context)->launcher;
+  zb_session_info info = zb_session_describe(session);
+  if (info.processes > 1 && info.process == 0)
+    fprintf(stderr, "zb-run: %d processes over %s, started by %s; ranks are laid over them in blocks\n", info.processes,
+            info.launch, launcher ? launcher : "hand");
+  if (args->quiet) return;
+  uint64_t largest = 0;
+  char bytes[32];
+  for (int rank = 0; rank < info.ranks; ++rank)
+    if (zb_session_arena_bytes(session, rank) > largest) largest = zb_session_arena_bytes(session, rank);
+  bool mixed = strcmp(info.precision, "f32") != 0;
+  char *model = zb_shown(info.model);
+  fprintf(spoken(args),
+          "%s%s%s: %s, %d ranks on %s (%s), %d threads each, %d stages, %d micro-batches, at most %s a rank\n",
+          model ? model : "", mixed ? " in " : "", mixed ? info.precision : "", info.schedule, info.ranks, info.device,
+          info.instruction_set, info.threads, info.stages, info.micro_batches, zb_bytes_text(largest, bytes));
+  zb_free(model);
+  flush_spoken(args);
+}
+
+void run_print_start(const zb_session *session, const arguments *args) {
+  zb_session_info info = zb_session_describe(session);
+  if (info.process > 0) return;
+  if (info.warning) fprintf(stderr, "zb-run: warning: %s\n", info.warning);
+  if (args->resume && !args->quiet)
+    fprintf(spoken(args), "resumed after step %lld\n", (long long)zb_session_steps(session));
+  flush_spoken(args);
+}
+
+static void json_part(void *context, const zb_runtime_part *part) {
+  (void)context;
+  const char *const pairs[][2] = {{"name", part->name},   {"summary", part->summary}, {"module", part->path},
+                                  {"found", part->found}, {"missing", part->missing}, {"hint", part->hint}};
+  printf("{\"kind\":\"%s\"", part->kind);
+  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i) {
+    printf(",\"%s\":", pairs[i][0]);
+    if (pairs[i][1])
+      tool_print_json_text(pairs[i][1]);
+    else
+      printf("null");
+  }
+  printf("}\n");
+}
+
+/* context: the kind of the part before. */
+static void text_part(void *context, const zb_runtime_part *part) {
+  const char **before = context;
+  if (!*before || strcmp(*before, part->kind) != 0)
+    printf("%s:\n", strcmp(part->kind, "device") == 0 ? "devices" : "ways to launch ranks");
+  *before = part->kind;
+  printf("  %-8s %s%s%s", part->name, part->missing ? "not here: " : "", part->missing ? part->missing : part->summary,
+         part->missing && part->hint ? "; " : "");
+  if (part->missing) {
+    printf("%s\n", part->hint ? part->hint : "");
+    return;
+  }
+  printf(" (%s%s%s%s)\n", part->path ? "module " : "built in", part->path ? part->path : "", part->found[0] ? ": " : "",
+         part->found);
+}
+
+void run_print_parts(bool json) {
+  const char *before = NULL;
+  zb_runtime_parts(json ? json_part : text_part, &before);
+}
