@@ -14,7 +14,7 @@ typedef struct zb_device_params {
   const zb_plan *plan;
   zb_device *beside; /* another open device of this kind in this process, which may share what is not of one rank; NULL:
                         the first */
-  bool trace;        /* asynchronous: keep the times of jobs */
+  bool trace;        /* with a queue: keep the times of jobs */
   int local_process; /* of this process among those on its machine: which GPU it takes */
   int threads;       /* per rank */
   bool no_kernels;   /* sim: skip the arithmetic */
@@ -44,15 +44,36 @@ typedef struct zb_op_time {
   int64_t ps, runs;
 } zb_op_time;
 
+/* What a device has whose calls only enqueue, and whose memory is not the host's: launch, zero, upload from a staged
+ * buffer, and posts of the transport take their place in its queue, which runs in the order of the job list. Nobody
+ * waits for it until all jobs of a run are enqueued: then `poll` tells. One thread calls all ranks. */
+typedef struct zb_device_queue {
+  /* Before the first run, once for each compute job: may prepare what launch will do with these bases. */
+  zb_status (*bind)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);
+  /* A buffer for at least `bytes` of input, to be filled and uploaded before the next call. It waits only if all
+   * buffers are still being read. */
+  zb_status (*stage)(zb_device *device, uint64_t bytes, void **out);
+  /* *out is what lies there at this place in the queue, once poll says that all is done. */
+  zb_status (*fetch)(zb_device *device, const void *from_arena, float *out);
+  /* Around every job of the plan (index in rank.jobs), and around the clearing before a step (job -1). */
+  zb_status (*before_job)(zb_device *device, int job);
+  zb_status (*after_job)(zb_device *device, int job);
+  /* Whether all that was enqueued is done; *out_progress: a number that changes as long as the queue moves. Errors of
+   * kernels come from here. */
+  zb_status (*poll)(zb_device *device, bool *out_done, uint64_t *out_progress);
+  /* With params.trace, after a run: when a job ran, on the clock of zb_monotonic_ps. False: it is not on the device. */
+  bool (*job_times)(const zb_device *device, int job, int64_t *out_start_ps, int64_t *out_end_ps);
+} zb_device_queue;
+
 typedef struct zb_device_def {
   const char *name; /* "cpu" */
   const char *summary;
   /* What of it this machine has ("Open MPI 4.1.4"), into text; UNAVAILABLE if it cannot be used here. NULL: nothing to
    * say. */
   zb_status (*probe)(char *text, size_t size);
-  bool virtual_clock; /* sim: time is that of the plan's cost model, one thread runs all ranks */
-  bool tf32;          /* takes params.tf32 */
-  bool asynchronous;  /* cuda: calls only enqueue, its memory is not the host's; see "Asynchronous devices" below */
+  bool virtual_clock;                       /* sim: time is that of the plan's cost model, one thread runs all ranks */
+  bool tf32;                                /* takes params.tf32 */
+  const zb_device_queue *queue;             /* cuda: all of it; NULL: what a call does is done when it returns */
   const struct zb_transport_def *transport; /* of its own, between ranks of one process; NULL: any */
   const struct zb_transport_def
       *transport_between; /* of its own, between ranks that are processes, which meet over MPI; NULL: there is none */
@@ -72,7 +93,7 @@ typedef struct zb_device_def {
   zb_status (*launch)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);
   /* The value that made the last launch fail, if it was one; else NULL. Lent until the next launch. */
   const zb_kernel_fault *(*fault)(const zb_device *device);
-  /* Switches the timing of single instructions on or off: needs params.op_times. An asynchronous device times one run
+  /* Switches the timing of single instructions on or off: needs params.op_times. A device with a queue times one run
    * of each program a step, its second if it has one, the others every run. */
   void (*time_ops)(zb_device *device, bool on);
   /* Times of the instructions of a program, in order, since the caller last zeroed them; NULL without params.op_times.
@@ -82,25 +103,6 @@ typedef struct zb_device_def {
   void (*profile)(const zb_device *device, zb_device_profile *out);
   /* What fixes the bits of its results beside the plan: "avx512". */
   const char *(*instruction_set)(void);
-  /* ---- Asynchronous devices: all of these; others: NULL ----
-   * launch, zero, upload from a staged buffer, and posts of the transport take their place in the device's queue, which
-   * runs in the order of the job list. Nobody waits for it until all jobs of a run are enqueued: then `poll` tells. One
-   * thread calls all ranks. */
-  /* Before the first run, once for each compute job: may prepare what launch will do with these bases. */
-  zb_status (*bind)(zb_device *device, zb_device_program *program, void *arena, const uint64_t *bases);
-  /* A buffer for at least `bytes` of input, to be filled and uploaded before the next call. It waits only if all
-   * buffers are still being read. */
-  zb_status (*stage)(zb_device *device, uint64_t bytes, void **out);
-  /* *out is what lies there at this place in the queue, once poll says that all is done. */
-  zb_status (*fetch)(zb_device *device, const void *from_arena, float *out);
-  /* Around every job of the plan (index in rank.jobs), and around the clearing before a step (job -1). */
-  zb_status (*before_job)(zb_device *device, int job);
-  zb_status (*after_job)(zb_device *device, int job);
-  /* Whether all that was enqueued is done; *out_progress: a number that changes as long as the queue moves. Errors of
-   * kernels come from here. */
-  zb_status (*poll)(zb_device *device, bool *out_done, uint64_t *out_progress);
-  /* With params.trace, after a run: when a job ran, on the clock of zb_monotonic_ps. False: it is not on the device. */
-  bool (*job_times)(const zb_device *device, int job, int64_t *out_start_ps, int64_t *out_end_ps);
 } zb_device_def;
 
 /* One row of devices.def: built in, or in a module. */

@@ -35,7 +35,7 @@ extern const zb_driver_def zb_driver_threads;
  * waits for what. */
 extern const zb_driver_def zb_driver_virtual;
 
-/* One thread, the caller, for asynchronous devices: every rank does one job in turn, so that all of them are fed, and
+/* One thread, the caller, for devices with a queue: every rank does one job in turn, so that all of them are fed, and
  * none waits in the host. Times are real. Nothing enqueued and nothing done for params.timeout_ms gives TIMEOUT with
  * who waits for what, and which process does not answer. */
 extern const zb_driver_def zb_driver_turns;

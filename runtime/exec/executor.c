@@ -115,14 +115,14 @@ static uint64_t largest_input(const zb_plan *plan) {
   return largest;
 }
 
-/* Shows an asynchronous device every job that it will launch, before the first. */
+/* Shows a device with a queue every job that it will launch, before the first. */
 static zb_status bind_jobs(zb_executor *e) {
-  if (!e->params.device->bind) return NULL;
+  const zb_device_queue *queue = e->params.device->queue;
+  if (!queue) return NULL;
   for (int i = 0; i < e->program->job_count; ++i) {
     const zb_plan_job *job = &e->program->jobs[i];
     if (!zb_job_is_compute(job->kind)) continue;
-    ZB_TRY(e->params.device->bind(e->device, e->programs[job->subprogram], e->arena,
-                                  e->program->pool_u64 + job->bases.begin));
+    ZB_TRY(queue->bind(e->device, e->programs[job->subprogram], e->arena, e->program->pool_u64 + job->bases.begin));
   }
   return NULL;
 }
@@ -139,9 +139,8 @@ zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
   e->arena = arena;
   e->programs = zb_alloc(sizeof(zb_device_program *) * (size_t)(e->program->subprogram_count + 1));
   e->ran = zb_alloc((size_t)e->program->subprogram_count + 1);
-  e->params.poison =
-      params->poison && !params->device->asynchronous; /* which needs the arena to be memory of the host */
-  if (params->device->asynchronous)
+  e->params.poison = params->poison && !params->device->queue; /* which needs the arena to be memory of the host */
+  if (params->device->queue)
     e->losses = zb_alloc(sizeof(float) * (size_t)(params->plan->micro_batches + 1));
   else
     e->staging = zb_alloc((size_t)largest_input(params->plan) + 1);
@@ -200,7 +199,7 @@ void zb_executor_begin_step(zb_executor *e, int64_t step) {
 /* Where the host puts the next input, of so many bytes, for the device to take. */
 static zb_status stage(zb_executor *e, uint64_t bytes, void **out) {
   *out = e->staging;
-  return e->params.device->stage ? e->params.device->stage(e->device, bytes, out) : NULL;
+  return e->params.device->queue ? e->params.device->queue->stage(e->device, bytes, out) : NULL;
 }
 
 static zb_status write_step_number(zb_executor *e) {
@@ -208,7 +207,7 @@ static zb_status write_step_number(zb_executor *e) {
   const int64_t number = e->step + 1;
   void *buffer = NULL;
   if (counter->bytes < sizeof number) return NULL;
-  if (!e->params.device->stage)
+  if (!e->params.device->queue)
     return e->params.device->upload(e->device, e->arena + counter->offset, &number, sizeof number);
   ZB_TRY(stage(e, sizeof number, &buffer));
   memcpy(buffer, &number, sizeof number);
@@ -217,15 +216,14 @@ static zb_status write_step_number(zb_executor *e) {
 
 zb_status zb_executor_clear(zb_executor *e) {
   const zb_device_def *device = e->params.device;
-  if (e->cleared)
-    return device->before_job ? device->before_job(e->device, -1) : NULL; /* LOAD jobs: nothing to clear */
+  if (device->queue) ZB_TRY(device->queue->before_job(e->device, -1));
+  if (e->cleared) return NULL; /* LOAD jobs: nothing to clear */
   e->cleared = true;
   const zb_plan_range *gradients = &e->program->regions[ZB_REGION_GRADIENTS];
-  if (device->before_job) ZB_TRY(device->before_job(e->device, -1));
   ZB_TRY(device->zero(e->device, e->arena + gradients->offset, gradients->bytes));
   memset(e->ran, 0, (size_t)e->program->subprogram_count);
   ZB_TRY(write_step_number(e));
-  if (device->after_job) ZB_TRY(device->after_job(e->device, -1));
+  if (device->queue) ZB_TRY(device->queue->after_job(e->device, -1));
   if (e->times) memset(e->times, 0, sizeof(zb_run_times) * (size_t)e->program->job_count);
   const zb_plan_range *slots = &e->program->regions[ZB_REGION_SLOTS];
   if (e->params.poison) memset(e->arena + slots->offset, POISON, slots->bytes); /* nothing in a slot outlives a step */
@@ -292,7 +290,8 @@ static zb_status take_loss(zb_executor *e, const zb_plan_job *job, float loss) {
 
 static zb_status run_report(zb_executor *e, const zb_plan_job *job) {
   const unsigned char *at = e->arena + e->program->pool_ranges[job->parts.begin].offset;
-  if (e->params.device->fetch) return e->params.device->fetch(e->device, at, &e->losses[job->micro_batch]);
+  const zb_device_queue *queue = e->params.device->queue;
+  if (queue) return queue->fetch(e->device, at, &e->losses[job->micro_batch]);
   float loss = 0;
   ZB_TRY(e->params.device->download(e->device, &loss, at, sizeof loss));
   return take_loss(e, job, loss);
@@ -312,19 +311,19 @@ static zb_status run_other(zb_executor *e, const zb_plan_job *job) {
   }
 }
 
-/* An asynchronous device times its jobs itself. */
+/* A device with a queue times its jobs itself. */
 static zb_status run_enqueued(zb_executor *e, const zb_plan_job *job) {
   const zb_device_def *device = e->params.device;
-  ZB_TRY(device->before_job(e->device, e->job));
+  ZB_TRY(device->queue->before_job(e->device, e->job));
   if (zb_job_is_compute(job->kind))
     ZB_TRY(device->launch(e->device, e->programs[job->subprogram], e->arena, e->program->pool_u64 + job->bases.begin));
   else
     ZB_TRY(run_other(e, job));
-  return device->after_job(e->device, e->job);
+  return device->queue->after_job(e->device, e->job);
 }
 
 static zb_status run_job(zb_executor *e, const zb_plan_job *job) {
-  if (e->params.device->asynchronous) return run_enqueued(e, job);
+  if (e->params.device->queue) return run_enqueued(e, job);
   if (zb_job_is_compute(job->kind)) return run_compute(e, job);
   if (!e->times) return run_other(e, job);
   int64_t start = now_ps(e);
@@ -366,14 +365,14 @@ static zb_status complete(zb_executor *e, int message, bool *out_done) {
   return *out_done && def->order ? def->order(e->params.transport, e->params.rank, message) : NULL;
 }
 
-/* All is done on an asynchronous device: what it knows only now. */
+/* The queue of a device is done: what is known only now. */
 static zb_status collect(zb_executor *e) {
   for (int i = e->first; i < e->end; ++i) {
     const zb_plan_job *job = &e->program->jobs[i];
     if (job->kind == ZB_JOB_REPORT) ZB_TRY(take_loss(e, job, e->losses[job->micro_batch]));
     if (!e->times) continue;
     zb_run_times *times = &e->times[i];
-    if (!e->params.device->job_times(e->device, i, &times->start_ps, &times->end_ps)) continue;
+    if (!e->params.device->queue->job_times(e->device, i, &times->start_ps, &times->end_ps)) continue;
     if (zb_job_is_compute(job->kind)) e->compute_ps += times->end_ps - times->start_ps;
   }
   return NULL;
@@ -389,8 +388,8 @@ static zb_status finish(zb_executor *e, zb_executor_state *out_state) {
     *out_state = ZB_EXECUTOR_BLOCKED;
     if (!done) return NULL;
   }
-  if (e->params.device->asynchronous) {
-    zb_status status = e->params.device->poll(e->device, &done, &e->progress);
+  if (e->params.device->queue) {
+    zb_status status = e->params.device->queue->poll(e->device, &done, &e->progress);
     if (status) return blame_data(e, ZB_DATA_ANY, zb_status_note(status, "rank %d", e->params.rank));
     *out_state = ZB_EXECUTOR_ENQUEUED;
     if (!done) return NULL;

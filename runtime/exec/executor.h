@@ -34,7 +34,7 @@ typedef struct zb_executor_params {
 typedef enum zb_executor_state {
   ZB_EXECUTOR_RAN,      /* one job was done */
   ZB_EXECUTOR_BLOCKED,  /* the message `blocked_on` is not complete */
-  ZB_EXECUTOR_ENQUEUED, /* all jobs are in the queue of an asynchronous device, which is not done */
+  ZB_EXECUTOR_ENQUEUED, /* all jobs are in the queue of a device with a queue, which is not done */
   ZB_EXECUTOR_DONE,     /* all jobs are done and all communication is complete */
 } zb_executor_state;
 
@@ -48,8 +48,8 @@ typedef struct zb_executor {
   zb_device *device;
   zb_device_program **programs; /* one a subprogram */
   unsigned char *arena;
-  unsigned char *staging; /* the largest input; NULL with an asynchronous device, which has buffers of its own */
-  float *losses;          /* [micro-batch] as fetched from an asynchronous device */
+  unsigned char *staging; /* the largest input; NULL with a device with a queue, which has buffers of its own */
+  float *losses;          /* [micro-batch] as fetched from a device with a queue */
   zb_run_times *times;    /* one a job, if trace */
   zb_liveness liveness;   /* if poison */
   /* Where it is, for signal handlers and other threads: job and blocked_on below, a moment later. */
@@ -62,7 +62,7 @@ typedef struct zb_executor {
   int drain;           /* after the last job: next communication job to wait for */
   int blocked_on;      /* message, while BLOCKED */
   bool *ran;           /* [subprogram] in this step */
-  uint64_t progress;   /* of an asynchronous device, when it was last asked */
+  uint64_t progress;   /* of a device with a queue, when it was last asked */
   int64_t virtual_ps;  /* what the last compute job takes on a virtual clock */
   /* What a step took, of the clock of the driver. */
   int64_t compute_ps, waiting_ps;

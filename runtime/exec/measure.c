@@ -268,7 +268,7 @@ static int64_t waits_over_ps(const zb_measure *m, const zb_executor *e, const zb
   return over;
 }
 
-/* On an asynchronous device a rank's queue runs one job after the other: what lies between two of them is a wait for a
+/* On a device with a queue a rank's queue runs one job after the other: what lies between two of them is a wait for a
  * message that came later than the job before, and what it takes to go on after it, or else the cost of starting a job.
  */
 static void sample_queue(zb_measure *m, const zb_executor *e) {
@@ -378,7 +378,7 @@ zb_status zb_measure_end_step(zb_measure *m, int64_t took_ps) {
   ++m->steps;
   if (m->plain) {
     ++m->counted_plain;
-    if (m->params.device->asynchronous) {
+    if (m->params.device->queue) {
       sample_device(m, took_ps);
     } else {
       sample_jobs(m);
@@ -517,11 +517,11 @@ static zb_status fill_subprograms(const zb_measure *m, zb_costs *out) {
   return NULL;
 }
 
-/* How long a step's subprograms take against the sum of their ops: reading clocks twice an op is in the latter. An
- * asynchronous device times the ops of one run of each, its second if it has one. */
+/* How long a step's subprograms take against the sum of their ops: reading clocks twice an op is in the latter. A
+ * device with a queue times the ops of one run of each, its second if it has one. */
 static double whole_by_ops(const zb_measure *m) {
   const zb_plan *plan = m->params.plan;
-  const bool one = m->params.device->asynchronous;
+  const bool one = m->params.device->queue;
   double whole = 0, ops = 0;
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].subprogram_count; ++i) {

@@ -6,7 +6,7 @@
  * subprograms. The first step is not counted: its memory is new. Of a subprogram the first run in a step is a kind of
  * its own: its caches are cold.
  *
- * On an asynchronous device times are those of its events: a message lasts from when its bytes begin to move; a job
+ * On a device with a queue times are those of its events: a message lasts from when its bytes begin to move; a job
  * costs what lies between two jobs of which the second waits for nothing.
  */
 #ifndef ZB_EXEC_MEASURE_H

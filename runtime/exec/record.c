@@ -127,9 +127,9 @@ static zb_status write_timeline(zb_session *session, const char *path,
   snprintf(title, sizeof title, "%s, %d ranks, %d micro-batches (%s, step %lld)",
            session->plan->schedule ? session->plan->schedule : "plan", session->plan->rank_count,
            session->plan->micro_batches, session->device->name, (long long)session->steps);
-  const char *clock = session->device->virtual_clock  ? "virtual clock"
-                      : session->device->asynchronous ? "events of the GPU, one clock for all ranks"
-                                                      : "one monotonic clock for all ranks";
+  const char *clock = session->device->virtual_clock ? "virtual clock"
+                      : session->device->queue       ? "events of the GPU, one clock for all ranks"
+                                                     : "one monotonic clock for all ranks";
   align(session, events, event_bytes / sizeof *events, memory, memory_bytes / sizeof *memory);
   if (session->clock_error_ps > 0)
     snprintf(note, sizeof note, "clocks of %d processes, compared to within %.0f us, zb %s", session->processes,

@@ -47,9 +47,9 @@ static zb_status choose_transport(zb_session *session, const zb_session_params *
   const zb_bootstrap *by = params->launch ? NULL : several_of(params);
   const char *launch = params->launch ? params->launch : by ? by->launch : "threads";
   const zb_transport_def *own = session->device->transport, *launched = NULL;
-  session->driver_def = session->device->virtual_clock  ? &zb_driver_virtual
-                        : session->device->asynchronous ? &zb_driver_turns
-                                                        : &zb_driver_threads;
+  session->driver_def = session->device->virtual_clock ? &zb_driver_virtual
+                        : session->device->queue       ? &zb_driver_turns
+                                                       : &zb_driver_threads;
   if (!own || params->launch) ZB_TRY(zb_transport_find(launch, &launched));
   bool several = by || (launched && launched->group_def);
   if (own && several && !own->group_def) return choose_between(session, launch);
@@ -63,7 +63,7 @@ static zb_status choose_device(zb_session *session, const zb_session_params *par
   const char *name = given ? given->name : params->device ? params->device : "cpu";
   session->device = given;
   if (!given) ZB_TRY(zb_device_find(name, &session->device));
-  if (session->device->asynchronous && params->profile)
+  if (session->device->queue && params->profile)
     return zb_status_hint(ZB_ERROR(USAGE, "the device '%s' does not time the ops of every step", name),
                           "--profile FILE.json measures them in some steps; --timeline and --trace show its jobs");
   if (params->no_kernels && !session->device->virtual_clock)
@@ -410,7 +410,7 @@ static void say_too_large(const zb_session *session) {
   const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
   for (int i = session->first_rank; i < session->first_rank + session->rank_count; ++i)
     needed += session->plan->ranks[i].arena_bytes;
-  bool of_host = !session->device->asynchronous && !session->params.no_kernels;
+  bool of_host = !session->device->queue && !session->params.no_kernels;
   if (!of_host || memory <= 0 || (double)needed <= memory) return;
   snprintf(line, sizeof line,
            "warning: the ranks of this process need %.1f GiB, and this machine has %.1f GiB of memory",
@@ -612,7 +612,7 @@ static void fill_result(const zb_session *session, int64_t took_ps, zb_step_resu
   const zb_plan *plan = session->plan;
   double sum = 0, idle = 0;
   int64_t last_ps = INT64_MIN;
-  bool timed = !session->device->asynchronous || session->params.trace ||
+  bool timed = !session->device->queue || session->params.trace ||
                session->params.costs; /* else only the device knows when it computed */
   const int ranks = plan->rank_count;
   for (int i = 0; i < plan->micro_batches; ++i)

@@ -180,7 +180,7 @@ static zb_status copy_value(const zb_executor *e, const zb_value *value, float *
   size_t element = zb_dtype_bytes(value->dtype), wide_element = zb_dtype_bytes(value->tensor->shape.dtype);
   uint64_t left = (uint64_t)zb_shape_elements(&value->tensor->shape);
   bool widens = element != wide_element;
-  uint64_t piece = (widens ? ZB_SCRATCH_BYTES : device->asynchronous ? DEVICE_PIECE_BYTES : PIECE_BYTES) / wide_element;
+  uint64_t piece = (widens ? ZB_SCRATCH_BYTES : device->queue ? DEVICE_PIECE_BYTES : PIECE_BYTES) / wide_element;
   zb_digest digest;
   zb_digest_begin(&digest);
   while (left > 0) {
@@ -209,7 +209,7 @@ static void load_tile(void *context, int64_t tile, void *scratch) {
 
 zb_status zb_values_load(zb_session *session, const zb_session_sources *sources, const zb_values *values) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  bool parallel = !session->device->asynchronous && values->bytes >= parallel_min_bytes;
+  bool parallel = !session->device->queue && values->bytes >= parallel_min_bytes;
   loading all = {session, sources, values, zb_alloc(sizeof(zb_status) * (values->count + 1))};
   zb_threads *threads = zb_threads_create(!parallel || cores < 1 ? 1 : cores < THREADS_MAX ? (int)cores : THREADS_MAX);
   zb_status status = all.statuses && threads ? NULL : ZB_OUT_OF_MEMORY();

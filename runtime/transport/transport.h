@@ -43,7 +43,7 @@ typedef struct zb_transport_def {
   zb_status (*reset)(zb_transport *transport);
   /* Makes every wait of every rank fail with PEER and this reason. Thread-safe. */
   void (*abort)(zb_transport *transport, int rank, const char *reason);
-  /* ---- For asynchronous devices; others: NULL. A message is "complete" for `test` once the order of everything that
+  /* ---- For devices with a queue; others: NULL. A message is "complete" for `test` once the order of everything that
    * it takes is fixed in the queues of the devices ---- */
   /* Before the first post of that rank. */
   zb_status (*attach)(zb_transport *transport, int rank, zb_device *device);

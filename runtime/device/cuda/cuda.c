@@ -1,4 +1,4 @@
-/* The cuda device: a rank's arena and compute stream on a GPU (cuda.h, and "Asynchronous devices" in
+/* The cuda device: a rank's arena and compute stream on a GPU (cuda.h, and zb_device_queue in
  * runtime/device/device.h).
  *
  * Every call of a step enqueues and returns. What the host must know of a step (losses, a fault record) is copied to
@@ -120,7 +120,7 @@ static zb_status set_clock(zb_device *device) {
   return ZB_CU(&device->gpu->api, cuEventRecord, device->gpu->base, device->compute);
 }
 
-zb_status zb_cuda_device_before_job(zb_device *device, int job) {
+static zb_status before_job(zb_device *device, int job) {
   device->gpu->busy = true;
   if (job < 0) {
     device->progress = 0;
@@ -131,7 +131,7 @@ zb_status zb_cuda_device_before_job(zb_device *device, int job) {
   return device->starts ? ZB_CU(&device->gpu->api, cuEventRecord, device->starts[job], device->compute) : NULL;
 }
 
-zb_status zb_cuda_device_after_job(zb_device *device, int job) {
+static zb_status after_job(zb_device *device, int job) {
   int event = device->edges.event[job + 1];
   if (job >= 0 && device->ends) ZB_TRY(ZB_CU(&device->gpu->api, cuEventRecord, device->ends[job], device->compute));
   return event >= 0 ? ZB_CU(&device->gpu->api, cuEventRecord, device->events[event], device->compute) : NULL;
@@ -158,7 +158,7 @@ static zb_status take_fault(zb_device *device) {
   return status;
 }
 
-zb_status zb_cuda_device_poll(zb_device *device, bool *out_done, uint64_t *out_progress) {
+static zb_status poll(zb_device *device, bool *out_done, uint64_t *out_progress) {
   const zb_cuda_api *api = &device->gpu->api;
   size_t fault_bytes = device->gpu->kernel_set->fault_bytes;
   if (!device->ending && fault_bytes > 0)
@@ -181,12 +181,22 @@ const zb_kernel_fault *zb_cuda_device_fault(const zb_device *device) {
   return device->fault.set ? &device->fault : NULL;
 }
 
-bool zb_cuda_device_job_times(const zb_device *device, int job, int64_t *out_start_ps, int64_t *out_end_ps) {
+static bool job_times(const zb_device *device, int job, int64_t *out_start_ps, int64_t *out_end_ps) {
   if (!device->starts) return false;
   *out_start_ps = zb_cuda_event_ps(device->gpu, device->starts[job]);
   *out_end_ps = zb_cuda_event_ps(device->gpu, device->ends[job]);
   return true;
 }
+
+const zb_device_queue zb_cuda_device_queue = {
+    .bind = zb_cuda_device_bind,
+    .stage = zb_cuda_device_stage,
+    .fetch = zb_cuda_device_fetch,
+    .before_job = before_job,
+    .after_job = after_job,
+    .poll = poll,
+    .job_times = job_times,
+};
 
 void zb_cuda_device_time_ops(zb_device *device, bool on) { device->time_ops = on && device->params.op_times; }
 

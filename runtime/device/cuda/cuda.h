@@ -94,7 +94,7 @@ struct zb_device {
   size_t instruction_count, instruction_capacity;
 };
 
-/* As documented in zb_device_def: program.c, staging.c, cuda.c. */
+/* As documented in zb_device_def and zb_device_queue: program.c, staging.c, cuda.c. */
 zb_status zb_cuda_device_prepare(zb_device *device, const zb_plan_subprogram *subprogram,
                                  zb_device_program **out) ZB_MUST_USE;
 void zb_cuda_device_release_program(zb_device *device, zb_device_program *program);
@@ -110,11 +110,7 @@ zb_status zb_cuda_device_alloc(zb_device *device, uint64_t bytes, void **out_are
 void zb_cuda_device_release(zb_device *device, void *arena);
 zb_status zb_cuda_device_download(zb_device *device, void *to_host, const void *from_arena, uint64_t bytes) ZB_MUST_USE;
 zb_status zb_cuda_device_zero(zb_device *device, void *in_arena, uint64_t bytes) ZB_MUST_USE;
-zb_status zb_cuda_device_before_job(zb_device *device, int job) ZB_MUST_USE;
-zb_status zb_cuda_device_after_job(zb_device *device, int job) ZB_MUST_USE;
-zb_status zb_cuda_device_poll(zb_device *device, bool *out_done, uint64_t *out_progress) ZB_MUST_USE;
 const zb_kernel_fault *zb_cuda_device_fault(const zb_device *device);
-bool zb_cuda_device_job_times(const zb_device *device, int job, int64_t *out_start_ps, int64_t *out_end_ps);
 void zb_cuda_device_time_ops(zb_device *device, bool on);
 zb_op_time *zb_cuda_device_op_times(zb_device_program *program);
 void zb_cuda_device_profile(const zb_device *device, zb_device_profile *out);
@@ -125,17 +121,16 @@ zb_status zb_cuda_open(const zb_device_params *params, const zb_cuda_setup *setu
 /* The transport between ranks of one process: runtime/transport/streams. */
 extern const zb_transport_def zb_transport_streams;
 
+extern const zb_device_queue zb_cuda_device_queue;
 /* Members of a zb_device_def, all but summary, probe and open. */
 #define ZB_CUDA_DEVICE                                                                                                 \
-  .name = "cuda", .tf32 = true, .asynchronous = true, .transport = &zb_transport_streams,                              \
+  .name = "cuda", .tf32 = true, .queue = &zb_cuda_device_queue, .transport = &zb_transport_streams,                    \
   .close = zb_cuda_device_close, .alloc = zb_cuda_device_alloc, .release = zb_cuda_device_release,                     \
   .upload = zb_cuda_device_upload, .download = zb_cuda_device_download, .zero = zb_cuda_device_zero,                   \
   .prepare = zb_cuda_device_prepare, .release_program = zb_cuda_device_release_program,                                \
   .launch = zb_cuda_device_launch, .fault = zb_cuda_device_fault, .time_ops = zb_cuda_device_time_ops,                 \
   .op_times = zb_cuda_device_op_times, .profile = zb_cuda_device_profile,                                              \
-  .instruction_set = zb_cuda_device_instruction_set, .bind = zb_cuda_device_bind, .stage = zb_cuda_device_stage,       \
-  .fetch = zb_cuda_device_fetch, .before_job = zb_cuda_device_before_job, .after_job = zb_cuda_device_after_job,       \
-  .poll = zb_cuda_device_poll, .job_times = zb_cuda_device_job_times
+  .instruction_set = zb_cuda_device_instruction_set
 
 /* op_clock.c: for params.op_times. */
 zb_status zb_cuda_op_clock_init(zb_device *device, const zb_plan_subprogram *subprogram,

@@ -90,17 +90,17 @@ static void place_case(const case_file *file, prepared *p, placed *out) {
 /* ---- Running it ---- */
 
 static zb_status wait_for_device(void) {
-  bool done = !def->asynchronous;
+  bool done = !def->queue;
   uint64_t progress;
   for (long i = 0; !done && i < WAIT_MOST; ++i)
-    ZB_TRY(def->poll(device, &done, &progress));
+    ZB_TRY(def->queue->poll(device, &done, &progress));
   return done ? NULL : ZB_ERROR(TIMEOUT, "the device does not end");
 }
 
 static zb_status run_program(zb_device_program *program) {
-  if (def->asynchronous) {
-    ZB_TRY(def->bind(device, program, arena, NULL));
-    ZB_TRY(def->before_job(device, -1));
+  if (def->queue) {
+    ZB_TRY(def->queue->bind(device, program, arena, NULL));
+    ZB_TRY(def->queue->before_job(device, -1));
   }
   zb_status status = def->launch(device, program, arena, NULL);
   zb_status waited = wait_for_device();

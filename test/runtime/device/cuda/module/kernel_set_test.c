@@ -113,7 +113,7 @@ static void run_once(const zb_device_def *def, zb_device *device, zb_device_prog
   uint64_t progress;
   TINY_OK(def->launch(device, program, arena, &base));
   while (!done)
-    TINY_OK(def->poll(device, &done, &progress));
+    TINY_OK(def->queue->poll(device, &done, &progress));
 }
 
 /* Two jobs with other gradients, as one program of `count` instructions; what the arena is then, and what the fake
@@ -137,7 +137,7 @@ static void update_together(int count, unsigned char *out, char *log, size_t log
   TINY_OK(def->prepare(device, &whole.subprogram, &program));
   *out_beside = fake_allocated() - before;
   for (int i = 0; i < 2; ++i)
-    TINY_OK(def->bind(device, program, arena, &bases[i]));
+    TINY_OK(def->queue->bind(device, program, arena, &bases[i]));
   start_arena(def, device, arena);
   run_once(def, device, program, arena, bases[0]);
   fake_log_clear();
