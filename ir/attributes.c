@@ -2,7 +2,8 @@
  * Tests: test/ir/attributes.mlir, test/ir/verify.mlir. */
 
 #include "ir/dialect.h"
-#include "runtime/base/text.h"
+
+#include "runtime/base/words.h"
 
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>

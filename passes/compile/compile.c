@@ -3,6 +3,7 @@
 
 #include "passes/compile/parts.h"
 #include "passes/function.h"
+#include "runtime/base/assert.h"
 #include "runtime/base/file.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"

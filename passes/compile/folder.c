@@ -3,6 +3,7 @@
 #include "passes/compile/parts.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/folder.h"
+#include "runtime/base/map.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 

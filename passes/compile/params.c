@@ -7,7 +7,6 @@
 #include "runtime/base/file.h"
 #include "runtime/base/folder.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/text.h"
 #include "runtime/plan/timeline.h"
 
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "passes/function.h"
 #include "passes/stages/problem.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/text.h"
 #include "runtime/plan/timeline.h"
 
 #include <mlir-c/BuiltinAttributes.h>

@@ -9,8 +9,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "runtime/base/text.h"
 #include "runtime/plan/expand.h"
+#include "runtime/base/map.h"
+#include "runtime/base/memory.h"
 #include "runtime/plan/verifier.h"
 
 /* ---- Rule "collectives" ---- */

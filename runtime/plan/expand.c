@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/text.h"
-
 /* ---- Layout of a collective ---- */
 
 static int member_count(const zb_plan_collective *collective) { return (int)collective->members.count; }
