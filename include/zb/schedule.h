@@ -15,7 +15,13 @@
 extern "C" {
 #endif
 
-typedef enum zb_kind { ZB_F, ZB_B, ZB_W, ZB_KIND_COUNT } zb_kind;
+/* ZB_F, ZB_B and ZB_W: the kinds of jobs of a stage and micro-batch, in the order in which they run. */
+typedef enum zb_kind {
+#define ZB_KIND(name, summary) ZB_##name,
+#include "zb/kinds.def"
+#undef ZB_KIND
+  ZB_KIND_COUNT
+} zb_kind;
 
 typedef struct zb_stage_cost {
   int64_t time_ps[ZB_KIND_COUNT];

@@ -28,7 +28,11 @@ static void fill_stages(const zb_costs *from, int *stage_rank, zb_stage_cost *co
 /* A job of the schedule is one of the plan and takes what the interpreter takes; the first of a step is spread over
  * all. */
 static void fill_times(const zb_costs *from, int64_t micro_batches, zb_stage_cost *costs, int64_t *optimizer_ps) {
-  static const char *const kinds[ZB_KIND_COUNT] = {[ZB_F] = "F", [ZB_B] = "B", [ZB_W] = "W"};
+  static const char *const kinds[] = {
+#define ZB_KIND(name, summary) #name,
+#include "zb/kinds.def"
+#undef ZB_KIND
+  };
   for (int64_t i = 0; i < from->subprogram_count; ++i) {
     const zb_cost_subprogram *s = &from->subprograms[i];
     int64_t time_ps = s->time_ps + (s->first_ps - s->time_ps) / micro_batches + from->overheads.job_ps;

@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 /* Most that all times, or all bytes, of a problem may add up to: 53 days in ps, 4 EiB. */
 static const int64_t TOTAL_MAX = INT64_C(1) << 62;
@@ -14,7 +15,19 @@ static const int64_t TOTAL_MAX = INT64_C(1) << 62;
  * and a few seconds. */
 static const int64_t JOBS_MAX = INT64_C(1) << 23;
 
-char zb_kind_letter(zb_kind kind) { return "FBW"[kind]; }
+static const char kind_letters[] =
+#define ZB_KIND(name, summary) #name
+#include "zb/kinds.def"
+#undef ZB_KIND
+    ;
+
+char zb_kind_letter(zb_kind kind) { return kind_letters[kind]; }
+
+bool zb_kind_parse(char letter, zb_kind *out) {
+  const char *at = letter ? strchr(kind_letters, letter) : NULL;
+  if (at) *out = (zb_kind)(at - kind_letters);
+  return at != NULL;
+}
 
 zb_stage_cost zb_whole_cost(const zb_stage_cost *cost) {
   zb_stage_cost whole = *cost;

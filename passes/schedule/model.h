@@ -64,8 +64,9 @@ static inline size_t zb_model_job(const zb_model *model, int stage, zb_kind kind
 static inline size_t zb_model_jobs(const zb_model *model) {
   return (size_t)model->problem->stages * (size_t)model->problem->micro_batches * ZB_KIND_COUNT;
 }
-/* "FBW"[kind]. */
+/* The letter of a kind, as in "0F2", and the kind of a letter; false for a letter of none. */
 char zb_kind_letter(zb_kind kind);
+bool zb_kind_parse(char letter, zb_kind *out);
 
 /* Where each job stands in its rank's list: index[zb_model_job], -1 if nowhere. INVALID for a job that does not exist,
  * stands on a rank that does not own its stage, or stands twice. Release with zb_free. */

@@ -151,7 +151,7 @@ def check_wrong(t, folder, good):
     refused("nothing", "", "wrong.json:1:")
     refused("another format", "{}", "expected a file of costs")
     refused("another version", text.replace('"version": 1', '"version": 7', 1), "version: expected 1, got 7")
-    refused("a negative time", text.replace('"time_ps": ', '"time_ps": -', 1), "expected a whole number from 0")
+    refused("a negative time", text.replace('"time_ps": ', '"time_ps": -', 1), "expected a whole number of 0")
     refused("an infinite time", text.replace('"time_ps": ', '"time_ps": 1e400, "x": ', 1), "real number overflow")
     process = t.run("zbc", GPT2, "-o", out, "--ranks", 2, "--costs", os.path.join(folder, "none.json"))
     t.check(process.returncode == 4 and "none.json" in process.stderr,

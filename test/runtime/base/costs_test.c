@@ -121,16 +121,17 @@ static void test_errors(void) {
   expect_changed(", \"version\": 1", "", "version: expected 1, got none");
   expect_changed("zb-costs", "zb-plan", "expected a file of costs");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": -1",
-                 "subprograms[0].time_ps: expected a whole number from 0 to 10000000000000000, got -1");
-  expect_changed("\"time_ps\": 1000", "\"time_ps\": 1.5", "subprograms[0].time_ps: expected a whole number");
+                 "subprograms[0].time_ps: expected a whole number of 0 to 10000000000000000, got -1");
+  expect_changed("\"time_ps\": 1000", "\"time_ps\": 1.5", "subprograms[0].time_ps: expected a whole number of");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": 1e999", "real number overflow");
-  expect_changed("\"time_ps\": 1000", "\"time_ps\": Infinity", "f.json:10:119: invalid token");
+  expect_changed("\"time_ps\": 1000", "\"time_ps\": Infinity", "f.json:10:119: not JSON: invalid token");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": 99999999999999999", "got 99999999999999999");
-  expect_changed("\"time_ps\": 1000, ", "", "subprograms[0].time_ps: expected a value, got none");
-  expect_changed("\"time_ps\": 1000", "\"time_pz\": 1000", "subprograms[0].time_ps: expected a value, got none");
+  expect_changed("\"time_ps\": 1000, ", "", "subprograms[0].time_ps: expected this key, it is missing");
+  expect_changed("\"time_ps\": 1000", "\"time_pz\": 1000",
+                 "subprograms[0]: unknown key 'time_pz', did you mean 'time_ps'?");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": 1000, \"run\": 1", "did you mean 'runs'?");
   expect_changed("\"time_ps\": 1000", "\"time_ps\": 1000, \"time_ps\": 1000", "duplicate");
-  expect_changed("0.125", "-0.125", "link.ps_per_byte: expected a number from 0 to 1e+16, got -0.125");
+  expect_changed("0.125", "-0.125", "link.ps_per_byte: expected a number of 0 to 1e+16, got -0.125");
   expect_changed("\"link\"", "\"lonk\"", "did you mean 'link'?");
   expect_changed("\"copies\": true", "\"copies\": 1", "link.copies: expected true or false, got 1");
   expect_changed("\"kind\": \"F\"", "\"kind\": \"G\"", "subprograms[0].kind: expected F, B, W, OPT or LOAD, got G");
@@ -138,13 +139,13 @@ static void test_errors(void) {
   expect_changed("\"kind\": \"F\"", "\"kind\": \"OPT\"", "F, B or W of stage 0 is missing");
   expect_changed("00000000000000ff", "ff", "16 hexadecimal digits");
   expect_changed("\"ranks\": 1,", "\"ranks\": 2,", "expected 2 entries in ranks, got 1");
-  expect_changed("\"ranks\": 1,", "\"ranks\": 0,", "program.ranks: expected a whole number from 1");
+  expect_changed("\"ranks\": 1,", "\"ranks\": 0,", "program.ranks: expected a whole number of 1");
   expect_changed("{\"stage\": 0, \"rank\": 0,", "{\"stage\": 1, \"rank\": 0,", "expected stage 0 in stages, got 1");
   expect_changed("{\"stage\": 0, \"rank\": 0,", "{\"stage\": 0, \"rank\": 3,", "stage 0 is on rank 3, which is none");
   expect_changed("\"edges\": []",
                  "\"edges\": [{\"source\": 0, \"destination\": 0, \"forward_bytes\": 1, \"backward_bytes\": 1}]",
                  "an edge leads from stage 0");
-  expect_changed("\"edges\": []", "\"edges\": {}", "edges: expected a list, got an object");
+  expect_changed("\"edges\": []", "\"edges\": {}", "edges: expected a list, got an empty object");
   expect_changed("\"messages\": []",
                  "\"messages\": [{\"source\": 0, \"destination\": 9, \"bytes\": 1, \"time_ps\": 1, \"runs\": 1}]",
                  "a message goes from rank 0 to rank 9");
