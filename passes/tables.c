@@ -3,6 +3,8 @@
 
 #include "passes/tables.h"
 
+#include "runtime/base/assert.h"
+
 #include "ir/builder.h"
 #include "passes/function.h"
 #include "runtime/base/text.h"

@@ -3,6 +3,8 @@
  */
 #include "runtime/formats/json_fields.h"
 
+#include "runtime/base/words.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
