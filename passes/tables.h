@@ -8,11 +8,14 @@
 
 /* ---- Tables of numbers: dense arrays, a row after the other ---- */
 
-/* kind: the letter of a payload (zb_payload_of); times in ps of the simulated schedule. */
+/* source, destination: -1 of a collective, whose members are in zb.members. kind: the letter of a payload
+ * (zb_payload_of); times in ps of the simulated schedule. */
 #define ZB_COLUMNS_OF_MESSAGES(COLUMN)                                                                                 \
   COLUMN(source)                                                                                                       \
   COLUMN(destination)                                                                                                  \
   COLUMN(source_stage) COLUMN(destination_stage) COLUMN(micro_batch) COLUMN(kind) COLUMN(bytes) COLUMN(complete_ps)
+/* values: accumulators that the member gives, each of so many bytes. */
+#define ZB_COLUMNS_OF_MEMBERS(COLUMN) COLUMN(message) COLUMN(rank) COLUMN(values) COLUMN(bytes)
 #define ZB_COLUMNS_OF_POSTS(COLUMN) COLUMN(message)
 #define ZB_COLUMNS_OF_TIMES(COLUMN) COLUMN(start_ps) COLUMN(end_ps)
 #define ZB_COLUMNS_OF_ADDRESSES(COLUMN) COLUMN(number)
@@ -28,6 +31,7 @@
 
 #define ZB_TABLES(TABLE)                                                                                               \
   TABLE(messages, MESSAGES)                                                                                            \
+  TABLE(members, MEMBERS)                                                                                              \
   TABLE(posts, POSTS)                                                                                                  \
   TABLE(times, TIMES)                                                                                                  \
   TABLE(addresses, ADDRESSES)                                                                                          \

@@ -96,7 +96,12 @@ static zb_status read_subprograms(allocator *a) {
   return NULL;
 }
 
-/* The message that each send and receive posts, from the table of the rank in program order. */
+/* Communication: an op that posts a message. */
+static bool is_post(MlirOperation op) {
+  return zb_op_is(op, "zb.send") || zb_op_is(op, "zb.recv") || zb_op_is(op, "zb.all_gather");
+}
+
+/* The message that each of them posts, from the table of the rank in program order. */
 static zb_status read_posts(allocator *a) {
   const zb_table posts = zb_posts_get(a->rank_op);
   int at = 0;
@@ -105,7 +110,7 @@ static zb_status read_posts(allocator *a) {
   for (int n = 0; n < a->graph.node_count; ++n) {
     MlirOperation op = a->graph.nodes[n].op;
     a->message_of[n] = -1;
-    if (a->info_of[n] >= 0 || (!zb_op_is(op, "zb.send") && !zb_op_is(op, "zb.recv"))) continue;
+    if (a->info_of[n] >= 0 || !is_post(op)) continue;
     if (at == posts.count) return ZB_ERROR(INVALID, "rank %d posts more messages than zb.posts names", a->rank);
     a->message_of[n] = (int)zb_posts_at(posts, at++).message;
     if (a->message_of[n] < 0 || a->message_of[n] >= a->messages.count)
@@ -377,7 +382,7 @@ static zb_status wait_for_sends(allocator *a, uint64_t offset, uint64_t bytes, i
 /* Who reads a received value waits for it, the first time. */
 static zb_status wait_for_recv(allocator *a, int value, int node) {
   int producer = a->graph.values[value].producer;
-  if (producer < 0 || !zb_op_is(a->graph.nodes[producer].op, "zb.recv")) return NULL;
+  if (producer < 0 || !is_post(a->graph.nodes[producer].op)) return NULL;
   int message = a->message_of[producer];
   if (!a->received[message]) return NULL;
   a->received[message] = false;
@@ -410,32 +415,44 @@ static zb_status call_addresses(allocator *a, int n) {
     if (a->homes[value].item >= 0 && !info->base_of[info->argument_count + r])
       ZB_TRY(wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), n));
   }
-  /* The optimizer of a tied parameter sums in place what it has sent. */
+  /* The optimizer of a tied parameter, which is of no stage, sums in place what the rank gave to others. */
   const char *class_name = zb_get_string(info->function, ZB_ATTR_CLASS);
-  if (class_name && strcmp(class_name, "OPT") == 0)
+  if (class_name && strcmp(class_name, "OPT") == 0 && zb_get_i64(info->function, ZB_ATTR_STAGE, -1) < 0)
     ZB_TRY(wait_for_sends(a, a->regions[ZB_REGION_GRADIENTS].offset, a->regions[ZB_REGION_GRADIENTS].bytes, n));
   return NULL;
 }
 
-static zb_status communication_address(allocator *a, int n) {
-  const zb_node *node = &a->graph.nodes[n];
-  bool gives = node->result_count == 1;
-  int value = gives ? node->result_begin : a->graph.operands[node->operand_begin];
+/* One value of communication: where it lies, what it has to wait for, and what has to wait for it. */
+static zb_status value_address(allocator *a, int n, int value, bool comes) {
   zb_shape shape;
   if (!zb_type_shape(mlirValueGetType(a->graph.values[value].value), &shape)) return NULL;
-  uint64_t offset = address(a, value), bytes = (uint64_t)zb_shape_bytes(&shape);
-  if (gives)
-    ZB_TRY(wait_for_sends(a, offset, bytes, n));
-  else
-    ZB_TRY(wait_for_recv(a, value, n));
-  if (zb_op_is(node->op, "zb.send")) {
+  const uint64_t offset = address(a, value), bytes = (uint64_t)zb_shape_bytes(&shape);
+  const int message = a->message_of[n];
+  ZB_TRY(comes ? wait_for_sends(a, offset, bytes, n) : wait_for_recv(a, value, n));
+  if (!comes && message >= 0) {
     if (!zb_grow((void **)&a->pending, &a->pending_capacity, a->pending_count + 1, sizeof *a->pending))
       return ZB_OUT_OF_MEMORY();
-    a->pending[a->pending_count++] = (pending_send){.offset = offset, .bytes = bytes, .message = a->message_of[n]};
+    a->pending[a->pending_count++] = (pending_send){.offset = offset, .bytes = bytes, .message = message};
   }
-  if (zb_op_is(node->op, "zb.recv")) a->received[a->message_of[n]] = true;
+  if (comes && message >= 0) a->received[message] = true;
   ZB_TRY(add_address(a, offset));
   return add_address(a, bytes);
+}
+
+/* Values of a collective stand in the order of members: those of the members before the rank, its own, the others. */
+static zb_status communication_address(allocator *a, int n) {
+  const zb_node *node = &a->graph.nodes[n];
+  int before = 0;
+  if (zb_op_is(node->op, "zb.all_gather"))
+    for (int64_t m = 0; m < zb_get_i64(node->op, "place", 0); ++m)
+      before += (int)zb_ints_at(node->op, "counts", (int)m);
+  for (int r = 0; r < before; ++r)
+    ZB_TRY(value_address(a, n, node->result_begin + r, true));
+  for (int i = 0; i < node->operand_count; ++i)
+    ZB_TRY(value_address(a, n, a->graph.operands[node->operand_begin + i], false));
+  for (int r = before; r < node->result_count; ++r)
+    ZB_TRY(value_address(a, n, node->result_begin + r, true));
+  return NULL;
 }
 
 static zb_status write_main(allocator *a) {

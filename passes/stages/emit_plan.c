@@ -39,7 +39,9 @@ typedef struct emitter {
   size_t pool_range_capacity;
   uint32_t *pool_u32;
   size_t pool_u32_capacity;
-  int32_t *job_of_message;          /* index of the job of this rank that posts it */
+  int number_count;                 /* messages and collectives */
+  int32_t *place;                   /* [number] of emit_transfers */
+  int32_t *job_of_message;          /* [number] index of the job of this rank that posts it */
   zb_table addresses, waits, posts; /* of the rank at hand; how far they are read: */
   int address_at, wait_at, post_at;
 } emitter;
@@ -72,20 +74,58 @@ static zb_status emit_inputs(emitter *e) {
   return NULL;
 }
 
-static zb_status emit_messages(emitter *e) {
+/* A collective of the plan from its rows of zb.members, from *at on. */
+static zb_status emit_collective(emitter *e, int number, zb_table members, int *at) {
   zb_plan *plan = e->plan;
-  const zb_table messages = zb_messages_get(e->module);
-  plan->message_count = messages.count;
-  plan->messages = PLAN_NEW(e, plan->message_count, zb_plan_message);
-  if (!plan->messages) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < plan->message_count; ++i) {
+  const int begin = *at;
+  uint64_t *pool = plan->pool_u64 + plan->pool_u64_count;
+  uint32_t count = 0, parts = 0;
+  for (; *at < members.count && zb_members_at(members, *at).message == number; ++*at)
+    ++count;
+  for (uint32_t m = 0; m < count; ++m) {
+    const zb_members_row row = zb_members_at(members, begin + (int)m);
+    pool[m] = (uint64_t)row.rank;
+    pool[count + m] = (uint64_t)row.values;
+    for (int64_t v = 0; v < row.values; ++v)
+      pool[2 * count + parts++] = (uint64_t)row.bytes;
+  }
+  plan->collectives[plan->collective_count++] =
+      (zb_plan_collective){.kind = ZB_COLLECTIVE_ALL_GATHER,
+                           .payload = ZB_PAYLOAD_GRADIENTS,
+                           .dtype = ZB_F32,
+                           .before = plan->message_count,
+                           .members = {plan->pool_u64_count, count},
+                           .counts = {plan->pool_u64_count + count, count},
+                           .sizes = {plan->pool_u64_count + 2 * count, parts}};
+  plan->pool_u64_count += 2 * count + parts;
+  return count ? NULL : ZB_ERROR(INVALID, "message %d is a collective without members", number);
+}
+
+/* Messages, and those that are collectives: place[number] is the index of a message, or -1 - that of a collective. */
+static zb_status emit_transfers(emitter *e) {
+  zb_plan *plan = e->plan;
+  const zb_table messages = zb_messages_get(e->module), members = zb_members_get(e->module);
+  int64_t numbers = 0;
+  for (int i = 0; i < members.count; ++i)
+    numbers += 2 + zb_members_at(members, i).values;
+  e->number_count = messages.count;
+  e->place = PLAN_NEW(e, messages.count, int32_t);
+  plan->messages = PLAN_NEW(e, messages.count, zb_plan_message);
+  plan->collectives = PLAN_NEW(e, members.count, zb_plan_collective);
+  plan->pool_u64 = PLAN_NEW(e, numbers, uint64_t);
+  if (!e->place || !plan->messages || !plan->collectives || !plan->pool_u64) return ZB_OUT_OF_MEMORY();
+  for (int i = 0, at = 0; i < messages.count; ++i) {
     const zb_messages_row row = zb_messages_at(messages, i);
-    plan->messages[i] = (zb_plan_message){.source = (int32_t)row.source,
-                                          .destination = (int32_t)row.destination,
-                                          .source_stage = (int32_t)row.source_stage,
-                                          .destination_stage = (int32_t)row.destination_stage,
-                                          .micro_batch = (int32_t)row.micro_batch,
-                                          .payload = zb_payload_of((char)row.kind)};
+    e->place[i] = row.source < 0 ? -1 - plan->collective_count : plan->message_count;
+    if (row.source < 0)
+      ZB_TRY(emit_collective(e, i, members, &at));
+    else
+      plan->messages[plan->message_count++] = (zb_plan_message){.source = (int32_t)row.source,
+                                                                .destination = (int32_t)row.destination,
+                                                                .source_stage = (int32_t)row.source_stage,
+                                                                .destination_stage = (int32_t)row.destination_stage,
+                                                                .micro_batch = (int32_t)row.micro_batch,
+                                                                .payload = zb_payload_of((char)row.kind)};
   }
   return NULL;
 }
@@ -122,7 +162,7 @@ static zb_status emit_header(emitter *e, const char *model, const char *optimize
     return ZB_OUT_OF_MEMORY();
   for (int s = 0; s < plan->stage_count; ++s)
     plan->stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
-  ZB_TRY(emit_messages(e));
+  ZB_TRY(emit_transfers(e));
   return emit_inputs(e);
 }
 
@@ -539,7 +579,7 @@ static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
   if (!job->waits.count) job->waits.begin = e->rank->pool_u32_count;
   for (; e->wait_at < e->waits.count && zb_waits_at(e->waits, e->wait_at).op == op_number; ++e->wait_at) {
     int64_t message = zb_waits_at(e->waits, e->wait_at).message;
-    if (message < 0 || message >= e->plan->message_count || e->job_of_message[message] < 0)
+    if (message < 0 || message >= e->number_count || e->job_of_message[message] < 0)
       return ZB_ERROR(INVALID, "wait for message %lld, which was not posted", (long long)message);
     if (!zb_grow((void **)&e->pool_u32, &e->pool_u32_capacity, (size_t)e->rank->pool_u32_count + 1,
                  sizeof *e->pool_u32))
@@ -589,11 +629,11 @@ static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
   return NULL;
 }
 
-static zb_status emit_communication(emitter *e, int64_t message, bool send, zb_plan_job *job) {
-  zb_plan_message *m = &e->plan->messages[message];
+static zb_status emit_communication(emitter *e, int64_t number, bool send, zb_plan_job *job) {
+  zb_plan_message *m = &e->plan->messages[e->place[number]];
   uint64_t bytes = 0;
   job->kind = send ? ZB_JOB_SEND : ZB_JOB_RECV;
-  job->message = (int32_t)message;
+  job->message = e->place[number];
   job->stage = send ? m->source_stage : m->destination_stage;
   job->micro_batch = m->micro_batch;
   ZB_TRY(add_range(e, job, &bytes));
@@ -604,11 +644,21 @@ static zb_status emit_communication(emitter *e, int64_t message, bool send, zb_p
   return NULL;
 }
 
-/* The message of the next send or receive. */
-static zb_status next_post(emitter *e, int64_t *out) {
+static zb_status emit_gather(emitter *e, MlirOperation op, int64_t number, zb_plan_job *job) {
+  const intptr_t parts = mlirOperationGetNumOperands(op) + mlirOperationGetNumResults(op);
+  uint64_t bytes = 0;
+  job->kind = ZB_JOB_COLLECTIVE;
+  job->collective = -e->place[number];
+  for (intptr_t i = 0; i < parts; ++i)
+    ZB_TRY(add_range(e, job, &bytes));
+  return NULL;
+}
+
+/* The message of the next op that communicates: a collective or not. */
+static zb_status next_post(emitter *e, bool collective, int64_t *out) {
   if (e->post_at >= e->posts.count) return ZB_ERROR(INVALID, "zb.posts is too short for @main");
   *out = zb_posts_at(e->posts, e->post_at++).message;
-  return *out >= 0 && *out < e->plan->message_count
+  return *out >= 0 && *out < e->number_count && (e->place[*out] < 0) == collective
              ? NULL
              : ZB_ERROR(INVALID, "message %lld is not in the table", (long long)*out);
 }
@@ -616,14 +666,14 @@ static zb_status next_post(emitter *e, int64_t *out) {
 /* One op of @main: a job of its own, or one more part of the message before it. */
 static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
   bool send = zb_op_is(op, "zb.send"), recv = zb_op_is(op, "zb.recv"), read = zb_op_is(op, "zb.read"),
-       report = zb_op_is(op, "zb.report");
-  bool call = zb_op_is(op, "func.call");
-  if (!send && !recv && !read && !report && !call) return NULL;
+       report = zb_op_is(op, "zb.report"), gather = zb_op_is(op, "zb.all_gather");
+  bool call = zb_op_is(op, "func.call"), posts = send || recv || gather;
+  if (!posts && !read && !report && !call) return NULL;
   size_t count = (size_t)e->rank->job_count;
-  int64_t message = -1;
-  if (send || recv) ZB_TRY(next_post(e, &message));
-  if ((send || recv) && count && e->jobs[count - 1].message == message) {
-    ZB_TRY(emit_communication(e, message, send, &e->jobs[count - 1]));
+  int64_t number = -1;
+  if (posts) ZB_TRY(next_post(e, gather, &number));
+  if ((send || recv) && count && e->jobs[count - 1].message == e->place[number]) {
+    ZB_TRY(emit_communication(e, number, send, &e->jobs[count - 1]));
     return add_waits(e, op_number, &e->jobs[count - 1]);
   }
   if (!zb_grow((void **)&e->jobs, &e->job_capacity, count + 1, sizeof *e->jobs)) return ZB_OUT_OF_MEMORY();
@@ -634,7 +684,8 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
                        .message = -1,
                        .input = -1};
   if (call) ZB_TRY(emit_call(e, op, job));
-  if (send || recv) ZB_TRY(emit_communication(e, message, send, job));
+  if (send || recv) ZB_TRY(emit_communication(e, number, send, job));
+  if (gather) ZB_TRY(emit_gather(e, op, number, job));
   if (read || report) {
     uint64_t bytes = 0;
     job->kind = read ? ZB_JOB_READ : ZB_JOB_REPORT;
@@ -642,7 +693,7 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
     ZB_TRY(add_range(e, job, &bytes));
   }
   ZB_TRY(add_waits(e, op_number, job));
-  if (send || recv) e->job_of_message[message] = (int32_t)count;
+  if (posts) e->job_of_message[number] = (int32_t)count;
   ++e->rank->job_count;
   return NULL;
 }
@@ -650,7 +701,7 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
 static zb_status emit_jobs(emitter *e) {
   MlirOperation main = zb_symbol_in(zb_function_block(e->rank_op), "func.func", "main");
   if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "a rank has no @main");
-  for (int i = 0; i < e->plan->message_count; ++i)
+  for (int i = 0; i < e->number_count; ++i)
     e->job_of_message[i] = -1;
   e->addresses = zb_addresses_get(e->rank_op);
   e->waits = zb_waits_get(e->rank_op);
@@ -699,7 +750,7 @@ static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
     const zb_regions_row row = zb_regions_at(regions, r);
     e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)row.offset, .bytes = (uint64_t)row.bytes};
   }
-  e->job_of_message = zb_alloc(((size_t)e->plan->message_count + 1) * sizeof *e->job_of_message);
+  e->job_of_message = zb_alloc(((size_t)e->number_count + 1) * sizeof *e->job_of_message);
   if (!e->job_of_message) return ZB_OUT_OF_MEMORY();
   ZB_TRY(emit_subprograms(e));
   ZB_TRY(emit_tables(e, owners));
@@ -717,7 +768,11 @@ typedef struct emission {
 
 static zb_status emit_one(void *context, MlirOperation op, int index) {
   emission *all = context;
-  emitter e = {.module = all->header->module, .plan = all->header->plan, .input_index = all->header->input_index};
+  emitter e = {.module = all->header->module,
+               .plan = all->header->plan,
+               .input_index = all->header->input_index,
+               .place = all->header->place,
+               .number_count = all->header->number_count};
   e.memory = all->memories[index] = zb_plan_create();
   zb_status status = e.memory ? emit_rank(&e, op, all->owners) : ZB_OUT_OF_MEMORY();
   atomic_fetch_add(&all->model_hash, e.model_hash);

@@ -17,8 +17,9 @@
  * MLIR keeps every distinct attribute dictionary for good, and one for each of some hundred thousand messages would
  * cost more than the rest of a compile.
  *
- * Accumulators of a parameter that several ranks hold are exchanged once a step, after the last W and before its
- * optimizer.
+ * Accumulators of a parameter that several ranks hold are gathered by all of them once a step (zb.all_gather), after
+ * the last W and before its optimizer. Such a collective has a number among the messages, and its members in
+ * zb.members.
  *
  * Tests: test/passes/insert-comm.mlir. */
 
@@ -27,6 +28,7 @@
 #include "passes/pipeline.h"
 #include "passes/tables.h"
 #include "passes/stages/problem.h"
+#include "runtime/plan/plan.h"
 #include "runtime/base/map.h"
 #include "runtime/base/memory.h"
 
@@ -37,6 +39,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A message of no hop is a collective: it has members instead of a source and a destination. */
 enum { GRADIENT_HOP = -1 };
 
 typedef struct message {
@@ -47,18 +50,25 @@ typedef struct message {
   int source_stage, destination_stage;
   int micro_batch;                  /* -1 for accumulators */
   int send_position, recv_position; /* before which job of the rank */
-  int group;                        /* accumulators: index of exchanges */
+  int group;                        /* accumulators: index of gathers */
   int number;
 } message;
 
-/* Accumulators that one rank sends to another for a tied parameter. */
-typedef struct exchange {
-  int source, destination;
+/* What one member of a gather gives: its accumulators of the parameter, one a use. */
+typedef struct member {
+  int rank;
   char **keys;      /* "w#1" */
-  int64_t *offsets; /* in the source's gradients */
-  MlirType *types;
-  size_t count, key_capacity, offset_capacity, type_capacity;
-} exchange;
+  int64_t *offsets; /* in its gradients */
+  size_t count, key_capacity, offset_capacity;
+} member;
+
+/* A parameter that several ranks update: each gets the accumulators of all others. */
+typedef struct gather {
+  const char *parameter;
+  member *members; /* by rank */
+  size_t member_count, member_capacity;
+  MlirType type; /* of every accumulator */
+} gather;
 
 /* What a function of a rank takes and gives, read once instead of once a call. */
 typedef struct port {
@@ -90,8 +100,8 @@ typedef struct connector {
   int *job_index; /* [(stage * 3 + kind) * M + m] -> position in its rank's order */
   message *messages;
   size_t message_count, message_capacity;
-  exchange *exchanges;
-  size_t exchange_count, exchange_capacity;
+  gather *gathers;
+  size_t gather_count, gather_capacity;
   signature *signatures; /* of the stage functions, by stage * 3 + class */
   zb_map *sources;       /* (stage, value) -> stage it comes from */
   /* Of the rank at hand: */
@@ -157,7 +167,8 @@ static int compare_messages(const void *a, const void *b) {
   const message *x = a, *y = b;
   if (x->time != y->time) return x->time < y->time ? -1 : 1;
   if (x->produced != y->produced) return x->produced < y->produced ? -1 : 1;
-  if (x->hop != y->hop) return x->hop < y->hop ? -1 : 1;
+  if (x->hop != y->hop) /* a collective comes last: it is posted after all else */
+    return (x->hop < 0) != (y->hop < 0) ? (x->hop < 0) - (y->hop < 0) : x->hop < y->hop ? -1 : 1;
   if (x->micro_batch != y->micro_batch) return x->micro_batch - y->micro_batch;
   return x->group - y->group;
 }
@@ -174,6 +185,7 @@ static zb_status number_messages(connector *c) {
     void *key = (void *)((uintptr_t)m->source * (uintptr_t)ranks + (uintptr_t)m->destination + 1);
     int64_t last = zb_map_get_or(channel, key, 0);
     m->number = (int)i;
+    if (m->hop < 0) continue;
     if (last > m->send_position) m->send_position = (int)last;
     if (!zb_map_set(channel, key, m->send_position)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   }
@@ -184,82 +196,92 @@ cleanup:
 
 /* ---- Accumulators of tied parameters ---- */
 
-/* Entry of the zb.gradients table of a rank by key; false if the rank does not make it. */
-static bool find_gradient(MlirOperation rank, const char *key, int64_t *out_offset, MlirType *out_type) {
-  const zb_entries entries = zb_entries_get(rank, pool_tables[POOL_GRADIENTS]);
+/* The accumulators that a rank has of a parameter are what it gives. */
+static zb_status add_member(connector *c, gather *g, int rank) {
+  if (!zb_grow((void **)&g->members, &g->member_capacity, g->member_count + 1, sizeof *g->members))
+    return ZB_OUT_OF_MEMORY();
+  member *m = &g->members[g->member_count++];
+  *m = (member){.rank = rank};
+  const zb_entries entries = zb_entries_get(c->p.ranks[rank], pool_tables[POOL_GRADIENTS]);
   for (int i = 0; i < entries.count; ++i) {
     const zb_entry entry = zb_entries_at(entries, i);
-    char own[ZB_KEY_BYTES];
-    if (strcmp(zb_sum_key(&entry.port, own), key) != 0) continue;
-    *out_offset = entry.offset;
-    *out_type = entry.type;
-    return true;
+    char key[ZB_KEY_BYTES];
+    if (!entry.port.sum || strcmp(entry.port.sum, g->parameter) != 0) continue;
+    if (!zb_grow((void **)&m->keys, &m->key_capacity, m->count + 1, sizeof *m->keys) ||
+        !zb_grow((void **)&m->offsets, &m->offset_capacity, m->count + 1, sizeof *m->offsets))
+      return ZB_OUT_OF_MEMORY();
+    m->offsets[m->count] = entry.offset;
+    m->keys[m->count] = zb_strdup(zb_sum_key(&entry.port, key));
+    if (!m->keys[m->count++]) return ZB_OUT_OF_MEMORY();
+    if (!mlirTypeIsNull(g->type) && !mlirTypeEqual(g->type, entry.type))
+      return ZB_ERROR(INVALID, "the accumulators of %s have different types", g->parameter);
+    g->type = entry.type;
+  }
+  return NULL;
+}
+
+/* Whether an optimizer of the rank reads an accumulator of the parameter (any: NULL) that the rank does not have:
+ * arguments {zb.sum} that are left on a function come from other ranks. *out_parameter: which. */
+static bool needs_sum(const connector *c, int rank, const char *parameter, const char **out_parameter,
+                      const zb_map *known) {
+  ZB_FOR_EACH_OP(function, zb_function_block(c->p.ranks[rank])) {
+    intptr_t count = mlirBlockGetNumArguments(zb_function_block(function));
+    for (intptr_t i = 0; i < count; ++i) {
+      const zb_port argument = zb_argument_port(function, (int)i);
+      if (!argument.sum || (parameter && strcmp(argument.sum, parameter) != 0)) continue;
+      if (known && zb_map_get(known, argument.sum, NULL)) continue;
+      *out_parameter = argument.sum;
+      return true;
+    }
   }
   return false;
 }
 
-static zb_status add_to_exchange(connector *c, int source, int destination, const char *key, int64_t offset,
-                                 MlirType type) {
-  exchange *e = NULL;
-  for (size_t i = 0; i < c->exchange_count; ++i)
-    if (c->exchanges[i].source == source && c->exchanges[i].destination == destination) e = &c->exchanges[i];
-  if (!e) {
-    if (!zb_grow((void **)&c->exchanges, &c->exchange_capacity, c->exchange_count + 1, sizeof *e))
-      return ZB_OUT_OF_MEMORY();
-    e = &c->exchanges[c->exchange_count++];
-    *e = (exchange){.source = source, .destination = destination};
-  }
-  for (size_t i = 0; i < e->count; ++i)
-    if (strcmp(e->keys[i], key) == 0) return NULL;
-  if (!zb_grow((void **)&e->keys, &e->key_capacity, e->count + 1, sizeof *e->keys) ||
-      !zb_grow((void **)&e->offsets, &e->offset_capacity, e->count + 1, sizeof *e->offsets) ||
-      !zb_grow((void **)&e->types, &e->type_capacity, e->count + 1, sizeof *e->types))
+/* The members of a gather are the ranks that read sums of the parameter from others, and each has sums that others
+ * read. */
+static zb_status find_members(connector *c, const char *parameter) {
+  if (!zb_grow((void **)&c->gathers, &c->gather_capacity, c->gather_count + 1, sizeof *c->gathers))
     return ZB_OUT_OF_MEMORY();
-  e->keys[e->count] = zb_strdup(key);
-  if (!e->keys[e->count]) return ZB_OUT_OF_MEMORY();
-  e->offsets[e->count] = offset;
-  e->types[e->count++] = type;
+  gather *g = &c->gathers[c->gather_count++];
+  *g = (gather){.parameter = parameter};
+  const char *found = NULL;
+  for (int rank = 0; rank < c->p.problem.ranks; ++rank)
+    if (needs_sum(c, rank, parameter, &found, NULL)) ZB_TRY(add_member(c, g, rank));
+  if (g->member_count < 2 || mlirTypeIsNull(g->type))
+    return ZB_ERROR(INVALID, "no rank makes the accumulator of %s that rank %d reads", parameter, g->members[0].rank);
   return NULL;
 }
 
-/* Arguments {zb.sum} that are left on an optimizer function come from other ranks. */
-static zb_status find_exchanges(connector *c) {
-  for (int rank = 0; rank < c->p.problem.ranks; ++rank)
-    ZB_FOR_EACH_OP(function, zb_function_block(c->p.ranks[rank])) {
-      intptr_t count = mlirBlockGetNumArguments(zb_function_block(function));
-      for (intptr_t i = 0; i < count; ++i) {
-        const zb_port argument = zb_argument_port(function, (int)i);
-        char key[ZB_KEY_BYTES];
-        if (!argument.sum) continue;
-        zb_sum_key(&argument, key);
-        bool found = false;
-        for (int source = 0; source < c->p.problem.ranks && !found; ++source) {
-          int64_t offset;
-          MlirType type;
-          found = source != rank && find_gradient(c->p.ranks[source], key, &offset, &type);
-          if (found) ZB_TRY(add_to_exchange(c, source, rank, key, offset, type));
-        }
-        if (!found) return ZB_ERROR(INVALID, "no rank makes the accumulator %s that rank %d reads", key, rank);
-      }
-    }
-  for (size_t i = 0; i < c->exchange_count; ++i) {
-    exchange *e = &c->exchanges[i];
-    int last_source = c->order.counts[e->source], last_destination = c->order.counts[e->destination];
-    int64_t produced = last_source ? c->simulation.jobs[e->source][last_source - 1].end_ps : 0;
-    int64_t ready = last_destination ? c->simulation.jobs[e->destination][last_destination - 1].end_ps : 0;
-    ZB_TRY(add_message(c, (message){.time = produced > ready ? produced : ready,
-                                    .produced = produced,
-                                    .hop = GRADIENT_HOP,
-                                    .source = e->source,
-                                    .destination = e->destination,
-                                    .source_stage = -1,
-                                    .destination_stage = -1,
-                                    .micro_batch = -1,
-                                    .send_position = last_source,
-                                    .recv_position = last_destination,
-                                    .group = (int)i}));
+static zb_status add_gather_message(connector *c, int index) {
+  message m = {.hop = GRADIENT_HOP,
+               .source = -1,
+               .destination = -1,
+               .source_stage = -1,
+               .destination_stage = -1,
+               .micro_batch = -1,
+               .group = index};
+  for (size_t i = 0; i < c->gathers[index].member_count; ++i) {
+    const int rank = c->gathers[index].members[i].rank, last = c->order.counts[rank];
+    const int64_t end = last ? c->simulation.jobs[rank][last - 1].end_ps : 0;
+    if (end > m.time) m.time = m.produced = end;
   }
-  return NULL;
+  return add_message(c, m);
+}
+
+static zb_status find_gathers(connector *c) {
+  zb_status status = NULL;
+  zb_map *known = zb_map_create();
+  const char *parameter = NULL;
+  if (!known) return ZB_OUT_OF_MEMORY();
+  for (int rank = 0; rank < c->p.problem.ranks; ++rank)
+    while (needs_sum(c, rank, NULL, &parameter, known)) {
+      if (!zb_map_set(known, parameter, 1)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+      ZB_TRY_GOTO(find_members(c, parameter));
+      ZB_TRY_GOTO(add_gather_message(c, (int)c->gather_count - 1));
+    }
+cleanup:
+  zb_map_destroy(known);
+  return status;
 }
 
 /* ---- Signatures ---- */
@@ -450,27 +472,25 @@ static void call(connector *c, const signature *s, int stage, int m, zb_map *sum
     take_result(c, &s->results[i], stage, m, mlirOperationGetResult(op, i));
 }
 
-static void message_attributes(connector *c, const message *m, bool send, int part, MlirNamedAttribute out[2]) {
-  out[0] = i64_named(c, "peer", send ? m->destination : m->source);
-  out[1] = i64_named(c, "part", part);
+/* The next op of the program posts this message. */
+static void note_post(connector *c, const message *m) {
   if (!zb_grow((void **)&c->posts, &c->post_capacity, c->post_count + 1, sizeof *c->posts))
     c->failed = true;
   else
     c->posts[c->post_count++] = (zb_posts_row){.message = m->number};
 }
 
-static MlirValue gradient_part(connector *c, const exchange *e, size_t part) {
-  MlirNamedAttribute offset = i64_named(c, "offset", e->offsets[part]);
-  MlirOperation op = append(c, "zb.get", &c->pools[POOL_GRADIENTS], 1, &e->types[part], 1, &offset, 1);
-  return c->failed ? (MlirValue){0} : mlirOperationGetResult(op, 0);
+static void message_attributes(connector *c, const message *m, bool send, int part, MlirNamedAttribute out[2]) {
+  out[0] = i64_named(c, "peer", send ? m->destination : m->source);
+  out[1] = i64_named(c, "part", part);
+  note_post(c, m);
 }
 
 static void build_send(connector *c, const message *m) {
-  size_t count = m->hop >= 0 ? c->p.hops[m->hop].value_count : c->exchanges[m->group].count;
-  for (size_t part = 0; part < count && !c->failed; ++part) {
+  const zb_hop *hop = &c->p.hops[m->hop];
+  for (size_t part = 0; part < hop->value_count && !c->failed; ++part) {
     MlirNamedAttribute attributes[2];
-    MlirValue value = m->hop >= 0 ? find_value(c, c->p.hops[m->hop].values[part], m->source_stage, m->micro_batch)
-                                  : gradient_part(c, &c->exchanges[m->group], part);
+    MlirValue value = find_value(c, hop->values[part], m->source_stage, m->micro_batch);
     if (c->failed) return;
     message_attributes(c, m, true, (int)part, attributes);
     append(c, "zb.send", &value, 1, NULL, 0, attributes, 2);
@@ -487,29 +507,72 @@ static MlirType value_type(const connector *c, int stage, int64_t id) {
   return (MlirType){0};
 }
 
-static void build_recv(connector *c, const message *m, zb_map *sums) {
-  size_t count = m->hop >= 0 ? c->p.hops[m->hop].value_count : c->exchanges[m->group].count;
-  for (size_t part = 0; part < count && !c->failed; ++part) {
+static void build_recv(connector *c, const message *m) {
+  const zb_hop *hop = &c->p.hops[m->hop];
+  for (size_t part = 0; part < hop->value_count && !c->failed; ++part) {
     MlirNamedAttribute attributes[2];
-    MlirType type = m->hop >= 0 ? value_type(c, m->destination_stage, c->p.hops[m->hop].values[part])
-                                : c->exchanges[m->group].types[part];
+    MlirType type = value_type(c, m->destination_stage, hop->values[part]);
     if (mlirTypeIsNull(type)) {
       c->failed = true;
       return;
     }
     message_attributes(c, m, false, (int)part, attributes);
     MlirOperation op = append(c, "zb.recv", NULL, 0, &type, 1, attributes, 2);
-    if (c->failed) return;
-    MlirValue value = mlirOperationGetResult(op, 0);
-    if (m->hop >= 0) {
-      remember(c, c->p.hops[m->hop].values[part], m->destination_stage, m->micro_batch, value);
-    } else if (!zb_grow((void **)&c->locals, &c->local_capacity, c->local_count + 1, sizeof value) ||
-               !zb_map_set(sums, c->exchanges[m->group].keys[part], (int64_t)c->local_count)) {
-      c->failed = true;
-    } else {
-      c->locals[c->local_count++] = value;
-    }
+    if (!c->failed) remember(c, hop->values[part], m->destination_stage, m->micro_batch, mlirOperationGetResult(op, 0));
   }
+}
+
+/* The accumulator that came for a key. */
+static void take_sum(connector *c, zb_map *sums, const char *key, MlirValue value) {
+  if (!zb_grow((void **)&c->locals, &c->local_capacity, c->local_count + 1, sizeof value) ||
+      !zb_map_set(sums, key, (int64_t)c->local_count))
+    c->failed = true;
+  else
+    c->locals[c->local_count++] = value;
+}
+
+static MlirOperation append_gather(connector *c, const gather *g, int64_t place, const int64_t *ranks,
+                                   const int64_t *counts, MlirValue *own, MlirType *types, size_t others) {
+  const member *self = &g->members[place];
+  for (size_t i = 0; i < self->count; ++i) {
+    MlirNamedAttribute offset = i64_named(c, "offset", self->offsets[i]);
+    MlirOperation op = append(c, "zb.get", &c->pools[POOL_GRADIENTS], 1, &g->type, 1, &offset, 1);
+    if (c->failed) return op;
+    own[i] = mlirOperationGetResult(op, 0);
+  }
+  for (size_t i = 0; i < others; ++i)
+    types[i] = g->type;
+  const intptr_t members = (intptr_t)g->member_count;
+  MlirNamedAttribute attributes[3] = {zb_named(c->context, "counts", mlirDenseI64ArrayGet(c->context, members, counts)),
+                                      zb_named(c->context, "members", mlirDenseI64ArrayGet(c->context, members, ranks)),
+                                      i64_named(c, "place", place)};
+  return append(c, "zb.all_gather", own, (int)self->count, types, (int)others, attributes, 3);
+}
+
+/* The rank gives its accumulators and gets those of the other members. */
+static void build_gather(connector *c, const message *m, zb_map *sums) {
+  const gather *g = &c->gathers[m->group];
+  size_t place = 0, total = 0, at = 0;
+  int64_t *ranks = zb_alloc((2 * g->member_count + 1) * sizeof *ranks), *counts = ranks + g->member_count;
+  for (size_t i = 0; ranks && i < g->member_count; ++i) {
+    ranks[i] = g->members[i].rank;
+    counts[i] = (int64_t)g->members[i].count;
+    if (ranks[i] == c->rank) place = i;
+    total += g->members[i].count;
+  }
+  MlirValue *own = zb_alloc((total + 1) * sizeof *own);
+  MlirType *types = zb_alloc((total + 1) * sizeof *types);
+  c->failed |= !ranks || !own || !types;
+  if (!c->failed) note_post(c, m);
+  if (!c->failed) {
+    MlirOperation op = append_gather(c, g, (int64_t)place, ranks, counts, own, types, total - g->members[place].count);
+    for (size_t i = 0; i < g->member_count && !c->failed; ++i)
+      for (size_t k = 0; i != place && k < g->members[i].count && !c->failed; ++k)
+        take_sum(c, sums, g->members[i].keys[k], mlirOperationGetResult(op, (intptr_t)at++));
+  }
+  zb_free(ranks);
+  zb_free(own);
+  zb_free(types);
 }
 
 /* ---- One rank ---- */
@@ -559,6 +622,9 @@ static zb_status collect_posts(connector *c, post **out, size_t *out_count) {
   if (!posts) return ZB_OUT_OF_MEMORY();
   for (size_t i = 0; i < c->message_count; ++i) {
     const message *m = &c->messages[i];
+    for (size_t k = 0; m->hop < 0 && k < c->gathers[m->group].member_count; ++k)
+      if (c->gathers[m->group].members[k].rank == c->rank)
+        posts[count++] = (post){.position = c->order.counts[c->rank], .message = (int)i};
     if (m->source == c->rank) posts[count++] = (post){.position = m->send_position, .message = (int)i, .send = true};
     if (m->destination == c->rank)
       posts[count++] = (post){.position = m->recv_position, .message = (int)i, .send = false};
@@ -596,10 +662,12 @@ static zb_status call_load(connector *c) {
 static void build_posts(connector *c, const post *posts, size_t count, size_t *at, int position, zb_map *sums) {
   for (; *at < count && posts[*at].position <= position && !c->failed; ++*at) {
     const message *m = &c->messages[posts[*at].message];
-    if (posts[*at].send)
+    if (m->hop < 0)
+      build_gather(c, m, sums);
+    else if (posts[*at].send)
       build_send(c, m);
     else
-      build_recv(c, m, sums);
+      build_recv(c, m);
   }
 }
 
@@ -655,28 +723,62 @@ cleanup:
 
 /* ---- The pass ---- */
 
+/* Bytes that a message brings: of a collective what comes to the member that gives least. */
+static int64_t message_bytes(const connector *c, const message *m) {
+  if (m->hop >= 0) return c->p.hops[m->hop].bytes;
+  const gather *g = &c->gathers[m->group];
+  size_t total = 0, least = SIZE_MAX;
+  for (size_t i = 0; i < g->member_count; ++i) {
+    total += g->members[i].count;
+    if (g->members[i].count < least) least = g->members[i].count;
+  }
+  return (int64_t)(total - least) * (int64_t)zb_type_bytes(g->type);
+}
+
+/* The payload of a message, as its letter. */
+static int64_t message_kind(const message *m) {
+  if (m->hop < 0) return zb_payload_letter(ZB_PAYLOAD_GRADIENTS);
+  return zb_payload_letter(m->source_stage < m->destination_stage ? ZB_PAYLOAD_FORWARD : ZB_PAYLOAD_BACKWARD);
+}
+
 static zb_status write_messages(connector *c) {
   zb_messages_row *rows = zb_alloc((c->message_count + 1) * sizeof *rows);
   if (!rows) return ZB_OUT_OF_MEMORY();
   for (size_t i = 0; i < c->message_count; ++i) {
     const message *m = &c->messages[i];
-    int64_t bytes = 0;
-    if (m->hop >= 0) bytes = c->p.hops[m->hop].bytes;
-    for (size_t part = 0; m->hop < 0 && part < c->exchanges[m->group].count; ++part)
-      bytes += (int64_t)zb_type_bytes(c->exchanges[m->group].types[part]);
+    const int64_t bytes = message_bytes(c, m);
     rows[i] = (zb_messages_row){.source = m->source,
                                 .destination = m->destination,
                                 .source_stage = m->source_stage,
                                 .destination_stage = m->destination_stage,
                                 .micro_batch = m->micro_batch,
-                                .kind = m->hop < 0                               ? 'G'
-                                        : m->source_stage < m->destination_stage ? 'F'
-                                                                                 : 'B',
+                                .kind = message_kind(m),
                                 .bytes = bytes,
                                 .complete_ps = m->time + c->p.problem.link_latency_ps +
                                                (int64_t)(c->p.problem.link_ps_per_byte * (double)bytes)};
   }
   zb_messages_set(mlirModuleGetOperation(c->pass->program->module), rows, (int)c->message_count);
+  zb_free(rows);
+  return NULL;
+}
+
+/* Who takes part in the collectives, by the number of the message; no table where there are none. */
+static zb_status write_members(connector *c) {
+  size_t count = 0, at = 0;
+  for (size_t i = 0; i < c->gather_count; ++i)
+    count += c->gathers[i].member_count;
+  if (!count) return NULL;
+  zb_members_row *rows = zb_alloc(count * sizeof *rows);
+  if (!rows) return ZB_OUT_OF_MEMORY();
+  for (size_t i = 0; i < c->message_count; ++i) {
+    const gather *g = c->messages[i].hop < 0 ? &c->gathers[c->messages[i].group] : NULL;
+    for (size_t k = 0; g && k < g->member_count; ++k)
+      rows[at++] = (zb_members_row){.message = (int64_t)i,
+                                    .rank = g->members[k].rank,
+                                    .values = (int64_t)g->members[k].count,
+                                    .bytes = (int64_t)zb_type_bytes(g->type)};
+  }
+  zb_members_set(mlirModuleGetOperation(c->pass->program->module), rows, (int)count);
   zb_free(rows);
   return NULL;
 }
@@ -733,24 +835,30 @@ static zb_status connect_all(connector *c, MlirModule module) {
     ZB_TRY(read_signature(c, c->p.functions[i], &c->signatures[i]));
   for (size_t h = 0; h < c->p.hop_count; ++h)
     ZB_TRY(plan_hop(c, (int)h));
-  ZB_TRY(find_exchanges(c));
+  ZB_TRY(find_gathers(c));
   ZB_TRY(number_messages(c));
   ZB_TRY(write_messages(c));
+  ZB_TRY(write_members(c));
   ZB_TRY(zb_for_each_rank(module, connect_one, c));
   return NULL;
+}
+
+static void free_gather(gather *g) {
+  for (size_t i = 0; i < g->member_count; ++i) {
+    for (size_t k = 0; k < g->members[i].count; ++k)
+      zb_free(g->members[i].keys[k]);
+    zb_free(g->members[i].keys);
+    zb_free(g->members[i].offsets);
+  }
+  zb_free(g->members);
 }
 
 static void deinit(connector *c) {
   for (int i = 0; c->signatures && i < c->stages * ZB_CLASS_INDEX_COUNT; ++i)
     free_signature(&c->signatures[i]);
-  for (size_t i = 0; i < c->exchange_count; ++i) {
-    for (size_t k = 0; k < c->exchanges[i].count; ++k)
-      zb_free(c->exchanges[i].keys[k]);
-    zb_free(c->exchanges[i].keys);
-    zb_free(c->exchanges[i].offsets);
-    zb_free(c->exchanges[i].types);
-  }
-  zb_free(c->exchanges);
+  for (size_t i = 0; i < c->gather_count; ++i)
+    free_gather(&c->gathers[i]);
+  zb_free(c->gathers);
   zb_free(c->signatures);
   zb_free(c->job_index);
   zb_free(c->messages);

@@ -13,8 +13,7 @@
 // CHECK: func.func @main(
 // CHECK: %[[W:.*]] = call @s0_W({{.*}}zb.micro_batch = 1 : i64
 // CHECK: %[[OWN:.*]] = "zb.get"(%[[W]]) {offset = 0 : i64}
-// CHECK: "zb.send"(%[[OWN]]) {part = 0 : i64, peer = 1 : i64}
-// CHECK: %[[OTHER:.*]] = "zb.recv"() {part = 0 : i64, peer = 1 : i64} : () -> tensor<16x16xf32>
+// CHECK: %[[OTHER:.*]] = "zb.all_gather"(%[[OWN]]) {counts = array<i64: 1, 1>, members = array<i64: 0, 1>, place = 0 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32>
 // CHECK: call @tied0_OPT({{.*}}%[[W]], {{.*}}%[[OTHER]])
 // CHECK-LABEL: module @rank1
 // CHECK: func.func private @s1_W(
@@ -46,6 +45,7 @@ module attributes {zb.level = "graph"} {
 // CHECK: "zb.accumulate"({{.*}}parameter = "w1"
 // CHECK: func.func @main(
 // CHECK-NOT: "zb.send"
+// CHECK-NOT: "zb.all_gather"
 module attributes {zb.level = "graph"} {
   func.func @model(%x: tensor<4x8xf32> {zb.input = "x"}, %y: tensor<4xi64> {zb.input = "y"}, %w0: tensor<8x16xf32> {zb.frozen = "w0"},
                    %w1: tensor<16x16xf32> {zb.param = "w1"}, %w2: tensor<16x16xf32> {zb.param = "w2"}) -> (tensor<f32> {zb.loss}) {
