@@ -42,7 +42,7 @@ static zb_status run_search(const sched_settings *s, sched_case *c) {
   if (status) return status;
   c->searched = true;
   c->placement = sched_placement_name(&data->problem);
-  if (s->settle) ZB_TRY(zb_order_settle(&data->problem, &c->order));
+  if (s->settle) ZB_TRY(zb_order_advance_w(&data->problem, &c->order));
   return zb_simulate(&data->problem, &c->order, &c->simulation);
 }
 
@@ -64,7 +64,7 @@ static zb_status run_schedule(const sched_settings *s, const sched_source *sourc
   ZB_TRY(sched_make_problem(s, source, c->choice.schedule, c));
   if (c->choice.schedule->searches) return run_search(s, c);
   ZB_TRY(zb_schedule_run_choice(&c->choice, &c->data.problem, &c->order));
-  if (s->settle) ZB_TRY(zb_order_settle(&c->data.problem, &c->order));
+  if (s->settle) ZB_TRY(zb_order_advance_w(&c->data.problem, &c->order));
   return zb_simulate(&c->data.problem, &c->order, &c->simulation);
 }
 
@@ -82,7 +82,7 @@ static zb_status check_limit(const sched_case *c) {
 
 static zb_status run_order(const sched_settings *s, const sched_source *source, sched_case *c) {
   ZB_TRY(sched_read_order(s, source, c));
-  if (s->settle) ZB_TRY(zb_order_settle(&c->data.problem, &c->order));
+  if (s->settle) ZB_TRY(zb_order_advance_w(&c->data.problem, &c->order));
   ZB_TRY(zb_simulate(&c->data.problem, &c->order, &c->simulation));
   return check_limit(c);
 }

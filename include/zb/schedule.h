@@ -110,7 +110,7 @@ typedef struct zb_schedule_def {
   /* An order of its rules within limits[ranks], whatever the problem's are: a search asks for one for every memory
    * limit it tries. Only one that takes less than less_than_ps by the metric of the problem is of use: INFEASIBLE says
    * that there is none. NULL: it has no such rules. *out is initialized here. */
-  zb_status (*within)(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out);
+  zb_status (*emit_within)(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out);
   /* Bound on the peak of a rank in units of one micro-batch's F memory, as the paper states it; < 0: none stated. */
   double (*memory_bound)(const zb_problem *problem, int rank);
 } zb_schedule_def;
@@ -213,7 +213,7 @@ ZB_API void zb_order_peaks(const zb_problem *problem, const zb_order *order, int
  * frames, and what it reads leaves the caches. Schedules hold W back all through a step, most need it only towards the
  * end. The order stays valid, no rank's peak grows; an order whose backwards are whole, or not in the order of the
  * micro-batches, stays as it is. On failure it does too. O(jobs log micro-batches). */
-ZB_API zb_status zb_order_settle(const zb_problem *problem, zb_order *order) ZB_MUST_USE;
+ZB_API zb_status zb_order_advance_w(const zb_problem *problem, zb_order *order) ZB_MUST_USE;
 
 /* One piece of the critical path: a job, a message between ranks, or the optimizer of a rank. */
 typedef enum zb_path_kind { ZB_PATH_JOB, ZB_PATH_MESSAGE, ZB_PATH_OPTIMIZER } zb_path_kind;

@@ -80,8 +80,6 @@ typedef struct chains {
   item *items;    /* [2 * chunks] scratch */
 } chains;
 
-static int64_t optimizer_ps(const zb_problem *p, int rank) { return p->optimizer_ps ? p->optimizer_ps[rank] : 0; }
-
 /* Longest way, over all receivers of (stage, kind), of message + then[receiver]; 0 if there is none. */
 static int64_t longest_link(const zb_model *model, zb_kind kind, int stage, const int64_t *receiver_time) {
   int64_t longest = 0;
@@ -120,7 +118,7 @@ static void fill_tails(const chains *c, int64_t *through) {
   const zb_problem *p = c->model->problem;
   for (int stage = 0; stage < p->stages; ++stage) {
     int64_t *tail = &c->tail[stage * ZB_KIND_COUNT], *sum = &through[stage * ZB_KIND_COUNT];
-    tail[ZB_W] = optimizer_ps(p, p->stage_rank[stage]);
+    tail[ZB_W] = zb_optimizer_ps(p, p->stage_rank[stage]);
     sum[ZB_W] = p->costs[stage].time_ps[ZB_W] + tail[ZB_W];
     tail[ZB_B] = max64(sum[ZB_W], longest_link(c->model, ZB_B, stage, through));
     sum[ZB_B] = p->costs[stage].time_ps[ZB_B] + tail[ZB_B];
@@ -169,44 +167,31 @@ static void fill_loop(const chains *c, int from, int64_t *way) {
   }
 }
 
-static void chains_deinit(chains *c) {
-  zb_free(c->head);
-  zb_free(c->tail);
-  zb_free(c->loop);
-  zb_free(c->from_rank);
-  zb_free(c->to_rank);
-  zb_free(c->after);
-  zb_free(c->by_tail);
-  zb_free(c->items);
-}
-
-static bool chains_init(chains *c, const zb_model *model) {
-  const size_t entries = (size_t)model->problem->stages * ZB_KIND_COUNT;
-  const size_t pairs = (size_t)model->problem->stages * (size_t)model->problem->ranks;
+/* Its memory is the model's. */
+static zb_status chains_init(chains *c, zb_model *model) {
+  const int stages = model->problem->stages, entries = stages * ZB_KIND_COUNT;
+  const size_t pairs = (size_t)stages * (size_t)model->problem->ranks;
+  int64_t *scratch;
   *c = (chains){.model = model};
-  c->head = zb_alloc(entries * sizeof(int64_t));
-  c->tail = zb_alloc(entries * sizeof(int64_t));
-  c->loop = zb_alloc((size_t)model->problem->stages * sizeof(int64_t));
-  c->by_tail = zb_alloc((size_t)model->chunks * ZB_KIND_COUNT * sizeof *c->by_tail);
-  c->items = zb_alloc(2 * (size_t)model->chunks * sizeof *c->items);
-  int64_t *scratch = zb_alloc(entries * sizeof(int64_t));
-  c->from_rank = zb_alloc(pairs * sizeof(int64_t));
-  c->to_rank = zb_alloc(pairs * sizeof(int64_t));
-  c->after = zb_alloc((size_t)model->problem->stages * sizeof(int64_t));
-  const bool ok =
-      c->head && c->tail && c->loop && c->from_rank && c->to_rank && c->after && c->by_tail && c->items && scratch;
-  if (ok) {
-    memset(c->from_rank, -1, pairs * sizeof(int64_t));
-    memset(c->to_rank, -1, pairs * sizeof(int64_t));
-    fill_heads(c);
-    fill_tails(c, scratch);
-    for (int stage = 0; stage < model->problem->stages; ++stage) {
-      fill_loop(c, stage, scratch);
-      c->after[stage] = model->problem->costs[stage].time_ps[ZB_F] + c->tail[stage * ZB_KIND_COUNT];
-    }
+  ZB_TAKE(&model->arena, c->head, entries);
+  ZB_TAKE(&model->arena, c->tail, entries);
+  ZB_TAKE(&model->arena, scratch, entries);
+  ZB_TAKE(&model->arena, c->loop, stages);
+  ZB_TAKE(&model->arena, c->after, stages);
+  ZB_TAKE(&model->arena, c->from_rank, pairs);
+  ZB_TAKE(&model->arena, c->to_rank, pairs);
+  ZB_TAKE(&model->arena, c->by_tail, model->chunks * ZB_KIND_COUNT);
+  ZB_TAKE(&model->arena, c->items, 2 * model->chunks);
+  ZB_TRY(zb_arena_status(&model->arena));
+  memset(c->from_rank, -1, pairs * sizeof *c->from_rank);
+  memset(c->to_rank, -1, pairs * sizeof *c->to_rank);
+  fill_heads(c);
+  fill_tails(c, scratch);
+  for (int stage = 0; stage < stages; ++stage) {
+    fill_loop(c, stage, scratch);
+    c->after[stage] = model->problem->costs[stage].time_ps[ZB_F] + c->tail[stage * ZB_KIND_COUNT];
   }
-  zb_free(scratch);
-  return ok;
+  return NULL;
 }
 
 /* The classes (stage * kinds + kind) of a rank by falling tail. */
@@ -291,8 +276,6 @@ static int64_t most_work(const item *items, int item_count, int64_t count, int64
   return work;
 }
 
-static int64_t base_bytes(const zb_problem *p, int rank) { return p->base_bytes ? p->base_bytes[rank] : 0; }
-
 static int64_t held_after(const zb_stage_cost *cost, zb_kind kind) {
   int64_t bytes = cost->keep_bytes[ZB_F] - cost->free_bytes[ZB_F];
   if (kind == ZB_B) bytes += cost->keep_bytes[ZB_B] - cost->free_bytes[ZB_B];
@@ -306,7 +289,7 @@ static int64_t most_forward(const chains *c, int rank) {
   for (int k = 0; k < c->model->chunks; ++k)
     c->items[k] = (item){p->costs[stages[k]].time_ps[ZB_F], held_after(&p->costs[stages[k]], ZB_F)};
   const int64_t limit = zb_rank_limit(p, rank);
-  return most_work(c->items, c->model->chunks, p->micro_batches, limit ? limit - base_bytes(p, rank) : INT64_MAX);
+  return most_work(c->items, c->model->chunks, p->micro_batches, limit ? limit - zb_base_bytes(p, rank) : INT64_MAX);
 }
 
 /* Least idle time between the start of the last F of a rank and its B. */
@@ -324,7 +307,7 @@ static int64_t idle_after_last_f(const chains *c, int rank) {
   int64_t least = INT64_MAX;
   for (int k = 0; k < chunks; ++k) {
     const zb_stage_cost *cost = &p->costs[stages[k]];
-    const int64_t room = limit - base_bytes(p, rank) - cost->keep_bytes[ZB_F];
+    const int64_t room = limit - zb_base_bytes(p, rank) - cost->keep_bytes[ZB_F];
     const int64_t work = most_work(c->items, 2 * chunks, p->micro_batches, room);
     const int64_t idle = c->loop[stages[k]] - cost->time_ps[ZB_F] - work;
     if (idle < least) least = idle;
@@ -336,7 +319,7 @@ static int64_t idle_after_last_f(const chains *c, int rank) {
 static bool all_forwards_fit(const chains *c, int rank) {
   const zb_problem *p = c->model->problem;
   const int64_t limit = zb_rank_limit(p, rank);
-  int64_t bytes = base_bytes(p, rank);
+  int64_t bytes = zb_base_bytes(p, rank);
   for (int k = 0; k < c->model->chunks; ++k)
     bytes += p->micro_batches * held_after(&p->costs[c->model->rank_stages[rank * c->model->chunks + k]], ZB_F);
   return limit == 0 || bytes <= limit;
@@ -372,7 +355,7 @@ static int64_t bound_memory(const chains *c, int rank) {
     if (head[ZB_F] < first) first = head[ZB_F];
   }
   const int64_t after = first_b + total_work(model, rank) - most_forward(c, rank);
-  return max64(after, first + bound_span(c, rank)) + optimizer_ps(model->problem, rank);
+  return max64(after, first + bound_span(c, rank)) + zb_optimizer_ps(model->problem, rank);
 }
 
 /* ---- Bound 5 ---- */
@@ -411,7 +394,7 @@ static int64_t bound_last_f(const chains *c, int rank, const int64_t *then, int 
   const int chunks = c->model->chunks;
   const int *stages = &c->model->rank_stages[rank * chunks];
   const int64_t limit = zb_rank_limit(p, rank);
-  int64_t held = base_bytes(p, rank), forward = 0, least = INT64_MAX;
+  int64_t held = zb_base_bytes(p, rank), forward = 0, least = INT64_MAX;
   for (int k = 0; k < chunks; ++k) {
     const zb_stage_cost *cost = &p->costs[stages[k]];
     held += p->micro_batches * held_after(cost, ZB_F);
@@ -458,46 +441,43 @@ static int64_t bound_step_last_f(const chains *c, int rank) {
   return time > 0 ? first + time : 0;
 }
 
-static int64_t bound_of(const zb_problem *problem, bool stage_metric) {
-  zb_model model;
-  zb_status status = zb_model_init(problem, &model);
-  if (status) {
-    zb_status_free(status);
-    return 0;
-  }
+static zb_status bound_of(zb_model *model, bool stage_metric, int64_t *best) {
   chains c;
-  int64_t best = 0;
-  if (chains_init(&c, &model))
-    for (int rank = 0; rank < problem->ranks; ++rank) {
-      if (stage_metric) {
-        const int64_t span = max64(bound_span(&c, rank), bound_span_last_f(&c, rank));
-        best = max64(best, span + optimizer_ps(problem, rank));
-      } else {
-        best = max64(best, max64(bound_rank(&c, rank), bound_memory(&c, rank)));
-        best = max64(best, bound_step_last_f(&c, rank));
-      }
+  ZB_TRY(chains_init(&c, model));
+  for (int rank = 0; rank < model->problem->ranks; ++rank) {
+    if (stage_metric) {
+      const int64_t span = max64(bound_span(&c, rank), bound_span_last_f(&c, rank));
+      *best = max64(*best, span + zb_optimizer_ps(model->problem, rank));
+    } else {
+      *best = max64(*best, max64(bound_rank(&c, rank), bound_memory(&c, rank)));
+      *best = max64(*best, bound_step_last_f(&c, rank));
     }
-  chains_deinit(&c);
-  zb_model_deinit(&model);
-  return best;
+  }
+  return NULL;
+}
+
+/* Whole backwards: the costs of all stages as those of two jobs. */
+static zb_status make_whole(zb_model *model, zb_problem *whole) {
+  zb_stage_cost *costs;
+  ZB_TAKE(&model->arena, costs, whole->stages);
+  ZB_TRY(zb_arena_status(&model->arena));
+  for (int stage = 0; stage < whole->stages; ++stage)
+    costs[stage] = zb_whole_cost(&whole->costs[stage]);
+  whole->costs = costs;
+  model->problem = whole;
+  return NULL;
 }
 
 static int64_t lower_bound(const zb_problem *problem, bool stage_metric) {
-  if (!problem->whole_backward) return bound_of(problem, stage_metric);
-  zb_status status = zb_problem_check(problem);
-  if (status) {
-    zb_status_free(status);
-    return 0;
-  }
-  zb_stage_cost *costs = zb_alloc((size_t)problem->stages * sizeof *costs);
-  if (!costs) return 0;
-  for (int stage = 0; stage < problem->stages; ++stage)
-    costs[stage] = zb_whole_cost(&problem->costs[stage]);
+  zb_model model;
   zb_problem whole = *problem;
-  whole.costs = costs;
-  const int64_t bound = bound_of(&whole, stage_metric);
-  zb_free(costs);
-  return bound;
+  int64_t best = 0;
+  zb_status status = zb_model_init(problem, &model);
+  if (!status && problem->whole_backward) status = make_whole(&model, &whole);
+  if (!status) status = bound_of(&model, stage_metric, &best);
+  zb_status_free(status);
+  zb_model_deinit(&model);
+  return best;
 }
 
 int64_t zb_lower_bound_ps(const zb_problem *problem) { return lower_bound(problem, false); }

@@ -23,7 +23,7 @@ typedef struct wire {
 
 typedef struct wires {
   const zb_model *model;
-  const int32_t *index; /* of zb_order_index */
+  int32_t *index; /* of zb_order_index */
   const zb_order *order;
   wire *list;
   size_t count, capacity;
@@ -31,26 +31,12 @@ typedef struct wires {
   int32_t *arrival[ZB_LINK_KINDS]; /* [stages * micro_batches] the latest that arrives, + 1 */
 } wires;
 
-static void wires_deinit(wires *w) {
-  zb_free(w->list);
-  zb_free(w->last);
-  zb_free(w->arrival[ZB_F]);
-  zb_free(w->arrival[ZB_B]);
-}
-
-static size_t pair(const zb_model *model, int stage, int micro_batch) {
-  return (size_t)stage * (size_t)model->problem->micro_batches + (size_t)micro_batch;
-}
-
 /* A whole backward sends when its W ends. */
 static int sender_of(const wires *w, const zb_message_times *message) {
   const zb_model *model = w->model;
   const int rank = model->problem->stage_rank[message->source];
   const int at = w->index[zb_model_job(model, message->source, message->kind, message->micro_batch)];
-  if (message->kind != ZB_B || !w->order->whole_backward || at + 1 >= w->order->counts[rank]) return at;
-  const zb_job next = w->order->jobs[rank][at + 1];
-  const bool whole = next.kind == ZB_W && next.stage == message->source && next.micro_batch == message->micro_batch;
-  return whole ? at + 1 : at;
+  return zb_order_is_whole(w->order, rank, at) ? at + 1 : at;
 }
 
 static zb_status collect(void *context, const zb_message_times *message) {
@@ -60,19 +46,19 @@ static zb_status collect(void *context, const zb_message_times *message) {
   const size_t channel =
       (size_t)p->stage_rank[message->source] * (size_t)p->ranks + (size_t)p->stage_rank[message->destination];
   w->list[w->count] = (wire){*message, w->last[channel] - 1, sender_of(w, message)};
-  int32_t *arrival = &w->arrival[message->kind][pair(w->model, message->destination, message->micro_batch)];
+  int32_t *arrival = &w->arrival[message->kind][zb_model_pair(w->model, message->destination, message->micro_batch)];
   if (!*arrival || w->list[*arrival - 1].times.end_ps < message->end_ps) *arrival = (int32_t)w->count + 1;
   w->last[channel] = (int32_t)++w->count;
   return NULL;
 }
 
-static zb_status wires_init(wires *w, const zb_simulation *simulation) {
+static zb_status wires_init(wires *w, zb_arena *arena, const zb_simulation *simulation) {
   const zb_problem *p = w->model->problem;
-  const size_t pairs = (size_t)p->stages * (size_t)p->micro_batches, ranks = (size_t)p->ranks;
-  w->last = zb_alloc(ranks * ranks * sizeof *w->last);
-  w->arrival[ZB_F] = zb_alloc(pairs * sizeof(int32_t));
-  w->arrival[ZB_B] = zb_alloc(pairs * sizeof(int32_t));
-  if (!w->last || !w->arrival[ZB_F] || !w->arrival[ZB_B]) return ZB_OUT_OF_MEMORY();
+  ZB_TRY(zb_order_index(w->model, w->order, arena, &w->index));
+  ZB_TAKE(arena, w->last, p->ranks * p->ranks);
+  ZB_TAKE(arena, w->arrival[ZB_F], p->stages * p->micro_batches);
+  ZB_TAKE(arena, w->arrival[ZB_B], p->stages * p->micro_batches);
+  ZB_TRY(zb_arena_status(arena));
   return zb_order_messages(w->model, w->order, simulation, collect, w);
 }
 
@@ -123,7 +109,8 @@ static zb_status add_jobs(walk *k, int rank, int index) {
       --index;
       continue;
     }
-    const int32_t arrival = job.kind == ZB_W ? 0 : w->arrival[job.kind][pair(w->model, job.stage, job.micro_batch)];
+    const int32_t arrival =
+        job.kind == ZB_W ? 0 : w->arrival[job.kind][zb_model_pair(w->model, job.stage, job.micro_batch)];
     if (!arrival || w->list[arrival - 1].times.end_ps != times.start_ps)
       return ZB_ERROR(INVALID, "rank %d: job %d starts at %lld ps for no reason: the simulation is of another order",
                       rank, index, (long long)times.start_ps);
@@ -137,7 +124,7 @@ static zb_status add_all(walk *k) {
   int last = 0;
   int64_t last_ps = -1;
   for (int rank = 0; rank < p->ranks; ++rank) {
-    const int64_t end = k->simulation->optimizer_start_ps[rank] + (p->optimizer_ps ? p->optimizer_ps[rank] : 0);
+    const int64_t end = k->simulation->optimizer_start_ps[rank] + zb_optimizer_ps(p, rank);
     if (end <= last_ps) continue;
     last = rank;
     last_ps = end;
@@ -159,19 +146,15 @@ zb_status zb_critical_path(const zb_problem *problem, const zb_order *order, con
                            zb_path *out) {
   *out = (zb_path){0};
   zb_model model;
-  int32_t *index = NULL;
   ZB_TRY(zb_model_init(problem, &model));
   wires w = {.model = &model, .order = order};
   walk k = {.wires = &w, .simulation = simulation, .path = out};
   zb_status status = NULL;
-  ZB_TRY_GOTO(zb_order_index(&model, order, &index));
-  w.index = index;
-  ZB_TRY_GOTO(wires_init(&w, simulation));
+  ZB_TRY_GOTO(wires_init(&w, &model.arena, simulation));
   ZB_TRY_GOTO(add_all(&k));
 cleanup:
   if (status) zb_path_deinit(out);
-  wires_deinit(&w);
-  zb_free(index);
+  zb_free(w.list);
   zb_model_deinit(&model);
   return status;
 }

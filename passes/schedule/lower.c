@@ -53,70 +53,25 @@ typedef struct lowerer {
   zb_job_times **times, **steps; /* [rank][index] */
   keyed *list;
   size_t count;
+  zb_arena arena;
 } lowerer;
 
-/* Whether B and W at index and index + 1 are one backward. */
-static bool is_whole(const zb_order *order, int rank, int index) {
-  if (!order->whole_backward || index + 1 >= order->counts[rank]) return false;
-  const zb_job job = order->jobs[rank][index], next = order->jobs[rank][index + 1];
-  return job.kind == ZB_B && next.kind == ZB_W && next.stage == job.stage && next.micro_batch == job.micro_batch;
-}
+static const char cannot_finish[] = "this order cannot finish, so its messages have no order: some ranks wait for ever";
 
 /* Key of the job at index, or of the backward that starts there. */
 static key key_of(const lowerer *l, int rank, int index) {
-  const int last = is_whole(l->order, rank, index) ? index + 1 : index;
+  const int last = zb_order_is_whole(l->order, rank, index) ? index + 1 : index;
   return (key){l->times[rank][last].end_ps, l->steps[rank][last].end_ps, rank};
 }
 
-static void free_times(zb_job_times **times, int ranks) {
-  for (int rank = 0; times && rank < ranks; ++rank)
-    zb_free(times[rank]);
-  zb_free(times);
-}
-
-static zb_status run(const zb_model *model, const zb_order *order, zb_job_times ***out) {
-  const size_t ranks = (size_t)order->ranks;
-  int *done = zb_alloc(ranks * sizeof *done);
-  zb_job_times **times = zb_alloc(ranks * sizeof *times);
-  zb_status status = NULL;
-  bool ok = done && times;
-  for (int rank = 0; ok && rank < order->ranks; ++rank) {
-    times[rank] = zb_alloc(((size_t)order->counts[rank] + 1) * sizeof **times);
-    ok = times[rank] != NULL;
-  }
-  if (!ok || !zb_order_run(model, order, done, times)) status = ZB_OUT_OF_MEMORY();
-  for (int rank = 0; rank < order->ranks && !status; ++rank)
-    if (done[rank] < order->counts[rank]) {
-      int32_t *index = NULL;
-      status = ZB_ERROR(TIMEOUT, "this order cannot finish, so its messages have no order: some ranks wait for ever");
-      zb_status none = zb_order_index(model, order, &index);
-      if (!none) status = zb_order_explain(status, model, order, done, index);
-      zb_status_free(none);
-      zb_free(index);
-    }
-  zb_free(done);
-  if (status)
-    free_times(times, order->ranks);
-  else
-    *out = times;
-  return status;
-}
-
-/* The same order where every job takes one step and every message none. */
-static zb_status run_steps(const zb_model *model, const zb_order *order, zb_job_times ***out) {
-  zb_stage_cost *costs = zb_alloc((size_t)model->problem->stages * sizeof *costs);
-  if (!costs) return ZB_OUT_OF_MEMORY();
-  for (int stage = 0; stage < model->problem->stages; ++stage)
-    costs[stage] = (zb_stage_cost){.time_ps = {1, 1, 1}};
-  zb_problem unit = *model->problem;
-  unit.costs = costs;
-  unit.link_latency_ps = 0;
-  unit.link_ps_per_byte = 0;
-  zb_model unit_model = {0};
-  zb_status status = zb_model_init(&unit, &unit_model);
-  if (!status) status = run(&unit_model, order, out);
-  zb_model_deinit(&unit_model);
-  zb_free(costs);
+/* The times of the order where every job takes one step and every message none. */
+static zb_status run_steps(lowerer *l) {
+  zb_problem unit;
+  zb_model model;
+  ZB_TRY(zb_unit_problem(l->model->problem, &l->arena, &unit));
+  ZB_TRY(zb_model_init(&unit, &model));
+  zb_status status = zb_order_run_to_end(&model, l->order, l->steps, ZB_TIMEOUT, cannot_finish);
+  zb_model_deinit(&model);
   return status;
 }
 
@@ -124,7 +79,7 @@ static zb_status run_steps(const zb_model *model, const zb_order *order, zb_job_
 static void make(lowerer *l, int rank, int index) {
   const zb_job job = l->order->jobs[rank][index];
   if (job.kind == ZB_W) return;
-  const int last = is_whole(l->order, rank, index) ? index + 1 : index;
+  const int last = zb_order_is_whole(l->order, rank, index) ? index + 1 : index;
   for (int i = l->model->link_begin[job.kind][job.stage]; i < l->model->link_begin[job.kind][job.stage + 1]; ++i) {
     const zb_link *link = &l->model->links[job.kind][i];
     if (link->channel < 0) continue;
@@ -147,56 +102,47 @@ static void make_all(lowerer *l) {
       make(l, rank, i);
 }
 
-/* A receive stands behind the jobs with smaller keys. */
-static zb_status place_receives(lowerer *l) {
-  int *before = zb_alloc((size_t)l->order->ranks * sizeof *before);
-  if (!before) return ZB_OUT_OF_MEMORY();
+/* A receive stands behind the jobs with smaller keys; before[ranks] is zeroed. */
+static void place_receives(lowerer *l, int *before) {
   for (size_t i = 0; i < l->count; ++i) {
     const int rank = l->model->problem->stage_rank[l->list[i].transfer.destination];
     int *at = &before[rank];
     while (*at < l->order->counts[rank] && compare_keys(key_of(l, rank, *at), l->list[i].key) < 0)
-      *at += is_whole(l->order, rank, *at) ? 2 : 1;
+      *at += zb_order_is_whole(l->order, rank, *at) ? 2 : 1;
     l->list[i].transfer.receive_at = *at;
   }
-  zb_free(before);
-  return NULL;
 }
 
 static zb_status lower(lowerer *l, zb_lowering *out) {
-  ZB_TRY(run(l->model, l->order, &l->times));
-  ZB_TRY(run_steps(l->model, l->order, &l->steps));
+  int32_t *index;
+  int *before;
+  ZB_TRY(zb_order_index(l->model, l->order, &l->arena, &index)); /* the jobs are those of the problem */
+  l->times = zb_order_times(l->order, &l->arena);
+  l->steps = zb_order_times(l->order, &l->arena);
+  ZB_TAKE(&l->arena, before, l->order->ranks);
+  ZB_TRY(zb_arena_status(&l->arena));
+  ZB_TRY(zb_order_run_to_end(l->model, l->order, l->times, ZB_TIMEOUT, cannot_finish));
+  ZB_TRY(run_steps(l));
   make_all(l);
-  l->list = zb_alloc(l->count * sizeof *l->list);
-  zb_transfer *transfers = zb_alloc(l->count * sizeof *transfers);
-  if (!l->list || !transfers) {
-    zb_free(transfers);
-    return ZB_OUT_OF_MEMORY();
-  }
+  ZB_TAKE(&l->arena, l->list, l->count);
+  out->transfers = zb_alloc(l->count * sizeof *out->transfers);
+  if (!l->list || !out->transfers) return ZB_OUT_OF_MEMORY();
   make_all(l);
   qsort(l->list, l->count, sizeof *l->list, compare);
-  zb_status status = place_receives(l);
-  if (status) {
-    zb_free(transfers);
-    return status;
-  }
-  for (size_t i = 0; i < l->count; ++i)
-    transfers[i] = l->list[i].transfer;
-  *out = (zb_lowering){transfers, l->count};
+  place_receives(l, before);
+  for (out->count = 0; out->count < l->count; ++out->count)
+    out->transfers[out->count] = l->list[out->count].transfer;
   return NULL;
 }
 
 zb_status zb_order_lower(const zb_problem *problem, const zb_order *order, zb_lowering *out) {
   *out = (zb_lowering){0};
   zb_model model;
-  int32_t *index = NULL;
   ZB_TRY(zb_model_init(problem, &model));
   lowerer l = {.model = &model, .order = order};
-  zb_status status = zb_order_index(&model, order, &index); /* the jobs are those of the problem */
-  if (!status) status = lower(&l, out);
-  free_times(l.times, order->ranks);
-  free_times(l.steps, order->ranks);
-  zb_free(l.list);
-  zb_free(index);
+  zb_status status = lower(&l, out);
+  if (status) zb_lowering_deinit(out);
+  zb_arena_deinit(&l.arena);
   zb_model_deinit(&model);
   return status;
 }

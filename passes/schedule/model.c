@@ -165,31 +165,22 @@ static zb_status check_values(const zb_problem *p) {
 static zb_status build_chunks(zb_model *model) {
   const zb_problem *p = model->problem;
   model->chunks = p->stages / p->ranks;
-  model->rank_stages = zb_alloc((size_t)p->stages * sizeof(int));
-  model->stage_chunk = zb_alloc((size_t)p->stages * sizeof(int));
-  int *filled = zb_alloc((size_t)p->ranks * sizeof(int));
-  zb_status status = NULL;
-  if (!model->rank_stages || !model->stage_chunk || !filled) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
+  int *filled;
+  ZB_TAKE(&model->arena, model->rank_stages, p->stages);
+  ZB_TAKE(&model->arena, model->stage_chunk, p->stages);
+  ZB_TAKE(&model->arena, filled, p->ranks);
+  ZB_TRY(zb_arena_status(&model->arena));
   for (int stage = 0; stage < p->stages; ++stage) {
     const int rank = p->stage_rank[stage];
-    if (rank < 0 || rank >= p->ranks) {
-      status = ZB_ERROR(INVALID, "stage %d: expected a rank of 0..%d, got %d", stage, p->ranks - 1, rank);
-      goto cleanup;
-    }
-    if (filled[rank] == model->chunks) {
-      status = ZB_ERROR(INVALID, "rank %d: expected %d virtual stages on every rank, got more (stage %d too)", rank,
-                        model->chunks, stage);
-      goto cleanup;
-    }
+    if (rank < 0 || rank >= p->ranks)
+      return ZB_ERROR(INVALID, "stage %d: expected a rank of 0..%d, got %d", stage, p->ranks - 1, rank);
+    if (filled[rank] == model->chunks)
+      return ZB_ERROR(INVALID, "rank %d: expected %d virtual stages on every rank, got more (stage %d too)", rank,
+                      model->chunks, stage);
     model->stage_chunk[stage] = filled[rank];
     model->rank_stages[rank * model->chunks + filled[rank]++] = stage;
   }
-cleanup:
-  zb_free(filled);
-  return status;
+  return NULL;
 }
 
 static zb_edge edge_at(const zb_problem *p, int index) {
@@ -209,10 +200,10 @@ static zb_link make_link(const zb_problem *p, int from, int to, int64_t bytes) {
 static zb_status build_links(zb_model *model, zb_kind kind) {
   const zb_problem *p = model->problem;
   const int edges = p->edges ? p->edge_count : p->stages - 1;
-  int *begin = model->link_begin[kind] = zb_alloc((size_t)(p->stages + 2) * sizeof(int));
-  int *inputs = model->input_counts[kind] = zb_alloc((size_t)p->stages * sizeof(int));
-  zb_link *links = model->links[kind] = zb_alloc(((size_t)edges + 1) * sizeof(zb_link));
-  if (!begin || !inputs || !links) return ZB_OUT_OF_MEMORY();
+  int *begin = ZB_TAKE(&model->arena, model->link_begin[kind], p->stages + 2);
+  int *inputs = ZB_TAKE(&model->arena, model->input_counts[kind], p->stages);
+  zb_link *links = ZB_TAKE(&model->arena, model->links[kind], edges + 1);
+  ZB_TRY(zb_arena_status(&model->arena));
   for (int pass = 0; pass < 2; ++pass) {
     for (int i = 0; i < edges; ++i) {
       const zb_edge edge = edge_at(p, i);
@@ -233,20 +224,19 @@ static zb_status build_links(zb_model *model, zb_kind kind) {
 }
 
 /* The same pair twice would be two messages that nothing tells apart. */
-static zb_status check_duplicates(const zb_model *model) {
+static zb_status check_duplicates(zb_model *model) {
   const int stages = model->problem->stages;
-  int *seen = zb_alloc((size_t)stages * sizeof(int));
-  if (!seen) return ZB_OUT_OF_MEMORY();
-  zb_status status = NULL;
-  for (int stage = 0; stage < stages && !status; ++stage)
-    for (int i = model->link_begin[ZB_F][stage]; i < model->link_begin[ZB_F][stage + 1] && !status; ++i) {
+  int *seen;
+  ZB_TAKE(&model->arena, seen, stages);
+  ZB_TRY(zb_arena_status(&model->arena));
+  for (int stage = 0; stage < stages; ++stage)
+    for (int i = model->link_begin[ZB_F][stage]; i < model->link_begin[ZB_F][stage + 1]; ++i) {
       const int to = model->links[ZB_F][i].stage;
       if (seen[to] == stage + 1)
-        status = ZB_ERROR(INVALID, "edges: %d -> %d is given twice, expected one edge with all its bytes", stage, to);
+        return ZB_ERROR(INVALID, "edges: %d -> %d is given twice, expected one edge with all its bytes", stage, to);
       seen[to] = stage + 1;
     }
-  zb_free(seen);
-  return status;
+  return NULL;
 }
 
 zb_status zb_model_init(const zb_problem *problem, zb_model *out) {
@@ -263,14 +253,22 @@ cleanup:
 }
 
 void zb_model_deinit(zb_model *model) {
-  zb_free(model->rank_stages);
-  zb_free(model->stage_chunk);
-  for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
-    zb_free(model->links[kind]);
-    zb_free(model->link_begin[kind]);
-    zb_free(model->input_counts[kind]);
-  }
+  zb_arena_deinit(&model->arena);
   *model = (zb_model){0};
+}
+
+zb_status zb_unit_problem(const zb_problem *problem, zb_arena *arena, zb_problem *out) {
+  zb_stage_cost *costs;
+  ZB_TAKE(arena, costs, problem->stages);
+  ZB_TRY(zb_arena_status(arena));
+  for (int stage = 0; stage < problem->stages; ++stage)
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
+      costs[stage].time_ps[kind] = 1;
+  *out = *problem;
+  out->costs = costs;
+  out->link_latency_ps = 0;
+  out->link_ps_per_byte = 0;
+  return NULL;
 }
 
 zb_status zb_problem_check(const zb_problem *problem) {

@@ -3,6 +3,7 @@
 #ifndef ZB_PASSES_SCHEDULE_MODEL_H
 #define ZB_PASSES_SCHEDULE_MODEL_H
 
+#include "runtime/base/arena.h"
 #include "zb/schedule.h"
 
 /* The result of a job that another stage waits for. Within a rank it is there at once (channel -1). */
@@ -36,6 +37,7 @@ typedef struct zb_model {
   zb_link *links[ZB_LINK_KINDS];    /* by sending stage; F goes up, B down */
   int *link_begin[ZB_LINK_KINDS];   /* [stages + 1] */
   int *input_counts[ZB_LINK_KINDS]; /* [stages] how many links arrive */
+  zb_arena arena;
 } zb_model;
 
 /* Checks the problem (see zb_problem_check) and builds its model. The problem must outlive it. On failure *out is
@@ -54,12 +56,27 @@ static inline int64_t zb_rank_limit(const zb_problem *problem, int rank) {
   return problem->rank_limit_bytes ? problem->rank_limit_bytes[rank] : problem->memory_limit_bytes;
 }
 
+/* What is always there on a rank, and what its optimizer takes. */
+static inline int64_t zb_base_bytes(const zb_problem *problem, int rank) {
+  return problem->base_bytes ? problem->base_bytes[rank] : 0;
+}
+static inline int64_t zb_optimizer_ps(const zb_problem *problem, int rank) {
+  return problem->optimizer_ps ? problem->optimizer_ps[rank] : 0;
+}
+
+/* The problem with every job taking one step and messages none, its costs in the arena. MEMORY. */
+zb_status zb_unit_problem(const zb_problem *problem, zb_arena *arena, zb_problem *out) ZB_MUST_USE;
+
 /* B and W of a stage as one job: B has the time and the memory of both, W is empty. */
 zb_stage_cost zb_whole_cost(const zb_stage_cost *cost);
 
 /* Number of a job, 0..zb_model_jobs-1. */
 static inline size_t zb_model_job(const zb_model *model, int stage, zb_kind kind, int micro_batch) {
   return ((size_t)stage * (size_t)model->problem->micro_batches + (size_t)micro_batch) * ZB_KIND_COUNT + (size_t)kind;
+}
+/* Number of a stage and micro-batch. */
+static inline size_t zb_model_pair(const zb_model *model, int stage, int micro_batch) {
+  return (size_t)stage * (size_t)model->problem->micro_batches + (size_t)micro_batch;
 }
 static inline size_t zb_model_jobs(const zb_model *model) {
   return (size_t)model->problem->stages * (size_t)model->problem->micro_batches * ZB_KIND_COUNT;
@@ -68,20 +85,27 @@ static inline size_t zb_model_jobs(const zb_model *model) {
 char zb_kind_letter(zb_kind kind);
 bool zb_kind_parse(char letter, zb_kind *out);
 
-/* Where each job stands in its rank's list: index[zb_model_job], -1 if nowhere. INVALID for a job that does not exist,
- * stands on a rank that does not own its stage, or stands twice. Release with zb_free. */
-zb_status zb_order_index(const zb_model *model, const zb_order *order, int32_t **out) ZB_MUST_USE;
+/* Whether the jobs at index and index + 1 of a rank are B and W of one backward: see zb_order.whole_backward. */
+bool zb_order_is_whole(const zb_order *order, int rank, int index);
 
+/* Where each job stands in its rank's list: index[zb_model_job], -1 if nowhere, in the arena. INVALID for a job that
+ * does not exist, stands on a rank that does not own its stage, or stands twice. */
+zb_status zb_order_index(const zb_model *model, const zb_order *order, zb_arena *arena, int32_t **out) ZB_MUST_USE;
+
+/* Room for the times of all jobs: [rank][index], NULL when out of memory. */
+zb_job_times **zb_order_times(const zb_order *order, zb_arena *arena);
 /* Runs the jobs of every rank in order as far as they go. done[ranks] gets how many; times[rank][index] (may be NULL)
- * when. False: out of memory. The engine of simulation and of the proof that an order ends. */
-bool zb_order_run(const zb_model *model, const zb_order *order, int *done, zb_job_times **times) ZB_MUST_USE;
+ * when. MEMORY. The engine of simulation and of the proof that an order ends. */
+zb_status zb_order_run(const zb_model *model, const zb_order *order, int *done, zb_job_times **times) ZB_MUST_USE;
+/* The same of an order that must end: where it does not, a status of that code and message with who waits for what. */
+zb_status zb_order_run_to_end(const zb_model *model, const zb_order *order, zb_job_times **times, zb_code code,
+                              const char *message) ZB_MUST_USE;
 
 /* Why a rank stands still at done[rank]: fills the job it waits for; false if it does not wait. */
 bool zb_order_blocker(const zb_model *model, const zb_order *order, const int *done, const int32_t *index, int rank,
                       zb_job *out);
-/* Adds a note a waiting rank, and the cycle if there is one. */
-zb_status zb_order_explain(zb_status status, const zb_model *model, const zb_order *order, const int *done,
-                           const int32_t *index);
+/* Adds a note a waiting rank, and the cycle if there is one; the jobs of the order are those of the problem. */
+zb_status zb_order_explain(zb_status status, const zb_model *model, const zb_order *order, const int *done);
 
 /* Calls visit for every message between different ranks, in the order in which each rank sends. sent: handed to the
  * channel; start and end: on the wire. */
@@ -95,7 +119,24 @@ typedef zb_status (*zb_message_visit)(void *context, const zb_message_times *mes
 zb_status zb_order_messages(const zb_model *model, const zb_order *order, const zb_simulation *simulation,
                             zb_message_visit visit, void *context) ZB_MUST_USE;
 
-/* The lists as they stand, a cell marked with brackets: what error messages show. NULL when out of memory. */
-char *zb_order_chart_marked(const zb_order *order, int rank, int index);
+/* The lists as they stand, a job marked with brackets (rank -1: none), and what is far from it left out: what error
+ * messages show. NULL when out of memory. */
+char *zb_order_marked(const zb_order *order, int rank, int index);
+
+/* What zb_schedule_layout says but for the check that the schedule takes these chunks. */
+zb_status zb_placement_layout(const zb_schedule_def *schedule, int ranks, const char **placement,
+                              int *chunks) ZB_MUST_USE;
+
+/* The greatest; of 0 and x it is x. */
+static inline int64_t zb_common_divisor(int64_t a, int64_t b) {
+  while (b != 0) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+static inline int zb_min_int(int a, int b) { return a < b ? a : b; }
+static inline int zb_max_int(int a, int b) { return a > b ? a : b; }
 
 #endif

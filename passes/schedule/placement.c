@@ -8,7 +8,7 @@
  *
  * Tests: test/passes/schedule/problem_test.c.
  */
-#include "passes/schedule/emit.h"
+#include "passes/schedule/model.h"
 
 #include "runtime/base/words.h"
 
@@ -116,12 +116,12 @@ static int fewest_chunks(const zb_schedule_def *schedule, const zb_placement_def
   return zb_max_int(schedule->chunks_min, zb_min_int(chunks, schedule->chunks_max));
 }
 
-zb_status zb_schedule_layout(const zb_schedule_def *schedule, int ranks, const char **placement, int *chunks) {
+zb_status zb_placement_layout(const zb_schedule_def *schedule, int ranks, const char **placement, int *chunks) {
   const char *nearest = NULL;
   if (*placement && is_list(*placement)) {
     const int count = list_length(*placement);
     if (!*chunks) *chunks = ranks > 0 && count >= ranks ? count / ranks : 1;
-    return zb_schedule_check_chunks(schedule, *chunks);
+    return NULL;
   }
   const zb_placement_def *def = find(*placement ? *placement : schedule->placement, &nearest);
   if (!def) return unknown_placement(*placement ? *placement : schedule->placement, nearest);
@@ -130,5 +130,5 @@ zb_status zb_schedule_layout(const zb_schedule_def *schedule, int ranks, const c
       !*placement && schedule->any_placement && !schedule->searches && schedule->chunks_min == 1 && *chunks <= 1;
   if (!*chunks) *chunks = plain ? 1 : fewest_chunks(schedule, def);
   if (!*placement) *placement = plain ? "plain" : takes(def, *chunks) ? schedule->placement : "looped";
-  return zb_schedule_check_chunks(schedule, *chunks);
+  return NULL;
 }

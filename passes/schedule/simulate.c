@@ -23,50 +23,35 @@ typedef struct engine {
   int *queue;                      /* ranks to visit, a stack */
   bool *queued;
   int queue_count;
+  zb_arena arena;
 } engine;
 
-static void engine_deinit(engine *e) {
-  zb_free(e->clock);
-  zb_free(e->channel);
-  zb_free(e->ran);
-  zb_free(e->queue);
-  zb_free(e->queued);
-  for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
-    zb_free(e->missing[kind]);
-    zb_free(e->ready[kind]);
-  }
-}
-
-static bool engine_init(engine *e) {
+static zb_status engine_init(engine *e) {
   const zb_problem *p = e->model->problem;
-  const size_t ranks = (size_t)p->ranks, pairs = (size_t)p->stages * (size_t)p->micro_batches;
-  e->clock = zb_alloc(ranks * sizeof *e->clock);
-  e->channel = zb_alloc(ranks * ranks * sizeof *e->channel);
-  e->ran = zb_alloc(zb_model_jobs(e->model) * sizeof *e->ran);
-  e->queue = zb_alloc(ranks * sizeof *e->queue);
-  e->queued = zb_alloc(ranks * sizeof *e->queued);
-  bool ok = e->clock && e->channel && e->ran && e->queue && e->queued;
+  const int pairs = p->stages * p->micro_batches;
+  ZB_TAKE(&e->arena, e->clock, p->ranks);
+  ZB_TAKE(&e->arena, e->channel, p->ranks * p->ranks);
+  ZB_TAKE(&e->arena, e->ran, zb_model_jobs(e->model));
+  ZB_TAKE(&e->arena, e->queue, p->ranks);
+  ZB_TAKE(&e->arena, e->queued, p->ranks);
   for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
-    e->missing[kind] = zb_alloc(pairs * sizeof *e->missing[kind]);
-    e->ready[kind] = zb_alloc(pairs * sizeof *e->ready[kind]);
-    ok = ok && e->missing[kind] && e->ready[kind];
-    for (size_t i = 0; ok && i < pairs; ++i)
-      e->missing[kind][i] = e->model->input_counts[kind][i / (size_t)p->micro_batches];
+    ZB_TAKE(&e->arena, e->missing[kind], pairs);
+    ZB_TAKE(&e->arena, e->ready[kind], pairs);
   }
-  for (int rank = p->ranks - 1; ok && rank >= 0; --rank) {
+  ZB_TRY(zb_arena_status(&e->arena));
+  for (int kind = 0; kind < ZB_LINK_KINDS; ++kind)
+    for (int i = 0; i < pairs; ++i)
+      e->missing[kind][i] = e->model->input_counts[kind][i / p->micro_batches];
+  for (int rank = p->ranks - 1; rank >= 0; --rank) {
     e->queue[e->queue_count++] = rank;
     e->queued[rank] = true;
     e->done[rank] = 0;
   }
-  return ok;
-}
-
-static size_t pair(const engine *e, int stage, int micro_batch) {
-  return (size_t)stage * (size_t)e->model->problem->micro_batches + (size_t)micro_batch;
+  return NULL;
 }
 
 static bool can_run(const engine *e, zb_job job) {
-  const size_t at = pair(e, job.stage, job.micro_batch);
+  const size_t at = zb_model_pair(e->model, job.stage, job.micro_batch);
   if (job.kind == ZB_W) return e->ran[at * ZB_KIND_COUNT + ZB_B];
   if (job.kind == ZB_B && !e->ran[at * ZB_KIND_COUNT + ZB_F]) return false;
   return e->missing[job.kind][at] == 0;
@@ -78,7 +63,7 @@ static void deliver(engine *e, int stage, zb_kind kind, int micro_batch, int64_t
   for (int i = model->link_begin[kind][stage]; i < model->link_begin[kind][stage + 1]; ++i) {
     const zb_link *link = &model->links[kind][i];
     const int64_t arrival = zb_link_send(link, e->channel, end_ps);
-    const size_t to = pair(e, link->stage, micro_batch);
+    const size_t to = zb_model_pair(e->model, link->stage, micro_batch);
     if (arrival > e->ready[kind][to]) e->ready[kind][to] = arrival;
     const int rank = model->problem->stage_rank[link->stage];
     if (--e->missing[kind][to] == 0 && !e->queued[rank]) {
@@ -88,19 +73,12 @@ static void deliver(engine *e, int stage, zb_kind kind, int micro_batch, int64_t
   }
 }
 
-/* Whether the job is a B whose gradient waits for the W that follows: see zb_order.whole_backward. */
-static bool is_whole(const zb_order *order, int rank, int index) {
-  if (!order->whole_backward || index < 0 || index + 1 >= order->counts[rank]) return false;
-  const zb_job job = order->jobs[rank][index], next = order->jobs[rank][index + 1];
-  return job.kind == ZB_B && next.kind == ZB_W && next.stage == job.stage && next.micro_batch == job.micro_batch;
-}
-
 static void run_rank(engine *e, int rank) {
   const zb_order *order = e->order;
   for (int i = e->done[rank]; i < order->counts[rank]; ++i) {
     const zb_job job = order->jobs[rank][i];
     if (!can_run(e, job)) return;
-    const size_t at = pair(e, job.stage, job.micro_batch);
+    const size_t at = zb_model_pair(e->model, job.stage, job.micro_batch);
     int64_t start = e->clock[rank];
     if (job.kind != ZB_W && e->ready[job.kind][at] > start) start = e->ready[job.kind][at];
     const int64_t end = start + e->model->problem->costs[job.stage].time_ps[job.kind];
@@ -108,21 +86,52 @@ static void run_rank(engine *e, int rank) {
     e->clock[rank] = end;
     e->ran[at * ZB_KIND_COUNT + (size_t)job.kind] = true;
     e->done[rank] = i + 1;
-    if (job.kind == ZB_W && is_whole(order, rank, i - 1)) deliver(e, job.stage, ZB_B, job.micro_batch, end);
-    if (job.kind != ZB_W && !is_whole(order, rank, i)) deliver(e, job.stage, job.kind, job.micro_batch, end);
+    if (job.kind == ZB_W && zb_order_is_whole(order, rank, i - 1)) deliver(e, job.stage, ZB_B, job.micro_batch, end);
+    if (job.kind != ZB_W && !zb_order_is_whole(order, rank, i)) deliver(e, job.stage, job.kind, job.micro_batch, end);
   }
 }
 
-bool zb_order_run(const zb_model *model, const zb_order *order, int *done, zb_job_times **times) {
+zb_status zb_order_run(const zb_model *model, const zb_order *order, int *done, zb_job_times **times) {
   engine e = {.model = model, .order = order, .done = done, .times = times};
-  const bool ok = engine_init(&e);
-  while (ok && e.queue_count > 0) {
+  zb_status status = engine_init(&e);
+  while (!status && e.queue_count > 0) {
     const int rank = e.queue[--e.queue_count];
     e.queued[rank] = false;
     run_rank(&e, rank);
   }
-  engine_deinit(&e);
-  return ok;
+  zb_arena_deinit(&e.arena);
+  return status;
+}
+
+zb_job_times **zb_order_times(const zb_order *order, zb_arena *arena) {
+  zb_job_times **times, *all;
+  size_t jobs = 0;
+  for (int rank = 0; rank < order->ranks; ++rank)
+    jobs += (size_t)order->counts[rank];
+  ZB_TAKE(arena, times, order->ranks);
+  ZB_TAKE(arena, all, jobs);
+  if (!times || !all) return NULL;
+  for (int rank = 0; rank < order->ranks; all += order->counts[rank++])
+    times[rank] = all;
+  return times;
+}
+
+zb_status zb_order_run_to_end(const zb_model *model, const zb_order *order, zb_job_times **times, zb_code code,
+                              const char *message) {
+  zb_arena arena = {0};
+  zb_status status = NULL;
+  int *done;
+  ZB_TAKE(&arena, done, order->ranks);
+  ZB_TRY_GOTO(zb_arena_status(&arena));
+  ZB_TRY_GOTO(zb_order_run(model, order, done, times));
+  for (int rank = 0; rank < order->ranks && !status; ++rank)
+    if (done[rank] < order->counts[rank]) {
+      status = zb_status_make(code, __FILE__, __LINE__, "%s", message);
+      status = zb_order_explain(status, model, order, done);
+    }
+cleanup:
+  zb_arena_deinit(&arena);
+  return status;
 }
 
 /* ---- Messages, for timelines: the same rule for channels, read off the finished times ---- */
@@ -153,9 +162,9 @@ zb_status zb_order_messages(const zb_model *model, const zb_order *order, const 
     for (int i = 0; i < order->counts[rank]; ++i) {
       const zb_job job = order->jobs[rank][i];
       const int64_t end = simulation->jobs[rank][i].end_ps;
-      if (job.kind == ZB_W && is_whole(order, rank, i - 1))
+      if (job.kind == ZB_W && zb_order_is_whole(order, rank, i - 1))
         ZB_TRY_GOTO(visit_links(model, channel, ZB_B, job, end, visit, context));
-      if (job.kind != ZB_W && !is_whole(order, rank, i))
+      if (job.kind != ZB_W && !zb_order_is_whole(order, rank, i))
         ZB_TRY_GOTO(visit_links(model, channel, job.kind, job, end, visit, context));
     }
 cleanup:
@@ -180,12 +189,10 @@ static zb_status allocate(const zb_order *order, zb_simulation *out) {
   out->jobs = zb_alloc(ranks * sizeof *out->jobs);
   out->optimizer_start_ps = zb_alloc(ranks * sizeof *out->optimizer_start_ps);
   out->peak_bytes = zb_alloc(ranks * sizeof *out->peak_bytes);
-  if (!out->jobs || !out->optimizer_start_ps || !out->peak_bytes) return ZB_OUT_OF_MEMORY();
-  for (int rank = 0; rank < order->ranks; ++rank) {
-    out->jobs[rank] = zb_alloc(((size_t)order->counts[rank] + 1) * sizeof **out->jobs);
-    if (!out->jobs[rank]) return ZB_OUT_OF_MEMORY();
-  }
-  return NULL;
+  bool ok = out->jobs && out->optimizer_start_ps && out->peak_bytes;
+  for (int rank = 0; ok && rank < order->ranks; ++rank)
+    ok = (out->jobs[rank] = zb_alloc(((size_t)order->counts[rank] + 1) * sizeof **out->jobs)) != NULL;
+  return ok ? NULL : ZB_OUT_OF_MEMORY();
 }
 
 /* Both metrics are idle shares of compute time, averaged over the ranks: with equal stages 1 - m(F+B+W) / time, as
@@ -195,7 +202,7 @@ static void summarize(const zb_problem *problem, const zb_order *order, zb_simul
   double busy = 0;
   for (int rank = 0; rank < order->ranks; ++rank) {
     const int count = order->counts[rank];
-    const int64_t optimizer = problem->optimizer_ps ? problem->optimizer_ps[rank] : 0;
+    const int64_t optimizer = zb_optimizer_ps(problem, rank);
     const int64_t start = count ? out->jobs[rank][0].start_ps : 0;
     out->optimizer_start_ps[rank] = count ? out->jobs[rank][count - 1].end_ps : 0;
     const int64_t end = out->optimizer_start_ps[rank] + optimizer;
@@ -215,28 +222,16 @@ static void summarize(const zb_problem *problem, const zb_order *order, zb_simul
 zb_status zb_simulate(const zb_problem *problem, const zb_order *order, zb_simulation *out) {
   *out = (zb_simulation){0};
   zb_model model;
-  int32_t *index = NULL;
-  int *done = NULL;
+  int32_t *index;
   ZB_TRY(zb_model_init(problem, &model));
   zb_status status = NULL;
-  ZB_TRY_GOTO(zb_order_index(&model, order, &index));
+  ZB_TRY_GOTO(zb_order_index(&model, order, &model.arena, &index)); /* the jobs are those of the problem */
   ZB_TRY_GOTO(allocate(order, out));
-  done = zb_alloc((size_t)order->ranks * sizeof *done);
-  if (!done || !zb_order_run(&model, order, done, out->jobs)) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
-  for (int rank = 0; rank < order->ranks; ++rank)
-    if (done[rank] < order->counts[rank]) {
-      status = ZB_ERROR(TIMEOUT, "this order cannot finish: some ranks wait for ever");
-      status = zb_order_explain(status, &model, order, done, index);
-      goto cleanup;
-    }
+  ZB_TRY_GOTO(
+      zb_order_run_to_end(&model, order, out->jobs, ZB_TIMEOUT, "this order cannot finish: some ranks wait for ever"));
   summarize(problem, order, out);
   zb_order_peaks(problem, order, out->peak_bytes);
 cleanup:
-  zb_free(done);
-  zb_free(index);
   zb_model_deinit(&model);
   if (status) zb_simulation_deinit(out);
   return status;

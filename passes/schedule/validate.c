@@ -5,53 +5,48 @@
  * ends for all, so one run is a proof. Messages show the job as text, who waits for what, and the lists around the
  * place with the cell in brackets. Tests: test/passes/schedule/order_test.c.
  */
+#include <string.h>
+
 #include "passes/schedule/model.h"
 
 static zb_status with_chart(zb_status status, const zb_order *order, int rank, int index) {
-  char *chart = zb_order_chart_marked(order, rank, index);
+  char *chart = zb_order_marked(order, rank, index);
   if (chart) status = zb_status_note(status, "the order, with the cell marked:\n%s", chart);
   zb_free(chart);
   return status;
 }
 
-zb_status zb_order_index(const zb_model *model, const zb_order *order, int32_t **out) {
+/* What is wrong with a job where it stands; index knows the jobs before it. */
+static zb_status check_job(const zb_model *model, int rank, int i, zb_job job, const int32_t *index) {
   const zb_problem *p = model->problem;
-  *out = NULL;
-  if (order->ranks != p->ranks)
-    return ZB_ERROR(INVALID, "the order has %d ranks, the problem has %d", order->ranks, p->ranks);
-  const size_t jobs = zb_model_jobs(model);
-  int32_t *index = zb_alloc(jobs * sizeof *index);
-  if (!index) return ZB_OUT_OF_MEMORY();
-  for (size_t i = 0; i < jobs; ++i)
-    index[i] = -1;
   char text[32];
-  zb_status status = NULL;
-  for (int rank = 0; rank < order->ranks && !status; ++rank)
-    for (int i = 0; i < order->counts[rank] && !status; ++i) {
+  zb_job_text(job, text);
+  if (job.kind < 0 || job.kind >= ZB_KIND_COUNT || job.stage < 0 || job.stage >= p->stages || job.micro_batch < 0 ||
+      job.micro_batch >= p->micro_batches)
+    return ZB_ERROR(INVALID, "rank %d, job %d: there is no job %s: expected stages 0..%d, micro-batches 0..%d", rank, i,
+                    text, p->stages - 1, p->micro_batches - 1);
+  if (p->stage_rank[job.stage] != rank)
+    return ZB_ERROR(INVALID, "rank %d, job %d: %s belongs to rank %d, which owns stage %d", rank, i, text,
+                    p->stage_rank[job.stage], job.stage);
+  const int32_t other = index[zb_model_job(model, job.stage, job.kind, job.micro_batch)];
+  if (other < 0) return NULL;
+  return ZB_ERROR(INVALID, "rank %d, job %d: %s is there twice (job %d too)", rank, i, text, other);
+}
+
+zb_status zb_order_index(const zb_model *model, const zb_order *order, zb_arena *arena, int32_t **out) {
+  if (order->ranks != model->problem->ranks)
+    return ZB_ERROR(INVALID, "the order has %d ranks, the problem has %d", order->ranks, model->problem->ranks);
+  int32_t *index = ZB_TAKE(arena, *out, zb_model_jobs(model));
+  ZB_TRY(zb_arena_status(arena));
+  memset(index, -1, zb_model_jobs(model) * sizeof *index);
+  for (int rank = 0; rank < order->ranks; ++rank)
+    for (int i = 0; i < order->counts[rank]; ++i) {
       const zb_job job = order->jobs[rank][i];
-      if (job.kind < 0 || job.kind >= ZB_KIND_COUNT || job.stage < 0 || job.stage >= p->stages || job.micro_batch < 0 ||
-          job.micro_batch >= p->micro_batches)
-        status = with_chart(ZB_ERROR(INVALID,
-                                     "rank %d, job %d: there is no job %s: expected stages 0..%d, micro-batches 0..%d",
-                                     rank, i, zb_job_text(job, text), p->stages - 1, p->micro_batches - 1),
-                            order, rank, i);
-      else if (p->stage_rank[job.stage] != rank)
-        status = with_chart(ZB_ERROR(INVALID, "rank %d, job %d: %s belongs to rank %d, which owns stage %d", rank, i,
-                                     zb_job_text(job, text), p->stage_rank[job.stage], job.stage),
-                            order, rank, i);
-      else if (index[zb_model_job(model, job.stage, job.kind, job.micro_batch)] >= 0)
-        status = with_chart(ZB_ERROR(INVALID, "rank %d, job %d: %s is there twice (job %d too)", rank, i,
-                                     zb_job_text(job, text),
-                                     index[zb_model_job(model, job.stage, job.kind, job.micro_batch)]),
-                            order, rank, i);
-      else
-        index[zb_model_job(model, job.stage, job.kind, job.micro_batch)] = i;
+      zb_status status = check_job(model, rank, i, job, index);
+      if (status) return with_chart(status, order, rank, i);
+      index[zb_model_job(model, job.stage, job.kind, job.micro_batch)] = i;
     }
-  if (status)
-    zb_free(index);
-  else
-    *out = index;
-  return status;
+  return NULL;
 }
 
 /* Every job is there, and F before B before W on its rank. */
@@ -155,50 +150,45 @@ static zb_status note_wait(zb_status status, const zb_model *model, const zb_ord
                         done[owner]);
 }
 
-zb_status zb_order_explain(zb_status status, const zb_model *model, const zb_order *order, const int *done,
-                           const int32_t *index) {
-  int first = -1;
-  bool *seen = zb_alloc((size_t)order->ranks * sizeof *seen);
-  if (!seen) return status;
-  for (int rank = 0; rank < order->ranks && first < 0; ++rank)
-    if (done[rank] < order->counts[rank]) first = rank;
+/* Following who waits for whom ends in a rank that was seen (the cycle) or in a job that is nowhere. */
+static zb_status note_waits(zb_status status, const zb_model *model, const zb_order *order, const int *done,
+                            const int32_t *index, int first, bool *seen) {
   zb_job blocker;
-  /* Following who waits for whom ends in a rank that was seen (the cycle) or in a job that is nowhere. */
-  for (int rank = first; rank >= 0 && !seen[rank]; rank = model->problem->stage_rank[blocker.stage]) {
+  for (int rank = first; !seen[rank]; rank = model->problem->stage_rank[blocker.stage]) {
     seen[rank] = true;
     if (!zb_order_blocker(model, order, done, index, rank, &blocker)) break;
     status = note_wait(status, model, order, done, index, rank, blocker);
   }
-  zb_free(seen);
-  return first < 0 ? status : with_chart(status, order, first, done[first]);
+  return with_chart(status, order, first, done[first]);
 }
 
-static zb_status check_ends(const zb_model *model, const zb_order *order, const int32_t *index) {
-  int *done = zb_alloc((size_t)order->ranks * sizeof *done);
-  if (!done) return ZB_OUT_OF_MEMORY();
-  zb_status status = NULL;
-  if (!zb_order_run(model, order, done, NULL)) status = ZB_OUT_OF_MEMORY();
-  for (int rank = 0; rank < order->ranks && !status; ++rank)
-    if (done[rank] < order->counts[rank]) {
-      status = ZB_ERROR(INVALID, "the order deadlocks: ranks wait for each other in a circle");
-      status = zb_order_explain(status, model, order, done, index);
-    }
-  zb_free(done);
+zb_status zb_order_explain(zb_status status, const zb_model *model, const zb_order *order, const int *done) {
+  zb_arena arena = {0};
+  int32_t *index;
+  bool *seen;
+  int first = 0;
+  while (first < order->ranks && done[first] == order->counts[first])
+    ++first;
+  ZB_TAKE(&arena, seen, order->ranks);
+  zb_status none = zb_order_index(model, order, &arena, &index);
+  if (first < order->ranks && !none) status = note_waits(status, model, order, done, index, first, seen);
+  zb_status_free(none);
+  zb_arena_deinit(&arena);
   return status;
 }
 
 zb_status zb_order_validate(const zb_problem *problem, const zb_order *order) {
   zb_model model;
-  int32_t *index = NULL;
+  int32_t *index;
   ZB_TRY(zb_model_init(problem, &model));
   zb_status status = NULL;
-  ZB_TRY_GOTO(zb_order_index(&model, order, &index));
+  ZB_TRY_GOTO(zb_order_index(&model, order, &model.arena, &index));
   ZB_TRY_GOTO(check_jobs(&model, order, index));
   ZB_TRY_GOTO(check_w_order(&model, order, index));
   ZB_TRY_GOTO(check_whole(&model, order, index));
-  ZB_TRY_GOTO(check_ends(&model, order, index));
+  ZB_TRY_GOTO(zb_order_run_to_end(&model, order, NULL, ZB_INVALID,
+                                  "the order deadlocks: ranks wait for each other in a circle"));
 cleanup:
-  zb_free(index);
   zb_model_deinit(&model);
   return status;
 }

@@ -11,7 +11,7 @@
  * nothing, the order is one micro-batch at a time, the least any can need: zb-allocate then says how much that is, and
  * where.
  *
- * A W stands right behind its B as far as no rank ends later (zb_order_settle). An order from outside
+ * A W stands right behind its B as far as no rank ends later (zb_order_advance_w). An order from outside
  * (schedule=FILE.csv) is read and proven by the library and stays as it is; messages and memory are ours like for any
  * other.
  *
@@ -63,7 +63,7 @@ static zb_status write_order(MlirModule module, const zb_order *order, const cha
  * sixth longer. */
 static zb_status run_choice(const settings *s, const zb_problem *problem, zb_order *out) {
   ZB_TRY(zb_schedule_run_choice(&s->choice, problem, out));
-  zb_status status = s->settle ? zb_order_settle(problem, out) : NULL;
+  zb_status status = s->settle ? zb_order_advance_w(problem, out) : NULL;
   if (status) zb_order_deinit(out);
   return status;
 }

@@ -55,6 +55,7 @@ typedef struct search {
   candidate *candidates;
   int count;
   int64_t jobs;
+  zb_arena arena;
 } search;
 
 /* First slot from `at` on that is `slot` modulo the interval. */
@@ -94,8 +95,8 @@ static void add_candidate(search *s, candidate c, int64_t limit) {
 static zb_status list_candidates(search *s, int64_t limit, int64_t blocks) {
   const int ranks = s->problem->ranks, step = (ranks - 2) / SWITCHES + 1;
   if (limit > INT32_MAX) limit = INT32_MAX;
-  s->candidates = zb_alloc(60 * (5 + 10 * (SWITCHES + 1)) * sizeof *s->candidates);
-  if (!s->candidates) return ZB_OUT_OF_MEMORY();
+  ZB_TAKE(&s->arena, s->candidates, 60 * (5 + 10 * (SWITCHES + 1)));
+  ZB_TRY(zb_arena_status(&s->arena));
   for (int i = 0; i < 125; ++i) {
     const candidate first = {.first = {(int8_t)(1 + i / 25), (int8_t)(1 + i / 5 % 5), (int8_t)(1 + i % 5)}};
     if (first.first[0] == first.first[1] || first.first[0] == first.first[2] || first.first[1] == first.first[2])
@@ -124,7 +125,7 @@ static int64_t read_limits(search *s) {
     const int64_t limit = zb_rank_limit(p, rank), each = zb_memory_after_f(p, rank);
     s->limits[i] = s->unit_limits[i] = INT64_MAX;
     if (limit == 0) continue;
-    s->limits[i] = limit - (p->base_bytes ? p->base_bytes[rank] : 0);
+    s->limits[i] = limit - zb_base_bytes(p, rank);
     if (s->limits[i] < 0) s->limits[i] = 0;
     const double units = each > 0 ? 2 * (double)s->limits[i] / (double)each : INT32_MAX;
     if (units < INT32_MAX) s->unit_limits[i] = (int64_t)units;
@@ -206,15 +207,11 @@ static zb_status find(const zb_problem *problem, int64_t blocks, int64_t less_th
   judged.micro_batches = zb_min_int(problem->micro_batches, JUDGED_PER_RANK * problem->ranks);
   candidate best;
   const manner *best_manner = NULL;
-  const size_t ranks = (size_t)problem->ranks;
   zb_status status = NULL;
-  s.block = zb_alloc(ranks * sizeof *s.block);
-  s.limits = zb_alloc(ranks * sizeof *s.limits);
-  s.unit_limits = zb_alloc(ranks * sizeof *s.unit_limits);
-  if (!s.block || !s.limits || !s.unit_limits) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
+  ZB_TAKE(&s.arena, s.block, problem->ranks);
+  ZB_TAKE(&s.arena, s.limits, problem->ranks);
+  ZB_TAKE(&s.arena, s.unit_limits, problem->ranks);
+  ZB_TRY_GOTO(zb_arena_status(&s.arena));
   ZB_TRY_GOTO(list_candidates(&s, read_limits(&s), blocks));
   ZB_TRY_GOTO(make_engines(&s, &judged));
   bool found = find_best(&s, judged_less_than(problem, judged.micro_batches, less_than_ps), &best, &best_manner);
@@ -233,39 +230,33 @@ static zb_status find(const zb_problem *problem, int64_t blocks, int64_t less_th
     status = zb_v_min_emit(problem, out);
 cleanup:
   release_engines(&s);
-  zb_free(s.candidates);
-  zb_free(s.unit_limits);
-  zb_free(s.limits);
-  zb_free(s.block);
+  zb_arena_deinit(&s.arena);
   return status;
 }
 
-static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  zb_problem limited = *problem;
-  int64_t *limits = zb_alloc((size_t)problem->ranks * sizeof *limits);
-  if (!limits) return ZB_OUT_OF_MEMORY();
-  limited.rank_limit_bytes = limits;
-  zb_status status = zb_level_limits(problem, 0, limits);
-  if (!status) status = find(&limited, options[0], INT64_MAX, out);
-  zb_free(limits);
-  return status;
-}
-
-static zb_status within(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {
+static zb_status emit_blocks(const zb_problem *problem, const int64_t *limits, int64_t blocks, int64_t less_than_ps,
+                             zb_order *out) {
   *out = (zb_order){0};
   zb_problem limited = *problem;
   limited.rank_limit_bytes = limits;
   ZB_TRY(zb_order_init(out, problem->ranks));
-  const zb_status status = find(&limited, BLOCKS, less_than_ps, out);
+  const zb_status status = find(&limited, blocks, less_than_ps, out);
   if (status) zb_order_deinit(out);
   return status;
 }
 
-/* It keeps the limit of the problem; the paper states no other. */
-static double memory_bound(const zb_problem *problem, int rank) {
-  (void)problem;
-  (void)rank;
-  return -1;
+static zb_status emit_within(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {
+  return emit_blocks(problem, limits, BLOCKS, less_than_ps, out);
+}
+
+static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
+  int64_t *limits = zb_alloc((size_t)problem->ranks * sizeof *limits);
+  if (!limits) return ZB_OUT_OF_MEMORY();
+  zb_order_deinit(out);
+  zb_status status = zb_level_limits(problem, 0, limits);
+  if (!status) status = emit_blocks(problem, limits, options[0], INT64_MAX, out);
+  zb_free(limits);
+  return status;
 }
 
 static const zb_schedule_option adaptive_options[] = {
@@ -277,14 +268,12 @@ const zb_schedule_def zb_schedule_adaptive_v = {
     .name = "adaptive-v",
     .summary = "the best building block for the times and the memory limit at hand (controllable memory, arXiv "
                "2405.15362, Appendix A); V placement",
-    .placement = "v",
-    .chunks_min = 2,
-    .chunks_max = 2,
+    ZB_PLACED_V,
     .splits_backward = true,
     .keeps_limit = true,
     .is_slow = true,
     .options = adaptive_options,
     .emit = emit,
-    .within = within,
-    .memory_bound = memory_bound,
+    .emit_within = emit_within,
+    .memory_bound = zb_no_memory_bound,
 };

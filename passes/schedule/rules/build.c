@@ -23,7 +23,7 @@ static int real_class(const zb_direction *direction, int class) {
   return direction->backwards ? class - class % ZB_KIND_COUNT + (ZB_KIND_COUNT - 1 - class % ZB_KIND_COUNT) : class;
 }
 
-static void fill_costs(const zb_workshop *w, zb_direction *d) {
+static void fill_costs(const zb_workspace *w, zb_direction *d) {
   const zb_problem *p = w->model->problem;
   for (int class = 0; class < w->classes; ++class) {
     const int real = real_class(d, class), kind = real % ZB_KIND_COUNT;
@@ -36,7 +36,7 @@ static void fill_costs(const zb_workshop *w, zb_direction *d) {
 }
 
 /* Links by sending class: a counting sort, senders and receivers exchanged in the mirror. */
-static void fill_links(const zb_workshop *w, zb_direction *d) {
+static void fill_links(const zb_workspace *w, zb_direction *d) {
   const zb_model *model = w->model;
   for (int pass = 0; pass < 2; ++pass) {
     for (int kind = 0; kind < ZB_LINK_KINDS; ++kind)
@@ -63,70 +63,53 @@ static void fill_links(const zb_workshop *w, zb_direction *d) {
   }
 }
 
-static bool direction_init(const zb_workshop *w, zb_direction *d, bool backwards) {
+static void direction_init(zb_workspace *w, zb_direction *d, bool backwards) {
   const size_t classes = (size_t)w->classes;
   const size_t links = (size_t)w->model->link_begin[ZB_F][w->stages] + (size_t)w->model->link_begin[ZB_B][w->stages];
   d->backwards = backwards;
-  d->time_ps = zb_alloc(classes * sizeof *d->time_ps);
-  d->keep = zb_alloc(classes * sizeof *d->keep);
-  d->release = zb_alloc(classes * sizeof *d->release);
-  d->links = zb_alloc((links + 1) * sizeof *d->links);
-  d->link_begin = zb_alloc((classes + 2) * sizeof *d->link_begin);
-  d->inputs = zb_alloc(classes * sizeof *d->inputs);
-  if (!d->time_ps || !d->keep || !d->release || !d->links || !d->link_begin || !d->inputs) return false;
+  ZB_TAKE(&w->arena, d->time_ps, classes);
+  ZB_TAKE(&w->arena, d->keep, classes);
+  ZB_TAKE(&w->arena, d->release, classes);
+  ZB_TAKE(&w->arena, d->links, links + 1);
+  ZB_TAKE(&w->arena, d->link_begin, classes + 2);
+  ZB_TAKE(&w->arena, d->inputs, classes);
+  if (w->arena.failed) return;
   fill_costs(w, d);
   fill_links(w, d);
-  return true;
 }
 
-static void direction_deinit(zb_direction *d) {
-  zb_free(d->time_ps);
-  zb_free(d->keep);
-  zb_free(d->release);
-  zb_free(d->links);
-  zb_free(d->link_begin);
-  zb_free(d->inputs);
+static void take_arrays(zb_workspace *w) {
+  const size_t ranks = (size_t)w->ranks, stages = (size_t)w->stages, classes = (size_t)w->classes,
+               leaves = (size_t)w->leaves;
+  zb_arena *arena = &w->arena;
+  ZB_TAKE(arena, w->base, ranks);
+  ZB_TAKE(arena, w->hold, stages);
+  ZB_TAKE(arena, w->pad, ranks);
+  ZB_TAKE(arena, w->one_each, ranks);
+  ZB_TAKE(arena, w->work, ranks);
+  ZB_TAKE(arena, w->optimizer, ranks);
+  ZB_TAKE(arena, w->ready, w->jobs);
+  ZB_TAKE(arena, w->missing, w->jobs);
+  ZB_TAKE(arena, w->missing_start[0], w->jobs);
+  ZB_TAKE(arena, w->missing_start[1], w->jobs);
+  ZB_TAKE(arena, w->next, classes);
+  ZB_TAKE(arena, w->done, ranks);
+  ZB_TAKE(arena, w->in_flight, ranks);
+  ZB_TAKE(arena, w->in_flight_first, ranks);
+  ZB_TAKE(arena, w->clock, ranks);
+  ZB_TAKE(arena, w->live, ranks);
+  ZB_TAKE(arena, w->committed, ranks);
+  ZB_TAKE(arena, w->due, leaves);
+  ZB_TAKE(arena, w->tree, 2 * leaves);
+  ZB_TAKE(arena, w->head_at, classes);
+  ZB_TAKE(arena, w->heads, classes);
+  ZB_TAKE(arena, w->idle, ranks);
+  ZB_TAKE(arena, w->channel, ranks * ranks);
+  ZB_TAKE(arena, w->queue, ranks);
+  ZB_TAKE(arena, w->queued, ranks);
 }
 
-/* Every block of the workshop, to be allocated and freed in one place each. */
-#define WORKSHOP_BLOCKS(ROW)                                                                                           \
-  ROW(base, ranks)                                                                                                     \
-  ROW(hold, stages)                                                                                                    \
-  ROW(pad, ranks)                                                                                                      \
-  ROW(one_each, ranks)                                                                                                 \
-  ROW(work, ranks)                                                                                                     \
-  ROW(optimizer, ranks)                                                                                                \
-  ROW(ready, jobs)                                                                                                     \
-  ROW(missing, jobs)                                                                                                   \
-  ROW(missing_start[0], jobs)                                                                                          \
-  ROW(missing_start[1], jobs)                                                                                          \
-  ROW(next, classes)                                                                                                   \
-  ROW(done, ranks)                                                                                                     \
-  ROW(flying, ranks)                                                                                                   \
-  ROW(flying_first, ranks)                                                                                             \
-  ROW(clock, ranks)                                                                                                    \
-  ROW(live, ranks)                                                                                                     \
-  ROW(committed, ranks)                                                                                                \
-  ROW(due, leaves)                                                                                                     \
-  ROW(tree, 2 * leaves)                                                                                                \
-  ROW(head_at, classes)                                                                                                \
-  ROW(heads, classes)                                                                                                  \
-  ROW(idle, ranks)                                                                                                     \
-  ROW(channel, pairs)                                                                                                  \
-  ROW(queue, ranks)                                                                                                    \
-  ROW(queued, ranks)
-
-static bool blocks_init(zb_workshop *w) {
-  const size_t ranks = (size_t)w->ranks, stages = (size_t)w->stages, classes = (size_t)w->classes, jobs = w->jobs,
-               pairs = ranks * ranks, leaves = (size_t)w->leaves;
-  bool ok = true;
-#define ROW(name, count) ok = (w->name = zb_alloc((count) * sizeof *w->name)) != NULL && ok;
-  WORKSHOP_BLOCKS(ROW)
-#undef ROW
-  return ok;
-}
-
-static void fill_stage(zb_workshop *w, int stage) {
+static void fill_stage(zb_workspace *w, int stage) {
   const zb_problem *p = w->model->problem;
   const zb_direction *d = &w->forwards;
   const int rank = p->stage_rank[stage], class = stage * ZB_KIND_COUNT;
@@ -146,9 +129,9 @@ static void fill_stage(zb_workshop *w, int stage) {
   }
 }
 
-zb_status zb_workshop_init(const zb_model *model, zb_workshop *out) {
+zb_status zb_workspace_init(const zb_model *model, zb_workspace *out) {
   const zb_problem *p = model->problem;
-  *out = (zb_workshop){.model = model, .ranks = p->ranks, .chunks = model->chunks, .stages = p->stages};
+  *out = (zb_workspace){.model = model, .ranks = p->ranks, .chunks = model->chunks, .stages = p->stages};
   out->micro_batches = p->micro_batches;
   out->classes = p->stages * ZB_KIND_COUNT;
   out->jobs = zb_model_jobs(model);
@@ -157,31 +140,30 @@ zb_status zb_workshop_init(const zb_model *model, zb_workshop *out) {
   for (out->leaves = 1; out->leaves < p->ranks;)
     out->leaves *= 2;
   out->slack = INT64_MAX;
-  if (!direction_init(out, &out->forwards, false) || !direction_init(out, &out->mirror, true) || !blocks_init(out)) {
-    zb_workshop_deinit(out);
+  direction_init(out, &out->forwards, false);
+  direction_init(out, &out->mirror, true);
+  take_arrays(out);
+  if (out->arena.failed) {
+    zb_workspace_deinit(out);
     return ZB_OUT_OF_MEMORY();
   }
   for (int rank = 0; rank < p->ranks; ++rank) {
-    out->base[rank] = out->one_each[rank] = p->base_bytes ? p->base_bytes[rank] : 0;
-    out->optimizer[rank] = out->work[rank] = p->optimizer_ps ? p->optimizer_ps[rank] : 0;
+    out->base[rank] = out->one_each[rank] = zb_base_bytes(p, rank);
+    out->optimizer[rank] = out->work[rank] = zb_optimizer_ps(p, rank);
   }
   for (int stage = 0; stage < p->stages; ++stage)
     fill_stage(out, stage);
   return NULL;
 }
 
-void zb_workshop_deinit(zb_workshop *w) {
-  direction_deinit(&w->forwards);
-  direction_deinit(&w->mirror);
-#define ROW(name, count) zb_free(w->name);
-  WORKSHOP_BLOCKS(ROW)
-#undef ROW
-  *w = (zb_workshop){0};
+void zb_workspace_deinit(zb_workspace *w) {
+  zb_arena_deinit(&w->arena);
+  *w = (zb_workspace){0};
 }
 
 /* ---- Building ---- */
 
-void zb_workshop_clear(zb_workshop *w) {
+void zb_workspace_clear(zb_workspace *w) {
   const size_t ranks = (size_t)w->ranks;
   memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
   memset(w->ready, 0, w->jobs * sizeof *w->ready);
@@ -193,7 +175,7 @@ void zb_workshop_clear(zb_workshop *w) {
 }
 
 typedef struct builder {
-  zb_workshop *w;
+  zb_workspace *w;
   const zb_direction *d;
   const zb_build_rule *rule;
   zb_slot *sequence;
@@ -201,7 +183,7 @@ typedef struct builder {
 } builder;
 
 /* A tree instead of a look at all ranks for every job. */
-static void set_due(zb_workshop *w, int rank, int64_t time) {
+static void set_due(zb_workspace *w, int rank, int64_t time) {
   w->due[rank] = time;
   for (int node = (w->leaves + rank) / 2; node > 0; node /= 2) {
     const int32_t left = w->tree[2 * node], right = w->tree[2 * node + 1];
@@ -211,7 +193,7 @@ static void set_due(zb_workshop *w, int rank, int64_t time) {
   }
 }
 
-static void plant_tree(zb_workshop *w) {
+static void plant_tree(zb_workspace *w) {
   for (int rank = w->ranks; rank < w->leaves; ++rank)
     w->due[rank] = INT64_MAX;
   for (int leaf = 0; leaf < w->leaves; ++leaf)
@@ -224,7 +206,7 @@ static void plant_tree(zb_workshop *w) {
 
 /* The next job of a class, when it has become the next or its last input has become known. */
 static void refresh_head(const builder *b, int class) {
-  const zb_workshop *w = b->w;
+  const zb_workspace *w = b->w;
   const int m = w->micro_batches, i = w->next[class];
   const size_t at = (size_t)class * (size_t)m + (size_t)i;
   zb_head *head = &w->heads[w->head_at[class]];
@@ -237,15 +219,15 @@ static void refresh_head(const builder *b, int class) {
 }
 
 static void start_build(builder *b) {
-  zb_workshop *w = b->w;
-  zb_workshop_clear(w);
+  zb_workspace *w = b->w;
+  zb_workspace_clear(w);
   memcpy(w->missing, w->missing_start[b->rule->backwards], w->jobs * sizeof *w->missing);
   w->most_idle = 0;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t release = b->rule->release ? b->rule->release[rank] : 0;
     w->clock[rank] = w->due[rank] = release;
-    w->flying[rank] = 0;
-    w->flying_first[rank] = -1;
+    w->in_flight[rank] = 0;
+    w->in_flight_first[rank] = -1;
     w->idle[rank] = b->rule->count_start ? release : 0;
   }
   plant_tree(w);
@@ -255,7 +237,7 @@ static void start_build(builder *b) {
 
 /* An input of (class, micro_batch) arrives at that time. */
 static void arrive(builder *b, int class, int micro_batch, int64_t time) {
-  zb_workshop *w = b->w;
+  zb_workspace *w = b->w;
   const size_t at = (size_t)class * (size_t)w->micro_batches + (size_t)micro_batch;
   if (time > w->ready[at]) w->ready[at] = time;
   if (--w->missing[at] > 0 || micro_batch != w->next[class]) return;
@@ -275,7 +257,7 @@ static inline bool fits(const builder *b, int rank, int64_t bytes) {
 
 /* Whether a first job of a stage leaves every later stage of its rank room for one micro-batch. */
 static bool leaves_room(const builder *b, int rank, int chunk) {
-  const zb_workshop *w = b->w;
+  const zb_workspace *w = b->w;
   const int *stages = &w->model->rank_stages[rank * w->chunks];
   const int last = b->rule->backwards ? 2 : 1;
   int64_t need = w->committed[rank] + w->hold[stages[chunk]];
@@ -294,11 +276,11 @@ typedef struct choice {
 
 /* Whether memory and cap let the next job of a class start, if its inputs are there. */
 static bool is_allowed(const builder *b, int rank, int chunk, int stage, int step) {
-  const zb_workshop *w = b->w;
+  const zb_workspace *w = b->w;
   const int32_t *next = &w->next[stage * ZB_KIND_COUNT];
   if (step == 0 && b->rule->cap && next[0] - next[1] >= b->rule->cap[stage]) return false;
-  if (step == 0 && b->rule->extra >= 0 && w->flying_first[rank] >= 0 &&
-      w->flying[rank] >= w->flying_first[rank] + b->rule->extra)
+  if (step == 0 && b->rule->extra >= 0 && w->in_flight_first[rank] >= 0 &&
+      w->in_flight[rank] >= w->in_flight_first[rank] + b->rule->extra)
     return false;
   return fits(b, rank, w->live[rank] + b->d->keep[stage * ZB_KIND_COUNT + step]) &&
          (step > 0 || leaves_room(b, rank, chunk));
@@ -307,7 +289,7 @@ static bool is_allowed(const builder *b, int rank, int chunk, int stage, int ste
 /* The most urgent job that could start now, the most urgent of those on their way, and when the first of these is
  * there. */
 static void choose(const builder *b, int rank, int64_t now, choice *best, choice *coming, int64_t *wake) {
-  const zb_workshop *w = b->w;
+  const zb_workspace *w = b->w;
   const zb_head *head = &w->heads[(size_t)rank * (size_t)w->chunks * ZB_KIND_COUNT];
   *best = *coming = (choice){.class = -1};
   *wake = INT64_MAX;
@@ -327,7 +309,7 @@ static void choose(const builder *b, int rank, int64_t now, choice *best, choice
 }
 
 static void run(builder *b, int rank, const choice *c, int64_t now) {
-  zb_workshop *w = b->w;
+  zb_workspace *w = b->w;
   const zb_direction *d = b->d;
   const int class = c->class, stage = class / ZB_KIND_COUNT, step = class % ZB_KIND_COUNT;
   const int64_t end = now + d->time_ps[class];
@@ -340,8 +322,8 @@ static void run(builder *b, int rank, const choice *c, int64_t now) {
   if (w->idle[rank] > w->most_idle) w->most_idle = w->idle[rank];
   ++w->done[rank];
   w->live[rank] += d->keep[class] - d->release[class];
-  if (step == 1 && w->flying_first[rank] < 0) w->flying_first[rank] = w->flying[rank];
-  if (step < 2) w->flying[rank] += step == 0 ? 1 : -1;
+  if (step == 1 && w->in_flight_first[rank] < 0) w->in_flight_first[rank] = w->in_flight[rank];
+  if (step < 2) w->in_flight[rank] += step == 0 ? 1 : -1;
   if (step == 0) w->committed[rank] += w->hold[stage];
   if (step == (d->backwards ? 2 : 1)) w->committed[rank] -= w->hold[stage];
   w->next[class] = c->micro_batch + 1;
@@ -357,7 +339,7 @@ static void run(builder *b, int rank, const choice *c, int64_t now) {
 }
 
 static void visit(builder *b, int rank, int64_t now) {
-  zb_workshop *w = b->w;
+  zb_workspace *w = b->w;
   choice best, coming;
   int64_t wake;
   choose(b, rank, now, &best, &coming, &wake);
@@ -378,7 +360,7 @@ static void visit(builder *b, int rank, int64_t now) {
   run(b, rank, &best, now);
 }
 
-bool zb_build_order(zb_workshop *w, const zb_build_rule *rule, zb_slot *sequence, int64_t *start_ps) {
+bool zb_build_order(zb_workspace *w, const zb_build_rule *rule, zb_slot *sequence, int64_t *start_ps) {
   builder b = {.w = w, .d = rule->backwards ? &w->mirror : &w->forwards, .rule = rule, .sequence = sequence};
   b.start_ps = start_ps;
   ++w->evaluations;
@@ -396,7 +378,7 @@ bool zb_build_order(zb_workshop *w, const zb_build_rule *rule, zb_slot *sequence
 /* ---- Timing ---- */
 
 /* Runs a rank as far as it goes; ranks that got their next input are queued. */
-static void run_sequence(zb_workshop *w, const zb_slot *sequence, int rank, int64_t *start_ps, int *queued) {
+static void run_sequence(zb_workspace *w, const zb_slot *sequence, int rank, int64_t *start_ps, int *queued) {
   const zb_direction *d = &w->forwards;
   const zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
   const size_t m = (size_t)w->micro_batches;
@@ -424,7 +406,7 @@ static void run_sequence(zb_workshop *w, const zb_slot *sequence, int rank, int6
   w->done[rank] = i;
 }
 
-bool zb_time_sequence(zb_workshop *w, const zb_slot *sequence, zb_timing *out, int64_t *start_ps, int64_t *span_ps) {
+bool zb_time_sequence(zb_workspace *w, const zb_slot *sequence, zb_timing *out, int64_t *start_ps, int64_t *span_ps) {
   const size_t ranks = (size_t)w->ranks;
   ++w->evaluations;
   memcpy(w->missing, w->missing_start[0], w->jobs * sizeof *w->missing);
@@ -457,13 +439,13 @@ bool zb_time_sequence(zb_workshop *w, const zb_slot *sequence, zb_timing *out, i
   return true;
 }
 
-int64_t zb_judge(const zb_workshop *w, const zb_timing *timing) {
+int64_t zb_metric_time(const zb_workspace *w, const zb_timing *timing) {
   return w->model->problem->metric == ZB_METRIC_STAGE ? timing->stage_ps : timing->step_ps;
 }
 
 /* ---- Sequences ---- */
 
-void zb_sequence_peaks(const zb_workshop *w, const zb_slot *sequence, int64_t *peak) {
+void zb_sequence_peaks(const zb_workspace *w, const zb_slot *sequence, int64_t *peak) {
   const zb_direction *d = &w->forwards;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
@@ -476,7 +458,7 @@ void zb_sequence_peaks(const zb_workshop *w, const zb_slot *sequence, int64_t *p
   }
 }
 
-void zb_sequence_renumber(zb_workshop *w, zb_slot *sequence, zb_slot *scratch) {
+void zb_sequence_renumber(zb_workspace *w, zb_slot *sequence, zb_slot *scratch) {
   memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
   for (int rank = 0; rank < w->ranks; ++rank) {
     zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
@@ -491,7 +473,7 @@ void zb_sequence_renumber(zb_workshop *w, zb_slot *sequence, zb_slot *scratch) {
   }
 }
 
-void zb_sequence_read(zb_workshop *w, const zb_order *order, zb_slot *sequence, zb_slot *scratch) {
+void zb_sequence_read(zb_workspace *w, const zb_order *order, zb_slot *sequence, zb_slot *scratch) {
   for (int rank = 0; rank < w->ranks; ++rank)
     for (int i = 0; i < w->per_rank; ++i) {
       const zb_job job = order->jobs[rank][i];
@@ -501,7 +483,7 @@ void zb_sequence_read(zb_workshop *w, const zb_order *order, zb_slot *sequence, 
   zb_sequence_renumber(w, sequence, scratch);
 }
 
-zb_status zb_sequence_write(const zb_workshop *w, const zb_slot *sequence, zb_order *out) {
+zb_status zb_sequence_write(const zb_workspace *w, const zb_slot *sequence, zb_order *out) {
   ZB_TRY(zb_order_init(out, w->ranks));
   out->whole_backward = w->whole;
   zb_status status = NULL;

@@ -3,21 +3,18 @@
 
 #include <limits.h>
 
-static void fill_priority(const zb_workshop *w, int class, int64_t urgency, int64_t *priority) {
+static void fill_priority(const zb_workspace *w, int class, int64_t urgency, int64_t *priority) {
   for (int i = 0; i < w->micro_batches; ++i)
     priority[(size_t)class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
 }
 
-zb_status zb_rulebook_init(zb_workshop *w, zb_rulebook *out) {
-  *out = (zb_rulebook){.workshop = w};
+zb_status zb_priority_rules_init(zb_workspace *w, zb_priority_rules *out) {
+  *out = (zb_priority_rules){.workspace = w};
   for (int i = 0; i < 3; ++i)
-    out->priority[i] = zb_alloc(w->jobs * sizeof(int64_t));
-  out->cap = zb_alloc((size_t)w->stages * sizeof *out->cap);
-  out->urgency = zb_alloc(2 * (size_t)w->chunks * sizeof *out->urgency);
-  if (!out->priority[0] || !out->priority[1] || !out->priority[2] || !out->cap || !out->urgency) {
-    zb_rulebook_deinit(out);
-    return ZB_OUT_OF_MEMORY();
-  }
+    ZB_TAKE(&w->arena, out->priority[i], w->jobs);
+  ZB_TAKE(&w->arena, out->cap, w->stages);
+  ZB_TAKE(&w->arena, out->urgency, 2 * w->chunks);
+  ZB_TRY(zb_arena_status(&w->arena));
   /* B before F before W; F of a later chunk first: what is further on its way frees memory sooner. */
   for (int late = 0; late < 2; ++late)
     for (int class = 0; class < w->classes; ++class) {
@@ -33,36 +30,27 @@ zb_status zb_rulebook_init(zb_workshop *w, zb_rulebook *out) {
 }
 
 /* Shuffles F and B of the chunks. */
-static const int64_t *draw_priority(zb_rulebook *book, uint64_t order) {
-  const zb_workshop *w = book->workshop;
-  if (book->drawn == order) return book->priority[2];
-  book->drawn = order;
+static const int64_t *draw_priority(zb_priority_rules *rules, uint64_t order) {
+  const zb_workspace *w = rules->workspace;
+  if (rules->drawn == order) return rules->priority[2];
+  rules->drawn = order;
   uint64_t random = order;
   for (int i = 0; i < 2 * w->chunks; ++i) {
     const int at = zb_random_below(&random, i + 1);
-    book->urgency[i] = book->urgency[at];
-    book->urgency[at] = i;
+    rules->urgency[i] = rules->urgency[at];
+    rules->urgency[at] = i;
   }
   for (int class = 0; class < w->classes; ++class) {
     const int kind = class % ZB_KIND_COUNT, chunk = w->model->stage_chunk[class / ZB_KIND_COUNT];
-    fill_priority(w, class, kind == ZB_W ? 2 * w->chunks : book->urgency[2 * chunk + (kind == ZB_B)],
-                  book->priority[2]);
+    fill_priority(w, class, kind == ZB_W ? 2 * w->chunks : rules->urgency[2 * chunk + (kind == ZB_B)],
+                  rules->priority[2]);
   }
-  return book->priority[2];
-}
-
-void zb_rulebook_deinit(zb_rulebook *rulebook) {
-  zb_free(rulebook->priority[0]);
-  zb_free(rulebook->priority[1]);
-  zb_free(rulebook->priority[2]);
-  zb_free(rulebook->urgency);
-  zb_free(rulebook->cap);
-  *rulebook = (zb_rulebook){0};
+  return rules->priority[2];
 }
 
 /* Caps that fall by slope from stage to stage and together fill the memory of the fullest rank. */
-static void fill_caps(zb_rulebook *book, const zb_rule_numbers *numbers, const int64_t *limit) {
-  const zb_workshop *w = book->workshop;
+static void fill_caps(zb_priority_rules *rules, const zb_rule_numbers *numbers, const int64_t *limit) {
+  const zb_workspace *w = rules->workspace;
   const double slope = numbers->slope / 4.0;
   double least = 1e9;
   for (int rank = 0; rank < w->ranks; ++rank) {
@@ -78,21 +66,21 @@ static void fill_caps(zb_rulebook *book, const zb_rule_numbers *numbers, const i
   }
   for (int stage = 0; stage < w->stages; ++stage) {
     const double cap = least + numbers->shift / 2.0 + slope * (w->stages - 1 - stage) + 0.5;
-    book->cap[stage] = cap < 1 ? 1 : cap > w->micro_batches ? w->micro_batches : (int)cap;
+    rules->cap[stage] = cap < 1 ? 1 : cap > w->micro_batches ? w->micro_batches : (int)cap;
   }
 }
 
-zb_build_rule zb_rule_make(zb_rulebook *book, const zb_rule_numbers *numbers, const int64_t *limit) {
-  if (numbers->slope) fill_caps(book, numbers, limit);
-  return (zb_build_rule){.priority =
-                             numbers->order < 2 ? book->priority[numbers->order] : draw_priority(book, numbers->order),
+zb_build_rule zb_rule_make(zb_priority_rules *rules, const zb_rule_numbers *numbers, const int64_t *limit) {
+  if (numbers->slope) fill_caps(rules, numbers, limit);
+  return (zb_build_rule){.priority = numbers->order < 2 ? rules->priority[numbers->order]
+                                                        : draw_priority(rules, numbers->order),
                          .limit = limit,
-                         .cap = numbers->slope ? book->cap : NULL,
+                         .cap = numbers->slope ? rules->cap : NULL,
                          .patience = numbers->patience,
                          .extra = numbers->extra,
                          .idle = numbers->idle_ps,
                          .share_idle = numbers->share_idle,
-                         .count_start = book->workshop->model->problem->metric == ZB_METRIC_BARRIER};
+                         .count_start = rules->workspace->model->problem->metric == ZB_METRIC_BARRIER};
 }
 
 zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps) {
@@ -123,7 +111,7 @@ static int chain_job(int chunks, int step) {
 
 /* One micro-batch alone on a rank: where its W stand so that the peak is least. A shortest path over (steps of the
  * chain, set of W that ran), where a path is as long as its peak. jobs gets chunk * kinds + kind. */
-static void place_w(const zb_workshop *w, int rank, int jobs[EXACT_JOBS]) {
+static void place_w(const zb_workspace *w, int rank, int jobs[EXACT_JOBS]) {
   const zb_direction *d = &w->forwards;
   const int *stages = &w->model->rank_stages[rank * w->chunks], chunks = w->chunks;
   int64_t peak[EXACT_STATES], live[EXACT_STATES];
@@ -161,7 +149,7 @@ static int early_job(int chunks, int index) {
   return back % 2 ? b - ZB_B + ZB_W : b;
 }
 
-void zb_sequence_least(const zb_workshop *w, zb_slot *sequence, int64_t *least) {
+void zb_sequence_least(const zb_workspace *w, zb_slot *sequence, int64_t *least) {
   for (int rank = 0; rank < w->ranks; ++rank) {
     zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
     const int *stages = &w->model->rank_stages[rank * w->chunks];
@@ -179,7 +167,7 @@ void zb_sequence_least(const zb_workshop *w, zb_slot *sequence, int64_t *least) 
 
 /* ---- Levels ---- */
 
-int64_t zb_level_most(const zb_workshop *w) {
+int64_t zb_level_most(const zb_workspace *w) {
   int64_t most = 1;
   for (int rank = 0; rank < w->ranks; ++rank) {
     int64_t bytes = w->base[rank];
@@ -206,7 +194,7 @@ typedef struct share {
 } share;
 
 /* The level after one, in sixteenths: 2, 4, ... 32, 40, 48, 64, 80, ... */
-static int64_t next_sixteenths(const zb_workshop *w, int64_t part) {
+static int64_t next_sixteenths(const zb_workspace *w, int64_t part) {
   if (w->jobs > ZB_JOBS_LARGE) return part < 24 ? part + 4 : part < 32 ? 32 : 2 * part;
   if (part < 32) return part + 2;
   int64_t double_of = 32;
@@ -216,7 +204,7 @@ static int64_t next_sixteenths(const zb_workshop *w, int64_t part) {
 }
 
 /* Whether levels count chunks that are held, an eighth of the ranks at once; how many of these there are. */
-static bool counts_chunks(const zb_workshop *w, int *steps, int *step) {
+static bool counts_chunks(const zb_workspace *w, int *steps, int *step) {
   *step = w->ranks < 8 ? 1 : w->ranks / 8;
   *steps = (2 * w->ranks + *step - 1) / *step;
   return zb_is_placed_as_v(w->model->problem) && w->jobs <= ZB_JOBS_LARGE;
@@ -224,14 +212,14 @@ static bool counts_chunks(const zb_workshop *w, int *steps, int *step) {
 
 /* How many of the lowest levels have one half way below them: those up to three quarters of what 1F1B needs. Above,
  * none of the schedules gains by it. */
-static int levels_with_half(const zb_workshop *w) {
+static int levels_with_half(const zb_workspace *w) {
   int steps, step;
   return counts_chunks(w, &steps, &step) ? 3 * steps / 4 : 0;
 }
 
-bool zb_level_is_half(const zb_workshop *w, int level) { return level % 2 == 1 && level < 2 * levels_with_half(w); }
+bool zb_level_is_half(const zb_workspace *w, int level) { return level % 2 == 1 && level < 2 * levels_with_half(w); }
 
-static share share_of(const zb_workshop *w, int level) {
+static share share_of(const zb_workspace *w, int level) {
   share x = {0, 16};
   int steps, step;
   if (counts_chunks(w, &steps, &step)) {
@@ -245,7 +233,7 @@ static share share_of(const zb_workshop *w, int level) {
   return x;
 }
 
-static int64_t whole_level_bytes(const zb_workshop *w, int level) {
+static int64_t whole_level_bytes(const zb_workspace *w, int level) {
   const int64_t most = zb_level_most(w);
   int64_t base = 0, unit = 0;
   for (int rank = 0; rank < w->ranks; ++rank) {
@@ -260,14 +248,14 @@ static int64_t whole_level_bytes(const zb_workshop *w, int level) {
   return bytes < most ? bytes : most;
 }
 
-int64_t zb_level_bytes(const zb_workshop *w, int level) {
+int64_t zb_level_bytes(const zb_workspace *w, int level) {
   const int halves = levels_with_half(w);
   if (level >= 2 * halves) return whole_level_bytes(w, level - halves);
   const int64_t below = whole_level_bytes(w, level / 2);
   return level % 2 == 0 ? below : below + (whole_level_bytes(w, level / 2 + 1) - below) / 2;
 }
 
-int zb_level_within(const zb_workshop *w, int64_t limit) {
+int zb_level_within(const zb_workspace *w, int64_t limit) {
   const int64_t most = zb_level_most(w);
   int level = 0;
   while (limit == 0 || zb_level_bytes(w, level + 1) <= limit) {
@@ -275,4 +263,49 @@ int zb_level_within(const zb_workshop *w, int64_t limit) {
     if (zb_level_bytes(w, level) == most) break;
   }
   return level;
+}
+
+zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *limits) {
+  zb_model model;
+  zb_workspace w;
+  ZB_TRY(zb_model_init(problem, &model));
+  zb_status status = NULL;
+  ZB_TRY_GOTO(zb_workspace_init(&model, &w));
+  const int64_t all = zb_level_most(&w);
+  int64_t most = 0, unit = 0;
+  for (int rank = 0; rank < w.ranks; ++rank) {
+    const int64_t limit = zb_rank_limit(problem, rank);
+    limits[rank] = limit == 0 || limit > all ? all : limit;
+    if (limits[rank] > most) most = limits[rank];
+    if (w.one_each[rank] - w.base[rank] > unit) unit = w.one_each[rank] - w.base[rank];
+  }
+  const int level = zb_level_within(&w, most);
+  const int64_t rounded = level ? zb_level_bytes(&w, level) : most;
+  for (int rank = 0; rank < w.ranks; ++rank) {
+    const int64_t given = (int64_t)((double)unit * w.ranks * (double)percent / 100) + w.base[rank];
+    if (percent)
+      limits[rank] = given < all ? given : all;
+    else if (rounded < limits[rank])
+      limits[rank] = rounded;
+  }
+  zb_workspace_deinit(&w);
+cleanup:
+  zb_model_deinit(&model);
+  return status;
+}
+
+zb_status zb_emit_at_level(const zb_problem *problem, int64_t percent, zb_emit_within emit, zb_order *out) {
+  zb_arena arena = {0};
+  int64_t *limits;
+  zb_order found = {0};
+  ZB_TAKE(&arena, limits, problem->ranks);
+  zb_status status = zb_arena_status(&arena);
+  if (!status) status = zb_level_limits(problem, percent, limits);
+  if (!status) status = emit(problem, limits, INT64_MAX, &found);
+  if (!status) {
+    zb_order_deinit(out);
+    *out = found;
+  }
+  zb_arena_deinit(&arena);
+  return status;
 }

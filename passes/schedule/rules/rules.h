@@ -19,19 +19,19 @@ typedef struct zb_rule_numbers {
 } zb_rule_numbers;
 
 /* Scratch memory to build by rules. */
-typedef struct zb_rulebook {
-  zb_workshop *workshop;
+typedef struct zb_priority_rules {
+  zb_workspace *workspace;
   int64_t *priority[3]; /* [jobs] by order */
   uint64_t drawn;       /* the order that priority[2] has */
   int *urgency;         /* [2 * chunks] scratch */
   int32_t *cap;         /* [stages] */
-} zb_rulebook;
+} zb_priority_rules;
 
-zb_status zb_rulebook_init(zb_workshop *workshop, zb_rulebook *out) ZB_MUST_USE;
-void zb_rulebook_deinit(zb_rulebook *rulebook);
+/* Its memory is the workspace's. */
+zb_status zb_priority_rules_init(zb_workspace *workspace, zb_priority_rules *out) ZB_MUST_USE;
 
-/* The rule of these numbers for limits[ranks]; it points into the rulebook, until the next call. */
-zb_build_rule zb_rule_make(zb_rulebook *rulebook, const zb_rule_numbers *numbers, const int64_t *limit);
+/* The rule of these numbers for limits[ranks]; it points into the rules, until the next call. */
+zb_build_rule zb_rule_make(zb_priority_rules *rules, const zb_rule_numbers *numbers, const int64_t *limit);
 
 /* The rules of the zb schedules: so many for every problem, few and good. idle_ps: what the lower bound of the problem
  * leaves a rank idle that works for work_ps. */
@@ -40,7 +40,7 @@ zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps);
 
 /* The order that needs least memory, one micro-batch after the other: all F, all B, and W where the peak is least
  * (beyond 6 chunks right behind B). least[ranks] gets its peak: no order of a chain of stages needs less. */
-void zb_sequence_least(const zb_workshop *workshop, zb_slot *sequence, int64_t *least);
+void zb_sequence_least(const zb_workspace *workspace, zb_slot *sequence, int64_t *least);
 
 /* Two chunks a rank, down the ranks and up again, whatever their names. */
 bool zb_is_placed_as_v(const zb_problem *problem);
@@ -51,14 +51,21 @@ enum { ZB_JOBS_LARGE = 90000 };
  * the rank with the largest), on the V placement up to all of it in chunks that are held (beyond 15 ranks in several),
  * coarser beyond its double, and last what everything takes; of large problems in quarters up to 1.5, then its doubles.
  * Fixed for a problem whatever its limit is, so that more memory adds levels and takes none away. */
-int64_t zb_level_bytes(const zb_workshop *workshop, int level);
+int64_t zb_level_bytes(const zb_workspace *workspace, int level);
 /* The most that any rank can ever hold. */
-int64_t zb_level_most(const zb_workshop *workshop);
+int64_t zb_level_most(const zb_workspace *workspace);
 /* Whether only the schedules that go by memory are asked at a level: half way between two of the V placement, up to
  * three quarters of what 1F1B needs, where there may be room for another building block because B frees a part of what
  * a chunk keeps. */
-bool zb_level_is_half(const zb_workshop *workshop, int level);
+bool zb_level_is_half(const zb_workspace *workspace, int level);
 /* The last level within a limit (0: no limit), 0 if there is none. */
-int zb_level_within(const zb_workshop *workshop, int64_t limit);
+int zb_level_within(const zb_workspace *workspace, int64_t limit);
+/* limits[ranks] of a memory of `percent` of what 1F1B needs; 0: those of the problem, rounded down to a level, so that
+ * memory between two levels changes nothing. */
+zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *limits) ZB_MUST_USE;
+/* Runs a schedule that builds within limits with those of a percentage, and puts its order in the place of *out. */
+typedef zb_status (*zb_emit_within)(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps,
+                                    zb_order *out);
+zb_status zb_emit_at_level(const zb_problem *problem, int64_t percent, zb_emit_within emit, zb_order *out) ZB_MUST_USE;
 
 #endif

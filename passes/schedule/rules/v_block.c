@@ -99,37 +99,27 @@ struct zb_v_engine {
   int64_t *channel;                /* [ranks * ranks] when it is free */
   int64_t *wake;                   /* [2 * leaves] tournament: when a position decides next; [1] is the earliest */
   int leaves;
+  zb_arena arena;
 };
 
 void zb_v_engine_free(zb_v_engine *engine) {
   if (!engine) return;
-  for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
-    zb_free(engine->missing[kind]);
-    zb_free(engine->ready[kind]);
-  }
-  zb_free(engine->places);
-  zb_free(engine->position);
-  zb_free(engine->passes);
-  zb_free(engine->channel);
-  zb_free(engine->wake);
+  zb_arena_deinit(&engine->arena);
   zb_free(engine);
 }
 
-static bool allocate(zb_v_engine *e) {
-  const size_t ranks = (size_t)e->ranks, jobs = ZB_V_PASSES * (size_t)e->micro_batches;
-  const size_t pairs = (size_t)e->model->problem->stages * (size_t)e->micro_batches;
-  e->places = zb_alloc(ranks * sizeof *e->places);
-  e->position = zb_alloc(ranks * sizeof *e->position);
-  e->passes = zb_alloc(ranks * jobs * sizeof *e->passes);
-  e->channel = zb_alloc(ranks * ranks * sizeof *e->channel);
-  e->wake = zb_alloc(2 * (size_t)e->leaves * sizeof *e->wake);
-  bool ok = e->places && e->position && e->passes && e->channel && e->wake;
+static zb_status take_arrays(zb_v_engine *e) {
+  const int pairs = e->model->problem->stages * e->micro_batches;
+  ZB_TAKE(&e->arena, e->places, e->ranks);
+  ZB_TAKE(&e->arena, e->position, e->ranks);
+  ZB_TAKE(&e->arena, e->passes, e->ranks * ZB_V_PASSES * e->micro_batches);
+  ZB_TAKE(&e->arena, e->channel, e->ranks * e->ranks);
+  ZB_TAKE(&e->arena, e->wake, 2 * e->leaves);
   for (int kind = 0; kind < ZB_LINK_KINDS; ++kind) {
-    e->missing[kind] = zb_alloc(pairs * sizeof *e->missing[kind]);
-    e->ready[kind] = zb_alloc(pairs * sizeof *e->ready[kind]);
-    ok = ok && e->missing[kind] && e->ready[kind];
+    ZB_TAKE(&e->arena, e->missing[kind], pairs);
+    ZB_TAKE(&e->arena, e->ready[kind], pairs);
   }
-  return ok;
+  return zb_arena_status(&e->arena);
 }
 
 static void fill_place(const zb_v_engine *e, int position) {
@@ -145,7 +135,7 @@ static void fill_place(const zb_v_engine *e, int position) {
                         : (job_cost){cost->time_ps[kind], cost->keep_bytes[kind], cost->free_bytes[kind]};
     x->work += x->cost[pass].time * p->micro_batches;
   }
-  if (e->costs == ZB_V_REAL && p->optimizer_ps) x->optimizer = p->optimizer_ps[p->stage_rank[position]];
+  if (e->costs == ZB_V_REAL) x->optimizer = zb_optimizer_ps(p, p->stage_rank[position]);
   e->position[p->stage_rank[position]] = position;
 }
 
@@ -160,10 +150,11 @@ zb_status zb_v_engine_new(const zb_model *model, zb_v_costs costs, zb_v_engine *
                      .leaves = 1};
   while (e->leaves < e->ranks)
     e->leaves *= 2;
-  if (!allocate(e)) {
+  zb_status status = take_arrays(e);
+  if (status) {
     zb_v_engine_free(e);
     *out = NULL;
-    return ZB_OUT_OF_MEMORY();
+    return status;
   }
   for (int position = 0; position < e->ranks; ++position)
     fill_place(e, position);
@@ -452,18 +443,14 @@ zb_status zb_v_block_emit(const zb_v_legs *legs, const zb_v_rules *manner, const
   ZB_TRY(zb_model_init(problem, &model));
   zb_status status = NULL;
   zb_v_engine *engine = NULL;
-  const size_t ranks = (size_t)problem->ranks;
-  zb_v_slots *block = zb_alloc(ranks * sizeof *block);
-  int64_t *limits = zb_alloc(ranks * sizeof *limits);
-  if (!block || !limits) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
-  if (!zb_v_block_fill(problem->ranks, legs, block)) {
-    status = ZB_ERROR(INVALID, "the passes of a building block meet on %d ranks", problem->ranks);
-    goto cleanup;
-  }
-  for (size_t i = 0; i < ranks; ++i)
+  zb_v_slots *block;
+  int64_t *limits;
+  ZB_TAKE(&model.arena, block, problem->ranks);
+  ZB_TAKE(&model.arena, limits, problem->ranks);
+  ZB_TRY_GOTO(zb_arena_status(&model.arena));
+  if (!zb_v_block_fill(problem->ranks, legs, block))
+    ZB_TRY_GOTO(ZB_ERROR(INVALID, "the passes of a building block meet on %d ranks", problem->ranks));
+  for (int i = 0; i < problem->ranks; ++i)
     limits[i] = zb_v_block_peak(problem->ranks, block);
   ZB_TRY_GOTO(zb_v_engine_new(&model, ZB_V_UNIT, &engine));
   zb_v_rules rules = *manner;
@@ -477,8 +464,6 @@ zb_status zb_v_block_emit(const zb_v_legs *legs, const zb_v_rules *manner, const
   ZB_TRY_GOTO(zb_v_engine_emit(engine, out));
 cleanup:
   zb_v_engine_free(engine);
-  zb_free(limits);
-  zb_free(block);
   zb_model_deinit(&model);
   return status;
 }

@@ -12,7 +12,7 @@
 #ifndef ZB_PASSES_SCHEDULE_V_BLOCK_H
 #define ZB_PASSES_SCHEDULE_V_BLOCK_H
 
-#include "passes/schedule/rules/v_shape.h"
+#include "passes/schedule/rules/emit.h"
 
 /* Jobs of a block on one rank, in the order of the data. W stands in the first slot after its B that is free. */
 typedef enum zb_v_pass { ZB_V_F0, ZB_V_F1, ZB_V_B1, ZB_V_B0, ZB_V_W1, ZB_V_W0, ZB_V_PASSES } zb_v_pass;

@@ -5,11 +5,11 @@
  * jobs of micro-batches that are not there are dropped: what is left keeps its order, so it still ends. Tests:
  * test/passes/schedule/v_schedules_test.c, charts/zb_v*.txt.
  */
-#include "passes/schedule/rules/v_shape.h"
+#include "passes/schedule/rules/emit.h"
 
-/* One position; n micro-batches, of which the emitter writes those that exist. */
-static void emit_position(zb_emitter *e, int position, int n) {
-  const int p = e->ranks;
+static void emit_position(zb_emitter *e, int position, const void *how) {
+  (void)how;
+  const int p = e->ranks, n = zb_max_int(e->micro_batches, 2 * p - 1); /* the emitter writes those that exist */
   int f0 = 0, f1 = 0;
   for (; f0 < 2 * (p - position) - 1; ++f0)
     zb_emit(e, 0, ZB_F);
@@ -42,13 +42,7 @@ static void emit_position(zb_emitter *e, int position, int n) {
 
 static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
   (void)options;
-  zb_emitter emitter;
-  zb_emit_init(&emitter, problem, out);
-  for (int position = 0; position < problem->ranks; ++position) {
-    zb_emit_rank(&emitter, problem->stage_rank[position]);
-    emit_position(&emitter, position, zb_max_int(problem->micro_batches, 2 * problem->ranks - 1));
-  }
-  return zb_emit_finish(&emitter);
+  return zb_emit_all(problem, emit_position, NULL, out);
 }
 
 static double memory_bound(const zb_problem *problem, int rank) {
@@ -59,9 +53,7 @@ const zb_schedule_def zb_schedule_zb_v = {
     .name = "zb-v",
     .summary = "no stage bubble at F = B = W, at the memory of 1F1B (Zero Bubble, arXiv 2401.10241, section 6); V "
                "placement",
-    .placement = "v",
-    .chunks_min = 2,
-    .chunks_max = 2,
+    ZB_PLACED_V,
     .splits_backward = true,
     .emit = emit,
     .memory_bound = memory_bound,

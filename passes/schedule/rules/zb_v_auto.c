@@ -16,9 +16,8 @@
  */
 #include <string.h>
 
-#include "passes/schedule/rules/build.h"
 #include "passes/schedule/rules/rules.h"
-#include "passes/schedule/rules/v_shape.h"
+#include "passes/schedule/rules/emit.h"
 
 typedef struct switches {
   bool fill_f, fill_b; /* whether a W may delay an F; a B of leg 0 */
@@ -28,7 +27,7 @@ enum { SWITCHES = sizeof all_switches / sizeof *all_switches, REPEATS_MAX = 8 };
 
 typedef struct greedy {
   zb_model model;
-  zb_workshop w;
+  zb_workspace w;
   const int64_t *limits; /* [ranks] */
   switches how;
   bool careful; /* room is kept for F of leg 1 after the warm-up too */
@@ -42,36 +41,25 @@ typedef struct greedy {
 } greedy;
 
 static void greedy_deinit(greedy *g) {
-  zb_free(g->sequence);
-  zb_free(g->best);
-  zb_free(g->rank);
-  zb_free(g->waiting);
-  zb_free(g->oldest);
-  zb_free(g->newest);
-  zb_free(g->leg);
-  zb_free(g->bubble);
-  zb_free(g->approved);
-  zb_workshop_deinit(&g->w);
+  zb_workspace_deinit(&g->w);
   zb_model_deinit(&g->model);
 }
 
 static zb_status greedy_init(const zb_problem *problem, const int64_t *limits, greedy *g) {
   *g = (greedy){.limits = limits};
   ZB_TRY(zb_model_init(problem, &g->model));
-  ZB_TRY(zb_workshop_init(&g->model, &g->w));
-  const size_t ranks = (size_t)g->w.ranks;
-  g->sequence = zb_alloc(g->w.jobs * sizeof *g->sequence);
-  g->best = zb_alloc(g->w.jobs * sizeof *g->best);
-  g->rank = zb_alloc(ranks * sizeof *g->rank);
-  g->waiting = zb_alloc(g->w.jobs / ZB_KIND_COUNT * sizeof *g->waiting);
-  g->oldest = zb_alloc(ranks * sizeof *g->oldest);
-  g->newest = zb_alloc(ranks * sizeof *g->newest);
-  g->leg = zb_alloc(ranks * sizeof *g->leg);
-  g->bubble = zb_alloc(ranks * sizeof *g->bubble);
-  g->approved = zb_alloc(ranks * sizeof *g->approved);
-  if (!g->sequence || !g->best || !g->rank || !g->waiting || !g->oldest || !g->newest || !g->leg || !g->bubble ||
-      !g->approved)
-    return ZB_OUT_OF_MEMORY();
+  ZB_TRY(zb_workspace_init(&g->model, &g->w));
+  zb_arena *arena = &g->w.arena;
+  ZB_TAKE(arena, g->sequence, g->w.jobs);
+  ZB_TAKE(arena, g->best, g->w.jobs);
+  ZB_TAKE(arena, g->rank, g->w.ranks);
+  ZB_TAKE(arena, g->waiting, g->w.jobs / ZB_KIND_COUNT);
+  ZB_TAKE(arena, g->oldest, g->w.ranks);
+  ZB_TAKE(arena, g->newest, g->w.ranks);
+  ZB_TAKE(arena, g->leg, g->w.ranks);
+  ZB_TAKE(arena, g->bubble, g->w.ranks);
+  ZB_TAKE(arena, g->approved, g->w.ranks);
+  ZB_TRY(zb_arena_status(arena));
   for (int i = 0; i < g->w.ranks; ++i)
     g->rank[i] = problem->stage_rank[i];
   return NULL;
@@ -103,7 +91,7 @@ static bool is_ready(const greedy *g, int at, zb_kind kind, int leg) {
 }
 
 static void put(greedy *g, int at, int class) {
-  zb_workshop *w = &g->w;
+  zb_workspace *w = &g->w;
   const zb_direction *d = &w->forwards;
   const int rank = g->rank[at], micro_batch = w->next[class], kind = class % ZB_KIND_COUNT;
   const size_t m = (size_t)w->micro_batches, job = (size_t)class * m + (size_t)micro_batch;
@@ -139,7 +127,7 @@ static void put_b(greedy *g, int at, int class) {
 /* Whether an F and, if it is of leg 0, one F of leg 1 that it must wait for can be held, once all W that wait are done.
  */
 static bool leaves_room(const greedy *g, int at, int leg) {
-  const zb_workshop *w = &g->w;
+  const zb_workspace *w = &g->w;
   const int rank = g->rank[at], class = class_of(g, at, ZB_F, leg), other = class_of(g, at, ZB_F, 1);
   int64_t need = w->committed[rank] + w->hold[class / ZB_KIND_COUNT];
   if (leg == 0 && w->next[other] == w->next[other + 1]) need += w->hold[other / ZB_KIND_COUNT];
@@ -261,9 +249,9 @@ static bool run_round(greedy *g) {
 
 /* One order; false if it came to a stop. */
 static bool run_once(greedy *g, zb_timing *timing) {
-  zb_workshop *w = &g->w;
+  zb_workspace *w = &g->w;
   const size_t ranks = (size_t)w->ranks;
-  zb_workshop_clear(w);
+  zb_workspace_clear(w);
   memset(g->oldest, 0, ranks * sizeof *g->oldest);
   memset(g->newest, 0, ranks * sizeof *g->newest);
   memset(g->bubble, 0, ranks * sizeof *g->bubble);
@@ -289,7 +277,7 @@ static bool run_repeatedly(greedy *g, zb_timing *best) {
   for (int repeat = 0; repeat < REPEATS_MAX; ++repeat) {
     zb_timing timing;
     if (!run_once(g, &timing)) return repeat > 0;
-    const int64_t time = zb_judge(&g->w, &timing), least = zb_judge(&g->w, best);
+    const int64_t time = zb_metric_time(&g->w, &timing), least = zb_metric_time(&g->w, best);
     if (time < least || (time == least && timing.step_ps - best->step_ps + timing.stage_ps < best->stage_ps)) {
       *best = timing;
       memcpy(g->best, g->sequence, g->w.jobs * sizeof *g->best);
@@ -314,7 +302,7 @@ static bool run_all(greedy *g) {
   return best.step_ps < INT64_MAX;
 }
 
-zb_status zb_v_heuristic(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {
+static zb_status emit_within(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {
   (void)less_than_ps;
   *out = (zb_order){0};
   greedy g;
@@ -332,35 +320,17 @@ zb_status zb_v_heuristic(const zb_problem *problem, const int64_t *limits, int64
 
 static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
   (void)options;
-  int64_t *limits = zb_alloc((size_t)problem->ranks * sizeof *limits);
-  if (!limits) return ZB_OUT_OF_MEMORY();
-  zb_order found = {0};
-  zb_status status = zb_level_limits(problem, 0, limits);
-  if (!status) status = zb_v_heuristic(problem, limits, INT64_MAX, &found);
-  if (!status) {
-    zb_order_deinit(out);
-    *out = found;
-  }
-  zb_free(limits);
-  return status;
-}
-
-static double memory_bound(const zb_problem *problem, int rank) {
-  (void)problem;
-  (void)rank;
-  return -1;
+  return zb_emit_at_level(problem, 0, emit_within, out);
 }
 
 const zb_schedule_def zb_schedule_zb_v_auto = {
     .name = "zb-v-auto",
     .summary = "the zero-bubble scheduler for the V placement: an order by simulated time for any memory limit (Zero "
                "Bubble, arXiv 2401.10241, section 6)",
-    .placement = "v",
-    .chunks_min = 2,
-    .chunks_max = 2,
+    ZB_PLACED_V,
     .splits_backward = true,
     .keeps_limit = true,
     .emit = emit,
-    .within = zb_v_heuristic,
-    .memory_bound = memory_bound,
+    .emit_within = emit_within,
+    .memory_bound = zb_no_memory_bound,
 };

@@ -25,49 +25,33 @@
 #include <string.h>
 
 /* One move in so many is one of several ranks. */
-enum { WAVES_IN = 2 };
+enum { COMPOUNDS_IN = 2 };
 /* On the way to a goal one move in so many is an exchange on several ranks. */
 enum { EXCHANGES_IN = 3 };
 /* One move of a single W in so many takes it to a gap anywhere. */
 enum { FAR_IN = 3 };
 
-zb_status zb_improver_init(zb_workshop *w, zb_improver *out) {
-  const size_t ranks = (size_t)w->ranks;
-  *out = (zb_improver){.workshop = w, .reference = 1};
+zb_status zb_improver_init(zb_workspace *w, zb_improver *out) {
+  *out = (zb_improver){.workspace = w, .reference = 1};
   for (int rank = 0; rank < w->ranks; ++rank)
     if (w->work[rank] > out->reference) out->reference = w->work[rank];
-  out->current = zb_alloc(w->jobs * sizeof *out->current);
-  out->undo = zb_alloc(w->jobs * sizeof *out->undo);
-  out->changes = zb_alloc(ranks * sizeof *out->changes);
-  out->path = zb_alloc(2 * w->jobs * sizeof *out->path);
-  out->due = zb_alloc(w->jobs * sizeof *out->due);
-  out->fastest = zb_alloc(w->jobs * sizeof *out->fastest);
-  out->history = zb_alloc(ZB_IMPROVE_HISTORY_MAX * sizeof *out->history);
-  zb_status status = zb_retimer_init(w, &out->times);
-  if (!status && out->current && out->undo && out->path && out->history && out->changes && out->due && out->fastest)
-    return NULL;
-  zb_improver_deinit(out);
-  return status ? status : ZB_OUT_OF_MEMORY();
-}
-
-void zb_improver_deinit(zb_improver *x) {
-  zb_free(x->current);
-  zb_free(x->undo);
-  zb_retimer_deinit(&x->times);
-  zb_free(x->path);
-  zb_free(x->history);
-  zb_free(x->changes);
-  zb_free(x->due);
-  zb_free(x->fastest);
-  *x = (zb_improver){0};
+  zb_arena *arena = &w->arena;
+  ZB_TAKE(arena, out->current, w->jobs);
+  ZB_TAKE(arena, out->undo, w->jobs);
+  ZB_TAKE(arena, out->changes, w->ranks);
+  ZB_TAKE(arena, out->path, 2 * w->jobs);
+  ZB_TAKE(arena, out->due, w->jobs);
+  ZB_TAKE(arena, out->fastest, w->jobs);
+  ZB_TAKE(arena, out->history, ZB_IMPROVE_HISTORY_MAX);
+  return zb_retimer_init(w, &out->times);
 }
 
 static zb_slot *rank_slots(const zb_improver *x, int rank) {
-  return &x->current[(size_t)rank * (size_t)x->workshop->per_rank];
+  return &x->current[(size_t)rank * (size_t)x->workspace->per_rank];
 }
 
 static const int64_t *rank_starts(const zb_improver *x, int rank) {
-  return &x->times.start[(size_t)rank * (size_t)x->workshop->per_rank];
+  return &x->times.start[(size_t)rank * (size_t)x->workspace->per_rank];
 }
 
 /* ---- The cost ---- */
@@ -75,7 +59,7 @@ static const int64_t *rank_starts(const zb_improver *x, int rank) {
 /* What ranks take longer than the aim. */
 static double span_cost(const zb_improver *x) {
   const int64_t *span = x->times.span;
-  const int ranks = x->workshop->ranks;
+  const int ranks = x->workspace->ranks;
   double sum = 0, worst = 0;
   for (int rank = 0; rank < ranks; ++rank) {
     const int64_t excess = span[rank] - x->aim;
@@ -93,7 +77,7 @@ static double span_cost(const zb_improver *x) {
  * what they hand on to, and by the next micro-batch of their class. Links of F go to later stages and those of B to
  * earlier ones, so that one sweep of each kind visits every receiver first. */
 static void fill_due(zb_improver *x, int64_t goal) {
-  const zb_workshop *w = x->workshop;
+  const zb_workspace *w = x->workspace;
   const zb_direction *d = &w->forwards;
   const bool stage_metric = w->model->problem->metric == ZB_METRIC_STAGE;
   const int m = w->micro_batches;
@@ -117,7 +101,7 @@ static void fill_due(zb_improver *x, int64_t goal) {
 
 /* How late all F are together. */
 static double lateness(const zb_improver *x) {
-  const zb_workshop *w = x->workshop;
+  const zb_workspace *w = x->workspace;
   int64_t sum = 0;
   for (size_t i = 0; i < w->jobs; ++i) {
     const zb_slot slot = x->current[i];
@@ -137,7 +121,7 @@ static double cost_of(const zb_improver *x, const zb_improve_params *params) {
 /* ---- The critical path ---- */
 
 static int place_of(const zb_improver *x, int class, int micro_batch) {
-  return x->times.place[(size_t)class * (size_t)x->workshop->micro_batches + (size_t)micro_batch];
+  return x->times.place[(size_t)class * (size_t)x->workspace->micro_batches + (size_t)micro_batch];
 }
 
 /* Who sent what came last of all that a job waits for, NULL: it waits for nothing. */
@@ -158,16 +142,16 @@ static const zb_retime_input *last_input(const zb_improver *x, zb_slot slot) {
 
 /* Of three random ranks the one that takes longest. */
 static int choose_rank(const zb_improver *x, uint64_t *seed) {
-  int rank = zb_random_below(seed, x->workshop->ranks);
+  int rank = zb_random_below(seed, x->workspace->ranks);
   for (int i = 0; i < 2; ++i) {
-    const int other = zb_random_below(seed, x->workshop->ranks);
+    const int other = zb_random_below(seed, x->workspace->ranks);
     if (x->times.span[other] > x->times.span[rank]) rank = other;
   }
   return rank;
 }
 
 static void trace(zb_improver *x, int rank) {
-  const zb_workshop *w = x->workshop;
+  const zb_workspace *w = x->workspace;
   x->path_length = 0;
   for (int i = w->per_rank - 1; i > 0;) {
     const zb_slot slot = rank_slots(x, rank)[i], before = rank_slots(x, rank)[i - 1];
@@ -201,7 +185,7 @@ static int draw_distance(uint64_t *seed, int below, int most) {
 
 /* The move of a W at place i, or before it, into a gap of its rank, wherever that is. False: no W stands there. */
 static bool draw_far(const zb_improver *x, int rank, int i, uint64_t *seed, move *out) {
-  const zb_workshop *w = x->workshop;
+  const zb_workspace *w = x->workspace;
   const zb_slot *slots = rank_slots(x, rank);
   const int64_t *starts = rank_starts(x, rank);
   if (slots[i].class % ZB_KIND_COUNT != ZB_W && slots[--i].class % ZB_KIND_COUNT != ZB_W) return false;
@@ -213,7 +197,7 @@ static bool draw_far(const zb_improver *x, int rank, int i, uint64_t *seed, move
 }
 
 static move draw(const zb_improver *x, uint64_t *seed) {
-  const int last = x->workshop->per_rank - 1, at = zb_random_below(seed, x->path_length);
+  const int last = x->workspace->per_rank - 1, at = zb_random_below(seed, x->path_length);
   const int rank = x->path[2 * at], i = x->path[2 * at + 1];
   move far;
   if (zb_random_below(seed, FAR_IN) == 0 && draw_far(x, rank, i, seed, &far)) return far;
@@ -242,7 +226,7 @@ static void shift(zb_slot *slots, int from, int to) {
 }
 
 /* Pulls the next W whose B is done to place i; false if there is none. */
-static bool pull_w(const zb_workshop *w, zb_slot *slots, int i, int *last) {
+static bool pull_w(const zb_workspace *w, zb_slot *slots, int i, int *last) {
   for (int k = i + 1; k < w->per_rank; ++k) {
     const zb_slot pulled = slots[k];
     if (pulled.class % ZB_KIND_COUNT != ZB_W || w->next[pulled.class - 1] <= pulled.micro_batch) continue;
@@ -256,8 +240,8 @@ static bool pull_w(const zb_workshop *w, zb_slot *slots, int i, int *last) {
 
 /* How many jobs of a class stand before a place that nothing before has moved to. */
 static int count_before(const zb_improver *x, int class, int place) {
-  const int32_t *places = &x->times.place[(size_t)class * (size_t)x->workshop->micro_batches];
-  int low = 0, high = x->workshop->micro_batches;
+  const int32_t *places = &x->times.place[(size_t)class * (size_t)x->workspace->micro_batches];
+  int low = 0, high = x->workspace->micro_batches;
   while (low < high) {
     const int middle = low + (high - low) / 2;
     if (places[middle] < place)
@@ -272,7 +256,7 @@ static int count_before(const zb_improver *x, int class, int place) {
  * `first` to *last have changed. Where memory runs out W are pulled forwards first, so that a move which needs room
  * brings it along; *last gets the last place that changed by it, if that lies behind. */
 static bool is_valid(const zb_improver *x, zb_slot *slots, int rank, int64_t limit, int first, int *last) {
-  zb_workshop *w = x->workshop;
+  zb_workspace *w = x->workspace;
   const int64_t *keep = w->forwards.keep, *release = w->forwards.release;
   int64_t live = w->base[rank], peak = live;
   for (int k = 0; k < w->chunks; ++k)
@@ -297,7 +281,7 @@ static bool is_valid(const zb_improver *x, zb_slot *slots, int rank, int64_t lim
 
 /* Moves a slot of a rank, and W to make room; false if that cannot be. */
 static bool apply(zb_improver *x, const zb_improve_params *params, const move *m, zb_change *out) {
-  zb_workshop *w = x->workshop;
+  zb_workspace *w = x->workspace;
   zb_slot *slots = rank_slots(x, m->rank);
   *out = (zb_change){m->rank, m->from < m->to ? m->from : m->to, m->from < m->to ? m->to : m->from};
   memcpy(&x->undo[(size_t)m->rank * (size_t)w->per_rank], slots, (size_t)w->per_rank * sizeof *slots);
@@ -314,7 +298,7 @@ static bool is_idle_move(const zb_improver *x, const move *m) {
 /* The move of a W of one rank: the nearest before (kind, micro_batch) of a chunk to behind (kind, other), or, if
  * `other` is earlier, the nearest behind the one to before the other. False: there is none. */
 static bool move_w(const zb_improver *x, int rank, int chunk, zb_kind kind, int micro_batch, int other, move *out) {
-  const zb_workshop *w = x->workshop;
+  const zb_workspace *w = x->workspace;
   const zb_slot *slots = rank_slots(x, rank);
   const int class = w->model->rank_stages[rank * w->chunks + chunk] * ZB_KIND_COUNT + (int)kind;
   const int last = w->per_rank - 1, step = other > micro_batch ? -1 : 1;
@@ -327,7 +311,7 @@ static bool move_w(const zb_improver *x, int rank, int chunk, zb_kind kind, int 
 
 /* The ranks of a wave: all, or some neighbours. */
 static void draw_ranks(const zb_improver *x, uint64_t *seed, int *first, int *last) {
-  const int ranks = x->workshop->ranks;
+  const int ranks = x->workspace->ranks;
   *first = 0;
   *last = ranks - 1;
   if (zb_random_below(seed, 2)) {
@@ -339,8 +323,8 @@ static void draw_ranks(const zb_improver *x, uint64_t *seed, int *first, int *la
 /* Draws and applies the same move on several ranks, of a W past the same jobs: what all ranks do between two
  * micro-batches holds up each of them, and no rank alone gains by putting it off. Changes to x->changes, *count of
  * them. False: it cannot be. */
-static bool apply_wave(zb_improver *x, const zb_improve_params *params, uint64_t *seed, int *count) {
-  const zb_workshop *w = x->workshop;
+static bool apply_compound(zb_improver *x, const zb_improve_params *params, uint64_t *seed, int *count) {
+  const zb_workspace *w = x->workspace;
   const int at = zb_random_below(seed, x->path_length);
   const zb_slot slot = rank_slots(x, x->path[2 * at])[x->path[2 * at + 1]];
   const int chunk = w->model->stage_chunk[slot.class / ZB_KIND_COUNT];
@@ -364,7 +348,7 @@ static bool apply_wave(zb_improver *x, const zb_improve_params *params, uint64_t
  * of a class come one earlier between the two, or later. */
 static bool apply_exchange(zb_improver *x, const zb_improve_params *params, uint64_t *seed, int *count) {
   static const int scales[] = {1, 1, 4, 12};
-  const zb_workshop *w = x->workshop;
+  const zb_workspace *w = x->workspace;
   const int at = zb_random_below(seed, x->path_length), rank_here = x->path[2 * at], i = x->path[2 * at + 1];
   const bool is_later = zb_random_below(seed, 2);
   const int distance = draw_distance(seed, 2, 6) * scales[zb_random_below(seed, 4)];
@@ -396,15 +380,15 @@ static bool apply_single(zb_improver *x, const zb_improve_params *params, uint64
 
 /* Draws and tries one move, of one rank or of several; true if it is kept, with *cost of the new order. */
 static bool try_move(zb_improver *x, const zb_improve_params *params, uint64_t *seed, double late_cost, double *cost) {
-  const zb_workshop *w = x->workshop;
+  const zb_workspace *w = x->workspace;
   const size_t bytes = (size_t)w->per_rank * sizeof *x->undo;
   int changed = 0;
   const bool has_exchanges = params->goal_ps > 0 && w->ranks > 1;
   const bool is_exchange = has_exchanges && zb_random_below(seed, EXCHANGES_IN) == 0;
-  const bool is_wave = w->ranks > 1 && !is_exchange && zb_random_below(seed, WAVES_IN) == 0;
-  const bool is_applied = (is_exchange ? apply_exchange
-                           : is_wave   ? apply_wave
-                                       : apply_single)(x, params, seed, &changed);
+  const bool is_compound = w->ranks > 1 && !is_exchange && zb_random_below(seed, COMPOUNDS_IN) == 0;
+  const bool is_applied = (is_exchange   ? apply_exchange
+                           : is_compound ? apply_compound
+                                         : apply_single)(x, params, seed, &changed);
   if (is_applied && zb_retime(&x->times, x->current, x->changes, changed)) {
     const double next = cost_of(x, params);
     if (next <= *cost || next <= late_cost) {
@@ -419,11 +403,11 @@ static bool try_move(zb_improver *x, const zb_improve_params *params, uint64_t *
 }
 
 int64_t zb_improve(zb_improver *x, const zb_improve_params *params, uint64_t *seed, zb_slot *sequence) {
-  zb_workshop *w = x->workshop;
+  zb_workspace *w = x->workspace;
   memcpy(x->current, sequence, w->jobs * sizeof *sequence);
   x->cost = 1e300;
   if (!zb_retime_all(&x->times, x->current)) return INT64_MAX;
-  int64_t best = zb_retime_judge(&x->times);
+  int64_t best = zb_retime_metric_ps(&x->times);
   x->aim = params->target_ps > x->reference ? params->target_ps : x->reference;
   if (params->goal_ps > 0) fill_due(x, params->goal_ps);
   double cost = cost_of(x, params), best_cost = cost;
@@ -437,7 +421,7 @@ int64_t zb_improve(zb_improver *x, const zb_improve_params *params, uint64_t *se
     moved = try_move(x, params, seed, *late_cost, &cost);
     if (cost < *late_cost) *late_cost = cost;
     if (!moved) continue;
-    const int64_t time = zb_retime_judge(&x->times);
+    const int64_t time = zb_retime_metric_ps(&x->times);
     zb_allowance_note(params->allowance, w->evaluations, time);
     if (params->goal_ps > 0 && time < x->fastest_ps) {
       x->fastest_ps = time;

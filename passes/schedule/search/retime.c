@@ -17,7 +17,7 @@
 static int mirrored(int class) { return class - class % ZB_KIND_COUNT + ZB_KIND_COUNT - 1 - class % ZB_KIND_COUNT; }
 
 /* Whether a message may find its channel busy. */
-static bool may_wait(const zb_workshop *w) {
+static bool may_wait(const zb_workspace *w) {
   const zb_direction *d = &w->forwards;
   for (int class = 0; class < w->classes; ++class)
     for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
@@ -39,7 +39,7 @@ static bool may_wait(const zb_workshop *w) {
 
 /* The mirror knows who sends. */
 static void fill_inputs(zb_retimer *x) {
-  const zb_workshop *w = x->workshop;
+  const zb_workspace *w = x->workspace;
   const zb_direction *d = &w->mirror;
   int count = 0;
   for (int class = 0; class < w->classes; ++class) {
@@ -53,59 +53,44 @@ static void fill_inputs(zb_retimer *x) {
   x->input_begin[w->classes] = count;
 }
 
-zb_status zb_retimer_init(zb_workshop *w, zb_retimer *out) {
+zb_status zb_retimer_init(zb_workspace *w, zb_retimer *out) {
   const size_t ranks = (size_t)w->ranks, classes = (size_t)w->classes;
   const size_t links = (size_t)w->mirror.link_begin[w->classes];
-  *out = (zb_retimer){.workshop = w};
-  out->start = zb_alloc(w->jobs * sizeof *out->start);
-  out->saved = zb_alloc(w->jobs * sizeof *out->saved);
-  out->by_job = zb_alloc(w->jobs * sizeof *out->by_job);
-  out->place = zb_alloc(w->jobs * sizeof *out->place);
-  out->span = zb_alloc(ranks * sizeof *out->span);
-  out->input_begin = zb_alloc((classes + 1) * sizeof *out->input_begin);
-  out->inputs = zb_alloc((links + 1) * sizeof *out->inputs);
-  out->kept = zb_alloc(6 * ranks * sizeof *out->kept);
-  if (!out->start || !out->saved || !out->by_job || !out->place || !out->span || !out->input_begin || !out->inputs ||
-      !out->kept) {
-    zb_retimer_deinit(out);
-    return ZB_OUT_OF_MEMORY();
-  }
-  out->done = out->kept + ranks;
-  out->stack = out->done + ranks;
-  out->waits_at = out->stack + ranks;
-  out->next_waiting = out->waits_at + ranks;
-  out->first_waiting = out->next_waiting + ranks;
+  zb_arena *arena = &w->arena;
+  *out = (zb_retimer){.workspace = w};
+  ZB_TAKE(arena, out->start, w->jobs);
+  ZB_TAKE(arena, out->saved, w->jobs);
+  ZB_TAKE(arena, out->by_job, w->jobs);
+  ZB_TAKE(arena, out->place, w->jobs);
+  ZB_TAKE(arena, out->span, ranks);
+  ZB_TAKE(arena, out->input_begin, classes + 1);
+  ZB_TAKE(arena, out->inputs, links + 1);
+  ZB_TAKE(arena, out->kept, ranks);
+  ZB_TAKE(arena, out->done, ranks);
+  ZB_TAKE(arena, out->stack, ranks);
+  ZB_TAKE(arena, out->waits_at, ranks);
+  ZB_TAKE(arena, out->next_waiting, ranks);
+  ZB_TAKE(arena, out->first_waiting, ranks);
+  ZB_TRY(zb_arena_status(arena));
   fill_inputs(out);
   out->channels_wait = may_wait(w);
   return NULL;
 }
 
-void zb_retimer_deinit(zb_retimer *x) {
-  zb_free(x->start);
-  zb_free(x->saved);
-  zb_free(x->by_job);
-  zb_free(x->place);
-  zb_free(x->span);
-  zb_free(x->input_begin);
-  zb_free(x->inputs);
-  zb_free(x->kept);
-  *x = (zb_retimer){0};
-}
-
 static const zb_slot *rank_slots(const zb_retimer *x, const zb_slot *sequence, int rank) {
-  return &sequence[(size_t)rank * (size_t)x->workshop->per_rank];
+  return &sequence[(size_t)rank * (size_t)x->workspace->per_rank];
 }
 
 static void fill_places(zb_retimer *x, const zb_slot *sequence, const zb_change *change) {
   const zb_slot *slots = rank_slots(x, sequence, change->rank);
-  const size_t m = (size_t)x->workshop->micro_batches;
+  const size_t m = (size_t)x->workspace->micro_batches;
   for (int i = change->first; i <= change->last; ++i)
     x->place[(size_t)slots[i].class * m + (size_t)slots[i].micro_batch] = i;
 }
 
 /* Runs a rank as far as it goes; where it stops it joins those who wait for the sender. */
 static void run_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
-  const zb_workshop *w = x->workshop;
+  const zb_workspace *w = x->workspace;
   const int64_t *time_ps = w->forwards.time_ps;
   const size_t m = (size_t)w->micro_batches, per_rank = (size_t)w->per_rank;
   const zb_slot *slots = rank_slots(x, sequence, rank);
@@ -137,7 +122,7 @@ static void run_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
 
 /* Runs all ranks from x->done on. False: some never end. */
 static bool run_all(zb_retimer *x, const zb_slot *sequence) {
-  const int ranks = x->workshop->ranks, per_rank = x->workshop->per_rank;
+  const int ranks = x->workspace->ranks, per_rank = x->workspace->per_rank;
   int count = 0, ended = 0;
   for (int rank = ranks - 1; rank >= 0; --rank) {
     x->first_waiting[rank] = -1;
@@ -162,7 +147,7 @@ static bool run_all(zb_retimer *x, const zb_slot *sequence) {
 }
 
 static void fill_spans(zb_retimer *x, const zb_slot *sequence) {
-  const zb_workshop *w = x->workshop;
+  const zb_workspace *w = x->workspace;
   const bool stage_metric = w->model->problem->metric == ZB_METRIC_STAGE;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t *starts = &x->start[(size_t)rank * (size_t)w->per_rank];
@@ -174,9 +159,9 @@ static void fill_spans(zb_retimer *x, const zb_slot *sequence) {
 
 /* All of it by the timer that knows channels. */
 static bool time_again(zb_retimer *x, const zb_slot *sequence) {
-  const zb_workshop *w = x->workshop;
+  const zb_workspace *w = x->workspace;
   zb_timing timing;
-  if (!zb_time_sequence(x->workshop, sequence, &timing, x->by_job, x->span)) return false;
+  if (!zb_time_sequence(x->workspace, sequence, &timing, x->by_job, x->span)) return false;
   for (size_t i = 0; i < w->jobs; ++i)
     x->start[i] = x->by_job[(size_t)sequence[i].class * (size_t)w->micro_batches + (size_t)sequence[i].micro_batch];
   return true;
@@ -184,13 +169,13 @@ static bool time_again(zb_retimer *x, const zb_slot *sequence) {
 
 /* Times everything behind the first x->kept places of each rank. */
 static bool time_rest(zb_retimer *x, const zb_slot *sequence) {
-  const size_t ranks = (size_t)x->workshop->ranks, per_rank = (size_t)x->workshop->per_rank;
+  const size_t ranks = (size_t)x->workspace->ranks, per_rank = (size_t)x->workspace->per_rank;
   for (size_t rank = 0; rank < ranks; ++rank) {
     const size_t from = rank * per_rank + (size_t)x->kept[rank];
     memcpy(&x->saved[from], &x->start[from], (per_rank - (size_t)x->kept[rank]) * sizeof *x->saved);
   }
   if (x->channels_wait) return time_again(x, sequence);
-  ++x->workshop->evaluations;
+  ++x->workspace->evaluations;
   memcpy(x->done, x->kept, ranks * sizeof *x->done);
   if (!run_all(x, sequence)) return false;
   fill_spans(x, sequence);
@@ -198,16 +183,16 @@ static bool time_rest(zb_retimer *x, const zb_slot *sequence) {
 }
 
 bool zb_retime_all(zb_retimer *x, const zb_slot *sequence) {
-  for (int rank = 0; rank < x->workshop->ranks; ++rank) {
+  for (int rank = 0; rank < x->workspace->ranks; ++rank) {
     x->kept[rank] = 0;
-    fill_places(x, sequence, &(zb_change){rank, 0, x->workshop->per_rank - 1});
+    fill_places(x, sequence, &(zb_change){rank, 0, x->workspace->per_rank - 1});
   }
   return time_rest(x, sequence);
 }
 
 /* How many of the first `count` jobs of a rank started before a time. */
 static int count_before(const zb_retimer *x, int rank, int count, int64_t time) {
-  const int64_t *starts = &x->start[(size_t)rank * (size_t)x->workshop->per_rank];
+  const int64_t *starts = &x->start[(size_t)rank * (size_t)x->workspace->per_rank];
   int low = 0;
   while (low < count) {
     const int middle = low + (count - low) / 2;
@@ -220,7 +205,7 @@ static int count_before(const zb_retimer *x, int rank, int count, int64_t time) 
 }
 
 bool zb_retime(zb_retimer *x, const zb_slot *sequence, const zb_change *changes, int count) {
-  const zb_workshop *w = x->workshop;
+  const zb_workspace *w = x->workspace;
   int64_t earliest = INT64_MAX;
   for (int rank = 0; rank < w->ranks; ++rank)
     x->kept[rank] = w->per_rank;
@@ -239,8 +224,8 @@ bool zb_retime(zb_retimer *x, const zb_slot *sequence, const zb_change *changes,
 }
 
 void zb_retime_undo(zb_retimer *x, const zb_slot *sequence, const zb_change *changes, int count) {
-  const size_t per_rank = (size_t)x->workshop->per_rank;
-  for (int rank = 0; rank < x->workshop->ranks; ++rank) {
+  const size_t per_rank = (size_t)x->workspace->per_rank;
+  for (int rank = 0; rank < x->workspace->ranks; ++rank) {
     const size_t from = (size_t)rank * per_rank + (size_t)x->kept[rank];
     memcpy(&x->start[from], &x->saved[from], (per_rank - (size_t)x->kept[rank]) * sizeof *x->saved);
   }
@@ -249,8 +234,8 @@ void zb_retime_undo(zb_retimer *x, const zb_slot *sequence, const zb_change *cha
   fill_spans(x, sequence);
 }
 
-int64_t zb_retime_judge(const zb_retimer *x) {
-  const zb_workshop *w = x->workshop;
+int64_t zb_retime_metric_ps(const zb_retimer *x) {
+  const zb_workspace *w = x->workspace;
   int64_t last = 0, first = INT64_MAX;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t start = x->start[(size_t)rank * (size_t)w->per_rank];

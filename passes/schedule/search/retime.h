@@ -15,9 +15,9 @@ typedef struct zb_retime_input {
   int64_t delay_ps; /* from its start until it arrives: the job and the message */
 } zb_retime_input;
 
-/* Scratch memory for one workshop, and the times of one sequence. */
+/* Scratch memory for one workspace, and the times of one sequence. */
 typedef struct zb_retimer {
-  zb_workshop *workshop;
+  zb_workspace *workspace;
   int64_t *start; /* [jobs] by place: rank * per_rank + index in the list */
   int32_t *place; /* [jobs] by class * micro_batches + micro_batch: index in its rank's list */
   int64_t *span;  /* [ranks] what the metric counts of a rank: from its start, or from 0, to its end */
@@ -33,8 +33,8 @@ typedef struct zb_retimer {
   int *done, *stack, *waits_at, *next_waiting, *first_waiting;
 } zb_retimer;
 
-zb_status zb_retimer_init(zb_workshop *workshop, zb_retimer *out) ZB_MUST_USE;
-void zb_retimer_deinit(zb_retimer *retimer);
+/* Its memory is the workspace's. */
+zb_status zb_retimer_init(zb_workspace *workspace, zb_retimer *out) ZB_MUST_USE;
 
 /* Times all of a renumbered sequence. False: it cannot finish. O(jobs). */
 bool zb_retime_all(zb_retimer *retimer, const zb_slot *sequence) ZB_MUST_USE;
@@ -45,6 +45,6 @@ bool zb_retime(zb_retimer *retimer, const zb_slot *sequence, const zb_change *ch
  */
 void zb_retime_undo(zb_retimer *retimer, const zb_slot *sequence, const zb_change *changes, int count);
 /* By the metric of the problem. */
-int64_t zb_retime_judge(const zb_retimer *retimer);
+int64_t zb_retime_metric_ps(const zb_retimer *retimer);
 
 #endif

@@ -19,8 +19,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "passes/schedule/emit.h"
+#include "passes/schedule/rules/emit.h"
 #include "passes/schedule/search/exact.h"
+#include "passes/schedule/search/registry.h"
 #include "passes/schedule/search/search_run.h"
 
 /* Up to so many jobs levels are exact. */
@@ -50,7 +51,7 @@ typedef struct start_order {
 typedef struct searcher {
   const zb_problem *problem;
   zb_model model;
-  zb_workshop w;
+  zb_workspace w;
   zb_run run;
   int64_t budget;
   int patience;
@@ -66,27 +67,9 @@ typedef struct searcher {
 } searcher;
 
 static void searcher_deinit(searcher *s) {
-  for (int i = 0; i < s->start_count; ++i)
-    zb_free(s->starts[i].sequence);
   zb_free(s->starts);
-  zb_free(s->least);
-  zb_free(s->limit);
-  zb_free(s->peak);
-  zb_free(s->best);
-  zb_free(s->scratch);
-  zb_run_deinit(&s->run);
-  zb_workshop_deinit(&s->w);
+  zb_workspace_deinit(&s->w);
   zb_model_deinit(&s->model);
-}
-
-static bool allocate(searcher *s) {
-  const size_t ranks = (size_t)s->w.ranks;
-  s->limit = zb_alloc(ranks * sizeof *s->limit);
-  s->least = zb_alloc(ranks * sizeof *s->least);
-  s->peak = zb_alloc(ranks * sizeof *s->peak);
-  s->best = zb_alloc(s->w.jobs * sizeof *s->best);
-  s->scratch = zb_alloc((size_t)s->w.per_rank * sizeof *s->scratch);
-  return s->limit && s->least && s->peak && s->best && s->scratch;
 }
 
 /* Such that the time of a search hardly depends on the size of the problem. Most is worth spending on the V placement:
@@ -107,13 +90,13 @@ static int64_t default_budget(const zb_problem *problem, int placements) {
 static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, int placements, searcher *s) {
   *s = (searcher){.problem = problem, .best_ps = INT64_MAX, .best_start = -1};
   ZB_TRY(zb_model_init(problem, &s->model));
-  zb_status status = NULL;
-  ZB_TRY_GOTO(zb_workshop_init(&s->model, &s->w));
-  ZB_TRY_GOTO(zb_run_init(&s->w, &s->run));
-  if (!allocate(s)) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
+  ZB_TRY(zb_workspace_init(&s->model, &s->w));
+  ZB_TAKE(&s->w.arena, s->limit, s->w.ranks);
+  ZB_TAKE(&s->w.arena, s->least, s->w.ranks);
+  ZB_TAKE(&s->w.arena, s->peak, s->w.ranks);
+  ZB_TAKE(&s->w.arena, s->best, s->w.jobs);
+  ZB_TAKE(&s->w.arena, s->scratch, s->w.per_rank);
+  ZB_TRY(zb_run_init(&s->w, &s->run));
   const int64_t most = zb_level_most(&s->w);
   for (int rank = 0; rank < s->w.ranks; ++rank) {
     const int64_t limit = zb_rank_limit(problem, rank);
@@ -123,9 +106,7 @@ static zb_status searcher_init(const zb_problem *problem, const zb_search_params
   const bool has_budget = params && params->budget > 0;
   s->budget = has_budget ? params->budget : default_budget(problem, placements);
   s->patience = has_budget || s->w.jobs <= SMALL_JOBS || !zb_is_placed_as_v(problem) ? 0 : PATIENCE;
-cleanup:
-  if (status) searcher_deinit(s);
-  return status;
+  return NULL;
 }
 
 /* ---- Candidates ---- */
@@ -164,8 +145,8 @@ static zb_status emit_within(const searcher *s, const zb_schedule_def *schedule,
 static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const int64_t *limits, int64_t less_than,
                              bool *found) {
   zb_order order;
-  zb_status status = schedule->within ? schedule->within(s->problem, limits, less_than, &order)
-                                      : emit_within(s, schedule, limits, &order);
+  zb_status status = schedule->emit_within ? schedule->emit_within(s->problem, limits, less_than, &order)
+                                           : emit_within(s, schedule, limits, &order);
   const zb_code code = zb_status_code(status);
   *found = status == NULL;
   if (code == ZB_USAGE || code == ZB_INFEASIBLE) {
@@ -181,12 +162,12 @@ static zb_status read_within(searcher *s, const zb_schedule_def *schedule, const
 
 /* The schedules that go by memory, the slow ones or the others, for the limits of the run. */
 static zb_status try_within(searcher *s, bool slow, int64_t less_than) {
-  for (int i = 0; i < zb_schedule_count() && s->run.elite_ps[0] > s->run.bound_ps; ++i) {
+  for (int i = 0; i < zb_schedule_count() && s->run.incumbent_ps[0] > s->run.bound_ps; ++i) {
     const zb_schedule_def *schedule = zb_schedule_at(i);
     if (!goes_by_memory(schedule) || schedule->is_slow != slow || !zb_schedule_takes(schedule, s->problem)) continue;
     bool found;
     ZB_TRY(read_within(s, schedule, s->run.level, less_than, &found));
-    if (found && keeps(s, s->run.sequence, s->run.level)) zb_run_judge(&s->run);
+    if (found && keeps(s, s->run.sequence, s->run.level)) zb_run_evaluate(&s->run);
   }
   return NULL;
 }
@@ -237,12 +218,12 @@ static zb_status run_level(searcher *s) {
     ZB_TRY(try_within(s, false, INT64_MAX));
     if (!zb_run_is_over(run)) zb_run_fixed_rules(run);
     const bool is_far = zb_run_gap(run) > SLOW_FROM;
-    if (is_far) ZB_TRY(try_within(s, true, run->elite_ps[0]));
+    if (is_far) ZB_TRY(try_within(s, true, run->incumbent_ps[0]));
     zb_run_rounds(run);
-    if (!is_far) ZB_TRY(try_within(s, true, run->elite_ps[0] < s->best_ps ? run->elite_ps[0] : s->best_ps));
+    if (!is_far) ZB_TRY(try_within(s, true, run->incumbent_ps[0] < s->best_ps ? run->incumbent_ps[0] : s->best_ps));
   }
   ++s->runs;
-  if (run->elite_ps[0] < INT64_MAX) take_best(s, run->elite[0], run->elite_ps[0]);
+  if (run->incumbent_ps[0] < INT64_MAX) take_best(s, run->incumbent[0], run->incumbent_ps[0]);
   return NULL;
 }
 
@@ -278,8 +259,8 @@ static zb_status run_half_level(searcher *s) {
   run->bound_ps = bound_of_level(s, s->problem->metric);
   zb_run_begin(run, s->budget, s->patience);
   ZB_TRY(try_within(s, false, INT64_MAX));
-  ZB_TRY(try_within(s, true, run->elite_ps[0] < s->best_ps ? run->elite_ps[0] : s->best_ps));
-  if (run->elite_ps[0] < INT64_MAX) take_best(s, run->elite[0], run->elite_ps[0]);
+  ZB_TRY(try_within(s, true, run->incumbent_ps[0] < s->best_ps ? run->incumbent_ps[0] : s->best_ps));
+  if (run->incumbent_ps[0] < INT64_MAX) take_best(s, run->incumbent[0], run->incumbent_ps[0]);
   return NULL;
 }
 
@@ -346,9 +327,9 @@ static zb_status add_start(searcher *s, const char *name, int64_t made_for) {
   if (!grown) return ZB_OUT_OF_MEMORY();
   s->starts = grown;
   start_order *x = &grown[s->start_count];
-  *x = (start_order){.name = name, .time = zb_judge(&s->w, &timing), .made_for = made_for};
-  x->sequence = zb_alloc(s->w.jobs * sizeof *x->sequence);
-  if (!x->sequence) return ZB_OUT_OF_MEMORY();
+  *x = (start_order){.name = name, .time = zb_metric_time(&s->w, &timing), .made_for = made_for};
+  ZB_TAKE(&s->w.arena, x->sequence, s->w.jobs);
+  ZB_TRY(zb_arena_status(&s->w.arena));
   ++s->start_count;
   memcpy(x->sequence, s->run.sequence, s->w.jobs * sizeof *x->sequence);
   if (x->time < s->best_ps) s->best_start = s->start_count - 1;
@@ -444,7 +425,7 @@ static zb_status search(searcher *s) {
   ZB_TRY(add_rows(s));
   s->row_starts = s->start_count - 1;
   s->run.is_exact = s->w.jobs <= SMALL_JOBS;
-  s->run.is_shaken = !s->run.is_exact && zb_is_placed_as_v(s->problem);
+  s->run.is_perturbed = !s->run.is_exact && zb_is_placed_as_v(s->problem);
   if (s->run.is_exact) {
     if (zb_exact_is_possible(&s->w) && s->best_ps > bound_of(s)) {
       lower_to(s, most_limit(s));
@@ -470,9 +451,9 @@ static zb_status search_beside(const zb_problem *problem, const zb_search_params
                                int64_t known_ps, zb_order *order, zb_search_report *report) {
   *order = (zb_order){0};
   searcher s;
-  ZB_TRY(searcher_init(problem, params, placements, &s));
+  zb_status status = searcher_init(problem, params, placements, &s);
   s.known_ps = known_ps;
-  zb_status status = search(&s);
+  if (!status) status = search(&s);
   if (!status) {
     zb_sequence_renumber(&s.w, s.best, s.scratch);
     status = zb_sequence_write(&s.w, s.best, order);
@@ -539,12 +520,14 @@ zb_status zb_search_placement(const zb_problem *problem, const zb_search_params 
                               zb_order *order, zb_search_report *report) {
   *order = (zb_order){0};
   ZB_TRY(zb_problem_check(problem));
-  const size_t bytes = (size_t)problem->stages * sizeof(int);
   zb_search_report best = {0};
-  int *given = zb_alloc(bytes), *placed = zb_alloc(bytes), placements = 1;
-  zb_status status = given && placed ? NULL : ZB_OUT_OF_MEMORY();
+  zb_arena arena = {0};
+  int *given, *placed, placements = 1;
+  ZB_TAKE(&arena, given, problem->stages);
+  ZB_TAKE(&arena, placed, problem->stages);
+  zb_status status = zb_arena_status(&arena);
   if (status) goto cleanup;
-  memcpy(given, problem->stage_rank, bytes);
+  memcpy(given, problem->stage_rank, (size_t)problem->stages * sizeof *given);
   zb_problem other = *problem;
   other.stage_rank = given;
   for (int i = 0; i < zb_placement_count(); ++i)
@@ -580,8 +563,7 @@ zb_status zb_search_placement(const zb_problem *problem, const zb_search_params 
   if (!status && report) *report = best;
 cleanup:
   if (status) zb_order_deinit(order);
-  zb_free(given);
-  zb_free(placed);
+  zb_arena_deinit(&arena);
   return status;
 }
 
@@ -596,12 +578,6 @@ static zb_status emit(const zb_problem *problem, const int64_t *options, zb_orde
   return NULL;
 }
 
-static double memory_bound(const zb_problem *problem, int rank) {
-  (void)problem;
-  (void)rank;
-  return -1;
-}
-
 static const zb_schedule_option search_options[] = {
     {"budget", 0, 0, 1000000000, "orders to build or time for each memory limit tried, 0: by the size of the problem"},
     {"seed", 0, 0, INT32_MAX, "another seed, another search"},
@@ -611,14 +587,12 @@ const zb_schedule_def zb_schedule_search = {
     .name = "search",
     .summary = "the best order found within the memory limit, never worse than any other schedule here that fits; any "
                "placement (README of passes/schedule)",
-    .placement = "looped",
-    .chunks_min = 1,
-    .chunks_max = INT_MAX,
+    ZB_PLACED_LOOPED,
     .any_placement = true,
     .splits_backward = true,
     .keeps_limit = true,
     .searches = true,
     .options = search_options,
     .emit = emit,
-    .memory_bound = memory_bound,
+    .memory_bound = zb_no_memory_bound,
 };

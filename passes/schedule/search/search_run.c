@@ -16,7 +16,7 @@
 /* Rounds without a better order after which a run ends: without and with walks. */
 enum { IDLE_ROUNDS = 5, IDLE_WALKS = 24 };
 /* Shakes of a round: so many evaluations a job. */
-enum { SHAKES_PER_JOB = 32 };
+enum { PERTURBATIONS_PER_JOB = 32 };
 /* Walks towards a goal: from which round on, and so many evaluations a job each. */
 enum { WALKS_FROM = 3, WALK_PER_JOB = 192 };
 /* With patience: evaluations that rounds have in any case, and jobs in all that may be timed in them where that is
@@ -26,46 +26,22 @@ enum { PROBE_LEAST = 128, PROBE_JOBS = 1500000 };
  * much worse a step of a walk may be. */
 static const double WALK_SHARE = 0.4, WALK_SHARE_BEST = 0.15, WALK_TOLERANCE = 1.1;
 
-zb_status zb_run_init(zb_workshop *w, zb_run *out) {
-  const size_t ranks = (size_t)w->ranks;
+zb_status zb_run_init(zb_workspace *w, zb_run *out) {
+  zb_arena *arena = &w->arena;
   *out = (zb_run){.w = w};
-  zb_status status = NULL;
-  ZB_TRY_GOTO(zb_improver_init(w, &out->improver));
-  ZB_TRY_GOTO(zb_rulebook_init(w, &out->rules));
-  out->level = zb_alloc(ranks * sizeof *out->level);
-  out->shape = zb_alloc(ranks * sizeof *out->shape);
-  out->release = zb_alloc(ranks * sizeof *out->release);
-  out->sequence = zb_alloc(w->jobs * sizeof *out->sequence);
-  out->origin = zb_alloc(w->jobs * sizeof *out->origin);
-  out->probed = zb_alloc(w->jobs * sizeof *out->probed);
-  out->current = zb_alloc(w->jobs * sizeof *out->current);
-  out->start = zb_alloc(w->jobs * sizeof *out->start);
-  out->priority = zb_alloc(w->jobs * sizeof *out->priority);
-  bool ok = out->level && out->shape && out->release && out->sequence && out->origin && out->probed && out->current &&
-            out->start && out->priority;
-  for (int i = 0; i < ZB_RUN_ELITES; ++i)
-    ok = (out->elite[i] = zb_alloc(w->jobs * sizeof(zb_slot))) != NULL && ok;
-  if (!ok) status = ZB_OUT_OF_MEMORY();
-cleanup:
-  if (status) zb_run_deinit(out);
-  return status;
-}
-
-void zb_run_deinit(zb_run *run) {
-  for (int i = 0; i < ZB_RUN_ELITES; ++i)
-    zb_free(run->elite[i]);
-  zb_free(run->level);
-  zb_free(run->shape);
-  zb_free(run->release);
-  zb_free(run->sequence);
-  zb_free(run->origin);
-  zb_free(run->current);
-  zb_free(run->probed);
-  zb_free(run->start);
-  zb_free(run->priority);
-  zb_rulebook_deinit(&run->rules);
-  zb_improver_deinit(&run->improver);
-  *run = (zb_run){0};
+  ZB_TAKE(arena, out->level, w->ranks);
+  ZB_TAKE(arena, out->shape, w->ranks);
+  ZB_TAKE(arena, out->release, w->ranks);
+  ZB_TAKE(arena, out->sequence, w->jobs);
+  ZB_TAKE(arena, out->origin, w->jobs);
+  ZB_TAKE(arena, out->probed, w->jobs);
+  ZB_TAKE(arena, out->current, w->jobs);
+  ZB_TAKE(arena, out->start, w->jobs);
+  ZB_TAKE(arena, out->priority, w->jobs);
+  for (int i = 0; i < ZB_RUN_INCUMBENTS; ++i)
+    ZB_TAKE(arena, out->incumbent[i], w->jobs);
+  ZB_TRY(zb_improver_init(w, &out->improver));
+  return zb_priority_rules_init(w, &out->rules);
 }
 
 /* ---- The best orders ---- */
@@ -73,45 +49,45 @@ void zb_run_deinit(zb_run *run) {
 void zb_run_begin(zb_run *run, int64_t budget, int patience) {
   const int64_t begin = run->w->evaluations;
   run->allowance = (zb_allowance){begin, begin + budget, begin + budget, patience, INT64_MAX};
-  for (int i = 0; i < ZB_RUN_ELITES; ++i)
-    run->elite_ps[i] = INT64_MAX;
+  for (int i = 0; i < ZB_RUN_INCUMBENTS; ++i)
+    run->incumbent_ps[i] = INT64_MAX;
   if (!run->is_exact) memcpy(run->shape, run->level, (size_t)run->w->ranks * sizeof *run->shape);
 }
 
 void zb_run_take(zb_run *run, const zb_slot *sequence, int64_t time) {
   zb_allowance_note(&run->allowance, run->w->evaluations, time);
   int at = 0;
-  while (at < ZB_RUN_ELITES && run->elite_ps[at] < time)
+  while (at < ZB_RUN_INCUMBENTS && run->incumbent_ps[at] < time)
     ++at;
-  if (at == ZB_RUN_ELITES || run->elite_ps[at] == time) return;
-  zb_slot *const recycled = run->elite[ZB_RUN_ELITES - 1];
-  for (int i = ZB_RUN_ELITES - 1; i > at; --i) {
-    run->elite[i] = run->elite[i - 1];
-    run->elite_ps[i] = run->elite_ps[i - 1];
+  if (at == ZB_RUN_INCUMBENTS || run->incumbent_ps[at] == time) return;
+  zb_slot *const recycled = run->incumbent[ZB_RUN_INCUMBENTS - 1];
+  for (int i = ZB_RUN_INCUMBENTS - 1; i > at; --i) {
+    run->incumbent[i] = run->incumbent[i - 1];
+    run->incumbent_ps[i] = run->incumbent_ps[i - 1];
   }
-  run->elite[at] = recycled;
-  run->elite_ps[at] = time;
+  run->incumbent[at] = recycled;
+  run->incumbent_ps[at] = time;
   memcpy(recycled, sequence, run->w->jobs * sizeof *sequence);
 }
 
 bool zb_run_is_over(const zb_run *run) {
-  return run->w->evaluations >= run->allowance.end || run->elite_ps[0] <= run->bound_ps;
+  return run->w->evaluations >= run->allowance.end || run->incumbent_ps[0] <= run->bound_ps;
 }
 
 /* Times run->sequence into start (may be NULL) and takes it. */
-static int64_t judge(zb_run *run, int64_t *start) {
+static int64_t evaluate(zb_run *run, int64_t *start) {
   zb_timing timing;
   if (!zb_time_sequence(run->w, run->sequence, &timing, start, NULL)) return INT64_MAX;
-  const int64_t time = zb_judge(run->w, &timing);
+  const int64_t time = zb_metric_time(run->w, &timing);
   zb_run_take(run, run->sequence, time);
   return time;
 }
 
-int64_t zb_run_judge(zb_run *run) { return judge(run, NULL); }
+int64_t zb_run_evaluate(zb_run *run) { return evaluate(run, NULL); }
 
-static int known_elites(const zb_run *run) {
+static int known_incumbents(const zb_run *run) {
   int known = 0;
-  while (known < ZB_RUN_ELITES && run->elite_ps[known] < INT64_MAX)
+  while (known < ZB_RUN_INCUMBENTS && run->incumbent_ps[known] < INT64_MAX)
     ++known;
   return known;
 }
@@ -121,7 +97,7 @@ static int known_elites(const zb_run *run) {
 /* Builds backwards from the ends of jobs of the sequence just timed. A rank may end as late as the worst one of the
  * metric does. */
 static int64_t refine_backwards(zb_run *run, const zb_build_rule *forwards, int64_t time) {
-  const zb_workshop *w = run->w;
+  const zb_workspace *w = run->w;
   const size_t m = (size_t)w->micro_batches;
   for (int class = 0; class < w->classes; ++class)
     for (size_t i = 0; i < m; ++i)
@@ -142,7 +118,7 @@ static int64_t refine_backwards(zb_run *run, const zb_build_rule *forwards, int6
   rule.release = run->release;
   rule.backwards = true;
   rule.extra = -1;
-  return zb_build_order(run->w, &rule, run->sequence, run->start) ? judge(run, NULL) : INT64_MAX;
+  return zb_build_order(run->w, &rule, run->sequence, run->start) ? evaluate(run, NULL) : INT64_MAX;
 }
 
 /* Backwards and forwards in turn, from run->sequence and run->start, as long as it gets better. */
@@ -154,7 +130,7 @@ static void refine(zb_run *run, const zb_build_rule *rule, int64_t time) {
     zb_build_rule forwards = *rule;
     forwards.priority = run->priority;
     if (!zb_build_order(run->w, &forwards, run->sequence, run->start)) return;
-    time = judge(run, run->start);
+    time = evaluate(run, run->start);
     if (time >= best && backwards >= best) return;
     best = time < backwards ? time : backwards;
     if (time == INT64_MAX) return;
@@ -163,13 +139,13 @@ static void refine(zb_run *run, const zb_build_rule *rule, int64_t time) {
 
 /* Worth refining: it takes no more than half as much above the work as the best one. */
 static bool is_promising(const zb_run *run, int64_t time) {
-  const int64_t excess = run->elite_ps[0] - run->improver.reference;
-  return time - run->elite_ps[0] <= excess / 2;
+  const int64_t excess = run->incumbent_ps[0] - run->improver.reference;
+  return time - run->incumbent_ps[0] <= excess / 2;
 }
 
 static void try_rule(zb_run *run, const zb_build_rule *rule) {
   if (zb_run_is_over(run) || !zb_build_order(run->w, rule, run->sequence, run->start)) return;
-  const int64_t time = judge(run, run->start);
+  const int64_t time = evaluate(run, run->start);
   if (time < INT64_MAX && is_promising(run, time)) refine(run, rule, time);
 }
 
@@ -186,7 +162,7 @@ void zb_run_fixed_rules(zb_run *run) {
 static void try_random_rule(zb_run *run) {
   static const int patiences[] = {0, 0, 64, 64, 128, 192};
   static const int shares[] = {-1, -1, 0, 0, 1, 2, 4, 8};
-  const zb_workshop *w = run->w;
+  const zb_workspace *w = run->w;
   const int share = shares[zb_random_below(&run->random, 8)];
   zb_rule_numbers numbers = {.order = (uint64_t)zb_random_below(&run->random, 2),
                              .slope = zb_random_below(&run->random, 11),
@@ -208,17 +184,17 @@ static void try_random_rule(zb_run *run) {
 
 /* One of the best orders in run->sequence with its start times; false if there is none. */
 static bool recall(zb_run *run, int index) {
-  if (index >= known_elites(run)) return false;
-  memcpy(run->sequence, run->elite[index], run->w->jobs * sizeof *run->sequence);
-  return judge(run, run->start) < INT64_MAX;
+  if (index >= known_incumbents(run)) return false;
+  memcpy(run->sequence, run->incumbent[index], run->w->jobs * sizeof *run->sequence);
+  return evaluate(run, run->start) < INT64_MAX;
 }
 
 /* Builds a good order again with its start times, blurred, as priorities. */
 static void try_blurred(zb_run *run) {
   static const int patiences[] = {0, 64, 128, 256};
-  const int known = known_elites(run);
+  const int known = known_incumbents(run);
   if (known == 0 || !recall(run, zb_random_below(&run->random, known))) return;
-  const zb_workshop *w = run->w;
+  const zb_workspace *w = run->w;
   const int64_t blur = 1 + ((run->improver.reference / w->micro_batches) >> zb_random_below(&run->random, 7));
   for (size_t i = 0; i < w->jobs; ++i)
     run->priority[i] = run->start[i] + (int64_t)(zb_random_next(&run->random) % (uint64_t)(2 * blur)) - blur;
@@ -248,13 +224,13 @@ static int64_t improve(zb_run *run, int64_t moves, int history) {
 /* With several chunks good orders come from few starts and many moves, with one from many starts. */
 static bool has_few_starts(const zb_run *run) { return run->w->chunks > 1 && !run->is_exact; }
 
-static void improve_elites(zb_run *run, int round) {
+static void improve_incumbents(zb_run *run, int round) {
   const int shift = round < 20 ? round : 20, history_shift = round < 5 ? round : 5;
   const bool few = has_few_starts(run);
-  for (int i = 0; i < (few ? ZB_RUN_ELITES / 2 : ZB_RUN_ELITES) && !zb_run_is_over(run); ++i) {
-    if (run->elite_ps[i] == INT64_MAX) return;
-    memcpy(run->sequence, run->elite[i], run->w->jobs * sizeof *run->sequence);
-    if (run->is_shaken)
+  for (int i = 0; i < (few ? ZB_RUN_INCUMBENTS / 2 : ZB_RUN_INCUMBENTS) && !zb_run_is_over(run); ++i) {
+    if (run->incumbent_ps[i] == INT64_MAX) return;
+    memcpy(run->sequence, run->incumbent[i], run->w->jobs * sizeof *run->sequence);
+    if (run->is_perturbed)
       improve(run, 2048, 10);
     else
       improve(run, INT64_C(1) << (shift + (few ? 11 : 7)), (few ? 10 : 50) << history_shift);
@@ -263,7 +239,7 @@ static void improve_elites(zb_run *run, int round) {
 
 /* Wants the jobs of one kind and chunk, of some micro-batches and ranks, earlier or later than they are. */
 static void shift_some(zb_run *run) {
-  const zb_workshop *w = run->w;
+  const zb_workspace *w = run->w;
   const int m = w->micro_batches, chunk = zb_random_below(&run->random, w->chunks);
   const int kind = zb_random_below(&run->random, ZB_KIND_COUNT), first = zb_random_below(&run->random, m);
   int last = first, first_rank = 0, last_rank = w->ranks - 1;
@@ -287,8 +263,8 @@ static void shift_some(zb_run *run) {
 
 /* run->current built again in run->sequence after some shifts. With the full patience a build repeats the order it has
  * the times of, but for what is shifted. False: it is stuck. */
-static bool build_shaken(zb_run *run, int shifts) {
-  const zb_workshop *w = run->w;
+static bool build_perturbed(zb_run *run, int shifts) {
+  const zb_workspace *w = run->w;
   zb_timing timing;
   if (!zb_time_sequence(run->w, run->current, &timing, run->priority, NULL)) return false;
   for (int i = 1 + zb_random_below(&run->random, shifts); i > 0; --i)
@@ -303,9 +279,9 @@ static bool build_shaken(zb_run *run, int shifts) {
 }
 
 /* Shakes run->current, whose time is returned: that of the new one where it is no more than a little worse. */
-static int64_t shake(zb_run *run, int64_t time) {
-  if (!build_shaken(run, 2)) return time;
-  const int64_t excess = time - run->improver.reference, built = judge(run, NULL);
+static int64_t perturb(zb_run *run, int64_t time) {
+  if (!build_perturbed(run, 2)) return time;
+  const int64_t excess = time - run->improver.reference, built = evaluate(run, NULL);
   if (built == INT64_MAX || built - time > excess) return time;
   const int64_t mended = improve(run, 1000, 30);
   if (mended - time > excess / 12) return time;
@@ -314,13 +290,13 @@ static int64_t shake(zb_run *run, int64_t time) {
 }
 
 /* Shakes the best start of the run, each time anew: another round is another walk. */
-static void shake_often(zb_run *run) {
-  const int64_t end = run->w->evaluations + (int64_t)run->w->jobs * SHAKES_PER_JOB;
+static void perturb_often(zb_run *run) {
+  const int64_t end = run->w->evaluations + (int64_t)run->w->jobs * PERTURBATIONS_PER_JOB;
   int64_t time = run->origin_ps;
   if (time == INT64_MAX) return;
   memcpy(run->current, run->origin, run->w->jobs * sizeof *run->current);
   while (!zb_run_is_over(run) && run->w->evaluations < end)
-    time = shake(run, time);
+    time = perturb(run, time);
 }
 
 /* ---- Goals ---- */
@@ -334,9 +310,9 @@ static double improve_towards(zb_run *run, int64_t goal, int64_t moves, int hist
                                     .history = history,
                                     .goal_ps = goal};
   zb_improver *x = &run->improver;
-  x->fastest_ps = run->elite_ps[0];
+  x->fastest_ps = run->incumbent_ps[0];
   zb_improve(x, &params, &run->random, run->sequence);
-  if (x->fastest_ps < run->elite_ps[0]) zb_run_take(run, x->fastest, x->fastest_ps);
+  if (x->fastest_ps < run->incumbent_ps[0]) zb_run_take(run, x->fastest, x->fastest_ps);
   return x->cost;
 }
 
@@ -344,18 +320,18 @@ static double improve_towards(zb_run *run, int64_t goal, int64_t moves, int hist
  * impossible comes first: F that are so late that their own chain ends too late. An order in which none is may take
  * longer than the best for the time being. */
 static void walk(zb_run *run, bool of_best) {
-  const zb_workshop *w = run->w;
+  const zb_workspace *w = run->w;
   const size_t bytes = w->jobs * sizeof *run->current;
-  const int64_t end = w->evaluations + (int64_t)w->jobs * WALK_PER_JOB, before = run->elite_ps[0];
+  const int64_t end = w->evaluations + (int64_t)w->jobs * WALK_PER_JOB, before = run->incumbent_ps[0];
   const int64_t goal = before - (int64_t)((double)(before - run->bound_ps) * (of_best ? WALK_SHARE_BEST : WALK_SHARE));
   const uint64_t kept = run->random;
   if (run->origin_ps == INT64_MAX) return;
   run->random = run->walk_random;
-  memcpy(run->sequence, of_best ? run->elite[0] : run->origin, bytes);
+  memcpy(run->sequence, of_best ? run->incumbent[0] : run->origin, bytes);
   double cost = improve_towards(run, goal, 20000, 60);
   memcpy(run->current, run->sequence, bytes);
   while (!zb_run_is_over(run) && w->evaluations < end) {
-    if (!build_shaken(run, 3)) continue;
+    if (!build_perturbed(run, 3)) continue;
     const double mended = improve_towards(run, goal, of_best ? 10000 : 4000, of_best ? 100 : 60);
     if (mended > cost * WALK_TOLERANCE) continue;
     cost = mended;
@@ -368,7 +344,7 @@ static void walk(zb_run *run, bool of_best) {
 /* ---- Rounds ---- */
 
 double zb_run_gap(const zb_run *run) {
-  const int64_t best = run->elite_ps[0];
+  const int64_t best = run->incumbent_ps[0];
   return best < INT64_MAX && best > 0 ? (double)(best - run->bound_ps) / (double)best : 1;
 }
 
@@ -379,33 +355,33 @@ static void probe(zb_run *run) {
   const int64_t moves = PROBE_JOBS / (int64_t)run->w->jobs,
                 least = run->w->evaluations + (moves > PROBE_LEAST ? moves : PROBE_LEAST);
   a->end = least < a->most ? least : a->most;
-  if (known_elites(run) == 0) return;
+  if (known_incumbents(run) == 0) return;
   uint64_t random = run->random;
   const zb_improve_params params = {
       .limit = run->level, .moves = PROBE_LEAST, .allowance = a, .target_ps = run->bound_ps, .history = 10};
-  memcpy(run->probed, run->elite[0], run->w->jobs * sizeof *run->probed);
+  memcpy(run->probed, run->incumbent[0], run->w->jobs * sizeof *run->probed);
   run->probed_ps = zb_improve(&run->improver, &params, &random, run->probed);
 }
 
 void zb_run_rounds(zb_run *run) {
-  const int most_idle = run->is_shaken ? IDLE_WALKS : IDLE_ROUNDS;
+  const int most_idle = run->is_perturbed ? IDLE_WALKS : IDLE_ROUNDS;
   int idle_rounds = 0;
   run->walk_random = (run->random ^ UINT64_C(0x9E3779B97F4A7C15)) | 1;
   run->probed_ps = INT64_MAX;
   if (run->allowance.patience > 0) probe(run);
-  run->origin_ps = run->elite_ps[0];
-  memcpy(run->origin, run->elite[0], run->w->jobs * sizeof *run->origin);
+  run->origin_ps = run->incumbent_ps[0];
+  memcpy(run->origin, run->incumbent[0], run->w->jobs * sizeof *run->origin);
   for (int round = 0; idle_rounds < most_idle && !zb_run_is_over(run); ++round) {
-    const int64_t before = run->elite_ps[0];
-    const int most = run->is_shaken ? 1 : 16;
+    const int64_t before = run->incumbent_ps[0];
+    const int most = run->is_perturbed ? 1 : 16;
     for (int i = 0; i < 4 << (round < most ? round : most) && !zb_run_is_over(run); ++i) {
       try_random_rule(run);
       if (!zb_run_is_over(run)) try_blurred(run);
     }
-    improve_elites(run, round);
-    if (run->is_shaken) shake_often(run);
-    if (run->is_shaken && round >= WALKS_FROM && !zb_run_is_over(run)) walk(run, round % 2 == 0);
-    idle_rounds = run->elite_ps[0] < before ? 0 : idle_rounds + 1;
+    improve_incumbents(run, round);
+    if (run->is_perturbed) perturb_often(run);
+    if (run->is_perturbed && round >= WALKS_FROM && !zb_run_is_over(run)) walk(run, round % 2 == 0);
+    idle_rounds = run->incumbent_ps[0] < before ? 0 : idle_rounds + 1;
   }
   if (run->probed_ps < INT64_MAX) zb_run_take(run, run->probed, run->probed_ps);
 }

@@ -6,24 +6,24 @@
 #include "passes/schedule/rules/rules.h"
 
 /* Orders that local search works on in turn. */
-enum { ZB_RUN_ELITES = 4 };
+enum { ZB_RUN_INCUMBENTS = 4 };
 
 /* What runs need, and the orders of the current one. */
 typedef struct zb_run {
-  zb_workshop *w;
+  zb_workspace *w;
   zb_improver improver;
-  zb_rulebook rules;
-  int64_t *level;   /* [ranks] limits of the run */
-  bool is_exact;    /* nothing but a test of a limit may depend on the limits (search.c) */
-  bool is_shaken;   /* shakes, for placements whose best orders lie far from every rule */
-  int64_t idle_ps;  /* what the lower bound leaves a rank idle; for exact levels the bound without limits */
-  int64_t bound_ps; /* of the limits: nothing is better */
+  zb_priority_rules rules;
+  int64_t *level;    /* [ranks] limits of the run */
+  bool is_exact;     /* nothing but a test of a limit may depend on the limits (search.c) */
+  bool is_perturbed; /* shakes, for placements whose best orders lie far from every rule */
+  int64_t idle_ps;   /* what the lower bound leaves a rank idle; for exact levels the bound without limits */
+  int64_t bound_ps;  /* of the limits: nothing is better */
   zb_allowance allowance;
   uint64_t random, walk_random; /* walks draw from their own numbers, so that all else goes as it would without them */
-  zb_slot *elite[ZB_RUN_ELITES];
-  int64_t elite_ps[ZB_RUN_ELITES]; /* rising, all different, INT64_MAX: none */
-  zb_slot *sequence;               /* [jobs] where orders are made */
-  zb_slot *origin, *current;       /* [jobs] the best start; what is shaken */
+  zb_slot *incumbent[ZB_RUN_INCUMBENTS];
+  int64_t incumbent_ps[ZB_RUN_INCUMBENTS]; /* rising, all different, INT64_MAX: none */
+  zb_slot *sequence;                       /* [jobs] where orders are made */
+  zb_slot *origin, *current;               /* [jobs] the best start; what is shaken */
   int64_t origin_ps;
   zb_slot *probed; /* [jobs] what the probe found: taken at the end, so that the rounds go as they would without it */
   int64_t probed_ps;
@@ -32,8 +32,8 @@ typedef struct zb_run {
   int64_t *start, *priority; /* [jobs] */
 } zb_run;
 
-zb_status zb_run_init(zb_workshop *workshop, zb_run *out) ZB_MUST_USE;
-void zb_run_deinit(zb_run *run);
+/* Its memory is the workspace's. */
+zb_status zb_run_init(zb_workspace *workspace, zb_run *out) ZB_MUST_USE;
 
 /* Forgets the orders of the run before; level, is_exact, idle_ps, bound_ps and random are set by then. budget: the most
  * evaluations; patience: 0, or stop before that as zb_allowance says. */
@@ -41,7 +41,7 @@ void zb_run_begin(zb_run *run, int64_t budget, int patience);
 /* Keeps an order that keeps the limits if it is one of the best, of different times. */
 void zb_run_take(zb_run *run, const zb_slot *sequence, int64_t time);
 /* Times run->sequence and takes it. INT64_MAX: it cannot finish. */
-int64_t zb_run_judge(zb_run *run);
+int64_t zb_run_evaluate(zb_run *run);
 /* Whether the allowance is used up, or the best order is as fast as the bound. */
 bool zb_run_is_over(const zb_run *run);
 /* The rules of the zb schedules. */

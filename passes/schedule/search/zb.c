@@ -9,45 +9,36 @@
  * are numbers (rules.c), stages may be uneven, and the tests of Table 5 ask for bubbles as low as published or lower.
  * Limits are rounded down to levels (zb_level_bytes). Tests: test/passes/schedule/iclr24_test.c, search_test.c.
  */
-#include <inttypes.h>
-#include <limits.h>
 #include <string.h>
 
-#include "passes/schedule/emit.h"
-#include "passes/schedule/search/improve.h"
+#include "passes/schedule/rules/emit.h"
 #include "passes/schedule/rules/rules.h"
+#include "passes/schedule/search/improve.h"
 
 typedef struct heuristic {
   zb_model model;
-  zb_workshop w;
-  zb_rulebook rules;
+  zb_workspace w;
+  zb_priority_rules rules;
   zb_slot *sequence, *best, *scratch;
-  int64_t *start, *least, *other;
+  int64_t *start, *least;
 } heuristic;
 
 static zb_status heuristic_init(const zb_problem *problem, heuristic *h) {
   *h = (heuristic){0};
   ZB_TRY(zb_model_init(problem, &h->model));
-  ZB_TRY(zb_workshop_init(&h->model, &h->w));
-  ZB_TRY(zb_rulebook_init(&h->w, &h->rules));
-  h->sequence = zb_alloc(h->w.jobs * sizeof *h->sequence);
-  h->best = zb_alloc(h->w.jobs * sizeof *h->best);
-  h->start = zb_alloc(h->w.jobs * sizeof *h->start);
-  h->least = zb_alloc((size_t)h->w.ranks * sizeof *h->least);
-  h->other = zb_alloc((size_t)h->w.ranks * sizeof *h->other);
-  h->scratch = zb_alloc((size_t)h->w.per_rank * sizeof *h->scratch);
-  return h->sequence && h->best && h->start && h->least && h->other && h->scratch ? NULL : ZB_OUT_OF_MEMORY();
+  ZB_TRY(zb_workspace_init(&h->model, &h->w));
+  ZB_TRY(zb_priority_rules_init(&h->w, &h->rules));
+  zb_arena *arena = &h->w.arena;
+  ZB_TAKE(arena, h->sequence, h->w.jobs);
+  ZB_TAKE(arena, h->best, h->w.jobs);
+  ZB_TAKE(arena, h->start, h->w.jobs);
+  ZB_TAKE(arena, h->least, h->w.ranks);
+  ZB_TAKE(arena, h->scratch, h->w.per_rank);
+  return zb_arena_status(arena);
 }
 
 static void heuristic_deinit(heuristic *h) {
-  zb_free(h->sequence);
-  zb_free(h->best);
-  zb_free(h->start);
-  zb_free(h->least);
-  zb_free(h->other);
-  zb_free(h->scratch);
-  zb_rulebook_deinit(&h->rules);
-  zb_workshop_deinit(&h->w);
+  zb_workspace_deinit(&h->w);
   zb_model_deinit(&h->model);
 }
 
@@ -84,11 +75,10 @@ static zb_status polish(heuristic *h, const int64_t *limits, int64_t bound) {
   const zb_improve_params params = {
       .limit = limits, .moves = moves, .allowance = &unlimited, .target_ps = bound, .history = 10};
   zb_improve(&improver, &params, &seed, h->best);
-  zb_improver_deinit(&improver);
   return NULL;
 }
 
-zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {
+static zb_status emit_within(const zb_problem *problem, const int64_t *limits, int64_t less_than_ps, zb_order *out) {
   (void)less_than_ps;
   *out = (zb_order){0};
   zb_problem limited = *problem;
@@ -109,61 +99,16 @@ zb_status zb_heuristic(const zb_problem *problem, const int64_t *limits, int64_t
   return status;
 }
 
-zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *limits) {
-  zb_model model;
-  zb_workshop w;
-  ZB_TRY(zb_model_init(problem, &model));
-  zb_status status = zb_workshop_init(&model, &w);
-  if (status) {
-    zb_model_deinit(&model);
-    return status;
-  }
-  const int64_t all = zb_level_most(&w);
-  int64_t most = 0, unit = 0;
-  for (int rank = 0; rank < w.ranks; ++rank) {
-    const int64_t limit = zb_rank_limit(problem, rank);
-    limits[rank] = limit == 0 || limit > all ? all : limit;
-    if (limits[rank] > most) most = limits[rank];
-    if (w.one_each[rank] - w.base[rank] > unit) unit = w.one_each[rank] - w.base[rank];
-  }
-  const int level = zb_level_within(&w, most);
-  const int64_t rounded = level ? zb_level_bytes(&w, level) : most;
-  for (int rank = 0; rank < w.ranks; ++rank) {
-    const int64_t given = (int64_t)((double)unit * w.ranks * (double)percent / 100) + w.base[rank];
-    if (percent)
-      limits[rank] = given < all ? given : all;
-    else if (rounded < limits[rank])
-      limits[rank] = rounded;
-  }
-  zb_workshop_deinit(&w);
-  zb_model_deinit(&model);
-  return NULL;
-}
-
-static zb_status emit_percent(const zb_problem *problem, int64_t percent, zb_order *out) {
-  int64_t *limits = zb_alloc((size_t)problem->ranks * sizeof *limits);
-  if (!limits) return ZB_OUT_OF_MEMORY();
-  zb_order found = {0};
-  zb_status status = zb_level_limits(problem, percent, limits);
-  if (!status) status = zb_heuristic(problem, limits, INT64_MAX, &found);
-  if (!status) {
-    zb_order_deinit(out);
-    *out = found;
-  }
-  zb_free(limits);
-  return status;
-}
-
 static zb_status emit_zb(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  return emit_percent(problem, options[0], out);
+  return zb_emit_at_level(problem, options[0], emit_within, out);
 }
 static zb_status emit_1p(const zb_problem *problem, const int64_t *options, zb_order *out) {
   (void)options;
-  return emit_percent(problem, 100, out);
+  return zb_emit_at_level(problem, 100, emit_within, out);
 }
 static zb_status emit_2p(const zb_problem *problem, const int64_t *options, zb_order *out) {
   (void)options;
-  return emit_percent(problem, 200, out);
+  return zb_emit_at_level(problem, 200, emit_within, out);
 }
 
 /* The limit in the unit of the rank; at least what one micro-batch alone needs. */
@@ -180,11 +125,6 @@ static double bound_percent(const zb_problem *problem, int rank, int percent) {
   const double bytes = (double)unit * problem->ranks * percent / 100;
   return (bytes > alone ? bytes : alone) / (double)own;
 }
-static double bound_zb(const zb_problem *problem, int rank) {
-  (void)problem;
-  (void)rank;
-  return -1;
-}
 static double bound_1p(const zb_problem *problem, int rank) { return bound_percent(problem, rank, 100); }
 static double bound_2p(const zb_problem *problem, int rank) { return bound_percent(problem, rank, 200); }
 
@@ -200,7 +140,7 @@ static const zb_schedule_option zb_options[] = {
                                                 .any_placement = true,                                                 \
                                                 .splits_backward = true,                                               \
                                                 .keeps_limit = (row_within) != NULL,                                   \
-                                                .within = row_within,                                                  \
+                                                .emit_within = row_within,                                             \
                                                 .options = row_options,                                                \
                                                 .emit = row_emit,                                                      \
                                                 .memory_bound = row_bound}
@@ -208,7 +148,7 @@ ZB_ROW(zb, "zb",
        "the zero-bubble scheduler: an order by simulated time for any memory limit (Zero Bubble, arXiv 2401.10241, "
        "section "
        "3.1); one chunk a rank",
-       zb_options, emit_zb, bound_zb, zb_heuristic);
+       zb_options, emit_zb, zb_no_memory_bound, emit_within);
 ZB_ROW(zb_1p, "zb-1p",
        "zb at the memory of 1F1B, p micro-batches (Zero Bubble, arXiv 2401.10241, section 3.1); one chunk a rank", NULL,
        emit_1p, bound_1p, NULL);

@@ -97,6 +97,7 @@ typedef struct zb_order_reading {
   int ranks, stages, micro_batches;
   int *stage_rank; /* [stages] */
   int32_t *at;     /* [stages][micro_batches][kind] entry of the job, -1: none */
+  zb_arena *arena; /* of what lives as long */
 } zb_order_reading;
 
 static inline size_t zb_reading_job(const zb_order_reading *r, int stage, int micro_batch, zb_kind kind) {

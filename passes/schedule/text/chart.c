@@ -4,7 +4,6 @@
  *   F0--F1--F2--......B0--W0--     times to scale where they do not fit such columns
  *   1.000 ms                       and one part of the time beneath the other where labels do not fit these
  *   FFFFFBBBWFFFB..                kinds alone where that would be too many parts
- *   0F0 [0B0] 0F1                  the lists as they stand, a cell marked
  *
  * With one chunk a rank a cell leaves the stage out, as it is the line. Tests: test/passes/schedule/chart_test.c,
  * charts/.
@@ -12,12 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "passes/schedule/emit.h"
 #include "passes/schedule/model.h"
 #include "runtime/base/text.h"
 
-/* Cells of a marked chart to the left and to the right of the mark. */
-enum { MARK_WINDOW = 10, COLUMNS_DEFAULT = 100 };
+enum { COLUMNS_DEFAULT = 100 };
 /* Most parts of a chart to scale. */
 enum { PARTS_MAX = 12 };
 
@@ -152,17 +149,12 @@ static void add_scaled(zb_text *out, const zb_problem *problem, const zb_order *
 
 /* Jobs of one unit, messages free: one column a job. False if the order cannot finish or memory is out. */
 static bool simulate_units(const zb_problem *problem, const zb_order *order, zb_simulation *out) {
-  zb_stage_cost *costs = zb_alloc((size_t)problem->stages * sizeof *costs);
-  if (!costs) return false;
-  for (int stage = 0; stage < problem->stages; ++stage)
-    costs[stage] = (zb_stage_cost){.time_ps = {1, 1, 1}};
-  zb_problem units = *problem;
-  units.costs = costs;
-  units.link_latency_ps = 0;
-  units.link_ps_per_byte = 0;
+  zb_arena arena = {0};
+  zb_problem units;
+  zb_status status = zb_unit_problem(problem, &arena, &units);
   units.optimizer_ps = NULL;
-  zb_status status = zb_simulate(&units, order, out);
-  zb_free(costs);
+  if (!status) status = zb_simulate(&units, order, out);
+  zb_arena_deinit(&arena);
   const bool ok = !status;
   zb_status_free(status);
   return ok;
@@ -172,7 +164,7 @@ char *zb_order_chart(const zb_problem *problem, const zb_order *order, const zb_
   zb_simulation units = {0};
   const bool timed = simulation != NULL;
   if (!timed) {
-    if (!simulate_units(problem, order, &units)) return zb_order_chart_marked(order, -1, -1);
+    if (!simulate_units(problem, order, &units)) return zb_order_marked(order, -1, -1);
     simulation = &units;
   }
   zb_text out;
@@ -192,26 +184,5 @@ char *zb_order_chart(const zb_problem *problem, const zb_order *order, const zb_
   zb_text_add(&out, " barrier bubble=%.1f%% stage bubble=%.1f%%\n", 100 * simulation->bubble_barrier,
               100 * simulation->bubble_stage);
   zb_simulation_deinit(&units);
-  return zb_text_take(&out);
-}
-
-char *zb_order_chart_marked(const zb_order *order, int rank, int index) {
-  zb_text out;
-  zb_text_init(&out);
-  char text[32];
-  const bool window = index > MARK_WINDOW;
-  const int begin = window ? index - MARK_WINDOW : 0;
-  for (int r = 0; r < order->ranks; ++r) {
-    zb_text_add(&out, "rank %d:%s", r, window ? " .." : "");
-    for (int i = begin; i < order->counts[r]; ++i) {
-      if (index >= 0 && i > begin + 2 * MARK_WINDOW) {
-        zb_text_add(&out, " ..");
-        break;
-      }
-      const bool marked = r == rank && i == index;
-      zb_text_add(&out, "%s%s%s", marked ? " [" : " ", zb_job_text(order->jobs[r][i], text), marked ? "]" : "");
-    }
-    zb_text_add(&out, "\n");
-  }
   return zb_text_take(&out);
 }

@@ -79,33 +79,32 @@ static zb_status check_extent(zb_order_reading *r) {
 
 static zb_status check_placement(zb_order_reading *r) {
   char text[48];
-  size_t *first = zb_alloc((size_t)r->stages * sizeof *first);
-  if (!first) return ZB_OUT_OF_MEMORY();
-  zb_status status = NULL;
+  size_t *first;
+  ZB_TAKE(r->arena, first, r->stages);
+  ZB_TRY(zb_arena_status(r->arena));
   for (int stage = 0; stage < r->stages; ++stage)
     r->stage_rank[stage] = -1;
   size_t i = 0;
-  for (int rank = 0; rank < r->ranks && !status; ++rank)
-    for (; i < r->cells->row_end[rank] && !status; ++i) {
+  for (int rank = 0; rank < r->ranks; ++rank)
+    for (; i < r->cells->row_end[rank]; ++i) {
       const zb_cell cell = r->cells->cells[i];
       if (cell.action >= ZB_ACTION_COUNT) continue;
       if (cell.stage >= r->stages) {
-        status = ZB_CELL_ERROR(r, i, "%s: expected stages 0..%d", zb_cell_text(cell, text), r->stages - 1);
+        return ZB_CELL_ERROR(r, i, "%s: expected stages 0..%d", zb_cell_text(cell, text), r->stages - 1);
       } else if (r->stage_rank[cell.stage] < 0) {
         r->stage_rank[cell.stage] = rank;
         first[cell.stage] = i;
         const int *wanted = r->expected->stage_rank;
         if (wanted && wanted[cell.stage] != rank)
-          status = ZB_CELL_ERROR(r, i, "%s: expected stage %d on rank %d (line %d)", zb_cell_text(cell, text),
-                                 cell.stage, wanted[cell.stage], wanted[cell.stage] + 1);
+          return ZB_CELL_ERROR(r, i, "%s: expected stage %d on rank %d (line %d)", zb_cell_text(cell, text), cell.stage,
+                               wanted[cell.stage], wanted[cell.stage] + 1);
       } else if (r->stage_rank[cell.stage] != rank) {
-        status = ZB_CELL_ERROR(r, i, "%s: stage %d stands on line %d too (column %d), expected every stage on one rank",
-                               zb_cell_text(cell, text), cell.stage, r->stage_rank[cell.stage] + 1,
-                               r->cells->cells[first[cell.stage]].column);
+        return ZB_CELL_ERROR(r, i, "%s: stage %d stands on line %d too (column %d), expected every stage on one rank",
+                             zb_cell_text(cell, text), cell.stage, r->stage_rank[cell.stage] + 1,
+                             r->cells->cells[first[cell.stage]].column);
       }
     }
-  zb_free(first);
-  return status;
+  return NULL;
 }
 
 /* Every rank owns as many stages as the others: what problems and plans are made of. */
@@ -114,18 +113,17 @@ static zb_status check_chunks(const zb_order_reading *r) {
     if (r->stage_rank[stage] < 0)
       return zb_source_error(r->source, 0, 1, "stage %d stands on no line: expected stages 0..%d", stage,
                              r->stages - 1);
-  int *owned = zb_alloc((size_t)r->ranks * sizeof *owned);
-  if (!owned) return ZB_OUT_OF_MEMORY();
+  int *owned;
+  ZB_TAKE(r->arena, owned, r->ranks);
+  ZB_TRY(zb_arena_status(r->arena));
   for (int stage = 0; stage < r->stages; ++stage)
     ++owned[r->stage_rank[stage]];
-  zb_status status = NULL;
-  for (int rank = 0; rank < r->ranks && !status; ++rank)
+  for (int rank = 0; rank < r->ranks; ++rank)
     if (owned[rank] != owned[0])
-      status = zb_source_error(r->source, (size_t)rank, 1,
-                               "rank %d has %d stages, rank 0 has %d: expected the same number on every rank", rank,
-                               owned[rank], owned[0]);
-  zb_free(owned);
-  return status;
+      return zb_source_error(r->source, (size_t)rank, 1,
+                             "rank %d has %d stages, rank 0 has %d: expected the same number on every rank", rank,
+                             owned[rank], owned[0]);
+  return NULL;
 }
 
 /* ---- Every job once, after what it needs ---- */
@@ -217,38 +215,32 @@ static zb_status build_order(const zb_order_reading *r, zb_order *out) {
 static zb_status stuck(const zb_order_reading *r, const zb_model *model, const zb_order *order, const int *done,
                        int rank) {
   char text[48];
-  int32_t *index = NULL;
-  ZB_TRY(zb_order_index(model, order, &index));
   const zb_job job = order->jobs[rank][done[rank]];
   const int32_t at = r->at[zb_reading_job(r, job.stage, job.micro_batch, job.kind)];
   zb_status status =
       ZB_CELL_ERROR(r, at, "the order deadlocks: %s waits for ever, ranks wait for each other in a circle",
                     zb_cell_text(r->cells->cells[at], text));
-  status = zb_order_explain(status, model, order, done, index);
-  zb_free(index);
-  return status;
+  return zb_order_explain(status, model, order, done);
 }
 
 /* With the numbers of the file, so that messages name its jobs. */
 static zb_status check_ends(const zb_order_reading *r, const zb_order *order) {
-  zb_stage_cost *costs = zb_alloc((size_t)r->stages * sizeof *costs);
-  int *done = zb_alloc((size_t)r->ranks * sizeof *done);
-  zb_model model = {0};
-  zb_status status = costs && done ? NULL : ZB_OUT_OF_MEMORY();
-  if (status) goto cleanup;
+  zb_model model;
+  zb_stage_cost *costs;
+  int *done;
+  ZB_TAKE(r->arena, costs, r->stages);
+  ZB_TAKE(r->arena, done, r->ranks);
+  ZB_TRY(zb_arena_status(r->arena));
   const zb_problem problem = {.ranks = r->ranks,
                               .micro_batches = r->micro_batches,
                               .stages = r->stages,
                               .stage_rank = r->stage_rank,
                               .costs = costs};
-  ZB_TRY_GOTO(zb_model_init(&problem, &model));
-  if (!zb_order_run(&model, order, done, NULL)) status = ZB_OUT_OF_MEMORY();
+  ZB_TRY(zb_model_init(&problem, &model));
+  zb_status status = zb_order_run(&model, order, done, NULL);
   for (int rank = 0; rank < r->ranks && !status; ++rank)
     if (done[rank] < order->counts[rank]) status = stuck(r, &model, order, done, rank);
-cleanup:
   zb_model_deinit(&model);
-  zb_free(costs);
-  zb_free(done);
   return status;
 }
 
@@ -257,10 +249,10 @@ cleanup:
 /* ours[k] is the number that the file gives what W of stage 0 runs as the k-th. Every stage must run them so. */
 static zb_status number_micro_batches(const zb_order_reading *r, const zb_order *order, int32_t *file_number,
                                       bool *same) {
-  zb_status status = NULL;
   char got[48], wanted[48], first[48];
-  int *next = zb_alloc((size_t)r->stages * sizeof *next);
-  if (!next) return ZB_OUT_OF_MEMORY();
+  int *next;
+  ZB_TAKE(r->arena, next, r->stages);
+  ZB_TRY(zb_arena_status(r->arena));
   int count = 0;
   const int owner = r->stage_rank[0];
   *same = true;
@@ -270,41 +262,41 @@ static zb_status number_micro_batches(const zb_order_reading *r, const zb_order 
     if (job.micro_batch != count) *same = false;
     file_number[count++] = job.micro_batch;
   }
-  for (int rank = 0; rank < order->ranks && !status; ++rank)
-    for (int i = 0; i < order->counts[rank] && !status; ++i) {
+  for (int rank = 0; rank < order->ranks; ++rank)
+    for (int i = 0; i < order->counts[rank]; ++i) {
       const zb_job job = order->jobs[rank][i];
       if (job.kind != ZB_W) continue;
       const int32_t number = file_number[next[job.stage]++];
       if (number == job.micro_batch) continue;
-      status = ZB_CELL_ERROR(r, r->at[zb_reading_job(r, job.stage, job.micro_batch, ZB_W)],
-                             "%s: expected %s here, because stage 0 runs %s then: W in the same order on every stage",
-                             job_text(r, job.stage, ZB_W, job.micro_batch, got),
-                             job_text(r, job.stage, ZB_W, number, wanted), job_text(r, 0, ZB_W, number, first));
-      status =
-          zb_status_hint(status, "micro-batches are numbered by the order of their W, so that gradients add up in one "
-                                 "order on every stage and give the same bits; move W");
+      zb_status status =
+          ZB_CELL_ERROR(r, r->at[zb_reading_job(r, job.stage, job.micro_batch, ZB_W)],
+                        "%s: expected %s here, because stage 0 runs %s then: W in the same order on every stage",
+                        job_text(r, job.stage, ZB_W, job.micro_batch, got),
+                        job_text(r, job.stage, ZB_W, number, wanted), job_text(r, 0, ZB_W, number, first));
+      return zb_status_hint(status,
+                            "micro-batches are numbered by the order of their W, so that gradients add up in one "
+                            "order on every stage and give the same bits; move W");
     }
-  zb_free(next);
-  return status;
+  return NULL;
 }
 
 static zb_status renumber(const zb_order_reading *r, zb_order *order, int32_t **out) {
   bool same = true;
-  int32_t *file_number = zb_alloc((size_t)r->micro_batches * sizeof *file_number);
-  int32_t *ours = zb_alloc((size_t)r->micro_batches * sizeof *ours);
-  zb_status status = file_number && ours ? number_micro_batches(r, order, file_number, &same) : ZB_OUT_OF_MEMORY();
-  if (!status && !same) {
-    for (int i = 0; i < r->micro_batches; ++i)
-      ours[file_number[i]] = i;
-    for (int rank = 0; rank < order->ranks; ++rank)
-      for (int i = 0; i < order->counts[rank]; ++i)
-        order->jobs[rank][i].micro_batch = ours[order->jobs[rank][i].micro_batch];
-    *out = file_number;
-    file_number = NULL;
-  }
-  zb_free(file_number);
-  zb_free(ours);
-  return status;
+  int32_t *file_number, *ours;
+  ZB_TAKE(r->arena, file_number, r->micro_batches);
+  ZB_TAKE(r->arena, ours, r->micro_batches);
+  ZB_TRY(zb_arena_status(r->arena));
+  ZB_TRY(number_micro_batches(r, order, file_number, &same));
+  if (same) return NULL;
+  for (int i = 0; i < r->micro_batches; ++i)
+    ours[file_number[i]] = i;
+  for (int rank = 0; rank < order->ranks; ++rank)
+    for (int i = 0; i < order->counts[rank]; ++i)
+      order->jobs[rank][i].micro_batch = ours[order->jobs[rank][i].micro_batch];
+  *out = zb_alloc((size_t)r->micro_batches * sizeof **out);
+  if (!*out) return ZB_OUT_OF_MEMORY();
+  memcpy(*out, file_number, (size_t)r->micro_batches * sizeof **out);
+  return NULL;
 }
 
 /* ---- Files ---- */
@@ -324,10 +316,9 @@ static zb_status check(zb_order_reading *r, zb_order_file *out) {
   ZB_TRY(check_extent(r));
   out->stage_rank = r->stage_rank = zb_alloc((size_t)r->stages * sizeof *r->stage_rank);
   const size_t jobs = (size_t)r->stages * (size_t)r->micro_batches * ZB_KIND_COUNT;
-  r->at = zb_alloc(jobs * sizeof *r->at);
+  ZB_TAKE(r->arena, r->at, jobs);
   if (!r->stage_rank || !r->at) return ZB_OUT_OF_MEMORY();
-  for (size_t i = 0; i < jobs; ++i)
-    r->at[i] = -1;
+  memset(r->at, -1, jobs * sizeof *r->at);
   ZB_TRY(check_placement(r));
   ZB_TRY(note_jobs(r));
   ZB_TRY(check_chunks(r));
@@ -347,7 +338,8 @@ zb_status zb_order_read(const char *name, const char *text, size_t bytes, const 
   static const zb_order_expected any = {0};
   *out = (zb_order_file){0};
   zb_source source = {.name = name, .text = text, .bytes = bytes};
-  zb_order_reading r = {.source = &source, .expected = expected ? expected : &any};
+  zb_arena arena = {0};
+  zb_order_reading r = {.source = &source, .expected = expected ? expected : &any, .arena = &arena};
   ZB_TRY(check_expected(r.expected));
   zb_status status = NULL;
   out->cells = zb_alloc(sizeof *out->cells);
@@ -357,7 +349,7 @@ zb_status zb_order_read(const char *name, const char *text, size_t bytes, const 
   r.ranks = (int)out->cells->rows;
   ZB_TRY_GOTO(check(&r, out));
 cleanup:
-  zb_free(r.at);
+  zb_arena_deinit(&arena);
   zb_free(source.lines);
   if (status) zb_order_file_deinit(out);
   return status;

@@ -116,11 +116,13 @@ static zb_status check_same_order(const checker *c) {
   const zb_order_reading *r = c->r;
   const size_t ranks = (size_t)r->ranks, pairs = ranks * ranks;
   char text[48];
-  int32_t *sent = zb_alloc(pairs * sizeof *sent), *received = zb_alloc(pairs * sizeof *received);
-  int32_t *number = zb_alloc(r->cells->count * sizeof *number);
-  zb_status status = sent && received && number ? NULL : ZB_OUT_OF_MEMORY();
-  for (int pass = 0; pass < 2 && !status; ++pass)
-    for (size_t i = 0; i < r->cells->count && !status; ++i) {
+  int32_t *sent, *received, *number;
+  ZB_TAKE(r->arena, sent, pairs);
+  ZB_TAKE(r->arena, received, pairs);
+  ZB_TAKE(r->arena, number, r->cells->count);
+  ZB_TRY(zb_arena_status(r->arena));
+  for (int pass = 0; pass < 2; ++pass)
+    for (size_t i = 0; i < r->cells->count; ++i) {
       const zb_cell *cell = &r->cells->cells[i];
       if (!is_message(r, cell) || (zb_cell_class(r->cells, cell) == ZB_ACTION_SEND) != (pass == 0)) continue;
       const zb_kind kind = zb_cell_kind(cell);
@@ -129,16 +131,13 @@ static zb_status check_same_order(const checker *c) {
       if (pass == 0)
         number[i] = sent[pair]++;
       else if (number[message(c, producer, cell->micro_batch, kind)->send] != received[pair]++)
-        status = zb_status_hint(
+        return zb_status_hint(
             ZB_CELL_ERROR(r, i, "%s: rank %d sends its messages to rank %d in another order than these are received",
                           zb_cell_text(*cell, text), r->stage_rank[producer], r->stage_rank[consumer(producer, kind)]),
             "sends and receives between two ranks are matched by their order alone: put the receives in the order of "
             "the sends");
     }
-  zb_free(sent);
-  zb_free(received);
-  zb_free(number);
-  return status;
+  return NULL;
 }
 
 /* ---- No deadlock ---- */
@@ -235,15 +234,13 @@ static zb_status explain(const runner *x) {
 
 static zb_status check_ends(const checker *c) {
   const zb_order_reading *r = c->r;
-  const size_t ranks = (size_t)r->ranks;
   runner x = {.c = c};
-  x.job = zb_alloc(ranks * sizeof *x.job);
-  x.operation = zb_alloc(ranks * sizeof *x.operation);
-  x.queue = zb_alloc(ranks * sizeof *x.queue);
-  x.queued = zb_alloc(ranks * sizeof *x.queued);
-  x.done = zb_alloc(r->cells->count * sizeof *x.done);
-  zb_status status = NULL;
-  if (!x.job || !x.operation || !x.queue || !x.queued || !x.done) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TAKE(r->arena, x.job, r->ranks);
+  ZB_TAKE(r->arena, x.operation, r->ranks);
+  ZB_TAKE(r->arena, x.queue, r->ranks);
+  ZB_TAKE(r->arena, x.queued, r->ranks);
+  ZB_TAKE(r->arena, x.done, r->cells->count);
+  ZB_TRY(zb_arena_status(r->arena));
   for (int rank = r->ranks - 1; rank >= 0; --rank) {
     x.job[rank] = next_entry(&x, rank, zb_cells_row_begin(r->cells, (size_t)rank), false);
     x.operation[rank] = next_entry(&x, rank, zb_cells_row_begin(r->cells, (size_t)rank), true);
@@ -255,26 +252,17 @@ static zb_status check_ends(const checker *c) {
     while (step(&x, rank))
       ;
   }
-  status = explain(&x);
-cleanup:
-  zb_free(x.job);
-  zb_free(x.operation);
-  zb_free(x.queue);
-  zb_free(x.queued);
-  zb_free(x.done);
-  return status;
+  return explain(&x);
 }
 
 zb_status zb_order_check_messages(const zb_order_reading *reading) {
   checker c = {.r = reading};
   const size_t count = (size_t)reading->stages * (size_t)reading->micro_batches * ZB_LINK_KINDS;
-  c.messages = zb_alloc(count * sizeof *c.messages);
-  if (!c.messages) return ZB_OUT_OF_MEMORY();
+  ZB_TAKE(reading->arena, c.messages, count);
+  ZB_TRY(zb_arena_status(reading->arena));
   for (size_t i = 0; i < count; ++i)
     c.messages[i] = (ends){-1, -1};
-  zb_status status = check_all_there(&c);
-  if (!status) status = check_same_order(&c);
-  if (!status) status = check_ends(&c);
-  zb_free(c.messages);
-  return status;
+  ZB_TRY(check_all_there(&c));
+  ZB_TRY(check_same_order(&c));
+  return check_ends(&c);
 }

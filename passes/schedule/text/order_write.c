@@ -19,22 +19,13 @@ typedef struct writer {
   size_t *first, *sorted; /* transfers by rank: sorted[first[r]..first[r + 1]) in their order, both ends */
   int *left;              /* [stages] jobs that are still to come */
   int *left_w;            /* [stages] the same of W */
+  zb_arena arena;
 } writer;
 
 static void writer_deinit(writer *w) {
   zb_cells_deinit(&w->cells);
   zb_lowering_deinit(&w->lowering);
-  zb_free(w->first);
-  zb_free(w->sorted);
-  zb_free(w->left);
-  zb_free(w->left_w);
-}
-
-/* Whether B at index and the next W are one cell. */
-static bool is_whole(const zb_order *order, int rank, int index) {
-  if (!order->whole_backward || index + 1 >= order->counts[rank]) return false;
-  const zb_job job = order->jobs[rank][index], next = order->jobs[rank][index + 1];
-  return job.kind == ZB_B && next.kind == ZB_W && next.stage == job.stage && next.micro_batch == job.micro_batch;
+  zb_arena_deinit(&w->arena);
 }
 
 static zb_status add(writer *w, zb_action action, int stage, int micro_batch) {
@@ -46,7 +37,7 @@ static zb_status add_job(writer *w, int rank, int *index) {
   static const zb_action csv[] = {ZB_ACTION_F, ZB_ACTION_I, ZB_ACTION_W},
                          text[] = {ZB_ACTION_F, ZB_ACTION_B, ZB_ACTION_W};
   const zb_job job = w->order->jobs[rank][*index];
-  const bool is_text = w->cells.form == ZB_FORM_TEXT, whole = is_whole(w->order, rank, *index);
+  const bool is_text = w->cells.form == ZB_FORM_TEXT, whole = zb_order_is_whole(w->order, rank, *index);
   *index += whole ? 2 : 1;
   if (whole) return add(w, is_text ? ZB_ACTION_BW : ZB_ACTION_B, job.stage, job.micro_batch);
   return add(w, (is_text ? text : csv)[job.kind], job.stage, job.micro_batch);
@@ -67,7 +58,7 @@ static zb_status add_jobs(writer *w) {
 static zb_status make_steps_order(const zb_order *order, zb_order *out) {
   ZB_TRY(zb_order_init(out, order->ranks));
   for (int rank = 0; rank < order->ranks; ++rank)
-    for (int i = 0; i < order->counts[rank]; i += is_whole(order, rank, i) ? 2 : 1) {
+    for (int i = 0; i < order->counts[rank]; i += zb_order_is_whole(order, rank, i) ? 2 : 1) {
       const zb_job job = order->jobs[rank][i];
       ZB_TRY(zb_order_add(out, rank, job.stage, job.kind, job.micro_batch));
     }
@@ -91,32 +82,18 @@ static zb_status add_rows_of_steps(writer *w, zb_job_times *const *times) {
 static zb_status add_steps(writer *w) {
   zb_order order = {0};
   zb_model model = {0};
-  zb_problem unit = *w->problem;
-  const size_t ranks = (size_t)unit.ranks;
-  zb_stage_cost *costs = zb_alloc((size_t)unit.stages * sizeof *costs);
-  int *done = zb_alloc(ranks * sizeof *done);
-  zb_job_times **times = zb_alloc(ranks * sizeof *times);
-  zb_status status = costs && done && times ? NULL : ZB_OUT_OF_MEMORY();
-  if (status) goto cleanup;
-  for (int stage = 0; stage < unit.stages; ++stage)
-    costs[stage] = (zb_stage_cost){.time_ps = {1, 1, 1}};
-  unit.costs = costs;
-  unit.link_latency_ps = 0;
-  unit.link_ps_per_byte = 0;
+  zb_problem unit;
+  zb_status status = NULL;
+  int *done;
+  ZB_TRY_GOTO(zb_unit_problem(w->problem, &w->arena, &unit));
   ZB_TRY_GOTO(zb_model_init(&unit, &model));
   ZB_TRY_GOTO(make_steps_order(w->order, &order));
-  for (int rank = 0; rank < unit.ranks; ++rank) {
-    times[rank] = zb_alloc(((size_t)order.counts[rank] + 1) * sizeof **times);
-    if (!times[rank]) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  }
-  if (!zb_order_run(&model, &order, done, times)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  zb_job_times **times = zb_order_times(&order, &w->arena);
+  ZB_TAKE(&w->arena, done, unit.ranks);
+  ZB_TRY_GOTO(zb_arena_status(&w->arena));
+  ZB_TRY_GOTO(zb_order_run(&model, &order, done, times));
   ZB_TRY_GOTO(add_rows_of_steps(w, times));
 cleanup:
-  for (int rank = 0; times && rank < unit.ranks; ++rank)
-    zb_free(times[rank]);
-  zb_free(times);
-  zb_free(done);
-  zb_free(costs);
   zb_order_deinit(&order);
   zb_model_deinit(&model);
   return status;
@@ -127,9 +104,9 @@ cleanup:
 static zb_status sort_by_rank(writer *w) {
   const int *stage_rank = w->problem->stage_rank;
   const size_t ranks = (size_t)w->order->ranks, count = w->lowering.count;
-  w->first = zb_alloc((ranks + 2) * sizeof *w->first);
-  w->sorted = zb_alloc(2 * count * sizeof *w->sorted);
-  if (!w->first || !w->sorted) return ZB_OUT_OF_MEMORY();
+  ZB_TAKE(&w->arena, w->first, ranks + 2);
+  ZB_TAKE(&w->arena, w->sorted, 2 * count);
+  ZB_TRY(zb_arena_status(&w->arena));
   /* first[r + 2] counts, first[r + 1] is where the next one goes, and in the end where they end. */
   for (size_t i = 0; i < count; ++i) {
     ++w->first[stage_rank[w->lowering.transfers[i].source] + 2];
@@ -193,12 +170,11 @@ static zb_status add_row_with_operations(writer *w, int rank) {
 }
 
 static zb_status add_with_operations(writer *w) {
-  const size_t stages = (size_t)w->problem->stages;
   ZB_TRY(zb_order_lower(w->problem, w->order, &w->lowering));
   ZB_TRY(sort_by_rank(w));
-  w->left = zb_alloc(stages * sizeof *w->left);
-  w->left_w = zb_alloc(stages * sizeof *w->left_w);
-  if (!w->left || !w->left_w) return ZB_OUT_OF_MEMORY();
+  ZB_TAKE(&w->arena, w->left, w->problem->stages);
+  ZB_TAKE(&w->arena, w->left_w, w->problem->stages);
+  ZB_TRY(zb_arena_status(&w->arena));
   for (int rank = 0; rank < w->order->ranks; ++rank)
     ZB_TRY(add_row_with_operations(w, rank));
   return NULL;
@@ -227,15 +203,16 @@ static zb_status make_chain(const zb_problem *problem, zb_order_form form, zb_ed
   return NULL;
 }
 
-/* The problem as PyTorch sees it, for which the order must be valid too. edges is released by the caller. */
-static zb_status as_chain(const zb_problem *problem, const zb_order *order, zb_order_form form, zb_edge **edges,
+/* The problem as PyTorch sees it, for which the order must be valid too. */
+static zb_status as_chain(const zb_problem *problem, const zb_order *order, zb_order_form form, zb_arena *arena,
                           zb_problem *out) {
+  zb_edge *edges;
   *out = *problem;
   if (!problem->edges || form == ZB_FORM_TEXT) return NULL;
-  *edges = zb_alloc((size_t)problem->stages * sizeof **edges);
-  if (!*edges) return ZB_OUT_OF_MEMORY();
-  ZB_TRY(make_chain(problem, form, *edges));
-  out->edges = *edges;
+  ZB_TAKE(arena, edges, problem->stages);
+  ZB_TRY(zb_arena_status(arena));
+  ZB_TRY(make_chain(problem, form, edges));
+  out->edges = edges;
   out->edge_count = problem->stages - 1;
   zb_status status = zb_order_validate(out, order);
   if (!status) return NULL;
@@ -249,7 +226,6 @@ zb_status zb_order_write(const zb_problem *problem, const zb_order *order, const
     return ZB_ERROR(USAGE, "expected a form of 0..%d, got %d", ZB_FORM_COUNT - 1, (int)style->form);
   ZB_TRY(zb_order_validate(problem, order));
   zb_problem chain;
-  zb_edge *edges = NULL;
   zb_order view = *order;
   view.whole_backward = order->whole_backward || style->whole_backward;
   writer w = {.problem = &chain, .order = &view};
@@ -257,7 +233,7 @@ zb_status zb_order_write(const zb_problem *problem, const zb_order *order, const
   w.cells.crlf = style->form != ZB_FORM_TEXT;
   w.cells.last_line_ends = true;
   zb_status status = NULL;
-  ZB_TRY_GOTO(as_chain(problem, order, style->form, &edges, &chain));
+  ZB_TRY_GOTO(as_chain(problem, order, style->form, &w.arena, &chain));
   if (style->form == ZB_FORM_COMPUTE_COMMS)
     ZB_TRY_GOTO(add_with_operations(&w));
   else if (style->form == ZB_FORM_COMPUTE_ONLY && style->idle_cells)
@@ -268,7 +244,6 @@ zb_status zb_order_write(const zb_problem *problem, const zb_order *order, const
   if (!*out) status = ZB_OUT_OF_MEMORY();
 cleanup:
   writer_deinit(&w);
-  zb_free(edges);
   return status;
 }
 

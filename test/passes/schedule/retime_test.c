@@ -5,7 +5,7 @@
 #include "random_order.h"
 
 /* Exchanges two neighbours of a rank that may stand either way; false if they may not. */
-static bool exchange(const zb_workshop *w, zb_slot *slots, int i) {
+static bool exchange(const zb_workspace *w, zb_slot *slots, int i) {
   const zb_slot moved = slots[i];
   if (slots[i].class / ZB_KIND_COUNT == slots[i + 1].class / ZB_KIND_COUNT) return false;
   slots[i] = slots[i + 1];
@@ -13,12 +13,12 @@ static bool exchange(const zb_workshop *w, zb_slot *slots, int i) {
   return i + 1 < w->per_rank;
 }
 
-static void check_same(zb_workshop *w, const zb_retimer *x, const zb_slot *sequence, bool ends, int64_t *start,
+static void check_same(zb_workspace *w, const zb_retimer *x, const zb_slot *sequence, bool ends, int64_t *start,
                        int64_t *span) {
   zb_timing timing;
   CU_ASSERT_EQUAL(zb_time_sequence(w, sequence, &timing, start, span), ends);
   if (!ends) return;
-  bool same = zb_retime_judge(x) == zb_judge(w, &timing);
+  bool same = zb_retime_metric_ps(x) == zb_metric_time(w, &timing);
   for (size_t i = 0; i < w->jobs; ++i) {
     const size_t job = (size_t)sequence[i].class * (size_t)w->micro_batches + (size_t)sequence[i].micro_batch;
     same = same && x->start[i] == start[job] && x->place[job] == (int32_t)(i % (size_t)w->per_rank);
@@ -31,11 +31,11 @@ static void check_same(zb_workshop *w, const zb_retimer *x, const zb_slot *seque
 /* Returns how many changes ended. */
 static int check(const zb_problem *problem, uint64_t *seed, bool *channels_wait) {
   zb_model model;
-  zb_workshop w;
+  zb_workspace w;
   zb_retimer x;
   zb_order order;
   expect_ok(zb_model_init(problem, &model));
-  expect_ok(zb_workshop_init(&model, &w));
+  expect_ok(zb_workspace_init(&model, &w));
   expect_ok(zb_retimer_init(&w, &x));
   *channels_wait = x.channels_wait;
   random_order(problem, seed, &order);
@@ -66,8 +66,7 @@ static int check(const zb_problem *problem, uint64_t *seed, bool *channels_wait)
   zb_free(start);
   zb_free(span);
   zb_order_deinit(&order);
-  zb_retimer_deinit(&x);
-  zb_workshop_deinit(&w);
+  zb_workspace_deinit(&w);
   zb_model_deinit(&model);
   return ended;
 }

@@ -2,7 +2,7 @@
  * limits. */
 #include "fixture.h"
 
-static int64_t judge(const zb_problem *problem, const zb_order *order) {
+static int64_t evaluate(const zb_problem *problem, const zb_order *order) {
   zb_simulation simulation;
   expect_ok(zb_simulate(problem, order, &simulation));
   const int64_t time = problem->metric == ZB_METRIC_STAGE ? simulation.stage_ps : simulation.step_ps;
@@ -36,7 +36,7 @@ static int64_t search(const zb_problem *problem, int64_t budget, uint64_t seed, 
   expect_ok(zb_order_validate(problem, &order));
   CU_ASSERT(keeps_limit(problem, &order));
   CU_ASSERT_EQUAL(order.whole_backward, problem->whole_backward);
-  const int64_t time = judge(problem, &order);
+  const int64_t time = evaluate(problem, &order);
   CU_ASSERT_EQUAL(time, report->best_ps);
   CU_ASSERT(report->bound_ps <= time);
   CU_ASSERT_EQUAL(report->proven, report->bound_ps == time);
@@ -410,7 +410,7 @@ static void check_starts(const fixture *x) {
     if (!strcmp(schedule->name, "search") || schedule->two_pipelines) continue;
     zb_status status = zb_schedule_run(schedule, &x->problem, &order);
     if (!status) {
-      const int64_t time = judge(&x->problem, &order);
+      const int64_t time = evaluate(&x->problem, &order);
       if (found > time)
         fprintf(stderr, "\n%s takes %lld, search %lld (p %d m %d limit %lld)", schedule->name, (long long)time,
                 (long long)found, x->problem.ranks, x->problem.micro_batches, (long long)x->problem.memory_limit_bytes);
@@ -450,7 +450,7 @@ static void test_half_levels(void) {
     zb_order order;
     x.problem.memory_limit_bytes = 2000 * 8 * halves / 32;
     CU_ASSERT_PTR_NULL_FATAL(zb_schedule_run(zb_schedule_find("adaptive-v", NULL), &x.problem, &order));
-    const int64_t time = judge(&x.problem, &order);
+    const int64_t time = evaluate(&x.problem, &order);
     zb_order_deinit(&order);
     CU_ASSERT(time < last);
     CU_ASSERT(search(&x.problem, 100, 0, NULL) <= time);
@@ -533,7 +533,7 @@ static void test_placement(void) {
   zb_problem placed = x.problem;
   placed.stage_rank = stage_rank;
   expect_ok(zb_order_validate(&placed, &order));
-  CU_ASSERT_EQUAL(judge(&placed, &order), report.best_ps);
+  CU_ASSERT_EQUAL(evaluate(&placed, &order), report.best_ps);
   CU_ASSERT(report.best_ps < looped);
   CU_ASSERT_STRING_EQUAL(report.placement, "v");
   zb_order_deinit(&order);

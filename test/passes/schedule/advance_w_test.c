@@ -1,4 +1,4 @@
-/* zb_order_settle: known cases, and what it promises on random problems and orders. */
+/* zb_order_advance_w: known cases, and what it promises on random problems and orders. */
 #include "fixture.h"
 #include "random_order.h"
 
@@ -33,7 +33,7 @@ static int check_promises(const zb_problem *problem, const zb_order *given) {
   zb_simulation before, after;
   int moved = 0;
   copy_order(given, &order);
-  expect_ok(zb_order_settle(problem, &order));
+  expect_ok(zb_order_advance_w(problem, &order));
   expect_ok(zb_order_validate(problem, &order));
   expect_ok(zb_simulate(problem, given, &before));
   expect_ok(zb_simulate(problem, &order, &after));
@@ -65,7 +65,7 @@ static void test_zb_h1(void) {
     fixture_uniform(&x, "plain", ranks, 1, micro_batches, 10, 10, 10, 0, 0.5);
     emit("zb-h1", &x.problem, &order);
     check_promises(&x.problem, &order);
-    expect_ok(zb_order_settle(&x.problem, &order));
+    expect_ok(zb_order_advance_w(&x.problem, &order));
     for (int rank = 0; rank < ranks; ++rank)
       CU_ASSERT(count_settled(&order, rank) >= micro_batches - ranks);
     zb_order_deinit(&order);
@@ -78,7 +78,7 @@ static void test_two_ranks_by_hand(void) {
   char *text = NULL;
   fixture_uniform(&x, "plain", 2, 1, 4, 10, 10, 10, 0, 0.5);
   emit("zb-h1", &x.problem, &order);
-  expect_ok(zb_order_settle(&x.problem, &order));
+  expect_ok(zb_order_advance_w(&x.problem, &order));
   const zb_order_style style = {.form = ZB_FORM_TEXT};
   expect_ok(zb_order_write(&x.problem, &order, &style, &text));
   CU_ASSERT_STRING_EQUAL(text, "0F0 0F1 0B0 0W0 0F2 0B1 0W1 0F3 0B2 0W2 0B3 0W3\n"
@@ -145,7 +145,7 @@ static void test_out_of_memory(void) {
   bool failed = true;
   for (uint64_t at = 1; failed; ++at) {
     zb_allocation_fail_at(at);
-    zb_status status = zb_order_settle(&x.problem, &order);
+    zb_status status = zb_order_advance_w(&x.problem, &order);
     zb_allocation_fail_at(0);
     failed = status != NULL;
     zb_status_free(status);

@@ -1,70 +1,57 @@
-/* W jobs right behind their B, as far as no rank ends later: zb_order_settle.
+/* W jobs right behind their B, as far as no rank ends later: zb_order_advance_w.
  *
  * Schedules that split the backward hold W back on some ranks all through the step, but most need them only where the
  * step ends, to fill what would be idle. A W that waits keeps its frames, and by the time it runs what it reads has
  * left the caches.
  *
- * The first `settled` backwards of every rank are followed by their W; the others stay where the rule has them. With
+ * The first `count` backwards of every rank are followed by their W; the others stay where the rule has them. With
  * more settled, ranks run later in the middle of the step and have less to fill its end with, so the most that no rank
  * pays for is found by bisection, each try timed exactly. A W only ever moves forward in its own rank's list, so memory
- * never grows. O(jobs log micro-batches). Tests: test/passes/schedule/settle_test.c.
+ * never grows. O(jobs log micro-batches). Tests: test/passes/schedule/advance_w_test.c.
  */
 #include "passes/schedule/model.h"
 
 #include <string.h>
 
-typedef struct settler {
+typedef struct advancer {
   zb_model model;
   const zb_order *given;
   zb_order candidate;   /* lists as long as those of `given` */
   zb_job_times **times; /* [rank][index] of the order that was timed last */
   int64_t *end_ps;      /* [ranks] of `given` */
   int *done;            /* [ranks] */
-  bool *settled;        /* [stages * micro_batches] this W stands behind its B in `candidate` */
+  bool *advanced;       /* [stages * micro_batches] this W stands behind its B in `candidate` */
   int *next;            /* [stages] micro-batch of the next B */
   int backwards;        /* most of a rank */
-} settler;
+} advancer;
 
-static void settler_deinit(settler *s) {
-  for (int rank = 0; s->times && rank < s->given->ranks; ++rank)
-    zb_free(s->times[rank]);
-  zb_free(s->times);
-  zb_free(s->end_ps);
-  zb_free(s->done);
-  zb_free(s->settled);
-  zb_free(s->next);
+static void advancer_deinit(advancer *s) {
   zb_order_deinit(&s->candidate);
   zb_model_deinit(&s->model);
 }
 
-static zb_status time_order(settler *s, const zb_order *order) {
-  return zb_order_run(&s->model, order, s->done, s->times) ? NULL : ZB_OUT_OF_MEMORY();
-}
-
-static zb_status settler_init(settler *s, const zb_problem *problem, const zb_order *order) {
-  const size_t ranks = (size_t)order->ranks;
-  *s = (settler){.given = order};
+static zb_status advancer_init(advancer *s, const zb_problem *problem, const zb_order *order) {
+  *s = (advancer){.given = order};
   ZB_TRY(zb_model_init(problem, &s->model));
-  s->times = zb_alloc(ranks * sizeof *s->times);
-  s->end_ps = zb_alloc(ranks * sizeof *s->end_ps);
-  s->done = zb_alloc(ranks * sizeof *s->done);
-  s->settled = zb_alloc((size_t)problem->stages * (size_t)problem->micro_batches * sizeof *s->settled);
-  s->next = zb_alloc((size_t)problem->stages * sizeof *s->next);
-  if (!s->times || !s->end_ps || !s->done || !s->settled || !s->next) return ZB_OUT_OF_MEMORY();
+  zb_arena *arena = &s->model.arena;
+  s->times = zb_order_times(order, arena);
+  ZB_TAKE(arena, s->end_ps, order->ranks);
+  ZB_TAKE(arena, s->done, order->ranks);
+  ZB_TAKE(arena, s->advanced, problem->stages * problem->micro_batches);
+  ZB_TAKE(arena, s->next, problem->stages);
+  ZB_TRY(zb_arena_status(arena));
   ZB_TRY(zb_order_init(&s->candidate, order->ranks));
   for (int rank = 0; rank < order->ranks; ++rank) {
-    s->times[rank] = zb_alloc(((size_t)order->counts[rank] + 1) * sizeof **s->times);
-    if (!s->times[rank]) return ZB_OUT_OF_MEMORY();
     for (int i = 0; i < order->counts[rank]; ++i) /* for room: build writes them anew */
-      ZB_TRY(zb_order_add(&s->candidate, rank, order->jobs[rank][i].stage, (zb_kind)order->jobs[rank][i].kind,
+      ZB_TRY(zb_order_add(&s->candidate, rank, order->jobs[rank][i].stage, order->jobs[rank][i].kind,
                           order->jobs[rank][i].micro_batch));
-    if (order->counts[rank] / ZB_KIND_COUNT > s->backwards) s->backwards = order->counts[rank] / ZB_KIND_COUNT;
+    s->backwards = zb_max_int(s->backwards, order->counts[rank] / ZB_KIND_COUNT);
   }
   return NULL;
 }
 
 /* W must stay in the order of the micro-batches, so B must be. */
-static bool backwards_rise(const settler *s) {
+static bool backwards_rise(const advancer *s) {
   for (int rank = 0; rank < s->given->ranks; ++rank)
     for (int i = 0; i < s->given->counts[rank]; ++i) {
       const zb_job job = s->given->jobs[rank][i];
@@ -74,49 +61,45 @@ static bool backwards_rise(const settler *s) {
   return true;
 }
 
-static size_t pair(const settler *s, zb_job job) {
-  return (size_t)job.stage * (size_t)s->model.problem->micro_batches + (size_t)job.micro_batch;
-}
-
 /* The given order with the W of the first `count` backwards of each rank behind their B. */
-static void build(settler *s, int count) {
-  memset(s->settled, 0,
-         (size_t)s->model.problem->stages * (size_t)s->model.problem->micro_batches * sizeof *s->settled);
+static void build(advancer *s, int count) {
+  memset(s->advanced, 0,
+         (size_t)s->model.problem->stages * (size_t)s->model.problem->micro_batches * sizeof *s->advanced);
   for (int rank = 0; rank < s->given->ranks; ++rank) {
     zb_job *out = s->candidate.jobs[rank];
     int backwards = 0;
     for (int i = 0; i < s->given->counts[rank]; ++i) {
       const zb_job job = s->given->jobs[rank][i];
-      if (job.kind == ZB_W && s->settled[pair(s, job)]) continue;
+      if (job.kind == ZB_W && s->advanced[zb_model_pair(&s->model, job.stage, job.micro_batch)]) continue;
       *out++ = job;
       if (job.kind != ZB_B || backwards++ >= count) continue;
-      s->settled[pair(s, job)] = true;
+      s->advanced[zb_model_pair(&s->model, job.stage, job.micro_batch)] = true;
       *out++ = (zb_job){.stage = job.stage, .kind = ZB_W, .micro_batch = job.micro_batch};
     }
   }
 }
 
-static int64_t rank_end(const settler *s, int rank) {
+static int64_t rank_end(const advancer *s, int rank) {
   const int count = s->given->counts[rank];
   return count ? s->times[rank][count - 1].end_ps : 0;
 }
 
-static zb_status try_count(settler *s, int count, bool *good) {
+static zb_status try_count(advancer *s, int count, bool *good) {
   build(s, count);
-  ZB_TRY(time_order(s, &s->candidate));
+  ZB_TRY(zb_order_run(&s->model, &s->candidate, s->done, s->times));
   *good = true;
   for (int rank = 0; rank < s->given->ranks; ++rank)
     if (rank_end(s, rank) > s->end_ps[rank]) *good = false;
   return NULL;
 }
 
-zb_status zb_order_settle(const zb_problem *problem, zb_order *order) {
-  settler s;
+zb_status zb_order_advance_w(const zb_problem *problem, zb_order *order) {
+  advancer s;
   zb_status status = NULL;
   if (order->whole_backward) return NULL;
-  ZB_TRY_GOTO(settler_init(&s, problem, order));
+  ZB_TRY_GOTO(advancer_init(&s, problem, order));
   if (!backwards_rise(&s)) goto cleanup;
-  ZB_TRY_GOTO(time_order(&s, order));
+  ZB_TRY_GOTO(zb_order_run(&s.model, order, s.done, s.times));
   for (int rank = 0; rank < order->ranks; ++rank)
     s.end_ps[rank] = rank_end(&s, rank);
   int least = 0, most = s.backwards; /* least is good */
@@ -133,6 +116,6 @@ zb_status zb_order_settle(const zb_problem *problem, zb_order *order) {
   for (int rank = 0; rank < order->ranks; ++rank)
     memcpy(order->jobs[rank], s.candidate.jobs[rank], (size_t)order->counts[rank] * sizeof *order->jobs[rank]);
 cleanup:
-  settler_deinit(&s);
+  advancer_deinit(&s);
   return status;
 }

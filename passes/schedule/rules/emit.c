@@ -1,33 +1,36 @@
-/* The cursor that schedule files emit with. Tests: test/passes/schedule/schedules_test.c. */
-#include "passes/schedule/emit.h"
+/* The cursor that schedule files emit with, and bounds that papers state. Tests:
+ * test/passes/schedule/schedules_test.c, v_schedules_test.c. */
+#include "passes/schedule/rules/emit.h"
 
 #include <string.h>
 
-void zb_emit_init(zb_emitter *emitter, const zb_problem *problem, zb_order *order) {
+static zb_status init(zb_emitter *emitter, const zb_problem *problem, zb_order *order) {
   *emitter = (zb_emitter){
       .problem = problem, .order = order, .ranks = problem->ranks, .micro_batches = problem->micro_batches};
   emitter->chunks = problem->stages / problem->ranks;
-  const size_t chunks = (size_t)emitter->chunks;
-  emitter->stage_of_chunk = zb_alloc((size_t)problem->stages * sizeof(int));
-  emitter->next = zb_alloc(((size_t)problem->ranks + chunks * ZB_KIND_COUNT) * sizeof(int));
-  emitter->pending = zb_alloc(chunks * (size_t)problem->micro_batches * sizeof(int));
-  if (!emitter->stage_of_chunk || !emitter->next || !emitter->pending) {
-    emitter->status = ZB_OUT_OF_MEMORY();
-    return;
-  }
+  ZB_TAKE(&emitter->arena, emitter->stage_of_chunk, problem->stages);
+  ZB_TAKE(&emitter->arena, emitter->next, problem->ranks + emitter->chunks * ZB_KIND_COUNT);
+  ZB_TAKE(&emitter->arena, emitter->pending, emitter->chunks * problem->micro_batches);
+  ZB_TRY(zb_arena_status(&emitter->arena));
   int *filled = emitter->next; /* borrowed until the first rank starts */
   for (int stage = 0; stage < problem->stages; ++stage) {
     const int rank = problem->stage_rank[stage];
     emitter->stage_of_chunk[rank * emitter->chunks + filled[rank]++] = stage;
   }
-  zb_emit_rank(emitter, 0);
+  return NULL;
 }
 
-void zb_emit_rank(zb_emitter *emitter, int rank) {
-  if (emitter->status) return;
-  emitter->rank = rank;
-  memset(emitter->next, 0, (size_t)emitter->chunks * ZB_KIND_COUNT * sizeof(int));
-  emitter->pending_begin = emitter->pending_end = 0;
+zb_status zb_emit_all(const zb_problem *problem, zb_emit_position emit, const void *how, zb_order *out) {
+  zb_emitter emitter;
+  emitter.status = init(&emitter, problem, out);
+  for (int position = 0; position < problem->ranks && !emitter.status; ++position) {
+    emitter.rank = problem->stage_rank[position];
+    memset(emitter.next, 0, (size_t)emitter.chunks * ZB_KIND_COUNT * sizeof(int));
+    emitter.pending_begin = emitter.pending_end = 0;
+    emit(&emitter, position, how);
+  }
+  zb_arena_deinit(&emitter.arena);
+  return emitter.status;
 }
 
 void zb_emit(zb_emitter *emitter, int chunk, zb_kind kind) {
@@ -58,15 +61,6 @@ int zb_emit_left(const zb_emitter *emitter, int chunk, zb_kind kind) {
   return emitter->status ? 0 : emitter->micro_batches - emitter->next[chunk * ZB_KIND_COUNT + (int)kind];
 }
 
-zb_status zb_emit_finish(zb_emitter *emitter) {
-  zb_free(emitter->stage_of_chunk);
-  zb_free(emitter->next);
-  zb_free(emitter->pending);
-  zb_status status = emitter->status;
-  *emitter = (zb_emitter){0};
-  return status;
-}
-
 zb_turns zb_turns_of_size(int micro_batches, int size) {
   return (zb_turns){.size = size, .large = micro_batches / size, .rest = micro_batches % size};
 }
@@ -90,48 +84,6 @@ int zb_rank_position(const zb_problem *problem, int rank) {
   return stage;
 }
 
-zb_status zb_emit_breadth_first(const zb_problem *problem, zb_order *out) {
-  zb_emitter emitter;
-  zb_emit_init(&emitter, problem, out);
-  for (int rank = 0; rank < problem->ranks; ++rank) {
-    zb_emit_rank(&emitter, rank);
-    for (int chunk = 0; chunk < emitter.chunks; ++chunk)
-      while (zb_emit_left(&emitter, chunk, ZB_F))
-        zb_emit(&emitter, chunk, ZB_F);
-    for (int chunk = emitter.chunks - 1; chunk >= 0; --chunk)
-      while (zb_emit_left(&emitter, chunk, ZB_B))
-        zb_emit_backward(&emitter, chunk);
-  }
-  return zb_emit_finish(&emitter);
-}
-
-zb_status zb_emit_one_by_one(const zb_problem *problem, int depth, bool split, zb_order *out) {
-  zb_emitter emitter;
-  zb_emit_init(&emitter, problem, out);
-  for (int stage = 0; stage < problem->stages; ++stage) {
-    zb_emit_rank(&emitter, problem->stage_rank[stage]);
-    for (int i = 0; i < zb_warmup(problem, stage, depth); ++i)
-      zb_emit(&emitter, 0, ZB_F);
-    for (int b = 0; b < problem->micro_batches; ++b) {
-      zb_emit(&emitter, 0, ZB_B);
-      if (!split || b >= depth * stage) zb_emit_oldest_w(&emitter);
-      zb_emit(&emitter, 0, ZB_F);
-    }
-    zb_emit_rest_w(&emitter);
-  }
-  return zb_emit_finish(&emitter);
-}
-
-double zb_split_memory_bound(const zb_problem *problem, int rank, int depth) {
-  const int stage = zb_rank_position(problem, rank);
-  const int64_t after_f = zb_memory_after_f(problem, rank), after_b = zb_memory_after_b(problem, rank);
-  if (after_f <= 0) return -1; /* no unit to state it in */
-  const double ratio = (double)after_b / (double)after_f;
-  const double bound = zb_warmup(problem, stage, depth) + depth * stage * ratio;
-  const double all = problem->micro_batches * (ratio > 1 ? ratio : 1);
-  return bound < all ? bound : all;
-}
-
 int64_t zb_memory_after_f(const zb_problem *problem, int rank) {
   int64_t bytes = 0;
   for (int stage = 0; stage < problem->stages; ++stage)
@@ -146,4 +98,41 @@ int64_t zb_memory_after_b(const zb_problem *problem, int rank) {
     if (problem->stage_rank[stage] == rank)
       bytes += problem->costs[stage].keep_bytes[ZB_B] - problem->costs[stage].free_bytes[ZB_B];
   return bytes;
+}
+
+double zb_v_memory_bound(const zb_problem *problem, int rank, int chunk_activations) {
+  const int stage = zb_rank_position(problem, rank);
+  const zb_stage_cost *chunks[2] = {&problem->costs[stage], &problem->costs[problem->stages - 1 - stage]};
+  const int64_t unit = zb_memory_after_f(problem, rank);
+  if (unit <= 0) return -1; /* no unit to state it in */
+  /* A chunk is held from its F to its W; while B or W runs it may be larger than after F. */
+  int64_t held[2];
+  for (int chunk = 0; chunk < 2; ++chunk) {
+    const zb_stage_cost *cost = chunks[chunk];
+    int64_t live = 0;
+    held[chunk] = 0;
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind) {
+      live += cost->keep_bytes[kind];
+      if (live > held[chunk]) held[chunk] = live;
+      live -= cost->free_bytes[kind];
+    }
+  }
+  const int64_t larger = held[0] > held[1] ? held[0] : held[1];
+  const double bound = (double)chunk_activations * (double)larger / (double)unit;
+  const double all = (double)problem->micro_batches * (double)(held[0] + held[1]) / (double)unit;
+  return bound < all ? bound : all;
+}
+
+double zb_held_memory_bound(const zb_problem *problem, int rank, double forwards, double held_w, int chunks) {
+  const int64_t after_f = zb_memory_after_f(problem, rank), after_b = zb_memory_after_b(problem, rank);
+  if (after_f <= 0) return -1; /* no unit to state it in */
+  const double ratio = (double)after_b / (double)after_f, bound = (forwards + held_w * ratio) / chunks;
+  const double all = problem->micro_batches * (ratio > 1 ? ratio : 1);
+  return bound < all ? bound : all;
+}
+
+double zb_no_memory_bound(const zb_problem *problem, int rank) {
+  (void)problem;
+  (void)rank;
+  return -1;
 }
