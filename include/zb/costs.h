@@ -149,9 +149,8 @@ ZB_API int64_t zb_costs_product(const zb_costs *costs, double flops);
 
 /* The schedule problem of the program that was measured: stage times, what they keep, edges, link, optimizer, base
  * memory. micro_batches 0: as measured. INVALID for a calibration. Part of the schedule library. Release with
- * zb_costs_problem_deinit. */
-ZB_API zb_status zb_costs_problem(const zb_costs *costs, int micro_batches, zb_problem *out) ZB_MUST_USE;
-ZB_API void zb_costs_problem_deinit(zb_problem *problem);
+ * zb_problem_data_deinit; on failure it is empty. */
+ZB_API zb_status zb_costs_problem(const zb_costs *costs, int micro_batches, zb_problem_data *out) ZB_MUST_USE;
 
 #ifdef __cplusplus
 }

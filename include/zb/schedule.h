@@ -201,7 +201,7 @@ typedef struct zb_simulation {
 } zb_simulation;
 
 /* Exact to the picosecond: a job starts when its rank is free and its inputs have arrived. TIMEOUT where the order
- * cannot finish, with who waits for what. O(jobs + edges*micro_batches). */
+ * cannot finish, with the job that each rank waits for. O(jobs + edges*micro_batches). */
 ZB_API zb_status zb_simulate(const zb_problem *problem, const zb_order *order, zb_simulation *out) ZB_MUST_USE;
 ZB_API void zb_simulation_deinit(zb_simulation *simulation);
 
@@ -219,8 +219,8 @@ ZB_API zb_status zb_order_advance_w(const zb_problem *problem, zb_order *order) 
 typedef enum zb_path_kind { ZB_PATH_JOB, ZB_PATH_MESSAGE, ZB_PATH_OPTIMIZER } zb_path_kind;
 typedef struct zb_path_step {
   zb_path_kind kind;
-  int rank;    /* who runs it, or sends it */
-  int to_rank; /* MESSAGE: who receives; else rank */
+  int rank;    /* that runs it, or sends it */
+  int to_rank; /* MESSAGE: that receives it; else rank */
   zb_job job;  /* JOB: it. MESSAGE: the job whose result it carries (stage, B or F, micro-batch). OPTIMIZER: unset */
   int64_t start_ps, end_ps;
 } zb_path_step;

@@ -1,13 +1,13 @@
-/* W jobs right behind their B, as far as no rank ends later: zb_order_advance_w.
+/* Moves W right behind their B, as far as no rank ends later: zb_order_advance_w (zb-sched --settle).
  *
  * Schedules that split the backward hold W back on some ranks all through the step, but most need them only where the
  * step ends, to fill what would be idle. A W that waits keeps its frames, and by the time it runs what it reads has
  * left the caches.
  *
  * The first `count` backwards of every rank are followed by their W; the others stay where the rule has them. With
- * more settled, ranks run later in the middle of the step and have less to fill its end with, so the most that no rank
- * pays for is found by bisection, each try timed exactly. A W only ever moves forward in its own rank's list, so memory
- * never grows. O(jobs log micro-batches). Tests: test/passes/schedule/advance_w_test.c.
+ * a larger count, ranks run later in the middle of the step and have less to fill its end with, so the most that no
+ * rank pays for is found by bisection, each try timed exactly. A W only ever moves forward in its own rank's list, so
+ * memory never grows. O(jobs log micro-batches). Tests: test/passes/schedule/advance_w_test.c.
  */
 #include "passes/schedule/model.h"
 

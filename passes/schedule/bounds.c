@@ -83,8 +83,7 @@ typedef struct chains {
 /* Longest way, over all receivers of (stage, kind), of message + then[receiver]; 0 if there is none. */
 static int64_t longest_link(const zb_model *model, zb_kind kind, int stage, const int64_t *receiver_time) {
   int64_t longest = 0;
-  for (int i = model->link_begin[kind][stage]; i < model->link_begin[kind][stage + 1]; ++i) {
-    const zb_link *link = &model->links[kind][i];
+  for (const zb_link *link = zb_links(model, kind, stage); link < zb_links(model, kind, stage + 1); ++link) {
     longest = max64(longest, link->time_ps + receiver_time[link->stage * ZB_KIND_COUNT + (int)kind]);
   }
   return longest;
@@ -93,8 +92,7 @@ static int64_t longest_link(const zb_model *model, zb_kind kind, int stage, cons
 static void push_heads(const chains *c, zb_kind kind, int stage) {
   const zb_model *model = c->model;
   const int64_t end = c->head[stage * ZB_KIND_COUNT + (int)kind] + model->problem->costs[stage].time_ps[kind];
-  for (int i = model->link_begin[kind][stage]; i < model->link_begin[kind][stage + 1]; ++i) {
-    const zb_link *link = &model->links[kind][i];
+  for (const zb_link *link = zb_links(model, kind, stage); link < zb_links(model, kind, stage + 1); ++link) {
     int64_t *head = &c->head[link->stage * ZB_KIND_COUNT + (int)kind];
     *head = max64(*head, end + link->time_ps);
   }
@@ -140,8 +138,8 @@ static void fill_loop(const chains *c, int from, int64_t *way) {
   way[from * ZB_KIND_COUNT + ZB_F] = 0;
   for (int stage = from; stage < p->stages; ++stage) {
     const int64_t start = way[stage * ZB_KIND_COUNT + ZB_F];
-    for (int i = model->link_begin[ZB_F][stage]; start >= 0 && i < model->link_begin[ZB_F][stage + 1]; ++i) {
-      const zb_link *link = &model->links[ZB_F][i];
+    for (const zb_link *link = zb_links(model, ZB_F, stage); start >= 0 && link < zb_links(model, ZB_F, stage + 1);
+         ++link) {
       int64_t *to = &way[link->stage * ZB_KIND_COUNT + ZB_F];
       *to = max64(*to, start + p->costs[stage].time_ps[ZB_F] + link->time_ps);
     }
@@ -150,8 +148,8 @@ static void fill_loop(const chains *c, int from, int64_t *way) {
     int64_t *start = &way[stage * ZB_KIND_COUNT + ZB_B];
     if (way[stage * ZB_KIND_COUNT + ZB_F] >= 0)
       *start = max64(*start, way[stage * ZB_KIND_COUNT + ZB_F] + p->costs[stage].time_ps[ZB_F]);
-    for (int i = model->link_begin[ZB_B][stage]; *start >= 0 && i < model->link_begin[ZB_B][stage + 1]; ++i) {
-      const zb_link *link = &model->links[ZB_B][i];
+    for (const zb_link *link = zb_links(model, ZB_B, stage); *start >= 0 && link < zb_links(model, ZB_B, stage + 1);
+         ++link) {
       int64_t *to = &way[link->stage * ZB_KIND_COUNT + ZB_B];
       *to = max64(*to, *start + p->costs[stage].time_ps[ZB_B] + link->time_ps);
     }

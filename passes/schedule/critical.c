@@ -13,7 +13,7 @@
 
 #include "runtime/base/memory.h"
 
-/* ---- Messages by who waits for them ---- */
+/* ---- Messages by their receivers ---- */
 
 typedef struct wire {
   zb_message_times times;

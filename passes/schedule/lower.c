@@ -80,8 +80,8 @@ static void make(lowerer *l, int rank, int index) {
   const zb_job job = l->order->jobs[rank][index];
   if (job.kind == ZB_W) return;
   const int last = zb_order_is_whole(l->order, rank, index) ? index + 1 : index;
-  for (int i = l->model->link_begin[job.kind][job.stage]; i < l->model->link_begin[job.kind][job.stage + 1]; ++i) {
-    const zb_link *link = &l->model->links[job.kind][i];
+  for (const zb_link *link = zb_links(l->model, job.kind, job.stage);
+       link < zb_links(l->model, job.kind, job.stage + 1); ++link) {
     if (link->channel < 0) continue;
     const size_t at = l->count++;
     if (!l->list) continue;

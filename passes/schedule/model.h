@@ -1,5 +1,12 @@
-/* A checked problem with what every part of the library asks of it: chunks of ranks, messages of jobs, how long each
- * takes. */
+/* What every part of the library asks of a problem and an order.
+ *
+ * A model is a checked problem with its tables: the chunks of each rank, and the links of each stage.
+ *
+ * A link is a message that a job sends to another stage when it ends: F to later stages, B to earlier ones. Links
+ * between two ranks share a channel, which carries one message at a time.
+ *
+ * Running an order means to give every job its start and end, each rank in the order of its list.
+ */
 #ifndef ZB_PASSES_SCHEDULE_MODEL_H
 #define ZB_PASSES_SCHEDULE_MODEL_H
 
@@ -8,7 +15,7 @@
 
 /* The result of a job that another stage waits for. Within a rank it is there at once (channel -1). */
 typedef struct zb_link {
-  int stage;   /* who receives */
+  int stage;   /* the receiver */
   int channel; /* source rank * ranks + destination rank, or -1 */
   int64_t time_ps;
   int64_t bytes;
@@ -44,6 +51,11 @@ typedef struct zb_model {
  * empty. */
 zb_status zb_model_init(const zb_problem *problem, zb_model *out) ZB_MUST_USE;
 void zb_model_deinit(zb_model *model);
+
+/* The links by which a stage sends: from here to those of the next stage. */
+static inline const zb_link *zb_links(const zb_model *model, zb_kind kind, int stage) {
+  return &model->links[kind][model->link_begin[kind][stage]];
+}
 
 /* Most ranks: there is a channel for each ordered pair of them, 128 MiB for these. */
 enum { ZB_SCHEDULE_RANKS_MAX = 4096 };
@@ -97,7 +109,8 @@ zb_job_times **zb_order_times(const zb_order *order, zb_arena *arena);
 /* Runs the jobs of every rank in order as far as they go. done[ranks] gets how many; times[rank][index] (may be NULL)
  * when. MEMORY. The engine of simulation and of the proof that an order ends. */
 zb_status zb_order_run(const zb_model *model, const zb_order *order, int *done, zb_job_times **times) ZB_MUST_USE;
-/* The same of an order that must end: where it does not, a status of that code and message with who waits for what. */
+/* The same of an order that must end: where it does not, a status of that code and message that notes for each rank
+ * which job it waits for. */
 zb_status zb_order_run_to_end(const zb_model *model, const zb_order *order, zb_job_times **times, zb_code code,
                               const char *message) ZB_MUST_USE;
 

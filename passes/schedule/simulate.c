@@ -60,8 +60,7 @@ static bool can_run(const engine *e, zb_job job) {
 /* Hands the results of (stage, kind, micro_batch) to their receivers. */
 static void deliver(engine *e, int stage, zb_kind kind, int micro_batch, int64_t end_ps) {
   const zb_model *model = e->model;
-  for (int i = model->link_begin[kind][stage]; i < model->link_begin[kind][stage + 1]; ++i) {
-    const zb_link *link = &model->links[kind][i];
+  for (const zb_link *link = zb_links(model, kind, stage); link < zb_links(model, kind, stage + 1); ++link) {
     const int64_t arrival = zb_link_send(link, e->channel, end_ps);
     const size_t to = zb_model_pair(e->model, link->stage, micro_batch);
     if (arrival > e->ready[kind][to]) e->ready[kind][to] = arrival;
@@ -138,8 +137,7 @@ cleanup:
 
 static zb_status visit_links(const zb_model *model, int64_t *channel, zb_kind kind, zb_job job, int64_t sent_ps,
                              zb_message_visit visit, void *context) {
-  for (int i = model->link_begin[kind][job.stage]; i < model->link_begin[kind][job.stage + 1]; ++i) {
-    const zb_link *link = &model->links[kind][i];
+  for (const zb_link *link = zb_links(model, kind, job.stage); link < zb_links(model, kind, job.stage + 1); ++link) {
     if (link->channel < 0) continue;
     zb_message_times message = {
         .kind = kind, .source = job.stage, .destination = link->stage, .micro_batch = job.micro_batch};

@@ -2,8 +2,8 @@
  * between ranks.
  *
  * A cycle is found by running the order: where every rank is in list order, it ends for some times if and only if it
- * ends for all, so one run is a proof. Messages show the job as text, who waits for what, and the lists around the
- * place with the cell in brackets. Tests: test/passes/schedule/order_test.c.
+ * ends for all, so one run is a proof. Messages show the job as text, which rank waits for which job, and the lists
+ * around the place with the cell in brackets. Tests: test/passes/schedule/order_test.c.
  */
 #include <string.h>
 
@@ -150,7 +150,8 @@ static zb_status note_wait(zb_status status, const zb_model *model, const zb_ord
                         done[owner]);
 }
 
-/* Following who waits for whom ends in a rank that was seen (the cycle) or in a job that is nowhere. */
+/* Following from each rank to the one that it waits for ends in a rank that was seen (the cycle) or in a job that is
+ * nowhere. */
 static zb_status note_waits(zb_status status, const zb_model *model, const zb_order *order, const int *done,
                             const int32_t *index, int first, bool *seen) {
   zb_job blocker;

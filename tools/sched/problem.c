@@ -82,14 +82,11 @@ bool sched_costs_is_file(const char *text) {
 
 static zb_status read_profile(const char *path, int micro_batches, zb_problem_data *out) {
   zb_costs *costs = NULL;
-  zb_problem problem = {0};
   zb_status status = zb_costs_read(path, &costs);
   if (zb_status_code(status) == ZB_IO && !zb_status_hint_text(status))
     return zb_status_hint(status, "--costs takes costs like f=2,b=2,w=1, or the file of zb-run --profile");
   if (status) return status;
-  status = zb_costs_problem(costs, micro_batches, &problem);
-  if (!status) status = zb_problem_data_copy(out, &problem);
-  zb_costs_problem_deinit(&problem);
+  status = zb_costs_problem(costs, micro_batches, out);
   zb_costs_destroy(costs);
   return status;
 }

@@ -1,4 +1,11 @@
-/* Building and timing orders fast: the list scheduler and the timer that the zb schedules and the search are made of.
+/* Building and timing orders fast.
+ *
+ * The list scheduler builds an order by a rule: every rank, whenever it is free, takes the most urgent job that can
+ * start and fits its memory. It can build backwards in time too, in the mirror of the problem.
+ *
+ * The timer times a sequence, the form that orders have here: all jobs of a problem in one array.
+ *
+ * A workspace holds the tables of one problem and the memory that building, timing and the search work in.
  */
 #ifndef ZB_PASSES_SCHEDULE_BUILD_H
 #define ZB_PASSES_SCHEDULE_BUILD_H
@@ -31,7 +38,7 @@ typedef struct zb_head {
   int64_t ready, priority; /* ready: INT64_MAX where an input is not known, or no job is left */
 } zb_head;
 
-/* Tables and scratch memory for one problem. Not to be shared between threads. */
+/* Not to be shared between threads. */
 typedef struct zb_workspace {
   const zb_model *model;
   int ranks, chunks, stages, micro_batches, classes, per_rank;

@@ -1,4 +1,11 @@
-/* Rules to build orders by: what the zb schedules and the search draw from. */
+/* Priority rules and memory levels, for the zb schedules and the search.
+ *
+ * A priority rule says which job a rank prefers, and how many micro-batches a stage may have in flight. It is made from
+ * a few numbers: some fixed ones are good for every problem, and the search draws others at random.
+ *
+ * A memory level is one of a fixed row of limits that searching schedules try, so that more memory adds levels and
+ * takes none away.
+ */
 #ifndef ZB_PASSES_SCHEDULE_RULES_H
 #define ZB_PASSES_SCHEDULE_RULES_H
 
@@ -6,8 +13,8 @@
 
 /* One way to build an order forwards, in numbers. */
 typedef struct zb_rule_numbers {
-  /* Who goes first: 0: B, then F, of a later chunk first; 1: the same, but B of the first chunk of a rank after F;
-   * more: F and B of all chunks in an order that this number stands for. W is always last. */
+  /* Which job goes first: 0: B, then F, of a later chunk first; 1: the same, but B of the first chunk of a rank after
+   * F; more: F and B of all chunks in an order that this number stands for. W is always last. */
   uint64_t order;
   int slope;    /* in quarters: how many micro-batches more a stage may have in flight than the next one; 0: only memory
                    counts */
@@ -18,7 +25,7 @@ typedef struct zb_rule_numbers {
   bool share_idle; /* zb_build_rule.share_idle */
 } zb_rule_numbers;
 
-/* Scratch memory to build by rules. */
+/* The tables of rules for one workspace. */
 typedef struct zb_priority_rules {
   zb_workspace *workspace;
   int64_t *priority[3]; /* [jobs] by order */

@@ -275,8 +275,7 @@ static bool crowds(const zb_v_engine *e, const place *x) {
 
 static void deliver(zb_v_engine *e, int stage, zb_kind kind, int micro_batch, int64_t end) {
   const zb_model *model = e->model;
-  for (int i = model->link_begin[kind][stage]; i < model->link_begin[kind][stage + 1]; ++i) {
-    const zb_link *link = &model->links[kind][i];
+  for (const zb_link *link = zb_links(model, kind, stage); link < zb_links(model, kind, stage + 1); ++link) {
     int64_t arrival = end;
     if (link->channel >= 0 && e->costs == ZB_V_REAL) {
       int64_t *free_at = &e->channel[link->channel];

@@ -24,7 +24,7 @@
 
 #include <string.h>
 
-/* One move in so many is one of several ranks. */
+/* One move in so many is a compound move, of several ranks. */
 enum { COMPOUNDS_IN = 2 };
 /* On the way to a goal one move in so many is an exchange on several ranks. */
 enum { EXCHANGES_IN = 3 };
@@ -124,7 +124,7 @@ static int place_of(const zb_improver *x, int class, int micro_batch) {
   return x->times.place[(size_t)class * (size_t)x->workspace->micro_batches + (size_t)micro_batch];
 }
 
-/* Who sent what came last of all that a job waits for, NULL: it waits for nothing. */
+/* The input of a job that arrives last; NULL: the job waits for nothing. */
 static const zb_retime_input *last_input(const zb_improver *x, zb_slot slot) {
   const zb_retimer *t = &x->times;
   const zb_retime_input *last = NULL;
@@ -309,7 +309,7 @@ static bool move_w(const zb_improver *x, int rank, int chunk, zb_kind kind, int 
   return from >= 0 && from <= last && (out->to - from) * step < 0;
 }
 
-/* The ranks of a wave: all, or some neighbours. */
+/* The ranks of a compound move: all, or some neighbours. */
 static void draw_ranks(const zb_improver *x, uint64_t *seed, int *first, int *last) {
   const int ranks = x->workspace->ranks;
   *first = 0;

@@ -1,4 +1,9 @@
-/* Local search: moves single jobs of one order to better places. */
+/* Local search: moves jobs of one order to better places.
+ *
+ * A move takes a job of one rank to another place; a compound move does the same on several ranks. The new order is
+ * kept if its cost is not higher than that of the current one, or of the one some moves ago (late acceptance). With a
+ * goal, a time that is not reached yet, orders in which F start too late for it cost more.
+ */
 #ifndef ZB_PASSES_SCHEDULE_IMPROVE_H
 #define ZB_PASSES_SCHEDULE_IMPROVE_H
 

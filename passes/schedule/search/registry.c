@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "runtime/base/text.h"
+#include "runtime/base/words.h"
 
 /* ---- The table of schedules ---- */
 

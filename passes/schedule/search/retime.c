@@ -37,7 +37,7 @@ static bool may_wait(const zb_workspace *w) {
   return false;
 }
 
-/* The mirror knows who sends. */
+/* The mirror of the problem has the senders. */
 static void fill_inputs(zb_retimer *x) {
   const zb_workspace *w = x->workspace;
   const zb_direction *d = &w->mirror;
@@ -88,7 +88,7 @@ static void fill_places(zb_retimer *x, const zb_slot *sequence, const zb_change 
     x->place[(size_t)slots[i].class * m + (size_t)slots[i].micro_batch] = i;
 }
 
-/* Runs a rank as far as it goes; where it stops it joins those who wait for the sender. */
+/* Runs a rank as far as it goes; where it stops it joins the ranks that wait for the sender. */
 static void run_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
   const zb_workspace *w = x->workspace;
   const int64_t *time_ps = w->forwards.time_ps;

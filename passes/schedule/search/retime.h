@@ -1,4 +1,8 @@
-/* The times of a sequence that is changed again and again: only what starts after a change is timed anew. */
+/* The times of a sequence that is changed again and again.
+ *
+ * A change is a range of places of a rank whose jobs were exchanged. Only the jobs that start after the first change
+ * are timed anew, and a change can be taken back with the times before it.
+ */
 #ifndef ZB_PASSES_SCHEDULE_RETIME_H
 #define ZB_PASSES_SCHEDULE_RETIME_H
 
@@ -11,7 +15,7 @@ typedef struct zb_change {
 
 /* What a class of jobs waits for on other ranks or stages. */
 typedef struct zb_retime_input {
-  int class, rank;  /* who sends */
+  int class, rank;  /* of the sender */
   int64_t delay_ps; /* from its start until it arrives: the job and the message */
 } zb_retime_input;
 

@@ -1,30 +1,30 @@
-/* One run of the search: three engines take turns.
+/* One run of the search: three methods take turns.
  *
  * The list scheduler (build.c) builds orders by rules drawn from a few numbers (rules.c), and improves each by building
- * it backwards and forwards in turn. Local search (improve.c) moves jobs of the best orders. A shake builds one of them
- * again with some of its jobs wanted earlier or later, on all ranks or some, and lets local search mend what that has
- * broken: iterated local search (Lourenco, Martin, Stutzle 2003, "Iterated local search"), for moves that no single
- * rank gains by. A walk is a row of shakes towards a goal below the best time, from the fourth round on: more than the
- * default budget has. Rounds double, so that a small budget is spent on breadth and a large one on depth, and what a
- * budget does is the start of what a larger one does. Tests: test/passes/schedule/search_test.c; quality and time:
- * test/bench/schedule.c.
+ * it backwards and forwards in turn. Local search (improve.c) moves jobs of the incumbents, the best orders so far. A
+ * perturbation builds an order again with some of its jobs earlier or later, on all ranks or some, and local search
+ * repairs the result: iterated local search (Lourenco, Martin, Stutzle 2003, "Iterated local search"), for moves that
+ * no single rank gains by. From the fourth round on, which is more than the default budget has, perturbations also
+ * pursue a goal, a time below that of the best order. Rounds double, so that a small budget is spent on breadth and a
+ * large one on depth, and what a budget does is the start of what a larger one does. Tests:
+ * test/passes/schedule/search_test.c; quality and time: test/bench/schedule.c.
  */
 #include "passes/schedule/search/search_run.h"
 
 #include <string.h>
 
-/* Rounds without a better order after which a run ends: without and with walks. */
-enum { IDLE_ROUNDS = 5, IDLE_WALKS = 24 };
-/* Shakes of a round: so many evaluations a job. */
+/* A run ends after so many rounds without a better order: without and with goals. */
+enum { IDLE_ROUNDS = 5, IDLE_GOALS = 24 };
+/* The perturbations of a round take so many evaluations a job. */
 enum { PERTURBATIONS_PER_JOB = 32 };
-/* Walks towards a goal: from which round on, and so many evaluations a job each. */
-enum { WALKS_FROM = 3, WALK_PER_JOB = 192 };
+/* The round from which on goals are pursued, and the evaluations a job that each may take. */
+enum { GOALS_FROM = 3, GOAL_PER_JOB = 192 };
 /* With patience: evaluations that rounds have in any case, and jobs in all that may be timed in them where that is
  * more. */
 enum { PROBE_LEAST = 128, PROBE_JOBS = 1500000 };
-/* How far from the best order to the bound the goal lies, of walks from the best start and from the best order; and how
- * much worse a step of a walk may be. */
-static const double WALK_SHARE = 0.4, WALK_SHARE_BEST = 0.15, WALK_TOLERANCE = 1.1;
+/* The goal lies this share of the way from the best time to the bound, for the best start and for the best order; a
+ * perturbation on the way may be worse by this factor. */
+static const double GOAL_SHARE = 0.4, GOAL_SHARE_BEST = 0.15, GOAL_TOLERANCE = 1.1;
 
 zb_status zb_run_init(zb_workspace *w, zb_run *out) {
   zb_arena *arena = &w->arena;
@@ -278,7 +278,8 @@ static bool build_perturbed(zb_run *run, int shifts) {
   return zb_build_order(run->w, &rule, run->sequence, run->start);
 }
 
-/* Shakes run->current, whose time is returned: that of the new one where it is no more than a little worse. */
+/* Perturbs run->current and takes the result where it is no more than a little worse. Returns the time of run->current.
+ */
 static int64_t perturb(zb_run *run, int64_t time) {
   if (!build_perturbed(run, 2)) return time;
   const int64_t excess = time - run->improver.reference, built = evaluate(run, NULL);
@@ -289,7 +290,7 @@ static int64_t perturb(zb_run *run, int64_t time) {
   return mended;
 }
 
-/* Shakes the best start of the run, each time anew: another round is another walk. */
+/* Perturbs the best start of the run again and again; every round starts from it anew. */
 static void perturb_often(zb_run *run) {
   const int64_t end = run->w->evaluations + (int64_t)run->w->jobs * PERTURBATIONS_PER_JOB;
   int64_t time = run->origin_ps;
@@ -316,28 +317,28 @@ static double improve_towards(zb_run *run, int64_t goal, int64_t moves, int hist
   return x->cost;
 }
 
-/* Shakes the best start, or, at more length, the best order, towards a time below the best one. What makes that
- * impossible comes first: F that are so late that their own chain ends too late. An order in which none is may take
- * longer than the best for the time being. */
-static void walk(zb_run *run, bool of_best) {
+/* Perturbs the best start, or, at more length, the best order, towards a time below the best one. The F that are too
+ * late for that are mended first: those whose own chain would end too late. An order without such F may for the time
+ * being take longer than the best one. */
+static void pursue_goal(zb_run *run, bool of_best) {
   const zb_workspace *w = run->w;
   const size_t bytes = w->jobs * sizeof *run->current;
-  const int64_t end = w->evaluations + (int64_t)w->jobs * WALK_PER_JOB, before = run->incumbent_ps[0];
-  const int64_t goal = before - (int64_t)((double)(before - run->bound_ps) * (of_best ? WALK_SHARE_BEST : WALK_SHARE));
+  const int64_t end = w->evaluations + (int64_t)w->jobs * GOAL_PER_JOB, before = run->incumbent_ps[0];
+  const int64_t goal = before - (int64_t)((double)(before - run->bound_ps) * (of_best ? GOAL_SHARE_BEST : GOAL_SHARE));
   const uint64_t kept = run->random;
   if (run->origin_ps == INT64_MAX) return;
-  run->random = run->walk_random;
+  run->random = run->goal_random;
   memcpy(run->sequence, of_best ? run->incumbent[0] : run->origin, bytes);
   double cost = improve_towards(run, goal, 20000, 60);
   memcpy(run->current, run->sequence, bytes);
   while (!zb_run_is_over(run) && w->evaluations < end) {
     if (!build_perturbed(run, 3)) continue;
     const double mended = improve_towards(run, goal, of_best ? 10000 : 4000, of_best ? 100 : 60);
-    if (mended > cost * WALK_TOLERANCE) continue;
+    if (mended > cost * GOAL_TOLERANCE) continue;
     cost = mended;
     memcpy(run->current, run->sequence, bytes);
   }
-  run->walk_random = run->random;
+  run->goal_random = run->random;
   run->random = kept;
 }
 
@@ -348,8 +349,8 @@ double zb_run_gap(const zb_run *run) {
   return best < INT64_MAX && best > 0 ? (double)(best - run->bound_ps) / (double)best : 1;
 }
 
-/* With patience: the rounds are worth beginning for some evaluations only, unless something gets better. Local search
- * of the best start says so soonest. */
+/* With patience, rounds get few evaluations unless something becomes better. Local search of the best start shows
+ * soonest whether it does. */
 static void probe(zb_run *run) {
   zb_allowance *a = &run->allowance;
   const int64_t moves = PROBE_JOBS / (int64_t)run->w->jobs,
@@ -364,9 +365,9 @@ static void probe(zb_run *run) {
 }
 
 void zb_run_rounds(zb_run *run) {
-  const int most_idle = run->is_perturbed ? IDLE_WALKS : IDLE_ROUNDS;
+  const int most_idle = run->is_perturbed ? IDLE_GOALS : IDLE_ROUNDS;
   int idle_rounds = 0;
-  run->walk_random = (run->random ^ UINT64_C(0x9E3779B97F4A7C15)) | 1;
+  run->goal_random = (run->random ^ UINT64_C(0x9E3779B97F4A7C15)) | 1;
   run->probed_ps = INT64_MAX;
   if (run->allowance.patience > 0) probe(run);
   run->origin_ps = run->incumbent_ps[0];
@@ -380,7 +381,7 @@ void zb_run_rounds(zb_run *run) {
     }
     improve_incumbents(run, round);
     if (run->is_perturbed) perturb_often(run);
-    if (run->is_perturbed && round >= WALKS_FROM && !zb_run_is_over(run)) walk(run, round % 2 == 0);
+    if (run->is_perturbed && round >= GOALS_FROM && !zb_run_is_over(run)) pursue_goal(run, round % 2 == 0);
     idle_rounds = run->incumbent_ps[0] < before ? 0 : idle_rounds + 1;
   }
   if (run->probed_ps < INT64_MAX) zb_run_take(run, run->probed, run->probed_ps);

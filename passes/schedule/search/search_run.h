@@ -1,11 +1,15 @@
-/* One run of the search: the best orders for one set of limits. */
+/* One run of the search: the best orders for one set of limits.
+ *
+ * Incumbents are the best orders that the run knows; it keeps a few, with different times. An allowance says how many
+ * evaluations, orders built or timed, the run may spend.
+ */
 #ifndef ZB_PASSES_SCHEDULE_SEARCH_RUN_H
 #define ZB_PASSES_SCHEDULE_SEARCH_RUN_H
 
 #include "passes/schedule/search/improve.h"
 #include "passes/schedule/rules/rules.h"
 
-/* Orders that local search works on in turn. */
+/* Incumbents, which local search works on in turn. */
 enum { ZB_RUN_INCUMBENTS = 4 };
 
 /* What runs need, and the orders of the current one. */
@@ -15,15 +19,15 @@ typedef struct zb_run {
   zb_priority_rules rules;
   int64_t *level;    /* [ranks] limits of the run */
   bool is_exact;     /* nothing but a test of a limit may depend on the limits (search.c) */
-  bool is_perturbed; /* shakes, for placements whose best orders lie far from every rule */
+  bool is_perturbed; /* it perturbs orders: for placements whose best orders lie far from every rule */
   int64_t idle_ps;   /* what the lower bound leaves a rank idle; for exact levels the bound without limits */
   int64_t bound_ps;  /* of the limits: nothing is better */
   zb_allowance allowance;
-  uint64_t random, walk_random; /* walks draw from their own numbers, so that all else goes as it would without them */
+  uint64_t random, goal_random; /* goals have their own numbers: all else goes as it would without them */
   zb_slot *incumbent[ZB_RUN_INCUMBENTS];
   int64_t incumbent_ps[ZB_RUN_INCUMBENTS]; /* rising, all different, INT64_MAX: none */
   zb_slot *sequence;                       /* [jobs] where orders are made */
-  zb_slot *origin, *current;               /* [jobs] the best start; what is shaken */
+  zb_slot *origin, *current;               /* [jobs] the best start; the order that is perturbed */
   int64_t origin_ps;
   zb_slot *probed; /* [jobs] what the probe found: taken at the end, so that the rounds go as they would without it */
   int64_t probed_ps;
@@ -38,7 +42,7 @@ zb_status zb_run_init(zb_workspace *workspace, zb_run *out) ZB_MUST_USE;
 /* Forgets the orders of the run before; level, is_exact, idle_ps, bound_ps and random are set by then. budget: the most
  * evaluations; patience: 0, or stop before that as zb_allowance says. */
 void zb_run_begin(zb_run *run, int64_t budget, int patience);
-/* Keeps an order that keeps the limits if it is one of the best, of different times. */
+/* Makes an order that keeps the limits an incumbent if it is one of the best. */
 void zb_run_take(zb_run *run, const zb_slot *sequence, int64_t time);
 /* Times run->sequence and takes it. INT64_MAX: it cannot finish. */
 int64_t zb_run_evaluate(zb_run *run);
@@ -48,7 +52,7 @@ bool zb_run_is_over(const zb_run *run);
 void zb_run_fixed_rules(zb_run *run);
 /* How far the best order is from the bound, as a share of its time. */
 double zb_run_gap(const zb_run *run);
-/* Rounds of random rules, local search and shakes until the run is over or nothing gets better. */
+/* Rounds of random rules, local search and perturbations until the run is over or nothing gets better. */
 void zb_run_rounds(zb_run *run);
 
 #endif

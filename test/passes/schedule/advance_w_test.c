@@ -18,7 +18,7 @@ static int64_t end_of(const zb_simulation *simulation, const zb_order *order, in
 }
 
 /* How many W of the rank stand right behind their B. */
-static int count_settled(const zb_order *order, int rank) {
+static int count_advanced(const zb_order *order, int rank) {
   int count = 0;
   for (int i = 1; i < order->counts[rank]; ++i) {
     const zb_job b = order->jobs[rank][i - 1], w = order->jobs[rank][i];
@@ -27,7 +27,7 @@ static int count_settled(const zb_order *order, int rank) {
   return count;
 }
 
-/* Settles a copy; checks what holds for every order; the number of W that moved behind their B. */
+/* Moves the W of a copy; checks what holds for every order; the number of W that moved behind their B. */
 static int check_promises(const zb_problem *problem, const zb_order *given) {
   zb_order order;
   zb_simulation before, after;
@@ -41,7 +41,7 @@ static int check_promises(const zb_problem *problem, const zb_order *given) {
     CU_ASSERT_EQUAL(order.counts[rank], given->counts[rank]);
     CU_ASSERT(end_of(&after, &order, rank) <= end_of(&before, given, rank));
     CU_ASSERT(after.peak_bytes[rank] <= before.peak_bytes[rank]);
-    const int more = count_settled(&order, rank) - count_settled(given, rank);
+    const int more = count_advanced(&order, rank) - count_advanced(given, rank);
     CU_ASSERT(more >= 0);
     moved += more;
   }
@@ -67,7 +67,7 @@ static void test_zb_h1(void) {
     check_promises(&x.problem, &order);
     expect_ok(zb_order_advance_w(&x.problem, &order));
     for (int rank = 0; rank < ranks; ++rank)
-      CU_ASSERT(count_settled(&order, rank) >= micro_batches - ranks);
+      CU_ASSERT(count_advanced(&order, rank) >= micro_batches - ranks);
     zb_order_deinit(&order);
   }
 }
@@ -166,5 +166,5 @@ int main(void) {
       {"out of memory", test_out_of_memory},
       CU_TEST_INFO_NULL,
   };
-  return run_suite("settle", tests);
+  return run_suite("advance_w", tests);
 }

@@ -43,8 +43,9 @@ static zb_costs *parse(const char *text) {
 
 static void test_problem(void) {
   zb_costs *costs = parse(two_ranks);
-  zb_problem p;
-  CU_ASSERT_PTR_NULL_FATAL(zb_costs_problem(costs, 0, &p));
+  zb_problem_data data;
+  CU_ASSERT_PTR_NULL_FATAL(zb_costs_problem(costs, 0, &data));
+  const zb_problem p = data.problem;
   CU_ASSERT_EQUAL(p.ranks, 2);
   CU_ASSERT_EQUAL(p.micro_batches, 4);
   CU_ASSERT_EQUAL(p.stage_rank[1], 1);
@@ -67,10 +68,10 @@ static void test_problem(void) {
   CU_ASSERT_TRUE(simulation.step_ps > 4 * (1101 + 2201 + 3301) + 562);
   zb_simulation_deinit(&simulation);
   zb_order_deinit(&order);
-  zb_costs_problem_deinit(&p);
-  CU_ASSERT_PTR_NULL_FATAL(zb_costs_problem(costs, 9, &p));
-  CU_ASSERT_EQUAL(p.micro_batches, 9);
-  zb_costs_problem_deinit(&p);
+  zb_problem_data_deinit(&data);
+  CU_ASSERT_PTR_NULL_FATAL(zb_costs_problem(costs, 9, &data));
+  CU_ASSERT_EQUAL(data.problem.micro_batches, 9);
+  zb_problem_data_deinit(&data);
   zb_costs_destroy(costs);
 }
 
@@ -81,8 +82,8 @@ static void test_calibration(void) {
       "\"threads\": 1, \"virtual_clock\": false}, \"link\": {\"latency_ps\": 1, \"ps_per_byte\": 1, \"copies\": true, "
       "\"wake_ps\": 1},"
       "\"overheads\": {\"job_ps\": 1, \"read_ps\": 1, \"step_ps\": 1}, \"rates\": {\"op_ps\": 1, \"ps_per_byte\": 1}}");
-  zb_problem p;
-  zb_status status = zb_costs_problem(costs, 4, &p);
+  zb_problem_data data;
+  zb_status status = zb_costs_problem(costs, 4, &data);
   CU_ASSERT_EQUAL(zb_status_code(status), ZB_INVALID);
   CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "--profile"));
   zb_status_free(status);
@@ -92,12 +93,12 @@ static void test_calibration(void) {
 static void test_no_memory(void) {
   zb_costs *costs = parse(two_ranks);
   for (uint64_t n = 1; n <= 5; ++n) {
-    zb_problem p;
+    zb_problem_data data;
     zb_allocation_fail_at(n);
-    zb_status status = zb_costs_problem(costs, 0, &p);
+    zb_status status = zb_costs_problem(costs, 0, &data);
     zb_allocation_fail_at(0);
     CU_ASSERT_EQUAL(zb_status_code(status), ZB_MEMORY);
-    CU_ASSERT_PTR_NULL(p.costs);
+    CU_ASSERT_PTR_NULL(data.costs);
     zb_status_free(status);
   }
   zb_costs_destroy(costs);
