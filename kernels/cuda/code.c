@@ -34,8 +34,6 @@ static const char *const names[] = {
 #include "kernels/cuda/functions.def"
 };
 
-const char *zb_cuda_function_name(zb_cuda_function function) { return names[function]; }
-
 bool zb_cuda_code_present(void) { return IMAGE_COUNT > 0; }
 
 void zb_cuda_code_unload(const zb_cuda_api *api, zb_cuda_code *code) {

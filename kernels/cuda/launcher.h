@@ -26,7 +26,6 @@ typedef enum zb_cuda_function {
 #include "kernels/cuda/functions.def"
   ZB_CUDA_FUNCTION_COUNT
 } zb_cuda_function;
-const char *zb_cuda_function_name(zb_cuda_function function);
 
 /* ---- The device code ---- */
 
@@ -66,14 +65,14 @@ typedef struct zb_cuda_launcher {
 
 typedef struct zb_cuda_item zb_cuda_item;
 
-/* Neighbours of a program that run as one launch. What is known of it before addresses are (shapes, attributes, homes)
+/* Neighbours of a program that run as one launch. What is known of it before addresses are (shapes, attributes, places)
  * may lie in a table in device memory, which is written once and serves every run, wherever the arena and its bases
  * are. */
 typedef struct zb_cuda_group {
   /* How many of these items, of which the first is a call of this row, from the first on (>= 1). Data pointers may be
-   * NULL where there are homes. */
+   * NULL where there are places. */
   int (*size)(const zb_cuda_item *items, int count);
-  /* Bytes of the table of so many; 0: they need none. Items without homes cannot have one, and a group of them needs
+  /* Bytes of the table of so many; 0: they need none. Items without places cannot have one, and a group of them needs
    * none. */
   uint64_t (*table_bytes)(int count);
   void (*fill)(const zb_cuda_item *items, int count, void *table);
@@ -98,16 +97,16 @@ zb_status zb_cuda_kernel_find(const char *op, const zb_kernel_call *call, const 
 const char *zb_cuda_kernel_missing(const char *op);
 
 /* Where an operand lies, before its address is known: bytes from a base, which is the arena (0) or what a job names. */
-typedef struct zb_cuda_home {
+typedef struct zb_cuda_place {
   uint64_t offset;
   uint32_t base;
-} zb_cuda_home;
+} zb_cuda_place;
 
 /* One instruction of a subprogram, ready to run. */
 struct zb_cuda_item {
   const zb_cuda_kernel *kernel;
   const zb_kernel_call *call;
-  const zb_cuda_home *homes; /* of inputs, then outputs; NULL: not known */
+  const zb_cuda_place *places; /* of inputs, then outputs; NULL: not known */
 };
 
 /* The instructions of a subprogram as launches: which of them go together, and their tables. */

@@ -61,8 +61,8 @@ static bool same_operand(const zb_cuda_item *a, const zb_cuda_item *b, int numbe
   if (x->dtype != y->dtype || !zb_tensor_same_shape(x, y) ||
       memcmp(x->strides, y->strides, sizeof x->strides[0] * (size_t)x->rank) != 0)
     return false;
-  if (!a->homes || !b->homes) return x->data && x->data == y->data;
-  return a->homes[0].base == b->homes[number].base && a->homes[0].offset == b->homes[number].offset;
+  if (!a->places || !b->places) return x->data && x->data == y->data;
+  return a->places[0].base == b->places[number].base && a->places[0].offset == b->places[number].offset;
 }
 
 /* reduce_sum(dout), then x^T dout, as the pass that splits gradients leaves them: neighbours in every plan, whatever

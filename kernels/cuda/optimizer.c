@@ -36,7 +36,7 @@ static bool update_matches(const zb_kernel_call *call, const optimizer *op) {
   return state_fits(call, op->first, 1, parameter) && (op->second < 0 || state_fits(call, op->second, 2, parameter));
 }
 
-/* How operands are named: by address, or by home, with the bases of homes numbered as they come. */
+/* How operands are named: by address, or by place, with the bases of places numbered as they come. */
 typedef struct naming {
   bool by_home;
   int base_count;
@@ -54,7 +54,7 @@ static bool name_operand(naming *names, const zb_cuda_item *item, int number, co
   *base = 0;
   *offset = (uintptr_t)x->data;
   if (!names->by_home) return true;
-  const zb_cuda_home *home = &item->homes[number];
+  const zb_cuda_place *home = &item->places[number];
   while (k < names->base_count && names->bases[k] != home->base)
     ++k;
   if (k == ZB_UPDATE_BASES) return false;
@@ -119,20 +119,21 @@ static bool same_attrs(const zb_update_args *a, const zb_update_args *b) {
 static bool same_step(const zb_cuda_item *a, const zb_cuda_item *b, const optimizer *op) {
   const zb_tensor *x = &a->call->inputs[op->step], *y = &b->call->inputs[op->step];
   if (x->dtype != y->dtype) return false;
-  if (!a->homes || !b->homes) return x->data == y->data;
-  return a->homes[op->step].base == b->homes[op->step].base && a->homes[op->step].offset == b->homes[op->step].offset;
+  if (!a->places || !b->places) return x->data == y->data;
+  return a->places[op->step].base == b->places[op->step].base &&
+         a->places[op->step].offset == b->places[op->step].offset;
 }
 
-/* Calls with the same step and the same attributes but weight_decay; without homes as many as the arguments take. */
+/* Calls with the same step and the same attributes but weight_decay; without places as many as the arguments take. */
 static int update_size(const zb_cuda_item *items, int count, const optimizer *op) {
   zb_update_args first, other;
   zb_update_tensor t;
-  naming names = {.by_home = items[0].homes != NULL};
+  naming names = {.by_home = items[0].places != NULL};
   int64_t blocks = 0;
   int taken = 0;
   read_attrs(items[0].call, op, &first);
   for (; taken < count && (names.by_home || taken < ZB_UPDATE_TENSORS); ++taken) {
-    if (items[taken].kernel != items[0].kernel || (names.by_home && !items[taken].homes)) break;
+    if (items[taken].kernel != items[0].kernel || (names.by_home && !items[taken].places)) break;
     read_attrs(items[taken].call, op, &other);
     if (!same_attrs(&first, &other) || !same_step(&items[0], &items[taken], op)) break;
     if (!update_tensor(&names, &items[taken], op, &t)) break;

@@ -173,8 +173,8 @@ static int norm_and_cast(const zb_cuda_item *items, int count) {
                   *narrow = &items[1].call->outputs[0];
   if (out->dtype != ZB_F32 || x->dtype != ZB_F32 || (narrow->dtype != ZB_BF16 && narrow->dtype != ZB_F16)) return 1;
   if (!zb_tensor_contiguous(x) || zb_tensor_elements(x) != zb_tensor_elements(out)) return 1;
-  if (!items[0].homes || !items[1].homes) return out->data && out->data == x->data ? 2 : 1;
-  const zb_cuda_home *result = &items[0].homes[items[0].call->input_count], *operand = &items[1].homes[0];
+  if (!items[0].places || !items[1].places) return out->data && out->data == x->data ? 2 : 1;
+  const zb_cuda_place *result = &items[0].places[items[0].call->input_count], *operand = &items[1].places[0];
   return result->base == operand->base && result->offset == operand->offset ? 2 : 1;
 }
 

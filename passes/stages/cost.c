@@ -5,7 +5,6 @@
 
 #include "passes/function.h"
 #include "passes/tables.h"
-#include "runtime/base/text.h"
 #include "runtime/base/digest.h"
 
 #include <inttypes.h>

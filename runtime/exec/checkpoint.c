@@ -221,13 +221,6 @@ zb_status zb_checkpoint_abandon(const char *folder, zb_status status) {
                         folder);
 }
 
-zb_status zb_checkpoint_write(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint) {
-  ZB_TRY(zb_checkpoint_begin(folder));
-  zb_status status = zb_checkpoint_write_part(folder, plan, checkpoint, 0, 1);
-  if (!status) status = zb_checkpoint_commit(folder, 1);
-  return status ? zb_checkpoint_abandon(folder, status) : NULL;
-}
-
 /* ---- Reading ---- */
 
 /* One file, or several with an index. */

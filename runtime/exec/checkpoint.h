@@ -22,11 +22,9 @@ typedef struct zb_checkpoint {
 zb_status zb_checkpoint_open(const char *folder, const zb_plan *plan, zb_checkpoint *out) ZB_MUST_USE;
 void zb_checkpoint_close(zb_checkpoint *checkpoint);
 
-/* Writes the tensors of both stores with step, position and the model of the plan as metadata. */
-zb_status zb_checkpoint_write(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint) ZB_MUST_USE;
-/* The same by several processes: process 0 begins, then each writes its part (part of `parts`, from 0), then process 0
- * commits. Between these steps all must know that the one before went well. On a failure anywhere process 0 abandons,
- * which takes and returns the status. */
+/* Writes the tensors of both stores with step, position and the model of the plan as metadata: process 0 begins, then
+ * each writes its part (part of `parts`, from 0), then process 0 commits. Between these steps all must know that the
+ * one before went well. On a failure anywhere process 0 abandons, which takes and returns the status. */
 zb_status zb_checkpoint_begin(const char *folder) ZB_MUST_USE;
 zb_status zb_checkpoint_write_part(const char *folder, const zb_plan *plan, const zb_checkpoint *checkpoint, int part,
                                    int parts) ZB_MUST_USE;

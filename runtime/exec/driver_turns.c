@@ -5,12 +5,14 @@
  * device. So the queues hold nothing that waits for what is not enqueued yet, and however short they are, they move on.
  * Tests: test/runtime/exec, test/runtime/device/cuda.
  */
+#include "runtime/base/arena.h"
 #include "runtime/exec/driver.h"
 
 #include <time.h>
 
 struct zb_driver {
   zb_driver_params params;
+  zb_arena memory;    /* of both arrays */
   bool *done;         /* [executor] */
   uint64_t *progress; /* [executor] when it was last looked at */
 };
@@ -23,8 +25,7 @@ enum {
 
 static void turns_stop(zb_driver *driver) {
   if (!driver) return;
-  zb_free(driver->done);
-  zb_free(driver->progress);
+  zb_arena_deinit(&driver->memory);
   zb_free(driver);
 }
 
@@ -33,14 +34,14 @@ static zb_status turns_start(const zb_driver_params *params, zb_driver **out) {
   zb_driver *driver = zb_alloc(sizeof *driver);
   if (!driver) return ZB_OUT_OF_MEMORY();
   driver->params = *params;
-  driver->done = zb_alloc(sizeof(bool) * ((size_t)params->count + 1));
-  driver->progress = zb_alloc(sizeof(uint64_t) * ((size_t)params->count + 1));
-  if (!driver->done || !driver->progress) {
+  ZB_TAKE(&driver->memory, driver->done, params->count + 1);
+  ZB_TAKE(&driver->memory, driver->progress, params->count + 1);
+  zb_status status = zb_arena_status(&driver->memory);
+  if (status)
     turns_stop(driver);
-    return ZB_OUT_OF_MEMORY();
-  }
-  *out = driver;
-  return NULL;
+  else
+    *out = driver;
+  return status;
 }
 
 /* A turn of every rank; *out_moved: one of them enqueued something, or its device went on. */

@@ -137,18 +137,15 @@ zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
   void *arena = NULL;
   ZB_TRY_GOTO(params->device->alloc(e->device, e->program->arena_bytes, &arena));
   e->arena = arena;
-  e->programs = zb_alloc(sizeof(zb_device_program *) * (size_t)(e->program->subprogram_count + 1));
-  e->ran = zb_alloc((size_t)e->program->subprogram_count + 1);
+  ZB_TAKE(&e->memory, e->programs, e->program->subprogram_count + 1);
+  ZB_TAKE(&e->memory, e->ran, e->program->subprogram_count + 1);
   e->params.poison = params->poison && !params->device->queue; /* which needs the arena to be memory of the host */
   if (params->device->queue)
-    e->losses = zb_alloc(sizeof(float) * (size_t)(params->plan->micro_batches + 1));
+    ZB_TAKE(&e->memory, e->losses, params->plan->micro_batches + 1);
   else
-    e->staging = zb_alloc((size_t)largest_input(params->plan) + 1);
-  if (params->trace) e->times = zb_alloc(sizeof(zb_run_times) * (size_t)(e->program->job_count + 1));
-  if (!e->programs || !e->ran || (!e->staging && !e->losses) || (params->trace && !e->times)) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
+    ZB_TAKE(&e->memory, e->staging, largest_input(params->plan) + 1);
+  if (params->trace) ZB_TAKE(&e->memory, e->times, e->program->job_count + 1);
+  ZB_TRY_GOTO(zb_arena_status(&e->memory));
   for (int i = 0; i < e->program->subprogram_count; ++i)
     ZB_TRY_GOTO(params->device->prepare(e->device, &e->program->subprograms[i], &e->programs[i]));
   ZB_TRY_GOTO(bind_jobs(e));
@@ -165,11 +162,7 @@ void zb_executor_deinit(zb_executor *e) {
   if (e->arena) e->params.device->release(e->device, e->arena);
   e->params.device->close(e->device);
   zb_liveness_deinit(&e->liveness);
-  zb_free(e->programs);
-  zb_free(e->ran);
-  zb_free(e->staging);
-  zb_free(e->losses);
-  zb_free(e->times);
+  zb_arena_deinit(&e->memory);
   memset(e, 0, sizeof *e);
 }
 

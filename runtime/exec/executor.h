@@ -8,6 +8,7 @@
 #ifndef ZB_EXEC_EXECUTOR_H
 #define ZB_EXEC_EXECUTOR_H
 
+#include "runtime/base/arena.h"
 #include "runtime/base/clock.h"
 #include "runtime/device/device.h"
 #include "runtime/exec/data.h"
@@ -44,6 +45,7 @@ typedef struct zb_run_times {
 
 typedef struct zb_executor {
   zb_executor_params params;
+  zb_arena memory; /* of the arrays below */
   const zb_plan_rank *program;
   zb_device *device;
   zb_device_program **programs; /* one a subprogram */

@@ -1,6 +1,7 @@
 /* Measured costs of a plan: see measure.h. Tests: test/runtime/exec/measure_test.c */
 #include "runtime/exec/measure.h"
 
+#include "runtime/base/arena.h"
 #include "runtime/base/map.h"
 #include "runtime/base/memory.h"
 
@@ -25,6 +26,7 @@ typedef struct message_kind {
 } message_kind;
 
 struct zb_measure {
+  zb_arena memory; /* of the arrays whose size is known from the plan */
   zb_measure_params params;
   series *all; /* wake, job, read, step; subprograms by rank; kinds of ops; kinds of messages */
   size_t series_count;
@@ -58,17 +60,17 @@ static zb_status number_ops(zb_measure *m) {
   size_t ranks = (size_t)plan->rank_count, capacity = 0;
   zb_status status = NULL;
   zb_map *known = zb_map_create();
-  m->op_series = zb_alloc(ranks * sizeof *m->op_series);
-  m->op_begin = zb_alloc(ranks * sizeof *m->op_begin);
-  if (!known || !m->op_series || !m->op_begin) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TAKE(&m->memory, m->op_series, ranks);
+  ZB_TAKE(&m->memory, m->op_begin, ranks);
+  if (!known || m->memory.failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (size_t r = 0; r < ranks; ++r) {
     const zb_plan_rank *rank = &plan->ranks[r];
     int count = 0;
     for (int i = 0; i < rank->subprogram_count; ++i)
       count += rank->subprograms[i].instruction_count;
-    m->op_series[r] = zb_alloc(((size_t)count + 1) * sizeof **m->op_series);
-    m->op_begin[r] = zb_alloc(((size_t)rank->subprogram_count + 1) * sizeof **m->op_begin);
-    if (!m->op_series[r] || !m->op_begin[r]) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+    ZB_TAKE(&m->memory, m->op_series[r], count + 1);
+    ZB_TAKE(&m->memory, m->op_begin[r], rank->subprogram_count + 1);
+    ZB_TRY_GOTO(zb_arena_status(&m->memory));
     int at = 0;
     for (int i = 0; i < rank->subprogram_count; ++i) {
       m->op_begin[r][i] = at;
@@ -97,10 +99,10 @@ static zb_status number_messages(zb_measure *m) {
   size_t count = (size_t)plan->message_count + 1, ranks = (size_t)plan->rank_count, capacity = 0;
   zb_status status = NULL;
   zb_map *known = zb_map_create();
-  m->message_series = zb_alloc(count * sizeof *m->message_series);
-  m->message_jobs = zb_alloc(count * sizeof *m->message_jobs);
-  m->channel_ps = zb_alloc(ranks * ranks * sizeof *m->channel_ps);
-  if (!known || !m->message_series || !m->message_jobs || !m->channel_ps) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TAKE(&m->memory, m->message_series, count);
+  ZB_TAKE(&m->memory, m->message_jobs, count);
+  ZB_TAKE(&m->memory, m->channel_ps, ranks * ranks);
+  if (!known || m->memory.failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int i = 0; i < plan->message_count; ++i) {
     const zb_plan_message *message = &plan->messages[i];
     char text[64];
@@ -170,8 +172,8 @@ zb_status zb_measure_create(const zb_measure_params *params, zb_measure **out) {
   *out = NULL;
   if (!m) return ZB_OUT_OF_MEMORY();
   m->params = *params;
-  m->subprogram_series = zb_alloc(((size_t)plan->rank_count + 1) * sizeof *m->subprogram_series);
-  if (!m->subprogram_series) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TAKE(&m->memory, m->subprogram_series, plan->rank_count + 1);
+  ZB_TRY_GOTO(zb_arena_status(&m->memory));
   ZB_TRY_GOTO(number_ops(m));
   ZB_TRY_GOTO(number_messages(m));
   m->series_count = FIXED_SERIES;
@@ -183,9 +185,9 @@ zb_status zb_measure_create(const zb_measure_params *params, zb_measure **out) {
   m->message_first = m->op_first + m->op_count;
   m->first_runs = m->message_first + m->message_kind_count;
   m->series_count = (size_t)(m->first_runs + m->op_first - FIXED_SERIES);
-  m->ran = zb_alloc((size_t)(m->op_first - FIXED_SERIES) + 1);
-  m->all = zb_alloc(m->series_count * sizeof *m->all);
-  if (!m->all || !m->ran) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TAKE(&m->memory, m->ran, m->op_first - FIXED_SERIES + 1);
+  ZB_TAKE(&m->memory, m->all, m->series_count);
+  ZB_TRY_GOTO(zb_arena_status(&m->memory));
   ZB_TRY_GOTO(sample_load(m));
   *out = m;
   m = NULL;
@@ -198,20 +200,9 @@ void zb_measure_destroy(zb_measure *m) {
   if (!m) return;
   for (size_t i = 0; m->all && i < m->series_count; ++i)
     zb_free(m->all[i].samples);
-  for (int r = 0; r < m->params.plan->rank_count; ++r) {
-    if (m->op_series) zb_free(m->op_series[r]);
-    if (m->op_begin) zb_free(m->op_begin[r]);
-  }
-  zb_free(m->all);
-  zb_free(m->subprogram_series);
-  zb_free(m->ran);
-  zb_free(m->op_series);
-  zb_free(m->op_begin);
   zb_free(m->op_texts);
-  zb_free(m->message_series);
   zb_free(m->message_kinds);
-  zb_free(m->message_jobs);
-  zb_free(m->channel_ps);
+  zb_arena_deinit(&m->memory);
   zb_free(m);
 }
 

@@ -121,8 +121,7 @@ static zb_status list_owned(zb_session *session) {
   int count = 0;
   for (int rank = first; rank < end; ++rank)
     count += session->plan->ranks[rank].parameter_count;
-  session->owned = zb_alloc(sizeof(zb_owned_parameter) * (size_t)(count + 1));
-  if (!session->owned) return ZB_OUT_OF_MEMORY();
+  if (!ZB_TAKE(&session->memory, session->owned, count + 1)) return ZB_OUT_OF_MEMORY();
   for (int rank = first; rank < end; ++rank) {
     for (int i = 0; i < session->plan->ranks[rank].parameter_count; ++i) {
       const zb_plan_parameter *parameter = &session->plan->ranks[rank].parameters[i];
@@ -150,14 +149,12 @@ static zb_status make_data(zb_session *session, const zb_session_params *params,
 }
 
 static zb_status make_executors(zb_session *session, const zb_session_params *params, bool poison) {
-  session->executors = zb_alloc(sizeof(zb_executor) * (size_t)session->plan->rank_count);
-  session->micro_losses = zb_alloc(sizeof(double) * (size_t)session->plan->micro_batches);
-  session->waiting = zb_alloc(sizeof(double) * (size_t)session->plan->rank_count);
-  session->times = zb_alloc(sizeof(zb_rank_time) * (size_t)session->plan->rank_count);
-  if (params->costs) session->resumed_ps = zb_alloc(2 * sizeof(int64_t) * ((size_t)session->plan->message_count + 1));
-  if (!session->executors || !session->micro_losses || !session->waiting || !session->times ||
-      (params->costs && !session->resumed_ps))
-    return ZB_OUT_OF_MEMORY();
+  ZB_TAKE(&session->memory, session->executors, session->plan->rank_count);
+  ZB_TAKE(&session->memory, session->micro_losses, session->plan->micro_batches);
+  ZB_TAKE(&session->memory, session->waiting, session->plan->rank_count);
+  ZB_TAKE(&session->memory, session->times, session->plan->rank_count);
+  if (params->costs) ZB_TAKE(&session->memory, session->resumed_ps, 2 * ((size_t)session->plan->message_count + 1));
+  ZB_TRY(zb_arena_status(&session->memory));
   for (int i = 0; i < session->rank_count; ++i) {
     int rank = session->first_rank + i;
     zb_executor_params executor = {
@@ -585,15 +582,7 @@ void zb_session_destroy(zb_session *session) {
   zb_measure_destroy(session->measure);
   zb_data_destroy(session->data);
   zb_plan_destroy(session->plan);
-  zb_free(session->executors);
-  zb_free(session->owned);
-  zb_free(session->micro_losses);
-  zb_free(session->waiting);
-  zb_free(session->times);
-  zb_free(session->record);
-  zb_free(session->arena_bytes);
-  zb_free(session->clock_ps);
-  zb_free(session->resumed_ps);
+  zb_arena_deinit(&session->memory);
   zb_facts_deinit(&session->contents);
   zb_free(session);
 }

@@ -3,6 +3,7 @@
 #ifndef ZB_EXEC_SESSION_H
 #define ZB_EXEC_SESSION_H
 
+#include "runtime/base/arena.h"
 #include "runtime/formats/safetensors.h"
 #include "runtime/exec/agreement.h"
 #include "runtime/exec/checkpoint.h"
@@ -25,6 +26,7 @@ typedef struct zb_rank_time {
 typedef struct zb_step_record zb_step_record; /* session_group.c */
 
 struct zb_session {
+  zb_arena memory;          /* of all arrays below */
   zb_session_params params; /* texts are not kept */
   int64_t timeout_ms;
   /* Where this process is among those of the run (session_group.h). */

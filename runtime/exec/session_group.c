@@ -142,8 +142,8 @@ void zb_session_merge_u64(void *total, const void *one, size_t bytes) {
 }
 
 zb_status zb_session_note_arenas(zb_session *session, const zb_plan *plan) {
-  if (!session->arena_bytes) session->arena_bytes = zb_alloc(sizeof(uint64_t) * (size_t)plan->rank_count);
-  if (!session->arena_bytes) return ZB_OUT_OF_MEMORY();
+  if (!session->arena_bytes) ZB_TAKE(&session->memory, session->arena_bytes, plan->rank_count);
+  ZB_TRY(zb_arena_status(&session->memory));
   for (int i = 0; i < plan->rank_count; ++i)
     if (plan->ranks[i].arena_bytes > 0) session->arena_bytes[i] = plan->ranks[i].arena_bytes;
   return NULL;
@@ -160,8 +160,8 @@ static zb_status make_record(zb_session *session) {
   if (!session->group) return NULL;
   session->record_bytes = sizeof *session->record + sizeof(rank_share) * (size_t)session->plan->rank_count +
                           sizeof(loss_share) * (size_t)session->plan->micro_batches;
-  session->record = zb_alloc(session->record_bytes);
-  return session->record ? NULL : ZB_OUT_OF_MEMORY();
+  session->record = zb_arena_take(&session->memory, 1, session->record_bytes);
+  return zb_arena_status(&session->memory);
 }
 
 zb_status zb_session_agree_start(zb_session *session, zb_status status) {
@@ -291,10 +291,9 @@ zb_status zb_session_compare_clocks(zb_session *session) {
     mine.after_ps[i] = zb_monotonic_ps();
   }
   ZB_TRY(zb_session_gather(session, &mine, sizeof mine, &all, &bytes));
-  zb_status status = NULL;
   const clock_record *records = all;
-  session->clock_ps = zb_alloc(sizeof(int64_t) * (size_t)session->processes);
-  if (!session->clock_ps) status = ZB_OUT_OF_MEMORY();
+  ZB_TAKE(&session->memory, session->clock_ps, session->processes);
+  zb_status status = zb_arena_status(&session->memory);
   for (int i = 1; records && !status && i < session->processes; ++i) {
     int64_t error_ps = 0;
     session->clock_ps[i] = clock_difference(&records[0], &records[i], &error_ps);

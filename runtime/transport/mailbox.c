@@ -3,6 +3,8 @@
 
 #include "runtime/transport/mailbox.h"
 
+#include "runtime/base/arena.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -30,6 +32,7 @@ typedef struct sleeper {
 } sleeper;
 
 struct zb_mailboxes {
+  zb_arena memory; /* of the arrays */
   zb_mailboxes_params params;
   mailbox *items;
   sleeper *sleepers; /* one a rank of this process */
@@ -69,8 +72,7 @@ void zb_mailboxes_destroy(zb_mailboxes *boxes) {
     pthread_mutex_destroy(&s->mutex);
   }
   pthread_mutex_destroy(&boxes->abort_mutex);
-  zb_free(boxes->sleepers);
-  zb_free(boxes->items);
+  zb_arena_deinit(&boxes->memory);
   zb_free(boxes);
 }
 
@@ -91,12 +93,9 @@ zb_status zb_mailboxes_create(const zb_mailboxes_params *params, zb_mailboxes **
   if (!boxes) return ZB_OUT_OF_MEMORY();
   boxes->params = *params;
   pthread_mutex_init(&boxes->abort_mutex, NULL);
-  boxes->items = zb_alloc(sizeof(mailbox) * (size_t)(params->plan->message_count + 1));
-  boxes->sleepers = zb_alloc(sizeof(sleeper) * (size_t)(params->rank_count + 1));
-  if (!boxes->items || !boxes->sleepers) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
+  ZB_TAKE(&boxes->memory, boxes->items, params->plan->message_count + 1);
+  ZB_TAKE(&boxes->memory, boxes->sleepers, params->rank_count + 1);
+  ZB_TRY_GOTO(zb_arena_status(&boxes->memory));
   for (int i = 0; i < params->rank_count; ++i)
     ZB_TRY_GOTO(sleeper_init(&boxes->sleepers[i]));
   *out = boxes;

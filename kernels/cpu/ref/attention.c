@@ -96,11 +96,9 @@ static void attend_row(const attention *a, int64_t b, int64_t h, int64_t i, doub
 }
 
 const char *zb_ref_attention(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 3, 2, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 3, 2, false));
   attention a;
-  error = start_attention(call, &a);
-  if (error) return error;
+  ZB_REF_TRY(start_attention(call, &a));
   const zb_tensor *out = &call->outputs[0], *lse = &call->outputs[1];
   const zb_tensor rows = {.rank = 4, .shape = {a.batch, a.queries, a.heads, a.value_width}};
   const zb_tensor sums = {.rank = 3, .shape = {a.batch, a.heads, a.queries}};
@@ -181,11 +179,9 @@ static void key_gradient(const attention_gradient *g, int64_t b, int64_t kv_head
 const char *zb_ref_attention_grad(const zb_kernel_call *call) {
   if (call->input_count != 7)
     return "attention_grad takes seven operands: q, k, v, mask (may be absent), out, lse, dout";
-  const char *error = zb_ref_check(call, 3, 3, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 3, 3, false));
   attention_gradient g = {.out = &call->inputs[4], .lse = &call->inputs[5], .dout = &call->inputs[6]};
-  error = start_attention(call, &g.a);
-  if (error) return error;
+  ZB_REF_TRY(start_attention(call, &g.a));
   const attention *a = &g.a;
   const zb_tensor rows = {.rank = 4, .shape = {a->batch, a->queries, a->heads, a->value_width}};
   const zb_tensor sums = {.rank = 3, .shape = {a->batch, a->heads, a->queries}};

@@ -33,8 +33,7 @@ typedef struct binary {
 #include "kernels/cpu/ref/binary.def"
 
 static const char *start_binary(const zb_kernel_call *call, zb_ref_walk *walk) {
-  const char *error = zb_ref_check(call, 2, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
   if (call->inputs[0].dtype != call->inputs[1].dtype) return "the two operands have different element types";
   zb_ref_walk_init(walk, &call->outputs[0]);
   if (!zb_ref_walk_add(walk, &call->inputs[0]) || !zb_ref_walk_add(walk, &call->inputs[1])) return ZB_REF_BAD_SHAPE;
@@ -43,8 +42,7 @@ static const char *start_binary(const zb_kernel_call *call, zb_ref_walk *walk) {
 
 static const char *run_binary(const zb_kernel_call *call, const binary *op) {
   zb_ref_walk walk;
-  const char *error = start_binary(call, &walk);
-  if (error) return error;
+  ZB_REF_TRY(start_binary(call, &walk));
   const zb_tensor *x = &call->inputs[0], *y = &call->inputs[1], *out = &call->outputs[0];
   bool real = zb_ref_is_float(x->dtype);
   int type = real ? REALS : zb_ref_is_integer(x->dtype) ? INTEGERS : LOGIC;
@@ -70,8 +68,7 @@ static const char *run_binary(const zb_kernel_call *call, const binary *op) {
 static const char *run_comparison(const zb_kernel_call *call, bool (*real)(double, double),
                                   bool (*integer)(int64_t, int64_t)) {
   zb_ref_walk walk;
-  const char *error = start_binary(call, &walk);
-  if (error) return error;
+  ZB_REF_TRY(start_binary(call, &walk));
   const zb_tensor *x = &call->inputs[0], *y = &call->inputs[1], *out = &call->outputs[0];
   if (out->dtype != ZB_I1) return ZB_REF_BAD_TYPE;
   bool is_real = zb_ref_is_float(x->dtype);
@@ -94,8 +91,7 @@ static const char *run_comparison(const zb_kernel_call *call, bool (*real)(doubl
 #include "kernels/cpu/ref/binary.def"
 
 const char *zb_ref_where(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 3, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 3, 1, false));
   const zb_tensor *condition = &call->inputs[0], *lhs = &call->inputs[1], *rhs = &call->inputs[2];
   const zb_tensor *out = &call->outputs[0];
   if (condition->dtype != ZB_I1 || lhs->dtype != out->dtype || rhs->dtype != out->dtype) return ZB_REF_BAD_TYPE;

@@ -16,8 +16,7 @@ SWIGLU_SLOPES(float, swiglu_slopes_f32)
 SWIGLU_SLOPES(double, swiglu_slopes_f64)
 
 const char *zb_ref_swiglu_grad(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 3, 2, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 3, 2, false));
   const zb_tensor *dgate = &call->outputs[0], *dup = &call->outputs[1];
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, dgate);
@@ -48,8 +47,7 @@ const char *zb_ref_swiglu_grad(const zb_kernel_call *call) {
 
 /* Element i of the first half has its partner half a row behind, one of the second half before. */
 static const char *turn(const zb_kernel_call *call, bool back) {
-  const char *error = zb_ref_check(call, 3, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 3, 1, false));
   const zb_tensor *x = &call->inputs[0], *cos = &call->inputs[1], *sin = &call->inputs[2], *out = &call->outputs[0];
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);

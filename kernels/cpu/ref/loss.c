@@ -43,8 +43,7 @@ static const char *start_loss(const zb_kernel_call *call, loss *l, const zb_tens
                               const zb_tensor *third, const zb_tensor *fourth) {
   const zb_attr *ignore = zb_attr_find(&call->attrs, "ignore_index");
   *l = (loss){.labels = labels, .ignores = ignore != NULL, .ignore_index = ignore ? ignore->i : 0, .weight = 1};
-  const char *error = read_reduction(call, &l->reduction);
-  if (error) return error;
+  ZB_REF_TRY(read_reduction(call, &l->reduction));
   if (!zb_ref_is_integer(labels->dtype) || !zb_ref_is_float(scores->dtype)) return ZB_REF_BAD_TYPE;
   if (scores->rank != labels->rank + 1) return ZB_REF_BAD_SHAPE;
   l->class_count = scores->shape[scores->rank - 1];
@@ -102,13 +101,11 @@ static const char *spread_gradient(const zb_kernel_call *call, const zb_tensor *
 }
 
 const char *zb_ref_cross_entropy(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 2, 2, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 2, 2, false));
   const zb_tensor *logits = &call->inputs[0], *out = &call->outputs[0], *lse = &call->outputs[1];
   loss l;
-  error = start_loss(call, &l, logits, &call->inputs[1], lse, NULL);
-  if (!error) error = check_result(&l, out);
-  if (error) return error;
+  ZB_REF_TRY(start_loss(call, &l, logits, &call->inputs[1], lse, NULL));
+  ZB_REF_TRY(check_result(&l, out));
   ZB_REF_CHECKED(call);
   double total = 0;
   for (int64_t row = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows), ++row) {
@@ -129,16 +126,14 @@ const char *zb_ref_cross_entropy(const zb_kernel_call *call) {
 
 /* dlogits = (exp(logits - lse) - [c is the label]) * dloss * weight; ignored rows give 0. */
 const char *zb_ref_cross_entropy_grad(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 4, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 4, 1, false));
   const zb_tensor *logits = &call->inputs[0], *labels = &call->inputs[1], *lse = &call->inputs[2];
   const zb_tensor *dloss = &call->inputs[3], *dlogits = &call->outputs[0];
   if (!zb_ref_same_shape(logits, dlogits)) return ZB_REF_BAD_SHAPE;
   loss l;
   const zb_tensor *by_row;
-  error = spread_gradient(call, dloss, &by_row);
-  if (!error) error = start_loss(call, &l, logits, labels, lse, by_row);
-  if (error) return error;
+  ZB_REF_TRY(spread_gradient(call, dloss, &by_row));
+  ZB_REF_TRY(start_loss(call, &l, logits, labels, lse, by_row));
   ZB_REF_CHECKED(call);
   for (int64_t to = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows)) {
     int64_t label = label_of(&l);
@@ -153,13 +148,11 @@ const char *zb_ref_cross_entropy_grad(const zb_kernel_call *call) {
 }
 
 const char *zb_ref_nll_loss(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 2, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
   const zb_tensor *scores = &call->inputs[0], *out = &call->outputs[0];
   loss l;
-  error = start_loss(call, &l, scores, &call->inputs[1], NULL, NULL);
-  if (!error) error = check_result(&l, out);
-  if (error) return error;
+  ZB_REF_TRY(start_loss(call, &l, scores, &call->inputs[1], NULL, NULL));
+  ZB_REF_TRY(check_result(&l, out));
   ZB_REF_CHECKED(call);
   double total = 0;
   for (int64_t row = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows), ++row) {
@@ -171,14 +164,12 @@ const char *zb_ref_nll_loss(const zb_kernel_call *call) {
 }
 
 const char *zb_ref_nll_loss_grad(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 2, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
   const zb_tensor *labels = &call->inputs[0], *dloss = &call->inputs[1], *dscores = &call->outputs[0];
   loss l;
   const zb_tensor *by_row;
-  error = spread_gradient(call, dloss, &by_row);
-  if (!error) error = start_loss(call, &l, dscores, labels, by_row, NULL);
-  if (error) return error;
+  ZB_REF_TRY(spread_gradient(call, dloss, &by_row));
+  ZB_REF_TRY(start_loss(call, &l, dscores, labels, by_row, NULL));
   ZB_REF_CHECKED(call);
   for (int64_t to = 0; l.rows.left > 0; zb_ref_walk_next(&l.rows)) {
     int64_t label = label_of(&l);

@@ -21,8 +21,7 @@ static void move_start(zb_tensor *tensor, int64_t offset) {
 }
 
 const char *zb_ref_contiguous(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 1, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   if (call->inputs[0].dtype != call->outputs[0].dtype) return ZB_REF_BAD_TYPE;
   if (!zb_ref_same_shape(&call->inputs[0], &call->outputs[0])) return ZB_REF_BAD_SHAPE;
   ZB_REF_CHECKED(call);
@@ -31,8 +30,7 @@ const char *zb_ref_contiguous(const zb_kernel_call *call) {
 }
 
 const char *zb_ref_accumulate_add(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 1, 1, true);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, true));
   const zb_tensor *value = &call->inputs[0], *sum = &call->outputs[0];
   if (!zb_ref_is_float(value->dtype) || !zb_ref_is_float(sum->dtype)) return ZB_REF_BAD_TYPE;
   if (!zb_ref_same_shape(value, sum)) return ZB_REF_BAD_SHAPE;
@@ -46,8 +44,7 @@ const char *zb_ref_accumulate_add(const zb_kernel_call *call) {
 }
 
 const char *zb_ref_cast(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 1, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   const char *name = zb_attr_string(&call->attrs, "dtype", zb_dtype_name(out->dtype));
   zb_dtype dtype;
@@ -67,8 +64,7 @@ const char *zb_ref_cast(const zb_kernel_call *call) {
 }
 
 const char *zb_ref_concat(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 1, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1), place = 0;
   if (axis < 0 || axis >= out->rank) return ZB_REF_BAD_AXIS;
@@ -89,8 +85,7 @@ const char *zb_ref_concat(const zb_kernel_call *call) {
 }
 
 const char *zb_ref_slice_grad(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 1, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *dout = &call->inputs[0], *dx = &call->outputs[0];
   int start_count = 0, step_count = 0;
   const int64_t *starts = zb_ref_ints(call, "starts", &start_count), *steps = zb_ref_ints(call, "steps", &step_count);
@@ -185,14 +180,12 @@ static const char *run_gather(const zb_kernel_call *call, const zb_tensor *data,
 }
 
 static const char *gather_forward(const zb_kernel_call *call, bool by_element) {
-  const char *error = zb_ref_check(call, 2, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
   return run_gather(call, &call->inputs[0], &call->inputs[1], &call->outputs[0], by_element, false);
 }
 
 static const char *gather_gradient(const zb_kernel_call *call, bool by_element) {
-  const char *error = zb_ref_check(call, 2, 1, true);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 2, 1, true));
   const zb_tensor *ddata = &call->outputs[0];
   if (!zb_ref_is_float(ddata->dtype)) return ZB_REF_BAD_TYPE;
   if (!call->accumulate && ddata->data) zero_fill(ddata);
@@ -222,8 +215,7 @@ static int64_t ravel(const zb_kernel_call *call, int64_t element, int64_t stride
 }
 
 const char *zb_ref_ravel_index(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 1, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *indices = &call->inputs[0], *out = &call->outputs[0];
   int count = 0, last = indices->rank - 1;
   const int64_t *shape = zb_ref_ints(call, "shape", &count);
@@ -237,6 +229,7 @@ const char *zb_ref_ravel_index(const zb_kernel_call *call) {
   (void)zb_ref_walk_add(&walk, &tuples);
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
+    const char *error = NULL;
     int64_t number = ravel(call, walk.offset[1], indices->strides[last], shape, count, &error);
     if (error) return error;
     zb_ref_set_int(out, walk.offset[0], number);
@@ -255,8 +248,7 @@ static void scatter_one(const zb_tensor *out, int64_t to, const zb_tensor *updat
 }
 
 const char *zb_ref_scatter(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 3, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 3, 1, false));
   const zb_tensor *data = &call->inputs[0], *indices = &call->inputs[1], *updates = &call->inputs[2],
                   *out = &call->outputs[0];
   const char *reduction = zb_attr_string(&call->attrs, "reduction", "");
@@ -288,8 +280,7 @@ const char *zb_ref_scatter(const zb_kernel_call *call) {
 /* ---- Constants ---- */
 
 const char *zb_ref_iota(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 0, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 0, 1, false));
   const zb_tensor *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", 0);
   if (axis < 0 || axis >= out->rank) return ZB_REF_BAD_AXIS;
@@ -303,8 +294,7 @@ const char *zb_ref_iota(const zb_kernel_call *call) {
 }
 
 const char *zb_ref_triangle(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 0, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 0, 1, false));
   const zb_tensor *out = &call->outputs[0];
   if (out->rank < 2) return "a triangle needs rank 2 or more";
   int64_t diagonal = zb_attr_int(&call->attrs, "diagonal", 0);

@@ -47,13 +47,11 @@ static const char *start_norm(const zb_kernel_call *call, norm *n) {
 
 /* (x, scale, bias?) -> (out, mean, rstd), or without bias and mean for RMS. */
 static const char *run_norm(const zb_kernel_call *call, bool centered) {
-  const char *error = zb_ref_check(call, 2, centered ? 3 : 2, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 2, centered ? 3 : 2, false));
   const zb_tensor *bias = centered ? zb_ref_optional(call, 2) : NULL;
   const zb_tensor *mean = centered ? &call->outputs[1] : NULL, *rstd = &call->outputs[centered ? 2 : 1];
   norm n = {.tensors = {&call->outputs[0], &call->inputs[0], &call->inputs[1], bias, mean, rstd, NULL}};
-  error = start_norm(call, &n);
-  if (error) return error;
+  ZB_REF_TRY(start_norm(call, &n));
   if (!zb_ref_same_shape(n.tensors[OUT], n.tensors[X])) return ZB_REF_BAD_SHAPE;
   double epsilon = zb_ref_number(call, "epsilon", 1e-5);
   ZB_REF_CHECKED(call);
@@ -85,8 +83,7 @@ static double normalized(const norm *n) { return (get(n, X) - (n->tensors[MEAN] 
 
 /* With h = x normalized and g = dout*scale: dx = rstd * (g - mean(g) - h*mean(g*h)) + residual; RMS has no mean(g). */
 static const char *run_norm_grad_x(const zb_kernel_call *call, norm *n) {
-  const char *error = start_norm(call, n);
-  if (error) return error;
+  ZB_REF_TRY(start_norm(call, n));
   if (!zb_ref_same_shape(n->tensors[OUT], n->tensors[X])) return ZB_REF_BAD_SHAPE;
   bool centered = n->tensors[MEAN] != NULL;
   ZB_REF_CHECKED(call);
@@ -107,26 +104,9 @@ static const char *run_norm_grad_x(const zb_kernel_call *call, norm *n) {
   return NULL;
 }
 
-const char *zb_ref_layer_norm_grad_x(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 5, 1, false);
-  if (error) return error;
-  const zb_tensor *in = call->inputs;
-  norm n = {.tensors = {&call->outputs[0], &in[0], &in[1], NULL, &in[2], &in[3], &in[4], zb_ref_optional(call, 5)}};
-  return run_norm_grad_x(call, &n);
-}
-
-const char *zb_ref_rms_norm_grad_x(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 4, 1, false);
-  if (error) return error;
-  const zb_tensor *in = call->inputs;
-  norm n = {.tensors = {&call->outputs[0], &in[0], &in[1], NULL, NULL, &in[2], &in[3], zb_ref_optional(call, 4)}};
-  return run_norm_grad_x(call, &n);
-}
-
 /* dscale = sum over the rows of dout * (x normalized). */
 static const char *run_norm_grad_scale(const zb_kernel_call *call, norm *n) {
-  const char *error = start_norm(call, n);
-  if (error) return error;
+  ZB_REF_TRY(start_norm(call, n));
   if (n->along.total != zb_ref_elements(n->tensors[OUT])) return ZB_REF_BAD_SHAPE;
   ZB_REF_CHECKED(call);
   for (; n->along.left > 0; zb_ref_walk_next(&n->along)) {
@@ -138,18 +118,16 @@ static const char *run_norm_grad_scale(const zb_kernel_call *call, norm *n) {
   return NULL;
 }
 
-const char *zb_ref_layer_norm_grad_scale(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 4, 1, true);
-  if (error) return error;
-  const zb_tensor *in = call->inputs;
-  norm n = {.tensors = {&call->outputs[0], &in[0], NULL, NULL, &in[1], &in[2], &in[3]}};
-  return run_norm_grad_scale(call, &n);
-}
-
-const char *zb_ref_rms_norm_grad_scale(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 3, 1, true);
-  if (error) return error;
-  const zb_tensor *in = call->inputs;
-  norm n = {.tensors = {&call->outputs[0], &in[0], NULL, NULL, NULL, &in[1], &in[2]}};
-  return run_norm_grad_scale(call, &n);
-}
+/* A gradient op: how many operands it has at least, whether it adds into its result, and its tensors by number, of its
+ * operands `in`. */
+#define GRADIENT(name, run, operands, accumulates, ...)                                                                \
+  const char *zb_ref_##name(const zb_kernel_call *call) {                                                              \
+    ZB_REF_TRY(zb_ref_check(call, operands, 1, accumulates));                                                          \
+    const zb_tensor *in = call->inputs;                                                                                \
+    norm n = {.tensors = {&call->outputs[0], &in[0], __VA_ARGS__}};                                                    \
+    return run(call, &n);                                                                                              \
+  }
+GRADIENT(layer_norm_grad_x, run_norm_grad_x, 5, false, &in[1], NULL, &in[2], &in[3], &in[4], zb_ref_optional(call, 5))
+GRADIENT(rms_norm_grad_x, run_norm_grad_x, 4, false, &in[1], NULL, NULL, &in[2], &in[3], zb_ref_optional(call, 4))
+GRADIENT(layer_norm_grad_scale, run_norm_grad_scale, 4, true, NULL, NULL, &in[1], &in[2], &in[3])
+GRADIENT(rms_norm_grad_scale, run_norm_grad_scale, 3, true, NULL, NULL, NULL, &in[1], &in[2])

@@ -33,15 +33,12 @@ static const char *read_step(const zb_tensor *step, int64_t *out) {
 }
 
 const char *zb_ref_adamw(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 5, 3, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 5, 3, false));
   const zb_tensor *in = call->inputs, *out = call->outputs;
   int64_t step;
-  error = read_step(&in[4], &step);
-  if (error) return error;
+  ZB_REF_TRY(read_step(&in[4], &step));
   zb_ref_walk walk;
-  error = start_update(call, 4, &walk);
-  if (error) return error;
+  ZB_REF_TRY(start_update(call, 4, &walk));
   double lr = zb_ref_number(call, "lr", 1e-3), weight_decay = zb_ref_number(call, "weight_decay", 0.01);
   double beta1 = zb_ref_number(call, "beta1", 0.9), beta2 = zb_ref_number(call, "beta2", 0.999);
   double eps = zb_ref_number(call, "eps", 1e-8), gradient_scale = zb_ref_number(call, "gradient_scale", 1);
@@ -61,14 +58,12 @@ const char *zb_ref_adamw(const zb_kernel_call *call) {
 }
 
 const char *zb_ref_sgd(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 2, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
   if (call->input_count != 4)
     return "sgd takes four operands: parameter, gradient, momentum_buffer (may be absent), step";
   const zb_tensor *in = call->inputs, *out = call->outputs, *buffer = zb_ref_optional(call, 2);
   int64_t step;
-  error = read_step(&in[3], &step);
-  if (error) return error;
+  ZB_REF_TRY(read_step(&in[3], &step));
   double lr = zb_ref_number(call, "lr", 1e-3), momentum = zb_ref_number(call, "momentum", 0);
   double dampening = zb_ref_number(call, "dampening", 0), weight_decay = zb_ref_number(call, "weight_decay", 0);
   double gradient_scale = zb_ref_number(call, "gradient_scale", 1);
@@ -77,8 +72,7 @@ const char *zb_ref_sgd(const zb_kernel_call *call) {
   bool keeps = call->output_count > 1 && out[1].rank >= 0;
   if (keeps != (buffer != NULL)) return "sgd has a momentum buffer as a result if and only if it has one as an operand";
   zb_ref_walk walk;
-  error = start_update(call, 3, &walk);
-  if (error) return error;
+  ZB_REF_TRY(start_update(call, 3, &walk));
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     double p = zb_ref_get(&in[0], walk.offset[1]);

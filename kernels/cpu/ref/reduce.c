@@ -38,16 +38,14 @@ static const char *reduced_dimensions(const zb_kernel_call *call, unsigned *out)
 }
 
 static const char *run_reduction(const zb_kernel_call *call, const reduction *op) {
-  const char *error = zb_ref_check(call, 1, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   bool real = zb_ref_is_float(x->dtype);
   bool wide = op->widens && out->dtype == ZB_F32 && (x->dtype == ZB_BF16 || x->dtype == ZB_F16);
   if ((x->dtype != out->dtype && !wide) || !(real || (zb_ref_is_integer(x->dtype) && !op->floats_only)))
     return ZB_REF_BAD_TYPE;
   unsigned dimensions;
-  error = reduced_dimensions(call, &dimensions);
-  if (error) return error;
+  ZB_REF_TRY(reduced_dimensions(call, &dimensions));
   zb_ref_walk whole, kept, reduced;
   zb_ref_walk_init(&whole, x);
   zb_ref_walk_split(&whole, dimensions, &kept, &reduced);
@@ -101,8 +99,7 @@ const char *zb_ref_reduce_prod(const zb_kernel_call *call) {
 
 /* Walks over the rows (outer) and along the axis (inner) of result 0 and of the operands, which have its shape. */
 static const char *start_rows(const zb_kernel_call *call, int inputs, zb_ref_walk *rows, zb_ref_walk *along) {
-  const char *error = zb_ref_check(call, inputs, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, inputs, 1, false));
   const zb_tensor *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
   if (axis < 0 || axis >= out->rank) return ZB_REF_BAD_AXIS;
@@ -119,8 +116,7 @@ static const char *start_rows(const zb_kernel_call *call, int inputs, zb_ref_wal
 
 static const char *run_softmax(const zb_kernel_call *call, bool logarithm) {
   zb_ref_walk rows, along;
-  const char *error = start_rows(call, 1, &rows, &along);
-  if (error) return error;
+  ZB_REF_TRY(start_rows(call, 1, &rows, &along));
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   ZB_REF_CHECKED(call);
   for (; rows.left > 0; zb_ref_walk_next(&rows)) {
@@ -145,8 +141,7 @@ const char *zb_ref_log_softmax(const zb_kernel_call *call) { return run_softmax(
 /* (out, dout) -> (dx): softmax out * (dout - sum(dout*out)), log-softmax dout - exp(out)*sum(dout). */
 static const char *run_softmax_grad(const zb_kernel_call *call, bool logarithm) {
   zb_ref_walk rows, along;
-  const char *error = start_rows(call, 2, &rows, &along);
-  if (error) return error;
+  ZB_REF_TRY(start_rows(call, 2, &rows, &along));
   const zb_tensor *out = &call->inputs[0], *dout = &call->inputs[1], *dx = &call->outputs[0];
   ZB_REF_CHECKED(call);
   for (; rows.left > 0; zb_ref_walk_next(&rows)) {
@@ -190,8 +185,7 @@ static void sum_line(const zb_tensor *out, int64_t to, int64_t to_step, const zb
 }
 
 const char *zb_ref_cumsum(const zb_kernel_call *call) {
-  const char *error = zb_ref_check(call, 1, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   int64_t axis = zb_attr_int(&call->attrs, "axis", -1);
   bool exclusive = zb_attr_bool(&call->attrs, "exclusive", false),

@@ -82,33 +82,6 @@ static inline int64_t zb_ref_get_int(const zb_tensor *tensor, int64_t element) {
   }
 }
 
-/* Stores an integer; i32 keeps the low 32 bits (arithmetic wraps), i1 is whether it is not 0. */
-static inline void zb_ref_set_int(const zb_tensor *tensor, int64_t element, int64_t value) {
-  switch (tensor->dtype) {
-  case ZB_F32:
-    ((float *)tensor->data)[element] = (float)value;
-    break;
-  case ZB_F64:
-    ((double *)tensor->data)[element] = (double)value;
-    break;
-  case ZB_BF16:
-    ((uint16_t *)tensor->data)[element] = zb_ref_to_bf16((double)value);
-    break;
-  case ZB_F16:
-    ((uint16_t *)tensor->data)[element] = zb_ref_to_f16((double)value);
-    break;
-  case ZB_I64:
-    ((int64_t *)tensor->data)[element] = value;
-    break;
-  case ZB_I32:
-    ((int32_t *)tensor->data)[element] = (int32_t)(uint32_t)value;
-    break;
-  default:
-    ((uint8_t *)tensor->data)[element] = value != 0;
-    break;
-  }
-}
-
 /* Rounds to the element type once; integers as zb_ref_to_i64 (i32: the nearest end of its own range), i1 != 0. */
 static inline void zb_ref_set(const zb_tensor *tensor, int64_t element, double value) {
   switch (tensor->dtype) {
@@ -138,6 +111,18 @@ static inline void zb_ref_set(const zb_tensor *tensor, int64_t element, double v
   }
 }
 
+/* Stores an integer; i32 keeps the low 32 bits (arithmetic wraps), i1 is whether it is not 0. */
+static inline void zb_ref_set_int(const zb_tensor *tensor, int64_t element, int64_t value) {
+  if (tensor->dtype == ZB_I64)
+    ((int64_t *)tensor->data)[element] = value;
+  else if (tensor->dtype == ZB_I32)
+    ((int32_t *)tensor->data)[element] = (int32_t)(uint32_t)value;
+  else if (tensor->dtype == ZB_F32) /* not by way of a double, which would round twice */
+    ((float *)tensor->data)[element] = (float)value;
+  else
+    zb_ref_set(tensor, element, (double)value);
+}
+
 /* The same bits; both tensors have the same element type. */
 static inline void zb_ref_copy(const zb_tensor *to, int64_t to_element, const zb_tensor *from, int64_t from_element) {
   size_t bytes = zb_dtype_bytes(to->dtype);
@@ -157,6 +142,13 @@ static inline void zb_ref_put(const zb_tensor *tensor, int64_t element, double v
  * first look at data. */
 #define ZB_REF_CHECKED(call)                                                                                           \
   if (!(call)->outputs[0].data) return NULL
+
+/* Returns what is wrong with a call, if something is. */
+#define ZB_REF_TRY(expression)                                                                                         \
+  do {                                                                                                                 \
+    const char *zb_ref_error = (expression);                                                                           \
+    if (zb_ref_error) return zb_ref_error;                                                                             \
+  } while (0)
 
 /* NULL when the call has that many operands and results at least, each present, and does not ask an op that cannot to
  * add into its result. Optional operands are not counted. */

@@ -59,8 +59,7 @@ static int64_t (*const integer_functions[ROW_COUNT])(int64_t x, double a, double
 };
 
 static const char *run_forward(const zb_kernel_call *call, const unary *op) {
-  const char *error = zb_ref_check(call, 1, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   if (x->dtype != out->dtype) return ZB_REF_BAD_TYPE;
   if (!zb_ref_is_float(x->dtype) && !(zb_ref_is_integer(x->dtype) && op->integer)) return ZB_REF_BAD_TYPE;
@@ -84,8 +83,7 @@ static const char *run_forward(const zb_kernel_call *call, const unary *op) {
 
 /* (saved, dout) -> (dx) = slope(saved) * dout. */
 static const char *run_gradient(const zb_kernel_call *call, const unary *op) {
-  const char *error = zb_ref_check(call, 2, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
   const zb_tensor *saved = &call->inputs[0], *dout = &call->inputs[1], *dx = &call->outputs[0];
   if (!zb_ref_is_float(saved->dtype) || saved->dtype != dx->dtype || dout->dtype != dx->dtype) return ZB_REF_BAD_TYPE;
   zb_ref_walk walk;
@@ -122,16 +120,14 @@ static const char *run_gradient(const zb_kernel_call *call, const unary *op) {
 /* ---- Ops whose result has another type, or that are defined on integers only ---- */
 
 static const char *start_unary(const zb_kernel_call *call, zb_ref_walk *walk) {
-  const char *error = zb_ref_check(call, 1, 1, false);
-  if (error) return error;
+  ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   zb_ref_walk_init(walk, &call->outputs[0]);
   return zb_ref_walk_add(walk, &call->inputs[0]) ? NULL : ZB_REF_BAD_SHAPE;
 }
 
 const char *zb_ref_is_inf(const zb_kernel_call *call) {
   zb_ref_walk walk;
-  const char *error = start_unary(call, &walk);
-  if (error) return error;
+  ZB_REF_TRY(start_unary(call, &walk));
   if (!zb_ref_is_float(call->inputs[0].dtype) || call->outputs[0].dtype != ZB_I1) return ZB_REF_BAD_TYPE;
   bool negative = zb_ref_number(call, "detect_negative", 1) != 0;
   bool positive = zb_ref_number(call, "detect_positive", 1) != 0;
@@ -143,36 +139,18 @@ const char *zb_ref_is_inf(const zb_kernel_call *call) {
   return NULL;
 }
 
-const char *zb_ref_is_nan(const zb_kernel_call *call) {
-  zb_ref_walk walk;
-  const char *error = start_unary(call, &walk);
-  if (error) return error;
-  if (!zb_ref_is_float(call->inputs[0].dtype) || call->outputs[0].dtype != ZB_I1) return ZB_REF_BAD_TYPE;
-  ZB_REF_CHECKED(call);
-  for (; walk.left > 0; zb_ref_walk_next(&walk))
-    zb_ref_set_int(&call->outputs[0], walk.offset[0], isnan(zb_ref_get(&call->inputs[0], walk.offset[1])));
-  return NULL;
-}
-
-const char *zb_ref_not(const zb_kernel_call *call) {
-  zb_ref_walk walk;
-  const char *error = start_unary(call, &walk);
-  if (error) return error;
-  if (call->inputs[0].dtype != ZB_I1 || call->outputs[0].dtype != ZB_I1) return ZB_REF_BAD_TYPE;
-  ZB_REF_CHECKED(call);
-  for (; walk.left > 0; zb_ref_walk_next(&walk))
-    zb_ref_set_int(&call->outputs[0], walk.offset[0], !zb_ref_get_int(&call->inputs[0], walk.offset[1]));
-  return NULL;
-}
-
-const char *zb_ref_bitwise_not(const zb_kernel_call *call) {
-  zb_ref_walk walk;
-  const char *error = start_unary(call, &walk);
-  if (error) return error;
-  zb_dtype dtype = call->inputs[0].dtype;
-  if (!zb_ref_is_integer(dtype) || call->outputs[0].dtype != dtype) return ZB_REF_BAD_TYPE;
-  ZB_REF_CHECKED(call);
-  for (; walk.left > 0; zb_ref_walk_next(&walk))
-    zb_ref_set_int(&call->outputs[0], walk.offset[0], ~zb_ref_get_int(&call->inputs[0], walk.offset[1]));
-  return NULL;
-}
+/* An op of operand x, of type `dtype`: what it computes, and for which types. */
+#define SIMPLE(name, get, takes, expression)                                                                           \
+  const char *zb_ref_##name(const zb_kernel_call *call) {                                                              \
+    zb_ref_walk walk;                                                                                                  \
+    ZB_REF_TRY(start_unary(call, &walk));                                                                              \
+    const zb_dtype dtype = call->inputs[0].dtype, result = call->outputs[0].dtype;                                     \
+    if (!(takes)) return ZB_REF_BAD_TYPE;                                                                              \
+    ZB_REF_CHECKED(call);                                                                                              \
+    for (; walk.left > 0; zb_ref_walk_next(&walk))                                                                     \
+      zb_ref_set_int(&call->outputs[0], walk.offset[0], expression(get(&call->inputs[0], walk.offset[1])));            \
+    return NULL;                                                                                                       \
+  }
+SIMPLE(is_nan, zb_ref_get, zb_ref_is_float(dtype) && result == ZB_I1, isnan)
+SIMPLE(not, zb_ref_get_int, dtype == ZB_I1 && result == ZB_I1, !)
+SIMPLE(bitwise_not, zb_ref_get_int, zb_ref_is_integer(dtype) && result == dtype, ~)

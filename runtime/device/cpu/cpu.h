@@ -21,4 +21,11 @@ zb_op_time *zb_cpu_op_times(zb_device_program *program);
 const char *zb_cpu_instruction_set(void);
 void zb_cpu_profile(const zb_device *device, zb_device_profile *out);
 
+/* Members of a zb_device_def, all but name, summary and what is about time. */
+#define ZB_CPU_DEVICE                                                                                                  \
+  .open = zb_cpu_open, .close = zb_cpu_close, .alloc = zb_cpu_alloc, .release = zb_cpu_release, .upload = zb_cpu_copy, \
+  .download = zb_cpu_copy, .zero = zb_cpu_zero, .prepare = zb_cpu_prepare, .release_program = zb_cpu_release_program,  \
+  .launch = zb_cpu_launch, .fault = zb_cpu_fault, .time_ops = zb_cpu_time_ops, .op_times = zb_cpu_op_times,            \
+  .profile = zb_cpu_profile, .instruction_set = zb_cpu_instruction_set
+
 #endif

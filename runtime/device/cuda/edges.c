@@ -130,16 +130,15 @@ zb_status zb_cuda_edges_init(const zb_plan *plan, int rank, zb_cuda_edges *out) 
   size_t jobs = (size_t)program->job_count, ranks = (size_t)plan->rank_count;
   *out = (zb_cuda_edges){0};
   walk it = {.plan = plan, .rank = program, .out = out};
-  out->event = zb_alloc(sizeof(int) * (jobs + 1));
-  out->after = zb_alloc(sizeof(int) * (jobs + 1));
-  out->messages = zb_alloc(sizeof(zb_plan_slice) * (jobs + 1));
-  it.after_job = zb_alloc(sizeof(int) * (jobs + 1));
-  it.sent = zb_alloc(sizeof(zb_segments) * (ranks + 1));
-  it.received = zb_alloc(sizeof(zb_segments) * (ranks + 1));
-  if (!out->event || !out->after || !out->messages || !it.after_job || !it.sent || !it.received) {
-    status = ZB_OUT_OF_MEMORY();
-    goto cleanup;
-  }
+  zb_arena memory = {0}; /* of the walk */
+  ZB_TAKE(&out->memory, out->event, jobs + 1);
+  ZB_TAKE(&out->memory, out->after, jobs + 1);
+  ZB_TAKE(&out->memory, out->messages, jobs + 1);
+  ZB_TAKE(&memory, it.after_job, jobs + 1);
+  ZB_TAKE(&memory, it.sent, ranks + 1);
+  ZB_TAKE(&memory, it.received, ranks + 1);
+  ZB_TRY_GOTO(zb_arena_status(&out->memory));
+  ZB_TRY_GOTO(zb_arena_status(&memory));
   for (size_t i = 0; i < jobs; ++i)
     it.after_job[i] = -1;
   ZB_TRY_GOTO(zb_access_create_all(program, &accesses));
@@ -154,17 +153,13 @@ cleanup:
     zb_segments_deinit(&it.sent[i]);
   for (size_t i = 0; i < ranks && it.received; ++i)
     zb_segments_deinit(&it.received[i]);
-  zb_free(it.sent);
-  zb_free(it.received);
-  zb_free(it.after_job);
+  zb_arena_deinit(&memory);
   if (status) zb_cuda_edges_deinit(out);
   return status;
 }
 
 void zb_cuda_edges_deinit(zb_cuda_edges *edges) {
-  zb_free(edges->event);
-  zb_free(edges->after);
-  zb_free(edges->messages);
+  zb_arena_deinit(&edges->memory);
   zb_free(edges->pool);
   *edges = (zb_cuda_edges){0};
 }

@@ -10,9 +10,11 @@
 #ifndef ZB_DEVICE_CUDA_EDGES_H
 #define ZB_DEVICE_CUDA_EDGES_H
 
+#include "runtime/base/arena.h"
 #include "runtime/plan/plan.h"
 
 typedef struct zb_cuda_edges {
+  zb_arena memory; /* of event, after, messages */
   int event_count;
   int *event; /* [job + 1]: the event to record after the job, or -1; [0]: after the clearing before a step */
   int *after; /* [job]: SEND, RECV: the event that the channel waits for, or -1 */

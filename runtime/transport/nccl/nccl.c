@@ -14,6 +14,7 @@
  */
 #include "runtime/transport/nccl/nccl.h"
 
+#include "runtime/base/arena.h"
 #include "runtime/base/clock.h"
 #include "runtime/transport/streams/streams.h"
 
@@ -39,6 +40,7 @@ typedef struct posted {
 } posted;
 
 struct zb_transport {
+  zb_arena memory; /* of devices, channels, channel_of, messages */
   const zb_plan *plan;
   zb_group *group;
   const zb_group_def *group_def;
@@ -97,11 +99,8 @@ static void nccl_close(zb_transport *transport) {
   }
   if (transport->inside) zb_transport_streams.close(transport->inside);
   zb_cuda_gpu_release(transport->gpu);
-  zb_free(transport->devices);
-  zb_free(transport->channels);
-  zb_free(transport->channel_of);
   zb_free(transport->jobs);
-  zb_free(transport->messages);
+  zb_arena_deinit(&transport->memory);
   zb_free(transport);
 }
 
@@ -126,13 +125,12 @@ static size_t most_channels(const zb_plan *plan) {
 static zb_status allocate(zb_transport *transport, const zb_transport_params *params) {
   const zb_plan *plan = params->plan;
   size_t messages = (size_t)plan->message_count + 1;
-  transport->devices = zb_alloc(sizeof(zb_device *) * (size_t)plan->rank_count);
-  transport->channels = zb_alloc(sizeof(channel) * most_channels(plan));
-  transport->channel_of = zb_alloc(sizeof(int) * messages);
-  transport->messages = zb_alloc(sizeof(posted) * messages);
+  ZB_TAKE(&transport->memory, transport->devices, plan->rank_count);
+  ZB_TAKE(&transport->memory, transport->channels, most_channels(plan));
+  ZB_TAKE(&transport->memory, transport->channel_of, messages);
+  ZB_TAKE(&transport->memory, transport->messages, messages);
   transport->jobs = zb_cuda_message_jobs(plan);
-  if (!transport->devices || !transport->channels || !transport->channel_of || !transport->messages || !transport->jobs)
-    return ZB_OUT_OF_MEMORY();
+  if (!transport->jobs || transport->memory.failed) return ZB_OUT_OF_MEMORY();
   return zb_transport_streams.open(params, &transport->inside);
 }
 

@@ -2,6 +2,7 @@
  * test/e2e/processes.py. */
 #include "runtime/transport/processes/engine.h"
 
+#include "runtime/base/arena.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/file.h"
@@ -38,6 +39,7 @@ typedef struct process_record {
 } process_record;
 
 struct zb_group {
+  zb_arena memory; /* of the tables with a row a process */
   zb_group_params params;
   const zb_wire_def *wire_def;
   int process, processes, neighbours;
@@ -309,11 +311,11 @@ static bool turn(zb_group *group) {
 
 static zb_status make_tables(zb_group *group) {
   size_t count = (size_t)group->processes;
-  group->known = zb_alloc(sizeof(process_record) * count);
-  group->transfers = zb_alloc(sizeof(zb_wire_transfer) * count);
-  group->transfer_done = zb_alloc(sizeof(bool) * count);
-  group->answered = zb_alloc(sizeof(bool) * count);
-  return group->known && group->transfers && group->transfer_done && group->answered ? NULL : ZB_OUT_OF_MEMORY();
+  ZB_TAKE(&group->memory, group->known, count);
+  ZB_TAKE(&group->memory, group->transfers, count);
+  ZB_TAKE(&group->memory, group->transfer_done, count);
+  ZB_TAKE(&group->memory, group->answered, count);
+  return zb_arena_status(&group->memory);
 }
 
 static void *run(void *argument) {
@@ -351,10 +353,7 @@ void zb_engine_close(zb_group *group, bool together) {
   pthread_cond_destroy(&group->wake);
   pthread_cond_destroy(&group->done);
   pthread_mutex_destroy(&group->mutex);
-  zb_free(group->known);
-  zb_free(group->transfers);
-  zb_free(group->transfer_done);
-  zb_free(group->answered);
+  zb_arena_deinit(&group->memory);
   zb_free(group->posts);
   zb_free(group->taken);
   zb_free(group->scratch);

@@ -9,6 +9,8 @@
  */
 #include "runtime/transport/streams/streams.h"
 
+#include "runtime/base/arena.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +29,7 @@ typedef struct parcel {
 } parcel;
 
 struct zb_transport {
+  zb_arena memory; /* of devices, parcels, channels */
   const zb_plan *plan;
   int first_rank, end_rank; /* of this process */
   int channel_count;
@@ -49,10 +52,8 @@ static void streams_close(zb_transport *transport) {
     zb_cuda_events_destroy(transport->gpu, transport->starts, transport->plan->message_count);
   }
   zb_cuda_gpu_release(transport->gpu);
-  zb_free(transport->devices);
   zb_free(transport->jobs);
-  zb_free(transport->parcels);
-  zb_free(transport->channels);
+  zb_arena_deinit(&transport->memory);
   zb_free(transport);
 }
 
@@ -67,11 +68,11 @@ static zb_status streams_open(const zb_transport_params *params, zb_transport **
   transport->plan = plan;
   transport->end_rank = zb_group_ranks(plan->rank_count, processes, process, &transport->first_rank);
   transport->end_rank += transport->first_rank;
-  transport->devices = zb_alloc(sizeof(zb_device *) * ranks);
+  ZB_TAKE(&transport->memory, transport->devices, ranks);
   transport->jobs = zb_cuda_message_jobs(plan);
-  transport->parcels = zb_alloc(sizeof(parcel) * messages);
-  transport->channels = zb_alloc(sizeof(CUstream) * ranks * ranks);
-  if (transport->devices && transport->jobs && transport->parcels && transport->channels) {
+  ZB_TAKE(&transport->memory, transport->parcels, messages);
+  ZB_TAKE(&transport->memory, transport->channels, ranks * ranks);
+  if (transport->jobs && !transport->memory.failed) {
     *out = transport;
     return NULL;
   }

@@ -9,6 +9,7 @@
  */
 #include "runtime/transport/tcp/wire.h"
 
+#include "runtime/base/arena.h"
 #include "runtime/base/clock.h"
 #include "runtime/transport/tcp/meet.h"
 #include "runtime/transport/tcp/sockets.h"
@@ -75,6 +76,7 @@ typedef struct peer {
 } peer;
 
 struct zb_wire {
+  zb_arena memory; /* of peers and polls */
   const zb_wire_events *events;
   int process, processes;
   peer *peers; /* [process] */
@@ -499,9 +501,8 @@ static void destroy(zb_wire *wire) {
     if (wire->peers[i].descriptor >= 0) close(wire->peers[i].descriptor);
   for (int i = 0; i < 2; ++i)
     if (wire->waker[i] >= 0) close(wire->waker[i]);
-  zb_free(wire->peers);
   zb_free(wire->items);
-  zb_free(wire->polls);
+  zb_arena_deinit(&wire->memory);
   zb_free(wire);
 }
 
@@ -534,10 +535,10 @@ static zb_status tcp_open(const zb_group_params *params, const zb_wire_events *e
   wire->process = *process = params->process;
   wire->processes = *processes = params->processes;
   wire->waker[0] = wire->waker[1] = -1;
-  wire->peers = zb_alloc(sizeof(peer) * (size_t)wire->processes);
+  ZB_TAKE(&wire->memory, wire->peers, wire->processes);
   wire->items = zb_alloc(sizeof(item) * (size_t)wire->processes);
-  wire->polls = zb_alloc(sizeof(struct pollfd) * ((size_t)wire->processes + 1));
-  if (!wire->peers || !wire->items || !wire->polls) {
+  ZB_TAKE(&wire->memory, wire->polls, wire->processes + 1);
+  if (!wire->items || wire->memory.failed) {
     wire->processes = 0;
     status = ZB_OUT_OF_MEMORY();
     goto cleanup;

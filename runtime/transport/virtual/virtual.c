@@ -8,6 +8,7 @@
  * shows. One thread only; nothing is allocated after open. Tests: test/runtime/exec.
  */
 #include "runtime/transport/virtual/virtual.h"
+#include "runtime/base/arena.h"
 #include "runtime/base/assert.h"
 #include "runtime/transport/copy.h"
 
@@ -26,6 +27,7 @@ typedef struct parcel {
 } parcel;
 
 struct zb_transport {
+  zb_arena memory; /* of the arrays */
   const zb_plan *plan;
   uint64_t seed, step;
   int64_t now_ps, delay_max_ps;
@@ -40,9 +42,7 @@ struct zb_transport {
 
 static void transport_close(zb_transport *transport) {
   if (!transport) return;
-  zb_free(transport->parcels);
-  zb_free(transport->flying);
-  zb_free(transport->channel_ps);
+  zb_arena_deinit(&transport->memory);
   zb_free(transport);
 }
 
@@ -63,15 +63,15 @@ static zb_status transport_open(const zb_transport_params *params, zb_transport 
   transport->plan = plan;
   transport->seed = params->seed;
   transport->delay_max_ps = DELAY_JOBS * longest_job_ps(plan);
-  transport->parcels = zb_alloc(sizeof(parcel) * messages);
-  transport->flying = zb_alloc(sizeof(int) * messages);
-  transport->channel_ps = zb_alloc(sizeof(int64_t) * ranks * ranks);
-  if (!transport->parcels || !transport->flying || !transport->channel_ps) {
+  ZB_TAKE(&transport->memory, transport->parcels, messages);
+  ZB_TAKE(&transport->memory, transport->flying, messages);
+  ZB_TAKE(&transport->memory, transport->channel_ps, ranks * ranks);
+  zb_status status = zb_arena_status(&transport->memory);
+  if (status)
     transport_close(transport);
-    return ZB_OUT_OF_MEMORY();
-  }
-  *out = transport;
-  return NULL;
+  else
+    *out = transport;
+  return status;
 }
 
 /* splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. */

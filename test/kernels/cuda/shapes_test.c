@@ -518,7 +518,7 @@ enum { PARAMETERS = 130, OF_ONE_RATE = 100, RESULTS = 3, HOMES = 8, REGION_BYTES
  * operands are. */
 typedef struct updates {
   fast_call calls[PARAMETERS];
-  zb_cuda_home homes[PARAMETERS][HOMES];
+  zb_cuda_place places[PARAMETERS][HOMES];
   zb_kernel_call alone[PARAMETERS], joined[PARAMETERS];
   zb_tensor results[PARAMETERS][RESULTS], joined_inputs[PARAMETERS][5], joined_results[PARAMETERS][RESULTS];
   zb_cuda_item items[PARAMETERS];
@@ -543,12 +543,12 @@ static void place_update(updates *u, int i, int regions) {
   for (int k = 0; k < 4; ++k) {
     uint32_t region = k == 1 ? (uint32_t)(1 + i % (regions - 1)) : 0;
     uint64_t *next = &u->offsets[region];
-    u->homes[i][k] = (zb_cuda_home){*next + (i % 13 == 0 ? 4 : 0), region};
+    u->places[i][k] = (zb_cuda_place){*next + (i % 13 == 0 ? 4 : 0), region};
     *next += ((uint64_t)fast_elements(&u->calls[i].inputs[k]) * 4 + 64 + 15) / 16 * 16;
   }
-  u->homes[i][4] = (zb_cuda_home){0, 0}; /* the step of all: the first bytes */
+  u->places[i][4] = (zb_cuda_place){0, 0}; /* the step of all: the first bytes */
   for (int k = 0; k < RESULTS; ++k)
-    u->homes[i][5 + k] = u->homes[i][k ? k + 1 : 0];
+    u->places[i][5 + k] = u->places[i][k ? k + 1 : 0];
 }
 
 static void make_updates(updates *u, int regions) {
@@ -566,7 +566,7 @@ static void make_updates(updates *u, int regions) {
     u->joined[i].inputs = u->joined_inputs[i];
     u->joined[i].outputs = u->joined_results[i];
     CU_ASSERT_PTR_NULL_FATAL(zb_cuda_kernel_find("adamw", &u->joined[i], NULL, &u->items[i].kernel));
-    u->items[i] = (zb_cuda_item){u->items[i].kernel, &u->joined[i], u->homes[i]};
+    u->items[i] = (zb_cuda_item){u->items[i].kernel, &u->joined[i], u->places[i]};
     zb_status status = u->items[i].kernel->run(&u->alone[i], &emulated_launcher);
     CU_ASSERT_PTR_NULL(status);
   }
@@ -585,14 +585,14 @@ static void fill_arena(updates *u, unsigned char *const bases[]) {
   memcpy(bases[0], &u->step, sizeof u->step);
   for (int i = 0; i < PARAMETERS; ++i) {
     for (int k = 0; k < 5; ++k) {
-      const zb_cuda_home *home = &u->homes[i][k];
+      const zb_cuda_place *home = &u->places[i][k];
       u->joined_inputs[i][k].data = bases[home->base] + home->offset;
       if (k < 4)
         memcpy(u->joined_inputs[i][k].data, u->calls[i].inputs[k].data,
                (size_t)fast_elements(&u->calls[i].inputs[k]) * 4);
     }
     for (int k = 0; k < RESULTS; ++k)
-      u->joined_results[i][k].data = bases[u->homes[i][5 + k].base] + u->homes[i][5 + k].offset;
+      u->joined_results[i][k].data = bases[u->places[i][5 + k].base] + u->places[i][5 + k].offset;
   }
 }
 
@@ -617,7 +617,7 @@ static void run_updates(updates *u, bool homes, const int *launches, int launch_
     bases[1][k] = arenas[1][REGIONS_MOST - 1 - k];
   }
   for (int i = 0; i < PARAMETERS && !homes; ++i)
-    u->items[i].homes = NULL;
+    u->items[i].places = NULL;
   if (!homes) fill_arena(u, bases[0]);
   CU_ASSERT_PTR_NULL_FATAL(zb_cuda_program_create(u->items, PARAMETERS, &emulated_launcher, &program));
   CU_ASSERT_EQUAL(zb_cuda_program_launches(program), launch_count);

@@ -69,29 +69,29 @@ static void release(void *program) {
   zb_cuda_chosen *it = program;
   if (!it) return;
   zb_cuda_program_destroy(it->program);
-  zb_free(it->homes);
+  zb_free(it->places);
   zb_free(it);
 }
 
-static void take_homes(const zb_plan_operand *operands, int count, zb_cuda_home **next) {
+static void take_places(const zb_plan_operand *operands, int count, zb_cuda_place **next) {
   for (int i = 0; i < count; ++i)
-    *(*next)++ = (zb_cuda_home){operands[i].offset, operands[i].base};
+    *(*next)++ = (zb_cuda_place){operands[i].offset, operands[i].base};
 }
 
 static zb_status choose(const zb_calls *calls, zb_cuda_chosen *it, zb_cuda_launcher *launcher) {
   size_t operands = 0;
   for (int i = 0; i < calls->count; ++i)
     operands += (size_t)(calls->items[i].call.input_count + calls->items[i].call.output_count);
-  zb_cuda_home *next = it->homes = zb_alloc(sizeof *it->homes * (operands + 1));
+  zb_cuda_place *next = it->places = zb_alloc(sizeof *it->places * (operands + 1));
   if (!next) return ZB_OUT_OF_MEMORY();
   it->count = calls->count;
   for (int i = 0; i < calls->count; ++i) {
     const zb_plan_instruction *instruction = calls->items[i].instruction;
     zb_cuda_item *item = &it->items[i];
     item->call = &calls->items[i].call;
-    item->homes = next;
-    take_homes(instruction->inputs, instruction->input_count, &next);
-    take_homes(instruction->outputs, instruction->output_count, &next);
+    item->places = next;
+    take_places(instruction->inputs, instruction->input_count, &next);
+    take_places(instruction->outputs, instruction->output_count, &next);
     ZB_TRY(zb_cuda_kernel_find(instruction->op, item->call, instruction->location, &item->kernel));
   }
   return zb_cuda_program_create(it->items, it->count, launcher, &it->program);

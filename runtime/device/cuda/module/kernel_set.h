@@ -11,7 +11,7 @@ extern const zb_cuda_kernel_set zb_cuda_kernels;
 
 typedef struct zb_cuda_chosen {
   zb_cuda_program *program;
-  zb_cuda_home *homes; /* of all operands, in order */
+  zb_cuda_place *places; /* of all operands, in order */
   int count;
   zb_cuda_item items[];
 } zb_cuda_chosen;
