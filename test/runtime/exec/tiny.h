@@ -387,7 +387,7 @@ static inline zb_plan *tiny_plan(void) {
                                           .source_stage = source,
                                           .destination_stage = 1 - source,
                                           .micro_batch = order[i].micro_batch,
-                                          .kind = order[i].kind,
+                                          .payload = zb_payload_of(order[i].kind),
                                           .bytes = 256,
                                           .part_count = 1};
   }
