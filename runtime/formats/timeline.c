@@ -36,20 +36,22 @@ enum {
  * what is left free beside it. */
 static const double LETTER = 6.8, SMALL_LETTER = 5.2, BESIDE = 4.4, SMALL_BESIDE = 2.4, ROUNDING = 0.01;
 
-/* How a kind of job looks; chunk 0 is drawn so, later chunks lighter. */
+/* How a kind of job looks; chunk 0 is drawn so, later chunks lighter. name, label: of jobs that are not of a
+ * micro-batch. */
 typedef struct style {
   char kind;
-  const char *help;
+  const char *help, *name, *label;
   int red, green, blue;
   bool hatched;
 } style;
 
 static const style styles[] = {
-    {'F', "F: forward", 52, 104, 214, false},
-    {'B', "B: gradient of the input", 20, 158, 168, false},
-    {'W', "W: gradient of the parameters", 138, 196, 132, true},
-    {'O', "optimizer", 236, 140, 48, false},
-    {0, "other", 140, 140, 150, false},
+    {'F', "F: forward", NULL, NULL, 52, 104, 214, false},
+    {'B', "B: gradient of the input", NULL, NULL, 20, 158, 168, false},
+    {'W', "W: gradient of the parameters", NULL, NULL, 138, 196, 132, true},
+    {'O', "optimizer", "optimizer", "opt", 236, 140, 48, false},
+    {'A', "sum of what ranks sent", "sum of what ranks sent", "sum", 176, 92, 176, false},
+    {0, "other", NULL, NULL, 140, 140, 150, false},
 };
 enum { STYLE_COUNT = sizeof styles / sizeof *styles, SHADES = 4 };
 
@@ -460,8 +462,9 @@ static void add_tooltip(const picture *p, const zb_event *event) {
   zb_text *out = p->out;
   const unit *u = pick_unit(time_units, 5, (double)(event->end_ps - event->start_ps));
   zb_text_add(out, "<title>");
-  if (event->kind == 'O')
-    zb_text_add(out, "optimizer");
+  const style *look = &styles[style_of(event->kind)];
+  if (look->name)
+    zb_text_add(out, "%s", look->name);
   else
     zb_text_add(out, "%c%d", event->kind, event->micro_batch);
   zb_text_add(out, ", rank %d", event->rank);
@@ -472,18 +475,23 @@ static void add_tooltip(const picture *p, const zb_event *event) {
   zb_text_add(out, "</title>");
 }
 
-/* The micro-batch, or "opt", in the size that fits the box; none where neither does: a tooltip has it. */
+/* The micro-batch, or what else a style says, in the size that fits the box; none where neither does: a tooltip has it.
+ */
 static void add_label(picture *p, const zb_event *event, double x, double width) {
   zb_text *out = p->out;
-  if (event->micro_batch < 0 && event->kind != 'O') return;
-  const bool dark = styles[style_of(event->kind)].hatched || p->whiter * shade_of(event->chunk) > 0.3;
+  const style *look = &styles[style_of(event->kind)];
+  if (event->micro_batch < 0 && !look->label) return;
+  const bool dark = look->hatched || p->whiter * shade_of(event->chunk) > 0.3;
   char label[16];
-  snprintf(label, sizeof label, event->kind == 'O' ? "opt" : "%d", event->micro_batch);
-  const double letters =
-      event->kind == 'O' ? 3 : p->digits; /* of the largest number: boxes of one width have all labels or none */
+  if (look->label)
+    snprintf(label, sizeof label, "%s", look->label);
+  else
+    snprintf(label, sizeof label, "%d", event->micro_batch);
+  /* Of the largest number: boxes of one width have all labels or none. */
+  const double letters = look->label ? (double)strlen(look->label) : p->digits;
   const bool small = width < BESIDE + LETTER * letters - ROUNDING;
   if (small && width < SMALL_BESIDE + SMALL_LETTER * letters - ROUNDING) return;
-  p->labelled |= event->kind != 'O';
+  p->labelled |= !look->label;
   zb_text_add(out, "<text%s", small ? dark ? " class=\"t d\"" : " class=\"t\"" : dark ? " class=\"d\"" : "");
   add_attribute(out, "x", x);
   zb_text_add(out, " y=\"%d\">%s</text>\n", row_of(p, event->rank) + BOX / 2 + (small ? 3 : 4), label);

@@ -9,7 +9,7 @@ typedef enum zb_lane { ZB_LANE_COMPUTE, ZB_LANE_SEND, ZB_LANE_RECV, ZB_LANE_COUN
 typedef struct zb_event {
   int32_t rank;
   zb_lane lane;
-  char kind;           /* 'F' 'B' 'W' 'O' (optimizer) 'S' 'R' */
+  char kind;           /* letter of include/zb/jobs.def */
   int32_t stage;       /* virtual stage */
   int32_t chunk;       /* which chunk of its rank: shade */
   int32_t micro_batch; /* -1 none */

@@ -3,10 +3,10 @@
  * code (for test/e2e/cuda_emulated.py).
  *
  * usage: cuda-fake DIR text:FILE STEPS SEED SAVE        one line a step, the loss with 17 digits, then "races N" and
- * the first race cuda-fake DIR text:FILE STEPS SEED nccl:N      the same as N processes over NCCL, all of it fake;
- * saves nothing cuda-fake DIR text:FILE STEPS SEED costs:FILE  the losses, measured: writes FILE instead of a
- * checkpoint cuda-fake DIR text:FILE mutate                 leaves out one wait of a step after the other: "waits N,
- * found N"
+ * the first race cuda-fake DIR text:FILE STEPS SEED nccl:N[:SAVE]      the same as N processes over NCCL, all of it
+ * fake; saves the weights alone cuda-fake DIR text:FILE STEPS SEED costs:FILE  the losses, measured: writes FILE
+ * instead of a checkpoint cuda-fake DIR text:FILE mutate                 leaves out one wait of a step after the other:
+ * "waits N, found N"
  */
 #include "runtime/exec/session.h"
 #include "test/runtime/device/cuda/fake.h"
@@ -65,11 +65,14 @@ static zb_status open_session(const char *folder, const zb_session_params *param
 }
 
 #ifndef ZB_EMULATED
-static zb_status train_over_nccl(const char *folder, const char *source, long steps, int processes) {
+static zb_status train_over_nccl(const char *folder, const char *source, long steps, const char *how) {
   folder_files files = {0};
   zb_data *data = NULL;
   nccl_ranks *ranks = NULL;
+  char *save = NULL;
+  const int processes = (int)strtol(how, &save, 10);
   zb_status status = open_files(folder, &files);
+  if (!status) status = zb_plan_expand_own(&files.plan);
   const zb_data_params params = {.plan = files.plan, .source = source};
   if (!status) status = zb_data_create(&params, &data);
   if (!status) status = nccl_ranks_open(files.plan, processes, files.weights, files.constants, data, 60000, &ranks);
@@ -78,6 +81,7 @@ static zb_status train_over_nccl(const char *folder, const char *source, long st
     status = nccl_ranks_step(ranks, i, &loss);
     if (!status) printf("%.17g\n", loss);
   }
+  if (!status && *save == ':') status = nccl_ranks_save(ranks, save + 1);
   if (!status) printf("races %d %s\n", fake_races(), fake_first_race());
   nccl_ranks_close(ranks);
   zb_data_destroy(data);
@@ -85,8 +89,8 @@ static zb_status train_over_nccl(const char *folder, const char *source, long st
   return status;
 }
 #else
-static zb_status train_over_nccl(const char *folder, const char *source, long steps, int processes) {
-  return ZB_ERROR(USAGE, "%s, %s, %ld, %d: the emulation has no NCCL", folder, source, steps, processes);
+static zb_status train_over_nccl(const char *folder, const char *source, long steps, const char *how) {
+  return ZB_ERROR(USAGE, "%s, %s, %ld, %s: the emulation has no NCCL", folder, source, steps, how);
 }
 #endif
 
@@ -148,9 +152,8 @@ int main(int count, char **words) {
     fake_start(strtoull(words[4], NULL, 10));
     long steps = strtol(words[3], NULL, 10);
     params.costs = strncmp(words[5], "costs:", 6) == 0;
-    status = strncmp(words[5], "nccl:", 5) == 0
-                 ? train_over_nccl(words[1], words[2], steps, (int)strtol(words[5] + 5, NULL, 10))
-                 : train(words[1], &params, steps, words[5] + (params.costs ? 6 : 0));
+    status = strncmp(words[5], "nccl:", 5) == 0 ? train_over_nccl(words[1], words[2], steps, words[5] + 5)
+                                                : train(words[1], &params, steps, words[5] + (params.costs ? 6 : 0));
     left = fake_stop();
   }
   if (status) fprintf(stderr, "cuda-fake: %s", zb_status_text(status));

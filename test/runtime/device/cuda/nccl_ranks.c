@@ -5,8 +5,10 @@
 #include "test/runtime/device/cuda/fake.h"
 #include "test/runtime/device/cuda/host_kernels.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A process of the run, as its group sees it. */
 struct zb_group {
@@ -166,4 +168,33 @@ zb_status nccl_ranks_step(nccl_ranks *all, int64_t step, double *out_loss) {
     *out_loss += all->micro_losses[i];
   *out_loss /= all->plan->micro_batches;
   return NULL;
+}
+
+static zb_status download_values(const zb_executor *e, zb_store *weights) {
+  for (int i = 0; i < e->program->parameter_count; ++i) {
+    const zb_plan_tensor *tensor = &e->program->parameters[i].tensor;
+    const size_t bytes = (size_t)zb_shape_bytes(&tensor->shape);
+    if (!e->program->parameters[i].owner) continue;
+    void *value = zb_alloc(bytes + 1);
+    if (!value) return ZB_OUT_OF_MEMORY();
+    zb_status status = e->params.device->download(e->device, value, e->arena + tensor->offset, bytes);
+    if (!status) status = zb_store_add(weights, tensor->name, &tensor->shape, value, true);
+    zb_free(value);
+    ZB_TRY(status);
+  }
+  return NULL;
+}
+
+zb_status nccl_ranks_save(nccl_ranks *all, const char *folder) {
+  zb_status status = NULL;
+  char path[4096];
+  snprintf(path, sizeof path, "%s/weights.safetensors", folder);
+  if (mkdir(folder, 0777) != 0 && errno != EEXIST) return ZB_ERROR(IO, "cannot make the folder '%s'", folder);
+  zb_store *weights = zb_store_create();
+  if (!weights) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < all->count && !status; ++i)
+    status = download_values(&all->executors[i], weights);
+  if (!status) status = zb_store_write(weights, path);
+  zb_store_destroy(weights);
+  return status;
 }

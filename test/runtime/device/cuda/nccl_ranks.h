@@ -14,5 +14,7 @@ zb_status nccl_ranks_open(const zb_plan *plan, int processes, const zb_store *we
 void nccl_ranks_close(nccl_ranks *ranks);
 /* One step; its loss. */
 zb_status nccl_ranks_step(nccl_ranks *ranks, int64_t step, double *out_loss) ZB_MUST_USE;
+/* Writes FOLDER/weights.safetensors, as a session saves it. */
+zb_status nccl_ranks_save(nccl_ranks *ranks, const char *folder) ZB_MUST_USE;
 
 #endif
