@@ -170,7 +170,8 @@ static zb_status parse_file(MlirContext context, const char *path, MlirModule *o
   return status;
 }
 
-zb_status zb_import_mlir(MlirContext context, const char *path, zb_module *out) {
+zb_status zb_import_mlir(MlirContext context, const zb_import_params *params, zb_module *out) {
+  const char *path = params->path;
   *out = (zb_module){.context = context};
   MlirModule module = {NULL};
   ZB_TRY(check_source(path));

@@ -61,10 +61,7 @@ typedef enum zb_attribute_place {
 zb_result zb_check_attribute(MlirOperation op, MlirNamedAttribute attribute, zb_attribute_place place, intptr_t index,
                              int level);
 
-/* Imports an ONNX file: a module at level graph with one function @model on one micro-batch, inputs and parameters as
- * arguments, weights in module->weights. Names of parameters to train or freeze are globs. Errors were reported as text
- * through `diagnostic`
- * ("FILE: error: node 'n' (layer path): ...; hint"). */
+/* What is imported, and how (ir/import/importers.h). Names of parameters to train or freeze are globs. */
 typedef struct zb_import_params {
   const char *path;
   const char *loss; /* output to minimize or NULL */
@@ -74,12 +71,11 @@ typedef struct zb_import_params {
   int freeze_count;
   uint64_t fold_limit; /* bytes of folded constants; 0: the default (zb_compile_params) */
 } zb_import_params;
-zb_status zb_import_onnx(MlirContext context, const zb_import_params *params, zb_module *out) ZB_MUST_USE;
-/* Reads .mlir text (never bytecode, at most ZB_MLIR_BYTES_MAX) and verifies it. What is wrong was reported as
- * diagnostics; the status then only says that it was. out->context is set in any case and stays the caller's to destroy
- * on failure. */
+/* Reads .mlir text (params->path; never bytecode, at most ZB_MLIR_BYTES_MAX) and verifies it. What is wrong was
+ * reported as diagnostics; the status then only says that it was. out->context is set in any case and stays the
+ * caller's to destroy on failure. */
 #define ZB_MLIR_BYTES_MAX (1L << 30)
-zb_status zb_import_mlir(MlirContext context, const char *path, zb_module *out) ZB_MUST_USE;
+zb_status zb_import_mlir(MlirContext context, const zb_import_params *params, zb_module *out) ZB_MUST_USE;
 
 /* Attaches the handler that prints "file:line:col: error: ..." with source line, caret and hint through write (NULL:
  * standard error). */

@@ -1,7 +1,7 @@
 """Evaluates an ONNX graph (onnx_ir) with PyTorch, so that autograd gives the gradients of what is in the file.
 
 ROWS is the one table: an operator a row, NAME=function(a, inputs...) -> tensor or tuple of tensors, where a.NAME is
-an attribute (or its default in the call). It has every operator of ir/import/onnx_ops.def but those of LATER, and
+an attribute (or its default in the call). It has every operator of ir/import/onnx/onnx_ops.def but those of LATER, and
 some that zbc refuses, so that it can be said where a graph and its model part. test/e2e/export.py runs it on the
 cases of test/ir/import. Rejected: onnx.reference (Python loops in Erf and Conv: minutes where this takes seconds, and
 no gradients); onnxruntime (not everywhere, and no gradients).

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes ir/import/OPERATORS.md, ir/import/UNSUPPORTED.md and the table of operators in README.md,
+"""Writes OPERATORS.md and UNSUPPORTED.md of ir/import/onnx, and the table of operators in README.md,
 as zbc prints them from its tables.
 
     operator_pages.py [--bin BUILD/bin] [--check]
 
 --check writes nothing, and fails where a file would change. Run it after a change of
-ir/import/onnx_ops.def or onnx_unsupported.def.
+ir/import/onnx/onnx_ops.def or onnx_unsupported.def.
 """
 import argparse
 import os
@@ -48,8 +48,8 @@ def main():
     options.add_argument("--check", action="store_true")
     given = options.parse_args()
     operators, wrong = page(given.bin, "--list-operators"), []
-    files = {os.path.join("ir", "import", "OPERATORS.md"): operators,
-             os.path.join("ir", "import", "UNSUPPORTED.md"): page(given.bin, "--list-unsupported"),
+    files = {os.path.join("ir", "import", "onnx", "OPERATORS.md"): operators,
+             os.path.join("ir", "import", "onnx", "UNSUPPORTED.md"): page(given.bin, "--list-unsupported"),
              "README.md": readme(read(os.path.join(ROOT, "README.md")), operators)}
     for name, text in files.items():
         path = os.path.join(ROOT, name)
@@ -60,7 +60,7 @@ def main():
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
     if given.check and wrong:
-        sys.exit(f"{', '.join(wrong)}: not as the tables of ir/import say: run tools/operator_pages.py")
+        sys.exit(f"{', '.join(wrong)}: not as the tables of ir/import/onnx say: run tools/operator_pages.py")
     print(f"{len(files)} files as the tables say" if given.check else f"{len(wrong)} of {len(files)} files written")
 
 

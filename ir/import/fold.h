@@ -1,63 +1,37 @@
-/* The evaluator of constants: one function an operator or family, named in onnx_ops.def. Each has all inputs constant
- * (or, for rows that need only shapes, known shapes), sets its outputs, and reports errors at the node. */
+/* The evaluator of constants, for every importer. A function gives NULL after an error, which it reports at the node;
+ * NULL without one (n->im->failed is false) says that the case is left to be built. */
 #ifndef ZB_IR_IMPORT_FOLD_H
 #define ZB_IR_IMPORT_FOLD_H
 
 #include "ir/import/import.h"
 
-/* fold.c: values */
-zb_result zb_onnx_fold_constant(zb_onnx_node *n);
-zb_result zb_onnx_fold_constant_of_shape(zb_onnx_node *n);
-zb_result zb_onnx_fold_shape(zb_onnx_node *n);
-zb_result zb_onnx_fold_size(zb_onnx_node *n);
-zb_result zb_onnx_fold_range(zb_onnx_node *n);
-zb_result zb_onnx_fold_eye_like(zb_onnx_node *n);
-zb_result zb_onnx_fold_unary(zb_onnx_node *n);
-zb_result zb_onnx_fold_binary(zb_onnx_node *n);
-zb_result zb_onnx_fold_variadic(zb_onnx_node *n);
-zb_result zb_onnx_fold_clip(zb_onnx_node *n);
-zb_result zb_onnx_fold_cast(zb_onnx_node *n);
-zb_result zb_onnx_fold_where(zb_onnx_node *n);
-zb_result zb_onnx_fold_reduce(zb_onnx_node *n);
-zb_result zb_onnx_fold_cumsum(zb_onnx_node *n);
-zb_result zb_onnx_fold_trilu(zb_onnx_node *n);
-zb_result zb_onnx_fold_matmul(zb_onnx_node *n);
+/* fold.c: values. op is the name of the zb op. */
+zb_known *zb_import_fold_unary(zb_import_node *n, const char *op, const zb_known *in);
+zb_known *zb_import_fold_binary(zb_import_node *n, const char *op, const zb_known *a, const zb_known *b);
+zb_known *zb_import_fold_where(zb_import_node *n, const zb_known *condition, const zb_known *yes, const zb_known *no);
+zb_known *zb_import_fold_range(zb_import_node *n, const zb_known *start, const zb_known *limit, const zb_known *delta);
+/* The five basic reductions. Sums of floats are kept in double. */
+zb_known *zb_import_fold_reduce(zb_import_node *n, const char *op, const zb_known *in, const bool *reduced,
+                                bool keepdims);
+zb_known *zb_import_fold_cumsum(zb_import_node *n, const zb_known *in, int axis, bool exclusive, bool reverse);
+/* Zero outside of a triangle of the last two dimensions; rank 2 or more. */
+zb_known *zb_import_fold_triangle(zb_import_node *n, const zb_known *in, bool upper, int64_t k);
+/* Small products of tables (rotary frequencies times positions). */
+zb_known *zb_import_fold_matmul(zb_import_node *n, const zb_known *a, const zb_known *b);
 
-/* fold_move.c: data movement */
-zb_result zb_onnx_fold_reshape(zb_onnx_node *n);
-zb_result zb_onnx_fold_transpose(zb_onnx_node *n);
-zb_result zb_onnx_fold_expand(zb_onnx_node *n);
-zb_result zb_onnx_fold_slice(zb_onnx_node *n);
-zb_result zb_onnx_fold_concat(zb_onnx_node *n);
-zb_result zb_onnx_fold_split(zb_onnx_node *n);
-zb_result zb_onnx_fold_gather(zb_onnx_node *n);
-zb_result zb_onnx_fold_gather_elements(zb_onnx_node *n);
-zb_result zb_onnx_fold_tile(zb_onnx_node *n);
-zb_result zb_onnx_fold_pad(zb_onnx_node *n);
-/* Sequences hold constants and other values alike. */
-zb_result zb_onnx_sequence_construct(zb_onnx_node *n);
-zb_result zb_onnx_sequence_at(zb_onnx_node *n);
-zb_result zb_onnx_sequence_length(zb_onnx_node *n);
-
-/* rows.c: index tuples */
-zb_result zb_onnx_fold_gather_nd(zb_onnx_node *n);
-zb_result zb_onnx_fold_scatter_nd(zb_onnx_node *n);
-zb_result zb_onnx_fold_scatter_elements(zb_onnx_node *n);
-
-/* arguments.c: operands and attributes of data movement, normalized, for fold and build alike. False after reporting.
- */
-bool zb_onnx_arguments_reshape(zb_onnx_node *n, const zb_shape *in,
-                               zb_shape *out); /* Reshape Squeeze Unsqueeze Flatten, by the node's name */
-bool zb_onnx_arguments_transpose(zb_onnx_node *n, const zb_shape *in, int64_t *permutation);
-bool zb_onnx_arguments_expand(zb_onnx_node *n, const zb_shape *in, zb_shape *out);
-/* starts, steps (may be negative) and sizes of every dimension. */
-bool zb_onnx_arguments_slice(zb_onnx_node *n, const zb_shape *in, int64_t *starts, int64_t *steps, int64_t *sizes);
-enum { ZB_SPLIT_MAX = 256 };
-bool zb_onnx_arguments_split(zb_onnx_node *n, const zb_shape *in, int *axis, int64_t *sizes, int *count);
-bool zb_onnx_arguments_axes(zb_onnx_node *n, int rank, bool *reduced, bool *keepdims,
-                            bool *identity); /* Reduce*: attribute or input 1 */
-bool zb_onnx_arguments_tile(zb_onnx_node *n, const zb_shape *in, int64_t *repeats);
-bool zb_onnx_arguments_pad(zb_onnx_node *n, const zb_shape *in, int64_t *before, int64_t *after);
-bool zb_onnx_arguments_cast(zb_onnx_node *n, zb_dtype *out);
+/* fold_move.c: data movement. Arguments are normalized: non-negative axes, one entry a dimension. */
+zb_known *zb_import_fold_transpose(zb_import_node *n, const zb_known *in, const int64_t *permutation);
+zb_known *zb_import_fold_expand(zb_import_node *n, const zb_known *in, const zb_shape *shape);
+zb_known *zb_import_fold_slice(zb_import_node *n, const zb_known *in, const int64_t *starts, const int64_t *steps,
+                               const int64_t *sizes);
+zb_known *zb_import_fold_concat(zb_import_node *n, const zb_known *const *parts, int count, int axis);
+zb_known *zb_import_fold_gather(zb_import_node *n, const zb_known *in, const zb_known *indices, int axis);
+zb_known *zb_import_fold_gather_elements(zb_import_node *n, const zb_known *in, const zb_known *indices, int axis);
+zb_known *zb_import_fold_tile(zb_import_node *n, const zb_known *in, const int64_t *repeats);
+/* fill: of one element; NULL: zero. */
+zb_known *zb_import_fold_pad(zb_import_node *n, const zb_known *in, const zb_known *fill, const int64_t *before,
+                             const int64_t *after);
+/* An index that may count from the end; -1 after reporting. */
+int64_t zb_import_index_at(zb_import_node *n, const zb_known *indices, int64_t i, int64_t dim);
 
 #endif

@@ -2,9 +2,7 @@
  * attributes, causal masks are zb.triangle, ranges are zb.iota, and the rest are arguments whose data stays out of the
  * IR. Tests: test/ir/import/import_test.c (constants). */
 #include "ir/import/import.h"
-
 #include "runtime/base/digest.h"
-#include "runtime/base/memory.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static MlirValue build_dense(zb_onnx *im, const zb_onnx_const *c) {
+static MlirValue build_dense(zb_import *im, const zb_known *c) {
   MlirType type = zb_shape_type(im->context, &c->shape);
   MlirAttribute value;
   switch (c->shape.dtype) {
@@ -27,7 +25,7 @@ static MlirValue build_dense(zb_onnx *im, const zb_onnx_const *c) {
     value = mlirDenseElementsAttrInt32Get(type, c->elements, c->data);
     break;
   default: {
-    int bits[ZB_ONNX_DENSE_BYTES];
+    int bits[ZB_IMPORT_DENSE_BYTES];
     for (int64_t i = 0; i < c->elements; ++i)
       bits[i] = ((const uint8_t *)c->data)[i];
     value = mlirDenseElementsAttrBoolGet(type, c->elements, bits);
@@ -40,7 +38,7 @@ static MlirValue build_dense(zb_onnx *im, const zb_onnx_const *c) {
 }
 
 /* Whether all slices along a dimension are bitwise equal. */
-static bool repeats_along(const zb_onnx_const *c, int dim) {
+static bool repeats_along(const zb_known *c, int dim) {
   int64_t inner = (int64_t)zb_dtype_bytes(c->shape.dtype), outer = 1;
   for (int i = dim + 1; i < c->shape.rank; ++i)
     inner *= c->shape.dims[i];
@@ -55,36 +53,36 @@ static bool repeats_along(const zb_onnx_const *c, int dim) {
 }
 
 /* The constant with every dimension that repeats cut to 1. */
-static const zb_onnx_const *compress(zb_onnx *im, const zb_onnx_const *c) {
+static const zb_known *compress(zb_import *im, const zb_known *c) {
   for (int dim = 0; dim < c->shape.rank; ++dim) {
     if (c->shape.dims[dim] == 1 || !repeats_along(c, dim)) continue;
     zb_shape shape = c->shape;
     int64_t strides[ZB_DIMS_MAX];
-    zb_onnx_strides(&shape, strides);
+    zb_strides(&shape, strides);
     shape.dims[dim] = 1;
-    c = zb_onnx_const_strided(im, c, &shape, 0, strides);
+    c = zb_known_strided(im, c, &shape, 0, strides);
     if (!c) return NULL;
   }
   return c;
 }
 
 /* Bitwise, so that -0.0 and NaN are kept apart. */
-static bool same(const zb_onnx_const *c, int64_t a, int64_t b) {
+static bool same(const zb_known *c, int64_t a, int64_t b) {
   size_t width = zb_dtype_bytes(c->shape.dtype);
   const char *data = c->data;
   return memcmp(data + (size_t)a * width, data + (size_t)b * width, width) == 0;
 }
 
 /* Whether an f64 attribute gives back exactly this element. */
-static bool exact(const zb_onnx_const *c, int64_t index) {
-  if (zb_onnx_const_is_float(c)) return !isnan(zb_onnx_const_real(c, index));
-  int64_t value = zb_onnx_const_integer(c, index);
+static bool exact(const zb_known *c, int64_t index) {
+  if (zb_known_is_float(c)) return !isnan(zb_known_real(c, index));
+  int64_t value = zb_known_integer(c, index);
   return value >= -(INT64_C(1) << 53) && value <= INT64_C(1) << 53;
 }
 
 /* Only the last two dimensions are more than 1, and element [i,j] is one value for j <= i + diagonal and another
  * elsewhere. */
-static bool is_triangle(const zb_onnx_const *c, int64_t *diagonal, double *lower, double *upper) {
+static bool is_triangle(const zb_known *c, int64_t *diagonal, double *lower, double *upper) {
   int rank = c->shape.rank;
   if (rank < 2) return false;
   int64_t rows = c->shape.dims[rank - 2], columns = c->shape.dims[rank - 1];
@@ -106,13 +104,13 @@ static bool is_triangle(const zb_onnx_const *c, int64_t *diagonal, double *lower
       if (!same(c, i * columns + j, j <= i + *diagonal ? low : high)) return false;
     }
   }
-  *lower = zb_onnx_const_real(c, low);
-  *upper = zb_onnx_const_real(c, high);
+  *lower = zb_known_real(c, low);
+  *upper = zb_known_real(c, high);
   return true;
 }
 
 /* Only one dimension is more than 1, and element i is start + step*i, exactly. */
-static bool is_range(const zb_onnx_const *c, int *axis, double *start, double *step) {
+static bool is_range(const zb_known *c, int *axis, double *start, double *step) {
   *axis = -1;
   for (int i = 0; i < c->shape.rank; ++i) {
     if (c->shape.dims[i] == 1) continue;
@@ -120,61 +118,61 @@ static bool is_range(const zb_onnx_const *c, int *axis, double *start, double *s
     *axis = i;
   }
   if (*axis < 0 || c->elements < 2 || c->shape.dtype == ZB_I1 || !exact(c, 0) || !exact(c, 1)) return false;
-  *start = zb_onnx_const_real(c, 0);
-  *step = zb_onnx_const_real(c, 1) - *start;
+  *start = zb_known_real(c, 0);
+  *step = zb_known_real(c, 1) - *start;
   for (int64_t i = 0; i < c->elements; ++i) {
     double value = *start + *step * (double)i;
     if (!exact(c, i)) return false;
-    if (c->shape.dtype == ZB_F32 ? (float)value != ((const float *)c->data)[i] : value != zb_onnx_const_real(c, i))
+    if (c->shape.dtype == ZB_F32 ? (float)value != ((const float *)c->data)[i] : value != zb_known_real(c, i))
       return false;
   }
   return true;
 }
 
-static MlirValue build_triangle(zb_onnx *im, const zb_onnx_const *c, int64_t diagonal, double lower, double upper) {
+static MlirValue build_triangle(zb_import *im, const zb_known *c, int64_t diagonal, double lower, double upper) {
   zb_attr attrs[] = {zb_ints("shape", c->shape.dims, c->shape.rank), zb_int("diagonal", diagonal),
                      zb_float("lower", lower), zb_float("upper", upper),
                      zb_string("dtype", zb_dtype_name(c->shape.dtype))};
   return zb_build(&im->builder, "triangle", NULL, 0, attrs, 5);
 }
 
-static MlirValue build_iota(zb_onnx *im, const zb_onnx_const *c, int axis, double start, double step) {
+static MlirValue build_iota(zb_import *im, const zb_known *c, int axis, double start, double step) {
   zb_attr attrs[] = {zb_ints("shape", c->shape.dims, c->shape.rank), zb_int("axis", axis), zb_float("start", start),
                      zb_float("step", step), zb_string("dtype", zb_dtype_name(c->shape.dtype))};
   return zb_build(&im->builder, "iota", NULL, 0, attrs, 5);
 }
 
 /* An argument, its data in the store of constants. */
-static MlirValue build_argument(zb_onnx *im, const zb_onnx_const *c, const char *name) {
+static MlirValue build_argument(zb_import *im, const zb_known *c, const char *name) {
   char unique[256];
   if (!*name) name = "constant";
   snprintf(unique, sizeof unique, "%s", name);
-  for (int k = 1; zb_store_find(im->stored_constants, unique); ++k)
+  for (int k = 1; zb_store_find(im->constants, unique); ++k)
     snprintf(unique, sizeof unique, "%.230s.%d", name, k);
-  zb_status status = zb_store_add(im->stored_constants, unique, &c->shape, c->data, true);
+  zb_status status = zb_store_add(im->constants, unique, &c->shape, c->data, true);
   if (status) {
     zb_status_free(status);
-    zb_onnx_memory(im);
+    zb_import_memory(im);
     return (MlirValue){NULL};
   }
-  return zb_onnx_constant_argument(im, unique, &c->shape);
+  return zb_import_constant(im, unique, &c->shape);
 }
 
-static MlirValue build_compressed(zb_onnx *im, const zb_onnx_const *c, const char *name) {
+static MlirValue build_compressed(zb_import *im, const zb_known *c, const char *name) {
   int64_t diagonal;
   double a, b;
   int axis;
-  if (zb_shape_bytes(&c->shape) <= ZB_ONNX_DENSE_BYTES) return build_dense(im, c);
+  if (zb_shape_bytes(&c->shape) <= ZB_IMPORT_DENSE_BYTES) return build_dense(im, c);
   if (is_triangle(c, &diagonal, &a, &b)) return build_triangle(im, c, diagonal, a, b);
   if (is_range(c, &axis, &a, &b)) return build_iota(im, c, axis, a, b);
   return build_argument(im, c, name);
 }
 
 /* Repeats cut away, then built, then expanded to the whole shape. */
-static MlirValue build_literal(zb_onnx *im, const zb_onnx_const *c, const char *name) {
-  const zb_onnx_const *small = compress(im, c);
+static MlirValue build_literal(zb_import *im, const zb_known *c, const char *name) {
+  const zb_known *small = compress(im, c);
   if (!small) return (MlirValue){NULL};
-  zb_onnx_const scalar = *small;
+  zb_known scalar = *small;
   if (small->elements == 1 && c->elements > 1) scalar.shape.rank = 0;
   MlirValue value = build_compressed(im, &scalar, name);
   if (!value.ptr || zb_shape_equal(&scalar.shape, &c->shape)) return value;
@@ -182,8 +180,13 @@ static MlirValue build_literal(zb_onnx *im, const zb_onnx_const *c, const char *
   return zb_build(&im->builder, "expand", &value, 1, &shape, 1);
 }
 
+typedef struct literal {
+  const zb_known *known;
+  MlirValue value;
+} literal;
+
 /* Constants of equal type and content are one value: raw exports repeat each in every layer. */
-MlirValue zb_onnx_literal(zb_onnx *im, const zb_onnx_const *c, const char *name) {
+MlirValue zb_import_literal_ir(zb_import *im, const zb_known *c, const char *name) {
   char text[96], key[24];
   if (c->shape.dtype == ZB_F64 || c->elements == 0) {
     bool empty = c->elements == 0;
@@ -197,22 +200,18 @@ MlirValue zb_onnx_literal(zb_onnx *im, const zb_onnx_const *c, const char *name)
   size_t bytes = (size_t)zb_shape_bytes(&c->shape);
   snprintf(key, sizeof key, "%016" PRIx64,
            zb_fnv1a(zb_fnv1a(ZB_FNV_START, &c->shape, sizeof c->shape), c->data, bytes));
-  int64_t index = zb_map_get_or(im->literals, key, -1);
-  if (index >= 0) {
-    const zb_onnx_literal_entry *known = &im->literal[index];
-    if (zb_shape_equal(&known->constant->shape, &c->shape) && memcmp(known->constant->data, c->data, bytes) == 0)
+  int64_t found;
+  if (zb_map_get(im->literals, key, &found)) {
+    const literal *known = (const literal *)(intptr_t)found;
+    if (zb_shape_equal(&known->known->shape, &c->shape) && memcmp(known->known->data, c->data, bytes) == 0)
       return known->value;
   }
   MlirValue value = build_literal(im, c, name);
-  if (!value.ptr) {
-    im->failed = true;
-    return value;
-  }
-  if (!zb_grow((void **)&im->literal, &im->literal_capacity, im->literal_count + 1, sizeof *im->literal) ||
-      !zb_map_set(im->literals, key, (int64_t)im->literal_count)) {
-    zb_onnx_memory(im);
-    return (MlirValue){NULL};
-  }
-  im->literal[im->literal_count++] = (zb_onnx_literal_entry){c, value};
-  return value;
+  if (!value.ptr) im->failed = true;
+  literal *made = value.ptr ? zb_import_take(im, sizeof *made) : NULL;
+  if (!made) return (MlirValue){NULL};
+  *made = (literal){c, value};
+  if (zb_map_set(im->literals, key, (intptr_t)made)) return value;
+  zb_import_memory(im);
+  return (MlirValue){NULL};
 }

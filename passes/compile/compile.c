@@ -1,6 +1,7 @@
 /* zb_compile: a serialized graph in, a folder with plan and weights out; and the default pipeline, which reads like a
  * page. Tests: test/tools/zbc-options.test, test/tools/zbc-schedule.test, test/install/embed.c, test/e2e. */
 
+#include "ir/import/importers.h"
 #include "passes/compile/parts.h"
 #include "passes/function.h"
 #include "runtime/base/assert.h"
@@ -166,23 +167,14 @@ static void after_pass(void *context, const zb_pass_def *def, MlirModule module,
 }
 
 static zb_status import(const zb_compile_params *p, zb_module *program) {
-  if (zb_ends_with(p->model, ".onnx")) {
-    zb_import_params params = {.path = p->model,
-                               .loss = p->loss,
-                               .train = p->train,
-                               .train_count = p->train_count,
-                               .freeze = p->freeze,
-                               .freeze_count = p->freeze_count,
-                               .fold_limit = p->fold_limit};
-    return zb_import_onnx(program->context, &params, program);
-  }
-  if (zb_ends_with(p->model, ".mlir")) return zb_import_mlir(program->context, p->model, program);
-  static const char *const weights[] = {".pt", ".pth", ".safetensors", ".bin", ".ckpt", ".py", ".pt2"};
-  for (size_t i = 0; i < sizeof weights / sizeof weights[0]; ++i)
-    if (zb_ends_with(p->model, weights[i]))
-      return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no graph", p->model),
-                            "tools/export_onnx.py makes an .onnx file of a PyTorch model");
-  return zb_status_hint(ZB_ERROR(USAGE, "cannot tell the format of '%s'", p->model), "zbc reads .onnx and .mlir files");
+  zb_import_params params = {.path = p->model,
+                             .loss = p->loss,
+                             .train = p->train,
+                             .train_count = p->train_count,
+                             .freeze = p->freeze,
+                             .freeze_count = p->freeze_count,
+                             .fold_limit = p->fold_limit};
+  return zb_import_file(program->context, &params, program);
 }
 
 /* ---- zb_compile ---- */

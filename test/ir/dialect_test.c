@@ -158,7 +158,7 @@ static zb_status import_bytes(const fixture *f, const char *bytes, size_t count,
   CU_ASSERT_FATAL(file >= 0);
   CU_ASSERT_EQUAL(write(file, bytes, count), (ssize_t)count);
   close(file);
-  zb_status status = zb_import_mlir(f->context, path, out);
+  zb_status status = zb_import_mlir(f->context, &(zb_import_params){.path = path}, out);
   unlink(path);
   return status;
 }
@@ -188,7 +188,7 @@ static void test_import(void) {
   CU_ASSERT_FALSE(mlirModuleIsNull(module.module));
   f.context = module.context;
   mlirModuleDestroy(module.module);
-  zb_status status = zb_import_mlir(f.context, "no-such-file.mlir", &module);
+  zb_status status = zb_import_mlir(f.context, &(zb_import_params){.path = "no-such-file.mlir"}, &module);
   CU_ASSERT_EQUAL(zb_status_code(status), ZB_IO);
   zb_status_free(status);
   fixture_deinit(&f);

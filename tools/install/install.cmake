@@ -50,7 +50,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zb DESTINATION ${CMAKE_INSTALL_I
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(ZB_COMPILER)
-  zb_shared(zb ROOMS ${runtime_rooms} zb_onnx_proto zb_ir zb_passes LINK ${ZB_MLIR})
+  zb_shared(zb ROOMS ${runtime_rooms} ${import_protos} zb_ir zb_passes LINK ${ZB_MLIR})
   zb_pkg_config(zb "Compiler and runtime for zero-bubble pipeline-parallel training")
   set_target_properties(zbc zb-opt PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS zbc zb-opt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -3,7 +3,7 @@
  * it names. The shipped graphs are imported, too, and evaluated to PyTorch's first loss. */
 #include "test/ir/evaluate.c"
 
-#include "ir/dialect.h"
+#include "ir/import/importers.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "test/suite.h"
@@ -309,7 +309,7 @@ static void test_bad(void) { test_cases(false); }
 static void test_complete(void) {
   static const char *const names[] = {
 #define ZB_ONNX(Name, attributes, min, max, outputs, gradient, build, op, fold, types) #Name,
-#include "ir/import/onnx_ops.def"
+#include "ir/import/onnx/onnx_ops.def"
 #undef ZB_ONNX
   };
   for (size_t k = 0; k < sizeof names / sizeof *names; ++k) {
@@ -403,6 +403,31 @@ static void test_raw(void) {
   }
 }
 
+/* Which row takes a file: the first whose ending it has and whose mark is in it. */
+static void test_formats(void) {
+  static const zb_importer rows[] = {{"other", ".mlir .txt", "other.op", NULL}, {"mlir", ".mlir", NULL, NULL}};
+  static const struct {
+    const char *name, *text, *row;
+  } files[] = {{"marked.mlir", "a \"other.op\"() b", "other"},
+               {"marked.txt", "other.op", "other"},
+               {"plain.mlir", "another", "mlir"},
+               {"empty.mlir", "", "mlir"},
+               {"plain.txt", "other.o", NULL},
+               {"marked.mli", "other.op", NULL}};
+  for (size_t i = 0; i < sizeof files / sizeof files[0]; ++i) {
+    char path[512];
+    const zb_importer *found = NULL;
+    snprintf(path, sizeof path, "%s/import-cases/%s", ZB_BINARY_DIR, files[i].name);
+    zb_status status = zb_file_write_atomic(path, files[i].text, strlen(files[i].text));
+    CU_ASSERT_PTR_NULL_FATAL(status);
+    status = zb_importer_find(rows, 2, path, &found);
+    check(files[i].row ? !status : zb_status_code(status) == ZB_USAGE, files[i].name, "the status");
+    check(files[i].row ? found && strcmp(found->name, files[i].row) == 0 : !found, files[i].name, "the row");
+    if (status) CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "zbc reads .mlir and .txt files"));
+    zb_status_free(status);
+  }
+}
+
 /* Ops point at their node: "module path (node name)" in the file. */
 static void test_locations(void) {
   zb_import_params params = {.path = ZB_SOURCE_DIR "/test/data/gpt2-tiny.onnx"};
@@ -425,4 +450,4 @@ static void test_locations(void) {
 
 SUITE_MAIN_WITH("import", set_up, tear_down, {"operators, folding, parameters", test_good}, {"errors", test_bad},
                 {"every operator has a case", test_complete}, {"GPT-2", test_gpt2}, {"Llama", test_llama},
-                {"raw exports", test_raw}, {"locations", test_locations})
+                {"raw exports", test_raw}, {"locations", test_locations}, {"formats", test_formats})

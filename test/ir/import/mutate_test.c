@@ -1,8 +1,8 @@
 /* Damaged ONNX files: 1,000 seeded mutations of a small good one. Each must be imported or refused with a message; none
  * may crash, hang or, under the address sanitizer, touch memory that is not its own. */
-#include "ir/dialect.h"
-#include "runtime/base/file.h"
+#include "ir/import/importers.h"
 #include "test/suite.h"
+#include "runtime/base/file.h"
 
 #include <CUnit/Basic.h>
 #include <CUnit/CUnit.h>

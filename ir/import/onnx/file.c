@@ -6,14 +6,9 @@
  * stops making sense. Wire format: https://protobuf.dev/programming-guides/encoding.
  * Tests: test/ir/import/import_test.c, mutate_test.c.
  */
-#include "ir/import/import.h"
-#include "runtime/base/file.h"
-#include "runtime/base/memory.h"
+#include "ir/import/onnx/onnx.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 enum { FIELD_GRAPH = 7, FIELD_INITIALIZER = 5, FIELD_RAW_DATA = 9 };
@@ -45,36 +40,6 @@ static void release(void *data, void *memory) {
 }
 
 static ProtobufCAllocator allocator = {.alloc = allocate, .free = release, .allocator_data = NULL};
-
-zb_status zb_onnx_mapping_open(const char *path, const char *name, zb_onnx_mapping *out) {
-  *out = (zb_onnx_mapping){0};
-  int file = -1;
-  uint64_t bytes = 0;
-  zb_status status = zb_file_open(NULL, path, &file, &bytes);
-  if (status)
-    return zb_status_hint_text(status) ? status : zb_status_hint(status, "check the path and its permissions");
-  if (bytes > 0) {
-    out->bytes = (size_t)bytes;
-    void *data = mmap(NULL, out->bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    if (data == MAP_FAILED)
-      status = ZB_ERROR(IO, "cannot map '%s': %s", path, strerror(errno));
-    else
-      out->data = data;
-  }
-  close(file);
-  if (!status && name) {
-    out->name = zb_strdup(name);
-    if (!out->name) status = ZB_OUT_OF_MEMORY();
-  }
-  if (status) zb_onnx_mapping_close(out);
-  return status;
-}
-
-void zb_onnx_mapping_close(zb_onnx_mapping *mapping) {
-  if (mapping->data) munmap((void *)(uintptr_t)mapping->data, mapping->bytes);
-  zb_free(mapping->name);
-  *mapping = (zb_onnx_mapping){0};
-}
 
 static bool read_varint(reader *r, uint64_t *out) {
   uint64_t value = 0;
@@ -143,68 +108,35 @@ static void put_field(zb_text *out, const reader *r, const field *f) {
 
 static bool is_bytes(const field *f) { return f->end != f->value && f->value + f->length == f->end; }
 
-/* TensorProto without its raw data, whose place goes into *raw. */
-static bool strip_tensor(reader *r, zb_text *out, zb_onnx_range *raw) {
-  while (r->at < r->end) {
-    field f;
-    if (!read_field(r, &f)) return false;
-    if (f.number == FIELD_RAW_DATA && (f.value + f.length == f.end)) {
-      *raw = (zb_onnx_range){f.value, f.length, true};
-    } else {
-      put_field(out, r, &f);
-    }
-  }
-  return true;
-}
+/* The messages on the way to raw data, from the outside: the field of each that leads on. */
+static const uint32_t way[] = {FIELD_GRAPH, FIELD_INITIALIZER, FIELD_RAW_DATA};
+enum { DEPTH_TENSOR = 2 };
 
-static bool strip_graph(reader *r, zb_text *out, zb_onnx_file *file) {
-  while (r->at < r->end) {
-    field f;
-    if (!read_field(r, &f)) return false;
-    if (f.number != FIELD_INITIALIZER || !is_bytes(&f)) {
-      put_field(out, r, &f);
-      continue;
-    }
-    zb_onnx_range raw = {0};
-    zb_text tensor;
-    zb_text_init(&tensor);
-    reader inner = {r->data, f.value, f.end};
-    bool good = strip_tensor(&inner, &tensor, &raw);
-    if (!good) r->at = inner.at;
-    if (good) put_message(out, FIELD_INITIALIZER, &tensor);
-    bool has_room =
-        !tensor.failed && zb_grow((void **)&file->raw, &file->raw_capacity, file->raw_count + 1, sizeof *file->raw);
-    if (!has_room) out->failed = true;
-    good = good && has_room;
-    if (good) file->raw[file->raw_count++] = raw;
-    zb_text_deinit(&tensor);
-    if (!good) return false;
-  }
-  return true;
-}
-
-/* The whole file without raw data. On failure r->at is the byte where it went wrong. */
-static bool strip_model(reader *r, zb_text *out, zb_onnx_file *file) {
+/* A message without raw data, whose places go into file->raw, one a tensor. On failure r->at is the byte where it went
+ * wrong, unless out->failed: then it was memory. */
+static bool strip(reader *r, zb_text *out, zb_onnx_file *file, int depth) {
   bool seen = false;
   while (r->at < r->end) {
     field f;
     if (!read_field(r, &f)) return false;
-    if (f.number != FIELD_GRAPH || !is_bytes(&f)) {
-      put_field(out, r, &f);
-      continue;
-    }
-    if (seen) return false; /* two graphs would be merged by protobuf, and the raw data counted wrongly */
+    bool leads_on = f.number == way[depth] && (depth == DEPTH_TENSOR ? f.value + f.length == f.end : is_bytes(&f));
+    if (leads_on && depth == DEPTH_TENSOR) file->raw[file->raw_count - 1] = (zb_onnx_extent){f.value, f.length, true};
+    if (!leads_on) put_field(out, r, &f);
+    if (!leads_on || depth == DEPTH_TENSOR) continue;
+    if (seen && depth == 0) return false; /* two graphs would be merged by protobuf, and the raw data counted wrongly */
     seen = true;
-    zb_text graph;
-    zb_text_init(&graph);
+    zb_text inside;
+    zb_text_init(&inside);
     reader inner = {r->data, f.value, f.end};
-    bool good = strip_graph(&inner, &graph, file);
-    if (!good) r->at = inner.at;
-    if (good) put_message(out, FIELD_GRAPH, &graph);
-    if (graph.failed) out->failed = true;
-    good = good && !graph.failed;
-    zb_text_deinit(&graph);
-    if (!good) return false;
+    bool has_room = depth + 1 < DEPTH_TENSOR ||
+                    zb_grow((void **)&file->raw, &file->raw_capacity, file->raw_count + 1, sizeof *file->raw);
+    if (has_room && depth + 1 == DEPTH_TENSOR) file->raw[file->raw_count++] = (zb_onnx_extent){0};
+    bool good = has_room && strip(&inner, &inside, file, depth + 1);
+    if (has_room && !good) r->at = inner.at;
+    if (good) put_message(out, f.number, &inside);
+    if (!has_room || inside.failed) out->failed = true;
+    zb_text_deinit(&inside);
+    if (!good || out->failed) return false;
   }
   return true;
 }
@@ -229,7 +161,7 @@ static zb_status check_texts(const char *path, reader *r, const ProtobufCMessage
 }
 
 /* Whether the start of the file looks like something a person would read. */
-static bool looks_like_text(const zb_onnx_mapping *map) {
+static bool looks_like_text(const zb_import_source *map) {
   size_t count = map->bytes < 64 ? map->bytes : 64;
   for (size_t i = 0; i < count; ++i) {
     uint8_t c = map->data[i];
@@ -238,7 +170,7 @@ static bool looks_like_text(const zb_onnx_mapping *map) {
   return true;
 }
 
-static zb_status not_onnx(const char *path, const zb_onnx_mapping *map, size_t byte) {
+static zb_status not_onnx(const char *path, const zb_import_source *map, size_t byte) {
   zb_status status;
   if (looks_like_text(map)) {
     status = ZB_ERROR(INVALID, "'%s' is a text file, not an ONNX model", path);
@@ -253,7 +185,7 @@ static zb_status not_onnx(const char *path, const zb_onnx_mapping *map, size_t b
 
 zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
   *out = (zb_onnx_file){0};
-  ZB_TRY(zb_onnx_mapping_open(path, NULL, &out->map));
+  ZB_TRY(zb_import_source_open(path, NULL, &out->map));
   if (out->map.bytes == 0)
     return zb_status_hint(ZB_ERROR(INVALID, "'%s' is empty, not an ONNX model", path),
                           "was it copied completely? export it again");
@@ -261,7 +193,7 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
   zb_text_init(&skeleton);
   zb_status status = NULL;
   reader r = {out->map.data, 0, out->map.bytes};
-  if (!strip_model(&r, &skeleton, out)) {
+  if (!strip(&r, &skeleton, out, 0)) {
     status = skeleton.failed ? ZB_OUT_OF_MEMORY() : not_onnx(path, &out->map, r.at);
   } else if (skeleton.failed) {
     status = ZB_OUT_OF_MEMORY();
@@ -287,6 +219,6 @@ zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) {
 void zb_onnx_file_close(zb_onnx_file *file) {
   if (file->model) onnx__model_proto__free_unpacked(file->model, &allocator);
   zb_free(file->raw);
-  zb_onnx_mapping_close(&file->map);
+  zb_import_source_close(&file->map);
   *file = (zb_onnx_file){0};
 }

@@ -1,20 +1,35 @@
-/* What people are told of operators: the hint at one that cannot be imported, and the two pages, all from the tables.
+/* The rows, and what people are told of operators: the hint at one that cannot be imported, and the two pages.
  *
  * The pages are OPERATORS.md and UNSUPPORTED.md beside this file; tools/operator_pages.py writes them. Tests:
  * test/ir/import/import_test.c, test/tools/zbc-operators.test. */
-#include "ir/import/import.h"
+#include "ir/import/onnx/onnx.h"
 #include "zb/compiler.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
+static const zb_import_op rows[] = {
+#define ZB_ONNX(Name, attributes, min, max, outputs, gradient, run, op, fold, types)                                   \
+  {#Name, attributes, min, max, outputs, gradient, zb_onnx_##run, op, fold, types},
+#include "ir/import/onnx/onnx_ops.def"
+#undef ZB_ONNX
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+const zb_import_op *zb_onnx_op_find(const char *name) {
+  for (int i = 0; i < ROW_COUNT; ++i) {
+    if (strcmp(rows[i].name, name) == 0) return &rows[i];
+  }
+  return NULL;
+}
+
 static const struct {
   const char *name, *why, *way;
 } unsupported[] = {
 #define ZB_ONNX_UNSUPPORTED(Name, why, way) {#Name, why, way},
 #define ZB_ONNX_DOMAIN(begin, what, way)
-#include "ir/import/onnx_unsupported.def"
+#include "ir/import/onnx/onnx_unsupported.def"
 #undef ZB_ONNX_UNSUPPORTED
 #undef ZB_ONNX_DOMAIN
 };
@@ -24,7 +39,7 @@ static const struct {
 } domains[] = {
 #define ZB_ONNX_UNSUPPORTED(Name, why, way)
 #define ZB_ONNX_DOMAIN(begin, what, way) {begin, what, way},
-#include "ir/import/onnx_unsupported.def"
+#include "ir/import/onnx/onnx_unsupported.def"
 #undef ZB_ONNX_UNSUPPORTED
 #undef ZB_ONNX_DOMAIN
 };
@@ -52,9 +67,9 @@ void zb_onnx_unknown_hint(const char *name, zb_text *why, zb_text *hint) {
       zb_text_add(hint, "%s", unsupported[i].way);
       return;
     }
-  for (int i = 0; i < zb_onnx_op_count(); ++i)
-    if (is_misspelling(zb_onnx_op_at(i)->name, name)) {
-      zb_text_add(hint, "is it %s? ", zb_onnx_op_at(i)->name);
+  for (int i = 0; i < ROW_COUNT; ++i)
+    if (is_misspelling(rows[i].name, name)) {
+      zb_text_add(hint, "is it %s? ", rows[i].name);
       break;
     }
   zb_text_add(hint, "zbc --list-operators shows what can be imported, zbc --list-unsupported ways round what cannot");
@@ -72,15 +87,15 @@ void zb_onnx_domain_hint(const char *domain, zb_text *why, zb_text *hint) {
 
 /* ---- Pages ---- */
 
-static bool has_gradient(const zb_onnx_op *op) { return op->gradient != 0; }
+static bool has_gradient(const zb_import_op *op) { return op->gradient != 0; }
 
-static bool has_none(const zb_onnx_op *op) { return !op->gradient && op->build; }
+static bool has_none(const zb_import_op *op) { return !op->gradient && op->fold != ZB_FOLD_ONLY; }
 
-static bool needs_constants(const zb_onnx_op *op) { return !op->gradient && !op->build; }
+static bool needs_constants(const zb_import_op *op) { return !op->gradient && op->fold == ZB_FOLD_ONLY; }
 
 static const struct {
   const char *title, *cell;
-  bool (*holds)(const zb_onnx_op *op);
+  bool (*holds)(const zb_import_op *op);
 } kinds[] = {
     {"with a gradient", "yes", has_gradient},
     {"without one: comparisons, rounding, indices", "no", has_none},
@@ -93,8 +108,8 @@ static void add_short_table(zb_text *text) {
   zb_text_add(text, "| ONNX operators, opsets %d to %d | |\n|---|---|\n", ZB_ONNX_OPSET_MIN, ZB_ONNX_OPSET_MAX);
   for (int k = 0; k < KIND_COUNT; ++k) {
     zb_text_add(text, "| %s |", kinds[k].title);
-    for (int i = 0; i < zb_onnx_op_count(); ++i)
-      if (kinds[k].holds(zb_onnx_op_at(i))) zb_text_add(text, " %s", zb_onnx_op_at(i)->name);
+    for (int i = 0; i < ROW_COUNT; ++i)
+      if (kinds[k].holds(&rows[i])) zb_text_add(text, " %s", rows[i].name);
     zb_text_add(text, " |\n");
   }
 }
@@ -110,8 +125,8 @@ static void add_supported(zb_text *text) {
       "Attributes that are not named\nhere are errors. A gradient flows to the inputs that are numbered, from 0.\n\n"
       "| operator | attributes | gradient | to inputs |\n|---|---|---|---|\n",
       ZB_DIMS_MAX);
-  for (int i = 0; i < zb_onnx_op_count(); ++i) {
-    const zb_onnx_op *op = zb_onnx_op_at(i);
+  for (int i = 0; i < ROW_COUNT; ++i) {
+    const zb_import_op *op = &rows[i];
     int kind = 0;
     while (!kinds[kind].holds(op))
       ++kind;

@@ -1,9 +1,7 @@
 /* Reads TensorProto: its shape, and its data from wherever the format may keep it: raw bytes, typed fields, or a file
  * beside the model. Sizes are checked before memory is taken; a path that leaves the model's folder is refused. Tests:
  * test/ir/import/import_test.c. */
-#include "ir/import/import.h"
-
-#include "runtime/base/memory.h"
+#include "ir/import/onnx/onnx.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +18,7 @@ static const char *const type_names[] = {
     "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
     "uint4",     "int4",       "float4e2m1", "float8e8m0",   "uint2",          "int2"};
 
-bool zb_onnx_dtype(int32_t number, zb_dtype *out) {
+bool zb_onnx_dtype(int64_t number, zb_dtype *out) {
   switch (number) {
 #define ZB_DTYPE(ID, name, bytes, safetensors, onnx)                                                                   \
   case onnx:                                                                                                           \
@@ -33,8 +31,8 @@ bool zb_onnx_dtype(int32_t number, zb_dtype *out) {
   }
 }
 
-const char *zb_onnx_dtype_text(int32_t number) {
-  if (number < 0 || number >= (int32_t)(sizeof type_names / sizeof *type_names)) return "unknown";
+const char *zb_onnx_dtype_text(int64_t number) {
+  if (number < 0 || number >= (int64_t)(sizeof type_names / sizeof *type_names)) return "unknown";
   return type_names[number];
 }
 
@@ -116,7 +114,7 @@ uint64_t zb_onnx_model_bytes(const zb_onnx *im) {
     struct stat info;
     if (!name || zb_map_get(seen, name, NULL)) continue;
     good = zb_map_set(seen, name, 1);
-    if (stays_inside(name) && resolve_external(im->params->path, name, path) && stat(path, &info) == 0 &&
+    if (stays_inside(name) && resolve_external(im->core.params->path, name, path) && stat(path, &info) == 0 &&
         S_ISREG(info.st_mode))
       bytes += (uint64_t)info.st_size;
   }
@@ -124,15 +122,15 @@ uint64_t zb_onnx_model_bytes(const zb_onnx *im) {
   return good ? bytes : UINT64_MAX;
 }
 
-static const zb_onnx_mapping *open_external(zb_onnx *im, const char *name, const char *path, MlirLocation location) {
+static const zb_import_source *open_external(zb_onnx *im, const char *name, const char *path, MlirLocation location) {
   for (size_t i = 0; i < im->external_count; ++i) {
     if (strcmp(im->externals[i].name, name) == 0) return &im->externals[i];
   }
   if (!zb_grow((void **)&im->externals, &im->external_capacity, im->external_count + 1, sizeof *im->externals)) {
-    zb_onnx_memory(im);
+    zb_import_memory(&im->core);
     return NULL;
   }
-  zb_status status = zb_onnx_mapping_open(path, name, &im->externals[im->external_count]);
+  zb_status status = zb_import_source_open(path, name, &im->externals[im->external_count]);
   if (status) {
     TENSOR_FAIL(NULL, "%s", zb_status_message(status));
     zb_status_free(status);
@@ -161,10 +159,10 @@ static zb_result read_external(zb_onnx *im, const Onnx__TensorProto *tensor, Mli
     return TENSOR_FAIL(NULL, "%s '%s': its external data has %" PRIu64 " bytes, its shape needs %" PRIu64, what, name,
                        length, bytes);
   }
-  if (!resolve_external(im->params->path, file, path)) {
+  if (!resolve_external(im->core.params->path, file, path)) {
     return TENSOR_FAIL(hint, "%s '%s': external data file '%s' is not in the folder of the model", what, name, file);
   }
-  const zb_onnx_mapping *map = open_external(im, file, path, location);
+  const zb_import_source *map = open_external(im, file, path, location);
   if (!map) return ZB_FAIL;
   if (offset > map->bytes || bytes > map->bytes - offset) {
     return TENSOR_FAIL("was the data file copied completely?",
@@ -197,7 +195,7 @@ static zb_result read_typed(zb_onnx *im, const Onnx__TensorProto *tensor, MlirLo
     }
     *data = elements ? fields[i].data : "";
     if (shape->dtype != ZB_I1) return ZB_OK;
-    zb_onnx_const *c = zb_onnx_const_new(im, shape);
+    zb_known *c = zb_known_new(&im->core, shape);
     if (!c) return ZB_FAIL;
     for (int64_t k = 0; k < elements; ++k)
       ((uint8_t *)c->data)[k] = tensor->int32_data[k] != 0;
@@ -207,7 +205,7 @@ static zb_result read_typed(zb_onnx *im, const Onnx__TensorProto *tensor, MlirLo
   return TENSOR_FAIL(NULL, "%s '%s' has no data", what, tensor->name ? tensor->name : "");
 }
 
-zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, const zb_onnx_range *raw,
+zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, const zb_onnx_extent *raw,
                               MlirLocation location, const char *what, zb_shape *shape, const void **data) {
   if (!read_shape(tensor, location, what, shape)) return ZB_FAIL;
   const char *name = tensor->name ? tensor->name : "";

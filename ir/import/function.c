@@ -1,0 +1,174 @@
+/* The function that comes out: its arguments, what nobody reads taken away, the module. Tests: test/ir/import. */
+#include "ir/import/import.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+#include <mlir-c/BuiltinTypes.h>
+#include <string.h>
+
+/* ---- Arguments ---- */
+
+/* Adds an argument to the block, behind the others of its kind. */
+static MlirValue add_argument(zb_import *im, const char *attribute, const char *name, const zb_shape *shape,
+                              size_t place) {
+  char *copy = zb_import_take_text(im, name, strlen(name));
+  if (!copy ||
+      !zb_grow((void **)&im->arguments, &im->argument_capacity, im->argument_count + 1, sizeof *im->arguments)) {
+    zb_import_memory(im);
+    return (MlirValue){NULL};
+  }
+  memmove(&im->arguments[place + 1], &im->arguments[place], (im->argument_count - place) * sizeof *im->arguments);
+  im->arguments[place] = (zb_import_argument){attribute, copy};
+  ++im->argument_count;
+  MlirLocation location =
+      mlirLocationNameGet(im->context, mlirStringRefCreateFromCString(name), zb_import_file_location(im));
+  return mlirBlockInsertArgument(im->builder.block, (intptr_t)place, zb_shape_type(im->context, shape), location);
+}
+
+MlirValue zb_import_input(zb_import *im, const char *name, const zb_shape *shape) {
+  return add_argument(im, ZB_ATTR_INPUT, name, shape, im->input_count++);
+}
+
+MlirValue zb_import_constant(zb_import *im, const char *name, const zb_shape *shape) {
+  return add_argument(im, ZB_ATTR_CONSTANT, name, shape, im->argument_count);
+}
+
+MlirValue zb_import_parameter(zb_import *im, zb_import_value *value) {
+  zb_shape shape;
+  const void *data;
+  if (!im->format->load(im, value, &shape, &data)) {
+    im->failed = true;
+    return (MlirValue){NULL};
+  }
+  if (shape.dtype != ZB_F32) {
+    zb_import_fail(im, im->format->types_hint, "parameter '%s' has the element type %s, which is not supported",
+                   value->name, value->type_text);
+    return (MlirValue){NULL};
+  }
+  zb_status status = zb_store_add(im->weights, value->name, &shape, data, true);
+  if (zb_status_code(status) == ZB_MEMORY)
+    zb_import_memory(im);
+  else if (status)
+    zb_import_fail(im, zb_status_hint_text(status), "%s '%s': %s", im->format->initial, value->name,
+                   zb_status_message(status));
+  if (status) {
+    zb_status_free(status);
+    return (MlirValue){NULL};
+  }
+  const char *attribute = value->role == ZB_ROLE_TRAINED ? ZB_ATTR_PARAM : ZB_ATTR_FROZEN;
+  return add_argument(im, attribute, value->name, &shape, im->input_count + im->parameter_count++);
+}
+
+/* ---- What nobody reads ---- */
+
+static bool is_unread(MlirValue value) { return mlirOpOperandIsNull(mlirValueGetFirstUse(value)); }
+
+/* Erases ops that nothing reads (all are pure), last first. */
+static zb_result erase_dead_ops(zb_import *im, MlirBlock block) {
+  size_t count = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr; op = mlirOperationGetNextInBlock(op))
+    ++count;
+  MlirOperation *ops = zb_import_take(im, count * sizeof *ops), op = mlirBlockGetFirstOperation(block);
+  if (!ops) return ZB_FAIL;
+  for (size_t i = 0; i < count; ++i, op = mlirOperationGetNextInBlock(op))
+    ops[i] = op;
+  while (count-- > 0) {
+    bool used = mlirOperationGetNumResults(ops[count]) == 0;
+    for (intptr_t r = 0; r < mlirOperationGetNumResults(ops[count]); ++r)
+      used = used || !is_unread(mlirOperationGetResult(ops[count], r));
+    if (!used) mlirOperationDestroy(ops[count]);
+  }
+  return ZB_OK;
+}
+
+/* Arguments that only dead ops read go as well; inputs stay, in their order. */
+static void erase_dead_arguments(zb_import *im, MlirBlock block) {
+  for (size_t i = im->argument_count; i-- > im->input_count;) {
+    if (!is_unread(mlirBlockGetArgument(block, (intptr_t)i))) continue;
+    mlirBlockEraseArgument(block, (unsigned)i);
+    --im->argument_count;
+    memmove(&im->arguments[i], &im->arguments[i + 1], (im->argument_count - i) * sizeof *im->arguments);
+  }
+}
+
+/* ---- The function ---- */
+
+static zb_result find_loss(zb_import *im, const zb_import_value *loss, MlirValue *out) {
+  zb_shape shape;
+  char text[96];
+  if (loss->kind == ZB_VALUE_INPUT || loss->kind == ZB_VALUE_INITIAL || loss->known)
+    return zb_import_fail(im, "export the model with its loss: forward() returns it",
+                          "output '%s' is not computed from the inputs", loss->name);
+  if (!loss->value.ptr || !zb_type_shape(mlirValueGetType(loss->value), &shape))
+    return zb_import_fail(im, NULL, "output '%s' is no tensor", loss->name);
+  if (shape.dtype != ZB_F32 || shape.rank != 0)
+    return zb_import_fail(im, "reduce it to one number in forward(), for example with .mean()",
+                          "the loss '%s' is a %s, expected a scalar float", loss->name, zb_shape_text(&shape, text));
+  *out = loss->value;
+  return ZB_OK;
+}
+
+static MlirAttribute dictionary(MlirContext context, const char *name, MlirAttribute value) {
+  MlirNamedAttribute attribute = zb_named(context, name, value);
+  return mlirDictionaryAttrGet(context, 1, &attribute);
+}
+
+/* func.func @model over the finished block, which it takes. */
+static zb_result build_function(zb_import *im, MlirValue loss, MlirModule module) {
+  MlirContext context = im->context;
+  MlirBlock block = im->builder.block;
+  MlirType result = mlirValueGetType(loss);
+  size_t count = im->argument_count;
+  MlirType *types = zb_import_take(im, count * sizeof *types);
+  MlirAttribute *attributes = zb_import_take(im, count * sizeof *attributes);
+  if (!types || !attributes) return ZB_FAIL;
+  for (size_t i = 0; i < count; ++i) {
+    types[i] = mlirValueGetType(mlirBlockGetArgument(block, (intptr_t)i));
+    attributes[i] = dictionary(context, im->arguments[i].attribute, zb_mlir_string(context, im->arguments[i].name));
+  }
+  MlirAttribute loss_mark = dictionary(context, ZB_ATTR_LOSS, mlirUnitAttrGet(context));
+  MlirNamedAttribute named[] = {
+      zb_named(context, "sym_name", zb_mlir_string(context, "model")),
+      zb_named(context, "function_type",
+               mlirTypeAttrGet(mlirFunctionTypeGet(context, (intptr_t)count, types, 1, &result))),
+      zb_named(context, "arg_attrs", mlirArrayAttrGet(context, (intptr_t)count, attributes)),
+      zb_named(context, "res_attrs", mlirArrayAttrGet(context, 1, &loss_mark))};
+  MlirRegion region = mlirRegionCreate();
+  mlirRegionAppendOwnedBlock(region, block);
+  im->builder.block = (MlirBlock){NULL};
+  MlirOperationState state =
+      mlirOperationStateGet(mlirStringRefCreateFromCString("func.func"), zb_import_file_location(im));
+  mlirOperationStateAddAttributes(&state, 4, named);
+  mlirOperationStateAddOwnedRegions(&state, 1, &region);
+  MlirOperation function = mlirOperationCreate(&state);
+  if (mlirOperationIsNull(function)) return zb_import_fail(im, NULL, "the function could not be built");
+  mlirBlockAppendOwnedOperation(mlirModuleGetBody(module), function);
+  return ZB_OK;
+}
+
+/* zb.untrained: initial values that a gradient reaches and that stay as they are, for who reads the summary. */
+static zb_result list_untrained(zb_import *im, MlirOperation module) {
+  MlirAttribute *names = zb_import_take(im, im->value_count * sizeof *names);
+  if (!names) return ZB_FAIL;
+  intptr_t count = 0;
+  for (size_t i = 0; i < im->value_count; ++i)
+    if (im->values[i]->untrained) names[count++] = zb_mlir_string(im->context, im->values[i]->name);
+  if (count)
+    mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString(ZB_ATTR_UNTRAINED),
+                                    mlirArrayAttrGet(im->context, count, names));
+  return ZB_OK;
+}
+
+zb_result zb_import_finish(zb_import *im, const zb_import_value *loss, zb_module *out) {
+  MlirValue value;
+  if (!find_loss(im, loss, &value)) return ZB_FAIL;
+  im->builder.location = zb_import_file_location(im);
+  if (mlirOperationIsNull(zb_build_any(&im->builder, "func.return", &value, 1, NULL, 0, NULL, 0))) return ZB_FAIL;
+  if (!erase_dead_ops(im, im->builder.block)) return ZB_FAIL;
+  erase_dead_arguments(im, im->builder.block);
+  out->module = mlirModuleCreateEmpty(zb_import_file_location(im));
+  MlirOperation module = mlirModuleGetOperation(out->module);
+  mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString("zb.level"),
+                                  zb_mlir_string(im->context, "graph"));
+  if (!list_untrained(im, module) || !build_function(im, value, out->module)) return ZB_FAIL;
+  return zb_verify_module(module);
+}

@@ -1,0 +1,169 @@
+/* The order of an import, and the memory that lives as long as it. Tests: test/ir/import. */
+#include "ir/import/import.h"
+#include "ir/nesting.h"
+
+#include <string.h>
+
+/* ---- Memory ---- */
+
+enum { CHUNK_BYTES = 1 << 16 };
+
+/* Memory that is handed out piece by piece and freed in one go. */
+typedef struct zb_import_chunk {
+  struct zb_import_chunk *next;
+  size_t used, bytes;
+  _Alignas(16) char data[];
+} zb_import_chunk;
+
+void *zb_import_take(zb_import *im, size_t bytes) {
+  size_t rounded = (bytes + 15) & ~(size_t)15, room = rounded > CHUNK_BYTES / 8 ? rounded : CHUNK_BYTES;
+  zb_import_chunk *chunk = im->memory;
+  if (!chunk || rounded > chunk->bytes - chunk->used) {
+    chunk = rounded < bytes || room > SIZE_MAX - sizeof *chunk ? NULL : zb_alloc(sizeof *chunk + room);
+    if (!chunk) {
+      zb_import_memory(im);
+      return NULL;
+    }
+    zb_import_chunk **place = im->memory && room == rounded ? &im->memory->next : &im->memory; /* the first has room */
+    *chunk = (zb_import_chunk){.next = *place, .bytes = room};
+    *place = chunk;
+  }
+  chunk->used += rounded;
+  return chunk->data + chunk->used - rounded;
+}
+
+char *zb_import_take_text(zb_import *im, const char *text, size_t length) {
+  char *copy = zb_import_take(im, length + 1);
+  if (copy) memcpy(copy, text, length);
+  return copy;
+}
+
+/* ---- Marks ---- */
+
+void zb_import_mark_needed(zb_import *im, const zb_import_value *loss) {
+  if (loss->producer) loss->producer->needed = true;
+  for (zb_import_node *n = im->nodes + im->node_count; n-- > im->nodes;) {
+    for (int i = 0; n->needed && i < n->input_count; ++i) {
+      if (n->inputs[i] && n->inputs[i]->producer) n->inputs[i]->producer->needed = true;
+    }
+  }
+}
+
+void zb_import_mark_values(zb_import *im, zb_import_value *loss) {
+  for (size_t i = 0; i < im->value_count; ++i)
+    im->values[i]->activation = im->values[i]->kind == ZB_VALUE_INPUT;
+  for (zb_import_node *n = im->nodes; n < im->nodes + im->node_count; ++n) {
+    bool any = false;
+    for (int i = 0; n->needed && i < n->input_count; ++i) {
+      if (!n->inputs[i]) continue;
+      n->inputs[i]->read = true;
+      any = any || n->inputs[i]->activation;
+    }
+    for (int o = 0; any && o < n->output_count; ++o)
+      if (n->outputs[o]) n->outputs[o]->activation = true;
+  }
+  loss->reached = true;
+  for (zb_import_node *n = im->nodes + im->node_count; n-- > im->nodes;) {
+    bool any = false;
+    for (int o = 0; n->needed && o < n->output_count; ++o)
+      any = any || (n->outputs[o] && n->outputs[o]->reached);
+    for (int i = 0; any && i < n->input_count; ++i) {
+      if (n->inputs[i] && (n->gradient >> (i < 31 ? i : 31)) & 1) n->inputs[i]->reached = true;
+    }
+  }
+}
+
+/* ---- Nodes ---- */
+
+static bool is_type_only(const zb_import_node *n, int input) { return input < 31 && (n->op->types >> input & 1); }
+
+static bool is_foldable(const zb_import_node *n) {
+  if (n->op->fold == ZB_FOLD_NEVER) return false;
+  for (int i = 0; i < n->input_count; ++i)
+    if (!is_type_only(n, i) && n->inputs[i] && !zb_import_known(n, i)) return false;
+  return !n->im->failed;
+}
+
+/* What folding reads, before it does. */
+static zb_result charge_inputs(zb_import_node *n) {
+  uint64_t bytes = 0;
+  for (int i = 0; n->op->fold != ZB_FOLD_VIEW && i < n->input_count; ++i) {
+    const zb_known *c = is_type_only(n, i) ? NULL : zb_import_known(n, i);
+    if (c) bytes += (uint64_t)zb_shape_bytes(&c->shape);
+  }
+  return zb_known_charge(n->im, bytes);
+}
+
+static zb_result import_node(zb_import_node *n) {
+  zb_import *im = n->im;
+  im->builder.location = n->location;
+  n->folds = is_foldable(n);
+  if (im->failed || (n->folds && !charge_inputs(n))) return ZB_FAIL;
+  if (!n->folds && n->op->fold == ZB_FOLD_ONLY)
+    return zb_import_refuse(n, "its inputs must not depend on the inputs of the model",
+                            "it is supported on constants only");
+  if (!n->op->run(n) || im->failed || im->builder.failed) {
+    im->failed = true;
+    return ZB_FAIL;
+  }
+  for (int o = 0; o < n->output_count; ++o)
+    if (n->outputs[o] && !n->outputs[o]->defined)
+      return zb_import_refuse(n, "leave the output out", "an output of it is not supported");
+  return ZB_OK;
+}
+
+zb_result zb_import_nodes(zb_import *im) {
+  for (zb_import_node *n = im->nodes; n < im->nodes + im->node_count; ++n)
+    if (n->needed && !import_node(n)) return ZB_FAIL;
+  return ZB_OK;
+}
+
+/* ---- The whole ---- */
+
+static void deinit(zb_import *im) {
+  for (zb_import_chunk *chunk = im->memory, *next; chunk; chunk = next) {
+    next = chunk->next;
+    zb_free(chunk);
+  }
+  zb_free(im->values);
+  zb_free(im->arguments);
+  zb_map_destroy(im->names);
+  zb_map_destroy(im->literals);
+  zb_store_destroy(im->weights);
+  zb_store_destroy(im->constants);
+  if (im->builder.block.ptr) mlirBlockDestroy(im->builder.block);
+}
+
+static zb_status init(zb_import *im) {
+  im->fold_limit = im->params->fold_limit;
+  if (!im->fold_limit) im->fold_limit = ZB_IMPORT_FOLD_BYTES + ZB_IMPORT_FOLD_OF_FILE * im->source_bytes;
+  im->names = zb_map_create();
+  im->literals = zb_map_create();
+  im->weights = zb_store_create();
+  im->constants = zb_store_create();
+  im->builder = zb_builder_at_end(mlirBlockCreate(0, NULL, NULL), zb_import_file_location(im));
+  return im->names && im->literals && im->weights && im->constants ? NULL : ZB_OUT_OF_MEMORY();
+}
+
+zb_status zb_import_run(zb_import *im, zb_result (*graph)(zb_import *im, zb_module *out), zb_module *out) {
+  *out = (zb_module){.context = im->context};
+  zb_status status = init(im);
+  if (!status) {
+    int diagnostics = 0;
+    MlirDiagnosticHandlerID counter = zb_count_diagnostics(im->context, &diagnostics);
+    if (!graph(im, out))
+      status = im->out_of_memory ? ZB_OUT_OF_MEMORY() : ZB_ERROR(INVALID, "'%s' was not imported", im->params->path);
+    mlirContextDetachDiagnosticHandler(im->context, counter);
+    if (zb_status_code(status) == ZB_INVALID && diagnostics) status = zb_status_set_told(status);
+  }
+  if (!status) {
+    out->weights = im->weights;
+    out->constants = im->constants;
+    im->weights = im->constants = NULL;
+  } else if (out->module.ptr) {
+    mlirModuleDestroy(out->module);
+    out->module = (MlirModule){NULL};
+  }
+  deinit(im);
+  return status;
+}

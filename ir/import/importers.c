@@ -1,0 +1,81 @@
+/* Which importer a file is for. Tests: test/ir/import/import_test.c, test/e2e/bad_input.py. */
+#include "ir/import/importers.h"
+#include "ir/import/import.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MARK_BYTES = 1 << 16 };
+
+static const zb_importer importers[] = {
+#define ZB_IMPORTER(name, endings, mark) {#name, endings, mark, zb_import_##name},
+#include "ir/import/importers.def"
+#undef ZB_IMPORTER
+};
+enum { IMPORTER_COUNT = sizeof importers / sizeof importers[0] };
+
+/* Whether a path ends in one of the words. */
+static bool has_ending(const char *path, const char *endings) {
+  size_t bytes = strlen(path);
+  while (*endings) {
+    size_t length = strcspn(endings, " ");
+    if (length && length <= bytes && memcmp(path + bytes - length, endings, length) == 0) return true;
+    endings += length + strspn(endings + length, " ");
+  }
+  return false;
+}
+
+static zb_status has_mark(const char *path, const char *mark, bool *out) {
+  zb_import_source file;
+  ZB_TRY(zb_import_source_open(path, NULL, &file));
+  size_t bytes = file.bytes < MARK_BYTES ? file.bytes : MARK_BYTES, length = strlen(mark);
+  *out = false;
+  for (size_t i = 0; i + length <= bytes && !*out; ++i)
+    *out = memcmp(file.data + i, mark, length) == 0;
+  zb_import_source_close(&file);
+  return NULL;
+}
+
+/* Adds ".onnx, .json and .mlir", each ending once; returns how many there are. list NULL: only counts. */
+static int list_endings(const zb_importer *rows, int count, int all, zb_text *list) {
+  int found = 0;
+  for (int i = 0; i < count; ++i)
+    for (const char *at = rows[i].endings; *at;) {
+      char ending[32];
+      size_t length = strcspn(at, " ");
+      bool known = false;
+      snprintf(ending, sizeof ending, "%.*s", (int)length, at);
+      for (int k = 0; k < i; ++k)
+        known = known || has_ending(ending, rows[k].endings);
+      at += length + strspn(at + length, " ");
+      if (known) continue;
+      if (list) zb_text_add(list, "%s%s", found == 0 ? "" : found + 1 < all ? ", " : " and ", ending);
+      ++found;
+    }
+  return found;
+}
+
+zb_status zb_importer_find(const zb_importer *rows, int count, const char *path, const zb_importer **out) {
+  for (int i = 0; i < count; ++i) {
+    bool found = has_ending(path, rows[i].endings);
+    if (found && rows[i].mark) ZB_TRY(has_mark(path, rows[i].mark, &found));
+    if (found) *out = &rows[i];
+    if (found) return NULL;
+  }
+  if (has_ending(path, ".pt .pth .safetensors .bin .ckpt .py .pt2"))
+    return zb_status_hint(ZB_ERROR(USAGE, "'%s' is no graph", path),
+                          "tools/export_onnx.py makes an .onnx file of a PyTorch model");
+  zb_text list;
+  zb_text_init(&list);
+  list_endings(rows, count, list_endings(rows, count, 0, NULL), &list);
+  zb_status status = zb_status_hint(ZB_ERROR(USAGE, "cannot tell the format of '%s'", path), "zbc reads %s files",
+                                    list.failed ? "other" : list.data);
+  zb_text_deinit(&list);
+  return status;
+}
+
+zb_status zb_import_file(MlirContext context, const zb_import_params *params, zb_module *out) {
+  const zb_importer *importer = NULL;
+  ZB_TRY(zb_importer_find(importers, IMPORTER_COUNT, params->path, &importer));
+  return importer->run(context, params, out);
+}

@@ -1,0 +1,91 @@
+/* Attributes of nodes, by name and kind. Nothing is taken silently: one of the wrong kind is an error at the node.
+ * Tests: test/ir/import/import_test.c. */
+#include "ir/import/onnx/onnx.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ATTR_FLOAT = 1, ATTR_INT = 2, ATTR_STRING = 3, ATTR_TENSOR = 4, ATTR_FLOATS = 6, ATTR_INTS = 7 };
+
+const Onnx__AttributeProto *zb_onnx_attribute(const zb_import_node *n, const char *name) {
+  const Onnx__NodeProto *proto = n->source;
+  for (size_t i = 0; i < proto->n_attribute; ++i)
+    if (proto->attribute[i]->name && strcmp(proto->attribute[i]->name, name) == 0) return proto->attribute[i];
+  return NULL;
+}
+
+static const char *kind_text(int kind) {
+  static const char *const texts[] = {[0] = "nothing",
+                                      [ATTR_FLOAT] = "a float",
+                                      [ATTR_INT] = "an integer",
+                                      [ATTR_STRING] = "a text",
+                                      [ATTR_TENSOR] = "a tensor",
+                                      [5] = "a graph",
+                                      [ATTR_FLOATS] = "a list of floats",
+                                      [ATTR_INTS] = "a list of integers"};
+  return kind >= 0 && kind < (int)(sizeof texts / sizeof *texts) ? texts[kind] : "something else";
+}
+
+/* The attribute if it has the kind; reported if it has another. Old files leave the type out: then the field says it.
+ */
+static const Onnx__AttributeProto *typed(zb_import_node *n, const char *name, int kind, bool present) {
+  const Onnx__AttributeProto *attr = zb_onnx_attribute(n, name);
+  if (!attr) return NULL;
+  if ((attr->has_type && attr->type == kind) || (!attr->has_type && present)) return attr;
+  char got[96], value[32] = "";
+  if (attr->has_f) snprintf(value, sizeof value, " (%g)", (double)attr->f);
+  if (attr->has_s)
+    snprintf(value, sizeof value, " ('%.*s')", (int)(attr->s.len < 24 ? attr->s.len : 24), (const char *)attr->s.data);
+  snprintf(got, sizeof got, "%s%s", kind_text(attr->has_type ? (int)attr->type : -1), value);
+  return zb_import_refuse(n, "export the model again: a tool has changed this attribute",
+                          "attribute '%s' has the wrong type: expected %s, got %s", name, kind_text(kind), got),
+         NULL;
+}
+
+int64_t zb_onnx_int(zb_import_node *n, const char *name, int64_t fallback) {
+  const Onnx__AttributeProto *attr = zb_onnx_attribute(n, name);
+  attr = typed(n, name, ATTR_INT, attr && attr->has_i);
+  return attr ? attr->i : fallback;
+}
+
+double zb_onnx_float(zb_import_node *n, const char *name, double fallback) {
+  const Onnx__AttributeProto *attr = zb_onnx_attribute(n, name);
+  attr = typed(n, name, ATTR_FLOAT, attr && attr->has_f);
+  return attr ? (double)attr->f : fallback;
+}
+
+void zb_onnx_string(zb_import_node *n, const char *name, const char *fallback, char *out, size_t room) {
+  const Onnx__AttributeProto *attr = zb_onnx_attribute(n, name);
+  attr = typed(n, name, ATTR_STRING, attr && attr->has_s);
+  if (attr && attr->s.len && memchr(attr->s.data, '\0', attr->s.len)) {
+    zb_import_refuse(n, "export the model again: a tool has changed this attribute", "attribute '%s' holds a zero byte",
+                     name);
+    attr = NULL;
+  }
+  if (attr)
+    snprintf(out, room, "%.*s", (int)(attr->s.len < room ? attr->s.len : room - 1), (const char *)attr->s.data);
+  else
+    snprintf(out, room, "%s", fallback);
+}
+
+bool zb_onnx_string_is(zb_import_node *n, const char *name, const char *fallback, const char *value) {
+  char text[64];
+  zb_onnx_string(n, name, fallback, text, sizeof text);
+  return strcmp(text, value) == 0;
+}
+
+bool zb_onnx_ints(zb_import_node *n, const char *name, int64_t *out, int room, int *count) {
+  const Onnx__AttributeProto *attr = zb_onnx_attribute(n, name);
+  attr = typed(n, name, ATTR_INTS, attr && attr->n_ints);
+  if (!attr) return false;
+  if (attr->n_ints > (size_t)room)
+    return zb_import_refuse(n, NULL, "attribute '%s' has %zu entries, expected at most %d", name, attr->n_ints, room);
+  *count = (int)attr->n_ints;
+  for (int i = 0; i < *count; ++i)
+    out[i] = attr->ints[i];
+  return true;
+}
+
+bool zb_onnx_shape_axis(zb_import_node *n, int64_t fallback, zb_shape *shape, int *axis) {
+  return zb_import_shape(n, 0, shape) && zb_import_axis(n, zb_onnx_int(n, "axis", fallback), shape->rank, axis);
+}

@@ -1,0 +1,219 @@
+/* Elementwise operators, reductions, softmax: ONNX names and defaults to zb ops.
+ * Tests: test/ir/import/import_test.c. */
+#include "ir/import/onnx/onnx.h"
+
+#include <string.h>
+
+/* The attributes of these operators have the names and defaults of the zb ops, but for one spelling. Integers where
+ * only floats are defined are left to be built, as are operators with attributes. */
+zb_result zb_onnx_unary(zb_import_node *n) {
+  const Onnx__NodeProto *proto = n->source;
+  zb_attr attrs[4];
+  int count = 0;
+  bool folds = n->folds && proto->n_attribute == 0;
+  zb_known *folded = folds ? zb_import_fold_unary(n, n->op->argument, zb_import_known(n, 0)) : NULL;
+  if (folded || n->im->failed) return zb_import_give_known(n, 0, folded);
+  MlirValue x = zb_import_ir(n, 0);
+  for (size_t i = 0; i < proto->n_attribute && count < 4; ++i) {
+    const char *name = proto->attribute[i]->name;
+    bool flag = strncmp(name, "detect_", 7) == 0;
+    attrs[count++] = flag ? zb_bool(name, zb_onnx_int(n, name, 1) != 0)
+                          : zb_float(strcmp(name, "lambd") == 0 ? "lambda" : name, zb_onnx_float(n, name, 0));
+  }
+  if (n->im->failed) return ZB_FAIL;
+  return zb_import_give(n, 0, zb_build(n->b, n->op->argument, &x, 1, attrs, count));
+}
+
+zb_result zb_onnx_gelu(zb_import_node *n) {
+  char form[16];
+  zb_onnx_string(n, "approximate", "none", form, sizeof form);
+  bool tanh_form = strcmp(form, "tanh") == 0;
+  if (!tanh_form && strcmp(form, "none") != 0)
+    return zb_import_refuse(n, "'none' and 'tanh' are supported", "approximate = '%s'", form);
+  MlirValue x = zb_import_ir(n, 0);
+  zb_attr attr = zb_bool("tanh", tanh_form);
+  return zb_import_give(n, 0, zb_build(n->b, "gelu", &x, 1, &attr, 1));
+}
+
+/* Bounds that are constants are attributes; others become max and min. */
+zb_result zb_onnx_clip(zb_import_node *n) {
+  static const char *const names[] = {NULL, "min", "max"}, *const ops[] = {NULL, "max", "min"};
+  zb_attr attrs[2];
+  int count = 0;
+  zb_shape shape;
+  if (n->folds) {
+    zb_known *folded = zb_import_known(n, 0);
+    for (int i = 1; folded && i <= 2; ++i)
+      if (zb_import_has(n, i)) folded = zb_import_fold_binary(n, ops[i], folded, zb_import_known(n, i));
+    return zb_import_give_known(n, 0, folded);
+  }
+  if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
+  MlirValue x = zb_import_ir(n, 0);
+  for (int i = 1; i <= 2; ++i) {
+    const zb_known *c = zb_import_known(n, i);
+    if (!zb_import_has(n, i)) continue;
+    if (c && c->elements == 1 && shape.dtype == ZB_F32)
+      attrs[count++] = zb_float(names[i], zb_known_real(c, 0));
+    else
+      x = zb_build2(n->b, ops[i], x, zb_import_ir(n, i));
+  }
+  if (count > 0) x = zb_build(n->b, "clip", &x, 1, attrs, count);
+  return zb_import_give(n, 0, x);
+}
+
+/* What has no formula for constants (prelu, shifts), and Mod with fmod, is left to be built. */
+zb_result zb_onnx_binary(zb_import_node *n) {
+  zb_attr attrs[1];
+  int count = 0;
+  const char *op = n->op->argument;
+  bool fmod = zb_onnx_int(n, "fmod", 0) != 0;
+  zb_known *folded =
+      n->folds && !fmod ? zb_import_fold_binary(n, op, zb_import_known(n, 0), zb_import_known(n, 1)) : NULL;
+  if (folded || n->im->failed) return zb_import_give_known(n, 0, folded);
+  MlirValue in[2] = {zb_import_ir(n, 0), zb_import_ir(n, 1)};
+  zb_shape lhs, rhs;
+  if (!zb_import_ir_shape(n, in[0], &lhs) || !zb_import_ir_shape(n, in[1], &rhs)) return ZB_FAIL;
+  if (strcmp(op, "pow") == 0 && lhs.dtype == ZB_F32) in[1] = zb_build_cast(n->b, in[1], ZB_F32);
+  if (strcmp(op, "mod") == 0) attrs[count++] = zb_bool("fmod", fmod);
+  if (strcmp(op, "bit_shift") == 0) {
+    bool left = zb_onnx_string_is(n, "direction", "", "LEFT");
+    if (!left && !zb_onnx_string_is(n, "direction", "", "RIGHT"))
+      return zb_import_refuse(n, "LEFT or RIGHT", "the direction is not understood");
+    attrs[count++] = zb_bool("left", left);
+  }
+  if (n->im->failed) return ZB_FAIL;
+  return zb_import_give(n, 0, zb_build(n->b, op, in, 2, attrs, count));
+}
+
+/* Sum, Mean, Max, Min of any number: a chain from the left. */
+zb_result zb_onnx_variadic(zb_import_node *n) {
+  bool mean = strcmp(n->op->argument, "mean") == 0;
+  const char *op = mean ? "add" : n->op->argument;
+  int count = n->input_count;
+  if (n->folds) {
+    const zb_known *folded = zb_import_known(n, 0);
+    for (int i = 1; folded && i < count; ++i)
+      folded = zb_import_fold_binary(n, op, folded, zb_import_known(n, i));
+    zb_known *out = folded ? zb_known_copy(n->im, &folded->shape, folded->data) : NULL;
+    for (int64_t i = 0; out && mean && i < out->elements; ++i)
+      zb_known_set_real(out, i, zb_known_real(out, i) / count);
+    return zb_import_give_known(n, 0, out);
+  }
+  MlirValue sum = zb_import_ir(n, 0);
+  for (int i = 1; i < count; ++i)
+    sum = zb_build2(n->b, op, sum, zb_import_ir(n, i));
+  if (mean && count > 1) sum = zb_build2(n->b, "mul", sum, zb_build_scalar(n->b, ZB_F32, 1.0 / count));
+  return zb_import_give(n, 0, sum);
+}
+
+zb_result zb_onnx_where(zb_import_node *n) {
+  if (n->folds)
+    return zb_import_give_known(
+        n, 0, zb_import_fold_where(n, zb_import_known(n, 0), zb_import_known(n, 1), zb_import_known(n, 2)));
+  MlirValue in[3] = {zb_import_ir(n, 0), zb_import_ir(n, 1), zb_import_ir(n, 2)};
+  return zb_import_give(n, 0, zb_build(n->b, "where", in, 3, NULL, 0));
+}
+
+/* A constant as bf16 or f16 stays an op: rounded by its kernel, when a plan is loaded. */
+zb_result zb_onnx_cast(zb_import_node *n) {
+  zb_dtype dtype;
+  if (!zb_onnx_cast_arguments(n, &dtype)) return ZB_FAIL;
+  if (n->folds && dtype != ZB_BF16 && dtype != ZB_F16)
+    return zb_import_give_known(n, 0, zb_known_cast(n->im, zb_import_known(n, 0), dtype));
+  if (dtype == ZB_F64)
+    return zb_import_refuse(n, "remove .double() from the model, or export it in float32",
+                            "a cast to double of a value that is computed each step");
+  return zb_import_give(n, 0, zb_build_cast(n->b, zb_import_ir(n, 0), dtype));
+}
+
+static MlirValue reduce(zb_builder *b, const char *op, MlirValue x, const int64_t *axes, int count, bool keepdims) {
+  zb_attr attrs[] = {zb_ints("axes", axes, count), zb_bool("keepdims", keepdims)};
+  return zb_build(b, op, &x, 1, attrs, 2);
+}
+
+/* log(sum(exp(x - max))) + max, which does not overflow. */
+static MlirValue log_sum_exp(zb_builder *b, MlirValue x, const int64_t *axes, int count, bool keepdims) {
+  MlirValue top = reduce(b, "reduce_max", x, axes, count, true);
+  MlirValue sum = reduce(b, "reduce_sum", zb_build1(b, "exp", zb_build2(b, "sub", x, top)), axes, count, keepdims);
+  MlirValue flat = keepdims ? top : reduce(b, "reduce_max", x, axes, count, false);
+  return zb_build2(b, "add", zb_build1(b, "log", sum), flat);
+}
+
+/* Reductions that are made of other operators are left to be built. */
+zb_result zb_onnx_reduce(zb_import_node *n) {
+  const char *op = n->op->argument;
+  bool reduced[ZB_DIMS_MAX], keepdims, identity, basic = strncmp(op, "reduce_", 7) == 0;
+  int64_t axes[ZB_DIMS_MAX];
+  int count = 0;
+  zb_shape shape;
+  if (!zb_import_shape(n, 0, &shape) || !zb_onnx_axes_arguments(n, shape.rank, reduced, &keepdims, &identity))
+    return ZB_FAIL;
+  if (n->folds && basic)
+    return zb_import_give_known(n, 0, zb_import_fold_reduce(n, op, zb_import_known(n, 0), reduced, keepdims));
+  MlirValue x = zb_import_ir(n, 0);
+  if (identity && basic) return zb_import_give(n, 0, x);
+  if (identity)
+    return zb_import_refuse(n, "give it axes", "noop_with_empty_axes without axes is not supported for this operator");
+  for (int i = 0; i < shape.rank; ++i) {
+    if (reduced[i]) axes[count++] = i;
+  }
+  zb_builder *b = n->b;
+  if (basic) return zb_import_give(n, 0, reduce(b, op, x, axes, count, keepdims));
+  if (strcmp(op, "log_sum_exp") == 0) return zb_import_give(n, 0, log_sum_exp(b, x, axes, count, keepdims));
+  if (strcmp(op, "l1") == 0)
+    x = zb_build1(b, "abs", x);
+  else if (strcmp(op, "log_sum") != 0)
+    x = zb_build2(b, "mul", x, x); /* l2, sum_square */
+  x = reduce(b, "reduce_sum", x, axes, count, keepdims);
+  const char *last = strcmp(op, "l2") == 0 ? "sqrt" : strcmp(op, "log_sum") == 0 ? "log" : NULL;
+  return zb_import_give(n, 0, last ? zb_build1(b, last, x) : x);
+}
+
+zb_result zb_onnx_cumsum(zb_import_node *n) {
+  zb_shape in;
+  int64_t wanted;
+  int count, axis;
+  if (!zb_import_shape(n, 0, &in) || !zb_import_ints(n, 1, "the axis", &wanted, 1, &count)) return ZB_FAIL;
+  if (count != 1) return zb_import_refuse(n, NULL, "expected one axis, got %d", count);
+  if (!zb_import_axis(n, wanted, in.rank, &axis)) return ZB_FAIL;
+  bool exclusive = zb_onnx_int(n, "exclusive", 0) != 0, reverse = zb_onnx_int(n, "reverse", 0) != 0;
+  if (n->folds)
+    return zb_import_give_known(n, 0, zb_import_fold_cumsum(n, zb_import_known(n, 0), axis, exclusive, reverse));
+  MlirValue x = zb_import_ir(n, 0);
+  zb_attr attrs[] = {zb_int("axis", axis), zb_bool("exclusive", exclusive), zb_bool("reverse", reverse)};
+  return zb_import_give(n, 0, zb_build(n->b, "cumsum", &x, 1, attrs, 3));
+}
+
+zb_result zb_onnx_softmax(zb_import_node *n) {
+  zb_shape shape;
+  int axis;
+  if (!zb_onnx_shape_axis(n, -1, &shape, &axis)) return ZB_FAIL;
+  MlirValue x = zb_import_ir(n, 0);
+  zb_attr attr = zb_int("axis", axis);
+  return zb_import_give(n, 0, zb_build(n->b, n->op->argument, &x, 1, &attr, 1));
+}
+
+/* A constant stays a constant, a sequence a sequence, a parameter the same argument. */
+zb_result zb_onnx_identity(zb_import_node *n) {
+  return zb_import_has(n, 0) ? zb_import_give_value(n, 0, n->inputs[0])
+                             : zb_import_refuse(n, NULL, "its input is missing");
+}
+
+zb_result zb_onnx_dropout(zb_import_node *n) {
+  const zb_known *ratio = zb_import_known(n, 1), *training = zb_import_known(n, 2);
+  if ((zb_import_has(n, 1) && !ratio) || (zb_import_has(n, 2) && !training))
+    return zb_import_refuse(n, "export with dropout = 0", "the ratio or the training mode is not a constant");
+  bool trains = training && training->elements == 1 && zb_known_integer(training, 0) != 0;
+  double share = ratio && ratio->elements == 1 ? zb_known_real(ratio, 0) : 0.5;
+  if (trains && share != 0)
+    return zb_import_refuse(
+        n, "export with dropout = 0 (a model in training mode with its dropout probabilities set to 0)",
+        "dropout of %g in training mode is not supported: results would depend on random numbers", share);
+  if (zb_import_wants(n, 1)) {
+    zb_shape shape;
+    if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
+    shape.dtype = ZB_I1;
+    if (!zb_import_give_known(n, 1, zb_known_filled(n->im, &shape, &(uint8_t){1}))) return ZB_FAIL;
+  }
+  return zb_onnx_identity(n);
+}

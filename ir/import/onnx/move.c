@@ -1,0 +1,233 @@
+/* Data movement: folded, or zb ops. Tests: test/ir/import/import_test.c. */
+#include "ir/import/onnx/onnx.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+zb_result zb_onnx_reshape(zb_import_node *n) {
+  zb_shape in, out;
+  if (!zb_import_shape(n, 0, &in) || !zb_onnx_reshape_arguments(n, &in, &out)) return ZB_FAIL;
+  if (n->folds) return zb_import_give_known(n, 0, zb_known_alias(n->im, zb_import_known(n, 0), &out));
+  return zb_import_give(n, 0, zb_import_reshaped(n->b, zb_import_ir(n, 0), out.dims, out.rank));
+}
+
+zb_result zb_onnx_transpose(zb_import_node *n) {
+  zb_shape in;
+  int64_t permutation[ZB_DIMS_MAX];
+  if (!zb_import_shape(n, 0, &in) || !zb_onnx_transpose_arguments(n, &in, permutation)) return ZB_FAIL;
+  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_transpose(n, zb_import_known(n, 0), permutation));
+  return zb_import_give(n, 0, zb_import_transposed(n->b, zb_import_ir(n, 0), permutation));
+}
+
+zb_result zb_onnx_expand(zb_import_node *n) {
+  zb_shape in, out;
+  if (!zb_import_shape(n, 0, &in) || !zb_onnx_expand_arguments(n, &in, &out)) return ZB_FAIL;
+  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_expand(n, zb_import_known(n, 0), &out));
+  return zb_import_give(n, 0, zb_import_expanded(n->b, zb_import_ir(n, 0), &out));
+}
+
+zb_result zb_onnx_slice(zb_import_node *n) {
+  zb_shape in;
+  int64_t starts[ZB_DIMS_MAX], steps[ZB_DIMS_MAX], sizes[ZB_DIMS_MAX];
+  bool whole = true;
+  if (!zb_import_shape(n, 0, &in) || !zb_onnx_slice_arguments(n, &in, starts, steps, sizes)) return ZB_FAIL;
+  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_slice(n, zb_import_known(n, 0), starts, steps, sizes));
+  for (int i = 0; i < in.rank; ++i) {
+    if (steps[i] < 0 && sizes[i] > 1)
+      return zb_import_refuse(n, "reverse with Gather and constant indices",
+                              "step %" PRId64 " of a computed value is not supported", steps[i]);
+    if (sizes[i] == 0) return zb_import_refuse(n, NULL, "the slice is empty in dimension %d", i);
+    if (sizes[i] <= 1) steps[i] = 1;
+    whole = whole && sizes[i] == in.dims[i];
+  }
+  MlirValue x = zb_import_ir(n, 0);
+  zb_attr attrs[] = {zb_ints("starts", starts, in.rank), zb_ints("sizes", sizes, in.rank),
+                     zb_ints("steps", steps, in.rank)};
+  return zb_import_give(n, 0, whole ? x : zb_build(n->b, "slice", &x, 1, attrs, 3));
+}
+
+zb_result zb_onnx_concat(zb_import_node *n) {
+  enum { FOLDED_MAX = 1024 };
+  int count = n->input_count, axis, used = 0;
+  zb_shape shape, part;
+  if (n->folds && count > FOLDED_MAX)
+    return zb_import_refuse(n, NULL, "%d inputs, expected 1 to %d", count, FOLDED_MAX);
+  if (!zb_onnx_attribute(n, "axis")) return zb_import_refuse(n, NULL, "attribute 'axis' is missing");
+  if (!zb_onnx_shape_axis(n, 0, &shape, &axis)) return ZB_FAIL;
+  const zb_known **folded = zb_import_take(n->im, (size_t)count * sizeof *folded);
+  MlirValue *parts = zb_import_take(n->im, (size_t)count * sizeof *parts);
+  if (!folded || !parts) return ZB_FAIL;
+  for (int i = 0; i < count; ++i) {
+    if (n->folds) {
+      folded[i] = zb_import_known(n, i);
+      continue;
+    }
+    if (!zb_import_shape(n, i, &part)) return ZB_FAIL;
+    if (part.rank == shape.rank && part.dims[axis] == 0) continue; /* joins nothing */
+    parts[used] = zb_import_ir(n, i);
+    if (!parts[used++].ptr) return ZB_FAIL;
+  }
+  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_concat(n, folded, count, axis));
+  if (used == 0) return zb_import_refuse(n, NULL, "all inputs are empty");
+  return zb_import_give(n, 0, zb_build_concat(n->b, parts, used, axis));
+}
+
+/* The parts of a computed value; one is the value itself. */
+static void split(zb_import_node *n, int axis, const int64_t *sizes, int count, MlirValue *parts) {
+  parts[0] = zb_import_ir(n, 0);
+  if (count > 1) zb_build_split(n->b, parts[0], axis, sizes, count, parts);
+}
+
+zb_result zb_onnx_split(zb_import_node *n) {
+  zb_shape in;
+  int64_t sizes[ZB_SPLIT_MAX], starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX];
+  MlirValue parts[ZB_SPLIT_MAX];
+  int axis, count;
+  if (!zb_import_shape(n, 0, &in) || !zb_onnx_split_arguments(n, &in, &axis, sizes, &count)) return ZB_FAIL;
+  if (!n->folds) split(n, axis, sizes, count, parts);
+  for (int i = 0; i < ZB_DIMS_MAX; ++i)
+    steps[i] = 1;
+  for (int i = 0; i < count; starts[axis] += sizes[i++]) {
+    in.dims[axis] = sizes[i];
+    if (!(n->folds ? zb_import_give_known(n, i, zb_import_fold_slice(n, zb_import_known(n, 0), starts, steps, in.dims))
+                   : zb_import_give(n, i, parts[i])))
+      return ZB_FAIL;
+  }
+  return ZB_OK;
+}
+
+zb_result zb_onnx_split_to_sequence(zb_import_node *n) {
+  zb_shape in;
+  int64_t sizes[ZB_SPLIT_MAX];
+  MlirValue parts[ZB_SPLIT_MAX];
+  int axis, count;
+  if (!zb_import_shape(n, 0, &in) || !zb_onnx_split_arguments(n, &in, &axis, sizes, &count)) return ZB_FAIL;
+  bool keepdims = zb_import_has(n, 1) || zb_onnx_int(n, "keepdims", 1) != 0;
+  split(n, axis, sizes, count, parts);
+  zb_import_value **items = zb_import_take(n->im, (size_t)count * sizeof *items);
+  for (int i = 0; items && i < count; ++i) {
+    int64_t dims[ZB_DIMS_MAX];
+    int rank = 0;
+    for (int d = 0; d < in.rank; ++d) {
+      if (keepdims || d != axis) dims[rank++] = d == axis ? sizes[i] : in.dims[d];
+    }
+    items[i] = zb_import_value_new(n->im, "", ZB_VALUE_NODE);
+    MlirValue part = parts[i].ptr ? zb_build_reshape(n->b, parts[i], dims, rank) : parts[i];
+    if (!part.ptr) n->im->failed = true;
+    if (!items[i] || !part.ptr) return ZB_FAIL;
+    items[i]->value = part;
+  }
+  return zb_import_give_items(n, 0, items, count);
+}
+
+zb_result zb_onnx_concat_from_sequence(zb_import_node *n) {
+  zb_import_value *sequence = zb_import_has(n, 0) ? n->inputs[0] : NULL;
+  zb_shape shape;
+  int axis = 0;
+  if (!sequence || sequence->kind != ZB_VALUE_SEQUENCE || sequence->item_count < 1)
+    return zb_import_refuse(n, NULL, "input 0 is no sequence, or an empty one");
+  bool stack = zb_onnx_int(n, "new_axis", 0) != 0;
+  MlirValue *parts = zb_import_take(n->im, (size_t)sequence->item_count * sizeof *parts);
+  for (int i = 0; parts && i < sequence->item_count; ++i) {
+    parts[i] = zb_import_value_ir(n->im, sequence->items[i]);
+    if (!zb_import_ir_shape(n, parts[i], &shape) ||
+        !zb_import_axis(n, zb_onnx_int(n, "axis", 0), shape.rank + stack, &axis))
+      return ZB_FAIL;
+    if (!stack) continue;
+    if (shape.rank == ZB_DIMS_MAX)
+      return zb_import_refuse(n, NULL, "the result has more than %d dimensions", ZB_DIMS_MAX);
+    memmove(&shape.dims[axis + 1], &shape.dims[axis], (size_t)(shape.rank - axis) * sizeof *shape.dims);
+    shape.dims[axis] = 1;
+    parts[i] = zb_build_reshape(n->b, parts[i], shape.dims, shape.rank + 1);
+  }
+  if (!parts || n->b->failed) return ZB_FAIL;
+  return zb_import_give(n, 0, zb_build_concat(n->b, parts, sequence->item_count, axis));
+}
+
+/* Gather and GatherElements. */
+zb_result zb_onnx_gather(zb_import_node *n) {
+  zb_shape data;
+  int axis;
+  if (!zb_onnx_shape_axis(n, 0, &data, &axis)) return ZB_FAIL;
+  bool elements = strcmp(n->op->argument, "gather_elements") == 0;
+  if (n->folds)
+    return zb_import_give_known(n, 0,
+                                (elements ? zb_import_fold_gather_elements : zb_import_fold_gather)(
+                                    n, zb_import_known(n, 0), zb_import_known(n, 1), axis));
+  MlirValue in[2] = {zb_import_ir(n, 0), zb_import_ir(n, 1)};
+  zb_attr attr = zb_int("axis", axis);
+  return zb_import_give(n, 0, zb_build(n->b, n->op->argument, in, 2, &attr, 1));
+}
+
+/* A repeat is an expand along a new dimension before the repeated one. */
+zb_result zb_onnx_tile(zb_import_node *n) {
+  zb_shape in, split, wide;
+  int64_t repeats[ZB_DIMS_MAX];
+  if (!zb_import_shape(n, 0, &in) || !zb_onnx_tile_arguments(n, &in, repeats)) return ZB_FAIL;
+  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_tile(n, zb_import_known(n, 0), repeats));
+  split = (zb_shape){.dtype = in.dtype};
+  wide = split;
+  zb_shape out = in;
+  for (int i = 0; i < in.rank; ++i) {
+    if (repeats[i] == 0) return zb_import_refuse(n, NULL, "the result is empty");
+    if (split.rank + 2 > ZB_DIMS_MAX)
+      return zb_import_refuse(n, "use Expand", "the repeats need more than %d dimensions", ZB_DIMS_MAX);
+    if (repeats[i] > 1) {
+      split.dims[split.rank++] = 1;
+      wide.dims[wide.rank++] = repeats[i];
+    }
+    split.dims[split.rank++] = wide.dims[wide.rank++] = in.dims[i];
+    if (__builtin_mul_overflow(out.dims[i], repeats[i], &out.dims[i]))
+      return zb_import_refuse(n, NULL, "the result is too large");
+  }
+  MlirValue x = zb_import_reshaped(n->b, zb_import_ir(n, 0), split.dims, split.rank);
+  x = zb_import_expanded(n->b, x, &wide);
+  return zb_import_give(n, 0, x.ptr ? zb_build_reshape(n->b, x, out.dims, out.rank) : x);
+}
+
+/* Constant padding: joins with splats, one dimension after the other. */
+zb_result zb_onnx_pad(zb_import_node *n) {
+  zb_shape shape;
+  int64_t before[ZB_DIMS_MAX], after[ZB_DIMS_MAX];
+  if (!zb_import_shape(n, 0, &shape) || !zb_onnx_pad_arguments(n, &shape, before, after)) return ZB_FAIL;
+  const zb_known *fill = zb_import_known(n, 2);
+  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_pad(n, zb_import_known(n, 0), fill, before, after));
+  if (zb_import_has(n, 2) && (!fill || fill->elements != 1))
+    return zb_import_refuse(n, NULL, "the fill is no constant scalar");
+  double value = fill ? zb_known_real(fill, 0) : 0;
+  MlirValue x = zb_import_ir(n, 0);
+  for (int i = 0; i < shape.rank && x.ptr; ++i) {
+    MlirValue parts[3];
+    int count = 0;
+    int64_t dim = shape.dims[i];
+    if (before[i]) shape.dims[i] = before[i], parts[count++] = zb_build_splat(n->b, &shape, value);
+    parts[count++] = x;
+    if (after[i]) shape.dims[i] = after[i], parts[count++] = zb_build_splat(n->b, &shape, value);
+    if (count > 1 && !n->b->failed) x = zb_build_concat(n->b, parts, count, i);
+    if (__builtin_add_overflow(dim, before[i], &dim) || __builtin_add_overflow(dim, after[i], &shape.dims[i])) {
+      return zb_import_refuse(n, NULL, "the result is too large");
+    }
+  }
+  return n->b->failed ? ZB_FAIL : zb_import_give(n, 0, x);
+}
+
+/* where(triangle, x, 0). */
+zb_result zb_onnx_trilu(zb_import_node *n) {
+  zb_shape shape, mask;
+  int64_t k = 0;
+  int count = 1;
+  if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
+  if (zb_import_has(n, 1) && !zb_import_ints(n, 1, "k", &k, 1, &count)) return ZB_FAIL;
+  if (n->folds && shape.rank < 2)
+    return zb_import_refuse(n, NULL, "the input has %d dimensions, expected 2 or more", shape.rank);
+  if (shape.rank < 2 || count != 1)
+    return zb_import_refuse(n, NULL, "expected an input of 2 dimensions or more and one k");
+  bool upper = zb_onnx_int(n, "upper", 1) != 0;
+  if (n->folds) return zb_import_give_known(n, 0, zb_import_fold_triangle(n, zb_import_known(n, 0), upper, k));
+  mask = (zb_shape){.dtype = ZB_I1, .rank = 2, .dims = {shape.dims[shape.rank - 2], shape.dims[shape.rank - 1]}};
+  zb_attr attrs[] = {zb_ints("shape", mask.dims, 2), zb_int("diagonal", upper ? k - 1 : k), zb_float("lower", !upper),
+                     zb_float("upper", upper), zb_string("dtype", "i1")};
+  MlirValue in[3] = {zb_build(n->b, "triangle", NULL, 0, attrs, 5), zb_import_ir(n, 0),
+                     zb_build_scalar(n->b, shape.dtype, 0)};
+  return zb_import_give(n, 0, zb_build(n->b, "where", in, 3, NULL, 0));
+}

@@ -1,0 +1,478 @@
+/* zb_import_onnx: an ONNX file becomes a module with one function on one micro-batch.
+ *
+ * Order: open, check versions, make values and nodes, find the loss, mark the nodes it needs, check them against their
+ * rows, choose parameters; then the core builds. Outputs other than the loss are not computed. Tests: test/ir/import.
+ */
+#include "ir/import/onnx/onnx.h"
+#include "ir/import/importers.h"
+
+#include <inttypes.h>
+#include <mlir-c/BuiltinAttributes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Versions and parts that are refused ---- */
+
+static zb_result check_model(zb_onnx *onnx) {
+  const Onnx__ModelProto *model = onnx->file.model;
+  const char *versions = "ONNX IR versions up to 13 and opsets 13 to 24 of the default domain are supported";
+  if (model->ir_version < 1 || model->ir_version > ZB_ONNX_IR_MAX) {
+    return zb_import_fail(&onnx->core, versions, "IR version %" PRId64 " is not supported", model->ir_version);
+  }
+  bool found = false;
+  for (size_t i = 0; i < model->n_opset_import; ++i) {
+    const Onnx__OperatorSetIdProto *set = model->opset_import[i];
+    const char *domain = set->domain ? set->domain : "";
+    if (*domain && strcmp(domain, "ai.onnx") != 0) continue; /* nodes of other domains are reported one by one */
+    if (set->version < ZB_ONNX_OPSET_MIN || set->version > ZB_ONNX_OPSET_MAX) {
+      return zb_import_fail(&onnx->core, versions, "opset %" PRId64 " is not supported", set->version);
+    }
+    found = true;
+  }
+  if (!found) return zb_import_fail(&onnx->core, versions, "the model names no opset of the default domain");
+  if (model->n_training_info) {
+    return zb_import_fail(&onnx->core, "leave training_info out: zbc differentiates the forward graph itself",
+                          "training_info is not supported");
+  }
+  if (onnx->graph->n_sparse_initializer || onnx->graph->n_quantization_annotation) {
+    return zb_import_fail(&onnx->core, "export in float32", "sparse and quantized tensors are not supported");
+  }
+  return ZB_OK;
+}
+
+/* ---- Values and nodes ---- */
+
+static const char *text_or_empty(const char *text) { return text ? text : ""; }
+
+/* "4xNx8xfloat32". */
+static void describe_type(const Onnx__TypeProto__Tensor *tensor, zb_text *text) {
+  for (size_t d = 0; tensor && tensor->shape && d < tensor->shape->n_dim; ++d) {
+    const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[d];
+    if (dim->dim_param)
+      zb_text_add(text, "%sx", dim->dim_param);
+    else
+      zb_text_add(text, "%" PRId64 "x", dim->dim_value);
+  }
+  zb_text_add(text, "%s", tensor ? zb_onnx_dtype_text(tensor->elem_type) : "unknown type");
+}
+
+/* The longest module path of a node: the last entry but one of ['', 'lm', 'lm.h', 'add']. */
+static const char *module_path(zb_import *im, const Onnx__NodeProto *node) {
+  for (size_t i = 0; i < node->n_metadata_props; ++i) {
+    const Onnx__StringStringEntryProto *entry = node->metadata_props[i];
+    if (!entry->key || !entry->value || strcmp(entry->key, "pkg.torch.onnx.name_scopes") != 0) continue;
+    const char *begin = NULL, *last = NULL;
+    size_t length = 0, last_length = 0;
+    for (const char *c = entry->value; (c = strchr(c, '\'')) != NULL;) {
+      const char *end = strchr(c + 1, '\'');
+      if (!end) break;
+      begin = last, length = last_length;
+      last = c + 1, last_length = (size_t)(end - last);
+      c = end + 1;
+    }
+    return zb_import_take_text(im, begin ? begin : "", length);
+  }
+  return NULL;
+}
+
+/* An input with a default value, as older exporters list weights: it must be declared as it is. Symbolic dimensions may
+ * be anything. */
+static zb_result check_default(zb_import *im, const Onnx__ValueInfoProto *input, const Onnx__TensorProto *tensor) {
+  const Onnx__TypeProto__Tensor *type = input->type ? input->type->tensor_type : NULL;
+  if (!type) return ZB_OK;
+  const Onnx__TensorShapeProto *shape = type->shape;
+  bool same = type->elem_type == tensor->data_type && (!shape || shape->n_dim == tensor->n_dims);
+  for (size_t d = 0; same && shape && d < shape->n_dim; ++d)
+    same = !shape->dim[d]->has_dim_value || shape->dim[d]->dim_value == tensor->dims[d];
+  if (same) return ZB_OK;
+  zb_text declared, got;
+  zb_text_init(&declared);
+  zb_text_init(&got);
+  describe_type(type, &declared);
+  for (size_t d = 0; d < tensor->n_dims; ++d)
+    zb_text_add(&got, "%" PRId64 "x", tensor->dims[d]);
+  zb_text_add(&got, "%s", zb_onnx_dtype_text(tensor->data_type));
+  zb_import_fail(im, "export the model again: a tool has changed one of the two",
+                 "input '%s' is declared as %s, but its initializer is %s", input->name,
+                 declared.data ? declared.data : "", got.data ? got.data : "");
+  zb_text_deinit(&declared);
+  zb_text_deinit(&got);
+  return ZB_FAIL;
+}
+
+static zb_result add_initializers(zb_onnx *onnx) {
+  zb_import *im = &onnx->core;
+  for (size_t i = 0; i < onnx->graph->n_initializer; ++i) {
+    const Onnx__TensorProto *tensor = onnx->graph->initializer[i];
+    if (!tensor->name || !*tensor->name) return zb_import_fail(im, NULL, "initializer %zu has no name", i);
+    if (zb_import_find(im, tensor->name))
+      return zb_import_fail(im, NULL, "two initializers are named '%s'", tensor->name);
+    zb_import_value *value = zb_import_value_new(im, tensor->name, ZB_VALUE_INITIAL);
+    if (!value) return ZB_FAIL;
+    value->index = i;
+    value->is_typed = zb_onnx_dtype(tensor->data_type, &value->type.dtype);
+    value->type.rank = (int)tensor->n_dims;
+    value->type_text = zb_onnx_dtype_text(tensor->data_type);
+  }
+  return ZB_OK;
+}
+
+static zb_result add_inputs(zb_onnx *onnx) {
+  zb_import *im = &onnx->core;
+  for (size_t i = 0; i < onnx->graph->n_input; ++i) {
+    const Onnx__ValueInfoProto *input = onnx->graph->input[i];
+    const char *name = text_or_empty(input->name);
+    if (!*name) return zb_import_fail(im, NULL, "input %zu has no name", i);
+    zb_import_value *value = zb_import_find(im, name);
+    if (value && value->kind == ZB_VALUE_INPUT) return zb_import_fail(im, NULL, "two inputs are named '%s'", name);
+    if (value && !check_default(im, input, onnx->graph->initializer[value->index])) return ZB_FAIL;
+    if (value) continue;
+    value = zb_import_value_new(im, name, ZB_VALUE_INPUT);
+    if (!value) return ZB_FAIL;
+    value->index = i;
+  }
+  return ZB_OK;
+}
+
+/* Whether some node makes a value of this name. */
+static bool has_producer(const Onnx__GraphProto *graph, const char *name) {
+  for (size_t k = 0; k < graph->n_node; ++k) {
+    for (size_t o = 0; o < graph->node[k]->n_output; ++o) {
+      if (strcmp(graph->node[k]->output[o], name) == 0) return true;
+    }
+  }
+  return false;
+}
+
+static zb_result read_inputs(zb_onnx *onnx, zb_import_node *n, const Onnx__NodeProto *proto) {
+  for (size_t i = 0; i < proto->n_input; ++i) {
+    const char *name = proto->input[i];
+    if (!*name) continue;
+    n->inputs[i] = zb_import_find(n->im, name);
+    n->input_count = (int)i + 1;
+    if (n->inputs[i]) continue;
+    if (has_producer(onnx->graph, name))
+      return zb_import_refuse(n, "the exporter must sort nodes: producers first",
+                              "input '%s' is made by this or a later node: the graph is cyclic or not sorted", name);
+    return zb_import_refuse(
+        n, NULL, "input '%s' is neither an input of the model, nor an initializer, nor made by a node", name);
+  }
+  return ZB_OK;
+}
+
+static zb_result read_outputs(zb_import_node *n, const Onnx__NodeProto *proto) {
+  n->output_count = (int)proto->n_output;
+  for (size_t o = 0; o < proto->n_output; ++o) {
+    const char *name = proto->output[o];
+    if (!*name) continue;
+    if (zb_import_find(n->im, name))
+      return zb_import_refuse(n, NULL, "output '%s' is the name of another value, too", name);
+    n->outputs[o] = zb_import_value_new(n->im, name, ZB_VALUE_NODE);
+    if (!n->outputs[o]) return ZB_FAIL;
+    n->outputs[o]->producer = n;
+  }
+  return ZB_OK;
+}
+
+/* The optimizer of the exporter makes nodes without a path: they get that of the node that makes their first computed
+ * input. */
+static const char *inherited_path(const zb_onnx *onnx, const Onnx__NodeProto *proto) {
+  for (size_t i = 0; i < proto->n_input; ++i) {
+    const zb_import_value *value = *proto->input[i] ? zb_import_find(&onnx->core, proto->input[i]) : NULL;
+    if (value && value->producer && value->producer->path) return value->producer->path;
+  }
+  return NULL;
+}
+
+/* The gradient of a cast to integers ends there. */
+static bool casts_to_other(const zb_import_node *n) {
+  const Onnx__AttributeProto *to = strcmp(n->kind, "Cast") == 0 ? zb_onnx_attribute(n, "to") : NULL;
+  zb_dtype dtype;
+  return to &&
+         !(zb_onnx_dtype(to->i, &dtype) && (dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16));
+}
+
+static zb_result add_nodes(zb_onnx *onnx) {
+  zb_import *im = &onnx->core;
+  im->nodes = zb_import_take(im, onnx->graph->n_node * sizeof *im->nodes);
+  if (!im->nodes) return ZB_FAIL;
+  for (size_t k = 0; k < onnx->graph->n_node; ++k) {
+    const Onnx__NodeProto *proto = onnx->graph->node[k];
+    zb_import_node *n = &im->nodes[im->node_count++];
+    *n = (zb_import_node){.im = im,
+                          .b = &im->builder,
+                          .kind = text_or_empty(proto->op_type),
+                          .name = text_or_empty(proto->name),
+                          .path = module_path(im, proto),
+                          .source = proto};
+    n->inputs = zb_import_take(im, proto->n_input * sizeof *n->inputs);
+    n->outputs = zb_import_take(im, proto->n_output * sizeof *n->outputs);
+    if (!n->inputs || !n->outputs) return ZB_FAIL;
+    if (!n->path) n->path = inherited_path(onnx, proto);
+    n->location = zb_import_node_location(im, n->path, n->name, (unsigned)k);
+    n->op = zb_onnx_op_find(n->kind);
+    n->gradient = n->op && !casts_to_other(n) ? n->op->gradient : 0;
+    if (!read_inputs(onnx, n, proto) || !read_outputs(n, proto)) return ZB_FAIL;
+  }
+  return im->out_of_memory ? ZB_FAIL : ZB_OK;
+}
+
+/* ---- The loss ---- */
+
+/* Whether an output may be a scalar float by its declaration (a missing shape may be anything). */
+static bool may_be_loss(const Onnx__ValueInfoProto *output) {
+  const Onnx__TypeProto__Tensor *tensor = output->type ? output->type->tensor_type : NULL;
+  if (!tensor) return !output->type;
+  return tensor->elem_type == 1 && (!tensor->shape || tensor->shape->n_dim == 0);
+}
+
+/* A scalar of another float type: the loss of a model that was exported in half or double precision. */
+static bool is_other_float(const Onnx__ValueInfoProto *output) {
+  const Onnx__TypeProto__Tensor *tensor = output->type ? output->type->tensor_type : NULL;
+  zb_dtype dtype;
+  if (!tensor || (tensor->shape && tensor->shape->n_dim) || !zb_onnx_dtype(tensor->elem_type, &dtype)) return false;
+  return dtype == ZB_F16 || dtype == ZB_BF16 || dtype == ZB_F64;
+}
+
+static void describe_outputs(const Onnx__GraphProto *graph, zb_text *text) {
+  for (size_t i = 0; i < graph->n_output; ++i) {
+    const Onnx__ValueInfoProto *output = graph->output[i];
+    zb_text_add(text, "%s'%s' (", i ? ", " : "", text_or_empty(output->name));
+    describe_type(output->type ? output->type->tensor_type : NULL, text);
+    zb_text_add(text, ")");
+  }
+}
+
+static zb_import_value *find_loss(zb_onnx *onnx) {
+  zb_import *im = &onnx->core;
+  const char *wanted = im->params->loss, *found = NULL;
+  zb_import_value *value = NULL;
+  int candidates = 0;
+  const Onnx__ValueInfoProto *other = NULL;
+  for (size_t i = 0; i < onnx->graph->n_output; ++i) {
+    const Onnx__ValueInfoProto *output = onnx->graph->output[i];
+    const char *name = text_or_empty(output->name);
+    if (is_other_float(output)) other = output;
+    if (wanted ? strcmp(name, wanted) != 0 : !may_be_loss(output)) continue;
+    found = output->name;
+    ++candidates;
+  }
+  zb_text list;
+  zb_text_init(&list);
+  describe_outputs(onnx->graph, &list);
+  const char *all = list.data ? list.data : "none";
+  if (!found && wanted)
+    zb_import_fail(im, "pass one of them to --loss", "no output is named '%s': the outputs are %s", wanted, all);
+  else if (!found && other)
+    zb_import_fail(im, ZB_ONNX_TYPES_HINT, "the loss '%s' has the element type %s, which is not supported",
+                   text_or_empty(other->name), zb_onnx_dtype_text(other->type->tensor_type->elem_type));
+  else if (!found) {
+    zb_import_fail(
+        im, "export a model whose forward() returns the mean loss of the micro-batch, as tools/export_onnx.py does",
+        "no scalar float output to minimize: the outputs are %s", all);
+  } else if (candidates > 1 && !wanted) {
+    zb_import_fail(im, "say which one with --loss NAME", "%d outputs may be the loss: %s", candidates, all);
+  } else if (!(value = zb_import_find(im, found))) {
+    zb_import_fail(im, NULL, "output '%s' is made by no node", found);
+  }
+  zb_text_deinit(&list);
+  return value;
+}
+
+/* ---- Rows ---- */
+
+static bool is_listed(const char *list, const char *name) {
+  size_t length = strlen(name);
+  for (const char *c = list; *c;) {
+    const char *end = strchr(c, ' ');
+    size_t own = end ? (size_t)(end - c) : strlen(c);
+    if (own == length && memcmp(c, name, length) == 0) return true;
+    c += own + (end ? 1 : 0);
+  }
+  return false;
+}
+
+static zb_result refuse_op(zb_import_node *n, const char *what, const char *name,
+                           void (*explain)(const char *, zb_text *, zb_text *)) {
+  zb_text why, hint;
+  zb_text_init(&why);
+  zb_text_init(&hint);
+  explain(name, &why, &hint);
+  zb_import_refuse(n, hint.data, "%s '%s' is not supported%s", what, name, why.data ? why.data : "");
+  zb_text_deinit(&why);
+  zb_text_deinit(&hint);
+  return ZB_FAIL;
+}
+
+static zb_result check_node(zb_import_node *n) {
+  const Onnx__NodeProto *proto = n->source;
+  const char *domain = text_or_empty(proto->domain);
+  if (*domain && strcmp(domain, "ai.onnx") != 0) {
+    if (zb_onnx_of(n->im)->file.model->n_functions == 0)
+      return refuse_op(n, "operator of domain", domain, zb_onnx_domain_hint);
+    return zb_import_refuse(n, "inline the functions of the model first (onnx.inliner.inline_local_functions)",
+                            "operator of domain '%s' is not supported", domain);
+  }
+  if (!n->op) return refuse_op(n, "operator", proto->op_type, zb_onnx_unknown_hint);
+  int inputs = n->input_count;
+  if (inputs < n->op->min_inputs || (n->op->max_inputs >= 0 && inputs > n->op->max_inputs)) {
+    return zb_import_refuse(n, NULL, "it has %d inputs, expected %d to %d", inputs, n->op->min_inputs,
+                            n->op->max_inputs);
+  }
+  for (int i = 0; i < (n->op->max_inputs < 0 ? inputs : n->op->min_inputs); ++i) {
+    if (!zb_import_has(n, i)) return zb_import_refuse(n, NULL, "input %d is missing", i);
+  }
+  if (proto->n_output < 1 || (n->op->max_outputs >= 0 && (int)proto->n_output > n->op->max_outputs)) {
+    return zb_import_refuse(n, NULL, "it has %zu outputs, expected 1 to %d", proto->n_output, n->op->max_outputs);
+  }
+  if (proto->base.n_unknown_fields) return zb_import_refuse(n, NULL, "it has fields that are not understood");
+  for (size_t i = 0; i < proto->n_attribute; ++i) {
+    const Onnx__AttributeProto *attr = proto->attribute[i];
+    const char *name = attr->name ? attr->name : "";
+    if (!is_listed(n->op->attributes, name)) {
+      char hint[192];
+      snprintf(hint, sizeof hint, *n->op->attributes ? "understood: %s" : "it has no attributes that are understood",
+               n->op->attributes);
+      return zb_import_refuse(n, hint, "attribute '%s' is not understood", name);
+    }
+    if (attr->ref_attr_name && *attr->ref_attr_name)
+      return zb_import_refuse(n, "inline the functions of the model first", "attribute '%s' refers to a function",
+                              name);
+  }
+  return ZB_OK;
+}
+
+/* Checks every needed node; reports a few different faults at once, so that a user sees what the export lacks. */
+static zb_result check_nodes(zb_import *im) {
+  enum { REPORTS_MAX = 8 };
+  const char *reported[REPORTS_MAX];
+  int reports = 0;
+  for (zb_import_node *n = im->nodes; n < im->nodes + im->node_count && reports < REPORTS_MAX; ++n) {
+    bool known = !n->needed;
+    for (int i = 0; i < reports && !known; ++i)
+      known = strcmp(reported[i], n->kind) == 0;
+    if (!known && !check_node(n)) reported[reports++] = n->kind;
+  }
+  return reports ? ZB_FAIL : ZB_OK;
+}
+
+/* ---- Inputs ---- */
+
+static zb_result input_shape(zb_import *im, const Onnx__ValueInfoProto *input, zb_shape *out) {
+  const char *static_hint =
+      "export with static shapes (no dynamic_shapes or dynamic_axes): zbc compiles for one micro-batch size; "
+      "tools/export_onnx.py takes --batch and --seq";
+  const Onnx__TypeProto__Tensor *tensor = input->type ? input->type->tensor_type : NULL;
+  if (!tensor) return zb_import_fail(im, NULL, "input '%s' is no tensor", input->name);
+  *out = (zb_shape){.dtype = ZB_F32};
+  bool known = zb_onnx_dtype(tensor->elem_type, &out->dtype);
+  if (!known || (out->dtype != ZB_F32 && out->dtype != ZB_I64 && out->dtype != ZB_I32 && out->dtype != ZB_I1)) {
+    return zb_import_fail(im, ZB_ONNX_TYPES_HINT, "input '%s' has the element type %s, which is not supported",
+                          input->name, zb_onnx_dtype_text(tensor->elem_type));
+  }
+  if (!tensor->shape) return zb_import_fail(im, static_hint, "input '%s' has no shape", input->name);
+  if (tensor->shape->n_dim > ZB_DIMS_MAX) {
+    return zb_import_fail(im, NULL, "input '%s' has %zu dimensions, at most %d are supported", input->name,
+                          tensor->shape->n_dim, ZB_DIMS_MAX);
+  }
+  out->rank = (int)tensor->shape->n_dim;
+  for (int d = 0; d < out->rank; ++d) {
+    const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[d];
+    if (dim->has_dim_value && dim->dim_value > 0) {
+      out->dims[d] = dim->dim_value;
+      continue;
+    }
+    if (dim->has_dim_value) {
+      return zb_import_fail(im,
+                            dim->dim_value ? static_hint : "export with an example of at least one row and one token",
+                            "input '%s' has the dimension %" PRId64 " (dimension %d), expected 1 or more", input->name,
+                            dim->dim_value, d);
+    }
+    return zb_import_fail(im, static_hint, "input '%s' has the dynamic dimension '%s' (dimension %d)", input->name,
+                          dim->dim_param ? dim->dim_param : "?", d);
+  }
+  return zb_shape_bytes(out) >= 0 ? ZB_OK : zb_import_fail(im, NULL, "input '%s' is too large", input->name);
+}
+
+/* In the order of their values. */
+static zb_result build_inputs(zb_onnx *onnx) {
+  zb_import *im = &onnx->core;
+  for (size_t i = 0; i < im->value_count; ++i) {
+    zb_import_value *value = im->values[i];
+    zb_shape shape;
+    if (value->kind != ZB_VALUE_INPUT) continue;
+    if (!input_shape(im, onnx->graph->input[value->index], &shape)) return ZB_FAIL;
+    value->value = zb_import_input(im, value->name, &shape);
+    if (!value->value.ptr) return ZB_FAIL;
+  }
+  return ZB_OK;
+}
+
+/* ---- The whole ---- */
+
+/* What tools/export_onnx.py found when it compared the file with its model (zb.compared). What it refused is kept for
+ * the errors before this one. */
+static zb_result mark_compared(zb_onnx *onnx, MlirOperation module) {
+  static const char refused[] = "rejected: ";
+  const Onnx__ModelProto *model = onnx->file.model;
+  for (size_t i = 0; i < model->n_metadata_props; ++i) {
+    const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
+    if (!entry->key || !entry->value || strcmp(entry->key, "zb.compared") != 0) continue;
+    if (strncmp(entry->value, refused, sizeof refused - 1) == 0)
+      return zb_import_fail(&onnx->core, "change the model as tools/export_onnx.py says, and export it again",
+                            "the exporter refused this graph, which does not train as its model does: %s",
+                            entry->value + sizeof refused - 1);
+    if (strcmp(entry->value, "no") == 0)
+      mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString(ZB_ATTR_UNCOMPARED),
+                                      mlirUnitAttrGet(onnx->core.context));
+  }
+  return ZB_OK;
+}
+
+static zb_result load(zb_import *im, const zb_import_value *value, zb_shape *shape, const void **data) {
+  zb_onnx *onnx = zb_onnx_of(im);
+  return zb_onnx_tensor_read(onnx, onnx->graph->initializer[value->index], &onnx->file.raw[value->index],
+                             zb_import_file_location(im), "initializer", shape, data);
+}
+
+static const zb_import_format format = {
+    .initial = "initializer",
+    .types_hint = ZB_ONNX_TYPES_HINT,
+    .parameters_hint = "torch.onnx.export needs export_params=True and optimize=False: see tools/export_onnx.py; or "
+                       "name them with --train",
+    .load = load,
+    .left = zb_onnx_refuse_folded,
+};
+
+static zb_result import_graph(zb_import *im, zb_module *out) {
+  zb_onnx *onnx = zb_onnx_of(im);
+  if (!check_model(onnx) || !add_initializers(onnx) || !add_inputs(onnx) || !add_nodes(onnx)) return ZB_FAIL;
+  zb_import_value *loss = find_loss(onnx);
+  if (!loss) return ZB_FAIL;
+  zb_import_mark_needed(im, loss);
+  if (!check_nodes(im) || !zb_onnx_check_merged(onnx)) return ZB_FAIL;
+  zb_import_mark_values(im, loss);
+  if (!zb_onnx_propose_parameters(onnx) || !zb_import_choose_parameters(im)) return ZB_FAIL;
+  if (!build_inputs(onnx) || !zb_import_nodes(im) || !zb_import_finish(im, loss, out)) return ZB_FAIL;
+  return mark_compared(onnx, mlirModuleGetOperation(out->module));
+}
+
+static void close_files(zb_onnx *onnx) {
+  for (size_t i = 0; i < onnx->external_count; ++i)
+    zb_import_source_close(&onnx->externals[i]);
+  zb_free(onnx->externals);
+  zb_onnx_file_close(&onnx->file);
+}
+
+zb_status zb_import_onnx(MlirContext context, const zb_import_params *params, zb_module *out) {
+  *out = (zb_module){.context = context};
+  zb_onnx onnx = {.core = {.context = context, .params = params, .format = &format}};
+  zb_status status = zb_onnx_file_open(params->path, &onnx.file);
+  if (!status) {
+    onnx.graph = onnx.file.model->graph;
+    onnx.core.source_bytes = params->fold_limit ? 0 : zb_onnx_model_bytes(&onnx);
+    status = onnx.core.source_bytes == UINT64_MAX ? ZB_OUT_OF_MEMORY() : zb_import_run(&onnx.core, import_graph, out);
+  }
+  close_files(&onnx);
+  return status;
+}

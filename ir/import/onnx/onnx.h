@@ -1,0 +1,107 @@
+/* What the files of the ONNX importer share: the file, its tensors, attributes of nodes, functions of operators.
+ * Flow (onnx.c): file.c maps and parses -> onnx.c makes values and nodes -> parameters.c proposes which initializers
+ * are parameters -> each node that the loss needs is folded or built by its row of onnx_ops.def. Tests: test/ir/import.
+ */
+#ifndef ZB_IR_IMPORT_ONNX_ONNX_H
+#define ZB_IR_IMPORT_ONNX_ONNX_H
+
+#include "ir/import/fold.h"
+#include "onnx.pb-c.h"
+
+/* Versions of the format that are understood. */
+enum { ZB_ONNX_IR_MAX = 13, ZB_ONNX_OPSET_MIN = 13, ZB_ONNX_OPSET_MAX = 24 };
+
+/* A range of the model file. */
+typedef struct zb_onnx_extent {
+  size_t offset, bytes;
+  bool present;
+} zb_onnx_extent;
+
+/* A model file. The raw data of initializers stays in the mapping: raw[i] is that of graph->initializer[i]. */
+typedef struct zb_onnx_file {
+  zb_import_source map;
+  Onnx__ModelProto *model;
+  zb_onnx_extent *raw;
+  size_t raw_count, raw_capacity;
+} zb_onnx_file;
+
+typedef struct zb_onnx {
+  zb_import core; /* first: what the core gives back is cast (zb_onnx_of) */
+  zb_onnx_file file;
+  Onnx__GraphProto *graph;
+  zb_import_source *externals; /* data files */
+  size_t external_count, external_capacity;
+} zb_onnx;
+
+static inline zb_onnx *zb_onnx_of(zb_import *im) { return (zb_onnx *)im; }
+
+/* ---- operators.c: the rows, and what is said of an operator, or a domain, that is none: ": why" (may stay empty), and
+ * ---- the hint */
+const zb_import_op *zb_onnx_op_find(const char *name);
+void zb_onnx_unknown_hint(const char *name, zb_text *why, zb_text *hint);
+void zb_onnx_domain_hint(const char *domain, zb_text *why, zb_text *hint);
+
+/* ---- file.c ---- */
+/* Maps and parses. INVALID with the byte for a damaged file. Close in any case. */
+zb_status zb_onnx_file_open(const char *path, zb_onnx_file *out) ZB_MUST_USE;
+void zb_onnx_file_close(zb_onnx_file *file);
+
+/* ---- tensor.c: TensorProto -> shape and data ---- */
+/* Bytes of the model file and of the data files that it names and that are there. UINT64_MAX: out of memory. */
+uint64_t zb_onnx_model_bytes(const zb_onnx *im);
+/* Reads a tensor: shape checked, data of exactly that size. raw may be NULL. *data points into the file, the message
+ * or, if the layout differs, a new constant. Reports errors at `location` as "what 'name': ...". */
+zb_result zb_onnx_tensor_read(zb_onnx *im, const Onnx__TensorProto *tensor, const zb_onnx_extent *raw,
+                              MlirLocation location, const char *what, zb_shape *shape, const void **data);
+/* dtype of an ONNX element type number; false if zbc has none. */
+bool zb_onnx_dtype(int64_t number, zb_dtype *out);
+const char *zb_onnx_dtype_text(int64_t number); /* "float16"; "unknown" */
+/* What to do about an element type that is not supported; the reason is said before it: "WHAT 'NAME' has the element
+ * type ...". */
+#define ZB_ONNX_TYPES_HINT                                                                                             \
+  "export the model in float32 (model.float()); zbc --precision bf16 then computes in bf16. float32, int64, int32 "    \
+  "and bool are supported, double "                                                                                    \
+  "in constants that are folded away"
+
+/* ---- attribute.c. Wrong kinds are reported and set failed. ---- */
+const Onnx__AttributeProto *zb_onnx_attribute(const zb_import_node *n, const char *name);
+int64_t zb_onnx_int(zb_import_node *n, const char *name, int64_t fallback);
+double zb_onnx_float(zb_import_node *n, const char *name, double fallback);
+void zb_onnx_string(zb_import_node *n, const char *name, const char *fallback, char *out, size_t room);
+bool zb_onnx_string_is(zb_import_node *n, const char *name, const char *fallback, const char *value);
+/* false: absent or reported */
+bool zb_onnx_ints(zb_import_node *n, const char *name, int64_t *out, int room, int *count);
+/* The shape of input 0, and the attribute 'axis' of it; false after reporting. */
+bool zb_onnx_shape_axis(zb_import_node *n, int64_t fallback, zb_shape *shape, int *axis);
+
+/* ---- parameters.c ---- */
+/* Reads what the file says of its parameters; where that is nothing, refuses files whose parameters an exporter merged.
+ */
+zb_result zb_onnx_check_merged(zb_onnx *onnx);
+/* Proposes the role of every initializer, of marked values. */
+zb_result zb_onnx_propose_parameters(zb_onnx *onnx);
+/* Reports an initializer that an exporter folded a parameter into. */
+zb_result zb_onnx_refuse_folded(zb_import *im, const zb_import_value *value);
+
+/* ---- arguments.c: operands and attributes of data movement, normalized. False after reporting. ---- */
+bool zb_onnx_reshape_arguments(zb_import_node *n, const zb_shape *in,
+                               zb_shape *out); /* Reshape Squeeze Unsqueeze Flatten, by the node's name */
+bool zb_onnx_transpose_arguments(zb_import_node *n, const zb_shape *in, int64_t *permutation);
+bool zb_onnx_expand_arguments(zb_import_node *n, const zb_shape *in, zb_shape *out);
+/* starts, steps (may be negative) and sizes of every dimension. */
+bool zb_onnx_slice_arguments(zb_import_node *n, const zb_shape *in, int64_t *starts, int64_t *steps, int64_t *sizes);
+enum { ZB_SPLIT_MAX = 256 };
+bool zb_onnx_split_arguments(zb_import_node *n, const zb_shape *in, int *axis, int64_t *sizes, int *count);
+bool zb_onnx_axes_arguments(zb_import_node *n, int rank, bool *reduced, bool *keepdims,
+                            bool *identity); /* Reduce*: attribute or input 1 */
+bool zb_onnx_tile_arguments(zb_import_node *n, const zb_shape *in, int64_t *repeats);
+bool zb_onnx_pad_arguments(zb_import_node *n, const zb_shape *in, int64_t *before, int64_t *after);
+bool zb_onnx_cast_arguments(zb_import_node *n, zb_dtype *out);
+
+/* ---- The functions of operators, as the rows name them ---- */
+#define ZB_ONNX(Name, attributes, min, max, outputs, gradient, run, op, fold, types)                                   \
+  zb_result zb_onnx_##run(zb_import_node *n);
+#include "ir/import/onnx/onnx_ops.def"
+#undef ZB_ONNX
+
+#endif
