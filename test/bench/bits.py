@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The bits that training gives, as one hash, to compare two versions of zbc: losses, saved weights and optimizer state of
-2 graphs, 4 schedules, 1, 2 and 4 ranks, f32 and bf16, over threads, TCP and MPI.
+"""The bits that training gives, as one hash, to compare two versions of zbc: losses, saved weights and optimizer state
+of 2 graphs, 4 schedules, 1, 2 and 4 ranks, f32 and bf16, over threads, TCP and MPI.
 
     bits.py [--bin BUILD/bin] [--steps 3] [--quick]
 
-One line a case, then "N cases, HASH". The hash of two versions is the same if each case trains to the same bytes. Over MPI
-nothing is run where there is no mpirun. --quick: one graph, one schedule.
+One line a case, then "N cases, HASH". The hash of two versions is the same if each case trains to the same bytes. Over
+MPI nothing is run where there is no mpirun. --quick: one graph, one schedule.
 """
 import argparse
 import hashlib
