@@ -23,7 +23,7 @@ static int real_class(const zb_direction *direction, int class) {
   return direction->backwards ? class - class % ZB_KIND_COUNT + (ZB_KIND_COUNT - 1 - class % ZB_KIND_COUNT) : class;
 }
 
-static void fill_costs(const zb_build_state *w, zb_direction *d) {
+static void fill_costs(const zb_scheduler *w, zb_direction *d) {
   const zb_problem *p = w->model->problem;
   for (int class = 0; class < w->classes; ++class) {
     const int real = real_class(d, class), kind = real % ZB_KIND_COUNT;
@@ -36,7 +36,7 @@ static void fill_costs(const zb_build_state *w, zb_direction *d) {
 }
 
 /* Links by sending class: a counting sort, senders and receivers exchanged in the mirror. */
-static void fill_links(const zb_build_state *w, zb_direction *d) {
+static void fill_links(const zb_scheduler *w, zb_direction *d) {
   const zb_model *model = w->model;
   for (int pass = 0; pass < 2; ++pass) {
     for (int kind = 0; kind < ZB_LINK_KINDS; ++kind)
@@ -63,7 +63,7 @@ static void fill_links(const zb_build_state *w, zb_direction *d) {
   }
 }
 
-static void direction_init(zb_build_state *w, zb_direction *d, bool backwards) {
+static void direction_init(zb_scheduler *w, zb_direction *d, bool backwards) {
   const size_t classes = (size_t)w->classes;
   const size_t links = (size_t)w->model->link_begin[ZB_F][w->stages] + (size_t)w->model->link_begin[ZB_B][w->stages];
   d->backwards = backwards;
@@ -78,7 +78,7 @@ static void direction_init(zb_build_state *w, zb_direction *d, bool backwards) {
   fill_links(w, d);
 }
 
-static void take_arrays(zb_build_state *w) {
+static void take_arrays(zb_scheduler *w) {
   const size_t ranks = (size_t)w->ranks, stages = (size_t)w->stages, classes = (size_t)w->classes,
                leaves = (size_t)w->leaves;
   zb_arena *arena = &w->arena;
@@ -109,7 +109,7 @@ static void take_arrays(zb_build_state *w) {
   ZB_TAKE(arena, w->queued, ranks);
 }
 
-static void fill_stage(zb_build_state *w, int stage) {
+static void fill_stage(zb_scheduler *w, int stage) {
   const zb_problem *p = w->model->problem;
   const zb_direction *d = &w->forwards;
   const int rank = p->stage_rank[stage], class = stage * ZB_KIND_COUNT;
@@ -129,9 +129,9 @@ static void fill_stage(zb_build_state *w, int stage) {
   }
 }
 
-zb_status zb_build_state_init(const zb_model *model, zb_build_state *out) {
+zb_status zb_scheduler_init(const zb_model *model, zb_scheduler *out) {
   const zb_problem *p = model->problem;
-  *out = (zb_build_state){.model = model, .ranks = p->ranks, .chunks = model->chunks, .stages = p->stages};
+  *out = (zb_scheduler){.model = model, .ranks = p->ranks, .chunks = model->chunks, .stages = p->stages};
   out->micro_batches = p->micro_batches;
   out->classes = p->stages * ZB_KIND_COUNT;
   out->jobs = zb_model_jobs(model);
@@ -144,7 +144,7 @@ zb_status zb_build_state_init(const zb_model *model, zb_build_state *out) {
   direction_init(out, &out->mirror, true);
   take_arrays(out);
   if (out->arena.failed) {
-    zb_build_state_deinit(out);
+    zb_scheduler_deinit(out);
     return ZB_OUT_OF_MEMORY();
   }
   for (int rank = 0; rank < p->ranks; ++rank) {
@@ -156,14 +156,14 @@ zb_status zb_build_state_init(const zb_model *model, zb_build_state *out) {
   return NULL;
 }
 
-void zb_build_state_deinit(zb_build_state *w) {
+void zb_scheduler_deinit(zb_scheduler *w) {
   zb_arena_deinit(&w->arena);
-  *w = (zb_build_state){0};
+  *w = (zb_scheduler){0};
 }
 
 /* ---- Building ---- */
 
-void zb_build_state_clear(zb_build_state *w) {
+void zb_scheduler_clear(zb_scheduler *w) {
   const size_t ranks = (size_t)w->ranks;
   memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
   memset(w->ready, 0, w->jobs * sizeof *w->ready);
@@ -175,7 +175,7 @@ void zb_build_state_clear(zb_build_state *w) {
 }
 
 typedef struct builder {
-  zb_build_state *w;
+  zb_scheduler *w;
   const zb_direction *d;
   const zb_build_rule *rule;
   zb_slot *sequence;
@@ -183,7 +183,7 @@ typedef struct builder {
 } builder;
 
 /* A tree instead of a look at all ranks for every job. */
-static void set_due(zb_build_state *w, int rank, int64_t time) {
+static void set_due(zb_scheduler *w, int rank, int64_t time) {
   w->due[rank] = time;
   for (int node = (w->leaves + rank) / 2; node > 0; node /= 2) {
     const int32_t left = w->tree[2 * node], right = w->tree[2 * node + 1];
@@ -193,7 +193,7 @@ static void set_due(zb_build_state *w, int rank, int64_t time) {
   }
 }
 
-static void plant_tree(zb_build_state *w) {
+static void plant_tree(zb_scheduler *w) {
   for (int rank = w->ranks; rank < w->leaves; ++rank)
     w->due[rank] = INT64_MAX;
   for (int leaf = 0; leaf < w->leaves; ++leaf)
@@ -206,7 +206,7 @@ static void plant_tree(zb_build_state *w) {
 
 /* The next job of a class, when it has become the next or its last input has become known. */
 static void refresh_head(const builder *b, int class) {
-  const zb_build_state *w = b->w;
+  const zb_scheduler *w = b->w;
   const int m = w->micro_batches, i = w->next[class];
   const size_t at = (size_t)class * (size_t)m + (size_t)i;
   zb_head *head = &w->heads[w->head_at[class]];
@@ -219,8 +219,8 @@ static void refresh_head(const builder *b, int class) {
 }
 
 static void start_build(builder *b) {
-  zb_build_state *w = b->w;
-  zb_build_state_clear(w);
+  zb_scheduler *w = b->w;
+  zb_scheduler_clear(w);
   memcpy(w->missing, w->missing_start[b->rule->backwards], w->jobs * sizeof *w->missing);
   w->most_idle = 0;
   for (int rank = 0; rank < w->ranks; ++rank) {
@@ -237,7 +237,7 @@ static void start_build(builder *b) {
 
 /* An input of (class, micro_batch) arrives at that time. */
 static void arrive(builder *b, int class, int micro_batch, int64_t time) {
-  zb_build_state *w = b->w;
+  zb_scheduler *w = b->w;
   const size_t at = (size_t)class * (size_t)w->micro_batches + (size_t)micro_batch;
   if (time > w->ready[at]) w->ready[at] = time;
   if (--w->missing[at] > 0 || micro_batch != w->next[class]) return;
@@ -257,7 +257,7 @@ static inline bool fits(const builder *b, int rank, int64_t bytes) {
 
 /* Whether a first job of a stage leaves every later stage of its rank room for one micro-batch. */
 static bool leaves_room(const builder *b, int rank, int chunk) {
-  const zb_build_state *w = b->w;
+  const zb_scheduler *w = b->w;
   const int *stages = &w->model->rank_stages[rank * w->chunks];
   const int last = b->rule->backwards ? 2 : 1;
   int64_t need = w->committed[rank] + w->hold[stages[chunk]];
@@ -276,7 +276,7 @@ typedef struct choice {
 
 /* Whether memory and cap let the next job of a class start, if its inputs are there. */
 static bool is_allowed(const builder *b, int rank, int chunk, int stage, int step) {
-  const zb_build_state *w = b->w;
+  const zb_scheduler *w = b->w;
   const int32_t *next = &w->next[stage * ZB_KIND_COUNT];
   if (step == 0 && b->rule->cap && next[0] - next[1] >= b->rule->cap[stage]) return false;
   if (step == 0 && b->rule->extra >= 0 && w->in_flight_first[rank] >= 0 &&
@@ -289,7 +289,7 @@ static bool is_allowed(const builder *b, int rank, int chunk, int stage, int ste
 /* The most urgent job that could start now, the most urgent of those on their way, and when the first of these is
  * there. */
 static void choose(const builder *b, int rank, int64_t now, choice *best, choice *coming, int64_t *wake) {
-  const zb_build_state *w = b->w;
+  const zb_scheduler *w = b->w;
   const zb_head *head = &w->heads[(size_t)rank * (size_t)w->chunks * ZB_KIND_COUNT];
   *best = *coming = (choice){.class = -1};
   *wake = INT64_MAX;
@@ -309,7 +309,7 @@ static void choose(const builder *b, int rank, int64_t now, choice *best, choice
 }
 
 static void run(builder *b, int rank, const choice *c, int64_t now) {
-  zb_build_state *w = b->w;
+  zb_scheduler *w = b->w;
   const zb_direction *d = b->d;
   const int class = c->class, stage = class / ZB_KIND_COUNT, step = class % ZB_KIND_COUNT;
   const int64_t end = now + d->time_ps[class];
@@ -339,7 +339,7 @@ static void run(builder *b, int rank, const choice *c, int64_t now) {
 }
 
 static void visit(builder *b, int rank, int64_t now) {
-  zb_build_state *w = b->w;
+  zb_scheduler *w = b->w;
   choice best, coming;
   int64_t wake;
   choose(b, rank, now, &best, &coming, &wake);
@@ -360,7 +360,7 @@ static void visit(builder *b, int rank, int64_t now) {
   run(b, rank, &best, now);
 }
 
-bool zb_build_order(zb_build_state *w, const zb_build_rule *rule, zb_slot *sequence, int64_t *start_ps) {
+bool zb_build_order(zb_scheduler *w, const zb_build_rule *rule, zb_slot *sequence, int64_t *start_ps) {
   builder b = {.w = w, .d = rule->backwards ? &w->mirror : &w->forwards, .rule = rule, .sequence = sequence};
   b.start_ps = start_ps;
   ++w->evaluations;
@@ -378,7 +378,7 @@ bool zb_build_order(zb_build_state *w, const zb_build_rule *rule, zb_slot *seque
 /* ---- Timing ---- */
 
 /* Runs a rank as far as it goes; ranks that got their next input are queued. */
-static void run_sequence(zb_build_state *w, const zb_slot *sequence, int rank, int64_t *start_ps, int *queued) {
+static void run_sequence(zb_scheduler *w, const zb_slot *sequence, int rank, int64_t *start_ps, int *queued) {
   const zb_direction *d = &w->forwards;
   const zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
   const size_t m = (size_t)w->micro_batches;
@@ -406,7 +406,7 @@ static void run_sequence(zb_build_state *w, const zb_slot *sequence, int rank, i
   w->done[rank] = i;
 }
 
-bool zb_time_sequence(zb_build_state *w, const zb_slot *sequence, zb_timing *out, int64_t *start_ps, int64_t *span_ps) {
+bool zb_time_sequence(zb_scheduler *w, const zb_slot *sequence, zb_timing *out, int64_t *start_ps, int64_t *span_ps) {
   const size_t ranks = (size_t)w->ranks;
   ++w->evaluations;
   memcpy(w->missing, w->missing_start[0], w->jobs * sizeof *w->missing);
@@ -439,13 +439,13 @@ bool zb_time_sequence(zb_build_state *w, const zb_slot *sequence, zb_timing *out
   return true;
 }
 
-int64_t zb_metric_time(const zb_build_state *w, const zb_timing *timing) {
+int64_t zb_metric_time(const zb_scheduler *w, const zb_timing *timing) {
   return w->model->problem->metric == ZB_METRIC_STAGE ? timing->stage_ps : timing->step_ps;
 }
 
 /* ---- Sequences ---- */
 
-void zb_sequence_peaks(const zb_build_state *w, const zb_slot *sequence, int64_t *peak) {
+void zb_sequence_peaks(const zb_scheduler *w, const zb_slot *sequence, int64_t *peak) {
   const zb_direction *d = &w->forwards;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
@@ -458,7 +458,7 @@ void zb_sequence_peaks(const zb_build_state *w, const zb_slot *sequence, int64_t
   }
 }
 
-void zb_sequence_renumber(zb_build_state *w, zb_slot *sequence, zb_slot *scratch) {
+void zb_sequence_renumber(zb_scheduler *w, zb_slot *sequence, zb_slot *scratch) {
   memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
   for (int rank = 0; rank < w->ranks; ++rank) {
     zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
@@ -473,7 +473,7 @@ void zb_sequence_renumber(zb_build_state *w, zb_slot *sequence, zb_slot *scratch
   }
 }
 
-void zb_sequence_read(zb_build_state *w, const zb_order *order, zb_slot *sequence, zb_slot *scratch) {
+void zb_sequence_read(zb_scheduler *w, const zb_order *order, zb_slot *sequence, zb_slot *scratch) {
   for (int rank = 0; rank < w->ranks; ++rank)
     for (int i = 0; i < w->per_rank; ++i) {
       const zb_job job = order->jobs[rank][i];
@@ -483,7 +483,7 @@ void zb_sequence_read(zb_build_state *w, const zb_order *order, zb_slot *sequenc
   zb_sequence_renumber(w, sequence, scratch);
 }
 
-zb_status zb_sequence_write(const zb_build_state *w, const zb_slot *sequence, zb_order *out) {
+zb_status zb_sequence_write(const zb_scheduler *w, const zb_slot *sequence, zb_order *out) {
   ZB_TRY(zb_order_init(out, w->ranks));
   out->whole_backward = w->whole;
   zb_status status = NULL;

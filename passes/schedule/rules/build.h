@@ -39,7 +39,7 @@ typedef struct zb_head {
 } zb_head;
 
 /* Not to be shared between threads. */
-typedef struct zb_build_state {
+typedef struct zb_scheduler {
   const zb_model *model;
   int ranks, chunks, stages, micro_batches, classes, per_rank;
   size_t jobs;
@@ -72,13 +72,13 @@ typedef struct zb_build_state {
   int32_t *queue;
   bool *queued;
   zb_arena arena; /* of all this, and of what lives as long */
-} zb_build_state;
+} zb_scheduler;
 
-zb_status zb_build_state_init(const zb_model *model, zb_build_state *out) ZB_MUST_USE;
-void zb_build_state_deinit(zb_build_state *workspace);
+zb_status zb_scheduler_init(const zb_model *model, zb_scheduler *out) ZB_MUST_USE;
+void zb_scheduler_deinit(zb_scheduler *workspace);
 /* Before the first job: nothing has run or is on its way, and every rank holds its base. What the inputs of jobs are is
  * the caller's. */
-void zb_build_state_clear(zb_build_state *workspace);
+void zb_scheduler_clear(zb_scheduler *workspace);
 
 /* How a builder decides. */
 typedef struct zb_build_rule {
@@ -101,7 +101,7 @@ typedef struct zb_build_rule {
 
 /* Fills sequence[jobs], and start_ps[jobs] with when each job starts; backwards, counted from the end, so below 0.
  * False: stuck, a rank cannot go on within its limit. O(jobs * (chunks + log ranks)). */
-bool zb_build_order(zb_build_state *workspace, const zb_build_rule *rule, zb_slot *sequence,
+bool zb_build_order(zb_scheduler *workspace, const zb_build_rule *rule, zb_slot *sequence,
                     int64_t *start_ps) ZB_MUST_USE;
 
 typedef struct zb_timing {
@@ -109,19 +109,19 @@ typedef struct zb_timing {
 } zb_timing;
 /* Times a sequence as zb_simulate does. start_ps[jobs] (may be NULL) gets the start of each job, span_ps[ranks] (may be
  * NULL) start of the rank (0 for the barrier metric) to its end. False: it cannot finish. O(jobs). */
-bool zb_time_sequence(zb_build_state *workspace, const zb_slot *sequence, zb_timing *out, int64_t *start_ps,
+bool zb_time_sequence(zb_scheduler *workspace, const zb_slot *sequence, zb_timing *out, int64_t *start_ps,
                       int64_t *span_ps) ZB_MUST_USE;
 /* The time that the metric of the problem goes by. */
-int64_t zb_metric_time(const zb_build_state *workspace, const zb_timing *timing);
+int64_t zb_metric_time(const zb_scheduler *workspace, const zb_timing *timing);
 /* Peak bytes of each rank. */
-void zb_sequence_peaks(const zb_build_state *workspace, const zb_slot *sequence, int64_t *peak);
+void zb_sequence_peaks(const zb_scheduler *workspace, const zb_slot *sequence, int64_t *peak);
 /* Renumbers the micro-batches of every class as they come, and, for whole backwards, puts every W right behind its B.
  * scratch[per_rank]. */
-void zb_sequence_renumber(zb_build_state *workspace, zb_slot *sequence, zb_slot *scratch);
+void zb_sequence_renumber(zb_scheduler *workspace, zb_slot *sequence, zb_slot *scratch);
 /* Takes the jobs of an order over, renumbered; the order must be valid but for the numbers of its micro-batches. */
-void zb_sequence_read(zb_build_state *workspace, const zb_order *order, zb_slot *sequence, zb_slot *scratch);
+void zb_sequence_read(zb_scheduler *workspace, const zb_order *order, zb_slot *sequence, zb_slot *scratch);
 /* Makes the order of a sequence; *out is initialized here. On failure it is empty. */
-zb_status zb_sequence_write(const zb_build_state *workspace, const zb_slot *sequence, zb_order *out) ZB_MUST_USE;
+zb_status zb_sequence_write(const zb_scheduler *workspace, const zb_slot *sequence, zb_order *out) ZB_MUST_USE;
 
 /* A small generator with a seed: the same numbers everywhere (xorshift64*, Vigna 2016). */
 static inline uint64_t zb_random_next(uint64_t *state) {

@@ -3,12 +3,12 @@
 
 #include <limits.h>
 
-static void fill_priority(const zb_build_state *w, int class, int64_t urgency, int64_t *priority) {
+static void fill_priority(const zb_scheduler *w, int class, int64_t urgency, int64_t *priority) {
   for (int i = 0; i < w->micro_batches; ++i)
     priority[(size_t)class * (size_t)w->micro_batches + (size_t)i] = urgency * (INT64_C(1) << 32) + i;
 }
 
-zb_status zb_priority_rules_init(zb_build_state *w, zb_priority_rules *out) {
+zb_status zb_priority_rules_init(zb_scheduler *w, zb_priority_rules *out) {
   *out = (zb_priority_rules){.workspace = w};
   for (int i = 0; i < 3; ++i)
     ZB_TAKE(&w->arena, out->priority[i], w->jobs);
@@ -31,7 +31,7 @@ zb_status zb_priority_rules_init(zb_build_state *w, zb_priority_rules *out) {
 
 /* Shuffles F and B of the chunks. */
 static const int64_t *draw_priority(zb_priority_rules *rules, uint64_t order) {
-  const zb_build_state *w = rules->workspace;
+  const zb_scheduler *w = rules->workspace;
   if (rules->drawn == order) return rules->priority[2];
   rules->drawn = order;
   uint64_t random = order;
@@ -50,7 +50,7 @@ static const int64_t *draw_priority(zb_priority_rules *rules, uint64_t order) {
 
 /* Caps that fall by slope from stage to stage and together fill the memory of the fullest rank. */
 static void fill_caps(zb_priority_rules *rules, const zb_rule_numbers *numbers, const int64_t *limit) {
-  const zb_build_state *w = rules->workspace;
+  const zb_scheduler *w = rules->workspace;
   const double slope = numbers->slope / 4.0;
   double least = 1e9;
   for (int rank = 0; rank < w->ranks; ++rank) {
@@ -111,7 +111,7 @@ static int chain_job(int chunks, int step) {
 
 /* One micro-batch alone on a rank: where its W stand so that the peak is least. A shortest path over (steps of the
  * chain, set of W that ran), where a path is as long as its peak. jobs gets chunk * kinds + kind. */
-static void place_w(const zb_build_state *w, int rank, int jobs[EXACT_JOBS]) {
+static void place_w(const zb_scheduler *w, int rank, int jobs[EXACT_JOBS]) {
   const zb_direction *d = &w->forwards;
   const int *stages = &w->model->rank_stages[rank * w->chunks], chunks = w->chunks;
   int64_t peak[EXACT_STATES], live[EXACT_STATES];
@@ -149,7 +149,7 @@ static int early_job(int chunks, int index) {
   return back % 2 ? b - ZB_B + ZB_W : b;
 }
 
-void zb_sequence_least(const zb_build_state *w, zb_slot *sequence, int64_t *least) {
+void zb_sequence_least(const zb_scheduler *w, zb_slot *sequence, int64_t *least) {
   for (int rank = 0; rank < w->ranks; ++rank) {
     zb_slot *slots = &sequence[(size_t)rank * (size_t)w->per_rank];
     const int *stages = &w->model->rank_stages[rank * w->chunks];
@@ -167,7 +167,7 @@ void zb_sequence_least(const zb_build_state *w, zb_slot *sequence, int64_t *leas
 
 /* ---- Levels ---- */
 
-int64_t zb_level_most(const zb_build_state *w) {
+int64_t zb_level_most(const zb_scheduler *w) {
   int64_t most = 1;
   for (int rank = 0; rank < w->ranks; ++rank) {
     int64_t bytes = w->base[rank];
@@ -194,7 +194,7 @@ typedef struct share {
 } share;
 
 /* The level after one, in sixteenths: 2, 4, ... 32, 40, 48, 64, 80, ... */
-static int64_t next_sixteenths(const zb_build_state *w, int64_t part) {
+static int64_t next_sixteenths(const zb_scheduler *w, int64_t part) {
   if (w->jobs > ZB_JOBS_LARGE) return part < 24 ? part + 4 : part < 32 ? 32 : 2 * part;
   if (part < 32) return part + 2;
   int64_t double_of = 32;
@@ -204,7 +204,7 @@ static int64_t next_sixteenths(const zb_build_state *w, int64_t part) {
 }
 
 /* Whether levels count chunks that are held, an eighth of the ranks at once; how many of these there are. */
-static bool counts_chunks(const zb_build_state *w, int *steps, int *step) {
+static bool counts_chunks(const zb_scheduler *w, int *steps, int *step) {
   *step = w->ranks < 8 ? 1 : w->ranks / 8;
   *steps = (2 * w->ranks + *step - 1) / *step;
   return zb_is_placed_as_v(w->model->problem) && w->jobs <= ZB_JOBS_LARGE;
@@ -212,14 +212,14 @@ static bool counts_chunks(const zb_build_state *w, int *steps, int *step) {
 
 /* How many of the lowest levels have one half way below them: those up to three quarters of what 1F1B needs. Above,
  * none of the schedules gains by it. */
-static int levels_with_half(const zb_build_state *w) {
+static int levels_with_half(const zb_scheduler *w) {
   int steps, step;
   return counts_chunks(w, &steps, &step) ? 3 * steps / 4 : 0;
 }
 
-bool zb_level_is_half(const zb_build_state *w, int level) { return level % 2 == 1 && level < 2 * levels_with_half(w); }
+bool zb_level_is_half(const zb_scheduler *w, int level) { return level % 2 == 1 && level < 2 * levels_with_half(w); }
 
-static share share_of(const zb_build_state *w, int level) {
+static share share_of(const zb_scheduler *w, int level) {
   share x = {0, 16};
   int steps, step;
   if (counts_chunks(w, &steps, &step)) {
@@ -233,7 +233,7 @@ static share share_of(const zb_build_state *w, int level) {
   return x;
 }
 
-static int64_t whole_level_bytes(const zb_build_state *w, int level) {
+static int64_t whole_level_bytes(const zb_scheduler *w, int level) {
   const int64_t most = zb_level_most(w);
   int64_t base = 0, unit = 0;
   for (int rank = 0; rank < w->ranks; ++rank) {
@@ -248,14 +248,14 @@ static int64_t whole_level_bytes(const zb_build_state *w, int level) {
   return bytes < most ? bytes : most;
 }
 
-int64_t zb_level_bytes(const zb_build_state *w, int level) {
+int64_t zb_level_bytes(const zb_scheduler *w, int level) {
   const int halves = levels_with_half(w);
   if (level >= 2 * halves) return whole_level_bytes(w, level - halves);
   const int64_t below = whole_level_bytes(w, level / 2);
   return level % 2 == 0 ? below : below + (whole_level_bytes(w, level / 2 + 1) - below) / 2;
 }
 
-int zb_level_within(const zb_build_state *w, int64_t limit) {
+int zb_level_within(const zb_scheduler *w, int64_t limit) {
   const int64_t most = zb_level_most(w);
   int level = 0;
   while (limit == 0 || zb_level_bytes(w, level + 1) <= limit) {
@@ -267,10 +267,10 @@ int zb_level_within(const zb_build_state *w, int64_t limit) {
 
 zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *limits) {
   zb_model model;
-  zb_build_state w;
+  zb_scheduler w;
   ZB_TRY(zb_model_init(problem, &model));
   zb_status status = NULL;
-  ZB_TRY_GOTO(zb_build_state_init(&model, &w));
+  ZB_TRY_GOTO(zb_scheduler_init(&model, &w));
   const int64_t all = zb_level_most(&w);
   int64_t most = 0, unit = 0;
   for (int rank = 0; rank < w.ranks; ++rank) {
@@ -288,7 +288,7 @@ zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *l
     else if (rounded < limits[rank])
       limits[rank] = rounded;
   }
-  zb_build_state_deinit(&w);
+  zb_scheduler_deinit(&w);
 cleanup:
   zb_model_deinit(&model);
   return status;

@@ -27,7 +27,7 @@ enum { SWITCHES = sizeof all_switches / sizeof *all_switches, REPEATS_MAX = 8 };
 
 typedef struct greedy {
   zb_model model;
-  zb_build_state w;
+  zb_scheduler w;
   const int64_t *limits; /* [ranks] */
   switches how;
   bool careful; /* room is kept for F of leg 1 after the warm-up too */
@@ -41,14 +41,14 @@ typedef struct greedy {
 } greedy;
 
 static void greedy_deinit(greedy *g) {
-  zb_build_state_deinit(&g->w);
+  zb_scheduler_deinit(&g->w);
   zb_model_deinit(&g->model);
 }
 
 static zb_status greedy_init(const zb_problem *problem, const int64_t *limits, greedy *g) {
   *g = (greedy){.limits = limits};
   ZB_TRY(zb_model_init(problem, &g->model));
-  ZB_TRY(zb_build_state_init(&g->model, &g->w));
+  ZB_TRY(zb_scheduler_init(&g->model, &g->w));
   zb_arena *arena = &g->w.arena;
   ZB_TAKE(arena, g->sequence, g->w.jobs);
   ZB_TAKE(arena, g->best, g->w.jobs);
@@ -91,7 +91,7 @@ static bool is_ready(const greedy *g, int at, zb_kind kind, int leg) {
 }
 
 static void put(greedy *g, int at, int class) {
-  zb_build_state *w = &g->w;
+  zb_scheduler *w = &g->w;
   const zb_direction *d = &w->forwards;
   const int rank = g->rank[at], micro_batch = w->next[class], kind = class % ZB_KIND_COUNT;
   const size_t m = (size_t)w->micro_batches, job = (size_t)class * m + (size_t)micro_batch;
@@ -127,7 +127,7 @@ static void put_b(greedy *g, int at, int class) {
 /* Whether an F and, if it is of leg 0, one F of leg 1 that it must wait for can be held, once all W that wait are done.
  */
 static bool leaves_room(const greedy *g, int at, int leg) {
-  const zb_build_state *w = &g->w;
+  const zb_scheduler *w = &g->w;
   const int rank = g->rank[at], class = class_of(g, at, ZB_F, leg), other = class_of(g, at, ZB_F, 1);
   int64_t need = w->committed[rank] + w->hold[class / ZB_KIND_COUNT];
   if (leg == 0 && w->next[other] == w->next[other + 1]) need += w->hold[other / ZB_KIND_COUNT];
@@ -249,9 +249,9 @@ static bool run_round(greedy *g) {
 
 /* One order; false if it came to a stop. */
 static bool run_once(greedy *g, zb_timing *timing) {
-  zb_build_state *w = &g->w;
+  zb_scheduler *w = &g->w;
   const size_t ranks = (size_t)w->ranks;
-  zb_build_state_clear(w);
+  zb_scheduler_clear(w);
   memset(g->oldest, 0, ranks * sizeof *g->oldest);
   memset(g->newest, 0, ranks * sizeof *g->newest);
   memset(g->bubble, 0, ranks * sizeof *g->bubble);

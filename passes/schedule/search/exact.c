@@ -36,7 +36,7 @@ typedef struct undo_entry {
 } undo_entry;
 
 typedef struct explorer {
-  zb_build_state *w;
+  zb_scheduler *w;
   const zb_direction *d;
   const int64_t *limit;
   int64_t best, states, states_max;
@@ -57,7 +57,7 @@ typedef struct explorer {
   zb_arena arena;
 } explorer;
 
-bool zb_exact_is_possible(const zb_build_state *w) {
+bool zb_exact_is_possible(const zb_scheduler *w) {
   if (w->jobs > JOBS_MAX) return false;
   uint64_t states = 1;
   for (int class = 0; class < w->classes; ++class) {
@@ -74,7 +74,7 @@ static bool has_inputs(const explorer *x, int class) { return x->d->inputs[class
 /* Chains from the end of each class to the end of every rank: W first, then B upwards, then F downwards, so that what
  * follows is known. */
 static void fill_tails(explorer *x) {
-  const zb_build_state *w = x->w;
+  const zb_scheduler *w = x->w;
   for (int step = 0; step < w->classes; ++step) {
     const int kind = ZB_KIND_COUNT - 1 - step / w->stages, i = step % w->stages;
     const int stage = kind == ZB_F ? w->stages - 1 - i : i, class = stage * ZB_KIND_COUNT + kind;
@@ -107,10 +107,10 @@ static void fill_channels(explorer *x) {
 }
 
 static void start(explorer *x) {
-  zb_build_state *w = x->w;
+  zb_scheduler *w = x->w;
   const size_t ranks = (size_t)w->ranks;
   uint64_t weight = 1;
-  zb_build_state_clear(w);
+  zb_scheduler_clear(w);
   memcpy(x->left, w->work, ranks * sizeof *x->left);
   for (int class = 0; class < w->classes; ++class) {
     x->weight[class] = weight;
@@ -130,7 +130,7 @@ static void start(explorer *x) {
 }
 
 static zb_status explorer_init(explorer *x) {
-  const zb_build_state *w = x->w;
+  const zb_scheduler *w = x->w;
   const size_t ranks = (size_t)w->ranks, classes = (size_t)w->classes, m = (size_t)w->micro_batches;
   const size_t links = (size_t)x->d->link_begin[w->classes];
   ZB_TAKE(&x->arena, x->sequence, w->jobs);
@@ -175,7 +175,7 @@ static int64_t start_of(const explorer *x, int class) {
 
 /* Whether the next job of a class has its inputs and fits; remembers how closely. */
 static bool can_run(const explorer *x, int class) {
-  zb_build_state *w = x->w;
+  zb_scheduler *w = x->w;
   const int i = w->next[class], rank = rank_of(x, class);
   if (i == w->micro_batches || w->missing[job_of(x, class, i)] > 0) return false;
   if (class % ZB_KIND_COUNT != ZB_F && w->next[class - 1] <= i) return false;
@@ -185,7 +185,7 @@ static bool can_run(const explorer *x, int class) {
 }
 
 static void run(explorer *x, int class, int64_t at) {
-  zb_build_state *w = x->w;
+  zb_scheduler *w = x->w;
   const int rank = rank_of(x, class), i = w->next[class]++;
   const int64_t end = at + x->d->time_ps[class];
   x->sequence[(size_t)rank * (size_t)w->per_rank + (size_t)w->done[rank]++] = (zb_slot){class, i};
@@ -206,7 +206,7 @@ static void run(explorer *x, int class, int64_t at) {
 }
 
 static void take_back(explorer *x, int class, size_t undo_count) {
-  zb_build_state *w = x->w;
+  zb_scheduler *w = x->w;
   const int rank = rank_of(x, class), i = --w->next[class];
   --w->done[rank];
   ++x->remaining;
@@ -225,7 +225,7 @@ static bool is_stage_metric(const explorer *x) { return x->w->model->problem->me
 
 /* No order that goes on from here takes less. */
 static int64_t bound(const explorer *x) {
-  const zb_build_state *w = x->w;
+  const zb_scheduler *w = x->w;
   int64_t most = 0;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t from = is_stage_metric(x) ? x->first[rank] : 0;
@@ -249,7 +249,7 @@ static int64_t bound(const explorer *x) {
 /* The times of the current state, later is worse. What lies before the clock of the rank that waits for it makes no
  * difference. */
 static void describe(const explorer *x, int64_t *times) {
-  const zb_build_state *w = x->w;
+  const zb_scheduler *w = x->w;
   for (int rank = 0; rank < w->ranks; ++rank) {
     *times++ = w->clock[rank];
     *times++ = is_stage_metric(x) ? -x->first[rank] : 0;
@@ -308,7 +308,7 @@ static bool is_dominated(explorer *x, bool *is_full) {
 
 /* Whether the messages of a job that runs next have left their channels by a time. */
 static bool is_sent_by(const explorer *x, int class, int64_t by) {
-  const zb_build_state *w = x->w;
+  const zb_scheduler *w = x->w;
   const int64_t end = start_of(x, class) + x->d->time_ps[class];
   for (int i = x->d->link_begin[class]; i < x->d->link_begin[class + 1]; ++i) {
     const int channel = x->d->links[i].channel;
@@ -324,7 +324,7 @@ static bool is_sent_by(const explorer *x, int class, int64_t by) {
 /* Whether another job of the rank fits before the start of this one and only helps. */
 static bool idles(const explorer *x, int class, int64_t at) {
   if (is_stage_metric(x) && x->not_begun > 0) return false;
-  const zb_build_state *w = x->w;
+  const zb_scheduler *w = x->w;
   const int rank = rank_of(x, class);
   for (int k = 0; k < w->chunks; ++k)
     for (int kind = ZB_B; kind <= ZB_W; ++kind) {
@@ -339,7 +339,7 @@ static bool idles(const explorer *x, int class, int64_t at) {
 
 /* The order of the lists so far; whole backwards get their W. */
 static void take_best(explorer *x) {
-  const zb_build_state *w = x->w;
+  const zb_scheduler *w = x->w;
   x->best = bound(x);
   memcpy(x->best_sequence, x->sequence, w->jobs * sizeof *x->sequence);
   for (int rank = 0; rank < w->ranks; ++rank)
@@ -383,7 +383,7 @@ static bool visit(explorer *x, bool *is_full) {
   return true;
 }
 
-zb_status zb_exact_search(zb_build_state *w, const zb_exact_params *params, zb_slot *sequence, zb_exact_result *out) {
+zb_status zb_exact_search(zb_scheduler *w, const zb_exact_params *params, zb_slot *sequence, zb_exact_result *out) {
   explorer x = {.w = w,
                 .d = &w->forwards,
                 .limit = params->limit,

@@ -27,7 +27,7 @@ static inline void zb_allowance_note(zb_allowance *allowance, int64_t evaluation
 
 /* Scratch memory for one workspace. */
 typedef struct zb_improver {
-  zb_build_state *workspace;
+  zb_scheduler *workspace;
   int64_t reference; /* time that no rank can go below: of the search's rules too */
   int64_t aim;       /* what a rank takes more counts: the target where that is higher */
   zb_slot *current, *undo;
@@ -45,7 +45,7 @@ typedef struct zb_improver {
 enum { ZB_IMPROVE_HISTORY_MAX = 4096 };
 
 /* Its memory is the workspace's. */
-zb_status zb_improver_init(zb_build_state *workspace, zb_improver *out) ZB_MUST_USE;
+zb_status zb_improver_init(zb_scheduler *workspace, zb_improver *out) ZB_MUST_USE;
 
 typedef struct zb_improve_params {
   const int64_t *limit; /* [ranks] bytes */

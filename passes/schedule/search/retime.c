@@ -17,7 +17,7 @@
 static int mirrored(int class) { return class - class % ZB_KIND_COUNT + ZB_KIND_COUNT - 1 - class % ZB_KIND_COUNT; }
 
 /* Whether a message may find its channel busy. */
-static bool may_wait(const zb_build_state *w) {
+static bool may_wait(const zb_scheduler *w) {
   const zb_direction *d = &w->forwards;
   for (int class = 0; class < w->classes; ++class)
     for (int i = d->link_begin[class]; i < d->link_begin[class + 1]; ++i) {
@@ -39,7 +39,7 @@ static bool may_wait(const zb_build_state *w) {
 
 /* The mirror of the problem has the senders. */
 static void fill_inputs(zb_retimer *x) {
-  const zb_build_state *w = x->workspace;
+  const zb_scheduler *w = x->workspace;
   const zb_direction *d = &w->mirror;
   int count = 0;
   for (int class = 0; class < w->classes; ++class) {
@@ -53,7 +53,7 @@ static void fill_inputs(zb_retimer *x) {
   x->input_begin[w->classes] = count;
 }
 
-zb_status zb_retimer_init(zb_build_state *w, zb_retimer *out) {
+zb_status zb_retimer_init(zb_scheduler *w, zb_retimer *out) {
   const size_t ranks = (size_t)w->ranks, classes = (size_t)w->classes;
   const size_t links = (size_t)w->mirror.link_begin[w->classes];
   zb_arena *arena = &w->arena;
@@ -90,7 +90,7 @@ static void fill_places(zb_retimer *x, const zb_slot *sequence, const zb_change 
 
 /* Runs a rank as far as it goes; where it stops it joins the ranks that wait for the sender. */
 static void run_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
-  const zb_build_state *w = x->workspace;
+  const zb_scheduler *w = x->workspace;
   const int64_t *time_ps = w->forwards.time_ps;
   const size_t m = (size_t)w->micro_batches, per_rank = (size_t)w->per_rank;
   const zb_slot *slots = rank_slots(x, sequence, rank);
@@ -147,7 +147,7 @@ static bool run_all(zb_retimer *x, const zb_slot *sequence) {
 }
 
 static void fill_spans(zb_retimer *x, const zb_slot *sequence) {
-  const zb_build_state *w = x->workspace;
+  const zb_scheduler *w = x->workspace;
   const bool stage_metric = w->model->problem->metric == ZB_METRIC_STAGE;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t *starts = &x->start[(size_t)rank * (size_t)w->per_rank];
@@ -159,7 +159,7 @@ static void fill_spans(zb_retimer *x, const zb_slot *sequence) {
 
 /* All of it by the timer that knows channels. */
 static bool time_again(zb_retimer *x, const zb_slot *sequence) {
-  const zb_build_state *w = x->workspace;
+  const zb_scheduler *w = x->workspace;
   zb_timing timing;
   if (!zb_time_sequence(x->workspace, sequence, &timing, x->by_job, x->span)) return false;
   for (size_t i = 0; i < w->jobs; ++i)
@@ -205,7 +205,7 @@ static int count_before(const zb_retimer *x, int rank, int count, int64_t time) 
 }
 
 bool zb_retime(zb_retimer *x, const zb_slot *sequence, const zb_change *changes, int count) {
-  const zb_build_state *w = x->workspace;
+  const zb_scheduler *w = x->workspace;
   int64_t earliest = INT64_MAX;
   for (int rank = 0; rank < w->ranks; ++rank)
     x->kept[rank] = w->per_rank;
@@ -235,7 +235,7 @@ void zb_retime_undo(zb_retimer *x, const zb_slot *sequence, const zb_change *cha
 }
 
 int64_t zb_retime_metric_ps(const zb_retimer *x) {
-  const zb_build_state *w = x->workspace;
+  const zb_scheduler *w = x->workspace;
   int64_t last = 0, first = INT64_MAX;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t start = x->start[(size_t)rank * (size_t)w->per_rank];

@@ -21,7 +21,7 @@ typedef struct zb_retime_input {
 
 /* Scratch memory for one workspace, and the times of one sequence. */
 typedef struct zb_retimer {
-  zb_build_state *workspace;
+  zb_scheduler *workspace;
   int64_t *start; /* [jobs] by place: rank * per_rank + index in the list */
   int32_t *place; /* [jobs] by class * micro_batches + micro_batch: index in its rank's list */
   int64_t *span;  /* [ranks] what the metric counts of a rank: from its start, or from 0, to its end */
@@ -38,7 +38,7 @@ typedef struct zb_retimer {
 } zb_retimer;
 
 /* Its memory is the workspace's. */
-zb_status zb_retimer_init(zb_build_state *workspace, zb_retimer *out) ZB_MUST_USE;
+zb_status zb_retimer_init(zb_scheduler *workspace, zb_retimer *out) ZB_MUST_USE;
 
 /* Times all of a renumbered sequence. False: it cannot finish. O(jobs). */
 bool zb_retime_all(zb_retimer *retimer, const zb_slot *sequence) ZB_MUST_USE;

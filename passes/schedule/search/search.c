@@ -51,7 +51,7 @@ typedef struct start_order {
 typedef struct searcher {
   const zb_problem *problem;
   zb_model model;
-  zb_build_state w;
+  zb_scheduler w;
   zb_run run;
   int64_t budget;
   int patience;
@@ -68,7 +68,7 @@ typedef struct searcher {
 
 static void searcher_deinit(searcher *s) {
   zb_free(s->starts);
-  zb_build_state_deinit(&s->w);
+  zb_scheduler_deinit(&s->w);
   zb_model_deinit(&s->model);
 }
 
@@ -90,7 +90,7 @@ static int64_t default_budget(const zb_problem *problem, int placements) {
 static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, int placements, searcher *s) {
   *s = (searcher){.problem = problem, .best_ps = INT64_MAX, .best_start = -1};
   ZB_TRY(zb_model_init(problem, &s->model));
-  ZB_TRY(zb_build_state_init(&s->model, &s->w));
+  ZB_TRY(zb_scheduler_init(&s->model, &s->w));
   ZB_TAKE(&s->w.arena, s->limit, s->w.ranks);
   ZB_TAKE(&s->w.arena, s->least, s->w.ranks);
   ZB_TAKE(&s->w.arena, s->peak, s->w.ranks);

@@ -26,7 +26,7 @@ enum { PROBE_LEAST = 128, PROBE_JOBS = 1500000 };
  * perturbation on the way may be worse by this factor. */
 static const double GOAL_SHARE = 0.4, GOAL_SHARE_BEST = 0.15, GOAL_TOLERANCE = 1.1;
 
-zb_status zb_run_init(zb_build_state *w, zb_run *out) {
+zb_status zb_run_init(zb_scheduler *w, zb_run *out) {
   zb_arena *arena = &w->arena;
   *out = (zb_run){.w = w};
   ZB_TAKE(arena, out->level, w->ranks);
@@ -97,7 +97,7 @@ static int known_incumbents(const zb_run *run) {
 /* Builds backwards from the ends of jobs of the sequence just timed. A rank may end as late as the worst one of the
  * metric does. */
 static int64_t refine_backwards(zb_run *run, const zb_build_rule *forwards, int64_t time) {
-  const zb_build_state *w = run->w;
+  const zb_scheduler *w = run->w;
   const size_t m = (size_t)w->micro_batches;
   for (int class = 0; class < w->classes; ++class)
     for (size_t i = 0; i < m; ++i)
@@ -162,7 +162,7 @@ void zb_run_fixed_rules(zb_run *run) {
 static void try_random_rule(zb_run *run) {
   static const int patiences[] = {0, 0, 64, 64, 128, 192};
   static const int shares[] = {-1, -1, 0, 0, 1, 2, 4, 8};
-  const zb_build_state *w = run->w;
+  const zb_scheduler *w = run->w;
   const int share = shares[zb_random_below(&run->random, 8)];
   zb_rule_numbers numbers = {.order = (uint64_t)zb_random_below(&run->random, 2),
                              .slope = zb_random_below(&run->random, 11),
@@ -194,7 +194,7 @@ static void try_blurred(zb_run *run) {
   static const int patiences[] = {0, 64, 128, 256};
   const int known = known_incumbents(run);
   if (known == 0 || !recall(run, zb_random_below(&run->random, known))) return;
-  const zb_build_state *w = run->w;
+  const zb_scheduler *w = run->w;
   const int64_t blur = 1 + ((run->improver.reference / w->micro_batches) >> zb_random_below(&run->random, 7));
   for (size_t i = 0; i < w->jobs; ++i)
     run->priority[i] = run->start[i] + (int64_t)(zb_random_next(&run->random) % (uint64_t)(2 * blur)) - blur;
@@ -239,7 +239,7 @@ static void improve_incumbents(zb_run *run, int round) {
 
 /* Wants the jobs of one kind and chunk, of some micro-batches and ranks, earlier or later than they are. */
 static void shift_some(zb_run *run) {
-  const zb_build_state *w = run->w;
+  const zb_scheduler *w = run->w;
   const int m = w->micro_batches, chunk = zb_random_below(&run->random, w->chunks);
   const int kind = zb_random_below(&run->random, ZB_KIND_COUNT), first = zb_random_below(&run->random, m);
   int last = first, first_rank = 0, last_rank = w->ranks - 1;
@@ -264,7 +264,7 @@ static void shift_some(zb_run *run) {
 /* run->current built again in run->sequence after some shifts. With the full patience a build repeats the order it has
  * the times of, but for what is shifted. False: it is stuck. */
 static bool build_perturbed(zb_run *run, int shifts) {
-  const zb_build_state *w = run->w;
+  const zb_scheduler *w = run->w;
   zb_timing timing;
   if (!zb_time_sequence(run->w, run->current, &timing, run->priority, NULL)) return false;
   for (int i = 1 + zb_random_below(&run->random, shifts); i > 0; --i)
@@ -321,7 +321,7 @@ static double improve_towards(zb_run *run, int64_t goal, int64_t moves, int hist
  * late for that are mended first: those whose own chain would end too late. An order without such F may for the time
  * being take longer than the best one. */
 static void pursue_goal(zb_run *run, bool of_best) {
-  const zb_build_state *w = run->w;
+  const zb_scheduler *w = run->w;
   const size_t bytes = w->jobs * sizeof *run->current;
   const int64_t end = w->evaluations + (int64_t)w->jobs * GOAL_PER_JOB, before = run->incumbent_ps[0];
   const int64_t goal = before - (int64_t)((double)(before - run->bound_ps) * (of_best ? GOAL_SHARE_BEST : GOAL_SHARE));

@@ -14,7 +14,7 @@ enum { ZB_RUN_INCUMBENTS = 4 };
 
 /* What runs need, and the orders of the current one. */
 typedef struct zb_run {
-  zb_build_state *w;
+  zb_scheduler *w;
   zb_improver improver;
   zb_priority_rules rules;
   int64_t *level;    /* [ranks] limits of the run */
@@ -37,7 +37,7 @@ typedef struct zb_run {
 } zb_run;
 
 /* Its memory is the workspace's. */
-zb_status zb_run_init(zb_build_state *workspace, zb_run *out) ZB_MUST_USE;
+zb_status zb_run_init(zb_scheduler *workspace, zb_run *out) ZB_MUST_USE;
 
 /* Forgets the orders of the run before; level, is_exact, idle_ps, bound_ps and random are set by then. budget: the most
  * evaluations; patience: 0, or stop before that as zb_allowance says. */

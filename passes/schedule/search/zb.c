@@ -17,7 +17,7 @@
 
 typedef struct heuristic {
   zb_model model;
-  zb_build_state w;
+  zb_scheduler w;
   zb_priority_rules rules;
   zb_slot *sequence, *best, *scratch;
   int64_t *start, *least;
@@ -26,7 +26,7 @@ typedef struct heuristic {
 static zb_status heuristic_init(const zb_problem *problem, heuristic *h) {
   *h = (heuristic){0};
   ZB_TRY(zb_model_init(problem, &h->model));
-  ZB_TRY(zb_build_state_init(&h->model, &h->w));
+  ZB_TRY(zb_scheduler_init(&h->model, &h->w));
   ZB_TRY(zb_priority_rules_init(&h->w, &h->rules));
   zb_arena *arena = &h->w.arena;
   ZB_TAKE(arena, h->sequence, h->w.jobs);
@@ -38,7 +38,7 @@ static zb_status heuristic_init(const zb_problem *problem, heuristic *h) {
 }
 
 static void heuristic_deinit(heuristic *h) {
-  zb_build_state_deinit(&h->w);
+  zb_scheduler_deinit(&h->w);
   zb_model_deinit(&h->model);
 }
 

@@ -5,7 +5,7 @@
 #include "random_order.h"
 
 /* Exchanges two neighbours of a rank that may stand either way; false if they may not. */
-static bool exchange(const zb_build_state *w, zb_slot *slots, int i) {
+static bool exchange(const zb_scheduler *w, zb_slot *slots, int i) {
   const zb_slot moved = slots[i];
   if (slots[i].class / ZB_KIND_COUNT == slots[i + 1].class / ZB_KIND_COUNT) return false;
   slots[i] = slots[i + 1];
@@ -13,7 +13,7 @@ static bool exchange(const zb_build_state *w, zb_slot *slots, int i) {
   return i + 1 < w->per_rank;
 }
 
-static void check_same(zb_build_state *w, const zb_retimer *x, const zb_slot *sequence, bool ends, int64_t *start,
+static void check_same(zb_scheduler *w, const zb_retimer *x, const zb_slot *sequence, bool ends, int64_t *start,
                        int64_t *span) {
   zb_timing timing;
   CU_ASSERT_EQUAL(zb_time_sequence(w, sequence, &timing, start, span), ends);
@@ -31,11 +31,11 @@ static void check_same(zb_build_state *w, const zb_retimer *x, const zb_slot *se
 /* Returns how many changes ended. */
 static int check(const zb_problem *problem, uint64_t *seed, bool *channels_wait) {
   zb_model model;
-  zb_build_state w;
+  zb_scheduler w;
   zb_retimer x;
   zb_order order;
   expect_ok(zb_model_init(problem, &model));
-  expect_ok(zb_build_state_init(&model, &w));
+  expect_ok(zb_scheduler_init(&model, &w));
   expect_ok(zb_retimer_init(&w, &x));
   *channels_wait = x.channels_wait;
   random_order(problem, seed, &order);
@@ -66,7 +66,7 @@ static int check(const zb_problem *problem, uint64_t *seed, bool *channels_wait)
   zb_free(start);
   zb_free(span);
   zb_order_deinit(&order);
-  zb_build_state_deinit(&w);
+  zb_scheduler_deinit(&w);
   zb_model_deinit(&model);
   return ended;
 }
