@@ -79,45 +79,31 @@ static void fill_returned(zb_graph *graph) {
   }
 }
 
-zb_status zb_graph_build(MlirOperation function, zb_graph *out) {
+zb_status zb_graph_build(zb_arena *arena, MlirOperation function, zb_graph *out) {
   *out = (zb_graph){.function = function};
-  zb_status status = NULL;
   bool failed = false;
   int operand_count = 0;
   out->block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
   totals total = count_ops(out->block, &out->terminator);
   out->argument_count = (int)mlirBlockGetNumArguments(out->block);
   out->returned_count = mlirOperationIsNull(out->terminator) ? 0 : (int)mlirOperationGetNumOperands(out->terminator);
-  out->nodes = zb_alloc((total.nodes + 1) * sizeof *out->nodes);
-  out->values = zb_alloc((total.results + (size_t)out->argument_count + 1) * sizeof *out->values);
-  out->operands = zb_alloc((total.operands + 1) * sizeof *out->operands);
-  out->uses = zb_alloc((total.operands + 1) * sizeof *out->uses);
-  out->returned = zb_alloc(((size_t)out->returned_count + 1) * sizeof *out->returned);
-  out->numbers = zb_map_create_pointer();
-  if (!out->nodes || !out->values || !out->operands || !out->uses || !out->returned || !out->numbers ||
-      !zb_map_reserve(out->numbers, total.results + (size_t)out->argument_count))
-    ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  out->nodes = ZB_NEW(arena, zb_node, total.nodes);
+  out->values = ZB_NEW(arena, zb_value, total.results + (size_t)out->argument_count);
+  out->operands = ZB_NEW(arena, int, total.operands);
+  out->uses = ZB_NEW(arena, int, total.operands);
+  out->returned = ZB_NEW(arena, int, out->returned_count);
+  out->numbers = zb_arena_map_pointer(arena);
+  ZB_TRY(zb_arena_status(arena));
+  if (!zb_map_reserve(out->numbers, total.results + (size_t)out->argument_count)) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < out->argument_count; ++i)
     add_value(out, mlirBlockGetArgument(out->block, i), -1, i, &failed);
   for (MlirOperation op = mlirBlockGetFirstOperation(out->block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op))
     if (!mlirOperationEqual(op, out->terminator)) fill_node(out, op, &operand_count, &failed);
-  if (failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  if (failed) return ZB_OUT_OF_MEMORY();
   fill_uses(out);
   fill_returned(out);
-cleanup:
-  if (status) zb_graph_deinit(out);
-  return status;
-}
-
-void zb_graph_deinit(zb_graph *graph) {
-  zb_free(graph->nodes);
-  zb_free(graph->values);
-  zb_free(graph->operands);
-  zb_free(graph->uses);
-  zb_free(graph->returned);
-  if (graph->numbers) zb_map_destroy(graph->numbers);
-  *graph = (zb_graph){0};
+  return NULL;
 }
 
 int zb_graph_value(const zb_graph *graph, MlirValue value) { return (int)zb_map_get_or(graph->numbers, value.ptr, -1); }

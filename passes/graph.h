@@ -5,8 +5,7 @@
 #define ZB_PASSES_GRAPH_H
 
 #include "ir/op.h"
-
-#include "runtime/base/map.h"
+#include "runtime/base/arena.h"
 
 typedef struct zb_node {
   MlirOperation op;
@@ -37,9 +36,8 @@ typedef struct zb_graph {
   zb_map *numbers; /* MlirValue.ptr -> value number */
 } zb_graph;
 
-/* Out of memory gives MEMORY. Release with zb_graph_deinit. */
-zb_status zb_graph_build(MlirOperation function, zb_graph *out) ZB_MUST_USE;
-void zb_graph_deinit(zb_graph *graph);
+/* Lives in the arena. */
+zb_status zb_graph_build(zb_arena *arena, MlirOperation function, zb_graph *out) ZB_MUST_USE;
 int zb_graph_value(const zb_graph *graph, MlirValue value); /* -1 if it is not of this function */
 /* String attribute of argument or result `index` of a function ("zb.param"), or NULL. */
 const char *zb_argument_string(MlirOperation function, int index, const char *name);

@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "ir/dialect.h"
+#include "runtime/base/arena.h"
 
 /* The most of each that options may ask for. */
 enum { ZB_RANKS_MAX = 4096, ZB_CHUNKS_MAX = 256, ZB_MICRO_BATCHES_MAX = 1 << 16 };
@@ -19,6 +20,7 @@ typedef struct zb_pass {
   const struct zb_pass_def *def;
   zb_module *program;               /* IR and stores */
   const char *const *option_values; /* one a row of def->options, defaults filled in */
+  zb_arena arena;                   /* for what lives as long as the run; released after it */
   int64_t changes;                  /* how many changes were made: 0 = "no change" */
   void *shared;                     /* zb_compile_state of a whole compile (passes/pipeline.h), NULL in zb-opt */
   zb_code failure; /* why it failed: ZB_INVALID (the program is wrong) unless zb_pass_fail or zb_pass_option_error was

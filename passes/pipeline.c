@@ -295,10 +295,10 @@ static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_
                   .option_values = (const char *const *)entry->values,
                   .shared = state,
                   .failure = ZB_INVALID};
-  if (!def->run(&pass, program->module)) {
-    *out_failure = pass.failure;
-    return ZB_FAIL;
-  }
+  zb_result result = def->run(&pass, program->module);
+  zb_arena_deinit(&pass.arena);
+  *out_failure = pass.failure;
+  if (!result) return ZB_FAIL;
   if (def->ensures_level) zb_module_set_level(program->module, def->ensures_level);
   double seconds = now_seconds() - start;
   MlirOperation module = mlirModuleGetOperation(program->module);

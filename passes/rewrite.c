@@ -40,24 +40,14 @@ MlirValue zb_operand_or_null(MlirOperation op, intptr_t index) {
   return index < mlirOperationGetNumOperands(op) ? mlirOperationGetOperand(op, index) : (MlirValue){0};
 }
 
-zb_status zb_op_list_collect(MlirBlock block, zb_op_list *out) {
+zb_status zb_op_list_collect(zb_arena *arena, MlirBlock block, zb_op_list *out) {
   *out = (zb_op_list){0};
   MlirOperation terminator = mlirBlockGetTerminator(block);
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op)) {
-    if (mlirOperationEqual(op, terminator)) continue;
-    if (!zb_grow((void **)&out->ops, &out->capacity, out->count + 1, sizeof out->ops[0])) {
-      zb_op_list_deinit(out);
-      return ZB_OUT_OF_MEMORY();
-    }
-    out->ops[out->count++] = op;
+    if (!mlirOperationEqual(op, terminator) && !ZB_PUSH(arena, out, op)) return ZB_OUT_OF_MEMORY();
   }
   return NULL;
-}
-
-void zb_op_list_deinit(zb_op_list *list) {
-  zb_free(list->ops);
-  *list = (zb_op_list){0};
 }
 
 bool zb_is_numbered(MlirOperation op) { return zb_has_attribute(op, ZB_ATTR_ID); }
@@ -188,16 +178,15 @@ static bool is_dead(MlirOperation op) {
   return true;
 }
 
-zb_status zb_erase_dead(MlirBlock block, int64_t *erased) {
+zb_status zb_erase_dead(zb_arena *arena, MlirBlock block, int64_t *erased) {
   zb_op_list list;
   *erased = 0;
-  ZB_TRY(zb_op_list_collect(block, &list));
+  ZB_TRY(zb_op_list_collect(arena, block, &list));
   for (size_t i = list.count; i-- > 0;) {
-    if (!is_dead(list.ops[i])) continue;
-    zb_erase_op(list.ops[i]);
+    if (!is_dead(list.items[i])) continue;
+    zb_erase_op(list.items[i]);
     ++*erased;
   }
-  zb_op_list_deinit(&list);
   return NULL;
 }
 
@@ -268,8 +257,8 @@ unsigned zb_node_depends(const zb_graph *graph, const uint8_t *depends, const zb
   return bits;
 }
 
-uint8_t *zb_graph_depends(const zb_graph *graph) {
-  uint8_t *depends = zb_alloc((size_t)graph->value_count + 1);
+uint8_t *zb_graph_depends(zb_arena *arena, const zb_graph *graph) {
+  uint8_t *depends = ZB_NEW(arena, uint8_t, graph->value_count);
   if (!depends) return NULL;
   for (int i = 0; i < graph->argument_count; ++i)
     depends[i] = argument_depends(graph->function, i);

@@ -21,12 +21,8 @@ MlirValue zb_operand_or_null(MlirOperation op, intptr_t index);
 bool zb_is_numbered(MlirOperation op); /* a forward op of a differentiated program: gradient ops name it (zb.id) */
 
 /* A list of ops in program order, the terminator left out. */
-typedef struct zb_op_list {
-  MlirOperation *ops;
-  size_t count, capacity;
-} zb_op_list;
-zb_status zb_op_list_collect(MlirBlock block, zb_op_list *out) ZB_MUST_USE; /* release with zb_op_list_deinit */
-void zb_op_list_deinit(zb_op_list *list);
+typedef ZB_LIST(MlirOperation) zb_op_list;
+zb_status zb_op_list_collect(zb_arena *arena, MlirBlock block, zb_op_list *out) ZB_MUST_USE; /* in the arena */
 
 /* ---- Attributes ---- */
 
@@ -58,7 +54,7 @@ void zb_replace_op(MlirOperation op, MlirValue value);
 void zb_erase_op(MlirOperation op);
 /* Erases pure ops that nobody reads, those that they alone kept alive included: one walk from the last op to the first,
  * O(ops). *erased counts them. */
-zb_status zb_erase_dead(MlirBlock block, int64_t *erased) ZB_MUST_USE;
+zb_status zb_erase_dead(zb_arena *arena, MlirBlock block, int64_t *erased) ZB_MUST_USE;
 
 /* A zb.cast from bf16 or f16 to f32 of a sum that nobody else reads: its op gives f32 itself ({dtype = "f32"}, of rows
  * that have it), through views between, and the cast is erased. The sum is then not rounded on the way. Whether it was
@@ -74,7 +70,7 @@ enum {
 };
 enum { ZB_DEPENDS_WEIGHT = ZB_DEPENDS_TRAINED | ZB_DEPENDS_FROZEN };
 /* One byte of these bits a value of the graph, 0 for constants; release with zb_free. NULL when out of memory. */
-uint8_t *zb_graph_depends(const zb_graph *graph) ZB_MUST_USE;
+uint8_t *zb_graph_depends(zb_arena *arena, const zb_graph *graph) ZB_MUST_USE;
 /* Of an op: the bits of its operands, DATA if it is not pure or unknown. It is part of a parameter chain if these have
  * WEIGHT and no DATA. */
 unsigned zb_node_depends(const zb_graph *graph, const uint8_t *depends, const zb_node *node);

@@ -125,28 +125,26 @@ static void number_ops(const sweep *s) {
     mlirOperationSetAttributeByName(s->graph.nodes[n].op, name, zb_mlir_i64(context, n));
 }
 
-static zb_status sweep_init(MlirOperation function, sweep *s) {
-  ZB_TRY(zb_graph_build(function, &s->graph));
-  size_t values = (size_t)s->graph.value_count + 1, nodes = (size_t)s->graph.node_count + 1;
-  size_t arguments = (size_t)s->graph.argument_count + 1, longest = 1;
+static zb_status sweep_init(zb_arena *arena, MlirOperation function, sweep *s) {
+  ZB_TRY(zb_graph_build(arena, function, &s->graph));
+  const int values = s->graph.value_count, arguments = s->graph.argument_count;
+  size_t longest = 1;
   for (int n = 0; n < s->graph.node_count; ++n) {
     size_t operands = (size_t)s->graph.nodes[n].operand_count, results = (size_t)s->graph.nodes[n].result_count;
     if (operands > longest) longest = operands;
     if (results > longest) longest = results;
   }
-  s->depends = zb_graph_depends(&s->graph);
-  s->needed = zb_alloc(values * sizeof *s->needed);
-  s->gradient = zb_alloc(values * sizeof *s->gradient);
-  s->owner = zb_alloc(nodes * sizeof *s->owner);
-  s->parameters = zb_alloc(arguments * sizeof *s->parameters);
-  s->parameter_of = zb_alloc(arguments * sizeof *s->parameter_of);
-  s->touched = zb_alloc(arguments * sizeof *s->touched);
-  s->dout = zb_alloc(longest * sizeof *s->dout);
-  s->din = zb_alloc(longest * sizeof *s->din);
-  s->needs = zb_alloc(longest * sizeof *s->needs);
-  if (!s->depends || !s->needed || !s->gradient || !s->owner || !s->parameters || !s->parameter_of || !s->touched ||
-      !s->dout || !s->din || !s->needs)
-    return ZB_OUT_OF_MEMORY();
+  s->depends = zb_graph_depends(arena, &s->graph);
+  s->needed = ZB_NEW(arena, bool, values);
+  s->gradient = ZB_NEW(arena, MlirValue, values);
+  s->owner = ZB_NEW(arena, int, s->graph.node_count);
+  s->parameters = ZB_NEW(arena, zb_parameter_uses, arguments);
+  s->parameter_of = ZB_NEW(arena, int, arguments);
+  s->touched = ZB_NEW(arena, int, arguments);
+  s->dout = ZB_NEW(arena, MlirValue, longest);
+  s->din = ZB_NEW(arena, MlirValue, longest);
+  s->needs = ZB_NEW(arena, bool, longest);
+  ZB_TRY(zb_arena_status(arena));
   for (int i = 0; i < s->graph.argument_count; ++i) {
     s->parameter_of[i] = -1;
     if (!zb_argument_has(function, i, ZB_ATTR_PARAM)) continue;
@@ -156,22 +154,6 @@ static zb_status sweep_init(MlirOperation function, sweep *s) {
   find_needed(s);
   find_owners(s);
   return NULL;
-}
-
-static void sweep_deinit(sweep *s) {
-  zb_graph_deinit(&s->graph);
-  for (int p = 0; p < s->parameter_count; ++p)
-    zb_free(s->parameters[p].accumulates);
-  zb_free(s->depends);
-  zb_free(s->needed);
-  zb_free(s->gradient);
-  zb_free(s->owner);
-  zb_free(s->parameters);
-  zb_free(s->parameter_of);
-  zb_free(s->touched);
-  zb_free(s->dout);
-  zb_free(s->din);
-  zb_free(s->needs);
 }
 
 /* ---- The sweep ---- */
@@ -205,9 +187,7 @@ static zb_result flush(zb_pass *pass, sweep *s, int n) {
     MlirNamedAttribute attribute = zb_named(builder.context, "parameter", zb_mlir_string(builder.context, name));
     MlirOperation op = zb_build_any(&builder, "zb.accumulate", &gradient, 1, &type, 1, &attribute, 1);
     if (builder.failed) return ZB_FAIL;
-    if (!zb_grow((void **)&uses->accumulates, &uses->capacity, uses->count + 1, sizeof uses->accumulates[0]))
-      return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
-    uses->accumulates[uses->count++] = op;
+    if (!ZB_PUSH(&pass->arena, &uses->accumulates, op)) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
     s->gradient[uses->argument] = (MlirValue){0};
   }
   s->touched_count = 0;
@@ -301,23 +281,20 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   sweep s = {0};
   zb_optimizer optimizer;
   int64_t micro_batches;
-  zb_result result = ZB_FAIL;
-  zb_status status = NULL;
   MlirOperation function;
   MlirBlock block;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   if (!read_options(pass, function, &optimizer, &micro_batches)) return ZB_FAIL;
-  ZB_TRY_GOTO(zb_autodiff_own_chains(function, &pass->changes));
-  ZB_TRY_GOTO(sweep_init(function, &s));
-  if (!check_not_differentiated(&s.graph) || !check_parameters(&s.graph) || !find_loss(&s.graph, &s.loss)) goto cleanup;
+  zb_arena *arena = &pass->arena;
+  ZB_PASS_TRY(pass, zb_autodiff_own_chains(arena, function, &pass->changes));
+  ZB_PASS_TRY(pass, sweep_init(arena, function, &s));
+  if (!check_not_differentiated(&s.graph) || !check_parameters(&s.graph) || !find_loss(&s.graph, &s.loss))
+    return ZB_FAIL;
   number_ops(&s);
-  if (!sweep_back(pass, &s)) goto cleanup;
-  ZB_TRY_GOTO(zb_autodiff_optimize(function, &optimizer, micro_batches, s.parameters, s.parameter_count));
+  if (!sweep_back(pass, &s)) return ZB_FAIL;
+  ZB_PASS_TRY(pass, zb_autodiff_optimize(arena, function, &optimizer, micro_batches, s.parameters, s.parameter_count));
   pass->changes += s.graph.node_count;
-  result = ZB_OK;
-cleanup:
-  sweep_deinit(&s);
-  return status ? zb_pass_fail(pass, status) : result;
+  return ZB_OK;
 }
 
 static const zb_option_def options[] = {

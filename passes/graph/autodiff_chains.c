@@ -26,34 +26,22 @@ typedef struct chains {
   int64_t clones;
 } chains;
 
-static zb_status chains_init(MlirOperation function, chains *c) {
-  ZB_TRY(zb_graph_build(function, &c->graph));
-  size_t count = (size_t)c->graph.node_count + 1;
-  c->depends = zb_graph_depends(&c->graph);
-  c->member = zb_alloc(count * sizeof *c->member);
-  c->taken = zb_alloc(count * sizeof *c->taken);
-  c->mark = zb_alloc(count * sizeof *c->mark);
-  c->copy = zb_alloc(count * sizeof *c->copy);
-  c->found = zb_alloc(count * sizeof *c->found);
-  c->stack = zb_alloc(count * sizeof *c->stack);
-  if (!c->depends || !c->member || !c->taken || !c->mark || !c->copy || !c->found || !c->stack)
-    return ZB_OUT_OF_MEMORY();
+static zb_status chains_init(zb_arena *arena, MlirOperation function, chains *c) {
+  ZB_TRY(zb_graph_build(arena, function, &c->graph));
+  int count = c->graph.node_count;
+  c->depends = zb_graph_depends(arena, &c->graph);
+  c->member = ZB_NEW(arena, bool, count);
+  c->taken = ZB_NEW(arena, bool, count);
+  c->mark = ZB_NEW(arena, int, count);
+  c->copy = ZB_NEW(arena, MlirOperation, count);
+  c->found = ZB_NEW(arena, int, count);
+  c->stack = ZB_NEW(arena, int, count);
+  ZB_TRY(zb_arena_status(arena));
   for (int n = 0; n < c->graph.node_count; ++n) {
     unsigned bits = zb_node_depends(&c->graph, c->depends, &c->graph.nodes[n]);
     c->member[n] = (bits & ZB_DEPENDS_WEIGHT) && !(bits & ZB_DEPENDS_DATA);
   }
   return NULL;
-}
-
-static void chains_deinit(chains *c) {
-  zb_graph_deinit(&c->graph);
-  zb_free(c->depends);
-  zb_free(c->member);
-  zb_free(c->taken);
-  zb_free(c->mark);
-  zb_free(c->copy);
-  zb_free(c->found);
-  zb_free(c->stack);
 }
 
 static int compare_ints(const void *a, const void *b) {
@@ -119,17 +107,14 @@ static void own_chain(chains *c, MlirOperation reader_op, const int *operands, i
     redirect(c, reader_op, k, operands[k], reader);
 }
 
-zb_status zb_autodiff_own_chains(MlirOperation function, int64_t *changes) {
+zb_status zb_autodiff_own_chains(zb_arena *arena, MlirOperation function, int64_t *changes) {
   chains c = {0};
-  zb_status status = NULL;
-  ZB_TRY_GOTO(chains_init(function, &c));
+  ZB_TRY(chains_init(arena, function, &c));
   for (int n = 0; n < c.graph.node_count; ++n) {
     const zb_node *node = &c.graph.nodes[n];
     if (!c.member[n]) own_chain(&c, node->op, c.graph.operands + node->operand_begin, node->operand_count, n);
   }
   own_chain(&c, c.graph.terminator, c.graph.returned, c.graph.returned_count, c.graph.node_count);
   *changes += c.clones;
-cleanup:
-  chains_deinit(&c);
-  return status;
+  return NULL;
 }

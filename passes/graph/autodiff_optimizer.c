@@ -10,6 +10,8 @@
  * test/tools/zbc-options.test. */
 
 #include "passes/graph/autodiff_parts.h"
+#include "passes/function.h"
+#include "passes/tables.h"
 
 #include "runtime/base/assert.h"
 #include "runtime/base/text.h"
@@ -224,25 +226,24 @@ typedef struct signature {
   size_t input_count, output_count;
 } signature;
 
-static MlirStringRef text_ref(const char *text) { return mlirStringRefCreateFromCString(text); }
-
 static MlirAttribute or_empty(MlirContext context, MlirAttribute dictionary) {
   return mlirAttributeIsNull(dictionary) ? mlirDictionaryAttrGet(context, 0, NULL) : dictionary;
 }
 
-static zb_status signature_init(MlirOperation function, size_t more_inputs, size_t more_outputs, signature *s) {
+static zb_status signature_init(zb_arena *arena, MlirOperation function, size_t more_inputs, size_t more_outputs,
+                                signature *s) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
   MlirOperation terminator = mlirBlockGetTerminator(block);
   *s = (signature){.context = mlirOperationGetContext(function)};
   s->input_count = (size_t)mlirBlockGetNumArguments(block);
   s->output_count = (size_t)mlirOperationGetNumOperands(terminator);
-  size_t inputs = s->input_count + more_inputs + 1, outputs = s->output_count + more_outputs + 1;
-  s->inputs = zb_alloc(inputs * sizeof *s->inputs);
-  s->input_attrs = zb_alloc(inputs * sizeof *s->input_attrs);
-  s->outputs = zb_alloc(outputs * sizeof *s->outputs);
-  s->output_attrs = zb_alloc(outputs * sizeof *s->output_attrs);
-  s->returned = zb_alloc(outputs * sizeof *s->returned);
-  if (!s->inputs || !s->input_attrs || !s->outputs || !s->output_attrs || !s->returned) return ZB_OUT_OF_MEMORY();
+  size_t inputs = s->input_count + more_inputs, outputs = s->output_count + more_outputs;
+  s->inputs = ZB_NEW(arena, MlirType, inputs);
+  s->input_attrs = ZB_NEW(arena, MlirAttribute, inputs);
+  s->outputs = ZB_NEW(arena, MlirType, outputs);
+  s->output_attrs = ZB_NEW(arena, MlirAttribute, outputs);
+  s->returned = ZB_NEW(arena, MlirValue, outputs);
+  ZB_TRY(zb_arena_status(arena));
   for (size_t i = 0; i < s->input_count; ++i) {
     s->inputs[i] = mlirValueGetType(mlirBlockGetArgument(block, (intptr_t)i));
     s->input_attrs[i] = or_empty(s->context, zb_argument_dictionary(function, (int)i));
@@ -255,19 +256,6 @@ static zb_status signature_init(MlirOperation function, size_t more_inputs, size
   return NULL;
 }
 
-static void signature_deinit(signature *s) {
-  zb_free(s->inputs);
-  zb_free(s->input_attrs);
-  zb_free(s->outputs);
-  zb_free(s->output_attrs);
-  zb_free(s->returned);
-}
-
-static MlirAttribute one_entry(MlirContext context, const char *name, MlirAttribute value) {
-  MlirNamedAttribute entry = zb_named(context, name, value);
-  return mlirDictionaryAttrGet(context, 1, &entry);
-}
-
 static MlirValue add_input(signature *s, MlirBlock block, MlirType type, MlirLocation location,
                            MlirAttribute dictionary) {
   s->inputs[s->input_count] = type;
@@ -278,7 +266,7 @@ static MlirValue add_input(signature *s, MlirBlock block, MlirType type, MlirLoc
 static void add_output(signature *s, MlirValue value, const char *updates) {
   s->returned[s->output_count] = value;
   s->outputs[s->output_count] = mlirValueGetType(value);
-  s->output_attrs[s->output_count++] = one_entry(s->context, ZB_ATTR_UPDATE, zb_mlir_string(s->context, updates));
+  s->output_attrs[s->output_count++] = zb_update_port(s->context, updates);
 }
 
 /* zb.param = "w" becomes zb.frozen = "w"; other entries stay. */
@@ -288,7 +276,7 @@ static MlirAttribute frozen_dictionary(MlirContext context, MlirAttribute old) {
   ZB_ASSERT(count <= (intptr_t)(sizeof entries / sizeof entries[0]));
   for (intptr_t i = 0; i < count; ++i) {
     entries[i] = mlirDictionaryAttrGetElement(old, i);
-    if (mlirStringRefEqual(mlirIdentifierStr(entries[i].name), text_ref(ZB_ATTR_PARAM)))
+    if (mlirStringRefEqual(mlirIdentifierStr(entries[i].name), mlirStringRefCreateFromCString(ZB_ATTR_PARAM)))
       entries[i] = zb_named(context, ZB_ATTR_FROZEN, entries[i].attribute);
   }
   return mlirDictionaryAttrGet(context, count, entries);
@@ -317,9 +305,9 @@ static int state_count(const zb_optimizer *optimizer) {
 /* Numbers the uses in program order and sums them from the last to the first. */
 static MlirValue sum_uses(zb_builder *b, const zb_parameter_uses *uses) {
   MlirValue sum = {0};
-  for (size_t i = 0; i < uses->count; ++i) {
-    MlirOperation op = uses->accumulates[i];
-    zb_set_attribute(op, "use", zb_mlir_i64(b->context, (int64_t)(uses->count - 1 - i)));
+  for (size_t i = 0; i < uses->accumulates.count; ++i) {
+    MlirOperation op = uses->accumulates.items[i];
+    zb_set_attribute(op, "use", zb_mlir_i64(b->context, (int64_t)(uses->accumulates.count - 1 - i)));
     MlirValue value = mlirOperationGetResult(op, 0);
     sum = i == 0 ? value : zb_build2(b, "add", sum, value);
   }
@@ -351,8 +339,8 @@ static void add_states(const update_plan *plan, signature *s, const char *name, 
   for (int i = 0; i < plan->states; ++i) {
     char state[512];
     snprintf(state, sizeof state, "%s.%s", name, plan->optimizer->def->states[i]);
-    out[i] = add_input(s, plan->block, type, mlirOperationGetLocation(plan->function),
-                       one_entry(s->context, ZB_ATTR_STATE, zb_mlir_string(s->context, state)));
+    out[i] =
+        add_input(s, plan->block, type, mlirOperationGetLocation(plan->function), zb_state_port(s->context, state));
   }
 }
 
@@ -376,49 +364,42 @@ static zb_status update_parameter(const update_plan *plan, zb_builder *b, const 
   return NULL;
 }
 
-zb_status zb_autodiff_optimize(MlirOperation function, const zb_optimizer *optimizer, int64_t micro_batches,
-                               const zb_parameter_uses *parameters, int parameter_count) {
+zb_status zb_autodiff_optimize(zb_arena *arena, MlirOperation function, const zb_optimizer *optimizer,
+                               int64_t micro_batches, const zb_parameter_uses *parameters, int parameter_count) {
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(function, 0));
   MlirOperation terminator = mlirBlockGetTerminator(block);
   MlirLocation location = mlirOperationGetLocation(function);
-  zb_status status = NULL;
   signature s = {0};
   update_plan plan = {optimizer, micro_batches, state_count(optimizer), {0}, block, function};
   size_t states = (size_t)plan.states * (size_t)parameter_count;
-  MlirValue *state = zb_alloc((states + 1) * sizeof *state);
-  MlirValue *updated = zb_alloc((states + (size_t)parameter_count + 1) * sizeof *updated);
-  if (!state || !updated) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  ZB_TRY_GOTO(signature_init(function, states + 1, states + (size_t)parameter_count, &s));
+  MlirValue *state = ZB_NEW(arena, MlirValue, states);
+  MlirValue *updated = ZB_NEW(arena, MlirValue, states + (size_t)parameter_count);
+  ZB_TRY(zb_arena_status(arena));
+  ZB_TRY(signature_init(arena, function, states + 1, states + (size_t)parameter_count, &s));
   for (int p = 0; p < parameter_count; ++p) {
     int argument = parameters[p].argument;
     const char *name = zb_argument_string(function, argument, ZB_ATTR_PARAM);
-    if (parameters[p].count > 0)
+    if (parameters[p].accumulates.count > 0)
       add_states(&plan, &s, name, s.inputs[argument], state + p * plan.states);
     else
       s.input_attrs[argument] = frozen_dictionary(s.context, s.input_attrs[argument]);
   }
   zb_shape step = {.dtype = ZB_I64};
-  plan.step = add_input(&s, block, zb_shape_type(s.context, &step), location,
-                        one_entry(s.context, ZB_ATTR_STEP, mlirUnitAttrGet(s.context)));
+  plan.step = add_input(&s, block, zb_shape_type(s.context, &step), location, zb_step_port(s.context, true));
   zb_builder builder = zb_builder_before(terminator);
   builder.location = location;
   int stride = 1 + plan.states;
   for (int p = 0; p < parameter_count; ++p)
-    if (parameters[p].count > 0)
-      ZB_TRY_GOTO(update_parameter(&plan, &builder, &parameters[p], state + p * plan.states, updated + p * stride));
+    if (parameters[p].accumulates.count > 0)
+      ZB_TRY(update_parameter(&plan, &builder, &parameters[p], state + p * plan.states, updated + p * stride));
   for (int p = 0; p < parameter_count; ++p)
-    if (parameters[p].count > 0)
+    if (parameters[p].accumulates.count > 0)
       add_output(&s, updated[p * stride], zb_argument_string(function, parameters[p].argument, ZB_ATTR_PARAM));
   for (int p = 0; p < parameter_count; ++p)
-    for (int i = 0; i < plan.states && parameters[p].count > 0; ++i) {
+    for (int i = 0; i < plan.states && parameters[p].accumulates.count > 0; ++i) {
       MlirAttribute dictionary = s.input_attrs[mlirBlockArgumentGetArgNumber(state[p * plan.states + i])];
-      MlirAttribute name = mlirDictionaryAttrGetElementByName(dictionary, text_ref(ZB_ATTR_STATE));
-      add_output(&s, updated[p * stride + 1 + i], mlirStringAttrGetValue(name).data);
+      add_output(&s, updated[p * stride + 1 + i], zb_port_get(dictionary).state);
     }
   signature_apply(&s, function, terminator);
-cleanup:
-  signature_deinit(&s);
-  zb_free(state);
-  zb_free(updated);
-  return status;
+  return NULL;
 }

@@ -10,7 +10,7 @@
 /* Gives every reader of a parameter chain a chain of its own, directly before the reader, by moving or cloning. A chain
  * is made of the pure ops whose operands depend on parameters and constants alone; its reader is an op that is not part
  * of a chain, or the terminator. Adds the number of clones to *changes. O(ops + clones). */
-zb_status zb_autodiff_own_chains(MlirOperation function, int64_t *changes) ZB_MUST_USE;
+zb_status zb_autodiff_own_chains(zb_arena *arena, MlirOperation function, int64_t *changes) ZB_MUST_USE;
 
 /* ---- Optimizer ---- */
 
@@ -28,14 +28,14 @@ zb_status zb_optimizer_parse(const char *text, zb_optimizer *out) ZB_MUST_USE;
 /* The accumulates of one parameter, last use first, as the sweep made them. */
 typedef struct zb_parameter_uses {
   int argument;
-  MlirOperation *accumulates;
-  size_t count, capacity;
+  ZB_LIST(MlirOperation) accumulates;
 } zb_parameter_uses;
 
 /* Adds, before the terminator: the sum of the uses of each parameter, its update, the arguments for state and step and
  * the results {zb.update}. Parameters without uses become frozen (their argument then has zb.frozen instead of
  * zb.param). */
-zb_status zb_autodiff_optimize(MlirOperation function, const zb_optimizer *optimizer, int64_t micro_batches,
-                               const zb_parameter_uses *parameters, int parameter_count) ZB_MUST_USE;
+zb_status zb_autodiff_optimize(zb_arena *arena, MlirOperation function, const zb_optimizer *optimizer,
+                               int64_t micro_batches, const zb_parameter_uses *parameters,
+                               int parameter_count) ZB_MUST_USE;
 
 #endif

@@ -297,12 +297,11 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   zb_result result = ZB_OK;
   int64_t erased;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));
+  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, block, &list));
   for (size_t i = 0; i < list.count && result; ++i)
-    result = canonicalize_op(pass, list.ops[i]);
-  zb_op_list_deinit(&list);
+    result = canonicalize_op(pass, list.items[i]);
   if (!result || pass->changes == 0) return result;
-  ZB_PASS_TRY(pass, zb_erase_dead(block, &erased));
+  ZB_PASS_TRY(pass, zb_erase_dead(&pass->arena, block, &erased));
   return ZB_OK;
 }
 

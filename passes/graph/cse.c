@@ -116,20 +116,18 @@ static bool may_merge(const zb_graph *graph, const uint8_t *depends, const zb_no
   return !((bits & ZB_DEPENDS_WEIGHT) && !(bits & ZB_DEPENDS_DATA));
 }
 
-static zb_status merge_all(MlirOperation function, int64_t *changes) {
-  zb_graph graph = {0};
+static zb_status merge_all(zb_arena *arena, MlirOperation function, int64_t *changes) {
+  zb_graph graph;
   table t = {0};
-  uint8_t *depends = NULL;
-  zb_status status = NULL;
-  ZB_TRY_GOTO(zb_graph_build(function, &graph));
+  ZB_TRY(zb_graph_build(arena, function, &graph));
   size_t size = 16;
   while (size < (size_t)graph.node_count * 2)
     size *= 2;
-  t.slots = zb_alloc(size * sizeof *t.slots);
-  t.hashes = zb_alloc(size * sizeof *t.hashes);
+  t.slots = zb_arena_take(arena, size, sizeof *t.slots);
+  t.hashes = zb_arena_take(arena, size, sizeof *t.hashes);
   t.mask = size - 1;
-  depends = zb_graph_depends(&graph);
-  if (!t.slots || !t.hashes || !depends) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  const uint8_t *depends = zb_graph_depends(arena, &graph);
+  ZB_TRY(zb_arena_status(arena));
   for (int n = 0; n < graph.node_count; ++n) {
     MlirOperation op = graph.nodes[n].op;
     if (!may_merge(&graph, depends, &graph.nodes[n])) continue;
@@ -140,19 +138,14 @@ static zb_status merge_all(MlirOperation function, int64_t *changes) {
     zb_erase_op(op);
     ++*changes;
   }
-cleanup:
-  zb_graph_deinit(&graph);
-  zb_free(t.slots);
-  zb_free(t.hashes);
-  zb_free(depends);
-  return status;
+  return NULL;
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation function;
   MlirBlock block;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  ZB_PASS_TRY(pass, merge_all(function, &pass->changes));
+  ZB_PASS_TRY(pass, merge_all(&pass->arena, function, &pass->changes));
   return ZB_OK;
 }
 

@@ -16,7 +16,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation function;
   MlirBlock block;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  ZB_PASS_TRY(pass, zb_erase_dead(block, &pass->changes));
+  ZB_PASS_TRY(pass, zb_erase_dead(&pass->arena, block, &pass->changes));
   return ZB_OK;
 }
 

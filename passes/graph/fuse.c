@@ -66,11 +66,10 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   MlirBlock block;
   zb_op_list list;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));
+  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, block, &list));
   /* What is erased stands before the sum, so the rest of the list stays valid. */
   for (size_t i = 0; i < list.count; ++i)
-    pass->changes += try_sum(list.ops[i]);
-  zb_op_list_deinit(&list);
+    pass->changes += try_sum(list.items[i]);
   return ZB_OK;
 }
 

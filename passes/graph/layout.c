@@ -218,15 +218,15 @@ static void decide_folds(layouts *l) {
 
 /* ---- The pass ---- */
 
-static zb_status layouts_init(MlirOperation function, layouts *l) {
-  ZB_TRY(zb_graph_build(function, &l->graph));
+static zb_status layouts_init(zb_arena *arena, MlirOperation function, layouts *l) {
+  ZB_TRY(zb_graph_build(arena, function, &l->graph));
   for (int n = 0; n < l->graph.node_count; ++n) {
     int64_t id = zb_get_i64(l->graph.nodes[n].op, ZB_ATTR_ID, -1);
     if (id >= l->id_count && id < IDS_MAX) l->id_count = id + 1;
   }
-  l->values = zb_alloc(((size_t)l->graph.value_count + 1) * sizeof *l->values);
-  l->forward_ops = zb_alloc(((size_t)l->id_count + 1) * sizeof *l->forward_ops);
-  if (!l->values || !l->forward_ops) return ZB_OUT_OF_MEMORY();
+  l->values = zb_arena_take(arena, (size_t)l->graph.value_count + 1, sizeof *l->values);
+  l->forward_ops = ZB_NEW(arena, MlirOperation, l->id_count);
+  ZB_TRY(zb_arena_status(arena));
   for (int n = 0; n < l->graph.node_count; ++n) {
     int64_t id = zb_get_i64(l->graph.nodes[n].op, ZB_ATTR_ID, -1);
     if (id >= 0 && id < l->id_count) l->forward_ops[id] = l->graph.nodes[n].op;
@@ -242,10 +242,9 @@ static zb_status layouts_init(MlirOperation function, layouts *l) {
 /* Gradients that leave bf16 for good, dW above all, do so in the op that sums them. */
 static zb_result widen_sums(zb_pass *pass, MlirBlock block) {
   zb_op_list list;
-  ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));
+  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, block, &list));
   for (size_t i = 0; i < list.count; ++i)
-    pass->changes += zb_fold_widening_cast(list.ops[i]);
-  zb_op_list_deinit(&list);
+    pass->changes += zb_fold_widening_cast(list.items[i]);
   return ZB_OK;
 }
 
@@ -253,20 +252,13 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   layouts l = {0};
   MlirOperation function;
   MlirBlock block;
-  zb_status status = NULL;
-  zb_result result = ZB_FAIL;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   if (!widen_sums(pass, block)) return ZB_FAIL;
-  ZB_TRY_GOTO(layouts_init(function, &l));
-  if (!visit_all(&l)) goto cleanup;
+  ZB_PASS_TRY(pass, layouts_init(&pass->arena, function, &l));
+  if (!visit_all(&l)) return ZB_FAIL;
   decide_folds(&l);
   pass->changes += l.changes;
-  result = ZB_OK;
-cleanup:
-  zb_graph_deinit(&l.graph);
-  zb_free(l.values);
-  zb_free(l.forward_ops);
-  return status ? zb_pass_fail(pass, status) : result;
+  return ZB_OK;
 }
 
 const zb_pass_def zb_pass_layout = {

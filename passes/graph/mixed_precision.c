@@ -240,13 +240,14 @@ static zb_result check_forward(const zb_graph *graph) {
 }
 
 static zb_status mixed_init(mixed *m, MlirOperation function) {
-  ZB_TRY(zb_graph_build(function, &m->graph));
+  zb_arena *arena = &m->pass->arena;
+  ZB_TRY(zb_graph_build(arena, function, &m->graph));
   size_t count = (size_t)m->graph.value_count + 1;
-  m->depends = zb_graph_depends(&m->graph);
-  m->kind = zb_alloc(count * sizeof *m->kind);
-  m->first_kind = zb_alloc(count * sizeof *m->first_kind);
-  m->forms = zb_alloc(count * sizeof *m->forms);
-  if (!m->depends || !m->kind || !m->first_kind || !m->forms) return ZB_OUT_OF_MEMORY();
+  m->depends = zb_graph_depends(arena, &m->graph);
+  m->kind = zb_arena_take(arena, count, sizeof *m->kind);
+  m->first_kind = zb_arena_take(arena, count, sizeof *m->first_kind);
+  m->forms = zb_arena_take(arena, count, sizeof *m->forms);
+  ZB_TRY(zb_arena_status(arena));
   for (int v = 0; v < m->graph.value_count; ++v) {
     m->first_kind[v] = kind_of(m, mlirValueGetType(m->graph.values[v].value));
     set_kind(m, v, m->first_kind[v]);
@@ -266,12 +267,11 @@ static zb_result rewrite_all(mixed *m) {
     if (!set_operands(m, node) || !set_results(m, node)) return ZB_FAIL;
   }
   if (!set_returned(m)) return ZB_FAIL;
-  ZB_PASS_TRY(m->pass, zb_op_list_collect(m->graph.block, &list));
+  ZB_PASS_TRY(m->pass, zb_op_list_collect(&m->pass->arena, m->graph.block, &list));
   for (size_t i = 0; i < list.count; ++i)
-    m->pass->changes += zb_fold_widening_cast(list.ops[i]);
-  zb_op_list_deinit(&list);
+    m->pass->changes += zb_fold_widening_cast(list.items[i]);
   /* Views that their readers now take behind the cast. */
-  if (m->pass->changes > 0) ZB_PASS_TRY(m->pass, zb_erase_dead(m->graph.block, &erased));
+  if (m->pass->changes > 0) ZB_PASS_TRY(m->pass, zb_erase_dead(&m->pass->arena, m->graph.block, &erased));
   return ZB_OK;
 }
 
@@ -282,14 +282,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   if (!zb_pass_function(module, &function, &block) || !read_precision(pass, function, &m.low)) return ZB_FAIL;
   if (m.low == ZB_F32) return ZB_OK;
   zb_set_string(mlirModuleGetOperation(module), ZB_ATTR_PRECISION, zb_pass_option(pass, "precision"));
-  zb_status status = mixed_init(&m, function);
-  zb_result result = status ? zb_pass_fail(pass, status) : rewrite_all(&m);
-  zb_graph_deinit(&m.graph);
-  zb_free(m.depends);
-  zb_free(m.kind);
-  zb_free(m.first_kind);
-  zb_free(m.forms);
-  return result;
+  ZB_PASS_TRY(pass, mixed_init(&m, function));
+  return rewrite_all(&m);
 }
 
 static const zb_option_def options[] = {

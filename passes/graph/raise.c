@@ -92,33 +92,24 @@ static zb_result walk(zb_pass *pass, const zb_raise_context *context, MlirBlock 
   zb_op_list list;
   zb_result result = ZB_OK;
   int64_t erased;
-  ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));
+  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, block, &list));
   for (size_t i = 0; i < list.count && result; ++i)
-    result = raise_op(pass, context, only, last, list.ops[i]);
-  zb_op_list_deinit(&list);
+    result = raise_op(pass, context, only, last, list.items[i]);
   if (!result) return ZB_FAIL;
-  ZB_PASS_TRY(pass, zb_erase_dead(block, &erased));
+  ZB_PASS_TRY(pass, zb_erase_dead(&pass->arena, block, &erased));
   return ZB_OK;
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation function;
   MlirBlock block;
-  zb_graph graph = {0};
-  uint8_t *depends = NULL;
-  zb_status status = NULL;
-  zb_result result = ZB_FAIL;
+  zb_graph graph;
   const char *only = zb_pass_option(pass, "only");
   if (!zb_pass_function(module, &function, &block) || !check_groups(pass, function, only)) return ZB_FAIL;
-  ZB_TRY_GOTO(zb_graph_build(function, &graph));
-  depends = zb_graph_depends(&graph);
-  if (!depends) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  zb_raise_context context = {&graph, depends};
-  result = walk(pass, &context, block, only, false) && walk(pass, &context, block, only, true) ? ZB_OK : ZB_FAIL;
-cleanup:
-  zb_graph_deinit(&graph);
-  zb_free(depends);
-  return status ? zb_pass_fail(pass, status) : result;
+  ZB_PASS_TRY(pass, zb_graph_build(&pass->arena, function, &graph));
+  zb_raise_context context = {&graph, zb_graph_depends(&pass->arena, &graph)};
+  ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
+  return walk(pass, &context, block, only, false) && walk(pass, &context, block, only, true) ? ZB_OK : ZB_FAIL;
 }
 
 static const zb_option_def options[] = {

@@ -45,15 +45,14 @@ static zb_result split_round(zb_pass *pass, MlirBlock block, int64_t *count) {
   zb_op_list list;
   zb_result result = ZB_OK;
   *count = 0;
-  ZB_PASS_TRY(pass, zb_op_list_collect(block, &list));
+  ZB_PASS_TRY(pass, zb_op_list_collect(&pass->arena, block, &list));
   for (size_t i = 0; i < list.count && result; ++i) {
-    const zb_op_def *def = zb_op_find(list.ops[i]);
+    const zb_op_def *def = zb_op_find(list.items[i]);
     /* A described op of another dialect may bring a rule as well. */
-    if (!def || !def->split || (!is_composite(def) && mlirOperationGetNumResults(list.ops[i]) < 2)) continue;
-    result = split_op(list.ops[i], def);
+    if (!def || !def->split || (!is_composite(def) && mlirOperationGetNumResults(list.items[i]) < 2)) continue;
+    result = split_op(list.items[i], def);
     ++*count;
   }
-  zb_op_list_deinit(&list);
   return result;
 }
 
@@ -69,7 +68,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
     if (!split_round(pass, block, &count)) return ZB_FAIL;
     pass->changes += count;
   }
-  if (pass->changes > 0) ZB_PASS_TRY(pass, zb_erase_dead(block, &erased));
+  if (pass->changes > 0) ZB_PASS_TRY(pass, zb_erase_dead(&pass->arena, block, &erased));
   return ZB_OK;
 }
 

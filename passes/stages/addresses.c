@@ -6,6 +6,7 @@
 #include "passes/tables.h"
 #include "runtime/base/assert.h"
 
+#include <mlir-c/BuiltinAttributes.h>
 #include <string.h>
 
 zb_region_kind zb_argument_region(MlirOperation function, int argument) {
@@ -38,17 +39,16 @@ static bool needs_base(const zb_subprogram_info *info, int position) {
   return info->workspace.homes[value].base == position;
 }
 
-zb_status zb_subprogram_info_build(MlirOperation function, zb_subprogram_info *out) {
+static zb_status build_info(zb_arena *arena, MlirOperation function, zb_subprogram_info *out) {
   *out = (zb_subprogram_info){.function = function, .name = zb_symbol_name(function)};
-  zb_status status = NULL;
-  ZB_TRY_GOTO(zb_workspace_build(function, &out->workspace));
+  ZB_TRY(zb_workspace_build(arena, function, &out->workspace));
   out->argument_count = out->workspace.graph.argument_count;
   out->result_count = out->workspace.graph.returned_count;
   int positions = out->argument_count + out->result_count;
-  out->base_of = zb_alloc(((size_t)positions + 1) * sizeof *out->base_of);
-  out->base_position = zb_alloc(((size_t)positions + 1) * sizeof *out->base_position);
-  out->base_bytes = zb_alloc(((size_t)positions + 1) * sizeof *out->base_bytes);
-  if (!out->base_of || !out->base_position || !out->base_bytes) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  out->base_of = ZB_NEW(arena, int, positions);
+  out->base_position = ZB_NEW(arena, int, positions);
+  out->base_bytes = ZB_NEW(arena, uint64_t, positions);
+  ZB_TRY(zb_arena_status(arena));
   for (int p = 0; p < positions; ++p) {
     if (!needs_base(out, p)) continue;
     const zb_graph *g = &out->workspace.graph;
@@ -57,17 +57,27 @@ zb_status zb_subprogram_info_build(MlirOperation function, zb_subprogram_info *o
     out->base_position[out->base_count] = p;
     out->base_of[p] = ++out->base_count;
   }
-cleanup:
-  if (status) zb_subprogram_info_deinit(out);
-  return status;
+  return NULL;
 }
 
-void zb_subprogram_info_deinit(zb_subprogram_info *info) {
-  zb_workspace_deinit(&info->workspace);
-  zb_free(info->base_of);
-  zb_free(info->base_position);
-  zb_free(info->base_bytes);
-  *info = (zb_subprogram_info){0};
+zb_status zb_subprograms_build(zb_arena *arena, MlirOperation rank, zb_subprograms *out) {
+  MlirBlock body = zb_function_block(rank);
+  int count = 0;
+  ZB_FOR_EACH_OP(f, body) count += zb_op_is(f, "func.func");
+  *out = (zb_subprograms){.infos = ZB_NEW(arena, zb_subprogram_info, count), .index = zb_arena_map(arena)};
+  ZB_TRY(zb_arena_status(arena));
+  ZB_FOR_EACH_OP(f, body) {
+    if (!zb_op_is(f, "func.func") || strcmp(zb_symbol_name(f), "main") == 0) continue;
+    ZB_TRY(build_info(arena, f, &out->infos[out->count]));
+    if (!zb_map_set(out->index, zb_symbol_name(f), out->count++)) return ZB_OUT_OF_MEMORY();
+  }
+  return NULL;
+}
+
+int zb_callee(const zb_subprograms *subprograms, MlirOperation call) {
+  MlirAttribute symbol = zb_get_attribute(call, "callee");
+  if (mlirAttributeIsNull(symbol)) return -1;
+  return (int)zb_map_get_or(subprograms->index, mlirFlatSymbolRefAttrGetValue(symbol).data, -1);
 }
 
 uint64_t zb_constant_address(MlirOperation constant) { return (uint64_t)zb_at_at(zb_at_get(constant), 0).number; }

@@ -18,8 +18,14 @@ typedef struct zb_subprogram_info {
   uint64_t *base_bytes; /* [base number - 1] -> rounded bytes of what lies there */
 } zb_subprogram_info;
 
-zb_status zb_subprogram_info_build(MlirOperation function, zb_subprogram_info *out) ZB_MUST_USE;
-void zb_subprogram_info_deinit(zb_subprogram_info *info);
+/* Those of a rank but @main, in program order. They live in the arena. */
+typedef struct zb_subprograms {
+  zb_subprogram_info *infos;
+  int count;
+  zb_map *index; /* symbol -> infos */
+} zb_subprograms;
+zb_status zb_subprograms_build(zb_arena *arena, MlirOperation rank, zb_subprograms *out) ZB_MUST_USE;
+int zb_callee(const zb_subprograms *subprograms, MlirOperation call); /* -1: none of them, or no call */
 
 /* Region of the pool frame an argument stands for ("parameters", ..., the step counter); ZB_REGION_COUNT for others. */
 zb_region_kind zb_argument_region(MlirOperation function, int argument);

@@ -46,9 +46,8 @@ typedef struct allocator {
   int64_t changes;
   MlirOperation module, rank_op;
   int rank;
-  zb_subprogram_info *infos;
-  int info_count;
-  zb_map *info_index; /* symbol -> infos */
+  zb_arena arena;
+  zb_subprograms subprograms;
   zb_graph graph;     /* of @main */
   int *info_of;       /* per node of @main: callee, -1 */
   home *homes;        /* per value of @main */
@@ -81,21 +80,6 @@ static uint64_t value_bytes(const zb_graph *g, int value) {
 
 /* ---- Subprograms ---- */
 
-static zb_status read_subprograms(allocator *a) {
-  MlirBlock body = zb_function_block(a->rank_op);
-  int count = 0;
-  ZB_FOR_EACH_OP(f, body) count += zb_op_is(f, "func.func");
-  a->infos = zb_alloc(((size_t)count + 1) * sizeof *a->infos);
-  a->info_index = zb_map_create();
-  if (!a->infos || !a->info_index) return ZB_OUT_OF_MEMORY();
-  ZB_FOR_EACH_OP(f, body) {
-    if (!zb_op_is(f, "func.func") || strcmp(zb_symbol_name(f), "main") == 0) continue;
-    ZB_TRY(zb_subprogram_info_build(f, &a->infos[a->info_count]));
-    if (!zb_map_set(a->info_index, zb_symbol_name(f), a->info_count++)) return ZB_OUT_OF_MEMORY();
-  }
-  return NULL;
-}
-
 /* Communication: an op that posts a message. */
 static bool is_post(MlirOperation op) {
   return zb_op_is(op, "zb.send") || zb_op_is(op, "zb.recv") || zb_op_is(op, "zb.all_gather");
@@ -105,8 +89,8 @@ static bool is_post(MlirOperation op) {
 static zb_status read_posts(allocator *a) {
   const zb_table posts = zb_posts_get(a->rank_op);
   int at = 0;
-  a->message_of = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->message_of);
-  if (!a->message_of) return ZB_OUT_OF_MEMORY();
+  a->message_of = ZB_NEW(&a->arena, int, a->graph.node_count);
+  ZB_TRY(zb_arena_status(&a->arena));
   for (int n = 0; n < a->graph.node_count; ++n) {
     MlirOperation op = a->graph.nodes[n].op;
     a->message_of[n] = -1;
@@ -119,19 +103,13 @@ static zb_status read_posts(allocator *a) {
   return NULL;
 }
 
-static int callee(const allocator *a, MlirOperation op) {
-  MlirAttribute symbol = zb_get_attribute(op, "callee");
-  if (mlirAttributeIsNull(symbol)) return -1;
-  return (int)zb_map_get_or(a->info_index, mlirFlatSymbolRefAttrGetValue(symbol).data, -1);
-}
-
 /* ---- Regions ---- */
 
 static uint64_t pool_bytes(const allocator *a, zb_region_kind region) {
-  for (int i = 0; i < a->info_count; ++i) {
-    const zb_graph *g = &a->infos[i].workspace.graph;
-    for (int k = 0; k < a->infos[i].argument_count; ++k)
-      if (zb_argument_region(a->infos[i].function, k) == region)
+  for (int i = 0; i < a->subprograms.count; ++i) {
+    const zb_graph *g = &a->subprograms.infos[i].workspace.graph;
+    for (int k = 0; k < a->subprograms.infos[i].argument_count; ++k)
+      if (zb_argument_region(a->subprograms.infos[i].function, k) == region)
         return zb_align(zb_type_bytes(mlirValueGetType(g->values[k].value)));
   }
   return 0;
@@ -139,11 +117,11 @@ static uint64_t pool_bytes(const allocator *a, zb_region_kind region) {
 
 /* Inline constants stand after the constants frame; equal ones share a place. Bytes they take. */
 static zb_status place_constants(allocator *a, uint64_t begin, uint64_t *out_bytes) {
-  zb_map *seen = zb_map_create_pointer();
+  zb_map *seen = zb_arena_map_pointer(&a->arena);
   uint64_t bytes = 0;
-  if (!seen) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < a->info_count; ++i) {
-    const zb_graph *g = &a->infos[i].workspace.graph;
+  ZB_TRY(zb_arena_status(&a->arena));
+  for (int i = 0; i < a->subprograms.count; ++i) {
+    const zb_graph *g = &a->subprograms.infos[i].workspace.graph;
     for (int n = 0; n < g->node_count; ++n) {
       if (!zb_op_is(g->nodes[n].op, "zb.constant")) continue;
       MlirAttribute value = zb_get_attribute(g->nodes[n].op, "value");
@@ -151,15 +129,11 @@ static zb_status place_constants(allocator *a, uint64_t begin, uint64_t *out_byt
       if (offset < 0) {
         offset = (int64_t)(begin + bytes);
         bytes += value_bytes(g, g->nodes[n].result_begin);
-        if (!zb_map_set(seen, value.ptr, offset)) {
-          zb_map_destroy(seen);
-          return ZB_OUT_OF_MEMORY();
-        }
+        if (!zb_map_set(seen, value.ptr, offset)) return ZB_OUT_OF_MEMORY();
       }
       zb_at_set(g->nodes[n].op, &(zb_at_row){.number = offset}, 1);
     }
   }
-  zb_map_destroy(seen);
   *out_bytes = bytes;
   return NULL;
 }
@@ -175,8 +149,8 @@ static zb_status place_regions(allocator *a) {
   offset += inline_bytes;
   a->regions[ZB_REGION_STEP] = (zb_plan_range){.offset = offset, .bytes = ZB_ALIGNMENT};
   offset += ZB_ALIGNMENT;
-  for (int i = 0; i < a->info_count; ++i)
-    if (a->infos[i].workspace.bytes > workspace) workspace = a->infos[i].workspace.bytes;
+  for (int i = 0; i < a->subprograms.count; ++i)
+    if (a->subprograms.infos[i].workspace.bytes > workspace) workspace = a->subprograms.infos[i].workspace.bytes;
   a->regions[ZB_REGION_SLOTS] = (zb_plan_range){.offset = offset};
   a->regions[ZB_REGION_WORKSPACE] = (zb_plan_range){.bytes = workspace};
   return NULL;
@@ -185,7 +159,8 @@ static zb_status place_regions(allocator *a) {
 /* ---- Homes of the values of @main ---- */
 
 static zb_status new_item(allocator *a, uint64_t bytes, int node, int *out) {
-  if (!zb_grow((void **)&a->items, &a->item_capacity, a->item_count + 1, sizeof *a->items)) return ZB_OUT_OF_MEMORY();
+  if (!zb_arena_grow(&a->arena, (void **)&a->items, &a->item_capacity, a->item_count + 1, sizeof *a->items))
+    return ZB_OUT_OF_MEMORY();
   *out = (int)a->item_count;
   a->items[a->item_count++] = (zb_piece){.bytes = bytes, .first = node, .start = node, .end = node, .last = node};
   return NULL;
@@ -199,7 +174,7 @@ static uint64_t info_base_bytes(const zb_subprogram_info *info, int base) { retu
 static zb_status make_frame_items(allocator *a) {
   for (int n = 0; n < a->graph.node_count; ++n) {
     if (a->info_of[n] < 0) continue;
-    const zb_subprogram_info *info = &a->infos[a->info_of[n]];
+    const zb_subprogram_info *info = &a->subprograms.infos[a->info_of[n]];
     for (int r = 0; r < a->graph.nodes[n].result_count; ++r) {
       int value = a->graph.nodes[n].result_begin + r;
       if (is_frame(&a->graph, value) && info->base_of[info->argument_count + r])
@@ -216,7 +191,7 @@ static bool home_in_reader(allocator *a, int value) {
   for (int u = 0; u < v->use_count; ++u) {
     int n = a->graph.uses[v->use_begin + u];
     if (a->info_of[n] < 0) continue;
-    const zb_subprogram_info *info = &a->infos[a->info_of[n]];
+    const zb_subprogram_info *info = &a->subprograms.infos[a->info_of[n]];
     for (int i = 0; i < a->graph.nodes[n].operand_count; ++i) {
       if (a->graph.operands[a->graph.nodes[n].operand_begin + i] != value) continue;
       const zb_home *inner = &info->workspace.homes[i];
@@ -232,7 +207,7 @@ static bool home_in_reader(allocator *a, int value) {
 static zb_status find_home(allocator *a, int value, int node) {
   int info_index = a->info_of[node];
   if (info_index >= 0) {
-    const zb_subprogram_info *info = &a->infos[info_index];
+    const zb_subprogram_info *info = &a->subprograms.infos[info_index];
     int result = a->graph.values[value].index;
     const zb_home *inner = &info->workspace.homes[info->workspace.graph.returned[result]];
     if (inner->base >= info->argument_count && inner->base != info->argument_count + result) {
@@ -270,8 +245,8 @@ static zb_status find_homes(allocator *a) {
 static zb_status time_nodes(allocator *a) {
   const zb_table times = zb_times_get(a->rank_op);
   int job = 0;
-  a->node_time = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->node_time);
-  if (!a->node_time) return ZB_OUT_OF_MEMORY();
+  a->node_time = ZB_NEW(&a->arena, int64_t, a->graph.node_count);
+  ZB_TRY(zb_arena_status(&a->arena));
   int64_t before = 0;
   for (int n = 0; n < a->graph.node_count; ++n) {
     bool counted =
@@ -360,7 +335,8 @@ static uint64_t address(const allocator *a, int value) {
 static zb_status add_wait(allocator *a, int node, int message) {
   for (size_t i = a->wait_count; i > 0 && a->waits[i - 1].op == node; --i)
     if (a->waits[i - 1].message == message) return NULL;
-  if (!zb_grow((void **)&a->waits, &a->wait_capacity, a->wait_count + 1, sizeof *a->waits)) return ZB_OUT_OF_MEMORY();
+  if (!zb_arena_grow(&a->arena, (void **)&a->waits, &a->wait_capacity, a->wait_count + 1, sizeof *a->waits))
+    return ZB_OUT_OF_MEMORY();
   a->waits[a->wait_count++] = (zb_waits_row){.op = node, .message = message};
   return NULL;
 }
@@ -390,7 +366,7 @@ static zb_status wait_for_recv(allocator *a, int value, int node) {
 }
 
 static zb_status add_address(allocator *a, uint64_t number) {
-  if (!zb_grow((void **)&a->numbers, &a->number_capacity, a->number_count + 1, sizeof *a->numbers))
+  if (!zb_arena_grow(&a->arena, (void **)&a->numbers, &a->number_capacity, a->number_count + 1, sizeof *a->numbers))
     return ZB_OUT_OF_MEMORY();
   a->numbers[a->number_count++] = (zb_addresses_row){.number = (int64_t)number};
   return NULL;
@@ -398,7 +374,7 @@ static zb_status add_address(allocator *a, uint64_t number) {
 
 static zb_status call_addresses(allocator *a, int n) {
   const zb_node *node = &a->graph.nodes[n];
-  const zb_subprogram_info *info = &a->infos[a->info_of[n]];
+  const zb_subprogram_info *info = &a->subprograms.infos[a->info_of[n]];
   for (int i = 0; i < node->operand_count; ++i)
     ZB_TRY(wait_for_recv(a, a->graph.operands[node->operand_begin + i], n));
   for (int b = 0; b < info->base_count; ++b) {
@@ -430,7 +406,7 @@ static zb_status value_address(allocator *a, int n, int value, bool comes) {
   const int message = a->message_of[n];
   ZB_TRY(comes ? wait_for_sends(a, offset, bytes, n) : wait_for_recv(a, value, n));
   if (!comes && message >= 0) {
-    if (!zb_grow((void **)&a->pending, &a->pending_capacity, a->pending_count + 1, sizeof *a->pending))
+    if (!zb_arena_grow(&a->arena, (void **)&a->pending, &a->pending_capacity, a->pending_count + 1, sizeof *a->pending))
       return ZB_OUT_OF_MEMORY();
     a->pending[a->pending_count++] = (pending_send){.offset = offset, .bytes = bytes, .message = message};
   }
@@ -456,8 +432,8 @@ static zb_status communication_address(allocator *a, int n) {
 }
 
 static zb_status write_main(allocator *a) {
-  a->received = zb_alloc(((size_t)a->messages.count + 1) * sizeof *a->received);
-  if (!a->received) return ZB_OUT_OF_MEMORY();
+  a->received = ZB_NEW(&a->arena, bool, a->messages.count);
+  ZB_TRY(zb_arena_status(&a->arena));
   for (int n = 0; n < a->graph.node_count; ++n) {
     const zb_node *node = &a->graph.nodes[n];
     if (zb_op_is(node->op, "zb.zeros") || zb_op_is(node->op, "zb.get")) continue;
@@ -474,15 +450,14 @@ static zb_status write_main(allocator *a) {
 
 /* (base, offset) of every result of every op in the functions, for people and for golden tests. */
 static zb_status write_functions(allocator *a) {
-  for (int i = 0; i < a->info_count; ++i) {
-    const zb_subprogram_info *info = &a->infos[i];
+  for (int i = 0; i < a->subprograms.count; ++i) {
+    const zb_subprogram_info *info = &a->subprograms.infos[i];
     const zb_workspace *w = &info->workspace;
-    zb_bases_row *positions = zb_alloc(((size_t)info->base_count + 1) * sizeof *positions);
-    if (!positions) return ZB_OUT_OF_MEMORY();
+    zb_bases_row *positions = ZB_NEW(&a->arena, zb_bases_row, info->base_count);
+    ZB_TRY(zb_arena_status(&a->arena));
     for (int b = 0; b < info->base_count; ++b)
       positions[b].position = info->base_position[b];
     zb_bases_set(info->function, positions, info->base_count);
-    zb_free(positions);
     for (int n = 0; n < w->graph.node_count; ++n) {
       const zb_node *node = &w->graph.nodes[n];
       zb_at_row at[2 * 8];
@@ -517,13 +492,13 @@ static void write_regions(allocator *a) {
 static zb_status allocate_rank(allocator *a) {
   MlirOperation main = zb_symbol_in(zb_function_block(a->rank_op), "func.func", "main");
   if (mlirOperationIsNull(main)) return ZB_ERROR(INVALID, "rank %d has no @main: run zb-insert-comm", a->rank);
-  ZB_TRY(read_subprograms(a));
-  ZB_TRY(zb_graph_build(main, &a->graph));
-  a->info_of = zb_alloc(((size_t)a->graph.node_count + 1) * sizeof *a->info_of);
-  a->homes = zb_alloc(((size_t)a->graph.value_count + 1) * sizeof *a->homes);
-  if (!a->info_of || !a->homes) return ZB_OUT_OF_MEMORY();
+  ZB_TRY(zb_subprograms_build(&a->arena, a->rank_op, &a->subprograms));
+  ZB_TRY(zb_graph_build(&a->arena, main, &a->graph));
+  a->info_of = ZB_NEW(&a->arena, int, a->graph.node_count);
+  a->homes = ZB_NEW(&a->arena, home, a->graph.value_count);
+  ZB_TRY(zb_arena_status(&a->arena));
   for (int n = 0; n < a->graph.node_count; ++n)
-    a->info_of[n] = zb_op_is(a->graph.nodes[n].op, "func.call") ? callee(a, a->graph.nodes[n].op) : -1;
+    a->info_of[n] = zb_op_is(a->graph.nodes[n].op, "func.call") ? zb_callee(&a->subprograms, a->graph.nodes[n].op) : -1;
   a->messages = zb_messages_get(a->module);
   ZB_TRY(read_posts(a));
   ZB_TRY(place_regions(a));
@@ -537,23 +512,6 @@ static zb_status allocate_rank(allocator *a) {
   ZB_TRY(write_functions(a));
   write_regions(a);
   return NULL;
-}
-
-static void deinit(allocator *a) {
-  for (int i = 0; i < a->info_count; ++i)
-    zb_subprogram_info_deinit(&a->infos[i]);
-  zb_free(a->infos);
-  if (a->info_index) zb_map_destroy(a->info_index);
-  zb_graph_deinit(&a->graph);
-  zb_free(a->info_of);
-  zb_free(a->homes);
-  zb_free(a->node_time);
-  zb_free(a->items);
-  zb_free(a->pending);
-  zb_free(a->received);
-  zb_free(a->message_of);
-  zb_free(a->numbers);
-  zb_free(a->waits);
 }
 
 typedef struct rank_need {
@@ -579,7 +537,7 @@ static zb_status allocate_one(void *context, MlirOperation rank, int index) {
                       .rank = a.rank,
                       .changes = a.changes};
   memcpy(need->regions, a.regions, sizeof need->regions);
-  deinit(&a);
+  zb_arena_deinit(&a.arena);
   return status;
 }
 
@@ -618,13 +576,13 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   uint64_t limit = 0;
   if (!zb_pass_option_bytes(pass, "memory-limit", &limit)) return ZB_FAIL;
   int ranks = zb_rank_count(module);
-  allocation all = {.pass = pass, .module = top, .needs = zb_alloc(((size_t)ranks + 1) * sizeof *all.needs)};
-  zb_status status = all.needs ? zb_for_each_rank(module, allocate_one, &all) : ZB_OUT_OF_MEMORY();
+  allocation all = {.pass = pass, .module = top, .needs = ZB_NEW(&pass->arena, rank_need, ranks)};
+  ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
+  zb_status status = zb_for_each_rank(module, allocate_one, &all);
   if (!status && limit)
     status = check_limit(all.needs, ranks, limit, zb_get_string(top, ZB_ATTR_SCHEDULE), pass->shared);
-  for (int i = 0; i < ranks && all.needs; ++i)
+  for (int i = 0; i < ranks; ++i)
     pass->changes += all.needs[i].changes;
-  zb_free(all.needs);
   if (status) return zb_pass_fail(pass, status);
   return ZB_OK;
 }

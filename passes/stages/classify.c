@@ -158,14 +158,14 @@ static void write_classes(classify *c) {
 
 static zb_result classify_graph(classify *c) {
   zb_pass *pass = c->pass;
-  size_t count = (size_t)c->graph.node_count + 1;
-  ZB_PASS_TRY(pass, zb_flow_build(&c->graph, &c->flow));
-  c->stage = zb_alloc(count * sizeof *c->stage);
-  c->is_b = zb_alloc(count * sizeof *c->is_b);
-  if (!c->stage || !c->is_b) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  zb_arena *arena = &pass->arena;
+  ZB_PASS_TRY(pass, zb_flow_build(arena, &c->graph, &c->flow));
+  c->stage = ZB_NEW(arena, int, c->graph.node_count);
+  c->is_b = ZB_NEW(arena, bool, c->graph.node_count);
+  ZB_PASS_TRY(pass, zb_arena_status(arena));
   if (!read_stages(c)) return ZB_FAIL;
-  c->sends_upstream = zb_alloc(((size_t)c->stages + 1) * sizeof *c->sends_upstream);
-  if (!c->sends_upstream) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  c->sends_upstream = ZB_NEW(arena, bool, c->stages);
+  ZB_PASS_TRY(pass, zb_arena_status(arena));
   find_senders(c);
   bool marked = false;
   ZB_PASS_TRY(pass, mark_root_gradients(c, &marked));
@@ -180,14 +180,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation function;
   MlirBlock block;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  zb_status status = zb_graph_build(function, &c.graph);
-  zb_result result = status ? zb_pass_fail(pass, status) : classify_graph(&c);
-  zb_flow_deinit(&c.flow);
-  zb_graph_deinit(&c.graph);
-  zb_free(c.stage);
-  zb_free(c.is_b);
-  zb_free(c.sends_upstream);
-  return result;
+  ZB_PASS_TRY(pass, zb_graph_build(&pass->arena, function, &c.graph));
+  return classify_graph(&c);
 }
 
 const zb_pass_def zb_pass_classify = {

@@ -24,9 +24,8 @@ typedef struct emitter {
   zb_plan *plan;
   zb_plan *memory; /* takes the allocations: the plan, or one whose memory the plan gets in the end */
   zb_plan_rank *rank;
-  zb_subprogram_info *infos;
-  int info_count;
-  zb_map *info_index;  /* symbol -> subprogram */
+  zb_arena arena; /* what lives as long as the rank at hand */
+  zb_subprograms subprograms;
   zb_map *input_index; /* name -> plan.inputs */
   uint64_t model_hash; /* of the parameters that the rank owns */
   size_t input_capacity;
@@ -180,22 +179,18 @@ static zb_status fill_tensor(emitter *e, const zb_entry *entry, const char *name
 
 /* Where the final gradient of each parameter lies: in the accumulator of its last use on this rank (zb-autodiff sums
  * from the last use to the first, zb-memory in place). Name -> arena offset. */
-static zb_status map_gradients(const emitter *e, zb_map *offsets) {
-  zb_status status = NULL;
+static zb_status map_gradients(emitter *e, zb_map *offsets) {
   const zb_entries gradients = zb_entries_get(e->rank_op, pool_tables[POOL_GRADIENTS]);
-  zb_map *last_use = zb_map_create();
-  if (!last_use) return ZB_OUT_OF_MEMORY();
+  zb_map *last_use = zb_arena_map(&e->arena);
+  ZB_TRY(zb_arena_status(&e->arena));
   for (int i = 0; i < gradients.count; ++i) {
     const zb_entry entry = zb_entries_at(gradients, i);
     const char *name = entry.port.sum;
     if (!name || entry.port.use < zb_map_get_or(last_use, name, -1)) continue;
     int64_t offset = (int64_t)e->rank->regions[ZB_REGION_GRADIENTS].offset + entry.offset;
-    if (!zb_map_set(last_use, name, entry.port.use) || !zb_map_set(offsets, name, offset))
-      ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+    if (!zb_map_set(last_use, name, entry.port.use) || !zb_map_set(offsets, name, offset)) return ZB_OUT_OF_MEMORY();
   }
-cleanup:
-  zb_map_destroy(last_use);
-  return status;
+  return NULL;
 }
 
 static zb_status emit_states(emitter *e) {
@@ -259,17 +254,12 @@ static zb_status emit_parameters(emitter *e, const zb_map *owners, const zb_map 
 }
 
 static zb_status emit_tables(emitter *e, const zb_map *owners) {
-  zb_map *first_state = zb_map_create(), *gradients = zb_map_create();
-  zb_status status = NULL;
-  if (!first_state || !gradients) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  ZB_TRY_GOTO(map_gradients(e, gradients));
-  ZB_TRY_GOTO(emit_states(e));
-  ZB_TRY_GOTO(map_states(e->rank, first_state));
-  ZB_TRY_GOTO(emit_parameters(e, owners, first_state, gradients));
-cleanup:
-  if (first_state) zb_map_destroy(first_state);
-  if (gradients) zb_map_destroy(gradients);
-  return status;
+  zb_map *first_state = zb_arena_map(&e->arena), *gradients = zb_arena_map(&e->arena);
+  ZB_TRY(zb_arena_status(&e->arena));
+  ZB_TRY(map_gradients(e, gradients));
+  ZB_TRY(emit_states(e));
+  ZB_TRY(map_states(e->rank, first_state));
+  return emit_parameters(e, owners, first_state, gradients);
 }
 
 /* ---- Constants ---- */
@@ -294,16 +284,16 @@ static uint8_t *dense_bytes(emitter *e, MlirAttribute value, const zb_shape *sha
 
 static int inline_constant_count(const emitter *e) {
   int count = 0;
-  for (int i = 0; i < e->info_count; ++i)
-    for (int n = 0; n < e->infos[i].workspace.graph.node_count; ++n)
-      count += zb_op_is(e->infos[i].workspace.graph.nodes[n].op, "zb.constant");
+  for (int i = 0; i < e->subprograms.count; ++i)
+    for (int n = 0; n < e->subprograms.infos[i].workspace.graph.node_count; ++n)
+      count += zb_op_is(e->subprograms.infos[i].workspace.graph.nodes[n].op, "zb.constant");
   return count;
 }
 
 static zb_status add_inline_constants(emitter *e, zb_map *seen) {
-  for (int i = 0; i < e->info_count; ++i)
-    for (int n = 0; n < e->infos[i].workspace.graph.node_count; ++n) {
-      const zb_node *node = &e->infos[i].workspace.graph.nodes[n];
+  for (int i = 0; i < e->subprograms.count; ++i)
+    for (int n = 0; n < e->subprograms.infos[i].workspace.graph.node_count; ++n) {
+      const zb_node *node = &e->subprograms.infos[i].workspace.graph.nodes[n];
       if (!zb_op_is(node->op, "zb.constant")) continue;
       int64_t offset = (int64_t)zb_constant_address(node->op);
       if (zb_map_get(seen, (void *)(uintptr_t)(offset + 1), NULL)) continue;
@@ -325,9 +315,8 @@ static zb_status add_inline_constants(emitter *e, zb_map *seen) {
 static zb_status emit_constants(emitter *e) {
   const zb_entries constants = zb_entries_get(e->rank_op, pool_tables[POOL_CONSTANTS]);
   e->rank->constants = PLAN_NEW(e, constants.count + inline_constant_count(e), zb_plan_constant);
-  zb_map *seen = zb_map_create_pointer();
-  zb_status status = NULL;
-  if (!e->rank->constants || !seen) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  zb_map *seen = zb_arena_map_pointer(&e->arena);
+  if (!e->rank->constants || !seen) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < constants.count; ++i) {
     const zb_entry entry = zb_entries_at(constants, i);
     zb_plan_constant *c = &e->rank->constants[e->rank->constant_count++];
@@ -335,12 +324,9 @@ static zb_status emit_constants(emitter *e) {
     char computed[32];
     snprintf(computed, sizeof computed, "load%lld", (long long)entry.port.load);
     c->computed = name == NULL;
-    ZB_TRY_GOTO(fill_tensor(e, &entry, name ? name : computed, ZB_REGION_CONSTANTS, &c->tensor));
+    ZB_TRY(fill_tensor(e, &entry, name ? name : computed, ZB_REGION_CONSTANTS, &c->tensor));
   }
-  ZB_TRY_GOTO(add_inline_constants(e, seen));
-cleanup:
-  if (seen) zb_map_destroy(seen);
-  return status;
+  return add_inline_constants(e, seen);
 }
 
 /* ---- Subprograms ---- */
@@ -554,21 +540,11 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
 }
 
 static zb_status emit_subprograms(emitter *e) {
-  MlirBlock body = zb_function_block(e->rank_op);
-  int count = 0;
-  ZB_FOR_EACH_OP(f, body) count += zb_op_is(f, "func.func");
-  e->infos = zb_alloc(((size_t)count + 1) * sizeof *e->infos);
-  e->info_index = zb_map_create();
-  if (!e->infos || !e->info_index) return ZB_OUT_OF_MEMORY();
-  ZB_FOR_EACH_OP(f, body) {
-    if (!zb_op_is(f, "func.func") || strcmp(zb_symbol_name(f), "main") == 0) continue;
-    ZB_TRY(zb_subprogram_info_build(f, &e->infos[e->info_count]));
-    if (!zb_map_set(e->info_index, zb_symbol_name(f), e->info_count++)) return ZB_OUT_OF_MEMORY();
-  }
-  e->rank->subprograms = PLAN_NEW(e, e->info_count, zb_plan_subprogram);
+  ZB_TRY(zb_subprograms_build(&e->arena, e->rank_op, &e->subprograms));
+  e->rank->subprograms = PLAN_NEW(e, e->subprograms.count, zb_plan_subprogram);
   if (!e->rank->subprograms) return ZB_OUT_OF_MEMORY();
-  for (int i = 0; i < e->info_count; ++i)
-    ZB_TRY(emit_subprogram(e, &e->infos[i], &e->rank->subprograms[e->rank->subprogram_count++]));
+  for (int i = 0; i < e->subprograms.count; ++i)
+    ZB_TRY(emit_subprogram(e, &e->subprograms.infos[i], &e->rank->subprograms[e->rank->subprogram_count++]));
   return NULL;
 }
 
@@ -581,8 +557,8 @@ static zb_status add_waits(emitter *e, int op_number, zb_plan_job *job) {
     int64_t message = zb_waits_at(e->waits, e->wait_at).message;
     if (message < 0 || message >= e->number_count || e->job_of_message[message] < 0)
       return ZB_ERROR(INVALID, "wait for message %lld, which was not posted", (long long)message);
-    if (!zb_grow((void **)&e->pool_u32, &e->pool_u32_capacity, (size_t)e->rank->pool_u32_count + 1,
-                 sizeof *e->pool_u32))
+    if (!zb_arena_grow(&e->arena, (void **)&e->pool_u32, &e->pool_u32_capacity, (size_t)e->rank->pool_u32_count + 1,
+                       sizeof *e->pool_u32))
       return ZB_OUT_OF_MEMORY();
     e->pool_u32[e->rank->pool_u32_count++] = (uint32_t)e->job_of_message[message];
     ++job->waits.count;
@@ -595,8 +571,8 @@ static uint64_t next_address(emitter *e) { return (uint64_t)zb_addresses_at(e->a
 /* The next (address, bytes) of the table becomes a part of the job. */
 static zb_status add_range(emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
   if (e->address_at + 2 > e->addresses.count) return ZB_ERROR(INVALID, "zb.addresses is too short for @main");
-  if (!zb_grow((void **)&e->pool_ranges, &e->pool_range_capacity, (size_t)e->rank->pool_range_count + 1,
-               sizeof *e->pool_ranges))
+  if (!zb_arena_grow(&e->arena, (void **)&e->pool_ranges, &e->pool_range_capacity,
+                     (size_t)e->rank->pool_range_count + 1, sizeof *e->pool_ranges))
     return ZB_OUT_OF_MEMORY();
   if (!job->parts.count) job->parts.begin = e->rank->pool_range_count;
   zb_plan_range range = {.offset = next_address(e), .bytes = next_address(e)};
@@ -607,20 +583,18 @@ static zb_status add_range(emitter *e, zb_plan_job *job, uint64_t *out_bytes) {
 }
 
 static zb_status emit_call(emitter *e, MlirOperation op, zb_plan_job *job) {
-  MlirAttribute symbol = zb_get_attribute(op, "callee");
-  int64_t index =
-      mlirAttributeIsNull(symbol) ? -1 : zb_map_get_or(e->info_index, mlirFlatSymbolRefAttrGetValue(symbol).data, -1);
+  int index = zb_callee(&e->subprograms, op);
   if (index < 0) return ZB_ERROR(INVALID, "call of an unknown function");
   const zb_plan_subprogram *s = &e->rank->subprograms[index];
   job->kind = s->kind;
-  job->subprogram = (int32_t)index;
+  job->subprogram = index;
   job->stage = s->stage;
   job->micro_batch = (int32_t)zb_get_i64(op, ZB_ATTR_MICRO_BATCH, -1);
   int count = s->base_count;
   if (e->address_at + count > e->addresses.count)
     return ZB_ERROR(INVALID, "%s: zb.addresses is too short for @main", s->name);
-  if (!zb_grow((void **)&e->pool_u64, &e->pool_u64_capacity, (size_t)e->rank->pool_u64_count + (size_t)count + 1,
-               sizeof *e->pool_u64))
+  if (!zb_arena_grow(&e->arena, (void **)&e->pool_u64, &e->pool_u64_capacity,
+                     (size_t)e->rank->pool_u64_count + (size_t)count + 1, sizeof *e->pool_u64))
     return ZB_OUT_OF_MEMORY();
   job->bases = (zb_plan_slice){.begin = e->rank->pool_u64_count, .count = (uint32_t)count};
   for (int i = 0; i < count; ++i)
@@ -676,7 +650,8 @@ static zb_status emit_job(emitter *e, MlirOperation op, int op_number) {
     ZB_TRY(emit_communication(e, number, send, &e->jobs[count - 1]));
     return add_waits(e, op_number, &e->jobs[count - 1]);
   }
-  if (!zb_grow((void **)&e->jobs, &e->job_capacity, count + 1, sizeof *e->jobs)) return ZB_OUT_OF_MEMORY();
+  if (!zb_arena_grow(&e->arena, (void **)&e->jobs, &e->job_capacity, count + 1, sizeof *e->jobs))
+    return ZB_OUT_OF_MEMORY();
   zb_plan_job *job = &e->jobs[count];
   *job = (zb_plan_job){.subprogram = -1,
                        .stage = -1,
@@ -725,18 +700,6 @@ static zb_status emit_jobs(emitter *e) {
 
 /* ---- Ranks ---- */
 
-static void clear_rank(emitter *e) {
-  for (int i = 0; i < e->info_count; ++i)
-    zb_subprogram_info_deinit(&e->infos[i]);
-  zb_free(e->infos);
-  if (e->info_index) zb_map_destroy(e->info_index);
-  zb_free(e->jobs);
-  zb_free(e->pool_u64);
-  zb_free(e->pool_u32);
-  zb_free(e->pool_ranges);
-  zb_free(e->job_of_message);
-}
-
 static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
   int index = (int)zb_get_i64(op, ZB_ATTR_RANK, -1);
   const zb_table regions = zb_regions_get(op);
@@ -750,8 +713,8 @@ static zb_status emit_rank(emitter *e, MlirOperation op, const zb_map *owners) {
     const zb_regions_row row = zb_regions_at(regions, r);
     e->rank->regions[r] = (zb_plan_range){.offset = (uint64_t)row.offset, .bytes = (uint64_t)row.bytes};
   }
-  e->job_of_message = zb_alloc(((size_t)e->number_count + 1) * sizeof *e->job_of_message);
-  if (!e->job_of_message) return ZB_OUT_OF_MEMORY();
+  e->job_of_message = ZB_NEW(&e->arena, int32_t, e->number_count);
+  ZB_TRY(zb_arena_status(&e->arena));
   ZB_TRY(emit_subprograms(e));
   ZB_TRY(emit_tables(e, owners));
   ZB_TRY(emit_constants(e));
@@ -776,7 +739,7 @@ static zb_status emit_one(void *context, MlirOperation op, int index) {
   e.memory = all->memories[index] = zb_plan_create();
   zb_status status = e.memory ? emit_rank(&e, op, all->owners) : ZB_OUT_OF_MEMORY();
   atomic_fetch_add(&all->model_hash, e.model_hash);
-  clear_rank(&e);
+  zb_arena_deinit(&e.arena);
   return status;
 }
 

@@ -83,13 +83,10 @@ static void place_leftovers(const zb_graph *graph, zb_flow *flow) {
   }
 }
 
-zb_status zb_flow_build(const zb_graph *graph, zb_flow *out) {
-  out->nodes = zb_alloc(((size_t)graph->node_count + 1) * sizeof *out->nodes);
-  out->arguments = zb_alloc(((size_t)graph->argument_count + 1) * sizeof *out->arguments);
-  if (!out->nodes || !out->arguments) {
-    zb_flow_deinit(out);
-    return ZB_OUT_OF_MEMORY();
-  }
+zb_status zb_flow_build(zb_arena *arena, const zb_graph *graph, zb_flow *out) {
+  out->nodes = ZB_NEW(arena, unsigned, graph->node_count);
+  out->arguments = ZB_NEW(arena, unsigned, graph->argument_count);
+  ZB_TRY(zb_arena_status(arena));
   for (int i = 0; i < graph->argument_count; ++i)
     out->arguments[i] = argument_flags(graph->function, i);
   sweep_down(graph, out);
@@ -106,10 +103,4 @@ zb_status zb_flow_build(const zb_graph *graph, zb_flow *out) {
     if (pure && (flags & ZB_FLOW_FORWARD) && !(flags & (ZB_FLOW_INPUT | ZB_FLOW_LOAD))) out->nodes[n] |= ZB_FLOW_CHAIN;
   }
   return NULL;
-}
-
-void zb_flow_deinit(zb_flow *flow) {
-  zb_free(flow->nodes);
-  zb_free(flow->arguments);
-  *flow = (zb_flow){0};
 }

@@ -25,8 +25,7 @@ typedef struct zb_flow {
   unsigned *arguments; /* INPUT, PARAMETER, TRAINED of each argument */
 } zb_flow;
 
-zb_status zb_flow_build(const zb_graph *graph, zb_flow *out) ZB_MUST_USE;
-void zb_flow_deinit(zb_flow *flow);
+zb_status zb_flow_build(zb_arena *arena, const zb_graph *graph, zb_flow *out) ZB_MUST_USE;
 /* Flags of the producer of a value (of its argument). */
 unsigned zb_flow_value(const zb_graph *graph, const zb_flow *flow, int value);
 /* An activation: a forward value that depends on an input. */

@@ -91,6 +91,7 @@ typedef struct signature {
 
 typedef struct connector {
   zb_pass *pass;
+  zb_arena *arena; /* of the pass, or of the rank at hand */
   MlirContext context;
   MlirLocation location;
   zb_module_problem p;
@@ -135,7 +136,8 @@ static int64_t end_of(const connector *c, int stage, int kind, int m) {
 /* ---- Messages ---- */
 
 static zb_status add_message(connector *c, message m) {
-  if (!zb_grow((void **)&c->messages, &c->message_capacity, c->message_count + 1, sizeof m)) return ZB_OUT_OF_MEMORY();
+  if (!zb_arena_grow(c->arena, (void **)&c->messages, &c->message_capacity, c->message_count + 1, sizeof m))
+    return ZB_OUT_OF_MEMORY();
   c->messages[c->message_count++] = m;
   return NULL;
 }
@@ -176,8 +178,7 @@ static int compare_messages(const void *a, const void *b) {
 /* Numbers the messages, and keeps the order of posting on every channel that of the numbers. */
 static zb_status number_messages(connector *c) {
   int ranks = c->p.problem.ranks;
-  zb_map *channel = zb_map_create_pointer(); /* (source, destination) -> last send position */
-  zb_status status = NULL;
+  zb_map *channel = zb_arena_map_pointer(c->arena); /* (source, destination) -> last send position */
   if (!channel) return ZB_OUT_OF_MEMORY();
   if (c->message_count) qsort(c->messages, c->message_count, sizeof *c->messages, compare_messages);
   for (size_t i = 0; i < c->message_count; ++i) {
@@ -187,18 +188,16 @@ static zb_status number_messages(connector *c) {
     m->number = (int)i;
     if (m->hop < 0) continue;
     if (last > m->send_position) m->send_position = (int)last;
-    if (!zb_map_set(channel, key, m->send_position)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+    if (!zb_map_set(channel, key, m->send_position)) return ZB_OUT_OF_MEMORY();
   }
-cleanup:
-  zb_map_destroy(channel);
-  return status;
+  return NULL;
 }
 
 /* ---- Accumulators of tied parameters ---- */
 
 /* The accumulators that a rank has of a parameter are what it gives. */
 static zb_status add_member(connector *c, gather *g, int rank) {
-  if (!zb_grow((void **)&g->members, &g->member_capacity, g->member_count + 1, sizeof *g->members))
+  if (!zb_arena_grow(c->arena, (void **)&g->members, &g->member_capacity, g->member_count + 1, sizeof *g->members))
     return ZB_OUT_OF_MEMORY();
   member *m = &g->members[g->member_count++];
   *m = (member){.rank = rank};
@@ -207,11 +206,11 @@ static zb_status add_member(connector *c, gather *g, int rank) {
     const zb_entry entry = zb_entries_at(entries, i);
     char key[ZB_KEY_BYTES];
     if (!entry.port.sum || strcmp(entry.port.sum, g->parameter) != 0) continue;
-    if (!zb_grow((void **)&m->keys, &m->key_capacity, m->count + 1, sizeof *m->keys) ||
-        !zb_grow((void **)&m->offsets, &m->offset_capacity, m->count + 1, sizeof *m->offsets))
+    if (!zb_arena_grow(c->arena, (void **)&m->keys, &m->key_capacity, m->count + 1, sizeof *m->keys) ||
+        !zb_arena_grow(c->arena, (void **)&m->offsets, &m->offset_capacity, m->count + 1, sizeof *m->offsets))
       return ZB_OUT_OF_MEMORY();
     m->offsets[m->count] = entry.offset;
-    m->keys[m->count] = zb_strdup(zb_sum_key(&entry.port, key));
+    m->keys[m->count] = zb_arena_strdup(c->arena, zb_sum_key(&entry.port, key));
     if (!m->keys[m->count++]) return ZB_OUT_OF_MEMORY();
     if (!mlirTypeIsNull(g->type) && !mlirTypeEqual(g->type, entry.type))
       return ZB_ERROR(INVALID, "the accumulators of %s have different types", g->parameter);
@@ -240,7 +239,7 @@ static bool needs_sum(const connector *c, int rank, const char *parameter, const
 /* The members of a gather are the ranks that read sums of the parameter from others, and each has sums that others
  * read. */
 static zb_status find_members(connector *c, const char *parameter) {
-  if (!zb_grow((void **)&c->gathers, &c->gather_capacity, c->gather_count + 1, sizeof *c->gathers))
+  if (!zb_arena_grow(c->arena, (void **)&c->gathers, &c->gather_capacity, c->gather_count + 1, sizeof *c->gathers))
     return ZB_OUT_OF_MEMORY();
   gather *g = &c->gathers[c->gather_count++];
   *g = (gather){.parameter = parameter};
@@ -269,19 +268,16 @@ static zb_status add_gather_message(connector *c, int index) {
 }
 
 static zb_status find_gathers(connector *c) {
-  zb_status status = NULL;
-  zb_map *known = zb_map_create();
+  zb_map *known = zb_arena_map(c->arena);
   const char *parameter = NULL;
   if (!known) return ZB_OUT_OF_MEMORY();
   for (int rank = 0; rank < c->p.problem.ranks; ++rank)
     while (needs_sum(c, rank, NULL, &parameter, known)) {
-      if (!zb_map_set(known, parameter, 1)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-      ZB_TRY_GOTO(find_members(c, parameter));
-      ZB_TRY_GOTO(add_gather_message(c, (int)c->gather_count - 1));
+      if (!zb_map_set(known, parameter, 1)) return ZB_OUT_OF_MEMORY();
+      ZB_TRY(find_members(c, parameter));
+      ZB_TRY(add_gather_message(c, (int)c->gather_count - 1));
     }
-cleanup:
-  zb_map_destroy(known);
-  return status;
+  return NULL;
 }
 
 /* ---- Signatures ---- */
@@ -318,9 +314,9 @@ static zb_status read_signature(connector *c, MlirOperation function, signature 
   *out = (signature){.function = function,
                      .argument_count = (int)mlirBlockGetNumArguments(block),
                      .result_count = (int)mlirOperationGetNumOperands(end)};
-  out->arguments = zb_alloc(((size_t)out->argument_count + 1) * sizeof *out->arguments);
-  out->results = zb_alloc(((size_t)out->result_count + 1) * sizeof *out->results);
-  out->result_types = zb_alloc(((size_t)out->result_count + 1) * sizeof *out->result_types);
+  out->arguments = zb_arena_take(c->arena, ((size_t)out->argument_count + 1), sizeof *out->arguments);
+  out->results = zb_arena_take(c->arena, ((size_t)out->result_count + 1), sizeof *out->results);
+  out->result_types = zb_arena_take(c->arena, ((size_t)out->result_count + 1), sizeof *out->result_types);
   if (!out->arguments || !out->results || !out->result_types) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < out->argument_count; ++i)
     out->arguments[i] = read_port(zb_argument_port(function, i), mlirValueGetType(mlirBlockGetArgument(block, i)));
@@ -332,13 +328,6 @@ static zb_status read_signature(connector *c, MlirOperation function, signature 
   return NULL;
 }
 
-static void free_signature(signature *s) {
-  zb_free(s->arguments);
-  zb_free(s->results);
-  zb_free(s->result_types);
-  *s = (signature){0};
-}
-
 /* ---- Values of a rank ---- */
 
 static void *value_key(const connector *c, int64_t id, int stage, int m) {
@@ -347,7 +336,7 @@ static void *value_key(const connector *c, int64_t id, int stage, int m) {
 }
 
 static void remember(connector *c, int64_t id, int stage, int m, MlirValue value) {
-  if (!zb_grow((void **)&c->locals, &c->local_capacity, c->local_count + 1, sizeof value) ||
+  if (!zb_arena_grow(c->arena, (void **)&c->locals, &c->local_capacity, c->local_count + 1, sizeof value) ||
       !zb_map_set(c->values, value_key(c, id, stage, m), (int64_t)c->local_count)) {
     c->failed = true;
     return;
@@ -453,7 +442,8 @@ static void take_result(connector *c, const port *p, int stage, int m, MlirValue
 
 /* One job: reads inputs, calls, hands out results, reports. m = -1 for LOAD and OPT. */
 static void call(connector *c, const signature *s, int stage, int m, zb_map *sums) {
-  if (!zb_grow((void **)&c->operands, &c->operand_capacity, (size_t)s->argument_count + 1, sizeof *c->operands)) {
+  if (!zb_arena_grow(c->arena, (void **)&c->operands, &c->operand_capacity, (size_t)s->argument_count + 1,
+                     sizeof *c->operands)) {
     c->failed = true;
     return;
   }
@@ -474,7 +464,7 @@ static void call(connector *c, const signature *s, int stage, int m, zb_map *sum
 
 /* The next op of the program posts this message. */
 static void note_post(connector *c, const message *m) {
-  if (!zb_grow((void **)&c->posts, &c->post_capacity, c->post_count + 1, sizeof *c->posts))
+  if (!zb_arena_grow(c->arena, (void **)&c->posts, &c->post_capacity, c->post_count + 1, sizeof *c->posts))
     c->failed = true;
   else
     c->posts[c->post_count++] = (zb_posts_row){.message = m->number};
@@ -524,7 +514,7 @@ static void build_recv(connector *c, const message *m) {
 
 /* The accumulator that came for a key. */
 static void take_sum(connector *c, zb_map *sums, const char *key, MlirValue value) {
-  if (!zb_grow((void **)&c->locals, &c->local_capacity, c->local_count + 1, sizeof value) ||
+  if (!zb_arena_grow(c->arena, (void **)&c->locals, &c->local_capacity, c->local_count + 1, sizeof value) ||
       !zb_map_set(sums, key, (int64_t)c->local_count))
     c->failed = true;
   else
@@ -553,15 +543,15 @@ static MlirOperation append_gather(connector *c, const gather *g, int64_t place,
 static void build_gather(connector *c, const message *m, zb_map *sums) {
   const gather *g = &c->gathers[m->group];
   size_t place = 0, total = 0, at = 0;
-  int64_t *ranks = zb_alloc((2 * g->member_count + 1) * sizeof *ranks), *counts = ranks + g->member_count;
+  int64_t *ranks = zb_arena_take(c->arena, 2 * g->member_count + 1, sizeof *ranks), *counts = ranks + g->member_count;
   for (size_t i = 0; ranks && i < g->member_count; ++i) {
     ranks[i] = g->members[i].rank;
     counts[i] = (int64_t)g->members[i].count;
     if (ranks[i] == c->rank) place = i;
     total += g->members[i].count;
   }
-  MlirValue *own = zb_alloc((total + 1) * sizeof *own);
-  MlirType *types = zb_alloc((total + 1) * sizeof *types);
+  MlirValue *own = zb_arena_take(c->arena, total + 1, sizeof *own);
+  MlirType *types = zb_arena_take(c->arena, total + 1, sizeof *types);
   c->failed |= !ranks || !own || !types;
   if (!c->failed) note_post(c, m);
   if (!c->failed) {
@@ -570,9 +560,6 @@ static void build_gather(connector *c, const message *m, zb_map *sums) {
       for (size_t k = 0; i != place && k < g->members[i].count && !c->failed; ++k)
         take_sum(c, sums, g->members[i].keys[k], mlirOperationGetResult(op, (intptr_t)at++));
   }
-  zb_free(ranks);
-  zb_free(own);
-  zb_free(types);
 }
 
 /* ---- One rank ---- */
@@ -618,7 +605,7 @@ static void begin_main(connector *c, zb_function_builder *f) {
 
 static zb_status collect_posts(connector *c, post **out, size_t *out_count) {
   size_t count = 0;
-  post *posts = zb_alloc((c->message_count + 1) * sizeof *posts);
+  post *posts = zb_arena_take(c->arena, c->message_count + 1, sizeof *posts);
   if (!posts) return ZB_OUT_OF_MEMORY();
   for (size_t i = 0; i < c->message_count; ++i) {
     const message *m = &c->messages[i];
@@ -644,7 +631,6 @@ static zb_status call_optimizers(connector *c, zb_map *sums, bool tied) {
     signature s;
     ZB_TRY(read_signature(c, function, &s));
     call(c, &s, -1, -1, sums);
-    free_signature(&s);
   }
   return NULL;
 }
@@ -655,7 +641,6 @@ static zb_status call_load(connector *c) {
   signature s;
   ZB_TRY(read_signature(c, load, &s));
   call(c, &s, -1, -1, NULL);
-  free_signature(&s);
   return NULL;
 }
 
@@ -693,9 +678,9 @@ static zb_status connect_rank(connector *c, int rank) {
   post *posts = NULL;
   size_t post_count = 0;
   zb_status status = NULL;
-  zb_map *sums = zb_map_create();
+  zb_map *sums = zb_arena_map(c->arena);
   c->rank = rank;
-  c->values = zb_map_create_pointer();
+  c->values = zb_arena_map_pointer(c->arena);
   c->location = mlirOperationGetLocation(c->p.ranks[rank]);
   zb_function_begin(&f, c->context, c->location);
   c->block = f.block;
@@ -712,12 +697,6 @@ static zb_status connect_rank(connector *c, int rank) {
     ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
 cleanup:
   if (status) zb_function_abandon(&f);
-  zb_free(posts);
-  if (sums) zb_map_destroy(sums);
-  if (c->values) zb_map_destroy(c->values);
-  zb_free(c->locals);
-  zb_free(c->operands);
-  zb_free(c->posts);
   return status;
 }
 
@@ -742,7 +721,7 @@ static int64_t message_kind(const message *m) {
 }
 
 static zb_status write_messages(connector *c) {
-  zb_messages_row *rows = zb_alloc((c->message_count + 1) * sizeof *rows);
+  zb_messages_row *rows = zb_arena_take(c->arena, c->message_count + 1, sizeof *rows);
   if (!rows) return ZB_OUT_OF_MEMORY();
   for (size_t i = 0; i < c->message_count; ++i) {
     const message *m = &c->messages[i];
@@ -758,7 +737,6 @@ static zb_status write_messages(connector *c) {
                                                (int64_t)(c->p.problem.link_ps_per_byte * (double)bytes)};
   }
   zb_messages_set(mlirModuleGetOperation(c->pass->program->module), rows, (int)c->message_count);
-  zb_free(rows);
   return NULL;
 }
 
@@ -768,7 +746,7 @@ static zb_status write_members(connector *c) {
   for (size_t i = 0; i < c->gather_count; ++i)
     count += c->gathers[i].member_count;
   if (!count) return NULL;
-  zb_members_row *rows = zb_alloc(count * sizeof *rows);
+  zb_members_row *rows = zb_arena_take(c->arena, count, sizeof *rows);
   if (!rows) return ZB_OUT_OF_MEMORY();
   for (size_t i = 0; i < c->message_count; ++i) {
     const gather *g = c->messages[i].hop < 0 ? &c->gathers[c->messages[i].group] : NULL;
@@ -779,27 +757,26 @@ static zb_status write_members(connector *c) {
                                     .bytes = (int64_t)zb_type_bytes(g->type)};
   }
   zb_members_set(mlirModuleGetOperation(c->pass->program->module), rows, (int)count);
-  zb_free(rows);
   return NULL;
 }
 
 /* Of every job of the rank in the simulated schedule: zb-allocate holds memory by them. */
 static zb_status write_times(connector *c, int rank) {
   int count = c->order.counts[rank];
-  zb_times_row *times = zb_alloc(((size_t)count + 1) * sizeof *times);
+  zb_times_row *times = zb_arena_take(c->arena, ((size_t)count + 1), sizeof *times);
   if (!times) return ZB_OUT_OF_MEMORY();
   for (int j = 0; j < count; ++j)
     times[j] =
         (zb_times_row){.start_ps = c->simulation.jobs[rank][j].start_ps, .end_ps = c->simulation.jobs[rank][j].end_ps};
   zb_times_set(c->p.ranks[rank], times, count);
-  zb_free(times);
   return NULL;
 }
 
 static zb_status index_jobs(connector *c) {
   size_t count = (size_t)c->stages * ZB_KIND_COUNT * (size_t)c->micro_batches;
-  c->job_index = zb_alloc((count + 1) * sizeof *c->job_index);
-  c->frames = zb_alloc(((size_t)c->stages * FRAME_COUNT * (size_t)c->micro_batches + 1) * sizeof *c->frames);
+  c->job_index = zb_arena_take(c->arena, count + 1, sizeof *c->job_index);
+  c->frames =
+      zb_arena_take(c->arena, ((size_t)c->stages * FRAME_COUNT * (size_t)c->micro_batches + 1), sizeof *c->frames);
   if (!c->job_index || !c->frames) return ZB_OUT_OF_MEMORY();
   for (int rank = 0; rank < c->p.problem.ranks; ++rank)
     for (int j = 0; j < c->order.counts[rank]; ++j) {
@@ -813,9 +790,12 @@ static zb_status index_jobs(connector *c) {
 static zb_status connect_one(void *context, MlirOperation rank, int index) {
   (void)index;
   connector *all = context, c = *all;
+  zb_arena arena = {0};
+  c.arena = &arena;
   int number = (int)zb_get_i64(rank, ZB_ATTR_RANK, -1);
-  ZB_TRY(write_times(&c, number));
-  zb_status status = connect_rank(&c, number);
+  zb_status status = write_times(&c, number);
+  if (!status) status = connect_rank(&c, number);
+  zb_arena_deinit(&arena);
   atomic_fetch_add(all->all_changes, c.changes);
   return status;
 }
@@ -827,8 +807,8 @@ static zb_status connect_all(connector *c, MlirModule module) {
   ZB_TRY(zb_order_validate(&c->p.problem, &c->order));
   ZB_TRY(zb_simulate(&c->p.problem, &c->order, &c->simulation));
   ZB_TRY(index_jobs(c));
-  c->sources = zb_map_create_pointer();
-  c->signatures = zb_alloc(((size_t)c->stages * ZB_CLASS_INDEX_COUNT + 1) * sizeof *c->signatures);
+  c->sources = zb_arena_map_pointer(c->arena);
+  c->signatures = zb_arena_take(c->arena, ((size_t)c->stages * ZB_CLASS_INDEX_COUNT + 1), sizeof *c->signatures);
   if (!c->sources || !c->signatures) return ZB_OUT_OF_MEMORY();
   ZB_TRY(find_sources(c));
   for (int i = 0; i < c->stages * ZB_CLASS_INDEX_COUNT; ++i)
@@ -843,27 +823,7 @@ static zb_status connect_all(connector *c, MlirModule module) {
   return NULL;
 }
 
-static void free_gather(gather *g) {
-  for (size_t i = 0; i < g->member_count; ++i) {
-    for (size_t k = 0; k < g->members[i].count; ++k)
-      zb_free(g->members[i].keys[k]);
-    zb_free(g->members[i].keys);
-    zb_free(g->members[i].offsets);
-  }
-  zb_free(g->members);
-}
-
 static void deinit(connector *c) {
-  for (int i = 0; c->signatures && i < c->stages * ZB_CLASS_INDEX_COUNT; ++i)
-    free_signature(&c->signatures[i]);
-  for (size_t i = 0; i < c->gather_count; ++i)
-    free_gather(&c->gathers[i]);
-  zb_free(c->gathers);
-  zb_free(c->signatures);
-  zb_free(c->job_index);
-  zb_free(c->messages);
-  zb_free(c->frames);
-  if (c->sources) zb_map_destroy(c->sources);
   zb_simulation_deinit(&c->simulation);
   zb_order_deinit(&c->order);
   zb_module_problem_deinit(&c->p);
@@ -873,6 +833,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
   atomic_int_least64_t changes = 0;
   connector c = {.pass = pass,
+                 .arena = &pass->arena,
                  .all_changes = &changes,
                  .context = mlirOperationGetContext(top),
                  .micro_batches = (int)zb_get_i64(top, ZB_ATTR_MICRO_BATCHES, 0)};

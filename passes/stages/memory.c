@@ -31,9 +31,8 @@
 #include <string.h>
 
 typedef struct pool {
-  zb_map *offsets;        /* key text -> offset */
-  MlirAttribute *entries; /* {name, offset, type, ...} for the module's table */
-  size_t count, capacity;
+  zb_map *offsets;                /* key text -> offset */
+  ZB_LIST(MlirAttribute) entries; /* of the module's table */
   uint64_t bytes;
 } pool;
 
@@ -51,13 +50,13 @@ typedef struct kept {
 
 typedef struct stage_info {
   MlirOperation functions[CLASS_COUNT];
-  kept *kept;
-  size_t kept_count, kept_capacity;
+  ZB_LIST(kept) kept;
   uint64_t frame_bytes[FRAME_COUNT];
 } stage_info;
 
 typedef struct memory {
   zb_pass *pass;
+  zb_arena *arena; /* of the pass, or of the rank at hand */
   MlirContext context;
   stage_info *stages;
   int stage_count;
@@ -118,9 +117,8 @@ static zb_status add_to_pool(memory *m, int which, const char *key, const zb_por
   pool *p = &m->pools[which];
   if (zb_map_get(p->offsets, key, NULL)) return NULL;
   if (!zb_map_set(p->offsets, key, (int64_t)p->bytes)) return ZB_OUT_OF_MEMORY();
-  if (!zb_grow((void **)&p->entries, &p->capacity, p->count + 1, sizeof *p->entries)) return ZB_OUT_OF_MEMORY();
   const zb_entry entry = {.port = *port, .offset = (int64_t)p->bytes, .type = type};
-  p->entries[p->count++] = zb_entry_set(m->context, &entry);
+  if (!ZB_PUSH(m->arena, &p->entries, zb_entry_set(m->context, &entry))) return ZB_OUT_OF_MEMORY();
   p->bytes += zb_align(zb_type_bytes(type));
   return NULL;
 }
@@ -143,23 +141,13 @@ static zb_status collect_pools(memory *m, MlirBlock body) {
 
 static void write_pool_tables(memory *m, MlirOperation rank) {
   for (int i = 0; i < POOL_COUNT; ++i)
-    zb_entries_set(rank, pool_tables[i], m->pools[i].entries, (int)m->pools[i].count);
-}
-
-static void clear_pools(memory *m) {
-  for (int i = 0; i < POOL_COUNT; ++i) {
-    if (m->pools[i].offsets) zb_map_destroy(m->pools[i].offsets);
-    zb_free(m->pools[i].entries);
-    m->pools[i] = (pool){0};
-  }
+    zb_entries_set(rank, pool_tables[i], m->pools[i].entries.items, (int)m->pools[i].entries.count);
 }
 
 /* ---- What a stage keeps ---- */
 
-static zb_status keep(stage_info *s, int64_t id, int frame, MlirType type) {
-  if (!zb_grow((void **)&s->kept, &s->kept_capacity, s->kept_count + 1, sizeof *s->kept)) return ZB_OUT_OF_MEMORY();
-  s->kept[s->kept_count++] = (kept){.id = id, .frame = frame, .type = type};
-  return NULL;
+static zb_status keep(memory *m, stage_info *s, int64_t id, int frame, MlirType type) {
+  return ZB_PUSH(m->arena, &s->kept, (kept){.id = id, .frame = frame, .type = type}) ? NULL : ZB_OUT_OF_MEMORY();
 }
 
 static int compare_kept(const void *a, const void *b) {
@@ -169,39 +157,36 @@ static int compare_kept(const void *a, const void *b) {
 
 /* F-class values (made by F here or before, or inputs) are kept for B or W; B-class ones for W. */
 static zb_status find_kept(memory *m, stage_info *s) {
-  zb_map *w_reads = zb_map_create_pointer();
-  zb_status status = NULL;
+  zb_map *w_reads = zb_arena_map_pointer(m->arena);
   if (!w_reads) return ZB_OUT_OF_MEMORY();
   MlirOperation b = s->functions[CLASS_B], w = s->functions[CLASS_W];
   for (intptr_t i = 0; i < argument_count(w); ++i) {
     int64_t id = argument_id(w, (int)i);
     if (id < 0) continue;
     int64_t producer = zb_map_get_or(m->producers, id_key(id), CLASS_F);
-    if (!zb_map_set(w_reads, id_key(id), 1)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-    ZB_TRY_GOTO(keep(s, id, producer % CLASS_COUNT == CLASS_F ? FRAME_FW : FRAME_BW,
-                     mlirValueGetType(mlirBlockGetArgument(zb_function_block(w), i))));
+    if (!zb_map_set(w_reads, id_key(id), 1)) return ZB_OUT_OF_MEMORY();
+    ZB_TRY(keep(m, s, id, producer % CLASS_COUNT == CLASS_F ? FRAME_FW : FRAME_BW,
+                mlirValueGetType(mlirBlockGetArgument(zb_function_block(w), i))));
   }
   for (intptr_t i = 0; i < argument_count(b); ++i) {
     int64_t id = argument_id(b, (int)i);
     if (id < 0 || zb_map_get(w_reads, id_key(id), NULL)) continue;
     int64_t producer = zb_map_get_or(m->producers, id_key(id), CLASS_F);
     if (producer % CLASS_COUNT == CLASS_F)
-      ZB_TRY_GOTO(keep(s, id, FRAME_FB, mlirValueGetType(mlirBlockGetArgument(zb_function_block(b), i))));
+      ZB_TRY(keep(m, s, id, FRAME_FB, mlirValueGetType(mlirBlockGetArgument(zb_function_block(b), i))));
   }
-  if (s->kept_count) qsort(s->kept, s->kept_count, sizeof *s->kept, compare_kept);
-  for (size_t i = 0; i < s->kept_count; ++i) {
-    uint64_t *bytes = &s->frame_bytes[s->kept[i].frame];
-    s->kept[i].offset = *bytes;
-    *bytes += zb_align(zb_type_bytes(s->kept[i].type));
+  if (s->kept.count) qsort(s->kept.items, s->kept.count, sizeof *s->kept.items, compare_kept);
+  for (size_t i = 0; i < s->kept.count; ++i) {
+    uint64_t *bytes = &s->frame_bytes[s->kept.items[i].frame];
+    s->kept.items[i].offset = *bytes;
+    *bytes += zb_align(zb_type_bytes(s->kept.items[i].type));
   }
-cleanup:
-  zb_map_destroy(w_reads);
-  return status;
+  return NULL;
 }
 
 static kept *find(stage_info *s, int64_t id) {
   kept key = {.id = id};
-  return s->kept_count ? bsearch(&key, s->kept, s->kept_count, sizeof key, compare_kept) : NULL;
+  return s->kept.count ? bsearch(&key, s->kept.items, s->kept.count, sizeof key, compare_kept) : NULL;
 }
 
 /* ---- Rebuilding a function ---- */
@@ -315,8 +300,8 @@ static bool kept_by_sender(rebuild *r, int64_t id) {
 /* Finds every kept value among the results and arguments of the function: one walk over each. */
 static void find_kept_values(rebuild *r) {
   MlirOperation end = terminator(r->old);
-  for (size_t i = 0; i < r->stage->kept_count; ++i)
-    r->stage->kept[i].value = (MlirValue){0};
+  for (size_t i = 0; i < r->stage->kept.count; ++i)
+    r->stage->kept.items[i].value = (MlirValue){0};
   for (size_t n = 0; n < r->f.argument_count; ++n) {
     kept *k = find(r->stage, zb_port_get(r->f.argument_attributes[n]).value);
     if (!k) continue;
@@ -350,8 +335,8 @@ static void put_kept(rebuild *r) {
     frame_under_construction(r, frame);
   }
   find_kept_values(r);
-  for (size_t i = 0; i < r->stage->kept_count; ++i) {
-    kept *k = &r->stage->kept[i];
+  for (size_t i = 0; i < r->stage->kept.count; ++i) {
+    kept *k = &r->stage->kept.items[i];
     if (!writes_frame(r->class_index, k->frame)) continue;
     if (mlirValueIsNull(k->value)) take_in(r, k);
     r->frames[k->frame] =
@@ -451,11 +436,12 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, 
   if (stage) stage->functions[class_index] = now;
   mlirOperationDestroy(old);
   zb_workspace workspace;
-  ZB_TRY(zb_workspace_build(now, &workspace));
+  zb_arena arena = {0};
+  zb_status status = zb_workspace_build(&arena, now, &workspace);
   if (first_ps) zb_set_i64(now, ZB_ATTR_FIRST_PS, first_ps);
   zb_set_i64(now, ZB_ATTR_WORKSPACE, (int64_t)workspace.bytes);
-  zb_workspace_deinit(&workspace);
-  return NULL;
+  zb_arena_deinit(&arena);
+  return status;
 }
 
 /* ---- The pass ---- */
@@ -516,14 +502,17 @@ static zb_status rebuild_rank(void *context, MlirOperation rank, int index) {
   memory m = *all->memory;
   MlirBlock body = zb_function_block(rank);
   zb_status status = NULL;
+  zb_arena arena = {0};
+  m.arena = &arena;
   for (int i = 0; i < POOL_COUNT; ++i)
-    if (!(m.pools[i].offsets = zb_map_create())) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+    m.pools[i].offsets = zb_arena_map(&arena);
+  ZB_TRY_GOTO(zb_arena_status(&arena));
   ZB_TRY_GOTO(collect_pools(&m, body));
   ZB_TRY_GOTO(rebuild_functions(&m, body, all->leaving));
   write_pool_tables(&m, rank);
   atomic_fetch_add(all->changes, m.changes);
 cleanup:
-  clear_pools(&m);
+  zb_arena_deinit(&arena);
   return status;
 }
 
@@ -537,41 +526,34 @@ static zb_result frame_all(memory *m, MlirBlock top) {
                               "stage %d has no function of class %c", s, "FBW"[c]);
     ZB_PASS_TRY(pass, find_kept(m, &m->stages[s]));
   }
-  zb_map *leaving = zb_map_create_pointer();
-  if (!leaving) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
-  zb_status status = find_leaving(m, leaving);
+  zb_map *leaving = zb_arena_map_pointer(m->arena);
+  ZB_PASS_TRY(pass, zb_arena_status(m->arena));
+  ZB_PASS_TRY(pass, find_leaving(m, leaving));
   atomic_int_least64_t changes = 0;
   framing all = {.memory = m, .leaving = leaving, .changes = &changes};
-  if (!status) status = zb_for_each_rank(pass->program->module, rebuild_rank, &all);
+  zb_status status = zb_for_each_rank(pass->program->module, rebuild_rank, &all);
   pass->changes += atomic_load(&changes);
-  zb_map_destroy(leaving);
   return status ? zb_pass_fail(pass, status) : ZB_OK;
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module);
   const zb_table stage_rank = zb_stage_rank_get(top);
-  memory m = {.pass = pass, .context = mlirOperationGetContext(top), .stage_count = stage_rank.count};
-  m.stages = zb_alloc(((size_t)m.stage_count + 1) * sizeof *m.stages);
-  m.stage_rank = zb_alloc(((size_t)m.stage_count + 1) * sizeof *m.stage_rank);
-  m.producers = zb_map_create_pointer();
-  zb_result result = ZB_FAIL;
-  if (!m.stages || !m.stage_rank || !m.producers) {
-    zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
-  } else {
-    for (int s = 0; s < m.stage_count; ++s)
-      m.stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
-    zb_status status = zb_pass_costs(pass, &m.costs);
-    const zb_link_costs link = zb_link_costs_of(m.costs);
-    if (m.costs) zb_link_costs_set(top, &link);
-    result = status ? zb_pass_fail(pass, status) : frame_all(&m, mlirModuleGetBody(module));
-  }
+  memory m = {.pass = pass,
+              .arena = &pass->arena,
+              .context = mlirOperationGetContext(top),
+              .stage_count = stage_rank.count,
+              .stages = ZB_NEW(&pass->arena, stage_info, stage_rank.count),
+              .stage_rank = ZB_NEW(&pass->arena, int, stage_rank.count),
+              .producers = zb_arena_map_pointer(&pass->arena)};
+  ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
+  for (int s = 0; s < m.stage_count; ++s)
+    m.stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
+  ZB_PASS_TRY(pass, zb_pass_costs(pass, &m.costs));
+  const zb_link_costs link = zb_link_costs_of(m.costs);
+  if (m.costs) zb_link_costs_set(top, &link);
+  zb_result result = frame_all(&m, mlirModuleGetBody(module));
   zb_costs_destroy(m.costs);
-  for (int s = 0; s < m.stage_count && m.stages; ++s)
-    zb_free(m.stages[s].kept);
-  zb_free(m.stages);
-  zb_free(m.stage_rank);
-  if (m.producers) zb_map_destroy(m.producers);
   return result;
 }
 

@@ -60,14 +60,12 @@ typedef struct outline {
   subprogram *subs; /* stage * CLASS_COUNT + class; then rank LOADs; then tied groups x ranks */
   int sub_count;
   zb_map *memo; /* (sub, value) -> index into locals */
-  MlirValue *locals;
-  size_t local_count, local_capacity;
+  ZB_LIST(MlirValue) locals;
   bool *crosses;      /* per value: a result of its function */
   zb_map *load_needs; /* (LOAD function, value): a rank needs a value of its LOAD */
   int *copy; /* per node: the value that stands for this copy of a parameter (the result of its first cast), or -1 */
-  zb_map *copies; /* name of a parameter -> that value */
-  int *stack;     /* of values, for resolve */
-  size_t stack_capacity;
+  zb_map *copies;     /* name of a parameter -> that value */
+  ZB_LIST(int) stack; /* of values, for resolve */
 } outline;
 
 static int load_sub(const outline *o, int rank) { return o->stages * CLASS_COUNT + rank; }
@@ -119,14 +117,13 @@ static void *memo_key(const outline *o, int sub, int value) {
 static bool lookup(const outline *o, int sub, int value, MlirValue *out) {
   int64_t index;
   if (!zb_map_get(o->memo, memo_key(o, sub, value), &index)) return false;
-  *out = o->locals[index];
+  *out = o->locals.items[index];
   return true;
 }
 
 static bool remember(outline *o, int sub, int value, MlirValue local) {
-  if (!zb_grow((void **)&o->locals, &o->local_capacity, o->local_count + 1, sizeof local)) return false;
-  o->locals[o->local_count] = local;
-  return zb_map_set(o->memo, memo_key(o, sub, value), (int64_t)o->local_count++);
+  return ZB_PUSH(&o->pass->arena, &o->locals, local) &&
+         zb_map_set(o->memo, memo_key(o, sub, value), (int64_t)o->locals.count - 1);
 }
 
 static void start(outline *o, int sub) {
@@ -208,22 +205,18 @@ static bool clone_into(outline *o, int sub, int node_index) {
   return true;
 }
 
-static bool push(outline *o, size_t *count, int value) {
-  if (!zb_grow((void **)&o->stack, &o->stack_capacity, *count + 1, sizeof value)) return false;
-  o->stack[(*count)++] = value;
-  return true;
-}
+static bool push(outline *o, int value) { return ZB_PUSH(&o->pass->arena, &o->stack, value); }
 
 /* Makes `value` available in function `sub`. A stack instead of recursion: chains of views may be long. */
 static bool resolve(outline *o, int sub, int value) {
-  size_t count = 0;
   MlirValue local;
   start(o, sub);
-  if (!push(o, &count, value)) return false;
-  while (count) {
-    int top = o->stack[count - 1];
+  o->stack.count = 0;
+  if (!push(o, value)) return false;
+  while (o->stack.count) {
+    int top = o->stack.items[o->stack.count - 1];
     if (lookup(o, sub, top, &local)) {
-      --count;
+      --o->stack.count;
       continue;
     }
     int producer = o->graph.values[top].producer;
@@ -237,7 +230,7 @@ static bool resolve(outline *o, int sub, int value) {
       int operand = o->graph.operands[node->operand_begin + i];
       if (lookup(o, sub, operand, &local)) continue;
       ready = false;
-      if (!push(o, &count, operand)) return false;
+      if (!push(o, operand)) return false;
     }
     if (ready && !clone_into(o, sub, producer)) return false;
   }
@@ -281,8 +274,8 @@ static int find_group(int *parent, int node) {
 
 /* Connected shared optimizer ops are one group; the ranks of the accumulates that feed it hold it. */
 static zb_status find_groups(outline *o) {
-  int *parent = zb_alloc(((size_t)o->graph.node_count + 1) * sizeof *parent);
-  if (!parent) return ZB_OUT_OF_MEMORY();
+  int *parent = ZB_NEW(&o->pass->arena, int, o->graph.node_count);
+  ZB_TRY(zb_arena_status(&o->pass->arena));
   for (int n = 0; n < o->graph.node_count; ++n)
     parent[n] = n, o->group[n] = -1;
   for (int n = 0; n < o->graph.node_count; ++n) {
@@ -300,7 +293,6 @@ static zb_status find_groups(outline *o) {
     if (o->group[root] < 0) o->group[root] = o->group_count++;
     o->group[n] = o->group[root];
   }
-  zb_free(parent);
   return NULL;
 }
 
@@ -514,9 +506,9 @@ static zb_result read_marks(outline *o) {
 
 static zb_result make_subs(outline *o) {
   o->sub_count = o->stages * CLASS_COUNT + o->ranks + o->group_count * o->ranks;
-  o->subs = zb_alloc((size_t)o->sub_count * sizeof *o->subs);
-  o->group_rank = zb_alloc(((size_t)o->group_count * (size_t)o->ranks + 1) * sizeof *o->group_rank);
-  if (!o->subs || !o->group_rank) return zb_pass_fail(o->pass, ZB_OUT_OF_MEMORY());
+  o->subs = ZB_NEW(&o->pass->arena, subprogram, o->sub_count);
+  o->group_rank = ZB_NEW(&o->pass->arena, bool, (size_t)o->group_count *(size_t)o->ranks);
+  ZB_PASS_TRY(o->pass, zb_arena_status(&o->pass->arena));
   for (int s = 0; s < o->stages; ++s)
     for (int c = 0; c < CLASS_COUNT; ++c)
       o->subs[s * CLASS_COUNT + c] = (subprogram){.rank = o->stage_rank[s], .stage = s, .class_index = c, .group = -1};
@@ -530,19 +522,18 @@ static zb_result make_subs(outline *o) {
 
 static zb_result outline_graph(outline *o) {
   zb_pass *pass = o->pass;
-  size_t nodes = (size_t)o->graph.node_count + 1, values = (size_t)o->graph.value_count + 1;
-  ZB_PASS_TRY(pass, zb_flow_build(&o->graph, &o->flow));
-  o->stage = zb_alloc(nodes * sizeof *o->stage);
-  o->class_index = zb_alloc(nodes * sizeof *o->class_index);
-  o->group = zb_alloc(nodes * sizeof *o->group);
-  o->crosses = zb_alloc(values * sizeof *o->crosses);
-  o->memo = zb_map_create_pointer();
-  o->load_needs = zb_map_create_pointer();
-  o->copy = zb_alloc(nodes * sizeof *o->copy);
-  o->copies = zb_map_create();
-  if (!o->copy || !o->copies) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
-  if (!o->stage || !o->class_index || !o->group || !o->crosses || !o->memo || !o->load_needs)
-    return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  zb_arena *arena = &pass->arena;
+  int nodes = o->graph.node_count;
+  ZB_PASS_TRY(pass, zb_flow_build(arena, &o->graph, &o->flow));
+  o->stage = ZB_NEW(arena, int, nodes);
+  o->class_index = ZB_NEW(arena, int, nodes);
+  o->group = ZB_NEW(arena, int, nodes);
+  o->copy = ZB_NEW(arena, int, nodes);
+  o->crosses = ZB_NEW(arena, bool, o->graph.value_count);
+  o->memo = zb_arena_map_pointer(arena);
+  o->load_needs = zb_arena_map_pointer(arena);
+  o->copies = zb_arena_map(arena);
+  ZB_PASS_TRY(pass, zb_arena_status(arena));
   if (!read_marks(o)) return ZB_FAIL;
   ZB_PASS_TRY(pass, find_copies(o));
   ZB_PASS_TRY(pass, find_groups(o));
@@ -562,26 +553,6 @@ static void drop_operands(outline *o) {
   if (!mlirOperationIsNull(o->graph.terminator)) mlirOperationSetOperands(o->graph.terminator, 0, NULL);
 }
 
-static void deinit(outline *o) {
-  for (int i = 0; i < o->sub_count && o->subs; ++i)
-    if (o->subs[i].started) zb_function_abandon(&o->subs[i].f);
-  zb_flow_deinit(&o->flow);
-  zb_graph_deinit(&o->graph);
-  zb_free(o->stage);
-  zb_free(o->class_index);
-  zb_free(o->group);
-  zb_free(o->copy);
-  zb_free(o->group_rank);
-  zb_free(o->subs);
-  zb_free(o->crosses);
-  zb_free(o->locals);
-  zb_free(o->stack);
-  zb_free(o->stage_rank);
-  if (o->memo) zb_map_destroy(o->memo);
-  if (o->load_needs) zb_map_destroy(o->load_needs);
-  if (o->copies) zb_map_destroy(o->copies);
-}
-
 static zb_result run(zb_pass *pass, MlirModule module) {
   MlirOperation top = mlirModuleGetOperation(module), function;
   MlirBlock block;
@@ -592,14 +563,15 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   o.stages = stage_rank.count;
   if (o.ranks < 1 || o.stages < 1)
     return zb_op_error_at(top, "run zb-partition before zb-outline", "module needs zb.ranks and zb.stage_rank");
-  o.stage_rank = zb_alloc((size_t)o.stages * sizeof *o.stage_rank);
-  if (!o.stage_rank) return zb_pass_fail(pass, ZB_OUT_OF_MEMORY());
+  o.stage_rank = ZB_NEW(&pass->arena, int, o.stages);
+  ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
   for (int s = 0; s < o.stages; ++s)
     o.stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
-  zb_status status = zb_graph_build(function, &o.graph);
-  zb_result result = status ? zb_pass_fail(pass, status) : outline_graph(&o);
-  if (!result && !status) drop_operands(&o);
-  deinit(&o);
+  ZB_PASS_TRY(pass, zb_graph_build(&pass->arena, function, &o.graph));
+  zb_result result = outline_graph(&o);
+  if (!result) drop_operands(&o);
+  for (int i = 0; i < o.sub_count && o.subs; ++i)
+    if (o.subs[i].started) zb_function_abandon(&o.subs[i].f);
   return result;
 }
 

@@ -51,13 +51,14 @@ static bool is_main_forward(const partition *p, int node) {
 /* ---- Costs of the forward ops ---- */
 
 static zb_status collect_forward(partition *p) {
-  size_t count = (size_t)p->graph.node_count + 1;
-  p->stage = zb_alloc(count * sizeof *p->stage);
-  p->forward = zb_alloc(count * sizeof *p->forward);
-  p->cost = zb_alloc(count * sizeof *p->cost);
-  p->cut_bytes = zb_alloc(count * sizeof *p->cut_bytes);
-  p->cut_after = zb_alloc(((size_t)p->stages + 1) * sizeof *p->cut_after);
-  if (!p->stage || !p->forward || !p->cost || !p->cut_bytes || !p->cut_after) return ZB_OUT_OF_MEMORY();
+  zb_arena *arena = &p->pass->arena;
+  int count = p->graph.node_count;
+  p->stage = ZB_NEW(arena, int, count);
+  p->forward = ZB_NEW(arena, int, count);
+  p->cost = ZB_NEW(arena, int64_t, count);
+  p->cut_bytes = ZB_NEW(arena, int64_t, count);
+  p->cut_after = ZB_NEW(arena, int, p->stages);
+  ZB_TRY(zb_arena_status(arena));
   for (int n = 0; n < p->graph.node_count; ++n) {
     p->stage[n] = NO_STAGE;
     if (is_main_forward(p, n)) p->forward[p->forward_count++] = n;
@@ -68,8 +69,8 @@ static zb_status collect_forward(partition *p) {
 /* zb.id -> entry of forward. Chain ops have ids as well: their gradients count for the reader, which is close enough.
  */
 static zb_status id_map(const partition *p, zb_map **out) {
-  *out = zb_map_create_pointer();
-  if (!*out) return ZB_OUT_OF_MEMORY();
+  *out = zb_arena_map_pointer(&p->pass->arena);
+  ZB_TRY(zb_arena_status(&p->pass->arena));
   for (int i = 0; i < p->forward_count; ++i) {
     int64_t id = zb_get_i64(p->graph.nodes[p->forward[i]].op, ZB_ATTR_ID, -1);
     if (id >= 0 && !zb_map_set(*out, (void *)(uintptr_t)(id + 1), i)) return ZB_OUT_OF_MEMORY();
@@ -80,8 +81,8 @@ static zb_status id_map(const partition *p, zb_map **out) {
 /* The optimizer runs once a step, so a micro-batch bears its part. An op of it counts where the first accumulate that
  * it depends on was made. */
 static zb_status add_optimizer(partition *p, const zb_map *ids) {
-  int64_t *entry = zb_alloc(((size_t)p->graph.node_count + 1) * sizeof *entry);
-  if (!entry) return ZB_OUT_OF_MEMORY();
+  int64_t *entry = ZB_NEW(&p->pass->arena, int64_t, p->graph.node_count);
+  ZB_TRY(zb_arena_status(&p->pass->arena));
   for (int n = 0; n < p->graph.node_count; ++n) {
     const zb_node *node = &p->graph.nodes[n];
     unsigned flags = p->flow.nodes[n];
@@ -97,7 +98,6 @@ static zb_status add_optimizer(partition *p, const zb_map *ids) {
     }
     if (entry[n] >= 0) p->cost[entry[n]] += zb_cost_of(node->op, node->def, p->costs).time_ps / p->micro_batches;
   }
-  zb_free(entry);
   return NULL;
 }
 
@@ -123,8 +123,7 @@ static zb_status check_costs(const partition *p) {
 
 static zb_status sum_costs(partition *p) {
   zb_map *ids = NULL;
-  zb_status status = NULL;
-  ZB_TRY_GOTO(id_map(p, &ids));
+  ZB_TRY(id_map(p, &ids));
   for (int i = 0; i < p->forward_count; ++i) {
     const zb_node *node = &p->graph.nodes[p->forward[i]];
     p->cost[i] = zb_cost_of(node->op, node->def, p->costs).time_ps;
@@ -136,10 +135,7 @@ static zb_status sum_costs(partition *p) {
     if (of >= 0) entry = zb_map_get_or(ids, (void *)(uintptr_t)(of + 1), -1);
     if (entry >= 0) p->cost[entry] += zb_cost_of(node->op, node->def, p->costs).time_ps;
   }
-  if (p->costs) ZB_TRY_GOTO(add_optimizer(p, ids));
-cleanup:
-  if (ids) zb_map_destroy(ids);
-  return status;
+  return p->costs ? add_optimizer(p, ids) : NULL;
 }
 
 /* The value that would travel: views are remade where they are read. */
@@ -153,8 +149,8 @@ static int base_value(const partition *p, int value) {
 
 /* Bytes that cross a cut after each entry: activations made at or before it and read after it by a forward op. */
 static zb_status sum_cut_bytes(partition *p) {
-  int *last = zb_alloc(((size_t)p->graph.value_count + 1) * sizeof *last);
-  if (!last) return ZB_OUT_OF_MEMORY();
+  int *last = ZB_NEW(&p->pass->arena, int, p->graph.value_count);
+  ZB_TRY(zb_arena_status(&p->pass->arena));
   for (int v = 0; v < p->graph.value_count; ++v)
     last[v] = -1;
   for (int i = 0; i < p->forward_count; ++i) {
@@ -178,7 +174,6 @@ static zb_status sum_cut_bytes(partition *p) {
     alive += p->cut_bytes[i];
     p->cut_bytes[i] = alive;
   }
-  zb_free(last);
   return NULL;
 }
 
@@ -202,9 +197,7 @@ static bool fits(const int *candidates, const int64_t *prefix, int count, int64_
 /* Cuts with the given bottleneck, each as near to an even share of what is left as the bottleneck allows. needed[i]:
  * stages that the part after candidate i needs. */
 static bool place_cuts(partition *p, const int *candidates, const int64_t *prefix, int count, int64_t total,
-                       int64_t limit) {
-  int *needed = zb_alloc(((size_t)count + 1) * sizeof *needed);
-  if (!needed) return false;
+                       int64_t limit, int *needed) {
   int reach = count; /* furthest end (candidate index, count = the end) a stage starting after i may have */
   for (int i = count - 1; i >= 0; --i) {
     while (reach > i && (reach == count ? total : prefix[candidates[reach]]) - prefix[candidates[i]] > limit)
@@ -230,7 +223,6 @@ static bool place_cuts(partition *p, const int *candidates, const int64_t *prefi
     start = prefix[candidates[best]];
     next = best + 1;
   }
-  zb_free(needed);
   return ok;
 }
 
@@ -254,10 +246,10 @@ static int64_t bottleneck(const partition *p, const int *candidates, const int64
 static zb_status choose_cuts(partition *p) {
   int last = p->forward_count - 1; /* a cut after the last op is none */
   const double crossings = p->costs ? 2.0 : 8.0;
-  int *candidates = zb_alloc(((size_t)p->forward_count + 1) * sizeof *candidates);
-  int64_t *prefix = zb_alloc(((size_t)p->forward_count + 1) * sizeof *prefix);
-  zb_status status = NULL;
-  if (!candidates || !prefix) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  zb_arena *arena = &p->pass->arena;
+  int *candidates = ZB_NEW(arena, int, p->forward_count), *needed = ZB_NEW(arena, int, p->forward_count);
+  int64_t *prefix = ZB_NEW(arena, int64_t, p->forward_count);
+  ZB_TRY(zb_arena_status(arena));
   int64_t total = 0, fewest = INT64_MAX, best = INT64_MAX, best_threshold = 0, best_limit = 0;
   for (int i = 0; i <= last; ++i) {
     prefix[i] = total += p->cost[i];
@@ -279,12 +271,9 @@ static zb_status choose_cuts(partition *p) {
   for (int i = 0; i < last; ++i)
     if (p->cut_bytes[i] <= best_threshold) candidates[count++] = i;
   /* An even share may miss the bottleneck by the rule that all stages get an op: widen until it works. */
-  while (!place_cuts(p, candidates, prefix, count, total, best_limit))
+  while (!place_cuts(p, candidates, prefix, count, total, best_limit, needed))
     best_limit += best_limit / 8 + 1;
-cleanup:
-  zb_free(candidates);
-  zb_free(prefix);
-  return status;
+  return NULL;
 }
 
 /* ---- Cuts named by the user ---- */
@@ -367,12 +356,11 @@ static void stage_forward(partition *p) {
 
 /* The stage of an accumulate is that of its parameter, by name, or the one its optimizer updates with it. */
 static zb_status stage_accumulates(const partition *p, const int *parameter, int *known) {
-  zb_map *names = zb_map_create();
-  zb_status status = NULL;
-  if (!names) return ZB_OUT_OF_MEMORY();
+  zb_map *names = zb_arena_map(&p->pass->arena);
+  ZB_TRY(zb_arena_status(&p->pass->arena));
   for (int a = 0; a < p->graph.argument_count; ++a) {
     const char *name = zb_argument_string(p->graph.function, a, ZB_ATTR_PARAM);
-    if (name && !zb_map_set(names, name, a)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+    if (name && !zb_map_set(names, name, a)) return ZB_OUT_OF_MEMORY();
   }
   for (int n = 0; n < p->graph.node_count; ++n) {
     if (!(p->flow.nodes[n] & ZB_FLOW_ACCUMULATE)) continue;
@@ -388,18 +376,15 @@ static zb_status stage_accumulates(const partition *p, const int *parameter, int
     }
     if (argument >= 0 && parameter[argument] > known[n]) known[n] = parameter[argument];
   }
-cleanup:
-  zb_map_destroy(names);
-  return status;
+  return NULL;
 }
 
 /* Latest stage among the parameters that a backward op reads (their first forward reader) and the accumulates it leads
  * to. */
 static zb_status stage_unmarked(partition *p) {
-  int *parameter = zb_alloc(((size_t)p->graph.argument_count + 1) * sizeof *parameter);
-  int *known = zb_alloc(((size_t)p->graph.node_count + 1) * sizeof *known);
-  zb_status status = NULL;
-  if (!parameter || !known) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  zb_arena *arena = &p->pass->arena;
+  int *parameter = ZB_NEW(arena, int, p->graph.argument_count), *known = ZB_NEW(arena, int, p->graph.node_count);
+  ZB_TRY(zb_arena_status(arena));
   for (int a = 0; a < p->graph.argument_count; ++a) {
     parameter[a] = -1;
     const zb_value *value = &p->graph.values[a];
@@ -420,7 +405,7 @@ static zb_status stage_unmarked(partition *p) {
       if (from > known[n]) known[n] = from;
     }
   }
-  ZB_TRY_GOTO(stage_accumulates(p, parameter, known));
+  ZB_TRY(stage_accumulates(p, parameter, known));
   for (int n = p->graph.node_count - 1; n >= 0; --n) { /* what it leads to */
     if (!(p->flow.nodes[n] & ZB_FLOW_BACKWARD)) continue;
     const zb_node *node = &p->graph.nodes[n];
@@ -433,20 +418,16 @@ static zb_status stage_unmarked(partition *p) {
     }
     if (p->stage[n] == NO_STAGE) p->stage[n] = known[n] < 0 ? 0 : known[n];
   }
-cleanup:
-  zb_free(parameter);
-  zb_free(known);
-  return status;
+  return NULL;
 }
 
 static zb_status stage_backward(partition *p) {
-  zb_map *ids = zb_map_create_pointer();
-  zb_status status = NULL;
-  if (!ids) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  zb_map *ids = zb_arena_map_pointer(&p->pass->arena);
+  ZB_TRY(zb_arena_status(&p->pass->arena));
   bool unmarked = false;
   for (int n = 0; n < p->graph.node_count; ++n) {
     int64_t id = p->stage[n] >= 0 ? zb_get_i64(p->graph.nodes[n].op, ZB_ATTR_ID, -1) : -1;
-    if (id >= 0 && !zb_map_set(ids, (void *)(uintptr_t)(id + 1), p->stage[n])) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+    if (id >= 0 && !zb_map_set(ids, (void *)(uintptr_t)(id + 1), p->stage[n])) return ZB_OUT_OF_MEMORY();
   }
   for (int n = 0; n < p->graph.node_count; ++n) {
     unsigned flags = p->flow.nodes[n];
@@ -455,10 +436,7 @@ static zb_status stage_backward(partition *p) {
     if (of >= 0) p->stage[n] = (int)zb_map_get_or(ids, (void *)(uintptr_t)(of + 1), NO_STAGE);
     unmarked |= p->stage[n] == NO_STAGE;
   }
-  if (unmarked) ZB_TRY_GOTO(stage_unmarked(p));
-cleanup:
-  if (ids) zb_map_destroy(ids);
-  return status;
+  return unmarked ? stage_unmarked(p) : NULL;
 }
 
 /* The optimizer of a parameter stands with its accumulates; shared where they are in several stages. Two sweeps join
@@ -549,21 +527,20 @@ static zb_result read_options(partition *p, int *stage_rank) {
   const char *placement = zb_pass_option(p->pass, "placement");
   if (!*placement) placement = p->chunks == 1 ? "plain" : "looped";
   ZB_PASS_TRY(p->pass, zb_placement(placement, p->ranks, p->chunks, stage_rank));
-  zb_stage_rank_row *ranks = zb_alloc((size_t)p->stages * sizeof *ranks);
-  if (!ranks) ZB_PASS_TRY(p->pass, ZB_OUT_OF_MEMORY());
+  zb_stage_rank_row *ranks = ZB_NEW(&p->pass->arena, zb_stage_rank_row, p->stages);
+  ZB_PASS_TRY(p->pass, zb_arena_status(&p->pass->arena));
   for (int s = 0; s < p->stages; ++s)
     ranks[s].rank = stage_rank[s];
   zb_set_i64(module, ZB_ATTR_RANKS, p->ranks);
   zb_set_i64(module, ZB_ATTR_CHUNKS, p->chunks);
   zb_set_string(module, ZB_ATTR_PLACEMENT, placement);
   zb_stage_rank_set(module, ranks, p->stages);
-  zb_free(ranks);
   return ZB_OK;
 }
 
 static zb_result partition_graph(partition *p) {
   zb_pass *pass = p->pass;
-  ZB_PASS_TRY(pass, zb_flow_build(&p->graph, &p->flow));
+  ZB_PASS_TRY(pass, zb_flow_build(&pass->arena, &p->graph, &p->flow));
   ZB_PASS_TRY(pass, zb_pass_costs(pass, &p->costs));
   if (p->costs && p->costs->program.ranks &&
       !p->costs->op_count) { /* whole subprograms only (sim): good for the cuts that they have */
@@ -605,21 +582,12 @@ static zb_result run(zb_pass *pass, MlirModule module) {
                                 "expected 1 or more micro-batches, got '%s'", zb_pass_option(pass, "micro-batches"));
   p.stages = p.ranks * p.chunks;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
-  int *stage_rank = zb_alloc((size_t)p.stages * sizeof *stage_rank);
-  zb_result result = ZB_FAIL;
-  if (stage_rank && read_options(&p, stage_rank)) {
-    zb_status status = zb_graph_build(function, &p.graph);
-    result = status ? zb_pass_fail(pass, status) : partition_graph(&p);
-  }
-  zb_flow_deinit(&p.flow);
-  zb_graph_deinit(&p.graph);
-  zb_free(p.stage);
-  zb_free(p.forward);
-  zb_free(p.cost);
-  zb_free(p.cut_bytes);
-  zb_free(p.cut_after);
+  int *stage_rank = ZB_NEW(&pass->arena, int, p.stages);
+  ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
+  if (!read_options(&p, stage_rank)) return ZB_FAIL;
+  ZB_PASS_TRY(pass, zb_graph_build(&pass->arena, function, &p.graph));
+  zb_result result = partition_graph(&p);
   zb_costs_destroy(p.costs);
-  zb_free(stage_rank);
   return result;
 }
 

@@ -102,12 +102,14 @@ static zb_status add_hop(zb_module_problem *p, zb_map *index, int source, int de
   int64_t at;
   if (!zb_map_get(index, key, &at)) {
     at = (int64_t)p->hop_count;
-    if (!zb_grow((void **)&p->hops, &p->hop_capacity, p->hop_count + 1, sizeof *p->hops) || !zb_map_set(index, key, at))
+    if (!zb_arena_grow(&p->arena, (void **)&p->hops, &p->hop_capacity, p->hop_count + 1, sizeof *p->hops) ||
+        !zb_map_set(index, key, at))
       return ZB_OUT_OF_MEMORY();
     p->hops[p->hop_count++] = (zb_hop){.source = source, .destination = destination};
   }
   zb_hop *hop = &p->hops[at];
-  if (!zb_grow((void **)&hop->values, &hop->value_capacity, hop->value_count + 1, sizeof id)) return ZB_OUT_OF_MEMORY();
+  if (!zb_arena_grow(&p->arena, (void **)&hop->values, &hop->value_capacity, hop->value_count + 1, sizeof id))
+    return ZB_OUT_OF_MEMORY();
   hop->values[hop->value_count++] = id;
   hop->bytes += bytes;
   return NULL;
@@ -124,10 +126,7 @@ static zb_status find_travels(zb_module_problem *p, const zb_map *producers, tra
       for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
         int64_t id = zb_argument_port(function, (int)i).value, producer;
         if (id < 0 || !zb_map_get(producers, id_key(id), &producer) || producer / ZB_CLASS_INDEX_COUNT == s) continue;
-        if (!zb_grow((void **)&list, &capacity, count + 1, sizeof *list)) {
-          zb_free(list);
-          return ZB_OUT_OF_MEMORY();
-        }
+        if (!zb_arena_grow(&p->arena, (void **)&list, &capacity, count + 1, sizeof *list)) return ZB_OUT_OF_MEMORY();
         list[count++] = (travel){.id = id,
                                  .producer = (int)(producer / ZB_CLASS_INDEX_COUNT),
                                  .stage = s,
@@ -145,10 +144,9 @@ static zb_status find_travels(zb_module_problem *p, const zb_map *producers, tra
 static zb_status build_hops(zb_module_problem *p, const zb_map *producers) {
   travel *list = NULL;
   size_t count = 0;
-  zb_map *index = zb_map_create_pointer();
-  zb_status status = NULL;
-  if (!index) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  ZB_TRY_GOTO(find_travels(p, producers, &list, &count));
+  zb_map *index = zb_arena_map_pointer(&p->arena);
+  ZB_TRY(zb_arena_status(&p->arena));
+  ZB_TRY(find_travels(p, producers, &list, &count));
   for (size_t i = 0; i < count; ++i) {
     bool same = i > 0 && list[i - 1].id == list[i].id;
     if (same && list[i - 1].stage == list[i].stage) continue; /* read by two classes */
@@ -158,17 +156,14 @@ static zb_status build_hops(zb_module_problem *p, const zb_map *producers) {
         from = list[k - 1].stage;
         break;
       }
-    ZB_TRY_GOTO(add_hop(p, index, from, list[i].stage, list[i].id, list[i].bytes));
+    ZB_TRY(add_hop(p, index, from, list[i].stage, list[i].id, list[i].bytes));
   }
-cleanup:
-  if (index) zb_map_destroy(index);
-  zb_free(list);
-  return status;
+  return NULL;
 }
 
 static zb_status build_edges(zb_module_problem *p) {
-  p->edges = zb_alloc((p->hop_count + 1) * sizeof *p->edges);
-  if (!p->edges) return ZB_OUT_OF_MEMORY();
+  p->edges = ZB_NEW(&p->arena, zb_edge, p->hop_count);
+  ZB_TRY(zb_arena_status(&p->arena));
   int count = 0;
   for (size_t i = 0; i < p->hop_count; ++i) {
     const zb_hop *hop = &p->hops[i];
@@ -208,7 +203,8 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   MlirOperation top = mlirModuleGetOperation(module);
   *out = (zb_module_problem){.top = top};
   zb_status status = NULL;
-  zb_map *producers = zb_map_create_pointer();
+  zb_arena *arena = &out->arena;
+  zb_map *producers = zb_arena_map_pointer(arena);
   zb_problem *problem = &out->problem;
   problem->ranks = (int)zb_get_i64(top, ZB_ATTR_RANKS, 0);
   const zb_table stage_rank = zb_stage_rank_get(top);
@@ -218,16 +214,13 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   problem->link_latency_ps = link.latency_ps + link.wake_ps; /* most receivers wait */
   problem->link_ps_per_byte = link.ps_per_byte;
   out->job_ps = link.job_ps;
-  size_t ranks = (size_t)problem->ranks + 1, stages = (size_t)problem->stages + 1;
-  out->stage_rank = zb_alloc(stages * sizeof *out->stage_rank);
-  out->costs = zb_alloc(stages * sizeof *out->costs);
-  out->base_bytes = zb_alloc(ranks * sizeof *out->base_bytes);
-  out->optimizer_ps = zb_alloc(ranks * sizeof *out->optimizer_ps);
-  out->ranks = zb_alloc(ranks * sizeof *out->ranks);
-  out->functions = zb_alloc(stages * ZB_CLASS_INDEX_COUNT * sizeof *out->functions);
-  if (!producers || !out->stage_rank || !out->costs || !out->base_bytes || !out->optimizer_ps || !out->ranks ||
-      !out->functions)
-    ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  out->stage_rank = ZB_NEW(arena, int, problem->stages);
+  out->costs = ZB_NEW(arena, zb_stage_cost, problem->stages);
+  out->base_bytes = ZB_NEW(arena, int64_t, problem->ranks);
+  out->optimizer_ps = ZB_NEW(arena, int64_t, problem->ranks);
+  out->ranks = ZB_NEW(arena, MlirOperation, problem->ranks);
+  out->functions = ZB_NEW(arena, MlirOperation, problem->stages * ZB_CLASS_INDEX_COUNT);
+  ZB_TRY_GOTO(zb_arena_status(arena));
   for (int s = 0; s < problem->stages; ++s)
     out->stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
   ZB_FOR_EACH_OP(op, mlirModuleGetBody(module)) {
@@ -250,22 +243,12 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   problem->base_bytes = out->base_bytes;
   problem->optimizer_ps = out->optimizer_ps;
 cleanup:
-  if (producers) zb_map_destroy(producers);
   if (status) zb_module_problem_deinit(out);
   return status;
 }
 
 void zb_module_problem_deinit(zb_module_problem *problem) {
-  for (size_t i = 0; i < problem->hop_count; ++i)
-    zb_free(problem->hops[i].values);
-  zb_free(problem->hops);
-  zb_free(problem->stage_rank);
-  zb_free(problem->costs);
-  zb_free(problem->edges);
-  zb_free(problem->base_bytes);
-  zb_free(problem->optimizer_ps);
-  zb_free(problem->ranks);
-  zb_free(problem->functions);
+  zb_arena_deinit(&problem->arena);
   *problem = (zb_module_problem){0};
 }
 

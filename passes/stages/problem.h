@@ -16,6 +16,7 @@ typedef struct zb_hop {
 } zb_hop;
 
 typedef struct zb_module_problem {
+  zb_arena arena;     /* owns all arrays */
   zb_problem problem; /* pointers into the arrays below */
   int *stage_rank;
   zb_stage_cost *costs;

@@ -28,6 +28,7 @@ typedef struct packer {
   int *last_use;    /* per root value */
   live_block *live; /* by offset */
   size_t live_count, live_capacity;
+  zb_arena *arena;
 } packer;
 
 static void contiguous(const zb_shape *shape, zb_layout *out) {
@@ -227,7 +228,7 @@ static void free_dead(packer *p, int node) {
 
 /* Lowest gap that fits; the list stays sorted by offset. */
 static bool place(packer *p, uint64_t bytes, int last, uint64_t *out_offset) {
-  if (!zb_grow((void **)&p->live, &p->live_capacity, p->live_count + 1, sizeof *p->live)) return false;
+  if (!zb_arena_grow(p->arena, (void **)&p->live, &p->live_capacity, p->live_count + 1, sizeof *p->live)) return false;
   uint64_t offset = 0;
   size_t at = 0;
   while (at < p->live_count && p->live[at].offset < offset + bytes) {
@@ -352,41 +353,21 @@ static zb_status pack(packer *p) {
   return NULL;
 }
 
-zb_status zb_workspace_build(MlirOperation function, zb_workspace *out) {
+zb_status zb_workspace_build(zb_arena *arena, MlirOperation function, zb_workspace *out) {
   *out = (zb_workspace){0};
-  packer p = {.w = out};
-  zb_status status = NULL;
-  ZB_TRY_GOTO(zb_graph_build(function, &out->graph));
-  size_t values = (size_t)out->graph.value_count + 1, nodes = (size_t)out->graph.node_count + 1;
-  out->homes = zb_alloc(values * sizeof *out->homes);
-  out->scratch_offset = zb_alloc(nodes * sizeof *out->scratch_offset);
-  out->scratch_bytes = zb_alloc(nodes * sizeof *out->scratch_bytes);
-  out->accumulates = zb_alloc(nodes * sizeof *out->accumulates);
-  out->skipped = zb_alloc(nodes * sizeof *out->skipped);
-  p.frame_base = zb_alloc(values * sizeof *p.frame_base);
-  p.root = zb_alloc(values * sizeof *p.root);
-  p.last_use = zb_alloc(values * sizeof *p.last_use);
-  if (!out->homes || !out->scratch_offset || !out->scratch_bytes || !out->accumulates || !out->skipped ||
-      !p.frame_base || !p.root || !p.last_use)
-    ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  ZB_TRY_GOTO(pack(&p));
-cleanup:
-  zb_free(p.frame_base);
-  zb_free(p.root);
-  zb_free(p.last_use);
-  zb_free(p.live);
-  if (status) zb_workspace_deinit(out);
-  return status;
-}
-
-void zb_workspace_deinit(zb_workspace *workspace) {
-  zb_graph_deinit(&workspace->graph);
-  zb_free(workspace->homes);
-  zb_free(workspace->scratch_offset);
-  zb_free(workspace->scratch_bytes);
-  zb_free(workspace->accumulates);
-  zb_free(workspace->skipped);
-  *workspace = (zb_workspace){0};
+  packer p = {.w = out, .arena = arena};
+  ZB_TRY(zb_graph_build(arena, function, &out->graph));
+  const int values = out->graph.value_count, nodes = out->graph.node_count;
+  out->homes = ZB_NEW(arena, zb_home, values);
+  out->scratch_offset = ZB_NEW(arena, uint64_t, nodes);
+  out->scratch_bytes = ZB_NEW(arena, uint64_t, nodes);
+  out->accumulates = ZB_NEW(arena, bool, nodes);
+  out->skipped = ZB_NEW(arena, bool, nodes);
+  p.frame_base = ZB_NEW(arena, int, values);
+  p.root = ZB_NEW(arena, int, values);
+  p.last_use = ZB_NEW(arena, int, values);
+  ZB_TRY(zb_arena_status(arena));
+  return pack(&p);
 }
 
 int zb_workspace_frame_base(const zb_workspace *workspace, int value) {

@@ -30,8 +30,7 @@ typedef struct zb_workspace {
 
 /* Packs. The function stays as it is. Errors: MEMORY; INVALID where a view cannot be a stride (zb-layout was left out).
  */
-zb_status zb_workspace_build(MlirOperation function, zb_workspace *out) ZB_MUST_USE;
-void zb_workspace_deinit(zb_workspace *workspace);
+zb_status zb_workspace_build(zb_arena *arena, MlirOperation function, zb_workspace *out) ZB_MUST_USE;
 
 /* Number of the argument or result (argument_count + k) that a frame value belongs to; -1 if the value is no frame. */
 int zb_workspace_frame_base(const zb_workspace *workspace, int value);

@@ -6,10 +6,12 @@
 #ifndef ZB_BASE_ARENA_H
 #define ZB_BASE_ARENA_H
 
+#include "runtime/base/map.h"
 #include "zb/status.h"
 
 typedef struct zb_arena {
   struct zb_arena_block *blocks;
+  struct zb_arena_map *maps;
   bool failed; /* memory ran out: what was taken then is NULL */
 } zb_arena;
 
@@ -17,6 +19,25 @@ typedef struct zb_arena {
 void *zb_arena_take(zb_arena *arena, size_t count, size_t bytes) ZB_MUST_USE;
 /* Sets a pointer to an array of so many. */
 #define ZB_TAKE(arena, pointer, count) ((pointer) = zb_arena_take((arena), (size_t)(count), sizeof *(pointer)))
+/* The same as an expression, with room for one more. */
+#define ZB_NEW(arena, type, count) ((type *)zb_arena_take(arena, (size_t)(count) + 1, sizeof(type)))
+char *zb_arena_strdup(zb_arena *arena, const char *text) ZB_MUST_USE;
+/* Maps that go with the arena; text keys or pointer keys. NULL when out of memory. */
+zb_map *zb_arena_map(zb_arena *arena) ZB_MUST_USE;
+zb_map *zb_arena_map_pointer(zb_arena *arena) ZB_MUST_USE;
+
+/* A list that grows in an arena: ZB_PUSH(arena, &list, value) is false when out of memory. */
+#define ZB_LIST(type)                                                                                                  \
+  struct {                                                                                                             \
+    type *items;                                                                                                       \
+    size_t count, capacity;                                                                                            \
+  }
+bool zb_arena_grow(zb_arena *arena, void **items, size_t *capacity, size_t needed, size_t element_bytes) ZB_MUST_USE;
+#define ZB_PUSH(arena, list, ...)                                                                                      \
+  (zb_arena_grow(arena, (void **)&(list)->items, &(list)->capacity, (list)->count + 1, sizeof *(list)->items)          \
+       ? ((list)->items[(list)->count++] = (__VA_ARGS__), true)                                                        \
+       : false)
+
 /* MEMORY if something could not be taken. */
 zb_status zb_arena_status(const zb_arena *arena) ZB_MUST_USE;
 /* Releases all that was taken; the arena is empty then. */

@@ -135,26 +135,27 @@ static int argument_named(MlirOperation function, int count, const char *name) {
 
 static void take_gradients(MlirOperation function, MlirBlock body, int argument_count, gradients *out) {
   zb_op_list list;
-  zb_status status = zb_op_list_collect(body, &list);
+  zb_arena arena = {0};
+  zb_status status = zb_op_list_collect(&arena, body, &list);
   ZB_ASSERT(!status);
   *out = (gradients){.count = 0};
   for (size_t i = 0; i < list.count; ++i) {
-    if (!zb_op_is(list.ops[i], "zb.accumulate")) continue;
+    if (!zb_op_is(list.items[i], "zb.accumulate")) continue;
     ZB_ASSERT(out->count < ACCUMULATES_MAX);
-    out->arguments[out->count] = argument_named(function, argument_count, zb_get_string(list.ops[i], "parameter"));
-    out->uses[out->count] = zb_get_i64(list.ops[i], "use", -1);
-    out->values[out->count++] = mlirOperationGetOperand(list.ops[i], 0);
+    out->arguments[out->count] = argument_named(function, argument_count, zb_get_string(list.items[i], "parameter"));
+    out->uses[out->count] = zb_get_i64(list.items[i], "use", -1);
+    out->values[out->count++] = mlirOperationGetOperand(list.items[i], 0);
   }
   MlirOperation terminator = mlirBlockGetTerminator(body);
   out->values[out->count] = mlirOperationGetOperand(terminator, 0);
   mlirOperationSetOperands(terminator, out->count + 1, out->values);
   for (size_t i = list.count; i-- > 0;) {
     bool unread = true;
-    for (intptr_t r = 0; r < mlirOperationGetNumResults(list.ops[i]); ++r)
-      unread = unread && zb_value_unused(mlirOperationGetResult(list.ops[i], r));
-    if (unread) zb_erase_op(list.ops[i]);
+    for (intptr_t r = 0; r < mlirOperationGetNumResults(list.items[i]); ++r)
+      unread = unread && zb_value_unused(mlirOperationGetResult(list.items[i], r));
+    if (unread) zb_erase_op(list.items[i]);
   }
-  zb_op_list_deinit(&list);
+  zb_arena_deinit(&arena);
 }
 
 /* ---- The test ---- */

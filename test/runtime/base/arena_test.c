@@ -42,4 +42,47 @@ static void test_no_memory(void) {
   zb_arena_deinit(&arena);
 }
 
-SUITE_MAIN("arena", {"arrays", test_arrays}, {"no memory", test_no_memory})
+static void test_lists(void) {
+  zb_arena arena = {0};
+  ZB_LIST(int) list = {0};
+  for (int i = 0; i < 1000; ++i)
+    CU_ASSERT(ZB_PUSH(&arena, &list, i * i));
+  CU_ASSERT_EQUAL(list.count, 1000);
+  for (int i = 0; i < 1000; ++i)
+    CU_ASSERT_EQUAL(list.items[i], i * i);
+  CU_ASSERT_STRING_EQUAL(zb_arena_strdup(&arena, "text"), "text");
+  zb_arena_deinit(&arena);
+}
+
+static void test_maps(void) {
+  zb_arena arena = {0};
+  zb_map *names = zb_arena_map(&arena), *pointers = zb_arena_map_pointer(&arena);
+  CU_ASSERT(zb_map_set(names, "a", 1) && zb_map_set(pointers, &arena, 2));
+  CU_ASSERT_EQUAL(zb_map_get_or(names, "a", 0), 1);
+  CU_ASSERT_EQUAL(zb_map_get_or(pointers, &arena, 0), 2);
+  zb_arena_deinit(&arena);
+  for (uint64_t k = 1; k <= 3; ++k) { /* the map, its table or its place in the arena */
+    zb_allocation_fail_at(k);
+    zb_map *map = zb_arena_map(&arena);
+    zb_allocation_fail_at(0);
+    CU_ASSERT_EQUAL(map == NULL, arena.failed);
+    zb_arena_deinit(&arena);
+  }
+}
+
+static void test_list_without_memory(void) {
+  zb_arena arena = {0};
+  ZB_LIST(int) list = {0};
+  while (list.count < 8)
+    CU_ASSERT(ZB_PUSH(&arena, &list, 5));
+  zb_allocation_fail_at(1);
+  CU_ASSERT(!ZB_PUSH(&arena, &list, 6));
+  zb_allocation_fail_at(0);
+  CU_ASSERT(arena.failed);
+  CU_ASSERT_EQUAL(list.count, 8);
+  CU_ASSERT_EQUAL(list.items[7], 5);
+  zb_arena_deinit(&arena);
+}
+
+SUITE_MAIN("arena", {"arrays", test_arrays}, {"no memory", test_no_memory}, {"lists", test_lists}, {"maps", test_maps},
+           {"a list without memory", test_list_without_memory})
