@@ -1,5 +1,5 @@
-/* Tables of the program as structs: see passes/tables.h. Tests: every golden program of test/passes from zb-outline on;
- * test/passes/tables_test.c. */
+/* Tables of the program as structs: see passes/tables.h. Tests: the golden programs of test/passes
+ * from zb-outline on, such as test/passes/memory.mlir. */
 
 #include "passes/tables.h"
 
