@@ -176,14 +176,38 @@ static const char *run_map(const zb_kernel_call *call, map_run run, const zb_ten
   return NULL;
 }
 
-#define ZB_MAP(name, operands, attribute_a, default_a, attribute_b, default_b, expression)                             \
+/* The attributes of ops: those of the reference kernels, with their defaults. */
+enum {
+  OP_none,
+#define ZB_REF_UNARY(name, saved, a, b, forward, slope) OP_##name,
+#define ZB_REF_UNARY_FLAT(name, a, b, forward)
+#define ZB_REF_UNARY_INTEGER(name, forward)
+#include "kernels/cpu/ref/unary.def"
+};
+typedef struct attribute {
+  const char *name; /* NULL: the op has none */
+  double fallback;
+} attribute;
+#define NONE {NULL, 0}
+#define PARAMETER(name, fallback) {name, fallback}
+static const attribute attributes[][2] = {
+    [OP_none] = {NONE, NONE},
+#define ZB_REF_UNARY(name, saved, a, b, forward, slope) [OP_##name] = {a, b},
+#define ZB_REF_UNARY_FLAT(name, a, b, forward)
+#define ZB_REF_UNARY_INTEGER(name, forward)
+#include "kernels/cpu/ref/unary.def"
+};
+
+static float value_of(const zb_kernel_call *call, const attribute *a) {
+  return a->name ? (float)zb_attr_float(&call->attrs, a->name, a->fallback) : 0.0f;
+}
+
+#define ZB_MAP(name, operands, op, expression)                                                                         \
   const char *zb_cpu_##name(const zb_kernel_call *call) {                                                              \
     static const map_run rows[] = ZB_ISA_ROW(map_##name);                                                              \
-    const char *const names[2] = {attribute_a, attribute_b};                                                           \
-    float a = names[0] ? (float)zb_attr_float(&call->attrs, names[0], default_a) : 0.0f;                               \
-    float b = names[1] ? (float)zb_attr_float(&call->attrs, names[1], default_b) : 0.0f;                               \
+    const attribute *own = attributes[OP_##op];                                                                        \
     const zb_tensor *const tensors[2] = {&call->inputs[0], &call->inputs[(operands) - 1]};                             \
-    return run_map(call, rows[zb_isa()], tensors, operands, a, b);                                                     \
+    return run_map(call, rows[zb_isa()], tensors, operands, value_of(call, &own[0]), value_of(call, &own[1]));         \
   }
 #include "kernels/cpu/elementwise.def"
 
@@ -311,7 +335,7 @@ V_INLINE vf ZB_ISA(softplus)(vf x) {
 #define ZB_MAP_WHOLE(k) v_load((const float *)in[k] + i)
 #define ZB_MAP_PART(k) v_load_part((const float *)in[k] + i, count - i)
 
-#define ZB_MAP(name, operands, attribute_a, default_a, attribute_b, default_b, expression)                             \
+#define ZB_MAP(name, operands, op, expression)                                                                         \
   static void ZB_ISA(map_##name)(float *out, const void *const *in, int64_t count, float a_value, float b_value) {     \
     const vf a = v_set(a_value), b = v_set(b_value);                                                                   \
     (void)a, (void)b;                                                                                                  \

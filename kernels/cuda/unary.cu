@@ -2,29 +2,17 @@
 #include "kernels/cuda/map.cuh"
 
 /* out = forward(x); the gradient is (saved, dout) -> slope(saved) * dout. a and b are the row's attributes. */
+#define FORMULA(name, variable, formula)                                                                               \
+  struct name {                                                                                                        \
+    ZB_DEVICE float operator()(float variable, float a, float b) const {                                               \
+      typedef float T;                                                                                                 \
+      (void)variable, (void)a, (void)b;                                                                                \
+      return (T)(formula);                                                                                             \
+    }                                                                                                                  \
+  };
 #define ZB_REF_UNARY(name, saved, pa, pb, forward, slope)                                                              \
-  struct name##_forward {                                                                                              \
-    ZB_DEVICE float operator()(float x, float a, float b) const {                                                      \
-      typedef float T;                                                                                                 \
-      (void)a, (void)b;                                                                                                \
-      return (T)(forward);                                                                                             \
-    }                                                                                                                  \
-  };                                                                                                                   \
-  struct name##_slope {                                                                                                \
-    ZB_DEVICE float operator()(float saved, float a, float b) const {                                                  \
-      typedef float T;                                                                                                 \
-      (void)saved, (void)a, (void)b;                                                                                   \
-      return (T)(slope);                                                                                               \
-    }                                                                                                                  \
-  };
-#define ZB_REF_UNARY_FLAT(name, pa, pb, forward)                                                                       \
-  struct name##_forward {                                                                                              \
-    ZB_DEVICE float operator()(float x, float a, float b) const {                                                      \
-      typedef float T;                                                                                                 \
-      (void)a, (void)b;                                                                                                \
-      return (T)(forward);                                                                                             \
-    }                                                                                                                  \
-  };
+  FORMULA(name##_forward, x, forward) FORMULA(name##_slope, saved, slope)
+#define ZB_REF_UNARY_FLAT(name, pa, pb, forward) FORMULA(name##_forward, x, forward)
 #define ZB_REF_UNARY_INTEGER(name, forward)                                                                            \
   struct name##_integer {                                                                                              \
     ZB_DEVICE int64_t operator()(int64_t x, double a, double b) const {                                                \
