@@ -174,13 +174,13 @@ void zb_scheduler_clear(zb_scheduler *w) {
   memcpy(w->committed, w->base, ranks * sizeof *w->committed);
 }
 
-typedef struct builder {
+typedef struct build {
   zb_scheduler *w;
   const zb_direction *d;
   const zb_build_rule *rule;
   zb_slot *sequence;
   int64_t *start_ps;
-} builder;
+} build;
 
 /* A tree instead of a look at all ranks for every job. */
 static void set_due(zb_scheduler *w, int rank, int64_t time) {
@@ -205,7 +205,7 @@ static void plant_tree(zb_scheduler *w) {
 }
 
 /* The next job of a class, when it has become the next or its last input has become known. */
-static void refresh_head(const builder *b, int class) {
+static void refresh_head(const build *b, int class) {
   const zb_scheduler *w = b->w;
   const int m = w->micro_batches, i = w->next[class];
   const size_t at = (size_t)class * (size_t)m + (size_t)i;
@@ -218,7 +218,7 @@ static void refresh_head(const builder *b, int class) {
   *head = (zb_head){w->ready[at], b->d->backwards ? -row[m - 1 - i] : row[i]};
 }
 
-static void start_build(builder *b) {
+static void start_build(build *b) {
   zb_scheduler *w = b->w;
   zb_scheduler_clear(w);
   memcpy(w->missing, w->missing_start[b->rule->backwards], w->jobs * sizeof *w->missing);
@@ -236,7 +236,7 @@ static void start_build(builder *b) {
 }
 
 /* An input of (class, micro_batch) arrives at that time. */
-static void arrive(builder *b, int class, int micro_batch, int64_t time) {
+static void arrive(build *b, int class, int micro_batch, int64_t time) {
   zb_scheduler *w = b->w;
   const size_t at = (size_t)class * (size_t)w->micro_batches + (size_t)micro_batch;
   if (time > w->ready[at]) w->ready[at] = time;
@@ -248,7 +248,7 @@ static void arrive(builder *b, int class, int micro_batch, int64_t time) {
 }
 
 /* Tests a limit, and remembers how close it was. */
-static inline bool fits(const builder *b, int rank, int64_t bytes) {
+static inline bool fits(const build *b, int rank, int64_t bytes) {
   const int64_t room = b->rule->limit[rank] - bytes;
   if (room < 0) return false;
   if (room < b->w->slack) b->w->slack = room;
@@ -256,7 +256,7 @@ static inline bool fits(const builder *b, int rank, int64_t bytes) {
 }
 
 /* Whether a first job of a stage leaves every later stage of its rank room for one micro-batch. */
-static bool leaves_room(const builder *b, int rank, int chunk) {
+static bool leaves_room(const build *b, int rank, int chunk) {
   const zb_scheduler *w = b->w;
   const int *stages = &w->model->rank_stages[rank * w->chunks];
   const int last = b->rule->backwards ? 2 : 1;
@@ -275,7 +275,7 @@ typedef struct choice {
 } choice;
 
 /* Whether memory and cap let the next job of a class start, if its inputs are there. */
-static bool is_allowed(const builder *b, int rank, int chunk, int stage, int step) {
+static bool is_allowed(const build *b, int rank, int chunk, int stage, int step) {
   const zb_scheduler *w = b->w;
   const int32_t *next = &w->next[stage * ZB_KIND_COUNT];
   if (step == 0 && b->rule->cap && next[0] - next[1] >= b->rule->cap[stage]) return false;
@@ -288,7 +288,7 @@ static bool is_allowed(const builder *b, int rank, int chunk, int stage, int ste
 
 /* The most urgent job that could start now, the most urgent of those on their way, and when the first of these is
  * there. */
-static void choose(const builder *b, int rank, int64_t now, choice *best, choice *coming, int64_t *wake) {
+static void choose(const build *b, int rank, int64_t now, choice *best, choice *coming, int64_t *wake) {
   const zb_scheduler *w = b->w;
   const zb_head *head = &w->heads[(size_t)rank * (size_t)w->chunks * ZB_KIND_COUNT];
   *best = *coming = (choice){.class = -1};
@@ -308,7 +308,7 @@ static void choose(const builder *b, int rank, int64_t now, choice *best, choice
   }
 }
 
-static void run(builder *b, int rank, const choice *c, int64_t now) {
+static void run(build *b, int rank, const choice *c, int64_t now) {
   zb_scheduler *w = b->w;
   const zb_direction *d = b->d;
   const int class = c->class, stage = class / ZB_KIND_COUNT, step = class % ZB_KIND_COUNT;
@@ -338,7 +338,7 @@ static void run(builder *b, int rank, const choice *c, int64_t now) {
   if (step + 1 < ZB_KIND_COUNT) arrive(b, class + 1, c->micro_batch, end);
 }
 
-static void visit(builder *b, int rank, int64_t now) {
+static void visit(build *b, int rank, int64_t now) {
   zb_scheduler *w = b->w;
   choice best, coming;
   int64_t wake;
@@ -361,7 +361,7 @@ static void visit(builder *b, int rank, int64_t now) {
 }
 
 bool zb_build_order(zb_scheduler *w, const zb_build_rule *rule, zb_slot *sequence, int64_t *start_ps) {
-  builder b = {.w = w, .d = rule->backwards ? &w->mirror : &w->forwards, .rule = rule, .sequence = sequence};
+  build b = {.w = w, .d = rule->backwards ? &w->mirror : &w->forwards, .rule = rule, .sequence = sequence};
   b.start_ps = start_ps;
   ++w->evaluations;
   start_build(&b);

@@ -5,7 +5,8 @@
  *
  * The timer times a sequence, the form that orders have here: all jobs of a problem in one array.
  *
- * A workspace holds the tables of one problem and the memory that building, timing and the search work in.
+ * A scheduler is the state of list scheduling: it holds the tables of one problem and the memory that building, timing
+ * and the search work in.
  */
 #ifndef ZB_PASSES_SCHEDULE_BUILD_H
 #define ZB_PASSES_SCHEDULE_BUILD_H
@@ -20,9 +21,9 @@ typedef struct zb_slot {
   int32_t micro_batch;
 } zb_slot;
 
-/* A problem as a builder reads it, forwards in time or backwards. Backwards, an order is built from its last job to its
- * first: W, then B, then F of a stage, messages go from receiver to sender, and a job adds what it frees and frees what
- * it keeps. Step 0, 1, 2 is the first, second and third job of a stage and micro-batch: F, B, W forwards, W, B, F
+/* A problem as a scheduler reads it, forwards in time or backwards. Backwards, an order is built from its last job to
+ * its first: W, then B, then F of a stage, messages go from receiver to sender, and a job adds what it frees and frees
+ * what it keeps. Step 0, 1, 2 is the first, second and third job of a stage and micro-batch: F, B, W forwards, W, B, F
  * backwards; a class here is stage * 3 + step. */
 typedef struct zb_direction {
   bool backwards;
@@ -75,12 +76,12 @@ typedef struct zb_scheduler {
 } zb_scheduler;
 
 zb_status zb_scheduler_init(const zb_model *model, zb_scheduler *out) ZB_MUST_USE;
-void zb_scheduler_deinit(zb_scheduler *workspace);
+void zb_scheduler_deinit(zb_scheduler *scheduler);
 /* Before the first job: nothing has run or is on its way, and every rank holds its base. What the inputs of jobs are is
  * the caller's. */
-void zb_scheduler_clear(zb_scheduler *workspace);
+void zb_scheduler_clear(zb_scheduler *scheduler);
 
-/* How a builder decides. */
+/* How a scheduler decides. */
 typedef struct zb_build_rule {
   const int64_t *priority; /* [jobs] by class * micro_batches + micro_batch, lowest first; backwards: highest first */
   const int64_t *limit;    /* [ranks] bytes */
@@ -101,7 +102,7 @@ typedef struct zb_build_rule {
 
 /* Fills sequence[jobs], and start_ps[jobs] with when each job starts; backwards, counted from the end, so below 0.
  * False: stuck, a rank cannot go on within its limit. O(jobs * (chunks + log ranks)). */
-bool zb_build_order(zb_scheduler *workspace, const zb_build_rule *rule, zb_slot *sequence,
+bool zb_build_order(zb_scheduler *scheduler, const zb_build_rule *rule, zb_slot *sequence,
                     int64_t *start_ps) ZB_MUST_USE;
 
 typedef struct zb_timing {
@@ -109,19 +110,19 @@ typedef struct zb_timing {
 } zb_timing;
 /* Times a sequence as zb_simulate does. start_ps[jobs] (may be NULL) gets the start of each job, span_ps[ranks] (may be
  * NULL) start of the rank (0 for the barrier metric) to its end. False: it cannot finish. O(jobs). */
-bool zb_time_sequence(zb_scheduler *workspace, const zb_slot *sequence, zb_timing *out, int64_t *start_ps,
+bool zb_time_sequence(zb_scheduler *scheduler, const zb_slot *sequence, zb_timing *out, int64_t *start_ps,
                       int64_t *span_ps) ZB_MUST_USE;
 /* The time that the metric of the problem goes by. */
-int64_t zb_metric_time(const zb_scheduler *workspace, const zb_timing *timing);
+int64_t zb_metric_time(const zb_scheduler *scheduler, const zb_timing *timing);
 /* Peak bytes of each rank. */
-void zb_sequence_peaks(const zb_scheduler *workspace, const zb_slot *sequence, int64_t *peak);
+void zb_sequence_peaks(const zb_scheduler *scheduler, const zb_slot *sequence, int64_t *peak);
 /* Renumbers the micro-batches of every class as they come, and, for whole backwards, puts every W right behind its B.
  * scratch[per_rank]. */
-void zb_sequence_renumber(zb_scheduler *workspace, zb_slot *sequence, zb_slot *scratch);
+void zb_sequence_renumber(zb_scheduler *scheduler, zb_slot *sequence, zb_slot *scratch);
 /* Takes the jobs of an order over, renumbered; the order must be valid but for the numbers of its micro-batches. */
-void zb_sequence_read(zb_scheduler *workspace, const zb_order *order, zb_slot *sequence, zb_slot *scratch);
+void zb_sequence_read(zb_scheduler *scheduler, const zb_order *order, zb_slot *sequence, zb_slot *scratch);
 /* Makes the order of a sequence; *out is initialized here. On failure it is empty. */
-zb_status zb_sequence_write(const zb_scheduler *workspace, const zb_slot *sequence, zb_order *out) ZB_MUST_USE;
+zb_status zb_sequence_write(const zb_scheduler *scheduler, const zb_slot *sequence, zb_order *out) ZB_MUST_USE;
 
 /* A small generator with a seed: the same numbers everywhere (xorshift64*, Vigna 2016). */
 static inline uint64_t zb_random_next(uint64_t *state) {

@@ -9,7 +9,7 @@ static void fill_priority(const zb_scheduler *w, int class, int64_t urgency, int
 }
 
 zb_status zb_priority_rules_init(zb_scheduler *w, zb_priority_rules *out) {
-  *out = (zb_priority_rules){.workspace = w};
+  *out = (zb_priority_rules){.scheduler = w};
   for (int i = 0; i < 3; ++i)
     ZB_TAKE(&w->arena, out->priority[i], w->jobs);
   ZB_TAKE(&w->arena, out->cap, w->stages);
@@ -31,7 +31,7 @@ zb_status zb_priority_rules_init(zb_scheduler *w, zb_priority_rules *out) {
 
 /* Shuffles F and B of the chunks. */
 static const int64_t *draw_priority(zb_priority_rules *rules, uint64_t order) {
-  const zb_scheduler *w = rules->workspace;
+  const zb_scheduler *w = rules->scheduler;
   if (rules->drawn == order) return rules->priority[2];
   rules->drawn = order;
   uint64_t random = order;
@@ -50,7 +50,7 @@ static const int64_t *draw_priority(zb_priority_rules *rules, uint64_t order) {
 
 /* Caps that fall by slope from stage to stage and together fill the memory of the fullest rank. */
 static void fill_caps(zb_priority_rules *rules, const zb_rule_numbers *numbers, const int64_t *limit) {
-  const zb_scheduler *w = rules->workspace;
+  const zb_scheduler *w = rules->scheduler;
   const double slope = numbers->slope / 4.0;
   double least = 1e9;
   for (int rank = 0; rank < w->ranks; ++rank) {
@@ -80,7 +80,7 @@ zb_build_rule zb_rule_make(zb_priority_rules *rules, const zb_rule_numbers *numb
                          .extra = numbers->extra,
                          .idle = numbers->idle_ps,
                          .share_idle = numbers->share_idle,
-                         .count_start = rules->workspace->model->problem->metric == ZB_METRIC_BARRIER};
+                         .count_start = rules->scheduler->model->problem->metric == ZB_METRIC_BARRIER};
 }
 
 zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps) {

@@ -25,17 +25,17 @@ typedef struct zb_rule_numbers {
   bool share_idle; /* zb_build_rule.share_idle */
 } zb_rule_numbers;
 
-/* The tables of rules for one workspace. */
+/* The tables of rules for one scheduler. */
 typedef struct zb_priority_rules {
-  zb_scheduler *workspace;
+  zb_scheduler *scheduler;
   int64_t *priority[3]; /* [jobs] by order */
   uint64_t drawn;       /* the order that priority[2] has */
   int *urgency;         /* [2 * chunks] scratch */
   int32_t *cap;         /* [stages] */
 } zb_priority_rules;
 
-/* Its memory is the workspace's. */
-zb_status zb_priority_rules_init(zb_scheduler *workspace, zb_priority_rules *out) ZB_MUST_USE;
+/* Its memory is the scheduler's. */
+zb_status zb_priority_rules_init(zb_scheduler *scheduler, zb_priority_rules *out) ZB_MUST_USE;
 
 /* The rule of these numbers for limits[ranks]; it points into the rules, until the next call. */
 zb_build_rule zb_rule_make(zb_priority_rules *rules, const zb_rule_numbers *numbers, const int64_t *limit);
@@ -47,7 +47,7 @@ zb_rule_numbers zb_rule_fixed(int index, int64_t idle_ps, int64_t work_ps);
 
 /* The order that needs least memory, one micro-batch after the other: all F, all B, and W where the peak is least
  * (beyond 6 chunks right behind B). least[ranks] gets its peak: no order of a chain of stages needs less. */
-void zb_sequence_least(const zb_scheduler *workspace, zb_slot *sequence, int64_t *least);
+void zb_sequence_least(const zb_scheduler *scheduler, zb_slot *sequence, int64_t *least);
 
 /* Two chunks a rank, down the ranks and up again, whatever their names. */
 bool zb_is_placed_as_v(const zb_problem *problem);
@@ -58,15 +58,15 @@ enum { ZB_JOBS_LARGE = 90000 };
  * the rank with the largest), on the V placement up to all of it in chunks that are held (beyond 15 ranks in several),
  * coarser beyond its double, and last what everything takes; of large problems in quarters up to 1.5, then its doubles.
  * Fixed for a problem whatever its limit is, so that more memory adds levels and takes none away. */
-int64_t zb_level_bytes(const zb_scheduler *workspace, int level);
+int64_t zb_level_bytes(const zb_scheduler *scheduler, int level);
 /* The most that any rank can ever hold. */
-int64_t zb_level_most(const zb_scheduler *workspace);
+int64_t zb_level_most(const zb_scheduler *scheduler);
 /* Whether only the schedules that go by memory are asked at a level: half way between two of the V placement, up to
  * three quarters of what 1F1B needs, where there may be room for another building block because B frees a part of what
  * a chunk keeps. */
-bool zb_level_is_half(const zb_scheduler *workspace, int level);
+bool zb_level_is_half(const zb_scheduler *scheduler, int level);
 /* The last level within a limit (0: no limit), 0 if there is none. */
-int zb_level_within(const zb_scheduler *workspace, int64_t limit);
+int zb_level_within(const zb_scheduler *scheduler, int64_t limit);
 /* limits[ranks] of a memory of `percent` of what 1F1B needs; 0: those of the problem, rounded down to a level, so that
  * memory between two levels changes nothing. */
 zb_status zb_level_limits(const zb_problem *problem, int64_t percent, int64_t *limits) ZB_MUST_USE;

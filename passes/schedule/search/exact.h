@@ -5,7 +5,7 @@
 #include "passes/schedule/rules/build.h"
 
 /* Whether a problem has so few jobs that the states of a step can be numbered. */
-bool zb_exact_is_possible(const zb_scheduler *workspace);
+bool zb_exact_is_possible(const zb_scheduler *scheduler);
 
 typedef struct zb_exact_params {
   const int64_t *limit; /* [ranks] bytes */
@@ -22,7 +22,7 @@ typedef struct zb_exact_result {
 
 /* The fastest order whose classes rise, by the metric of the problem, into sequence[jobs], which stays as it is where
  * nothing faster is found. */
-zb_status zb_exact_search(zb_scheduler *workspace, const zb_exact_params *params, zb_slot *sequence,
+zb_status zb_exact_search(zb_scheduler *scheduler, const zb_exact_params *params, zb_slot *sequence,
                           zb_exact_result *out) ZB_MUST_USE;
 
 #endif

@@ -32,7 +32,7 @@ enum { EXCHANGES_IN = 3 };
 enum { FAR_IN = 3 };
 
 zb_status zb_improver_init(zb_scheduler *w, zb_improver *out) {
-  *out = (zb_improver){.workspace = w, .reference = 1};
+  *out = (zb_improver){.scheduler = w, .reference = 1};
   for (int rank = 0; rank < w->ranks; ++rank)
     if (w->work[rank] > out->reference) out->reference = w->work[rank];
   zb_arena *arena = &w->arena;
@@ -47,11 +47,11 @@ zb_status zb_improver_init(zb_scheduler *w, zb_improver *out) {
 }
 
 static zb_slot *rank_slots(const zb_improver *x, int rank) {
-  return &x->current[(size_t)rank * (size_t)x->workspace->per_rank];
+  return &x->current[(size_t)rank * (size_t)x->scheduler->per_rank];
 }
 
 static const int64_t *rank_starts(const zb_improver *x, int rank) {
-  return &x->times.start[(size_t)rank * (size_t)x->workspace->per_rank];
+  return &x->times.start[(size_t)rank * (size_t)x->scheduler->per_rank];
 }
 
 /* ---- The cost ---- */
@@ -59,7 +59,7 @@ static const int64_t *rank_starts(const zb_improver *x, int rank) {
 /* What ranks take longer than the aim. */
 static double span_cost(const zb_improver *x) {
   const int64_t *span = x->times.span;
-  const int ranks = x->workspace->ranks;
+  const int ranks = x->scheduler->ranks;
   double sum = 0, worst = 0;
   for (int rank = 0; rank < ranks; ++rank) {
     const int64_t excess = span[rank] - x->aim;
@@ -77,7 +77,7 @@ static double span_cost(const zb_improver *x) {
  * what they hand on to, and by the next micro-batch of their class. Links of F go to later stages and those of B to
  * earlier ones, so that one sweep of each kind visits every receiver first. */
 static void fill_due(zb_improver *x, int64_t goal) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   const zb_direction *d = &w->forwards;
   const bool stage_metric = w->model->problem->metric == ZB_METRIC_STAGE;
   const int m = w->micro_batches;
@@ -101,7 +101,7 @@ static void fill_due(zb_improver *x, int64_t goal) {
 
 /* How late all F are together. */
 static double lateness(const zb_improver *x) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   int64_t sum = 0;
   for (size_t i = 0; i < w->jobs; ++i) {
     const zb_slot slot = x->current[i];
@@ -121,7 +121,7 @@ static double cost_of(const zb_improver *x, const zb_improve_params *params) {
 /* ---- The critical path ---- */
 
 static int place_of(const zb_improver *x, int class, int micro_batch) {
-  return x->times.place[(size_t)class * (size_t)x->workspace->micro_batches + (size_t)micro_batch];
+  return x->times.place[(size_t)class * (size_t)x->scheduler->micro_batches + (size_t)micro_batch];
 }
 
 /* The input of a job that arrives last; NULL: the job waits for nothing. */
@@ -142,16 +142,16 @@ static const zb_retime_input *last_input(const zb_improver *x, zb_slot slot) {
 
 /* Of three random ranks the one that takes longest. */
 static int choose_rank(const zb_improver *x, uint64_t *seed) {
-  int rank = zb_random_below(seed, x->workspace->ranks);
+  int rank = zb_random_below(seed, x->scheduler->ranks);
   for (int i = 0; i < 2; ++i) {
-    const int other = zb_random_below(seed, x->workspace->ranks);
+    const int other = zb_random_below(seed, x->scheduler->ranks);
     if (x->times.span[other] > x->times.span[rank]) rank = other;
   }
   return rank;
 }
 
 static void trace(zb_improver *x, int rank) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   x->path_length = 0;
   for (int i = w->per_rank - 1; i > 0;) {
     const zb_slot slot = rank_slots(x, rank)[i], before = rank_slots(x, rank)[i - 1];
@@ -185,7 +185,7 @@ static int draw_distance(uint64_t *seed, int below, int most) {
 
 /* The move of a W at place i, or before it, into a gap of its rank, wherever that is. False: no W stands there. */
 static bool draw_far(const zb_improver *x, int rank, int i, uint64_t *seed, move *out) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   const zb_slot *slots = rank_slots(x, rank);
   const int64_t *starts = rank_starts(x, rank);
   if (slots[i].class % ZB_KIND_COUNT != ZB_W && slots[--i].class % ZB_KIND_COUNT != ZB_W) return false;
@@ -197,7 +197,7 @@ static bool draw_far(const zb_improver *x, int rank, int i, uint64_t *seed, move
 }
 
 static move draw(const zb_improver *x, uint64_t *seed) {
-  const int last = x->workspace->per_rank - 1, at = zb_random_below(seed, x->path_length);
+  const int last = x->scheduler->per_rank - 1, at = zb_random_below(seed, x->path_length);
   const int rank = x->path[2 * at], i = x->path[2 * at + 1];
   move far;
   if (zb_random_below(seed, FAR_IN) == 0 && draw_far(x, rank, i, seed, &far)) return far;
@@ -240,8 +240,8 @@ static bool pull_w(const zb_scheduler *w, zb_slot *slots, int i, int *last) {
 
 /* How many jobs of a class stand before a place that nothing before has moved to. */
 static int count_before(const zb_improver *x, int class, int place) {
-  const int32_t *places = &x->times.place[(size_t)class * (size_t)x->workspace->micro_batches];
-  int low = 0, high = x->workspace->micro_batches;
+  const int32_t *places = &x->times.place[(size_t)class * (size_t)x->scheduler->micro_batches];
+  int low = 0, high = x->scheduler->micro_batches;
   while (low < high) {
     const int middle = low + (high - low) / 2;
     if (places[middle] < place)
@@ -256,7 +256,7 @@ static int count_before(const zb_improver *x, int class, int place) {
  * `first` to *last have changed. Where memory runs out W are pulled forwards first, so that a move which needs room
  * brings it along; *last gets the last place that changed by it, if that lies behind. */
 static bool is_valid(const zb_improver *x, zb_slot *slots, int rank, int64_t limit, int first, int *last) {
-  zb_scheduler *w = x->workspace;
+  zb_scheduler *w = x->scheduler;
   const int64_t *keep = w->forwards.keep, *release = w->forwards.release;
   int64_t live = w->base[rank], peak = live;
   for (int k = 0; k < w->chunks; ++k)
@@ -281,7 +281,7 @@ static bool is_valid(const zb_improver *x, zb_slot *slots, int rank, int64_t lim
 
 /* Moves a slot of a rank, and W to make room; false if that cannot be. */
 static bool apply(zb_improver *x, const zb_improve_params *params, const move *m, zb_change *out) {
-  zb_scheduler *w = x->workspace;
+  zb_scheduler *w = x->scheduler;
   zb_slot *slots = rank_slots(x, m->rank);
   *out = (zb_change){m->rank, m->from < m->to ? m->from : m->to, m->from < m->to ? m->to : m->from};
   memcpy(&x->undo[(size_t)m->rank * (size_t)w->per_rank], slots, (size_t)w->per_rank * sizeof *slots);
@@ -298,7 +298,7 @@ static bool is_idle_move(const zb_improver *x, const move *m) {
 /* The move of a W of one rank: the nearest before (kind, micro_batch) of a chunk to behind (kind, other), or, if
  * `other` is earlier, the nearest behind the one to before the other. False: there is none. */
 static bool move_w(const zb_improver *x, int rank, int chunk, zb_kind kind, int micro_batch, int other, move *out) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   const zb_slot *slots = rank_slots(x, rank);
   const int class = w->model->rank_stages[rank * w->chunks + chunk] * ZB_KIND_COUNT + (int)kind;
   const int last = w->per_rank - 1, step = other > micro_batch ? -1 : 1;
@@ -311,7 +311,7 @@ static bool move_w(const zb_improver *x, int rank, int chunk, zb_kind kind, int 
 
 /* The ranks of a compound move: all, or some neighbours. */
 static void draw_ranks(const zb_improver *x, uint64_t *seed, int *first, int *last) {
-  const int ranks = x->workspace->ranks;
+  const int ranks = x->scheduler->ranks;
   *first = 0;
   *last = ranks - 1;
   if (zb_random_below(seed, 2)) {
@@ -324,7 +324,7 @@ static void draw_ranks(const zb_improver *x, uint64_t *seed, int *first, int *la
  * micro-batches holds up each of them, and no rank alone gains by putting it off. Changes to x->changes, *count of
  * them. False: it cannot be. */
 static bool apply_compound(zb_improver *x, const zb_improve_params *params, uint64_t *seed, int *count) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   const int at = zb_random_below(seed, x->path_length);
   const zb_slot slot = rank_slots(x, x->path[2 * at])[x->path[2 * at + 1]];
   const int chunk = w->model->stage_chunk[slot.class / ZB_KIND_COUNT];
@@ -348,7 +348,7 @@ static bool apply_compound(zb_improver *x, const zb_improve_params *params, uint
  * of a class come one earlier between the two, or later. */
 static bool apply_exchange(zb_improver *x, const zb_improve_params *params, uint64_t *seed, int *count) {
   static const int scales[] = {1, 1, 4, 12};
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   const int at = zb_random_below(seed, x->path_length), rank_here = x->path[2 * at], i = x->path[2 * at + 1];
   const bool is_later = zb_random_below(seed, 2);
   const int distance = draw_distance(seed, 2, 6) * scales[zb_random_below(seed, 4)];
@@ -380,7 +380,7 @@ static bool apply_single(zb_improver *x, const zb_improve_params *params, uint64
 
 /* Draws and tries one move, of one rank or of several; true if it is kept, with *cost of the new order. */
 static bool try_move(zb_improver *x, const zb_improve_params *params, uint64_t *seed, double late_cost, double *cost) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   const size_t bytes = (size_t)w->per_rank * sizeof *x->undo;
   int changed = 0;
   const bool has_exchanges = params->goal_ps > 0 && w->ranks > 1;
@@ -403,7 +403,7 @@ static bool try_move(zb_improver *x, const zb_improve_params *params, uint64_t *
 }
 
 int64_t zb_improve(zb_improver *x, const zb_improve_params *params, uint64_t *seed, zb_slot *sequence) {
-  zb_scheduler *w = x->workspace;
+  zb_scheduler *w = x->scheduler;
   memcpy(x->current, sequence, w->jobs * sizeof *sequence);
   x->cost = 1e300;
   if (!zb_retime_all(&x->times, x->current)) return INT64_MAX;

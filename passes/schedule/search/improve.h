@@ -12,7 +12,7 @@
 /* What a run may spend. With patience it goes on for as long as it pays: up to `patience` times the evaluations that
  * the last better order came after. */
 typedef struct zb_allowance {
-  int64_t begin, end, most; /* evaluations of the workspace: at the start, at which to stop, and the latest of these */
+  int64_t begin, end, most; /* evaluations of the scheduler: at the start, at which to stop, and the latest of these */
   int patience;             /* 0: end is what it is */
   int64_t best_ps;          /* the best time that is known */
 } zb_allowance;
@@ -25,9 +25,9 @@ static inline void zb_allowance_note(zb_allowance *allowance, int64_t evaluation
   if (end > allowance->end) allowance->end = end < allowance->most ? end : allowance->most;
 }
 
-/* Scratch memory for one workspace. */
+/* Scratch memory for one scheduler. */
 typedef struct zb_improver {
-  zb_scheduler *workspace;
+  zb_scheduler *scheduler;
   int64_t reference; /* time that no rank can go below: of the search's rules too */
   int64_t aim;       /* what a rank takes more counts: the target where that is higher */
   zb_slot *current, *undo;
@@ -44,8 +44,8 @@ typedef struct zb_improver {
 
 enum { ZB_IMPROVE_HISTORY_MAX = 4096 };
 
-/* Its memory is the workspace's. */
-zb_status zb_improver_init(zb_scheduler *workspace, zb_improver *out) ZB_MUST_USE;
+/* Its memory is the scheduler's. */
+zb_status zb_improver_init(zb_scheduler *scheduler, zb_improver *out) ZB_MUST_USE;
 
 typedef struct zb_improve_params {
   const int64_t *limit; /* [ranks] bytes */

@@ -39,7 +39,7 @@ static bool may_wait(const zb_scheduler *w) {
 
 /* The mirror of the problem has the senders. */
 static void fill_inputs(zb_retimer *x) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   const zb_direction *d = &w->mirror;
   int count = 0;
   for (int class = 0; class < w->classes; ++class) {
@@ -57,7 +57,7 @@ zb_status zb_retimer_init(zb_scheduler *w, zb_retimer *out) {
   const size_t ranks = (size_t)w->ranks, classes = (size_t)w->classes;
   const size_t links = (size_t)w->mirror.link_begin[w->classes];
   zb_arena *arena = &w->arena;
-  *out = (zb_retimer){.workspace = w};
+  *out = (zb_retimer){.scheduler = w};
   ZB_TAKE(arena, out->start, w->jobs);
   ZB_TAKE(arena, out->saved, w->jobs);
   ZB_TAKE(arena, out->by_job, w->jobs);
@@ -78,19 +78,19 @@ zb_status zb_retimer_init(zb_scheduler *w, zb_retimer *out) {
 }
 
 static const zb_slot *rank_slots(const zb_retimer *x, const zb_slot *sequence, int rank) {
-  return &sequence[(size_t)rank * (size_t)x->workspace->per_rank];
+  return &sequence[(size_t)rank * (size_t)x->scheduler->per_rank];
 }
 
 static void fill_places(zb_retimer *x, const zb_slot *sequence, const zb_change *change) {
   const zb_slot *slots = rank_slots(x, sequence, change->rank);
-  const size_t m = (size_t)x->workspace->micro_batches;
+  const size_t m = (size_t)x->scheduler->micro_batches;
   for (int i = change->first; i <= change->last; ++i)
     x->place[(size_t)slots[i].class * m + (size_t)slots[i].micro_batch] = i;
 }
 
 /* Runs a rank as far as it goes; where it stops it joins the ranks that wait for the sender. */
 static void run_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   const int64_t *time_ps = w->forwards.time_ps;
   const size_t m = (size_t)w->micro_batches, per_rank = (size_t)w->per_rank;
   const zb_slot *slots = rank_slots(x, sequence, rank);
@@ -122,7 +122,7 @@ static void run_rank(zb_retimer *x, const zb_slot *sequence, int rank) {
 
 /* Runs all ranks from x->done on. False: some never end. */
 static bool run_all(zb_retimer *x, const zb_slot *sequence) {
-  const int ranks = x->workspace->ranks, per_rank = x->workspace->per_rank;
+  const int ranks = x->scheduler->ranks, per_rank = x->scheduler->per_rank;
   int count = 0, ended = 0;
   for (int rank = ranks - 1; rank >= 0; --rank) {
     x->first_waiting[rank] = -1;
@@ -147,7 +147,7 @@ static bool run_all(zb_retimer *x, const zb_slot *sequence) {
 }
 
 static void fill_spans(zb_retimer *x, const zb_slot *sequence) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   const bool stage_metric = w->model->problem->metric == ZB_METRIC_STAGE;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t *starts = &x->start[(size_t)rank * (size_t)w->per_rank];
@@ -159,9 +159,9 @@ static void fill_spans(zb_retimer *x, const zb_slot *sequence) {
 
 /* All of it by the timer that knows channels. */
 static bool time_again(zb_retimer *x, const zb_slot *sequence) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   zb_timing timing;
-  if (!zb_time_sequence(x->workspace, sequence, &timing, x->by_job, x->span)) return false;
+  if (!zb_time_sequence(x->scheduler, sequence, &timing, x->by_job, x->span)) return false;
   for (size_t i = 0; i < w->jobs; ++i)
     x->start[i] = x->by_job[(size_t)sequence[i].class * (size_t)w->micro_batches + (size_t)sequence[i].micro_batch];
   return true;
@@ -169,13 +169,13 @@ static bool time_again(zb_retimer *x, const zb_slot *sequence) {
 
 /* Times everything behind the first x->kept places of each rank. */
 static bool time_rest(zb_retimer *x, const zb_slot *sequence) {
-  const size_t ranks = (size_t)x->workspace->ranks, per_rank = (size_t)x->workspace->per_rank;
+  const size_t ranks = (size_t)x->scheduler->ranks, per_rank = (size_t)x->scheduler->per_rank;
   for (size_t rank = 0; rank < ranks; ++rank) {
     const size_t from = rank * per_rank + (size_t)x->kept[rank];
     memcpy(&x->saved[from], &x->start[from], (per_rank - (size_t)x->kept[rank]) * sizeof *x->saved);
   }
   if (x->channels_wait) return time_again(x, sequence);
-  ++x->workspace->evaluations;
+  ++x->scheduler->evaluations;
   memcpy(x->done, x->kept, ranks * sizeof *x->done);
   if (!run_all(x, sequence)) return false;
   fill_spans(x, sequence);
@@ -183,16 +183,16 @@ static bool time_rest(zb_retimer *x, const zb_slot *sequence) {
 }
 
 bool zb_retime_all(zb_retimer *x, const zb_slot *sequence) {
-  for (int rank = 0; rank < x->workspace->ranks; ++rank) {
+  for (int rank = 0; rank < x->scheduler->ranks; ++rank) {
     x->kept[rank] = 0;
-    fill_places(x, sequence, &(zb_change){rank, 0, x->workspace->per_rank - 1});
+    fill_places(x, sequence, &(zb_change){rank, 0, x->scheduler->per_rank - 1});
   }
   return time_rest(x, sequence);
 }
 
 /* How many of the first `count` jobs of a rank started before a time. */
 static int count_before(const zb_retimer *x, int rank, int count, int64_t time) {
-  const int64_t *starts = &x->start[(size_t)rank * (size_t)x->workspace->per_rank];
+  const int64_t *starts = &x->start[(size_t)rank * (size_t)x->scheduler->per_rank];
   int low = 0;
   while (low < count) {
     const int middle = low + (count - low) / 2;
@@ -205,7 +205,7 @@ static int count_before(const zb_retimer *x, int rank, int count, int64_t time) 
 }
 
 bool zb_retime(zb_retimer *x, const zb_slot *sequence, const zb_change *changes, int count) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   int64_t earliest = INT64_MAX;
   for (int rank = 0; rank < w->ranks; ++rank)
     x->kept[rank] = w->per_rank;
@@ -224,8 +224,8 @@ bool zb_retime(zb_retimer *x, const zb_slot *sequence, const zb_change *changes,
 }
 
 void zb_retime_undo(zb_retimer *x, const zb_slot *sequence, const zb_change *changes, int count) {
-  const size_t per_rank = (size_t)x->workspace->per_rank;
-  for (int rank = 0; rank < x->workspace->ranks; ++rank) {
+  const size_t per_rank = (size_t)x->scheduler->per_rank;
+  for (int rank = 0; rank < x->scheduler->ranks; ++rank) {
     const size_t from = (size_t)rank * per_rank + (size_t)x->kept[rank];
     memcpy(&x->start[from], &x->saved[from], (per_rank - (size_t)x->kept[rank]) * sizeof *x->saved);
   }
@@ -235,7 +235,7 @@ void zb_retime_undo(zb_retimer *x, const zb_slot *sequence, const zb_change *cha
 }
 
 int64_t zb_retime_metric_ps(const zb_retimer *x) {
-  const zb_scheduler *w = x->workspace;
+  const zb_scheduler *w = x->scheduler;
   int64_t last = 0, first = INT64_MAX;
   for (int rank = 0; rank < w->ranks; ++rank) {
     const int64_t start = x->start[(size_t)rank * (size_t)w->per_rank];

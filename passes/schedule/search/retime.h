@@ -19,9 +19,9 @@ typedef struct zb_retime_input {
   int64_t delay_ps; /* from its start until it arrives: the job and the message */
 } zb_retime_input;
 
-/* Scratch memory for one workspace, and the times of one sequence. */
+/* Scratch memory for one scheduler, and the times of one sequence. */
 typedef struct zb_retimer {
-  zb_scheduler *workspace;
+  zb_scheduler *scheduler;
   int64_t *start; /* [jobs] by place: rank * per_rank + index in the list */
   int32_t *place; /* [jobs] by class * micro_batches + micro_batch: index in its rank's list */
   int64_t *span;  /* [ranks] what the metric counts of a rank: from its start, or from 0, to its end */
@@ -37,8 +37,8 @@ typedef struct zb_retimer {
   int *done, *stack, *waits_at, *next_waiting, *first_waiting;
 } zb_retimer;
 
-/* Its memory is the workspace's. */
-zb_status zb_retimer_init(zb_scheduler *workspace, zb_retimer *out) ZB_MUST_USE;
+/* Its memory is the scheduler's. */
+zb_status zb_retimer_init(zb_scheduler *scheduler, zb_retimer *out) ZB_MUST_USE;
 
 /* Times all of a renumbered sequence. False: it cannot finish. O(jobs). */
 bool zb_retime_all(zb_retimer *retimer, const zb_slot *sequence) ZB_MUST_USE;

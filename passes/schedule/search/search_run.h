@@ -36,8 +36,8 @@ typedef struct zb_run {
   int64_t *start, *priority; /* [jobs] */
 } zb_run;
 
-/* Its memory is the workspace's. */
-zb_status zb_run_init(zb_scheduler *workspace, zb_run *out) ZB_MUST_USE;
+/* Its memory is the scheduler's. */
+zb_status zb_run_init(zb_scheduler *scheduler, zb_run *out) ZB_MUST_USE;
 
 /* Forgets the orders of the run before; level, is_exact, idle_ps, bound_ps and random are set by then. budget: the most
  * evaluations; patience: 0, or stop before that as zb_allowance says. */
