@@ -167,8 +167,7 @@ zb_result zb_import_finish(zb_import *im, const zb_import_value *loss, zb_module
   erase_dead_arguments(im, im->builder.block);
   out->module = mlirModuleCreateEmpty(zb_import_file_location(im));
   MlirOperation module = mlirModuleGetOperation(out->module);
-  mlirOperationSetAttributeByName(module, mlirStringRefCreateFromCString("zb.level"),
-                                  zb_mlir_string(im->context, "graph"));
+  zb_set_attribute(module, ZB_ATTR_LEVEL, zb_mlir_string(im->context, "graph"));
   if (!list_untrained(im, module) || !build_function(im, value, out->module)) return ZB_FAIL;
   return zb_verify_module(module);
 }
