@@ -33,7 +33,7 @@ PARTS = ("evaluator", "refused", "taken", "trained")
 
 def check_rows(suite):
     """Every operator that zbc imports can be compared: names are read from the two tables."""
-    with open(os.path.join(common.SOURCE, "ir", "import", "onnx_ops.def")) as file:
+    with open(os.path.join(common.SOURCE, "ir", "import", "onnx", "onnx_ops.def")) as file:
         text = "\n".join(line for line in file if not line.startswith("#define"))
     wanted = set(re.findall(r"^\s*[A-Z_]+\(([A-Z]\w+),", text, re.M)) - {"Name"}  # of the #defines
     with open(os.path.join(TOOLS, "evaluate.py")) as file:

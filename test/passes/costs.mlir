@@ -18,7 +18,7 @@
 // TIME: zb.class = "F", {{.*}}zb.stage = 1 : i64, zb.time_ps = 90000
 
 // NOFILE: none.json
-// FOREIGN: costs.mlir:1:1: '[' or '{' expected near
+// FOREIGN: costs.mlir:1:1: not JSON: '[' or '{' expected near
 // FOREIGN: hint: a file of costs is JSON
 // OTHER: knows 0 of the 2 ops of this program: it was measured on 'net.onnx', another model or other shapes
 // OTHER: hint: compile without --costs

@@ -23,11 +23,13 @@ static zb_status init(zb_emitter *emitter, const zb_problem *problem, zb_order *
 zb_status zb_emit_all(const zb_problem *problem, zb_emit_position emit, const void *how, zb_order *out) {
   zb_emitter emitter;
   emitter.status = init(&emitter, problem, out);
-  for (int position = 0; position < problem->ranks && !emitter.status; ++position) {
-    emitter.rank = problem->stage_rank[position];
+  int position = 0;
+  for (int stage = 0; stage < problem->stages && !emitter.status; ++stage) {
+    emitter.rank = problem->stage_rank[stage];
+    if (emitter.stage_of_chunk[emitter.rank * emitter.chunks] != stage) continue; /* the rank had its turn */
     memset(emitter.next, 0, (size_t)emitter.chunks * ZB_KIND_COUNT * sizeof(int));
     emitter.pending_begin = emitter.pending_end = 0;
-    emit(&emitter, position, how);
+    emit(&emitter, position++, how);
   }
   zb_arena_deinit(&emitter.arena);
   return emitter.status;
