@@ -81,6 +81,8 @@ const char *fake_place(const void *at, char text[NAME_BYTES]) {
   return text;
 }
 
+static uint64_t cell_bytes(uint64_t memory_bytes) { return memory_bytes <= FINE_MOST ? FINE_CELL : CELL; }
+
 static void check_pair(int other, const char *what, const void *at) {
   const operation *before = &fake_gpu.operations[other - 1], *now = fake_gpu.running;
   char where[NAME_BYTES];
@@ -95,14 +97,15 @@ void fake_touch(const void *at, uint64_t bytes, bool writes) {
   memory *m = memory_of(at);
   if (bytes == 0 || !m || m->pinned) return;
   ZB_ASSERT(fake_gpu.running && (const unsigned char *)at + bytes <= m->at + m->bytes);
-  uint64_t first = (uint64_t)((const unsigned char *)at - m->at) / CELL,
-           last = ((uint64_t)((const unsigned char *)at - m->at) + bytes - 1) / CELL;
+  const uint64_t size = cell_bytes(m->bytes);
+  uint64_t first = (uint64_t)((const unsigned char *)at - m->at) / size,
+           last = ((uint64_t)((const unsigned char *)at - m->at) + bytes - 1) / size;
   for (uint64_t i = first; i <= last; ++i) {
     cell *c = &m->cells[i];
     if (c->write)
-      check_pair(c->write, writes ? "both write" : "the first writes what the second reads", m->at + i * CELL);
+      check_pair(c->write, writes ? "both write" : "the first writes what the second reads", m->at + i * size);
     for (int s = 0; writes && s < fake_gpu.stream_count; ++s)
-      if (c->reads[s]) check_pair(c->reads[s], "the second writes what the first reads", m->at + i * CELL);
+      if (c->reads[s]) check_pair(c->reads[s], "the second writes what the first reads", m->at + i * size);
     if (writes) {
       memset(c, 0, sizeof *c);
       c->write = fake_gpu.running_index + 1;
@@ -567,7 +570,7 @@ static memory *add_memory(size_t bytes, bool pinned) {
   memory *m = &fake_gpu.memories[fake_gpu.memory_count];
   *m =
       (memory){.at = pinned ? memory_aligned(bytes) : map_pages(bytes), .bytes = bytes, .pinned = pinned, .live = true};
-  if (!pinned) m->cells = fake_make(sizeof(cell) * (bytes / CELL + 1));
+  if (!pinned) m->cells = fake_make(sizeof(cell) * (bytes / cell_bytes(bytes) + 1));
   ZB_ASSERT(m->at && (pinned || m->cells));
   snprintf(m->name, sizeof m->name, "m%zu", fake_gpu.memory_count++);
   if (pinned) return m;

@@ -4,8 +4,9 @@
 
 #include "test/runtime/device/cuda/fake.h"
 
-/* CELL: bytes that are watched as one; shards of one buffer are ordered apart, and begin at any f32. */
-enum { CELL = 4, BATCH = 7, NAME_BYTES = 64 };
+/* Bytes that are watched as one: shards of one buffer, which begin at any f32, are ordered apart; fewer cells for large
+ * memory, where nothing is so fine. */
+enum { FINE_CELL = 4, CELL = 16, FINE_MOST = 1 << 17, BATCH = 7, NAME_BYTES = 64 };
 enum {
   KERNEL_PS = 10 * 1000 * 1000,
   COPY_PS = 4 * 1000 * 1000,
