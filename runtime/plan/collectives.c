@@ -233,6 +233,55 @@ static bool is_added_to(const zb_plan_rank *rank, uint64_t offset) {
   return false;
 }
 
+/* What is wrong with an operand that touches bytes of a buffer, of which `shard` can be used; NULL: nothing. */
+static const char *buffer_fault(zb_job_kind kind, const zb_plan_operand *operand, bool written, zb_dtype dtype,
+                                zb_plan_range buffer, zb_plan_range shard) {
+  const uint64_t begin = operand->offset, end = begin + (uint64_t)zb_operand_extent(operand);
+  if (operand->rank < 0 || operand->base != 0 || begin >= buffer.offset + buffer.bytes || end <= buffer.offset)
+    return NULL;
+  if (begin == end || kind == ZB_JOB_LOAD || written != (kind != ZB_JOB_OPT)) return NULL;
+  const zb_plan_range within = written ? buffer : shard;
+  if (begin < within.offset || end > within.offset + within.bytes)
+    return written ? "adds to a sum of which only a part is exchanged" : "reads what is no sum of all members";
+  return operand->dtype == dtype ? NULL : "uses it as another dtype";
+}
+
+/* A buffer that is added up holds whole sums, of its dtype, to which B and W of the member add; an OPT reads of it what
+ * the member has the sum of. */
+static zb_status verify_buffer(const zb_plan *plan, int index, int member, uint32_t number) {
+  const zb_plan_collective *collective = &plan->collectives[index];
+  const zb_plan_rank *rank = &plan->ranks[plan->pool_u64[collective->members.begin + (uint32_t)member]];
+  const zb_plan_range buffer = rank->pool_ranges[job_with(rank, -1, index + 1)->parts.begin + number];
+  zb_plan_range shard = zb_collective_shard(plan, collective, number, member);
+  shard.offset += buffer.offset;
+  if (zb_collective_gathers(collective->kind)) shard = buffer;
+  for (int s = 0; s < rank->subprogram_count; ++s)
+    for (int i = 0; i < rank->subprograms[s].instruction_count; ++i) {
+      const zb_plan_subprogram *subprogram = &rank->subprograms[s];
+      const zb_plan_instruction *instruction = &subprogram->instructions[i];
+      const char *fault = NULL;
+      for (int k = 0; k < instruction->input_count && !fault; ++k)
+        fault = buffer_fault(subprogram->kind, &instruction->inputs[k], false, collective->dtype, buffer, shard);
+      for (int k = 0; k < instruction->output_count && !fault; ++k)
+        fault = buffer_fault(subprogram->kind, &instruction->outputs[k], true, collective->dtype, buffer, shard);
+      if (fault)
+        return ZB_RULE("sums", "rank %d: buffer %u of collective %d: subprogram %s %s", rank->rank, number, index,
+                       subprogram->name, fault);
+    }
+  if (!is_added_to(rank, buffer.offset))
+    return ZB_RULE("sums", "rank %d: buffer %u of collective %d is no sum to which a B or W adds", rank->rank, number,
+                   index);
+  return NULL;
+}
+
+static zb_status verify_buffers(const zb_plan *plan) {
+  for (int c = 0; c < plan->collective_count; ++c)
+    for (uint32_t m = 0; zb_collective_adds(plan->collectives[c].kind) && m < plan->collectives[c].members.count; ++m)
+      for (uint32_t b = 0; b < plan->collectives[c].sizes.count; ++b)
+        ZB_TRY(verify_buffer(plan, c, (int)m, b));
+  return NULL;
+}
+
 static zb_status compare_terms(const sums *it, const char *name, int first_rank, const terms *first, int rank,
                                const terms *here) {
   bool same = first->count == here->count &&
@@ -276,6 +325,7 @@ zb_status zb_verify_sums(const zb_plan *plan) {
   zb_map *first_of = zb_map_create();
   if (!it.arrivals || !it.counts || !it.capacities || !first_of) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(find_arrivals(&it));
+  ZB_TRY_GOTO(verify_buffers(plan));
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].parameter_count; ++i)
       ZB_TRY_GOTO(verify_holder(&it, first_of, r, i));
