@@ -1,5 +1,5 @@
 /* Collectives as messages and sums: zb_plan_expand of runtime/plan/plan.h; expand.h says which. Tests:
- * test/runtime/plan/expand_test.c, test/e2e/collectives.py. */
+ * test/runtime/plan/collectives_test.c, test/e2e/collectives.py. */
 #include "runtime/plan/expand.h"
 
 #include <stdio.h>
