@@ -194,6 +194,53 @@ def show(suite, case):
                 all(row["time_ps"] > 0 for row in sums), f"{case.name}: --profile gives {sums}")
 
 
+TIED = os.path.join(common.SOURCE, "test", "passes", "gathered.mlir")
+TIED_PLANS = [(1, "1f1b", ""), (4, "1f1b", "a,b,c"), (4, "zb-h1", "a,b,c"), (4, "fthenb", "a,b,c"), (2, "zb-h1", "b"),
+              (3, "1f1b", "a,c")]
+
+
+def write_tied(folder):
+    """Weights and tokens for the program whose parameter three of four ranks update."""
+    chance = random.Random(5)
+    values = {name: array.array("f", [chance.uniform(-1, 1) for _ in range(256)]) for name in ("wte", "u")}
+    header = {name: {"dtype": "F32", "shape": [16, 16], "data_offsets": [1024 * i, 1024 * (i + 1)]}
+              for i, name in enumerate(values)}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    weights, tokens = os.path.join(folder, "tied.safetensors"), os.path.join(folder, "tied.bin")
+    with open(weights, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + b"".join(v.tobytes() for v in values.values()))
+    with open(tokens, "wb") as file:
+        file.write(array.array("H", [chance.randrange(16) for _ in range(400)]).tobytes())
+    return weights, "tokens:" + tokens + ":u16"
+
+
+def tied(suite, folder, launchers):
+    """Any number of ranks, schedule and transport gives the bits of one rank, where nothing is gathered."""
+    weights, data = write_tied(folder)
+    oracle = None
+    for ranks, schedule, cuts in TIED_PLANS:
+        plan, saved = os.path.join(folder, f"tied-{ranks}-{schedule}"), os.path.join(folder, "tied.saved")
+        arguments = ["--cuts", cuts] if cuts else []
+        suite.compile(TIED, plan, "--ranks", ranks, "--schedule", schedule, "--micro-batches", 4, "--weights", weights,
+                      "--optimizer", "adamw:lr=0.01", *arguments)
+        run = ["--data", data, "--steps", 5, "--save", saved, "--json"]
+        ways = [("threads", lambda: suite.must("zb-run", plan, *run)),
+                *((f"sim, seed {seed}", lambda seed=seed: suite.must("zb-run", plan, *run, "--device", "sim", "--seed",
+                                                                     seed)) for seed in SIM_SEEDS)]
+        for launcher in launchers if ranks > 1 else ():
+            ways += [(f"{launcher.name}, {count} processes",
+                      lambda launcher=launcher, count=count: processes.launched(suite, launcher, count, plan,
+                                                                                *run).stdout) for count in {2, ranks}]
+        for how, train in ways:
+            losses = [row["loss"] for row in common.json_lines(train()) if "loss" in row]
+            got = losses, processes.read_saved(saved)
+            oracle = oracle or got
+            suite.check(got == oracle and len(losses) == 5, f"tied, {ranks} ranks, {schedule}, {how}: other bits")
+        text = suite.must("zb-run", plan, "--print-plan")
+        suite.check(("COLLECTIVE all-gather" in text) == (ranks > 1), f"tied, {ranks} ranks: no all-gather\n{text}")
+
+
 def main():
     options = common.arguments(__doc__, ("--tool", {}), ("--fake", {}), ("--poison", dict(metavar="BIN")))
     build = os.path.join(options.bin, "..")
@@ -228,6 +275,7 @@ def main():
             if poison:
                 case.poisoned(poison)
 
+        tied(suite, folder, [processes.LAUNCHERS[name] for name, reason in reasons.items() if not reason])
         rows = list(dict.fromkeys(cases()))
         common.run_parallel([lambda row=row, number=number: train(number, row) for number, row in enumerate(rows)],
                             options.jobs)

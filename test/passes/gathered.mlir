@@ -29,16 +29,16 @@
 // PLAN: rank 2:
 // PLAN: COLLECTIVE all-gather 0  slots+{{[0-9]+}} (1,024)  gradients+{{[0-9]+}} (1,024)  gradients+{{[0-9]+}} (1,024)  slots+{{[0-9]+}} (1,024)
 module attributes {zb.level = "graph"} {
-  func.func @model(%x: tensor<4xi64> {zb.input = "x"}, %y: tensor<4xi64> {zb.input = "y"}, %wte: tensor<16x16xf32> {zb.param = "wte"}, %u: tensor<16x16xf32> {zb.param = "u"}) -> (tensor<f32> {zb.loss}) {
-    %h = "zb.gather"(%wte, %x) {axis = 0 : i64} : (tensor<16x16xf32>, tensor<4xi64>) -> tensor<4x16xf32>
-    %a = "zb.tanh"(%h) : (tensor<4x16xf32>) -> tensor<4x16xf32> loc("a")
-    %b = "zb.matmul"(%a, %u) : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
-    %c = "zb.tanh"(%b) : (tensor<4x16xf32>) -> tensor<4x16xf32> loc("b")
-    %d = "zb.matmul"(%c, %wte) {transpose_rhs = true} : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
-    %e = "zb.matmul"(%d, %wte) : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
-    %f = "zb.tanh"(%e) : (tensor<4x16xf32>) -> tensor<4x16xf32> loc("c")
-    %z = "zb.matmul"(%f, %wte) {transpose_rhs = true} : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
-    %loss, %lse = "zb.cross_entropy"(%z, %y) {reduction = "mean"} : (tensor<4x16xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>)
+  func.func @model(%x: tensor<1x4xi64> {zb.input = "x"}, %y: tensor<1x4xi64> {zb.input = "y"}, %wte: tensor<16x16xf32> {zb.param = "wte"}, %u: tensor<16x16xf32> {zb.param = "u"}) -> (tensor<f32> {zb.loss}) {
+    %h = "zb.gather"(%wte, %x) {axis = 0 : i64} : (tensor<16x16xf32>, tensor<1x4xi64>) -> tensor<1x4x16xf32>
+    %a = "zb.tanh"(%h) : (tensor<1x4x16xf32>) -> tensor<1x4x16xf32> loc("a")
+    %b = "zb.matmul"(%a, %u) : (tensor<1x4x16xf32>, tensor<16x16xf32>) -> tensor<1x4x16xf32>
+    %c = "zb.tanh"(%b) : (tensor<1x4x16xf32>) -> tensor<1x4x16xf32> loc("b")
+    %d = "zb.matmul"(%c, %wte) {transpose_rhs = true} : (tensor<1x4x16xf32>, tensor<16x16xf32>) -> tensor<1x4x16xf32>
+    %e = "zb.matmul"(%d, %wte) : (tensor<1x4x16xf32>, tensor<16x16xf32>) -> tensor<1x4x16xf32>
+    %f = "zb.tanh"(%e) : (tensor<1x4x16xf32>) -> tensor<1x4x16xf32> loc("c")
+    %z = "zb.matmul"(%f, %wte) {transpose_rhs = true} : (tensor<1x4x16xf32>, tensor<16x16xf32>) -> tensor<1x4x16xf32>
+    %loss, %lse = "zb.cross_entropy"(%z, %y) {reduction = "mean"} : (tensor<1x4x16xf32>, tensor<1x4xi64>) -> (tensor<f32>, tensor<1x4xf32>)
     return %loss : tensor<f32>
   }
 }
