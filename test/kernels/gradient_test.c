@@ -119,54 +119,74 @@ typedef struct row {
    {RESULT(3, 4, 5), RESULT(3, 4, 1)},                                                                                 \
    {INT("axis", axis_number), FLOAT("epsilon", 0.1)}},
 
+/* One row a line. */
+/* clang-format off */
 static const row rows[] = {
-    UNARY(abs, "x0", -2, 2, {0}) UNARY(acos, "x0", -0.9, 0.9, {0}) UNARY(acosh, "x0", 1.1, 4, {0}) UNARY(
-        asin, "x0", -0.9, 0.9, {0}) UNARY(asinh, "x0", -3, 3, {0}) UNARY(atan, "x0", -3, 3, {0})
-        UNARY(atanh, "x0", -0.9, 0.9, {0}) UNARY(cos, "x0", -3, 3, {0}) UNARY(cosh, "x0", -3, 3, {0}) UNARY(
-            celu, "x0", -3, 3, FLOAT("alpha", 0.7)) UNARY(clip, "x0", -3, 3, FLOAT("min", -1.1), FLOAT("max", 0.9))
-            UNARY(elu, "x0", -3, 3, FLOAT("alpha", 1.7)) UNARY(erf, "x0", -2, 2, {0}) UNARY(exp, "y0", -2, 2, {0})
-                UNARY(gelu, "x0", -4, 4, BOOL("tanh", false)) UNARY(gelu, "x0", -4, 4, BOOL("tanh", true)) UNARY(
-                    hard_sigmoid, "x0", -4, 4, FLOAT("alpha", 0.3), FLOAT("beta", 0.4))
-                    UNARY(hard_swish, "x0", -5, 5, {0}) UNARY(leaky_relu, "x0", -3, 3, FLOAT("alpha", 0.2)) UNARY(
-                        log, "x0", 0.2, 3, {0}) UNARY(mish, "x0", -4, 4, {0}) UNARY(neg, "y0", -2, 2, {0})
-                        UNARY(reciprocal, "y0", 0.4, 3, {0}) UNARY(relu, "y0", -2, 2, {0}) UNARY(
-                            rsqrt, "y0", 0.3,
-                            3, {0}) UNARY(selu, "x0", -3, 3, FLOAT("alpha", 1.5), FLOAT("gamma", 0.9))
-                            UNARY(shrink, "x0", -3, 3, FLOAT("bias", 0.3),
-                                  FLOAT("lambda", 0.8)) UNARY(sigmoid, "y0", -4, 4, {0})
-                                UNARY(silu, "x0", -4, 4, FLOAT("alpha", 1.3)) UNARY(sin, "x0", -3, 3, {0})
-                                    UNARY(sinh, "x0", -3, 3, {0}) UNARY(softplus, "x0", -4, 4, {0})
-                                        UNARY(softsign, "x0", -3, 3, {0}) UNARY(sqrt, "y0", 0.3, 3, {0})
-                                            UNARY(tan, "x0", -1.1, 1.1, {0}) UNARY(tanh, "y0", -2, 2, {0})
-                                                UNARY(thresholded_relu, "x0", -2, 2, FLOAT("alpha", 0.4)) SOFTMAX(
-                                                    "softmax", 0) SOFTMAX("softmax", 1) SOFTMAX("softmax", 2)
-                                                    SOFTMAX("log_softmax", 0) SOFTMAX("log_softmax", 1) SOFTMAX(
-                                                        "log_softmax",
-                                                        2) LAYER_NORM("layer_norm_grad_x", "x0 x1 y1 y2 d", 0, 2, 5)
-                                                        LAYER_NORM("layer_norm_grad_scale", "x0 y1 y2 d", 1, 2, 5)
-                                                            RMS_NORM("rms_norm_grad_x", "x0 x1 y1 d", 0, 2, 5)
-                                                                RMS_NORM("rms_norm_grad_scale", "x0 y1 d", 1, 2, 5)
-                                                                    GATHER(0, INDEX(-3, 3, 4, 2), RESULT(4, 2, 4, 5))
-                                                                        GATHER(1, INDEX(-4, 4, 7), RESULT(3, 7, 5))
-                                                                            GATHER(2, INDEX(-5, 5, 2), RESULT(3, 4, 2)){
-                                                                                "gather_elements",
-                                                                                "gather_elements_grad",
-                                                                                "x1 d",
-                                                                                {0, -1},
-                                                                                {REAL(-1, 1, 3, 4), INDEX(-4, 4, 2, 6)},
-                                                                                {RESULT(2, 6)},
-                                                                                {INT("axis", 1), INTS("shape", 3, 4)}},
-    {"rotary",
-     "rotary_grad",
-     "d x1 x2",
-     {0, -1},
-     {REAL(-2, 2, 2, 3, 2, 6), REAL(-2, 2, 3, 1, 6), REAL(-2, 2, 3, 1, 6)},
-     {RESULT(2, 3, 2, 6)},
-     {{0}}},
-    {"swiglu", "swiglu_grad", "x0 x1 d", {0, 1, -1}, {REAL(-4, 4, 3, 17), REAL(-2, 2, 3, 17)}, {RESULT(3, 17)}, {{0}}},
-    LOSS("mean", SCALAR) LOSS("sum", SCALAR) LOSS("none", RESULT(2, 3)) ATTENTION(1, 3, 3, 2, 2, 3, ABSENT, false)
-        ATTENTION(2, 3, 4, 4, 2, 2, ABSENT, true) ATTENTION(1, 4, 2, 2, 1, 3, ABSENT, true)
-            ATTENTION(1, 3, 4, 2, 1, 3, REAL(-1, 1, 1, 2, 3, 4), true)};
+    UNARY(abs, "x0", -2, 2, {0})
+    UNARY(acos, "x0", -0.9, 0.9, {0})
+    UNARY(acosh, "x0", 1.1, 4, {0})
+    UNARY( asin, "x0", -0.9, 0.9, {0})
+    UNARY(asinh, "x0", -3, 3, {0})
+    UNARY(atan, "x0", -3, 3, {0})
+    UNARY(atanh, "x0", -0.9, 0.9, {0})
+    UNARY(cos, "x0", -3, 3, {0})
+    UNARY(cosh, "x0", -3, 3, {0})
+    UNARY( celu, "x0", -3, 3, FLOAT("alpha", 0.7))
+    UNARY(clip, "x0", -3, 3, FLOAT("min", -1.1), FLOAT("max", 0.9))
+    UNARY(elu, "x0", -3, 3, FLOAT("alpha", 1.7))
+    UNARY(erf, "x0", -2, 2, {0})
+    UNARY(exp, "y0", -2, 2, {0})
+    UNARY(gelu, "x0", -4, 4, BOOL("tanh", false))
+    UNARY(gelu, "x0", -4, 4, BOOL("tanh", true))
+    UNARY( hard_sigmoid, "x0", -4, 4, FLOAT("alpha", 0.3), FLOAT("beta", 0.4))
+    UNARY(hard_swish, "x0", -5, 5, {0})
+    UNARY(leaky_relu, "x0", -3, 3, FLOAT("alpha", 0.2))
+    UNARY( log, "x0", 0.2, 3, {0})
+    UNARY(mish, "x0", -4, 4, {0})
+    UNARY(neg, "y0", -2, 2, {0})
+    UNARY(reciprocal, "y0", 0.4, 3, {0})
+    UNARY(relu, "y0", -2, 2, {0})
+    UNARY( rsqrt, "y0", 0.3, 3, {0})
+    UNARY(selu, "x0", -3, 3, FLOAT("alpha", 1.5), FLOAT("gamma", 0.9))
+    UNARY(shrink, "x0", -3, 3, FLOAT("bias", 0.3), FLOAT("lambda", 0.8))
+    UNARY(sigmoid, "y0", -4, 4, {0})
+    UNARY(silu, "x0", -4, 4, FLOAT("alpha", 1.3))
+    UNARY(sin, "x0", -3, 3, {0})
+    UNARY(sinh, "x0", -3, 3, {0})
+    UNARY(softplus, "x0", -4, 4, {0})
+    UNARY(softsign, "x0", -3, 3, {0})
+    UNARY(sqrt, "y0", 0.3, 3, {0})
+    UNARY(tan, "x0", -1.1, 1.1, {0})
+    UNARY(tanh, "y0", -2, 2, {0})
+    UNARY(thresholded_relu, "x0", -2, 2, FLOAT("alpha", 0.4))
+    SOFTMAX( "softmax", 0)
+    SOFTMAX("softmax", 1)
+    SOFTMAX("softmax", 2)
+    SOFTMAX("log_softmax", 0)
+    SOFTMAX("log_softmax", 1)
+    SOFTMAX( "log_softmax", 2)
+    LAYER_NORM("layer_norm_grad_x", "x0 x1 y1 y2 d", 0, 2, 5)
+    LAYER_NORM("layer_norm_grad_scale", "x0 y1 y2 d", 1, 2, 5)
+    RMS_NORM("rms_norm_grad_x", "x0 x1 y1 d", 0, 2, 5)
+    RMS_NORM("rms_norm_grad_scale", "x0 y1 d", 1, 2, 5)
+    GATHER(0, INDEX(-3, 3, 4, 2), RESULT(4, 2, 4, 5))
+    GATHER(1, INDEX(-4, 4, 7), RESULT(3, 7, 5))
+    GATHER(2, INDEX(-5, 5, 2), RESULT(3, 4, 2))
+    { "gather_elements", "gather_elements_grad", "x1 d", {0, -1}, {REAL(-1, 1, 3, 4), INDEX(-4, 4, 2, 6)},
+      {RESULT(2, 6)}, {INT("axis", 1), INTS("shape", 3, 4)}},
+    {"rotary", "rotary_grad", "d x1 x2", {0, -1}, {REAL(-2, 2, 2, 3, 2, 6), REAL(-2, 2, 3, 1, 6), REAL(-2, 2, 3, 1,
+      6)}, {RESULT(2, 3, 2, 6)}, {{0}}},
+    {"swiglu", "swiglu_grad", "x0 x1 d", {0, 1, -1}, {REAL(-4, 4, 3, 17), REAL(-2, 2, 3, 17)}, {RESULT(3, 17)},
+      {{0}}},
+    LOSS("mean", SCALAR)
+    LOSS("sum", SCALAR)
+    LOSS("none", RESULT(2, 3))
+    ATTENTION(1, 3, 3, 2, 2, 3, ABSENT, false)
+    ATTENTION(2, 3, 4, 4, 2, 2, ABSENT, true)
+    ATTENTION(1, 4, 2, 2, 1, 3, ABSENT, true)
+    ATTENTION(1, 3, 4, 2, 1, 3, REAL(-1, 1, 1, 2, 3, 4), true)
+};
+/* clang-format on */
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 /* ---- Running a row ---- */

@@ -13,7 +13,7 @@
 // RUN: not zb-opt --zb-autodiff=micro-batches=0 %s 2>&1 | FileCheck %s --check-prefix=MICRO
 
 // NAME: autodiff-options.mlir:[[#@LINE+17]]:1: error: optimizer: unknown optimizer 'adam'
-// NAME: hint: adamw:weight_decay=0 is Adam; known: adamw, sgd
+// NAME: hint: adamw:weight_decay=0,beta2=0.999 is PyTorch's Adam; known: adamw, sgd
 // KEY: error: optimizer: unknown key 'beta3' of optimizer 'adamw'
 // KEY: hint: did you mean 'beta1'?
 // RANGE: error: optimizer: optimizer 'adamw': beta1 must be a number from 0 to below 1, got '1'
