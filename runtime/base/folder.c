@@ -136,7 +136,7 @@ static zb_status keep_others(const zb_folder *folder, const char *from, const ch
 /* Removes a folder with our files; nothing else in it is touched (then the folder stays, with an error). */
 static zb_status remove_folder(const zb_folder *folder, const char *path) {
   visit v = {.kind = folder->kind};
-  if (!zb_is_folder(path)) return NULL;
+  if (!zb_is_folder(path) || rmdir(path) == 0) return NULL; /* an empty one need not be read for it */
   ZB_TRY(each_entry(path, remove_ours, &v));
   if (rmdir(path) == 0) return NULL;
   return ZB_ERROR(IO, "cannot remove the folder '%s', which is only there for a moment: %s", path, strerror(errno));
