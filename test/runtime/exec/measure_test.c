@@ -1,6 +1,7 @@
 /* Measured costs: a simulated run gives back exactly the costs it was given, both simulators agree on them, and
  * measuring a real run changes nothing of it. */
 #include "test/runtime/exec/tiny.h"
+#include "test/runtime/plan/collective_plan.h"
 
 #include "zb/costs.h"
 
@@ -52,6 +53,55 @@ static void test_simulators_agree(void) {
     zb_session_destroy(session);
     zb_plan_simulation_free(&simulation);
     zb_plan_destroy(plan);
+  }
+}
+
+/* On the sim device without kernels; takes the plan. Its parameters are 0. */
+static double simulated_seconds(zb_plan *plan) {
+  zb_store *weights = zb_store_create();
+  for (int r = 0; r < plan->rank_count; ++r)
+    for (int i = 0; i < plan->ranks[r].parameter_count; ++i) {
+      const zb_plan_tensor *tensor = &plan->ranks[r].parameters[i].tensor;
+      void *zeros = calloc(1, (size_t)zb_shape_bytes(&tensor->shape) + 1);
+      if (!zb_store_find(weights, tensor->name))
+        TINY_OK(zb_store_add(weights, tensor->name, &tensor->shape, zeros, true));
+      free(zeros);
+    }
+  const zb_session_params params = {.device = "sim", .no_kernels = true};
+  const zb_session_sources sources = {.plan = plan, .weights = weights};
+  zb_session *session = NULL;
+  zb_step_result result;
+  TINY_OK(zb_session_create_from(&params, &sources, &session));
+  TINY_OK(zb_session_step(session, &result));
+  zb_session_destroy(session);
+  zb_store_destroy(weights);
+  return result.seconds;
+}
+
+/* The same of a plan whose collective both expand. */
+static void test_collectives_agree(void) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    uint64_t random = seed;
+    const collective_case about = {(zb_collective_kind)(seed % ZB_COLLECTIVE_COUNT), 4,
+                                   (const int[]){0x3, 0x7, 0xb, 0xf}[next_random(&random, 4)],
+                                   1 + (int)next_random(&random, 500), 1 + (int)next_random(&random, 4)};
+    zb_plan *plans[] = {collective_plan(&about), collective_plan(&about)};
+    for (int i = 0; i < 2; ++i) {
+      random = seed;
+      plans[i]->link_copies = next_random(&random, 2) == 1;
+      plans[i]->link_latency_ps = next_random(&random, 200000);
+      plans[i]->link_ps_per_byte = (double)next_random(&random, 1000) / 8;
+      plans[i]->link_wake_ps = next_random(&random, 100000);
+      plans[i]->job_ps = next_random(&random, 10000);
+      for (int r = 0; r < 4; ++r)
+        for (int s = 0; s < plans[i]->ranks[r].subprogram_count; ++s)
+          plans[i]->ranks[r].subprograms[s].time_ps = 1000 + next_random(&random, 1000000);
+    }
+    zb_plan_simulation simulation;
+    TINY_OK(zb_plan_simulate(plans[0], &simulation));
+    CU_ASSERT_EQUAL((int64_t)(simulated_seconds(plans[1]) * 1e12 + 0.5), simulation.step_ps);
+    zb_plan_simulation_free(&simulation);
+    zb_plan_destroy(plans[0]);
   }
 }
 
@@ -215,6 +265,7 @@ static void test_ops_by_a_fake_clock(void) {
 int main(void) {
   CU_TestInfo tests[] = {
       {"both simulators agree on all costs", test_simulators_agree},
+      {"both simulators agree on collectives", test_collectives_agree},
       {"a simulated run gives back what it was given", test_sim_gives_back},
       {"two sizes of messages fix the link", test_sim_link},
       {"a real run", test_real},

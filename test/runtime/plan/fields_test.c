@@ -5,6 +5,7 @@
  * is which). */
 #include <stdio.h>
 
+#include "test/runtime/plan/collective_plan.h"
 #include "test/runtime/plan/sample_plan.h"
 #include "test/suite.h"
 
@@ -49,6 +50,18 @@ typedef enum expectation {
   ROW(message, micro_batch, int32_t, CAUGHT, "")                                                                       \
   ROW(message, bytes, uint64_t, CAUGHT, "")                                                                            \
   ROW(message, part_count, int, CAUGHT, "")                                                                            \
+  ROW(collective, kind, int, SOME, "where shards are wanted, the whole sum does no harm")                              \
+  ROW(collective, payload, int, CAUGHT, "")                                                                            \
+  ROW(collective, dtype, int, SOME, "what only moves has bytes")                                                       \
+  ROW(collective, before, int32_t, SOME, "its messages go by other channels than some that are before it")             \
+  ROW(collective, members.begin, uint32_t, CAUGHT, "")                                                                 \
+  ROW(collective, members.count, uint32_t, CAUGHT, "")                                                                 \
+  ROW(collective, counts.begin, uint32_t, SOME, "what adds has no counts")                                             \
+  ROW(collective, counts.count, uint32_t, CAUGHT, "")                                                                  \
+  ROW(collective, sizes.begin, uint32_t, CAUGHT, "")                                                                   \
+  ROW(collective, sizes.count, uint32_t, CAUGHT, "")                                                                   \
+  ROW(collective_pool, value, uint64_t, CAUGHT, "")                                                                    \
+  ROW(job, collective, int32_t, CAUGHT, "")                                                                            \
   ROW(base, value, uint64_t, CAUGHT, "")                                                                               \
   ROW(wait, value, uint32_t, SOME, "a later transfer may be waited for, if the first is by then complete")             \
   ROW(part, offset, uint64_t, CAUGHT, "")                                                                              \
@@ -63,9 +76,10 @@ typedef zb_plan_tensor structure_state;
 typedef zb_plan_constant structure_constant;
 typedef zb_plan_message structure_message;
 typedef zb_plan_range structure_part, structure_region;
+typedef zb_plan_collective structure_collective;
 typedef struct structure_base {
   uint64_t value;
-} structure_base;
+} structure_base, structure_collective_pool;
 typedef struct structure_wait {
   uint32_t value;
 } structure_wait;
@@ -95,6 +109,16 @@ static int array_region(zb_plan *plan, int r, void **out) {
 static int array_message(zb_plan *plan, int r, void **out) {
   *out = plan->messages;
   return r == 0 ? plan->message_count : 0;
+}
+
+static int array_collective(zb_plan *plan, int r, void **out) {
+  *out = plan->collectives;
+  return r == 0 ? plan->collective_count : 0;
+}
+
+static int array_collective_pool(zb_plan *plan, int r, void **out) {
+  *out = plan->pool_u64;
+  return r == 0 ? (int)plan->pool_u64_count : 0;
 }
 
 typedef struct field {
@@ -135,25 +159,34 @@ static bool survives(zb_plan *plan, const field *it, unsigned char *at, int64_t 
   return right;
 }
 
-static void test_field(const field *it) {
-  zb_plan *plan = sample_plan(3, 4, 0);
-  int tried = 0, survived = 0;
+static void change_all(zb_plan *plan, const field *it, int *tried, int *survived) {
   for (int r = 0; r < plan->rank_count; ++r) {
     void *items = NULL;
     int count = it->array(plan, r, &items);
     for (int i = 0; i < count; ++i)
       for (size_t c = 0; c < sizeof changes / sizeof changes[0]; ++c) {
         bool good = survives(plan, it, (unsigned char *)items + (size_t)i * it->item_bytes + it->offset, changes[c]);
-        ++tried;
-        survived += good;
+        ++*tried;
+        *survived += good;
         if (good && it->expected == CAUGHT)
           printf("\n  rank %d, %s of number %d: %+d is not noticed", r, it->name, i, (int)changes[c]);
       }
   }
+  zb_plan_destroy(plan);
+}
+
+/* Fields of collectives in a plan of each kind, others in the sample. */
+static void test_field(const field *it) {
+  int tried = 0, survived = 0;
+  if (strstr(it->name, "collective")) {
+    for (int kind = 0; kind < ZB_COLLECTIVE_COUNT; ++kind)
+      change_all(collective_plan(&(collective_case){(zb_collective_kind)kind, 4, 0xb, 10, 2}), it, &tried, &survived);
+  } else {
+    change_all(sample_plan(3, 4, 0), it, &tried, &survived);
+  }
   expectation found = survived == 0 ? CAUGHT : survived < tried ? SOME : FREE;
   if (found != it->expected) printf("\n  %s: %d of %d changes are not noticed\n", it->name, survived, tried);
   CU_ASSERT(tried > 0 && found == it->expected && (it->expected == CAUGHT) == (it->why[0] == '\0'));
-  zb_plan_destroy(plan);
 }
 
 static void test_fields(void) {

@@ -1,6 +1,7 @@
 /* Plan files: round trip, one rank alone, damage of every sort. A mutated file is refused or gives a plan that every
  * later room can walk through: print, verify and simulate run on it (a sanitizer build shows reads outside of arrays).
  */
+#include "test/runtime/plan/collective_plan.h"
 #include "test/runtime/plan/sample_plan.h"
 
 #include <stdio.h>
@@ -38,26 +39,40 @@ static void expect_same(const zb_plan *a, const zb_plan *b) {
   zb_free(right);
 }
 
+/* The same plan, the same bytes; takes the plan. */
+static void expect_round_trip(zb_plan *plan) {
+  zb_plan *back = NULL;
+  size_t count = 0, again_count = 0;
+  char *bytes = file_of(plan, &count);
+  zb_status status = zb_plan_read(FOLDER "/plan.zb", -1, &back);
+  if (status) printf("%s", zb_status_text(status));
+  CU_ASSERT_EQUAL_FATAL(take_code(status), ZB_OK_CODE);
+  expect_same(plan, back);
+  char *again = file_of(back, &again_count);
+  CU_ASSERT_EQUAL_FATAL(count, again_count);
+  CU_ASSERT_EQUAL(memcmp(bytes, again, count), 0);
+  zb_free(bytes);
+  zb_free(again);
+  zb_plan_destroy(plan);
+  zb_plan_destroy(back);
+}
+
 static void test_round_trip(void) {
   static const struct {
     int ranks, micro_batches, depth;
   } rows[] = {{1, 1, 0}, {1, 3, 1}, {2, 2, 0}, {3, 5, 0}, {4, 16, 6}};
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
-    zb_plan *plan = sample_plan(rows[i].ranks, rows[i].micro_batches, rows[i].depth), *back = NULL;
-    size_t count = 0, again_count = 0;
-    char *bytes = file_of(plan, &count);
-    zb_status status = zb_plan_read(FOLDER "/plan.zb", -1, &back);
-    if (status) printf("%s", zb_status_text(status));
-    CU_ASSERT_EQUAL_FATAL(take_code(status), ZB_OK_CODE);
-    expect_same(plan, back);
-    char *again = file_of(back, &again_count);
-    CU_ASSERT_EQUAL_FATAL(count, again_count);
-    CU_ASSERT_EQUAL(memcmp(bytes, again, count), 0); /* the same plan, the same bytes */
-    zb_free(bytes);
-    zb_free(again);
-    zb_plan_destroy(plan);
-    zb_plan_destroy(back);
-  }
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
+    expect_round_trip(sample_plan(rows[i].ranks, rows[i].micro_batches, rows[i].depth));
+}
+
+/* A small plan with a collective. */
+static zb_plan *gathering_plan(zb_collective_kind kind) {
+  return collective_plan(&(collective_case){kind, 3, 5, 10, 2});
+}
+
+static void test_collectives(void) {
+  for (int kind = 0; kind < ZB_COLLECTIVE_COUNT; ++kind)
+    expect_round_trip(gathering_plan((zb_collective_kind)kind));
 }
 
 /* What only plans with measured costs have. */
@@ -193,8 +208,8 @@ static bool walk(const char *bytes, size_t count) {
   return true;
 }
 
-static void mutate(bool mended) {
-  zb_plan *plan = sample_plan(2, 2, 0);
+/* Takes the plan. */
+static void mutate(zb_plan *plan, bool mended) {
   size_t count = 0;
   uint64_t random = 3;
   int accepted = 0;
@@ -219,8 +234,13 @@ static void mutate(bool mended) {
   zb_plan_destroy(plan);
 }
 
-static void test_mutated(void) { mutate(false); }
-static void test_mutated_with_checksum(void) { mutate(true); }
+static void test_mutated(void) { mutate(sample_plan(2, 2, 0), false); }
+static void test_mutated_with_checksum(void) { mutate(sample_plan(2, 2, 0), true); }
+
+static void test_mutated_collectives(void) {
+  for (int kind = 0; kind < ZB_COLLECTIVE_COUNT; ++kind)
+    mutate(gathering_plan((zb_collective_kind)kind), true);
+}
 
 static void test_without_memory(void) {
   zb_plan *plan = sample_plan(2, 1, 0);
@@ -260,7 +280,8 @@ static void test_malformed_is_not_written(void) {
   zb_plan_destroy(plan);
 }
 
-SUITE_MAIN("plan files", {"round trip", test_round_trip}, {"measured costs", test_measured},
-           {"one rank", test_one_rank}, {"refused", test_refused}, {"mutated", test_mutated},
-           {"mutated, checksum right", test_mutated_with_checksum}, {"without memory", test_without_memory},
+SUITE_MAIN("plan files", {"round trip", test_round_trip}, {"round trip of collectives", test_collectives},
+           {"measured costs", test_measured}, {"one rank", test_one_rank}, {"refused", test_refused},
+           {"mutated", test_mutated}, {"mutated, checksum right", test_mutated_with_checksum},
+           {"mutated collectives", test_mutated_collectives}, {"without memory", test_without_memory},
            {"malformed is not written", test_malformed_is_not_written})
