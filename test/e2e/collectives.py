@@ -9,7 +9,8 @@ on the fake GPU (over its queues and over the fake NCCL).
 collective_plan writes the plans (test/runtime/plan/collective_plan.h says what they compute): W of rank r adds the
 frozen parameter x.r to its sum of gradients in every micro-batch, the members put their sums together, OPT adds what
 came out to p. After an all-gather OPT adds up itself, so it and an all-reduce must give the same bytes. Then the tools
-that show a plan: the printed plan, timelines, traces, measured costs, memory.
+that show a plan: the printed plan, timelines, traces, measured costs, memory. And a process that dies or stalls in the
+middle of a collective.
 
 Ends with "N passed, N failed, N skipped".
 """
@@ -20,11 +21,13 @@ import operator
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 
 import common
 import processes
+import processes_faults
 
 KINDS = ("all-gather", "reduce-scatter", "all-reduce")
 STEPS = 2
@@ -39,6 +42,7 @@ NAMED = [
 RANDOM = 8
 SIM_SEEDS = (1, 77)
 SHOWN = (NAMED[4], NAMED[6])  # what shows plans takes these
+FAULTY, MOST_KILLS = (3, 0b111, 4000000, 1), 20
 # Every plan is run by one of these too, in turn; no process without a rank.
 STARTS = [("tcp", 2), ("mpi", 2), ("tcp", 3), ("tcp", 4), ("mpi", 4)]
 
@@ -241,6 +245,38 @@ def tied(suite, folder, launchers):
         suite.check(("COLLECTIVE all-gather" in text) == (ranks > 1), f"tied, {ranks} ranks: no all-gather\n{text}")
 
 
+class Training(processes_faults.Run):
+    """Trains without a save, so that nearly all of its time goes to the collective."""
+    begun = "step "
+
+
+def faults(suite, tool, folder, launcher):
+    """A process is killed or stopped while many megabytes of sums are on their way, or are added: the others end in
+    time, and say which rank it was and at which job they were."""
+    case = Case(suite, tool, folder, "all-reduce", *FAULTY)
+    chance, seen = random.Random(3), ""
+
+    def hit(rank, number, seconds, status, *arguments):
+        run = Training(suite, launcher, case.folder, case.folder + ".faulty", *arguments, processes=case.ranks,
+                       every=10 ** 6)
+        took, got, left, errors = run.hit(rank, number, chance.random() / 20)
+        said = {other for other in range(case.ranks) if re.search(rf"rank {other} is at \w", errors)}
+        suite.check(took is not None and took < seconds and got == status and not left and
+                    len(said - {rank}) == case.ranks - 1 and f"process {rank} (rank {rank}, pid " in errors,
+                    f"signal {number} to rank {rank} in a collective: {took} s, status {got}, left {left}, said "
+                    f"{said}\n{errors}")
+        return errors
+
+    for rank in range(case.ranks):
+        seen += hit(rank, signal.SIGSTOP, 6, 5, "--timeout", 1)
+    for turn in range(MOST_KILLS):
+        seen += hit(turn % case.ranks, signal.SIGKILL, 5, 128 + signal.SIGKILL)
+        whole = "is at ADD_0 (job" in seen and "is at OPT (job" in seen  # before or in the sum, and behind it
+        if turn + 1 >= case.ranks and whole:
+            break
+    suite.check(whole, f"{MOST_KILLS} times nobody was hit while the sums came, or were added\n{seen}")
+
+
 def main():
     options = common.arguments(__doc__, ("--tool", {}), ("--fake", {}), ("--poison", dict(metavar="BIN")))
     build = os.path.join(options.bin, "..")
@@ -276,6 +312,7 @@ def main():
                 case.poisoned(poison)
 
         tied(suite, folder, [processes.LAUNCHERS[name] for name, reason in reasons.items() if not reason])
+        faults(suite, tool, folder, processes.LAUNCHERS["tcp"])
         rows = list(dict.fromkeys(cases()))
         common.run_parallel([lambda row=row, number=number: train(number, row) for number, row in enumerate(rows)],
                             options.jobs)

@@ -36,10 +36,11 @@ SILENT = r"process %d \(rank %d, pid \d+ on [^)]*\)(, which)? does not answer"
 
 class Run:
     """A launcher with its processes, from the first step on."""
+    begun = "saved step"  # the second such line says that all are at work
 
-    def __init__(self, suite, launcher, plan, saved, *arguments, processes=RANKS):
+    def __init__(self, suite, launcher, plan, saved, *arguments, processes=RANKS, every=1):
         command = [*launcher.command(processes), suite.tool("zb-run"), plan, "--data", "text:" + common.CORPUS,
-                   "--steps", "1000000", "--save", saved, "--save-every", "1", *map(str, arguments)]
+                   "--steps", "1000000", "--save", saved, "--save-every", str(every), *map(str, arguments)]
         self.saved, self.variable = saved, launcher.variable.encode()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env=launcher.environment, errors="backslashreplace")
@@ -51,7 +52,7 @@ class Run:
 
     def read_output(self):
         for line in self.process.stdout:
-            if line.startswith("saved step"):
+            if line.startswith(self.begun):
                 self.saves += 1
                 if self.saves == 2:
                     self.first_save.set()

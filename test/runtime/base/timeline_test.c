@@ -265,5 +265,23 @@ static void test_scales(void) {
   }
 }
 
+/* What is of no micro-batch is called by its name: in the box, in the legend, in the tooltip. */
+static void test_sums(void) {
+  static const zb_event sum = {0, ZB_LANE_COMPUTE, 'A', -1, 0, -1, -1, 0, 1000000, 0, 0};
+  const zb_timeline timeline = {.ranks = 1, .chunks = 1, .events = &sum, .event_count = 1};
+  char *text = write_and_read(zb_timeline_svg, &timeline);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+  CU_ASSERT_TRUE(is_well_formed(text));
+  CU_ASSERT_EQUAL(count(text, ">sum of what ranks sent</text>"), 1);
+  CU_ASSERT_EQUAL(count(text, "<title>sum of what ranks sent, rank 0: 0 to 1000000 ps"), 1);
+  CU_ASSERT_EQUAL(count(text, ">sum</text>"), 1);
+  CU_ASSERT_EQUAL(count(text, ">other<"), 0);
+  free(text);
+  text = write_and_read(zb_timeline_chrome, &timeline);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+  CU_ASSERT_EQUAL(count(text, "\"name\":\"ADD\",\"cat\":\"A\""), 1);
+  free(text);
+}
+
 SUITE_MAIN("timeline", {"SVG", test_svg}, {"Chrome trace", test_chrome}, {"nothing to draw, wrong events", test_edges},
-           {"time scales", test_scales}, {"labels fit", test_labels})
+           {"time scales", test_scales}, {"labels fit", test_labels}, {"sums", test_sums})

@@ -39,6 +39,28 @@ static void test_golden(void) {
   zb_plan_destroy(plan);
 }
 
+/* The plan itself, before: the lines that a collective has. */
+static void test_printed(void) {
+  static const char *const rows[ZB_COLLECTIVE_COUNT][2] = {
+      {"\ncollective 0 all-gather G of ranks 0, 2, 3 before message #3: 40, 40, 40 bytes\n",
+       "\n      3  COLLECTIVE all-gather 0  gradients+0 (40)  gradients+64 (40)  gradients+128 (40)\n"},
+      {"\ncollective 0 reduce-scatter G of ranks 0, 2, 3 before message #3: 40 bytes\n",
+       "\n      3  COLLECTIVE reduce-scatter 0  gradients+0 (40)  slots+128 (192)\n"},
+      {"\ncollective 0 all-reduce G of ranks 0, 2, 3 before message #3: 40 bytes\n",
+       "\n      3  COLLECTIVE all-reduce 0  gradients+0 (40)  slots+128 (192)\n"}};
+  for (int kind = 0; kind < ZB_COLLECTIVE_COUNT; ++kind) {
+    zb_plan *plan = collective_plan(&(collective_case){(zb_collective_kind)kind, 4, 0xd, 10, 1});
+    char *text = sample_print(plan);
+    for (int i = 0; i < 2; ++i)
+      if (!strstr(text, rows[kind][i])) {
+        printf("\n  expected%s  in:\n%.2000s", rows[kind][i], text);
+        CU_FAIL("a line is missing");
+      }
+    zb_free(text);
+    zb_plan_destroy(plan);
+  }
+}
+
 /* A plan without collectives is what it is. */
 static void test_nothing(void) {
   zb_plan *plan = sample_plan(2, 2, 0), *expanded = plan;
@@ -153,5 +175,5 @@ static void test_one_rank(void) {
   }
 }
 
-SUITE_MAIN("expansion", {"golden", test_golden}, {"nothing to expand", test_nothing},
+SUITE_MAIN("expansion", {"golden", test_golden}, {"printed", test_printed}, {"nothing to expand", test_nothing},
            {"messages and bytes", test_bytes}, {"without memory", test_without_memory}, {"one rank", test_one_rank})
