@@ -311,11 +311,12 @@ def main():
             if poison:
                 case.poisoned(poison)
 
-        tied(suite, folder, [processes.LAUNCHERS[name] for name, reason in reasons.items() if not reason])
-        faults(suite, tool, folder, processes.LAUNCHERS["tcp"])
         rows = list(dict.fromkeys(cases()))
-        common.run_parallel([lambda row=row, number=number: train(number, row) for number, row in enumerate(rows)],
-                            options.jobs)
+        launchers = [processes.LAUNCHERS[name] for name, reason in reasons.items() if not reason]
+        tasks = [lambda: faults(suite, tool, folder, processes.LAUNCHERS["tcp"]),
+                 lambda: tied(suite, folder, launchers),
+                 *(lambda row=row, number=number: train(number, row) for number, row in enumerate(rows))]
+        common.run_parallel(tasks, options.jobs)
         for kind, *row in rows:
             if kind == "all-gather":
                 suite.check(trained[kind, *row] == trained["all-reduce", *row], f"{row}: an all-gather gives others")
