@@ -5,7 +5,7 @@ changed.
 
     recipes.py [--build FOLDER] [--keep]
 
-Rows go into existing files before a line that is there already; new files lie under files/RECIPE/. A recipe may change
+Rows go into existing files before a line that is there already; new files lie under Inputs/RECIPE/. A recipe may change
 only so many existing files of the product: op 4, the others 1. Its rows in tables of tests are counted beside them. One
 line a check, "ok - NAME"; takes a build of the whole tree, so tools/test.sh does not run it.
 """
@@ -66,7 +66,7 @@ RECIPES = {
         ("passes/schedule/schedules.def", "ZB_SCHEDULE(zb_h1,", 'ZB_SCHEDULE(recipe_w_last, "")\n'),
     ], ["build/test/passes-schedule-schedules_test",
         "build/bin/zb-sched --ranks 4 --micro-batches 8 --schedule recipe-w-last",
-        "build/bin/zbc test/data/gpt2-tiny.onnx -o out/recipe --ranks 2 --micro-batches 4 --schedule recipe-w-last",
+        "build/bin/zbc test/data/gpt2-small.onnx -o out/recipe --ranks 2 --micro-batches 4 --schedule recipe-w-last",
         "build/bin/zb-run out/recipe --data text:test/data/corpus.txt --steps 2"]),
     "pass": (1, [
         ("passes/passes.def", "ZB_PASS(raise)", "ZB_PASS(recipe_neg_neg)\n"),
@@ -132,7 +132,7 @@ def follow(to, recipe, rows):
             file.writelines(lines)
         group = changed[name.startswith("test/")]
         group[name] = group.get(name, 0) + text.count("\n")
-    files = os.path.join(HERE, "files", recipe)
+    files = os.path.join(HERE, "Inputs", recipe)
     for place, _, names in os.walk(files):
         for name in names:
             path = os.path.join(to, os.path.relpath(os.path.join(place, name), files))
