@@ -159,12 +159,12 @@ static const row rows[] = {
     UNARY(tan, "x0", -1.1, 1.1, {0})
     UNARY(tanh, "y0", -2, 2, {0})
     UNARY(thresholded_relu, "x0", -2, 2, FLOAT("alpha", 0.4))
-    SOFTMAX( "softmax", 0)
+    SOFTMAX("softmax", 0)
     SOFTMAX("softmax", 1)
     SOFTMAX("softmax", 2)
     SOFTMAX("log_softmax", 0)
     SOFTMAX("log_softmax", 1)
-    SOFTMAX( "log_softmax", 2)
+    SOFTMAX("log_softmax", 2)
     LAYER_NORM("layer_norm_grad_x", "x0 x1 y1 y2 d", 0, 2, 5)
     LAYER_NORM("layer_norm_grad_scale", "x0 y1 y2 d", 1, 2, 5)
     RMS_NORM("rms_norm_grad_x", "x0 x1 y1 d", 0, 2, 5)
@@ -172,7 +172,7 @@ static const row rows[] = {
     GATHER(0, INDEX(-3, 3, 4, 2), RESULT(4, 2, 4, 5))
     GATHER(1, INDEX(-4, 4, 7), RESULT(3, 7, 5))
     GATHER(2, INDEX(-5, 5, 2), RESULT(3, 4, 2))
-    { "gather_elements", "gather_elements_grad", "x1 d", {0, -1}, {REAL(-1, 1, 3, 4), INDEX(-4, 4, 2, 6)},
+    {"gather_elements", "gather_elements_grad", "x1 d", {0, -1}, {REAL(-1, 1, 3, 4), INDEX(-4, 4, 2, 6)},
       {RESULT(2, 6)}, {INT("axis", 1), INTS("shape", 3, 4)}},
     {"rotary", "rotary_grad", "d x1 x2", {0, -1}, {REAL(-2, 2, 2, 3, 2, 6), REAL(-2, 2, 3, 1, 6), REAL(-2, 2, 3, 1,
       6)}, {RESULT(2, 3, 2, 6)}, {{0}}},
