@@ -67,7 +67,7 @@ typedef struct zb_cost_edge {
 typedef struct zb_cost_subprogram {
   char *name;
   int64_t rank, stage;   /* stage -1: of no stage alone */
-  char *kind;            /* "F", "B", "W", "OPT", "LOAD" */
+  char *kind;            /* "F", "B", "W", a phase of the optimizer (zb/phases.def), "LOAD" */
   uint64_t key;          /* of its ops: the same subprogram in another plan has the same key */
   int64_t first_ps;      /* its first run of a step: the optimizer and the other jobs of a step leave cold caches */
   int64_t time_ps, runs; /* the others; where there is one run a step, the same */
@@ -144,6 +144,8 @@ ZB_API int64_t zb_costs_op(const zb_costs *costs, const char *op);
  * O(subprograms). */
 ZB_API const zb_cost_subprogram *zb_costs_subprogram(const zb_costs *costs, const char *kind, int64_t stage,
                                                      uint64_t key);
+/* Whether it is a phase of the optimizer. */
+ZB_API bool zb_cost_is_optimizer(const zb_cost_subprogram *subprogram);
 /* Time of a product of so many flops by the calibration, between the two nearest sizes; -1 without one. O(products). */
 ZB_API int64_t zb_costs_product(const zb_costs *costs, double flops);
 

@@ -48,20 +48,20 @@ static void stage_names(MlirOperation function, zb_stage_summary *out) {
 static zb_status summarize_stages(const zb_module_problem *p, zb_compile_summary *out) {
   for (int s = 0; s < out->stages; ++s) {
     zb_stage_summary *stage = &out->stage[s];
-    const MlirOperation *f = &p->functions[s * ZB_CLASS_INDEX_COUNT];
+    const MlirOperation *f = &p->functions[s * ZB_KIND_COUNT];
     stage->rank = p->stage_rank[s];
     for (int k = 0; k < s; ++k)
       stage->chunk += p->stage_rank[k] == stage->rank;
     stage->f_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_F] - p->job_ps);
     stage->b_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_B] - p->job_ps);
     stage->w_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_W] - p->job_ps);
-    stage->f_product_flops = (double)zb_get_i64(f[0], ZB_ATTR_PRODUCT_FLOPS, 0);
-    stage->b_product_flops = (double)zb_get_i64(f[1], ZB_ATTR_PRODUCT_FLOPS, 0);
-    stage->w_product_flops = (double)zb_get_i64(f[2], ZB_ATTR_PRODUCT_FLOPS, 0);
-    stage->fb_bytes = (uint64_t)zb_frame_bytes(f[0], "fb");
-    stage->fw_bytes = (uint64_t)zb_frame_bytes(f[0], "fw");
-    stage->bw_bytes = (uint64_t)zb_frame_bytes(f[1], "bw");
-    stage_names(f[0], stage);
+    stage->f_product_flops = (double)zb_get_i64(f[ZB_F], ZB_ATTR_PRODUCT_FLOPS, 0);
+    stage->b_product_flops = (double)zb_get_i64(f[ZB_B], ZB_ATTR_PRODUCT_FLOPS, 0);
+    stage->w_product_flops = (double)zb_get_i64(f[ZB_W], ZB_ATTR_PRODUCT_FLOPS, 0);
+    stage->fb_bytes = (uint64_t)zb_frame_bytes(f[ZB_F], "fb");
+    stage->fw_bytes = (uint64_t)zb_frame_bytes(f[ZB_F], "fw");
+    stage->bw_bytes = (uint64_t)zb_frame_bytes(f[ZB_B], "bw");
+    stage_names(f[ZB_F], stage);
     if (!stage->first || !stage->last) return ZB_OUT_OF_MEMORY();
   }
   return NULL;

@@ -29,7 +29,7 @@ static void fill_times(const zb_costs *from, zb_problem_data *out) {
     int64_t time_ps = s->time_ps + (s->first_ps - s->time_ps) / out->problem.micro_batches + from->overheads.job_ps;
     for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
       if (strcmp(s->kind, kinds[kind]) == 0) out->costs[s->stage].time_ps[kind] = time_ps;
-    if (strcmp(s->kind, "OPT") == 0) out->optimizer_ps[s->rank] += time_ps;
+    if (zb_cost_is_optimizer(s)) out->optimizer_ps[s->rank] += time_ps;
   }
 }
 

@@ -18,6 +18,7 @@
  *
  * Tests: test/passes/allocate.mlir. */
 
+#include "passes/stages/classes.h"
 #include "passes/stages/addresses.h"
 #include "passes/function.h"
 #include "passes/stages/pack.h"
@@ -392,8 +393,7 @@ static zb_status call_addresses(allocator *a, int n) {
       ZB_TRY(wait_for_sends(a, address(a, value), value_bytes(&a->graph, value), n));
   }
   /* The optimizer of a tied parameter, which is of no stage, sums in place what the rank gave to others. */
-  const char *class_name = zb_get_string(info->function, ZB_ATTR_CLASS);
-  if (class_name && strcmp(class_name, "OPT") == 0 && zb_get_i64(info->function, ZB_ATTR_STAGE, -1) < 0)
+  if (zb_job_is_optimizer(zb_class_get(info->function)) && zb_get_i64(info->function, ZB_ATTR_STAGE, -1) < 0)
     ZB_TRY(wait_for_sends(a, a->regions[ZB_REGION_GRADIENTS].offset, a->regions[ZB_REGION_GRADIENTS].bytes, n));
   return NULL;
 }

@@ -1,10 +1,15 @@
-/* zb-classify: gives every op a class: F, B, W, OPT or LOAD. By dataflow, for any dialect's ops.
+/* zb-classify: gives every op a class: F, B, W, a phase of the optimizer or LOAD. By dataflow, for any dialect's ops.
  *
  *   LOAD  depends on constants only
  *   F     the loss or another plain output depends on it
- *   OPT   depends on a zb.accumulate
  *   B     a backward op of the stage that leads to a gradient that leaves the stage upstream
  *   W     every other backward op of the stage
+ *
+ * and, of what depends on a zb.accumulate:
+ *
+ *   SUM     adds such sums, or scales them by a constant, and reads nothing else
+ *   NORM    reads no parameter, state or step number, directly or through others, and is no SUM
+ *   UPDATE  the rest
  *
  * A stage that sends no gradient upstream (the first; the one after a frozen prefix) takes as targets of B the
  * gradients of its roots: activations that need a gradient and whose op reads no other activation that needs one. With
@@ -13,6 +18,7 @@
  *
  * Tests: test/passes/classify.mlir. */
 
+#include "passes/stages/classes.h"
 #include "passes/stages/flow.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
@@ -23,6 +29,7 @@ typedef struct classify {
   zb_flow flow;
   int *stage;
   bool *is_b;
+  zb_job_kind *kind;    /* per node, in their order: what came before has one */
   bool *sends_upstream; /* per stage */
   int stages;
 } classify;
@@ -141,17 +148,46 @@ static void close_over_stage(classify *c) {
   }
 }
 
+/* The earliest phase of an op of the optimizer that one of its operands allows. */
+static zb_job_kind phase_after(const classify *c, bool is_sum, int value) {
+  const int producer = c->graph.values[value].producer;
+  unsigned flags = zb_flow_value(&c->graph, &c->flow, value);
+  if (flags & ZB_FLOW_OPTIMIZE) return c->kind[producer] == ZB_JOB_SUM && !is_sum ? ZB_JOB_NORM : c->kind[producer];
+  if (flags & (ZB_FLOW_ACCUMULATE | ZB_FLOW_LOAD)) return is_sum ? ZB_JOB_SUM : ZB_JOB_NORM;
+  return ZB_JOB_UPDATE;
+}
+
+/* Whether an op adds, multiplies by a constant, or moves no data. */
+static bool adds_or_scales(const classify *c, int n) {
+  const zb_node *node = &c->graph.nodes[n];
+  bool scales = false;
+  for (int i = 0; i < node->operand_count && zb_op_is(node->op, "zb.mul"); ++i)
+    scales |= (zb_flow_value(&c->graph, &c->flow, c->graph.operands[node->operand_begin + i]) & ZB_FLOW_LOAD) != 0;
+  return scales || zb_op_is(node->op, "zb.add") || (c->flow.nodes[n] & ZB_FLOW_VIEW);
+}
+
+static zb_job_kind phase_of(const classify *c, int n) {
+  const zb_node *node = &c->graph.nodes[n];
+  const bool is_sum = adds_or_scales(c, n);
+  zb_job_kind kind = ZB_JOB_SUM;
+  for (int i = 0; i < node->operand_count; ++i) {
+    zb_job_kind least = phase_after(c, is_sum, c->graph.operands[node->operand_begin + i]);
+    if (least > kind) kind = least;
+  }
+  return kind;
+}
+
 static void write_classes(classify *c) {
   for (int n = 0; n < c->graph.node_count; ++n) {
     unsigned flags = c->flow.nodes[n];
-    const char *name = "F";
+    c->kind[n] = ZB_JOB_F;
     if (flags & ZB_FLOW_LOAD)
-      name = "LOAD";
+      c->kind[n] = ZB_JOB_LOAD;
     else if (flags & ZB_FLOW_OPTIMIZE)
-      name = "OPT";
+      c->kind[n] = phase_of(c, n);
     else if (flags & ZB_FLOW_BACKWARD)
-      name = c->is_b[n] ? "B" : "W";
-    zb_set_string(c->graph.nodes[n].op, ZB_ATTR_CLASS, name);
+      c->kind[n] = c->is_b[n] ? ZB_JOB_B : ZB_JOB_W;
+    zb_class_set(c->graph.nodes[n].op, c->kind[n]);
     ++c->pass->changes;
   }
 }
@@ -162,6 +198,7 @@ static zb_result classify_graph(classify *c) {
   ZB_PASS_TRY(pass, zb_flow_build(arena, &c->graph, &c->flow));
   c->stage = ZB_NEW(arena, int, c->graph.node_count);
   c->is_b = ZB_NEW(arena, bool, c->graph.node_count);
+  c->kind = ZB_NEW(arena, zb_job_kind, c->graph.node_count);
   ZB_PASS_TRY(pass, zb_arena_status(arena));
   if (!read_stages(c)) return ZB_FAIL;
   c->sends_upstream = ZB_NEW(arena, bool, c->stages);
@@ -186,7 +223,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
 
 const zb_pass_def zb_pass_classify = {
     .name = "zb-classify",
-    .summary = "Give every op a class by dataflow: F, B, W, OPT, LOAD.",
+    .summary = "Give every op a class by dataflow: F, B, W, SUM, NORM, UPDATE, LOAD.",
     .requires_level = "staged",
     .ensures_level = "classified",
     .run = run,

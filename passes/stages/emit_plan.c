@@ -2,6 +2,7 @@
  * job. Nothing is decided here: homes are computed again by the same rule as in zb-allocate, addresses are read off the
  * attributes. Tests: test/passes/parameter-products.mlir, test/passes/chunks.test; test/e2e trains what it makes. */
 
+#include "passes/stages/classes.h"
 #include "passes/stages/emit_plan.h"
 
 #include "passes/stages/addresses.h"
@@ -452,14 +453,6 @@ static zb_status emit_instruction(emitter *e, const zb_subprogram_info *info, in
   return emit_attributes(e, node->op, out);
 }
 
-static zb_job_kind kind_of(MlirOperation function) {
-  const char *name = zb_get_string(function, ZB_ATTR_CLASS);
-  for (int k = 0; k < ZB_JOB_KIND_COUNT; ++k)
-    if (name && zb_job_is_compute((zb_job_kind)k) && strcmp(name, zb_job_mnemonic((zb_job_kind)k)) == 0)
-      return (zb_job_kind)k;
-  return ZB_JOB_OPT;
-}
-
 /* "fb", "fw", "bw", or "value 17". */
 static const char *base_name(emitter *e, const zb_subprogram_info *info, int position) {
   const zb_port port = position < info->argument_count
@@ -494,7 +487,7 @@ static zb_status emit_subprogram(emitter *e, const zb_subprogram_info *info, zb_
   const zb_graph *g = &info->workspace.graph;
   out->name = zb_plan_strdup(e->memory, info->name);
   out->stage = (int)zb_get_i64(info->function, ZB_ATTR_STAGE, -1);
-  out->kind = kind_of(info->function);
+  out->kind = zb_class_get(info->function);
   out->workspace_bytes = info->workspace.bytes;
   out->time_ps = zb_get_i64(info->function, ZB_ATTR_TIME_PS, 1);
   out->first_ps = zb_get_i64(info->function, ZB_ATTR_FIRST_PS, 0);

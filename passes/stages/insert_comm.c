@@ -23,6 +23,7 @@
  *
  * Tests: test/passes/insert-comm.mlir. */
 
+#include "passes/stages/classes.h"
 #include "passes/stages/frames.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
@@ -440,7 +441,7 @@ static void take_result(connector *c, const port *p, int stage, int m, MlirValue
   }
 }
 
-/* One job: reads inputs, calls, hands out results, reports. m = -1 for LOAD and OPT. */
+/* One job: reads inputs, calls, hands out results, reports. m = -1 for LOAD and the optimizer. */
 static void call(connector *c, const signature *s, int stage, int m, zb_map *sums) {
   if (!zb_arena_grow(c->arena, (void **)&c->operands, &c->operand_capacity, (size_t)s->argument_count + 1,
                      sizeof *c->operands)) {
@@ -489,8 +490,8 @@ static void build_send(connector *c, const message *m) {
 
 /* Type of a value at the stage that receives it: an argument of one of its functions. */
 static MlirType value_type(const connector *c, int stage, int64_t id) {
-  for (int k = 0; k < ZB_CLASS_INDEX_COUNT; ++k) {
-    const signature *s = &c->signatures[stage * ZB_CLASS_INDEX_COUNT + k];
+  for (int k = 0; k < ZB_KIND_COUNT; ++k) {
+    const signature *s = &c->signatures[stage * ZB_KIND_COUNT + k];
     for (int i = 0; i < s->argument_count; ++i)
       if (s->arguments[i].kind == PORT_VALUE && s->arguments[i].id == id) return s->arguments[i].type;
   }
@@ -626,8 +627,7 @@ static zb_status collect_posts(connector *c, post **out, size_t *out_count) {
  * ranks. */
 static zb_status call_optimizers(connector *c, zb_map *sums, bool tied) {
   ZB_FOR_EACH_OP(function, zb_function_block(c->p.ranks[c->rank])) {
-    const char *name = zb_get_string(function, ZB_ATTR_CLASS);
-    if (!name || strcmp(name, "OPT") != 0 || (zb_get_i64(function, ZB_ATTR_STAGE, -1) < 0) != tied) continue;
+    if (!zb_job_is_optimizer(zb_class_get(function)) || (zb_get_i64(function, ZB_ATTR_STAGE, -1) < 0) != tied) continue;
     signature s;
     ZB_TRY(read_signature(c, function, &s));
     call(c, &s, -1, -1, sums);
@@ -663,8 +663,8 @@ static zb_status build_rank(connector *c, int rank, const post *posts, size_t po
   for (int j = 0; j < c->order.counts[rank] && !c->failed; ++j) {
     build_posts(c, posts, post_count, &at, j, sums);
     if (!c->failed)
-      call(c, &c->signatures[jobs[j].stage * ZB_CLASS_INDEX_COUNT + (int)jobs[j].kind], jobs[j].stage,
-           jobs[j].micro_batch, NULL);
+      call(c, &c->signatures[jobs[j].stage * ZB_KIND_COUNT + (int)jobs[j].kind], jobs[j].stage, jobs[j].micro_batch,
+           NULL);
   }
   if (!c->failed) build_posts(c, posts, post_count, &at, c->order.counts[rank], sums);
   if (!c->failed) ZB_TRY(call_optimizers(c, sums, false));
@@ -808,10 +808,10 @@ static zb_status connect_all(connector *c, MlirModule module) {
   ZB_TRY(zb_simulate(&c->p.problem, &c->order, &c->simulation));
   ZB_TRY(index_jobs(c));
   c->sources = zb_arena_map_pointer(c->arena);
-  c->signatures = zb_arena_take(c->arena, ((size_t)c->stages * ZB_CLASS_INDEX_COUNT + 1), sizeof *c->signatures);
+  c->signatures = zb_arena_take(c->arena, ((size_t)c->stages * ZB_KIND_COUNT + 1), sizeof *c->signatures);
   if (!c->sources || !c->signatures) return ZB_OUT_OF_MEMORY();
   ZB_TRY(find_sources(c));
-  for (int i = 0; i < c->stages * ZB_CLASS_INDEX_COUNT; ++i)
+  for (int i = 0; i < c->stages * ZB_KIND_COUNT; ++i)
     ZB_TRY(read_signature(c, c->p.functions[i], &c->signatures[i]));
   for (size_t h = 0; h < c->p.hop_count; ++h)
     ZB_TRY(plan_hop(c, (int)h));

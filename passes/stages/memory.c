@@ -14,6 +14,7 @@
  *
  * Tests: test/passes/memory.mlir. */
 
+#include "passes/stages/classes.h"
 #include "passes/stages/cost.h"
 #include "passes/stages/flow.h"
 #include "passes/stages/frames.h"
@@ -36,8 +37,6 @@ typedef struct pool {
   uint64_t bytes;
 } pool;
 
-enum { CLASS_F, CLASS_B, CLASS_W, CLASS_COUNT };
-
 /* A value that a stage keeps. */
 typedef struct kept {
   int64_t id;
@@ -49,7 +48,7 @@ typedef struct kept {
 } kept;
 
 typedef struct stage_info {
-  MlirOperation functions[CLASS_COUNT];
+  MlirOperation functions[ZB_KIND_COUNT];
   ZB_LIST(kept) kept;
   uint64_t frame_bytes[FRAME_COUNT];
 } stage_info;
@@ -61,7 +60,7 @@ typedef struct memory {
   stage_info *stages;
   int stage_count;
   int *stage_rank;
-  zb_map *producers;      /* value id + 1 -> stage * CLASS_COUNT + class; absent: input */
+  zb_map *producers;      /* value id + 1 -> stage * ZB_KIND_COUNT + class; absent: input */
   pool pools[POOL_COUNT]; /* of the rank at hand, as is: */
   int64_t changes;
   zb_costs *costs; /* NULL: the model */
@@ -127,7 +126,7 @@ static zb_status collect_pools(memory *m, MlirBlock body) {
   char key[ZB_KEY_BYTES];
   ZB_FOR_EACH_OP(function, body) {
     if (!zb_op_is(function, "func.func")) continue;
-    bool optimizer = strcmp(zb_get_string(function, ZB_ATTR_CLASS), "OPT") == 0;
+    bool optimizer = zb_job_is_optimizer(zb_class_get(function));
     for (intptr_t i = 0; i < argument_count(function); ++i) {
       const zb_port port = zb_argument_port(function, (int)i);
       int which = pool_of(&port, key);
@@ -159,20 +158,20 @@ static int compare_kept(const void *a, const void *b) {
 static zb_status find_kept(memory *m, stage_info *s) {
   zb_map *w_reads = zb_arena_map_pointer(m->arena);
   if (!w_reads) return ZB_OUT_OF_MEMORY();
-  MlirOperation b = s->functions[CLASS_B], w = s->functions[CLASS_W];
+  MlirOperation b = s->functions[ZB_B], w = s->functions[ZB_W];
   for (intptr_t i = 0; i < argument_count(w); ++i) {
     int64_t id = argument_id(w, (int)i);
     if (id < 0) continue;
-    int64_t producer = zb_map_get_or(m->producers, id_key(id), CLASS_F);
+    int64_t producer = zb_map_get_or(m->producers, id_key(id), ZB_F);
     if (!zb_map_set(w_reads, id_key(id), 1)) return ZB_OUT_OF_MEMORY();
-    ZB_TRY(keep(m, s, id, producer % CLASS_COUNT == CLASS_F ? FRAME_FW : FRAME_BW,
+    ZB_TRY(keep(m, s, id, producer % ZB_KIND_COUNT == ZB_F ? FRAME_FW : FRAME_BW,
                 mlirValueGetType(mlirBlockGetArgument(zb_function_block(w), i))));
   }
   for (intptr_t i = 0; i < argument_count(b); ++i) {
     int64_t id = argument_id(b, (int)i);
     if (id < 0 || zb_map_get(w_reads, id_key(id), NULL)) continue;
-    int64_t producer = zb_map_get_or(m->producers, id_key(id), CLASS_F);
-    if (producer % CLASS_COUNT == CLASS_F)
+    int64_t producer = zb_map_get_or(m->producers, id_key(id), ZB_F);
+    if (producer % ZB_KIND_COUNT == ZB_F)
       ZB_TRY(keep(m, s, id, FRAME_FB, mlirValueGetType(mlirBlockGetArgument(zb_function_block(b), i))));
   }
   if (s->kept.count) qsort(s->kept.items, s->kept.count, sizeof *s->kept.items, compare_kept);
@@ -193,8 +192,8 @@ static kept *find(stage_info *s, int64_t id) {
 
 typedef struct rebuild {
   memory *m;
-  stage_info *stage; /* NULL for LOAD and OPT */
-  int class_index;   /* CLASS_F.. or -1 */
+  stage_info *stage; /* NULL for LOAD and optimizers of tied parameters */
+  int kind;          /* ZB_F.. or -1 */
   MlirOperation old;
   zb_function_builder f;
   MlirValue pools[POOL_COUNT]; /* current value of each pool frame, null: not an argument */
@@ -218,8 +217,8 @@ static MlirValue build_put(rebuild *r, MlirValue frame, MlirValue value, uint64_
 }
 
 /* Whether this function makes a frame (else it reads it). */
-static bool writes_frame(int class_index, int frame) {
-  return (class_index == CLASS_F && frame != FRAME_BW) || (class_index == CLASS_B && frame == FRAME_BW);
+static bool writes_frame(int kind, int frame) {
+  return (kind == ZB_F && frame != FRAME_BW) || (kind == ZB_B && frame == FRAME_BW);
 }
 
 /* Frame arguments first, in fixed order, if anything of them is read. */
@@ -231,7 +230,7 @@ static void add_frame_arguments(rebuild *r) {
     int which = pool_of(&port, key);
     if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, NULL)) pool_used[which] = true;
     kept *k = r->stage ? find(r->stage, port.value) : NULL;
-    if (k && !writes_frame(r->class_index, k->frame)) frame_used[k->frame] = true;
+    if (k && !writes_frame(r->kind, k->frame)) frame_used[k->frame] = true;
   }
   /* LOAD, and an optimizer that makes a copy of its parameter anew, write the constants: they take the frame to put
    * their results in. */
@@ -242,8 +241,8 @@ static void add_frame_arguments(rebuild *r) {
       r->pools[i] = zb_function_argument(&r->f, frame_type(r->m->context, pool_names[i], r->m->pools[i].bytes),
                                          zb_frame_port(r->m->context, pool_names[i]));
   /* The last reader takes a frame even if it reads nothing of it: that is where it ends. */
-  if (r->class_index == CLASS_B) frame_used[FRAME_FB] = true;
-  if (r->class_index == CLASS_W) frame_used[FRAME_FW] = frame_used[FRAME_BW] = true;
+  if (r->kind == ZB_B) frame_used[FRAME_FB] = true;
+  if (r->kind == ZB_W) frame_used[FRAME_FW] = frame_used[FRAME_BW] = true;
   for (int i = 0; i < FRAME_COUNT; ++i) {
     if (!r->stage || !r->stage->frame_bytes[i] || !frame_used[i]) continue;
     r->frames[i] = zb_function_argument(&r->f, frame_type(r->m->context, frame_names[i], r->stage->frame_bytes[i]),
@@ -266,7 +265,7 @@ static void add_value_arguments(rebuild *r) {
     MlirValue now;
     if (which >= 0 && zb_map_get(r->m->pools[which].offsets, key, &offset))
       now = build_get(r, r->pools[which], (uint64_t)offset, type);
-    else if (k && !writes_frame(r->class_index, k->frame))
+    else if (k && !writes_frame(r->kind, k->frame))
       now = build_get(r, r->frames[k->frame], k->offset, type);
     else
       now = zb_function_argument(&r->f, type, attributes);
@@ -291,7 +290,7 @@ static bool kept_by_sender(rebuild *r, int64_t id) {
       /* Of several holders on a rank the one that had it first keeps the home. */
       int64_t producer = zb_map_get_or(r->m->producers, id_key(id), -1);
       if (producer < 0) return false; /* inputs are read anew by each stage */
-      bool forward = producer % CLASS_COUNT == CLASS_F;
+      bool forward = producer % ZB_KIND_COUNT == ZB_F;
       if (forward ? s < own : s > own) return true;
     }
   return false;
@@ -319,7 +318,7 @@ static void find_kept_values(rebuild *r) {
 /* A kept value that only a later class reads comes in here to be kept. */
 static void take_in(rebuild *r, kept *k) {
   MlirAttribute id = zb_value_port(r->m->context, k->id);
-  MlirOperation reader = r->stage->functions[k->frame == FRAME_FB ? CLASS_B : CLASS_W];
+  MlirOperation reader = r->stage->functions[k->frame == FRAME_FB ? ZB_B : ZB_W];
   for (intptr_t n = 0; n < argument_count(reader); ++n)
     if (argument_id(reader, (int)n) == k->id) id = zb_argument_dictionary(reader, (int)n);
   k->value = zb_function_argument(&r->f, k->type, id);
@@ -330,14 +329,14 @@ static void take_in(rebuild *r, kept *k) {
 static void put_kept(rebuild *r) {
   if (!r->stage) return;
   for (int frame = 0; frame < FRAME_COUNT; ++frame) {
-    if (!writes_frame(r->class_index, frame) || !r->stage->frame_bytes[frame]) continue;
+    if (!writes_frame(r->kind, frame) || !r->stage->frame_bytes[frame]) continue;
     r->frames[frame] = (MlirValue){0};
     frame_under_construction(r, frame);
   }
   find_kept_values(r);
   for (size_t i = 0; i < r->stage->kept.count; ++i) {
     kept *k = &r->stage->kept.items[i];
-    if (!writes_frame(r->class_index, k->frame)) continue;
+    if (!writes_frame(r->kind, k->frame)) continue;
     if (mlirValueIsNull(k->value)) take_in(r, k);
     r->frames[k->frame] =
         build_put(r, r->frames[k->frame], k->value, k->offset, k->incoming && kept_by_sender(r, k->id));
@@ -368,7 +367,7 @@ static void add_results(rebuild *r, const zb_map *leaving) {
   for (int i = 0; i < POOL_COUNT; ++i)
     if (r->pool_changed[i]) zb_function_result(&r->f, r->pools[i], zb_frame_port(r->m->context, pool_names[i]));
   for (int i = 0; r->stage && i < FRAME_COUNT; ++i)
-    if (writes_frame(r->class_index, i) && r->stage->frame_bytes[i])
+    if (writes_frame(r->kind, i) && r->stage->frame_bytes[i])
       zb_function_result(&r->f, r->frames[i], zb_frame_port(r->m->context, frame_names[i]));
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
     MlirAttribute attributes = zb_result_dictionary(r->old, (int)i);
@@ -387,7 +386,7 @@ static zb_status function_cost(const memory *m, MlirOperation function, zb_op_co
   const zb_cost_subprogram *whole = zb_costs_subprogram(m->costs, kind, zb_get_i64(function, ZB_ATTR_STAGE, -1), key);
   if (whole)
     out->time_ps = whole->time_ps, *out_first_ps = whole->first_ps;
-  else if (!m->costs->op_count && strcmp(kind, "LOAD") != 0)
+  else if (!m->costs->op_count && zb_class_get(function) != ZB_JOB_LOAD)
     return zb_status_hint(
         ZB_ERROR(
             INVALID,
@@ -398,9 +397,9 @@ static zb_status function_cost(const memory *m, MlirOperation function, zb_op_co
   return NULL;
 }
 
-static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, stage_info *stage, int class_index,
+static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, stage_info *stage, int kind,
                                   const zb_map *leaving) {
-  rebuild r = {.m = m, .stage = stage, .class_index = class_index, .old = old};
+  rebuild r = {.m = m, .stage = stage, .kind = kind, .old = old};
   MlirBlock old_block = zb_function_block(old);
   zb_op_cost cost;
   int64_t first_ps = 0; /* 0: as the others */
@@ -433,7 +432,7 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, 
   zb_free(name);
   if (mlirOperationIsNull(now)) return ZB_OUT_OF_MEMORY();
   ++m->changes;
-  if (stage) stage->functions[class_index] = now;
+  if (stage) stage->functions[kind] = now;
   mlirOperationDestroy(old);
   zb_workspace workspace;
   zb_arena arena = {0};
@@ -446,22 +445,17 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old, 
 
 /* ---- The pass ---- */
 
-static int class_index_of(MlirOperation function) {
-  const char *name = zb_get_string(function, ZB_ATTR_CLASS);
-  return name && name[1] == '\0' ? (name[0] == 'F' ? CLASS_F : name[0] == 'B' ? CLASS_B : CLASS_W) : -1;
-}
-
 static zb_status collect_functions(memory *m, MlirBlock top) {
   ZB_FOR_EACH_OP(rank, top) {
     if (!zb_op_is(rank, "builtin.module")) continue;
     ZB_FOR_EACH_OP(function, zb_function_block(rank)) {
-      int stage = (int)zb_get_i64(function, ZB_ATTR_STAGE, -1), c = class_index_of(function);
+      int stage = (int)zb_get_i64(function, ZB_ATTR_STAGE, -1), c = zb_class_kind(function);
       if (stage < 0 || stage >= m->stage_count || c < 0) continue;
       m->stages[stage].functions[c] = function;
       intptr_t results = mlirOperationGetNumOperands(terminator(function));
       for (intptr_t i = 0; i < results; ++i) {
         int64_t id = result_id(function, (int)i);
-        if (id >= 0 && !zb_map_set(m->producers, id_key(id), stage * CLASS_COUNT + c)) return ZB_OUT_OF_MEMORY();
+        if (id >= 0 && !zb_map_set(m->producers, id_key(id), stage * ZB_KIND_COUNT + c)) return ZB_OUT_OF_MEMORY();
       }
     }
   }
@@ -471,10 +465,10 @@ static zb_status collect_functions(memory *m, MlirBlock top) {
 /* Ids that are read in another stage than their own. */
 static zb_status find_leaving(memory *m, zb_map *leaving) {
   for (int s = 0; s < m->stage_count; ++s)
-    for (int c = 0; c < CLASS_COUNT; ++c)
+    for (int c = 0; c < ZB_KIND_COUNT; ++c)
       for (intptr_t i = 0; i < argument_count(m->stages[s].functions[c]); ++i) {
         int64_t id = argument_id(m->stages[s].functions[c], (int)i), producer;
-        if (id < 0 || !zb_map_get(m->producers, id_key(id), &producer) || producer / CLASS_COUNT == s) continue;
+        if (id < 0 || !zb_map_get(m->producers, id_key(id), &producer) || producer / ZB_KIND_COUNT == s) continue;
         if (!zb_map_set(leaving, id_key(id), 1)) return ZB_OUT_OF_MEMORY();
       }
   return NULL;
@@ -487,7 +481,7 @@ static zb_status rebuild_functions(memory *m, MlirBlock body, const zb_map *leav
   while (!mlirOperationIsNull(last) && !mlirOperationIsNull(op)) {
     MlirOperation next = mlirOperationGetNextInBlock(op);
     bool is_last = mlirOperationEqual(op, last);
-    int stage = (int)zb_get_i64(op, ZB_ATTR_STAGE, -1), c = class_index_of(op);
+    int stage = (int)zb_get_i64(op, ZB_ATTR_STAGE, -1), c = zb_class_kind(op);
     ZB_TRY(rebuild_function(m, body, op, stage >= 0 && c >= 0 ? &m->stages[stage] : NULL, c, leaving));
     if (is_last) break;
     op = next;
@@ -520,7 +514,7 @@ static zb_result frame_all(memory *m, MlirBlock top) {
   zb_pass *pass = m->pass;
   ZB_PASS_TRY(pass, collect_functions(m, top));
   for (int s = 0; s < m->stage_count; ++s) {
-    for (int c = 0; c < CLASS_COUNT; ++c)
+    for (int c = 0; c < ZB_KIND_COUNT; ++c)
       if (mlirOperationIsNull(m->stages[s].functions[c]))
         return zb_op_error_at(mlirModuleGetOperation(pass->program->module), "run zb-outline before zb-memory",
                               "stage %d has no function of class %c", s, "FBW"[c]);

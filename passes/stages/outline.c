@@ -19,10 +19,12 @@
  * Arguments also are {zb.param}, {zb.frozen}, {zb.state}, {zb.step}, {zb.constant}, inputs {zb.value, zb.input}, and
  * accumulators {zb.sum = "w", zb.use = 0}; results also {zb.loss}, {zb.report}, {zb.update = "w"}, {zb.sum, zb.use}.
  *
- * The optimizer of a parameter that several stages use becomes @tied<k>_OPT on each rank that holds it.
+ * The phases of the optimizer (SUM, NORM, UPDATE) are one function, an UPDATE. That of a parameter that several stages
+ * use becomes @tied<k>_UPDATE on each rank that holds it.
  *
  * Tests: test/passes/outline.mlir. */
 
+#include "passes/stages/classes.h"
 #include "passes/stages/flow.h"
 #include "passes/function.h"
 #include "passes/pipeline.h"
@@ -34,14 +36,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CLASS_F, CLASS_B, CLASS_W, CLASS_OPT, CLASS_COUNT, CLASS_LOAD = CLASS_COUNT };
-static const char *const class_names[] = {"F", "B", "W", "OPT", "LOAD"};
+/* The functions of a stage: F, B, W and all phases of the optimizer. */
+enum { SUB_OPTIMIZER = ZB_KIND_COUNT, SUBS_OF_STAGE };
 
 /* A function under construction. */
 typedef struct subprogram {
   zb_function_builder f;
-  int rank, stage, class_index; /* stage -1: LOAD and tied OPT */
-  int group;                    /* tied OPT: which */
+  int rank, stage; /* stage -1: LOAD and tied optimizers */
+  zb_job_kind kind;
+  int group; /* tied optimizer: which */
   bool started;
 } subprogram;
 
@@ -52,12 +55,12 @@ typedef struct outline {
   zb_flow flow;
   int ranks, stages;
   int *stage_rank;
-  int *stage;       /* per node */
-  int *class_index; /* per node */
-  int *group;       /* per node: tied optimizer group, -1 none */
+  int *stage;        /* per node */
+  zb_job_kind *kind; /* per node */
+  int *group;        /* per node: tied optimizer group, -1 none */
   int group_count;
   bool *group_rank; /* [group * ranks + rank] */
-  subprogram *subs; /* stage * CLASS_COUNT + class; then rank LOADs; then tied groups x ranks */
+  subprogram *subs; /* stage * SUBS_OF_STAGE + F, B, W, optimizer; then rank LOADs; then tied groups x ranks */
   int sub_count;
   zb_map *memo; /* (sub, value) -> index into locals */
   ZB_LIST(MlirValue) locals;
@@ -68,9 +71,9 @@ typedef struct outline {
   ZB_LIST(int) stack; /* of values, for resolve */
 } outline;
 
-static int load_sub(const outline *o, int rank) { return o->stages * CLASS_COUNT + rank; }
+static int load_sub(const outline *o, int rank) { return o->stages * SUBS_OF_STAGE + rank; }
 static int tied_sub(const outline *o, int group, int rank) {
-  return o->stages * CLASS_COUNT + o->ranks + group * o->ranks + rank;
+  return o->stages * SUBS_OF_STAGE + o->ranks + group * o->ranks + rank;
 }
 
 /* Casts of parameters. Those to another type than the first are chains as others. */
@@ -96,16 +99,16 @@ static zb_status find_copies(outline *o) {
 static int home_sub(const outline *o, int node) {
   unsigned flags = o->flow.nodes[node];
   if (flags & (ZB_FLOW_LOAD | ZB_FLOW_CHAIN | ZB_FLOW_VIEW) || o->group[node] >= 0) return -1;
-  return o->stage[node] * CLASS_COUNT + o->class_index[node];
+  return o->stage[node] * SUBS_OF_STAGE +
+         (zb_job_is_optimizer(o->kind[node]) ? SUB_OPTIMIZER : (int)(o->kind[node] - ZB_JOB_F));
 }
 
 /* Whether the producer of a value is cloned into function `sub` instead of crossing. */
 static bool clonable(const outline *o, int sub, int node) {
   unsigned flags = o->flow.nodes[node];
   if (flags & ZB_FLOW_VIEW) return true;
-  if (o->copy[node] >= 0) return o->subs[sub].class_index == CLASS_LOAD;
-  if (flags & ZB_FLOW_LOAD)
-    return o->subs[sub].class_index == CLASS_LOAD || zb_op_is(o->graph.nodes[node].op, "zb.constant");
+  if (o->copy[node] >= 0) return o->subs[sub].kind == ZB_JOB_LOAD;
+  if (flags & ZB_FLOW_LOAD) return o->subs[sub].kind == ZB_JOB_LOAD || zb_op_is(o->graph.nodes[node].op, "zb.constant");
   if (o->group[node] >= 0) return o->subs[sub].group == o->group[node];
   return (flags & ZB_FLOW_CHAIN) != 0;
 }
@@ -329,7 +332,7 @@ static bool refresh_copy(outline *o, int sub, int rank, const char *parameter, M
     return true;
   MlirOperation op = mlirOperationClone(o->graph.nodes[o->graph.values[copy].producer].op);
   drop_marks(op);
-  zb_set_string(op, ZB_ATTR_CLASS, class_names[CLASS_OPT]);
+  zb_class_set(op, ZB_JOB_UPDATE);
   mlirBlockAppendOwnedOperation(o->subs[sub].f.block, op);
   mlirOperationSetOperand(op, 0, updated);
   zb_function_result(&o->subs[sub].f, mlirOperationGetResult(op, 0), zb_load_port(o->context, copy));
@@ -345,7 +348,7 @@ static MlirValue reported_value(outline *o, int sub, int value, MlirValue local)
   MlirValue copy = zb_build1(&builder, "contiguous", local);
   if (builder.failed) return (MlirValue){0};
   MlirOperation op = mlirOpResultGetOwner(copy);
-  zb_set_string(op, ZB_ATTR_CLASS, class_names[o->subs[sub].class_index]);
+  zb_class_set(op, o->subs[sub].kind);
   zb_set_i64(op, ZB_ATTR_STAGE, o->subs[sub].stage);
   return copy;
 }
@@ -374,7 +377,7 @@ static zb_result place_reported(outline *o, int index, int producer) {
   bool scalar = zb_type_shape(mlirValueGetType(o->graph.values[value].value), &shape) &&
                 zb_shape_elements(&shape) == 1 && shape.dtype == ZB_F32;
   int sub = producer < 0 ? -1 : home_sub(o, producer);
-  if (!scalar || sub < 0 || o->subs[sub].class_index != CLASS_F)
+  if (!scalar || sub < 0 || o->subs[sub].kind != ZB_JOB_F)
     return zb_op_error_at(o->graph.terminator,
                           "a plan reports a scalar f32 result that depends on an input; drop other results",
                           "result %d of the program cannot be reported", index);
@@ -444,14 +447,14 @@ static zb_result place_results(outline *o) {
 static zb_result finish_function(outline *o, MlirBlock body, int sub) {
   subprogram *s = &o->subs[sub];
   char name[64];
-  if (s->class_index == CLASS_LOAD)
+  if (s->kind == ZB_JOB_LOAD)
     snprintf(name, sizeof name, "LOAD");
   else if (s->group >= 0)
-    snprintf(name, sizeof name, "tied%d_OPT", s->group);
+    snprintf(name, sizeof name, "tied%d_UPDATE", s->group);
   else
-    snprintf(name, sizeof name, "s%d_%s", s->stage, class_names[s->class_index]);
+    snprintf(name, sizeof name, "s%d_%s", s->stage, zb_job_mnemonic(s->kind));
   MlirNamedAttribute attributes[2] = {
-      zb_named(o->context, ZB_ATTR_CLASS, zb_mlir_string(o->context, class_names[s->class_index])),
+      zb_named(o->context, ZB_ATTR_CLASS, zb_mlir_string(o->context, zb_job_mnemonic(s->kind))),
       zb_named(o->context, ZB_ATTR_STAGE, zb_mlir_i64(o->context, s->stage))};
   MlirOperation function = zb_function_finish(&s->f, body, name, false, attributes, 2);
   s->started = false;
@@ -473,9 +476,9 @@ static zb_result make_modules(outline *o) {
     if (o->subs[load_sub(o, rank)].started && !finish_function(o, body, load_sub(o, rank))) return ZB_FAIL;
     for (int s = 0; s < o->stages; ++s) {
       if (o->stage_rank[s] != rank) continue;
-      for (int c = 0; c < CLASS_COUNT; ++c) {
-        int sub = s * CLASS_COUNT + c;
-        if (c != CLASS_OPT) start(o, sub); /* F, B and W always exist, empty or not: the schedule counts them */
+      for (int c = 0; c < SUBS_OF_STAGE; ++c) {
+        int sub = s * SUBS_OF_STAGE + c;
+        if (c != SUB_OPTIMIZER) start(o, sub); /* F, B and W always exist, empty or not: the schedule counts them */
         if (o->subs[sub].started && !finish_function(o, body, sub)) return ZB_FAIL;
       }
     }
@@ -490,32 +493,32 @@ static zb_result make_modules(outline *o) {
 static zb_result read_marks(outline *o) {
   for (int n = 0; n < o->graph.node_count; ++n) {
     MlirOperation op = o->graph.nodes[n].op;
-    const char *name = zb_get_string(op, ZB_ATTR_CLASS);
+    zb_job_kind kind = o->kind[n] = zb_class_get(op);
     o->stage[n] = (int)zb_get_i64(op, ZB_ATTR_STAGE, -1);
-    o->class_index[n] = -1;
-    for (int c = 0; name && c <= CLASS_LOAD; ++c)
-      if (strcmp(name, class_names[c]) == 0) o->class_index[n] = c;
-    bool stage_ok = o->stage[n] < o->stages &&
-                    (o->stage[n] >= 0 || o->class_index[n] == CLASS_LOAD || o->class_index[n] == CLASS_OPT);
-    if (o->class_index[n] < 0 || !stage_ok)
+    bool stage_ok = o->stage[n] < o->stages && (o->stage[n] >= 0 || kind == ZB_JOB_LOAD || zb_job_is_optimizer(kind));
+    if (kind == ZB_JOB_KIND_COUNT || !stage_ok)
       return zb_op_error_at(op, "run zb-partition and zb-classify before zb-outline",
-                            "op needs zb.class (F, B, W, OPT, LOAD) and a zb.stage below %d", o->stages);
+                            "op needs zb.class (F, B, W, SUM, NORM, UPDATE, LOAD) and a zb.stage below %d", o->stages);
   }
   return ZB_OK;
 }
 
 static zb_result make_subs(outline *o) {
-  o->sub_count = o->stages * CLASS_COUNT + o->ranks + o->group_count * o->ranks;
+  o->sub_count = o->stages * SUBS_OF_STAGE + o->ranks + o->group_count * o->ranks;
   o->subs = ZB_NEW(&o->pass->arena, subprogram, o->sub_count);
   o->group_rank = ZB_NEW(&o->pass->arena, bool, (size_t)o->group_count *(size_t)o->ranks);
   ZB_PASS_TRY(o->pass, zb_arena_status(&o->pass->arena));
   for (int s = 0; s < o->stages; ++s)
-    for (int c = 0; c < CLASS_COUNT; ++c)
-      o->subs[s * CLASS_COUNT + c] = (subprogram){.rank = o->stage_rank[s], .stage = s, .class_index = c, .group = -1};
+    for (int c = 0; c < SUBS_OF_STAGE; ++c)
+      o->subs[s * SUBS_OF_STAGE + c] =
+          (subprogram){.rank = o->stage_rank[s],
+                       .stage = s,
+                       .kind = c == SUB_OPTIMIZER ? ZB_JOB_UPDATE : (zb_job_kind)(ZB_JOB_F + c),
+                       .group = -1};
   for (int rank = 0; rank < o->ranks; ++rank) {
-    o->subs[load_sub(o, rank)] = (subprogram){.rank = rank, .stage = -1, .class_index = CLASS_LOAD, .group = -1};
+    o->subs[load_sub(o, rank)] = (subprogram){.rank = rank, .stage = -1, .kind = ZB_JOB_LOAD, .group = -1};
     for (int g = 0; g < o->group_count; ++g)
-      o->subs[tied_sub(o, g, rank)] = (subprogram){.rank = rank, .stage = -1, .class_index = CLASS_OPT, .group = g};
+      o->subs[tied_sub(o, g, rank)] = (subprogram){.rank = rank, .stage = -1, .kind = ZB_JOB_UPDATE, .group = g};
   }
   return ZB_OK;
 }
@@ -526,7 +529,7 @@ static zb_result outline_graph(outline *o) {
   int nodes = o->graph.node_count;
   ZB_PASS_TRY(pass, zb_flow_build(arena, &o->graph, &o->flow));
   o->stage = ZB_NEW(arena, int, nodes);
-  o->class_index = ZB_NEW(arena, int, nodes);
+  o->kind = ZB_NEW(arena, zb_job_kind, nodes);
   o->group = ZB_NEW(arena, int, nodes);
   o->copy = ZB_NEW(arena, int, nodes);
   o->crosses = ZB_NEW(arena, bool, o->graph.value_count);

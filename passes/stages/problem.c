@@ -1,5 +1,6 @@
 /* The schedule problem of a framed module: see passes/stages/problem.h. Tested through test/passes/schedule.mlir. */
 
+#include "passes/stages/classes.h"
 #include "passes/stages/problem.h"
 
 #include "passes/stages/cost.h"
@@ -33,12 +34,6 @@ int64_t zb_frame_bytes(MlirOperation function, const char *kind) {
   return 0;
 }
 
-static int class_index(MlirOperation function) {
-  const char *name = zb_get_string(function, ZB_ATTR_CLASS);
-  if (!name || name[1]) return -1;
-  return name[0] == 'F' ? ZB_CLASS_INDEX_F : name[0] == 'B' ? ZB_CLASS_INDEX_B : name[0] == 'W' ? ZB_CLASS_INDEX_W : -1;
-}
-
 /* With the interpreter's part; the first run of a step is spread over all. */
 static int64_t job_time(const zb_module_problem *p, MlirOperation function, int runs) {
   int64_t time = zb_get_i64(function, ZB_ATTR_TIME_PS, 1), first = zb_get_i64(function, ZB_ATTR_FIRST_PS, time);
@@ -48,17 +43,17 @@ static int64_t job_time(const zb_module_problem *p, MlirOperation function, int 
 static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
   int64_t pool_bytes[POOL_COUNT] = {0}, workspace = 0;
   ZB_FOR_EACH_OP(function, zb_function_block(module)) {
-    int stage = (int)zb_get_i64(function, ZB_ATTR_STAGE, -1), c = class_index(function);
-    const char *name = zb_get_string(function, ZB_ATTR_CLASS);
-    if (!name) continue; /* @main */
-    if (stage >= 0 && stage < p->problem.stages && c >= 0) p->functions[stage * ZB_CLASS_INDEX_COUNT + c] = function;
+    int stage = (int)zb_get_i64(function, ZB_ATTR_STAGE, -1), c = zb_class_kind(function);
+    zb_job_kind kind = zb_class_get(function);
+    if (kind == ZB_JOB_KIND_COUNT) continue; /* @main */
+    if (stage >= 0 && stage < p->problem.stages && c >= 0) p->functions[stage * ZB_KIND_COUNT + c] = function;
     for (int i = 0; i < POOL_COUNT; ++i) {
       int64_t bytes = zb_frame_bytes(function, pool_names[i]);
       if (bytes > pool_bytes[i]) pool_bytes[i] = bytes;
     }
     int64_t own = zb_get_i64(function, ZB_ATTR_WORKSPACE, 0);
     if (own > workspace) workspace = own;
-    if (strcmp(name, "OPT") == 0) p->optimizer_ps[rank] += job_time(p, function, 1);
+    if (zb_job_is_optimizer(kind)) p->optimizer_ps[rank] += job_time(p, function, 1);
   }
   p->base_bytes[rank] = workspace + (int64_t)zb_align(8);
   for (int i = 0; i < POOL_COUNT; ++i)
@@ -67,11 +62,11 @@ static void read_rank(zb_module_problem *p, MlirOperation module, int rank) {
 
 static void read_costs(zb_module_problem *p) {
   for (int s = 0; s < p->problem.stages; ++s) {
-    const MlirOperation *f = &p->functions[s * ZB_CLASS_INDEX_COUNT];
+    const MlirOperation *f = &p->functions[s * ZB_KIND_COUNT];
     int64_t fb = zb_frame_bytes(f[0], frame_names[FRAME_FB]), fw = zb_frame_bytes(f[0], frame_names[FRAME_FW]);
     int64_t bw = zb_frame_bytes(f[1], frame_names[FRAME_BW]);
     zb_stage_cost *cost = &p->costs[s];
-    for (int c = 0; c < ZB_CLASS_INDEX_COUNT; ++c)
+    for (int c = 0; c < ZB_KIND_COUNT; ++c)
       cost->time_ps[c] = job_time(p, f[c], p->problem.micro_batches);
     cost->keep_bytes[ZB_F] = fb + fw;
     cost->keep_bytes[ZB_B] = bw;
@@ -120,17 +115,17 @@ static zb_status find_travels(zb_module_problem *p, const zb_map *producers, tra
   travel *list = NULL;
   size_t count = 0, capacity = 0;
   for (int s = 0; s < p->problem.stages; ++s)
-    for (int c = 0; c < ZB_CLASS_INDEX_COUNT; ++c) {
-      MlirOperation function = p->functions[s * ZB_CLASS_INDEX_COUNT + c];
+    for (int c = 0; c < ZB_KIND_COUNT; ++c) {
+      MlirOperation function = p->functions[s * ZB_KIND_COUNT + c];
       MlirBlock block = zb_function_block(function);
       for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
         int64_t id = zb_argument_port(function, (int)i).value, producer;
-        if (id < 0 || !zb_map_get(producers, id_key(id), &producer) || producer / ZB_CLASS_INDEX_COUNT == s) continue;
+        if (id < 0 || !zb_map_get(producers, id_key(id), &producer) || producer / ZB_KIND_COUNT == s) continue;
         if (!zb_arena_grow(&p->arena, (void **)&list, &capacity, count + 1, sizeof *list)) return ZB_OUT_OF_MEMORY();
         list[count++] = (travel){.id = id,
-                                 .producer = (int)(producer / ZB_CLASS_INDEX_COUNT),
+                                 .producer = (int)(producer / ZB_KIND_COUNT),
                                  .stage = s,
-                                 .backward = producer % ZB_CLASS_INDEX_COUNT != ZB_CLASS_INDEX_F,
+                                 .backward = producer % ZB_KIND_COUNT != ZB_F,
                                  .bytes = (int64_t)zb_type_bytes(mlirValueGetType(mlirBlockGetArgument(block, i)))};
       }
     }
@@ -188,7 +183,7 @@ static int compare_hops(const void *a, const void *b) {
 }
 
 static zb_status read_producers(zb_module_problem *p, zb_map *producers) {
-  for (int i = 0; i < p->problem.stages * ZB_CLASS_INDEX_COUNT; ++i) {
+  for (int i = 0; i < p->problem.stages * ZB_KIND_COUNT; ++i) {
     MlirOperation function = p->functions[i];
     intptr_t count = mlirOperationGetNumOperands(mlirBlockGetTerminator(zb_function_block(function)));
     for (intptr_t r = 0; r < count; ++r) {
@@ -219,7 +214,7 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
   out->base_bytes = ZB_NEW(arena, int64_t, problem->ranks);
   out->optimizer_ps = ZB_NEW(arena, int64_t, problem->ranks);
   out->ranks = ZB_NEW(arena, MlirOperation, problem->ranks);
-  out->functions = ZB_NEW(arena, MlirOperation, problem->stages * ZB_CLASS_INDEX_COUNT);
+  out->functions = ZB_NEW(arena, MlirOperation, problem->stages * ZB_KIND_COUNT);
   ZB_TRY_GOTO(zb_arena_status(arena));
   for (int s = 0; s < problem->stages; ++s)
     out->stage_rank[s] = (int)zb_stage_rank_at(stage_rank, s).rank;
@@ -229,10 +224,10 @@ zb_status zb_module_problem_build(MlirModule module, int micro_batches, zb_modul
     out->ranks[rank] = op;
     read_rank(out, op, rank);
   }
-  for (int i = 0; i < problem->stages * ZB_CLASS_INDEX_COUNT; ++i)
+  for (int i = 0; i < problem->stages * ZB_KIND_COUNT; ++i)
     if (mlirOperationIsNull(out->functions[i]))
-      ZB_TRY_GOTO(ZB_ERROR(INVALID, "stage %d has no function of class %c", i / ZB_CLASS_INDEX_COUNT,
-                           "FBW"[i % ZB_CLASS_INDEX_COUNT]));
+      ZB_TRY_GOTO(ZB_ERROR(INVALID, "stage %d has no function of class %c", i / ZB_KIND_COUNT,
+                           zb_job_letter((zb_job_kind)(ZB_JOB_F + i % ZB_KIND_COUNT))));
   read_costs(out);
   ZB_TRY_GOTO(read_producers(out, producers));
   ZB_TRY_GOTO(build_hops(out, producers));

@@ -5,8 +5,6 @@
 #include "passes/pass.h"
 #include "zb/schedule.h"
 
-enum { ZB_CLASS_INDEX_F, ZB_CLASS_INDEX_B, ZB_CLASS_INDEX_W, ZB_CLASS_INDEX_COUNT };
-
 /* One hop of values from stage to stage: what one message a micro-batch carries. */
 typedef struct zb_hop {
   int source, destination; /* stages; forward: source < destination, backward: source > destination */
@@ -27,7 +25,7 @@ typedef struct zb_module_problem {
   size_t hop_count, hop_capacity;
   MlirOperation top;        /* the module */
   MlirOperation *ranks;     /* the nested modules by rank */
-  MlirOperation *functions; /* [stage * ZB_CLASS_INDEX_COUNT + class] */
+  MlirOperation *functions; /* [stage * ZB_KIND_COUNT + kind] */
 } zb_module_problem;
 
 /* Reads a module of level framed or later. micro_batches may be 0 (not known yet). */

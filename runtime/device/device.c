@@ -59,7 +59,7 @@ zb_status zb_device_find(const char *name, const zb_device_def **out) {
 
 zb_profile_category zb_profile_of(const zb_plan_subprogram *subprogram, const zb_plan_instruction *instruction) {
   static const char attention[] = "attention"; /* with its gradients: attention_grad and the parts of it */
-  if (subprogram->kind == ZB_JOB_OPT) return ZB_PROFILE_OPTIMIZER;
+  if (zb_job_is_optimizer(subprogram->kind)) return ZB_PROFILE_OPTIMIZER;
   if (strncmp(instruction->op, attention, sizeof attention - 1) == 0) return ZB_PROFILE_ATTENTION;
   return instruction->product_flops > 0 ? ZB_PROFILE_PRODUCTS : ZB_PROFILE_OTHER;
 }

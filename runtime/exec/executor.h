@@ -94,7 +94,7 @@ const char *zb_executor_position(const zb_executor *executor, char *text, size_t
 /* Adds to a failure where each of the executors is, one note each. Takes and returns ownership. */
 zb_status zb_executors_note_positions(const zb_executor *executors, int count, zb_status status) ZB_MUST_USE;
 
-/* Text of a job: "0F2", "3OPT", "send of message 5 to rank 1". */
+/* Text of a job: "0F2", "3UPDATE", "send of message 5 to rank 1". */
 const char *zb_executor_job_text(const zb_plan *plan, int rank, int job, char *text, size_t size);
 
 #endif

@@ -36,9 +36,9 @@ static zb_status add_event(const zb_session *session, const zb_executor *e, int 
       message ? transport->complete_ps(session->transport, e->params.rank, job->message) : e->times[index].end_ps;
   r->events[r->event_count++] = (zb_event){
       .rank = e->params.rank,
-      .lane = !message                                ? ZB_LANE_COMPUTE
-              : zb_job_flow(job->kind) == ZB_FLOW_OUT ? ZB_LANE_SEND
-                                                      : ZB_LANE_RECV,
+      .lane = !message                                 ? ZB_LANE_COMPUTE
+              : zb_job_flow(job->kind) == ZB_PARTS_OUT ? ZB_LANE_SEND
+                                                       : ZB_LANE_RECV,
       .kind = letter,
       .stage = job->stage,
       .chunk = job->stage >= 0 ? chunk_of(plan, job->stage) : 0,

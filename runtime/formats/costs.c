@@ -200,8 +200,31 @@ static const char *const kinds[] = {
 #define ZB_KIND(name, summary) #name,
 #include "zb/kinds.def"
 #undef ZB_KIND
-    "OPT", "LOAD"};
+#define ZB_PHASE(name, summary) #name,
+#include "zb/phases.def"
+#undef ZB_PHASE
+    "LOAD"};
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0], STAGE_KINDS = ZB_KIND_COUNT };
+
+/* Files from before the optimizer had phases call it OPT. */
+static zb_status rename_optimizers(zb_costs *c) {
+  for (int64_t i = 0; i < c->subprogram_count; ++i) {
+    char **kind = &c->subprograms[i].kind;
+    if (strcmp(*kind, "OPT") != 0) continue;
+    zb_free(*kind);
+    *kind = zb_strdup("UPDATE");
+    if (!*kind) return ZB_OUT_OF_MEMORY();
+  }
+  return NULL;
+}
+
+bool zb_cost_is_optimizer(const zb_cost_subprogram *subprogram) {
+#define ZB_PHASE(name, summary)                                                                                        \
+  if (strcmp(subprogram->kind, #name) == 0) return true;
+#include "zb/phases.def"
+#undef ZB_PHASE
+  return false;
+}
 
 /* F, B and W of every stage once. */
 static zb_status check_subprograms(const zb_costs *c, const char *file) {
@@ -214,8 +237,9 @@ static zb_status check_subprograms(const zb_costs *c, const char *file) {
     while (kind < KIND_COUNT && strcmp(kinds[kind], s->kind) != 0)
       ++kind;
     if (kind == KIND_COUNT) {
-      status = ZB_ERROR(INVALID, "%s: subprograms[%" PRId64 "].kind: expected F, B, W, OPT or LOAD, got %.80s", file, i,
-                        s->kind);
+      status =
+          ZB_ERROR(INVALID, "%s: subprograms[%" PRId64 "].kind: expected F, B, W, SUM, NORM, UPDATE or LOAD, got %.80s",
+                   file, i, s->kind);
       status = zb_status_hint(status, "%s", measure_again);
       goto cleanup;
     }
@@ -267,6 +291,7 @@ static zb_status read_all(const json_t *root, const char *file, zb_costs *out) {
   out->has_rates = json_object_get(root, "rates") != NULL;
   if (out->program.ranks) {
     ZB_TRY(check_stages(out, file));
+    ZB_TRY(rename_optimizers(out));
     ZB_TRY(check_subprograms(out, file));
   } else if (!out->has_rates) {
     return inconsistent(file, "it has no program and no rates%.0" PRId64 "%.0" PRId64, 0, 0);

@@ -138,7 +138,7 @@ static void add_slice(trace *t, const zb_event *event, int thread) {
   next(t);
   zb_text_add(out, "{\"ph\":\"X\",\"name\":\"");
   if (event->kind == 'O' || event->kind == 'A')
-    zb_text_add(out, event->kind == 'O' ? "OPT" : "ADD");
+    zb_text_add(out, event->kind == 'O' ? "UPDATE" : "ADD");
   else if (event->micro_batch >= 0)
     zb_text_add(out, "%c%d", event->kind, event->micro_batch);
   else

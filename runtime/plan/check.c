@@ -317,7 +317,7 @@ static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank
     return job->parts.count == 1 && total >= sizeof(float) ? NULL : "it must have one part of at least 4 bytes";
   if (job->kind == ZB_JOB_COLLECTIVE) return collective_job_fault(plan, rank, job);
   const zb_plan_message *message = &plan->messages[job->message];
-  if (rank->rank != (zb_job_flow(job->kind) == ZB_FLOW_OUT ? message->source : message->destination))
+  if (rank->rank != (zb_job_flow(job->kind) == ZB_PARTS_OUT ? message->source : message->destination))
     return "its message is of other ranks";
   if (job->micro_batch != message->micro_batch) return "its message is of another micro-batch";
   if (job->parts.count != (uint32_t)message->part_count || total != message->bytes)

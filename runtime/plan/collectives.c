@@ -147,23 +147,21 @@ typedef struct terms {
 typedef struct update {
   const sums *all;
   const zb_plan_rank *rank;
-  const zb_plan_subprogram *subprogram;
-  const zb_plan_job *job; /* the one that runs it */
   terms *out;
 } update;
 
-static bool writes_exactly(const zb_plan_instruction *instruction, const zb_plan_operand *operand) {
-  for (int k = 0; k < instruction->output_count; ++k)
-    if (instruction->outputs[k].base == operand->base && instruction->outputs[k].offset == operand->offset) return true;
-  return false;
+/* An instruction of the optimizer of a rank: that of a job. */
+typedef struct place {
+  int job, instruction;
+} place;
+
+static uint64_t address_of(const zb_plan_rank *rank, int job, const zb_plan_operand *operand) {
+  return operand->offset + (operand->base ? rank->pool_u64[rank->jobs[job].bases.begin + operand->base - 1] : 0);
 }
 
-/* What the update finds at an operand: a sum that came, or one of the rank itself. Other values (a step number, a rate)
- * are none. */
-static void add_term(const update *it, const zb_plan_operand *operand) {
-  const uint64_t bytes = (uint64_t)zb_operand_extent(operand);
-  const uint64_t base = operand->base ? it->rank->pool_u64[it->job->bases.begin + operand->base - 1] : 0;
-  const uint64_t at = base + operand->offset;
+/* What the optimizer finds at an address: a sum that came, or one of the rank itself. Other values (a step number, a
+ * rate) are none. */
+static void add_term(const update *it, uint64_t at, uint64_t bytes) {
   origin found = {it->rank->rank, at};
   bool came = false;
   const arrival *arrivals = it->all->arrivals[it->rank->rank];
@@ -179,44 +177,56 @@ static void add_term(const update *it, const zb_plan_operand *operand) {
     it->out->items[it->out->count++] = found;
 }
 
-/* Follows an operand of instruction `index` back to the sums of gradients that it is made of. */
-static void follow_operand(const update *it, const zb_plan_operand *operand, int index) {
-  if (operand->rank < 0 || it->out->failed) return;
-  int writer = index - 1;
-  while (writer >= 0 && !writes_exactly(&it->subprogram->instructions[writer], operand))
-    --writer;
-  if (writer < 0) {
-    add_term(it, operand);
-    return;
+static const zb_plan_instruction *instruction_at(const zb_plan_rank *rank, place at) {
+  return &rank->subprograms[rank->jobs[at.job].subprogram].instructions[at.instruction];
+}
+
+static bool writes_exactly(const zb_plan_rank *rank, place at, uint64_t address) {
+  const zb_plan_instruction *instruction = instruction_at(rank, at);
+  for (int k = 0; k < instruction->output_count; ++k)
+    if (address_of(rank, at.job, &instruction->outputs[k]) == address) return true;
+  return false;
+}
+
+/* The instruction of the optimizer before *at; false: there is none. Its phases may be jobs of their own. */
+static bool step_back(const zb_plan_rank *rank, place *at) {
+  while (--at->instruction < 0) {
+    do {
+      if (--at->job < 0) return false;
+    } while (!zb_job_is_optimizer(rank->jobs[at->job].kind));
+    at->instruction = rank->subprograms[rank->jobs[at->job].subprogram].instruction_count;
   }
-  const zb_plan_instruction *instruction = &it->subprogram->instructions[writer];
+  return true;
+}
+
+/* Follows an operand of the instruction at `user` back to the sums of gradients that it is made of. */
+static void follow_operand(const update *it, const zb_plan_operand *operand, place user) {
+  if (operand->rank < 0 || it->out->failed) return;
+  const uint64_t address = address_of(it->rank, user.job, operand);
+  place writer = user;
+  do {
+    if (!step_back(it->rank, &writer)) {
+      add_term(it, address, (uint64_t)zb_operand_extent(operand));
+      return;
+    }
+  } while (!writes_exactly(it->rank, writer, address));
+  const zb_plan_instruction *instruction = instruction_at(it->rank, writer);
   if (instruction->accumulate) follow_operand(it, &instruction->outputs[0], writer);
   for (int k = 0; k < instruction->input_count; ++k)
     follow_operand(it, &instruction->inputs[k], writer);
 }
 
-static const zb_plan_job *job_of(const zb_plan_rank *rank, int subprogram) {
-  for (int i = rank->job_count - 1; i >= 0; --i)
-    if (rank->jobs[i].subprogram == subprogram) return &rank->jobs[i];
-  return NULL;
-}
-
 /* The sums that the update of a parameter adds on a rank; none where the rank does not update it. */
 static void find_terms(const sums *it, const zb_plan_rank *rank, const zb_plan_parameter *parameter, terms *out) {
+  const update by = {it, rank, out};
+  place at = {.job = rank->job_count};
   out->count = 0;
-  for (int s = 0; s < rank->subprogram_count; ++s) {
-    const zb_plan_subprogram *subprogram = &rank->subprograms[s];
-    if (subprogram->kind != ZB_JOB_OPT) continue;
-    for (int i = subprogram->instruction_count - 1; i >= 0; --i) {
-      const zb_plan_instruction *instruction = &subprogram->instructions[i];
-      const zb_plan_operand at = {.offset = parameter->tensor.offset};
-      if (!writes_exactly(instruction, &at)) continue;
-      update by = {it, rank, subprogram, job_of(rank, s), out};
-      if (!by.job) return; /* the rule "complete" says so */
-      for (int k = 0; k < instruction->input_count; ++k)
-        follow_operand(&by, &instruction->inputs[k], i);
-      return;
-    }
+  while (step_back(rank, &at)) {
+    if (!writes_exactly(rank, at, parameter->tensor.offset)) continue;
+    const zb_plan_instruction *instruction = instruction_at(rank, at);
+    for (int k = 0; k < instruction->input_count; ++k)
+      follow_operand(&by, &instruction->inputs[k], at);
+    return;
   }
 }
 
@@ -225,10 +235,10 @@ static bool is_added_to(const zb_plan_rank *rank, uint64_t offset) {
   for (int s = 0; s < rank->subprogram_count; ++s)
     for (int i = 0; i < rank->subprograms[s].instruction_count; ++i) {
       const zb_plan_subprogram *subprogram = &rank->subprograms[s];
-      const zb_plan_operand at = {.offset = offset};
-      if (subprogram->kind != ZB_JOB_OPT && subprogram->kind != ZB_JOB_LOAD &&
-          writes_exactly(&subprogram->instructions[i], &at))
-        return true;
+      const zb_plan_instruction *instruction = &subprogram->instructions[i];
+      if (zb_job_is_optimizer(subprogram->kind) || subprogram->kind == ZB_JOB_LOAD) break;
+      for (int k = 0; k < instruction->output_count; ++k)
+        if (instruction->outputs[k].base == 0 && instruction->outputs[k].offset == offset) return true;
     }
   return false;
 }
@@ -239,15 +249,15 @@ static const char *buffer_fault(zb_job_kind kind, const zb_plan_operand *operand
   const uint64_t begin = operand->offset, end = begin + (uint64_t)zb_operand_extent(operand);
   if (operand->rank < 0 || operand->base != 0 || begin >= buffer.offset + buffer.bytes || end <= buffer.offset)
     return NULL;
-  if (begin == end || kind == ZB_JOB_LOAD || written != (kind != ZB_JOB_OPT)) return NULL;
+  if (begin == end || kind == ZB_JOB_LOAD || written != (!zb_job_is_optimizer(kind))) return NULL;
   const zb_plan_range within = written ? buffer : shard;
   if (begin < within.offset || end > within.offset + within.bytes)
     return written ? "adds to a sum of which only a part is exchanged" : "reads what is no sum of all members";
   return operand->dtype == dtype ? NULL : "uses it as another dtype";
 }
 
-/* A buffer that is added up holds whole sums, of its dtype, to which B and W of the member add; an OPT reads of it what
- * the member has the sum of. */
+/* A buffer that is added up holds whole sums, of its dtype, to which B and W of the member add; the optimizer reads of
+ * it what the member has the sum of. */
 static zb_status verify_buffer(const zb_plan *plan, int index, int member, uint32_t number) {
   const zb_plan_collective *collective = &plan->collectives[index];
   const zb_plan_rank *rank = &plan->ranks[plan->pool_u64[collective->members.begin + (uint32_t)member]];

@@ -421,16 +421,16 @@ static zb_status check_fixed(const dataflow *it, int index) {
                        message->job);
     if (message->is_send && writes && message->in_flight)
       return violation(it, index, "writes", message->begin, NULL, "without waiting for the end of ", message->job);
-    if (message->is_send && writes && job->kind != ZB_JOB_OPT)
+    if (message->is_send && writes && !zb_job_is_optimizer(job->kind))
       return violation(it, index, "changes", message->begin, NULL, "a sum that was already sent by ", message->job);
   }
   return NULL;
 }
 
-/* Whether the part is one sum of gradients, whole: what an OPT of this rank adds up, too. */
+/* Whether the part is one sum of gradients, whole: what the optimizer of this rank adds up, too. */
 static bool is_whole_sum(const zb_plan_rank *rank, zb_plan_range part) {
   for (int s = 0; s < rank->subprogram_count; ++s)
-    for (int i = 0; rank->subprograms[s].kind == ZB_JOB_OPT && i < rank->subprograms[s].instruction_count; ++i) {
+    for (int i = 0; zb_job_is_optimizer(rank->subprograms[s].kind) && i < rank->subprograms[s].instruction_count; ++i) {
       const zb_plan_instruction *instruction = &rank->subprograms[s].instructions[i];
       for (int k = 0; k < instruction->input_count; ++k) {
         const zb_plan_operand *sum = &instruction->inputs[k];
@@ -450,12 +450,12 @@ static bool part_of_sum(const dataflow *it, int index) {
 }
 
 static zb_status post_fixed(dataflow *it, int index, zb_plan_range part) {
-  bool is_send = zb_job_flow(it->rank->jobs[index].kind) == ZB_FLOW_OUT;
+  bool is_send = zb_job_flow(it->rank->jobs[index].kind) == ZB_PARTS_OUT;
   uint64_t end = part.offset + part.bytes;
   const bool is_shard = part_of_sum(it, index);
   if (!is_shard && !is_whole_sum(it->rank, part))
     return violation(it, index, "moves", part.offset, NULL,
-                     "which is no sum of gradients that an OPT of the rank reads", NOBODY);
+                     "which is no sum of gradients that the optimizer of the rank reads", NOBODY);
   for (size_t i = 0; i < it->fixed_count; ++i) {
     const fixed_message *other = &it->fixed[i];
     if (!other->in_flight || part.offset >= other->end || other->begin >= end || (is_send && other->is_send)) continue;
@@ -481,7 +481,7 @@ static void finish_wait(dataflow *it, uint32_t waited) {
     zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];
     if (part.bytes == 0 || !in_slots(it, part.offset, part.bytes)) continue;
     for (size_t at = cell_at(it, part.offset); it->cells[at].begin < part.offset + part.bytes; ++at) {
-      if (zb_job_flow(job->kind) == ZB_FLOW_OUT)
+      if (zb_job_flow(job->kind) == ZB_PARTS_OUT)
         --it->cells[at].sending;
       else
         it->cells[at].filling = NOBODY;

@@ -169,7 +169,7 @@ static zb_plan_slice wait_for(expansion *it, int begin, bool sends, bool receive
   zb_plan_slice waits = {rank->pool_u32_count, 0};
   for (int i = begin; i < rank->job_count; ++i) {
     if (!zb_job_is_post(rank->jobs[i].kind)) continue;
-    if (zb_job_flow(rank->jobs[i].kind) == ZB_FLOW_OUT ? !sends : !receives) continue;
+    if (zb_job_flow(rank->jobs[i].kind) == ZB_PARTS_OUT ? !sends : !receives) continue;
     rank->pool_u32[rank->pool_u32_count++] = (uint32_t)i;
     ++waits.count;
   }

@@ -135,7 +135,7 @@ static void step_back(walk *w, const zb_plan_job *job) {
     step_back_compute(w, job);
     return;
   }
-  bool writes = zb_job_flow(job->kind) == ZB_FLOW_IN;
+  bool writes = zb_job_flow(job->kind) == ZB_PARTS_IN;
   for (uint32_t i = 0; i < job->parts.count; ++i) {
     interval part = part_interval(w, &w->rank->pool_ranges[job->parts.begin + i]);
     add(&w->touched, part);

@@ -119,7 +119,7 @@ static zb_status verify_all_updates(const zb_plan_rank *rank) {
   }
   if (it.parameters.failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int s = 0; s < rank->subprogram_count; ++s)
-    for (int i = 0; rank->subprograms[s].kind == ZB_JOB_OPT && i < rank->subprograms[s].instruction_count; ++i)
+    for (int i = 0; zb_job_is_optimizer(rank->subprograms[s].kind) && i < rank->subprograms[s].instruction_count; ++i)
       ZB_TRY_GOTO(verify_update(&it, &rank->subprograms[s], &rank->subprograms[s].instructions[i]));
 
 cleanup:

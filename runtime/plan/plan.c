@@ -28,12 +28,12 @@ static const struct job_row {
   const char *mnemonic;
   const char *letter;
   zb_job_class class;
-  zb_flow flow;
+  zb_parts_flow flow;
 } job_rows[] = {
-#define ZB_JOB(ID, mnemonic, letter, class, flow, help) {mnemonic, letter, ZB_CLASS_##class, ZB_FLOW_##flow},
+#define ZB_JOB(ID, mnemonic, letter, class, flow, help) {mnemonic, letter, ZB_CLASS_##class, ZB_PARTS_##flow},
 #include "zb/jobs.def"
 #undef ZB_JOB
-    {"invalid", "", ZB_CLASS_HOST, ZB_FLOW_NONE}};
+    {"invalid", "", ZB_CLASS_HOST, ZB_PARTS_NONE}};
 
 static const struct job_row *row_of(zb_job_kind kind) {
   return &job_rows[(unsigned)kind < ZB_JOB_KIND_COUNT ? kind : ZB_JOB_KIND_COUNT];
@@ -42,7 +42,7 @@ static const struct job_row *row_of(zb_job_kind kind) {
 const char *zb_job_mnemonic(zb_job_kind kind) { return row_of(kind)->mnemonic; }
 char zb_job_letter(zb_job_kind kind) { return row_of(kind)->letter[0]; }
 zb_job_class zb_job_class_of(zb_job_kind kind) { return row_of(kind)->class; }
-zb_flow zb_job_flow(zb_job_kind kind) { return row_of(kind)->flow; }
+zb_parts_flow zb_job_flow(zb_job_kind kind) { return row_of(kind)->flow; }
 
 /* One row of transfers.def. */
 static const struct collective_row {

@@ -34,17 +34,19 @@ typedef enum zb_job_kind {
 
 typedef enum zb_job_class { ZB_CLASS_COMPUTE, ZB_CLASS_TRANSFER, ZB_CLASS_HOST } zb_job_class;
 /* What happens to the parts of a job. */
-typedef enum zb_flow { ZB_FLOW_NONE, ZB_FLOW_OUT, ZB_FLOW_IN, ZB_FLOW_BOTH } zb_flow;
+typedef enum zb_parts_flow { ZB_PARTS_NONE, ZB_PARTS_OUT, ZB_PARTS_IN, ZB_PARTS_BOTH } zb_parts_flow;
 
 const char *zb_job_mnemonic(zb_job_kind kind);
 /* The letter of timelines; 0: not drawn. */
 char zb_job_letter(zb_job_kind kind);
 zb_job_class zb_job_class_of(zb_job_kind kind);
-zb_flow zb_job_flow(zb_job_kind kind);
+zb_parts_flow zb_job_flow(zb_job_kind kind);
+/* SUM, NORM and UPDATE: phases of the optimizer, once a step. */
+static inline bool zb_job_is_optimizer(zb_job_kind kind) { return kind >= ZB_JOB_SUM && kind <= ZB_JOB_UPDATE; }
 static inline bool zb_job_is_compute(zb_job_kind kind) { return zb_job_class_of(kind) == ZB_CLASS_COMPUTE; }
 /* SEND and RECV: it posts one side of a message, and later jobs can wait for it. */
 static inline bool zb_job_is_post(zb_job_kind kind) {
-  return zb_job_class_of(kind) == ZB_CLASS_TRANSFER && zb_job_flow(kind) != ZB_FLOW_BOTH;
+  return zb_job_class_of(kind) == ZB_CLASS_TRANSFER && zb_job_flow(kind) != ZB_PARTS_BOTH;
 }
 
 /* What a transfer carries. */
@@ -104,8 +106,8 @@ typedef struct zb_plan_instruction {
 } zb_plan_instruction;
 
 typedef struct zb_plan_subprogram {
-  const char *name;   /* "s1_B", "LOAD", "s0_OPT", "tied_lm.lm_head.weight_OPT" */
-  int stage;          /* virtual stage; -1 for LOAD and OPT of tied parameters */
+  const char *name;   /* "s1_B", "LOAD", "s0_UPDATE", "tied0_UPDATE" */
+  int stage;          /* virtual stage; -1 for LOAD and UPDATE of tied parameters */
   zb_job_kind kind;   /* a compute kind */
   const char **bases; /* names of bases 1.., for people: "fb", "fw", "bw", "value 17" */
   int base_count;
@@ -165,8 +167,8 @@ typedef struct zb_plan_parameter {
   bool trained;                 /* false: frozen, never updated */
   bool owner;                   /* this rank writes it to checkpoints (the lowest rank that holds it) */
   int state_begin, state_count; /* its optimizer state in rank.states */
-  int64_t gradient_offset; /* arena offset of the final sum over uses and micro-batches after OPT (not divided by M); -1
-                              if none */
+  int64_t gradient_offset; /* arena offset of the final sum over uses and micro-batches after UPDATE (not divided by M);
+                              -1 if none */
 } zb_plan_parameter;
 
 /* A constant of the arena: from constants.safetensors by name (bytes == NULL), or inline, or computed by LOAD
@@ -303,8 +305,8 @@ uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collecti
 
 /* Proves the plan right, sharing no code with the scheduler: see runtime/plan/README.md for the list of rules
  * (complete, dataflow: every read after its write, homes of live values never overlap, messages match, same order per
- * channel, no deadlock with zero buffering, W once, OPT after its W, memory inside the arena and its regions). INVALID
- * names rank, job and rule. */
+ * channel, no deadlock with zero buffering, W once, the optimizer after its W, memory inside the arena and its
+ * regions). INVALID names rank, job and rule. */
 zb_status zb_plan_verify(const zb_plan *plan) ZB_MUST_USE;
 
 /* What the simulator found for one job: start and end in ps from the start of the step. */
@@ -320,8 +322,9 @@ typedef struct zb_plan_rank_result {
 } zb_plan_rank_result;
 
 typedef struct zb_plan_simulation {
-  int64_t step_ps;                     /* barrier: the last rank's end, and plan.step_ps */
-  double bubble_barrier, bubble_stage; /* shares of compute time F+B+W+OPT, mean over ranks: ARCHITECTURE.md */
+  int64_t step_ps; /* barrier: the last rank's end, and plan.step_ps */
+  double bubble_barrier,
+      bubble_stage; /* shares of compute time F, B, W and optimizer, mean over ranks: ARCHITECTURE.md */
   zb_plan_rank_result *ranks;
   zb_plan_times **jobs; /* [rank][job]; for SEND and RECV: from posted to complete */
   int rank_count;

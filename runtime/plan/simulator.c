@@ -403,7 +403,7 @@ static void touch_bases(memory *it, int index) {
 static void touch_parts(memory *it, int index) {
   const zb_plan_job *job = &it->rank->jobs[index];
   int32_t micro_batch = job->message >= 0 ? it->plan->messages[job->message].micro_batch : job->micro_batch;
-  bool reads = zb_job_flow(job->kind) == ZB_FLOW_OUT;
+  bool reads = zb_job_flow(job->kind) == ZB_PARTS_OUT;
   int32_t until = job->kind == ZB_JOB_SEND ? it->released[index] - 1 : index;
   for (uint32_t p = 0; p < job->parts.count; ++p) {
     zb_plan_range part = it->rank->pool_ranges[job->parts.begin + p];

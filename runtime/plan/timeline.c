@@ -27,9 +27,9 @@ static bool event_of(const zb_plan *plan, const int *chunks, int rank, const zb_
                     .message = job->message,
                     .start_ps = times->start_ps,
                     .end_ps = times->end_ps};
-  out->lane = !zb_job_is_post(job->kind)              ? ZB_LANE_COMPUTE
-              : zb_job_flow(job->kind) == ZB_FLOW_OUT ? ZB_LANE_SEND
-                                                      : ZB_LANE_RECV;
+  out->lane = !zb_job_is_post(job->kind)               ? ZB_LANE_COMPUTE
+              : zb_job_flow(job->kind) == ZB_PARTS_OUT ? ZB_LANE_SEND
+                                                       : ZB_LANE_RECV;
   if (job->stage >= 0 && job->stage < plan->stage_count) out->chunk = chunks[job->stage];
   if (job->subprogram >= 0) out->flops = plan->ranks[rank].subprograms[job->subprogram].flops;
   if (job->message >= 0) out->bytes = plan->messages[job->message].bytes;

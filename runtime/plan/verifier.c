@@ -81,7 +81,7 @@ static bool may_write(zb_job_kind kind, zb_region_kind region) {
   switch (kind) {
   case ZB_JOB_LOAD:
     return region == ZB_REGION_CONSTANTS;
-  case ZB_JOB_OPT:
+  case ZB_JOB_UPDATE: /* SUM and NORM, when they run with it, too */
     return region == ZB_REGION_PARAMETERS || region == ZB_REGION_STATE || region == ZB_REGION_GRADIENTS ||
            region == ZB_REGION_CONSTANTS; /* copies of parameters, see the rule "load" */
   default:
@@ -196,7 +196,7 @@ static zb_status note_jobs(const positions *it) {
     ++it->runs[job->subprogram];
     int kind_row = batch_row(job->kind);
     if ((kind_row >= 0) != (job->micro_batch >= 0))
-      return ZB_RULE("complete", "%s: F, B and W are of a micro-batch, LOAD and OPT are not",
+      return ZB_RULE("complete", "%s: F, B and W are of a micro-batch, others are not",
                      zb_plan_job_text(it->plan, rank->rank, i, text));
     if (kind_row < 0) continue;
     int *at = position(it, kind_row, it->row_of_stage[job->stage], job->micro_batch);
@@ -254,6 +254,18 @@ static zb_status verify_order(const positions *it, const zb_access *accesses) {
 
 /* ---- Rule "optimizer" ---- */
 
+/* Of two phases on the same bytes the earlier one writes and runs first: a later one reads what it made. */
+static zb_status verify_two_optimizers(const char *text, const zb_access *own, zb_job_kind kind,
+                                       const zb_plan_subprogram *other, const zb_access *access, bool other_first) {
+  uint64_t where = 0;
+  if (zb_segments_meet(&own->writes[0], &access->writes[0], &where))
+    return ZB_RULE("optimizer", "%s and subprogram %s both update arena byte %" PRIu64, text, other->name, where);
+  if (zb_segments_meet(&own->reads[0], &access->writes[0], &where) && (other->kind >= kind || !other_first))
+    return ZB_RULE("optimizer", "%s reads arena byte %" PRIu64 ", which subprogram %s updates %s", text, where,
+                   other->name, other_first ? "in no earlier phase" : "later");
+  return NULL;
+}
+
 static zb_status verify_one_optimizer(const positions *it, const zb_access *accesses, const int *last_run, int at) {
   char text[ZB_JOB_TEXT_BYTES];
   const zb_plan_rank *rank = it->rank;
@@ -264,9 +276,8 @@ static zb_status verify_one_optimizer(const positions *it, const zb_access *acce
     const zb_plan_subprogram *other = &rank->subprograms[i];
     uint64_t where = 0;
     if (i == job->subprogram) continue;
-    if (other->kind == ZB_JOB_OPT) {
-      if (zb_segments_meet(&own->writes[0], &accesses[i].writes[0], &where))
-        return ZB_RULE("optimizer", "%s and subprogram %s both update arena byte %" PRIu64, text, other->name, where);
+    if (zb_job_is_optimizer(other->kind)) {
+      ZB_TRY(verify_two_optimizers(text, own, job->kind, other, &accesses[i], last_run[i] < at));
       continue;
     }
     if (last_run[i] < at) continue;
@@ -300,18 +311,18 @@ static zb_status verify_updates(const zb_plan_rank *rank, const zb_access *acces
     uint64_t begin = parameter->tensor.offset, end = begin + (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
     bool covered = begin == end, touched = false;
     for (int i = 0; i < rank->subprogram_count; ++i) {
-      if (rank->subprograms[i].kind != ZB_JOB_OPT) continue;
+      if (!zb_job_is_optimizer(rank->subprograms[i].kind)) continue;
       covered |= zb_segments_cover(&accesses[i].writes[0], begin, end);
       touched |= zb_segments_overlap(&accesses[i].writes[0], begin, end);
     }
     if (parameter->trained && parameter->gradient_offset >= 0 && !covered)
-      return ZB_RULE("optimizer", "rank %d: no OPT updates the trained parameter '%s'", rank->rank,
+      return ZB_RULE("optimizer", "rank %d: no UPDATE updates the trained parameter '%s'", rank->rank,
                      parameter->tensor.name);
     if (parameter->trained && parameter->gradient_offset >= 0 && !gradient_is_made(rank, accesses, parameter))
       return ZB_RULE("optimizer", "rank %d: no B or W adds to the gradient of the trained parameter '%s'", rank->rank,
                      parameter->tensor.name);
     if (!parameter->trained && touched)
-      return ZB_RULE("optimizer", "rank %d: an OPT updates the frozen parameter '%s'", rank->rank,
+      return ZB_RULE("optimizer", "rank %d: an UPDATE updates the frozen parameter '%s'", rank->rank,
                      parameter->tensor.name);
   }
   return NULL;
@@ -325,7 +336,7 @@ static zb_status verify_optimizer(const positions *it, const zb_access *accesses
   for (int i = 0; i < rank->job_count; ++i)
     if (rank->jobs[i].subprogram >= 0) last_run[rank->jobs[i].subprogram] = i;
   for (int i = 0; i < rank->job_count; ++i)
-    if (rank->jobs[i].kind == ZB_JOB_OPT) ZB_TRY_GOTO(verify_one_optimizer(it, accesses, last_run, i));
+    if (zb_job_is_optimizer(rank->jobs[i].kind)) ZB_TRY_GOTO(verify_one_optimizer(it, accesses, last_run, i));
   status = verify_updates(rank, accesses);
 
 cleanup:
@@ -344,14 +355,14 @@ static bool is_computed(const zb_plan_rank *rank, uint64_t position) {
   return false;
 }
 
-/* An OPT writes no constants but those that LOAD computes: copies of parameters. */
+/* An optimizer writes no constants but those that LOAD computes: copies of parameters. */
 static zb_status verify_copies_written(const zb_plan_rank *rank, const zb_access *accesses) {
   for (int s = 0; s < rank->subprogram_count; ++s)
-    for (int i = 0; i < rank->constant_count && rank->subprograms[s].kind == ZB_JOB_OPT; ++i) {
+    for (int i = 0; i < rank->constant_count && zb_job_is_optimizer(rank->subprograms[s].kind); ++i) {
       const zb_plan_tensor *tensor = &rank->constants[i].tensor;
       uint64_t end = tensor->offset + (uint64_t)zb_shape_bytes(&tensor->shape);
       if (!rank->constants[i].computed && zb_segments_overlap(&accesses[s].writes[0], tensor->offset, end))
-        return ZB_RULE("load", "rank %d, subprogram %s: an OPT may not write to the constant '%s'", rank->rank,
+        return ZB_RULE("load", "rank %d, subprogram %s: an optimizer may not write to the constant '%s'", rank->rank,
                        rank->subprograms[s].name, tensor->name);
     }
   return NULL;
@@ -359,12 +370,13 @@ static zb_status verify_copies_written(const zb_plan_rank *rank, const zb_access
 
 static bool written_by_optimizer(const zb_plan_rank *rank, const zb_access *accesses, uint64_t begin, uint64_t end) {
   for (int s = 0; s < rank->subprogram_count; ++s)
-    if (rank->subprograms[s].kind == ZB_JOB_OPT && zb_segments_overlap(&accesses[s].writes[0], begin, end)) return true;
+    if (zb_job_is_optimizer(rank->subprograms[s].kind) && zb_segments_overlap(&accesses[s].writes[0], begin, end))
+      return true;
   return false;
 }
 
-/* What LOAD computes from a parameter that an OPT updates, an OPT computes anew: else it would be that of the first
- * step for ever. */
+/* What LOAD computes from a parameter that the optimizer updates, the optimizer computes again: else it would be that
+ * of the first step for ever. */
 static zb_status verify_copies_renewed(const zb_plan_rank *rank, const zb_access *accesses) {
   for (int s = 0; s < rank->subprogram_count; ++s)
     for (int i = 0; i < rank->subprograms[s].instruction_count && rank->subprograms[s].kind == ZB_JOB_LOAD; ++i) {
@@ -381,12 +393,12 @@ static zb_status verify_copies_renewed(const zb_plan_rank *rank, const zb_access
           bytes *= (uint64_t)out->shape[d];
         bool renewed = bytes == 0;
         for (int other = 0; other < rank->subprogram_count && !renewed; ++other)
-          renewed = rank->subprograms[other].kind == ZB_JOB_OPT &&
+          renewed = zb_job_is_optimizer(rank->subprograms[other].kind) &&
                     zb_segments_cover(&accesses[other].writes[0], out->offset, out->offset + bytes);
         if (!renewed)
           return ZB_RULE("load",
                          "rank %d: LOAD computes %s at %" PRIu64
-                         " from a parameter that is updated, but no OPT computes it anew",
+                         " from a parameter that is updated, but no UPDATE computes it again",
                          rank->rank, instruction->op, out->offset);
       }
     }

@@ -7,9 +7,9 @@ on the fake GPU (over its queues and over the fake NCCL).
                    [--poison BUILD/poison] [--jobs 2]
 
 collective_plan writes the plans (test/runtime/plan/collective_plan.h says what they compute): W of rank r adds the
-frozen parameter x.r to its sum of gradients in every micro-batch, the members put their sums together, OPT adds what
-came out to p. After an all-gather OPT adds up itself, so it and an all-reduce must give the same bytes. Then the tools
-that show a plan: the printed plan, timelines, traces, measured costs, memory. And a process that dies or stalls in the
+frozen parameter x.r to its sum of gradients in every micro-batch, the members put their sums together, UPDATE adds what
+came out to p. After an all-gather UPDATE adds up itself, so it and an all-reduce must give the same bytes. Then the
+tools that show a plan: the printed plan, timelines, traces, measured costs, memory. And a process that dies or stalls in the
 middle of a collective.
 
 Ends with "N passed, N failed, N skipped".
@@ -271,7 +271,7 @@ def faults(suite, tool, folder, launcher):
         seen += hit(rank, signal.SIGSTOP, 6, 5, "--timeout", 1)
     for turn in range(MOST_KILLS):
         seen += hit(turn % case.ranks, signal.SIGKILL, 5, 128 + signal.SIGKILL)
-        whole = "is at ADD_0 (job" in seen and "is at OPT (job" in seen  # before or in the sum, and behind it
+        whole = "is at ADD_0 (job" in seen and "is at UPDATE (job" in seen  # before or in the sum, and behind it
         if turn + 1 >= case.ranks and whole:
             break
     suite.check(whole, f"{MOST_KILLS} times nobody was hit while the sums came, or were added\n{seen}")

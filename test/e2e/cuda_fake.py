@@ -101,7 +101,7 @@ class Runs:
             with open(file, encoding="utf-8") as text:
                 measured = json.load(text)
             jobs = {row["kind"] for row in measured["subprograms"]}
-            self.suite.check(measured["machine"]["device"] == "cuda" and jobs >= {"F", "B", "W", "OPT"},
+            self.suite.check(measured["machine"]["device"] == "cuda" and jobs >= {"F", "B", "W", "UPDATE"},
                              f"{self.graph} {name}: {measured['machine']}")
             self.suite.check(measured["ops"] and all(row["time_ps"] > 0 for row in measured["ops"]
                                                      + measured["subprograms"]), f"{self.graph} {name}: no time")

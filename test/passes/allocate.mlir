@@ -50,12 +50,12 @@ module attributes {zb.chunks = 1 : i64, zb.level = "connected", zb.messages = ar
       %5 = "zb.put"(%arg0, %4) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>, tensor<8x16xf32>) -> !zb.frame<"gradients", 512 : i64>
       return %5 : !zb.frame<"gradients", 512 : i64>
     }
-    func.func private @s0_OPT(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: !zb.frame<"gradients", 512 : i64> {zb.frame = "gradients"}, %arg3: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) attributes {zb.class = "OPT", zb.flops = 2048 : i64, zb.product_flops = 0 : i64, zb.stage = 0 : i64, zb.time_ps = 859200 : i64, zb.workspace = 0 : i64} {
+    func.func private @s0_UPDATE(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: !zb.frame<"gradients", 512 : i64> {zb.frame = "gradients"}, %arg3: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) attributes {zb.class = "UPDATE", zb.flops = 2048 : i64, zb.product_flops = 0 : i64, zb.stage = 0 : i64, zb.time_ps = 859200 : i64, zb.workspace = 0 : i64} {
       %0 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>) -> tensor<8x16xf32>
       %1 = "zb.get"(%arg2) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>) -> tensor<8x16xf32>
       %2 = "zb.get"(%arg1) {offset = 0 : i64} : (!zb.frame<"state", 1024 : i64>) -> tensor<8x16xf32>
       %3 = "zb.get"(%arg1) {offset = 512 : i64} : (!zb.frame<"state", 1024 : i64>) -> tensor<8x16xf32>
-      %4:3 = "zb.adamw"(%0, %1, %2, %3, %arg3) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "OPT", zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<i64>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
+      %4:3 = "zb.adamw"(%0, %1, %2, %3, %arg3) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "UPDATE", zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<i64>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
       %5 = "zb.put"(%arg0, %4#0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>, tensor<8x16xf32>) -> !zb.frame<"parameters", 512 : i64>
       %6 = "zb.put"(%arg1, %4#1) {offset = 0 : i64} : (!zb.frame<"state", 1024 : i64>, tensor<8x16xf32>) -> !zb.frame<"state", 1024 : i64>
       %7 = "zb.put"(%6, %4#2) {offset = 512 : i64} : (!zb.frame<"state", 1024 : i64>, tensor<8x16xf32>) -> !zb.frame<"state", 1024 : i64>
@@ -75,7 +75,7 @@ module attributes {zb.chunks = 1 : i64, zb.level = "connected", zb.messages = ar
       %8 = "zb.recv"() {part = 0 : i64, peer = 1 : i64} : () -> tensor<4x16xf32>
       %9 = call @s0_B(%4#0, %8) {zb.micro_batch = 1 : i64} : (!zb.frame<"fb", 256 : i64>, tensor<4x16xf32>) -> !zb.frame<"bw", 256 : i64>
       %10 = call @s0_W(%7, %4#1, %9) {zb.micro_batch = 1 : i64} : (!zb.frame<"gradients", 512 : i64>, !zb.frame<"fw", 128 : i64>, !zb.frame<"bw", 256 : i64>) -> !zb.frame<"gradients", 512 : i64>
-      %11:2 = call @s0_OPT(%arg0, %arg1, %10, %arg2) : (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>, !zb.frame<"gradients", 512 : i64>, tensor<i64>) -> (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>)
+      %11:2 = call @s0_UPDATE(%arg0, %arg1, %10, %arg2) : (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>, !zb.frame<"gradients", 512 : i64>, tensor<i64>) -> (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>)
       return %11#0, %11#1 : !zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>
     }
   }
@@ -113,12 +113,12 @@ module attributes {zb.chunks = 1 : i64, zb.level = "connected", zb.messages = ar
       %5 = "zb.put"(%arg0, %4) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>, tensor<16x8xf32>) -> !zb.frame<"gradients", 512 : i64>
       return %5 : !zb.frame<"gradients", 512 : i64>
     }
-    func.func private @s1_OPT(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: !zb.frame<"gradients", 512 : i64> {zb.frame = "gradients"}, %arg3: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) attributes {zb.class = "OPT", zb.flops = 2048 : i64, zb.product_flops = 0 : i64, zb.stage = 1 : i64, zb.time_ps = 859200 : i64, zb.workspace = 0 : i64} {
+    func.func private @s1_UPDATE(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: !zb.frame<"gradients", 512 : i64> {zb.frame = "gradients"}, %arg3: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) attributes {zb.class = "UPDATE", zb.flops = 2048 : i64, zb.product_flops = 0 : i64, zb.stage = 1 : i64, zb.time_ps = 859200 : i64, zb.workspace = 0 : i64} {
       %0 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>) -> tensor<16x8xf32>
       %1 = "zb.get"(%arg2) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>) -> tensor<16x8xf32>
       %2 = "zb.get"(%arg1) {offset = 0 : i64} : (!zb.frame<"state", 1024 : i64>) -> tensor<16x8xf32>
       %3 = "zb.get"(%arg1) {offset = 512 : i64} : (!zb.frame<"state", 1024 : i64>) -> tensor<16x8xf32>
-      %4:3 = "zb.adamw"(%0, %1, %2, %3, %arg3) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "OPT", zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<i64>) -> (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>)
+      %4:3 = "zb.adamw"(%0, %1, %2, %3, %arg3) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "UPDATE", zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<i64>) -> (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>)
       %5 = "zb.put"(%arg0, %4#0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>, tensor<16x8xf32>) -> !zb.frame<"parameters", 512 : i64>
       %6 = "zb.put"(%arg1, %4#1) {offset = 0 : i64} : (!zb.frame<"state", 1024 : i64>, tensor<16x8xf32>) -> !zb.frame<"state", 1024 : i64>
       %7 = "zb.put"(%6, %4#2) {offset = 512 : i64} : (!zb.frame<"state", 1024 : i64>, tensor<16x8xf32>) -> !zb.frame<"state", 1024 : i64>
@@ -140,7 +140,7 @@ module attributes {zb.chunks = 1 : i64, zb.level = "connected", zb.messages = ar
       "zb.send"(%8#1) {part = 0 : i64, peer = 0 : i64} : (tensor<4x16xf32>) -> ()
       %9 = call @s1_W(%0, %3#1, %4#0) {zb.micro_batch = 0 : i64} : (!zb.frame<"gradients", 512 : i64>, !zb.frame<"fw", 256 : i64>, !zb.frame<"bw", 128 : i64>) -> !zb.frame<"gradients", 512 : i64>
       %10 = call @s1_W(%9, %7#1, %8#0) {zb.micro_batch = 1 : i64} : (!zb.frame<"gradients", 512 : i64>, !zb.frame<"fw", 256 : i64>, !zb.frame<"bw", 128 : i64>) -> !zb.frame<"gradients", 512 : i64>
-      %11:2 = call @s1_OPT(%arg0, %arg1, %10, %arg2) : (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>, !zb.frame<"gradients", 512 : i64>, tensor<i64>) -> (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>)
+      %11:2 = call @s1_UPDATE(%arg0, %arg1, %10, %arg2) : (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>, !zb.frame<"gradients", 512 : i64>, tensor<i64>) -> (!zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>)
       return %11#0, %11#1 : !zb.frame<"parameters", 512 : i64>, !zb.frame<"state", 1024 : i64>
     }
   }

@@ -15,7 +15,7 @@
 // CHECK: "zb.relu_grad"{{.*}}zb.class = "B"
 // CHECK: "zb.matmul"(%arg0{{.*}}zb.class = "W"
 // CHECK: "zb.accumulate"{{.*}}zb.class = "W"
-// CHECK-COUNT-2: "zb.adamw"{{.*}}zb.class = "OPT"
+// CHECK-COUNT-2: "zb.adamw"{{.*}}zb.class = "UPDATE"
 
 module attributes {zb.chunks = 1 : i64, zb.level = "staged", zb.placement = "plain", zb.ranks = 2 : i64, zb.stage_rank = array<i64: 0, 1>} {
   func.func @model(%arg0: tensor<4x8xf32> {zb.input = "x"}, %arg1: tensor<4xi64> {zb.input = "y"}, %arg2: tensor<8x16xf32> {zb.param = "net.w0"}, %arg3: tensor<16x8xf32> {zb.param = "net.w1"}, %arg4: tensor<8x16xf32> {zb.state = "net.w0.exp_avg"}, %arg5: tensor<8x16xf32> {zb.state = "net.w0.exp_avg_sq"}, %arg6: tensor<16x8xf32> {zb.state = "net.w1.exp_avg"}, %arg7: tensor<16x8xf32> {zb.state = "net.w1.exp_avg_sq"}, %arg8: tensor<i64> {zb.step}) -> (tensor<f32> {zb.loss}, tensor<8x16xf32> {zb.update = "net.w0"}, tensor<16x8xf32> {zb.update = "net.w1"}, tensor<8x16xf32> {zb.update = "net.w0.exp_avg"}, tensor<8x16xf32> {zb.update = "net.w0.exp_avg_sq"}, tensor<16x8xf32> {zb.update = "net.w1.exp_avg"}, tensor<16x8xf32> {zb.update = "net.w1.exp_avg_sq"}) {

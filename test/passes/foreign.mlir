@@ -12,7 +12,7 @@
 // CHECK: func.func private @s0_W(
 // CHECK: "toy.mix_grad"(%{{.*}}, %{{.*}}) {{.*}}zb.class = "W"
 // CHECK: "zb.accumulate"
-// CHECK: func.func private @s0_OPT(
+// CHECK: func.func private @s0_UPDATE(
 // CHECK: "toy.step"
 // CHECK: func.func @main(
 // CHECK: call @s0_F

@@ -6,18 +6,18 @@
 
 // CHECK: zb.members = array<i64: 12, 0, 1, 1024, 12, 2, 2, 1024, 12, 3, 1, 1024>
 // CHECK-LABEL: module @rank0
-// CHECK: func.func private @tied0_OPT({{.*}}, %[[U1:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 1 : i64}, %[[U2:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 2 : i64}, %[[U3:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 3 : i64}
+// CHECK: func.func private @tied0_UPDATE({{.*}}, %[[U1:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 1 : i64}, %[[U2:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 2 : i64}, %[[U3:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 3 : i64}
 // CHECK: %[[A:.*]] = "zb.add"(%[[U3]], %[[U2]])
 // CHECK: %[[B:.*]] = "zb.add"(%[[A]], %[[U1]])
 // CHECK: "zb.add"(%[[B]],
 // CHECK: %[[OWN:.*]] = "zb.get"
 // CHECK-NEXT: %[[R:.*]]:3 = "zb.all_gather"(%[[OWN]]) {counts = array<i64: 1, 2, 1>, members = array<i64: 0, 2, 3>, place = 0 : i64}
-// CHECK: call @tied0_OPT({{.*}}%[[R]]#1, %[[R]]#0, %[[R]]#2)
+// CHECK: call @tied0_UPDATE({{.*}}%[[R]]#1, %[[R]]#0, %[[R]]#2)
 // CHECK-LABEL: module @rank1
 // CHECK-NOT: "zb.all_gather"
 // CHECK-LABEL: module @rank2
 // CHECK: %[[R:.*]]:2 = "zb.all_gather"(%{{.*}}, %{{.*}}) {counts = array<i64: 1, 2, 1>, members = array<i64: 0, 2, 3>, place = 1 : i64}
-// CHECK: call @tied0_OPT({{.*}}%[[R]]#0, %[[R]]#1)
+// CHECK: call @tied0_UPDATE({{.*}}%[[R]]#0, %[[R]]#1)
 // CHECK-LABEL: module @rank3
 // CHECK: "zb.all_gather"(%{{.*}}) {counts = array<i64: 1, 2, 1>, members = array<i64: 0, 2, 3>, place = 2 : i64}
 
@@ -25,7 +25,7 @@
 // PLAN: collective 0 all-gather G of ranks 0, 2, 3 before message #12: 1024, 1024 + 1024, 1024 bytes
 // PLAN: rank 0:
 // PLAN: COLLECTIVE all-gather 0  gradients+0 (1,024)  slots+[[A:[0-9]+]] (1,024)  slots+[[B:[0-9]+]] (1,024)  slots+[[C:[0-9]+]] (1,024)
-// PLAN: tied0_OPT  sum wte#1 slots+[[B]]  sum wte#2 slots+[[A]]  sum wte#3 slots+[[C]]  after
+// PLAN: tied0_UPDATE  sum wte#1 slots+[[B]]  sum wte#2 slots+[[A]]  sum wte#3 slots+[[C]]  after
 // PLAN: rank 2:
 // PLAN: COLLECTIVE all-gather 0  slots+{{[0-9]+}} (1,024)  gradients+{{[0-9]+}} (1,024)  gradients+{{[0-9]+}} (1,024)  slots+{{[0-9]+}} (1,024)
 module attributes {zb.level = "graph"} {

@@ -16,7 +16,7 @@
 // CHECK: %[[B:.*]] = call @s0_B(%[[F]]#0, %[[DA]]) {zb.micro_batch = 0 : i64}
 // CHECK: %[[W0:.*]] = call @s0_W(%[[G]], %[[F]]#1, %[[B]]) {zb.micro_batch = 0 : i64}
 // CHECK: %[[W1:.*]] = call @s0_W(%[[W0]], {{.*}}) {zb.micro_batch = 1 : i64}
-// CHECK: call @s0_OPT(%arg0, %arg1, %[[W1]], %arg2)
+// CHECK: call @s0_UPDATE(%arg0, %arg1, %[[W1]], %arg2)
 // CHECK: module @rank1
 // CHECK: func.func @main(
 // CHECK: "zb.recv"() {part = 0 : i64, peer = 0 : i64}
@@ -53,12 +53,12 @@ module attributes {zb.chunks = 1 : i64, zb.level = "scheduled", zb.micro_batches
       %5 = "zb.put"(%arg0, %4) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>, tensor<8x16xf32>) -> !zb.frame<"gradients", 512 : i64>
       return %5 : !zb.frame<"gradients", 512 : i64>
     }
-    func.func private @s0_OPT(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: !zb.frame<"gradients", 512 : i64> {zb.frame = "gradients"}, %arg3: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) attributes {zb.class = "OPT", zb.flops = 2048 : i64, zb.product_flops = 0 : i64, zb.stage = 0 : i64, zb.time_ps = 859200 : i64, zb.workspace = 0 : i64} {
+    func.func private @s0_UPDATE(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: !zb.frame<"gradients", 512 : i64> {zb.frame = "gradients"}, %arg3: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) attributes {zb.class = "UPDATE", zb.flops = 2048 : i64, zb.product_flops = 0 : i64, zb.stage = 0 : i64, zb.time_ps = 859200 : i64, zb.workspace = 0 : i64} {
       %0 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>) -> tensor<8x16xf32>
       %1 = "zb.get"(%arg2) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>) -> tensor<8x16xf32>
       %2 = "zb.get"(%arg1) {offset = 0 : i64} : (!zb.frame<"state", 1024 : i64>) -> tensor<8x16xf32>
       %3 = "zb.get"(%arg1) {offset = 512 : i64} : (!zb.frame<"state", 1024 : i64>) -> tensor<8x16xf32>
-      %4:3 = "zb.adamw"(%0, %1, %2, %3, %arg3) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "OPT", zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<i64>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
+      %4:3 = "zb.adamw"(%0, %1, %2, %3, %arg3) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "UPDATE", zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<i64>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
       %5 = "zb.put"(%arg0, %4#0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>, tensor<8x16xf32>) -> !zb.frame<"parameters", 512 : i64>
       %6 = "zb.put"(%arg1, %4#1) {offset = 0 : i64} : (!zb.frame<"state", 1024 : i64>, tensor<8x16xf32>) -> !zb.frame<"state", 1024 : i64>
       %7 = "zb.put"(%6, %4#2) {offset = 512 : i64} : (!zb.frame<"state", 1024 : i64>, tensor<8x16xf32>) -> !zb.frame<"state", 1024 : i64>
@@ -99,12 +99,12 @@ module attributes {zb.chunks = 1 : i64, zb.level = "scheduled", zb.micro_batches
       %5 = "zb.put"(%arg0, %4) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>, tensor<16x8xf32>) -> !zb.frame<"gradients", 512 : i64>
       return %5 : !zb.frame<"gradients", 512 : i64>
     }
-    func.func private @s1_OPT(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: !zb.frame<"gradients", 512 : i64> {zb.frame = "gradients"}, %arg3: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) attributes {zb.class = "OPT", zb.flops = 2048 : i64, zb.product_flops = 0 : i64, zb.stage = 1 : i64, zb.time_ps = 859200 : i64, zb.workspace = 0 : i64} {
+    func.func private @s1_UPDATE(%arg0: !zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, %arg1: !zb.frame<"state", 1024 : i64> {zb.frame = "state"}, %arg2: !zb.frame<"gradients", 512 : i64> {zb.frame = "gradients"}, %arg3: tensor<i64> {zb.step}) -> (!zb.frame<"parameters", 512 : i64> {zb.frame = "parameters"}, !zb.frame<"state", 1024 : i64> {zb.frame = "state"}) attributes {zb.class = "UPDATE", zb.flops = 2048 : i64, zb.product_flops = 0 : i64, zb.stage = 1 : i64, zb.time_ps = 859200 : i64, zb.workspace = 0 : i64} {
       %0 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>) -> tensor<16x8xf32>
       %1 = "zb.get"(%arg2) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>) -> tensor<16x8xf32>
       %2 = "zb.get"(%arg1) {offset = 0 : i64} : (!zb.frame<"state", 1024 : i64>) -> tensor<16x8xf32>
       %3 = "zb.get"(%arg1) {offset = 512 : i64} : (!zb.frame<"state", 1024 : i64>) -> tensor<16x8xf32>
-      %4:3 = "zb.adamw"(%0, %1, %2, %3, %arg3) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "OPT", zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<i64>) -> (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>)
+      %4:3 = "zb.adamw"(%0, %1, %2, %3, %arg3) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "UPDATE", zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<i64>) -> (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>)
       %5 = "zb.put"(%arg0, %4#0) {offset = 0 : i64} : (!zb.frame<"parameters", 512 : i64>, tensor<16x8xf32>) -> !zb.frame<"parameters", 512 : i64>
       %6 = "zb.put"(%arg1, %4#1) {offset = 0 : i64} : (!zb.frame<"state", 1024 : i64>, tensor<16x8xf32>) -> !zb.frame<"state", 1024 : i64>
       %7 = "zb.put"(%6, %4#2) {offset = 512 : i64} : (!zb.frame<"state", 1024 : i64>, tensor<16x8xf32>) -> !zb.frame<"state", 1024 : i64>

@@ -44,7 +44,7 @@
 // FOUR: %[[W:.*]] = "zb.matmul"{{.*}}{dtype = "f32", transpose_lhs = true, zb.class = "W", {{.*}} -> tensor<8x8xf32>
 // FOUR-NEXT: "zb.accumulate"(%[[W]]) {parameter = "a.w", {{.*}}zb.class = "W", zb.fold
 
-// The activation and its gradient cross as bf16. The copy of a parameter is made by LOAD and anew by OPT, and read by F and B; W has no cast at all.
+// The activation and its gradient cross as bf16. The copy of a parameter is made by LOAD and anew by UPDATE, and read by F and B; W has no cast at all.
 // OUT: func.func private @LOAD(%[[A:.*]]: tensor<8x8xf32> {zb.param = "a.w"}, {{.*}}) -> (tensor<8x8xbf16> {zb.load = [[COPY:[0-9]+]] : i64}
 // OUT-NEXT: "zb.cast"(%[[A]]) {dtype = "bf16"
 // OUT: func.func private @s0_F({{.*}}%[[C:arg[0-9]+]]: tensor<8x8xbf16> {zb.load = [[COPY]] : i64}{{.*}} -> ({{.*}}tensor<4x8xbf16> {zb.value = [[ACROSS:[0-9]+]]
@@ -52,16 +52,16 @@
 // OUT: func.func private @s0_B({{.*}}tensor<4x8xbf16> {zb.value = [[BACK:[0-9]+]] : i64})
 // OUT: func.func private @s0_W
 // OUT-NOT: zb.cast
-// OUT: func.func private @s0_OPT({{.*}} -> (tensor<8x8xf32> {zb.update = "a.w"}, tensor<8x8xbf16> {zb.load = [[COPY]] : i64}
+// OUT: func.func private @s0_UPDATE({{.*}} -> (tensor<8x8xf32> {zb.update = "a.w"}, tensor<8x8xbf16> {zb.load = [[COPY]] : i64}
 // OUT: %[[NEW:.*]] = "zb.sgd"
-// OUT: "zb.cast"(%[[NEW]]) {dtype = "bf16", zb.class = "OPT"
+// OUT: "zb.cast"(%[[NEW]]) {dtype = "bf16", zb.class = "UPDATE"
 // OUT: func.func private @LOAD({{.*}} {zb.param = "c.w"}) -> (tensor<8x8xbf16> {zb.load = [[OTHER:[0-9]+]] : i64})
 // OUT: func.func private @s1_F(%arg0: tensor<4x8xbf16> {zb.value = [[ACROSS]] : i64}
 // OUT: func.func private @s1_B({{.*}}%[[P:arg[0-9]+]]: tensor<8x8xbf16> {zb.load = [[OTHER]] : i64}
 // OUT: "zb.matmul"(%{{.*}}, %[[P]]) {dtype = "f32"
 // OUT: func.func private @s1_W
 // OUT-NOT: zb.cast
-// OUT: func.func private @s1_OPT
+// OUT: func.func private @s1_UPDATE
 
 func.func @model(%x: tensor<4x8xf32> {zb.input = "x"}, %y: tensor<4xi32> {zb.input = "y"}, %w: tensor<8x8xf32> {zb.param = "a.w"},
     %b: tensor<8xf32> {zb.param = "a.b"}, %s: tensor<8xf32> {zb.param = "n.s"}, %v: tensor<8x8xf32> {zb.param = "c.w"}) -> (tensor<f32> {zb.loss}) {

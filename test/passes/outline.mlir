@@ -9,7 +9,7 @@
 // An accumulate gets its sum as an argument.
 // CHECK: func.func private @s0_W(%arg0: tensor<4x8xf32> {zb.input = "x", zb.value = 0 : i64}, %arg1: tensor<4x16xf32> {zb.value = [[DH]] : i64}, %arg2: tensor<8x16xf32> {zb.sum = "net.w0", zb.use = 0 : i64}) -> (tensor<8x16xf32> {zb.sum = "net.w0", zb.use = 0 : i64})
 // CHECK: "zb.accumulate"(%arg2, %{{.*}})
-// CHECK: func.func private @s0_OPT({{.*}}zb.step}) -> (tensor<8x16xf32> {zb.update = "net.w0"}, tensor<8x16xf32> {zb.update = "net.w0.exp_avg"}, tensor<8x16xf32> {zb.update = "net.w0.exp_avg_sq"})
+// CHECK: func.func private @s0_UPDATE({{.*}}zb.step}) -> (tensor<8x16xf32> {zb.update = "net.w0"}, tensor<8x16xf32> {zb.update = "net.w0.exp_avg"}, tensor<8x16xf32> {zb.update = "net.w0.exp_avg_sq"})
 // CHECK: module @rank1 attributes {zb.rank = 1 : i64}
 // CHECK: func.func private @s1_F(%arg0: tensor<4x16xf32> {zb.value = [[A]] : i64}, %arg1: tensor<16x8xf32> {zb.param = "net.w1"}, %arg2: tensor<4xi64> {zb.input = "y", zb.value = 1 : i64}) -> (tensor<f32> {zb.loss}
 // The constant is cloned into who reads it.
@@ -32,8 +32,8 @@ module attributes {zb.chunks = 1 : i64, zb.level = "classified", zb.placement = 
     %9 = "zb.relu_grad"(%1, %6) {zb.class = "B", zb.of = 1 : i64, zb.stage = 0 : i64} : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
     %10 = "zb.matmul"(%arg0, %9) {transpose_lhs = true, zb.class = "W", zb.of = 0 : i64, zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
     %11 = "zb.accumulate"(%10) {parameter = "net.w0", use = 0 : i64, zb.class = "W", zb.fold, zb.of = 0 : i64, zb.stage = 0 : i64} : (tensor<8x16xf32>) -> tensor<8x16xf32>
-    %12:3 = "zb.adamw"(%arg2, %11, %arg4, %arg5, %arg8) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "OPT", zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<i64>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
-    %13:3 = "zb.adamw"(%arg3, %8, %arg6, %arg7, %arg8) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "OPT", zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<i64>) -> (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>)
+    %12:3 = "zb.adamw"(%arg2, %11, %arg4, %arg5, %arg8) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "UPDATE", zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<i64>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
+    %13:3 = "zb.adamw"(%arg3, %8, %arg6, %arg7, %arg8) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, lr = 1.000000e-03 : f64, weight_decay = 1.000000e-02 : f64, zb.class = "UPDATE", zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<i64>) -> (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>)
     return %3#0, %12#0, %13#0, %12#1, %12#2, %13#1, %13#2 : tensor<f32>, tensor<8x16xf32>, tensor<16x8xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<16x8xf32>, tensor<16x8xf32>
   }
 }

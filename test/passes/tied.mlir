@@ -7,19 +7,19 @@
 // CHECK: "zb.gather_grad"{{.*}}zb.class = "W"
 // CHECK: "zb.accumulate"({{.*}}use = 0 : i64
 // Rank 0 adds the sum of use 1, which it gets from rank 1, to its own.
-// CHECK: func.func private @tied0_OPT({{.*}}, %[[SUM:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 1 : i64}
-// CHECK: "zb.add"(%[[SUM]], %{{.*}})
+// CHECK: func.func private @tied0_UPDATE({{.*}}, %[[SUM:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 1 : i64}
+// CHECK: "zb.add"(%[[SUM]], %{{.*}}) {{.*}}zb.class = "SUM"
 // CHECK: "zb.sgd"
 // CHECK: func.func @main(
 // CHECK: %[[W:.*]] = call @s0_W({{.*}}zb.micro_batch = 1 : i64
 // CHECK: %[[OWN:.*]] = "zb.get"(%[[W]]) {offset = 0 : i64}
 // CHECK: %[[OTHER:.*]] = "zb.all_gather"(%[[OWN]]) {counts = array<i64: 1, 1>, members = array<i64: 0, 1>, place = 0 : i64} : (tensor<16x16xf32>) -> tensor<16x16xf32>
-// CHECK: call @tied0_OPT({{.*}}%[[W]], {{.*}}%[[OTHER]])
+// CHECK: call @tied0_UPDATE({{.*}}%[[W]], {{.*}}%[[OTHER]])
 // CHECK-LABEL: module @rank1
 // CHECK: func.func private @s1_W(
 // CHECK: "zb.matmul"{{.*}}zb.class = "W"
-// CHECK: func.func private @tied0_OPT({{.*}}%[[SUM0:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 0 : i64}
-// CHECK: "zb.add"(%{{.*}}, %[[SUM0]])
+// CHECK: func.func private @tied0_UPDATE({{.*}}%[[SUM0:[a-z0-9]+]]: tensor<16x16xf32> {zb.sum = "wte", zb.use = 0 : i64}
+// CHECK: "zb.add"(%{{.*}}, %[[SUM0]]) {{.*}}zb.class = "SUM"
 module attributes {zb.level = "graph"} {
   func.func @model(%x: tensor<4xi64> {zb.input = "x"}, %y: tensor<4xi64> {zb.input = "y"}, %wte: tensor<16x16xf32> {zb.param = "wte"}) -> (tensor<f32> {zb.loss}) {
     %h = "zb.gather"(%wte, %x) {axis = 0 : i64} : (tensor<16x16xf32>, tensor<4xi64>) -> tensor<4x16xf32>
@@ -35,7 +35,7 @@ module attributes {zb.level = "graph"} {
 // CHECK-LABEL: module @rank0
 // CHECK: func.func private @s0_B() attributes
 // CHECK: func.func private @s0_W() attributes
-// CHECK-NOT: OPT
+// CHECK-NOT: UPDATE
 // CHECK-LABEL: module @rank1
 // The first product of stage 1 is its root: the gradient of its output is B, and no gradient leaves.
 // CHECK: func.func private @s1_B(

@@ -26,7 +26,7 @@ static const char good[] =
     "2100, \"time_ps\": 2000, \"runs\": 8},\n"
     "  {\"name\": \"s0_W\", \"rank\": 0, \"stage\": 0, \"kind\": \"W\", \"key\": \"0000000000000001\", \"first_ps\": "
     "1600, \"time_ps\": 1500, \"runs\": 8},\n"
-    "  {\"name\": \"s0_OPT\", \"rank\": 0, \"stage\": 0, \"kind\": \"OPT\", \"key\": \"0000000000000002\", "
+    "  {\"name\": \"s0_UPDATE\", \"rank\": 0, \"stage\": 0, \"kind\": \"UPDATE\", \"key\": \"0000000000000002\", "
     "\"first_ps\": 800, \"time_ps\": 700, \"runs\": 2}],\n"
     "\"ops\": [\n  {\"op\": \"matmul 2x3xf32 3x4xf32\", \"time_ps\": 600, \"runs\": 8},\n"
     "  {\"op\": \"relu 2x4xf32\", \"time_ps\": 40, \"runs\": 8}],\n"
@@ -134,9 +134,10 @@ static void test_errors(void) {
   expect_changed("0.125", "-0.125", "link.ps_per_byte: expected a number of 0 to 1e+16, got -0.125");
   expect_changed("\"link\"", "\"lonk\"", "did you mean 'link'?");
   expect_changed("\"copies\": true", "\"copies\": 1", "link.copies: expected true or false, got 1");
-  expect_changed("\"kind\": \"F\"", "\"kind\": \"G\"", "subprograms[0].kind: expected F, B, W, OPT or LOAD, got G");
+  expect_changed("\"kind\": \"F\"", "\"kind\": \"G\"",
+                 "subprograms[0].kind: expected F, B, W, SUM, NORM, UPDATE or LOAD, got G");
   expect_changed("\"kind\": \"F\"", "\"kind\": \"B\"", "F, B or W of stage 0 is there twice");
-  expect_changed("\"kind\": \"F\"", "\"kind\": \"OPT\"", "F, B or W of stage 0 is missing");
+  expect_changed("\"kind\": \"F\"", "\"kind\": \"UPDATE\"", "F, B or W of stage 0 is missing");
   expect_changed("00000000000000ff", "ff", "16 hexadecimal digits");
   expect_changed("\"ranks\": 1,", "\"ranks\": 2,", "expected 2 entries in ranks, got 1");
   expect_changed("\"ranks\": 1,", "\"ranks\": 0,", "program.ranks: expected a whole number of 1");

@@ -140,14 +140,14 @@ static void test_sim_gives_back(void) {
         const zb_cost_subprogram *got = find(costs, r, given->name);
         CU_ASSERT_PTR_NOT_NULL_FATAL(got);
         const int64_t first_ps = given->first_ps ? given->first_ps : given->time_ps;
-        bool once = given->kind == ZB_JOB_OPT || given->kind == ZB_JOB_LOAD;
+        bool once = zb_job_is_optimizer(given->kind) || given->kind == ZB_JOB_LOAD;
         CU_ASSERT_EQUAL(got->first_ps, first_ps);
         CU_ASSERT_EQUAL(got->time_ps, once ? first_ps : given->time_ps);
         CU_ASSERT_EQUAL(got->key, given->key);
         CU_ASSERT_EQUAL(got->stage, given->stage);
-        CU_ASSERT_EQUAL(got->runs, given->kind == ZB_JOB_LOAD  ? 1
-                                   : given->kind == ZB_JOB_OPT ? 3
-                                                               : 3 * TINY_MICRO_BATCHES);
+        CU_ASSERT_EQUAL(got->runs, given->kind == ZB_JOB_LOAD         ? 1
+                                   : zb_job_is_optimizer(given->kind) ? 3
+                                                                      : 3 * TINY_MICRO_BATCHES);
       }
     int64_t message_ps = plan->link_latency_ps + (int64_t)(256 * plan->link_ps_per_byte);
     CU_ASSERT_EQUAL(costs->message_count, 2); /* one size, two directions */

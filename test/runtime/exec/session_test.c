@@ -10,9 +10,10 @@ enum { STEPS = 5 };
 
 /* Runs some steps; returns the losses, and all weights at the end if out_weights (two arenas' parameters, one after the
  * other). */
-static void train(const zb_session_params *params, bool poison, double losses[STEPS], float *out_weights) {
+static void train_plan(const zb_session_params *params, zb_plan *plan, bool poison, double losses[STEPS],
+                       float *out_weights) {
   zb_session *session = NULL;
-  TINY_OK(tiny_session(params, tiny_plan(), poison, &session));
+  TINY_OK(tiny_session(params, plan, poison, &session));
   for (int i = 0; i < STEPS; ++i) {
     zb_step_result result;
     TINY_OK(zb_session_step(session, &result));
@@ -27,6 +28,10 @@ static void train(const zb_session_params *params, bool poison, double losses[ST
     memcpy(out_weights + (8192 + 256) / 4, session->executors[1].arena, 8192);
   }
   zb_session_destroy(session);
+}
+
+static void train(const zb_session_params *params, bool poison, double losses[STEPS], float *out_weights) {
+  train_plan(params, tiny_plan(), poison, losses, out_weights);
 }
 
 static void test_plan_verifies(void) {
@@ -54,6 +59,38 @@ static void test_same_bits_on_cpu_and_sim(void) {
   }
   cpu.threads = 2;
   train(&cpu, true, again, other); /* with poison, too */
+  CU_ASSERT_EQUAL(memcmp(losses, again, sizeof losses), 0);
+  CU_ASSERT_EQUAL(memcmp(weights, other, sizeof weights), 0);
+}
+
+/* The optimizer of rank 1 in two jobs, for which there is no need: SUM adds nothing. */
+static zb_plan *phases_apart(void) {
+  zb_plan *plan = tiny_plan();
+  tiny_builder b = {.plan = plan, .rank = &plan->ranks[1]};
+  const zb_plan_parameter *head = &b.rank->parameters[0];
+  const zb_plan_operand gradient = TINY_F32(0, (uint64_t)head->gradient_offset, 8, TINY_VOCABULARY);
+  zb_plan_operand zero = gradient;
+  zero.offset = b.rank->constants[0].tensor.offset;
+  zero.strides[0] = zero.strides[1] = 0;
+  zb_plan_subprogram *sum = tiny_subprogram(&b, "s1_SUM", 1, ZB_JOB_SUM, 1000);
+  tiny_add(&b, sum, "add", "head", 2, 1, (zb_plan_operand[]){gradient, zero, gradient}, 0, NULL);
+  const zb_plan_job update = b.rank->jobs[b.rank->job_count - 1];
+  --b.rank->job_count;
+  tiny_job(&b, ZB_JOB_SUM, b.rank->subprogram_count - 1, 1, -1);
+  b.rank->jobs[b.rank->job_count++] = update;
+  return plan;
+}
+
+static void test_phases_apart(void) {
+  float weights[5000], other[5000];
+  double losses[STEPS], again[STEPS];
+  memset(weights, 0, sizeof weights);
+  memset(other, 0, sizeof other);
+  zb_plan *plan = phases_apart();
+  TINY_OK(zb_plan_verify(plan));
+  zb_session_params params = {.data = tiny_data(), .timeout_ms = 10000};
+  train_plan(&params, tiny_plan(), false, losses, weights);
+  train_plan(&params, plan, false, again, other);
   CU_ASSERT_EQUAL(memcmp(losses, again, sizeof losses), 0);
   CU_ASSERT_EQUAL(memcmp(weights, other, sizeof weights), 0);
 }
@@ -486,6 +523,7 @@ int main(void) {
       {"the plan by hand verifies", test_plan_verifies},
       {"same bits on cpu and sim, seeds and poison", test_same_bits_on_cpu_and_sim},
       {"virtual clock", test_sim_clock},
+      {"phases of the optimizer apart", test_phases_apart},
       {"agrees with the simulator of the plan", test_agrees_with_the_simulator},
       {"no allocation in a step", test_no_allocation_in_a_step},
       {"out of memory at every allocation", test_out_of_memory},

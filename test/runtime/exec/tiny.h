@@ -241,7 +241,7 @@ static inline void tiny_rank0_programs(tiny_builder *b) {
            1, &transpose_lhs)
       ->accumulate = true;
 
-  zb_plan_subprogram *opt = tiny_subprogram(b, "s0_OPT", 0, ZB_JOB_OPT, 500000);
+  zb_plan_subprogram *opt = tiny_subprogram(b, "s0_UPDATE", 0, ZB_JOB_UPDATE, 500000);
   tiny_adamw(b, opt, wte);
   tiny_adamw(b, opt, mid);
 }
@@ -270,7 +270,7 @@ static inline void tiny_rank0_jobs(tiny_builder *b) {
     tiny_job_base(b, w, set);
     tiny_job_base(b, w, bw);
   }
-  tiny_job(b, ZB_JOB_OPT, 3, 0, -1);
+  tiny_job(b, ZB_JOB_UPDATE, 3, 0, -1);
 }
 
 static inline void tiny_rank1_programs(tiny_builder *b) {
@@ -319,7 +319,7 @@ static inline void tiny_rank1_programs(tiny_builder *b) {
            1, &transpose_lhs)
       ->accumulate = true;
 
-  tiny_adamw(b, tiny_subprogram(b, "s1_OPT", 1, ZB_JOB_OPT, 500000), head);
+  tiny_adamw(b, tiny_subprogram(b, "s1_UPDATE", 1, ZB_JOB_UPDATE, 500000), head);
   zb_plan_subprogram *load = tiny_subprogram(b, "LOAD", -1, ZB_JOB_LOAD, 1000);
   tiny_add(b, load, "exp", "one", 1, 1, (zb_plan_operand[]){TINY_SCALAR(0, zero), TINY_SCALAR(0, one)}, 0, NULL);
 }
@@ -353,7 +353,7 @@ static inline void tiny_rank1_jobs(tiny_builder *b) {
     tiny_job_base(b, w, fw);
     tiny_job_base(b, w, bw);
   }
-  tiny_job(b, ZB_JOB_OPT, 3, 1, -1);
+  tiny_job(b, ZB_JOB_UPDATE, 3, 1, -1);
 }
 
 /* The whole plan; the caller owns it. */

@@ -3,9 +3,9 @@
  *
  * Rank r is stage r. F hands on a value that grows on its way (so there are messages beside the collective), W adds the
  * frozen parameter x.r to the rank's sum of gradients once a micro-batch. The members (ranks with their bit set in
- * `members`) share the parameter p, to which OPT adds the sum over all members, in their order; after a reduce-scatter
- * member k adds its shard to a parameter p.k of its own.
- * The loss is the first element of what the last rank makes. */
+ * `members`) share the parameter p, to which UPDATE adds the sum over all members, in their order; after a
+ * reduce-scatter member k adds its shard to a parameter p.k of its own. The loss is the first element of what the last
+ * rank makes. */
 #ifndef ZB_TEST_COLLECTIVE_PLAN_H
 #define ZB_TEST_COLLECTIVE_PLAN_H
 
@@ -48,7 +48,7 @@ static inline zb_plan_operand collective_operand(uint32_t base, uint64_t offset,
 static inline zb_plan_subprogram *collective_subprogram(collective_builder *b, const char *name, zb_job_kind kind) {
   zb_plan_subprogram *s = &b->rank->subprograms[b->rank->subprogram_count++];
   *s = (zb_plan_subprogram){
-      .name = name, .stage = kind == ZB_JOB_OPT ? -1 : b->rank->rank, .kind = kind, .time_ps = 1000};
+      .name = name, .stage = kind == ZB_JOB_UPDATE ? -1 : b->rank->rank, .kind = kind, .time_ps = 1000};
   s->instructions = collective_take(b, COLLECTIVE_MEMBERS_MAX, sizeof *s->instructions);
   s->bases = collective_take(b, 2, sizeof *s->bases);
   s->base_bytes = collective_take(b, 2, sizeof *s->base_bytes);
@@ -132,7 +132,7 @@ static inline uint64_t collective_sum(const collective_builder *b, int member) {
 }
 
 static inline void collective_update(collective_builder *b) {
-  zb_plan_subprogram *update = collective_subprogram(b, "OPT", ZB_JOB_OPT);
+  zb_plan_subprogram *update = collective_subprogram(b, "UPDATE", ZB_JOB_UPDATE);
   const int64_t n = b->about->elements;
   zb_plan_range result = collective_result(b);
   zb_plan_operand sum =
@@ -170,7 +170,7 @@ static inline zb_plan_job *collective_job(collective_builder *b, zb_job_kind kin
   zb_plan_job *job = &b->rank->jobs[b->rank->job_count++];
   *job = (zb_plan_job){.kind = kind,
                        .subprogram = subprogram,
-                       .stage = zb_job_is_compute(kind) && kind != ZB_JOB_OPT ? b->rank->rank : -1,
+                       .stage = zb_job_is_compute(kind) && kind != ZB_JOB_UPDATE ? b->rank->rank : -1,
                        .micro_batch = micro_batch,
                        .message = -1,
                        .input = -1,
@@ -237,7 +237,7 @@ static inline void collective_jobs(collective_builder *b) {
     collective_part(b, exchange, b->gradients, b->sum_bytes);
     collective_part(b, exchange, b->landing, zb_collective_landing_bytes(b->plan, collective_row(b)));
   }
-  zb_plan_job *update = collective_job(b, ZB_JOB_OPT, 2, -1);
+  zb_plan_job *update = collective_job(b, ZB_JOB_UPDATE, 2, -1);
   collective_wait(b, update, b->rank->job_count - 2);
 }
 

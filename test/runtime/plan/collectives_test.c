@@ -189,7 +189,7 @@ static bool wrong_place(victim *it) {
       return false;
     part(it, 1)->offset = it->rank->regions[ZB_REGION_SLOTS].offset + COLLECTIVE_VALUE * sizeof(float);
     return true;
-  default: { /* OPT reads another place */
+  default: { /* UPDATE reads another place */
     zb_plan_operand *read = &it->rank->subprograms[2].instructions[0].inputs[gathers_only(it) ? draw(2) : 1];
     read->offset += gathers_only(it) && draw(2) ? zb_align(sum_bytes(it)) : 4;
     return read->shape[0] > 0;
@@ -202,7 +202,7 @@ static bool wrong_post(victim *it) {
   zb_plan_job *jobs = it->rank->jobs;
   const int at = it->exchange_at;
   switch (draw(6)) {
-  case 0: /* missing: OPT takes its place, and waits for nothing */
+  case 0: /* missing: UPDATE takes its place, and waits for nothing */
     jobs[at] = jobs[at + 1];
     jobs[at].waits.count = 0;
     --it->rank->job_count;
@@ -212,7 +212,8 @@ static bool wrong_post(victim *it) {
     jobs[at + 1] = jobs[at];
     ++it->rank->job_count;
     return true;
-  case 2: /* After a reduce-scatter OPT uses the own shard alone, and ADD, which stands before it, waited for that. */
+  case 2: /* After a reduce-scatter UPDATE uses the own shard alone, and ADD, which stands before it, waited for that.
+           */
     if (it->row->kind == ZB_COLLECTIVE_REDUCE_SCATTER) return false;
     jobs[at + 1].waits.count = 0;
     return true;

@@ -32,7 +32,7 @@ static void test_memory(void) {
 
 static void test_names(void) {
   CU_ASSERT_STRING_EQUAL(zb_job_mnemonic(ZB_JOB_RECV), "RECV");
-  CU_ASSERT_TRUE(zb_job_is_compute(ZB_JOB_OPT));
+  CU_ASSERT_TRUE(zb_job_is_compute(ZB_JOB_UPDATE));
   CU_ASSERT_FALSE(zb_job_is_compute(ZB_JOB_READ));
   CU_ASSERT_STRING_EQUAL(zb_job_mnemonic(ZB_JOB_KIND_COUNT), "invalid");
   for (int i = 0; i < ZB_REGION_COUNT; ++i)

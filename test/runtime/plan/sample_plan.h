@@ -1,10 +1,10 @@
 /* A small pipeline as a plan, made by hand for the tests of runtime/plan: no compiler, no scheduler.
  *
  * Stage s on rank s. A stage computes z = a.w (F), gets dz and gives dx (B), adds a.dz to the sum of w (W), and updates
- * w (OPT). `a` is read (stage 0) or received in two parts into the frame fw; z and, on the last stage, the labels live
- * in fb; dz lives in bw. With two or more ranks the first and the last share a tied parameter: they exchange its sums
- * at the end of a step. A constant is computed at load time. Each rank runs 1F1B with W right after B. Every kind of
- * home has `depth` slots, used in turn.
+ * w (UPDATE). `a` is read (stage 0) or received in two parts into the frame fw; z and, on the last stage, the labels
+ * live in fb; dz lives in bw. With two or more ranks the first and the last share a tied parameter: they exchange its
+ * sums at the end of a step. A constant is computed at load time. Each rank runs 1F1B with W right after B. Every kind
+ * of home has `depth` slots, used in turn.
  */
 #ifndef ZB_TEST_SAMPLE_PLAN_H
 #define ZB_TEST_SAMPLE_PLAN_H
@@ -181,14 +181,14 @@ static inline void sample_weights(sample *it, zb_plan_rank *rank) {
     sum->outputs[0] = sample_operand(0, gradients + 512, ZB_F32, 16, 0);
     sum->accumulate = true;
   }
-  zb_plan_subprogram *update = sample_subprogram(it, rank, "OPT", rank->rank, ZB_JOB_OPT, SAMPLE_OPT_PS);
+  zb_plan_subprogram *update = sample_subprogram(it, rank, "UPDATE", rank->rank, ZB_JOB_UPDATE, SAMPLE_OPT_PS);
   zb_plan_instruction *sgd = sample_add(it, update, "sgd", 4, 2);
   sgd->inputs[0] = sgd->outputs[0] = sample_operand(0, parameters, ZB_F32, 8, 16);
   sgd->inputs[1] = sample_operand(0, gradients, ZB_F32, 8, 16);
   sgd->inputs[2] = sgd->outputs[1] = sample_operand(0, state, ZB_F32, 8, 16);
   sgd->inputs[3] = sample_operand(0, sample_at(rank, ZB_REGION_STEP), ZB_I64, 0, 0);
   if (!sample_is_tied(it, rank->rank)) return;
-  zb_plan_subprogram *tied = sample_subprogram(it, rank, "tied_OPT", -1, ZB_JOB_OPT, SAMPLE_OPT_PS);
+  zb_plan_subprogram *tied = sample_subprogram(it, rank, "tied_OPT", -1, ZB_JOB_UPDATE, SAMPLE_OPT_PS);
   zb_plan_instruction *sum = sample_add(it, tied, "add", 2, 1);
   const int own = rank->rank != 0; /* every holder adds the sum of rank 0 first */
   sum->inputs[own] = sample_operand(0, gradients + 512, ZB_F32, 16, 0);
@@ -238,7 +238,7 @@ static inline void sample_memory(sample *it, zb_plan_rank *rank) {
       .tensor = {"one", {ZB_F32, 0, {0}}, sample_at(rank, ZB_REGION_CONSTANTS), 0}, .bytes = one, .byte_count = 4};
   rank->constants[1] = (zb_plan_constant){
       .tensor = {"ramp", {ZB_F32, 1, {8}}, sample_at(rank, ZB_REGION_CONSTANTS) + 32, 0}, .computed = true};
-  rank->subprograms = sample_take(it, SAMPLE_SUBPROGRAMS, sizeof *rank->subprograms);
+  rank->subprograms = sample_take(it, SAMPLE_SUBPROGRAMS + 1, sizeof *rank->subprograms);
   zb_plan_subprogram *load = sample_subprogram(it, rank, "LOAD", -1, ZB_JOB_LOAD, 0);
   sample_add(it, load, "iota", 0, 1)->outputs[0] =
       sample_operand(0, sample_at(rank, ZB_REGION_CONSTANTS) + 32, ZB_F32, 8, 0);
@@ -479,9 +479,9 @@ static inline void sample_jobs(sample *it, zb_plan_rank *rank) {
     sample_run(&at, kind, i);
   }
   sample_post_until(&at, it->plan->message_count - 1);
-  sample_job(&at, ZB_JOB_OPT, -1)->subprogram = SAMPLE_OPT;
+  sample_job(&at, ZB_JOB_UPDATE, -1)->subprogram = SAMPLE_OPT;
   if (!sample_is_tied(it, rank->rank)) return;
-  zb_plan_job *tied = sample_job(&at, ZB_JOB_OPT, -1);
+  zb_plan_job *tied = sample_job(&at, ZB_JOB_UPDATE, -1);
   tied->subprogram = SAMPLE_TIED;
   tied->stage = -1;
   sample_wait(&at, tied, it->tied_message[0]);

@@ -32,10 +32,10 @@ static void test_one_rank(void) {
 }
 
 /* Two ranks, one micro-batch: F0 10, message 3 + 2, F1 10, B1 20, message 5 beside W1 30, B0 20, W0 30; the exchange of
- * the tied sums ends 5 after the later W; OPT 5 in between. By hand: rank 0: F 0-10, B 50-70 (dx leaves rank 1 at 45),
- * W 70-100, OPT 100-105, tied OPT from 105 or the messages, + 5 rank 1: F 15-25, B 25-45, W 45-75, OPT 75-80, tied OPT
- * after both messages messages: #2 (rank 0's sums) posted 100 and 75: 100-103.5 -> 104 (64 bytes x 0.0078125 = 0.5,
- * rounded to 1: 3 + 1); #3 (rank 1's sums) posted 75 and 100: 100-104 */
+ * the tied sums ends 5 after the later W; UPDATE 5 in between. By hand: rank 0: F 0-10, B 50-70 (dx leaves rank 1 at
+ * 45), W 70-100, UPDATE 100-105, tied UPDATE from 105 or the messages, + 5 rank 1: F 15-25, B 25-45, W 45-75, UPDATE
+ * 75-80, tied UPDATE after both messages messages: #2 (rank 0's sums) posted 100 and 75: 100-103.5 -> 104 (64 bytes x
+ * 0.0078125 = 0.5, rounded to 1: 3 + 1); #3 (rank 1's sums) posted 75 and 100: 100-104 */
 static void test_two_ranks(void) {
   zb_plan *plan = sample_plan(2, 1, 0);
   zb_plan_simulation it;

@@ -95,7 +95,7 @@ static void digest_of_copy(zb_plan *p) { p->ranks[2].parameters[1].tensor.digest
 static void gradient_outside(zb_plan *p) { p->ranks[0].parameters[0].gradient_offset = 0; }
 static void w_twice(zb_plan *p) { job(p, 1, ZB_JOB_W, 1)->micro_batch = 0; }
 static void no_w(zb_plan *p) { remove_job(p, 1, sample_find(p, 1, ZB_JOB_W, 3)); }
-static void no_opt(zb_plan *p) { remove_job(p, 1, sample_find(p, 1, ZB_JOB_OPT, -1)); }
+static void no_opt(zb_plan *p) { remove_job(p, 1, sample_find(p, 1, ZB_JOB_UPDATE, -1)); }
 static void no_load(zb_plan *p) { remove_job(p, 1, 0), p->ranks[1].load_count = 0; }
 static void foreign_stage(zb_plan *p) {
   for (int i = 0; i < p->ranks[1].job_count; ++i)
@@ -105,17 +105,58 @@ static void foreign_stage(zb_plan *p) {
 static void two_of_a_kind(zb_plan *p) {
   p->ranks[1].subprograms[p->ranks[1].subprogram_count++] = p->ranks[1].subprograms[SAMPLE_W];
 }
-static void opt_of_a_micro_batch(zb_plan *p) { job(p, 1, ZB_JOB_OPT, -1)->micro_batch = 0; }
+static void opt_of_a_micro_batch(zb_plan *p) { job(p, 1, ZB_JOB_UPDATE, -1)->micro_batch = 0; }
 static void w_falls(zb_plan *p) { move_job(p, 1, sample_find(p, 1, ZB_JOB_W, 2), sample_find(p, 1, ZB_JOB_W, 3)); }
 static void w_before_b(zb_plan *p) { swap_jobs(p, 2, sample_find(p, 2, ZB_JOB_B, 1), sample_find(p, 2, ZB_JOB_W, 1)); }
 static void b_before_f(zb_plan *p) { swap_jobs(p, 2, sample_find(p, 2, ZB_JOB_F, 0), sample_find(p, 2, ZB_JOB_B, 0)); }
 static void early_opt(zb_plan *p) {
-  swap_jobs(p, 1, sample_find(p, 1, ZB_JOB_W, 3), sample_find(p, 1, ZB_JOB_OPT, -1));
+  swap_jobs(p, 1, sample_find(p, 1, ZB_JOB_W, 3), sample_find(p, 1, ZB_JOB_UPDATE, -1));
 }
 static void early_opt_without_stage(zb_plan *p) { /* found by what it reads, not by its stage */
   p->ranks[1].subprograms[SAMPLE_OPT].stage = -1;
-  job(p, 1, ZB_JOB_OPT, -1)->stage = -1;
+  job(p, 1, ZB_JOB_UPDATE, -1)->stage = -1;
   early_opt(p);
+}
+/* The optimizer of the tied parameter in two jobs on both of its ranks: SUM leaves the sum in place of the own one. */
+static void tied_apart(zb_plan *p) {
+  for (int r = 0; r < 3; r += 2) {
+    zb_plan_rank *rank = &p->ranks[r];
+    zb_plan_subprogram *sum = &rank->subprograms[SAMPLE_TIED], *update = &rank->subprograms[SAMPLE_SUBPROGRAMS];
+    *update = *sum;
+    update->name = "tied_UPDATE";
+    ++update->instructions;
+    sum->name = "tied_SUM";
+    sum->kind = ZB_JOB_SUM;
+    sum->instruction_count = update->instruction_count = 1;
+    sum->instructions->outputs[0] = update->instructions->inputs[1] = sum->instructions->inputs[r != 0];
+    rank->subprogram_count = SAMPLE_SUBPROGRAMS + 1;
+    copy_job(p, r, rank->job_count - 1);
+    rank->jobs[rank->job_count - 2].kind = ZB_JOB_SUM;
+    rank->jobs[rank->job_count - 1].subprogram = SAMPLE_SUBPROGRAMS;
+    rank->jobs[rank->job_count - 1].waits.count = 0;
+  }
+}
+static void update_before_sum(zb_plan *p) {
+  tied_apart(p);
+  swap_jobs(p, 0, p->ranks[0].job_count - 2, p->ranks[0].job_count - 1);
+}
+static void phase(zb_plan *p, zb_job_kind first, zb_job_kind second) {
+  zb_plan_rank *rank = &p->ranks[2];
+  tied_apart(p);
+  rank->subprograms[SAMPLE_TIED].kind = rank->jobs[rank->job_count - 2].kind = first;
+  rank->subprograms[SAMPLE_SUBPROGRAMS].kind = rank->jobs[rank->job_count - 1].kind = second;
+}
+static void same_phase(zb_plan *p) { phase(p, ZB_JOB_UPDATE, ZB_JOB_UPDATE); }
+static void sum_updates(zb_plan *p) { phase(p, ZB_JOB_SUM, ZB_JOB_NORM); }
+static void sums_in_another_order(zb_plan *p) {
+  tied_apart(p);
+  zb_plan_instruction *sum = instruction(p, 2, SAMPLE_TIED, 0);
+  zb_plan_operand first = sum->inputs[0];
+  sum->inputs[0] = sum->inputs[1], sum->inputs[1] = first;
+}
+static void sum_left_out(zb_plan *p) {
+  tied_apart(p);
+  instruction(p, 2, SAMPLE_SUBPROGRAMS, 0)->inputs[1].offset += 64;
 }
 static void frozen_updated(zb_plan *p) { p->ranks[1].parameters[0].trained = false; }
 static void never_updated(zb_plan *p) {
@@ -195,7 +236,7 @@ static void changes_what_was_sent(zb_plan *p) {
   changes_what_is_sent(p);
   wait_for(p, 0, sample_find(p, 0, ZB_JOB_W, 3), sample_find(p, 0, ZB_JOB_SEND, -1));
 }
-static void recv_after_use(zb_plan *p) { /* the tied OPT reads zeros, and the other rank's sums come too late */
+static void recv_after_use(zb_plan *p) { /* the tied UPDATE reads zeros, and the other rank's sums come too late */
   zb_plan_rank *rank = &p->ranks[0];
   rank->jobs[rank->job_count - 1].waits.count = 0;
   move_job(p, 0, sample_find(p, 0, ZB_JOB_RECV, -1), rank->job_count - 1);
@@ -307,25 +348,31 @@ static const struct breakage {
     {"gradient outside", gradient_outside, "regions", "the gradient of 'w0'"},
     {"a W twice", w_twice, "complete", "rank 1 job"},
     {"a W missing", no_w, "complete", "subprogram W runs 3 times, expected 4"},
-    {"an OPT missing", no_opt, "complete", "subprogram OPT runs 0 times"},
+    {"an UPDATE missing", no_opt, "complete", "subprogram UPDATE runs 0 times"},
     {"a LOAD missing", no_load, "load", "no LOAD computes the constant 'ramp'"},
     {"a stage of another rank", foreign_stage, "complete", "is of stage 2, which is on rank 2"},
     {"two subprograms of a kind", two_of_a_kind, "complete", "stage 1 has two subprograms of the kind W"},
-    {"OPT of a micro-batch", opt_of_a_micro_batch, "complete", "LOAD and OPT are not"},
+    {"UPDATE of a micro-batch", opt_of_a_micro_batch, "complete", "others are not"},
     {"W falls", w_falls, "order", "adds to gradients before micro-batch 2"},
     {"W before B", w_before_b, "order", "(W of stage 2, micro-batch 1) comes before its B"},
     {"B before F", b_before_f, "order", "(B of stage 2, micro-batch 0) comes before its F"},
-    {"OPT before W", early_opt, "optimizer", "runs before the last W of its stage"},
-    {"OPT of no stage before W", early_opt_without_stage, "optimizer", "runs before the last run of W"},
-    {"frozen parameter updated", frozen_updated, "optimizer", "an OPT updates the frozen parameter 'w1'"},
-    {"parameter never updated", never_updated, "optimizer", "no OPT updates the trained parameter 'w1'"},
+    {"UPDATE before W", early_opt, "optimizer", "runs before the last W of its stage"},
+    {"UPDATE of no stage before W", early_opt_without_stage, "optimizer", "runs before the last run of W"},
+    {"UPDATE before its SUM", update_before_sum, "optimizer", "which subprogram tied_SUM updates later"},
+    {"two of a phase on a sum", same_phase, "optimizer", "which subprogram tied_SUM updates in no earlier phase"},
+    {"NORM that updates", sum_updates, "ranges", "a NORM may not write to the region parameters"},
+    {"SUM in another order", sums_in_another_order, "sums", "do not add the same sums of gradients in the same order"},
+    {"SUM that nobody reads", sum_left_out, "owners", "reads a gradient that is not said to be its own"},
+    {"frozen parameter updated", frozen_updated, "optimizer", "an UPDATE updates the frozen parameter 'w1'"},
+    {"parameter never updated", never_updated, "optimizer", "no UPDATE updates the trained parameter 'w1'"},
     {"gradient never made", gradient_never_made, "optimizer",
      "no B or W adds to the gradient of the trained parameter 'w1'"},
     {"parameter updated twice", updated_twice, "optimizer", "both update arena byte"},
     {"constant never computed", constant_never_computed, "load", "no LOAD computes the constant 'ramp'"},
     {"constant that is not computed", constant_not_computed, "load", "where no constant is computed"},
-    {"copy never renewed", copy_never_renewed, "load", "from a parameter that is updated, but no OPT computes it anew"},
-    {"OPT writes a constant", opt_writes_constant, "load", "an OPT may not write to the constant 'one'"},
+    {"copy never renewed", copy_never_renewed, "load",
+     "from a parameter that is updated, but no UPDATE computes it again"},
+    {"UPDATE writes a constant", opt_writes_constant, "load", "an optimizer may not write to the constant 'one'"},
     {"constant read early", constant_read_early, "load", "before it is computed"},
     {"F writes parameters", f_writes_parameters, "ranges", "a F may not write to the region parameters"},
     {"slots without a base", base_zero_in_slots, "ranges", "lies in the slots, which only bases may address"},
@@ -406,6 +453,16 @@ static void test_broken_plans(void) {
   }
 }
 
+static void test_phases_apart(void) {
+  zb_plan *plan = sample_plan(3, 4, 0);
+  tied_apart(plan);
+  zb_status status = zb_plan_verify(plan);
+  if (status) printf("\n  %s", zb_status_text(status));
+  CU_ASSERT_PTR_NULL(status);
+  zb_status_free(status);
+  zb_plan_destroy(plan);
+}
+
 /* Slots used in turn: whoever writes a slot again must wait for the SEND that read it. */
 static void test_send_not_waited(void) {
   zb_plan *plan = sample_plan(2, 8, 4);
@@ -432,4 +489,5 @@ static void test_too_few_slots(void) {
 }
 
 SUITE_MAIN("verifier", {"right plans", test_right_plans}, {"broken plans", test_broken_plans},
-           {"send not waited for", test_send_not_waited}, {"too few slots", test_too_few_slots})
+           {"phases apart", test_phases_apart}, {"send not waited for", test_send_not_waited},
+           {"too few slots", test_too_few_slots})

@@ -91,8 +91,8 @@ static void make_optimizer(optimizer_program *p, int count) {
                                                .attrs = p->attrs,
                                                .attr_count = 2};
   }
-  p->subprogram = (zb_plan_subprogram){.name = "s0_OPT",
-                                       .kind = ZB_JOB_OPT,
+  p->subprogram = (zb_plan_subprogram){.name = "s0_UPDATE",
+                                       .kind = ZB_JOB_UPDATE,
                                        .base_count = 1,
                                        .instructions = p->instructions,
                                        .instruction_count = count};
@@ -170,7 +170,7 @@ static void update_one_by_one(int count, unsigned char *out) {
   for (int k = 0; k < 2; ++k) {
     for (int i = 0; i < count; ++i) {
       zb_plan_subprogram one = {.name = "one",
-                                .kind = ZB_JOB_OPT,
+                                .kind = ZB_JOB_UPDATE,
                                 .base_count = 1,
                                 .instructions = &whole.instructions[i],
                                 .instruction_count = 1};
