@@ -19,7 +19,7 @@ typedef struct walk {
   const zb_plan_rank *rank;
   const zb_plan_subprogram *subprogram;
   zb_access *out;
-  zb_segments *written; /* [base_count] with the workspace in base 0; writer: instruction */
+  zb_intervals *written; /* [base_count] with the workspace in base 0; writer: instruction */
   zb_plan_range workspace;
 } walk;
 
@@ -51,13 +51,13 @@ static const char *read_operand(walk *it, const zb_plan_operand *operand) {
   if (operand->rank < 0 || is_empty(bytes)) return NULL;
   const char *fault = place_fault(it, operand);
   if (fault) return fault;
-  const zb_segments *written = &it->written[operand->base];
-  size_t index = zb_segments_find(written, bytes.begin);
+  const zb_intervals *written = &it->written[operand->base];
+  size_t index = zb_intervals_find(written, bytes.begin);
   bool outside = index >= written->count || written->items[index].begin >= bytes.end;
   bool inside = !outside && written->items[index].begin <= bytes.begin && written->items[index].end >= bytes.end;
   if (!outside && !inside) return "it reads bytes of more than one result: one of them was overwritten, or never whole";
   if (outside && in_workspace(it, operand)) return "it reads workspace that no instruction before it wrote";
-  if (outside) zb_segments_assign(&it->out->reads[operand->base], bytes.begin, bytes.end, 0);
+  if (outside) zb_intervals_assign(&it->out->reads[operand->base], bytes.begin, bytes.end, 0);
   return NULL;
 }
 
@@ -89,7 +89,7 @@ static const char *write_results(walk *it, int index) {
     uint64_t begin = instruction->scratch_offset, end = begin + instruction->scratch_bytes;
     if (begin < it->workspace.offset || end - it->workspace.offset > it->subprogram->workspace_bytes)
       return "its scratch lies outside of the subprogram's workspace";
-    zb_segments_remove(&it->written[0], begin, end);
+    zb_intervals_remove(&it->written[0], begin, end);
   }
   for (int i = 0; i < instruction->output_count; ++i) {
     const zb_plan_operand *output = &instruction->outputs[i];
@@ -97,8 +97,8 @@ static const char *write_results(walk *it, int index) {
     if (fault) return fault;
     span bytes = span_of(output);
     if (is_empty(bytes)) continue;
-    zb_segments_assign(&it->written[output->base], bytes.begin, bytes.end, index);
-    if (!in_workspace(it, output)) zb_segments_assign(&it->out->writes[output->base], bytes.begin, bytes.end, 0);
+    zb_intervals_assign(&it->written[output->base], bytes.begin, bytes.end, index);
+    if (!in_workspace(it, output)) zb_intervals_assign(&it->out->writes[output->base], bytes.begin, bytes.end, 0);
   }
   return NULL;
 }
@@ -116,10 +116,10 @@ static const char *follow(walk *it, int index) {
 
 void zb_access_deinit(zb_access *access) {
   for (int i = 0; access->reads && i < access->base_count; ++i)
-    zb_segments_deinit(&access->reads[i]);
+    zb_intervals_deinit(&access->reads[i]);
   for (int i = 0; access->writes && i < access->base_count; ++i)
-    zb_segments_deinit(&access->writes[i]);
-  zb_segments_deinit(&access->workspace);
+    zb_intervals_deinit(&access->writes[i]);
+  zb_intervals_deinit(&access->workspace);
   zb_free(access->reads);
   zb_free(access->writes);
   *access = (zb_access){0};
@@ -128,10 +128,10 @@ void zb_access_deinit(zb_access *access) {
 /* Keeps what lies in the workspace at the end; whether all lists are whole. */
 static bool finish(walk *it) {
   zb_access *out = it->out;
-  const zb_segments *all = &it->written[0];
+  const zb_intervals *all = &it->written[0];
   uint64_t end = it->workspace.offset + it->workspace.bytes;
-  for (size_t i = zb_segments_find(all, it->workspace.offset); i < all->count && all->items[i].begin < end; ++i)
-    zb_segments_assign(&out->workspace, all->items[i].begin, all->items[i].end, all->items[i].writer);
+  for (size_t i = zb_intervals_find(all, it->workspace.offset); i < all->count && all->items[i].begin < end; ++i)
+    zb_intervals_assign(&out->workspace, all->items[i].begin, all->items[i].end, all->items[i].writer);
   bool failed = out->workspace.failed;
   for (int i = 0; i < out->base_count; ++i)
     failed |= out->reads[i].failed || out->writes[i].failed || it->written[i].failed;
@@ -159,7 +159,7 @@ zb_status zb_access_compute(const zb_plan_rank *rank, const zb_plan_subprogram *
 
 cleanup:
   for (size_t i = 0; it.written && i < count; ++i)
-    zb_segments_deinit(&it.written[i]);
+    zb_intervals_deinit(&it.written[i]);
   zb_free(it.written);
   if (status) zb_access_deinit(out);
   return status;

@@ -4,14 +4,14 @@
 #define ZB_PLAN_ACCESS_H
 
 #include "runtime/plan/plan.h"
-#include "runtime/plan/segments.h"
+#include "runtime/plan/intervals.h"
 
 typedef struct zb_access {
   int base_count; /* with base 0: subprogram.base_count + 1 */
-  zb_segments
+  zb_intervals
       *reads; /* [base_count] bytes read before the subprogram itself wrote them. Base 0: without the workspace */
-  zb_segments *writes; /* [base_count] bytes written. Base 0: without the workspace */
-  zb_segments
+  zb_intervals *writes; /* [base_count] bytes written. Base 0: without the workspace */
+  zb_intervals
       workspace; /* arena ranges of the workspace that hold results at the end; writer: index of the instruction */
   /* The first instruction that breaks a rule inside of the subprogram, and the rule; NULL if there is none. */
   const char *fault;

@@ -240,6 +240,13 @@ static const char *instruction_fault(const zb_plan_rank *rank, const zb_plan_sub
   return NULL;
 }
 
+static const char *segment_fault(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_segment *segment) {
+#define ZB_SEGMENT_COLUMN(type, name, low, high, fault) COLUMN_FAULT(segment, name, low, high, fault)
+#include "runtime/plan/plan_columns.def"
+#undef ZB_SEGMENT_COLUMN
+  return NULL;
+}
+
 static bool loss_fits(const zb_plan_subprogram *subprogram) {
   if (subprogram->kind != ZB_JOB_F || subprogram->loss_base > (uint32_t)subprogram->base_count) return false;
   uint64_t limit = subprogram->base_bytes[subprogram->loss_base - 1];
@@ -352,6 +359,10 @@ zb_status zb_plan_check_rank(const zb_plan *plan, int index) {
   ZB_TRY(check_tensors(plan, rank));
   for (int i = 0; i < rank->subprogram_count; ++i)
     ZB_TRY(check_subprogram(plan, rank, &rank->subprograms[i]));
+  for (int i = 0; i < rank->segment_count; ++i) {
+    const char *fault = segment_fault(plan, rank, &rank->segments[i]);
+    return MALFORMED(index, "segment %d of its subprograms: %s", i, fault ? fault : "no job can run one");
+  }
   if (rank->load_count < 0 || rank->load_count > rank->job_count)
     return MALFORMED(index, "%d of %d jobs are said to be LOAD", rank->load_count, rank->job_count);
   for (int i = 0; i < rank->job_count; ++i) {

@@ -22,6 +22,11 @@ static const zb_column collectives[] = {
 #undef ZB_COLLECTIVE_COLUMN
 #undef ZB_COLLECTIVE_SLICE
 };
+static const zb_column segments[] = {
+#define ZB_SEGMENT_COLUMN(type, name, low, high, fault) COLUMN(zb_plan_segment, type, name)
+#include "runtime/plan/plan_columns.def"
+#undef ZB_SEGMENT_COLUMN
+};
 static const zb_column jobs[] = {
 #define ZB_JOB_COLUMN(type, name, low, high, fault) COLUMN(zb_plan_job, type, name)
 #define ZB_JOB_SLICE(name, pool, fault) SLICE(zb_plan_job, name)
@@ -32,6 +37,7 @@ static const zb_column jobs[] = {
 
 const zb_columns zb_message_columns = COLUMNS_OF(messages, zb_plan_message);
 const zb_columns zb_collective_columns = COLUMNS_OF(collectives, zb_plan_collective);
+const zb_columns zb_segment_columns = COLUMNS_OF(segments, zb_plan_segment);
 const zb_columns zb_job_columns = COLUMNS_OF(jobs, zb_plan_job);
 
 int64_t zb_column_get(const zb_column *column, const void *row) {

@@ -19,7 +19,7 @@ typedef struct zb_columns {
   size_t row_bytes;
 } zb_columns;
 
-extern const zb_columns zb_message_columns, zb_collective_columns, zb_job_columns;
+extern const zb_columns zb_message_columns, zb_collective_columns, zb_segment_columns, zb_job_columns;
 
 /* The number that a row has in a column. */
 int64_t zb_column_get(const zb_column *column, const void *row);

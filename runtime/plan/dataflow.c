@@ -140,7 +140,7 @@ static bool in_slots(const dataflow *it, uint64_t offset, uint64_t bytes) {
   return offset >= it->slots.offset && bytes <= it->slots.bytes && offset - it->slots.offset <= it->slots.bytes - bytes;
 }
 
-static void add_access_boundaries(boundaries *to, const zb_segments *ranges, uint64_t address) {
+static void add_access_boundaries(boundaries *to, const zb_intervals *ranges, uint64_t address) {
   for (size_t i = 0; i < ranges->count; ++i) {
     add_boundary(to, address + ranges->items[i].begin);
     add_boundary(to, address + ranges->items[i].end);
@@ -368,7 +368,7 @@ static zb_status compare(dataflow *it, use *by, signature *first) {
 
 static zb_status run_base_reads(dataflow *it, int index, uint32_t i) {
   const zb_plan_job *job = &it->rank->jobs[index];
-  const zb_segments *reads = &it->accesses[job->subprogram].reads[i + 1];
+  const zb_intervals *reads = &it->accesses[job->subprogram].reads[i + 1];
   if (reads->count == 0) return NULL;
   uint32_t id = it->first_id[job->subprogram] + i;
   use by = {.job = index,
@@ -388,7 +388,7 @@ static zb_status run_base_reads(dataflow *it, int index, uint32_t i) {
 
 static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
   const zb_plan_job *job = &it->rank->jobs[index];
-  const zb_segments *writes = &it->accesses[job->subprogram].writes[i + 1];
+  const zb_intervals *writes = &it->accesses[job->subprogram].writes[i + 1];
   if (writes->count == 0) return NULL;
   uint32_t id = it->first_id[job->subprogram] + i;
   use by = {.job = index,
@@ -413,8 +413,8 @@ static zb_status check_fixed(const dataflow *it, int index) {
   const zb_access *access = &it->accesses[job->subprogram];
   for (size_t i = 0; i < it->fixed_count; ++i) {
     const fixed_message *message = &it->fixed[i];
-    bool writes = zb_segments_overlap(&access->writes[0], message->begin, message->end);
-    bool reads = zb_segments_overlap(&access->reads[0], message->begin, message->end);
+    bool writes = zb_intervals_overlap(&access->writes[0], message->begin, message->end);
+    bool reads = zb_intervals_overlap(&access->reads[0], message->begin, message->end);
     if (!writes && !reads) continue;
     if (!message->is_send && message->in_flight)
       return violation(it, index, "uses", message->begin, NULL, "which is being received, without waiting for ",
@@ -462,8 +462,8 @@ static zb_status post_fixed(dataflow *it, int index, zb_plan_range part) {
     return violation(it, index, "uses", part.offset, NULL, "which is in flight in ", other->job);
   }
   for (int s = 0; !is_send && !is_shard && s < it->rank->subprogram_count; ++s)
-    if (it->first_run[s] != NOBODY && (zb_segments_overlap(&it->accesses[s].reads[0], part.offset, end) ||
-                                       zb_segments_overlap(&it->accesses[s].writes[0], part.offset, end)))
+    if (it->first_run[s] != NOBODY && (zb_intervals_overlap(&it->accesses[s].reads[0], part.offset, end) ||
+                                       zb_intervals_overlap(&it->accesses[s].writes[0], part.offset, end)))
       return violation(it, index, "fills", part.offset, NULL, "which was used before it came, by ", it->first_run[s]);
   if (!zb_grow((void **)&it->fixed, &it->fixed_capacity, it->fixed_count + 1, sizeof *it->fixed))
     return ZB_OUT_OF_MEMORY();

@@ -59,13 +59,13 @@ cleanup:
 /* Names of a rank by the place in its arena. */
 typedef struct places {
   const zb_plan_rank *rank;
-  zb_segments parameters; /* writer: the index */
+  zb_intervals parameters; /* writer: the index */
 } places;
 
 /* The parameter that lies exactly where the operand does; NULL if none does. */
 static const zb_plan_parameter *parameter_at(const places *it, const zb_plan_operand *operand) {
   if (operand->rank < 0 || operand->base != 0) return NULL;
-  size_t at = zb_segments_find(&it->parameters, operand->offset);
+  size_t at = zb_intervals_find(&it->parameters, operand->offset);
   if (at == it->parameters.count || it->parameters.items[at].begin > operand->offset) return NULL;
   const zb_plan_parameter *parameter = &it->rank->parameters[it->parameters.items[at].writer];
   uint64_t bytes = (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
@@ -115,7 +115,7 @@ static zb_status verify_all_updates(const zb_plan_rank *rank) {
   places it = {.rank = rank};
   for (int i = 0; i < rank->parameter_count; ++i) {
     const zb_plan_tensor *tensor = &rank->parameters[i].tensor;
-    zb_segments_assign(&it.parameters, tensor->offset, tensor->offset + (uint64_t)zb_shape_bytes(&tensor->shape), i);
+    zb_intervals_assign(&it.parameters, tensor->offset, tensor->offset + (uint64_t)zb_shape_bytes(&tensor->shape), i);
   }
   if (it.parameters.failed) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   for (int s = 0; s < rank->subprogram_count; ++s)
@@ -123,7 +123,7 @@ static zb_status verify_all_updates(const zb_plan_rank *rank) {
       ZB_TRY_GOTO(verify_update(&it, &rank->subprograms[s], &rank->subprograms[s].instructions[i]));
 
 cleanup:
-  zb_segments_deinit(&it.parameters);
+  zb_intervals_deinit(&it.parameters);
   return status;
 }
 

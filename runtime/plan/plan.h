@@ -129,11 +129,19 @@ typedef struct zb_plan_range {
   uint64_t offset, bytes;
 } zb_plan_range;
 
-/* The fields are listed in plan_columns.def. subprogram: of compute jobs; stage: virtual stage; micro_batch: of F, B, W
- * and what moves their values; message: of SEND and RECV; input: of READ, index of plan.inputs; each -1 where there is
- * none. collective: 1 + its index in plan.collectives; 0: none. bases: of compute jobs, in pool_u64, arena offsets of
- * bases 1..; parts: in pool_ranges, homes of what is read or filled; waits: in pool_u32, earlier transfers of this rank
- * that must be complete before the job starts. */
+/* A part of a subprogram between two collectives: from an instruction on to the next segment; then the collective, 1 +
+ * its index. No plan has segments yet: a job runs its whole subprogram. */
+typedef struct zb_plan_segment {
+#define ZB_SEGMENT_COLUMN(type, name, low, high, fault) type name;
+#include "runtime/plan/plan_columns.def"
+#undef ZB_SEGMENT_COLUMN
+} zb_plan_segment;
+
+/* The fields are listed in plan_columns.def. subprogram: of compute jobs; segment: 0, all of it; stage: virtual stage;
+ * micro_batch: of F, B, W and what moves their values; message: of SEND and RECV; input: of READ, index of plan.inputs;
+ * each -1 where there is none. collective: 1 + its index in plan.collectives; 0: none. bases: of compute jobs, in
+ * pool_u64, arena offsets of bases 1..; parts: in pool_ranges, homes of what is read or filled; waits: in pool_u32,
+ * earlier transfers of this rank that must be complete before the job starts. */
 typedef struct zb_plan_job {
 #define ZB_JOB_COLUMN(type, name, low, high, fault) type name;
 #define ZB_JOB_SLICE(name, pool, fault) zb_plan_slice name;
@@ -192,6 +200,8 @@ typedef struct zb_plan_rank {
   int constant_count;
   zb_plan_subprogram *subprograms;
   int subprogram_count;
+  zb_plan_segment *segments;
+  int segment_count; /* 0 */
   zb_plan_job *jobs; /* of a step, in order; LOAD jobs come first and run once, before the first step */
   int job_count;
   int load_count; /* how many of them are LOAD */
@@ -206,7 +216,7 @@ typedef struct zb_plan_rank {
 /* A transfer with two members: ranks source and destination, different. Messages are numbered in one global order, by
  * the time their transfer can start in the simulated schedule; on a channel (ordered pair of ranks) both sides post in
  * this order. source_stage, destination_stage: virtual stages, -1 for sums of gradients, as is micro_batch. bytes: of
- * all parts. */
+ * all parts. step: 0, the step in which it is sent. */
 typedef struct zb_plan_message {
 #define ZB_MESSAGE_COLUMN(type, name, low, high, fault) type name;
 #include "runtime/plan/plan_columns.def"
@@ -214,7 +224,8 @@ typedef struct zb_plan_message {
   int32_t part_of; /* 1 + the collective of which it carries a piece, in an expanded plan; else 0 */
 } zb_plan_message;
 
-/* A transfer with two or more members, once a step; each takes part by one job. members: ranks, rising. before: in the
+/* A transfer with two or more members, once a step; each takes part by one job. members: ranks, rising. coordinate: 0,
+ * the members are listed. step: 0, as of messages. before: in the
  * global order of transfers it stands before that message. sizes: bytes of every part. Where it only gathers, member m
  * gives counts[m] parts; a job has the homes of the parts of all members, in the order of members: its own, which are
  * read, and those of others, which are filled. Where it adds, counts is empty; a job has its buffers of `dtype`, which

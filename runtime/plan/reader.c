@@ -390,6 +390,7 @@ static void read_rank(reader *it, const ProtobufCMessage *message) {
     read_subprogram(it, from->subprograms[i], &rank->subprograms[i]);
   read_pools(it, from, rank);
   rank->load_count = get_count(it, from->load_count);
+  if (!it->fault) rank->segments = read_table(it, from->segments, &zb_segment_columns, &rank->segment_count);
   if (!it->fault) rank->jobs = read_table(it, from->jobs, &zb_job_columns, &rank->job_count);
 }
 

@@ -393,8 +393,8 @@ static void touch_bases(memory *it, int index) {
     if (!in_slots(it, base, bytes)) continue;
     for (piece *at = piece_at(it, base); at->begin < base + bytes; ++at) {
       uint64_t begin = at->begin - base, end = (at + 1)->begin - base;
-      bool reads = zb_segments_overlap(&access->reads[b + 1], begin, end);
-      bool writes = zb_segments_overlap(&access->writes[b + 1], begin, end);
+      bool reads = zb_intervals_overlap(&access->reads[b + 1], begin, end);
+      bool writes = zb_intervals_overlap(&access->writes[b + 1], begin, end);
       if (reads || writes) touch(it, at, index, index, job->micro_batch, reads);
     }
   }

@@ -32,22 +32,22 @@ static zb_status verify_regions(const zb_plan_rank *rank) {
 }
 
 /* Places a tensor in its region, where nothing else may be. */
-static zb_status place_tensor(const zb_plan_rank *rank, zb_segments *used, const char *name, uint64_t offset,
+static zb_status place_tensor(const zb_plan_rank *rank, zb_intervals *used, const char *name, uint64_t offset,
                               int64_t bytes, zb_region_kind expected) {
   if (bytes == 0) return NULL;
   if (zb_plan_region_of(rank, offset, (uint64_t)bytes) != expected)
     return ZB_RULE("regions", "rank %d: '%s' at %" PRIu64 " does not lie in the region %s", rank->rank, name, offset,
                    zb_region_name(expected));
-  if (zb_segments_overlap(used, offset, offset + (uint64_t)bytes))
+  if (zb_intervals_overlap(used, offset, offset + (uint64_t)bytes))
     return ZB_RULE("regions", "rank %d: '%s' at %" PRIu64 " overlaps another tensor of the region %s", rank->rank, name,
                    offset, zb_region_name(expected));
-  zb_segments_assign(used, offset, offset + (uint64_t)bytes, 0);
+  zb_intervals_assign(used, offset, offset + (uint64_t)bytes, 0);
   return used->failed ? ZB_OUT_OF_MEMORY() : NULL;
 }
 
 static zb_status verify_tensors(const zb_plan_rank *rank) {
   zb_status status = NULL;
-  zb_segments used = {0};
+  zb_intervals used = {0};
   for (int i = 0; i < rank->parameter_count; ++i) {
     const zb_plan_tensor *tensor = &rank->parameters[i].tensor;
     int64_t bytes = zb_shape_bytes(&tensor->shape), gradient = rank->parameters[i].gradient_offset;
@@ -70,7 +70,7 @@ static zb_status verify_tensors(const zb_plan_rank *rank) {
   }
 
 cleanup:
-  zb_segments_deinit(&used);
+  zb_intervals_deinit(&used);
   return status;
 }
 
@@ -99,11 +99,11 @@ static zb_status verify_subprogram(const zb_plan_rank *rank, const zb_plan_subpr
                    instruction && instruction->location[0] ? ", " : "", instruction ? instruction->location : "",
                    access->fault);
   }
-  const zb_segments *writes = &access->writes[0];
+  const zb_intervals *writes = &access->writes[0];
   for (int region = 0; region < ZB_REGION_COUNT; ++region) {
     zb_plan_range range = rank->regions[region];
     if (may_write(subprogram->kind, (zb_region_kind)region) || region == ZB_REGION_WORKSPACE) continue;
-    if (zb_segments_overlap(writes, range.offset, range.offset + range.bytes))
+    if (zb_intervals_overlap(writes, range.offset, range.offset + range.bytes))
       return ZB_RULE("ranges", "rank %d, subprogram %s: a %s may not write to the region %s", rank->rank,
                      subprogram->name, zb_job_mnemonic(subprogram->kind), zb_region_name((zb_region_kind)region));
   }
@@ -235,7 +235,7 @@ static zb_status verify_order(const positions *it, const zb_access *accesses) {
       int subprogram = it->subprograms[kind_row * it->rows + row];
       if (subprogram < 0) continue;
       bool adds =
-          zb_segments_overlap(&accesses[subprogram].writes[0], gradients.offset, gradients.offset + gradients.bytes);
+          zb_intervals_overlap(&accesses[subprogram].writes[0], gradients.offset, gradients.offset + gradients.bytes);
       for (int micro_batch = 0; micro_batch < it->plan->micro_batches; ++micro_batch) {
         int at = *position(it, kind_row, row, micro_batch);
         for (int before = 0; before < kind_row; ++before)
@@ -258,9 +258,9 @@ static zb_status verify_order(const positions *it, const zb_access *accesses) {
 static zb_status verify_two_optimizers(const char *text, const zb_access *own, zb_job_kind kind,
                                        const zb_plan_subprogram *other, const zb_access *access, bool other_first) {
   uint64_t where = 0;
-  if (zb_segments_meet(&own->writes[0], &access->writes[0], &where))
+  if (zb_intervals_meet(&own->writes[0], &access->writes[0], &where))
     return ZB_RULE("optimizer", "%s and subprogram %s both update arena byte %" PRIu64, text, other->name, where);
-  if (zb_segments_meet(&own->reads[0], &access->writes[0], &where) && (other->kind >= kind || !other_first))
+  if (zb_intervals_meet(&own->reads[0], &access->writes[0], &where) && (other->kind >= kind || !other_first))
     return ZB_RULE("optimizer", "%s reads arena byte %" PRIu64 ", which subprogram %s updates %s", text, where,
                    other->name, other_first ? "in no earlier phase" : "later");
   return NULL;
@@ -284,9 +284,9 @@ static zb_status verify_one_optimizer(const positions *it, const zb_access *acce
     if (job->stage >= 0 && job->stage == other->stage)
       return ZB_RULE("optimizer", "%s runs before the last %s of its stage (job %d)", text,
                      zb_job_mnemonic(other->kind), last_run[i]);
-    if (zb_segments_meet(&own->writes[0], &accesses[i].reads[0], &where) ||
-        zb_segments_meet(&own->writes[0], &accesses[i].writes[0], &where) ||
-        zb_segments_meet(&own->reads[0], &accesses[i].writes[0], &where))
+    if (zb_intervals_meet(&own->writes[0], &accesses[i].reads[0], &where) ||
+        zb_intervals_meet(&own->writes[0], &accesses[i].writes[0], &where) ||
+        zb_intervals_meet(&own->reads[0], &accesses[i].writes[0], &where))
       return ZB_RULE("optimizer", "%s runs before the last run of %s (job %d), which uses arena byte %" PRIu64 " too",
                      text, other->name, last_run[i], where);
   }
@@ -299,7 +299,7 @@ static bool gradient_is_made(const zb_plan_rank *rank, const zb_access *accesses
            end = begin + (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
   for (int i = 0; i < rank->subprogram_count; ++i) {
     zb_job_kind kind = rank->subprograms[i].kind;
-    if ((kind == ZB_JOB_B || kind == ZB_JOB_W) && zb_segments_cover(&accesses[i].writes[0], begin, end)) return true;
+    if ((kind == ZB_JOB_B || kind == ZB_JOB_W) && zb_intervals_cover(&accesses[i].writes[0], begin, end)) return true;
   }
   return begin == end;
 }
@@ -312,8 +312,8 @@ static zb_status verify_updates(const zb_plan_rank *rank, const zb_access *acces
     bool covered = begin == end, touched = false;
     for (int i = 0; i < rank->subprogram_count; ++i) {
       if (!zb_job_is_optimizer(rank->subprograms[i].kind)) continue;
-      covered |= zb_segments_cover(&accesses[i].writes[0], begin, end);
-      touched |= zb_segments_overlap(&accesses[i].writes[0], begin, end);
+      covered |= zb_intervals_cover(&accesses[i].writes[0], begin, end);
+      touched |= zb_intervals_overlap(&accesses[i].writes[0], begin, end);
     }
     if (parameter->trained && parameter->gradient_offset >= 0 && !covered)
       return ZB_RULE("optimizer", "rank %d: no UPDATE updates the trained parameter '%s'", rank->rank,
@@ -361,7 +361,7 @@ static zb_status verify_copies_written(const zb_plan_rank *rank, const zb_access
     for (int i = 0; i < rank->constant_count && zb_job_is_optimizer(rank->subprograms[s].kind); ++i) {
       const zb_plan_tensor *tensor = &rank->constants[i].tensor;
       uint64_t end = tensor->offset + (uint64_t)zb_shape_bytes(&tensor->shape);
-      if (!rank->constants[i].computed && zb_segments_overlap(&accesses[s].writes[0], tensor->offset, end))
+      if (!rank->constants[i].computed && zb_intervals_overlap(&accesses[s].writes[0], tensor->offset, end))
         return ZB_RULE("load", "rank %d, subprogram %s: an optimizer may not write to the constant '%s'", rank->rank,
                        rank->subprograms[s].name, tensor->name);
     }
@@ -370,7 +370,7 @@ static zb_status verify_copies_written(const zb_plan_rank *rank, const zb_access
 
 static bool written_by_optimizer(const zb_plan_rank *rank, const zb_access *accesses, uint64_t begin, uint64_t end) {
   for (int s = 0; s < rank->subprogram_count; ++s)
-    if (zb_job_is_optimizer(rank->subprograms[s].kind) && zb_segments_overlap(&accesses[s].writes[0], begin, end))
+    if (zb_job_is_optimizer(rank->subprograms[s].kind) && zb_intervals_overlap(&accesses[s].writes[0], begin, end))
       return true;
   return false;
 }
@@ -394,7 +394,7 @@ static zb_status verify_copies_renewed(const zb_plan_rank *rank, const zb_access
         bool renewed = bytes == 0;
         for (int other = 0; other < rank->subprogram_count && !renewed; ++other)
           renewed = zb_job_is_optimizer(rank->subprograms[other].kind) &&
-                    zb_segments_cover(&accesses[other].writes[0], out->offset, out->offset + bytes);
+                    zb_intervals_cover(&accesses[other].writes[0], out->offset, out->offset + bytes);
         if (!renewed)
           return ZB_RULE("load",
                          "rank %d: LOAD computes %s at %" PRIu64
@@ -409,12 +409,12 @@ static zb_status verify_copies_renewed(const zb_plan_rank *rank, const zb_access
 static zb_status verify_load(const zb_plan *plan, const zb_plan_rank *rank, const zb_access *accesses) {
   zb_status status = NULL;
   char text[ZB_JOB_TEXT_BYTES];
-  zb_segments waiting = {0}; /* computed constants that nobody wrote yet */
+  zb_intervals waiting = {0}; /* computed constants that nobody wrote yet */
   uint64_t where = 0;
   for (int i = 0; i < rank->constant_count; ++i) {
     const zb_plan_tensor *tensor = &rank->constants[i].tensor;
     if (rank->constants[i].computed)
-      zb_segments_assign(&waiting, tensor->offset, tensor->offset + (uint64_t)zb_shape_bytes(&tensor->shape), i);
+      zb_intervals_assign(&waiting, tensor->offset, tensor->offset + (uint64_t)zb_shape_bytes(&tensor->shape), i);
   }
   for (int i = 0; i < rank->load_count; ++i) {
     const zb_access *access = &accesses[rank->jobs[i].subprogram];
@@ -423,17 +423,17 @@ static zb_status verify_load(const zb_plan *plan, const zb_plan_rank *rank, cons
       status = ZB_RULE("load", "%s has bases, but slots hold nothing before the first step", text);
       goto cleanup;
     }
-    if (zb_segments_meet(&waiting, &access->reads[0], &where)) {
+    if (zb_intervals_meet(&waiting, &access->reads[0], &where)) {
       status = ZB_RULE("load", "%s reads the constant at %" PRIu64 " before it is computed", text, where);
       goto cleanup;
     }
     for (size_t w = 0; w < access->writes[0].count; ++w) {
-      zb_segment write = access->writes[0].items[w];
+      zb_interval write = access->writes[0].items[w];
       if (!is_computed(rank, write.begin)) {
         status = ZB_RULE("load", "%s writes at %" PRIu64 ", where no constant is computed", text, write.begin);
         goto cleanup;
       }
-      zb_segments_remove(&waiting, write.begin, write.end);
+      zb_intervals_remove(&waiting, write.begin, write.end);
     }
   }
   if (waiting.failed)
@@ -443,7 +443,7 @@ static zb_status verify_load(const zb_plan *plan, const zb_plan_rank *rank, cons
                      rank->constants[waiting.items[0].writer].tensor.name);
 
 cleanup:
-  zb_segments_deinit(&waiting);
+  zb_intervals_deinit(&waiting);
   return status;
 }
 

@@ -279,6 +279,7 @@ static void pack_subprogram(section *it, const zb_plan_subprogram *subprogram, Z
 
 static void pack_jobs(section *it, const zb_plan_rank *rank, Zb__Plan__Rank *out) {
   out->load_count = (uint32_t)rank->load_count;
+  out->segments = pack_table(it, &zb_segment_columns, rank->segments, rank->segment_count);
   out->jobs = pack_table(it, &zb_job_columns, rank->jobs, rank->job_count);
   out->pool_u64 = rank->pool_u64;
   out->n_pool_u64 = rank->pool_u64_count;

@@ -12,31 +12,31 @@ enum {
 typedef struct walk {
   const zb_plan *plan;
   const zb_plan_rank *rank;
-  const zb_access *accesses;    /* [subprogram] */
-  zb_segments read, written;    /* by jobs of the compute stream; writer: the last such job, plus 1 */
-  zb_segments *sent, *received; /* [peer]: by messages; writer: the last such message */
-  int *after_job;               /* [job]: SEND, RECV: the job that it comes after, plus 1; -1: none */
+  const zb_access *accesses;     /* [subprogram] */
+  zb_intervals read, written;    /* by jobs of the compute stream; writer: the last such job, plus 1 */
+  zb_intervals *sent, *received; /* [peer]: by messages; writer: the last such message */
+  int *after_job;                /* [job]: SEND, RECV: the job that it comes after, plus 1; -1: none */
   zb_cuda_edges *out;
   size_t pool_count, pool_capacity;
 } walk;
 
 /* The largest writer of any byte of the range, at least `best`. */
-static int32_t last_writer(const zb_segments *segments, const zb_plan_range *range, int32_t best) {
-  for (size_t i = zb_segments_find(segments, range->offset); i < segments->count; ++i) {
-    const zb_segment *it = &segments->items[i];
+static int32_t last_writer(const zb_intervals *intervals, const zb_plan_range *range, int32_t best) {
+  for (size_t i = zb_intervals_find(intervals, range->offset); i < intervals->count; ++i) {
+    const zb_interval *it = &intervals->items[i];
     if (it->begin >= range->offset + range->bytes) break;
     if (it->writer > best) best = it->writer;
   }
   return best;
 }
 
-static void assign(zb_segments *segments, const zb_plan_range *range, int32_t writer) {
-  if (range->bytes > 0) zb_segments_assign(segments, range->offset, range->offset + range->bytes, writer);
+static void assign(zb_intervals *intervals, const zb_plan_range *range, int32_t writer) {
+  if (range->bytes > 0) zb_intervals_assign(intervals, range->offset, range->offset + range->bytes, writer);
 }
 
-static void assign_all(zb_segments *to, const zb_segments *from, uint64_t base, int32_t writer) {
+static void assign_all(zb_intervals *to, const zb_intervals *from, uint64_t base, int32_t writer) {
   for (size_t i = 0; i < from->count; ++i)
-    zb_segments_assign(to, base + from->items[i].begin, base + from->items[i].end, writer);
+    zb_intervals_assign(to, base + from->items[i].begin, base + from->items[i].end, writer);
 }
 
 static void run_compute(walk *it, const zb_plan_job *job, int32_t number) {
@@ -57,7 +57,7 @@ static zb_status add_message(walk *it, zb_plan_slice *slice, int32_t message) {
 }
 
 /* The last message with each peer in one direction that touches the parts; a channel keeps the order of its own. */
-static zb_status after_messages(walk *it, const zb_segments *channels, int own_peer, const zb_plan_range *parts,
+static zb_status after_messages(walk *it, const zb_intervals *channels, int own_peer, const zb_plan_range *parts,
                                 uint32_t count, zb_plan_slice *slice) {
   for (int peer = 0; peer < it->plan->rank_count; ++peer) {
     int32_t last = -1;
@@ -147,12 +147,12 @@ zb_status zb_cuda_edges_init(const zb_plan *plan, int rank, zb_cuda_edges *out) 
   number_events(&it);
 cleanup:
   zb_access_destroy_all(accesses, program->subprogram_count);
-  zb_segments_deinit(&it.read);
-  zb_segments_deinit(&it.written);
+  zb_intervals_deinit(&it.read);
+  zb_intervals_deinit(&it.written);
   for (size_t i = 0; i < ranks && it.sent; ++i)
-    zb_segments_deinit(&it.sent[i]);
+    zb_intervals_deinit(&it.sent[i]);
   for (size_t i = 0; i < ranks && it.received; ++i)
-    zb_segments_deinit(&it.received[i]);
+    zb_intervals_deinit(&it.received[i]);
   zb_arena_deinit(&memory);
   if (status) zb_cuda_edges_deinit(out);
   return status;

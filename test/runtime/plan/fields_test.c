@@ -27,6 +27,7 @@ typedef enum expectation {
   ROW(subprogram, loss_offset, uint64_t, SOME, "without a base it is nothing")                                         \
   ROW(job, kind, int, CAUGHT, "")                                                                                      \
   ROW(job, subprogram, int32_t, CAUGHT, "")                                                                            \
+  ROW(job, segment, int32_t, CAUGHT, "")                                                                               \
   ROW(job, stage, int32_t, SOME, "of jobs that do not compute it is for people")                                       \
   ROW(job, micro_batch, int32_t, CAUGHT, "")                                                                           \
   ROW(job, message, int32_t, CAUGHT, "")                                                                               \
@@ -50,6 +51,9 @@ typedef enum expectation {
   ROW(message, micro_batch, int32_t, CAUGHT, "")                                                                       \
   ROW(message, bytes, uint64_t, CAUGHT, "")                                                                            \
   ROW(message, part_count, int, CAUGHT, "")                                                                            \
+  ROW(message, step, int32_t, CAUGHT, "")                                                                              \
+  ROW(collective, coordinate, int32_t, CAUGHT, "")                                                                     \
+  ROW(collective, step, int32_t, CAUGHT, "")                                                                           \
   ROW(collective, kind, int, SOME, "where shards are wanted, the whole sum does no harm")                              \
   ROW(collective, payload, int, CAUGHT, "")                                                                            \
   ROW(collective, dtype, int, SOME, "what only moves has bytes")                                                       \

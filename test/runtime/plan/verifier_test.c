@@ -93,6 +93,11 @@ static void digest_of_inline_constant(zb_plan *p) { p->ranks[1].constants[0].ten
 static void digest_of_computed_constant(zb_plan *p) { p->ranks[1].constants[1].tensor.digest = 1; }
 static void digest_of_copy(zb_plan *p) { p->ranks[2].parameters[1].tensor.digest ^= 2; }
 static void gradient_outside(zb_plan *p) { p->ranks[0].parameters[0].gradient_offset = 0; }
+static void segments_of_nothing(zb_plan *p) {
+  static zb_plan_segment segment;
+  p->ranks[1].segments = &segment;
+  p->ranks[1].segment_count = 1;
+}
 static void w_twice(zb_plan *p) { job(p, 1, ZB_JOB_W, 1)->micro_batch = 0; }
 static void no_w(zb_plan *p) { remove_job(p, 1, sample_find(p, 1, ZB_JOB_W, 3)); }
 static void no_opt(zb_plan *p) { remove_job(p, 1, sample_find(p, 1, ZB_JOB_UPDATE, -1)); }
@@ -346,6 +351,7 @@ static const struct breakage {
     {"digest of a computed constant", digest_of_computed_constant, "structure", "tensor 'ramp' has a digest"},
     {"digest of a copy", digest_of_copy, "owners", "the parameter 'tied' is not the same on rank 0 and on rank 2"},
     {"gradient outside", gradient_outside, "regions", "the gradient of 'w0'"},
+    {"segments", segments_of_nothing, "structure", "segment 0 of its subprograms: no job can run one"},
     {"a W twice", w_twice, "complete", "rank 1 job"},
     {"a W missing", no_w, "complete", "subprogram W runs 3 times, expected 4"},
     {"an UPDATE missing", no_opt, "complete", "subprogram UPDATE runs 0 times"},
